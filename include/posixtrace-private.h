@@ -281,6 +281,14 @@ int ptrc_log_refresh(trace_id_t, unsigned long first);
 int ptrc_log_verify(trace_id_t, unsigned long *);
 
 /*
+ * Opens the last file of the log at this path for reading: the one that its keeper writes, or wrote
+ * last. If the log is not rotated, or the path names a later file of one that is, this is the file at
+ * the path. The caller closes *fd.
+ *   others  as posixtrace_log_open().
+ */
+int ptrc_log_open_last(const char *path, int *fd);
+
+/*
  * An observer records events, of any threads, that the controller of a stream learns of a moment
  * after they occurred: those that the operating system reports of processes, for example. The log
  * has them in the order of their times. A live reader and a cursor report them when they are added,
@@ -339,6 +347,13 @@ int ptrc_observer_add(struct ptrc_observer *, const struct ptrc_observed *, size
  */
 int ptrc_observer_add_process(struct ptrc_observer *, const struct posixtrace_log_process *,
 			      const struct posixtrace_log_mapping *);
+
+/*
+ * Has the keeper describe a process in the log now, and waits for that, 20 ms at most.
+ *   EINVAL     the stream was shut down.
+ *   ETIMEDOUT  the keeper has not looked, or the stream has no log.
+ */
+int ptrc_observer_look(struct ptrc_observer *, pid_t);
 
 /* Closes an observer; NULL is allowed. The stream may have been shut down. */
 void ptrc_observer_close(struct ptrc_observer *);

@@ -228,6 +228,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/check/verdict.c \
 	%D%/summary/event_types.c \
 	%D%/summary/event_types.h \
+	%D%/summary/no_events.c \
+	%D%/summary/no_events.h \
 	%D%/summary/run_result.c \
 	%D%/summary/run_result.h \
 	%D%/summary/run_verdicts.c \

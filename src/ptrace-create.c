@@ -193,7 +193,8 @@ static bool make(struct making *m)
 	if (!m->outcome.error) {
 		/* The session stays: the process may yet execute, load or start a program with
 		 * the library. */
-		if (ptrc_doctor_find_obstacle(plan.target, &m->obstacle))
+		if (ptrc_doctor_find_obstacle(plan.target, plan.os.kinds && !*m->outcome.os_refusal,
+					      &m->obstacle))
 			ptrc_cli_message(NULL, "%s", m->obstacle.text);
 		if (*m->outcome.os_refusal)
 			ptrc_cli_message("--os", "%s", m->outcome.os_refusal);

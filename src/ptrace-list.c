@@ -132,7 +132,8 @@ int main(int argc, char **argv)
 			continue;
 		count++;
 		if (error) {
-			ptrc_cli_message(all.names[i], "%s", ptrc_session_explain(error));
+			ptrc_cli_message(all.names[i], "%s",
+					 ptrc_session_explain_of(all.names[i], error));
 			status = PTRC_EXIT_FAILED;
 		} else if (format == PTRC_FORMAT_JSON) {
 			put_json(&out, &all.replies[i].state);

@@ -46,6 +46,7 @@
 #include "src/query/losses.h"
 #include "src/session/unmatched.h"
 #include "src/session/trace_error.h"
+#include "src/summary/no_events.h"
 #include "src/summary/run_result.h"
 #include "src/summary/run_verdicts.h"
 #include "src/summary/selection.h"
@@ -147,14 +148,13 @@ struct run {
 	struct ptrc_run_waits waits;
 	struct ptrc_run_cut cut;
 	struct ptrc_run_snapshots snapshots;
-	/* No program recorded an event. has_processes: the trace has starts and ends of
-	 * processes. */
+	/* No program recorded an event, and why; has_os_events: the trace has events of the operating
+	 * system. */
 	bool is_empty;
-	bool has_processes;
+	struct ptrc_no_events no_events;
+	bool has_os_events;
 	/* --functions was given, but no function was recorded. */
 	bool is_without_functions;
-	/* The filter leaves out all event types of the programs. */
-	bool is_left_out;
 	/* The number of events in the log; has_count: the log could be read. */
 	bool has_count;
 	uint64_t event_count;
@@ -290,9 +290,9 @@ static bool is_own(trace_id_t trace, trace_event_id_t id)
 }
 
 /*
- * Counts the recorded events. *has_user_events: one of them is a user event; an event about
- * processes, which --os=auto records by itself, is not. A script may have user events by
- * ptrace-event without having the library.
+ * Counts the recorded events. *has_user_events: one of them is a user event; an event of the
+ * operating system is not. A script may have user events by ptrace-event without having the
+ * library.
  */
 static uint64_t count_recorded(struct run *r, trace_id_t trace, bool *has_user_events)
 {
@@ -311,33 +311,12 @@ static uint64_t count_recorded(struct run *r, trace_id_t trace, bool *has_user_e
 			if (i < POSIX_TRACE_UNNAMED_USEREVENT || !counts[i].pt_events ||
 			    is_own(trace, (trace_event_id_t)i))
 				continue;
-			r->has_processes |= is_of_os(trace, (trace_event_id_t)i);
-			*has_user_events |= r->plan.os.kinds != PTRC_OS_AUTO ||
-					    !is_of_os(trace, (trace_event_id_t)i);
+			r->has_os_events |= is_of_os(trace, (trace_event_id_t)i);
+			*has_user_events |= !is_of_os(trace, (trace_event_id_t)i);
 		}
 	}
 	free(counts);
 	return count;
-}
-
-/* Whether the filter leaves out all named event types of users. */
-static bool leaves_all_out(trace_id_t trace)
-{
-	trace_event_set_t filter;
-	trace_event_id_t id;
-	int unavailable, is_in;
-	bool has_any = false;
-
-	if (posix_trace_get_filter(trace, &filter) || posix_trace_eventtypelist_rewind(trace))
-		return false;
-	while (!posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) && !unavailable) {
-		if (id <= POSIX_TRACE_UNNAMED_USEREVENT || is_own(trace, id))
-			continue;
-		if (posix_trace_eventset_ismember(id, &filter, &is_in) || !is_in)
-			return false;
-		has_any = true;
-	}
-	return has_any;
 }
 
 /* Called after each snapshot, while COMMAND runs. */
@@ -388,7 +367,7 @@ static void add_status(struct run *r, trace_id_t trace)
 	bool has_user_events;
 
 	count_recorded(r, trace, &has_user_events);
-	if (r->status || r->has_processes || rules.count)
+	if (r->status || r->has_os_events || rules.count)
 		add_event(r, trace, PTRC_COMMAND_ENDED, "i32 status, i32 signal", &ended,
 			  sizeof(ended));
 }
@@ -418,10 +397,9 @@ static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session
 
 	ptrc_losses_gather(&r->losses, &state->status, &state->counts);
 	r->recorded = count_recorded(r, trace, &has_user_events);
-	r->is_empty = !state->counts.pt_processes && !has_user_events &&
-		      !state->counts.pt_untraced_processes;
+	r->is_empty = !has_user_events;
+	ptrc_no_events_gather(&r->no_events, trace);
 	r->is_without_functions = functions.is_wanted && !ptrc_functions_are_in(trace);
-	r->is_left_out = state->counts.pt_processes && !has_user_events && leaves_all_out(trace);
 	if (posixtrace_get_patterns(trace, r->patterns, POSIXTRACE_PATTERNS_MAX, &r->pattern_count))
 		r->pattern_count = 0;
 	gather_snapshots(r);
@@ -468,7 +446,8 @@ static void make_session(struct run *r, const struct ptrc_config *c)
 	p->name_stem = r->stem;
 	p->log_fd = r->log.fd;
 	p->log_path = log_path ? log_path : r->log.path;
-	p->is_until_exit = p->is_started = p->is_run = p->os.is_child = true;
+	p->is_until_exit = !is_until_all;
+	p->is_started = p->is_run = p->os.is_child = true;
 	p->snapshots.directory = getcwd(NULL, 0);
 	p->snapshot = snapshot_made;
 	p->stopping = trace_stopping;
@@ -816,7 +795,6 @@ static void end_recording(struct run *r)
 	/* The time at which to say that this process waits for the log; 0: never. */
 	int64_t say_ns = 0;
 
-	r->has_command_ended = true;
 	ptrc_server_end(r->server);
 	while (r->is_recording) {
 		struct signalfd_siginfo info;
@@ -848,24 +826,30 @@ static void end_recording(struct run *r)
 	close(signals);
 }
 
-/* If there are no events, says why. */
+/* If there are no events of programs, says why. Lost events, which report() names, explain it. With --os=KIND
+ * the user may want no others, unless a program opened an event type. */
 static void say_why_empty(const struct run *r)
 {
+	bool is_auto = r->plan.os.kinds == PTRC_OS_AUTO;
+	const char *but = !r->has_os_events ? ""
+			  : is_auto	    ? " but of processes"
+					    : " but of the operating system";
+	char reason[PTRC_NO_EVENTS_BYTES];
+
 	if (r->is_without_functions)
 		ptrc_functions_say_none(&functions, r->command[0]);
-	else if (r->is_empty && ptrc_functions_could_be(r->command[0]))
+	else if (!r->is_empty || ptrc_losses_is_any(&r->losses) ||
+		 (r->has_os_events && !is_auto && !r->no_events.opened_types))
+		return;
+	else if (!r->no_events.opened_types && ptrc_functions_could_be(r->command[0]))
 		ptrc_cli_message(r->command[0],
-				 "no event was recorded%s; --functions records its functions",
-				 r->has_processes ? " but of processes" : "");
-	else if (r->is_empty)
-		ptrc_cli_message(
-			r->command[0],
-			"no event was recorded%s: no program that was traced has the library (ptrace-doctor)",
-			r->has_processes ? " but of processes" : "");
-	else if (r->is_left_out)
-		ptrc_cli_message(r->command[0],
-				 "no event was recorded: the patterns (--only, --exclude, "
-				 "ptrace-filter) leave out every event type of the programs");
+				 "no event was recorded%s; --functions records its functions", but);
+	else
+		ptrc_cli_message(r->command[0], "no event was recorded%s: %s%s%s%s", but,
+				 ptrc_no_events_reason(&r->no_events, reason),
+				 r->no_events.opened_types ? "" : "; 'ptrace-doctor -- ",
+				 r->no_events.opened_types ? "" : r->command[0],
+				 r->no_events.opened_types ? "" : "' looks for the library");
 }
 
 /* Reports surprises that are no losses. */
@@ -901,10 +885,15 @@ static int report(const struct run *r)
 	else if (r->went_on.count)
 		ptrc_cli_message(r->log.path,
 				 "%zu process%s went on after COMMAND and %s no longer traced: %s; "
-				 "--until=all records to the end of %s",
+				 "%s%s",
 				 r->went_on.count, r->went_on.count == 1 ? "" : "es",
 				 r->went_on.count == 1 ? "is" : "are", r->went_on.text,
-				 r->went_on.count == 1 ? "it" : "them all");
+				 is_until_all ? "a signal, ptrace-shutdown, or the like, ended the "
+						"recording"
+					      : "--until=all records to the end of ",
+				 is_until_all		 ? ""
+				 : r->went_on.count == 1 ? "it"
+							 : "them all");
 	else if (!is_quiet)
 		say_why_empty(r);
 	if (!is_quiet)
@@ -1028,6 +1017,8 @@ int main(int argc, char **argv)
 		return abandon(&r);
 	error = release_child(&r);
 	r.status = wait_child(&r);
+	r.has_command_ended = true;
+	ptrc_server_target_ended(r.server);
 	ptrc_group_signal_end();
 	if (is_until_all)
 		wait_rest(&r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* posix_trace_open, _close, _rewind; posixtrace_log_open; for logs that arrive in parts or still grow,
- * ptrc_log_open_parts, _add_part and _refresh. */
+ * ptrc_log_open_parts, _add_part and _refresh; ptrc_log_open_last. */
 #include "config.h"
 
 #include <errno.h>
@@ -51,6 +51,20 @@ PTRC_PUBLIC int posixtrace_log_open(const char *path, trace_id_t *trid)
 		ptrc_log_family_close(fds, count);
 	}
 	return error;
+}
+
+int ptrc_log_open_last(const char *path, int *fd)
+{
+	int *fds, error;
+	bool is_whole;
+	size_t count;
+
+	error = ptrc_log_family_open(path, &fds, &count, &is_whole);
+	if (error)
+		return error;
+	*fd = fds[--count];
+	ptrc_log_family_close(fds, count);
+	return 0;
 }
 
 int ptrc_log_open_parts(const void *bytes, size_t size, trace_id_t *trid)

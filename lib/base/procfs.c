@@ -69,9 +69,21 @@ static int read_text(int pid, const char *rest, char *text, size_t size)
 	return 0;
 }
 
+/* Skips this many fields, which may be negative numbers. Returns false if the text ends before. */
+static bool skip_fields(const char **at, int count)
+{
+	for (; count; count--) {
+		while (**at != ' ')
+			if (!*(*at)++)
+				return false;
+		++*at;
+	}
+	return true;
+}
+
 int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
 {
-	char text[512];
+	char text[1024];
 	const char *at, *open;
 	int error = read_text(pid, "stat", text, sizeof(text));
 
@@ -94,15 +106,12 @@ int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
 	st->is_runnable = at[2] == 'R';
 	at += 4;
 	st->ppid = (int)ptrc_digits_take(&at);
-	/* Skips fields 5 to 21, some of which may be negative. */
-	for (int field = 5; field < 22; field++) {
-		while (*at != ' ')
-			if (!*at++)
-				return ESRCH;
-		at++;
-	}
+	/* Skips fields 5 to 21. */
+	if (!skip_fields(&at, 22 - 5))
+		return ESRCH;
 	st->start_ticks = ptrc_digits_take(&at);
 	st->memory_bytes = ptrc_digits_take(&at);
+	st->arguments_end = skip_fields(&at, 51 - 24) ? ptrc_digits_take(&at) : 0;
 	return 0;
 }
 

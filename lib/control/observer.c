@@ -15,6 +15,7 @@
 
 #include "include/posixtrace-private.h"
 #include "lib/base/atomic.h"
+#include "lib/base/file.h"
 #include "lib/base/sys.h"
 #include "lib/base/timespec.h"
 #include "lib/control/controller.h"
@@ -30,10 +31,14 @@
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
 
-/* The rate of the counter is measured over at least this time. */
-#define RATE_NS INT64_C(1000000)
+/* How many readings of the clocks are kept. */
+#define MOMENTS 64U
 /* The most bytes of the description of a process: a record must fit in a chunk. */
 #define PROCESS_BYTES 12288U
+
+/* How long the keeper is waited for, and the pause between two checks. */
+#define LOOK_WAIT_NS UINT64_C(20000000)
+#define LOOK_NS UINT64_C(50000)
 
 struct moment {
 	uint64_t counter;
@@ -44,42 +49,53 @@ struct ptrc_observer {
 	trace_id_t stream;
 	struct ptrc_writer writer; /* valid if has_slot, and only while the stream exists */
 	bool has_slot;
-	struct moment before; /* of an earlier call */
-	struct moment now;
+	/* Readings of both clocks, by time. The first one is that of the stream; when there are too many, the second
+	 * one is dropped. */
+	struct moment moments[MOMENTS];
+	unsigned int moment_count;
 	uint64_t last;
 	struct ptrc_clock_cursor clock;
 };
 
 /* ---- times ---- */
 
-/* The stamp of a time. Each call reads the counter and CLOCK_MONOTONIC together; times between
- * two calls are interpolated. So events are in the right order among those that were stamped by
- * the counter itself. */
-static uint64_t stamp_of(const struct ptrc_observer *o, const struct ptrc_stream_header *h,
-			 int64_t ns)
+/* The first of the two consecutive readings that enclose this time; a time later than all readings causes a new one,
+ * and for an earlier time than all it is the first reading. */
+static const struct moment *moments_around(struct ptrc_observer *o, int64_t ns)
 {
-	uint64_t span_ns = (uint64_t)o->now.ns - (uint64_t)o->before.ns;
-	uint64_t ticks = o->now.counter - o->before.counter, ago_ns, ago;
+	unsigned int i;
+
+	if (ns > o->moments[o->moment_count - 1].ns || o->moment_count == 1) {
+		if (o->moment_count == MOMENTS)
+			memmove(&o->moments[1], &o->moments[2],
+				(--o->moment_count - 1) * sizeof(*o->moments));
+		ptrc_clock_pair(&o->moments[o->moment_count].counter,
+				&o->moments[o->moment_count].ns);
+		o->moment_count++;
+	}
+	for (i = o->moment_count - 2; i && ns < o->moments[i].ns; i--)
+		;
+	return &o->moments[i];
+}
+
+/* The stamp of a time. Each reading takes the counter and CLOCK_MONOTONIC together; times between two readings are
+ * interpolated. So events are in the right order among those that were stamped by the counter itself. A later reading
+ * does not change the stamp of an earlier time: an exec and the process entry that counts from it get the same stamp
+ * in different calls. */
+static uint64_t stamp_of(struct ptrc_observer *o, const struct ptrc_stream_header *h, int64_t ns)
+{
+	const struct moment *m = moments_around(o, ns);
+	int64_t span_ns = m[1].ns - m[0].ns;
+	uint64_t ticks = m[1].counter - m[0].counter, ago_ns, ago;
 
 	/* An observed event is not in the future. */
-	if (ns > o->now.ns)
-		ns = o->now.ns;
+	if (ns > m[1].ns)
+		ns = m[1].ns;
 	if (ptrc_load_relaxed(&h->control) & PTRC_CTL_MONO)
 		return (uint64_t)ns;
-	ago_ns = (uint64_t)o->now.ns - (uint64_t)ns;
-	ago = span_ns ? (uint64_t)((unsigned __int128)ago_ns * ticks / span_ns) : 0;
-	return ago < o->now.counter ? o->now.counter - ago : 1;
-}
-
-static void begin_times(struct ptrc_observer *o)
-{
-	ptrc_clock_pair(&o->now.counter, &o->now.ns);
-}
-
-static void end_times(struct ptrc_observer *o)
-{
-	if (o->now.ns - o->before.ns >= RATE_NS)
-		o->before = o->now;
+	ago_ns = (uint64_t)m[1].ns - (uint64_t)ns;
+	ago = span_ns > 0 ? (uint64_t)((unsigned __int128)ago_ns * ticks / (uint64_t)span_ns) : 0;
+	return ago < m[1].counter ? m[1].counter - ago : 1;
 }
 
 /* ---- writing ---- */
@@ -158,10 +174,8 @@ int ptrc_observer_add(struct ptrc_observer *o, const struct ptrc_observed *event
 	if (!c)
 		return EINVAL;
 	ptrc_sys_block_signals(&mask);
-	begin_times(o);
 	for (size_t i = 0; i < count; i++)
 		put(o, c, &events[i], &mask);
-	end_times(o);
 	/* A stream that is suspended loses nothing. */
 	if (ptrc_load_acquire(&c->stream.header->control) & (PTRC_CTL_RUN | PTRC_CTL_LOSING))
 		ptrc_status_count_losses(c->stream.header, lost);
@@ -323,12 +337,35 @@ int ptrc_observer_add_process(struct ptrc_observer *o, const struct posixtrace_l
 	if (!c->has_log || !record_room(c->stream.header))
 		return 0;
 	ptrc_sys_block_signals(&mask);
-	begin_times(o);
 	fill(o, c->stream.header, process, mappings, &payload);
 	put_process(o, &c->stream, &payload, ptrc_timespec_ns(&process->pp_from));
-	end_times(o);
 	ptrc_sys_restore_signals(&mask);
 	return 0;
+}
+
+/* Announces the process to the keeper, or checks whether the keeper has looked. ETIMEDOUT: it has not. */
+static int look(struct ptrc_observer *o, pid_t pid, bool is_first)
+{
+	PTRC_ENTER(c, o->stream);
+
+	if (!c)
+		return EINVAL;
+	if (is_first)
+		ptrc_announce(c->stream.header, pid, 0);
+	else if (c->has_log && !ptrc_is_announced(c->stream.header, pid))
+		return 0;
+	return ETIMEDOUT;
+}
+
+int ptrc_observer_look(struct ptrc_observer *o, pid_t pid)
+{
+	int error = look(o, pid, true);
+
+	for (uint64_t waited = 0; error == ETIMEDOUT && waited < LOOK_WAIT_NS; waited += LOOK_NS) {
+		ptrc_file_sleep_ns(LOOK_NS);
+		error = look(o, pid, false);
+	}
+	return error;
 }
 
 /* ---- the observer ---- */
@@ -346,8 +383,9 @@ int ptrc_observer_open(trace_id_t stream, struct ptrc_observer **observer)
 		return ENOMEM;
 	o->stream = stream;
 	first = ptrc_stream_clock(c->stream.header);
-	o->before.counter = ptrc_load_relaxed(&first->counter);
-	o->before.ns = ptrc_load_relaxed(&first->true_ns);
+	o->moments[0].counter = ptrc_load_relaxed(&first->counter);
+	o->moments[0].ns = ptrc_load_relaxed(&first->true_ns);
+	o->moment_count = 1;
 	if (!ptrc_barrier_register())
 		ptrc_store_seq_cst(&c->stream.header->needs_global_barrier, 1);
 	*observer = o;

@@ -206,8 +206,11 @@ struct known {
 	int64_t program_ns;
 	uint32_t program;
 	uint32_t is_seen;
+	uint32_t image; /* ptrc_image_of() the program at the last look; 0: unknown */
 	char comm[64];
 };
+/* The times of two reports of the same exec differ by less. */
+#define SAME_EXEC_NS INT64_C(1000000)
 
 /* Scratch space for looking at a process. */
 struct work {
@@ -470,11 +473,31 @@ static uint32_t program_of(const char *comm, const void *exe, size_t exe_bytes)
 	return ptrc_crc32c(ptrc_crc32c(0, comm, strlen(comm) + 1), exe, exe_bytes);
 }
 
-/* Looks at a process and, if it is unknown or has changed, adds a description to those that
- * wait. */
-static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_urgent,
-			    int64_t from_ns)
+/* Adds a description that says that from this time on the program is unknown. */
+static void describe_unknown(struct ptrc_log_writer *w, struct known *p, int64_t from_ns)
 {
+	struct ptrc_log_buffer *out = &w->origins.pending_processes;
+	struct ptrc_log_process head = {.from_ns = from_ns, .pid = p->pid};
+	uint64_t begin = out->used;
+
+	begin_payload(out, &head);
+	p->changes += end_payload(out, begin);
+}
+
+static uint32_t image_of(int pid)
+{
+	struct ptrc_procfs_stat st;
+
+	return ptrc_procfs_stat(pid, &st) == 0 ? ptrc_image_of(st.arguments_end) : 0;
+}
+
+/* Looks at a process and, if it is unknown or has changed, adds a description to those that
+ * wait. image: ptrc_image_of() the program that the process executed at from_ns; 0: unknown. */
+static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_urgent,
+			    int64_t from_ns, uint32_t image)
+{
+	uint64_t used = w->origins.pending_processes.used;
+	uint32_t changes, found = 0;
 	struct work *k = (void *)w->origins.work.bytes;
 	uint64_t dev = 0, ino = 0;
 	uint32_t program = 0;
@@ -486,6 +509,17 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 		(void)ptrc_procfs_inode(p->pid, "exe", &dev, &ino);
 		program = program_of(st.comm, k->exe,
 				     ptrc_procfs_link(p->pid, "exe", k->exe, sizeof(k->exe)));
+		found = ptrc_image_of(st.arguments_end);
+	}
+	/* The process has executed another program since from_ns, so this program did not record the
+	 * events of that time. */
+	if (image && found && image != found) {
+		if (p->program_ns)
+			return;
+		if (!p->changes || p->image != image)
+			describe_unknown(w, p, from_ns);
+		used = w->origins.pending_processes.used;
+		from_ns = realtime_now(w);
 	}
 	/* The events belong to the program that the controller reported. If the process executes
 	 * another one now, the controller will report that, too. */
@@ -508,7 +542,16 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 		p->memory_bytes = st.memory_bytes;
 		memcpy(p->comm, st.comm, sizeof(p->comm));
 	}
-	p->changes += describe(w, p, has_stat ? &st : NULL, from_ns);
+	changes = describe(w, p, has_stat ? &st : NULL, from_ns);
+	/* The process has executed another program meanwhile, and the description may mix both. */
+	if (found && image_of(p->pid) != found && ptrc_procfs_exists(p->pid) == 0) {
+		w->origins.pending_processes.used = used;
+		p->crc = p->image = 0;
+		p->exe_ino = 0;
+		return;
+	}
+	p->changes += changes;
+	p->image = found;
 	p->program = program;
 	p->is_seen = !p->is_gone;
 	if (p->is_gone)
@@ -516,7 +559,8 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 }
 
 /* Looks at a process if that is due. is_urgent: it may have executed another program. */
-static void meet(struct ptrc_log_writer *w, int pid, bool is_urgent, int64_t from_ns)
+static void meet(struct ptrc_log_writer *w, int pid, bool is_urgent, int64_t from_ns,
+		 uint32_t image)
 {
 	int64_t now = ptrc_clock_ns(CLOCK_MONOTONIC);
 	struct known *p;
@@ -527,7 +571,7 @@ static void meet(struct ptrc_log_writer *w, int pid, bool is_urgent, int64_t fro
 	p = find(w, pid);
 	if (!p || (p->changes && !is_urgent && now < p->next_look_ns))
 		return;
-	look_at_process(w, p, is_urgent, from_ns);
+	look_at_process(w, p, is_urgent, from_ns, image);
 	doublings = p->changes < LOOK_DOUBLINGS ? p->changes : LOOK_DOUBLINGS;
 	p->next_look_ns = now + (LOOK_NS << (doublings - (doublings != 0)));
 }
@@ -543,7 +587,8 @@ static void look_at_arrivals(struct ptrc_log_writer *w)
 		if (!pid)
 			continue;
 		meet(w, pid, true,
-		     ptrc_clock_realtime(w->header, &cursor, ptrc_load_relaxed(&a->stamp)));
+		     ptrc_clock_realtime(w->header, &cursor, ptrc_load_relaxed(&a->stamp)),
+		     ptrc_load_relaxed(&a->image));
 		/* The process may wait for this in ptrc_attach_end(). If another process has taken
 		 * the entry meanwhile, it has rung the bell, too. */
 		atomic_compare_exchange_strong_explicit(&a->pid, &pid, 0, memory_order_release,
@@ -563,6 +608,7 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 	struct ptrc_log_process head;
 	struct ptrc_packed_event e;
 	uint64_t begin = out->used;
+	bool is_known_exec;
 	uint32_t program;
 	struct known *p;
 
@@ -580,9 +626,11 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 	p = find(w, head.pid);
 	if (!p)
 		return;
+	is_known_exec = p->program_ns && head.from_ns - p->program_ns < SAME_EXEC_NS &&
+			p->program_ns - head.from_ns < SAME_EXEC_NS;
 	p->program_ns = head.from_ns;
 	/* /proc has said more while it lived. */
-	if (p->is_seen && program == p->program)
+	if (is_known_exec && p->is_seen && program == p->program)
 		return;
 	/* The packet that says it was gone says nothing else. Readers take the later one of two
 	 * packets with the same time. */
@@ -649,7 +697,7 @@ void ptrc_log_origin_look(struct ptrc_log_writer *w, const struct ptrc_context *
 	if (w->header && ptrc_is_announced(w->header, origin->pid))
 		return;
 	if (origin->pid != *pid || is_other)
-		meet(w, origin->pid, is_other, first_ns);
+		meet(w, origin->pid, is_other, first_ns, 0);
 	*pid = origin->pid;
 }
 

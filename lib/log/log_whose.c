@@ -15,6 +15,8 @@
 #define BYTES_MAX (UINT64_C(64) << 20)
 /* The times of two descriptions of one program differ by less. */
 #define SAME_PROGRAM_NS UINT64_C(1000000)
+/* The starts in two descriptions of one process differ by less: two ticks of the kernel. */
+#define START_APART_NS UINT64_C(20000000)
 
 static uint64_t texts_of(const struct ptrc_log_process *head)
 {
@@ -187,17 +189,59 @@ static void free_process(struct ptrc_log_whose_process *p)
 	free(p->mappings);
 }
 
-/* Whether b says the same as a. A keeper that replaces a dead one describes each process again. The
- * start is computed each time, and differs a little. */
+static bool is_near(int64_t a, int64_t b)
+{
+	return (uint64_t)a - (uint64_t)b < START_APART_NS ||
+	       (uint64_t)b - (uint64_t)a < START_APART_NS;
+}
+
+/* Gives all descriptions of a process the start of the one that was written first. Each description computes the start
+ * again, some from a clock of 10 ms. */
+static void share_starts(struct ptrc_log_whose *x)
+{
+	for (size_t begin = 0, end; begin < x->process_count; begin = end) {
+		const struct ptrc_log_process *oldest = NULL, *last = NULL;
+		uint32_t number = 0;
+		int64_t start_ns;
+
+		for (end = begin; end < x->process_count; end++) {
+			const struct ptrc_log_whose_process *p = &x->processes[end];
+
+			if (p->head.pid != x->processes[begin].head.pid)
+				break;
+			if (!(p->head.flags & PTRC_LOG_PROCESS_KNOWN))
+				continue;
+			if (last && !is_near(last->start_ns, p->head.start_ns))
+				break; /* another process of this number */
+			last = &p->head;
+			if (oldest && number < p->number)
+				continue;
+			oldest = &p->head;
+			number = p->number;
+		}
+		start_ns = oldest ? oldest->start_ns : 0;
+		for (size_t i = begin; i < end; i++)
+			if (x->processes[i].head.flags & PTRC_LOG_PROCESS_KNOWN)
+				x->processes[i].head.start_ns = start_ns;
+	}
+}
+
+/* Whether b says the same as a. A keeper that replaces a dead one describes each process again. */
 static bool is_same(const struct ptrc_log_whose_process *a, const struct ptrc_log_whose_process *b)
 {
 	struct ptrc_log_process x = a->head, y = b->head;
-	uint64_t apart = (uint64_t)x.start_ns - (uint64_t)y.start_ns;
 
-	x.from_ns = y.from_ns = x.start_ns = y.start_ns = 0;
+	x.from_ns = y.from_ns = 0;
 	return memcmp(&x, &y, sizeof(x)) == 0 && a->length == b->length &&
-	       (apart < 10000000 || -apart < 10000000) &&
 	       memcmp(a->payload + sizeof(x), b->payload + sizeof(x), a->length - sizeof(x)) == 0;
+}
+
+/* Whether x is the description by an observer and y that by a keeper, which alone knows the user. If the keeper looked
+ * before the observer reported the exec, y counts from that look. */
+static bool is_looked_at(const struct ptrc_log_process *x, const struct ptrc_log_process *y)
+{
+	return !(x->flags & PTRC_LOG_PROCESS_USER) && (y->flags & PTRC_LOG_PROCESS_USER) &&
+	       x->start_ns == y->start_ns;
 }
 
 /* Whether both describe the same program of the process. An observer reports it once when it starts
@@ -207,7 +251,9 @@ static bool is_same_program(const struct ptrc_log_whose_process *a,
 {
 	const struct ptrc_log_process *x = &a->head, *y = &b->head;
 
-	return x->pid == y->pid && (uint64_t)y->from_ns - (uint64_t)x->from_ns < SAME_PROGRAM_NS &&
+	return x->pid == y->pid &&
+	       ((uint64_t)y->from_ns - (uint64_t)x->from_ns < SAME_PROGRAM_NS ||
+		is_looked_at(x, y)) &&
 	       x->comm_bytes == y->comm_bytes && x->exe_bytes == y->exe_bytes &&
 	       memcmp(a->payload + sizeof(*x), b->payload + sizeof(*x),
 		      (size_t)x->comm_bytes + x->exe_bytes) == 0;
@@ -222,6 +268,7 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 	x->is_unsorted = false;
 	if (x->process_count)
 		qsort(x->processes, x->process_count, sizeof(*x->processes), by_pid);
+	share_starts(x);
 	for (size_t i = 0; i < x->process_count; i++) {
 		struct ptrc_log_whose_process *p = &x->processes[i], *last;
 
@@ -232,8 +279,10 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 		}
 		/* The one written later counts; their times say nothing about that. */
 		if (last && is_same_program(last, p)) {
-			struct ptrc_log_whose_process *older = last->number < p->number ? last : p;
-			struct ptrc_log_whose_process *newer = older == last ? p : last;
+			bool is_newer =
+				last->number < p->number || is_looked_at(&last->head, &p->head);
+			struct ptrc_log_whose_process *older = is_newer ? last : p;
+			struct ptrc_log_whose_process *newer = is_newer ? p : last;
 			int64_t from_ns = last->head.from_ns;
 
 			free_process(older);

@@ -4,6 +4,7 @@
 #include "lib/recorder/event.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "lib/base/atomic.h"
 #include "lib/base/sys.h"
@@ -93,7 +94,7 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 		if (!ptrc_load_relaxed(&a->is_announced)) {
 			ptrc_store_relaxed(&a->is_announced, true);
 			ptrc_store_relaxed(&ptrc_attach_has_announced, true);
-			ptrc_announce(h, t->origin.pid);
+			ptrc_announce(h, t->origin.pid, ptrc_image_of(getauxval(AT_EXECFN)));
 		} else if (!pick->next && t->origin.tid != t->origin.pid) {
 			/* The thread's first writer. A first thread has the name of its process. */
 			ptrc_announce_thread(h);

@@ -27,12 +27,17 @@
 #include "lib/stream/stream.h"
 #include "lib/stream/writer.h"
 
+/* How long an event waits for the keeper to look at the target, and the pause between two checks. */
+#define LOOK_WAIT_NS UINT64_C(20000000)
+#define LOOK_NS UINT64_C(50000)
+
 struct event {
 	struct ptrc_target target;
 	const char *name;
 	const char *layout; /* NULL: none is set */
 	const void *data;
 	size_t size;
+	uint32_t image; /* ptrc_image_of() the program that the target executes */
 	uint64_t *mask; /* the caller's signal mask, used while this waits */
 };
 
@@ -90,10 +95,14 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, const str
 	ptrc_writer_init(&w, &s->pool, slot);
 	w.slot_owner = owner;
 	w.origin.pid = e->target.pid;
-	ptrc_announce(h, e->target.pid);
+	ptrc_announce(h, e->target.pid, e->image);
 	is_done = put(&w, e, n, id);
 	ptrc_writer_release(&w);
 	ptrc_slot_release(h, slot, owner);
+	/* A script that waits for this call may execute another program afterwards. */
+	for (uint64_t waited = 0; waited < LOOK_WAIT_NS && ptrc_is_announced(h, e->target.pid);
+	     waited += LOOK_NS)
+		ptrc_file_sleep_ns(LOOK_NS);
 	return is_done;
 }
 
@@ -180,10 +189,13 @@ int ptrc_guest_record(pid_t pid, const char *name, const char *layout, const voi
 	uint64_t mask;
 	struct event e = {
 		.name = name, .layout = layout, .data = data, .size = size, .mask = &mask};
+	struct ptrc_procfs_stat st;
 	struct ptrc_page page;
 	int error;
 
 	*streams = 0;
+	if (ptrc_procfs_stat(pid, &st) == 0)
+		e.image = ptrc_image_of(st.arguments_end);
 	ptrc_sys_block_signals(&mask);
 	error = ptrc_target_look(pid, &e.target, &page);
 	if (!error) {

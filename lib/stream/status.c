@@ -143,13 +143,19 @@ void ptrc_ring_keeper(struct ptrc_stream_header *h, uint32_t why)
 	ptrc_sys(SYS_futex, &h->keeper_bell, FUTEX_WAKE, 1, 0, 0, 0);
 }
 
-void ptrc_announce(struct ptrc_stream_header *h, int pid)
+void ptrc_announce(struct ptrc_stream_header *h, int pid, uint32_t image)
 {
 	struct ptrc_arrival *a = &h->arrival[(uint32_t)pid % PTRC_ARRIVALS];
 
 	if (!h->has_log)
 		return;
+	/* The program before this one is still to be looked at, and its events would seem to be of this one. */
+	if (ptrc_load_relaxed(&a->pid) == pid && image && ptrc_load_relaxed(&a->image) != image) {
+		ptrc_ring_keeper(h, PTRC_WAKE_ARRIVAL);
+		return;
+	}
 	ptrc_store_relaxed(&a->stamp, ptrc_stream_now(h));
+	ptrc_store_relaxed(&a->image, image);
 	ptrc_store_release(&a->pid, pid);
 	ptrc_ring_keeper(h, PTRC_WAKE_ARRIVAL);
 }

@@ -53,8 +53,14 @@ void ptrc_stream_wake_writers(struct ptrc_stream_header *h);
 /* Wakes the keeper, for one of the reasons PTRC_WAKE_. Only stores the reason if the keeper was
  * woken before and has not looked since. */
 void ptrc_ring_keeper(struct ptrc_stream_header *h, uint32_t why);
-/* Announces to the keeper, if there is one, that a process is about to record. */
-void ptrc_announce(struct ptrc_stream_header *h, int pid);
+/* A number that identifies the program among those that a process executes: from the address after its arguments and
+ * environment, which the kernel chooses at random at each exec. 0: unknown. */
+static inline uint32_t ptrc_image_of(uint64_t arguments_end)
+{
+	return (uint32_t)(arguments_end >> 12) ^ (uint32_t)(arguments_end << 20);
+}
+/* Announces to the keeper, if there is one, that a process, which executes this program, is about to record. */
+void ptrc_announce(struct ptrc_stream_header *h, int pid, uint32_t image);
 /* Announces another thread of such a process: the keeper looks at its name. */
 void ptrc_announce_thread(struct ptrc_stream_header *h);
 /* Whether the keeper has not looked at this process yet. */

@@ -210,7 +210,8 @@ struct ptrc_log_place {
 struct ptrc_arrival {
 	_Atomic uint64_t stamp;
 	_Atomic int32_t pid; /* 0: empty entry */
-	uint32_t pad;
+	_Atomic uint32_t
+		image; /* ptrc_image_of() the program that the process executed; 0: unknown */
 };
 #define PTRC_ARRIVALS 32U
 

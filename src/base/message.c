@@ -89,24 +89,30 @@ void ptrc_cli_message(const char *thing, const char *format, ...)
 	va_end(values);
 }
 
-void ptrc_cli_count(const char *thing, unsigned long long count, const char *text)
+void ptrc_cli_count_text(char *text, size_t size, unsigned long long count, const char *format)
 {
 	enum { BOTH, ONE, SEVERAL } of = BOTH;
-	char chosen[400];
-	size_t used = 0;
+	size_t used = (size_t)snprintf(text, size, "%llu ", count);
 
-	for (; *text && used + 1 < sizeof(chosen); text++) {
-		if (*text == '[')
+	for (; *format && used + 1 < size; format++) {
+		if (*format == '[')
 			of = ONE;
-		else if (*text == '|')
+		else if (*format == '|')
 			of = SEVERAL;
-		else if (*text == ']')
+		else if (*format == ']')
 			of = BOTH;
 		else if (of == BOTH || (of == ONE) == (count == 1))
-			chosen[used++] = *text;
+			text[used++] = *format;
 	}
-	chosen[used] = '\0';
-	ptrc_cli_message(thing, "%llu %s", count, chosen);
+	text[used] = '\0';
+}
+
+void ptrc_cli_count(const char *thing, unsigned long long count, const char *format)
+{
+	char text[400];
+
+	ptrc_cli_count_text(text, sizeof(text), count, format);
+	ptrc_cli_message(thing, "%s", text);
 }
 
 const char *ptrc_message_last(void)

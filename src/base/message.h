@@ -20,6 +20,9 @@ void ptrc_cli_message(const char *thing, const char *format, ...)
  * count is 1, else the second. */
 void ptrc_cli_count(const char *thing, unsigned long long count, const char *text);
 
+/* Writes "COUNT text" into the buffer. */
+void ptrc_cli_count_text(char *buffer, size_t size, unsigned long long count, const char *text);
+
 /* The last message of this process without the name of the program, or "". */
 const char *ptrc_message_last(void);
 

@@ -205,11 +205,9 @@ static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 	note_count(t, t->misfits, "event has data that does not fit its layout",
 		   "events have data that does not fit its layout");
 	note_count(t, t->unmatched_ends, "end without a begin", "ends without a begin");
-	if (r->kind == PTRC_RULE_PAIR) {
-		note_count(t, t->open, "begin without an end", "begins without an end");
+	if (r->kind == PTRC_RULE_PAIR)
 		note_count(t, t->doubtful, "begin or end with a loss before the other one",
 			   "begins and ends with a loss before the other one");
-	}
 	if (r->kind == PTRC_RULE_LOSS)
 		note_logs(c, t);
 	note_count(t, t->backwards, "answer with an earlier time than what it answers",

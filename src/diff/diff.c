@@ -156,7 +156,8 @@ static double *logarithms(const struct ptrc_diff_pair_side *s, unsigned int per_
 	*count = 0;
 	for (size_t i = 0; i < s->run_count; i++)
 		if (s->runs[i].count)
-			list[(*count)++] = log1p((double)ptrc_quantiles_at(&s->runs[i], per_million));
+			list[(*count)++] =
+				log1p((double)ptrc_quantiles_at(&s->runs[i], per_million));
 	return list;
 }
 
@@ -200,7 +201,8 @@ static double compare_at(const struct ptrc_diff *d, const struct ptrc_diff_pair 
 	double p_value;
 
 	if (ptrc_diff_is_single(d))
-		return ptrc_ranks_compare_at(&p->sides[0].lengths, &p->sides[1].lengths, per_million);
+		return ptrc_ranks_compare_at(&p->sides[0].lengths, &p->sides[1].lengths,
+					     per_million);
 	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
 		lists[i] = logarithms(&p->sides[i], per_million, &counts[i]);
 	p_value = ptrc_runs_compare(lists[0], counts[0], lists[1], counts[1]);
@@ -276,10 +278,10 @@ static void judge(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
 	if (p->verdict != PTRC_DIFF_NOISE)
 		return;
 	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++) {
-		uint64_t before =
-			ptrc_quantiles_at(&p->sides[0].lengths, ptrc_quantiles_shown[i].per_million);
-		uint64_t after =
-			ptrc_quantiles_at(&p->sides[1].lengths, ptrc_quantiles_shown[i].per_million);
+		uint64_t before = ptrc_quantiles_at(&p->sides[0].lengths,
+						    ptrc_quantiles_shown[i].per_million);
+		uint64_t after = ptrc_quantiles_at(&p->sides[1].lengths,
+						   ptrc_quantiles_shown[i].per_million);
 
 		p->is_changed[i] = before != after && p->p_values[i] < ptrc_diff_threshold(d);
 		is_slower |= p->is_changed[i] && after > before;

@@ -12,6 +12,7 @@
 
 #include "src/base/output.h"
 #include "src/session/filter_rules.h"
+#include "src/query/losses.h"
 #include "src/session/session_client.h"
 
 /* ---- doctor_report.c ---- */
@@ -59,8 +60,10 @@ void ptrc_doctor_say(struct ptrc_doctor *, enum ptrc_doctor_status, const char *
 /* Whether the name is that of the missing event, or matches its pattern. */
 bool ptrc_doctor_is_missed(const struct ptrc_doctor *, const char *name);
 
-/* The advice for events that were lost in the stream, in the log, or both. */
-const char *ptrc_doctor_room(unsigned long in_stream, unsigned long in_log, bool is_log_full);
+/* Reports each kind of loss of a log or a stream. is_ring: the stream has no log and its policy is to overwrite its
+ * oldest events, which is no problem. */
+void ptrc_doctor_losses(struct ptrc_doctor *, const char *thing, const struct ptrc_losses *,
+			bool is_log_full, bool is_ring);
 
 /* Writes a size such as "12 KiB" or "3.4 GiB", and returns the text. */
 const char *ptrc_doctor_size(uint64_t bytes, char text[32]);
@@ -107,8 +110,9 @@ void ptrc_doctor_process(struct ptrc_doctor *, pid_t, pid_t controller);
 
 /* Finds a reason why the calling process cannot trace this one: it has another /dev/shm, is in another pid or time
  * namespace, is privileged, or runs a program without the library. A program that is just starting counts as one
- * with the library if it will load it. Returns false if there is no reason or none can be found. */
-bool ptrc_doctor_find_obstacle(pid_t, struct ptrc_doctor_obstacle *);
+ * with the library if it will load it. has_os: the stream also records events of the operating
+ * system, for which no program needs the library. Returns false if there is no reason or none can be found. */
+bool ptrc_doctor_find_obstacle(pid_t, bool has_os, struct ptrc_doctor_obstacle *);
 
 /* Reports problems of a stream by its status. The advice names commands for the session, which is NULL for a
  * stream of another controller. */

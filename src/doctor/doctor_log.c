@@ -17,7 +17,9 @@
 #include "src/os/os_trace.h"
 #include "src/session/orphans.h"
 #include "src/session/session_path.h"
+#include "src/query/losses.h"
 #include "src/query/reader.h"
+#include "src/summary/no_events.h"
 
 /* The longest time for reading a log. */
 #define READ_NS INT64_C(2000000000)
@@ -28,8 +30,6 @@ struct log_seen {
 	/* Events that the user misses, and their event types. */
 	uint64_t wanted;
 	size_t wanted_types;
-	/* Event types that programs have opened. */
-	size_t opened_types;
 	bool is_wanted[PTRC_READER_IDS];
 	/* Event types of the operating system, which no program opens. */
 	bool is_of_os[PTRC_READER_IDS];
@@ -37,6 +37,8 @@ struct log_seen {
 	int error;
 	bool is_cut_short;
 	bool is_filtered;
+	/* Processes went on after the COMMAND of ptrace-run. */
+	bool has_gone_on;
 };
 
 static void note_filter(const void *data, size_t size, size_t at, struct log_seen *seen)
@@ -91,7 +93,7 @@ enum extent {
 	WHOLE,
 	/* The events written so far; the trace goes on. */
 	SO_FAR,
-	/* The undamaged part, or what was written before the trace was killed. */
+	/* The rest of an incomplete log; another finding says what is missing. */
 	REMAINS,
 };
 
@@ -111,9 +113,9 @@ static void find_events(const struct ptrc_doctor *d, trace_id_t trace, struct lo
 		if (posix_trace_eventid_get_name(trace, id, names[i]))
 			continue;
 		is_of_os = ptrc_os_has_type(names[i]);
+		seen->has_gone_on |= !strcmp(names[i], PTRC_WENT_ON);
 		if (id < PTRC_READER_IDS)
 			seen->is_of_os[id] = is_of_os;
-		seen->opened_types += id > POSIX_TRACE_UNNAMED_USEREVENT && !is_of_os;
 		if (!d->event)
 			continue;
 		if (ptrc_doctor_is_missed(d, names[i]) && id < PTRC_READER_IDS) {
@@ -125,11 +127,13 @@ static void find_events(const struct ptrc_doctor *d, trace_id_t trace, struct lo
 	}
 }
 
-/* Whether the process has the file open for writing. Reads the links without following them, as a file system may
- * not answer. */
-static bool is_writing(const char *pid, const char *file)
+/* Whether the process has this file of the directory open for writing. Only links into the directory are followed:
+ * another one could wait for a file system that does not answer. A later file of a rotated log had no name
+ * when it was opened, so its link does not say it. */
+static bool is_writing(const char *pid, const char *directory, const struct stat *file)
 {
 	char path[64 + NAME_MAX], target[PATH_MAX];
+	size_t size = strlen(directory);
 	bool is_found = false;
 	struct dirent *e;
 	DIR *fds;
@@ -138,15 +142,16 @@ static bool is_writing(const char *pid, const char *file)
 	fds = opendir(path);
 	while (fds && !is_found && (e = readdir(fds))) {
 		ssize_t n = readlinkat(dirfd(fds), e->d_name, target, sizeof(target) - 1);
-		struct stat link;
+		struct stat link, st;
 
 		if (n < 0)
 			continue;
 		target[n] = '\0';
 		/* The mode of the link says how the file was opened. */
-		is_found = !strcmp(target, file) &&
+		is_found = !strncmp(target, directory, size) && !strchr(target + size, '/') &&
 			   !fstatat(dirfd(fds), e->d_name, &link, AT_SYMLINK_NOFOLLOW) &&
-			   link.st_mode & S_IWUSR;
+			   link.st_mode & S_IWUSR && !fstatat(dirfd(fds), e->d_name, &st, 0) &&
+			   st.st_dev == file->st_dev && st.st_ino == file->st_ino;
 	}
 	if (fds)
 		closedir(fds);
@@ -158,14 +163,29 @@ static bool is_writing(const char *pid, const char *file)
 static bool examine_process(struct ptrc_doctor *d, const char *path, const char *absolute)
 {
 	char thing[32 + PTRC_SESSION_NAME_MAX] = "";
+	char directory[PATH_MAX];
 	struct dirent *e;
-	DIR *all = opendir("/proc");
+	struct stat last;
+	DIR *all;
+	int fd;
 
+	/* A trace may not have written the head of its log yet. */
+	if (ptrc_log_open_last(path, &fd))
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &last))
+		last.st_ino = 0;
+	close(fd);
+	/* With the slash. */
+	snprintf(directory, sizeof(directory), "%.*s", (int)(strrchr(absolute, '/') + 1 - absolute),
+		 absolute);
+	all = opendir("/proc");
 	while (all && (e = readdir(all))) {
 		char name[32];
 
 		if (strspn(e->d_name, "0123456789") != strlen(e->d_name) ||
-		    !is_writing(e->d_name, absolute))
+		    !is_writing(e->d_name, directory, &last))
 			continue;
 		ptrc_session_command((pid_t)strtol(e->d_name, NULL, 10), name);
 		if (!*thing || strcmp(name, "ptrace-keeper") != 0)
@@ -217,75 +237,40 @@ static bool examine_writer(struct ptrc_doctor *d, const char *path)
 	return examine_process(d, path, absolute);
 }
 
-static void check_losses(struct ptrc_doctor *d, const char *path, bool is_written,
-			 const struct posix_trace_status_info *s, const struct ptrc_counts *c)
+/* Reports what is missing, as ptrace-stat does, and why a log has no end although no process of this user writes it. */
+static void check_losses(struct ptrc_doctor *d, const char *path, const struct ptrc_losses *l,
+			 bool is_log_full)
 {
 	size_t count;
 	struct posixtrace_orphan *orphans = ptrc_orphans_list(&count);
 	const struct posixtrace_orphan *orphan = ptrc_orphans_find(orphans, count, path);
+	struct ptrc_losses others = *l;
 
-	/* EOWNERDEAD means that the log has no end. */
-	if (s->posix_stream_flush_error == EOWNERDEAD && orphan)
+	if (l->is_unclosed && orphan)
 		ptrc_doctor_note(d, "log", path, "ptrace-salvage writes them",
 				 "is not closed: process %ld, which was to write it, was killed, "
 				 "and its last events stand in /dev/shm",
 				 (long)orphan->pt_controller);
-	else if (s->posix_stream_flush_error == EOWNERDEAD && !is_written)
+	else if (l->is_unclosed && !l->is_last_file_missing)
 		ptrc_doctor_note(d, "log", path, NULL,
 				 "is not closed: another user's trace writes it, or it was cut "
 				 "short, or the processes that wrote it were killed");
-	else if (s->posix_stream_flush_error && s->posix_stream_flush_error != EOWNERDEAD)
-		ptrc_doctor_problem(d, "log", path, "see the disk that it was written to",
-				    "writing it failed: %s", strerror(s->posix_stream_flush_error));
-	if (s->posix_log_full_status == POSIX_TRACE_FULL)
+	if (is_log_full)
 		ptrc_doctor_problem(d, "log-full", path,
 				    "use a larger --log-max-size, or --log-full-policy=append",
 				    "has reached its maximum size");
-	if (c->pt_lost_events || c->pt_log_lost_events)
-		ptrc_doctor_problem(d, "lost", path,
-				    ptrc_doctor_room(c->pt_lost_events, c->pt_log_lost_events,
-						     s->posix_log_full_status == POSIX_TRACE_FULL),
-				    "%lu events were lost in the stream, %lu in the log",
-				    c->pt_lost_events, c->pt_log_lost_events);
-	if (c->pt_missing_names)
-		ptrc_doctor_problem(d, "names", path, "their events are shown by their numbers",
-				    "%lu event names are not readable, as the log is damaged",
-				    c->pt_missing_names);
-	if (c->pt_damaged_parts)
-		ptrc_doctor_problem(d, "log", path, "no event is missing because of that",
-				    "is damaged in %lu part%s without events", c->pt_damaged_parts,
-				    c->pt_damaged_parts == 1 ? "" : "s");
-	if (c->pt_refused_names)
-		ptrc_doctor_problem(
-			d, "names", path, "use fewer event names",
-			"at least %lu more event names than %d got no type of their own",
-			c->pt_refused_names, TRACE_USER_EVENT_MAX - 1);
+	others.is_unclosed = false;
+	ptrc_doctor_losses(d, path, &others, is_log_full, false);
 	free(orphans);
 }
 
-/* Reports a read error, or events of a closed log that could not be read. Returns whether there are any. */
-static bool check_damage(struct ptrc_doctor *d, const char *path, trace_id_t trace,
-			 const struct log_seen *seen, bool is_closed)
+static void check_events(struct ptrc_doctor *d, const char *path, trace_id_t trace,
+			 const struct log_seen *seen, enum extent extent)
 {
-	struct ptrc_counts counts;
-	uint64_t unreadable = 0;
+	struct ptrc_no_events no_events;
+	char reason[PTRC_NO_EVENTS_BYTES];
 
-	if (seen->error) {
-		ptrc_doctor_problem(d, "log", path, NULL, "reading it failed: %s",
-				    strerror(seen->error));
-		return true;
-	}
-	if (is_closed && !seen->is_cut_short && !ptrc_trace_counts(trace, &counts))
-		unreadable = ptrc_losses_unreadable(&counts, seen->events);
-	if (unreadable)
-		ptrc_doctor_problem(d, "log", path, NULL,
-				    "is damaged: %lu events could not be read", unreadable);
-	return unreadable;
-}
-
-static void check_events(struct ptrc_doctor *d, const char *path, const struct log_seen *seen,
-			 enum extent extent)
-{
+	ptrc_no_events_gather(&no_events, trace);
 	if (seen->user_events || seen->is_cut_short)
 		ptrc_doctor_ok(d, "events", path, "has %llu event%s of programs%s",
 			       (unsigned long long)seen->user_events,
@@ -295,18 +280,14 @@ static void check_events(struct ptrc_doctor *d, const char *path, const struct l
 		ptrc_doctor_note(d, "events", path, NULL, "has no event of a program yet");
 	else if (extent == REMAINS)
 		ptrc_doctor_problem(d, "events", path, NULL,
-				    "has no event of a program that can be read");
-	else if (seen->opened_types)
-		ptrc_doctor_problem(d, "events", path, NULL,
-				    "has no event of a program, though programs have opened %zu: "
-				    "none happened, or the trace left them out (--only, --exclude)",
-				    seen->opened_types);
+				    "has no event of a program, and is not complete");
 	else
 		ptrc_doctor_problem(
 			d, "events", path,
-			"see whether the program has the library: ptrace-doctor -- COMMAND",
-			"has no event of a program, only events of the trace itself and of the "
-			"operating system");
+			no_events.opened_types ? NULL
+					       : "see whether the program has the library: "
+						 "ptrace-doctor -- COMMAND",
+			"has no event of a program: %s", ptrc_no_events_reason(&no_events, reason));
 }
 
 /* Reports what the log has of the missing event. The lack of it in an incomplete log is no problem. */
@@ -316,7 +297,7 @@ static void check_event(struct ptrc_doctor *d, const char *path, const struct lo
 {
 	enum ptrc_doctor_status absence = extent == WHOLE ? PTRC_DOCTOR_PROBLEM : PTRC_DOCTOR_NOTE;
 	const char *in_what = extent == SO_FAR	  ? " in what has been written so far"
-			      : extent == REMAINS ? " in what can be read"
+			      : extent == REMAINS ? " in what is left"
 						  : "";
 	char proposal[900];
 
@@ -356,18 +337,26 @@ static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t t
 	static struct log_seen seen;
 	struct ptrc_nearest nearest = {0};
 	enum extent extent = is_written ? SO_FAR : WHOLE;
-	bool is_closed;
+	struct ptrc_losses l;
 
 	if (posix_trace_get_status(trace, &status) || ptrc_trace_counts(trace, &counts))
 		return;
-	is_closed = status.posix_stream_flush_error != EOWNERDEAD;
+	ptrc_losses_gather(&l, &status, &counts);
 	seen = (struct log_seen){0};
 	find_events(d, trace, &seen, &nearest);
-	check_losses(d, path, is_written, &status, &counts);
 	read_events(trace, &seen);
-	if (check_damage(d, path, trace, &seen, is_closed) || (!is_closed && !is_written))
+	/* These include what reading has found. */
+	if (!ptrc_trace_counts(trace, &counts))
+		ptrc_losses_add_read(&l, &counts,
+				     seen.error || seen.is_cut_short ? NULL : &seen.events);
+	l.read_error = seen.error;
+	l.has_gone_on = seen.has_gone_on;
+	if (is_written)
+		l.is_unclosed = false;
+	check_losses(d, path, &l, status.posix_log_full_status == POSIX_TRACE_FULL);
+	if (!is_written && ptrc_losses_is_any(&l))
 		extent = REMAINS;
-	check_events(d, path, &seen, extent);
+	check_events(d, path, trace, &seen, extent);
 	if (d->event)
 		check_event(d, path, &seen, &nearest, extent, counts.pt_refused_names);
 }

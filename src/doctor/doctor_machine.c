@@ -209,7 +209,7 @@ static void check_os_events(struct ptrc_doctor *d)
 			       "allowed: --os can record what the operating system does");
 }
 
-static void check_orphans(struct ptrc_doctor *d, const struct ptrc_inspected_system *s)
+static void check_orphans(struct ptrc_doctor *d)
 {
 	char text[100];
 
@@ -217,10 +217,9 @@ static void check_orphans(struct ptrc_doctor *d, const struct ptrc_inspected_sys
 		ptrc_doctor_note(d, "unfinished", "/dev/shm",
 				 "ptrace-salvage lists them, and writes or removes them", "%s",
 				 text);
-	if (s->pt_dropped_orphans)
+	if (ptrc_orphans_dropped(text))
 		ptrc_doctor_note(d, "unfinished", "/dev/shm", "ptrace-salvage --all forgets this",
-				 "%u unfinished streams were dropped because there were too many",
-				 s->pt_dropped_orphans);
+				 "%s", text);
 }
 
 void ptrc_doctor_machine(struct ptrc_doctor *d)
@@ -237,7 +236,7 @@ void ptrc_doctor_machine(struct ptrc_doctor *d)
 	else
 		ptrc_doctor_ok(d, "streams", "TRACE_SYS_MAX", "%u of %d streams", s.pt_streams,
 			       TRACE_SYS_MAX);
-	check_orphans(d, &s);
+	check_orphans(d);
 	check_limits(d);
 	check_kernel(d, &s);
 	check_os_events(d);

@@ -245,6 +245,7 @@ static void check_filter(struct patient *p, const char *thing,
 static void check_stream(struct patient *p, const struct ptrc_inspected_stream *s)
 {
 	const char *session = p->controller ? NULL : ptrc_doctor_session_of(s->pt_controller);
+	struct ptrc_losses losses = {0};
 	char thing[400];
 
 	if (session)
@@ -273,13 +274,10 @@ static void check_stream(struct patient *p, const struct ptrc_inspected_stream *
 				    "ptrace-flush or ptrace-stat start another",
 				    "the process that writes its log was killed");
 	ptrc_doctor_status(p->d, thing, session, &s->pt_status, s->pt_full_policy, s->pt_has_log);
-	if (s->pt_lost_events)
-		ptrc_doctor_note(
-			p->d, "lost", thing,
-			ptrc_doctor_room(s->pt_lost_events, 0,
-					 s->pt_has_log && s->pt_status.posix_log_full_status ==
-								  POSIX_TRACE_FULL),
-			"%lu events were lost because the stream was full", s->pt_lost_events);
+	losses.stream_events = s->pt_lost_events;
+	ptrc_doctor_losses(p->d, thing, &losses,
+			   s->pt_has_log && s->pt_status.posix_log_full_status == POSIX_TRACE_FULL,
+			   !s->pt_has_log && s->pt_full_policy == POSIX_TRACE_LOOP);
 }
 
 static void check_streams(struct patient *p)
@@ -406,9 +404,9 @@ void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
 		say_traceable(&p);
 }
 
-bool ptrc_doctor_find_obstacle(pid_t pid, struct ptrc_doctor_obstacle *obstacle)
+bool ptrc_doctor_find_obstacle(pid_t pid, bool has_os, struct ptrc_doctor_obstacle *obstacle)
 {
-	struct ptrc_doctor d = {.obstacle = obstacle, .is_about_tracing = true};
+	struct ptrc_doctor d = {.obstacle = obstacle, .is_about_tracing = !has_os};
 	struct patient p = {.d = &d, .pid = pid};
 
 	*obstacle->text = '\0';

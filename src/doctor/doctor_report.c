@@ -23,17 +23,6 @@ const char *ptrc_doctor_size(uint64_t bytes, char text[32])
 	return text;
 }
 
-const char *ptrc_doctor_room(unsigned long in_stream, unsigned long in_log, bool is_log_full)
-{
-	if (!in_stream)
-		return "use a larger --log-max-size";
-	/* A full log takes no more events from the stream, which then gets full, too. */
-	if (in_log || is_log_full)
-		return "use a larger --log-max-size first; if events are lost in the stream then, "
-		       "a larger --stream-min-size";
-	return "use a larger --stream-min-size";
-}
-
 bool ptrc_doctor_is_missed(const struct ptrc_doctor *d, const char *name)
 {
 	return d->event && (!strcmp(d->event, name) || ptrc_glob_matches(d->event, name));
@@ -80,6 +69,68 @@ void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status, cons
 	}
 	/* Written now, as the next check may take seconds. */
 	ptrc_output_write(d->out);
+}
+
+/* The advice for events that were lost in the stream, in the log, or both. */
+static const char *room(uint64_t in_stream, uint64_t in_log, bool is_log_full)
+{
+	if (!in_stream)
+		return "use a larger --log-max-size";
+	/* A full log takes nothing more from the stream, which gets full then, too. */
+	if (in_log || is_log_full)
+		return "use a larger --log-max-size first; if events are lost in the stream then, "
+		       "a larger --stream-min-size";
+	return "use a larger --stream-min-size";
+}
+
+/* The check of a kind of loss, by its member in JSON, and what to do about it. */
+static const struct {
+	const char *key, *check, *advice;
+} losses[] = {
+	{"write_error", "log", NULL},
+	{"untraced_processes", "attach", NULL},
+	{"refused_names", "names", "use fewer event names"},
+	{"missing_names", "names", NULL},
+	{"damaged_parts", "log", "no event is missing because of that"},
+	{"missing_files", "log", NULL},
+	{"unreadable_events", "log", NULL},
+};
+
+struct told {
+	struct ptrc_doctor *d;
+	const char *thing;
+	const struct ptrc_losses *losses;
+	bool is_log_full;
+	bool is_ring;
+};
+
+static void take_loss(void *arg, const char *key, bool is_loss, const char *text)
+{
+	const struct told *t = arg;
+	const char *check = "lost", *advice = NULL;
+
+	/* Files that --log-keep has deleted are none. */
+	if (!is_loss)
+		return;
+	if (key && (!strcmp(key, "stream_events") || !strcmp(key, "log_events")))
+		advice = room(t->losses->stream_events, t->losses->log_events, t->is_log_full);
+	for (size_t i = 0; key && i < sizeof(losses) / sizeof(*losses); i++)
+		if (!strcmp(key, losses[i].key)) {
+			check = losses[i].check;
+			advice = losses[i].advice;
+		}
+	ptrc_doctor_say(t->d,
+			t->is_ring && key && !strcmp(key, "stream_events") ? PTRC_DOCTOR_NOTE
+									   : PTRC_DOCTOR_PROBLEM,
+			check, t->thing, advice, "%s", text);
+}
+
+void ptrc_doctor_losses(struct ptrc_doctor *d, const char *thing, const struct ptrc_losses *l,
+			bool is_log_full, bool is_ring)
+{
+	struct told told = {d, thing, l, is_log_full, is_ring};
+
+	ptrc_losses_each(l, take_loss, &told);
 }
 
 const struct ptrc_session_list *ptrc_doctor_list(void)

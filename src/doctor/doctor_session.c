@@ -2,18 +2,38 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/model/glob.h"
 #include "src/base/nearest.h"
 #include "src/doctor/doctor.h"
+#include "src/session/keeper.h"
 #include "src/session/orphans.h"
 #include "src/query/reader.h"
 
 /* Enough for an advice with the names of an event and of a session. */
 enum { ADVICE_MAX = TRACE_EVENT_NAME_MAX + PTRC_SESSION_NAME_MAX + 40 };
+
+/* Reports a log that is a named pipe and takes nothing: then the keeper waits. */
+static void check_pipe(struct ptrc_doctor *d, const char *log)
+{
+	struct pollfd p = {.fd = open(log, O_WRONLY | O_CLOEXEC | O_NONBLOCK), .events = POLLOUT};
+
+	if (p.fd < 0 && errno == ENXIO)
+		ptrc_doctor_problem(d, "log", log, NULL, "is a pipe that no process reads");
+	if (p.fd < 0)
+		return;
+	if (!poll(&p, 1, 0))
+		ptrc_doctor_problem(
+			d, "log", log, "have its reader read on",
+			"is a pipe that is full: ptrace-keeper, which writes it, waits");
+	close(p.fd);
+}
 
 static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_state *s)
 {
@@ -35,26 +55,41 @@ static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_stat
 			error ? strerror(error) : "another file has its name");
 	else if (S_ISREG(st.st_mode))
 		ptrc_doctor_disk(d, s->log);
+	else if (S_ISFIFO(st.st_mode))
+		check_pipe(d, s->log);
 }
 
-/* Reports a killed keeper. The target publishes whether the keeper of each of its streams lives. */
+/* Reports a killed or stopped keeper. The target publishes whether the keeper of each of its streams lives. */
 static void check_keeper(struct ptrc_doctor *d, const struct ptrc_session_state *s)
 {
 	static struct ptrc_inspected_stream stream;
 	struct ptrc_inspected_process p;
+	char advice[60];
 
 	if (!s->has_log || ptrc_session_is_foreign(s) || ptrc_inspect_process(s->target, &p))
 		return;
-	for (unsigned int i = 0; i < p.pt_streams; i++)
-		if (ptrc_inspect_stream(s->target, i, &stream) == 0 &&
-		    stream.pt_controller == s->controller && !stream.pt_is_kept)
+	for (unsigned int i = 0; i < p.pt_streams; i++) {
+		if (ptrc_inspect_stream(s->target, i, &stream) ||
+		    stream.pt_controller != s->controller)
+			continue;
+		if (!stream.pt_is_kept) {
 			ptrc_doctor_problem(d, "keeper", s->name, "ptrace-flush starts another",
 					    "the process that writes its log was killed");
+		} else if (ptrc_keeper_is_stopped(stream.pt_keeper)) {
+			snprintf(advice, sizeof(advice), "kill -CONT %ld continues it",
+				 (long)stream.pt_keeper);
+			ptrc_doctor_problem(d, "keeper", s->name, advice,
+					    "ptrace-keeper (%ld), which writes its log, is stopped",
+					    (long)stream.pt_keeper);
+		}
+	}
 }
 
 static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state *s)
 {
+	struct ptrc_losses losses;
 	char advice[ADVICE_MAX];
+	char end[100 + PTRC_SESSION_NAME_MAX];
 	char text[32];
 
 	snprintf(advice, sizeof(advice), "ptrace-flush %s", s->name);
@@ -65,19 +100,24 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 	check_keeper(d, s);
 	ptrc_doctor_status(d, s->name, s->name, &s->status, s->attributes.stream_full_policy,
 			   s->has_log);
-	if (!s->is_target_alive)
-		ptrc_doctor_problem(d, "target", s->name,
-				    "if no process that it started is still to be traced, end the "
-				    "session: ptrace-shutdown",
+	snprintf(end, sizeof(end),
+		 "if no process that it started is still to be traced, end the session: "
+		 "ptrace-shutdown %s",
+		 s->name);
+	if (!s->is_target_alive && s->is_run)
+		ptrc_doctor_note(d, "target", s->name, NULL,
+				 "its COMMAND, process %d, has ended; processes that it started "
+				 "are still traced (--until=all)",
+				 s->target);
+	else if (!s->is_target_alive)
+		ptrc_doctor_problem(d, "target", s->name, end,
 				    "process %d, which it traces, has ended", s->target);
-	if (s->counts.pt_lost_events || s->counts.pt_log_lost_events)
-		ptrc_doctor_note(d, "lost", s->name,
-				 ptrc_doctor_room(s->counts.pt_lost_events,
-						  s->counts.pt_log_lost_events,
-						  s->has_log && s->status.posix_log_full_status ==
-									POSIX_TRACE_FULL),
-				 "%lu events were lost in the stream, %lu in the log",
-				 s->counts.pt_lost_events, s->counts.pt_log_lost_events);
+	ptrc_losses_gather(&losses, &s->status, &s->counts);
+	/* ptrc_doctor_status() has reported it. */
+	losses.write_error = 0;
+	ptrc_doctor_losses(d, s->name, &losses,
+			   s->has_log && s->status.posix_log_full_status == POSIX_TRACE_FULL,
+			   !s->has_log && s->attributes.stream_full_policy == POSIX_TRACE_LOOP);
 	if (s->has_log && s->counts.pt_stream_bytes && !s->counts.pt_log_events)
 		ptrc_doctor_note(d, "flush", s->name, advice,
 				 "%s of events are in the stream, and none in the log yet",
@@ -179,12 +219,11 @@ static void say_error(struct ptrc_doctor *d, const char *name, int error)
 	ptrc_doctor_problem(
 		d, "session", name,
 		error == ECONNREFUSED ? "its log, if it had one, is complete; the name is free"
-		: error == ETIMEDOUT  ? "see whether it is stopped, kill -CONT it; or "
-					"kill it: its log will be complete"
+		: error == ETIMEDOUT  ? "if it is killed its log will be complete"
 				      : NULL,
 		"%s",
 		error == ECONNREFUSED ? "the background process that controlled it was killed"
-				      : ptrc_session_explain(error));
+				      : ptrc_session_explain_of(name, error));
 }
 
 bool ptrc_doctor_session(struct ptrc_doctor *d, const char *name)

@@ -316,6 +316,17 @@ static int make_observer(struct ptrc_os_trace *t)
 	return error;
 }
 
+/* Has the keeper describe the processes that run already: when their first events are written, they may have ended. */
+static void describe_running(struct ptrc_os_trace *t)
+{
+	size_t count;
+	const pid_t *pids = ptrc_perf_processes(t->perf, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (!ptrc_observer_look(t->observer, pids[i]))
+			ptrc_os_processes_leave_to_keeper(t->processes, pids[i]);
+}
+
 /* A copy of the controller's requests. */
 struct round {
 	int64_t from_ns;
@@ -431,8 +442,8 @@ static void *thread_main(void *arg)
 	struct ptrc_os_trace *t = arg;
 	int error = t->is_waiting ? 0 : make_observer(t);
 
-	if (!error)
-		ptrc_perf_enable(t->perf);
+	if (!error && !t->plan.is_child)
+		describe_running(t);
 	report_ready(t, error);
 	if (error)
 		return NULL;
@@ -554,6 +565,7 @@ static struct ptrc_perf *open_perf(const struct ptrc_os_plan *plan, pid_t pid,
 	const char *test_bytes = getenv("POSIXTRACE_OS_BYTES");
 	const struct ptrc_perf_plan perf = {
 		.has_switches = plan->kinds & PTRC_OS_SCHED,
+		.has_descendants = !plan->is_child,
 		.frequency = plan->kinds & PTRC_OS_SAMPLES ? plan->frequency : 0,
 		.ring_bytes = test_bytes ? (size_t)strtoul(test_bytes, NULL, 10) : 0};
 	struct ptrc_perf_refusal why;
@@ -568,6 +580,15 @@ static struct ptrc_perf *open_perf(const struct ptrc_os_plan *plan, pid_t pid,
 			 "more",
 			 ptrc_perf_frequency(p));
 	return p;
+}
+
+static void add_running(struct ptrc_os_trace *t)
+{
+	size_t count;
+	const pid_t *pids = ptrc_perf_processes(t->perf, &count);
+
+	for (size_t i = 0; i < count; i++)
+		ptrc_os_processes_add_running(t->processes, pids[i]);
 }
 
 struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *plan, pid_t pid,
@@ -601,14 +622,15 @@ struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *plan, pid_t pid,
 	if (plan->is_child)
 		ptrc_os_processes_add_child(t->processes, pid, ptrc_now_ns());
 	else
-		ptrc_os_processes_add_running(t->processes, pid);
+		add_running(t);
 	return t;
 }
 
 bool ptrc_os_is_allowed(struct ptrc_os_refusal *refusal)
 {
 	const struct ptrc_os_plan plan = {.kinds = PTRC_OS_SCHED | PTRC_OS_SAMPLES,
-					  .frequency = PTRC_OS_FREQUENCY};
+					  .frequency = PTRC_OS_FREQUENCY,
+					  .is_child = true};
 	struct ptrc_perf *p = open_perf(&plan, getpid(), refusal);
 
 	ptrc_perf_close(p);

@@ -4,9 +4,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -27,6 +29,7 @@
 /* A perf event; its records go into a ring of its processor. */
 struct source {
 	int fd;
+	pid_t tid;
 	size_t processor;
 	bool is_for_execs;
 	bool has_hung_up;
@@ -35,6 +38,9 @@ struct source {
 };
 
 struct ptrc_perf {
+	/* Processes whose threads have been opened: the one that was asked for, then its descendants. */
+	pid_t *pids;
+	size_t pid_count;
 	struct source *sources;
 	size_t source_count;
 	struct ptrc_perf_ring *rings, *exec_rings;
@@ -64,7 +70,6 @@ static struct perf_event_attr attr_of(const struct ptrc_perf *p, const struct pt
 		.read_format = PERF_FORMAT_LOST,
 		.sample_max_stack = p->frequency ? (uint16_t)p->stack_max : 0,
 		.exclude_callchain_kernel = p->frequency != 0,
-		.disabled = 1,
 		.inherit = 1,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
@@ -152,6 +157,7 @@ static int open_event(struct ptrc_perf *p, struct perf_event_attr *attr, pid_t t
 	}
 	*ptrc_append(p->sources, p->source_count) =
 		(struct source){.fd = fd,
+				.tid = tid,
 				.processor = (size_t)processor,
 				.is_for_execs = !attr->task,
 				.counts_lost = attr->read_format != 0};
@@ -181,8 +187,8 @@ static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, p
 	return opened ? 0 : ENODEV;
 }
 
-/* Opens events for each thread of the process. A thread that is started meanwhile is either found here or
- * inherits the events. */
+/* Opens events for each thread of the process. A thread that is started meanwhile is found here, or
+ * inherits the events, or both: see close_twins(). */
 static int open_threads(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t pid, int *fds)
 {
 	char path[64];
@@ -209,6 +215,83 @@ static int open_threads(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, 
 	}
 	closedir(dir);
 	return error || found ? error : ESRCH;
+}
+
+static bool has_pid(const struct ptrc_perf *p, pid_t pid)
+{
+	for (size_t i = 0; i < p->pid_count; i++)
+		if (p->pids[i] == pid)
+			return true;
+	return false;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+	char path[64], text[1024];
+	const char *end;
+	pid_t parent = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+	fclose(f);
+	/* The name may contain any bytes, also parentheses. */
+	end = strrchr(text, ')');
+	return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+/* Whether a process executes the caller's program: it is the caller, or has started it. */
+static bool is_our_program(pid_t pid)
+{
+	char path[64], program[PATH_MAX], ours[PATH_MAX];
+	ssize_t bytes;
+
+	snprintf(path, sizeof(path), "/proc/%ld/exe", (long)pid);
+	bytes = readlink(path, program, sizeof(program));
+	return bytes > 0 && readlink("/proc/self/exe", ours, sizeof(ours)) == bytes &&
+	       !memcmp(program, ours, (size_t)bytes);
+}
+
+/* Opens events for the children of the processes in p->pids, and adds them there. Returns an error number. */
+static int open_children(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, int *fds)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	int error = 0;
+
+	while (dir && !error && (entry = readdir(dir))) {
+		pid_t pid = (pid_t)atol(entry->d_name);
+
+		if (pid <= 0 || has_pid(p, pid) || !has_pid(p, parent_of(pid)) ||
+		    is_our_program(pid))
+			continue;
+		*ptrc_append(p->pids, p->pid_count) = pid;
+		error = open_threads(p, plan, pid, fds);
+		/* The child has ended, or has executed a set-user-ID program. */
+		if (error == ESRCH || error == EACCES || error == EPERM)
+			error = 0;
+	}
+	if (dir)
+		closedir(dir);
+	return error;
+}
+
+/* Opens events for the process and its descendants. A child that is made after the last look at /proc inherits the
+ * events of its parent. */
+static int open_tree(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t pid, int *fds)
+{
+	int error = open_threads(p, plan, pid, fds);
+	size_t before = 0;
+
+	*ptrc_append(p->pids, p->pid_count) = pid;
+	while (!error && plan->has_descendants && before != p->pid_count) {
+		before = p->pid_count;
+		error = open_children(p, plan, fds);
+	}
+	return error;
 }
 
 /* The value of kernel.NAME; -1 if it is not known. */
@@ -239,6 +322,14 @@ static void plan_samples(struct ptrc_perf *p, const struct ptrc_perf_plan *plan)
 		p->frequency = (unsigned int)rate;
 }
 
+const pid_t *ptrc_perf_processes(const struct ptrc_perf *p, size_t *count)
+{
+	*count = p->pid_count;
+	return p->pids;
+}
+
+static void close_twins(struct ptrc_perf *);
+
 struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
 				 struct ptrc_perf_refusal *why)
 {
@@ -253,10 +344,12 @@ struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
 	p->exec_rings = ptrc_cli_allocate(p->ring_count * sizeof(*p->exec_rings));
 	fds = ptrc_cli_allocate(2 * p->ring_count * sizeof(*fds));
 	plan_samples(p, plan);
-	why->error = open_threads(p, plan, pid, fds);
+	why->error = open_tree(p, plan, pid, fds);
 	free(fds);
-	if (!why->error)
+	if (!why->error) {
+		close_twins(p);
 		return p;
+	}
 	why->paranoid = kernel_setting("perf_event_paranoid");
 	ptrc_perf_close(p);
 	return NULL;
@@ -271,12 +364,6 @@ size_t ptrc_perf_stack_max(const struct ptrc_perf *p)
 {
 	/* A stack of the maximum length may have been cut. */
 	return p->stack_max - 1;
-}
-
-void ptrc_perf_enable(struct ptrc_perf *p)
-{
-	for (size_t i = 0; i < p->source_count; i++)
-		ioctl(p->sources[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
 void ptrc_perf_close(struct ptrc_perf *p)
@@ -294,6 +381,7 @@ void ptrc_perf_close(struct ptrc_perf *p)
 	free(p->rings);
 	free(p->exec_rings);
 	free(p->sources);
+	free(p->pids);
 	free(p);
 }
 
@@ -371,4 +459,19 @@ const struct ptrc_perf_record *ptrc_perf_take(struct ptrc_perf *p, int64_t until
 			ptrc_perf_records_lost(p->records, r, lost_of(p, i));
 	}
 	return ptrc_perf_records_until(p->records, until_ns, count);
+}
+
+/* A thread that was made after the events of its parent were opened has inherited them: those that were opened for it
+ * would double its records. */
+static void close_twins(struct ptrc_perf *p)
+{
+	size_t count, kept = 0;
+
+	ptrc_perf_take(p, INT64_MIN, &count);
+	for (size_t i = 0; i < p->source_count; i++)
+		if (ptrc_perf_records_has_fork(p->records, p->sources[i].tid))
+			close(p->sources[i].fd);
+		else
+			p->sources[kept++] = p->sources[i];
+	p->source_count = kept;
 }

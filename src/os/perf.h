@@ -17,6 +17,8 @@
 
 struct ptrc_perf_plan {
 	bool has_switches;
+	/* The descendants that exist already are opened, too. */
+	bool has_descendants;
 	/* Samples of the stack per second of processor time; 0: none. */
 	unsigned int frequency;
 	/* Bytes of a ring, a power of two times the page size; 0: as many as the kernel allows. */
@@ -31,15 +33,16 @@ struct ptrc_perf_refusal {
 	long paranoid;
 };
 
-/* Opens the rings for a process, all its threads, and all that these start later. Records come only after
- * ptrc_perf_enable(). Returns NULL with the reason if the kernel refuses or memory is short. */
+/* Opens the rings for a process, all its threads, and all that these start later; records come from then on. Returns NULL
+ * with the reason if the kernel refuses or memory is short. */
 struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *, pid_t,
 				 struct ptrc_perf_refusal *why);
 /* Samples per second, which the kernel may have limited. */
 unsigned int ptrc_perf_frequency(const struct ptrc_perf *);
 /* The most addresses of a complete stack. The kernel has cut a stack that has more. */
 size_t ptrc_perf_stack_max(const struct ptrc_perf *);
-void ptrc_perf_enable(struct ptrc_perf *);
+/* The process and its descendants that existed when the rings were opened. */
+const pid_t *ptrc_perf_processes(const struct ptrc_perf *, size_t *count);
 void ptrc_perf_close(struct ptrc_perf *);
 
 /* The number of descriptors for poll(), and the descriptors; -1 in place of one that has hung up. */

@@ -260,6 +260,14 @@ void ptrc_perf_records_lost(struct ptrc_perf_records *p, struct ptrc_perf_ring *
 	*ptrc_append(p->records, p->count) = record;
 }
 
+bool ptrc_perf_records_has_fork(const struct ptrc_perf_records *p, int32_t tid)
+{
+	for (size_t i = p->given; i < p->count; i++)
+		if (p->records[i].kind == PTRC_PERF_FORK && p->records[i].child.tid == tid)
+			return true;
+	return false;
+}
+
 static int by_time(const void *one, const void *other)
 {
 	const struct ptrc_perf_record *a = one, *b = other;

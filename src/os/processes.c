@@ -19,6 +19,8 @@
 #define MAPPINGS_MAX 256U
 /* The two rings report the same exec with times that differ by less. */
 #define SAME_EXEC_NS 1000000
+/* How long before the time of an exec /proc may show the command line of its program already. */
+#define EXEC_NS 200000
 
 struct mapping {
 	struct ptrc_perf_mapping m;
@@ -29,7 +31,8 @@ struct mapping {
 struct process {
 	struct ptrc_table_entry entry;
 	pid_t pid, parent;
-	bool is_known; /* parent and start */
+	bool is_known;	 /* parent and start */
+	bool is_keepers; /* the keeper describes its program */
 	bool has_name;
 	int64_t start_ns;
 	int64_t from_ns; /* when it executed its program */
@@ -46,6 +49,8 @@ struct process {
 	char *found_line;
 	size_t found_bytes;
 	int64_t found_ns;
+	/* When that was read, and the one that is known. */
+	int64_t found_read_ns, line_read_ns;
 };
 
 struct ptrc_os_processes {
@@ -139,7 +144,7 @@ static void report(void *thing, void *arg)
 		.pp_are_mappings_cut = p->are_mappings_cut,
 	};
 
-	if (!p->is_known || !p->has_name)
+	if (!p->is_known || !p->has_name || p->is_keepers)
 		return;
 	for (size_t i = 0; i < p->mapping_count; i++) {
 		const struct mapping *m = &p->mappings[i];
@@ -169,15 +174,6 @@ void ptrc_os_processes_tell_rest(struct ptrc_os_processes *all)
 }
 
 /* ---- reading /proc ---- */
-
-void ptrc_os_processes_add_child(struct ptrc_os_processes *all, pid_t pid, int64_t start_ns)
-{
-	struct process *p = find_or_add(all, pid);
-
-	p->is_known = true;
-	p->parent = getpid();
-	p->start_ns = p->from_ns = start_ns;
-}
 
 /* Reads the start of a file in /proc/PID. Returns the number of bytes, or -1. */
 static ssize_t read_proc(pid_t pid, const char *name, char *to, size_t size)
@@ -260,6 +256,19 @@ static bool read_stat(struct process *p)
 	return true;
 }
 
+void ptrc_os_processes_add_child(struct ptrc_os_processes *all, pid_t pid, int64_t start_ns)
+{
+	struct process *p = find_or_add(all, pid);
+
+	p->is_known = true;
+	/* It was started a moment ago, and waits. */
+	if (!read_stat(p)) {
+		p->parent = getpid();
+		p->start_ns = start_ns;
+	}
+	p->from_ns = start_ns;
+}
+
 void ptrc_os_processes_add_running(struct ptrc_os_processes *all, pid_t pid)
 {
 	struct process *p = find_or_add(all, pid);
@@ -284,6 +293,11 @@ void ptrc_os_processes_add_running(struct ptrc_os_processes *all, pid_t pid)
 	add_mapping(p, &program);
 }
 
+void ptrc_os_processes_leave_to_keeper(struct ptrc_os_processes *all, pid_t pid)
+{
+	find_or_add(all, pid)->is_keepers = true;
+}
+
 bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns)
 {
 	bool is_early;
@@ -300,12 +314,14 @@ bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns
 	/* The record of the exec may have come before. */
 	if (p->has_executed && !p->line && is_same_exec(p->from_ns, ns)) {
 		set_line(p, line, bytes);
+		p->line_read_ns = ptrc_now_ns();
 		return true;
 	}
 	free(p->found_line);
 	p->found_line = line;
 	p->found_bytes = bytes;
 	p->found_ns = ns;
+	p->found_read_ns = ptrc_now_ns();
 	return true;
 }
 
@@ -318,11 +334,15 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	char *line = NULL;
 	size_t bytes = 0;
 
+	/* The command line was read too late, and may be that of the new program. */
+	if (p->line && p->line_read_ns > r->ns - EXEC_NS)
+		set_line(p, NULL, 0);
 	/* A child that executes at once needs no entry of its own as a copy of its parent. */
 	if (p->has_executed)
 		report(p, all);
 	free_mappings(p);
 	p->has_executed = true;
+	p->is_keepers = false;
 	memcpy(p->name, r->name, sizeof(p->name));
 	p->has_name = true;
 	p->from_ns = r->ns;
@@ -333,6 +353,7 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 		p->found_line = NULL;
 	}
 	set_line(p, line, bytes);
+	p->line_read_ns = p->found_read_ns;
 }
 
 /* A child is a copy of its parent until it executes a program. */
@@ -355,6 +376,7 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	p->found_line = found.found_line;
 	p->found_bytes = found.found_bytes;
 	p->found_ns = found.found_ns;
+	p->found_read_ns = found.found_read_ns;
 	parent = find(all, r->pid);
 	p->is_known = true;
 	p->parent = r->pid;

@@ -25,9 +25,10 @@ struct ptrc_os_processes *ptrc_os_processes_new(bool hides_command_lines, ptrc_o
 void ptrc_os_processes_free(struct ptrc_os_processes *);
 
 void ptrc_os_processes_add_child(struct ptrc_os_processes *, pid_t, int64_t start_ns);
-/* Adds a running process with the name, path and command line of its program. If the keeper, which examines a
- * process at its first event, has found more, the keeper's entry counts. */
+/* Adds a running process with the name, path and command line of its program. */
 void ptrc_os_processes_add_running(struct ptrc_os_processes *, pid_t);
+/* Leaves the description of the process to the keeper until it executes another program. */
+void ptrc_os_processes_leave_to_keeper(struct ptrc_os_processes *, pid_t);
 /* Reads the command line of a process that has just executed a program. Returns false if the kernel has not
  * stored it yet: then call this again. */
 bool ptrc_os_processes_look(struct ptrc_os_processes *, pid_t, int64_t ns);

@@ -3,6 +3,8 @@
 #include "src/query/losses.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -119,13 +121,28 @@ void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint6
 		l->unwritten_events = recorded - known;
 }
 
-uint64_t ptrc_losses_unreadable(const struct ptrc_counts *counts, uint64_t read_count)
+/* The number of events of a closed log that could not be read because of damage, without those of missing files.
+ * The log was read to its end, which gave read_count events. */
+static uint64_t unreadable(const struct ptrc_counts *counts, uint64_t read_count)
 {
 	uint64_t seen = read_count + counts->pt_gap_events + counts->pt_filtered_events +
 			counts->pt_skipped_events + counts->pt_file_gap_events -
 			counts->pt_made_up_events;
 
 	return seen < counts->pt_log_events ? counts->pt_log_events - seen : 0;
+}
+
+void ptrc_losses_add_read(struct ptrc_losses *l, const struct ptrc_counts *counts,
+			  const uint64_t *read_count)
+{
+	l->stream_events += counts->pt_gap_events;
+	l->unreadable_events = counts->pt_damaged_events - counts->pt_file_gap_events;
+	if (read_count && !l->is_unclosed)
+		l->unreadable_events = unreadable(counts, *read_count);
+	else
+		l->is_unreadable_uncounted = counts->pt_uncounted_gaps;
+	l->is_unreadable_uncounted |=
+		counts->pt_damaged_gaps > counts->pt_file_gaps && !l->unreadable_events;
 }
 
 bool ptrc_is_loss(trace_event_id_t id, const void *data, size_t size)
@@ -163,79 +180,87 @@ static const char *untraced_cause(int error)
 	}
 }
 
-static void say_untraced(const struct ptrc_losses *l, const char *thing)
+enum { TEXT_BYTES = 600 };
+
+static void __attribute__((format(printf, 2, 3))) put(char *text, const char *format, ...)
 {
-	ptrc_cli_message(thing, "%llu %s could not be traced: %s",
-			 (unsigned long long)l->untraced_processes,
-			 l->untraced_processes == 1 ? "process" : "processes",
-			 untraced_cause(l->untraced_error));
+	va_list values;
+
+	va_start(values, format);
+	vsnprintf(text, TEXT_BYTES, format, values);
+	va_end(values);
 }
 
-static void say_refused(const struct ptrc_losses *l, const char *thing)
+static void say_untraced(const struct ptrc_losses *l, char text[TEXT_BYTES])
 {
-	ptrc_cli_message(thing,
-			 "at least %llu event %s got no type of %s own, as a program and "
-			 "its children can have %d names: the events are there as "
-			 "posix_trace_unnamed_userevent, unless the trace leaves that out "
-			 "(--only, --exclude)",
-			 (unsigned long long)l->refused_names,
-			 l->refused_names == 1 ? "name" : "names",
-			 l->refused_names == 1 ? "its" : "their", TRACE_USER_EVENT_MAX - 1);
+	put(text, "%llu %s could not be traced: %s", (unsigned long long)l->untraced_processes,
+	    l->untraced_processes == 1 ? "process" : "processes",
+	    untraced_cause(l->untraced_error));
 }
 
-static void say_write_error(const struct ptrc_losses *l, const char *thing)
+static void say_refused(const struct ptrc_losses *l, char text[TEXT_BYTES])
+{
+	put(text,
+	    "at least %llu event %s got no type of %s own, as a program and "
+	    "its children can have %d names: the events are there as "
+	    "posix_trace_unnamed_userevent, unless the trace leaves that out "
+	    "(--only, --exclude)",
+	    (unsigned long long)l->refused_names, l->refused_names == 1 ? "name" : "names",
+	    l->refused_names == 1 ? "its" : "their", TRACE_USER_EVENT_MAX - 1);
+}
+
+static void say_write_error(const struct ptrc_losses *l, char text[TEXT_BYTES])
 {
 	if (l->write_error == ECANCELED)
-		ptrc_cli_count(
-			thing, l->unwritten_events,
+		ptrc_cli_count_text(
+			text, TEXT_BYTES, l->unwritten_events,
 			"[event is|events are] missing, as the log took nothing and was given up");
 	else if (l->write_error == EAGAIN)
-		ptrc_cli_message(thing,
-				 "the log is not finished, as the process that writes it has ended "
-				 "and no other can be started: %s; 'ptrace-salvage' finishes it",
-				 ptrc_cli_process_reason(EAGAIN));
+		put(text,
+		    "the log is not finished, as the process that writes it has ended "
+		    "and no other can be started: %s; 'ptrace-salvage' finishes it",
+		    ptrc_cli_process_reason(EAGAIN));
 	else if (l->write_error == ECHILD)
-		ptrc_cli_message(thing, "the log is not finished, as the process that writes it, "
-					"ptrace-keeper, dies again and again; 'ptrace-salvage' "
-					"finishes it");
+		put(text, "the log is not finished, as the process that writes it, "
+			  "ptrace-keeper, dies again and again; 'ptrace-salvage' "
+			  "finishes it");
 	else if (l->unwritten_events)
 		/* Data that a pipe or a socket held when its reader went away is lost, too. */
-		ptrc_cli_message(
-			thing, "%s%llu %s lost, as writing the log failed: %s",
-			l->write_error == EPIPE || l->write_error == ECONNRESET ? "at least " : "",
-			(unsigned long long)l->unwritten_events,
-			l->unwritten_events == 1 ? "event" : "events", strerror(l->write_error));
+		put(text, "%s%llu %s lost, as writing the log failed: %s",
+		    l->write_error == EPIPE || l->write_error == ECONNRESET ? "at least " : "",
+		    (unsigned long long)l->unwritten_events,
+		    l->unwritten_events == 1 ? "event" : "events", strerror(l->write_error));
 	else if (l->write_error == ESTALE && !l->is_log_gone)
-		ptrc_cli_message(thing, "the log was truncated or written to by somebody else "
-					"while it was written: events are missing from it");
+		put(text, "the log was truncated or written to by somebody else "
+			  "while it was written: events are missing from it");
 	else if (l->write_error != ESTALE)
-		ptrc_cli_message(thing, "writing the log failed: %s", strerror(l->write_error));
+		put(text, "writing the log failed: %s", strerror(l->write_error));
 }
 
-static void say_unclosed(const struct ptrc_losses *l, const char *thing)
+static void say_unclosed(const struct ptrc_losses *l, char text[TEXT_BYTES])
 {
 	if (!is_left_to_salvage(l) && !l->is_last_file_missing)
-		ptrc_cli_message(thing, "the log has no end: its trace still goes on or was "
-					"killed, or the file was cut off");
+		put(text, "the log has no end: its trace still goes on or was "
+			  "killed, or the file was cut off");
 }
 
-static void say_unreadable(const struct ptrc_losses *l, const char *thing)
+static void say_unreadable(const struct ptrc_losses *l, char text[TEXT_BYTES])
 {
-	ptrc_cli_message(thing,
-			 "%sevents are not readable, as the log is damaged, and it is not known "
-			 "how many",
-			 l->unreadable_events ? "more " : "");
+	put(text,
+	    "%sevents are not readable, as the log is damaged, and it is not known "
+	    "how many",
+	    l->unreadable_events ? "more " : "");
 }
 
-static void say_source(const struct ptrc_losses *l, const char *thing)
+static void say_source(const struct ptrc_losses *l, char text[TEXT_BYTES])
 {
-	ptrc_cli_message(thing,
-			 "%sevents may be missing, and it is not known how many, as what "
-			 "this log was made from lacked them, was damaged or had no end",
-			 l->source_unreadable_events ? "more " : "");
+	put(text,
+	    "%sevents may be missing, and it is not known how many, as what "
+	    "this log was made from lacked them, was damaged or had no end",
+	    l->source_unreadable_events ? "more " : "");
 }
 
-static void say_missing_files(const struct ptrc_losses *l, const char *thing)
+static void say_missing_files(const struct ptrc_losses *l, char text[TEXT_BYTES])
 {
 	char with_events[64] = "";
 
@@ -243,30 +268,28 @@ static void say_missing_files(const struct ptrc_losses *l, const char *thing)
 		snprintf(with_events, sizeof(with_events), ", with %llu %s",
 			 (unsigned long long)l->missing_events,
 			 l->missing_events == 1 ? "event" : "events");
-	ptrc_cli_message(
-		thing, "%s%llu %s of the log %s missing%s",
-		l->is_last_file_missing ? "at least " : "", (unsigned long long)l->missing_files,
-		l->missing_files == 1 ? "file" : "files", l->missing_files == 1 ? "is" : "are",
-		l->is_last_file_missing ? ": the last one here says that another follows"
-					: with_events);
+	put(text, "%s%llu %s of the log %s missing%s", l->is_last_file_missing ? "at least " : "",
+	    (unsigned long long)l->missing_files, l->missing_files == 1 ? "file" : "files",
+	    l->missing_files == 1 ? "is" : "are",
+	    l->is_last_file_missing ? ": the last one here says that another follows"
+				    : with_events);
 }
 
-static void say_deleted_files(const struct ptrc_losses *l, const char *thing)
+static void say_deleted_files(const struct ptrc_losses *l, char text[TEXT_BYTES])
 {
-	ptrc_cli_message(
-		thing,
-		"the log begins with its file number %llu, as --log-keep has "
-		"deleted the first %llu; %llu %s came before",
-		(unsigned long long)l->deleted_files + 1, (unsigned long long)l->deleted_files,
-		(unsigned long long)l->earlier_events, l->earlier_events == 1 ? "event" : "events");
+	put(text,
+	    "the log begins with its file number %llu, as --log-keep has "
+	    "deleted the first %llu; %llu %s came before",
+	    (unsigned long long)l->deleted_files + 1, (unsigned long long)l->deleted_files,
+	    (unsigned long long)l->earlier_events, l->earlier_events == 1 ? "event" : "events");
 }
 
-static void say_read_error(const struct ptrc_losses *l, const char *thing)
+static void say_read_error(const struct ptrc_losses *l, char text[TEXT_BYTES])
 {
 	if (l->read_error == ECONNRESET)
-		ptrc_cli_message(thing, "the session was killed");
+		put(text, "the session was killed");
 	else
-		ptrc_cli_message(thing, "reading the log failed: %s", strerror(l->read_error));
+		put(text, "reading the log failed: %s", strerror(l->read_error));
 }
 
 enum kind { COUNT, ERROR, FLAG };
@@ -281,10 +304,10 @@ static const struct loss {
 	bool is_loss;
 	bool is_of_events;
 	bool is_uncounted;
-	/* The message, in the format of ptrc_cli_count(), or a function that prints it; both are NULL if the message of
-	 * another row includes it. */
+	/* The message, in the format of ptrc_cli_count(), or a function that writes it or nothing; both are NULL if the
+	 * message of another row includes it. */
 	const char *message;
-	void (*say)(const struct ptrc_losses *, const char *thing);
+	void (*say)(const struct ptrc_losses *, char *text);
 } losses[] = {
 #define MEMBER(name) offsetof(struct ptrc_losses, name)
 	{COUNT, MEMBER(stream_events), "stream_events", true, true,
@@ -373,19 +396,34 @@ uint64_t ptrc_losses_events(const struct ptrc_losses *l)
 	return count;
 }
 
-void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
+void ptrc_losses_each(const struct ptrc_losses *l, ptrc_losses_take *take, void *arg)
 {
 	for (size_t i = 0; i < LOSS_COUNT; i++) {
 		const struct loss *row = &losses[i];
 		uint64_t count = amount(l, row);
+		char text[TEXT_BYTES] = "";
 
 		if (count && row->say)
-			row->say(l, thing);
+			row->say(l, text);
 		else if (count && row->kind == COUNT && row->message)
-			ptrc_cli_count(thing, count, row->message);
+			ptrc_cli_count_text(text, sizeof(text), count, row->message);
 		else if (count && row->message)
-			ptrc_cli_message(thing, "%s", row->message);
+			put(text, "%s", row->message);
+		if (*text)
+			take(arg, row->key, row->is_loss, text);
 	}
+}
+
+static void print(void *thing, const char *key, bool is_loss, const char *text)
+{
+	(void)key;
+	(void)is_loss;
+	ptrc_cli_message(thing, "%s", text);
+}
+
+void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
+{
+	ptrc_losses_each(l, print, (char *)(uintptr_t)thing);
 }
 
 void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)

@@ -85,9 +85,10 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
  * the log nor lost because it was full. */
 void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint64_t in_log);
 
-/* The number of events of a closed log that could not be read because of damage, without those of missing files. The
- * counts were taken after the log had been read to its end, which gave read_count events. */
-uint64_t ptrc_losses_unreadable(const struct ptrc_counts *, uint64_t read_count);
+/* Adds the losses that reading a log has found. The counts were taken after that. *read_count: the number of events
+ * read; NULL if the log was not read to its end. */
+void ptrc_losses_add_read(struct ptrc_losses *, const struct ptrc_counts *,
+			  const uint64_t *read_count);
 
 /* Whether the event is next to a place where events were lost: overwritten, damaged, or because the stream or the log
  * was full. A STOP precedes its losses; its data says whether the stream was full. */
@@ -100,6 +101,11 @@ bool ptrc_losses_is_any(const struct ptrc_losses *);
 
 /* The number of missing events, as far as they are counted. */
 uint64_t ptrc_losses_events(const struct ptrc_losses *);
+
+/* Passes on each kind of loss: its key in JSON or NULL, whether it makes a trace incomplete, and the message
+ * without the name of the log or session. */
+typedef void ptrc_losses_take(void *arg, const char *key, bool is_loss, const char *text);
+void ptrc_losses_each(const struct ptrc_losses *, ptrc_losses_take *, void *arg);
 
 /* Prints a message for each kind of loss. */
 void ptrc_losses_report(const struct ptrc_losses *, const char *thing);

@@ -54,7 +54,7 @@ static void report(const struct ptrc_misfit_type *type)
 		snprintf(bytes, sizeof(bytes), "%zu to %zu bytes", m->least, m->most);
 	if (sum == m->not_json_count)
 		snprintf(what, sizeof(what), "is not the JSON that the layout wants");
-	else if (is_open && sum != m->short_count)
+	else if (is_open && (sum != m->short_count || m->least >= wanted))
 		snprintf(what, sizeof(what), "has %s, which the layout does not fit", bytes);
 	else
 		snprintf(what, sizeof(what), "has %s, the layout wants %s%zu", bytes,

@@ -592,14 +592,7 @@ void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_l
 	/* These counts, unlike r->counts, include what was found missing while reading. */
 	if (ptrc_trace_counts(r->trace, &counts))
 		return;
-	l->stream_events += counts.pt_gap_events;
-	l->unreadable_events = counts.pt_damaged_events - counts.pt_file_gap_events;
-	if (is_read && !l->is_unclosed)
-		l->unreadable_events = ptrc_losses_unreadable(&counts, r->read_count);
-	else
-		l->is_unreadable_uncounted = counts.pt_uncounted_gaps;
-	l->is_unreadable_uncounted |=
-		counts.pt_damaged_gaps > counts.pt_file_gaps && !l->unreadable_events;
+	ptrc_losses_add_read(l, &counts, is_read ? &r->read_count : NULL);
 	if (r->is_growing)
 		l->is_unclosed = false;
 }

@@ -62,9 +62,9 @@ void ptrc_keeper_say_stopped(const char *log)
 {
 	/* A keeper locks bytes of its log far beyond the end. */
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-	int fd = open(log, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd;
 
-	if (fd < 0)
+	if (ptrc_log_open_last(log, &fd))
 		return;
 	if (!fcntl(fd, F_GETLK, &lock) && lock.l_type != F_UNLCK && lock.l_pid > 0 &&
 	    is_keeper(lock.l_pid) && ptrc_keeper_is_stopped(lock.l_pid))

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "include/posixtrace-private.h"
 #include "src/base/message.h"
 #include "src/session/session_client.h"
 #include "src/session/keeper.h"
@@ -75,17 +77,23 @@ static void say_one(const struct posixtrace_orphan *o)
 			 ptrc_orphan_id(o, id));
 }
 
-void ptrc_orphans_say_dropped(bool is_forgetting)
+bool ptrc_orphans_dropped(char text[100])
 {
 	struct ptrc_inspected_system s;
 
 	ptrc_inspect_system(&s);
-	if (s.pt_dropped_orphans)
-		ptrc_cli_message("/dev/shm",
-				 "%u unfinished stream%s dropped with all events, because there "
-				 "were too many; 'ptrace-salvage --all' forgets this",
-				 s.pt_dropped_orphans,
-				 s.pt_dropped_orphans == 1 ? " was" : "s were");
+	snprintf(text, 100,
+		 "%u unfinished stream%s dropped with all events, because there were too many",
+		 s.pt_dropped_orphans, s.pt_dropped_orphans == 1 ? " was" : "s were");
+	return s.pt_dropped_orphans;
+}
+
+void ptrc_orphans_say_dropped(bool is_forgetting)
+{
+	char text[100];
+
+	if (ptrc_orphans_dropped(text))
+		ptrc_cli_message("/dev/shm", "%s; 'ptrace-salvage --all' forgets this", text);
 	if (is_forgetting)
 		posixtrace_discard_orphan(0);
 }
@@ -100,10 +108,19 @@ static bool is_same_file(const char *a, const char *b)
 const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan *list,
 						  size_t count, const char *log)
 {
-	for (size_t i = 0; i < count; i++)
-		if (*list[i].pt_log && is_same_file(list[i].pt_log, log))
-			return &list[i];
-	return NULL;
+	const struct posixtrace_orphan *found = NULL;
+	struct stat last, own;
+	int fd;
+
+	/* An orphan knows the file of a rotated log that it was to go on in. */
+	if (ptrc_log_open_last(log, &fd))
+		return NULL;
+	for (size_t i = 0; i < count && !fstat(fd, &last) && !found; i++)
+		if (*list[i].pt_log && !stat(list[i].pt_log, &own) && own.st_dev == last.st_dev &&
+		    own.st_ino == last.st_ino)
+			found = &list[i];
+	close(fd);
+	return found;
 }
 
 void ptrc_orphans_say_of(const char *log)

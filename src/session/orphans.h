@@ -17,6 +17,8 @@ const char *ptrc_orphan_id(const struct posixtrace_orphan *, char text[17]);
 /* Why an orphan cannot be salvaged, for an error of posixtrace_salvage_orphan(). */
 const char *ptrc_orphan_explain(int error);
 
+/* Stores the number of orphans that were dropped as a sentence; false: none was. */
+bool ptrc_orphans_dropped(char text[100]);
 /* Prints how many orphans were dropped since that was last forgotten, and forgets it if is_forgetting. */
 void ptrc_orphans_say_dropped(bool is_forgetting);
 /* Returns the orphan whose log is this file, or NULL. */

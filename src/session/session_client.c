@@ -502,3 +502,17 @@ const char *ptrc_session_explain(int error)
 		return strerror(error);
 	}
 }
+
+const char *ptrc_session_explain_of(const char *name, int error)
+{
+	pid_t controller;
+	int fd;
+
+	silence[0] = '\0';
+	/* The kernel connects to a stopped controller at once, or never if its backlog is full. */
+	if (error == ETIMEDOUT && !connect_to(name, 50, false, &fd, &controller)) {
+		explain_controller(controller);
+		close(fd);
+	}
+	return ptrc_session_explain(error);
+}

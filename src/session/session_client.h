@@ -42,6 +42,9 @@ int ptrc_session_stat(const char *name, const struct ptrc_session_state **);
 /* A text for one of these errors; for ETIMEDOUT, what the last question waited for. */
 const char *ptrc_session_explain(int error);
 
+/* A text for an error of ptrc_session_stat_all(). Names the controller of the session if that is stopped. */
+const char *ptrc_session_explain_of(const char *name, int error);
+
 /* Returns 0 if a controller listens under the name, or one of these errors. Unlike the functions that ask, does
  * not remove the socket of a killed controller. */
 int ptrc_session_knock(const char *name);

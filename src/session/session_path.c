@@ -106,6 +106,12 @@ void ptrc_session_say_directory(int error)
 			"mode=1777 tmpfs /dev/shm");
 		return;
 	}
+	if (error == EPERM && access("/dev/shm", W_OK) && errno == EROFS) {
+		ptrc_cli_message("/dev/shm",
+				 "is mounted read-only, and a trace needs memory there: "
+				 "mount -o remount,rw /dev/shm");
+		return;
+	}
 	ptrc_inspect_directory(0, path);
 	ptrc_cli_message(path, "%s",
 			 error == EPERM ? "not safe to use: it has to be a directory of yours "

@@ -75,6 +75,7 @@ struct ptrc_server {
 	int64_t listen_pause_ns;
 	/* pidfd of the target; -1 after its end, and in a run, whose parent notices the end. */
 	int target_fd;
+	bool has_target_ended;
 	trace_id_t trace;
 	struct ptrc_follow follow;
 	/* NULL if the session makes no snapshots by itself. */
@@ -175,7 +176,7 @@ static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 	state->target = s->plan->target;
 	state->has_log = s->plan->log_fd >= 0;
 	state->is_run = s->plan->is_run;
-	state->is_target_alive = s->plan->is_run || s->target_fd >= 0;
+	state->is_target_alive = !s->has_target_ended;
 	state->is_until_exit = s->plan->is_until_exit;
 	memcpy(state->name, s->name, sizeof(state->name));
 	if (s->plan->log_path)
@@ -600,6 +601,11 @@ static void accept_client(struct ptrc_server *s)
 	add_client(&s->clients, fd, 0);
 }
 
+void ptrc_server_target_ended(struct ptrc_server *s)
+{
+	s->has_target_ended = true;
+}
+
 /* The limit for poll() in milliseconds; usually -1: no limit. */
 static int next_look(const struct ptrc_server *s)
 {
@@ -695,6 +701,7 @@ void ptrc_server_step(struct ptrc_server *s, const struct pollfd *p)
 	if (p[POLL_TARGET].revents) {
 		close(s->target_fd);
 		s->target_fd = -1;
+		ptrc_server_target_ended(s);
 		s->is_end_wanted |= s->plan->is_until_exit;
 	}
 	if (p[POLL_LISTEN].revents)

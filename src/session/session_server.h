@@ -99,6 +99,9 @@ size_t ptrc_server_poll(struct ptrc_server *, struct pollfd *, int *limit_ms);
 /* Handles the result of poll(). Between the two no other function of the server may be called. */
 void ptrc_server_step(struct ptrc_server *, const struct pollfd *);
 
+/* The caller has noticed the end of the target; the session goes on. */
+void ptrc_server_target_ended(struct ptrc_server *);
+
 /* Ends the session once the work in the background is done. */
 void ptrc_server_end(struct ptrc_server *);
 /* Whether the stream is gone, the log is closed and the name is free. */

@@ -160,7 +160,8 @@ static const char *explain_shortage(void)
 		return "the limit on file size (ulimit -f) is too low";
 	if (is_below(RLIMIT_NOFILE, PTRC_TRACE_FILES_LEAST))
 		return "the limit on open files (ulimit -n) is too low";
-	return SHM " has too little room, or the system or the control group too little memory";
+	return SHM " has too little room for the stream, or the system or the control group too "
+		   "little memory; --stream-min-size=1M needs less";
 }
 
 void ptrc_trace_error(int stage, int error, pid_t pid, const char *target, const char *log_path)
@@ -183,11 +184,8 @@ void ptrc_trace_error(int stage, int error, pid_t pid, const char *target, const
 		ptrc_cli_message(target, "no such process");
 		return;
 	case EPERM:
-		if (access(SHM, W_OK) && errno == EROFS)
-			ptrc_cli_message(SHM,
-					 "is mounted read-only, and a trace needs memory there: "
-					 "mount -o remount,rw " SHM);
-		else if (access(SHM, F_OK) || ptrc_inspect_directory(0, directory) == EPERM)
+		if (access(SHM, F_OK) || (access(SHM, W_OK) && errno == EROFS) ||
+		    ptrc_inspect_directory(0, directory) == EPERM)
 			ptrc_session_say_directory(EPERM);
 		else
 			say_not_allowed(pid, target, log_path);

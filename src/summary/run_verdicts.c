@@ -34,6 +34,10 @@ void ptrc_run_verdicts_option(enum ptrc_check_format f, const char *path)
 	ptrc_run_result_check_path(names[f], path);
 	if (path)
 		files[f].path = path;
+	else if (format != PTRC_CHECK_TEXT && format != f)
+		ptrc_cli_usage(names[f],
+			       "goes to standard error, as %s does: give one of them a FILE",
+			       names[format]);
 	else
 		format = f;
 }

@@ -24,7 +24,8 @@ static int file = -1;
 
 static void show_events(struct ptrc_reader *r, enum ptrc_format format, bool has_log)
 {
-	struct ptrc_event_format f = {.format = format, .widths[PTRC_COLUMN_EVENT] = 20, .has_log = has_log};
+	struct ptrc_event_format f = {
+		.format = format, .widths[PTRC_COLUMN_EVENT] = 20, .has_log = has_log};
 	static struct ptrc_view view;
 	struct ptrc_layouts layouts = {0};
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;

@@ -211,14 +211,16 @@ fails() {
 
 # finds_keeper LOG [PID]: whether a keeper writes the log that is not this one; $keeper is its process
 finds_keeper() {
-	local comm log
+	local comm log fd
 	log=$(realpath "$1")
 	for comm in $(grep -lsx ptrace-keeper /proc/[0-9]*/comm); do
 		keeper=${comm//[!0-9]/}
-		if [ "$keeper" != "${2-}" ] &&
-			[[ $(readlink /proc/"$keeper"/fd/* 2>/dev/null) == *"$log"* ]]; then
-			return
-		fi
+		[ "$keeper" != "${2-}" ] || continue
+		[[ $(readlink /proc/"$keeper"/fd/* 2>/dev/null) != *"$log"* ]] || return 0
+		# A later file of a rotated log had no name when it was opened.
+		for fd in /proc/"$keeper"/fd/*; do
+			[ ! "$fd" -ef "$log" ] || return 0
+		done
 	done
 	return 1
 }

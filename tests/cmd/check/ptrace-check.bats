@@ -569,6 +569,7 @@ odd_rules() {
 	cmp stdout.txt result.xml
 	exits 1 ptrace-check --tap rules.yaml run.log
 	cmp stdout.txt result.tap
+	reports 125 "--junit: goes to standard error, as --tap does*" ptrace-run --check=rules.yaml --tap --junit -o run.log -- true
 	# Such a file may be replaced; any other one, and the log, may not.
 	exits 0 ptrace-run --check=rules.yaml --junit=result.xml --quiet -o run.log -- "$traced" -n 3
 	[[ $stderr == *"2 passed, 0 failed, 0 undecided"* ]]

@@ -271,6 +271,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 @test "a process that is not traced as yet is told, and its session made" {
 	sleep 1000 3>&- &
 	pids="$pids $!"
+	local sleeper=$!
 	wait_until grep -qsx sleep /proc/$!/comm
 	exits 0 ptrace-create --json --pid=$! --name="$me.a"
 	valid create <<<"$stdout"
@@ -283,6 +284,9 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	traced_start -w
 	silently 0 ptrace-create --json --pid="$pid" --name="$me.b"
 	jq -e 'has("obstacle") | not' <<<"$stdout"
+	# Events of the operating system are recorded without the library, too.
+	needs_os
+	silently 0 ptrace-create --os=process --pid="$sleeper" --name="$me.c"
 }
 
 @test "a process with another /dev/shm is told, and its session made" {

@@ -162,7 +162,7 @@ diagnoses() {
 	gone() { ptrace-list --format=json | jq -e 'select(.session == "'"$me.a"'") |
 		.target_alive | not'; }
 	wait_until gone
-	diagnoses problem target 'has ended' "$me.a"
+	diagnoses problem target "has ended; .*: ptrace-shutdown $me.a\$" "$me.a"
 	kills "$(controller "$me.a")"
 	for i in 1 2; do
 		# Nothing is changed by looking.
@@ -177,8 +177,40 @@ diagnoses() {
 	traced_session "$me.s" --start -- -w
 	controller=$(controller "$me.s")
 	kill -STOP "$controller"
-	diagnoses problem session 'does not answer.*kill -CONT' "$me.s"
+	why="does not answer: its process $controller is stopped; kill -CONT $controller continues it"
+	diagnoses problem session "$why" "$me.s"
+	run_split ptrace-list
+	[[ $stderr == *"$me.s: the session $why"* ]]
 	kill -CONT "$controller"
+}
+
+@test "a keeper that is stopped" {
+	traced_session "$me.k" --start -o run.log -- -w
+	finds_keeper run.log
+	kill -STOP "$keeper"
+	wait_until grep -q '^State:	T' "/proc/$keeper/status"
+	diagnoses problem keeper "ptrace-keeper .$keeper., which writes its log, is stopped; kill -CONT $keeper continues it" "$me.k"
+	kill -CONT "$keeper"
+}
+
+@test "a log that is a pipe which takes nothing" {
+	mkfifo fifo
+	exec 8<>fifo
+	sleep 1000 <fifo 3>&- 8<&- &
+	local reader=$!
+	pids="$pids $reader"
+	wait_until grep -qsx sleep "/proc/$reader/comm"
+	exec 8<&-
+	traced_session "$me.p" --start -o fifo -- -w -W -n 20000
+	doctor "$me.p"
+	[[ $stdout != *pipe* ]]
+	go done
+	ptrace-flush "$me.p" 2>flush.err 3>&- &
+	pids="$pids $!"
+	is_full() { diagnoses problem log 'fifo: is a pipe that is full: ptrace-keeper, which writes it, waits' "$me.p" >/dev/null; }
+	wait_until is_full
+	kills "$reader"
+	diagnoses problem log 'fifo: is a pipe that no process reads' "$me.p"
 }
 
 @test "a keeper that was killed" {
@@ -199,7 +231,7 @@ diagnoses() {
 		--log-full-policy=until-full
 	go done
 	diagnoses problem stream-full "ptrace-clear $me.f" "$me.f"
-	finds note lost
+	finds problem lost
 	ptrace-flush "$me.l" || [ $? -eq 3 ]
 	diagnoses problem log-full "ptrace-clear $me.l.*ptrace-start $me.l" "$me.l"
 	ptrace-shutdown --allow-loss "$me.l" || true
@@ -210,14 +242,14 @@ diagnoses() {
 	ptrace-run -o log.log --log-max-size=20K --log-full-policy=until-full --stream-min-size=4M \
 		-- "$traced" -n 20000 ||
 		[ $? -eq 3 ]
-	diagnoses problem lost ' 0 events were lost in the stream, [1-9][0-9]* in the log; use a larger --log-max-size$' ./log.log
+	diagnoses problem lost ': [1-9][0-9]* events lost in the log, which was full; use a larger --log-max-size$' ./log.log
 	traced_session "$me.p" --start --stream-min-size=16K -- -w -W -n 20000
 	ptrace-create --pid="$pid" --name="$me.l" --start -o run.log --log-max-size=20K \
 		--log-full-policy=until-full --stream-min-size=4M
 	go done
 	diagnoses note lost '; use a larger --stream-min-size$' "$me.p"
 	ptrace-flush "$me.l" || [ $? -eq 3 ]
-	diagnoses note lost '; use a larger --log-max-size' "$me.l"
+	diagnoses problem lost '; use a larger --log-max-size' "$me.l"
 }
 
 @test "an event that was never opened, and the nearest names" {
@@ -253,7 +285,7 @@ diagnoses() {
 	for only in --only='x.*' --exclude='*'; do
 		ptrace-run -o out.log "$only" -- "$traced" -n 10 2>/dev/null
 		diagnoses problem event 'no event of it was recorded: none happened.*or the trace left it out' --event=traced.event ./out.log
-		finds problem events 'programs have opened 1: .*--exclude'
+		finds problem events 'programs opened 1 event type, .*--exclude'
 		[[ $stdout != *"has the library"* ]]
 	done
 	head -c 1000 run.log >cut.log
@@ -263,13 +295,13 @@ diagnoses() {
 	damages damaged.log '\377\377' $(($(stat -c %s damaged.log) / 2))
 	doctor ./damaged.log
 	[ "$status" -eq 1 ]
-	finds problem log 'is damaged: [0-9]* events could not be read'
+	finds problem log '[0-9] events not readable, as the log is damaged'
 	# What cannot be read says nothing about programs and names.
 	[[ $stdout != *library* ]]
 	for it in damaged cut; do
 		for event in traced.event other; do
-			diagnoses problem events 'that can be read' --event=$event ./$it.log
-			finds note event 'in what can be read'
+			diagnoses problem events 'is not complete' --event=$event ./$it.log
+			finds note event 'in what is left'
 			[[ $stdout != *library* ]]
 		done
 	done
@@ -291,6 +323,42 @@ diagnoses() {
 		diagnoses problem log '' "$it"
 	done
 	diagnoses problem operand 'no such session, log or process' "$me.none"
+}
+
+@test "what ptrace-stat says that a log lacks, and no more" {
+	# agrees LOG STATUS: both say the same
+	agrees() {
+		exits "$2" ptrace-stat --json "$1"
+		local line said=$stderr
+		doctor "./$1"
+		[ "$status" -eq $(($2 ? 1 : 0)) ]
+		while [ -n "$said" ] && read -r line; do
+			jq -es --arg text "${line#ptrace-stat: "$1": }" \
+				'any(.status == "problem" and .message == $text)' <<<"$stdout"
+		done <<<"$said"
+	}
+	made run.log <<<$'event 100 7 8 a\nuntraced 1 12'
+	agrees run.log 3
+	finds problem attach '1 process could not be traced: too little memory'
+	few='exec 3<&- 4<&- 5<&-; ulimit -n 4'
+	ptrace-run -o none.log -- bash -c "$few; exec \"\$0\"" "$traced" || [ $? -eq 3 ]
+	agrees none.log 3
+	finds problem attach 'too few descriptors'
+	[[ $stdout != *"none happened"* && $stdout != *"no program"* ]]
+	ptrace-run -o on.log -- "$traced" -f >child || [ $? -eq 3 ]
+	kill -KILL "$(<child)"
+	agrees on.log 3
+	finds problem lost 'processes went on'
+	ptrace-run -o parts.log --name="$me" --log-rotate=16K -- sh -c \
+		'for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done' "$traced" "$me"
+	agrees parts.log 0
+	rm parts.log.000001
+	agrees parts.log 3
+	finds problem log '1 file of the log is missing, with [0-9]* events'
+	rm parts.log.000003
+	agrees parts.log 3
+	finds problem log 'files of the log are missing: the last one here says'
+	[[ $stdout != *"is not closed"* ]]
 }
 
 @test "the log of a run that goes on" {
@@ -356,6 +424,11 @@ diagnoses() {
 		ptrace-doctor --json'
 	[ "$status" -eq 1 ]
 	finds problem shared-memory 'is full'
+	own_mounts 'mount -t tmpfs -o size=5m,mode=1777 tmpfs /dev/shm
+		ptrace-doctor --json; exec ptrace-run true'
+	[ "$status" -eq 125 ]
+	finds note shared-memory 'use --stream-min-size=1M'
+	[[ $stderr == "ptrace-run: true: no memory for the stream: /dev/shm has too little room "*"; --stream-min-size=1M needs less" ]]
 	own_mounts 'mount -t tmpfs -o size=100m,mode=777 tmpfs /dev/shm; ptrace-doctor --json'
 	finds problem shared-memory 'chmod 1777'
 	own_mounts 'mount -t tmpfs tmpfs /dev; ptrace-doctor --json'
@@ -447,7 +520,7 @@ diagnoses() {
 	[ "$(grep -c "$(printf '\033')" stdout.txt)" -eq 0 ]
 }
 
-@test "a /dev/shm that is read-only is called that, by doctor and by run" {
+@test "a /dev/shm that is read-only is called that, by doctor, run and create" {
 	own_mounts 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm; mount -o remount,ro /dev/shm
 		ptrace-doctor' || true
 	[ "$status" -eq 1 ]
@@ -458,6 +531,9 @@ diagnoses() {
 	[ "$status" -eq 125 ]
 	assert_one_message ptrace-run
 	[[ $stderr == "ptrace-run: /dev/shm: is mounted read-only, and a trace needs memory there: mount -o remount,rw /dev/shm" ]]
+	own_mounts 'mount -t tmpfs -o ro tmpfs /dev/shm; exec ptrace-create -p $$'
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-create: /dev/shm: is mounted read-only, and a trace needs memory there: mount -o remount,rw /dev/shm" ]
 }
 
 @test "a process of another pid namespace is not taken for one of this" {

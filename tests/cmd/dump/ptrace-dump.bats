@@ -1093,7 +1093,7 @@ times() {
 	exits 3 ptrace-dump --verify bad.log
 	[ "$(grep -c . <<<"$stderr")" -eq 1 ]
 	exits 1 ptrace-doctor bad.log
-	[[ $stdout == *"is damaged in 1 part without events"* ]]
+	[[ $stdout == *"1 part of the log without events is damaged"* ]]
 	cp run.log bad.log
 	damages bad.log 'x' $((1760 + 110))
 	reports 3 "*1 part of the log without events is damaged*" ptrace-dump bad.log

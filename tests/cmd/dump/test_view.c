@@ -127,7 +127,8 @@ TEST(a_log_that_claims_more_than_there_is_of_memory, "")
 TEST(names_that_are_empty, "")
 {
 	int fd = extreme_log(MAKER_EPOCH, MAKER_EPOCH + 1, 0);
-	struct ptrc_event_format format = {.format = PTRC_FORMAT_TEXT, .widths[PTRC_COLUMN_EVENT] = 8};
+	struct ptrc_event_format format = {.format = PTRC_FORMAT_TEXT,
+					   .widths[PTRC_COLUMN_EVENT] = 8};
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 	static struct ptrc_reader r;
 	struct ptrc_view view = {.reader = &r};

@@ -219,3 +219,24 @@ shown() {
 	END
 	[ "$(ptrace-dump -e step run.log | jq -r .data | tr '\n' ' ')" = '-5 --help ' ]
 }
+
+@test "an event before an exec has nothing of the program that follows" {
+	cat >script <<-END
+		#!/bin/sh
+		keeper=\$(grep -lsx ptrace-keeper /proc/[0-9]*/comm | tr -dc '0-9\n')
+		kill -STOP \$keeper
+		ptrace-event w.one
+		(sleep 0.3; kill -CONT \$keeper) &
+		exec sleep 0.6
+	END
+	chmod +x script
+	ptrace-run --os=none -o a.log -- ./script
+	ptrace-dump --event=w.one --fields=event,comm,exe,command_line a.log >event
+	cat event
+	[ "$(jq -c . event)" = '{"event":"w.one"}' ]
+	# In time the keeper looks before the script goes on.
+	printf '#!/bin/sh\nptrace-event w.one\nexec sleep 0.1\n' >script
+	ptrace-run --os=none -o a.log -- ./script
+	ptrace-dump --event=w.one --fields=comm a.log >event
+	[ "$(jq -r .comm event)" = script ]
+}

@@ -192,6 +192,27 @@ waits_for_look() {
 	done
 }
 
+@test "an exec belongs to the program that it starts" {
+	needs_os
+	# What the process executes at last has the library, so the keeper looks at it, too.
+	ptrace-run --os=process -o a.log -- \
+		bash -c "for i in {1..20}; do sh -c 'exec true'; done; exec $PTRC_BUILD/tests/support/traced -n 3"
+	[ "$(fields a.log os.exec .data.name | sort | uniq -c | tr -s ' \n' ' ')" = " 1 bash 20 sh 1 traced 20 true " ]
+	ptrace-dump --event=os.exec --fields=time,pid,comm,exe,data a.log |
+		jq -c 'select(.comm != .data.name)' >wrong
+	cat wrong
+	[ ! -s wrong ]
+}
+
+@test "all programs of a process have the same start" {
+	needs_os
+	# The last one has the library, so the keeper looks at it, too.
+	ptrace-run --os=process -o a.log -- sh -c "sleep 0.1; exec sh -c 'exec $PTRC_BUILD/tests/support/traced -n 3'"
+	ptrace-stat --json a.log >stat.json
+	jq -e --argjson pid "$(fields a.log traced.event .pid | head -n 1)" '[.processes[] | select(.pid == $pid)] |
+		map(.name) == ["sh", "sh", "traced"] and (map(.start) | unique | length) == 1' stat.json
+}
+
 @test "--no-command-line keeps command lines out" {
 	needs_os
 	waits_for_look --os=process --no-command-line
@@ -343,6 +364,35 @@ is_over() {
 	# The parent of the first true is the shell, and its events are those of a shell.
 	[ "$(ptrace-dump --json --fields=comm --event=os.fork --first=1 a.log | jq -r .comm)" = bash ]
 }
+
+@test "a process that runs already is described, and its descendants are seen" {
+	needs_os
+	mkfifo go
+	# The child is there before the trace, and its own child comes later.
+	bash -c "bash -c 'read -r _ <go; $work spin 50; :' mine; :" 3>&- &
+	pids=$!
+	wait_until has_children "$pids"
+	child=$(pgrep -P "$pids")
+	ptrace-create --os=process,sched,samples --name="$me" --start -o a.log --pid="$pids"
+	echo >go
+	wait "$pids"
+	wait_until is_over
+	ptrace-stat --json a.log >stat.json
+	for pid in "$pids" "$child"; do
+		jq -e --argjson pid "$pid" '[.processes[] | select(.pid == $pid)] | length == 1 and
+			.[0].name == "bash" and (.[0].mappings | length) >= 2 and
+			(.[0].command_line | .[0:2]) == ["bash", "-c"] and .[0].build_id != null' stat.json
+		[ "$(fields a.log os.exit "select(.pid == $pid) | .tid" | sort)" = "$pid" ]
+		fields a.log 'os.switch_*' "select(.pid == $pid) | .event" | grep -q .
+	done
+	[ "$(fields a.log os.fork "select(.pid == $child) | .data.pid" | wc -l)" -eq 1 ]
+	spin=$(fields a.log os.exec 'select(.data.name == "os_work") | .pid')
+	[ "$(fields a.log os.sample "select(.pid == $spin) | .event" | wc -l)" -ge 10 ]
+	# Nothing of the controller.
+	[ -z "$(ptrace-dump --event='os.*' --fields=comm a.log | grep ptrace-create)" ]
+}
+
+has_children() { pgrep -P "$1"; }
 
 @test "the setting is a key of ptrace.yaml" {
 	needs_os

@@ -640,6 +640,31 @@ untraced() {
 	refuses 3 "sh: no event was recorded*" ptrace-run -o run.log -- sh -c 'exit 3'
 }
 
+@test "why nothing was recorded is told as far as it is known" {
+	none="no program with the library, of this user and in this namespace, opened an event type"
+	reports 0 "true: no event was recorded*: $none; 'ptrace-doctor -- true' looks for the library" ptrace-run -o run.log -- true
+	opened="programs opened 1 event type, and no event of it happened while the trace ran"
+	for os in auto none process; do
+		reports 0 "$traced: no event was recorded*: $opened" ptrace-run --os=$os -o run.log -- "$traced" -n 0
+		diagnoses_events "$opened, or the trace left them out"
+	done
+	closed="or only in child processes, which --inheritance=close-for-child leaves out"
+	reports 0 "sh: *: $none, $closed; *" ptrace-run --inheritance=close-for-child -o run.log -- sh -c "$traced; :"
+	diagnoses_events "$none, $closed"
+	reports 0 "$traced: *: $opened, $closed" ptrace-run --inheritance=close-for-child -o run.log -- "$traced" -n 0
+	# Events of the operating system were asked for, and may be all that was wanted.
+	needs_os
+	says_nothing ptrace-run --os=process -o run.log -- true
+	reports 0 "$traced: no event was recorded but of the operating system: $opened" ptrace-run --os=sched -o run.log -- "$traced" -n 0
+	says_nothing ptrace-run --quiet -o run.log -- "$traced" -n 0
+}
+
+# diagnoses_events REASON: ptrace-doctor has this one, too
+diagnoses_events() {
+	exits 1 ptrace-doctor ./run.log
+	[[ $stdout == *"has no event of a program: $1"* ]]
+}
+
 @test "that the patterns leave out everything is told in one line" {
 	why="no event was recorded: the patterns (--only, --exclude, ptrace-filter) leave out every event type of the programs"
 	for patterns in '--exclude=*' '--exclude=traced.*' '--only=traced.* --exclude=*.event'; do
@@ -654,7 +679,7 @@ untraced() {
 	# Some types are left out, or no program has any.
 	run_split ptrace-run -o run.log --exclude=posix_* -- "$traced" -n 3
 	[ -z "$stderr" ]
-	reports 0 "true: no event was recorded: no program that was traced has the library (ptrace-doctor)" ptrace-run -o run.log '--exclude=*' -- true
+	reports 0 "true: no event was recorded: no program with the library, *" ptrace-run -o run.log '--exclude=*' -- true
 }
 
 # stalled COMMAND...: ptrace-run with a log that nobody reads, a FIFO that is open; $runner, whose
@@ -883,10 +908,10 @@ trace leaves that out (--only, --exclude)"
 	reports 3 "log: $message" ptrace-stat --json log
 	jq -e '.losses.refused_names == 19' <<<"$stdout"
 	exits 1 ptrace-doctor log
-	[[ $stdout == *"at least 19 more event names than 8182 got no type of their own"* ]]
+	[[ $stdout == *"at least 19 event names got no type of their own"* ]]
 	# A name that is not there may be among those.
 	run_split ptrace-doctor --event=many.8190 ./log
-	[[ $stdout == *"no event type is called many.8190; it may be among the at least 19 names"* ]]
+	[[ $stdout == *"no event type is called many.8190 in what is left; it may be among the at least 19 names"* ]]
 	[[ $stdout != *"has opened"* ]]
 	exits 3 ptrace-dump --event=many.8190 --count log
 	[[ $stderr == *"$message"* ]]
@@ -1112,8 +1137,31 @@ background='"$0" -n 3 -w <in >out & until grep -qsx ready out; do sleep 0.02; do
 	wait_until is_ended "$(cat pid)"
 	kill -TERM "$runner"
 	ends 3 "$runner"
-	grep -q '1 process went on' err
+	grep -q '1 process went on.*; a signal, ' err
+	fails grep -q -e --until=all err
 	exits 125 ptrace-run --until=never true
+	go
+}
+
+@test "--until=all: after COMMAND the session says that it has ended, and its end that processes went on" {
+	rm -f in
+	mkfifo in
+	exec 7<>in
+	begins runner ptrace-run -o run.log --name="$me" --json=result --until=all -- bash -c "echo \$\$ >pid; $background; touch ended" "$traced" 2>err
+	wait_until [ -e ended ]
+	target=$(<pid)
+	wait_until is_ended "$target"
+	state() { ptrace-list --json | jq -e --arg me "$me" "select(.session == \$me) | $1"; }
+	wait_until state '.target_alive | not'
+	state '.command == null'
+	[[ $(ptrace-list) == *"$me "*" $target+  - "* ]]
+	ptrace-stat --json "$me" | jq -e '(.target_alive or .until_exit) | not'
+	exits 0 ptrace-doctor "$me"
+	[[ $stdout == *"note     $me: its COMMAND, process $target, has ended; processes that it started are still traced"* ]]
+	ptrace-shutdown --allow-loss "$me"
+	ends 3 "$runner"
+	[[ $(<err) == "ptrace-run: run.log: 1 process went on after COMMAND and is no longer traced: traced ("*"); a signal, ptrace-shutdown, or the like, ended the recording" ]]
+	jq -e '.went_on == 1 and (.complete | not) and (has("ended_early") | not) and .exit_status == 0' result
 	go
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/clock.h"
 #include "src/os/perf_records.h"
 #include "src/os/processes.h"
 #include "src/os/throttle.h"
@@ -284,6 +285,7 @@ struct last {
 	pid_t pid, parent;
 	char name[16], program[32];
 	unsigned long mappings;
+	bool has_line;
 };
 
 static void note(void *arg, const struct posixtrace_log_process *p,
@@ -296,6 +298,7 @@ static void note(void *arg, const struct posixtrace_log_process *p,
 	last->pid = p->pp_pid;
 	last->parent = p->pp_parent_pid;
 	last->mappings = p->pp_mapping_count;
+	last->has_line = p->pp_has_command_line;
 	snprintf(last->name, sizeof(last->name), "%.*s", (int)p->pp_name_size, p->pp_name);
 	snprintf(last->program, sizeof(last->program), "%.*s", (int)p->pp_executable_size,
 		 p->pp_executable ? p->pp_executable : "");
@@ -347,6 +350,34 @@ TEST(a_child_is_like_its_parent_until_it_executes, "")
 	ptrc_os_processes_tell_rest(processes);
 	CHECK(last.count == 5 && last.pid == 10);
 	ptrc_os_processes_free(processes);
+}
+
+TEST(a_command_line_that_is_found_too_late_is_not_that_of_the_program_before, "")
+{
+	static const struct ptrc_perf_mapping program = {.path = "/bin/x"};
+	const int self = getpid();
+
+	/* The second program comes long after the look, or before it. */
+	for (int is_late = 0; is_late <= 1; is_late++) {
+		struct last last = {0};
+		struct ptrc_os_processes *processes = ptrc_os_processes_new(false, note, &last);
+		int64_t now = ptrc_now_ns();
+		struct ptrc_perf_record exec = {
+			.kind = PTRC_PERF_EXEC, .ns = now, .pid = self, .tid = self, .name = "x"};
+		struct ptrc_perf_record mapping = {
+			.kind = PTRC_PERF_MAPPING, .pid = self, .tid = self, .mapping = &program};
+
+		ptrc_os_processes_add_child(processes, self, now);
+		CHECK(ptrc_os_processes_look(processes, self, now));
+		ptrc_os_processes_take(processes, &exec);
+		ptrc_os_processes_take(processes, &mapping);
+		CHECK(last.count == 1 && last.has_line);
+		exec.ns = is_late ? now + 1 : now + 10000000000;
+		ptrc_os_processes_take(processes, &exec);
+		CHECK_EQ(last.count, 2);
+		CHECK_EQ(last.has_line, !is_late);
+		ptrc_os_processes_free(processes);
+	}
 }
 
 TEST(a_return_address_outside_all_code_is_no_caller, "")

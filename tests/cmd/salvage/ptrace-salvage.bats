@@ -17,13 +17,17 @@ teardown() {
 
 # crash LOG: a run with 100 events in the stream is killed with its keeper and COMMAND
 crash() {
-	local run keeper
 	# The default policy writes the log once in a while by itself.
-	listens run done ptrace-run -o "$1" --stream-full-policy=until-full --stream-min-size=1M -- \
+	crash_run "$1" --stream-full-policy=until-full --stream-min-size=1M -- \
 		"$traced" -W -n 100
-	disown "$run"
+}
 
-	finds_keeper "$1"
+# crash_run LOG [OPTION]... -- COMMAND...: the same of this run, which says "done"
+crash_run() {
+	local run keeper
+	listens run done ptrace-run -o "$1" "${@:2}"
+	disown "$run"
+	finds_keeper "$1" || finds_keeper "$1.000001"
 	kill -STOP "$keeper"
 	pids="$pids $keeper $(pgrep -P "$run") $run"
 	kill -KILL $(pgrep -P "$run") "$run"
@@ -109,6 +113,23 @@ crash() {
 	ptrace-salvage -o rescued.log "$(ptrace-salvage --json | jq .controller)"
 	[ "$(events rescued.log.2 traced.event)" -eq 100 ]
 	[ "$(cat rescued.log)" = mine ]
+}
+
+@test "the stream of a rotated log is named, whichever of its files is asked" {
+	needs_own_directory
+	crash_run run.log --name="$me" --log-rotate=16K --stream-full-policy=until-full \
+		--stream-min-size=1M -- sh -c '"$0" -n 3000; ptrace-flush "$1"; exec "$0" -W -n 100' "$traced" "$me"
+	[ -e run.log.000001 ]
+	for log in run.log "$(ls run.log* | tail -n 1)"; do
+		for c in ptrace-stat 'ptrace-dump --verify'; do
+			exits 3 $c $log
+			[[ $stderr == *"an unfinished stream of process "*" stands in /dev/shm; 'ptrace-salvage "*"' writes it"* ]]
+		done
+		run_split ptrace-doctor ./$log
+		[[ $stdout == *"was killed, and its last events stand in /dev/shm; ptrace-salvage writes them"* ]]
+	done
+	ptrace-salvage --all
+	counts run.log traced.event=3100
 }
 
 @test "a rerun keeps the unfinished log that it replaces" {

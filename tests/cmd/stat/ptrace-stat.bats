@@ -341,6 +341,22 @@ pairs_log() {
 	[ "$(events run.log traced.event)" -eq 10 ]
 }
 
+@test "the stopped keeper is named for a rotated log that is asked by its first name" {
+	record "$me.a" -o run.log --log-rotate=16K -- -n 3000
+	ptrace-flush "$me.a"
+	wait_until finds_keeper run.log.000001
+	kill -STOP "$keeper"
+	kills "$(controller "$me.a")"
+	for c in ptrace-stat 'ptrace-dump --count'; do
+		exits 3 $c run.log
+		[[ $stderr == *"${c%% *}: run.log: ptrace-keeper ($keeper), which writes it, is stopped; kill -CONT $keeper continues it"* ]]
+	done
+	run_split ptrace-doctor ./run.log
+	[[ $stdout == *"$keeper (ptrace-keeper) writes it"* ]]
+	kill -CONT "$keeper"
+	wait_until silently 0 ptrace-stat run.log
+}
+
 @test "pairs of the events that are selected" {
 	ptrace-run -o run.log -- sh -c 'for i in 1 2; do ptrace-event req.begin id=$i; ptrace-event req.end id=$i; done'
 	pid=$(ptrace-dump --json --event=req.begin --first=1 run.log | jq .pid)

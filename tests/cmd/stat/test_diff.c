@@ -104,7 +104,7 @@ TEST(the_test_of_a_quantile_is_exact, "")
 	fill(&q, many, 4);
 	CHECK(is_near(ptrc_ranks_compare_at(&p, &q, 750), 34.0 / 70));
 	CHECK(is_near(ptrc_ranks_compare_at(&q, &p, 750), 34.0 / 70));
-	CHECK(is_near(ptrc_ranks_compare_at(&p, &p, 500), 1));
+	CHECK(is_near(ptrc_ranks_compare_at(&p, &p, 500000), 1));
 	ptrc_quantiles_free(&p);
 	ptrc_quantiles_free(&q);
 }
@@ -119,7 +119,7 @@ TEST(equal_runs_are_noise_and_shifted_ones_are_not, "")
 		draw(&p, 500, 1);
 		draw(&q, 700, 1);
 		by_order += ptrc_ranks_compare(&p, &q).p_value < PTRC_RANKS_THRESHOLD;
-		by_quantile += ptrc_ranks_compare_at(&p, &q, 990) < PTRC_RANKS_THRESHOLD;
+		by_quantile += ptrc_ranks_compare_at(&p, &q, 990000) < PTRC_RANKS_THRESHOLD;
 		ptrc_quantiles_free(&p);
 		ptrc_quantiles_free(&q);
 	}
@@ -150,8 +150,8 @@ TEST(a_tail_that_grew_is_found_by_the_test_of_its_quantile, "")
 	draw(&p, 150, 1);
 	draw(&q, 150, 100);
 	CHECK(ptrc_ranks_compare(&p, &q).p_value >= PTRC_RANKS_THRESHOLD);
-	CHECK(ptrc_ranks_compare_at(&p, &q, 500) >= PTRC_RANKS_THRESHOLD);
-	CHECK(ptrc_ranks_compare_at(&p, &q, 990) < PTRC_RANKS_THRESHOLD);
+	CHECK(ptrc_ranks_compare_at(&p, &q, 500000) >= PTRC_RANKS_THRESHOLD);
+	CHECK(ptrc_ranks_compare_at(&p, &q, 990000) < PTRC_RANKS_THRESHOLD);
 	ptrc_quantiles_free(&p);
 	ptrc_quantiles_free(&q);
 }
@@ -165,7 +165,7 @@ TEST(the_tests_take_few_equal_and_very_many_durations, "")
 	fill(&p, same, 1);
 	fill(&q, same, 1);
 	CHECK(is_near(ptrc_ranks_compare(&p, &q).p_value, 1));
-	CHECK(is_near(ptrc_ranks_compare_at(&p, &q, 990), 1));
+	CHECK(is_near(ptrc_ranks_compare_at(&p, &q, 990000), 1));
 	fill(&p, same, 19);
 	fill(&q, same, 19);
 	CHECK(is_near(ptrc_ranks_compare(&p, &q).p_value, 1));
@@ -179,7 +179,7 @@ TEST(the_tests_take_few_equal_and_very_many_durations, "")
 	q.count <<= 41;
 	ptrc_quantiles_add(&q, 1000);
 	CHECK(ptrc_ranks_compare(&p, &q).p_value > 0.1);
-	CHECK(ptrc_ranks_compare_at(&p, &q, 990) > 0.1);
+	CHECK(ptrc_ranks_compare_at(&p, &q, 990000) > 0.1);
 	ptrc_quantiles_free(&p);
 	ptrc_quantiles_free(&q);
 }

@@ -221,6 +221,27 @@ static const char *found(void)
 	",\"unmatched_ends\":" #ends ",\"cut\":" #cut ",\"without_key\":0}]"
 #define A_PAIR "\"begin\":\"a.begin\",\"end\":\"a.end\""
 
+TEST(names_of_quantiles, "")
+{
+	static const struct {
+		const char *name;
+		unsigned int per_million;
+	} right[] = {
+		{"min", 0},	    {"p1", 10000},	  {"p50", 500000}, {"p99.9", 999000},
+		{"p99.99", 999900}, {"p99.9999", 999999}, {"p0.0001", 1},  {"max", 1000000},
+	};
+	static const char *const wrong[] = {"p",	 "p0",	"p100", "p50.",
+					    "p99.99999", "p-1", "50",	"p5x"};
+	unsigned int got;
+
+	for (size_t i = 0; i < sizeof(right) / sizeof(*right); i++) {
+		CHECK(ptrc_quantile_read(right[i].name, &got));
+		CHECK_EQ(got, right[i].per_million);
+	}
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		CHECK(!ptrc_quantile_read(wrong[i], &got));
+}
+
 TEST(brackets_of_a_thread_nest, "")
 {
 	setup();

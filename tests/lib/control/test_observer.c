@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Observers: events that the controller has learned of a moment later than they were. */
+
 #include "include/posixtrace-private.h"
 #include "tests/support/keeper.h"
 
 #include <posixtrace-control.h>
+#include <posixtrace.h>
 #include <time.h>
 
 #define ROOMY ((size_t)8 << 20)
@@ -496,6 +498,53 @@ TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
 	CHECK_EQ(seen, 2);
 	for (index = 0; !posixtrace_log_get_process(log, index, &p, sizeof(p)); index++)
 		count += p.pp_pid == pid;
+	CHECK_EQ(count, 2);
+	ts_close_log(log);
+}
+
+TEST(an_exec_that_is_reported_after_a_look_counts_from_the_exec, "", NEEDS_KEEPER)
+{
+	char exe[PATH_MAX];
+	const struct timespec start = time_of(now_ns());
+	const pid_t pid = start_sleep(exe);
+	const char *paths[] = {"/bin/wrapper", exe};
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(pid, &attr, fd), log;
+	struct ptrc_observer *observer = open_observer(trid);
+	struct posixtrace_log_process p = {
+		.pp_pid = pid, .pp_is_known = 1, .pp_name = "sleep", .pp_name_size = 5};
+	struct timespec from[2];
+	unsigned long index, count = 0;
+	unsigned int streams;
+
+	p.pp_start = start;
+	ts_start(trid);
+	for (int i = 0; i < 2; i++) {
+		from[i] = time_of(now_ns());
+		pause_ms(2);
+	}
+	/* The keeper looks at the second program before it knows of the exec. */
+	CHECK_OK(posixtrace_event_for(pid, "guest", NULL, NULL, 0, &streams));
+	ts_flush(trid);
+	for (int i = 0; i < 2; i++) {
+		p.pp_executable = paths[i];
+		p.pp_executable_size = strlen(paths[i]);
+		p.pp_from = from[i];
+		CHECK_OK(ptrc_observer_add_process(observer, &p, NULL));
+	}
+	ptrc_observer_close(observer);
+	ts_shutdown(trid);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	log = ts_open_log(fd);
+	for (index = 0; !posixtrace_log_get_process(log, index, &p, sizeof(p)); index++) {
+		if (p.pp_pid != pid)
+			continue;
+		CHECK(is_text(p.pp_executable, p.pp_executable_size, paths[count]));
+		CHECK_EQ(p.pp_has_user, count);
+		count++;
+	}
 	CHECK_EQ(count, 2);
 	ts_close_log(log);
 }

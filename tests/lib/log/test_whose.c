@@ -245,6 +245,43 @@ TEST(another_program_is_told_anew, "", NEEDS_KEEPER)
 	ts_close_log(trid);
 }
 
+TEST(events_before_an_exec_are_not_of_the_program_that_is_seen_after_it, "", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = log_of(target.pid, POSIX_TRACE_APPEND, 0, fd);
+	pid_t keeper = keeper_of(trid);
+	struct posixtrace_log_process p;
+	unsigned long index;
+
+	CHECK_EQ(ts_target_call(&target, rename_process, "before", 7), 0);
+	ts_start(trid);
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	ts_target_emit(&target, ts_target_id(&target, "event"), 1);
+	ts_target_exec(&target);
+	CHECK_EQ(ts_target_call(&target, rename_process, "behind", 7), 0);
+	CHECK_SYS(kill(keeper, SIGCONT));
+	ts_flush(trid);
+	ts_target_emit(&target, ts_target_id(&target, "event"), 2);
+	ts_flush(trid);
+	ts_target_end(&target);
+	trid = ts_end_and_open_log(trid, fd);
+	struct ts_events events = ts_read_log(trid);
+	const struct ts_event *at[3] = {NULL};
+	for (size_t i = 0; i < events.count; i++)
+		if (events.at[i].info.posix_event_id > POSIX_TRACE_UNNAMED_USEREVENT)
+			at[at[1] ? 2 : 1] = &events.at[i];
+	for (int i = 1; i <= 2; i++) {
+		CHECK(at[i] != NULL);
+		CHECK_OK(posixtrace_log_find_process(trid, target.pid, &at[i]->info.posix_timestamp,
+						     &index));
+		p = process_at(trid, index);
+		expect_text(p.pp_name, p.pp_name_size, i == 1 ? "" : "behind");
+		CHECK_EQ(p.pp_has_command_line, i == 2);
+	}
+	ts_close_log(trid);
+}
+
 TEST(children_are_told_too, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/summary/no_events.h"
+
+#include <posixtrace-control.h>
+#include <stdio.h>
+
+#include "src/os/os_trace.h"
+
+void ptrc_no_events_gather(struct ptrc_no_events *n, trace_id_t trace)
+{
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	trace_event_set_t filter;
+	trace_attr_t attr;
+	trace_event_id_t id;
+	int unavailable = 0, is_in = 0, inheritance = POSIX_TRACE_INHERITED;
+
+	*n = (struct ptrc_no_events){.is_filter_known = !posix_trace_get_filter(trace, &filter)};
+	if (!posix_trace_get_attr(trace, &attr)) {
+		posix_trace_attr_getinherited(&attr, &inheritance);
+		posix_trace_attr_destroy(&attr);
+	}
+	n->is_closed_for_child = inheritance == POSIX_TRACE_CLOSE_FOR_CHILD;
+	posix_trace_eventtypelist_rewind(trace);
+	while (!posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) && !unavailable) {
+		/* No program opens those of the operating system. */
+		if (id <= POSIX_TRACE_UNNAMED_USEREVENT ||
+		    posix_trace_eventid_get_name(trace, id, name) || ptrc_os_has_type(name))
+			continue;
+		n->opened_types++;
+		if (n->is_filter_known && !posix_trace_eventset_ismember(id, &filter, &is_in))
+			n->filtered_types += is_in != 0;
+	}
+}
+
+const char *ptrc_no_events_reason(const struct ptrc_no_events *n, char text[PTRC_NO_EVENTS_BYTES])
+{
+	const char *in_children = n->is_closed_for_child
+					  ? ", or only in child processes, which "
+					    "--inheritance=close-for-child leaves out"
+					  : "";
+
+	if (!n->opened_types)
+		snprintf(text, PTRC_NO_EVENTS_BYTES,
+			 "no program with the library, of this user and in this namespace, opened "
+			 "an event type%s",
+			 in_children);
+	else if (n->filtered_types == n->opened_types)
+		snprintf(text, PTRC_NO_EVENTS_BYTES,
+			 "the patterns (--only, --exclude, ptrace-filter) leave out every event "
+			 "type of the programs");
+	else
+		snprintf(text, PTRC_NO_EVENTS_BYTES,
+			 "programs opened %zu event type%s, and no event of %s happened while the "
+			 "trace ran%s%s",
+			 n->opened_types, n->opened_types == 1 ? "" : "s",
+			 n->opened_types == 1 ? "it" : "them", in_children,
+			 n->is_filter_known && !n->filtered_types
+				 ? ""
+				 : ", or the trace left them out (--only, --exclude)");
+	return text;
+}
