@@ -43,25 +43,27 @@
 
 /*
  * The application must not notice its keeper: no SIGCHLD, nothing for wait() to find, not even
- * after an exec of the application. So the keeper becomes an orphan at birth. The caller makes a
- * helper that shares its memory, as vfork() does, but sends no signal when it ends. The helper
- * makes the keeper and ends, and then the caller continues.
+ * after an exec of the application. So the keeper must not be its child: the keeper's parent ends
+ * at once. The caller makes a helper process, which shares the caller's memory, as a child of
+ * vfork() does, but sends no signal when it ends. The helper makes the keeper and ends, and then
+ * the caller continues.
  *
  * The keeper is the program embedded in the library, executed from a file in memory. Where such
- * files may not be executed, it is a forked copy of the caller that runs the same code. Where
- * orphans become children of the caller (it is process 1 or a subreaper) a helper is useless, and
- * the keeper is a direct child and a copy: otherwise the application would have a child that runs
- * another program.
+ * files may not be executed, it is a forked copy of the caller that runs the same code. If the
+ * caller is process 1 or a subreaper, processes whose parent has ended become its children, so a
+ * helper is useless. Then the keeper is a direct child of the caller and a forked copy of it:
+ * otherwise the application would have a child that runs another program.
  */
 
-/* For each of the two processes that run on the caller's memory. */
+/* The size of a stack. Two processes run on the caller's memory, the helper and the new keeper, and
+ * each has a stack. */
 #define STACK_BYTES 65536U
 /* The keeper's descriptors are first moved above this number, so that none is overwritten when they
  * are moved to their final places. */
 #define FD_PARKING 16
 
-/* For functions that run on the caller's memory in another process: instrumentation would change
- * the caller's state (shadow memory, canaries). */
+/* Marks functions that run in another process, but on the caller's memory. They are not
+ * instrumented, because that would change the caller's state (shadow memory, canaries). */
 #define CHILD_CODE              \
 	PTRC_NO_STACK_PROTECTOR \
 	__attribute__((noinline, no_sanitize("address", "undefined", "thread")))
@@ -69,11 +71,12 @@
 extern const uint8_t ptrc_keeper_image[] __attribute__((visibility("hidden")));
 extern const uint8_t ptrc_keeper_image_end[] __attribute__((visibility("hidden")));
 
-/* The arguments and results of the two processes, at the start of a mapping that also has their
- * stacks. If the helper is killed, the new process may run there for a while, so the mapping
- * stays. */
+/* The arguments and results of helper and keeper, at the start of a mapping that also has their
+ * stacks. If the helper is killed, the new process may still run there for a while, so the mapping
+ * is not unmapped then. */
 struct launch {
-	int fds[PTRC_KEEPER_FD_COUNT + 1]; /* the last is the program; -1: fork a copy */
+	/* The last one is the keeper program; -1: fork a copy instead. */
+	int fds[PTRC_KEEPER_FD_COUNT + 1];
 	enum ptrc_keeper_task task;
 	uint32_t number;
 	char digits[12]; /* `number` as text */
@@ -85,7 +88,7 @@ struct launch {
 
 /* ---- in the helper and in the new process ---- */
 
-/* In the new process: moves the descriptors to their places and closes all others. */
+/* Runs in the new process: moves the descriptors to their places and closes all others. */
 CHILD_CODE static long place_descriptors(const struct launch *l)
 {
 	int count = PTRC_KEEPER_FD_COUNT + (l->fds[PTRC_KEEPER_FD_COUNT] >= 0);
@@ -107,7 +110,7 @@ CHILD_CODE static long place_descriptors(const struct launch *l)
 			return parked[i];
 	}
 	for (int i = 0; i < count; i++) {
-		/* Of all these, exec closes only the program's. */
+		/* Of all these descriptors, exec closes only that of the program. */
 		int flags = i == PTRC_KEEPER_FD_COUNT ? O_CLOEXEC : 0;
 		long ret;
 
@@ -121,8 +124,8 @@ CHILD_CODE static long place_descriptors(const struct launch *l)
 	}
 	for (int fd = 0; fd < 3; fd++)
 		ptrc_sys(SYS_close, fd);
-	/* Occupies 0 to 2, so that no file that the keeper opens becomes a standard stream. Without
-	 * this device they stay free. */
+	/* Opens /dev/null as descriptors 0 to 2, so that no file that the keeper opens becomes a
+	 * standard stream. If this device is missing, they stay free. */
 	null = ptrc_sys(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
 	if (null == 0) {
 		ptrc_sys(SYS_dup3, 0, 1, 0);
@@ -140,8 +143,8 @@ CHILD_CODE static long place_descriptors(const struct launch *l)
 	return 0;
 }
 
-/* In the new process: leaves the application's process group, whose signals are not for the keeper,
- * its directory, whose file system may be unmounted, and its scheduling policy. */
+/* Runs in the new process: leaves the application's process group, whose signals are not for the
+ * keeper, its directory, whose file system may be unmounted, and its scheduling policy. */
 CHILD_CODE static void leave_surroundings(void)
 {
 	static const int none;
@@ -151,7 +154,7 @@ CHILD_CODE static void leave_surroundings(void)
 	ptrc_sys(SYS_sched_setscheduler, 0, SCHED_OTHER, &none);
 }
 
-/* The new process, still on the caller's memory. */
+/* Runs in the new process, still on the caller's memory: executes the keeper program. */
 CHILD_CODE static int run_program(void *arg)
 {
 	static char name[] = "ptrace-keeper";
@@ -180,7 +183,7 @@ CHILD_CODE static int run_program(void *arg)
 _Static_assert(PTRC_KEEPER_LOG_FD + PTRC_KEEPER_FD_COUNT == 7,
 	       "the number of the program's descriptor in the path above");
 
-/* Makes a copy of the process, which then makes raw system calls only. */
+/* Forks a copy of the process. The copy runs the keeper's code, with raw system calls only. */
 CHILD_CODE static long fork_copy(const struct launch *l)
 {
 	enum ptrc_keeper_task task = l->task;
@@ -196,7 +199,7 @@ CHILD_CODE static long fork_copy(const struct launch *l)
 	return pid;
 }
 
-/* In the helper, or in a caller that needs none. */
+/* Makes the new process. Runs in the helper, or in a caller that needs no helper. */
 CHILD_CODE static int make_keeper(void *arg)
 {
 	struct launch *l = arg;
@@ -265,7 +268,7 @@ static void wait_for_child(int pid)
 	ptrc_sys_retry(SYS_wait4, pid, 0, __WCLONE, 0);
 }
 
-/* Makes the process. Signals are blocked, and stay so in the new process. */
+/* Makes the keeper's process. Signals are blocked, and stay so in the new process. */
 static int make_process(struct launch *l)
 {
 	long child;
@@ -283,7 +286,8 @@ static int make_process(struct launch *l)
 	return l->error;
 }
 
-/* Makes the process: the program if possible, otherwise a copy. */
+/* Makes the keeper's process: one that executes the program if possible, otherwise a forked
+ * copy. */
 static int make_either(struct launch *l)
 {
 	int *program = &l->fds[PTRC_KEEPER_FD_COUNT];
@@ -308,9 +312,9 @@ static int make_either(struct launch *l)
 	return error;
 }
 
-/* Makes the process. ENOMEM, or EAGAIN because of a limit on processes: impossible. ECHILD: one may
- * have been made, but the helper was killed before it could report the pid; process->pid is 0
- * then. */
+/* Makes the keeper's process. ENOMEM: impossible. EAGAIN: impossible because of a limit on
+ * processes. ECHILD: a process may have been made, but the helper was killed before it could report
+ * the pid, so process->pid is 0. */
 static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task task, uint32_t number,
 		  struct process *process)
 {
@@ -321,8 +325,8 @@ static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task tas
 
 	*process = (struct process){.pidfd = -1};
 	/* Keeps a descriptor number free for the pidfd, by a copy of the stream's descriptor. A
-	 * copy of the log's would not do: a child that another thread forks meanwhile must not hold
-	 * a pipe open. */
+	 * copy of the log's descriptor would not do: a child that another thread forks meanwhile
+	 * would get the copy and hold a pipe open. */
 	spare = ptrc_sys(SYS_fcntl, args->stream_fd, F_DUPFD_CLOEXEC, 3);
 	if (spare < 0)
 		return ENOMEM;
@@ -359,17 +363,19 @@ static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task tas
 
 /* How often a waiting caller checks that the keeper is alive. */
 #define LOOK_NS 50000000
-/* Without a pidfd, a keeper without its lock after this time is dead: it takes that within a
- * millisecond of its birth. */
+/* If there is no pidfd, a keeper counts as dead if it has no lock after this time: a keeper takes
+ * its lock within a millisecond of its birth. */
 #define START_WAIT_NS INT64_C(5000000000)
-/* The same for a keeper whose pid is unknown because its helper was killed. If it takes the lock
- * later, it notices that it has been replaced, and leaves. */
+/* If the keeper's pid is unknown because its helper was killed, the keeper counts as dead if it has
+ * no lock after this shorter time. If it takes the lock later, it notices that it has been
+ * replaced, and ends. */
 #define STRAY_NS INT64_C(200000000)
-/* How long to wait for a keeper that has reported its end, and may have been stopped then. */
+/* How long to wait for the end of a keeper that has reported the end of its work: it may have been
+ * stopped just then. */
 #define LEAVE_WAIT_NS INT64_C(1000000000)
 #define LEAVE_PAUSE_NS 200000
-/* A keeper may be killed at its birth. If this many die, the cause is in the memory of the stream,
- * and would kill the next one as well. */
+/* A keeper may be killed at its birth. If this many keepers die, the cause is in the memory of the
+ * stream, and would kill the next one as well. */
 #define START_TRIES 5
 /* Limits for replacing killed keepers during one command, both of which must be exceeded. */
 #define RESTARTS_MAX 20
@@ -387,7 +393,8 @@ static bool has_ended(const struct ptrc_keeper_args *args, const struct process 
 		return ptrc_procfs_has_ended(process->pidfd);
 	if (process->pid == 0)
 		return waited_ns > STRAY_NS && !lives(args);
-	/* Kernels before 5.3. A zombie still has its pid. */
+	/* Kernels before 5.3 have no pidfd. There kill() finds a zombie, too; only the missing lock
+	 * shows that it has ended. */
 	return ptrc_sys(SYS_kill, process->pid, 0) == -ESRCH ||
 	       (waited_ns > START_WAIT_NS && !lives(args));
 }
@@ -399,7 +406,8 @@ static void sleep_on(_Atomic uint32_t *word, uint32_t seen)
 	ptrc_sys(SYS_futex, word, FUTEX_WAIT, seen, &ts, 0, 0);
 }
 
-/* The keeper applies the controller's file size limit to the log, not its own. */
+/* Stores the caller's file size limit for the keeper, which applies its controller's limit to the
+ * log, and not its own. */
 static void note_limit(struct ptrc_stream_header *h)
 {
 	struct rlimit limit;
@@ -418,8 +426,8 @@ static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_hea
 	int error, said;
 	int64_t waited_ns = 0;
 
-	/* A keeper with an earlier number has taken the lock: it works, or is about to leave
-	 * (ptrc_keeper_live). */
+	/* A keeper with an earlier number has taken the lock. It is at work, or is about to end
+	 * because it sees the new number (ptrc_keeper_live). */
 	if (lives(args)) {
 		if (task == PTRC_KEEPER_RESTART)
 			return 0;
@@ -429,7 +437,8 @@ static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_hea
 		if (error && error != ECHILD)
 			return error;
 	}
-	/* Without a limit: the head of the log may have to wait for room in a pipe. */
+	/* This wait has no limit, because the keeper may have to wait for room in a pipe before it
+	 * can write the head of the log. */
 	while ((said = ptrc_load_acquire(&header->keeper_pid)) == 0) {
 		/* The keeper may have reported and ended between the two loads. */
 		if (has_ended(args, &process, waited_ns) &&
@@ -438,14 +447,16 @@ static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_hea
 		sleep_on(word, 0);
 		waited_ns += LOOK_NS;
 	}
-	/* As long as an orphan's keeper has its lock, the stream seems to be in use. */
+	/* As long as an orphan's keeper has its lock, the stream seems to be in use. So this waits
+	 * until the keeper has ended. */
 	for (int64_t waited = 0; task == PTRC_KEEPER_ORPHAN && waited < LEAVE_WAIT_NS &&
 				 !has_ended(args, &process, 0) && lives(args);
 	     waited += LEAVE_PAUSE_NS)
 		ptrc_file_sleep_ns(LEAVE_PAUSE_NS);
 	if (process.pidfd >= 0)
 		ptrc_sys(SYS_close, process.pidfd);
-	/* These keepers have ended, or are about to. */
+	/* A keeper that has failed or has finished an orphan has ended, or is about to. If it is a
+	 * child of the caller, reaps it. */
 	if (process.is_child && (said <= 0 || task == PTRC_KEEPER_ORPHAN))
 		wait_for_child(process.pid);
 	if (said > 0)
@@ -465,7 +476,7 @@ int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_he
 	 * read another clock. */
 	if (ptrc_procfs_bears_elsewhere())
 		return EPERM;
-	/* The limit of an orphan's own controller stays in force. */
+	/* For an orphan, the file size limit of its own controller stays in force. */
 	if (task != PTRC_KEEPER_ORPHAN)
 		note_limit(header);
 	for (int i = 0; i < START_TRIES && error == ECHILD; i++)
@@ -473,7 +484,8 @@ int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_he
 	return error;
 }
 
-/* Whether the keeper is alive. A caller without descriptors can only judge by the pid. */
+/* Whether the keeper is alive. If args is NULL, the caller has no descriptors, and only the pid can
+ * show it. */
 static bool is_there(const struct ptrc_keeper_args *args, const struct ptrc_stream_header *header)
 {
 	int pid;
@@ -510,8 +522,8 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args, struct ptrc_stream_
 		uint32_t number = ptrc_load_acquire(&header->keeper_seq);
 		int error;
 
-		/* It differs from `seq` only if the stream's memory is damaged. The keeper then
-		 * answers with the number that it has read. */
+		/* keeper_seq differs from `seq` only if the stream's memory is damaged. The keeper
+		 * then answers with the number that it has read. */
 		if (done == number)
 			break;
 		sleep_on(&header->keeper_done, done);
@@ -545,11 +557,11 @@ void ptrc_keeper_reap(struct ptrc_stream_header *header)
 
 /* ---- the log of an orphan ---- */
 
-/* Limits of the search, each some 50 ms: entries of the log's directory; processes and their
- * descriptors. */
+/* Limits of the search for a log, each some 50 ms. ENTRIES_MAX: entries of the log's directory.
+ * DESCRIPTORS_MAX: processes and their descriptors together. */
 #define ENTRIES_MAX 100000U
 #define DESCRIPTORS_MAX 20000U
-/* Names tried for a new log. */
+/* How many names are tried for a new log. */
 #define LOG_NAMES_MAX 1000U
 
 #define SUFFIX ".salvaged"
@@ -568,8 +580,8 @@ struct search {
 	int fd;			     /* of the log; -1: not found */
 };
 
-/* Opens the file if it is the log. Checks its type first, as opening a FIFO or a device may have
- * effects. */
+/* Opens the file if it is the log that is searched for, and stores its descriptor in s->fd. Checks
+ * the type of the file first, because opening a FIFO or a device may have effects. */
 static int open_log(struct search *s, const char *path, int flags)
 {
 	struct ptrc_log_head head;
@@ -578,7 +590,8 @@ static int open_log(struct search *s, const char *path, int flags)
 
 	if (error)
 		return error;
-	/* A log without a name would disappear with the last descriptor. */
+	/* A log without a name (no link) would disappear with its last descriptor, so it is not
+	 * used. */
 	if (ptrc_file_stat(probe, &st) || !S_ISREG(st.st_mode) || st.st_dev != s->place.dev ||
 	    st.st_ino != s->place.ino || st.st_uid != s->uid || st.st_nlink == 0) {
 		ptrc_file_close(probe);
@@ -607,8 +620,8 @@ static bool visit_name(const char *name, uint64_t ino, void *arg)
 	return ino == s->place.ino && open_log(s, name, O_NOFOLLOW) == 0;
 }
 
-/* Whether it is the log's inode, judging without a question to a file server that may not
- * answer. */
+/* Whether the file `name` is the log, judging by its inode. Uses only what the kernel knows
+ * already: a file server may not answer. */
 static bool is_inode(const struct search *s, const char *name)
 {
 	struct statx x;
@@ -628,7 +641,7 @@ static bool visit_descriptor(const char *name, uint64_t ino, void *arg)
 	return name[0] != '.' && is_inode(s, name) && open_log(s, name, 0) == 0;
 }
 
-/* Looks at the entries of a directory. Returns whether the log was found. */
+/* Calls `visit` for the entries of a directory. Returns whether the log was found. */
 static bool search(struct search *s, const char *path,
 		   bool (*visit)(const char *name, uint64_t ino, void *arg))
 {
@@ -657,7 +670,7 @@ static bool visit_process(const char *name, uint64_t ino, void *arg)
 	return search(s, path, visit_descriptor) || s->budget == UINT_MAX;
 }
 
-/* Was the log truncated, or written to by another program? */
+/* Whether the log was truncated, or another program has written to it. */
 static bool is_cut(const struct ptrc_stream_header *h, int fd)
 {
 	struct ptrc_log_state state;
@@ -669,7 +682,8 @@ static bool is_cut(const struct ptrc_stream_header *h, int fd)
 	       (h->attr.log_full_policy != POSIX_TRACE_LOOP && (uint64_t)st.st_size < state.offset);
 }
 
-/* Opens the orphan's own log. ENOENT: not found; ESTALE: it was cut; EACCES, EROFS and so on. */
+/* Opens the orphan's own log. ENOENT: it was not found. ESTALE: another program has changed it.
+ * EACCES, EROFS and so on: it cannot be opened. */
 static int find_log(const struct ptrc_stream_header *h, uint32_t uid,
 		    const struct ptrc_keeper_orders *orders, struct orphan_log *log)
 {
@@ -684,7 +698,7 @@ static int find_log(const struct ptrc_stream_header *h, uint32_t uid,
 	    (s.place.dev == orders->taken_dev && s.place.ino == orders->taken_ino))
 		return ENOENT;
 	error = open_log(&s, s.place.path, O_NOFOLLOW);
-	/* With any other error the log exists. */
+	/* After any other error the log exists, and a search is useless. */
 	if (error == ENOENT || error == ENOTDIR) {
 		slash[slash == s.place.path] = '\0';
 		if (search(&s, s.place.path, visit_name))
@@ -702,7 +716,7 @@ static int find_log(const struct ptrc_stream_header *h, uint32_t uid,
 	return error;
 }
 
-/* The path of a new log, without a number. False: unknown. */
+/* Stores the path of a new log, without a number. False: no path is known. */
 static bool choose_path(const struct ptrc_stream_header *h, const struct ptrc_keeper_orders *orders,
 			char path[PTRC_LOG_PATH_BYTES])
 {
@@ -753,7 +767,8 @@ static int make_log(const struct ptrc_stream_header *h, uint32_t uid,
 		int error = ptrc_file_open(AT_FDCWD, log->path,
 					   O_RDWR | O_CREAT | O_EXCL | O_NOCTTY, 0600, &log->fd);
 
-		/* The number would become part of the name of a directory, as in "..2". */
+		/* The caller's path is a directory. With a number added it would be another name,
+		 * such as "..2" for ".". */
 		if (error == EEXIST && n == 2 && orders->path && is_directory(log->path))
 			error = EISDIR;
 		if (error != EEXIST || n > LOG_NAMES_MAX)
@@ -763,8 +778,8 @@ static int make_log(const struct ptrc_stream_header *h, uint32_t uid,
 	}
 }
 
-/* Closes the log. Unless is_kept, removes a new one, if no keeper has begun it; otherwise a later
- * attempt will continue it. */
+/* Closes the log. Unless is_kept, deletes a new log if no keeper has written its head; if one has,
+ * a later attempt will continue that log. */
 static void close_log(const struct ptrc_stream_header *h, struct orphan_log *log, bool is_kept)
 {
 	struct stat st, there;
@@ -779,8 +794,8 @@ static void close_log(const struct ptrc_stream_header *h, struct orphan_log *log
 
 /* ---- orphans ---- */
 
-/* Starts a keeper that writes the rest of the orphan's events into this log; stores the log's
- * path. */
+/* Starts a keeper that writes the rest of the orphan's events into this log. Stores the log's path
+ * in `path`, if that is not NULL. */
 static int start_on(struct ptrc_keeper_args *args, struct ptrc_stream_header *h, int log_fd,
 		    bool is_new, char *path)
 {
@@ -803,8 +818,8 @@ static int finish(struct ptrc_keeper_args *args, uint32_t uid, struct ptrc_strea
 	if (!error) {
 		error = start_on(args, h, log.fd, false, orders->written);
 		close_log(h, &log, true);
-		/* If the log cannot take more, a file next to it cannot either; but one where the
-		 * caller wants it perhaps can. */
+		/* If the log cannot take more, a new file next to it cannot either. But a file at
+		 * the path that the caller has given perhaps can. */
 		if (!error || error == ECHILD || !orders->path)
 			return error;
 	}
@@ -829,11 +844,12 @@ int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd,
 
 	if (error)
 		return error;
-	/* A stream without a log has no limit for one; the caller may have one. */
+	/* A stream without a log has no file size limit for a log, so the caller's limit is
+	 * used. */
 	if (!stream.header->has_log)
 		note_limit(stream.header);
 	/* The names object may have been removed by the last process that used it. Then names_fd
-	 * stays -1, and the log has only the names of earlier flushes. */
+	 * stays -1, and the log has only the names that earlier flushes have written. */
 	error = ptrc_shmdir_open_id(dirfd, 'n', stream.header->names_id, uid, &args.names_fd,
 				    &size);
 	if (error != ENOMEM)

@@ -2,12 +2,12 @@
 /*
  * The keeper: the process that writes a stream's log and outlives the stream's controller. It maps
  * the stream object, holds its lock byte PTRC_LIVE_KEEPER, obeys the commands in
- * header.keeper_command, flushes by itself under the policy POSIX_TRACE_FLUSH, and does what
- * posix_trace_shutdown() would do when its controller has died.
+ * header.keeper_command, and flushes by itself under the policy POSIX_TRACE_FLUSH. When its
+ * controller has died, it does what posix_trace_shutdown() would do.
  *
- * This unit starts keepers and gives them commands, for a controller. For an orphan, a stream with
- * a log whose controller and keeper are both dead, any process may start one. keeper_life.h is what
- * the process runs, keeper_work.h what it does to stream and log.
+ * This unit starts keepers and gives them commands, for a controller. For an orphan (a stream with
+ * a log whose controller and keeper are both dead) any process may start a keeper. keeper_life.h
+ * has what runs in a keeper's process, keeper_work.h what it does to stream and log.
  */
 #ifndef PTRC_LIB_KEEPER_KEEPER_H
 #define PTRC_LIB_KEEPER_KEEPER_H
@@ -22,28 +22,29 @@
 struct ptrc_keeper_args {
 	int log_fd;
 	int stream_fd; /* the stream object */
-	int names_fd;  /* the names object; -1: it no longer exists (an orphan's only) */
+	int names_fd;  /* the names object; -1: it no longer exists (possible for an orphan) */
 	int dirfd;     /* the directory of the stream object */
 };
 
 /* Starts a keeper and waits for its first report: that it holds its lock and has written the head
  * of the log (PTRC_KEEPER_NEW), continues where a killed keeper stopped (PTRC_KEEPER_RESTART), or
  * has finished the log (PTRC_KEEPER_ORPHAN).
- *   ENOSPC, EFBIG, EIO...  the keeper's own failure
- *   ENOMEM                 it cannot be started
- *   EAGAIN                 the same, because of a limit on processes
+ *   ENOSPC, EFBIG, EIO...  the keeper was started, and reported this error
+ *   ENOMEM                 no keeper can be started
+ *   EAGAIN                 no keeper can be started, because of a limit on processes
  *   EPERM                  the caller's children are born into another pid or time namespace
- *   ECHILD                 several were started, and each died before its first report */
+ *   ECHILD                 several keepers were started, and each died before its first report */
 PTRC_MUST_CHECK int ptrc_keeper_start(const struct ptrc_keeper_args *args,
 				      struct ptrc_stream_header *header,
 				      enum ptrc_keeper_task task);
 
-/* Gives the keeper a command (PTRC_KEEPER_FLUSH, _CLEAR, _CLOSE) and waits for its end; starts
- * another keeper first if it is dead. The caller holds the controller's lock. `origin` and `addr`
- * identify the call; origin NULL: the trace system's own. Returns the error number of the command,
- * or ECHILD: nothing was done, as the keeper is dead and no other can be started, or args is NULL
- * because the caller has no descriptors for one. EAGAIN: the same, because of a limit on
- * processes. */
+/* Gives the keeper a command (PTRC_KEEPER_FLUSH, _CLEAR, _CLOSE) and waits until it is done. If the
+ * keeper is dead, starts another one first. The caller holds the controller's lock. The events that
+ * the command records (FLUSH_START and FLUSH_STOP) get `origin` and `addr`; origin NULL: the trace
+ * system is their origin. Returns the error number of the command. ECHILD: nothing was done,
+ * because the keeper is dead and no other could be started; with args NULL the caller has no
+ * descriptors for starting one. EAGAIN: nothing was done, because a limit on processes forbids
+ * another keeper. */
 PTRC_MUST_CHECK int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 					struct ptrc_stream_header *header, uint32_t command,
 					const struct ptrc_context *origin, uint64_t addr);
@@ -52,31 +53,32 @@ PTRC_MUST_CHECK int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 void ptrc_keeper_reap(struct ptrc_stream_header *header);
 
 /*
- * Where the events of an orphan go: into its own log, wherever that is now: at its path, under
- * another name in the same directory, or open in some process. If it is not found, or cannot be
- * opened, they go into a new file: `NAME.salvaged` next to the old path, or at the path that the
- * caller gives. No file is ever replaced: if the name exists, a number is added.
+ * Where the events of an orphan go. They go into its own log, which may be at its path, under
+ * another name in the same directory, or only open in some process. If the log is not found, or
+ * cannot be opened, they go into a new file: `NAME.salvaged` next to the old path, or at the path
+ * that the caller gives. No file is ever replaced: if the name exists, a number is added.
  *
- * Any process of the user can write the header, and the caller may be root. So a log must be a
- * regular file of that user, the very file that the keeper had, with the log of this very stream;
- * and only the user creates a new file.
+ * Any process of the stream's user can write the stream's header, so its contents are not trusted,
+ * and the caller may be root. The log must therefore be a regular file that belongs to this user,
+ * be the same file that the keeper had open, and hold the log of this stream. A new file is created
+ * only if this user is also the caller's effective user.
  */
 struct ptrc_keeper_orders {
-	/* Path of a new log, if one is needed; NULL: next to the old one. */
+	/* Path of a new log, if a new log is needed; NULL: next to the old one. */
 	const char *path;
-	/* A file that the caller is about to empty for a log of its own; it is not used. ino 0:
-	 * none. */
+	/* A file that the caller is about to empty for a log of its own, so the orphan's events
+	 * must not go there. taken_ino 0: no file. */
 	uint64_t taken_dev, taken_ino;
-	/* Search the descriptors of all processes for the log. */
+	/* Whether to search for the log among the descriptors of all processes, too. */
 	bool searches;
-	/* Gets the path of the log that was written: sizeof(((struct ptrc_log_place *)0)->path)
-	 * bytes, or NULL. */
+	/* NULL, or a buffer for the path of the log that was written, with room for sizeof(((struct
+	 * ptrc_log_place *)0)->path) bytes. */
 	char *written;
 };
 
-/* Starts a keeper that writes an orphan's events into its log, or into a new one, and closes that;
- * waits for it. The caller holds byte PTRC_LIVE_CLEANER of the stream object o.<id>, open as
- * stream_fd, in the directory dirfd of user `uid`.
+/* Starts a keeper that writes an orphan's events into its log, or into a new log, and closes that
+ * log; waits until this is done. The caller holds byte PTRC_LIVE_CLEANER of the stream object
+ * o.<id>, open as stream_fd, in the directory dirfd of user `uid`.
  *   0        the log is closed: the caller removes the stream
  *   ECHILD   one keeper after the other died
  *   EINVAL   the stream has another layout, or is damaged

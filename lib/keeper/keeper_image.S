@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The keeper program, whole, as data: so it needs no place in the file system. */
+/* The whole keeper program as data in the library, so that it need not be a file in the file
+ * system. */
 #ifdef __CET__
 #include <cet.h>
 #endif

@@ -29,10 +29,10 @@
 #include "lib/stream/space.h"
 #include "lib/stream/status.h"
 
-/* How long an event may wait in a stream that flushes by itself. Together with the flush this is
- * less than the second that is promised. */
+/* How long an event may wait in a stream that flushes by itself. Together with the time of the
+ * flush this is less than the second that the manual pages promise. */
 #define LOOK_INTERVAL_NS INT64_C(700000000)
-/* A killed keeper loses its lock a moment after its death. */
+/* How long a keeper waits for its lock: a killed keeper loses the lock a moment after its death. */
 #define LOCK_WAIT_NS UINT64_C(2000000000)
 #define WATCHER_STACK_BYTES 16384
 
@@ -42,15 +42,17 @@ struct keeper {
 	_Atomic bool is_controller_dead;
 	bool is_ready;	      /* the log has its head, and the keeper obeys commands */
 	int64_t next_look_ns; /* when to check for an automatic flush; CLOCK_MONOTONIC; 0: unset */
-	/* When a process first announced itself, of those whose threads are not looked at yet; 0:
-	 * none. And how much of the stream was used at the last check. */
+	/* arrival_ns: when the first of those processes announced itself whose threads the keeper
+	 * has not looked at yet; 0: there are none. arrival_used: how much of the stream was used
+	 * at the last check. */
 	int64_t arrival_ns;
 	uint64_t arrival_used;
-	/* Some of these processes are not looked at yet, either. */
+	/* The keeper has not looked at some of these processes at all. */
 	bool has_arrivals;
 };
 
-/* The first letter of the stream object's name; an orphan's was renamed. */
+/* The first letter of the stream object's name: 's', or 'o' for an orphan, whose object was
+ * renamed. */
 static char object_kind(const struct keeper *k)
 {
 	return k->work.is_orphans ? 'o' : 's';
@@ -58,9 +60,10 @@ static char object_kind(const struct keeper *k)
 
 /* ---- the log file ---- */
 
-/* Opens the log again, as O_APPEND and O_NONBLOCK belong to the open file, and the application's
- * descriptor must not change. Readable if allowed, so that the packets in a ring can be found
- * again. If opening fails, the keeper uses the descriptor that it has. */
+/* Opens the log again. The keeper needs other O_APPEND and O_NONBLOCK flags than the application;
+ * these belong to the open file description, and for the application's descriptor they must not
+ * change. The log is opened for reading, too, if that is allowed, so that the packets in a ring can
+ * be found again. If opening fails, the keeper uses the descriptor that it has. */
 static void reopen_log(struct ptrc_keeper_work *k)
 {
 	struct stat st;
@@ -71,7 +74,8 @@ static void reopen_log(struct ptrc_keeper_work *k)
 		return;
 	if (S_ISREG(st.st_mode)) {
 		long flags = ptrc_sys(SYS_fcntl, k->log_fd, F_GETFL, 0);
-		/* With O_SYNC, the caller wants each write to be on the disk when it returns. */
+		/* With O_SYNC, the application wants each write to be on the disk when it
+		 * returns. */
 		int keep = O_NOCTTY | (flags < 0 ? 0 : (int)flags & O_SYNC);
 		struct stat own;
 
@@ -115,15 +119,16 @@ static int watch(void *arg)
 	int fd = -1;
 
 	ptrc_shmdir_name(name, 's', k->work.stream.header->id);
-	/* The keeper's stream descriptor shares its open file with the controller, so the
-	 * controller's lock would also be the watcher's. So the watcher opens the object again. */
+	/* The keeper's stream descriptor shares its open file description with the controller, so
+	 * the controller's lock would also be the watcher's. So the watcher opens the object
+	 * again. */
 	if (ptrc_file_open(PTRC_KEEPER_DIR_FD, name, O_RDWR | O_NOFOLLOW, 0, &fd) ||
 	    ptrc_sys(SYS_fcntl, fd, F_OFD_SETLKW, &lock) < 0) {
 		while (ptrc_liveness_is_held(k->work.stream_fd, PTRC_LIVE_CONTROLLER, 1))
 			ptrc_file_sleep_ns(50000000);
 	}
 	if (fd >= 0) {
-		/* A held byte would mean that the controller is alive. */
+		/* Drops the lock, because a locked byte would mean that the controller is alive. */
 		lock.l_type = F_UNLCK;
 		ptrc_sys(SYS_fcntl, fd, F_OFD_SETLK, &lock);
 		ptrc_file_close(fd);
@@ -140,13 +145,14 @@ static int start_watcher(struct keeper *k)
 				      CLONE_SYSVSEM,
 			      stack + sizeof(stack), watch, k);
 
-	/* A thread counts as a process where these are limited. */
+	/* Limits on processes count threads, too. */
 	return ret >= 0 ? 0 : ret == -EAGAIN ? EAGAIN : ENOMEM;
 }
 
-/* Called by the writer while output stalls. The keeper stops waiting if the controller says so for
- * a pipe, if the controller is dead before the log has a head, or after a SIGTERM when the
- * controller is dead, as nothing else could reach the keeper. */
+/* Called by the log's writer while output stalls; returns whether to stop waiting. It stops in
+ * three cases: the controller has given up the log; the controller died before the log had a head;
+ * or the controller is dead and a SIGTERM has come, because nothing else could reach the keeper
+ * then. */
 static bool give_up(void *arg)
 {
 	struct keeper *k = arg;
@@ -160,8 +166,8 @@ static bool give_up(void *arg)
 		ptrc_sys(SYS_rt_sigtimedwait, &set, 0, &none, sizeof(set)) == SIGTERM);
 }
 
-/* Ends stream and log as posix_trace_shutdown() of the dead controller would have done. An error
- * only if the log of an orphan has to wait: the orphan is unchanged. */
+/* Ends stream and log as posix_trace_shutdown() of the dead controller would have done. Returns an
+ * error only if the log of an orphan cannot be finished yet; then the orphan is unchanged. */
 static int finish_for_dead(struct keeper *k)
 {
 	struct ptrc_stream *s = &k->work.stream;
@@ -174,8 +180,8 @@ static int finish_for_dead(struct keeper *k)
 	ptrc_stream_stop(s, NULL, 0);
 	error = ptrc_keeper_work_close(&k->work, true);
 	if (k->work.is_orphans && ptrc_keeper_may_wait(h, error)) {
-		/* Another process may yet complete the log, which should report no flush error
-		 * then. */
+		/* Another process may yet complete the log. Then the log should report no flush
+		 * error. */
 		if (!had_error)
 			ptrc_status_clear(h, ~UINT64_C(0) << PTRC_ST_ERROR_SHIFT);
 		return error;
@@ -191,8 +197,9 @@ static int finish_for_dead(struct keeper *k)
 
 /* ---- automatic flushes ---- */
 
-/* Whether an automatic flush is due. why_rung: the PTRC_WAKE_* bits of the bell. *wait_ns: how long
- * to sleep otherwise; -1: until the bell. */
+/* Whether an automatic flush is due. why_rung: the PTRC_WAKE_* bits, why other processes have rung
+ * the keeper's bell. If no flush is due, *wait_ns becomes the time for which the keeper may sleep;
+ * -1: until the bell rings. */
 static bool is_flush_due(struct keeper *k, uint32_t why_rung, int64_t *wait_ns)
 {
 	struct ptrc_stream *s = &k->work.stream;
@@ -227,17 +234,17 @@ static bool is_flush_due(struct keeper *k, uint32_t why_rung, int64_t *wait_ns)
 		(unread && (unread >= h->stream_min_size / 2 || (why_rung & PTRC_WAKE_ROOM))));
 }
 
-/* How long the stream must be quiet before the keeper looks at a process that has begun to record,
- * and at its threads, which have their names by then; and the most that this is put off. Before
- * that, a flush is more important: a look takes some 200 us, in which a process may record a tenth
- * of ROOM_BYTES and fill a small stream. While the stream has ROOM_BYTES left, the keeper looks at
- * the process at once, as it may soon end. */
+/* When the keeper looks at a process that has begun to record, and at its threads: when the stream
+ * has been quiet for QUIET_NS, as the threads have their names by then; at the latest after
+ * ARRIVAL_WAIT_NS. Before that, a flush is more important: a look takes some 200 us, in which a
+ * process may record a tenth of ROOM_BYTES and fill a small stream. But if the stream has
+ * ROOM_BYTES left, the keeper looks at the process itself at once, because it may soon end. */
 #define QUIET_NS INT64_C(500000)
 #define ARRIVAL_WAIT_NS INT64_C(100000000)
 #define ROOM_BYTES (UINT64_C(4) << 20)
 
-/* Looks at the processes that have begun to record, if it is time; returns whether it was.
- * Otherwise it shortens the sleep. */
+/* Looks at the processes that have begun to record, if it is time; returns whether it was. If it is
+ * not time yet, shortens *wait_ns. */
 static bool look_at_arrivals(struct keeper *k, int64_t *wait_ns)
 {
 	int64_t now = ptrc_clock_ns(CLOCK_MONOTONIC);
@@ -263,7 +270,8 @@ static bool look_at_arrivals(struct keeper *k, int64_t *wait_ns)
 	return false;
 }
 
-/* The controller's file size limit may have changed since its last command. */
+/* Reads the controller's file size limit again, which may have changed since the controller's last
+ * command. */
 static void follow_limit(struct ptrc_stream_header *h)
 {
 	struct rlimit limit;
@@ -307,7 +315,8 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 		if (seq != ptrc_load_relaxed(&h->keeper_done)) {
 			bool is_close = ptrc_load_relaxed(&h->keeper_command) == PTRC_KEEPER_CLOSE;
 			int error = ptrc_keeper_work_obey(&k->work);
-			/* The reader of a pipe sees its end before the caller returns. */
+			/* Closes the log before the report: so the reader of a pipe sees the end of
+			 * the log before the call that gave the command returns. */
 			if (is_close)
 				ptrc_file_close(k->work.log_fd);
 			report(h, error, &h->keeper_done, seq);
@@ -315,8 +324,8 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 				leave(0);
 			continue;
 		}
-		/* Cleared before the stream is checked. A writer that makes a flush due after that
-		 * sets the word again and rings the bell. */
+		/* keeper_wake is cleared before the stream is checked. A writer that makes a flush
+		 * due after that sets it again and rings the bell. */
 		why_rung = atomic_exchange_explicit(&h->keeper_wake, 0, memory_order_acq_rel);
 		k->has_arrivals |= (why_rung & PTRC_WAKE_ARRIVAL) != 0;
 		if ((why_rung & PTRC_WAKE_ARRIVAL) && !k->arrival_ns) {
@@ -357,7 +366,7 @@ static int take_life(struct keeper *k)
 	return error == EAGAIN ? ENOMEM : error;
 }
 
-/* Everything between the lock and the first report. */
+/* Does everything that a keeper does between taking its lock and its first report. */
 static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 {
 	static char base[PTRC_LOG_PATH_BYTES];
@@ -367,13 +376,14 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 	bool begins;
 	int error = 0;
 
-	/* Before anything is written, so that a keeper without a watcher, because of a limit, has
-	 * changed nothing. */
+	/* The watcher is started before anything is written. So if a limit forbids this thread, the
+	 * keeper has changed nothing. */
 	if (task != PTRC_KEEPER_ORPHAN)
 		error = start_watcher(k);
 	if (error)
 		return error;
-	/* An orphan's events may have to go into another log than its own. */
+	/* Whether this keeper begins a log: also if an orphan's events go into a new log instead of
+	 * its own. */
 	begins = task == PTRC_KEEPER_NEW ||
 		 (work->is_orphans && ptrc_load_relaxed(&work->stream.header->is_log_new));
 	reopen_log(work);
@@ -391,12 +401,12 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 	work->writer.syncs_flushes = work->is_orphans;
 	work->writer.give_up = give_up;
 	work->writer.arg = k;
-	/* Takes the events that the own log has out of the stream: another log gets only the
-	 * rest. */
+	/* Takes those events out of the stream that the stream's own log has: a new log gets only
+	 * the rest. */
 	if (task != PTRC_KEEPER_NEW &&
 	    (!begins || ptrc_log_state_read(work->stream.header, &work->writer.state)))
 		ptrc_keeper_work_recover(work);
-	/* The saved state belongs to the own log, not to a new one. */
+	/* The saved state belongs to the stream's own log, not to a new one. */
 	if (begins)
 		work->writer.state = (struct ptrc_log_state){0};
 	if (new_member) {
@@ -422,8 +432,8 @@ static void set_own_limits(void)
 	struct rlimit limit;
 
 	ptrc_sys(SYS_prctl, PR_SET_NAME, "ptrace-keeper", 0, 0, 0);
-	/* Each write is checked against the limit of the log's controller (log_output.c), instead
-	 * of that of the process that started the keeper. */
+	/* Raises the file size limit that the keeper got from the process that started it. Each
+	 * write is checked against the limit of the log's controller instead (log_output.c). */
 	if (ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) == 0) {
 		limit.rlim_cur = limit.rlim_max;
 		ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, &limit, 0);
@@ -443,17 +453,19 @@ void ptrc_keeper_live(enum ptrc_keeper_task task, uint32_t number)
 	work->stream_fd = PTRC_KEEPER_STREAM_FD;
 	work->names_fd = PTRC_KEEPER_NAMES_FD;
 	work->is_orphans = task == PTRC_KEEPER_ORPHAN;
-	/* First of all, as any file opened earlier could get the number of a missing names
-	 * descriptor. */
+	/* This comes first: if the descriptor of the names is missing, any file opened earlier
+	 * could get its number. */
 	error = ptrc_keeper_work_map(work);
-	/* Without the stream there is no way to report; ptrc_keeper_start() sees the end. */
+	/* Without the stream there is no way to report; ptrc_keeper_start() notices the end of the
+	 * process. */
 	if (!work->stream.header)
 		leave(1);
 	if (!error)
 		error = take_life(k);
-	/* Another number: the process that started this keeper has given it up for another one.
-	 * That process raised the number before it checked the lock; this keeper took the lock
-	 * before it checks the number. So two keepers never work. */
+	/* If the number is another one, the process that started this keeper has given it up and
+	 * started another keeper. That process raised the number before it checked the lock; this
+	 * keeper took the lock before it checks the number. So two keepers never work at the same
+	 * time. */
 	if (ptrc_load_seq_cst(&work->stream.header->keeper_number) != number)
 		leave(1);
 	if (!error)

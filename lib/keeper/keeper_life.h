@@ -23,8 +23,9 @@ enum ptrc_keeper_task {
 #define PTRC_KEEPER_DIR_FD 6
 #define PTRC_KEEPER_FD_COUNT 4
 
-/* Called with all signals blocked, and with no other descriptors open but 0 to 2. `number` is the
- * value of header.keeper_number for which the keeper was started. */
+/* Lives the life of a keeper. Called with all signals blocked, and with no descriptors open but
+ * those above and 0 to 2. `number` is the value of header.keeper_number for which the keeper was
+ * started. */
 __attribute__((noreturn)) void ptrc_keeper_live(enum ptrc_keeper_task task, uint32_t number);
 
 #endif

@@ -39,15 +39,16 @@ int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
 /* ---- from the stream into the log ---- */
 
 /*
- * A flush packs all stretches that the drain delivers, as the log gets their events in time order.
- * When they are written, it commits each stretch by a note made when it was packed: exactly the
- * packed events are taken out of the stream. Events that a slow writer has added to the stretch
- * since then stay for the next flush.
+ * A flush drains the stream (lib/stream/drain.h): the drain returns the events as stretches, each
+ * of one writer. The flush packs all stretches first, because the log gets the events of all of
+ * them in time order. When they are written, it commits each stretch by a note made when it was
+ * packed: exactly the packed events are taken out of the stream. Events that a slow writer has
+ * added to the stretch since then stay for the next flush.
  */
 
 #define TEE_WAIT_NS 500000
 #define TEE_WAIT_COUNT 200
-#define TEE_WAIT_COMMANDED_COUNT 40 /* in a flush that a caller waits for */
+#define TEE_WAIT_COMMANDED_COUNT 40 /* if a caller waits for the flush */
 
 /* The drain's next stretch, packed into the batch's memory. ENODATA: no more. ENOMEM. */
 static int next_stretch(struct ptrc_log_writer *w, struct ptrc_drain *d,
@@ -59,7 +60,8 @@ static int next_stretch(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	return error ?: ptrc_drain_next(d, out, stretch);
 }
 
-/* Packs all stretches. The list gets the note of each, and its counts of events by type. */
+/* Packs all stretches of the drain. For each of them, the list gets its note, then its counts of
+ * events by type. */
 static int pack_stretches(struct ptrc_log_writer *w, struct ptrc_drain *d,
 			  struct ptrc_log_buffer *list)
 {
@@ -119,8 +121,8 @@ static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 {
 	if (d->is_pinned) {
-		/* The drain was left in the middle of a chunk, whose pin only the end of a drain
-		 * removes. */
+		/* The drain was left in the middle of a chunk. Only the end of a drain unpins that
+		 * chunk, so this drain is ended and another one begun. */
 		struct ptrc_stream *s = d->stream;
 		int error;
 
@@ -133,16 +135,17 @@ static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 	return 0;
 }
 
-/* Does a caller wait for what it has commanded? */
+/* Whether a caller waits for a command that the keeper has not finished yet. */
 static bool has_command(const struct ptrc_stream_header *h)
 {
 	return ptrc_load_acquire(&h->keeper_seq) != ptrc_load_relaxed(&h->keeper_done);
 }
 
 /*
- * Before events are taken out of the stream: gives a tee that looked at the stream a moment ago
- * time to read them. A flush that a caller waits for waits only 20 ms, so that the tee gets
- * FLUSH_START. No wait when the log is closed, as no tee reads then, or if the stream needs the room.
+ * Called before events are taken out of the stream. A tee is a live reader of a stream that also
+ * has a log. If a tee looked at the stream a moment ago, gives it time to read these events. If a
+ * caller waits for this flush, the tee gets only 20 ms, which are enough for FLUSH_START. Does not
+ * wait if the log is being closed, because no tee reads then, or if the stream needs the room.
  */
 static void wait_for_tee(struct ptrc_stream *s, uint64_t until)
 {
@@ -174,7 +177,8 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 	int error;
 
 	ptrc_log_events_begin(w);
-	/* The drain has fixed `until`, so the names of all its events are registered by now. */
+	/* The drain has fixed the time `until` up to which it returns events. So the names of all
+	 * its events are registered by now. */
 	error = ptrc_log_names_write(w);
 	if (error)
 		return error;
@@ -203,7 +207,8 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 	return error;
 }
 
-/* Suspends a stream whose log is full, which a dead keeper may have filled without doing that. */
+/* Suspends the stream if its log is full. A keeper that died may have filled the log and not
+ * suspended the stream. */
 static bool stop_if_log_is_full(struct ptrc_keeper_work *k)
 {
 	bool is_full = ptrc_log_is_full(&k->writer);
@@ -249,8 +254,9 @@ void ptrc_keeper_work_recover(struct ptrc_keeper_work *k)
 
 /* ---- flush, rotate, clear, close ---- */
 
-/* The number, from 1, of the run that ended because the stream was full, and whose successor starts
- * when its events are flushed; 0: none. */
+/* A run is the time from a start of the stream to its stop. If a run ended because the stream was
+ * full, and the next run is to start once the events are flushed, returns the number of the run
+ * that ended, from 1. Otherwise 0. */
 static uint64_t run_to_restart(const struct ptrc_stream_header *h)
 {
 	if (!(ptrc_load_acquire(&h->status) & PTRC_ST_RESTART_ARMED))
@@ -258,8 +264,8 @@ static uint64_t run_to_restart(const struct ptrc_stream_header *h)
 	return ptrc_load_relaxed(&h->run) + 1;
 }
 
-/* The error of a flush that succeeded: ESTALE if another program has changed the file. The log is
- * continued nevertheless. */
+/* Called after a flush that succeeded. Returns ESTALE if another program has changed the file; the
+ * log is continued nevertheless. */
 static int look_at_log(struct ptrc_keeper_work *k)
 {
 	ptrc_log_look(&k->writer);
@@ -269,9 +275,9 @@ static int look_at_log(struct ptrc_keeper_work *k)
 	return ESTALE;
 }
 
-/* Wakes the writers that wait for room: after a flush that succeeded, and when no flush will ever
- * succeed, as then they stop waiting. Those that rang for room before the flush took the events
- * have got it. */
+/* Wakes the writers that wait for room in the stream: after a flush that succeeded; also if no
+ * flush will ever succeed (EPIPE, ECANCELED), so that they stop waiting. After a success
+ * PTRC_WAKE_ROOM is cleared: writers that set it before the flush took the events have room now. */
 static void tell_writers(struct ptrc_stream_header *h, int error)
 {
 	ptrc_store_relaxed(&h->flush_error, error);
@@ -300,13 +306,15 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 	if (*flags & (PTRC_LOG_STATE_MARKERS_WAIT | PTRC_LOG_STATE_FULL))
 		has_markers = false;
 	ptrc_status_set(h, PTRC_ST_FLUSHING);
-	/* Checks the file before the flush writes to it, which may hide the change. */
+	/* The file is checked before the flush writes to it, because that may hide what another
+	 * program has changed. */
 	ptrc_log_look(&k->writer);
 	if (has_markers)
 		ptrc_stream_marker(&k->stream, POSIX_TRACE_FLUSH_START, by, addr);
 	error = ptrc_keeper_work_drain(k);
 	tell_writers(h, error);
-	/* The caller who asked for the flush finds the origins of the events in the log. */
+	/* A caller that asked for the flush can then find the processes of the events in the
+	 * log. */
 	if (!error && !is_automatic)
 		ptrc_log_origin_meet(&k->writer);
 	if (has_markers && !ptrc_log_is_full(&k->writer))
@@ -334,10 +342,11 @@ void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k)
 	struct ptrc_stream_header *h = k->stream.header;
 	int error;
 
-	/* The markers of the last flush belong to the member that has its events. */
+	/* The markers of the last flush are still in the stream. They go into the old member, which
+	 * has the events of that flush. */
 	error = ptrc_keeper_work_drain(k);
 	tell_writers(h, error);
-	/* No member is due until a flush succeeds. */
+	/* If this failed, no rotation is tried until a flush succeeds. */
 	k->has_failed = error != 0;
 	if (!error)
 		error = ptrc_log_rotate(&k->writer);
@@ -361,8 +370,9 @@ static int clear(struct ptrc_keeper_work *k)
 
 bool ptrc_keeper_may_wait(const struct ptrc_stream_header *h, int error)
 {
-	/* The hard limit of this process may be the obstacle. The limit of the log's controller is
-	 * the same for every process: then the log reports the error. */
+	/* The file is too large for a limit. If that is the hard limit of this process, another
+	 * process may succeed. If it is the limit of the log's controller, no process can, so the
+	 * log is closed and reports the error. */
 	if (error == EFBIG)
 		return ptrc_limit_most(RLIMIT_FSIZE) < ptrc_load_relaxed(&h->fsize_limit);
 	return error != 0;
@@ -381,11 +391,12 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 		ptrc_log_state_leave(&k->writer);
 		return error;
 	}
-	/* A file that was cut does not matter here, and is checked again below. */
+	/* ESTALE: another program has changed the file. That does not matter here, and is checked
+	 * again below. */
 	if (error == ESTALE)
 		error = 0;
-	/* Again, for the FLUSH_STOP of the first. In an UNTIL_FULL log nothing follows the last
-	 * STOP. */
+	/* Drains the stream once more, to write the FLUSH_STOP of the first flush. In an UNTIL_FULL
+	 * log nothing may follow the last STOP. */
 	if (!error && has_markers)
 		error = ptrc_keeper_work_drain(k);
 	again = ptrc_log_names_write(&k->writer);

@@ -18,8 +18,8 @@ struct ptrc_keeper_work {
 	struct ptrc_stream stream;
 	struct ptrc_log_writer writer;
 	const struct ptrc_names_object *names;
-	bool is_orphans; /* the log of an orphan, which a failure may leave for later */
-	bool has_failed; /* the last flush failed: only time makes an automatic one due */
+	bool is_orphans; /* the log is an orphan's: after a failure, a later keeper may finish it */
+	bool has_failed; /* the last flush failed: the next automatic one waits for its time */
 };
 
 /* Maps the stream, unless it is mapped, and the names. ENOMEM, EINVAL. */
@@ -29,23 +29,24 @@ PTRC_MUST_CHECK int ptrc_keeper_work_map(struct ptrc_keeper_work *k);
  * policy allows. On error (ENOMEM, or the error number of a write) they stay in the stream, and the
  * log ends with a complete event. */
 PTRC_MUST_CHECK int ptrc_keeper_work_drain(struct ptrc_keeper_work *k);
-/* For a keeper that replaces a dead one: takes events out of the stream that the dead one had
- * written to the log but not yet taken out. */
+/* For a keeper that replaces a dead one: takes those events out of the stream that the dead keeper
+ * had written to the log but not yet taken out. */
 void ptrc_keeper_work_recover(struct ptrc_keeper_work *k);
 
-/* An automatic flush. posix_trace_get_status() reports its errors, and those of the next
- * function. */
+/* Makes an automatic flush, that is, one without a command. posix_trace_get_status() reports errors
+ * of this function and of ptrc_keeper_work_rotate(). */
 void ptrc_keeper_work_flush(struct ptrc_keeper_work *k);
-/* Continues in the next member of a rotated log, or if that is impossible in the same one. */
+/* Continues a rotated log in the next member (file), or if that is impossible in the same one. */
 void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k);
-/* The last flush of a stopped stream, and the end of its log. ENOMEM, or the error number of a
- * failed write. If the log of an orphan meets an error that ptrc_keeper_may_wait() accepts, it is
- * not closed, and the stream keeps the events that it lacks. */
+/* Makes the last flush of a stopped stream, and ends its log. ENOMEM, or the error number of a
+ * failed write. If this is the log of an orphan, and ptrc_keeper_may_wait() is true for the error,
+ * the log is not closed, and the stream keeps the events that the log lacks. */
 PTRC_MUST_CHECK int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic);
-/* Carries out header.keeper_command. Errors as above; EINVAL. */
+/* Carries out header.keeper_command. Errors as for ptrc_keeper_work_close(); EINVAL: no such
+ * command. */
 PTRC_MUST_CHECK int ptrc_keeper_work_obey(struct ptrc_keeper_work *k);
 
-/* Whether finishing an orphan's log, which failed with `error`, may succeed later: in a process
+/* Whether the end of an orphan's log, which failed with `error`, may succeed later: in a process
  * with other limits, or in another file. */
 PTRC_MUST_CHECK bool ptrc_keeper_may_wait(const struct ptrc_stream_header *h, int error);
 

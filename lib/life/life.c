@@ -22,8 +22,9 @@
 static uint64_t fork_mask;
 
 /* Signals stay blocked during the fork, because a signal handler may record an event, which may
- * need the locks. The library registers its fork handlers before the program does, so no others run
- * between them and the fork. (If it was loaded later, others may: see handle.c.) */
+ * need the locks. The library registers its fork handlers before the program does, so no other
+ * handlers run between these and the fork. (If the library was loaded later, others may run there:
+ * see handle.c.) */
 static void before_fork(void)
 {
 	uint64_t mask;
@@ -56,8 +57,8 @@ static void after_fork_in_child(void)
 
 __attribute__((destructor(PRIORITY))) static void end_process(void)
 {
-	/* A vfork() child must not end the streams of its parent. A child that has never noticed
-	 * that it was forked has nothing to end. */
+	/* A vfork() child must not end the streams of its parent. A forked child that has never
+	 * noticed that it is one has nothing to end. */
 	if (!ptrc_process_is_known())
 		return;
 	ptrc_controller_shutdown_all();

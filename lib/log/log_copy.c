@@ -16,13 +16,14 @@
 #include "lib/model/sequencer.h"
 #include "lib/stream/clock.h"
 
-/* Limits for the waiting events: about a packet. */
+/* Limits for the events that wait in memory: together they are about a packet. */
 #define WAITING_BYTES (UINT64_C(256) << 10)
 #define WAITING_EVENTS 65536U
-/* A part is large enough that its own cost does not matter compared with its events. */
+/* The size from which on a part is handed out: large enough that the fixed cost of a part does not
+ * matter compared with the cost of its events. */
 #define PART_BYTES (UINT64_C(64) << 10)
 
-/* A waiting event; its data follows, padded to a multiple of 8. */
+/* An event that waits to be written; its data follows, padded to a multiple of 8. */
 struct waiting {
 	int64_t ns;
 	uint64_t addr;
@@ -30,7 +31,8 @@ struct waiting {
 	uint64_t next; /* offset of the next event of the run, in units of 8 bytes; 0: none */
 };
 
-/* Events that become a stretch: those of one thread, or a single event of another kind. */
+/* Events that become one stretch (packed events of one writer): events of one thread, or a single
+ * event of a kind other than PLAIN. */
 struct run {
 	struct ptrc_context origin;
 	enum ptrc_stretch_kind kind;
@@ -43,10 +45,11 @@ struct posixtrace_log_writer {
 	struct ptrc_log_buffer part;	     /* the log, if there is no file */
 	struct ptrc_log_writer writer;
 	struct ptrc_packer *packer;
-	struct ptrc_log_buffer events; /* waiting; the first 8 bytes are unused */
+	struct ptrc_log_buffer events; /* struct waiting; the first 8 bytes are unused */
 	struct run *runs;
 	size_t run_count, run_size, last_run;
-	/* The pids of all events, in ascending order; and that of the last event. */
+	/* `pids`: the pids of all events, in ascending order. last_pid: the pid of the last
+	 * event. */
 	int32_t *pids, last_pid;
 	size_t pid_count, pid_size;
 	/* The machine that the log describes, if has_host. */
@@ -54,7 +57,7 @@ struct posixtrace_log_writer {
 	struct posixtrace_log_host host;
 	uint32_t event_count;
 	int64_t last_ns;
-	int error; /* once set, the log takes nothing any more */
+	int error; /* once it is set, the log takes no more events */
 };
 
 static struct waiting *event_at(const struct posixtrace_log_writer *c, uint32_t offset)
@@ -81,11 +84,12 @@ static void begin_waiting(struct posixtrace_log_writer *c)
 	c->event_count = 0;
 }
 
-/* Makes an empty log. fd -1: in memory. EINVAL, ENOMEM. */
+/* Makes an empty log; if fd is -1, in memory. EINVAL, ENOMEM. */
 static int make(int fd, const struct ptrc_attr *attr, struct posixtrace_log_writer **copy)
 {
 	struct posixtrace_log_writer *c = calloc(1, sizeof(*c));
-	/* No such user: a reader that opens the log waits for no keeper. */
+	/* No user has this number. So a reader that opens the log finds no stream that belongs to
+	 * it, and does not wait for a keeper. */
 	struct ptrc_log_trace trace = {.owner_uid = UINT32_MAX};
 	int error;
 
@@ -93,7 +97,7 @@ static int make(int fd, const struct ptrc_attr *attr, struct posixtrace_log_writ
 		return ENOMEM;
 	c->attr = *attr;
 	c->attr.log_full_policy = POSIX_TRACE_APPEND;
-	/* The original may have been rotated; the copy is one file. */
+	/* The attributes may be those of a rotated log, but this log is a single file. */
 	c->attr.log_rotate_bytes = c->attr.log_rotate_ns = c->attr.log_keep = 0;
 	trace.attr = &c->attr;
 	while (!trace.id)
@@ -208,9 +212,10 @@ static int write_waiting(struct posixtrace_log_writer *c)
 static const uint64_t nothing[PTRC_SET_WORD_COUNT];
 
 /*
- * The run for an event; NULL: no memory. A reader of the log reports events of the same time in the
- * order of their runs. So an event may not go into an earlier run than the event of the same time
- * before it: it starts another one.
+ * Returns the run to which an event is to be added; NULL: no memory. A reader of the log reports
+ * events of the same time in the order of their runs. So if the previous event has the same time,
+ * this event must go into the same run as that event or a later run. If no such run fits, it starts
+ * a new one.
  */
 static struct run *run_for(struct posixtrace_log_writer *c, const struct ptrc_live_event *e)
 {
@@ -283,10 +288,10 @@ static int add(struct posixtrace_log_writer *c, const struct ptrc_live_event *ev
 }
 
 /*
- * Adds a START or FILTER event with a filter, and an event that empties the filter and that readers
- * do not report. Otherwise a reader of the log would drop the filtered types, though the caller
- * wants them: the event that ends the filter may not be in the log, or the next event may come from
- * another trace.
+ * Adds a START or FILTER event whose filter is not empty, and after it a hidden event that empties
+ * the filter; readers do not report that one. Without it a reader of the log would drop the events
+ * of filtered types that follow, though the caller wants them in the log: the event that ends the
+ * filter may not be in the log, or the next event may come from another trace.
  */
 static int add_filter(struct posixtrace_log_writer *c, const struct ptrc_live_event *event)
 {
@@ -299,7 +304,7 @@ static int add_filter(struct posixtrace_log_writer *c, const struct ptrc_live_ev
 	empty.id_flags = POSIX_TRACE_FILTER | PTRC_REC_HIDDEN;
 	empty.data = sets;
 	empty.len = sizeof(sets);
-	/* Memory for both or for none. */
+	/* Reserves memory for both events, so that never only one of them is added. */
 	error = PTRC_ARRAY_RESERVE(c->runs, c->run_count, 2, &c->run_size) ? 0 : ENOMEM;
 	if (!error)
 		error = ptrc_log_buffer_reserve(&c->events, 2 * (sizeof(struct waiting) + 16) +
@@ -341,7 +346,8 @@ int ptrc_log_copy_add(struct posixtrace_log_writer *c, const struct posixtrace_e
 		return EINVAL;
 	if (info->posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED)
 		e.id_flags |= PTRC_REC_TRUNCATED;
-	/* A flush ends between two times: events of the same time must be in one flush. */
+	/* Events of the same time must be in the same flush, so a flush ends only before a later
+	 * event. */
 	if ((c->events.used >= WAITING_BYTES || c->event_count >= WAITING_EVENTS) &&
 	    e.ns > c->last_ns)
 		c->error = write_waiting(c);
@@ -352,7 +358,8 @@ int ptrc_log_copy_add(struct posixtrace_log_writer *c, const struct posixtrace_e
 
 /* ---- origins ---- */
 
-/* Whether pids have the same meaning on both machines. */
+/* Whether a and b are the same machine since the same boot, so that a pid means the same on
+ * both. */
 static bool is_same_machine(const struct posixtrace_log_host *a,
 			    const struct posixtrace_log_host *b)
 {
@@ -360,7 +367,8 @@ static bool is_same_machine(const struct posixtrace_log_host *a,
 	       !strcmp(a->ph_machine_id, b->ph_machine_id) && !strcmp(a->ph_name, b->ph_name);
 }
 
-/* Descriptions that do not fit are dropped. A write error that lasts shows with the next packet. */
+/* Descriptions that do not fit are dropped. If a write fails, and the cause lasts, the next packet
+ * reports the error. */
 int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_log_whose *whose)
 {
 	struct posixtrace_log_host host;
@@ -368,7 +376,8 @@ int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_l
 
 	if (c->has_host && has_host && !is_same_machine(&c->host, &host))
 		return EXDEV;
-	/* The room for descriptions grows with the events that are written. */
+	/* The limit for descriptions grows with the log, so the waiting events are written
+	 * first. */
 	c->error = c->error ?: write_waiting(c);
 	if (c->error)
 		return c->error;
@@ -399,7 +408,7 @@ int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_l
 	return 0;
 }
 
-/* The losses, for a log's status. */
+/* The losses in `counts`, as members of STATUS. */
 static struct ptrc_log_status status_of(const struct ptrc_counts *counts)
 {
 	return (struct ptrc_log_status){
@@ -459,7 +468,8 @@ int ptrc_log_copy_take(struct posixtrace_log_writer *c, const struct ptrc_live_e
 
 	e.id_flags &= PTRC_REC_ID_MASK | PTRC_REC_TRUNCATED;
 	/* A packet has its events in the order of time. A thread that was stopped in the middle of
-	 * its call may record an earlier one, which starts another packet. */
+	 * its event call may record an event that is earlier than the last one; that event starts
+	 * another packet. */
 	if (!c->error && e.ns < c->last_ns)
 		c->error = write_waiting(c);
 	c->error = c->error ?: add_any(c, &e);

@@ -14,15 +14,15 @@
 
 /* A stretch in the batch, or a part of one. */
 struct ptrc_log_piece {
-	struct ptrc_stretch s; /* without `packed` and `sums`, as the batch's data may move */
+	struct ptrc_stretch s; /* `packed` and `sums` are unused: the batch's data may move */
 	uint64_t at;	       /* offset of its packed events in the batch's data */
 	uint64_t sums_at;      /* offset in the batch's sums */
-	uint32_t rank;	       /* decides between pieces of the same time and order */
-	uint32_t chosen;       /* its first events that are chosen */
+	uint32_t rank;	       /* smaller ones come first if time and order are the same */
+	uint32_t chosen;       /* how many events, from the first, are chosen */
 };
 
-/* Whether the piece has an event other than a marker that comes after all those in `last`; NULL:
- * there are none. */
+/* Whether the last event of this piece comes after those of `last`; NULL: there is no other piece.
+ * A marker (FLUSH_START or FLUSH_STOP) does not count: the result is false. */
 static bool piece_is_last(const struct ptrc_log_piece *p, const struct ptrc_log_piece *last)
 {
 	return p->s.kind != PTRC_STRETCH_MARKER &&
@@ -30,25 +30,26 @@ static bool piece_is_last(const struct ptrc_log_piece *p, const struct ptrc_log_
 		(p->s.last_ns == last->s.last_ns && p->s.order >= last->s.order));
 }
 
-/* The events that were chosen. */
+/* The events chosen for a packet. `records` counts hidden events, too; `events` does not. */
 struct ptrc_log_slice {
 	uint64_t counted, records, events;
 	int64_t first_ns, last_ns;
 };
 
-/* A marker of a flush that is held back. */
+/* A marker (FLUSH_START or FLUSH_STOP) that is held back until another event follows. */
 struct ptrc_log_held {
 	int64_t ns;
 	uint32_t id;
 };
 
-/* Where choosing event by event ends. */
+/* When choosing event by event ends. "Counted bytes" are those of events as log-max-size counts
+ * them. */
 struct ptrc_log_end {
-	uint64_t target;  /* limit for the counted bytes of all, but for a single event */
-	uint64_t room;	  /* counted bytes left in the log... */
-	uint64_t reserve; /* ... of which this much is for a STOP only */
-	bool is_full;	  /* out: the log has no room for the next event... */
-	int64_t next_ns;  /* ... which has this time */
+	uint64_t target;  /* most counted bytes in all, unless the first event has more */
+	uint64_t room;	  /* counted bytes left in the log */
+	uint64_t reserve; /* the part of `room` that only a STOP may use */
+	bool is_full;	  /* out: the log has no room for the next event */
+	int64_t next_ns;  /* out: if is_full, the time of that event */
 };
 
 /* Memory for unpacking a piece, and for packing a part of it again. */
@@ -57,7 +58,7 @@ struct ptrc_log_work {
 	struct ptrc_unpacker_shape shapes[PTRC_PACKED_SHAPES];
 };
 
-/* Piece number `number`. The pointer is valid until a piece is added. */
+/* Returns piece number `number` of the batch. The pointer is valid until another piece is added. */
 static struct ptrc_log_piece *piece_at(const struct ptrc_log_batch *b, uint32_t number)
 {
 	return PTRC_LOG_ITEMS(&b->pieces, struct ptrc_log_piece) + number;
@@ -68,7 +69,7 @@ static uint32_t piece_count(const struct ptrc_log_batch *b)
 	return (uint32_t)PTRC_LOG_COUNT(&b->pieces, struct ptrc_log_piece);
 }
 
-/* The piece at place i of a list of numbers; NULL after the last. */
+/* The piece whose number is element i of a list; NULL if the list is shorter. */
 static struct ptrc_log_piece *listed(const struct ptrc_log_batch *b,
 				     const struct ptrc_log_buffer *list, uint64_t i)
 {
@@ -101,13 +102,14 @@ int ptrc_log_batch_room(struct ptrc_log_batch *b, uint64_t bytes, uint8_t **out)
 	return error;
 }
 
-/* Adds the stretch, which was packed in the batch's room or elsewhere. ENOMEM. */
+/* Adds the stretch as a piece. If it was packed elsewhere than in the batch's memory, copies it
+ * there. ENOMEM. */
 static int batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *in)
 {
 	struct ptrc_log_piece piece = {
 		.s = *in, .at = b->data.used, .sums_at = b->sums.used, .rank = piece_count(b)};
 	uint64_t sum_bytes = in->sum_count * sizeof(struct ptrc_type_sum);
-	/* The unpacker may read a few bytes past the events. */
+	/* The slack is needed because the unpacker may read a few bytes past the events. */
 	int error = ptrc_log_buffer_reserve(&b->data, in->bytes + PTRC_PACKED_SLACK)
 			    ?: ptrc_log_buffer_reserve(&b->sums, sum_bytes);
 	if (!error)
@@ -179,8 +181,9 @@ static int batch_add_held(struct ptrc_log_batch *b, const struct ptrc_log_buffer
 	return 0;
 }
 
-/* If the last event of the batch other than a marker is a STOP, or the batch has none and
- * is_after_stop is set, moves the markers after it from the batch to `held`. ENOMEM. */
+/* If the last event of the batch, not counting markers, is a STOP, moves the markers after it from
+ * the batch to `held`. If the batch has nothing but markers, does so if is_after_stop: the last
+ * event in the log is a STOP. ENOMEM. */
 static int batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptrc_log_buffer *held)
 {
 	const struct ptrc_log_piece *last = NULL;
@@ -224,7 +227,7 @@ static bool is_later(const struct ptrc_log_piece *a, const struct ptrc_log_piece
 
 PTRC_HEAP_DEFINE(later, struct ptrc_log_piece, is_later);
 
-/* Sorts the pieces once all stretches have come. ENOMEM. */
+/* Sorts the pieces by time, once all stretches have been added. ENOMEM. */
 static int batch_sort(struct ptrc_log_batch *b)
 {
 	uint32_t count = piece_count(b), used = 0;
@@ -263,8 +266,8 @@ static int batch_sort(struct ptrc_log_batch *b)
 
 /* ---- choosing ---- */
 
-/* Packs the events of a piece from the unpacker's place on that have at most `most` counted bytes
- * into a piece of their own, *to. ENOMEM. */
+/* Makes a new piece *to of those events of `from` that the unpacker has not passed yet and that
+ * have at most `most` counted bytes. ENOMEM. */
 static int pack_again(struct ptrc_log_batch *b, const struct ptrc_log_piece *from,
 		      struct ptrc_unpacker u, uint64_t most, struct ptrc_log_piece *to)
 {
@@ -272,7 +275,7 @@ static int pack_again(struct ptrc_log_batch *b, const struct ptrc_log_piece *fro
 	struct ptrc_packed_event e;
 	uint64_t pos = (uint64_t)(u.pos - b->data.bytes), sum_bytes;
 	uint8_t *out;
-	/* The head of each event may become longer than it was. */
+	/* The head of each packed event may become longer than it was. */
 	int error = ptrc_log_batch_room(b,
 					(uint64_t)from->s.records * PTRC_PACKED_HEAD_MAX +
 						from->s.counted + PTRC_PACKED_SLACK,
@@ -314,8 +317,8 @@ static void subtract_sums(struct ptrc_log_batch *b, const struct ptrc_log_piece 
 			}
 }
 
-/* Splits a piece after its chosen events; *rest becomes the number of the new piece. ENOMEM:
- * nothing has changed. */
+/* Splits a piece: its chosen events stay in it, and the others go into a new piece, whose number is
+ * stored in *rest. ENOMEM: nothing has changed. */
 static int split(struct ptrc_log_batch *b, uint32_t number, uint32_t *rest)
 {
 	struct ptrc_log_piece *p, right;
@@ -345,8 +348,8 @@ static int split(struct ptrc_log_batch *b, uint32_t number, uint32_t *rest)
 	return ptrc_log_buffer_add(&b->pieces, &right, sizeof(right));
 }
 
-/* Puts a number, at place `to` of the waiting ones or later, so that they are in order, if those
- * after `to` are. */
+/* Puts the number of a piece into the list of waiting pieces, at index `to` or further on, where it
+ * belongs by time. The elements after `to` must be in order. */
 static void sink(struct ptrc_log_batch *b, uint32_t number, uint64_t to)
 {
 	uint32_t *waiting = PTRC_LOG_ITEMS(&b->waiting, uint32_t);
@@ -357,8 +360,8 @@ static void sink(struct ptrc_log_batch *b, uint32_t number, uint64_t to)
 	waiting[to] = number;
 }
 
-/* Moves the chosen events to the slice. The waiting pieces before `end` say how many of their
- * events are chosen. */
+/* Moves the chosen events to the slice. The member `chosen` of each waiting piece before index
+ * `end` says how many of its events these are. ENOMEM. */
 static int finish(struct ptrc_log_batch *b, uint64_t end, struct ptrc_log_slice *slice)
 {
 	uint64_t keep = end;
@@ -395,7 +398,8 @@ static int finish(struct ptrc_log_batch *b, uint64_t end, struct ptrc_log_slice 
 		slice->events += p->s.event_count;
 		b->counted -= p->s.counted;
 	}
-	/* The rests of these pieces move to their places among the others. */
+	/* The events left of these pieces start later than before, so each piece moves to its new
+	 * place among the others. */
 	for (uint64_t i = end; i-- > b->next;)
 		if (waiting[i] != UINT32_MAX)
 			sink(b, waiting[i], --keep);
@@ -408,8 +412,8 @@ static uint64_t cost(const struct ptrc_log_piece *p)
 	return p->s.bytes + sizeof(struct ptrc_log_section);
 }
 
-/* Chooses all waiting events up to this time. Returns the place after the last piece that has any;
- * *bytes is approximately what they take. */
+/* Chooses all waiting events up to this time. Returns the index after the last waiting piece that
+ * has any of them. *bytes becomes the approximate size of the chosen events in a packet. */
 static uint64_t mark_until(struct ptrc_log_batch *b, int64_t ns, uint64_t *bytes)
 {
 	struct ptrc_log_piece *p;
@@ -436,7 +440,8 @@ static uint64_t mark_until(struct ptrc_log_batch *b, int64_t ns, uint64_t *bytes
 	return i;
 }
 
-/* The approximate size of the waiting events up to this time; counting stops above `enough`. */
+/* The approximate size of the waiting events up to this time, if the events of each piece are
+ * spread evenly. Counting stops above `enough`. */
 static uint64_t estimate(const struct ptrc_log_batch *b, int64_t ns, uint64_t enough)
 {
 	const struct ptrc_log_piece *p;
@@ -458,14 +463,14 @@ static uint64_t estimate(const struct ptrc_log_batch *b, int64_t ns, uint64_t en
 			part >>= 32;
 			all >>= 32;
 		}
-		/* A piece of more than 4 GiB has a single event. */
+		/* A piece of more than 4 GiB has a single event, so it does not get here. */
 		sum += (p->s.bytes & UINT32_MAX) * (part & UINT32_MAX) / (all + 1);
 	}
 	return sum;
 }
 
-/* The time up to which the waiting events take about `target` bytes; preferably the end of a piece
- * not much earlier, which then need not be split. */
+/* Returns a time up to which the waiting events take about `target` bytes. Prefers the time at
+ * which some piece ends, if that is not much earlier, because this piece need not be split then. */
 static int64_t time_for(const struct ptrc_log_batch *b, uint64_t target)
 {
 	const struct ptrc_log_piece *p = listed(b, &b->waiting, b->next);
@@ -490,7 +495,7 @@ static int64_t time_for(const struct ptrc_log_batch *b, uint64_t target)
 	return end >= first && estimate(b, end, target) >= target / 2 ? end : low;
 }
 
-/* Chooses all events up to this time. */
+/* Chooses all waiting events up to this time. */
 static int batch_choose_until(struct ptrc_log_batch *b, int64_t ns, struct ptrc_log_slice *slice)
 {
 	uint64_t bytes;
@@ -524,8 +529,8 @@ static uint64_t cursor_bytes(const struct ptrc_log_piece *p)
 	       ptrc_unpacker_shapes(p->s.bytes) * sizeof(struct ptrc_unpacker_shape);
 }
 
-/* Whether choosing ends before this event. `bytes` is approximately the size of the chosen events
- * and this one. */
+/* Whether choosing ends before this event. `counted` is the number of counted bytes chosen so far;
+ * `bytes` is approximately the size of the chosen events and this one. */
 static bool ends(struct ptrc_log_end *end, const struct ptrc_packed_event *e, uint64_t counted,
 		 uint64_t bytes)
 {
@@ -595,14 +600,14 @@ static int batch_choose_exactly(struct ptrc_log_batch *b, struct ptrc_log_end *e
 	return finish(b, i, slice);
 }
 
-/* Chooses events up to some time that take about `target` bytes in a packet, and at most twice as
- * much but for a single event. */
+/* Chooses all events up to some time, so that they take about `target` bytes in a packet, and at
+ * most twice that unless it is a single event. */
 static int batch_choose(struct ptrc_log_batch *b, uint64_t target, struct ptrc_log_slice *slice)
 {
 	struct ptrc_log_end end = {.target = target, .room = UINT64_MAX};
 	uint64_t bytes, behind = mark_until(b, time_for(b, target), &bytes);
 
-	/* The estimate is wrong if the events of a piece come all at once. */
+	/* The estimate was wrong, because the events of some piece are not spread evenly. */
 	if (bytes > 2 * target)
 		return batch_choose_exactly(b, &end, slice);
 	return finish(b, behind, slice);
@@ -615,9 +620,9 @@ static const struct ptrc_log_piece *batch_chosen(const struct ptrc_log_batch *b,
 	return listed(b, &b->slice, i);
 }
 
-/* Takes events that are larger than `most` out of the batch. Afterwards the slice has the pieces of
- * kinds other than PLAIN that are gone by this; *lost counts the events, without markers and HIDDEN
- * ones. ENOMEM. */
+/* Takes events with more than b->most counted bytes out of the batch. *lost becomes the number of
+ * these events, without markers and HIDDEN ones. Afterwards the slice has those pieces of kinds
+ * other than PLAIN that have gone completely, because they may have changed the filter. ENOMEM. */
 static int batch_strip(struct ptrc_log_batch *b, uint64_t *lost)
 {
 	uint64_t kept = 0, count = PTRC_LOG_COUNT(&b->waiting, uint32_t);
@@ -694,13 +699,14 @@ static bool batch_waits(const struct ptrc_log_batch *b)
 /* Bytes of names per packet: few enough that a packet fits between the events of a small ring. */
 #define NAMES_BYTES UINT64_C(4096)
 
-/* Names to be written: new ones, or ones that are in the log and have got a layout since. */
+/* Names to be written: new names; or, if is_late, names that are in the log but have got a layout
+ * since. */
 struct range {
 	bool is_late;
-	/* Indices of entries; or of layouts in the names object's list. */
+	/* Indices of entries of the names object; if is_late, of layouts in its list. */
 	uint32_t next, end;
-	/* If is_late: entries from here on are skipped, as they are written with their new
-	 * names. */
+	/* If is_late: entries from this index on are skipped, because they are new, and are written
+	 * with their layouts anyway. */
 	uint32_t new_names;
 };
 
@@ -770,8 +776,8 @@ int ptrc_log_names_write(struct ptrc_log_writer *w)
 
 	if (!names)
 		return 0;
-	/* The count of layouts is read first: then all their names are counted, and those that are
-	 * new are written with their layouts. */
+	/* The layouts are counted before the names. So all names that have one of these layouts are
+	 * counted, and those of them that are new are written with their layouts. */
 	for (late.end = late.next; ptrc_names_object_described(names, late.end) < PTRC_NAMES_MAX;)
 		late.end++;
 	new.end = ptrc_names_object_count(names);
@@ -816,10 +822,11 @@ uint64_t ptrc_log_names_count(const struct ptrc_log_writer *w)
 
 /* ---- packets ---- */
 
-/* A log that is bounded to less than 16 times this gets packets that are exact to the event. */
+/* If the size limit of a log is less than 16 times this, the events of each packet are chosen
+ * exactly, one by one, and not by an estimate. */
 #define EXACT_BELOW UINT64_C(65536)
 
-/* Updates the filter in w->state by the chosen events. */
+/* Updates the filter in w->state if the chosen events change it. */
 static void follow_filter(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_piece *piece;
@@ -842,7 +849,7 @@ static void follow_filter(struct ptrc_log_writer *w)
 	}
 }
 
-/* Updates the state by the chosen events, which go into the log. */
+/* Updates the state for the chosen events, which go into the log. */
 static void follow(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_piece *piece, *last = NULL;
@@ -857,8 +864,8 @@ static void follow(struct ptrc_log_writer *w)
 		w->state.flags &= ~PTRC_LOG_STATE_AFTER_STOP;
 }
 
-/* Adds what comes between the sums and the sections of a packet. Any packet may be the first that a
- * reader opens, so each starts with the filter in force before its first event. */
+/* Adds the part of an EVENTS packet between the sums and the sections. Any packet may be the first
+ * that a reader opens, so each starts with the filter in force before its first event. */
 static void put_filter(struct ptrc_log_writer *w, struct ptrc_log_packet *p)
 {
 	static const struct ptrc_log_ring none;
@@ -880,8 +887,9 @@ static void put_filter(struct ptrc_log_writer *w, struct ptrc_log_packet *p)
 	}
 }
 
-/* Finds a place in the ring for the packet in w->out, and fills in its struct ptrc_log_ring, which
- * says what is lost by that. */
+/* Finds a place in the ring for the packet in w->out, and fills in the packet's struct
+ * ptrc_log_ring, which says what the ring has lost, including the events that this packet
+ * overwrites. */
 static int place_in_ring(struct ptrc_log_writer *w, const struct ptrc_log_packet *p,
 			 uint64_t *place)
 {
@@ -967,7 +975,8 @@ static int write_slice(struct ptrc_log_writer *w, const struct ptrc_log_slice *s
 	return write_packet(w, &p);
 }
 
-/* Ends a full log with a STOP at this time. */
+/* Ends a full log with a STOP at this time, unless its last event is a STOP, or STOP is
+ * filtered. */
 static int write_stop(struct ptrc_log_writer *w, int64_t ns)
 {
 	static const int reason = 2;
@@ -989,8 +998,8 @@ static void note_lost(struct ptrc_log_writer *w, uint64_t events)
 	ptrc_log_note_loss(w);
 }
 
-/* Chooses the earliest events with about this many counted bytes: at least one event, otherwise at
- * most this many. */
+/* Chooses the earliest events, so that they have about `counted` counted bytes and no more; but if
+ * the first event alone has more, chooses it alone. */
 static int choose_at_most(struct ptrc_log_writer *w, uint64_t counted, struct ptrc_log_slice *slice)
 {
 	struct ptrc_log_end end = {.target = counted, .room = UINT64_MAX};
@@ -1025,13 +1034,13 @@ static int discard_oldest(struct ptrc_log_writer *w)
 		events += slice.events;
 		follow(w);
 	}
-	ptrc_log_ring_drop_all(w); /* whose events are even older */
+	ptrc_log_ring_drop_all(w); /* the ring's events are even older */
 	ptrc_log_ring_note_lost(w, events, first_ns, last_ns);
 	return 0;
 }
 
-/* Chooses the events of the next packet. end->is_full: an UNTIL_FULL log has no room for the event
- * after them, at end->next_ns. */
+/* Chooses the events of the next packet. If an UNTIL_FULL log has no room for the event after
+ * these, sets end->is_full, and end->next_ns to the time of that event. */
 static int choose(struct ptrc_log_writer *w, struct ptrc_log_slice *slice, struct ptrc_log_end *end)
 {
 	end->target = ptrc_log_at_most(w->limit / 16, PTRC_LOG_PACKET_BYTES);
@@ -1046,8 +1055,8 @@ static int choose(struct ptrc_log_writer *w, struct ptrc_log_slice *slice, struc
 	return batch_choose_exactly(&w->batch, end, slice);
 }
 
-/* Sorts the batch, and takes out of it events that are too large for the log, and those that a pipe
- * has from a failed flush. */
+/* Sorts the batch, and takes two kinds of events out of it: those that are too large for the log,
+ * and those that a pipe got from a failed flush already. */
 static int sort_batch(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_slice slice;
@@ -1065,7 +1074,7 @@ static int sort_batch(struct ptrc_log_writer *w)
 	return error;
 }
 
-/* Drops all waiting events. */
+/* Drops all waiting events, and counts them as lost. */
 static int discard_rest(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_piece *piece;
@@ -1099,8 +1108,9 @@ static int write_batch(struct ptrc_log_writer *w)
 	return error;
 }
 
-/* The last flush failed midway, and its events come again: removes the packets that it wrote, and
- * restores the state. */
+/* Called at the start of a flush if the previous flush failed midway. The new flush gets the events
+ * of the failed one again. So the packets that the failed flush wrote are removed, and the state
+ * before it is restored. */
 static void undo(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_state now = w->state;
@@ -1149,7 +1159,7 @@ int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *st
 	return batch_add(&w->batch, stretch);
 }
 
-/* Events that the log has got, or has counted as lost. */
+/* The number of events that the log has got or has counted as lost. */
 static uint64_t taken_events(const struct ptrc_log_state *s)
 {
 	return s->events + s->ring.lost_events + s->lost_events;
@@ -1172,8 +1182,8 @@ int ptrc_log_events_end(struct ptrc_log_writer *w)
 	uint64_t until;
 	int error = 0;
 
-	/* This may save the state, which must not mention the flush: its events are not written
-	 * yet. */
+	/* ptrc_log_index_write() may save the state. The saved state must not say that the events
+	 * of this flush are in the log, because they are not written yet. */
 	until = w->state.written.until;
 	w->state.written.until = 0;
 	ptrc_log_index_write(w);
@@ -1201,8 +1211,8 @@ int ptrc_log_events_end(struct ptrc_log_writer *w)
 		w->has_retry = true;
 		if (!w->is_regular && w->last_ns > w->skip_ns)
 			w->skip_ns = w->last_ns;
-		/* A pipe never returns what it has taken, and no flush may follow that saves the
-		 * state. */
+		/* The events in a pipe cannot be removed again, and perhaps no flush will succeed
+		 * and save the state. So the counts are reported now. */
 		if (!w->is_regular)
 			ptrc_log_state_tell(w);
 		return error;

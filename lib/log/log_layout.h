@@ -37,7 +37,7 @@
 #define PTRC_LOG_VERSION 3
 #define PTRC_LOG_WORD_SIZE 8
 
-/* As in the header of an ELF file. */
+/* The value of e_machine in the header of an ELF file for this processor. */
 #if defined(__x86_64__)
 #define PTRC_LOG_MACHINE 62
 #elif defined(__aarch64__)
@@ -81,12 +81,13 @@ enum ptrc_log_packet_type {
 };
 
 /* Flags of an EVENTS packet. */
-#define PTRC_LOG_HAS_RING 1U   /* struct ptrc_log_ring follows the sums */
-#define PTRC_LOG_HAS_FILTER 2U /* then the filter in force before the first event */
-/* The filter before the first event is unknown. With neither flag it is empty. */
+#define PTRC_LOG_HAS_RING 1U   /* after the sums comes struct ptrc_log_ring */
+#define PTRC_LOG_HAS_FILTER 2U /* then comes the filter in force before the first event */
+/* The filter in force before the first event is unknown. If neither this flag nor
+ * PTRC_LOG_HAS_FILTER is set, that filter is empty. */
 #define PTRC_LOG_FILTER_UNKNOWN 4U
-/* With PTRC_LOG_HAS_FILTER: the high byte of the flags is the number of words of the filter that
- * are stored, less one. The others are 0. */
+/* With PTRC_LOG_HAS_FILTER, the high byte of the flags is the number of words of the filter that
+ * are stored, minus one. The words that are not stored are 0. */
 #define PTRC_LOG_FILTER_WORDS_SHIFT 8
 
 static inline uint32_t ptrc_log_filter_bytes(uint32_t flags)
@@ -102,19 +103,21 @@ struct ptrc_log_packet {
 	uint32_t magic;
 	uint16_t type;
 	uint16_t flags;
-	uint64_t length;  /* of the payload, without padding */
-	uint64_t log_id;  /* the same in all packets of a log, random */
-	uint64_t seq;	  /* EVENTS packets written before this packet */
-	int64_t first_ns; /* time of the earliest event; from here on all is 0 but in EVENTS */
+	uint64_t length; /* of the payload, without padding */
+	uint64_t log_id; /* a random number, the same in all packets of a log */
+	uint64_t seq;	 /* number of EVENTS packets written before this packet */
+	/* Times of the earliest and the latest event. In packets other than EVENTS these and the
+	 * following members are 0, except payload_crc and header_crc. */
+	int64_t first_ns;
 	int64_t last_ns;
 	uint32_t event_count; /* events without PTRC_REC_HIDDEN */
-	uint32_t payload_crc; /* CRC-32C of `length` bytes */
+	uint32_t payload_crc; /* CRC-32C of the payload without padding */
 	/* The payload begins with this many bytes of struct ptrc_type_sum: counts by event type. */
 	uint32_t sums_bytes;
 	uint32_t sums_crc;
 	uint64_t counted; /* bytes of all events, as log-max-size counts them */
 	uint32_t zero;
-	uint32_t header_crc; /* of the 76 bytes before */
+	uint32_t header_crc; /* CRC-32C of the 76 bytes before it */
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_packet, 80);
 PTRC_ASSERT_OFFSET(struct ptrc_log_packet, length, 8);
@@ -127,15 +130,15 @@ static inline uint32_t ptrc_log_header_crc(const struct ptrc_log_packet *p)
 	return ptrc_crc32c(0, p, offsetof(struct ptrc_log_packet, header_crc));
 }
 
-/* Whether this is the header of a packet of log `log_id`; 0: of any log. */
+/* Whether this is the header of a packet of the log `log_id`. log_id 0: of any log. */
 static inline bool ptrc_log_is_header(const struct ptrc_log_packet *p, uint64_t log_id)
 {
 	return p->magic == PTRC_LOG_PACKET_MAGIC && p->header_crc == ptrc_log_header_crc(p) &&
 	       (log_id == 0 || p->log_id == log_id);
 }
 
-/* Whether this is such a header, of a packet that ends within the next `room` bytes, its own
- * included. */
+/* Whether this is the header of a packet of the log `log_id` (0: of any log), and the header and
+ * the payload together have at most `room` bytes. */
 static inline bool ptrc_log_is_packet(const struct ptrc_log_packet *p, uint64_t log_id,
 				      uint64_t room)
 {
@@ -148,18 +151,19 @@ static inline uint64_t ptrc_log_packet_size(const struct ptrc_log_packet *p)
 	return sizeof(*p) + ptrc_align8(p->length);
 }
 
-/* The aim for the size of an EVENTS packet; in a bounded log a sixteenth of the limit if that is
- * less. A ring gives up whole packets, and damage makes a whole packet unreadable. Larger packets
- * would not be faster. */
+/* The size that an EVENTS packet should have. In a log with a size limit it is a sixteenth of the
+ * limit if that is less. Packets are kept this small because a ring overwrites whole packets, and
+ * because damage makes a whole packet unreadable. Larger packets would not be faster. */
 #define PTRC_LOG_PACKET_BYTES (UINT64_C(256) << 10)
-/* An EVENTS packet whose payload is longer has a single event. */
+/* An EVENTS packet whose payload is longer than this has a single event. */
 #define PTRC_LOG_PAYLOAD_MAX (UINT64_C(1) << 20)
 
 #define PTRC_LOG_SEQUENTIAL 0
 #define PTRC_LOG_RING 1
 
-/* For a file of a rotated log: what happened before the file was begun, since the log's creation or
- * its last clear. So it is known even if the earlier files, with their STATUS packets, are gone. */
+/* Losses and waits in the earlier files of a rotated log: from the log's creation or its last clear
+ * until this file was begun. The head of each file has them, so they are known even if the earlier
+ * files, with their STATUS packets, are gone. */
 struct ptrc_log_before {
 	uint64_t lost_events, log_lost_events;
 	uint64_t waits, wait_ns;
@@ -171,7 +175,7 @@ PTRC_ASSERT_SIZE(struct ptrc_log_before, 40);
 struct ptrc_log_head {
 	int64_t create_sec, create_nsec;
 	int64_t clockres_sec, clockres_nsec;
-	uint32_t inherited; /* this and the policies: values of <trace.h> */
+	uint32_t inherited; /* `inherited` and the two policies have the values of <trace.h> */
 	uint32_t log_policy;
 	uint32_t stream_policy;
 	uint32_t kind; /* PTRC_LOG_SEQUENTIAL or PTRC_LOG_RING */
@@ -180,20 +184,21 @@ struct ptrc_log_head {
 	uint64_t log_max_size;
 	int32_t target_pid;
 	int32_t controller_pid;
-	uint32_t owner_uid; /* of the shared objects */
+	uint32_t owner_uid; /* the user who owns the shared objects */
 	uint32_t zero0;
-	uint64_t close_offset; /* this and the next two: 0 in a sequential log */
+	uint64_t close_offset; /* close_offset, ring_offset and ring_size: 0 in a sequential log */
 	uint64_t ring_offset;
 	uint64_t ring_size;
-	uint64_t stream_id; /* names the shared object, while that exists */
+	uint64_t stream_id; /* the shared object of the stream is s.<id> */
 	uint64_t full_wait_ns;
-	/* Rotation (log_rotate.c). These three are the attributes; 0: not set. */
+	/* Rotation (log_rotate.c). rotate_bytes, rotate_ns and keep are the attributes; 0: not
+	 * set. */
 	uint64_t rotate_bytes, rotate_ns;
 	uint64_t keep;
 	uint64_t member;	/* number in the file's name; 0: the first file */
-	uint64_t ordinal;	/* files before this one, since the last clear */
-	uint64_t first_seq;	/* EVENTS packets in those files */
-	uint64_t events_before; /* events in those files */
+	uint64_t ordinal;	/* number of files before this one since the last clear */
+	uint64_t first_seq;	/* number of EVENTS packets in the files before */
+	uint64_t events_before; /* number of events in the files before */
 	struct ptrc_log_before before;
 	uint8_t zero1[32];
 	char name[256]; /* zero terminated */
@@ -207,7 +212,8 @@ PTRC_ASSERT_OFFSET(struct ptrc_log_head, close_offset, 88);
 PTRC_ASSERT_OFFSET(struct ptrc_log_head, rotate_bytes, 128);
 PTRC_ASSERT_OFFSET(struct ptrc_log_head, name, 256);
 
-/* The creation of a stream, which no event precedes; INT64_MIN if it is beyond the range. */
+/* The time at which a stream was created, in nanoseconds; no event is earlier. INT64_MIN if int64_t
+ * cannot hold that time. */
 static inline int64_t ptrc_log_creation_ns(int64_t sec, int64_t nsec)
 {
 	int64_t ns;
@@ -237,17 +243,19 @@ static inline bool ptrc_log_is_begin(const struct ptrc_log_begin *b)
 	       b->packet.payload_crc == ptrc_crc32c(0, &b->head, sizeof(b->head));
 }
 
-/* Copies of struct ptrc_log_begin in the log. */
+/* The number of copies of struct ptrc_log_begin at the start of a log. */
 #define PTRC_LOG_HEAD_COPIES 2
 #define PTRC_LOG_HEADS_BYTES (PTRC_LOG_HEAD_COPIES * PTRC_LOG_HEAD_BYTES)
 
-/* Offsets in a ring's file. The heads and the close area lie within the first 2 KiB, which the file
- * has from the start, so a log can be closed even when the disk is full. */
+/* Offsets in a ring's file. The heads, and the STATUS and END packets at PTRC_LOG_CLOSE_OFFSET, lie
+ * within the first 2 KiB. The file has these from the start, so a log can be closed even when the
+ * disk is full. */
 #define PTRC_LOG_CLOSE_OFFSET UINT64_C(1760)
 #define PTRC_LOG_RING_OFFSET UINT64_C(2048)
 
-/* An event type's name. Its bytes follow, then those of the layout of its data, then padding to 8.
- * A layout that is set when the name is in the log already comes with the name again. */
+/* An event type's name. After this structure come the bytes of the name, the bytes of the layout of
+ * the type's data, and padding to a multiple of 8. If the layout is set after the name was written,
+ * the name is written once more, with the layout. */
 struct ptrc_log_name {
 	uint16_t id;
 	uint16_t name_bytes;
@@ -255,12 +263,12 @@ struct ptrc_log_name {
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_name, 8);
 
-/* The state of a ring after the packet was written. */
+/* The state of a ring after the EVENTS packet that contains this structure was written. */
 struct ptrc_log_ring {
-	uint64_t oldest_seq;   /* smaller EVENTS packets are overwritten */
-	int64_t lost_first_ns; /* the earliest time of all events overwritten */
-	int64_t lost_last_ns;  /* the latest; older events are not reported */
-	uint64_t lost_events;  /* 0: none, and the two above mean nothing */
+	uint64_t oldest_seq;   /* EVENTS packets with smaller numbers are overwritten */
+	int64_t lost_first_ns; /* the earliest time of the overwritten events */
+	int64_t lost_last_ns;  /* the latest time of them; readers report no older events */
+	uint64_t lost_events;  /* number of overwritten events; 0: the two times mean nothing */
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_ring, 32);
 
@@ -277,14 +285,15 @@ static inline uint64_t ptrc_log_sections_offset(const struct ptrc_log_packet *p)
 struct ptrc_log_section {
 	int64_t base_ns; /* time of the first event */
 	struct ptrc_context origin;
-	uint32_t bytes; /* of the packed events that follow */
-	/* Events of the same time: those of the section with the smaller order come first. */
+	uint32_t bytes; /* size of the packed events, which follow */
+	/* If events of several sections have the same time, those of the section with the smallest
+	 * `order` come first. */
 	uint32_t order;
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_section, 32);
 
 struct ptrc_log_status {
-	/* Values of struct posix_trace_status_info. */
+	/* The members up to log_full have the values of struct posix_trace_status_info. */
 	uint32_t stream_status;
 	uint32_t stream_full;
 	uint32_t stream_overrun;
@@ -293,31 +302,37 @@ struct ptrc_log_status {
 	uint32_t log_overrun;
 	uint32_t log_full;
 	uint16_t flags; /* PTRC_LOG_SOURCE_UNCOUNTED, PTRC_LOG_GOES_ON */
-	/* In a log that a program made of events from another source: damaged parts without events,
-	 * and damaged names, of that source; at most UINT16_MAX. */
+	/* For a log that a program made of events from another source: how many parts without
+	 * events, and how many names, are damaged in that source; at most UINT16_MAX. */
 	uint16_t source_damaged_parts;
 	uint64_t lost_events;
 	uint64_t log_lost_events;
 	uint64_t log_events;
 	uint64_t log_bytes;
-	/* Processes that could not be traced, and the error number of one of them: EMFILE, ENOMEM
-	 * or EPROTO. */
+	/* The number of processes that could not be traced, and for one of them the reason: EMFILE,
+	 * ENOMEM or EPROTO. */
 	uint32_t untraced_processes;
 	uint32_t untraced_error;
-	/* Names that got no identifier because all were taken; at least this many. */
+	/* At least this many names got no identifier, because all identifiers were taken. */
 	uint32_t refused_names;
-	/* Bytes of the largest data that was cut to max-data-size, at most UINT32_MAX; 0: none. */
+	/* Some data was cut to max-data-size; the largest of it had this many bytes, at most
+	 * UINT32_MAX. 0: none was cut. */
 	uint32_t data_needed;
-	/* Names in the log, so that a reader notices missing ones; 0: none, or unknown. */
+	/* The number of names in the log, by which a reader notices that some are missing. 0: there
+	 * are none, or the number is unknown. */
 	uint64_t names;
-	/* Event calls that waited for room in the stream, and how long in all. */
+	/* The number of event calls that waited for room in the stream, and the sum of their
+	 * waits. */
 	uint64_t waits, wait_ns;
-	/* Of the last INDEX packet, which TOTALS follow; 0: no index. */
+	/* The offset of the last INDEX packet, which a TOTALS packet follows. 0: the log has no
+	 * index. */
 	uint64_t index_offset;
-	/* Events missing because the source that a program read them from was damaged. */
+	/* For a log that a program made of events from another source: the number of events that
+	 * are missing because that source was damaged. */
 	uint64_t source_damaged_events;
-	/* Events missing because the last flush failed, if flush_error is set; otherwise events
-	 * that came too fast for the program that read them from another source. */
+	/* If flush_error is set: the number of events that are missing because the last flush
+	 * failed. Otherwise: the number of events that came too fast for a program that made this
+	 * log of events from another source. */
 	uint64_t missed_events;
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_status, 128);
@@ -327,25 +342,27 @@ static inline uint64_t ptrc_log_at_most(uint64_t count, uint64_t most)
 	return count < most ? count : most;
 }
 
-/* source_damaged_events is a minimum. */
+/* The exact number is unknown: more events may be missing than source_damaged_events says. */
 #define PTRC_LOG_SOURCE_UNCOUNTED 1U
-/* The log is rotated and goes on in another file. */
+/* The log is rotated and continues in another file. */
 #define PTRC_LOG_GOES_ON 2U
 
-/* The payload of an INDEX packet: this, then the headers of all packets since the INDEX packet
- * before, or since HEAD, with 0 in place of the magic. */
+/* The payload of an INDEX packet: this structure, then the headers of all packets since the
+ * previous INDEX packet, or since HEAD. In these headers the magic is 0, so that a search for
+ * packets does not find them. */
 struct ptrc_log_index_head {
-	uint64_t previous; /* offset of the INDEX packet before; 0: none */
+	uint64_t previous; /* offset of the previous INDEX packet; 0: none */
 	uint32_t count;
 	uint32_t zero;
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_index_head, 16);
 
-/* Packets per INDEX packet. */
+/* The number of packets after which the keeper writes an INDEX packet. */
 #define PTRC_LOG_INDEX_COUNT 1024U
 
-/* The payload of TOTALS: this, an entry for each type with events in the log, and the set of all
- * types that were in the filter at any time: a reader may leave out some of their events. */
+/* The payload of TOTALS: this structure, a struct ptrc_log_total for each type with events in the
+ * log, and the set of all types that were in the filter at any time. The totals of these types may
+ * be too large, because a reader may leave out some of their events. */
 struct ptrc_log_totals_head {
 	uint32_t type_count;
 	uint32_t filter_words;
@@ -367,12 +384,13 @@ static inline void ptrc_log_total_add(struct ptrc_log_total *t, uint64_t events,
 	t->truncated += truncated;
 }
 
-/* The payload of HOST: the machine. The texts follow without separators, in this order. */
+/* The payload of HOST, which describes the machine: struct ptrc_log_host, then these texts in this
+ * order, without separators. */
 enum ptrc_log_host_text {
 	PTRC_LOG_HOST_NAME,
 	PTRC_LOG_HOST_MACHINE_ID,
 	PTRC_LOG_HOST_BOOT_ID,
-	PTRC_LOG_HOST_SYSTEM, /* this and the next three: from uname() */
+	PTRC_LOG_HOST_SYSTEM, /* SYSTEM, RELEASE, VERSION and MACHINE are from uname() */
 	PTRC_LOG_HOST_RELEASE,
 	PTRC_LOG_HOST_VERSION,
 	PTRC_LOG_HOST_MACHINE,
@@ -388,20 +406,22 @@ struct ptrc_log_host {
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_host, 24);
 
-/* The payload of PROCESS: a process with events in the log, as it was at some time. A later one
- * with the same pid replaces it: the process changed, or another process has the number. */
-#define PTRC_LOG_PROCESS_GONE 1U	  /* it had ended; most fields are unknown */
+/* Flags of a PROCESS packet. It describes a process with events in the log, as it was at the time
+ * from_ns. A later packet with the same pid replaces it: the process has changed, or another
+ * process has got the pid. */
+#define PTRC_LOG_PROCESS_GONE 1U	  /* the process had ended; most fields are unknown */
 #define PTRC_LOG_PROCESS_KNOWN 2U	  /* parent, start and comm are known */
 #define PTRC_LOG_PROCESS_USER 4U	  /* the user is known */
 #define PTRC_LOG_PROCESS_LINE 8U	  /* the command line is known */
-#define PTRC_LOG_PROCESS_LINE_CUT 16U	  /* only its first bytes are stored */
+#define PTRC_LOG_PROCESS_LINE_CUT 16U	  /* only the start of the command line is stored */
 #define PTRC_LOG_PROCESS_MAPPED 32U	  /* the mappings are known */
-#define PTRC_LOG_PROCESS_MAPPINGS_CUT 64U /* not all are stored */
+#define PTRC_LOG_PROCESS_MAPPINGS_CUT 64U /* not all mappings are stored */
 
-/* Followed by comm, path of the executable, its build ID, command line; padding to 8; mappings. */
+/* The payload of a PROCESS packet. After this structure come comm, the path of the executable, its
+ * build ID, the command line, padding to a multiple of 8, and the mappings. */
 struct ptrc_log_process {
 	int64_t from_ns;  /* when the process was found in this state */
-	int64_t start_ns; /* of the process */
+	int64_t start_ns; /* when the process started */
 	int32_t pid, parent_pid;
 	uint32_t user; /* effective user id */
 	uint32_t flags;
@@ -412,7 +432,8 @@ struct ptrc_log_process {
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_process, 56);
 
-/* An executable mapping, followed by its build ID, path, and padding to 8. */
+/* An executable mapping. After this structure come the build ID and the path of the mapped file,
+ * then padding to a multiple of 8. */
 struct ptrc_log_mapping {
 	uint64_t start, end; /* addresses */
 	uint64_t offset;     /* in the file */
@@ -421,7 +442,7 @@ struct ptrc_log_mapping {
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_mapping, 32);
 
-/* The payload of THREADS: one entry for each name of a thread. */
+/* The payload of THREADS: one entry for each name that a thread has had. */
 #define PTRC_LOG_THREAD_NAME 16U
 struct ptrc_log_thread {
 	int64_t from_ns;
@@ -430,9 +451,9 @@ struct ptrc_log_thread {
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_thread, 32);
 
-/* The payload of CLOCK: clocks read in immediate succession. */
+/* The payload of CLOCK: several clocks, read in immediate succession. */
 struct ptrc_log_clock {
-	int64_t event_ns; /* timestamp of an event at this moment */
+	int64_t event_ns; /* the timestamp that an event gets at this moment */
 	int64_t realtime_ns, monotonic_ns, boottime_ns;
 	uint64_t counter;			  /* of the processor */
 	int64_t window_ns;			  /* duration of the reading */
@@ -442,23 +463,26 @@ struct ptrc_log_clock {
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_clock, 72);
 
-/* Limits of what a keeper writes: into a PROCESS packet; THREADS_MAX: names in a THREADS packet. */
+/* Limits of what a keeper writes: bytes of a command line (LINE), names in a THREADS packet,
+ * mappings of a process, bytes of a build ID, and bytes of the payload of a PROCESS packet. */
 #define PTRC_LOG_LINE_MAX 4096U
 #define PTRC_LOG_THREADS_MAX 2048U
 #define PTRC_LOG_MAPPINGS_MAX 256U
 #define PTRC_LOG_BUILD_ID_MAX 64U
 #define PTRC_LOG_PROCESS_MAX (UINT64_C(64) << 10)
-/* HOST, PROCESS, THREADS and CLOCK packets take at most this much plus a sixteenth of the log. */
+/* HOST, PROCESS, THREADS and CLOCK packets take at most this many bytes plus a sixteenth of the
+ * log. */
 #define PTRC_LOG_ASIDE_BYTES (UINT64_C(128) << 10)
 
-/* The bytes of STATUS and END. */
+/* The size of the STATUS and END packets together. */
 #define PTRC_LOG_CLOSE_BYTES (2 * sizeof(struct ptrc_log_packet) + sizeof(struct ptrc_log_status))
 _Static_assert(PTRC_LOG_HEADS_BYTES <= PTRC_LOG_CLOSE_OFFSET, "heads fit");
 _Static_assert(PTRC_LOG_CLOSE_OFFSET + PTRC_LOG_CLOSE_BYTES <= PTRC_LOG_RING_OFFSET,
 	       "close area fits");
 
-/* A keeper locks these bytes of a regular log, which lie far beyond any data: the first while it is
- * at work, the second while it finishes the log of a dead controller. */
+/* A keeper locks these bytes of a log in a regular file; they lie far beyond any data. It locks
+ * KEEPER while it is at work, and FINISHING while it finishes the log of a controller that has
+ * died. */
 #define PTRC_LOG_LOCK_KEEPER INT64_C(0x7ffffffffffffff0)
 #define PTRC_LOG_LOCK_FINISHING INT64_C(0x7ffffffffffffff1)
 

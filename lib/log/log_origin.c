@@ -62,7 +62,7 @@ static void add_line(struct payload *p, uint32_t *used, uint32_t which, const ch
 	add(p, used, which, text, bytes);
 }
 
-/* Writes HOST, unless the log has no room for it. */
+/* Writes the HOST packet, unless the log has no room for it. */
 static void write_host(struct ptrc_log_writer *w)
 {
 	const struct ptrc_stream_header *h = w->origin;
@@ -150,8 +150,9 @@ static void table_clear(struct ptrc_log_table *t)
 	t->count = 0;
 }
 
-/* The item of this ID in a table of `size` items of `bytes` bytes. A new item is all zero but for
- * its ID. A table that is three quarters full is emptied first. NULL: no memory. */
+/* Returns the item with the ID `number` in a table of `size` items of `bytes` bytes. If there is
+ * none, makes one, which is all zero except for its ID. A table that is three quarters full is
+ * emptied first. NULL: no memory. */
 static void *table_find(struct ptrc_log_table *t, int32_t number, uint64_t bytes, uint32_t size)
 {
 	/* Memory from the kernel is zero. */
@@ -173,18 +174,18 @@ static void *table_find(struct ptrc_log_table *t, int32_t number, uint64_t bytes
 
 /* ---- processes ---- */
 
-/* A known process or thread is looked at again after LOOK_NS at the earliest. Each change doubles
- * that time, and so does each look that finds no thread, so that frequent changes do not fill the
- * log. */
+/* A known process or thread is looked at again after LOOK_NS at the earliest. Each look that finds
+ * a change, or finds no thread, doubles that time, LOOK_DOUBLINGS times at most, so that frequent
+ * changes do not fill the log. */
 #define LOOK_NS INT64_C(1000000000)
 #define LOOK_DOUBLINGS 12U
 /* Size of the table of processes. */
 #define PROCESSES_KNOWN 8192U
 /* Limit for the payloads that wait for a flush. */
 #define PROCESSES_PENDING (UINT64_C(4) << 20)
-/* Limit for the bytes read of a list of mappings. */
+/* Limit for the bytes read of /proc/PID/maps. */
 #define MAPS_MAX (UINT64_C(1) << 20)
-/* The longest line of that: two addresses, access, offset, device, inode, and a path. */
+/* The longest line of /proc/PID/maps: two addresses, access, offset, device, inode, and a path. */
 #define MAPS_LINE_MAX 4352U
 
 enum { PROC_UNKNOWN, PROC_OURS, PROC_OTHER };
@@ -192,7 +193,7 @@ enum { PROC_UNKNOWN, PROC_OURS, PROC_OTHER };
 /* A process that the log describes. */
 struct known {
 	int32_t pid;  /* 0: free */
-	uint32_t crc; /* of its last description, without the times */
+	uint32_t crc; /* checksum of its last description, without the times */
 	uint32_t changes;
 	uint32_t is_gone;
 	uint64_t start_ticks, memory_bytes;
@@ -201,15 +202,16 @@ struct known {
 	uint64_t thread;
 	int64_t next_look_ns;
 	int64_t gone_ns; /* if is_gone: from_ns of the packet that says so */
-	/* As the controller reported it: since when it executes its program (0: not reported), and
-	 * a checksum of the program's name and path. is_seen: the log has what /proc says of it. */
+	/* program_ns: since when the process executes its program, as the controller reported it;
+	 * 0: it reported none. `program`: a checksum of that program's name and path. is_seen: the
+	 * log has a description of that program from /proc. */
 	int64_t program_ns;
 	uint32_t program;
 	uint32_t is_seen;
-	uint32_t image; /* ptrc_image_of() the program at the last look; 0: unknown */
+	uint32_t image; /* ptrc_image_of() of the program at the last look; 0: unknown */
 	char comm[64];
 };
-/* The times of two reports of the same exec differ by less. */
+/* If two reports are of the same exec, their times differ by less than this. */
 #define SAME_EXEC_NS INT64_C(1000000)
 
 /* Scratch space for looking at a process. */
@@ -234,7 +236,8 @@ static bool has_proc(struct ptrc_log_writer *w)
 	return *proc == PROC_OURS;
 }
 
-/* The entry of a process; also provides w->origins.work. NULL: no memory. */
+/* The entry of a process in the table; also makes sure that w->origins.work has memory. NULL: no
+ * memory. */
 static struct known *find(struct ptrc_log_writer *w, int pid)
 {
 	if (ptrc_log_buffer_reserve(&w->origins.work, sizeof(struct work)))
@@ -249,7 +252,7 @@ static int64_t realtime_now(const struct ptrc_log_writer *w)
 			 (uint64_t)w->origin->realtime_offset);
 }
 
-/* A time of CLOCK_BOOTTIME, by the events' clock. */
+/* Converts a time of CLOCK_BOOTTIME into the time of the events' clock. */
 static int64_t time_of(const struct ptrc_log_writer *w, uint64_t boottime_ns)
 {
 	uint64_t age = (uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME) - boottime_ns;
@@ -259,8 +262,9 @@ static int64_t time_of(const struct ptrc_log_writer *w, uint64_t boottime_ns)
 
 /* ---- mappings ---- */
 
-/* The build ID of a mapped file. The path leads to that file, as the process sees it, only if the
- * inode is the same: another file may have the path by now. */
+/* Reads the build ID of a mapped file into k->mapping_id. Returns its size; 0: unknown. The path is
+ * followed as the process sees it. Another file may have that path by now, so the file must also
+ * have the inode number of the mapped file. */
 static size_t mapping_id(struct work *k, int pid, const char *path, size_t path_bytes, uint64_t ino)
 {
 	char *to = k->path;
@@ -275,7 +279,7 @@ static size_t mapping_id(struct work *k, int pid, const char *path, size_t path_
 	memcpy(to, "/root", 5);
 	memcpy(to + 5, path, path_bytes);
 	to[5 + path_bytes] = '\0';
-	/* Opening a device or a pipe may have effects, so its type is checked first. */
+	/* Opening a device or a pipe may have effects, so the type of the file is checked first. */
 	if (ptrc_file_open(AT_FDCWD, k->path, O_PATH | O_NOFOLLOW, 0, &place))
 		return 0;
 	if (ptrc_file_stat(place, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == ino &&
@@ -287,7 +291,7 @@ static size_t mapping_id(struct work *k, int pid, const char *path, size_t path_
 	return bytes;
 }
 
-/* Moves *at past the next blanks. */
+/* Moves *at past the current word and the blanks after it. */
 static void skip_word(const char **at, const char *end)
 {
 	while (*at < end && **at != ' ')
@@ -296,16 +300,17 @@ static void skip_word(const char **at, const char *end)
 		++*at;
 }
 
-/* A payload to which mappings are added. */
+/* The payload of a PROCESS packet to which mappings are added. */
 struct maps {
 	struct ptrc_log_writer *w;
 	const struct known *p;
-	uint64_t start; /* of the payload */
+	uint64_t start; /* offset of the payload */
 	struct ptrc_log_process *head;
-	uint64_t all; /* bytes of the lines so far */
+	uint64_t all; /* bytes of the lines read so far */
 };
 
-/* Adds the mapping of a line if it is executable. True: no more lines are read. */
+/* Adds to the payload the mapping in a line of /proc/PID/maps, if it is executable. Returns true if
+ * no more lines are to be read. */
 static bool add_mapping(const char *at, void *arg)
 {
 	struct maps *maps = arg;
@@ -332,7 +337,7 @@ static bool add_mapping(const char *at, void *arg)
 	skip_word(&at, end); /* the device */
 	ino = at < end ? ptrc_digits_take(&at) : 0;
 	bytes = at < end ? (size_t)(end - at) : 0;
-	/* A longer path may be cut. */
+	/* A path longer than MAPS_LINE_MAX may have been cut when the line was read. */
 	if (bytes > MAPS_LINE_MAX ||
 	    out->used - maps->start + sizeof(m) + bytes + PTRC_LOG_BUILD_ID_MAX >
 		    PTRC_LOG_PROCESS_MAX ||
@@ -342,7 +347,8 @@ static bool add_mapping(const char *at, void *arg)
 	}
 	m.path_bytes = (uint16_t)bytes;
 	if (ino && ino == maps->p->exe_ino) {
-		/* The executable, which may have another path by now, or none. */
+		/* This is the mapping of the executable, which may have another path by now, or
+		 * none. Its build ID is known. */
 		id = k->build_id;
 		m.build_id_bytes = head->build_id_bytes;
 	} else {
@@ -369,8 +375,8 @@ static void add_private(struct ptrc_log_writer *w, const struct known *p, uint64
 	uint32_t owner;
 	int fd;
 
-	/* The pid came through memory that other processes can write. So a keeper that may look at
-	 * every process looks only at those of the traced user. */
+	/* The pid came through memory that other processes can write. So even if the keeper has the
+	 * rights to look at every process, it looks only at those of the traced user. */
 	if (ptrc_procfs_owner(p->pid, &owner) || owner != w->origin->owner_uid)
 		return;
 	head->exe_bytes = (uint16_t)ptrc_procfs_link(p->pid, "exe", k->exe, sizeof(k->exe));
@@ -400,7 +406,8 @@ static void add_private(struct ptrc_log_writer *w, const struct known *p, uint64
 		head->flags |= PTRC_LOG_PROCESS_MAPPINGS_CUT;
 }
 
-/* Starts a payload among those that wait. Returns its offset, after its length. */
+/* Starts a payload at the end of those that wait: first room for its length, then its head. Returns
+ * the offset of the head. */
 static uint64_t begin_payload(struct ptrc_log_buffer *out, const struct ptrc_log_process *head)
 {
 	uint64_t start, length = 0;
@@ -411,8 +418,8 @@ static uint64_t begin_payload(struct ptrc_log_buffer *out, const struct ptrc_log
 	return start;
 }
 
-/* Ends the payload whose length is at `begin`. False: removed, for want of memory or because too
- * much waits. */
+/* Ends the payload whose length is at offset `begin`. False: the payload was removed, because
+ * memory was short or too much waits. */
 static bool end_payload(struct ptrc_log_buffer *out, uint64_t begin)
 {
 	uint64_t length;
@@ -428,7 +435,8 @@ static bool end_payload(struct ptrc_log_buffer *out, uint64_t begin)
 	return true;
 }
 
-/* Adds a description of the process to those that wait. False: no memory, or nothing is new. */
+/* Adds a description of the process to those that wait. False: none was added, because memory was
+ * short or nothing is new. */
 static bool describe(struct ptrc_log_writer *w, struct known *p, const struct ptrc_procfs_stat *st,
 		     int64_t from_ns)
 {
@@ -453,7 +461,8 @@ static bool describe(struct ptrc_log_writer *w, struct known *p, const struct pt
 	if (!end_payload(out, begin))
 		return false;
 	memcpy(out->bytes + start, &head, sizeof(head));
-	/* Each look computes the start again, with another rounding. */
+	/* Each look computes the start time again, and rounds it differently, so the times are left
+	 * out of the checksum. */
 	head.from_ns = head.start_ns = 0;
 	crc = ptrc_crc32c(0, &head, sizeof(head));
 	start += sizeof(head);
@@ -473,7 +482,7 @@ static uint32_t program_of(const char *comm, const void *exe, size_t exe_bytes)
 	return ptrc_crc32c(ptrc_crc32c(0, comm, strlen(comm) + 1), exe, exe_bytes);
 }
 
-/* Adds a description that says that from this time on the program is unknown. */
+/* Adds a description that says that the program of the process is unknown from this time on. */
 static void describe_unknown(struct ptrc_log_writer *w, struct known *p, int64_t from_ns)
 {
 	struct ptrc_log_buffer *out = &w->origins.pending_processes;
@@ -491,8 +500,8 @@ static uint32_t image_of(int pid)
 	return ptrc_procfs_stat(pid, &st) == 0 ? ptrc_image_of(st.arguments_end) : 0;
 }
 
-/* Looks at a process and, if it is unknown or has changed, adds a description to those that
- * wait. image: ptrc_image_of() the program that the process executed at from_ns; 0: unknown. */
+/* Looks at a process and, if it is unknown or has changed, adds a description to those that wait.
+ * image: ptrc_image_of() of the program that the process executed at from_ns; 0: unknown. */
 static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_urgent,
 			    int64_t from_ns, uint32_t image)
 {
@@ -511,8 +520,8 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 				     ptrc_procfs_link(p->pid, "exe", k->exe, sizeof(k->exe)));
 		found = ptrc_image_of(st.arguments_end);
 	}
-	/* The process has executed another program since from_ns, so this program did not record the
-	 * events of that time. */
+	/* The process has executed another program since from_ns, so the program that it executes
+	 * now did not record the events of that time. */
 	if (image && found && image != found) {
 		if (p->program_ns)
 			return;
@@ -527,7 +536,7 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 		return;
 	if (p->program_ns && !p->is_seen && program == p->program)
 		from_ns = p->program_ns;
-	/* A process of which only the first thread has ended still has memory. */
+	/* If only the first thread of a process has ended, the process still has memory. */
 	p->is_gone = !has_stat || (st.has_ended && st.memory_bytes == 0);
 	if (p->is_gone && p->changes && (!has_stat || st.start_ticks == p->start_ticks))
 		return; /* the description made while it lived says more */
@@ -543,7 +552,8 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 		memcpy(p->comm, st.comm, sizeof(p->comm));
 	}
 	changes = describe(w, p, has_stat ? &st : NULL, from_ns);
-	/* The process has executed another program meanwhile, and the description may mix both. */
+	/* The process has executed another program during this look, and the description may mix
+	 * both programs. */
 	if (found && image_of(p->pid) != found && ptrc_procfs_exists(p->pid) == 0) {
 		w->origins.pending_processes.used = used;
 		p->crc = p->image = 0;
@@ -589,15 +599,16 @@ static void look_at_arrivals(struct ptrc_log_writer *w)
 		meet(w, pid, true,
 		     ptrc_clock_realtime(w->header, &cursor, ptrc_load_relaxed(&a->stamp)),
 		     ptrc_load_relaxed(&a->image));
-		/* The process may wait for this in ptrc_attach_end(). If another process has taken
-		 * the entry meanwhile, it has rung the bell, too. */
+		/* Clears the entry, for which the process may wait in ptrc_attach_end(). If another
+		 * process has taken the entry meanwhile, the entry stays, and that process has
+		 * woken the keeper, too. */
 		atomic_compare_exchange_strong_explicit(&a->pid, &pid, 0, memory_order_release,
 							memory_order_relaxed);
 	}
 }
 
-/* The bytes come from shared memory: an impossible payload is dropped, and readers check the
- * others. */
+/* The payload comes from shared memory. If its head is impossible, the payload is dropped; readers
+ * of the log check the rest. */
 void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch)
 {
 	struct ptrc_unpacker_shape shape;
@@ -629,11 +640,12 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 	is_known_exec = p->program_ns && head.from_ns - p->program_ns < SAME_EXEC_NS &&
 			p->program_ns - head.from_ns < SAME_EXEC_NS;
 	p->program_ns = head.from_ns;
-	/* /proc has said more while it lived. */
+	/* The log has a description of this program from /proc, which says more. */
 	if (is_known_exec && p->is_seen && program == p->program)
 		return;
-	/* The packet that says it was gone says nothing else. Readers take the later one of two
-	 * packets with the same time. */
+	/* The log may have a packet that only says that this process had ended, with the time
+	 * gone_ns. Readers take the later of two packets with the same time: so this description
+	 * replaces that packet. */
 	if (p->changes && p->is_gone && head.from_ns < p->gone_ns)
 		head.from_ns = p->gone_ns;
 	begin_payload(out, &head);
@@ -653,7 +665,7 @@ static bool is_another_image(struct ptrc_log_writer *w, const struct ptrc_contex
 	struct known *p;
 	bool is_other;
 
-	/* An observer from outside does not know that number. */
+	/* For events that the controller observed from outside, pthread_self() is unknown. */
 	if (origin->tid != origin->pid || !origin->thread || !w->origins.processes.items.used)
 		return false;
 	p = find(w, origin->pid);
@@ -664,7 +676,7 @@ static bool is_another_image(struct ptrc_log_writer *w, const struct ptrc_contex
 	return is_other;
 }
 
-/* Removes the first bytes, which have been written. */
+/* Removes the first `bytes` bytes, which have been written. */
 static void drop(struct ptrc_log_buffer *pending, uint64_t bytes)
 {
 	pending->used -= bytes;
@@ -693,7 +705,7 @@ void ptrc_log_origin_look(struct ptrc_log_writer *w, const struct ptrc_context *
 {
 	bool is_other = is_another_image(w, origin);
 
-	/* The keeper will look at it after this flush. */
+	/* The process has announced itself, so the keeper looks at it after this flush. */
 	if (w->header && ptrc_is_announced(w->header, origin->pid))
 		return;
 	if (origin->pid != *pid || is_other)
@@ -712,9 +724,10 @@ void ptrc_log_origin_meet(struct ptrc_log_writer *w)
 
 /* ---- threads ---- */
 
-/* The pause between two scans of the slots, per slot: a hundred times the duration of a scan. */
+/* The pause between two scans of the slots, for each slot in use: about a hundred times what the
+ * scan takes. */
 #define SCAN_NS INT64_C(5000)
-/* Limit for the threads looked at in a flush: some 2 ms. */
+/* In a flush, at most this many threads are looked at, which takes some 2 ms. */
 #define LOOKS_MAX 512U
 /* Size of the table of threads. */
 #define THREADS_KNOWN 16384U
@@ -747,7 +760,7 @@ static void read_name(int pid, int tid, char name[PTRC_LOG_THREAD_NAME])
 	memcpy(name, text, bytes);
 }
 
-/* Looks at a thread if that is due; returns whether it was. */
+/* Looks at the name of a thread if that is due; returns whether it was due. */
 static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t claim_ms,
 			   int64_t now)
 {
@@ -773,7 +786,8 @@ static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t
 	if (known->is_in_log ? memcmp(known->name, thread.name, sizeof(known->name)) != 0 &&
 				       (is_new || thread.name[0])
 			     : thread.name[0] != '\0') {
-		/* A moment before the thread took its slot, and so before its first event. */
+		/* The name counts from a moment before the thread took its slot, and so before its
+		 * first event. */
 		thread.from_ns = is_new ? time_of(w, (claim_ms - 1) * 1000000) : realtime_now(w);
 		if (w->origins.pending_threads.used < THREADS_PENDING &&
 		    ptrc_log_buffer_add(&w->origins.pending_threads, &thread, sizeof(thread)))
@@ -804,8 +818,9 @@ static void look_at_threads(struct ptrc_log_writer *w, bool is_last)
 		uint64_t owner = ptrc_load_acquire(&slots[i].owner);
 		int pid = ptrc_load_relaxed(&slots[i].pid), tid = ptrc_slot_tid(owner);
 
-		/* The name of a first thread is that of its process. A slot that was just claimed
-		 * may still have the pid of its owner before. */
+		/* The first thread of a process has no name of its own: it is that of the process.
+		 * A slot whose `image` is 0 was just claimed, and may still have the pid of its
+		 * previous owner. */
 		if (tid <= 0 || pid <= 0 || tid == pid || !ptrc_load_relaxed(&slots[i].image) ||
 		    !has_proc(w))
 			continue;

@@ -85,7 +85,7 @@ void ptrc_log_buffer_free(struct ptrc_log_buffer *b)
 
 /* ---- the saved state ---- */
 
-/* log_state[0], or 0 if that has no possible value. */
+/* Returns log_state[0], or 0 if its value is impossible. */
 static uint64_t load_which(const struct ptrc_stream_header *h)
 {
 	uint64_t which = ptrc_load_acquire(&h->log_state[0]);
@@ -192,7 +192,8 @@ void ptrc_log_lock(int fd, int64_t byte)
 	ptrc_sys(SYS_fcntl, fd, F_SETLK, &lock);
 }
 
-/* Waits up to a second until stalled output takes bytes again. ECANCELED: give up. */
+/* Waits up to a second until stalled output takes bytes again. ECANCELED: the writer is to give
+ * up. */
 static int wait_writable(struct ptrc_log_writer *w)
 {
 	struct pollfd p = {.fd = w->fd, .events = POLLOUT};
@@ -264,15 +265,16 @@ void ptrc_log_look(struct ptrc_log_writer *w)
 	for (int i = 0; w->has_last && i < 2; i++) {
 		long n = ptrc_sys(SYS_pread64, w->fd, bytes, sizeof(bytes), w->last[i].place);
 
-		/* EBADF: the descriptor is for writing only, and the file could not be opened
-		 * again. */
+		/* EBADF: the descriptor is for writing only, and the file could not be opened again
+		 * for reading, so nothing can be compared. */
 		if (n != -EBADF && (n != (long)sizeof(bytes) ||
 				    memcmp(bytes, w->last[i].bytes, sizeof(bytes)) != 0))
 			w->state.flags |= PTRC_LOG_STATE_CUT;
 	}
 }
 
-/* All of w->out is in the file at `offset`: remembers what ptrc_log_look() compares. */
+/* Called when all of w->out is in the file at `offset`. Remembers what ptrc_log_look() will compare
+ * with the file. */
 static void note_written(struct ptrc_log_writer *w, uint64_t offset)
 {
 	uint64_t bytes = sizeof(w->last[0].bytes);
@@ -303,7 +305,8 @@ int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset)
 		return EFBIG;
 	if (w->fd < 0)
 		return ptrc_log_buffer_add(w->memory, w->out.bytes, w->out.used);
-	/* Writing past the end would hide that the file has been truncated. */
+	/* The size is checked before the write: writing past the end would hide that the file has
+	 * been truncated. */
 	look_at_size(w);
 	while (!error && done < w->out.used) {
 		const uint8_t *from = w->out.bytes + done;
@@ -394,7 +397,7 @@ void ptrc_log_index_note_filter(struct ptrc_log_writer *w)
 		w->index.filtered[i] |= w->state.filter[i];
 }
 
-/* One for each type, all zero at first. NULL: no memory. */
+/* The totals, one for each event type, all zero at first. NULL: no memory. */
 static struct ptrc_log_total *totals_of(struct ptrc_log_index *x)
 {
 	uint64_t bytes = PTRC_TYPE_SUMS_MAX * sizeof(struct ptrc_log_total);
@@ -464,7 +467,8 @@ void ptrc_log_index_write(struct ptrc_log_writer *w)
 		return;
 	x->previous = offset;
 	ptrc_log_buffer_clear(&x->entries);
-	/* If this keeper dies, the next one continues after the packet. */
+	/* Saves the state, so that if this keeper dies, the next one continues after the INDEX
+	 * packet. */
 	ptrc_log_state_save(w);
 }
 
@@ -498,7 +502,8 @@ uint64_t ptrc_log_index_end(struct ptrc_log_writer *w)
 {
 	uint64_t start = w->out.used;
 
-	/* If the last flush has failed midway, the packets that it wrote stay nevertheless. */
+	/* If the last flush failed midway, the packets that it wrote stay in the log, so they stay
+	 * in the index. */
 	ptrc_log_index_keep(w);
 	if (w->index.is_lost)
 		return 0;

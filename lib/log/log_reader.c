@@ -16,18 +16,20 @@
 
 /* A larger NAMES packet is damaged: a keeper puts about 4 KiB of names into one. */
 #define NAMES_MAX (UINT64_C(1) << 20)
-/* Larger TOTALS are damaged. If all INDEX packets together are larger than this, the index is not
- * used: in a sparse file, a packet can be of any size, and takes as long to read. An index of this
- * size lists 3.7 million packets, nearly a terabyte. */
+/* A larger TOTALS packet is damaged (TOTALS_MAX). If all INDEX packets of a file together are
+ * larger than INDEX_MAX, the index is not used: in a sparse file a packet can be of any size
+ * without taking any space, and reading it takes long. An index of INDEX_MAX bytes lists 3.7
+ * million packets, nearly a terabyte. */
 #define TOTALS_MAX                                            \
 	(sizeof(struct ptrc_log_totals_head) +                \
 	 sizeof(struct ptrc_log_total) * PTRC_TYPE_SUMS_MAX + \
 	 sizeof(uint64_t) * PTRC_SET_WORD_COUNT)
 #define INDEX_MAX (UINT64_C(256) << 20)
-/* The most bytes of a payload with a single event before the data of that event. */
+/* In a payload with a single event, at most this many bytes come before the data of the event. */
 #define PAYLOAD_HEADS_MAX 2048U
 
-/* No event takes fewer bytes: the code of a shape, and the time since the event before. */
+/* No packed event takes fewer bytes: one for the code of its shape (lib/model/packed.h), and one
+ * for the time since the previous event. */
 #define EVENT_BYTES_MIN 2U
 
 /* ---- the bytes of a log ---- */
@@ -37,8 +39,8 @@
  * keeps an open busy for long. */
 #define SEARCH_MAX (UINT64_C(256) << 20)
 
-/* Gives *f a descriptor of its own. With O_DIRECT, which demands alignment, the file is opened
- * again if possible. EINVAL: not open for reading, no regular file. ENOMEM. */
+/* Makes a descriptor for *f from fd. If fd has O_DIRECT, which demands alignment, the file is
+ * opened again if possible. EINVAL: fd is not open for reading, or not a regular file. ENOMEM. */
 static int file_open(int fd, struct ptrc_log_file *f)
 {
 	struct stat st;
@@ -67,7 +69,8 @@ static void file_close(struct ptrc_log_file *f)
 	f->fd = -1;
 }
 
-/* Adds bytes to those kept, and drops those before offset `first`. ENOMEM. */
+/* Adds received bytes to those kept, and drops the kept bytes before offset `first` of the log.
+ * ENOMEM. */
 static int file_add(struct ptrc_log_file *f, uint64_t first, const void *bytes, size_t size)
 {
 	size_t gone = first < f->size ? (size_t)(first - f->from) : f->used;
@@ -98,7 +101,8 @@ static int file_read(const struct ptrc_log_file *f, uint64_t offset, void *to, u
 	return 0;
 }
 
-/* Checks a payload, which is read in pieces. EINVAL: damaged, or past the end. */
+/* Compares a payload, which is read in pieces, with its checksum. EINVAL: it is damaged, or extends
+ * past the end of the file. */
 static int file_compare(const struct ptrc_log_file *f, uint64_t offset, uint64_t length,
 			uint32_t crc)
 {
@@ -117,8 +121,9 @@ static int file_compare(const struct ptrc_log_file *f, uint64_t offset, uint64_t
 	return sum == crc ? 0 : EINVAL;
 }
 
-/* Reads a payload, which the caller frees. A long one is checked before memory is allocated: in a
- * sparse file a length costs nothing. EINVAL: damaged, or past the end. ENOMEM. */
+/* Reads a payload, which the caller frees. A long payload is checked before memory is allocated for
+ * it, because in a sparse file a false length of any size is easy to make. EINVAL: it is damaged,
+ * or extends past the end of the file. ENOMEM. */
 static int file_load(const struct ptrc_log_file *f, uint64_t offset, uint64_t length, uint32_t crc,
 		     uint8_t **payload)
 {
@@ -137,7 +142,8 @@ static int file_load(const struct ptrc_log_file *f, uint64_t offset, uint64_t le
 	return 0;
 }
 
-/* Reads the header of the packet at this offset. False: there is no complete packet. */
+/* Reads the header of the packet at this offset. False: there is no complete packet at this
+ * offset. */
 static bool file_packet(const struct ptrc_log_file *f, uint64_t offset, struct ptrc_log_packet *p)
 {
 	return offset <= f->size && !file_read(f, offset, p, sizeof(*p)) &&
@@ -195,11 +201,11 @@ static int file_head(struct ptrc_log_file *f)
 
 /* ---- a walk ---- */
 
-/* Finds one packet after the other, and after damage the next one, through a window on the file.
- * All but `f` starts as 0. */
+/* Finds the packets of a file one after the other, and after damage searches for the next one.
+ * `data` is a window on the file. All members but `f` start as 0. */
 struct ptrc_log_walk {
 	struct ptrc_log_file *f;
-	uint64_t from, bytes; /* of the window */
+	uint64_t from, bytes; /* offset and size of the window */
 	uint64_t searched;
 	uint8_t data[4096];
 };
@@ -211,7 +217,8 @@ static bool walk_spend(struct ptrc_log_walk *w, uint64_t bytes)
 	return w->searched <= SEARCH_MAX;
 }
 
-/* The bytes of a header, to which the window is moved if necessary. NULL: the file ends earlier. */
+/* Returns the bytes of the header at `offset`, and moves the window there if necessary. NULL: the
+ * file ends earlier. */
 static const uint8_t *look(struct ptrc_log_walk *w, uint64_t offset)
 {
 	const uint64_t bytes = sizeof(struct ptrc_log_packet);
@@ -230,7 +237,7 @@ static const uint8_t *look(struct ptrc_log_walk *w, uint64_t offset)
 }
 
 /* Finds the packet at *offset, or the next one after it that begins before `end`. False: there is
- * none, or too many bytes were searched. */
+ * no such packet, or too many bytes were searched. */
 static bool walk_next(struct ptrc_log_walk *w, uint64_t *offset, uint64_t end,
 		      struct ptrc_log_packet *p)
 {
@@ -256,7 +263,7 @@ static bool walk_next(struct ptrc_log_walk *w, uint64_t *offset, uint64_t end,
 
 /* ---- names ---- */
 
-/* Gives a name its layout. The first one that is possible counts. */
+/* Sets the layout of a name. The first possible layout that the log has for the name counts. */
 static int add_layout(struct ptrc_log_reader_name *n, const void *bytes, uint32_t count)
 {
 	if (n->layout || !count || count >= PTRC_NAMES_LAYOUT_BYTES || memchr(bytes, '\0', count))
@@ -265,8 +272,8 @@ static int add_layout(struct ptrc_log_reader_name *n, const void *bytes, uint32_
 	return n->layout ? 0 : ENOMEM;
 }
 
-/* Adds a name of the file if it is new: a ring has all names twice, and a layout that is set later
- * comes with its name. */
+/* Adds a name that the file contains, unless it is known: a ring has all names twice, and if a
+ * layout is set later, the name comes once more with it. */
 static int add_name(struct ptrc_log_reader *r, struct ptrc_log_file *f, uint32_t id,
 		    const void *bytes, uint32_t count, const void *layout, uint32_t layout_count)
 {
@@ -313,7 +320,7 @@ static int take_names(struct ptrc_log_reader *r, struct ptrc_log_file *f, const 
 	return error;
 }
 
-/* How many names a closed file lacks of those that its STATUS counts. */
+/* The number of names that a closed file lacks, of those that its STATUS counts. */
 static uint64_t missing_names(uint64_t recorded, uint64_t count)
 {
 	if (recorded > PTRC_NAMES_MAX)
@@ -350,7 +357,8 @@ static bool read_status(const struct ptrc_log_file *f, const struct ptrc_log_pac
 	return true;
 }
 
-/* Takes the payload of a NAMES packet or of one of log_origin. */
+/* Takes the payload of a packet of names, or of one about origins (HOST, PROCESS, THREADS,
+ * CLOCK). */
 static int take_payload(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 			const struct ptrc_log_packet *p, uint64_t offset)
 {
@@ -361,8 +369,9 @@ static int take_payload(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 						      p->payload_crc, &payload);
 
 	if (error == EINVAL) {
-		/* The names are missing, unless the packet was never completely written. Other
-		 * packets here are worth less than the events: only their number is counted. */
+		/* Damaged names are missing ones, unless this is the last packet, which may never
+		 * have been completely written. Packets about origins are less important: only the
+		 * number of damaged ones is counted. */
 		r->is_names_torn = has_names;
 		r->damaged_parts += !has_names;
 		return 0;
@@ -376,7 +385,8 @@ static int take_payload(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	return error;
 }
 
-/* Takes a packet. has_events: EVENTS packets may be here. */
+/* Takes a packet. has_events: EVENTS packets may be in this part of the file; elsewhere they are
+ * ignored. */
 static int take_packet(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 		       const struct ptrc_log_packet *p, uint64_t offset, bool has_events)
 {
@@ -407,8 +417,8 @@ static int take_packet(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	}
 }
 
-/* Whether the payload, which is longer than that of several events may be, is that of a single one.
- * So no reader reads as many bytes as a damaged or forged length says. */
+/* Whether a payload that is too long for several events is that of a single event. This is checked
+ * before it is read, so that no reader reads as many bytes as a damaged or forged length says. */
 static bool is_single_event(const struct ptrc_log_file *f, const struct ptrc_log_entry *e)
 {
 	uint64_t at = ptrc_log_sections_offset(&e->head);
@@ -428,7 +438,8 @@ static bool is_single_event(const struct ptrc_log_file *f, const struct ptrc_log
 	       len <= section.bytes && section.bytes - len <= PTRC_PACKED_HEAD_MAX;
 }
 
-/* Whether the packet can be right, judging by its headers. */
+/* Whether the packet can be undamaged, judging by its header, and by the start of its payload if
+ * that is long. */
 static bool can_be_whole(const struct ptrc_log_file *f, const struct ptrc_log_entry *e)
 {
 	return e->head.sums_bytes <= e->head.length &&
@@ -453,8 +464,9 @@ static void note_taken(struct ptrc_log_tail *t, const struct ptrc_log_packet *p,
 	t->seq = p->seq + (p->type == PTRC_LOG_EVENTS);
 }
 
-/* Takes the packets from `offset` on. Adds to *damaged how often there are bytes between them that
- * were a packet without events, if no other packet has ever been there. */
+/* Takes the packets from `offset` on. Adds to *damaged the number of places where the bytes between
+ * two packets must be a damaged packet without events. That number is right only if no other packet
+ * has ever been in these places. */
 static int walk(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_t offset, uint64_t end,
 		bool has_events, uint64_t *damaged)
 {
@@ -471,8 +483,9 @@ static int walk(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_t off
 		bool is_there = walk_next(w, &at, end, &p);
 
 		if (!is_sure && (!is_there || at != offset)) {
-			/* No packet follows directly after the last EVENTS packet. If that is torn,
-			 * its length means nothing, and the next packet may begin within it. */
+			/* No packet follows directly after the last EVENTS packet. If that packet
+			 * is torn (not completely written), its length means nothing, and the next
+			 * packet may begin within it. */
 			struct ptrc_log_entry *e = &r->entries[r->entry_count - 1];
 
 			if (check_payload(f, e)) {
@@ -487,8 +500,10 @@ static int walk(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_t off
 		}
 		if (!is_there)
 			break;
-		/* A lost packet with events shows in the numbers. Fewer bytes than a header were
-		 * left by a writer that was killed: a longer rest starts with a valid header. */
+		/* Bytes before this packet count as a damaged packet without events. A lost packet
+		 * with events would show in the numbers of the packets. Fewer bytes than a header
+		 * do not count: a writer that was killed left them. (If it left more, they start
+		 * with a valid header.) */
 		*damaged += !is_torn && at - offset >= sizeof(p) && (!has_events || p.seq == seq);
 		is_torn = false;
 		seq = p.seq + (p.type == PTRC_LOG_EVENTS);
@@ -532,8 +547,8 @@ static void sort(struct ptrc_log_reader *r, size_t first,
 		}
 }
 
-/* Sorts the entries from index `first` on by their numbers, and keeps one of each number: after a
- * failure a packet may have been written again. */
+/* Sorts the entries from index `first` on by their numbers, and keeps one entry of each number,
+ * because after a failure a packet may have been written again. */
 static void sort_entries(struct ptrc_log_reader *r, size_t first)
 {
 	size_t kept = first;
@@ -557,15 +572,16 @@ bool ptrc_log_reader_absent_events(const struct ptrc_log_file *m, uint64_t *even
 	return true;
 }
 
-/* If all packets from `seq` up to the one before `end` are in missing files, and no other packet
- * is: stores the number of their events, from the heads and ends around them. */
+/* Whether the packets with the numbers from `seq` to `end` - 1 are exactly those of missing files,
+ * and the number of their events is known. Stores that number in *events, computed from the file
+ * before and the file after them. */
 static bool count_absent(const struct ptrc_log_reader *r, uint64_t seq, uint64_t end,
 			 uint64_t *events)
 {
 	uint32_t low = 0, high = r->file_count;
 	const struct ptrc_log_file *m;
 
-	/* The first file that begins after `seq`. */
+	/* Finds the first file that begins with a packet of a number above `seq`. */
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -581,7 +597,8 @@ static bool count_absent(const struct ptrc_log_reader *r, uint64_t seq, uint64_t
 	       ptrc_log_reader_absent_events(m, events);
 }
 
-/* The entry for the packets missing between two others, each of which may be NULL. */
+/* Makes an entry for the packets from number `seq` on that are missing between the packets `before`
+ * and `after`, each of which may be NULL. */
 static struct ptrc_log_entry missing_between(const struct ptrc_log_reader *r, uint64_t seq,
 					     const struct ptrc_log_entry *before,
 					     const struct ptrc_log_entry *after)
@@ -592,7 +609,7 @@ static struct ptrc_log_entry missing_between(const struct ptrc_log_reader *r, ui
 			 .first_ns = ptrc_log_creation_ns(r->files->head.create_sec,
 							  r->files->head.create_nsec)}};
 
-	/* After the last event of the packet before, and not at the same time. */
+	/* The gap begins after the last event of the packet before, and not at the same time. */
 	if (before)
 		e.head.first_ns = before->head.last_ns + (before->head.last_ns < INT64_MAX);
 	if (after && e.head.first_ns > after->head.first_ns)
@@ -672,15 +689,16 @@ static int read_ring(struct ptrc_log_reader *r)
 	return 0;
 }
 
-/* The last packet of a log that was not closed may never have been completely written. */
+/* Drops damaged packets at the end of a file that was not closed: they may never have been
+ * completely written. */
 static void drop_torn_end(struct ptrc_log_reader *r, const struct ptrc_log_file *f, size_t first)
 {
 	while (!f->is_closed && r->entry_count > first && r->entries[r->entry_count - 1].is_damaged)
 		r->entry_count--;
 }
 
-/* Whether the ring has never wrapped, so that bytes that are no packet are damage. The entries are
- * in the order of their numbers. */
+/* Whether the ring has never wrapped. Only then are bytes that are no packet certainly damage, and
+ * not the rest of an overwritten packet. The entries are in the order of their numbers. */
 static bool is_first_lap(const struct ptrc_log_reader *r)
 {
 	for (size_t i = 1; i < r->entry_count; i++)
@@ -721,8 +739,9 @@ static int open_ring(struct ptrc_log_reader *r, struct ptrc_log_walk *w)
 	r->entry_count -= first;
 	if (first)
 		memmove(r->entries, r->entries + first, r->entry_count * sizeof(*r->entries));
-	/* Only the newest packet says which one is the oldest. A log that is not closed may lack
-	 * it, as a keeper may have died while it overwrote it. */
+	/* Only the newest packet says which packet should be the oldest. If the log is not closed,
+	 * the oldest packet may be missing without damage: a keeper may have died while it
+	 * overwrote it. */
 	if (!r->entry_count)
 		f->first_seq = f->end_seq - (f->end_seq && f->status.log_events);
 	else if (f->is_closed && r->entries[r->entry_count - 1].head.seq + 1 == f->end_seq &&
@@ -754,8 +773,8 @@ static void free_pieces(struct index_pieces *all)
 	free(all->piece);
 }
 
-/* Reads the packet of this type at `offset`, with a payload of at most `most` bytes; the caller
- * frees it. EINVAL: there is none. ENOMEM. */
+/* Reads the packet of this type at `offset`, whose payload must have at most `most` bytes; the
+ * caller frees the payload. EINVAL: there is no such packet, or it is damaged. ENOMEM. */
 static int load_packet(const struct ptrc_log_file *f, uint64_t offset, uint16_t type, uint64_t most,
 		       struct ptrc_log_packet *p, uint8_t **payload)
 {
@@ -765,7 +784,8 @@ static int load_packet(const struct ptrc_log_file *f, uint64_t offset, uint16_t 
 	return file_load(f, offset + sizeof(*p), p->length, p->payload_crc, payload);
 }
 
-/* Reads the INDEX packets, from the last one back to the first. EINVAL, ENOMEM. */
+/* Reads the INDEX packets, from the last one, at `offset`, back to the first. EINVAL: one of them
+ * is damaged. ENOMEM. */
 static int load_pieces(const struct ptrc_log_file *f, uint64_t offset, struct index_pieces *all)
 {
 	uint64_t most = INDEX_MAX;
@@ -807,9 +827,9 @@ static bool has_header(const struct ptrc_log_file *f, uint64_t offset,
 	return !file_read(f, offset, &p, sizeof(p)) && memcmp(&p, said, sizeof(p)) == 0;
 }
 
-/* Visits the packets that the pieces list, and takes them if `takes` is set. *events: the number of
- * their events; *offset: the end of the last piece. EINVAL: they do not follow directly on each
- * other. ENOMEM. */
+/* Visits the packets that the INDEX packets list, and takes them if `takes` is set. *events becomes
+ * the number of their events, *offset the end of the last INDEX packet. EINVAL: by the index, the
+ * packets do not follow directly on each other. ENOMEM. */
 static int go_over(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 		   const struct index_pieces *all, bool takes, uint64_t *events, uint64_t *offset)
 {
@@ -832,7 +852,8 @@ static int go_over(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 			error = takes ? take_packet(r, f, &p, *offset, true) : 0;
 			if (error)
 				return error;
-			/* These are few, and nothing checks them later. */
+			/* Packets without events are few, and nothing checks their headers
+			 * later. */
 			if (takes && p.type != PTRC_LOG_EVENTS)
 				r->differing_headers += !has_header(f, *offset, &p);
 			*offset += ptrc_log_packet_size(&p);
@@ -844,7 +865,8 @@ static int go_over(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	return 0;
 }
 
-/* Adds TOTALS to those of other files. EINVAL: they do not count `events` events. ENOMEM. */
+/* Adds the payload of TOTALS to the totals of other files. EINVAL: it is impossible, or the sum of
+ * its counts is not `events`. ENOMEM. */
 static int take_totals(struct ptrc_log_reader *r, const uint8_t *payload, uint64_t length,
 		       uint64_t events)
 {
@@ -882,8 +904,9 @@ static int take_totals(struct ptrc_log_reader *r, const uint8_t *payload, uint64
 	return 0;
 }
 
-/* Takes the packets that the pieces list, and the TOTALS between them and `end`. EINVAL: index,
- * TOTALS and STATUS differ, and nothing has changed. ENOMEM. */
+/* Takes the packets that the INDEX packets list, and the TOTALS packet between these and `end`.
+ * `events` is the number of events by STATUS. EINVAL: index, TOTALS and STATUS contradict each
+ * other, and nothing has changed. ENOMEM. */
 static int take_index(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 		      const struct index_pieces *all, uint64_t events, uint64_t end)
 {
@@ -901,8 +924,8 @@ static int take_index(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	return error ?: go_over(r, f, all, true, &listed, &offset);
 }
 
-/* Opens a closed sequential file by the index before its end. EINVAL: there is none, or a byte of
- * it is wrong; then nothing has changed. ENOMEM. */
+/* Opens a closed sequential file by the index before its end. EINVAL: there is no index, or a byte
+ * of it is wrong; then nothing has changed. ENOMEM. */
 static int open_by_index(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 {
 	uint64_t status = f->size - PTRC_LOG_CLOSE_BYTES;
@@ -974,23 +997,26 @@ static int open_file(struct ptrc_log_reader *r, int fd)
 	r->damaged_parts += f->is_head_damaged;
 	if (!f->is_closed || !f->status.names)
 		return 0;
-	/* A ring has names twice, and a damaged header hides that there are any. */
+	/* The count in STATUS replaces that of damaged packets: a ring has names twice, and a
+	 * packet with a damaged header is not seen at all. */
 	torn = r->missing_names - before;
 	r->missing_names = before + missing_names(f->status.names, f->name_count);
-	/* The damaged packet may have had the only copy of a layout. */
+	/* No name is missing. But a damaged packet may have had the only copy of a layout, so it
+	 * counts as a damaged part. */
 	if (r->missing_names == before)
 		r->damaged_parts += torn;
 	return 0;
 }
 
-/* A sum up to a file: at least the number in its head, plus the file's own. */
+/* Adds a file to a sum over the files of a log. The sum so far is at least `least`, the number that
+ * this file's head has for all earlier files; `own` is the file's own number. */
 static void join(uint64_t *count, uint64_t least, uint64_t own)
 {
 	*count = (*count < least ? least : *count) + own;
 }
 
-/* Sums up the losses. Where the STATUS of a file is missing or damaged, the head of a later one has
- * the sum. */
+/* Sums up the losses of all files. Where the STATUS of a file is missing or damaged, the head of a
+ * later file has the sum. */
 static void join_losses(struct ptrc_log_reader *r)
 {
 	const struct ptrc_log_file *m = r->files;
@@ -1017,7 +1043,7 @@ static void join_losses(struct ptrc_log_reader *r)
 	s->stream_overrun = all.is_overrun != 0;
 }
 
-/* The status of all files together. */
+/* Makes the status of the whole log from those of its files. */
 static void join_status(struct ptrc_log_reader *r)
 {
 	const struct ptrc_log_file *last = &r->files[r->file_count - 1];
@@ -1034,8 +1060,8 @@ static void join_status(struct ptrc_log_reader *r)
 		s->log_bytes += m->log_bytes;
 		s->log_overrun |= m->log_overrun;
 	}
-	/* Each head says how many events precede it, so those of missing and damaged files count,
-	 * too. */
+	/* Each head says how many events precede its file, so the events of missing and damaged
+	 * files count, too. */
 	s->log_events += last->head.events_before - r->files->head.events_before;
 	join_losses(r);
 	if (r->is_closed && s->names)
@@ -1095,7 +1121,8 @@ void ptrc_log_reader_close(struct ptrc_log_reader *r)
 
 /* ---- a log that grows ---- */
 
-/* Whether the payload may be this long. Otherwise its end would be awaited in vain. */
+/* Whether the payload of this packet may have the length that its header gives. A larger length is
+ * damage: a reader that believed it would wait for data that never comes. */
 static bool has_good_length(const struct ptrc_log_packet *p)
 {
 	return p->length <= (p->type == PTRC_LOG_EVENTS
@@ -1103,7 +1130,8 @@ static bool has_good_length(const struct ptrc_log_packet *p)
 				     : NAMES_MAX);
 }
 
-/* Takes a complete packet. ESTALE: it is wrong, or the file has to be opened again. ENOMEM. */
+/* Takes the complete packet at the end of those taken before. ESTALE: the packet is wrong, or the
+ * file has to be opened again. ENOMEM. */
 static int take_next(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 		     const struct ptrc_log_packet *p)
 {
@@ -1125,8 +1153,8 @@ static int take_next(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	return 0;
 }
 
-/* Takes the complete packets after those taken before. ESTALE: something else than a packet
- * follows, or as above. ENOMEM. */
+/* Takes all complete packets after those taken before. ESTALE: something else than a packet
+ * follows, or take_next() returned it. ENOMEM. */
 static int take_following(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 {
 	struct ptrc_log_packet p;
@@ -1146,7 +1174,8 @@ static int take_following(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 
 /* ---- a file that grows ---- */
 
-/* Whether everything taken is right, so that only the bytes after it need be read. */
+/* Whether everything taken so far is undamaged, and the log is one that can grow, so that only the
+ * bytes after it need be read. */
 static bool can_grow(const struct ptrc_log_reader *r)
 {
 	const struct ptrc_log_head *h = &r->files->head;
@@ -1164,8 +1193,8 @@ static bool has_same_head(const struct ptrc_log_file *f)
 	       memcmp(&now.head, &f->head, sizeof(now.head)) == 0;
 }
 
-/* Checks that the headers since t->from are unchanged, and moves t->from to the packet number
- * `first`, or to the last one. ESTALE. */
+/* Checks that the headers since t->from are unchanged. Then moves t->from to the packet number
+ * `first`, or to the last packet if that comes earlier. ESTALE: a header has changed. */
 static int compare_tail(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_t first)
 {
 	struct ptrc_log_tail *t = &r->tail, all = {.from = t->from, .end = t->from}, kept = all;
@@ -1192,7 +1221,7 @@ static int compare_tail(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint
 	return 0;
 }
 
-/* Drops the packets before number `first`. */
+/* Drops the entries of packets with numbers below `first`. */
 static void forget_entries(struct ptrc_log_reader *r, uint64_t first)
 {
 	size_t kept = 0;
@@ -1219,8 +1248,8 @@ static void forget_entries(struct ptrc_log_reader *r, uint64_t first)
 	}
 }
 
-/* Whether a packet follows the incomplete one at the end. Then the writer of that one is gone, as
- * packets are written one after the other. */
+/* Whether another packet follows the incomplete packet at the end. Packets are written one after
+ * the other; so the writer of the incomplete one is gone, and it will never be complete. */
 static bool is_abandoned(const struct ptrc_log_reader *r, struct ptrc_log_walk *w)
 {
 	uint64_t at = r->tail.end + sizeof(struct ptrc_log_packet);
@@ -1244,13 +1273,14 @@ static int take_new(struct ptrc_log_reader *r, struct ptrc_log_file *f, struct p
 	struct ptrc_log_packet end;
 	int error;
 
-	/* A closed log has to be opened again: an open reads its index. */
+	/* A log that was closed has to be opened again, because only an open reads its index. */
 	if (file_packet(f, f->size - sizeof(end), &end) && end.type == PTRC_LOG_END)
 		return ESTALE;
 	error = take_following(r, f);
 	if (error)
 		return error;
-	/* The last packet may be torn; an earlier one is complete, as another one follows it. */
+	/* Only the last packet can be torn (not completely written): each earlier one is complete,
+	 * because another packet follows it. */
 	if (!can_grow(r) || is_abandoned(r, w) ||
 	    (r->entry_count > count && ends_with_events(r) &&
 	     check_payload(f, &r->entries[r->entry_count - 1])))
@@ -1354,7 +1384,7 @@ bool ptrc_log_reader_has_totals(const struct ptrc_log_reader *r)
 	return ptrc_log_last_ordinal(r) - r->files->head.ordinal + 1 == r->file_count;
 }
 
-/* Subtracts the sums of a packet from those of all. EINVAL: unreadable. ENOMEM. */
+/* Subtracts the sums of a packet from `all`. EINVAL: the packet is unreadable. ENOMEM. */
 static int subtract_sums(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,
 			 struct ptrc_log_total *all)
 {

@@ -48,7 +48,7 @@ static void subtract(struct ptrc_log_writer *w, const struct ptrc_log_lap_entry 
 	w->state.bytes -= e->head.counted;
 }
 
-/* Gives up the oldest packet, which exists. */
+/* Gives up the oldest packet. The caller has made sure that there is one. */
 static void lap_drop(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_lap_entry *e = lap_at(w, w->lap_first++);
@@ -120,8 +120,8 @@ void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq)
 	}
 }
 
-/* Reads the header of the packet at `place`, which ends before `end`. EBADMSG: there is none.
- * ENODATA: the file ends earlier. Another error of the read. */
+/* Reads the header of the packet at `place`, which must end before `end`. EBADMSG: there is no such
+ * packet. ENODATA: the file ends earlier. Otherwise the error number of the read. */
 static int read_header(struct ptrc_log_writer *w, uint64_t place, uint64_t end,
 		       struct ptrc_log_packet *p)
 {
@@ -155,8 +155,9 @@ static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 	return 0;
 }
 
-/* Counts events as lost that a dead keeper overwrote without noting it. Their times are unreadable:
- * they were older than the oldest event left, and newer than those lost before. */
+/* Counts as lost the events that a dead keeper overwrote without counting them. Their times are
+ * unknown, because they cannot be read any more; but they were older than the oldest event left,
+ * and newer than the events lost before. */
 static void note_missing(struct ptrc_log_writer *w, uint64_t events)
 {
 	const struct ptrc_attr *a = w->trace.attr;
@@ -238,9 +239,9 @@ bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *pa
 	return true;
 }
 
-/* In the first lap: loads into w->out the next packet from *place on that is neither EVENTS nor
- * NAMES, and moves *place, at first 0, past it. Packets that the log has given up since are still
- * readable. False: no more. */
+/* Called in the first lap of a ring. Loads into w->out the next packet from *place on that is
+ * neither EVENTS nor NAMES, and moves *place (at first 0) past it. A packet that the log has given
+ * up meanwhile can still be read. False: there are no more. */
 static bool load_aside(struct ptrc_log_writer *w, uint64_t *place)
 {
 	struct ptrc_log_packet p;

@@ -13,16 +13,17 @@
 #include "lib/base/sys.h"
 #include "lib/stream/clock.h"
 
-/* At least this many digits, so that names sort by age for a million members. */
+/* The number in a member's name has at least this many digits, so that names sort by age for a
+ * million members. */
 #define DIGITS 6U
-/* Limit for the existing names that are skipped for one member. */
+/* When a name for a new member is sought, at most this many existing names are skipped. */
 #define TAKEN_MAX 100000U
-/* The pause after a failure. */
+/* The pause between a rotation that failed and the next attempt. */
 #define PAUSE_NS INT64_C(10000000000)
 
 /* ---- paths ---- */
 
-/* The path of a member. False: too long. */
+/* Makes the path of a member. False: the path is too long. */
 static bool make_path(char path[PTRC_LOG_PATH_BYTES], const char *base, uint64_t number)
 {
 	size_t bytes = strlen(base), count;
@@ -60,8 +61,9 @@ static uint64_t member_of(const struct ptrc_stream_header *h)
 	return ptrc_log_state_read(h, &state) ? state.member : 0;
 }
 
-/* Notes the file in the place; st NULL: notes no file. The keeper may be killed at any of these
- * stores, so the inode, without which the rest is ignored, is cleared first and stored last. */
+/* Stores in `place` which file is meant: its device, inode and path. st NULL: no file. The keeper
+ * may be killed at any of these stores, so the inode, without which the rest is ignored, is cleared
+ * first and stored last. */
 static void note(struct ptrc_log_place *place, const struct stat *st, const char *path,
 		 const char *base)
 {
@@ -89,8 +91,8 @@ void ptrc_log_rotate_note(struct ptrc_log_place *place, int fd, const char *base
 	note(place, is_file ? &st : NULL, path, base);
 }
 
-/* The first member may have been deleted or taken away, so the path that an earlier keeper noted
- * counts. But only the keeper's own user may choose where it creates files. */
+/* The first member may have been deleted or taken away, so the path that an earlier keeper noted is
+ * used. But only the keeper's own user may choose where it creates files. */
 int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd, bool is_noted,
 			 char base[PTRC_LOG_PATH_BYTES])
 {
@@ -139,7 +141,7 @@ static int open_member(const struct ptrc_stream_header *h, const char *path, uin
 	return ENOENT;
 }
 
-/* Opens the member that the saved state belongs to, if it is where it was. */
+/* Opens the member that the saved state belongs to, if that file still has its path. */
 static int reopen(const struct ptrc_stream_header *h, const char *base, int *fd)
 {
 	uint64_t number = member_of(h);
@@ -155,8 +157,9 @@ static int reopen(const struct ptrc_stream_header *h, const char *base, int *fd)
 	return ENOENT;
 }
 
-/* Removes the member that a keeper had begun when it was killed. If the place that is not valid is
- * that of a later member, the file is the keeper's own, whatever it holds. */
+/* Deletes the file of the member that a keeper had begun when it was killed. The element of
+ * header.log_place that is not valid names this file, if it has a larger number than the current
+ * member. Such a file was made by a keeper, so it is deleted whatever it contains. */
 static void tidy(const struct ptrc_stream_header *h, const char *base)
 {
 	const struct ptrc_log_place *place = &h->log_place[1 - ptrc_log_state_place(h)];
@@ -178,7 +181,8 @@ static void tidy(const struct ptrc_stream_header *h, const char *base)
 	ptrc_sys(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
-/* Deletes the members of this log before the current one that `keep` or more members follow. */
+/* Deletes each member of this log that is followed by `keep` or more members, counting the current
+ * one. */
 static void delete_old(struct ptrc_log_writer *w, uint64_t keep)
 {
 	struct ptrc_log_state *s = &w->state;
@@ -224,12 +228,13 @@ static int open_nameless(const char *path, int flags, int *fd)
 }
 
 /*
- * Creates the file of the next member, locks it, and notes it in the place that is not valid.
- * *number becomes its number, the next larger one whose name is free. `like` is a descriptor of a
- * member. Errors of open().
+ * Creates the file of the next member, locks it, and stores in the element of header.log_place that
+ * is not valid which file it is. At first *number is the number of the current member; it becomes
+ * that of the new one, the next larger number whose name is free. `like` is a descriptor of a
+ * member; the new file gets the same mode. Errors of open().
  *
- * The place is noted before the file gets its name, so a keeper that takes over can recognize the
- * file. On a file system without nameless files, an empty file may be left.
+ * The place is stored before the file gets its name, so a keeper that takes over can recognize the
+ * file. On a file system without nameless files, a killed keeper may leave an empty file.
  */
 static int make_member(struct ptrc_stream_header *h, const char *base, int like, uint64_t *number,
 		       int *fd)
@@ -364,7 +369,7 @@ static int change_over(struct ptrc_log_writer *w, int fd, uint64_t number)
 		ptrc_file_close(old_fd);
 		return 0;
 	}
-	/* It failed: the old member stays in use, so its STATUS and END are removed. */
+	/* The change failed: the old member stays in use, so its STATUS and END are removed. */
 	if (w->fd == fd)
 		ptrc_log_index_free(&w->index);
 	w->index = index;
@@ -382,7 +387,8 @@ int ptrc_log_rotate(struct ptrc_log_writer *w)
 	char path[PTRC_LOG_PATH_BYTES];
 	int fd, error;
 
-	/* Packets after the state's offset, left by a failed flush, are no part of the log. */
+	/* A failed flush has left packets in this member that are no part of the log; the next
+	 * flush removes them first. */
 	if (w->has_retry)
 		return EAGAIN;
 	error = make_member(w->header, w->base, w->fd, &number, &fd);

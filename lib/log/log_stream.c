@@ -26,18 +26,18 @@
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 
-/* How long an open waits for a keeper that finishes the log of a dead controller: since the file
- * last grew or the keeper was last found running; and less if the keeper is stopped. Commands open
- * a log twice, and should wait for 5 s at most. */
+/* How long an open waits for a keeper that finishes the log of a dead controller. The wait starts
+ * anew whenever the file has grown or the keeper is found running. For a keeper that is stopped it
+ * is only STOPPED_WAIT_NS. Commands open a log twice, and should wait for 5 s at most. */
 #define FINISH_WAIT_NS INT64_C(2500000000)
 #define STOPPED_WAIT_NS INT64_C(1000000000)
-/* The limit for the whole wait. A keeper has no more to write than a stream holds; a log that grows
- * for longer is written by a process that only pretends to be its keeper. */
+/* The limit for the whole wait. A keeper has no more to write than a stream holds; if a log grows
+ * for longer, its writer only pretends to be its keeper. */
 #define FINISH_WAIT_ALL_NS INT64_C(20000000000)
 
 struct packet;
 
-/* A cursor in a section of an open packet. */
+/* A cursor in a section of an open packet: it stands at the section's next event. */
 struct cursor {
 	struct packet *packet;
 	struct ptrc_unpacker unpacker;
@@ -52,8 +52,9 @@ struct cursor {
  * needed. */
 struct packet {
 	uint8_t *bytes; /* the payload */
-	size_t in_use;	/* cursors */
-	/* The stream, and the blocks with events of this packet. Any thread may free a block. */
+	size_t in_use;	/* number of cursors that are not done */
+	/* The number of users: one for the stream, and one for each block with events of this
+	 * packet. Any thread may free a block. */
 	_Atomic size_t holders;
 	uint64_t block;		 /* number of the last block that became a holder */
 	struct cursor cursors[]; /* the shapes of their unpackers follow */
@@ -62,7 +63,7 @@ struct packet {
 /* Events per block: few enough to stay in a processor's cache until they are used. */
 #define BLOCK_EVENTS 1024U
 
-/* A block as this file sees it. */
+/* A block of events, with what this file needs to free it. */
 struct posixtrace_block_memory {
 	struct posixtrace_block block; /* for the caller; must be first */
 	struct packet **packets;       /* held by this block */
@@ -74,12 +75,12 @@ struct posixtrace_block_memory {
 struct gap {
 	enum {
 		GAP_NONE,
-		GAP_PENDING,  /* both are still to be reported */
-		GAP_OVERFLOW, /* only the RESUME is */
+		GAP_PENDING,  /* neither the OVERFLOW nor the RESUME was reported */
+		GAP_OVERFLOW, /* only the OVERFLOW was reported */
 	} state;
-	bool is_damage;		   /* some of its packets are damaged or missing... */
-	bool is_uncounted;	   /* ... with an unknown number of events... */
-	bool is_absent;		   /* ... or all of them are in missing files */
+	bool is_damage;		   /* packets in it are damaged or missing */
+	bool is_uncounted;	   /* the number of events in them is unknown */
+	bool is_absent;		   /* all these packets are in missing files */
 	int64_t first_ns, last_ns; /* times of the first and the last lost event */
 };
 
@@ -88,30 +89,32 @@ struct ptrc_log_stream {
 	struct ptrc_log_reader reader;
 	uint32_t next_id;
 
-	/* The position. The heap has the cursors of all open packets, the earliest on top. A packet
-	 * is opened as soon as its first event may be the next one. */
+	/* The reading position. `heap` has the cursors of all open packets, that with the earliest
+	 * event on top. A packet is opened as soon as its first event may be the next one. */
 	size_t next_entry;
 	struct cursor **heap;
 	size_t heap_count, heap_size;
-	struct packet *done;	 /* kept while it has the event that was reported last */
+	struct packet *done;	 /* a packet read to its end; kept for the event reported last */
 	uint64_t block_count;	 /* number of blocks made */
-	struct packet *reported; /* the packet of that event; NULL: it was made up */
-	/* The selection: a packet without any event of it is skipped. No spans: all times. */
+	struct packet *reported; /* packet of the event reported last; NULL: that was made up */
+	/* The selection of times and types. A packet without any selected event is skipped. Without
+	 * spans, all times are selected; without has_types, all types. */
 	struct posixtrace_span *spans;
 	size_t span_count;
 	bool has_types;
 	uint64_t types[PTRC_SET_WORD_COUNT];
 	int64_t skipped_ns; /* latest time of the events of skipped packets */
-	/* If not NULL, the packets are read one by one in this order, that of their numbers, from
-	 * number `from` up to the one before `until`. A reader that starts at number `place` gets
-	 * `place_events` events again that have been reported. */
+	/* If not NULL: the indices of `entries` in the order of the packets' numbers. Then packets
+	 * are read one by one in this order, from number `from` to number `until` - 1. If reading
+	 * stopped now, a new reader could start at packet number `place`; it would get place_events
+	 * events that have been reported already. */
 	size_t *by_number;
 	uint64_t from, until, place, place_events;
 	struct ptrc_sequencer sequencer;
-	bool is_admitted; /* the sequencer has admitted the event of the first cursor */
-	/* Of events since the beginning that were not reported or made up: pt_gap_events,
-	 * pt_filtered_events, pt_skipped_events, pt_made_up_events, and the counts of damage and
-	 * missing files. */
+	bool is_admitted; /* it is decided that the event on top of the heap is reported */
+	/* Counts since the start of reading. These members are used: pt_gap_events,
+	 * pt_filtered_events, pt_skipped_events (events that were not reported), pt_made_up_events,
+	 * and the counts of damage and of missing files. */
 	struct ptrc_counts counts;
 	struct gap gap;
 	struct ptrc_type_sums sums; /* scratch, for checking a packet */
@@ -167,9 +170,10 @@ static bool ring_has_lost(const struct ptrc_log_stream *l)
 	return l->reader.files->head.kind == PTRC_LOG_RING && l->reader.ring.lost_events;
 }
 
-/* If the filter is unknown, takes the one at the start of a packet; but not if a skipped packet may
- * have changed it in the middle of this one. The first events of this one are late then, and the
- * filter of their time is unknown. */
+/* If the filter is unknown, takes the filter at the start of this packet. Does not do so if a
+ * skipped packet has events that are later than the first events of this packet: then the stored
+ * filter is the one after the skipped packet, and the filter at the time of these first events is
+ * unknown. */
 static void adopt_filter(struct ptrc_log_stream *l, const struct ptrc_log_entry *e,
 			 const uint8_t *filter)
 {
@@ -180,7 +184,7 @@ static void adopt_filter(struct ptrc_log_stream *l, const struct ptrc_log_entry 
 	memcpy(l->sequencer.filter, filter, ptrc_log_filter_bytes(e->head.flags));
 }
 
-/* Takes the section at *at, and moves *at past it. False: there is none. */
+/* Takes the section at *at, and moves *at past it. False: there is no complete section. */
 static bool next_section(const uint8_t **at, const uint8_t *end, struct ptrc_log_section *s)
 {
 	if ((size_t)(end - *at) < sizeof(*s))
@@ -211,7 +215,7 @@ static bool has_sums(const struct ptrc_type_sums *counted, const uint8_t *payloa
 }
 
 /* Whether the sections of the payload, which begin at `at`, match the packet's header and sums, and
- * nothing else follows. Counts the sections, and the shapes needed to unpack them. */
+ * nothing follows them. Counts the sections, and the shapes needed to unpack them. */
 static bool is_what_it_says(struct ptrc_log_stream *l, const struct ptrc_log_entry *e,
 			    const uint8_t *payload, const uint8_t *at, uint32_t *sections,
 			    size_t *shape_count)
@@ -276,7 +280,8 @@ static void open_section(struct ptrc_log_stream *l, struct packet *p, uint32_t n
 	heap_push(l->heap, l->heap_count++, c);
 }
 
-/* EINVAL: the packet is damaged. EBADMSG: it is sound, but its header lies. ENOMEM. */
+/* Opens a packet, and puts a cursor for each of its sections on the heap. EINVAL: the packet is
+ * damaged. EBADMSG: its checksum is right, but its header contradicts its contents. ENOMEM. */
 static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
 	uint64_t offset = ptrc_log_sections_offset(&e->head);
@@ -305,7 +310,7 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 	}
 	shapes = (struct ptrc_unpacker_shape *)(void *)&p->cursors[count];
 	p->bytes = bytes;
-	p->in_use = 1; /* keeps it until all of its cursors exist */
+	p->in_use = 1; /* keeps the packet until all of its cursors exist */
 	atomic_init(&p->holders, 1);
 	p->block = 0;
 	count = 0;
@@ -330,7 +335,8 @@ static void begin_gap(struct ptrc_log_stream *l, int64_t first_ns, int64_t last_
 	ptrc_sequencer_gap(&l->sequencer);
 }
 
-/* A gap that only has packets of missing files is no damage. */
+/* Counts a gap as one of files if all its missing packets are in missing files of a rotated log.
+ * Such a gap is no damage. */
 static void note_file_gap(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
 	l->counts.pt_file_gap_events += e->is_absent ? e->events : 0;
@@ -343,19 +349,20 @@ static void note_file_gap(struct ptrc_log_stream *l, const struct ptrc_log_entry
 	}
 }
 
-/* Skips a packet that is damaged or lies, or several missing ones. All earlier events have been
- * reported. */
+/* Skips a packet that is damaged, or whose header contradicts it, or several missing packets. All
+ * earlier events have been reported. */
 static void skip_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
 	const struct ptrc_log_reader *r = &l->reader;
 
-	/* The keeper has overwritten it since the log was opened. */
+	/* The keeper has overwritten the packet since the log was opened. */
 	if (ptrc_log_reader_is_replaced(r, e)) {
 		begin_gap(l, e->head.first_ns, e->head.first_ns);
 		return;
 	}
-	/* The last packet of a log that is not closed may never have been completely written. The
-	 * missing end says as much. */
+	/* The last packet of a log that is not closed may never have been completely written. No
+	 * gap is reported for it, because the missing end of the log says that events may be
+	 * missing. */
 	if (!r->is_closed && e->head.seq + 1 == r->end_seq)
 		return;
 	begin_gap(l, e->head.first_ns, e->head.last_ns);
@@ -385,8 +392,8 @@ static bool is_in_spans(const struct ptrc_log_stream *l, int64_t first_ns, int64
 	return l->span_count == 0;
 }
 
-/* Whether the packet may have events of a selected type, by its sums. True if these are damaged:
- * opening it will show more. *error: ENOMEM. */
+/* Whether the packet may have events of a selected type, by its sums. If the sums are damaged, the
+ * result is true, because opening the packet will show what is wrong. *error: ENOMEM. */
 static bool may_have_types(const struct ptrc_log_stream *l, const struct ptrc_log_entry *e,
 			   int *error)
 {
@@ -407,18 +414,21 @@ static bool may_have_types(const struct ptrc_log_stream *l, const struct ptrc_lo
 	return has;
 }
 
-/* Whether the packet has nothing of the selection. *error: ENOMEM. */
+/* Whether the packet has no selected event. *error: ENOMEM. */
 static bool can_skip(const struct ptrc_log_stream *l, const struct ptrc_log_entry *e, int *error)
 {
 	int64_t first_ns = e->head.first_ns;
-	/* Only opening a packet shows that it is damaged, which is a gap, too. */
+	/* Damage is reported as a gap, by OVERFLOW and RESUME, and only opening a packet shows that
+	 * it is damaged. So if one of these types is selected, no packet is skipped for its
+	 * types. */
 	bool tells_gaps = l->has_types &&
 			  (has_type(l, POSIX_TRACE_OVERFLOW) || has_type(l, POSIX_TRACE_RESUME));
 
 	*error = 0;
 	if (e->is_missing || e->is_damaged)
 		return false;
-	/* The packet's first event is the end of a gap before it. */
+	/* If there is a gap before the packet, the packet's first event ends it, so the gap's time
+	 * counts as time of the packet. */
 	if (l->gap.state != GAP_NONE && l->gap.first_ns < first_ns)
 		first_ns = l->gap.first_ns;
 	if (!is_in_spans(l, first_ns, e->head.last_ns))
@@ -432,10 +442,11 @@ static void pass_over(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 	l->counts.pt_skipped_events += e->events;
 	if (l->skipped_ns < e->head.last_ns)
 		l->skipped_ns = e->head.last_ns;
-	/* A gap before it has no selected event, either. */
+	/* A gap before the packet has no selected event, either. */
 	l->gap = (struct gap){.state = GAP_NONE};
 	l->sequencer.is_in_gap = false;
-	/* It may have changed the filter; the next packet says what that is. */
+	/* The skipped packet may have changed the filter; the next packet says which filter is in
+	 * force. */
 	ptrc_sequencer_gap(&l->sequencer);
 }
 
@@ -445,7 +456,7 @@ static bool is_one_by_one(const struct ptrc_log_stream *l)
 	return l->reader.is_parts || l->by_number;
 }
 
-/* The next packet; next_entry is below entry_count. */
+/* The next packet. The caller has checked that next_entry is below entry_count. */
 static struct ptrc_log_entry *next_packet(const struct ptrc_log_stream *l)
 {
 	size_t place = l->by_number ? l->by_number[l->next_entry] : l->next_entry;
@@ -461,7 +472,8 @@ static int open_due(struct ptrc_log_stream *l)
 		struct ptrc_log_entry *e = next_packet(l);
 		int error;
 
-		/* One by one, regardless of their times: what is reported must not depend on how
+		/* If packets are read one by one, the next packet is opened when all events of this
+		 * one are reported, whatever its times are: what is reported must not depend on how
 		 * many packets have arrived. */
 		if (l->heap_count && (is_one_by_one(l) || l->heap[0]->event.ns < e->head.first_ns))
 			break;
@@ -508,8 +520,8 @@ static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 	uint32_t id = e->id_flags & PTRC_REC_ID_MASK;
 	bool is_hidden = e->id_flags & PTRC_REC_HIDDEN;
 
-	/* These are left from the time in which the ring lost events. Reporting them would split
-	 * one gap into several. */
+	/* Such events are left from the time in which the ring lost events. Reporting them would
+	 * split one gap into several. */
 	if (ring_has_lost(l) && e->ns < l->reader.ring.lost_last_ns) {
 		l->counts.pt_gap_events += !is_hidden;
 		return false;
@@ -557,8 +569,8 @@ static void step(struct ptrc_log_stream *l)
 	}
 }
 
-/* Makes up the next event of a gap before an event at resume_ns. False: no more is to be
- * reported. */
+/* Makes up the next event of a gap that ends with an event at resume_ns: first an OVERFLOW, then a
+ * RESUME. False: no event of a gap is left to report. */
 static bool make_up_gap_event(struct ptrc_log_stream *l, struct posix_trace_event_info *info,
 			      int64_t resume_ns)
 {
@@ -580,7 +592,7 @@ static bool make_up_gap_event(struct ptrc_log_stream *l, struct posix_trace_even
 	return false;
 }
 
-/* Finds the next event. Its data stay in a packet until the next call; for one that the reader
+/* Finds the next event. Its data stay in a packet until the next call. For an event that the reader
  * makes up, *data and *len are unchanged. ENODATA at the end, ENOMEM, EPROTO. */
 static int find_next(struct ptrc_log_stream *l, struct posix_trace_event_info *info,
 		     const void **data, size_t *len)
@@ -593,7 +605,7 @@ static int find_next(struct ptrc_log_stream *l, struct posix_trace_event_info *i
 
 		if (error)
 			return error;
-		/* A log may end with damage. */
+		/* If the log ends with damage, the gap for it is still to be reported. */
 		if (l->heap_count == 0)
 			return l->gap.is_damage && make_up_gap_event(l, info, l->gap.last_ns)
 				       ? 0
@@ -638,7 +650,8 @@ static void rewind_events(struct ptrc_log_stream *l)
 	while (l->by_number && l->next_entry < l->reader.entry_count &&
 	       next_packet(l)->head.seq < l->from)
 		l->next_entry++;
-	/* Packets before it may have changed the filter; it says what that is. */
+	/* Packets before the first one that is read may have changed the filter; that packet says
+	 * which filter is in force. */
 	if (l->next_entry || l->reader.forgotten_seq)
 		ptrc_sequencer_gap(&l->sequencer);
 	if (ring_has_lost(l) && !l->next_entry)
@@ -648,8 +661,8 @@ static void rewind_events(struct ptrc_log_stream *l)
 /* ---- opening ---- */
 
 /* Whether a keeper locks this byte. The kernel may report the keeper's two locks, on neighbouring
- * bytes, as one; a lock on the whole file is the application's own. *keeper: its pid, or no
- * positive number if that is unknown. */
+ * bytes, as one; a lock on the whole file is the application's own. *keeper becomes the keeper's
+ * pid, or 0 or less if that is unknown. */
 static bool is_locked_by_keeper(int fd, int64_t byte, int *keeper)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
@@ -671,12 +684,12 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 
 	if (is_locked_by_keeper(fd, PTRC_LOG_LOCK_FINISHING, &pid))
 		return true;
-	/* If the stream object cannot be opened, the log is closed or the object is not
-	 * accessible. */
+	/* If the stream object cannot be opened, either the log is closed, and the object is gone,
+	 * or this process may not open it. */
 	if (ptrc_shmdir_open(head->owner_uid, false, &dirfd))
 		return false;
 	error = ptrc_shmdir_open_id(dirfd, 's', head->stream_id, head->owner_uid, &stream, &size);
-	/* A process that finishes its log may have renamed it. */
+	/* A process that finishes the stream's log may have renamed the stream object. */
 	if (error == ENOENT)
 		error = ptrc_shmdir_open_id(dirfd, 'o', head->stream_id, head->owner_uid, &stream,
 					    &size);
@@ -716,7 +729,7 @@ static void wait_for_keeper(int fd, const struct ptrc_log_head *head)
 	}
 }
 
-/* Completes a stream whose reader was opened with this result. */
+/* Completes a stream after its reader was opened with the result `error`. */
 static int make_stream(struct ptrc_log_stream *l, int error, struct ptrc_log_stream **result)
 {
 	if (!error && pthread_mutex_init(&l->mutex, NULL)) {
@@ -768,7 +781,7 @@ int ptrc_log_stream_refresh(struct ptrc_log_stream *l, uint64_t first)
 
 	if (l->reader.is_parts)
 		return EINVAL;
-	/* As an open does. */
+	/* An open of the log waits in the same way. */
 	if (l->reader.file_count == 1)
 		wait_for_keeper(l->reader.files[0].fd, &l->reader.files->head);
 	pthread_mutex_lock(&l->mutex);
@@ -863,7 +876,8 @@ void ptrc_log_stream_status(struct ptrc_log_stream *l, struct posix_trace_status
 	st->posix_log_full_status = (int)s->log_full;
 }
 
-/* The events in missing files between others; 0: not known of each. */
+/* The number of events in the files that are missing between others; 0 if it is unknown for any of
+ * these places. */
 static uint64_t count_missing_events(const struct ptrc_log_reader *r)
 {
 	uint64_t events = 0;
@@ -885,7 +899,7 @@ static uint64_t count_missing_events(const struct ptrc_log_reader *r)
 static void count_members(const struct ptrc_log_reader *r, struct ptrc_counts *counts)
 {
 	const struct ptrc_log_head *h = &r->files->head;
-	/* At least. */
+	/* The ordinal of the last file of the log; later files may be missing without a trace. */
 	uint64_t last = ptrc_log_last_ordinal(r) + r->is_last_missing;
 
 	counts->pt_files = r->file_count;
@@ -894,7 +908,7 @@ static void count_members(const struct ptrc_log_reader *r, struct ptrc_counts *c
 	counts->pt_is_last_file_missing = r->is_last_missing;
 	counts->pt_earlier_files = h->ordinal;
 	counts->pt_earlier_events = h->events_before;
-	/* The keeper deletes all but `keep`. */
+	/* The keeper deletes all files but the last `keep`. */
 	if (h->keep && last >= h->keep)
 		counts->pt_deleted_files = ptrc_log_at_most(last + 1 - h->keep, h->ordinal);
 }
@@ -939,7 +953,7 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *count
 		return;
 	}
 	counts->pt_log_lost_events = r->ring.lost_events;
-	/* From the heads and the closed files. */
+	/* The sums from the heads, and from those files that were closed. */
 	if (r->is_whole) {
 		counts->pt_lost_events = r->status.lost_events;
 		counts->pt_log_lost_events = r->status.log_lost_events;
@@ -1122,7 +1136,7 @@ int ptrc_log_stream_time_of_last(struct ptrc_log_stream *l, uint64_t count, int6
 
 int ptrc_log_stream_verify(struct ptrc_log_stream *l, uint64_t *differing)
 {
-	/* The members of the reader that this reads never change. */
+	/* No lock is needed: the members of the reader that are read here never change. */
 	return ptrc_log_reader_verify(&l->reader, differing);
 }
 
@@ -1138,7 +1152,8 @@ int ptrc_log_stream_totals(struct ptrc_log_stream *l, struct posixtrace_type_cou
 			continue;
 		if (id > POSIX_TRACE_ERROR && r->filtered[id / 64] >> id % 64 & 1)
 			return ENODATA;
-		/* Events recorded by other threads during a gap are not reported. */
+		/* A log with an OVERFLOW has a gap. Events that other threads recorded during the
+		 * gap are in TOTALS, but are not reported. */
 		if (id == POSIX_TRACE_OVERFLOW)
 			return ENODATA;
 	}
@@ -1156,7 +1171,8 @@ int ptrc_log_stream_totals(struct ptrc_log_stream *l, struct posixtrace_type_cou
 
 const struct ptrc_log_whose *ptrc_log_stream_whose(struct ptrc_log_stream *l)
 {
-	/* Sorted only when asked for: a caller that asks after each packet pays for it. */
+	/* The origins are sorted only when a caller asks for them. So only a caller that asks after
+	 * each part pays for sorting after each part. */
 	if (l->reader.whose.is_unsorted) {
 		pthread_mutex_lock(&l->mutex);
 		ptrc_log_whose_sort(&l->reader.whose);
@@ -1194,7 +1210,8 @@ int ptrc_log_stream_getnext(struct ptrc_log_stream *l, struct posix_trace_event_
 	return error == ENODATA ? 0 : error;
 }
 
-/* Makes block `number` a holder of the packet, unless it is one already; there is room for it. */
+/* Makes block `number` a holder of the packet, unless it is one already. The caller has made room
+ * for one more element of b->packets. */
 static void hold(struct posixtrace_block_memory *b, uint64_t number, struct packet *p)
 {
 	if (!p || p->block == number)
@@ -1204,7 +1221,8 @@ static void hold(struct posixtrace_block_memory *b, uint64_t number, struct pack
 	atomic_fetch_add_explicit(&p->holders, 1, memory_order_relaxed);
 }
 
-/* The time at which an event outside the first cursor may be due. */
+/* The earliest time at which an event that is not in the cursor on top of the heap may be the next
+ * one. */
 static int64_t time_of_others(const struct ptrc_log_stream *l)
 {
 	int64_t ns = INT64_MAX;
@@ -1217,8 +1235,9 @@ static int64_t time_of_others(const struct ptrc_log_stream *l)
 	return ns;
 }
 
-/* Reports up to `room` events of the first cursor, while no others come between and no decision is
- * needed: like next_event(), but faster. Returns their number. */
+/* Reports up to `room` events of the cursor on top of the heap, until an event of another cursor
+ * comes between or an event needs a decision. Does what next_event() does, but faster. Returns the
+ * number of reported events. */
 static size_t next_of_cursor(struct ptrc_log_stream *l, struct posixtrace_event *to, size_t room)
 {
 	int64_t end_ns = time_of_others(l);
@@ -1273,12 +1292,12 @@ int ptrc_log_stream_getnext_block(struct ptrc_log_stream *l, struct posixtrace_b
 			break;
 		hold(b, number, l->reported);
 		count++;
-		/* Most of the events after it are in the same packet. */
+		/* Most of the following events are in the same packet. */
 		if (l->reported && l->heap_count && l->heap[0]->packet == l->reported &&
 		    !l->is_admitted)
 			count += next_of_cursor(l, e + 1, BLOCK_EVENTS - count);
-		/* So that after this block the counts of damage include this gap, and no later
-		 * one. */
+		/* The block ends here, so that after it the counts of damage include this gap, and
+		 * no later one. */
 		if (e->pt_info.posix_event_id == POSIX_TRACE_OVERFLOW)
 			break;
 	}

@@ -11,11 +11,13 @@
 #include "lib/base/array.h"
 #include "lib/base/timespec.h"
 
-/* No keeper writes as much; more is not worth the memory. */
+/* The limit for the memory of all descriptions. No keeper writes this much. */
 #define BYTES_MAX (UINT64_C(64) << 20)
-/* The times of two descriptions of one program differ by less. */
+/* If two descriptions are of the same program of a process, their times differ by less than
+ * this. */
 #define SAME_PROGRAM_NS UINT64_C(1000000)
-/* The starts in two descriptions of one process differ by less: two ticks of the kernel. */
+/* If two descriptions are of the same process, their start times differ by less than this: two
+ * ticks of the kernel. */
 #define START_APART_NS UINT64_C(20000000)
 
 static uint64_t texts_of(const struct ptrc_log_process *head)
@@ -56,7 +58,7 @@ static int find_mappings(struct ptrc_log_whose_process *p)
 	return 0;
 }
 
-/* Takes the payload; *is_kept: it stays in use. */
+/* Takes the payload of a HOST packet. *is_kept becomes true if the payload stays in use. */
 static int take_host(struct ptrc_log_whose *x, uint8_t *payload, uint64_t length, bool *is_kept)
 {
 	struct ptrc_log_host host;
@@ -163,7 +165,8 @@ static int by_thread(const void *one, const void *other)
 		       ?: memcmp(a->name, b->name, sizeof(a->name));
 }
 
-/* Sorts the threads, and drops an entry with the same name as the one before for the thread. */
+/* Sorts the entries of threads. Drops an entry if the one before it is of the same thread and has
+ * the same name. */
 static void sort_threads(struct ptrc_log_whose *x)
 {
 	size_t kept = 0;
@@ -195,8 +198,8 @@ static bool is_near(int64_t a, int64_t b)
 	       (uint64_t)b - (uint64_t)a < START_APART_NS;
 }
 
-/* Gives all descriptions of a process the start of the one that was written first. Each description computes the start
- * again, some from a clock of 10 ms. */
+/* Gives all descriptions of a process the start time of the one that was written first. Each
+ * description computes the start time anew, some from a clock with ticks of 10 ms. */
 static void share_starts(struct ptrc_log_whose *x)
 {
 	for (size_t begin = 0, end; begin < x->process_count; begin = end) {
@@ -212,7 +215,7 @@ static void share_starts(struct ptrc_log_whose *x)
 			if (!(p->head.flags & PTRC_LOG_PROCESS_KNOWN))
 				continue;
 			if (last && !is_near(last->start_ns, p->head.start_ns))
-				break; /* another process of this number */
+				break; /* another process with this pid */
 			last = &p->head;
 			if (oldest && number < p->number)
 				continue;
@@ -226,7 +229,8 @@ static void share_starts(struct ptrc_log_whose *x)
 	}
 }
 
-/* Whether b says the same as a. A keeper that replaces a dead one describes each process again. */
+/* Whether both describe a process in the same way. A keeper that replaces a dead one describes each
+ * process again. */
 static bool is_same(const struct ptrc_log_whose_process *a, const struct ptrc_log_whose_process *b)
 {
 	struct ptrc_log_process x = a->head, y = b->head;
@@ -236,16 +240,17 @@ static bool is_same(const struct ptrc_log_whose_process *a, const struct ptrc_lo
 	       memcmp(a->payload + sizeof(x), b->payload + sizeof(x), a->length - sizeof(x)) == 0;
 }
 
-/* Whether x is the description by an observer and y that by a keeper, which alone knows the user. If the keeper looked
- * before the observer reported the exec, y counts from that look. */
+/* Whether x is an observer's description of a process, and y a keeper's description of the same
+ * process. Only a keeper knows the user. If the keeper looked at the process before the observer
+ * reported its exec, y counts from that look and not from the exec. */
 static bool is_looked_at(const struct ptrc_log_process *x, const struct ptrc_log_process *y)
 {
 	return !(x->flags & PTRC_LOG_PROCESS_USER) && (y->flags & PTRC_LOG_PROCESS_USER) &&
 	       x->start_ns == y->start_ns;
 }
 
-/* Whether both describe the same program of the process. An observer reports it once when it starts
- * and once when it has ended, and computes the time each time. */
+/* Whether both describe the same program of the process. The controller, as an observer, reports a
+ * program once when it starts and once when it has ended, and computes from_ns anew each time. */
 static bool is_same_program(const struct ptrc_log_whose_process *a,
 			    const struct ptrc_log_whose_process *b)
 {
@@ -277,7 +282,9 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 			free_process(p);
 			continue;
 		}
-		/* The one written later counts; their times say nothing about that. */
+		/* Of the two descriptions, the one written later counts; but if one is an
+		 * observer's and one a keeper's, that of the keeper. The times of the two do not
+		 * say which one was written later. */
 		if (last && is_same_program(last, p)) {
 			bool is_newer =
 				last->number < p->number || is_looked_at(&last->head, &p->head);
@@ -294,7 +301,7 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 	}
 	x->process_count = kept;
 	sort_threads(x);
-	/* A ring has the first ones twice. */
+	/* A ring may have its first CLOCK packets twice, so equal ones are dropped. */
 	if (x->clock_count)
 		qsort(x->clocks, x->clock_count, sizeof(*x->clocks), by_reading);
 	kept = 0;
@@ -394,7 +401,7 @@ int ptrc_log_whose_find(const struct ptrc_log_whose *x, pid_t pid, int64_t ns, u
 {
 	size_t low = 0, high = x->process_count;
 
-	/* The first one after this time, or of a greater pid. */
+	/* Finds the first description that is later than `ns` or has a greater pid. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		const struct ptrc_log_process *head = &x->processes[middle].head;
@@ -404,7 +411,8 @@ int ptrc_log_whose_find(const struct ptrc_log_whose *x, pid_t pid, int64_t ns, u
 		else
 			high = middle;
 	}
-	/* A process is described a moment after its first event, or later. */
+	/* If no description is earlier, the first one counts: a process is described only after its
+	 * first event. */
 	if (low && x->processes[low - 1].head.pid == pid)
 		*index = low - 1;
 	else if (low < x->process_count && x->processes[low].head.pid == pid)
@@ -459,7 +467,7 @@ int ptrc_log_whose_find_thread(const struct ptrc_log_whose *x, pid_t pid, pid_t 
 {
 	size_t low = 0, high = x->thread_count;
 
-	/* The first one after this time, or of another thread. */
+	/* Finds the first entry that is later than `ns` or belongs to a thread further on. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		const struct ptrc_log_thread *t = &x->threads[middle];

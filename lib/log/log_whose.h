@@ -13,39 +13,42 @@
 #include "lib/base/common.h"
 #include "lib/log/log_layout.h"
 
-/* A process: a copy of the payload's head, and the payload. */
+/* A description of a process, from a PROCESS packet: a copy of the payload's head, and the
+ * payload. */
 struct ptrc_log_whose_process {
 	struct ptrc_log_process head;
 	uint8_t *payload;
 	uint64_t length;
 	uint32_t *mappings; /* offsets in the payload */
 	uint32_t mapping_count;
-	uint32_t number; /* of its packet, in the order of taking */
+	uint32_t number; /* how many processes were taken before this one */
 };
 
 struct ptrc_log_whose {
 	uint8_t *host;	     /* the payload; NULL: none */
 	uint64_t host_bytes; /* its bytes without padding */
-	/* By pid, then by time. */
+	/* Sorted by pid, then by time. */
 	struct ptrc_log_whose_process *processes;
 	size_t process_count, process_size;
 	struct ptrc_log_thread *threads; /* by pid, then by tid, then by time */
 	size_t thread_count, thread_size;
 	struct ptrc_log_clock *clocks; /* by time */
 	size_t clock_count, clock_size;
-	uint64_t bytes;	  /* in memory for all of these */
+	uint64_t bytes;	  /* bytes of memory for all of these */
 	bool is_unsorted; /* a payload has been taken since the last sort */
 };
 
-/* Takes ownership of the payload of a packet of this type; an impossible one is ignored. ENOMEM. */
+/* Takes the payload of a packet of this type, and becomes its owner. An impossible payload is freed
+ * and ignored. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_whose_take(struct ptrc_log_whose *x, uint16_t type, uint8_t *payload,
 					uint64_t length);
-/* Sorts all and removes duplicates, if payloads have been taken since the last sort. The functions
- * below need this. */
+/* Sorts processes, threads and clocks, and removes duplicates, if payloads have been taken since
+ * the last sort. The functions below need sorted contents. */
 void ptrc_log_whose_sort(struct ptrc_log_whose *x);
 void ptrc_log_whose_free(struct ptrc_log_whose *x);
 
-/* As the public functions of these names. ENODATA. */
+/* These implement the public functions posixtrace_log_get_*() and posixtrace_log_find_*().
+ * ENODATA. */
 int ptrc_log_whose_host(const struct ptrc_log_whose *x, struct posixtrace_log_host *host);
 int ptrc_log_whose_process(const struct ptrc_log_whose *x, unsigned long index,
 			   struct posixtrace_log_process *process);

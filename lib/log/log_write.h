@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing a log. All units of the writer work on struct ptrc_log_writer. Its member `state` is also
- * copied into the header of the stream, so that after the death of a keeper the next one can
- * continue there.
+ * Writing a log. All units (source files) of the writer work on struct ptrc_log_writer. Its member
+ * `state` is also copied into the header of the stream, so that if the keeper dies, the next keeper
+ * can continue from there.
  *
- * Each unit uses only those before it: log_output (saved state, packets, bytes to the file, index
- * of a sequential log), log_ring (places of packets), log_origin and log_events (contents of
- * packets), log_writer (head, clear and end of a log), log_rotate (several files). All are
- * freestanding: raw system calls, memory by mmap.
+ * Each unit uses only the units named before it: log_output (saved state, packets, bytes to the
+ * file, index of a sequential log), log_ring (places of packets), log_origin and log_events
+ * (contents of packets), log_writer (head, clear and end of a log), log_rotate (several files). All
+ * are freestanding, because the keeper has no C library: they make raw system calls, and get memory
+ * by mmap.
  */
 #ifndef PTRC_LIB_LOG_LOG_WRITE_H
 #define PTRC_LIB_LOG_LOG_WRITE_H
@@ -26,42 +27,46 @@ struct ptrc_log_buffer {
 };
 
 PTRC_MUST_CHECK int ptrc_log_buffer_reserve(struct ptrc_log_buffer *b, uint64_t more);
-/* ENOMEM. After several additions a caller may check is_short once instead. */
+/* Appends bytes. ENOMEM. Instead of each result, a caller may check is_short once after several
+ * calls. */
 int ptrc_log_buffer_add(struct ptrc_log_buffer *b, const void *data, uint64_t bytes);
 /* The contents as an array of this type, and the number of its elements. */
 #define PTRC_LOG_ITEMS(buffer, type) ((type *)(void *)(buffer)->bytes)
 #define PTRC_LOG_COUNT(buffer, type) ((buffer)->used / sizeof(type))
-/* Adds zeros up to a multiple of 8 bytes. */
+/* Adds zeros until the size is a multiple of 8 bytes. */
 void ptrc_log_buffer_pad(struct ptrc_log_buffer *b);
 void ptrc_log_buffer_clear(struct ptrc_log_buffer *b);
 void ptrc_log_buffer_free(struct ptrc_log_buffer *b);
 
-/* All stretches of a flush on their way into the log. They arrive packed and stay so: each packet
- * gets whole pieces where possible. A piece is split only if a part of it is earlier than the start
- * of the next packet. */
+/* The events of a flush on their way into the log. The stream hands them over in stretches: packed
+ * events of one writer. Here a stretch becomes a piece, and stays packed. Each packet gets whole
+ * pieces where possible; a piece is split only if some of its events are earlier, and others later,
+ * than the start of the next packet. */
 struct ptrc_log_batch {
 	struct ptrc_log_buffer data;
 	struct ptrc_log_buffer pieces; /* struct ptrc_log_piece */
 	struct ptrc_log_buffer sums;   /* struct ptrc_type_sum */
-	/* Numbers (uint32_t) of pieces: of the waiting ones, from `next` on, by time of their first
-	 * events; and of those chosen for a packet, in the same order. */
+	/* Numbers (uint32_t) of pieces. `waiting`, from element `next` on: pieces not chosen yet,
+	 * by the time of their first events. `slice`: pieces chosen for a packet, in the same
+	 * order. */
 	struct ptrc_log_buffer waiting, slice;
 	uint64_t next;
-	struct ptrc_log_buffer cursors; /* for choosing event by event */
-	struct ptrc_log_buffer work;	/* for splitting pieces: struct ptrc_log_work */
-	uint64_t counted;		/* counted bytes of the waiting pieces */
-	uint64_t most;			/* the log takes no event with more counted bytes */
+	struct ptrc_log_buffer cursors; /* scratch, for choosing event by event */
+	struct ptrc_log_buffer work;	/* scratch, for splitting pieces: struct ptrc_log_work */
+	uint64_t counted;		/* size of the waiting pieces, as log-max-size counts it */
+	uint64_t most; /* size of the largest event that the log takes, counted the same way */
 };
 
 /* An UNTIL_FULL log is full and takes no more events. */
 #define PTRC_LOG_STATE_FULL UINT64_C(1)
-/* The last event apart from markers of flushes is a STOP. */
+/* The last event is a STOP, not counting the markers of flushes (FLUSH_START, FLUSH_STOP). */
 #define PTRC_LOG_STATE_AFTER_STOP UINT64_C(2)
 /* A ring has wrapped: its first lap is over. */
 #define PTRC_LOG_STATE_WRAPPED UINT64_C(4)
-/* `filter` is unknown, because a keeper died after it had saved the state. */
+/* `filter` is unknown, because the keeper that saved this state has died since. */
 #define PTRC_LOG_STATE_FILTER_UNKNOWN UINT64_C(8)
-/* A flush failed, and its markers wait in the stream for the next one that succeeds. */
+/* A flush failed, and its markers (FLUSH_START, FLUSH_STOP) stay in the stream until a flush
+ * succeeds. Until then no flush records markers. */
 #define PTRC_LOG_STATE_MARKERS_WAIT UINT64_C(16)
 /* Another program truncated the file or wrote into it. */
 #define PTRC_LOG_STATE_CUT UINT64_C(32)
@@ -69,32 +74,33 @@ struct ptrc_log_batch {
 /* The earlier files of a rotated log; all 0 for the first file. */
 struct ptrc_log_past {
 	uint64_t ordinal, first_seq, events; /* as in struct ptrc_log_head */
-	uint64_t bytes;			     /* bytes of events in those files */
+	uint64_t bytes;			     /* bytes of the events in the earlier files */
 	struct ptrc_log_before before;	     /* is_overrun is unused */
 };
 
-/* header.log_state has two copies of this, and a word that says which one is valid. */
+/* header.log_state has two copies of this structure, and a word that says which one is valid. */
 struct ptrc_log_state {
-	/* Sequential: bytes in the log. Ring: place of the next packet. */
+	/* In a sequential log: its size. In a ring: the place of the next packet. */
 	uint64_t offset;
-	uint64_t seq; /* of the next EVENTS packet */
-	/* Entries of the names object, and layouts of its list, that the log has. */
+	uint64_t seq; /* number of the next EVENTS packet */
+	/* How many entries of the names object, and how many layouts of its list, the log has. */
 	uint32_t names, layouts;
 	uint64_t flags;
-	uint64_t events, bytes;	   /* in the log now */
-	uint64_t lost_events;	   /* discarded, or too big */
-	struct ptrc_log_ring ring; /* this and the next one are for rings only */
+	uint64_t events, bytes;	   /* number and size of the events in the log now */
+	uint64_t lost_events;	   /* events that were discarded, or too big for the log */
+	struct ptrc_log_ring ring; /* `ring` and `tail` are for rings only */
 	uint64_t tail;		   /* bytes of the packets after the ring */
-	/* A flush whose events are all in the log but not yet taken out of the stream; until 0:
-	 * none. If the keeper dies at this point, the next one takes the events up to this stamp
-	 * out of the stream, without writing them again. */
+	/* A flush first writes its events to the log, then takes them out of the stream. Between
+	 * these two steps written.until is the stamp up to which the log has the events; otherwise
+	 * it is 0. If the keeper dies at this point, the next keeper takes these events out of the
+	 * stream without writing them again. */
 	struct ptrc_drain_given written;
-	uint64_t aside; /* counted bytes of the packets of log_origin */
-	/* This and what follows, but for `filter`: of a rotated log. */
+	uint64_t aside; /* bytes of the packets of log_origin.c, as far as these are limited */
+	/* `member`, `oldest`, `past` and begun_ns are for rotated logs only. */
 	uint64_t member; /* as in struct ptrc_log_head */
 	uint64_t oldest; /* no file of the log has a smaller `member` */
 	struct ptrc_log_past past;
-	int64_t begun_ns;		      /* CLOCK_BOOTTIME */
+	int64_t begun_ns;		      /* when the current file was begun; CLOCK_BOOTTIME */
 	uint64_t filter[PTRC_SET_WORD_COUNT]; /* in force after the last event */
 };
 #define PTRC_LOG_STATE_WORDS 155U
@@ -105,7 +111,7 @@ _Static_assert(sizeof(struct ptrc_log_state) <= 8 * PTRC_LOG_STATE_WORDS &&
 /* The part of a log's index that is not written yet. */
 struct ptrc_log_index {
 	struct ptrc_log_buffer entries; /* struct ptrc_log_packet */
-	/* struct ptrc_type_sum of the packets of an unfinished flush. */
+	/* struct ptrc_type_sum of the packets of a flush that is not finished. */
 	struct ptrc_log_buffer fresh;
 	struct ptrc_log_buffer totals; /* struct ptrc_log_total of finished flushes, by type */
 	uint64_t filtered[PTRC_SET_WORD_COUNT];
@@ -119,7 +125,7 @@ struct ptrc_log_table {
 	uint32_t count;
 };
 
-/* The CLOCK packets of a log. */
+/* The CLOCK packets written so far. */
 struct ptrc_log_clocks {
 	int64_t first_ns, last_ns; /* CLOCK_MONOTONIC of the first and the last packet; 0: none */
 	int64_t ahead_ns;	   /* in the last packet: CLOCK_REALTIME minus the events' clock */
@@ -130,10 +136,10 @@ struct ptrc_log_clocks {
 struct ptrc_log_origins {
 	struct ptrc_log_table processes, threads; /* that the keeper knows */
 	struct ptrc_log_buffer work;		  /* scratch: struct work of log_origin.c */
-	/* Not in the log yet: PROCESS payloads, each after its length; and struct
-	 * ptrc_log_thread. */
+	/* Descriptions that are not in the log yet. pending_processes: PROCESS payloads, each after
+	 * its length. pending_threads: struct ptrc_log_thread. */
 	struct ptrc_log_buffer pending_processes, pending_threads;
-	int64_t next_scan_ns; /* of the threads; CLOCK_MONOTONIC */
+	int64_t next_scan_ns; /* when to look at the threads again; CLOCK_MONOTONIC */
 	struct ptrc_log_clocks clocks;
 	bool is_observed; /* the controller reports processes in the stream */
 	uint32_t proc;	  /* whether /proc shows our pid namespace; see log_origin.c */
@@ -141,7 +147,7 @@ struct ptrc_log_origins {
 
 /* The trace that a log records. */
 struct ptrc_log_trace {
-	uint64_t id; /* of the stream; of another log, a random number */
+	uint64_t id; /* the stream's id; for a log without a stream, a random number */
 	const struct ptrc_attr *attr;
 	int32_t target_pid, controller_pid;
 	uint32_t owner_uid;
@@ -149,58 +155,62 @@ struct ptrc_log_trace {
 
 struct ptrc_log_writer {
 	struct ptrc_log_trace trace;
-	/* The stream whose keeper this is and which gets a copy of the state. NULL: a program
-	 * writes the log, no keeper. */
+	/* The stream whose keeper writes the log; its header gets a copy of the state. NULL: the
+	 * log is written by a program that is no keeper. */
 	struct ptrc_stream_header *header;
 	/* The stream whose clock and processes the log describes. NULL: the events come from
 	 * another source, perhaps another machine. */
 	const struct ptrc_stream_header *origin;
 	int fd;				/* -1: none */
-	struct ptrc_log_buffer *memory; /* without a descriptor, the log goes here */
+	struct ptrc_log_buffer *memory; /* where the log goes if fd is -1 */
 	int dirfd;			/* of the directory of shared objects; -1: none */
 	uint32_t kind;			/* PTRC_LOG_RING or _SEQUENTIAL */
 	int policy;
 	bool is_regular, is_socket;
-	uint64_t added_events;	   /* to the batch; markers do not count */
-	uint64_t unwritten_events; /* not in the log, of the last flush; 0 if that succeeded */
-	bool must_not_append;	   /* the descriptor has O_APPEND: pwrite() would append */
-	/* What other programs must have left alone in a regular file: its size is at least
-	 * file_end, and these two pieces of the last write, its start and its end, are
-	 * unchanged. */
+	uint64_t added_events; /* to the batch; markers of flushes do not count */
+	/* Events of the last flush that are not in the log; 0 if the flush succeeded. */
+	uint64_t unwritten_events;
+	bool must_not_append; /* the descriptor has O_APPEND: pwrite() would append */
+	/* file_end and `last` show whether another program has changed a regular file: the file
+	 * must still have at least file_end bytes, and the first and the last bytes of the latest
+	 * write, which are in `last`, must be unchanged. */
 	uint64_t file_end;
 	bool has_last;
 	struct {
 		uint64_t place;
 		uint8_t bytes[sizeof(struct ptrc_log_packet)];
 	} last[2];
-	uint64_t limit; /* counted bytes of events that the log may have */
+	uint64_t limit; /* most bytes of events in the log, as log-max-size counts them */
 	uint64_t ring_size;
-	/* A flush ends only when the log is on its disk. Until then the stream keeps the events, as
-	 * another attempt to salvage it may follow. */
+	/* If this is set, a flush ends only when the log is on its disk. Until then the stream
+	 * keeps the events: if this attempt to salvage them fails, another attempt may follow. */
 	bool syncs_flushes;
 	uint64_t close_reserve; /* bytes left free below the file size limit, for STATUS and END */
 	struct ptrc_log_state state;
 	struct ptrc_log_state retry; /* if has_retry: the state before a flush that failed midway */
 	bool has_retry;
-	/* If a flush into a pipe failed midway: the time up to which the pipe has the events. The
-	 * next flush, which gets them again, skips these. INT64_MIN: none. */
+	/* If a flush into a pipe failed midway, the pipe has the events up to this time. The next
+	 * flush gets all events of the failed flush again, and skips those. INT64_MIN: no event is
+	 * skipped. */
 	int64_t skip_ns;
-	int64_t last_ns; /* latest event of the last packet written */
-	uint32_t place;	 /* index in header.log_place of this log */
-	/* Rotation (log_rotate.c): the attributes, and the path of the first file; empty: no next
-	 * file is made. */
+	int64_t last_ns; /* time of the latest event of the last packet written */
+	uint32_t place;	 /* index of this log in header.log_place */
+	/* Rotation (log_rotate.c). rotate_bytes, rotate_ns and keep are the attributes. `base` is
+	 * the path of the first file; if it is empty, no next file is made. */
 	uint64_t rotate_bytes, rotate_ns, keep;
-	int64_t rotate_after_ns; /* CLOCK_BOOTTIME: no attempt before, after a failure */
+	/* After a failed rotation, no other one is attempted before this time (CLOCK_BOOTTIME). */
+	int64_t rotate_after_ns;
 	char base[4096];
 	const struct ptrc_names_object *names; /* NULL: none */
 	struct ptrc_log_buffer out;	       /* the packets being made */
 	struct ptrc_log_batch batch;	       /* the events of the flush */
-	/* For an UNTIL_FULL log, which must end with its last STOP: the markers of flushes after
-	 * it, which wait for another event to follow. A flush collects them in held_next, which
-	 * replaces `held` if the flush succeeds. */
+	/* An UNTIL_FULL log must end with its last STOP. So the markers (FLUSH_START, FLUSH_STOP)
+	 * of flushes after that STOP are kept in `held`, and are written only when another event
+	 * follows. A flush collects markers in held_next, which replaces `held` if the flush
+	 * succeeds. */
 	struct ptrc_log_buffer held, held_next; /* struct ptrc_log_held */
 	struct ptrc_log_buffer lap;		/* a ring's packets: struct ptrc_log_lap_entry */
-	uint64_t lap_first;			/* entries of `lap` before it are invalid */
+	uint64_t lap_first;			/* number of the first valid entry of `lap` */
 	struct ptrc_log_index index;
 	struct ptrc_log_origins origins;
 	/* Called once a second while output stalls; may be NULL. If it returns true, the write
@@ -217,59 +227,61 @@ static inline bool ptrc_log_is_full(const struct ptrc_log_writer *w)
 
 /* ---- the saved state ---- */
 
-/* The valid element of header.log_place; and whether a state was saved for it. */
+/* ptrc_log_state_place() returns the index of the valid element of header.log_place.
+ * ptrc_log_state_is_saved() returns whether a state was ever saved. */
 uint32_t ptrc_log_state_place(const struct ptrc_stream_header *h);
 bool ptrc_log_state_is_saved(const struct ptrc_stream_header *h);
-/* Both do nothing without a keeper. Save: stores the state in header.log_state, together with
- * w->place, and calls tell. Tell: stores the counts that posix_trace_get_status() and others report
- * in the header. */
+/* ptrc_log_state_save() stores the state in header.log_state, together with w->place, and calls
+ * ptrc_log_state_tell(). That one stores in the header the counts that posix_trace_get_status() and
+ * others report. Both do nothing if the writer is not a keeper's. */
 void ptrc_log_state_save(struct ptrc_log_writer *w);
 void ptrc_log_state_tell(const struct ptrc_log_writer *w);
 /* Loads the state from header.log_state; false if none was saved. */
 PTRC_MUST_CHECK bool ptrc_log_state_read(const struct ptrc_stream_header *h,
 					 struct ptrc_log_state *state);
-/* After a failed flush that another process will try again: restores the saved state, with
- * PTRC_LOG_STATE_MARKERS_WAIT if the flush has set it. */
+/* After a failed flush that another process will try again: leaves in header.log_state the state
+ * saved before the flush, with PTRC_LOG_STATE_MARKERS_WAIT added if the flush has set it. */
 void ptrc_log_state_leave(struct ptrc_log_writer *w);
-/* Sets the log's overrun status, because it lacks an event. */
+/* Sets the log's overrun status, because the log lacks an event. */
 void ptrc_log_note_loss(struct ptrc_log_writer *w);
 
 /* ---- packets, and their way to a regular file, or to a pipe, socket or device ---- */
 
-/* Whether fd can be the log of a stream with this policy: a regular file with any policy; a FIFO,
- * socket or character device with POSIX_TRACE_APPEND only. EBADF: not open for writing. EINVAL. */
+/* Returns 0 if fd can be the log of a stream with this log-full policy: a regular file with any
+ * policy; a FIFO, socket or character device with POSIX_TRACE_APPEND only. EBADF: fd is not open
+ * for writing. EINVAL: the type of the file does not allow the policy. */
 PTRC_MUST_CHECK int ptrc_log_check(int fd, int log_policy);
 
 /* Empties w->out and starts a packet there. The caller adds the payload and calls
- * ptrc_log_packet_end(), which also reports if memory was short meanwhile. */
+ * ptrc_log_packet_end(), which also reports ENOMEM if the payload could not be added. */
 void ptrc_log_packet_begin(struct ptrc_log_writer *w);
-/* Pads the last packet in w->out, which begins at offset `start`, and fills in its header. The
- * caller sets `type` in p, and for EVENTS the members about the events. ENOMEM. */
+/* Ends the last packet in w->out, which begins at offset `start`: pads it and fills in its header.
+ * In p the caller sets `type`, and for EVENTS also the members about the events. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_packet_end(struct ptrc_log_writer *w, uint64_t start,
 					struct ptrc_log_packet p);
-/* Appends a packet, not of EVENTS, to w->out. ENOMEM. */
+/* Appends a packet to w->out, of any type but EVENTS. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_packet_put(struct ptrc_log_writer *w, uint16_t type,
 					const void *payload, uint64_t bytes);
 
 /* Locks a byte of the log (PTRC_LOG_LOCK_*), which shows readers that a keeper is at work. The lock
- * belongs to the process, not to the open file: the application may share that, and would keep the
- * lock. */
+ * belongs to the process and not to the open file description, because the application may share
+ * that description, and would keep such a lock after the keeper's death. */
 void ptrc_log_lock(int fd, int64_t byte);
 
 /* Sets PTRC_LOG_STATE_CUT if another program has truncated a regular file or overwritten its
  * end. */
 void ptrc_log_look(struct ptrc_log_writer *w);
 
-/* Write all of w->out. The error number of the write: then a sequential log in a file keeps its
- * length. */
+/* The next two functions write all of w->out, and return 0 or the error number of the write. After
+ * an error, a sequential log in a file has the same length as before. */
 
-/* At this offset of a regular file; other outputs get the bytes appended. */
+/* Writes at this offset of a regular file; other outputs get the bytes appended. */
 PTRC_MUST_CHECK int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset);
-/* At the end of a sequential log. */
+/* Writes at the end of a sequential log. */
 PTRC_MUST_CHECK int ptrc_log_append(struct ptrc_log_writer *w);
 
-/* Waits until a regular file is on its disk. The error number if it does not get there. Does
- * nothing for other outputs, or if the controller does not want it. */
+/* Waits until a regular file is on its disk. Returns 0, or the error number if this fails. Does
+ * nothing for other outputs, or if the controller has asked not to wait (is_log_unsynced). */
 PTRC_MUST_CHECK int ptrc_log_sync(struct ptrc_log_writer *w);
 
 /*
@@ -280,65 +292,69 @@ PTRC_MUST_CHECK int ptrc_log_sync(struct ptrc_log_writer *w);
  * ever.
  */
 
-/* Finds a place for a packet of `size` bytes with `bytes` counted bytes of events. Gives up the
- * packets there, and the oldest ones until the new one is within the limit. */
+/* Returns the place for a packet of `size` bytes, whose events have `bytes` bytes as log-max-size
+ * counts them. Gives up the packets at that place, and then the oldest packets until the log, with
+ * the new packet, is within its limit. */
 uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t bytes);
 /* Writes the packet in w->out to its place. ENOMEM, or the error number of the write. */
 PTRC_MUST_CHECK int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place);
-/* Counts events that a ring lost: overwritten, or older than all that it can hold. */
+/* Counts events that a ring lost: they were overwritten, or are older than all events that the ring
+ * can hold. */
 void ptrc_log_ring_note_lost(struct ptrc_log_writer *w, uint64_t events, int64_t first_ns,
 			     int64_t last_ns);
 void ptrc_log_ring_drop_all(struct ptrc_log_writer *w);
-/* Takes back the EVENTS packets from number `seq` on, after a failed flush. What they overwrote
- * stays lost. */
+/* After a failed flush: takes back its EVENTS packets, those from number `seq` on. The events that
+ * these packets overwrote stay lost. */
 void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq);
-/* For a keeper that replaces a dead one: rebuilds the list from the file. ENOMEM. */
+/* For a keeper that replaces a dead one: rebuilds the list of packets from the file. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_ring_restore(struct ptrc_log_writer *w);
 
-/* Writes the packet in w->out to the end of a sequential log, or after the ring, where nothing is
- * overwritten. With `between`, in a ring's first lap, it goes between the events if there is room:
- * after the ring it would make a file long that has few events as yet. The error number of the
- * write. */
+/* Writes the packet in w->out to the end of a sequential log; in a ring, to the space after the
+ * ring, where nothing is overwritten. `between`: in the first lap of a ring, the packet goes
+ * between the EVENTS packets instead if there is room, because a packet after the ring would make a
+ * file long that has few events as yet. Returns 0 or the error number of the write. */
 PTRC_MUST_CHECK int ptrc_log_aside_write(struct ptrc_log_writer *w, bool between);
 
-/* Writes a packet of origins, which the log can do without. False: no room now; the caller may try
- * again. Beyond the share of the log that such packets may take the packet is dropped. That share
- * is unlimited in a sequential log whose controller reports processes, as its user wants to know
- * each of them. */
+/* Writes a packet about origins (HOST, PROCESS, THREADS or CLOCK), which the log can do without.
+ * False: this failed, and the caller may try again later. If such packets have taken their share of
+ * the log (PTRC_LOG_ASIDE_BYTES), the packet is dropped, and the result is true. In a sequential
+ * log whose controller reports processes, that share is unlimited, because its user wants to know
+ * each process. */
 bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *payload,
 			uint64_t bytes);
 
-/* At the end of a ring's first lap: copies its packets other than EVENTS and NAMES to after the
- * ring, as far as possible, by means of w->out. */
+/* At the end of a ring's first lap: copies its packets other than EVENTS and NAMES to the space
+ * after the ring, as many as possible. Overwrites w->out. */
 void ptrc_log_aside_before_wrap(struct ptrc_log_writer *w);
 
 /*
  * ---- the index of a sequential log in a regular file ----
  *
- * It is written in pieces, so that the keeper's memory does not grow with the log, and is complete
- * when the log is closed. It only saves a reader time: without it, or if any byte of it is damaged,
- * the reader visits the headers of all packets.
+ * The index is written in pieces, so that the keeper's memory does not grow with the log, and is
+ * complete when the log is closed. It only saves a reader time: without the index, or if any byte
+ * of it is damaged, the reader visits the headers of all packets.
  */
 
-/* Starts the index of an empty log. is_lost: the log has packets that only an earlier keeper knew,
- * so it gets no index. */
+/* Starts the index of an empty log. is_lost: the log gets no index, because it has packets that
+ * only an earlier keeper knew. */
 void ptrc_log_index_begin(struct ptrc_log_writer *w, bool is_lost);
 void ptrc_log_index_free(struct ptrc_log_index *x);
 
-/* Adds the packet in w->out, which was written to the end of the log. */
+/* Adds to the index the packet in w->out, which was written to the end of the log. */
 void ptrc_log_index_note(struct ptrc_log_writer *w);
-/* Adds the types of the filter in w->state, now in force, to those ever filtered. */
+/* Adds the types of the filter now in force, w->state.filter, to the types that were ever
+ * filtered. */
 void ptrc_log_index_note_filter(struct ptrc_log_writer *w);
-/* A flush succeeded: the packets that it added stay. */
+/* After a flush that succeeded: the packets that it added stay in the index. */
 void ptrc_log_index_keep(struct ptrc_log_writer *w);
-/* A flush failed: removes the packets from `offset` on. */
+/* After a flush that failed: removes the packets from `offset` on from the index. */
 void ptrc_log_index_forget(struct ptrc_log_writer *w, uint64_t offset);
 
-/* Between two flushes: writes an INDEX packet if enough packets wait for one. After a failure they
- * go on waiting. */
+/* Called between two flushes: writes an INDEX packet if PTRC_LOG_INDEX_COUNT packets are in none
+ * yet. If this fails, the packets wait for the next call. */
 void ptrc_log_index_write(struct ptrc_log_writer *w);
-/* Appends to w->out, which goes to the end of the log, the rest of the index and TOTALS. Returns
- * the offset of the last INDEX packet; 0: no index. */
+/* Appends the rest of the index, and TOTALS, to w->out, which the caller then writes to the end of
+ * the log. Returns the offset that the last INDEX packet will have; 0: there is no index. */
 PTRC_MUST_CHECK uint64_t ptrc_log_index_end(struct ptrc_log_writer *w);
 
 /* ---- names and layouts, in NAMES packets ---- */
@@ -350,58 +366,67 @@ uint64_t ptrc_log_names_count(const struct ptrc_log_writer *w);
 /*
  * ---- origins: where the events of a log come from ----
  *
- * The machine in a HOST packet, its clocks in CLOCK packets, the processes with events in the log
- * in PROCESS packets, and the names of their threads in THREADS packets.
+ * HOST describes the machine, CLOCK its clocks, PROCESS a process with events in the log, and
+ * THREADS the names of such processes' threads.
  *
- * The keeper reads /proc: about a process when the process reports that it begins to record, and
- * when events of an unknown process arrive; while its events come, once a second to see whether it
- * has changed. It finds threads in the slots of the stream; one that ended before that has no name.
- * The results wait in memory for the next flush. Nothing of this makes a flush fail, and nothing of
- * it is done for each event.
+ * The keeper reads about a process in /proc when the process announces that it begins to record, or
+ * when events of an unknown process arrive. While events of the process arrive, the keeper looks
+ * once a second whether it has changed. The keeper finds threads in the slots of the stream; a
+ * thread that has ended before has no name. The results wait in memory for the next flush. An error
+ * in any of this does not make a flush fail, and none of it is done for each event.
  */
 
-/* For an empty log: forgets all processes and threads, and writes HOST and CLOCK. Descriptions of
- * processes that wait go on waiting. */
+/* For an empty log: forgets all known processes and threads, and writes HOST and CLOCK.
+ * Descriptions of processes that are not written yet are kept, and are written later. */
 void ptrc_log_origin_begin(struct ptrc_log_writer *w);
 void ptrc_log_origin_free(struct ptrc_log_origins *x);
 
-/* Writes a CLOCK packet. if_due: only if the last one is a second old, and either has become wrong
- * or is older than a part of the log's age, so that their number stays small. */
+/* Writes a CLOCK packet. if_due: only if the previous CLOCK packet is at least a second old, and
+ * also either wrong by now (a clock was set) or older than a 64th of the log's age. So there are
+ * few of them. */
 void ptrc_log_origin_clock(struct ptrc_log_writer *w, bool if_due);
 
-/* Looks at the processes that have announced themselves in the stream's header. with_threads: first
- * at all threads, because a process that waits for this look may end right after it. */
+/* Looks at the processes that have announced themselves in the stream's header. with_threads: looks
+ * at the names of all threads before that, because a process that waits for this look may end right
+ * after it. */
 void ptrc_log_origin_arrive(struct ptrc_log_writer *w, bool with_threads);
-/* Between two flushes: looks at those processes and writes their descriptions. */
+/* Called between two flushes: looks at the processes that have announced themselves, and writes
+ * their descriptions. */
 void ptrc_log_origin_meet(struct ptrc_log_writer *w);
-/* In a flush, before its events are written. Look: for each piece, looks at its process if that is
- * due; *pid is the process of the call before, at first 0. Write: then looks at the threads, and
- * writes all that waits. */
+/* A flush calls these two before it writes its events. ptrc_log_origin_look() is called for each
+ * piece, and looks at the piece's process if that is due; *pid is the process of the previous call,
+ * at first 0. ptrc_log_origin_write() is called after that; it looks at the threads, and writes all
+ * descriptions that wait. */
 void ptrc_log_origin_look(struct ptrc_log_writer *w, const struct ptrc_context *origin,
 			  int64_t first_ns, int *pid);
 void ptrc_log_origin_write(struct ptrc_log_writer *w);
-/* Takes the controller's description of a process, unless the keeper has found the same. */
+/* Takes the controller's description of a process from the stream, unless the keeper has itself
+ * read about the same program of that process. */
 void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch);
 
 /*
  * ---- the events of a flush, in EVENTS packets ----
  *
- * A flush calls begin, add for each stretch, and end. Add keeps the packed stretch; end writes a
- * packet for each slice of time. So a bounded log keeps a span of time without holes, and a log
- * that is cut short lacks nothing before its end.
+ * A flush calls ptrc_log_events_begin(), then ptrc_log_events_add() for each stretch, then
+ * ptrc_log_events_end(). The stretches stay in memory until the end, when each packet gets all
+ * events of a span of time. So a log with a size limit keeps a span of time without holes, and a
+ * log that is cut short lacks no event before the point where it ends.
  */
 
-/* Counted bytes of the STOP that ends a full log: its data is an int. */
+/* The size, as log-max-size counts it, of the STOP that ends a full log. Its data is an int. */
 #define PTRC_LOG_STOP_BYTES UINT64_C(12)
 
-/* The limit for a stretch, as splitting a larger one would take long. */
+/* The limit for the packed bytes of a stretch: splitting a larger stretch among packets would take
+ * long. */
 #define PTRC_LOG_STRETCH_MAX (PTRC_LOG_PACKET_BYTES / 4)
 
-/* Before a keeper sleeps: gives back memory beyond KEEP_BYTES. While many events come, memory is
- * kept from flush to flush, as fresh pages cost as much time as the rest of a flush. */
+/* Called before a keeper sleeps: frees buffers of more than PTRC_LOG_BATCH_KEEP_BYTES. While many
+ * events come, the memory is kept from flush to flush, because fresh pages cost as much time as the
+ * rest of a flush. */
 #define PTRC_LOG_BATCH_KEEP_BYTES (UINT64_C(1) << 20)
 void ptrc_log_batch_trim(struct ptrc_log_batch *b);
-/* Room for packing a stretch into the batch: *out. ENOMEM. */
+/* Stores in *out where a stretch of at most `bytes` bytes can be packed, within the batch.
+ * ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_batch_room(struct ptrc_log_batch *b, uint64_t bytes, uint8_t **out);
 void ptrc_log_batch_clear(struct ptrc_log_batch *b);
 void ptrc_log_batch_free(struct ptrc_log_batch *b);
@@ -409,8 +434,8 @@ void ptrc_log_batch_free(struct ptrc_log_batch *b);
 void ptrc_log_events_begin(struct ptrc_log_writer *w);
 PTRC_MUST_CHECK int ptrc_log_events_add(struct ptrc_log_writer *w,
 					const struct ptrc_stretch *stretch);
-/* Both: ENOMEM. End also: the error number of a write; then the next flush must bring the same
- * events again. */
+/* May fail with ENOMEM, as ptrc_log_events_add() may, or with the error number of a write. After
+ * any error of this function, the next flush must bring the same events again. */
 PTRC_MUST_CHECK int ptrc_log_events_end(struct ptrc_log_writer *w);
 
 /* Writes an EVENTS packet with one event of the trace system. ENOMEM, or the error number of the
@@ -421,32 +446,35 @@ PTRC_MUST_CHECK int ptrc_log_events_write_single(struct ptrc_log_writer *w, int6
 
 /* ---- a log as a whole ---- */
 
-/* Initializes a writer for a log of this trace and policy that no keeper writes; writes nothing. fd
- * -1: the caller sets w->memory, where the log goes. The caller keeps fd open, and leaves its flags
- * and offset alone; `trace->attr` stays valid. EINVAL. */
+/* Initializes a writer for a log that a program writes, not a keeper. This call does not write to
+ * the log yet. If fd is -1, the caller sets w->memory, and the log goes there. Until
+ * ptrc_log_writer_free() the caller must keep fd open, not change its flags and offset, and keep
+ * trace->attr valid. Returns 0 or EINVAL. */
 PTRC_MUST_CHECK int ptrc_log_writer_begin(struct ptrc_log_writer *w,
 					  const struct ptrc_log_trace *trace, int policy, int fd);
-/* The same for the keeper of this stream. is_restart: continues where header.log_state says.
- * ENOMEM, EINVAL. */
+/* Initializes the writer of this stream's keeper. is_restart: continues the log where the saved
+ * state (header.log_state) says. ENOMEM, EINVAL. */
 PTRC_MUST_CHECK int ptrc_log_writer_init(struct ptrc_log_writer *w,
 					 struct ptrc_stream_header *header, int fd,
 					 bool is_restart);
 void ptrc_log_writer_free(struct ptrc_log_writer *w);
 
-/* The following return ENOMEM, or the error number of a failed write. */
+/* The following functions return 0, ENOMEM, or the error number of a failed write. */
 
-/* Empties the file and writes the head, for the member of a rotated log that the state names. */
+/* Empties the file and writes the head of the log. In a rotated log, the file becomes the member
+ * w->state.member. */
 PTRC_MUST_CHECK int ptrc_log_writer_head(struct ptrc_log_writer *w);
-/* Empties the log. Into a pipe, which cannot be emptied, goes an event that empties the filter at
- * now_ns. */
+/* Empties the log. A pipe cannot be emptied; it gets a hidden event instead, which says that no
+ * type is filtered from now_ns on. */
 PTRC_MUST_CHECK int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns);
-/* Ends a member that another one follows. */
+/* Ends a member of a rotated log that another member follows. */
 PTRC_MUST_CHECK int ptrc_log_writer_end(struct ptrc_log_writer *w);
-/* Ends a log, whose losses are those of the keeper's stream or, if not NULL, `losses`. Waits until
- * the log is on its disk; if it does not get there, STATUS has the error. */
+/* Ends a log. The losses in its STATUS are `losses`, or, if that is NULL, those of the keeper's
+ * stream. Waits until the log is on its disk; if that fails, STATUS has the error. */
 PTRC_MUST_CHECK int ptrc_log_writer_close(struct ptrc_log_writer *w,
 					  const struct ptrc_log_status *losses);
-/* Appends STATUS to w->out, completed by the writer's counts, and with is_end END. ENOMEM. */
+/* Appends a STATUS packet to w->out: `status` with the writer's own counts. is_end: appends END
+ * after it. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_writer_put_status(struct ptrc_log_writer *w,
 					       struct ptrc_log_status status, bool is_end);
 
@@ -458,38 +486,43 @@ PTRC_MUST_CHECK int ptrc_log_writer_put_status(struct ptrc_log_writer *w,
  * others add ".000001" and so on to its name. A name never changes, so other programs can take
  * closed members away while the log is written.
  *
- * A change happens between two flushes: every event taken out of the stream is in the old member,
- * and the next flush writes into the new one. One store saves the state of the new member and makes
- * its place valid. If the keeper dies before that store, the next keeper continues in the old
- * member: it cuts off its end and removes the new file.
+ * The change to the next member happens between two flushes: every event taken out of the stream is
+ * in the old member, and the next flush writes into the new one. One store saves the state of the
+ * new member and makes its place valid. If the keeper dies before that store, the next keeper
+ * continues in the old member: it removes the STATUS and END at that member's end, and deletes the
+ * new file.
  */
 
 #define PTRC_LOG_PATH_BYTES sizeof(((struct ptrc_log_place *)0)->path)
 
-/* Notes in `place` the file of fd. base: the path of the first member, or an empty text. */
+/* Stores in `place` which file fd is. base: the path of the first member, or an empty text. */
 void ptrc_log_rotate_note(struct ptrc_log_place *place, int fd, const char *base);
-/* Finds the path of the first member, for a keeper that has its descriptor. is_noted: an earlier
- * keeper has noted a place. EINVAL: the file has no name. */
+/* Finds the path of the first member, of which the keeper has a descriptor. is_noted: an earlier
+ * keeper has stored a path in header.log_place. EINVAL: the file has no name. */
 PTRC_MUST_CHECK int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd,
 					 bool is_noted, char base[PTRC_LOG_PATH_BYTES]);
 
-/* For a keeper: replaces *log_fd, the first member, by the member to continue; is_last: *log_fd is
- * that member, and the log is only to be ended. `base` becomes the path of the first member, or
- * empty if no other member is to follow. *number: 0, or that of a new member if the one to continue
- * has disappeared. Errors of open(), or as above. */
+/* For a keeper that starts. At first *log_fd is the first member; it is replaced by the member in
+ * which the log continues. is_new: the log is new. is_last: *log_fd is already the last member, and
+ * the log is only to be ended. `base` becomes the path of the first member, or empty if no other
+ * member is to follow. *number becomes 0; or, if the member in which the log should continue has
+ * disappeared, the number of a new member. Errors of open(), and EINVAL as above. */
 PTRC_MUST_CHECK int ptrc_log_rotate_find(struct ptrc_stream_header *h, bool is_new, bool is_last,
 					 int *log_fd, char *base, uint64_t *number);
-/* Begins member `number` in the file of w->fd, which is noted in the place that is not valid yet,
- * and deletes members beyond the limit. ENOMEM or the error number of a write: the state is
- * unchanged. */
+/* Begins member `number` in the file w->fd. The caller has stored that file in the element of
+ * header.log_place that is not valid yet; this call makes the element valid. Deletes the oldest
+ * members if there are more than `keep`. After an error (ENOMEM, or the error number of a write)
+ * the state is unchanged. */
 PTRC_MUST_CHECK int ptrc_log_rotate_begin(struct ptrc_log_writer *w, uint64_t number);
 
-/* Whether the next member is due. If not, shortens *wait_ns (-1: for ever) to when it may be. */
+/* Whether it is time to begin the next member. If not, shortens *wait_ns (-1: for ever) so that the
+ * caller asks again in time. */
 PTRC_MUST_CHECK bool ptrc_log_rotate_is_due(const struct ptrc_log_writer *w, int64_t *wait_ns);
-/* Ends this member and begins the next one, in a new w->fd. On failure the log continues in this
- * one, and no next member is due for a while. The error number of the failed call. */
+/* Ends this member and begins the next one, in a new w->fd. If this fails, the log continues in
+ * this member, the next attempt is made only after a pause, and the error number of the failed call
+ * is returned. */
 PTRC_MUST_CHECK int ptrc_log_rotate(struct ptrc_log_writer *w);
-/* Before a clear: deletes all members but the last, which becomes the first. */
+/* Before a clear: deletes all members but the last, with which the log then begins. */
 void ptrc_log_rotate_clear(struct ptrc_log_writer *w);
 
 #endif

@@ -17,8 +17,8 @@
 
 /* ---- head ---- */
 
-/* Sets the state of a file without events. In a rotated log it continues that of the files
- * before. */
+/* Sets the state for a file without events. In a rotated log, the numbers, the filter and some
+ * flags continue from the file before. */
 static void begin_state(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_state old = w->state, *s = &w->state;
@@ -139,7 +139,8 @@ int ptrc_log_writer_begin(struct ptrc_log_writer *w, const struct ptrc_log_trace
 	if (w->kind == PTRC_LOG_RING) {
 		uint64_t bytes = ptrc_log_at_most(w->limit, UINT64_C(1) << 60);
 
-		/* Headers of packets and sections, and the bytes that a wrap leaves unused. */
+		/* Besides the events, the ring has room for the headers of packets and sections,
+		 * and for the bytes that a wrap leaves unused. */
 		w->ring_size = ptrc_align8(bytes + bytes / 16 + 16384);
 		w->limit = ptrc_log_at_most(w->limit, w->ring_size);
 	}
@@ -150,7 +151,7 @@ int ptrc_log_writer_begin(struct ptrc_log_writer *w, const struct ptrc_log_trace
 	return 0;
 }
 
-/* Continues where the saved state says. */
+/* Continues the log of an earlier keeper, whose saved state is in w->state. */
 static int restart(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_state *s = &w->state;
@@ -187,8 +188,8 @@ int ptrc_log_writer_init(struct ptrc_log_writer *w, struct ptrc_stream_header *h
 					     .target_pid = header->target_pid,
 					     .controller_pid = header->controller_pid,
 					     .owner_uid = header->owner_uid};
-	/* A stream without a log, whose events go into one because its controller died, has no
-	 * limit. */
+	/* If the stream was created without a log, and its events go into one only because its
+	 * controller died, that log has no size limit. */
 	int policy = header->has_log ? a->log_full_policy : POSIX_TRACE_APPEND;
 	int error = ptrc_log_writer_begin(w, &trace, policy, fd);
 
@@ -257,7 +258,8 @@ static struct ptrc_log_status status_of(const struct ptrc_log_writer *w)
 		ptrc_untraced_count(w->dirfd, h->id, &untraced);
 	return (struct ptrc_log_status){
 		.stream_full = bits & PTRC_ST_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL,
-		/* The head of this file says what was lost before. */
+		/* The head of this file says whether events were lost before this file was
+		 * begun. */
 		.stream_overrun = (bits & PTRC_ST_EVER_OVERRUN) && (past->ordinal == 0 || lost)
 					  ? POSIX_TRACE_OVERRUN
 					  : POSIX_TRACE_NO_OVERRUN,
@@ -291,7 +293,8 @@ int ptrc_log_writer_put_status(struct ptrc_log_writer *w, struct ptrc_log_status
 	return error || !is_end ? error : ptrc_log_packet_put(w, PTRC_LOG_END, NULL, 0);
 }
 
-/* Writes STATUS and END, always to the same place, and with_index the index before them. */
+/* Writes STATUS and END; with_index: before them the rest of the index. A second call overwrites
+ * what the first has written. */
 static int write_end(struct ptrc_log_writer *w, struct ptrc_log_status status, bool with_index)
 {
 	int error;
@@ -308,7 +311,8 @@ static int write_end(struct ptrc_log_writer *w, struct ptrc_log_status status, b
 							     : w->state.offset);
 }
 
-/* The same after a CLOCK packet. *with_index: the log has an index. */
+/* Writes a CLOCK packet, then the end of the log as write_end() does. *with_index becomes whether
+ * the log got an index. */
 static int write_whole_end(struct ptrc_log_writer *w, const struct ptrc_log_status *status,
 			   bool *with_index)
 {
@@ -351,8 +355,9 @@ int ptrc_log_writer_close(struct ptrc_log_writer *w, const struct ptrc_log_statu
 		status.flush_error = (uint32_t)error;
 		status.missed_events = w->unwritten_events;
 	}
-	/* The file's contents can be read from memory as long as the machine runs. The first error
-	 * is returned. */
+	/* Writes STATUS again, now with the error: though the file is not on its disk, it can be
+	 * read from memory as long as the machine runs. The error of ptrc_log_sync() is
+	 * returned. */
 	write_end(w, status, with_index);
 	return error;
 }

@@ -16,7 +16,8 @@
 #include "lib/stream/status.h"
 #include "lib/stream/stream.h"
 
-/* How long the end of a process waits, in all, for keepers to look at it. */
+/* The end of a process waits END_WAIT_NS at most, in all, for keepers to look at the process. It
+ * checks that every END_LOOK_NS. */
 #define END_WAIT_NS UINT64_C(100000000)
 #define END_LOOK_NS UINT64_C(50000)
 
@@ -26,7 +27,8 @@ _Atomic int32_t ptrc_attach_owner;
 
 static _Atomic int32_t lock;
 
-/* Mappings that some thread may still write to, replaced by private zeros. */
+/* Mappings that some thread may still write to. They were replaced by private zeros, and are
+ * unmapped later. */
 static struct {
 	void *start;
 	uint64_t size;
@@ -44,9 +46,10 @@ void ptrc_attach_unlock(void)
 
 /* ---- letting go of a mapping ---- */
 
-/* Keeps all threads from using the mapping at h. True if no other thread is in an event call that
- * may still use it. An event call marks its thread before it looks for the mapping. So after the
- * barrier either this function sees the mark, or the call sees that the mapping is gone. */
+/* Keeps all threads from starting to use the mapping at h. Returns true if no other thread is in an
+ * event call that may still use it. An event call marks its thread before it looks for the mapping.
+ * So after the barrier either this function sees the mark, or the call sees that the mapping is
+ * gone. */
 static bool retire(const struct ptrc_stream_header *h)
 {
 	bool is_quiet = true;
@@ -69,7 +72,8 @@ static bool retire(const struct ptrc_stream_header *h)
 	return is_quiet;
 }
 
-/* Forgets all threads' writers of the mapping at h. No thread is in an event call. */
+/* Forgets all threads' writers of the mapping at h. The caller knows that no thread is in an event
+ * call. */
 static void forget_writers(const struct ptrc_stream_header *h)
 {
 	PTRC_THREAD_FOR_EACH(t)
@@ -116,8 +120,8 @@ static void detach(struct ptrc_attachment *a, bool is_nested)
 		ptrc_sys(SYS_munmap, h, a->size);
 		return;
 	}
-	/* A thread is in an event call, where it may be preempted for long. It finishes on private
-	 * memory, which also keeps the range of addresses from any other use. */
+	/* Some thread is in an event call, and may be preempted there for long. It finishes on
+	 * private memory, which also keeps the range of addresses from any other use. */
 	cover(h, a->size);
 	for (unsigned z = 0; z < PTRC_ARRAY_COUNT(zombies); z++)
 		if (!zombies[z].start) {
@@ -140,9 +144,9 @@ void ptrc_attach_lost(unsigned i)
 	ptrc_process_tell_untraced(id, (int)ptrc_load_relaxed(&ptrc_page_self->slots[i].error));
 }
 
-/* The stream of page slot i cannot be mapped: stores the error in the slot, and takes the slot out
- * of the page if another attempt would be useless. A controller may be filling the slot again
- * meanwhile. */
+/* Called if the stream of page slot i cannot be mapped. Stores the error in the slot, and takes the
+ * slot out of the page if another attempt would be useless. A controller may be filling the slot
+ * again meanwhile. */
 static void drop_slot(unsigned i, uint64_t stream_id, int error)
 {
 	struct ptrc_page_slot *slot = &ptrc_page_self->slots[i];
@@ -181,10 +185,10 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id)
 	ptrc_sys(SYS_close, fd);
 	if (error)
 		return error;
-	/* Other processes check by the tid of a chunk's owner whether it is alive, so it must be
-	 * the same for them as for this process. And the stream's clock follows CLOCK_MONOTONIC, of
-	 * which each time namespace has its own. A process may inherit a stream from a parent in
-	 * other namespaces. */
+	/* Other processes check by the tid of a chunk's owner whether the owner is alive, so a tid
+	 * must mean the same for them and for this process. And the stream's clock follows
+	 * CLOCK_MONOTONIC, of which each time namespace has its own. A process in other namespaces
+	 * than the stream may have inherited it from its parent. */
 	if (s.header->id != stream_id || has_ended(s.header))
 		error = ENOENT;
 	else if (!ptrc_process_is_in(s.header->pid_namespace, s.header->time_namespace))
@@ -196,7 +200,8 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id)
 	if (!ptrc_barrier_register())
 		ptrc_store_seq_cst(&s.header->needs_global_barrier, 1);
 	atomic_fetch_add_explicit(&s.header->processes, 1, memory_order_relaxed);
-	/* An earlier image of this process, replaced by exec, may have left a mark. */
+	/* The program that this process executed before its last exec may have left a mark in a
+	 * slot. */
 	ptrc_slots_reap(&s.pool, ptrc_sys_getpid(), ptrc_self->image, true);
 	a->stream_id = stream_id;
 	a->size = s.map_size;
@@ -214,7 +219,7 @@ struct ptrc_stream_header *ptrc_attach_locked(unsigned i, bool is_nested)
 	uint64_t id;
 	int error;
 
-	/* The interrupted call may still use one of them. */
+	/* If this call interrupted another one, that call may still use one of the zombies. */
 	if (!is_nested)
 		bury_zombies();
 	h = ptrc_load_relaxed(&a->header);
@@ -243,8 +248,8 @@ struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested)
 	struct ptrc_attachment *a = &ptrc_attachments[i];
 	struct ptrc_stream_header *h = ptrc_load_acquire(&a->header);
 
-	/* Usually it is mapped and still the right one. It stays mapped while this thread is in an
-	 * event call. */
+	/* Usually the stream is mapped and still the right one. It stays mapped while this thread
+	 * is in an event call. */
 	if (h && a->stream_id == ptrc_load_acquire(&ptrc_page_self->slots[i].stream_id) &&
 	    !has_ended(h))
 		return h;
@@ -354,9 +359,9 @@ void ptrc_attach_end(void)
 }
 
 /* A child must not write to its parent's mappings: slots and chunks there belong to the parent's
- * threads. If the calling thread is in an event call, because a signal handler that interrupted it
- * forked, that call continues in the child, with its block of the thread, and finishes on private
- * memory. */
+ * threads. If the calling thread is in an event call, because a signal handler that interrupted
+ * this call forked, the call continues in the child: it keeps the thread's block, and finishes on
+ * private memory. */
 static void forget(void)
 {
 	struct ptrc_thread *mine = ptrc_thread_self;
@@ -396,16 +401,17 @@ void ptrc_attach_own(void)
 	ptrc_process_own(&ptrc_attach_owner, forget);
 }
 
-/* The child maps the streams that it has joined at once, not with its first event: by then it may
- * have changed its user or root, or closed its descriptors, and could not open their files. It has
- * no other thread yet, and signals are blocked. Its first event tries again what failed here. */
+/* Maps the streams that the child has joined. The child does not leave this to its first event: by
+ * then it may have changed its user or root, or closed its descriptors, and could not open their
+ * files. It has no other thread yet, and signals are blocked. Its first event tries again what
+ * failed here. */
 void ptrc_attach_fork_child(void)
 {
 	uint64_t active;
 
 	forget();
 	ptrc_store_relaxed(&ptrc_attach_owner, ptrc_self_pid());
-	/* It has no page yet. */
+	/* Without a page the child is not traced. */
 	if (ptrc_self_pid() == 0)
 		return;
 	active = ptrc_load_acquire(&ptrc_page_self->active);

@@ -18,7 +18,8 @@
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
 
-/* If siglongjmp() has left more writers of a thread in one stream, the oldest is used again. */
+/* Limit for the writers of one thread in one stream that siglongjmp() has left in use. If there are
+ * more, the oldest of them is used again. */
 #define LEFT_MAX 32
 
 void ptrc_event_finish(struct ptrc_thread *t, struct ptrc_stream_header *h,
@@ -31,7 +32,8 @@ void ptrc_event_finish(struct ptrc_thread *t, struct ptrc_stream_header *h,
 	ptrc_store_release(&t->state, t->rest);
 }
 
-/* A writer of this thread that no event call is using; NULL: none. */
+/* Returns a writer of this thread for the stream of page slot i, mapped at h, that no event call is
+ * using. NULL: there is none, and none can be made. */
 static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 				       struct ptrc_stream_header *h, uint64_t frame,
 				       uint64_t blocked)
@@ -46,8 +48,8 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 		uint64_t mark = ptrc_load_relaxed(&w->slot->frame);
 
 		if (mark != 0 && ptrc_frame_is_dead(mark, frame, blocked)) {
-			/* Unless the call has certainly ended, its chunk is avoided: the call may
-			 * continue some day. */
+			/* Unless the call at `mark` has certainly ended, its writer is not used
+			 * again soon: the call may continue some day. */
 			if (!ptrc_frame_is_same(mark, frame))
 				w->is_left = true;
 			ptrc_store_release(&w->slot->frame, 0);
@@ -96,7 +98,9 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 			ptrc_store_relaxed(&ptrc_attach_has_announced, true);
 			ptrc_announce(h, t->origin.pid, ptrc_image_of(getauxval(AT_EXECFN)));
 		} else if (!pick->next && t->origin.tid != t->origin.pid) {
-			/* The thread's first writer. A first thread has the name of its process. */
+			/* This is the thread's first writer, so the keeper is to read the thread's
+			 * name. (The first thread of a process needs no look: its name is that of
+			 * the process.) */
 			ptrc_announce_thread(h);
 		}
 	}
@@ -105,7 +109,8 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 	return pick;
 }
 
-/* Enters into the table what the stream wants of this event type under this control word. */
+/* Stores in a->wants[id] what the stream wants of this event type under this control word: to
+ * record it, to ignore it, or to count it as lost. */
 static void note_want(struct ptrc_attachment *a, struct ptrc_stream_header *h, uint64_t control,
 		      uint32_t id)
 {
@@ -139,8 +144,8 @@ static void note_want(struct ptrc_attachment *a, struct ptrc_stream_header *h, u
 
 /* Records the event in the stream of page slot i. If the stream has a full-wait, the thread may
  * sleep here, and signal handlers may run, which may record events, detach streams, fork, or never
- * return; so everything is read again afterwards. False: this is a child that was forked meanwhile;
- * the event is its parent's. */
+ * return; so everything is read again afterwards. False: this process is a child that was forked
+ * meanwhile, so its parent records the event. */
 static bool put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint64_t len,
 		     bool is_nested, uint64_t *blocked)
 {
@@ -199,15 +204,16 @@ static bool put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 			break;
 	}
 	/* The interrupted call may be using the same writer, if it has not marked its slot yet or
-	 * has removed its mark already. It has looked into the table for the control word that it
-	 * expected, so it must not continue with a newer word that only this call has seen. */
+	 * has removed its mark already. It has looked into its table for the control word that it
+	 * expected, so it must not go on with a newer word that only this nested call has seen. */
 	if (is_nested && w)
 		w->expect = UINT64_MAX;
 	return true;
 }
 
-/* There is no memory for this thread: counts its event as lost in all these streams. Without a
- * state of its own the thread cannot say that it is using a mapping, so it holds the lock. */
+/* Called if there is no memory for this thread's block: counts its event as lost in all these
+ * streams. Without a block the thread cannot mark that it is using a mapping, so it holds the
+ * lock. */
 static void lose(uint64_t active, uint32_t id)
 {
 	ptrc_attach_lock();
@@ -224,8 +230,8 @@ static void lose(uint64_t active, uint32_t id)
 	ptrc_attach_unlock();
 }
 
-/* Prepares the fast way of the thread for the only active stream. Returns the state of the thread
- * at rest: `all`, or 0 if it has no writer. */
+/* Prepares the fast way of the thread for the only active stream, whose bit is the only one in
+ * `all`. Returns the state of the thread at rest: `all`, or 0 if the thread has no writer. */
 static uint64_t set_up_fast(struct ptrc_thread *t, uint64_t all, uint32_t id)
 {
 	unsigned i = (unsigned)__builtin_ctzll(all);
@@ -264,12 +270,14 @@ void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 		if (ptrc_process_init() != 0)
 			goto out;
 	}
-	/* The caller may have seen the active word of a bell and not of a page. */
+	/* If this thread had no block, the caller may have got `todo` from a bell instead of a page
+	 * (lib/process/self.h), so it does not name streams. */
 	if (is_first || ptrc_thread_self == &ptrc_thread_nobody)
 		todo = UINT64_MAX;
 	ptrc_attach_own();
 	all = ptrc_load_acquire(&ptrc_page_self->active);
-	/* System event types are for the trace system only, and other ids are unknown. */
+	/* Drops events of system event types, which only the trace system records, and events with
+	 * unknown ids. */
 	if (all == 0 || id - PTRC_ID_UNNAMED > PTRC_NAMES_MAX || !ptrc_process_maps_id(id))
 		goto out;
 	t = ptrc_thread_get();
@@ -288,7 +296,8 @@ void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 			goto out;
 		}
 	}
-	/* An outer call continues now, and is still at work. */
+	/* If this call interrupted another one, that call continues now, so the state must say that
+	 * it is at work. */
 	rest = outer;
 	if (outer == 0) {
 		rest = (all & (all - 1)) == 0 ? set_up_fast(t, all, id) : 0;
@@ -308,7 +317,8 @@ PTRC_NO_STACK_PROTECTOR void ptrc_event_each(uint32_t id, const void *data, uint
 		len = 0;
 	if (id >= PTRC_WANT_COUNT)
 		return;
-	/* The owner is another process in a child that has yet to forget its parent's streams. */
+	/* In a forked child that has not yet forgotten its parent's streams, the owner is the
+	 * parent. */
 	if (t == &ptrc_thread_nobody || ptrc_thread_frame(t) != 0 ||
 	    ptrc_attach_owner != ptrc_self->pid) {
 		ptrc_event_cold(active, id, data, len, addr, frame);

@@ -15,9 +15,9 @@
 /* An event call gives up after this many attempts on a stream whose state keeps changing. */
 #define PTRC_EVENT_TRIES 10000
 
-/* The cold way, for all rare cases: the first event of a process, a thread or a stream; a full
- * chunk; a changed state; an event call inside another one; an id that may be unknown. todo: a bit
- * for each page slot whose stream is to get the event. */
+/* Records an event on the cold way, which serves all rare cases: the first event of a process, a
+ * thread or a stream; a full chunk; a changed state; an event call inside another one; an id that
+ * may be unknown. `todo` has a bit for each page slot whose stream is to get the event. */
 PTRC_COLD void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 			       uint64_t addr, uint64_t frame);
 /* Records an event if several streams trace the process, or if the thread is not set up for the
@@ -56,8 +56,9 @@ static PTRC_ALWAYS_INLINE void ptrc_event_record(uint32_t id, const void *data, 
 	frame = ptrc_frame_here();
 	ptrc_store_relaxed(&t->state, frame);
 	atomic_signal_fence(memory_order_seq_cst);
-	/* Loaded after the mark: a thread that unmaps the stream either sees the mark, or we see
-	 * the writer that stands for no stream. */
+	/* The writer is loaded after the mark in t->state is set. So if another thread unmaps the
+	 * stream, either that thread sees the mark, or this one loads the writer that stands for no
+	 * stream. */
 	w = ptrc_load_relaxed(&t->fast);
 	outcome = ptrc_fast_put(w, ptrc_load_relaxed(&t->slot), t->want[id], id, data, len,
 				PTRC_EVENT_ADDRESS(addr), frame);

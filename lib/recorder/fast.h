@@ -36,7 +36,7 @@ enum ptrc_outcome {
 	PTRC_DONE,
 	PTRC_WAKE,     /* recorded, and a reader must be woken */
 	PTRC_LOSE,     /* the stream is full: the loss must be counted */
-	PTRC_COLD_WAY, /* nothing was done; the cold way must */
+	PTRC_COLD_WAY, /* nothing was done; the cold way must record the event */
 };
 
 /* Copies inline: for the short data of most events a call would cost more than the copying. Reads
@@ -78,7 +78,8 @@ static PTRC_ALWAYS_INLINE void ptrc_fast_copy(uint8_t *to, const uint8_t *from, 
 }
 
 /* Records an event in the stream of one writer, in the usual case. The calling thread's state is
- * its frame already, so no other thread touches the writer. */
+ * its frame already, so no other thread touches the writer. `want` is the stream's decision on the
+ * event type. */
 static PTRC_ALWAYS_INLINE enum ptrc_outcome ptrc_fast_put(struct ptrc_writer *w,
 							  struct ptrc_slot *slot, uint8_t want,
 							  uint32_t id, const void *data, size_t len,

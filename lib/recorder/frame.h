@@ -13,11 +13,12 @@
 
 #include "lib/base/common.h"
 
-/* Frames closer than this belong to calls at the same depth of the stack, one of which has
- * ended. */
+/* If two frames are closer than this, their calls were at the same depth of the stack, so the
+ * earlier call has ended. */
 #define PTRC_FRAME_NEAR_BYTES 64
 
-/* The frame of the calling function. Being odd, it differs from any active word of one bit. */
+/* The frame of the calling function. It is odd and larger than 1, so it differs from any `active`
+ * word with a single bit. */
 static PTRC_ALWAYS_INLINE uint64_t ptrc_frame_here(void)
 {
 	uint64_t frame;
@@ -30,7 +31,8 @@ static PTRC_ALWAYS_INLINE uint64_t ptrc_frame_here(void)
 	return frame;
 }
 
-/* Whether it is the same place on the stack: then the call at `old` has certainly ended. */
+/* Whether both frames are at the same place on the stack. Then the call at `old` has certainly
+ * ended. */
 static inline bool ptrc_frame_is_same(uint64_t old, uint64_t frame)
 {
 	return old - frame < PTRC_FRAME_NEAR_BYTES || frame - old < PTRC_FRAME_NEAR_BYTES;

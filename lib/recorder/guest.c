@@ -37,11 +37,11 @@ struct event {
 	const char *layout; /* NULL: none is set */
 	const void *data;
 	size_t size;
-	uint32_t image; /* ptrc_image_of() the program that the target executes */
-	uint64_t *mask; /* the caller's signal mask, used while this waits */
+	uint32_t image; /* ptrc_image_of() of the program that the target executes */
+	uint64_t *mask; /* the caller's signal mask, in force while the call waits for space */
 };
 
-/* True if the event is in the stream now. */
+/* Records the event by this writer. Returns true if the event is in the stream now. */
 static bool put(struct ptrc_writer *w, const struct event *e, const struct ptrc_names *n,
 		uint32_t id)
 {
@@ -90,7 +90,8 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, const str
 		ptrc_status_count_loss(h);
 		return false;
 	}
-	/* `threads` counts traced threads, and this one is not. */
+	/* ptrc_slot_claim() has counted this thread in `threads`, which counts traced threads
+	 * only. */
 	atomic_fetch_sub_explicit(&h->threads, 1, memory_order_relaxed);
 	ptrc_writer_init(&w, &s->pool, slot);
 	w.slot_owner = owner;
@@ -99,14 +100,16 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, const str
 	is_done = put(&w, e, n, id);
 	ptrc_writer_release(&w);
 	ptrc_slot_release(h, slot, owner);
-	/* A script that waits for this call may execute another program afterwards. */
+	/* Waits until the keeper has looked at the target: a script that waits for this call may
+	 * execute another program afterwards. */
 	for (uint64_t waited = 0; waited < LOOK_WAIT_NS && ptrc_is_announced(h, e->target.pid);
 	     waited += LOOK_NS)
 		ptrc_file_sleep_ns(LOOK_NS);
 	return is_done;
 }
 
-/* EPERM, ENOMEM. A stream that has disappeared or is of another version is skipped. */
+/* Records the event in one stream. EPERM, ENOMEM. A stream that has disappeared or is of another
+ * version is skipped. */
 static int record(const struct event *e, uint64_t stream_id, const struct ptrc_names *n,
 		  uint32_t id, unsigned int *streams)
 {
@@ -137,8 +140,9 @@ static int record(const struct event *e, uint64_t stream_id, const struct ptrc_n
 	return 0;
 }
 
-/* All streams of a process have the same names object. But the page is not trusted: if it names
- * another one for this stream, that is opened. */
+/* Opens the names object names_id unless it is open already, and gets the event's id there. Usually
+ * all streams of a process have the same names object. But the page is not trusted: if it names
+ * another one for this stream, that one is opened. */
 static int use_names(const struct event *e, uint64_t names_id, struct ptrc_names *n, uint32_t *id)
 {
 	int error;
@@ -172,7 +176,7 @@ static int record_each(const struct event *e, const struct ptrc_page *page, unsi
 		error = use_names(e, entry.names_id, &names, &id);
 		if (!error)
 			error = record(e, entry.stream_id, &names, id, streams);
-		/* ENOENT: its controller has just shut it down. */
+		/* ENOENT: the stream's controller has just shut it down. */
 		if (error && error != ENOENT && !first_error)
 			first_error = error;
 	}

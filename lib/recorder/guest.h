@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Recording an event in the name of another process, the target. The guest, the process that makes
- * the call, keeps nothing between calls: it maps the target's streams, takes a slot in each as any
- * thread does, and releases all. The slot has the tid of the guest's thread, because that thread
- * may die meanwhile; only the event itself has the target's pid.
+ * the call, keeps nothing between calls: it maps the target's streams, takes a slot (the entry of a
+ * recording thread) in each, as any thread does, and then releases the slots and unmaps the
+ * streams. The slot has the tid of the guest's thread, so that other processes notice if that
+ * thread dies during the call. Only the event itself has the target's pid.
  */
 #ifndef PTRC_LIB_RECORDER_GUEST_H
 #define PTRC_LIB_RECORDER_GUEST_H
@@ -11,9 +12,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Records the event in all streams that trace process pid; *streams: how many have got it. layout:
- * of the event's type, or NULL. ESRCH, EPERM, ENOMEM, and with a layout those of
- * ptrc_names_set_layout(). */
+/* Records the event in all streams that trace process pid. *streams becomes the number of streams
+ * that have got it. layout: the layout of the event's type, or NULL. ESRCH, EPERM, ENOMEM; if there
+ * is a layout, also the errors of ptrc_names_set_layout(). */
 int ptrc_guest_record(pid_t pid, const char *name, const char *layout, const void *data,
 		      size_t size, unsigned int *streams);
 

@@ -26,7 +26,7 @@ static struct ptrc_stream_header no_header;
 static struct ptrc_slot no_slot;
 static struct ptrc_writer nowhere = {.expect = UINT64_MAX, .header = &no_header};
 
-/* Number of free blocks: if 0, none is searched for. */
+/* Number of free blocks. If it is 0, no thread searches the list for one. */
 static _Atomic int32_t free_count;
 
 static pthread_key_t exit_key;
@@ -76,7 +76,7 @@ void ptrc_thread_forget_list(struct ptrc_thread *t, unsigned i)
 	}
 }
 
-/* A block left by an ended thread, or a new one. */
+/* Returns a block left by an ended thread, or else a new one. NULL: no memory. */
 static struct ptrc_thread *claim_block(int32_t tid)
 {
 	struct ptrc_thread *made;

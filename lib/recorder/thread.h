@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread as the event path sees it: one block per thread, on a mapping of its own. Blocks of
- * ended threads are used again and none is unmapped, so the list can be walked without a lock.
+ * A thread as the event path sees it: one block (struct ptrc_thread) per thread, on a mapping of
+ * its own. Blocks of ended threads are used again and none is unmapped, so the list of blocks can
+ * be walked without a lock.
  */
 #ifndef PTRC_LIB_RECORDER_THREAD_H
 #define PTRC_LIB_RECORDER_THREAD_H
@@ -24,38 +25,41 @@ enum ptrc_want {
 #define PTRC_WANT_COUNT (PTRC_ID_UNNAMED + PTRC_NAMES_MAX + 1)
 
 struct ptrc_thread {
-	/* At rest: the page's active word, of one bit, if the fast way is set up for the stream of
-	 * that bit; otherwise 0. During an event call: its frame, which is odd. */
+	/* While the thread is at rest, not in an event call: the page's `active` word, if it has a
+	 * single bit and the fast way is set up for the stream of that bit; otherwise 0. During an
+	 * event call: the frame of the call (frame.h), which is odd. */
 	_Atomic uint64_t state;
-	uint64_t rest; /* `state` after the event call */
-	/* The fast way's writer and its slot. */
+	uint64_t rest; /* what `state` becomes at the end of the event call */
+	/* The writer that the fast way uses, and the writer's slot. */
 	struct ptrc_writer *_Atomic fast;
 	struct ptrc_slot *_Atomic slot;
-	/* By page slot: the writer of the next event; NULL: none. */
+	/* For each page slot: the writer for the next event in the slot's stream; NULL: none. */
 	struct ptrc_writer *writers[PTRC_PAGE_SLOT_COUNT];
 	_Atomic int32_t tid; /* 0: no thread uses this block */
 	struct ptrc_thread *next;
-	/* By page slot: all writers, including those of nested calls and those left by
-	 * siglongjmp(). */
+	/* For each page slot: all writers of this thread in the slot's stream, including those of
+	 * nested calls and those left by siglongjmp(). */
 	struct ptrc_writer *lists[PTRC_PAGE_SLOT_COUNT];
 	struct ptrc_writer *unused;
 	struct ptrc_context origin;
-	uint32_t arena_used; /* used bytes of the block, its writers included */
-	/* The decisions of the stream of `fast`, as far as this thread has asked, for the control
-	 * word want_control. The table is inside the block, without a pointer in between, because
-	 * every load that waits for another one before the counter is read adds to the cost of an
-	 * event. A fork wipes its page, so the first event in a child takes the cold way, and is
-	 * not recorded in its parent's name even if no fork handler ran. */
+	uint32_t arena_used; /* used bytes of the block, which also has the writers */
+	/* want[]: for each event type, the decision of the stream that `fast` writes to, valid for
+	 * the control word want_control; unknown until this thread has asked. The table is inside
+	 * the block, without a pointer in between, because every load that waits for another one
+	 * before the counter is read adds to the cost of an event. A fork wipes the pages of the
+	 * table in the child, so the child's first event takes the cold way, and is not recorded in
+	 * the parent's name even if no fork handler ran. */
 	uint64_t want_control;
 	uint32_t want_end; /* one past the last id in want[] */
 	_Alignas(4096) uint8_t want[PTRC_WANT_COUNT];
 };
 
-/* Stands for a thread that has no block yet. Its state is 0, and an event call compares that only
- * with an active word that is not 0. */
+/* Stands for the block of a thread that has none yet. Its state is 0, and an event call compares
+ * that only with an active word that is not 0. */
 extern PTRC_HIDDEN struct ptrc_thread ptrc_thread_nobody;
-/* gcc does not know that this variable is always in the same program, where its place needs no
- * lookup in a table. */
+/* The code that uses this variable is always linked into the same program or library that defines
+ * it. gcc does not know that, and would call a function to find the variable. These TLS models
+ * avoid the call. */
 #if defined(__PIC__) && !defined(__PIE__)
 #define PTRC_THREAD_TLS_MODEL "initial-exec"
 #else
@@ -76,19 +80,20 @@ static inline uint64_t ptrc_thread_frame(const struct ptrc_thread *t)
 	return (state & (state - 1)) == 0 ? 0 : state;
 }
 
-/* The block of the calling thread, whose signals are blocked. NULL: no memory. */
+/* Returns the block of the calling thread, whose signals are blocked. Claims a block if the thread
+ * has none. NULL: no memory. */
 struct ptrc_thread *ptrc_thread_get(void);
-/* Frees a block, which another thread may get at once. */
+/* Gives a block back; another thread may get it at once. */
 void ptrc_thread_give_back(struct ptrc_thread *t);
-/* Has on_exit called with the block of each thread that ends. */
+/* From now on each thread that ends calls on_exit with its block. */
 void ptrc_thread_watch_exit(void (*on_exit)(void *block));
 /* In a forked child: the calling thread has no block any more. */
 void ptrc_thread_leave(void);
 
-/* A writer for the block's lists. NULL: there are too many. */
+/* Returns memory for a writer, from the thread's block. NULL: the block is full. */
 struct ptrc_writer *ptrc_thread_new_writer(struct ptrc_thread *t);
 void ptrc_thread_free_writer(struct ptrc_thread *t, struct ptrc_writer *w);
-/* Empties the list of page slot i. */
+/* Frees all writers of the thread for page slot i. */
 void ptrc_thread_forget_list(struct ptrc_thread *t, unsigned i);
 /* From now on the thread's events take the cold way. */
 void ptrc_thread_use_nowhere(struct ptrc_thread *t);
