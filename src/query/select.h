@@ -84,9 +84,9 @@ bool ptrc_select_is_by_type(const struct ptrc_select *);
 bool ptrc_select_event(struct ptrc_select *, struct ptrc_view *);
 
 /* Whether a pair of events meets the conditions. A condition on type, process or thread is met if either event
- * meets it, that on the time if the pair overlaps the span. For a pair without a begin or without an end, that
- * view is NULL and `missing` is the type of the missing event: then the pair is taken to last from before all
- * times or until after all times, and expressions are ignored. */
+ * meets it, that on the time if the pair overlaps the span. If one event of the pair is missing, its view is
+ * NULL, and `missing` is its type: then the pair is taken to last from before all times or until after all times,
+ * and expressions are ignored. */
 bool ptrc_select_pair(struct ptrc_select *, struct ptrc_view *begin, struct ptrc_view *end,
 		      const char *missing);
 

@@ -47,7 +47,7 @@ static inline void ptrc_misfits_add(struct ptrc_misfits *m, const struct ptrc_mi
 
 enum ptrc_type_answer { PTRC_TYPE_UNKNOWN, PTRC_TYPE_NO, PTRC_TYPE_YES };
 
-/* What a sieve (src/query/sieve.h) knows about an event type: the place of its member in the data, and the
+/* An event type as a sieve (src/query/sieve.h) sees it: the place of the sieve's member in the data, and the
  * bounds from `low` to `low` + `span` that the member must meet. */
 struct ptrc_sieve_place {
 	/* Whether the member has a fixed place, as enum ptrc_type_answer. If not, each event of the type
