@@ -56,7 +56,7 @@ struct ptrc_reader_gap {
 /* A block of events, which ptrc_reader_block_free() frees. */
 struct ptrc_reader_block {
 	struct posixtrace_block *events;
-	/* The number of events of the block that ptrc_reader_take() has taken. */
+	/* The number of events of the block that were taken so far. */
 	size_t at;
 	/* The loss that the last event of the block starts, if that is an OVERFLOW. */
 	struct ptrc_reader_gap gap;
