@@ -16,7 +16,7 @@ enum kind {
 	FLAG,
 	/* An array of char. */
 	TEXT,
-	/* Two int64_t: seconds, nanoseconds. */
+	/* Two numbers of type int64_t: seconds and nanoseconds. */
 	TIME,
 	STREAM_STATUS,
 	STREAM_FULL_POLICY,
@@ -25,19 +25,21 @@ enum kind {
 	ERROR_NUMBER,
 };
 
-/* The conditions under which a field is shown; all of them have to hold. */
+/* The conditions under which a field is shown: a set of bits, all of which must be met. */
 enum {
 	ANY = 0,
 	SESSION = 1,
 	WITH_LOG = 2,
-	/* The session has --snapshot-on; it has written a snapshot. */
+	/* The session has the setting snapshot-on. */
 	WITH_SNAPSHOTS = 4,
+	/* The session has written a snapshot. */
 	WITH_SNAPSHOT = 8,
 };
 
 struct field {
 	const char *key;
-	/* NULL: this is no field, but the key of the JSON object that has the following ones. */
+	/* The label in text. NULL: this row is no field, but the key of the JSON object that has the following
+	 * fields. */
 	const char *label;
 	enum kind kind;
 	size_t offset;
@@ -136,7 +138,7 @@ void ptrc_stat_from_log(struct ptrc_stat *s, struct ptrc_reader *r)
 	ptrc_reader_losses(r, true, &s->losses);
 }
 
-/* The time that the session has been running, or between the first and the last event of the log; 0 if it is
+/* For a session, how long it has been running; for a log, the time from its first to its last event; 0 if it is
  * unknown. */
 static int64_t span_ns(const struct ptrc_stat *s)
 {
@@ -147,7 +149,7 @@ static int64_t span_ns(const struct ptrc_stat *s)
 	if (__builtin_sub_overflow(ptrc_when_ns(&s->types.last), ptrc_when_ns(&s->types.first),
 				   &ns))
 		return 0;
-	/* It is negative if the clock was set back. */
+	/* The difference is negative if the clock was set back. */
 	return ns < 0 ? 0 : ns;
 }
 
@@ -180,7 +182,7 @@ static const void *value_of(const struct field *f, const struct ptrc_stat *s)
 	return (const char *)s + f->offset;
 }
 
-/* The value of a numeric field. A U64 above INT64_MAX becomes negative; the caller casts it back. */
+/* The value of a field that is a number. A U64 above INT64_MAX becomes negative here; the caller casts it back. */
 static int64_t number_of(const struct field *f, const struct ptrc_stat *s)
 {
 	int64_t wide;
