@@ -174,7 +174,7 @@ static bool prepare(struct making *m, const struct ptrc_config *c)
 	return true;
 }
 
-/* Makes one session. Returns false after a message. */
+/* Makes one of the sessions. Returns false after a message. */
 static bool make(struct making *m)
 {
 	const struct ptrc_config *c = m->config;

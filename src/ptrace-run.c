@@ -180,7 +180,7 @@ static bool is_loss_allowed;
 static bool is_until_all;
 static bool is_quiet;
 static struct ptrc_functions functions;
-/* The rules of --check and the query that judges by them. */
+/* The query that judges the log by the rules of --check, and these rules. */
 static struct ptrc_query judged;
 static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE, .layouts = &judged.layouts};
 

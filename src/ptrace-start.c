@@ -61,7 +61,7 @@ static const struct command {
 };
 enum { COMMANDS = sizeof(commands) / sizeof(*commands) };
 
-/* The result of asking one session. */
+/* The result of a request to one session. */
 struct result {
 	/* The error number of ptrc_session_ask() or of the session's reply, or 0; `reason` says the same in
 	 * words. */

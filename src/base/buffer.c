@@ -36,7 +36,7 @@ static uint64_t eight_digits(uint32_t number)
 	return x | EACH_BYTE('0');
 }
 
-/* The eight hexadecimal digits of four bytes. */
+/* Returns the eight hexadecimal digits of four bytes. */
 static uint64_t eight_hex_digits(const unsigned char *bytes)
 {
 	uint32_t number;

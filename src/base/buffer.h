@@ -120,7 +120,7 @@ struct ptrc_time_format {
  * such a year is put as @ and seconds since 1970. */
 void ptrc_buffer_time(struct ptrc_buffer *, struct ptrc_time_format *, const struct timespec *);
 
-/* The width of a time in columns. */
+/* How many columns a time of ptrc_buffer_time() takes, in UTC and in local time. */
 enum { PTRC_UTC_TIME_COLUMNS = 30, PTRC_LOCAL_TIME_COLUMNS = 35 };
 
 /* Puts a difference of times in seconds with nanoseconds, such as +12.000000345s. */

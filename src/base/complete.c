@@ -45,7 +45,7 @@ struct place {
 	/* The number of the word with which a command line within the command line starts (COMMAND), from 1 on; 0
 	 * if there is none. */
 	size_t command;
-	/* The option whose value the word is, or NULL. */
+	/* The option of which the last word is the value, or NULL. */
 	const struct ptrc_cli_option *waiting;
 	/* The number of operands before the word; and whether -- has ended the options. */
 	size_t operands;
@@ -191,7 +191,7 @@ static struct place find_place(char **words, size_t count)
 	return p;
 }
 
-/* Proposes the option's letter, its name, and its name with a value. */
+/* Puts proposals for an option: its letter, its name, and its name with a value. */
 static void put_option(struct ptrc_buffer *b, const struct ptrc_cli_option *o)
 {
 	bool has_value = o->argument;

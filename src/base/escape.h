@@ -23,9 +23,9 @@ static inline bool ptrc_is_high_control(const unsigned char *character)
 }
 
 /*
- * Returns the length of the character that the text begins with, and stores what people are
- * shown in its place, or an empty text if they are shown the character itself. The text is not
- * empty. These get an escape:
+ * Returns the length of the character with which the text starts, and stores what people are shown in its place;
+ * an empty text means that they are shown the character itself. The text must not be empty. These characters get
+ * an escape:
  *
  * 	line feed, tab, carriage return         \n \t \r
  * 	other control characters, also U+0080 to U+009F, and bytes that are not UTF-8

@@ -11,8 +11,8 @@ enum ptrc_exit {
 	PTRC_EXIT_FAILED = 1,
 	/* The command line or a configuration is wrong; nothing was done. */
 	PTRC_EXIT_USAGE = 2,
-	/* Done, but the data is incomplete: events were lost, or the log was never closed or is
-	 * damaged. ptrace-run exits with it only if COMMAND exited with 0. */
+	/* Done, but the data is incomplete: events were lost, or the log was never closed or is damaged.
+	 * ptrace-run exits with this status only if COMMAND exited with 0. */
 	PTRC_EXIT_INCOMPLETE = 3,
 	/* ptrace-check and ptrace-run --check only: no rule is broken, but some rule could not be decided. */
 	PTRC_EXIT_UNDECIDED = 4,
@@ -28,7 +28,7 @@ enum ptrc_exit {
 	PTRC_EXIT_RUN_SIGNAL = 128,
 };
 
-/* The worse of two exit statuses, which are PTRC_EXIT_DONE, _INCOMPLETE or _FAILED. */
+/* The worse of two exit statuses. Each is PTRC_EXIT_DONE, _INCOMPLETE or _FAILED. */
 static inline enum ptrc_exit ptrc_exit_worse(enum ptrc_exit a, enum ptrc_exit b)
 {
 	return a == PTRC_EXIT_FAILED || b == PTRC_EXIT_DONE ? a : b;

@@ -30,7 +30,7 @@ const char *ptrc_message_last(void);
  * reached. */
 const char *ptrc_cli_process_reason(int error);
 
-/* Prints a message whose reason is strerror(error). */
+/* Prints "program: thing: reason", where the reason is the text of the error number. */
 void ptrc_cli_error(const char *thing, int error);
 
 /* Prints a message that also mentions --help, and exits with the status for wrong usage. */

@@ -19,7 +19,7 @@ struct ptrc_table {
 	struct ptrc_table_entry **slots;
 	size_t slot_count; /* a power of two */
 	size_t count;
-	/* The thing that was found last, which is often wanted again; or NULL. */
+	/* The thing that was found last, because it is often wanted again; or NULL. */
 	struct ptrc_table_entry *last;
 	/* Removed things, all of one size, that are kept for reuse. */
 	struct ptrc_table_entry *spare;

@@ -197,7 +197,7 @@ static void decode_text(const char *data, size_t size, struct ptrc_value *v)
 static void decode_json(const struct ptrc_layout_field *f, const char *data, size_t size,
 			struct ptrc_value *v)
 {
-	/* Many programs record the null byte at the end of a text. */
+	/* Many programs record the null byte at the end of a text. It is left out. */
 	if (!data[size - 1])
 		size--;
 	if (!ptrc_json_text_is_valid(data, size))

@@ -17,7 +17,7 @@ struct ptrc_layout {
 	char *pattern;
 	char *text;
 	struct ptrc_layout_fields *model;
-	/* For each field, the number of its name; PTRC_LAYOUT_NAMELESS if it has none. */
+	/* For each field of the layout, the number of its name; PTRC_LAYOUT_NAMELESS if it has no name. */
 	int *names;
 	/* The layout has a field that is a place in code, or an array of such places. */
 	bool has_code;
@@ -34,7 +34,7 @@ struct ptrc_layouts {
 	size_t count;
 	char **names;
 	size_t name_count;
-	/* Fields are looked up for pairs of events, see ptrc_field_find(). */
+	/* Fields are those of pairs of events, see ptrc_field_find(). */
 	bool is_for_pairs;
 	/* A layout says that all of the data is one JSON text, so the data may have any members. */
 	bool has_json;

@@ -15,7 +15,7 @@
 #include "src/base/buffer.h"
 
 enum {
-	/* The greatest count in braces, as in the C library. */
+	/* The greatest count in braces, such as x{1,5}; the C library has the same limit. */
 	COUNT_MAX = 32767,
 	/* The greatest depth of nested groups in a pattern. PCRE2 allows 250, but that includes groups that are
 	 * added here. */
@@ -129,7 +129,7 @@ static bool is_class(const char *name, size_t size)
 	return strstr(names, word);
 }
 
-/* Reads [:name:], [.x.] or [=x=]. */
+/* Reads an element such as [:name:], [.x.] or [=x=] of a bracket expression. */
 static enum element read_symbol(struct reader *r, const char **name, size_t *size)
 {
 	const char *begin = r->at;

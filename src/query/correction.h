@@ -50,7 +50,7 @@ struct ptrc_clock_link {
 	/* The link from the other host to a third host, or NULL if the other host is the reference. */
 	const struct ptrc_clock_link *next;
 	int64_t middle_ns;
-	/* A constant added to all lines. */
+	/* A constant that is added to the values of all lines. */
 	int64_t base_ns;
 	struct ptrc_clock_line line;
 	struct ptrc_clock_line *highs, *lows;

@@ -23,7 +23,8 @@ static const int64_t window_possible_ns = 1000000000;
 /* The greatest time between two consecutive readings of clocks. */
 static const int64_t noise_ns = 1000;
 
-/* No clock shows a time 146 years from 1970. Sums and differences of two lesser times do not overflow. */
+/* A time 2^62 ns (146 years) or more from 1970 is impossible. Sums and differences of two times that are possible
+ * do not overflow. */
 static const int64_t ns_max = INT64_C(1) << 62;
 
 /* The most hosts that a message names. */
@@ -228,7 +229,8 @@ static size_t reading_after(const struct ptrc_host *h, int64_t boottime_ns)
 	return low;
 }
 
-/* Determines CLOCK_REALTIME at the reading, and its error. Returns false if the result is impossible. */
+/* Makes a knot for the time of a reading: determines what CLOCK_REALTIME was, and its error. Returns false if the
+ * result is impossible. */
 static bool make_knot(const struct ptrc_host *h, const struct reading *r,
 		      struct ptrc_correction_knot *k)
 {
@@ -259,7 +261,7 @@ static bool make_knot(const struct ptrc_host *h, const struct reading *r,
 	return is_possible(k->shift_ns);
 }
 
-/* Returns the index of the host of a log, adding it if it is new. */
+/* Returns the index of the host of a log. Adds the host if it is new. */
 static size_t host_of(struct ptrc_hosts *h, const struct ptrc_reader *r)
 {
 	struct posixtrace_log_host told;
@@ -281,7 +283,8 @@ static size_t host_of(struct ptrc_hosts *h, const struct ptrc_reader *r)
 	return h->count++;
 }
 
-/* If the logs of a host that have a label all have the same label, the host and its other logs get it, too. */
+/* If all labels of a host's logs are equal, this label becomes the name of the host, and the label of its logs
+ * that have none. */
 static void name_host(struct ptrc_hosts *h, size_t host)
 {
 	const char *label = NULL;

@@ -33,8 +33,8 @@ struct ptrc_host {
 	/* The label that the user gave it, else its own name, else the path of its first log. */
 	const char *name;
 	char own_name[256];
-	/* Both are empty if the log does not have them. Whether other logs are from this host is then
-	 * unknown, so it has only this log. */
+	/* Machine and boot, which identify the host. Both are empty if the log does not have them: then no other
+	 * log is known to be of this host. */
 	char machine_id[128], boot_id[128];
 	/* Sorted by time. Only those from index `first` to before `last` are used, because the clock was not
 	 * stepped between them. */
@@ -70,9 +70,9 @@ struct ptrc_hosts {
 	struct ptrc_correction *corrections;
 	struct ptrc_reader **readers;
 	size_t source_count;
-	/* The host whose clock the linked hosts follow, or NULL. */
+	/* The reference: the host to whose clock the times of linked hosts are converted; or NULL. */
 	const struct ptrc_host *reference;
-	/* The latest event. */
+	/* The latest event in the merged order: its source, its corrected time, and its time in the log. */
 	bool has_last;
 	size_t last_source;
 	int64_t last_ns, last_log_ns;
@@ -81,10 +81,10 @@ struct ptrc_hosts {
 	uint64_t neighbour_count, uncertain_count;
 };
 
-/* Refuses a --label that is not NAME=LOG, or whose LOG is no operand. */
+/* Ends the process if a value of --label is not NAME=LOG, or its LOG is no operand. */
 void ptrc_labels_check(const struct ptrc_cli_texts *labels, char *const *operands, size_t count);
 
-/* The label of an operand, which the caller frees, or NULL. */
+/* Returns the label that --label gives to an operand, or NULL. The caller frees it. */
 char *ptrc_labels_find(const struct ptrc_cli_texts *labels, const char *operand);
 
 /* Finds the hosts of the open readers, and gives each reader its correction and the label of its host. Times
@@ -107,7 +107,7 @@ void ptrc_hosts_forget(struct ptrc_hosts *);
 /* Reports the hosts whose events have an uncertain order. */
 void ptrc_hosts_report(const struct ptrc_hosts *);
 
-/* Puts the member "hosts". */
+/* Puts the JSON member "hosts". */
 void ptrc_hosts_json(const struct ptrc_hosts *, struct ptrc_json *);
 
 void ptrc_hosts_free(struct ptrc_hosts *);

@@ -305,11 +305,11 @@ static const struct loss {
 	size_t offset;
 	/* The name of its member in JSON, or NULL. */
 	const char *key;
-	/* It makes a trace incomplete. */
+	/* A loss of this kind makes a trace incomplete. */
 	bool is_loss;
-	/* Its value is a number of events. */
+	/* The member is a number of events. */
 	bool is_of_events;
-	/* It stands for events whose number is not known. */
+	/* The kind stands for lost events whose number is not known. */
 	bool is_uncounted;
 	/* The message, in the format of ptrc_cli_count(), or a function that writes it or nothing; both are NULL if the
 	 * message of another row includes it. */

@@ -11,7 +11,7 @@
 #include "src/base/json.h"
 
 struct ptrc_losses {
-	/* Events that were lost because the stream, or the log, was full. */
+	/* The numbers of events that were lost because the stream was full, and because the log was full. */
 	uint64_t stream_events;
 	uint64_t log_events;
 	/* An unknown number of events was lost. */
@@ -24,7 +24,7 @@ struct ptrc_losses {
 	 * far as they are counted. */
 	int write_error;
 	uint64_t unwritten_events;
-	/* The file that was written is no longer at the path of the log. */
+	/* The file to which the log was written is no longer at the path of the log. */
 	bool is_log_gone;
 	/* The number of events that cannot be read because the log is damaged; and whether an unknown number
 	 * of others cannot be read, either. */

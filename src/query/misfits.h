@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports of data that does not fit its layout, once for each event type. */
+/* Reports data that does not fit its layout, once for each event type. */
 #ifndef PTRC_SRC_QUERY_MISFITS_H
 #define PTRC_SRC_QUERY_MISFITS_H
 

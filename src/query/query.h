@@ -72,8 +72,8 @@ struct ptrc_sink {
 	/* Called after the last event, when the losses of the sources are known. is_read: the sources were read to
 	 * their ends. */
 	void (*finish)(void *self, bool is_read);
-	/* Needed for --last, which reads all events twice, to know their number. Called after the first pass:
-	 * counts in shown_count what the end of the events adds, and forgets all events. */
+	/* Needed for --last, which reads all events twice, to know how many there are. Called after the first
+	 * pass: adds to shown_count what the sink would show at the end of the events, and forgets all events. */
 	void (*restart)(void *self);
 	/* Prints the sink's messages. Returns false if something that the user asked for does not exist. */
 	bool (*tell)(void *self);
@@ -87,7 +87,7 @@ struct ptrc_sink {
 	bool takes_losses;
 	/* The sink needs .trace of the query. */
 	bool needs_trace;
-	/* The noun for what --summary counts; NULL: event. */
+	/* The noun for what --summary counts, such as "pair"; NULL: "event". */
 	const char *noun;
 	/* The fields of --fields. If one is a member of JSON data and no event has it, that is reported. */
 	const struct ptrc_field *fields;
@@ -116,7 +116,7 @@ struct ptrc_query {
 	bool has_log;
 	/* The hosts have labels, so each event is shown with the label of its host. */
 	bool has_host;
-	/* Finds places in the source code; NULL if no field needs them. */
+	/* For finding places in the source code; NULL if no field needs them. */
 	struct ptrc_symbols *symbols;
 	/* All events are read and compared with what the logs say about them (--verify). */
 	bool is_verifying;
@@ -139,7 +139,7 @@ struct ptrc_query {
 	size_t source_count;
 	/* The hosts of the sources; empty for a single log unless a field needs the bounds of times. */
 	struct ptrc_hosts hosts;
-	/* Standard output. */
+	/* The buffer for standard output. */
 	struct ptrc_buffer out;
 	uint64_t shown_count;
 	/* The number of selected events that were not shown because too many lines were held back for --around. */
@@ -147,7 +147,7 @@ struct ptrc_query {
 	/* The expression of --around was evaluated for all events that match its pattern, so those that do not
 	 * fit their layouts are counted already. */
 	bool has_counted_around;
-	/* Set by ptrc_query_finish(). */
+	/* The events that do not fit their layouts; set by ptrc_query_finish(). */
 	struct ptrc_misfit_types misfits;
 	/* Nothing failed and nothing is missing; set by ptrc_query_tell(). */
 	bool is_complete;
@@ -232,8 +232,9 @@ static inline bool ptrc_query_is_due(struct ptrc_query *q)
 /* Given the start and the end of the trace, calculates the times in options that are relative to these. */
 void ptrc_query_resolve(struct ptrc_query *, const struct ptrc_period *trace);
 
-/* Determines the selected times, including those near the events of --around. Reads as much of the logs as this needs,
- * and goes back to their starts. Returns false, after a message, if a log cannot be read again. */
+/* Determines which times are selected, including those near the events of --around. Reads as much of the logs as
+ * is necessary for this, and goes back to their starts. Returns false, after a message, if a log cannot be read
+ * again. */
 bool ptrc_query_scan(struct ptrc_query *);
 
 /* Gives the sink the events of all logs. Returns whether it read the logs to their ends. */

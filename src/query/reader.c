@@ -104,7 +104,8 @@ static bool spool(const char *path, int *fd)
 	return true;
 }
 
-/* Opens the path, or standard input, for reading with seeking. Returns false after a message. */
+/* Opens the path, or standard input, so that the descriptor can be read and can seek. Returns false after a
+ * message. */
 static bool open_file(const char *path, bool is_stdin, int *fd)
 {
 	struct stat st;
@@ -226,7 +227,7 @@ static bool open_path(struct ptrc_reader *r, bool *is_spooled)
 	struct rlimit limit;
 	struct stat st, there;
 
-	/* Each file of a rotated log needs a descriptor. */
+	/* Raises the limit of descriptors, because each file of a rotated log needs one. */
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);

@@ -18,7 +18,7 @@
 #include "src/query/thread_gap.h"
 #include "src/query/type.h"
 
-/* One past the greatest event type identifier. */
+/* The greatest identifier of an event type, plus 1. */
 #define PTRC_READER_IDS (POSIX_TRACE_UNNAMED_USEREVENT + TRACE_USER_EVENT_MAX)
 
 static inline bool ptrc_is_system_type(trace_event_id_t id)
@@ -32,7 +32,7 @@ struct ptrc_reader_input;
 
 /* The functions of a reader whose log comes in parts from a session. src/session/reader_follow.c provides them. */
 struct ptrc_reader_source {
-	/* Waits for the next part of the log. Returns false at its end, or with .error set (see
+	/* Waits for the next part of the log. Returns false at the end of the log, or with .error set (see
 	 * ptrc_reader_next()). */
 	bool (*receive)(struct ptrc_reader *);
 	/* Whether .receive would have to wait now. */
@@ -87,7 +87,7 @@ struct ptrc_reader {
 	struct posix_trace_status_info status;
 	struct ptrc_counts counts;
 
-	/* The latest event. Its data stays valid until the next one is read. */
+	/* The latest event. Its data stays valid until the next event is read. */
 	struct posix_trace_event_info event;
 	const unsigned char *data;
 	size_t size;
@@ -183,7 +183,7 @@ static inline const struct timespec *ptrc_reader_log_time(const struct ptrc_read
 /* Converts the corrected time of an event back into its uncorrected time. */
 struct timespec ptrc_reader_log_time_of(const struct ptrc_reader *, const struct timespec *);
 
-/* Takes the next event of the block as the latest one. Returns false at the end of the block. */
+/* Makes the next event of the block the latest event. Returns false at the end of the block. */
 static inline bool ptrc_reader_take(struct ptrc_reader *r, struct ptrc_reader_block *b)
 {
 	const struct posixtrace_event *e = &b->events->pt_events[b->at];
@@ -208,14 +208,14 @@ static inline bool ptrc_reader_is_at_damage(const struct ptrc_reader *r)
 	return r->event.posix_event_id == POSIX_TRACE_OVERFLOW && r->gap.is_damage;
 }
 
-/* Whether ptrc_reader_next() would wait now. */
+/* Whether ptrc_reader_next() would have to wait now. */
 bool ptrc_reader_is_waiting(struct ptrc_reader *);
 
 /* Called after all events were read: sets the time of the latest event to that of the last event in the log,
  * selected or not. The other members of the latest event are not valid then. */
 void ptrc_reader_go_to_end(struct ptrc_reader *);
 
-/* The following return an error number, or 0. */
+/* The following functions return an error number, or 0. */
 
 /* Goes back to the first event of a log. */
 int ptrc_reader_rewind(struct ptrc_reader *);
@@ -225,7 +225,8 @@ int ptrc_reader_rewind(struct ptrc_reader *);
 int ptrc_reader_select(struct ptrc_reader *, const struct posixtrace_span *, size_t count,
 		       const trace_event_set_t *types);
 
-/* Reads parts of a log file in the order in which they were written, as ptrc_log_select_parts() does. */
+/* Goes back to the start of a log, and reads only a range of its parts, in the order in which they were written,
+ * as ptrc_log_select_parts() does. */
 int ptrc_reader_select_parts(struct ptrc_reader *, unsigned long first, unsigned long end);
 
 /* Selects a part at the end of a log that has at least the last `count` events, as far as the index of the log
@@ -247,8 +248,8 @@ const char *ptrc_reader_truncation(const struct ptrc_reader *);
 /* Looks up a type for ptrc_reader_type(), at the first event of the type. */
 struct ptrc_type *ptrc_reader_new_type(struct ptrc_reader *, trace_event_id_t);
 
-/* The record of an event type. Never NULL: a type without a known name is named by its number, and all invalid
- * identifiers are one type. */
+/* Returns what the reader keeps about an event type, never NULL. A type without a known name is named by its
+ * number. All invalid identifiers are one type. */
 static inline struct ptrc_type *ptrc_reader_type(struct ptrc_reader *r, trace_event_id_t id)
 {
 	/* No event type has the identifier 0. */
@@ -266,7 +267,8 @@ static inline const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader
 /* The identifier of the type with this name, or 0 if no type looked up so far has the name. */
 trace_event_id_t ptrc_reader_find_type(const struct ptrc_reader *, const char *name);
 
-/* Gives the reader an empty table of types. The caller has freed the old one, or another reader owns it. */
+/* ptrc_reader_own_types() gives the reader an empty table of types. Before, the old table was freed by
+ * ptrc_reader_free_types(), or another reader owns it. */
 void ptrc_reader_own_types(struct ptrc_reader *);
 void ptrc_reader_free_types(struct ptrc_reader *);
 

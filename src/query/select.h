@@ -57,7 +57,7 @@ struct ptrc_select {
 	size_t window_count;
 };
 
-/* The expressions of --where, then that of --around, then NULL. */
+/* Iterates over all expressions: for i from 0 on, returns those of --where, then that of --around, then NULL. */
 static inline struct ptrc_where *ptrc_select_where(const struct ptrc_select *s, size_t i)
 {
 	if (i < s->where_count)

@@ -326,7 +326,7 @@ static const char *name_of(struct ptrc_symbol_file *f, Dwarf_Die *function, int 
 	parts[--at] = dw.dwarf_diename(&die);
 	if (!parts[at])
 		return NULL;
-	/* Scope 0 is the declaration itself. */
+	/* Scope 0 is the declaration itself, so its scopes start at 1. */
 	n = dw.dwarf_getscopes_die(&die, &scopes);
 	for (int i = 1; i < n && at; i++) {
 		int tag = dw.dwarf_tag(&scopes[i]);

@@ -19,7 +19,7 @@ struct ptrc_symbol {
 
 struct ptrc_symbol_mapping {
 	uint64_t start, end; /* addresses */
-	uint64_t offset;     /* in the file */
+	uint64_t offset;     /* of `start` in the file */
 };
 
 struct ptrc_symbol_file;

@@ -20,7 +20,7 @@
 /* Starts zeroed. Its memory grows with the number of threads. */
 struct ptrc_thread_gap {
 	struct ptrc_table threads;
-	/* The number of places with losses so far. */
+	/* The number of places at which events were lost so far. */
 	uint64_t period;
 };
 

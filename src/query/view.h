@@ -167,7 +167,7 @@ const struct ptrc_symbol *ptrc_view_symbol_of(struct ptrc_view *, const struct p
 
 void ptrc_view_free(struct ptrc_view *);
 
-/* The value of a field of the event. Texts point into the event. Times are nanoseconds since 1970. */
+/* The value of a field of the event. A text in it points into the event. Times are nanoseconds since 1970. */
 struct ptrc_value ptrc_view_value(struct ptrc_view *, const struct ptrc_field *);
 /* Does what ptrc_view_value() does, but stores the value, which is faster. For a number, sets only .kind, .unit
  * and the number. */

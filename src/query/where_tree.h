@@ -70,7 +70,7 @@ struct ptrc_node {
 };
 
 struct ptrc_where {
-	/* The arguments of ptrc_where_parse(). */
+	/* The arguments that were given to ptrc_where_parse(). */
 	const char *text;
 	const struct ptrc_layouts *layouts;
 	struct ptrc_node *root, *names;

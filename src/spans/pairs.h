@@ -26,7 +26,7 @@
 /* The field of --label-by. Its value in the first event of a pair, the label, distinguishes pairs of one kind. */
 struct ptrc_label {
 	struct ptrc_field field;
-	/* Each label has a row of its own. */
+	/* Each value of the label has a row of its own in the report. */
 	bool has_rows;
 	/* Some first event of a pair had the field. */
 	bool has_any;
@@ -76,7 +76,7 @@ struct ptrc_pair {
 	uint64_t cut_keys;
 	/* Some event had the key. */
 	bool has_key;
-	/* There were events of the first type, of the second type. */
+	/* There was an event of the type `begin` (has_begin); there was one of the type `end` (has_end). */
 	bool has_begin;
 	bool has_end;
 	/* The counts of halves among the spans that the sink has selected. */
@@ -116,7 +116,7 @@ struct ptrc_pairs {
 	bool is_within_threads;
 	/* The field of --per, or NULL. */
 	const struct ptrc_field *per;
-	/* NULL without --label-by. */
+	/* The label of --label-by, or NULL. */
 	struct ptrc_label *label;
 	/* The sink needs no rows, so no durations are collected. */
 	bool is_without_rows;

@@ -23,7 +23,7 @@ struct ptrc_quantiles {
 	uint64_t count;
 	/* The sum of all lengths; UINT64_MAX if it is that or more. */
 	uint64_t total;
-	/* Valid if .count is not 0. */
+	/* The least and the greatest length. Valid if .count is not 0. */
 	uint64_t least;
 	uint64_t greatest;
 	/* The histogram: the number of lengths in each place from first_place on. All other places are empty. */

@@ -66,7 +66,7 @@ static void count_by_reading(struct ptrc_event_types *t, struct ptrc_reader *r,
 	}
 }
 
-/* Whether the reader has met damage since its last selection. */
+/* Whether the reader has met damage since events were last selected. */
 static bool has_met_damage(const struct ptrc_reader *r)
 {
 	struct ptrc_counts seen;

@@ -67,7 +67,7 @@ bool ptrc_run_result_open(int log_fd);
 
 /* ---- for each file with a result of a run ---- */
 
-/* Refuses an empty path and "-" as the value of the option. NULL is accepted. */
+/* Ends the process if the value of the option is an empty path or "-". NULL is accepted. */
 void ptrc_run_result_check_path(const char *option, const char *path);
 
 /* Opens and empties a file. Returns -1, after a message, if it may not be replaced, cannot be opened, or is the
@@ -75,7 +75,7 @@ void ptrc_run_result_check_path(const char *option, const char *path);
 int ptrc_run_result_open_file(const char *path, const struct ptrc_replace_kind *, bool is_forced,
 			      int log_fd);
 
-/* Writes and frees the buffer. Returns false, after a message about `name`, if that fails. */
+/* Writes the buffer to `fd`, and frees it. Returns false, after a message about `name`, if writing fails. */
 bool ptrc_run_result_write(int fd, const char *name, struct ptrc_buffer *);
 
 /* ---- the object ---- */

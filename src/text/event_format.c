@@ -11,7 +11,7 @@
 #include "src/fields/when.h"
 #include "src/text/csv.h"
 
-/* Colours of a terminal: faint, bold, bold yellow, bold red. */
+/* Sequences that set the colours of a terminal: faint, bold, bold yellow, bold red. */
 #define FAINT "\033[2m"
 #define USER_EVENT "\033[1m"
 #define SYSTEM_EVENT "\033[1;33m"
