@@ -148,7 +148,7 @@ char *ptrc_write_hex_bytes(char *to, const void *bytes, size_t size)
 
 void ptrc_buffer_hex_bytes(struct ptrc_buffer *b, const void *bytes, size_t size)
 {
-	/* Nothing to write; and a buffer that has no memory yet has no place to write to. */
+	/* There is nothing to write, and a buffer that has no memory yet has no place to write to. */
 	if (!size)
 		return;
 	if (size > SIZE_MAX / 2)

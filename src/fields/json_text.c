@@ -58,7 +58,7 @@ static bool take_unit(struct scan *s, uint32_t *unit)
 	return true;
 }
 
-/* Reads an escape sequence, of which the backslash was read. */
+/* Reads the rest of an escape sequence, whose backslash was read before. */
 static bool take_escape(struct scan *s, uint32_t *character)
 {
 	static const char letters[] = "\"\\/bfnrt";
@@ -84,7 +84,7 @@ static bool take_escape(struct scan *s, uint32_t *character)
 	return true;
 }
 
-/* Reads a string, of which the first quote was read, and the quote at its end. */
+/* Reads the rest of a string, whose first quote was read before, and the quote at its end. */
 static bool take_string(struct scan *s)
 {
 	uint32_t character;
@@ -253,7 +253,7 @@ bool ptrc_json_text_is_path(const char *path)
 	return path;
 }
 
-/* Whether a string, of which the first quote was read, equals the key. */
+/* Whether a string, whose first quote was read before, equals the key. */
 static bool is_key(struct scan s, const char *key, size_t size)
 {
 	uint32_t character;

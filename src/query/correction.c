@@ -251,9 +251,9 @@ int64_t ptrc_correction_worst(const struct ptrc_correction *c)
 
 	for (size_t i = 1; i < c->count; i++) {
 		const struct ptrc_correction_knot *a = &c->knots[i - 1], *b = &c->knots[i];
-		/* If the shift is constant, the lesser of the errors from both knots counts. It is greatest
-		 * where they are equal: by then the larger one has grown for at most half of the time between
-		 * the knots. */
+		/* Between two knots the error grows from both sides. If the shift does not change, the lesser of
+		 * the two errors counts. It is greatest where both are equal, and there the larger one has grown
+		 * for at most half of the time between the knots. */
 		int64_t bound = ptrc_clock_error_after(most(a->error_ns, b->error_ns),
 						       (b->log_ns - a->log_ns) /
 							       (is_changing(a, b) ? 1 : 2));

@@ -25,7 +25,7 @@ struct ptrc_host_reading {
 	int64_t boottime_ns;
 	int64_t offset_ns; /* CLOCK_REALTIME - CLOCK_BOOTTIME */
 	int64_t window_ns; /* the duration of the reading */
-	int64_t error_ns;  /* or PTRC_BOUND_UNKNOWN */
+	int64_t error_ns;  /* the greatest error, or PTRC_BOUND_UNKNOWN */
 	bool is_synchronized;
 };
 

@@ -198,7 +198,7 @@ static inline bool ptrc_query_is_full(const struct ptrc_query *q)
 	return q->sink.is_full && q->sink.is_full(q->sink.self);
 }
 
-/* Whether the latest event of the source is selected by all conditions but --around. */
+/* Whether the latest event of the source meets all conditions of the selection, except for --around. */
 bool ptrc_query_is_selected(struct ptrc_query *, struct ptrc_source *);
 
 /* Whether the latest event of the source matches the pattern and the expression of --around. */

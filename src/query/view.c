@@ -203,7 +203,8 @@ static bool find_member(const char *name, const struct ptrc_layouts *l, struct p
 		return true;
 	if (uses.is_json && ptrc_json_text_is_path(path))
 		return true;
-	/* With JSON data, the name may be a key of an object, even if a layout has a field of this name. */
+	/* Data may be a JSON text, so the name may be a key of its object, even if a layout has a field of this
+	 * name. */
 	if (l->has_json) {
 		char whole[PTRC_FIELD_TEXT_MAX + 2] = ".";
 
@@ -376,7 +377,7 @@ static struct ptrc_value data_value(const struct ptrc_reader *r)
 {
 	size_t size = r->size;
 
-	/* If a text ends with a null byte, leaves that out. */
+	/* Leaves out the null byte at the end of a text, if there is one. */
 	ptrc_text_is_clean(r->data, &size);
 	return bytes_value(PTRC_VALUE_TEXT, r->data, size);
 }

@@ -66,8 +66,8 @@ struct ptrc_event_format {
 bool ptrc_event_fields(struct ptrc_event_format *, const char *list, const struct ptrc_layouts *,
 		       struct ptrc_cli_reason *why);
 
-/* Appends a line for the event that the view's reader has read or, if the layouts are for pairs, for the pair
- * that ends with the event. */
+/* Appends a line for the event that the view's reader has read. With --fields, if the event ends a pair (the
+ * view's .begin is set), the line is for that pair. */
 void ptrc_event_put(struct ptrc_buffer *, struct ptrc_event_format *, struct ptrc_view *);
 
 /* Put the JSON members that a line of ptrc_event_put() has for the data, and for the place in the source code. */
