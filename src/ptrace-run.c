@@ -148,14 +148,14 @@ struct run {
 	struct ptrc_run_waits waits;
 	struct ptrc_run_cut cut;
 	struct ptrc_run_snapshots snapshots;
-	/* No program recorded an event, and why; has_os_events: the trace has events of the operating
-	 * system. */
+	/* No program recorded an event; no_events says why. */
 	bool is_empty;
 	struct ptrc_no_events no_events;
+	/* The trace has events of the operating system. */
 	bool has_os_events;
 	/* --functions was given, but no function was recorded. */
 	bool is_without_functions;
-	/* The number of events in the log; has_count: the log could be read. */
+	/* The log could be read, so event_count, the number of events in it, is known. */
 	bool has_count;
 	uint64_t event_count;
 	/* The status of COMMAND, as wait() returns it. */
@@ -290,9 +290,9 @@ static bool is_own(trace_id_t trace, trace_event_id_t id)
 }
 
 /*
- * Counts the recorded events. *has_user_events: one of them is a user event; an event of the
- * operating system is not. A script may have user events by ptrace-event without having the
- * library.
+ * Counts the recorded events. *has_user_events becomes whether a user event is among them. Events of the operating
+ * system do not count as such. (A script that does not have the library may still have user events, by
+ * ptrace-event.)
  */
 static uint64_t count_recorded(struct run *r, trace_id_t trace, bool *has_user_events)
 {
@@ -828,8 +828,9 @@ static void end_recording(struct run *r)
 	close(signals);
 }
 
-/* If there are no events of programs, says why. Lost events, which report() names, explain it. With --os=KIND
- * the user may want no others, unless a program opened an event type. */
+/* If no program recorded an event, prints a message that says why. Prints none if events were lost, because that
+ * is the reason, and report() says so. With --os=KIND the user may want no other events; so then a message is
+ * printed only if a program opened an event type. */
 static void say_why_empty(const struct run *r)
 {
 	bool is_auto = r->plan.os.kinds == PTRC_OS_AUTO;

@@ -20,10 +20,10 @@ void ptrc_cli_message(const char *thing, const char *format, ...)
  * is 1, else the second. */
 void ptrc_cli_count(const char *thing, unsigned long long count, const char *text);
 
-/* Writes "COUNT text" into the buffer. */
+/* Writes "COUNT text", as ptrc_cli_count() prints it, into the buffer. */
 void ptrc_cli_count_text(char *buffer, size_t size, unsigned long long count, const char *text);
 
-/* The last message of this process without the name of the program, or "". */
+/* The last message that this process printed, without the name of the program; "" if it printed none. */
 const char *ptrc_message_last(void);
 
 /* The text for an error number of fork() and similar functions. There EAGAIN means that a limit on processes was

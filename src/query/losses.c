@@ -54,9 +54,8 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 	}
 }
 
-/* The number of events that a reader gets: those of the log and, if the log starts with a loss, an OVERFLOW
- * and a RESUME. The library makes these two, and counts them in pt_made_up_events, only when the first events
- * are read. */
+/* The number of events that a reader gets: those of the log and, if the log starts with a loss, an OVERFLOW and a
+ * RESUME. The library makes these two, and counts them in pt_made_up_events, only when the first events are read. */
 static uint64_t count_read(trace_id_t trace)
 {
 	struct posix_trace_event_info event;
@@ -87,8 +86,8 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 	l->is_log_gone |= is_gone;
 	if (is_gone)
 		return false;
-	/* Reading a FIFO would wait for a writer. If nothing is at the path, the log may still exist: the
-	 * first file of a rotated log may have been deleted. */
+	/* Reading a FIFO would wait for a writer. If nothing is at the path, the log may still exist: the first
+	 * file of a rotated log may have been deleted. */
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return false;
 	error = posixtrace_log_open(path, &trace);
@@ -230,7 +229,8 @@ static void say_write_error(const struct ptrc_losses *l, char text[TEXT_BYTES])
 			  "ptrace-keeper, dies again and again; 'ptrace-salvage' "
 			  "finishes it");
 	else if (l->unwritten_events)
-		/* Data that a pipe or a socket held when its reader went away is lost, too. */
+		/* With EPIPE or ECONNRESET more may be lost: what the pipe or the socket still held when its
+		 * reader closed it. */
 		put(text, "%s%llu %s lost, as writing the log failed: %s",
 		    l->write_error == EPIPE || l->write_error == ECONNRESET ? "at least " : "",
 		    (unsigned long long)l->unwritten_events,
@@ -311,8 +311,8 @@ static const struct loss {
 	bool is_of_events;
 	/* The kind stands for lost events whose number is not known. */
 	bool is_uncounted;
-	/* The message, in the format of ptrc_cli_count(), or a function that writes it or nothing; both are NULL if the
-	 * message of another row includes it. */
+	/* The message, in the format of ptrc_cli_count(); or a function that writes the message, or nothing if
+	 * there is none to write. Both are NULL if the message of another row includes it. */
 	const char *message;
 	void (*say)(const struct ptrc_losses *, char *text);
 } losses[] = {

@@ -81,10 +81,10 @@ void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_in
 
 /*
  * Fills in the losses from a finished log, including those of its last flush. *in_log becomes the number of
- * events in the log. If event_count is not NULL, *event_count becomes the number that a reader gets: two
- * more, an OVERFLOW and a RESUME, if the log is a ring that has lost events. The caller passes is_gone if it
- * knows that the log no longer exists; a regular file that is no log counts as gone, too. Returns false if
- * the log is gone or cannot be read (a pipe, for instance); then nothing but .is_log_gone is changed.
+ * events in the log. If event_count is not NULL, *event_count becomes the number that a reader gets: two more, an
+ * OVERFLOW and a RESUME, if the log is a ring that has lost events. The caller passes is_gone if it knows that
+ * the log no longer exists; a regular file that is no log counts as gone, too. Returns false if the log is gone
+ * or cannot be read (a pipe, for instance); then nothing but .is_log_gone is changed.
  */
 bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone, uint64_t *in_log,
 			   uint64_t *event_count);
@@ -93,8 +93,8 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
  * unwritten the recorded events that are neither in the log nor lost because the log was full. */
 void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint64_t in_log);
 
-/* Adds the losses that reading a log has found. The counts were taken after that. *read_count: the number of events
- * read; NULL if the log was not read to its end. */
+/* Adds the losses that were found while a log was read. The counts must be those after the reading. *read_count
+ * is the number of events that were read; the pointer is NULL if the log was not read to its end. */
 void ptrc_losses_add_read(struct ptrc_losses *, const struct ptrc_counts *,
 			  const uint64_t *read_count);
 
@@ -111,12 +111,13 @@ bool ptrc_losses_is_any(const struct ptrc_losses *);
 /* The number of missing events, as far as they are counted. */
 uint64_t ptrc_losses_events(const struct ptrc_losses *);
 
-/* Passes on each kind of loss: its key in JSON or NULL, whether it makes a trace incomplete, and the message
- * without the name of the log or session. */
+/* ptrc_losses_each() calls the function for each kind of loss that *l has, with its key in JSON or NULL, whether
+ * it makes a trace incomplete, and its message without the name of the log or session. */
 typedef void ptrc_losses_take(void *arg, const char *key, bool is_loss, const char *text);
 void ptrc_losses_each(const struct ptrc_losses *, ptrc_losses_take *, void *arg);
 
-/* Prints a message for each kind of loss. */
+/* Prints a message for each kind of loss that *l has. The messages start with `thing`, such as the path of the
+ * log. */
 void ptrc_losses_report(const struct ptrc_losses *, const char *thing);
 
 /* Puts the member "losses" into the open JSON object. */
