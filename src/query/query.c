@@ -527,9 +527,9 @@ bool ptrc_query_may_select(const struct ptrc_query *q)
 	return has_any || may_lack_names(q);
 }
 
-/* Returns whether each pattern that selects events matches an event type, and each expression can hold for some
- * type, after messages about those that do not. Patterns of --decode only lead to messages, and patterns of a
- * configuration file, which may be for other logs, not even to these. */
+/* Whether each pattern that selects events matches an event type, and each expression can hold for some type.
+ * Prints a message about each that does not. A pattern of --decode that matches nothing only leads to a message;
+ * one of a configuration file, which may be for other logs, does not even do that. */
 static bool check_patterns(const struct ptrc_query *q)
 {
 	struct ptrc_where *w;

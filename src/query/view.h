@@ -110,7 +110,7 @@ size_t ptrc_command_line(const struct posixtrace_log_process *, char text[PTRC_C
  * field first needs that. */
 struct ptrc_view {
 	struct ptrc_reader *reader;
-	/* The layout of the event's data, or NULL; and all layouts, to which that belongs. */
+	/* The layout of the event's data, or NULL; and all layouts, from which it was taken. */
 	const struct ptrc_layout *layout;
 	const struct ptrc_layouts *layouts;
 	bool is_decoded;

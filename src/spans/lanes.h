@@ -30,8 +30,8 @@ enum { PTRC_LANES_RECENT = 16 };
 
 /* Starts zeroed, except for the first three members. */
 struct ptrc_lanes {
-	/* The size of the structure, of which the lane is the first member, that the sink has for each lane. The
-	 * structure starts zeroed. */
+	/* The sink has a structure for each lane, with the lane as its first member. This is the size of that
+	 * structure, which starts zeroed. */
 	size_t lane_size;
 	/* The number of the machine of each source. NULL: logs do not share lanes. */
 	size_t *machines;

@@ -78,7 +78,8 @@ struct ptrc_span {
 /* Starts zeroed. If there is no query, spans are given to no sink, and their events are not kept. */
 struct ptrc_spans {
 	struct ptrc_query *query;
-	/* The size of the structure, of which the span is the first member, that the sink has for each span. */
+	/* The sink has a structure for each span, with the span as its first member. This is the size of that
+	 * structure. */
 	size_t span_size;
 	uint64_t open_count;
 	uint64_t nested_count;
@@ -116,8 +117,8 @@ struct ptrc_view *ptrc_span_end_view(struct ptrc_spans *, const struct ptrc_span
 /* Called for a span that starts: notes that it lies within the latest span of its lane. */
 void ptrc_span_nest(struct ptrc_spans *, struct ptrc_span *);
 
-/* Ends the nesting of the span, and of all spans that started after it on its lane. The latter overlap the span,
- * or their last events were lost. */
+/* Ends the nesting of the span, and of all spans that started after it on its lane: those overlap it, or their
+ * last events were lost. */
 void ptrc_span_leave(struct ptrc_span *);
 
 /* Gives up one use of the span. If no use is left, frees the span, and gives up its use of the span in which it
