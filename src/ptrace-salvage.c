@@ -174,7 +174,8 @@ int main(int argc, char **argv)
 	if (output && !strcmp(output, "-"))
 		ptrc_cli_usage("--output",
 			       "'-' is not standard output; ./- is a file of this name");
-	/* Otherwise a number would be added to its name. */
+	/* If the file exists, a number is added to its name, which makes no sense for standard output, a
+	 * directory or a special file. */
 	if (output && (ptrc_output_is(output) || is_no_file(output)))
 		ptrc_cli_usage(
 			"--output",

@@ -401,7 +401,7 @@ static void put_object(const char *path, const struct ptrc_ship_report *r)
 	ptrc_output_write(&out);
 }
 
-/* Reports what was sent of a log. */
+/* Reports what was sent of a log: with --json as an object, with --verbose as a line. */
 static void report(const char *path, const struct ptrc_ship_report *r)
 {
 	(is_json ? put_object : put_line)(path, r);
@@ -530,7 +530,7 @@ static enum ptrc_exit follow_it(void)
 	shipper.is_following = true;
 	result = is_all ? ptrc_ship_directory(&follow, follow_where)
 			: ptrc_ship_session(&follow, follow_where);
-	/* After a signal the rest is left to the next ptrace-ship, which is no failure. */
+	/* If a signal stopped the sending, the next ptrace-ship sends the rest, so that is no failure. */
 	if (result == PTRC_SHIP_LOG_FAILED || result == PTRC_SHIP_SERVER_FAILED ||
 	    follow.has_failed)
 		return PTRC_EXIT_FAILED;

@@ -13,8 +13,8 @@
 #include "src/base/buffer.h"
 
 /* From now on writes to this descriptor of a file, not to standard output. It is then an error if a reader goes
- * away. If an error ends the process, no part of the output stays in the file; if the process created the file
- * (is_new), the file is removed. */
+ * away, unless `name` is a path that leads to standard output. If an error ends the process, no part of the
+ * output stays in the file; if the process created the file (is_new), the file is removed. */
 void ptrc_output_to(int fd, const char *name, bool is_new);
 
 /* If the output is a file, empties it. */

@@ -196,7 +196,7 @@ uint64_t ptrc_reader_log_id(const char *path)
 
 bool ptrc_reader_is_later_name(const char *name, size_t *base)
 {
-	/* At least this many digits. */
+	/* The least number of digits at the end of the name. */
 	enum { DIGITS_MIN = 6 };
 	size_t size = strlen(name), digits = 0;
 

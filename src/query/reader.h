@@ -81,7 +81,7 @@ struct ptrc_reader {
 	 * number of events at the end of the session was lost, too. */
 	uint64_t unshown_count;
 	bool is_rest_unshown;
-	/* The session's earlier events were in a log that is no longer at its path. */
+	/* The earlier events of the session were in a log that is no longer at its path, so they are missing. */
 	bool is_log_gone;
 	struct ptrc_attributes attributes;
 	struct posix_trace_status_info status;
@@ -124,13 +124,16 @@ struct ptrc_reader {
  * copied to a temporary file first. On failure prints the reason, returns false and leaves nothing open. */
 bool ptrc_reader_open(struct ptrc_reader *, const char *path);
 
-/* The number that all files of a log have in common, and no other log has; 0: the file is no log. */
+/* Returns the number that all files of a log have in common, and that no other log has; 0 if the file at the path
+ * is no log. */
 uint64_t ptrc_reader_log_id(const char *path);
 
-/* Whether the name has the form of a rotated log's later file; stores the length of the first file's name. */
+/* Whether the name has the form of a rotated log's second or later file: that of its first file, a point and
+ * digits. *base becomes the length of the first file's name. */
 bool ptrc_reader_is_later_name(const char *name, size_t *base);
 
-/* Whether a file exists at the path, or a rotated log whose first file, now missing, had it. */
+/* Whether a file exists at the path, or one existed there that was the first file of a rotated log and is now
+ * missing. */
 bool ptrc_reader_is_there(const char *path);
 
 /* Whether the file starts like a log, of whatever version and machine. */

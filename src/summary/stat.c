@@ -131,7 +131,8 @@ void ptrc_stat_from_log(struct ptrc_stat *s, struct ptrc_reader *r)
 			  .counts = r->counts},
 	};
 	ptrc_event_types_from_log(&s->types, r, true);
-	/* Events that are damaged, or in a file that is missing, are among the losses. */
+	/* Only events that could be read count here. Events that are damaged, or in a file that is missing, are
+	 * among the losses. */
 	s->state.counts.pt_log_events = s->types.event_count;
 	if (!ptrc_trace_counts(r->trace, &counts))
 		s->state.counts.pt_log_bytes = counts.pt_log_bytes;
@@ -153,7 +154,7 @@ static int64_t span_ns(const struct ptrc_stat *s)
 	return ns < 0 ? 0 : ns;
 }
 
-/* How many events were recorded: of a session more than there are, if a ring has overwritten some. */
+/* The number of events that were recorded. In a session, it includes those that a ring has overwritten since. */
 static uint64_t recorded(const struct ptrc_stat *s)
 {
 	uint64_t overwritten =
@@ -162,7 +163,7 @@ static uint64_t recorded(const struct ptrc_stat *s)
 	return s->types.event_count + overwritten;
 }
 
-/* The rate in hundredths per second. */
+/* How often per second something happened, in hundredths. */
 static uint64_t per_second(uint64_t count, int64_t ns)
 {
 	return (uint64_t)((double)count * 1e11 / (double)ns + 0.5);
@@ -280,7 +281,7 @@ static void put_rates_text(struct ptrc_buffer *b, const struct ptrc_stat *s, boo
 	if (!ns)
 		return;
 	put_rate_text(b, "events per second", recorded(s), ns);
-	/* The bytes of events that were overwritten are not known. */
+	/* If events were overwritten, the bytes that they had are not known. */
 	if (recorded(s) == s->types.event_count)
 		put_rate_text(b, "bytes per second", s->types.event_bytes, ns);
 }

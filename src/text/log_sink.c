@@ -240,7 +240,7 @@ static bool end(void *self)
 	error = ptrc_log_copy_close(l->log, &lost);
 	if (!error)
 		error = l->error;
-	/* The reader of standard output may end when it has enough. */
+	/* The reader of standard output may end when it has enough; that is no error. */
 	if (error == EPIPE && ptrc_output_is(l->path))
 		error = 0;
 	if (error)
