@@ -16,11 +16,11 @@
 #include "src/summary/selection.h"
 
 enum {
-	/* The options that are rules, in the order of the table. */
+	/* The keys of the options that are rules start here, in the order of the table of rules. */
 	KEY_RULE = PTRC_CLI_KEY_FIRST,
 	KEY_TOLERANCE = KEY_RULE + 16,
 	KEY_FORMAT,
-	/* The first of the keys of the formats. */
+	/* The keys of the options that are formats start here. */
 	KEY_TEXT,
 	KEY_JSON = KEY_TEXT + PTRC_CHECK_JSON,
 	KEY_UTC = KEY_TEXT + PTRC_CHECK_FORMATS,
@@ -87,13 +87,13 @@ static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE, .layouts 
 static enum ptrc_check_format format;
 static bool is_utc;
 
-/* Refuses a log in the place of a file of rules. */
+/* Refuses the operand if it is a log in the place of a file of rules. */
 static void refuse_log(const char *path)
 {
 	trace_id_t trace;
 	struct stat st;
 
-	/* Only a regular file is opened: opening a FIFO would wait for a writer. */
+	/* Opens only a regular file, because opening a FIFO would wait for a writer. */
 	if (stat(path, &st) || !S_ISREG(st.st_mode) || posixtrace_log_open(path, &trace))
 		return;
 	posix_trace_close(trace);
@@ -167,7 +167,7 @@ int main(int argc, char **argv)
 	status = ptrc_check_judge(&check);
 	ptrc_check_put(&query.out, &check, format, ptrc_cli_has_colours());
 	told = ptrc_query_tell(&query, PTRC_EXIT_DONE, true);
-	/* An option may have selected events that do not exist. */
+	/* The query fails if an option names events that do not exist, whatever the verdicts are. */
 	if (told == PTRC_EXIT_FAILED)
 		status = told;
 	ptrc_check_report_times(&check);

@@ -67,7 +67,7 @@ struct making {
 	struct ptrc_logfile log;
 	char *absolute_log;
 	struct ptrc_session_outcome outcome;
-	/* Why the process is not traced yet; empty if it is. */
+	/* Why the target is not traced yet; empty if it is. */
 	struct ptrc_doctor_obstacle obstacle;
 };
 
@@ -76,15 +76,14 @@ static struct ptrc_config_file config;
 static bool is_all;
 static bool is_json;
 
-/* The working directory, which the sessions leave; NULL if it is unknown. */
+/* The working directory at the start, because the sessions leave it; NULL if it is unknown. */
 static char *directory;
 
 static struct making *made;
 static size_t made_count;
 static pid_t creator;
 
-/* Makes the start of a session's name, such as "firefox-4711", from the name and ID of the
- * target. */
+/* Makes the stem of a session's name, such as "firefox-4711", from the name and the number of the target. */
 static void make_stem(char stem[PTRC_SESSION_NAME_MAX], pid_t pid)
 {
 	char name[32];
@@ -111,7 +110,7 @@ static void parse(int argc, char **argv)
 		ptrc_cli_usage(argv[optind], "no operand is expected");
 }
 
-/* Refuses options that cannot apply to several sessions, and sessions without a target. */
+/* Ends the process if an option cannot apply to several sessions, or if a session has no target. */
 static void check(void)
 {
 	if (config.count > 1 && given.options.name)
@@ -150,7 +149,7 @@ static void say_failed(const struct making *m)
 		ptrc_trace_no_process("the background process", o->error);
 }
 
-/* Does all that can fail before the session is made, and opens the log. Returns false after a
+/* Does all that may fail and can be done before the session is made, and opens its log. Returns false after a
  * message. */
 static bool prepare(struct making *m, const struct ptrc_config *c)
 {
@@ -159,7 +158,7 @@ static bool prepare(struct making *m, const struct ptrc_config *c)
 	make_stem(m->stem, (pid_t)c->pid);
 	if (ptrc_config_attributes(c, &m->attr))
 		ptrc_cli_no_memory();
-	/* The names of sessions would be written into the log. */
+	/* If the log were standard output, the names of sessions would be written into it. */
 	if (c->output && ptrc_output_is(c->output)) {
 		ptrc_cli_message(c->output, "is standard output, which gets the names of "
 					    "sessions; name another file");
@@ -175,7 +174,7 @@ static bool prepare(struct making *m, const struct ptrc_config *c)
 	return true;
 }
 
-/* Makes one session. Returns false after a message. */
+/* Makes one of the sessions. Returns false after a message. */
 static bool make(struct making *m)
 {
 	const struct ptrc_config *c = m->config;
@@ -191,8 +190,8 @@ static bool make(struct making *m)
 	plan.snapshots.directory = directory;
 	ptrc_session_create(&plan, &m->outcome);
 	if (!m->outcome.error) {
-		/* The session stays: the process may yet execute, load or start a program with
-		 * the library. */
+		/* Even so the session stays: the process may later execute, load or start a program with the
+		 * library. */
 		if (ptrc_doctor_find_obstacle(plan.target, plan.os.kinds && !*m->outcome.os_refusal,
 					      &m->obstacle))
 			ptrc_cli_message(NULL, "%s", m->obstacle.text);
@@ -204,16 +203,16 @@ static bool make(struct making *m)
 	return false;
 }
 
-/* Runs when the process exits. If a session could not be made, or the names could not be printed,
- * ends the sessions that were made and removes all new logs. */
+/* Called when the process exits. If a session could not be made, or if the names could not be printed, ends the
+ * sessions that were made, and removes all new logs. */
 static void undo(int status, void *unused)
 {
 	static struct ptrc_session_reply reply;
 	size_t count = made_count;
 
 	(void)unused;
-	/* A controller, which is forked from this process, also exits through here if it fails,
-	 * and must undo nothing. */
+	/* The controller of a session is forked from this process. If it fails, it exits through this function,
+	 * too, but must not undo anything. */
 	if (status == PTRC_EXIT_DONE || getpid() != creator)
 		return;
 	for (size_t i = count; i < config.count; i++)
@@ -251,8 +250,8 @@ int main(int argc, char **argv)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 
-	/* A closed pipe is an error from here on, not a signal, so undo() runs: no session stays
-	 * whose name was not printed. */
+	/* From here on, a pipe without a reader is an error, not a signal. So undo() is called, and no session
+	 * stays whose name was not printed. */
 	ptrc_output_begin();
 	parse(argc, argv);
 	ptrc_config_resolve(&given, is_all ? NULL : "--all makes them all", &config);
@@ -268,8 +267,8 @@ int main(int argc, char **argv)
 	directory = getcwd(NULL, 0);
 	creator = getpid();
 	on_exit(undo, NULL);
-	/* All logs are opened before the first session is made: waiting for the reader of a FIFO
-	 * may be ended by a signal, and then no session must stay. */
+	/* Opens all logs before it makes the first session. Opening a FIFO waits for its reader, and a signal may
+	 * end that; then no session must stay. */
 	for (size_t i = 0; i < config.count; i++)
 		if (!prepare(&made[i], &config.sessions[i]))
 			return PTRC_EXIT_FAILED;

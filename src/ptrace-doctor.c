@@ -43,7 +43,7 @@ static const struct ptrc_cli cli = {
 static void say_unknown(struct ptrc_doctor *d, const char *thing)
 {
 	struct ptrc_nearest nearest = {0};
-	/* Static, because they are never freed. */
+	/* These are static because they are never freed. */
 	static char **names;
 	static size_t count;
 	char proposal[300];
@@ -67,8 +67,8 @@ static void examine(struct ptrc_doctor *d, const char *thing)
 	struct ptrc_cli_reason why;
 	uint64_t pid;
 
-	/* An operand with a slash is the path of a log. Any other is a session if one has this
-	 * name, else a process if it is a number, else a log. */
+	/* An operand with a slash is the path of a log. Another operand is a session if one has this name; else a
+	 * process if it is a number; else a log. */
 	if (!strchr(thing, '/') && ptrc_doctor_session(d, thing))
 		return;
 	if (ptrc_cli_parse_number(thing, 1, INT_MAX, &pid, &why))
@@ -89,8 +89,8 @@ int main(int argc, char **argv)
 	bool has_thing;
 	int key;
 
-	/* Everything after -- belongs to COMMAND; but a -- after --complete is part of the line
-	 * to be completed. */
+	/* All words after -- belong to COMMAND. But a -- after --complete is part of the line that is to be
+	 * completed. */
 	for (int i = 1; i < argc && !program && strcmp(argv[1], "--complete"); i++)
 		if (!strcmp(argv[i], "--")) {
 			program = argv + i + 1;
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 	if (d.event && !program && !has_thing)
 		ptrc_cli_usage("--event", "needs a process, session, log or COMMAND");
 	ptrc_output_begin();
-	/* Problems of the whole machine are always reported. */
+	/* Problems of the machine are always reported, but briefly if the user asks about something else. */
 	d.is_brief = program || has_thing;
 	ptrc_doctor_machine(&d);
 	d.is_brief = false;

@@ -96,15 +96,15 @@ static const struct ptrc_cli cli = {
 	/* clang-format off */
 	.exclusions = PTRC_CLI_ROWS(
 		PTRC_SELECTION_EXCLUSIONS,
-		/* The options of single events do not apply to pairs. */
+		/* These options are about single events, so they do not apply to pairs. */
 		{"pair pairs tree", "user around verify to-log"},
 		{"tree", "longest fields"},
 		{"tree longest count", "first last"},
 		{"tree longest verify to-log", "count"},
-		/* --relative shows the time since the line before. */
+		/* --relative shows the time since the preceding line, and --longest does not sort lines by time. */
 		{"longest", "relative"},
 		{"count to-log", "fields"},
-		/* --verify reads whole logs. */
+		/* --verify reads whole logs, so it excludes options that select events. */
 		{"verify", "event user pid tid since until around where first last follow to-log"},
 		{"to-log", "last relative"},
 		{"follow", "last label clock-sync LOG"},
@@ -124,7 +124,7 @@ static const struct ptrc_cli cli = {
 static struct ptrc_query query;
 static struct ptrc_text text = {
 	.query = &query,
-	/* Wide enough for the shorter names of system events. */
+	/* The width at first: enough for the shorter names of system events. */
 	.format.widths[PTRC_COLUMN_EVENT] = 17,
 };
 
@@ -148,11 +148,11 @@ static bool is_colour_wanted(int when)
 /* The file of --to-log, or NULL. */
 static const char *to_log;
 static bool is_forced;
-/* The number of --longest; UINT64_MAX: all pairs are shown. */
+/* The value of --longest; UINT64_MAX if it was not given. */
 static uint64_t longest_count = UINT64_MAX;
 
 static bool is_tree;
-/* --fields has a place in the source code. */
+/* A field of --fields is part of a place in the source code. */
 static bool has_source_field;
 
 static void check_usage(int operands)
@@ -166,8 +166,8 @@ static void check_usage(int operands)
 	ptrc_selection_check(&selection, operands);
 }
 
-/* Whether the first or last events are shown as text without any other selection: then events
- * about the flushing of the log are left out. */
+/* Whether the first or last events are shown as text, and nothing else is selected. Then the events that flushes
+ * of the log record are left out. */
 static bool is_without_flushes(void)
 {
 	const struct ptrc_select *s = &query.select;
@@ -179,7 +179,8 @@ static bool is_without_flushes(void)
 
 static void parse(int argc, char **argv)
 {
-	/* Parsed after all options, as they may name fields of a --decode that comes later. */
+	/* The values of --fields. They are parsed after all options, because they may name fields of a layout
+	 * that a later --decode has. */
 	struct ptrc_cli_texts fields = {0};
 	struct ptrc_cli_reason why;
 	bool is_format_given = false;
@@ -306,8 +307,7 @@ int main(int argc, char **argv)
 	ptrc_text_begin(&text);
 	if (query.layouts.is_for_pairs && query.source_count)
 		pair_dump = ptrc_pair_dump_begin(&text, &pairs, longest_count, is_tree);
-	/* If a pattern matches no event type, which is reported at the end, no log is made or
-	 * replaced. */
+	/* If a pattern matches no event type, that is reported at the end, and no log is made or replaced. */
 	if (to_log && query.source_count && ptrc_query_may_select(&query) &&
 	    !ptrc_log_target_open(&file, &query, to_log, is_forced))
 		status = PTRC_EXIT_FAILED;

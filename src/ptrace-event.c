@@ -22,7 +22,7 @@ enum {
 	KEY_JSON,
 };
 
-/* A limit for standard input, which may be endless. */
+/* The greatest size of data from standard input, which may be endless. */
 #define STDIN_MAX ((size_t)16 << 20)
 
 static const struct ptrc_cli_option options[] = {
@@ -48,13 +48,13 @@ static const struct ptrc_cli cli = {
 		 "Exit status: 0 done, or nothing traces the script, 1 failed, 2 wrong usage.",
 };
 
-/* The process of the event, and the number of streams that recorded it. */
+/* The process for which the event was recorded, and the number of streams that recorded it. */
 struct result {
 	pid_t pid;
 	unsigned int streams;
 };
 
-/* The length of KEY in KEY=VALUE, or 0 if the operand is data that merely contains a "=". */
+/* The length of KEY in KEY=VALUE. 0 if the operand is not of this form, but data that merely contains a "=". */
 static size_t key_length(const char *operand)
 {
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
@@ -63,7 +63,7 @@ static size_t key_length(const char *operand)
 	return operand[len] == '=' && strspn(operand, LETTERS) ? len : 0;
 }
 
-/* Refuses a key that is given twice, and a key NAME_hex in addition to NAME. */
+/* Ends the process if a key is given twice, or if both a key NAME and a key NAME_hex are given. */
 static void check_keys(char **pairs)
 {
 	struct ptrc_table keys = {0};
@@ -86,8 +86,8 @@ static void check_keys(char **pairs)
 	ptrc_table_free(&keys);
 }
 
-/* Puts a number, true, false or null of JSON as such, and with --json any other value that is JSON;
- * all else as a string. */
+/* Puts a value as it is if it is a number, true, false or null in JSON or, with --json, any other value in JSON.
+ * Puts anything else as a string. */
 static void put_value(struct ptrc_json *j, const char *key, const char *value, bool is_json)
 {
 	bool is_plain = *value && strchr("-0123456789tfn", *value) && !strpbrk(value, " \t\r\n");
@@ -119,7 +119,7 @@ static void put_pairs(struct ptrc_buffer *data, char **pairs, bool is_json)
 	ptrc_json_close(&j, '}');
 }
 
-/* Returns false after a message. */
+/* Reads all of standard input. Returns false after a message. */
 static bool read_stdin(struct ptrc_buffer *data)
 {
 	for (;;) {
@@ -150,10 +150,11 @@ static void check_name(const char *name)
 		ptrc_cli_usage(name, "an event name has at most %d bytes", TRACE_EVENT_NAME_MAX);
 }
 
-/* The event has the layout "json": its data is a JSON object. */
+/* The event gets the layout "json", because its data is a JSON object. */
 static bool is_typed;
 
-/* Returns false after a message. */
+/* Records the event for the process r->pid. is_given: the user named that process (--pid). Returns false after a
+ * message. */
 static bool record(const char *name, const struct ptrc_buffer *data, bool is_given,
 		   struct result *r)
 {
@@ -163,7 +164,8 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 
 	if (!error)
 		return true;
-	/* If the parent belongs to another user or has ended, the script is not traced. */
+	/* Without --pid, the process is the script. If it belongs to another user or has ended, it is not traced,
+	 * which is no error. */
 	if (!is_given && (error == EPERM || error == ESRCH)) {
 		r->streams = 0;
 		return true;
@@ -189,7 +191,8 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 	return false;
 }
 
-/* Records the event for the given process, or else for the script. */
+/* Records the event for the process that the user named or, if none, for the script that runs this command.
+ * Returns false after a message. */
 static bool find_and_record(const char *name, const struct ptrc_buffer *data, struct result *r)
 {
 	struct result own = {.pid = getpid()};
@@ -197,12 +200,13 @@ static bool find_and_record(const char *name, const struct ptrc_buffer *data, st
 	if (r->pid)
 		return record(name, data, true, r);
 	r->pid = getppid();
-	/* getppid() returns 0 if the parent is outside our PID namespace. */
+	/* The script is the parent process. getppid() returns 0 if the parent is outside of the pid namespace of
+	 * this process. */
 	if (r->pid && !record(name, data, false, r))
 		return false;
 	if (r->streams)
 		return true;
-	/* A shell may run its last command in its own process, which is then this one. */
+	/* A shell may run the last command of the script in its own process; then this process is the script. */
 	if (!record(name, data, false, &own))
 		return false;
 	if (own.streams || !r->pid)

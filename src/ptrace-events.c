@@ -67,7 +67,7 @@ static void put(struct ptrc_buffer *b, const char *thing, bool is_session,
 	for (size_t i = 0; i < types->count; i++) {
 		const struct ptrc_session_type *type = &types->list[i];
 
-		/* Every trace has the unnamed user event type, but few programs use it. */
+		/* Every trace has the type for user events without a name, but few programs use it. */
 		if (is_user && (ptrc_is_system_type(type->id) || !ptrc_event_type_is_used(type)))
 			continue;
 		if (!has_head)
@@ -84,7 +84,7 @@ static void put(struct ptrc_buffer *b, const char *thing, bool is_session,
 	}
 }
 
-/* Puts the name of a session or log as a heading. */
+/* Appends the name of a session or log as a heading. */
 static void put_thing(struct ptrc_buffer *b, const char *thing, bool is_first)
 {
 	if (is_json || is_names)
@@ -95,8 +95,8 @@ static void put_thing(struct ptrc_buffer *b, const char *thing, bool is_first)
 	ptrc_buffer_text(b, ":\n");
 }
 
-/* Returns false if there is no such session. If it does not answer, prints a message and sets
- * *status. */
+/* Lists the event types of a session. Returns false if no session has this name. If the session does not answer,
+ * prints a message and sets *status. */
 static bool list_session(struct ptrc_event_types *types, const char *name, enum ptrc_exit *status)
 {
 	int error = ptrc_event_types_from_session(types, name);
@@ -119,8 +119,7 @@ static enum ptrc_exit list_log(struct ptrc_event_types *types, const char *path)
 	if (!ptrc_summary_open_log(&reader, path))
 		return PTRC_EXIT_FAILED;
 	ptrc_event_types_from_log(types, &reader, !is_names);
-	/* Only events that could not be read matter here; others that were lost never were in the
-	 * log. */
+	/* Only events that could not be read matter here, because other lost events never were in the log. */
 	ptrc_reader_losses(&reader, !is_names, &losses);
 	if (losses.missing_names ||
 	    (!is_names && (losses.unreadable_events || losses.is_unreadable_uncounted ||

@@ -53,7 +53,7 @@ static const struct ptrc_cli cli = {
 	.options = options,
 	.exclusions = PTRC_CLI_ROWS(PTRC_SELECTION_EXCLUSIONS),
 	.needs = PTRC_CLI_ROWS(PTRC_SELECTION_NEEDS, {"force", "output"}),
-	/* In the order of ptrc_export_formats. */
+	/* The words are in the order of ptrc_export_formats. */
 	.words = PTRC_CLI_ROWS({"to", "chrome perfetto ctf folded speedscope csv"}),
 	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
@@ -64,7 +64,7 @@ static struct ptrc_pairs pairs;
 static struct ptrc_selection selection;
 static struct ptrc_export_options export;
 
-/* Refuses the given option about pairs if the format has no pairs. */
+/* Refuses the option, which is about pairs, if the format shows no pairs. */
 static void check_pairs(const char *option)
 {
 	if (export.format->has_only_events)
@@ -124,8 +124,8 @@ static void parse(int argc, char **argv)
 		else
 			ptrc_selection_take(&selection, key);
 	}
-	/* A pair that becomes a slice is selected by fields of both of its events; one that
-	 * becomes a flame, by its first. */
+	/* If pairs become slices, fields of both of their events can select them; if they become flames, only
+	 * fields of their first event. */
 	pairs.is_by_name = export.format && export.format->slice;
 	selection.is_by_begin = !pairs.is_by_name;
 	ptrc_selection_read(&selection);
@@ -134,8 +134,7 @@ static void parse(int argc, char **argv)
 
 static enum ptrc_exit run(struct ptrc_export **x)
 {
-	/* If a pattern matches no event type, which is reported at the end, no file is made or
-	 * replaced. */
+	/* If a pattern matches no event type, that is reported at the end, and no file is made or replaced. */
 	if (!ptrc_query_may_select(&query))
 		return ptrc_query_end(&query, PTRC_EXIT_FAILED, false);
 	if (!ptrc_export_begin(x, &query, &pairs, &export))

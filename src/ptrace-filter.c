@@ -15,11 +15,11 @@
 #include "src/session/orphans.h"
 #include "src/session/session_client.h"
 
-/* The key of an option that is a flag of the request. */
+/* The key of an option that sets a flag in the request to the session. */
 #define KEY(flag) (PTRC_CLI_KEY_FIRST + PTRC_SESSION_FILTER_##flag)
 enum {
 	KEY_JSON = PTRC_CLI_KEY_FIRST,
-	/* The following keys are no flags. */
+	/* The following keys set no flags. */
 	KEY_ONLY = KEY(PATTERNS) + 1,
 	KEY_EXCLUDE,
 };
@@ -125,7 +125,8 @@ static int show(const char *name, bool is_json)
 	return PTRC_EXIT_DONE;
 }
 
-/* Reports an unknown event, with similar names if the session still answers. */
+/* Reports that the session has no event type of this name. If the session still answers, the message has similar
+ * names. */
 static void say_unknown(const char *name, const char *event)
 {
 	struct ptrc_nearest nearest = {0};
@@ -148,7 +149,7 @@ static void say_refused(const char *name, const struct ptrc_session_question *q,
 {
 	const char *event = reply->text < q->text_count ? q->texts[reply->text] : name;
 
-	/* A letter precedes a pattern. */
+	/* Skips the letter that precedes a pattern in the request. */
 	if (q->flags & PTRC_SESSION_FILTER_PATTERNS && event != name)
 		event++;
 
@@ -187,7 +188,7 @@ static int change(const char *name, const struct ptrc_session_question *q)
 	return PTRC_EXIT_DONE;
 }
 
-/* Adds a pattern in the form of a request, with a letter before it. */
+/* Adds a pattern as requests have it, with a letter before it. */
 static void add_pattern(struct ptrc_cli_texts *patterns, bool is_only, const char *glob)
 {
 	char letter = is_only ? PTRC_SESSION_PATTERN_ONLY : PTRC_SESSION_PATTERN_EXCLUDE;
@@ -202,7 +203,7 @@ int main(int argc, char **argv)
 	const uint32_t actions = PTRC_SESSION_FILTER_SET | PTRC_SESSION_FILTER_ADD |
 				 PTRC_SESSION_FILTER_REMOVE | PTRC_SESSION_FILTER_PATTERNS;
 	struct ptrc_session_question q = {.verb = PTRC_SESSION_FILTER};
-	/* Static, because they are never freed. */
+	/* The patterns are static because they are never freed. */
 	static struct ptrc_cli_texts patterns;
 	bool is_json = false;
 	const char *name;

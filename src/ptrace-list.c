@@ -35,7 +35,7 @@ static const struct ptrc_cli cli = {
 		 "Exit status: 0 done, 1 a session does not answer, 2 wrong usage.",
 };
 
-/* The name of the target's program, any bytes; "" if it has ended. */
+/* Stores the name of the target's program, which may have any bytes; "" if the target has ended. */
 static void find_command(const struct ptrc_session_state *s, char command[32])
 {
 	*command = '\0';
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	enum ptrc_format format = PTRC_FORMAT_TEXT;
 	enum ptrc_exit status = PTRC_EXIT_DONE;
-	/* The number of sessions that are listed or do not answer. */
+	/* The number of sessions, including those that do not answer. */
 	size_t count = 0;
 	bool has_header = false;
 	int width = 7;
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
 			width = (int)strlen(all.names[i]);
 	for (size_t i = 0; i < all.count; i++) {
 		error = all.errors[i];
-		/* These sessions have ended since they were found. */
+		/* The session has ended since it was found. */
 		if (error == ENOENT || error == ECONNREFUSED || error == ECONNRESET)
 			continue;
 		count++;

@@ -59,7 +59,7 @@ static const struct ptrc_cli cli = {
 };
 
 static const struct ptrc_replace_kind report_kind = {
-	/* Readable by its owner only, as the logs are. */
+	/* Only its owner can read the report, as it is with logs. */
 	.mode = 0600,
 	.signature = PTRC_REPORT_SIGNATURE,
 	.signature_bytes = sizeof(PTRC_REPORT_SIGNATURE) - 1,
@@ -67,11 +67,12 @@ static const struct ptrc_replace_kind report_kind = {
 };
 
 enum {
-	/* Room for script, style and some data. */
+	/* The least size: enough for the script, the style and some data. */
 	SIZE_MIN = 1 << 18,
 	SIZE_DEFAULT = 20 << 20,
-	/* Estimates: the bytes in the report of a record, at least, and of a lane; and the memory
-	 * that records take while the report is made, as a multiple of its size. */
+	/* Estimates: the bytes that a record takes in the report, at least; the memory for records while the
+	 * report is made, as a multiple of the report's size; and the bytes that a lane (a thread's row) takes in
+	 * the report. */
 	RECORD_BYTES = 6,
 	MEMORY_FACTOR = 12,
 	LANE_BYTES = 300,
@@ -86,10 +87,10 @@ static const char *output;
 static bool is_forced;
 static bool is_utc;
 static struct ptrc_buffer out;
-/* The selection matches nothing. */
+/* The selection matches no event type. */
 static bool is_vain;
 
-/* Whether the user asks for events of the trace system: by name, --around or as a pair. */
+/* Whether the user asks for system events, by --event, --around or as a pair. */
 static bool asks_for_system(void)
 {
 	static const char prefix[] = "posix_trace_";
@@ -125,7 +126,7 @@ static void parse(int argc, char **argv)
 	}
 	if (!output && !report.is_text)
 		ptrc_cli_usage(NULL, "neither -o FILE nor --text given");
-	/* Expressions select events; pairs are made of the selected ones. */
+	/* Expressions select single events, and pairs are then made of the selected events. */
 	selection.is_by_begin = true;
 	ptrc_selection_read(&selection);
 	ptrc_selection_check(&selection, argc - optind);
@@ -135,7 +136,7 @@ static void parse(int argc, char **argv)
 	pairs.has_functions = report.is_text && selection.has_symbols;
 }
 
-/* Opens the file of the report without changing it. Returns false after a message. */
+/* Opens the file of the report without changing its contents. Returns false after a message. */
 static bool open_output(void)
 {
 	return report.is_text || !strcmp(output, "-") ||
@@ -156,8 +157,8 @@ static bool write_report(struct ptrc_report *r)
 	return true;
 }
 
-/* Loads symbols, which give events a place in the source. Returns false after a message if there
- * are none and --symbols was given. */
+/* Loads symbols, by which events get places in the source code. Returns false, after a message, if that fails and
+ * --symbols was given. */
 static bool load_symbols(void)
 {
 	static struct ptrc_cli_reason why;
@@ -198,8 +199,7 @@ int main(int argc, char **argv)
 	ptrc_output_begin();
 	if (!ptrc_selection_open(&selection, argv + optind, (size_t)(argc - optind)))
 		status = PTRC_EXIT_FAILED;
-	/* If a pattern matches no event type, which is reported at the end, no file is made or
-	 * replaced. */
+	/* If a pattern matches no event type, that is reported at the end, and no file is made or replaced. */
 	is_vain = query.source_count && !ptrc_query_may_select(&query);
 	if (query.source_count && (is_vain || open_output()))
 		status = ptrc_exit_worse(status, show());

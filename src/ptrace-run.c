@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs COMMAND in a child that waits at a gate, a pipe, until its trace runs; so COMMAND is
- * traced from its first instruction. This process controls the trace and has to outlive COMMAND,
- * so signals do not end it. A signal to the whole process group, such as one of a terminal, has
- * also reached COMMAND; a signal to this process alone is passed on.
+ * Runs COMMAND in a child process. The child waits at a gate, a pipe, until its trace runs, so COMMAND is traced
+ * from its first instruction. This process controls the trace and has to outlive COMMAND, so signals do not end
+ * it. A signal to the whole process group, such as one from a terminal, has also reached COMMAND; a signal to
+ * this process alone is passed on to COMMAND.
  *
- * A run is a session: while this process waits for COMMAND it serves the clients of the session.
+ * A run is also a session: while this process waits for COMMAND, it serves the clients of the session.
  */
 #include "config.h"
 
@@ -52,12 +52,11 @@
 #include "src/summary/selection.h"
 
 #define DEFAULT_LOG "ptrace.log"
-/* --no-loss makes an event wait at most this long: it takes time to free a full disk, but an
+/* With --no-loss, an event waits for space for at most this long. Freeing a full disk takes time, but an
  * unattended COMMAND must not hang for ever. */
 #define NO_LOSS_WAIT "10m"
 
-/* After an interrupt, a message says that this process waits if the log takes nothing for this
- * long. */
+/* If, after an interrupt, the log accepts nothing for this long, a message says that this process waits for it. */
 enum { WORD_MS = 1000 };
 
 enum {
@@ -69,7 +68,7 @@ enum {
 	KEY_FUNCTIONS,
 	KEY_UNTIL,
 	KEY_QUIET,
-	/* The first of the keys of the forms of verdicts. */
+	/* The keys of the options that are formats of verdicts start here. */
 	KEY_FORMAT,
 };
 
@@ -124,23 +123,24 @@ struct run {
 	char **command;
 	struct ptrc_logfile log;
 	trace_attr_t attr;
-	/* The session; session_error: why it could not get a name, or 0. */
+	/* The session. session_error: the error number with which it got no name, or 0. */
 	struct ptrc_session_plan plan;
 	char stem[PTRC_SESSION_NAME_MAX + 1];
 	struct ptrc_server *server;
 	int session_error;
-	/* enum ptrc_session_stage: the step that failed. */
+	/* The step of making the trace that failed, an enum ptrc_session_stage. */
 	int32_t stage;
-	/* The trace exists. */
+	/* The trace exists, and has not ended. */
 	bool is_recording;
-	/* The processes that went on when the recording ended, unless it was ended early. */
+	/* The processes that went on when the recording ended. Unknown if the recording was ended early. */
 	struct ptrc_traced went_on;
-	/* The pidfd of one of them while its end is awaited, or -1. */
+	/* A pidfd of one of these processes while this process waits for its end (--until=all), or -1. */
 	int awaited_fd;
-	/* is_ended_early: a client ended the recording while COMMAND ran. */
+	/* COMMAND has ended. */
 	bool has_command_ended;
+	/* A client of the session ended the recording while COMMAND ran. */
 	bool is_ended_early;
-	/* The result of the trace, complete when it has ended. */
+	/* The result of the trace. It is complete when the trace has ended. */
 	struct ptrc_losses losses;
 	struct posixtrace_pattern patterns[POSIXTRACE_PATTERNS_MAX];
 	size_t pattern_count;
@@ -148,27 +148,27 @@ struct run {
 	struct ptrc_run_waits waits;
 	struct ptrc_run_cut cut;
 	struct ptrc_run_snapshots snapshots;
-	/* No program recorded an event, and why; has_os_events: the trace has events of the operating
-	 * system. */
+	/* No program recorded an event; no_events says why. */
 	bool is_empty;
 	struct ptrc_no_events no_events;
+	/* The trace has events of the operating system. */
 	bool has_os_events;
 	/* --functions was given, but no function was recorded. */
 	bool is_without_functions;
-	/* The number of events in the log; has_count: the log could be read. */
+	/* The log could be read, so event_count, the number of events in it, is known. */
 	bool has_count;
 	uint64_t event_count;
-	/* The status of COMMAND, as of wait(). */
+	/* The status of COMMAND, as wait() returns it. */
 	int status;
 	pid_t child;
-	/* The child waits at .gate for a byte. If it cannot execute COMMAND, it writes the error
-	 * number to .failure; otherwise exec closes .failure. */
+	/* Pipes. The child waits at .gate for a byte. If it then cannot execute COMMAND, it writes the error
+	 * number to .failure; if it can, exec closes .failure. */
 	int gate[2];
 	int failure[2];
-	/* A signalfd of waited_signals. */
+	/* A signalfd, from which waited_signals are read. */
 	int signal_fd;
-	/* The signal mask and the action for SIGCHLD with which this process was started, and
-	 * which the child restores before it executes COMMAND. */
+	/* The signal mask and the action for SIGCHLD that this process had at its start. The child restores them
+	 * before it executes COMMAND. */
 	sigset_t mask;
 	struct sigaction child_action;
 };
@@ -180,16 +180,16 @@ static bool is_loss_allowed;
 static bool is_until_all;
 static bool is_quiet;
 static struct ptrc_functions functions;
-/* The rules of --check and the query that judges by them. */
+/* The query that judges the log by the rules of --check, and these rules. */
 static struct ptrc_query judged;
 static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE, .layouts = &judged.layouts};
 
-/* Signals that are passed on to COMMAND. All others act on this process as on any command. */
+/* The signals that are passed on to COMMAND. Other signals act on this process as on any command. */
 static const int passed_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
 				     SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
-/* These signals and SIGCHLD are blocked and read from a descriptor, so that none can come between
- * a check of the child and the wait. */
+/* passed_signals and SIGCHLD. They are blocked, and read from a descriptor, so that no signal can come unnoticed
+ * between a check of the child and the wait. */
 static sigset_t waited_signals;
 
 static int say_cannot_execute(const char *name, int error)
@@ -207,8 +207,8 @@ static int say_cannot_execute(const char *name, int error)
 	return error == ENOENT ? PTRC_EXIT_RUN_NOT_FOUND : PTRC_EXIT_RUN_CANNOT_EXECUTE;
 }
 
-/* Reads the rules before the run, so that a mistake is found early. Only a mistake that concerns
- * layouts of the log is found later. */
+/* Reads the rules before the run, so that mistakes are found early. Only a mistake in what depends on layouts in
+ * the log is found after the run. */
 static void read_rules(const char *path, const struct ptrc_config_map *decode)
 {
 	struct ptrc_cli_reason why;
@@ -261,7 +261,7 @@ static void parse(int argc, char **argv, struct run *r)
 		read_rules(check, &config.sessions[0].decode);
 }
 
-/* One more than the highest identifier of an event type that has a name. */
+/* One more than the greatest identifier of an event type that has a name. */
 static size_t count_ids(trace_id_t trace)
 {
 	trace_event_id_t id = 0;
@@ -280,7 +280,7 @@ static bool is_of_os(trace_id_t trace, trace_event_id_t id)
 	return !posix_trace_eventid_get_name(trace, id, name) && ptrc_os_has_type(name);
 }
 
-/* Whether this process itself records the events of this type. */
+/* Whether this process itself records the events of this type, os.command for instance. */
 static bool is_own(trace_id_t trace, trace_event_id_t id)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
@@ -290,13 +290,13 @@ static bool is_own(trace_id_t trace, trace_event_id_t id)
 }
 
 /*
- * Counts the recorded events. *has_user_events: one of them is a user event; an event of the
- * operating system is not. A script may have user events by ptrace-event without having the
- * library.
+ * Counts the recorded events. *has_user_events becomes whether a user event is among them. Events of the operating
+ * system do not count as such. (A script that does not have the library may still have user events, by
+ * ptrace-event.)
  */
 static uint64_t count_recorded(struct run *r, trace_id_t trace, bool *has_user_events)
 {
-	/* Asking for all possible types would touch much memory. */
+	/* Asks only for as many types as exist, because an array for all possible types would touch much memory. */
 	size_t id_count = count_ids(trace);
 	struct posixtrace_type_count *counts = ptrc_cli_allocate(id_count * sizeof(*counts));
 	uint64_t count = 0;
@@ -327,7 +327,7 @@ static void snapshot_made(void *arg, const struct ptrc_snapshot *snapshot)
 	ptrc_run_snapshots_add(&r->snapshots, snapshot);
 }
 
-/* Notes the patterns of --snapshot-on that matched no event type. */
+/* Stores the patterns of --snapshot-on that matched no event type. */
 static void gather_snapshots(struct run *r)
 {
 	struct ptrc_snapshots *s = ptrc_server_snapshots(r->server);
@@ -340,7 +340,7 @@ static void gather_snapshots(struct run *r)
 			*ptrc_append(r->snapshots.unmatched, r->snapshots.unmatched_count) = glob;
 }
 
-/* Records an event in the name of COMMAND. */
+/* Records an event as if COMMAND had recorded it. */
 static void add_event(const struct run *r, trace_id_t trace, const char *name, const char *layout,
 		      const void *data, size_t size)
 {
@@ -356,8 +356,8 @@ static void add_event(const struct run *r, trace_id_t trace, const char *name, c
 	ptrc_observer_close(observer);
 }
 
-/* Records how COMMAND ended, if it failed, if the trace has ends of processes, or if there are
- * rules, which may ask whether all processes have ended. */
+/* Records how COMMAND ended. Does this only if COMMAND failed, if the trace has the ends of processes, or if
+ * there are rules, which may ask whether all processes have ended. */
 static void add_status(struct run *r, trace_id_t trace)
 {
 	const struct {
@@ -372,7 +372,7 @@ static void add_status(struct run *r, trace_id_t trace)
 			  sizeof(ended));
 }
 
-/* While the trace still runs: records the end of COMMAND and finds the processes that go on. */
+/* Called just before the trace is stopped: records the end of COMMAND, and finds the processes that go on. */
 static void trace_stopping(void *arg, trace_id_t trace)
 {
 	struct run *r = arg;
@@ -389,7 +389,7 @@ static void trace_stopping(void *arg, trace_id_t trace)
 		add_event(r, trace, PTRC_WENT_ON, "u32 processes", &count, sizeof(count));
 }
 
-/* Reads from the stream what cannot be read after its end. */
+/* Called when the trace was stopped: reads from the stream what can no longer be read when the stream has ended. */
 static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session_state *state)
 {
 	struct run *r = arg;
@@ -406,7 +406,7 @@ static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session
 	r->snapshots.unseen_events = state->snapshots.unseen_events;
 }
 
-/* Takes over the result of the trace, whose log is closed. */
+/* Called when the trace has ended and its log is closed: stores the results. */
 static void trace_ended(void *arg, int error, const struct ptrc_counts *counts)
 {
 	struct run *r = arg;
@@ -426,12 +426,12 @@ static void trace_ended(void *arg, int error, const struct ptrc_counts *counts)
 	if (r->has_command_ended)
 		return;
 	r->is_ended_early = true;
-	/* Releases the lock of the log: other commands may now write to it. */
+	/* Releases the lock on the log, so that other commands can write to it. */
 	ptrc_logfile_close(&r->log, true);
 }
 
-/* Makes the session, without a trace yet. Exits if the name that the user wants is taken; any
- * other failure is reported when COMMAND is traced. */
+/* Makes the session, without a trace yet. Ends the process if the name that the user wants is taken. Any other
+ * failure is reported later, when COMMAND is traced. */
 static void make_session(struct run *r, const struct ptrc_config *c)
 {
 	const char *slash = strrchr(r->command[0], '/');
@@ -463,7 +463,7 @@ static void make_session(struct run *r, const struct ptrc_config *c)
 	exit(PTRC_EXIT_RUN_FAILED);
 }
 
-/* Warns if other commands cannot reach the session. */
+/* Prints a warning if other commands cannot reach the session. */
 static void say_session_error(const struct run *r)
 {
 	const char *reason = strerror(r->session_error);
@@ -480,7 +480,7 @@ static void say_session_error(const struct run *r)
 			 reason);
 }
 
-/* Gives up the session and its log, because COMMAND cannot be run. Returns the exit status. */
+/* Gives up the session and its log because COMMAND cannot be run. Returns the exit status. */
 static int give_up(struct run *r)
 {
 	if (r->server)
@@ -489,7 +489,7 @@ static int give_up(struct run *r)
 	return PTRC_EXIT_RUN_FAILED;
 }
 
-/* Exits if the log is to be judged by --check and cannot be read again. */
+/* Ends the process if --check is to judge the log, but the log cannot be read afterwards. */
 static void need_file(struct run *r)
 {
 	struct stat st;
@@ -500,12 +500,11 @@ static void need_file(struct run *r)
 	exit(give_up(r));
 }
 
-/* Checks all that can be checked before the child is started. */
+/* Does all checks that can be done before the child is started. */
 static void prepare(struct run *r, const struct ptrc_config *c)
 {
 	char path[PATH_MAX];
-	/* Comes before the log is opened, so that a misspelt command does not destroy an older
-	 * log. */
+	/* Looks for COMMAND before it opens the log, so that a misspelt command does not destroy an older log. */
 	int error = ptrc_command_find(r->command[0], path);
 
 	if (error)
@@ -539,7 +538,7 @@ static void __attribute__((noreturn)) child_main(struct run *r)
 	do
 		n = read(r->gate[0], &go, 1);
 	while (n < 0 && errno == EINTR);
-	/* The pipe was closed: there will be no trace. */
+	/* The pipe was closed, which means that there will be no trace. */
 	if (n != 1)
 		_exit(PTRC_EXIT_RUN_FAILED);
 	ptrc_functions_set_environment(&functions);
@@ -550,7 +549,7 @@ static void __attribute__((noreturn)) child_main(struct run *r)
 	_exit(error == ENOENT ? PTRC_EXIT_RUN_NOT_FOUND : PTRC_EXIT_RUN_CANNOT_EXECUTE);
 }
 
-/* Returns 0 or an error number. */
+/* Starts the child, which waits at the gate. Returns 0 or an error number. */
 static int start_child(struct run *r)
 {
 	struct sigaction standard = {.sa_handler = SIG_DFL};
@@ -561,8 +560,8 @@ static int start_child(struct run *r)
 	sigaddset(&waited_signals, SIGCHLD);
 	for (size_t i = 0; i < sizeof(passed_signals) / sizeof(passed_signals[0]); i++)
 		sigaddset(&waited_signals, passed_signals[i]);
-	/* If SIGCHLD stayed ignored, as the parent may have set it, the kernel would reap the
-	 * child before this process gets its status. */
+	/* The parent may have set SIGCHLD to be ignored. Then the kernel would reap the child before this process
+	 * gets its status. */
 	sigaction(SIGCHLD, &standard, &r->child_action);
 	sigprocmask(SIG_BLOCK, &waited_signals, &r->mask);
 	r->signal_fd = signalfd(-1, &waited_signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -574,8 +573,8 @@ static int start_child(struct run *r)
 	if (r->child < 0)
 		return errno;
 	ptrc_group_signal_begin(r->child);
-	/* COMMAND may take the terminal for itself; messages of this process still have to get
-	 * through. */
+	/* COMMAND may make its own process group that of the terminal. Messages of this process must still be
+	 * printed, not stop it. */
 	signal(SIGTTIN, SIG_IGN);
 	signal(SIGTTOU, SIG_IGN);
 	close(r->gate[0]);
@@ -583,9 +582,9 @@ static int start_child(struct run *r)
 	return 0;
 }
 
-/* Passes a signal on to COMMAND, unless COMMAND has it already: the signal was sent to the
- * process group and COMMAND is still in that group, or COMMAND sent it. A SIGCONT of the witness
- * was meant for this process only. */
+/* Passes a signal on to COMMAND, unless COMMAND has sent it, or has already received it because it was sent to
+ * the process group and COMMAND is still in that group. A SIGCONT from the witness (src/base/group_signal.h) was
+ * meant for this process only. */
 static void pass_on(const struct run *r, const struct signalfd_siginfo *info)
 {
 	int signal = (int)info->ssi_signo;
@@ -602,8 +601,8 @@ static void pass_on(const struct run *r, const struct signalfd_siginfo *info)
 		kill(r->child, signal);
 }
 
-/* Waits for a signal, at most limit_ms milliseconds (-1: no limit), or until the session has work
- * to do, which is done here. Returns whether a signal came. */
+/* Waits for a signal, for at most limit_ms milliseconds (-1: no limit), or until the session has work to do. Does
+ * this work. Returns whether a signal came. */
 static bool wait_and_serve(struct run *r, int signal_fd, int limit_ms,
 			   struct signalfd_siginfo *info)
 {
@@ -629,7 +628,7 @@ static bool wait_and_serve(struct run *r, int signal_fd, int limit_ms,
 	return p[0].revents && read(signal_fd, info, sizeof(*info)) == (ssize_t)sizeof(*info);
 }
 
-/* Waits for the end of the child and returns its status, as of wait(). */
+/* Waits for the end of the child. Returns its status, as wait() returns it. */
 static int wait_child(struct run *r)
 {
 	const struct timespec at_once = {0};
@@ -642,7 +641,7 @@ static int wait_child(struct run *r)
 		if (pid < 0 && errno != EINTR)
 			return W_EXITCODE(PTRC_EXIT_RUN_FAILED, 0);
 		if (pid == r->child && (WIFEXITED(status) || WIFSIGNALED(status))) {
-			/* Pending signals were for COMMAND: drops them. */
+			/* Drops pending signals, because they were for COMMAND. */
 			while (sigtimedwait(&waited_signals, NULL, &at_once) > 0)
 				;
 			return status;
@@ -654,8 +653,8 @@ static int wait_child(struct run *r)
 	}
 }
 
-/* Ends in the same way as COMMAND: a shell that was interrupted together with it has to see that
- * its child died of the signal, too. */
+/* Ends this process in the same way as COMMAND ended. A shell that was interrupted together with COMMAND has to
+ * see that its child died of the signal, too. */
 static int end_as(int status)
 {
 	struct rlimit none = {.rlim_cur = 0};
@@ -665,7 +664,7 @@ static int end_as(int status)
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
 	s = WTERMSIG(status);
-	/* A wanted core file is that of COMMAND; this process must not leave another. */
+	/* The useful core file is that of COMMAND; this process must not leave another. */
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_DUMPABLE, 0);
 	signal(s, SIG_DFL);
@@ -673,12 +672,13 @@ static int end_as(int status)
 	sigaddset(&one, s);
 	raise(s);
 	sigprocmask(SIG_UNBLOCK, &one, NULL);
-	/* The first process of a PID namespace survives the signal. */
+	/* This is reached only if the signal does not end the process, which is so for the first process of a pid
+	 * namespace. */
 	return PTRC_EXIT_RUN_SIGNAL + s;
 }
 
-/* Waits for the end of a call in the background, and then returns -1, or for a signal, and
- * returns its number, or 0 if none could be read. */
+/* Waits until a call in the background has ended, or for a signal. Returns -1 if the call has ended; else the
+ * number of the signal, or 0 if none could be read. */
 static int await(const struct ptrc_background *b, int signal_fd)
 {
 	struct pollfd p[] = {
@@ -698,7 +698,8 @@ static int await(const struct ptrc_background *b, int signal_fd)
 	return 0;
 }
 
-/* A signalfd of the signals that end a command. */
+/* Returns a signalfd for the signals that end a command. is_ignored_too: also for those of them that this process
+ * ignores. */
 static int open_end_signals(bool is_ignored_too)
 {
 	static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -713,13 +714,13 @@ static int open_end_signals(bool is_ignored_too)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-/* Ends the child, as there is no trace. Returns the exit status. */
+/* Ends the child, because there is no trace. Returns the exit status. */
 static int abandon(struct run *r)
 {
 	int status;
 
-	/* The witness ends first: if the child is the first process of a pid namespace, it cannot
-	 * end before all others in there have been waited for. */
+	/* Ends the witness first: if the child is the first process of a pid namespace, it cannot end before this
+	 * process has waited for all others in there. */
 	ptrc_group_signal_end();
 	close(r->gate[1]);
 	status = wait_child(r);
@@ -730,13 +731,13 @@ static int abandon(struct run *r)
 	return end_as(status);
 }
 
-/* Opens the gate. Returns 0 when COMMAND runs, or the error number of executing it. */
+/* Opens the gate. Returns 0 when COMMAND runs, or the error number with which it could not be executed. */
 static int release_child(const struct run *r)
 {
 	int error = 0;
 	ssize_t n;
 
-	/* If a signal has ended the child, write() has to fail rather than end this process. */
+	/* If a signal has ended the child, write() must fail, not end this process. */
 	signal(SIGPIPE, SIG_IGN);
 	if (write(r->gate[1], "", 1) == 1) {
 		do
@@ -750,7 +751,7 @@ static int release_child(const struct run *r)
 	return error;
 }
 
-/* The exit status if this process no longer waits for the log. */
+/* The exit status, if this process does not wait until the log is written. */
 static int status_without_log(int status)
 {
 	if (WIFSIGNALED(status))
@@ -758,7 +759,7 @@ static int status_without_log(int status)
 	return WEXITSTATUS(status) || is_loss_allowed ? WEXITSTATUS(status) : PTRC_EXIT_INCOMPLETE;
 }
 
-/* Waits until all traced processes have ended, or for a signal. */
+/* For --until=all: waits until all traced processes have ended, or for a signal. */
 static void wait_rest(struct run *r)
 {
 	int signals = open_end_signals(true);
@@ -782,17 +783,18 @@ static void wait_rest(struct run *r)
 }
 
 /*
- * Ends the trace. The log may be a pipe whose reader no longer reads. As COMMAND has ended, the
- * signals that would have ended it are now for this process: the first one (of SIGINT, the
- * second) gives the log up if it takes nothing for a second; after the next one this process no
- * longer waits for the keeper.
+ * Ends the trace. The log may be a pipe whose reader no longer reads, so the user must be able to stop the wait.
+ * COMMAND has ended, so the signals that would have ended it now act on this process. After the first SIGINT, a
+ * message is printed if the log accepts nothing. A second SIGINT, or the first signal of another kind, makes the
+ * keeper give the log up if the log accepts nothing for a second. After one more signal this process ends at
+ * once, without waiting for the keeper.
  */
 static void end_recording(struct run *r)
 {
 	int signals = open_end_signals(true);
 	bool is_interrupted = false;
 	bool is_given_up = false;
-	/* The time at which to say that this process waits for the log; 0: never. */
+	/* The time at which a message says that this process waits for the log; 0: never. */
 	int64_t say_ns = 0;
 
 	ptrc_server_end(r->server);
@@ -812,10 +814,10 @@ static void end_recording(struct run *r)
 			ptrc_cli_message(r->log.path,
 					 "given up; it is not known how many events are missing");
 			ptrc_server_remove_socket(r->server);
-			/* exit() would wait for the log, too. */
+			/* Not exit(), which would wait for the log, too. */
 			_exit(status_without_log(r->status));
 		} else if (info.ssi_signo == SIGINT && !is_interrupted) {
-			/* No message as long as the log makes progress. */
+			/* Prints no message yet, and none at all as long as the log makes progress. */
 			is_interrupted = true;
 			say_ns = ptrc_now_ns() + WORD_MS * PTRC_NS_PER_MS;
 		} else {
@@ -826,8 +828,9 @@ static void end_recording(struct run *r)
 	close(signals);
 }
 
-/* If there are no events of programs, says why. Lost events, which report() names, explain it. With --os=KIND
- * the user may want no others, unless a program opened an event type. */
+/* If no program recorded an event, prints a message that says why. Prints none if events were lost, because that
+ * is the reason, and report() says so. With --os=KIND the user may want no other events; so then a message is
+ * printed only if a program opened an event type. */
 static void say_why_empty(const struct run *r)
 {
 	bool is_auto = r->plan.os.kinds == PTRC_OS_AUTO;
@@ -852,7 +855,7 @@ static void say_why_empty(const struct run *r)
 				 r->no_events.opened_types ? "" : "' looks for the library");
 }
 
-/* Reports surprises that are no losses. */
+/* Prints messages about surprises that are no losses. */
 static void say_notes(const struct run *r)
 {
 	if (r->waits.count)
@@ -868,14 +871,14 @@ static void say_notes(const struct run *r)
 	ptrc_unmatched_report(r->patterns, r->pattern_count, NULL);
 }
 
-/* Reports what is missing from the trace. Returns the status to end with, as of wait(). */
+/* Prints messages about what is missing from the trace. Returns the status to end with, as wait() returns it. */
 static int report(const struct run *r)
 {
 	struct ptrc_losses losses = r->losses;
 	bool is_incomplete;
 	bool is_told;
 
-	/* The user asked by --log-keep for files to be deleted. */
+	/* Files that --log-keep has deleted are no loss, as the user asked for that. */
 	losses.deleted_files = 0;
 	losses.has_gone_on = false;
 	ptrc_losses_report(&losses, r->log.path);
@@ -909,8 +912,8 @@ static int report(const struct run *r)
 	return r->status;
 }
 
-/* Judges the log by the rules and writes the verdicts. Returns the status to end with, as of
- * wait(): that of COMMAND if it failed. */
+/* Judges the log by the rules, and writes the verdicts. Returns the status to end with, as wait() returns it:
+ * that of COMMAND, if COMMAND failed. */
 static int judge(const struct run *r, int status)
 {
 	static struct ptrc_pairs pairs;
@@ -939,8 +942,7 @@ static int judge(const struct run *r, int status)
 	return status;
 }
 
-/* Whether a signal killed the child before it could be traced. Its status then says so, and no
- * message is needed. */
+/* Whether a signal killed the child before it could be traced. Its status then says so, and no message is needed. */
 static bool is_child_gone(const struct run *r)
 {
 	siginfo_t info = {.si_pid = 0};
@@ -954,8 +956,8 @@ static int create_trace(void *arg)
 	return ptrc_server_make_stream(((struct run *)arg)->server, &((struct run *)arg)->stage);
 }
 
-/* Creates and starts the trace. If the log takes nothing, a signal ends this process, as COMMAND
- * does not run yet; the child ends when the gate closes. */
+/* Creates and starts the trace. If that waits because the log accepts nothing, a signal ends this process, as
+ * COMMAND does not run yet. The child then ends because the gate closes. */
 static int create(struct run *r)
 {
 	struct ptrc_background b;

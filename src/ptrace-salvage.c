@@ -104,7 +104,7 @@ static void put_json(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
 	char id[17];
 
 	ptrc_json_text(&j, "stream", ptrc_orphan_id(o, id));
-	/* Nothing else is known about a stream of another version. */
+	/* If the stream is of another version, nothing else is known about it. */
 	if (o->pt_controller > 0) {
 		ptrc_json_i64(&j, "controller", o->pt_controller);
 		ptrc_json_i64(&j, "target", o->pt_target);
@@ -123,7 +123,7 @@ static void put_json(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
 	ptrc_json_end(&j);
 }
 
-/* Puts the log that the events belong to, or why they cannot be salvaged. */
+/* Appends the path of the log to which the events belong, or why they cannot be salvaged. */
 static void put_listed(struct ptrc_buffer *b, const struct posixtrace_orphan *o)
 {
 	if (o->pt_error)
@@ -174,7 +174,8 @@ int main(int argc, char **argv)
 	if (output && !strcmp(output, "-"))
 		ptrc_cli_usage("--output",
 			       "'-' is not standard output; ./- is a file of this name");
-	/* Otherwise a number would be added to its name. */
+	/* If the file exists, a number is added to its name, which makes no sense for standard output, a
+	 * directory or a special file. */
 	if (output && (ptrc_output_is(output) || is_no_file(output)))
 		ptrc_cli_usage(
 			"--output",

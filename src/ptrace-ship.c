@@ -31,7 +31,8 @@
 #define DEFAULT_SERVER "http://localhost:8123"
 #define PASSWORD_VARIABLE "POSIXTRACE_SHIP_PASSWORD"
 
-/* Up to KEY_SETTINGS_END: options that are also settings of the same names in a file. */
+/* The keys of options. The options up to KEY_SETTINGS_END are also settings, with the same names, of a
+ * configuration file. */
 enum {
 	KEY_SERVER = PTRC_CLI_KEY_FIRST,
 	KEY_DATABASE,
@@ -54,7 +55,7 @@ enum {
 
 enum { SETTINGS = KEY_SETTINGS_END - PTRC_CLI_KEY_FIRST };
 
-/* The settings come first, in the order of their keys. */
+/* The options that are settings come first, in the order of their keys. */
 static const struct ptrc_cli_option options[] = {
 	{"server", KEY_SERVER, "URL", "the server (default: " DEFAULT_SERVER ")"},
 	{"database", KEY_DATABASE, "NAME", "its database (default: " PTRC_SHIP_DATABASE ")"},
@@ -121,7 +122,7 @@ static bool is_verbose;
 static bool is_json;
 static struct ptrc_buffer out = PTRC_BUFFER_INIT;
 
-/* The value given for a setting; .file and .mark: where, unless by an option. */
+/* The value given for a setting. If it is from a configuration file, .file and .mark are its place in that file. */
 static struct given {
 	const char *text;
 	const char *file;
@@ -153,8 +154,8 @@ static void __attribute__((noreturn)) fail_at(const char *path, int error)
 	exit(PTRC_EXIT_FAILED);
 }
 
-/* The password: the first line of the file or else the variable, which is unset so that child
- * processes do not get it. */
+/* Returns the password: the first line of the password file or, without such a file, the value of the environment
+ * variable. The variable is then removed from the environment, so that child processes do not get it. */
 static const char *read_password(void)
 {
 	static char text[1024];
@@ -187,7 +188,7 @@ static const char *read_password(void)
 
 /* ---- settings ---- */
 
-/* Refuses the value of a setting, naming the option or the place in the file. */
+/* Refuses the value of a setting. The message names the option, or the place in the file. */
 static void __attribute__((format(printf, 2, 3), noreturn)) refuse(int key, const char *format, ...)
 {
 	const struct given *g = &given[key - PTRC_CLI_KEY_FIRST];
@@ -213,7 +214,7 @@ static int64_t duration(int key, const char *text)
 	return ns;
 }
 
-/* A copy of a URL without a slash at its end. */
+/* Returns a copy of a URL without the slash at its end. */
 static const char *without_slash(const char *url)
 {
 	size_t size = strlen(url);
@@ -266,8 +267,8 @@ static void apply(int key, const char *text)
 	}
 }
 
-/* Reads a setting of the file: a key and its value. An option overrides it, but it is checked
- * nevertheless. */
+/* Reads a setting, a key and its value, from the configuration file. The value is checked even if an option
+ * overrides it. */
 static void read_setting(struct ptrc_yaml *y)
 {
 	const char *name = ptrc_yaml_key(y);
@@ -400,7 +401,7 @@ static void put_object(const char *path, const struct ptrc_ship_report *r)
 	ptrc_output_write(&out);
 }
 
-/* Reports what was sent of a log. */
+/* Reports what was sent of a log: with --json as an object, with --verbose as a line. */
 static void report(const char *path, const struct ptrc_ship_report *r)
 {
 	(is_json ? put_object : put_line)(path, r);
@@ -411,11 +412,12 @@ static void report(const char *path, const struct ptrc_ship_report *r)
 struct logs {
 	char **paths;
 	size_t count;
-	/* An operand was no log, which a message has said. */
+	/* Some operand was no log; a message has said so. */
 	bool has_failed;
 };
 
-/* Each file of a rotated log stands for the whole log, so that 'ptrace-ship *' sends it once. */
+/* Finds the logs of the operands. Each file of a rotated log stands for the whole log, so that 'ptrace-ship *'
+ * sends it only once. */
 static void find_logs(struct logs *logs, char **operands, size_t count)
 {
 	logs->paths = ptrc_cli_allocate(count * sizeof(*logs->paths));
@@ -446,7 +448,7 @@ static void free_logs(struct logs *logs)
 	free(logs->paths);
 }
 
-/* Checked early, because libcurl reads the certificates only when it connects. */
+/* Checks the file of --ca-file at the start, because libcurl reads it only when it connects. */
 static void check_ca_file(const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -493,7 +495,7 @@ static enum ptrc_exit ship_logs(const struct logs *logs)
 		const char *path = logs->paths[i];
 		struct ptrc_ship_report r = {.result = result};
 
-		/* After the end, the other logs have the same result. */
+		/* Once the sending was stopped or the server has failed, the remaining logs have the same result. */
 		if (result == PTRC_SHIP_STOPPED || result == PTRC_SHIP_SERVER_FAILED) {
 			report(path, &r);
 			continue;
@@ -511,7 +513,7 @@ static enum ptrc_exit ship_logs(const struct logs *logs)
 	return status == PTRC_EXIT_DONE && is_incomplete ? PTRC_EXIT_INCOMPLETE : status;
 }
 
-/* Whether it is a directory, or has a slash, which no name of a session has. */
+/* Whether the value of --follow means a directory: it is one, or has a slash, which no name of a session has. */
 static bool is_directory(const char *where)
 {
 	struct stat st;
@@ -528,7 +530,7 @@ static enum ptrc_exit follow_it(void)
 	shipper.is_following = true;
 	result = is_all ? ptrc_ship_directory(&follow, follow_where)
 			: ptrc_ship_session(&follow, follow_where);
-	/* After a signal the rest is left to the next ptrace-ship, which is no failure. */
+	/* If a signal stopped the sending, the next ptrace-ship sends the rest, so that is no failure. */
 	if (result == PTRC_SHIP_LOG_FAILED || result == PTRC_SHIP_SERVER_FAILED ||
 	    follow.has_failed)
 		return PTRC_EXIT_FAILED;

@@ -46,7 +46,7 @@ static const char *output;
 static bool is_forced;
 static bool is_json;
 
-/* Selects all events of the session. */
+/* The query selects all events of the session. */
 static struct ptrc_source source;
 static struct ptrc_query query = {
 	.select.span = {INT64_MIN, INT64_MAX},
@@ -92,7 +92,7 @@ static enum ptrc_exit snapshot(const char *session)
 	}
 	ptrc_source_begin(&source, &query, 0);
 	if (ptrc_log_target_open(&file, &query, output, is_forced)) {
-		/* All events are wanted, so there is no need of ptrc_query_scan(). */
+		/* As all events are wanted, ptrc_query_scan() is not needed. */
 		status = ptrc_query_end(&query, PTRC_EXIT_DONE, ptrc_query_run(&query));
 		ptrc_log_target_close(&file);
 	}

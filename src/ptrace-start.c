@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ptrace-start, -stop, -clear, -flush and -shutdown: one program, which does what its name says
- * to each session among the operands. */
+/* ptrace-start, -stop, -clear, -flush and -shutdown are this one program. It does what its name says to each
+ * session among the operands. */
 #include "config.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ enum {
 };
 
 static const struct ptrc_cli_option options[] = {
-	/* Only ptrace-shutdown has the first two. */
+	/* The first two options are only for ptrace-shutdown. */
 	{"all", KEY_ALL, NULL, "end all sessions of the user"},
 	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if the log is incomplete"},
 	{"json", KEY_JSON, NULL, "print the result as JSON"},
@@ -61,9 +61,9 @@ static const struct command {
 };
 enum { COMMANDS = sizeof(commands) / sizeof(*commands) };
 
-/* The result of asking one session. */
+/* The result of a request to one session. */
 struct result {
-	/* 0, or an error number of ptrc_session_ask() or of the reply; `reason`: the same in
+	/* The error number of ptrc_session_ask() or of the session's reply, or 0; `reason` says the same in
 	 * words. */
 	int error;
 	char reason[PTRC_ORPHANS_TEXT_BYTES];
@@ -73,13 +73,11 @@ struct result {
 	struct ptrc_session_types types;
 	/* After a shutdown: the snapshots of --snapshot-on. */
 	struct ptrc_snapshots_state snapshots;
-	/* After a flush: the path of the log if it is full, so that recording has stopped; else
-	 * "". */
+	/* After a flush: the path of the log if it is full, which has stopped the recording; else "". */
 	char full_log[PATH_MAX];
 };
 
-/* Checks after a flush whether the session's log still exists at its path, and whether it is
- * full. */
+/* After a flush: checks whether the session's log still exists at its path, and whether it is full. */
 static void look_for_log(const char *name, struct result *r)
 {
 	const struct ptrc_session_state *s;
@@ -94,7 +92,7 @@ static void look_for_log(const char *name, struct result *r)
 	r->has_losses = true;
 	if (is_full) {
 		ptrc_losses_gather(&r->losses, &s->status, &s->counts);
-		/* An earlier error does not matter: this flush has written the rest. */
+		/* An earlier error in writing the log does not matter: this flush has written what was missing. */
 		r->losses.write_error = 0;
 		snprintf(r->full_log, sizeof(r->full_log), "%s", s->log);
 	}
@@ -106,7 +104,7 @@ static bool is_complete(const struct result *r)
 	return !*r->full_log && !ptrc_losses_is_any(&r->losses);
 }
 
-/* Reports missing snapshots of --snapshot-on. */
+/* Prints messages about snapshots of --snapshot-on that were not made. */
 static void report_snapshots(const struct result *r, const char *name)
 {
 	const struct ptrc_snapshots_state *s = &r->snapshots;
@@ -156,16 +154,15 @@ static void report_losses(const struct result *r, const char *name)
 	ptrc_losses_report(*r->full_log ? &gone : &r->losses, name);
 }
 
-/* Ends a session and reads its event types and patterns. One connection does both, as a session
- * that ends reports it to its clients. */
+/* Ends a session, and reads its event types and patterns. The same connection does both, because a session that
+ * ends reports these to its clients. */
 static int end(const char *name, struct ptrc_session_reply *reply, struct result *r)
 {
 	const struct ptrc_session_question q = {.verb = PTRC_SESSION_SHUTDOWN, .types = &r->types};
 	int error = ptrc_session_ask_about(name, &q, reply);
 	int again;
 
-	/* A session that runs out of descriptors closes the connection that was idle longest:
-	 * asks again. */
+	/* If a session runs out of descriptors, it closes the connection that was idle longest. Asks once more. */
 	if (error == ECONNRESET) {
 		again = ptrc_session_ask(name, PTRC_SESSION_SHUTDOWN, reply);
 		if (again != ENOENT)
@@ -174,8 +171,8 @@ static int end(const char *name, struct ptrc_session_reply *reply, struct result
 	return error;
 }
 
-/* Checks whether a trace stopped again just after its start, because its stream or log is full.
- * With the stream-full-policy flush it starts again by itself. */
+/* Checks whether a trace stopped just after its start, because its stream or its log is full. (If the
+ * stream-full-policy is flush, the trace starts again by itself.) */
 static void look_for_room(const char *name, struct result *r)
 {
 	const struct ptrc_session_state *s;
@@ -210,8 +207,8 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 	is_away = r->error;
 	text = ptrc_session_explain(r->error);
 	if (!r->error && reply.body == PTRC_SESSION_BODY_STATE) {
-		/* Only a session that has ended answers these verbs with its state. The error of
-		 * the reply is then that of writing the log, and counts as a loss. */
+		/* Only a session that has ended answers these requests with its state. The error in the reply is
+		 * then that of writing the log, which counts as a loss. */
 		r->snapshots = reply.state.snapshots;
 		r->has_losses = reply.state.has_log;
 	}
@@ -226,7 +223,7 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 	} else if (!r->error) {
 		r->error = reply.error;
 		text = ptrc_cli_process_reason(r->error);
-		/* For a flush, the text of the error number alone would mislead. */
+		/* The general text for the error number would mislead here. */
 		if (r->error == EAGAIN)
 			prefix = "cannot start the process that writes the log: ";
 		else if (verb == PTRC_SESSION_FLUSH && r->error == EINVAL)
@@ -265,8 +262,8 @@ static void put_json(struct ptrc_buffer *b, const char *name, const char *comman
 	ptrc_json_end(&j);
 }
 
-/* The command by whose name the program was called; an installation may have added a prefix or
- * suffix. */
+/* Finds the command by the name with which the program was called. An installation may have added a prefix or a
+ * suffix to it. */
 static const struct command *find_command(const char *called)
 {
 	const char *slash = strrchr(called, '/');
@@ -279,7 +276,7 @@ static const struct command *find_command(const char *called)
 				"ptrace-start, -stop, -clear, -flush or -shutdown");
 }
 
-/* Prints the result for a session, and raises *worst to its exit status. */
+/* Prints the result for a session. If its exit status is worse than *worst, *worst becomes that status. */
 static void tell(const struct result *r, const char *name, enum ptrc_exit *worst)
 {
 	if (r->error) {
@@ -295,7 +292,7 @@ static void tell(const struct result *r, const char *name, enum ptrc_exit *worst
 		*worst = ptrc_exit_worse(*worst, PTRC_EXIT_INCOMPLETE);
 }
 
-/* Whether a session of --all has ended since it was found. */
+/* Whether a session that --all has found has ended since then. */
 static bool has_gone(const struct result *r, const char *name)
 {
 	return r->error == ENOENT || r->error == ECONNREFUSED ||
@@ -316,7 +313,7 @@ int main(int argc, char **argv)
 		.notes = command->notes,
 	};
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
-	/* Static, because they are never freed. */
+	/* These are static because they are never freed. */
 	static char **names;
 	static struct result r;
 	enum ptrc_exit worst = PTRC_EXIT_DONE;

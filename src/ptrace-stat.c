@@ -94,18 +94,18 @@ static struct ptrc_cli_texts befores;
 static enum ptrc_format format = PTRC_FORMAT_TEXT;
 static bool is_utc;
 static bool has_histogram;
-/* The result for all operands. */
+/* Whether some operand could not be read, and whether the data of some operand is incomplete. */
 static bool is_failed;
 static bool is_incomplete;
 
-/* Whether pairs are measured. */
+/* Whether options ask for the durations of pairs. */
 static bool has_pairs(void)
 {
 	return pairs.is_by_name || pairs.given_count;
 }
 
-/* Returns false if there is no such session. If it does not answer, prints a message and sets
- * *has_no_answer. */
+/* Shows the figures of a session. Returns false if no session has this name. If the session does not answer,
+ * prints a message and sets *has_no_answer. */
 static bool stat_session(const char *name, bool *has_no_answer)
 {
 	const struct ptrc_session_state *state;
@@ -125,7 +125,7 @@ static bool stat_session(const char *name, bool *has_no_answer)
 	return true;
 }
 
-/* Puts an empty line between the texts about two operands. */
+/* Appends an empty line between the texts about two operands. */
 static void separate(struct ptrc_buffer *b)
 {
 	static bool has_text;
@@ -154,7 +154,7 @@ static void put_stat(void)
 	ptrc_event_types_free(&stat_of_it.types);
 }
 
-/* Shows the logs, with times corrected by the clocks of all their hosts. */
+/* Shows the figures of the logs, with times corrected by the clocks of all their hosts. */
 static void put_logs(char **operands, size_t count)
 {
 	is_failed |= !ptrc_selection_open(&selection, operands, count);
@@ -180,7 +180,8 @@ static void put(char *thing)
 
 /* ---- pairs ---- */
 
-/* The option by which the operands are treated together; NULL: each is treated alone. */
+/* The option that makes the command treat all operands together; NULL if there is none, so that each operand is
+ * treated alone. */
 static const char *together_option(void)
 {
 	return selection.labels.count	    ? "--label"
@@ -283,10 +284,11 @@ static void put_each(char **operands, size_t count)
 
 /* ---- what differs ---- */
 
-/* Which patterns of --event match a type in at least one of the compared logs. */
+/* For each pattern of --event: whether it matches an event type in one of the compared logs. */
 static bool *found_globs;
 
-/* Returns false, after a message, if the log cannot be read. */
+/* Takes the events of a log for one side of the comparison. Returns false, after a message, if the log cannot be
+ * read. */
 static bool take_side(size_t side, char *thing)
 {
 	const struct ptrc_losses *losses;
@@ -311,7 +313,8 @@ static bool take_side(size_t side, char *thing)
 	return is_read;
 }
 
-/* Reports patterns that match no type in any log, and events that --where could not decide. */
+/* Prints messages about patterns that match no event type in any log, and about events that --where could not
+ * decide. */
 static void report_selection(void)
 {
 	for (size_t i = 0; i < query.select.globs.count; i++) {
@@ -324,7 +327,7 @@ static void report_selection(void)
 	is_incomplete |= ptrc_query_undecided(&query) && !query.is_loss_allowed;
 }
 
-/* Reports pairs that no log has, and events that were left out. */
+/* Prints messages about pairs that no log has, and about events that were left out. */
 static void report_pairs(void)
 {
 	for (size_t i = 0; i < diff.pair_count; i++) {
@@ -363,7 +366,8 @@ static void put_diff(char **operands, size_t count)
 		is_read &= take_side(i < first_after ? PTRC_DIFF_BEFORE : PTRC_DIFF_AFTER,
 				     operands[i]);
 	ptrc_diff_end(&diff);
-	/* A comparison of only some of the logs would mislead. */
+	/* If a log could not be read, nothing is compared, because a comparison of only some of the logs would
+	 * mislead. */
 	is_failed = !is_read;
 	if (is_read) {
 		ptrc_conditions_judge(&conditions, &diff);
@@ -386,7 +390,7 @@ static void check_together_usage(char *const *operands, size_t count)
 {
 	const char *option = together_option();
 
-	/* The counts of a session have no times of events. */
+	/* These options are about times of events, and the counts of a session have none. */
 	for (size_t i = 0; option && i < count && !has_pairs(); i++)
 		if (ptrc_summary_is_session_name(operands[i]) && !ptrc_session_knock(operands[i]))
 			ptrc_cli_usage(option,
@@ -394,8 +398,8 @@ static void check_together_usage(char *const *operands, size_t count)
 				       operands[i]);
 }
 
-/* Reads the options of pairs after all options, as their fields may be those of a later
- * --decode. */
+/* Reads the options about pairs. Called after all options were taken, because pairs may have fields of a layout
+ * that a later --decode has. */
 static void read_pairs(const char *per)
 {
 	static struct ptrc_field per_field;
@@ -424,7 +428,7 @@ static void parse(int argc, char **argv)
 	int key;
 
 	ptrc_selection_begin(&selection, &query, &pairs);
-	/* Pairs are made of the selected events. */
+	/* Pairs are made of the events that were selected. */
 	selection.is_by_begin = true;
 	selection.is_without_symbols = true;
 	ptrc_cli_begin(&cli);

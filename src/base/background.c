@@ -12,7 +12,7 @@ static void say_done(const struct ptrc_background *b)
 	const uint64_t one = 1;
 
 	if (b->fd >= 0 && write(b->fd, &one, sizeof(one)) < 0) {
-		/* Cannot fail: the counter was zero. */
+		/* Writing to an eventfd whose counter is zero cannot fail. */
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs one call at a time in a thread of its own, if it may block for long, as writing to a log
- * that is a pipe without a reader does. Meanwhile the main thread serves signals and clients. */
+/* Runs a call that may block for long in a thread of its own, one call at a time. Writing to a log that is a pipe
+ * without a reader blocks, for instance. Meanwhile the main thread serves signals and clients. */
 #ifndef PTRC_SRC_BASE_BACKGROUND_H
 #define PTRC_SRC_BASE_BACKGROUND_H
 
@@ -12,15 +12,14 @@ struct ptrc_background {
 	int (*work)(void *);
 	void *arg;
 	int result;
-	/* Becomes readable when the call has returned. -1: no call runs, or there was no
-	 * descriptor and the call has already returned. */
+	/* A descriptor that becomes readable when the call has returned. -1: no call runs, or the call has
+	 * already returned, because no descriptor could be made. */
 	int fd;
 	bool has_thread;
 };
 
-/* Starts the call in a thread that blocks all signals, or makes it here if no thread can be
- * started. The caller waits until .fd is readable, if it is not -1, and then calls
- * ptrc_background_end(). */
+/* Starts the call in a thread that blocks all signals. If no thread can be started, makes the call before it
+ * returns. If .fd is not -1, the caller waits until it is readable. Then the caller calls ptrc_background_end(). */
 void ptrc_background_begin(struct ptrc_background *, int (*work)(void *), void *arg);
 /* Waits until the call has returned, and returns its result. */
 int ptrc_background_end(struct ptrc_background *);

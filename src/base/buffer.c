@@ -12,19 +12,19 @@
 
 enum { HEX_MAX_BYTES = 18 };
 
-/* eight_digits() makes eight digits in a register, of which the lowest byte is the first
- * digit. */
+/* eight_digits() makes eight digits in a register, with the first digit in the lowest byte. In memory, that byte
+ * must be the first one. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first byte is the lowest one");
 
-/* A register with the same value in each byte, or in each 16 bits. */
+/* A register that has the same value in each byte, or in each 16 bits. */
 #define EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
 #define EACH_PAIR(number) (UINT64_C(0x0001000100010001) * (number))
 
 static const char hex_digits[] = "0123456789abcdef";
 
-/* The eight digits of a number below 100,000,000. Splits it into two numbers of four digits,
- * these into two of two, and these into digits, all at once. Divisions by 100 and 10 are
- * multiplications that are exact for so few digits. */
+/* Returns the eight digits of a number below 100,000,000. Splits it into two numbers of four digits, both of
+ * these at once into numbers of two digits, and all of these at once into digits. The divisions by 100 and 10 are
+ * multiplications, which are exact for numbers of so few digits. */
 static uint64_t eight_digits(uint32_t number)
 {
 	uint64_t x = number / 10000 | (uint64_t)(number % 10000) << 32;
@@ -36,7 +36,7 @@ static uint64_t eight_digits(uint32_t number)
 	return x | EACH_BYTE('0');
 }
 
-/* The eight hexadecimal digits of four bytes. */
+/* Returns the eight hexadecimal digits of four bytes. */
 static uint64_t eight_hex_digits(const unsigned char *bytes)
 {
 	uint32_t number;
@@ -47,7 +47,7 @@ static uint64_t eight_hex_digits(const unsigned char *bytes)
 	x = (x | x << 16) & UINT64_C(0x0000ffff0000ffff);
 	x = (x | x << 8) & EACH_PAIR(0xff);
 	x = (x >> 4 & EACH_PAIR(0x0f)) | (x & EACH_PAIR(0x0f)) << 8;
-	/* Adding 6 carries into bit 4 from 10 on: there a letter stands in place of a digit. */
+	/* From 10 on, adding 6 sets bit 4. It marks the values that are letters instead of digits. */
 	return x + EACH_BYTE('0') + (((x + EACH_BYTE(6)) >> 4) & EACH_BYTE(1)) * ('a' - '0' - 10);
 }
 
@@ -148,7 +148,7 @@ char *ptrc_write_hex_bytes(char *to, const void *bytes, size_t size)
 
 void ptrc_buffer_hex_bytes(struct ptrc_buffer *b, const void *bytes, size_t size)
 {
-	/* The buffer may have no memory yet. */
+	/* There is nothing to write, and a buffer that has no memory yet has no place to write to. */
 	if (!size)
 		return;
 	if (size > SIZE_MAX / 2)
@@ -173,9 +173,8 @@ void ptrc_buffer_format(struct ptrc_buffer *b, const char *format, ...)
 	b->used += (size_t)n;
 }
 
-/* Shifts the second to local time and fills in the offset. RFC 3339 has only offsets of whole
- * minutes, so the offset is rounded and the time is shifted by the same: both together are
- * exact. */
+/* Returns the second in local time, and fills in the offset from UTC. RFC 3339 only has offsets of whole minutes.
+ * So the offset is rounded, and the time is shifted by the rounded offset: the two together are exact. */
 static time_t shift_to_local(struct ptrc_time_format *f, time_t second)
 {
 	struct tm tm;
@@ -202,7 +201,7 @@ static void format_second(struct ptrc_time_format *f, time_t second)
 	f->offset_used = 1;
 	if (f->is_local)
 		shown = shift_to_local(f, second);
-	/* A damaged log may hold any number. If it cannot be written as a date, it is shown as
+	/* A damaged log may hold any number as a time. A number that cannot be written as a date is written as
 	 * seconds since 1970. */
 	if (gmtime_r(&shown, &tm) &&
 	    !(f->is_local && (tm.tm_year < 1000 - 1900 || tm.tm_year > 9999 - 1900)))
@@ -217,7 +216,8 @@ static void format_second(struct ptrc_time_format *f, time_t second)
 	f->second = second;
 }
 
-/* Makes nine digits, also of the second or more of nanoseconds that a damaged log may have. */
+/* Returns nine digits for the nanoseconds, also if these are a second or more, as they may be in a damaged log.
+ * Stores the first digit; returns the other eight. */
 static uint64_t nanosecond_digits(long ns, char *first)
 {
 	uint32_t v = (uint32_t)ns % 1000000000;
@@ -252,8 +252,7 @@ static void prepare_second(struct ptrc_time_format *f, const struct timespec *t)
 char *ptrc_write_time(char *to, struct ptrc_time_format *f, const struct timespec *t)
 {
 	prepare_second(f, t);
-	/* Copying the whole array, whose size is constant, is faster than copying the used
-	 * part. */
+	/* Copies the whole array: as its size is constant, that is faster than copying only the used part. */
 	memcpy(to, f->date, sizeof(f->date));
 	to += f->date_used;
 	*to++ = '.';
@@ -337,8 +336,8 @@ const char *ptrc_duration_text(int64_t ns, bool is_exact)
 	return b->bytes;
 }
 
-/* Before 1970 the number is negative, so it is not the digits of the seconds followed by those of
- * the nanoseconds. */
+/* Writes a time before 1970 in nanoseconds. The number is negative, so its digits are not those of the seconds
+ * followed by those of the nanoseconds. */
 static char *write_early_ns(char *to, const struct timespec *t)
 {
 	int64_t ns;
@@ -370,11 +369,11 @@ void ptrc_buffer_ns(struct ptrc_buffer *b, struct ptrc_time_format *f, const str
 
 enum {
 	PLAIN = 0,
-	/* Shown as a backslash and one other character. */
+	/* Written as a backslash and one more character. */
 	ESCAPE = 1,
-	/* A control character; data that has one is not shown as text. */
+	/* A control character. Data with such a character is not shown as text. */
 	CONTROL = 2,
-	/* Part of a character of several bytes, or not UTF-8. */
+	/* Part of a UTF-8 character of several bytes, or not UTF-8. */
 	HIGH = 4,
 };
 
@@ -387,8 +386,9 @@ static unsigned int byte_class(unsigned char c)
 	return c < 0x20 || c == 0x7f ? CONTROL : PLAIN;
 }
 
-/* Sets the highest bit of each byte of the result whose byte in the text may not be plain.
- * Reliable only up to the first such byte: a borrow or carry may mark later ones wrongly. */
+/* Finds bytes that may not be plain in the next eight bytes of a text. The highest bit of each byte of the result
+ * says that the byte in the text may not be plain. This is reliable only up to the first such byte: a borrow or a
+ * carry from it may mark later bytes wrongly. */
 static uint64_t special_bytes(const unsigned char *p)
 {
 	uint64_t x, quote, backslash;
@@ -396,14 +396,14 @@ static uint64_t special_bytes(const unsigned char *p)
 	memcpy(&x, p, sizeof(x));
 	quote = x ^ EACH_BYTE('"');
 	backslash = x ^ EACH_BYTE('\\');
-	/* A byte below 0x20, or equal to the quote or backslash, borrows from its highest bit;
-	 * 0x7f and above carry into it. */
+	/* The highest bit of a byte is set by a borrow if the byte is below 0x20 or equals the quote or the
+	 * backslash, and by a carry if it is 0x7f or above. */
 	return ((x - EACH_BYTE(0x20)) | (quote - EACH_BYTE(1)) | (backslash - EACH_BYTE(1)) |
 		(x + EACH_BYTE(1)) | x) &
 	       EACH_BYTE(0x80);
 }
 
-/* Counts plain bytes at the start, in steps of eight. */
+/* Returns how many bytes at the start of the text are plain, in steps of eight. */
 static size_t plain_bytes(const unsigned char *p, size_t size)
 {
 	size_t i = 0;
@@ -418,7 +418,7 @@ bool ptrc_text_is_clean(const void *bytes, size_t *size)
 	const unsigned char *p = bytes;
 	size_t n = *size;
 
-	/* One null byte at the end belongs to a string; two are rather part of a number. */
+	/* A single null byte at the end belongs to a string; two of them are rather part of a number. */
 	if (n > 1 && !p[n - 1] && p[n - 2])
 		n--;
 	for (size_t i = plain_bytes(p, n); i < n;) {
@@ -491,7 +491,7 @@ void ptrc_text_json(struct ptrc_buffer *b, const char *text, size_t size)
 	size_t length;
 
 	ptrc_buffer_char(b, '"');
-	/* Bytes that need no escape are copied in pieces that are as long as possible. */
+	/* Bytes that need no escape are copied in pieces, each as long as possible. */
 	for (size_t i = plain_bytes(p, size); i < size; i += length) {
 		unsigned int class = byte_class(p[i]);
 		bool is_character = true;
@@ -512,14 +512,16 @@ void ptrc_text_json(struct ptrc_buffer *b, const char *text, size_t size)
 		if (class == HIGH)
 			ptrc_buffer_text(b, "\xef\xbf\xbd");
 		else
-			/* The second byte of U+0080 to U+009F is the number of the character. */
+			/* The characters U+0080 to U+009F have two bytes in UTF-8, and the second is the number
+			 * of the character. */
 			put_escape(b, p[begin - 1]);
 	}
 	ptrc_buffer_bytes(b, p + begin, size - begin);
 	ptrc_buffer_char(b, '"');
 }
 
-/* Also escapes the backslash, so that it differs from an escape. */
+/* Appends the text, escaped. A backslash is escaped, too, so that it cannot be taken for an escape. is_quoted:
+ * quotes are escaped as well. */
 static void put_text(struct ptrc_buffer *b, const char *text, size_t size, bool is_quoted)
 {
 	const unsigned char *p = (const unsigned char *)text;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A growing output buffer, and functions that append ("put") to it: numbers and times, fast
- * enough for millions of events, and text, escaped for people or for JSON. All of them end the
- * process if memory is short.
+ * A growing output buffer, and functions that append ("put") to it: numbers and times, fast enough for millions
+ * of events per second, and text, escaped for people or for JSON. If memory is short, each of them ends the
+ * process.
  */
 #ifndef PTRC_SRC_BASE_BUFFER_H
 #define PTRC_SRC_BASE_BUFFER_H
@@ -19,7 +19,7 @@ struct ptrc_buffer {
 	size_t size;
 };
 
-/* An empty buffer; it allocates when something is first put into it. */
+/* An empty buffer, which allocates memory when something is first put into it. */
 #define PTRC_BUFFER_INIT   \
 	{                  \
 		NULL, 0, 0 \
@@ -27,11 +27,11 @@ struct ptrc_buffer {
 
 void ptrc_buffer_free(struct ptrc_buffer *);
 
-/* The slow path of ptrc_buffer_room(). */
+/* Does the work of ptrc_buffer_room() if the buffer must grow. */
 void ptrc_buffer_grow(struct ptrc_buffer *, size_t bytes);
 
-/* Makes room for `bytes` more bytes and returns its start. The caller writes there and adds the
- * number of bytes that it wrote to `used`. */
+/* Makes room for `bytes` more bytes, and returns where they start. The caller writes there, and adds the number
+ * of bytes written to `used`. */
 static inline char *ptrc_buffer_room(struct ptrc_buffer *b, size_t bytes)
 {
 	if (__builtin_expect(b->size - b->used < bytes, 0))
@@ -47,7 +47,7 @@ static inline void ptrc_buffer_bytes(struct ptrc_buffer *b, const void *bytes, s
 	b->used += size;
 }
 
-/* Inline, so that the compiler computes strlen() of a literal. */
+/* Appends a text. It is inline so that the compiler computes strlen() of a literal. */
 static inline void ptrc_buffer_text(struct ptrc_buffer *b, const char *text)
 {
 	ptrc_buffer_bytes(b, text, strlen(text));
@@ -59,8 +59,8 @@ static inline void ptrc_buffer_char(struct ptrc_buffer *b, char c)
 	b->used++;
 }
 
-/* Writes a number as a varint (seven bits a byte, the low ones first; the highest bit says that
- * another byte follows), and returns its end. */
+/* Writes a number as a varint: seven bits in each byte, the low bits first; the highest bit of a byte says that
+ * another byte follows. Returns the end of what it has written. */
 enum { PTRC_VARINT_BYTES = 10 };
 static inline char *ptrc_write_varint(char *to, uint64_t number)
 {
@@ -76,36 +76,36 @@ static inline void ptrc_buffer_varint(struct ptrc_buffer *b, uint64_t number)
 			   b->bytes);
 }
 
-/* Puts `count` blanks; none if it is negative. */
+/* Puts `count` blanks, or none if `count` is negative. */
 void ptrc_buffer_blanks(struct ptrc_buffer *, long count);
 
-/* Pads the text from offset `begin` on with blanks to a column of this width: on its right, or on
- * its left if is_right. */
+/* Adds blanks to the text that starts at offset `begin` until it is `columns` wide: after the text, or before it
+ * if is_right, so that the text is right-aligned. */
 void ptrc_buffer_pad(struct ptrc_buffer *, size_t begin, size_t columns, bool is_right);
 
 void ptrc_buffer_u64(struct ptrc_buffer *, uint64_t);
 void ptrc_buffer_i64(struct ptrc_buffer *, int64_t);
 
-/* "0x" and hexadecimal digits without leading zeros. */
+/* Puts "0x" and hexadecimal digits without leading zeros. */
 void ptrc_buffer_hex(struct ptrc_buffer *, uint64_t);
 
-/* Two hexadecimal digits per byte, without "0x". */
+/* Puts two hexadecimal digits for each byte, without "0x". */
 void ptrc_buffer_hex_bytes(struct ptrc_buffer *, const void *, size_t);
 
 void ptrc_buffer_format(struct ptrc_buffer *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Caches the text of the second that was formatted last, as most events happen in the same second
- * as the one before. Zeroed initially, except for is_local. */
+/* The format of times. It keeps the text of the second that was formatted last, because most events happen in the
+ * same second as the preceding one. Starts zeroed, except for is_local. */
 struct ptrc_time_format {
 	bool is_local;
 	time_t second;
-	/* "2026-01-02T03:04:05", its offset from UTC, and the second in digits. */
+	/* The text of .second: "2026-01-02T03:04:05", its offset from UTC, and the seconds since 1970 in digits. */
 	char date[32];
 	char offset[8];
 	char digits[24];
-	/* The nanoseconds that were put last and their nine digits: the first one, and the others
-	 * as eight bytes. */
+	/* The nanoseconds that were put last, and their nine digits: the first digit, and the other eight in a
+	 * register. */
 	long nanoseconds;
 	uint64_t last_digits;
 	char first_digit;
@@ -115,34 +115,36 @@ struct ptrc_time_format {
 	unsigned char digits_used;
 };
 
-/* A time in the format of RFC 3339, with nanoseconds: 2026-01-02T03:04:05.123456789Z, or local
- * time, 2026-01-02T04:04:05.123456789+01:00. A local time whose year does not have four digits,
- * which RFC 3339 cannot express, is put as @ and seconds since 1970. */
+/* Puts a time in the format of RFC 3339, with nanoseconds: in UTC as 2026-01-02T03:04:05.123456789Z, in local
+ * time as 2026-01-02T04:04:05.123456789+01:00. RFC 3339 has no years of other than four digits: a local time in
+ * such a year is put as @ and seconds since 1970. */
 void ptrc_buffer_time(struct ptrc_buffer *, struct ptrc_time_format *, const struct timespec *);
 
-/* The width of a time in columns. */
+/* How many columns a time of ptrc_buffer_time() takes, in UTC and in local time. */
 enum { PTRC_UTC_TIME_COLUMNS = 30, PTRC_LOCAL_TIME_COLUMNS = 35 };
 
-/* Puts a difference of times as seconds with nanoseconds: +12.000000345s */
+/* Puts a difference of times in seconds with nanoseconds, such as +12.000000345s. */
 void ptrc_buffer_span(struct ptrc_buffer *, int64_t ns);
 
-/* Puts a duration in the largest unit of which it has at least one, rounded down to three
- * decimals: 12.345ms */
+/* Puts a duration in the largest unit in which it is at least 1, rounded down to three decimals, such as
+ * 12.345ms. */
 void ptrc_buffer_duration(struct ptrc_buffer *, uint64_t ns);
 
-/* The same with all its decimals: 8.25ms. May be negative. */
+/* Puts a duration, which may be negative, in the largest unit in which it is at least 1, with all its decimals,
+ * such as 8.25ms. */
 void ptrc_buffer_exact_duration(struct ptrc_buffer *, int64_t ns);
 
-/* Returns one or the other as text, which the fourth call after this one overwrites. */
+/* Returns the text of ptrc_buffer_duration() or, if is_exact, of ptrc_buffer_exact_duration(). The fourth call
+ * after this one overwrites the text. */
 const char *ptrc_duration_text(int64_t ns, bool is_exact);
 
 /* Puts a time as nanoseconds since 1970. */
 void ptrc_buffer_ns(struct ptrc_buffer *, struct ptrc_time_format *, const struct timespec *);
 
 /*
- * The same for callers that make room for several of them at once, because checking the size of
- * the buffer costs time. They write to memory that has room for the longest result, and return
- * the end of what they have written.
+ * Variants of the functions above for callers that make room for several results at once, because checking the
+ * size of the buffer costs time. They write to memory that must have room for the longest result, and return the
+ * end of what they have written.
  */
 enum { PTRC_U64_BYTES = 20, PTRC_TIME_BYTES = 56 };
 char *ptrc_write_u64(char *, uint64_t);
@@ -150,7 +152,7 @@ char *ptrc_write_hex_bytes(char *, const void *, size_t);
 char *ptrc_write_time(char *, struct ptrc_time_format *, const struct timespec *);
 char *ptrc_write_ns(char *, struct ptrc_time_format *, const struct timespec *);
 
-/* Copies the text without its null byte. Inline, as ptrc_buffer_text(). */
+/* Copies the text without its null byte. It is inline for the same reason as ptrc_buffer_text(). */
 static inline char *ptrc_write_text(char *to, const char *text)
 {
 	size_t size = strlen(text);
@@ -160,27 +162,26 @@ static inline char *ptrc_write_text(char *to, const char *text)
 }
 
 /*
- * Whether the bytes can be shown as text: UTF-8 without control characters other than tab, line
- * feed and carriage return. If so, *size leaves out one null byte at the end, which many programs
- * record with a string.
+ * Whether the bytes can be shown as text: they are UTF-8, without control characters other than tab, line feed
+ * and carriage return. If so, and if the bytes end with a single null byte, which many programs record with a
+ * string, *size becomes the size without it.
  */
 bool ptrc_text_is_clean(const void *, size_t *size);
 
-/* Whether the bytes are valid UTF-8, so that ptrc_text_json() keeps all of them. */
+/* Whether the bytes are valid UTF-8, so that ptrc_text_json() changes none of them. */
 bool ptrc_text_is_utf8(const char *, size_t);
 
 /* Puts the text as a quoted JSON string. Each byte that is not UTF-8 becomes U+FFFD, so the
  * result is always valid. */
 void ptrc_text_json(struct ptrc_buffer *, const char *, size_t);
 
-/* Puts the text with U+FFFD for each byte that is not UTF-8. Returns false if there was such a
- * byte. */
+/* Puts the text, replacing each byte that is not UTF-8 by U+FFFD. Returns false if there was such a byte. */
 bool ptrc_text_put_utf8(struct ptrc_buffer *, const char *text, size_t size);
 
-/* Puts the text for people on one line, escaped by ptrc_escape(). */
+/* Puts the text for people, on one line, escaped by ptrc_escape(). */
 void ptrc_text_put(struct ptrc_buffer *, const char *, size_t);
 
-/* Does the same in quotes, and escapes quotes in the text. */
+/* Puts the text as ptrc_text_put() does, but in quotes, and escapes quotes in it. */
 void ptrc_text_quote(struct ptrc_buffer *, const char *, size_t);
 
 #endif

@@ -19,7 +19,8 @@
 #include "src/base/output.h"
 #include "src/base/renamed.h"
 
-/* Upper bounds of the options of a command, and of the words of an option of ptrc_cli_word(). */
+/* The greatest number of options that a command has, and of words that are possible as the value of an option
+ * (ptrc_cli_word()). */
 enum { OPTIONS_MAX = 64, WORDS_MAX = 16 };
 
 static const struct ptrc_cli_option standard_options[] = {
@@ -31,7 +32,7 @@ static const struct ptrc_cli_option standard_options[] = {
 static const struct ptrc_cli *command;
 static struct option long_options[OPTIONS_MAX + 1];
 static char short_options[2 * OPTIONS_MAX + 3];
-/* The names of the options given so far, each once. */
+/* The names of the options given so far, each once; NULL follows the last. */
 static const char *names_given[OPTIONS_MAX + 1];
 
 static void table_add(const struct ptrc_cli_option *o)
@@ -57,11 +58,11 @@ static void table_add(const struct ptrc_cli_option *o)
 }
 
 /*
- * Puts an O_PATH descriptor in the place of each standard descriptor that is closed: reading and
- * writing it fails with EBADF, as before. Otherwise a file or socket that is opened later would
- * get that number, and output for the user would go there. The descriptor is of a symbolic link,
- * which cannot be opened, so that opening /dev/stdout fails, too; without /proc that path does
- * not exist.
+ * Opens a placeholder for each standard descriptor that is closed. Otherwise a file or socket that is opened
+ * later would get its number, and output for the user would go there. The placeholder is an O_PATH descriptor, so
+ * reading and writing it fails with EBADF, as before. It is of a symbolic link that cannot be opened, so that
+ * opening /dev/stdout fails, too. (Without /proc, the placeholder is of the root directory, but then /dev/stdout
+ * does not exist.)
  */
 static void occupy_standard_descriptors(void)
 {
@@ -77,7 +78,7 @@ void ptrc_cli_begin(const struct ptrc_cli *c)
 	command = c;
 	ptrc_message_begin(c->program, c->usage_status ? c->usage_status : PTRC_EXIT_USAGE);
 	occupy_standard_descriptors();
-	/* The colon makes getopt_long() return ':' and not '?' for a missing argument. */
+	/* The colon makes getopt_long() return ':', not '?', if an argument is missing. */
 	strcpy(short_options, c->has_command ? "+:" : ":");
 	table_add(c->options);
 	table_add(c->shared_options);
@@ -87,7 +88,7 @@ void ptrc_cli_begin(const struct ptrc_cli *c)
 
 static void put_option(struct ptrc_buffer *b, const struct ptrc_cli_option *o)
 {
-	/* The explanations start in this column, which leaves 50 of 80 columns for them. */
+	/* The explanations start in this column, which leaves them 50 of 80 columns. */
 	enum { COLUMN = 30 };
 	size_t begin = b->used;
 	const char *line = o->help;
@@ -149,7 +150,8 @@ static void __attribute__((noreturn)) version(void)
 	exit(PTRC_EXIT_DONE);
 }
 
-/* Refuses an unknown long option: names its replacement, or lists options with similar names. */
+/* Refuses an unknown long option. The message has its new name if it was renamed, or else options with similar
+ * names. */
 static void __attribute__((noreturn)) say_unknown(const char *given)
 {
 	struct ptrc_nearest nearest = {0};
@@ -169,8 +171,8 @@ static void __attribute__((noreturn)) say_unknown(const char *given)
 		       ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-/* Whether getopt_long() stopped at a letter that is no option. The letter is in optopt; within a
- * group of letters (-xyz), argv[optind - 1] is not that group yet. */
+/* Whether getopt_long() stopped at a letter that is not an option. The letter is in optopt. If it is within a
+ * group of letters (-xyz), argv[optind - 1] is still the word before the group. */
 static bool is_unknown_letter(void)
 {
 	for (const struct option *o = long_options; o->name; o++)
@@ -179,7 +181,7 @@ static bool is_unknown_letter(void)
 	return optopt > 0 && optopt < PTRC_CLI_KEY_FIRST;
 }
 
-/* Refuses the option that getopt_long() stopped at, in the user's spelling. */
+/* Refuses the option at which getopt_long() stopped. The message has it as the user wrote it. */
 static void __attribute__((noreturn)) bad_option(char **argv, bool argument_missing)
 {
 	const char *given = optind > 0 && argv[optind - 1] ? argv[optind - 1] : "?";
@@ -201,9 +203,8 @@ static void __attribute__((noreturn)) bad_option(char **argv, bool argument_miss
 }
 
 /*
- * Refuses abbreviations of long options, which getopt_long() accepts. Otherwise --all would mean
- * --allow-loss, and an option that a later version adds could change the meaning of an
- * abbreviation in a script.
+ * Refuses abbreviations of long options, which getopt_long() accepts. Otherwise --all would mean --allow-loss,
+ * and an option of a later version could change the meaning of an abbreviation in a script.
  */
 static void refuse_abbreviation(char **argv, int index)
 {
@@ -256,7 +257,7 @@ int ptrc_cli_next(int argc, char **argv)
 	}
 }
 
-/* Reads digits; signs, blanks and 0x are not accepted. */
+/* Reads a number in digits. Does not accept signs, blanks and 0x. */
 static int parse_digits(const char *text, const char **end, uint64_t *value)
 {
 	uint64_t v = 0;

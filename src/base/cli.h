@@ -10,37 +10,38 @@
 #include "src/base/message.h"
 #include "src/base/option.h"
 
-/* Makes *cli the running command, and occupies standard descriptors that are closed. main() calls
+/* Makes *cli the command that runs, and opens placeholders for standard descriptors that are closed. main() calls
  * this first. */
 void ptrc_cli_begin(const struct ptrc_cli *cli);
 
-/* Returns the key of the next option, whose argument is in optarg, or -1 if only operands are
- * left, from argv[optind] on. Ends the process after --help, --version and a wrong option. */
+/* Returns the key of the next option, whose argument is in optarg, or -1 if only operands are left, from
+ * argv[optind] on. Ends the process after --help, --version and an option that is wrong. */
 int ptrc_cli_next(int argc, char **argv);
 
-/* Reads the whole text as a decimal number in [low, high]. If it is not one, returns false with
- * the reason in *why and *value unchanged. */
+/* Reads the whole text as a decimal number from `low` to `high`. If it is not one, returns false, stores the
+ * reason in *why, and leaves *value unchanged. */
 bool ptrc_cli_parse_number(const char *text, uint64_t low, uint64_t high, uint64_t *value,
 			   struct ptrc_cli_reason *why);
 
-/* Reads a number of bytes in the same way. It may end with K, M or G, for 1024, 1024^2 or
- * 1024^3. */
+/* Reads a size in bytes, as ptrc_cli_parse_number() reads a number. It may end with K, M or G, for 1024, 1024^2
+ * or 1024^3. */
 bool ptrc_cli_parse_size(const char *text, uint64_t *value, struct ptrc_cli_reason *why);
 
-/* Returns the index of the text in a list of words that ends with NULL, or -1 and a reason that
- * lists the words. */
+/* Returns the index of the text in a list of words, which ends with NULL. If the text is not in it, returns -1
+ * and stores a reason that lists the words. */
 int ptrc_cli_parse_word(const char *text, const char *const *words, struct ptrc_cli_reason *why);
 
-/* These do the same for the value of an option, and end the process with a message about the
- * option if it is not valid. */
+/* ptrc_cli_number() and ptrc_cli_word() read the value of an option, as the functions above do. If it is not
+ * valid, they end the process with a message about the option. */
 uint64_t ptrc_cli_number(const char *option, const char *text, uint64_t low, uint64_t high);
-/* The words are those of the command's table `words`. */
+/* The words that are possible are in the command's table `words`. */
 int ptrc_cli_word(const char *option, const char *text);
 
-/* Stores the argument of an option that may be given only once. *text is NULL before. */
+/* Stores the argument of an option. If *text is not NULL, the option was given before, and is refused: it may be
+ * given only once. */
 void ptrc_cli_once(const char *option, const char **text);
 
-/* The arguments, in order, of an option that may be given several times. Initially zeroed. */
+/* The arguments, in order, of an option that may be given several times. Starts zeroed. */
 struct ptrc_cli_texts {
 	const char **texts;
 	size_t count;
@@ -54,7 +55,8 @@ enum ptrc_format {
 	PTRC_FORMAT_CSV,
 };
 
-/* Whether standard output is a terminal whose user has not refused colours by NO_COLOR. */
+/* Whether standard output is a terminal, and the user has not refused colours by the environment variable
+ * NO_COLOR. */
 bool ptrc_cli_has_colours(void);
 
 #endif

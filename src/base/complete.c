@@ -10,8 +10,8 @@
 #include "src/base/output.h"
 #include "src/base/proposals.h"
 
-/* The kinds of values that names of arguments and operands stand for. The options in lower case
- * have the same values in all commands, whatever their arguments are called. */
+/* Says which kinds of values to propose for an argument or an operand of this name. An option, in lower case, has
+ * the same values in all commands, whatever its argument is called. */
 static const struct {
 	const char *word;
 	unsigned int kinds;
@@ -31,22 +31,23 @@ static const struct {
 	{"WHERE", PTRC_PROPOSE_SESSIONS | PTRC_PROPOSE_DIRECTORIES},
 };
 
-/* The last word of the command line, which is to be completed, and what may stand there. */
+/* The last word of the command line, which is to be completed, and what it can be. */
 struct place {
 	const char *word;
-	/* The part of it that is completed. */
+	/* The end of the word, from the part that is completed on: the value in --option=VALUE, for instance. */
 	const char *rest;
-	/* It is the name of an option. */
+	/* The word is the name of an option. */
 	bool is_option;
-	/* PTRC_PROPOSE_*: the kinds of values that it can be. */
+	/* The set of kinds of values (PTRC_PROPOSE_*) that the word can be. */
 	unsigned int kinds;
-	/* The words that it can be, or NULL. */
+	/* The words that the word can be, or NULL if they are not from a list. */
 	const char *words;
-	/* The number, from 1 on, of the word with which another command line starts, or 0. */
+	/* The number of the word with which a command line within the command line starts (COMMAND), from 1 on; 0
+	 * if there is none. */
 	size_t command;
-	/* The option whose value the word is, or NULL. */
+	/* The option of which the last word is the value, or NULL. */
 	const struct ptrc_cli_option *waiting;
-	/* The number of operands before the word, and whether -- has ended the options. */
+	/* The number of operands before the word; and whether -- has ended the options. */
 	size_t operands;
 	bool is_ended;
 };
@@ -56,7 +57,7 @@ static const struct ptrc_cli *command;
 enum { TABLES = 3 };
 static const struct ptrc_cli_option *tables[TABLES];
 
-/* The option with this name or, if that is NULL, with this letter; NULL if there is none. */
+/* Finds the option with this name or, if the name is NULL, with this letter. Returns NULL if there is none. */
 static const struct ptrc_cli_option *find_option(const char *name, size_t size, int letter)
 {
 	for (size_t t = 0; t < TABLES; t++)
@@ -75,7 +76,7 @@ static unsigned int kinds_of(const char *word, size_t size)
 	return 0;
 }
 
-/* The kinds of an argument or operand of this name; A|B has those of both. */
+/* The kinds of values for an argument or operand of this name. The name A|B stands for the kinds of both A and B. */
 static unsigned int kinds_of_names(const char *names)
 {
 	unsigned int kinds = 0;
@@ -89,8 +90,8 @@ static unsigned int kinds_of_names(const char *names)
 	return kinds;
 }
 
-/* The kinds of the operand with this number, from 0 on. All operands beyond the last one
- * described are of its kind. */
+/* The kinds of values for the operand with this number, from 0 on. If fewer operands are described, the last
+ * description is for all others. */
 static unsigned int kinds_of_operand(size_t number)
 {
 	const char *names = command->operand_kinds ? command->operand_kinds : "";
@@ -100,7 +101,7 @@ static unsigned int kinds_of_operand(size_t number)
 	return kinds_of_names(names);
 }
 
-/* The word is the value of the option. In a list with commas, its last word is completed. */
+/* Called if the word is a value of the option. If the value is a list with commas, its last word is completed. */
 static void place_value(struct place *p, const struct ptrc_cli_option *o, const char *value)
 {
 	const char *argument = o && o->argument ? o->argument : "";
@@ -117,7 +118,7 @@ static void place_value(struct place *p, const struct ptrc_cli_option *o, const 
 		p->kinds = kinds_of_names(argument + (*argument == '[' ? 2 : 0));
 }
 
-/* The option in this word whose value is the next word, or NULL. */
+/* Returns the option in this word, if the next word is its value; else NULL. */
 static const struct ptrc_cli_option *find_waiting(const char *word)
 {
 	const struct ptrc_cli_option *o;
@@ -134,7 +135,7 @@ static const struct ptrc_cli_option *find_waiting(const char *word)
 	return NULL;
 }
 
-/* The last word starts with a dash. */
+/* Called if the last word starts with a dash. */
 static void place_option(struct place *p)
 {
 	const char *word = p->word;
@@ -152,7 +153,7 @@ static void place_option(struct place *p)
 		p->is_option = true;
 }
 
-/* Interprets a word before the last one as getopt_long() does; `number` is counted from 1. */
+/* Interprets a word before the last one as getopt_long() does. `number` is the number of the word, from 1 on. */
 static void read_word(struct place *p, const char *word, size_t number)
 {
 	if (p->waiting) {
@@ -190,13 +191,13 @@ static struct place find_place(char **words, size_t count)
 	return p;
 }
 
-/* Proposes the option's letter, its name, and its name with a value. */
+/* Puts proposals for an option: its letter, its name, and its name with a value. */
 static void put_option(struct ptrc_buffer *b, const struct ptrc_cli_option *o)
 {
 	bool has_value = o->argument;
 	char help[200];
 
-	/* Text after a semicolon is a detail and is left out. */
+	/* Leaves out the text after a semicolon, which has details. */
 	snprintf(help, sizeof(help), "%.*s", (int)strcspn(o->help, ";"), o->help);
 	for (char *line = help; (line = strchr(line, '\n'));)
 		*line = ' ';
@@ -223,7 +224,7 @@ static void put_options(struct ptrc_buffer *b)
 			put_option(b, o);
 }
 
-/* Puts the first line (complete.h). */
+/* Puts the first line of the answer, which complete.h describes. */
 static void put_head(struct ptrc_buffer *b, const struct place *p, size_t count, const char *knows)
 {
 	ptrc_buffer_format(b, "%td ", p->rest - p->word);

@@ -7,8 +7,8 @@
 size_t ptrc_utf8_length(const unsigned char *p, size_t size)
 {
 	size_t length = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	/* The range of the second byte excludes overlong forms, surrogates, and numbers above
-	 * U+10FFFF. */
+	/* For some first bytes, the second byte has a smaller range. This excludes overlong forms, surrogates,
+	 * and numbers above U+10FFFF. */
 	unsigned char low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
 	unsigned char high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
 
@@ -20,8 +20,8 @@ size_t ptrc_utf8_length(const unsigned char *p, size_t size)
 	return length;
 }
 
-/* The number of a character of two or three bytes if it changes the direction of text, ends a line or is
- * no character, else 0. */
+/* The number of a character of two or three bytes of UTF-8, if the character changes the direction of text, ends
+ * a line, or is a noncharacter; else 0. */
 static unsigned int number_of_unseen(const unsigned char *p, size_t length)
 {
 	unsigned int c = 0;

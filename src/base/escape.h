@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Escapes characters that must not reach a terminal, because they command it, start a new line or
- * change the order in which text is read. All output for people is escaped here, on standard
- * output and in messages.
+ * Escapes characters that must not reach a terminal because they are commands to it, start a new line, or change
+ * the order in which text is read. All output for people, on standard output and in messages, is escaped here.
  */
 #ifndef PTRC_SRC_BASE_ESCAPE_H
 #define PTRC_SRC_BASE_ESCAPE_H
@@ -10,24 +9,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The longest escape of a character, with its null byte. */
+/* The size of the longest escape of a character, with its null byte. */
 enum { PTRC_ESCAPE_BYTES = 16 };
 
-/* The length of the UTF-8 character of several bytes at the start of the text, or 0 if there is
- * none. */
+/* If the text starts with a UTF-8 character of several bytes, the length of that character; else 0. */
 size_t ptrc_utf8_length(const unsigned char *, size_t size);
 
-/* Whether the UTF-8 character of several bytes is a control character, U+0080 to U+009F, which
- * some terminals obey. */
+/* Whether a UTF-8 character of several bytes is one of the control characters U+0080 to U+009F, which some
+ * terminals obey. */
 static inline bool ptrc_is_high_control(const unsigned char *character)
 {
 	return character[0] == 0xc2 && character[1] < 0xa0;
 }
 
 /*
- * Returns the length of the character that the text begins with, and stores what people are
- * shown in its place, or an empty text if they are shown the character itself. The text is not
- * empty. These get an escape:
+ * Returns the length of the character with which the text starts, and stores what people are shown in its place;
+ * an empty text means that they are shown the character itself. The text must not be empty. These characters get
+ * an escape:
  *
  * 	line feed, tab, carriage return         \n \t \r
  * 	other control characters, also U+0080 to U+009F, and bytes that are not UTF-8

@@ -7,29 +7,28 @@
 enum ptrc_exit {
 	/* Done; nothing is missing. */
 	PTRC_EXIT_DONE = 0,
-	/* Failed; standard error says what and why. */
+	/* Failed; a message on standard error says what failed and why. */
 	PTRC_EXIT_FAILED = 1,
 	/* The command line or a configuration is wrong; nothing was done. */
 	PTRC_EXIT_USAGE = 2,
-	/* Done, but the data is incomplete: events were lost, or the log was never closed or is
-	 * damaged. ptrace-run exits with it only if COMMAND exited with 0. */
+	/* Done, but the data is incomplete: events were lost, or the log was never closed or is damaged.
+	 * ptrace-run exits with this status only if COMMAND exited with 0. */
 	PTRC_EXIT_INCOMPLETE = 3,
-	/* ptrace-check and ptrace-run --check only: no rule is broken, but one could not be
-	 * decided. */
+	/* ptrace-check and ptrace-run --check only: no rule is broken, but some rule could not be decided. */
 	PTRC_EXIT_UNDECIDED = 4,
 
 	/* ptrace-stat --diff only: a condition of --fail-if holds. */
 	PTRC_EXIT_CHANGED = 5,
 
-	/* ptrace-run only, as with env(1) and nohup(1); lower statuses are those of COMMAND. */
+	/* ptrace-run only; env(1) and nohup(1) have the same. Lower statuses are those of COMMAND. */
 	PTRC_EXIT_RUN_FAILED = 125,
 	PTRC_EXIT_RUN_CANNOT_EXECUTE = 126,
 	PTRC_EXIT_RUN_NOT_FOUND = 127,
-	/* Added to the number of the signal that ended COMMAND. */
+	/* The exit status is this plus the number of the signal that ended COMMAND. */
 	PTRC_EXIT_RUN_SIGNAL = 128,
 };
 
-/* The worse of two exit statuses, which are PTRC_EXIT_DONE, _INCOMPLETE or _FAILED. */
+/* The worse of two exit statuses. Each is PTRC_EXIT_DONE, _INCOMPLETE or _FAILED. */
 static inline enum ptrc_exit ptrc_exit_worse(enum ptrc_exit a, enum ptrc_exit b)
 {
 	return a == PTRC_EXIT_FAILED || b == PTRC_EXIT_DONE ? a : b;

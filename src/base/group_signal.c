@@ -17,23 +17,23 @@
 #include <unistd.h>
 
 enum {
-	/* The time that the witness waits for a signal that it is asked about. */
+	/* How long the witness waits for the signal about which it is asked. */
 	PATIENCE_MS = 20,
-	/* A witness that does not answer in this time was stopped or killed. */
+	/* If the witness does not answer in this time, it was stopped or killed. */
 	ANSWER_S = 1,
 	/* The interval at which the witness checks whether COMMAND is still stopped. */
 	LOOK_MS = 50,
-	/* A request to start or stop watching COMMAND, in place of the number of a signal. */
+	/* A request to the witness, in place of the number of a signal: start or stop watching COMMAND. */
 	WATCH = 0,
 };
 
 static pid_t command;
 static pid_t witness;
-/* Our end of the socket to the witness; -1 if there is none. */
+/* This process's end of the socket to the witness; -1 if there is no witness. */
 static int witness_fd = -1;
 
-/* Whether COMMAND is stopped. False if /proc cannot be read, so that the parent is continued
- * rather than left stopped. */
+/* Whether COMMAND is stopped. If /proc cannot be read, returns false: the parent is then continued, which is
+ * better than leaving it stopped. */
 static bool is_stopped(const char *stat_path)
 {
 	char text[256];
@@ -46,15 +46,15 @@ static bool is_stopped(const char *stat_path)
 		close(fd);
 	}
 	text[n > 0 ? n : 0] = '\0';
-	/* The state follows the name of the program in brackets, which may have any bytes. */
+	/* The state follows the name of the program, which is in brackets and may have any bytes. */
 	state = strrchr(text, ')');
 	return state && (state[2] == 'T' || state[2] == 't');
 }
 
 /*
- * Runs in the witness while its parent has stopped itself because COMMAND was stopped: continues
- * the parent when COMMAND was continued by another process, or has died. A SIGCONT may come too
- * early, just before the parent stops, so it is repeated until the next byte arrives.
+ * Runs in the witness while its parent has stopped itself, because COMMAND was stopped. Continues the parent when
+ * another process has continued COMMAND, or COMMAND has died. A SIGCONT may come too early, just before the
+ * parent stops, so it is repeated until the parent sends the next byte.
  */
 static void watch(int fd, const char *stat_path)
 {
@@ -65,7 +65,7 @@ static void watch(int fd, const char *stat_path)
 			kill(getppid(), SIGCONT);
 }
 
-/* Takes a signal that is pending, or comes within some nanoseconds. Returns whether one did. */
+/* Takes the signal if it is pending, or becomes pending within limit_ns nanoseconds. Returns whether it did. */
 static bool take_signal(int signal, long limit_ns, siginfo_t *info)
 {
 	const struct timespec limit = {.tv_nsec = limit_ns};
@@ -80,20 +80,22 @@ static bool take_signal(int signal, long limit_ns, siginfo_t *info)
 	return received == signal;
 }
 
-/* Reads numbers of signals and answers each with a byte: 1 if that signal was pending for the
- * witness, and no longer is. WATCH gets no answer. */
+/* Reads numbers of signals. Answers each with a byte: 1 if that signal was pending for the witness; it then no
+ * longer is. The request WATCH gets no answer. */
 static void __attribute__((noreturn)) witness_main(int fd)
 {
 	unsigned char signal;
 	bool is_watching = false;
 	char stat_path[40];
 
-	/* The reader of a pipe would see no end as long as the witness kept it open. */
+	/* Closes what this process has inherited: if the witness kept a pipe open, the reader of the pipe would
+	 * see no end. */
 	dup2(fd, STDIN_FILENO);
 	syscall(SYS_close_range, 1, ~0U, 0);
-	/* So that the witness does not look like another ptrace-run in a list of processes. */
+	/* With this name, the witness does not look like another ptrace-run in a list of processes. */
 	prctl(PR_SET_NAME, "ptrace-witness");
-	/* The socket ends with the parent, too, but a stopped witness would not notice that. */
+	/* The witness is to end with its parent. The end of the socket would say so, too, but a stopped witness
+	 * would not notice it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	snprintf(stat_path, sizeof(stat_path), "/proc/%ld/stat", (long)command);
 	for (;;) {
@@ -126,8 +128,8 @@ static void start_witness(void)
 	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &old);
-	/* fork() would make the witness a traced process. Its end sends no signal, as the flags
-	 * name none. */
+	/* Not fork(), which would make the witness a traced process. As the flags name no signal, the end of the
+	 * witness sends none. */
 	pid = syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
 	if (!pid)
 		witness_main(ends[1]);
@@ -164,8 +166,8 @@ bool ptrc_group_signal_is_for_group(int signal)
 		start_witness();
 		return false;
 	}
-	/* timeout(1) sends a signal to its child and then to the group. If this process took the
-	 * first copy before the second came, the second one is pending: drops it. */
+	/* timeout(1) sends a signal first to its child and then to the group. If this process took the first
+	 * signal before the second came, the second is now pending, and must not count as another one. */
 	if (byte)
 		take_signal(signal, 0, NULL);
 	return byte;
@@ -182,8 +184,8 @@ static bool tell(unsigned char byte)
 	return witness_fd >= 0 && send(witness_fd, &byte, 1, MSG_NOSIGNAL) == 1;
 }
 
-/* Drops the SIGCONT by which the witness continued this process: if COMMAND has stopped again
- * meanwhile, the signal is out of date. One from another process is sent again. */
+/* Drops a pending SIGCONT by which the witness continued this process: if COMMAND has stopped again meanwhile,
+ * the signal is out of date. A SIGCONT from another process is sent again. */
 static void drop_own_continue(void)
 {
 	siginfo_t info;
@@ -205,10 +207,10 @@ void ptrc_group_signal_stop(void)
 		start_witness();
 		tell(WATCH);
 	}
-	/* Does not stop if both were continued meanwhile. */
+	/* If COMMAND and this process were continued meanwhile, does not stop. */
 	if (!sigpending(&pending) && !sigismember(&pending, SIGCONT)) {
-		/* Without a shell that does job control the process group is orphaned, and the
-		 * kernel ignores this signal (POSIX, "orphaned process group"). */
+		/* Without a shell that does job control, the process group is orphaned, and the kernel ignores
+		 * this signal (POSIX, "orphaned process group"). */
 		sigemptyset(&one);
 		sigaddset(&one, SIGTSTP);
 		sigaction(SIGTSTP, &standard, &action);
@@ -218,8 +220,8 @@ void ptrc_group_signal_stop(void)
 		sigaction(SIGTSTP, &action, NULL);
 	}
 	tell(WATCH);
-	/* If a SIGTSTP of the terminal stopped COMMAND, it has now stopped this process, too:
-	 * takes it from the witness, which no longer watches when it has answered. */
+	/* If a SIGTSTP of the terminal stopped COMMAND, the same signal has now stopped this process, too. Takes
+	 * the witness's copy. Once the witness has answered, it no longer watches. */
 	ptrc_group_signal_is_for_group(SIGTSTP);
 	drop_own_continue();
 }
@@ -230,7 +232,7 @@ void ptrc_group_signal_end(void)
 		return;
 	close(witness_fd);
 	witness_fd = -1;
-	/* A stopped witness would not notice that the socket was closed. */
+	/* If the witness is stopped, it would not notice that the socket was closed. */
 	kill(witness, SIGKILL);
 	while (waitpid(witness, NULL, __WALL) < 0 && errno == EINTR)
 		;

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Puts what precedes a value, and returns the buffer for the value. */
+/* Puts what precedes a value, a comma and the key with the suffix. Returns the buffer, to which the value is
+ * added. */
 static struct ptrc_buffer *member(struct ptrc_json *j, const char *key, const char *suffix)
 {
 	if (!j->is_first)

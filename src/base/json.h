@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts JSON into a buffer, with commas between members and elements. Programs rely on keys and
- * types: docs/json-schema.md describes them. */
+/* Puts JSON into a buffer, with commas between members and elements. Programs rely on the keys and the types of
+ * the values, which docs/json-schema.md describes. */
 #ifndef PTRC_SRC_BASE_JSON_H
 #define PTRC_SRC_BASE_JSON_H
 
@@ -17,12 +17,12 @@ struct ptrc_json {
 	bool is_first;
 };
 
-/* Start and end an object on a line of its own, whose first member is the version of the keys. */
+/* Start and end an object on a line of its own. Its first member is the version of the keys. */
 struct ptrc_json ptrc_json_begin(struct ptrc_buffer *);
 void ptrc_json_end(struct ptrc_json *);
 
-/* The following functions put a member with a key or, if the key is NULL, an element of an array.
- * ptrc_json_key() puts only comma and key; the caller puts the value. */
+/* The following functions put a member with a key or, if the key is NULL, an element of an array. ptrc_json_key()
+ * puts only the comma and the key; the caller then puts the value. */
 void ptrc_json_key(struct ptrc_json *, const char *key);
 void ptrc_json_open(struct ptrc_json *, const char *key, char bracket);
 void ptrc_json_close(struct ptrc_json *, char bracket);
@@ -32,11 +32,11 @@ void ptrc_json_i64(struct ptrc_json *, const char *key, int64_t);
 void ptrc_json_bool(struct ptrc_json *, const char *key, bool);
 void ptrc_json_time(struct ptrc_json *, const char *key, const struct timespec *);
 
-/* Puts a string. If the bytes are not UTF-8, which JSON cannot hold, a member key_hex with all
- * bytes follows. */
+/* Puts the bytes as a string. If they are not UTF-8, JSON cannot hold them: a member follows, named the key with
+ * _hex appended, that has all bytes in hexadecimal. */
 void ptrc_json_bytes(struct ptrc_json *, const char *key, const char *, size_t);
 
-/* Puts only the member key_hex, in lower-case hexadecimal digits. */
+/* Puts a member that is named the key with _hex appended, and has all bytes as lower-case hexadecimal digits. */
 void ptrc_json_hex(struct ptrc_json *, const char *key, const void *, size_t);
 
 #endif

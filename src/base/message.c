@@ -66,9 +66,9 @@ message(const char *thing, const char *format, va_list values, bool has_hint)
 	if (has_hint)
 		fprintf(f, ". Try '%s --help'.", program_name);
 	fputc('\n', f);
-	/* One call writes the line, so that lines of several processes do not mix. */
+	/* The whole line is written by one call, so that lines of several processes do not mix. */
 	if (!fclose(f) && write(STDERR_FILENO, line, size) < 0) {
-		/* There is no other place to report it. */
+		/* A failure to write to standard error can be reported nowhere. */
 	}
 	free(line);
 }
@@ -172,7 +172,7 @@ void *ptrc_cli_allocate(size_t size)
 
 void *ptrc_cli_grow(void *list, size_t count, size_t size)
 {
-	/* The room is a power of two. It is full if the count is one. */
+	/* The list has room for a power of two. So it is full if its count is a power of two. */
 	if (count & (count - 1))
 		return list;
 	return ptrc_cli_reallocate(list, (count ? 2 * count : 1) * size);

@@ -1,82 +1,84 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages of a command on standard error; some end the process (wrong usage, wrong input, no
- * memory). Memory and text that need no check. */
+/* Messages of a command on standard error, some of which end the process (wrong usage, wrong input, no memory).
+ * Also functions that allocate memory and copy texts, and end the process if memory is short. */
 #ifndef PTRC_SRC_BASE_MESSAGE_H
 #define PTRC_SRC_BASE_MESSAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Sets the name of the command, with which messages start, and its exit status for a wrong
- * command line. ptrc_cli_begin() calls this. */
+/* Sets the name of the command, with which messages start, and its exit status for a wrong command line.
+ * ptrc_cli_begin() calls this. */
 void ptrc_message_begin(const char *program, int usage_status);
 
-/* Prints "program: thing: reason" on one line, escaped by ptrc_escape(). A NULL thing is left
- * out; an empty one is shown as ''. */
+/* Prints "program: thing: reason" on one line, escaped by ptrc_escape(). If `thing` is NULL, it is left out; if
+ * it is empty, '' is printed. */
 void ptrc_cli_message(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2)));
 
-/* Prints "program: thing: COUNT text". [one|several] in the text becomes the first word if the
- * count is 1, else the second. */
+/* Prints "program: thing: COUNT text". Where the text has [one|several], the first word is printed if the count
+ * is 1, else the second. */
 void ptrc_cli_count(const char *thing, unsigned long long count, const char *text);
 
-/* Writes "COUNT text" into the buffer. */
+/* Writes "COUNT text", as ptrc_cli_count() prints it, into the buffer. */
 void ptrc_cli_count_text(char *buffer, size_t size, unsigned long long count, const char *text);
 
-/* The last message of this process without the name of the program, or "". */
+/* The last message that this process printed, without the name of the program; "" if it printed none. */
 const char *ptrc_message_last(void);
 
-/* The text for an error number of fork() and the like, where EAGAIN means a limit on
- * processes. */
+/* The text for an error number of fork() and similar functions. There EAGAIN means that a limit on processes was
+ * reached. */
 const char *ptrc_cli_process_reason(int error);
 
-/* Prints a message whose reason is strerror(error). */
+/* Prints "program: thing: reason", where the reason is the text of the error number. */
 void ptrc_cli_error(const char *thing, int error);
 
-/* Prints a message with a hint at --help, and exits with the status for wrong usage. */
+/* Prints a message that also mentions --help, and exits with the status for wrong usage. */
 void ptrc_cli_usage(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2), noreturn));
 
-/* Does the same without the hint, for wrong input such as a configuration file. */
+/* Prints a message, and exits with the status for wrong usage. For wrong input that is not on the command line,
+ * such as a configuration file. */
 void ptrc_cli_refuse(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2), noreturn));
 
-/* Why something is refused. The caller adds where it was found. A longer reason is cut. */
+/* Why something is refused. The caller that prints the reason adds where the mistake was found. A longer reason
+ * is cut. */
 struct ptrc_cli_reason {
 	char text[400];
-	/* The text is well formed, but would select nothing. */
+	/* The refused text is well formed, but would select nothing. */
 	bool is_vain;
 };
 
-/* Fills in the reason. Always returns false, which a function that refuses something can
- * return. */
+/* Fills in the reason. Always returns false, so that a function that refuses something can return the result. */
 bool ptrc_cli_because(struct ptrc_cli_reason *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The exit status for a failure other than wrong usage; for ptrace-run they are the same. */
+/* The exit status for a failure other than wrong usage. (In ptrace-run, wrong usage has the same exit status.) */
 int ptrc_cli_failure_status(void);
 
 /* Reports that memory is short, and ends the process. */
 void ptrc_cli_no_memory(void) __attribute__((noreturn));
 
-/* calloc() and realloc() that end the process if memory is short; size may be 0. */
+/* Like calloc() and realloc(), but they end the process if memory is short. `size` may be 0. */
 void *ptrc_cli_allocate(size_t size) __attribute__((malloc, returns_nonnull));
 void *ptrc_cli_reallocate(void *, size_t size) __attribute__((returns_nonnull));
 
-/* Makes room for one more thing in a list of `count` things of `size` bytes, by doubling. Returns
- * the list. */
+/* Makes room for one more thing in a list of `count` things of `size` bytes. The room is doubled when it is full.
+ * Returns the list, which may have moved. */
 void *ptrc_cli_grow(void *list, size_t count, size_t size) __attribute__((returns_nonnull));
 
-/* Appends a thing to a list, a variable that nothing else appends to, and counts it. The value is
+/* Appends a thing to a list, and counts it. `list` is a variable, and nothing else may append to it. The value is
  * a pointer to the new thing, which is not initialised. */
 #define ptrc_append(list, count) \
 	((list) = ptrc_cli_grow((list), (count), sizeof(*(list))), &(list)[(count)++])
 
-/* asprintf(); the caller frees the text. */
+/* Formats a text as asprintf() does. The caller frees it. */
 char *ptrc_cli_text(const char *format, ...)
 	__attribute__((format(printf, 1, 2), malloc, returns_nonnull));
 
-/* Copies of a text, and of bytes with a null byte after them; the caller frees them. */
+/* ptrc_cli_copy() copies a text, ptrc_cli_copy_bytes() copies bytes and adds a null byte. The caller frees the
+ * copy. */
 char *ptrc_cli_copy(const char *) __attribute__((malloc, nonnull, returns_nonnull));
 
 char *ptrc_cli_copy_bytes(const char *, size_t) __attribute__((malloc, nonnull, returns_nonnull));

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names are compared up to this length. */
+/* Only this many bytes of a name are compared. */
 enum { COMPARED_MAX = 64 };
 
 static unsigned int least(unsigned int a, unsigned int b)
@@ -14,8 +14,8 @@ static unsigned int least(unsigned int a, unsigned int b)
 	return a < b ? a : b;
 }
 
-/* The edit distance of two names: the number of insertions, deletions, changes of a byte and
- * exchanges of neighbours. Case is ignored. */
+/* The edit distance of two names: the number of insertions, deletions, changes of a byte and exchanges of
+ * neighbouring bytes that turn one into the other. Case is ignored. */
 static unsigned int distance(const char *a, const char *b)
 {
 	unsigned int rows[3][COMPARED_MAX + 1];
@@ -49,7 +49,7 @@ void ptrc_nearest_offer(struct ptrc_nearest *n, const char *wanted, const char *
 	unsigned int d = distance(wanted, name);
 	size_t i;
 
-	/* Leaving out a part of a name, even a long one, is a likely mistake. */
+	/* A name of which a part, even a long one, was left out is a likely mistake. */
 	if (size >= 3 && strstr(name, wanted))
 		d = least(d, 2);
 	if (d > 1 + size / 4)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* "Did you mean": finds the known names most similar to a misspelt one. */
+/* For messages that ask "did you mean": finds the known names that are most similar to a misspelt one. */
 #ifndef PTRC_SRC_BASE_NEAREST_H
 #define PTRC_SRC_BASE_NEAREST_H
 
@@ -13,8 +13,8 @@ struct ptrc_nearest {
 	size_t count;
 };
 
-/* Keeps a pointer to a known name if it is similar to the wanted one and among the most similar
- * so far. The structure is initially zeroed. */
+/* Keeps a pointer to a known name if the name is similar to the wanted one, and among the most similar ones so
+ * far. The structure starts zeroed. */
 void ptrc_nearest_offer(struct ptrc_nearest *, const char *wanted, const char *name);
 
 /* Stores " (did you mean 'a', 'b' or 'c'?)", or "" if no name was similar. Returns the buffer. */

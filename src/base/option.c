@@ -33,7 +33,7 @@ const char *ptrc_option_words(const struct ptrc_cli *c, const char *name)
 	return NULL;
 }
 
-/* A given option other than `except` that is in the list, or NULL. */
+/* Returns an option other than `except` that was given and is in the list, or NULL. */
 static const char *find_given(const char *list, const char *const *given, const char *except)
 {
 	for (; *given; given++)
@@ -42,7 +42,7 @@ static const char *find_given(const char *list, const char *const *given, const 
 	return NULL;
 }
 
-/* Finds an operand, which is in capitals, in the list. */
+/* Stores the first word of the list that is an operand, which are in capitals. Returns false if there is none. */
 static bool find_operand(const char *list, char word[PTRC_OPTION_WORD])
 {
 	while ((list = ptrc_option_next_word(list, word)))

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of a command as tables, which the parser, --help and the completions of the shells
- * read. */
+/* The options of a command as tables. The parser, --help and the completions of the shells read them. */
 #ifndef PTRC_SRC_BASE_OPTION_H
 #define PTRC_SRC_BASE_OPTION_H
 
 #include <limits.h>
 #include <stdbool.h>
 
-/* A command numbers its options without a letter from PTRC_CLI_KEY_FIRST on. Options that
- * commands share (configuration.h, selection.h) are numbered from PTRC_CLI_KEY_SHARED on. */
+/* The keys of options that have no letter. Those of a command's own options start at PTRC_CLI_KEY_FIRST, those of
+ * options that commands share (configuration.h, selection.h) at PTRC_CLI_KEY_SHARED. */
 enum {
 	PTRC_CLI_KEY_FIRST = CHAR_MAX + 1,
 	PTRC_CLI_KEY_SHARED = 1024,
@@ -16,10 +15,10 @@ enum {
 
 struct ptrc_cli_option {
 	const char *name;
-	/* Its letter, or a key above CHAR_MAX. */
+	/* The letter of the option, or a key above CHAR_MAX if it has none. */
 	int key;
-	/* The argument as --help names it; NULL if the option takes none. An optional one is in
-	 * brackets, as [=FILE]. */
+	/* The name of the argument in --help; NULL if the option takes none. An argument that may be left out is
+	 * in brackets, as [=FILE]. */
 	const char *argument;
 	/* The explanation in --help: one or more lines. */
 	const char *help;
@@ -30,14 +29,14 @@ struct ptrc_cli_option {
 		NULL, 0, NULL, NULL \
 	}
 
-/* Names of options without their dashes, and a list of what belongs to each of them. Both are
- * words with blanks between them. */
+/* A row of a table that relates options to a list. Both are words separated by blanks; `options` has names of
+ * options without their dashes. */
 struct ptrc_cli_row {
 	const char *options;
 	const char *list;
 };
 
-/* A table of such rows, which ends with an empty one. */
+/* A table of rows, with an empty row at its end. */
 #define PTRC_CLI_ROWS(...) ((const struct ptrc_cli_row[]){__VA_ARGS__, {NULL, NULL}})
 
 struct ptrc_cli {
@@ -50,39 +49,38 @@ struct ptrc_cli {
 	const struct ptrc_cli_option *options;
 	/* Further options, which commands share, or NULL. */
 	const struct ptrc_cli_option *shared_options;
-	/* Options that exclude those in the list, where a word in capitals is an operand; or
-	 * NULL. */
+	/* Rows of options that cannot be used together with those in the list; a word in capitals there is an
+	 * operand. Or NULL. */
 	const struct ptrc_cli_row *exclusions;
-	/* Options that need one of those in the list; or NULL. */
+	/* Rows of options that need one of those in the list. Or NULL. */
 	const struct ptrc_cli_row *needs;
-	/* Options whose value is one of the words in the list, or several with commas between
-	 * them; or NULL. */
+	/* Rows of options whose value is one of the words in the list, or several of these with commas between
+	 * them. Or NULL. */
 	const struct ptrc_cli_row *words;
-	/* Kinds of the operands, with blanks between them, by the names in complete.c, as in
-	 * "RULES|LOG"; the last one is that of all further operands. NULL: no proposals. */
+	/* The kinds of the operands, separated by blanks, as complete.c names them: "RULES|LOG", for instance.
+	 * The last one is that of all further operands. NULL: nothing is proposed for operands. */
 	const char *operand_kinds;
 	/* Lines at the end of --help, or NULL. */
 	const char *notes;
 	/* The exit status for a wrong command line; 0: PTRC_EXIT_USAGE. */
 	int usage_status;
-	/* The first operand ends the options: the rest belongs to COMMAND. */
+	/* The first operand ends the options: it is COMMAND, and all that follows belongs to it. */
 	bool has_command;
 };
 
-/* The longest word of a list, with its null byte. */
+/* The size of the longest word in a list, with its null byte. */
 enum { PTRC_OPTION_WORD = 40 };
 
-/* Copies the first word of the list. Returns the start of the next one, or NULL if there is no
- * word. */
+/* Copies the first word of the list. Returns what follows the word in the list, or NULL if the list has no word. */
 const char *ptrc_option_next_word(const char *list, char word[PTRC_OPTION_WORD]);
 
 bool ptrc_option_is_in(const char *list, const char *word);
 
-/* The words that can be the value of the option, or NULL. */
+/* The list of words that can be the value of the option, or NULL. */
 const char *ptrc_option_words(const struct ptrc_cli *, const char *name);
 
-/* Refuses options that exclude each other, and options without one that they need. `given`: the
- * names of the options that were given, ending with NULL. */
+/* Ends the process with a message if options that exclude each other were given, or if an option was given
+ * without one that it needs. `given` has the names of the options that were given, and ends with NULL. */
 void ptrc_option_check(const struct ptrc_cli *, const char *const *given, bool has_operands);
 
 #endif

@@ -12,18 +12,18 @@
 #include "src/base/exit_status.h"
 #include "src/base/message.h"
 
-/* While a reader takes nothing: the interval at which end_flag is checked, and the bytes that a
- * pipe takes at least if poll() calls it writable. */
+/* LOOK_MS: while the reader takes nothing, end_flag is checked at this interval. PIECE_BYTES: if poll() calls a
+ * pipe writable, it takes at least this many bytes. */
 enum { LOOK_MS = 200, PIECE_BYTES = 4096 };
 
 static bool is_reader_needed;
-/* Once this flag is set, output that the reader does not take is given up. NULL: there is no
- * flag. */
+/* Once this flag is set, output that the reader does not take at once is given up. NULL: there is no such flag. */
 static const volatile sig_atomic_t *end_flag;
 static int out_fd = STDOUT_FILENO;
 static const char *out_name = "standard output";
-/* The output is a file; this process has created it. */
+/* The output is a file. */
 static bool is_file;
+/* This process has created the file. */
 static bool is_file_new;
 
 static void __attribute__((noreturn)) write_failed(int error)
@@ -93,12 +93,12 @@ void ptrc_output_give_up_at(const volatile sig_atomic_t *flag)
 {
 	struct stat st;
 
-	/* A file always takes everything. */
+	/* Writing to a regular file never waits for a reader. */
 	if (!fstat(out_fd, &st) && !S_ISREG(st.st_mode))
 		end_flag = flag;
 }
 
-/* Waits until the output takes something. Returns false if end_flag is set and it does not. */
+/* Waits until the output can take some bytes. Returns false if it cannot and end_flag is set. */
 static bool wait_for_room(void)
 {
 	struct pollfd p = {.fd = out_fd, .events = POLLOUT};
@@ -123,7 +123,8 @@ void ptrc_output_write(struct ptrc_buffer *b)
 		if (n >= 0) {
 			done += (size_t)n;
 		} else if (errno == EAGAIN) {
-			/* Another process has made the pipe or terminal non-blocking. */
+			/* Another process has made the pipe or terminal non-blocking. Waits until it can be
+			 * written. */
 			struct pollfd p = {.fd = out_fd, .events = POLLOUT};
 
 			poll(&p, 1, -1);
@@ -140,7 +141,7 @@ bool ptrc_output_wait(int fd)
 
 	if (poll(p, 2, 1000) <= 0)
 		return false;
-	/* Without a reader, a pipe reports POLLERR and a socket POLLHUP. */
+	/* A pipe without a reader reports POLLERR, a socket without a reader POLLHUP. */
 	if (p[1].revents & (POLLERR | POLLHUP))
 		write_failed(EPIPE);
 	return true;

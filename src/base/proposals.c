@@ -15,10 +15,12 @@
 #include "include/posixtrace-private.h"
 #include "src/base/message.h"
 
-/* The user waits, so files are not opened in a directory with more candidates than this. */
+/* In a directory with more files than this that could be meant, files are not opened to look for logs, because
+ * the user waits. */
 enum { FILES_MAX = 500 };
 
-/* A session's socket is c.NAME; names that start with ~ are temporary. */
+/* Puts the names of the user's sessions. The socket of a session is c.NAME; names that start with ~ are
+ * temporary. */
 static void put_sessions(struct ptrc_buffer *b)
 {
 	char path[64];
@@ -42,8 +44,8 @@ static bool is_session(const char *name)
 	       !lstat(path, &st) && S_ISSOCK(st.st_mode);
 }
 
-/* Whether the process is in our pid namespace and has the library, which maps the user's
- * bells. */
+/* Whether the process is in the pid namespace of this one, and uses the library: then it has mapped the file with
+ * the user's bells. */
 static bool is_user(const char *pid)
 {
 	char name[64];
@@ -82,13 +84,13 @@ static void put_process(struct ptrc_buffer *b, const char *pid)
 		close(fd);
 	}
 	ptrc_buffer_format(b, "%s\t", pid);
-	/* The last byte is a line feed. */
+	/* The last byte, a line feed, is left out. */
 	if (size > 0)
 		ptrc_text_put(b, comm, (size_t)size - 1);
 	ptrc_buffer_char(b, '\n');
 }
 
-/* Puts the other processes that use the library, or all processes if there are none. */
+/* Puts the processes that use the library, apart from this one; or all processes if there are none. */
 static void put_processes(struct ptrc_buffer *b)
 {
 	struct ptrc_buffer all = PTRC_BUFFER_INIT;
@@ -139,8 +141,8 @@ static bool is_of_kind(unsigned int kinds, const char *path)
 	       (kinds & PTRC_PROPOSE_LOGS && is_log(path));
 }
 
-/* Puts the files of these kinds whose paths start with the text. Returns false if there are none,
- * or too many candidates. */
+/* Puts the files of these kinds whose paths start with the text. Returns false if there are none, or if too many
+ * files would have to be opened. */
 static bool put_files(struct ptrc_buffer *b, unsigned int kinds, const char *begin)
 {
 	const char *slash = strrchr(begin, '/');

@@ -6,7 +6,8 @@
 
 #include "src/base/option.h"
 
-/* `where` and `new` are lists of words. NEWS has the same table. */
+/* The words that were renamed: `where` is a list of the places in which the word had the name `old`, `new` a list
+ * of the words that replace it. NEWS has the same table. */
 static const struct {
 	const char *where;
 	const char *old;

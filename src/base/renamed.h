@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options, keys of files and fields that were renamed: the message for the old name states the
- * new one. */
+/* Options, keys of files, and fields that were renamed. The message for the old name says the new one. */
 #ifndef PTRC_SRC_BASE_RENAMED_H
 #define PTRC_SRC_BASE_RENAMED_H
 
@@ -8,11 +7,11 @@
 
 #include "src/base/message.h"
 
-/* The place of names of fields. Other places are named after the command or the file. */
+/* The place `where` for names of fields. Other places are named after the command or the file. */
 #define PTRC_RENAMED_FIELDS "fields"
 
-/* Stores a reason that names the replacement of a word in this place, with `dashes` before each
- * new word. Returns false if the word was not renamed. */
+/* If the word `old` of this place was renamed, stores a reason that has the new words, each preceded by `dashes`.
+ * Returns false if the word was not renamed. */
 bool ptrc_renamed(const char *where, const char *old, const char *dashes,
 		  struct ptrc_cli_reason *why);
 

@@ -13,7 +13,7 @@
 
 enum { SIGNATURE_MAX_BYTES = 80 };
 
-/* Whether the file starts with the signature. Returns 0 and the answer, or an error number. */
+/* *answer becomes whether the file starts with the signature. Returns 0 or an error number. */
 static int has_signature(int fd, const struct ptrc_replace_kind *kind, bool *answer)
 {
 	char bytes[SIGNATURE_MAX_BYTES];
@@ -22,8 +22,8 @@ static int has_signature(int fd, const struct ptrc_replace_kind *kind, bool *ans
 	int error = 0;
 	int in;
 
-	/* The descriptor is write-only. By now the user's path may lead to another file; this one
-	 * cannot. */
+	/* As the descriptor is write-only, the file is opened once more. By now the user's path may lead to
+	 * another file; this path cannot. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	in = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (in < 0)
@@ -37,7 +37,7 @@ static int has_signature(int fd, const struct ptrc_replace_kind *kind, bool *ans
 	return error;
 }
 
-/* Returns false after a message if the file must not be replaced. */
+/* Whether the file may be replaced. Returns false, after a message, if not. */
 static bool may_replace(int fd, const char *path, const struct ptrc_replace_kind *kind)
 {
 	bool is_ours = false;
@@ -68,11 +68,11 @@ static bool may_replace(int fd, const char *path, const struct ptrc_replace_kind
 	return is_ours;
 }
 
-/* Opens what exists. Prints a message before it waits for the reader of a FIFO. A descriptor of a
- * FIFO that was opened without waiting is kept: closing it would end the reader's input. */
+/* Opens what exists at the path. If it is a FIFO without a reader, prints a message and waits for one. Once a
+ * FIFO was opened, its descriptor is kept, as closing it would end the reader's input. */
 static int open_existing(const char *path, mode_t mode)
 {
-	/* O_CREAT is for a symbolic link whose target does not exist. */
+	/* O_CREAT is for a symbolic link to a file that does not exist. */
 	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY;
 	struct stat st;
 	int fd;
@@ -88,8 +88,7 @@ static int open_existing(const char *path, mode_t mode)
 	return open(path, flags, mode);
 }
 
-/* Whether the path leads to the placeholder by which ptrc_cli_begin() replaced a closed standard
- * descriptor. */
+/* Whether the path leads to the placeholder that ptrc_cli_begin() has opened for a closed standard descriptor. */
 static bool is_closed_descriptor(const char *path)
 {
 	struct stat named;

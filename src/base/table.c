@@ -17,8 +17,8 @@ static uint64_t word_at(const unsigned char *bytes)
 	return word;
 }
 
-/* A log may be made to slow its readers down by keys with equal hashes; the random seed prevents
- * that. */
+/* A log could be made so that its keys have equal hashes, which would slow its readers down. The random seed
+ * prevents that. */
 static uint64_t seed;
 
 static uint64_t mix(uint64_t hash, uint64_t word)
@@ -39,7 +39,8 @@ uint64_t ptrc_table_hash(const void *bytes, size_t size)
 
 	for (; size - at > sizeof(hash); at += sizeof(hash))
 		hash = mix(hash, word_at(key + at));
-	/* The last word may overlap the one before: that costs less than cutting it. */
+	/* The last eight bytes may overlap the word before them: hashing some bytes twice costs less than
+	 * avoiding it. */
 	if (size >= sizeof(hash)) {
 		hash = mix(hash, word_at(key + size - sizeof(hash)));
 	} else {
@@ -51,7 +52,7 @@ uint64_t ptrc_table_hash(const void *bytes, size_t size)
 	return hash * UINT64_C(0xd6e8feb86659fd93) >> 7;
 }
 
-/* Most keys are short: comparing words is faster than memcmp(). */
+/* Whether the entry has this key. Most keys are short, so comparing words is faster than memcmp(). */
 static bool has_key(const struct ptrc_table_entry *e, const unsigned char *key, size_t size)
 {
 	size_t at = 0;
@@ -124,7 +125,7 @@ void *ptrc_table_seek_hashed(const struct ptrc_table *t, uint64_t hash, const vo
 
 void *ptrc_table_find(struct ptrc_table *t, const void *key, size_t key_size, size_t thing_size)
 {
-	/* Comparing costs less than hashing. */
+	/* Tries the thing that was found last: comparing keys costs less than hashing. */
 	if (t->last && has_key(t->last, key, key_size))
 		return t->last;
 	return ptrc_table_find_hashed(t, ptrc_table_hash(key, key_size), key, key_size, thing_size);
@@ -169,7 +170,7 @@ void ptrc_table_remove(struct ptrc_table *t, void *thing)
 	if (t->last == e)
 		t->last = NULL;
 	t->count--;
-	/* Usually as many things are added as are removed, all of one size. */
+	/* Keeps the thing for reuse: usually as many things are added as are removed, all of one size. */
 	if (!t->spare ||
 	    (t->spare->key_size == e->key_size && thing_size_of(t->spare) == thing_size_of(e))) {
 		e->next = t->spare;

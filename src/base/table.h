@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A hash table of things by their keys, which are bytes. */
+/* A hash table of things, which are found by their keys. A key is a sequence of bytes. */
 #ifndef PTRC_SRC_BASE_TABLE_H
 #define PTRC_SRC_BASE_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The first member of a thing in a table. */
+/* An entry is the first member of each thing in a table. */
 struct ptrc_table_entry {
 	struct ptrc_table_entry *next;
 	uint64_t hash;
@@ -14,24 +14,24 @@ struct ptrc_table_entry {
 	unsigned char *key;
 };
 
-/* Initially zeroed. */
+/* Starts zeroed. */
 struct ptrc_table {
 	struct ptrc_table_entry **slots;
 	size_t slot_count; /* a power of two */
 	size_t count;
-	/* The thing that was found last, which is often wanted again; or NULL. */
+	/* The thing that was found last, because it is often wanted again; or NULL. */
 	struct ptrc_table_entry *last;
-	/* Removed things of one size, to be reused. */
+	/* Removed things, all of one size, that are kept for reuse. */
 	struct ptrc_table_entry *spare;
 };
 
-/* Finds the thing with this key, or makes one of thing_size bytes, zeroed after its entry. */
+/* Finds the thing with this key. If there is none, makes one of thing_size bytes, which are zero after the entry. */
 void *ptrc_table_find(struct ptrc_table *, const void *key, size_t key_size, size_t thing_size);
 
-/* Finds the thing with this key; NULL if there is none. */
+/* Finds the thing with this key. Returns NULL if there is none. */
 void *ptrc_table_seek(const struct ptrc_table *, const void *key, size_t key_size);
 
-/* The same for a key whose hash is known, because it is looked up in several tables. */
+/* Variants of the functions above for a key whose hash is known, because it is looked up in several tables. */
 uint64_t ptrc_table_hash(const void *key, size_t key_size);
 void *ptrc_table_find_hashed(struct ptrc_table *, uint64_t hash, const void *key, size_t key_size,
 			     size_t thing_size);
@@ -41,7 +41,7 @@ void *ptrc_table_seek_hashed(const struct ptrc_table *, uint64_t hash, const voi
 /* Removes and frees a thing. */
 void ptrc_table_remove(struct ptrc_table *, void *thing);
 
-/* Calls visit() for each thing, in no order; it must not remove any. */
+/* Calls visit() for each thing, in no particular order. visit() must not remove any. */
 void ptrc_table_visit(const struct ptrc_table *, void (*visit)(void *thing, void *arg), void *arg);
 
 /* Frees all things and the table. */

@@ -42,7 +42,7 @@ static int hex_digit(unsigned char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads the four digits after \u. */
+/* Reads the four hexadecimal digits after \u. */
 static bool take_unit(struct scan *s, uint32_t *unit)
 {
 	*unit = 0;
@@ -58,7 +58,7 @@ static bool take_unit(struct scan *s, uint32_t *unit)
 	return true;
 }
 
-/* Reads an escape after its backslash. */
+/* Reads the rest of an escape sequence, whose backslash was read before. */
 static bool take_escape(struct scan *s, uint32_t *character)
 {
 	static const char letters[] = "\"\\/bfnrt";
@@ -84,7 +84,7 @@ static bool take_escape(struct scan *s, uint32_t *character)
 	return true;
 }
 
-/* Reads a string after its first quote, including the last one. */
+/* Reads the rest of a string, whose first quote was read before, and the quote at its end. */
 static bool take_string(struct scan *s)
 {
 	uint32_t character;
@@ -156,7 +156,7 @@ static bool take_scalar(struct scan *s)
 	       take_number(s);
 }
 
-/* Reads a member up to its value. The name includes its quotes. */
+/* Reads the name of a member, which includes its quotes, and the colon. */
 static bool take_key(struct scan *s, const char **name, size_t *name_size)
 {
 	skip_blanks(s);
@@ -168,10 +168,10 @@ static bool take_key(struct scan *s, const char **name, size_t *name_size)
 	return take(s, ':');
 }
 
-/* Reads a value. Without recursion, so that no text needs much stack. */
+/* Reads a value. The function does not call itself for nested values, so that no text needs much stack. */
 static bool take_value(struct scan *s)
 {
-	/* For each open object or array. */
+	/* For each object or array that is open: whether it is an object. */
 	bool is_object[PTRC_JSON_TEXT_DEPTH_MAX];
 	size_t depth = 0, name_size;
 	const char *name;
@@ -191,7 +191,7 @@ static bool take_value(struct scan *s)
 		} else if (!take_scalar(s)) {
 			return false;
 		}
-		/* A value has ended. Those around it may end, too. */
+		/* A value has ended. The objects and arrays that it is in may end here, too. */
 		for (;; depth--) {
 			if (!depth)
 				return true;
@@ -220,7 +220,7 @@ static bool is_key_byte(char c)
 	       (c >= 'A' && c <= 'Z');
 }
 
-/* Reads [N]. Returns its end, or NULL. */
+/* Reads an index, [N]. Returns what follows it, or NULL if the text is something else. */
 static const char *read_index(const char *path, uint64_t *index)
 {
 	const char *begin = ++path;
@@ -253,7 +253,7 @@ bool ptrc_json_text_is_path(const char *path)
 	return path;
 }
 
-/* Compares a string, after its first quote, with the key. */
+/* Whether a string, whose first quote was read before, equals the key. */
 static bool is_key(struct scan s, const char *key, size_t size)
 {
 	uint32_t character;
@@ -263,7 +263,7 @@ static bool is_key(struct scan s, const char *key, size_t size)
 		character = *s.at++;
 		if (character == '\\')
 			take_escape(&s, &character);
-		/* All characters of a key are ASCII. */
+		/* As all characters of a key are ASCII, each byte of it is a character. */
 		if (i == size || character != (unsigned char)key[i])
 			return false;
 	}
@@ -293,7 +293,7 @@ bool ptrc_json_text_next_member(const char **at, const char *end, struct ptrc_js
 	return true;
 }
 
-/* Goes to the last member with this key. */
+/* Goes to the value of the last member with this key. */
 static bool enter_member(struct scan *s, const char *key, size_t size)
 {
 	struct ptrc_json_text_member m;
@@ -351,7 +351,7 @@ bool ptrc_json_text_find(const char *text, size_t size, const char *path, const 
 	return true;
 }
 
-/* Decodes a character of two or three bytes of UTF-8. */
+/* Returns the code point of a character of two or three bytes of UTF-8. */
 static uint32_t number_of(const unsigned char *p, size_t length)
 {
 	if (length == 2)

@@ -12,7 +12,8 @@
 #include "src/base/nearest.h"
 #include "src/fields/json_text.h"
 
-/* Stores the words that are similar to the wrong one, or else all that are possible. */
+/* Stores a proposal for the message: the words that are similar to the wrong word or, if none is, all words that
+ * are possible. */
 static void propose(const struct ptrc_layout_mistake *m, char *proposal, size_t size)
 {
 	struct ptrc_nearest nearest = {0};
@@ -49,7 +50,7 @@ static bool read_layout(const char *text, struct ptrc_layout_fields **fields,
 	return ptrc_cli_because(why, "column %zu: %s%s", mistake.column, mistake.reason, proposal);
 }
 
-/* Returns the number of the name, which it adds if it is new. */
+/* Returns the number of the name of a field. Adds the name if it is new. */
 static int number_of(struct ptrc_layouts *l, const char *name)
 {
 	size_t size = strlen(name);
@@ -69,7 +70,7 @@ static bool is_all_json(const struct ptrc_layout_fields *m)
 	return m->fields->kind == PTRC_LAYOUT_JSON && !*m->fields->name;
 }
 
-/* Returns NULL with the reason if the layout is wrong. */
+/* Parses and adds a layout. Returns NULL, and stores the reason, if the layout is wrong. */
 static struct ptrc_layout *add(struct ptrc_layouts *l, const char *text,
 			       struct ptrc_cli_reason *why)
 {
@@ -192,11 +193,11 @@ static void decode_text(const char *data, size_t size, struct ptrc_value *v)
 	}
 }
 
-/* Leaves the value of kind NONE if the text is not valid. */
+/* Decodes a field of type json. If the text is not valid, the value stays one of kind NONE. */
 static void decode_json(const struct ptrc_layout_field *f, const char *data, size_t size,
 			struct ptrc_value *v)
 {
-	/* Many programs record the null byte at the end of a text. */
+	/* Many programs record the null byte at the end of a text. It is left out. */
 	if (!data[size - 1])
 		size--;
 	if (!ptrc_json_text_is_valid(data, size))
@@ -212,7 +213,7 @@ static void decode_json(const struct ptrc_layout_field *f, const char *data, siz
 	*v = (struct ptrc_value){.kind = PTRC_VALUE_JSON, .bytes = data, .size = size};
 }
 
-/* The size of the field is not used for bit fields. */
+/* Decodes a field. `size` is not used for bit fields. */
 static inline void decode_field(const struct ptrc_layout_field *f, const char *data,
 				unsigned int bit_at, size_t size, struct ptrc_value *v)
 {
@@ -243,7 +244,7 @@ static inline void decode_field(const struct ptrc_layout_field *f, const char *d
 	v->elements = f;
 	v->bytes = data;
 	v->size = size;
-	/* Shown if an element, as shown, lacks some of its bytes. */
+	/* These bytes are printed, too, if an element as it is printed does not contain all of its bytes. */
 	v->raw = data;
 	v->raw_size = size;
 }

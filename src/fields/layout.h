@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Layouts, each for the events that match a pattern (--decode) or for one type of a trace, and the data that they
- * decode. posixtrace-layout(5) describes their language, lib/model/layout.h has its grammar. */
+/* Layouts, and the data that they decode. A layout is for the events whose names match a pattern (--decode), or
+ * for one event type of a trace. posixtrace-layout(5) describes the language of layouts, lib/model/layout.h has
+ * its grammar. */
 #ifndef PTRC_SRC_FIELDS_LAYOUT_H
 #define PTRC_SRC_FIELDS_LAYOUT_H
 
@@ -12,57 +13,60 @@
 #include "src/fields/value.h"
 
 struct ptrc_layout {
-	/* NULL for the layout of a trace. */
+	/* The pattern of --decode; NULL if the layout comes from a trace. */
 	char *pattern;
 	char *text;
 	struct ptrc_layout_fields *model;
-	/* For each field, the number of its name; PTRC_LAYOUT_NAMELESS if it has none. */
+	/* For each field of the layout, the number of its name; PTRC_LAYOUT_NAMELESS if it has no name. */
 	int *names;
-	/* A field is a place in code, or several. */
+	/* The layout has a field that is a place in code, or an array of such places. */
 	bool has_code;
-	/* The index among all layouts. */
+	/* The index of this layout among all layouts. */
 	size_t number;
 };
 
-/* No name that is looked up has this number. */
+/* The number of a field without a name; ptrc_layouts_name() never returns it. */
 enum { PTRC_LAYOUT_NAMELESS = -2 };
 
-/* All layouts, and the names of their fields, whose indexes are their numbers. Starts zeroed. */
+/* All layouts, and the names of their fields. The number of a name is its index in `names`. Starts zeroed. */
 struct ptrc_layouts {
 	struct ptrc_layout **layouts;
 	size_t count;
 	char **names;
 	size_t name_count;
-	/* Fields are looked up for pairs of events, see ptrc_field_find(). */
+	/* Fields are those of pairs of events, see ptrc_field_find(). */
 	bool is_for_pairs;
-	/* One of them is a whole JSON text, so data may have any members. */
+	/* A layout says that all of the data is one JSON text, so the data may have any members. */
 	bool has_json;
-	/* Sources may bring more layouts later: a field that no layout has is accepted, and gets a value once one has
-	 * it. */
+	/* Sources may bring more layouts later. A field that no layout has is therefore accepted, and gets a
+	 * value once a layout has it. */
 	bool is_open;
 };
 
-/* Adds a layout for the events whose names match the pattern; the first pattern that matches counts. Copies both
- * texts. Returns false with the reason, which starts with the column, if the layout is wrong. */
+/* Adds a layout for the events whose names match the pattern. If an event matches several patterns, the first one
+ * counts. Copies both texts. Returns false if the layout is wrong, and stores the reason, which starts with the
+ * column. */
 bool ptrc_layouts_add(struct ptrc_layouts *, const char *pattern, const char *layout,
 		      struct ptrc_cli_reason *why);
 
-/* Adds the layout of an event type of a trace, unless it was added before. Returns false as ptrc_layouts_add() does. */
+/* Adds the layout that a trace has for an event type, unless the same layout was added before. Returns false as
+ * ptrc_layouts_add() does. */
 bool ptrc_layouts_add_told(struct ptrc_layouts *, const char *layout, struct ptrc_cli_reason *why);
 
-/* Finds a layout added by ptrc_layouts_add_told(), or returns NULL. */
+/* Returns the layout with this text that ptrc_layouts_add_told() has added, or NULL. */
 const struct ptrc_layout *ptrc_layouts_find_told(const struct ptrc_layouts *, const char *layout);
 
 void ptrc_layouts_free(struct ptrc_layouts *);
 
-/* The first layout whose pattern matches the name of the event, or NULL. */
+/* The first layout whose pattern matches the name of the event type, or NULL. */
 const struct ptrc_layout *ptrc_layouts_find(const struct ptrc_layouts *, const char *event);
 
-/* The number of the name of a field, or -1. */
+/* The number of the name of a field; -1 if no layout has a field of this name. */
 int ptrc_layouts_name(const struct ptrc_layouts *, const char *name, size_t size);
 
-/* All fields of one name, in all layouts: their units, a bit each (1 << enum ptrc_unit); the elements of the longest
- * array, 0 if none is an array; whether one is JSON, and whether one is no text. */
+/* What all fields of one name, in all layouts, have. `units` is the set of their units, 1 << enum ptrc_unit for
+ * each. `element_count` is the number of elements of the longest array; 0 if none is an array. is_json: one of
+ * them is JSON. is_other_than_text: one of them is not text. */
 struct ptrc_layout_uses {
 	unsigned int units;
 	uint32_t element_count;
@@ -72,44 +76,45 @@ struct ptrc_layout_uses {
 
 struct ptrc_layout_uses ptrc_layouts_uses(const struct ptrc_layouts *, int name);
 
-/* The field with this index, or NULL after the last one. Its decoded value has the same index. */
+/* The field with this index in the layout, or NULL after the last field. The decoded value of the field has the
+ * same index. */
 const struct ptrc_layout_field *ptrc_layout_field(const struct ptrc_layout *, size_t number);
 
-/* The size of data of the layout, with the padding at the end of a C structure. If data may be longer, this is the
- * least size, and *is_open is set. */
+/* The size of data that the layout describes, with the padding at the end of a C structure. If data may be
+ * longer, this is the least size, and *is_open is set. */
 size_t ptrc_layout_size(const struct ptrc_layout *, bool *is_open);
 
-/* Whether data of this size fits, with every field at the offset of the layout. */
+/* Whether data of this size fits the layout, with every field at the offset that the layout gives it. */
 bool ptrc_layout_has_places(const struct ptrc_layout *, size_t size);
 
 enum ptrc_layout_error {
 	PTRC_LAYOUT_FITS,
 	/* The data ends before the layout does. */
 	PTRC_LAYOUT_SHORT,
-	/* Data is left over after the layout. */
+	/* The data has bytes after the last field. */
 	PTRC_LAYOUT_REST,
-	/* The JSON of the layout is not valid, or all of the data is JSON but no object. */
+	/* A field of type json is not valid JSON, or all of the data is one JSON text, but is no object. */
 	PTRC_LAYOUT_NOT_JSON,
 };
 
 struct ptrc_decoded {
-	/* The value of each field; of kind NONE if the data ends before the field. */
+	/* The value of each field; a value of kind NONE if the data ends before the field. */
 	struct ptrc_value *values;
 	size_t size;
 	enum ptrc_layout_error error;
 };
 
-/* Decodes the data. The values point into the data and the layout. *decoded starts zeroed, and can be used again for
- * the next event without allocating. */
+/* Decodes the data. The values point into the data and the layout. *decoded starts zeroed. It can be used again
+ * for the next event, which then needs no new memory. */
 void ptrc_layout_decode(const struct ptrc_layout *, const void *data, size_t size,
 			struct ptrc_decoded *decoded);
 
-/* Decodes only the field whose name has this number; to no value if there is no such field. Returns false if the
- * fields of this data have no fixed offsets, so that it takes ptrc_layout_decode(). */
+/* Decodes only the field whose name has this number. Without such a field, stores a value of kind NONE. Returns
+ * false if the fields of this data have no fixed offsets; the caller then uses ptrc_layout_decode(). */
 bool ptrc_layout_pick(const struct ptrc_layout *, const void *data, size_t size, int name,
 		      struct ptrc_value *);
 
-/* A field in data that has one of these sizes. */
+/* The place of an integer in data that has one of these two sizes. */
 struct ptrc_layout_spot {
 	size_t at;
 	unsigned char bytes;
@@ -117,28 +122,29 @@ struct ptrc_layout_spot {
 	size_t sizes[2];
 };
 
-/* Returns false unless the field exists, is a single integer other than an enum or a bit field, and has a fixed
- * offset. */
+/* Finds the place of the field whose name has this number. Returns false unless the field exists, is a single
+ * integer other than an enum or a bit field, and has a fixed offset. */
 bool ptrc_layout_find_spot(const struct ptrc_layout *, int name, struct ptrc_layout_spot *);
 
-/* The value of the field whose name has this number, or NULL. */
+/* The value of the field whose name has this number, or NULL if there is none. */
 const struct ptrc_value *ptrc_layout_value(const struct ptrc_layout *, const struct ptrc_decoded *,
 					   int name);
 
-/* The value of a layout that is one JSON text for all of the data, else NULL. */
+/* The value of all the data, if the layout says that it is one JSON text; else NULL. */
 const struct ptrc_value *ptrc_layout_whole(const struct ptrc_layout *, const struct ptrc_decoded *);
 
-/* Puts the member "data", an object with a member for each field. */
+/* Puts the JSON member "data", an object with a member for each field. */
 void ptrc_layout_json(struct ptrc_json *, const struct ptrc_layout *, const struct ptrc_decoded *);
 
 typedef void ptrc_layout_visit(void *arg, const struct ptrc_layout_field *,
 			       const struct ptrc_value *);
 
-/* Calls visit() for each place in code that the data has. */
+/* Calls visit() for each place in code in the decoded data. */
 void ptrc_layout_each_code(const struct ptrc_layout *, const struct ptrc_decoded *,
 			   ptrc_layout_visit *visit, void *arg);
 
-/* Puts the fields as text, "id=7 rows=3", and calls visit(), if not NULL, after each place in code. */
+/* Appends the fields as text, such as "id=7 rows=3". After each place in code, calls visit(), unless that is
+ * NULL. */
 void ptrc_layout_text_with_code(struct ptrc_buffer *, const struct ptrc_layout *,
 				const struct ptrc_decoded *, ptrc_layout_visit *visit, void *arg);
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* 2 to the power of 127, less 1. */
+/* The greatest ptrc_whole, 2^127 - 1. */
 static const ptrc_whole WHOLE_MAX = ((((ptrc_whole)1 << 126) - 1) << 1) + 1;
 
 enum {
@@ -18,7 +18,7 @@ enum {
 	BOOL = PTRC_DIMENSION_BOOL,
 };
 
-/* The possible operations, their operands and their results. */
+/* The possible operations: the dimensions of the operands a and b, and that of the result. */
 static const struct rule {
 	char operations[6];
 	unsigned char a;
@@ -42,7 +42,8 @@ unsigned int ptrc_dimension_of(enum ptrc_operation operation, unsigned int a, un
 	return result;
 }
 
-/* Adds the dimensions that the set can be compared with: a text may read as a number, and true is 1. */
+/* Returns the set with all dimensions that one of its dimensions can be compared with. A text can be compared
+ * with a number, as it may read as one; `true` is the number 1. */
 static unsigned int comparable_with(unsigned int set)
 {
 	unsigned int with = set;
@@ -84,10 +85,11 @@ struct ptrc_quantity ptrc_quantity_whole(unsigned int dimension, ptrc_whole whol
 
 struct ptrc_quantity ptrc_quantity_number(unsigned int dimension, long double number)
 {
-	/* Beyond these bounds the conversion could overflow. */
+	/* Outside of these bounds, converting to an integer could overflow. */
 	bool is_small = number >= -0x1p64L && number <= 0x1p64L;
 
-	/* A fraction is rounded to a double, which is what fields have: else 0.1 would not equal 0.1. */
+	/* A fraction is rounded to a double, because fields are doubles: otherwise a field of 0.1 would not equal
+	 * the literal 0.1. */
 	if (is_small && (long double)(ptrc_whole)number != number)
 		number = (double)number;
 	if (is_small && (long double)(ptrc_whole)number == number)
@@ -95,8 +97,8 @@ struct ptrc_quantity ptrc_quantity_number(unsigned int dimension, long double nu
 	return (struct ptrc_quantity){.dimension = dimension, .number = number};
 }
 
-/* Rounds to the nearest whole number if the difference is within the precision of a double: 1.1 ms are 1100000 ns,
- * though the double nearest to 1.1 is not 1.1. */
+/* If the number is whole up to the precision of a double, rounds it: 1.1 ms are 1100000 ns, though the double
+ * nearest to 1.1 is not exactly 1.1. */
 static long double settle_fraction(long double number)
 {
 	long double whole;
@@ -124,7 +126,7 @@ static long double number_of(const struct ptrc_quantity *q)
 	return q->is_whole ? (long double)q->whole : q->number;
 }
 
-/* Returns false if the number is a fraction or beyond 128 bits. */
+/* Stores the quantity as a whole number. Returns false if it has a fraction or does not fit in 128 bits. */
 static bool take_whole(const struct ptrc_quantity *q, ptrc_whole *whole)
 {
 	*whole = q->whole;
@@ -136,7 +138,8 @@ static bool take_whole(const struct ptrc_quantity *q, ptrc_whole *whole)
 	return (long double)*whole == q->number;
 }
 
-/* The least number is not used, so that every number can be negated. */
+/* Adds two numbers. Returns false if the result does not fit. -2^127 counts as not fitting, so that every number
+ * can be negated. */
 static bool add(ptrc_whole a, ptrc_whole b, ptrc_whole *result)
 {
 	if (b > 0 ? a > WHOLE_MAX - b : a < -WHOLE_MAX - b)
@@ -145,13 +148,14 @@ static bool add(ptrc_whole a, ptrc_whole b, ptrc_whole *result)
 	return true;
 }
 
-/* __builtin_mul_overflow() for 128 bits needs a library function that not every compiler has. */
+/* Multiplies two numbers. Returns false if the result does not fit. (__builtin_mul_overflow() for 128 bits needs
+ * a library function that not every compiler has.) */
 static bool multiply(ptrc_whole a, ptrc_whole b, ptrc_whole *result)
 {
 	ptrc_whole a_size = a < 0 ? -a : a;
 	ptrc_whole b_size = b < 0 ? -b : b;
 
-	/* The division is slow, and small factors do not need it. */
+	/* Only large factors need the division, which is slow. */
 	if ((a_size | b_size) >> 63 && a_size && b_size > WHOLE_MAX / a_size)
 		return false;
 	*result = a * b;
@@ -197,7 +201,7 @@ bool ptrc_quantity_calculate(enum ptrc_operation operation, const struct ptrc_qu
 			return false;
 		*result = ptrc_quantity_whole(dimension, i % j);
 	} else if (a->is_whole && b->is_whole && operation == PTRC_DIVIDE && i % j) {
-		/* 7 / 2 is 3.5: a fraction even if that is not exact in 64 bits. */
+		/* The division of whole numbers may give a fraction: 7 / 2 is 3.5. The fraction may be inexact. */
 		*result = (struct ptrc_quantity){.dimension = dimension,
 						 .number = (double)(number_of(a) / number_of(b))};
 	} else if (a->is_whole && b->is_whole) {

@@ -15,29 +15,32 @@
 #include "src/base/buffer.h"
 
 enum {
-	/* The greatest count in braces, as in the C library. */
+	/* The greatest count in braces, such as x{1,5}; the C library has the same limit. */
 	COUNT_MAX = 32767,
-	/* PCRE2 nests groups at most 250 deep, including those that are added here. */
+	/* The greatest depth of nested groups in a pattern. PCRE2 allows 250, but that includes groups that are
+	 * added here. */
 	GROUPS_MAX = 200,
-	/* Backtracking starts at each byte of the text, each start may make calls up to a limit, and each call may
-	 * scan the text: BACKTRACK_WORK bounds the product, to less than a second. Longer texts are only searched. */
+	/* Backtracking starts at each byte of the text, each start may make calls up to a limit, and each call
+	 * may scan the text. BACKTRACK_WORK limits the product of the three, so that a match takes less than a
+	 * second. A text longer than BACKTRACK_TEXT_MAX is only matched by the search. */
 	BACKTRACK_TEXT_MAX = 4096,
 	BACKTRACK_CALLS_MAX = 1000,
 	BACKTRACK_WORK = 1 << 28,
 	HEAP_MAX_KIB = 16384,
 	STATES_MAX = 4096,
-	/* Integers in the workspace: two sets of states of three integers each, and two more. */
+	/* The number of integers in the workspace of the search: two sets of states, with three integers for each
+	 * state, and two more. */
 	WORKSPACE = 6 * STATES_MAX + 2,
 };
 
-/* The search compares each of its states with all others at each byte. This bounds the comparisons, to less than a
- * second. */
+/* At each byte, the search compares each of its states with all others. This limits the number of comparisons, so
+ * that a search takes less than a second. */
 static const size_t states_work = (size_t)1 << 32;
 
 struct ptrc_regex {
-	/* Matches by backtracking, from each byte of the text. */
+	/* The pattern compiled for matching by backtracking, which starts at each byte of the text. */
 	pcre2_code *backtracking;
-	/* Matches by a search that reads the text once. */
+	/* The pattern compiled for matching by a search that reads the text once (pcre2_dfa_match()). */
 	pcre2_code *searching;
 	pcre2_match_data *match;
 	pcre2_match_context *limits;
@@ -46,20 +49,23 @@ struct ptrc_regex {
 
 /* ---- from POSIX to PCRE2 ----
  *
- * pcre2_pattern_convert() does not help: it leaves (?i), (*UTF) and a++ unchanged, which have another meaning in
- * PCRE2, and knows neither {,3} nor \<. */
+ * pcre2_pattern_convert() does not help. It does not change (?i), (*UTF) and a++, which have another meaning in
+ * PCRE2, and does not know {,3} and \<.
+ */
 
 struct reader {
 	const char *begin;
 	const char *at;
 	struct ptrc_buffer out;
-	/* The atom that a repetition would repeat: its offset in `out`, and whether it is a group. */
+	/* The atom to which a repetition would apply, if there is one: its offset in `out`, and whether it is a
+	 * group. */
 	bool has_atom, is_group;
 	size_t atom;
-	/* The repetition that the atom has already: '*', '+', '?', '{' or 0; and the size of the atom without it. */
+	/* The repetition that the atom already has, '*', '+', '?', '{', or 0 for none; and the size of the atom
+	 * without that repetition. */
 	char repetition;
 	size_t atom_size;
-	/* The open groups: where they start in `out` and in the pattern. */
+	/* The groups that are open: where each starts in `out` and in the pattern. */
 	size_t starts[GROUPS_MAX];
 	const char *parentheses[GROUPS_MAX];
 	size_t depth;
@@ -104,11 +110,11 @@ static void put_literal(struct reader *r, char c)
 /* ---- sets ---- */
 
 enum element {
-	/* A byte, or [.x.], which is the same. */
+	/* A byte x, or [.x.], which means the same. */
 	BYTE,
-	/* [=x=], the byte x, but never an end of a range. */
+	/* [=x=], which is the byte x, but cannot be an end of a range. */
 	EQUIVALENT,
-	/* [:alpha:] */
+	/* A class such as [:alpha:]. */
 	CLASS,
 	WRONG,
 };
@@ -123,7 +129,7 @@ static bool is_class(const char *name, size_t size)
 	return strstr(names, word);
 }
 
-/* Reads [:name:], [.x.] or [=x=]. */
+/* Reads an element such as [:name:], [.x.] or [=x=] of a bracket expression. */
 static enum element read_symbol(struct reader *r, const char **name, size_t *size)
 {
 	const char *begin = r->at;
@@ -132,7 +138,7 @@ static enum element read_symbol(struct reader *r, const char **name, size_t *siz
 
 	if (begin[2] == end[0] && begin[3] == ']')
 		close = begin + 2;
-	/* No name is longer than 30 bytes. */
+	/* No name of a class or character is longer than 30 bytes. */
 	if (!close || close - begin > 30) {
 		refuse(r, begin, "'[%c' has no '%s'", end[0], end);
 		return WRONG;
@@ -156,7 +162,7 @@ static enum element read_element(struct reader *r, const char **name, size_t *si
 	return BYTE;
 }
 
-/* Reads and puts an element of a set or a range. */
+/* Reads an element of a set or a range, and appends it to `out`. */
 static bool read_range(struct reader *r, bool is_first)
 {
 	const char *at = r->at;
@@ -206,7 +212,8 @@ static bool read_set(struct reader *r)
 
 /* ---- repetitions ---- */
 
-/* Groups the atom with its repetition: PCRE2 refuses x{2}{3}, and x{2}+ has another meaning in it. */
+/* Puts a group around the atom and its repetition. PCRE2 would refuse x{2}{3}, and would give x{2}+ another
+ * meaning. */
 static void group_atom(struct reader *r)
 {
 	size_t size = r->out.used - r->atom;
@@ -223,14 +230,14 @@ static void put_repetition(struct reader *r, char sign)
 {
 	if (r->repetition == '{')
 		group_atom(r);
-	/* x** is x*, x++ is x+, x?? is x?; all other pairs are x*. */
+	/* Two repetitions of an atom become one: x** is x*, x++ is x+, x?? is x?; any other two are x*. */
 	if (r->repetition && r->repetition != '{') {
 		sign = r->repetition == sign ? sign : '*';
 		r->out.used = r->atom + r->atom_size;
 	}
 	r->atom_size = r->out.used - r->atom;
 	r->repetition = sign;
-	/* x+ becomes xx*: for x+, the search would keep a state for each number of x. */
+	/* Writes x+ as xx*, because for x+ the search would keep a state for each number of x. */
 	if (sign == '+' && !r->is_group) {
 		ptrc_buffer_room(&r->out, r->atom_size);
 		ptrc_buffer_bytes(&r->out, r->out.bytes + r->atom, r->atom_size);
@@ -239,7 +246,7 @@ static void put_repetition(struct reader *r, char sign)
 	ptrc_buffer_char(&r->out, sign);
 }
 
-/* Reads a number; -1 if there is none. */
+/* Reads a number. Returns -1 if the pattern has none here. */
 static long read_count(struct reader *r)
 {
 	long count = isdigit((unsigned char)*r->at) ? 0 : -1;
@@ -388,7 +395,8 @@ static pcre2_code *compile(const struct ptrc_buffer *pattern, uint32_t options,
 
 	if (!context)
 		ptrc_cli_no_memory();
-	/* In PCRE2 a dot does not match a newline, in the C library no null byte. So the newline is a null byte. */
+	/* In PCRE2, a dot matches anything but a newline; in the C library, anything but a null byte. So PCRE2 is
+	 * told that a newline is a null byte. */
 	pcre2_set_newline(context, PCRE2_NEWLINE_NUL);
 	code = pcre2_compile((PCRE2_SPTR)pattern->bytes, pattern->used,
 			     options | PCRE2_DOLLAR_ENDONLY, &error, &at, context);
@@ -426,7 +434,7 @@ struct ptrc_regex *ptrc_regex_make(const char *pattern, struct ptrc_cli_reason *
 		ptrc_regex_free(x);
 		return NULL;
 	}
-	/* Without a just-in-time compiler the pattern is interpreted. */
+	/* If the just-in-time compiler is not available, PCRE2 interprets the pattern. */
 	(void)pcre2_jit_compile(x->backtracking, PCRE2_JIT_COMPLETE);
 	x->match = pcre2_match_data_create(1, NULL);
 	x->limits = pcre2_match_context_create(NULL);
@@ -437,12 +445,13 @@ struct ptrc_regex *ptrc_regex_make(const char *pattern, struct ptrc_cli_reason *
 	return x;
 }
 
-/* Fails if the pattern has too many states at once. */
+/* Matches by the search. Returns an error of PCRE2 if the pattern is in too many states at once. */
 static int search(struct ptrc_regex *x, PCRE2_SPTR text, size_t size)
 {
 	size_t states = STATES_MAX;
 
-	/* The search makes calls for \< and \> only, each of which looks at one byte. */
+	/* The match limit counts calls. The search makes calls only for \< and \>, each of which looks at one
+	 * byte, so it needs no limit. */
 	pcre2_set_match_limit(x->limits, UINT32_MAX);
 	while (states * states > states_work / (size + 1))
 		states /= 2;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * POSIX extended regular expressions as regcomp(3) of the C library reads them in the locale "C", with its additions
- * \w \W \s \S \b \B \< \> \` \'. A character is a byte, $ matches only at the end of the text, and there are no
- * back references. PCRE2 matches them in a bounded time: a match that would take longer is undecided.
+ * POSIX extended regular expressions, as regcomp(3) of the C library reads them in the locale "C", with its
+ * additions \w \W \s \S \b \B \< \> \` \'. A character is a byte, $ matches only at the end of the text, and
+ * there are no back references. PCRE2 does the matching, in a limited time: a match that would take longer is
+ * undecided.
  */
 #ifndef PTRC_SRC_FIELDS_REGEX_H
 #define PTRC_SRC_FIELDS_REGEX_H
@@ -11,7 +12,7 @@
 
 #include "src/base/message.h"
 
-/* In this order, && yields the smaller of two answers, and || the greater. */
+/* The values are in this order so that && yields the smaller of two answers, and || the greater. */
 enum ptrc_answer {
 	PTRC_NO,
 	PTRC_UNDECIDED,
@@ -20,7 +21,7 @@ enum ptrc_answer {
 
 struct ptrc_regex;
 
-/* Returns NULL with the reason and the position if the pattern is wrong. */
+/* Returns NULL if the pattern is wrong, and stores the reason and the position. */
 struct ptrc_regex *ptrc_regex_make(const char *pattern, struct ptrc_cli_reason *why);
 
 /* Whether a part of the text matches. */

@@ -11,10 +11,11 @@
 
 _Static_assert(LDBL_MANT_DIG >= 64, "a long double holds every 64-bit integer");
 
-/* A longer text is no number. */
+/* A text longer than NUMBER_MAX_BYTES is not read as a number. A float as text, with the null byte, fits in
+ * FLOAT_BYTES. */
 enum { NUMBER_MAX_BYTES = 63, FLOAT_BYTES = 40 };
 
-/* Accepts less than strtold(): "inf", for example, is not a number. */
+/* Whether the text is a number. Accepts less than strtold() does: "inf", for example, is not a number. */
 static bool is_number(const char *p)
 {
 	static const char decimal[] = "0123456789";
@@ -55,7 +56,7 @@ bool ptrc_value_read_number(const char *text, size_t size, long double *number)
 	if (strlen(copy) != size || !is_number(copy))
 		return false;
 	*number = strtold(copy, NULL);
-	/* Whole numbers are exact. A fraction is rounded to a double, which is what fields have. */
+	/* Whole numbers stay exact. A fraction is rounded to a double, because fields are doubles. */
 	if (fabsl(*number) < 0x1p53L && *number != (long double)(int64_t)*number)
 		*number = (double)*number;
 	return true;
@@ -180,7 +181,7 @@ void ptrc_value_settle(struct ptrc_value *v, struct ptrc_buffer *b)
 /* Writes the fewest digits that read back as the same number. */
 static void write_float(char text[FLOAT_BYTES], double f, bool is_single)
 {
-	/* A number below the least normal one may need fewer digits than a normal one has. */
+	/* A number that is smaller than the least normal number (FLT_MIN, DBL_MIN) may need fewer digits. */
 	int precision = fabs(f) < (is_single ? FLT_MIN : DBL_MIN) ? 1 : is_single ? 6 : 15;
 
 	for (; precision <= 17; precision++) {
@@ -208,7 +209,7 @@ double ptrc_value_shown_single(double f)
 	return strtod(text, NULL);
 }
 
-/* The word for a number that JSON cannot hold, else NULL. */
+/* The word for a number that JSON cannot express (NaN or an infinity), else NULL. */
 static const char *float_word(double f)
 {
 	if (isnan(f))
@@ -251,7 +252,7 @@ static void put_plain(struct ptrc_buffer *b, const struct ptrc_value *v)
 	}
 }
 
-/* Puts a value that is no array. Returns whether the JSON determines every byte. */
+/* Appends a value that is no array as JSON. Returns whether all bytes of the value can be restored from the JSON. */
 static bool put_json(struct ptrc_buffer *b, const struct ptrc_value *v)
 {
 	bool is_quoted = v->kind == PTRC_VALUE_HEX || v->kind == PTRC_VALUE_ENUM;
@@ -307,7 +308,7 @@ void ptrc_value_json(struct ptrc_json *j, const char *key, const struct ptrc_val
 		ptrc_json_hex(j, key, v->bytes, v->size);
 }
 
-/* Puts a duration with all its digits, in the largest unit of which it is at least one. */
+/* Appends a duration with all its digits, in the largest unit in which it is at least 1. */
 static void put_duration(struct ptrc_buffer *b, uint64_t ns)
 {
 	enum ptrc_unit unit = PTRC_UNIT_S;
@@ -349,7 +350,7 @@ static void put_with_unit(struct ptrc_buffer *b, const struct ptrc_value *v)
 		ptrc_buffer_text(b, ptrc_unit_word(v->unit));
 }
 
-/* Puts a value that is no array. */
+/* Appends a value that is no array as text. */
 static void put_text(struct ptrc_buffer *b, const struct ptrc_value *v)
 {
 	if (v->kind == PTRC_VALUE_TEXT) {

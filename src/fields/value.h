@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The value of a field of an event, which --where compares and which is shown as text and as JSON. */
+/* The value of a field of an event, as --where compares it, and as it is printed as text and as JSON. */
 #ifndef PTRC_SRC_FIELDS_VALUE_H
 #define PTRC_SRC_FIELDS_VALUE_H
 
@@ -17,22 +17,22 @@ enum ptrc_value_kind {
 	PTRC_VALUE_NONE,
 	PTRC_VALUE_SIGNED,
 	PTRC_VALUE_UNSIGNED,
-	/* An unsigned number that is shown in hexadecimal. */
+	/* An unsigned number that is printed in hexadecimal. */
 	PTRC_VALUE_HEX,
 	PTRC_VALUE_BOOL,
 	PTRC_VALUE_FLOAT,
 	PTRC_VALUE_DOUBLE,
 	PTRC_VALUE_TEXT,
-	/* Bytes that are shown as hexadecimal digits. */
+	/* Bytes, which are printed as hexadecimal digits. */
 	PTRC_VALUE_BYTES,
-	/* A number of an enum with a name, which is the text. */
+	/* A number of an enum that has a name. The name is in .bytes. */
 	PTRC_VALUE_ENUM,
 	PTRC_VALUE_ARRAY,
 	/* A valid JSON text. */
 	PTRC_VALUE_JSON,
 };
 
-/* The dimension that a value measures, a bit each for sets. */
+/* The dimension of a value. Each is one bit, so that sets of dimensions are numbers. */
 enum ptrc_dimension {
 	PTRC_DIMENSION_NUMBER = 1,
 	PTRC_DIMENSION_DURATION = 2,
@@ -43,44 +43,46 @@ enum ptrc_dimension {
 
 struct ptrc_value {
 	enum ptrc_value_kind kind;
-	/* enum ptrc_unit */
+	/* One of enum ptrc_unit. */
 	unsigned char unit;
-	/* For an enum: the number is i, not u. */
+	/* For an enum: the number is in .i, not in .u. */
 	bool is_signed;
 	union {
 		int64_t i;
 		uint64_t u;
 		double f;
-		/* For an array. */
+		/* For an array: the field that describes its elements. */
 		const struct ptrc_layout_field *elements;
 	};
-	/* The text or the bytes, which belong to the event. */
+	/* The text or the bytes. They are part of the event, which owns them. */
 	const char *bytes;
 	size_t size;
-	/* All bytes of the value in the event, if the value as shown does not determine them; else NULL. */
+	/* All bytes of the value in the event, if they cannot be restored from the value as it is printed; else
+	 * NULL. */
 	const void *raw;
 	size_t raw_size;
 };
 
-/* Stores the value as a number: a long double holds every 64-bit integer and every double. Returns false if it is
- * neither a number nor a text that reads as one. */
+/* Stores the value as a number. (A long double can hold every 64-bit integer and every double.) Returns false if
+ * the value is neither a number nor a text that reads as a number. */
 bool ptrc_value_number(const struct ptrc_value *, long double *);
 
-/* The number that a float is shown as: 0.1, where (float)0.1 is 0.10000000149. */
+/* The number as which a float is printed: 0.1 for (float)0.1, which is 0.10000000149. */
 double ptrc_value_shown_single(double);
 
-/* Reads the whole text as a number: decimal with or without sign, point and exponent, or hexadecimal with 0x. */
+/* Reads the whole text as a number: decimal, with or without sign, point and exponent, or hexadecimal with 0x.
+ * Returns false if it is something else. */
 bool ptrc_value_read_number(const char *, size_t, long double *);
 
-/* Turns a value into what --where compares: bytes into the text of their digits; a number, a boolean or a string within
- * JSON into that. The buffer keeps the text. */
+/* Turns a value into the form in which --where compares it: bytes become the text of their hexadecimal digits; a
+ * number, a boolean or a string in JSON becomes a value of that kind. The buffer holds the text. */
 void ptrc_value_settle(struct ptrc_value *, struct ptrc_buffer *);
 
-/* Turn an enum into the text of its name, or into its number. */
+/* ptrc_value_take_name() turns an enum into the text of its name, ptrc_value_take_number() into its number. */
 void ptrc_value_take_name(struct ptrc_value *);
 void ptrc_value_take_number(struct ptrc_value *);
 
-/* Turns a number of the field into an enum, if it has a name. */
+/* If the field's layout has a name for the number, turns the value into an enum. */
 void ptrc_value_name(const struct ptrc_layout_field *, struct ptrc_value *);
 
 static inline bool ptrc_value_has_bytes(const struct ptrc_value *v)
@@ -94,18 +96,19 @@ static inline uint64_t ptrc_value_count(const struct ptrc_value *array)
 	return array->size / array->elements->item_size;
 }
 
-/* Stores an element of an array; of kind NONE after the last one. */
+/* Stores the element of an array with this index; a value of kind NONE after the last element. */
 void ptrc_value_element(const struct ptrc_value *array, uint64_t index, struct ptrc_value *);
 
-/* Puts a member and, if that does not determine every byte, a member key_hex with all of them. Puts nothing if there is
- * no value. */
+/* Puts the value as a JSON member with this key. If not all bytes of the value can be restored from that, as from
+ * a text that is not UTF-8, also puts a member named the key with _hex appended, which has all bytes in
+ * hexadecimal. Puts nothing if there is no value. */
 void ptrc_value_json(struct ptrc_json *, const char *key, const struct ptrc_value *);
 
-/* Puts the value as text with its unit; a text is quoted by ptrc_text_quote(). */
+/* Appends the value as text, with its unit. A text is quoted by ptrc_text_quote(). */
 void ptrc_value_text(struct ptrc_buffer *, const struct ptrc_value *);
 
-/* Decodes one number: a field, an element of an array, or a bit field. The value starts zeroed. Inline, as millions of
- * events per second pass here. */
+/* Decodes one number, which is a field, an element of an array, or a bit field. *v starts zeroed. The function is
+ * inline because it is called for millions of events per second. */
 static inline void ptrc_value_decode(const struct ptrc_layout_field *f, const char *data,
 				     unsigned int bit_at, struct ptrc_value *v)
 {

@@ -59,7 +59,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Reads a number of exactly `count` digits, which has to be in [low, high]. */
+/* Reads a number of exactly `count` digits. Returns false if it is not from `low` to `high`. */
 static bool take_digits(const char **p, int count, int low, int high, int *value)
 {
 	int v = 0;
@@ -74,8 +74,8 @@ static bool take_digits(const char **p, int count, int low, int high, int *value
 	return v >= low && v <= high;
 }
 
-/* Reads a decimal point and digits as a fraction of `unit`; digits below 1 are dropped. Leaves the value unchanged if
- * there is no point. Returns false for a point without digits. */
+/* Reads a decimal point and digits, and stores the value of that fraction of `unit`, rounded down. If there is no
+ * point, leaves *value unchanged. Returns false for a point without digits. */
 static bool take_fraction(const char **p, int64_t unit, int64_t *value)
 {
 	int64_t v = 0;
@@ -138,7 +138,7 @@ static bool take_date(const char **p, struct tm *tm)
 	return true;
 }
 
-/* Reads Z, +01:00, +0100 or nothing. */
+/* Reads the offset of a time from UTC: Z, +01:00, +0100 or nothing. */
 static bool take_zone(const char **p, bool *has_zone, int *seconds)
 {
 	int hours = 0;
@@ -167,7 +167,7 @@ static bool take_zone(const char **p, bool *has_zone, int *seconds)
 
 /* ---- local time ---- */
 
-/* The seconds that local time is ahead of UTC at that moment. */
+/* The seconds by which local time is ahead of UTC at the moment t. */
 static time_t offset_at(time_t t)
 {
 	struct tm tm;
@@ -176,14 +176,15 @@ static time_t offset_at(time_t t)
 }
 
 enum which {
-	/* The moment at which the clocks showed the time, if there is exactly one. */
+	/* Find the moment at which local clocks showed the time, if there is exactly one. */
 	ONLY,
-	/* The first moment at which the clocks showed the time or a later one. */
+	/* Find the first moment at which local clocks showed the time or a later time. */
 	FIRST,
 };
 
-/* Finds the moment at which local clocks showed a time, which is given as if it were UTC. Offsets change by less than
- * a day, so every offset that may matter applies at some full hour within 27 hours. */
+/* Finds the moment at which local clocks showed the time `local`, which is given as if it were UTC. Offsets from
+ * UTC change by less than a day, so each offset that may matter is in force at some full hour within 27 hours of
+ * the time. */
 static bool find_local(time_t local, enum which which, time_t *moment, const char **why)
 {
 	enum { HOUR = 3600, REACH_HOURS = 27 };
@@ -214,7 +215,7 @@ static bool find_local(time_t local, enum which which, time_t *moment, const cha
 				 "forward";
 		return false;
 	}
-	/* The clocks skipped the time: finds the moment at which they did. */
+	/* The clocks skipped the time. Finds, by bisection, the moment at which they did so. */
 	while (low < high) {
 		time_t middle = low + (high - low) / 2;
 
@@ -227,7 +228,7 @@ static bool find_local(time_t local, enum which which, time_t *moment, const cha
 	return true;
 }
 
-/* The time of the first call, so that all times of a command line have the same now. */
+/* The time at which this function was first called, so that all times of a command line have the same "now". */
 static const struct timespec *now(void)
 {
 	static struct timespec t;
@@ -237,7 +238,7 @@ static const struct timespec *now(void)
 	return &t;
 }
 
-/* The date that is `days` days from today, local time. */
+/* The date that is `days` days after today, in local time. */
 static bool date_of(int days, struct tm *tm)
 {
 	time_t t = now()->tv_sec;
@@ -245,13 +246,13 @@ static bool date_of(int days, struct tm *tm)
 	if (!localtime_r(&t, tm))
 		return false;
 	*tm = (struct tm){.tm_year = tm->tm_year, .tm_mon = tm->tm_mon, .tm_mday = tm->tm_mday};
-	/* timegm() brings the day of the month back into its range. */
+	/* timegm() turns a day that is out of the range of its month into a date. */
 	tm->tm_mday += days;
 	timegm(tm);
 	return true;
 }
 
-/* Leap seconds are at the end of a month, in UTC. */
+/* Whether a leap second can follow the second t: leap seconds are at the end of a month, in UTC. */
 static bool can_leap_follow(time_t t)
 {
 	struct tm tm;
@@ -281,10 +282,11 @@ static bool parse_calendar(const char *p, int64_t *ns, const char **why)
 	}
 	if (has_clock && (!take_clock(&p, &tm, &fraction) || !take_zone(&p, &has_zone, &zone)))
 		return false;
-	/* A time of today has no zone, where it may be another day. */
+	/* A time without a date means today in local time. It must not have a zone, as in another zone it may be
+	 * another day. */
 	if (*p || (has_zone && !has_date))
 		return false;
-	/* The clock of a computer has no leap seconds: it shows the next second instead. */
+	/* The clock of a computer has no leap seconds. At a leap second it shows the next second. */
 	is_leap = tm.tm_sec == 60;
 	tm.tm_sec -= is_leap;
 	t = timegm(&tm);
@@ -316,7 +318,7 @@ static const struct unit {
 	{"w week weeks", 7 * 86400 * SECOND_NS},
 };
 
-/* Whether the word of n letters is in the list. */
+/* Whether the list, whose words are separated by blanks, has the word of n letters. */
 static bool has_word(const char *list, const char *word, size_t n)
 {
 	for (;;) {
@@ -335,7 +337,7 @@ static void skip_blanks(const char **p)
 	*p += strspn(*p, " ");
 }
 
-/* Rounds down to nanoseconds. Stores whether they were whole. */
+/* Reads a duration, and rounds it down to nanoseconds. *is_whole becomes whether it was a whole number of them. */
 static bool take_duration(const char **p, int64_t *ns, bool *is_whole)
 {
 	int64_t sum = 0;
@@ -359,7 +361,8 @@ static bool take_duration(const char **p, int64_t *ns, bool *is_whole)
 			return false;
 		*p += n;
 		sum = ptrc_when_add(sum, multiply(whole, unit->ns));
-		/* Units of a second and more are whole seconds. */
+		/* Calculates billionths * unit->ns / SECOND_NS without overflow. Units of a second and more are
+		 * whole seconds. */
 		rest = billionths * (unit->ns % SECOND_NS);
 		sum = ptrc_when_add(sum, billionths * (unit->ns / SECOND_NS) + rest / SECOND_NS);
 		*is_whole = *is_whole && rest % SECOND_NS == 0;
@@ -391,7 +394,7 @@ bool ptrc_when_plain_duration(const char *text, int64_t *ns)
 
 /* ---- all forms ---- */
 
-/* Reads "now", "today", "yesterday" and a duration with "ago". */
+/* Reads a time that is "now", "today", "yesterday" or a duration followed by "ago". */
 static bool parse_word(const char *text, int64_t *ns, const char **why)
 {
 	int64_t now_ns = ptrc_when_ns(now());

@@ -34,7 +34,8 @@ enum ptrc_when_base {
 
 struct ptrc_when {
 	enum ptrc_when_base base;
-	/* The time, or the distance from the start (positive) or from the end (negative). */
+	/* The time; or, for a relative time, the distance from the start (positive) or the end (negative) of the
+	 * trace. */
 	int64_t ns;
 };
 
@@ -45,18 +46,20 @@ static inline struct posixtrace_span ptrc_when_span(int64_t first, int64_t last)
 	return (struct posixtrace_span){ptrc_when_timespec(first), ptrc_when_timespec(last)};
 }
 
-/* a + b, a - b and |a - b|, clamped to the range of the type. */
+/* a + b, a - b and |a - b|. A result out of range becomes the least or greatest int64_t. */
 int64_t ptrc_when_add(int64_t a, int64_t b);
 int64_t ptrc_when_subtract(int64_t a, int64_t b);
 int64_t ptrc_when_distance(int64_t a, int64_t b);
 
-/* Reads a time in one of the forms above. Returns false with the reason if it is in none. */
+/* Reads a time in one of the forms above. Returns false if the text has none of these forms, and stores the
+ * reason. */
 bool ptrc_when_parse(const char *text, struct ptrc_when *, struct ptrc_cli_reason *why);
 
-/* Reads a duration: numbers with units, such as 10s, 1.5ms, 1m30s or 2 hours 5 min. The units are ns, us, ms, s, m, h, d
- * and w, or words for them. Returns false if the text is something else, or no whole number of nanoseconds. */
+/* Reads a duration: numbers with units, such as 10s, 1.5ms, 1m30s or 2 hours 5 min. The units are ns, us, ms, s,
+ * m, h, d and w, or words for them. Returns false if the text is something else, or not a whole number of
+ * nanoseconds. */
 bool ptrc_when_duration(const char *text, int64_t *ns);
-/* Does the same, and accepts 0 without a unit. */
+/* Reads a duration as ptrc_when_duration() does, but also accepts 0 without a unit. */
 bool ptrc_when_plain_duration(const char *text, int64_t *ns);
 
 #endif

@@ -22,8 +22,9 @@ const struct ptrc_attributes_policy ptrc_attributes_inheritance_policies = {
 	{POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED, -1},
 };
 
-/* The default size of a stream in bytes. A busy thread fills the library's default in some milliseconds, and the keeper
- * may have to wait longer for a processor. Several streams of this size fit into the /dev/shm of a container. */
+/* The default size of a stream in bytes, larger than that of the library: a busy thread fills the library's
+ * default in some milliseconds, and the keeper, which empties the stream, may have to wait longer for a
+ * processor. Several streams of this size fit into the /dev/shm of a container. */
 enum { STREAM_SIZE = 8 << 20 };
 
 int ptrc_attributes_init(trace_attr_t *attr)
@@ -59,7 +60,7 @@ int ptrc_attributes_gather(trace_id_t trace, struct ptrc_attributes *a)
 	if (error)
 		return error;
 	memset(a, 0, sizeof(*a));
-	/* These functions fail only for an object that is not initialised. */
+	/* The posix_trace_attr_get functions fail only if the attributes object is not initialised. */
 	posix_trace_attr_getname(&attr, a->trace_name);
 	posix_trace_attr_getgenversion(&attr, a->generation_version);
 	posix_trace_attr_getcreatetime(&attr, &created);

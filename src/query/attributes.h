@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The attributes of a trace: the defaults of commands that create traces, and those of a stream or a log. Users set them
- * by src/config/configuration.h. */
+/* The attributes of a trace: the defaults of commands that create traces, and the attributes that a stream or
+ * a log has. src/config/configuration.h has the settings by which users change the defaults. */
 #ifndef PTRC_SRC_QUERY_ATTRIBUTES_H
 #define PTRC_SRC_QUERY_ATTRIBUTES_H
 
@@ -8,7 +8,8 @@
 #include <time.h>
 #include <trace.h>
 
-/* The words for a policy, which end with NULL, and their constants in <trace.h>. */
+/* A policy (of the stream, the log, or inheritance): the words for its values, with NULL after the last word,
+ * and the constant in <trace.h> for each word. */
 struct ptrc_attributes_policy {
 	const char *words[4];
 	int values[3];
@@ -21,8 +22,9 @@ extern const struct ptrc_attributes_policy ptrc_attributes_inheritance_policies;
 /* The word for a value of the policy, or "unknown". */
 const char *ptrc_attributes_word(const struct ptrc_attributes_policy *, int value);
 
-/* Stores the default attributes of ptrace-run and ptrace-create: those of the library, but children are traced, too, the
- * log never drops events, and the stream is large enough for bursts. Returns an error of posix_trace_attr_init(). */
+/* Stores the default attributes of ptrace-run and ptrace-create. They are those of the library, but children
+ * are traced, too, the log never drops events, and the stream is large enough for bursts. Returns an error of
+ * posix_trace_attr_init(). */
 int ptrc_attributes_init(trace_attr_t *attr);
 
 /* The attributes of a stream or a log. A session sends this structure to its clients, so its layout is fixed. */
@@ -36,9 +38,10 @@ struct ptrc_attributes {
 	uint64_t max_data_size;
 	uint64_t log_max_size;
 	uint64_t full_wait_ns;
-	/* The limits at which the log is rotated, 0: none; and the number of files kept, 0: all. */
+	/* The size and the age at which the log is rotated; 0: never. */
 	uint64_t log_rotate_bytes;
 	uint64_t log_rotate_ns;
+	/* The number of files of a rotated log that are kept; 0: all. */
 	uint64_t log_keep;
 	int32_t stream_full_policy;
 	int32_t log_full_policy;

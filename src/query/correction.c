@@ -4,7 +4,7 @@
 
 #include "src/fields/when.h"
 
-/* The index of the last knot that is not later, or -1. */
+/* The index of the last knot at or before the time, or -1. */
 static long knot_before(const struct ptrc_correction *c, int64_t log_ns)
 {
 	size_t low = 0, high = c->count;
@@ -57,7 +57,8 @@ int64_t ptrc_clock_whole(long double ns)
 	return ns >= 0x1p63L ? INT64_MAX : ns < -0x1p63L ? INT64_MIN : (int64_t)ns;
 }
 
-/* A long double holds all 64 bits of a time: rounding could make times run back. */
+/* Calculates with long double, which holds all 64 bits of a time: with rounded times, corrected times could
+ * run back. */
 int64_t ptrc_clock_link_ahead(const struct ptrc_clock_link *l, int64_t own_ns)
 {
 	long double since =
@@ -90,7 +91,8 @@ static int64_t most(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Finds the two knots around a time. Returns false at a knot, before the first and after the last. */
+/* Finds the two knots between which the time lies. Returns false if the time is that of a knot, or is before
+ * the first or after the last knot. */
 static bool find_between(const struct ptrc_correction *c, int64_t log_ns,
 			 const struct ptrc_correction_knot **a,
 			 const struct ptrc_correction_knot **b)
@@ -104,7 +106,8 @@ static bool find_between(const struct ptrc_correction *c, int64_t log_ns,
 	return true;
 }
 
-/* The greatest difference of the correction from that of either knot. */
+/* The correction at the time is interpolated between two knots. Returns how much it differs from the
+ * correction at either knot, whichever differs more. */
 static int64_t change_at(const struct ptrc_correction_knot *a, const struct ptrc_correction_knot *b,
 			 int64_t log_ns)
 {
@@ -113,20 +116,22 @@ static int64_t change_at(const struct ptrc_correction_knot *a, const struct ptrc
 	return most(ptrc_when_distance(shift, a->shift_ns), ptrc_when_distance(shift, b->shift_ns));
 }
 
-/* Whether the shift changes by more than the noise of reading clocks. It is not known when it did. */
+/* Whether the shift changes between the knots by more than the noise of reading clocks. When it changed is
+ * not known. */
 static bool is_changing(const struct ptrc_correction_knot *a, const struct ptrc_correction_knot *b)
 {
 	return ptrc_when_distance(a->shift_ns, b->shift_ns) > a->noise_ns + b->noise_ns;
 }
 
-/* Whether it changes by more than a clock may drift, as it does if the machine slept. */
+/* Whether the shift changes between the knots by more than a clock may drift, as it does if the machine
+ * slept. */
 static bool is_jumping(const struct ptrc_correction_knot *a, const struct ptrc_correction_knot *b)
 {
 	return ptrc_when_distance(a->shift_ns, b->shift_ns) >
 	       ptrc_clock_error_after(a->noise_ns + b->noise_ns, b->log_ns - a->log_ns);
 }
 
-/* The greatest error of the host's own time. */
+/* The greatest error of the host's own time, before links to other hosts are applied. */
 static int64_t own_bound(const struct ptrc_correction *c, int64_t log_ns)
 {
 	long before = knot_before(c, log_ns);
@@ -188,8 +193,9 @@ int64_t ptrc_clock_link_bound(const struct ptrc_clock_link *l, int64_t other_ns)
 	for (size_t i = 0; i < l->low_count; i++)
 		if (at - value_at(&l->lows[i], since) > more)
 			more = at - value_at(&l->lows[i], since);
-	/* other_ns is as uncertain as the result, but slopes are less than a thousandth, so 1/256 covers that. The
-	 * nanosecond is for rounding. */
+	/* The lines were evaluated at other_ns, which itself may be wrong by as much as the result. Their
+	 * slopes are less than a thousandth, so 1/256 more covers that error. The nanosecond below is for
+	 * rounding. */
 	more = (more + l->slack_ns) * (1 + 1.0 / 256);
 	return more < 1e18 ? (int64_t)more + 1 : PTRC_BOUND_UNKNOWN;
 }
@@ -200,14 +206,16 @@ int64_t ptrc_correction_bound(const struct ptrc_correction *c, int64_t log_ns)
 
 	if (!c->is_linked)
 		return ptrc_when_add(own_bound(c, log_ns), c->more_ns);
-	/* Lines assume that clocks run evenly. One that slept did not. */
+	/* Links assume that clocks run evenly. The doubt is how far the clock of a host that slept may have
+	 * deviated from that. */
 	bound = doubt = ptrc_correction_doubt(c, log_ns);
 	ns = ptrc_correction_own_time(c, log_ns);
 	for (const struct ptrc_clock_link *l = c->link; l; l = l->next) {
 		ns = ptrc_when_subtract(ns, ptrc_clock_link_ahead(l, ns));
 		bound = ptrc_when_add(bound, ptrc_clock_link_bound(l, ns));
 	}
-	/* Lines at a time that is off by `doubt` differ by less than 1/256 of it, as slopes are less than a thousandth. */
+	/* The links were evaluated at a time that may be wrong by `doubt`. As their slopes are less than a
+	 * thousandth, this changes the result by less than doubt / 256. */
 	return c->link ? ptrc_when_add(bound, doubt / 256) : bound;
 }
 
@@ -243,7 +251,9 @@ int64_t ptrc_correction_worst(const struct ptrc_correction *c)
 
 	for (size_t i = 1; i < c->count; i++) {
 		const struct ptrc_correction_knot *a = &c->knots[i - 1], *b = &c->knots[i];
-		/* Where the lesser error counts, both have grown for at most half of the time when they meet. */
+		/* Between two knots the error grows from both sides. If the shift does not change, the lesser of
+		 * the two errors counts. It is greatest where both are equal, and there the larger one has grown
+		 * for at most half of the time between the knots. */
 		int64_t bound = ptrc_clock_error_after(most(a->error_ns, b->error_ns),
 						       (b->log_ns - a->log_ns) /
 							       (is_changing(a, b) ? 1 : 2));

@@ -10,22 +10,24 @@
 #include "src/base/message.h"
 #include "src/fields/when.h"
 
-/* A greater change of the clock is a step. */
+/* If a clock changes by more than this against another clock of the machine, it was stepped (set). */
 static const int64_t step_ns = 1000000;
 
-/* A reading that took longer was interrupted, and is used only if the log has no better one. */
+/* A reading of the clocks that took longer than this was interrupted, and is used only if the log has no
+ * better one. */
 static const int64_t window_max_ns = 100000;
 
-/* A reading cannot have taken longer. */
+/* A reading that took longer than this cannot be true. */
 static const int64_t window_possible_ns = 1000000000;
 
-/* The greatest difference of two consecutive readings of clocks. */
+/* The greatest time between two consecutive readings of clocks. */
 static const int64_t noise_ns = 1000;
 
-/* No clock shows a time 146 years from 1970. Sums and differences of two lesser times do not overflow. */
+/* A time 2^62 ns (146 years) or more from 1970 is impossible. Sums and differences of two times that are possible
+ * do not overflow. */
 static const int64_t ns_max = INT64_C(1) << 62;
 
-/* The most hosts of a message. */
+/* The most hosts that a message names. */
 enum { TOLD_MAX = 8 };
 
 /* ---- labels ---- */
@@ -73,7 +75,7 @@ static bool is_possible(int64_t ns)
 	return ns > -ns_max && ns < ns_max;
 }
 
-/* Returns false if the reading is impossible. */
+/* Converts a reading of the clocks in a log. Returns false if its values are impossible. */
 static bool make_reading(const struct posixtrace_log_clock *c, struct reading *r)
 {
 	int64_t realtime = ptrc_when_ns(&c->pk_realtime);
@@ -111,8 +113,8 @@ static int by_log_time(const void *one, const void *other)
 	return (a->log_ns > b->log_ns) - (a->log_ns < b->log_ns);
 }
 
-/* Whether the clock of the events never ran ahead of the host's between readings. It may in a log that was made from
- * several streams, whose clocks differ. */
+/* Whether, from each reading to the next, the clock of the events did not run further than that of the host.
+ * It may have done so in a log that was made from several streams, whose clocks differ. */
 static bool is_of_one_clock(const struct reading *list, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
@@ -126,7 +128,7 @@ static bool is_of_one_clock(const struct reading *list, size_t count)
 	return true;
 }
 
-/* Returns the usable readings of a log in the order of time. */
+/* Returns the usable readings of the clocks in a log, sorted by the time in the log. */
 static struct reading *read_clocks(const struct ptrc_reader *r, size_t *count)
 {
 	struct posixtrace_log_clock clock;
@@ -169,7 +171,8 @@ static bool is_as_good(const struct ptrc_host_reading *a, const struct ptrc_host
 	return a->error_ns <= b->error_ns;
 }
 
-/* A reading may have a smaller error from another one and the time between the two. */
+/* The error of a reading is at most the error of another reading plus what a clock may drift between the two.
+ * Lowers the error to that sum. */
 static void improve(struct ptrc_host_reading *r, const struct ptrc_host_reading *other)
 {
 	int64_t error_ns = ptrc_clock_error_after(
@@ -179,7 +182,8 @@ static void improve(struct ptrc_host_reading *r, const struct ptrc_host_reading 
 		r->error_ns = error_ns;
 }
 
-/* Finds the readings between two steps that include the best one, and improves each by all others. */
+/* Finds the best reading, and with it all readings up to the steps before and after it. Lowers the error of
+ * each of these by means of the others. */
 static void choose_readings(struct ptrc_host *h)
 {
 	const struct ptrc_host_reading *best = NULL;
@@ -208,7 +212,8 @@ static void choose_readings(struct ptrc_host *h)
 		improve(&h->readings[i - 1], &h->readings[i]);
 }
 
-/* The index of the first used reading that is later. */
+/* The index of the first of the used readings (h->first to h->last - 1) that is later than the time, or
+ * h->last. */
 static size_t reading_after(const struct ptrc_host *h, int64_t boottime_ns)
 {
 	size_t low = h->first, high = h->last;
@@ -224,7 +229,8 @@ static size_t reading_after(const struct ptrc_host *h, int64_t boottime_ns)
 	return low;
 }
 
-/* Determines CLOCK_REALTIME at the reading, and its error. Returns false if the result is impossible. */
+/* Makes a knot for the time of a reading: determines what CLOCK_REALTIME was, and its error. Returns false if the
+ * result is impossible. */
 static bool make_knot(const struct ptrc_host *h, const struct reading *r,
 		      struct ptrc_correction_knot *k)
 {
@@ -255,7 +261,7 @@ static bool make_knot(const struct ptrc_host *h, const struct reading *r,
 	return is_possible(k->shift_ns);
 }
 
-/* Returns the index of the host of a log, adding it if it is new. */
+/* Returns the index of the host of a log. Adds the host if it is new. */
 static size_t host_of(struct ptrc_hosts *h, const struct ptrc_reader *r)
 {
 	struct posixtrace_log_host told;
@@ -277,7 +283,8 @@ static size_t host_of(struct ptrc_hosts *h, const struct ptrc_reader *r)
 	return h->count++;
 }
 
-/* If all labels of a host's logs are the same one, it is that of the host and of its logs without a label. */
+/* If all labels of a host's logs are equal, this label becomes the name of the host, and the label of its logs
+ * that have none. */
 static void name_host(struct ptrc_hosts *h, size_t host)
 {
 	const char *label = NULL;
@@ -395,7 +402,7 @@ void ptrc_hosts_forget(struct ptrc_hosts *h)
 	}
 }
 
-/* The greatest error comes first. */
+/* Sorts hosts by their uncertainty, the greatest first. */
 static int by_uncertainty(const void *one, const void *other)
 {
 	const struct ptrc_host *a = *(const struct ptrc_host *const *)one;

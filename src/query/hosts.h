@@ -2,10 +2,11 @@
 /*
  * The hosts of logs: their names, the comparison of their clocks, and the events whose order is uncertain.
  *
- * A host is a machine that was booted once, since all its logs have the same clocks: there is no error between logs of
- * one host, and each of them adds readings of CLOCK_REALTIME. If that clock was stepped, times neither jump nor run
- * back: the readings between two steps that are best apply to all times. Best are those with the least error; the
- * latest of equal ones.
+ * A host is a machine from one boot to the next, during which all its logs use the same clocks. So there is
+ * no error between logs of one host, and each of them adds readings of CLOCK_REALTIME. If CLOCK_REALTIME was
+ * stepped, corrected times neither jump nor run back: only the readings between two steps are used, and apply
+ * to all times. Those around the best reading are chosen: the reading with the least error, the latest of
+ * several.
  */
 #ifndef PTRC_SRC_QUERY_HOSTS_H
 #define PTRC_SRC_QUERY_HOSTS_H
@@ -19,37 +20,44 @@
 #include "src/query/correction.h"
 #include "src/query/reader.h"
 
-/* CLOCK_REALTIME of a host at a moment of its CLOCK_BOOTTIME. */
+/* A reading of CLOCK_REALTIME of a host when its CLOCK_BOOTTIME was boottime_ns. */
 struct ptrc_host_reading {
 	int64_t boottime_ns;
 	int64_t offset_ns; /* CLOCK_REALTIME - CLOCK_BOOTTIME */
 	int64_t window_ns; /* the duration of the reading */
-	int64_t error_ns;  /* or PTRC_BOUND_UNKNOWN */
+	int64_t error_ns;  /* the greatest error, or PTRC_BOUND_UNKNOWN */
 	bool is_synchronized;
 };
 
 struct ptrc_host {
-	/* Its label, else its own name, else the path of its first log. */
+	/* The label that the user gave it, else its own name, else the path of its first log. */
 	const char *name;
 	char own_name[256];
-	/* Both are empty if the log does not have them; the host then has only this log. */
+	/* Machine and boot, which identify the host. Both are empty if the log does not have them: then no other
+	 * log is known to be of this host. */
 	char machine_id[128], boot_id[128];
-	/* In the order of time. Those from `first` to before `last` are used: the clock was not stepped between them. */
+	/* Sorted by time. Only those from index `first` to before `last` are used, because the clock was not
+	 * stepped between them. */
 	struct ptrc_host_reading *readings;
 	size_t reading_count;
 	size_t first, last;
 	size_t log_count;
 	bool is_synchronized;
-	/* The greatest error of its time between readings. */
+	/* The greatest error of the host's time between its readings. */
 	int64_t worst_ns;
-	/* The order of an event and one of another host is uncertain, and the greatest error of its time there. */
+	/* The times of some event of this host and of an event of another host are closer than the error of
+	 * the clocks, so either may have come first. */
 	bool is_uncertain;
+	/* The greatest clock error at such an event. */
 	int64_t uncertain_ns;
-	/* It is the reference, or was compared with that: the number of messages, the time by which its own clock is ahead,
-	 * and the growth of that (1: a second each second). */
+	/* This host is the reference, or its clock was compared with that of the reference. The next three
+	 * members are the result. */
 	bool is_linked;
+	/* The number of messages compared. */
 	uint64_t message_count;
+	/* The time by which its clock is ahead of the reference. */
 	int64_t offset_ns;
+	/* The growth of offset_ns, in seconds per second. */
 	double drift;
 };
 
@@ -62,47 +70,50 @@ struct ptrc_hosts {
 	struct ptrc_correction *corrections;
 	struct ptrc_reader **readers;
 	size_t source_count;
-	/* The host whose clock the linked hosts follow, or NULL. */
+	/* The reference: the host to whose clock the times of linked hosts are converted; or NULL. */
 	const struct ptrc_host *reference;
-	/* The latest event. */
+	/* The latest event in the merged order: its source, its corrected time, and its time in the log. */
 	bool has_last;
 	size_t last_source;
 	int64_t last_ns, last_log_ns;
-	/* Events that follow one of another host, and those among them that may have preceded it. */
+	/* The number of events whose preceding event, in the merged order, is of another host; and how many
+	 * of these may really have come before that event. */
 	uint64_t neighbour_count, uncertain_count;
 };
 
-/* Refuses a --label that is not NAME=LOG, or whose LOG is no operand. */
+/* Ends the process if a value of --label is not NAME=LOG, or its LOG is no operand. */
 void ptrc_labels_check(const struct ptrc_cli_texts *labels, char *const *operands, size_t count);
 
-/* The label of an operand, which the caller frees, or NULL. */
+/* Returns the label that --label gives to an operand, or NULL. The caller frees it. */
 char *ptrc_labels_find(const struct ptrc_cli_texts *labels, const char *operand);
 
-/* Finds the hosts of the open readers, and gives each reader its correction and the label of its host. The times of a
- * single log are not corrected, nor those of logs of one host that become a new log (is_for_log), whose readers will
- * correct them. Their bounds then tell how wrong these times are. */
+/* Finds the hosts of the open readers, and gives each reader its correction and the label of its host. Times
+ * are not corrected if there is a single log, or if is_for_log and all logs are of one host: then these logs
+ * become a new log, and what reads that log corrects its times. The bounds are then those of the uncorrected
+ * times. */
 void ptrc_hosts_begin(struct ptrc_hosts *, struct ptrc_reader *const *readers, size_t count,
 		      bool is_for_log);
 
-/* How wrong the time of an event of the source may be, or PTRC_BOUND_UNKNOWN. */
+/* The greatest error of the corrected time `ns` of an event of the source, or PTRC_BOUND_UNKNOWN. */
 int64_t ptrc_hosts_bound(const struct ptrc_hosts *, size_t source, int64_t ns);
 
-/* Called for each event in the merged order: notes where that order is uncertain. */
+/* Called for each event in the merged order. If the event may have come before the preceding event, counts it
+ * as uncertain. */
 void ptrc_hosts_note(struct ptrc_hosts *, size_t source, const struct ptrc_reader *);
 
-/* Forgets what was noted, before all events come again. */
+/* Resets what ptrc_hosts_note() has counted, before all events are read again. */
 void ptrc_hosts_forget(struct ptrc_hosts *);
 
 /* Reports the hosts whose events have an uncertain order. */
 void ptrc_hosts_report(const struct ptrc_hosts *);
 
-/* Puts the member "hosts". */
+/* Puts the JSON member "hosts". */
 void ptrc_hosts_json(const struct ptrc_hosts *, struct ptrc_json *);
 
 void ptrc_hosts_free(struct ptrc_hosts *);
 
-/* Whether both logs say that they are of the same machine, booted once, so a process number means the same process in
- * both. */
+/* Whether both logs are from the same boot of the same machine, so that a process number means the same
+ * process in both. */
 bool ptrc_hosts_is_same_machine(const struct posixtrace_log_host *,
 				const struct posixtrace_log_host *);
 

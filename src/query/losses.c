@@ -37,14 +37,15 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 		.deleted_files = counts->pt_deleted_files,
 		.earlier_events = counts->pt_earlier_events,
 	};
-	/* The events of all files before the first one are known, but not those of a part of these files. */
+	/* pt_earlier_events counts the events of all files before the first existing file. That is the number
+	 * of missing events only if all of these files are missing ones, none deleted by --log-keep. */
 	if (l->missing_files == counts->pt_missing_files)
 		l->missing_events = counts->pt_missing_events;
 	else if (!counts->pt_deleted_files &&
 		 (counts->pt_missing_events || !counts->pt_missing_files))
 		l->missing_events = counts->pt_missing_events + counts->pt_earlier_events;
-	/* With EOWNERDEAD posix_trace_get_status() says that a log has no end. It then also says that events were lost,
-	 * because the missing end may have had some. */
+	/* EOWNERDEAD means here that the log has no end. posix_trace_get_status() then also says that events
+	 * were lost, because the missing end may have had some; that is not counted as an overrun. */
 	if (l->write_error == EOWNERDEAD) {
 		l->write_error = 0;
 		l->is_unclosed = true;
@@ -53,8 +54,8 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 	}
 }
 
-/* The number of events that a reader gets: those of the log, and OVERFLOW and RESUME if it starts with a loss. Reading
- * the first events makes these two, and counts them. */
+/* The number of events that a reader gets: those of the log and, if the log starts with a loss, an OVERFLOW and a
+ * RESUME. The library makes these two, and counts them in pt_made_up_events, only when the first events are read. */
 static uint64_t count_read(trace_id_t trace)
 {
 	struct posix_trace_event_info event;
@@ -85,7 +86,8 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 	l->is_log_gone |= is_gone;
 	if (is_gone)
 		return false;
-	/* Reading a FIFO would wait for a writer. The first file of a rotated log may be gone. */
+	/* Reading a FIFO would wait for a writer. If nothing is at the path, the log may still exist: the first
+	 * file of a rotated log may have been deleted. */
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return false;
 	error = posixtrace_log_open(path, &trace);
@@ -104,7 +106,8 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 	return has_them;
 }
 
-/* The stream outlives its controller, and ptrace-salvage can write what the log lacks. */
+/* Whether the log was not finished, but the stream still exists, so that ptrace-salvage can write what the
+ * log lacks. */
 static bool is_left_to_salvage(const struct ptrc_losses *l)
 {
 	return l->write_error == EAGAIN || l->write_error == ECHILD;
@@ -114,8 +117,9 @@ void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint6
 {
 	uint64_t known = in_log + l->log_events;
 
-	/* The number in the log, if there is one, is exact. `recorded` also has the system events of each flush that
-	 * failed. */
+	/* If the log itself says how many events it lacks (unwritten_events), that number is exact. The
+	 * difference calculated here may be too large: `recorded` also counts the system events of each flush
+	 * that failed. */
 	if (l->write_error && l->write_error != ESTALE && !is_left_to_salvage(l) &&
 	    !l->unwritten_events && recorded > known)
 		l->unwritten_events = recorded - known;
@@ -225,7 +229,8 @@ static void say_write_error(const struct ptrc_losses *l, char text[TEXT_BYTES])
 			  "ptrace-keeper, dies again and again; 'ptrace-salvage' "
 			  "finishes it");
 	else if (l->unwritten_events)
-		/* Data that a pipe or a socket held when its reader went away is lost, too. */
+		/* With EPIPE or ECONNRESET more may be lost: what the pipe or the socket still held when its
+		 * reader closed it. */
 		put(text, "%s%llu %s lost, as writing the log failed: %s",
 		    l->write_error == EPIPE || l->write_error == ECONNRESET ? "at least " : "",
 		    (unsigned long long)l->unwritten_events,
@@ -294,18 +299,20 @@ static void say_read_error(const struct ptrc_losses *l, char text[TEXT_BYTES])
 
 enum kind { COUNT, ERROR, FLAG };
 
-/* What may be missing, in the order of the messages. */
+/* The kinds of loss, in the order of their messages. */
 static const struct loss {
 	enum kind kind;
 	size_t offset;
-	/* Its member in JSON, or NULL. */
+	/* The name of its member in JSON, or NULL. */
 	const char *key;
-	/* It makes a trace incomplete; it counts events; it stands for events whose number is not known. */
+	/* A loss of this kind makes a trace incomplete. */
 	bool is_loss;
+	/* The member is a number of events. */
 	bool is_of_events;
+	/* The kind stands for lost events whose number is not known. */
 	bool is_uncounted;
-	/* The message, in the format of ptrc_cli_count(), or a function that writes it or nothing; both are NULL if the
-	 * message of another row includes it. */
+	/* The message, in the format of ptrc_cli_count(); or a function that writes the message, or nothing if
+	 * there is none to write. Both are NULL if the message of another row includes it. */
 	const char *message;
 	void (*say)(const struct ptrc_losses *, char *text);
 } losses[] = {
@@ -364,7 +371,7 @@ static const struct loss {
 
 enum { LOSS_COUNT = sizeof(losses) / sizeof(*losses) };
 
-/* The value of the member: a count, an error number, or 1. */
+/* The value of the member of *l that this row describes: a count, an error number, or 1 for true. */
 static uint64_t amount(const struct ptrc_losses *l, const struct loss *row)
 {
 	const void *member = (const char *)l + row->offset;

@@ -11,55 +11,62 @@
 #include "src/base/json.h"
 
 struct ptrc_losses {
-	/* Events that were lost because the stream, or the log, was full. */
+	/* The numbers of events that were lost because the stream was full, and because the log was full. */
 	uint64_t stream_events;
 	uint64_t log_events;
 	/* An unknown number of events was lost. */
 	bool is_overrun;
-	/* The log has no end: its trace still goes on, or its keeper was killed. */
+	/* The log has no end, because its trace still goes on or its keeper was killed. */
 	bool is_unclosed;
 	/* Processes went on after the COMMAND of ptrace-run, and were no longer traced. */
 	bool has_gone_on;
-	/* The error number of writing the log, or 0, and the events lost by it, as far as they are counted. */
+	/* The error number with which writing the log failed, or 0; and the number of events lost by that, as
+	 * far as they are counted. */
 	int write_error;
 	uint64_t unwritten_events;
-	/* The file that was written is no longer at the path of the log. */
+	/* The file to which the log was written is no longer at the path of the log. */
 	bool is_log_gone;
-	/* Events that cannot be read because the log is damaged; and whether there are others, uncounted. */
+	/* The number of events that cannot be read because the log is damaged; and whether an unknown number
+	 * of others cannot be read, either. */
 	uint64_t unreadable_events;
 	bool is_unreadable_uncounted;
-	/* Events of a followed session that were not shown, as the command or the session's controller was too slow; and
-	 * whether these include an unknown number of events at its end. */
+	/* The number of events of a followed session that were not shown, because the command or the
+	 * session's controller was too slow; and whether an unknown number of events at the end of the
+	 * session was not shown, either. */
 	uint64_t unshown_events;
 	bool is_rest_unshown;
-	/* Processes that should have been traced and could not be, and the error number (see posixtrace.h). */
+	/* The number of processes that should have been traced and could not be; and why one of them could not
+	 * be: EMFILE, too few descriptors; ENOMEM, too little memory; EPROTO, its library is of another version. */
 	uint64_t untraced_processes;
 	int untraced_error;
-	/* Names of event types beyond the limit, whose events have no name of their own: at least this many. */
+	/* The number of event types that got no name because the limit of names was reached: at least this
+	 * many. Their events are recorded without a name of their own. */
 	uint64_t refused_names;
-	/* Names of event types that cannot be read because the log is damaged. */
+	/* The number of names of event types that cannot be read because the log is damaged. */
 	uint64_t missing_names;
-	/* Parts of the log without events that are damaged. */
+	/* The number of damaged parts of the log that hold no events. */
 	uint64_t damaged_parts;
-	/* The same for what the log was made from: damaged events; events of a session that was too fast; whether there
-	 * are others, uncounted; damaged names and other parts. */
+	/* Losses of the logs or the session from which this log was made (--to-log): the number of damaged
+	 * events; of events of a session that came too fast; whether an unknown number of others is missing;
+	 * and the number of damaged names and other parts. */
 	uint64_t source_unreadable_events;
 	uint64_t source_unshown_events;
 	bool is_source_uncounted;
 	uint64_t source_damaged_parts;
-	/* For a rotated log: files that are missing, and their events, 0: unknown. */
+	/* For a rotated log, the number of missing files, and of events in them (0: unknown). */
 	uint64_t missing_files;
 	uint64_t missing_events;
-	/* The last file is missing, and maybe others before it. It counts as one of missing_files, and is_unclosed is
-	 * true. */
+	/* The last file is missing, and maybe others before it. It counts as one file of missing_files, and
+	 * is_unclosed is true. */
 	bool is_last_file_missing;
-	/* Files that --log-keep has deleted, which is no loss, and the events before the first file that exists. */
+	/* The number of files that --log-keep has deleted, which is no loss; and of the events in all files
+	 * before the first file that exists. */
 	uint64_t deleted_files;
 	uint64_t earlier_events;
-	/* Other parts that differ from what the log says about them, though their events may be readable. Only a
-	 * verification finds them. */
+	/* The number of other parts that differ from what the log says about them, though their events may be
+	 * readable. Only --verify finds these parts. */
 	uint64_t differing_parts;
-	/* The error number of reading the log or following the session, or 0. */
+	/* The error number with which reading the log or following the session failed, or 0. */
 	int read_error;
 };
 
@@ -73,28 +80,30 @@ void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_in
 			const struct ptrc_counts *);
 
 /*
- * Fills in the losses from a finished log, including those of its last flush. Stores the number of its events and, if
- * event_count is not NULL, the number that a reader gets: two more, OVERFLOW and RESUME, if the log is a ring that has
- * lost events. The caller says whether the log is gone; a regular file that is no log counts as that, too. Returns
- * false, with at most .is_log_gone changed, if the log is gone or cannot be read, such as a pipe.
+ * Fills in the losses from a finished log, including those of its last flush. *in_log becomes the number of
+ * events in the log. If event_count is not NULL, *event_count becomes the number that a reader gets: two more, an
+ * OVERFLOW and a RESUME, if the log is a ring that has lost events. The caller passes is_gone if it knows that
+ * the log no longer exists; a regular file that is no log counts as gone, too. Returns false if the log is gone
+ * or cannot be read (a pipe, for instance); then nothing but .is_log_gone is changed.
  */
 bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone, uint64_t *in_log,
 			   uint64_t *event_count);
 
-/* If writing the log failed and the log does not count what it lacks: counts the recorded events that are neither in
- * the log nor lost because it was full. */
+/* Does something only if writing the log failed, and the log does not say how many events it lacks. Counts as
+ * unwritten the recorded events that are neither in the log nor lost because the log was full. */
 void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint64_t in_log);
 
-/* Adds the losses that reading a log has found. The counts were taken after that. *read_count: the number of events
- * read; NULL if the log was not read to its end. */
+/* Adds the losses that were found while a log was read. The counts must be those after the reading. *read_count
+ * is the number of events that were read; the pointer is NULL if the log was not read to its end. */
 void ptrc_losses_add_read(struct ptrc_losses *, const struct ptrc_counts *,
 			  const uint64_t *read_count);
 
-/* Whether the event is next to a place where events were lost: overwritten, damaged, or because the stream or the log
- * was full. A STOP precedes its losses; its data says whether the stream was full. */
+/* Whether events were lost next to this event: overwritten, damaged, or because the stream or the log was
+ * full. A STOP precedes the lost events; its data says whether the stream was full. */
 bool ptrc_is_loss(trace_event_id_t id, const void *data, size_t size);
 
-/* Whether the event starts a loss, which reaches to the next event of its source. A RESUME ends one. */
+/* Whether events were lost between this event and the next event of its source. (After a RESUME none were: it
+ * ends a loss.) */
 bool ptrc_is_loss_open(trace_event_id_t id, const void *data, size_t size);
 
 bool ptrc_losses_is_any(const struct ptrc_losses *);
@@ -102,15 +111,16 @@ bool ptrc_losses_is_any(const struct ptrc_losses *);
 /* The number of missing events, as far as they are counted. */
 uint64_t ptrc_losses_events(const struct ptrc_losses *);
 
-/* Passes on each kind of loss: its key in JSON or NULL, whether it makes a trace incomplete, and the message
- * without the name of the log or session. */
+/* ptrc_losses_each() calls the function for each kind of loss that *l has, with its key in JSON or NULL, whether
+ * it makes a trace incomplete, and its message without the name of the log or session. */
 typedef void ptrc_losses_take(void *arg, const char *key, bool is_loss, const char *text);
 void ptrc_losses_each(const struct ptrc_losses *, ptrc_losses_take *, void *arg);
 
-/* Prints a message for each kind of loss. */
+/* Prints a message for each kind of loss that *l has. The messages start with `thing`, such as the path of the
+ * log. */
 void ptrc_losses_report(const struct ptrc_losses *, const char *thing);
 
-/* Puts the member "losses" of the open object. */
+/* Puts the member "losses" into the open JSON object. */
 void ptrc_losses_json(const struct ptrc_losses *, struct ptrc_json *);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports of data that does not fit its layout, once for each event type. */
+/* Reports data that does not fit its layout, once for each event type. */
 #ifndef PTRC_SRC_QUERY_MISFITS_H
 #define PTRC_SRC_QUERY_MISFITS_H
 
@@ -21,15 +21,16 @@ struct ptrc_misfit_types {
 	size_t count;
 };
 
-/* Adds the counts of the reader's types. Types of several logs with the same name and layout become one. */
+/* Adds the counts of the reader's event types. Event types of several logs that have the same name and layout
+ * become one. */
 void ptrc_misfits_take(struct ptrc_misfit_types *, const struct ptrc_reader *);
 
-/* Resets the counts of the reader's types, before its events are read again. */
+/* Resets the counts of the reader's event types, before its events are read again. */
 void ptrc_misfits_forget(struct ptrc_reader *);
 
 void ptrc_misfits_report(const struct ptrc_misfit_types *);
 
-/* The number of all these events. */
+/* The number of all events that do not fit their layouts. */
 uint64_t ptrc_misfits_count(const struct ptrc_misfit_types *);
 
 void ptrc_misfits_json(const struct ptrc_misfit_types *, struct ptrc_json *);

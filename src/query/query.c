@@ -60,7 +60,8 @@ void ptrc_source_make_sieve(struct ptrc_source *s, const struct ptrc_query *q)
 {
 	free(s->sieve);
 	s->sieve = NULL;
-	/* A sieve needs all layouts, which a session adds later, and sees uncorrected times. */
+	/* A sieve needs all layouts from the start, but a session adds layouts later; and it compares the times
+	 * in the log, so they must not be corrected. */
 	if (q->select.where_count && !ptrc_reader_is_moving(&s->reader) && !s->reader.source &&
 	    !q->sink.takes_all)
 		s->sieve = ptrc_sieve_make(q->select.wheres[0], &q->layouts);
@@ -117,7 +118,7 @@ void ptrc_query_resolve(struct ptrc_query *q, const struct ptrc_period *trace)
 		ptrc_where_resolve(w, trace->first, trace->last);
 }
 
-/* Whether an option has a time with this base: relative to the start, or to the end, of the trace. */
+/* Whether a time in an option is relative to this base, the start or the end of the trace. */
 static bool has_base(const struct ptrc_query *q, enum ptrc_when_base base)
 {
 	bool is_found = q->since.base == base || q->until.base == base;
@@ -135,7 +136,7 @@ static bool report(const struct ptrc_reader *r, int error)
 	return !error;
 }
 
-/* Extends the trace to the first event of the source. */
+/* Extends the period *trace so that it includes the first event of the source. */
 static bool find_first(struct ptrc_source *s, struct ptrc_period *trace)
 {
 	if (ptrc_reader_next(&s->reader))
@@ -143,7 +144,7 @@ static bool find_first(struct ptrc_source *s, struct ptrc_period *trace)
 	return report(&s->reader, ptrc_reader_rewind(&s->reader));
 }
 
-/* Extends the trace to the last event of the source. */
+/* Extends the period *trace so that it includes the last event of the source. */
 static bool find_last(struct ptrc_source *s, struct ptrc_period *trace)
 {
 	bool is_found = false, is_all = false;
@@ -161,7 +162,7 @@ static bool find_last(struct ptrc_source *s, struct ptrc_period *trace)
 	return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));
 }
 
-/* Adds a window around each event of --around. */
+/* Adds a window, a period that is shown, around each event of the source that matches --around. */
 static bool find_windows(struct ptrc_query *q, struct ptrc_source *s)
 {
 	struct ptrc_reader *r = &s->reader;
@@ -185,7 +186,7 @@ static bool find_windows(struct ptrc_query *q, struct ptrc_source *s)
 	return report(r, error);
 }
 
-/* Lets the reader skip what is not selected. */
+/* Tells the reader which times and event types are selected, so that it need not read the rest. */
 static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 {
 	const struct ptrc_period *all = &q->select.span;
@@ -198,7 +199,7 @@ static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 	for (trace_event_id_t id = 1; q->sink.takes_losses && id < PTRC_READER_IDS; id++)
 		if (ptrc_query_sees_losses(id))
 			posix_trace_eventset_add(id, &types);
-	/* If there is damage, all is read again, so that the losses include it. */
+	/* If find_windows() met damage, reads the whole log again, so that the losses include the damage. */
 	if (s->is_damaged || q->sink.takes_all)
 		return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));
 	spans = ptrc_cli_allocate((q->select.window_count + 1) * sizeof(*spans));
@@ -210,7 +211,8 @@ static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 	}
 	if (!q->select.around && (all->first != INT64_MIN || all->last != INT64_MAX))
 		spans[count++] = ptrc_when_span(all->first, all->last);
-	/* Without a window nothing is selected. */
+	/* If --around has no window in the selected time, selects an empty span: without any span all events
+	 * would be selected. */
 	if (q->select.around && !count)
 		spans[count++] = ptrc_when_span(INT64_MAX, INT64_MIN);
 	error = ptrc_reader_select(&s->reader, spans, count, is_by_type ? &types : NULL);
@@ -254,11 +256,11 @@ static bool is_before(const struct ptrc_source *a, const struct ptrc_source *b)
 	return a->order < b->order;
 }
 
-/* A heap of the sources that have an event. */
+/* A heap of the sources that have a next event, with the earliest event first. */
 PTRC_HEAP_DEFINE(heap, struct ptrc_source, is_before);
 
-/* Reads the next selected event. Without one, returns false, unless the log was not closed and the sink asks for its
- * end. */
+/* Reads the next selected event of the source. At the end of the source returns false. But if the log was not
+ * closed and the sink wants to know the end of such a log (.early_end), sets is_over and returns true once more. */
 static bool has_next(struct ptrc_query *q, struct ptrc_source *s)
 {
 	struct ptrc_losses losses;
@@ -281,7 +283,8 @@ static bool has_next(struct ptrc_query *q, struct ptrc_source *s)
 	return true;
 }
 
-/* Gives the sink the latest event of the source, or the early end of its log. */
+/* Gives the sink the latest event of the source or, if the source is over, the early end of its log. is_last: no
+ * other source has events left. */
 static void take(struct ptrc_query *q, struct ptrc_source *s, bool is_last)
 {
 	if (s->is_over) {
@@ -325,7 +328,7 @@ static bool show(struct ptrc_query *q)
 	return !count;
 }
 
-/* Resets the counts of events that are read again. */
+/* Resets the counts of events, before the events are read again. */
 static void forget_counts(struct ptrc_query *q)
 {
 	q->shown_count = 0;
@@ -336,8 +339,8 @@ static void forget_counts(struct ptrc_query *q)
 		ptrc_misfits_forget(&q->sources[i].reader);
 }
 
-/* Gives the sink the last events in two passes: the first one counts. Returns false, after a message, if a log cannot be
- * read again. */
+/* Gives the sink the last_count last events. This takes two passes, the first of which only counts events.
+ * Returns false, after a message, if a log cannot be read again. */
 static bool show_last_to_sink(struct ptrc_query *q)
 {
 	q->is_rehearsal = true;
@@ -419,7 +422,8 @@ void ptrc_query_sources_json(const struct ptrc_query *q, struct ptrc_json *j)
 	ptrc_json_close(j, ']');
 }
 
-/* Iterates over the names of the sources' event types, in any order, up to NULL. *place starts as 0. */
+/* Iterates over the names of the sources' event types, in any order, and returns NULL after the last. *place is 0
+ * for the first call. */
 static const struct ptrc_reader_name *next_name(const struct ptrc_query *q, size_t *place)
 {
 	while (*place < q->source_count * PTRC_READER_IDS) {
@@ -447,7 +451,8 @@ bool ptrc_query_has_type(const struct ptrc_query *q, const char *name, struct pt
 	return false;
 }
 
-/* Says that no event type matches the pattern or, for a name, which names are similar. */
+/* Prints a message that no event type matches the pattern. If the pattern is a plain name (is_name), the message
+ * proposes similar names. */
 static void report_missing(const struct ptrc_query *q, const char *pattern, bool is_name)
 {
 	struct ptrc_nearest nearest = {0};
@@ -469,7 +474,7 @@ bool ptrc_query_has_match(const struct ptrc_query *q, const char *pattern)
 	return false;
 }
 
-/* Does the same, with a message if none does. */
+/* Whether a source has an event type whose name the pattern matches. Prints a message if none has. */
 static bool check_pattern(const struct ptrc_query *q, const char *pattern)
 {
 	if (ptrc_query_has_match(q, pattern))
@@ -478,8 +483,8 @@ static bool check_pattern(const struct ptrc_query *q, const char *pattern)
 	return false;
 }
 
-/* Reports names, and patterns for names, in the expression that no event type matches. Returns false if the expression
- * can hold for no event because of them. */
+/* Prints a message for each name of an event type, and each pattern for such names, in the expression that no
+ * event type matches. Returns false if the expression can hold for no event because of that. */
 static bool check_where(const struct ptrc_query *q, struct ptrc_where *w)
 {
 	const struct ptrc_reader_name *name;
@@ -522,8 +527,9 @@ bool ptrc_query_may_select(const struct ptrc_query *q)
 	return has_any || may_lack_names(q);
 }
 
-/* Returns whether each pattern that selects events matches an event type, and each expression can hold for one.
- * Patterns of --decode only get a message; those of a configuration file, which may be for other logs, get none. */
+/* Whether each pattern that selects events matches an event type, and each expression can hold for some type.
+ * Prints a message about each that does not. A pattern of --decode that matches nothing only leads to a message;
+ * one of a configuration file, which may be for other logs, does not even do that. */
 static bool check_patterns(const struct ptrc_query *q)
 {
 	struct ptrc_where *w;
@@ -540,7 +546,8 @@ static bool check_patterns(const struct ptrc_query *q)
 	return is_found;
 }
 
-/* Whether an event has the number. Reads the logs again, up to the first event that has it. */
+/* Whether an event is of the process (is_thread: of the thread) with this number. Reads the logs again, up to the
+ * first such event. */
 static bool has_number(struct ptrc_query *q, pid_t number, bool is_thread)
 {
 	for (size_t i = 0; i < q->source_count; i++) {
@@ -555,8 +562,8 @@ static bool has_number(struct ptrc_query *q, pid_t number, bool is_thread)
 	return false;
 }
 
-/* Returns false, after a message, if no event has one of the processes or threads that were asked for. A session may
- * still get others. */
+/* Returns false, after a message, if there is a number in the list that no event has as its process (is_thread:
+ * its thread). For a session prints no message, as later events may have the number. */
 static bool check_numbers(struct ptrc_query *q, const struct ptrc_select_numbers *n, bool is_thread)
 {
 	bool is_found = true;
@@ -574,7 +581,7 @@ static bool check_numbers(struct ptrc_query *q, const struct ptrc_select_numbers
 	return is_found;
 }
 
-/* The distinct names of members found in JSON data. */
+/* The names of members found in JSON data, each once. */
 struct keys {
 	char *list[64];
 	size_t count;
@@ -599,7 +606,7 @@ static void add_keys(struct keys *k, const struct ptrc_value *v)
 	}
 }
 
-/* Whether the latest event of the source has the field. Adds the keys of its JSON. */
+/* Whether the latest event of the source has the field. Adds the keys of the event's JSON data to *keys. */
 static bool has_member(struct ptrc_query *q, struct ptrc_source *s, const struct ptrc_field *f,
 		       struct keys *keys)
 {
@@ -658,7 +665,8 @@ static void check_member(const struct ptrc_field *f, void *arg)
 	c->is_found = false;
 }
 
-/* Returns false, after messages, if no event has a field within JSON of an expression or of the sink. */
+/* Checks the fields that are members of JSON data, in the expressions and in the sink's fields. Returns false,
+ * after messages, if there is one that no event has. */
 static bool check_members(struct ptrc_query *q)
 {
 	struct member_check c = {.q = q, .is_found = true};
@@ -706,11 +714,12 @@ bool ptrc_query_finish(struct ptrc_query *q, bool is_read)
 enum ptrc_exit ptrc_query_tell(struct ptrc_query *q, enum ptrc_exit status, bool is_read)
 {
 	bool is_complete = ptrc_query_lacks_nothing(q);
-	/* A name that was not found exists nowhere. */
+	/* All names of event types are known. A session that was not read to its end may still add names. */
 	bool has_all_names = !q->session || is_read;
 	bool is_found;
 
-	/* Standard output and standard error may be the same terminal, where events precede messages. */
+	/* Standard output and standard error may be the same terminal, on which the messages shall follow the
+	 * events. */
 	if (q->out.used)
 		ptrc_output_write(&q->out);
 	is_found = check_patterns(q);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The selected events of logs, merged by time, or of a session. A sink takes them: lines of text, a log, pairs, an
- * export, a report, a verdict.
+ * The selected events of logs, merged by time, or of a session. They are given to a sink, which makes something
+ * of them: lines of text, a log, pairs, an export, a report, a verdict.
  *
- * A command opens the sources (src/summary/selection.h) and sets .sink. ptrc_query_scan() reads what has to be known
- * before the first event, ptrc_query_run() gives all events to the sink, ptrc_query_end() reports what is missing.
+ * A command opens the sources (src/summary/selection.h) and sets .sink. ptrc_query_scan() reads what must be
+ * known before the first event, ptrc_query_run() gives all events to the sink, ptrc_query_end() reports what is
+ * missing.
  */
 #ifndef PTRC_SRC_QUERY_QUERY_H
 #define PTRC_SRC_QUERY_QUERY_H
@@ -28,137 +29,144 @@
 struct ptrc_nearest;
 struct ptrc_span;
 
-/* A log, or the session that is followed. */
+/* A source of events: a log, or the session that is followed. */
 struct ptrc_source {
 	/* The name that the user gave. */
 	const char *operand;
 	struct ptrc_reader reader;
 	struct ptrc_view view;
-	/* NULL if it has none. One allocation. */
+	/* NULL if the source has none. One allocation. */
 	struct ptrc_sieve *sieve;
-	/* Both set by ptrc_query_finish(). */
+	/* The losses of the source, and the number of events that were read. ptrc_query_finish() sets both. */
 	struct ptrc_losses losses;
 	uint64_t read_count;
-	/* The search for the events of --around met damage, where some of them may have been. */
+	/* The log is damaged, so the search for the events of --around may have missed some. */
 	bool is_damaged;
-	/* The position on the command line, which decides the order of events of the same time. */
+	/* The position on the command line. Of events with the same time, that of the first source comes first. */
 	size_t order;
-	/* All of its events were read, and its end is merged among the events of the others. */
+	/* All events of this log, which was not closed, were read. What is merged among the events of the other
+	 * sources is now the end of this log. */
 	bool is_over;
-	/* The event that was read is not selected. The sink gets it because it may report lost events. */
+	/* The latest event is not selected. The sink gets it because it may report lost events. */
 	bool is_for_loss;
 };
 
-/* Receives the events. Each function gets the sink's own state as `self`. All but .event may be NULL. */
+/* What receives the events. Each function gets the sink's own state as `self`. All functions but .event may be
+ * NULL. */
 struct ptrc_sink {
 	void *self;
-	/* Takes the event that the source has read. Counts what it shows in the query's shown_count. */
+	/* Takes the latest event of the source. Counts in the query's shown_count what it shows. */
 	void (*event)(void *self, struct ptrc_source *);
-	/* Returns the index of the first event of the block, from `at` on, that it wants. */
+	/* Returns the index of the first event of the block, from index `at` on, that the sink wants. */
 	size_t (*skip)(void *self, struct ptrc_source *, const struct posixtrace_block *,
 		       size_t at);
-	/* Take a span (src/spans/span.h) that the latest event starts, and one that is over. */
+	/* begin() takes a span (src/spans/span.h) that the latest event starts, span() one that has ended. */
 	void (*begin)(void *self, struct ptrc_span *);
 	void (*span)(void *self, struct ptrc_span *);
-	/* Called in the order of times at the last event of a log that was not closed, unless all others are over. The
-	 * reader has the time of that event. */
+	/* Tells the sink that a log which was not closed ends here. It is called at the time of that log's last
+	 * event, in the order of events, unless no other source has events left. The reader has the time of that
+	 * event. */
 	void (*early_end)(void *self, struct ptrc_source *);
-	/* Whether it takes no more events. */
+	/* Whether the sink needs no more events. */
 	bool (*is_full)(const void *self);
 	/* Called after the last event, when the losses of the sources are known. is_read: the sources were read to
 	 * their ends. */
 	void (*finish)(void *self, bool is_read);
-	/* For --last, which has to know the number of events: counts what the end adds, and forgets all events, which
-	 * then come again. */
+	/* Needed for --last, which reads all events twice, to know how many there are. Called after the first
+	 * pass: adds to shown_count what the sink would show at the end of the events, and forgets all events. */
 	void (*restart)(void *self);
-	/* Prints messages. Returns whether everything that was asked for exists. */
+	/* Prints the sink's messages. Returns false if something that the user asked for does not exist. */
 	bool (*tell)(void *self);
-	/* Puts its own members into the object of --summary. */
+	/* Puts the sink's own members into the JSON object of --summary. */
 	void (*summarize)(void *self, struct ptrc_json *);
-	/* Ends it, after all messages. Returns false after a message. */
+	/* Ends the sink, after all messages. Returns false, after a message, on failure. */
 	bool (*end)(void *self);
-	/* It gets all events and selects by itself. */
+	/* The sink gets all events, selected or not, and selects by itself. */
 	bool takes_all;
-	/* It also gets all events that report losses. */
+	/* The sink also gets all events that report losses, selected or not. */
 	bool takes_losses;
-	/* It needs .trace of the query. */
+	/* The sink needs .trace of the query. */
 	bool needs_trace;
-	/* The noun for what --summary counts; NULL: event. */
+	/* The noun for what --summary counts, such as "pair"; NULL: "event". */
 	const char *noun;
-	/* The fields of --fields. One within JSON that no event has is reported. */
+	/* The fields of --fields. If one is a member of JSON data and no event has it, that is reported. */
 	const struct ptrc_field *fields;
 	size_t field_count;
 };
 
 struct ptrc_query {
 	struct ptrc_select select;
-	/* The first given_layout_count come from --decode. */
+	/* The layouts of event types. The first given_layout_count of them come from --decode. */
 	struct ptrc_layouts layouts;
 	size_t given_layout_count;
 	struct ptrc_when since;
 	struct ptrc_when until;
-	/* From the first event of the sources to the last, selected or not. Valid if ptrc_query_scan() found that it is
-	 * needed. */
+	/* The period from the first event of the sources to the last, selected or not. ptrc_query_scan() sets it
+	 * if something needs it. */
 	struct ptrc_period trace;
 	/* The time that is shown before and after an event of --around. */
 	int64_t before_ns;
 	int64_t after_ns;
-	/* The number of the first or last selected events that are shown; UINT64_MAX: all. */
+	/* How many selected events are shown: the first ones, or the last ones. UINT64_MAX: all. */
 	uint64_t first_count;
 	uint64_t last_count;
 	/* The session that is followed; NULL if logs are shown. */
 	const char *session;
-	/* There are several operands, and hosts have labels: events are shown with those of their source. */
+	/* There are several operands, so each event is shown with its log. */
 	bool has_log;
+	/* The hosts have labels, so each event is shown with the label of its host. */
 	bool has_host;
-	/* Finds places in the source code; NULL if no field needs them. */
+	/* For finding places in the source code; NULL if no field needs them. */
 	struct ptrc_symbols *symbols;
 	/* All events are read and compared with what the logs say about them (--verify). */
 	bool is_verifying;
 	bool is_loss_allowed;
 	/* Each selected event has to fit its layout, even if its data is not shown. */
 	bool is_strict;
-	/* The sink, too, needs the fields gap and bound, and .trace.first. */
+	/* The sink itself needs the field gap, the field bound, and the first time of .trace, even if no
+	 * expression and no option needs them. */
 	bool needs_gap;
 	bool needs_bound;
 	bool needs_first;
 
 	struct ptrc_sink sink;
-	/* For a sink with .restart and --last: the first pass only counts; the number of selected events before the first
-	 * that is shown. */
+	/* Only for a sink with .restart and --last. is_rehearsal: this is the first pass, which only counts.
+	 * skip_count: the number of selected events before the first one that is shown. */
 	bool is_rehearsal;
 	uint64_t skip_count;
 
 	struct ptrc_source *sources;
 	size_t source_count;
-	/* Set for several logs, or if a field needs the bounds of times. */
+	/* The hosts of the sources; empty for a single log unless a field needs the bounds of times. */
 	struct ptrc_hosts hosts;
-	/* Standard output. */
+	/* The buffer for standard output. */
 	struct ptrc_buffer out;
 	uint64_t shown_count;
-	/* Selected events that were not shown because too many lines were held for --around. */
+	/* The number of selected events that were not shown because too many lines were held back for --around. */
 	uint64_t unheld_count;
-	/* The expression of --around was evaluated, so its events that do not fit their layouts are counted already. */
+	/* The expression of --around was evaluated for all events that match its pattern, so those that do not
+	 * fit their layouts are counted already. */
 	bool has_counted_around;
-	/* Set by ptrc_query_finish(). */
+	/* The events that do not fit their layouts; set by ptrc_query_finish(). */
 	struct ptrc_misfit_types misfits;
 	/* Nothing failed and nothing is missing; set by ptrc_query_tell(). */
 	bool is_complete;
 };
 
-/* Completes a source whose reader has just been opened. The source must not move afterwards: its view points into
- * it. */
+/* Completes a source whose reader has just been opened. The source must not move in memory afterwards, because
+ * its view points into it. */
 void ptrc_source_begin(struct ptrc_source *, struct ptrc_query *, size_t order);
 
-/* Finds the hosts of the sources, and how their times are corrected, if that matters. */
+/* Finds the hosts of the sources, and how their times are corrected, if there are several sources or a field
+ * needs the bounds of times. is_for_log: the events become a new log. */
 void ptrc_query_find_hosts(struct ptrc_query *, bool is_for_log);
 
 void ptrc_source_free(struct ptrc_source *);
 
-/* Makes the sieve of the source, if it can have one. Follows ptrc_query_resolve(). */
+/* Makes the sieve of the source, if the selection allows one. Called after ptrc_query_resolve(). */
 void ptrc_source_make_sieve(struct ptrc_source *, const struct ptrc_query *);
 
-/* Skips events of the block that are not selected or that the sink does not want. */
+/* Skips the next events of the block, up to one that may be selected or that the sink wants. */
 static inline void ptrc_source_skip(struct ptrc_source *s, const struct ptrc_sink *sink,
 				    struct ptrc_reader_block *b)
 {
@@ -178,7 +186,7 @@ static inline int64_t ptrc_source_ns(const struct ptrc_source *s)
 	return ptrc_when_ns(&s->reader.event.posix_timestamp);
 }
 
-/* For --strict, decodes the latest event, which counts it if it does not fit its layout. */
+/* For --strict: decodes the latest event, so that it is counted if it does not fit its layout. */
 static inline void ptrc_query_check_layout(const struct ptrc_query *q, struct ptrc_source *s)
 {
 	if (__builtin_expect(q->is_strict, 0) && s->view.layout)
@@ -190,10 +198,10 @@ static inline bool ptrc_query_is_full(const struct ptrc_query *q)
 	return q->sink.is_full && q->sink.is_full(q->sink.self);
 }
 
-/* Whether the latest event of the source is selected, apart from --around. */
+/* Whether the latest event of the source meets all conditions of the selection, except for --around. */
 bool ptrc_query_is_selected(struct ptrc_query *, struct ptrc_source *);
 
-/* Whether the latest event of the source is one of --around. */
+/* Whether the latest event of the source matches the pattern and the expression of --around. */
 bool ptrc_query_is_around(struct ptrc_query *, struct ptrc_source *);
 
 static inline void ptrc_query_take(struct ptrc_query *q, struct ptrc_source *s)
@@ -209,7 +217,8 @@ static inline bool ptrc_query_sees_losses(trace_event_id_t id)
 	       id == POSIX_TRACE_RESUME || id == POSIX_TRACE_ERROR;
 }
 
-/* Counts the next thing that a sink has selected. Returns whether --first and --last show it. */
+/* Called for each event or pair that the sink has selected: counts it. Returns whether --first and --last let it
+ * be shown. */
 static inline bool ptrc_query_is_due(struct ptrc_query *q)
 {
 	if (__builtin_expect(q->skip_count || q->shown_count >= q->first_count, 0)) {
@@ -220,50 +229,55 @@ static inline bool ptrc_query_is_due(struct ptrc_query *q)
 	return !q->is_rehearsal;
 }
 
-/* Resolves times of options that are relative to the start or the end of the trace. */
+/* Given the start and the end of the trace, calculates the times in options that are relative to these. */
 void ptrc_query_resolve(struct ptrc_query *, const struct ptrc_period *trace);
 
-/* Determines the selected times, including those near the events of --around. Reads as much of the logs as this needs,
- * and goes back to their starts. Returns false, after a message, if a log cannot be read again. */
+/* Determines which times are selected, including those near the events of --around. Reads as much of the logs as
+ * is necessary for this, and goes back to their starts. Returns false, after a message, if a log cannot be read
+ * again. */
 bool ptrc_query_scan(struct ptrc_query *);
 
 /* Gives the sink the events of all logs. Returns whether it read the logs to their ends. */
 bool ptrc_query_run(struct ptrc_query *);
 
-/* Selects the part of the logs that has at least the last `count` events, as far as their indexes say, and resets
- * all counts. Stores whether that is everything. Returns false, after a message, if a log cannot be read. */
+/* Selects a part at the end of each log that has at least `count` events, as far as the index of the log says,
+ * and resets all counts. *is_all becomes whether that is all of the logs. Returns false, after a message, if a
+ * log cannot be read. */
 bool ptrc_query_select_last(struct ptrc_query *, uint64_t count, bool *is_all);
 
-/* The number of events whose selection could not be decided, and messages about these. */
+/* ptrc_query_undecided() returns the number of events whose selection could not be decided;
+ * ptrc_query_report_undecided() prints messages about them. */
 uint64_t ptrc_query_undecided(const struct ptrc_query *);
 void ptrc_query_report_undecided(const struct ptrc_query *);
 
 /* Whether a source has an event type whose name the pattern matches. */
 bool ptrc_query_has_match(const struct ptrc_query *, const char *pattern);
 
-/* After ptrc_query_finish(): whether the sources lack nothing, and each event was decided. */
+/* After ptrc_query_finish(): whether the sources lack nothing, and the selection of each event could be decided. */
 bool ptrc_query_lacks_nothing(const struct ptrc_query *);
 
-/* Returns false if no event can be selected: no event type has a name of --event or --around, and none of their names
- * can be missing. */
+/* Returns false if no event can be selected, because no event type matches the patterns of --event or of
+ * --around, and the sources have the names of all their types. */
 bool ptrc_query_may_select(const struct ptrc_query *);
 
-/* Whether a source has an event type of this name. Offers other names to `nearest`, which may be NULL. */
+/* Whether a source has an event type of this name. Offers other names to `nearest`, which collects similar ones
+ * and may be NULL. */
 bool ptrc_query_has_type(const struct ptrc_query *, const char *name, struct ptrc_nearest *);
 
-/* After ptrc_query_finish(): returns false if the field is one within JSON that no event of the logs has. Reads the logs
- * again, up to the first event that has it. Otherwise stores similar names, as in " (did you mean 'data.id'?)". */
+/* After ptrc_query_finish(): returns false if the field is a member of JSON data and no event of the logs has it;
+ * then stores similar names, as in " (did you mean 'data.id'?)". Reads the logs again, up to the first event that
+ * has the field. */
 bool ptrc_query_has_member(struct ptrc_query *, const struct ptrc_field *, char proposal[200]);
 
-/* Puts the member "logs": the sources, the number of events read, and the losses. */
+/* Puts the JSON member "logs": the sources, the number of events read, and the losses. */
 void ptrc_query_sources_json(const struct ptrc_query *, struct ptrc_json *);
 
 /* Determines what is missing, and lets the sink finish. is_read: the sources were read to their ends. Returns false,
  * after a message, if --verify cannot read a log. */
 bool ptrc_query_finish(struct ptrc_query *, bool is_read);
 
-/* After ptrc_query_finish(): reports what is missing, and ends the sink. The status says whether anything failed so
- * far. Returns the exit status. */
+/* After ptrc_query_finish(): reports what is missing, and ends the sink. `status` is the exit status so far.
+ * Returns the final exit status. */
 enum ptrc_exit ptrc_query_tell(struct ptrc_query *, enum ptrc_exit status, bool is_read);
 
 /* Calls ptrc_query_finish() and ptrc_query_tell(). */

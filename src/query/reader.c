@@ -16,8 +16,8 @@
 #include "src/base/output.h"
 #include "src/fields/when.h"
 
-/* The start of every log, see docs/log-format.md. In a log of another version or machine only the signature is
- * certain. */
+/* The start of every log, see docs/log-format.md. If the version of the log or the machine that wrote it is
+ * another one, only the signature has this meaning. */
 struct prefix {
 	unsigned char signature[8];
 	uint32_t byte_order;
@@ -44,7 +44,7 @@ static const char *temporary_directory(void)
 	return directory && *directory ? directory : "/tmp";
 }
 
-/* Opens a file without a name. Returns -1 with errno on failure. */
+/* Opens a temporary file and removes its name. Returns -1 with errno on failure. */
 static int temporary_file(void)
 {
 	char name[] = "/tmp/ptrace-XXXXXX";
@@ -59,8 +59,9 @@ static int temporary_file(void)
 	return fd;
 }
 
-/* Copies a pipe to a file, which replaces *fd, because reading a log needs seeking. Input that does not start like a log
- * may never end, so only its first bytes are read. Returns false after a message. */
+/* Copies a pipe to a temporary file, because reading a log needs seeking, and replaces *fd by the descriptor of
+ * the file. If the input does not start like a log, it may never end, so only its first bytes are copied. Returns
+ * false after a message. */
 static bool spool(const char *path, int *fd)
 {
 	char bytes[65536];
@@ -103,7 +104,8 @@ static bool spool(const char *path, int *fd)
 	return true;
 }
 
-/* Opens the path, or standard input, for reading with seeking. Returns false after a message. */
+/* Opens the path, or standard input, so that the descriptor can be read and can seek. Returns false after a
+ * message. */
 static bool open_file(const char *path, bool is_stdin, int *fd)
 {
 	struct stat st;
@@ -142,7 +144,7 @@ bool ptrc_reader_is_log(int fd)
 {
 	struct prefix p;
 
-	/* The first one may be damaged. */
+	/* A log has this prefix twice, as the first one may be damaged. */
 	return has_signature(&p, pread(fd, &p, sizeof(p), 0)) ||
 	       has_signature(&p, pread(fd, &p, sizeof(p), SECOND_PREFIX));
 }
@@ -194,7 +196,7 @@ uint64_t ptrc_reader_log_id(const char *path)
 
 bool ptrc_reader_is_later_name(const char *name, size_t *base)
 {
-	/* At least this many digits. */
+	/* The least number of digits at the end of the name. */
 	enum { DIGITS_MIN = 6 };
 	size_t size = strlen(name), digits = 0;
 
@@ -218,14 +220,14 @@ bool ptrc_reader_is_there(const char *path)
 	return true;
 }
 
-/* Opens the path of a log, but not if the first file of a rotated log is missing. *is_spooled: the opened file is not the
- * one at the path. Returns false after a message. */
+/* Opens the file at r->path, unless it belongs to a rotated log whose first file is missing. *is_spooled becomes
+ * true if what was opened is a copy, not the file at the path. Returns false after a message. */
 static bool open_path(struct ptrc_reader *r, bool *is_spooled)
 {
 	struct rlimit limit;
 	struct stat st, there;
 
-	/* Each file of a rotated log needs a descriptor. */
+	/* Raises the limit of descriptors, because each file of a rotated log needs one. */
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
@@ -313,7 +315,8 @@ void ptrc_reader_close(struct ptrc_reader *r)
 	ptrc_reader_free_types(r);
 }
 
-/* Determines the loss of an OVERFLOW, the last event of its block: the counts are those after it. */
+/* Called when the last event of the block is an OVERFLOW: fills in *gap with the loss that it starts, from the
+ * difference between the log's counts now and at the last gap. */
 static void note_gap(struct ptrc_reader *r, struct ptrc_reader_gap *gap)
 {
 	struct ptrc_counts before = r->gap_counts;
@@ -428,11 +431,12 @@ int ptrc_reader_rewind(struct ptrc_reader *r)
 	return r->source ? r->source->rewind(r) : posix_trace_rewind(r->trace);
 }
 
-/* The times are uncorrected. */
+/* Selects events of the log. The spans are in uncorrected times. */
 static int select_log(struct ptrc_reader *r, const struct posixtrace_span *spans, size_t count,
 		      const trace_event_set_t *types)
 {
-	/* A gap may refer to an event that is not selected, so all are read. */
+	/* The gap of an event is the time since another event, which may not be selected. So to know gaps, all
+	 * events are read. */
 	if (r->source || r->before)
 		return ptrc_reader_rewind(r);
 	start_over(r);
@@ -468,7 +472,8 @@ int ptrc_reader_refresh(struct ptrc_reader *r, unsigned long first)
 	struct stat own, there;
 	int error;
 
-	/* r->fd was opened before r->trace, so that is this file or a later one at the path. */
+	/* r->fd was opened before r->trace. So if the file at the path is still that of r->fd, r->trace is this
+	 * file, too. */
 	if (r->fd < 0 || fstat(r->fd, &own) || stat(r->path, &there) ||
 	    own.st_dev != there.st_dev || own.st_ino != there.st_ino)
 		return ESTALE;
@@ -510,7 +515,7 @@ struct ptrc_type *ptrc_reader_new_type(struct ptrc_reader *r, trace_event_id_t i
 {
 	struct ptrc_type *type = ptrc_cli_allocate(sizeof(*type));
 
-	/* The source has the name of a type before its first event. */
+	/* A source has the name of a type before the first event of the type. */
 	type->name.is_known = !posix_trace_eventid_get_name(r->trace, id, type->name.text);
 	if (!type->name.is_known)
 		snprintf(type->name.text, sizeof(type->name.text), "#%u", id);
@@ -589,7 +594,7 @@ void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_l
 	l->has_gone_on = ptrc_reader_find_type(r, PTRC_WENT_ON);
 	if (r->source)
 		return;
-	/* These counts, unlike r->counts, include what was found missing while reading. */
+	/* These counts, unlike r->counts, which were taken at the start, include what reading found missing. */
 	if (ptrc_trace_counts(r->trace, &counts))
 		return;
 	ptrc_losses_add_read(l, &counts, is_read ? &r->read_count : NULL);
@@ -602,7 +607,7 @@ bool ptrc_reader_verify(const struct ptrc_reader *r, struct ptrc_losses *l)
 	unsigned long differing = 0;
 	int error = ptrc_log_verify(r->trace, &differing);
 
-	/* Parts that reading found damaged are counted already. */
+	/* `differing` includes the parts that reading has already found damaged and counted. */
 	if (differing > l->damaged_parts)
 		l->differing_parts = differing - l->damaged_parts;
 	if (error)

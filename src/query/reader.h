@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads events from a log, or from a session that is followed. Keeps the latest event, so that several logs can be
- * merged, and looks up each event type once. */
+/* Reads events from a log, or from a session that is followed. The reader keeps its latest event, so that the
+ * events of several logs can be merged, and looks up each event type once. */
 #ifndef PTRC_SRC_QUERY_READER_H
 #define PTRC_SRC_QUERY_READER_H
 
@@ -18,7 +18,7 @@
 #include "src/query/thread_gap.h"
 #include "src/query/type.h"
 
-/* One past the greatest event type identifier. */
+/* The greatest identifier of an event type, plus 1. */
 #define PTRC_READER_IDS (POSIX_TRACE_UNNAMED_USEREVENT + TRACE_USER_EVENT_MAX)
 
 static inline bool ptrc_is_system_type(trace_event_id_t id)
@@ -32,10 +32,10 @@ struct ptrc_reader_input;
 
 /* The functions of a reader whose log comes in parts from a session. src/session/reader_follow.c provides them. */
 struct ptrc_reader_source {
-	/* Waits for the next part of the log. Returns false at its end, or with .error set (see
+	/* Waits for the next part of the log. Returns false at the end of the log, or with .error set (see
 	 * ptrc_reader_next()). */
 	bool (*receive)(struct ptrc_reader *);
-	/* Whether that would wait now. */
+	/* Whether .receive would have to wait now. */
 	bool (*is_waiting)(const struct ptrc_reader *);
 	/* Goes back to the first event. Called only after the end of the session. */
 	int (*rewind)(struct ptrc_reader *);
@@ -45,22 +45,23 @@ struct ptrc_reader_source {
 
 /* The loss that an OVERFLOW starts. */
 struct ptrc_reader_gap {
-	/* The log is damaged there. */
+	/* The loss is a damaged place of the log. */
 	bool is_damage;
-	/* The number of unreadable events, unless that is unknown. */
+	/* The number of unreadable events is unknown. */
 	bool is_uncounted;
+	/* The number of unreadable events. */
 	uint64_t events;
 };
 
 /* A block of events, which ptrc_reader_block_free() frees. */
 struct ptrc_reader_block {
 	struct posixtrace_block *events;
-	/* The number of events taken. */
+	/* The number of events of the block that were taken so far. */
 	size_t at;
-	/* Set if the last event is an OVERFLOW. */
+	/* The loss that the last event of the block starts, if that is an OVERFLOW. */
 	struct ptrc_reader_gap gap;
-	/* For each event the time since the event before of the same thread; NULL without ptrc_reader_watch_threads().
-	 * Used again for the next block. */
+	/* For each event, the time since the preceding event of the same thread. NULL without
+	 * ptrc_reader_watch_threads(). The memory is used again for the next block. */
 	int64_t *since_before;
 };
 
@@ -69,50 +70,51 @@ struct ptrc_reader {
 	const char *path;
 	int fd;
 	trace_id_t trace;
-	/* The log of a session that is not closed yet, which is no loss. Then the reader owns its path. */
+	/* The path is the log of a session that is not closed yet; that it has no end is no loss. own_path then
+	 * has the path, and is freed with the reader. */
 	bool is_growing;
 	char *own_path;
-	/* Both are NULL if the log is a file. */
+	/* For a session: where its log comes from. Both are NULL if the log is a file. */
 	const struct ptrc_reader_source *source;
 	struct ptrc_reader_input *input;
-	/* Events of a session that were lost on the way to this reader, and whether these include an unknown number of
-	 * events at its end. */
+	/* The number of events of a session that were lost on the way to this reader; and whether an unknown
+	 * number of events at the end of the session was lost, too. */
 	uint64_t unshown_count;
 	bool is_rest_unshown;
-	/* The session's earlier events were in a log that is no longer at its path. */
+	/* The earlier events of the session were in a log that is no longer at its path, so they are missing. */
 	bool is_log_gone;
 	struct ptrc_attributes attributes;
 	struct posix_trace_status_info status;
 	struct ptrc_counts counts;
 
-	/* The latest event. Its data stays valid until the next one is read. */
+	/* The latest event. Its data stays valid until the next event is read. */
 	struct posix_trace_event_info event;
 	const unsigned char *data;
 	size_t size;
-	/* The block that it is from. */
+	/* The block that the latest event is from. */
 	struct ptrc_reader_block block;
-	/* Nanoseconds since the event before it of the same thread, or PTRC_THREAD_GAP_NONE. */
+	/* Nanoseconds from the preceding event of the same thread to the latest event, or PTRC_THREAD_GAP_NONE. */
 	int64_t since_before;
-	/* NULL without ptrc_reader_watch_threads(). */
+	/* The last event of each thread. NULL without ptrc_reader_watch_threads(). */
 	struct ptrc_thread_gap *before;
-	/* The user's name for the host of the log, owned; NULL: the log's own. */
+	/* The user's name for the host of the log, owned; or NULL: the host has the name that the log gives. */
 	char *label;
-	/* Makes times comparable with those of other logs; NULL: times are unchanged. If it changes them, log_time is
-	 * the time of the event in the log. */
+	/* Makes times comparable with those of other logs; NULL: times are unchanged. If the correction changes
+	 * times, log_time is the uncorrected time of the latest event. */
 	const struct ptrc_correction *correction;
 	struct timespec log_time;
-	/* The time in the log of the last event of the block. */
+	/* The uncorrected time of the last event of the block. */
 	struct timespec block_end;
-	/* Events read so far. */
+	/* The number of events read so far. */
 	uint64_t read_count;
-	/* The loss of the latest OVERFLOW, and the counts after it. */
+	/* The loss that the latest OVERFLOW starts, and the counts of the log after it. */
 	struct ptrc_reader_gap gap;
 	struct ptrc_counts gap_counts;
 	/* The error number that ended the reading, or 0. */
 	int error;
 
-	/* By identifier, PTRC_READER_IDS of them: the types looked up so far, else NULL. Copies of the reader share
-	 * them. */
+	/* PTRC_READER_IDS event types, by identifier: NULL for a type that was not looked up yet. Copies of the
+	 * reader share them. */
 	struct ptrc_type **types;
 	/* The source as src/text shows it: one allocation, freed with the types; NULL until it is needed. */
 	void *label_in_lines;
@@ -122,43 +124,47 @@ struct ptrc_reader {
  * copied to a temporary file first. On failure prints the reason, returns false and leaves nothing open. */
 bool ptrc_reader_open(struct ptrc_reader *, const char *path);
 
-/* The number that all files of a log have in common, and no other log has; 0: the file is no log. */
+/* Returns the number that all files of a log have in common, and that no other log has; 0 if the file at the path
+ * is no log. */
 uint64_t ptrc_reader_log_id(const char *path);
 
-/* Whether the name has the form of a rotated log's later file; stores the length of the first file's name. */
+/* Whether the name has the form of a rotated log's second or later file: that of its first file, a point and
+ * digits. *base becomes the length of the first file's name. */
 bool ptrc_reader_is_later_name(const char *name, size_t *base);
 
-/* Whether a file exists at the path, or a rotated log whose first file, now missing, had it. */
+/* Whether a file exists at the path, or one existed there that was the first file of a rotated log and is now
+ * missing. */
 bool ptrc_reader_is_there(const char *path);
 
-/* Whether the file starts like a log of any version and machine. */
+/* Whether the file starts like a log, of whatever version and machine. */
 bool ptrc_reader_is_log(int fd);
 
-/* Stores why posix_trace_open() refused a file with EINVAL. */
+/* Stores the reason why posix_trace_open() refused the file with EINVAL. */
 void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *);
 
 void ptrc_reader_close(struct ptrc_reader *);
 
 /*
- * Reads the next event; for a session, waits for it. Returns false at the end, or with .error set if the rest cannot
- * be read: ECONNRESET if the session's controller was killed; EINTR if a signal handler ran or no event came for a
- * while, after which the caller may call again.
+ * Reads the next event. If a session has none yet, waits for it. Returns false at the end, or with .error set if
+ * the rest cannot be read: ECONNRESET if the session's controller was killed; EINTR if a signal handler ran or no
+ * event came for a while, after which the caller may call again.
  */
 bool ptrc_reader_next(struct ptrc_reader *);
 
-/* Replaces ptrc_reader_next(): reads the next block, which the caller frees. Returns false at the end, or with .error
- * set. */
+/* Reads the next block of events, which the caller frees. Returns false at the end, or with .error set. A caller
+ * uses this or ptrc_reader_next(), not both. */
 bool ptrc_reader_next_block(struct ptrc_reader *, struct ptrc_reader_block *);
 
 void ptrc_reader_block_free(struct ptrc_reader_block *);
 
-/* Makes .since_before valid, for which the reader reads all events, selected or not. Called before the first event. */
+/* Lets the reader fill in .since_before. It then reads all events, selected or not. Called before the first
+ * event. */
 void ptrc_reader_watch_threads(struct ptrc_reader *);
 
-/* Corrects the time of the latest event. */
+/* Replaces the time of the latest event by its corrected time. */
 void ptrc_reader_correct(struct ptrc_reader *);
 
-/* The name of the source in output. */
+/* The name by which output calls the source. */
 static inline const char *ptrc_reader_shown_name(const struct ptrc_reader *r)
 {
 	return r->label ? r->label : r->path;
@@ -170,16 +176,17 @@ static inline bool ptrc_reader_is_moving(const struct ptrc_reader *r)
 	return r->correction && r->correction->is_moving;
 }
 
-/* The uncorrected time of the latest event, by which other parts of the log are looked up. */
+/* The uncorrected time of the latest event. Other parts of the log, such as names of threads, are looked up by
+ * uncorrected times. */
 static inline const struct timespec *ptrc_reader_log_time(const struct ptrc_reader *r)
 {
 	return ptrc_reader_is_moving(r) ? &r->log_time : &r->event.posix_timestamp;
 }
 
-/* The uncorrected time for the corrected time of an event. */
+/* Converts the corrected time of an event back into its uncorrected time. */
 struct timespec ptrc_reader_log_time_of(const struct ptrc_reader *, const struct timespec *);
 
-/* Takes the next event of the block as the latest one. Returns false at the end of the block. */
+/* Makes the next event of the block the latest event. Returns false at the end of the block. */
 static inline bool ptrc_reader_take(struct ptrc_reader *r, struct ptrc_reader_block *b)
 {
 	const struct posixtrace_event *e = &b->events->pt_events[b->at];
@@ -198,51 +205,54 @@ static inline bool ptrc_reader_take(struct ptrc_reader *r, struct ptrc_reader_bl
 	return true;
 }
 
-/* Whether the latest event is the OVERFLOW of a damaged place. */
+/* Whether the latest event is an OVERFLOW that stands for a damaged place of the log. */
 static inline bool ptrc_reader_is_at_damage(const struct ptrc_reader *r)
 {
 	return r->event.posix_event_id == POSIX_TRACE_OVERFLOW && r->gap.is_damage;
 }
 
-/* Whether ptrc_reader_next() would wait now. */
+/* Whether ptrc_reader_next() would have to wait now. */
 bool ptrc_reader_is_waiting(struct ptrc_reader *);
 
-/* After all events: makes the latest event's time that of the last event of the log. Its other members are not valid. */
+/* Called after all events were read: sets the time of the latest event to that of the last event in the log,
+ * selected or not. The other members of the latest event are not valid then. */
 void ptrc_reader_go_to_end(struct ptrc_reader *);
 
-/* The following return an error number, or 0. */
+/* The following functions return an error number, or 0. */
 
 /* Goes back to the first event of a log. */
 int ptrc_reader_rewind(struct ptrc_reader *);
 
-/* Goes back to the first event of a log, and selects events as posixtrace_log_select() does. From a session all are
- * read. */
+/* Goes back to the first event of a log, and selects events as posixtrace_log_select() does. For a session,
+ * selects nothing: all events are read. */
 int ptrc_reader_select(struct ptrc_reader *, const struct posixtrace_span *, size_t count,
 		       const trace_event_set_t *types);
 
-/* Reads parts of a log file in the order in which they were written, as ptrc_log_select_parts() does. */
+/* Goes back to the start of a log, and reads only a range of its parts, in the order in which they were written,
+ * as ptrc_log_select_parts() does. */
 int ptrc_reader_select_parts(struct ptrc_reader *, unsigned long first, unsigned long end);
 
-/* Selects the part of a log that has at least the last `count` events, as far as its index says, and of that the events
- * until a time and of these types (NULL: all). Stores whether that is everything, as it always is for a session. */
+/* Selects a part at the end of a log that has at least the last `count` events, as far as the index of the log
+ * says; and in this part the events until a time and of these types (NULL: all types). *is_all becomes whether
+ * the part is all of the log. A session is always read from its start. */
 int ptrc_reader_select_last(struct ptrc_reader *, uint64_t count, int64_t until_ns,
 			    const trace_event_set_t *types, bool *is_all);
 
-/* Reads what was added to a log since it was opened, as ptrc_log_refresh() does. On error, such as ESTALE if another file
- * is at the path, the reader can only be closed. */
+/* Reads what was added to a log since it was opened, as ptrc_log_refresh() does. After an error, the reader can
+ * only be closed. ESTALE: another file is now at the path. */
 int ptrc_reader_refresh(struct ptrc_reader *, unsigned long first);
 
-/* How wrong the time of the latest event may be, or PTRC_BOUND_UNKNOWN. */
+/* The greatest error of the time of the latest event, or PTRC_BOUND_UNKNOWN. */
 int64_t ptrc_reader_bound(const struct ptrc_reader *);
 
 /* The truncation status of the latest event: "no", "record" or "read". */
 const char *ptrc_reader_truncation(const struct ptrc_reader *);
 
-/* The rare part of ptrc_reader_type(). */
+/* Looks up a type for ptrc_reader_type(), at the first event of the type. */
 struct ptrc_type *ptrc_reader_new_type(struct ptrc_reader *, trace_event_id_t);
 
-/* The record of an event type. Never NULL: a type without a known name is named by its number, and all invalid
- * identifiers are one type. */
+/* Returns what the reader keeps about an event type, never NULL. A type without a known name is named by its
+ * number. All invalid identifiers are one type. */
 static inline struct ptrc_type *ptrc_reader_type(struct ptrc_reader *r, trace_event_id_t id)
 {
 	/* No event type has the identifier 0. */
@@ -257,45 +267,51 @@ static inline const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader
 	return &ptrc_reader_type(r, id)->name;
 }
 
-/* The type of that name among those looked up so far, or 0. */
+/* The identifier of the type with this name, or 0 if no type looked up so far has the name. */
 trace_event_id_t ptrc_reader_find_type(const struct ptrc_reader *, const char *name);
 
-/* Gives the reader an empty table of types. The caller has freed the old one, or another reader owns it. */
+/* ptrc_reader_own_types() gives the reader an empty table of types. Before, the old table was freed by
+ * ptrc_reader_free_types(), or another reader owns it. */
 void ptrc_reader_own_types(struct ptrc_reader *);
 void ptrc_reader_free_types(struct ptrc_reader *);
 
-/* Finds the last name of a thread in the log, as most threads get theirs after their first events; if a later thread of
- * the same number has no name, the one at this time. Returns false if there is none, as for the first thread of a
- * process, which has the name of the process. */
+/* Finds the name of a thread in the log. Most threads get their names after their first events, so the last name
+ * counts. But if a later thread with the same number has no name, the name that the number had at log_time
+ * counts. Returns false if there is none; the first thread of a process, for instance, has the name of the
+ * process. */
 bool ptrc_reader_find_thread(const struct ptrc_reader *, pid_t pid, pid_t tid,
 			     const struct timespec *log_time, struct posixtrace_log_thread *);
 
-/* Finds a process by its last name, which changes when it executes another program. */
+/* Finds a process by its number. A process gets another entry when it executes another program: the last entry
+ * counts. */
 bool ptrc_reader_find_process(const struct ptrc_reader *, pid_t, struct posixtrace_log_process *);
 
-/* Stores the layout of an event type in the log or session. Returns false if it has none. */
+/* Stores the layout that the log or session has for the event type. Returns false if it has none. */
 bool ptrc_reader_layout(const struct ptrc_reader *, trace_event_id_t,
 			char layout[POSIXTRACE_LAYOUT_MAX + 1]);
 
-/* Looks up all types that the log, or the session so far, has. Returns the bytes of the longest name. */
+/* Looks up all event types that the log, or the session so far, has. Returns the size of the longest name in
+ * bytes. */
 size_t ptrc_reader_load_names(struct ptrc_reader *);
 
-/* Whether a closed log shows that all traced processes ended: ptrace-run recorded the end of COMMAND and no process that
- * went on. */
+/* Whether a closed log shows that all traced processes ended: ptrace-run has recorded that COMMAND ended, and
+ * that no process went on after it. */
 bool ptrc_reader_have_all_ended(const struct ptrc_reader *);
 
-/* Stores what is missing. If a log was read to its end (is_read), this includes events that it counts but that could not
- * be read. For a session, this is what its latest counts say, and the events lost on the way to this reader. */
+/* Fills in what is missing. If a log was read to its end (is_read), this includes events that the log counts but
+ * that could not be read. For a session, it is what its latest counts say, and the events lost on the way to this
+ * reader. */
 void ptrc_reader_losses(const struct ptrc_reader *, bool is_read, struct ptrc_losses *);
 
-/* After a log was read to its end: counts the parts that differ from what the log says about them as losses. Returns
- * false, after a message, if it cannot be read. */
+/* Called after a log was read to its end: counts as losses the parts that differ from what the log says about
+ * them. Returns false, after a message, if the log cannot be read. */
 bool ptrc_reader_verify(const struct ptrc_reader *, struct ptrc_losses *);
 
-/* The index in the log of the process of the latest event, or ULONG_MAX. */
+/* The index, in the log, of the process to which the latest event belongs, or ULONG_MAX if it is unknown. */
 unsigned long ptrc_reader_process(const struct ptrc_reader *);
 
-/* Finds what the process with this index had mapped at the address. Returns false if the log does not say. */
+/* Finds what the process with this index in the log had mapped at the address. Returns false if the log does not
+ * say. */
 bool ptrc_log_find_mapping(trace_id_t, unsigned long process, uint64_t address,
 			   struct posixtrace_log_mapping *);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The selection of events by type, process, thread, time, fields, and the events that they are near to (--around). */
+/* The selection of events: by type, process, thread, time, fields, and by being near to other events (--around). */
 #ifndef PTRC_SRC_QUERY_SELECT_H
 #define PTRC_SRC_QUERY_SELECT_H
 
@@ -19,7 +19,7 @@ struct ptrc_select_numbers {
 	size_t count;
 };
 
-/* A period in nanoseconds since 1970, including first and last. */
+/* A period in nanoseconds since 1970, which includes its first and its last nanosecond. */
 struct ptrc_period {
 	int64_t first;
 	int64_t last;
@@ -34,12 +34,13 @@ static inline void ptrc_period_widen(struct ptrc_period *s, int64_t ns)
 	s->last = ns > s->last ? ns : s->last;
 }
 
-/* The conditions that an event has to meet. One that is not given is empty, 0 or NULL; the span then is all of time. */
+/* The conditions that an event has to meet. Conditions that were not given are empty, 0 or NULL; if no time was
+ * given, the span is all of time. */
 struct ptrc_select {
 	struct ptrc_cli_texts globs;
 	/* System events are left out. */
 	bool is_user;
-	/* The events of flushes, which say when the log was written, are left out. */
+	/* The events that flushes record, which only say when the log was written, are left out. */
 	bool is_without_flushes;
 	struct ptrc_select_numbers pids;
 	struct ptrc_select_numbers tids;
@@ -47,15 +48,16 @@ struct ptrc_select {
 	struct ptrc_where **wheres;
 	size_t where_count;
 
-	/* The pattern of --around and its expression, or NULL. With a pattern, only events within windows are selected: the
-	 * periods around the events that match both. The windows are sorted and do not touch each other. */
+	/* The pattern and the expression of --around, or NULL. With a pattern, only events within windows are
+	 * selected. A window is a period around an event that matches the pattern and the expression. The windows
+	 * are sorted and do not touch each other. */
 	char *around;
 	struct ptrc_where *around_where;
 	struct ptrc_period *windows;
 	size_t window_count;
 };
 
-/* The expressions of --where, then that of --around, then NULL. */
+/* Iterates over all expressions: for i from 0 on, returns those of --where, then that of --around, then NULL. */
 static inline struct ptrc_where *ptrc_select_where(const struct ptrc_select *s, size_t i)
 {
 	if (i < s->where_count)
@@ -63,31 +65,32 @@ static inline struct ptrc_where *ptrc_select_where(const struct ptrc_select *s, 
 	return i == s->where_count ? s->around_where : NULL;
 }
 
-/* Whether the pattern of --around matches the type's name. */
+/* Whether the pattern of --around matches the name of the event type. */
 bool ptrc_select_is_around(const struct ptrc_select *, struct ptrc_reader *, trace_event_id_t);
 
-/* Whether the patterns select types of this name. */
+/* Whether the patterns of --event select event types of this name. */
 bool ptrc_select_has_name(const struct ptrc_select *, const char *name);
 
-/* Stores the types of the reader that the patterns select. Returns false if they select all. */
+/* Stores the event types of the reader that the patterns of --event select. Returns false if they select all. */
 bool ptrc_select_get_types(const struct ptrc_select *, struct ptrc_reader *, trace_event_set_t *);
 
-/* Stores the types of the reader that the pattern of --around matches. */
+/* Stores the event types of the reader that the pattern of --around matches. */
 void ptrc_select_get_around(const struct ptrc_select *, struct ptrc_reader *, trace_event_set_t *);
 
-/* Whether only the type of an event decides. */
+/* Whether the selection of an event depends on nothing but its type. */
 bool ptrc_select_is_by_type(const struct ptrc_select *);
 
-/* Whether the event meets all conditions, apart from windows. */
+/* Whether the event meets all conditions. Windows are left to the caller. */
 bool ptrc_select_event(struct ptrc_select *, struct ptrc_view *);
 
-/* Whether a pair of events meets the conditions. One of type, process or thread is met if either event meets it, that of
- * time if the pair overlaps the span. One view may be NULL: then `missing` is the type of that event, the pair lasts
- * from before all times or until after them, and expressions are ignored. */
+/* Whether a pair of events meets the conditions. A condition on type, process or thread is met if either event
+ * meets it, that on the time if the pair overlaps the span. If one event of the pair is missing, its view is
+ * NULL, and `missing` is its type: then the pair is taken to last from before all times or until after all times,
+ * and expressions are ignored. */
 bool ptrc_select_pair(struct ptrc_select *, struct ptrc_view *begin, struct ptrc_view *end,
 		      const char *missing);
 
-/* Whether a time from first to last is in a window. */
+/* Whether some time from `first` to `last` is in a window. */
 bool ptrc_select_meets_window(const struct ptrc_select *, int64_t first, int64_t last);
 
 void ptrc_select_add_window(struct ptrc_select *, int64_t first, int64_t last);

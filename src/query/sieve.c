@@ -8,17 +8,19 @@
 #include "src/base/message.h"
 #include "src/fields/when.h"
 
-/* Makes signed numbers unsigned ones of the same order. */
+/* Exclusive or with this bit turns signed numbers into unsigned numbers of the same order. */
 #define BIAS (UINT64_C(1) << 63)
 
 struct ptrc_sieve {
 	const struct ptrc_layouts *layouts;
 	struct ptrc_where_bounds bounds;
-	/* Used if the field is no member of the data. */
+	/* The bounds if the field is not a member of the data. (Those for a member are kept with each event
+	 * type.) */
 	struct ptrc_sieve_place place;
 };
 
-/* Sets the bounds for a field with values from min to max. Returns false if no value is inside. */
+/* Sets the bounds for a field whose values are from min to max. Returns false if the bounds include none of these
+ * values. */
 static bool set_bounds(struct ptrc_sieve_place *p, const struct ptrc_where_bounds *b,
 		       ptrc_whole min, ptrc_whole max)
 {
@@ -33,7 +35,8 @@ static bool set_bounds(struct ptrc_sieve_place *p, const struct ptrc_where_bound
 	return true;
 }
 
-/* Whether the member has the same offset in all data of the layout. */
+/* Stores where the member is in the data of this layout. Returns PTRC_TYPE_NO if the layout has it at no fixed
+ * offset, or if its bounds include no value. */
 static enum ptrc_type_answer
 find_place(const struct ptrc_sieve *s, const struct ptrc_layout *layout, struct ptrc_sieve_place *p)
 {
@@ -103,7 +106,8 @@ static size_t pass_members(struct ptrc_sieve *s, struct ptrc_view *view,
 
 		if (__builtin_expect(p->answer == PTRC_TYPE_UNKNOWN, 0))
 			p->answer = find_place(s, ptrc_view_layout(view, s->layouts, id), p);
-		/* Data that does not fit passes: it lacks the member, or has to be reported. */
+		/* Data that does not fit its layout passes the sieve: either it lacks the member, or it has to be
+		 * reported. */
 		if (p->answer != PTRC_TYPE_YES ||
 		    (e->pt_size != p->sizes[0] && e->pt_size != p->sizes[1]))
 			break;
@@ -124,7 +128,7 @@ size_t ptrc_sieve_pass(struct ptrc_sieve *s, struct ptrc_view *view,
 
 	if (field == PTRC_FIELD_MEMBER)
 		return pass_members(s, view, b, from);
-	/* System events pass: they may report lost events. */
+	/* System events pass the sieve, because they may report lost events. */
 	while (at < b->pt_count && !ptrc_is_system_type(b->pt_events[at].pt_info.posix_event_id) &&
 	       is_inside(&s->place, (uint64_t)number_of(&b->pt_events[at], field)) ==
 		       s->bounds.is_outside)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Skips events of a block that --where refuses, before they are even copied; most events that --where looks at are
- * refused. A sieve has the first comparison of an expression, if the whole expression depends on it and it compares an
- * integer with a literal: the type, process, thread, time or length of an event, or a member of data with a fixed
- * offset. Events that pass it still have to be selected.
+ * Skips events of a block that --where refuses, before they are even copied: --where refuses most events that it
+ * looks at. A sieve is made from the first comparison of an expression, if the expression cannot hold without
+ * that comparison, and if it compares an integer with a literal: the type, process, thread, time or length of an
+ * event, or a member of the data with a fixed offset. Events that pass the sieve still have to be selected.
  */
 #ifndef PTRC_SRC_QUERY_SIEVE_H
 #define PTRC_SRC_QUERY_SIEVE_H
@@ -16,11 +16,12 @@
 
 struct ptrc_sieve;
 
-/* Returns the sieve of an expression, one allocation, or NULL if it has none. It refers to both; the layouts are
- * complete. */
+/* Returns the sieve of an expression, which is one allocation, or NULL if the expression has none. The sieve
+ * refers to the expression and to the layouts, to which no layout may be added any more. */
 struct ptrc_sieve *ptrc_sieve_make(const struct ptrc_where *, const struct ptrc_layouts *);
 
-/* The index of the first event, from `from` on, that passes; the number of events if none does. */
+/* Returns the index of the first event, from index `from` on, that passes the sieve; or the number of events of
+ * the block if none passes. */
 size_t ptrc_sieve_pass(struct ptrc_sieve *, struct ptrc_view *, const struct posixtrace_block *,
 		       size_t from);
 

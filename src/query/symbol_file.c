@@ -16,13 +16,14 @@
 
 #define LIBRARY "libdw.so.1"
 
-/* The bytes of a build id. A shorter one has no debug file. */
+/* The least and the greatest size of a build id in bytes. The path of a debug file needs at least BUILD_ID_MIN. */
 enum { BUILD_ID_MIN = 3, BUILD_ID_MAX = 64 };
-/* The greatest length of a chain of references between definitions, and the greatest depth of nested names. */
+/* The greatest number of references followed from one definition to the next, and the greatest depth of nested
+ * names. */
 enum { REFERENCES_MAX = 16, SCOPES_MAX = 32 };
 
 /* clang-format off */
-/* The functions of libdw, and of libelf, which it depends on. */
+/* The functions that are loaded: those of libdw, and of libelf, on which libdw depends. */
 #define FUNCTIONS(call) \
 	call(dwarf_attr) call(dwarf_child) call(dwarf_cu_info) call(dwarf_diename) call(dwarf_filesrc) \
 	call(dwarf_formref_die) call(dwarf_formstring) call(dwarf_formudata) \
@@ -52,11 +53,11 @@ struct ptrc_symbol_file {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	Elf *elf;
-	/* libdw uses the addresses of the file plus this. */
+	/* The addresses that libdw uses are those in the file plus `bias`. */
 	GElf_Addr bias;
-	/* It is a debug file split off from the mapped file, and has other offsets. */
+	/* This is a debug file that was split off from the mapped file, and its offsets are others. */
 	bool is_split;
-	/* Joined texts, each once. */
+	/* The texts that join() has made, each once. */
 	struct text *texts;
 };
 
@@ -97,7 +98,7 @@ void ptrc_symbol_file_free(struct ptrc_symbol_file *f)
 	free(f);
 }
 
-/* A log may name any path, and opening a device or a pipe may have side effects. */
+/* Opens only a regular file: a log may name any path, and opening a device or a pipe may have side effects. */
 static int open_regular(const char *path)
 {
 	struct stat st;
@@ -113,12 +114,13 @@ static int open_regular(const char *path)
 	return fd;
 }
 
-/* Sets *has_other_id if the file exists with another build id. */
+/* Opens the file if it has this build id. Otherwise returns NULL, and sets *has_other_id if the file exists with
+ * another build id. */
 static struct ptrc_symbol_file *open_file(const char *path, const unsigned char *build_id,
 					  size_t size, bool *has_other_id)
 {
-	/* libdw looks for debug information in /usr/lib/debug, by build id or name. It asks a server only if
-	 * DEBUGINFOD_URLS names one. */
+	/* With these callbacks libdw looks for debug information in /usr/lib/debug, by build id or name. It asks
+	 * a server only if the environment variable DEBUGINFOD_URLS names one. */
 	static Dwfl_Callbacks callbacks;
 	struct ptrc_symbol_file *f;
 	const void *found = NULL;
@@ -135,7 +137,7 @@ static struct ptrc_symbol_file *open_file(const char *path, const unsigned char 
 		f->module = dw.dwfl_report_offline(f->dwfl, path, path, fd);
 		dw.dwfl_report_end(f->dwfl, NULL, NULL);
 	}
-	/* A module owns the descriptor. */
+	/* If there is a module, it owns the descriptor, and closes it. */
 	if (!f->module)
 		close(fd);
 	else
@@ -191,7 +193,8 @@ bool ptrc_symbol_file_has_lines(struct ptrc_symbol_file *f)
 
 /* ---- addresses ---- */
 
-/* Converts an address of the process to one of the file. */
+/* Converts an address in the process into the address that the file has for it. Returns false if the file has
+ * none. */
 static bool address_in_file(const struct ptrc_symbol_file *f, const struct ptrc_symbol_mapping *m,
 			    uint64_t address, uint64_t *in_file)
 {
@@ -212,8 +215,9 @@ static bool address_in_file(const struct ptrc_symbol_file *f, const struct ptrc_
 			*in_file = offset - ph->p_offset + ph->p_vaddr;
 			return true;
 		}
-		/* Offsets in a split-off file are not those of the mapping. But its segments have the same addresses
-		 * and sizes, and whole segments are mapped, so an executable one of the same size is the one. */
+		/* The mapping has the offset in the original file, which is not that in a split-off file. But the
+		 * segments of both files have the same addresses and sizes, and whole segments are mapped. So the
+		 * segment is the executable one with the size of the mapping. */
 		first = ph->p_vaddr & ~(page - 1);
 		end = (ph->p_vaddr + ph->p_memsz + page - 1) & ~(page - 1);
 		if (f->is_split && (ph->p_flags & PF_X) && end - first == m->end - m->start) {
@@ -224,8 +228,9 @@ static bool address_in_file(const struct ptrc_symbol_file *f, const struct ptrc_
 	return found == 1;
 }
 
-/* The compilation unit of an address. Not all compilers write a table of units, and for an address that is not in the
- * table libdw may return another unit. */
+/* Finds the compilation unit of an address. Not all compilers write a table of units, and for an address that the
+ * table lacks libdw may return another unit. So if the unit found does not include the address, searches all
+ * units. */
 static Dwarf_Die *find_unit(struct ptrc_symbol_file *f, GElf_Addr address, GElf_Addr *bias)
 {
 	Dwarf_Die *unit = dw.dwfl_module_addrdie(f->module, address, bias);
@@ -241,7 +246,7 @@ static Dwarf_Die *find_unit(struct ptrc_symbol_file *f, GElf_Addr address, GElf_
 
 /* ---- names ---- */
 
-/* Joins texts. The result is valid as long as the file. */
+/* Joins texts with the separator between them. The result stays valid as long as the file is open. */
 static const char *join(struct ptrc_symbol_file *f, const char *const *parts, size_t count,
 			const char *separator)
 {
@@ -265,7 +270,7 @@ static const char *join(struct ptrc_symbol_file *f, const char *const *parts, si
 	return text->text;
 }
 
-/* The path of a source file. A relative one starts at the working directory of the compiler. */
+/* The path of a source file. A relative path is completed by the working directory of the compiler. */
 static const char *path_of(struct ptrc_symbol_file *f, Dwarf_Die *unit, const char *path)
 {
 	Dwarf_Attribute attr;
@@ -276,7 +281,8 @@ static const char *path_of(struct ptrc_symbol_file *f, Dwarf_Die *unit, const ch
 	return directory ? join(f, (const char *[]){directory, path}, 2, "/") : path;
 }
 
-/* Follows references from a definition to the declaration, which is in the scope of its name. */
+/* Follows references from the definition of a function to its declaration, which is in the namespace or class
+ * that belongs to its name. */
 static Dwarf_Die declaration_of(const Dwarf_Die *definition)
 {
 	Dwarf_Die die = *definition;
@@ -308,7 +314,7 @@ static bool is_named_scope(int tag)
 	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
 }
 
-/* The name of a function, qualified by its namespaces and classes. */
+/* The name of a function, preceded by the names of its namespaces and classes. */
 static const char *name_of(struct ptrc_symbol_file *f, Dwarf_Die *function, int depth)
 {
 	Dwarf_Die die = declaration_of(function);
@@ -320,7 +326,7 @@ static const char *name_of(struct ptrc_symbol_file *f, Dwarf_Die *function, int 
 	parts[--at] = dw.dwarf_diename(&die);
 	if (!parts[at])
 		return NULL;
-	/* Scope 0 is the declaration itself. */
+	/* Scope 0 is the declaration itself, so its scopes start at 1. */
 	n = dw.dwarf_getscopes_die(&die, &scopes);
 	for (int i = 1; i < n && at; i++) {
 		int tag = dw.dwarf_tag(&scopes[i]);
@@ -328,7 +334,8 @@ static const char *name_of(struct ptrc_symbol_file *f, Dwarf_Die *function, int 
 
 		if (!part && tag == DW_TAG_namespace)
 			part = "(anonymous)";
-		/* The scope of a lambda is a function, whose name has scopes of its own. */
+		/* A lambda is in the scope of the function that defines it, and the name of that function has
+		 * scopes, too. */
 		if (tag == DW_TAG_subprogram)
 			part = depth ? name_of(f, &scopes[i], depth - 1) : NULL;
 		if (part)
@@ -340,7 +347,7 @@ static const char *name_of(struct ptrc_symbol_file *f, Dwarf_Die *function, int 
 	return at == SCOPES_MAX - 1 ? parts[at] : join(f, parts + at, SCOPES_MAX - at, "::");
 }
 
-/* Stores the place of the call of an inlined function. */
+/* Stores the place in the source code at which an inlined function is called. */
 static void take_call(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Die *inlined,
 		      struct ptrc_symbol *s)
 {
@@ -358,14 +365,15 @@ static void take_call(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Die *in
 	s->line = (int)line;
 }
 
-/* Functions of <posixtrace.hpp> are inlined into the function that records an event, which is shown instead. */
+/* Whether a function is one of <posixtrace.hpp>. These are inlined into the function that records an event, and
+ * that function is shown instead. */
 static bool is_of_header(const char *name)
 {
 	return name && !strncmp(name, "posixtrace::", strlen("posixtrace::"));
 }
 
-/* Finds the innermost function at the address. libdw looks for a lambda only within the addresses of the function
- * that defines it, and the lambda may be elsewhere. */
+/* Finds the innermost function at the address, also a lambda. libdw looks for a lambda only within the addresses
+ * of the function that defines it, but the code of the lambda may be elsewhere. */
 static bool find_anywhere(Dwarf_Die *die, Dwarf_Addr address, int depth, Dwarf_Die *found)
 {
 	Dwarf_Die child;
@@ -383,7 +391,8 @@ static bool find_anywhere(Dwarf_Die *die, Dwarf_Addr address, int depth, Dwarf_D
 	return is_found;
 }
 
-/* Finds the innermost function at the address, even an inlined one, as the line is one of that. */
+/* Finds the innermost function at the address, even if it is inlined, because the line found is a line of that
+ * function. */
 static void find_function(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Addr address,
 			  struct ptrc_symbol *s)
 {
@@ -396,15 +405,15 @@ static void find_function(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Add
 	int i = 0;
 	int n;
 
-	/* A split unit (.dwo) has its contents in another file. */
+	/* A skeleton unit only refers to a split unit, which has the contents, in another file (.dwo). */
 	if (!dw.dwarf_cu_info(unit->cu, NULL, &type, NULL, &part, NULL, NULL, NULL) &&
 	    type == DW_UT_skeleton && part.addr)
 		unit = &part;
 	n = dw.dwarf_getscopes(unit, address, &scopes);
 	while (i < n && !is_function(&scopes[i]))
 		i++;
-	/* After an inlined function, dwarf_getscopes() lists the scopes where it is defined, and dwarf_getscopes_die()
-	 * those into which it was inlined. */
+	/* For an inlined function, dwarf_getscopes() lists the scopes in which the function is defined.
+	 * dwarf_getscopes_die() lists the scopes into which it was inlined, and these are needed. */
 	n = i < n ? dw.dwarf_getscopes_die(&scopes[i], &around)
 	    : find_anywhere(unit, address, 0, &innermost)
 		    ? dw.dwarf_getscopes_die(&innermost, &around)

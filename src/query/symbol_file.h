@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions, files and lines in the debug information of an executable or a shared library. libdw reads it, and is
- * loaded only when symbols are shown. Only one thread at a time may call any of these functions. */
+/* Looks up functions, files and lines in the debug information of an executable or a shared library. This uses
+ * libdw, which is loaded only when symbols are shown. Only one thread at a time may call any of these functions. */
 #ifndef PTRC_SRC_QUERY_SYMBOL_FILE_H
 #define PTRC_SRC_QUERY_SYMBOL_FILE_H
 
@@ -10,7 +10,7 @@
 
 #include "src/base/message.h"
 
-/* A place in the source code. Unknown members are NULL or 0. The texts are valid as long as the file. */
+/* A place in the source code. Unknown members are NULL or 0. The texts stay valid as long as the file is open. */
 struct ptrc_symbol {
 	const char *function;
 	const char *file;
@@ -19,20 +19,21 @@ struct ptrc_symbol {
 
 struct ptrc_symbol_mapping {
 	uint64_t start, end; /* addresses */
-	uint64_t offset;     /* in the file */
+	uint64_t offset;     /* of `start` in the file */
 };
 
 struct ptrc_symbol_file;
 
-/* Loads libdw. Returns false with the reason if that cannot be done. */
+/* Loads libdw. Returns false, and stores the reason, if that fails. */
 bool ptrc_symbol_file_load(struct ptrc_cli_reason *);
 
-/* Opens the file at this path if it has the build id, as it may have been replaced, else the file for it in
- * /usr/lib/debug/.build-id. Returns NULL with the reason if there is none. */
+/* Opens the file at this path if it has this build id; it may have been replaced by another file. Otherwise opens
+ * the debug file for the build id in /usr/lib/debug/.build-id. Returns NULL, and stores the reason, if neither
+ * can be opened. */
 struct ptrc_symbol_file *ptrc_symbol_file_open(const char *path, const unsigned char *build_id,
 					       size_t size, struct ptrc_cli_reason *);
 
-/* Finds the place of an address within the mapping. */
+/* Finds the place in the source code of an address, which lies within the mapping. */
 void ptrc_symbol_file_find(struct ptrc_symbol_file *, const struct ptrc_symbol_mapping *,
 			   uint64_t address, struct ptrc_symbol *);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Replaces symbol_file.c in a build without libdw. As loading fails, the other functions are never called. */
+/* Replaces symbol_file.c in a build without libdw. As ptrc_symbol_file_load() fails, the other functions are
+ * never called. */
 #include "config.h"
 #include "src/query/symbol_file.h"
 

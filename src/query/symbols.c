@@ -9,7 +9,7 @@
 
 #include "src/query/reader.h"
 
-/* A power of two: a program has far fewer calls that record events. */
+/* The number of places that a cache keeps, a power of two. A program has far fewer calls that record events. */
 enum { CACHE_SIZE = 4096 };
 
 struct cached {
@@ -26,7 +26,7 @@ struct ptrc_symbol_cache {
 /* A mapped file, identified by its path and its build id. */
 struct file {
 	struct file *next;
-	/* NULL if it cannot be used. */
+	/* NULL if the file cannot be used; `why` then has the reason. */
 	struct ptrc_symbol_file *opened;
 	bool has_lines;
 	struct ptrc_cli_reason why;
@@ -36,7 +36,7 @@ struct file {
 };
 
 struct ptrc_symbols {
-	/* Only one thread at a time may use libdw. */
+	/* Held while libdw is called, which only one thread at a time may do. */
 	pthread_mutex_t lock;
 	struct file *files;
 };
@@ -69,8 +69,8 @@ void ptrc_symbols_free(struct ptrc_symbols *s)
 
 /* ---- files ---- */
 
-/* The path of the mapping without the word that the kernel adds if the file was removed or replaced: a file with the
- * same path and build id serves as well. */
+/* The path of the mapping, without the " (deleted)" that the kernel appends if the file was removed or replaced.
+ * A file that is now at this path serves as well if it has the same build id. */
 static char *path_of(const struct posixtrace_log_mapping *m)
 {
 	static const char deleted[] = " (deleted)";
@@ -85,7 +85,7 @@ static char *path_of(const struct posixtrace_log_mapping *m)
 	return path;
 }
 
-/* The file of a mapping, or NULL. */
+/* The file of a mapping, opened at its first use, or NULL if the mapping has none. */
 static struct file *file_of(struct ptrc_symbols *s, const struct posixtrace_log_mapping *m)
 {
 	struct file **at = &s->files;
@@ -145,7 +145,8 @@ void ptrc_symbols_report(struct ptrc_symbols *s, bool has_lines)
 
 /* ---- addresses ---- */
 
-/* Where the kernel has put its own code into a process: anew with each program that it executes. */
+/* The address at which the kernel has put its own code (vdso) into a process. It is chosen anew with each program
+ * that the process executes. */
 static uint64_t place_of_vdso(trace_id_t log, unsigned long process)
 {
 	struct posixtrace_log_mapping m;
@@ -156,7 +157,7 @@ static uint64_t place_of_vdso(trace_id_t log, unsigned long process)
 	return 0;
 }
 
-/* Whether both are the same process, which executed no other program in between. */
+/* Whether both entries of the log are of the same process, and it executed no other program between them. */
 static bool is_same_image(trace_id_t log, unsigned long one, unsigned long other)
 {
 	struct posixtrace_log_process a, b;
@@ -170,7 +171,8 @@ static bool is_same_image(trace_id_t log, unsigned long one, unsigned long other
 	       place_of_vdso(log, one) == place_of_vdso(log, other);
 }
 
-/* A library may be in use before the keeper sees its mapping; then a later record of the process has it. */
+/* Finds the mapping at the address. A library may be in use before the keeper, which writes the log, sees its
+ * mapping. Then a later entry of the same process has it. */
 static bool find_address(trace_id_t log, unsigned long process, uint64_t address,
 			 struct posixtrace_log_mapping *m)
 {
@@ -214,7 +216,7 @@ const struct ptrc_symbol *ptrc_symbols_find(struct ptrc_symbols *s,
 		return &c->symbol;
 	*c = (struct cached){.is_used = true, .process = process, .address = address};
 	pthread_mutex_lock(&s->lock);
-	/* The address follows the call, and may belong to another line or function. */
+	/* The address is that of the instruction after the call, which may belong to another line or function. */
 	if (address)
 		find(s, log, process, address - 1, &c->symbol);
 	pthread_mutex_unlock(&s->lock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Places in the source code: an address is looked up in the mappings of its process in the log, and then in the file
- * that was mapped there. */
+/* Finds places in the source code. An address is looked up first in the mappings that the log has of the process,
+ * then in the file that was mapped there. */
 #ifndef PTRC_SRC_QUERY_SYMBOLS_H
 #define PTRC_SRC_QUERY_SYMBOLS_H
 
@@ -14,20 +14,21 @@
 /* The files that a command has opened. Several threads may use them. */
 struct ptrc_symbols;
 
-/* What one thread has found in one log: one allocation, NULL at first. */
+/* The places that one thread has found in one log: one allocation, NULL at first. */
 struct ptrc_symbol_cache;
 
-/* Returns NULL with the reason if this command cannot read debug information. */
+/* Returns NULL, and stores the reason, if this command cannot read debug information. */
 struct ptrc_symbols *ptrc_symbols_open(struct ptrc_cli_reason *);
 
-/* Finds the place of a call that returns to the address. The process is an index of the log. If the log is growing, its
- * mappings may be added later. The texts are valid as long as the symbols, the rest until the next call with this
- * cache. */
+/* Finds the place of the call that returns to the address. `process` is an index in the log. is_growing: the log
+ * may get more mappings later, so an address that was not found is looked up again. The texts of the result stay
+ * valid as long as the symbols, the result itself until the next call with this cache. */
 const struct ptrc_symbol *ptrc_symbols_find(struct ptrc_symbols *, struct ptrc_symbol_cache **,
 					    trace_id_t log, unsigned long process, uint64_t address,
 					    bool is_growing);
 
-/* Prints for each file why nothing is known about it, or, if lines are shown (has_lines), why no lines are. */
+/* For each file about which nothing is known, prints the reason. If has_lines, prints for each other file without
+ * known source lines why these are not known. */
 void ptrc_symbols_report(struct ptrc_symbols *, bool has_lines);
 
 /* Accepts NULL. */

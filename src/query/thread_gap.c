@@ -9,7 +9,7 @@
 struct thread {
 	struct ptrc_table_entry entry;
 	int64_t ns;
-	/* One more than the places with losses before it; 0: there is no such event. */
+	/* One more than the number of places with losses before this event. 0: the thread has had no event. */
 	uint64_t period;
 };
 
@@ -31,7 +31,8 @@ int64_t ptrc_thread_gap_take(struct ptrc_thread_gap *b, const struct posixtrace_
 		t->ns = ns;
 		t->period = b->period + 1;
 	}
-	/* Even if a thread recorded a STOP, its next event follows the loss. */
+	/* An event that reports a loss counts as before it, also if a thread recorded it (a STOP): the next event
+	 * of that thread has no gap. */
 	b->period += ptrc_is_loss(e->posix_event_id, event->pt_data, event->pt_size);
 	return since;
 }

@@ -12,14 +12,15 @@
 struct ptrc_layout;
 
 struct ptrc_reader_name {
-	/* The source has the name. Otherwise the text is "#" and the number. */
+	/* The source has the name of the type. Otherwise `text` is "#" and the type's number. */
 	bool is_known;
 	size_t size;
 	char text[TRACE_EVENT_NAME_MAX + 1];
 };
 
-/* Counts of decoded events that do not fit their layout: their data is too short, too long, or not valid JSON; and its
- * least and greatest size. */
+/* The numbers of decoded events of a type whose data does not fit the layout: it is too short, has bytes
+ * after the last field, or is not valid JSON. `least` and `most` are the least and the greatest size of that
+ * data. */
 struct ptrc_misfits {
 	uint64_t short_count;
 	uint64_t rest_count;
@@ -46,32 +47,39 @@ static inline void ptrc_misfits_add(struct ptrc_misfits *m, const struct ptrc_mi
 
 enum ptrc_type_answer { PTRC_TYPE_UNKNOWN, PTRC_TYPE_NO, PTRC_TYPE_YES };
 
-/* The place of a sieve's member in the data of a type, and the bounds: from `low` to `low` + `span`. */
+/* An event type as a sieve (src/query/sieve.h) sees it: the place of the sieve's member in the data, and the
+ * bounds from `low` to `low` + `span` that the member must meet. */
 struct ptrc_sieve_place {
-	/* An enum ptrc_type_answer. Without a place, each event of the type passes. */
+	/* Whether the member has a fixed place, as enum ptrc_type_answer. If not, each event of the type
+	 * passes. */
 	unsigned char answer;
 	unsigned char bytes;
 	unsigned int at;
 	size_t sizes[2];
-	/* For signed numbers: what makes them unsigned, and the bits by which they are shorter than 64. */
+	/* For signed members: the bit whose inversion makes an unsigned number of the same order, and the bits
+	 * that the member lacks to 64. */
 	uint64_t bias;
 	unsigned int shift;
 	uint64_t low, span;
 };
 
 struct ptrc_type {
-	/* Whether the selection's patterns, and that of --around, match the name: an enum ptrc_type_answer. */
+	/* Whether the name matches the patterns of the selection (is_selected) and the pattern of --around
+	 * (is_around), as enum ptrc_type_answer. */
 	unsigned char is_selected;
 	unsigned char is_around;
-	/* The layout of its data, or NULL, once it was looked up. */
+	/* The layout of the type's data, or NULL if it has none. Valid if has_sought_layout. */
 	bool has_sought_layout;
 	const struct ptrc_layout *layout;
 	struct ptrc_misfits misfits;
 	struct ptrc_sieve_place place;
-	/* The type as src/text shows it, and the data of the sink and of the pairs: one allocation each, freed with the type;
-	 * NULL until it is needed. */
+	/* Data that other modules attach to the type. Each is NULL until it is needed, is one allocation, and
+	 * is freed with the type. */
+	/* The type as src/text shows it. */
 	void *label;
+	/* Owned by the sink, the consumer of the query's events. */
 	void *of_sink;
+	/* Owned by src/spans. */
 	void *of_pairs;
 	struct ptrc_reader_name name;
 };

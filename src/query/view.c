@@ -14,7 +14,7 @@
 
 enum { MEMBER_NAME_MAX = 80 };
 
-/* The name of a field that no layout had when it was looked up. */
+/* The number, in struct ptrc_field, of a name that no layout had when it was looked up. */
 enum { FOUND_LATER = -3 };
 
 enum {
@@ -39,7 +39,7 @@ static const struct field {
 	[PTRC_FIELD_ADDRESS] = {"address", NUMBER},
 	[PTRC_FIELD_TRUNCATED] = {"truncated", TEXT},
 	[PTRC_FIELD_LEN] = {"len", NUMBER},
-	/* Some data reads as a number. */
+	/* Data without a layout may be text that reads as a number. */
 	[PTRC_FIELD_DATA] = {"data", TEXT | NUMBER},
 	[PTRC_FIELD_DATA_HEX] = {"data_hex", TEXT},
 	[PTRC_FIELD_LOG] = {"log", TEXT},
@@ -62,7 +62,7 @@ static const struct field {
 
 enum { FIELD_COUNT = sizeof(fields) / sizeof(*fields) };
 
-/* JSON keys that --fields=data may put, but that are no fields. */
+/* JSON keys that --fields=data may print, but that are not fields. */
 static const char *const data_keys[] = {"decode_error", "filter", "old", "new"};
 
 static const char member_prefix[] = "data.";
@@ -99,11 +99,11 @@ unsigned int ptrc_field_dimensions(const struct ptrc_field *f)
 		return fields[f->id].dimensions;
 	if (!(f->units & of_time))
 		return NUMBER | TEXT | BOOL;
-	/* Another layout may have the same name without such a unit. */
+	/* Another layout may have a field of the same name without a unit of time. */
 	return f->units & ~of_time ? DURATION | NUMBER | TEXT | BOOL : DURATION;
 }
 
-/* The name without the prefix of one of the two events of a pair. */
+/* The name without "begin." or "end.", which say the event of a pair to which a field belongs. */
 static const char *skip_pair_prefix(const char *name)
 {
 	static const char *const prefixes[] = {"begin.", "end."};
@@ -159,7 +159,7 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 			name);
 	else if (!nearest.count && !strncmp(name, member_prefix, PREFIX_BYTES))
 		ptrc_cli_because(why, "no layout has a field '%.80s'; see --decode", name);
-	/* The members of the data are known only after the logs are open. */
+	/* Members of the data are known only after the logs were opened, so the name may be that of a member. */
 	else if (!nearest.count && l->is_open && !name[strspn(name, word_characters)])
 		ptrc_cli_because(why, "events have no field '%.80s' (did you mean 'data.%.80s'?)",
 				 name, name);
@@ -168,8 +168,8 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 				 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-/* Finds data.NAME, data.NAME[N], or a path into JSON; the name is given without "data.". Returns false, perhaps with the
- * reason, if it does not exist. */
+/* Finds the field data.NAME, data.NAME[N], or a path into JSON data; `name` lacks the "data.". Returns false if
+ * it does not exist, and may store the reason. */
 static bool find_member(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
 			struct ptrc_cli_reason *why)
 {
@@ -192,7 +192,7 @@ static bool find_member(const char *name, const struct ptrc_layouts *l, struct p
 	f->units = uses.units;
 	f->is_text =
 		number >= 0 && !*path && !uses.is_other_than_text && !l->is_open && !l->has_json;
-	/* A later layout may have a unit of time. */
+	/* A layout that is added later may have this name with or without a unit of time. */
 	if (l->is_open)
 		f->units |= 1U << PTRC_UNIT_NS | 1U << PTRC_UNIT_NONE;
 	if (is_element)
@@ -203,7 +203,8 @@ static bool find_member(const char *name, const struct ptrc_layouts *l, struct p
 		return true;
 	if (uses.is_json && ptrc_json_text_is_path(path))
 		return true;
-	/* A key may be the name of a field in another layout. */
+	/* Data may be a JSON text, so the name may be a key of its object, even if a layout has a field of this
+	 * name. */
 	if (l->has_json) {
 		char whole[PTRC_FIELD_TEXT_MAX + 2] = ".";
 
@@ -259,7 +260,7 @@ bool ptrc_field_find_key(const char *name, const struct ptrc_layouts *l, struct 
 	return true;
 }
 
-/* Adds the layout of the type in the source. */
+/* Adds the layout that the source has for the event type. */
 static void take_layout(struct ptrc_view *v, struct ptrc_layouts *layouts, trace_event_id_t id)
 {
 	char text[POSIXTRACE_LAYOUT_MAX + 1];
@@ -315,7 +316,7 @@ void ptrc_view_find_layout(struct ptrc_view *v, const struct ptrc_layouts *layou
 	v->is_decoded = false;
 }
 
-/* Counts the event that was just decoded. */
+/* Counts the event that was just decoded, and does not fit its layout, for its type. */
 static void add_misfit(struct ptrc_view *v)
 {
 	struct ptrc_misfits one = {
@@ -366,7 +367,7 @@ static struct ptrc_value bytes_value(enum ptrc_value_kind kind, const void *byte
 	return (struct ptrc_value){.kind = kind, .bytes = bytes, .size = size};
 }
 
-/* NULL becomes no value. */
+/* The text as a value; NULL becomes a value of no kind. */
 static struct ptrc_value text_value(const char *text)
 {
 	return text ? bytes_value(PTRC_VALUE_TEXT, text, strlen(text)) : (struct ptrc_value){0};
@@ -376,12 +377,13 @@ static struct ptrc_value data_value(const struct ptrc_reader *r)
 {
 	size_t size = r->size;
 
-	/* Leaves out the null byte at the end of a text. */
+	/* Leaves out the null byte at the end of a text, if there is one. */
 	ptrc_text_is_clean(r->data, &size);
 	return bytes_value(PTRC_VALUE_TEXT, r->data, size);
 }
 
-/* The data of a system event of this type, which is a number; no value if the event is of another type. */
+/* The value of a system event of type `id`, whose data is a number. If the latest event has another type, a value
+ * of no kind. */
 static struct ptrc_value system_value(const struct ptrc_reader *r, trace_event_id_t id)
 {
 	int number;
@@ -440,7 +442,8 @@ static struct ptrc_value process_value(struct ptrc_view *view, enum ptrc_field_i
 	return (struct ptrc_value){0};
 }
 
-/* The first thread of a process has the name of the process. An event recorded on behalf of a process has no thread. */
+/* The name of the event's thread. The first thread of a process has the name of the process. An event that was
+ * recorded on behalf of a process has no thread. */
 static struct ptrc_value thread_name_value(struct ptrc_view *view)
 {
 	const struct posix_trace_event_info *e = &view->reader->event;
@@ -456,7 +459,7 @@ static struct ptrc_value thread_name_value(struct ptrc_view *view)
 	return bytes_value(PTRC_VALUE_TEXT, t.pt_name, t.pt_name_size);
 }
 
-/* The place of a call that returns to the address, in the process of the event. */
+/* The place in the source code of the call that returns to the address, in the process of the event. */
 static const struct ptrc_symbol *find_symbol(struct ptrc_view *view, uint64_t address)
 {
 	static const struct ptrc_symbol none;
@@ -480,7 +483,8 @@ const struct ptrc_symbol *ptrc_view_symbol_of(struct ptrc_view *view,
 {
 	bool is_call = f->kind == PTRC_LAYOUT_CALLER || (index && ptrc_layout_is_stack(f));
 
-	/* find_symbol() takes return addresses, one past the call. */
+	/* find_symbol() takes a return address, which is after the call. If the value is an address within the
+	 * function itself, 1 is added, which find_symbol() takes off. */
 	return find_symbol(view, is_call || !v->u ? v->u : v->u + 1);
 }
 
@@ -499,7 +503,7 @@ void ptrc_view_free(struct ptrc_view *view)
 	free(view->symbol_cache);
 }
 
-/* Replaces the value of a field by its element, or by the value at the path into its JSON. */
+/* Replaces the value *v of an array by its element f->index, or a value in JSON by what `path` leads to in it. */
 static __attribute__((noinline)) void follow_path(const struct ptrc_field *f, const char *path,
 						  struct ptrc_value *v)
 {
@@ -621,8 +625,8 @@ void ptrc_view_get(struct ptrc_view *view, const struct ptrc_field *f, struct pt
 		*v = ptrc_view_value(view, f);
 		return;
 	}
-	/* The most frequent fields are stored directly: returning and copying a structure takes longer than the rest of a
-	 * comparison. */
+	/* The most frequent fields are stored right here: returning and copying a structure would take longer
+	 * than the rest of a comparison. */
 	v->kind = PTRC_VALUE_UNSIGNED;
 	v->unit = PTRC_UNIT_NONE;
 	switch (f->id) {
@@ -648,7 +652,7 @@ void ptrc_view_get(struct ptrc_view *view, const struct ptrc_field *f, struct pt
 	}
 }
 
-/* The data has a layout. */
+/* Does the work of ptrc_view_has_lost() for a member of data that has a layout. */
 static bool has_lost_member(struct ptrc_view *view, const struct ptrc_field *f)
 {
 	const struct ptrc_reader *r = view->reader;
@@ -656,7 +660,7 @@ static bool has_lost_member(struct ptrc_view *view, const struct ptrc_field *f)
 	int name = ptrc_field_number(f, view->layouts);
 	struct ptrc_value v = {0};
 
-	/* The event would not have the field anyway. */
+	/* Even complete data would not have the field. */
 	if (!ptrc_layout_value(view->layout, d, name) && !ptrc_layout_whole(view->layout, d))
 		return false;
 	get_member(view, f, &v);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The fields of an event, by the names that they have in --fields, --where and JSON. */
+/* The fields of an event, found by the names that they have in --fields, --where and JSON. */
 #ifndef PTRC_SRC_QUERY_VIEW_H
 #define PTRC_SRC_QUERY_VIEW_H
 
@@ -29,23 +29,24 @@ enum ptrc_field_id {
 	PTRC_FIELD_LOG,
 	PTRC_FIELD_REASON,
 	PTRC_FIELD_ERROR,
-	/* The machine of the log, and the process of the event. */
+	/* The name of the machine that wrote the log, and what the log has about the process and the thread of
+	 * the event. */
 	PTRC_FIELD_HOST,
 	PTRC_FIELD_COMM,
 	PTRC_FIELD_THREAD_NAME,
 	PTRC_FIELD_EXE,
 	PTRC_FIELD_USER,
 	PTRC_FIELD_COMMAND_LINE,
-	/* The place in the source code. */
+	/* The place in the source code that recorded the event. */
 	PTRC_FIELD_FUNCTION,
 	PTRC_FIELD_FILE,
 	PTRC_FIELD_LINE,
-	/* The duration of a pair of events, and its name. */
+	/* Of a pair of events: its duration, and its name. */
 	PTRC_FIELD_DURATION,
 	PTRC_FIELD_PAIR,
-	/* The time since the event before of the same thread. */
+	/* The time since the preceding event of the same thread. */
 	PTRC_FIELD_GAP,
-	/* How wrong the time may be. */
+	/* The greatest error of the event's time. */
 	PTRC_FIELD_BOUND,
 	/* A field of a layout: data.NAME. */
 	PTRC_FIELD_MEMBER,
@@ -53,116 +54,123 @@ enum ptrc_field_id {
 
 enum { PTRC_FIELD_OF_JSON = -1 };
 
-/* A longer name is no field. */
+/* The greatest length of a field's name. */
 enum { PTRC_FIELD_TEXT_MAX = 120 };
 
 struct ptrc_field {
 	enum ptrc_field_id id;
-	/* The field of the first event of a pair, not of the last one. */
+	/* The field is that of the first event of a pair, not that of the last. */
 	bool is_of_begin;
 
-	/* The rest is for members. The number of the name in the layouts; PTRC_FIELD_OF_JSON: only JSON data can have
-	 * it; -3: no layout had it when it was looked up, but one may have it now. */
+	/* The rest is for members of the data (PTRC_FIELD_MEMBER). The number of the member's name in the
+	 * layouts; or PTRC_FIELD_OF_JSON: only JSON data can have the member; or -3: no layout had the name when
+	 * it was looked up, but one may have it now. */
 	int name;
-	/* The 2 in data.x[2]; -1: no element of an array. */
+	/* The 2 in data.x[2]; -1 if the field is not an element of an array. */
 	int64_t index;
-	/* Its units in the layouts, a bit each: 1 << enum ptrc_unit. */
+	/* The set of units that the member has in the layouts: 1 << enum ptrc_unit for each. */
 	unsigned int units;
-	/* It is text in all layouts that have it, and no JSON data can have it. */
+	/* The member is text in all layouts that have it, and JSON data cannot have it. */
 	bool is_text;
-	/* The text after "data.", and the offset in it of the path into JSON or of the index; the size if there is
-	 * neither. */
+	/* `text` is what follows "data." in the name. `path` is the offset in it at which the path into JSON, or
+	 * the index, starts; the length of the text if it has neither. */
 	unsigned char path;
 	char text[PTRC_FIELD_TEXT_MAX + 1];
 };
 
-/* Finds a field by its name. Returns false with the reason if it does not exist. If the layouts are for pairs of events,
- * begin.NAME and end.NAME are fields of the two events, NAME is that of the first, and `duration` and `pair` are fields,
- * too. */
+/* Finds a field by its name. Returns false, and stores the reason, if it does not exist. If the layouts are for
+ * pairs of events, begin.NAME and end.NAME are fields of the two events, NAME is the field of the first event,
+ * and `duration` and `pair` are fields of the pair. */
 bool ptrc_field_find(const char *name, const struct ptrc_layouts *, struct ptrc_field *,
 		     struct ptrc_cli_reason *why);
 
-/* Does the same for a field that several events can have in common: refuses gap, for instance. */
+/* Finds a field by its name, as ptrc_field_find() does, but refuses a field that two events never have in common,
+ * such as gap. */
 bool ptrc_field_find_key(const char *name, const struct ptrc_layouts *, struct ptrc_field *,
 			 struct ptrc_cli_reason *why);
 
 const char *ptrc_field_name(enum ptrc_field_id);
 
-/* Whether the field is a place in the source code, which only a view with symbols has. */
+/* Whether the field is part of a place in the source code. Only a view with symbols has such fields. */
 bool ptrc_field_is_of_source(enum ptrc_field_id);
 
 /* Whether the field is a number in every event. */
 bool ptrc_field_is_number(const struct ptrc_field *);
 
-/* The set of dimensions that values of the field may have. */
+/* The set of dimensions (PTRC_DIMENSION_*) that values of the field may have. */
 unsigned int ptrc_field_dimensions(const struct ptrc_field *);
 
-/* Logs keep at most this much of a command line. */
+/* Logs keep at most this many bytes of a command line. */
 enum { PTRC_COMMAND_LINE_BYTES = 4096 };
 
-/* Stores the arguments separated by blanks, without a null byte, and returns the size. */
+/* Stores the arguments of a process, separated by blanks, without a null byte at the end. Returns the size. */
 size_t ptrc_command_line(const struct posixtrace_log_process *, char text[PTRC_COMMAND_LINE_BYTES]);
 
-/* The fields of the latest event of a reader. Its data is decoded when a field first needs that. */
+/* A view of the latest event of a reader, from which its fields are taken. The event's data is decoded when a
+ * field first needs that. */
 struct ptrc_view {
 	struct ptrc_reader *reader;
-	/* The layout of its data, or NULL, and the layouts that it is from. */
+	/* The layout of the event's data, or NULL; and all layouts, from which it was taken. */
 	const struct ptrc_layout *layout;
 	const struct ptrc_layouts *layouts;
 	bool is_decoded;
 	struct ptrc_decoded decoded;
-	/* All events were decoded before, or this one was: if its data does not fit the layout, it is counted already. */
+	/* is_again: all events are read once more. is_counted: only this one was decoded before. In both cases,
+	 * data that does not fit its layout is already counted. */
 	bool is_again;
 	bool is_counted;
 	/* The name of the machine, once it was looked up. */
 	bool has_host;
 	char host[256];
 	char command_line[PTRC_COMMAND_LINE_BYTES];
-	/* NULL if no field needs them. The cache is one allocation. */
+	/* NULL if no field needs symbols. The cache is one allocation. */
 	struct ptrc_symbols *symbols;
 	struct ptrc_symbol_cache *symbol_cache;
-	/* Set if the event ends a pair: the view of the first event, the name and the duration of the pair. */
+	/* If the event ends a pair: the view of the first event of the pair, and the name and the duration of the
+	 * pair. */
 	struct ptrc_view *begin;
 	const char *pair;
 	uint64_t duration_ns;
 };
 
-/* Adds the layouts that the log, or the session so far, has of its event types. Prints a message for a layout that this
- * version cannot read; its type then has none. */
+/* Adds the layouts that the log, or the session so far, has for its event types. If this version cannot read a
+ * layout, prints a message; the type then has no layout. */
 void ptrc_view_take_layouts(struct ptrc_view *, struct ptrc_layouts *);
 
-/* Does the same for the type of the latest event, as a session announces types while it is read. */
+/* Adds the layout of the latest event's type, if it is new. A session announces event types while it is read. */
 void ptrc_view_take_layout(struct ptrc_view *, struct ptrc_layouts *);
 
-/* Finds the layout of a type: the first whose pattern matches, or else the source's own, if it was added; NULL if there
- * is none. System events have none. */
+/* Finds the layout of an event type: the first one whose pattern matches the name, or else the one that the
+ * source itself has for the type, if it was added. NULL if there is none; system events have none. */
 const struct ptrc_layout *ptrc_view_layout(struct ptrc_view *, const struct ptrc_layouts *,
 					   trace_event_id_t);
 
-/* Makes that the layout of the latest event. Called for each event before its fields are read. */
+/* Sets the view's layout to that of the latest event. Called for each event before its fields are read. */
 void ptrc_view_find_layout(struct ptrc_view *, const struct ptrc_layouts *);
 
-/* The number of the name of a member in the layouts. */
+/* The number that the name of a member has in the layouts. */
 int ptrc_field_number(const struct ptrc_field *, const struct ptrc_layouts *);
 
 const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *);
 
-/* The value of a member of the data, or NULL if the layout of the event has none of this name. */
+/* The value of a member of the data, or NULL if the event's layout has no member of this name. */
 const struct ptrc_value *ptrc_view_member(struct ptrc_view *, const struct ptrc_layouts *,
 					  const char *name);
 
-/* The place in the source code that generated the event, as far as it is known; never NULL. */
+/* The place in the source code that recorded the event, as far as it is known; never NULL. */
 const struct ptrc_symbol *ptrc_view_symbol(struct ptrc_view *);
 
-/* The same for the value of a field that is a place in code, or for an element of an array. */
+/* The place in the source code of the address `v`: the value of a layout's field that is a place in code, or of
+ * element `index` of an array of such places. Never NULL. */
 const struct ptrc_symbol *ptrc_view_symbol_of(struct ptrc_view *, const struct ptrc_layout_field *,
 					      uint64_t index, const struct ptrc_value *);
 
 void ptrc_view_free(struct ptrc_view *);
 
-/* The value of a field of the event. Texts point into the event. Times are nanoseconds since 1970. */
+/* The value of a field of the event. A text in it points into the event. Times are nanoseconds since 1970. */
 struct ptrc_value ptrc_view_value(struct ptrc_view *, const struct ptrc_field *);
-/* Stores it, which is faster. For a number, only .kind, .unit and the number are set. */
+/* Does what ptrc_view_value() does, but stores the value, which is faster. For a number, sets only .kind, .unit
+ * and the number. */
 void ptrc_view_get(struct ptrc_view *, const struct ptrc_field *, struct ptrc_value *);
 
 static inline bool ptrc_view_is_cut(const struct ptrc_view *v)

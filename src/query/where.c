@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The evaluation of expressions, and queries about their contents. */
+/* The evaluation of expressions, and questions about their contents. */
 #include "config.h"
 #include "src/query/where.h"
 
@@ -9,10 +9,11 @@
 #include "lib/model/glob.h"
 #include "src/query/where_tree.h"
 
-/* The greatest product of the sizes of a pattern of ~ and a text. */
+/* A match of a pattern of the shell (~) is decided only if the size of the pattern times the size of the text is
+ * at most this. */
 enum { GLOB_WORK_MAX = 16 << 20 };
 
-/* Includes the operands of calculations. */
+/* Calls the function for the operand or, if that is a calculation, for the operands of the calculation. */
 static void visit_operand(struct ptrc_operand *o, void (*visit)(struct ptrc_operand *, void *),
 			  void *arg)
 {
@@ -102,7 +103,8 @@ const char *ptrc_where_text(const struct ptrc_where *w)
 
 /* ---- values ---- */
 
-/* Turns an enum into its name if it is compared with a text, else into its number. */
+/* A value of an enum has a name and a number. Keeps the name for a comparison with a text or with another field,
+ * else the number. */
 static void settle_enum(const struct ptrc_node *n, size_t i, struct ptrc_value *v)
 {
 	const struct ptrc_operand *other = &n->operands[!i];
@@ -114,7 +116,7 @@ static void settle_enum(const struct ptrc_node *n, size_t i, struct ptrc_value *
 		ptrc_value_take_name(v);
 }
 
-/* The value of operand i as it is compared, see ptrc_value_settle(). */
+/* The value of operand i in the form in which it is compared, see ptrc_value_settle(). */
 static const struct ptrc_value *evaluate(struct ptrc_where *w, const struct ptrc_node *n, size_t i,
 					 struct ptrc_view *view, struct ptrc_value *room)
 {
@@ -164,7 +166,7 @@ static int compare_texts(const struct ptrc_value *a, const struct ptrc_value *b)
 	return order ? order : (a->size > b->size) - (a->size < b->size);
 }
 
-/* Returns false if the value of the field is no number. */
+/* Stores the value of a field as a quantity. Returns false if it is not a number. */
 static bool quantify_value(const struct ptrc_operand *o, const struct ptrc_value *v,
 			   struct ptrc_quantity *q)
 {
@@ -190,7 +192,7 @@ static bool quantify_value(const struct ptrc_operand *o, const struct ptrc_value
 		break;
 	}
 	if (o->field.id != PTRC_FIELD_MEMBER) {
-		/* A field that may also be text is a number here. */
+		/* The field may also be text, but as a quantity it is a number. */
 		if (q->dimension & (q->dimension - 1))
 			q->dimension = PTRC_DIMENSION_NUMBER;
 	} else if (q->dimension != PTRC_DIMENSION_BOOL) {
@@ -199,7 +201,7 @@ static bool quantify_value(const struct ptrc_operand *o, const struct ptrc_value
 	return true;
 }
 
-/* Returns false if the operand is no number for this event. */
+/* Stores the operand as a quantity. Returns false if it is not a number for this event. */
 static bool quantify(const struct ptrc_operand *o, struct ptrc_view *view, struct ptrc_quantity *q)
 {
 	const struct ptrc_calculation *c = o->calculation;
@@ -244,12 +246,13 @@ static bool compare(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc
 	} else if (!number_of(&n->operands[0], u, &a) || !number_of(&n->operands[1], v, &b)) {
 		return false;
 	}
-	/* A literal beyond the precision of a double counts as the double that it is shown as. */
+	/* A literal that is compared with a double is rounded to a double, so that it equals the value that is
+	 * printed like it. */
 	if (u->kind == PTRC_VALUE_DOUBLE && !n->operands[1].is_field)
 		b = (double)b;
 	if (v->kind == PTRC_VALUE_DOUBLE && !n->operands[0].is_field)
 		a = (double)a;
-	/* An f32 that is shown as 0.1 equals 0.1. */
+	/* A value of type f32 that is printed as 0.1 equals the literal 0.1: both are rounded to f32. */
 	if ((u->kind == PTRC_VALUE_FLOAT && !whole_of(&n->operands[1], v, &j)) ||
 	    (v->kind == PTRC_VALUE_FLOAT && !whole_of(&n->operands[0], u, &i))) {
 		a = (float)a;
@@ -270,7 +273,7 @@ static bool compare_calculated(struct ptrc_where *w, const struct ptrc_node *n,
 
 	if (quantify(&n->operands[0], view, &a) && quantify(&n->operands[1], view, &b))
 		return ptrc_quantity_compare(&a, &b, &relation) && (n->relations & relation);
-	/* A field with a unit in one layout may be text in another one. */
+	/* In the layout of this event the field may be text, though another layout gives it a unit. */
 	return !n->operands[0].calculation && !n->operands[1].calculation && compare(w, n, view);
 }
 
@@ -299,7 +302,7 @@ static enum ptrc_answer answer_of(bool is_so)
 	return is_so ? PTRC_YES : PTRC_NO;
 }
 
-/* Uses the second scratch buffer, as evaluate() may have put the text into the first one. */
+/* Uses the second scratch buffer, because evaluate() may have put the text into the first one. */
 static enum ptrc_answer matches_glob(struct ptrc_where *w, const struct ptrc_operand *pattern,
 				     const struct ptrc_value *v)
 {
@@ -308,7 +311,8 @@ static enum ptrc_answer matches_glob(struct ptrc_where *w, const struct ptrc_ope
 	if (v->size > GLOB_WORK_MAX / (pattern->literal.size + 1))
 		return PTRC_UNDECIDED;
 	b->used = 0;
-	/* A null byte, which no pattern can have, would end the text. */
+	/* A null byte would end the text. A pattern cannot have one, so another byte that is rare in patterns
+	 * stands for it. */
 	for (size_t i = 0; i < v->size; i++)
 		ptrc_buffer_char(b, v->bytes[i] ? v->bytes[i] : '\1');
 	ptrc_buffer_char(b, '\0');
@@ -333,7 +337,8 @@ static enum ptrc_answer join_answers(enum ptrc_node_kind kind, enum ptrc_answer 
 	return (kind == PTRC_NODE_OR) == (a > b) ? a : b;
 }
 
-/* Looks at all fields, as that decodes the event, and so counts it if it does not fit its layout. */
+/* Whether one of the fields has lost data. Looks at all of them, because that decodes the event, and so counts it
+ * if it does not fit its layout. */
 static bool has_lost(const struct ptrc_operand operands[2], struct ptrc_view *view)
 {
 	bool is_found = false;
@@ -400,14 +405,14 @@ bool ptrc_where_may_hold(struct ptrc_where *w, struct ptrc_view *view, bool *is_
 
 /* ---- bounds ---- */
 
-/* Whether the operand is a field that is an integer in every event that has it. */
+/* Whether the operand is a field that is an integer in every event that has the field. */
 static bool is_whole_field(const struct ptrc_operand *o)
 {
 	const struct ptrc_field *f = &o->field;
 
 	if (!o->is_field || f->is_of_begin)
 		return false;
-	/* No path into JSON, no element. */
+	/* The member itself, without a path into JSON or an index. */
 	if (f->id == PTRC_FIELD_MEMBER)
 		return !f->text[f->path];
 	return f->id == PTRC_FIELD_TYPE_ID || f->id == PTRC_FIELD_PID || f->id == PTRC_FIELD_TID ||
@@ -416,7 +421,7 @@ static bool is_whole_field(const struct ptrc_operand *o)
 
 bool ptrc_where_get_bounds(const struct ptrc_where *w, struct ptrc_where_bounds *b)
 {
-	/* Beyond all numbers of 64 bits. */
+	/* Greater than any number of 64 bits. */
 	const ptrc_whole far = (ptrc_whole)1 << 100;
 	const struct ptrc_node *n = w->root;
 	const struct ptrc_operand *literal;
@@ -434,7 +439,7 @@ bool ptrc_where_get_bounds(const struct ptrc_where *w, struct ptrc_where_bounds 
 	    !whole_of(literal, &literal->literal, &whole) || whole > far / 2 || whole < -far / 2)
 		return false;
 	relations = n->relations & (PTRC_BELOW | PTRC_EQUAL | PTRC_ABOVE);
-	/* Swaps the sides, so that the field is on the left. */
+	/* Turns the relation around, as if the field were on the left. */
 	if (!is_left)
 		relations = (relations & PTRC_EQUAL) | (relations & PTRC_BELOW ? PTRC_ABOVE : 0) |
 			    (relations & PTRC_ABOVE ? PTRC_BELOW : 0);
@@ -443,7 +448,7 @@ bool ptrc_where_get_bounds(const struct ptrc_where *w, struct ptrc_where_bounds 
 		.low = relations & PTRC_BELOW ? -far : whole + !(relations & PTRC_EQUAL),
 		.high = relations & PTRC_ABOVE ? far : whole - !(relations & PTRC_EQUAL),
 	};
-	/* The relation is !=. */
+	/* Below or above, so the relation is !=. */
 	if ((relations & PTRC_BELOW) && (relations & PTRC_ABOVE)) {
 		b->low = b->high = whole;
 		b->is_outside = true;
@@ -470,7 +475,8 @@ static enum ptrc_answer judge_name(struct ptrc_node *n, const char *name, size_t
 									       : answer;
 }
 
-/* Evaluates all children, so that each comparison sees the name. Conditions on other fields are undecided. */
+/* Decides the condition for events with this name. Evaluates all children, so that each comparison sees the name.
+ * Conditions on other fields are undecided. */
 static enum ptrc_answer look(struct ptrc_node *n, const char *name, size_t size)
 {
 	enum ptrc_answer a;
@@ -489,7 +495,7 @@ bool ptrc_where_try_name(struct ptrc_where *w, const char *name, size_t size)
 	return look(w->root, name, size) != PTRC_NO;
 }
 
-/* Whether an earlier comparison has the same name or pattern, and no match. */
+/* Whether an earlier comparison in the list has the same name or pattern, and has not matched, either. */
 static bool is_repeated(const struct ptrc_where *w, const struct ptrc_node *n)
 {
 	for (const struct ptrc_node *m = w->names; m != n; m = m->next_of_names)

@@ -38,19 +38,20 @@
 
 struct ptrc_where;
 
-/* Parses an expression, which keeps referring to the text and to the layouts. Returns NULL with a reason, which starts with
- * the column, if it is wrong. */
+/* Parses an expression. The result keeps referring to the text and to the layouts. Returns NULL if the expression
+ * is wrong, and stores a reason, which starts with the column. */
 struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts *,
 				    struct ptrc_cli_reason *why);
 
-/* The first or last offset of a word in the text, outside of quotes; the size if there is none. */
+/* The offset of the first (is_last: the last) occurrence of a word in the text, outside of quotes; `size` if
+ * there is none. */
 size_t ptrc_where_find_word(const char *text, size_t size, const char *word, bool is_last);
 
-/* Splits EVENT where EXPRESSION: stores the size of EVENT, without trailing blanks, and returns the expression; NULL
- * if the text has none. */
+/* Splits "EVENT where EXPRESSION": stores the size of EVENT, without trailing blanks, and returns the expression,
+ * or NULL if the text has no "where". */
 const char *ptrc_where_split(const char *text, size_t *size);
 
-/* Whether the expression has a place in the source code. */
+/* Whether the expression has a field that is part of a place in the source code. */
 bool ptrc_where_has_source_field(const struct ptrc_where *);
 
 bool ptrc_where_has_field(const struct ptrc_where *, enum ptrc_field_id);
@@ -59,45 +60,48 @@ bool ptrc_where_has_field(const struct ptrc_where *, enum ptrc_field_id);
 void ptrc_where_each_field(struct ptrc_where *, void (*)(const struct ptrc_field *, void *arg),
 			   void *arg);
 
-/* Whether the expression has a time with this base: relative to the start, or to the end, of the trace. */
+/* Whether the expression has a time that is relative to this base, the start or the end of the trace. */
 bool ptrc_where_has_base(const struct ptrc_where *, enum ptrc_when_base);
 
-/* Sets the start and the end of the trace. Comparisons with times relative to these are false before. */
+/* Tells the expression the start and the end of the trace. Before, comparisons with times relative to these are
+ * false. */
 void ptrc_where_resolve(struct ptrc_where *, int64_t first_ns, int64_t last_ns);
 
-/* The range in which, or outside of which, a field has to be for the expression to hold. */
+/* The expression can hold only if the field is from `low` to `high` or, if is_outside, only if it is not. */
 struct ptrc_where_bounds {
-	const struct ptrc_field *field; /* of the expression */
+	const struct ptrc_field *field; /* part of the expression */
 	ptrc_whole low, high;
 	bool is_outside;
 };
 
-/* Stores the bounds of the first comparison, if the whole expression depends on it and it compares an integer of the
- * event with a literal. Else returns false. */
+/* Stores the bounds that the first comparison sets, if the expression cannot hold without that comparison, and if
+ * it compares an integer of the event with a literal. Otherwise returns false. */
 bool ptrc_where_get_bounds(const struct ptrc_where *, struct ptrc_where_bounds *);
 
-/* Whether all expressions, some of which may be NULL, hold for the event. If this cannot be decided, counts the event in
- * one of them. */
+/* Whether all expressions hold for the event; some may be NULL. If this cannot be decided, counts the event as
+ * undecided in one of them. */
 bool ptrc_where_all_hold(struct ptrc_where *const *, size_t count, struct ptrc_view *);
 
-/* Whether the expression may hold for the event as it was before its data was cut, or if its data fitted its layout.
- * Stores whether this is uncertain. Does not count the event. */
+/* Called if the event's data was cut, or does not fit its layout: whether the expression may hold for the
+ * complete event. *is_unsure becomes whether that depends on what is missing. Does not count the event as
+ * undecided. */
 bool ptrc_where_may_hold(struct ptrc_where *, struct ptrc_view *, bool *is_unsure);
 
-/* The number of events that could not be decided. */
+/* Points to the number of events for which the expression could not be decided. */
 uint64_t *ptrc_where_undecided(struct ptrc_where *);
 
 const char *ptrc_where_text(const struct ptrc_where *);
 
-/* A copy for another thread. */
+/* A copy of the expression, which another thread can use at the same time. */
 struct ptrc_where *ptrc_where_again(const struct ptrc_where *);
 
-/* Returns whether the expression may hold for an event of this name, whatever its other fields are. Remembers which
- * comparisons of the field `event` with a name or a pattern have matched. */
+/* Returns whether the expression may hold for an event with this name, whatever its other fields are. Notes which
+ * comparisons of the field `event` with a name or a pattern match this name. */
 bool ptrc_where_try_name(struct ptrc_where *, const char *name, size_t size);
 
-/* Iterates over the names and patterns of the expression that no name tried so far has matched, each once, up to NULL.
- * *place starts as NULL. Stores whether it is a name, or a pattern without special characters. */
+/* Iterates over the names and patterns in the expression that matched none of the names tried so far. Returns
+ * each once, and NULL after the last. *place is NULL for the first call. *is_name becomes whether what is
+ * returned is a name, or a pattern without special characters. */
 const char *ptrc_where_next_missing(const struct ptrc_where *, const void **place, bool *is_name);
 
 void ptrc_where_free(struct ptrc_where *);

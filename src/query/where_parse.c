@@ -8,7 +8,7 @@
 
 #include "src/query/where_token.h"
 
-/* Limits of an expression: far above what users write, and far below what would overflow the stack. */
+/* Limits of an expression. They are far above what users write, and far below what would overflow the stack. */
 enum {
 	DEPTH_MAX = 100,
 	TESTS_MAX = 1000,
@@ -43,7 +43,7 @@ static struct ptrc_node *make_node(enum ptrc_node_kind kind)
 	return n;
 }
 
-/* Stores "'pid' is a number" or "this is a number or text". */
+/* Describes an operand for a message: stores "'pid' is a number" or "this is a number or text". */
 static const char *describe(const struct ptrc_operand *o, char text[PTRC_DIMENSION_WORDS + 40])
 {
 	char words[PTRC_DIMENSION_WORDS];
@@ -59,12 +59,12 @@ static const char *describe(const struct ptrc_operand *o, char text[PTRC_DIMENSI
 
 /* ---- conditions and values ---- */
 
-/* A part of the expression, a condition or a value. For a part in parentheses, only its contents decide. */
+/* A part of the expression, a condition or a value. Parentheses around it make no difference. */
 struct part {
 	/* NULL if the part is a value. */
 	struct ptrc_node *condition;
 	struct ptrc_operand value;
-	/* Its start. */
+	/* The start of the part in the text. */
 	const char *at;
 };
 
@@ -75,7 +75,8 @@ static void count_test(struct ptrc_parser *p, const char *at)
 				   (int)TESTS_MAX);
 }
 
-/* Turns a part before the next token into a condition: a value holds if it is true. */
+/* Turns a part, which the parser has just read, into a condition. A value becomes the condition that the value is
+ * true. */
 static struct ptrc_node *condition_of(struct ptrc_parser *p, struct part *part)
 {
 	struct ptrc_node *n = part->condition;
@@ -91,7 +92,7 @@ static struct ptrc_node *condition_of(struct ptrc_parser *p, struct part *part)
 	return n;
 }
 
-/* Returns the value of a part. Refuses a condition. */
+/* Returns the value of a part. If the part is a condition, refuses the expression. */
 static struct ptrc_operand value_of(struct ptrc_parser *p, struct part *part)
 {
 	if (part->condition) {
@@ -150,7 +151,7 @@ static void read_operand(struct ptrc_parser *p, struct ptrc_operand *o, bool is_
 	ptrc_parser_next(p);
 }
 
-/* Turns a string into a time. */
+/* Turns an operand that is a string into a time. */
 static void make_moment(struct ptrc_parser *p, struct ptrc_operand *o)
 {
 	const char *at = p->begin + o->at;
@@ -164,7 +165,7 @@ static void make_moment(struct ptrc_parser *p, struct ptrc_operand *o)
 	}
 	ptrc_operand_set(o, ptrc_quantity_whole(PTRC_DIMENSION_MOMENT, o->when.ns));
 	p->bases |= 1U << o->when.base;
-	/* The number of a relative time is set when the start and the end of the trace are known. */
+	/* The number of a relative time is known only when the start and the end of the trace are known. */
 	o->has_number = o->when.base == PTRC_WHEN_ABSOLUTE;
 	free(o->text);
 	o->text = NULL;
@@ -202,7 +203,7 @@ static bool is_known(const struct ptrc_operand *o)
 	return ptrc_operand_is_literal(o) && o->has_number;
 }
 
-/* Combines two operands into one, which is a literal if it can be calculated now. */
+/* Combines two operands of an operation into one, in *left. If both are literals, the result is a literal. */
 static void calculate(struct ptrc_parser *p, enum ptrc_operation operation, const char *sign,
 		      struct ptrc_operand *left, struct ptrc_operand *right)
 {
@@ -235,7 +236,8 @@ static void calculate(struct ptrc_parser *p, enum ptrc_operation operation, cons
 
 static void read_or(struct ptrc_parser *, struct part *);
 
-/* Called for each way to nest: negation, parentheses and signs. */
+/* Called at each negation, parenthesis and sign, which can be nested: refuses an expression that is nested too
+ * deeply. */
 static void begin_nest(struct ptrc_parser *p)
 {
 	if (++p->depth > DEPTH_MAX)
@@ -250,7 +252,7 @@ static void read_factor(struct ptrc_parser *p, struct part *part, bool is_right)
 	*part = (struct part){.at = at};
 	if (p->token == PTRC_TOKEN_OPERATION &&
 	    (p->operation == PTRC_SUBTRACT || p->operation == PTRC_ADD)) {
-		/* -x is x * -1, for numbers and durations. */
+		/* -x is calculated as x * -1, for numbers and durations. */
 		struct ptrc_operand sign = {.at = (size_t)(at - p->begin)};
 
 		ptrc_operand_set(&sign, ptrc_quantity_whole(PTRC_DIMENSION_NUMBER,
@@ -281,7 +283,7 @@ static void read_factor(struct ptrc_parser *p, struct part *part, bool is_right)
 	}
 }
 
-/* Reads the right operand of an operation, and calculates. */
+/* Reads the right operand of an operation with the function `read`, and combines it with the left operand. */
 static void read_right(struct ptrc_parser *p, struct part *left,
 		       void (*read)(struct ptrc_parser *, struct part *, bool))
 {
@@ -316,7 +318,8 @@ static void read_sum(struct ptrc_parser *p, struct part *part, bool is_right)
 
 /* ---- comparisons ---- */
 
-/* `ns`, the time as a number, is the only number that can be compared with a time. */
+/* Whether one operand is the field `ns`, the time as a number, and the other the field `time`. No other number
+ * can be compared with a time. */
 static bool are_time_and_ns(const struct ptrc_operand *a, const struct ptrc_operand *b)
 {
 	return a->is_field && b->is_field &&
@@ -324,14 +327,16 @@ static bool are_time_and_ns(const struct ptrc_operand *a, const struct ptrc_oper
 		(a->field.id == PTRC_FIELD_NS && b->field.id == PTRC_FIELD_TIME));
 }
 
-/* Whether a field of a layout is compared with a duration, and has no unit of time. */
+/* Whether the operand `field` is a member of the data without a unit of time, and the other operand is a
+ * duration. */
 static bool lacks_unit(const struct ptrc_operand *field, const struct ptrc_operand *other)
 {
 	return field->is_field && field->field.id == PTRC_FIELD_MEMBER &&
 	       other->dimensions == PTRC_DIMENSION_DURATION;
 }
 
-/* How to write such a comparison correctly. */
+/* A hint for the message that operands a and b cannot be compared, because their dimensions or units differ: how
+ * the user can write the comparison correctly. */
 static const char *hint_for(const struct ptrc_operand *a, const struct ptrc_operand *b)
 {
 	unsigned int both = a->dimensions | b->dimensions;
@@ -348,7 +353,7 @@ static const char *hint_for(const struct ptrc_operand *a, const struct ptrc_oper
 					  : "; a duration has a unit, such as 5ms";
 }
 
-/* Refuses a string that is compared with a number or a time, but is not one itself. */
+/* Refuses the expression if the string is compared with a number or a time, but is not itself a number or a time. */
 static void check_string(struct ptrc_parser *p, const struct ptrc_operand *other,
 			 struct ptrc_operand *string)
 {
@@ -363,7 +368,7 @@ static void check_string(struct ptrc_parser *p, const struct ptrc_operand *other
 				   string->text, describe(other, reason));
 }
 
-/* Refuses to compare a field that is text in all layouts with a number. */
+/* Refuses the expression if `text` is a field that is text in all layouts, and is compared with a number. */
 static void check_text(struct ptrc_parser *p, const struct ptrc_operand *text,
 		       const struct ptrc_operand *other)
 {
@@ -393,7 +398,8 @@ static void check_comparison(struct ptrc_parser *p, struct ptrc_node *n)
 	check_text(p, b, a);
 	if (ptrc_dimension_is_comparable(a->dimensions, b->dimensions) || are_time_and_ns(a, b))
 		return;
-	/* The message is about the literal, which can be rewritten, or else about the operand that is no time. */
+	/* The message is about the operand that is a literal, since the user can rewrite that, or else about the
+	 * operand that is not a time. */
 	is_left = ptrc_operand_is_literal(a) != ptrc_operand_is_literal(b)
 			  ? ptrc_operand_is_literal(a)
 			  : b->dimensions == PTRC_DIMENSION_MOMENT;
@@ -433,7 +439,7 @@ static void read_pattern(struct ptrc_parser *p, struct ptrc_node *n)
 		ptrc_parser_refuse(p, p->begin + pattern->at, "%s", why.text);
 }
 
-/* The name or pattern that a node compares the field `event` with, or NULL. */
+/* The name or pattern with which a node compares the field `event`, or NULL. */
 static const struct ptrc_operand *wanted_name(const struct ptrc_node *n)
 {
 	bool has_relation = n->kind != PTRC_NODE_COMPARISON || n->relations == PTRC_EQUAL ||
@@ -445,7 +451,8 @@ static const struct ptrc_operand *wanted_name(const struct ptrc_node *n)
 	return NULL;
 }
 
-/* Whether the operand is a calculation, or a member that may have a unit of time and so is converted. */
+/* Whether the operand is a calculation, or a member of the data that may have a unit of time, so that its value
+ * is converted. */
 static bool is_calculated(const struct ptrc_operand *o)
 {
 	return o->calculation || (o->is_field && o->field.id == PTRC_FIELD_MEMBER &&
@@ -501,7 +508,8 @@ static void read_not(struct ptrc_parser *p, struct part *part)
 	p->depth--;
 }
 
-/* Joins the condition before the sign with the one after it. */
+/* Joins the condition in *part, which precedes the sign && or ||, with the condition after the sign, which the
+ * function `read` reads. */
 static void join(struct ptrc_parser *p, enum ptrc_node_kind kind, struct part *part,
 		 void (*read)(struct ptrc_parser *, struct part *))
 {

@@ -56,8 +56,8 @@ static void read_word(struct ptrc_parser *p)
 	}
 }
 
-/* Reads a number with one unit, exactly if it is whole nanoseconds without an exponent. Accepts durations above 292
- * years, as fields may have them. */
+/* Reads a duration that is a number with one unit. The result is exact if it is whole nanoseconds, written
+ * without an exponent. Also accepts durations above 292 years, because fields may have them. */
 static bool read_long_duration(const char *text, struct ptrc_quantity *q)
 {
 	size_t size = strspn(text, "0123456789.eE+-");
@@ -75,7 +75,8 @@ static bool read_long_duration(const char *text, struct ptrc_quantity *q)
 	one = ptrc_unit_ns(unit);
 	*q = ptrc_quantity_number(PTRC_DIMENSION_NUMBER, number);
 	if (strspn(text, "0123456789.") == size && number < 0x1p64L && digits <= 9) {
-		/* Adds the whole units, then the digits after the point. */
+		/* Calculates the nanoseconds of the digits before the point, then adds those of the digits after
+		 * it. */
 		ptrc_whole whole = (ptrc_whole)strtoull(text, NULL, 10) * one;
 		size_t i = 1;
 
@@ -92,7 +93,7 @@ static bool read_long_duration(const char *text, struct ptrc_quantity *q)
 	return true;
 }
 
-/* Returns false if the text is no duration, or too long a one. */
+/* Returns false if the text is not a duration, or is too long a duration. */
 static bool read_duration(const char *text, struct ptrc_quantity *q)
 {
 	int64_t ns;
@@ -105,7 +106,7 @@ static bool read_duration(const char *text, struct ptrc_quantity *q)
 	return true;
 }
 
-/* Replaces the number by an exact one if it is whole and fits in 128 bits. */
+/* If the text is a whole number that fits in 128 bits, replaces *q by exactly that number. */
 static void read_whole(const char *text, struct ptrc_quantity *q)
 {
 	static const ptrc_whole max = ((((ptrc_whole)1 << 126) - 1) << 1) + 1;
@@ -127,8 +128,8 @@ static void read_number(struct ptrc_parser *p)
 	int64_t ns;
 	size_t n = 1;
 
-	/* Takes everything that could belong to a number, so that 1x2 is a wrong number rather than a number and a name.
-	 * Signs can only follow the letter of an exponent. */
+	/* Takes all characters that could belong to a number, so that 1x2 is reported as a wrong number, not read
+	 * as a number and a name. A sign can only follow the letter of an exponent. */
 	while (is_letter(p->at[n]) || is_digit(p->at[n]) || p->at[n] == '.' ||
 	       ((p->at[n] == '+' || p->at[n] == '-') && is_digit(p->at[n + 1]) &&
 		(p->at[n - 1] == 'e' || p->at[n - 1] == 'E') && strncmp(p->at, "0x", 2) &&
@@ -155,8 +156,8 @@ static void read_number(struct ptrc_parser *p)
 	p->at += n;
 }
 
-/* Reads a string in quotes. A backslash escapes the quote and itself. Before any other character it is literal, so that
- * regular expressions need not double it. */
+/* Reads a string in quotes. A backslash before the quote or before a backslash escapes that character. Before any
+ * other character the backslash stands for itself, so that regular expressions need not double it. */
 static void read_string(struct ptrc_parser *p)
 {
 	char quote = *p->at;
@@ -180,7 +181,7 @@ static void read_string(struct ptrc_parser *p)
 	p->token = PTRC_TOKEN_STRING;
 }
 
-/* The bytes of a UTF-8 character, which messages must not cut. */
+/* The size in bytes of the UTF-8 character at `text`. Messages quote whole characters. */
 static int character_length(const char *text)
 {
 	int n = 1;

@@ -29,7 +29,7 @@ enum ptrc_token {
 	PTRC_TOKEN_OPERATION,
 	PTRC_TOKEN_REGEX_SIGN,
 	PTRC_TOKEN_GLOB_SIGN,
-	/* The expression is wrong, and the reason has been stored. */
+	/* The expression is wrong. The reason has been stored. */
 	PTRC_TOKEN_BAD,
 };
 
@@ -40,9 +40,11 @@ struct ptrc_parser {
 	struct ptrc_cli_reason *why;
 	size_t depth;
 	size_t tests;
-	/* The comparisons of names, a list; the fields and the bases of times, a bit each. */
+	/* The list of comparisons of event names. */
 	struct ptrc_node *names;
 	struct ptrc_node **names_end;
+	/* The fields in the expression, and the bases of its relative times: a bit for each, 1 << enum
+	 * ptrc_field_id and 1 << enum ptrc_when_base. */
 	uint64_t fields;
 	unsigned int bases;
 
@@ -53,19 +55,21 @@ struct ptrc_parser {
 	const char *token_at;
 	char word[PTRC_WORD_MAX_BYTES + 1];
 	struct ptrc_quantity number;
-	/* The text of the last string; owned until an operand takes it. */
+	/* The text of the last string token; owned by the parser until an operand takes it. */
 	char *string;
 	size_t string_size;
 };
 
-/* Refuses the expression at this place. Only the first mistake is reported, as others may follow from it. */
+/* Refuses the expression because of a mistake at this place. Only the first mistake is reported, as others may
+ * follow from it. */
 void ptrc_parser_refuse(struct ptrc_parser *, const char *at, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Reads the next token. Does nothing after a mistake. */
 void ptrc_parser_next(struct ptrc_parser *);
 
-/* Whether a double can hold the number. Others would be above, or below, the values of all fields. */
+/* Whether a double can hold the number. A number out of this range would be above, or below, the values of all
+ * fields. */
 static inline bool ptrc_parser_is_in_range(long double number)
 {
 	return isfinite((double)number);

@@ -13,23 +13,24 @@
 #include "src/fields/when.h"
 #include "src/query/view.h"
 
-/* A field, a literal, or a calculation. */
+/* An operand: a field, a literal, or a calculation. */
 struct ptrc_operand {
 	bool is_field;
 	struct ptrc_field field;
-	/* Owned, or NULL. */
+	/* The calculation, owned, or NULL. */
 	struct ptrc_calculation *calculation;
-	/* The set that its values may have. */
+	/* The set of dimensions that the operand's values may have. */
 	unsigned int dimensions;
 	struct ptrc_value literal;
-	/* The literal as a number. */
+	/* The literal as a number, if it is one. */
 	bool has_number;
 	struct ptrc_quantity number;
-	/* The literal as a time. If it is relative, its number is set when start and end of the trace are known. */
+	/* The literal as a time, if it is one. The number of a relative time is set when the start and the end of
+	 * the trace are known. */
 	struct ptrc_when when;
 	/* The text of a string literal, owned. */
 	char *text;
-	/* The offset in the expression. */
+	/* The offset of the operand in the text of the expression. */
 	size_t at;
 };
 
@@ -42,7 +43,7 @@ enum ptrc_node_kind {
 	PTRC_NODE_OR,
 	PTRC_NODE_AND,
 	PTRC_NODE_NOT,
-	/* A value alone. */
+	/* A value alone, which is true or false. */
 	PTRC_NODE_TRUTH,
 	PTRC_NODE_COMPARISON,
 	PTRC_NODE_REGEX,
@@ -51,36 +52,40 @@ enum ptrc_node_kind {
 
 struct ptrc_node {
 	enum ptrc_node_kind kind;
-	/* The orders for which a comparison holds. */
+	/* The set of relations between the operands (PTRC_BELOW, PTRC_EQUAL, PTRC_ABOVE) for which the comparison
+	 * holds. */
 	unsigned int relations;
 	struct ptrc_operand operands[2];
 	struct ptrc_node *children[2];
-	/* Owned. */
+	/* The regular expression of PTRC_NODE_REGEX, owned. */
 	struct ptrc_regex *regex;
-	/* An operand of a comparison is calculated, or may have a unit of time. */
+	/* One of the operands is calculated, or may have a unit of time. */
 	bool is_calculated;
-	/* The name or pattern that the field `event` is compared with, else NULL; whether a name that was tried matches;
-	 * and the next such comparison. */
+	/* The name or pattern with which the field `event` is compared, or NULL. */
 	const struct ptrc_operand *name;
+	/* One of the names tried so far (ptrc_where_try_name()) matches `name`. */
 	bool has_name;
+	/* The next comparison of the field `event` with a name or pattern. */
 	struct ptrc_node *next_of_names;
 };
 
 struct ptrc_where {
-	/* The arguments of ptrc_where_parse(). */
+	/* The arguments that were given to ptrc_where_parse(). */
 	const char *text;
 	const struct ptrc_layouts *layouts;
 	struct ptrc_node *root, *names;
-	/* The fields and the bases of times in the expression, a bit each. */
+	/* The fields in the expression, and the bases of its relative times: a bit for each. */
 	uint64_t fields;
 	unsigned int bases;
-	/* The start and the end of the trace are known. */
+	/* Set by ptrc_where_resolve(): the start and the end of the trace are known. */
 	bool is_resolved;
 	int64_t first_ns, last_ns;
-	/* Memory for the digits that bytes are compared as, and for a text with a null byte appended. */
+	/* Memory for the values of the two operands of a comparison: for bytes as hexadecimal digits, in which
+	 * form they are compared, and for a text with a null byte appended. */
 	struct ptrc_buffer scratch[2];
 	uint64_t undecided_count;
-	/* A condition on a field that is missing because data was cut or does not fit is undecided. */
+	/* If data was cut or does not fit its layout, conditions on fields that are missing because of that are
+	 * undecided, not false. */
 	bool has_doubts;
 };
 

@@ -7,7 +7,7 @@
 
 #include "src/base/message.h"
 
-/* An entry of the tables: the number of a frame or a stack, from 1 because a new entry is zeroed. */
+/* An entry of the tables: the number of a frame or a stack, plus 1, because 0 marks a new entry. */
 struct numbered {
 	struct ptrc_table_entry entry;
 	uint32_t number;
@@ -77,14 +77,15 @@ void ptrc_flames_begin_samples(struct ptrc_flames *f, const struct ptrc_query *q
 		ptrc_cli_message(NULL, "functions have no names: %s", why.text);
 }
 
-/* Puts the function at the address, else the file that is mapped there, else the address. */
+/* Appends the name of the function at the address, else the path of the file that is mapped there, else the
+ * address. */
 static void put_place(struct ptrc_buffer *b, struct ptrc_flames *f, const struct ptrc_source *s,
 		      unsigned long process, uint64_t address)
 {
 	struct posixtrace_log_mapping m;
 	const struct ptrc_symbol *symbol = NULL;
 
-	/* ptrc_symbols_find() takes return addresses, one past the call. */
+	/* ptrc_symbols_find() takes a return address, which is after the call, and takes 1 off. Hence the + 1. */
 	if (f->symbols)
 		symbol = ptrc_symbols_find(f->symbols, &f->caches[s->order], s->reader.trace,
 					   process, address + 1, false);
@@ -93,7 +94,7 @@ static void put_place(struct ptrc_buffer *b, struct ptrc_flames *f, const struct
 	} else if (!ptrc_log_find_mapping(s->reader.trace, process, address, &m)) {
 		ptrc_buffer_hex(b, address);
 	} else {
-		/* Mappings without a file have brackets already, as in [vdso]. */
+		/* The name of a mapping without a file, such as [vdso], already has brackets. */
 		bool has_brackets = m.pm_path_size && *m.pm_path == '[';
 		size_t at = m.pm_path_size;
 
@@ -115,14 +116,15 @@ static uint32_t frame_of(struct ptrc_flames *f, const struct ptrc_source *s, uns
 	n = ptrc_table_find(&f->addresses, key, sizeof(key), sizeof(*n));
 	if (n->number)
 		return n->number - 1;
-	/* All addresses but the innermost are return addresses, one past the call. */
+	/* The innermost address is where the thread was. All others are return addresses, which are after the
+	 * call; 1 less is an address within the calling function. */
 	put_place(&name, f, s, process, address - (!is_innermost && address));
 	n->number = ptrc_flames_frame(f, name.bytes, name.used) + 1;
 	ptrc_buffer_free(&name);
 	return n->number - 1;
 }
 
-/* Returns the addresses of a sample: its field "stack" or, without a layout, all of its data. */
+/* Returns the addresses of a sample's stack: its field "stack" or, if it has no layout, all of its data. */
 static const char *find_addresses(const struct ptrc_query *q, struct ptrc_view *view, size_t *count)
 {
 	const struct ptrc_value *v = ptrc_view_member(view, &q->layouts, "stack");
@@ -148,7 +150,7 @@ uint32_t ptrc_flames_sample(struct ptrc_flames *f, const struct ptrc_query *q,
 		uint64_t address;
 
 		memcpy(&address, addresses + (i - 1) * sizeof(address), sizeof(address));
-		/* Zeros fill an array that is longer than the stack. */
+		/* If the array is longer than the stack, the rest of it is zero. */
 		if (address)
 			stack = ptrc_flames_stack(f, stack,
 						  frame_of(f, s, process, address, i == 1));

@@ -2,7 +2,8 @@
 #include "config.h"
 #include "src/spans/function.h"
 
-/* The field `function` has it. Without one, the address of the event itself is a place within the function. */
+/* The address is in the field `function`. An event without this field is itself recorded at a place within the
+ * function. */
 uint64_t ptrc_function_address(const struct ptrc_layouts *layouts, struct ptrc_view *view)
 {
 	const struct ptrc_value *v = ptrc_view_member(view, layouts, "function");

@@ -29,7 +29,7 @@ static inline void add_bytes(struct ptrc_key *k, const void *bytes, size_t size)
 	k->size += size;
 }
 
-/* A number and a text within JSON are the same keys as those of other fields. */
+/* A number or a text in JSON makes the same key as a field with that value. */
 static void add_json(struct ptrc_key *k, struct ptrc_value v)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
@@ -45,7 +45,7 @@ static void add_json(struct ptrc_key *k, struct ptrc_value v)
 	ptrc_buffer_free(&b);
 }
 
-/* The first byte of a number, which says what its other bytes are. */
+/* The first byte of a number in a key. It says what the bytes after it are. */
 enum number_kind { WHOLE = 'w', NEGATIVE = '-', FRACTION = 'f', DURATION = 0x80 };
 
 static void add_number(struct ptrc_key *k, unsigned char kind, const void *bytes, size_t size)
@@ -64,7 +64,7 @@ static void add_whole(struct ptrc_key *k, unsigned char kind, ptrc_whole whole)
 	add_number(k, kind, &size, size > UINT64_MAX ? sizeof(size) : sizeof(uint64_t));
 }
 
-/* Adds a number with its unit: 1 equals 1.0, and 5 us equal 5000 ns. */
+/* Adds a number with its unit to the key, so that 1 and 1.0 give the same key, and 5 us and 5000 ns, too. */
 static void add_quantity(struct ptrc_key *k, struct ptrc_quantity q, enum ptrc_unit unit)
 {
 	unsigned char kind;
@@ -72,7 +72,7 @@ static void add_quantity(struct ptrc_key *k, struct ptrc_quantity q, enum ptrc_u
 
 	ptrc_quantity_take_unit(&q, unit);
 	kind = q.dimension == PTRC_DIMENSION_DURATION ? DURATION : 0;
-	/* Numbers that no integer of 64 bits can hold may be whole, too. */
+	/* A number may be whole, even if it is too large for an integer of 64 bits. */
 	if (!q.is_whole && fabsl(q.number) < 0x1p126L &&
 	    (long double)(ptrc_whole)q.number == q.number)
 		q = ptrc_quantity_whole(q.dimension, (ptrc_whole)q.number);
@@ -97,7 +97,7 @@ void ptrc_key_add(struct ptrc_key *k, const struct ptrc_value *v)
 		return;
 	case PTRC_VALUE_FLOAT:
 	case PTRC_VALUE_DOUBLE:
-		/* The 0.1 of a float equals the 0.1 of a double. */
+		/* So that the 0.1 of a float gives the same key as the 0.1 of a double. */
 		f = v->kind == PTRC_VALUE_FLOAT ? ptrc_value_shown_single(v->f) : v->f;
 		add_quantity(k, ptrc_quantity_number(PTRC_DIMENSION_NUMBER, f), v->unit);
 		return;
@@ -105,7 +105,7 @@ void ptrc_key_add(struct ptrc_key *k, const struct ptrc_value *v)
 	case PTRC_VALUE_UNSIGNED:
 	case PTRC_VALUE_HEX:
 	case PTRC_VALUE_BOOL:
-	/* Members of two enums may have different names and one number. */
+	/* An enum counts as its number: two enums may have different names for one number. */
 	case PTRC_VALUE_ENUM:
 		if (__builtin_expect(ptrc_unit_ns(v->unit) != 0, 0))
 			add_quantity(k,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Keys for hash tables: a number, and a value of an event or its thread. Equal values give equal bytes. */
+/* Keys for hash tables, as bytes: a number, then the value of an event's field or the event's thread. Equal
+ * values give equal bytes. */
 #ifndef PTRC_SRC_SPANS_KEY_H
 #define PTRC_SRC_SPANS_KEY_H
 
@@ -12,22 +13,23 @@
 struct ptrc_key {
 	unsigned char *bytes;
 	size_t size;
-	/* Long enough for most keys. */
+	/* The bytes of a short key, which needs no allocation. */
 	unsigned char room[64];
 };
 
-/* Starts a key with the number, such as that of a pair. */
+/* Starts a key with a number, such as that of a pair. */
 void ptrc_key_begin(struct ptrc_key *, size_t number);
 
-/* Adds a value. Numbers that --where calls equal add the same bytes, whatever their types, and durations whatever
- * their units. A text never equals a number. */
+/* Adds a value to the key. Numbers that --where calls equal give the same bytes, whatever their types; durations
+ * do so whatever their units. A text never gives the bytes of a number. */
 void ptrc_key_add(struct ptrc_key *, const struct ptrc_value *);
 
-/* Adds the thread of the event, which is one of the source of this number. */
+/* Adds the thread of the event to the key, and the number of the source, as each source has threads of its own. */
 void ptrc_key_add_thread(struct ptrc_key *, size_t source, const struct ptrc_view *);
 
-/* Makes the key of an event: the number and the value of the field; if the field is NULL, the thread and the number of
- * its source. Returns false if the event has no such field, or its data was cut there. */
+/* Makes the key of an event: `number`, and the value of the field. If the field is NULL, the key is `number`, the
+ * thread, and the number of the source. Returns false if the event does not have the field, or if its data was
+ * cut there. */
 bool ptrc_key_make(struct ptrc_key *, size_t number, size_t source, struct ptrc_view *,
 		   const struct ptrc_field *);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lanes: the threads of a log or, if several logs are of one machine, of the machine, in the order of their first
- * events. */
+/* Lanes: rows of a picture, each for a thread of a log. If several logs are of one machine, they share the lanes
+ * of its threads. Lanes are in the order of their first events. */
 #ifndef PTRC_SRC_SPANS_LANES_H
 #define PTRC_SRC_SPANS_LANES_H
 
@@ -10,41 +10,42 @@
 #include "src/base/table.h"
 #include "src/query/query.h"
 
-/* Thread 0 of a process has what was recorded on behalf of the process. */
+/* A lane. The lane with tid 0 has the events that were recorded on behalf of a process, not by a thread. */
 struct ptrc_lane {
 	struct ptrc_table_entry entry;
-	/* Counts from 0. */
+	/* The index of the lane in the list. */
 	size_t number;
-	/* The source of the first event. */
+	/* The source of the lane's first event. */
 	struct ptrc_source *source;
-	/* The log or the machine. */
+	/* The number of the log or, if logs share lanes, of the machine. */
 	size_t group;
 	pid_t pid, tid;
-	/* Stands for all threads after the first `max`. */
+	/* The lane is for all threads after the first `max`. */
 	bool is_rest;
-	/* The innermost open span, which a new one may lie within, or NULL. */
+	/* The innermost span of the lane that is open, so that a new span may lie within it; or NULL. */
 	struct ptrc_span *latest;
 };
 
 enum { PTRC_LANES_RECENT = 16 };
 
-/* Starts zeroed but for the first three. */
+/* Starts zeroed, except for the first three members. */
 struct ptrc_lanes {
-	/* The size of the sink's structure whose first member is the lane. It starts zeroed. */
+	/* The sink has a structure for each lane, with the lane as its first member. This is the size of that
+	 * structure, which starts zeroed. */
 	size_t lane_size;
-	/* The machine of each source; NULL: each log has threads of its own. */
+	/* The number of the machine of each source. NULL: logs do not share lanes. */
 	size_t *machines;
-	/* The most lanes, next to one for all further threads; 0: no limit. */
+	/* The greatest number of lanes; all further threads share one more lane, `rest`. 0: no limit. */
 	size_t max;
 	struct ptrc_lane *rest;
 	struct ptrc_lane **list;
 	size_t count;
 	struct ptrc_table table;
-	/* A cache of lanes by the low bits of the thread number. */
+	/* The lanes found last, by the low bits of the thread number. */
 	struct ptrc_lane *recent[PTRC_LANES_RECENT];
 };
 
-/* The lane of the event that the source has just read. */
+/* Returns the lane of the latest event of the source. */
 struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *, struct ptrc_source *);
 
 void ptrc_lanes_free(struct ptrc_lanes *);

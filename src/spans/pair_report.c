@@ -9,7 +9,7 @@
 #include "src/base/nearest.h"
 
 enum {
-	/* The rows of a histogram. */
+	/* The greatest number of rows of a histogram, one for each power of two. */
 	POWERS = 64,
 	BAR_COLUMNS = 40,
 	NUMBER_COLUMNS = 8,
@@ -18,7 +18,7 @@ enum {
 
 /* ---- text ---- */
 
-/* Right-aligns the text since `begin` in a column, with two blanks before it. */
+/* Right-aligns the text after `begin` in a column, with two blanks before it. */
 static void end_column(struct ptrc_buffer *b, size_t begin, int columns)
 {
 	size_t size = b->used - begin;
@@ -59,7 +59,7 @@ static void put_pair(struct ptrc_buffer *b, const struct ptrc_pair *pair)
 	}
 }
 
-/* Puts the first column: the pair, or the value of the field of --per. */
+/* Appends the first column of a row: the name of the pair or, with --per, the value of that field. */
 static void put_subject(struct ptrc_buffer *b, const struct ptrc_pairs *p,
 			const struct ptrc_pair_row *row)
 {
@@ -92,7 +92,7 @@ static void put_histogram(struct ptrc_buffer *b, const struct ptrc_quantiles *q)
 	}
 	for (unsigned int i = first; i <= last; i++) {
 		size_t begin = b->used;
-		/* A count that is not 0 has a bar. */
+		/* The length of the bar. A count other than 0 gets a bar of at least 1, below. */
 		uint64_t bar = (uint64_t)((double)counts[i] / (double)most * BAR_COLUMNS);
 
 		ptrc_buffer_text(b, "from ");
@@ -168,7 +168,7 @@ void ptrc_pairs_put_text(struct ptrc_buffer *b, const struct ptrc_pairs *p, bool
 
 	put_head(b, columns);
 	for (size_t i = 0; i < count; i++) {
-		/* With --per, the rows of a pair follow a line with its name. */
+		/* With --per, a line with the name of the pair precedes the rows of the pair. */
 		if (p->per && (!i || rows[i - 1]->pair != rows[i]->pair)) {
 			put_pair(b, &p->list[rows[i]->pair]);
 			ptrc_buffer_char(b, '\n');
@@ -302,7 +302,7 @@ static void look_for_value(void *thing, void *arg)
 	*has_any |= row->value.kind != PTRC_VALUE_NONE;
 }
 
-/* Says that no event has the field of the option, and which members of layouts have similar names. */
+/* Prints a message that no event has the field of the option, and which fields of layouts have similar names. */
 static void say_without_value(const char *option, const char *events, const struct ptrc_field *f,
 			      const struct ptrc_layouts *l)
 {
@@ -318,7 +318,8 @@ static void say_without_value(const char *option, const char *events, const stru
 			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-/* Returns false, after a message, if no event has the field of --per, although there are pairs, or that of --label-by. */
+/* Returns false, after messages, if there are pairs but no event has the field of --per, or if no event has the
+ * field of --label-by. */
 static bool has_values(const struct ptrc_pairs *p, const struct ptrc_layouts *l)
 {
 	bool has_per = !p->per || !p->rows.count;
@@ -332,7 +333,7 @@ static bool has_values(const struct ptrc_pairs *p, const struct ptrc_layouts *l)
 	return has_per && has_label;
 }
 
-/* Whether a type makes a pair by its name, even if its events are not selected. */
+/* Whether a source has an event type that makes a pair by its name, even if its events are not selected. */
 static bool has_pair_names(const struct ptrc_query *q)
 {
 	for (size_t i = 0; i < q->source_count; i++)
@@ -371,7 +372,8 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_que
 				"%s: ends come in another order than they would nest, so the "
 				"durations are wrong; measure them with --pair='%s by %s'",
 				pair->name, pair->name, pair->common_text);
-		/* A key that no event has is as wrong as an event type that no source has. */
+		/* If no event has the field that is the key of the pair, that is as wrong as the name of an event
+		 * type that does not exist. */
 		is_missing |= !pair->has_key && pair->without_key > pair->cut_keys;
 	}
 	return is_missing;

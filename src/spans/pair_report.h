@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The durations of pairs as a table and as JSON, and messages about events that are in no pair. */
+/* Prints the durations of pairs, as a table or as JSON, and messages about events that belong to no pair. */
 #ifndef PTRC_SRC_SPANS_PAIR_REPORT_H
 #define PTRC_SRC_SPANS_PAIR_REPORT_H
 
@@ -9,20 +9,22 @@
 #include "src/spans/pairs.h"
 #include "src/query/query.h"
 
-/* Puts the table, with the histogram of each row below it if that is wanted. */
+/* Appends the table of durations; if has_histogram, with a histogram below each row. */
 void ptrc_pairs_put_text(struct ptrc_buffer *, const struct ptrc_pairs *, bool has_histogram);
 
-/* Puts the members that identify the pair. */
+/* Puts the JSON members that identify the pair. */
 void ptrc_pair_json(struct ptrc_json *, const struct ptrc_pair *);
 
-/* Puts the members that count events without their other half, and events without a key. */
+/* Puts the JSON members that count halves (begins without end, ends without begin, and pairs that lost events
+ * have cut), and events that lack the field that is the key. */
 void ptrc_pair_halves_json(struct ptrc_json *, const struct ptrc_pair_halves *,
 			   uint64_t without_key);
 
-/* Puts the member "pairs" of the open object. */
+/* Puts the JSON member "pairs" into the open object. */
 void ptrc_pairs_json(const struct ptrc_pairs *, struct ptrc_json *, bool has_histogram);
 
-/* Prints "NAME: 3 begins without end" and `rest` for each pair with halves. `cut` says what a half with a loss is. */
+/* For each pair that has halves, prints a message such as "NAME: 3 begins without end", followed by `rest`. `cut`
+ * is the text for a half that lost events have cut. */
 void ptrc_pairs_report_halves(const struct ptrc_pairs *, const char *rest, const char *cut);
 
 /*

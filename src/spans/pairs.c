@@ -11,15 +11,15 @@
 #include "src/query/where.h"
 #include "src/spans/key.h"
 
-/* Two event types whose names end with these are a pair by their names. */
+/* Two event types whose names are equal up to these suffixes make a pair. */
 static const char begin_suffix[] = ".begin";
 static const char end_suffix[] = ".end";
 
-/* The events of a program. */
+/* The event types that begin and end a program. */
 static const char exec_name[] = "os.exec";
 static const char exit_name[] = "os.exit";
 
-/* The open begins with one key. */
+/* The begins with one key whose ends have not come yet. */
 struct open_begins {
 	struct ptrc_table_entry entry;
 	struct ptrc_span *latest;
@@ -27,7 +27,7 @@ struct open_begins {
 
 /* ---- pairs as users write them ---- */
 
-/* Leaves out the blanks around a text. */
+/* Moves the start and the end of a text so that the blanks around it are left out. */
 static void trim(const char **text, size_t *size)
 {
 	while (*size && **text == ' ') {
@@ -53,7 +53,7 @@ static bool is_stem_of(const char *name, const char *stem, size_t stem_size, con
 	return !strncmp(name, stem, stem_size) && !strcmp(name + stem_size, suffix);
 }
 
-/* Makes a pair of the two names, which it owns. */
+/* Makes a pair of two event types. The pair then owns the two names. */
 static struct ptrc_pair make_pair(char *begin, char *end)
 {
 	size_t size = strlen(begin), suffix = strlen(begin_suffix);
@@ -69,7 +69,7 @@ static struct ptrc_pair make_pair(char *begin, char *end)
 	};
 }
 
-/* The last " by " of the text, or NULL. */
+/* Finds the last " by " of the text. Returns NULL if there is none. */
 static const char *find_by(const char *text)
 {
 	const char *found = NULL;
@@ -157,7 +157,8 @@ bool ptrc_pairs_add(struct ptrc_pairs *p, const char *text, const struct ptrc_la
 	return true;
 }
 
-/* Returns false, and counts the event, if it has no key. */
+/* Makes the key of an event of the pair. If the event lacks the field that is the key, counts the event and
+ * returns false. */
 static bool make_key(struct ptrc_pairs *p, size_t number, size_t source, struct ptrc_view *view,
 		     struct ptrc_key *k)
 {
@@ -190,8 +191,8 @@ bool ptrc_pair_has_key(struct ptrc_view *view, const struct ptrc_layouts *layout
 	return member_of(ptrc_view_layout(view, layouts, id), PTRC_PAIR_KEY);
 }
 
-/* Finds an event type by its name; 0: not known. A session announces a type with its first event, so only the
- * type of this event is looked at. */
+/* Finds an event type by its name; 0: it is not known. A session announces a type only with its first event, so
+ * there only the type of this event is looked at. */
 static trace_event_id_t find_type(const struct ptrc_view *view, const char *name)
 {
 	const struct ptrc_reader *r = view->reader;
@@ -203,8 +204,8 @@ static trace_event_id_t find_type(const struct ptrc_view *view, const char *name
 	return ptrc_reader_find_type(r, name);
 }
 
-/* Finds the field of a member of the event itself, even if fields are those of a pair's first event by default.
- * Returns its name. */
+/* Finds the field for a member of this event's data. (By default, a field of a pair is that of the pair's first
+ * event.) Returns its name. */
 static char *find_member(struct ptrc_view *view, const char *member, struct ptrc_field *f)
 {
 	char *name = ptrc_cli_text("data.%s", member);
@@ -215,7 +216,8 @@ static char *find_member(struct ptrc_view *view, const char *member, struct ptrc
 	return name;
 }
 
-/* Finds the key by default of a pair that was given none; if there is none, a field that both events have. */
+/* Called once for a pair for which the user has named no key. If both events have the member `key`, makes that
+ * the key. Otherwise stores another field that both events have, if there is one. */
 static void bind(struct ptrc_pair *pair, struct ptrc_view *view)
 {
 	trace_event_id_t ids[2] = {find_type(view, pair->begin), find_type(view, pair->end)};
@@ -258,7 +260,7 @@ static uint64_t hash_common(const struct ptrc_pair *pair, struct ptrc_view *view
 	return hash;
 }
 
-/* Whether the value of an end is not that of the latest begin but that of an earlier one. */
+/* Whether the end, by its value of the common field, belongs not to the latest open begin, but to an earlier one. */
 static bool is_crossed(const struct ptrc_pair *pair, const struct ptrc_span *latest,
 		       struct ptrc_view *view)
 {
@@ -299,7 +301,7 @@ static struct ptrc_pair_row *row_with(struct ptrc_pairs *p, size_t number,
 	return row;
 }
 
-/* The row that the event belongs to; NULL if rows are not wanted. */
+/* Returns the row for a pair to which the event belongs, or NULL if rows are not wanted. */
 static struct ptrc_pair_row *row_of(struct ptrc_pairs *p, size_t number, struct ptrc_view *view)
 {
 	struct ptrc_value v = {0};
@@ -313,7 +315,8 @@ static struct ptrc_pair_row *row_of(struct ptrc_pairs *p, size_t number, struct 
 	return row_with(p, number, &v);
 }
 
-/* Does the same for the first event of a pair, which may have a label. */
+/* Returns the row for a pair that begins with this event, as row_of() does. But if each label of --label-by has a
+ * row of its own and the event has a label, returns the row of the label. */
 static struct ptrc_pair_row *row_of_begin(struct ptrc_pairs *p, size_t number,
 					  struct ptrc_view *view)
 {
@@ -347,7 +350,8 @@ static void count(struct ptrc_pair_row *row, enum ptrc_span_fate fate, uint64_t 
 
 /* ---- events ---- */
 
-/* The counter of the losses that may concern pairs of this kind with an event in this source. */
+/* The counter of losses that may have cut pairs of this kind: if both events are of one thread, that of the
+ * source; else that of all sources. */
 static const uint64_t *gaps_of(const struct ptrc_pairs *p, const struct ptrc_pair *pair,
 			       size_t source)
 {
@@ -379,7 +383,7 @@ static void take_begin(struct ptrc_pairs *p, size_t number, struct ptrc_source *
 	ptrc_span_begin(&p->spans, b);
 }
 
-/* Ends the latest open begin. Its fate is CUT if events were lost since. */
+/* Ends the span of the latest open begin. If events were lost since it started, its fate becomes CUT, not `fate`. */
 static void end_span(struct ptrc_pairs *p, struct open_begins *open, enum ptrc_span_fate fate,
 		     struct ptrc_source *end)
 {
@@ -421,7 +425,8 @@ static void take_end(struct ptrc_pairs *p, size_t number, struct ptrc_source *so
 		ptrc_table_remove(&p->open, open);
 }
 
-/* Adds a role, ends before begins: an event that is both ends what an earlier one of its type began. */
+/* Adds a role of an event type in a pair. Ends precede begins in the list: if events of a type both end and begin
+ * pairs, each first ends what an earlier event began. */
 static struct ptrc_pair_roles *add_role(struct ptrc_pair_roles *r, size_t pair, bool is_end)
 {
 	r = ptrc_cli_reallocate(r, sizeof(*r) + (r->count + 1) * sizeof(*r->roles));
@@ -432,7 +437,7 @@ static struct ptrc_pair_roles *add_role(struct ptrc_pair_roles *r, size_t pair, 
 	return r;
 }
 
-/* If the name has the suffix, stores the size of what precedes it. */
+/* Whether the name has the suffix. If so, stores the size of what precedes the suffix. */
 static bool has_suffix(const struct ptrc_reader_name *name, const char *suffix, size_t *stem_size)
 {
 	size_t size = strlen(suffix);
@@ -457,7 +462,7 @@ bool ptrc_pair_has_name(const struct ptrc_reader_name *name)
 	       has_suffix(name, end_suffix, &size);
 }
 
-/* Adds the pair that the event type is part of by its name, if it is missing. */
+/* If the event type makes a pair by its name, adds that pair, unless it exists. */
 static void find_by_name(struct ptrc_pairs *p, const struct ptrc_reader_name *name)
 {
 	size_t size;
@@ -492,7 +497,7 @@ static struct ptrc_pair_roles *find_roles(struct ptrc_pairs *p, struct ptrc_type
 	for (size_t i = 0; i < p->count && name->is_known; i++) {
 		if (!strcmp(p->list[i].begin, name->text))
 			r = add_role(r, i, false);
-		/* An os.exec also ends the program that its process executed before. */
+		/* An os.exec begins a program, and ends the program that the process executed before. */
 		if (!strcmp(p->list[i].end, name->text) ||
 		    (ptrc_pair_is_program(&p->list[i]) && !strcmp(p->list[i].begin, name->text)))
 			r = add_role(r, i, true);
@@ -524,9 +529,9 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	role_count = source->is_for_loss ? 0 : r->count;
 	for (; i < role_count && r->roles[i].is_end; i++)
 		take_end(p, r->roles[i].pair, source);
-	/* The pairs that a STOP or an OVERFLOW ends precede the loss, so ends are taken first. The loss reaches to
-	 * the next event of the source, START or RESUME; pairs that begin in other sources before that may have lost
-	 * their ends, too. */
+	/* A STOP or an OVERFLOW precedes the lost events, so the pairs that it ends are not cut: ends were taken
+	 * first. The loss lasts until the next event of the source, a START or RESUME. Pairs that begin in other
+	 * sources before that event may have lost their ends, too. */
 	if (s->is_at_loss || ptrc_is_loss(id, reader->data, reader->size)) {
 		p->gap_count++;
 		s->gap_count++;
@@ -617,7 +622,7 @@ static int compare(const void *a, const void *b)
 		return s->pair < t->pair ? -1 : 1;
 	if (s->lengths.total != t->lengths.total)
 		return s->lengths.total > t->lengths.total ? -1 : 1;
-	/* The keys make the order the same in each run. */
+	/* Rows with equal totals are sorted by their keys, so that the order is the same in each run. */
 	order = memcmp(s->entry.key, t->entry.key, size);
 	return order ? order : (s->entry.key_size > size) - (t->entry.key_size > size);
 }
@@ -644,7 +649,7 @@ static void free_row(void *thing, void *arg)
 		free((char *)row->value.bytes);
 }
 
-/* Leaves what the user has given. */
+/* Resets the pair, except for what the user has given. */
 static void forget_pair(struct ptrc_pair *pair)
 {
 	struct ptrc_pair given = {.name = pair->name, .begin = pair->begin, .end = pair->end};
@@ -680,10 +685,10 @@ void ptrc_pairs_forget(struct ptrc_pairs *p)
 
 /* ---- labels ---- */
 
-/* A label is a name. The start of a longer value identifies it well enough. */
+/* The greatest size of a label. A label is a name, and the start of a longer value identifies it well enough. */
 enum { LABEL_BYTES_MAX = 200 };
 
-/* Ends a text that is longer than a label between two characters. */
+/* Cuts a text that is longer than a label, without cutting a UTF-8 character. */
 static void cut(struct ptrc_buffer *b, size_t begin)
 {
 	size_t end = begin + LABEL_BYTES_MAX;
@@ -707,7 +712,7 @@ bool ptrc_pair_put_labelled_name(struct ptrc_buffer *b, const struct ptrc_pairs 
 		return false;
 	v = ptrc_view_value(view, &p->label->field);
 	ptrc_value_take_name(&v);
-	/* JSON's null becomes no value here. */
+	/* A null in JSON becomes a value of kind NONE here, and gives no label. */
 	ptrc_value_settle(&v, &room);
 	if (v.kind == PTRC_VALUE_NONE)
 		return false;

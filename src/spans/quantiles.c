@@ -7,8 +7,8 @@
 
 #include "src/base/message.h"
 
-/* Each power of two is divided into STEPS places of equal width. So below 2 * STEPS a place has one length, and above
- * it its width is at most 1/STEPS of its least length. */
+/* The histogram divides the range from each power of two to the next into STEPS places of equal width. So a place
+ * below 2 * STEPS has a single length, and a place above that is at most 1/STEPS as wide as its least length. */
 enum { STEPS_POWER = 6, STEPS = 1 << STEPS_POWER };
 
 const struct ptrc_quantile ptrc_quantiles_shown[PTRC_QUANTILES_SHOWN] = {
@@ -17,11 +17,11 @@ const struct ptrc_quantile ptrc_quantiles_shown[PTRC_QUANTILES_SHOWN] = {
 struct ptrc_lengths {
 	size_t room;
 	bool is_sorted;
-	/* As many as .count of the quantiles. */
+	/* The lengths; .count of the quantiles is their number. */
 	uint64_t list[];
 };
 
-/* Makes room for `count` more lengths. Returns NULL, and frees all exact lengths, if they become too many. */
+/* Makes room for `count` more exact lengths. If these become too many, frees all exact lengths and returns NULL. */
 static uint64_t *extend(struct ptrc_quantiles *q, uint64_t count)
 {
 	struct ptrc_lengths *e = q->exact;
@@ -50,7 +50,7 @@ static int compare(const void *a, const void *b)
 	return (s > t) - (s < t);
 }
 
-/* The rank counts from 1. */
+/* Returns the length with this rank, which counts from 1, sorting the lengths if necessary. */
 static uint64_t exact_at(struct ptrc_lengths *e, uint64_t count, uint64_t rank)
 {
 	if (!e->is_sorted)
@@ -68,7 +68,7 @@ static size_t place_of(uint64_t length)
 	return (power - STEPS_POWER) * (size_t)STEPS + (size_t)(length >> (power - STEPS_POWER));
 }
 
-/* The middle of the lengths of a place. */
+/* The length in the middle of a place of the histogram, which stands for all lengths there. */
 static uint64_t length_of(size_t place)
 {
 	unsigned int shift = place < 2 * STEPS ? 0 : (unsigned int)(place / STEPS - 1);
@@ -77,7 +77,7 @@ static uint64_t length_of(size_t place)
 	return begin + (UINT64_C(1) << shift) / 2;
 }
 
-/* Extends the histogram to the places from `first` to `last`. */
+/* Extends the histogram so that it has the places from `first` to `last`. */
 static void cover(struct ptrc_quantiles *q, size_t first, size_t last)
 {
 	size_t end = q->first_place + q->place_count;
@@ -99,7 +99,7 @@ static void cover(struct ptrc_quantiles *q, size_t first, size_t last)
 	q->place_count = last + 1 - first;
 }
 
-/* Updates all but the histogram and the exact lengths. */
+/* Updates the count, the total, and the least and greatest length. */
 static void note(struct ptrc_quantiles *q, uint64_t count, uint64_t least, uint64_t greatest,
 		 uint64_t total)
 {
@@ -120,7 +120,7 @@ void ptrc_quantiles_add(struct ptrc_quantiles *q, uint64_t length)
 	if (exact)
 		*exact = length;
 	note(q, 1, length, length, length);
-	/* Covers the whole power of two, as similar lengths mostly follow. */
+	/* Adds the places of the whole power of two, because similar lengths mostly follow. */
 	if (place < q->first_place || place - q->first_place >= q->place_count)
 		cover(q, place / STEPS * STEPS, place / STEPS * STEPS + STEPS - 1);
 	q->counts[place - q->first_place]++;
@@ -168,7 +168,7 @@ bool ptrc_quantile_read(const char *text, unsigned int *per_million)
 
 uint64_t ptrc_quantile_rank(uint64_t count, unsigned int per_million)
 {
-	/* Rounded up, without a product that could overflow. */
+	/* count * per_million / PTRC_QUANTILE_MAX, rounded up, without a product that could overflow. */
 	uint64_t rank = count / PTRC_QUANTILE_MAX * per_million +
 			(count % PTRC_QUANTILE_MAX * per_million + PTRC_QUANTILE_MAX - 1) /
 				PTRC_QUANTILE_MAX;

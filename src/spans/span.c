@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A view of a kept event, on a copy of the reader, which itself has read other events since. */
+/* A view of a kept event. It has a copy of the source's reader, because the reader itself has read other events
+ * since. */
 struct ptrc_kept_view {
 	struct ptrc_reader reader;
 	struct ptrc_view view;
@@ -18,7 +19,7 @@ void ptrc_spans_begin(struct ptrc_spans *s, struct ptrc_query *q, size_t span_si
 		s->views[i] = ptrc_cli_allocate(q->source_count * sizeof(struct ptrc_kept_view *));
 }
 
-/* Copies the event that the source has read. `room` has space for its data. */
+/* Copies the latest event of the source to *k. `room` has space for its data. */
 static void keep(struct ptrc_kept *k, struct ptrc_source *s, void *room)
 {
 	const struct ptrc_reader *r = &s->reader;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A span is the time from one event to another, its first and its last event; one of them may be missing. The first
- * event is kept until the last one comes. The sink of the query gets each span that is over and, if it asks for
- * these, each span that starts.
+ * A span is the time from one event, its first, to another, its last. Either may be missing. A copy of the first
+ * event is kept until the last event comes. The sink of the query gets each span when it ends and, if the sink
+ * wants that, also when it starts.
  */
 #ifndef PTRC_SRC_SPANS_SPAN_H
 #define PTRC_SRC_SPANS_SPAN_H
@@ -14,8 +14,8 @@
 #include "src/query/query.h"
 #include "src/spans/lanes.h"
 
-/* A copy of an event that was read. It was decoded before it was copied, so that data which does not fit its layout
- * counts once. */
+/* A copy of an event that was read. The event was decoded before it was copied, so data that does not fit its
+ * layout is counted only once. */
 struct ptrc_kept {
 	struct ptrc_source *source;
 	struct posix_trace_event_info event;
@@ -28,90 +28,101 @@ struct ptrc_kept {
 
 enum ptrc_span_fate {
 	PTRC_SPAN_MEASURED,
-	/* Events were lost between the two, or where the missing one may have been. */
+	/* Events were lost between the two events or, if one is missing, where it may have been. */
 	PTRC_SPAN_CUT,
 	PTRC_SPAN_NO_BEGIN,
 	PTRC_SPAN_NO_END,
 };
 
 struct ptrc_span {
-	/* The latest earlier span of the same key that is not over either. */
+	/* The latest earlier span with the same key that has not ended, either. */
 	struct ptrc_span *before;
 	struct ptrc_pair_row *row;
-	/* The number of its pair. */
+	/* The index of the pair in struct ptrc_pairs. */
 	size_t pair;
 	int64_t ns;
-	/* A hash of the value of the field that both events have, see `common` of the pair; 0 without one. */
+	/* A hash of the value that the first event has in the field that both events have (`common` in struct
+	 * ptrc_pair); 0 if there is no such field. */
 	uint64_t common_hash;
-	/* A counter of losses: those of its source or, if a field is the key, of all sources; and its value when the
-	 * span started. */
+	/* A counter of losses, and its value when the span started. It counts the losses of the source or, if a
+	 * field is the key, of all sources. */
 	const uint64_t *gaps;
 	uint64_t gap_count;
 
-	/* All that follows exists for a sink of spans only. The last user frees the span. */
+	/* All that follows exists only if the sink takes spans. The number of users of the span; the last user
+	 * frees it. */
 	size_t users;
-	/* Valid once the span is over. The source has just read the last event, or is NULL if that is missing. */
+	/* Valid when the span has ended: how it ended, and the source whose latest event is the last event of the
+	 * span; NULL if that event is missing. */
 	enum ptrc_span_fate fate;
 	struct ptrc_source *end;
-	/* Valid after ptrc_pairs_select(): views of the two events; NULL for the one that is missing. */
+	/* Valid after ptrc_pairs_select(): views of the two events. The view of a missing event is NULL. */
 	struct ptrc_view *begin_view;
 	struct ptrc_view *end_view;
-	/* The first event. If it is missing, the source is NULL, and the sink's own members do not exist. */
+	/* The first event. If it is missing, its source is NULL, and the members that the sink has added to the
+	 * span do not exist. */
 	struct ptrc_kept begin;
-	/* The lane of the first event, if the sink has set it; the span that this one lies within. */
+	/* The lane (the thread's row in a picture) of the first event, if the sink has set it. */
 	struct ptrc_lane *lane;
+	/* The span in which this span lies, or NULL. */
 	struct ptrc_span *outer;
-	/* Numbers the spans that were nested, from 1; 0: this one was not. */
+	/* The number that ptrc_span_nest() gave to the span, from 1; 0: it was not called for this span. */
 	uint64_t number;
-	/* Other spans may lie within it: no span that started earlier on its lane has ended since. */
+	/* Other spans may lie within this span, because since it started no span that started earlier on its lane
+	 * has ended. */
 	bool is_nested;
 	/* The last event, if the sink has called ptrc_span_keep_end(). */
 	struct ptrc_kept *end_kept;
 };
 
-/* Starts zeroed. Without a query, spans go to no sink, and their events are not kept. */
+/* Starts zeroed. If there is no query, spans are given to no sink, and their events are not kept. */
 struct ptrc_spans {
 	struct ptrc_query *query;
-	/* The size of a span: that of a structure of the sink, whose first member is the span. */
+	/* The sink has a structure for each span, with the span as its first member. This is the size of that
+	 * structure. */
 	size_t span_size;
 	uint64_t open_count;
 	uint64_t nested_count;
-	/* For the sink, which sets the size of a lane. */
+	/* The lanes, for use by the sink, which sets their lane_size. */
 	struct ptrc_lanes lanes;
-	/* For each source, views of kept events: of first events and of last events. NULL: not needed yet. */
+	/* Views of kept events: [0] those of first events, [1] those of last events; one for each source, NULL
+	 * until it is needed. */
 	struct ptrc_kept_view **views[2];
 };
 
-/* Sends spans of this size to the sink of the query, whose sources are open. */
+/* Prepares to give spans of this size to the sink of the query, whose sources are open. */
 void ptrc_spans_begin(struct ptrc_spans *, struct ptrc_query *, size_t span_size);
 
-/* Makes a span whose first event is the one that the source has read. */
+/* Makes a span whose first event is the latest event of the source. */
 struct ptrc_span *ptrc_span_make(struct ptrc_spans *, struct ptrc_source *);
 
-/* Gives the sink a span that starts, and one that is over. A span without a first event is passed as NULL. */
+/* ptrc_span_begin() gives the sink a span that starts, ptrc_span_end() one that has ended. For a span without a
+ * first event, the span passed is NULL. */
 void ptrc_span_begin(struct ptrc_spans *, struct ptrc_span *);
 void ptrc_span_end(struct ptrc_spans *, struct ptrc_span *, size_t pair, enum ptrc_span_fate,
 		   struct ptrc_source *end);
 
 void ptrc_span_free(struct ptrc_spans *, struct ptrc_span *);
 
-/* Keeps a copy of the last event. */
+/* Keeps a copy of the last event of the span. */
 void ptrc_span_keep_end(struct ptrc_span *);
 
-/* The view of the first event, or NULL; and that of the last event if it is being read or was kept, else NULL. Each is
- * valid until that of another span of the same source is asked for. The view of the last event points to that of the
- * first. */
+/* ptrc_span_begin_view() returns the view of the first event, or NULL if that is missing. ptrc_span_end_view()
+ * returns the view of the last event if that is the latest event of its source or was kept, else NULL; the view
+ * points to that of the first event. Each view is valid until the same view of another span of the same source is
+ * asked for. */
 struct ptrc_view *ptrc_span_begin_view(struct ptrc_spans *, const struct ptrc_span *);
 struct ptrc_view *ptrc_span_end_view(struct ptrc_spans *, const struct ptrc_span *);
 
-/* Notes that a span which starts lies within the latest one of its lane. */
+/* Called for a span that starts: notes that it lies within the latest span of its lane. */
 void ptrc_span_nest(struct ptrc_spans *, struct ptrc_span *);
 
-/* Undoes that for the span and for all that started after it on its lane: these overlap it, or their last events were
- * lost. */
+/* Ends the nesting of the span, and of all spans that started after it on its lane: those overlap it, or their
+ * last events were lost. */
 void ptrc_span_leave(struct ptrc_span *);
 
-/* Gives up one use; frees the span, and what it lies within, when no use is left. */
+/* Gives up one use of the span. If no use is left, frees the span, and gives up its use of the span in which it
+ * lies. */
 void ptrc_span_release(struct ptrc_span *);
 
 void ptrc_spans_free(struct ptrc_spans *);

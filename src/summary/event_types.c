@@ -24,14 +24,14 @@ int ptrc_event_types_from_session(struct ptrc_event_types *t, const char *name)
 	*t = (struct ptrc_event_types){.list = types.types, .count = types.count};
 	for (size_t i = 0; i < t->count; i++)
 		add_counts(t, &t->list[i]);
-	/* The list belongs to *t now, so only the rest is freed. */
+	/* *t owns the list from now on, so only the rest of `types` is freed. */
 	types.types = NULL;
 	types.count = 0;
 	ptrc_session_types_free(&types);
 	return 0;
 }
 
-/* Adds a type of a log if the log has events of it or knows its name. */
+/* Adds an event type of a log, if the log has events of it or knows its name. */
 static void add_of_log(struct ptrc_event_types *t, struct ptrc_reader *r, trace_event_id_t id,
 		       const struct ptrc_session_type *counts)
 {
@@ -66,7 +66,7 @@ static void count_by_reading(struct ptrc_event_types *t, struct ptrc_reader *r,
 	}
 }
 
-/* Whether the reader has met damage since its last selection. */
+/* Whether the reader has met damage since events were last selected. */
 static bool has_met_damage(const struct ptrc_reader *r)
 {
 	struct ptrc_counts seen;
@@ -74,8 +74,8 @@ static bool has_met_damage(const struct ptrc_reader *r)
 	return ptrc_trace_counts(r->trace, &seen) || seen.pt_damaged_gaps;
 }
 
-/* Takes the counts at the end of the log, and reads only its first and last events. Returns false if there are no
- * such counts, or damage makes them wrong. */
+/* Takes the counts at the end of the log, and reads only the log's first and last events, for their times.
+ * Returns false if the log has no counts, or damage makes them wrong. */
 static bool count_by_totals(struct ptrc_event_types *t, struct ptrc_reader *r,
 			    struct ptrc_session_type *counts)
 {
@@ -103,7 +103,8 @@ static bool count_by_totals(struct ptrc_event_types *t, struct ptrc_reader *r,
 		r->read_count = sum;
 		return true;
 	}
-	/* The counts include events that cannot be read. */
+	/* The log is damaged, and its counts include events that cannot be read. So forgets them, and goes back
+	 * to the start. */
 	memset(counts, 0, PTRC_READER_IDS * sizeof(*counts));
 	r->error = ptrc_reader_select(r, NULL, 0, NULL);
 	return r->error != 0;

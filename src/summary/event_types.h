@@ -13,7 +13,7 @@
 #include "src/query/reader.h"
 
 struct ptrc_event_types {
-	/* By ascending identifier. No type of a log is filtered. */
+	/* The event types, sorted by identifier. Those of a log are never marked as filtered. */
 	struct ptrc_session_type *list;
 	size_t count;
 	/* The sums over all types. */
@@ -25,10 +25,12 @@ struct ptrc_event_types {
 	struct timespec last;
 };
 
-/* Asks a session for its types. Returns 0 or an error of ptrc_session_ask(); then there is nothing to free. */
+/* Asks a session for its event types. Returns 0, or an error of ptrc_session_ask(); after an error there is
+ * nothing to free. */
 int ptrc_event_types_from_session(struct ptrc_event_types *, const char *name);
 
-/* Takes the types of a log. Their events are counted only on request, because that may read the log to its end. */
+/* Takes the event types of a log. Counts their events only if is_counting, because that may mean reading the log
+ * to its end. */
 void ptrc_event_types_from_log(struct ptrc_event_types *, struct ptrc_reader *, bool is_counting);
 
 void ptrc_event_types_free(struct ptrc_event_types *);
@@ -39,18 +41,18 @@ static inline bool ptrc_event_type_is_used(const struct ptrc_session_type *type)
 	return type->events || type->id > POSIX_TRACE_UNNAMED_USEREVENT;
 }
 
-/* Put the head of a table, and a row. */
+/* Append the head of the table of event types, and a row for a type. */
 void ptrc_event_types_put_head(struct ptrc_buffer *);
 void ptrc_event_type_put_text(struct ptrc_buffer *, const struct ptrc_session_type *);
 
-/* Puts members of the open object. */
+/* Puts an event type as members of the open JSON object. */
 void ptrc_event_type_put_json(struct ptrc_json *, const struct ptrc_session_type *);
 
-/* Whether an operand may name a session: it has no / and is not "-", which is standard input. */
+/* Whether an operand may be the name of a session: it has no / and is not "-", which is standard input. */
 bool ptrc_summary_is_session_name(const char *operand);
 
-/* Opens the log of an operand that is not a session. On failure returns false after a message, which may say that a
- * session of this name was killed. */
+/* Opens the log that an operand names, if it is not a session. On failure returns false after a message, which
+ * may say that a session of this name was killed. */
 bool ptrc_summary_open_log(struct ptrc_reader *, const char *operand);
 
 #endif

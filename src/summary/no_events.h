@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Why a trace has no event of a program, as ptrace-run and ptrace-doctor say it. */
+/* The reason why a trace has no event that a program recorded, as ptrace-run and ptrace-doctor report it. */
 #ifndef PTRC_SRC_SUMMARY_NO_EVENTS_H
 #define PTRC_SRC_SUMMARY_NO_EVENTS_H
 
@@ -8,16 +8,16 @@
 #include <trace.h>
 
 struct ptrc_no_events {
-	/* Event types that programs have opened, and how many of them the filter holds. */
+	/* The number of event types that programs have opened, and how many of these the filter leaves out. */
 	size_t opened_types;
 	size_t filtered_types;
-	/* A log does not say what its trace's filter was in the end. */
+	/* The filter is known. (A log does not say what the filter of its trace was in the end.) */
 	bool is_filter_known;
-	/* Child processes were not traced. */
+	/* The trace was not inherited, so child processes were not traced. */
 	bool is_closed_for_child;
 };
 
-/* Looks at a stream that this process controls, or at an open log. */
+/* Fills in *n from a stream that this process controls, or from an open log. */
 void ptrc_no_events_gather(struct ptrc_no_events *, trace_id_t);
 
 /* Writes the reason into the buffer, and returns it. */

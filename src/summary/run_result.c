@@ -17,7 +17,7 @@
 #include "src/base/json.h"
 #include "src/base/output.h"
 
-/* The first bytes of every JSON object of ours. */
+/* The first bytes of every JSON object that our commands print. */
 static const char signature[] = "{\"version\":";
 
 static const struct ptrc_replace_kind json_kind = {
@@ -28,15 +28,15 @@ static const struct ptrc_replace_kind json_kind = {
 };
 
 static struct {
-	/* The path of the file, or a name for the descriptor; NULL: no object is wanted. */
+	/* The path of the file, or a name for the descriptor; NULL if no object was asked for. */
 	const char *name;
 	bool is_file;
 	int fd;
 	const char *command;
 	bool is_forced;
-	/* The object was written, or cannot be. */
+	/* The object was written, or it is certain that it cannot be. */
 	bool is_put;
-	/* The process that writes the object; its children must not. */
+	/* The process that writes the object; its child processes must not write one. */
 	pid_t writer;
 } result = {.fd = -1};
 
@@ -118,7 +118,7 @@ bool ptrc_run_result_write(int fd, const char *name, struct ptrc_buffer *b)
 {
 	int error = ptrc_write_all(fd, b->bytes, b->used);
 
-	/* If standard error itself cannot be written, the message is lost, too. */
+	/* If `fd` is standard error, this message is lost, too. */
 	if (error)
 		ptrc_cli_error(name, error);
 	ptrc_buffer_free(b);
@@ -147,19 +147,20 @@ void ptrc_run_result_put_untraced(int status)
 	ptrc_run_result_write(result.fd, result.name, &b);
 }
 
-/* Runs at every exit of the process. */
+/* Called at each exit of the process. If ptrace-run fails before COMMAND was traced, writes the object. */
 static void put_failure(int status, void *unused)
 {
 	(void)unused;
 	if (status < PTRC_EXIT_RUN_FAILED || status > PTRC_EXIT_RUN_NOT_FOUND ||
 	    getpid() != result.writer)
 		return;
-	/* The reading end of a pipe may be closed. */
+	/* If the object goes to a pipe whose reader has closed it, writing fails with an error instead of a
+	 * signal. */
 	signal(SIGPIPE, SIG_IGN);
 	ptrc_run_result_put_untraced(W_EXITCODE(status, 0));
 }
 
-/* Sets the destination. The descriptor is -1 for a file, which is opened later. */
+/* Sets where the object is written. For a file, which is opened later, `fd` is -1. */
 static void set_place(const char *option, const char *name, int fd)
 {
 	if (result.name)
@@ -195,7 +196,8 @@ void ptrc_run_result_to_descriptor(const char *number)
 
 	if (flags < 0 || flags & O_PATH || (flags & O_ACCMODE) == O_RDONLY)
 		ptrc_cli_usage("--json-fd", "descriptor %d is not open for writing", fd);
-	/* COMMAND and its processes do not inherit the descriptor, so that a pipe ends when this process does. */
+	/* COMMAND does not inherit the descriptor. So if it is a pipe, its reader sees the end when this process
+	 * ends. */
 	if (fd > STDERR_FILENO)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 	set_place("--json-fd", "--json-fd", fd);
@@ -235,7 +237,7 @@ bool ptrc_run_result_open(int log_fd)
 {
 	if (!result.is_file)
 		return true;
-	/* If the file cannot be opened, put_failure() must not try to write to it. */
+	/* Until the file is open, put_failure() must not try to write to it. */
 	result.is_put = true;
 	result.fd = ptrc_run_result_open_file(result.name, &json_kind, result.is_forced, log_fd);
 	if (result.fd < 0)

@@ -21,7 +21,7 @@ static const char *const names[PTRC_CHECK_FORMATS] = {
 	[PTRC_CHECK_GITHUB] = "--github",
 };
 
-/* The format on standard error. */
+/* The format of the verdicts on standard error. */
 static enum ptrc_check_format format;
 
 static struct {

@@ -14,7 +14,7 @@
 #include "src/fields/when.h"
 #include "src/query/where.h"
 
-/* The most values of --where. */
+/* The greatest number of options --where. */
 enum { WHERE_MAX = 100 };
 
 /* The default of --context. */
@@ -32,7 +32,7 @@ void ptrc_selection_begin(struct ptrc_selection *s, struct ptrc_query *q, struct
 
 static void add_process(struct ptrc_select_numbers *numbers, const char *option, const char *text)
 {
-	/* Number 0 is the trace system itself. */
+	/* The number 0 is allowed, because it stands for the trace system itself. */
 	*ptrc_append(numbers->numbers, numbers->count) =
 		(pid_t)ptrc_cli_number(option, text, 0, INT32_MAX);
 }
@@ -47,7 +47,7 @@ static struct ptrc_when time_of(const char *option, const char *text)
 	return w;
 }
 
-/* Reads one duration for both before and after, or two with a comma between them. */
+/* Reads --context: one duration for before and after the event, or two with a comma between them. */
 static void read_context(struct ptrc_query *q, const char *text)
 {
 	char *before = ptrc_cli_copy(text);
@@ -136,7 +136,8 @@ bool ptrc_selection_take(struct ptrc_selection *s, int key)
 	return true;
 }
 
-/* Reads --label-by. Its field is one of single events, so this comes before add_pairs(). */
+/* Reads --label-by. Its field is one of single events, so this must be done before add_pairs(), after which
+ * fields are those of pairs. */
 static void read_label(struct ptrc_selection *s)
 {
 	struct ptrc_cli_reason why;
@@ -150,7 +151,8 @@ static void read_label(struct ptrc_selection *s)
 	s->pairs->label = &s->label;
 }
 
-/* Reads --pair. The expressions of --where, which are read afterwards, may be about pairs. */
+/* Reads --pair. From then on, fields may be those of pairs, as in the expressions of --where, which are read
+ * later. */
 static void add_pairs(struct ptrc_selection *s)
 {
 	struct ptrc_cli_reason why;
@@ -177,7 +179,7 @@ static struct ptrc_where *read_where(const struct ptrc_selection *s, const char 
 	return w;
 }
 
-/* Reads --around. Its expression is about events even if those of --where are about pairs. */
+/* Reads --around. The fields in its expression are those of events, even if those in --where are of pairs. */
 static void read_around(struct ptrc_selection *s)
 {
 	struct ptrc_select *select = &s->query->select;
@@ -206,7 +208,7 @@ void ptrc_selection_read(struct ptrc_selection *s)
 	q->given_layout_count = q->layouts.count;
 	if (s->config)
 		ptrc_config_read_layouts(&q->layouts, s->config, q->session);
-	/* The sources may have further layouts. */
+	/* The sources, which are not open yet, may have further layouts. */
 	q->layouts.is_open = true;
 	ptrc_sync_read(&s->sync, &s->sync_texts, &q->layouts);
 	read_label(s);
@@ -270,7 +272,7 @@ static bool open_source(const struct ptrc_selection *s, struct ptrc_reader *r, c
 	return error == ENOENT ? ptrc_summary_open_log(r, name) : !error;
 }
 
-/* Reads expressions again, because the layouts of the logs are known now. */
+/* Reads the expressions again, because the layouts of the logs are known now. */
 static void close_layouts(struct ptrc_selection *s)
 {
 	struct ptrc_query *q = s->query;
@@ -287,7 +289,7 @@ static void close_layouts(struct ptrc_selection *s)
 
 bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count)
 {
-	/* Static, because the reader keeps its path. */
+	/* This is static because the reader keeps the pointer to its path. */
 	static char name[] = PTRC_SELECTION_LOG;
 	static char *standard[] = {name};
 	struct ptrc_query *q = s->query;
@@ -310,7 +312,7 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 	}
 	q->has_log = count > 1;
 	q->has_host = s->labels.count;
-	/* A session that is followed may still open event types. */
+	/* Not for a session that is followed: it may still open event types with new layouts. */
 	if (!q->session && q->source_count)
 		close_layouts(s);
 	ptrc_query_find_hosts(q, s->is_for_log);

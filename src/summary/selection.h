@@ -14,7 +14,7 @@
 #include "src/sync/sync.h"
 #include "src/query/query.h"
 
-/* The log that is read without operands. */
+/* The log that is read if there are no operands. */
 #define PTRC_SELECTION_LOG "ptrace.log"
 
 enum {
@@ -39,7 +39,7 @@ enum {
 
 /* clang-format off */
 
-/* Rows of a command's table of options, about properties of an event. */
+/* Rows for a command's table of options: the options that select events by their own properties. */
 #define PTRC_SELECTION_EVENT_OPTIONS \
 	{"event", 'e', "GLOB", "only events whose name matches; may be given\nseveral times"}, \
 	{"user", PTRC_SELECTION_USER, NULL, "leave the system's own events out"}, \
@@ -55,7 +55,8 @@ enum {
 	 "only events for which the expression holds,\nsuch as 'len > 9 && data.rows == 0'; may be given\n" \
 	 "several times"}
 
-/* The same, and about an event's place among others. The commands have their own rows for --pair. */
+/* Rows for a command's table of options: the options that select events by their own properties, and by their
+ * place among other events. Each command has its own row for --pair. */
 #define PTRC_SELECTION_OPTIONS \
 	PTRC_SELECTION_EVENT_OPTIONS, \
 	{"around", PTRC_SELECTION_AROUND, "EVENT", \
@@ -65,16 +66,16 @@ enum {
 	{"first", PTRC_SELECTION_FIRST, "N", "only the first N of them"}, \
 	{"last", PTRC_SELECTION_LAST, "N", "only the last N of them"}
 
-/* For a command that shows names of pairs. */
+/* The option --label-by, for a command that shows names of pairs. */
 #define PTRC_SELECTION_LABEL_BY_OPTION \
 	{"label-by", PTRC_SELECTION_LABEL_BY, "FIELD", \
 	 "call pairs 'NAME: VALUE', by the value of this\nfield of their first events, such as data.kind"}
 
-/* Rows of the command's tables of options that exclude or need others. */
+/* Rows for a command's tables of options that exclude each other, and of options that need another one. */
 #define PTRC_SELECTION_EXCLUSIONS {"last", "first"}
 #define PTRC_SELECTION_NEEDS {"context", "around"}
 
-/* Options about logs of several hosts. */
+/* Rows for a command's table of options: the options about logs of several hosts. */
 #define PTRC_SELECTION_HOST_OPTIONS \
 	{"label", PTRC_SELECTION_LABEL, "NAME=LOG", \
 	 "the name of the host of LOG, one of the operands;\nmay be given several times"}, \
@@ -82,7 +83,7 @@ enum {
 	 "compare the clocks of hosts by messages between\nthem, such as 'net.send..net.recv by data.id'; may\n" \
 	 "be given several times"}
 
-/* Options about the meaning of data. */
+/* Rows for a command's table of options: the options that say what data means. */
 #define PTRC_SELECTION_DATA_OPTIONS \
 	{"decode", PTRC_SELECTION_DECODE, "EVENT=LAYOUT", \
 	 "what the data of events means, such as\n'db.query=u64 id, u32 rows, str sql'; may be given\n" \
@@ -96,14 +97,14 @@ enum {
 
 /* clang-format on */
 
-/* The values of these options, as far as the query and the pairs do not have them. */
+/* The values of these options, except for those that are kept in the query and in the pairs. */
 struct ptrc_selection {
 	struct ptrc_query *query;
 	struct ptrc_pairs *pairs;
 	struct ptrc_cli_texts wheres;
 	const char *around_text;
 	struct ptrc_cli_texts pair_texts;
-	/* The field of --label-by, or NULL; and the label for the pairs. */
+	/* The field of --label-by, or NULL; and the label that the pairs use. */
 	const char *label_text;
 	struct ptrc_label label;
 	struct ptrc_cli_texts labels;
@@ -111,43 +112,49 @@ struct ptrc_selection {
 	struct ptrc_sync sync;
 	const char *config;
 	bool has_symbols;
-	/* Pairs are selected by their first event only. */
+	/* The conditions of the selection apply to the first event of a pair only. */
 	bool is_by_begin;
 	/* The command has no --symbols. */
 	bool is_without_symbols;
 	/* The operands are paths of logs, not names of sessions. */
 	bool is_of_logs;
-	/* The events are written to a log with its clocks, which correct times when that log is read. */
+	/* The events become a new log, which gets the readings of the clocks. So times are not corrected now, but
+	 * when that log is read. */
 	bool is_for_log;
 };
 
-/* Prepares the query, which is zeroed, to select everything. */
+/* Prepares the selection and the query, which is zeroed, so that they select everything. */
 void ptrc_selection_begin(struct ptrc_selection *, struct ptrc_query *, struct ptrc_pairs *);
 
-/* Takes the option with this key, whose argument is in optarg. Returns false if it is none of these options. */
+/* Takes the option with this key, whose argument is in optarg. Returns false if the option is none of those
+ * above. */
 bool ptrc_selection_take(struct ptrc_selection *, int key);
 
-/* Reads layouts, pairs and expressions. Called after all options, because pairs and expressions name fields of
- * layouts. */
+/* Reads layouts, pairs and expressions. Called after all options were taken, because pairs and expressions name
+ * fields of layouts. */
 void ptrc_selection_read(struct ptrc_selection *);
 
-/* Ends the process with a message if values contradict each other, or if an operand is missing. */
+/* Ends the process, with a message, if values of options contradict each other, or if an operand is missing.
+ * `operands` is the number of operands. */
 void ptrc_selection_check(const struct ptrc_selection *, int operands);
 
-/* Opens the logs and sessions, the session that is followed, or, without operands, PTRC_SELECTION_LOG. Reads their
- * layouts. Returns false, after messages, if not all could be opened. */
+/* Opens what the query reads: the logs and sessions that the operands name, or the session that is followed, or,
+ * without operands, PTRC_SELECTION_LOG. Reads their layouts. Returns false, after messages, if not all could be
+ * opened. */
 bool ptrc_selection_open(struct ptrc_selection *, char **operands, size_t count);
 
-/* Prepares the look-up of source positions if --symbols was given. Returns false after a message. */
+/* If --symbols was given: prepares for finding places in the source code. Returns false, after a message, if that
+ * fails. */
 bool ptrc_selection_load_symbols(struct ptrc_selection *);
 
 /* Runs and ends the query, whose sink is set. Returns the exit status. */
 enum ptrc_exit ptrc_selection_run(struct ptrc_selection *);
 
-/* For each log without an end whose writers are all dead, reports how to get the rest of its events. */
+/* For each log that has no end and whose writers are all dead: prints a message about how to get the rest of its
+ * events. */
 void ptrc_selection_say_orphans(const struct ptrc_selection *);
 
-/* Closes the sources, so that others can be opened. */
+/* Closes the sources of the query, so that others can be opened. */
 void ptrc_selection_close(struct ptrc_selection *);
 
 /* Closes the sources, and frees everything else of the query and the selection. */

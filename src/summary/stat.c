@@ -16,7 +16,7 @@ enum kind {
 	FLAG,
 	/* An array of char. */
 	TEXT,
-	/* Two int64_t: seconds, nanoseconds. */
+	/* Two numbers of type int64_t: seconds and nanoseconds. */
 	TIME,
 	STREAM_STATUS,
 	STREAM_FULL_POLICY,
@@ -25,19 +25,21 @@ enum kind {
 	ERROR_NUMBER,
 };
 
-/* The conditions under which a field is shown; all of them have to hold. */
+/* The conditions under which a field is shown: a set of bits, all of which must be met. */
 enum {
 	ANY = 0,
 	SESSION = 1,
 	WITH_LOG = 2,
-	/* The session has --snapshot-on; it has written a snapshot. */
+	/* The session has the setting snapshot-on. */
 	WITH_SNAPSHOTS = 4,
+	/* The session has written a snapshot. */
 	WITH_SNAPSHOT = 8,
 };
 
 struct field {
 	const char *key;
-	/* NULL: this is no field, but the key of the JSON object that has the following ones. */
+	/* The label in text. NULL: this row is no field, but the key of the JSON object that has the following
+	 * fields. */
 	const char *label;
 	enum kind kind;
 	size_t offset;
@@ -129,14 +131,15 @@ void ptrc_stat_from_log(struct ptrc_stat *s, struct ptrc_reader *r)
 			  .counts = r->counts},
 	};
 	ptrc_event_types_from_log(&s->types, r, true);
-	/* Events that are damaged, or in a file that is missing, are among the losses. */
+	/* Only events that could be read count here. Events that are damaged, or in a file that is missing, are
+	 * among the losses. */
 	s->state.counts.pt_log_events = s->types.event_count;
 	if (!ptrc_trace_counts(r->trace, &counts))
 		s->state.counts.pt_log_bytes = counts.pt_log_bytes;
 	ptrc_reader_losses(r, true, &s->losses);
 }
 
-/* The time that the session has been running, or between the first and the last event of the log; 0 if it is
+/* For a session, how long it has been running; for a log, the time from its first to its last event; 0 if it is
  * unknown. */
 static int64_t span_ns(const struct ptrc_stat *s)
 {
@@ -147,11 +150,11 @@ static int64_t span_ns(const struct ptrc_stat *s)
 	if (__builtin_sub_overflow(ptrc_when_ns(&s->types.last), ptrc_when_ns(&s->types.first),
 				   &ns))
 		return 0;
-	/* It is negative if the clock was set back. */
+	/* The difference is negative if the clock was set back. */
 	return ns < 0 ? 0 : ns;
 }
 
-/* How many events were recorded: of a session more than there are, if a ring has overwritten some. */
+/* The number of events that were recorded. In a session, it includes those that a ring has overwritten since. */
 static uint64_t recorded(const struct ptrc_stat *s)
 {
 	uint64_t overwritten =
@@ -160,7 +163,7 @@ static uint64_t recorded(const struct ptrc_stat *s)
 	return s->types.event_count + overwritten;
 }
 
-/* The rate in hundredths per second. */
+/* How often per second something happened, in hundredths. */
 static uint64_t per_second(uint64_t count, int64_t ns)
 {
 	return (uint64_t)((double)count * 1e11 / (double)ns + 0.5);
@@ -180,7 +183,7 @@ static const void *value_of(const struct field *f, const struct ptrc_stat *s)
 	return (const char *)s + f->offset;
 }
 
-/* The value of a numeric field. A U64 above INT64_MAX becomes negative; the caller casts it back. */
+/* The value of a field that is a number. A U64 above INT64_MAX becomes negative here; the caller casts it back. */
 static int64_t number_of(const struct field *f, const struct ptrc_stat *s)
 {
 	int64_t wide;
@@ -278,7 +281,7 @@ static void put_rates_text(struct ptrc_buffer *b, const struct ptrc_stat *s, boo
 	if (!ns)
 		return;
 	put_rate_text(b, "events per second", recorded(s), ns);
-	/* The bytes of events that were overwritten are not known. */
+	/* If events were overwritten, the bytes that they had are not known. */
 	if (recorded(s) == s->types.event_count)
 		put_rate_text(b, "bytes per second", s->types.event_bytes, ns);
 }

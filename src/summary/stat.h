@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The attributes, status, counts, losses and rates of a session or a log, as text and as JSON. */
+/* What ptrace-stat reports of a session or a log: attributes, status, counts, losses and rates, as text and as
+ * JSON. */
 #ifndef PTRC_SRC_SUMMARY_STAT_H
 #define PTRC_SRC_SUMMARY_STAT_H
 
@@ -16,27 +17,27 @@ struct ptrc_stat {
 	bool is_session;
 	/* The name of the session, or the path of the log. */
 	const char *thing;
-	/* The label of the log's host; NULL: none. */
+	/* The label that the user gave to the log's host, or NULL. */
 	const char *label;
-	/* The open log. */
+	/* The log, which is open. */
 	trace_id_t trace;
 	/* For a log, only has_log, attributes, status and counts are set. */
 	struct ptrc_session_state state;
 	struct ptrc_losses losses;
-	/* Owned by the stat: ptrc_event_types_free() frees them. */
+	/* The event types; owned, freed by ptrc_event_types_free(). */
 	struct ptrc_event_types types;
 };
 
-/* Fills in the stat of a session, which owns the types afterwards and points to the state's name. */
+/* Fills in *s for a session. From then on *s owns the types, and points to the name in the session's state. */
 void ptrc_stat_from_session(struct ptrc_stat *, const struct ptrc_session_state *,
 			    const struct ptrc_event_types *);
 
-/* Reads a log to its end and fills in its stat, which points to the reader's path. */
+/* Reads a log to its end, and fills in *s, which points to the path of the reader. */
 void ptrc_stat_from_log(struct ptrc_stat *, struct ptrc_reader *);
 
-/* Puts text for people. Times are local unless is_utc. */
+/* Appends text for people. Times are local, unless is_utc. */
 void ptrc_stat_put_text(struct ptrc_buffer *, const struct ptrc_stat *, bool is_utc);
-/* Puts a JSON object on one line. */
+/* Appends a JSON object on one line. */
 void ptrc_stat_put_json(struct ptrc_buffer *, const struct ptrc_stat *);
 
 #endif

@@ -9,7 +9,7 @@
 #include "src/fields/when.h"
 #include "src/query/view.h"
 
-/* The column of values. */
+/* The column of the line at which the value starts. */
 enum { COLUMN = 24 };
 
 void ptrc_stat_put_label(struct ptrc_buffer *b, const char *label)
@@ -130,13 +130,13 @@ void ptrc_whose_put_clock_text(struct ptrc_buffer *b, trace_id_t log)
 						   : "no\n");
 	if (c.pk_has_status)
 		ptrc_stat_put_number(b, "clock max error (ns)", c.pk_max_error_ns);
-	/* In unsigned numbers, because damaged ones may overflow. */
+	/* Subtracts as unsigned numbers, because the times of a damaged log could overflow signed ones. */
 	ptrc_stat_put_number(b, "clock went ahead (ns)",
 			     (int64_t)((uint64_t)ptrc_when_ns(&c.pk_realtime) -
 				       (uint64_t)ptrc_when_ns(&c.pk_time)));
 }
 
-/* Puts a line for each thread that has a name. */
+/* Appends a line for each thread that has a name. */
 static void put_threads_text(struct ptrc_buffer *b, trace_id_t log)
 {
 	struct posixtrace_log_thread t;
@@ -199,7 +199,7 @@ static void put_address(struct ptrc_json *j, const char *key, unsigned long addr
 	ptrc_buffer_char(j->buffer, '"');
 }
 
-/* Puts an array of the arguments, and, if they are not UTF-8, all their bytes. */
+/* Puts the arguments as a JSON array. If they are not UTF-8, also puts all their bytes in hexadecimal. */
 static void put_command_line_json(struct ptrc_json *j, const struct posixtrace_log_process *p)
 {
 	const char *at = p->pp_command_line, *end = at + p->pp_command_line_size;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine on which a log was written, and the processes and threads that recorded into it. */
+/* Prints what a log says about the machine on which it was written, and about the processes and threads that
+ * recorded into it. */
 #ifndef PTRC_SRC_SUMMARY_WHOSE_H
 #define PTRC_SRC_SUMMARY_WHOSE_H
 
@@ -9,18 +10,19 @@
 #include "src/base/buffer.h"
 #include "src/base/json.h"
 
-/* Put the label of a line of ptrace-stat, and whole lines. */
+/* Append parts of the output of ptrace-stat: the label of a line, a line with a text, a line with a number. */
 void ptrc_stat_put_label(struct ptrc_buffer *, const char *label);
 void ptrc_stat_put_line(struct ptrc_buffer *, const char *label, const char *text, size_t size);
 void ptrc_stat_put_number(struct ptrc_buffer *, const char *label, int64_t);
 void ptrc_stat_put_time(struct ptrc_buffer *, const char *label, const struct timespec *,
 			bool is_utc);
 
-/* Put lines for the facts that the log has; the clock's are those at the end of the log. */
+/* Append lines of text with what the log has about the machine, the clock, and the processes. For the clock, that
+ * is the last reading in the log. */
 void ptrc_whose_put_host_text(struct ptrc_buffer *, trace_id_t log);
 void ptrc_whose_put_clock_text(struct ptrc_buffer *, trace_id_t log);
 void ptrc_whose_put_processes_text(struct ptrc_buffer *, trace_id_t log, bool is_utc);
-/* Puts the members host, processes, threads and clocks. */
+/* Puts the JSON members host, processes, threads and clocks. */
 void ptrc_whose_put_json(struct ptrc_json *, trace_id_t log);
 
 #endif

@@ -22,7 +22,7 @@ void ptrc_csv_end(struct ptrc_buffer *b, size_t begin)
 	from = b->bytes + b->used;
 	b->used += quotes + 2;
 	to = b->bytes + b->used;
-	/* Goes backwards, as each added quote moves the text after it. */
+	/* Copies from the end to the start, because each quote that is added moves the text after it. */
 	for (*--to = '"'; from > b->bytes + begin; *--to = *from)
 		if (*--from == '"')
 			*--to = '"';

@@ -9,14 +9,15 @@
 #include "src/base/buffer.h"
 #include "src/fields/value.h"
 
-/* Makes the text since `begin` a value: quotes it if it has a character that would end it, or a blank at either end,
- * which some readers leave out. */
+/* Makes the text after offset `begin` a value of CSV. Quotes it if it has a character that would end the value,
+ * or a blank at either end, which some readers would leave out. */
 void ptrc_csv_end(struct ptrc_buffer *, size_t begin);
 
-/* Puts a text as a value. Returns false if bytes that are not UTF-8 were replaced. */
+/* Appends a text as a value of CSV. Bytes that are not UTF-8 are replaced; returns false if there were any. */
 bool ptrc_csv_text(struct ptrc_buffer *, const char *text, size_t size);
 
-/* Puts a value without its unit, an array in brackets. Returns whether no byte was replaced. */
+/* Appends a field's value without its unit as a value of CSV; an array in brackets. Returns false if bytes that
+ * are not UTF-8 were replaced. */
 bool ptrc_csv_value(struct ptrc_buffer *, const struct ptrc_value *);
 
 #endif

@@ -11,20 +11,20 @@
 #include "src/fields/when.h"
 #include "src/text/csv.h"
 
-/* Colours of a terminal: faint, bold, bold yellow, bold red. */
+/* Sequences that set the colours of a terminal: faint, bold, bold yellow, bold red. */
 #define FAINT "\033[2m"
 #define USER_EVENT "\033[1m"
 #define SYSTEM_EVENT "\033[1;33m"
 #define WARNING "\033[1;31m"
 #define PLAIN "\033[0m"
 
-/* A longer text does not widen its column. */
+/* A text longer than this does not widen its column. */
 enum { TEXT_COLUMNS_MAX = 40 };
 
-/* The data of system events: sets of event types, or a number (an int). */
+/* The data of system events: event sets, or a number (an int). This table has a row for each part of the data. */
 static const struct part {
 	trace_event_id_t type;
-	/* The size of the whole data. */
+	/* The size of all of the event's data. */
 	size_t size;
 	const char *key;
 	size_t offset;
@@ -37,7 +37,7 @@ static const struct part {
 	{POSIX_TRACE_ERROR, sizeof(int), "error", 0, false},
 };
 
-/* The first part of the event's data from `part` on, or NULL. */
+/* The first row of the table, from `part` on, that is for the data of the latest event; NULL if there is none. */
 static const struct part *find_part(const struct ptrc_reader *r, const struct part *part)
 {
 	for (; part < parts + sizeof(parts) / sizeof(*parts); part++)
@@ -61,14 +61,14 @@ static bool is_member(const trace_event_set_t *set, trace_event_id_t id)
 	return !posix_trace_eventset_ismember(id, set, &found) && found;
 }
 
-/* Whether the type has a name that JSON can hold byte for byte. */
+/* Whether the type has a known name, and JSON can hold it byte for byte. */
 static bool has_json_name(const struct ptrc_reader_name *name)
 {
 	return name->is_known && ptrc_text_is_utf8(name->text, name->size);
 }
 
-/* Puts the names of the types in the set as an array. An array key_ids follows with the numbers of the types
- * whose names are unknown or not valid in JSON. */
+/* Puts the names of the types in the set as a JSON array. If some types have no known name, or one that is not
+ * valid in JSON, their numbers follow in an array named the key with _ids appended. */
 static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r, const struct part *part)
 {
 	trace_event_set_t set;
@@ -98,8 +98,8 @@ static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r, const struc
 	ptrc_json_close(j, ']');
 }
 
-/* Puts the names of the types in the set, with commas. Consecutive types without a known name become
- * #first-#last. */
+/* Appends the names of the types in the set, separated by commas. Consecutive types without a known name become
+ * #FIRST-#LAST, their numbers. */
 static void put_set_text(struct ptrc_buffer *b, struct ptrc_reader *r, const struct part *part)
 {
 	trace_event_set_t set;
@@ -149,14 +149,14 @@ static void put_decoded_json(struct ptrc_json *j, struct ptrc_view *view, bool h
 	ptrc_json_text(j, "decode_error", decode_errors[d->error]);
 }
 
-/* The key includes a comma before it, which the first member leaves out. */
+/* Appends the key of a JSON member. `key` starts with a comma, which is left out before the first member. */
 static inline void put_data_key(struct ptrc_json *j, const char *key)
 {
 	ptrc_buffer_text(j->buffer, key + j->is_first);
 	j->is_first = false;
 }
 
-/* has_hex: the line has a member data_hex already. */
+/* Puts the data as JSON members. has_hex: the line already has the member data_hex. */
 static void put_data_json(struct ptrc_json *j, struct ptrc_view *view, bool has_hex)
 {
 	struct ptrc_reader *r = view->reader;
@@ -198,14 +198,15 @@ static void put_hex_text(struct ptrc_buffer *b, const struct ptrc_reader *r)
 	ptrc_buffer_hex_bytes(b, r->data, r->size);
 }
 
-/* For put_place_text() and put_place_json(). */
+/* The argument of put_place_text() and put_place_json(), which are called for each place in code in the data. */
 struct places {
 	struct ptrc_buffer *buffer;
 	struct ptrc_json *json;
 	struct ptrc_view *view;
 };
 
-/* Puts the names of the functions, if any is known: <main>, or <read,main> for an array. */
+/* Appends the names of the functions in which the places are, if any is known: <main>, or <read,main> for an
+ * array. */
 static void put_place_text(void *arg, const struct ptrc_layout_field *f, const struct ptrc_value *v)
 {
 	struct places *p = arg;
@@ -276,7 +277,8 @@ void ptrc_event_put_data(struct ptrc_buffer *b, struct ptrc_view *view)
 		put_hex_text(b, r);
 }
 
-/* Assumes one column of the terminal for each UTF-8 character. */
+/* The number of columns that the text after `begin` takes on a terminal, which is assumed to be one for each
+ * UTF-8 character. */
 static int columns_of(const struct ptrc_buffer *b, size_t begin)
 {
 	int columns = 0;
@@ -300,15 +302,15 @@ void ptrc_event_put_name(struct ptrc_buffer *b, const struct ptrc_event_format *
 	paint(b, f, PLAIN);
 }
 
-/* A name as lines show it. */
+/* The name of a source or an event type, as lines show it. */
 struct label {
-	/* In columns, for text. */
+	/* The width in columns; used for text only. */
 	int width;
 	size_t size;
 	char text[];
 };
 
-/* Frees the buffer. */
+/* Returns the text of the buffer as a label, and frees the buffer. */
 static struct label *keep_label(struct ptrc_buffer *b, int width)
 {
 	struct label *label = ptrc_cli_allocate(sizeof(*label) + b->used);
@@ -401,7 +403,7 @@ static bool has_origin(const struct ptrc_event_format *f, const struct label *la
 	       f->origin_truncation == e->posix_truncation_status;
 }
 
-/* Puts the members that every event has. Space for all of them is checked once. */
+/* Puts the JSON members that every event has, after making space for all of them at once. */
 static void put_head_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			  const struct label *label, const struct ptrc_reader *r)
 {
@@ -433,7 +435,8 @@ static void put_source_json(struct ptrc_json *j, const struct ptrc_symbol *s)
 		ptrc_json_i64(j, "line", s->line);
 }
 
-/* Puts a member with what is known of the field; for an array, an array of these. */
+/* Puts a JSON member with what is known of a place in code: its function, file and line. For an array, the member
+ * is an array of these. */
 static void put_place_json(void *arg, const struct ptrc_layout_field *f, const struct ptrc_value *v)
 {
 	struct places *p = arg;
@@ -468,7 +471,7 @@ void ptrc_event_put_symbol_json(struct ptrc_json *j, struct ptrc_view *view)
 	ptrc_json_close(j, '}');
 }
 
-/* The members and their order are in docs/json-schema.md. */
+/* Appends an event as a line of JSON. docs/json-schema.md has the members and their order. */
 static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f, struct ptrc_view *view)
 {
 	struct ptrc_reader *r = view->reader;
@@ -499,14 +502,15 @@ static void widen(int *width, size_t used)
 		*width = (int)used;
 }
 
-/* Fills a column of which `used` columns are taken with blanks, up to its greatest width so far. */
+/* Appends blanks to a column, of which `used` columns are taken, up to the greatest width that the column has had
+ * so far. */
 static void end_column(struct ptrc_buffer *b, int used, int *width)
 {
 	widen(width, (size_t)used);
 	ptrc_buffer_blanks(b, *width - used);
 }
 
-/* Right-aligns the ASCII text since `begin` in its column. */
+/* Right-aligns the ASCII text after `begin` in its column. */
 static void align_right(struct ptrc_buffer *b, size_t begin, int *width)
 {
 	widen(width, b->used - begin);
@@ -548,7 +552,8 @@ void ptrc_event_put_time(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	paint(b, f, PLAIN);
 }
 
-/* Puts "function (file:line)", the file without its directory; "-" if nothing is known. */
+/* Appends the place in the source code as "function (file:line)", with the file's name only, or "-" if nothing is
+ * known. */
 void ptrc_event_put_source(struct ptrc_buffer *b, struct ptrc_view *view)
 {
 	const struct ptrc_symbol *s = ptrc_view_symbol(view);
@@ -579,7 +584,7 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, struct 
 	size_t begin;
 	int used;
 	int width = f->widths[PTRC_COLUMN_EVENT];
-	/* The width of the last column before the data. */
+	/* The width of the last column that precedes the data. */
 	int *last_width = &f->widths[PTRC_COLUMN_ADDRESS];
 
 	ptrc_event_put_time(b, f, r);
@@ -609,7 +614,7 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, struct 
 		ptrc_event_put_source(b, view);
 		used = columns_of(b, begin);
 		last_width = &f->widths[PTRC_COLUMN_SOURCE];
-		/* One long name does not widen the column of all lines that follow. */
+		/* A long name is not to widen the column in all lines that follow. */
 		if (used > TEXT_COLUMNS_MAX && used > *last_width) {
 			width = used;
 			last_width = &width;
@@ -638,8 +643,8 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, struct 
 
 /* ---- the fields of --fields ---- */
 
-/* The JSON object that has a field: that of the event, or of the last event of a pair; of the first one; of the
- * pair. */
+/* The JSON object in which a field is: that of the event (for a pair, of the last event), that of the first event
+ * of a pair, or that of the pair itself. */
 enum whose { OF_EVENT, OF_BEGIN, OF_PAIR };
 
 static enum whose whose(const struct ptrc_field *f)
@@ -659,7 +664,7 @@ static bool has_field(const struct ptrc_event_format *f, enum whose w, enum ptrc
 	return false;
 }
 
-/* Puts all data.NAME fields as one object, unless the field data, which contains them, is shown, too. */
+/* Puts all fields data.NAME as one JSON object, unless the field data, which contains them, is shown, too. */
 static void put_members_json(struct ptrc_json *j, const struct ptrc_event_format *f, enum whose w,
 			     struct ptrc_view *view)
 {
@@ -684,7 +689,7 @@ static void put_members_json(struct ptrc_json *j, const struct ptrc_event_format
 		ptrc_json_close(j, '}');
 }
 
-/* The key of a field that is a number of nanoseconds in JSON and CSV; else NULL. */
+/* The key of a field that JSON and CSV show as a number of nanoseconds; NULL for other fields. */
 static const char *ns_key_of(enum ptrc_field_id id)
 {
 	switch (id) {
@@ -699,7 +704,7 @@ static const char *ns_key_of(enum ptrc_field_id id)
 	}
 }
 
-/* The view of the event that has the field: this one, or the first event of the pair that it ends. */
+/* The view from which a field is taken: `view`, or that of the first event of the pair that ends with it. */
 static struct ptrc_view *view_of(const struct ptrc_field *f, struct ptrc_view *view)
 {
 	return f->is_of_begin ? view->begin : view;
@@ -737,7 +742,7 @@ static void put_object_json(struct ptrc_json *j, struct ptrc_event_format *f, en
 			has_members = true;
 			break;
 		default:
-			/* If --fields has data, reason and error are members of the data. */
+			/* If the field data is shown, too, it has the members reason and error already. */
 			if ((id == PTRC_FIELD_REASON || id == PTRC_FIELD_ERROR) &&
 			    has_field(f, w, PTRC_FIELD_DATA))
 				break;
@@ -774,7 +779,7 @@ static void put_fields_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	ptrc_buffer_char(b, '\n');
 }
 
-/* Puts the data as one value: as text, as the fields of its layout, or as its bytes. */
+/* Appends the data as one value of CSV: as text, as the fields of its layout, or as hexadecimal digits. */
 static void put_data_csv(struct ptrc_buffer *b, struct ptrc_view *view)
 {
 	const struct ptrc_reader *r = view->reader;
@@ -820,7 +825,7 @@ static void put_fields_csv(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	ptrc_buffer_text(b, "\r\n");
 }
 
-/* Returns how many columns the field takes on a terminal. */
+/* Appends a field as text. Returns how many columns it takes on a terminal. */
 static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			  const struct ptrc_field *field, struct ptrc_view *view)
 {
@@ -832,7 +837,7 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	switch (field->id) {
 	case PTRC_FIELD_TIME:
 		ptrc_event_put_time(b, f, r);
-		/* All times have the same width, so no blanks follow. */
+		/* All times have the same width, so no blanks need to follow: the width is not counted. */
 		return 0;
 	case PTRC_FIELD_EVENT:
 		label = type_label(f, r);

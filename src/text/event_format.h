@@ -10,7 +10,7 @@
 #include "src/query/reader.h"
 #include "src/query/view.h"
 
-/* The columns of a line of text without --fields whose widths grow, in the order of the line. */
+/* The columns of a line of text without --fields that become wider, in the order in which a line has them. */
 enum ptrc_event_column {
 	PTRC_COLUMN_LOG,
 	PTRC_COLUMN_PID,
@@ -21,35 +21,37 @@ enum ptrc_event_column {
 	PTRC_COLUMNS,
 };
 
-/* Starts zeroed but for format, widths[PTRC_COLUMN_EVENT], has_log, is_coloured, is_relative and
+/* Starts zeroed, except for format, widths[PTRC_COLUMN_EVENT], has_log, is_coloured, is_relative and
  * time.is_local. */
 struct ptrc_event_format {
 	enum ptrc_format format;
 	/* There are several logs, so each line names its log. */
 	bool has_log;
-	/* Text has the colours of a terminal. */
+	/* Lines of text have colours for a terminal. */
 	bool is_coloured;
-	/* Each line says where in the source code the event was generated. */
+	/* Each line says where in the source code the event was recorded. */
 	bool has_symbols;
-	/* The fields of --fields in this order, their names as the user wrote them, and the widths of their
-	 * columns so far. Without --fields there are none, and a line has the usual fields. */
+	/* The fields of --fields, in the order of the line; their names as the user wrote them; and the greatest
+	 * width that the column of each has had so far. Without --fields, there are none, and a line has the
+	 * usual fields. */
 	struct ptrc_field *fields;
 	char **field_names;
 	int *field_widths;
 	size_t field_count;
-	/* The greatest widths so far. That of the event's name serves --fields, too. */
+	/* The greatest width that each column has had so far. With --fields, that of the event's name is used,
+	 * too. */
 	int widths[PTRC_COLUMNS];
 	struct ptrc_time_format time;
-	/* Instead of the time, text has the time since the start of the trace and since the event of the line before;
-	 * the greatest widths of these so far. */
+	/* Instead of the time, text has two relative times: since the start of the trace, and since the event of
+	 * the preceding line. last_ns is the time of that event, if has_last; the widths are the greatest so far. */
 	bool is_relative;
 	int64_t begin_ns;
 	bool has_last;
 	int64_t last_ns;
 	int since_first_width;
 	int since_before_width;
-	/* A cache for JSON: the members from the event's name to the key of its length, and what they were made
-	 * of. The next event mostly has the same ones. */
+	/* A cache for JSON: the text of the members from the event's name to the key of its length, and the
+	 * values from which that text was made. The next event mostly has the same values. */
 	struct ptrc_buffer origin;
 	const void *origin_label;
 	pid_t origin_pid;
@@ -59,20 +61,22 @@ struct ptrc_event_format {
 	int origin_truncation;
 };
 
-/* Adds the fields of a comma-separated list. Returns false with the reason if a field does not exist or is
- * given twice. */
+/* Adds the fields of a comma-separated list. Returns false if a field does not exist or is given twice, and
+ * stores the reason. */
 bool ptrc_event_fields(struct ptrc_event_format *, const char *list, const struct ptrc_layouts *,
 		       struct ptrc_cli_reason *why);
 
-/* Appends the line of the event that the view's reader has read, or, with --fields, of the pair that it ends. */
+/* Appends a line for the event that the view's reader has read. With --fields, if the event ends a pair (the
+ * view's .begin is set), the line is for that pair. */
 void ptrc_event_put(struct ptrc_buffer *, struct ptrc_event_format *, struct ptrc_view *);
 
-/* Put the data, and the place in the source code, as the JSON members that such a line has. */
+/* Put the JSON members that a line of ptrc_event_put() has for the data, and for the place in the source code. */
 void ptrc_event_put_data_json(struct ptrc_json *, struct ptrc_view *);
 void ptrc_event_put_symbol_json(struct ptrc_json *, struct ptrc_view *);
 
-/* Put parts of such a line of text: the column of the time, or of the two relative times; a name in the colour of user
- * events; the data; the place in the source code; the header of the column of the time. */
+/* Append parts of a line of text, for other kinds of lines: the column of the time, or of the two relative times;
+ * a name, in the colour of user events; the data; the place in the source code; the column of the time in the
+ * header. */
 void ptrc_event_put_time(struct ptrc_buffer *, struct ptrc_event_format *,
 			 const struct ptrc_reader *);
 void ptrc_event_put_name(struct ptrc_buffer *, const struct ptrc_event_format *,
@@ -88,8 +92,8 @@ void ptrc_event_widen(struct ptrc_event_format *);
 /* Appends the header: the names of the columns, with their widths so far. */
 void ptrc_event_put_header(struct ptrc_buffer *, const struct ptrc_event_format *);
 
-/* The widths of the columns of text depend on the lines before. These copy them from one format to another: a list of
- * ptrc_event_width_count() numbers. */
+/* The widths of the columns of text depend on the preceding lines. These functions copy the widths, as a list of
+ * ptrc_event_width_count() numbers, from one format to another. */
 size_t ptrc_event_width_count(const struct ptrc_event_format *);
 void ptrc_event_get_widths(const struct ptrc_event_format *, int *widths);
 void ptrc_event_set_widths(struct ptrc_event_format *, const int *widths);

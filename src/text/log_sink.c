@@ -17,7 +17,7 @@ struct log_sink {
 	struct posixtrace_log_writer *log;
 	/* The error number of the write that failed. */
 	int error;
-	/* An OVERFLOW whose RESUME has not come yet; of type 0 if there is none. */
+	/* An OVERFLOW whose RESUME has not come yet. Its type is 0 if there is none. */
 	struct posixtrace_event overflow;
 };
 
@@ -35,7 +35,8 @@ static int make_attributes(const struct ptrc_attributes *a, trace_attr_t *attr)
 	return 0;
 }
 
-/* The log has the name with another layout already: makes the type NAME (2), or the next free number. */
+/* Called if the log already has an event type with this name but another layout. Makes the type "NAME (2)" in the
+ * log or, if that exists, too, with the next number that is free. */
 static void make_other(struct log_sink *l, const struct ptrc_source *s, const char *name,
 		       const char *layout, trace_event_id_t *type)
 {
@@ -59,7 +60,8 @@ static void make_other(struct log_sink *l, const struct ptrc_source *s, const ch
 					 : "posix_trace_unnamed_userevent");
 }
 
-/* Makes the type in the log. A layout that this version cannot read, or that the log has no space for, is left out. */
+/* Makes an event type of the source in the log. If this version cannot read the layout of the type, or the log
+ * has no space for it, the type is made without its layout. */
 static void make_type(struct log_sink *l, struct ptrc_source *s, trace_event_id_t id,
 		      trace_event_id_t *type)
 {
@@ -88,8 +90,9 @@ static trace_event_id_t type_of(struct log_sink *l, struct ptrc_source *s, trace
 	return *type;
 }
 
-/* Translates a set of types from the source's numbers to the log's. A set with the last number is open: it includes
- * types that the source has not announced yet, so the translated one includes all others, too. */
+/* Translates an event set from the numbers that the source gives to types to those of the log. A set that has the
+ * last possible number also stands for types that the source has not announced yet. So its translation has all
+ * types of the log, except for known types that are not in the set. */
 static void translate(struct log_sink *l, struct ptrc_source *s, trace_event_set_t *set)
 {
 	trace_event_set_t of_log;
@@ -139,12 +142,12 @@ static void add(void *self, struct ptrc_source *s)
 	trace_event_set_t sets[2];
 
 	l->query->shown_count++;
-	/* In a log of several sources, events of the others may lie between the two. The end of the log has the
-	 * number of missing events. */
+	/* If the log is made from several sources, events of other sources may come between an OVERFLOW and its
+	 * RESUME, so both are left out. The end of the log has the number of missing events. */
 	if (l->query->source_count > 1 && (id == POSIX_TRACE_OVERFLOW || id == POSIX_TRACE_RESUME))
 		return;
-	/* A reader of a log ignores all events after an OVERFLOW without RESUME, and the RESUME may not be selected.
-	 * So the OVERFLOW waits for it. */
+	/* If an OVERFLOW has no RESUME, a reader of the log ignores all events after it. Perhaps the RESUME is
+	 * not selected. So the OVERFLOW is written only when its RESUME comes. */
 	if (id == POSIX_TRACE_OVERFLOW) {
 		l->overflow = e;
 		l->overflow.pt_data = "";
@@ -173,8 +176,9 @@ static bool is_full(const void *self)
 	return l->error;
 }
 
-/* Adds what the sources say about the machine and its processes. If they are not known to be of one machine, booted
- * once, the same process number may mean different processes, so nothing is added. */
+/* Copies what the sources say about the machine and its processes into the log. If it is not certain that all
+ * sources are from the same boot of the same machine, a process number may mean different processes, so nothing
+ * is copied. */
 static void add_origin(struct log_sink *l)
 {
 	struct posixtrace_log_host first, other;
@@ -220,7 +224,8 @@ static bool end(void *self)
 		lost.pt_untraced_processes += s->untraced_processes;
 		if (s->untraced_error)
 			lost.pt_untraced_error = (unsigned long)s->untraced_error;
-		/* Several sources may have refused the same names, so the greatest number counts. */
+		/* Several sources may have refused the same names, so the greatest of their numbers counts, not
+		 * the sum. */
 		if (lost.pt_refused_names < s->refused_names)
 			lost.pt_refused_names = s->refused_names;
 		lost.pt_source_missed_events += s->unshown_events + s->source_unshown_events;
@@ -235,7 +240,7 @@ static bool end(void *self)
 	error = ptrc_log_copy_close(l->log, &lost);
 	if (!error)
 		error = l->error;
-	/* The reader of standard output may end when it has enough. */
+	/* The reader of standard output may end when it has enough; that is no error. */
 	if (error == EPIPE && ptrc_output_is(l->path))
 		error = 0;
 	if (error)

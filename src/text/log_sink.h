@@ -7,8 +7,9 @@
 
 #include "src/query/query.h"
 
-/* Makes a log in the open file the sink of the query, whose sources are open. ptrc_query_end() closes the log, which then
- * also counts what the sources lack, and stores whether writing it failed. Returns false after a message. */
+/* Starts a log in the open file, and makes it the sink of the query, whose sources are open. ptrc_query_end()
+ * closes the log, whose counts then also have what the sources lack. It sets *is_broken if writing the log
+ * failed. Returns false after a message. */
 bool ptrc_log_sink_begin(struct ptrc_query *, const char *path, int fd, bool *is_broken);
 
 #endif

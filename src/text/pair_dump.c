@@ -15,24 +15,25 @@
 enum {
 	/* Output is written in pieces of about this size. */
 	WRITE_SIZE = 65536,
-	/* As wide as "999.999ms". */
+	/* The width of the longest usual duration, "999.999ms". */
 	DURATION_COLUMNS = 9,
-	/* A longer name does not widen its column. */
+	/* A name longer than this does not widen its column. */
 	NAME_COLUMNS_MAX = 40,
-	/* The indentation of each level of a tree. Below the greatest depth, the depth is a number. */
+	/* Each level of a tree is indented by this much. Below the level TREE_DEPTH_MAX, the level is shown as a
+	 * number. */
 	TREE_COLUMNS = 2,
 	TREE_DEPTH_MAX = 40,
 };
 
-/* The line of one of the longest pairs. */
+/* A line for one of the longest pairs. */
 struct line {
 	uint64_t duration_ns;
-	/* The number of pairs before it. */
+	/* The number of pairs that ended before this one. */
 	uint64_t number;
 	struct ptrc_buffer text;
 };
 
-/* The greatest widths of the columns of text so far. */
+/* The greatest width that each column of text has had so far. */
 struct widths {
 	size_t log;
 	size_t pid;
@@ -45,22 +46,23 @@ struct ptrc_pair_dump {
 	struct ptrc_text *text;
 	struct ptrc_query *query;
 	struct ptrc_pairs *pairs;
-	/* The pairs are shown as a tree, which is initialized when the first pair starts. */
+	/* The pairs are shown as a tree. It is initialized when the first pair starts. */
 	bool is_tree;
 	struct ptrc_pair_tree tree;
 	struct widths widths;
-	/* A heap of the longest pairs so far, the shortest of them on top. */
+	/* A heap of the longest pairs so far, with the shortest of these on top. */
 	struct line **longest;
 	size_t count;
 	uint64_t longest_count;
 	uint64_t found_count;
 	struct ptrc_buffer line;
 	struct ptrc_buffer name;
-	/* The name with unprintable characters escaped. */
+	/* The name of the pair, with unprintable characters escaped. */
 	struct ptrc_buffer shown_name;
 };
 
-/* If two pairs took the same time, the one that ended first counts as longer. */
+/* Whether the pair of line a is shorter than that of line b. If both took the same time, the one that ended first
+ * counts as longer. */
 static bool is_shorter(const struct line *a, const struct line *b)
 {
 	if (a->duration_ns != b->duration_ns)
@@ -82,7 +84,8 @@ static void end_column(struct ptrc_buffer *b, size_t begin, size_t *width, bool 
 
 typedef void put_function(struct ptrc_buffer *, struct ptrc_view *);
 
-/* Puts something of two events: FIRST..LAST, or once if it is the same, and returns whether it is. */
+/* Appends something that two events have, as `put` formats it: FIRST..LAST, or only once if it is the same for
+ * both. Returns whether it is the same. */
 static bool put_both(struct ptrc_buffer *b, put_function *put, struct ptrc_view *first,
 		     struct ptrc_view *last)
 {
@@ -119,7 +122,8 @@ static void put_log(struct ptrc_buffer *b, struct ptrc_view *v)
 	ptrc_text_put(b, name, strlen(name));
 }
 
-/* Puts the columns before the name. Both events may be the same. A NULL duration leaves its column blank. */
+/* Appends the columns that precede the name. The two views may be the same. If the duration is NULL, its column
+ * stays blank. */
 static void put_columns(struct ptrc_pair_dump *p, struct ptrc_view *first, struct ptrc_view *last,
 			const uint64_t *duration_ns)
 {
@@ -151,7 +155,7 @@ static void put_columns(struct ptrc_pair_dump *p, struct ptrc_view *first, struc
 		}
 }
 
-/* Puts the data of both events, or nothing if neither has any. */
+/* Appends the data of both events as FIRST .. LAST, or nothing if both have none. */
 static void put_data(struct ptrc_buffer *b, struct ptrc_view *end)
 {
 	size_t begin = b->used;
@@ -225,7 +229,7 @@ static void put_event_json(struct ptrc_pair_dump *p, const char *key, struct ptr
 {
 	ptrc_buffer_text(&p->line, key);
 	ptrc_event_put(&p->line, &p->text->format, view);
-	/* Takes the line feed away. */
+	/* Takes the line feed away, as the event is a member of the pair's object. */
 	p->line.used--;
 }
 
@@ -279,7 +283,7 @@ static void add_longest(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 	struct line *l;
 
 	if (p->count == p->longest_count) {
-		/* One that took as long as the shortest ended later, so it counts as shorter. */
+		/* A pair as long as the shortest one ended later than that, so it counts as shorter. */
 		if (!p->count || end->view.duration_ns <= p->longest[0]->duration_ns)
 			return;
 		l = p->longest[0];
@@ -330,7 +334,7 @@ static void take(void *self, struct ptrc_span *s)
 
 /* ---- the tree ---- */
 
-/* Whether all pairs are shown, whatever their last events are. */
+/* Whether it is known when a pair starts that it is shown, whatever its last event is. */
 static bool selects_all(const struct ptrc_select *s)
 {
 	return ptrc_select_is_by_type(s) && !s->globs.count && !s->is_user;
@@ -408,7 +412,7 @@ static void begin_branch(void *self, struct ptrc_span *s)
 static void take_branch(void *self, struct ptrc_span *s)
 {
 	struct ptrc_pair_dump *p = self;
-	/* Expressions cannot be evaluated for a pair that lacks an event. */
+	/* An expression cannot be evaluated for a pair that lacks one of its events, so such a pair is not shown. */
 	bool is_shown = ptrc_pairs_select(p->pairs, s) &&
 			((s->begin.source && s->end) || !p->query->select.where_count);
 
@@ -489,7 +493,7 @@ struct ptrc_pair_dump *ptrc_pair_dump_begin(struct ptrc_text *text, struct ptrc_
 		.pairs = pairs,
 		.longest_count = longest_count,
 		.is_tree = is_tree,
-		/* The lengths of the names of the columns. */
+		/* At first, each column is as wide as its name. */
 		.widths = {.log = 3, .pid = 3, .tid = 3, .source = 6, .name = 4},
 	};
 	ptrc_spans_begin(&pairs->spans, q,

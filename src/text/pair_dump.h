@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Pairs of events as lines, for ptrace-dump --pair and --pairs: one for each pair, by the time of the last event or
- * with the longest first. With --tree, a pair that contains others has a line for each of its two events. */
+/* Prints pairs of events, for ptrace-dump --pair and --pairs. Each pair is a line. The lines are sorted by the
+ * time of the last event, or with the longest pairs first. With --tree, a pair that contains other pairs has two
+ * lines, one for each of its events. */
 #ifndef PTRC_SRC_TEXT_PAIR_DUMP_H
 #define PTRC_SRC_TEXT_PAIR_DUMP_H
 
@@ -10,8 +11,8 @@
 #include "src/spans/pairs.h"
 #include "src/text/text.h"
 
-/* Makes pairs, which have been added and stay, the sink of the query: the longest_count longest ones (UINT64_MAX:
- * all, by time), or all as a tree. */
+/* Makes the output of the pairs, which have been added and must stay in memory, the sink of the query. Shows the
+ * longest_count longest pairs (UINT64_MAX: all pairs, by time) or, if is_tree, all pairs as a tree. */
 struct ptrc_pair_dump *ptrc_pair_dump_begin(struct ptrc_text *, struct ptrc_pairs *,
 					    uint64_t longest_count, bool is_tree);
 

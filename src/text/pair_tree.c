@@ -6,10 +6,10 @@
 
 #include "src/base/message.h"
 
-/* The most lines that wait for a pair which may be one line. */
+/* The greatest number of lines that wait until it is known whether a pair is a single line. */
 enum { WAITING_MAX = 4096 };
 
-/* A line that was not written yet: the first or the last event of a node. */
+/* A line that was not written yet: for the first event or, if is_end, the last event of a pair. */
 struct waiting {
 	struct waiting *next;
 	struct ptrc_tree_node *node;
@@ -35,7 +35,8 @@ static void wait_for(struct ptrc_pair_tree *t, struct ptrc_tree_node *n, bool is
 	n->span.users++;
 }
 
-/* Shows the first event of a node. Returns false if it is not known yet whether and how. */
+/* Shows the line for the first event of a pair, if the pair is shown. Returns false if it is not known yet
+ * whether the pair is shown, or whether it is a single line. */
 static bool show_begin(struct ptrc_pair_tree *t, struct ptrc_tree_node *n)
 {
 	const struct ptrc_tree_node *outer = outer_of(n);
@@ -55,7 +56,7 @@ static bool show_begin(struct ptrc_pair_tree *t, struct ptrc_tree_node *n)
 	return true;
 }
 
-/* Shows the waiting lines up to the first that is not decided yet. */
+/* Shows the waiting lines, up to the first line about which something is not known yet. */
 static void flush(struct ptrc_pair_tree *t)
 {
 	struct waiting *w;
@@ -76,7 +77,7 @@ static void flush(struct ptrc_pair_tree *t)
 	}
 }
 
-/* Notes that a shown pair lies within this one and all outer ones. */
+/* Notes, for this pair and all pairs in which it lies, that a pair that is shown lies within it. */
 static void mark_outer(struct ptrc_tree_node *n)
 {
 	for (; n && !n->has_inner; n = outer_of(n))

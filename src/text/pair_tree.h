@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pairs of events as a tree, for ptrace-dump --tree. A pair lies within another one if its thread started it while
- * the other one was open. Lines come in the order of their events. A pair with no other pair within is one line; so
- * the line of a first event waits until its thread's next event, and, if the last event decides whether the pair is
- * shown, until that.
+ * Pairs of events as a tree, for ptrace-dump --tree. A pair lies within another pair if its thread started it
+ * while the other pair was open. The lines are in the order of the events. A pair that contains no other pair is
+ * a single line. So the line of a first event must wait for the next event of the thread. If the last event
+ * decides whether the pair is shown, the line waits for that.
  */
 #ifndef PTRC_SRC_TEXT_PAIR_TREE_H
 #define PTRC_SRC_TEXT_PAIR_TREE_H
@@ -18,18 +18,18 @@ enum ptrc_tree_line { PTRC_TREE_OPEN, PTRC_TREE_CLOSE, PTRC_TREE_LEAF };
 struct ptrc_tree_node {
 	struct ptrc_span span;
 	size_t depth;
-	/* Its last event has come, or will not come. */
+	/* The last event of the pair has come, or will not come. */
 	bool is_over;
 	bool is_shown;
-	/* A pair that is shown lies within it. */
+	/* A pair that is shown lies within this one. */
 	bool has_inner;
-	/* It was shown as one line. */
+	/* The pair was shown as a single line. */
 	bool is_leaf;
 };
 
-/* Starts zeroed but for the first three. */
+/* Starts zeroed, except for the first three members. */
 struct ptrc_pair_tree {
-	/* The last event of a pair decides whether the pair is shown. */
+	/* Whether a pair is shown depends on its last event, so its lines must wait for that. */
 	bool is_holding;
 	void (*put)(void *arg, const struct ptrc_tree_node *, enum ptrc_tree_line);
 	void *arg;
@@ -38,7 +38,7 @@ struct ptrc_pair_tree {
 	size_t waiting_count;
 };
 
-/* Take a pair that starts, and one that is over. */
+/* ptrc_pair_tree_begin() takes a pair that starts, ptrc_pair_tree_end() one that has ended. */
 void ptrc_pair_tree_begin(struct ptrc_pair_tree *, struct ptrc_spans *, struct ptrc_tree_node *);
 void ptrc_pair_tree_end(struct ptrc_pair_tree *, struct ptrc_tree_node *, bool is_shown);
 

@@ -13,7 +13,7 @@
  * sees something. */
 enum { WRITE_SIZE = 65536 };
 
-/* A longer name does not widen the column of names. */
+/* A name longer than this does not widen the column of names. */
 enum { NAME_COLUMNS_MAX = 40 };
 
 void ptrc_lines_add(struct ptrc_lines *l, int64_t ns, struct ptrc_buffer *text)
@@ -58,7 +58,7 @@ static void write_some(struct ptrc_query *q)
 		ptrc_output_write(&q->out);
 }
 
-/* Inserts the header, if it is due, at the offset in the output. */
+/* Inserts the header at the offset in the output, if it was not written yet. */
 static void put_header(struct ptrc_text *t, size_t offset)
 {
 	struct ptrc_buffer *out = &t->query->out;
@@ -111,12 +111,12 @@ void ptrc_text_put_lines(struct ptrc_text *t, struct ptrc_lines *lines, int64_t 
 	}
 }
 
-/* Shows the last events: reads growing parts from the ends of the logs until they have enough events. Returns
- * false, after a message, if a log cannot be read. */
+/* Shows the last events. For this, reads a part at the end of each log, and then larger and larger parts until
+ * they have enough events. Returns false, after a message, if a log cannot be read. */
 static bool show_last(struct ptrc_text *t)
 {
 	struct ptrc_query *q = t->query;
-	/* The relative time of the first line needs the event before it. */
+	/* The first line has a time relative to the event that precedes it, so one more event is needed. */
 	uint64_t wanted = (q->last_count ? q->last_count : 1) + t->format.is_relative;
 	uint64_t count = wanted;
 	bool is_all = false;
@@ -135,8 +135,8 @@ static bool show_last(struct ptrc_text *t)
 	return true;
 }
 
-/* Adds the number of events of the types that --event and --user select, as the log has counted them. Returns false
- * if it has no such counts. */
+/* Adds the number of events of the types that --event and --user select, as the log itself has counted them.
+ * Returns false if the log has no such counts. */
 static bool count_source(struct ptrc_query *q, struct ptrc_source *s)
 {
 	static struct posixtrace_type_count totals[PTRC_READER_IDS];
@@ -238,7 +238,7 @@ static void put_summary(struct ptrc_text *t)
 	ptrc_buffer_char(&q->out, '\n');
 }
 
-/* Looks the members of the data up again, now that the layouts of all sources are known. */
+/* Looks up the fields that are members of the data again, now that the layouts of all sources are known. */
 static void close_fields(struct ptrc_text *t)
 {
 	struct ptrc_cli_reason why;
@@ -270,7 +270,8 @@ void ptrc_text_begin(struct ptrc_text *t)
 				     .event = take,
 				     .fields = t->format.fields,
 				     .field_count = t->format.field_count};
-	/* A table has a header even without lines. It is written now because threads do not use this buffer. */
+	/* CSV has a header even if there are no lines. It is written now because the threads that format events
+	 * do not use this buffer. */
 	if (t->format.format == PTRC_FORMAT_CSV && q->source_count) {
 		put_header(t, q->out.used);
 		ptrc_output_write(&q->out);

@@ -7,10 +7,11 @@
 #include "src/base/output.h"
 #include "src/text/text.h"
 
-/* The most memory of the lines that are held for an event of --around, which may follow. */
+/* The greatest memory for lines that are held because an event that matches --around may follow. */
 static const size_t held_max_bytes = (size_t)64 << 20;
 
-/* An event reaches this process within this time after its timestamp, unless its thread was stopped in between. */
+/* An event reaches this process at most this long after its timestamp, unless its thread was stopped while it
+ * recorded the event. */
 static const int64_t late_ns = 200000000;
 
 static volatile sig_atomic_t end_signal;
@@ -42,7 +43,7 @@ void ptrc_text_raise_signal(void)
 	raise(end_signal);
 }
 
-/* Whether --until has passed, so that no event is selected any more. */
+/* Whether the time of --until has passed, so that no further event can be selected. */
 static bool is_over(const struct ptrc_query *q)
 {
 	struct timespec now;
@@ -51,8 +52,8 @@ static bool is_over(const struct ptrc_query *q)
 	return ptrc_when_ns(&now) > ptrc_when_add(q->select.span.last, late_ns);
 }
 
-/* Reads the next event, and writes the output buffer before it waits for one. Returns false at the end of the session,
- * at a signal, and when --until has passed. */
+/* Reads the next event. Before it waits for one, writes the output buffer. Returns false at the end of the
+ * session, after a signal, and when the time of --until has passed. */
 static bool read_live(struct ptrc_query *q, struct ptrc_reader *r)
 {
 	for (;;) {
@@ -74,7 +75,8 @@ static bool read_live(struct ptrc_query *q, struct ptrc_reader *r)
 	}
 }
 
-/* Holds the line of an event: an event of --around may follow closely enough that the line is shown. */
+/* Holds the line of an event that is not near an event that matches --around: one may follow so soon that the
+ * line must be shown. */
 static void hold(struct ptrc_text *t, struct ptrc_source *s, struct ptrc_lines *held)
 {
 	struct ptrc_query *q = t->query;
@@ -103,7 +105,7 @@ bool ptrc_text_follow(struct ptrc_text *t)
 	int64_t shown_until_ns = INT64_MIN;
 	bool is_first = true;
 
-	/* An --until relative to the start is known when the first event comes. */
+	/* If --until is relative to the start of the trace, its time is known only when the first event comes. */
 	q->select.span.last = q->until.base == PTRC_WHEN_ABSOLUTE ? q->until.ns : INT64_MAX;
 	while (q->shown_count < q->first_count && !ptrc_query_is_full(q) && read_live(q, r)) {
 		int64_t ns = ptrc_source_ns(s);

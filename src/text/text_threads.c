@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several threads show the events of a log. The main thread reads blocks of events and writes the lines; workers
- * select and format. Jobs finish in any order, but their lines are written in the order of the blocks, so the output
- * is what one thread would write.
+ * Several threads show the events of a log. The main thread reads blocks of events and writes the lines; the
+ * others, the workers, select and format events. A job is a few blocks. Jobs are finished in any order, but their
+ * lines are written in the order of the blocks, so the output is the same as that of one thread.
  *
- * Columns of text widen with their contents, so a job depends on the widths after the jobs before it. A worker assumes
- * the widths known when the job was given. If the jobs before changed them, which is rare, the main thread formats the
- * job again.
+ * Columns of text become wider with their contents, so the lines of a job depend on the widths after the
+ * preceding jobs. A worker assumes the widths that were known when the job was given to it. If preceding jobs
+ * changed them later, which is rare, the main thread formats the job again.
  */
 #include "config.h"
 #include "src/text/text.h"
@@ -18,10 +18,10 @@
 
 #include "src/base/output.h"
 
-/* Handing a job over costs as much as formatting some dozen events. */
+/* The number of blocks in a job. Handing a job to a worker takes as long as formatting some dozen events. */
 enum { JOB_BLOCKS = 4 };
 
-/* More workers would only wait for the thread that reads. */
+/* The greatest number of workers: more of them would only wait for the thread that reads. */
 enum { THREADS_MAX = 16 };
 
 struct job {
@@ -29,14 +29,14 @@ struct job {
 	size_t block_count;
 	struct ptrc_buffer out;
 	uint64_t shown_count;
-	/* The widths of the columns before and after these lines. */
+	/* The widths of the columns before the first line of the job, and after its last line. */
 	int *begin_widths, *end_widths;
 	bool is_done;
 };
 
 struct crew;
 
-/* A thread with its own copy of everything that formatting changes. */
+/* A worker: a thread with its own copy of everything that formatting changes. */
 struct worker {
 	struct crew *crew;
 	pthread_t thread;
@@ -47,10 +47,10 @@ struct worker {
 
 struct crew {
 	pthread_mutex_t lock;
-	/* Signalled when a job can be taken or no more will come; and when a job is done. */
+	/* has_job is signalled when a job can be taken or no more jobs will come; has_lines when a job is done. */
 	pthread_cond_t has_job, has_lines;
-	/* A ring. Jobs have growing numbers: those below `written` are over, those below `taken` have a worker,
-	 * those below `given` can be taken. */
+	/* A ring of jobs, which are numbered in the order of the log. Those below `written` are finished and
+	 * written, those below `taken` have been taken by a worker, those below `given` can be taken. */
 	struct job *jobs;
 	size_t job_count;
 	uint64_t given, taken, written;
@@ -183,7 +183,7 @@ static void give_job(struct crew *c, const struct ptrc_text *t)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Formats a job again with the right widths, and counts nothing twice. */
+/* Formats a job again, with the right widths. Restores all counts, so that nothing is counted twice. */
 static void redo_job(struct ptrc_text *t, struct ptrc_source *s, struct job *job)
 {
 	struct ptrc_query *q = t->query;
@@ -226,7 +226,7 @@ static void write_job(struct crew *c, struct ptrc_text *t, struct ptrc_source *s
 	c->written++;
 }
 
-/* Adds the counts of a worker to those of the query. */
+/* Adds the counts of a worker to those of the main thread's query. */
 static void collect(const struct worker *w, struct ptrc_query *q, struct ptrc_source *s)
 {
 	for (size_t i = 0; i < PTRC_READER_IDS; i++) {
@@ -236,7 +236,8 @@ static void collect(const struct worker *w, struct ptrc_query *q, struct ptrc_so
 			continue;
 		ptrc_misfits_add(&ptrc_reader_type(&s->reader, (trace_event_id_t)i)->misfits,
 				 &type->misfits);
-		/* A message needs the layout, which the main thread may not have looked up. */
+		/* The message about data that does not fit needs the layout, which the main thread may not have
+		 * looked up. */
 		ptrc_view_layout(&s->view, &q->layouts, (trace_event_id_t)i);
 	}
 	for (size_t i = 0; i < q->select.where_count; i++)
@@ -275,8 +276,8 @@ static void finish(struct crew *c, struct ptrc_query *q, struct ptrc_source *s)
 	free(c->workers);
 }
 
-/* The number of workers; 0: one thread has to do it. That is so if a line depends on the line before (relative times)
- * or the header on the first line, or if several logs have to be merged. */
+/* The number of workers. 0: one thread must do it alone, because lines depend on preceding lines (relative
+ * times), because the header depends on the first line, or because several logs have to be merged. */
 static size_t useful_threads(const struct ptrc_text *t)
 {
 	const struct ptrc_query *q = t->query;
@@ -302,7 +303,7 @@ bool ptrc_text_by_threads(struct ptrc_text *t)
 		return false;
 	crew.workers = ptrc_cli_allocate(count * sizeof(*crew.workers));
 	start(&crew, t, s, count);
-	/* Enough that no worker waits while the lines of a job are written. */
+	/* So many that no worker must wait while the lines of a job are written. */
 	crew.job_count = 2 * crew.worker_count + 2;
 	crew.jobs = ptrc_cli_allocate(crew.job_count * sizeof(*crew.jobs));
 	for (size_t i = 0; i < crew.job_count; i++) {
