@@ -92,6 +92,7 @@ ptrc_sh_tests = \
 	%D%/product/layers.sh \
 	%D%/product/linkage.sh \
 	%D%/product/manual.sh \
+	%D%/product/prose.sh \
 	%D%/product/symbols.sh \
 	%D%/product/tutorial.sh
 
@@ -308,6 +309,7 @@ ptrc_full_tests = \
 	%D%/product/json.bats \
 	%D%/product/linkage.sh \
 	%D%/product/manual.sh \
+	%D%/product/prose.sh \
 	%D%/product/neighbours.bats \
 	%D%/product/symbols.sh \
 	%D%/product/tutorial.sh
@@ -334,6 +336,7 @@ ptrc_unsanitized_tests = \
 	%D%/product/layers.sh \
 	%D%/product/linkage.sh \
 	%D%/product/manual.sh \
+	%D%/product/prose.sh \
 	%D%/product/symbols.sh
 
 # Commands that read no log and take nothing from elsewhere, and tests that compile: on the optimised
