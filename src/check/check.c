@@ -18,7 +18,7 @@
 
 /* ---- reading ---- */
 
-/* The events of rules that the type matches. */
+/* Returns the events of rules that this event type matches (its roles). They are found once for each type. */
 static const struct ptrc_roles *roles_of(struct ptrc_check *c, struct ptrc_source *s,
 					 trace_event_id_t id)
 {
@@ -29,7 +29,8 @@ static const struct ptrc_roles *roles_of(struct ptrc_check *c, struct ptrc_sourc
 	return type->of_sink;
 }
 
-/* Skips the events that no rule needs. The judge needs the events that report losses, and the next one after each. */
+/* Skips events from index `at` on until one that a rule needs. The judge also needs each event that reports a
+ * loss, and the event of the same source that follows it. */
 static size_t skip(void *self, struct ptrc_source *s, const struct posixtrace_block *b, size_t at)
 {
 	struct ptrc_check *c = self;
@@ -46,7 +47,8 @@ static size_t skip(void *self, struct ptrc_source *s, const struct posixtrace_bl
 	return at;
 }
 
-/* An event that is not selected may still report a loss. */
+/* Gives an event to the judge. An event that is not selected has no roles, but is given, too, because it may
+ * report a loss. */
 static void take(void *self, struct ptrc_source *s)
 {
 	static const struct ptrc_roles none;
@@ -68,7 +70,8 @@ static void take_early_end(void *self, struct ptrc_source *s)
 	ptrc_judge_take_early_end(&c->judge, ptrc_source_ns(s), (unsigned int)s->order);
 }
 
-/* Gives the expressions the time of the first event. None of them asks for the end. */
+/* Gives the rules' expressions the time of the trace's first event, from which they count. No expression of a
+ * rule uses the time of the last event, so the first time stands in for it. */
 static void resolve_times(struct ptrc_check *c)
 {
 	int64_t first_ns = c->query->trace.first;
@@ -85,17 +88,18 @@ static void resolve_times(struct ptrc_check *c)
 
 /* ---- the end ---- */
 
-/* Fills in whether something is missing other than at the places that events report, and whether the logs have
- * ended. */
+/* Fills in judge.ending: whether events are missing at places that no event reports, and whether all logs
+ * have ended. */
 static void find_losses(struct ptrc_check *c)
 {
 	struct ptrc_ending *ending = &c->judge.ending;
 	const struct ptrc_period *span = &c->query->select.span;
 
 	ending->ns = span->last < c->query->trace.last ? span->last : c->query->trace.last;
-	/* Later events are not judged. */
+	/* If the selected time ends before the trace does, the trace goes on for the rules: later events are
+	 * not judged. */
 	ending->have_all_ended = span->last >= c->query->trace.last;
-	/* An event that may have been selected counts as lost. */
+	/* If it could not be decided whether an event is selected, an event counts as lost. */
 	ending->has_unplaced_loss = ptrc_query_undecided(c->query) != 0;
 	for (size_t i = 0; i < c->query->source_count; i++) {
 		const struct ptrc_source *s = &c->query->sources[i];
@@ -105,11 +109,11 @@ static void find_losses(struct ptrc_check *c)
 		ending->have_all_ended &=
 			!rest.is_unclosed && ptrc_reader_have_all_ended(&s->reader);
 		rest.is_unclosed = false;
-		/* These parts have no events. */
+		/* These parts contain no events, so no event is missing because of them. */
 		ending->has_damaged_part |= rest.damaged_parts || rest.differing_parts;
 		rest.damaged_parts = rest.differing_parts = 0;
-		/* If the trace records its own events, they mark the places where a stream or a log was full or
-		 * damaged. */
+		/* Events of the trace system, if recorded, mark the places where a stream or a log was full
+		 * or damaged. The judge has counted these losses already. */
 		if (ending->gap_count) {
 			rest.stream_events = rest.log_events = rest.unreadable_events = 0;
 			rest.is_overrun = rest.is_unreadable_uncounted = false;
@@ -132,8 +136,9 @@ add_note(struct ptrc_trial *t, const char *format, ...)
 	va_end(values);
 }
 
-/* A rule that passes because no event matched fails for its latest note, which names something that no event has:
- * the name is most likely misspelt. Nothing is concluded if events are missing. */
+/* Lets a rule that passes only because no event matched fail instead. The reason is the latest note, which
+ * names something that no event has: the name is most likely misspelt. If events are missing, nothing can be
+ * concluded, and the rule still passes. */
 static void fail_by_note(const struct ptrc_check *c, struct ptrc_trial *t)
 {
 	unsigned int kinds = 1U << PTRC_RULE_NEVER | 1U << PTRC_RULE_COUNT | 1U << PTRC_RULE_BEFORE;
@@ -146,7 +151,7 @@ static void fail_by_note(const struct ptrc_check *c, struct ptrc_trial *t)
 	t->reason = t->notes[--t->note_count];
 }
 
-/* Adds a note that no event type matches, with similar names. */
+/* Adds a note that no event type matches the pattern. The note proposes similar names. */
 static void note_missing(const struct ptrc_check *c, struct ptrc_trial *t, const char *pattern)
 {
 	struct ptrc_nearest nearest = {0};
@@ -167,7 +172,8 @@ static void note_count(struct ptrc_trial *t, uint64_t count, const char *one, co
 		add_note(t, "%" PRIu64 " %s", count, count == 1 ? one : several);
 }
 
-/* Adds notes on things that are no losses: a single file of a rotated log, and data that was cut. */
+/* Adds notes on things that are not losses: that only one file of a rotated log was read, and that data was
+ * cut. */
 static void note_logs(const struct ptrc_check *c, struct ptrc_trial *t)
 {
 	for (size_t i = 0; i < c->query->source_count; i++) {
@@ -217,7 +223,7 @@ static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 		   "events could not be decided, because a pattern would take too long");
 }
 
-/* ---- the events of the cases, which are read once more ---- */
+/* ---- the events of the cases, which are read a second time ---- */
 
 static bool is_at(const struct ptrc_source *s, const struct ptrc_moment *m)
 {
@@ -235,7 +241,7 @@ struct showing {
 	size_t span_count;
 };
 
-/* Formats the event that was read as a line, which the caller frees. */
+/* Formats the current event as a line, which the caller frees. */
 static char *line_of(struct showing *s)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
@@ -281,7 +287,8 @@ static void want_case(struct showing *s, struct ptrc_case *c)
 		want(s, &c->other);
 }
 
-/* Reads the events of the cases in a log. Losses are reported already, so they are not counted again. */
+/* Reads a log a second time, to show the events of the cases. Its losses were reported the first time, so
+ * they are not counted again. */
 static void show_events(struct ptrc_check *c, struct ptrc_source *source)
 {
 	static struct showing s;
@@ -298,7 +305,8 @@ static void show_events(struct ptrc_check *c, struct ptrc_source *source)
 	ptrc_event_format_free(&s.format);
 }
 
-/* Whether event types match the pattern and all of them have the member that connects pairs. */
+/* Whether some event type matches the pattern, and all that do have the member that connects the events of a
+ * pair. */
 static bool has_key(struct ptrc_check *c, const char *pattern)
 {
 	bool is_any = false;
@@ -317,8 +325,8 @@ static bool has_key(struct ptrc_check *c, const char *pattern)
 	return is_any;
 }
 
-/* Lets rules about pairs without a field use the member that connects pairs if all their events have one, as
- * ptrc_pairs_take() does. */
+/* For each rule about pairs without a field: if all events of the pair have the member that connects pairs,
+ * uses that member as the field, as ptrc_pairs_take() does. */
 static void find_keys(struct ptrc_check *c)
 {
 	struct ptrc_cli_reason why;
@@ -369,7 +377,7 @@ void ptrc_check_begin(struct ptrc_check *c, struct ptrc_rules *rules, struct ptr
 		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
 			if (s->reader.types[id])
 				roles_of(c, s, id);
-		/* The events of files that --log-keep has deleted count as lost. */
+		/* The events in files that --log-keep has deleted count as lost before the first event. */
 		if (s->reader.counts.pt_earlier_files)
 			ptrc_judge_take_gap(&c->judge, INT64_MIN, (unsigned int)i);
 	}
@@ -409,7 +417,7 @@ static void note_member(const struct ptrc_field *f, void *arg)
 	fail_by_note(n->c, n->t);
 }
 
-/* Adds notes on fields of the rule's expressions that no event has. */
+/* Adds a note for each field in the rule's expressions that no event has. */
 static void note_members(struct ptrc_check *c, struct ptrc_trial *t)
 {
 	struct noting n = {c, t};
@@ -433,7 +441,8 @@ enum ptrc_exit ptrc_check_judge(struct ptrc_check *c)
 		ptrc_query_run(q);
 	}
 	is_done &= ptrc_query_finish(q, is_done);
-	/* This decodes events again, so it comes after ptrc_query_finish(), which counts data that does not fit. */
+	/* show_events() decodes events a second time, so it comes after ptrc_query_finish(), which reports
+	 * how many events have data that does not fit. */
 	for (size_t i = 0; i < q->source_count; i++) {
 		is_done &= !q->sources[i].losses.read_error;
 		show_events(c, &q->sources[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Judges logs by rules: reads their events in order of time, and afterwards reads once more those that show
- * what is wrong. */
+/* Judges logs by rules. The events of the logs are read in order of time. Then the logs are read a second
+ * time, for the events that show what is wrong. */
 #ifndef PTRC_SRC_CHECK_CHECK_H
 #define PTRC_SRC_CHECK_CHECK_H
 
@@ -14,22 +14,24 @@
 struct ptrc_check {
 	struct ptrc_rules *rules;
 	struct ptrc_judge judge;
-	/* Its sources are the logs. */
+	/* The sources of this query are the logs. */
 	struct ptrc_query *query;
-	/* The values of --clock-sync; NULL: none. */
+	/* The values of --clock-sync; NULL if the option was not given. */
 	const struct ptrc_cli_texts *messages;
 	/* The time of the last event. */
 	int64_t last_ns;
-	/* Events with an earlier time than the event before them. */
+	/* The number of events with an earlier time than the event before them. */
 	uint64_t backwards;
-	/* Show times in UTC, not local time. */
+	/* Whether times are shown in UTC instead of local time. */
 	bool is_utc;
 };
 
-/* Makes the check the sink of the query. The query's sources are open, and the rules are bound again. */
+/* Makes the check the sink of the query. The caller has opened the query's sources and has called
+ * ptrc_rules_bind_again(). */
 void ptrc_check_begin(struct ptrc_check *, struct ptrc_rules *, struct ptrc_query *);
 
-/* Reads the logs and decides the rules. Returns the exit status. Losses are left for ptrc_query_tell() to report. */
+/* Reads the logs and decides the rules. Returns the exit status. Does not report losses: the caller calls
+ * ptrc_query_tell(). */
 enum ptrc_exit ptrc_check_judge(struct ptrc_check *);
 
 /* Prints messages about clocks that are too inexact for a rule, and about times that go backwards. */

@@ -13,41 +13,45 @@
 #include "src/query/losses.h"
 #include "src/fields/when.h"
 
-/* after: events of a key that wait for the same answer. All share the result of the first one. */
+/* after: events with the same key that wait for one answer. They all get the result of the first of them. */
 struct waiters {
 	struct ptrc_moment at;
-	/* 0 if there are none. */
+	/* 0 if no event waits. */
 	uint64_t count;
-	/* Their answer may have been lost. */
+	/* The answer to these events may have been lost. */
 	bool is_doubtful;
 };
 
-/* after: the events of a key that wait for an answer. */
+/* after: all events with one key that wait for an answer. */
 struct ptrc_request {
 	struct ptrc_table_entry entry;
-	/* Events before the latest loss, which are doubtful or were late by then; and events after it. */
+	/* `old` has the events before the latest loss: their answer may have been lost, or was late already.
+	 * `fresh` has the events after that loss. */
 	struct waiters old, fresh;
-	/* The list is sorted: the latest fresh event first, requests without fresh events last. */
+	/* Position in the list .requests: the requests with the latest fresh event first, those without a
+	 * fresh event last. */
 	TAILQ_ENTRY(ptrc_request) others;
 };
 
-/* after: the last answers of a key, kept for as long as the tolerance. */
+/* after: the latest answers with one key. They are kept for as long as the tolerance, because an event that
+ * is read later may count as earlier than its answer. */
 struct ptrc_answer {
 	struct ptrc_table_entry entry;
 	struct ptrc_recent recent;
-	/* In the list by expiry, since listed_ns. */
+	/* Position in the list .remembered, which is sorted by the time when the answer was listed. */
 	TAILQ_ENTRY(ptrc_answer) others;
 	bool is_listed;
 	int64_t listed_ns;
 };
 
-/* before: the last required event of a key. */
+/* before: the latest required event with one key. */
 struct allowed {
 	struct ptrc_table_entry entry;
 	struct ptrc_moment at;
 };
 
-/* before: an event without what it requires, kept for as long as the tolerance. */
+/* before: an event without what it requires. It is kept for as long as the tolerance, because a required
+ * event that is read later may count as earlier. */
 struct ptrc_waiting {
 	TAILQ_ENTRY(ptrc_waiting) others;
 	struct ptrc_moment at;
@@ -59,18 +63,19 @@ struct ptrc_waiting {
 struct counted {
 	struct ptrc_table_entry entry;
 	uint64_t count;
-	/* The last event, or the one that exceeded the maximum. */
+	/* The last event, or the event that exceeded the maximum. */
 	struct ptrc_moment at;
 };
 
-/* pair: an open pair, and the earlier ones of the same key. */
+/* pair: an open pair. The list has the earlier open pairs with the same key. */
 struct begin {
 	struct begin *before;
 	struct ptrc_moment at;
-	/* The number of the event. */
+	/* The number of the event that opened the pair. */
 	uint64_t event;
-	/* The counter of the losses that may hide its end, and the counter's value when the pair was opened. */
+	/* Points to the counter of the losses that may hide the end of the pair. */
 	const uint64_t *gaps;
+	/* The value of that counter when the pair was opened. */
 	uint64_t gap_count;
 };
 
@@ -79,26 +84,27 @@ struct begins {
 	struct begin *latest;
 };
 
-/* order: the first event of each type. The sets have a bit for each event of the rule. */
+/* order: the first event of each type with one key. In the sets, bit i stands for event i of the rule. */
 struct steps {
 	struct ptrc_table_entry entry;
 	unsigned int seen;
-	/* Events after a loss, and events that a loss followed within the tolerance. */
+	/* In `doubtful`: the first event came after a loss. In `near_loss`: a loss followed the first event
+	 * within the tolerance. */
 	unsigned int doubtful, near_loss;
 	struct ptrc_moment first[];
 };
 
-/* The event that is taken, in one of its roles. */
+/* The current event, in one of its roles. */
 struct now {
 	struct ptrc_judge *judge;
 	struct ptrc_trial *trial;
 	struct ptrc_view *view;
 	struct ptrc_moment at;
-	/* The index of the rule's event that it matches. */
+	/* Which event of the rule the current event matches, as an index. */
 	unsigned int event;
 };
 
-/* Whether an event may be missing that came before this one. */
+/* Whether an event before the current one may be missing. */
 static bool is_in_doubt(const struct ptrc_ending *e)
 {
 	return e->gap_count || e->early_end_ns != INT64_MAX;
@@ -119,8 +125,8 @@ static bool is_earlier(const struct ptrc_moment *a, const struct ptrc_moment *b)
 					: a->tid < b->tid;
 }
 
-/* Keeps a case if it is among the worst. Among equal ones the earliest stay, because hash tables are visited in no
- * fixed order. */
+/* Keeps a case if it is among the worst ones. If cases are equally bad, those with the earliest event stay,
+ * so that the result does not depend on the order of a hash table. */
 static void __attribute__((format(printf, 5, 6)))
 add_case(struct ptrc_cases *cases, uint64_t weight, const struct ptrc_moment *at,
 	 const struct ptrc_moment *other, const char *format, ...)
@@ -154,7 +160,7 @@ static bool is_same_thread(const struct ptrc_moment *a, const struct ptrc_moment
 	return a->source == b->source && a->pid == b->pid && a->tid == b->tid;
 }
 
-/* Whether the order of two events is unknown. */
+/* Whether the order of two events is unknown: they are of different threads, and as near as the tolerance. */
 static bool is_near(const struct ptrc_trial *t, const struct ptrc_moment *a,
 		    const struct ptrc_moment *b)
 {
@@ -173,7 +179,7 @@ static void remember(struct ptrc_recent *r, const struct ptrc_moment *at)
 	r->last = *at;
 }
 
-/* Whether the order of this event and one of the remembered ones is unknown. */
+/* Whether the order of this event and of one of the remembered events is unknown. */
 static bool is_any_near(const struct ptrc_trial *t, const struct ptrc_recent *r,
 			const struct ptrc_moment *at)
 {
@@ -181,7 +187,8 @@ static bool is_any_near(const struct ptrc_trial *t, const struct ptrc_recent *r,
 	       (r->has_other && is_near(t, &r->other, at));
 }
 
-/* The event's key for the rule, valid until the next event; NULL if the event lacks the field. */
+/* Returns the event's key for the rule, or NULL if the event does not have the field. The key is valid until
+ * the next event. */
 static const struct ptrc_judge_key *key_of(struct now *n)
 {
 	const struct ptrc_rule *r = n->trial->rule;
@@ -198,7 +205,7 @@ static const struct ptrc_judge_key *key_of(struct now *n)
 	return k->has_key ? k : NULL;
 }
 
-/* Returns the entry of the key. If there is none, find_at() makes it and seek_at() returns NULL. */
+/* Returns the entry of the key. If there is no such entry, find_at() makes it, but seek_at() returns NULL. */
 static void *find_at(struct ptrc_table *t, const struct ptrc_judge_key *k, size_t size)
 {
 	return ptrc_table_find_hashed(t, k->hash, k->key.bytes, k->key.size, size);
@@ -209,8 +216,8 @@ static void *seek_at(const struct ptrc_table *t, const struct ptrc_judge_key *k)
 	return ptrc_table_seek_hashed(t, k->hash, k->key.bytes, k->key.size);
 }
 
-/* Counts `count` durations from one event to another as unclear if the error of the two hosts' clocks is larger than
- * the limit and than the distance from it. */
+/* Counts durations between two events of different hosts as unclear if the clock error may change the result:
+ * it is larger than the limit of the rule, and larger than the distance of the duration from that limit. */
 static void compare_clocks(struct ptrc_trial *t, const struct ptrc_moment *from,
 			   const struct ptrc_moment *to, uint64_t count)
 {
@@ -240,7 +247,7 @@ static void take_never(struct now *n)
 	add_case(&t->worst, UINT64_MAX - t->broken, &n->at, NULL, "happened");
 }
 
-/* Takes an event after the moment that `within` counts from. */
+/* Takes an event that came after the moment from which `within` counts. */
 static void take_existing(struct now *n)
 {
 	struct ptrc_trial *t = n->trial;
@@ -308,7 +315,7 @@ static void drop_request(struct ptrc_trial *t, struct ptrc_request *q)
 	ptrc_table_remove(&t->table, q);
 }
 
-/* Counts events that have not been answered in time. */
+/* Counts events that were not answered in time. */
 static void break_after(struct ptrc_trial *t, const struct waiters *w, int64_t length_ns,
 			const struct ptrc_moment *answer)
 {
@@ -329,7 +336,7 @@ static void list_answer(struct ptrc_trial *t, struct ptrc_answer *a, int64_t ns)
 	TAILQ_INSERT_TAIL(&t->remembered, a, others);
 }
 
-/* Drops answers that are older than the tolerance. */
+/* Drops the answers that are older than the tolerance. */
 static void forget_answers(struct ptrc_trial *t, int64_t ns)
 {
 	struct ptrc_answer *a;
@@ -355,13 +362,14 @@ static void remember_answer(struct now *n, const struct ptrc_judge_key *k)
 	a->is_listed = true;
 }
 
-/* Whether events of another source are being lost. */
+/* Whether another source is at a loss now: its last event reported one. */
 static bool is_other_at_loss(const struct ptrc_judge *j, unsigned int source)
 {
 	return j->at_loss_count > (size_t)j->sources[source].is_at_loss;
 }
 
-/* Whether the latest loss is within the tolerance before the event, so that a lost event counts as after it. */
+/* Whether the event came after the latest loss by no more than the tolerance. A lost event may then count as
+ * later than this event. */
 static bool is_near_loss(const struct now *n)
 {
 	const struct ptrc_ending *e = n->trial->ending;
@@ -378,14 +386,15 @@ static void take_request(struct now *n, const struct ptrc_judge_key *k)
 	size_t count = t->table.count;
 
 	t->matched++;
-	/* If this event has itself just answered an open one, it is later than that one. The remembered answers came
-	 * before that one was opened, else they had answered it. So none of them answers this event. */
+	/* Looks for an answer among the remembered ones. If this event has just answered an open request
+	 * itself, none of them answers it: they came before that request, or they would have answered it, and
+	 * this event came after it. */
 	if (a && is_any_near(t, &a->recent, &n->at) && t->used_event != n->judge->event_count) {
 		t->kept++;
 		return;
 	}
 	q = find_at(&t->table, k, sizeof(*q));
-	/* The answer to the first waiting event answers this one, too, after a shorter time. */
+	/* The answer to the first waiting event will answer this event, too, and after a shorter time. */
 	if (q->fresh.count++)
 		return;
 	q->fresh.at = n->at;
@@ -396,7 +405,8 @@ static void take_request(struct now *n, const struct ptrc_judge_key *k)
 	TAILQ_INSERT_HEAD(&t->requests, q, others);
 }
 
-/* Settles events by their answer, or by the end of the log if at is NULL. */
+/* Decides about waiting events: at their answer or, if `at` is NULL, at the end of the log. `ns` is the time
+ * of either. */
 static void answer(struct ptrc_trial *t, const struct waiters *w, int64_t ns,
 		   const struct ptrc_moment *at)
 {
@@ -434,7 +444,8 @@ static void take_answer(struct now *n, const struct ptrc_judge_key *k)
 	remember_answer(n, k);
 }
 
-/* Events were lost at this time: one of them may have answered the request, unless the answer was late already. */
+/* Notes that events were lost at this time. One of them may have answered the request, unless an answer would
+ * have been late already. */
 static void doubt(struct ptrc_trial *t, struct ptrc_request *q, int64_t ns)
 {
 	int64_t length_ns = ptrc_when_subtract(ns, q->fresh.at.ns);
@@ -480,7 +491,8 @@ static void drop_waiting(struct ptrc_trial *t, struct ptrc_waiting *w)
 	free(w);
 }
 
-/* Counts the events that have waited for longer than the tolerance as broken or doubtful. */
+/* Counts as broken or doubtful the events that have waited for longer than the tolerance for what they
+ * require. */
 static void end_waiting(struct ptrc_trial *t, int64_t ns)
 {
 	struct ptrc_waiting *w;
@@ -495,7 +507,7 @@ static void end_waiting(struct ptrc_trial *t, int64_t ns)
 	}
 }
 
-/* A lost event may be the one that these require. */
+/* Notes that events were lost at this time: one of them may be what the waiting events require. */
 static void doubt_waiting(struct ptrc_trial *t, int64_t ns)
 {
 	struct ptrc_waiting *w;
@@ -505,7 +517,8 @@ static void doubt_waiting(struct ptrc_trial *t, int64_t ns)
 	w->is_doubtful = true;
 }
 
-/* If the log was not closed, the event that a waiting one requires may still have come within the tolerance. */
+/* Ends the waiting at the end of the trace. If the log was not closed, the required event may have come after
+ * the last event that was written, but within the tolerance. */
 static void end_before(struct ptrc_trial *t)
 {
 	struct ptrc_waiting *w;
@@ -547,9 +560,9 @@ static void take_allowing(struct now *n, const struct ptrc_judge_key *k)
 	struct allowed *a = find_at(&t->table, k, sizeof(*a));
 
 	a->at = n->at;
-	/* If this event itself has just found what it requires, it is later than that required event. Waiting
-	 * events of the key precede the required one, else it had served them. So this event is later than all of
-	 * them. */
+	/* If this event has just found what it requires, it is later than that required event. The waiting
+	 * events with its key came before that required event, or they would have found it. So this event
+	 * comes after all of them and is not what they require. */
 	if (t->used_event == n->judge->event_count)
 		return;
 	for (struct ptrc_waiting *w = TAILQ_FIRST(&t->waiting), *next; w; w = next) {
@@ -564,15 +577,15 @@ static void take_allowing(struct now *n, const struct ptrc_judge_key *k)
 
 /* ---- pair ---- */
 
-/* The counter of the losses that may hide events of the pair: a thread is of one log, events with the same field may
- * be of several. */
+/* Returns the counter of the losses that may hide events of the pair. The events of a thread are all in one
+ * log, so only losses of that log count. Events with the same field may be in several logs. */
 static const uint64_t *gaps_of(const struct now *n)
 {
 	return n->trial->rule->by_text ? &n->judge->ending.gap_count
 				       : &n->judge->sources[n->at.source].gap_count;
 }
 
-/* Whether events of the pair may be missing because a log stopped early. */
+/* Whether events of the pair may be missing because a log stopped before the others. */
 static bool is_beyond_end(const struct ptrc_trial *t)
 {
 	return t->rule->by_text && t->rule->at_end != PTRC_RULE_IGNORE &&
@@ -585,7 +598,8 @@ static bool is_cut_off(const struct ptrc_trial *t, const struct begin *b)
 	return b->gap_count != *b->gaps || is_beyond_end(t);
 }
 
-/* How many pairs are certainly open: none of those that were opened before the latest loss. */
+/* Returns the number of pairs that are certainly open. Pairs that were opened before the latest loss are not
+ * counted. */
 static uint64_t count_open(const struct ptrc_judge *j, struct ptrc_trial *t)
 {
 	size_t count = t->rule->by_text ? 1 : j->source_count;
@@ -607,7 +621,8 @@ static struct ptrc_open *open_of(const struct now *n)
 	return &n->trial->sources[n->trial->rule->by_text ? 0 : n->at.source];
 }
 
-/* Moves crowds that are older than the tolerance, and so final, into the maximum. */
+/* Removes the crowds that are older than the tolerance, so that nothing changes them any more. Updates the
+ * maximum. */
 static void settle_crowds(struct ptrc_trial *t, int64_t ns)
 {
 	size_t settled = 0;
@@ -628,7 +643,8 @@ static void settle_crowds(struct ptrc_trial *t, int64_t ns)
 	memmove(t->crowds, t->crowds + settled, t->crowd_count * sizeof(*t->crowds));
 }
 
-/* A lost event may have ended a pair, and count as earlier than the latest crowds: those are dropped. */
+/* Notes that events were lost at this time. A lost event may have ended a pair and may count as earlier than
+ * the latest crowds, so these crowds are dropped. */
 static void doubt_crowds(struct ptrc_trial *t, int64_t ns)
 {
 	settle_crowds(t, ns);
@@ -648,7 +664,8 @@ static void count_begin(struct now *n)
 		(struct ptrc_crowd){n->at, n->judge->event_count, count};
 }
 
-/* Takes the pair out of the count, and out of crowds of other threads within the tolerance. */
+/* Subtracts the pair from the number of open pairs. Subtracts it also from each crowd of another thread
+ * within the tolerance, because the end may count as earlier. */
 static void count_end(struct now *n, const struct begin *b)
 {
 	struct ptrc_trial *t = n->trial;
@@ -676,7 +693,8 @@ static void take_begin(struct now *n, const struct ptrc_judge_key *k)
 		count_begin(n);
 }
 
-/* Counts the duration for each bound, and keeps it as a case if it is on the wrong side of one. */
+/* Counts the duration for each bound that it is below. Keeps the pair as a case if its duration violates a
+ * bound. */
 static void compare_with_bounds(struct ptrc_trial *t, const struct begin *b,
 				const struct ptrc_moment *end, uint64_t length_ns)
 {
@@ -748,11 +766,11 @@ static void take_order(struct now *n)
 	const struct ptrc_judge_key *k;
 	bool is_counted = t->matched_event == n->judge->event_count;
 
-	/* The event has taken an earlier place in the list already; it cannot precede itself. */
+	/* The event already is the first of an earlier place in the list; it cannot precede itself. */
 	if (is_counted && t->used_event == n->judge->event_count)
 		return;
 	t->matched_event = n->judge->event_count;
-	/* Only first events matter, and all have happened. */
+	/* Only the first event of each type matters, and all of them have happened. */
 	if (t->is_settled) {
 		t->matched += !is_counted;
 		return;
@@ -784,7 +802,8 @@ static void doubt_steps(void *thing, void *arg)
 			s->near_loss |= 1U << i;
 }
 
-/* If a loss follows a first event within the tolerance, a lost event may count as earlier than that. */
+/* Notes that events were lost at this time. If the first event of a type came before the loss by no more than
+ * the tolerance, a lost event may count as earlier than that event. */
 static void doubt_order(struct ptrc_trial *t, int64_t ns)
 {
 	t->loss_ns = ns;
@@ -822,7 +841,7 @@ static void end_begins(void *thing, void *arg)
 	while (open->latest) {
 		struct begin *b = open->latest;
 		int64_t length_ns = ptrc_when_subtract(t->ending->ns, b->at.ns);
-		/* A pair that never ends is longer than any bound. */
+		/* A pair that never ends violates any upper bound. */
 		uint64_t weight = t->is_final	  ? (uint64_t)INT64_MAX
 				  : length_ns < 0 ? 0
 						  : (uint64_t)length_ns;
@@ -859,7 +878,7 @@ static void end_order(void *thing, void *arg)
 		if (!(s->seen & 1U << i) ||
 		    (has_before && (before->ns <= at->ns || is_near(t, before, at))))
 			continue;
-		/* A log that was not closed may lack an event within the tolerance. */
+		/* If the log was not closed, it may lack an event that came within the tolerance. */
 		is_open |= !has_before && t->ending->is_unclosed &&
 			   ptrc_when_subtract(t->ending->ns, at->ns) <= t->tolerance_ns;
 		is_doubtful |= (s->doubtful | s->near_loss) >> i & 1;
@@ -884,14 +903,16 @@ static void end_order(void *thing, void *arg)
 
 		t->missing += is_missing;
 		*(is_missing ? &t->broken : t->is_final ? &t->doubtful : &t->open) += 1;
-		/* If the first event were missing, a later one would have broken the rule above. */
+		/* The first event of the list is not the missing one: without it, a later event would have
+		 * broken the rule above. */
 		add_case(is_missing ? &t->worst : &t->doubts, 1,
 			 &s->first[missing ? missing - 1 : 0], NULL, "no %s by the end of the log",
 			 t->rule->events[missing].pattern);
 	}
 }
 
-/* Pairs may have ended within the tolerance after the end of a log that was not closed. */
+/* Ends the count of open pairs. If a log was not closed, pairs may have ended after its last event, but
+ * within the tolerance, so the latest crowds do not count. */
 static void end_crowds(struct ptrc_trial *t)
 {
 	if (!t->sources)
@@ -901,23 +922,27 @@ static void end_crowds(struct ptrc_trial *t)
 		add_case(&t->crowded, t->most, &t->most_at, NULL, "%" PRIu64 " at once", t->most);
 }
 
-/* ---- all of them ---- */
+/* ---- all kinds of rules ---- */
 
 static const struct kind {
-	/* Takes an event of the rule. If this is NULL, the next three do: the first drops what the tolerance no
-	 * longer covers, the others take the first or the second event of the rule, with its key. */
+	/* Takes an event of the rule. If this function is NULL, the next three are used. */
 	void (*take)(struct now *);
+	/* Drops what is older than the tolerance. */
 	void (*forget)(struct ptrc_trial *, int64_t ns);
+	/* Takes an event that matches the first event of the rule, with its key. */
 	void (*take_first)(struct now *, const struct ptrc_judge_key *);
+	/* Takes an event that matches the second event of the rule, with its key. */
 	void (*take_second)(struct now *, const struct ptrc_judge_key *);
-	/* Events were lost at this time: makes what is open doubtful. */
+	/* Notes that events were lost at this time, so that what is open is doubtful. */
 	void (*doubt)(struct ptrc_trial *, int64_t ns);
-	/* At the end: settles each entry of the table, and everything else that is open. */
+	/* Called at the end of the trace, for each entry of the table. */
 	void (*end_each)(void *thing, void *trial);
+	/* Called at the end of the trace, for everything else that is open. */
 	void (*end)(struct ptrc_trial *);
-	/* The second event ends or answers an earlier one. */
+	/* Whether the second event of the rule ends or answers its first event. */
 	bool has_ends;
-	/* An event that matches several events of the rule is tried as the first of them first. */
+	/* Whether an event that matches several events of the rule is tried as the first of them before the
+	 * others. */
 	bool is_forward;
 } kinds[PTRC_RULE_KINDS] = {
 	[PTRC_RULE_NEVER] = {.take = take_never},
@@ -952,8 +977,8 @@ static const struct kind *kind_of(const struct ptrc_trial *t)
 	return &kinds[t->rule->kind];
 }
 
-/* Whether the event may be one of the rule's, or its key is unknown, because its data was cut or does not fit its
- * layout. */
+/* Whether it is unknown if the event belongs to the rule, or what its key is, because its data was cut or
+ * does not fit its layout. */
 static bool is_unsure(const struct ptrc_rule *r, const struct ptrc_rule_event *e,
 		      struct ptrc_view *view)
 {
@@ -969,7 +994,7 @@ static bool is_unsure(const struct ptrc_rule *r, const struct ptrc_rule_event *e
 	return is_any || (r->by_text && ptrc_view_has_lost(view, &r->by));
 }
 
-/* Counts the event, once, if the rule is unsure of it. */
+/* Counts an event, once for the rule, if is_unsure(). */
 static void count_loss(struct ptrc_judge *j, struct ptrc_trial *t, unsigned int event,
 		       struct ptrc_view *view)
 {
@@ -1002,7 +1027,7 @@ static void take_role(struct now *n, const struct ptrc_role *role)
 	n->event = role->event;
 	if (ptrc_where_all_hold(role->trial->rule->events[role->event].wheres, 2, n->view))
 		take(n);
-	/* The view has noted whether the fields that were just asked for are incomplete. */
+	/* The view has noted whether the fields that the expressions just used are incomplete. */
 	if (__builtin_expect(ptrc_view_is_maimed(n->view), 0))
 		count_loss(n->judge, n->trial, role->event, n->view);
 }
@@ -1040,9 +1065,9 @@ void ptrc_judge_take_early_end(struct ptrc_judge *j, int64_t ns, unsigned int so
 	doubt_waiters(j, ns, source);
 }
 
-/* Takes an event that reports a loss, or is the next one of its source. A loss lasts from the event that reports it
- * to the next one of the source, START or RESUME. So whatever the event ends had ended before the loss; and pairs
- * that other sources open during the loss may have lost their ends, too. */
+/* Takes an event that reports a loss, or the event of the same source that follows such an event (START or
+ * RESUME). Events are being lost between the two. So whatever the event itself ends or answers was ended
+ * before the loss. Pairs that other sources open meanwhile may have lost their ends, too. */
 static void take_at_gap(struct now *n, const struct ptrc_roles *roles)
 {
 	for (size_t i = 0; i < roles->count; i++)
@@ -1080,7 +1105,7 @@ void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struc
 	j->ending.gap_count += is_other_at_loss(j, source);
 }
 
-/* Returns the index of the rule's key in the list, which has it afterwards. */
+/* Returns the index of the rule's key in the judge's list. Adds the key if it is new. */
 static size_t find_key(struct ptrc_judge *j, const struct ptrc_rule *r)
 {
 	struct ptrc_judge_key *k;
@@ -1099,7 +1124,7 @@ static size_t find_key(struct ptrc_judge *j, const struct ptrc_rule *r)
 	return j->key_count++;
 }
 
-/* The least duration that the rule compares others with; -1: none. */
+/* Returns the shortest duration with which the rule compares others; -1 if it compares none. */
 static int64_t limit_of(const struct ptrc_rule *r)
 {
 	int64_t least_ns = r->within_ns;
@@ -1147,9 +1172,10 @@ struct ptrc_roles *ptrc_judge_find_roles(struct ptrc_judge *j, const char *name)
 		struct ptrc_trial *t = &j->trials[i];
 		size_t count = t->rule->event_count;
 
-		/* A type may match several events of a rule. The later one comes first, so that an event answers or
-		 * ends an earlier one, not itself. For before, where the later one is what the first one requires,
-		 * and for order, it is the other way round. */
+		/* A type may match several events of a rule. The later event of the rule comes first in the
+		 * list, so that an event answers or ends an earlier event, not itself. The kinds before and
+		 * order need the opposite: in a rule of the kind before, the later event is what the first
+		 * one requires. */
 		for (size_t at = 0; at < count; at++) {
 			size_t k = kind_of(t)->is_forward ? at : count - 1 - at;
 

@@ -18,7 +18,8 @@
 #include "src/spans/key.h"
 #include "src/query/view.h"
 
-/* An event type matches the event of this index of a rule. */
+/* An event type may match several events of several rules. A role is one of these: the event of the rule
+ * `trial` with the index `event`. */
 struct ptrc_role {
 	struct ptrc_trial *trial;
 	unsigned int event;
@@ -30,18 +31,20 @@ struct ptrc_roles {
 };
 
 struct ptrc_judge_source {
-	/* Places with losses so far. */
+	/* The number of places in this source, so far, where events were lost. */
 	uint64_t gap_count;
-	/* The last event started a loss, which lasts until the next event of the source. */
+	/* The last event of this source reported a loss. The loss lasts until the next event of the source. */
 	bool is_at_loss;
 };
 
-/* A kind of key. All rules that want it share it, so that it is made once for each event. */
+/* The kind of key by which rules group events. Rules with the same kind share it, so that the key of an event
+ * is made once. */
 struct ptrc_judge_key {
-	/* The field; NULL: the thread. */
+	/* The field whose value is the key; NULL: the key is the thread. */
 	const char *by_text;
-	/* The number of the event that the key was made for, and whether that event has such a key. */
+	/* The number of the event for which the key was made. */
 	uint64_t event;
+	/* Whether that event has such a key. */
 	bool has_key;
 	struct ptrc_key key;
 	uint64_t hash;
@@ -49,42 +52,46 @@ struct ptrc_judge_key {
 
 struct ptrc_judge {
 	const struct ptrc_rules *rules;
-	/* In the order of the rules. */
+	/* One trial for each rule, in the order of the rules. */
 	struct ptrc_trial *trials;
 	/* The number of the current event, counted from 1. */
 	uint64_t event_count;
-	/* Element 0 is the constant key of the rules that have none. */
+	/* The kinds of keys. Element 0 is for rules without a key: the same constant for each event. */
 	struct ptrc_judge_key *keys;
 	size_t key_count;
 	struct ptrc_judge_source *sources;
 	size_t source_count;
-	/* Sources with .is_at_loss. */
+	/* The number of sources whose .is_at_loss is true. */
 	size_t at_loss_count;
-	/* The trials point to it. */
+	/* Facts about the logs as a whole. The trials point to them. */
 	struct ptrc_ending ending;
 };
 
-/* Starts with rules that have been bound. The judge must not move afterwards. */
+/* Starts to judge. The rules have been bound. The judge must not move in memory afterwards, because trials
+ * point into it. */
 void ptrc_judge_begin(struct ptrc_judge *, const struct ptrc_rules *, size_t source_count);
 
-/* Finds the events of rules that an event type of this name matches. The caller frees the result. */
+/* Finds the roles of an event type of this name: the events of rules that it matches. The caller frees the
+ * result. */
 struct ptrc_roles *ptrc_judge_find_roles(struct ptrc_judge *, const char *name);
 
-/* Takes the event that the view's reader has read, with the roles of its type. Also needs, with no roles, the events
- * that report losses, and the next event of the same source after each of them. */
+/* Takes the current event of the view's reader, with the roles of its type. The caller must also pass the
+ * events that report losses, and the next event of the same source after each of them; these may have no
+ * roles. */
 void ptrc_judge_take(struct ptrc_judge *, const struct ptrc_roles *, struct ptrc_view *,
 		     unsigned int source);
 
-/* Records that events of the source were lost before or at this time, without an event that reports it. */
+/* Notes that events of the source were lost at this time or before it, and that no event reports this loss. */
 void ptrc_judge_take_gap(struct ptrc_judge *, int64_t ns, unsigned int source);
 
-/* Records that the log of the source has no end and stops at this time, before others do: later events are unknown. */
+/* Notes that the log of the source has no end and stops at this time, while other logs go on. So later events
+ * of this source are unknown. */
 void ptrc_judge_take_early_end(struct ptrc_judge *, int64_t ns, unsigned int source);
 
 /* Decides all rules. The caller has filled in judge->ending. */
 void ptrc_judge_end(struct ptrc_judge *);
 
-/* Frees a judge that has begun, or is zeroed. */
+/* Frees a judge that was started or that is zeroed. */
 void ptrc_judge_free(struct ptrc_judge *);
 
 #endif

@@ -19,8 +19,9 @@ enum ptrc_check_format {
 	PTRC_CHECK_FORMATS,
 };
 
-/* Rows of a command's table of options, for the formats that services of continuous integration read. The key of each
- * option is first_key plus its format. `file` is the name of the argument of those that may go to a file, or NULL. */
+/* Rows of a command's table of options, for the formats that services of continuous integration read. The key
+ * of each option is first_key plus its format. `file` is the name of the option's argument for formats that
+ * may be written to a file; NULL if the options take no argument. */
 /* clang-format off */
 #define PTRC_CHECK_FORMAT_OPTIONS(first_key, file) \
 	{"tap", (first_key) + PTRC_CHECK_TAP, file, \
@@ -30,22 +31,22 @@ enum ptrc_check_format {
 	 "write them as text with annotations for\nGitHub Actions"}
 /* clang-format on */
 
-/* "pass", "fail" or "undecided". */
+/* Returns "pass", "fail" or "undecided". */
 const char *ptrc_verdict_name(enum ptrc_verdict);
 
-/* Puts a ptrace-dump command that shows the events of a case and those around them. */
+/* Puts a ptrace-dump command that shows the events of a case and the events around them. */
 void ptrc_check_put_command(struct ptrc_buffer *, const struct ptrc_check *,
 			    const struct ptrc_case *);
 
-/* Whether the rule has a name of its own, not its text as name. */
+/* Whether the user gave the rule a name. Otherwise its text is its name. */
 bool ptrc_trial_is_named(const struct ptrc_trial *);
 
-/* Puts the verdict of a rule as text. */
+/* Puts the verdict on a rule as text. */
 void ptrc_check_put_rule(struct ptrc_buffer *, const struct ptrc_check *, struct ptrc_trial *,
 			 bool is_coloured);
 
-/* Puts the notes on a rule, and its cases with the commands that show their events. Each line begins with a line feed
- * and the indent. */
+/* Puts the notes on a rule and its cases. Each case comes with the command that shows its events. Each line
+ * begins with a line feed and the indent. */
 void ptrc_check_put_details(struct ptrc_buffer *, const struct ptrc_check *, struct ptrc_trial *,
 			    const char *indent);
 
@@ -54,7 +55,7 @@ uint64_t ptrc_check_count(const struct ptrc_check *, enum ptrc_verdict);
 /* Puts "N passed, N failed, N undecided" and a line feed. */
 void ptrc_check_put_counts(struct ptrc_buffer *, const struct ptrc_check *);
 
-/* Puts all rules in this format. Only text has colours. */
+/* Puts all rules in this format. Only the format text has colours. */
 void ptrc_check_put(struct ptrc_buffer *, const struct ptrc_check *, enum ptrc_check_format,
 		    bool is_coloured);
 

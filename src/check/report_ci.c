@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The verdicts in the formats that services of continuous integration read: TAP 14, JUnit's XML, annotations of
- * GitHub. A rule is a test, which has not passed if it is undecided. */
+/* The verdicts in the formats that services of continuous integration read: TAP 14, the XML of JUnit, and
+ * annotations of GitHub. Each rule is a test. A test whose rule is undecided has not passed. */
 #include "config.h"
 #include "src/check/report.h"
 
@@ -8,8 +8,8 @@
 #include <limits.h>
 #include <string.h>
 
-/* Formats the reason for the verdict on one line: the measured value, the worst event, and the rule with its bounds.
- * The caller frees the buffer. */
+/* Formats the reason for the verdict on one line: the measured value, the worst event, and the rule with its
+ * bounds. The caller frees the buffer. */
 static struct ptrc_buffer headline_of(struct ptrc_trial *t)
 {
 	const struct ptrc_cases *cases = ptrc_trial_cases(t);
@@ -27,8 +27,8 @@ static struct ptrc_buffer headline_of(struct ptrc_trial *t)
 	return b;
 }
 
-/* Escapes the text for people, on one line, except for backslashes, for which the formats have their own escapes. The
- * caller frees the buffer. */
+/* Makes the text readable on one line: escapes what cannot be printed. Backslashes stay single, because each
+ * format escapes them in its own way. The caller frees the buffer. */
 static struct ptrc_buffer shown(const char *text)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
@@ -59,7 +59,7 @@ static void put_tap_rule(struct ptrc_buffer *b, const struct ptrc_check *c, stru
 			ptrc_buffer_char(b, '\\');
 		ptrc_buffer_char(b, name.bytes[i]);
 	}
-	/* A string of JSON is one of YAML, too. */
+	/* A JSON string is also a YAML string. */
 	ptrc_buffer_format(b, "\n  ---\n  verdict: %s\n  message: ", ptrc_verdict_name(t->verdict));
 	ptrc_text_json(b, message.bytes, message.used);
 	ptrc_buffer_text(b, "\n  ...\n");
@@ -76,7 +76,7 @@ void ptrc_check_put_tap(struct ptrc_buffer *b, const struct ptrc_check *c)
 
 /* ---- XML ---- */
 
-/* Puts text that was escaped for people, as character data or as the value of an attribute. */
+/* Puts text that shown() has made, as character data or as the value of an attribute. */
 static void put_xml(struct ptrc_buffer *b, const struct ptrc_buffer *text)
 {
 	static const char *const entities[UCHAR_MAX + 1] = {
@@ -146,7 +146,8 @@ void ptrc_check_put_junit(struct ptrc_buffer *b, const struct ptrc_check *c)
 
 /* ---- GitHub ---- */
 
-/* Puts a property or the message of a workflow command. */
+/* Puts text as the message of a workflow command, or as one of its properties, in which more characters are
+ * escaped. */
 static void put_escaped(struct ptrc_buffer *b, const struct ptrc_buffer *text, bool is_property)
 {
 	for (size_t i = 0; i < text->used; i++) {

@@ -10,7 +10,7 @@
 
 /* The default of --context. */
 #define AROUND_NS INT64_C(1000000000)
-/* Added before and after the events of a case. */
+/* The time that is shown before the first event of a case and after its last event. */
 #define MARGIN_NS INT64_C(1000000)
 
 static const char indent[] = "           ";
@@ -31,7 +31,8 @@ static void put(struct ptrc_buffer *b, const char *text)
 	ptrc_text_put(b, text, strlen(text));
 }
 
-/* Puts a quoted pattern that matches the name. Characters that are special in patterns or to the shell become '?'. */
+/* Puts a quoted pattern that matches the name. Characters that are special in patterns or to the shell become
+ * '?'. */
 static void put_pattern(struct ptrc_buffer *b, const char *name)
 {
 	ptrc_buffer_char(b, '\'');
@@ -42,7 +43,7 @@ static void put_pattern(struct ptrc_buffer *b, const char *name)
 	ptrc_buffer_text(b, name ? "'" : "*'");
 }
 
-/* Whether the text needs no escapes for people. */
+/* Whether the text can be shown without escapes. */
 static bool is_printable(const char *text)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
@@ -55,8 +56,8 @@ static bool is_printable(const char *text)
 	return is_same;
 }
 
-/* Puts the text as one word of a shell: quoted if it has to be, and in $'...' with octal escapes if it cannot be
- * printed. */
+/* Puts the text as one word of a shell. Quotes it if necessary; if it has characters that cannot be printed,
+ * puts it as $'...' with octal escapes. */
 static void put_word(struct ptrc_buffer *b, const char *text)
 {
 	bool is_plain;
@@ -88,15 +89,16 @@ static void put_moment(struct ptrc_buffer *b, const char *option, int64_t ns)
 	ptrc_buffer_format(b, " %s=@%lld.%09ld", option, (long long)t.tv_sec, t.tv_nsec);
 }
 
-/* Whether the layout with this index exists and was given by the user, not by a trace. */
+/* Whether a layout with this index exists and was given by the user, not by a trace. */
 static bool is_given(const struct ptrc_layouts *l, size_t number)
 {
 	return number < l->count && l->layouts[number]->pattern;
 }
 
-/* Puts options that give the data the same meaning as in this check. ptrace-dump uses the first layout of an event
- * and takes those of --config last. So --config is put only if its layouts are the last here, too, and if it is a
- * file that can be read again; else each layout becomes a --decode. */
+/* Puts options that give the data the same meaning for ptrace-dump as in this check. ptrace-dump uses the
+ * first layout that it finds for an event, and looks at those of --config last. So --config is put only if
+ * its layouts are the last ones here, too, and if the file can be read again. Otherwise a --decode is put for
+ * each layout. */
 static void put_layouts(struct ptrc_buffer *b, const struct ptrc_rules *r)
 {
 	struct ptrc_buffer word = PTRC_BUFFER_INIT;
@@ -119,8 +121,8 @@ static void put_layouts(struct ptrc_buffer *b, const struct ptrc_rules *r)
 	}
 }
 
-/* Puts the logs of the case's events. If the time of any log is corrected, the correction depends on all logs, so all
- * are put. */
+/* Puts the logs that have the case's events. If the times of any log are corrected, the correction depends on
+ * all logs, so all logs are put. */
 static void put_logs(struct ptrc_buffer *b, const struct ptrc_check *check,
 		     const struct ptrc_case *c)
 {
@@ -136,7 +138,7 @@ static void put_logs(struct ptrc_buffer *b, const struct ptrc_check *check,
 		if (is_moving || i == c->at.source || (c->has_other && i == c->other.source)) {
 			const char *path = check->query->sources[i].operand;
 
-			/* A path that starts with '-' would be taken for an option. */
+			/* ptrace-dump would take a path that starts with '-' for an option. */
 			ptrc_buffer_text(b, *path == '-' && path[1] ? " ./" : " ");
 			put_word(b, path);
 		}
@@ -157,7 +159,8 @@ void ptrc_check_put_command(struct ptrc_buffer *b, const struct ptrc_check *chec
 	if (ptrc_when_subtract(last_ns, first_ns) > AROUND_NS - 2 * MARGIN_NS) {
 		int64_t after = ptrc_when_add(ptrc_when_subtract(last_ns, first_ns), MARGIN_NS);
 
-		/* --around is the case's first event, which may be the later one of the two. */
+		/* The context counts from the case's first event. That may be the later one of the two in
+		 * time. */
 		ptrc_buffer_format(b, " --context=%" PRId64 "ns", after);
 	}
 	put_moment(b, "--since", ptrc_when_subtract(first_ns, MARGIN_NS));

@@ -17,7 +17,8 @@
 #define ALL ((1U << PTRC_RULE_KINDS) - 1)
 #define TWO_EVENTS (KIND(AFTER) | KIND(BEFORE) | KIND(PAIR) | KIND(ORDER))
 
-/* The keys min and max of a pair are bounds, so they do not appear here. */
+/* The kinds of rules that may have each key. The keys min and max of a pair are bounds, so they are not
+ * marked for pairs here. */
 const struct ptrc_rule_key_of ptrc_rule_keys[PTRC_RULE_KEYS] = {
 	[PTRC_RULE_NEVER] = {"never", ALL},
 	[PTRC_RULE_EXISTS] = {"exists", ALL},
@@ -67,7 +68,7 @@ bool ptrc_rule_duration(const char *text, int64_t *ns, struct ptrc_cli_reason *w
 		text);
 }
 
-/* The value of a key as a duration, or -1 if it is not given. */
+/* Returns the value of a key as a duration, or -1 if the key is not given. */
 static int64_t duration_of(const struct ptrc_rule_draft *d, enum ptrc_rule_key key)
 {
 	struct ptrc_cli_reason why;
@@ -89,7 +90,7 @@ static uint64_t number_of(const struct ptrc_rule_draft *d, enum ptrc_rule_key ke
 	return value;
 }
 
-/* Reads "3 at once". */
+/* Returns the number in "3 at once". */
 static uint64_t at_most_of(const struct ptrc_rule_draft *d)
 {
 	static const char words[] = "at once";
@@ -140,7 +141,7 @@ const char *ptrc_rule_keep(const char *text, size_t size)
 	return copy;
 }
 
-/* Adds the event of a key's text: PATTERN or PATTERN where EXPRESSION. */
+/* Adds the event of a key's text, which is PATTERN or "PATTERN where EXPRESSION". */
 static void add_event(struct ptrc_rule *r, const struct ptrc_rule_draft *d, const char *key,
 		      const char *text, const struct ptrc_config_mark *mark)
 {
@@ -211,7 +212,7 @@ static void check_keys(const struct ptrc_rule_draft *d, enum ptrc_rule_kind kind
 				 d->bounds[0].key, ptrc_rule_keys[kind].name);
 }
 
-/* Reads "< 3ms". Without a sign it is >= for min, else <=. */
+/* Reads a bound such as "< 3ms". Without a sign, a bound for min means >=, and any other bound means <=. */
 static void read_bound(const struct ptrc_rule_draft *d, struct ptrc_rule_bound *b)
 {
 	struct ptrc_cli_reason why;
@@ -268,7 +269,7 @@ static void make_list(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 				 "'tolerance' has no meaning beside 'pair' without 'at-most'");
 }
 
-/* Adds the event of the kind's key, and that of `expect`, `require` or `of`. */
+/* Adds the event that the key of the kind names, and the event of `expect`, `require` or `of`. */
 static void make_single(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 {
 	static const int others[PTRC_RULE_KINDS] = {
@@ -293,7 +294,7 @@ static void make_single(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 		make_count(r, d);
 }
 
-/* Adds the condition of `where` to the first event, or to each event of an order. */
+/* Adds the condition of the key `where` to the first event of the rule, or to each event of an order. */
 static void add_where(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 {
 	size_t count = r->kind == PTRC_RULE_ORDER ? r->event_count : 1;
@@ -318,7 +319,7 @@ static void put_key(struct ptrc_buffer *b, const struct ptrc_rule_draft *d, int 
 		ptrc_buffer_format(b, " %s %s", ptrc_rule_keys[key].name, d->texts[key]);
 }
 
-/* Returns the rule on one line. */
+/* Returns the text of the rule on one line. */
 static const char *describe(const struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 {
 	static const int keys[] = {PTRC_RULE_KEY_WITHIN, PTRC_RULE_KEY_OF,  PTRC_RULE_KEY_MIN,
@@ -403,8 +404,8 @@ void ptrc_rules_add(struct ptrc_rules *rules, const struct ptrc_rule_draft *d)
 				 "tolerance: is more than a minute");
 	r.at_end = doubt_of(d, PTRC_RULE_KEY_AT_END);
 	r.at_loss = doubt_of(d, PTRC_RULE_KEY_AT_LOSS);
-	/* By default, at least one event has to show that the rule is kept. A rule of the kind before is kept without
-	 * any event. */
+	/* By default, a rule needs at least one event that shows that it is kept. This does not hold for a
+	 * rule of the kind before, which is kept if no event happens. */
 	has_count =
 		r.kind == PTRC_RULE_AFTER || r.kind == PTRC_RULE_PAIR || r.kind == PTRC_RULE_ORDER;
 	r.min_count = number_of(d, PTRC_RULE_KEY_MIN_COUNT, has_count);
@@ -414,7 +415,7 @@ void ptrc_rules_add(struct ptrc_rules *rules, const struct ptrc_rule_draft *d)
 	*ptrc_append(rules->list, rules->count) = r;
 }
 
-/* An error in a rule that is found when it is bound. */
+/* A mistake in a rule that is found when the rule is bound. */
 struct mistake {
 	const struct ptrc_rule *rule;
 	const struct ptrc_config_mark *mark;
@@ -456,7 +457,7 @@ static bool bind_where(struct ptrc_rules *rules, struct ptrc_rule_event *e, size
 	return true;
 }
 
-/* Returns false with the first mistake. */
+/* Binds all rules. On the first mistake, stores it and returns false. */
 static bool bind(struct ptrc_rules *rules, struct mistake *m)
 {
 	for (size_t i = 0; i < rules->count; i++) {

@@ -26,7 +26,7 @@ enum ptrc_rule_kind {
 	PTRC_RULE_KINDS,
 };
 
-/* The keys of a rule in a file. The first ones are the kinds. */
+/* The keys of a rule in a file. The kinds of rules come first: each is a key, too. */
 enum ptrc_rule_key {
 	PTRC_RULE_KEY_NAME = PTRC_RULE_KINDS,
 	PTRC_RULE_KEY_WHERE,
@@ -47,9 +47,9 @@ enum ptrc_rule_key {
 };
 
 struct ptrc_rule_event {
-	/* The pattern for the names of its types. */
+	/* The pattern that the names of its event types match. */
 	const char *pattern;
-	/* [0]: the condition of the event itself; [1]: that of the key `where`. NULL: none. */
+	/* Conditions, or NULL: [0] is the one written with this event; [1] is that of the key `where`. */
 	const char *texts[2];
 	struct ptrc_config_mark marks[2];
 	struct ptrc_where *wheres[2];
@@ -59,17 +59,17 @@ enum ptrc_rule_order { PTRC_RULE_BELOW, PTRC_RULE_AT_MOST, PTRC_RULE_ABOVE, PTRC
 
 /* A bound for a quantile of the durations of a pair. */
 struct ptrc_rule_bound {
-	/* As the user writes them: "p99", "< 3ms". */
+	/* The bound as the user wrote it, for example "p99" and "< 3ms". */
 	const char *key;
 	const char *text;
 	struct ptrc_config_mark mark;
-	/* 0 is the shortest, 1000 the longest. */
+	/* The quantile: 0 is the shortest duration, PTRC_QUANTILE_MAX the longest. */
 	unsigned int per_million;
 	enum ptrc_rule_order order;
 	int64_t ns;
 };
 
-/* The verdict of a rule if the log ends, or events were lost, before it could be decided. */
+/* The verdict on a rule that could not be decided before the log ended, or because events were lost. */
 enum ptrc_rule_doubt { PTRC_RULE_UNDECIDED, PTRC_RULE_IGNORE, PTRC_RULE_FAIL };
 
 /* The largest tolerance is limited because events are kept in memory for that time. */
@@ -81,57 +81,58 @@ enum { PTRC_RULE_EVENTS_MAX = 16, PTRC_RULE_BOUNDS_MAX = 16, PTRC_RULES_MAX = 10
 struct ptrc_rule {
 	enum ptrc_rule_kind kind;
 	const char *name;
-	/* The rule on one line, which is also the name of a rule without one. */
+	/* The rule on one line. It is also the name of a rule that has no name. */
 	const char *text;
-	/* Line 0: the rule was given as an option. */
+	/* The place of the rule in the file. The line is 0 if the rule was given as an option. */
 	struct ptrc_config_mark mark;
-	/* As listed for pair and order; else those of the kind's key and of `expect`, `require` or `of`, in this
-	 * order. */
+	/* For the kinds pair and order, the events in the order of the list. Otherwise the event of the
+	 * kind's key, then that of `expect`, `require` or `of`. */
 	struct ptrc_rule_event events[PTRC_RULE_EVENTS_MAX];
 	size_t event_count;
-	/* The field of `by` or `per`; NULL: none. */
+	/* The field of the key `by` or `per`; NULL if there is none. */
 	const char *by_text;
 	struct ptrc_config_mark by_mark;
 	struct ptrc_field by;
-	/* -1: it is not given. */
+	/* The duration of the key `within`; -1 if it is not given. */
 	int64_t within_ns;
 	const char *within_text;
 	bool has_max;
 	uint64_t min, max;
-	/* The number of pairs that may be open at a time; UINT64_MAX: any number. */
+	/* How many pairs may be open at the same time; UINT64_MAX: any number. */
 	uint64_t at_most;
 	uint64_t min_count;
 	struct ptrc_rule_bound bounds[PTRC_RULE_BOUNDS_MAX];
 	size_t bound_count;
 	enum ptrc_rule_doubt at_end, at_loss;
-	/* -1: that of ptrc_rules. */
+	/* The rule's own tolerance; -1: that of ptrc_rules applies. */
 	int64_t tolerance_ns;
 };
 
 struct ptrc_rules {
-	/* The name of the file in messages; NULL: all rules are options. */
+	/* The name of the file for messages; NULL if all rules are options. */
 	const char *file;
 	struct ptrc_rule *list;
 	size_t count;
 	int64_t tolerance_ns;
-	/* The layouts of the file's key `decode`, and of options. */
+	/* The layouts of the file's key `decode`, and those of options. */
 	struct ptrc_layouts *layouts;
-	/* The file of --config, or NULL, and the indexes of its layouts: [first, end). */
+	/* The file of --config, or NULL. */
 	const char *config;
+	/* The indexes of the layouts of --config: from config_first up to, but not including, config_end. */
 	size_t config_first, config_end;
-	/* Expressions ask for the fields `gap`, `bound`. */
+	/* Whether an expression uses the field `gap`, or the field `bound`. */
 	bool has_gap, has_bound;
 };
 
 /* The values of a rule's keys while they are read. Starts zeroed. */
 struct ptrc_rule_draft {
-	/* The name of the file in messages; NULL: they name `option`. */
+	/* The name of the file for messages. If it is NULL, messages name `option`. */
 	const char *file;
 	const char *option;
 	struct ptrc_config_mark mark;
 	const char *texts[PTRC_RULE_KEYS];
 	struct ptrc_config_mark marks[PTRC_RULE_KEYS];
-	/* The events of pair and order. */
+	/* The events of a rule of the kind pair or order. */
 	const char *events[PTRC_RULE_EVENTS_MAX];
 	struct ptrc_config_mark event_marks[PTRC_RULE_EVENTS_MAX];
 	size_t event_count;
@@ -139,58 +140,58 @@ struct ptrc_rule_draft {
 	size_t bound_count;
 };
 
-/* The names of the keys, and the kinds of rules that may have them, a bit each. */
+/* For each key, its name, and the kinds of rules that may have it: bit i stands for kind i. */
 extern const struct ptrc_rule_key_of {
 	const char *name;
 	unsigned int kinds;
 } ptrc_rule_keys[PTRC_RULE_KEYS];
 
-/* Ends the process with a message about the draft at this place. */
+/* Ends the process with a message about this place of the draft. */
 void ptrc_rule_refuse(const struct ptrc_rule_draft *, const struct ptrc_config_mark *,
 		      const char *format, ...) __attribute__((format(printf, 3, 4), noreturn));
 
-/* Copies the text without the blanks around it into memory that is never freed. */
+/* Copies the text, without blanks at its start and end, into memory that is never freed. */
 const char *ptrc_rule_keep(const char *text, size_t size);
 
-/* Reads a duration. Returns false with the reason if the text is none. */
+/* Reads a duration. If the text is not one, returns false and stores the reason. */
 bool ptrc_rule_duration(const char *text, int64_t *ns, struct ptrc_cli_reason *why);
 
-/* Whether it is an upper bound. */
+/* Whether the bound is an upper bound. */
 static inline bool ptrc_rule_is_upper(const struct ptrc_rule_bound *b)
 {
 	return b->order == PTRC_RULE_BELOW || b->order == PTRC_RULE_AT_MOST;
 }
 
-/* Whether a duration is below the bound. One that is equal to it counts as below for <= and for >, so that an upper
- * bound allows what is below it, and a lower bound forbids that. */
+/* Whether a duration is below the bound. A duration that is equal to the bound counts as below it for <= and
+ * for >. So an upper bound allows what is below it, and a lower bound forbids that. */
 static inline bool ptrc_rule_is_below(const struct ptrc_rule_bound *b, int64_t ns)
 {
 	return b->order == PTRC_RULE_AT_MOST || b->order == PTRC_RULE_ABOVE ? ns <= b->ns
 									    : ns < b->ns;
 }
 
-/* Makes a rule of the draft and adds it. */
+/* Makes a rule from the draft and adds it. */
 void ptrc_rules_add(struct ptrc_rules *, const struct ptrc_rule_draft *);
 
-/* Finds the fields of the rules and parses their expressions, before the logs are open. A field of an unknown
- * layout is accepted, because logs have layouts, too. */
+/* Finds the fields of the rules and parses their expressions, before the logs are open. If the layout of a
+ * field is not known yet, the field is accepted, because the logs may have the layout. */
 void ptrc_rules_bind(struct ptrc_rules *);
 
-/* Does the same again with the layouts of the logs. Returns false, after a message that names the place, if a rule is
- * wrong. */
+/* Does the same as ptrc_rules_bind(), but knows the layouts of the logs, so unknown fields are mistakes.
+ * Returns false, after a message that names the place, if a rule is wrong. */
 bool ptrc_rules_bind_again(struct ptrc_rules *);
 
-/* Adds the rules of the file; "-" is standard input. */
+/* Adds the rules of the file. "-" means standard input. */
 void ptrc_rules_read(struct ptrc_rules *, const char *path);
 
-/* Adds the rules of a file whose bytes are in memory. Messages call it `name`. */
+/* Adds the rules of a file that is in memory. Messages call the file `name`. */
 void ptrc_rules_parse(struct ptrc_rules *, const char *name, const void *bytes, size_t size);
 
-/* Adds the rule of an option such as --after='A -> B within 5ms by data.id'. The option is without its dashes; the
- * text is NULL for --no-loss. */
+/* Adds the rule of an option such as --after='A -> B within 5ms by data.id'. `option` has no dashes. `text`
+ * is NULL for --no-loss. */
 void ptrc_rules_take(struct ptrc_rules *, const char *option, const char *text);
 
-/* Reads the two events of a pair, X or BEGIN..END, and its field if "by FIELD" follows, into the draft. */
+/* Reads the events of a pair, X or BEGIN..END, and its field if "by FIELD" follows. Stores all in the draft. */
 void ptrc_rule_take_pair(struct ptrc_rule_draft *, const char *text, size_t size);
 
 #endif

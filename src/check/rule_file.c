@@ -75,8 +75,8 @@ static void read_member(struct ptrc_yaml *y, struct ptrc_rule_draft *d)
 
 	for (; key < PTRC_RULE_KEYS && strcmp(ptrc_rule_keys[key].name, text); key++)
 		ptrc_nearest_offer(&nearest, text, ptrc_rule_keys[key].name);
-	/* A number for a count, and a bound for a pair. The kind may follow later, so both are kept until
-	 * settle_bounds(). */
+	/* For a rule of the kind count, the value is a number; for pair, it is a bound. The kind may follow
+	 * later in the file, so the value is kept as both until settle_bounds(). */
 	if (key == PTRC_RULE_KEY_MIN || key == PTRC_RULE_KEY_MAX) {
 		read_bound(y, d, text, key == PTRC_RULE_KEY_MAX ? PTRC_QUANTILE_MAX : 0);
 		d->texts[key] = d->bounds[d->bound_count - 1].text;
@@ -101,7 +101,8 @@ static void read_member(struct ptrc_yaml *y, struct ptrc_rule_draft *d)
 		return;
 	}
 	d->texts[key] = read_text(y, text);
-	/* Messages about a value name its place, messages about a kind the place of its key. */
+	/* Messages about a value name the place of the value. Messages about a kind name the place of its
+	 * key. */
 	if (key >= PTRC_RULE_KINDS)
 		d->marks[key] = ptrc_yaml_mark(y);
 }

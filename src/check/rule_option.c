@@ -23,13 +23,13 @@
 #include "src/config/kept.h"
 #include "src/spans/pairs.h"
 
-/* The rest of the text, from which parts are taken at its end. */
+/* The rest of the text. Parts are taken off its end. */
 struct rest {
 	const char *text;
 	size_t size;
 };
 
-/* Words that a value follows, which ends at the next such word. */
+/* Words that are followed by a value. The value ends at the next of these words. */
 static const struct word {
 	const char *text;
 	enum ptrc_rule_key key;
@@ -41,8 +41,8 @@ static const struct word {
   timed_words[] = {{" within ", PTRC_RULE_KEY_WITHIN}, {" by ", PTRC_RULE_KEY_BY}, {0}},
   by_words[] = {{" by ", PTRC_RULE_KEY_BY}, {0}};
 
-/* Takes these words and their values off the end of the text. Messages name the place of the first event, which in a
- * file has the whole text. */
+/* Takes these words and their values off the end of the text. Messages name the place of the first event,
+ * because in a file the whole rule stands there. */
 static void take(struct ptrc_rule_draft *d, struct rest *r, const struct word *words)
 {
 	for (const struct word *w = words; w->text; w++) {
@@ -75,7 +75,7 @@ static void take(struct ptrc_rule_draft *d, struct rest *r, const struct word *w
 	}
 }
 
-/* Splits the text at the link. */
+/* Splits the text at the word `link` into the texts of two events. */
 static void take_two(struct ptrc_rule_draft *d, const struct rest *r, const char *link,
 		     const char **first, const char **second)
 {
@@ -99,7 +99,8 @@ static const char *take_word(struct rest *r)
 	return ptrc_rule_keep(r->text + r->size, end - r->size);
 }
 
-/* Takes a bound, from its < or > on, and the quantile before it unless that is given. */
+/* Takes a bound: the text from its < or > on. If `quantile` is NULL, the word before that sign is the
+ * quantile. */
 static void take_bound(struct ptrc_rule_draft *d, struct rest *r, const char *quantile)
 {
 	size_t below = ptrc_where_find_word(r->text, r->size, "<", true);
@@ -117,7 +118,7 @@ static void take_bound(struct ptrc_rule_draft *d, struct rest *r, const char *qu
 				 d->bounds[0].key);
 }
 
-/* Takes "N at once". */
+/* Takes "N at once" off the end of the text. */
 static void take_at_most(struct ptrc_rule_draft *d, struct rest *r)
 {
 	static const char end[] = " at once";

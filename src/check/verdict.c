@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides rules. A rule that is certainly broken fails. Otherwise it is undecided if events were lost or something is
- * open at the end, unless its at_loss or at_end says what to do then. It fails, too, with fewer events than its
- * min_count.
+ * Decides rules. A rule that is certainly broken fails. Otherwise, a rule is undecided if events were lost or
+ * if something is open at the end; its at_loss or at_end may give another verdict for that. A rule also fails
+ * if it has fewer events than its min_count.
  */
 #include "config.h"
 #include "src/check/trial.h"
@@ -18,7 +18,7 @@ struct findings {
 	bool has_loss;
 	/* Events after the end of the log may change the verdict. */
 	bool is_open;
-	/* Events, pairs or orders that were judged; compared with min_count. */
+	/* The number of events, pairs or orders that were judged. It is compared with min_count. */
 	uint64_t count;
 	/* The reason for the verdict. */
 	struct ptrc_buffer text;
@@ -60,7 +60,7 @@ static void decide_exists(struct ptrc_trial *t, const struct ptrc_ending *e, str
 	int64_t last_ns = ptrc_when_add(base_ns, is_timed ? r->within_ns : 0);
 
 	if (t->is_found) {
-		/* An earlier event than the base of `within` may have been lost. */
+		/* An event that is earlier than the base, from which `within` counts, may have been lost. */
 		f->has_loss =
 			is_timed &&
 			(r->event_count == 2 ? t->is_base_doubtful || e->has_unplaced_loss
@@ -69,7 +69,7 @@ static void decide_exists(struct ptrc_trial *t, const struct ptrc_ending *e, str
 		ptrc_buffer_text(&f->text, "happened");
 		return;
 	}
-	/* A loss after the last moment in time makes no difference. */
+	/* A loss after the last moment at which the event would have been in time makes no difference. */
 	f->has_loss =
 		e->has_unplaced_loss || (e->gap_count && (!has_base || e->first_gap_ns <= last_ns));
 	f->is_open = has_base ? (!t->worst.count && e->ns <= last_ns && !t->is_final) ||
@@ -88,9 +88,9 @@ static void decide_count(struct ptrc_trial *t, const struct ptrc_ending *e, stru
 {
 	const struct ptrc_rule *r = t->rule;
 	uint64_t keys = t->broken + t->doubtful + t->kept;
-	/* A key has too few events, or there is no event at all. */
+	/* A key has too few events, or no event happened at all. */
 	bool is_short = t->doubtful || (!keys && r->min);
-	/* A value of which all events are missing may have too few, too. */
+	/* There may be a key whose events are all missing. It may have too few events, too. */
 	bool is_uncertain = r->has_max || is_short || (r->by_text && r->min > 1);
 
 	f->has_loss = has_loss(e) && is_uncertain;
@@ -111,7 +111,7 @@ static void decide_count(struct ptrc_trial *t, const struct ptrc_ending *e, stru
 				   r->by_text);
 }
 
-/* Decides a rule that each of its events, or keys, keeps or breaks. */
+/* Decides a rule that each event, or each key, keeps or breaks by itself. */
 static void decide_each(struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)
 {
 	static const char *const good[PTRC_RULE_KINDS] = {
@@ -127,7 +127,8 @@ static void decide_each(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 	const struct ptrc_rule *r = t->rule;
 	bool is_sure = !e->has_unplaced_loss;
 	uint64_t all = t->kept + t->broken + t->doubtful + t->open;
-	/* Each event of the order has happened, without a loss before it: no lost event can have been the first. */
+	/* Each event of the order has happened, and no loss came before. So no lost event can have been the
+	 * first of its type. */
 	bool is_whole = r->kind == PTRC_RULE_ORDER && !r->by_text && t->is_whole && is_sure;
 
 	f->is_broken = t->broken && is_sure;
@@ -151,23 +152,24 @@ static void decide_each(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 }
 
 /*
- * Whether a bound is kept if `below` of `count` durations are below it. The quantile is the duration at this rank
- * when all are sorted, so it is below the bound if at least as many durations as the rank are. Unlike the
- * histogram, this is exact.
+ * Whether a bound for a quantile is kept if `below` of `count` durations are below the bound. The quantile is
+ * the duration at a certain rank when all durations are sorted. So it is below the bound if at least that
+ * many durations are. Unlike the histogram, this is exact.
  */
 static bool is_kept(const struct ptrc_rule_bound *b, uint64_t below, uint64_t count)
 {
 	return (below >= ptrc_quantile_rank(count, b->per_million)) == ptrc_rule_is_upper(b);
 }
 
-/* Whether a single duration can break the bound, whatever the others are. */
+/* Whether the bound is for the longest or the shortest duration, so that a single duration can break it. */
 static bool is_limit(const struct ptrc_rule_bound *b)
 {
 	return b->per_million == (ptrc_rule_is_upper(b) ? PTRC_QUANTILE_MAX : 0);
 }
 
-/* Decides the bound twice, with the pairs without an end as short and as long as they can be: the bound is open if
- * the results differ. With at_end: ignore, a pair without an end counts only if it has exceeded the bound already. */
+/* Decides the bound twice: once as if the pairs without an end were as short as possible, and once as if they
+ * were as long as possible. If the results differ, the bound is undecided. With `at_end: ignore`, a pair
+ * without an end counts only if it has exceeded the bound already. */
 static void decide_bound(struct ptrc_trial *t, const struct ptrc_ending *e, size_t i,
 			 struct findings *f)
 {
@@ -182,7 +184,7 @@ static void decide_bound(struct ptrc_trial *t, const struct ptrc_ending *e, size
 		return;
 	is_kept_if_long = is_kept(b, t->below[i], count);
 	is_kept_if_short = is_kept(b, t->below[i] + open_below, count);
-	/* A log that was not closed may lack any number of pairs. */
+	/* If a log was not closed, any number of pairs may be missing. */
 	is_missed = !is_kept_if_long && !is_kept_if_short &&
 		    (!e->is_unclosed || is_limit(b) || is_end_ignored);
 	if (has_loss(e)) {
@@ -209,7 +211,7 @@ static void decide_pair(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 {
 	const struct ptrc_rule *r = t->rule;
 
-	/* To count open pairs, ends are not needed. */
+	/* Open pairs can be counted even if their ends are unknown. */
 	f->count = t->sources && !r->bound_count ? t->matched : t->kept;
 	f->has_loss = has_loss(e);
 	f->is_open = e->is_unclosed || (t->open && !t->is_final && f->count < r->min_count);
@@ -222,7 +224,7 @@ static void decide_pair(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 				   plural(t->open));
 	if (!t->sources)
 		return;
-	/* The pairs that are counted are certainly open, but for losses at an unknown place. */
+	/* The pairs that are counted are certainly open, unless events were lost at an unknown place. */
 	f->is_broken |= t->most > r->at_most && (!e->has_unplaced_loss || is_loss_ignored(t));
 	ptrc_buffer_format(&f->text, "; %" PRIu64 " at once (bound %" PRIu64 ")", t->most,
 			   r->at_most);
@@ -246,7 +248,7 @@ static void (*const kinds[PTRC_RULE_KINDS])(struct ptrc_trial *, const struct pt
 	[PTRC_RULE_ORDER] = decide_each,  [PTRC_RULE_LOSS] = decide_loss,
 };
 
-/* Adds to the reason what leaves the rule undecided. */
+/* Adds to the reason the facts because of which the rule is undecided. */
 static void put_doubts(const struct ptrc_trial *t, const struct findings *f, struct ptrc_buffer *b)
 {
 	const struct ptrc_rule *r = t->rule;
@@ -278,7 +280,8 @@ static void worsen(enum ptrc_verdict *verdict, enum ptrc_rule_doubt doubt)
 		*verdict = PTRC_VERDICT_UNDECIDED;
 }
 
-/* Whether a duration is on the wrong side of a bound that is broken, from above or from below. */
+/* Whether this duration violates one of the bounds that the rule has broken: it is above an upper bound if
+ * is_long, else below a lower bound. */
 static bool breaks(const struct ptrc_trial *t, uint64_t length_ns, bool is_long)
 {
 	for (size_t i = 0; i < t->rule->bound_count; i++) {
@@ -299,8 +302,8 @@ static void show_case(struct ptrc_trial *t, struct ptrc_case *c)
 	*c = (struct ptrc_case){0};
 }
 
-/* Chooses the cases that break a rule about pairs: the largest crowd, then by turns pairs that were too long and too
- * short, then pairs without an end that are too long already. */
+/* Chooses the cases of a broken rule about pairs: first the largest crowd, then pairs that were too long and
+ * pairs that were too short by turns, then pairs without an end that are too long already. */
 static void show_pairs(struct ptrc_trial *t)
 {
 	if (t->crowded.count)
@@ -319,7 +322,7 @@ static void show_pairs(struct ptrc_trial *t)
 			show_case(t, &t->doubts.list[i]);
 }
 
-/* The counter of a rule, or of keys, of which it is not certain that they are kept. */
+/* Returns the counter for a rule, or for keys, that may not be kept. */
 static uint64_t *fate_of(struct ptrc_trial *t, const struct findings *f)
 {
 	if (f->has_loss && !is_loss_ignored(t))
@@ -327,18 +330,19 @@ static uint64_t *fate_of(struct ptrc_trial *t, const struct findings *f)
 	return f->is_open ? &t->open : &t->broken;
 }
 
-/* So far .doubtful has the keys with too few events, and .broken those with too many. */
+/* Moves the counts of keys to where they belong. Before, .doubtful counts the keys with too few events, and
+ * .broken those with too many. */
 static void settle_counts(struct ptrc_trial *t, const struct findings *f)
 {
 	uint64_t *fate = fate_of(t, f);
 	uint64_t few = t->doubtful;
 
-	/* A rule without a key counts as one, even if there was no event. */
+	/* A rule without a key counts as one key, even if no event happened. */
 	if (!t->rule->by_text && !t->table.count)
 		*(t->rule->min ? &few : &t->kept) = 1;
 	t->doubtful = 0;
 	*fate += few;
-	/* With the missing events, any key may have too many. */
+	/* If the missing events are added, any key may have too many. */
 	if (t->rule->has_max && fate != &t->broken) {
 		*fate += t->kept;
 		t->kept = 0;
@@ -362,7 +366,7 @@ void ptrc_trial_decide(struct ptrc_trial *t)
 	for (size_t i = 0; i < 2 * r->event_count; i++)
 		if (r->events[i / 2].wheres[i % 2])
 			t->undecided += *ptrc_where_undecided(r->events[i / 2].wheres[i % 2]);
-	/* An event that may be of the rule, or may have its key, counts as lost. */
+	/* An event of which it is unknown whether it belongs to the rule, or what its key is, counts as lost. */
 	own.has_unplaced_loss |= t->cut || t->misfits || t->undecided;
 	kinds[r->kind](t, &own, &f);
 	t->is_broken = f.is_broken;
