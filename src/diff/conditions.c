@@ -31,7 +31,7 @@ refuse(struct ptrc_cli_reason *why, const char *text, const char *at, const char
 	return ptrc_cli_because(why, "column %zu: %s", (size_t)(at - text) + 1, reason);
 }
 
-/* Reads the first word. */
+/* Reads the first word of the condition, which says what is compared. */
 static bool read_what(struct ptrc_condition *c, const char **at, struct ptrc_cli_reason *why)
 {
 	size_t size = strcspn(*at, " \t<>");
@@ -68,7 +68,8 @@ static bool take_number(struct ptrc_condition *c, long double number, const char
 	       refuse(why, c->text, at, "'%s' is beyond the largest number, 1.79e308", amount);
 }
 
-/* Reads an amount of time or of events without a sign, which is at `at` in the text. */
+/* Reads an amount without a sign: of time for a quantile, else of events. `at` is its place in the
+ * condition's text. */
 static bool read_amount(struct ptrc_condition *c, const char *amount, const char *at,
 			struct ptrc_cli_reason *why)
 {
@@ -121,7 +122,8 @@ static bool read_limit(struct ptrc_condition *c, const char *at, struct ptrc_cli
 	return true;
 }
 
-/* Finds the last relation of the text, because names may have such characters, too. Returns NULL if there is none. */
+/* Returns the last relation in the text, because names may contain such characters, too; NULL if there is
+ * none. */
 static const char *find_relation(const char *text)
 {
 	const char *found = NULL;
@@ -174,7 +176,7 @@ static bool is_same(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* Whether the condition names the pair: it has the same events, and the same field or none. */
+/* Whether the condition names this pair: it has the same events, and the same field or none. */
 static bool is_named(const struct ptrc_condition *c, const char *begin, const char *end,
 		     const char *by)
 {
@@ -184,7 +186,7 @@ static bool is_named(const struct ptrc_condition *c, const char *begin, const ch
 	       (!p->by_text || is_same(p->by_text, by));
 }
 
-/* Whether the name means only one of the pairs. A name with the right field always does. */
+/* Whether the condition's name fits only one of the pairs. A name with the field of a pair always does. */
 static bool is_unambiguous(const struct ptrc_condition *c, const struct ptrc_pairs *pairs,
 			   struct ptrc_cli_reason *why)
 {
@@ -199,7 +201,7 @@ static bool is_unambiguous(const struct ptrc_condition *c, const struct ptrc_pai
 		if (is_same(c->pair.by_text, p->by_text))
 			return true;
 		first = first ? first : p;
-		/* The same pair may have been given twice. */
+		/* The same pair may be in the list twice. */
 		if (!second && !is_same(first->by_text, p->by_text))
 			second = p;
 	}
@@ -214,7 +216,8 @@ static bool is_unambiguous(const struct ptrc_condition *c, const struct ptrc_pai
 	return false;
 }
 
-/* Whether the condition's pair need not be added: it is in the list, or it is X, which is found by its name. */
+/* Whether the condition's pair need not be added: it is in the list already, or it is written as X, which is
+ * found by its name. */
 static bool is_known(const struct ptrc_condition *c, const struct ptrc_pairs *pairs)
 {
 	for (size_t i = 0; i < pairs->count; i++)
@@ -244,7 +247,7 @@ bool ptrc_conditions_suit(const struct ptrc_conditions *s, const struct ptrc_pai
 
 /* ---- judging ---- */
 
-/* The pair with the condition's events and field, or else the first with its events. */
+/* Returns the pair with the condition's events and field; if there is none, the first pair with its events. */
 static const struct ptrc_diff_pair *find_pair(const struct ptrc_diff *d,
 					      const struct ptrc_condition *c)
 {
@@ -285,7 +288,7 @@ static void say_missing(const struct ptrc_diff *d, const struct ptrc_condition *
 			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-/* Stores the two values. Returns false, after a message, if there are none. */
+/* Stores the values before and after the change. Returns false, after a message, if there are none. */
 static bool get_values(const struct ptrc_diff *d, const struct ptrc_condition *c,
 		       const struct ptrc_diff_pair *p, double values[PTRC_DIFF_SIDES])
 {

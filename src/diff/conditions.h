@@ -29,11 +29,12 @@ enum ptrc_condition_what {
 };
 
 enum ptrc_condition_verdict {
-	/* The condition does not hold. */
+	/* The condition does not hold: this is what the user wants. */
 	PTRC_CONDITION_PASSED,
-	/* It holds. */
+	/* The condition holds. */
 	PTRC_CONDITION_FAILED,
-	/* It holds, but by the statistical test that may be chance, or there are too few durations for the test. */
+	/* The condition holds, but by the statistical test that may be chance (NOISE), or there are too few
+	 * durations for the test (FEW). */
 	PTRC_CONDITION_NOISE,
 	PTRC_CONDITION_FEW,
 	/* The logs have no such event type or pair. */
@@ -41,21 +42,24 @@ enum ptrc_condition_verdict {
 };
 
 struct ptrc_condition {
-	/* As the user has written it. */
+	/* The condition as the user wrote it. */
 	const char *text;
 	enum ptrc_condition_what what;
-	/* 0 is the shortest, 1000 the longest. */
+	/* The quantile: 0 is the shortest duration, PTRC_QUANTILE_MAX the longest. */
 	unsigned int per_million;
-	/* As it is written, and parsed as the name of a pair. */
+	/* The name as the user wrote it, and the pair that it would mean. */
 	char *name;
 	struct ptrc_pair pair;
 	bool is_above;
+	/* Whether a value that is equal to the limit counts, too. */
 	bool is_equal_included;
-	/* The limit is for the change, absolute or in percent, not for the value after the change. */
+	/* The limit is for the change, absolute or in percent. Otherwise it is for the value after the
+	 * change. */
 	bool is_change;
 	bool is_percent;
 	double limit;
-	/* Filled in by ptrc_conditions_judge(). The values are not valid with PTRC_CONDITION_MISSING. */
+	/* Filled in by ptrc_conditions_judge(). The values, before and after the change, are not valid with
+	 * PTRC_CONDITION_MISSING. */
 	enum ptrc_condition_verdict verdict;
 	double values[PTRC_DIFF_SIDES];
 };
@@ -66,20 +70,21 @@ struct ptrc_conditions {
 	size_t count;
 };
 
-/* Reads a condition, which keeps a pointer to the text. Returns false, with a reason that starts with the column,
- * if it is wrong. */
+/* Reads a condition, which then points to the text. If the text is wrong, returns false with a reason that
+ * starts with the column. */
 bool ptrc_conditions_add(struct ptrc_conditions *, const char *text, struct ptrc_cli_reason *why);
 
-/* Adds missing pairs that conditions on durations name by two events or with a field. Returns false, with the
- * reason, if there is no such field. */
+/* Adds the pairs that conditions on durations name by two events or with a field, and that are missing in the
+ * list. Returns false, with the reason, if there is no such field. */
 bool ptrc_conditions_add_pairs(const struct ptrc_conditions *, struct ptrc_pairs *,
 			       const struct ptrc_layouts *, struct ptrc_cli_reason *why);
 
-/* Returns false, with the reason, if a name means several pairs. */
+/* Whether the name of each condition means a single pair. Returns false, with the reason, if one means
+ * several. */
 bool ptrc_conditions_suit(const struct ptrc_conditions *, const struct ptrc_pairs *,
 			  struct ptrc_cli_reason *why);
 
-/* Judges all conditions, and prints a message for each one that neither passes nor fails. */
+/* Judges all conditions. Prints a message for each condition that can neither pass nor fail. */
 void ptrc_conditions_judge(struct ptrc_conditions *, const struct ptrc_diff *);
 
 /* Whether any condition has this verdict. */

@@ -11,7 +11,7 @@
 
 /* ---- taking events ---- */
 
-/* Adds the counts of a log's event types. */
+/* Adds the number of events of each type in a log to the sums of its side. */
 static void add_types(struct ptrc_diff *d, const struct ptrc_reader *r)
 {
 	for (trace_event_id_t id = 0; id < PTRC_READER_IDS; id++) {
@@ -147,7 +147,7 @@ double ptrc_diff_threshold(const struct ptrc_diff *d)
 	return ptrc_diff_is_single(d) ? PTRC_RANKS_THRESHOLD : PTRC_RUNS_THRESHOLD;
 }
 
-/* Returns the logarithms of the quantile for the logs that have durations, which the caller frees. */
+/* Returns the logarithm of the quantile for each log that has durations. The caller frees the list. */
 static double *logarithms(const struct ptrc_diff_pair_side *s, unsigned int per_million,
 			  size_t *count)
 {
@@ -161,8 +161,8 @@ static double *logarithms(const struct ptrc_diff_pair_side *s, unsigned int per_
 	return list;
 }
 
-/* Whether a test can find a change: with so few durations or logs, and this number of pairs, its p-value may always
- * be above the threshold. */
+/* Whether a test is able to find a change. With too few durations or logs, for this number of pairs, its
+ * p-value is always above the threshold. */
 static bool is_enough(const struct ptrc_diff *d, const struct ptrc_diff_pair *p)
 {
 	const struct ptrc_diff_pair_side *s = p->sides;
@@ -178,7 +178,7 @@ static bool is_enough(const struct ptrc_diff *d, const struct ptrc_diff_pair *p)
 		       PTRC_RUNS_THRESHOLD;
 }
 
-/* Compares the ranks of the durations, or finds that a side has none. */
+/* Compares the ranks of the durations of both sides. If a side has none, the verdict says so. */
 static void compare(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
 {
 	const struct ptrc_quantiles *a = &p->sides[PTRC_DIFF_BEFORE].lengths;
@@ -192,7 +192,8 @@ static void compare(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
 	p->verdict = is_enough(d, p) ? PTRC_DIFF_NOISE : PTRC_DIFF_FEW;
 }
 
-/* The p-value of the quantile: by durations, or, with several logs on a side, by logs. */
+/* Returns the p-value of the quantile. The test compares durations; if a side has several logs, it compares
+ * the quantiles of the logs. */
 static double compare_at(const struct ptrc_diff *d, const struct ptrc_diff_pair *p,
 			 unsigned int per_million)
 {
@@ -211,7 +212,7 @@ static double compare_at(const struct ptrc_diff *d, const struct ptrc_diff_pair 
 	return p_value;
 }
 
-/* Corrects the p-values, one for each pair, for the number of pairs that are tested. */
+/* Corrects the p-values for the number of pairs that are tested. There is one p-value for each pair. */
 static void correct(const struct ptrc_diff *d, double *p_values)
 {
 	double **tested = ptrc_cli_allocate((d->pair_count + 1) * sizeof(double *));
@@ -225,7 +226,7 @@ static void correct(const struct ptrc_diff *d, double *p_values)
 	free(tested);
 }
 
-/* Returns corrected p-values of the quantile, one for each pair, which the caller frees. */
+/* Returns the corrected p-values of the quantile, one for each pair. The caller frees the list. */
 static double *test_at(const struct ptrc_diff *d, unsigned int per_million)
 {
 	double *p_values = ptrc_cli_allocate((d->pair_count + 1) * sizeof(*p_values));
@@ -251,7 +252,7 @@ double ptrc_diff_test(const struct ptrc_diff *d, const struct ptrc_diff_pair *pa
 	return p_value;
 }
 
-/* Tests the quantiles that are shown, and corrects the rank test. */
+/* Tests the quantiles that are shown, and corrects the p-values of the rank test. */
 static void test(const struct ptrc_diff *d)
 {
 	double *ranks = ptrc_cli_allocate((d->pair_count + 1) * sizeof(*ranks));
@@ -300,7 +301,7 @@ static void judge(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
 	}
 }
 
-/* The distance of two numbers on a logarithmic scale. */
+/* Returns the distance of two numbers on a logarithmic scale. */
 static double distance(double before, double after)
 {
 	if (before <= 0 || after <= 0)
@@ -308,7 +309,8 @@ static double distance(double before, double after)
 	return fabs(log(after / before));
 }
 
-/* The sort key of pairs: the largest change that is not noise; below all of these, the largest change. */
+/* Returns the sort key of a pair: its largest change that is not noise. A pair that has only noise comes
+ * after all others, sorted by its largest change. */
 static double weight_of(const struct ptrc_diff_pair *p)
 {
 	double changed = -1;
@@ -328,7 +330,7 @@ static double weight_of(const struct ptrc_diff_pair *p)
 			changed = d;
 		noise = d > noise ? d : noise;
 	}
-	/* A number from -1 to 0 is below every change. */
+	/* The result is between -1 and 0, which is less than any change. */
 	return changed >= 0 ? changed : -1 / (1 + noise);
 }
 
@@ -351,7 +353,7 @@ static int compare_types(const void *a, const void *b, void *arg)
 	const struct ptrc_diff *d = arg;
 	const struct ptrc_diff_side *before = &d->sides[PTRC_DIFF_BEFORE];
 	const struct ptrc_diff_side *after = &d->sides[PTRC_DIFF_AFTER];
-	/* Rates are compared, or counts if there are no times. */
+	/* Numbers of events are compared per second, or in all if the logs show no time. */
 	double scale = before->span_ns && after->span_ns
 			       ? (double)before->span_ns / (double)after->span_ns
 			       : 1;

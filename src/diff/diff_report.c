@@ -8,7 +8,7 @@
 #include "src/base/json.h"
 #include "src/spans/pair_report.h"
 
-/* The verdict follows a longer name on the next line. */
+/* If a name is longer than this, the verdict follows on the next line. */
 enum { NAME_MAX_COLUMNS = 12 };
 /* The widths of columns. */
 enum { LABEL = 28, VALUE = 13, CHANGE = 10, NAME = 26, COUNT = 10, RATE = 12 };
@@ -39,7 +39,7 @@ static const char *tests_of(const struct ptrc_diff *d)
 
 /* ---- text ---- */
 
-/* Right-aligns the text since `begin` in a column, after at least one blank. */
+/* Right-aligns the text from offset `begin` on in a column. At least one blank precedes it. */
 static void end_column(struct ptrc_buffer *b, size_t begin, size_t columns)
 {
 	size_t size = b->used - begin;
@@ -55,7 +55,8 @@ static void put_word(struct ptrc_buffer *b, const char *word, size_t columns)
 	end_column(b, begin, columns);
 }
 
-/* Puts the first column, indented. After a long label the other columns are on the next line. */
+/* Puts the label, which is the first column, after an indent. After a long label, the other columns are on
+ * the next line. */
 static void put_label(struct ptrc_buffer *b, long indent, const char *label, size_t columns)
 {
 	size_t begin = b->used;
@@ -151,7 +152,7 @@ static void put_sides(struct ptrc_buffer *b, const struct ptrc_diff *d)
 	put_numbers(b, "events lost", s[0].lost_count, s[1].lost_count);
 }
 
-/* Puts the result of a test, "noise, p 0.31". Without a test, p is less than 0. */
+/* Puts the result of a test, for example "noise, p 0.31". p is less than 0 if there was no test. */
 static void put_test(struct ptrc_buffer *b, double p, bool is_changed)
 {
 	if (p < 0)
@@ -174,7 +175,7 @@ static void put_lengths(struct ptrc_buffer *b, const char *label, const struct p
 	ptrc_buffer_char(b, '\n');
 }
 
-/* The verdict on a single quantile. */
+/* Returns the verdict on a single quantile. */
 static const char *quantile_verdict(const struct ptrc_diff_pair *p, size_t i)
 {
 	const struct ptrc_diff_pair_side *s = p->sides;
@@ -250,7 +251,7 @@ static void put_types(struct ptrc_buffer *b, const struct ptrc_diff *d)
 		put_type(b, d, d->types[i]);
 }
 
-/* Puts a value of the condition with its unit. */
+/* Puts a value of the kind that the condition compares, with its unit. */
 static void put_value(struct ptrc_buffer *b, const struct ptrc_condition *c, double value)
 {
 	if (c->what == PTRC_CONDITION_QUANTILE)

@@ -7,7 +7,7 @@
 #include "src/diff/conditions.h"
 #include "src/diff/diff.h"
 
-/* Puts tables, which are at most 80 columns wide except for long names. */
+/* Puts tables as text. They are at most 80 columns wide, except for long names. */
 void ptrc_diff_put_text(struct ptrc_buffer *, const struct ptrc_diff *,
 			const struct ptrc_conditions *);
 

@@ -28,7 +28,8 @@ struct ptrc_rank_test ptrc_ranks_compare(const struct ptrc_quantiles *a,
 	double m = (double)a->count;
 	double n = (double)b->count;
 	double all = m + n;
-	/* The durations of a below the place; u is the number of pairs in which the one of b is longer. */
+	/* `below` is the number of durations of `a` in lower places than the current one. `u` is the number
+	 * of pairs of a duration of `a` and one of `b` in which that of `b` is longer. */
 	double below = 0;
 	double u = 0;
 	double tied = 0;
@@ -51,15 +52,15 @@ struct ptrc_rank_test ptrc_ranks_compare(const struct ptrc_quantiles *a,
 	return (struct ptrc_rank_test){erfc(distance / deviation / sqrt(2)), u / (m * n)};
 }
 
-/* The logarithm of the number of ways to take k out of n. */
+/* Returns the logarithm of the number of ways to choose k of n things. */
 static long double log_ways(uint64_t n, uint64_t k)
 {
 	return lgammal((long double)n + 1) - lgammal((long double)k + 1) -
 	       lgammal((long double)(n - k) + 1);
 }
 
-/* Fisher's exact test: of_m of m things and of_n of n things have a property. Returns the two-sided p-value of such
- * an uneven division. */
+/* Fisher's exact test: of_m of m things and of_n of n things have a property. Returns the two-sided p-value
+ * of a division that is at least as uneven as this one. */
 static double exact(uint64_t m, uint64_t of_m, uint64_t n, uint64_t of_n)
 {
 	uint64_t property = of_m + of_n;
@@ -68,7 +69,7 @@ static double exact(uint64_t m, uint64_t of_m, uint64_t n, uint64_t of_n)
 	long double term = expl(log_ways(n, of_n) + log_ways(m, of_m) - log_ways(m + n, property));
 	long double sum = term;
 
-	/* Sums from the observed value to the end of the tail, where terms decrease. */
+	/* Adds the probabilities from the observed value to the end of the tail. They decrease. */
 	for (uint64_t k = of_n; k != last && term > sum * 1e-12L;) {
 		long double out = (long double)(is_more ? property - k : k);
 		long double room = (long double)(is_more ? n - k : m - (property - k));
@@ -82,7 +83,7 @@ static double exact(uint64_t m, uint64_t of_m, uint64_t n, uint64_t of_n)
 	return sum > 0.5L ? 1 : (double)(2 * sum);
 }
 
-/* The place of a quantile, as ptrc_quantiles_at() finds it. */
+/* Returns the place of a quantile in the histogram, as ptrc_quantiles_at() finds it. */
 static size_t place_at(const struct ptrc_quantiles *q, unsigned int per_million)
 {
 	uint64_t rank = ptrc_quantile_rank(q->count, per_million);
@@ -114,7 +115,8 @@ double ptrc_ranks_compare_at(const struct ptrc_quantiles *a, const struct ptrc_q
 
 /* ---- runs ---- */
 
-/* The number of ways to take k out of n; some number above PTRC_RUNS_WAYS if there are more than that. */
+/* Returns the number of ways to choose k of n things, or some number above PTRC_RUNS_WAYS if there are more
+ * ways than that. */
 static double count_ways(size_t n, size_t k)
 {
 	double ways = 1;
@@ -132,8 +134,8 @@ double ptrc_runs_least(size_t a_count, size_t b_count)
 	return (a_count == b_count ? 2 : 1) / (ways < PTRC_RUNS_WAYS ? ways : PTRC_RUNS_WAYS);
 }
 
-/* Changes the first k elements of the list, ascending numbers below n, into the next combination. Returns false after
- * the last one. */
+/* The first k elements of the list are ascending numbers below n. Changes them into the next combination.
+ * Returns false after the last combination. */
 static bool next_choice(size_t *chosen, size_t k, size_t n)
 {
 	size_t i = k;
@@ -148,7 +150,7 @@ static bool next_choice(size_t *chosen, size_t k, size_t n)
 	return true;
 }
 
-/* Draws k out of n: shuffles them to the front of the list, which has all n. */
+/* Chooses k of n numbers at random: the list has all n, and the chosen ones are moved to its front. */
 static void draw_choice(size_t *chosen, size_t k, size_t n, uint64_t *state)
 {
 	for (size_t i = 0; i < k; i++) {
@@ -185,7 +187,8 @@ double ptrc_runs_compare(const double *a, size_t a_count, const double *b, size_
 		sum += all[i];
 		chosen[i] = i;
 	}
-	/* A bit less, because the sum of the same numbers in another order may differ by rounding. */
+	/* The observed difference is made slightly smaller, because the sum of the same numbers in another
+	 * order may differ by rounding. */
 	observed = difference(all, chosen, a_count, n, sum) * (1 - 1e-9);
 	do {
 		ways++;

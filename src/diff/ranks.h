@@ -9,51 +9,53 @@
 
 #include "src/spans/quantiles.h"
 
-/* Levels of significance for a whole comparison: of the durations of one log on each side, and of several logs, which
- * are fewer than durations. */
+/* Levels of significance for a whole comparison. The first is for durations of one log on each side; the
+ * second is for several logs on a side, because logs are fewer than durations. */
 #define PTRC_RANKS_THRESHOLD 0.001
 #define PTRC_RUNS_THRESHOLD 0.05
 
-/* With fewer durations on a side, the p-value of the rank test is never below the threshold. */
+/* If a side has fewer durations than this, the p-value of the rank test is never below the threshold. */
 enum { PTRC_RANKS_LEAST = 8 };
 
 struct ptrc_rank_test {
-	/* Two-sided. */
+	/* The p-value of the two-sided test. */
 	double p_value;
-	/* The probability that a duration of the second run is longer than one of the first. Ties count half. */
+	/* The probability that a duration of the second run is longer than a duration of the first run. Ties
+	 * count half. */
 	double superiority;
 };
 
 /*
- * The test of Mann and Whitney (On a test of whether one of two random variables is stochastically
- * larger than the other, Annals of Mathematical Statistics 18, 1947), with the normal approximation,
- * corrected for ties and for continuity. Both have durations.
+ * The test of Mann and Whitney (On a test of whether one of two random variables is stochastically larger
+ * than the other, Annals of Mathematical Statistics 18, 1947), with the normal approximation, corrected for
+ * ties and for continuity. Both sides have durations.
  */
 struct ptrc_rank_test ptrc_ranks_compare(const struct ptrc_quantiles *,
 					 const struct ptrc_quantiles *);
 
 /*
- * The same p-value for one quantile: the numbers of durations of each run above the lesser of both quantiles
- * (Mathisen, A method of testing the hypothesis that two samples are from the same population, Annals of
- * Mathematical Statistics 14, 1943), by Fisher's exact test. It sees a change in the tail, which the rank test does
- * not notice among all other ranks.
+ * Compares one quantile of two runs by Fisher's exact test: how many durations of each run are above the
+ * lesser of both quantiles (Mathisen, A method of testing the hypothesis that two samples are from the same
+ * population, Annals of Mathematical Statistics 14, 1943). Returns the p-value. The test notices a change in
+ * the tail, which the rank test does not notice among all other ranks.
  */
 double ptrc_ranks_compare_at(const struct ptrc_quantiles *, const struct ptrc_quantiles *,
 			     unsigned int per_million);
 
 /*
- * The p-value of the difference between the means of two groups of runs, each run being one number, by permutation:
- * the part of all divisions of the runs into groups of these sizes in which the difference is at least as great. If
- * there are more than PTRC_RUNS_WAYS divisions, that many are drawn by a generator with a fixed seed.
+ * Tests by permutation whether the means of two groups of runs differ; each run is one number. Returns the
+ * p-value: of all divisions of the runs into groups of these sizes, the share in which the difference is at
+ * least as great. If there are more than PTRC_RUNS_WAYS divisions, that many are drawn by a generator with a
+ * fixed seed.
  */
 enum { PTRC_RUNS_WAYS = 20000 };
 double ptrc_runs_compare(const double *a, size_t a_count, const double *b, size_t b_count);
 
-/* The least p-value that groups of these sizes can have. */
+/* Returns the least p-value that groups of these sizes can have. */
 double ptrc_runs_least(size_t a_count, size_t b_count);
 
-/* Corrects the p-values of a whole comparison for their number (Holm, A simple sequentially rejective multiple test
- * procedure, Scandinavian Journal of Statistics 6, 1979). */
+/* Corrects the p-values of a whole comparison for the number of tests (Holm, A simple sequentially rejective
+ * multiple test procedure, Scandinavian Journal of Statistics 6, 1979). */
 void ptrc_ranks_correct(double **p_values, size_t count);
 
 #endif

@@ -10,7 +10,7 @@
 #include "src/fields/when.h"
 #include "src/query/select.h"
 
-/* The largest sum of rounding errors. */
+/* The largest error that all roundings together can cause. */
 static const double rounding_ns = 1;
 
 void ptrc_sync_points_add(struct ptrc_sync_points *p, int64_t at_ns, int64_t ahead_ns)
@@ -38,8 +38,8 @@ struct corner {
 	double at, ahead;
 };
 
-/* One of the two hulls. The lows are turned upside down (.sign is -1), so that both are lower hulls: the line
- * passes below. */
+/* One of the two hulls. The lower bounds are turned upside down (.sign is -1), so that both are lower hulls:
+ * the line passes below each. */
 struct hull {
 	struct corner *corners;
 	size_t count;
@@ -55,7 +55,7 @@ static int by_time(const void *one, const void *other)
 	return (a->ahead_ns > b->ahead_ns) - (a->ahead_ns < b->ahead_ns);
 }
 
-/* Whether b is on the line from a to c or above it. */
+/* Whether b is on the line from a to c or above that line. */
 static bool is_above(const struct corner *a, const struct corner *b, const struct corner *c)
 {
 	return (long double)(b->ahead - a->ahead) * (long double)(c->at - a->at) >=
@@ -64,7 +64,7 @@ static bool is_above(const struct corner *a, const struct corner *b, const struc
 
 static void add_corner(struct hull *h, struct corner c)
 {
-	/* The lowest of several points at one time counts. */
+	/* Only the lowest of several points at the same time counts. */
 	if (h->count && h->corners[h->count - 1].at == c.at) {
 		if (h->corners[h->count - 1].ahead <= c.ahead)
 			return;
@@ -106,12 +106,13 @@ static double edge(const struct hull *h, size_t i)
 	return (b->ahead - a->ahead) / (b->at - a->at);
 }
 
-/* The highest value at 0 of a line of this slope below the hull; the slope is turned like the hull. */
+/* Returns the highest value, at time 0, of a line of this slope that passes below the hull. If the hull is
+ * turned upside down, the slope is, too. */
 static double reach(const struct hull *h, double slope)
 {
 	size_t low = 0, high = h->count - 1;
 
-	/* The first corner whose edge is steeper. */
+	/* Finds the first corner after which the hull is steeper than the slope. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -123,7 +124,8 @@ static double reach(const struct hull *h, double slope)
 	return h->corners[low].ahead - slope * h->corners[low].at;
 }
 
-/* The highest line of this slope below the highs, and the lowest one above the lows. */
+/* The value at time 0 of the highest line of this slope below the upper bounds, and that of the lowest line
+ * above the lower bounds. */
 static double high_at(const struct hull *highs, double slope)
 {
 	return highs->count ? reach(highs, slope) : HUGE_VAL;
@@ -141,8 +143,8 @@ static int by_size(const void *one, const void *other)
 	return (*a > *b) - (*a < *b);
 }
 
-/* All slopes at which another corner becomes the limiting one, within the possible slopes, and the extremes of
- * these; sorted. */
+/* Returns, sorted, all slopes at which the line begins to touch another corner, as far as they are possible
+ * for a clock, and the least and the greatest possible slope. */
 static double *find_slopes(const struct hull *highs, const struct hull *lows, size_t *count)
 {
 	double *slopes = ptrc_cli_allocate((highs->count + lows->count + 2) * sizeof(*slopes));
@@ -162,7 +164,8 @@ static double *find_slopes(const struct hull *highs, const struct hull *lows, si
 	return slopes;
 }
 
-/* The slope at which the room is 0, between two slopes where it has different signs. */
+/* Returns the slope at which the room is 0, between slopes a and b, at which it has different signs. The room
+ * is the distance between the highest and the lowest line of a slope that pass. */
 static double find_zero(double a, double room_a, double b, double room_b)
 {
 	return isinf(room_b) || isinf(room_a) ? (room_a < 0 ? b : a)
@@ -170,9 +173,9 @@ static double find_zero(double a, double room_a, double b, double room_b)
 }
 
 struct passage {
-	/* The range of slopes of lines that pass. */
+	/* The range of the slopes of lines that pass. */
 	double least, greatest;
-	/* The slope with the most room, and the room; negative: no line passes. */
+	/* The slope with the most room, and that room. If the room is negative, no line passes. */
 	double widest, room;
 };
 
@@ -210,7 +213,7 @@ static struct passage find_passage(const struct hull *highs, const struct hull *
 	return p;
 }
 
-/* The lines through the corners of a hull that bound, on its side, the lines that pass. */
+/* Returns the lines through the corners of a hull that bound, on the side of that hull, the lines that pass. */
 static struct ptrc_clock_line *find_bounds(const struct hull *h, const struct passage *p,
 					   size_t *count)
 {
@@ -236,7 +239,8 @@ static double between(double low, double x, double high)
 	return x < low ? low : x > high ? high : x;
 }
 
-/* With messages in one direction only: the line nearest to the clocks' own times that they allow. */
+/* Chooses the line if there are messages in one direction only: of the lines that they allow, the one that
+ * changes the clocks' own times least. */
 static struct ptrc_clock_line choose_nearest(const struct hull *highs, const struct hull *lows,
 					     const struct passage *p, double zero, bool has_highs)
 {
@@ -247,7 +251,8 @@ static struct ptrc_clock_line choose_nearest(const struct hull *highs, const str
 	best.offset_ns = between(low, zero, high);
 	if (best.offset_ns == zero)
 		return best;
-	/* By the clocks' own times, messages came too early: the line touches the earliest ones. */
+	/* By the clocks' own times, messages arrived before they were sent. So the chosen line touches the
+	 * earliest ones. */
 	for (size_t i = 0; i + 1 < h->count; i++) {
 		double slope = between(p->least, h->sign * edge(h, i), p->greatest);
 		double at = has_highs ? high_at(highs, slope) : low_at(lows, slope);
@@ -266,14 +271,16 @@ static struct ptrc_clock_line choose(const struct ptrc_sync_evidence *e, const s
 
 	if (p->room >= 0 && !(e->highs.count && e->lows.count))
 		return choose_nearest(highs, lows, p, zero, e->highs.count);
-	/* Few messages within a short time do not determine the drift: then assumes none, if possible. */
+	/* If the messages are few or close in time, they do not determine the drift. Then a drift of 0 is
+	 * assumed, if it is possible. */
 	line.slope =
 		is_drift_known ? (p->least + p->greatest) / 2 : between(p->least, 0, p->greatest);
 	line.offset_ns = (high_at(highs, line.slope) + low_at(lows, line.slope)) / 2;
 	return line;
 }
 
-/* Returns false without a fit if the stated errors are used and no line passes. */
+/* Finds the line. If with_said, the errors that the clocks state are used, too; if then no line passes,
+ * returns false without a result. */
 static bool fit(const struct ptrc_sync_evidence *e, bool with_said, struct ptrc_clock_link *l)
 {
 	static const struct ptrc_sync_points none;
@@ -308,7 +315,8 @@ void ptrc_sync_fit(const struct ptrc_sync_evidence *e, struct ptrc_clock_link *l
 			ptrc_period_widen(&span, all[k]->list[i].at_ns);
 	*l = (struct ptrc_clock_link){
 		.middle_ns = span.first / 2 + span.last / 2,
-		/* Subtracted, as clocks may be years apart and a double has 53 bits. */
+		/* The offset at the first message is subtracted: clocks may be years apart, and a double has
+		 * only 53 bits. */
 		.base_ns = first->list[0].ahead_ns,
 	};
 	*is_contradicted = false;

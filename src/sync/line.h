@@ -18,12 +18,12 @@
 
 #include "src/query/correction.h"
 
-/* The largest difference in speed of two clocks that the kernel allows. */
+/* The largest difference in speed between two clocks that the kernel allows. */
 #define PTRC_SYNC_DRIFT_MAX 1e-3
 
 struct ptrc_sync_point {
-	int64_t at_ns;	  /* by the other host */
-	int64_t ahead_ns; /* how far the host is ahead then */
+	int64_t at_ns;	  /* time, by the clock of the other host */
+	int64_t ahead_ns; /* how far the host's clock is ahead at that time */
 };
 
 /* Starts zeroed. */
@@ -32,10 +32,11 @@ struct ptrc_sync_points {
 	size_t count;
 };
 
+/* Adds a point. */
 void ptrc_sync_points_add(struct ptrc_sync_points *, int64_t at_ns, int64_t ahead_ns);
 
-/* Upper bounds (highs) and lower bounds (lows) of the offset: from messages, and from the errors that the clocks
- * state themselves. */
+/* The bounds of the offset between two clocks: upper bounds (highs) and lower bounds (lows). `highs` and
+ * `lows` come from messages; said_highs and said_lows come from the errors that the clocks state themselves. */
 struct ptrc_sync_evidence {
 	struct ptrc_sync_points highs, lows;
 	struct ptrc_sync_points said_highs, said_lows;
@@ -44,8 +45,9 @@ struct ptrc_sync_evidence {
 void ptrc_sync_evidence_free(struct ptrc_sync_evidence *);
 
 /*
- * Fits the link to at least one message. If no line passes, takes the one that is violated least, and stores by
- * how much in .slack_ns. The stated errors are ignored if they contradict the messages (*is_contradicted).
+ * Finds the line of the link. There is at least one message. If no line passes all bounds, takes the line
+ * that violates them least, and stores in .slack_ns by how much. If the errors that the clocks state
+ * contradict the messages, ignores these errors and sets *is_contradicted.
  */
 void ptrc_sync_fit(const struct ptrc_sync_evidence *, struct ptrc_clock_link *,
 		   bool *is_contradicted);

@@ -39,7 +39,8 @@ struct event {
 	uint32_t key_size;
 	uint32_t host;
 	bool is_received;
-	bool is_doubtful; /* its time is not known */
+	/* The event's time is not known. */
+	bool is_doubtful;
 	int64_t ns;
 };
 
@@ -95,7 +96,7 @@ static void select_messages(const struct ptrc_sync *s, struct ptrc_reader *r,
 				posix_trace_eventset_add(id, types);
 }
 
-/* Returns false after a message if the log cannot be read. */
+/* Reads the sending and receiving events of a log. Returns false, after a message, if the log cannot be read. */
 static bool read_events(const struct ptrc_sync *s, struct ptrc_query *q, struct ptrc_source *source,
 			struct events *e)
 {
@@ -132,7 +133,7 @@ static int compare_keys(const struct event *a, const struct event *b)
 	return order ? order : (a->key_size > b->key_size) - (a->key_size < b->key_size);
 }
 
-/* By key; sending before receiving; by host; by time. */
+/* Orders events by key; then sending before receiving; then by host; then by time. */
 static int by_key(const void *one, const void *other)
 {
 	const struct event *a = one, *b = other;
@@ -149,11 +150,11 @@ static int by_key(const void *one, const void *other)
 
 /* ---- channels ---- */
 
-/* The messages between two hosts; `first` is the smaller number. */
+/* The messages between two hosts. `first` is the host with the smaller number. */
 struct channel {
 	struct ptrc_table_entry entry;
 	size_t first, second;
-	/* Bounds of how far the second clock is ahead, at times of the first one. */
+	/* Bounds of how far the clock of `second` is ahead, at times by the clock of `first`. */
 	struct ptrc_sync_evidence evidence;
 };
 
@@ -213,7 +214,8 @@ static void match(struct ptrc_sync *s, const struct event *list, size_t count, s
 			n++;
 		if (list[i].host == list[0].host)
 			continue;
-		/* Messages with the same key are matched in their order, if none is missing. */
+		/* Messages with the same key are matched in the order of their times, unless some of them are
+		 * missing. */
 		if (sent > 1 && sent != n) {
 			s->ambiguous_count += n;
 			continue;
@@ -237,7 +239,8 @@ static void match_all(struct ptrc_sync *s, struct events *e, struct channels *c)
 	free(e->keys);
 }
 
-/* The period, in the host's own time, in which its logs state the error of its clock. */
+/* Stores the time, by the host's own clock, in which its logs state the error of the clock. Returns false if
+ * they do not. */
 static bool find_span(const struct ptrc_hosts *h, size_t host, struct ptrc_period *span)
 {
 	*span = ptrc_period_none;
@@ -252,7 +255,8 @@ static bool find_span(const struct ptrc_hosts *h, size_t host, struct ptrc_perio
 	return span->first <= span->last;
 }
 
-/* Adds bounds from the errors that the clocks state: where both do, they are at most the sum of both apart. */
+/* Adds bounds from the errors that both clocks state: while both state one, the clocks are apart by at most
+ * the sum of both errors. */
 static void add_said(const struct ptrc_hosts *h, struct channel *c)
 {
 	const struct ptrc_host *a = &h->list[c->first], *b = &h->list[c->second];
@@ -272,7 +276,7 @@ static void add_said(const struct ptrc_hosts *h, struct channel *c)
 	}
 }
 
-/* Converts the bounds to the other host's clock. */
+/* Converts the bounds of one host's clock to bounds of the other host's clock. */
 static void turn(struct ptrc_sync_points *highs, struct ptrc_sync_points *lows)
 {
 	struct ptrc_sync_points p = *highs;
@@ -293,7 +297,7 @@ static void turn(struct ptrc_sync_points *highs, struct ptrc_sync_points *lows)
 
 /* ---- links ---- */
 
-/* The error of a channel; the smaller the better. */
+/* Returns the error of a channel's link. The link with the least error is the best. */
 static double width_of(struct channel *c)
 {
 	struct ptrc_clock_link link;
@@ -303,11 +307,11 @@ static double width_of(struct channel *c)
 	ptrc_sync_fit(&c->evidence, &link, &is_contradicted);
 	bound = ptrc_clock_link_bound(&link, link.middle_ns);
 	ptrc_sync_link_free(&link);
-	/* Finite, as a bad channel is better than none. */
+	/* The result is finite, because a bad channel is better than none. */
 	return bound == PTRC_BOUND_UNKNOWN ? 1e19 : (double)bound;
 }
 
-/* Gives connected hosts the same group: the number of their first one. */
+/* Gives connected hosts the same group: the number of the first host of the group. */
 static void find_groups(const struct channels *c, size_t *group, size_t host_count)
 {
 	bool is_growing = true;
@@ -363,8 +367,8 @@ static void link_host(struct ptrc_sync *s, struct channel *c, size_t host, size_
 	found->slack_ns = ptrc_clock_whole(found->link.slack_ns);
 }
 
-/* Links each host to the reference along the path with the least sum of errors, by Dijkstra's algorithm: the next
- * host that is linked is the nearest one. */
+/* Links each host to the reference along the path with the least sum of errors, by Dijkstra's algorithm: each
+ * round links the host that is nearest to the reference. */
 static void link_hosts(struct ptrc_sync *s, struct channels *c)
 {
 	size_t count = s->hosts->count;
@@ -384,7 +388,8 @@ static void link_hosts(struct ptrc_sync *s, struct channels *c)
 			size_t near = isinf(far[first]) ? second : first;
 			double sum = far[near] + widths[i];
 
-			/* Of equally far hosts, takes the one whose last link starts nearer to the reference. */
+			/* If several hosts are equally far, takes the host whose last link starts nearest to
+			 * the reference. */
 			if (isinf(far[first]) == isinf(far[second]) || sum > least ||
 			    (sum == least && far[near] >= far[from]))
 				continue;
@@ -404,7 +409,8 @@ static void link_hosts(struct ptrc_sync *s, struct channels *c)
 
 /* ---- corrections ---- */
 
-/* How far a host's time is ahead of the reference; stores the error of that. */
+/* Returns how far the host's clock is ahead of that of the reference at this time, and stores the error of
+ * the result. */
 static int64_t ahead_of_reference(const struct ptrc_clock_link *link, int64_t own_ns,
 				  int64_t *bound_ns)
 {
@@ -418,7 +424,8 @@ static int64_t ahead_of_reference(const struct ptrc_clock_link *link, int64_t ow
 	return ptrc_when_subtract(own_ns, ns);
 }
 
-/* The period of the host's messages with the other one, in its own time. */
+/* Returns the time of the messages between this host and the host that it was compared with, by this host's
+ * clock. */
 static struct ptrc_period find_ends(const struct channels *c, const struct ptrc_sync_host *found,
 				    size_t host)
 {

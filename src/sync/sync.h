@@ -19,30 +19,33 @@
 struct ptrc_sync_host {
 	struct ptrc_clock_link link;
 	bool is_linked;
-	/* The host that it was compared with, and the messages from there and to there. */
+	/* The host that it was compared with. */
 	size_t other;
+	/* The number of messages from that host and to it. */
 	uint64_t from_other, to_other;
-	/* How far it is ahead of the reference in the middle of its messages, the change of this offset per
-	 * second, and the largest error of the offset at its messages. */
+	/* How far its clock is ahead of the reference, in the middle of its messages. */
 	int64_t offset_ns;
+	/* The change of this offset per second. */
 	double drift;
+	/* The largest error of this offset at the time of a message. */
 	int64_t bound_ns;
-	/* By how much the messages contradict each other; 0: they do not. */
+	/* By how much the messages contradict each other; 0 if they do not. */
 	int64_t slack_ns;
-	/* The messages contradict the errors that the clocks state. */
+	/* The messages contradict the errors that the clocks state themselves. */
 	bool is_contradicted;
 };
 
 /* Starts zeroed. */
 struct ptrc_sync {
-	/* The kinds of messages: pairs of sending and receiving. */
+	/* The kinds of messages, each a pair of a sending and a receiving event. */
 	struct ptrc_pairs messages;
 	struct ptrc_hosts *hosts;
 	struct ptrc_sync_host *list; /* indexed by host; NULL if nothing was compared */
 	size_t reference;
-	/* Receiving events whose key several hosts have sent, or whose message was not received as often as sent. */
+	/* The number of receiving events that could not be matched: several hosts have sent a message with
+	 * their key, or a message was not received as often as it was sent. */
 	uint64_t ambiguous_count;
-	/* Messages whose times of sending or receiving are not known. */
+	/* The number of messages for which the time of sending or of receiving is not known. */
 	uint64_t doubtful_count;
 };
 
@@ -51,7 +54,8 @@ void ptrc_sync_read(struct ptrc_sync *, const struct ptrc_cli_texts *, const str
 
 /*
  * Compares the clocks of the query's hosts and links their corrections, which the readers use. Reads all logs
- * once, notes which are damaged, and rewinds them. Returns false after a message if there are no messages.
+ * once, notes which of them are damaged, and rewinds them. Returns false, after a message, if there are no
+ * messages between hosts.
  */
 bool ptrc_sync_hosts(struct ptrc_sync *, struct ptrc_query *);
 
