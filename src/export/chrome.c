@@ -13,7 +13,7 @@
 #include "src/text/event_format.h"
 #include "src/fields/when.h"
 
-/* The lane of a thread's states has the thread's number plus this. */
+/* The states of a thread are shown on a lane of their own, which has the thread's number plus this. */
 enum { STATES_TID = 1000000000 };
 
 /* Puts a key and a time as microseconds with three decimals. */
@@ -31,7 +31,7 @@ static void put_ts(struct ptrc_buffer *b, const char *key, uint64_t ns)
 	b->used = (size_t)(p + 4 - b->bytes);
 }
 
-/* Opens an event of this phase, after another one. */
+/* Opens an event of this phase. It follows another event, so it starts with a comma. */
 static inline void put_phase(struct ptrc_buffer *b, const char *phase)
 {
 	ptrc_buffer_text(b, ",\n{\"ph\":\"");
@@ -47,7 +47,7 @@ static void put_numbers(struct ptrc_buffer *b, int64_t pid, int64_t tid)
 	ptrc_buffer_i64(b, tid);
 }
 
-/* Puts the name of a process or a thread, or, without a name, its place among the others. */
+/* Puts the name of a process or a thread. If there is no name, puts its place among the others instead. */
 static void put_metadata(struct ptrc_buffer *b, const struct ptrc_export_lane *lane, int64_t tid,
 			 const char *what, const struct ptrc_buffer *name, int64_t place)
 {
@@ -63,7 +63,8 @@ static void put_metadata(struct ptrc_buffer *b, const struct ptrc_export_lane *l
 	ptrc_buffer_text(b, "}}");
 }
 
-/* Puts the name and the place of a new lane: a thread, or its states, which are shown right below it. */
+/* Puts the name and the place of a new lane. The lane is a thread or, if is_state, the states of a thread,
+ * which are shown right below it. */
 static void put_new_lane(struct ptrc_buffer *b, struct ptrc_export_lane *lane, bool is_state)
 {
 	struct ptrc_buffer name = PTRC_BUFFER_INIT;
@@ -105,7 +106,7 @@ static void put_name(struct ptrc_buffer *b, const struct ptrc_export_name *name,
 	ptrc_buffer_char(b, '"');
 }
 
-/* Opens an event on a lane, which has been named, and leaves it open. */
+/* Opens an event on a lane that has been named. The caller closes it. */
 static void open_event(struct ptrc_buffer *b, const char *phase, uint64_t ns,
 		       const struct ptrc_export_lane *lane, const struct ptrc_export_name *name,
 		       const char *category)
@@ -116,7 +117,8 @@ static void open_event(struct ptrc_buffer *b, const char *phase, uint64_t ns,
 	put_name(b, name, category);
 }
 
-/* Puts the event's data, truncation and source position as members of the open object. */
+/* Puts the event's data, the fact that they were cut, and the place in the source, as members of the open
+ * object. */
 static void put_details(const struct ptrc_export *x, struct ptrc_json *j, struct ptrc_view *view)
 {
 	const struct ptrc_reader *r = view->reader;
@@ -135,7 +137,8 @@ static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
 	struct ptrc_buffer *b = &x->query->out;
 	uint32_t stack = ptrc_flames_sample(f, x->query, x->source, 0);
 
-	/* If one sample had no stack, viewers would take it that none has one. */
+	/* If some sample has no stack, viewers assume that none has one. So the sample gets a stack with the
+	 * frame "-". */
 	if (!stack)
 		stack = ptrc_flames_stack(f, 0, ptrc_flames_frame(f, "-", 1));
 	open_event(b, "P", e->ns, e->lane, &e->type->name, "sample");
@@ -187,7 +190,8 @@ static void put_slice_args(struct ptrc_export *x, const struct ptrc_slice *s)
 	ptrc_buffer_char(j.buffer, '}');
 }
 
-/* Puts one end of an arrow. Arrows connect slices, so there is one of 1 ns, which is too short to overlap others. */
+/* Puts one end of an arrow. Viewers connect slices with arrows, so each end is a slice of 1 ns, which is too
+ * short to overlap others. */
 static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s, bool is_end)
 {
 	struct ptrc_export_lane *lane = is_end ? s->end_lane : s->lane;
@@ -207,7 +211,7 @@ static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s, bool
 	ptrc_buffer_char(b, '}');
 }
 
-/* Opens an event that starts or ends an asynchronous slice, and leaves it open. */
+/* Opens an event that starts or ends an asynchronous slice. The caller closes it. */
 static void put_async(struct ptrc_buffer *b, const struct ptrc_slice *s, const char *phase,
 		      uint64_t ns)
 {
@@ -259,7 +263,7 @@ static void counter(struct ptrc_export *x, struct ptrc_export_counter *c,
 	const char *unit = ptrc_unit_word(v->unit);
 	struct ptrc_json j = {b, true};
 
-	/* JSON has no infinity and no NaN, and viewers would take their names for 0. */
+	/* JSON has no infinity and no NaN, and viewers would take texts for 0, so nothing is put. */
 	if ((v->kind == PTRC_VALUE_FLOAT || v->kind == PTRC_VALUE_DOUBLE) && !isfinite(v->f))
 		return;
 	if (plain.kind == PTRC_VALUE_HEX)
@@ -273,7 +277,7 @@ static void counter(struct ptrc_export *x, struct ptrc_export_counter *c,
 	ptrc_export_write_some(x);
 }
 
-/* Puts a loss on the lane for its log, which belongs to process 0. */
+/* Puts a loss on the lane for the losses of its log. This lane belongs to process 0. */
 static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 {
 	struct ptrc_buffer *b = &x->query->out;
@@ -305,12 +309,13 @@ static void begin(struct ptrc_export *x)
 
 	ptrc_buffer_format(b, "{\"exporter\":\"ptrace-export %s\",\"displayTimeUnit\":\"ns\",\n",
 			   PACKAGE_VERSION);
-	/* Each further event starts with a comma. */
+	/* All other events start with a comma. */
 	ptrc_buffer_text(b, "\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":0,\"name\":\"process_name\","
 			    "\"args\":{\"name\":\"trace system\"}}");
 }
 
-/* Puts the stacks of samples: each as its innermost frame, and the number of the rest of the stack. */
+/* Puts the stacks of samples. Each has its innermost frame, and the number of the stack of the frames around
+ * it. */
 static void put_stacks(struct ptrc_export *x)
 {
 	const struct ptrc_flames *f = &x->flames;
@@ -343,7 +348,7 @@ static bool end(struct ptrc_export *x)
 	ptrc_buffer_text(&q->out, ",\n\"otherData\":{");
 	if (ptrc_export_start_ns(x)) {
 		ptrc_json_time(&j, "start", &start);
-		/* This is a string, because readers would round the number. */
+		/* The number is put as a string, because readers would round it. */
 		ptrc_json_key(&j, "start_ns");
 		ptrc_buffer_char(&q->out, '"');
 		ptrc_buffer_i64(&q->out, ptrc_export_start_ns(x));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Comma-separated values (RFC 4180) in UTF-8: a line with the names of the columns, and a line for each event.
- * There are the columns that every event has, one for each field of any layout, and two for data without a layout.
+ * Comma-separated values (RFC 4180) in UTF-8: a line with the names of the columns, and a line for each
+ * event. The columns are those of every event, one for each field of any layout, and two for data without a
+ * layout.
  */
 #include "config.h"
 #include "src/export/format.h"
@@ -11,23 +12,23 @@
 #include "src/text/csv.h"
 #include "src/text/event_format.h"
 
-/* The first columns, and so the first bytes of each file. */
+/* The columns of every event. Each file starts with them. */
 static const char head[] = "time,ns,event,pid,tid,comm,thread_name";
 
 struct csv {
 	struct ptrc_time_format time;
-	/* The number of names of fields in all layouts, each of which has a column. */
+	/* The number of different names of fields in all layouts. Each name is a column. */
 	size_t count;
 };
 
-/* Puts a comma and a text of the log as a value. Returns whether the text is unchanged. */
+/* Puts a comma and a text of the log as a value. Returns whether the value has exactly this text. */
 static bool put_text(struct ptrc_buffer *b, const char *text, size_t size)
 {
 	ptrc_buffer_char(b, ',');
 	return ptrc_csv_text(b, text, size);
 }
 
-/* Puts a column for each field. Returns whether they have every byte of the data. */
+/* Puts a column for each field. Returns whether these columns have every byte of the data. */
 static bool put_fields(struct csv *c, struct ptrc_buffer *b, struct ptrc_view *view)
 {
 	const struct ptrc_decoded *d = view->layout ? ptrc_view_decode(view) : NULL;
@@ -43,7 +44,8 @@ static bool put_fields(struct csv *c, struct ptrc_buffer *b, struct ptrc_view *v
 	return is_whole;
 }
 
-/* Puts the last two columns: the data as text, and its bytes unless other columns have them all. */
+/* Puts the last two columns: the data as text, and the bytes of the data unless other columns have all of
+ * them. */
 static void put_data(struct ptrc_buffer *b, struct ptrc_view *view, bool is_whole)
 {
 	const struct ptrc_reader *r = view->reader;
@@ -149,7 +151,7 @@ const struct ptrc_export_format ptrc_export_csv = {
 	.name = "csv",
 	.kind = {.mode = 0600,
 		 .signature = head,
-		 /* The most that a signature may have. */
+		 /* A signature may have no more bytes than this. */
 		 .signature_bytes = 32,
 		 .noun = "an export to csv"},
 	.state_size = sizeof(struct csv),

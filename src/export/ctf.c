@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Common Trace Format, version 1.8: a directory with a stream of events for each log, and with metadata, which
- * describes them. A stream is a series of packets. A packet has the whole time of its first event, and the lower 32
- * bits of the time of each event, so it ends where two events are 2^32 ns apart. It also ends where events were
- * lost: the loss is a packet of its own without events, which raises the number of discarded events, so that
- * readers report the loss at the right place.
+ * The Common Trace Format, version 1.8: a directory with a file of metadata and a stream of events for each
+ * log. A stream is a series of packets. A packet has the full time of its first event, but only the lower 32
+ * bits of the time of each event. So a packet ends where two events are 2^32 ns or more apart. A packet also
+ * ends where events were lost. The loss is then a packet without events, which raises the number of discarded
+ * events, so that readers report the loss at the right place.
  *
- * An event type has up to eight classes of events, each made when it is first needed: for data that fits the
- * layout, for text, for bytes and for no data, and again for data that was cut.
+ * An event type has up to eight classes of events. A class is made when it is first needed. There is one for
+ * data that fits the layout, one for text, one for bytes, one for no data, and another one of each for data
+ * that was cut.
  */
 #include "config.h"
 #include "src/export/format.h"
@@ -24,15 +25,15 @@
 #include "src/base/table.h"
 #include "src/text/event_format.h"
 
-/* A packet is written once it is at least this large. */
+/* A packet is written as soon as it has at least this many bytes. */
 enum { PACKET_BYTES = 1 << 18 };
 
 struct type {
 	const struct ptrc_layout *layout;
-	/* By 2 * kind + is_cut: 1 + the number of the class; 0: it does not exist yet. */
+	/* Element 2 * kind + is_cut is 1 + the number of the class, or 0 if the class does not exist yet. */
 	uint32_t classes[2 * PTRC_CTF_KINDS];
-	/* If the layout has no bit fields, data of fixed size is copied without decoding it: the parts that are not
-	 * padding. */
+	/* The layout has no bit fields, so data of fixed size can be copied without decoding it. The parts
+	 * are what is copied; padding between them is left out. */
 	bool has_parts;
 	size_t part_count;
 	struct part {
@@ -41,7 +42,7 @@ struct type {
 	} parts[];
 };
 
-/* A class of events by its name, kind and layout; several logs may have it. */
+/* A class of events, found by its name, kind and layout. Several logs may have events of the class. */
 struct class
 {
 	struct ptrc_table_entry entry;
@@ -53,12 +54,13 @@ struct stream {
 	struct ptrc_buffer packet;
 	bool is_open;
 	struct ptrc_ctf_packet head;
-	/* The time of the last event, or of the end of the last packet. */
+	/* The time of the last event or, after a packet was closed, the end of that packet. */
 	uint64_t last_ns;
-	/* The bytes that have been written. */
+	/* The number of bytes written so far. */
 	uint64_t bytes;
-	/* The number of losses whose number of events is unknown, and the offset of the packet of the first one. */
+	/* The number of losses for which the log does not say how many events were lost. */
 	uint64_t uncounted;
+	/* The offset of the packet of the first such loss. */
 	uint64_t uncounted_at;
 };
 
@@ -66,16 +68,17 @@ struct ctf {
 	struct ptrc_ctf_files files;
 	unsigned char uuid[PTRC_CTF_UUID_BYTES];
 	struct stream *streams;
-	/* For each log, the process of its first event that is not the system's; ULONG_MAX: unknown. */
+	/* For each log, the process of its first event that is not a system event; ULONG_MAX if it is
+	 * unknown. */
 	unsigned long *processes;
 	struct ptrc_table classes;
-	/* The classes in TSDL. */
+	/* The text of the classes, in TSDL, the language of the metadata. */
 	struct ptrc_buffer text;
 };
 
 /* ---- packets ---- */
 
-/* Puts a text and a null byte. NULL is an empty text. */
+/* Puts a text and a null byte. For NULL, puts only the null byte. */
 static void put_text(struct ptrc_buffer *b, const char *text)
 {
 	if (text)
@@ -105,7 +108,7 @@ static void open_packet(struct ptrc_export *x, const struct ptrc_source *source,
 	ptrc_buffer_char(&s->packet, '\0');
 }
 
-/* Ends the packet at this time, and writes it. */
+/* Ends the open packet at this time, and writes it. */
 static void close_packet(struct ctf *c, size_t order, uint64_t ns)
 {
 	struct stream *s = &c->streams[order];
@@ -119,7 +122,7 @@ static void close_packet(struct ctf *c, size_t order, uint64_t ns)
 	s->is_open = false;
 }
 
-/* Adds to the number of discarded events in the packet at this offset and in all later ones. */
+/* Adds `count` to the number of discarded events in the packet at offset `at` and in all later packets. */
 static void add_discarded(struct ctf *c, size_t order, uint64_t at, uint64_t count)
 {
 	struct ptrc_ctf_packet head;
@@ -133,7 +136,7 @@ static void add_discarded(struct ctf *c, size_t order, uint64_t at, uint64_t cou
 
 /* ---- event types ---- */
 
-/* Finds the parts of the data that are copied. */
+/* Finds the parts of the data that can be copied without decoding. */
 static void plan(struct type *t)
 {
 	const struct ptrc_layout_field *f;
@@ -142,7 +145,7 @@ static void plan(struct type *t)
 	for (size_t i = 0; (f = ptrc_layout_field(t->layout, i)); i++) {
 		struct part *last = t->part_count ? &t->parts[t->part_count - 1] : NULL;
 
-		/* The bytes after the null byte of a text of fixed size are copied, too. */
+		/* In a text of fixed size, the bytes after the null byte are copied, too. */
 		t->has_parts &= !f->bits;
 		if (f->kind == PTRC_LAYOUT_PADDING)
 			continue;
@@ -160,7 +163,7 @@ static struct type *type_of(const struct ptrc_export_event *e)
 	struct type *t = e->type->of_format;
 	size_t fields = 0;
 
-	/* The layout of a session's event type may become known later. */
+	/* The layout of an event type may become known later, if the events come from a session. */
 	if (__builtin_expect(t && t->layout == layout, 1))
 		return t;
 	free(t);
@@ -223,7 +226,8 @@ static void add_class(struct ctf *c, size_t order, struct type *t, uint32_t *num
 
 /* ---- events ---- */
 
-/* Puts the value of a field. Numbers are copied from the data, except that bit fields take the whole of their type. */
+/* Puts the value of a field. Numbers are copied from the data. A bit field is put as a number of its whole
+ * type. */
 static void put_value(struct ptrc_buffer *b, const struct ptrc_layout_field *f,
 		      const struct ptrc_value *v)
 {
@@ -342,7 +346,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	enum ptrc_ctf_kind kind = kind_of(t, e->view);
 	bool is_cut = ptrc_view_is_cut(e->view);
 	uint32_t *class = &t->classes[2 * kind + is_cut];
-	/* The clock of a stream may not go back, as it does in a damaged log. */
+	/* The time in a stream may not go back, but it may do so in a damaged log. */
 	uint64_t ns = e->ns > s->last_ns ? e->ns : s->last_ns;
 	struct ptrc_buffer *b = &s->packet;
 	struct ptrc_ctf_event head = {
@@ -372,7 +376,8 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 
 /* ---- losses ---- */
 
-/* The packet before the loss ends at its start, so that readers see the loss between the two. */
+/* Puts a packet for a loss. The packet before it ends at the start of the loss, so that readers show the loss
+ * between the two. */
 static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 {
 	struct ctf *c = x->state;
@@ -387,13 +392,14 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	close_packet(c, order, begin);
 	if (!is_counted && !s->uncounted++)
 		s->uncounted_at = s->bytes;
-	/* If the number is unknown, at least one; put_rest() adds the others if they are known at the end. */
+	/* If the number of lost events is unknown, counts one. If it is known at the end, put_rest() adds the
+	 * others. */
 	s->head.events_discarded += is_counted ? l->events : 1;
 	open_packet(x, l->source, begin);
 	close_packet(c, order, end);
 }
 
-/* Whether the export has all events of the logs, so that all losses are within it. */
+/* Whether all events of the logs are exported, so that every loss is at a place in the export. */
 static bool is_whole(const struct ptrc_query *q)
 {
 	const struct ptrc_period *span = &q->select.span;
@@ -402,7 +408,8 @@ static bool is_whole(const struct ptrc_query *q)
 	       q->first_count == UINT64_MAX && q->last_count == UINT64_MAX;
 }
 
-/* Adds the lost events that no packet has counted yet: at the only place with an unknown number, else at the end. */
+/* Adds the lost events that no packet has counted yet. If exactly one loss had no number, they were lost
+ * there; otherwise they are counted at the end. */
 static void put_rest(struct ptrc_export *x, const struct ptrc_source *source)
 {
 	struct ctf *c = x->state;
@@ -434,12 +441,12 @@ static bool open_trace(struct ptrc_export *x)
 	c->processes = ptrc_cli_allocate(count * sizeof(*c->processes));
 	for (size_t i = 0; i < count; i++)
 		c->processes[i] = ULONG_MAX;
-	/* Readers take traces with the same UUID for one. */
+	/* Readers treat traces with the same UUID as one trace. */
 	if (getrandom(c->uuid, sizeof(c->uuid), 0) != (ssize_t)sizeof(c->uuid)) {
 		ptrc_cli_error("random numbers", errno);
 		return false;
 	}
-	/* The marks of a random UUID (RFC 4122). */
+	/* These bits mark a random UUID (RFC 4122). */
 	c->uuid[6] = (c->uuid[6] & 0x0f) | 0x40;
 	c->uuid[8] = (c->uuid[8] & 0x3f) | 0x80;
 	for (size_t i = 0; i < count; i++) {
@@ -461,7 +468,7 @@ static bool end(struct ptrc_export *x)
 	for (size_t i = 0; i < q->source_count; i++) {
 		struct stream *s = &c->streams[i];
 
-		/* A stream needs a packet, even without events. */
+		/* A stream needs at least one packet, even if it has no events. */
 		if (!s->is_open && !s->bytes)
 			open_packet(x, &q->sources[i], 0);
 		if (s->is_open)

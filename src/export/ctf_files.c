@@ -19,7 +19,7 @@ static const char stream_prefix[] = "stream_";
 
 enum { NAME_BYTES = 32, MODE = 0600, DIRECTORY_MODE = 0700 };
 
-/* File 0 is the metadata, the others are the streams. */
+/* Puts the name of a file. File 0 is the metadata; the others are the streams. */
 static void put_name(char name[NAME_BYTES], size_t file)
 {
 	if (file)
@@ -40,7 +40,7 @@ static void say(const struct ptrc_ctf_files *f, size_t file, int error)
 	ptrc_buffer_free(&path);
 }
 
-/* Removes all that this process has made. */
+/* Removes all files that this process has made, and the directory if this process has made it. */
 static void remove_all(const struct ptrc_ctf_files *f)
 {
 	char name[NAME_BYTES];
@@ -84,7 +84,7 @@ static bool has_signature(int dir)
 	return answer;
 }
 
-/* Opens the directory again, to list it. On failure returns NULL and sets errno. */
+/* Opens the directory a second time, to list it. On failure, returns NULL and sets errno. */
 static DIR *open_list(int dir)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -95,7 +95,8 @@ static DIR *open_list(int dir)
 	return list;
 }
 
-/* Counts the entries of the directory, and those that are not files of a trace. Returns an error number, or 0. */
+/* Counts the entries of the directory, and those entries that do not belong to a trace. Returns an error
+ * number, or 0. */
 static int look(int dir, size_t *count, size_t *others)
 {
 	DIR *list = open_list(dir);
@@ -121,7 +122,8 @@ static int remove_trace(int dir)
 	int error = list ? 0 : errno;
 	struct dirent *e;
 
-	/* The file with the signature is removed last, so that a trace that is half removed is still recognized. */
+	/* The file with the signature is removed last, so that a half-removed trace is still recognized as
+	 * one. */
 	while (list && !error && (e = readdir(list)))
 		if (is_stream(e->d_name) && unlinkat(dir, e->d_name, 0))
 			error = errno;
@@ -132,7 +134,8 @@ static int remove_trace(int dir)
 	return error;
 }
 
-/* Removes the trace from an existing directory. Returns false after a message if it may not. */
+/* Removes the trace from an existing directory. Returns false, after a message, if it must not or cannot do
+ * so. */
 static bool clear(int dir, const char *path, bool is_forced)
 {
 	size_t count, others;
@@ -160,7 +163,7 @@ static bool clear(int dir, const char *path, bool is_forced)
 
 /* ---- begin and end ---- */
 
-/* Makes a file. Returns -1 after a message. */
+/* Makes a file. Returns its descriptor, or -1 after a message. */
 static int make(const struct ptrc_ctf_files *f, size_t file)
 {
 	char name[NAME_BYTES];
@@ -235,7 +238,7 @@ void ptrc_ctf_files_read_at(const struct ptrc_ctf_files *f, size_t stream, uint6
 		fail(f, stream + 1, n < 0 ? errno : EIO);
 }
 
-/* Checks close(), because network file systems report some errors only there. */
+/* Closes a file. Checks the result, because network file systems report some errors only on close(). */
 static void close_file(struct ptrc_ctf_files *f, size_t file)
 {
 	int closed = f->files[file];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The directory of a CTF trace: a file "metadata" and a file "stream_N" for each log. The file metadata is created
- * first, with a signature, so that an unfinished trace is recognized and may be replaced. Its text is written last,
- * so no reader takes an unfinished trace for a whole one.
+ * The directory of a CTF trace: a file "metadata", and a file "stream_N" for each log. The file "metadata" is
+ * created first, with a signature in it, so that an unfinished trace is recognized and may be replaced. The
+ * rest of its text is written last, so that no reader takes an unfinished trace for a complete one.
  */
 #ifndef PTRC_SRC_EXPORT_CTF_FILES_H
 #define PTRC_SRC_EXPORT_CTF_FILES_H
@@ -19,10 +19,11 @@
 
 struct ptrc_ctf_files {
 	const char *path;
-	/* The directory, -1 if it is not open; and whether this process has made it. */
+	/* The descriptor of the directory; -1 if it is not open. */
 	int dir;
+	/* Whether this process has made the directory. */
 	bool is_new;
-	/* The files that this process has made: the metadata, then the streams. */
+	/* The descriptors of the files that this process has made: first the metadata, then the streams. */
 	int *files;
 	size_t count;
 	/* Everything has been written. */
@@ -30,23 +31,24 @@ struct ptrc_ctf_files {
 };
 
 /*
- * Makes the directory, or uses an empty one, or, with is_forced, replaces a trace of ours in it if there is nothing
- * else. Opens the files. On failure prints a message, removes what it made, and returns false; nothing is left to
- * close.
+ * Makes the directory, or uses an existing one that is empty. With is_forced, it also replaces a trace of
+ * ours in the directory, if there is nothing else in it. Opens the files. On failure, prints a message,
+ * removes what it has made, and returns false; nothing needs to be closed then.
  */
 bool ptrc_ctf_files_open(struct ptrc_ctf_files *, const char *path, bool is_forced, size_t streams);
 
-/* Write to a stream, or read from it. On failure they remove the trace, print a message and end the process. */
+/* These functions write to a stream or read from it. If that fails, they remove the trace, print a message
+ * and end the process. */
 void ptrc_ctf_files_write(const struct ptrc_ctf_files *, size_t stream, const void *, size_t size);
 void ptrc_ctf_files_write_at(const struct ptrc_ctf_files *, size_t stream, uint64_t at,
 			     const void *, size_t size);
 void ptrc_ctf_files_read_at(const struct ptrc_ctf_files *, size_t stream, uint64_t at, void *,
 			    size_t size);
 
-/* Writes the metadata and closes all files. Failure is the same as above. */
+/* Writes the metadata and closes all files. A failure has the same effect as for the functions above. */
 void ptrc_ctf_files_finish(struct ptrc_ctf_files *, const struct ptrc_buffer *metadata);
 
-/* Closes what is open, and removes an unfinished trace. */
+/* Closes the open files, and removes an unfinished trace. */
 void ptrc_ctf_files_free(struct ptrc_ctf_files *);
 
 #endif

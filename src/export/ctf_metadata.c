@@ -26,8 +26,8 @@ static const char types[] =
 	"typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := f64;\n"
 	"typealias string { encoding = UTF8; } := text;\n";
 
-/* Puts a text of the log as a string of TSDL: UTF-8, with escapes. Octal ones have three digits, so that a digit may
- * follow. */
+/* Puts a text of the log as a TSDL string: in UTF-8, with escapes. Octal escapes have three digits, so that a
+ * digit may follow. */
 static void put_quoted(struct ptrc_buffer *b, const char *text, size_t size)
 {
 	struct ptrc_buffer whole = PTRC_BUFFER_INIT;
@@ -51,7 +51,7 @@ static void put_quoted(struct ptrc_buffer *b, const char *text, size_t size)
 
 /* ---- classes of events ---- */
 
-/* Puts the name of the type of a number. */
+/* Puts the name of the TSDL type for a number. */
 static void put_number_type(struct ptrc_buffer *b, const struct ptrc_layout_field *f)
 {
 	char letter = 'u';
@@ -83,7 +83,7 @@ static void put_members(struct ptrc_buffer *b, const struct ptrc_layout_field *f
 	ptrc_buffer_text(b, " }");
 }
 
-/* Puts a field of this type, or an array if count is not 0. */
+/* Puts a field of this type. If count is not 0, the field is an array. */
 static void put_line(struct ptrc_buffer *b, const char *type, const char *name, size_t count)
 {
 	ptrc_buffer_format(b, "\t\t%s _%s", type, *name ? name : "data");
@@ -92,7 +92,7 @@ static void put_line(struct ptrc_buffer *b, const char *type, const char *name, 
 	ptrc_buffer_text(b, ";\n");
 }
 
-/* Whether the layout has a field whose name is `name` followed by `rest`. */
+/* Whether the layout has a field whose name consists of `name` and `rest`. */
 static bool has_field(const struct ptrc_layout *l, const char *name, const char *rest)
 {
 	const struct ptrc_layout_field *f;
@@ -104,14 +104,14 @@ static bool has_field(const struct ptrc_layout *l, const char *name, const char 
 	return false;
 }
 
-/* Appends underscores to `rest` until no field of the layout has this name. */
+/* Appends underscores to `rest` until no field of the layout is named `name` and `rest`. */
 static void keep_apart(const struct ptrc_layout *l, const char *name, char *rest, size_t size)
 {
 	while (has_field(l, name, rest) && strlen(rest) + 2 < size)
 		strcat(rest, "_");
 }
 
-/* Puts an array of this type whose length, in the field NAME_length, precedes it. */
+/* Puts an array of this type. Its length precedes it, in a field named NAME_length. */
 static void put_sequence(struct ptrc_buffer *b, const struct ptrc_layout *l, const char *type,
 			 const char *name)
 {
@@ -122,7 +122,7 @@ static void put_sequence(struct ptrc_buffer *b, const struct ptrc_layout *l, con
 			   name, length);
 }
 
-/* Puts a field of one number, or an array of fixed or open size. */
+/* Puts a field of numbers: a single number, or an array of fixed or open size. */
 static void put_numbers(struct ptrc_buffer *b, const struct ptrc_layout *l,
 			const struct ptrc_layout_field *f, const char *type)
 {
@@ -201,7 +201,8 @@ void ptrc_ctf_put_class(struct ptrc_buffer *b, uint32_t id, enum ptrc_ctf_kind k
 
 /* ---- the trace ---- */
 
-/* Puts a text of the environment. Further logs, counted from 0, have their number in the name. */
+/* Puts a text of the environment (facts about the trace). For logs after the first one, the name ends with
+ * the number of the log; `number` counts from 0. */
 static void put_env(struct ptrc_buffer *b, const char *name, size_t number, const char *text,
 		    size_t size)
 {
@@ -212,7 +213,7 @@ static void put_env(struct ptrc_buffer *b, const char *name, size_t number, cons
 	ptrc_buffer_text(b, ";\n");
 }
 
-/* Puts the host and the program of the log, and its losses. */
+/* Puts facts about the log: its host, its program, and its losses. */
 static void put_log(struct ptrc_buffer *b, const struct ptrc_source *s, unsigned long process)
 {
 	struct posixtrace_log_host host = {0};

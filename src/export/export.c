@@ -12,12 +12,12 @@
 #include "src/session/logfile.h"
 #include "src/fields/when.h"
 
-/* Events of ptrace-run --os. */
+/* Event types that ptrace-run --os records. */
 #define SWITCH_IN "os.switch_in"
 #define SWITCH_OUT "os.switch_out"
 #define SAMPLE "os.sample"
 
-/* Completes a name whose text has been put. */
+/* Completes a name after its text has been put. */
 static void end_name(struct ptrc_export_name *name)
 {
 	name->json.used = 0;
@@ -33,7 +33,7 @@ static void free_name(struct ptrc_export_name *name)
 
 /* ---- selection ---- */
 
-/* Makes a single event both start and end of itself, for expressions about pairs. */
+/* Makes a single event both start and end of itself, so that expressions about pairs can be used for it. */
 static struct ptrc_view *single(struct ptrc_view *view)
 {
 	view->begin = view;
@@ -84,15 +84,15 @@ static bool is_flame(struct ptrc_export *x)
 	struct ptrc_period span = select->span;
 	bool is_selected;
 
-	/* The format clips flames to the span itself. */
+	/* The selected time is ignored here, because the format itself clips flames to it. */
 	select->span = (struct ptrc_period){INT64_MIN, INT64_MAX};
 	is_selected = ptrc_select_event(select, &x->source->view);
 	select->span = span;
 	return is_selected;
 }
 
-/* Stores the pair's own name in x->own_name: that of the function, or one with the value of --label-by. Returns
- * false if it has none. */
+/* Some pairs have names of their own: that of a function, or one with the value of --label-by. Stores the
+ * name in x->own_name; returns false if the pair has no such name. */
 static bool name_by_itself(struct ptrc_export *x, const struct ptrc_pair *pair,
 			   struct ptrc_view *view)
 {
@@ -162,7 +162,7 @@ static void put_slice(struct ptrc_export *x, const struct ptrc_span *span,
 	x->format->slice(x, &s);
 }
 
-/* Shows the only event of a pair by itself. */
+/* Shows an event whose other half is missing, by itself. */
 static void put_half(struct ptrc_export *x, const struct ptrc_span *s)
 {
 	struct ptrc_view *view = s->begin.source ? s->begin_view : s->end_view;
@@ -178,13 +178,13 @@ static void put_half(struct ptrc_export *x, const struct ptrc_span *s)
 		x->format->event(x, &e);
 }
 
-/* Shows a pair, or the only event of one. */
+/* Shows a pair, or the only known event of a pair. */
 static void show(struct ptrc_export *x, struct ptrc_span *s, enum ptrc_slice_kind kind)
 {
 	const struct ptrc_select *select = &x->query->select;
 	bool has_begin = s->begin.source;
 
-	/* The thread was in this state before the trace started. */
+	/* The thread was in this state before the trace started, so the start of the state is unknown. */
 	if (kind == PTRC_SLICE_STATE && !has_begin)
 		return;
 	if (!ptrc_pairs_select(x->pairs, s))
@@ -226,8 +226,8 @@ static void take(void *self, struct ptrc_span *s)
 
 /* ---- losses ---- */
 
-/* Ends the loss at the time of the latest event. Any event may be lost, so a loss is exported whichever events are
- * selected, if only it is within the selected times. */
+/* Ends the loss at the time of the latest event. A loss may concern any event, so it is exported whatever
+ * events are selected, if it is within the selected time. */
 static void end_loss(struct ptrc_export *x, struct ptrc_export_loss *l)
 {
 	const struct ptrc_period *span = &x->query->select.span;
@@ -240,7 +240,7 @@ static void end_loss(struct ptrc_export *x, struct ptrc_export_loss *l)
 		x->format->loss(x, l);
 }
 
-/* Ends the loss before the latest event, and starts one if the event reports one. */
+/* Ends the loss that was going on before the latest event. If this event reports a loss, starts a new one. */
 static void look_for_loss(struct ptrc_export *x, struct ptrc_export_loss *l)
 {
 	const struct ptrc_reader *r = &x->source->reader;
@@ -261,7 +261,7 @@ static void look_for_loss(struct ptrc_export *x, struct ptrc_export_loss *l)
 
 /* ---- counters ---- */
 
-/* Finds the fields of the layout that become counters. */
+/* Finds the fields of the layout that are exported as counters. */
 static void find_counters(const struct ptrc_export *x, struct ptrc_export_type *t,
 			  const struct ptrc_layout *layout, const struct ptrc_reader_name *name)
 {
@@ -300,7 +300,7 @@ static void put_counters(struct ptrc_export *x, struct ptrc_export_type *t, stru
 
 /* ---- the sink ---- */
 
-/* Returns the type of the latest event. */
+/* Returns the export's record of the latest event's type. */
 static struct ptrc_export_type *type_of(const struct ptrc_export *x, struct ptrc_source *s)
 {
 	struct ptrc_type *type = ptrc_reader_type(&s->reader, s->reader.event.posix_event_id);
@@ -350,7 +350,7 @@ static bool is_full(const void *self)
 {
 	const struct ptrc_export *x = self;
 
-	/* After the selected span, only slices that started within it are shown. */
+	/* After the selected time, only slices that started within it can still be shown. */
 	return x->source && !x->pairs->spans.open_count &&
 	       ptrc_when_add(ptrc_export_start_ns(x), (int64_t)x->now_ns) >
 		       x->query->select.span.last;
@@ -367,12 +367,12 @@ static void finish(void *self, bool is_read)
 			end_loss(x, &x->losses[i]);
 }
 
-/* Starts anew, but keeps the lanes, which will be needed again. */
+/* Starts again from the first event. Keeps the lanes, because they will be needed again. */
 static void restart(void *self)
 {
 	struct ptrc_export *x = self;
 
-	/* Pairs that are open at the end count, too. */
+	/* Pairs that are open at the end are shown, too. */
 	finish(x, true);
 	ptrc_pairs_forget(x->pairs);
 	x->source = NULL;
@@ -384,7 +384,7 @@ static void restart(void *self)
 	x->slice_count = 0;
 }
 
-/* Reports pairs with a missing half, and event types of --pair and counters that do not exist. */
+/* Reports pairs with a missing half, and names given for --pair and counters that do not exist in the logs. */
 static bool tell(void *self)
 {
 	struct ptrc_export *x = self;
@@ -423,13 +423,13 @@ static bool end(void *self)
 
 /* ---- begin and end ---- */
 
-/* Whether a source has the event type, and it may be selected. */
+/* Whether a source has this event type, and its events may be selected. */
 static bool has_type(const struct ptrc_query *q, const char *name)
 {
 	return ptrc_select_has_name(&q->select, name) && ptrc_query_has_type(q, name, NULL);
 }
 
-/* Adds a pair of two types and returns its index. */
+/* Adds a pair of two event types and returns its index. */
 static size_t add_pair(struct ptrc_export *x, const char *names)
 {
 	struct ptrc_cli_reason why;
@@ -455,7 +455,7 @@ static void find_system_events(struct ptrc_export *x)
 	}
 }
 
-/* Opens the file, which may not be one of the logs. */
+/* Opens the output file. It must not be one of the logs. */
 static bool open_file(struct ptrc_export *x)
 {
 	if (!ptrc_log_target_output(x->query, x->options.path, &x->format->kind,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sink of ptrace-export. It selects what is exported: events, pairs of them as slices of time, numbers as
- * counters, and losses. A format (format.h) writes them.
+ * The sink of ptrace-export. It selects what is exported: events, pairs of events as slices of time, numbers
+ * as counters, and losses. A format (format.h) writes all this.
  */
 #ifndef PTRC_SRC_EXPORT_EXPORT_H
 #define PTRC_SRC_EXPORT_EXPORT_H
@@ -12,8 +12,8 @@
 #include "src/spans/pairs.h"
 #include "src/query/query.h"
 
-/* Makes an export the sink of the query, whose sources are open. The pairs of --pair have been added. Stores the
- * export, which the caller frees in any case. Returns false after a message. */
+/* Makes an export the sink of the query. The caller has opened the query's sources and has added the pairs of
+ * --pair. Stores the export, which the caller frees in any case. Returns false after a message. */
 bool ptrc_export_begin(struct ptrc_export **, struct ptrc_query *, struct ptrc_pairs *,
 		       const struct ptrc_export_options *);
 

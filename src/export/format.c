@@ -56,7 +56,7 @@ bool ptrc_export_begin_lanes(struct ptrc_export *x)
 	return count <= PTRC_LANE_MACHINES;
 }
 
-/* Takes the last name in the log: viewers have one name for the whole time. */
+/* Puts the process's last name in the log, because viewers show a single name for the whole time. */
 static void take_process_name(struct ptrc_buffer *to, const struct ptrc_reader *r)
 {
 	struct posixtrace_log_process p;
@@ -110,7 +110,7 @@ struct ptrc_export_lane *ptrc_export_lane(struct ptrc_export *x)
 
 	if (lane->number)
 		return lane;
-	/* A damaged log may have any numbers, so this may wrap around. */
+	/* A damaged log may have any pid, so this addition may wrap around. */
 	first = (uint32_t)l->machines[x->source->order] * PTRC_LANE_MACHINE_STEP;
 	lane->pid = (int32_t)(first + (uint32_t)e->posix_pid);
 	lane->tid = (int32_t)(first + (uint32_t)e->posix_tid);

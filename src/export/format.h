@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface of an export format: functions that write the selected events and slices. Times are nanoseconds since
- * the first event of the logs, so they are never negative. Events come in order of their times, slices in order of
- * their ends.
+ * The interface of an export format: functions that write the selected events and slices. Times are
+ * nanoseconds since the first event of all logs, so they are never negative. Events come in the order of
+ * their times, slices in the order of their ends.
  */
 #ifndef PTRC_SRC_EXPORT_FORMAT_H
 #define PTRC_SRC_EXPORT_FORMAT_H
@@ -21,107 +21,114 @@ struct ptrc_export_format;
 
 struct ptrc_export_options {
 	const struct ptrc_export_format *format;
-	/* The file or directory to write; NULL: standard output. */
+	/* The file or directory to write; NULL means standard output. */
 	const char *path;
 	bool is_forced;
-	/* Numbers become counters: those with a unit, or, if the pattern is not NULL, those whose names it matches. */
+	/* Numbers are exported as counters: if `counters` is NULL, those with a unit, otherwise those whose
+	 * names match this pattern. */
 	bool has_counters;
 	const char *counters;
 };
 
-/* Added to the pids and tids of each further machine: more than any pid of Linux. Viewers read 31 bits, so there is
- * room for this many machines. */
+/* The pids and tids of the second machine are raised by this, those of the third by twice as much, and so on.
+ * It is more than any pid of Linux. Viewers read 31 bits, so there is room for PTRC_LANE_MACHINES machines. */
 enum { PTRC_LANE_MACHINE_STEP = 10000000, PTRC_LANE_MACHINES = 100 };
 
-/* A process. Process 0 is the trace system itself. */
+/* A process in the export. Process 0 is the trace system itself. */
 struct ptrc_export_process {
 	struct ptrc_table_entry entry;
-	/* Unique in the export. */
+	/* The pid of the process, changed so that it is unique in the export. */
 	int32_t pid;
-	/* Counted from 1. */
+	/* The number of the process, counted from 1. */
 	uint64_t number;
-	/* The text of the log, without a null byte; empty if it is not known. */
+	/* The name as in the log, without a null byte; empty if it is unknown. */
 	struct ptrc_buffer name;
-	/* For the format: it has written the process. */
+	/* Set by the format when it has written the process. */
 	bool is_written;
 };
 
 struct ptrc_export_lane {
 	struct ptrc_lane lane;
 	struct ptrc_export_process *process;
-	/* Unique in the export. */
+	/* The pid and tid of the thread, changed so that they are unique in the export. */
 	int32_t pid;
 	int32_t tid;
-	/* Counted from 1. */
+	/* The number of the thread, counted from 1. */
 	uint64_t number;
 	struct ptrc_buffer name;
-	/* For the format: it has written the thread, and the track of its states; text that many events share; a
-	 * pointer, which the format frees. */
+	/* Set by the format when it has written the thread. */
 	bool is_written;
+	/* Set by the format when it has written the track for the states of the thread. */
 	bool is_state_written;
+	/* For the format: text that many events of the thread share. */
 	struct ptrc_buffer text;
+	/* For the format: memory that it allocates and frees. */
 	void *state;
 };
 
-/* A name that many events share. */
+/* A name that many events have in common. */
 struct ptrc_export_name {
 	struct ptrc_buffer text;
-	/* The same as a string of JSON. */
+	/* The name as a JSON string. */
 	struct ptrc_buffer json;
-	/* For the format: a number for the name; 0: none yet. */
+	/* For the format: a number for the name; 0 until it has one. */
 	uint64_t number;
 };
 
 /* The place where a slice is shown. */
 enum ptrc_slice_kind {
-	/* On its thread. Any two such slices of a thread are nested or do not overlap. */
+	/* The slice is on its thread. Any two such slices of a thread are nested or do not overlap. */
 	PTRC_SLICE_NESTED,
-	/* On a track of its own, because its events have a key, or because it overlaps others of its thread. */
+	/* The slice is on a track of its own, because its events have a key or because it overlaps another
+	 * slice of its thread. */
 	PTRC_SLICE_ASYNC,
-	/* On the track for the states of its thread, which do not overlap. */
+	/* The slice is on the track for the states of its thread. These slices do not overlap. */
 	PTRC_SLICE_STATE,
 };
 
 /* A pair of events. */
 struct ptrc_slice {
 	enum ptrc_slice_kind kind;
-	/* Counted from 1. */
+	/* The number of the slice, counted from 1. */
 	uint64_t number;
 	struct ptrc_export_name *name;
 	struct ptrc_export_lane *lane;
 	struct ptrc_export_lane *end_lane;
 	uint64_t begin_ns;
-	/* Without an end, the time of the last event that was read. */
+	/* The time of the end. If there is no end, the time of the last event that was read. */
 	uint64_t end_ns;
 	struct ptrc_view *begin;
-	/* NULL if there is no end. */
+	/* The event that ends the slice; NULL if there is no end. */
 	struct ptrc_view *end;
-	/* Events were lost in between, so the end may belong to another slice. */
+	/* Events were lost between begin and end, so the end may belong to another slice. */
 	bool is_cut;
 };
 
 enum { PTRC_STATE_RUNNING, PTRC_STATE_WAITING, PTRC_STATE_PREEMPTED, PTRC_STATES };
 
+/* A loss of events. */
 struct ptrc_export_loss {
 	const struct ptrc_source *source;
 	uint64_t begin_ns;
 	uint64_t end_ns;
-	/* The number of lost events, if the log has it. */
+	/* Whether the log says how many events were lost. */
 	bool is_counted;
+	/* The number of lost events. */
 	uint64_t events;
 };
 
-/* An event type of a source, which has it as .of_sink. */
+/* The export's record of an event type of a source; .of_sink of the type points to it. */
 struct ptrc_export_type {
 	bool is_sample;
 	struct ptrc_export_name name;
-	/* The fields of its layout that become counters: their indexes, and the names of the counters. */
+	/* The fields of the layout that are exported as counters: the index of each field, and the name of
+	 * its counter. */
 	struct ptrc_export_counter {
 		size_t field;
 		struct ptrc_export_name name;
 	} * counters;
 	size_t counter_count;
-	/* For the format: one allocation, which goes with the type. */
+	/* For the format: one allocation, which is freed with the type. */
 	void *of_format;
 };
 
@@ -131,7 +138,7 @@ struct ptrc_export_event {
 	uint64_t ns;
 	struct ptrc_export_type *type;
 	struct ptrc_view *view;
-	/* The missing half of a pair, "begin" or "end"; NULL: the event is not half a pair. */
+	/* If the event is half of a pair: which half is missing, "begin" or "end". Otherwise NULL. */
 	const char *missing;
 };
 
@@ -140,59 +147,64 @@ struct ptrc_export {
 	struct ptrc_pairs *pairs;
 	struct ptrc_export_options options;
 	const struct ptrc_export_format *format;
-	/* The format's own state: state_size bytes, zeroed at the start. */
+	/* The format's own state: state_size bytes, which are zeroed at the start. */
 	void *state;
-	/* By pid. */
+	/* The processes, found by pid. */
 	struct ptrc_table processes;
-	/* For each source, the loss that its last event reported; .source is NULL if there is none. */
+	/* For each source, the loss that its last event reported. Its .source is NULL if there is none. */
 	struct ptrc_export_loss *losses;
-	/* By the indexes of pairs. */
+	/* For each pair, by its index, the name of its slices. */
 	struct ptrc_export_name *pair_names;
 	size_t pair_name_count;
-	/* The pairs of events of --os between which a thread runs, or waits; SIZE_MAX if there are none. */
+	/* The indexes of the pairs of --os events that show when a thread runs and when it waits; SIZE_MAX if
+	 * they are not used. */
 	size_t running_pair;
 	size_t waiting_pair;
-	/* The name of the current slice, if it has another one than its pair. */
+	/* The name of the current slice, if it differs from the name of its pair. */
 	struct ptrc_export_name own_name;
 	struct ptrc_export_name state_names[PTRC_STATES];
 
-	/* The time of the latest event, its source, which is NULL before the first event, and whether the event is part
-	 * of a pair. */
+	/* The time of the latest event. */
 	uint64_t now_ns;
+	/* The source of the latest event; NULL before the first event. */
 	struct ptrc_source *source;
+	/* Whether the latest event is part of a pair. */
 	bool is_in_pair;
 	uint64_t slice_count;
-	/* Samples become flames; else, in a format of flames, pairs do. */
+	/* Samples are shown as flames. If this is false, a format of flames shows pairs as flames. */
 	bool has_samples;
 	struct ptrc_flames flames;
-	/* In a format of flames: the pairs by a field, which are left out; pairs that overlap those around them. */
+	/* Used by formats of flames: the number of pairs with a field, which are left out. */
 	uint64_t unnested_count;
+	/* Used by formats of flames: the number of pairs that overlap those around them. */
 	uint64_t overlap_count;
-	/* An event had a number that becomes a counter. */
+	/* An event had a number that is exported as a counter. */
 	bool has_counter;
 };
 
 struct ptrc_export_format {
 	const char *name;
-	/* The files that it writes; unused with .open. */
+	/* The kind of file that the format writes; not used if .open is set. */
 	struct ptrc_replace_kind kind;
-	/* Opens the output if it is not a file. Returns false after a message. */
+	/* Opens the output of a format that does not write a file. Returns false after a message. */
 	bool (*open)(struct ptrc_export *);
-	/* Pairs are exported as events. */
+	/* The format has no slices: the events of pairs are exported as events. */
 	bool has_only_events;
 	size_t state_size;
-	/* Any function may be NULL. .begin is called first. */
+	/* Any of these functions may be NULL. .begin is called first. */
 	void (*begin)(struct ptrc_export *);
 	void (*event)(struct ptrc_export *, const struct ptrc_export_event *);
 	void (*slice)(struct ptrc_export *, const struct ptrc_slice *);
-	/* Takes a number of the latest event. */
+	/* Takes a number in the data of the latest event. */
 	void (*counter)(struct ptrc_export *, struct ptrc_export_counter *,
 			const struct ptrc_value *);
 	void (*loss)(struct ptrc_export *, const struct ptrc_export_loss *);
-	/* Called in place of .slice: the latest event starts a pair of this name on its thread, or ends it. */
+	/* Called instead of .slice: the latest event starts (push) or ends (pop) a pair of this name on its
+	 * thread. */
 	void (*push)(struct ptrc_export *, struct ptrc_span *, const struct ptrc_buffer *name);
 	void (*pop)(struct ptrc_export *, struct ptrc_span *);
-	/* Ends the output; the losses of the sources are known. Returns false after a message. */
+	/* Writes the end of the output. The losses of the sources are known by then. Returns false after a
+	 * message. */
 	bool (*end)(struct ptrc_export *);
 	void (*free)(struct ptrc_export *);
 };
@@ -204,27 +216,29 @@ extern const struct ptrc_export_format ptrc_export_folded;
 extern const struct ptrc_export_format ptrc_export_speedscope;
 extern const struct ptrc_export_format ptrc_export_csv;
 
-/* All formats, in the order of messages and pages, up to a NULL pointer. */
+/* All formats, in the order in which messages and pages list them. The list ends with a NULL pointer. */
 extern const struct ptrc_export_format *const ptrc_export_formats[];
 
-/* The time of the first event of the logs, in nanoseconds since 1970; 0 if they have no event. */
+/* Returns the time of the first event of all logs, in nanoseconds since 1970; 0 if there is no event. */
 int64_t ptrc_export_start_ns(const struct ptrc_export *);
 
-/* The time since the first event; 0 for earlier times. */
+/* Returns the time since the first event; 0 for earlier times. */
 uint64_t ptrc_export_since_start(const struct ptrc_export *, int64_t ns);
 
-/* The thread of the latest event. */
+/* Returns the lane (one thread's row) of the latest event's thread. */
 struct ptrc_export_lane *ptrc_export_lane(struct ptrc_export *);
 
-/* Puts the name of the process or the thread, or its number if the name is unknown. Escapes nothing. */
+/* These functions put the name of a process or thread, or its number if the name is unknown. They escape
+ * nothing. */
 void ptrc_export_put_process(struct ptrc_buffer *, const struct ptrc_export_process *);
 void ptrc_export_put_thread(struct ptrc_buffer *, const struct ptrc_export_lane *);
 
-/* Groups the sources by machine. Returns false, after a message, if there are too many machines. */
+/* Finds which sources are of the same machine. Returns false, after a message, if there are too many
+ * machines. */
 bool ptrc_export_begin_lanes(struct ptrc_export *);
 void ptrc_export_free_lanes(struct ptrc_export *);
 
-/* Writes the output if it is larger than 64 KiB. */
+/* Writes the output so far if it is larger than 64 KiB. */
 void ptrc_export_write_some(struct ptrc_export *);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Traces of Perfetto: a protocol buffer Trace, which is a series of TracePacket messages. The field numbers are
- * those of perfetto_trace.proto, and never change. Readers sort packets by time and keep the order of those with
- * the same time. Both packets of a slice are written at its end, so that if two slices end at the same time, the
- * inner one ends first. If two on a thread start at the same time, the inner one would start first, too, which is
- * wrong; so it gets a track of its own.
+ * Traces of Perfetto: a protocol buffer Trace, which is a series of TracePacket messages. The field numbers
+ * are those of perfetto_trace.proto, and never change. Readers sort packets by time and keep the order of
+ * packets with the same time. Both packets of a slice are written at its end, so that if two slices end at
+ * the same time, the inner one ends first. If two slices of a thread start at the same time, this order would
+ * also make the inner one start first, which is wrong. So the inner one gets a track of its own.
  *
- * All packets are of one sequence. It interns the names of events and fields: each is written once, with a number.
+ * All packets belong to one sequence. The sequence interns the names of events and fields: it writes each
+ * name once, with a number, and later uses the number.
  */
 #include "config.h"
 #include "src/export/format.h"
@@ -20,7 +21,7 @@
 #include "src/base/table.h"
 #include "src/text/event_format.h"
 
-/* Fields of messages, by their numbers. */
+/* The numbers of the fields of messages. */
 enum {
 	TRACE_PACKET = 1,
 
@@ -82,7 +83,7 @@ enum {
 	SAMPLE_CALLSTACK = 4,
 	SAMPLE_MODE = 5,
 	SAMPLE_COUNT = 6,
-	/* Field 1 of these is NAME_IID, too. */
+	/* In interned names, frames and stacks, field 1 is the number of the thing, as NAME_IID is. */
 	FRAME_FUNCTION = 2,
 	FRAME_MAPPING = 3,
 	CALLSTACK_FRAMES = 2,
@@ -92,26 +93,27 @@ enum {
 enum { MODE_USER = 2 };
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
-/* Flags: no name is interned yet; the packet uses interned names. */
+/* Flags of a packet: no names have been interned yet; the packet uses interned names. */
 enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
-/* The number of the sequence, and built-in clocks. */
+/* The number of the only sequence, and the numbers of built-in clocks. */
 enum { SEQUENCE = 1, CLOCK_REALTIME_ID = 1, CLOCK_BOOTTIME_ID = 6 };
 
-/* Room for a message with a few numbers. */
+/* Enough bytes for a message with a few numbers. */
 enum { FEW_NUMBERS_BYTES = 96 };
-/* A length below this takes one byte. */
+/* A length below this takes one byte; larger lengths take more. */
 enum { SHORT_LENGTH = 0x80 };
 
-/* The first bytes of each file: a packet for tests, which readers skip, with the name of the command. */
+/* The first bytes of each file: a packet for tests, which readers skip. It contains the name of the command. */
 static const char signature[] = "\n\x12\xa2\x38\x0f\n\x0d"
 				"ptrace-export";
 
-/* The number of a track is made of its kind, in the lowest bits, and the number of the thing it shows. It is small,
- * because each event has it and small numbers take few bytes. */
+/* The number of a track is made of its kind, in the lowest bits, and the number of what it shows. It is
+ * small, because each event has it, and small numbers take few bytes. */
 enum track_of { OF_PROCESS = 1, OF_THREAD, OF_STATES, OF_LOSSES, OF_COUNTER, OF_SLICES };
 #define TRACK(of, number) ((uint64_t)(number) << 3 | (uint64_t)(of))
 
-/* The numbers of the names of annotations that any event may have. Those of fields of layouts follow. */
+/* The numbers of the names of annotations that any event may have. The numbers of the names of fields of
+ * layouts follow. */
 enum word {
 	WORD_DATA = 1,
 	WORD_DATA_HEX,
@@ -141,25 +143,25 @@ static const char *const words[WORDS] = {
 	[WORD_UNREADABLE_EVENTS] = "unreadable_events",
 };
 
-/* An interned thing; number 0: it has not been written yet. */
+/* Something that is written once and then used by its number; 0 until it has been written. */
 struct interned {
 	struct ptrc_table_entry entry;
 	uint64_t number;
 };
 
-/* The key of counters and rows: the numbers of a process and of a name. */
+/* The key by which counters and rows are found: the number of a process and that of a name. */
 struct key {
 	uint64_t process;
 	uint64_t name;
 };
 
-/* A track of slices with the same name and process that do not overlap. */
+/* A track for slices of the same name and process that do not overlap. */
 struct row {
 	uint64_t number;
 	uint64_t end_ns;
 };
 
-/* The rows of a name and process, as a heap: the one that ends first is at the top. */
+/* The rows of a name in a process. They are a heap: the row that ends first is at the top. */
 struct rows {
 	struct ptrc_table_entry entry;
 	struct row **heap;
@@ -174,26 +176,30 @@ static bool ends_before(const struct row *a, const struct row *b)
 PTRC_HEAP_DEFINE(heap, struct row, ends_before);
 
 struct perfetto {
-	/* The names of events and those of fields; tracks of counters and of slices. */
+	/* The interned names of events. */
 	struct ptrc_table names;
+	/* The interned names of fields. */
 	struct ptrc_table field_names;
+	/* The tracks of counters. */
 	struct ptrc_table counters;
 	struct ptrc_table rows;
 	uint64_t row_count;
 	bool has_begun;
-	/* For each layout, by its number, the numbers of the names of its fields; NULL: they are not written yet. */
+	/* For each layout, by its number: the numbers of the names of its fields. NULL until these names have
+	 * been written. */
 	uint64_t **layout_names;
 	size_t layout_count;
 	/* Scratch space for text. */
 	struct ptrc_buffer text;
-	/* The number of frames of samples, and the stacks, that have been written. */
+	/* How many frames of samples have been written. */
 	uint32_t frame_count;
+	/* The stacks that have been written. */
 	struct ptrc_table stacks;
 };
 
 /* ---- the wire ---- */
 
-/* Writes the tag of a field. Field numbers are at most 2047, so it takes at most two bytes. */
+/* Writes the tag of a field. Field numbers are at most 2047, so a tag takes at most two bytes. */
 static inline char *write_tag(char *p, unsigned int field, unsigned int wire)
 {
 	unsigned int tag = field << 3 | wire;
@@ -218,7 +224,7 @@ static inline char *write_double(char *p, unsigned int field, double v)
 	return p + sizeof(v);
 }
 
-/* Opens a message. The byte before the result is for its length. */
+/* Opens a message: writes its tag and leaves one byte for its length. Returns the address after that byte. */
 static inline char *write_open(char *p, unsigned int field)
 {
 	p = write_tag(p, field, WIRE_BYTES);
@@ -226,7 +232,7 @@ static inline char *write_open(char *p, unsigned int field)
 	return p;
 }
 
-/* Returns room for a few numbers. The caller ends with advance(). */
+/* Returns room for a few numbers. The caller writes there and then calls advance(). */
 static inline char *room_for_few(struct ptrc_buffer *b)
 {
 	return ptrc_buffer_room(b, FEW_NUMBERS_BYTES);
@@ -242,7 +248,7 @@ static inline void put_number(struct ptrc_buffer *b, unsigned int field, uint64_
 	advance(b, write_number(room_for_few(b), field, v));
 }
 
-/* Puts text, and replaces bytes that are not UTF-8, because readers may refuse them. */
+/* Puts text as UTF-8. Replaces bytes that are not UTF-8, because readers may refuse them. */
 static void put_string(struct ptrc_buffer *b, unsigned int field, const char *text, size_t size)
 {
 	struct ptrc_buffer whole = PTRC_BUFFER_INIT;
@@ -258,14 +264,14 @@ static void put_string(struct ptrc_buffer *b, unsigned int field, const char *te
 	ptrc_buffer_free(&whole);
 }
 
-/* Opens a message, for close_message(). */
+/* Opens a message. Returns what close_message() needs. */
 static inline size_t open_message(struct ptrc_buffer *b, unsigned int field)
 {
 	advance(b, write_open(room_for_few(b), field));
 	return b->used;
 }
 
-/* Writes a length that takes more than one byte, and moves the message up for it. */
+/* Writes a length that takes more than one byte. Moves the message to make room for it. */
 static void write_long_length(struct ptrc_buffer *b, size_t begin)
 {
 	size_t size = b->used - begin;
@@ -290,13 +296,13 @@ static inline void close_message(struct ptrc_buffer *b, size_t begin)
 
 /* ---- packets ---- */
 
-/* An open packet and the message in it. */
+/* An open packet, and the open message in it. */
 struct packet {
 	size_t packet;
 	size_t message;
 };
 
-/* Opens a packet of the sequence with flags, if they are not 0, and a message in this field. */
+/* Opens a packet of the sequence, with flags unless they are 0, and a message in this field of the packet. */
 static struct packet open_packet(struct ptrc_buffer *b, uint64_t flags, unsigned int field)
 {
 	struct packet at = {.packet = open_message(b, TRACE_PACKET)};
@@ -314,7 +320,7 @@ static inline void close_packet(struct ptrc_buffer *b, struct packet at)
 	close_message(b, at.packet);
 }
 
-/* Puts the descriptor of a track: of a process, of a thread, or, if pid is 0, one that only has a name. */
+/* Puts the descriptor of a track for a process or a thread. If pid is 0, the track only has a name. */
 static void put_track(struct ptrc_buffer *b, uint64_t track, uint64_t parent, const char *name,
 		      size_t size, int32_t pid, int32_t tid)
 {
@@ -337,8 +343,8 @@ static void put_track(struct ptrc_buffer *b, uint64_t track, uint64_t parent, co
 	close_packet(b, at);
 }
 
-/* Puts the tracks of the thread and its process. The trace system has number 0, which readers would take for a thread
- * of the kernel, so it is a track with only a name. */
+/* Puts the tracks of the thread and of its process. The trace system has pid 0, which readers would take for
+ * a thread of the kernel. So it gets a track that only has a name. */
 static void put_thread(struct ptrc_buffer *b, struct ptrc_export_lane *lane)
 {
 	struct ptrc_export_process *p = lane->process;
@@ -356,7 +362,7 @@ static void put_thread(struct ptrc_buffer *b, struct ptrc_export_lane *lane)
 	p->is_written = lane->is_written = true;
 }
 
-/* The track of a thread. Puts the track first if it is new. */
+/* Returns the track of a thread. If it is new, its descriptor is put first. */
 static inline uint64_t thread_track(struct ptrc_buffer *b, struct ptrc_export_lane *lane)
 {
 	if (__builtin_expect(!lane->is_written, 0))
@@ -374,7 +380,7 @@ static void put_interned(struct ptrc_buffer *b, unsigned int field, uint64_t num
 	close_message(b, one);
 }
 
-/* The number of the name of an event. Interns the name if it is new. */
+/* Returns the number of an event's name. If the name is new, interns it. */
 static uint64_t find_name(struct ptrc_export *x, const char *text, size_t size)
 {
 	struct perfetto *p = x->state;
@@ -428,7 +434,7 @@ static void learn_layout(struct ptrc_export *x, const struct ptrc_layout *layout
 	close_packet(b, at);
 }
 
-/* Interns the names of the event's fields, which has to happen before the packet that uses them. */
+/* Interns the names of the event's fields. This has to be done before the packet that uses them is opened. */
 static inline void need_layout(struct ptrc_export *x, const struct ptrc_view *view)
 {
 	const struct perfetto *p = x->state;
@@ -450,7 +456,7 @@ static void put_clock(struct ptrc_buffer *b, uint64_t id, uint64_t time)
 	close_message(b, one);
 }
 
-/* Puts the first packet: it starts the sequence, relates its clock to the time of day, and interns the words. */
+/* Puts the first packet. It starts the sequence, relates its clock to the time of day, and interns the words. */
 static void put_begin(struct ptrc_export *x)
 {
 	struct perfetto *p = x->state;
@@ -475,7 +481,7 @@ static inline void need_begin(struct ptrc_export *x)
 		put_begin(x);
 }
 
-/* Opens the packet of an event. The number of the name is 0 if it has none. */
+/* Opens the packet of an event. `name` is the number of the event's name, or 0 if it has none. */
 static inline struct packet open_event(struct ptrc_buffer *b, unsigned int type, uint64_t track,
 				       uint64_t ns, uint64_t name)
 {
@@ -505,7 +511,7 @@ static inline void close_event(struct ptrc_export *x, struct packet at)
 
 /* ---- annotations ---- */
 
-/* Opens an annotation: a field of an event, or of another annotation. */
+/* Opens an annotation. It is in a field of an event, or of another annotation. */
 static inline size_t open_annotation(struct ptrc_buffer *b, unsigned int field, uint64_t name)
 {
 	size_t at = open_message(b, field);
@@ -523,7 +529,7 @@ static void put_text(struct ptrc_buffer *b, unsigned int field, enum word name, 
 	close_message(b, at);
 }
 
-/* Puts a number as an annotation. `kind` is the field of the value. */
+/* Puts a number as an annotation. `kind` is the field for a value of its type. */
 static void put_figure(struct ptrc_buffer *b, unsigned int field, enum word name, unsigned int kind,
 		       uint64_t v)
 {
@@ -533,7 +539,7 @@ static void put_figure(struct ptrc_buffer *b, unsigned int field, enum word name
 	close_message(b, at);
 }
 
-/* Writes the value of an annotation. Returns NULL if it is not a number. */
+/* Writes a value as a number. Returns NULL if the value is not a number. */
 static inline char *write_scalar(char *p, const struct ptrc_value *v)
 {
 	switch (v->kind) {
@@ -566,7 +572,8 @@ static void put_other(struct ptrc_buffer *b, struct ptrc_buffer *room, const str
 	put_string(b, ANNOTATION_STRING, room->bytes, room->used);
 }
 
-/* Puts a value other than an array as an entry of the open annotation, or as an element, whose name is 0. */
+/* Puts a value that is not an array: as an entry of the open annotation, or, if `name` is 0, as an element of
+ * an array. */
 static inline void put_item(struct ptrc_buffer *b, struct ptrc_buffer *room, unsigned int field,
 			    uint64_t name, const struct ptrc_value *v)
 {
@@ -614,7 +621,7 @@ static void put_fields(struct ptrc_buffer *b, struct ptrc_buffer *room,
 	}
 }
 
-/* Puts data as text or as bytes: it has no layout, or does not fit it. */
+/* Puts data that has no layout, or does not fit its layout, as text or as bytes. */
 static void put_plain_data(struct ptrc_export *x, unsigned int field, struct ptrc_view *view)
 {
 	struct ptrc_buffer *room = &((struct perfetto *)x->state)->text;
@@ -645,8 +652,8 @@ static void put_symbol(struct ptrc_buffer *b, unsigned int field, const struct p
 		put_figure(b, field, WORD_LINE, ANNOTATION_INT, (uint64_t)s->line);
 }
 
-/* Puts the data of the event as annotations in a field of an event or of another annotation. The names of its layout
- * have been interned. */
+/* Puts the data of the event as annotations, in this field of an event or of another annotation. The names of
+ * its layout's fields have been interned. */
 static void put_data(struct ptrc_export *x, unsigned int field, struct ptrc_view *view)
 {
 	struct perfetto *p = x->state;
@@ -672,7 +679,8 @@ static void put_data(struct ptrc_export *x, unsigned int field, struct ptrc_view
 
 /* ---- samples ---- */
 
-/* Interns the new frames. Readers require a file for each, so all are in the same file, "-". */
+/* Interns the frames that are new. Readers require a file for each frame, so all frames are in one file,
+ * named "-". */
 static void put_frames(struct ptrc_export *x)
 {
 	struct perfetto *p = x->state;
@@ -699,7 +707,7 @@ static void put_frames(struct ptrc_export *x)
 	}
 }
 
-/* Interns a stack. Its frames go from the outermost to the innermost. */
+/* Interns a stack. Its frames are in order from the outermost to the innermost. */
 static void put_stack(struct ptrc_export *x, uint32_t stack)
 {
 	struct ptrc_buffer *b = &x->query->out;
@@ -772,7 +780,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	close_event(x, at);
 }
 
-/* Finds a track for slices of this name and process on which nothing overlaps the slice. */
+/* Returns a track for slices of this name and process on which no slice overlaps this one. */
 static uint64_t row_track(struct ptrc_export *x, const struct ptrc_slice *s)
 {
 	struct perfetto *p = x->state;
@@ -802,7 +810,7 @@ static uint64_t row_track(struct ptrc_export *x, const struct ptrc_slice *s)
 static uint64_t slice_track(struct ptrc_export *x, const struct ptrc_slice *s)
 {
 	struct ptrc_buffer *b = &x->query->out;
-	/* For an open slice, the span around it may have been freed already. */
+	/* If the slice has not ended, the span around it may have been freed already. */
 	const struct ptrc_span *around = s->end ? s->lane->lane.latest : NULL;
 	uint64_t track;
 
@@ -823,7 +831,7 @@ static uint64_t slice_track(struct ptrc_export *x, const struct ptrc_slice *s)
 	return thread_track(b, s->lane);
 }
 
-/* Puts one end of an arrow from one thread to another. */
+/* Puts one end of an arrow between two threads. */
 static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s,
 			 struct ptrc_export_lane *lane, uint64_t ns)
 {
@@ -878,7 +886,7 @@ static void slice(struct ptrc_export *x, const struct ptrc_slice *s)
 	}
 }
 
-/* The track of the counter in the process. Puts the track first if it is new. */
+/* Returns the track of the counter in the process. If it is new, its descriptor is put first. */
 static uint64_t counter_track(struct ptrc_export *x, struct ptrc_export_counter *c,
 			      const struct ptrc_export_process *process, const char *unit)
 {
@@ -936,7 +944,7 @@ static uint64_t loss_track(struct ptrc_export *x, const struct ptrc_source *s)
 	p->text.used = 0;
 	ptrc_buffer_text(&p->text, "events lost: ");
 	ptrc_buffer_text(&p->text, ptrc_reader_shown_name(&s->reader));
-	/* It is put again for each loss, but losses are few; readers take the last one. */
+	/* The descriptor is put again for each loss. Losses are few, and readers use the last descriptor. */
 	put_track(&x->query->out, track, 0, p->text.bytes, p->text.used, 0, 0);
 	return track;
 }
@@ -963,7 +971,7 @@ static void begin(struct ptrc_export *x)
 	ptrc_buffer_bytes(&x->query->out, signature, sizeof(signature) - 1);
 }
 
-/* Puts the losses of each log, as JSON, at the end of its track of losses. */
+/* Puts the numbers of losses of each log, as JSON, at the end of the track for its losses. */
 static bool end(struct ptrc_export *x)
 {
 	static const char name[] = "losses";

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Flame graphs: the formats folded and speedscope. Samples of stacks become flames. Without samples, the pairs of
- * events on each thread do; a pair counts for the time that no pair within it took. If two pairs overlap, the end
- * of the earlier one ends the later one, too.
+ * Flame graphs: the formats folded and speedscope. If there are samples of stacks, they become flames.
+ * Otherwise the pairs of events on each thread do; a pair counts for the time in which no pair within it was
+ * open. If two pairs overlap, the end of the earlier one ends the later one, too.
  *
- * Folded stacks are lines of sums. A file of speedscope has one thread after the other, so what each thread did is
- * kept in a temporary file until the end.
+ * Folded stacks are lines with sums. A file of speedscope has one thread after the other, so the steps of
+ * each thread are kept in a temporary file until the end.
  */
 #include "config.h"
 #include "src/export/format.h"
@@ -19,32 +19,32 @@
 #include "src/base/json.h"
 #include "src/base/output.h"
 
-/* The records that are written to the temporary file at a time. */
+/* How many records are written to the temporary file at a time. */
 enum { PIECE_RECORDS = 256 };
 
-/* The most frames in a line of folded stacks. Each of n nested frames is a line of up to n frames, so without a limit
- * the output would grow with n * n. */
+/* The most frames in a line of folded stacks. n nested frames make n lines of up to n frames each, so without
+ * this limit the output could grow with n * n. */
 enum { FOLDED_DEPTH_MAX = 1000 };
 
 enum record_kind { OPENS, CLOSES, SAMPLE };
 
-/* A step of a thread. */
+/* A step of a thread: a frame is opened or closed, or a sample was taken. */
 struct record {
 	uint64_t ns;
-	/* The number of the frame; for a sample, that of its stack. */
+	/* The number of the frame. For a sample, the number of its stack. */
 	uint32_t frame;
 	uint32_t kind;
 };
 
 struct level {
-	/* Only compared: at the end of the events, an open span is freed before its level ends. */
+	/* Used for comparison only: at the end of the events, an open span is freed before its level ends. */
 	const struct ptrc_span *span;
 	const struct ptrc_source *source;
 	uint32_t frame;
 	uint32_t stack;
 };
 
-/* A thread, or the losses of a log. */
+/* The content of a profile: a thread, or the losses of a log. */
 struct track {
 	const struct ptrc_export_lane *lane;
 	const struct ptrc_source *source;
@@ -52,12 +52,12 @@ struct track {
 	size_t depth;
 	uint32_t root;
 	uint64_t last_ns;
-	/* The selected time has started, has ended. Records are kept in between. */
+	/* Whether the selected time has started, and whether it has ended. Records are kept between the two. */
 	bool has_begun;
 	bool is_over;
 	struct record *records;
 	size_t record_count;
-	/* The offsets of its full pieces in the temporary file. */
+	/* The offsets of the track's full pieces in the temporary file. */
 	uint64_t *pieces;
 	size_t piece_count;
 };
@@ -66,9 +66,9 @@ struct stacks {
 	bool is_folded;
 	struct track **tracks;
 	size_t track_count;
-	/* For each source, the track of its losses; NULL: none yet. */
+	/* For each source, the track of its losses; NULL if it has none yet. */
 	struct track **losses;
-	/* The number of frames that were too deep for folded stacks. */
+	/* The number of frames that were nested too deep for folded stacks. */
 	uint64_t deep_count;
 	FILE *spool;
 	uint64_t spool_bytes;
@@ -134,7 +134,7 @@ static void put_aside(struct stacks *st, struct track *t, enum record_kind kind,
 
 /* ---- pairs ---- */
 
-/* The start and the end of the selected time, since the first event. */
+/* The start and the end of the selected time, in nanoseconds since the first event. */
 static uint64_t first_ns(const struct ptrc_export *x)
 {
 	return ptrc_export_since_start(x, x->query->select.span.first);
@@ -145,7 +145,8 @@ static uint64_t last_ns(const struct ptrc_export *x)
 	return ptrc_export_since_start(x, x->query->select.span.last);
 }
 
-/* Counts the time since the track's last change for its innermost frame, as far as it is selected. */
+/* Adds the time since the track's last change to its innermost open frame, as far as it is within the
+ * selected time. */
 static void count_time(struct ptrc_export *x, struct track *t, uint64_t now)
 {
 	uint64_t first = first_ns(x) > t->last_ns ? first_ns(x) : t->last_ns;
@@ -156,7 +157,7 @@ static void count_time(struct ptrc_export *x, struct track *t, uint64_t now)
 	t->last_ns = now;
 }
 
-/* Opens the frames that are open at the start of the selected time, and closes those that are open at its end. */
+/* At the start of the selected time, records all open frames as opened; at its end, as closed. */
 static void clip(struct ptrc_export *x, struct track *t, uint64_t now)
 {
 	struct stacks *st = x->state;
@@ -193,7 +194,7 @@ static void push(struct ptrc_export *x, struct ptrc_span *k, const struct ptrc_b
 		put_aside(st, t, OPENS, l.frame, x->now_ns);
 }
 
-/* Ends frames until this many are left. */
+/* Ends frames, the innermost first, until `depth` frames are left. */
 static void end_levels(struct ptrc_export *x, struct track *t, size_t depth, uint64_t now)
 {
 	struct stacks *st = x->state;
@@ -246,7 +247,7 @@ static void begin(struct ptrc_export *x)
 	st->losses = ptrc_cli_allocate(x->query->source_count * sizeof(struct track *));
 }
 
-/* Ends all open frames. */
+/* Ends the open frames of all threads. */
 static void close_tracks(struct ptrc_export *x)
 {
 	struct stacks *st = x->state;
@@ -256,7 +257,7 @@ static void close_tracks(struct ptrc_export *x)
 			end_levels(x, st->tracks[i], 0, x->now_ns);
 }
 
-/* Puts the name of a frame on one line, with semicolons escaped, because they separate frames. */
+/* Puts the name of a frame on one line. Semicolons in it are escaped, because semicolons separate frames. */
 static void put_folded(struct ptrc_buffer *b, const struct ptrc_buffer *name)
 {
 	struct ptrc_buffer text = PTRC_BUFFER_INIT;
@@ -270,7 +271,8 @@ static void put_folded(struct ptrc_buffer *b, const struct ptrc_buffer *name)
 	ptrc_buffer_free(&text);
 }
 
-/* Puts the frames of the stack from the outermost on: their names with semicolons, or their numbers with commas. */
+/* Puts the frames of a stack, the outermost first: their names with semicolons between them if is_text,
+ * otherwise their numbers with commas. */
 static void put_stack(struct ptrc_buffer *b, const struct ptrc_flames *f, uint32_t stack,
 		      bool is_text)
 {
@@ -315,7 +317,7 @@ static bool end_folded(struct ptrc_export *x)
 
 /* ---- speedscope ---- */
 
-/* Ends the open frames of the log where events were lost, because their ends may be among those. */
+/* Ends all open frames of the log at a loss, because their ends may be among the lost events. */
 static void end_at_loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 {
 	struct stacks *st = x->state;
@@ -335,7 +337,7 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	struct track **t = &st->losses[l->source->order];
 	uint32_t frame;
 
-	/* A profile of samples has counts, not times. */
+	/* A profile of samples has counts instead of times, so a loss has no place in it. */
 	if (x->has_samples)
 		return;
 	end_at_loss(x, l);
@@ -363,7 +365,7 @@ static void put_track_name(struct ptrc_buffer *b, const struct track *t)
 	ptrc_buffer_free(&name);
 }
 
-/* Puts the records of a track as elements of an array. */
+/* Puts the records of a track as elements of a JSON array. */
 static void put_records(struct ptrc_export *x, struct track *t)
 {
 	struct stacks *st = x->state;
@@ -486,8 +488,8 @@ static void free_stacks(struct ptrc_export *x)
 
 const struct ptrc_export_format ptrc_export_folded = {
 	.name = "folded",
-	/* The format has no signature. No file of folded stacks starts with a null byte, so only an empty file is
-	 * replaced without --force. */
+	/* The format has no signature, and no file of folded stacks starts with a null byte. So without
+	 * --force, only an empty file is replaced. */
 	.kind = {.mode = 0600, .signature = "", .signature_bytes = 1, .noun = "empty"},
 	.state_size = sizeof(struct stacks),
 	.begin = begin,
