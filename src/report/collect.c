@@ -9,13 +9,14 @@
 #include "src/spans/pair_report.h"
 #include "src/query/losses.h"
 
-/* Further losses are merged into the last one. */
+/* If there are more losses, they are merged into the last one. */
 enum { LOSSES_MAX = 4096 };
 
-/* Further functions, programs and labels are counted in the class of their pair. */
+/* If a pair has more names of functions, programs or labels, they are counted in the class of the pair
+ * itself. */
 enum { NAMES_MAX = 1000 };
 
-/* The report's own data about an event type. */
+/* The report's data about an event type. */
 struct type {
 	size_t class;
 	enum { ROLE_NONE, ROLE_SWITCH_IN, ROLE_SWITCH_OUT, ROLE_SAMPLE } role;
@@ -23,8 +24,8 @@ struct type {
 
 /* ---- lanes ---- */
 
-/* Takes an event of the lane. If events were lost since the last one, it is unknown whether the thread had events
- * and whether it ran. */
+/* Takes an event of the lane (one thread's row in the report). If events were lost since the lane's last
+ * event, it is unknown whether the thread had events meanwhile and whether it ran. */
 static void take_lane(struct ptrc_report_lane *lane, int64_t ns, uint64_t gap_count)
 {
 	bool is_cut = lane->gap_count != gap_count;
@@ -48,7 +49,7 @@ static void take_lane(struct ptrc_report_lane *lane, int64_t ns, uint64_t gap_co
 
 /* ---- dropped records ---- */
 
-/* Doubles the time of each bucket. */
+/* Doubles the time that each bucket of dropped records stands for. */
 static void widen(struct ptrc_report *r)
 {
 	for (size_t i = 0; i < r->lanes->count; i++) {
@@ -100,7 +101,8 @@ static int compare_lengths(const void *a, const void *b)
 	return (*s > *t) - (*s < *t);
 }
 
-/* The median duration of the records, or the next greater one. */
+/* Returns the median duration of the records. If their number is even, the longer one of the two in the
+ * middle. */
 static uint64_t median(const struct ptrc_report_class *c)
 {
 	uint64_t *lengths = ptrc_cli_allocate(c->record_count * sizeof(*lengths));
@@ -140,8 +142,9 @@ bool ptrc_report_thin(struct ptrc_report *r)
 		most->least_ns = median(most) + 1;
 	for (size_t i = 0; i < most->record_count; i++) {
 		struct ptrc_report_record *record = &most->records[i];
-		/* If many have the median duration, every second one stays, lest all go. The first one always goes,
-		 * so that the number decreases. */
+		/* Many records may have exactly the median duration. Every second one of them stays, because
+		 * otherwise all might go. The first record never stays, so that the number of records gets
+		 * smaller. */
 		bool is_kept =
 			most->kind == PTRC_REPORT_EVENTS
 				? i & 1
@@ -181,7 +184,7 @@ static struct ptrc_report_event *keep_event(struct ptrc_source *s, size_t lane)
 	return copy_event(s, lane, &s->reader.event, s->reader.data, s->reader.size);
 }
 
-/* Adds a record, which then owns its events, or counts it as dropped. */
+/* Adds a record, which from then on owns its events. If there is no room for it, counts it as dropped. */
 static void add_record(struct ptrc_report *r, size_t class, struct ptrc_report_record record)
 {
 	struct ptrc_report_class *c = &r->classes[class];
@@ -227,8 +230,8 @@ static size_t add_class(struct ptrc_report *r, enum ptrc_report_kind kind, const
 	return r->class_count - 1;
 }
 
-/* Returns the type of the event that the source has read. Types of several logs with the same name and layout share a
- * class. */
+/* Returns the type of the event that the source has read. If types of several logs have the same name and
+ * layout, they share a class. */
 static const struct type *type_of(struct ptrc_report *r, struct ptrc_source *s)
 {
 	struct ptrc_type *own = ptrc_reader_type(&s->reader, s->reader.event.posix_event_id);
@@ -279,14 +282,15 @@ static size_t class_of_pair(struct ptrc_report *r, const struct ptrc_pair *pair)
 	return r->class_of_pair[number] - 1;
 }
 
-/* An entry of .functions and .places. */
+/* An entry of the tables .functions and .places. */
 struct function {
 	struct ptrc_table_entry entry;
-	/* 1 + the index; 0: there is none yet. */
+	/* 1 + the index of the class; 0 until there is a class. */
 	size_t class;
 };
 
-/* The class of the pair's records that have this name, or of all of them if there are too many names. */
+/* Returns the class for the pair's records that have this name. If the pair has too many names, returns the
+ * class for all its records. */
 static size_t class_of_name(struct ptrc_report *r, const struct ptrc_pair *pair, const char *name,
 			    size_t size)
 {
@@ -309,7 +313,7 @@ static size_t class_of_name(struct ptrc_report *r, const struct ptrc_pair *pair,
 	return f->class - 1;
 }
 
-/* The class of the function that the view's event enters or leaves. */
+/* Returns the class for the function that the view's event enters or leaves. */
 static size_t class_of_function(struct ptrc_report *r, const struct ptrc_pair *pair,
 				struct ptrc_view *view)
 {
@@ -337,8 +341,8 @@ bool ptrc_report_has_own_class(const struct ptrc_report *r, const struct ptrc_pa
 	       ((r->query->symbols || !r->is_text) && ptrc_pair_is_function(pair));
 }
 
-/* The class of the pair that the view's event starts, or of the function that it leaves. With --label-by, each
- * value is a class. */
+/* Returns the class for the pair that the view's event starts, or for the function that the event leaves.
+ * With --label-by, each value has a class of its own. */
 static size_t class_of_span(struct ptrc_report *r, const struct ptrc_pair *pair,
 			    struct ptrc_view *view)
 {
@@ -366,7 +370,7 @@ static size_t class_of_runs(struct ptrc_report *r)
 	return r->class_of_runs - 1;
 }
 
-/* Extends the time of the report to include this one. */
+/* Extends the time that the report covers to include this time. */
 static void extend(struct ptrc_report *r, int64_t ns)
 {
 	if (!r->has_time || ns < r->first_ns)
@@ -393,8 +397,8 @@ static void begin_span(void *self, struct ptrc_span *span)
 	s->class = class_of_span(r, &r->pairs->list[span->pair], &r->source->view);
 }
 
-/* Adds a pair, which then owns its events, and keeps it if it is one of the longest. Among equal ones the earlier
- * ones stay. */
+/* Adds a pair, which from then on owns its events. Keeps it in the list of the longest pairs if it is one of
+ * them. If durations are equal, the earlier pairs stay in the list. */
 static void add_pair(struct ptrc_report *r, const struct ptrc_report_record *record)
 {
 	const struct ptrc_report_event *e = record->begin ? record->begin : record->end;
@@ -419,8 +423,8 @@ static void add_pair(struct ptrc_report *r, const struct ptrc_report_record *rec
 	add_record(r, record->class, *record);
 }
 
-/* Whether the pair may lack an event only because it is outside the selected time: the log has events there, and no
- * other part of the selection leaves it out. */
+/* Whether the pair may lack an event only because the event is outside the selected time: the log goes on
+ * there, and the rest of the selection would select the event. */
 static bool is_cut_by_time(const struct ptrc_report *r, const struct ptrc_pair *pair,
 			   enum ptrc_span_fate fate)
 {
@@ -436,7 +440,8 @@ static bool is_cut_by_time(const struct ptrc_report *r, const struct ptrc_pair *
 	       ptrc_select_has_name(s, fate == PTRC_SPAN_NO_BEGIN ? pair->begin : pair->end);
 }
 
-/* Adds the part of a pair within the selected time. Its duration is unknown, so it does not count for statistics. */
+/* Adds the part of a pair that is within the selected time. The duration of the whole pair is unknown, so
+ * statistics do not include it. */
 static void add_part(struct ptrc_report *r, struct ptrc_report_record *record)
 {
 	const struct ptrc_period *span = &r->query->select.span;
@@ -456,7 +461,7 @@ static void add_part(struct ptrc_report *r, struct ptrc_report_record *record)
 	add_pair(r, record);
 }
 
-/* Adds an event whose other half is missing. */
+/* Adds an event of a pair whose other event is missing. */
 static void add_half(struct ptrc_report *r, struct ptrc_report_event *e, enum ptrc_span_fate fate)
 {
 	const struct type *type =
@@ -550,7 +555,7 @@ static void take_switch(struct ptrc_report *r, struct ptrc_report_lane *lane, bo
 		end_run(r, lane, ptrc_when_ns(&lane->running->info.posix_timestamp), ns,
 			keep_event(s, lane->lane.number));
 	else if (!lane->has_switched)
-		/* The thread has been running since before the first event. */
+		/* The thread was running already when the first event was recorded. */
 		end_run(r, lane, r->first_ns, ns, keep_event(s, lane->lane.number));
 	lane->has_switched = true;
 }
@@ -588,7 +593,8 @@ static void add_loss(struct ptrc_report *r, struct ptrc_source *s, int64_t ns)
 		r->open_loss[s->order] = r->loss_count;
 }
 
-/* Takes an event that may report a loss, also one outside the selected time. Losses are clipped to that time. */
+/* Takes an event that may report a loss. The event may be outside the selected time; its loss is shown only
+ * as far as it is within that time. */
 static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 {
 	const struct ptrc_period *span = &r->query->select.span;
@@ -603,7 +609,7 @@ static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 	if (is_open) {
 		r->losses[*open - 1].last_ns = ns;
 		extend(r, ns);
-		/* The loss ended before the selected time. */
+		/* The loss ended before the selected time, so it is not shown. */
 		if (event_ns < span->first && *open == r->loss_count)
 			r->loss_count--;
 	}
@@ -614,7 +620,7 @@ static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 		return;
 	r->all_gap_count++;
 	r->gap_counts[s->order]++;
-	/* A RESUME reports the same loss as its OVERFLOW. */
+	/* A RESUME reports the same loss as the OVERFLOW before it. */
 	if (reader->event.posix_event_id == POSIX_TRACE_RESUME && is_open)
 		return;
 	add_loss(r, s, ns);
@@ -623,7 +629,8 @@ static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 
 /* ---- the sink ---- */
 
-/* Events between two windows of --around are unknown, so a gap between windows counts as a loss and cuts pairs. */
+/* If --around selects several windows of time, events between two windows are unknown. So the time between
+ * them counts as a loss, and pairs across it as cut. */
 static void look_at_window(struct ptrc_report *r, int64_t ns)
 {
 	const struct ptrc_select *s = &r->query->select;
@@ -693,7 +700,7 @@ static void add(void *self, struct ptrc_source *s)
 					       .lane = (uint32_t)lane->lane.number});
 }
 
-/* A rehearsal for --last keeps nothing. */
+/* With --last, the first pass only counts events, so there is nothing to drop. */
 static void restart(void *self)
 {
 	(void)self;

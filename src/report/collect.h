@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data of a report: the lanes of threads, the classes of events and pairs with statistics of all their records,
- * and as many single records as there is room for. A class with more of them keeps its longest pairs, or each 2nd,
- * 4th, 8th event. The dropped records are counted by lane and time.
+ * The data of a report: the lanes (one for each thread), and the classes of events and pairs. Statistics of a
+ * class count all its records. Single records are kept as far as there is room. A class with more records
+ * keeps its longest pairs, or every 2nd, 4th, 8th (and so on) event. Dropped records are counted by lane and time.
  */
 #ifndef PTRC_SRC_REPORT_COLLECT_H
 #define PTRC_SRC_REPORT_COLLECT_H
@@ -18,9 +18,9 @@
 #include "src/query/query.h"
 
 enum {
-	/* The stretches of time in which a lane counts dropped records. */
+	/* The number of equal parts into which the time is divided to count the dropped records of a lane. */
 	PTRC_REPORT_BUCKETS = 1024,
-	/* The longest pairs that text shows. */
+	/* The number of longest pairs that the text report shows. */
 	PTRC_REPORT_LONGEST = 10,
 };
 
@@ -36,24 +36,25 @@ struct ptrc_report_event {
 enum ptrc_report_kind {
 	PTRC_REPORT_EVENTS,
 	PTRC_REPORT_PAIRS,
-	/* Times in which a thread ran, from os.switch_in to os.switch_out. */
+	/* A stay of a thread on a processor, from os.switch_in to os.switch_out. */
 	PTRC_REPORT_RUNS,
 };
 
-/* An event or a pair. A pair that reaches beyond the selected time is cut there, and lacks the event outside of it. */
+/* An event or a pair. A pair that goes beyond the selected time is cut there, and lacks the event that is
+ * outside. */
 struct ptrc_report_record {
-	/* Nanoseconds since 1970. */
+	/* The time, in nanoseconds since 1970. */
 	int64_t ns;
 	uint64_t duration_ns;
-	/* NULL: the event is outside the selected time. Only pairs and runs have an end; a run that has not ended has
-	 * none. */
+	/* The event, or the first event of a pair; NULL if it is outside the selected time. Only pairs and
+	 * runs have an end, and a run that has not ended has none. */
 	struct ptrc_report_event *begin;
 	struct ptrc_report_event *end;
 	uint32_t lane;
 	uint32_t class;
-	/* enum ptrc_span_fate of a pair, or of an event that should be part of one. */
+	/* The enum ptrc_span_fate of a pair, or of an event that should be part of a pair. */
 	unsigned char fate;
-	/* The row within its lane: pairs that overlap are in different ones. */
+	/* The row of the record in its lane. Pairs that overlap are in different rows. */
 	unsigned char row;
 };
 
@@ -61,31 +62,35 @@ struct ptrc_report_class {
 	enum ptrc_report_kind kind;
 	char *name;
 	size_t name_size;
-	/* For events, their layout or NULL. */
+	/* For a class of events: the layout, or NULL. */
 	const struct ptrc_layout *layout;
-	/* For pairs, the index of the pair. */
+	/* For a class of pairs: the index of the pair. */
 	size_t pair;
 	uint64_t count;
 	uint64_t no_begin_count;
 	uint64_t no_end_count;
 	uint64_t cut_count;
-	/* Pairs that start before the selected time, or end after it. */
+	/* The number of pairs that start before the selected time (before_count), or end after it
+	 * (behind_count). */
 	uint64_t before_count;
 	uint64_t behind_count;
-	/* The durations of pairs, or the times between two events. */
+	/* For pairs, their durations. For events, the times between an event and the next one. */
 	struct ptrc_quantiles lengths;
-	/* The start of the longest one. */
+	/* When the longest of these durations started. */
 	int64_t longest_ns;
-	/* The time of the latest event, and the number of losses of all sources until then. */
+	/* The time of the latest event. */
 	int64_t last_ns;
+	/* The number of losses of all sources before that event. */
 	uint64_t gap_count;
 
-	/* The records that are kept, and the bytes of their events. */
+	/* The records that are kept. */
 	struct ptrc_report_record *records;
 	size_t record_count;
+	/* The number of bytes of their events. */
 	uint64_t record_bytes;
-	/* One of (mask + 1) events is kept, or the pairs that took at least least_ns. */
+	/* For events: of mask + 1 events, one is kept. */
 	uint64_t mask;
+	/* For pairs: those that took at least this time are kept. */
 	uint64_t least_ns;
 	uint64_t seen_count;
 	uint64_t dropped_count;
@@ -95,16 +100,16 @@ struct ptrc_report_lane {
 	struct ptrc_lane lane;
 	uint64_t count;
 	int64_t first_ns, last_ns;
-	/* The longest time between two events without a loss in between. */
+	/* The longest time between two events, if no event was lost between them. */
 	uint64_t gap_ns;
 	int64_t gap_begin_ns;
-	/* The number of losses of its source until the latest event. */
+	/* The number of losses of the lane's source before the lane's latest event. */
 	uint64_t gap_count;
-	/* If the thread is running, its last os.switch_in. */
+	/* If the thread is running, the os.switch_in with which it started. */
 	struct ptrc_report_event *running;
-	/* There was a switch, or a loss that may have hidden one. */
+	/* Whether an event showed the thread being switched, or a loss may have hidden such an event. */
 	bool has_switched;
-	/* The dropped records by time: PTRC_REPORT_BUCKETS counts, or NULL if there are none. */
+	/* How many records were dropped, by time: PTRC_REPORT_BUCKETS counts; NULL if none were dropped. */
 	uint32_t *dropped;
 };
 
@@ -115,38 +120,42 @@ struct ptrc_report_loss {
 };
 
 struct ptrc_report_longest {
-	/* The index of its class. */
+	/* The index of the pair's class. */
 	size_t class;
-	/* enum ptrc_span_fate. If an event is missing, the pair took at least duration_ns. */
+	/* The enum ptrc_span_fate of the pair. If one of its events is missing, the pair took at least
+	 * duration_ns. */
 	unsigned char fate;
 	uint64_t duration_ns;
-	/* Its first event, or the last one if that is missing. */
+	/* The pair's first event; its last event if the first one is missing. */
 	struct posix_trace_event_info info;
 	struct ptrc_source *source;
-	/* The start of the part within the selected time. */
+	/* The start of the pair, or of the part of it that is within the selected time. */
 	int64_t begin_ns;
 };
 
 struct ptrc_report {
 	struct ptrc_query *query;
 	struct ptrc_pairs *pairs;
-	/* No records are needed: text shows only statistics and the longest pairs. */
+	/* The report is text, which shows only statistics and the longest pairs, so no records are kept. */
 	bool is_text;
-	/* Limits for records, for the bytes of their events, and for lanes. */
+	/* The most records, the most bytes of their events, and the most lanes. */
 	size_t records_max;
 	uint64_t bytes_max;
 	size_t lanes_max;
 
 	struct ptrc_report_class *classes;
 	size_t class_count;
-	/* For each pair, and for runs: 1 + the index of the class; 0: there is none yet. */
+	/* For each pair of the query: 1 + the index of its class; 0 until it has one. */
 	size_t *class_of_pair;
 	size_t class_of_pair_count;
+	/* 1 + the index of the class for the stays of threads on processors; 0 until there is one. */
 	size_t class_of_runs;
-	/* The classes of pairs that have a name of their own (programs, functions, labels), by pair and name. */
+	/* Classes of pairs that have names of their own (programs, functions, labels), found by pair and
+	 * name. */
 	struct ptrc_table functions;
-	/* The classes of functions without symbols, by source, process and address; whether there are any. */
+	/* Classes of functions without symbols, found by source, process and address. */
 	struct ptrc_table places;
+	/* Whether there are such classes. */
 	bool has_nameless;
 
 	struct ptrc_lanes *lanes;
@@ -154,9 +163,9 @@ struct ptrc_report {
 	struct ptrc_report_loss *losses;
 	size_t loss_count;
 	uint64_t loss_merged_count;
-	/* For each source: 1 + the index of the loss that has not ended, or 0; and the number of losses so far, which
-	 * is also counted for all sources together. */
+	/* For each source: 1 + the index of the loss that has not ended; 0 if there is none. */
 	size_t *open_loss;
+	/* The number of losses so far, for each source and for all sources together. */
 	uint64_t *gap_counts;
 	uint64_t all_gap_count;
 
@@ -166,26 +175,28 @@ struct ptrc_report {
 	size_t record_count;
 	uint64_t record_bytes;
 	uint64_t dropped_count;
-	/* Element i of a lane's .dropped counts the 2^shift nanoseconds from first_ns + i * 2^shift on. */
+	/* Element i of a lane's .dropped counts the records in the 2^shift nanoseconds from first_ns + i *
+	 * 2^shift on. */
 	unsigned int shift;
 	struct ptrc_report_longest longest[PTRC_REPORT_LONGEST];
 	size_t longest_count;
-	/* For text: the stacks of samples. */
+	/* For the text report: the stacks of samples. */
 	struct ptrc_flames flames;
 	uint64_t sample_count;
 
-	/* The event that is taken: whether it is part of a pair, its source and its lane. */
+	/* Whether the current event is part of a pair. */
 	bool is_in_pair;
+	/* The source and the lane of the current event. */
 	struct ptrc_source *source;
 	struct ptrc_report_lane *lane;
-	/* The index of the current window of --around. */
+	/* Which window of time that --around selects is the current one, as an index. */
 	size_t window;
-	/* Writes the report after the last event. Returns false after a message. */
+	/* Writes the report after the last event was taken. Returns false after a message. */
 	bool (*write)(struct ptrc_report *);
 };
 
-/* Makes the report the sink of its query. The caller has set query, pairs, is_text, the limits and write; the rest is
- * zeroed. */
+/* Makes the report the sink of its query. The caller has set query, pairs, is_text, the three limits and
+ * write, and has zeroed the rest. */
 void ptrc_report_begin(struct ptrc_report *);
 
 static inline struct ptrc_report_lane *ptrc_report_lane(const struct ptrc_report *r, size_t number)
@@ -193,10 +204,12 @@ static inline struct ptrc_report_lane *ptrc_report_lane(const struct ptrc_report
 	return (struct ptrc_report_lane *)r->lanes->list[number];
 }
 
-/* Drops about half of the records of the class that takes most memory. Returns false if there are no records. */
+/* Drops about half of the records of the class that takes the most memory. Returns false if there are no
+ * records. */
 bool ptrc_report_thin(struct ptrc_report *);
 
-/* Whether each program or function of the pair is a class. In text, functions are only if symbols are asked for. */
+/* Whether each program or function of the pair has a class of its own. In a text report, functions have one
+ * only if symbols are asked for. */
 bool ptrc_report_has_own_class(const struct ptrc_report *, const struct ptrc_pair *);
 
 void ptrc_report_free(struct ptrc_report *);

@@ -6,12 +6,12 @@
 
 #include "src/base/message.h"
 
-/* A double holds every integer up to this. */
+/* A double can hold every integer up to this one. */
 static const uint64_t exact_max = UINT64_C(1) << 53;
 
 struct text {
 	struct ptrc_table_entry entry;
-	/* 1 + its number; 0: it is new. */
+	/* 1 + the number of the text; 0 until it has a number. */
 	uint64_t number;
 };
 
@@ -43,7 +43,7 @@ void ptrc_report_texts_free(struct ptrc_report_texts *t)
 	ptrc_buffer_free(&t->bytes);
 }
 
-/* Adds `count` records without a number, or with one. */
+/* Adds `count` records to the runs: they have no number if is_missing, else they have one. */
 static void add_run(struct ptrc_report_column *c, bool is_missing, size_t count)
 {
 	if (is_missing != c->is_run_missing) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The picture of the lanes, drawn into an array of pixels. Where many events or pairs share a pixel, a binary
-// search skips all of them at once, so the time for a picture depends on its pixels, not on the events.
+// The picture of the lanes (one for each thread), drawn into an array of pixels. Where many events or pairs
+// share a pixel, a binary search skips all of them at once. So the time for a picture depends on the number
+// of its pixels, not on the number of events.
 
 const rowHeight = 15, eventHeight = 13, runHeight = 5, headHeight = 20, laneGap = 5;
 const shortestSpan = 20;
 const font = '11px system-ui, "Liberation Sans", "DejaVu Sans", sans-serif';
 
-// The colour of a class depends on its name only, so that it is the same in each report.
+// The colour of a class depends only on its name, so that the class has the same colour in each report.
 function colourOf(name, isDark) {
 	let hash = 2166136261;
 	for (let i = 0; i < name.length; i++)
@@ -74,7 +75,7 @@ function makeLanes(model, canvas, overview, tip, events) {
 			y += Math.max(size, 18);
 		}
 		height = y;
-		// No more room than the lanes need.
+		// The canvas is no higher than the lanes need.
 		canvas.parentElement.style.height = Math.max(140, Math.min(height + 40, window.innerHeight * 0.56)) + 'px';
 	}
 
@@ -109,7 +110,7 @@ function makeLanes(model, canvas, overview, tip, events) {
 			backPixel: pack(back), raisedPixel: pack(rgb(read('--raised'))),
 			linePixel: pack(rgb(read('--line'))), dropped: pack(mix(rgb(read('--faint')), back, 0.6)),
 			colours,
-			// For each class, from nearly the background to the full colour.
+			// For each class, its shades from nearly the background to the full colour.
 			shades: colours.map(c => [0.3, 0.45, 0.6, 0.8, 1].map(share => pack(mix(c, back, share)))),
 		};
 	}
@@ -141,7 +142,7 @@ function makeLanes(model, canvas, overview, tip, events) {
 
 	let plotLeft = 0, axisDepth = 0, scale = 1;
 
-	// Draws pairs or runs. Texts are drawn later, on top: [x, y, width, class].
+	// Draws pairs or runs. Their texts, [x, y, width, class], are drawn later, on top.
 	function drawTrack(track, y0, y1, texts) {
 		const {begin, duration, sum} = track, count = track.count, end = view.from + view.span;
 		const origin = plotLeft - view.from * scale;
@@ -499,7 +500,8 @@ function makeLanes(model, canvas, overview, tip, events) {
 			class: track.class[i], row: track.row[i], fate: track.fate[i]};
 	}
 
-	// The record within some pixels that is nearest to the time; among pairs, longer ones are preferred.
+	// Returns the record that is nearest to the time, within some pixels. Among pairs, longer ones are
+	// preferred.
 	function findIn(lane, track, time) {
 		const near = view.span / plotWidth() * 4;
 		let best = -1, bestValue = -Infinity;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The page: summary, tables, search, and the panel of the selected record. Everything from a log becomes
-// text, never markup.
+// The page: summary, tables, search, and the panel of the selected record. Everything from a log is shown as
+// text, never as markup.
 
 const element = id => document.getElementById(id);
 
@@ -23,11 +23,12 @@ function button(text, action) {
 const model = makeModel(element);
 const {meta} = model;
 let current = null;
-// Called when another part of the time is shown.
+// This function is called when another part of the time is shown.
 let whenMoved = null;
 let results = [], resultAt = -1;
 
-// By enum ptrc_span_fate: for single events, and for pairs that reach beyond the selected time.
+// What a record's fate means, by enum ptrc_span_fate: first for single events, then for pairs that go beyond
+// the selected time.
 const fateTexts = ['', 'may have lost its other half', 'has no begin', 'has no end'];
 const cutTexts = {2: 'started before the selected time', 3: 'ended after the selected time'};
 
@@ -149,7 +150,8 @@ function swatch(number) {
 	return node;
 }
 
-// The record of the class that starts nearest to the time; null if all were dropped.
+// Returns the record of the class that starts nearest to the time; null if all records of the class were
+// dropped.
 function nearest(number, time) {
 	let best = null, distance = Infinity;
 	const kind = meta.classes[number].kind;
@@ -170,10 +172,11 @@ function nearest(number, time) {
 	return best;
 }
 
-// Goes to the longest pair of a class, or the longest time between two events of a type.
+// Goes to the longest pair of a class, or to the longest time between two events of a type.
 function goToWorst(number) {
 	const c = meta.classes[number];
-	// All pairs of the class are cut by the selected time.
+	// A type with a single event has no time between two events. If all pairs of a class go beyond the selected
+	// time, c.longest is undefined, too; then the first pair is shown.
 	if (c.longest === undefined && !c.kind)
 		return;
 	const item = nearest(number, c.longest || 0);
@@ -211,7 +214,7 @@ function drawHistogram(counts) {
 	return canvas;
 }
 
-// columns: [title, value of a row, text of a value, class]; a click on a title sorts.
+// Makes a table. columns: [title, value of a row, text of a value, class]. A click on a title sorts the rows.
 function makeTable(columns, rows, action, sortAt) {
 	const body = make('tbody');
 	let sorted = sortAt, isDown = true;
@@ -365,12 +368,12 @@ const operators = {
 	'<': (a, b) => a < b, '>': (a, b) => a > b, '<=': (a, b) => a <= b, '>=': (a, b) => a >= b,
 };
 
-// Units of time: a factor and a power of ten of nanoseconds.
+// Units of time. A unit is a factor times a power of ten of nanoseconds; the second number is the exponent.
 const timeUnits = {ns: [1, 0], us: [1, 3], 'µs': [1, 3], ms: [1, 6], s: [1, 9], m: [60, 9], min: [60, 9],
 	h: [3600, 9], d: [86400, 9], w: [604800, 9]};
 
-// Splits a query into words: {field, operator, text, amount, unit}, or {text} to find in names and texts. The
-// amount is the digits of a number.
+// Splits a query into words. A word becomes {field, operator, text, amount, unit}, or {text} if it is to be
+// found in names and texts. The amount has the digits of a number.
 function readQuery(text) {
 	const words = text.match(/(?:[^\s"]|"[^"]*")+/g) || [];
 	return words.map(word => {
@@ -384,7 +387,8 @@ function readQuery(text) {
 	});
 }
 
-// The number of a word, converted to a unit. NaN if the word is no number, or is a time and the unit is not.
+// Returns the number of a word, converted to a unit. Returns NaN if the word is not a number, or if it is a
+// time and the unit is not one of time.
 function numberIn(word, unit) {
 	if (word.amount === undefined || !word.unit)
 		return Number(word.amount);
@@ -394,22 +398,22 @@ function numberIn(word, unit) {
 	return Number(digits + 'e' + (Number(exponent) + power - (less || 0))) * factor / by;
 }
 
-// Whether a value meets a word. The value has texts that it is shown as, and perhaps a number, which is compared with
-// the wanted one: that of the word, in the unit of the value.
+// Whether a value meets a word. The value has texts, as it is shown, and perhaps a number. That number is
+// compared with `wanted`, which is the number of the word in the unit of the value.
 function holds(word, texts, number, wanted = NaN) {
 	const isOne = test => texts.some(text => test(text.toLowerCase()));
 	switch (word.operator) {
 	case '~':
 		return isOne(text => text.includes(word.text));
 	case '=': case '!=':
-		// A number may be a BigInt.
+		// This is == and not ===, because one of the numbers may be a BigInt.
 		return (number == wanted || isOne(text => text === word.text)) === (word.operator === '=');
 	}
 	return number === undefined ? operators[word.operator](texts[0].toLowerCase(), word.text)
 		: operators[word.operator](number, wanted);
 }
 
-// The value at a path such as a.b[2] in JSON, undefined if there is none. The path is in lower case.
+// Returns the value at a path such as a.b[2] in JSON; undefined if there is none. The path is in lower case.
 function memberOf(json, path) {
 	let value;
 	try {
@@ -424,7 +428,8 @@ function memberOf(json, path) {
 	return value;
 }
 
-// Whether the records of a class match a word: true, false, or a function of a record.
+// Whether the records of a class match a word: true for all of them, false for none, or a function that
+// decides for one record.
 function asks(word, c, number) {
 	if (!word.operator) {
 		if (c.name.toLowerCase().includes(word.text))
@@ -447,7 +452,8 @@ function asks(word, c, number) {
 	return tests.length ? (lane, track, i) => tests.some(test => test(track.row[i])) : false;
 }
 
-// What a word asks of a column of a class: a function of a row; null if the column does not have the word's field.
+// Returns a function that decides whether a row of a column meets a word; null if the column does not have
+// the field of the word.
 function asksColumn(word, column, number) {
 	const name = column.name.toLowerCase();
 	const field = word.field.replace(column.end ? /^end\./ : /^begin\./, '');
@@ -455,7 +461,8 @@ function asksColumn(word, column, number) {
 	if (path === null || (path && (column.kind !== 'j' || (name && !'.['.includes(path[0])))))
 		return null;
 	const values = model.values(column, number);
-	// An f32 is compared with an f32, as 0.1 is another number as an f64.
+	// The wanted number is rounded to an f32 if the column has f32 values, because 0.1 as an f32 differs from
+	// 0.1 as an f64.
 	const wanted = (column.kind === 'g' ? Math.fround : Number)(numberIn(word, column.unit));
 	return row => {
 		const value = values[row];
@@ -617,5 +624,5 @@ document.addEventListener('keydown', event => {
 
 putSummary();
 putTabs();
-// For tests and for the console of the browser.
+// These functions are for tests and for the console of the browser.
 window.ptraceReport = {model, lanes, select, search, goToMatch, goToWorst, nearest, setTheme, tabs, current: () => current};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The data of the report: lanes with their events, pairs and times on a processor as arrays of numbers,
-// and the data of each class, decoded on first use. Times are nanoseconds since the first event.
+// The data of the report. Lanes have their events, pairs and times on a processor as arrays of numbers. The
+// data of each class is decoded when it is first used. Times are nanoseconds since the first event.
 
 function decodeBase64(text) {
 	const values = new Uint8Array(128);
@@ -20,7 +20,7 @@ function decodeBase64(text) {
 	return bytes;
 }
 
-// Reads numbers as src/report/columns.h describes them.
+// Reads numbers in the forms that src/report/columns.h describes.
 class Reader {
 	constructor(bytes, at) {
 		this.bytes = bytes;
@@ -57,7 +57,7 @@ class Reader {
 	}
 }
 
-// The index of the first number that is not less than the value.
+// Returns the index of the first number that is not less than the value.
 function lowerBound(numbers, value, low = 0, high = numbers.length) {
 	while (low < high) {
 		const middle = low + high >> 1;
@@ -75,8 +75,9 @@ function makeModel(element) {
 	const ordinals = new Uint32Array(meta.classes.length);
 	const runsClass = meta.classes.findIndex(c => c.kind === 2);
 
-	// Reads a row of a lane: starts, durations, classes, rows in the columns of the class, and prefix sums of
-	// durations, so that the busy time of a stretch is a difference.
+	// Reads a row of a lane: the starts, durations and classes of its records, their rows in the columns of the
+	// class, and prefix sums of the durations. So the busy time of any part of the time is the difference of two
+	// sums.
 	function readTrack(kind) {
 		const count = reader.number();
 		const track = {
@@ -191,7 +192,7 @@ function makeModel(element) {
 		return values;
 	}
 
-	// The values of a column of the class with this number, by row.
+	// Returns the values of a column, by row. `number` is that of the class.
 	function values(column, number) {
 		if (!column.values) {
 			load();
@@ -200,7 +201,7 @@ function makeModel(element) {
 		return column.values;
 	}
 
-	// A value as text.
+	// Returns a value as text.
 	function shown(column, value) {
 		if (value === undefined)
 			return '';
@@ -229,7 +230,7 @@ function makeModel(element) {
 		return String(value) + (column.unit ? ' ' + column.unit : '');
 	}
 
-	// The fields of an event or a pair: [{name, column, value, text, isEnd}].
+	// Returns the fields of an event or a pair: [{name, column, value, text, isEnd}].
 	function fieldsOf(number, row) {
 		load();
 		return meta.classes[number].columns.map(column => {
@@ -271,7 +272,7 @@ function showDuration(ns) {
 	return String(Number((ns / unit[0]).toPrecision(4))) + ' ' + unit[1];
 }
 
-// With all digits: 1.234 567 890 s
+// Shows a time with all its digits: 1.234 567 890 s
 function showOffset(ns) {
 	const whole = BigInt(Math.round(ns));
 	const sign = whole < 0n ? '-' : '';
@@ -280,7 +281,7 @@ function showOffset(ns) {
 	return sign + amount / 1000000000n + '.' + digits.replace(/(...)(?=.)/g, '$1 ') + ' s';
 }
 
-// The time in the zone of the first log's machine, or in UTC.
+// Returns the time of day in the time zone of the first log's machine; in UTC if that zone is unknown.
 function showTime(meta, ns) {
 	const offset = meta.logs.length && meta.logs[0].utc_offset_s !== undefined ? meta.logs[0].utc_offset_s : 0;
 	const time = BigInt(meta.begin_ns) + BigInt(Math.round(ns));

@@ -16,13 +16,13 @@
 #include "src/text/event_format.h"
 
 enum {
-	/* Further pairs that overlap share the last row. */
+	/* Rows for overlapping pairs in a lane. If more pairs overlap, they share the last row. */
 	ROWS_MAX = 48,
-	/* Octaves of nanoseconds. */
+	/* The columns of a histogram: one for each power of two of nanoseconds. */
 	OCTAVES = 64,
 };
 
-/* A record with the key by which records are sorted: place_of(), then time. */
+/* A record with the keys by which records are sorted: first place_of(), then the time. */
 struct item {
 	uint64_t place;
 	int64_t ns;
@@ -41,7 +41,8 @@ struct field {
 	struct ptrc_report_column column;
 };
 
-/* For the first or the last events of a class: the layout of the latest one, and the columns of its fields. */
+/* For the first events of the records of a class, or for the last ones: the layout of the latest event, and
+ * the columns of its fields. */
 struct side {
 	const struct ptrc_layout *layout;
 	size_t *fields;
@@ -49,21 +50,23 @@ struct side {
 
 struct place {
 	struct ptrc_table_entry entry;
-	/* 1 + the number of its text; 0: it has none yet. */
+	/* 1 + the number of the text for the address; 0 until it has one. */
 	uint64_t text;
 };
 
 struct page {
 	struct ptrc_report *report;
 	const struct ptrc_page_options *options;
-	/* JSON with everything but records; the records; the columns, texts and stacks. */
+	/* JSON with everything except the records and their data. */
 	struct ptrc_buffer meta;
+	/* The records. */
 	struct ptrc_buffer records;
+	/* The columns, texts and stacks. */
 	struct ptrc_buffer data;
 	struct ptrc_report_texts texts;
 	struct ptrc_report_texts stacks;
 	struct ptrc_table places;
-	/* By source. */
+	/* Symbols that were found, one cache for each source. */
 	struct ptrc_symbol_cache **caches;
 	struct item *items;
 	size_t item_count;
@@ -90,7 +93,7 @@ static int compare(const void *a, const void *b)
 		return s->place < t->place ? -1 : 1;
 	if (s->ns != t->ns)
 		return s->ns < t->ns ? -1 : 1;
-	/* A pair comes before those within it. */
+	/* A pair comes before the pairs within it. */
 	return (s->record->duration_ns < t->record->duration_ns) -
 	       (s->record->duration_ns > t->record->duration_ns);
 }
@@ -105,7 +108,7 @@ static void sort(struct page *p)
 		qsort(p->items, p->item_count, sizeof(*p->items), compare);
 }
 
-/* The sort key: lane, kind (events, runs, pairs) and row. */
+/* Returns the sort key: the lane, then the kind (events, runs, pairs), then the row. */
 static uint64_t place_of(const struct ptrc_report *r, const struct ptrc_report_record *record)
 {
 	enum ptrc_report_kind kind = r->classes[record->class].kind;
@@ -114,7 +117,7 @@ static uint64_t place_of(const struct ptrc_report *r, const struct ptrc_report_r
 	return (uint64_t)record->lane << 16 | order << 8 | record->row;
 }
 
-/* Puts pairs that overlap into different rows: a pair is below those around it. */
+/* Puts pairs that overlap into different rows: a pair is shown below those that contain it. */
 static void set_rows(struct page *p)
 {
 	int64_t ends[ROWS_MAX];
@@ -161,7 +164,7 @@ static void collect_items(struct page *p)
 	sort(p);
 }
 
-/* One past the last item with this place, starting at `at`. */
+/* Returns the index after the last item of this place. The items of the place start at `at`. */
 static size_t end_of(const struct page *p, size_t at, uint64_t place)
 {
 	while (at < p->item_count && p->items[at].place == place)
@@ -244,9 +247,10 @@ static const struct ptrc_symbol *symbol_of(struct page *p, const struct ptrc_rep
 }
 
 /*
- * The number of the text for an address: "function (file:line)" as far as known; for a frame only the function. An
- * exact address is that of an instruction, another one follows a call. The table does not know when a process
- * executes another program, so it may give both programs the text of one.
+ * Returns the number of the text for an address: "function (file:line)", as far as it is known; for a frame
+ * of a stack, only the function. If is_exact, the address is that of the instruction itself; otherwise it is
+ * the one after a call. The table does not know when a process executes another program, so if both programs
+ * use an address, both may get the text of one of them.
  */
 static uint64_t number_of_place(struct page *p, const struct ptrc_report_event *e, uint64_t address,
 				bool is_exact, bool is_frame)
@@ -278,7 +282,7 @@ static uint64_t number_of_place(struct page *p, const struct ptrc_report_event *
 	return place->text - 1;
 }
 
-/* Finds or adds a column of the class, and stores its index if number is not NULL. */
+/* Finds the column of the class, or adds it. Stores its index in *number unless that is NULL. */
 static struct ptrc_report_column *column(struct page *p, const char *name, char kind, bool is_end,
 					 const struct ptrc_layout_field *model, size_t *number)
 {
@@ -329,7 +333,7 @@ static char kind_of(const struct ptrc_layout_field *f, bool is_sample)
 	}
 }
 
-/* Finds the columns of the layout's fields. */
+/* Finds the columns for the fields of the layout. */
 static void learn_layout(struct page *p, const struct ptrc_layout *layout, bool is_end,
 			 bool is_sample)
 {
@@ -390,7 +394,8 @@ static void put_value(struct page *p, struct field *f, size_t row,
 	ptrc_report_column_add(&f->column, row, number);
 }
 
-/* Points the view of the source at the event. The source is read to its end, so its reader is free for this. */
+/* Makes the event the current one of the source's view. The source was read to its end, so its reader is free
+ * for this. */
 static struct ptrc_view *look_at(const struct ptrc_report_event *e)
 {
 	struct ptrc_view *v = &e->source->view;
@@ -437,7 +442,7 @@ static void put_data(struct page *p, size_t row, const struct ptrc_report_event 
 		ptrc_report_text_number(&p->texts, p->text.bytes, p->text.used));
 }
 
-/* Makes the columns of the class from its records, which are the items with these indexes. */
+/* Makes the columns of the class from its records: those of p->items whose indexes are in `places`. */
 static void make_columns(struct page *p, const struct ptrc_report_class *c, const size_t *places,
 			 size_t count)
 {
@@ -503,7 +508,7 @@ static void put_column_json(struct page *p, struct ptrc_json *j, const struct fi
 	if (f->kind == 'e') {
 		ptrc_json_open(j, "members", '[');
 		for (size_t i = 0; i < model->member_count; i++) {
-			/* A text, because a double does not hold all numbers. */
+			/* The number is put as text, because a double cannot hold every number. */
 			char number[24];
 
 			snprintf(number, sizeof(number),
@@ -678,7 +683,7 @@ static void put_meta(struct page *p)
 	for (size_t i = 0; i < p->options->argument_count; i++)
 		put_shown(p, &j, NULL, p->options->arguments[i], strlen(p->options->arguments[i]));
 	ptrc_json_close(&j, ']');
-	/* A text, because a double does not hold it. */
+	/* The number is put as text, because a double cannot hold it exactly. */
 	snprintf(number, sizeof(number), "%lld", (long long)r->first_ns);
 	ptrc_json_text(&j, "begin_ns", number);
 	ptrc_json_u64(&j, "span", offset_of(p, r->last_ns));
@@ -709,7 +714,7 @@ static void put_meta(struct page *p)
 
 /* ---- the file ---- */
 
-/* Puts JSON without '<', so that it cannot end the element around it or start a comment there. */
+/* Puts JSON without '<', so that it can neither end the HTML element around it nor start a comment there. */
 static void put_json(struct ptrc_buffer *b, const struct ptrc_buffer *json)
 {
 	const char *at = json->bytes, *end = at + json->used, *next;
@@ -722,7 +727,8 @@ static void put_json(struct ptrc_buffer *b, const struct ptrc_buffer *json)
 	ptrc_buffer_bytes(b, at, (size_t)(end - at));
 }
 
-/* Makes the random number that allows this file's script and style: browsers do not run anything else in it. */
+/* Makes a random text that marks this page's script and style. Browsers run nothing in the page that does not
+ * have this mark. */
 static void make_nonce(char nonce[33])
 {
 	unsigned char bytes[16];
@@ -765,7 +771,7 @@ static void put_page(struct ptrc_buffer *b, const struct page *p)
 	ptrc_buffer_text(b, "</script>\n</body>\n</html>\n");
 }
 
-/* Makes the whole file from the records that are left. */
+/* Makes the whole file from the records that have not been dropped. */
 static void make(struct ptrc_buffer *b, struct ptrc_report *r,
 		 const struct ptrc_page_options *options)
 {
@@ -808,7 +814,8 @@ bool ptrc_page_put(struct ptrc_buffer *b, struct ptrc_report *r,
 					 b->used);
 			return false;
 		}
-		/* An estimate, a bit too low, from the size so far; the loop repeats until it fits. */
+		/* Estimates the number of records that fit, from the size so far, but a bit too low. The loop
+		 * repeats this until the page is small enough. */
 		least = (size_t)((double)least * 0.95 * (double)options->size_max /
 				 (double)b->used);
 		while (r->record_count > least && ptrc_report_thin(r))

@@ -10,10 +10,11 @@
 
 enum {
 	COLUMN = 12,
-	/* The threads with the longest gaps that are shown, and the functions with the most samples. */
+	/* How many threads are shown (those with the longest gaps), and how many functions (those with the
+	 * most samples). */
 	GAPS_MAX = 10,
 	FUNCTIONS_MAX = 20,
-	/* "999.999ms", and a count. */
+	/* The width of a duration such as "999.999ms", and that of a count. */
 	DURATION_COLUMNS = 9,
 	COUNT_COLUMNS = 10,
 	NAME_COLUMNS_MAX = 40,
@@ -32,7 +33,8 @@ static void put_time(struct ptrc_buffer *b, struct ptrc_time_format *f, int64_t 
 	ptrc_buffer_time(b, f, &t);
 }
 
-/* Fills a column that starts at this offset with blanks, on its left if it is right-aligned. */
+/* Pads the column that starts at offset `begin` with blanks to its width: on the left if the column is
+ * right-aligned, else on the right. */
 static void end_column(struct ptrc_buffer *b, size_t begin, size_t width, bool is_right)
 {
 	ptrc_buffer_pad(b, begin, width, is_right);
@@ -88,7 +90,7 @@ static void put_summary(struct ptrc_buffer *b, const struct ptrc_report *r,
 	ptrc_buffer_text(b, is_complete ? "complete\n" : "incomplete\n");
 }
 
-/* The width of the longest name that is not longer than NAME_COLUMNS_MAX. */
+/* Returns the width of the longest name, not counting names that are longer than NAME_COLUMNS_MAX. */
 static size_t name_width(const struct ptrc_report *r)
 {
 	size_t width = strlen("event");
@@ -107,7 +109,7 @@ static void put_head(struct ptrc_buffer *b, const char *name, size_t width, bool
 	end_column(b, begin, width, is_right);
 }
 
-/* Puts a row for each class of a kind. */
+/* Puts a row for each class of this kind. */
 static void put_classes(struct ptrc_buffer *b, const struct ptrc_report *r,
 			enum ptrc_report_kind kind, const char *title, const char *what)
 {
@@ -146,11 +148,11 @@ static void put_classes(struct ptrc_buffer *b, const struct ptrc_report *r,
 	}
 }
 
-/* Puts function, file and line of the pair's first event, as far as symbols are asked for and known. */
+/* Puts the function, file and line of the pair's first event, as far as symbols are asked for and known. */
 static void put_place(struct ptrc_buffer *b, const struct ptrc_report *r,
 		      const struct ptrc_report_longest *l)
 {
-	/* The source is read to its end, so its view is free for this. */
+	/* The source was read to its end, so its view can be used for this event. */
 	struct ptrc_view *view = &l->source->view;
 	const struct ptrc_symbol *s;
 
@@ -239,12 +241,15 @@ static void put_gaps(struct ptrc_buffer *b, const struct ptrc_report *r,
 	free(sorted);
 }
 
-/* A function: the samples in which it is the innermost frame, and those with it anywhere in the stack. */
+/* A function in samples. */
 struct function {
+	/* .self counts the samples in which the function is the innermost frame, .total those in which it is
+	 * anywhere in the stack. */
 	const struct ptrc_buffer *name;
 	uint64_t self;
 	uint64_t total;
-	/* The last stack that was counted: a recursive function is several times in a stack, but counts once. */
+	/* The last stack that was counted. A recursive function is in a stack several times, but each stack
+	 * counts once. */
 	uint32_t stack;
 };
 

@@ -5,8 +5,8 @@
 
 #include "src/report/collect.h"
 
-/* Puts a summary, statistics of events and pairs, the longest pairs, functions by samples, and the longest times
- * without an event. */
+/* Puts a summary, statistics of events and pairs, the longest pairs, the functions with the most samples, and
+ * the longest times in which a thread had no event. */
 void ptrc_report_put_text(struct ptrc_buffer *, const struct ptrc_report *, bool is_utc);
 
 #endif
