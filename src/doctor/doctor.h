@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks of ptrace-doctor, a file for each kind of thing, lowest first. They change nothing. Data of others
- * (programs, logs, what processes publish) are untrusted.
+ * The checks of ptrace-doctor, a file for each kind of thing, lowest first. The checks change nothing. Data
+ * of others (programs, logs, what processes publish) are untrusted.
  */
 #ifndef PTRC_SRC_DOCTOR_DOCTOR_H
 #define PTRC_SRC_DOCTOR_DOCTOR_H
@@ -19,9 +19,9 @@
 
 enum ptrc_doctor_status {
 	PTRC_DOCTOR_OK,
-	/* The user should know this, and may even want it so. */
+	/* A fact that the user should know, and may even want. */
 	PTRC_DOCTOR_NOTE,
-	/* This keeps events from being recorded, or has lost some. */
+	/* A fact that keeps events from being recorded, or because of which events were lost. */
 	PTRC_DOCTOR_PROBLEM,
 };
 
@@ -31,22 +31,22 @@ struct ptrc_doctor_obstacle {
 };
 
 struct ptrc_doctor {
-	/* If not NULL, receives the first problem, and nothing is printed. */
+	/* If not NULL, the first problem is stored here, and nothing is printed. */
 	struct ptrc_doctor_obstacle *obstacle;
-	/* The question is whether a process can be traced: a program without the library is a problem then, and a
-	 * process without a stream is none. */
+	/* The question is whether a process can be traced. So a program without the library is a problem, and
+	 * a process that no stream traces is not. */
 	bool is_about_tracing;
 	bool is_json;
 	bool is_brief;
-	/* The name of the missing event, or a pattern for several; NULL if not given. */
+	/* The name of the event that the user misses, or a pattern for several; NULL if none was given. */
 	const char *event;
 	struct ptrc_buffer *out;
 	unsigned int problems;
 };
 
 /*
- * Prints a finding as one line. Scripts rely on the name of the check. `thing` is the examined object; the advice
- * says what to do and may be NULL.
+ * Prints a finding as one line. `check` is the name of the check, on which scripts rely. `thing` is the
+ * examined object. `advice` says what to do and may be NULL.
  */
 void ptrc_doctor_say(struct ptrc_doctor *, enum ptrc_doctor_status, const char *check,
 		     const char *thing, const char *advice, const char *format, ...)
@@ -57,7 +57,7 @@ void ptrc_doctor_say(struct ptrc_doctor *, enum ptrc_doctor_status, const char *
 #define ptrc_doctor_note(d, ...) ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, __VA_ARGS__)
 #define ptrc_doctor_problem(d, ...) ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, __VA_ARGS__)
 
-/* Whether the name is that of the missing event, or matches its pattern. */
+/* Whether the name is that of the event that the user misses, or matches its pattern. */
 bool ptrc_doctor_is_missed(const struct ptrc_doctor *, const char *name);
 
 /* Reports each kind of loss of a log or a stream. is_ring: the stream has no log and its policy is to overwrite its
@@ -65,13 +65,14 @@ bool ptrc_doctor_is_missed(const struct ptrc_doctor *, const char *name);
 void ptrc_doctor_losses(struct ptrc_doctor *, const char *thing, const struct ptrc_losses *,
 			bool is_log_full, bool is_ring);
 
-/* Writes a size such as "12 KiB" or "3.4 GiB", and returns the text. */
+/* Writes a size such as "12 KiB" or "3.4 GiB" to `text`, and returns it. */
 const char *ptrc_doctor_size(uint64_t bytes, char text[32]);
 
-/* The user's sessions, asked at the first call. Empty if the directory cannot be listed. */
+/* Returns the user's sessions, which are asked at the first call. The list is empty if the directory cannot
+ * be listed. */
 const struct ptrc_session_list *ptrc_doctor_list(void);
 
-/* The name of the session with this controller, or NULL. */
+/* Returns the name of the session that this process controls, or NULL. */
 const char *ptrc_doctor_session_of(pid_t controller);
 
 /* ---- doctor_machine.c ---- */
@@ -91,21 +92,23 @@ enum ptrc_doctor_library {
 	PTRC_DOCTOR_LIBRARY_NONE,
 	PTRC_DOCTOR_LIBRARY_STATIC,
 	PTRC_DOCTOR_LIBRARY_SHARED,
-	/* It needs the shared library, which the loader does not find. */
+	/* The program needs the shared library, but the loader does not find it. */
 	PTRC_DOCTOR_LIBRARY_MISSING,
-	/* It is not an ELF file of this machine, or the loader refuses it. */
+	/* The file is not an ELF file of this machine, or the loader refuses it. */
 	PTRC_DOCTOR_LIBRARY_ALIEN,
-	/* It cannot be read, or names a loader that is not started because it is not the system's. */
+	/* The file cannot be read, or names a loader that must not be started because it does not belong to
+	 * the system. */
 	PTRC_DOCTOR_LIBRARY_UNKNOWN,
 };
 
-/* The same for a running process: NONE, STATIC, SHARED or UNKNOWN. */
+/* Returns whether and how the program of a running process contains the library: NONE, STATIC, SHARED or
+ * UNKNOWN. */
 enum ptrc_doctor_library ptrc_doctor_library_of(pid_t);
 
 /* ---- doctor_process.c ---- */
 
-/* Examines a process and the streams that trace it: all if the controller is 0, otherwise only those of this
- * controller, whose state has been reported already. */
+/* Examines a process and the streams that trace it. If `controller` is 0, examines all these streams.
+ * Otherwise examines only those of this controller, whose state has been reported already. */
 void ptrc_doctor_process(struct ptrc_doctor *, pid_t, pid_t controller);
 
 /* Finds a reason why the calling process cannot trace this one: it has another /dev/shm, is in another pid or time
@@ -114,8 +117,8 @@ void ptrc_doctor_process(struct ptrc_doctor *, pid_t, pid_t controller);
  * system, for which no program needs the library. Returns false if there is no reason or none can be found. */
 bool ptrc_doctor_find_obstacle(pid_t, bool has_os, struct ptrc_doctor_obstacle *);
 
-/* Reports problems of a stream by its status. The advice names commands for the session, which is NULL for a
- * stream of another controller. */
+/* Reports problems of a stream that its status shows. The advice names commands for the session. The session
+ * is NULL for a stream of another controller. */
 void ptrc_doctor_status(struct ptrc_doctor *, const char *thing, const char *session,
 			const struct posix_trace_status_info *, int full_policy, bool has_log);
 

@@ -21,19 +21,19 @@
 #include "src/query/reader.h"
 #include "src/summary/no_events.h"
 
-/* The longest time for reading a log. */
+/* The longest time that is spent on reading a log. */
 #define READ_NS INT64_C(2000000000)
 
 struct log_seen {
 	uint64_t events;
 	uint64_t user_events;
-	/* Events that the user misses, and their event types. */
+	/* The number of events that the user misses, and of their event types. */
 	uint64_t wanted;
 	size_t wanted_types;
 	bool is_wanted[PTRC_READER_IDS];
-	/* Event types of the operating system, which no program opens. */
+	/* Whether the event type is one of the operating system, which no program opens. */
 	bool is_of_os[PTRC_READER_IDS];
-	/* The error number that ended the reading, or 0. */
+	/* The error number because of which reading stopped, or 0. */
 	int error;
 	bool is_cut_short;
 	bool is_filtered;
@@ -89,16 +89,16 @@ static void read_events(trace_id_t trace, struct log_seen *seen)
 
 /* How much of a log can be examined. */
 enum extent {
-	/* All that its trace recorded. */
+	/* The log has all events that its trace recorded. */
 	WHOLE,
-	/* The events written so far; the trace goes on. */
+	/* The log has the events written so far; the trace goes on. */
 	SO_FAR,
 	/* The rest of an incomplete log; another finding says what is missing. */
 	REMAINS,
 };
 
-/* Classifies the event types, and finds those that the user misses. Offers the names of the others as proposals;
- * they stay valid. */
+/* Classifies the event types of the log, and finds those that the user misses. Offers the names of the others
+ * as proposals; these names stay valid. */
 static void find_events(const struct ptrc_doctor *d, trace_id_t trace, struct log_seen *seen,
 			struct ptrc_nearest *nearest)
 {
@@ -158,8 +158,8 @@ static bool is_writing(const char *pid, const char *directory, const struct stat
 	return is_found;
 }
 
-/* Reports a process of this user that writes the log: preferably the controller, otherwise the keeper. Returns
- * false if there is none. */
+/* Reports a process of this user that writes the log: the controller if there is one, otherwise the keeper.
+ * Returns false if no process writes it. */
 static bool examine_process(struct ptrc_doctor *d, const char *path, const char *absolute)
 {
 	char thing[32 + PTRC_SESSION_NAME_MAX] = "";
@@ -200,8 +200,8 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 	return *thing;
 }
 
-/* Resolves links, "." and ".." in the path, as sessions do; stores at most PATH_MAX bytes. The file itself may be
- * missing, like a deleted first file of a rotated log. */
+/* Resolves links, "." and ".." in the path, as sessions do. Stores at most PATH_MAX bytes. The file itself
+ * may be missing, as the first file of a rotated log may be deleted. */
 static bool make_absolute(const char *path, char *absolute)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -290,7 +290,8 @@ static void check_events(struct ptrc_doctor *d, const char *path, trace_id_t tra
 			"has no event of a program: %s", ptrc_no_events_reason(&no_events, reason));
 }
 
-/* Reports what the log has of the missing event. The lack of it in an incomplete log is no problem. */
+/* Reports what the log has of the event that the user misses. If the log is incomplete, the lack of this
+ * event is not a problem. */
 static void check_event(struct ptrc_doctor *d, const char *path, const struct log_seen *seen,
 			const struct ptrc_nearest *nearest, enum extent extent,
 			unsigned long refused)
@@ -379,7 +380,7 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 	struct stat st;
 	int error;
 
-	/* The first file of a rotated log may have been deleted. */
+	/* The first file of a rotated log may have been deleted, but its later files can be read. */
 	if (fd < 0 && errno == ENOENT && !posixtrace_log_open(path, &trace)) {
 		check_contents(d, path, trace, examine_writer(d, path));
 		posix_trace_close(trace);
@@ -397,7 +398,7 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 		close(fd);
 		return;
 	}
-	/* Disk and writer do not matter for a file that is no log. */
+	/* If the file is not a log, neither the disk nor a process that writes it matters. */
 	if (st.st_size && !ptrc_reader_is_log(fd)) {
 		ptrc_reader_why_no_log(fd, &why);
 		ptrc_doctor_problem(d, "log", path, NULL, "%s", why.text);
@@ -408,7 +409,7 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 		ptrc_doctor_note(d, "log", path, NULL, "you may not write it: %s", strerror(errno));
 	is_written = examine_writer(d, path);
 	error = posixtrace_log_open(path, &trace);
-	/* A finished log needs no more room. */
+	/* A finished log needs no more space on the disk. */
 	if (!is_written && (error || !is_finished(trace)))
 		ptrc_doctor_disk(d, path);
 	if (error) {

@@ -15,10 +15,10 @@ struct patient {
 	struct ptrc_doctor *d;
 	pid_t pid;
 	pid_t controller;
-	/* "4711 (name)", for the report. */
+	/* The process in the report, for example "4711 (name)". */
 	char thing[64];
 	struct ptrc_inspected_process seen;
-	/* From /proc/PID/status. */
+	/* The following members are from /proc/PID/status. */
 	char state;
 	long uid;
 	int seccomp;
@@ -51,7 +51,7 @@ static bool read_status(struct patient *p)
 	return true;
 }
 
-/* Whether a file of the process in /proc is another one than ours; false if that is not known. */
+/* Whether a file of the process in /proc is not the same as ours. If that is unknown, returns false. */
 static bool is_other(const struct patient *p, const char *theirs, const char *ours)
 {
 	struct stat a, b;
@@ -63,7 +63,8 @@ static bool is_other(const struct patient *p, const char *theirs, const char *ou
 	return stat(path, &a) ? errno == ENOENT : a.st_dev != b.st_dev || a.st_ino != b.st_ino;
 }
 
-/* Checks the namespaces and the /dev/shm of the process. Returns false if they make further checks impossible. */
+/* Checks the namespaces of the process and its /dev/shm. Returns false if their state makes further checks
+ * impossible. */
 static bool check_place(struct patient *p)
 {
 	bool is_good = !p->seen.pt_depth;
@@ -84,7 +85,7 @@ static bool check_place(struct patient *p)
 					      "(chroot)");
 		is_good = false;
 	}
-	/* A session runs in a child of the command. */
+	/* The controller of a session is a child of the command, so the namespace for children counts. */
 	if (is_other(p, "ns/time", "/proc/self/ns/time_for_children")) {
 		ptrc_doctor_problem(
 			p->d, "time-namespace", p->thing, "run the commands where it is (nsenter)",
@@ -97,7 +98,7 @@ static bool check_place(struct patient *p)
 	return is_good;
 }
 
-/* Whether the process is or was privileged: then its files in /proc belong to root. */
+/* Whether the process is or was privileged. If so, its files in /proc belong to root. */
 static bool is_privileged(const struct patient *p)
 {
 	char path[64];
@@ -132,7 +133,7 @@ static void check_library(struct patient *p)
 				    "is or was set-user-ID or otherwise privileged: such programs "
 				    "are never traced");
 	else if (library == PTRC_DOCTOR_LIBRARY_STATIC || library == PTRC_DOCTOR_LIBRARY_SHARED) {
-		/* A program that is just starting has no page yet, but will be traced. */
+		/* A program that is just starting has no page in shared memory yet, but will be traced. */
 		if (p->d->obstacle)
 			return;
 		ptrc_doctor_problem(p->d, "library", p->thing,
@@ -145,7 +146,8 @@ static void check_library(struct patient *p)
 		ptrc_doctor_problem(p->d, "library", p->thing, NULL,
 				    "shows nothing of the library, and its program cannot be read");
 	else
-		/* A note only, as its purpose may be to start other programs. */
+		/* For other questions, this is only a note: the purpose of the program may be to start other
+		 * programs. */
 		ptrc_doctor_say(p->d,
 				p->d->is_about_tracing ? PTRC_DOCTOR_PROBLEM : PTRC_DOCTOR_NOTE,
 				"library", p->thing,
@@ -205,7 +207,7 @@ void ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *se
 	}
 }
 
-/* Reports events that the process has opened and the stream filters out. */
+/* Reports events that the process has opened, but that the filter of the stream excludes. */
 static void check_filter(struct patient *p, const char *thing,
 			 const struct ptrc_inspected_stream *s)
 {
@@ -215,7 +217,7 @@ static void check_filter(struct patient *p, const char *thing,
 	size_t used = 0;
 	int is_member;
 
-	/* doctor_session.c has reported the filter of the missing event already. */
+	/* doctor_session.c has already reported whether the missed event is filtered out. */
 	if (p->d->event && p->controller)
 		return;
 	for (; ptrc_inspect_event(p->pid, asked, &id, name) == 0; asked++) {

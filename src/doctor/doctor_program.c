@@ -28,9 +28,9 @@
 #include "src/doctor/doctor.h"
 
 #define LIBRARY "libposixtrace.so"
-/* execvp(3) runs a file by this program if the kernel refuses it. */
+/* If the kernel refuses to execute a file, execvp(3) lets this program run it. */
 #define SHELL "/bin/sh"
-/* Every program that contains the library has these texts, stripped or not. */
+/* Each program that contains the library has these texts in it, even if it was stripped. */
 static const char *const marks[] = {"posix_trace_unnamed_userevent", "ptrace-keeper"};
 
 enum {
@@ -49,7 +49,7 @@ static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 	return offset <= INT64_MAX && pread(fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* Whether the file contains all the texts, of at most 254 bytes each. */
+/* Whether the file contains all these texts. Each has at most 254 bytes. */
 static bool has_texts(const char *path, const char *const *texts, size_t count)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -68,7 +68,8 @@ static bool has_texts(const char *path, const char *const *texts, size_t count)
 				found |= 1U << i;
 		is_found = found == (1U << count) - 1;
 		at += n;
-		/* A text may start in this piece and end in the next one. */
+		/* A text may start in this piece of the file and end in the next one, so the end of this
+		 * piece is kept. */
 		kept = have < 255 ? have : 255;
 		memmove(piece, piece + have - kept, kept);
 	}
@@ -77,8 +78,8 @@ static bool has_texts(const char *path, const char *const *texts, size_t count)
 	return is_found;
 }
 
-/* Reads the path of the program's loader; "" if it needs none. Returns false if the file is not a program of this
- * machine. */
+/* Reads the path of the program's loader; stores "" if the program needs none. Returns false if the file is
+ * not a program for this machine. */
 static bool read_loader(int fd, char loader[PATH_MAX])
 {
 	Elf64_Ehdr e;
@@ -103,14 +104,14 @@ static bool read_loader(int fd, char loader[PATH_MAX])
 	return true;
 }
 
-/* Whether the loader is in a directory that only root can write to. */
+/* Whether the loader is in a directory in which only root can write. */
 static bool is_loader_of_system(const char *path)
 {
 	return (!strncmp(path, "/lib/", 5) || !strncmp(path, "/lib64/", 7)) &&
 	       !strstr(path, "/../");
 }
 
-/* Starts the loader. Returns a stream of its output, or NULL. */
+/* Starts the loader. Returns a stream from which its output can be read, or NULL. */
 static FILE *start_list(char *loader, char *program, pid_t *pid)
 {
 	const struct rlimit none = {.rlim_cur = 0};
@@ -123,10 +124,10 @@ static FILE *start_list(char *loader, char *program, pid_t *pid)
 
 	if (pipe2(ends, O_CLOEXEC))
 		return NULL;
-	/* Other variables would make the loader load other files or print more. */
+	/* Other variables would make the loader load other files or print more, so they are not passed on. */
 	if (library_path)
 		env[0] = ptrc_cli_text("LD_LIBRARY_PATH=%s", library_path);
-	/* A damaged program may crash the loader; it should leave no core file. */
+	/* A damaged program may crash the loader. The loader should leave no core file then. */
 	setrlimit(RLIMIT_CORE, &none);
 	if (!posix_spawn_file_actions_init(&actions)) {
 		posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -144,8 +145,8 @@ static FILE *start_list(char *loader, char *program, pid_t *pid)
 }
 
 /*
- * Asks the loader for the program's libraries. A line is "NAME => PATH (ADDRESS)" or "PATH (ADDRESS)"; it has no
- * address if the library was not found.
+ * Asks the loader which libraries the program loads. The loader prints a line for each: "NAME => PATH
+ * (ADDRESS)" or "PATH (ADDRESS)". If a library was not found, its line has no address.
  */
 static enum ptrc_doctor_library list(char *loader, char *program)
 {
@@ -206,7 +207,7 @@ enum ptrc_doctor_library ptrc_doctor_library_of(pid_t pid)
 	char name[64], line[PATH_MAX + 128];
 	FILE *f;
 
-	/* This link works even if the program's file was removed. */
+	/* This link can be read even if the program's file was removed. */
 	snprintf(name, sizeof(name), "/proc/%ld/exe", (long)pid);
 	if (has_texts(name, marks, 2))
 		return PTRC_DOCTOR_LIBRARY_STATIC;
@@ -233,8 +234,8 @@ enum ptrc_doctor_library ptrc_doctor_library_of(pid_t pid)
 	return result;
 }
 
-/* Finds the program named in the first line of a script; after env(1), it is the first word that is neither an
- * option nor a variable. */
+/* Finds the program that is named in the first line of a script. If that is env(1), the program is the first
+ * word after it that is neither an option nor a variable. */
 static bool find_interpreter(const char *script, char path[PATH_MAX])
 {
 	char line[512] = "", found[PATH_MAX];
@@ -261,7 +262,7 @@ static bool find_interpreter(const char *script, char path[PATH_MAX])
 	return true;
 }
 
-/* Whether execvp(3) runs the file by SHELL: it is text without a #! line. */
+/* Whether execvp(3) would run the file with SHELL: it is text whose first line does not start with #!. */
 static bool is_plain_script(const char *path)
 {
 	char head[512];
@@ -338,7 +339,8 @@ static void say_library(struct ptrc_doctor *d, const char *path, enum ptrc_docto
 		if (preload && strstr(preload, "libposixtrace"))
 			ptrc_doctor_ok(d, "library", path, "gets the library by LD_PRELOAD");
 		else
-			/* A note only: this is normal for a shell, env(1), nice(1) and the like. */
+			/* This is only a note, because it is normal for a shell, env(1), nice(1) and the
+			 * like. */
 			ptrc_doctor_note(d, "library", path,
 					 "if its own events are missing, link it with -lposixtrace",
 					 "is not linked with the library, so it has no events of "

@@ -67,7 +67,7 @@ void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status, cons
 		}
 		ptrc_buffer_char(d->out, '\n');
 	}
-	/* Written now, as the next check may take seconds. */
+	/* The output is written at once, because the next check may take seconds. */
 	ptrc_output_write(d->out);
 }
 
@@ -137,7 +137,7 @@ const struct ptrc_session_list *ptrc_doctor_list(void)
 {
 	static struct ptrc_session_list all;
 
-	/* doctor_machine.c reports an error of the directory. */
+	/* If the directory cannot be used, doctor_machine.c reports that. */
 	if (!all.errors)
 		ptrc_session_list(&all, false);
 	return &all;

@@ -16,7 +16,7 @@
 #include "src/session/orphans.h"
 #include "src/query/reader.h"
 
-/* Enough for an advice with the names of an event and of a session. */
+/* Enough bytes for an advice that has the names of an event and of a session. */
 enum { ADVICE_MAX = TRACE_EVENT_NAME_MAX + PTRC_SESSION_NAME_MAX + 40 };
 
 /* Reports a log that is a named pipe and takes nothing: then the keeper waits. */
@@ -43,7 +43,7 @@ static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_stat
 	if (!s->has_log)
 		return;
 	error = stat(s->log, &st) ? errno : 0;
-	/* --log-keep also deletes the first file, which has the name of the log. */
+	/* --log-keep also deletes the first file of a log, whose name is that of the log. */
 	if (error == ENOENT && ptrc_reader_is_there(s->log))
 		return;
 	if (error || s->is_log_gone)
@@ -125,7 +125,7 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 	check_log_file(d, s);
 }
 
-/* Writes a command for the user to copy; it is wrong if the name contains quotes. */
+/* Writes a command that the user can copy. The command would be wrong if the name had quotes in it. */
 static const char *say_remove(char advice[ADVICE_MAX], const char *options, const char *session,
 			      const char *event)
 {
@@ -232,7 +232,7 @@ bool ptrc_doctor_session(struct ptrc_doctor *d, const char *name)
 	char *names[] = {(char *)name};
 	int error;
 
-	/* Unlike this, ptrc_session_ask() would remove the socket of a killed controller. */
+	/* This function is used because ptrc_session_ask() would remove the socket of a killed controller. */
 	ptrc_session_stat_all(names, 1, false, &reply, &error);
 	if (error == ENOENT)
 		return false;
