@@ -15,7 +15,7 @@
 #define CREATE_ONLY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_DUMP)
 #define OF_LOG (EVERYBODY | PTRC_CONFIG_OF_LOG)
 
-/* The default of snapshot-max: small, as each snapshot may be as large as the stream. */
+/* The default of snapshot-max. It is small, because each snapshot may be as large as the stream. */
 #define SNAPSHOT_MAX 10
 
 /* clang-format off */
@@ -66,7 +66,7 @@ void ptrc_config_init(struct ptrc_config *c)
 	memset(c, 0, sizeof(*c));
 	if (ptrc_attributes_init(&attr))
 		ptrc_cli_no_memory();
-	/* These functions fail only for an object that is not initialised. */
+	/* These functions fail only if the attributes object is not initialised. */
 	posix_trace_attr_getstreamsize(&attr, &c->stream_min_size);
 	posix_trace_attr_getmaxdatasize(&attr, &c->max_data_size);
 	posix_trace_attr_getlogsize(&attr, &c->log_max_size);
@@ -144,7 +144,7 @@ static bool set_frequency(struct ptrc_config_os *os, const char *text, size_t le
 	return true;
 }
 
-/* Parses a kind; that of samples may be followed by '=' and a frequency. */
+/* Adds a kind of events to the setting os. The word samples may be followed by '=' and a frequency. */
 static bool add_os_kind(struct ptrc_config_os *os, const char *text, size_t length,
 			struct ptrc_cli_reason *why)
 {
@@ -309,7 +309,7 @@ int ptrc_config_stream_full_policy(const struct ptrc_config *c, bool has_log)
 {
 	if (c->stream_full_policy)
 		return c->stream_full_policy;
-	/* A snapshot would lack events that were flushed. */
+	/* With the policy flush, a snapshot would lack the events that were flushed before. */
 	if (c->snapshot_on.count)
 		return POSIX_TRACE_LOOP;
 	return has_log ? POSIX_TRACE_FLUSH : POSIX_TRACE_LOOP;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The settings of sessions. Options override the file (ptrace.yaml(5)), and the file overrides the built-in
- * values. One table has the keys of the file, the options and the output of --dump-config.
+ * values. The keys of the file, the options and the output of --dump-config all come from one table.
  *
  * Configurations that override each other share texts and lists, so nothing here is ever freed.
  */
@@ -48,12 +48,12 @@ enum ptrc_config_key {
 	PTRC_CONFIG_KEYS,
 };
 
-/* The command that reads the file: a bit each. ptrace-dump accepts every key. */
+/* The command that reads the file, as a bit. ptrace-dump accepts every key. */
 enum ptrc_config_user {
 	PTRC_CONFIG_FOR_CREATE = 1,
 	PTRC_CONFIG_FOR_RUN = 2,
 	PTRC_CONFIG_FOR_DUMP = 4,
-	/* A further bit of a setting: it has no effect without a log. */
+	/* Not a command, but another bit of a setting: it has no effect without a log. */
 	PTRC_CONFIG_OF_LOG = 8,
 };
 
@@ -61,10 +61,10 @@ enum ptrc_config_kind {
 	PTRC_CONFIG_TEXT,
 	PTRC_CONFIG_NUMBER,
 	PTRC_CONFIG_SIZE,
-	/* Nanoseconds; written as a number with a unit. */
+	/* A time in nanoseconds, written as a number with a unit. */
 	PTRC_CONFIG_DURATION,
 	PTRC_CONFIG_BOOL,
-	/* A size or a duration, distinguished by the unit. */
+	/* A size or a duration. The unit shows which one it is. */
 	PTRC_CONFIG_ROTATION,
 	PTRC_CONFIG_POLICY,
 	PTRC_CONFIG_OS_KINDS,
@@ -74,27 +74,27 @@ enum ptrc_config_kind {
 };
 
 struct ptrc_config_setting {
-	/* The key in the file, and the name of the long option. */
+	/* The key in the file. The long option has the same name. */
 	const char *key;
 	enum ptrc_config_kind kind;
-	/* Bits of enum ptrc_config_user: the commands that have the setting. */
+	/* The commands that have the setting, as bits of enum ptrc_config_user. */
 	unsigned int users;
-	/* The member of struct ptrc_config. */
+	/* The place of the setting's member in struct ptrc_config. */
 	size_t offset;
 	size_t size;
-	/* The range of a number, or of the length of a text in bytes. */
+	/* The smallest and the largest value of a number; for a text, of its length in bytes. */
 	uint64_t low;
 	uint64_t high;
 	const struct ptrc_attributes_policy *policy;
 };
 
-/* Indexed by enum ptrc_config_key. */
+/* The table of all settings, indexed by enum ptrc_config_key. */
 extern const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS];
 
 struct ptrc_config_layout {
 	const char *event;
 	const char *text;
-	/* The place of the text in the file. */
+	/* Where the text is in the file. */
 	struct ptrc_config_mark mark;
 };
 
@@ -107,7 +107,7 @@ struct ptrc_config {
 	/* NULL if not given. */
 	const char *name;
 	const char *output;
-	/* 0 if not given. */
+	/* The process to trace; 0 if not given. */
 	uint64_t pid;
 	/* The output may be replaced even if it is not a log. */
 	bool is_forced;
@@ -119,7 +119,7 @@ struct ptrc_config {
 	uint64_t max_data_size;
 	uint64_t log_max_size;
 	uint64_t full_wait_ns;
-	/* At most one of the two is not 0. */
+	/* When the log goes on in another file. At most one of the two members is not 0. */
 	struct ptrc_config_rotation {
 		uint64_t bytes;
 		uint64_t ns;
@@ -131,18 +131,18 @@ struct ptrc_config {
 		unsigned int kinds;	/* PTRC_OS_* bits */
 		unsigned int frequency; /* samples per second */
 	} os;
-	/* 0 if not given: see ptrc_config_stream_full_policy(). */
+	/* 0 if not given. ptrc_config_stream_full_policy() then has the default. */
 	int stream_full_policy;
 	int inheritance;
 	int log_full_policy;
 	struct ptrc_cli_texts only;
 	struct ptrc_cli_texts exclude;
 	struct ptrc_config_map decode;
-	/* A bit for each key that the file or an option gives. */
+	/* The keys that the file or an option gives; bit i stands for key i. */
 	unsigned int given;
-	/* The keys among them that only the defaults of the file give. */
+	/* Those of these keys that only the defaults of the file give, not the session itself. */
 	unsigned int from_defaults;
-	/* The places of the session and of its values in the file. */
+	/* The place of the session in the file, and the places of its values. */
 	struct ptrc_config_mark mark;
 	struct ptrc_config_mark marks[PTRC_CONFIG_KEYS];
 };
@@ -152,20 +152,21 @@ enum {
 	PTRC_CONFIG_ITEMS_MAX = TRACE_USER_EVENT_MAX,
 };
 
-/* The sessions of a file, each completed by the file's defaults and the built-in values. */
+/* The sessions of a file. Settings that a session does not give come from the file's defaults or from the
+ * built-in values. */
 struct ptrc_config_file {
 	const char *name;
 	struct ptrc_config *sessions;
 	size_t count;
-	/* The file has a list of sessions, even if of only one. */
+	/* The file has a list of sessions, even if there is only one in it. */
 	bool is_list;
 };
 
 void ptrc_config_init(struct ptrc_config *);
 
 /*
- * Parses the value of a setting, or adds the text to its list. The configuration points to the text. Returns
- * false with the reason if this command does not accept the value.
+ * Parses the value of a setting or, if the setting is a list, adds the text to it. The configuration points
+ * to the text afterwards. Returns false with the reason if this command does not accept the value.
  */
 bool ptrc_config_set(struct ptrc_config *, enum ptrc_config_key, enum ptrc_config_user,
 		     const char *text, struct ptrc_cli_reason *why);
@@ -174,58 +175,59 @@ bool ptrc_config_set(struct ptrc_config *, enum ptrc_config_key, enum ptrc_confi
 bool ptrc_config_add_layout(struct ptrc_config *, const struct ptrc_config_layout *,
 			    struct ptrc_cli_reason *why);
 
-/* Copies the settings that are given in *above to *below. */
+/* Copies the settings that are given in *above to *below, where they override those of *below. */
 void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *above);
 
-/* The policy for a full stream: the given one, or a default that depends on log and snapshots. */
+/* Returns the policy for a full stream: the one that was given, or a default that depends on whether there is
+ * a log and whether snapshots are made. */
 int ptrc_config_stream_full_policy(const struct ptrc_config *, bool has_log);
 
-/* Writes the value of the setting os in the syntax of the file. */
+/* Writes the value of the setting os as it is written in the file. */
 #define PTRC_CONFIG_OS_BYTES 64
 void ptrc_config_os_text(const struct ptrc_config_os *, char text[PTRC_CONFIG_OS_BYTES]);
 
-/* Initialises *attr for the session's stream. Returns 0 or an error of posix_trace_attr_init(). */
+/* Initialises *attr for the session's stream. Returns 0, or an error number of posix_trace_attr_init(). */
 int ptrc_config_attributes(const struct ptrc_config *, trace_attr_t *);
 
-/* Makes a plan of what the configuration says about the session; the rest of it is zeroed. Its patterns are never
- * freed. */
+/* Makes the plan of a session from the configuration. Members of the plan that the configuration does not
+ * determine are zeroed. The plan's patterns are never freed. */
 struct ptrc_session_plan ptrc_config_plan(const struct ptrc_config *);
 
 /* ---- configuration_yaml.c: files in YAML (ptrace.yaml(5)). A mistake in a file ends the process with one
  * message, "file:line:column: reason". ---- */
 
-/* Reads the file; "-" is standard input. */
+/* Reads the file. "-" means standard input. */
 void ptrc_config_read(struct ptrc_config_file *, const char *path, enum ptrc_config_user);
 
-/* Reads a file from memory. Messages call it `name`. */
+/* Reads a file that is in memory. Messages call it `name`. */
 void ptrc_config_parse(struct ptrc_config_file *, const char *name, const void *bytes, size_t size,
 		       enum ptrc_config_user);
 
 /* ---- configuration_dump.c ---- */
 
-/* Puts the sessions as a file in YAML that has the same meaning when read. Ends the process if a value from the
- * command line is not UTF-8, which YAML cannot hold. */
+/* Puts the sessions as a YAML file that means the same when it is read. Ends the process if a value from the
+ * command line is not UTF-8, because YAML cannot hold such a value. */
 void ptrc_config_dump(const struct ptrc_config_file *, enum ptrc_config_user, struct ptrc_buffer *);
 
 /* ---- configuration_options.c: settings as options of a command ---- */
 
-/* The key of the option with the name of a setting. */
+/* The key, in a command's table of options, of the option with the name of a setting. */
 #define PTRC_CONFIG_OPTION(key) (PTRC_CLI_KEY_SHARED + (int)(key))
 
 enum { PTRC_CONFIG_OPTION_DUMP = PTRC_CONFIG_OPTION(PTRC_CONFIG_KEYS) };
 
-/* The options for attributes of the trace: .shared_options of a command. */
+/* The options for the attributes of the trace. A command uses them as .shared_options. */
 extern const struct ptrc_cli_option ptrc_config_attribute_options[];
 
 /* clang-format off */
-/* Their rows for the command's table of words. */
+/* The rows for these options in the command's table of words. */
 #define PTRC_CONFIG_WORDS                                                                         \
 	{"stream-full-policy", "loop until-full flush"},                                          \
 	{"log-full-policy", "loop until-full append"},                                            \
 	{"inheritance", "close-for-child inherited"},                                             \
 	{"os", "process sched samples none auto"}
 
-/* Rows for the table of a command's own options. */
+/* Rows for the command's own table of options. */
 #define PTRC_CONFIG_OPTION_FILE                                                                   \
 	{"config", 'c', "FILE", "read ptrace.yaml(5) from this file, - for standard\ninput"}
 #define PTRC_CONFIG_OPTION_FORCE                                                                  \
@@ -247,7 +249,7 @@ extern const struct ptrc_cli_option ptrc_config_attribute_options[];
 	 "show what settings the file and the options result\nin, as YAML, and exit"}
 /* clang-format on */
 
-/* The settings on the command line. Starts zeroed except for .user. */
+/* The settings on the command line. Zeroed at the start, except for .user. */
 struct ptrc_config_line {
 	enum ptrc_config_user user;
 	struct ptrc_config options;
@@ -256,14 +258,14 @@ struct ptrc_config_line {
 	bool is_dump;
 };
 
-/* Takes one of the options above. Returns false if the key is not one of theirs. Ends the process if the value is
- * not valid. */
+/* Takes one of the options above. Returns false if the key does not belong to them. Ends the process if the
+ * value is not valid. */
 bool ptrc_config_option(struct ptrc_config_line *, int key, const char *value);
 
 /*
- * Reads the file, if given, and overrides the settings of each of its sessions by the options. Without a file
- * there is one session. If several_advice is not NULL, the command can handle only one session: the process ends
- * with a message that contains the advice if the file has several.
+ * Reads the file, if one is given. Then overrides the settings of each session in the file by the options.
+ * Without a file, there is one session. If several_advice is not NULL, the command can handle only one
+ * session; if the file has several, the process ends with a message that contains this advice.
  */
 void ptrc_config_resolve(const struct ptrc_config_line *, const char *several_advice,
 			 struct ptrc_config_file *);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Whether some readers of YAML do not take the word for text. */
+/* Whether some YAML readers would not take this word as text. */
 static bool is_reserved(const char *text)
 {
 	static const char *const words[] = {"true", "false", "null", "yes", "no",
@@ -17,8 +17,8 @@ static bool is_reserved(const char *text)
 	return false;
 }
 
-/* Whether the text needs no quotes: it has no special characters of YAML, and cannot be taken for a number, as it
- * starts with a letter, / or _. */
+/* Whether the text needs no quotes: it contains no special characters of YAML, and cannot be taken for a
+ * number, because it starts with a letter, / or _. */
 static bool is_plain(const char *text)
 {
 	static const char harmless[] = "abcdefghijklmnopqrstuvwxyz"
@@ -28,7 +28,7 @@ static bool is_plain(const char *text)
 	       !is_reserved(text);
 }
 
-/* Decodes a valid UTF-8 character of two or more bytes. */
+/* Returns the number of a valid UTF-8 character of two or more bytes, and stores its length. */
 static unsigned int code_point(const unsigned char *p, size_t *length)
 {
 	unsigned int v;
@@ -40,7 +40,7 @@ static unsigned int code_point(const unsigned char *p, size_t *length)
 	return v;
 }
 
-/* Whether the character, which is not ASCII, is visible and YAML allows it in quotes without an escape. */
+/* Whether this character, which is not ASCII, is visible and YAML allows it in quotes without an escape. */
 static bool is_printable(unsigned int c)
 {
 	if (c == 0x2028 || c == 0x2029 || c == 0xfeff)
@@ -91,7 +91,7 @@ static void put_text(struct ptrc_buffer *b, const char *key, const char *text)
 		put_quoted(b, text);
 }
 
-/* Puts the size in the largest unit that divides it. */
+/* Puts the size in the largest unit of which it is a multiple. */
 static void put_size(struct ptrc_buffer *b, uint64_t size)
 {
 	static const char units[] = "KMG";
@@ -106,12 +106,12 @@ static void put_size(struct ptrc_buffer *b, uint64_t size)
 		ptrc_buffer_char(b, units[n - 1]);
 }
 
-/* Puts the time in the largest unit that divides it. */
+/* Puts the time in the largest unit of which it is a multiple. */
 static void put_duration(struct ptrc_buffer *b, uint64_t ns)
 {
 	static const struct {
 		const char *unit;
-		uint64_t factor; /* to the next one */
+		uint64_t factor; /* to the next larger unit */
 	} units[] = {{"ns", 1000}, {"us", 1000}, {"ms", 1000}, {"s", 60},
 		     {"m", 60},	   {"h", 24},	 {"d", 0}};
 	size_t n = 0;
@@ -201,15 +201,15 @@ static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
 	}
 }
 
-/* Whether the setting is left out: it has no value, or it has no effect (such as that of a log without a log) and
- * is not given for this session itself. */
+/* Whether the setting is left out. It is if it has no value. It also is if it has no effect (such as a
+ * setting of the log without a log), unless it was given for this session itself. */
 static bool is_missing(const struct ptrc_config *c, int key, bool has_log)
 {
 	unsigned int own = c->given & ~c->from_defaults;
 
 	if (key == PTRC_CONFIG_SNAPSHOT_ON || key == PTRC_CONFIG_SNAPSHOT_MAX)
 		return !c->snapshot_on.count && !(own & 1U << key);
-	/* These have no built-in value. */
+	/* These settings have no built-in value. */
 	if (key == PTRC_CONFIG_LOG_ROTATE || key == PTRC_CONFIG_LOG_KEEP)
 		return !(c->given & 1U << key) || (!has_log && !(own & 1U << key));
 	if (key == PTRC_CONFIG_OS)

@@ -74,7 +74,7 @@ bool ptrc_config_option(struct ptrc_config_line *l, int key, const char *value)
 	if (setting < 0 || setting >= PTRC_CONFIG_KEYS)
 		return false;
 	snprintf(option, sizeof(option), "--%s", ptrc_config_settings[setting].key);
-	/* An option without an argument sets a bool to true. */
+	/* An option without an argument sets its setting to true. */
 	if (!ptrc_config_set(&l->options, (enum ptrc_config_key)setting, l->user,
 			     value ? value : "true", &why))
 		ptrc_cli_usage(option, "%s", why.text);
@@ -100,12 +100,13 @@ refuse_setting(const struct ptrc_config_line *l, const struct ptrc_config_file *
 static void check_together(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
 			   const struct ptrc_config *c)
 {
-	/* The configuration shown by --dump-config may get an output later; ptrace-run always has a log. */
+	/* Without an output there is no log. But --dump-config may show a configuration that gets an output
+	 * later, and ptrace-run always has a log. */
 	bool lacks_log = !c->output && !l->is_dump && l->user == PTRC_CONFIG_FOR_CREATE;
-	/* Without those from the file's defaults, which may be meant for other sessions. */
+	/* The keys that the session itself gives. The file's defaults may be meant for other sessions. */
 	unsigned int own = c->given & ~c->from_defaults;
 
-	/* With append the size has no effect, but a user who gives both knows that. */
+	/* With the policy append, the size has no effect, but a user who gives both options knows that. */
 	if (c->given & 1U << PTRC_CONFIG_LOG_MAX_SIZE &&
 	    !(c->given & 1U << PTRC_CONFIG_LOG_FULL_POLICY))
 		refuse_setting(l, file, c, PTRC_CONFIG_LOG_MAX_SIZE,
@@ -163,7 +164,7 @@ void ptrc_config_resolve(const struct ptrc_config_line *l, const char *several_a
 				    several_advice);
 	for (size_t i = 0; i < file->count; i++) {
 		ptrc_config_overlay(&file->sessions[i], &l->options);
-		/* A run of a program that records no events shows at least its processes. */
+		/* If a program records no events, a run of it shows at least its processes. */
 		if (l->user == PTRC_CONFIG_FOR_RUN &&
 		    !(file->sessions[i].given & 1U << PTRC_CONFIG_OS))
 			file->sessions[i].os.kinds = PTRC_OS_AUTO;

@@ -8,7 +8,7 @@
 #include "src/fields/layout.h"
 #include "src/base/renamed.h"
 
-/* The keys that belong to the whole file rather than to a session. */
+/* The keys that belong to the whole file, not to a session. */
 #define KEY_SESSIONS "sessions"
 #define KEY_DEFAULTS "defaults"
 
@@ -16,13 +16,13 @@ struct reader {
 	struct ptrc_yaml yaml;
 	struct ptrc_config_file *file;
 	enum ptrc_config_user user;
-	/* The content that was read so far. */
+	/* The contents of the file that were read so far. */
 	struct ptrc_config defaults;
 	bool has_defaults;
 	bool has_sessions;
 };
 
-/* The expected value of a kind of setting, for messages. */
+/* For each kind of setting, what its value has to be; for messages. */
 static const char *const expected[] = {
 	[PTRC_CONFIG_TEXT] = "text",
 	[PTRC_CONFIG_NUMBER] = "a number",
@@ -54,8 +54,8 @@ static void read_scalar(struct reader *r, struct ptrc_config *c, enum ptrc_confi
 		ptrc_yaml_refuse(&r->yaml, "%s: %s", s->key, why.text);
 }
 
-/* Only ptrace-dump uses layouts, but every command checks them, so that a mistake is noticed before the trace is
- * made. */
+/* Checks a layout. Only ptrace-dump uses layouts, but every command checks them, so that the user notices a
+ * mistake before the trace is made. */
 static void check_layout(const struct reader *r, const char *key,
 			 const struct ptrc_config_layout *l)
 {
@@ -114,7 +114,7 @@ static void read_value(struct reader *r, struct ptrc_config *c, enum ptrc_config
 		read_scalar(r, c, key);
 	while (is_list && ptrc_yaml_next(&r->yaml) != YAML_SEQUENCE_END_EVENT)
 		read_scalar(r, c, key);
-	/* Even an empty list or mapping counts as given: it overrides the defaults. */
+	/* Even an empty list or mapping counts as given, because it overrides the defaults. */
 	c->given |= 1U << key;
 }
 
@@ -197,7 +197,7 @@ static void read_sessions(struct reader *r)
 		ptrc_yaml_refuse(&r->yaml, KEY_SESSIONS ": the list is empty");
 }
 
-/* Reads the list of sessions or the defaults, whose key is the current event. */
+/* Reads the list of sessions or the defaults. The current event is the key. */
 static void read_common(struct reader *r, bool is_sessions)
 {
 	if (is_sessions ? r->has_sessions : r->has_defaults)
@@ -213,7 +213,8 @@ static void read_common(struct reader *r, bool is_sessions)
 	}
 }
 
-/* Reads either a list of sessions with their defaults, or the settings of one session, but not a mixture. */
+/* Reads either a list of sessions and their defaults, or the settings of a single session. A file with both
+ * is refused. */
 static void read_mapping(struct reader *r, struct ptrc_config *one)
 {
 	while (ptrc_yaml_next(&r->yaml) != YAML_MAPPING_END_EVENT) {
@@ -255,13 +256,13 @@ static void read_root(struct reader *r)
 		 r->yaml.event.data.scalar.length)
 		ptrc_yaml_refuse(&r->yaml, "has to be a mapping of settings, not %s",
 				 ptrc_yaml_what(&r->yaml));
-	/* An empty document is an empty plain scalar, and allowed. */
+	/* An empty document is allowed: its root is an empty plain scalar. */
 	r->file->is_list = r->has_sessions;
 	if (!r->has_sessions)
 		*add_session(r) = one;
 }
 
-/* Fills in settings that the session lacks, from the file's defaults or the built-in values. */
+/* Fills in the settings that the session does not give, from the file's defaults or the built-in values. */
 static void complete(const struct reader *r, struct ptrc_config *session)
 {
 	struct ptrc_config c;

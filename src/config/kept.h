@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Allocates memory that is never freed, and is no leak as it stays reachable. */
+/* Allocates memory that is never freed. It is not a leak, because it stays reachable. */
 void *ptrc_config_keep(size_t size) __attribute__((returns_nonnull));
 
 #endif

@@ -9,7 +9,8 @@
 #include "src/config/configuration.h"
 #include "src/config/yaml_file.h"
 
-/* Finds the '=' between event and layout: the last one outside of the braces of an enum. */
+/* Finds the '=' between the event and the layout. It is the last one that is not within the braces of an
+ * enum. */
 static const char *find_sign(const char *text)
 {
 	size_t depth = 0;

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* A place in a file, counted from 1. The line is 0 for a value that is not from the file. */
+/* A place in a file. Lines and columns are counted from 1. The line is 0 if the value is not from the file. */
 struct ptrc_config_mark {
 	size_t line;
 	size_t column;

@@ -14,7 +14,8 @@
 #include "src/base/message.h"
 #include "src/config/kept.h"
 
-/* How long a pipe such as <(command) may be silent: it may be a FIFO without a writer. */
+/* How long a pipe such as <(command) may send nothing. It is limited, because the file may be a FIFO to which
+ * no process writes. */
 enum { SILENCE_MS = 3000 };
 
 static struct ptrc_config_mark mark_of(const yaml_mark_t *m)
@@ -67,7 +68,7 @@ struct ptrc_config_mark ptrc_yaml_mark(const struct ptrc_yaml *r)
 	return mark_of(&r->event.start_mark);
 }
 
-/* For bytes that are not UTF-8, libyaml reports only the offset, not the line. */
+/* Finds the place of an offset. libyaml reports only an offset, not a line, for bytes that are not UTF-8. */
 static struct ptrc_config_mark mark_of_offset(const struct ptrc_yaml *r, size_t offset)
 {
 	struct ptrc_config_mark m = {1, 1};
@@ -89,7 +90,7 @@ static bool is_tab(const struct ptrc_yaml *r, const yaml_mark_t *m)
 
 	for (size_t line = 0; line < m->line && i < r->size; i++)
 		line += r->bytes[i] == '\n';
-	/* Only spaces can stand before a tab that indents, so columns are bytes here. */
+	/* Only spaces can precede a tab that indents, so here the column is the number of bytes. */
 	return i + m->column < r->size && r->bytes[i + m->column] == '\t';
 }
 
@@ -110,7 +111,7 @@ static void __attribute__((noreturn)) refuse_syntax(const struct ptrc_yaml *r)
 	default:
 		break;
 	}
-	/* The usual mistake in a list of patterns is *.debug without quotes. */
+	/* The usual mistake in a list of patterns is a pattern such as *.debug without quotes. */
 	if (p->context && strstr(p->context, "scanning an alias")) {
 		mark = mark_of(&p->context_mark);
 		ptrc_yaml_refuse_at(r->name, &mark, "%s", star_advice);
@@ -130,7 +131,8 @@ yaml_event_type_t ptrc_yaml_next(struct ptrc_yaml *r)
 	yaml_event_delete(&r->event);
 	if (!yaml_parser_parse(&r->parser, &r->event))
 		refuse_syntax(r);
-	/* In libyaml's structures of the three kinds of nodes, anchor and tag come first. */
+	/* In libyaml's structures for the three kinds of nodes, anchor and tag are the first members, so the
+	 * member of the scalar serves for all three. */
 	is_node = r->event.type == YAML_SCALAR_EVENT ||
 		  r->event.type == YAML_SEQUENCE_START_EVENT ||
 		  r->event.type == YAML_MAPPING_START_EVENT;
@@ -211,7 +213,7 @@ bool ptrc_yaml_begin(struct ptrc_yaml *r, const void *bytes, size_t size)
 		ptrc_cli_no_memory();
 	yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&r->parser, bytes, size);
-	/* Skips the start of the stream; a document follows unless the file has only comments. */
+	/* Skips the start of the stream. A document follows unless the file has only comments. */
 	ptrc_yaml_next(r);
 	if (ptrc_yaml_next(r) != YAML_DOCUMENT_START_EVENT)
 		return false;
@@ -222,7 +224,7 @@ bool ptrc_yaml_begin(struct ptrc_yaml *r, const void *bytes, size_t size)
 void ptrc_yaml_end(struct ptrc_yaml *r)
 {
 	if (r->event.type != YAML_STREAM_END_EVENT) {
-		/* The end of the document. */
+		/* Skips the end of the document. */
 		ptrc_yaml_next(r);
 		if (ptrc_yaml_next(r) != YAML_STREAM_END_EVENT)
 			ptrc_yaml_refuse(r, "a second YAML document: a file can have only one");
@@ -231,7 +233,7 @@ void ptrc_yaml_end(struct ptrc_yaml *r)
 	yaml_parser_delete(&r->parser);
 }
 
-/* Reads at most one byte more than the largest file has. Returns the size. */
+/* Reads the file, but at most one byte more than the largest valid file has. Returns the number of bytes. */
 static size_t read_bytes(const char *name, int fd, bool is_patient, unsigned char *bytes)
 {
 	size_t size = 0;
@@ -259,7 +261,7 @@ static size_t read_bytes(const char *name, int fd, bool is_patient, unsigned cha
 
 const void *ptrc_yaml_read(const char *path, const char **name, size_t *size)
 {
-	/* Too large for the stack. */
+	/* The array is static because it is too large for the stack. */
 	static unsigned char bytes[PTRC_YAML_BYTES_MAX + 1];
 	bool is_input = !strcmp(path, "-");
 	int fd = STDIN_FILENO;
@@ -269,7 +271,7 @@ const void *ptrc_yaml_read(const char *path, const char **name, size_t *size)
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		ptrc_cli_refuse(*name, "%s", strerror(errno));
-	/* Waits for standard input without a limit, as the user may type it. */
+	/* Waits for standard input without a limit, because the user may be typing it. */
 	*size = read_bytes(*name, fd, is_input, bytes);
 	if (!is_input)
 		close(fd);

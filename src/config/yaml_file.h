@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files in YAML, as a sequence of libyaml's events. The caller takes one event after the other and refuses those
- * that it does not expect, so the file cannot be nested deeper than the caller's functions. Anchors, aliases and
- * tags are refused here. A mistake in a file ends the process with one message, "file:line:column: reason".
+ * YAML files, as a sequence of libyaml's events. The caller takes one event after the other and refuses
+ * events that it does not expect, so the file cannot be nested deeper than the caller's functions. Anchors,
+ * aliases and tags are refused here. If the file has a mistake, the process ends with one message,
+ * "file:line:column: reason".
  */
 #ifndef PTRC_SRC_CONFIG_YAML_FILE_H
 #define PTRC_SRC_CONFIG_YAML_FILE_H
@@ -21,33 +22,34 @@ struct ptrc_yaml {
 	const char *name;
 	const unsigned char *bytes;
 	size_t size;
-	/* For messages: what to use in place of anchors. */
+	/* For messages: what the user should write instead of an anchor. */
 	const char *anchor_advice;
 	yaml_parser_t parser;
 	yaml_event_t event;
 };
 
 /*
- * Reads a file of at most PTRC_YAML_BYTES_MAX; "-" is standard input. Stores the name of the file for messages,
- * and the size. The bytes are valid until the next call.
+ * Reads a file of at most PTRC_YAML_BYTES_MAX bytes. "-" means standard input. Stores the name of the file,
+ * as messages have it, and the size. The bytes are valid until the next call.
  */
 const void *ptrc_yaml_read(const char *path, const char **name, size_t *size);
 
 /*
- * Starts to parse the bytes, which the caller keeps; .name and .anchor_advice are set. Returns false if there are
- * only comments. Otherwise the current event is the first one of the document's content.
+ * Starts to parse the bytes, which the caller keeps valid. The caller has set .name and .anchor_advice.
+ * Returns false if the file has only comments. Otherwise the current event is the first one of the document's
+ * content.
  */
 bool ptrc_yaml_begin(struct ptrc_yaml *, const void *bytes, size_t size);
 
-/* Refuses a second document and frees the parser. To be called after the last event of the content. */
+/* Refuses a second document, and frees the parser. Called after the last event of the content. */
 void ptrc_yaml_end(struct ptrc_yaml *);
 
-/* Replaces the current event by the next one, and returns its type. */
+/* Moves on to the next event, and returns its type. */
 yaml_event_type_t ptrc_yaml_next(struct ptrc_yaml *);
 
 struct ptrc_config_mark ptrc_yaml_mark(const struct ptrc_yaml *);
 
-/* Prints a message about a place in a file of this name, and ends the process. */
+/* Prints a message about a place in the file of this name, and ends the process. */
 void ptrc_yaml_refuse_values(const char *name, const struct ptrc_config_mark *, const char *format,
 			     va_list) __attribute__((format(printf, 3, 0), noreturn));
 void ptrc_yaml_refuse_at(const char *name, const struct ptrc_config_mark *, const char *format, ...)
@@ -56,27 +58,27 @@ void ptrc_yaml_refuse_at(const char *name, const struct ptrc_config_mark *, cons
 void ptrc_yaml_refuse(const struct ptrc_yaml *, const char *format, ...)
 	__attribute__((format(printf, 2, 3), noreturn));
 
-/* Refuses an unknown key, which is the current event, and proposes similar ones. */
+/* Refuses the current event, which is an unknown key. The message proposes similar keys. */
 void ptrc_yaml_refuse_key(const struct ptrc_yaml *, const char *key, const struct ptrc_nearest *)
 	__attribute__((noreturn));
 
 bool ptrc_yaml_is_plain(const struct ptrc_yaml *);
 
-/* Whether the current scalar means "no value" in YAML: empty, ~ or null without quotes. */
+/* Whether the current scalar means "no value" in YAML: it is empty, or ~ or null without quotes. */
 bool ptrc_yaml_is_null(const struct ptrc_yaml *);
 
 bool ptrc_yaml_is_value(const struct ptrc_yaml *);
 
-/* The kind of the current event, in words. */
+/* Returns the kind of the current event, in words. */
 const char *ptrc_yaml_what(const struct ptrc_yaml *);
 
-/* A copy of the current scalar; it is never freed. */
+/* Returns a copy of the current scalar, which is never freed. */
 const char *ptrc_yaml_text(const struct ptrc_yaml *);
 
-/* The same, but refuses true and false without quotes, which are no texts in YAML. */
+/* Like ptrc_yaml_text(), but refuses true and false without quotes, because YAML does not take them as text. */
 const char *ptrc_yaml_quoted_text(const struct ptrc_yaml *, const char *key);
 
-/* The same for a key; refuses an event that is none. */
+/* Like ptrc_yaml_text(), for a key. Refuses the current event if it is not a key. */
 const char *ptrc_yaml_key(const struct ptrc_yaml *);
 
 #endif
