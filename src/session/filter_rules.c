@@ -11,7 +11,7 @@
 
 enum { IDS = PTRC_READER_IDS };
 
-/* The patterns of the stream. */
+/* The patterns of a stream. */
 struct patterns {
 	size_t count;
 	struct posixtrace_pattern list[POSIXTRACE_PATTERNS_MAX];
@@ -27,7 +27,8 @@ static int load_patterns(trace_id_t trace, struct patterns *p)
 	return posixtrace_get_patterns(trace, p->list, POSIXTRACE_PATTERNS_MAX, &p->count);
 }
 
-/* Whether there is such a pattern; how 0: of any kind. */
+/* Whether the list has this pattern with this effect (POSIXTRACE_ONLY or _EXCLUDE). If `how` is 0, any effect
+ * will do. */
 static bool has_pattern(const struct patterns *p, int how, const char *text)
 {
 	for (size_t i = 0; i < p->count; i++)
@@ -36,7 +37,7 @@ static bool has_pattern(const struct patterns *p, int how, const char *text)
 	return false;
 }
 
-/* Returns false if there is no room. */
+/* Adds the pattern unless the list has it. Returns false if there is no room. */
 static bool add_pattern(struct patterns *p, int how, const char *text)
 {
 	if (has_pattern(p, how, text))
@@ -60,7 +61,7 @@ static void remove_pattern(struct patterns *p, const char *text)
 
 /* ---- a change ---- */
 
-/* The event types of the stream. */
+/* The event types of a stream. */
 struct known {
 	size_t count;
 	trace_event_id_t ids[IDS];
@@ -85,7 +86,7 @@ static int load_known(trace_id_t trace, struct known *k)
 	return error;
 }
 
-/* Adds to the set the event types that the text matches. Returns false if there are none. */
+/* Adds to the set the event types whose names match the text. Returns false if no name does. */
 static bool find(const struct known *k, const char *text, trace_event_set_t *set)
 {
 	bool is_glob = ptrc_filter_rules_is_glob(text);
@@ -124,7 +125,7 @@ static int take_text(const struct known *k, struct patterns *p, uint32_t flags, 
 	return 0;
 }
 
-/* The operation for posix_trace_set_filter(), or 0 if the flags do not name exactly one. */
+/* Returns the operation for posix_trace_set_filter(), or 0 if the flags do not name exactly one. */
 static int operation(uint32_t flags)
 {
 	switch (flags &
@@ -140,7 +141,7 @@ static int operation(uint32_t flags)
 	}
 }
 
-/* Replaces the patterns. Each text starts with the letter of its kind. */
+/* Replaces the stream's patterns. The first letter of each text says what kind of pattern it is. */
 static int replace_patterns(trace_id_t trace, const char *texts, size_t size, uint32_t *culprit)
 {
 	static struct patterns p;
@@ -198,8 +199,8 @@ int ptrc_filter_rules_change(trace_id_t trace, uint32_t flags, const char *texts
 			return error;
 		++*culprit;
 	}
-	/* First the filter, which applies to existing types only: a name that is opened between the two calls is
-	 * still subject to the new patterns. */
+	/* The filter, which applies to existing types only, is set before the patterns. So a name that a
+	 * program opens between the two calls is still subject to the new patterns. */
 	error = posix_trace_set_filter(trace, &set, how);
 	if (!error)
 		error = posixtrace_set_patterns(trace, patterns.list, patterns.count);
@@ -208,21 +209,22 @@ int ptrc_filter_rules_change(trace_id_t trace, uint32_t flags, const char *texts
 
 /* ---- the answer to TYPES ---- */
 
-/* The records from number .from on that fit into the reply. Event types, whose list only grows, are numbered
- * from 0, patterns from IDS: so a pattern that is added or removed between two pages moves no event type. */
+/* A page: those records from number .from on that fit into the reply. Event types are numbered from 0; their
+ * list only grows. Patterns are numbered from IDS. So no event type gets another number when a pattern is
+ * added or removed between two pages. */
 struct page {
 	struct ptrc_session_reply *reply;
 	uint32_t from;
 	uint32_t number;
 };
 
-/* Counts a record; returns whether it precedes the page. */
+/* Counts a record. Returns whether it comes before the page. */
 static bool is_before(struct page *p)
 {
 	return p->number++ < p->from;
 }
 
-/* Appends the record that was counted last. Returns false if the page is full. */
+/* Appends the record that was just counted. Returns false if the page is full. */
 static bool put_record(struct page *p, const struct ptrc_session_type_record *record,
 		       const char *name, const char *layout)
 {
@@ -250,7 +252,7 @@ static bool is_member(trace_event_id_t id, const trace_event_set_t *set)
 	return !posix_trace_eventset_ismember(id, set, &is) && is;
 }
 
-/* Returns false if the page is full. */
+/* Appends the event types that belong to the page. Returns false if the page is full. */
 static bool put_types(trace_id_t trace, const trace_event_set_t *filter, struct page *p)
 {
 	static struct posixtrace_type_count counts[IDS];

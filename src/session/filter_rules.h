@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events that a session does not record, as users write them: names, globs, all system events, all events.
- * Existing names go into the filter of the stream, a set of event types. Rules for later names become patterns
- * of the stream (posixtrace_set_patterns).
+ * The events that a session does not record, as users write them: names, globs, all system events, or all
+ * events. Existing names are put into the filter of the stream, which is a set of event types. Rules for
+ * names that do not exist yet become patterns of the stream (posixtrace_set_patterns).
  */
 #ifndef PTRC_SRC_SESSION_FILTER_RULES_H
 #define PTRC_SRC_SESSION_FILTER_RULES_H
@@ -14,7 +14,7 @@
 #include "src/session/session_protocol.h"
 #include "src/session/snapshots.h"
 
-/* Whether the text is a glob (lib/model/glob.h) and not a plain name. */
+/* Whether the text is a glob (lib/model/glob.h). Otherwise it is a plain name. */
 bool ptrc_filter_rules_is_glob(const char *text);
 
 /*
@@ -29,8 +29,8 @@ bool ptrc_filter_rules_is_glob(const char *text);
 int ptrc_filter_rules_change(trace_id_t, uint32_t flags, const char *texts, size_t size,
 			     uint32_t *culprit);
 
-/* Fills in the reply to TYPES with the page of event types and patterns, including those of snapshots, that
- * starts at `from`. Returns 0 or an error number. */
+/* Fills in the reply to TYPES: the page, starting at number `from`, of the event types and the patterns,
+ * including those of --snapshot-on. Returns 0 or an error number. */
 int ptrc_filter_rules_page(trace_id_t, struct ptrc_snapshots *, uint32_t from,
 			   struct ptrc_session_reply *);
 

@@ -17,7 +17,7 @@
 #include "src/base/message.h"
 
 #define LIBRARY "posixtrace-functions.so"
-/* lib/functions/selection.h reads it. */
+/* The environment variable that lib/functions/selection.h reads. */
 #define VARIABLE "POSIXTRACE_FUNCTIONS"
 
 void ptrc_functions_option(struct ptrc_functions *f, const char *glob)
@@ -54,7 +54,8 @@ static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 	return pread(fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* Finds what prevents recording the file's functions. Scripts and unreadable files are left alone. */
+/* Finds what prevents that the functions of the program in this file are recorded. Nothing is found for
+ * scripts and unreadable files. */
 static void look_at(struct ptrc_functions *f, int fd)
 {
 	char name[sizeof("xray_instr_map")];
@@ -117,12 +118,13 @@ bool ptrc_functions_prepare(struct ptrc_functions *f, const char *path)
 		ptrc_cli_error(library, errno);
 		return false;
 	}
-	/* LD_PRELOAD has no way to escape these. */
+	/* LD_PRELOAD has no escapes for these characters. */
 	if (strpbrk(library, " :")) {
 		ptrc_cli_message(library, "cannot be preloaded: its path has a blank or a colon");
 		return false;
 	}
-	/* The user's libraries come first, as a sanitizer's runtime has to. */
+	/* The libraries that the user preloads come first, because the runtime of a sanitizer has to be the
+	 * first. */
 	ptrc_buffer_format(&f->preload, "%s%s%s%c", others ? others : "",
 			   others && *others ? ":" : "", library, '\0');
 	fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -18,10 +18,10 @@
 
 enum {
 	STACK_BYTES = 128 * 1024,
-	/* The pause after the keeper could not be watched or replaced. */
+	/* The pause after an attempt to watch or to replace the keeper has failed. */
 	PAUSE_MS = 50,
-	/* If a keeper ends within this time, its successor is watched only after a pause of this length, so that
-	 * keepers that die at once do not occupy a processor. */
+	/* If a keeper ends within this time, its successor is watched only after a pause of the same length.
+	 * Otherwise keepers that end at once would keep a processor busy. */
 	SOON_MS = 1000,
 };
 
@@ -33,7 +33,7 @@ static bool is_keeper(pid_t pid)
 	return !strcmp(name, "ptrace-keeper");
 }
 
-/* 't': by a debugger. */
+/* The process was stopped by a signal ('T') or by a debugger ('t'). */
 static bool is_stopped(char state)
 {
 	return state == 'T' || state == 't';
@@ -60,7 +60,8 @@ int64_t ptrc_keeper_look(struct ptrc_keeper_look *w)
 
 void ptrc_keeper_say_stopped(const char *log)
 {
-	/* A keeper locks bytes of its log far beyond the end. */
+	/* A keeper holds a lock on bytes of its log that are far after the end of the file. The lock shows
+	 * which process it is. */
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 	int fd;
 
@@ -86,7 +87,8 @@ static void wait_for_end(trace_id_t trace, pid_t keeper)
 		poll(NULL, 0, PAUSE_MS);
 		return;
 	}
-	/* Before pidfd_open() the keeper may have ended, and another process may have got its number. */
+	/* The keeper may have ended before pidfd_open(), and another process may have got its number. So the
+	 * number is checked again. */
 	if (!ptrc_trace_keeper(trace, &now) && now == keeper)
 		poll(&p, 1, -1);
 	close(p.fd);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Watches keepers, the processes that write logs: whether they make progress and whether they live. If a
- * session's keeper is killed, starts another one at once. Otherwise the stream would fill up and lose events
- * until the next call of the library by the controller.
+ * Watches keepers, the processes that write logs: whether they live and make progress. If the keeper of a
+ * session is killed, starts another one at once. Otherwise the stream would get full and lose events until
+ * the controller next calls the library.
  */
 #ifndef PTRC_SRC_SESSION_KEEPER_H
 #define PTRC_SRC_SESSION_KEEPER_H
@@ -13,32 +13,33 @@
 
 #include <posixtrace.h>
 
-/* Whether a signal or a debugger has stopped the process. */
+/* Whether the process was stopped, by a signal or by a debugger. */
 bool ptrc_keeper_is_stopped(pid_t);
 
-/* The last observation of a process. Starts zeroed but for .pid. */
+/* The result of the last look at a process. Zeroed at the start, except for .pid. */
 struct ptrc_keeper_look {
 	pid_t pid;
-	/* Its processor time in clock ticks. */
+	/* The processor time that the process had used, in clock ticks. */
 	unsigned long long ticks;
-	/* When it last made progress; 0: not observed yet. */
+	/* When the process was last seen to make progress; 0 before the first look. */
 	int64_t since_ns;
 	bool is_stopped;
 };
 
-/* Observes the process. Returns how long all observations have found it stopped, or asleep without having
- * used processor time; 0 if it runs, waits for a disk, or is no keeper. */
+/* Looks at a process. Returns for how long each look has found it stopped, or asleep without having used
+ * processor time. Returns 0 if the process runs, waits for a disk, or is not a keeper. */
 int64_t ptrc_keeper_look(struct ptrc_keeper_look *);
 
-/* Prints a message if the keeper of this log is stopped. */
+/* Prints a message if the keeper that writes this log is stopped. */
 void ptrc_keeper_say_stopped(const char *log);
 
-/* Starts a thread that watches the keeper until the trace is shut down. A thread, because the main loop may be
- * blocked, for instance while the log is a pipe that no process reads. It inherits the caller's signal mask. If
- * it cannot be started, only the next call of the library replaces a keeper. */
+/* Starts a thread that watches the keeper until the trace is shut down. It is a thread because the main loop
+ * may be blocked, for example while the log is a pipe that no process reads. The thread inherits the caller's
+ * signal mask. If the thread cannot be started, a killed keeper is replaced only by the next call of the
+ * library. */
 void ptrc_keeper_watch(trace_id_t);
 
-/* The keeper that is watched; 0: not known. Never waits. */
+/* Returns the keeper that is watched, or 0 if it is unknown. Does not wait. */
 pid_t ptrc_keeper_watched(void);
 
 #endif

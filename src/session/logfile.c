@@ -23,15 +23,16 @@
 static const char signature[] = "\211PTRLOG\n";
 
 static const struct ptrc_replace_kind log_kind = {
-	/* Private, because a log holds addresses and data of the program. */
+	/* Only the user may read it, because a log contains addresses and data of the program. */
 	.mode = 0600,
 	.signature = signature,
 	.signature_bytes = sizeof(signature) - 1,
 	.noun = "a trace log",
 };
 
-/* Whether the policy needs to overwrite, which the file at the path does not allow. Checked before the file is
- * opened, as opening a FIFO waits for its reader. */
+/* Whether the log-full policy needs a file in which old data can be overwritten, and the file at the path is
+ * not such a file. This is checked before the file is opened, because opening a FIFO would wait for its
+ * reader. */
 static bool has_wrong_policy(const char *path, const trace_attr_t *attr)
 {
 	struct stat st;
@@ -163,7 +164,7 @@ bool ptrc_logfile_keep_old(struct ptrc_logfile *l, const trace_attr_t *attr, boo
 	if (l->is_new || lstat(l->path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
 		return true;
 	snprintf(old, sizeof(old), "%s.old", l->path);
-	/* Refuses to replace a file that is no log. */
+	/* If PATH.old exists and is not a log, this refuses to replace it. */
 	fd = ptrc_replace_open(old, &log_kind, is_forced, &is_new);
 	if (fd >= 0)
 		close(fd);
@@ -220,7 +221,7 @@ void ptrc_log_target_check(const char *option, const char *path, bool is_output_
 		ptrc_cli_usage(option, "'%s' is standard output; name another file", path);
 }
 
-/* Whether the query reads this file; if so, prints it. */
+/* Whether the query reads this file. If it does, prints the message. */
 static bool is_read(const struct ptrc_query *q, int fd, const char *path, const char *message)
 {
 	struct stat own, other;

@@ -19,7 +19,7 @@
 #define RENAME_NOREPLACE 1
 #endif
 
-/* NAMES_MAX: attempts to find an unused file name. */
+/* NAMES_MAX: how many names are tried to find one that no file has. */
 enum { NAMES_MAX = 1000, PATH_BYTES = 4096 };
 
 struct posixtrace_orphan *ptrc_orphans_list(size_t *count)
@@ -215,7 +215,7 @@ static bool settle_one(const struct posixtrace_orphan *o, const char *output)
 {
 	char written[PATH_BYTES] = "";
 
-	/* ptrace-list and ptrace-doctor report those that stay. */
+	/* Orphans that cannot be salvaged stay. ptrace-list and ptrace-doctor report them. */
 	if (!o->pt_has_log || o->pt_error || posixtrace_salvage_orphan(o->pt_id, NULL, written))
 		return true;
 	if (output && is_same_file(written, output))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A session sends a log, which is read like any other: no byte of it is trusted, as another program may have
- * taken the session's socket. */
+/* Reads the log that a session sends. It is read like any other log: no byte of it is trusted, because
+ * another program may have taken the session's socket. */
 #include "config.h"
 #include "src/session/reader_follow.h"
 
@@ -19,16 +19,19 @@
 #include "src/session/session_protocol.h"
 
 struct ptrc_reader_input {
-	/* pidfd of the controller, or -1. */
+	/* A pidfd of the controller, or -1. */
 	int controller_fd;
-	/* No more bytes will come: the log is complete, or .error is not 0, or the controller has ended. */
+	/* No more bytes will come: the log is complete, or there was an error (.error), or the controller has
+	 * ended. */
 	bool is_ended;
 	int error;
-	/* The last message. */
+	/* The last message that was received. */
 	unsigned char message[PTRC_SESSION_PIECE_MAX];
-	/* For a snapshot: all that the session has sent, and how much of it the reader has got. */
+	/* The session sends a snapshot. The next two members are used only then. */
 	bool is_snapshot;
+	/* All bytes that the session has sent. */
 	struct ptrc_buffer all;
+	/* How many of these bytes the reader has got. */
 	size_t added;
 };
 
@@ -57,7 +60,8 @@ static bool fail(struct ptrc_reader *r, int error)
 	return false;
 }
 
-/* Sets how many events this reader has missed: lost in the stream, or flushed before they were sent. */
+/* Sets how many events this reader has missed: events that were lost in the stream, and events that were
+ * flushed before they were sent. */
 static void set_missed(struct ptrc_reader *r, uint64_t lost, uint64_t flushed)
 {
 	r->counts.pt_lost_events = lost;
@@ -66,8 +70,8 @@ static void set_missed(struct ptrc_reader *r, uint64_t lost, uint64_t flushed)
 		r->status.posix_stream_overrun_status = POSIX_TRACE_NO_OVERRUN;
 }
 
-/* Takes over the last STATUS of the log; for a snapshot only the missed events, as the reply to DUMP had the
- * rest. Returns false if there is none yet. */
+/* Takes over the last STATUS packet of the log. For a snapshot, takes only the number of missed events from
+ * it, because the reply to DUMP had the rest. Returns false if the log has no STATUS packet yet. */
 static bool take_status(struct ptrc_reader *r)
 {
 	struct posix_trace_status_info status;
@@ -79,7 +83,7 @@ static bool take_status(struct ptrc_reader *r)
 	if (!r->input->is_snapshot) {
 		r->status = status;
 		r->counts = counts;
-		/* These are in the session's log, not lost. */
+		/* The session has flushed these events to its own log, so they are not lost. */
 		r->counts.pt_log_lost_events = 0;
 		r->status.posix_log_overrun_status = POSIX_TRACE_NO_OVERRUN;
 	}
@@ -89,14 +93,16 @@ static bool take_status(struct ptrc_reader *r)
 
 /*
  * Handles a connection that was closed before the log was complete. If the controller was killed, its socket
- * still exists and refuses connections; it is left for other followers to find. If the controller ended without
- * waiting for this reader, it removed its socket; another session may have taken the name since.
+ * still exists and refuses connections; the socket is left there, so that other followers find out, too. If
+ * the controller ended and did not wait for this reader, it has removed its socket; another session may have
+ * taken the name since.
  */
 static bool take_silence(struct ptrc_reader *r)
 {
 	struct pollfd controller = {.fd = r->input->controller_fd, .events = POLLIN};
 
-	/* A controller that is being killed may have closed this connection before its listening socket. */
+	/* A controller that is being killed may have closed this connection, but not yet the socket on which
+	 * it listens. So this waits until the controller is gone. */
 	poll(&controller, controller.fd >= 0, PTRC_SESSION_LOOK_UP_MS);
 	if (ptrc_session_knock(r->path) == ECONNREFUSED)
 		return fail(r, ECONNRESET);
@@ -105,8 +111,8 @@ static bool take_silence(struct ptrc_reader *r)
 	return false;
 }
 
-/* Waits for the next message. Returns its size; 0 at the end, after an error, or with r->error EINTR after a
- * signal or PTRC_SESSION_LOOK_UP_MS without a message. */
+/* Waits for the next message. Returns its size. Returns 0 at the end of the log and after an error. Also
+ * returns 0, with EINTR in r->error, after a signal or if no message has come for PTRC_SESSION_LOOK_UP_MS. */
 static size_t take_message(struct ptrc_reader *r)
 {
 	struct ptrc_reader_input *in = r->input;
@@ -166,7 +172,7 @@ static const struct ptrc_reader_source source = {
 	.close = close_input,
 };
 
-/* Receives the start of the log, up to the first STATUS. */
+/* Receives the start of the log, up to the first STATUS packet. */
 static int begin_log(struct ptrc_reader *r)
 {
 	size_t size = take_message(r);
@@ -177,7 +183,7 @@ static int begin_log(struct ptrc_reader *r)
 	error = ptrc_log_open_parts(r->input->message, size, &r->trace);
 	if (error)
 		return error == EINVAL ? EPROTO : error;
-	/* If the rest is late, the names come with the events. */
+	/* If the rest of this start is late, the names come with the events. */
 	while (!take_status(r) && receive(r))
 		;
 	look_up_names(r);
@@ -198,7 +204,7 @@ static int connect_reader(struct ptrc_reader *r, const char *session, enum ptrc_
 		r->attributes = reply->state.attributes;
 		r->status = reply->state.status;
 		r->counts = reply->state.counts;
-		/* Earlier losses of the stream do not concern this reader. */
+		/* Events that the stream lost before do not concern this reader. */
 		set_missed(r, 0, 0);
 		r->input = ptrc_cli_allocate(sizeof(*r->input));
 		r->input->controller_fd = controller_fd;
@@ -233,8 +239,8 @@ bool ptrc_reader_follow(struct ptrc_reader *r, const char *session)
 
 /* ---- snapshots ---- */
 
-/* Receives all messages of a snapshot at once, so that the session need not wait for the consumer. Returns an
- * error number if no message comes for PTRC_SESSION_WORK_MS. */
+/* Receives all messages of a snapshot at once, so that the session need not wait while the events are
+ * processed. Returns an error number if no message comes for PTRC_SESSION_WORK_MS. */
 static int receive_all(struct ptrc_reader *r)
 {
 	const int64_t wait_ns = PTRC_SESSION_WORK_MS * PTRC_NS_PER_MS;
@@ -259,7 +265,7 @@ static int receive_all(struct ptrc_reader *r)
 	return 0;
 }
 
-/* Opens the log of a snapshot, for the first time or after a rewind, with its first bytes. */
+/* Opens the log of a snapshot with its first bytes. This happens at the start and after each rewind. */
 static int open_snapshot(struct ptrc_reader *r)
 {
 	struct ptrc_reader_input *in = r->input;
@@ -270,7 +276,7 @@ static int open_snapshot(struct ptrc_reader *r)
 	in->error = 0;
 	r->is_rest_unshown = false;
 	error = ptrc_log_open_parts(in->added ? in->all.bytes : "", in->added, &r->trace);
-	/* Adding nothing reports whether the log is complete already. */
+	/* Even adding nothing shows whether the log is complete already. */
 	if (!error && !add_part(r, "", 0))
 		error = in->error;
 	return error == EINVAL ? EPROTO : error;
@@ -319,8 +325,8 @@ static int take_snapshot(struct ptrc_reader *r, const char *session)
 	return error;
 }
 
-/* Whether the session's log is a readable file that has everything after a flush, and was flushed now. *error
- * becomes ETIMEDOUT if that takes too long. */
+/* Whether the session has flushed its stream just now, to a log that has all its events and can be read here.
+ * Sets *error to ETIMEDOUT if the flush takes too long. */
 static bool is_flushed(const char *session, const struct ptrc_session_state *s, int *error)
 {
 	static struct ptrc_session_reply reply;

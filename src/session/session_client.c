@@ -28,7 +28,7 @@ static int check_peer(int fd, pid_t *pid)
 	return peer.uid == geteuid() ? 0 : EPERM;
 }
 
-/* Terminates the texts of a state, which are untrusted. */
+/* Ends the texts of a state with null bytes, because the state comes from another process and is not trusted. */
 static void terminate(struct ptrc_session_state *s)
 {
 	s->name[sizeof(s->name) - 1] = '\0';
@@ -39,7 +39,7 @@ static void terminate(struct ptrc_session_state *s)
 	s->attributes.generation_version[sizeof(s->attributes.generation_version) - 1] = '\0';
 }
 
-/* Whether the message of n bytes is a reply of this version with consistent sizes. */
+/* Whether the message of n bytes is a reply of this protocol version, and its sizes agree. */
 static bool is_reply(const struct ptrc_session_reply *r, size_t n)
 {
 	const size_t head = offsetof(struct ptrc_session_reply, state);
@@ -104,7 +104,7 @@ static int send_question(int fd, const struct ptrc_session_question *q)
 	return error;
 }
 
-/* Why the last question got no answer in time; "" if that is not known. */
+/* Why the last question was not answered in time; "" if the reason is unknown. */
 static char silence[200];
 
 static void explain_controller(pid_t controller)
@@ -130,14 +130,15 @@ static void explain_keeper(const struct ptrc_keeper_look *keeper)
 			 (long)keeper->pid);
 }
 
-/* Waits until the session has done its work, or controller or keeper have been stalled for
- * PTRC_SESSION_STALL_MS. SHUTDOWN may have to wait for a reader of the log, so a sleeping keeper is all right. */
+/* Waits for the last reply. Gives up after PTRC_SESSION_WORK_MS, or when the controller or the keeper has
+ * been stalled for PTRC_SESSION_STALL_MS. For SHUTDOWN, a sleeping keeper does not count as stalled, because
+ * it may have to wait for a reader of the log. */
 static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper, pid_t controller)
 {
 	const int64_t stall_ns = PTRC_SESSION_STALL_MS * PTRC_NS_PER_MS;
 	int64_t now = ptrc_now_ns();
 	int64_t until = now + PTRC_SESSION_WORK_MS * PTRC_NS_PER_MS;
-	int64_t running_ns = now; /* when the controller was not stopped */
+	int64_t running_ns = now; /* when the controller was last seen not to be stopped */
 	struct ptrc_keeper_look watch = {.pid = keeper};
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
@@ -150,7 +151,7 @@ static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper, pid_
 			explain_controller(controller);
 			break;
 		}
-		/* A keeper also sleeps because its controller is stopped. */
+		/* If the controller is stopped, the keeper sleeps because of that, so it is not blamed. */
 		if (keeper > 0 && ptrc_keeper_look(&watch) > stall_ns && running_ns == now &&
 		    (watch.is_stopped || verb != PTRC_SESSION_SHUTDOWN)) {
 			explain_keeper(&watch);
@@ -160,7 +161,8 @@ static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper, pid_
 	return ETIMEDOUT;
 }
 
-/* Sends the question and receives the last reply. The socket's limits bound the wait for the first reply. */
+/* Sends the question and receives the last reply. The time limits of the socket bound the wait for the first
+ * reply. */
 static int exchange(int fd, const struct ptrc_session_question *q, pid_t controller,
 		    struct ptrc_session_reply *reply)
 {
@@ -181,7 +183,7 @@ static int exchange(int fd, const struct ptrc_session_question *q, pid_t control
 	return error;
 }
 
-/* Connects to the controller of this name. If it was killed and is_removing, removes the sockets of all
+/* Connects to the controller of this name. If it was killed, and is_removing, removes the sockets of all
  * killed controllers. */
 static int reach(const char *name, int limit_ms, bool is_removing, int *fd)
 {
@@ -198,7 +200,8 @@ static int reach(const char *name, int limit_ms, bool is_removing, int *fd)
 	error = ptrc_session_connect(&address, limit_ms, fd);
 	if (error == ECONNREFUSED && is_removing)
 		ptrc_session_sweep(directory);
-	/* Errors for a file, or a socket of another type, in place of the socket. */
+	/* These errors mean that there is another kind of file, or a socket of another type, in place of the
+	 * socket. */
 	return error == EPROTOTYPE || error == ENOTSOCK ? EPROTO : error;
 }
 
@@ -212,7 +215,8 @@ int ptrc_session_knock(const char *name)
 	return error;
 }
 
-/* Connects like reach(), but only to a controller of this user, and stores its process ID. */
+/* Connects like reach(), but only to a controller that runs as this user. Stores the process ID of the
+ * controller. */
 static int connect_to(const char *name, int limit_ms, bool is_removing, int *fd, pid_t *controller)
 {
 	int error = reach(name, limit_ms, is_removing, fd);
@@ -241,7 +245,8 @@ int ptrc_session_ask_about(const char *name, const struct ptrc_session_question 
 	if (q->types)
 		ptrc_session_types_get(name, q->types);
 	error = exchange(fd, q, controller, reply);
-	/* Waits for the end of the controller's process, unless it is ptrace-run, which goes on with COMMAND. */
+	/* Waits until the controller's process has ended. This does not apply to ptrace-run, which continues
+	 * until COMMAND ends. */
 	if (!error && end.fd >= 0 &&
 	    !(reply->body == PTRC_SESSION_BODY_STATE && reply->state.is_run))
 		poll(&end, 1, PTRC_SESSION_ANSWER_MS);
@@ -287,7 +292,7 @@ int ptrc_session_follow(const char *name, enum ptrc_session_verb verb,
 	error = exchange(*fd, &q, controller, reply);
 	if (!error)
 		error = state_error(reply);
-	/* The follower has to notice signals while it waits for events. */
+	/* The limit makes the follower notice signals while it waits for events. */
 	if (!error && setsockopt(*fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
 		error = errno;
 	if (error && *controller_fd >= 0)
@@ -312,7 +317,7 @@ void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 		int64_t left = (until - ptrc_now_ns()) / PTRC_NS_PER_MS;
 
 		p[i] = (struct pollfd){.fd = -1, .events = POLLIN};
-		/* A controller that accepts no connection must leave time for the others. */
+		/* If a controller accepts no connection, enough time has to be left for the other sessions. */
 		errors[i] = connect_to(names[i], left > 200 ? (int)left / 4 : 50, is_removing,
 				       &p[i].fd, &controller);
 		if (!errors[i]) {
@@ -405,7 +410,7 @@ static void add_record(struct ptrc_session_types *t, const struct ptrc_session_t
 
 static int add_page(struct ptrc_session_types *t, const struct ptrc_session_reply *reply)
 {
-	/* More patterns than a command line has room for. */
+	/* The limit is more patterns than a command line can hold. */
 	enum { SNAPSHOT_PATTERNS_MAX = 1 << 20 };
 	struct ptrc_session_type_record record;
 	size_t at = 0;
@@ -447,7 +452,8 @@ int ptrc_session_types_get(const char *name, struct ptrc_session_types *t)
 		error = ptrc_session_ask_about(name, &q, reply);
 		if (!error)
 			error = reply->error;
-		/* Each page has to advance: otherwise a faulty controller could send pages for ever. */
+		/* Each page has to end later than the page before. Otherwise a faulty controller could send
+		 * pages for ever. */
 		if (!error && (reply->body != PTRC_SESSION_BODY_PAGE ||
 			       (reply->next && (reply->next <= q.from || !reply->size))))
 			error = EPROTO;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The client side of a session: questions that commands ask its controller. */
+/* The client side of a session: the questions that commands ask the session's controller. */
 #ifndef PTRC_SRC_SESSION_SESSION_CLIENT_H
 #define PTRC_SRC_SESSION_SESSION_CLIENT_H
 
@@ -15,18 +15,18 @@ struct ptrc_session_question {
 	uint32_t from;
 	const char *const *texts;
 	size_t text_count;
-	/* If not NULL, gets the event types just before the question; empty if the session does not answer that,
-	 * for instance because another client ends it. */
+	/* If not NULL, the event types of the session are stored here just before the question is asked. The
+	 * list is empty if the session does not answer that, for example because another client ends it. */
 	struct ptrc_session_types *types;
 };
 
 /*
  * Asks the session and writes its last reply to *reply. After SHUTDOWN the controller has ended. Returns 0, or
- *   ENOENT        no such session
+ *   ENOENT        there is no such session
  *   ECONNREFUSED  its controller was killed; the name is free again
- *   ETIMEDOUT     no answer in time, or the controller or the keeper is stopped
+ *   ETIMEDOUT     the session did not answer in time, or its controller or keeper is stopped
  *   EPERM         the directory is not safe, or the controller belongs to another user
- *   EPROTO        an answer of another version
+ *   EPROTO        the answer is of another protocol version
  *   ECONNRESET    the controller ended without an answer
  *   E2BIG         the texts have more than PTRC_SESSION_TEXTS_MAX bytes
  *   others        from socket() or connect()
@@ -35,11 +35,12 @@ int ptrc_session_ask(const char *name, enum ptrc_session_verb, struct ptrc_sessi
 int ptrc_session_ask_about(const char *name, const struct ptrc_session_question *,
 			   struct ptrc_session_reply *reply);
 
-/* Asks for the state of the session, which is valid until the next call. Returns 0, one of these errors, or
- * that of the reply. */
+/* Asks for the state of the session. Stores a pointer to it, which is valid until the next call. Returns 0,
+ * an error number of ptrc_session_ask(), or the error number in the reply. */
 int ptrc_session_stat(const char *name, const struct ptrc_session_state **);
 
-/* A text for one of these errors; for ETIMEDOUT, what the last question waited for. */
+/* Returns a text for an error number of ptrc_session_ask(). For ETIMEDOUT, the text says what the last
+ * question waited for. */
 const char *ptrc_session_explain(int error);
 
 /* A text for an error of ptrc_session_stat_all(). Names the controller of the session if that is stopped. */
@@ -50,35 +51,36 @@ const char *ptrc_session_explain_of(const char *name, int error);
 int ptrc_session_knock(const char *name);
 
 /*
- * Sends STAT to many sessions at the same time, so that several without an answer cost no more time than one.
- * The reply to a name is valid if its error is 0. Removes sockets of killed controllers if is_removing.
+ * Sends STAT to many sessions at the same time, so that several sessions that do not answer cost no more time
+ * than one. A session's reply is valid if its error is 0. If is_removing, removes sockets of killed
+ * controllers.
  */
 void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 			   struct ptrc_session_reply *replies, int *errors);
 
-/* The sessions of this user, sorted by name, and their answers to STAT. */
+/* The sessions of this user, sorted by name, and their replies to STAT. */
 struct ptrc_session_list {
 	size_t count;
 	char **names;
-	/* See ptrc_session_stat_all(). */
+	/* The error for each session, from ptrc_session_stat_all(); its reply is valid if the error is 0. */
 	int *errors;
 	struct ptrc_session_reply *replies;
 };
 
-/* Fills in the list, which is never freed: a command needs one until it ends. Returns 0, or an error number of
- * ptrc_session_names() with an empty list. */
+/* Fills in the list. It is never freed, because a command needs one list until it ends. Returns 0, or an
+ * error number of ptrc_session_names() and an empty list. */
 int ptrc_session_list(struct ptrc_session_list *, bool is_removing);
 
-/* Whether the process IDs in the state are those of another pid namespace. */
+/* Whether the process IDs in the state belong to another pid namespace than that of the caller. */
 bool ptrc_session_is_foreign(const struct ptrc_session_state *);
 
 /* The number of events recorded since creation or clear: with those that a ring has overwritten. */
 uint64_t ptrc_session_recorded(const struct ptrc_session_state *);
 
 /*
- * Sends FOLLOW or DUMP and keeps the connection, in *fd; *controller_fd is a pidfd of the controller, or -1.
- * recv() on *fd fails with EAGAIN after PTRC_SESSION_LOOK_UP_MS without data. Errors as above; then there is
- * nothing to close.
+ * Sends FOLLOW or DUMP and keeps the connection in *fd. Stores a pidfd of the controller, or -1, in
+ * *controller_fd. recv() on *fd fails with EAGAIN if no data comes for PTRC_SESSION_LOOK_UP_MS. Returns 0 or
+ * an error number of ptrc_session_ask(); after an error there is nothing to close.
  */
 int ptrc_session_follow(const char *name, enum ptrc_session_verb, struct ptrc_session_reply *reply,
 			int *fd, int *controller_fd);
@@ -94,7 +96,7 @@ struct ptrc_session_type {
 };
 
 struct ptrc_session_types {
-	/* Sorted by .id. */
+	/* The event types, sorted by .id. */
 	struct ptrc_session_type *types;
 	size_t count;
 	struct posixtrace_pattern *patterns;
@@ -102,11 +104,12 @@ struct ptrc_session_types {
 	/* The patterns of --snapshot-on that match no event type. */
 	char **idle_snapshots;
 	size_t idle_snapshot_count;
-	/* All event types that no program has opened yet are filtered out. */
+	/* The filter excludes also the event types that no program has opened yet. */
 	bool is_all_filtered;
 };
 
-/* Asks for all pages. Errors as above; then there is nothing to free. */
+/* Asks for all pages of the event types. Returns 0 or an error number of ptrc_session_ask(); after an error
+ * there is nothing to free. */
 int ptrc_session_types_get(const char *name, struct ptrc_session_types *);
 void ptrc_session_types_free(struct ptrc_session_types *);
 

@@ -16,7 +16,8 @@
 
 #include "src/session/trace_error.h"
 
-/* The third signal ends the controller at once. The keeper goes on. */
+/* After this many signals the controller ends at once and does not wait for the end of the session. The
+ * keeper goes on. */
 enum { SIGNALS_MAX = 3 };
 
 static void get_end_signals(sigset_t *signals)
@@ -27,8 +28,8 @@ static void get_end_signals(sigset_t *signals)
 	sigaddset(signals, SIGTERM);
 }
 
-/* Makes this process independent of the command that started it. Opens the descriptors of the end signals and
- * of the target. */
+/* Makes this process independent of the command that started it. Opens a descriptor from which signals that
+ * end the session are read, and a pidfd of the target. */
 static int make_process(struct ptrc_session_plan *plan, int *signal_fd)
 {
 	sigset_t signals;
@@ -40,21 +41,23 @@ static int make_process(struct ptrc_session_plan *plan, int *signal_fd)
 	signal(SIGXFSZ, SIG_IGN);
 	sigemptyset(&none);
 	get_end_signals(&signals);
-	/* Until the session is ready, a signal kills this process: writing the head of the log may block. */
+	/* Until the session is ready, these signals kill this process, because writing the start of the log
+	 * may block. */
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	*signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (*signal_fd < 0)
 		return errno;
 	plan->target_fd = (int)syscall(SYS_pidfd_open, plan->target, 0);
-	/* The kernel reports ENOENT, or EINVAL, for the ID of a thread. */
+	/* For the ID of a thread that is not a process, the kernel reports ENOENT or EINVAL. */
 	if (plan->target_fd < 0)
 		return errno == EINVAL || errno == ENOENT ? ESRCH : errno;
 	return 0;
 }
 
 /*
- * Closes all descriptors but these two, which are above the standard ones; log_fd is -1 without a log. A pipe
- * that stayed open would make $(ptrace-create ...) hang, as the shell reads it to its end.
+ * Closes all descriptors except these two and the standard ones; both are above the standard ones. log_fd is
+ * -1 without a log. A pipe that stays open would make $(ptrace-create ...) hang, because the shell reads the
+ * pipe to its end.
  */
 static int close_inherited(int outcome_fd, int log_fd)
 {
@@ -77,8 +80,8 @@ static int close_inherited(int outcome_fd, int log_fd)
 	return 0;
 }
 
-/* Ends the session after a signal, without waiting for a log that blocks: there may be no user to end the
- * wait. */
+/* Ends the session after a signal. Does not wait for a log that blocks, because there may be no user who
+ * could end the wait. */
 static void take_signal(struct ptrc_server *server, int signal_fd, bool has_log)
 {
 	static unsigned int count;
@@ -139,8 +142,8 @@ controller_main(const struct ptrc_session_plan *given, int outcome_fd)
 	snprintf(outcome.os_refusal, sizeof(outcome.os_refusal), "%s",
 		 ptrc_server_os_refusal(server));
 	outcome.controller = getpid();
-	/* A write this small is atomic. If the command that reads the pipe is gone, no user knows the name of the
-	 * session, so the session ends. */
+	/* A write this small is atomic. If the command that reads the pipe is gone, the user does not know
+	 * the name of the session, so the session ends. */
 	if (write(outcome_fd, &outcome, sizeof(outcome)) != (ssize_t)sizeof(outcome) &&
 	    !outcome.error) {
 		posix_trace_shutdown(ptrc_server_trace(server));
@@ -163,7 +166,8 @@ void ptrc_session_create(const struct ptrc_session_plan *plan, struct ptrc_sessi
 
 	memset(outcome, 0, sizeof(*outcome));
 	outcome->stage = PTRC_SESSION_STAGE_PROCESS;
-	/* The first child would be the init of its pid namespace, with which all other processes there end. */
+	/* The first child would be the init process of its pid namespace. When it ends, the kernel ends all
+	 * other processes there. */
 	if (foreign && !strcmp(foreign, "pid")) {
 		outcome->error = ECHILD;
 		return;
@@ -172,17 +176,19 @@ void ptrc_session_create(const struct ptrc_session_plan *plan, struct ptrc_sessi
 		outcome->error = errno;
 		return;
 	}
-	/* Otherwise both processes would write the content of the stdio buffer. */
+	/* If the stdio buffer were not empty, both processes would write its content. */
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		/* In a kernel session of its own (setsid) the controller gets no signals of the terminal. It is
-		 * not the leader of that session, so it cannot acquire a controlling terminal. */
+		/* The controller is in a kernel session of its own (setsid), so it gets no signals from the
+		 * terminal. It is not the leader of that kernel session, so it cannot get a controlling
+		 * terminal. */
 		setsid();
 		pid = fork();
 		if (pid)
 			_exit(pid < 0 ? errno : 0);
-		/* The pipe is no standard descriptor: ptrc_cli_begin() has occupied those that were closed. */
+		/* The descriptor of the pipe is not a standard one, because ptrc_cli_begin() has opened
+		 * standard descriptors that were closed. */
 		controller_main(plan, ends[1]);
 	}
 	close(ends[1]);
@@ -203,7 +209,7 @@ void ptrc_session_create(const struct ptrc_session_plan *plan, struct ptrc_sessi
 	close(ends[0]);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	/* The first child exits with the error of the second fork. */
+	/* The first child exits with the error number of the second fork(). */
 	if (outcome->error == ECHILD && WIFEXITED(status) && WEXITSTATUS(status))
 		outcome->error = WEXITSTATUS(status);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a session: a background process, the controller, that serves its clients until one of them, a signal,
- * or the end of the target ends it.
+ * Makes a session: a background process, the controller, which serves the clients of the session. The session
+ * ends by the command of a client, by a signal, or when the target ends.
  */
 #ifndef PTRC_SRC_SESSION_SESSION_CREATE_H
 #define PTRC_SRC_SESSION_SESSION_CREATE_H
@@ -11,19 +11,19 @@
 #include "src/session/session_path.h"
 #include "src/session/session_server.h"
 
-/* The result, which the controller sends through a pipe. */
+/* The result of making a session, which the controller sends through a pipe. */
 struct ptrc_session_outcome {
-	/* 0: the controller serves. */
+	/* 0 if the controller serves clients. */
 	int32_t error;
-	/* enum ptrc_session_stage: the step that failed. */
+	/* The step that failed: an enum ptrc_session_stage. */
 	int32_t stage;
 	int32_t controller;
 	char name[PTRC_SESSION_NAME_MAX + 1];
-	/* See ptrc_server_os_refusal(). */
+	/* Why events of the operating system are missing: see ptrc_server_os_refusal(). */
 	char os_refusal[300];
 };
 
-/* Returns once the controller serves, or has failed and is gone. */
+/* Makes a session. Returns when its controller serves clients, or has failed and is gone. */
 void ptrc_session_create(const struct ptrc_session_plan *, struct ptrc_session_outcome *);
 
 #endif

@@ -11,15 +11,17 @@
 #include "src/base/clock.h"
 
 enum {
-	/* The size asked for a socket's buffer; the kernel usually grants less. */
+	/* The size of a socket's buffer that is requested. The kernel usually grants less. */
 	SOCKET_SIZE = 4 << 20,
-	/* How long events are read, for all followers together, before the controller does other work. */
+	/* For how long events are read, for all followers together, before the controller does other work. */
 	READ_NS = 10000000,
-	/* The least time between two reports of missed events: counting them is expensive. */
+	/* The least time between two reports of missed events to a follower, because counting them is
+	 * expensive. */
 	COUNT_MS = 1000,
-	/* At the end of the session: how long a follower may take nothing while its socket is full, and how long
-	 * the controller waits for all followers together. */
+	/* At the end of the session: how long a follower whose socket is full may take nothing before it is
+	 * given up. */
 	END_MS = 500,
+	/* At the end of the session: how long the controller waits for all followers together. */
 	END_ALL_MS = 5000,
 };
 
@@ -37,8 +39,8 @@ static void let_go(struct ptrc_follow *f, size_t i)
 	memmove(f->followers + i, f->followers + i + 1, (f->count - i) * sizeof(f->followers[0]));
 }
 
-/* Counts the events lost in the stream, and those written to the log, including those that a ring log has
- * dropped. Both are 0 once the stream is gone. */
+/* Counts the events that were lost in the stream, and those that were written to the log. The latter include
+ * events that a log with the policy loop has dropped again. Both numbers are 0 when the stream is gone. */
 static void count(const struct ptrc_follow *f, uint64_t *lost, uint64_t *written)
 {
 	struct ptrc_counts counts;
@@ -74,7 +76,7 @@ int ptrc_follow_add(struct ptrc_follow *f, int fd, bool is_snapshot,
 	to->is_snapshot = is_snapshot;
 	to->progress_ns = ptrc_now_ns();
 	count(f, &to->lost_before, &to->written_before);
-	/* Events lost while the cursor was opened are in a snapshot or counted as missed. */
+	/* Events that were lost while the cursor was opened are in the snapshot, or it counts them as missed. */
 	if (is_snapshot)
 		to->lost_before = lost_before;
 	to->end = (struct ptrc_follow_end){.status = state->status, .counts = state->counts};
@@ -87,7 +89,8 @@ size_t ptrc_follow_poll(const struct ptrc_follow *f, struct pollfd *p)
 	for (size_t i = 0; i < f->count; i++)
 		p[i] = (struct pollfd){
 			.fd = f->followers[i]->fd,
-			/* A follower sends nothing after its request, so POLLIN means that it has left. */
+			/* A follower sends nothing after its request. So POLLIN means that it has closed the
+			 * connection. */
 			.events = f->followers[i]->pending ? POLLIN | POLLOUT : POLLIN,
 		};
 	return f->count;
@@ -109,7 +112,7 @@ static bool put(struct ptrc_follower *to, const void *message, size_t size)
 	return n >= 0;
 }
 
-/* Sends pending bytes as far as the socket has room. */
+/* Sends the bytes that wait, as far as the socket has room. */
 static void unblock(struct ptrc_follower *to)
 {
 	while (to->pending) {
@@ -127,8 +130,8 @@ static void unblock(struct ptrc_follower *to)
 	}
 }
 
-/* Sends a part of the log, or keeps it until the socket has room. If there is no memory for that, the follower
- * gets nothing more, as a log with a gap cannot be read. */
+/* Sends a part of the log, or keeps it until the socket has room. If there is not enough memory to keep it,
+ * nothing more is sent to the follower, because a log with a gap cannot be read. */
 static void send_part(struct ptrc_follower *to, const struct ptrc_part *part)
 {
 	unsigned char *all;
@@ -159,7 +162,7 @@ void ptrc_follow_serve(struct ptrc_follow *f, const struct pollfd *p, size_t cou
 
 /* ---- missed events ---- */
 
-/* Sends a STATUS: the state of the session, and the number of events that the follower has missed. */
+/* Sends a STATUS packet: the state of the session, and how many events the follower has missed. */
 static void send_status(struct ptrc_follower *to, const struct ptrc_follow_end *session,
 			bool is_end)
 {
@@ -181,7 +184,7 @@ static void send_status(struct ptrc_follower *to, const struct ptrc_follow_end *
 		send_part(to, &part);
 }
 
-/* Counts the events that the follower has missed. Returns whether their number has changed. */
+/* Counts the events that the follower has missed. Returns whether the number has changed. */
 static bool count_missed(const struct ptrc_follow *f, struct ptrc_follower *to)
 {
 	struct ptrc_follow_missed *m = &to->missed;
@@ -199,8 +202,8 @@ static bool count_missed(const struct ptrc_follow *f, struct ptrc_follower *to)
 	return m->lost != before.lost || m->flushed != before.flushed;
 }
 
-/* Whether events were flushed that the follower did not get, since this last returned true. May notice it late,
- * as some of the events that the follower got are not flushed yet. */
+/* Whether events that the follower did not get were flushed since this function last returned true. It may
+ * notice that late, because some of the events that the follower did get have not been flushed yet. */
 static bool is_overtaken(const struct ptrc_follow *f, struct ptrc_follower *to)
 {
 	uint64_t lost, written;
@@ -212,7 +215,7 @@ static bool is_overtaken(const struct ptrc_follow *f, struct ptrc_follower *to)
 	return true;
 }
 
-/* Sends a STATUS if the follower has missed events since the last one. */
+/* Sends a STATUS packet if the follower has missed events since the last STATUS packet. */
 static void report_missed(struct ptrc_follow *f, struct ptrc_follower *to)
 {
 	int64_t now = ptrc_now_ns();
@@ -228,7 +231,7 @@ static void report_missed(struct ptrc_follow *f, struct ptrc_follower *to)
 
 /* ---- reading ---- */
 
-/* Reads some events and sends them. Returns whether there may be more. */
+/* Reads some events and sends them. Returns whether there may be more events. */
 static bool send_events(struct ptrc_follower *to)
 {
 	struct ptrc_part part;
@@ -271,7 +274,8 @@ static bool read_for(struct ptrc_follow *f, struct ptrc_follower *to, int64_t li
 	int64_t since = ptrc_now_ns();
 	bool is_more = true;
 
-	/* Not left to poll(): a socket that was full counts as writable only when it is nearly empty. */
+	/* poll() is not enough for this: a socket that was full counts as writable only when it is nearly
+	 * empty. */
 	unblock(to);
 	if (to->is_finished)
 		return false;
@@ -348,7 +352,7 @@ void ptrc_follow_finish(struct ptrc_follow *f)
 	int64_t now = ptrc_now_ns();
 	int64_t until = now + END_ALL_MS * PTRC_NS_PER_MS;
 
-	/* For a follower that was idle, END_MS counts from now. */
+	/* For a follower that was idle until now, END_MS counts from now. */
 	for (size_t i = 0; i < f->count; i++)
 		f->followers[i]->progress_ns = now;
 	while (f->count) {
@@ -363,7 +367,8 @@ void ptrc_follow_finish(struct ptrc_follow *f)
 		struct ptrc_follower *to = f->followers[i];
 
 		count_missed(f, to);
-		/* A follower that was given up may only lack its pending bytes, which may still be sent. */
+		/* A follower that was given up may lack only the bytes that wait for room in its socket.
+		 * These may still be sent. */
 		if (to->pending)
 			to->is_incomplete |= has_event(to);
 	}
@@ -375,7 +380,8 @@ void ptrc_follow_end(struct ptrc_follow *f, const struct ptrc_follow_end *end)
 		struct ptrc_follower *to = f->followers[f->count - 1];
 
 		unblock(to);
-		/* Only a follower that got everything else gets END: its lack means missing events. */
+		/* END is sent only to a follower that got everything before it. A log without END shows its
+		 * reader that events are missing. */
 		if (has_room(to) && !to->is_snapshot)
 			send_status(to, end, true);
 		let_go(f, f->count - 1);

@@ -62,7 +62,7 @@ void ptrc_session_command(pid_t pid, char name[32])
 	size_t size;
 
 	ptrc_session_read_proc(pid, "comm", name, 32);
-	/* The last byte is a line feed. */
+	/* The last byte that the kernel gives is a line feed. */
 	size = strlen(name);
 	name[size ? size - 1 : 0] = '\0';
 }
@@ -75,7 +75,8 @@ struct ptrc_session_process ptrc_session_process(pid_t pid)
 	char text[1024];
 
 	ptrc_session_read_proc(pid, "stat", text, sizeof(text));
-	/* The program's name precedes in parentheses, and may contain any bytes. */
+	/* The name of the program comes first, in parentheses. It may contain any bytes, including
+	 * parentheses. */
 	rest = strrchr(text, ')');
 	if (!rest || sscanf(rest,
 			    ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu"
@@ -90,7 +91,7 @@ uint32_t ptrc_session_pid_namespace(void)
 {
 	struct stat st;
 
-	/* The kernel numbers namespaces with 32 bits. */
+	/* The kernel's numbers of namespaces have 32 bits. */
 	return stat("/proc/self/ns/pid", &st) ? 0 : (uint32_t)st.st_ino;
 }
 
@@ -98,7 +99,7 @@ void ptrc_session_say_directory(int error)
 {
 	char path[64];
 
-	/* Usual after chroot(). */
+	/* This is usual after chroot(). */
 	if (error == EPERM && access("/dev/shm", F_OK) && errno == ENOENT) {
 		ptrc_cli_message(
 			"/dev/shm",
@@ -123,7 +124,7 @@ void ptrc_session_address(const char *directory, const char *name, struct sockad
 {
 	memset(address, 0, sizeof(*address));
 	address->sun_family = AF_UNIX;
-	/* The directory's path has at most 40 bytes, and the caller has checked the name. */
+	/* The path of the directory has at most 40 bytes, and the caller has checked the length of the name. */
 	_Static_assert(sizeof("/dev/shm/posixtrace-4294967295.01234567/c.") +
 				       PTRC_SESSION_NAME_MAX <=
 			       sizeof(address->sun_path),
@@ -135,7 +136,7 @@ void ptrc_session_address(const char *directory, const char *name, struct sockad
 
 int ptrc_session_lock(const char *directory)
 {
-	/* Processes hold the lock for a few system calls; one that holds it longer was stopped. */
+	/* Processes hold the lock only for a few system calls. A process that holds it longer was stopped. */
 	const struct timespec pause = {.tv_nsec = 2000000};
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -163,7 +164,8 @@ int ptrc_session_connect(const struct sockaddr_un *address, int limit_ms, int *f
 
 	if (s < 0)
 		return errno;
-	/* The limit for sending also bounds connect(), which waits while the backlog is full. */
+	/* The limit for sending applies to connect(), too, which waits while the queue of connections is
+	 * full. */
 	if (!setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) &&
 	    !setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) &&
 	    !connect(s, (const struct sockaddr *)address, sizeof(*address))) {
@@ -175,8 +177,9 @@ int ptrc_session_connect(const struct sockaddr_un *address, int limit_ms, int *f
 	return error;
 }
 
-/* Whether no process has the socket. The type of this socket is wrong on purpose: the kernel compares types
- * only after it has found a process, so this never connects to a controller and wakes none. */
+/* Whether the socket belongs to no process any more. The type of the socket here is wrong on purpose: the
+ * kernel compares the types only if it has found a process. So this never connects to a controller and never
+ * wakes one. */
 static bool is_stale(const struct sockaddr_un *address)
 {
 	int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -189,7 +192,8 @@ static bool is_stale(const struct sockaddr_un *address)
 	return is_refused;
 }
 
-/* The next name of a socket in the directory, also of the form ~PID; NULL after the last. */
+/* Returns the next name of a socket in the directory, including temporary names of the form ~PID; NULL after
+ * the last one. */
 static const char *next_name(DIR *dir)
 {
 	struct dirent *entry;
@@ -216,7 +220,8 @@ void ptrc_session_sweep(const char *directory)
 			lock = ptrc_session_lock(directory);
 		if (lock < 0)
 			break;
-		/* Checked again under the lock: a new controller may have taken the name before. */
+		/* This is checked a second time, under the lock, because a new controller may have taken the
+		 * name since the first check. */
 		if (is_stale(&address))
 			unlink(address.sun_path);
 	}

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The protocol between a session's controller and the commands that are its clients.
+ * The protocol between the controller of a session and the commands that are its clients.
  *
- * A session is a background process, the controller, that holds one stream. It listens on a
- * SOCK_SEQPACKET socket (see session_path.h). A client sends one request, followed by its texts if it
- * has any. It gets a reply of kind WORKING if the request may take long, and then always one of kind
- * DONE. Only FOLLOW and DUMP keep the connection: after DONE comes a log, in several messages (see below).
+ * A session is a background process, the controller, which has one stream. It listens on a SOCK_SEQPACKET
+ * socket (see session_path.h). A client sends one request; texts may follow in the same message. It then gets
+ * a reply of kind DONE. If the request may take long, it gets a reply of kind WORKING before. Only FOLLOW and
+ * DUMP keep the connection open: after DONE comes a log, in several messages (see below).
  *
- * Each side checks the user of the other (SO_PEERCRED) and the size of every message. The controller
- * never waits for a client; a client waits for the controller only within the limits below. Both run on
- * one machine and usually have the same version; if not, the client says so and gives up.
+ * Each side checks the user of the other side (SO_PEERCRED) and the size of every message. The controller
+ * never waits for a client. A client waits for the controller only within the limits below. Both run on one
+ * machine and usually have the same version. If they do not, the client says so and gives up.
  */
 #ifndef PTRC_SRC_SESSION_SESSION_PROTOCOL_H
 #define PTRC_SRC_SESSION_SESSION_PROTOCOL_H
@@ -25,20 +25,20 @@
 #define PTRC_SESSION_MAGIC UINT32_C(0x53435450)
 #define PTRC_SESSION_VERSION 10U
 
-/* The most bytes of all texts of one request, with their null bytes. */
+/* The most bytes that all texts of a request may have, including their null bytes. */
 #define PTRC_SESSION_TEXTS_MAX 65536U
 /* The most bytes of the page in a reply. */
 #define PTRC_SESSION_PAGE_MAX 32768U
 
-/* How long a client waits for DONE after WORKING; long, as the controller may have to write much to a slow
- * disk. */
+/* How long a client waits for DONE after WORKING. This is long, because the controller may have to write much
+ * to a slow disk. */
 #define PTRC_SESSION_WORK_MS 60000
-/* The limit instead while the keeper is stopped or asleep or the controller is stopped, and the time between
- * two looks at them. */
+/* The shorter limit that applies while the controller is stopped, or the keeper is stopped or asleep. */
 #define PTRC_SESSION_STALL_MS 4000
+/* The time between two looks at the controller and the keeper. */
 #define PTRC_SESSION_STALL_LOOK_MS 200
-/* How often a follower that waits for events checks for a signal: one that comes just before the follower
- * sleeps does not interrupt the sleep. */
+/* How often a follower that waits for events checks for a signal. A signal that comes just before the
+ * follower sleeps does not interrupt the sleep. */
 #define PTRC_SESSION_LOOK_UP_MS 1000
 
 enum ptrc_session_verb {
@@ -48,27 +48,27 @@ enum ptrc_session_verb {
 	PTRC_SESSION_FLUSH = 4,
 	PTRC_SESSION_CLEAR = 5,
 	PTRC_SESSION_SHUTDOWN = 6,
-	/* Changes the filter by the flags below; the texts are names and globs. */
+	/* Changes the filter by the flags below. The texts are names and globs. */
 	PTRC_SESSION_FILTER = 7,
-	/* Asks for one page of the event types and of the patterns. */
+	/* Asks for a page of the event types and the patterns. */
 	PTRC_SESSION_TYPES = 8,
 	PTRC_SESSION_FOLLOW = 9,
-	/* Like FOLLOW, but ends after the events that the stream holds now. */
+	/* Like FOLLOW, but the log ends with the events that the stream holds now. */
 	PTRC_SESSION_DUMP = 10,
 	PTRC_SESSION_VERBS,
 };
 
-/* Flags of FILTER: exactly one of the first three, with any of the others. */
+/* Flags of FILTER: exactly one of the first three, and any of the others. */
 enum {
 	PTRC_SESSION_FILTER_SET = 1,
 	PTRC_SESSION_FILTER_ADD = 2,
 	PTRC_SESSION_FILTER_REMOVE = 4,
 	PTRC_SESSION_FILTER_SYSTEM = 8,
 	PTRC_SESSION_FILTER_ALL = 16,
-	/* The texts become patterns, which apply to later names, too. */
+	/* The texts become patterns, which apply also to names that programs open later. */
 	PTRC_SESSION_FILTER_NEW = 32,
-	/* Used alone: the texts replace the session's patterns; each is preceded by one of the letters
-	 * below. */
+	/* This flag is used alone: the texts replace all patterns of the session. Each text is preceded by
+	 * one of the letters below. */
 	PTRC_SESSION_FILTER_PATTERNS = 64,
 };
 
@@ -85,31 +85,31 @@ struct ptrc_session_request {
 	uint16_t version;
 	uint16_t verb;
 	uint32_t flags;
-	/* The start of the page of TYPES: 0, or .next of the reply before. */
+	/* Where the page of TYPES starts: 0 for the first page, otherwise .next of the reply before. */
 	uint32_t from;
-	/* Bytes of the texts. */
+	/* The number of bytes of all texts. */
 	uint32_t size;
 	uint32_t reserved;
 };
 
-/* The snapshots that a session has made by itself (snapshots.h). All 0 if it makes none. */
+/* The snapshots that a session has made by itself (snapshots.h). All members are 0 if the session makes none. */
 struct ptrc_snapshots_state {
 	uint64_t max;
 	uint64_t written;
 	uint64_t failed;
-	/* Events that were overwritten before the controller looked at them. Any of them may have been one that
-	 * makes a snapshot. */
+	/* The number of events that were overwritten before the controller looked at them. Any of them may have
+	 * been an event that makes a snapshot. */
 	uint64_t unseen_events;
 	/* When the event that made the last snapshot was recorded. */
 	int64_t time_s;
 	int64_t time_ns;
 	/* The error number of the last snapshot that failed. */
 	int32_t error;
-	/* A snapshot was not made because .max was reached. */
+	/* A snapshot was not made because .max snapshots had been written. */
 	uint32_t is_used_up;
-	/* The event that made the last snapshot. */
+	/* The name of the event that made the last snapshot. */
 	char event[TRACE_EVENT_NAME_MAX + 1];
-	/* The last snapshot that was written, or empty. */
+	/* The path of the last snapshot that was written; empty if there is none. */
 	char path[PATH_MAX];
 };
 
@@ -119,17 +119,19 @@ struct ptrc_session_state {
 	uint32_t has_log;
 	uint32_t is_target_alive;
 	uint32_t is_until_exit;
-	/* See ptrc_logfile_is_gone(). */
+	/* Whether the log's path no longer leads to the log: see ptrc_logfile_is_gone(). */
 	uint32_t is_log_gone;
 	/* The controller is ptrace-run. */
 	uint32_t is_run;
-	/* The pid namespace of .controller and .target; 0: not known. */
+	/* The pid namespace of .controller and .target; 0 if it is unknown. */
 	uint32_t pid_namespace;
 	struct ptrc_attributes attributes;
-	/* Unlike posix_trace_get_status(), keeps an overrun or a flush error until CLEAR. */
+	/* Differs from the result of posix_trace_get_status(): an overrun or a flush error stays here until
+	 * CLEAR. */
 	struct posix_trace_status_info status;
 	struct ptrc_counts counts;
-	/* Events of all types, and how long the trace has been running, since creation or CLEAR. */
+	/* The number of events of all types, and how long the trace has been running, both since the trace
+	 * was created or last cleared. */
 	uint64_t event_count;
 	uint64_t running_ns;
 	struct ptrc_snapshots_state snapshots;
@@ -138,9 +140,10 @@ struct ptrc_session_state {
 };
 
 /*
- * A page is a sequence of type records, each followed by the name and the layout, both without a null byte,
- * and padded to 8 bytes. A type without a layout has .layout_size 0. The record of a pattern has .id 0,
- * .is_filtered is its enum ptrc_session_pattern, and .events is 1 if it matches a name.
+ * A page is a sequence of type records. The name and the layout follow each record, both without a null byte,
+ * and are padded to a multiple of 8 bytes. A type without a layout has .layout_size 0. A pattern also has a
+ * record: its .id is 0, its .is_filtered is an enum ptrc_session_pattern, and its .events is 1 if the pattern
+ * matches a name.
  */
 enum ptrc_session_pattern {
 	PTRC_SESSION_PATTERN_IS_ONLY = 0,
@@ -167,19 +170,21 @@ enum ptrc_session_body {
 struct ptrc_session_reply {
 	uint32_t magic;
 	uint16_t version;
-	/* enum ptrc_session_kind */
+	/* An enum ptrc_session_kind. */
 	uint16_t kind;
 	int32_t error;
-	/* enum ptrc_session_body; STATE answers STAT, SHUTDOWN, FOLLOW and DUMP. */
+	/* An enum ptrc_session_body. STATE answers STAT, SHUTDOWN, FOLLOW and DUMP. */
 	uint32_t body;
 	uint32_t size;
-	/* The index of the text that caused the error. */
+	/* The index of the text in the request that caused the error. */
 	uint32_t text;
-	/* TYPES: the start of the next page; 0 after the last. */
+	/* In a reply to TYPES: where the next page starts; 0 if this page is the last one. */
 	uint32_t next;
-	/* TYPES: the filter contains every event type, also those that no program has opened yet. */
+	/* In a reply to TYPES: the filter contains every event type, including those that no program has
+	 * opened yet. */
 	uint32_t is_all_filtered;
-	/* WORKING: the process that writes the log, in the controller's pid namespace; 0: unknown. */
+	/* In a reply of kind WORKING: the keeper, which writes the log, by its pid in the controller's pid
+	 * namespace; 0 if it is unknown. */
 	int32_t keeper;
 	uint32_t reserved;
 	union {
@@ -191,17 +196,18 @@ struct ptrc_session_reply {
 /*
  * ---- What a session sends to its followers ----
  *
- * The bytes of all messages together are a log (docs/log-format.md); each follower gets one of its own. A
- * message may end within a packet and may contain several. HEAD is in the first message. The first STATUS
- * follows the names of the present event types. Further ones come when the follower, being too slow, has
- * missed more events. In a STATUS, the events lost in the log are those that the session had flushed to its
- * own log before it could send them. END is the last packet; without it, the rest of the events is missing.
+ * The bytes of all messages together are a log (docs/log-format.md). Each follower gets a log of its own. A
+ * message may end within a packet and may contain several packets. The HEAD packet is in the first message.
+ * The first STATUS packet follows the names of the event types that exist then. Another STATUS packet comes
+ * when the follower was too slow and has missed more events. In a STATUS packet, "events lost in the log"
+ * counts the events that the session flushed to its own log before it could send them. The END packet is the
+ * last one. If it is missing, the rest of the events is missing, too.
  */
 
-/* The most bytes of one message. */
+/* The most bytes of a message. */
 #define PTRC_SESSION_PIECE_MAX 32768U
 
-/* Records in a page begin at multiples of 8 bytes. */
+/* Each record in a page begins at a multiple of 8 bytes. */
 static inline size_t ptrc_session_padded(size_t size)
 {
 	return (size + 7) & ~(size_t)7;

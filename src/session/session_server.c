@@ -23,15 +23,15 @@
 #include "src/query/reader.h"
 
 enum {
-	/* The most connections without a request yet. Another one replaces the oldest. */
+	/* The most connections that have not sent a request. One more connection replaces the oldest of them. */
 	CLIENTS_MAX = 16,
-	/* How long a controller that ends waits for the requests of connected clients. */
+	/* How long a controller that ends waits for the requests of clients that are connected. */
 	LAST_CLIENTS_MS = 100,
-	/* How long no connection is accepted after the process ran out of descriptors. */
+	/* How long no connection is accepted after the process has run out of descriptors. */
 	LISTEN_PAUSE_MS = 100,
 };
 
-/* Work that a background thread does, because it writes to the log, which may stall. */
+/* Work that a background thread does, because it writes to the log, and a write may stall. */
 enum work {
 	WORK_NONE,
 	WORK_SNAPSHOT,
@@ -40,7 +40,7 @@ enum work {
 	WORK_SHUTDOWN,
 };
 
-/* Indexes of the array for poll(). Followers come after the clients. */
+/* Indexes of the array for poll(). The followers come after the clients. */
 enum {
 	POLL_LISTEN,
 	POLL_TARGET,
@@ -50,11 +50,11 @@ enum {
 _Static_assert(POLL_CLIENTS + CLIENTS_MAX + PTRC_FOLLOWERS_MAX == PTRC_SERVER_POLL_MAX,
 	       "the callers have room for all descriptors");
 
-/* Connections in the order in which they came. */
+/* Connections, in the order in which they came. */
 struct clients {
 	struct {
 		int fd;
-		unsigned int verb; /* 0 before the request */
+		unsigned int verb; /* 0 until the request is received */
 	} list[CLIENTS_MAX];
 	size_t count;
 };
@@ -64,58 +64,59 @@ struct ptrc_server {
 	char directory[64];
 	char name[PTRC_SESSION_NAME_MAX + 1];
 	struct sockaddr_un address;
-	/* The inode of our socket: another controller may have put its own in the same place. */
+	/* The inode of our socket. Another controller may have put its own socket in the same place. */
 	ino_t inode;
-	/* -1 without a socket. */
+	/* The descriptor on which we listen; -1 without a socket. */
 	int listen_fd;
-	/* A descriptor of /dev/null, or -1. It is given up to accept a connection when no other descriptor is
-	 * left, so that commands reach the session however many processes follow it. */
+	/* A descriptor of /dev/null, or -1. When no other descriptor is left, it is closed to accept a
+	 * connection, so that commands can reach the session however many processes follow it. */
 	int spare_fd;
-	/* No connection is accepted before this time; usually 0. */
+	/* No connection is accepted before this time. It is usually 0. */
 	int64_t listen_pause_ns;
-	/* pidfd of the target; -1 after its end, and in a run, whose parent notices the end. */
+	/* A pidfd of the target. It is -1 after the target's end, and in ptrace-run, which is the target's
+	 * parent and notices the end by itself. */
 	int target_fd;
 	bool has_target_ended;
 	trace_id_t trace;
 	struct ptrc_follow follow;
 	/* NULL if the session makes no snapshots by itself. */
 	struct ptrc_snapshots *snapshots;
-	/* NULL without events of the operating system; .os_refusal says why. */
+	/* NULL if no events of the operating system are recorded; then .os_refusal says why. */
 	struct ptrc_os_trace *os;
 	struct ptrc_os_refusal os_refusal;
-	/* The start of the paths of snapshots. */
+	/* The start of each snapshot's path. */
 	char snapshot_base[PATH_MAX];
-	/* posix_trace_get_status() resets these when it reports them, so they are kept here. */
+	/* posix_trace_get_status() resets these facts when it reports them, so they are kept here. */
 	bool is_stream_overrun;
 	bool is_log_overrun;
 	int flush_error;
-	/* For how long the trace ran until its last stop; since when it has been running, if it
-	 * is. */
+	/* For how long the trace had been running when it was last stopped. */
 	int64_t ran_ns;
+	/* If the trace is running: since when. */
 	int64_t running_since_ns;
 	bool is_running;
-	/* Clients without a request yet. */
+	/* Clients that have not sent a request yet. */
 	struct clients clients;
-	/* Clients whose requests are done in the background. The first one is being served if .work is WORK_FLUSH
-	 * or WORK_CLEAR. */
+	/* Clients whose requests are done in the background. If .work is WORK_FLUSH or WORK_CLEAR, the first
+	 * of these clients is being served. */
 	struct clients waiting;
 	enum work work;
 	struct ptrc_background background;
 	struct ptrc_counts final_counts;
-	/* Their numbers in the array of the last ptrc_server_poll(). */
+	/* How many clients and followers the last ptrc_server_poll() has put into the array. */
 	size_t polled_clients;
 	size_t polled_followers;
-	/* Followers have more events to get than there was time to read. */
+	/* There are more events for followers than there was time to read. */
 	bool is_more;
-	/* The session is to end once the work in the background is done. */
+	/* The session has to end when the work in the background is done. */
 	bool is_end_wanted;
-	/* The trace was stopped for the end; a last snapshot of its stream may follow. */
+	/* The trace was stopped because the session ends. A last snapshot of its stream may follow. */
 	bool is_stopped;
-	/* The stream is gone; the next two members are its last state. */
+	/* The stream is gone. The next two members are its last state. */
 	bool is_ending;
 	struct ptrc_follow_end end;
 	struct ptrc_session_state end_state;
-	/* The request that is being answered. */
+	/* The connection on which the current request is answered. */
 	int client_fd;
 	struct {
 		struct ptrc_session_request head;
@@ -152,8 +153,8 @@ static bool keep_spare(struct ptrc_server *s)
 	return s->spare_fd >= 0;
 }
 
-/* Adds the OVERFLOW and RESUME with which a ring log that has lost events starts, unless they are filtered
- * out. Readers generate the two, so the library does not count them. */
+/* Adds the OVERFLOW and the RESUME with which a log of the policy loop starts if it has lost events, unless
+ * the filter excludes them. The library does not count the two, because readers generate them. */
 static void count_gap_of_ring(trace_id_t trace, struct ptrc_session_state *state)
 {
 	static const trace_event_id_t ids[] = {POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME};
@@ -185,7 +186,7 @@ static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 		ptrc_snapshots_gather(s->snapshots, &state->snapshots);
 	/* This cannot fail while the stream exists. */
 	ptrc_attributes_gather(s->trace, &state->attributes);
-	/* The first file of a rotated log may be moved or deleted. */
+	/* This does not apply to a rotated log, whose first file may be moved or deleted. */
 	state->is_log_gone = state->has_log && !state->attributes.log_rotate_bytes &&
 			     !state->attributes.log_rotate_ns &&
 			     ptrc_logfile_is_gone(s->plan->log_fd, s->plan->log_path);
@@ -194,7 +195,8 @@ static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 	state->event_count = count_events(s->trace);
 	if (posix_trace_get_status(s->trace, &state->status))
 		return;
-	/* Not only START and STOP change this: a full stream stops by itself, and continues after it was read. */
+	/* Not only START and STOP change whether the trace runs: a full stream stops by itself, and continues
+	 * after it was read. */
 	set_running(s, state->status.posix_stream_status == POSIX_TRACE_RUNNING);
 	state->running_ns = (uint64_t)s->ran_ns;
 	if (s->is_running)
@@ -248,14 +250,15 @@ static void begin_work(struct ptrc_server *s, enum work work)
 	ptrc_background_begin(&s->background, do_work, s);
 }
 
-/* Whether the trace is being cleared or ended: calls for it would make this process wait. */
+/* Whether the trace is being cleared or ended. Then calls of the library for this trace would make this
+ * process wait. */
 static bool is_trace_busy(const struct ptrc_server *s)
 {
 	return s->work > WORK_FLUSH || s->is_stopped;
 }
 
-/* Starts a snapshot if an event demands one. Returns whether it did. is_last: the stream is about to lose its
- * events. */
+/* Starts a snapshot if an event demands one. Returns whether it has started one. is_last means that the
+ * stream is about to lose its events. */
 static bool begin_snapshot(struct ptrc_server *s, bool is_last)
 {
 	static struct ptrc_session_state state;
@@ -275,14 +278,15 @@ static bool begin_snapshot(struct ptrc_server *s, bool is_last)
 	return true;
 }
 
-/* Ends the session. Even after errors the stream is gone, the log is closed and the name is free. */
+/* Ends the session. Whatever errors happen, in the end the stream is gone, the log is closed and the name is
+ * free. */
 static void begin_end(struct ptrc_server *s)
 {
 	if (!s->is_stopped) {
 		ptrc_os_end(s->os);
 		if (s->plan->stopping)
 			s->plan->stopping(s->plan->arg, s->trace);
-		/* From here on the counts do not change. */
+		/* From here on the counts of events do not change. */
 		posix_trace_stop(s->trace);
 		ptrc_os_close(s->os);
 		s->os = NULL;
@@ -290,7 +294,7 @@ static void begin_end(struct ptrc_server *s)
 		ptrc_follow_finish(&s->follow);
 		s->is_stopped = true;
 	}
-	/* After a snapshot, begin_next() calls this function again. */
+	/* After the snapshot, begin_next() will call this function again. */
 	if (begin_snapshot(s, true))
 		return;
 	if (s->snapshots)
@@ -305,7 +309,7 @@ static void finish_end(struct ptrc_server *s, int error)
 {
 	struct ptrc_session_state *state = &s->end_state;
 
-	/* For a log that cannot be read, such as a pipe, only these counts say how many events it has. */
+	/* A log such as a pipe cannot be read, so only these counts say how many events it has. */
 	state->counts = s->final_counts;
 	s->end = (struct ptrc_follow_end){
 		.error = error, .status = state->status, .counts = state->counts};
@@ -325,9 +329,9 @@ static void put_state(struct ptrc_server *s, bool is_of_end)
 	s->reply.size = sizeof(s->reply.state);
 }
 
-/* ---- the verbs: each function returns the error number of the reply ---- */
+/* ---- the verbs: each function returns the error number for the reply ---- */
 
-/* A session that is ending is listed with its last state until its log is complete. */
+/* Answers STAT. While a session ends, it is still listed, with its last state, until its log is complete. */
 static int answer_stat(struct ptrc_server *s)
 {
 	put_state(s, s->work == WORK_SHUTDOWN);
@@ -360,8 +364,8 @@ static int answer_stop(struct ptrc_server *s)
 static void begin_flush(struct ptrc_server *s)
 {
 	ptrc_os_catch_up(s->os);
-	/* Followers cannot get events that were flushed, so these are sent first. The loop is bounded, as a
-	 * program may record faster than the controller reads. */
+	/* Followers cannot get events that were flushed, so all events are sent to them first. The number of
+	 * rounds is limited, because a program may record events faster than the controller reads them. */
 	for (int i = 0; i < 10 && ptrc_follow_read(&s->follow); i++)
 		;
 	begin_work(s, WORK_FLUSH);
@@ -392,7 +396,7 @@ static void want_end(struct ptrc_server *s)
 
 static int answer_filter(struct ptrc_server *s)
 {
-	/* Earlier events are still subject to the old filter. */
+	/* Events that were recorded earlier are still subject to the old filter. */
 	ptrc_os_catch_up(s->os);
 	return ptrc_filter_rules_change(s->trace, s->request.head.flags, s->request.texts,
 					s->request.head.size, &s->reply.text);
@@ -406,7 +410,8 @@ static int answer_types(struct ptrc_server *s)
 static int answer_follow(struct ptrc_server *s)
 {
 	put_state(s, false);
-	/* A follower keeps its descriptor for long; one has to be left for other clients. */
+	/* A follower keeps its descriptor for a long time. At least one descriptor has to be left for other
+	 * clients. */
 	return keep_spare(s)
 		       ? ptrc_follow_add(&s->follow, s->client_fd,
 					 s->request.head.verb == PTRC_SESSION_DUMP, &s->reply.state)
@@ -415,7 +420,8 @@ static int answer_follow(struct ptrc_server *s)
 
 static const struct {
 	int (*answer)(struct ptrc_server *);
-	/* For a long verb: starts the work in the background, after a reply of kind WORKING. */
+	/* Used for a verb that takes long: sends a reply of kind WORKING and starts the work in the
+	 * background. */
 	void (*begin)(struct ptrc_server *);
 } verbs[PTRC_SESSION_VERBS] = {
 	[PTRC_SESSION_STAT] = {.answer = answer_stat},
@@ -433,7 +439,7 @@ static const struct {
 static void send_reply(struct ptrc_server *s, enum ptrc_session_kind kind)
 {
 	s->reply.kind = (uint16_t)kind;
-	/* A client that is gone or does not read loses the reply. */
+	/* If a client is gone or does not read, the reply is lost. */
 	send(s->client_fd, &s->reply, offsetof(struct ptrc_session_reply, state) + s->reply.size,
 	     MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -469,14 +475,16 @@ static void answer_waiting(struct ptrc_server *s, int error)
 
 	begin_reply(s, fd);
 	s->reply.error = error;
-	/* Without a log no event was to be kept, so losses are not reported. */
+	/* If the session has no log and makes no snapshots, no events were meant to be kept, so losses are
+	 * not reported. */
 	if (is_shutdown && (s->plan->log_fd >= 0 || s->snapshots))
 		put_state(s, true);
 	send_reply(s, PTRC_SESSION_DONE);
 	close(fd);
 }
 
-/* The session has ended: answers the waiting clients that asked for that, and drops the others. */
+/* Called when the session has ended. Answers the waiting clients that asked for the end, and closes the
+ * connections of the others. */
 static void answer_end(struct ptrc_server *s)
 {
 	while (s->waiting.count)
@@ -486,14 +494,14 @@ static void answer_end(struct ptrc_server *s)
 			close(take_client(&s->waiting, 0));
 }
 
-/* Starts the next work. The end comes before all other requests. */
+/* Starts the next work. The end of the session comes before all other requests. */
 static void begin_next(struct ptrc_server *s)
 {
 	if (s->work || s->is_ending)
 		return;
 	if (s->is_end_wanted)
 		begin_end(s);
-	/* After a flush or clear a pending snapshot would miss the events. */
+	/* A pending snapshot is made before a flush or clear, because it would miss the events afterwards. */
 	else if (!begin_snapshot(s, s->waiting.count > 0) && s->waiting.count)
 		verbs[s->waiting.list[0].verb].begin(s);
 }
@@ -519,23 +527,24 @@ static void finish_work(struct ptrc_server *s)
 	}
 }
 
-/* Receives one request and answers it, or queues it for the background. Returns whether the connection
- * stays open, for a follower or a waiting client. */
+/* Receives a request, and answers it or queues it for the background. Returns whether the connection stays
+ * open, which it does for a follower or a waiting client. */
 static bool serve(struct ptrc_server *s, int fd)
 {
 	const struct ptrc_session_request *r = &s->request.head;
 	ssize_t n = recv(fd, &s->request, sizeof(s->request), MSG_DONTWAIT | MSG_TRUNC);
 	unsigned int verb = 0;
 
-	/* Requests of all versions start with these fields. */
+	/* Requests of all protocol versions start with these fields. */
 	if (n < (ssize_t)offsetof(struct ptrc_session_request, flags) ||
 	    n > (ssize_t)sizeof(s->request) || r->magic != PTRC_SESSION_MAGIC)
 		return false;
-	/* A request of another version, or an incomplete one, has the verb 0, whose reply is ENOSYS. */
+	/* If a request is incomplete or of another version, its verb counts as 0, for which the reply is
+	 * ENOSYS. */
 	if ((size_t)n >= sizeof(*r) && r->version == PTRC_SESSION_VERSION &&
 	    r->size == (size_t)n - sizeof(*r) && r->verb < PTRC_SESSION_VERBS)
 		verb = r->verb;
-	/* After the end only SHUTDOWN is answered, with the same reply as the first one. */
+	/* After the end, only SHUTDOWN is answered, with the same reply as the first SHUTDOWN. */
 	if ((s->is_ending || (is_trace_busy(s) && verb != PTRC_SESSION_STAT)) &&
 	    verb != PTRC_SESSION_SHUTDOWN)
 		return false;
@@ -556,7 +565,7 @@ static bool serve(struct ptrc_server *s, int fd)
 	send_reply(s, PTRC_SESSION_DONE);
 	if ((verb != PTRC_SESSION_FOLLOW && verb != PTRC_SESSION_DUMP) || s->reply.error)
 		return false;
-	/* The client waits for the head of the log. */
+	/* The client waits for the start of the log. */
 	ptrc_follow_greet(&s->follow);
 	return true;
 }
@@ -576,7 +585,7 @@ static int accept_connection(struct ptrc_server *s)
 		close(take_client(&s->clients, 0));
 	}
 	fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	/* Without the pause poll() would return at once, as the client is still waiting. */
+	/* Without this pause poll() would return at once, because the client is still waiting. */
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 		s->listen_pause_ns = ptrc_now_ns() + LISTEN_PAUSE_MS * PTRC_NS_PER_MS;
 	return fd;
@@ -595,7 +604,7 @@ static void accept_client(struct ptrc_server *s)
 		close(fd);
 		return;
 	}
-	/* A few silent clients must not keep all others out. */
+	/* A few clients that send nothing must not keep all others out. */
 	if (s->clients.count == CLIENTS_MAX)
 		close(take_client(&s->clients, 0));
 	add_client(&s->clients, fd, 0);
@@ -619,7 +628,7 @@ static int next_look(const struct ptrc_server *s)
 
 static void serve_clients(struct ptrc_server *s, const struct pollfd *p, size_t count)
 {
-	/* Backwards, because each client that is served is removed from the list. */
+	/* The loop goes backwards, because each client that is served is removed from the list. */
 	for (size_t i = count; i-- > 0;) {
 		int fd = p[i].revents ? take_client(&s->clients, i) : -1;
 
@@ -635,7 +644,7 @@ static size_t poll_clients(const struct ptrc_server *s, struct pollfd *p)
 	return s->clients.count;
 }
 
-/* Answers SHUTDOWN requests of clients that connected before the session ended. */
+/* Answers the SHUTDOWN requests of clients that connected before the session ended. */
 static void serve_last_clients(struct ptrc_server *s)
 {
 	int64_t until = ptrc_now_ns() + LAST_CLIENTS_MS * PTRC_NS_PER_MS;
@@ -668,7 +677,7 @@ void ptrc_server_begin(struct ptrc_server *s)
 size_t ptrc_server_poll(struct ptrc_server *s, struct pollfd *p, int *limit_ms)
 {
 	bool is_busy = is_trace_busy(s);
-	/* Requests wait while the trace is cleared; all but STAT are refused while it ends. */
+	/* While the trace is cleared, requests wait. While it ends, all requests except STAT are refused. */
 	bool is_serving = s->work != WORK_CLEAR;
 
 	if (s->listen_fd >= 0)
@@ -740,8 +749,8 @@ void ptrc_server_close(struct ptrc_server *s)
 	close_all(s);
 }
 
-/* Makes a socket under a temporary name. It listens before it gets the session's name: a socket of that name
- * that refuses connections means that its controller was killed. */
+/* Makes a socket under a temporary name. It listens before it gets the name of the session, because a socket
+ * with such a name that refuses connections means that its controller was killed. */
 static int make_socket(struct ptrc_server *s)
 {
 	struct sockaddr_un address;
@@ -777,8 +786,8 @@ static int take_name(struct ptrc_server *s, const char *name)
 	if (lock < 0)
 		return ETIMEDOUT;
 	ptrc_session_address(s->directory, name, &address);
-	/* A socket that refuses connections belonged to a killed controller. Any other socket keeps the name, even
-	 * if its controller does not answer. */
+	/* A socket that refuses connections belonged to a controller that was killed, so it may be replaced.
+	 * Any other socket keeps the name, even if its controller does not answer. */
 	error = ptrc_session_connect(&address, PTRC_SESSION_ANSWER_MS, &fd);
 	if (!error)
 		close(fd);
@@ -836,8 +845,8 @@ const char *ptrc_server_name(const struct ptrc_server *s)
 	return s->name;
 }
 
-/* Starts to watch for events that make snapshots. If the log is a regular file, the files of snapshots are in
- * its directory. */
+/* Starts to watch for events that make snapshots. If the log is a regular file, the files of snapshots are
+ * put into its directory. */
 static int make_snapshots(struct ptrc_server *s)
 {
 	const struct ptrc_session_plan *plan = s->plan;
@@ -854,7 +863,7 @@ static int make_snapshots(struct ptrc_server *s)
 			       s->name);
 	if (n < 0 || n >= PATH_MAX)
 		return ENAMETOOLONG;
-	/* Checked now, not when the awaited event comes. */
+	/* The directory is checked now, not when the awaited event comes. */
 	slash = strrchr(s->snapshot_base, '/');
 	if (slash && slash != s->snapshot_base) {
 		*slash = '\0';
@@ -868,7 +877,8 @@ static int make_snapshots(struct ptrc_server *s)
 				    plan->is_unsynced);
 }
 
-/* Starts to record events of the operating system. A failure is no error: the trace does without them. */
+/* Starts to record events of the operating system. If that fails, it is not an error: the trace has no such
+ * events. */
 static void begin_os(struct ptrc_server *s)
 {
 	int error;
@@ -877,7 +887,7 @@ static void begin_os(struct ptrc_server *s)
 		return;
 	s->os = ptrc_os_open(&s->plan->os, s->plan->target, &s->os_refusal);
 	error = s->os ? ptrc_os_begin(s->os, s->trace) : 0;
-	/* The user did not ask for them, so their lack is not reported. */
+	/* The user did not ask for these events, so the user is not told why they are missing. */
 	if (s->plan->os.kinds == PTRC_OS_AUTO)
 		*s->os_refusal.text = '\0';
 	if (!error)

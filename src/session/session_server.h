@@ -25,16 +25,16 @@
 
 struct ptrc_session_plan {
 	pid_t target;
-	/* pidfd of the target, or -1 if the caller notices its end. */
+	/* A pidfd of the target, or -1 if the caller notices the target's end by itself. */
 	int target_fd;
 	const trace_attr_t *attr;
-	/* The name that the user wants; NULL: a free name is made from the stem. */
+	/* The name that the user wants for the session. If it is NULL, a free name is made from name_stem. */
 	const char *name;
 	const char *name_stem;
-	/* Descriptor and absolute path of the log, or -1 and NULL. */
+	/* The descriptor and the absolute path of the log; -1 and NULL without a log. */
 	int log_fd;
 	const char *log_path;
-	/* The patterns of the stream from its start. */
+	/* The patterns of the stream. They apply from its start. */
 	const struct posixtrace_pattern *patterns;
 	size_t pattern_count;
 	bool is_until_exit;
@@ -42,16 +42,19 @@ struct ptrc_session_plan {
 	bool is_unsynced;
 	bool hides_command_lines;
 	struct ptrc_snapshots_plan snapshots;
-	/* .kinds 0: no events of the operating system. */
+	/* If .kinds is 0, no events of the operating system are recorded. */
 	struct ptrc_os_plan os;
 	/* The controller is ptrace-run. */
 	bool is_run;
-	/* Called with .arg unless NULL: after a snapshot was made or has failed; before the trace is stopped for
-	 * its end; after that, while the stream still exists; and when the stream is gone, with the error number
-	 * of its end and the last counts, before the clients are answered. */
+	/* These functions are called with .arg, unless they are NULL. This one is called after a snapshot was
+	 * made or has failed. */
 	void (*snapshot)(void *arg, const struct ptrc_snapshot *);
+	/* Called at the end of the session, before the trace is stopped. */
 	void (*stopping)(void *arg, trace_id_t);
+	/* Called after the trace was stopped, while the stream still exists. */
 	void (*stopped)(void *arg, trace_id_t, const struct ptrc_session_state *);
+	/* Called when the stream is gone, before the clients are answered, with the error number of its end
+	 * and the last counts. */
 	void (*ended)(void *arg, int error, const struct ptrc_counts *);
 	void *arg;
 };
@@ -70,33 +73,36 @@ enum ptrc_session_stage {
 
 struct ptrc_server;
 
-/* Makes a server without socket and stream. It is never freed; the plan has to stay valid. */
+/* Makes a server that has no socket and no stream yet. The server is never freed. The plan has to stay valid. */
 struct ptrc_server *ptrc_server_new(const struct ptrc_session_plan *);
 
-/* Makes the socket and gives it the name of the session. Returns 0, EEXIST if a session has the name, or
- * another error number; *stage then is the step that failed, and the server works without clients. */
+/* Makes the socket and gives it the name of the session. Returns 0, EEXIST if another session has the name,
+ * or another error number. After an error, *stage is the step that failed, and the server works without
+ * clients. */
 int ptrc_server_listen(struct ptrc_server *, int32_t *stage);
 
-/* The name of the session, "" if it has none. */
+/* Returns the name of the session; "" if it has none. */
 const char *ptrc_server_name(const struct ptrc_server *);
 
-/* Creates the stream, sets its patterns and starts it, as planned. May be called in another thread. Returns 0,
- * or an error number with the step that failed in *stage and without a stream. */
+/* Creates the stream, sets its patterns and starts it, as the plan says. May be called in another thread.
+ * Returns 0 or an error number. After an error there is no stream, and *stage is the step that failed. */
 int ptrc_server_make_stream(struct ptrc_server *, int32_t *stage);
 trace_id_t ptrc_server_trace(const struct ptrc_server *);
-/* NULL if the session makes no snapshots by itself. */
+/* Returns NULL if the session makes no snapshots by itself. */
 struct ptrc_snapshots *ptrc_server_snapshots(const struct ptrc_server *);
 
-/* Why events of the operating system are missing although the plan asks for them; else "". */
+/* Returns why events of the operating system are missing although the plan asks for them; "" if they are not
+ * missing. */
 const char *ptrc_server_os_refusal(const struct ptrc_server *);
 
-/* To be called once before the main loop. */
+/* Called once before the main loop. */
 void ptrc_server_begin(struct ptrc_server *);
 
-/* Fills in the arguments of poll(): descriptors and the limit in milliseconds, or -1. Returns the number of
- * descriptors. */
+/* Fills in the arguments of poll(): the descriptors, and the limit in milliseconds, which is -1 for none.
+ * Returns the number of descriptors. */
 size_t ptrc_server_poll(struct ptrc_server *, struct pollfd *, int *limit_ms);
-/* Handles the result of poll(). Between the two no other function of the server may be called. */
+/* Handles the result of poll(). Between ptrc_server_poll() and this call no other function of the server may
+ * be called. */
 void ptrc_server_step(struct ptrc_server *, const struct pollfd *);
 
 /* The caller has noticed the end of the target; the session goes on. */
@@ -104,12 +110,12 @@ void ptrc_server_target_ended(struct ptrc_server *);
 
 /* Ends the session once the work in the background is done. */
 void ptrc_server_end(struct ptrc_server *);
-/* Whether the stream is gone, the log is closed and the name is free. */
+/* Whether the session has ended: the stream is gone, the log is closed and the name is free. */
 bool ptrc_server_has_ended(const struct ptrc_server *);
 /* Answers the clients of a session that has ended, and closes their connections. */
 void ptrc_server_close(struct ptrc_server *);
 
-/* Removes the socket when the session does not end in order. */
+/* Removes the socket. Called if the session does not end in the usual way. */
 void ptrc_server_remove_socket(struct ptrc_server *);
 
 #endif

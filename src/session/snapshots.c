@@ -21,9 +21,9 @@
 #endif
 
 enum {
-	/* The largest number of a file. Files of earlier sessions occupy some. */
+	/* The largest number in the name of a file. Files of earlier sessions use some of the numbers. */
 	NUMBER_MAX = 9999,
-	/* How long events are read before the controller does other work. */
+	/* For how long events are read before the controller does other work. */
 	READ_NS = 5000000,
 };
 
@@ -32,20 +32,21 @@ struct ptrc_snapshots {
 	trace_id_t trace;
 	const char *base;
 	bool is_unsynced;
-	/* The cursor that looks for events; NULL after the end. */
+	/* The cursor that looks for events that make snapshots; NULL after the end. */
 	struct posixtrace_cursor *watch;
-	/* The types whose events make snapshots, and all types that are not known yet, which start at next_id. */
+	/* The event types whose events make snapshots, and all types whose names are not known yet; the
+	 * latter start at next_id. */
 	trace_event_set_t wanted;
 	trace_event_id_t next_id;
-	/* For each pattern: whether an event type matches it. */
+	/* For each pattern, whether an event type matches it. */
 	bool *is_matched;
-	/* An event demands a snapshot. */
+	/* An event has come that makes a snapshot, which has not been started yet. */
 	bool is_pending;
-	/* The earliest start of the next snapshot. */
+	/* The earliest time at which the next snapshot may start. */
 	int64_t next_ns;
-	/* The number of the next file. */
+	/* The number in the name of the next file. */
 	unsigned int number;
-	/* The current or last snapshot. */
+	/* The snapshot that is being made, or the last one. */
 	struct ptrc_snapshot snapshot;
 	struct posixtrace_cursor *cursor;
 	uint64_t lost_before;
@@ -146,7 +147,7 @@ void ptrc_snapshots_end(struct ptrc_snapshots *s)
 	s->watch = NULL;
 }
 
-/* Skips the events that the next snapshot will contain: they need no other one. */
+/* Skips the events that the next snapshot will contain, because they need no snapshot of their own. */
 static void pass_by(struct ptrc_snapshots *s)
 {
 	struct posix_trace_event_info info;
@@ -154,7 +155,7 @@ static void pass_by(struct ptrc_snapshots *s)
 	int unavailable = 0;
 	size_t size;
 
-	/* Only the OVERFLOW and RESUME of a gap can come. */
+	/* With no type selected, only the OVERFLOW and the RESUME of a gap can come. */
 	posix_trace_eventset_empty(&nothing);
 	posixtrace_cursor_select(s->watch, &nothing);
 	for (int i = 0; i < 4 && !unavailable; i++)
@@ -164,7 +165,7 @@ static void pass_by(struct ptrc_snapshots *s)
 	posixtrace_cursor_select(s->watch, &s->wanted);
 }
 
-/* Looks for an event that makes a snapshot, without a time limit if is_last. */
+/* Looks for an event that makes a snapshot. If is_last, reads all events, without a time limit. */
 static void look(struct ptrc_snapshots *s, bool is_last)
 {
 	int64_t until = ptrc_now_ns() + READ_NS;
@@ -220,7 +221,7 @@ void ptrc_snapshots_prepare(struct ptrc_snapshots *s, const struct posix_trace_s
 		posixtrace_cursor_open(s->trace, POSIXTRACE_CURSOR_SNAPSHOT, &s->cursor);
 }
 
-/* Writes the end of the log, with the number of events that are missing. */
+/* Writes the end of the log, which says how many events are missing. */
 static int write_end(struct ptrc_snapshots *s, int fd)
 {
 	unsigned long missed = 0;
@@ -264,7 +265,7 @@ static int make_path(const struct ptrc_snapshots *s, char path[PATH_MAX], const 
 	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
 }
 
-/* Opens a new partial file with a number that no complete file has. */
+/* Opens a new partial file. Its number is one that no complete file has. */
 static int open_file(struct ptrc_snapshots *s, char partial[PATH_MAX], int *fd)
 {
 	for (; s->number <= NUMBER_MAX; s->number++) {
@@ -276,7 +277,7 @@ static int open_file(struct ptrc_snapshots *s, char partial[PATH_MAX], int *fd)
 			return error;
 		if (!faccessat(AT_FDCWD, s->snapshot.path, F_OK, AT_SYMLINK_NOFOLLOW))
 			continue;
-		/* Private, because a log holds addresses and data of the program. */
+		/* Only the user may read it, because a log contains addresses and data of the program. */
 		*fd = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (*fd >= 0)
 			return 0;
@@ -286,7 +287,7 @@ static int open_file(struct ptrc_snapshots *s, char partial[PATH_MAX], int *fd)
 	return EEXIST;
 }
 
-/* Renames the file without replacing another one. */
+/* Renames the file, but does not replace another file. */
 static int rename_new(const char *from, const char *to)
 {
 	if (!syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
@@ -300,7 +301,7 @@ static int rename_new(const char *from, const char *to)
 	return 0;
 }
 
-/* Gives the file its name, with another number if a file of that name was made meanwhile. */
+/* Gives the file its name. If another file with that name was made meanwhile, uses the next free number. */
 static int name_file(struct ptrc_snapshots *s, const char *partial)
 {
 	int error = rename_new(partial, s->snapshot.path);

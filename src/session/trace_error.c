@@ -37,7 +37,7 @@ static bool are_different(const char *own, const char *of_children)
 
 	if (stat(own, &a))
 		return false;
-	/* Before the first child the link is dangling. Kernels before 4.12 have no link. */
+	/* Before the first child exists, the link leads nowhere. Kernels before 4.12 do not have this link. */
 	return stat(of_children, &b) ? !lstat(of_children, &b) : a.st_ino != b.st_ino;
 }
 
@@ -97,8 +97,8 @@ static bool is_refusal(int error)
 	return error == EPERM || error == EACCES || error == ENOSYS;
 }
 
-/* Finds a system call that a stream needs and that is refused to this process even when harmless; its error is
- * in errno. NULL if there is none. */
+/* Returns the name of a system call that a stream needs, and that is refused to this process even for a
+ * harmless use; errno is the error. Returns NULL if there is none. */
 static const char *find_refused_call(void)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
@@ -138,7 +138,8 @@ static bool say_refused(const char *target)
 	return true;
 }
 
-/* Whether a resource limit is too low; the library can raise the limit on file size to the hard limit. */
+/* Whether a resource limit is too low. The library can raise the limit on the size of files to the hard
+ * limit, so that one counts. */
 static bool is_below(int resource, uint64_t least)
 {
 	struct rlimit l;
@@ -191,7 +192,7 @@ void ptrc_trace_error(int stage, int error, pid_t pid, const char *target, const
 			say_not_allowed(pid, target, log_path);
 		return;
 	case EAGAIN:
-		/* Only a stream with a log needs a process. */
+		/* Only a stream with a log needs another process, its keeper. */
 		if (log_path && !has_all_traces(pid)) {
 			ptrc_trace_no_process("the process that writes the log", EAGAIN);
 			return;
@@ -208,7 +209,7 @@ void ptrc_trace_error(int stage, int error, pid_t pid, const char *target, const
 				 "set the clock");
 		return;
 	case EINVAL:
-		/* Other causes of EINVAL have been checked before. */
+		/* All other causes of EINVAL have been checked before. */
 		if (!log_path)
 			ptrc_cli_message(target, "the stream-full-policy flush needs a log");
 		else if (!stat(log_path, &st) && S_ISREG(st.st_mode))

@@ -6,22 +6,22 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The least bytes in /dev/shm that a stream needs. */
+/* The least number of free bytes in /dev/shm that a stream needs. */
 #define PTRC_TRACE_ROOM_LEAST (UINT64_C(1) << 20)
-/* The address space and file size of a stream, which is a sparse file. */
+/* The address space that a stream needs, and the size of its file. The file is sparse. */
 #define PTRC_TRACE_SPACE (UINT64_C(320) << 20)
 #define PTRC_TRACE_FILES_LEAST 32
 
 /*
- * Prints why the stage of making a session (enum ptrc_session_stage) failed with this error number:
- * PTRC_SESSION_STAGE_FILTER, _SNAPSHOTS or _STREAM. For the latter it is that of posix_trace_create(), or of
- * posix_trace_create_withlog() if the path of a log is given. The target is what the user
- * calls the process `pid`.
+ * Prints why a stage of making a session failed with this error number. The stage (enum ptrc_session_stage)
+ * is PTRC_SESSION_STAGE_FILTER, _SNAPSHOTS or _STREAM. For _STREAM, the error number is that of
+ * posix_trace_create() or, if log_path is not NULL, of posix_trace_create_withlog(). `target` is the name by
+ * which the user knows the process `pid`.
  */
 void ptrc_trace_error(int stage, int error, pid_t pid, const char *target, const char *log_path);
 
-/* The kind of namespace, "pid" or "time", that this process's children are in but the process itself is not; or
- * NULL. */
+/* Returns the kind of namespace, "pid" or "time", if this process's children are in another namespace of that
+ * kind than the process itself; otherwise NULL. */
 const char *ptrc_trace_foreign_children(void);
 
 /* Prints why a process could not be started: "cannot start <what>: ...". */

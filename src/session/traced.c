@@ -34,12 +34,12 @@ static void add(struct ptrc_traced *t, pid_t pid)
 	size_t used = strlen(t->text);
 	char name[32], one[64];
 
-	/* The text ends with "..." instead of ")": it is full. */
+	/* The text is full: it ends with "...", not with ")". */
 	if (used && t->text[used - 1] == '.')
 		return;
 	ptrc_session_command(pid, name);
 	snprintf(one, sizeof(one), "%s%s (%ld)", used ? ", " : "", name, (long)pid);
-	/* Leaves room for the mark of a cut. */
+	/* Leaves room for the "..." that marks a cut text. */
 	strcpy(t->text + used, used + strlen(one) + sizeof(cut) <= sizeof(t->text) ? one : cut);
 }
 
@@ -48,7 +48,7 @@ static void take(struct ptrc_traced *t, pid_t pid)
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct pollfd end = {.fd = fd, .events = POLLIN};
 
-	/* The descriptor is readable when the process has ended. */
+	/* The descriptor becomes readable when the process has ended. */
 	if (fd < 0 || poll(&end, 1, 0)) {
 		if (fd >= 0)
 			close(fd);
@@ -61,8 +61,8 @@ static void take(struct ptrc_traced *t, pid_t pid)
 	t->fd = fd;
 }
 
-/* Whether the process has mapped a shared file whose path contains `stream` for writing; stores the file's
- * name. */
+/* Whether the process has a shared mapping, writable, of a file whose path contains `stream`. Stores the
+ * file's name. */
 static bool maps(pid_t pid, const char *stream, char name[32])
 {
 	char path[64], *line = NULL;
@@ -83,8 +83,9 @@ static bool maps(pid_t pid, const char *stream, char name[32])
 	return is_found;
 }
 
-/* Whether the process is one that this process has just made to write the log: a keeper is known only when it has
- * taken over. */
+/* Whether the process is a keeper that this process has just started. Until a keeper takes over, the stream
+ * does not hold its process number. So the keeper is recognized by its name or, before it has set its name,
+ * by having the same executable as this process. */
 static bool is_new_keeper(pid_t pid)
 {
 	char path[64], name[32];
@@ -115,7 +116,7 @@ void ptrc_traced_find(struct ptrc_traced *t, trace_id_t trace)
 		if (pid <= 0 || pid == self || pid == keeper ||
 		    ptrc_session_process(pid).start < start)
 			continue;
-		/* A process that was just forked has no page yet, but its parent's mappings. */
+		/* A process that was just forked has no page yet, but it has its parent's mappings. */
 		if (is_ours(pid) ||
 		    (has_stream && maps(pid, stream, unused) && !is_new_keeper(pid)))
 			take(t, pid);

@@ -8,13 +8,13 @@
 
 struct ptrc_traced {
 	size_t count;
-	/* The first ones as "name (pid), name (pid)". */
+	/* The first of these processes, as "name (pid), name (pid)". */
 	char text[160];
-	/* A pidfd of one of them, which the caller closes, or -1. */
+	/* A pidfd of one of these processes, which the caller closes; -1 if there is none. */
 	int fd;
 };
 
-/* Finds the processes that this trace, made by the calling process, traces. */
+/* Finds the processes that this trace, which the calling process has made, traces. */
 void ptrc_traced_find(struct ptrc_traced *, trace_id_t);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Patterns that have matched no event name when a trace ends, usually because of a mistake in them. */
+/* Patterns that have matched no event name by the end of a trace, usually because the user made a mistake in
+ * them. */
 #ifndef PTRC_SRC_SESSION_UNMATCHED_H
 #define PTRC_SRC_SESSION_UNMATCHED_H
 
@@ -9,9 +10,9 @@
 
 #include "src/base/json.h"
 
-/* Prints a message about `thing`, which may be NULL, for each such pattern. */
+/* Prints a message for each such pattern. The message is about `thing`, which may be NULL. */
 void ptrc_unmatched_report(const struct posixtrace_pattern *, size_t count, const char *thing);
-/* Puts the member "unmatched" if there is any. */
+/* Puts the member "unmatched" if there is any such pattern. */
 void ptrc_unmatched_json(const struct posixtrace_pattern *, size_t count, struct ptrc_json *);
 
 #endif
