@@ -9,12 +9,12 @@
 #include <string.h>
 #include <strings.h>
 
-/* The longest answer has the numbers of all rows of a batch, 8 bytes each. */
+/* The longest valid answer has the numbers of all rows of a batch, 8 bytes each. */
 enum { ANSWER_MAX = 16 << 20 };
 
-/* Numbers of ClickHouse exceptions that pass by themselves: too many parts or queries, too little memory, a
- * timeout, the same query still running (sent by a process that was killed), a table that is read-only or
- * without replicas for now, an exhausted quota, a shutdown. */
+/* Numbers of ClickHouse exceptions whose cause passes by itself: too many parts or queries, too little
+ * memory, a timeout, the same query still running (sent by a process that was killed), a table that is
+ * read-only or without replicas for now, an exhausted quota, a shutdown. */
 static const long passing[] = {159, 160, 173, 201, 202, 209, 210, 216, 225, 236, 241, 242,
 			       252, 254, 285, 286, 319, 394, 425, 439, 745, 999, 0};
 static const long unknown_user[] = {192, 193, 194, 195, 516, 0};
@@ -76,7 +76,7 @@ static long exception_of(const struct ptrc_ship_answer *a)
 {
 	const char *text = strstr(a->body.bytes, "Code: ");
 
-	/* Newer servers report it in the head. */
+	/* Newer servers send the number in the head of the answer. */
 	if (a->exception > 0)
 		return a->exception;
 	return text ? strtol(text + strlen("Code: "), NULL, 10) : 0;
@@ -89,7 +89,8 @@ bool ptrc_ship_answer_is_no_table(const struct ptrc_ship_answer *a)
 	return exception == UNKNOWN_TABLE || exception == UNKNOWN_DATABASE;
 }
 
-/* The answer for a message: on one line, cut, and without ", e.what() = ", which repeats the text. */
+/* Returns the answer as it is quoted in a message: on one line, cut if it is long, and without ", e.what() =
+ * ", after which its text would be repeated. */
 static const char *words(const struct ptrc_ship_answer *a, char text[PTRC_SHIP_WORDS_MAX])
 {
 	size_t used = 0;
@@ -119,8 +120,8 @@ static bool is_one_of(const long *list, long exception)
 	return *list;
 }
 
-/* Whether an error without an exception may pass. Not ClickHouse has answered, but a proxy or another
- * program. */
+/* Whether an error that is not an exception of ClickHouse may pass by itself. Such an answer comes from a
+ * proxy or another program. */
 static bool is_passing_status(long status)
 {
 	enum { TIMEOUT = 408, TOO_MANY = 429, NOT_IMPLEMENTED = 501, NO_VERSION = 505 };
@@ -134,7 +135,7 @@ enum ptrc_ship_outcome ptrc_ship_answer_judge(struct ptrc_ship_answer *a)
 	long exception = exception_of(a);
 	char text[PTRC_SHIP_WORDS_MAX];
 
-	/* An exception may arise after the status 200 was sent. */
+	/* An exception may happen after the server has sent the status 200. */
 	if (a->status == 200 && a->exception <= 0)
 		return PTRC_SHIP_OK;
 	if (a->status >= 300 && a->status < 400)
@@ -152,7 +153,7 @@ enum ptrc_ship_outcome ptrc_ship_answer_judge(struct ptrc_ship_answer *a)
 		return ptrc_ship_because(a, PTRC_SHIP_REFUSED,
 					 "refuses this user or password (status %ld): %s",
 					 a->status, words(a, text));
-	/* A full disk has several numbers. */
+	/* The exceptions for a full disk have several numbers. */
 	if (exception &&
 	    (exception == NOT_ENOUGH_SPACE || strstr(a->body.bytes, "No space left on device")))
 		return ptrc_ship_because(a, PTRC_SHIP_LATER,

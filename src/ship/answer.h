@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The answers of a server. They are untrusted: a proxy or another program may have sent them. */
+/* The answers of a server. They are not trusted, because a proxy or another program may have sent them. */
 #ifndef PTRC_SRC_SHIP_ANSWER_H
 #define PTRC_SRC_SHIP_ANSWER_H
 
@@ -12,17 +12,18 @@
 
 enum ptrc_ship_outcome {
 	PTRC_SHIP_OK,
-	/* The server cannot be reached, is busy, is full, or its answer was lost: try again. The rows sent may
-	 * have arrived. */
+	/* The server cannot be reached, is busy, is full, or its answer was lost. The request should be
+	 * repeated. The rows in it may have arrived. */
 	PTRC_SHIP_LATER,
-	/* An error that lasts until the user mends it: a wrong password, another schema, a redirect. The rows
-	 * sent have not arrived. */
+	/* An error that stays until the user mends it, such as a wrong password, another schema or a
+	 * redirect. The rows in the request have not arrived. */
 	PTRC_SHIP_REFUSED,
-	/* A signal has come. The rows sent may have arrived. */
+	/* A signal has come. The rows in the request may have arrived. */
 	PTRC_SHIP_INTERRUPTED,
 };
 
-/* The rows first..first+count-1 of a log, whose times lie in first_ns..last_ns. */
+/* The rows of a log whose numbers are first to first + count - 1. Their times are between first_ns and
+ * last_ns. */
 struct ptrc_ship_range {
 	const char *host;
 	const char *log;
@@ -32,22 +33,23 @@ struct ptrc_ship_range {
 	int64_t last_ns;
 };
 
-/* The most bytes of an answer that a message quotes, with a null byte. */
+/* The most bytes of an answer that a message quotes, including a null byte. */
 enum { PTRC_SHIP_WORDS_MAX = 300 };
 
 struct ptrc_ship_answer {
 	long status;
-	/* From the HTTP head: the number of an exception of ClickHouse, or 0; the target of a redirect. */
+	/* From the head of the answer: the number of a ClickHouse exception, or 0. */
 	long exception;
+	/* The target of a redirect, from the head of the answer. */
 	char location[PTRC_SHIP_WORDS_MAX];
-	/* Followed by a null byte, which is not counted. */
+	/* The text of the answer. A null byte follows it, which is not counted. */
 	struct ptrc_buffer body;
 	bool is_too_long;
-	/* Why the request failed. */
+	/* The reason why the request failed. */
 	struct ptrc_cli_reason why;
 };
 
-/* Stores the reason of an outcome in the answer, and is the outcome. */
+/* Stores the reason of an outcome in the answer. Its value is the outcome. */
 #define ptrc_ship_because(answer, outcome, ...) \
 	(ptrc_cli_because(&(answer)->why, __VA_ARGS__), (outcome))
 
@@ -56,20 +58,21 @@ void ptrc_ship_answer_begin(struct ptrc_ship_answer *);
 
 void ptrc_ship_answer_take_head(struct ptrc_ship_answer *, const char *line, size_t size);
 
-/* Appends to the body. Returns false if it gets longer than any right answer. */
+/* Appends bytes to the body. Returns false if the body gets longer than any valid answer. */
 bool ptrc_ship_answer_take(struct ptrc_ship_answer *, const char *bytes, size_t size);
 
 void ptrc_ship_answer_free(struct ptrc_ship_answer *);
 
-/* Whether the server reports that the table or the database does not exist. */
+/* Whether the answer says that the table or the database does not exist. */
 bool ptrc_ship_answer_is_no_table(const struct ptrc_ship_answer *);
 
 enum ptrc_ship_outcome ptrc_ship_answer_judge(struct ptrc_ship_answer *);
 
 /*
- * These parse the body of an answer for which ptrc_ship_answer_judge() returned PTRC_SHIP_OK: the first
- * number of the server's version; a number; the ascending numbers of the rows of the range that the server
- * has, an array that the caller frees; the empty answer to an INSERT.
+ * These functions parse the body of an answer for which ptrc_ship_answer_judge() has returned PTRC_SHIP_OK.
+ * They expect: the server's version, of which they store the first number; a number; the numbers of those
+ * rows of the range that the server has, in ascending order, as an array that the caller frees; the empty
+ * answer to an INSERT.
  */
 enum ptrc_ship_outcome ptrc_ship_answer_version(struct ptrc_ship_answer *, long *major);
 enum ptrc_ship_outcome ptrc_ship_answer_number(struct ptrc_ship_answer *, uint64_t *number);

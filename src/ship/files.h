@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files of logs: which ones can be sent, and how old they are, without reading their events. */
+/* Files of logs: which of them can be sent, and how old they are. Their events are not read. */
 #ifndef PTRC_SRC_SHIP_FILES_H
 #define PTRC_SRC_SHIP_FILES_H
 
@@ -7,18 +7,18 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* Whether the file is a log, or a file of a rotated one. Stores its stat data if it could be opened. */
+/* Whether the file is a log or belongs to a rotated log. Stores its stat data if it could be opened. */
 bool ptrc_ship_is_log(const char *path, struct stat *);
 
-/* Returns the path of the log that the file belongs to, which the caller frees: for a later file of a
- * rotated log the path of the first one. */
+/* Returns the path of the log to which the file belongs. For a later file of a rotated log, that is the path
+ * of the first file. The caller frees the path. */
 char *ptrc_ship_log_of(const char *path) __attribute__((returns_nonnull));
 
-/* Whether the path is that of a log that can be sent. Returns false after a message. */
+/* Whether the path is that of a log that can be sent. Prints a message if it is not. */
 bool ptrc_ship_look_at(const char *path);
 
-/* Nanoseconds since any file of the log was last written; 0 if that is not known, because a clock was set
- * back. The path is that of the log's first file. */
+/* Returns the nanoseconds since any file of the log was last written; 0 if that is unknown, because a clock
+ * was set back. `path` is that of the log's first file. */
 int64_t ptrc_ship_age_ns(const char *path);
 
 #endif

@@ -18,28 +18,30 @@
 #include "src/ship/files.h"
 #include "src/ship/server.h"
 
-/* The most logs that are kept open, as each keeps its names in memory. */
+/* How many logs are kept open at most. Each open log keeps its names in memory. */
 enum { KEPT_MAX = 16 };
 
 /* A log in the directory. */
 struct followed {
 	char *path;
-	/* A hash of the size, time and inode of its files now, and before it was last sent. */
+	/* A hash of the sizes, times and inodes of the log's files as they are now. */
 	uint64_t look;
+	/* The same hash, from just before the log was last sent. */
 	uint64_t last_look;
 	bool exists;
-	/* NULL unless it is kept open. */
+	/* The open log; NULL if it is not kept open. */
 	struct ptrc_ship_log *log;
-	/* The value of .sent_count when it was last sent. */
+	/* The value of .sent_count when the log was last sent. The log that was not sent for the longest time
+	 * is closed first. */
 	uint64_t turn;
 	struct ptrc_ship_report report;
-	/* The report has to be given to the caller. */
+	/* The report has not been given to the caller yet. */
 	bool has_report;
 	struct followed *next;
 };
 
 /*
- * Waits for the next round, after one that started at `begin`. The first pause is a random part of the
+ * Waits for the next round. The round before started at `begin`. The first pause is a random part of the
  * interval, so that machines that were started together do not always send at the same moment.
  */
 static bool wait_for_turn(struct ptrc_ship_follow *follow, int64_t begin)
@@ -94,7 +96,7 @@ static int scan(const char *directory, struct followed **all)
 
 			f = find(all, ptrc_ship_log_of(path));
 			f->exists = true;
-			/* A sum, as the files of a rotated log come in any order. */
+			/* The hash is a sum, because the files of a rotated log come in any order. */
 			f->look += ptrc_table_hash(key, sizeof(key));
 		}
 		free(path);
@@ -134,7 +136,7 @@ static void remove_log(struct ptrc_ship_follow *follow, const char *directory,
 	const struct dirent *entry;
 	DIR *d;
 
-	/* Another log may have taken its place meanwhile. */
+	/* Another log may have taken the log's place meanwhile. */
 	if (scan(directory, all) || (f->exists && f->look != f->last_look))
 		return;
 	d = opendir(directory);
@@ -143,7 +145,8 @@ static void remove_log(struct ptrc_ship_follow *follow, const char *directory,
 		struct stat st;
 		char *log = ptrc_ship_is_log(path, &st) ? ptrc_ship_log_of(path) : NULL;
 
-		/* The first file goes last: without it ptrc_ship_log_of() cannot assign the others. */
+		/* The first file is removed last, because without it ptrc_ship_log_of() cannot find out to
+		 * which log the other files belong. */
 		if (log && !strcmp(log, f->path) && strcmp(path, f->path) && unlink(path))
 			ptrc_cli_error(path, errno);
 		free(log);
@@ -188,7 +191,8 @@ static enum ptrc_ship_result send_all(struct ptrc_ship_follow *follow, const cha
 		limit_kept(*all);
 		if (result == PTRC_SHIP_SERVER_FAILED || result == PTRC_SHIP_STOPPED)
 			return result;
-		/* .look is from before: if the log has grown since, the next round sends it again. */
+		/* The hash .look was taken before the log was sent. So if the log has grown since, the next
+		 * round sends it again. */
 		f->last_look = f->look;
 		follow->has_failed |= result == PTRC_SHIP_LOG_FAILED;
 		follow->is_incomplete |= ptrc_ship_is_incomplete(follow->shipper, &f->report);
@@ -219,7 +223,7 @@ enum ptrc_ship_result ptrc_ship_directory(struct ptrc_ship_follow *follow, const
 			if (!f->exists)
 				report(follow, f);
 		forget(&all, false);
-		/* Also without a log, so that a wrong server is reported at once. */
+		/* This is done even if there is no log, so that a wrong server is reported at once. */
 		result = ptrc_ship_greet(follow->shipper);
 		if (result == PTRC_SHIPPED)
 			result = send_all(follow, directory, &all);
@@ -269,14 +273,14 @@ enum ptrc_ship_result ptrc_ship_session(struct ptrc_ship_follow *follow, const c
 	while (result == PTRC_SHIPPED) {
 		int64_t begin = ptrc_now_ns();
 		int error = ptrc_session_ask(session, PTRC_SESSION_FLUSH, &reply);
-		/* A session that does not answer may be stopped, and answer later. */
+		/* A session that does not answer may have been stopped, and may answer later. */
 		bool is_over = error == ENOENT || error == ECONNREFUSED || error == ECONNRESET;
 
 		if (error && !is_over && !is_silent)
 			ptrc_cli_message(session, "%s; it is asked again",
 					 ptrc_session_explain(error));
 		is_silent = error && !is_over;
-		/* After the end of the session the log does not grow, even if it was not closed. */
+		/* When the session has ended, its log does not grow any more, even if it was not closed. */
 		follow->shipper->is_following = !is_over;
 		result = ptrc_ship_log(follow->shipper, path, &log, &r);
 		is_tried = true;

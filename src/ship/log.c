@@ -25,7 +25,8 @@ static void note_end(struct ptrc_ship_log *l, const char *cause, uint64_t lost)
 	l->ends[l->end_count++].lost = lost;
 }
 
-/* Collects the losses that a closed log reports. Damage gets a row where it is found. */
+/* Collects the losses that a closed log reports. Damage is not collected here: it gets a row at the place
+ * where it is found. */
 static void note_ends(struct ptrc_ship_log *l)
 {
 	struct ptrc_losses losses = {0};
@@ -65,7 +66,7 @@ static bool begin(struct ptrc_ship_log *l, const char *path, uint64_t end)
 	l->last_ns = ptrc_when_ns(&created);
 	l->is_shortened = !error && place.pl_first_part;
 	if (l->is_shortened && !access(path, F_OK)) {
-		/* Its rows would get the numbers of the first file's rows. */
+		/* The rows of this file would get the numbers of the first file's rows. */
 		ptrc_cli_message(path,
 				 "is a later file of a rotated log, and cannot be sent alone");
 		return false;
@@ -336,13 +337,14 @@ bool ptrc_ship_log_is_damaged(const struct ptrc_ship_log *l)
 	struct ptrc_counts counts;
 	struct ptrc_losses losses;
 
-	/* Counts as damage even while the log is open: a missing file between two others may be found again. */
+	/* A missing file between two other files counts as damage even while the log is open, because the
+	 * file may be found again. */
 	if (!ptrc_trace_counts(l->reader.trace, &counts) && counts.pt_file_gaps)
 		return true;
 
 	ptrc_ship_log_losses(l, &losses);
 	if (losses.unreadable_events || losses.is_unreadable_uncounted)
 		return true;
-	/* The end of an open log may be incomplete because it is being written. */
+	/* The end of an open log may be incomplete only because it is just being written. */
 	return l->is_closed && (losses.missing_names || losses.damaged_parts);
 }

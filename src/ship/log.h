@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A log as rows. Its events are read in the order in which they were written, so a log that grows starts
- * with the same rows whenever it is opened. The rows are numbered in this order, from 0.
+ * A log as rows. Its events are read in the order in which they were written. So a log that grows starts with
+ * the same rows each time it is opened. The rows are numbered in this order, from 0.
  *
- * Where events are missing there is a row `posixtrace.lost' before that of the RESUME. It has the time of the
- * OVERFLOW, or, if that was on another day, the start of the RESUME's day. Its fields are from_ns, until_ns,
- * and `lost' if the number of events is known. A closed log ends with such a row for each kind of loss that
- * the log reports.
+ * Where events are missing, there is a row `posixtrace.lost' before the row of the RESUME. It has the time of
+ * the OVERFLOW; if that was on another day, it has the start of the RESUME's day. Its fields are from_ns,
+ * until_ns and, if the number of lost events is known, `lost'. A closed log ends with such a row for each
+ * kind of loss that the log reports.
  */
 #ifndef PTRC_SRC_SHIP_LOG_H
 #define PTRC_SRC_SHIP_LOG_H
@@ -25,7 +25,7 @@
 
 #define PTRC_SHIP_LOST "posixtrace.lost"
 
-/* The number of kinds of losses that a closed log may report. */
+/* How many kinds of losses a closed log may report at most. */
 enum { PTRC_SHIP_END_ROWS_MAX = 6 };
 
 struct ptrc_ship_log {
@@ -34,32 +34,36 @@ struct ptrc_ship_log {
 	struct ptrc_layouts layouts;
 	struct ptrc_ship_whose whose;
 	struct ptrc_ship_fields fields;
-	/* Identifies the log; all its files share it. Also as 16 hexadecimal digits. */
+	/* Identifies the log; all its files have this number. `name` is the same number as 16 hexadecimal
+	 * digits. */
 	uint64_t id;
 	char name[17];
 	/* One past the number of the log's last part. */
 	uint64_t end_part;
-	/* Parts from this number on are not read. */
+	/* Parts with this number or a higher one are not read. */
 	uint64_t limit;
-	/* Parts before this number can no longer be read. */
+	/* Parts with a lower number can no longer be read. */
 	uint64_t first;
-	/* The log was closed: it does not grow any more. */
+	/* The log was closed, so it does not grow any more. */
 	bool is_closed;
-	/* The first files of a rotated log are gone. */
+	/* The first files of the rotated log are gone. */
 	bool is_shortened;
 	/* The first columns of every row: host, boot and log. */
 	struct ptrc_buffer head;
-	/* Before the first event of the block, and before the next event. */
+	/* The place before the first event of the current block. */
 	struct ptrc_ship_place block_place;
+	/* The place before the next event. */
 	struct ptrc_ship_place place;
-	/* The current item: an event that was read and not passed, the rows of the end, or nothing. */
+	/* The current item: an event that was read and not passed (is_at_event), or the rows at the end of a
+	 * closed log (is_at_end), or nothing. */
 	bool is_at_event;
 	bool is_at_end;
 	bool is_past_end;
-	/* The time of the current item, and its rows. */
+	/* The time of the current item. */
 	int64_t ns;
+	/* How many rows the current item has. */
 	size_t row_count;
-	/* The time of the event before. */
+	/* The time of the event before the current item. */
 	int64_t last_ns;
 	/* The loss of the last OVERFLOW; zero after a STOP. */
 	struct ptrc_reader_gap loss;
@@ -70,37 +74,38 @@ struct ptrc_ship_log {
 	size_t end_count;
 };
 
-/* Opens a log as if it ended before part number `end' (UINT64_MAX: at its end); a rotated one by the path of
- * its first file. Returns NULL after a message. */
+/* Opens a log as if it ended before part number `end' (UINT64_MAX: where it ends). A rotated log is opened by
+ * the path of its first file. Returns NULL after a message. */
 struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end);
 void ptrc_ship_log_close(struct ptrc_ship_log *);
 
-/* Updates a log that has grown, as if it had been opened now, but without what was passed before. The cost
- * does not depend on the length of the log. Returns false if it has to be opened again. */
+/* Updates a log that has grown, as if it had just been opened, but without the items that were passed before.
+ * The time for this does not depend on the length of the log. Returns false if the log has to be opened
+ * again. */
 bool ptrc_ship_log_refresh(struct ptrc_ship_log *, uint64_t end);
 
-/* Goes to a place of a former run. Returns false after a message: the log was cut off or replaced and has
- * fewer events, or cannot be read. */
+/* Goes to a place that an earlier run has stored. Returns false, after a message, if the log cannot be read
+ * or was cut off or replaced, so that it has fewer events. */
 bool ptrc_ship_log_seek(struct ptrc_ship_log *, const struct ptrc_ship_place *);
 
-/* Goes to the next item, of one or more rows, unless the current one was not passed. Returns false at the
- * end, or if the rest cannot be read (.reader.error). */
+/* Goes to the next item, which has one row or more, unless the current item was not passed. Returns false at
+ * the end, or if the rest cannot be read (.reader.error). */
 bool ptrc_ship_log_next(struct ptrc_ship_log *);
 
-/* Puts row `number`, from 0, of the current item; returns the row's time. All rows of an item are of one
- * day. */
+/* Puts a row of the current item. Rows are numbered from 0. Returns the time of the row. All rows of an item
+ * belong to the same day. */
 int64_t ptrc_ship_log_put(struct ptrc_ship_log *, size_t number, struct ptrc_buffer *);
 
-/* The day of a time in UTC, 0 for 1970-01-01. */
+/* Returns the day of a time in UTC; 1970-01-01 is day 0. */
 int64_t ptrc_ship_day_of(int64_t ns);
 
 /* Goes past the current item. */
 void ptrc_ship_log_pass(struct ptrc_ship_log *);
 
-/* Whether something of what was read so far is damaged, or a file is missing. */
+/* Whether a part of the log that was read so far is damaged, or a file is missing. */
 bool ptrc_ship_log_is_damaged(const struct ptrc_ship_log *);
 
-/* The log's losses: those that it reports and those that reading has found. */
+/* Stores the losses of the log: those that it reports, and those that were found by reading it. */
 void ptrc_ship_log_losses(const struct ptrc_ship_log *, struct ptrc_losses *);
 
 #endif

@@ -8,15 +8,15 @@
 
 #include "src/base/message.h"
 
-/* Bytes of rows in a block. Larger blocks compress no better. For small bodies blocks are at most half a body,
- * so that the size of the body is known in time. */
+/* How many bytes of rows a block has. Larger blocks do not compress better. If bodies are small, a block has
+ * at most half of a body, so that the size of the body is known in time. */
 enum { BLOCK_BYTES = 512 << 10, BLOCK_PARTS = 2 };
-/* The fastest level; the next ones hardly compress better. */
+/* The fastest level of compression. The next levels hardly compress better. */
 enum { LEVEL = 1 };
 
-/* A block of the old server: a checksum; the method (1 byte); the number of bytes from the method on, and that
- * of the rows (4 bytes each); the Zstandard frame. The checksum is of an unusual kind and is left 0; the
- * request asks not to verify it. */
+/* A block for the old server has: a checksum; the method (1 byte); the number of bytes from the method on,
+ * and the number of bytes of the rows (4 bytes each); the Zstandard frame. The checksum is of an unusual
+ * kind. It is left 0, and the request asks the server not to check it. */
 enum { CHECKSUM_BYTES = 16, HEAD_BYTES = CHECKSUM_BYTES + 9, METHOD_ZSTD = 0x90 };
 
 void ptrc_ship_packer_begin(struct ptrc_ship_packer *p, enum ptrc_ship_dialect dialect,
@@ -47,7 +47,7 @@ void ptrc_ship_packer_reset(struct ptrc_ship_packer *p)
 	p->rows.used = p->body.used = p->raw = 0;
 }
 
-/* Zstandard fails only when memory is short, used as it is here. */
+/* Returns the result of Zstandard. As it is used here, Zstandard fails only if there is not enough memory. */
 static size_t checked(size_t result)
 {
 	if (ZSTD_isError(result))
@@ -96,14 +96,14 @@ static void put(struct ptrc_ship_packer *p, size_t size, bool is_end)
 
 void ptrc_ship_packer_take(struct ptrc_ship_packer *p)
 {
-	/* Leaves the last byte of the row for the next block: see pack.h. */
+	/* The last byte of the row is left for the next block; pack.h says why. */
 	if (p->rows.used >= p->block_bytes)
 		put(p, p->rows.used - 1, false);
 }
 
 size_t ptrc_ship_packer_packed(const struct ptrc_ship_packer *p)
 {
-	/* Rows shrink to roughly an eighth. */
+	/* Compressed rows have roughly an eighth of their size. */
 	return p->body.used + p->rows.used / 8;
 }
 

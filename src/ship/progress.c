@@ -19,10 +19,11 @@
 #include "src/base/output.h"
 
 static const char head[] = "posixtrace-ship 1\n";
-/* Larger than any valid file. */
+/* This is larger than any valid file. */
 enum { FILE_MAX_BYTES = 16384 };
 
-/* Parses "KEY VALUE\n" at *at, and moves *at past it. Terminates the value with a null byte. */
+/* Parses "KEY VALUE\n" at *at, and moves *at after it. Ends the value with a null byte and returns it; NULL
+ * if the text is different. */
 static char *value_of(char **at, const char *key)
 {
 	size_t size = strlen(key);
@@ -56,7 +57,7 @@ static bool read_numbers(char **at, const char *key, uint64_t *numbers, size_t c
 	return value;
 }
 
-/* Parses the file. Times are written as unsigned numbers. */
+/* Parses the file. Times are written in it as unsigned numbers. */
 static bool take(struct ptrc_ship_progress *p, char *text)
 {
 	uint64_t place[3], batch[3], damaged, complete, loss = 0;
@@ -80,7 +81,7 @@ static bool take(struct ptrc_ship_progress *p, char *text)
 	    !read_numbers(&at, "damaged", &damaged, 1, 10) ||
 	    !read_numbers(&at, "complete", &complete, 1, 10) || *at || damaged > 1 || complete > 1)
 		return false;
-	/* The numbers of the batch's rows do not overflow. */
+	/* The numbers of the batch's rows must not overflow. */
 	if (batch[0] > UINT64_MAX - place[2])
 		return false;
 	p->place =
@@ -110,7 +111,8 @@ static void put(struct ptrc_buffer *b, const struct ptrc_ship_progress *p)
 
 /*
  * Opens and locks the file at the path. The process that holds the lock may replace the file at any time, by
- * one that it has locked before. So the lock is valid only if the path still leads to the locked file.
+ * another file that it has locked before. So the lock is valid only if the path still leads to the file that
+ * was locked.
  */
 static int open_locked(const char *path)
 {
@@ -158,7 +160,7 @@ enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress
 		ptrc_ship_progress_close(p);
 		return PTRC_SHIP_PROGRESS_FAILED;
 	}
-	/* The file is new, or the process that created it was killed before it wrote to it. */
+	/* The file is new, or the process that created it was killed before it wrote anything. */
 	if (!size) {
 		p->is_empty = true;
 		if (getrandom(&p->nonce, sizeof(p->nonce), 0) != sizeof(p->nonce))
@@ -180,13 +182,13 @@ enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress
 static int sync_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	/* Up to and including the slash, so that "/x" gives "/". */
+	/* The slash is included, so that the directory of "/x" is "/". */
 	char *directory =
 		ptrc_cli_text("%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
 	int fd, error = 0;
 
 	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* Some file systems cannot sync a directory (EINVAL), and do not need to. */
+	/* Some file systems cannot sync a directory (EINVAL). They do not need it. */
 	if (fd < 0 || (fsync(fd) && errno != EINVAL))
 		error = errno;
 	if (fd >= 0)
@@ -203,7 +205,7 @@ bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
 
 	put(&text, p);
 	fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	/* This process holds the lock of the current file, so no other one locks the new one. */
+	/* This process holds the lock of the current file, so no other process locks the new file. */
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB))
 		error = errno;
 	if (!error)

@@ -20,7 +20,7 @@ void ptrc_ship_put_string(struct ptrc_buffer *b, const void *bytes, size_t size)
 	b->used = (size_t)(to - b->bytes) + size;
 }
 
-/* RowBinary is little-endian, as this machine is: see value.h. */
+/* RowBinary is little-endian, and so is this machine: see value.h. */
 void ptrc_ship_put_u32(struct ptrc_buffer *b, uint32_t n)
 {
 	ptrc_buffer_bytes(b, &n, sizeof(n));
@@ -31,7 +31,7 @@ void ptrc_ship_put_u64(struct ptrc_buffer *b, uint64_t n)
 	ptrc_buffer_bytes(b, &n, sizeof(n));
 }
 
-/* Adds the name of a field; returns the buffer for its value. */
+/* Adds the name of a field. Returns the buffer for the field's value. */
 static struct ptrc_buffer *add(struct ptrc_ship_fields *f, enum ptrc_ship_kind kind,
 			       const char *name, size_t size)
 {
@@ -121,7 +121,7 @@ static void name_member(struct ptrc_ship_fields *f, const char *prefix, struct p
 	m->name_size = f->names.used - begin;
 }
 
-/* Finds the members of a JSON object, and stores them in .members; returns their number. */
+/* Finds the members of a JSON object, and stores them in .members. Returns how many there are. */
 static size_t find_members(struct ptrc_ship_fields *f, const char *prefix, const char *at,
 			   const char *end)
 {
@@ -138,7 +138,7 @@ static size_t find_members(struct ptrc_ship_fields *f, const char *prefix, const
 		f->members[count].json = json;
 		name_member(f, prefix, &f->members[count]);
 	}
-	/* The buffer of the names does not grow, hence move, any more. */
+	/* From here on the buffer of the names does not grow any more, so it does not move. */
 	for (size_t i = 0; i < count; i++) {
 		f->members[i].name = f->names.bytes + begin;
 		begin += f->members[i].name_size;
@@ -163,7 +163,7 @@ static void add_json(struct ptrc_ship_fields *f, const char *prefix, const char 
 {
 	size_t count;
 
-	/* Strips the blanks. */
+	/* Finds the value without the blanks around it. */
 	if (!ptrc_json_text_find(text, size, "", &text, &size))
 		return;
 	if (*text != '{') {
@@ -176,7 +176,7 @@ static void add_json(struct ptrc_ship_fields *f, const char *prefix, const char 
 	for (size_t i = 0; i < count; i++) {
 		const struct ptrc_ship_member *m = &f->members[i];
 
-		/* Of members with the same name the last one counts, as in ptrace-dump. */
+		/* If several members have the same name, the last of them counts, as in ptrace-dump. */
 		if (i + 1 < count && m[1].name_size == m->name_size &&
 		    (!m->name_size || !memcmp(m[1].name, m->name, m->name_size)))
 			continue;

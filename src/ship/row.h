@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of the table `events` in the format RowBinary: the values of the columns of schema.c, one after the
- * other. Names and data are sent unchanged, as a String of the server may have any bytes.
+ * Rows of the table `events` in the format RowBinary: the values of the columns in schema.c, in their order.
+ * Names and data are sent unchanged, because a String of the server may have any bytes.
  */
 #ifndef PTRC_SRC_SHIP_ROW_H
 #define PTRC_SRC_SHIP_ROW_H
@@ -14,7 +14,7 @@
 #include "src/fields/json_text.h"
 #include "src/fields/layout.h"
 
-/* The columns that hold fields of events: one for each kind of value. */
+/* The columns that have the fields of events: a column for each kind of value. */
 enum ptrc_ship_kind {
 	PTRC_SHIP_INTS,
 	PTRC_SHIP_UINTS,
@@ -32,7 +32,7 @@ struct ptrc_ship_fields {
 		struct ptrc_buffer names;
 		struct ptrc_buffer values;
 	} kinds[PTRC_SHIP_KINDS];
-	/* Scratch space for a value as text, and for the names of JSON members. */
+	/* Scratch space: `text` is for a value as text, `names` for the names of JSON members. */
 	struct ptrc_buffer text;
 	struct ptrc_buffer names;
 	/* Scratch space for the members of a JSON object. */
@@ -48,7 +48,7 @@ struct ptrc_ship_fields {
 struct ptrc_ship_event {
 	uint64_t seq;
 	int64_t ns;
-	/* PTRC_BOUND_UNKNOWN is sent as UINT64_MAX. */
+	/* The largest error of the time. PTRC_BOUND_UNKNOWN is sent as UINT64_MAX. */
 	int64_t bound_ns;
 	int32_t pid;
 	int32_t tid;
@@ -64,17 +64,18 @@ void ptrc_ship_put_u32(struct ptrc_buffer *, uint32_t);
 void ptrc_ship_put_u64(struct ptrc_buffer *, uint64_t);
 
 /*
- * Adds a field: integers, addresses and booleans as numbers; an enum twice, as its number and as its word;
- * text and bytes unchanged; an array as text. Each member of a JSON object becomes a field, the last one if
- * several have the same name; an object or array within it is text.
+ * Adds a field of an event. Integers, addresses and booleans are added as numbers. An enum is added twice, as
+ * its number and as its word. Text and bytes are added unchanged, and an array as text. Each member of a JSON
+ * object becomes a field; if several have the same name, the last one counts. An object or array within it is
+ * added as text.
  */
 void ptrc_ship_add(struct ptrc_ship_fields *, const char *name, const struct ptrc_value *);
 
 void ptrc_ship_add_decoded(struct ptrc_ship_fields *, const struct ptrc_layout *,
 			   const struct ptrc_decoded *);
 
-/* Puts the row of an event, which starts with the bytes of `head` (host, boot and log), and has the fields
- * added since the last call. */
+/* Puts the row of an event. It starts with the bytes of `head` (host, boot and log), and has the fields that
+ * were added since the last call. */
 void ptrc_ship_put_event(struct ptrc_buffer *, const struct ptrc_buffer *head,
 			 const struct ptrc_ship_event *, struct ptrc_ship_fields *);
 

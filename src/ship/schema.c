@@ -7,18 +7,18 @@
 
 _Static_assert(PTRC_SHIP_SCHEMA_VERSION == 1, "the view at the end says the version");
 
-/* A column and its type in each dialect; NULL if the dialect does not have it. */
+/* A column, and its type in each dialect; the type is NULL if the dialect does not have the column. */
 struct column {
 	const char *name;
 	const char *types[PTRC_SHIP_DIALECTS];
 };
 
 #define WORD "LowCardinality(String)"
-/* toDateTime() uses the low 32 bits of its argument only, so the seconds are clamped. */
+/* toDateTime() uses only the low 32 bits of its argument, so the seconds are limited to their range. */
 #define SECOND "toDateTime(least(greatest(intDiv(time, 1000000000), 0), 4294967295), 'UTC')"
 
-/* In the order in which ptrace-ship sends the values. The server calculates columns with ALIAS or
- * MATERIALIZED. */
+/* The columns in the order in which ptrace-ship sends their values. The server itself calculates the columns
+ * with ALIAS or MATERIALIZED. */
 static const struct column event_columns[] = {
 	{"host", {WORD, "String"}},
 	{"boot", {WORD, "String"}},
@@ -63,10 +63,11 @@ static const struct column host_columns[] = {
 };
 
 /*
- * No row of `events' may count twice. The current engine drops a batch whose deduplication token it has seen.
- * The old one has no such tokens. There a row's number is a part of its key, and the engine drops rows with
- * the same key when it merges parts or a query has FINAL. It does so only within a partition, which is a day:
- * so a row has to have the same time whenever it is sent.
+ * No row of the table `events' may count twice. The current engine drops a batch if it has seen its
+ * deduplication token before. The old engine has no such tokens. There the number of a row is part of its
+ * key, and the engine drops rows with the same key when it merges parts or when a query has FINAL. It
+ * compares only rows of the same partition, which is a day. So a row must have the same time each time it is
+ * sent.
  */
 static const struct table {
 	const char *name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SQL that makes the tables of posixtrace-fleet(7), in two dialects of ClickHouse. */
+/* SQL statements that make the tables of posixtrace-fleet(7), in two dialects of ClickHouse. */
 #ifndef PTRC_SRC_SHIP_SCHEMA_H
 #define PTRC_SRC_SHIP_SCHEMA_H
 
@@ -8,8 +8,8 @@
 
 #include "src/base/buffer.h"
 
-/* The version in the view `schema`. Raise it when a table changes so that an older ptrace-ship would write
- * it wrongly or an older query would read it wrongly. */
+/* The version in the view `schema`. It has to be raised when a table changes so that an older ptrace-ship
+ * would write the table wrongly or an older query would read it wrongly. */
 #define PTRC_SHIP_SCHEMA_VERSION 1
 
 #define PTRC_SHIP_DATABASE "posixtrace"
@@ -17,21 +17,21 @@
 enum ptrc_ship_dialect {
 	/* The current engine. */
 	PTRC_SHIP_MODERN,
-	/* The old server of Debian (18.16): no DateTime64, Map, LowCardinality, codecs or TTL. */
+	/* The old server of Debian (18.16), which has no DateTime64, Map, LowCardinality, codecs or TTL. */
 	PTRC_SHIP_PLAIN,
 	PTRC_SHIP_DIALECTS,
 };
 
-/* Stores the dialect of this name; false if there is none. */
+/* Stores the dialect of this name. Returns false if there is none. */
 bool ptrc_ship_dialect_named(const char *name, enum ptrc_ship_dialect *);
 
-/* Puts the name, of any bytes, as a quoted SQL identifier. */
+/* Puts a name, which may have any bytes, as a quoted SQL identifier. */
 void ptrc_ship_identifier_put(struct ptrc_buffer *, const char *name);
 
 /*
- * Puts the statement with this number, from 0, without a semicolon; returns false after the last one. The
- * statements make the database, the tables, and last the view `schema`, whose presence shows that the others
- * have succeeded. Each leaves existing objects unchanged.
+ * Puts the statement with this number, without a semicolon. Statements are numbered from 0. Returns false
+ * after the last one. The statements make the database, then the tables, and last the view `schema`: if it
+ * exists, the statements before it have succeeded. Each statement leaves existing objects unchanged.
  */
 bool ptrc_ship_schema_statement(struct ptrc_buffer *, enum ptrc_ship_dialect, const char *database,
 				size_t number);

@@ -11,21 +11,21 @@
 #include "src/base/clock.h"
 #include "src/base/message.h"
 
-/* The longest time to connect. */
+/* The longest time that connecting may take. */
 #define CONNECT_MS 10000L
-/* The longest time without a byte, hence also the longest work of a server on an INSERT. */
+/* The longest time in which no byte comes. So a server may work on an INSERT for at most this time. */
 #define STALL_S 120L
-/* The same for the question for the version. */
+/* The same limit for the first question, which asks for the server's version. */
 #define GREET_STALL_S 10L
 /* After this time without an answer the user is told that it is waited for. */
 #define SILENT_NS (INT64_C(15000) * PTRC_NS_PER_MS)
 /* A connection that was idle for longer is not used again: servers close them after some seconds. */
 #define IDLE_S 2L
-/* How long a request may go on after a signal. */
+/* For how long a request may go on after a signal. */
 #define RELEASE_NS (INT64_C(500) * PTRC_NS_PER_MS)
-/* The least time for a request, even if --give-up leaves less. */
+/* The least time for a request, even if less is left until the time of --give-up. */
 #define LAST_TRY_NS (INT64_C(1000) * PTRC_NS_PER_MS)
-/* The first release of the current engine's dialect. */
+/* The first release that understands the dialect of the current engine. */
 enum { MODERN_MAJOR = 21 };
 
 /* ---- one request ---- */
@@ -39,9 +39,9 @@ static size_t take_answer(char *bytes, size_t one, size_t size, void *arg)
 }
 
 /*
- * Gives libcurl the body piece by piece. There is no function to rewind it: otherwise libcurl would send the
- * body again by itself when a reused connection breaks, although it may have arrived. So the request fails,
- * and the caller asks the server first.
+ * Gives libcurl the body piece by piece. libcurl is given no function to rewind the body. Otherwise it would
+ * send the body again by itself when a connection that was used before breaks, although the body may have
+ * arrived. Without that function, the request fails, and the caller asks the server first what it has.
  */
 static size_t give_body(char *to, size_t one, size_t size, void *arg)
 {
@@ -67,8 +67,8 @@ static size_t take_header(char *line, size_t one, size_t size, void *arg)
 	return size;
 }
 
-/* Returns true to give up the request: RELEASE_NS after a signal, or at the time of --give-up. libcurl calls
- * this at least once a second, and when a signal comes. */
+/* Returns true to give up the request: RELEASE_NS after a signal, or when the time of --give-up is over.
+ * libcurl calls this function at least once a second, and when a signal comes. */
 static int look_at_time(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
 	struct ptrc_ship_server *s = arg;
@@ -181,7 +181,7 @@ static enum ptrc_ship_outcome ask_number(struct ptrc_ship_server *s, uint64_t *n
 
 /* ---- questions ---- */
 
-/* Starts a query with the text and the table, if it is not NULL. */
+/* Starts a query with this text. If `table` is not NULL, the name of the table follows. */
 static void begin_query(struct ptrc_ship_server *s, const char *text, const char *table)
 {
 	s->query.used = 0;
@@ -193,7 +193,7 @@ static void begin_query(struct ptrc_ship_server *s, const char *text, const char
 	ptrc_buffer_text(&s->query, table);
 }
 
-/* Whether the error is one that arises when only one side uses TLS. */
+/* Whether the error is one that happens if only one side uses TLS. */
 static bool is_misunderstood(CURLcode result)
 {
 	return result == CURLE_SSL_CONNECT_ERROR || result == CURLE_GOT_NOTHING ||
@@ -201,8 +201,8 @@ static bool is_misunderstood(CURLcode result)
 	       result == CURLE_UNSUPPORTED_PROTOCOL || result == CURLE_WEIRD_SERVER_REPLY;
 }
 
-/* Whether the server's port answers by the other one of http and https. Only the start of TLS or a request
- * without secrets is sent, so the certificate need not be verified. */
+/* Whether the server's port understands the other protocol, of http and https, than the user has given. Only
+ * the start of TLS or a request without secrets is sent, so the certificate need not be verified. */
 static bool answers_otherwise(struct ptrc_ship_server *s)
 {
 	CURLU *url = curl_url();
@@ -234,7 +234,8 @@ static bool answers_otherwise(struct ptrc_ship_server *s)
 	return answers;
 }
 
-/* Finds a better reason for the failure of the first request: the wrong protocol. */
+/* Looks for a better reason why the first request has failed: the user may have given the wrong protocol,
+ * http or https. */
 static enum ptrc_ship_outcome look_why(struct ptrc_ship_server *s, enum ptrc_ship_outcome outcome)
 {
 	bool is_http = !strncmp(s->options.server, "http:", 5);
@@ -315,7 +316,7 @@ enum ptrc_ship_outcome ptrc_ship_server_create(struct ptrc_ship_server *s)
 			break;
 		outcome = ask(s);
 	}
-	/* Existing tables may have another version. */
+	/* Tables that existed before may have another version. */
 	return outcome == PTRC_SHIP_OK ? check_tables(s) : outcome;
 }
 
@@ -328,8 +329,8 @@ static void put_time(struct ptrc_ship_server *s, int64_t ns)
 			   ns);
 }
 
-/* Puts the condition that selects a log. With the host, as the tables are sorted by it: without it the server
- * would scan all rows. */
+/* Puts the condition that selects a log. It includes the host, because the tables are sorted by host:
+ * otherwise the server would scan all rows. */
 static void put_log(struct ptrc_ship_server *s, const char *host, const char *log)
 {
 	ptrc_buffer_text(&s->query, " WHERE host = '");
@@ -339,7 +340,7 @@ static void put_log(struct ptrc_ship_server *s, const char *host, const char *lo
 	ptrc_buffer_format(&s->query, "' AND log = '%s'", log);
 }
 
-/* Puts the condition that selects a range. The times restrict the search to a few partitions, which are days. */
+/* Puts the condition that selects a range. The times limit the search to a few partitions, which are days. */
 static void put_range(struct ptrc_ship_server *s, const struct ptrc_ship_range *r)
 {
 	put_log(s, r->host, r->log);
@@ -357,7 +358,7 @@ enum ptrc_ship_outcome ptrc_ship_server_list(struct ptrc_ship_server *s,
 {
 	enum ptrc_ship_outcome outcome;
 
-	/* DISTINCT, as the old server may have a row several times before it merges its parts. */
+	/* DISTINCT is needed because the old server may have a row several times until it merges its parts. */
 	begin_query(s, "SELECT DISTINCT seq FROM ", "events");
 	put_range(s, r);
 	ptrc_buffer_text(&s->query, " ORDER BY seq FORMAT RowBinary");
@@ -389,11 +390,12 @@ enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *s, const
 	ptrc_buffer_char(&s->query, '\0');
 	begin_url(s);
 	put_parameter(s, "query", s->query.bytes);
-	/* The rows form one block, which is inserted as a whole or not at all. */
+	/* This makes the rows form a single block, which is inserted as a whole or not at all. */
 	put_parameter(s, "max_insert_block_size", "1048576");
 	put_parameter(s, "wait_end_of_query", "1");
-	/* The server refuses a second query with this id while the first one runs. It may not have noticed yet
-	 * that the process that sent the first one was killed. */
+	/* The server refuses a second query with this id while a query with the id is running. So if a
+	 * process was killed and the server has not noticed that, its query is not run twice at the same
+	 * time. */
 	put_parameter(s, "query_id", token);
 	if (s->dialect == PTRC_SHIP_MODERN) {
 		headers = curl_slist_append(headers, "Content-Encoding: zstd");
@@ -410,8 +412,8 @@ enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *s, const
 
 /* ---- the connection ---- */
 
-/* Whether the text is http[s]://HOST[:PORT] and nothing else. A user and a password in it would be visible in
- * the list of processes. */
+/* Whether the text is http[s]://HOST[:PORT] and nothing else. A user name and a password in it would be
+ * visible in the list of processes, so they are refused. */
 static bool check_url(const char *url, struct ptrc_cli_reason *why)
 {
 	const char *host = strstr(url, "://");
@@ -482,14 +484,15 @@ struct ptrc_ship_server *ptrc_ship_server_new(const struct ptrc_ship_options *op
 	return s;
 }
 
-/* A connection costs the server a thread, and their number is limited. */
+/* Closes the connection before a long pause, because a connection costs the server a thread, of which it has
+ * a limited number. */
 void ptrc_ship_server_rest(struct ptrc_ship_server *s, int64_t ns)
 {
 	CURL *other = ns > IDLE_S * 1000 * PTRC_NS_PER_MS ? curl_easy_duphandle(s->curl) : NULL;
 
 	if (!other)
 		return;
-	/* The connections belong to the handle that has made them, and are closed with it. */
+	/* A connection belongs to the handle that has made it, and is closed with that handle. */
 	curl_easy_cleanup(s->curl);
 	s->curl = other;
 }

@@ -20,32 +20,32 @@
 #include "src/ship/log.h"
 #include "src/ship/pack.h"
 
-/* Limits of a batch, so that the server makes one block of it: at most max_insert_block_size rows, and
- * uncompressed bytes well below the size at which it splits blocks. */
+/* Limits of a batch, so that the server makes a single block of it: no more rows than max_insert_block_size,
+ * and uncompressed bytes well below the size at which the server splits blocks. */
 #define ROWS_MAX UINT64_C(1000000)
 #define RAW_MAX (64U << 20)
 /* The first and the longest pause before a failed request is repeated. */
 #define PAUSE_FIRST_NS (INT64_C(250) * PTRC_NS_PER_MS)
 #define PAUSE_LAST_NS (INT64_C(30000) * PTRC_NS_PER_MS)
 #define NS_PER_S (1000 * PTRC_NS_PER_MS)
-/* If a keeper is killed after it has written events and before it has committed them, the next keeper writes
- * them again at the same place, perhaps in another order. So events are sent only when their file was not
- * written to for this long. */
+/* A keeper may be killed after it has written events to a log and before it has committed them. The next
+ * keeper then writes these events again at the same place, perhaps in another order. So events are sent only
+ * if their file was not written to for this time. */
 #define SETTLE_NS (INT64_C(100) * PTRC_NS_PER_MS)
 
-/* The work on one log. */
+/* The state of the work on one log. */
 struct work {
 	struct ptrc_shipper *shipper;
 	const char *path;
 	struct ptrc_ship_log *log;
 	struct ptrc_ship_progress progress;
 	struct ptrc_ship_packer packer;
-	/* After the batch in the packer. */
+	/* The place after the batch in the packer. */
 	struct ptrc_ship_place end;
 	bool is_end_of_log;
-	/* The progress file existed and belongs to this log. */
+	/* The progress file existed, and belongs to this log. */
 	bool is_known;
-	/* The log was kept open, and rows that have to be sent precede the first one that it still has. */
+	/* The log was kept open, but it no longer has the first rows that have to be sent. */
 	bool has_forgotten;
 };
 
@@ -61,7 +61,8 @@ bool ptrc_ship_wait(struct ptrc_shipper *s, int64_t ns)
 	int64_t until = ptrc_now_ns() + ns, left;
 	sigset_t all, before;
 
-	/* Only ppoll() lets signals in: one that comes after the flag was tested still ends the sleep. */
+	/* Signals are blocked except within ppoll(). So a signal that comes after the flag was tested still
+	 * ends the sleep. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	while (!is_stopped(s) && (left = until - ptrc_now_ns()) > 0)
@@ -79,8 +80,8 @@ int64_t ptrc_ship_part_of(int64_t ns)
 	return (int64_t)(random % (uint64_t)ns);
 }
 
-/* Waits 0.5 to 1.5 times as long, so that many machines do not retry at once, but not beyond --give-up.
- * Returns false if a signal has come. */
+/* Waits for half to one and a half of this time, at random, so that many machines do not try again at the
+ * same moment. Does not wait beyond the time of --give-up. Returns false if a signal has come. */
 static bool pause_for(struct ptrc_shipper *s, int64_t ns)
 {
 	int64_t give_up_ns = s->server->options.give_up_ns;
@@ -94,7 +95,8 @@ static bool pause_for(struct ptrc_shipper *s, int64_t ns)
 struct attempt {
 	struct ptrc_shipper *shipper;
 	int64_t pause_ns;
-	/* Its success does not count: a server may answer questions and take no rows. */
+	/* The success of this request does not count, because a server may answer questions and still take no
+	 * rows. */
 	bool is_quiet;
 	enum ptrc_ship_result result;
 };
@@ -104,7 +106,7 @@ static struct attempt attempt_by(struct ptrc_shipper *s)
 	return (struct attempt){.shipper = s, .pause_ns = PAUSE_FIRST_NS};
 }
 
-/* Handles a failed request: waits and returns PTRC_SHIPPED if it is to be repeated. */
+/* Handles a failed request. If it is to be repeated, waits and returns PTRC_SHIPPED. */
 static enum ptrc_ship_result after(struct attempt *a, enum ptrc_ship_outcome outcome)
 {
 	struct ptrc_ship_server *server = a->shipper->server;
@@ -140,7 +142,7 @@ static void note_success(struct ptrc_shipper *s)
 	s->server->silent_since_ns = 0;
 }
 
-/* Takes the outcome of a request; returns whether to repeat it. */
+/* Takes the outcome of a request. Returns whether to repeat the request. */
 static bool is_asked_again(struct attempt *a, enum ptrc_ship_outcome outcome)
 {
 	a->result = outcome == PTRC_SHIP_OK ? PTRC_SHIPPED : after(a, outcome);
@@ -170,7 +172,7 @@ enum ptrc_ship_result ptrc_ship_create(struct ptrc_shipper *s)
 
 /* ---- batches ---- */
 
-/* The ascending numbers of rows that the server has already. */
+/* The numbers of the rows that the server has already, in ascending order. */
 struct had {
 	const uint64_t *numbers;
 	uint64_t count;
@@ -184,7 +186,7 @@ static bool has(struct had *had, uint64_t number)
 	return had->at < had->count && had->numbers[had->at] == number;
 }
 
-/* Puts the rows of the current item into the packer, without those that the server has. */
+/* Puts the rows of the current item into the packer, except those that the server has already. */
 static void put_rows(struct work *w, struct ptrc_ship_batch *b, struct had *had)
 {
 	struct ptrc_buffer *rows = &w->packer.rows;
@@ -206,8 +208,8 @@ static void put_rows(struct work *w, struct ptrc_ship_batch *b, struct had *had)
 }
 
 /*
- * Puts a batch into the packer, from the confirmed place on: `count` rows, or as many as fit if that is 0.
- * Returns false after a message if the log no longer has them, or cannot be read.
+ * Puts a batch into the packer, which starts at the confirmed place: `count` rows or, if that is 0, as many
+ * rows as fit. Returns false, after a message, if the log cannot be read or no longer has these rows.
  */
 static bool fill(struct work *w, uint64_t count, struct had *had, struct ptrc_ship_batch *b)
 {
@@ -232,7 +234,7 @@ static bool fill(struct work *w, uint64_t count, struct had *had, struct ptrc_sh
 		return false;
 	}
 	w->end = w->log->place;
-	/* A read error in the next item is reported with the next batch. */
+	/* If the next item cannot be read, the error is reported with the next batch. */
 	w->is_end_of_log =
 		w->log->is_closed && !ptrc_ship_log_next(w->log) && !w->log->reader.error;
 	if (count && b->count != count) {
@@ -250,9 +252,9 @@ struct delivery {
 	struct ptrc_ship_range range;
 	const struct ptrc_buffer *body;
 	char token[96];
-	/* The server may have rows of it. */
+	/* The server may have rows of the batch. */
 	bool is_doubtful;
-	/* The number of its rows that the server has. */
+	/* How many rows of the batch the server has. */
 	uint64_t known;
 };
 
@@ -263,12 +265,13 @@ static void set_token(struct delivery *d, uint64_t rest)
 			    "%016" PRIx64 "-%016" PRIx64 "-%" PRIu64 "-%" PRIu64, p->log_id,
 			    p->nonce, p->place.rows, d->batch.count);
 
-	/* The server drops a batch whose token it knows, so the rest of a batch needs a token of its own. */
+	/* The server drops a batch whose token it has seen before. So the rest of a batch needs a token of
+	 * its own. */
 	if (rest)
 		snprintf(d->token + used, sizeof(d->token) - (size_t)used, "-%" PRIu64, rest);
 }
 
-/* Asks which rows of the batch the server has. If it has a part of them, fills the packer with the rest. */
+/* Asks the server which rows of the batch it has. If it has some of them, fills the packer with the others. */
 static enum ptrc_ship_result settle(struct work *w, struct delivery *d)
 {
 	struct attempt a = attempt_by(w->shipper);
@@ -295,7 +298,8 @@ static enum ptrc_ship_result settle(struct work *w, struct delivery *d)
 	return a.result;
 }
 
-/* Sends the batch in the packer until the server has all of it, from this process or from another one. */
+/* Sends the batch in the packer until the server has all of it. The server may also have got it from another
+ * process. */
 static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
 {
 	struct ptrc_shipper *s = w->shipper;
@@ -312,7 +316,7 @@ static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
 		if (is_stopped(s))
 			return PTRC_SHIP_STOPPED;
 		outcome = ptrc_ship_server_insert(s->server, "events", d->body, d->token);
-		/* A server that could not be reached has got nothing. */
+		/* If the server could not be reached, it has got nothing. */
 		d->is_doubtful = d->is_doubtful || s->server->sent;
 	} while (is_asked_again(&a, outcome));
 	if (a.result == PTRC_SHIPPED) {
@@ -366,8 +370,8 @@ static enum ptrc_ship_result insert_table(struct work *w, const char *table)
 	return a.result;
 }
 
-/* Whether the row was sent before. If not, remembers it before it is sent: if the server does not take it, the
- * command ends. */
+/* Whether the row was sent before. If it was not, remembers it, even before it is sent: if the server does
+ * not take it, the command ends anyway. */
 static bool is_told(struct ptrc_shipper *s, const char *row, size_t size)
 {
 	uint64_t number = ptrc_table_hash(row, size) | 1;
@@ -418,8 +422,8 @@ static enum ptrc_ship_result tell_processes(struct work *w)
 	return result;
 }
 
-/* Sends the host and its processes if the log has entries that were not sent. The server keeps the latest row
- * of each. */
+/* Sends the host and its processes if the log has entries about them that were not sent. The server keeps the
+ * latest row of each. */
 static enum ptrc_ship_result tell_whose(struct work *w)
 {
 	uint64_t told = w->log->whose.process_count + 1;
@@ -446,7 +450,8 @@ static char *progress_path(const struct ptrc_shipper *s, const char *log)
 	return ptrc_cli_text("%s.ship", log);
 }
 
-/* Asks what the server has of a log without a progress file: the file may have been removed. */
+/* Asks the server what it has of a log without a progress file. Usually it has nothing, but the file may have
+ * been removed. */
 static enum ptrc_ship_result find_end(struct work *w)
 {
 	struct attempt a = attempt_by(w->shipper);
@@ -457,7 +462,8 @@ static enum ptrc_ship_result find_end(struct work *w)
 		;
 	if (a.result != PTRC_SHIPPED || !w->progress.doubtful || !w->log->is_shortened)
 		return a.result;
-	/* Without its first files, the log's rows would get numbers that the server has for other rows. */
+	/* The log's first files are missing, so its rows would get numbers that the server has for other
+	 * rows. */
 	ptrc_cli_message(w->path,
 			 "its first files and the progress file %s are gone, so it is not known "
 			 "which of its rows the server has",
@@ -481,7 +487,8 @@ static void begin_progress(struct work *w)
 	p->told = 0;
 }
 
-/* Opens the progress file and goes to its place. Returns false if .has_forgotten, or after a message. */
+/* Opens the progress file and goes to the place in it. Returns false after a message, or without one if
+ * .has_forgotten is set. */
 static bool take_progress(struct work *w)
 {
 	struct ptrc_ship_progress *p = &w->progress;
@@ -495,7 +502,7 @@ static bool take_progress(struct work *w)
 	if (read == PTRC_SHIP_PROGRESS_FAILED)
 		return false;
 	is_same = read == PTRC_SHIP_PROGRESS_READ && p->log_id == w->log->id;
-	/* Another process has written or removed the file meanwhile. */
+	/* Another process may have written or removed the file meanwhile. */
 	w->has_forgotten = (is_same ? p->place.part : 0) < w->log->first;
 	if (w->has_forgotten)
 		return false;
@@ -534,7 +541,7 @@ void ptrc_ship_let_go(struct ptrc_ship_log **kept)
 	*kept = NULL;
 }
 
-/* Opens the log, or updates the open one, so that it ends with what was written at least SETTLE_NS ago. */
+/* Opens the log, or updates it if it is open, so that it ends with what was written at least SETTLE_NS ago. */
 static enum ptrc_ship_result open_log(struct work *w)
 {
 	uint64_t end = UINT64_MAX;
@@ -548,13 +555,14 @@ static enum ptrc_ship_result open_log(struct work *w)
 			w->log = ptrc_ship_log_open(w->path, end);
 		if (!w->log)
 			return PTRC_SHIP_LOG_FAILED;
-		/* Taken after the log was opened, so everything in it is at least this old. */
+		/* The age is taken after the log was opened, so everything in the log is at least this old. */
 		age_ns = ptrc_ship_age_ns(w->path);
 		has_more = w->log->end_part > end;
 		if (age_ns >= SETTLE_NS && !has_more)
 			return PTRC_SHIPPED;
-		/* The parts before `end' have settled; later ones are left for the next round. But if the log was
-		 * closed meanwhile, it grows no more and is awaited. */
+		/* The parts before `end' are old enough. Later parts are left for the next round. But if the
+		 * log was closed meanwhile, it does not grow any more, so this waits until all of it is old
+		 * enough. */
 		if (age_ns < SETTLE_NS && has_waited && !(has_more && w->log->is_closed))
 			return PTRC_SHIPPED;
 		end = age_ns < SETTLE_NS ? w->log->end_part : UINT64_MAX;
@@ -629,7 +637,8 @@ static void report(struct work *w, const struct ptrc_ship_sent *before, struct p
 static enum ptrc_ship_result ship_log(struct work *w)
 {
 	struct ptrc_shipper *s = w->shipper;
-	/* Local errors are reported before the server is asked, which may not answer for long. */
+	/* Errors on this machine are reported before the server is asked, because the server may not answer
+	 * for a long time. */
 	enum ptrc_ship_result result = take_progress(w) ? ptrc_ship_greet(s) : PTRC_SHIP_LOG_FAILED;
 
 	if (result == PTRC_SHIPPED && !w->progress.is_complete) {

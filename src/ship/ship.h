@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sends logs to a server so that it gets each event exactly once, whichever process is killed at any moment.
+ * Sends logs to a server so that the server gets each event exactly once, whichever process is killed at any
+ * moment.
  *
- * The log on the disk is the queue; nothing else is kept. Events are sent in batches. The bounds of a batch
- * are written into the progress file before its first byte is sent, and it is sent until it is confirmed.
- * Before a batch without a known answer is sent again, the server is asked which of its rows it has. The rows
- * of a batch are of one day, hence in one partition of the table, and form one block, so the server takes
- * all or none of them. If it has a part of a batch nevertheless, only the rest is sent.
+ * The log on the disk is the queue; there is no other. Events are sent in batches. The bounds of a batch are
+ * written into the progress file before its first byte is sent, and the batch is sent until the server
+ * confirms it. Before a batch whose answer is unknown is sent again, the server is asked which of its rows it
+ * has. All rows of a batch are of the same day, and so in the same partition of the table, and form a single
+ * block. So the server takes all of them or none. If it has a part of a batch nevertheless, only the rest is
+ * sent.
  */
 #ifndef PTRC_SRC_SHIP_SHIP_H
 #define PTRC_SRC_SHIP_SHIP_H
@@ -24,20 +26,22 @@ enum { PTRC_SHIP_BATCH_BYTES = 4 << 20, PTRC_SHIP_TOLD_SETS = 4096, PTRC_SHIP_TO
 
 struct ptrc_shipper {
 	struct ptrc_ship_server *server;
-	/* The directory of the progress files; NULL: each is in the directory of its log. */
+	/* The directory of the progress files. If it is NULL, each progress file is in the directory of its
+	 * log. */
 	const char *state_directory;
 	/* The most bytes of a batch as it is sent, approximately. */
 	uint64_t batch_bytes;
-	/* Open logs are expected: their losses are not reported before they are closed. */
+	/* Open logs are expected, so their losses are not reported before they are closed. */
 	bool is_following;
 
 	/* ptrc_ship_greet() has succeeded. */
 	bool is_greeted;
-	/* A set-associative cache of the hashes of rows of hosts and processes that were sent; 0: unused. Each
-	 * set starts with the latest one. Keeps logs that are opened again from sending all their processes
-	 * again. A row that has dropped out is sent twice, which the tables allow. */
+	/* A set-associative cache of the rows about hosts and processes that were sent. It has their hashes;
+	 * 0 is unused. Each set starts with the latest hash. With the cache, a log that is opened again does
+	 * not cause all its processes to be sent again. A row that has dropped out of the cache is sent
+	 * twice, which the tables allow. */
 	uint64_t told[PTRC_SHIP_TOLD_SETS][PTRC_SHIP_TOLD_WAYS];
-	/* Totals; .retries counts requests that had to be repeated. */
+	/* Sums of what was sent. .retries counts requests that had to be repeated. */
 	struct ptrc_ship_sent {
 		uint64_t rows;
 		uint64_t batches;
@@ -49,7 +53,7 @@ struct ptrc_shipper {
 enum ptrc_ship_result {
 	/* The server has all events that the log has now. */
 	PTRC_SHIPPED,
-	/* The same, and the log was closed. */
+	/* The server has all events of the log, and the log was closed. */
 	PTRC_SHIPPED_WHOLE,
 	/* This log cannot be sent. A message says why. */
 	PTRC_SHIP_LOG_FAILED,
@@ -59,45 +63,46 @@ enum ptrc_ship_result {
 	PTRC_SHIP_STOPPED,
 };
 
-/* The result of sending a log, once or, with --follow, in several rounds. */
+/* The result of sending a log, at once or, with --follow, in several rounds. */
 struct ptrc_ship_report {
 	enum ptrc_ship_result result;
 	struct ptrc_ship_sent sent;
-	/* The log could be opened, and the following members are set. */
+	/* The log could be opened, so the following members are set. */
 	bool is_open;
 	/* The log's name in the tables. */
 	char name[17];
-	/* The server has confirmed everything before this place. */
+	/* The server has confirmed all rows before this place. */
 	struct ptrc_ship_place place;
 	struct ptrc_losses losses;
-	/* A part of the log was damaged, now or in an earlier run. */
+	/* A part of the log was damaged, in this run or in an earlier one. */
 	bool is_damaged;
 };
 
-/* Connects to the server and checks its tables. Returns PTRC_SHIPPED or the failure. */
+/* Connects to the server and checks its tables. Returns PTRC_SHIPPED or the kind of failure. */
 enum ptrc_ship_result ptrc_ship_greet(struct ptrc_shipper *);
 
 enum ptrc_ship_result ptrc_ship_create(struct ptrc_shipper *);
 
-/* Waits. Returns false if a signal has come. */
+/* Waits for this time. Returns false if a signal has come. */
 bool ptrc_ship_wait(struct ptrc_shipper *, int64_t ns);
 
-/* A random time in [0, ns). */
+/* Returns a random time that is at least 0 and less than ns. */
 int64_t ptrc_ship_part_of(int64_t ns);
 
 /* Removes the progress file of a log that was removed. */
 void ptrc_ship_forget(struct ptrc_shipper *, const char *path);
 
 /* Sends the rows of a log that the server does not have. Adds to the report, which starts zeroed or is that
- * of the last round. If `kept' is not NULL, *kept is the log that the last round left open, or NULL; the
+ * of the last round. If `kept' is not NULL, *kept is the log that the last round left open, or NULL. The
  * function leaves the log open there if the next round can continue with it. */
 enum ptrc_ship_result ptrc_ship_log(struct ptrc_shipper *, const char *path,
 				    struct ptrc_ship_log **kept, struct ptrc_ship_report *);
 
-/* Closes a log that was kept, if any. */
+/* Closes the log that was left open, if there is one. */
 void ptrc_ship_let_go(struct ptrc_ship_log **kept);
 
-/* Whether everything in the log was sent and a message has reported that events are missing from it. */
+/* Whether everything in the log was sent, but events are missing from the log itself. A message has already
+ * told the user so. */
 bool ptrc_ship_is_incomplete(const struct ptrc_shipper *, const struct ptrc_ship_report *);
 
 #endif

@@ -11,10 +11,10 @@
 #include "src/fields/when.h"
 #include "src/query/view.h"
 
-/* The kernel reports the start of a process in ticks of this length. Two readings for one process, converted
- * to real time, differ by less than two ticks. */
+/* The kernel reports when a process started in ticks of this length. If that is read twice and converted to
+ * real time, the results differ by less than two ticks. */
 #define TICK_NS INT64_C(10000000)
-/* The largest pid of Linux has this many bits. */
+/* How many bits the largest pid of Linux has. */
 enum { PID_BITS = 22 };
 
 static uint64_t id_of(const struct posixtrace_log_process *p, int64_t start_ns)
@@ -126,7 +126,7 @@ bool ptrc_ship_whose_put_process(const struct ptrc_ship_whose *w, trace_id_t tra
 	struct posixtrace_log_process p;
 	char command[PTRC_COMMAND_LINE_BYTES];
 
-	/* The last entry of a process is sent. */
+	/* Only the last entry of a process is sent. */
 	if (number + 1 < w->process_count && own[1].id == own->id)
 		return false;
 	if (posixtrace_log_get_process(trace, number, &p, sizeof(p)))

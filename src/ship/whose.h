@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The origin of a log's events as rows: the machine and its processes. */
+/* The origin of a log's events, as rows: the machine and its processes. */
 #ifndef PTRC_SRC_SHIP_WHOSE_H
 #define PTRC_SRC_SHIP_WHOSE_H
 
@@ -12,37 +12,38 @@
 #include "src/query/hosts.h"
 
 struct ptrc_ship_whose {
-	/* .ph_name is empty if the log does not name its host. */
+	/* Its .ph_name is empty if the log does not name its host. */
 	struct posixtrace_log_host host;
-	/* The log's entries about processes, sorted by pid, then time. */
+	/* The log's entries about processes, sorted by pid and then by time. */
 	struct ptrc_ship_process {
 		int32_t pid;
-		/* The entry applies from this time on, a pid's first entry also before. */
+		/* The entry applies from this time on. The first entry of a pid also applies before. */
 		int64_t from_ns;
-		/* Identifies the process within the log: its entries share it, those of a later process with
-		 * the same pid have another one. */
+		/* Identifies the process within the log. All entries of a process have the same number. A
+		 * later process with the same pid has another number. */
 		uint64_t id;
 	} * processes;
 	size_t process_count;
-	/* Clock readings in the log when `hosts` was made of them. */
+	/* How many clock readings the log had when `hosts` was made from them. */
 	unsigned long clock_count;
 	struct ptrc_hosts hosts;
 };
 
-/* Also gives the reader the correction of its times; its place is unchanged. */
+/* Loads the origin of the reader's log. Also gives the reader the correction of its times. The reader stays
+ * at its place. */
 void ptrc_ship_whose_load(struct ptrc_ship_whose *, struct ptrc_reader *);
-/* Loads everything again if the log has got more entries. */
+/* Loads everything again if the log has more entries than before. */
 void ptrc_ship_whose_refresh(struct ptrc_ship_whose *, struct ptrc_reader *);
 void ptrc_ship_whose_free(struct ptrc_ship_whose *);
 
-/* Returns the .id of the process that had the pid at this time; the pid if the log has no entry for it. */
+/* Returns the .id of the process that had this pid at this time; if the log has no entry about it, the pid. */
 uint64_t ptrc_ship_whose_process(const struct ptrc_ship_whose *, trace_id_t, int32_t pid,
 				 int64_t ns);
 
-/* Puts the row of the host. Returns false if the host is not known. */
+/* Puts the row of the host. Returns false if the host is unknown. */
 bool ptrc_ship_whose_put_host(const struct ptrc_ship_whose *, struct ptrc_buffer *);
 
-/* Puts the row of the process of entry `number`; the row starts with the bytes of `head`. Returns false if a
+/* Puts the row of the process of entry `number`. The row starts with the bytes of `head`. Returns false if a
  * later entry describes the same process. */
 bool ptrc_ship_whose_put_process(const struct ptrc_ship_whose *, trace_id_t, size_t number,
 				 const struct ptrc_buffer *head, struct ptrc_buffer *);
