@@ -23,17 +23,18 @@
 #include "src/query/reader.h"
 
 enum {
-	/* The longest time that events stay in the rings. */
+	/* For how long events stay in the rings at most. */
 	TAKE_MS = 50,
-	/* How long ptrc_os_catch_up() waits at most: the stream may have no room. */
+	/* For how long ptrc_os_catch_up() waits at most. The stream may have no room for the events. */
 	CATCH_UP_S = 1,
 };
-/* A record that another processor is writing is in its ring after this time at the latest. */
+/* When another processor writes a record, the record is in its ring after this time at the latest. */
 #define SETTLE_NS INT64_C(1000000)
-/* The most processes without a command line yet, and how often, each millisecond, it is looked for. */
+/* The most processes whose command lines are not known yet. */
 #define YOUNG_MAX 64U
+/* How often such a command line is looked for: once each millisecond, up to this number. */
 #define YOUNG_TRIES 20U
-/* The most events, and bytes of stacks, that are added at once. */
+/* The most events that are added to the stream at once, and the most bytes of their stacks. */
 #define BATCH 256U
 #define STACKS_BYTES (UINT64_C(64) << 10)
 
@@ -67,7 +68,7 @@ bool ptrc_os_has_type(const char *name)
 	return !strncmp(name, "os.", 3);
 }
 
-/* The data of an event but for samples, in the layouts above. */
+/* The data of an event, in the layouts above. Samples are not included. */
 union data {
 	struct {
 		uint32_t pid, tid;
@@ -83,7 +84,7 @@ union data {
 	} lost;
 };
 
-/* The data of a sample before the addresses of its stack. */
+/* The data of a sample, up to the addresses of its stack. */
 struct sample {
 	uint32_t processor;
 	uint8_t is_cut;
@@ -98,7 +99,7 @@ struct ptrc_os_trace {
 	bool has_thread;
 	int wake_fd; /* wakes the thread */
 
-	/* Used by the thread only, while it runs. */
+	/* While the thread runs, only the thread uses the following members. */
 
 	/* For PTRC_OS_AUTO: all records stay in the rings until it is known whether they are wanted. */
 	bool is_waiting;
@@ -113,7 +114,7 @@ struct ptrc_os_trace {
 	size_t count;
 	unsigned long lost;
 	struct ptrc_os_throttle throttle;
-	/* Processes that have just executed a program and have no command line yet. */
+	/* Processes that have just executed a program and whose command lines are not known yet. */
 	struct {
 		pid_t pid;
 		int64_t ns;
@@ -121,12 +122,14 @@ struct ptrc_os_trace {
 	} young[YOUNG_MAX];
 	size_t young_count;
 
-	/* Protected by the mutex: the controller's requests and the thread's answers. */
+	/* The mutex protects the following members: the requests of the controller, and the answers of the
+	 * thread. */
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
-	int64_t from_ns;	/* earlier events are dropped */
-	unsigned int wanted;	/* the number of the last request to catch up */
-	unsigned int caught_up; /* the number of the last one that is done */
+	int64_t from_ns;     /* earlier events are dropped */
+	unsigned int wanted; /* the number of the last request to catch up */
+	/* The number of the last of these requests that is done. */
+	unsigned int caught_up;
 	bool is_ending;
 	bool is_ready;
 	int error;
@@ -148,7 +151,8 @@ static void add_batch(struct ptrc_os_trace *t)
 	t->lost = 0;
 }
 
-/* The caller keeps the data in place until the batch is added. */
+/* Adds an event with data to the batch. The caller keeps the data in place until the batch is added to the
+ * stream. */
 static void put_data(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, enum type type,
 		     const void *data, size_t size)
 {
@@ -225,8 +229,8 @@ static void put_record(struct ptrc_os_trace *t, const struct ptrc_perf_record *r
 		break;
 	case PTRC_PERF_EXIT:
 		put(t, r, TYPE_EXIT, &d, 0);
-		/* The kernel writes no switch record for a thread that ends; without this event it would seem to
-		 * run for ever. */
+		/* The kernel writes no switch record for a thread that ends. Without this event, the thread
+		 * would seem to run for ever. */
 		d.out.processor = r->processor;
 		put(t, r, TYPE_SWITCH_OUT, &d, sizeof(d.out));
 		break;
@@ -293,7 +297,7 @@ static void add_process(void *arg, const struct posixtrace_log_process *process,
 {
 	struct ptrc_os_trace *t = arg;
 
-	/* Events in the batch may be earlier, so they go first. */
+	/* Events in the batch may be earlier than this process, so they are added first. */
 	add_batch(t);
 	ptrc_observer_add_process(t->observer, process, mappings);
 }
@@ -304,11 +308,11 @@ static int make_observer(struct ptrc_os_trace *t)
 {
 	int error = ptrc_observer_open(t->trace, &t->observer);
 
-	/* The type of losses is opened when there are some. */
+	/* The event type of losses is opened when there are losses. */
 	for (int i = 0; i < TYPE_LOST && !error; i++)
 		if (types[i].kinds & t->plan.kinds)
 			error = open_type(t, (enum type)i);
-	/* For instance, a program has given one of these names another layout. */
+	/* This fails, for example, if a program has given one of these names another layout. */
 	if (error) {
 		ptrc_observer_close(t->observer);
 		t->observer = NULL;
@@ -340,7 +344,8 @@ static struct round next_round(struct ptrc_os_trace *t)
 	struct round r;
 	uint64_t count;
 
-	/* First clears the eventfd: a request that comes after that is seen below or wakes this thread again. */
+	/* The eventfd is cleared first. So a request that comes after that is seen below, or wakes this
+	 * thread again. */
 	if (read(t->wake_fd, &count, sizeof(count)) < 0)
 		count = 0;
 	pthread_mutex_lock(&t->mutex);
@@ -361,7 +366,8 @@ static int wait_ms(const struct ptrc_os_trace *t, int64_t next_ns)
 	return t->young_count ? 1 : (int)(left_ns / PTRC_NS_PER_MS) + 1;
 }
 
-/* Whether a script has recorded events by ptrace-event, which asks the controller to add them. */
+/* Whether a script has recorded events with ptrace-event. That command asks the controller to add them, so
+ * they show no traced process. */
 static bool has_events(const struct ptrc_os_trace *t)
 {
 	struct posixtrace_type_count *counts = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*counts));
@@ -374,8 +380,9 @@ static bool has_events(const struct ptrc_os_trace *t)
 	return has_any;
 }
 
-/* Adds events. For PTRC_OS_AUTO this is delayed until the last chance: the rings are filling, or the trace ends.
- * Returns false if no events are to be added at all, as a program has recorded an event or a name is taken. */
+/* Adds events. For PTRC_OS_AUTO, does that only at the last chance: when the rings are filling, or the trace
+ * ends. Returns false if no events must be added at all, because a program has recorded an event or a name is
+ * in use. */
 static bool take_round(struct ptrc_os_trace *t, const struct round *r, bool is_filling)
 {
 	struct ptrc_counts counts;
@@ -396,7 +403,7 @@ static bool take_round(struct ptrc_os_trace *t, const struct round *r, bool is_f
 	return true;
 }
 
-/* Returns false if no events are to be added any more although the trace goes on. */
+/* Runs until the trace ends. Returns false if no more events must be added although the trace goes on. */
 static bool take_until_end(struct ptrc_os_trace *t)
 {
 	struct pollfd *p =
@@ -427,7 +434,7 @@ static bool take_until_end(struct ptrc_os_trace *t)
 	return r.is_last;
 }
 
-/* Reports that the thread is ready, or that there will be no more events because of an error. */
+/* Reports that the thread is ready. If there is an error, there will be no more events. */
 static void report_ready(struct ptrc_os_trace *t, int error)
 {
 	pthread_mutex_lock(&t->mutex);
@@ -448,7 +455,7 @@ static void *thread_main(void *arg)
 	if (error)
 		return NULL;
 	if (!take_until_end(t)) {
-		/* Closed now, so that it costs the programs nothing any more. */
+		/* The kernel's events are closed now, so that they cost the traced programs nothing any more. */
 		ptrc_perf_close(t->perf);
 		t->perf = NULL;
 		report_ready(t, ECANCELED);

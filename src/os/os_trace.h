@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events of the operating system: the kernel's reports about the traced process and all its descendants, with or
- * without the library. A thread of the trace's controller reads them and adds them to the stream.
+ * Events of the operating system: what the kernel reports about the traced process and all its descendants,
+ * whether or not they use the library. A thread of the trace's controller reads the reports and adds events
+ * to the stream.
  */
 #ifndef PTRC_SRC_OS_OS_TRACE_H
 #define PTRC_SRC_OS_OS_TRACE_H
@@ -10,16 +11,16 @@
 #include <sys/types.h>
 #include <trace.h>
 
-/* Kinds of events: bits. */
+/* Kinds of events, as bits. */
 enum {
 	PTRC_OS_PROCESS = 1, /* os.fork, os.exec, os.exit */
 	PTRC_OS_SCHED = 2,   /* os.switch_in, os.switch_out */
 	PTRC_OS_SAMPLES = 4, /* os.sample */
-	/* Used alone: the events of PTRC_OS_PROCESS if no program records an event. */
+	/* This bit is used alone: the events of PTRC_OS_PROCESS, but only if no program records an event. */
 	PTRC_OS_AUTO = 8,
 };
 
-/* Samples per second of processor time: the default and the maximum. */
+/* The default and the maximum of the frequency, in samples per second of processor time. */
 enum { PTRC_OS_FREQUENCY = 1000, PTRC_OS_FREQUENCY_MAX = 100000 };
 
 struct ptrc_os_plan {
@@ -28,7 +29,7 @@ struct ptrc_os_plan {
 	/* Samples per second of processor time. */
 	unsigned int frequency;
 	bool hides_command_lines;
-	/* The caller has just started the process, so /proc does not describe it yet. */
+	/* The caller has just started the process, so /proc does not show its program yet. */
 	bool is_child;
 };
 
@@ -37,26 +38,27 @@ struct ptrc_os_trace;
 /* Whether the name is reserved for events of the operating system and of ptrace-run. */
 bool ptrc_os_has_type(const char *name);
 
-/* A sentence for users: why there are no such events, or fewer, and what would allow them. */
+/* A sentence for users: why the kernel gives no events of the requested kind, or fewer than requested, and
+ * what setting would allow them. */
 struct ptrc_os_refusal {
 	char text[300];
 };
 
 /* Opens the kernel's events for the process and its descendants. Returns NULL with the reason if the kernel
- * refuses. The text also says if there are fewer events than planned; else it is empty. */
+ * refuses. If there will be fewer events than planned, the text says so; otherwise it is empty. */
 struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *, pid_t, struct ptrc_os_refusal *);
-/* Whether the kernel would allow that for a process of the caller. */
+/* Whether the kernel would allow these events for a process of the caller. */
 bool ptrc_os_is_allowed(struct ptrc_os_refusal *);
 
-/* Starts to add events to the stream. Returns 0, an error number of ptrc_observer_type(), or that of starting a
- * thread; then there will be no events. */
+/* Starts to add events to the stream. Returns 0, an error number of ptrc_observer_type(), or that of starting
+ * a thread. After an error there will be no events. */
 int ptrc_os_begin(struct ptrc_os_trace *, trace_id_t);
-/* Adds all events up to now: to be called before the stream is stopped or flushed or its filter changes. */
+/* Adds all events up to now. Called before the stream is stopped or flushed, or its filter changes. */
 void ptrc_os_catch_up(struct ptrc_os_trace *);
-/* Drops all events up to now: to be called after the stream was started or cleared. */
+/* Drops all events up to now. Called after the stream was started or cleared. */
 void ptrc_os_forget(struct ptrc_os_trace *);
 void ptrc_os_end(struct ptrc_os_trace *);
-/* Frees it; may be NULL. The stream still exists, or ptrc_os_end() was called before. */
+/* Frees the trace, which may be NULL. The stream still exists, or ptrc_os_end() was called before. */
 void ptrc_os_close(struct ptrc_os_trace *);
 
 #endif

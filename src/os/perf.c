@@ -17,23 +17,23 @@
 
 #include "src/base/message.h"
 
-/* The kernel allows each user 516 KiB of rings for each processor (kernel.perf_event_mlock_kb), of which other
- * programs may use a part. */
+/* The size of a ring. The kernel allows each user 516 KiB of rings for each processor
+ * (kernel.perf_event_mlock_kb); other programs may use a part of that. */
 #define RING_BYTES (UINT64_C(256) << 10)
-/* The most addresses of a stack: the usual value of kernel.perf_event_max_stack. */
+/* The most addresses of a stack. This is the usual value of kernel.perf_event_max_stack. */
 #define STACK_MAX 127U
 #define NS_PER_S UINT64_C(1000000000)
-/* The ids of each record, as perf_records.c expects them. */
+/* The fields at the end of each record, as perf_records.c expects them. */
 #define SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
-/* A perf event; its records go into a ring of its processor. */
+/* A perf event. Its records go into a ring of its processor. */
 struct source {
 	int fd;
 	pid_t tid;
 	size_t processor;
 	bool is_for_execs;
 	bool has_hung_up;
-	/* read() returns the number of lost records. */
+	/* read() on the descriptor returns the number of lost records. */
 	bool counts_lost;
 };
 
@@ -46,7 +46,7 @@ struct ptrc_perf {
 	struct ptrc_perf_ring *rings, *exec_rings;
 	size_t ring_count;
 	struct ptrc_perf_records *records, *execs;
-	/* Samples per second of processor time, or 0; the most addresses of each. */
+	/* The samples per second of processor time, or 0; and the most addresses of a sample. */
 	unsigned int frequency, stack_max;
 };
 
@@ -57,7 +57,8 @@ static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int processo
 
 /* ---- opening ---- */
 
-/* Samples are taken by a timer, as virtual machines seldom have performance counters. */
+/* Returns the attributes of the perf event. Samples are taken by a timer, because virtual machines seldom
+ * have performance counters. */
 static struct perf_event_attr attr_of(const struct ptrc_perf *p, const struct ptrc_perf_plan *plan,
 				      size_t ring_bytes)
 {
@@ -88,7 +89,8 @@ static struct perf_event_attr attr_of(const struct ptrc_perf *p, const struct pt
 	};
 }
 
-/* Wakes the reader at each exec, so that it can read the command line even of a short-lived program. */
+/* Returns the attributes of a perf event that wakes the reader at each exec. So the reader can read the
+ * command line even of a short-lived program. */
 static struct perf_event_attr exec_attr(void)
 {
 	const struct ptrc_perf none = {0};
@@ -119,8 +121,8 @@ static void unmap_ring(struct ptrc_perf_ring *r)
 	r->page = NULL;
 }
 
-/* Opens one event of a thread on a processor. Its records go into the ring, which is made if necessary. Returns 0
- * or an error number. */
+/* Opens a perf event of a thread on a processor. Its records go into the ring, which is made if necessary.
+ * Returns 0 or an error number. */
 static int open_event(struct ptrc_perf *p, struct perf_event_attr *attr, pid_t tid, int processor,
 		      struct ptrc_perf_ring *ring, int *first_fd, size_t bytes)
 {
@@ -132,7 +134,7 @@ static int open_event(struct ptrc_perf *p, struct perf_event_attr *attr, pid_t t
 		attr->read_format = 0;
 		fd = perf_event_open(attr, tid, processor);
 	}
-	/* Linux before 5.12 knows no build ids. */
+	/* Linux before 5.12 does not know build ids. */
 	if (fd < 0 && errno == EINVAL && attr->build_id) {
 		attr->build_id = 0;
 		fd = perf_event_open(attr, tid, processor);
@@ -141,7 +143,8 @@ static int open_event(struct ptrc_perf *p, struct perf_event_attr *attr, pid_t t
 		return errno;
 	if (!ring->page) {
 		while (!map_ring(ring, fd, bytes)) {
-			/* Other programs use a part of the user's allowance. */
+			/* Other programs may use a part of the memory that the user is allowed, so a smaller
+			 * ring is tried. */
 			error = errno;
 			bytes /= 2;
 			if (bytes < (size_t)sysconf(_SC_PAGESIZE)) {
@@ -174,7 +177,7 @@ static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, p
 	for (size_t i = 0; i < p->ring_count; i++) {
 		int error = open_event(p, &attr, tid, (int)i, &p->rings[i], &fds[2 * i], bytes);
 
-		/* The processor is offline. */
+		/* The processor is offline, so it has no event. */
 		if (error == ENODEV)
 			continue;
 		if (error)
@@ -207,7 +210,7 @@ static int open_threads(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, 
 		if (tid <= 0)
 			continue;
 		error = open_thread(p, plan, tid, fds);
-		/* The thread has ended. */
+		/* The thread has ended, which is not an error. */
 		if (error == ESRCH)
 			error = 0;
 		else
@@ -310,7 +313,8 @@ static long kernel_setting(const char *name)
 	return value;
 }
 
-/* Limits the samples to what the kernel allows; with more it would throttle them. */
+/* Limits the frequency and the stacks to what the kernel allows. If the frequency were higher, the kernel
+ * would throttle the samples. */
 static void plan_samples(struct ptrc_perf *p, const struct ptrc_perf_plan *plan)
 {
 	long stack = kernel_setting("perf_event_max_stack");
@@ -362,7 +366,7 @@ unsigned int ptrc_perf_frequency(const struct ptrc_perf *p)
 
 size_t ptrc_perf_stack_max(const struct ptrc_perf *p)
 {
-	/* A stack of the maximum length may have been cut. */
+	/* A stack that has the maximum length may have been cut. */
 	return p->stack_max - 1;
 }
 
@@ -406,7 +410,8 @@ bool ptrc_perf_polled(struct ptrc_perf *p, const struct pollfd *from, size_t cou
 
 	for (size_t i = 0; i < count && i < p->source_count; i++) {
 		is_filling |= from[i].revents && !p->sources[i].is_for_execs;
-		/* The threads of the event have ended: poll() would return at once for ever. */
+		/* The threads of the event have ended. If its descriptor stayed in the array, poll() would
+		 * return at once each time. */
 		if (from[i].revents & (POLLHUP | POLLERR))
 			p->sources[i].has_hung_up = true;
 	}
@@ -431,14 +436,14 @@ void ptrc_perf_take_execs(struct ptrc_perf *p, void (*found)(void *arg, pid_t, i
 			found(arg, execs[i].pid, execs[i].ns);
 }
 
-/* The number of records of a ring that the kernel has lost so far; 0 if it is not known. */
+/* Returns how many records of a ring the kernel has lost so far; 0 if that is unknown. */
 static uint64_t lost_of(const struct ptrc_perf *p, size_t processor)
 {
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < p->source_count; i++) {
 		const struct source *s = &p->sources[i];
-		/* The value of the event, and its number of lost records. */
+		/* The value of the event, and the number of its lost records. */
 		uint64_t values[2];
 
 		if (s->processor == processor && s->counts_lost &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's records about a process and its descendants (perf_event_open(2)). The kernel writes them into a
- * ring for each processor. A second, small ring for each only wakes the reader at each exec. Lengths and
- * contents of records are not trusted.
+ * The kernel's records about a process and its descendants (perf_event_open(2)). The kernel writes them into
+ * a ring for each processor. Each processor has a second, small ring, which only wakes the reader at each
+ * exec. The lengths and contents of records are not trusted.
  */
 #ifndef PTRC_SRC_OS_PERF_H
 #define PTRC_SRC_OS_PERF_H
@@ -21,7 +21,7 @@ struct ptrc_perf_plan {
 	bool has_descendants;
 	/* Samples of the stack per second of processor time; 0: none. */
 	unsigned int frequency;
-	/* Bytes of a ring, a power of two times the page size; 0: as many as the kernel allows. */
+	/* The bytes of a ring: a power of two times the page size; 0: as many as the kernel allows. */
 	size_t ring_bytes;
 };
 
@@ -29,7 +29,7 @@ struct ptrc_perf;
 
 struct ptrc_perf_refusal {
 	int error;
-	/* kernel.perf_event_paranoid, or -1 if it is not known. */
+	/* The setting kernel.perf_event_paranoid; -1 if it is unknown. */
 	long paranoid;
 };
 
@@ -37,25 +37,27 @@ struct ptrc_perf_refusal {
  * with the reason if the kernel refuses or memory is short. */
 struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *, pid_t,
 				 struct ptrc_perf_refusal *why);
-/* Samples per second, which the kernel may have limited. */
+/* Returns the samples per second. The kernel may have limited them. */
 unsigned int ptrc_perf_frequency(const struct ptrc_perf *);
-/* The most addresses of a complete stack. The kernel has cut a stack that has more. */
+/* Returns the most addresses of a complete stack. If a stack has more, the kernel has cut it. */
 size_t ptrc_perf_stack_max(const struct ptrc_perf *);
 /* The process and its descendants that existed when the rings were opened. */
 const pid_t *ptrc_perf_processes(const struct ptrc_perf *, size_t *count);
 void ptrc_perf_close(struct ptrc_perf *);
 
-/* The number of descriptors for poll(), and the descriptors; -1 in place of one that has hung up. */
+/* The first function returns the number of descriptors for poll(). The second stores the descriptors, with -1
+ * in place of one that has hung up, and returns their number. */
 size_t ptrc_perf_poll_max(const struct ptrc_perf *);
 size_t ptrc_perf_poll(struct ptrc_perf *, struct pollfd *);
-/* Takes the result of poll(). Returns whether a ring is half full; otherwise there was only an exec. */
+/* Takes the result of poll(). Returns whether a ring is half full. Otherwise only an exec has woken the
+ * reader. */
 bool ptrc_perf_polled(struct ptrc_perf *, const struct pollfd *, size_t count);
 
 /* Calls `found` for each process that has executed a program since the last call. */
 void ptrc_perf_take_execs(struct ptrc_perf *, void (*found)(void *arg, pid_t, int64_t ns),
 			  void *arg);
 
-/* Empties the rings, and returns an array of the records up to `until_ns` (CLOCK_MONOTONIC), sorted by time.
+/* Empties the rings. Returns an array of the records up to `until_ns` (CLOCK_MONOTONIC), sorted by time.
  * Later records are returned by a later call. */
 const struct ptrc_perf_record *ptrc_perf_take(struct ptrc_perf *, int64_t until_ns, size_t *count);
 

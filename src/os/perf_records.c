@@ -8,10 +8,10 @@
 
 #include "src/base/message.h"
 
-/* The length of a record has 16 bits. */
+/* The length of a record is a number of 16 bits. */
 #define RECORD_MAX 65536U
 
-/* At the end of each record, but at the start of a sample: TID, TIME, CPU. */
+/* The fields TID, TIME and CPU. They are at the end of each record, but at the start of a sample. */
 struct id {
 	uint32_t pid, tid;
 	uint64_t ns;
@@ -21,7 +21,7 @@ struct id {
 struct ptrc_perf_records {
 	struct ptrc_perf_record *records;
 	size_t count;
-	size_t given; /* the records that ptrc_perf_records_until() has returned */
+	size_t given; /* how many records ptrc_perf_records_until() has returned */
 	uint8_t record[RECORD_MAX];
 };
 
@@ -62,14 +62,15 @@ static bool parse_mapping(const struct perf_event_header *h, const uint8_t *b, s
 	const char *path;
 	uint8_t id_bytes = 0;
 
-	/* pid, tid, addr, len, pgoff, identity of the file (24 bytes), prot, flags, filename */
+	/* The fields of the record: pid, tid, addr, len, pgoff, identity of the file (24 bytes), prot, flags,
+	 * filename. */
 	if (!get(b, size, 16, &m.address, 8) || !get(b, size, 24, &m.bytes, 8) ||
 	    !get(b, size, 32, &m.offset, 8) || !get_text(b, size, 72, &path))
 		return false;
 	if ((h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && get(b, size, 40, &id_bytes, 1) &&
 	    id_bytes <= PTRC_PERF_BUILD_ID_MAX && get(b, size, 44, m.build_id, id_bytes))
 		m.build_id_bytes = id_bytes;
-	/* The path follows the structure. */
+	/* The path is stored after the structure. */
 	r->memory = kept = ptrc_cli_allocate(sizeof(*kept) + strlen(path) + 1);
 	m.path = strcpy((char *)(kept + 1), path);
 	*kept = m;
@@ -91,7 +92,7 @@ static bool parse_comm(const struct perf_event_header *h, const uint8_t *b, size
 	return true;
 }
 
-/* pid, ppid, tid, ptid of a fork or an exit */
+/* Parses a fork or an exit, whose fields are pid, ppid, tid and ptid. */
 static bool parse_task(const struct perf_event_header *h, const uint8_t *b, size_t size,
 		       struct ptrc_perf_record *r)
 {
@@ -115,8 +116,8 @@ static bool parse_task(const struct perf_event_header *h, const uint8_t *b, size
 	return true;
 }
 
-/* The ids, a count, and this many numbers: addresses, and markers that say whether the following addresses are
- * in user space. */
+/* Parses a sample: the ids, a count, and this many numbers. These are addresses, and markers that say whether
+ * the addresses after them are in user space. */
 static bool parse_sample(const struct perf_event_header *h, const uint8_t *b,
 			 struct ptrc_perf_record *r)
 {
@@ -195,7 +196,7 @@ static void copy_out(const struct ptrc_perf_ring *r, uint64_t at, uint8_t *to, s
 	memcpy(to + first, r->bytes, bytes - first);
 }
 
-/* Copies the next record before `head` out of a ring. Returns false if there is none. */
+/* Copies the next record that is before `head` out of a ring. Returns false if there is none. */
 static bool take_bytes(const struct ptrc_perf_ring *r, uint64_t *tail, uint64_t head, uint8_t *to)
 {
 	struct perf_event_header h;
@@ -211,12 +212,13 @@ static bool take_bytes(const struct ptrc_perf_ring *r, uint64_t *tail, uint64_t 
 	}
 	copy_out(r, *tail, to, h.size);
 	*tail += h.size;
-	/* The ring may have changed since the header was checked: uses the checked one. */
+	/* The header in the ring may have changed since it was checked, so the checked copy is used. */
 	memcpy(to, &h, sizeof(h));
 	return true;
 }
 
-/* Subtracts losses that ptrc_perf_records_lost() has reported. Returns whether some remain. */
+/* Subtracts from *lost the losses that ptrc_perf_records_lost() has reported already. Returns whether some
+ * remain. */
 static bool take_loss(struct ptrc_perf_ring *r, uint64_t *lost)
 {
 	uint64_t known = *lost < r->ahead ? *lost : r->ahead;
@@ -229,7 +231,7 @@ static bool take_loss(struct ptrc_perf_ring *r, uint64_t *lost)
 
 uint64_t ptrc_perf_records_take(struct ptrc_perf_records *p, struct ptrc_perf_ring *r)
 {
-	/* Pairs with the kernel's barrier between the record and data_head. */
+	/* This pairs with the kernel's barrier between writing the record and writing data_head. */
 	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = r->page->data_tail, from = tail;
 
@@ -242,7 +244,7 @@ uint64_t ptrc_perf_records_take(struct ptrc_perf_records *p, struct ptrc_perf_ri
 		if (record.kind != PTRC_PERF_LOST || take_loss(r, &record.lost))
 			*ptrc_append(p->records, p->count) = record;
 	}
-	/* Pairs with the kernel's read of data_tail: it may overwrite the records before it. */
+	/* This pairs with the kernel's reading of data_tail: the kernel may overwrite the records before it. */
 	__atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
 	return head - from;
 }
@@ -274,7 +276,7 @@ static int by_time(const void *one, const void *other)
 
 	if (a->ns != b->ns)
 		return a->ns < b->ns ? -1 : 1;
-	/* A fork precedes the events of the child. */
+	/* A fork comes before the events of the child. */
 	return (int)a->kind - (int)b->kind;
 }
 

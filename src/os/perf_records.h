@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses the records that the kernel writes into a ring (perf_event_open(2)). Lengths and contents are not
- * trusted: damage can only make records missing.
+ * Parses the records that the kernel writes into a ring (perf_event_open(2)). The lengths and contents of
+ * records are not trusted: damage can only cause records to be missing.
  */
 #ifndef PTRC_SRC_OS_PERF_RECORDS_H
 #define PTRC_SRC_OS_PERF_RECORDS_H
@@ -35,8 +35,8 @@ struct ptrc_perf_mapping {
 	const char *path;
 };
 
-/* A record. For a fork, .pid and .tid are those of the parent. Pointers are valid until the next
- * ptrc_perf_records_begin(). */
+/* A record of the kernel. For a fork, .pid and .tid are those of the parent. Pointers are valid until the
+ * next ptrc_perf_records_begin(). */
 struct ptrc_perf_record {
 	enum ptrc_perf_kind kind;
 	int64_t ns; /* CLOCK_MONOTONIC */
@@ -51,7 +51,7 @@ struct ptrc_perf_record {
 		bool is_preempted;
 		uint64_t lost;
 		const struct ptrc_perf_mapping *mapping;
-		/* Addresses in user space, innermost first. */
+		/* Addresses in user space, the innermost first. */
 		struct {
 			const uint64_t *addresses;
 			size_t count;
@@ -59,15 +59,15 @@ struct ptrc_perf_record {
 	};
 };
 
-/* A ring that the kernel writes: a control page and .size bytes, a power of two. */
+/* A ring into which the kernel writes: a control page, and .size bytes, which are a power of two. */
 struct perf_event_mmap_page;
 struct ptrc_perf_ring {
 	struct perf_event_mmap_page *page;
 	const uint8_t *bytes;
 	size_t size;
 	struct ptrc_perf_record last;
-	/* Losses that the kernel's records have reported so far; those that ptrc_perf_records_lost() has reported
-	 * and the kernel has not yet. */
+	/* `told` is the number of lost records that the kernel's own records have reported so far. `ahead` is
+	 * the number that ptrc_perf_records_lost() has reported and the kernel has not reported yet. */
 	uint64_t told, ahead;
 };
 
@@ -80,8 +80,9 @@ void ptrc_perf_records_free(struct ptrc_perf_records *);
 void ptrc_perf_records_begin(struct ptrc_perf_records *);
 /* Empties a ring. Returns the number of bytes that were in it. */
 uint64_t ptrc_perf_records_take(struct ptrc_perf_records *, struct ptrc_perf_ring *);
-/* Appends a record of the losses that no record has reported yet; `all` is the number of lost records of the ring
- * so far. Necessary because the kernel reports a loss only when it next writes into the ring. */
+/* Appends a record about the losses that no record has reported yet. `all` is the number of records of the
+ * ring that were lost so far. This is necessary because the kernel reports a loss only when it next writes
+ * into the ring. */
 void ptrc_perf_records_lost(struct ptrc_perf_records *, struct ptrc_perf_ring *, uint64_t all);
 /* Whether a record that ptrc_perf_records_until() has not returned yet is the fork of this thread. */
 bool ptrc_perf_records_has_fork(const struct ptrc_perf_records *, int32_t tid);

@@ -14,10 +14,10 @@
 #include "src/base/table.h"
 #include "src/fields/when.h"
 
-/* The most bytes of a command line and the most mappings that a log has. */
+/* The most bytes of a command line in a log, and the most mappings of a process. */
 #define LINE_MAX_BYTES 4096U
 #define MAPPINGS_MAX 256U
-/* The two rings report the same exec with times that differ by less. */
+/* Both rings report the same exec. The times in them differ by less than this. */
 #define SAME_EXEC_NS 1000000
 /* How long before the time of an exec /proc may show the command line of its program already. */
 #define EXEC_NS 200000
@@ -35,17 +35,19 @@ struct process {
 	bool is_keepers; /* the keeper describes its program */
 	bool has_name;
 	int64_t start_ns;
-	int64_t from_ns; /* when it executed its program */
+	int64_t from_ns; /* when the process executed its program */
 	char name[PTRC_PERF_NAME_BYTES];
 	char *line;
 	size_t line_bytes;
 	bool is_line_cut;
-	bool has_executed; /* if not, it is a copy of its parent */
-	/* The first one is that of the program. */
+	/* Whether the process has executed a program. If not, it is a copy of its parent. */
+	bool has_executed;
+	/* The first mapping is that of the program. */
 	struct mapping *mappings;
 	size_t mapping_count;
 	bool has_program, are_mappings_cut;
-	/* A command line that was read at .found_ns for an exec whose record has not come yet, or NULL. */
+	/* A command line that was read, at .found_ns, for an exec whose record has not come yet; NULL if
+	 * there is none. */
 	char *found_line;
 	size_t found_bytes;
 	int64_t found_ns;
@@ -191,8 +193,8 @@ static ssize_t read_proc(pid_t pid, const char *name, char *to, size_t size)
 	return n;
 }
 
-/* Reads the command line of a process. Returns NULL if the process has ended or, with *is_early, does not have
- * it yet. */
+/* Reads the command line of a process. Returns NULL if the process has ended. Also returns NULL, and sets
+ * *is_early, if the process does not have its command line yet. */
 static char *read_line(pid_t pid, size_t *bytes, bool *is_early)
 {
 	char line[LINE_MAX_BYTES + 1];
@@ -241,7 +243,7 @@ static bool read_stat(struct process *p)
 	ssize_t n = read_proc(p->pid, "stat", text, sizeof(text) - 1);
 
 	text[n > 0 ? n : 0] = '\0';
-	/* The name may contain any bytes, also parentheses. */
+	/* The name may contain any bytes, including parentheses. */
 	begin = strchr(text, '(');
 	end = strrchr(text, ')');
 	if (!begin || !end ||
@@ -311,7 +313,7 @@ bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns
 	if (!line)
 		return !is_early;
 	p = find_or_add(all, pid);
-	/* The record of the exec may have come before. */
+	/* The record of the exec may have come before the command line was read. */
 	if (p->has_executed && !p->line && is_same_exec(p->from_ns, ns)) {
 		set_line(p, line, bytes);
 		p->line_read_ns = ptrc_now_ns();
@@ -327,7 +329,8 @@ bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns
 
 /* ---- records ---- */
 
-/* The process executes another program: its former data describe the last one. */
+/* Takes the record of an exec. The process executes another program from now on, and its data up to now
+ * describe the last program. */
 static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
 {
 	struct process *p = find_or_add(all, r->pid);
@@ -356,7 +359,7 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	p->line_read_ns = p->found_read_ns;
 }
 
-/* A child is a copy of its parent until it executes a program. */
+/* Takes the record of a fork. A child is a copy of its parent until it executes a program. */
 static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
 {
 	struct process *p, *parent;
@@ -365,7 +368,7 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	if (r->child.pid == r->pid)
 		return;
 	p = find(all, r->child.pid);
-	/* Keeps a command line that was read before the fork record came. */
+	/* If the child's command line was read before the fork record came, it is kept. */
 	if (p && p->found_line && p->found_ns >= r->ns) {
 		found = *p;
 		p->found_line = NULL;
@@ -411,14 +414,14 @@ size_t ptrc_os_processes_callers(struct ptrc_os_processes *all, const struct ptr
 
 	if (!p || !p->has_program || p->are_mappings_cut)
 		return count;
-	/* The first one is the program counter, which is always valid. */
+	/* The first address is the program counter, which is always valid. */
 	for (size_t i = 1; i < count; i++)
 		if (!is_mapped(p, r->stack.addresses[i]))
 			return i;
 	return count;
 }
 
-/* Lost records may include mappings. */
+/* Called when records were lost: mappings may be among them. */
 static void doubt_mappings(void *thing, void *arg)
 {
 	struct process *p = thing;
@@ -447,12 +450,12 @@ void ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_per
 		p = find(all, r->pid);
 		if (p && p->has_program)
 			add_mapping(p, r->mapping);
-		/* The program itself: later events belong to it. */
+		/* The mapping is that of the program itself. Later events belong to the program. */
 		if (p && p->has_program && p->mapping_count == 1)
 			report(p, all);
 		break;
 	case PTRC_PERF_EXIT:
-		/* Ignores that other threads may outlive the first one, which is rare. */
+		/* Other threads of the process may outlive its first thread, but this is rare and is ignored. */
 		p = r->pid == r->tid ? find(all, r->pid) : NULL;
 		if (p) {
 			report(p, all);

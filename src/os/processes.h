@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The processes of the operating system's events: their parents, names, programs, mappings and command lines,
- * even if they end before /proc can be read.
- */
+/* The processes of the operating system's events: their parents, names, programs, mappings and command lines,
+ * even if they end before /proc can be read. */
 #ifndef PTRC_SRC_OS_PROCESSES_H
 #define PTRC_SRC_OS_PROCESSES_H
 
@@ -16,7 +14,7 @@
 
 struct ptrc_os_processes;
 
-/* Receives the description of a process; the pointers are valid during the call. */
+/* A function that receives the description of a process. The pointers are valid during the call. */
 typedef void ptrc_os_process_sink(void *arg, const struct posixtrace_log_process *,
 				  const struct posixtrace_log_mapping *);
 
@@ -30,12 +28,13 @@ void ptrc_os_processes_add_running(struct ptrc_os_processes *, pid_t);
 /* Leaves the description of the process to the keeper until it executes another program. */
 void ptrc_os_processes_leave_to_keeper(struct ptrc_os_processes *, pid_t);
 /* Reads the command line of a process that has just executed a program. Returns false if the kernel has not
- * stored it yet: then call this again. */
+ * stored it yet. The caller then calls this again later. */
 bool ptrc_os_processes_look(struct ptrc_os_processes *, pid_t, int64_t ns);
-/* Takes a record; they are sorted by time. */
+/* Takes a record. The records are sorted by time. */
 void ptrc_os_processes_take(struct ptrc_os_processes *, const struct ptrc_perf_record *);
-/* The number of addresses of a sample's stack that are valid: the first address outside of all executable
- * mappings, and all after it, are noise. All are valid if some mappings are not known. */
+/* Returns how many addresses of a sample's stack are valid. The first address that is outside of all
+ * executable mappings, and all addresses after it, are noise. If some mappings are unknown, all addresses
+ * count as valid. */
 size_t ptrc_os_processes_callers(struct ptrc_os_processes *, const struct ptrc_perf_record *);
 void ptrc_os_processes_tell_rest(struct ptrc_os_processes *);
 

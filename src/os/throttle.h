@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Estimates how many samples are missing of threads that the kernel has throttled. */
+/* Estimates how many samples are missing because the kernel has throttled threads. */
 #ifndef PTRC_SRC_OS_THROTTLE_H
 #define PTRC_SRC_OS_THROTTLE_H
 
@@ -8,7 +8,7 @@
 
 #include "src/os/perf_records.h"
 
-/* The throttled threads, and since when. Starts zeroed. */
+/* The threads that are throttled now, and since when. Zeroed at the start. */
 struct ptrc_os_throttle {
 	struct ptrc_os_throttled {
 		int32_t tid;
@@ -18,8 +18,8 @@ struct ptrc_os_throttle {
 	size_t count;
 };
 
-/* Takes a record of any kind. Returns the number of missing samples of a period that it ends, at `frequency`
- * samples per second. */
+/* Takes a record of any kind. If it ends a period in which a thread was throttled, returns the number of
+ * samples that are missing from the period, at `frequency` samples per second. */
 uint64_t ptrc_os_throttle_take(struct ptrc_os_throttle *, const struct ptrc_perf_record *,
 			       unsigned int frequency);
 void ptrc_os_throttle_free(struct ptrc_os_throttle *);
