@@ -42,7 +42,8 @@ struct type {
 	} parts[];
 };
 
-/* A class of events, found by its name, kind and layout. Several logs may have events of the class. */
+/* An event class of CTF. Events with the same name, kind and layout are of the same class, even if they are
+ * from different logs. */
 struct class
 {
 	struct ptrc_table_entry entry;

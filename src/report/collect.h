@@ -40,8 +40,8 @@ enum ptrc_report_kind {
 	PTRC_REPORT_RUNS,
 };
 
-/* An event or a pair. A pair that goes beyond the selected time is cut there, and lacks the event that is
- * outside. */
+/* An event or a pair. A pair that goes beyond the selected time is shown only within it, and lacks the event
+ * that is outside. */
 struct ptrc_report_record {
 	/* The time, in nanoseconds since 1970. */
 	int64_t ns;

@@ -90,9 +90,9 @@ struct ptrc_server {
 	bool is_stream_overrun;
 	bool is_log_overrun;
 	int flush_error;
-	/* For how long the trace had been running when it was last stopped. */
+	/* For how long the trace has run in all, up to its last stop. */
 	int64_t ran_ns;
-	/* If the trace is running: since when. */
+	/* When the current run of the trace began; only valid if is_running. */
 	int64_t running_since_ns;
 	bool is_running;
 	/* Clients that have not sent a request yet. */

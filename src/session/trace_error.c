@@ -37,7 +37,9 @@ static bool are_different(const char *own, const char *of_children)
 
 	if (stat(own, &a))
 		return false;
-	/* Before the first child exists, the link leads nowhere. Kernels before 4.12 do not have this link. */
+	/* If the process has chosen a new namespace for its children, but has no child yet, the link of_children
+	 * exists and leads nowhere: the namespaces differ. Kernels before 4.12 do not have this link: the
+	 * namespaces are taken to be the same. */
 	return stat(of_children, &b) ? !lstat(of_children, &b) : a.st_ino != b.st_ino;
 }
 
