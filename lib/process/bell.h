@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The object `bells` of a user: for each process number, how many pages there may be. A program
- * that is not traced makes no page. It maps this object when it starts, and each event loads the
- * bell of its process in place of the page's first word: while the bell is 0, no page exists and
- * no stream traces the process. A controller rings the bell before it makes a page; after a page
- * is removed, the ring is taken back.
+ * The object `bells` of a user has, for each process number, a counter (the bell): how many pages there may
+ * be. A program that is not traced makes no page. It maps this object when it starts, and each event loads
+ * the bell of its process instead of the page's first word: while the bell is 0, no page exists and no stream
+ * traces the process. A controller rings the bell (adds 1) before it makes a page. After a page is removed,
+ * the bell is unrung (1 is subtracted).
  *
- * Processes whose numbers differ by a multiple of 512 share a bell, so a bell that rings only
- * means "look whether there is a page". If a process dies between ringing and making its page,
- * the bell rings for ever, which costs time and does no other harm. The object stays as long as
- * the user's directory.
+ * Processes whose numbers differ by a multiple of 512 share a bell. So a bell that rings only means "look
+ * whether there is a page". If a process dies after ringing the bell and before making the page, the bell
+ * rings for ever, which costs time and does no other harm. The object stays as long as the user's directory.
  *
- * A process that has it mapped has the library: see ptrc_bells_are_mapped.
+ * A process that has mapped this object has the library: see ptrc_bells_are_mapped.
  */
 #ifndef PTRC_LIB_PROCESS_BELL_H
 #define PTRC_LIB_PROCESS_BELL_H
@@ -35,20 +34,20 @@ static inline _Atomic uint64_t *ptrc_bell(struct ptrc_bells *bells, int pid)
 	return &bells->pages[(uint32_t)pid % PTRC_BELL_COUNT];
 }
 
-/* Maps the object of the user, and makes it if there is none. ENOENT, EPERM, ENOMEM. */
+/* Maps the object of the user. If it does not exist, makes it. Errors: ENOENT, EPERM, ENOMEM. */
 PTRC_MUST_CHECK int ptrc_bells_open(int dirfd, uint32_t uid, struct ptrc_bells **bells);
-/* The same with few system calls, for a program that starts; *dir gets the directory's stat().
- * Returns false if directory or object do not exist or are not as they should be: then
- * ptrc_bells_open has to be called. */
+/* Does the same with few system calls, for a program that starts. Stores in *dir the stat() of the directory.
+ * Returns false if the directory or the object does not exist or is not as it should be. The caller then has
+ * to call ptrc_bells_open. */
 bool ptrc_bells_open_usual(uint32_t uid, struct ptrc_bells **bells, struct stat *dir);
 void ptrc_bells_unmap(struct ptrc_bells *bells);
 
-/* Ring before a page of the process is made; take it back after the page was removed, or could
- * not be made. */
+/* ptrc_bell_ring is called before a page of the process is made. ptrc_bell_unring is called after the page
+ * was removed, or could not be made. */
 void ptrc_bell_ring(struct ptrc_bells *bells, int pid);
 void ptrc_bell_unring(struct ptrc_bells *bells, int pid);
 
-/* Has the process mapped the object in this directory? False also if the caller may not look. */
+/* Whether the process has mapped the object in this directory. Returns false also if the caller may not look. */
 bool ptrc_bells_are_mapped(int dirfd, int pid);
 
 #endif

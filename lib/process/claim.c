@@ -9,8 +9,7 @@
 #include "lib/base/procfs.h"
 #include "lib/stream/untraced.h"
 
-/* The kernel stamps files with the time of its last clock tick, so a time may be too early by
- * this. */
+/* The kernel gives files the time of its last clock tick, so a file's time may be too early by this. */
 #define TICK_NS 10000000
 
 struct claim {
@@ -18,8 +17,8 @@ struct claim {
 	const struct ptrc_stream_header *header;
 };
 
-/* Does the stream trace this process? If not is_itself, the process is an ancestor of the one in
- * question, and its descendants have to be traced, too. */
+/* Whether the stream traces this process. If is_itself is false, the process is an ancestor of the process in
+ * question. Then its descendants must be traced, too. */
 static bool traces(const struct claim *c, int pid, bool is_itself)
 {
 	const struct ptrc_stream_header *h = c->header;
@@ -52,7 +51,7 @@ static bool is_ours(const struct claim *c, const struct ptrc_untraced_word *word
 		if (traces(c, pid, i == 0))
 			return true;
 	}
-	/* The last ancestor in the note may still live: continue from there. */
+	/* The last ancestor in the note may still live, so the search continues from there. */
 	for (uint32_t i = 0; pid > 0 && !has_all && i < PTRC_UNTRACED_PIDS; i++) {
 		if (ptrc_procfs_stat(pid, &st))
 			break;
@@ -64,7 +63,7 @@ static bool is_ours(const struct claim *c, const struct ptrc_untraced_word *word
 	return !has_all && c->header->is_inherited;
 }
 
-/* Was the note left after the stream was created? */
+/* Whether the note was left after the stream was created. */
 static bool is_later(const struct claim *c, const struct stat *st)
 {
 	const struct ptrc_attr *a = &c->header->attr;

@@ -28,10 +28,10 @@ static uint64_t mix(uint64_t n)
 	return n ^ n >> 31;
 }
 
-/* An identity of this image; all copies of the library in it compute the same number. It is made
- * from the 16 random bytes that the kernel gives each image. The C library makes the secret of
- * the stack protector from the same bytes, so the identity, which is published, has only 64 bits
- * and does not reveal them. */
+/* Returns an identity of this image (the program between two execs). All copies of the library in the image
+ * compute the same number. It is made from the 16 random bytes that the kernel gives each image. The C
+ * library makes the secret of the stack protector from the same bytes. The identity is published, so it has
+ * only 64 bits, from which the bytes cannot be found out. */
 static uint64_t image_identity(void)
 {
 	const void *random = (const void *)getauxval(AT_RANDOM);
@@ -44,9 +44,8 @@ static uint64_t image_identity(void)
 	return id ? id : 1;
 }
 
-/* Fills in ptrc_here, and opens, locks and maps the page of this process; `at` as for
- * ptrc_page_open. *dirfd: the page's directory, which the caller closes. EPERM, ENOMEM,
- * EAGAIN. */
+/* Fills in ptrc_here. Opens, locks and maps the page of this process; `at` is as for ptrc_page_open. Stores
+ * the descriptor of the page's directory, which the caller closes. Errors: EPERM, ENOMEM, EAGAIN. */
 static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f)
 {
 	struct ptrc_page_place place;
@@ -56,8 +55,8 @@ static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f
 	ptrc_here.pid = pid;
 	ptrc_here.has_page = false;
 	ptrc_here.uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
-	/* The namespace comes first: it needs no descriptor, so a note about a shortage of
-	 * descriptors can have it. */
+	/* The namespace is found first, because that needs no descriptor. So if there are not enough
+	 * descriptors, the note about that has the namespace. */
 	if (ptrc_procfs_pid_namespace(0, &ptrc_here.ns))
 		return EPERM;
 	error = ptrc_procfs_stat(0, &st);
@@ -81,8 +80,8 @@ static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f
 	return 0;
 }
 
-/* Streams in the page go on tracing the process, so it keeps its names. This image has not opened
- * any of them yet. */
+/* Keeps the names of the process, because streams in its page go on tracing it. This image has not opened any
+ * of the names yet. */
 static void keep_names(int dirfd, struct ptrc_page *page)
 {
 	uint64_t id = ptrc_load_relaxed(&page->names_id);
@@ -101,12 +100,12 @@ static void tell_unknown(int error)
 	ptrc_untraced_tell_unknown(ptrc_here.uid, name, error);
 }
 
-/* The parent's page and its number of names at the fork. A process that makes its first page has
- * no such note yet, and uses the memory to copy pages of its ancestors into. */
+/* The page of the parent at the fork, and how many names it had. A process that makes its first page has no
+ * such copy yet. It uses the memory for copies of its ancestors' pages. */
 static struct ptrc_page noted;
 static uint32_t noted_names_count;
 
-/* This is the first image of the process with the library. Its page is new, or was made by a
+/* Called if this is the first image of the process that has the library. The page is new, or was made by a
  * controller, or by a parent that has ended. */
 static void begin_page(const struct ptrc_page_file *f, bool may_inherit)
 {
@@ -119,8 +118,8 @@ static void begin_page(const struct ptrc_page_file *f, bool may_inherit)
 		ptrc_here.base = f->page->names_from_count;
 }
 
-/* After an exec: another image with the library has used this page. *unused gets the id of a
- * names object that this process no longer needs; it is unchanged if there is none. */
+/* Called after an exec, if an image before this one had the library and used this page. Stores in *unused the
+ * id of a names object that the process no longer needs. If there is none, *unused is unchanged. */
 static void take_over_page(int dirfd, struct ptrc_page *page, uint64_t *unused)
 {
 	struct ptrc_page_entry e;
@@ -136,7 +135,7 @@ static void take_over_page(int dirfd, struct ptrc_page *page, uint64_t *unused)
 	}
 }
 
-/* Maps the user's bells; *dir gets the stat() of their directory. */
+/* Maps the user's bells. Stores in *dir the stat() of their directory. */
 static int map_bells(uint32_t uid, struct stat *dir)
 {
 	int dirfd, error;
@@ -153,8 +152,8 @@ static int map_bells(uint32_t uid, struct stat *dir)
 	return error;
 }
 
-/* Other processes may look into /proc only of processes that they may dump. They could not see
- * that this one has the library, and would make no page for it. */
+/* Whether other processes cannot see that this process has the library. They may look into /proc only for
+ * processes that they may dump. So they would make no page for this process. */
 static bool is_hidden(void)
 {
 	return ptrc_sys(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0) != 1;
@@ -181,7 +180,7 @@ bool ptrc_image_begin(int32_t pid)
 void ptrc_image_begin_child(int32_t pid)
 {
 	ptrc_here.has_ended = false;
-	/* Old kernels do not know MADV_WIPEONFORK. */
+	/* Old kernels do not know MADV_WIPEONFORK, so the structure is cleared here. */
 	memset((void *)ptrc_self_private(), 0, sizeof(struct ptrc_self));
 	if (ptrc_here.uid == (uint32_t)ptrc_sys(SYS_geteuid, 0) && !is_hidden())
 		ptrc_self_publish_quiet(pid);
@@ -199,13 +198,13 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 {
 	struct ptrc_page_file f;
 	uint64_t image, unused = 0;
-	/* A process that began without a page had no stream to inherit. */
+	/* If the process began without a page, it had no stream to inherit. */
 	bool was_quiet = ptrc_here.is_quiet && ptrc_here.pid == pid;
 	int dirfd = -1, error;
 
 	ptrc_here.has_ended = false;
-	/* An image with more privileges than the process that started it neither trusts what is
-	 * in shared memory nor publishes anything there. */
+	/* An image with more privileges than the process that started it does not trust what is in shared
+	 * memory, and publishes nothing there. */
 	if (!ptrc_here.is_excluded && getauxval(AT_SECURE))
 		ptrc_here.is_excluded = true;
 	error = ptrc_here.is_excluded ? EPERM : ptrc_self_make();
@@ -215,8 +214,8 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 		ptrc_here.pid = pid;
 		if (!ptrc_here.is_excluded)
 			tell_unknown(error);
-		/* If descriptors or memory are short just now, the next event of a process that
-		 * began without a page tries again. */
+		/* If descriptors or memory are short just now, but the process began without a page, its next
+		 * event tries again. */
 		if (!was_quiet || error == EPERM)
 			ptrc_self_give_up_page();
 		return error;
@@ -229,7 +228,7 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 	else if (image != ptrc_here.image)
 		take_over_page(dirfd, f.page, &unused);
 	if (image != ptrc_here.image) {
-		/* Only a forked child keeps its parent's names, a new image does not. */
+		/* Only a forked child keeps the names of its parent. A new image does not. */
 		ptrc_store_relaxed(&f.page->names_from, 0);
 		ptrc_store_relaxed(&f.page->names_from_count, 0);
 	}
@@ -238,7 +237,7 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 	ptrc_page_unlock(&f);
 	if (unused)
 		ptrc_names_release(dirfd, ptrc_here.uid, unused);
-	/* The image before this one may have been a controller, whose streams are left now. */
+	/* The image before this one may have been a controller. Its streams have no controller any more. */
 	if (sweeps)
 		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, image != 0);
 	else
@@ -273,8 +272,7 @@ void ptrc_image_move_home(uint32_t uid)
 		ptrc_store_release(&made->names_id, names.id);
 	}
 	ptrc_store_release(&made->image, ptrc_here.image);
-	/* Events of other threads read the page at any time, so the new page is mapped over the
-	 * old one. */
+	/* Events of other threads may read the page at any time, so the new page is mapped over the old one. */
 	if (ptrc_file_map(f.fd, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE, old, &map) == 0) {
 		ptrc_here.uid = uid;
 		ptrc_here.inode = f.inode;
@@ -303,7 +301,7 @@ void ptrc_image_note_page(void)
 	}
 }
 
-/* Gives the child its parent's names. They are mapped already if the parent had opened a name. */
+/* Gives the child the names of its parent. They are mapped already if the parent had opened a name. */
 static void inherit_names(int dirfd, struct ptrc_page *page)
 {
 	uint64_t id = noted.names_id ? noted.names_id : noted.names_from;
@@ -343,15 +341,15 @@ int ptrc_image_start_child(int32_t pid, bool is_noted)
 	int dirfd, error;
 
 	ptrc_here.has_ended = false;
-	/* Old kernels do not know MADV_WIPEONFORK. */
+	/* Old kernels do not know MADV_WIPEONFORK, so the structure is cleared here. */
 	memset((void *)me, 0, sizeof(*me));
 	error = open_page(pid, place, &dirfd, &f);
 	if (error) {
 		for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
 			if (ptrc_page_slot(&noted, i, &e) && (e.flags & PTRC_PAGE_SLOT_INHERITED))
 				ptrc_untraced_tell(ptrc_here.uid, e.stream_id, error);
-		/* The child must not touch its parent's page. But an event call that the forking
-		 * signal handler interrupted continues here and reads it. So private memory is
+		/* The child must not use its parent's page. But an event call that was interrupted by the
+		 * signal handler that forked goes on in the child, and reads the page. So private memory is
 		 * mapped over it. */
 		ptrc_sys(SYS_mmap, place, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
@@ -365,7 +363,7 @@ int ptrc_image_start_child(int32_t pid, bool is_noted)
 	ptrc_store_release(&f.page->image, ptrc_here.image);
 	ptrc_self_publish(pid, f.page);
 	ptrc_page_unlock(&f);
-	/* Without fork handlers an event comes here, perhaps on a small stack. */
+	/* A child of a process without fork handlers comes here in an event, perhaps on a small stack. */
 	if (is_noted)
 		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, false);
 	else

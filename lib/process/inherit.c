@@ -13,7 +13,7 @@
 #include "lib/base/sys.h"
 #include "lib/process/sweep.h"
 
-/* Limit of the walk along the ancestors, which could go in a circle if pids are reused
+/* How many ancestors are looked at. Without this limit, the search could go in a circle if pids are reused
  * meanwhile. */
 #define GENERATIONS_MAX 256
 
@@ -37,7 +37,7 @@ void ptrc_inherit_withdraw(int dirfd, uint64_t stream_id)
 
 bool ptrc_inherit_is_announced_in(const struct stat *dir)
 {
-	/* A directory has two links of its own, and one from each subdirectory. */
+	/* A directory has two links of its own, and one more from each subdirectory. */
 	return dir->st_nlink > 2;
 }
 
@@ -58,8 +58,7 @@ void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks, struct ptrc
 		if (!ptrc_page_slot(from, i, &e) || !(e.flags & PTRC_PAGE_SLOT_INHERITED) ||
 		    ticks < e.attach_ns / PTRC_PROCFS_TICK_NS)
 			continue;
-		/* A process has one names object. It cannot join a stream that uses another
-		 * one. */
+		/* A process has one names object, so it cannot join a stream that uses another names object. */
 		if (names_id && names_id != e.names_id)
 			continue;
 		e.flags = PTRC_PAGE_SLOT_INHERITED | PTRC_PAGE_SLOT_JOINED;
@@ -86,8 +85,8 @@ int ptrc_inherit_join(const struct ptrc_page_place *place, struct ptrc_page *pag
 {
 	struct ptrc_procfs_stat child, parent;
 
-	/* Each step below needs one descriptor, as this one does: if this one succeeds, none of
-	 * them fails for want of it. */
+	/* Each step below needs one descriptor, and so does this step. So if this step succeeds, no later
+	 * step fails because descriptors are short. */
 	if (ptrc_procfs_stat(place->pid, &child))
 		return ENOMEM;
 	for (int i = 0; i < GENERATIONS_MAX && child.ppid > 0; i++) {

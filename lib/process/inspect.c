@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks at a process and the streams that trace it from outside: by copies only, and without
- * changing anything. */
+/* Looks at a process, and at the streams that trace it, from outside. It uses copies only and changes
+ * nothing. */
 #include "config.h"
 
 #include <errno.h>
@@ -29,16 +29,16 @@
 
 struct view {
 	struct ptrc_procfs_status status;
-	pid_t pid; /* in our pid namespace */
+	pid_t pid; /* the process's pid in our pid namespace */
 	uint32_t uid;
-	unsigned int depth; /* of its pid namespace below ours */
-	int dirfd;	    /* the directory of its user; -1: there is none */
+	unsigned int depth; /* how far its pid namespace is below ours */
+	int dirfd;	    /* the directory of the process's user; -1: it does not exist */
 	bool has_page;
-	bool is_alive; /* the image that mapped the page lives */
+	bool is_alive; /* the image that mapped the page is alive */
 	struct ptrc_page page;
 };
 
-/* Opens an object and reads its first `size` bytes. EPERM: it is shorter. */
+/* Opens an object and reads its first `size` bytes. EPERM: the object has fewer bytes. */
 static int open_object(const struct view *v, char prefix, uint64_t id, int *fd, void *to,
 		       size_t size)
 {
@@ -68,8 +68,8 @@ static int read_page(struct view *v, uint64_t ns, uint64_t start_ticks)
 	error = ptrc_shmdir_open_object(v->dirfd, name, v->uid, &fd, &size);
 	if (error)
 		return error == ENOENT ? 0 : error;
-	/* The page may belong to an earlier process with that pid, or to one that died while it
-	 * made the page. */
+	/* The page may belong to an earlier process with this pid, or to a process that died while it made
+	 * the page. */
 	v->has_page = ptrc_file_read_whole(fd, &v->page, sizeof(v->page), 0) &&
 		      v->page.start_ticks == start_ticks;
 	v->is_alive = ptrc_page_is_alive(fd);
@@ -77,7 +77,7 @@ static int read_page(struct view *v, uint64_t ns, uint64_t start_ticks)
 	return 0;
 }
 
-/* ESRCH, EPERM, ENOMEM. */
+/* Finds out what is known of the process. Errors: ESRCH, EPERM, ENOMEM. */
 static int open_view(pid_t pid, struct view *v)
 {
 	struct ptrc_procfs_stat st;
@@ -110,8 +110,8 @@ static void close_view(const struct view *v)
 		ptrc_file_close(v->dirfd);
 }
 
-/* Opens the names object of the process; *count: how many of its names are names of the process.
- * ENOENT: it has none. */
+/* Opens the names object of the process. Stores in *count how many of the names in it are names of this
+ * process. ENOENT: the process has no names object. */
 static int open_names(const struct view *v, int *fd, uint32_t *count)
 {
 	uint32_t most = PTRC_NAMES_MAX;
@@ -141,7 +141,7 @@ static int open_names(const struct view *v, int *fd, uint32_t *count)
 	return 0;
 }
 
-/* Reports how many names found no room in the names object, and one of them. */
+/* Reports how many names found no room in the names object, and one of these names. */
 static void tell_refused(int fd, struct ptrc_inspected_process *process)
 {
 	_Atomic uint64_t seen[PTRC_NAMES_REFUSED_WORDS];
@@ -188,7 +188,8 @@ int ptrc_inspect_process(pid_t pid, struct ptrc_inspected_process *process)
 	return 0;
 }
 
-/* The slot of the stream with that number, counted from 0; NULL if there is none. */
+/* Returns the slot of the stream with this number; streams are counted from 0. Returns NULL if there are
+ * fewer streams. */
 static const struct ptrc_page_slot *find_slot(const struct view *v, unsigned int number)
 {
 	struct ptrc_page_entry e;
@@ -216,16 +217,16 @@ static void tell_stream(const struct ptrc_stream_header *h, int fd, struct ptrc_
 	ptrc_status_export(h->status, &s->pt_status);
 	ptrc_filter_told(h, bits);
 	ptrc_set_from_bits(&s->pt_filter, bits);
-	/* The caller has zeroed *s. */
+	/* The caller has zeroed *s, so the name ends with a null byte. */
 	memcpy(s->pt_name, h->attr.name, strnlen(h->attr.name, sizeof(s->pt_name) - 1));
-	/* The path of a rotated log is that of its first file. */
+	/* The path of a rotated log is that of its first file, which is the start of the stored path. */
 	if (log->base_bytes && log->base_bytes < bytes)
 		bytes = log->base_bytes;
 	if (h->has_log)
 		memcpy(s->pt_log, log->path, bytes);
 }
 
-/* Reads the patterns in force into their place after the copy of the header. */
+/* Reads the patterns that apply now into their place after the copy of the header. */
 static int read_patterns(struct ptrc_stream_header *h, int fd)
 {
 	struct ptrc_pattern_list *list = ptrc_stream_patterns(h, h->patterns);
@@ -240,7 +241,7 @@ static int read_patterns(struct ptrc_stream_header *h, int fd)
 static int read_stream(const struct view *v, const struct ptrc_page_slot *slot,
 		       struct ptrc_inspected_stream *s)
 {
-	/* Room for the start of the object, of which only header and patterns are read. */
+	/* Memory for the start of the object. Only its header and patterns are read. */
 	struct ptrc_stream_header *h = calloc(1, PTRC_STREAM_SLOT_OFFSET);
 	int fd, error;
 

@@ -24,11 +24,11 @@
 #include "lib/stream/stream.h"
 #include "lib/stream/untraced.h"
 
-/* Together one second. */
+/* All tries together take one second. */
 #define CLEANER_TRIES 400
 #define CLEANER_PAUSE_NS 2500000
 
-/* The file that lists dropped orphans, a record each; it grows no larger than this. */
+/* The file that lists dropped orphans, with a record for each. It never gets larger than this. */
 #define DROPPED "dropped"
 #define DROPPED_BYTES_MAX 4096
 
@@ -39,8 +39,8 @@ struct dropped {
 	uint32_t has_log;
 };
 
-/* Calls visit() for every name, by a descriptor of its own, because the caller is itself inside a
- * walk through dirfd. */
+/* Calls visit() for every name in the directory. Uses a descriptor of its own, because the caller is itself
+ * going through the names with dirfd. */
 static void each_name_again(int dirfd, void (*visit)(const char *name, void *arg), void *arg)
 {
 	int again;
@@ -111,8 +111,8 @@ void ptrc_orphan_end(int fd)
 	ptrc_stream_unmap(&stream);
 }
 
-/* Is there an unread event of a user? A stream also has START and other system events. Whether
- * the recording thread is known does not matter: a guest (ptrace-event) has none. */
+/* Whether the stream has an unread event of a user. A stream also has START and other system events. It does
+ * not matter whether the thread that recorded the event is known: a guest (ptrace-event) has none. */
 static bool has_user_event(struct ptrc_stream *s)
 {
 	const struct ptrc_consumer c = {
@@ -131,7 +131,7 @@ static bool has_user_event(struct ptrc_stream *s)
 			is_found = record.off >= ptrc_consumer_rpos(&c, &p) &&
 				   (record.id_flags & PTRC_REC_ID_MASK) >=
 					   POSIX_TRACE_UNNAMED_USEREVENT;
-		/* What follows damage cannot be read, so it may be an event. */
+		/* Nothing can be read after damage. There may be an event there. */
 		is_found |= walk.off < walk.end;
 		ptrc_consumer_unpin(&c, &p);
 	}
@@ -203,7 +203,7 @@ static void count_one(const char *name, void *arg)
 	if (!id || ptrc_shmdir_open_object(t->dirfd, name, t->uid, &fd, &size))
 		return;
 	if (ptrc_file_stat(fd, &st) || !ptrc_orphan_read(fd, id, &f)) {
-		/* Without a header there is nothing that could be salvaged. */
+		/* An object without a header has nothing that could be salvaged. */
 		remove_object(t->dirfd, id);
 	} else {
 		bool is_plain = f.is_known && !f.has_log;
@@ -232,7 +232,7 @@ static uint64_t plain_bytes_max(int dirfd)
 {
 	struct statfs s;
 
-	/* A /dev/shm that is no tmpfs may report no size. */
+	/* A /dev/shm that is not a tmpfs may report that it has no size. */
 	if (ptrc_sys(SYS_fstatfs, dirfd, &s) || s.f_blocks == 0)
 		return UINT64_MAX;
 	return (uint64_t)s.f_blocks * (uint64_t)s.f_bsize / 2;
@@ -255,7 +255,7 @@ static void note_dropped(int dirfd, uint64_t id, const struct ptrc_orphan_facts 
 	ptrc_file_close(fd);
 }
 
-/* Returns false if another process holds the orphan's lock. */
+/* Drops an orphan. Returns false if another process holds the orphan's lock. */
 static bool drop(int dirfd, uint32_t uid, uint64_t id)
 {
 	struct ptrc_orphan_facts f;
@@ -320,7 +320,7 @@ static void look_at_names(const char *name, void *arg)
 
 	if (!id || n->is_needed || ptrc_shmdir_open_object(n->dirfd, name, n->uid, &fd, &size))
 		return;
-	/* An orphan of another layout may need any names. */
+	/* An orphan with another layout may need any names. */
 	n->is_needed = ptrc_orphan_read(fd, id, &f) && (!f.is_known || f.names_id == n->names_id);
 	ptrc_file_close(fd);
 }
@@ -350,7 +350,7 @@ unsigned int ptrc_orphan_count_dropped(int dirfd, uint32_t uid, bool is_forgetti
 
 /* ---- looking from outside ---- */
 
-/* An orphan is o.<id>, or s.<id> as long as no process has put it aside. */
+/* Opens an orphan: o.<id>, or s.<id> if no process has put it aside yet. */
 static int open_orphan(int dirfd, uint32_t uid, uint64_t id, bool *is_aside, int *fd)
 {
 	uint64_t size;
@@ -398,7 +398,7 @@ static int count_events(struct ptrc_stream *s, unsigned long *events)
 	if (!error) {
 		bool is_exact = ptrc_live_reader_count(&reader, counts, PTRC_TYPE_COUNT);
 
-		(void)is_exact; /* no keeper flushes an orphan, so it is exact */
+		(void)is_exact; /* no keeper flushes an orphan, so the number is exact */
 		for (size_t i = 0; i < PTRC_TYPE_COUNT; i++)
 			*events += counts[i].pt_unread;
 	}
@@ -425,7 +425,7 @@ static void tell(int fd, struct posixtrace_orphan *o)
 	o->pt_has_log = h->has_log != 0;
 	o->pt_created.tv_sec = (time_t)h->attr.createtime_sec;
 	o->pt_created.tv_nsec = (long)h->attr.createtime_nsec;
-	/* The caller has zeroed *o. */
+	/* The caller has zeroed *o, so the texts end with null bytes. */
 	memcpy(o->pt_name, h->attr.name, strnlen(h->attr.name, sizeof(o->pt_name) - 1));
 	log = h->log_place[ptrc_log_state_place(h)].path;
 	memcpy(o->pt_log, log, strnlen(log, sizeof(o->pt_log) - 1));
@@ -464,7 +464,7 @@ int ptrc_orphan_tell(unsigned int number, struct posixtrace_orphan *orphan)
 	return error == ESRCH ? ENOENT : error;
 }
 
-/* Finishes the orphan, or discards it if orders is NULL. */
+/* Finishes the orphan. If `orders` is NULL, discards it. */
 static int settle(int dirfd, uint32_t uid, uint64_t id, int fd, bool is_aside,
 		  const struct ptrc_keeper_orders *orders)
 {

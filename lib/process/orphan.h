@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Orphans: streams whose controller (and keeper, if there is a log) are dead. They hold what
- * their targets recorded before the crash, so they are not removed silently. A process that finds
- * one puts it aside: it renames the object s.<id> to o.<id>, which no process maps and which does
- * not count as a stream any more.
+ * Orphans: streams whose controller, and keeper if there is a log, are dead. They hold what their targets
+ * recorded before, so they are not removed without a word. A process that finds such a stream puts it aside:
+ * it renames the object s.<id> to o.<id>, which no process maps and which does not count as a stream any
+ * more.
  *
- * A create finishes the logs of orphans. Those that cannot be finished, and streams without a log
- * that hold unread events ("plain" orphans), stay until the user salvages or discards them, or
- * until there are too many: at most PTRC_ORPHAN_LOGGED_MAX and PTRC_ORPHAN_PLAIN_MAX, and the
- * plain ones take at most half of /dev/shm together. Beyond that the oldest one is dropped and
+ * When a stream is created, the logs of orphans are finished. Orphans whose logs cannot be finished stay, and
+ * so do orphans without a log that hold unread events ("plain" orphans). They stay until the user salvages or
+ * discards them, or until there are too many: at most PTRC_ORPHAN_LOGGED_MAX and PTRC_ORPHAN_PLAIN_MAX, and
+ * the plain ones take at most half of /dev/shm together. If there are more, the oldest one is dropped and
  * noted in the file `dropped`.
  *
- * These functions take the cleaner's lock of an orphan where they need it. Raw system calls only.
+ * These functions take the cleaner's lock of an orphan where they need it. They use raw system calls only.
  */
 #ifndef PTRC_LIB_PROCESS_ORPHAN_H
 #define PTRC_LIB_PROCESS_ORPHAN_H
@@ -25,10 +25,10 @@
 #define PTRC_ORPHAN_LOGGED_MAX 64U
 #define PTRC_ORPHAN_PLAIN_MAX 8U
 
-/* The parts of a stream's header that matter here: all of it is too large for the stack of a
- * signal handler. */
+/* The parts of a stream's header that matter here. The whole header is too large for the stack of a signal
+ * handler. */
 struct ptrc_orphan_facts {
-	bool is_known; /* its layout is that of this library; else all other members are 0 */
+	bool is_known; /* the stream's layout is that of this library; if not, all other members are 0 */
 	bool has_log;
 	bool has_begun_log; /* a keeper has started to write the log */
 	bool has_killed_keepers;
@@ -40,47 +40,49 @@ struct ptrc_orphan_facts {
 PTRC_NONNULL()
 PTRC_MUST_CHECK bool ptrc_orphan_read(int fd, uint64_t id, struct ptrc_orphan_facts *f);
 
-/* Takes the cleaner's lock and blocks signals until it is released. Waits at most one second for
- * another process, which may be writing the stream's log, because that process may be stopped. */
+/* Takes the cleaner's lock, and blocks signals until the lock is released. If another process has the lock,
+ * it may be writing the stream's log. Waits for it at most one second, because it may have been stopped. */
 bool ptrc_orphan_lock(int fd, uint64_t *mask);
 void ptrc_orphan_unlock(int fd, const uint64_t *mask);
 
-/* The caller of the next functions holds the lock and knows that controller and keeper are
- * dead. */
+/* The caller of the following functions holds the lock, and has found out that the controller and the keeper
+ * are dead. */
 
 /* Ends the stream, so that processes that still record into it unmap it. */
 void ptrc_orphan_end(int fd);
-/* Can there be unread events (plain) or a log to be finished? A create that still waits for its
- * keeper to start the log has recorded nothing. True if it is not known. */
+/* Whether there may be unread events (if the orphan is plain) or a log that must be finished. If a stream is
+ * being created and waits for its keeper to start the log, nothing was recorded. Returns true if it is
+ * unknown. */
 PTRC_NONNULL() bool ptrc_orphan_has_events(int fd, const struct ptrc_orphan_facts *f);
-/* Ends s.<id> and makes it o.<id>. */
+/* Ends the stream s.<id> and renames it to o.<id>. */
 void ptrc_orphan_put_aside(int dirfd, uint64_t id, int fd);
-/* Finishes the log of o.<id> (ptrc_keeper_finish_orphan) and removes the stream; if that fails,
- * returns the reason and the stream stays. */
+/* Finishes the log of o.<id> (ptrc_keeper_finish_orphan) and removes the stream. If that fails, the stream
+ * stays, and the reason is returned. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_orphan_finish(int dirfd, uint32_t uid, uint64_t id, int fd,
 				       const struct ptrc_keeper_orders *orders);
 
-/* Drops the oldest orphans beyond the limits. Does nothing unless uid is the caller's. */
+/* Drops the oldest orphans if there are more than the limits allow. Does nothing unless uid is that of the
+ * caller. */
 void ptrc_orphan_limit(int dirfd, uint32_t uid);
 /* Drops the oldest plain orphan to free its memory. Returns false if there is none. */
 bool ptrc_orphan_make_room(int dirfd, uint32_t uid);
-/* Does an orphan that was put aside need the names object? */
+/* Whether an orphan that was put aside needs the names object. */
 bool ptrc_orphan_needs_names(int dirfd, uint32_t uid, uint64_t names_id);
 
-/* ---- for the caller's effective user; not for signal handlers ---- */
+/* ---- for the effective user of the caller; not for signal handlers ---- */
 
 struct posixtrace_orphan;
 
-/* Describes the orphan with this number, counted from 0. ENOENT: there are fewer. EPERM,
- * ENOMEM. */
+/* Describes the orphan with this number; orphans are counted from 0. ENOENT: there are fewer orphans. Other
+ * errors: EPERM, ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_orphan_tell(unsigned int number, struct posixtrace_orphan *orphan);
-/* Finishes the orphan's log, or discards the orphan if orders is NULL. ESRCH: no such orphan.
- * EBUSY: its controller lives, or another process works on it. Other errors:
+/* Finishes the orphan's log. If `orders` is NULL, discards the orphan instead. ESRCH: there is no such
+ * orphan. EBUSY: its controller lives, or another process works on it. Other errors: those of
  * ptrc_orphan_finish(). */
 PTRC_MUST_CHECK int ptrc_orphan_salvage(uint64_t id, const struct ptrc_keeper_orders *orders);
-/* How many orphans were dropped; is_forgetting: the count restarts from 0. */
+/* Returns how many orphans were dropped. If is_forgetting, counting starts again from 0. */
 unsigned int ptrc_orphan_count_dropped(int dirfd, uint32_t uid, bool is_forgetting);
 
 #endif

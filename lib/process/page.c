@@ -32,7 +32,7 @@ void ptrc_page_name(char name[PTRC_PAGE_NAME_BYTES], int pid, uint64_t ns)
 	*ptrc_digits_put(at, ns) = '\0';
 }
 
-/* Reads the number that follows a full stop; 0 if there is none. */
+/* Reads the number after a full stop. Returns 0 if there is none. */
 static uint64_t take_part(const char **at, uint64_t max)
 {
 	const char *s = *at;
@@ -64,7 +64,7 @@ bool ptrc_page_parse(const char *name, int *pid, uint64_t *ns)
 	return *ns != 0 && *at == '\0';
 }
 
-/* Empties a page that an earlier process with the same pid left. */
+/* Clears a page that belonged to an earlier process with the same pid. */
 static void reset(struct ptrc_page *page)
 {
 	ptrc_store_relaxed(&page->active, 0);
@@ -79,8 +79,8 @@ static void reset(struct ptrc_page *page)
 	ptrc_store_relaxed(&page->names_from_count, 0);
 }
 
-/* Calls ptrc_bell_ring() or ptrc_bell_unring() for the process. A bell that rings in vain does no
- * harm, so a caller of the latter need not look at the result. */
+/* Calls ptrc_bell_ring() or ptrc_bell_unring() for the process. If unringing fails, the caller need not care:
+ * a bell that rings without a reason does no harm. */
 static int with_bell(const struct ptrc_page_place *place, void (*act)(struct ptrc_bells *, int))
 {
 	struct ptrc_bells *bells = place->bells;
@@ -100,8 +100,8 @@ static void remove_file(const struct ptrc_page_place *place, const char *name)
 		with_bell(place, ptrc_bell_unring);
 }
 
-/* Makes and opens the file. The bell rings first: once the file exists, the process must not find
- * its bell silent. ESTALE: another process made the file. */
+/* Makes and opens the file of a page. The bell is rung first, because once the file exists, the process must
+ * not find that its bell does not ring. ESTALE: another process has made the file. */
 static int make_file(const struct ptrc_page_place *place, const char *name, int *fd, uint64_t *size)
 {
 	bool is_foreign = place->uid != (uint32_t)ptrc_sys(SYS_geteuid, 0);
@@ -109,7 +109,7 @@ static int make_file(const struct ptrc_page_place *place, const char *name, int 
 
 	if (error)
 		return error;
-	/* Root makes the page of another user complete; a user grows it later. */
+	/* Root makes the page of another user complete. A user's own page gets its size later. */
 	*size = is_foreign ? PTRC_PAGE_SIZE : 0;
 	error = ptrc_shmdir_create_object(place->dirfd, name, place->uid, *size, *size, fd);
 	if (error)
@@ -117,7 +117,7 @@ static int make_file(const struct ptrc_page_place *place, const char *name, int 
 	return error == EEXIST || error == ENOENT ? ESTALE : error;
 }
 
-/* Opens and locks the file. ESTALE: another process removed or made it meanwhile. */
+/* Opens and locks the file of a page. ESTALE: another process has removed or made it meanwhile. */
 static int open_locked(const struct ptrc_page_place *place, bool is_create,
 		       struct ptrc_page_file *f)
 {
@@ -135,12 +135,11 @@ static int open_locked(const struct ptrc_page_place *place, bool is_create,
 	error = ptrc_file_lock_wait(fd, CHANGE_BYTE);
 	if (!error && ptrc_file_stat(fd, &st))
 		error = EPERM;
-	/* A page is removed under its lock, so this one may have been removed before the lock was
-	 * ours. */
+	/* A page is removed under its lock. So before this process got the lock, this page may have been
+	 * removed. */
 	if (!error && st.st_nlink == 0)
 		error = ESTALE;
-	/* The page was made just now, perhaps by a process that died before it gave the file its
-	 * size. */
+	/* The file was made just now, perhaps by a process that died before it gave the file its size. */
 	if (!error && size < PTRC_PAGE_SIZE) {
 		error = ptrc_shmdir_reserve(fd, PTRC_PAGE_SIZE, 0, PTRC_PAGE_SIZE);
 		if (error)
@@ -180,8 +179,8 @@ int ptrc_page_open(const struct ptrc_page_place *place, uint64_t start_ticks, bo
 	ticks = ptrc_load_relaxed(&f->page->start_ticks);
 	f->is_new = ticks != start_ticks;
 	if (f->is_new) {
-		/* The page belongs to another process with the same pid. Only a caller that knows
-		 * that its own process lives knows that the other one is dead. */
+		/* The page belongs to another process with the same pid. Only a caller that knows that the
+		 * process in `place` lives can know that the other process is dead. */
 		if (!is_create) {
 			ptrc_page_unmap(f->page);
 			ptrc_page_unlock(f);
@@ -221,8 +220,8 @@ void ptrc_page_release(int fd, const uint64_t *mask)
 
 void ptrc_page_unlock(struct ptrc_page_file *f)
 {
-	/* Closing the descriptor does not release the lock: the mapping keeps the file open, and
-	 * a child that was forked meanwhile may have the descriptor, too. */
+	/* Closing the descriptor would not release the lock: the mapping keeps the file open, and a child
+	 * that was forked meanwhile may have the descriptor, too. */
 	ptrc_page_release(f->fd, &f->signal_mask);
 	ptrc_file_close(f->fd);
 	f->fd = -1;
@@ -301,9 +300,9 @@ void ptrc_page_remove(struct ptrc_page *page, uint64_t stream_id)
 		struct ptrc_page_slot *slot = &page->slots[i];
 		uint64_t id = stream_id;
 
-		/* The id is cleared before the bit, and a process that fills the slot anew stores
-		 * the id before it sets the bit. So either it sets the bit after this clears it,
-		 * or this sees its id and sets the bit again. */
+		/* The id is cleared before the bit. Another process that uses the slot again stores the id
+		 * before it sets the bit. So there are two cases: the other process sets the bit after this
+		 * one has cleared it, or this one sees the new id and sets the bit again. */
 		if (!atomic_compare_exchange_strong_explicit(
 			    &slot->stream_id, &id, 0, memory_order_seq_cst, memory_order_relaxed))
 			continue;
@@ -337,8 +336,7 @@ int ptrc_page_names(int dirfd, uint32_t uid, struct ptrc_page *page,
 		error = ptrc_names_open(dirfd, uid, id, at, n);
 		if (error != ENOENT)
 			return error;
-		/* The object was removed when its last user ended; this process was not a
-		 * user. */
+		/* The object was removed when its last user ended, and this process was not one of its users. */
 		from = 0;
 	}
 	if (!own && from && ptrc_names_open(dirfd, uid, from, NULL, &parent) == 0) {

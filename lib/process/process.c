@@ -30,7 +30,7 @@ static int init(bool sweeps)
 
 	if (known == pid && ptrc_here.uid == uid)
 		return 0;
-	/* This is a vfork child, which shares our memory until it execs. */
+	/* This is a vfork child, which uses the memory of its parent until it calls exec. */
 	if ((known != 0 && known != pid) || (known == 0 && quiet != 0 && quiet != pid))
 		return EPERM;
 	ptrc_self_lock(&mask);
@@ -38,7 +38,7 @@ static int init(bool sweeps)
 		if (ptrc_here.uid != uid && !ptrc_here.has_ended)
 			ptrc_image_move_home(uid);
 	} else if (ptrc_here.has_page && ptrc_here.pid != pid) {
-		/* A child that was forked without fork handlers. */
+		/* This is a child that was forked without fork handlers. */
 		ptrc_image_note_page();
 		error = ptrc_image_start_child(pid, false);
 		ptrc_liveness_fork_done();
@@ -70,7 +70,8 @@ void ptrc_process_begin(void)
 			init(true);
 		return;
 	}
-	/* An event came before the constructor, and did not record whether a sweep was due. */
+	/* An event came before the constructor, and it is not known whether that event has swept. So this
+	 * sweeps. */
 	ptrc_self_lock(&mask);
 	if (ptrc_shmdir_open(ptrc_here.uid, false, &dirfd) == 0) {
 		ptrc_sweep_processes(dirfd, ptrc_here.uid);
@@ -83,7 +84,7 @@ void ptrc_process_own(_Atomic int32_t *owner, void (*forget)(void))
 {
 	uint64_t mask;
 
-	/* The fork wiped the pid of a child that has not noticed the fork. */
+	/* The fork has cleared the pid of a child that has not noticed the fork. */
 	if (ptrc_self_pid() == 0 && ptrc_here.has_page)
 		ptrc_process_init();
 	if (ptrc_load_acquire(owner) == ptrc_self_pid())
@@ -100,9 +101,9 @@ bool ptrc_process_is_known(void)
 	return ptrc_here.pid == ptrc_sys_getpid();
 }
 
-/* A process that is not traced needs no time namespace, so it is looked up only now. If /proc
- * cannot be read any more, as after chroot(), the process counts as being in that of the
- * stream. */
+/* Whether this process is in the time namespace. A process that is not traced does not need to know its own
+ * time namespace, so it is looked up only now. If /proc cannot be read any more, for example after chroot(),
+ * the process counts as being in that namespace. */
 static bool is_in_time(uint64_t time_namespace)
 {
 	uint64_t own = ptrc_load_relaxed(&ptrc_here.time_ns), ns;
@@ -133,8 +134,7 @@ int ptrc_process_open_stream(uint64_t stream_id, int *fd)
 			return ENOENT;
 		}
 	} else if (error == ENOENT) {
-		/* The directory cannot be reached, for instance after a chroot; the stream may
-		 * still exist. */
+		/* The directory cannot be reached, for example after a chroot. The stream may still exist. */
 		error = EPERM;
 	}
 	for (uint32_t i = 0; error && i < PTRC_PAGE_SLOT_COUNT; i++)
@@ -152,7 +152,7 @@ void ptrc_process_fork_prepare(void)
 {
 	ptrc_pid_lock(&ptrc_here.lock);
 	ptrc_liveness_fork_prepare();
-	/* If the bell of this process rings, its page has to exist before the child inherits from
+	/* If the bell of this process rings, the page of the process must exist before a child inherits from
 	 * it. */
 	if (ptrc_image_is_called() && ptrc_here.pid == ptrc_sys_getpid())
 		ptrc_image_start(ptrc_here.pid, false);
@@ -190,8 +190,9 @@ static void end_page(int dirfd)
 	ptrc_page_unlink(&place, ptrc_here.inode);
 }
 
-/* Gives up the names object. Other threads may still look names up, so a private mapping, which
- * holds no lock on the file, replaces the shared one. */
+/* Gives up the names object. The shared mapping keeps its file open, and so keeps the lock by which this
+ * process uses the object. Other threads may still look names up at this address, so it must stay mapped. It
+ * is mapped anew, privately, from a newly opened descriptor without a lock. */
 static void let_names_go(int dirfd)
 {
 	uint64_t size;
@@ -213,16 +214,15 @@ void ptrc_process_end(void)
 	int dirfd;
 
 	ptrc_self_lock(&mask);
-	/* If the bell rings, make the page: children inherit its streams, and it is removed
-	 * below. */
+	/* If the bell rings, the page is made: children inherit its streams. It is removed below. */
 	if (ptrc_image_is_called())
 		ptrc_image_start(ptrc_here.pid, false);
 	if (ptrc_here.has_page && ptrc_self_pid() == ptrc_sys_getpid())
 		has_used |= ptrc_load_relaxed(&ptrc_self_page()->names_id) != 0;
 	else if (!ptrc_here.is_quiet)
 		goto out;
-	/* A program that opened no name, traced nothing and was not traced skips the
-	 * directory. */
+	/* If the program has opened no name, has traced nothing and was not traced, there is nothing to do in
+	 * the directory. */
 	if (!ptrc_here.has_ended && (ptrc_here.has_page || has_used) &&
 	    ptrc_shmdir_open(ptrc_here.uid, false, &dirfd) == 0) {
 		if (ptrc_here.has_page) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of this process as one that can be traced: program start, fork, exit. lib/life calls
- * these functions at such moments. But the first event or call may come before the constructor,
- * and a child may be forked without fork handlers (_Fork, raw clone). So code that needs the page
- * of this process first calls ptrc_process_init, and code that keeps state in ordinary memory
- * calls ptrc_process_own.
+ * The life of this process as a process that can be traced: start of the program, fork, and exit. lib/life
+ * calls these functions at such moments. But the first event or call may come before the constructor, and a
+ * child may be forked without fork handlers (_Fork, raw clone). So code that needs the page of this process
+ * first calls ptrc_process_init. Code that keeps state in ordinary memory first calls ptrc_process_own.
  */
 #ifndef PTRC_LIB_PROCESS_PROCESS_H
 #define PTRC_LIB_PROCESS_PROCESS_H
@@ -14,46 +13,47 @@
 
 #include "lib/process/self.h"
 
-/* Makes the page of this process if there is none yet, also in a forked child that no fork
- * handler prepared. May be called at any time. Async-signal-safe, with raw system calls only.
- * Returns 0, or why this process cannot be traced (EPERM, ENOMEM, ...). */
+/* Makes the page of this process if there is none yet. Does that also in a forked child for which no fork
+ * handler has run. May be called at any time. Async-signal-safe; uses raw system calls only. Returns 0, or
+ * the error because of which this process cannot be traced (EPERM, ENOMEM, ...). */
 int ptrc_process_init(void);
-/* The constructor calls this instead. If no stream traces the process, it makes no page; the next
- * event, fork or call that needs one does. Otherwise it makes the page and removes what dead
- * processes left (sweep.h). If an event came before, the page exists, and only the removing is
- * left to do, for which the event's stack may have been too small. */
+/* The constructor calls this instead of ptrc_process_init. If no stream traces the process, this makes no
+ * page. The page is then made by the next event, fork or call that needs it. Otherwise this makes the page,
+ * and removes what dead processes left (sweep.h). If an event came before the constructor, the page exists
+ * already. Then only the removing is done, because the stack of the event may have been too small for it. */
 void ptrc_process_begin(void);
 
-/* A forked child gets a copy of all state in ordinary memory, but that state is its parent's.
- * *owner, initially 0, is the pid of the process that the state belongs to. A unit calls this
- * before it uses its state: if the state belongs to the parent, this calls forget(), once and
- * under the lock of self.h, and makes this process the owner. Does nothing in a vfork child,
- * which uses its parent's memory. Async-signal-safe if forget() is. */
+/* A forked child gets a copy of all state in ordinary memory, but that state belongs to its parent. *owner,
+ * initially 0, is the pid of the process to which the state belongs. A unit calls this before it uses its
+ * state. If the state belongs to the parent, this calls forget(), once and under the lock of self.h, and
+ * makes this process the owner. It does nothing in a vfork child, which uses its parent's memory.
+ * Async-signal-safe if forget() is. */
 void ptrc_process_own(_Atomic int32_t *owner, void (*forget)(void));
 
-/* Has the library run in this process? False in a vfork child, and in a child that was forked
- * without fork handlers and has made no call of the library yet. */
+/* Whether the library has run in this process. Returns false in a vfork child, and in a child that was forked
+ * without fork handlers and has not called the library yet. */
 bool ptrc_process_is_known(void);
 
-/* Is this process in these two namespaces? Valid only after ptrc_process_init has succeeded. */
+/* Whether this process is in these two namespaces. Valid only after ptrc_process_init has succeeded. */
 bool ptrc_process_is_in(uint64_t pid_namespace, uint64_t time_namespace);
 
-/* If `error` is a shortage, leaves a note that this process could not map the stream. */
+/* If the error means that memory or descriptors are short, leaves a note that this process could not map the
+ * stream. */
 void ptrc_process_tell_untraced(uint64_t stream_id, int error);
 
-/* Opens a stream that traces this process; the caller closes it. ENOENT: the stream is gone, and
- * its slot in the page has been cleared. Any other error is also stored in the slot, for
+/* Opens a stream that traces this process. The caller closes it. ENOENT: the stream does not exist any more,
+ * and its slot in the page has been cleared. Any other error is also stored in the slot, for
  * ptrc_inspect_stream. Async-signal-safe. */
 int ptrc_process_open_stream(uint64_t stream_id, int *fd);
 
-/* The fork handlers. The caller blocks all signals before `prepare` and restores them after the
- * other two: a signal handler may record an event, which may need the lock that is held across
- * the fork. */
+/* The fork handlers. The caller blocks all signals before ptrc_process_fork_prepare, and restores them after
+ * one of the others. This is necessary because a signal handler may record an event, which may need the lock
+ * that is held during the fork. */
 void ptrc_process_fork_prepare(void);
 void ptrc_process_fork_parent(void);
 void ptrc_process_fork_child(void);
 
-/* At exit(): makes pages for children that would look for this process' page, removes that page,
+/* Called at exit(). Makes pages for children that would look for the page of this process, removes that page,
  * and gives up the names. */
 void ptrc_process_end(void);
 

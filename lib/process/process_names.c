@@ -15,8 +15,8 @@
 #include "lib/process/self.h"
 #include "lib/process/sweep.h"
 
-/* Maps the names object whose id is in the page: a controller may have given the process another
- * one. The caller holds the lock of self.h. */
+/* Maps the names object whose id is in the page. It may be another object than before, because a controller
+ * may have given it to the process. The caller holds the lock of self.h. */
 static void follow_names(void)
 {
 	uint64_t old = ptrc_here.names.object ? ptrc_here.names.id : 0;
@@ -31,7 +31,7 @@ static void follow_names(void)
 		ptrc_here.is_borrowed = false;
 		return;
 	}
-	/* A process that has names of its own keeps them. */
+	/* A process that has a names object of its own keeps it. */
 	if (ptrc_here.names.object && !ptrc_here.is_borrowed)
 		return;
 	if (ptrc_shmdir_open(ptrc_here.uid, false, &dirfd))
@@ -66,8 +66,8 @@ bool ptrc_process_maps_id(uint32_t id)
 	return is_mapped || ptrc_self_has_mapped(id);
 }
 
-/* Gives this process a names object that it may add to, if it has none. The caller holds the
- * lock. */
+/* Gives this process a names object to which it may add names, if it has none. The caller holds the lock of
+ * self.h. */
 static int make_names(void)
 {
 	struct ptrc_page_place place;
@@ -86,8 +86,8 @@ static int make_names(void)
 		return error;
 	old = ptrc_here.names.object ? ptrc_here.names.id : 0;
 	place = ptrc_self_place(dirfd);
-	/* The page's file may have been removed. Then the lock is not needed, because no controller
-	 * finds the page. */
+	/* The file of the page may have been removed. Then no controller can find the page, so no lock is
+	 * needed. */
 	is_locked = ptrc_page_open(&place, ptrc_here.start_ticks, false, NULL, &f) == 0;
 	error = ptrc_page_names(dirfd, ptrc_here.uid, ptrc_self_page(),
 				ptrc_here.is_borrowed ? ptrc_here.names.object : NULL,
@@ -100,7 +100,7 @@ static int make_names(void)
 		ptrc_here.is_borrowed = false;
 		if (old)
 			ptrc_names_release(dirfd, ptrc_here.uid, old);
-		/* Children that were forked without fork handlers, and killed, leave such objects. */
+		/* Children that were forked without fork handlers and then killed leave such objects. */
 		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, false);
 	}
 	ptrc_file_close(dirfd);
@@ -112,8 +112,8 @@ int ptrc_process_names(struct ptrc_names **names)
 	uint64_t mask;
 	int error = ptrc_process_init();
 
-	/* A process that cannot be traced has private names. But a vfork child, which shares its
-	 * parent's memory until it execs, has none. */
+	/* A process that cannot be traced gets private names. A vfork child does not, because it uses its
+	 * parent's memory until it calls exec. */
 	if (error && (error != EPERM || ptrc_self_pid() != 0))
 		return ENOMEM;
 	ptrc_self_lock(&mask);
@@ -127,14 +127,14 @@ int ptrc_process_names(struct ptrc_names **names)
 	return 0;
 }
 
-/* Needs no lock: once mapped, the object stays at its address (self.h). */
+/* This needs no lock: once the object is mapped, it stays at its address (self.h). */
 const struct ptrc_names *ptrc_process_own_names(void)
 {
 	return &ptrc_here.names;
 }
 
-/* Finds a type that this process has already, with this layout if it is not NULL. ENODATA: it has to
- * be made. */
+/* Finds an event type that this process has already. If `layout` is not NULL, the type must have this layout.
+ * ENODATA: there is no such type, so it has to be made. */
 static int find_type(const char *name, const char *layout, uint32_t bytes, uint32_t *id)
 {
 	uint32_t found;
@@ -168,13 +168,13 @@ int ptrc_process_open_type(const char *name, const char *layout, uint32_t *id)
 	if (strnlen(name, PTRC_NAME_BYTES) == PTRC_NAME_BYTES || bytes == PTRC_NAMES_LAYOUT_BYTES)
 		return ENAMETOOLONG;
 	error = find_type(name, layout, bytes, &found);
-	/* A child that uses a name of its parent needs no names object of its own, but it does to give
+	/* A child that uses a name of its parent needs no names object of its own. But it needs one to give
 	 * that name a layout. */
 	if (error == ENODATA) {
 		error = ptrc_process_names(&names);
 		if (!error)
 			error = ptrc_names_register(names, name, &found);
-		/* No identifier is left for the name. */
+		/* If no identifier is left for the name, it gets PTRC_ID_UNNAMED, which can have no layout. */
 		if (!error && layout && found != PTRC_ID_UNNAMED)
 			error = ptrc_names_set_layout(names, found, layout, bytes);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Objects of other processes are not trusted here: they are read, not mapped. */
+/* Objects of other processes are not trusted here, so they are read, not mapped. */
 #include "config.h"
 
 #include "lib/process/sweep.h"
@@ -23,30 +23,30 @@
 /* A stream object without a magic number is still being made, unless it is older than this. */
 #define HALF_MADE_S 10
 
-/* Looking into the page of a process that seems to live takes about 5 us. So one sweep looks into
- * this many of these pages at most, from a random one on, so that the next sweep looks into
- * others. A program that starts or ends looks into fewer. */
+/* Looking into the page of a process that seems to be alive takes about 5 us. So one sweep looks into this
+ * many of these pages at most. It begins with a random page, so that the next sweep looks into others. A
+ * program that starts or ends looks into fewer pages. */
 #define PAGES_PER_SWEEP UINT64_C(64)
 #define PAGES_PER_SHORT_SWEEP UINT64_C(8)
 
-#define ENTRY_BYTES 20 /* the size of a tmpfs directory is this times its entries */
+#define ENTRY_BYTES 20 /* the size of a tmpfs directory is this times the number of its entries */
 #define SOMETIMES_ENTRIES 256
 
 struct sweep {
 	int dirfd;
 	uid_t uid;
 	uint64_t ns;
-	bool has_own_proc;     /* /proc gives processes the pids that this process knows */
+	bool has_own_proc;     /* /proc uses the same pids as this process */
 	bool finishes_logs;    /* put orphans with a log aside, too, and finish their logs */
-	bool has_streams;      /* the sweep found one */
-	bool keeps_names;      /* an orphan stays that was not put aside: it needs names */
-	bool has_orphans;      /* some were put aside before */
-	bool has_new_orphans;  /* this sweep has put some aside */
-	int log_fd;	       /* of the log that the caller is about to start; -1: none */
-	uint64_t ended_stream; /* if not 0, only take this stream out of the pages */
-	uint64_t entry_count;  /* of the directory, estimated from its size */
-	/* page_count pages have been visited. The sweep looks into look_count pages, starting
-	 * with number first_page. */
+	bool has_streams;      /* the sweep has found a stream */
+	bool keeps_names;      /* an orphan was not put aside and stays, so it needs its names */
+	bool has_orphans;      /* some orphans had been put aside before */
+	bool has_new_orphans;  /* this sweep has put some orphans aside */
+	int log_fd;	       /* the log that the caller is about to start; -1: none */
+	uint64_t ended_stream; /* if not 0, the sweep only takes this stream out of pages */
+	uint64_t entry_count;  /* of the directory; estimated from its size */
+	/* page_count pages have been visited. The sweep looks into look_count of the pages, starting with
+	 * page number first_page. */
 	uint64_t first_page, page_count, look_count;
 };
 
@@ -60,8 +60,8 @@ static bool is_old(const struct stat *st)
 	return age > HALF_MADE_S || age < -HALF_MADE_S;
 }
 
-/* An orphan that cannot be finished stays. All processes are searched only once, when it is new,
- * as this takes long; ptrace-salvage searches again. */
+/* Finishes an orphan. If it cannot be finished, it stays. Only when it is new are all processes searched,
+ * because that takes long. ptrace-salvage searches them again. */
 static void finish(struct sweep *s, uint64_t id, int fd, bool is_new)
 {
 	struct ptrc_keeper_orders orders = {.searches = is_new};
@@ -76,7 +76,7 @@ static void finish(struct sweep *s, uint64_t id, int fd, bool is_new)
 	(void)error;
 }
 
-/* The caller holds the cleaner's lock, and has seen that controller and keeper are dead. */
+/* Puts a stream aside. The caller holds the cleaner's lock, and has found the controller and the keeper dead. */
 static void put_aside(struct sweep *s, uint64_t id, const char *name, int fd)
 {
 	struct ptrc_orphan_facts f;
@@ -89,8 +89,8 @@ static void put_aside(struct sweep *s, uint64_t id, const char *name, int fd)
 			ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
 		return;
 	}
-	/* A creator takes its lock before it writes the magic number. The number was seen above,
-	 * so the lock now says whether the creator lives. */
+	/* A creator takes its lock before it writes the magic number. This process has seen the magic number,
+	 * so the lock shows whether the creator lives. */
 	if (ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
 		return;
 	if (f.is_known && !ptrc_orphan_has_events(fd, &f)) {
@@ -131,7 +131,7 @@ static void visit_stream(const char *name, void *arg)
 	ptrc_file_close(fd);
 }
 
-/* An orphan that was put aside earlier: its log may be writable now. */
+/* Visits an orphan that was put aside earlier. Its log may be writable now. */
 static void visit_orphan(const char *name, void *arg)
 {
 	struct sweep *s = arg;
@@ -144,8 +144,8 @@ static void visit_orphan(const char *name, void *arg)
 	if (!id || ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size))
 		return;
 	s->has_orphans = true;
-	/* A create finishes the logs of all orphans before it returns, so it waits here for another
-	 * process that does it. */
+	/* Before a stream is created, the logs of all orphans are finished. So this waits for another process
+	 * that is finishing one. */
 	if (s->finishes_logs && ptrc_orphan_read(fd, id, &f) && f.is_known && f.has_log &&
 	    !f.has_killed_keepers && ptrc_orphan_lock(fd, &mask)) {
 		if (ptrc_file_stat(fd, &st) == 0 && st.st_nlink &&
@@ -175,20 +175,19 @@ static bool is_pid_free(int pid)
 	return ptrc_sys(SYS_kill, pid, 0) == -ESRCH;
 }
 
-/* Is the process with this pid and start time dead? */
+/* Whether the process with this pid and start time is dead. */
 static bool is_dead(const struct sweep *s, int pid, uint64_t start_ticks)
 {
 	struct ptrc_procfs_stat st;
 
 	if (ptrc_procfs_exists(pid) == ESRCH)
 		return true;
-	/* Another process may have got the pid. A process that cannot be looked at counts as
-	 * alive. */
+	/* Another process may have got the pid. If the process cannot be looked at, it counts as alive. */
 	return start_ticks && s->has_own_proc && ptrc_procfs_stat(pid, &st) == 0 &&
 	       st.start_ticks != start_ticks;
 }
 
-/* Takes streams that no longer exist out of the page, and out of *copy, its copy. */
+/* Takes streams that no longer exist out of the page, and also out of its copy *copy. */
 static void clear_slots(const struct sweep *s, int fd, struct ptrc_page *copy)
 {
 	void *map = NULL;
@@ -198,8 +197,8 @@ static void clear_slots(const struct sweep *s, int fd, struct ptrc_page *copy)
 
 		if (!id || has_stream(s, id))
 			continue;
-		/* The process itself changes these words, too, so they are changed by atomic
-		 * operations on a mapping. */
+		/* The process itself changes these words, too. So they are changed by atomic operations,
+		 * which need a mapping. */
 		if (!map && ptrc_file_map(fd, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE, NULL, &map))
 			return;
 		ptrc_page_remove(map, id);
@@ -209,7 +208,8 @@ static void clear_slots(const struct sweep *s, int fd, struct ptrc_page *copy)
 		ptrc_page_unmap(map);
 }
 
-/* Removes the page if it is unused, or clears its slots. The caller holds its lock. */
+/* Removes the page if it is unused. Otherwise clears slots of streams that no longer exist. The caller holds
+ * the page's lock. */
 static void clean_page(const struct sweep *s, int pid, uint64_t ns, int fd)
 {
 	const struct ptrc_page_place place = {s->dirfd, s->uid, pid, ns, NULL};
@@ -221,17 +221,17 @@ static void clean_page(const struct sweep *s, int pid, uint64_t ns, int fd)
 	if (ptrc_file_stat(fd, &st) || st.st_nlink == 0 ||
 	    ptrc_file_read(fd, &copy, sizeof(copy), 0, &got))
 		return;
-	/* The process that makes this page has not given it its size yet, or died before. */
+	/* The process that makes this page has not given it its size yet, or has died before it could. */
 	if (got != sizeof(copy))
 		memset((void *)&copy, 0, sizeof(copy));
 	is_unused = ns == s->ns && is_dead(s, pid, copy.start_ticks);
 	if (!is_unused) {
 		clear_slots(s, fd, &copy);
-		/* A page is unused if it was made for a process without the library and its
-		 * stream is gone. In another pid namespace only the lock says whether the process
-		 * lives; but an exec drops the lock until the next image with the library takes
-		 * it. So that the process stays traced, its page stays as long as there are
-		 * streams in it. */
+		/* A page is unused if it was made for a process without the library and no stream in it
+		 * exists any more. If the process is in another pid namespace, only the lock of the page
+		 * shows whether the process lives. But an exec drops this lock until the next image with the
+		 * library takes it. So the page stays as long as there are streams in it: otherwise the
+		 * process would not be traced any more. */
 		is_unused = copy.start_ticks && !ptrc_page_has(&copy, 0) &&
 			    (copy.image == 0 || (ns != s->ns && !ptrc_page_is_alive(fd)));
 	}
@@ -269,12 +269,12 @@ static void visit_rest(const char *name, void *arg)
 	int fd, pid;
 
 	if (ptrc_untraced_parse(name, &id, &pid)) {
-		/* A note for no particular stream is for all streams that exist. */
+		/* A note that names no stream is for all streams that exist. */
 		if (id ? !has_stream(s, id) && !has_object(s, 'o', id) : !s->has_streams)
 			ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
 	} else if ((id = ptrc_shmdir_parse(name, 'n')) != 0) {
-		/* Finding out which names the orphans need takes a while, so only creates do
-		 * it. */
+		/* Finding out which names the orphans need takes a while. So it is done only when a stream is
+		 * created. */
 		if (!s->keeps_names &&
 		    (!s->has_orphans ||
 		     (s->finishes_logs && !ptrc_orphan_needs_names(s->dirfd, s->uid, id))))
@@ -308,7 +308,7 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, int log_fd, uint64_t
 	struct ptrc_procfs_stat own;
 	struct stat st;
 
-	/* Nothing to do if the directory holds only the bells, as is usual when a program
+	/* There is nothing to do if the directory has no more than the bells, which is usual when a program
 	 * ends. */
 	if (ptrc_file_stat(dirfd, &st) || st.st_size == 2 * ENTRY_BYTES ||
 	    (st.st_size == 3 * ENTRY_BYTES && !finishes_logs))
@@ -319,11 +319,11 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, int log_fd, uint64_t
 	s.entry_count = (uint64_t)st.st_size / ENTRY_BYTES;
 	if (s.entry_count > s.look_count)
 		s.first_page = ptrc_shmdir_new_id() % s.entry_count;
-	/* Streams come before pages and names: without a stream, its slots and names can go,
-	 * too. */
+	/* Streams are visited before pages and names: if a stream is removed, its slots and names can be
+	 * removed, too. */
 	if (!ended_stream) {
-		/* Orphans come before streams: those that are put aside now need no second
-		 * look. */
+		/* Orphans are visited before streams, so that orphans that this sweep puts aside are not
+		 * visited again. */
 		ptrc_shmdir_for_each(dirfd, visit_orphan, &s);
 		ptrc_shmdir_for_each(dirfd, visit_stream, &s);
 		if (s.has_new_orphans)
@@ -371,8 +371,8 @@ static void visit_dead_page(const char *name, void *arg)
 	    !is_pid_free(place.pid) || ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size))
 		return;
 	if (ptrc_page_try_lock(fd, &mask)) {
-		/* A new process that has got the pid meanwhile takes the lock, too, before it uses
-		 * the page. */
+		/* If a new process has got the pid meanwhile, it takes the lock, too, before it uses the
+		 * page. */
 		if (is_pid_free(place.pid) && ptrc_file_stat(fd, &st) == 0)
 			ptrc_page_unlink(&place, st.st_ino);
 		ptrc_page_release(fd, &mask);

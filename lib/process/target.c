@@ -33,18 +33,18 @@ int ptrc_target_status(pid_t pid, struct ptrc_procfs_status *status)
 
 	if (error)
 		return error;
-	/* In a /proc of another pid namespace, pids stand for other processes. */
+	/* If /proc belongs to another pid namespace, its pids stand for other processes. */
 	if (ptrc_procfs_stat(0, &own) || own.pid != ptrc_sys_getpid())
 		return EPERM;
 	error = ptrc_procfs_status(pid, status);
-	/* A /proc that hides the processes of other users (hidepid) reports ESRCH; the caller may
-	 * not trace those anyway. */
+	/* A /proc that hides the processes of other users (hidepid) causes ESRCH. The caller may not trace
+	 * those processes anyway. */
 	if (error == ESRCH || (!error && caller != 0 && status->uid[1] != caller))
 		return EPERM;
 	return error;
 }
 
-/* Sets all members of *t but the page, if the caller may trace the process. is_create: as for
+/* Sets all members of *t except the page, if the caller may trace the process. is_create is as for
  * ptrc_shmdir_open. */
 static int identify(pid_t pid, bool is_create, struct ptrc_target *t)
 {
@@ -54,11 +54,11 @@ static int identify(pid_t pid, bool is_create, struct ptrc_target *t)
 
 	if (error)
 		return error;
-	/* The IDs differ if a set-user-ID program has run in the process. */
+	/* These IDs differ if a set-user-ID program has run in the process. */
 	for (int i = 0; i < 3 && ptrc_sys(SYS_geteuid, 0) != 0; i++)
 		if (status.uid[i] != status.uid[1] || status.gid[i] != status.gid[1])
 			return EPERM;
-	/* In a pid namespace below ours its threads have other numbers. */
+	/* If the process is in a pid namespace below ours, its threads have other numbers there. */
 	if (status.depth != 1)
 		return EPERM;
 	*t = (struct ptrc_target){.pid = pid, .uid = status.uid[1], .dirfd = -1};
@@ -71,7 +71,7 @@ static int identify(pid_t pid, bool is_create, struct ptrc_target *t)
 	return ptrc_shmdir_open(t->uid, is_create, &t->dirfd);
 }
 
-/* Is the target still the process that has the pid? ESRCH, ENOMEM. */
+/* Checks that the pid still belongs to the target. Errors: ESRCH, ENOMEM. */
 static int check_alive(const struct ptrc_target *t)
 {
 	struct ptrc_procfs_stat st;
@@ -82,7 +82,7 @@ static int check_alive(const struct ptrc_target *t)
 	return error;
 }
 
-/* Would an image with the library publish a page in that process? Not if it has, or had, more
+/* Whether an image with the library would publish a page in the process. It would not if it has, or had, more
  * privileges than the process that started it. */
 static bool may_publish(const struct ptrc_target *t)
 {
@@ -92,7 +92,7 @@ static bool may_publish(const struct ptrc_target *t)
 	       (ptrc_procfs_owner(t->pid, &owner) == 0 && owner == t->uid);
 }
 
-/* Enters into the page what an image with the library would enter itself, as none has run in the
+/* Puts into the page what an image with the library would put there itself. No such image has run in the
  * process yet. */
 static void prepare_unborn(const struct ptrc_target *t, struct ptrc_page *page)
 {
@@ -113,7 +113,7 @@ static int open_other(pid_t pid, int log_fd, struct ptrc_target *t)
 
 	if (error)
 		return error;
-	/* The target's user namespace has no number for its user, so it could not open the
+	/* If the target's user namespace has no number for the target's user, the target could not open the
 	 * stream. */
 	if (ptrc_procfs_lacks_user(pid, t->uid)) {
 		ptrc_target_rest(t);
@@ -201,8 +201,9 @@ int ptrc_target_open(pid_t pid, int log_fd, struct ptrc_target *t)
 	return error;
 }
 
-/* Opens and locks the page. If is_create, a page that was made for a process without the library
- * and removed as unused is made again. This process keeps the mapping that its own events use. */
+/* Opens and locks the page. If is_create, and the page was made for a process without the library and then
+ * removed as unused, makes it again. If the target is this process, the page that its events use stays
+ * mapped. */
 static int lock_page(struct ptrc_target *t, bool is_create, struct ptrc_page_file *f)
 {
 	const struct ptrc_page_place place = place_of(t);
@@ -228,13 +229,13 @@ static int lock_page(struct ptrc_target *t, bool is_create, struct ptrc_page_fil
 	return 0;
 }
 
-/* The page is unused if the process does not have the library and no stream traces it. */
+/* Whether the page is unused: the process does not have the library, and no stream traces the process. */
 static bool is_unused(const struct ptrc_target *t)
 {
 	return !t->is_self && !ptrc_load_relaxed(&t->page->image) && !ptrc_page_has(t->page, 0);
 }
 
-/* Also removes a page that is unused then. */
+/* Takes the stream out of the page. If the page is unused then, also removes it. */
 void ptrc_target_detach(struct ptrc_target *t, uint64_t stream_id)
 {
 	struct ptrc_page_file f;
@@ -282,7 +283,7 @@ int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names)
 	if (!n)
 		return ENOMEM;
 	if (t->is_self) {
-		/* Only this process itself knows which names it has from its parent. */
+		/* Only this process itself knows which of its names come from its parent. */
 		error = ptrc_process_names(&own);
 		if (!error)
 			error = ptrc_names_share(own, n);
@@ -317,10 +318,10 @@ static bool look_for_birth(int child, void *arg)
 }
 
 /*
- * Children that exist before a stream is created do not join it; children that are made after the
- * create has returned do. But the start of a child is known only to a tick of 10 ms. If no child
- * has started in the present tick yet, children of this tick are younger than the stream and
- * join. Otherwise they do not join, and the create returns only when the tick has passed. A child
+ * Children that exist before a stream is created do not join the stream. Children that are made after the
+ * create has returned do. But the time when a child started is known only to a tick of 10 ms. If no child has
+ * started in the current tick yet, all children of this tick are younger than the stream and join it.
+ * Otherwise the children of this tick do not join, and the create returns only when the tick is over. A child
  * that starts while this function runs may join or not.
  */
 static void exclude_earlier_children(const struct ptrc_target *t, struct ptrc_page_slot *slot,
@@ -351,8 +352,8 @@ int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names
 	int error = lock_page(t, true, &f);
 	bool is_locked = !error;
 
-	/* If the file of our own page has been removed, no other process can change the page, so
-	 * no lock is needed. */
+	/* If the file of our own page was removed, no other process can change the page, so no lock is
+	 * needed. */
 	if (error && !(t->is_self && (error == ENOENT || error == EPERM)))
 		return error;
 	tick = (uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME) / PTRC_PROCFS_TICK_NS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A process that a controller traces or wants to trace: one of the same user, any process if the
- * controller is root, or the calling process itself. */
+/* A process that a controller traces or wants to trace. It is a process of the same user, the calling process
+ * itself or, if the controller is root, any process. */
 #ifndef PTRC_LIB_PROCESS_TARGET_H
 #define PTRC_LIB_PROCESS_TARGET_H
 
@@ -14,43 +14,45 @@
 
 struct ptrc_target {
 	pid_t pid;
-	uid_t uid;		/* its effective user, in whose directory its page is */
-	int dirfd;		/* that directory; -1: not open */
+	uid_t uid; /* the process's effective user; the page is in this user's directory */
+	int dirfd; /* that directory; -1: not open */
 	struct ptrc_page *page; /* mapped */
-	uint64_t inode;		/* of the page */
+	uint64_t inode;		/* that of the page's file */
 	uint64_t start_ticks;
-	uint64_t ns; /* pid namespace, the same as ours */
+	uint64_t ns; /* its pid namespace, which is the same as ours */
 	bool is_self;
 };
 
-/* Reads /proc/<pid>/status, if the caller has the process' effective user or is root. EPERM:
- * another user, or the mounted /proc is that of another pid namespace. ESRCH, ENOMEM. */
+/* Reads /proc/<pid>/status, if the caller has the same effective user as the process or is root. EPERM: the
+ * process has another user, or the mounted /proc is that of another pid namespace. Other errors: ESRCH,
+ * ENOMEM. */
 int ptrc_target_status(pid_t pid, struct ptrc_procfs_status *status);
-/* Finds or makes the page of an existing process; pid 0 is the caller. Also removes what dead
- * processes left, and finishes their logs; log_fd as for ptrc_sweep(). ESRCH, EPERM, ENOMEM. */
+/* Finds or makes the page of an existing process; pid 0 is the caller. Also removes what dead processes left,
+ * and finishes their logs; log_fd is as for ptrc_sweep(). Errors: ESRCH, EPERM, ENOMEM. */
 int ptrc_target_open(pid_t pid, int log_fd, struct ptrc_target *t);
-/* Copies into *page the streams that trace the process: those in its page and, if no image with
- * the library has run in it yet, those that such an image would join. Makes, locks and removes
- * nothing. *t has no page; ptrc_target_rest is enough to give it up. ENOENT: no process of that
- * user is traced. ESRCH, EPERM, ENOMEM. */
+/* Copies into *page the streams that trace the process. These are the streams in its page and, if no image
+ * with the library has run in it yet, those that such an image would join. Makes, locks and removes nothing.
+ * *t then has no page, so ptrc_target_rest is enough to give it up. ENOENT: no process of that user is
+ * traced. Other errors: ESRCH, EPERM, ENOMEM. */
 int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page);
-/* Also removes a page that was made for a process without the library, if it has no stream. */
+/* Gives up the target. If its page was made for a process without the library and has no stream, also removes
+ * the page. */
 void ptrc_target_close(struct ptrc_target *t);
-/* Closes dirfd, and opens it again (ENOENT, EPERM, ENOMEM; without it, the functions below do
- * what they can). A controller keeps no descriptor between calls: a program that closes all
- * descriptors would close it, too, and the controller would later close a descriptor of the
- * program that has got the same number. */
+/* ptrc_target_rest closes dirfd, and ptrc_target_wake opens it again (errors: ENOENT, EPERM, ENOMEM; without
+ * dirfd, the functions below do what they can). A controller keeps no descriptor between calls: if the
+ * program closes all its descriptors, it closes that one, too. The controller would later close a descriptor
+ * of the program that has got the same number. */
 void ptrc_target_rest(struct ptrc_target *t);
 int ptrc_target_wake(struct ptrc_target *t);
-/* Maps the names object of the target, which is made if there is none. The caller gives the
- * mapping back by ptrc_names_unref. ESRCH, EPERM, ENOMEM. */
+/* Maps the names object of the target, which is made if there is none. The caller gives the mapping back with
+ * ptrc_names_unref. Errors: ESRCH, EPERM, ENOMEM. */
 int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names);
-/* Enters the stream into a free slot of the page. EAGAIN: all 64 are taken; ESRCH, ENOMEM. For an
- * INHERITED stream this may take 10 ms, see exclude_earlier_children in target.c. */
+/* Puts the stream into a free slot of the page. EAGAIN: all 64 slots are used. Other errors: ESRCH, ENOMEM.
+ * For an INHERITED stream this may take 10 ms; exclude_earlier_children in target.c says why. */
 int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names_id,
 		       uint32_t flags);
-/* Takes the stream (0: none) out of the page. The target unmaps it when one of its events next
- * takes the cold way. If the target is this process, ptrc_attach_drop does that at once. */
+/* Takes the stream out of the page; with 0, takes none out. The target unmaps the stream when one of its
+ * events next takes the cold way. If the target is this process, ptrc_attach_drop does that at once. */
 void ptrc_target_detach(struct ptrc_target *t, uint64_t stream_id);
 
 #endif
