@@ -218,7 +218,7 @@ static void decide_pair(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 	ptrc_buffer_format(&f->text, "%" PRIu64 " pair%s", t->kept, plural(t->kept));
 	for (size_t i = 0; i < r->bound_count; i++)
 		decide_bound(t, e, i, f);
-	/* If it is open, the reason says so. */
+	/* If the rule is undecided because of them, put_doubts() names the pairs without an end. */
 	if (t->open && r->bound_count && !f->is_open)
 		ptrc_buffer_format(&f->text, "; %" PRIu64 " begin%s without an end", t->open,
 				   plural(t->open));

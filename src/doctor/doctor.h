@@ -60,8 +60,8 @@ void ptrc_doctor_say(struct ptrc_doctor *, enum ptrc_doctor_status, const char *
 /* Whether the name is that of the event that the user misses, or matches its pattern. */
 bool ptrc_doctor_is_missed(const struct ptrc_doctor *, const char *name);
 
-/* Reports each kind of loss of a log or a stream. is_ring: the stream has no log and its policy is to overwrite its
- * oldest events, which is no problem. */
+/* Reports each kind of loss of a log or a stream. is_ring means that the stream has no log, and that its
+ * policy is to overwrite its oldest events; that it has lost these is not a problem. */
 void ptrc_doctor_losses(struct ptrc_doctor *, const char *thing, const struct ptrc_losses *,
 			bool is_log_full, bool is_ring);
 
@@ -111,10 +111,11 @@ enum ptrc_doctor_library ptrc_doctor_library_of(pid_t);
  * Otherwise examines only those of this controller, whose state has been reported already. */
 void ptrc_doctor_process(struct ptrc_doctor *, pid_t, pid_t controller);
 
-/* Finds a reason why the calling process cannot trace this one: it has another /dev/shm, is in another pid or time
- * namespace, is privileged, or runs a program without the library. A program that is just starting counts as one
- * with the library if it will load it. has_os: the stream also records events of the operating
- * system, for which no program needs the library. Returns false if there is no reason or none can be found. */
+/* Finds a reason why the calling process cannot trace this one: the process has another /dev/shm, is in
+ * another pid or time namespace, is privileged, or runs a program without the library. A program that is just
+ * starting counts as one with the library if it will load it. has_os means that the stream also records
+ * events of the operating system, for which no program needs the library. Returns false if no reason was
+ * found. */
 bool ptrc_doctor_find_obstacle(pid_t, bool has_os, struct ptrc_doctor_obstacle *);
 
 /* Reports problems of a stream that its status shows. The advice names commands for the session. The session

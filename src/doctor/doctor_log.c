@@ -37,7 +37,7 @@ struct log_seen {
 	int error;
 	bool is_cut_short;
 	bool is_filtered;
-	/* Processes went on after the COMMAND of ptrace-run. */
+	/* Processes that COMMAND of ptrace-run had started went on after its end. */
 	bool has_gone_on;
 };
 
@@ -93,7 +93,8 @@ enum extent {
 	WHOLE,
 	/* The log has the events written so far; the trace goes on. */
 	SO_FAR,
-	/* The rest of an incomplete log; another finding says what is missing. */
+	/* The log is incomplete, and only the rest of it can be examined. Another finding says what is
+	 * missing. */
 	REMAINS,
 };
 
@@ -127,9 +128,10 @@ static void find_events(const struct ptrc_doctor *d, trace_id_t trace, struct lo
 	}
 }
 
-/* Whether the process has this file of the directory open for writing. Only links into the directory are followed:
- * another one could wait for a file system that does not answer. A later file of a rotated log had no name
- * when it was opened, so its link does not say it. */
+/* Whether the process has this file, which is in the directory, open for writing. Follows only links in /proc
+ * that lead into the directory, because following another one might wait for a file system that does not
+ * answer. The links are compared by the directory only: a later file of a rotated log had no name yet when it
+ * was opened, so its link does not have the file's name. */
 static bool is_writing(const char *pid, const char *directory, const struct stat *file)
 {
 	char path[64 + NAME_MAX], target[PATH_MAX];
@@ -147,7 +149,7 @@ static bool is_writing(const char *pid, const char *directory, const struct stat
 		if (n < 0)
 			continue;
 		target[n] = '\0';
-		/* The mode of the link says how the file was opened. */
+		/* The permissions of the link say how the file was opened. */
 		is_found = !strncmp(target, directory, size) && !strchr(target + size, '/') &&
 			   !fstatat(dirfd(fds), e->d_name, &link, AT_SYMLINK_NOFOLLOW) &&
 			   link.st_mode & S_IWUSR && !fstatat(dirfd(fds), e->d_name, &st, 0) &&
@@ -169,7 +171,7 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 	DIR *all;
 	int fd;
 
-	/* A trace may not have written the head of its log yet. */
+	/* If the trace has not written the start of its log yet, the file cannot be found as a log. */
 	if (ptrc_log_open_last(path, &fd))
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
@@ -177,7 +179,7 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 	if (fstat(fd, &last))
 		last.st_ino = 0;
 	close(fd);
-	/* With the slash. */
+	/* The directory's path includes the slash at its end. */
 	snprintf(directory, sizeof(directory), "%.*s", (int)(strrchr(absolute, '/') + 1 - absolute),
 		 absolute);
 	all = opendir("/proc");
@@ -237,7 +239,8 @@ static bool examine_writer(struct ptrc_doctor *d, const char *path)
 	return examine_process(d, path, absolute);
 }
 
-/* Reports what is missing, as ptrace-stat does, and why a log has no end although no process of this user writes it. */
+/* Reports what is missing from a log, as ptrace-stat does. If the log has no end, although no process of this
+ * user writes it, also reports why. */
 static void check_losses(struct ptrc_doctor *d, const char *path, const struct ptrc_losses *l,
 			 bool is_log_full)
 {
@@ -346,7 +349,7 @@ static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t t
 	seen = (struct log_seen){0};
 	find_events(d, trace, &seen, &nearest);
 	read_events(trace, &seen);
-	/* These include what reading has found. */
+	/* Reading the events may have found more losses, so the counts are taken again. */
 	if (!ptrc_trace_counts(trace, &counts))
 		ptrc_losses_add_read(&l, &counts,
 				     seen.error || seen.is_cut_short ? NULL : &seen.events);

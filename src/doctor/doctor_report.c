@@ -71,19 +71,19 @@ void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status, cons
 	ptrc_output_write(d->out);
 }
 
-/* The advice for events that were lost in the stream, in the log, or both. */
+/* Returns the advice for events that were lost in the stream, in the log, or in both. */
 static const char *room(uint64_t in_stream, uint64_t in_log, bool is_log_full)
 {
 	if (!in_stream)
 		return "use a larger --log-max-size";
-	/* A full log takes nothing more from the stream, which gets full then, too. */
+	/* A full log takes no more events from the stream, so the stream gets full, too. */
 	if (in_log || is_log_full)
 		return "use a larger --log-max-size first; if events are lost in the stream then, "
 		       "a larger --stream-min-size";
 	return "use a larger --stream-min-size";
 }
 
-/* The check of a kind of loss, by its member in JSON, and what to do about it. */
+/* For each kind of loss, by its member in JSON: the name of the check that reports it, and what to do. */
 static const struct {
 	const char *key, *check, *advice;
 } losses[] = {
@@ -109,7 +109,7 @@ static void take_loss(void *arg, const char *key, bool is_loss, const char *text
 	const struct told *t = arg;
 	const char *check = "lost", *advice = NULL;
 
-	/* Files that --log-keep has deleted are none. */
+	/* If --log-keep has deleted files of the log, the user wanted that, so it is not reported. */
 	if (!is_loss)
 		return;
 	if (key && (!strcmp(key, "stream_events") || !strcmp(key, "log_events")))

@@ -19,7 +19,7 @@
 /* Enough bytes for an advice that has the names of an event and of a session. */
 enum { ADVICE_MAX = TRACE_EVENT_NAME_MAX + PTRC_SESSION_NAME_MAX + 40 };
 
-/* Reports a log that is a named pipe and takes nothing: then the keeper waits. */
+/* Reports a log that is a named pipe and accepts no data, so that the keeper has to wait. */
 static void check_pipe(struct ptrc_doctor *d, const char *log)
 {
 	struct pollfd p = {.fd = open(log, O_WRONLY | O_CLOEXEC | O_NONBLOCK), .events = POLLOUT};
@@ -59,7 +59,8 @@ static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_stat
 		check_pipe(d, s->log);
 }
 
-/* Reports a killed or stopped keeper. The target publishes whether the keeper of each of its streams lives. */
+/* Reports a keeper that was killed or is stopped. The target publishes, for each stream that traces it,
+ * whether the keeper lives. */
 static void check_keeper(struct ptrc_doctor *d, const struct ptrc_session_state *s)
 {
 	static struct ptrc_inspected_stream stream;
@@ -113,7 +114,7 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 		ptrc_doctor_problem(d, "target", s->name, end,
 				    "process %d, which it traces, has ended", s->target);
 	ptrc_losses_gather(&losses, &s->status, &s->counts);
-	/* ptrc_doctor_status() has reported it. */
+	/* ptrc_doctor_status() has reported this error already. */
 	losses.write_error = 0;
 	ptrc_doctor_losses(d, s->name, &losses,
 			   s->has_log && s->status.posix_log_full_status == POSIX_TRACE_FULL,

@@ -112,7 +112,8 @@ const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan
 	struct stat last, own;
 	int fd;
 
-	/* An orphan knows the file of a rotated log that it was to go on in. */
+	/* An orphan of a rotated log has the path of the file in which the log was to go on, which is the
+	 * log's last file. So the files are compared. */
 	if (ptrc_log_open_last(log, &fd))
 		return NULL;
 	for (size_t i = 0; i < count && !fstat(fd, &last) && !found; i++)

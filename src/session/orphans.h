@@ -17,7 +17,7 @@ const char *ptrc_orphan_id(const struct posixtrace_orphan *, char text[17]);
 /* Returns why an orphan could not be salvaged, for an error number of posixtrace_salvage_orphan(). */
 const char *ptrc_orphan_explain(int error);
 
-/* Stores the number of orphans that were dropped as a sentence; false: none was. */
+/* Stores a sentence that says how many orphans were dropped. Returns false if none was. */
 bool ptrc_orphans_dropped(char text[100]);
 /* Prints how many orphans were dropped since that was last forgotten, and forgets it if is_forgetting. */
 void ptrc_orphans_say_dropped(bool is_forgetting);

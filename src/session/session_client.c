@@ -515,7 +515,8 @@ const char *ptrc_session_explain_of(const char *name, int error)
 	int fd;
 
 	silence[0] = '\0';
-	/* The kernel connects to a stopped controller at once, or never if its backlog is full. */
+	/* Even if the controller is stopped, the kernel connects at once. Only if the queue of connections is
+	 * full, connecting waits; so a short limit is enough. */
 	if (error == ETIMEDOUT && !connect_to(name, 50, false, &fd, &controller)) {
 		explain_controller(controller);
 		close(fd);

@@ -43,7 +43,8 @@ int ptrc_session_stat(const char *name, const struct ptrc_session_state **);
  * question waited for. */
 const char *ptrc_session_explain(int error);
 
-/* A text for an error of ptrc_session_stat_all(). Names the controller of the session if that is stopped. */
+/* Returns a text for an error number of ptrc_session_stat_all(). If the controller of the session is stopped,
+ * the text names it. */
 const char *ptrc_session_explain_of(const char *name, int error);
 
 /* Returns 0 if a controller listens under the name, or one of these errors. Unlike the functions that ask, does

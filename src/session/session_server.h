@@ -105,7 +105,7 @@ size_t ptrc_server_poll(struct ptrc_server *, struct pollfd *, int *limit_ms);
  * be called. */
 void ptrc_server_step(struct ptrc_server *, const struct pollfd *);
 
-/* The caller has noticed the end of the target; the session goes on. */
+/* Called if the target has ended, as the caller has noticed. The session goes on. */
 void ptrc_server_target_ended(struct ptrc_server *);
 
 /* Ends the session once the work in the background is done. */
