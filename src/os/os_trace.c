@@ -320,7 +320,8 @@ static int make_observer(struct ptrc_os_trace *t)
 	return error;
 }
 
-/* Has the keeper describe the processes that run already: when their first events are written, they may have ended. */
+/* Asks the keeper to describe the processes that run already. It cannot wait until it writes their first
+ * events, because the processes may have ended by then. */
 static void describe_running(struct ptrc_os_trace *t)
 {
 	size_t count;

@@ -38,7 +38,8 @@ struct source {
 };
 
 struct ptrc_perf {
-	/* Processes whose threads have been opened: the one that was asked for, then its descendants. */
+	/* The processes for whose threads perf events were opened: first the process that was asked for, then
+	 * its descendants. */
 	pid_t *pids;
 	size_t pid_count;
 	struct source *sources;
@@ -190,8 +191,8 @@ static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, p
 	return opened ? 0 : ENODEV;
 }
 
-/* Opens events for each thread of the process. A thread that is started meanwhile is found here, or
- * inherits the events, or both: see close_twins(). */
+/* Opens perf events for each thread of the process. A thread that is started meanwhile is found here, or
+ * inherits the events of the thread that starts it. If both happen, close_twins() closes one of the two. */
 static int open_threads(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t pid, int *fds)
 {
 	char path[64];
@@ -241,12 +242,12 @@ static pid_t parent_of(pid_t pid)
 		return 0;
 	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
 	fclose(f);
-	/* The name may contain any bytes, also parentheses. */
+	/* The name may contain any bytes, including parentheses. */
 	end = strrchr(text, ')');
 	return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* Whether a process executes the caller's program: it is the caller, or has started it. */
+/* Whether a process executes the same program as the caller: it is the caller, or the caller has started it. */
 static bool is_our_program(pid_t pid)
 {
 	char path[64], program[PATH_MAX], ours[PATH_MAX];
@@ -258,7 +259,8 @@ static bool is_our_program(pid_t pid)
 	       !memcmp(program, ours, (size_t)bytes);
 }
 
-/* Opens events for the children of the processes in p->pids, and adds them there. Returns an error number. */
+/* Opens perf events for the children of the processes in p->pids, and adds the children to p->pids. Returns 0
+ * or an error number. */
 static int open_children(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, int *fds)
 {
 	DIR *dir = opendir("/proc");
@@ -273,7 +275,7 @@ static int open_children(struct ptrc_perf *p, const struct ptrc_perf_plan *plan,
 			continue;
 		*ptrc_append(p->pids, p->pid_count) = pid;
 		error = open_threads(p, plan, pid, fds);
-		/* The child has ended, or has executed a set-user-ID program. */
+		/* The child has ended, or has executed a set-user-ID program. Neither is an error here. */
 		if (error == ESRCH || error == EACCES || error == EPERM)
 			error = 0;
 	}
@@ -282,8 +284,8 @@ static int open_children(struct ptrc_perf *p, const struct ptrc_perf_plan *plan,
 	return error;
 }
 
-/* Opens events for the process and its descendants. A child that is made after the last look at /proc inherits the
- * events of its parent. */
+/* Opens perf events for the process and its descendants. A child that is made after the last look at /proc
+ * inherits the events of its parent. */
 static int open_tree(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t pid, int *fds)
 {
 	int error = open_threads(p, plan, pid, fds);
@@ -466,8 +468,8 @@ const struct ptrc_perf_record *ptrc_perf_take(struct ptrc_perf *p, int64_t until
 	return ptrc_perf_records_until(p->records, until_ns, count);
 }
 
-/* A thread that was made after the events of its parent were opened has inherited them: those that were opened for it
- * would double its records. */
+/* If a thread was made after the perf events of its parent were opened, it has inherited these. Closes the
+ * events that were opened for the thread itself, because they would double its records. */
 static void close_twins(struct ptrc_perf *p)
 {
 	size_t count, kept = 0;

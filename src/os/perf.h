@@ -17,7 +17,7 @@
 
 struct ptrc_perf_plan {
 	bool has_switches;
-	/* The descendants that exist already are opened, too. */
+	/* The rings are opened also for the descendants that exist already. */
 	bool has_descendants;
 	/* Samples of the stack per second of processor time; 0: none. */
 	unsigned int frequency;
@@ -33,15 +33,16 @@ struct ptrc_perf_refusal {
 	long paranoid;
 };
 
-/* Opens the rings for a process, all its threads, and all that these start later; records come from then on. Returns NULL
- * with the reason if the kernel refuses or memory is short. */
+/* Opens the rings for a process, all its threads, and all threads and processes that these start later.
+ * Records come from then on. Returns NULL with the reason if the kernel refuses or there is not enough
+ * memory. */
 struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *, pid_t,
 				 struct ptrc_perf_refusal *why);
 /* Returns the samples per second. The kernel may have limited them. */
 unsigned int ptrc_perf_frequency(const struct ptrc_perf *);
 /* Returns the most addresses of a complete stack. If a stack has more, the kernel has cut it. */
 size_t ptrc_perf_stack_max(const struct ptrc_perf *);
-/* The process and its descendants that existed when the rings were opened. */
+/* Returns the process, and those of its descendants that existed when the rings were opened. */
 const pid_t *ptrc_perf_processes(const struct ptrc_perf *, size_t *count);
 void ptrc_perf_close(struct ptrc_perf *);
 

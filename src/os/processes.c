@@ -19,7 +19,7 @@
 #define MAPPINGS_MAX 256U
 /* Both rings report the same exec. The times in them differ by less than this. */
 #define SAME_EXEC_NS 1000000
-/* How long before the time of an exec /proc may show the command line of its program already. */
+/* /proc may show the command line of a new program at most this long before the time of its exec. */
 #define EXEC_NS 200000
 
 struct mapping {
@@ -31,7 +31,7 @@ struct mapping {
 struct process {
 	struct ptrc_table_entry entry;
 	pid_t pid, parent;
-	bool is_known;	 /* parent and start */
+	bool is_known;	 /* whether parent and start are known */
 	bool is_keepers; /* the keeper describes its program */
 	bool has_name;
 	int64_t start_ns;
@@ -51,7 +51,7 @@ struct process {
 	char *found_line;
 	size_t found_bytes;
 	int64_t found_ns;
-	/* When that was read, and the one that is known. */
+	/* When that command line was read, and when the command line in .line was read. */
 	int64_t found_read_ns, line_read_ns;
 };
 
@@ -263,7 +263,7 @@ void ptrc_os_processes_add_child(struct ptrc_os_processes *all, pid_t pid, int64
 	struct process *p = find_or_add(all, pid);
 
 	p->is_known = true;
-	/* It was started a moment ago, and waits. */
+	/* The process was started a moment ago and waits, so /proc shows its parent and start time. */
 	if (!read_stat(p)) {
 		p->parent = getpid();
 		p->start_ns = start_ns;
@@ -337,7 +337,7 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	char *line = NULL;
 	size_t bytes = 0;
 
-	/* The command line was read too late, and may be that of the new program. */
+	/* The command line was read so late that it may be that of the new program. */
 	if (p->line && p->line_read_ns > r->ns - EXEC_NS)
 		set_line(p, NULL, 0);
 	/* A child that executes at once needs no entry of its own as a copy of its parent. */

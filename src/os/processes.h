@@ -23,7 +23,7 @@ struct ptrc_os_processes *ptrc_os_processes_new(bool hides_command_lines, ptrc_o
 void ptrc_os_processes_free(struct ptrc_os_processes *);
 
 void ptrc_os_processes_add_child(struct ptrc_os_processes *, pid_t, int64_t start_ns);
-/* Adds a running process with the name, path and command line of its program. */
+/* Adds a running process, with the name, the path and the command line of its program. */
 void ptrc_os_processes_add_running(struct ptrc_os_processes *, pid_t);
 /* Leaves the description of the process to the keeper until it executes another program. */
 void ptrc_os_processes_leave_to_keeper(struct ptrc_os_processes *, pid_t);
