@@ -80,15 +80,16 @@ bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, const trace_att
 
 /* ---- the log before ---- */
 
-/* A rotated log that gets another name. */
+/* A rotated log whose files get another name. */
 struct move {
 	uint64_t id;
-	/* The new path of its first file. */
+	/* The new path of the log's first file. */
 	const char *to;
 };
 
-/* Calls visit() for each file that is named as a later one of the log at this path: with its path, and the end
- * of its name from the dot on. Returns false if it did. */
+/* Calls visit() for each file whose name is that of a later file of the log at this path. `path` is the
+ * file's path; `end` is the end of its name, from the dot on. Stops when visit() returns false, and then
+ * returns false, too. */
 static bool visit_later_files(const char *log, const struct move *m,
 			      bool (*visit)(const char *path, const char *end, const struct move *))
 {
@@ -116,7 +117,7 @@ static bool visit_later_files(const char *log, const struct move *m,
 	return is_done;
 }
 
-/* Removes a file of another log. */
+/* Removes the file if it belongs to another log. */
 static bool remove_other(const char *path, const char *end, const struct move *m)
 {
 	uint64_t id = ptrc_reader_log_id(path);
@@ -136,7 +137,7 @@ static bool move_own(const char *path, const char *end, const struct move *m)
 	if (ptrc_reader_log_id(path) != m->id)
 		return true;
 	to = ptrc_cli_text("%s%s", m->to, end);
-	/* A file that is still there is no log. */
+	/* If a file of this name still exists, it is not a log, so it is not replaced. */
 	error = !access(to, F_OK) ? EEXIST : rename(path, to) ? errno : 0;
 	if (error)
 		ptrc_cli_error(to, error);
@@ -144,8 +145,8 @@ static bool move_own(const char *path, const char *end, const struct move *m)
 	return !error;
 }
 
-/* Moves the later files of a rotated log. The first one has to follow: whoever is killed before that leaves two logs
- * that lack files, and the next one goes on. */
+/* Moves the later files of a rotated log. The caller moves the first file afterwards. If it is killed before
+ * that, there are two logs that lack files; the next call goes on with moving them. */
 static bool move_later_files(const char *path, const char *old)
 {
 	const struct move m = {.id = ptrc_reader_log_id(path), .to = old};

@@ -33,8 +33,9 @@ bool ptrc_logfile_open(struct ptrc_logfile *, const char *path, const trace_attr
 		       bool is_forced);
 
 /*
- * Renames the opened file, if it is regular and not empty, to PATH.old, which may replace an older log, and opens
- * a new one. The other files of a rotated log are renamed, too. Returns false like ptrc_logfile_open().
+ * Renames the opened file to PATH.old, where it may replace an older log, and opens a new file. The other files
+ * of a rotated log are renamed, too. Does nothing if the file is not regular, or is empty. Returns false in the
+ * same cases as ptrc_logfile_open().
  */
 bool ptrc_logfile_keep_old(struct ptrc_logfile *, const trace_attr_t *, bool is_forced);
 

@@ -361,7 +361,7 @@ bool ptrc_session_is_foreign(const struct ptrc_session_state *s)
 
 uint64_t ptrc_session_recorded(const struct ptrc_session_state *s)
 {
-	/* With another policy a full stream loses events before they are recorded. */
+	/* With any other policy, a full stream loses events before they are recorded. */
 	bool is_ring = s->attributes.stream_full_policy == POSIX_TRACE_LOOP;
 
 	return s->event_count + (is_ring ? s->counts.pt_lost_events : 0);

@@ -154,7 +154,7 @@ static bool read_event(struct ptrc_ship_log *l)
 	return true;
 }
 
-/* Whether events are missing after the reader's event, or before it. */
+/* Whether events are missing after the reader's current event, so that it begins a loss. */
 static bool begins_loss(const struct ptrc_reader *r)
 {
 	trace_event_id_t id = r->event.posix_event_id;
@@ -175,7 +175,7 @@ bool ptrc_ship_log_next(struct ptrc_ship_log *l)
 	if (l->is_past_end)
 		return false;
 	if (!read_event(l)) {
-		/* A loss that nothing ends has its row at the end. */
+		/* If no event ends a loss, the row of the loss is at the end. */
 		l->row_count = l->end_count + l->place.is_in_loss;
 		l->ns = l->last_ns;
 		l->is_at_end = l->is_closed && !l->reader.error && l->row_count;

@@ -3,10 +3,11 @@
  * A log as rows. Its events are read in the order in which they were written. So a log that grows starts with
  * the same rows each time it is opened. The rows are numbered in this order, from 0.
  *
- * Where events are missing, there is a row `posixtrace.lost' before the row of the RESUME. It has the time of
- * the OVERFLOW; if that was on another day, it has the start of the RESUME's day. Its fields are from_ns,
- * until_ns and, if the number of lost events is known, `lost'. A closed log ends with such a row for each
- * kind of loss that the log reports.
+ * Where events are missing, there is a row `posixtrace.lost' before the row of the event that ends the loss: a
+ * RESUME, or the START after a full stream has stopped. It has the time of the OVERFLOW or STOP; if that was on
+ * another day, it has the start of the day of the RESUME or START. Its fields are from_ns, until_ns and, if the
+ * number of lost events is known, `lost'. A closed log ends with such a row for each kind of loss that the log
+ * reports.
  */
 #ifndef PTRC_SRC_SHIP_LOG_H
 #define PTRC_SRC_SHIP_LOG_H
@@ -65,7 +66,7 @@ struct ptrc_ship_log {
 	size_t row_count;
 	/* The time of the event before the current item. */
 	int64_t last_ns;
-	/* The loss of the last OVERFLOW; zero after a STOP. */
+	/* The loss that the last OVERFLOW reports; zero after a STOP. */
 	struct ptrc_reader_gap loss;
 	struct {
 		const char *cause;

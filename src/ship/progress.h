@@ -17,9 +17,9 @@ struct ptrc_ship_place {
 	uint64_t events;
 	/* The number of rows of all events before the place. It is also the number of the next row. */
 	uint64_t rows;
-	/* Events are missing from this time to the next event that ends a loss: an OVERFLOW, or a STOP of a
-	 * full stream, came before. */
+	/* Whether a loss has begun, with an OVERFLOW or with the STOP of a full stream, and has not ended. */
 	bool is_in_loss;
+	/* If so, events are missing from this time on. */
 	int64_t loss_ns;
 };
 

@@ -17,9 +17,10 @@
 #define STALL_S 120L
 /* The same limit for the first question, which asks for the server's version. */
 #define GREET_STALL_S 10L
-/* After this time without an answer the user is told that it is waited for. */
+/* If the server has not answered for this time, the user is told that the command waits for it. */
 #define SILENT_NS (INT64_C(15000) * PTRC_NS_PER_MS)
-/* A connection that was idle for longer is not used again: servers close them after some seconds. */
+/* A connection that was idle for longer than this is not used again, because servers close idle connections
+ * after some seconds. */
 #define IDLE_S 2L
 /* For how long a request may go on after a signal. */
 #define RELEASE_NS (INT64_C(500) * PTRC_NS_PER_MS)
@@ -117,7 +118,7 @@ static enum ptrc_ship_outcome judge_failure(struct ptrc_ship_server *s)
 {
 	const char *problem = *s->error ? s->error : curl_easy_strerror(s->result);
 
-	/* See give_body(). */
+	/* This error means that give_body() would have had to start again. */
 	if (s->result == CURLE_SEND_FAIL_REWIND)
 		problem = "has closed the connection";
 	if (s->result == CURLE_ABORTED_BY_CALLBACK && s->is_late)
