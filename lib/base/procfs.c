@@ -69,7 +69,8 @@ static int read_text(int pid, const char *rest, char *text, size_t size)
 	return 0;
 }
 
-/* Skips this many fields, which may be negative numbers. Returns false if the text ends before. */
+/* Skips `count` fields, which may be negative numbers. Returns false if the text ends before
+ * that. */
 static bool skip_fields(const char **at, int count)
 {
 	for (; count; count--) {

@@ -20,7 +20,8 @@ struct ptrc_procfs_stat {
 	bool is_runnable;      /* runs or waits for a processor */
 	uint64_t start_ticks;  /* since boot; exec does not change it */
 	uint64_t memory_bytes; /* size of the address space */
-	/* The address after the arguments and the environment, the same as AT_EXECFN; 0: unknown. exec changes it. */
+	/* The address after the arguments and the environment of the program, the same as
+	 * AT_EXECFN. exec changes it. 0: unknown. */
 	uint64_t arguments_end;
 	/* Name of the first thread, zero-terminated; may hold any bytes. */
 	char comm[64];

@@ -149,7 +149,9 @@ void ptrc_announce(struct ptrc_stream_header *h, int pid, uint32_t image)
 
 	if (!h->has_log)
 		return;
-	/* The program before this one is still to be looked at, and its events would seem to be of this one. */
+	/* The keeper has not looked yet at the program that the process executed before. If this
+	 * announcement replaced that of the earlier program, the events of the earlier program
+	 * would seem to be of this program. */
 	if (ptrc_load_relaxed(&a->pid) == pid && image && ptrc_load_relaxed(&a->image) != image) {
 		ptrc_ring_keeper(h, PTRC_WAKE_ARRIVAL);
 		return;

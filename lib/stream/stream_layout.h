@@ -223,9 +223,8 @@ struct ptrc_log_place {
  * removes the entry. */
 struct ptrc_arrival {
 	_Atomic uint64_t stamp;
-	_Atomic int32_t pid; /* 0: empty entry */
-	_Atomic uint32_t
-		image; /* ptrc_image_of() the program that the process executed; 0: unknown */
+	_Atomic int32_t pid;	/* 0: empty entry */
+	_Atomic uint32_t image; /* of the program that the process executes (ptrc_image_of) */
 };
 #define PTRC_ARRIVALS 32U
 
