@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <posixtrace-control.h>: additions to the standard for programs that control a trace: attributes,
- * patterns of names, cursors, and streams that outlived their controller. The rules of
- * <posixtrace.h> hold here, too. <posixtrace-log.h>, which this header includes, has the counts of
- * streams and logs. Each function has a page in section 3 of the manual, which lists its errors.
+ * <posixtrace-control.h>: additions to the standard for programs that control a trace:
+ * attributes, patterns of names, cursors, and streams that outlived their controller. The rules
+ * at the start of <posixtrace.h> hold here, too. This header includes <posixtrace-log.h>, which
+ * declares the counts of streams and logs. Each function has a page in section 3 of the manual,
+ * which lists its errors.
  */
 #ifndef POSIXTRACE_CONTROL_H
 #define POSIXTRACE_CONTROL_H 1
@@ -15,44 +16,45 @@ extern "C" {
 #endif
 
 /*
- * The attribute full-wait: how long an event waits for room in a full stream with the policy
- * POSIX_TRACE_FLUSH, instead of being lost. The default is 0: no event waits. If no flush makes
- * room in this time, the event is lost and the stream stops until everything was flushed: so a log
- * that takes nothing delays each thread only once. The setter returns EINVAL for a negative time;
- * times longer than 292 years are shortened to that.
+ * The attribute full-wait: how long an event waits for room if a stream with the policy
+ * POSIX_TRACE_FLUSH is full. The default is 0: the event does not wait and is lost. If no flush
+ * makes room in this time, the event is lost, and the stream stops until everything was flushed.
+ * So a log that accepts no data delays each thread only once. The setter returns EINVAL for a
+ * negative time; a time longer than 292 years counts as 292 years.
  */
 int posixtrace_attr_setfullwait(trace_attr_t *, const struct timespec *);
 int posixtrace_attr_getfullwait(const trace_attr_t *, struct timespec *);
 
-/* A log is rotated if it is continued in another file when the current one has at least pt_bytes
- * bytes (0: no limit) or is pt_time old (0: no limit). At most pt_keep files are kept, including
- * the current one (0: all). */
+/* When a log is rotated. It is continued in another file when its current file has at least
+ * pt_bytes bytes (0: no limit) or is pt_time old (0: no limit). At most pt_keep files of the log
+ * are kept, including the current file (0: all files). */
 struct posixtrace_log_rotation {
 	size_t pt_bytes;
 	struct timespec pt_time;
 	unsigned long pt_keep;
 };
 
-/* The least pt_bytes other than 0; the least pt_time is a second. */
+/* The least value of pt_bytes other than 0. The least value of pt_time other than 0 is a second. */
 #define POSIXTRACE_LOG_ROTATION_MIN 16384
 
 /*
- * The attribute log-rotation. It is for logs with the policy POSIX_TRACE_APPEND in a regular file
- * that has a name. The default is all zero: the log is one file.
+ * The attribute log-rotation. It requires the log-full policy POSIX_TRACE_APPEND and a regular
+ * file that has a name. By default all members are 0: the log is not rotated.
  *
- * The names of later files are that of the first with .000001, .000002 and so on appended; an
- * existing file is skipped, and none is renamed. Each file is a complete log, closed after a flush,
- * so it may exceed pt_bytes by the size of a flush. If no other file can be begun, the log
- * continues in the current one, and posix_trace_get_status() reports the error. Only files of this
- * log are ever deleted; posix_trace_clear() deletes all but the last, and empties that.
+ * The name of a later file is that of the first file with .000001, .000002 and so on appended. If
+ * a file of that name exists, the number is skipped. No file is renamed. Each file is a complete
+ * log. A file is closed after a flush, so it may exceed pt_bytes by the size of a flush. If no
+ * new file can be created, the log continues in the current file, and posix_trace_get_status()
+ * reports the error. Only files of this log are ever deleted. posix_trace_clear() deletes all of
+ * them except for the last, which it empties.
  */
 int posixtrace_attr_setlogrotation(trace_attr_t *, const struct posixtrace_log_rotation *);
 int posixtrace_attr_getlogrotation(const trace_attr_t *, struct posixtrace_log_rotation *);
 
 /*
- * Patterns select by name the event types that a stream records. They hold from the first event of
- * a name, whichever process opens it and when, even in processes that the trace has not reached
- * yet.
+ * Patterns select by name the event types that a stream records. They apply from the first event
+ * of a name on, no matter which process opens the name and when, and also in processes that are
+ * not traced yet.
  */
 #define POSIXTRACE_ONLY 1    /* record only names that match a pattern of this kind */
 #define POSIXTRACE_EXCLUDE 2 /* do not record names that match */
@@ -60,48 +62,51 @@ int posixtrace_attr_getlogrotation(const trace_attr_t *, struct posixtrace_log_r
 #define POSIXTRACE_PATTERNS_MAX 256
 
 struct posixtrace_pattern {
-	/* POSIXTRACE_ONLY or POSIXTRACE_EXCLUDE. */
+	/* POSIXTRACE_ONLY or POSIXTRACE_EXCLUDE */
 	int pt_how;
-	/* Set by posixtrace_get_patterns(), ignored by posixtrace_set_patterns(): the pattern
-	 * matches a name that exists. */
+	/* Not 0: the pattern matches a name that exists. Set by posixtrace_get_patterns(), and
+	 * ignored by posixtrace_set_patterns(). */
 	int pt_has_matched;
-	/* The pattern, null-terminated: as in a shell, * matches any bytes, ? any one byte,
-	 * [a-z], [!a-z] and [[:digit:]] one of a set, and \\ makes the next byte literal. A
-	 * pattern without these matches one name. Bytes count, in every locale; a bracket
-	 * without its end is literal. */
+	/* The pattern, null-terminated. As in a shell, * matches any number of any bytes, ?
+	 * matches any byte, [a-z], [!a-z] and [[:digit:]] match a byte of a set, and \\ makes the
+	 * next byte literal. A pattern without these characters matches one name. The locale
+	 * makes no difference; a bracket without a closing bracket is literal. */
 	char pt_glob[TRACE_EVENT_NAME_MAX + 1];
 };
 
 /*
- * Replaces the patterns of an active stream by `count` others; 0 removes them. A user event type is
- * recorded if its name matches a pattern of the kind ONLY, or there is none of this kind, and if it
- * matches none of the kind EXCLUDE. System event types are recorded unless they match one of the
- * kind EXCLUDE.
+ * Replaces the patterns of an active stream by these `count` patterns; 0 removes all patterns. A
+ * user event type is recorded if its name matches a pattern of the kind ONLY, or if there is no
+ * such pattern. Event types whose names match a pattern of the kind EXCLUDE are not recorded;
+ * this is the only kind that affects system event types.
  *
- * An event is recorded if neither patterns nor filter (posix_trace_set_filter) exclude it.
- * posix_trace_get_filter() reports both, as far as names exist, and posix_trace_set_filter()
- * overrides the patterns for types that exist. After an error the patterns have not changed.
+ * An event is recorded if neither the patterns nor the filter (posix_trace_set_filter) exclude
+ * it. The set that posix_trace_get_filter() stores contains the existing event types that the
+ * patterns exclude as well as those of the filter. posix_trace_set_filter() overrides the
+ * patterns for existing event types. After an error the patterns have not changed.
  */
 int posixtrace_set_patterns(trace_id_t, const struct posixtrace_pattern *, size_t count);
 
 /*
- * Stores in *count the number of patterns of an active stream, and copies at most the first `size`
- * of them. posixtrace_set_patterns() with these changes nothing.
+ * Stores in *count the number of patterns of an active stream, and copies at most the first
+ * `size` patterns. posixtrace_set_patterns() accepts the result; if all patterns were copied, it
+ * changes nothing.
  */
 int posixtrace_get_patterns(trace_id_t, struct posixtrace_pattern *, size_t size, size_t *count);
 
 /*
- * is_synced 0: when the stream is shut down, or its controller has died, its log is closed without
- * waiting for the disk, and a later write-back error is not reported. Otherwise, as without this
- * call, the shutdown waits for the disk and returns its error. A flush never waits for the disk.
- * The last call counts.
+ * Sets whether a shutdown waits until the log is on the disk. If is_synced is 0, the log is
+ * closed without waiting when the stream is shut down or its controller has died, and an error of
+ * the disk after that is not reported. Otherwise the shutdown waits for the disk and returns its
+ * error; this is the default. A flush never waits for the disk. If this function is called
+ * several times, the last call counts.
  */
 int posixtrace_set_log_sync(trace_id_t, int is_synced);
 
 /*
- * Sets whether the log of a stream gets the command lines of processes, which may hold secrets. The
- * default is yes. Call it before the stream is started: command lines recorded before stay in the
- * log.
+ * Sets whether the command lines of processes, which may contain secrets, are written into the
+ * log of a stream. The default is that they are. Call this before the stream is started: command
+ * lines that were written before the call stay in the log.
  */
 int posixtrace_set_command_line(trace_id_t, int is_wanted);
 
@@ -113,27 +118,28 @@ int posixtrace_set_command_line(trace_id_t, int is_wanted);
  */
 struct posixtrace_cursor;
 
-/* The cursor ends with the events recorded before it was opened, and reports earlier losses of
- * the stream by OVERFLOW and RESUME. */
+/* A snapshot: the cursor reports only events that were recorded before it was opened, and reports
+ * earlier losses of the stream by OVERFLOW and RESUME. */
 #define POSIXTRACE_CURSOR_SNAPSHOT 1
 
 /*
- * Opens a cursor before the oldest event of the stream. The flags are 0 or
+ * Opens a cursor that starts before the oldest event of the stream. The flags are 0 or
  * POSIXTRACE_CURSOR_SNAPSHOT. The caller closes the cursor, before or after the stream is shut
- * down. All functions of a cursor but the last return EINVAL after that.
+ * down. After the stream was shut down, all functions on the cursor but posixtrace_cursor_close()
+ * return EINVAL.
  */
 int posixtrace_cursor_open(trace_id_t, int flags, struct posixtrace_cursor **);
 
 /*
- * Makes the cursor report only events of these types from now on, in addition to OVERFLOW and
- * RESUME. The set may hold event types that do not exist yet.
+ * Makes the cursor report only OVERFLOW, RESUME and events of these types from now on. The set
+ * may contain event types that do not exist yet.
  */
 int posixtrace_cursor_select(struct posixtrace_cursor *, const trace_event_set_t *);
 
 /*
- * Reports the next event as posix_trace_trygetnext_event() does. If events were overwritten before
- * the cursor reached them, OVERFLOW and RESUME replace them. Events that were flushed to the log
- * before are left out.
+ * Reports the next event as posix_trace_trygetnext_event() does. If events were overwritten
+ * before the cursor reached them, it reports OVERFLOW and RESUME instead. Events that were
+ * flushed to the log before the cursor reached them are left out.
  */
 int posixtrace_cursor_trygetnext_event(struct posixtrace_cursor *, struct posix_trace_event_info *,
 				       void *data, size_t num_bytes, size_t *data_len,
@@ -142,62 +148,69 @@ int posixtrace_cursor_trygetnext_event(struct posixtrace_cursor *, struct posix_
 /*
  * Counts the events that the cursor has missed since it was opened or the stream was cleared:
  * events lost in the stream, and user events that were flushed before the cursor reached them.
- * Takes time in proportion to the events in the stream. While others record and flush, the number
- * may be wrong by some events.
+ * The call takes time in proportion to the number of events in the stream. While events are
+ * recorded and flushed, the result may be wrong by some events.
  */
 int posixtrace_cursor_get_missed(struct posixtrace_cursor *, unsigned long *);
 
-/* Frees the cursor. A null pointer is allowed. */
+/* Frees the cursor. The pointer may be null. */
 void posixtrace_cursor_close(struct posixtrace_cursor *);
 
 /*
- * Orphans: streams whose controller was killed and which still hold events: plain streams with
- * events that no reader has got, and streams with a log whose keeper was killed, too. Each create
- * of a stream finishes such logs; if it cannot, or if the stream is plain, the stream stays in
- * /dev/shm, where it takes memory, until it is salvaged or discarded, or too many are left. A
- * stream that a living process controls is never an orphan.
+ * An orphan is a stream that still holds events after its controller was killed: a stream without
+ * a log, with events that were not read; or a stream with a log, if its keeper was killed too.
+ * Each posix_trace_create() and posix_trace_create_withlog() of the user writes the events of
+ * orphans into their logs. If that fails, or if the orphan has no log, the orphan stays in
+ * /dev/shm, where it takes memory, until it is salvaged or discarded, or is dropped because there
+ * are too many orphans. A stream whose controller is alive is never an orphan.
  */
 struct posixtrace_orphan {
 	unsigned long pt_size;
 	/* Identifies the stream. */
 	uint64_t pt_id;
-	/* 0, or why it cannot be salvaged. ENOTSUP: it is of another version of the library, and
-	 * nothing else is known of it. EINVAL: its memory is damaged. ECHILD: the processes that
-	 * were to write its log have died, possibly because of its memory; creates do not try
-	 * again. ENOMEM. */
+	/* 0, or why the orphan cannot be salvaged. ENOTSUP: it was made by another version of the
+	 * library; nothing else is known about it. EINVAL: its memory is damaged. ECHILD: each
+	 * keeper that was started to write its log has died, possibly because its memory is
+	 * damaged; creating a stream does not start another. ENOMEM. */
 	int pt_error;
 	int pt_has_log;
-	/* The process that controlled it, and the one for which it was created. Other processes
-	 * may have these pids now. */
+	/* pt_controller: the process that controlled the stream. pt_target: the process for which
+	 * the stream was created. Other processes may have these pids now. */
 	pid_t pt_controller;
 	pid_t pt_target;
-	/* Events that no reader has got (plain) or that are in no log, including system events;
-	 * bytes of memory that the stream takes; its creation time. */
+	/* pt_events: number of events, including system events, that are not in the log or, for a
+	 * stream without a log, were not read. pt_memory: bytes of memory that the stream takes.
+	 * pt_created: its creation time. */
 	unsigned long pt_events;
 	unsigned long pt_memory;
 	struct timespec pt_created;
 	char pt_name[TRACE_NAME_MAX];
-	/* The path of the log at its creation; empty if it had none. */
+	/* The path of the log when it was created; empty if the stream has no log, or if the log
+	 * had no path. */
 	char pt_log[4096];
 };
 
 /*
- * Reports one of the orphans of the caller's effective user, numbered from 0; ENOENT: there are no
- * more. The numbers change when orphans appear or disappear.
+ * Stores information about orphan number `number` of the caller's effective user. Orphans are
+ * numbered from 0; ENOENT: the number is too large. The numbers change when orphans appear or
+ * disappear.
  */
 int posixtrace_get_orphan(unsigned int number, struct posixtrace_orphan *, size_t);
 
 /*
- * posixtrace_salvage_orphan(id, path, written) writes the events of the orphan into a log, finishes
- * the log, and removes the stream. The log is the orphan's own, if it can be found and written.
- * Otherwise a new log gets the events that its own one does not have: at `path`, or if that is
- * null, at the old path with ".salvaged" appended. An existing file is never replaced: ".2", ".3"
- * and so on are appended. If `written` is not null it gets the path of the log, in 4096 bytes.
- * After an error the stream still holds every event that is in no log.
+ * posixtrace_salvage_orphan(id, path, written) writes the events of the orphan into a log,
+ * finishes the log, and removes the stream. The events go into the orphan's own log, if it can be
+ * found and written. Otherwise they go into a new log, which gets only the events that the
+ * orphan's own log does not have. The new log is at `path` or, if that is null, at the path of
+ * the orphan's log with ".salvaged" appended. An existing file is never replaced: ".2", ".3" and
+ * so on are appended to the path. If `written` is not null, the path of the log is stored there,
+ * in a buffer of 4096 bytes. After an error, the stream still holds every event that is in no
+ * log.
  */
 int posixtrace_salvage_orphan(uint64_t id, const char *path, char *written);
 
-/* Removes an orphan with its events. Id 0 resets the number of dropped orphans. */
+/* Removes an orphan with its events. If id is 0, instead resets the number of orphans that were
+ * dropped because there were too many. */
 int posixtrace_discard_orphan(uint64_t id);
 
 #ifdef __cplusplus

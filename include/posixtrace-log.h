@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <posixtrace-log.h>: additions to the standard for programs that read logs, by blocks of events
- * and by the fields of their data, or write them. The rules of <posixtrace.h> hold here, too. Each
- * function has a page in section 3 of the manual, which lists its errors.
+ * <posixtrace-log.h>: additions to the standard for programs that read or write logs. They read
+ * events in blocks, and the data of an event field by field. The rules at the start of
+ * <posixtrace.h> hold here, too. Each function has a page in section 3 of the manual, which lists
+ * its errors.
  *
- * An open log is a trace_id_t, from posixtrace_log_open() or posix_trace_open(). The functions of
- * <trace.h> for logs hold for both: posix_trace_eventid_get_name(), posix_trace_get_attr(),
- * posix_trace_get_status(), posix_trace_getnext_event(), posix_trace_rewind(), posix_trace_close().
+ * An open log is identified by a trace_id_t, from posixtrace_log_open() or posix_trace_open(). In
+ * both cases the functions of <trace.h> for logs can be used: posix_trace_eventid_get_name(),
+ * posix_trace_get_attr(), posix_trace_get_status(), posix_trace_getnext_event(),
+ * posix_trace_rewind(), posix_trace_close().
  *
- * The caller passes the size of each structure whose first member is a size, because a later
- * version may add members at the end.
+ * If the first member of a structure is its size, the caller passes the size of the structure to
+ * the functions that fill it in, because a later version may add members at the end.
  */
 #ifndef POSIXTRACE_LOG_H
 #define POSIXTRACE_LOG_H 1
@@ -25,9 +27,10 @@ extern "C" {
 #endif
 
 /*
- * A figure about a stream or a log: for example the number of lost events, where
- * posix_trace_get_status() only reports whether there are any. posixtrace_get_counts(3) lists the
- * names; a later version may have more. The name is a static string.
+ * A figure about a stream or a log, for example the number of lost events
+ * (posix_trace_get_status() only reports whether events were lost). posixtrace_get_counts(3)
+ * lists the names of the figures; a later version may have more figures. pt_name is a static
+ * string.
  */
 struct posixtrace_count {
 	const char *pt_name;
@@ -35,42 +38,45 @@ struct posixtrace_count {
 };
 
 /*
- * Stores in *count the number of figures, and at most the first `size` of them, always in the same
- * order. They count since the stream was created or last cleared, and reading them resets nothing.
- * Those without meaning are 0. They are read one after the other during recording, so they may
- * differ by some events.
+ * Stores the number of figures in *count, and at most the first `size` figures, always in the
+ * same order. A figure counts what has happened since the stream was created or last cleared;
+ * reading it does not reset it. Figures that have no meaning for this stream or log are 0. The
+ * figures are read one after the other while events are recorded, so they may differ from each
+ * other by some events.
  */
 int posixtrace_get_counts(trace_id_t, struct posixtrace_count *, size_t size, size_t *count);
 
 struct posixtrace_type_count {
 	unsigned long pt_events;
-	/* bytes of their data, as recorded */
+	/* bytes of the events' data, as recorded */
 	unsigned long pt_bytes;
-	/* events whose data was cut to max-data-size */
+	/* events whose data was truncated to max-data-size */
 	unsigned long pt_truncated;
-	/* events that no reader has got yet, but one can still get */
+	/* events that were not read yet and can still be read */
 	unsigned long pt_unread;
 };
 
 /*
- * Fills in an array of `count` elements; element i is for the event type with identifier i. Element
- * 0 counts events of types for whose counts /dev/shm had no memory. Counting takes time in
- * proportion to the events in the stream, and resets nothing.
+ * Fills in an array of counts; the last argument is the number of its elements. Element i is for
+ * the event type with identifier i. Element 0 counts events of types for whose counts /dev/shm
+ * had no memory. The call takes time in proportion to the number of events in the stream, and
+ * resets no counts.
  *
- * For an active stream, these are the events since it was created or last cleared that were read,
- * flushed, or are in the stream now. Lost events do not count. While events are flushed, the
- * numbers may be wrong by some events.
+ * For an active stream, the events are counted that were recorded since it was created or last
+ * cleared, and were read or flushed or are in the stream now. Lost events do not count. While
+ * events are flushed, the numbers may be wrong by some events.
  *
- * For a closed log, these are the events that reading all of it would report. ENODATA: the log must
- * be read to know.
+ * For a log that was closed, the events are counted that a reader of the whole log would get.
+ * ENODATA: the log has not stored these counts; only reading all events would give them.
  */
 int posixtrace_get_type_counts(trace_id_t, struct posixtrace_type_count *, size_t);
 
 /*
- * Opens a log by its path, as posix_trace_open() does by a descriptor. If the log is rotated and
- * the path is that of its first file, even of one that has been deleted, all of its files are
- * opened as one log; each takes a descriptor. The path of another of its files opens that file
- * alone. Files that are missing between others are reported by an OVERFLOW and a RESUME.
+ * Opens a log by its path, as posix_trace_open() does by a descriptor. If a rotated log is given
+ * by the path of its first file, all its files are opened as one log, even if the first file has
+ * been deleted; each file takes a descriptor. If it is given by the path of a later file, only
+ * that file is opened. Files that are missing between others are reported by an OVERFLOW and a
+ * RESUME.
  */
 int posixtrace_log_open(const char *, trace_id_t *);
 
@@ -81,48 +87,52 @@ struct posixtrace_span {
 };
 
 /*
- * Returns to the first event of a log, as posix_trace_rewind() does, and selects events: those in
- * one of `count` spans (0: of any time) and of one of these types (a null pointer: of any type).
- * Reading then skips the parts of the log that have none of them, without checking these parts for
- * damage. It may still report other events near the selected ones, which the caller must skip. The
- * selection holds until the next one, even after posix_trace_rewind().
+ * Returns to the first event of a log, as posix_trace_rewind() does, and selects events by time
+ * and type: the time is in one of `count` spans (0: any time), and the type is in the set (a null
+ * pointer: any type). Reading then skips the parts of the log that contain no selected event,
+ * without checking these parts for damage. It may still report events that are not selected, if
+ * they are near selected events; the caller must skip these. The selection holds until the next
+ * call of this function, even after posix_trace_rewind().
  */
 int posixtrace_log_select(trace_id_t, const struct posixtrace_span *, size_t count,
 			  const trace_event_set_t *);
 
 /*
- * Stores a time from which on a log has at least `count` events, and not many more: those in the
- * same part of the log as the first of them. A few of the events may not be reported, because of
- * damage or of the filter at their time. ENODATA: the log has fewer.
+ * Stores a time for reading the last events of a log: the log has at least `count` events from
+ * this time on, and not many more: at most the other events in the same part of the log as the
+ * first of them. Reading may report a few events fewer, because of damage or because the filter
+ * excludes them. ENODATA: the log has fewer than `count` events.
  */
 int posixtrace_log_get_time_of_last(trace_id_t, unsigned long count, struct timespec *);
 
-/* An event and all of its data, which is not aligned. pt_data is never null. */
+/* An event and all its data. The data is not aligned. pt_data is never null. */
 struct posixtrace_event {
 	struct posix_trace_event_info pt_info;
 	const void *pt_data;
 	size_t pt_size;
 };
 
-/* Consecutive events of a log, in the order of posix_trace_getnext_event(). The members do not
- * change. */
+/* Consecutive events of a log, in the order in which posix_trace_getnext_event() would report
+ * them. The library does not change a block. */
 struct posixtrace_block {
 	const struct posixtrace_event *pt_events;
 	size_t pt_count;
 };
 
 /*
- * Reads the next events of a log, at least one, and stores a block of them; a null pointer at the
- * end of the log. The position moves past them, also for posix_trace_getnext_event(). A block ends
- * after an event of type POSIX_TRACE_OVERFLOW: posixtrace_get_counts() then reports whether damage
- * has caused it.
+ * Reads the next events of a log, at least one event, and stores a pointer to a block of them; at
+ * the end of the log it stores a null pointer. The position in the log, which
+ * posix_trace_getnext_event() uses too, moves past these events. A block ends after an event of
+ * type POSIX_TRACE_OVERFLOW, so that posixtrace_get_counts() then shows whether damage is the
+ * cause of this event.
  *
- * Any number of blocks may exist at a time. Several threads may read the events of one. The caller
- * frees each with posixtrace_log_free_block(), in any thread, even after posix_trace_close().
+ * Any number of blocks may exist at a time. Several threads may read the events of the same
+ * block. The caller frees each block with posixtrace_log_free_block(), in any thread, even after
+ * posix_trace_close().
  */
 int posixtrace_log_next_block(trace_id_t, struct posixtrace_block **);
 
-/* A null pointer is allowed. */
+/* Frees a block. The pointer may be null. */
 void posixtrace_log_free_block(struct posixtrace_block *);
 
 /* The kinds of fields (see posixtrace-layout(5)). */
@@ -143,93 +153,102 @@ enum posixtrace_field_kind {
 struct posixtrace_field {
 	/* Bytes of this structure that were filled in, at most the caller's size. */
 	unsigned long pt_size;
-	/* The position of the next field; 0 at first. */
+	/* The position of the next field. The caller sets these three members to 0 at first. */
 	unsigned long pt_next_field, pt_next_index;
 	uint64_t pt_next_bit;
-	/* The name; empty if the data is one text of JSON. Valid until the log is closed. */
+	/* The name of the field; empty if all data of the event is one text of JSON. Valid until
+	 * the log is closed. */
 	const char *pt_name;
 	int pt_kind; /* enum posixtrace_field_kind */
-	/* Number of elements of the array, and index of this one; 0 and 0 if it is no array. */
+	/* For an array: the number of its elements, and the index of this element. Both are 0 if
+	 * the field is no array. */
 	unsigned long pt_count, pt_index;
-	/* The value of a number, in the member that pt_kind selects. The others are 0. */
+	/* The value, if the field is a number: pt_signed, pt_float or, for the kinds marked as
+	 * unsigned above, pt_unsigned holds it, as pt_kind says. The other members are 0. */
 	uint64_t pt_unsigned;
 	int64_t pt_signed;
 	double pt_float;
-	/* The name of an enum's value; a null pointer if it has none, or is no enum. */
+	/* The name of the value of an enum; a null pointer if the value has no name, or the field
+	 * is no enum. */
 	const char *pt_member;
-	/* The unit of a number, such as "ns" or "KiB"; empty: none. */
+	/* The unit of a number, such as "ns" or "KiB"; empty if it has no unit. */
 	const char *pt_unit;
-	/* Its bytes in the data of the event; for text, those before the first null byte; for a
-	 * bit field, none. */
+	/* The bytes of the field in the data of the event. For text, the bytes before the first
+	 * null byte. For a bit field, pt_length is 0. */
 	const void *pt_data;
 	size_t pt_length;
 };
 
 /*
  * Stores the next field of an event of the log, with name and type from the layout of the event's
- * type; the first one if the structure is all zero. Padding is skipped. ENODATA: there are no more
- * fields, or no layout. EBADMSG: the rest of the data does not fit the layout.
+ * type. If all members of the structure are 0, stores the first field. Padding is skipped.
+ * ENODATA: there are no more fields, or the type has no layout. EBADMSG: from the requested field
+ * on, the data does not fit the layout.
  */
 int posixtrace_log_next_field(trace_id_t, const struct posixtrace_event *,
 			      struct posixtrace_field *, size_t size);
 
 /*
- * The machine and the processes of a log. The keeper writes into the log on which machine it runs,
- * and what /proc shows of each process that has events in it. ENODATA: the log does not have this.
+ * The machine and the processes of a log. The keeper writes into the log on which machine it
+ * runs, and what /proc shows about each process that has events in the log. ENODATA: the log does
+ * not have this information.
  *
- * Texts of a log may have any bytes, and an adversary may have written them.
+ * Texts from a log may contain any bytes, and an adversary may have written them.
  */
 struct posixtrace_log_host {
 	/* The number of bytes of this structure that were filled in, at most the caller's size. */
 	unsigned long ph_size;
-	/* From uname(): nodename, sysname, release, version, machine. */
+	/* From uname(2): nodename, sysname, release, version and machine. */
 	char ph_name[256], ph_system[128], ph_release[128], ph_version[256], ph_machine[128];
 	/* The contents of /etc/machine-id and /proc/sys/kernel/random/boot_id. */
 	char ph_machine_id[128], ph_boot_id[128];
-	/* The time zone of the process that created the stream: its variable TZ, or the name in
-	 * /etc/localtime. */
+	/* The time zone of the process that created the stream: its environment variable TZ, or
+	 * the name in /etc/localtime. */
 	char ph_time_zone[64];
-	/* Seconds east of UTC at the creation of the stream, if known. */
+	/* The time zone's offset at the creation of the stream, in seconds east of UTC. Valid if
+	 * ph_has_utc_offset is not 0. */
 	int ph_has_utc_offset;
 	int ph_utc_offset;
 };
 
 /*
- * A process as the keeper found it: when it started to record into the stream, and later when it
- * had changed: had executed another program, mapped more code, got another name, or was another
- * process with the same pid. Pointers are valid until the log is closed; texts have no null byte at
- * the end.
+ * A process as the keeper found it. The keeper looks at a process when it starts to record into
+ * the stream, and adds another description if the process has changed later: if it has executed
+ * another program, mapped more code or got another name, or if it is another process with the
+ * same pid. Pointers are valid until the log is closed. Texts have no null byte at the end.
  */
 struct posixtrace_log_process {
 	unsigned long pp_size;
 	pid_t pp_pid;
-	/* It had ended before the keeper could look at it, so only few of the members are known. */
+	/* Not 0: the process had ended before the keeper could look at it, so only few members
+	 * are known. */
 	int pp_has_ended;
-	/* The next four members are known. */
+	/* Not 0: pp_parent_pid, pp_start, pp_name and pp_name_size are known. */
 	int pp_is_known;
 	pid_t pp_parent_pid;
-	/* Its start, exact to 10 ms, by the clock of the events. */
+	/* The start time of the process by the clock of the events, exact to 10 ms. */
 	struct timespec pp_start;
-	/* Its name as ps(1) shows it, at most 15 bytes. */
+	/* The name of the process as ps(1) shows it, at most 15 bytes. */
 	const char *pp_name;
 	size_t pp_name_size;
-	/* Its effective user. */
+	/* The effective user of the process. Valid if pp_has_user is not 0. */
 	int pp_has_user;
 	uid_t pp_user;
-	/* The path of its program from /proc/PID/exe, and the build ID that the linker put into
-	 * that file. Size 0: unknown, or none. */
+	/* The path of the program from /proc/PID/exe, and the build ID that the linker has put
+	 * into that file. If a size is 0, this is unknown or does not exist. */
 	const char *pp_executable;
 	size_t pp_executable_size;
 	const unsigned char *pp_build_id;
 	size_t pp_build_id_size;
-	/* Its arguments, each null-terminated; the first 4096 bytes. */
+	/* The arguments of the program, each null-terminated; at most their first 4096 bytes. */
 	int pp_has_command_line, pp_is_command_line_cut;
 	const char *pp_command_line;
 	size_t pp_command_line_size;
-	/* Its executable mappings; cut: it has more. */
+	/* The number of executable mappings (posixtrace_log_get_mapping). If pp_are_mappings_cut
+	 * is not 0, the process has more mappings than the log contains. */
 	int pp_has_mappings, pp_are_mappings_cut;
 	unsigned long pp_mapping_count;
-	/* The time at which it was found so. */
+	/* The time at which the keeper found the process in this state. */
 	struct timespec pp_from;
 };
 
@@ -238,7 +257,7 @@ struct posixtrace_log_process {
 struct posixtrace_log_mapping {
 	unsigned long pm_size;
 	unsigned long pm_start, pm_end, pm_offset;
-	/* As in /proc/PID/maps; "[vdso]" and the like are no files. */
+	/* The path as in /proc/PID/maps. Names such as "[vdso]" are no files. */
 	const char *pm_path;
 	size_t pm_path_size;
 	const unsigned char *pm_build_id;
@@ -246,10 +265,11 @@ struct posixtrace_log_mapping {
 };
 
 /*
- * A name of a thread, from /proc, since a time: a thread may be renamed later. The first thread of
- * a process, whose pt_tid equals pt_pid, has the name of the process and is not listed here. A
- * thread that ended before the keeper had looked at it has no name and is not listed, unless its ID
- * was that of another thread before: then the name is empty.
+ * A name of a thread, from /proc, and the time from which on the thread had this name: a thread
+ * may be renamed. The first thread of a process, whose pt_tid is equal to pt_pid, has the name of
+ * the process and is not listed here. A thread that ended before the keeper could look at it is
+ * not listed, because its name is unknown. But if another thread had the same ID before, it is
+ * listed with an empty name.
  */
 struct posixtrace_log_thread {
 	unsigned long pt_size;
@@ -260,9 +280,9 @@ struct posixtrace_log_thread {
 };
 
 /*
- * Clocks of the machine, read one directly after the other: at the start and the end of a log, and
- * at times in between. The changes from reading to reading show how the clock of the events, which
- * follows CLOCK_MONOTONIC, and CLOCK_REALTIME diverged.
+ * A reading of the machine's clocks, one directly after the other. A log has readings from its
+ * start, its end, and times in between. The changes from reading to reading show how
+ * CLOCK_REALTIME and the clock of the events, which follows CLOCK_MONOTONIC, diverged.
  */
 struct posixtrace_log_clock {
 	unsigned long pk_size;
@@ -276,12 +296,12 @@ struct posixtrace_log_clock {
 };
 
 /*
- * These fill in the first `size` bytes of a structure. Indices count from 0. Processes are in the
- * order of their pids, and those with the same pid in the order of time; threads in the order of
- * pids and tids, and the names of one in the order of time; clocks in the order of time.
- * posixtrace_log_find_process() stores the index of the process to which an event of this time and
- * pid belongs, and posixtrace_log_find_thread() that of the name which the thread had then.
- * ENODATA: the log does not have this, or has fewer.
+ * These functions fill in the first `size` bytes of a structure. Indices count from 0. Processes
+ * are sorted by pid, then by time. Names of threads are sorted by pid, tid and time; a thread has
+ * an entry for each name that it has had. Clock readings are sorted by time.
+ * posixtrace_log_find_process() stores the index of the process to which an event with this time
+ * and pid belongs. posixtrace_log_find_thread() stores the index of the name that the thread had
+ * at this time. ENODATA: the log has no such information, or the index is too large.
  */
 int posixtrace_log_get_host(trace_id_t, struct posixtrace_log_host *, size_t size);
 int posixtrace_log_get_process(trace_id_t, unsigned long index, struct posixtrace_log_process *,
@@ -297,49 +317,55 @@ int posixtrace_log_get_mapping(trace_id_t, unsigned long process, unsigned long 
 			       struct posixtrace_log_mapping *, size_t size);
 
 /*
- * A log that a program writes, of events that it has read elsewhere: a part of a log, several logs
- * in one, or the contents of a stream. One thread at a time may use it. posix_trace_open() reads it
- * like any other log, even before it is closed.
+ * A handle for a log that a program writes itself, with events that it has read elsewhere: for
+ * example a part of another log, several logs merged into one, or the contents of a stream. One
+ * thread at a time may use the handle. posix_trace_open() can open a log that was written in this
+ * way, even before it is closed.
  */
 struct posixtrace_log_writer;
 
 /*
- * Starts a log with these attributes (a null pointer: the defaults) in a file descriptor as for
- * posix_trace_create_withlog(), which stays the caller's. The third argument is the creation time
- * (a null pointer: now). The log-full policy is POSIX_TRACE_APPEND.
+ * Starts a log with these attributes (a null pointer: the defaults). The log is written to the
+ * file descriptor, which must be such as posix_trace_create_withlog() accepts; the caller closes
+ * it after the log was closed. The third argument is the creation time (a null pointer: now). The
+ * log-full policy is POSIX_TRACE_APPEND.
  */
 int posixtrace_log_writer_open(int fd, const trace_attr_t *, const struct timespec *,
 			       struct posixtrace_log_writer **);
 
 /*
- * Stores the event type of this name, which is new if the log has no such type, and gives it the
- * layout (a null pointer: none), as posixtrace_eventid_open_layout() does. The name of a predefined
- * event type gives that type. When the log has TRACE_USER_EVENT_MAX types, other names give
- * POSIX_TRACE_UNNAMED_USEREVENT. Neither of these gets a layout.
+ * Stores the identifier of the event type with this name, and gives the type the layout (a null
+ * pointer: no layout), as posixtrace_eventid_open_layout() does. If the log has no such type, the
+ * type is added. The name of a predefined event type gives that type. When the log has
+ * TRACE_USER_EVENT_MAX types, further names give POSIX_TRACE_UNNAMED_USEREVENT. Predefined types,
+ * and so POSIX_TRACE_UNNAMED_USEREVENT, get no layout.
  */
 int posixtrace_log_writer_type(struct posixtrace_log_writer *, const char *name, const char *layout,
 			       trace_event_id_t *);
 
 /*
- * Adds an event, as from posixtrace_log_next_block() but with a type of this log, and not earlier
- * than the previous one. Readers of the log report the events in the order of their addition.
- * Events between a POSIX_TRACE_OVERFLOW and a POSIX_TRACE_RESUME are left out, as in every log; no
- * event is left out because of the filter in a POSIX_TRACE_START or POSIX_TRACE_FILTER, whose event
- * sets have types of this log. After a write error the log takes no more events.
+ * Adds an event, for example from posixtrace_log_next_block(). Its type must be an event type of
+ * this log, and it must not be earlier than the event added before. Readers of the log report the
+ * events in the order in which they were added. As in every log, readers leave out events between
+ * a POSIX_TRACE_OVERFLOW and a POSIX_TRACE_RESUME. They leave out no event because of the filter
+ * in a POSIX_TRACE_START or POSIX_TRACE_FILTER; the event sets in these events must have types of
+ * this log. After a write error no more events can be added.
  */
 int posixtrace_log_writer_add(struct posixtrace_log_writer *, const struct posixtrace_event *);
 
 /*
- * Adds what an open log contains about its machine, its clocks and those processes that have events
- * in the new log so far: call it after the last event, once for each log from which there are
- * events. EXDEV: the log has another machine already.
+ * Adds what another, open log contains about its machine, its clocks and its processes; only
+ * processes that have events in the new log are added. So call this after the last event was
+ * added, once for each log from which events were added. EXDEV: the new log already has the
+ * description of another machine.
  */
 int posixtrace_log_writer_add_origin(struct posixtrace_log_writer *, trace_id_t);
 
 /*
- * Writes the remaining events, closes the log, waits until it is on its disk, and frees it,
- * whatever it returns. The status of the log reports what it lacks, from `count` figures of the
- * caller, such as those of the source from posixtrace_get_counts().
+ * Writes the remaining events, closes the log, waits until it is on its disk, and frees the
+ * handle, even if it returns an error. The caller passes `count` figures about losses, for
+ * example those that posixtrace_get_counts() has stored for the source of the events. They are
+ * written into the status of the log, so that readers know what is missing.
  */
 int posixtrace_log_writer_close(struct posixtrace_log_writer *, const struct posixtrace_count *,
 				size_t count);

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <trace.h>
 
-/* The version of this header; posixtrace_version() returns that of the library. */
+/* The version of this header. posixtrace_version() returns the version of the library. */
 #define POSIXTRACE_VERSION "0.2.0-dev"
 
 #ifdef __cplusplus
@@ -30,15 +30,18 @@ const char *posixtrace_version(void);
 
 /*
  * Maps everything that recording needs: the process page, the event names, and every stream that
- * traces this process. Without this call, the first event after a stream's creation does so, by a
- * few system calls. A process may call this any number of times, even if it is not traced.
+ * traces this process. If this function is not called, the first event after a stream's creation
+ * maps these, which takes a few system calls. A process may call this function any number of
+ * times, even if it is not traced.
  */
 int posixtrace_attach(void);
 
 /*
- * Returns 0 if no stream traces this process, so that events go nowhere: a program whose events
- * take work to prepare calls this first. It is async-signal-safe, and costs as much as an event in
- * a process that is not traced. Streams that are suspended or exclude an event count, too.
+ * Returns 0 if no stream traces this process, so that no event would be recorded. A program can
+ * call this before it prepares the data of an event, if that takes much work. It is
+ * async-signal-safe, and takes as long as posix_trace_event() does in a process that is not
+ * traced. Returns non-zero also if the streams that trace the process are suspended or exclude
+ * the event.
  */
 int posixtrace_is_traced(void);
 
@@ -48,28 +51,29 @@ int posixtrace_is_traced(void);
 /*
  * Opens the event type of this name, as posix_trace_eventid_open() does, and gives it a layout: a
  * text that describes the data of its events, such as "u64 id, u32 rows, str sql" (see
- * posixtrace-layout(5)). Streams and logs have the layout with the name, and the commands show the
- * data by it.
+ * posixtrace-layout(5)). Streams and logs contain the layout with the name, and the commands show
+ * the data according to the layout.
  *
- * A name has one layout: the first one stands, in all processes that share the name by fork and by
- * the streams that trace them, and in the logs of these streams. Opening it with another text fails
- * with EEXIST, so that data is not misinterpreted: use another name, or
- * POSIX_TRACE_UNNAMED_USEREVENT. posix_trace_eventid_open() stores the identifier of the same type:
- * its events must have the data that the layout describes. A type that was opened without a layout
- * can get one later.
+ * A name has one layout: the first layout that it gets is never replaced. This holds in all
+ * processes that share the name by fork and by the streams that trace them, and in the logs of
+ * these streams. Opening the name with another layout fails with EEXIST, so that data is not
+ * misinterpreted: use another name, or POSIX_TRACE_UNNAMED_USEREVENT. posix_trace_eventid_open()
+ * stores the identifier of the same type: its events must have the data that the layout
+ * describes. A type that was opened without a layout can get one later.
  */
 int posixtrace_eventid_open_layout(const char *name, const char *layout, trace_event_id_t *event);
 
 /*
- * Copies the layout of an event type of an active stream or of a log. The buffer has `size` bytes;
- * POSIXTRACE_LAYOUT_MAX + 1 are always enough. The text of a log may have any bytes but null bytes,
- * and need not be a layout. ENODATA: the type has no layout. ERANGE: the buffer is too small.
+ * Copies the layout of an event type of an active stream or of a log. The buffer has `size`
+ * bytes; POSIXTRACE_LAYOUT_MAX + 1 bytes are always enough. A text from a log may contain any
+ * bytes but null bytes, and may be no valid layout. ENODATA: the type has no layout. ERANGE: the
+ * buffer is too small.
  */
 int posixtrace_eventid_get_layout(trace_id_t, trace_event_id_t event, char *layout, size_t size);
 
 /*
- * Events whose data is a structure, in C11. The layout of the event type is made of the members of
- * the structure, so that it cannot differ from it:
+ * Events whose data is a structure, in C11. The layout of the event type is made from the members
+ * of the structure, so that layout and structure cannot differ:
  *
  * 	struct query { uint64_t id; uint32_t rows; char sql[64]; };
  * 	POSIXTRACE_TYPE(query, "db.query", struct query, id, rows, sql);
@@ -77,25 +81,26 @@ int posixtrace_eventid_get_layout(trace_id_t, trace_event_id_t event, char *layo
  * 	POSIXTRACE_EMIT(query, .id = 1, .rows = 2, .sql = "select 1");
  * 	POSIXTRACE_EMIT_FROM(query, &q);	with a struct query q
  *
- * POSIXTRACE_TYPE(TYPE, NAME, STRUCTURE, MEMBER...), outside of functions, declares a static object
- * TYPE. It takes up to 32 members: integers, enumerations, float, double, bool, char, arrays of
- * these, and void *, which is recorded as an address. An array of char is text, one of unsigned
- * char is bytes. Any other member, such as a pointer to text, is a compile-time error that names
- * the member. Members that are not listed are not recorded. In C++ the macro is an error: use the
- * types of <posixtrace.hpp>.
+ * POSIXTRACE_TYPE(TYPE, NAME, STRUCTURE, MEMBER...), outside of functions, declares a static
+ * object TYPE. It takes up to 32 members: integers, enumerations, float, double, bool, char,
+ * arrays of these, and void *, which is recorded as an address. An array of char is text, an
+ * array of unsigned char is bytes. Any other member, such as a pointer to text, is a compile-time
+ * error that names the member. Members that are not listed are not recorded. In C++ the macro is
+ * an error: use the types of <posixtrace.hpp>.
  *
  * POSIXTRACE_EMIT(TYPE, .MEMBER = VALUE...) records an event; members without a value are 0.
- * POSIXTRACE_EMIT_FROM(TYPE, POINTER) records the structure to which the pointer leads. Like
- * posix_trace_event(), they are async-signal-safe and no cancellation points. In a process that is
- * not traced they read two words, and POSIXTRACE_EMIT does not evaluate the values. The data of the
- * event ends with the last member that is listed. Padding between members is recorded as zeros,
- * because it might hold anything: a structure that has such padding is copied first.
+ * POSIXTRACE_EMIT_FROM(TYPE, POINTER) records the structure that the pointer points to. Like
+ * posix_trace_event(), both are async-signal-safe and no cancellation points. In a process that
+ * is not traced both only read two words, and POSIXTRACE_EMIT does not evaluate the values. The
+ * data of the event ends with the last member that is listed. Padding between members is recorded
+ * as zeros, because it might contain anything in memory; a structure with such padding is copied
+ * first.
  *
- * The first event that finds the process traced opens the type, which takes some system calls and
- * up to 16 KiB of stack. If a signal handler cannot afford that, or to see errors, call
- * posixtrace_open_type() before. If a type cannot be opened, because its name has another layout
- * for instance, its events are recorded as POSIX_TRACE_UNNAMED_USEREVENT, so that readers do not
- * misinterpret their data.
+ * The first event in a traced process opens the type, which takes some system calls and up to 16
+ * KiB of stack. Call posixtrace_open_type() before the first event if a signal handler with
+ * little stack may record it, or to see errors. If a type cannot be opened, because its name has
+ * another layout for instance, its events are recorded as POSIX_TRACE_UNNAMED_USEREVENT, so that
+ * readers do not misinterpret their data.
  */
 enum posixtrace_kind {
 	POSIXTRACE_UNSIGNED = 1,
@@ -110,7 +115,7 @@ enum posixtrace_kind {
 struct posixtrace_member {
 	const char *pt_name;
 	size_t pt_offset, pt_bytes;
-	/* of an element, if it is an array */
+	/* size of an element of an array, or of the member itself */
 	size_t pt_item_bytes;
 	int pt_kind; /* enum posixtrace_kind */
 	int pt_is_array;
@@ -118,20 +123,21 @@ struct posixtrace_member {
 
 /* The object that POSIXTRACE_TYPE declares. */
 struct posixtrace_type {
-	size_t pt_size; /* of this structure */
+	size_t pt_size; /* size of this structure */
 	const char *pt_name;
 	const struct posixtrace_member *pt_members;
 	size_t pt_member_count;
-	/* The identifier, 0 before the type is opened, and the error number of opening it. */
+	/* pt_id: the identifier; 0 before the type is opened. pt_error: the error number of
+	 * opening the type. */
 	trace_event_id_t pt_id;
 	int pt_error;
 };
 
-/* Opens a type now, if it is not open. EINVAL: two members overlap. */
+/* Opens a type now, if it is not open yet. EINVAL: two members overlap. */
 int posixtrace_open_type(struct posixtrace_type *);
 
-/* For POSIXTRACE_EMIT: opens a type that is not open and returns its identifier; 0 if the
- * process is not traced. Async-signal-safe. */
+/* For POSIXTRACE_EMIT: opens a type that is not open yet and returns its identifier. Returns 0 if
+ * the process is not traced. Async-signal-safe. */
 trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 
 #ifndef __cplusplus
@@ -140,7 +146,7 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 	POSIXTRACE_EACH_(POSIXTRACE_CHECK_, type##_posixtrace_data, __VA_ARGS__)                 \
 	static const struct posixtrace_member type##_posixtrace_members[] = {                    \
 		POSIXTRACE_EACH_(POSIXTRACE_MEMBER_, type##_posixtrace_data, __VA_ARGS__)};      \
-	enum { /* Bytes up to the end of the last member; whether there is no padding. */        \
+	enum { /* _bytes: up to the end of the last member; _is_dense: no padding */        \
 	       type##_posixtrace_bytes = sizeof(union {                                          \
 		       POSIXTRACE_EACH_(POSIXTRACE_END_, type##_posixtrace_data, __VA_ARGS__)}), \
 	       type##_posixtrace_is_dense =                                                      \
@@ -198,9 +204,10 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 		}                                                                           \
 	} while (0)
 
-/* A member of a structure that does not exist. */
+/* The member m of type t, for use where it is not evaluated. */
 #define POSIXTRACE_OF_(t, m) (((t *)0)->m)
-/* Named enumerators, because clang shows only the names of a condition that fails. */
+/* If a condition fails, clang's message shows only the names in it, so the conditions are named
+ * enumerators. */
 #define POSIXTRACE_CHECK_(t, m)                                                            \
 	enum {                                                                             \
 		t##_##m##_is_no_pointer = POSIXTRACE_IS_NO_POINTER_(POSIXTRACE_OF_(t, m)), \
@@ -220,9 +227,9 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 #define POSIXTRACE_SUM_(t, m) +sizeof(POSIXTRACE_OF_(t, m))
 #define POSIXTRACE_COPY_(t, m) __builtin_memcpy(to_ + offsetof(t, m), &from_->m, sizeof(from_->m));
 
-/* A kind, and the size of an element. */
+/* A kind and the size of an element, in one number. */
 #define POSIXTRACE_CODE_(kind, t) ((int)sizeof(t) + 256 * (int)POSIXTRACE_##kind)
-/* An array becomes a pointer here. */
+/* The kind and size of x. In _Generic an array becomes a pointer to its elements. */
 #define POSIXTRACE_CODE_OF_(x) \
 	_Generic((x), _Bool: POSIXTRACE_CODE_(BOOL, _Bool), \
 		 char: POSIXTRACE_CODE_(CHAR, char), \
@@ -309,7 +316,7 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 #define POSIXTRACE_EACH_30_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_29_(do_, t, __VA_ARGS__)
 #define POSIXTRACE_EACH_31_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_30_(do_, t, __VA_ARGS__)
 #define POSIXTRACE_EACH_32_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_31_(do_, t, __VA_ARGS__)
-#elif __cplusplus >= 201103L /* In C++, event types have fields of C++ types. */
+#elif __cplusplus >= 201103L /* C++ has event types of its own, in <posixtrace.hpp> */
 #define POSIXTRACE_TYPE(type, ...)             \
 	static_assert(!sizeof(#type),          \
 		      "POSIXTRACE_TYPE(" #type \
@@ -320,15 +327,16 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 
 /*
  * Records an event on behalf of a process (0: the caller) into every stream that traces the
- * process. Stores how many streams have recorded it: 0 if none traces the process, or all filter
- * the event or are suspended. The event type gets the layout (NULL: none) as by
- * posixtrace_eventid_open_layout().
+ * process. Stores the number of streams that have recorded it: 0 if no stream traces the process,
+ * or if all of them filter the event or are suspended. The event type gets the layout (NULL: no
+ * layout) as by posixtrace_eventid_open_layout().
  *
- * The process need not have the library: it may be a shell script. Then its nearest traced ancestor
- * decides: those INHERITED streams of the ancestor trace it that are older than the process.
- * posix_pid of the event is pid, but posix_tid, posix_thread_id and posix_prog_address are 0,
- * because no thread of that process has made the call. The call may take some 100 us; it takes no
- * lock for which a traced process ever waits.
+ * The process need not use the library: it may run a shell script. Such a process is treated like
+ * a child that uses the library: it counts as traced by each INHERITED stream of its nearest
+ * traced ancestor, if the stream was created before the process started. posix_pid of the event
+ * is that of the process, but posix_tid, posix_thread_id and posix_prog_address are 0, because no
+ * thread of the process has made the call. The call may take some 100 us. It takes no lock for
+ * which a traced process ever waits.
  */
 int posixtrace_event_for(pid_t, const char *event_name, const char *layout, const void *data,
 			 size_t, unsigned int *streams);

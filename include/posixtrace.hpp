@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <posixtrace.hpp>: events and spans for C++17 and later, in this header alone. The layout of an
- * event type comes from the types of its fields, so that it cannot differ from the data:
+ * <posixtrace.hpp>: events and spans for C++17 and later, in a single header. The layout of an
+ * event type is made from the types of its fields, so that layout and data cannot differ:
  *
  * 	posixtrace::event<std::uint64_t, std::uint32_t, std::string_view> query{
  * 		"db.query", "id", "rows", "sql"};
  * 	...
  * 	query(id, rows, sql);
  *
- * An event type is a global object, a static member or a local static. It is initialised before the
- * program starts, so that constructors of other global objects can use it.
+ * An event type is a global object, a static member or a local static. It is initialised before
+ * the program starts, so that constructors of other global objects can use it.
  *
  * 	posixtrace::span_type<std::uint64_t> request{"request", "id"};
  * 	...
  * 	posixtrace::span s{request, id};	request.begin here, request.end where s ends
  *
- * posixtrace.hpp(3) lists the types that a field can have, and what is recorded of each. Nothing
- * here throws, and all works without exceptions and without type information.
+ * posixtrace.hpp(3) lists the types that a field can have, and how a value of each type is
+ * recorded. Nothing here throws. The header also works with -fno-exceptions and -fno-rtti.
  */
 #ifndef POSIXTRACE_HPP
 #define POSIXTRACE_HPP 1
@@ -41,33 +41,34 @@
 #error "<posixtrace.hpp> needs C++17 or later"
 #endif
 
-/* In C++20 an invalid name is a compile-time error, because the constructors run in the compiler
- * only. */
+/* In C++20 an invalid name is a compile-time error, because the constructors can be evaluated
+ * only at compile time. */
 #if defined(__cpp_consteval) && __cpp_consteval >= 201811L
 #define POSIXTRACE_CONSTEVAL_ consteval
 #else
 #define POSIXTRACE_CONSTEVAL_ constexpr
 #endif
 
-/* An event has the address of the code that records it, which must not be in a function of this
- * header. */
+/* Inlined, because an event has the address of the code that records it: it must be an address in
+ * the caller, not in a function of this header. */
 #define POSIXTRACE_INLINE_ inline __attribute__((always_inline))
 
 namespace posixtrace
 {
 
-/* As the last field: this memory, unchanged. */
+/* An argument for the last field, of type bytes: the bytes of this memory, recorded unchanged. */
 struct bytes {
 	const void *data;
 	std::size_t size;
 };
 
-/* As the last field: a text that is JSON. */
+/* An argument for the last field, of type json: a text that is JSON. */
 struct json {
 	std::string_view text;
 };
 
-/* As the first field of a span_type: both events of a span have it, so that they can be matched. */
+/* Marks the first field of a span_type as its key. Both events of a span contain the key, so that
+ * the two can be matched. */
 template <class T> struct key;
 
 /* Events with up to this many bytes of data need no memory but the stack. */
@@ -81,7 +82,7 @@ enum class kind {
 	number,
 	pointer,
 	duration,
-	array,	 /* of numbers */
+	array,	 /* array of numbers */
 	letters, /* a text of a fixed size */
 	octets,	 /* bytes of a fixed number */
 	text,
@@ -97,7 +98,7 @@ template <class Rep, class Period>
 struct is_duration<std::chrono::duration<Rep, Period>> : std::true_type {
 };
 
-/* T[N] and std::array<T, N> as the same. */
+/* Describes T[N] and std::array<T, N> in the same way; count is 0 for other types. */
 template <class T> struct array_of {
 	using item = void;
 	static constexpr std::size_t count = 0;
@@ -146,14 +147,14 @@ template <class T> constexpr kind kind_of()
 		return kind::none;
 }
 
-/* The part of a layout for a field, and the place of the field. */
+/* The part of a layout for a field of some type, and where it is in the data. */
 struct shape {
 	const char *word;  /* nullptr: no field can be of that type */
-	std::size_t count; /* in brackets after the word; 0: none */
+	std::size_t count; /* number in brackets after the word; 0: no brackets */
 	const char *unit;
-	std::size_t size; /* 0: the argument gives it */
+	std::size_t size; /* 0: depends on the argument */
 	std::size_t alignment;
-	bool is_last; /* no field can follow it */
+	bool is_last; /* no field can follow this field */
 };
 
 template <class T> constexpr const char *number_word()
@@ -244,8 +245,8 @@ template <class U> constexpr bool is_text()
 	       std::is_convertible_v<const U &, std::string_view>;
 }
 
-/* A null pointer is an empty text. An array of char is a text up to its first null byte, if it
- * has one. */
+/* The text of an argument. A null pointer is an empty text. The text of an array of char ends
+ * before the first null byte, if the array has one. */
 template <class U> POSIXTRACE_INLINE_ std::string_view text_of(const U &u) noexcept
 {
 	if constexpr (is_array_of_char<U>) {
@@ -325,8 +326,8 @@ template <class T, class U> constexpr void check()
 	}
 }
 
-/* An argument on its way into the data: of a fixed size, at the address; or a text, which ends
- * with a null byte unless it is the last field. */
+/* An argument before it is copied into the data: either a field of a fixed size, or a text, which
+ * gets a null byte at its end unless it is the last field. */
 template <class T, bool is_final> struct piece {
 	static constexpr shape of = shape_of<T>();
 	static constexpr bool has_null = kind_of<T>() == kind::text && !is_final;
@@ -348,7 +349,8 @@ template <class T, bool is_final> struct piece {
 	{
 		from = text.data();
 		size = text.size();
-		/* The null byte would end the text for a reader. */
+		/* Cut the text at a null byte in it, because for a reader the text would end
+		 * there. */
 		if (has_null && size) {
 			const void *end = std::memchr(from, 0, size);
 
@@ -390,8 +392,8 @@ template <class T, bool is_final> struct piece {
 		return aligned(at, of.alignment) + (of.size ? of.size : size + has_null);
 	}
 
-	/* Copies it to the data, after the first `at` bytes and zeros for alignment, and returns
-	 * its end. */
+	/* Copies the field into the data, at offset `at` or after zeros for alignment, and
+	 * returns the offset after the field. */
 	POSIXTRACE_INLINE_ std::size_t put(char *data, std::size_t at) const noexcept
 	{
 		constexpr kind k = kind_of<T>();
@@ -417,7 +419,7 @@ template <class T, bool is_final> struct piece {
 		return at + (of.size ? of.size : size + has_null);
 	}
 
-	/* Memory is short: drops the text. */
+	/* Called if memory is short: makes the text empty. */
 	void forget_text() noexcept
 	{
 		if (!of.size)
@@ -486,8 +488,8 @@ constexpr bool is_event_name(const char *name, std::size_t suffix)
 	return n + suffix <= TRACE_EVENT_NAME_MAX;
 }
 
-/* Not constexpr, so that a constant expression cannot call them: the compiler's error then shows
- * these names. */
+/* These functions are not constexpr. A constant expression that calls one of them is a
+ * compile-time error, and the compiler's message shows the function's name. */
 inline void the_name_of_an_event_is_too_long()
 {
 }
@@ -498,7 +500,8 @@ inline void only_a_field_of_numbers_has_a_unit()
 {
 }
 
-/* Whether a unit can follow the name. A duration has its own. */
+/* Whether a unit can follow the name of a field of type T. A std::chrono::duration has a unit of
+ * its own. */
 template <class T> constexpr bool takes_unit()
 {
 	constexpr kind k = kind_of<T>();
@@ -550,8 +553,8 @@ struct type {
 	}
 };
 
-/* Opens a type; several threads may do so at the same time, with the same result. Not inline, so
- * that begin() does not need its stack in a process that is not traced. */
+/* Opens a type. Several threads may do this at the same time, with the same result. It is not
+ * inline, so that begin() needs less stack in a process that is not traced. */
 __attribute__((noinline, cold)) inline int
 open(const type &t, const shape *shapes, const char *const *names, std::size_t count) noexcept
 {
@@ -584,7 +587,7 @@ open(const type &t, const shape *shapes, const char *const *names, std::size_t c
 		error = posixtrace_eventid_open_layout(name, layout, &id);
 	else
 		error = posix_trace_eventid_open(name, &id);
-	/* Without memory the next event tries again. */
+	/* If memory is short, nothing is stored, and the next event tries to open the type again. */
 	if (error != ENOMEM) {
 		t.error.store(error, std::memory_order_relaxed);
 		t.id.store(id, std::memory_order_release);
@@ -592,7 +595,8 @@ open(const type &t, const shape *shapes, const char *const *names, std::size_t c
 	return error;
 }
 
-/* The identifier for an event of a type that is not open; 0 if this process is not traced. */
+/* Opens the type if this process is traced, and returns its identifier. Returns 0 if the process
+ * is not traced. */
 __attribute__((noinline, cold)) inline trace_event_id_t
 begin(const type &t, const shape *shapes, const char *const *names, std::size_t count) noexcept
 {
@@ -608,7 +612,7 @@ begin(const type &t, const shape *shapes, const char *const *names, std::size_t 
 	return id ? id : POSIX_TRACE_UNNAMED_USEREVENT;
 }
 
-/* Memory for data that is too large for the stack; nullptr if there is none. */
+/* Allocates memory for data that is too large for the stack. Returns nullptr if memory is short. */
 __attribute__((noinline, cold)) inline char *take_memory(std::size_t size) noexcept
 {
 	int keep = errno;
@@ -623,7 +627,8 @@ __attribute__((noinline, cold)) inline void give_memory(char *memory) noexcept
 	std::free(memory);
 }
 
-/* The least size of the data. Each text but the last has a null byte. */
+/* The least size of the data of an event, if all texts are empty. Each text but the last field
+ * has a null byte. */
 template <class... Args> constexpr std::size_t least_size()
 {
 	std::size_t size = 0;
@@ -652,7 +657,8 @@ struct suffixed {
 
 } // namespace detail
 
-/* An event type, with a field for each type argument. All functions are safe in every thread. */
+/* An event type, with a field for each type argument. All its functions may be called in every
+ * thread at any time. */
 template <class... Args> class event
 {
 	static_assert(
@@ -708,7 +714,8 @@ template <class... Args> class event
 				detail::give_memory(data);
 	}
 
-	/* A text that is the only field is recorded without a copy. */
+	/* Records an event whose only field is a text. The text is not copied before it is
+	 * recorded. */
 	template <class Piece>
 	POSIXTRACE_INLINE_ static void record_text(trace_event_id_t id, const Piece &piece) noexcept
 	{
@@ -726,14 +733,15 @@ template <class... Args> class event
 	}
 
       public:
-	/* The name of the type, and one for each field. They are kept as pointers. */
+	/* The arguments are the name of the event type and a name for each field. Only pointers
+	 * to them are kept. */
 	template <std::size_t N, class... Names>
 	POSIXTRACE_CONSTEVAL_ event(const char (&name)[N], const Names &...names) noexcept
 	    : event(detail::suffixed{"", 0}, name, names...)
 	{
 	}
 
-	/* for span_type */
+	/* Only for span_type, which adds .begin or .end to the name. */
 	template <class... Names>
 	constexpr event(detail::suffixed s, const char *name, const Names &...names) noexcept
 	    : type_(name, s.suffix), names_{{names..., nullptr}}
@@ -772,9 +780,9 @@ template <class... Args> class event
 	}
 
 	/*
-	 * Opens the type now. Without this call, the first event that finds the process traced
-	 * does, which must not be in a signal handler. Returns 0 or an error number, those of
-	 * posixtrace_eventid_open_layout(); the events of a type that could not be opened are
+	 * Opens the type now. If this is not called, the first event in a traced process opens
+	 * the type; that event must not be in a signal handler. Returns 0 or an error number of
+	 * posixtrace_eventid_open_layout(). The events of a type that could not be opened are
 	 * recorded as POSIX_TRACE_UNNAMED_USEREVENT.
 	 */
 	int open() const noexcept
@@ -784,7 +792,7 @@ template <class... Args> class event
 		return detail::open(type_, shapes, names_.data(), count);
 	}
 
-	/* The identifier in this process; 0: the type is not open. */
+	/* The identifier of the type in this process; 0: the type is not open. */
 	trace_event_id_t id() const noexcept
 	{
 		return type_.id.load(std::memory_order_acquire);
@@ -805,7 +813,8 @@ template <class T> struct unkeyed<key<T>> {
 	static constexpr bool is_key = true;
 };
 
-/* The key of a span, and the event type of its end. */
+/* ending<...> derives, from the fields of a span_type, the type of its key (no_key if it has
+ * none) and the event type of its end. */
 struct no_key {
 };
 template <class...> struct ending {
@@ -823,9 +832,9 @@ constexpr std::size_t key_count = (0 + ... + (unkeyed<Args>::is_key ? 1U : 0U));
 } // namespace detail
 
 /*
- * The two event types of a span: NAME.begin with all fields, and NAME.end with the key, if there is one.
- * An object of type span records both; a span that ends in another function or thread than it begins is
- * recorded by begin(...) and end(key).
+ * The two event types of a span: NAME.begin with all fields, and NAME.end with the key, if there
+ * is a key. An object of type span records both events. If a span begins in one function or
+ * thread and ends in another, record it by begin(...) and end(key) instead.
  */
 template <class... Args> struct span_type {
 	using ending = detail::ending<Args...>;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * <trace.h>: the Trace option of POSIX.1-2008 (XSH 2.11), with the options Trace Event Filter,
- * Trace Log and Trace Inherit. The page of a function in the standard has its name, unless its
- * comment says otherwise. Additions are in <posixtrace.h>, except for one member here.
+ * Trace Log and Trace Inherit. The page of a function in the standard has the name of the
+ * function, unless its comment names another page. Additions to the standard are in
+ * <posixtrace.h>, except for the member posix_tid below.
  *
  * These rules hold for every function below, unless its comment says otherwise:
  *
@@ -22,13 +23,13 @@
  *               cancellation request, and only while they wait.
  *   identifier  a trace_id_t is valid only in the process that got it, not in its children and
  *               not after exec. It is never 0 and never reused in a process, so that an outdated
- *               one gives EINVAL.
+ *               identifier gives EINVAL.
  *   sizes       bytes.          times       CLOCK_REALTIME.
  *
- * Terms: posix_trace_create() makes a plain stream, posix_trace_create_withlog() one with a log;
- * both are active streams. posix_trace_open() opens a log as a pre-recorded stream. An event is
- * lost if it was generated and not filtered, but not kept, while the stream ran or had stopped
- * itself because it was full.
+ * Terms: posix_trace_create() makes a stream without a log, posix_trace_create_withlog() a stream
+ * with a log; both are active streams. posix_trace_open() opens a log as a pre-recorded stream.
+ * An event is lost if it was generated and not filtered, but not kept, while the stream was
+ * running or had stopped itself because it was full.
  */
 #ifndef _TRACE_H
 #define _TRACE_H 1
@@ -51,13 +52,13 @@
 #endif
 /*
  * In strictly conforming C99 without feature macros, <sys/types.h> and <time.h> do not define
- * pthread_t and struct timespec; <pthread.h> always does.
+ * pthread_t and struct timespec. <pthread.h> always defines both.
  */
 #include <pthread.h>
 
 /*
- * The C library, which lacks these options, defines them as -1. Programs test them, so this header
- * redefines them. sysconf(_SC_TRACE) and the like still return -1.
+ * The C library does not have these options and defines the constants as -1. Programs test the
+ * constants, so this header redefines them. sysconf(_SC_TRACE) and the like still return -1.
  */
 #undef _POSIX_TRACE
 #define _POSIX_TRACE 200809L
@@ -78,11 +79,12 @@ extern "C" {
 #endif
 
 /*
- * Limits, which the standard has in <limits.h>. TRACE_EVENT_NAME_MAX is the length of an event
- * name, so a buffer needs one byte more. TRACE_NAME_MAX is the size of a buffer for a trace name or
- * a generation version, including the null byte. TRACE_SYS_MAX is the number of active streams of
- * one effective user ID. TRACE_USER_EVENT_MAX is the number of user event types of one process,
- * including POSIX_TRACE_UNNAMED_USEREVENT.
+ * Limits. The C library defines none of them in <limits.h>, where the standard has them, so this
+ * header defines them. TRACE_EVENT_NAME_MAX is the greatest length of an event name, so a buffer
+ * needs one byte more. TRACE_NAME_MAX is the size of a buffer for a trace name or a generation
+ * version, including the null byte. TRACE_SYS_MAX is the greatest number of active streams of one
+ * effective user ID. TRACE_USER_EVENT_MAX is the greatest number of user event types of one
+ * process, including POSIX_TRACE_UNNAMED_USEREVENT.
  */
 #ifndef _POSIX_TRACE_EVENT_NAME_MAX
 #define _POSIX_TRACE_EVENT_NAME_MAX 30
@@ -112,19 +114,19 @@ extern "C" {
 /* Identifies a stream or an opened log in the calling process. */
 typedef unsigned long trace_id_t;
 
-/* Identifies an event type in one stream, in its log, and in the processes traced into it. 0 is
- * never valid; a set can hold 1 to 8191. */
+/* Identifies an event type in a stream, in the stream's log, and in the processes that the stream
+ * traces. 0 is never valid; a set can contain the identifiers 1 to 8191. */
 typedef unsigned int trace_event_id_t;
 
 /* The attributes of a stream. The object owns no memory, so it can be copied by assignment.
- * posix_trace_attr_init() initialises one; zeroed memory is not initialised. */
+ * posix_trace_attr_init() initialises an object; zeroed memory is not an initialised object. */
 typedef struct {
 	unsigned long __posix_trace_opaque[96];
 } trace_attr_t;
 
-/* A set of event types. It has no pointers, so a copy of its bytes is an equal set, in memory,
- * as the data of an event and in a log. posix_trace_eventset_empty() and _fill() initialise one;
- * zeroed memory is not initialised. */
+/* A set of event types. It has no pointers, so a copy of its bytes is an equal set, in memory, as
+ * the data of an event and in a log. posix_trace_eventset_empty() and _fill() initialise a set;
+ * zeroed memory is not an initialised set. */
 typedef struct {
 	unsigned long __posix_trace_magic;
 	unsigned long __posix_trace_bits[128];
@@ -140,11 +142,12 @@ struct posix_trace_event_info {
 	void *posix_prog_address;
 	/* POSIX_TRACE_NOT_TRUNCATED, _TRUNCATED_RECORD or _TRUNCATED_READ. */
 	int posix_truncation_status;
-	/* Not in the standard: the thread that generated the event, as returned by gettid() in
-	 * that thread; 0 if it is no thread of the process. */
+	/* Not in the standard: the ID of the thread that generated the event, as gettid() returns
+	 * it in that thread; 0 if no thread of the process has generated the event. */
 	pid_t posix_tid;
 	struct timespec posix_timestamp;
-	/* Only for comparison by pthread_equal() in the process posix_pid. */
+	/* The thread that generated the event. Only pthread_equal() in the process posix_pid can
+	 * use it. */
 	pthread_t posix_thread_id;
 };
 
@@ -175,8 +178,9 @@ struct posix_trace_status_info {
 #define POSIX_TRACE_NOT_FLUSHING 0
 #define POSIX_TRACE_FLUSHING 1
 
-/* posix_truncation_status: the data is complete; it was cut to max-data-size when it was
- * recorded; the buffer of the reader was too small, which hides an earlier cut. */
+/* posix_truncation_status. NOT_TRUNCATED: the data is complete. TRUNCATED_RECORD: the data was
+ * truncated to max-data-size when it was recorded. TRUNCATED_READ: the buffer of the reader was
+ * too small; the data may have been truncated before, too. */
 #define POSIX_TRACE_NOT_TRUNCATED 0
 #define POSIX_TRACE_TRUNCATED_RECORD 1
 #define POSIX_TRACE_TRUNCATED_READ 2
@@ -206,10 +210,10 @@ struct posix_trace_status_info {
  * posix_trace_stop and so on.
  *
  *   START        one trace_event_set_t: the filter in force
- *   STOP         one int: 0 for a call, 1 the stream was full, 2 the log was full
- *   FILTER       two trace_event_set_t: the old filter, then the new one
- *   OVERFLOW     none; has the time of the first event that LOOP overwrote
- *   RESUME       none; has the time of the first event after that gap
+ *   STOP         one int: 0 posix_trace_stop() was called, 1 the stream was full, 2 the log was full
+ *   FILTER       two trace_event_set_t: the old filter, then the new filter
+ *   OVERFLOW     none; its time is that of the first lost event
+ *   RESUME       none; its time is that of the first event after the lost events
  *   FLUSH_START, FLUSH_STOP      none
  *   ERROR        one int, an error number: damaged stream memory was found and skipped
  */
@@ -231,9 +235,9 @@ struct posix_trace_status_info {
  * Attributes: creation and information
  *
  * Every function on attributes returns EINVAL for a null pointer and, except
- * posix_trace_attr_init(), for an object that was never initialised or was destroyed. A setter that
- * fails changes nothing. A stream is created with a copy of the object: changing or destroying the
- * object later does not affect the stream.
+ * posix_trace_attr_init(), for an object that was never initialised or was destroyed. A setter
+ * that fails changes nothing. A stream gets a copy of the object when it is created: changing or
+ * destroying the object later does not affect the stream.
  */
 
 /*
@@ -254,14 +258,15 @@ int posix_trace_attr_destroy(trace_attr_t *);
 int posix_trace_attr_getclockres(const trace_attr_t *, struct timespec *);
 
 /*
- * Stores the creation time of the stream; {0, 0} if the object does not come from a stream. Start,
- * stop and clear do not change this time; a log has that of its stream.
+ * Stores the creation time of the stream; {0, 0} if the object does not come from a stream.
+ * Start, stop and clear do not change this time. The creation time of a log is that of its
+ * stream.
  */
 int posix_trace_attr_getcreatetime(const trace_attr_t *, struct timespec *);
 
 /*
  * Stores name and version of the implementation, null-terminated, in a buffer of TRACE_NAME_MAX
- * bytes. The attributes of a log have those of the library that wrote it.
+ * bytes. In the attributes of a log they are those of the library that wrote the log.
  */
 int posix_trace_attr_getgenversion(const trace_attr_t *, char *);
 
@@ -296,9 +301,9 @@ int posix_trace_attr_getlogfullpolicy(const trace_attr_t *__trace_restrict, int 
 /*
  * stream-full-policy: what happens when the stream is full. POSIX_TRACE_LOOP: new events replace
  * the oldest ones. POSIX_TRACE_UNTIL_FULL: the stream stops itself, and starts again when its
- * automatic STOP event has been read or, if there is a log, flushed. POSIX_TRACE_FLUSH: the same,
- * and the stream flushes itself when it is half full, when it is full, and at the latest a second
- * after an event; this needs a log, so posix_trace_create() refuses it.
+ * automatic STOP event has been read or, if there is a log, flushed. POSIX_TRACE_FLUSH: as with
+ * UNTIL_FULL, but the stream also flushes itself when it is half full, when it is full, and at
+ * the latest a second after an event. FLUSH needs a log, so posix_trace_create() refuses it.
  *
  * If the policy was never set, posix_trace_create() takes LOOP, posix_trace_create_withlog()
  * takes FLUSH, and the getter stores LOOP.
@@ -307,8 +312,8 @@ int posix_trace_attr_getstreamfullpolicy(const trace_attr_t *__trace_restrict,
 					 int *__trace_restrict);
 
 /*
- * The setters of these three.
- *   EINVAL  any policy that is not named there; see also "Attributes" above.
+ * The setters of the attributes inherited, log-full-policy and stream-full-policy.
+ *   EINVAL  a policy other than those named above; see also "Attributes" above.
  * POSIX.1 posix_trace_attr_getinherited, _getlogfullpolicy, _getstreamfullpolicy.
  */
 int posix_trace_attr_setinherited(trace_attr_t *, int);
@@ -318,7 +323,7 @@ int posix_trace_attr_setstreamfullpolicy(trace_attr_t *, int);
 /*
  * Attributes: sizes, all in bytes
  *
- * The setters accept any size_t; creating a stream fails if it is impossible.
+ * The setters accept any size_t; creating a stream fails if the size is impossible.
  */
 
 /*
@@ -337,28 +342,29 @@ int posix_trace_attr_getlogsize(const trace_attr_t *__trace_restrict, size_t *__
 int posix_trace_attr_getmaxdatasize(const trace_attr_t *__trace_restrict, size_t *__trace_restrict);
 
 /*
- * The most stream memory that one system event takes.
+ * Stores the most stream memory that a system event takes.
  */
 int posix_trace_attr_getmaxsystemeventsize(const trace_attr_t *__trace_restrict,
 					   size_t *__trace_restrict);
 
 /*
- * The most stream memory that a user event with this many bytes of data takes. The data counts up
- * to max-data-size, because the rest is cut off.
+ * Stores the most stream memory that a user event takes; the second argument is the length of its
+ * data. Only max-data-size bytes of the data count, because the rest is cut off.
  *   EINVAL  the result does not fit in size_t; see also "Attributes" above.
  */
 int posix_trace_attr_getmaxusereventsize(const trace_attr_t *__trace_restrict, size_t,
 					 size_t *__trace_restrict);
 
 /*
- * stream-min-size: the stream keeps all events, without loss, as long as their maximum sizes add up
- * to no more than this. User events, START, FILTER and the STOP of a call count; all others have
- * reserved room. Default 1048576, or four times the maximum size of a user event if that is more. A
- * stream always has room for START, the smallest user event and STOP.
+ * stream-min-size: the stream keeps all events, without loss, as long as the sum of their maximum
+ * sizes is at most this size. User events, START, FILTER and the STOP of a call count; for all
+ * other events room is reserved. The default is 1048576, or four times the maximum size of a user
+ * event if that is more. A stream always has room for START, the smallest user event and STOP.
  *
- * In an object from posix_trace_get_attr() it is the size that is guaranteed; the stream may hold
- * more. Events of one thread fill it after at most twice the size plus 65536 bytes of data and, if
- * max-data-size is above 4096, five times max-data-size more.
+ * In an object from posix_trace_get_attr() this attribute is the size that is guaranteed; the
+ * stream may hold more. If only one thread records, the stream is full after at most twice this
+ * size plus 65536 bytes of data; if max-data-size is above 4096, five times max-data-size are
+ * added.
  */
 int posix_trace_attr_getstreamsize(const trace_attr_t *__trace_restrict, size_t *__trace_restrict);
 
@@ -375,11 +381,12 @@ int posix_trace_attr_setstreamsize(trace_attr_t *, size_t);
  */
 
 /*
- * Creates a stream that traces process pid (0: the caller). It is SUSPENDED and empty, with an
- * empty filter. Null attributes mean the defaults. The process need not have this library: it is
- * traced once it has, for example after exec.
+ * Creates a stream that traces process pid (0: the caller). The stream is SUSPENDED and empty,
+ * with an empty filter. Null attributes mean the defaults. The process need not use this library:
+ * it is traced as soon as it does, for example after exec.
  *   EAGAIN  TRACE_SYS_MAX active streams of this effective user exist.
- *   EINVAL  attributes never initialised or destroyed; POSIX_TRACE_FLUSH; null identifier.
+ *   EINVAL  attributes that were never initialised, or were destroyed; POSIX_TRACE_FLUSH; null
+ *           identifier.
  *   ENOMEM  no memory for the stream, all of which is reserved now; no descriptors left.
  *   EPERM   the caller is neither root nor has the target's effective user ID, or the target is
  *           a set-user-ID program.
@@ -388,15 +395,18 @@ int posix_trace_attr_setstreamsize(trace_attr_t *, size_t);
 int posix_trace_create(pid_t, const trace_attr_t *__trace_restrict, trace_id_t *__trace_restrict);
 
 /*
- * Does the same for a stream with a log in the file to which the descriptor refers. A regular file
- * is emptied and may have every log-full policy; a FIFO, pipe, socket or character device may only
- * have POSIX_TRACE_APPEND. The descriptor need only be open for writing. The library works on a
- * duplicate; the caller may close the original at once, and must not read, write or seek in the
- * file while the stream exists.
- *   EAGAIN  as above; or a limit on processes allows none that writes the log.
- *   ENOMEM, EPERM, ESRCH  as above.
+ * Creates a stream with a log, in the file to which the descriptor refers. Otherwise it does the
+ * same as posix_trace_create(). A regular file is emptied, and is possible with every log-full
+ * policy; a FIFO, pipe, socket or character device is possible only with POSIX_TRACE_APPEND. The
+ * descriptor need only be open for writing. The library works on a duplicate; the caller may
+ * close the original at once, and must not read, write or seek in the file while the stream
+ * exists.
+ *   EAGAIN  as for posix_trace_create(); or a limit on processes allows no process that writes
+ *           the log.
+ *   ENOMEM, EPERM, ESRCH  as for posix_trace_create().
  *   EBADF   the descriptor is not open, or not for writing.
- *   EINVAL  as above, but FLUSH is allowed; the type of the file does not allow the policy;
+ *   EINVAL  as for posix_trace_create(), except that POSIX_TRACE_FLUSH is allowed; the type of
+ *           the file does not allow the policy;
  *           log-max-size cannot hold a START and a STOP event.
  *   ENOSPC  the device cannot take the new log.
  *   others  the error number of a failed write of the log's header.
@@ -407,9 +417,10 @@ int posix_trace_create_withlog(pid_t, const trace_attr_t *__trace_restrict, int,
 
 /*
  * Writes the events in the stream to its log and frees their room; returns when that is done.
- * Recording, reading and posix_trace_get_status() continue meanwhile; start, stop, clear, shutdown
- * and filter calls wait for a flush of another thread, however long its pipe or device takes.
- * Events that could not be written stay in the stream for the next flush.
+ * Recording, reading and posix_trace_get_status() continue during the flush. Calls of start,
+ * stop, clear, shutdown and set_filter in other threads wait until the flush is done, even if a
+ * pipe or device takes long. Events that could not be written stay in the stream for the next
+ * flush.
  *   EFBIG   the log would exceed a file size limit (RLIMIT_FSIZE too; no SIGXFSZ is sent).
  *   EINVAL  not an active stream with log.
  *   ENOSPC  the device is full.
@@ -421,10 +432,10 @@ int posix_trace_create_withlog(pid_t, const trace_attr_t *__trace_restrict, int,
 int posix_trace_flush(trace_id_t);
 
 /*
- * Stops the stream, flushes and closes its log if it has one, and frees everything. Events that
- * were not read from a plain stream are gone; threads that wait for one get EINVAL. The identifier
- * is invalid from then on, even if the flush failed. The same happens when the process that created
- * the stream ends in any way, or executes a program.
+ * Stops the stream, flushes and closes its log if it has one, and frees everything. If the stream
+ * has no log, events that were not read are gone. Threads that wait for an event get EINVAL. The
+ * identifier is invalid from then on, even if the flush failed. A stream is also stopped, flushed
+ * and closed when the process that created it ends in any way, or executes a program.
  *   EFBIG, ENOSPC, ESTALE, others  as for posix_trace_flush(); the stream is gone nevertheless.
  *   EINVAL  not an active stream, with or without log.
  * POSIX.1 posix_trace_shutdown, in posix_trace_create.
@@ -432,39 +443,41 @@ int posix_trace_flush(trace_id_t);
 int posix_trace_shutdown(trace_id_t);
 
 /*
- * Resets the stream and its log to their state after creation: no events, NOT_FULL, no overrun, an
- * empty filter, the event type list at its start. The stream keeps its status (running or
- * suspended), names, attributes and creation time. No event is recorded. A stream that had stopped
- * itself needs posix_trace_start(). What was written to a device, pipe or socket stays written.
- * Events that are generated during the call are either recorded after the clear or gone.
+ * Resets the stream and its log to their state after creation: no events, NOT_FULL, no overrun,
+ * an empty filter, the event type list at its start. The stream keeps its status (running or
+ * suspended), names, attributes and creation time. The call itself is not recorded as an event. A
+ * stream that had stopped itself is started again only by posix_trace_start(). What was written
+ * to a device, pipe or socket stays written. Events that are generated during the call are either
+ * recorded after the clear or discarded.
  *   EINVAL  not an active stream.
  *   ENOMEM  the process that writes the log was killed, and there are no descriptors left to
- *           start another one; nothing was cleared.
+ *           start another process; nothing was cleared.
  *   others  the error number of a failed write of the log's header; the stream was cleared.
  */
 int posix_trace_clear(trace_id_t);
 
 /*
- * Sets the stream RUNNING and records START. Does nothing if it runs already, or if it has stopped
- * itself because it was full and is not LOOP. Every event of a traced process that starts after the
- * call has returned, and is not filtered, is recorded.
+ * Sets the stream RUNNING and records START. Does nothing if the stream is running already, or if
+ * its policy is not LOOP and it has stopped itself because it was full. After the call has
+ * returned, every event that a traced process generates and that is not filtered is recorded.
  *   EINVAL  not an active stream.
  */
 int posix_trace_start(trace_id_t);
 
 /*
  * Sets the stream SUSPENDED and records STOP, for which there always is room. If the stream is
- * suspended already, it only cancels a pending automatic restart. No event that starts after the
- * call has returned is recorded or counted as lost. The call waits for event calls under way, at
- * most 100 ms for each, so that all events can be read when it returns.
+ * suspended already, the call only cancels a pending automatic restart. Events that are generated
+ * after the call has returned are neither recorded nor counted as lost. The call waits for calls
+ * of posix_trace_event() under way, at most 100 ms for each, so that all events can be read when
+ * it returns.
  *   EINVAL  not an active stream.
  * POSIX.1 posix_trace_stop, in posix_trace_start.
  */
 int posix_trace_stop(trace_id_t);
 
 /*
- * Initialises an attributes object with the attributes of the stream, and the policies and sizes in
- * force, or with those stored in the log.
+ * Initialises an attributes object with the attributes of an active stream, including the
+ * policies and sizes in force, or with the attributes that are stored in a log.
  *   EINVAL  neither an active stream nor an open log; null pointer.
  */
 int posix_trace_get_attr(trace_id_t, trace_attr_t *);
@@ -477,7 +490,7 @@ int posix_trace_get_attr(trace_id_t, trace_attr_t *);
  *   full            if RUNNING: newer events overwrite older ones (LOOP only). If SUSPENDED:
  *                   the stream stopped because it was full, until the automatic restart or a
  *                   clear.
- *   overrun         events were lost since the last call.
+ *   overrun         events were lost since the last call of this function.
  *   flush status    a flush is in progress.
  *   flush error     0, or the first error number of a flush since the last call.
  *   log overrun     events were lost in the log since the last call.
@@ -495,22 +508,24 @@ int posix_trace_get_status(trace_id_t, struct posix_trace_status_info *);
  */
 
 /*
- * Records an event of the given type, with a copy of the data, in every running stream that traces
- * the caller and does not filter the type. It is async-signal-safe, even in a handler that has
- * interrupted this function, and a handler may leave it by siglongjmp(). It never waits and never
- * fails: the status of a stream reports lost events. It preserves errno.
+ * Records an event of the given type, with a copy of the data, in every running stream that
+ * traces the caller and does not filter the type. It is async-signal-safe, even in a handler that
+ * has interrupted this function, and such a handler may leave this function by siglongjmp(). It
+ * never fails: the status of a stream reports lost events. It never waits, except for room in a
+ * stream with a full-wait (see <posixtrace-control.h>). It preserves errno.
  *
- * Each stream cuts the data to its own max-data-size. A null pointer records no data. Types that
- * the process has not opened, and system events, are ignored. The event has the return address of
- * the call.
+ * Each stream truncates the data to its own max-data-size. With a null pointer the event has no
+ * data. The call is ignored if the process has not opened the type, or if it is a system event.
+ * The address of the event is the return address of the call.
  */
 void posix_trace_event(trace_event_id_t, const void *__trace_restrict, size_t);
 
 /*
- * Stores the identifier of the event type with this name in the calling process; a new name gets a
- * new one. Names are compared byte by byte, and a name may be empty. The name of a system event
- * gives that event. If the process has TRACE_USER_EVENT_MAX types, a new name gives
- * POSIX_TRACE_UNNAMED_USEREVENT, and the result is 0; posixtrace_get_counts() counts such names.
+ * Stores the identifier of the event type with this name in the calling process; a new name gets
+ * a new identifier. Names are compared byte by byte, and a name may be empty. The name of a
+ * system event gives the identifier of that event. If the process has TRACE_USER_EVENT_MAX types,
+ * a new name gives POSIX_TRACE_UNNAMED_USEREVENT, and the result is 0; posixtrace_get_counts()
+ * counts such names.
  *   EINVAL        null pointer.
  *   ENAMETOOLONG  more than TRACE_EVENT_NAME_MAX bytes without the null.
  *   ENOMEM        a new name found no memory, or no descriptor to get it.
@@ -519,34 +534,35 @@ void posix_trace_event(trace_event_id_t, const void *__trace_restrict, size_t);
 int posix_trace_eventid_open(const char *__trace_restrict, trace_event_id_t *__trace_restrict);
 
 /*
- * Returns not an error number but non-zero if both identifiers are those of the same event type,
- * else 0. The stream identifier makes no difference.
+ * Does not return an error number. Returns non-zero if both identifiers are those of the same
+ * event type, else 0. The stream identifier makes no difference.
  */
 int posix_trace_eventid_equal(trace_id_t, trace_event_id_t, trace_event_id_t);
 
 /*
- * Stores the name, null-terminated, in a buffer of TRACE_EVENT_NAME_MAX + 1 bytes.
+ * Stores the name of an event type, null-terminated, in a buffer of TRACE_EVENT_NAME_MAX + 1
+ * bytes.
  *   EINVAL  neither an active stream nor an open log; no such event type; null pointer.
  * POSIX.1 posix_trace_eventid_get_name, in posix_trace_eventid_equal.
  */
 int posix_trace_eventid_get_name(trace_id_t, trace_event_id_t, char *);
 
 /*
- * Does the same as posix_trace_eventid_open() for the processes that the stream traces, which
- * get the same identifier when they open the name.
+ * Opens an event type, as posix_trace_eventid_open() does, for the processes that the stream
+ * traces. They get the same identifier when they open the name.
  *   EINVAL        not an active stream; null pointer.
  *   ENAMETOOLONG  more than TRACE_EVENT_NAME_MAX bytes without the null.
- *   ENOMEM        as above.
+ *   ENOMEM        as for posix_trace_eventid_open().
  * POSIX.1 posix_trace_trid_eventid_open, in posix_trace_eventid_equal.
  */
 int posix_trace_trid_eventid_open(trace_id_t, const char *__trace_restrict,
 				  trace_event_id_t *__trace_restrict);
 
 /*
- * Stores the next event type of the stream, and 0 in *unavailable. If none is left, this stores
- * only non-zero in *unavailable; after another name has been opened, the next call stores its type,
- * without a rewind. Predefined types come first, then user events in the order in which their names
- * were opened.
+ * Stores the next event type of the stream, and 0 in *unavailable. If there are no more event
+ * types, only stores non-zero in *unavailable. If another name is opened after that, the next
+ * call stores its type; no rewind is needed. Predefined types come first, then user event types
+ * in the order in which their names were opened.
  *   EINVAL  neither an active stream nor an open log; null pointer.
  */
 int posix_trace_eventtypelist_getnext_id(trace_id_t, trace_event_id_t *__trace_restrict,
@@ -562,15 +578,15 @@ int posix_trace_eventtypelist_rewind(trace_id_t);
 /*
  * Event sets and filters
  *
- * These return EINVAL, with nothing changed, for a null pointer, an identifier outside 1 to 8191,
- * an unknown constant and, except for empty and fill, an uninitialised set. The calling process
- * need not have opened the types.
+ * The functions on event sets return EINVAL, and change nothing, for a null pointer, an
+ * identifier outside 1 to 8191, an unknown constant and, except for empty and fill, an
+ * uninitialised set. The calling process need not have opened the event types.
  */
 
-/* Adds an event type; a member of the set is no error. */
+/* Adds an event type. It is no error if the set contains the type already. */
 int posix_trace_eventset_add(trace_event_id_t, trace_event_set_t *);
 
-/* Removes an event type; a type that is not in the set is no error. POSIX.1
+/* Removes an event type. It is no error if the set does not contain the type. POSIX.1
  * posix_trace_eventset_del, in posix_trace_eventset_add. */
 int posix_trace_eventset_del(trace_event_id_t, trace_event_set_t *);
 
@@ -578,10 +594,10 @@ int posix_trace_eventset_del(trace_event_id_t, trace_event_set_t *);
 int posix_trace_eventset_empty(trace_event_set_t *);
 
 /*
- * Initialises a set. POSIX_TRACE_ALL_EVENTS: with every system and user event, including those that
- * are opened later. POSIX_TRACE_SYSTEM_EVENTS: with the eight system events.
- * POSIX_TRACE_WOPID_EVENTS: with none, because every system event of this implementation depends on
- * a process.
+ * Initialises a set. With POSIX_TRACE_ALL_EVENTS, it contains every system and user event type,
+ * including those that are opened later. With POSIX_TRACE_SYSTEM_EVENTS, it contains the eight
+ * system event types. With POSIX_TRACE_WOPID_EVENTS, it is empty, because every system event of
+ * this implementation depends on a process.
  * POSIX.1 posix_trace_eventset_fill, in posix_trace_eventset_add.
  */
 int posix_trace_eventset_fill(trace_event_set_t *, int);
@@ -599,11 +615,12 @@ int posix_trace_get_filter(trace_id_t, trace_event_set_t *);
 
 /*
  * Sets the filter to the set (POSIX_TRACE_SET_EVENTSET), adds the set to it (_ADD_EVENTSET) or
- * subtracts the set from it (_SUB_EVENTSET). All traced processes obey the new filter when the call
- * returns. A running stream records FILTER, even if nothing changed, unless both filters hold
- * FILTER itself; a suspended one reports the filter in its next START. A filtered system event is
- * not recorded, but what it reports still happens. In addition to the filter, patterns of names may
- * select events; see posixtrace_set_patterns() in <posixtrace-control.h>.
+ * subtracts the set from it (_SUB_EVENTSET). All traced processes obey the new filter when the
+ * call returns. A running stream records a FILTER event, even if nothing has changed, unless both
+ * the old and the new filter contain FILTER itself. A suspended stream reports the filter in its
+ * next START. If a system event is filtered, it is not recorded, but what it reports still
+ * happens. In addition to the filter, patterns of names may select events; see
+ * posixtrace_set_patterns() in <posixtrace-control.h>.
  *   EINVAL  not an active stream; unknown operation; null pointer, or an uninitialised set.
  * POSIX.1 posix_trace_set_filter, in posix_trace_get_filter.
  */
@@ -612,36 +629,41 @@ int posix_trace_set_filter(trace_id_t, const trace_event_set_t *, int);
 /*
  * Retrieval of events
  *
- * The arguments are (trid, event, data, num_bytes, data_len, unavailable), as in the standard. Each
- * function reports the oldest event that was not reported yet: the information in *event, up to
- * num_bytes bytes of data in *data, their number in *data_len, and 0 in *unavailable. The data
- * pointer may be null if num_bytes is 0. Timestamps do not go back, except that an event may come
- * late if its thread was stopped or killed while it recorded it.
+ * The arguments are (trid, event, data, num_bytes, data_len, unavailable), as in the standard.
+ * Each function reports the oldest event that was not reported yet: it stores the information in
+ * *event, up to num_bytes bytes of data in *data, the number of these bytes in *data_len, and 0
+ * in *unavailable. The data pointer may be null if num_bytes is 0. Timestamps do not go back,
+ * with one exception: an event may be reported late if its thread was stopped or killed while it
+ * recorded the event.
  *
- * An active stream reports each event once, whichever thread asks; in a plain stream, that frees
- * its room. In a stream with a log, reading frees no room, and events that were flushed before they
- * were read are not reported. If no event is reported, with or without an error, *unavailable is
- * non-zero, *data_len is 0, and *event and the data buffer are unchanged.
+ * An active stream reports each event once, to whichever thread asks first. In a stream without a
+ * log, reading an event frees its room. In a stream with a log, reading frees no room, and events
+ * that were flushed before they were read are not reported. If no event is reported, with or
+ * without an error, *unavailable is non-zero, *data_len is 0, and *event and the data buffer are
+ * unchanged.
  *   EINVAL  neither an active stream nor an open log; null pointer.
  */
 
 /*
- * Waits for an event of an active stream, even if it is suspended or its processes have ended. It
- * never waits with a pre-recorded stream: at its end, *unavailable is non-zero and the result 0. It
- * is a cancellation point while it waits.
+ * Reports the next event. If an active stream has no event, it waits for one, even if the stream
+ * is suspended or its processes have ended. For a pre-recorded stream it never waits: at the end
+ * of the log, *unavailable is non-zero and the result 0. It is a cancellation point while it
+ * waits.
  *   EINTR   a handler installed without SA_RESTART interrupted the wait.
- *   EINVAL  see above; the stream was shut down meanwhile.
+ *   EINVAL  as listed under "Retrieval of events"; or the stream was shut down meanwhile.
  */
 int posix_trace_getnext_event(trace_id_t, struct posix_trace_event_info *__trace_restrict,
 			      void *__trace_restrict, size_t, size_t *__trace_restrict,
 			      int *__trace_restrict);
 
 /*
- * Does the same, but waits only until the absolute time, which matters only if there is no event.
- * With a pre-recorded stream the time is ignored. It is a cancellation point while it waits.
+ * Like posix_trace_getnext_event(), but waits only until an absolute time. The time matters only
+ * if there is no event; for a pre-recorded stream it is ignored. The function is a cancellation
+ * point while it waits.
  *   EINTR      a handler interrupted the wait, with SA_RESTART or without.
- *   EINVAL     as above; no event, and tv_nsec is not in 0 to 999999999 or the pointer is null.
- *   ETIMEDOUT  no event, and the time has come.
+ *   EINVAL     as for posix_trace_getnext_event(); or there is no event, and tv_nsec is not in
+ *              0 to 999999999 or the pointer is null.
+ *   ETIMEDOUT  there is no event, and the time is over.
  * POSIX.1 posix_trace_timedgetnext_event, in posix_trace_getnext_event.
  */
 int posix_trace_timedgetnext_event(trace_id_t, struct posix_trace_event_info *__trace_restrict,
@@ -649,9 +671,10 @@ int posix_trace_timedgetnext_event(trace_id_t, struct posix_trace_event_info *__
 				   int *__trace_restrict, const struct timespec *__trace_restrict);
 
 /*
- * Does the same without waiting: if there is no event, *unavailable is non-zero and the result 0.
- * If an event that is still being recorded may be older than all others in the stream, it waits for
- * that one, for 100 ms at most, and then reports without it.
+ * Like posix_trace_getnext_event(), but does not wait: if there is no event, *unavailable is
+ * non-zero and the result 0. But if an event that is still being recorded may be older than all
+ * other events in the stream, the function waits at most 100 ms for this event, and then
+ * continues without it.
  *   EINVAL  as for posix_trace_getnext_event(); a pre-recorded stream.
  * POSIX.1 posix_trace_trygetnext_event, in posix_trace_getnext_event.
  */
@@ -666,8 +689,8 @@ int posix_trace_trygetnext_event(trace_id_t, struct posix_trace_event_info *__tr
 /*
  * Opens a log for reading, at its oldest event. The descriptor must be open for reading, and the
  * file seekable; the offset is neither used nor changed. The library works on a duplicate, so the
- * caller keeps the descriptor and may close it. The log of a stream that is still active has the
- * events that have been flushed; of a damaged log, the events before the damage are reported.
+ * caller keeps the descriptor and may close it. If the stream of the log is still active, the log
+ * has the events that were flushed. If the log is damaged, the damaged parts are skipped.
  *   EINVAL  not a log, or of another ABI or format version; descriptor closed, not readable or
  *           not seekable; null pointer.
  *   ENOMEM  no memory or descriptors left.

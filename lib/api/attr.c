@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_attr_init, _destroy, and the getters and setters of the attributes, ours included. */
+/* posix_trace_attr_init, _destroy, and the getters and setters of the attributes of the standard
+ * and of posixtrace-control.h. */
 #include "config.h"
 
 #include <errno.h>
@@ -61,13 +62,13 @@ GETTER(posix_trace_attr_getcreatetime, struct timespec,
 GETTER(posix_trace_attr_getgenversion, char, strcpy(value, a->genversion))
 GETTER(posix_trace_attr_getname, char, strcpy(value, a->name))
 
-/* Keeps TRACE_NAME_MAX - 1 bytes: the buffer that the standard gives to getname has TRACE_NAME_MAX
- * bytes, zero byte included. */
+/* Keeps at most TRACE_NAME_MAX - 1 bytes of the name: by the standard, the buffer for
+ * posix_trace_attr_getname() has TRACE_NAME_MAX bytes, including the zero byte. */
 static void set_name(struct ptrc_attr *a, const char *name)
 {
 	size_t len = strnlen(name, TRACE_NAME_MAX - 1);
 
-	/* The caller's string may be the name in this object. */
+	/* memmove(), because `name` may point to the name in this very object. */
 	memmove(a->name, name, len);
 	memset(a->name + len, 0, sizeof(a->name) - len);
 }
@@ -76,7 +77,8 @@ SETTER(posix_trace_attr_setname, const char *, value, set_name(a, value))
 
 GETTER(posix_trace_attr_getinherited, int, *value = a->inherited)
 GETTER(posix_trace_attr_getlogfullpolicy, int, *value = a->log_full_policy)
-/* The default of a logged stream is FLUSH, but the kind of the stream is not known yet. */
+/* If no policy was set, this stores LOOP. A stream with a log will get FLUSH, but it is not known
+ * yet whether the stream will have a log. */
 GETTER(posix_trace_attr_getstreamfullpolicy, int,
        *value = a->stream_full_policy ? a->stream_full_policy : POSIX_TRACE_LOOP)
 SETTER(posix_trace_attr_setinherited, int,

@@ -26,8 +26,9 @@ PTRC_PUBLIC int posix_trace_eventid_open(const char *restrict event_name,
 PTRC_PUBLIC int posix_trace_eventid_equal(trace_id_t trid, trace_event_id_t event1,
 					  trace_event_id_t event2)
 {
-	/* The ids of a process and of the streams that trace it are those of one names object. The
-	 * standard does not say what happens with other ids. */
+	/* A process and the streams that trace it use the same names object, so their identifiers
+	 * can be compared as numbers. The standard does not say what happens with other
+	 * identifiers. */
 	(void)trid;
 	return event1 == event2;
 }

@@ -7,7 +7,8 @@
 
 #include "lib/base/common.h"
 
-/* Programs rely on names and order: no name is changed, and new ones are added at the end. */
+/* Programs rely on the names and their order: no name is ever changed, and new figures are added
+ * at the end. */
 static const struct {
 	const char *name;
 	size_t at;

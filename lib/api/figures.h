@@ -7,9 +7,10 @@
 
 #include "include/posixtrace-private.h"
 
-/* Stores at most the first `size` figures. Returns the number of all. */
+/* Stores at most the first `size` figures. Returns the number of all figures. */
 size_t ptrc_figures_get(const struct ptrc_counts *, struct posixtrace_count *, size_t size);
-/* Sets the count that the figure names, if there is one. */
+/* Sets the member of ptrc_counts that has the name of the figure. Does nothing if there is no
+ * such member. */
 void ptrc_figures_set(struct ptrc_counts *, const struct posixtrace_count *);
 
 #endif

@@ -46,7 +46,7 @@ static void tell_number(const struct ptrc_layout_field *from, const char *data, 
 	}
 }
 
-/* Stores a field, or an element of one, that has these bytes. */
+/* Fills in *f for a field, or for one element of an array, that has these bytes of data. */
 static void tell(const struct ptrc_layout_field *from, const char *data, size_t size,
 		 unsigned int bit_at, struct posixtrace_field *f)
 {
@@ -61,7 +61,7 @@ static void tell(const struct ptrc_layout_field *from, const char *data, size_t 
 		tell_number(from, data, bit_at, f);
 }
 
-/* Stores the field at f->pt_next_... */
+/* Stores the next field. The pt_next_ members of *f are its position, and are advanced. */
 static int next(const struct ptrc_layout_fields *l, const char *data, size_t size,
 		struct posixtrace_field *f)
 {
@@ -74,7 +74,7 @@ static int next(const struct ptrc_layout_fields *l, const char *data, size_t siz
 	do {
 		before = w;
 		from = ptrc_layout_next(l, data, size, &w);
-		/* Skip padding and arrays without elements. */
+		/* The loop skips padding and arrays without elements. */
 	} while (from && (from->kind == PTRC_LAYOUT_PADDING || (from->count && !w.size)));
 	if (!from)
 		return w.is_short || !ptrc_layout_ends(l, &w, size) ? EBADMSG : ENODATA;

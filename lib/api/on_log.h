@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of functions on the log that has an identifier. */
+/* Calls a function for the open log that has a given trace_id_t. */
 #ifndef PTRC_LIB_API_ON_LOG_H
 #define PTRC_LIB_API_ON_LOG_H
 

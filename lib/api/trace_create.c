@@ -43,7 +43,8 @@ PTRC_PUBLIC int posix_trace_shutdown(trace_id_t id)
 	int error;
 	PTRC_NO_CANCEL();
 
-	/* If two threads shut the stream down at once, only one of them gets it. */
+	/* If two threads shut the stream down at the same time, only one of them gets the object;
+	 * the other gets EINVAL. */
 	c = ptrc_handle_take(id, PTRC_HANDLE_ACTIVE);
 	error = c ? ptrc_controller_shutdown(c, id, addr, NULL) : EINVAL;
 	return error == ECHILD ? ENOMEM : error;
@@ -72,7 +73,8 @@ PTRC_PUBLIC int posixtrace_set_log_sync(trace_id_t id, int is_synced)
 
 int ptrc_trace_give_up_log(trace_id_t id)
 {
-	/* Also while another thread shuts the stream down. */
+	/* PTRC_HANDLE_TAKEN: the log can be given up even while another thread shuts the stream
+	 * down and has taken the identifier. */
 	PTRC_REF(ref, id, PTRC_HANDLE_ACTIVE | PTRC_HANDLE_TAKEN);
 	struct ptrc_controller *c = ref.object;
 

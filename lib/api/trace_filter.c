@@ -24,7 +24,8 @@ PTRC_PUBLIC int posix_trace_get_filter(trace_id_t id, trace_event_set_t *set)
 
 	if (!c || !set)
 		return EINVAL;
-	/* During a change of the filter, that in the header is neither the old nor the new one. */
+	/* The lock is needed because during a change of the filter, the filter in the header is
+	 * neither the old nor the new filter. */
 	PTRC_LOCK(&c->lock);
 	ptrc_patterns_judge_all(c->stream.header, c->names);
 	ptrc_filter_told(c->stream.header, bits);
@@ -32,7 +33,7 @@ PTRC_PUBLIC int posix_trace_get_filter(trace_id_t id, trace_event_set_t *set)
 	return 0;
 }
 
-/* The result of a change of one word of the filter. */
+/* The new value of one word of the filter, when the program sets, adds or subtracts `given`. */
 static uint64_t combine(uint64_t word, uint64_t given, int how)
 {
 	return how == POSIX_TRACE_SET_EVENTSET	 ? given
@@ -40,8 +41,9 @@ static uint64_t combine(uint64_t word, uint64_t given, int how)
 						 : word & ~given;
 }
 
-/* Types that the program removes from the filter, or omits when it sets the filter, are recorded
- * whatever the patterns say. But the patterns decide on names that are not registered yet. */
+/* Prepares a change of the filter. Types that the program removes from the filter, or omits when
+ * it sets the filter, are recorded even if the patterns exclude them. But the patterns still
+ * decide on names that are not registered yet. */
 static void prepare(struct ptrc_controller *c, const trace_event_set_t *set, int how,
 		    struct ptrc_filter_change *change)
 {
@@ -82,7 +84,7 @@ PTRC_PUBLIC int posix_trace_set_filter(trace_id_t id, const trace_event_set_t *s
 	return 0;
 }
 
-/* Checks the patterns and copies them. EINVAL, ENOMEM. */
+/* Checks the program's patterns and makes a copy of them. EINVAL, ENOMEM. */
 static int take_patterns(const struct posixtrace_pattern *given, size_t count,
 			 struct ptrc_pattern **patterns)
 {

@@ -31,7 +31,7 @@ static int next(trace_id_t id, enum ptrc_next_how how, const struct ptrc_next_re
 	struct leave l;
 	int error;
 
-	/* The standard wants these values whenever no event is reported. */
+	/* The standard requires these values whenever no event is reported. */
 	if (out->unavailable)
 		*out->unavailable = 1;
 	if (out->data_len)

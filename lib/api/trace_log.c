@@ -13,7 +13,7 @@
 #include "lib/life/life.h"
 #include "lib/log/log_family.h"
 
-/* Gives the log an identifier, or closes it. */
+/* Gives the opened log an identifier. If that fails, closes the log. */
 static int give(struct ptrc_log_stream *log, trace_id_t *trid)
 {
 	int error = ptrc_handle_new(PTRC_HANDLE_LOG, log, trid);

@@ -19,9 +19,10 @@ PTRC_PUBLIC int posix_trace_start(trace_id_t id)
 	if (!c)
 		return EINVAL;
 	PTRC_LOCK(&c->lock);
-	/* A stream that is being shut down has been stopped for good. */
+	/* A stream that is being shut down has been stopped and must not start again. */
 	if (!c->is_closing) {
-		/* Completes the filter in the START event. */
+		/* START reports the filter, so all names must be compared with the patterns
+		 * before. */
 		ptrc_patterns_judge_all(c->stream.header, c->names);
 		ptrc_stream_start(&c->stream, &origin, addr);
 	}
@@ -39,8 +40,8 @@ PTRC_PUBLIC int posix_trace_stop(trace_id_t id)
 	pthread_mutex_lock(&c->lock);
 	ptrc_stream_stop(&c->stream, &origin, addr);
 	pthread_mutex_unlock(&c->lock);
-	/* Wait for event calls that started before the stop: a program that now reads until no
-	 * event is left gets all events. */
+	/* Wait for event calls that started before the stop, so that a program that now reads
+	 * until there are no more events gets all of them. */
 	PTRC_LOCK(&c->reader_lock);
 	ptrc_marks_wait_all(c->stream.header, &c->stream.given_up);
 	return 0;
@@ -56,7 +57,8 @@ PTRC_PUBLIC int posix_trace_clear(trace_id_t id)
 	PTRC_LOCK(&c->keeper_lock);
 	PTRC_LOCK(&c->lock);
 	pthread_mutex_lock(&c->reader_lock);
-	/* The keeper clears a stream that has a log, and the log, between two flushes. */
+	/* If the stream has a log, the keeper clears both, because this must not happen during a
+	 * flush. */
 	if (c->has_log && !c->is_closing)
 		error = ptrc_controller_command(c, PTRC_KEEPER_CLEAR, NULL, 0);
 	else

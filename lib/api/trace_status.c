@@ -29,8 +29,8 @@ PTRC_PUBLIC int posix_trace_get_attr(trace_id_t id, trace_attr_t *attr)
 	return 0;
 }
 
-/* One atomic operation reads the status and resets overruns and flush error, so that no change in
- * between is lost. */
+/* Reads the status, and resets the overrun statuses and the flush error by the same atomic
+ * operation, so that no change between reading and resetting is lost. */
 static void take_status(struct ptrc_controller *c, struct posix_trace_status_info *st)
 {
 	struct ptrc_stream_header *h = c->stream.header;
@@ -84,8 +84,8 @@ PTRC_PUBLIC int posixtrace_get_counts(trace_id_t id, struct posixtrace_count *fi
 	return 0;
 }
 
-/* While the keeper commits a flush, the counts are not exact. The call counts again at these
- * intervals, for at most this time. */
+/* Counts that are taken while the keeper commits a flush are not exact. The function then counts
+ * again: after a pause of COUNT_PAUSE_NS each time, and for at most COUNT_WAIT_NS in all. */
 #define COUNT_WAIT_NS INT64_C(1000000000)
 #define COUNT_PAUSE_NS 500000
 
@@ -97,10 +97,12 @@ static void count_types(struct ptrc_controller *c, struct posixtrace_type_count 
 	int keeper;
 
 	ptrc_controller_revive_keeper(c, &keeper);
-	/* A clock and not a number of tries, because counting in a large stream takes a while. */
+	/* The time is limited, and not the number of tries, because counting in a large stream
+	 * takes long. */
 	give_up = ptrc_clock_ns(CLOCK_MONOTONIC) + COUNT_WAIT_NS;
 	while (count) {
-		/* posix_trace_getnext_event() holds this lock while it reads, not while it sleeps. */
+		/* posix_trace_getnext_event() holds this lock while it reads, but not while it
+		 * sleeps, so this does not wait long. */
 		pthread_mutex_lock(&c->reader_lock);
 		is_exact = ptrc_live_reader_count(&c->reader, counts, count);
 		pthread_mutex_unlock(&c->reader_lock);

@@ -16,14 +16,16 @@
 #include "lib/log/log_stream.h"
 #include "lib/log/log_whose.h"
 
-/* The result of function(origin of the log, ...); EINVAL if no open log has the identifier. */
+/* Calls a function with the origin of the log (its machine, processes and clocks) as first
+ * argument. The result is that of the function; EINVAL if no open log has the identifier. */
 #define ON_ORIGIN(trid, function, ...)                                                            \
 	({                                                                                        \
 		PTRC_REF(log_, trid, PTRC_HANDLE_LOG);                                            \
 		log_.object ? function(ptrc_log_stream_whose(log_.object), __VA_ARGS__) : EINVAL; \
 	})
 
-/* Copies as much of a structure as the caller knows. The first member becomes that size. */
+/* Copies the first `size` bytes of a structure, because a caller that was compiled with an older
+ * header knows fewer members. The first member becomes the number of bytes copied. */
 static int give(int error, void *to, size_t size, void *from, size_t all)
 {
 	unsigned long given = size < all ? size : all;

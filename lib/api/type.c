@@ -14,10 +14,11 @@
 #include "lib/process/process_names.h"
 #include "lib/process/self.h"
 
-/* Memory for the longest layout, which is too large for the stack of a signal handler. */
+/* Size of the memory in which a layout is made. It is allocated, because the longest layout does
+ * not fit on the stack of a signal handler. */
 #define TEXT_BYTES 8192
 
-/* Opens the type; several threads may do so at a time, with the same result. */
+/* Opens the event type. Several threads may do this at the same time, with the same result. */
 static int open_type(struct posixtrace_type *type, trace_event_id_t *id)
 {
 	char *text = ptrc_file_zeros(TEXT_BYTES);
@@ -30,7 +31,7 @@ static int open_type(struct posixtrace_type *type, trace_event_id_t *id)
 	if (!error)
 		error = ptrc_process_open_type(type->pt_name, text, &found);
 	ptrc_sys(SYS_munmap, text, TEXT_BYTES);
-	/* Without memory the next event tries again. */
+	/* If memory is short, nothing is stored, and the next event tries to open the type again. */
 	if (error != ENOMEM) {
 		__atomic_store_n(&type->pt_error, error, __ATOMIC_RELAXED);
 		__atomic_store_n(&type->pt_id, found, __ATOMIC_RELEASE);
@@ -58,6 +59,6 @@ PTRC_PUBLIC trace_event_id_t posixtrace_begin_type(struct posixtrace_type *type)
 	if (ptrc_load_relaxed(&ptrc_page_self->active) == 0)
 		return 0;
 	error = open_type(type, &id);
-	/* The event is recorded in any case, if necessary without its type. */
+	/* If the type could not be opened, the event is recorded as an unnamed event. */
 	return error ? POSIX_TRACE_UNNAMED_USEREVENT : id;
 }

@@ -13,7 +13,8 @@
 #define ptrc_store_release(word, value) atomic_store_explicit(word, value, memory_order_release)
 #define ptrc_store_seq_cst(word, value) atomic_store_explicit(word, value, memory_order_seq_cst)
 
-/* Acquire and release. False: the word was not *seen, which becomes its value. */
+/* Stores `value` if the word is equal to *seen (acquire and release). False: the word had another
+ * value, which is now in *seen. */
 #define ptrc_cas(word, seen, value)                                                      \
 	atomic_compare_exchange_strong_explicit(word, seen, value, memory_order_acq_rel, \
 						memory_order_acquire)

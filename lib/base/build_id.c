@@ -8,7 +8,8 @@
 
 #include "lib/base/file.h"
 
-/* Beyond these bounds a program is taken to have no build id. */
+/* Limits for reading an untrusted file. A file with more segments, or with more bytes of notes,
+ * is treated as one without a build ID. */
 #define SEGMENTS_MAX 64U
 #define NOTES_MAX 4096U
 

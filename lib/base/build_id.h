@@ -7,8 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Copies the build ID to `id` and returns its length; 0 if the file is no 64-bit ELF file, or
- * has no build ID of at most `size` bytes. The file is untrusted. Raw system calls only. */
+/* Copies the build ID of the open file to `id` and returns its length. Returns 0 if the file is
+ * no 64-bit ELF file, has no build ID, or has one of more than `size` bytes. The file is
+ * untrusted. Makes raw system calls only. */
 size_t ptrc_build_id_read(int fd, uint8_t *id, size_t size);
 
 #endif

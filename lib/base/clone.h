@@ -11,8 +11,8 @@
 
 #include "lib/base/sys.h"
 
-/* The child calls fn(arg) on the stack that ends at stack_top, and exits with its result. The
- * caller gets the child's ID or a negative error number. */
+/* The child calls fn(arg) on the stack that ends at stack_top, and exits with the result of fn().
+ * The caller gets the child's process ID or a negative error number. */
 static inline long ptrc_clone(unsigned long flags, void *stack_top, int (*fn)(void *), void *arg)
 {
 	uintptr_t *sp = (uintptr_t *)((uintptr_t)stack_top & ~(uintptr_t)15);

@@ -8,18 +8,20 @@
 
 #include <stddef.h>
 
-/* Exports a function that an installed header declares. All others are hidden
+/* Exports a function that an installed header declares. All other functions are hidden
  * (-fvisibility=hidden). */
 #define PTRC_PUBLIC __attribute__((visibility("default")))
 
-/* For variables that the event path loads: the compiler then knows that they are in the same
- * library, and does not go through the table of addresses. */
+/* For variables that the event path loads. The attribute tells the compiler that the variable is
+ * in the same library, so that the code loads it directly and not through the table of addresses
+ * (GOT). */
 #define PTRC_HIDDEN __attribute__((visibility("hidden")))
 
-/* The compiler keeps the symbol though no code refers to it. */
+/* Makes the compiler keep a symbol to which no C code refers. */
 #define PTRC_USED __attribute__((used))
 
-/* For rarely called functions: they stay out of line and away from hot code. */
+/* For rarely called functions: the compiler does not inline them and places them away from hot
+ * code. */
 #define PTRC_COLD __attribute__((cold, noinline))
 #define PTRC_NOINLINE __attribute__((noinline))
 #define PTRC_ALWAYS_INLINE inline __attribute__((always_inline))
@@ -32,8 +34,8 @@
 #define PTRC_NONNULL(...) __attribute__((nonnull(__VA_ARGS__)))
 #define PTRC_MUST_CHECK __attribute__((warn_unused_result))
 
-/* For the event path, which has no array that could overflow and no time for the check, and for
- * code that runs in the memory of another process. */
+/* Leaves out the check for stack overflow: in the event path, which has no array that could
+ * overflow and no time for the check, and in code that runs in the memory of another process. */
 #if defined(__has_attribute)
 #if __has_attribute(no_stack_protector)
 #define PTRC_NO_STACK_PROTECTOR __attribute__((no_stack_protector))
@@ -43,17 +45,17 @@
 #define PTRC_NO_STACK_PROTECTOR
 #endif
 
-/* The variable exists only to have f(&variable) called at the end of its scope. */
+/* For a variable that exists only so that f(&variable) is called at the end of its scope. */
 #define PTRC_CLEANUP(f) __attribute__((cleanup(f), unused))
 
-/* For structures that other processes, programs or versions read. */
+/* For structures that other processes, programs or versions of the library read. */
 #define PTRC_ASSERT_SIZE(type, bytes) \
 	_Static_assert(sizeof(type) == (bytes), "size of " #type " is fixed")
 #define PTRC_ASSERT_OFFSET(type, member, bytes)           \
 	_Static_assert(offsetof(type, member) == (bytes), \
 		       "offset of " #member " in " #type " is fixed")
 
-/* A comparison result for qsort(). */
+/* The result of a comparison function for qsort(): negative, 0 or positive. */
 #define PTRC_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
 #define PTRC_ARRAY_COUNT(array) (sizeof(array) / sizeof((array)[0]))

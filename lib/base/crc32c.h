@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The CRC of a block. `crc` is the CRC of the bytes before it, 0 if there are none.
- * Freestanding, thread-safe. */
+/* The CRC of a block of data. `crc` is the CRC of the bytes that precede the block; 0 if there
+ * are none. Works without a C library; thread-safe. */
 uint32_t ptrc_crc32c(uint32_t crc, const void *data, size_t bytes);
 
-/* The same in plain C, for processors without the instruction and for tests. */
+/* Like ptrc_crc32c(), but in plain C, for processors without a CRC instruction and for tests. */
 uint32_t ptrc_crc32c_table(uint32_t crc, const void *data, size_t bytes);
 
 #endif

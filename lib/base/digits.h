@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes the number in decimal digits, without a terminating zero. Returns the end. */
+/* Writes the number in decimal digits at `at`, without a terminating zero. Returns the address
+ * after the last digit. */
 static inline char *ptrc_digits_put(char *at, uint64_t n)
 {
 	char digits[20];

@@ -17,7 +17,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* The lock is normally held for microseconds. */
+/* How long ptrc_file_lock_wait() waits. The lock is normally held for microseconds. */
 #define LOCK_WAIT_NS UINT64_C(2000000000)
 
 int ptrc_file_open(int dirfd, const char *path, int flags, unsigned int mode, int *fd)
@@ -225,7 +225,7 @@ int64_t ptrc_clock_ns(int clock_id)
 #ifdef PTRC_FREESTANDING
 	ptrc_sys(SYS_clock_gettime, clock_id, &ts);
 #else
-	clock_gettime(clock_id, &ts); /* in the vdso: no system call */
+	clock_gettime(clock_id, &ts); /* the C library's function makes no system call */
 #endif
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }

@@ -13,17 +13,20 @@
 #include "lib/base/common.h"
 
 int ptrc_file_open(int dirfd, const char *path, int flags, unsigned int mode, int *fd);
-/* Opens the file of fd again, so that no other descriptor shares the open file description. */
+/* Opens the file of fd again. Unlike a duplicate of fd, *again has an open file description of
+ * its own, and so its own offset and locks. */
 int ptrc_file_reopen(int fd, int flags, int *again);
 /* The path of the file as the kernel knows it; empty if it has none or does not fit in `size`
  * bytes. */
 void ptrc_file_path(int fd, char *path, size_t size);
 /* Removes the " (deleted)" that the kernel appends to the path of an unlinked file. */
 void ptrc_file_path_undelete(char *path);
-/* Links an unnamed file (O_TMPFILE) to this path. Errors of linkat(), for instance EEXIST. */
+/* Gives an unnamed file (O_TMPFILE) this path. Returns the errors of linkat(), for instance
+ * EEXIST. */
 int ptrc_file_give_name(int fd, const char *path);
 void ptrc_file_close(int fd);
-/* ENOMEM if the error says that descriptors, memory or disk space are short; else `otherwise`. */
+/* Returns ENOMEM if `error` means that descriptors, memory or disk space are exhausted, else
+ * `otherwise`. */
 int ptrc_file_shortage(int error, int otherwise);
 int ptrc_file_stat(int fd, struct stat *st);
 /* Does not follow a symbolic link at the end of the path. */
@@ -38,18 +41,18 @@ static inline bool ptrc_file_read_whole(int fd, void *buffer, size_t size, uint6
 	return ptrc_file_read(fd, buffer, size, offset, &got) == 0 && got == size;
 }
 
-/* Calls visit() for each remaining entry of the directory until it returns true, and returns
- * whether it did. *is_whole (NULL is allowed) says whether all entries were read. Other
- * processes may add and remove entries meanwhile. The buffer holds only three long names,
- * because events may come here on small stacks. */
+/* Calls visit() for each remaining entry of the directory until visit() returns true, and returns
+ * whether it did. *is_whole (is_whole may be NULL) says whether all entries were read. Other
+ * processes may add and remove entries meanwhile. The function's buffer holds only three long
+ * names, because a thread that records an event may call it on a small stack. */
 PTRC_NOINLINE bool ptrc_file_visit(int dirfd,
 				   bool (*visit)(const char *name, uint64_t ino, void *arg),
 				   void *arg, bool *is_whole);
 
-/* Sets an OFD lock of type F_RDLCK, F_WRLCK or F_UNLCK on `count` bytes. EAGAIN: another open
- * file description holds a conflicting lock. The lock belongs to the open file description,
- * which a child forked meanwhile shares, so the caller must unlock: closing the descriptor may
- * not be enough. */
+/* Sets an OFD lock (F_RDLCK or F_WRLCK) on `count` bytes, or removes it (F_UNLCK). EAGAIN:
+ * another open file description holds a conflicting lock. The lock belongs to the open file
+ * description. A child that is forked meanwhile shares this description, so closing the
+ * descriptor may not remove the lock: the caller must unlock. */
 int ptrc_file_lock(int fd, int type, uint64_t byte, uint64_t count);
 /* Waits for a write lock on one byte. EAGAIN after two seconds: the holder may be stopped, or be
  * a process of another user that means harm. The caller keeps signals blocked while it holds the
@@ -59,21 +62,23 @@ int ptrc_file_lock_wait(int fd, uint64_t byte);
 /* Maps the first `size` bytes, shared. If `at` is not NULL, the mapping replaces what is mapped
  * there. ENOMEM. */
 int ptrc_file_map(int fd, uint64_t size, int protection, void *at, void **map);
-/* The same for a large object, readable and writable. Its pages have no memory yet, not even
- * under mlockall(MCL_FUTURE). fd -1: private zeroed memory. */
+/* Maps the first `size` bytes of a large object as ptrc_file_map() does, readable and writable.
+ * The kernel gives a page memory only when it is first used, even under mlockall(MCL_FUTURE). fd
+ * -1: maps private zeroed memory. */
 int ptrc_file_map_sparse(int fd, uint64_t size, void *at, void **map);
 
 /* Private zeroed memory. The caller may munmap() it. NULL: out of memory. */
 void *ptrc_file_zeros(uint64_t size);
 
-/* Backs the pages of a mapping with memory. Without this, the first access to a page of a sparse
- * shared object raises SIGBUS if the file system is full. False: out of memory. Kernels before
- * 5.14 lack the call; there this does nothing and returns true. */
+/* Gives memory to the pages of a mapping. Otherwise the first access to a page of a sparse shared
+ * object raises SIGBUS if the file system is full. False: out of memory. Kernels before 5.14 lack
+ * the system call; there the function does nothing and returns true. */
 bool ptrc_file_populate(const void *start, uint64_t bytes);
 
 void ptrc_file_sleep_ns(uint64_t ns);
-/* Waits before the next try in a loop that takes a lock. Yields the processor a few times, then
- * sleeps: if a real-time thread only yielded, a lock holder of lower priority would never run. */
+/* Waits before the next try in a loop that takes a lock; `tries` counts the tries so far. The
+ * first few calls yield the processor, later ones sleep: if a real-time thread only yielded, a
+ * lock holder of lower priority would never run. */
 void ptrc_file_yield(unsigned tries);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Included first when the keeper is compiled (-include). In a freestanding program the compiler
- * treats memcpy() as an ordinary function and calls it even for eight bytes. The built-in names let
- * it expand small copies to a few instructions.
+ * This header is included first in each file of the keeper (-include). In a freestanding program
+ * the compiler treats memcpy() as an ordinary function and calls it even for eight bytes. With
+ * the names __builtin_..., the compiler expands small copies to a few instructions.
  */
 #ifndef PTRC_LIB_BASE_FREESTANDING_H
 #define PTRC_LIB_BASE_FREESTANDING_H

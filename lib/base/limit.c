@@ -13,7 +13,7 @@
 
 static const uint64_t file_size_signal = UINT64_C(1) << (SIGXFSZ - 1);
 
-/* Held by the thread that has raised a limit. */
+/* A ptrc_pid_lock(), which the thread holds that has raised a limit. */
 static _Atomic int32_t lock;
 
 static bool is_below(struct rlimit *limit, int resource, uint64_t need)

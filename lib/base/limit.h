@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Raises a soft resource limit of the calling process for a moment, for work that the user does not
- * mean to limit by it: the file size limit while a shared object gets its size, the number of
- * processes while a keeper replaces a killed one. Raw system calls only.
+ * Raises a soft resource limit of the calling process for a moment, for work of the library that
+ * the user did not mean to limit: the file size limit while a shared object gets its size, and
+ * the number of processes while a new keeper is started in place of a killed one. Raw system
+ * calls only.
  *
- * A limit belongs to the whole process. So it is raised for a few system calls only, by one thread
- * at a time, and only where it would stand in the way.
+ * A limit belongs to the whole process. So it is raised for a few system calls only, by one
+ * thread at a time, and only where it would stand in the way.
  */
 #ifndef PTRC_LIB_BASE_LIMIT_H
 #define PTRC_LIB_BASE_LIMIT_H
@@ -24,8 +25,8 @@ struct ptrc_limit {
  * until after ptrc_limit_restore(): no handler may run under a raised limit, and a SIGXFSZ must
  * stay pending until ptrc_limit_restore() takes it back. */
 void ptrc_limit_raise(struct ptrc_limit *l, int resource, uint64_t need);
-/* Restores the limit. `error` is the error number (0: none) of the work done meanwhile: after
- * EFBIG this discards the SIGXFSZ that came with it. */
+/* Restores the limit. `error` is the error number (0: none) of the work that was done under the
+ * raised limit. If it is EFBIG, the pending SIGXFSZ is discarded. */
 void ptrc_limit_restore(const struct ptrc_limit *l, int error);
 
 /* The hard limit, up to which ptrc_limit_raise() can raise the soft one. */

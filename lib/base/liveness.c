@@ -16,10 +16,11 @@
 
 #define MAP_BYTES 4096U
 #define PLACE_COUNT 64U
-/* A second in all. Another process that removes the file takes microseconds. */
+/* Tries to take a place while other processes remove and create the file: one second in all.
+ * Removing the file takes microseconds. */
 #define PLACE_TRIES 5000
 
-/* Held by a thread that makes a lock, or forks. */
+/* A ptrc_pid_lock(), which a thread holds while it takes a liveness lock or forks. */
 static _Atomic int32_t making;
 
 void ptrc_liveness_fork_prepare(void)
@@ -92,7 +93,8 @@ static bool is_held(int fd, short type, uint64_t byte, uint64_t count)
 		.l_len = (off_t)count,
 	};
 
-	/* If the kernel cannot tell, assume that it is held: then no file is removed by mistake. */
+	/* If the kernel cannot answer, assume that the lock is held, so that no file in use is
+	 * removed. */
 	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
@@ -106,8 +108,8 @@ bool ptrc_liveness_is_controlled(int fd, uint64_t byte)
 	return is_held(fd, F_RDLCK, byte, 1);
 }
 
-/* No place was free: because another process locks all of them to remove the file, or did so a
- * moment ago? */
+/* Called when no place was free. Returns whether the reason may be that another process locks, or
+ * has just locked, all places to remove the file. */
 static bool is_being_cleaned(int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = PLACE_COUNT};

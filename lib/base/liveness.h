@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock by which other processes see that its holder lives. It is an OFD write lock on a byte of a
- * file, and only a mapping keeps its open file description alive. So the kernel drops the lock when
- * the process ends in any way or executes another program. A forked child does not inherit the
- * mapping, hence not the lock.
+ * A lock that shows other processes that its holder is alive. It is an OFD write lock on a byte
+ * of a file. The descriptor is closed, and only a mapping keeps the open file description, and
+ * with it the lock. So the kernel drops the lock when the process ends in any way or executes
+ * another program. A forked child does not inherit the mapping, and so does not hold the lock.
  */
 #ifndef PTRC_LIB_BASE_LIVENESS_H
 #define PTRC_LIB_BASE_LIVENESS_H
@@ -16,40 +16,41 @@
 /* Bytes of a stream object that processes lock. */
 #define PTRC_LIVE_CONTROLLER 0
 #define PTRC_LIVE_KEEPER 1
-#define PTRC_LIVE_CLEANER 2 /* held while a process removes a stream of dead processes */
+#define PTRC_LIVE_CLEANER 2 /* held by a process that removes a stream of dead processes */
 
 struct ptrc_liveness {
-	void *map;    /* NULL: not held */
-	uint32_t uid; /* for a place: the user whose directory it is in */
+	void *map;    /* NULL: the lock is not held */
+	uint32_t uid; /* only for a place (see below): the user in whose directory its file is */
 };
 
-/* Locks a byte of the file `name` in dirfd. EAGAIN: another process holds it. ENOENT, EPERM,
- * ENOMEM. Raw system calls only. */
+/* Locks a byte of the file `name` in dirfd. EAGAIN: another process holds the lock. ENOENT,
+ * EPERM, ENOMEM. Makes raw system calls only. */
 PTRC_MUST_CHECK int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte,
 				       struct ptrc_liveness *l);
 void ptrc_liveness_drop(struct ptrc_liveness *l);
-/* Whether any process holds a byte of [byte, byte + count). */
+/* Whether any process holds a lock on one of `count` bytes from `byte` on. */
 bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count);
-/* Whether the controller holds the byte. The watcher of its keeper holds a read lock for a
- * moment when the controller has died; that does not count. */
+/* Whether a controller holds its lock on this byte. When the controller has died, the watcher of
+ * its keeper holds a read lock on the byte for a moment, which does not count. */
 bool ptrc_liveness_is_controlled(int fd, uint64_t byte);
 
 /* A child that another thread forks during ptrc_liveness_take() would inherit the descriptor and
- * keep the lock. So the fork handlers call these two before and after the fork, with signals
- * blocked. */
+ * keep the lock. The fork handlers prevent that: they call ptrc_liveness_fork_prepare() before a
+ * fork and ptrc_liveness_fork_done() after it, with signals blocked. */
 void ptrc_liveness_fork_prepare(void);
 void ptrc_liveness_fork_done(void);
 
-/* A user has TRACE_SYS_MAX = 64 places for streams: bytes of the file `slots` in the user's
- * directory. Takes one for the caller's effective user. EAGAIN: all are taken. EPERM, ENOMEM. */
+/* Takes a place for a stream of the caller's effective user. A user has TRACE_SYS_MAX = 64
+ * places, and so at most 64 streams; a place is a lock on a byte of the file `slots` in the
+ * user's directory. EAGAIN: all places are taken. EPERM, ENOMEM. */
 PTRC_MUST_CHECK int ptrc_liveness_take_place(struct ptrc_liveness *l);
 /* Drops the place, and removes the file if no process holds a place in it. */
 void ptrc_liveness_drop_place(struct ptrc_liveness *l);
 /* The number of places that are taken in the directory. */
 unsigned int ptrc_liveness_count_places(int dirfd, uint32_t uid);
 
-/* The name of that file. ptrc_liveness_clean_places() removes it if no process holds a place in
- * it; fd is open on it, and signals are blocked. */
+/* The name of the file of the places. ptrc_liveness_clean_places() removes this file if no
+ * process holds a place in it. The caller has opened the file as fd and blocked signals. */
 #define PTRC_LIVE_PLACES "slots"
 void ptrc_liveness_clean_places(int dirfd, int fd);
 

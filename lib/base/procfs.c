@@ -69,7 +69,8 @@ static int read_text(int pid, const char *rest, char *text, size_t size)
 	return 0;
 }
 
-/* Skips this many fields, which may be negative numbers. Returns false if the text ends before. */
+/* Skips `count` fields, which may be negative numbers. Returns false if the text ends before
+ * that. */
 static bool skip_fields(const char **at, int count)
 {
 	for (; count; count--) {
@@ -209,8 +210,8 @@ struct status_lines {
 	bool has_ids;
 };
 
-/* Takes the line into the status if it has one of the keys. Returns true after the last such
- * line. */
+/* If the line has one of the wanted keys, stores its value in the status. Returns true after the
+ * last wanted line. */
 static bool take_status(const char *line, void *context)
 {
 	struct status_lines *to = context;
@@ -252,7 +253,7 @@ int ptrc_procfs_pid_namespace(int pid, uint64_t *ns)
 	struct stat st;
 	int error = stat_file(pid, "ns/pid", 0, &st);
 
-	/* A kernel without pid namespaces. */
+	/* The kernel has no pid namespaces. */
 	if (error == ENOENT && pid == 0) {
 		*ns = 0;
 		return 0;
@@ -314,8 +315,8 @@ static bool bears_in_another(const char *own_name, const char *name)
 		return false;
 	if (stat_file(0, name, 0, &st) == 0)
 		return st.st_ino != own.st_ino;
-	/* Until the first child is born the link leads nowhere. Kernels before 4.12 have no such
-	 * link. */
+	/* The link leads nowhere until the first child starts. Kernels before 4.12 do not have
+	 * the link. */
 	return stat_file(0, name, AT_SYMLINK_NOFOLLOW, &st) == 0;
 }
 
@@ -336,8 +337,8 @@ int ptrc_procfs_user(int pid, uint32_t *uid)
 	return 0;
 }
 
-/* Calls visit() for each number of one list of children. *is_more becomes false when visit()
- * stops. */
+/* Calls visit() for each number in a list of children. *is_more becomes false if visit() returns
+ * false. */
 static bool visit_list(int fd, bool (*visit)(int child, void *arg), void *arg, bool *is_more)
 {
 	char text[512];
@@ -434,14 +435,14 @@ static bool living_thread(int pid, int *tid)
 }
 
 struct mapped_file {
-	/* as in struct stat */
+	/* st_dev and st_ino of the file */
 	uint64_t dev;
 	uint64_t inode;
 	bool is_found;
 };
 
-/* Whether the line of /proc/<pid>/maps is of the file. It starts with "<addresses> <rights>
- * <offset> <major>:<minor> <inode>", with hexadecimal device and offset. */
+/* Whether the line of /proc/<pid>/maps describes a mapping of the file. It starts with
+ * "<addresses> <rights> <offset> <major>:<minor> <inode>", with hexadecimal device and offset. */
 static bool is_mapping_of(const char *line, void *context)
 {
 	struct mapped_file *file = context;
@@ -463,7 +464,8 @@ static bool is_mapping_of(const char *line, void *context)
 	return file->is_found;
 }
 
-/* False: the thread does not show what its process has mapped. */
+/* Looks for the file in the maps of a thread. False: the thread's maps are empty or cannot be
+ * read. */
 static bool reads_maps(int tid, struct mapped_file *file)
 {
 	char text[2048];

@@ -13,14 +13,15 @@
 
 struct ptrc_procfs_stat {
 	int pid, ppid;
-	/* The thread with this ID is a zombie or about to end. Only the first thread of a
-	 * process can be a zombie while others run. */
+	/* The thread with the ID `pid` is a zombie or about to end. The first thread of a process
+	 * can be a zombie while other threads run. */
 	bool has_ended;
 	bool is_stopped;       /* by a signal or a debugger */
 	bool is_runnable;      /* runs or waits for a processor */
 	uint64_t start_ticks;  /* since boot; exec does not change it */
 	uint64_t memory_bytes; /* size of the address space */
-	/* The address after the arguments and the environment, the same as AT_EXECFN; 0: unknown. exec changes it. */
+	/* The address after the arguments and the environment of the program, the same as
+	 * AT_EXECFN. exec changes it. 0: unknown. */
 	uint64_t arguments_end;
 	/* Name of the first thread, zero-terminated; may hold any bytes. */
 	char comm[64];
@@ -28,8 +29,8 @@ struct ptrc_procfs_stat {
 
 struct ptrc_procfs_status {
 	uint32_t uid[3], gid[3]; /* real, effective, saved */
-	/* Nesting depth of its pid namespace below that of the mounted /proc; 1: they are the
-	 * same. */
+	/* The number of pid namespaces in which the process has an ID, counted from that of the
+	 * mounted /proc. 1: the process is in the pid namespace of /proc itself. */
 	int depth;
 	int inner_pid; /* pid in its own namespace */
 };
@@ -37,30 +38,32 @@ struct ptrc_procfs_status {
 /* ESRCH: the process does not exist, or the caller may not look at it. */
 int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st);
 int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st);
-/* Whether the process has mapped the file with this st_dev and st_ino. False also if the caller
- * may not look. */
+/* Whether the process has mapped the file with this st_dev and st_ino. Also false if the caller
+ * has no permission to see this. */
 bool ptrc_procfs_maps_file(int pid, uint64_t dev, uint64_t inode);
-/* The inode of its pid namespace; 0 for the initial one. EPERM, ESRCH. */
+/* Stores the inode of the process's pid namespace; 0 for the initial namespace. EPERM, ESRCH. */
 int ptrc_procfs_pid_namespace(int pid, uint64_t *ns);
-/* The inode of the caller's time namespace; 0 if the kernel has none. */
+/* The inode of the caller's time namespace; 0 if the kernel has no time namespaces. */
 uint64_t ptrc_procfs_time_namespace(void);
-/* Whether a child of the caller would be born into another pid or time namespace, after
- * unshare(). */
+/* Whether a child of the caller would start in a pid or time namespace other than the caller's,
+ * because the caller has called unshare(). */
 bool ptrc_procfs_bears_elsewhere(void);
-/* Finds the range in the uid_map of the process' user namespace that contains `number`. column
- * 0: `number` is a user ID inside that namespace; 1: one in the caller's namespace. range[]:
- * first ID inside, first ID in the caller's namespace, count. */
+/* Finds the range in the uid_map of the process's user namespace that contains `number`. column
+ * 0: `number` is a user ID inside that namespace. column 1: `number` is a user ID in the caller's
+ * namespace. range[] becomes the first ID inside, the first ID in the caller's namespace, and the
+ * number of IDs. False: there is no such range. */
 bool ptrc_procfs_user_range(int pid, int column, uint64_t number, uint64_t range[3]);
-/* Whether the process is in a user namespace that maps no ID to this user. It then cannot make
- * shared objects. */
+/* Whether the process is in a user namespace in which this user has no ID. The process then
+ * cannot make shared objects. */
 bool ptrc_procfs_lacks_user(int pid, uint32_t uid);
 /* The effective user of the process. ESRCH. */
 int ptrc_procfs_user(int pid, uint32_t *uid);
-/* Reads the first `size` bytes of a file in /proc/<pid>. Returns how many were read; 0 on an
- * error. */
+/* Reads at most `size` bytes from the start of the file `rest` in /proc/<pid>. Returns the number
+ * of bytes read; 0 on an error. */
 size_t ptrc_procfs_read(int pid, const char *rest, void *to, size_t size);
-/* Calls visit() for each line of a file in /proc/<pid>, cut to size - 1 bytes, until it returns
- * true. `text` is a buffer of `size` bytes. ESRCH: nothing can be read. ENOMEM. */
+/* Calls visit() for each line of a file in /proc/<pid> until visit() returns true. Longer lines
+ * are cut to size - 1 bytes. `text` is a buffer of `size` bytes. ESRCH: nothing can be read.
+ * ENOMEM. */
 int ptrc_procfs_lines(int pid, const char *rest, char *text, size_t size,
 		      bool (*visit)(const char *line, void *arg), void *arg);
 /* Opens a file in /proc/<pid>, following links. ENOMEM: too few descriptors. ESRCH. */
@@ -74,14 +77,14 @@ size_t ptrc_procfs_link(int pid, const char *rest, char *path, size_t size);
  * this is root, not its effective user. */
 int ptrc_procfs_owner(int pid, uint32_t *uid);
 
-/* Calls visit() for each child of each thread of the process until it returns false. Returns
+/* Calls visit() for each child of each thread of the process until visit() returns false. Returns
  * false if the children cannot be listed. */
 bool ptrc_procfs_children(int pid, bool (*visit)(int child, void *arg), void *arg);
 
-/* 0 if the process exists and has not ended. A thread ID that is no pid does not count. The
- * first thread may have ended. ESRCH, ENOMEM. */
+/* Returns 0 if the process exists and has not ended; its first thread may have ended. ESRCH: it
+ * has ended, or `pid` is the ID of a thread but of no process. ENOMEM. */
 int ptrc_procfs_exists(int pid);
-/* Whether the process of this pidfd has ended; also true for a zombie. */
+/* Whether the process of this pidfd has ended. Also true for a zombie. */
 bool ptrc_procfs_has_ended(int pidfd);
 
 #endif

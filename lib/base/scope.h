@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What holds up to the end of a block: cancellation is disabled, a mutex is locked. */
+/* Macros that disable cancellation, or lock a mutex, up to the end of the enclosing block. */
 #ifndef PTRC_LIB_BASE_SCOPE_H
 #define PTRC_LIB_BASE_SCOPE_H
 

@@ -60,9 +60,9 @@ uint64_t ptrc_shmdir_new_id(void)
 {
 	uint64_t id = 0;
 
-	/* 4 is GRND_INSECURE: identities must differ, but may be guessed. Early at boot, or if
-	 * the kernel lacks getrandom(), the clock, the thread ID and the address of a local
-	 * variable replace it. */
+	/* 4 is GRND_INSECURE: identities must differ, but it does no harm if they can be guessed.
+	 * Early at boot, or if the kernel lacks getrandom(), the identity is made from the clock,
+	 * the thread ID and the address of a local variable. */
 	if (ptrc_sys(SYS_getrandom, &id, sizeof(id), 4) != (long)sizeof(id) &&
 	    ptrc_sys(SYS_getrandom, &id, sizeof(id), 1) != (long)sizeof(id)) {
 		static _Atomic uint64_t count;
@@ -85,7 +85,7 @@ static int shortage(int error)
 	return ptrc_file_shortage(error, EPERM);
 }
 
-/* The ID of the user outside this user namespace. False: it has none. */
+/* Stores the ID that the user has outside this user namespace. False: the user has no ID there. */
 static bool uid_outside(uid_t uid, uint64_t *outside)
 {
 	uint64_t range[3];
@@ -149,7 +149,8 @@ static int make_directory(int base, const char *name, uid_t uid)
 	return error == 0 || error == EEXIST ? 0 : shortage(error);
 }
 
-/* EAGAIN: the mode was repaired, look again. EACCES: it belongs to another user. */
+/* Opens the directory under one of its names. EAGAIN: its mode was wrong and has been repaired;
+ * the caller must try again. EACCES: the directory belongs to another user. */
 static int open_directory(int base, const char *name, uid_t uid, int *dirfd)
 {
 	struct stat st;
@@ -168,9 +169,9 @@ static int open_directory(int base, const char *name, uid_t uid, int *dirfd)
 		error = EPERM;
 	} else if ((st.st_mode & MODE_BITS) != 0700) {
 		/* A process of the user has just created the directory, under a umask that takes
-		 * rights from the owner; only this user could have put anything there. Root does
-		 * not repair another user's directory, which that user may exchange for
-		 * something else meanwhile. */
+		 * rights from the owner. Nobody else could have put anything there, so its mode
+		 * is repaired. Root does not repair another user's directory, because that user
+		 * could replace it by something else meanwhile. */
 		if (uid != caller() || ptrc_sys(SYS_fchmodat, base, name, 0700))
 			error = EPERM;
 		else
@@ -224,7 +225,7 @@ static bool is_second_name(const struct search *s, const char *name)
 	return name[i] == '\0';
 }
 
-/* If there are several, all processes take the one whose name sorts first. */
+/* If several directories have a second name, all processes use the one whose name sorts first. */
 static void look_at_name(const char *name, void *arg)
 {
 	struct search *s = arg;
@@ -249,9 +250,10 @@ static void lock_base(int base)
 }
 
 /*
- * Any user can create a directory of the first name before its owner does. The owner then has one
- * whose name ends in random digits, which other users cannot guess. `name` is the first name and
- * becomes the second. ENOENT: none exists.
+ * Opens the user's directory under its second name, or creates it. Any user can create a
+ * directory with the first name of another user's directory before that user does. The other user
+ * then uses a second name, which ends in random digits that no other user can guess. `name` is
+ * the first name and becomes the second name. ENOENT: no such directory exists.
  */
 static int open_second(int base, char name[PTRC_SHMDIR_DIRECTORY_BYTES], uid_t uid, bool is_create,
 		       int *dirfd)
@@ -281,8 +283,8 @@ static int open_second(int base, char name[PTRC_SHMDIR_DIRECTORY_BYTES], uid_t u
 
 /* ---- */
 
-/* Usually root owns the base directory. Then only root and the user can replace a directory of
- * the user. */
+/* Whether root owns the base directory, as usual. Then only root and a user can replace a
+ * directory of this user. */
 static bool is_base_usual(void)
 {
 	struct stat st;
@@ -332,9 +334,9 @@ int ptrc_shmdir_find(uid_t uid, bool is_create, char name[PTRC_SHMDIR_DIRECTORY_
 		return EPERM;
 	}
 	put_directory(name, number);
-	/* The file system stores the user's ID of the initial user namespace. In a nested
-	 * namespace, uid_map gives the ID in the parent namespace. That may be 0 although the
-	 * user is not root, and only root may create root's directory. */
+	/* The file system stores the ID that a user has in the initial user namespace. In a
+	 * nested namespace, uid_map only gives the ID in the parent namespace, `number`, which
+	 * may be 0 although the user is not root. Only root may create root's directory. */
 	is_claimed = number == 0 && st.st_uid != 0 && st.st_uid != uid;
 	error = is_claimed ? EACCES : open_or_make(base, name, uid, false, dirfd);
 	if (error == ENOENT && is_create) {
@@ -359,7 +361,7 @@ int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd)
 
 /* ---- without a descriptor ---- */
 
-/* The stack of the helper, with a struct look at its low end. */
+/* The stack of the helper, a short-lived child process; a struct look is at its low end. */
 #define HELPER_STACK_BYTES 65536U
 /* The helper closes this many descriptors, more than ptrc_shmdir_find() opens at a time. */
 #define HELPER_DESCRIPTORS 8
@@ -388,8 +390,9 @@ __attribute__((no_sanitize("address", "undefined", "thread"))) static int look_i
 	return 0;
 }
 
-/* A second name can only be found by listing the base directory, and a user ID outside the
- * namespace only by reading a file; both need a descriptor. */
+/* Finds the path of the user's directory in a helper process, which has free descriptors. Finding
+ * a second name means listing the base directory, and finding a user ID outside the namespace
+ * means reading a file; both need a descriptor. */
 static int path_by_helper(uid_t uid, char *path, bool *is_inherited)
 {
 	struct look *l;
@@ -403,8 +406,8 @@ static int path_by_helper(uid_t uid, char *path, bool *is_inherited)
 	l = map;
 	l->uid = uid;
 	ptrc_sys_block_signals(&mask);
-	/* CLONE_VFORK: the caller waits until the helper has ended. No wait() of the application
-	 * sees it. */
+	/* CLONE_VFORK: the caller waits until the helper has ended. A wait() of the application
+	 * does not see the helper, because its end sends no signal. */
 	child = ptrc_clone(CLONE_VM | CLONE_VFORK | CLONE_UNTRACED,
 			   (uint8_t *)map + HELPER_STACK_BYTES, look_in_helper, l);
 	if (child > 0)
@@ -507,7 +510,8 @@ static int allocate(int fd, uint64_t offset, uint64_t bytes)
 	return (int)-ptrc_sys_retry(SYS_fallocate, fd, 0, offset, bytes);
 }
 
-/* Makes a shorter object `size` bytes long, by reserving its end if that is asked for. */
+/* Makes a shorter object `size` bytes long. If the bytes to reserve are its last ones, reserving
+ * them also extends it. */
 static int grow(int fd, uint64_t size, uint64_t offset, uint64_t bytes)
 {
 	struct ptrc_limit limit;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A user's directory of shared objects, /dev/shm/posixtrace-<euid>/ with mode 0700, and the objects
- * in it. Everything there is checked before it is used. Raw system calls only, because the keeper
- * includes this.
+ * A user's directory of shared objects, /dev/shm/posixtrace-<euid>/ with mode 0700, and the
+ * objects in it. Everything there is checked before it is used. Raw system calls only, because
+ * the keeper includes this.
  *
  * A process in a user namespace uses the user ID outside, so that it shares the directory with
  * processes outside.
  *
- * If another user has taken that name, the user's directory is posixtrace-<euid>.<8 random digits>,
- * recognised by its owner. No environment variable can set the path: a controller that runs as root
- * could not know that of its target, and a privileged program must not believe it.
+ * If another user has taken that name (the first name), the user's directory has a second name,
+ * posixtrace-<euid>.<8 random digits>, and is recognised by its owner. No environment variable
+ * can set the path: a controller that runs as root could not know the variable of its target, and
+ * a privileged program must not trust a variable.
  */
 #ifndef PTRC_LIB_BASE_SHMDIR_H
 #define PTRC_LIB_BASE_SHMDIR_H
@@ -27,21 +28,24 @@
 #define PTRC_SHMDIR_DIRECTORY_BYTES 40
 #define PTRC_SHMDIR_PATH_BYTES 64
 
-/* Opens the directory of a user under its first or second name. is_create: creates it if it does
- * not exist. EPERM: it is a symbolic link or no directory, or has another mode. ENOENT, ENOMEM. */
+/* Opens the directory of a user under its first or second name. If is_create, creates the
+ * directory if it does not exist. EPERM: it is a symbolic link or no directory, or its mode is
+ * not 0700. ENOENT, ENOMEM. */
 PTRC_MUST_CHECK int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd);
-/* The same; stores the name in /dev/shm, after an error the one that the directory should have. */
+/* Opens the directory as ptrc_shmdir_open() does and stores its name in /dev/shm. After an error,
+ * stores the name that the directory should have. */
 PTRC_MUST_CHECK int ptrc_shmdir_find(uid_t uid, bool is_create,
 				     char name[PTRC_SHMDIR_DIRECTORY_BYTES], int *dirfd);
 
-/* The path of a user's directory, for a process without a free descriptor, and whether the
- * directory holds the marker of an INHERITED stream. EPERM: it does not exist or is not safe to
- * use. If it does not have the first name, a short-lived child with descriptors of its own looks
- * for it. Async-signal-safe. */
+/* Stores the path of a user's directory, and whether the directory holds the marker of an
+ * INHERITED stream. For a process without a free descriptor: if the directory does not have the
+ * first name, a short-lived child with descriptors of its own looks for it. EPERM: the directory
+ * does not exist or is not safe to use. Async-signal-safe. */
 PTRC_MUST_CHECK int ptrc_shmdir_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES],
 				     bool *is_inherited);
 
-/* The path of a user's directory, and its stat(), if it exists under its first name; else false. */
+/* Stores the path of a user's directory and the result of its stat(). Returns false if no
+ * directory exists under the first name. */
 bool ptrc_shmdir_usual_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES], struct stat *st);
 
 /* Calls visit() for every name in an open directory. Other processes may add and remove entries
@@ -51,7 +55,7 @@ void ptrc_shmdir_for_each(int dirfd, void (*visit)(const char *name, void *arg),
 /* The name of an object: prefix 'p' and a pid in decimal, or 'n', 's', 'i', 't', 'u' and an
  * identity in hexadecimal. */
 void ptrc_shmdir_name(char name[PTRC_SHMDIR_NAME_BYTES], char prefix, uint64_t id);
-/* The identity in a name with this prefix; 0 if the name has another form. */
+/* The pid or identity in a name with this prefix; 0 if the name has another form. */
 uint64_t ptrc_shmdir_parse(const char *name, char prefix);
 
 /* Opens an object for reading and writing. EPERM: it is no regular file of the user, or has
@@ -62,13 +66,14 @@ PTRC_MUST_CHECK int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t u
 PTRC_MUST_CHECK int ptrc_shmdir_open_id(int dirfd, char prefix, uint64_t id, uid_t uid, int *fd,
 					uint64_t *size);
 
-/* Removes the object with that name; prefix 'i': the directory that marks an INHERITED stream.
- * Returns false if it is not there. */
+/* Removes the object whose name ptrc_shmdir_name() makes; with prefix 'i', the directory that
+ * marks an INHERITED stream. Returns false if it does not exist. */
 bool ptrc_shmdir_remove_id(int dirfd, char prefix, uint64_t id);
 
-/* Creates an object of `size` bytes that belongs to the user (root can create one for another
- * user), and reserves memory for its first `reserved` bytes; the rest is sparse. The caller's
- * soft file size limit does not apply, and the caller gets no SIGXFSZ. EEXIST, EPERM, ENOMEM. */
+/* Creates an object of `size` bytes that belongs to the user (root can create an object for
+ * another user), and reserves memory for its first `reserved` bytes; the rest is sparse. The
+ * caller's soft file size limit does not apply, and the caller gets no SIGXFSZ. EEXIST, EPERM,
+ * ENOMEM. */
 PTRC_MUST_CHECK int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t size,
 					      uint64_t reserved, int *fd);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Raw system calls: no errno, cancellation points or locks. So signal handlers can make them, and
- * children that share their parent's memory, and the keeper, which has no C library. They return
- * the result or a negative error number.
+ * so can children that share their parent's memory, and the keeper, which has no C library. Each
+ * call returns its result or a negative error number.
  */
 #ifndef PTRC_LIB_BASE_SYS_H
 #define PTRC_LIB_BASE_SYS_H

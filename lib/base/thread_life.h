@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a thread has ended: asked about the owners of slots, chunks and locks, never on the
- * event path. */
+/* Functions that find out whether a thread has ended. They are called for the owners of slots,
+ * chunks and locks, and never on the event path. */
 #ifndef PTRC_LIB_BASE_THREAD_LIFE_H
 #define PTRC_LIB_BASE_THREAD_LIFE_H
 
@@ -11,13 +11,15 @@
 #include "lib/base/procfs.h"
 #include "lib/base/sys.h"
 
-/* True if no thread has this ID. A reused ID counts as alive. */
+/* True if no thread has this ID now. If another thread has reused the ID, the function returns
+ * false. */
 static inline bool ptrc_thread_is_gone(int tid)
 {
 	return tid > 0 && ptrc_sys(SYS_tkill, tid, 0) == -ESRCH;
 }
 
-/* True also for a dead process that its parent has not waited for yet. Takes a few microseconds. */
+/* Like ptrc_thread_is_gone(), but also true for a zombie: a dead process that its parent has not
+ * waited for yet. Takes a few microseconds. */
 static inline bool ptrc_thread_is_dead(int tid)
 {
 	bool is_dead;
@@ -25,7 +27,8 @@ static inline bool ptrc_thread_is_dead(int tid)
 
 	if (ptrc_thread_is_gone(tid))
 		return true;
-	/* Only the first thread of a process can be a zombie, and only that one has a pidfd. */
+	/* Only the first thread of a process can be a zombie, and a pidfd exists only for a first
+	 * thread. */
 	fd = ptrc_sys(SYS_pidfd_open, tid, 0);
 	if (fd < 0)
 		return false;
@@ -34,15 +37,16 @@ static inline bool ptrc_thread_is_dead(int tid)
 	return is_dead;
 }
 
-/* Whether the thread has ended that had this ID at claim_ms of CLOCK_BOOTTIME. A zombie has: a
- * dead process that its parent has not waited for, or a first thread that ended before the
- * others of its process. A thread that was born after the claim has reused the ID; two ticks
- * allow for rounding. Reads /proc, so it is asked only for a reason. */
+/* Whether the thread that had this ID at the time claim_ms (CLOCK_BOOTTIME) has ended. A zombie
+ * counts as ended: a dead process that its parent has not waited for, or a first thread that
+ * ended before the other threads of its process. If the thread that has this ID now started after
+ * claim_ms, it has reused the ID; two ticks allow for rounding. The function reads /proc, which
+ * is slow, so it is called only if there is a reason to suspect that the thread has ended. */
 static inline bool ptrc_thread_has_ended(int tid, uint64_t claim_ms)
 {
 	struct ptrc_procfs_stat st;
 
-	/* The first question has an answer even where /proc has none. */
+	/* ptrc_thread_is_dead() works even where /proc is not mounted. */
 	return ptrc_thread_is_dead(tid) ||
 	       (tid > 0 && ptrc_procfs_stat(tid, &st) == 0 &&
 		(st.has_ended || st.start_ticks > claim_ms / (PTRC_PROCFS_TICK_NS / 1000000) + 2));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock in shared memory, held for microseconds by a thread of any process. Its word is the ID of
- * the thread that holds it, or 0. When that thread is dead, the next one takes the lock, and finds
- * whatever the dead one left half done. Raw system calls only.
+ * A lock in shared memory. A thread of any process holds it for microseconds. Its word is the ID
+ * of the thread that holds it, or 0. If that thread has died, the next thread that wants the lock
+ * takes it, and may find work that the dead thread left half done. Taking it makes raw system
+ * calls only.
  */
 #ifndef PTRC_LIB_BASE_TID_LOCK_H
 #define PTRC_LIB_BASE_TID_LOCK_H
@@ -22,8 +23,9 @@ static inline bool ptrc_tid_lock_take(_Atomic uint32_t *lock, uint32_t *holder)
 	return ptrc_cas(lock, holder, (uint32_t)ptrc_sys_gettid());
 }
 
-/* False: the lock was not free for wait_ns. Either *holder is a living thread that was stopped,
- * or it is 0 or no thread, and the shared memory is damaged. */
+/* Takes the lock. Returns false if the lock was not free for wait_ns. *holder is then the ID of a
+ * living thread that is stopped; or it is 0 or the ID of no thread, and the shared memory is
+ * damaged. */
 static inline bool ptrc_tid_lock(_Atomic uint32_t *lock, int64_t wait_ns, uint32_t *holder)
 {
 	int64_t begin_ns = 0, now_ns;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Its tv_nsec is never negative. */
+/* Converts nanoseconds to a timespec. Even for a negative time, tv_nsec is not negative. */
 static inline struct timespec ptrc_timespec_of(int64_t ns)
 {
 	struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
@@ -24,7 +24,8 @@ static inline bool ptrc_timespec_is_valid(const struct timespec *t)
 	return t->tv_nsec >= 0 && t->tv_nsec < 1000000000;
 }
 
-/* A time out of range becomes the nearest number. */
+/* Converts a timespec to nanoseconds. A time out of range becomes the smallest or the largest
+ * int64_t. */
 static inline int64_t ptrc_timespec_ns(const struct timespec *t)
 {
 	int64_t ns;
@@ -35,7 +36,7 @@ static inline int64_t ptrc_timespec_ns(const struct timespec *t)
 	return ns;
 }
 
-/* The time of a clock. Async-signal-safe. */
+/* The time of a clock in nanoseconds. Async-signal-safe. */
 int64_t ptrc_clock_ns(int clock_id);
 
 #endif

@@ -28,14 +28,14 @@
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
-/* A stream has up to this many more chunks than stream-min-size needs, to allow more writers.
- * They take no memory until they are used. */
+/* The most chunks that a stream has beyond those that stream-min-size needs, so that more threads
+ * can record at the same time. These chunks take no memory until they are used. */
 #define EXTRA_CHUNKS 4096U
 #define EXTRA_BYTES_MAX (1024 * MIB)
 #define EXTRA_CHUNKS_MIN 64U
 
-/* The chunks of a stream: their size, how many have reserved memory, how many there are in all,
- * and the size of the largest record. */
+/* chunk_size: bytes of a chunk. base_count: number of chunks whose memory is reserved. count:
+ * number of all chunks. record_max: bytes of the largest record. */
 struct geometry {
 	uint64_t chunk_size, base_count, count, record_max;
 };
@@ -45,8 +45,9 @@ static uint64_t object_size(const struct geometry *g)
 	return ptrc_stream_chunk_offset((uint32_t)g->count) + g->count * g->chunk_size;
 }
 
-/* A large chunk lasts a writer for long. But other writers cannot use the free space in it, so a
- * chunk is small compared with stream-min-size. ENOMEM. */
+/* Chooses size and number of the chunks. With large chunks, writers seldom need a new chunk; but
+ * no other writer can use the free space in a writer's chunk, so a chunk is small compared with
+ * stream-min-size. ENOMEM. */
 static int plan(const struct ptrc_attr *attr, struct geometry *g)
 {
 	uint64_t min = attr->stream_min_size, user, extra;
@@ -62,9 +63,9 @@ static int plan(const struct ptrc_attr *attr, struct geometry *g)
 	if (g->chunk_size < 2 * g->record_max + PTRC_CHUNK_FIRST)
 		g->chunk_size = 2 * g->record_max + PTRC_CHUNK_FIRST;
 	g->chunk_size = (g->chunk_size + 4095) & ~UINT64_C(4095);
-	/* Up to one record of space at the end of each chunk stays unused. One more chunk is for
-	 * rounding up; four are for the thread, the controller, the keeper, and a thread that
-	 * changes to another chunk. */
+	/* At the end of each chunk, space for up to one record stays unused. One chunk is added
+	 * for rounding up, and four chunks for a thread that records, the controller, the keeper,
+	 * and a thread that changes to another chunk. */
 	g->base_count = min / (g->chunk_size - PTRC_CHUNK_FIRST - g->record_max) + 1 + 4;
 	extra = EXTRA_BYTES_MAX / g->chunk_size;
 	if (extra > EXTRA_CHUNKS)
@@ -72,15 +73,15 @@ static int plan(const struct ptrc_attr *attr, struct geometry *g)
 	g->count = g->base_count + extra + 16;
 	if (min > UINT64_MAX / 4 || g->count > UINT32_MAX / 2)
 		return ENOMEM;
-	/* The file size limit (RLIMIT_FSIZE) also counts sparse parts. Under a low limit fewer
-	 * threads can record at a time, but some can. */
+	/* The file size limit (RLIMIT_FSIZE) also counts sparse parts. Under a low limit the
+	 * stream gets fewer extra chunks, so fewer threads can record at the same time. */
 	for (; extra > EXTRA_CHUNKS_MIN && object_size(g) > ptrc_limit_most(RLIMIT_FSIZE);
 	     extra /= 2)
 		g->count -= extra - extra / 2;
 	return 0;
 }
 
-/* Reserves the memory on which writers rely. */
+/* Reserves the memory that writers use without checking that it exists. */
 static bool reserve_base(int fd, const struct geometry *g)
 {
 	return !ptrc_shmdir_reserve(fd, 0, PTRC_STREAM_CLOCK_OFFSET, 4096) &&
@@ -91,7 +92,7 @@ static bool reserve_base(int fd, const struct geometry *g)
 				    g->base_count * g->chunk_size);
 }
 
-/* Stores the time zone in which this process shows times, for the log. */
+/* Stores the time zone of this process in the header, for the log. */
 static void note_time_zone(struct ptrc_stream_header *h, time_t now)
 {
 	static const char places[] = "/zoneinfo/";
@@ -114,13 +115,14 @@ static void note_time_zone(struct ptrc_stream_header *h, time_t now)
 	}
 }
 
-/* Creates the stream object and fills in its header. EOVERFLOW: the time of CLOCK_REALTIME
- * exceeds that of events. */
+/* Creates the stream object and fills in its header. EOVERFLOW: CLOCK_REALTIME shows a time that
+ * event times cannot express. */
 static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, uint64_t names_id,
 		       const char *name)
 {
-	/* The part of the object that is mapped here, and the part of that whose memory is
-	 * reserved; the first page of clock entries, at the end, is reserved, too. */
+	/* begin: the part of the object that is mapped here. reserved: the part at its start
+	 * whose memory is reserved. The first page of clock entries, at the end of the mapped
+	 * part, also has reserved memory. */
 	const uint64_t begin = PTRC_STREAM_CLOCK_OFFSET + 4096;
 	const uint64_t reserved = PTRC_STREAM_TYPE_OFFSET +
 				  offsetof(struct ptrc_type_counts, type[PTRC_TYPE_READY_COUNT]);
@@ -138,7 +140,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	if (!ptrc_clock_is_in_range(now.tv_sec))
 		return EOVERFLOW;
 	size = object_size(&g);
-	/* If memory is short, remove plain streams of crashed controllers. */
+	/* If memory is short, remove streams without a log that crashed controllers have left. */
 	do
 		error = ptrc_shmdir_create_object(c->target.dirfd, name, c->target.uid, size,
 						  reserved, &fd);
@@ -180,7 +182,9 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	h->slots_used = PTRC_SLOT_FIRST;
 	h->chunks_used = (uint32_t)g.base_count;
 	h->control = UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT;
-	/* Tests set the two variables to force the ways that other machines need. */
+	/* Some machines have no usable counter or no barrier; there the stream uses
+	 * CLOCK_MONOTONIC or fences instead. Tests force this by the environment variables
+	 * POSIXTRACE_CLOCK_MONOTONIC and POSIXTRACE_FENCE. */
 	if (!ptrc_counter_is_usable() || secure_getenv("POSIXTRACE_CLOCK_MONOTONIC"))
 		h->control |= PTRC_CTL_MONO;
 	if (!ptrc_barrier_is_available() || secure_getenv("POSIXTRACE_FENCE"))
@@ -190,8 +194,8 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	h->attr.createtime_sec = now.tv_sec;
 	h->attr.createtime_nsec = now.tv_nsec;
 	note_time_zone(h, now.tv_sec);
-	/* The lock comes before the magic number: a clean-up removes a stream that has the
-	 * number but no controller that holds the lock. */
+	/* The lock is taken before the magic number is stored, because a clean-up removes a
+	 * stream that has the magic number and no controller that holds the lock. */
 	error = ptrc_liveness_take(c->target.dirfd, name, PTRC_LIVE_CONTROLLER, &c->life);
 	h->magic = PTRC_STREAM_MAGIC;
 	munmap(h, begin);
@@ -233,7 +237,8 @@ static void release(struct ptrc_controller *c)
 	if (c->is_announced)
 		ptrc_inherit_withdraw(c->target.dirfd, c->id);
 	if (c->names && c->is_orphaned) {
-		/* The object stays, because whoever finishes the log needs it. */
+		/* The names object is not removed, because the process that finishes the log
+		 * needs it. */
 		ptrc_names_unmap(c->names);
 		free(c->names);
 	} else if (c->names) {
@@ -251,7 +256,7 @@ static void release(struct ptrc_controller *c)
 	free(c);
 }
 
-/* Opens the descriptors with which a keeper is started, for the time of one call. */
+/* Opens the descriptors that are needed to start a keeper. The caller closes them after the call. */
 static int open_for_keeper(struct ptrc_controller *c, struct ptrc_keeper_args *args)
 {
 	uint64_t size;
@@ -290,12 +295,14 @@ static int start_keeper(struct ptrc_controller *c)
 	return error == ECHILD ? ENOMEM : error;
 }
 
-/* ECHILD: the keeper is dead, no other can be started, and nothing was done. */
+/* Gives the keeper a command. ECHILD: the keeper is dead, no other keeper can be started, and
+ * nothing was done. */
 static int command_keeper(struct ptrc_controller *c, uint32_t command,
 			  const struct ptrc_context *origin, uint64_t addr)
 {
-	/* If the keeper is dead, these descriptors are for the next one. A process without free
-	 * descriptors, or with another user now, can still command a living keeper. */
+	/* These descriptors are needed only if the keeper is dead, to start the next keeper. If
+	 * they cannot be opened, because no descriptor is free or the process has another user
+	 * now, a living keeper can still be commanded. */
 	struct ptrc_keeper_args args;
 	bool has_args = open_for_keeper(c, &args) == 0;
 	int error = ptrc_keeper_command(has_args ? &args : NULL, c->stream.header, command, origin,
@@ -315,7 +322,7 @@ int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 	return error == ECHILD ? ENOMEM : error;
 }
 
-/* Counts the processes that left a message that they could not be traced. */
+/* Counts the processes that have left the message that they could not be traced by this stream. */
 static void count_untraced(const struct ptrc_controller *c, struct ptrc_untraced *untraced)
 {
 	struct ptrc_page_place place = {.uid = c->target.uid, .ns = c->target.ns};
@@ -344,10 +351,11 @@ int ptrc_controller_revive_keeper(struct ptrc_controller *c, int *pid)
 		return EINVAL;
 	if (has_keeper(c, pid))
 		return 0;
-	/* If another thread holds the lock, it may be giving a command, which starts a keeper,
-	 * too. */
+	/* If another thread holds the lock, that thread may be giving a command, which also
+	 * starts a keeper if there is none. */
 	if (pthread_mutex_trylock(&c->keeper_lock) == 0) {
-		/* The keeper refuses PTRC_KEEPER_NONE, but a keeper is started for it first. */
+		/* Giving a command first starts a keeper if there is none. The keeper then
+		 * refuses PTRC_KEEPER_NONE, which does no harm. */
 		if (!c->is_closing) {
 			error = ptrc_controller_command(c, PTRC_KEEPER_NONE, NULL, 0);
 			if (has_keeper(c, pid))
@@ -360,7 +368,7 @@ int ptrc_controller_revive_keeper(struct ptrc_controller *c, int *pid)
 	return error;
 }
 
-/* If this fails, the caller undoes what was done. */
+/* Creates the stream. After an error, the caller undoes what was done. */
 static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *attr, int log_fd,
 		  trace_id_t *id)
 {
@@ -369,8 +377,8 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	int error;
 
-	/* The clock needs two readings some time apart. The work in between shortens the wait
-	 * for the second one. */
+	/* The stream's clock needs two readings of the counter at least 2 ms apart. The first
+	 * reading is made here, so that the work below takes some of that time. */
 	ptrc_clock_first_pair();
 	error = ptrc_target_open(pid, c->has_log ? log_fd : -1, &c->target);
 	if (!error)
@@ -402,7 +410,7 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 	error = ptrc_handle_new(PTRC_HANDLE_ACTIVE, c, &handle);
 	if (error)
 		return error;
-	/* Attach the target last, so that it finds a complete stream. */
+	/* Tell the target about the stream last, so that the target finds a complete stream. */
 	error = ptrc_target_attach(&c->target, c->id, c->names->id, flags);
 	if (error) {
 		ptrc_handle_take(handle, PTRC_HANDLE_ACTIVE);
@@ -411,8 +419,8 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 	}
 	c->is_attached = true;
 	ptrc_target_rest(&c->target);
-	/* This process maps its own stream now; see ptrc_attach_fork_child() for the reason. If
-	 * that fails, its first event tries again. */
+	/* If this process traces itself, it maps the stream now; see ptrc_attach_fork_child() for
+	 * the reason. If that fails, the first event tries again. */
 	if (c->target.is_self)
 		ptrc_attach_all();
 	*id = handle;
@@ -483,9 +491,11 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 	struct ptrc_context origin = ptrc_controller_origin();
 	int error = 0;
 
-	/* Set first: a thread that waits for an event gets EINVAL, and not the STOP below. */
+	/* is_closing is set before STOP is recorded below, so that a thread that waits for an
+	 * event gets EINVAL and not the STOP. */
 	atomic_store(&c->is_closing, true);
-	/* A flush in progress may take long, so stop the stream before. */
+	/* A flush may be in progress, and waiting for it may take long. So stop the stream before
+	 * taking the keeper's lock. */
 	pthread_mutex_lock(&c->lock);
 	ptrc_stream_stop(&c->stream, &origin, addr);
 	pthread_mutex_unlock(&c->lock);
@@ -493,12 +503,14 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 	if (c->has_log) {
 		struct ptrc_untraced untraced;
 
-		/* The keeper writes to the log the number of those that are claimed by then. */
+		/* The keeper writes the number of untraced processes into the log. Counting them
+		 * here first assigns processes that did not know their streams to this stream. */
 		count_untraced(c, &untraced);
 		error = command_keeper(c, PTRC_KEEPER_CLOSE, &origin, addr);
 		ptrc_keeper_reap(c->stream.header);
-		/* The keeper is dead, and no process can be made now. The next create finishes
-		 * the log, as if this process had been killed, too. */
+		/* The keeper is dead, and no new keeper can be started now. The next
+		 * posix_trace_create() of the user finishes the log, as it does after controller
+		 * and keeper were killed. */
 		if (error == ECHILD || error == EAGAIN)
 			c->is_orphaned = true;
 	}
@@ -506,7 +518,8 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 	if (counts)
 		ptrc_controller_count(c, counts);
 	ptrc_stream_end(&c->stream);
-	/* That woke the threads that waited for an event. Wait until they have left. */
+	/* Ending the stream has woken the threads that waited for an event. Wait until they no
+	 * longer use the stream. */
 	ptrc_handle_drain(id);
 	release(c);
 	return error;

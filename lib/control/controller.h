@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The controller's part of an active stream: the object of a PTRC_HANDLE_ACTIVE. */
+/* The controller's part of an active stream: the object that the trace_id_t of an active stream
+ * identifies. */
 #ifndef PTRC_LIB_CONTROL_CONTROLLER_H
 #define PTRC_LIB_CONTROL_CONTROLLER_H
 
@@ -22,58 +23,64 @@
 #include "lib/stream/untraced.h"
 
 struct ptrc_controller {
-	pthread_mutex_t keeper_lock; /* for commands to the keeper; taken before `lock` */
-	pthread_mutex_t lock;	     /* for changes of state */
-	pthread_mutex_t reader_lock; /* for `reader`; taken after `lock` */
-	pthread_mutex_t list_lock;   /* for list_next */
+	pthread_mutex_t keeper_lock; /* held while a command is given to the keeper; taken before
+				      * `lock` */
+	pthread_mutex_t lock;	     /* held while the stream's state is changed */
+	pthread_mutex_t reader_lock; /* protects `reader`; taken after `lock` */
+	pthread_mutex_t list_lock;   /* protects list_next */
 	struct ptrc_stream stream;
 	struct ptrc_live_reader reader;
 	struct ptrc_target target;
 	struct ptrc_names *names;
-	struct ptrc_liveness life;  /* shows other processes that this one controls the stream */
-	struct ptrc_liveness place; /* one of the user's places for streams */
-	struct ptrc_log_fd log;	    /* if the stream has a log */
+	struct ptrc_liveness life;  /* shows other processes that this process controls the stream
+				     * and is alive */
+	struct ptrc_liveness place; /* one of the user's 64 places for streams */
+	struct ptrc_log_fd log;	    /* the log's descriptor, if the stream has a log */
 	uint64_t id;
-	int32_t pid; /* of the controller; a forked child has a copy of this but no stream */
+	int32_t pid; /* pid of the controller; a forked child has a copy of this structure, but no
+		      * streams */
 	bool has_log, is_announced, is_attached;
 	bool is_orphaned;   /* shut down without a keeper: the stream object stays */
-	unsigned list_next; /* event type that the event type list returned last */
+	unsigned list_next; /* event type that posix_trace_eventtypelist_getnext_id() returned
+			     * last */
 	_Atomic bool is_closing;
 };
 
-/* posix_trace_create (has_log false) and posix_trace_create_withlog. */
+/* Does the work of posix_trace_create() (has_log false) and posix_trace_create_withlog() (has_log
+ * true). */
 int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, int log_fd,
 			   trace_id_t *id);
-/* Stops, flushes, closes and frees a stream, whose identifier the caller has taken by
- * ptrc_handle_take(). Stores the final counts, unless `counts` is NULL. Returns the error of the final
- * flush. */
+/* Stops the stream, flushes and closes its log, and frees the stream. The caller has taken its
+ * identifier by ptrc_handle_take(). Stores the final counts, unless `counts` is NULL. Returns the
+ * error of the final flush. */
 int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t addr,
 			     struct ptrc_counts *counts);
-/* The counts of an active stream; *counts is zeroed. */
+/* Stores the counts of an active stream. The caller has zeroed *counts. */
 void ptrc_controller_count(struct ptrc_controller *c, struct ptrc_counts *counts);
 /* Shuts down every stream that this process controls, at exit(). */
 void ptrc_controller_shutdown_all(void);
 
-/* Gives the keeper a command, as ptrc_keeper_command(), and waits until it is done. The caller holds
- * c->keeper_lock. */
+/* Gives the keeper a command, as ptrc_keeper_command() does, and waits until the keeper has
+ * executed it. The caller holds c->keeper_lock. */
 int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 			    const struct ptrc_context *origin, uint64_t addr);
 
-/* Stores the pid of the stream's keeper. If it was killed, starts another one first: commands do that,
- * too, but a program that only asks for the status of a FLUSH stream would find it full for ever.
- * EINVAL: no log; EAGAIN: another thread is giving a command, which starts a keeper, or a limit on
- * processes allows none; ENOMEM: none can be started. */
+/* Stores the pid of the stream's keeper. If the keeper was killed, first starts another. Commands
+ * to the keeper do that too, but without this function a FLUSH stream would stay full for ever in
+ * a program that gives no commands and only asks for the status. EINVAL: the stream has no log.
+ * EAGAIN: another thread is giving a command, which starts a keeper; or a limit on processes
+ * allows no keeper. ENOMEM: no keeper can be started. */
 int ptrc_controller_revive_keeper(struct ptrc_controller *c, int *pid);
 
-/* The origin of events that this thread causes. */
+/* The origin (pid, tid and thread) for events that the calling thread causes. */
 struct ptrc_context ptrc_controller_origin(void);
 
-/* The event type list starts again. */
+/* Makes the event type list start again from the first event type. */
 void ptrc_controller_rewind_list(struct ptrc_controller *c);
 
-/* Declares `c`, the controller of the active stream with this identifier; NULL if there is none. Up to
- * the end of the block `c` is referred to, and the thread cannot be cancelled: only the two functions
- * that wait for an event are cancellation points. */
+/* Declares `c`, the controller of the active stream with this identifier; NULL if there is no
+ * such stream. Up to the end of the block *c is not freed, and the thread cannot be cancelled:
+ * only posix_trace_getnext_event() and posix_trace_timedgetnext_event() are cancellation points. */
 #define PTRC_ENTER(c, id)                       \
 	PTRC_NO_CANCEL();                       \
 	PTRC_REF(ref_, id, PTRC_HANDLE_ACTIVE); \

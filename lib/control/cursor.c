@@ -13,22 +13,24 @@
 #include "lib/stream/live_reader.h"
 #include "lib/stream/stream_copy.h"
 
-/* While the keeper commits a flush, missed events cannot be counted. The call counts again at these
- * intervals, at most this often. */
+/* While the keeper commits a flush, missed events cannot be counted. The function then counts
+ * again: after a pause of COUNT_PAUSE_NS each time, and at most COUNT_TRIES times. */
 #define COUNT_PAUSE_NS 500000
 #define COUNT_TRIES 200
 
 struct posixtrace_cursor {
 	trace_id_t stream;
-	/* For a snapshot of a LOOP stream: what the reader reads, and the count of what it lacks. */
+	/* Only for a snapshot of a LOOP stream: the copy of the stream from which the reader
+	 * reads, with the number of events that are missing from it. */
 	struct ptrc_stream_copy copy;
-	/* Refers to the copy, if there is one, or else to the stream of the controller: then it is
-	 * valid only while that has the identifier. */
+	/* Reads the copy if there is a copy, else the stream of the controller. In the latter
+	 * case the reader is valid only while the controller's identifier is valid. */
 	struct ptrc_live_reader reader;
-	struct posixtrace_log_writer *log; /* of the parts; NULL before the first one */
+	struct posixtrace_log_writer *log; /* makes the parts of the log; NULL before the first
+					    * part */
 };
 
-/* Starts reading, with reader_lock held. 0 or ENOMEM. */
+/* Initialises the cursor's reader. The caller holds reader_lock. Returns 0 or ENOMEM. */
 static int begin(struct posixtrace_cursor *cursor, struct ptrc_stream *stream, bool is_snapshot)
 {
 	uint64_t limit = 0;
@@ -64,7 +66,8 @@ int ptrc_cursor_open(trace_id_t stream, bool is_snapshot, struct posixtrace_curs
 	if (!new)
 		return ENOMEM;
 	new->stream = stream;
-	/* The readers of a process take turns, because they pin chunks by the same bit. */
+	/* The lock makes the readers of a process take turns, because all of them pin chunks by
+	 * the same bit. */
 	PTRC_LOCK(&c->reader_lock);
 	error = begin(new, &c->stream, is_snapshot);
 	if (!error) {
@@ -97,7 +100,8 @@ int ptrc_cursor_select(struct posixtrace_cursor *cursor, const trace_event_set_t
 	return 0;
 }
 
-/* Reads events for a part. 0: there may be more; ENODATA: there are no more; ENOMEM. */
+/* Reads events into a part. Returns 0 if there may be more events, ENODATA if there are no more,
+ * or ENOMEM. */
 static int read_part(struct posixtrace_cursor *cursor, struct ptrc_part *part)
 {
 	struct ptrc_live_event e;
@@ -180,7 +184,7 @@ void ptrc_cursor_close(struct posixtrace_cursor *cursor)
 {
 	PTRC_ENTER(c, cursor->stream);
 
-	/* Without the stream there is no list. */
+	/* If the stream was shut down, its list of tees no longer exists. */
 	if (c) {
 		PTRC_LOCK(&c->reader_lock);
 		ptrc_live_reader_unlist(&cursor->reader);

@@ -13,13 +13,13 @@
 #include "lib/base/atomic.h"
 #include "lib/process/process.h"
 
-/* An identifier is serial << INDEX_BITS | index. The serial number counts all identifiers from 1, so
- * an identifier is never reused. */
+/* An identifier is serial << INDEX_BITS | index of its entry. The serial number counts all
+ * identifiers from 1, so an identifier is never reused. */
 #define INDEX_BITS 20
 #define INDEX_MAX ((1UL << INDEX_BITS) - 1)
 
 struct entry {
-	unsigned long id; /* 0: free */
+	unsigned long id; /* 0: the entry is free */
 	enum ptrc_handle_kind kind;
 	bool is_taken; /* the identifier is no longer valid */
 	unsigned references;
@@ -27,16 +27,17 @@ struct entry {
 };
 
 /*
- * The mutex of the table and of the list in log_fd.c. A fork waits for it, so that the child has
- * complete copies of both.
+ * The mutex that protects the table and the list in log_fd.c. A fork waits for it, so that the
+ * child has complete copies of the table and the list.
  *
  * fork() is async-signal-safe: a signal handler may fork while its own thread holds the mutex or
- * waits for it. So each thread counts in `depth` how often it has locked, and a fork does not wait
- * for a mutex that only its own thread could unlock. The copies of such a child may be incomplete;
- * it only discards them.
+ * waits for it. So each thread counts in `depth` how often it has locked the mutex, and a fork
+ * does not wait if only its own thread could unlock the mutex. The copies in such a child may be
+ * incomplete, but the child only discards them.
  *
- * The count also lets fork handlers of the application call the library between the library's own
- * handler and the fork (those that were registered before the library was loaded).
+ * The count also allows that fork handlers of the application call the library after the
+ * library's own handler has locked the mutex and before the fork. Handlers that were registered
+ * before the library was loaded run at that time.
  */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static __thread volatile unsigned depth;
@@ -44,11 +45,12 @@ static pthread_cond_t given_back = PTHREAD_COND_INITIALIZER;
 static struct entry *entries;
 static size_t entry_count;
 static unsigned long last_serial;
-static _Atomic int32_t owner; /* see ptrc_process_own */
+static _Atomic int32_t owner; /* pid of the process that the table belongs to, see
+			       * ptrc_process_own() */
 
-/* A forked child has none of its parent's streams: empties the table. The objects are not freed,
- * because their locks may be in any state. The serial number continues, so that the child never gets
- * an identifier that its parent got before the fork. */
+/* Empties the table in a forked child, which has none of its parent's streams. The objects are
+ * not freed, because their locks may be in any state. The serial number continues, so that the
+ * child never gets an identifier that its parent got before the fork. */
 static void forget(void)
 {
 	pthread_mutex_init(&mutex, NULL);
@@ -60,8 +62,8 @@ static void forget(void)
 void ptrc_handle_lock(void)
 {
 	ptrc_process_own(&owner, forget);
-	/* The count comes first: once the mutex is locked, a handler of this thread must not wait
-	 * for it. */
+	/* The count is raised before the mutex is locked, because a signal handler that
+	 * interrupts this thread while it holds the mutex must not wait for the mutex. */
 	depth += 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (depth == 1)
@@ -79,8 +81,9 @@ void ptrc_handle_unlock(void)
 void ptrc_handle_fork_child(void)
 {
 	forget();
-	/* The handler before the fork locked the mutex. If a signal handler forked, the code that it
-	 * interrupted may continue in the child and unlock, too. */
+	/* Undo the count of the fork handler that ran before the fork. If a signal handler has
+	 * forked, the code that it had interrupted may continue in the child and then unlock the
+	 * mutex, too. */
 	depth -= 1;
 	ptrc_store_relaxed(&owner, ptrc_self_pid());
 }
@@ -112,8 +115,9 @@ int ptrc_handle_new(enum ptrc_handle_kind kind, void *object, trace_id_t *id)
 		}
 		if (old)
 			memcpy(grown, old, entry_count * sizeof(*grown));
-		/* A signal handler may fork at any instruction, even with this lock held. In the
-		 * child the table must have at least entry_count entries. */
+		/* A signal handler may fork at any instruction, even while this thread holds the
+		 * lock. So that the table in the child has at least entry_count entries, the
+		 * table is stored before the count. */
 		__atomic_store_n(&entries, grown, __ATOMIC_RELEASE);
 		__atomic_store_n(&entry_count, count, __ATOMIC_RELEASE);
 		free(old);

@@ -14,10 +14,11 @@
 #include "lib/control/handle.h"
 #include "lib/process/process.h"
 
-/* All descriptors that are kept, under the lock of handle.h, so that a forked child has a
- * complete list. */
+/* The list of all descriptors that are kept. It is protected by the lock of handle.h, so that a
+ * forked child has a complete list. */
 static struct ptrc_log_fd *all;
-static _Atomic int32_t owner; /* see ptrc_process_own */
+static _Atomic int32_t owner; /* pid of the process that the list belongs to, see
+			       * ptrc_process_own() */
 
 static void forget(void)
 {
@@ -40,8 +41,9 @@ int ptrc_log_fd_keep(struct ptrc_log_fd *l, int fd)
 		l->prev = &all;
 		if (all)
 			all->prev = &l->next;
-		/* A signal handler may fork at any instruction, even with this lock held, and
-		 * the child follows `next` (see handle.c). So the new head is stored last. */
+		/* A signal handler may fork at any instruction, even while this thread holds the
+		 * lock, and the child then follows the `next` pointers. So the new head of the
+		 * list is stored last. */
 		__atomic_store_n(&all, l, __ATOMIC_RELEASE);
 		error = 0;
 	}
@@ -78,7 +80,8 @@ void ptrc_log_fd_let_go(struct ptrc_log_fd *l)
 
 void ptrc_log_fd_fork_child(void)
 {
-	/* No other code has run in the child yet, so its descriptors are those of its parent. */
+	/* No code of the program has run in the child yet, so its descriptors are still those of
+	 * its parent. */
 	for (struct ptrc_log_fd *l = all; l; l = l->next)
 		if (ptrc_log_fd_get(l) >= 0)
 			ptrc_file_close(l->fd);

@@ -50,11 +50,13 @@ int ptrc_next_try(struct ptrc_controller *c, struct ptrc_live_reader *reader,
 	return error;
 }
 
-/* Cancellation unwinds these functions without the address sanitizer's knowledge, which would report
- * the next use of their stack as an error. */
+/* If the thread is cancelled, the stack frames of these functions are removed and the address
+ * sanitizer does not notice. It would report the next use of that stack as an error, so it is
+ * disabled for them. */
 #define MAY_BE_CANCELLED __attribute__((no_sanitize("address")))
 
-/* The only cancellation point. Here the thread holds nothing but its reference to the stream. */
+/* Sleeps until the futex changes. This is the only cancellation point: here the thread holds no
+ * locks, only its reference to the stream. */
 MAY_BE_CANCELLED static int sleep_on(_Atomic uint32_t *futex, uint32_t seen,
 				     const struct timespec *until, int callers_state)
 {
@@ -64,8 +66,8 @@ MAY_BE_CANCELLED static int sleep_on(_Atomic uint32_t *futex, uint32_t seen,
 	pthread_setcancelstate(callers_state, &state);
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
 	pthread_testcancel();
-	/* After a handler with SA_RESTART, the kernel restarts this call if it has no time limit.
-	 * `until` is a time of CLOCK_REALTIME. */
+	/* If a signal handler with SA_RESTART interrupts this call, the kernel restarts it,
+	 * unless it has a time limit. `until` is a time of CLOCK_REALTIME. */
 	ret = ptrc_sys(SYS_futex, futex, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, seen, until, 0,
 		       FUTEX_BITSET_MATCH_ANY);
 	pthread_setcanceltype(type, NULL);
@@ -81,8 +83,9 @@ static bool is_past(const struct timespec *t)
 	return now.tv_sec > t->tv_sec || (now.tv_sec == t->tv_sec && now.tv_nsec >= t->tv_nsec);
 }
 
-/* A new value for h->waiters, not 0. It differs from that of earlier waiters, because a waker clears
- * only the value that it has read before. */
+/* Returns a ticket: a new value for h->waiters, not 0. It differs from the tickets of earlier
+ * waiters, because a process that wakes readers clears the word only if it still holds the ticket
+ * that it has read before. */
 static uint32_t new_ticket(struct ptrc_stream_header *h)
 {
 	uint32_t ticket;
@@ -116,8 +119,9 @@ MAY_BE_CANCELLED int ptrc_next_live(struct ptrc_controller *c, enum ptrc_next_ho
 			if (until->tv_sec < 0 || is_past(until))
 				return ETIMEDOUT;
 		}
-		/* Ticket, barrier, second look, in this order: a writer that does not see the
-		 * ticket has published its event before the barrier, so the second look finds it. */
+		/* Store the ticket, execute the barrier, and look for events a second time, in
+		 * this order: a writer that does not see the ticket has published its event
+		 * before the barrier, so the second look finds this event. */
 		ptrc_store_seq_cst(&h->waiters, new_ticket(h));
 		ptrc_barrier(h);
 		if (c->is_closing)
@@ -127,7 +131,7 @@ MAY_BE_CANCELLED int ptrc_next_live(struct ptrc_controller *c, enum ptrc_next_ho
 			return error;
 		error = sleep_on(&h->event_futex, seen, how == PTRC_NEXT_UNTIL ? until : NULL,
 				 cancel_state);
-		/* This may be a child that a signal handler has forked. */
+		/* During the sleep, a signal handler may have forked, and this may be the child. */
 		if (ptrc_sys_getpid() != c->pid)
 			return EINVAL;
 		if (error)

@@ -11,7 +11,7 @@
 
 enum ptrc_next_how { PTRC_NEXT_WAIT, PTRC_NEXT_UNTIL, PTRC_NEXT_TRY };
 
-/* The result pointers of posix_trace_getnext_event. */
+/* The arguments of posix_trace_getnext_event() through which it stores its results. */
 struct ptrc_next_result {
 	struct posix_trace_event_info *event;
 	void *data;
@@ -20,14 +20,16 @@ struct ptrc_next_result {
 	int *unavailable;
 };
 
-/* Gets the next event. If there is none and `how` is TRY, this returns 0 and *out is unchanged.
- * While the thread sleeps it has the cancel state callers_state. EINVAL: the stream is being shut
- * down, or `until` is invalid. ETIMEDOUT, EINTR. */
+/* Gets the next event of a stream, and waits for it unless `how` is PTRC_NEXT_TRY. If there is no
+ * event then, returns 0 and leaves the results unchanged. While the thread sleeps it has the
+ * cancel state callers_state. EINVAL: the stream is being shut down, or `until` is invalid.
+ * ETIMEDOUT, EINTR. */
 int ptrc_next_live(struct ptrc_controller *c, enum ptrc_next_how how,
 		   const struct ptrc_next_result *out, const struct timespec *until,
 		   int callers_state);
 
-/* Gets the next event from a reader of the stream. ENODATA: there is none. */
+/* Gets the next event from this reader of the stream, without waiting. ENODATA: there is no
+ * event. */
 int ptrc_next_try(struct ptrc_controller *c, struct ptrc_live_reader *reader,
 		  const struct ptrc_next_result *out);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An observer: a writer of the controller for events of any threads that it learns of a moment
- * later, and that have the time at which they occurred. Its chunks are in order like those of any
- * writer, but later than others, so a flush may write events that are older than those of the flush
- * before: readers of the log merge its packets by time.
+ * An observer: a writer in the controller that records events of other threads, for example those
+ * that the operating system reports. It records them a moment after they occurred, with the time
+ * at which they occurred. The events in its chunks are in order of time, like those of any
+ * writer. But because they are recorded late, a flush may write events that are older than events
+ * of the previous flush. So readers of the log merge its packets by time.
  */
 #include "config.h"
 
@@ -31,12 +32,12 @@
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
 
-/* How many readings of the clocks are kept. */
+/* The number of readings of the clocks that are kept. */
 #define MOMENTS 64U
 /* The most bytes of the description of a process: a record must fit in a chunk. */
 #define PROCESS_BYTES 12288U
 
-/* How long the keeper is waited for, and the pause between two checks. */
+/* How long to wait until the keeper has looked at a process, and the pause between two checks. */
 #define LOOK_WAIT_NS UINT64_C(20000000)
 #define LOOK_NS UINT64_C(50000)
 
@@ -49,8 +50,8 @@ struct ptrc_observer {
 	trace_id_t stream;
 	struct ptrc_writer writer; /* valid if has_slot, and only while the stream exists */
 	bool has_slot;
-	/* Readings of both clocks, by time. The first one is that of the stream; when there are too many, the second
-	 * one is dropped. */
+	/* Readings of both clocks, sorted by time. moments[0] is from the stream's first clock
+	 * entry. When the array is full, moments[1] is dropped. */
 	struct moment moments[MOMENTS];
 	unsigned int moment_count;
 	uint64_t last;
@@ -59,8 +60,9 @@ struct ptrc_observer {
 
 /* ---- times ---- */
 
-/* The first of the two consecutive readings that enclose this time; a time later than all readings causes a new one,
- * and for an earlier time than all it is the first reading. */
+/* Returns the first of the two consecutive readings between which this time lies. If the time is
+ * later than all readings, a new reading is made. If it is earlier than all readings, returns the
+ * first reading. */
 static const struct moment *moments_around(struct ptrc_observer *o, int64_t ns)
 {
 	unsigned int i;
@@ -78,17 +80,18 @@ static const struct moment *moments_around(struct ptrc_observer *o, int64_t ns)
 	return &o->moments[i];
 }
 
-/* The stamp of a time. Each reading takes the counter and CLOCK_MONOTONIC together; times between two readings are
- * interpolated. So events are in the right order among those that were stamped by the counter itself. A later reading
- * does not change the stamp of an earlier time: an exec and the process entry that counts from it get the same stamp
- * in different calls. */
+/* Converts a time to a stamp. Each reading takes the counter and CLOCK_MONOTONIC together; times
+ * between two readings are interpolated. So the events of the observer get their right place
+ * among events that were stamped from the counter itself. A later reading does not change the
+ * stamp of an earlier time: so an exec event and the description of the process from that exec on
+ * get the same stamp, even in different calls. */
 static uint64_t stamp_of(struct ptrc_observer *o, const struct ptrc_stream_header *h, int64_t ns)
 {
 	const struct moment *m = moments_around(o, ns);
 	int64_t span_ns = m[1].ns - m[0].ns;
 	uint64_t ticks = m[1].counter - m[0].counter, ago_ns, ago;
 
-	/* An observed event is not in the future. */
+	/* An observed event has occurred already, so a later time is an error of the clock. */
 	if (ns > m[1].ns)
 		ns = m[1].ns;
 	if (ptrc_load_relaxed(&h->control) & PTRC_CTL_MONO)
@@ -100,7 +103,8 @@ static uint64_t stamp_of(struct ptrc_observer *o, const struct ptrc_stream_heade
 
 /* ---- writing ---- */
 
-/* The slot is the calling thread's, because other processes check whether that lives. */
+/* Claims a slot if the observer has none. It is the calling thread's slot: other processes free
+ * the slot if that thread has ended. */
 static bool need_slot(struct ptrc_observer *o, const struct ptrc_stream *s)
 {
 	uint64_t owner;
@@ -112,7 +116,8 @@ static bool need_slot(struct ptrc_observer *o, const struct ptrc_stream *s)
 			       &owner);
 	if (slot == UINT32_MAX)
 		return false;
-	/* `threads` counts traced threads, which this one is not. */
+	/* ptrc_slot_claim() has added 1 to `threads`, which counts traced threads. This thread is
+	 * not traced. */
 	atomic_fetch_sub_explicit(&s->header->threads, 1, memory_order_relaxed);
 	ptrc_writer_init(&o->writer, &s->pool, slot);
 	o->writer.slot_owner = owner;
@@ -120,7 +125,7 @@ static bool need_slot(struct ptrc_observer *o, const struct ptrc_stream *s)
 	return true;
 }
 
-/* Sets the time of the next record, not earlier than that of the last one. */
+/* Sets the time of the next record. It is made not earlier than the time of the previous record. */
 static void set_time(struct ptrc_observer *o, const struct ptrc_stream_header *h, int64_t ns)
 {
 	uint64_t stamp = stamp_of(o, h, ns);
@@ -130,7 +135,7 @@ static void set_time(struct ptrc_observer *o, const struct ptrc_stream_header *h
 	o->writer.stamp = o->last = stamp;
 }
 
-/* Records an event, or loses it. */
+/* Records an event. If there is no room, the event is lost and counted. */
 static void put(struct ptrc_observer *o, const struct ptrc_controller *c,
 		const struct ptrc_observed *event, uint64_t *mask)
 {
@@ -176,7 +181,7 @@ int ptrc_observer_add(struct ptrc_observer *o, const struct ptrc_observed *event
 	ptrc_sys_block_signals(&mask);
 	for (size_t i = 0; i < count; i++)
 		put(o, c, &events[i], &mask);
-	/* A stream that is suspended loses nothing. */
+	/* Events do not count as lost while the stream is suspended. */
 	if (ptrc_load_acquire(&c->stream.header->control) & (PTRC_CTL_RUN | PTRC_CTL_LOSING))
 		ptrc_status_count_losses(c->stream.header, lost);
 	ptrc_sys_restore_signals(&mask);
@@ -190,7 +195,7 @@ struct payload {
 	size_t used, limit;
 };
 
-/* Free bytes. 8 are reserved for padding. */
+/* Free bytes in the payload. 8 bytes are reserved for padding. */
 static size_t room_of(const struct payload *p)
 {
 	return p->used + 8 < p->limit ? p->limit - p->used - 8 : 0;
@@ -220,7 +225,8 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Bytes of data that a record can hold, whatever a damaged stream says. */
+/* The most bytes of data for a record. The numbers come from shared memory and may be damaged, so
+ * they are limited. */
 static size_t record_room(const struct ptrc_stream_header *h)
 {
 	uint64_t most = *(const volatile uint32_t *)&h->record_max;
@@ -235,7 +241,7 @@ static void put_texts(struct payload *to, const struct posixtrace_log_process *p
 {
 	size_t line = p->pp_command_line_size;
 
-	/* A name, a path and a build ID are complete or missing. */
+	/* The path and the build ID are either complete or left out. */
 	head->comm_bytes = (uint16_t)least(least(p->pp_name_size, 15), room_of(to));
 	add(to, p->pp_name, head->comm_bytes);
 	if (p->pp_executable_size <= least(4096, room_of(to)))
@@ -300,7 +306,8 @@ static void fill(struct ptrc_observer *o, const struct ptrc_stream_header *h,
 	memcpy(to->bytes, &head, sizeof(head));
 }
 
-/* Writes the description. The log does not depend on it: without room it is left out. */
+/* Records the description of a process. If there is no room, it is left out, because the log is
+ * complete without it. */
 static void put_process(struct ptrc_observer *o, struct ptrc_stream *s,
 			const struct payload *payload, int64_t from_ns)
 {
@@ -317,7 +324,9 @@ static void put_process(struct ptrc_observer *o, struct ptrc_stream *s,
 		if (!(control & PTRC_CTL_RUN) || !need_slot(o, s))
 			return;
 		memset(&o->writer.origin, 0, sizeof(o->writer.origin));
-		/* Its time means nothing, and later events may be earlier than now. */
+		/* The description gets the time from_ns and not the current time, because events
+		 * that are added later may be earlier than now, and the times of a writer never
+		 * go back. Readers do not use the time of this record. */
 		set_time(o, s->header, from_ns);
 		o->writer.expect = control;
 		result = ptrc_writer_put(&o->writer, &p, &stamp);
@@ -333,7 +342,7 @@ int ptrc_observer_add_process(struct ptrc_observer *o, const struct posixtrace_l
 
 	if (!c)
 		return EINVAL;
-	/* Only a log has a place for it. */
+	/* Only a log can hold descriptions of processes. */
 	if (!c->has_log || !record_room(c->stream.header))
 		return 0;
 	ptrc_sys_block_signals(&mask);
@@ -343,7 +352,8 @@ int ptrc_observer_add_process(struct ptrc_observer *o, const struct posixtrace_l
 	return 0;
 }
 
-/* Announces the process to the keeper, or checks whether the keeper has looked. ETIMEDOUT: it has not. */
+/* In the first call, announces the process to the keeper. In later calls, checks whether the
+ * keeper has looked at it. ETIMEDOUT: it has not looked yet. */
 static int look(struct ptrc_observer *o, pid_t pid, bool is_first)
 {
 	PTRC_ENTER(c, o->stream);

@@ -13,14 +13,14 @@
 #include "lib/base/procfs.h"
 #include "lib/base/sys.h"
 
-/* Size of the window on /proc/self/maps. A longer line is of no file. */
+/* Size of the buffer for reading /proc/self/maps. A line about a file is never longer. */
 #define MAPS_BYTES 65536
 
 struct mapped {
 	/* The address of the file's first byte. */
 	uint64_t start;
 	uint64_t inode;
-	/* In the buffer, with a null byte at its end. */
+	/* The path is in the buffer and ends with a null byte. */
 	char *path;
 };
 
@@ -33,8 +33,9 @@ static void skip_word(const char **at, const char *end)
 		++*at;
 }
 
-/* Reads a line of the maps, which ends with a null byte, into *m, unless the line is of the same
- * file as the one before. Returns true if the line contains the address. */
+/* Reads a line of /proc/self/maps, which ends with a null byte. If the mapping is of another file
+ * than that of the previous line, stores the file in *m. Returns true if the mapping contains the
+ * address. */
 static bool take_line(const char *at, char *end, uint64_t address, struct mapped *m)
 {
 	uint64_t start, last, offset, inode;
@@ -57,7 +58,7 @@ static bool take_line(const char *at, char *end, uint64_t address, struct mapped
 	return address >= start && address < last;
 }
 
-/* Finds the file that is mapped at the address. Its path is in the buffer. */
+/* Finds the file that is mapped at the address. Its path m->path points into the buffer. */
 static bool find_file(char *buffer, uint64_t address, struct mapped *m)
 {
 	size_t used = 0;
@@ -82,11 +83,13 @@ static bool find_file(char *buffer, uint64_t address, struct mapped *m)
 		if (is_found)
 			break;
 		used = (size_t)(end - line);
-		/* The path must survive the move: the next lines may be of the same file. */
+		/* m->path must stay valid when the buffer's contents are moved, because the next
+		 * lines may be about the same file. */
 		if (m->inode && m->path < line) {
 			size_t bytes = strlen(m->path) + 1;
 
-			/* The second half of the buffer keeps it; no line is read there. */
+			/* Copy the path to the second half of the buffer, into which no line is
+			 * read. */
 			m->path = memmove(buffer + MAPS_BYTES, m->path,
 					  bytes < MAPS_BYTES ? bytes : MAPS_BYTES);
 		}
@@ -104,7 +107,8 @@ struct elf {
 	uint64_t size;
 };
 
-/* `count` entries at the offset; NULL if they are not in the file. */
+/* The address of `count` entries of `size` bytes each at this offset of the file; NULL if they
+ * are not inside the file. */
 static const void *part(const struct elf *e, uint64_t offset, uint64_t count, size_t size)
 {
 	if (offset > e->size || offset % 4 || count > (e->size - offset) / size)
@@ -112,8 +116,8 @@ static const void *part(const struct elf *e, uint64_t offset, uint64_t count, si
 	return e->bytes + offset;
 }
 
-/* The difference between addresses in memory and in the file, whose first byte is mapped at
- * `start`. */
+/* Stores the difference between addresses in memory and the addresses that the ELF file contains.
+ * `start` is the address at which the first byte of the file is mapped. */
 static bool find_bias(const struct elf *e, uint64_t start, uint64_t *bias)
 {
 	const Elf64_Ehdr *head = part(e, 0, 1, sizeof(*head));
@@ -142,7 +146,8 @@ static void visit_table(const struct elf *e, const Elf64_Shdr *table, const Elf6
 	    !texts->sh_size || !s)
 		return;
 	names = (const char *)e->bytes + texts->sh_offset;
-	/* Every name ends inside the table if its last byte is null. */
+	/* The last byte of the table of names must be null, so that every name ends inside the
+	 * table. */
 	if (names[texts->sh_size - 1])
 		return;
 	for (uint64_t i = 0; i < count; i++) {
@@ -185,8 +190,8 @@ void ptrc_function_names(uint64_t address, void (*visit)(uint64_t, const char *)
 
 	if (!buffer)
 		return;
-	/* The path may now lead to another file. Opening a device or a pipe may have effects, but
-	 * a program is not mapped from one. */
+	/* The path may lead to another file by now, so the inode is compared. Opening a device or
+	 * a pipe could have side effects, but no program is mapped from a device or a pipe. */
 	if (find_file(buffer, address, &m) &&
 	    ptrc_file_open(AT_FDCWD, m.path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd) == 0) {
 		if (ptrc_file_stat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == m.inode) {

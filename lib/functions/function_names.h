@@ -9,7 +9,8 @@
 /*
  * Calls visit() for each function in the symbol table of the executable or library that is mapped
  * at the address: in .symtab or, if that was stripped, in .dynsym. Does nothing if there is no
- * readable file or symbol table. Takes some hundred bytes of stack, and a mapping while it runs.
+ * readable file or symbol table. Needs some hundred bytes of stack, and memory that it maps and
+ * unmaps.
  */
 void ptrc_function_names(uint64_t address, void (*visit)(uint64_t function, const char *name));
 

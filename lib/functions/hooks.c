@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The hooks that gcc and clang call at the start and end of each function
- * (-finstrument-functions), and the handler for XRay of clang. They are in the library that
- * ptrace-run --functions has the dynamic linker preload: all of libposixtrace, of which only
- * these two hooks are exported. A program that has libposixtrace itself keeps its own copy, and
- * both record into the streams that trace the process.
+ * (-finstrument-functions), and the handler for XRay of clang. They are in a library that the
+ * dynamic linker preloads for ptrace-run --functions. This library contains all of libposixtrace,
+ * but exports only the two hooks. A program that uses libposixtrace itself has a copy of its own;
+ * both copies record into the streams that trace the process.
  *
  * Functions of the program may run at any time: in a signal handler, in constructors of other
- * libraries, before our constructor and after our destructor, in the child of a vfork(). So a
- * hook needs no more than posix_trace_event() does. Nothing that a hook calls may call a hook:
- * text.c and freestanding.c have the functions of the C library that it needs and that a program
- * could define.
+ * libraries, before this library's constructor and after its destructor, in the child of a
+ * vfork(). So a hook requires no more than posix_trace_event() does. No function that a hook
+ * calls may call a hook, which would never end. A program may define functions of the C library,
+ * with hooks in them; so text.c and freestanding.c contain those functions of the C library that
+ * a hook needs.
  */
 #include "config.h"
 
@@ -34,20 +35,20 @@ enum { BEGIN, END };
 
 static const char *const names[] = {[BEGIN] = "function.begin", [END] = "function.end"};
 
-/* The types' identifiers; 0: not opened yet. */
+/* The identifiers of the two event types; 0: not opened yet. */
 static _Atomic uint32_t ids[PTRC_ARRAY_COUNT(names)];
 
 struct data {
 	uint64_t function;
-	/* The address to which the function returns; 0: unknown. */
+	/* The address to which the function returns, in its caller; 0: unknown. */
 	uint64_t call_site;
 };
 
 PTRC_ASSERT_SIZE(struct data, 16);
 
-/* Opens the event type. Several threads may do so at a time; all get the same identifier. If the
- * program has given the name another layout, functions are recorded as unnamed events, so that
- * their data is not misread. If memory is short, the next event tries again. */
+/* Opens the event type. Several threads may do this at the same time; all get the same
+ * identifier. If the program has given the name another layout, functions are recorded as unnamed
+ * events, so that their data is not misread. If memory is short, the next event tries again. */
 static PTRC_COLD uint32_t open_type(unsigned which)
 {
 	uint32_t id = POSIX_TRACE_UNNAMED_USEREVENT;
@@ -69,7 +70,7 @@ static PTRC_ALWAYS_INLINE void put(unsigned which, const struct data *data, uint
 	ptrc_event_record(id, data, sizeof(*data), address);
 }
 
-/* The address of the event is inside the function that called the hook. */
+/* Records an event. It gets an address inside the function that called the hook. */
 static PTRC_ALWAYS_INLINE void record(unsigned which, void *function, void *call_site)
 {
 	struct data data = {(uint64_t)function, (uint64_t)call_site};
@@ -80,19 +81,21 @@ static PTRC_ALWAYS_INLINE void record(unsigned which, void *function, void *call
 	put(which, &data, 0);
 }
 
-/* Only selected functions are patched to call this. XRay does not report call sites. */
+/* The handler for XRay. Only selected functions are patched to call it. XRay does not report call
+ * sites. */
 static void record_xray(uint64_t function, bool is_end)
 {
 	struct data data = {function, 0};
 
 	if (ptrc_load_relaxed(&ptrc_page_self->active) == 0)
 		return;
-	/* Not the first address: readers look up the instruction before the event's address. */
+	/* The address of the event is one more than the first address of the function, because
+	 * readers look up the instruction before the event's address. */
 	put(is_end ? END : BEGIN, &data, function + 1);
 }
 
-/* Runs after the constructor of life.c. XRay is ready: the program initialises it in its
- * .preinit_array. */
+/* Runs after the constructor of life.c. XRay is ready by then, because the program initialises it
+ * in its .preinit_array. */
 __attribute__((constructor)) static void begin(void)
 {
 	ptrc_xray_begin(record_xray);

@@ -14,7 +14,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Reads an identifier with its length before it. */
+/* Reads an identifier, which is preceded by its length in decimal digits. */
 static bool take_identifier(struct parser *p, const char **text, size_t *size)
 {
 	size_t n = 0;
@@ -23,7 +23,7 @@ static bool take_identifier(struct parser *p, const char **text, size_t *size)
 		return false;
 	while (is_digit(*p->at) && n < PTRC_MANGLED_MAX)
 		n = n * 10 + (size_t)(*p->at++ - '0');
-	/* The symbol may end before the identifier does. */
+	/* The symbol may be shorter than the length says. */
 	for (size_t i = 0; i < n; i++)
 		if (!p->at[i])
 			return false;
@@ -67,7 +67,8 @@ static void skip_reference(struct parser *p)
 		p->at++;
 }
 
-/* Skips the arguments of a template: from after the I to the matching E. */
+/* Skips the arguments of a template. The parser stands after the I, and stops after the matching
+ * E. */
 static bool skip_arguments(struct parser *p)
 {
 	const char *text;
@@ -91,8 +92,8 @@ static bool skip_arguments(struct parser *p)
 		if (c == 'E') {
 			depth--;
 		} else if (c == 'L' && *p->at != '_') {
-			/* A literal: its type, and a number up to the E, whose digits are no
-			 * length. */
+			/* A literal: its type and its value, up to an E. The digits of the value
+			 * are no length of an identifier. */
 			while (*p->at && *p->at != 'E' && !is_digit(*p->at) && *p->at != 'n')
 				p->at++;
 			while (*p->at && *p->at != 'E')
@@ -107,7 +108,7 @@ static bool skip_arguments(struct parser *p)
 	return true;
 }
 
-/* Puts the parts of a nested name, from after the N. */
+/* Appends the parts of a nested name. The parser stands after the N. */
 static bool put_nested(struct parser *p, const char *begin)
 {
 	const char *text = NULL;

@@ -15,7 +15,8 @@
 
 enum { SIZE_FIRST = 4096 };
 
-/* Until the patterns are read, this empty table leads every lookup to ptrc_selection_learn(). */
+/* Until the patterns are read, this empty table is in use: it contains no function, so every
+ * lookup calls ptrc_selection_learn(). */
 static struct {
 	uint64_t size, used;
 	_Atomic uint64_t words[1];
@@ -23,11 +24,13 @@ static struct {
 
 struct ptrc_selection *_Atomic ptrc_selection = (struct ptrc_selection *)&unknown;
 
-/* Held while words are added. A child that was forked meanwhile finds its parent's pid here, and
- * a table that may lack some words: they are added when they are looked up. */
+/* A ptrc_pid_lock(), held while words are added. A child that was forked meanwhile finds its
+ * parent's pid here, so the lock counts as free. Some words may be missing from its table; they
+ * are added when the functions are looked up. */
 static _Atomic int32_t lock;
 
-/* The patterns, each with a null byte after it; an empty one ends them. NULL: there are none. */
+/* The patterns, each followed by a null byte; an empty pattern ends the list. NULL: there are no
+ * patterns. */
 static char *globs;
 
 static struct ptrc_selection *new_table(uint64_t size)
@@ -46,12 +49,13 @@ static void put(struct ptrc_selection *s, uint64_t address, bool is_selected)
 	uint64_t word = ptrc_load_relaxed(place);
 
 	s->used += !word;
-	/* A function with several names is recorded if one of them is selected. */
+	/* A function with several names is recorded if one of its names is selected, so the
+	 * lowest bit is only ever set. */
 	ptrc_store_relaxed(place, word | address << 1 | is_selected);
 }
 
-/* Makes a larger table. The old one is not freed, as hooks may be reading it; all old tables
- * together are as large as the new one. */
+/* Replaces the table by one of twice the size. The old table is not freed, because hooks may be
+ * reading it. All old tables together are as large as the new table. */
 static bool grow(struct ptrc_selection *s)
 {
 	struct ptrc_selection *larger = new_table(2 * s->size);
@@ -68,7 +72,8 @@ static bool grow(struct ptrc_selection *s)
 	return true;
 }
 
-/* Adds an address. A table never becomes full: an empty word ends the search of a hook. */
+/* Adds an address. The table never becomes full, because a hook searches until it finds an empty
+ * word. */
 static void add(uint64_t address, bool is_selected)
 {
 	struct ptrc_selection *s = ptrc_load_relaxed(&ptrc_selection);
@@ -86,8 +91,8 @@ static bool matches(const char *name)
 	return false;
 }
 
-/* A pattern may match the symbol, the name in the source, or the symbol without the suffix that
- * compilers add to variants of a function (foo.constprop.0). */
+/* Whether a pattern matches the symbol, the name in the source, or the symbol without the suffix
+ * that compilers add to variants of a function (foo.constprop.0). */
 static bool is_selected(const char *symbol)
 {
 	const char *dot = strchr(symbol, '.');
@@ -108,7 +113,8 @@ static void visit(uint64_t function, const char *name)
 	add(function, is_selected(name));
 }
 
-/* Copies the patterns, as the program may change its environment. */
+/* Reads the patterns from the environment. It copies them, because the program may change its
+ * environment. */
 static void begin(void)
 {
 	const char *text = secure_getenv(PTRC_SELECTION_VARIABLE);
@@ -130,7 +136,7 @@ static void begin(void)
 	ptrc_store_release(&ptrc_selection, s);
 }
 
-/* The word of the function; 0: unknown. */
+/* The word of the function in the table; 0: the table does not contain it. */
 static uint64_t look_up(uint64_t address)
 {
 	struct ptrc_selection *s = ptrc_load_relaxed(&ptrc_selection);
@@ -142,8 +148,9 @@ bool ptrc_selection_learn(uint64_t address)
 {
 	uint64_t mask, word;
 
-	/* A vfork child, which records nothing anyway, shares its parent's memory, but the lock
-	 * would not exclude the parent's threads. */
+	/* Do nothing in the child of a vfork(). It shares its parent's memory, but has another
+	 * pid, so the lock would not exclude the parent's threads. The child records nothing
+	 * anyway. */
 	if (ptrc_self_pid() != 0 && ptrc_self_pid() != ptrc_sys_getpid())
 		return false;
 	ptrc_sys_block_signals(&mask);
@@ -154,8 +161,8 @@ bool ptrc_selection_learn(uint64_t address)
 	if (!word && ptrc_load_relaxed(&ptrc_selection) != (struct ptrc_selection *)&unknown) {
 		ptrc_function_names(address, visit);
 		word = look_up(address);
-		/* No symbol has its name, so only a pattern that matches everything selects
-		 * it. */
+		/* No symbol has this address, so the function has no name, and only a pattern
+		 * that matches everything selects it. */
 		if (!word) {
 			word = matches("");
 			add(address, word);

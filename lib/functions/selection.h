@@ -14,12 +14,12 @@
 #include "lib/base/atomic.h"
 #include "lib/base/common.h"
 
-/* The environment variable by which ptrace-run passes the patterns, one a line. */
+/* The environment variable in which ptrace-run passes the patterns, one on each line. */
 #define PTRC_SELECTION_VARIABLE "POSIXTRACE_FUNCTIONS"
 
-/* An open-addressed hash table; size is a power of two. A word that is not 0 is an address,
- * shifted left by one, with the lowest bit set if the function is recorded. Words are added, but
- * never changed or removed. */
+/* An open-addressed hash table of functions; size is a power of two. A word that is not 0 is the
+ * address of a function, shifted left by one bit. Its lowest bit is set if the function is
+ * recorded. Words are never removed. */
 struct ptrc_selection {
 	uint64_t size, used;
 	_Atomic uint64_t words[];
@@ -28,7 +28,7 @@ struct ptrc_selection {
 /* NULL: every function is recorded. */
 extern PTRC_HIDDEN struct ptrc_selection *_Atomic ptrc_selection;
 
-/* The word of the address in the table, or the empty word in which it would be put. */
+/* The place of the address in the table, or the empty word into which the address would be put. */
 static PTRC_ALWAYS_INLINE _Atomic uint64_t *ptrc_selection_find(struct ptrc_selection *s,
 								uint64_t address)
 {
@@ -40,7 +40,7 @@ static PTRC_ALWAYS_INLINE _Atomic uint64_t *ptrc_selection_find(struct ptrc_sele
 	return &s->words[i];
 }
 
-/* Adds an address that is not in the table yet, and returns whether it is recorded.
+/* Adds a function that is not in the table yet, and returns whether the function is recorded.
  * Async-signal-safe. */
 PTRC_COLD bool ptrc_selection_learn(uint64_t address);
 

@@ -10,11 +10,11 @@
 #include "lib/functions/function_names.h"
 #include "lib/functions/selection.h"
 
-/* Kinds of calls of a handler (<xray/xray_interface.h>); a tail call ends the function, too. */
+/* Why XRay calls a handler (<xray/xray_interface.h>). A function also ends by a tail call. */
 enum { ENTRY = 0, EXIT = 1, TAIL = 2, ENTRY_WITH_ARGUMENT = 3 };
 
-/* Functions of the XRay runtime. They are hidden, so not even a program linked with -rdynamic
- * exports them: only the symbol table of its file has them. */
+/* Functions of the XRay runtime. They are hidden: even a program linked with -rdynamic does not
+ * export them, so they are found in the symbol table of its file. */
 static struct {
 	int (*set_handler)(void (*handler)(int32_t, int));
 	int (*patch_function)(int32_t);
@@ -24,8 +24,8 @@ static struct {
 
 static void (*record)(uint64_t function, bool is_end);
 
-/* Indexed by the number of the function, from 1. Complete before the first function is
- * patched. */
+/* Addresses of the functions, indexed by the function's number in XRay, from 1. The array is
+ * complete before the first function is patched. */
 static uint64_t *addresses;
 static size_t address_count;
 
@@ -72,8 +72,8 @@ void ptrc_xray_begin(void (*recorder)(uint64_t function, bool is_end))
 	address_count = count;
 	record = recorder;
 	runtime.set_handler(handle);
-	/* A function that cannot be patched, for instance because no memory may be both writable
-	 * and executable, runs on unrecorded. */
+	/* A function that cannot be patched runs without being recorded. This happens, for
+	 * instance, if the system allows no memory that is both writable and executable. */
 	for (size_t id = 1; id <= count; id++)
 		if (addresses[id] && ptrc_selection_has(addresses[id]))
 			runtime.patch_function((int32_t)id);

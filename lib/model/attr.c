@@ -63,7 +63,8 @@ int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log, struct ptr
 		if (ptrc_attr_check(attr_or_null))
 			return EINVAL;
 		new = *ptrc_attr_get(attr_or_null);
-		/* An object that was read from a log has the origin of another stream. */
+		/* If the object was read from a log, its version and clock are those of the
+		 * stream that wrote the log; they are replaced. */
 		set_origin(&new);
 	}
 	if (!new.stream_full_policy)
@@ -88,7 +89,8 @@ int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log, struct ptr
 	}
 	if (new.stream_min_size < PTRC_ATTR_STREAM_SIZE_FLOOR)
 		new.stream_min_size = PTRC_ATTR_STREAM_SIZE_FLOOR;
-	/* A stream created with the attributes of this one gets this size, too. */
+	/* If the attributes of this stream are used to create another stream, that stream gets
+	 * the same size. */
 	new.is_stream_size_set = 1;
 
 	*out = new;

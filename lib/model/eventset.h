@@ -16,7 +16,7 @@
 #define PTRC_SET_WORD_COUNT 128U
 #define PTRC_SET_WORD_BITS 64U
 
-/* Nine predefined identifiers and 8182 of names. */
+/* Identifiers 1 to 9 are predefined; the other 8182 are those of registered names. */
 #define PTRC_SET_ID_MIN 1U
 #define PTRC_SET_ID_MAX 8191U
 
@@ -34,7 +34,7 @@ static inline bool ptrc_set_is_valid(const trace_event_set_t *set)
 	return set && set->__posix_trace_magic == PTRC_SET_MAGIC;
 }
 
-/* A set as bits alone; `id` is valid. */
+/* Whether a set that has only the bits and no magic word contains this valid identifier. */
 static inline bool ptrc_bits_have(const uint64_t *bits, uint32_t id)
 {
 	return bits[id / PTRC_SET_WORD_BITS] >> id % PTRC_SET_WORD_BITS & 1;
@@ -45,7 +45,7 @@ static inline void ptrc_bits_add(uint64_t *bits, uint32_t id)
 	bits[id / PTRC_SET_WORD_BITS] |= UINT64_C(1) << id % PTRC_SET_WORD_BITS;
 }
 
-/* The next three require a valid set and a valid identifier. */
+/* ptrc_set_has(), ptrc_set_add() and ptrc_set_del() require a valid set and a valid identifier. */
 static inline bool ptrc_set_has(const trace_event_set_t *set, trace_event_id_t id)
 {
 	return ptrc_bits_have(set->__posix_trace_bits, id);

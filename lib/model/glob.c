@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* If `p`, after "[:", starts with a class name and ":]", returns the end of that, and sets
- * *is_in if `c` is in the class. NULL: it is no class. */
+/* `p` points after a "[:". If a class name and ":]" follow, returns the address after the ":]",
+ * and sets *is_in if `c` is in the class. NULL: no class follows. */
 static const char *find_class(const char *p, unsigned char c, bool *is_in)
 {
 	/* Ranges, as pairs of the first and the last byte. */
@@ -43,7 +43,8 @@ static unsigned char take_byte(const char **p)
 	return **p ? (unsigned char)*(*p)++ : '\0';
 }
 
-/* `p` is after a '['. Returns the end of the bracket expression, or NULL if it has none. */
+/* Matches a byte against a bracket expression; `p` points after its '['. Returns the address
+ * after the closing bracket, or NULL if there is none. */
 static const char *match_bracket(const char *p, unsigned char c, bool *is_match)
 {
 	bool is_negated = *p == '!' || *p == '^';
@@ -95,9 +96,9 @@ static const char *match_one(const char *p, unsigned char c)
 
 bool ptrc_glob_matches(const char *glob, const char *name)
 {
-	/* The pattern after its last star so far, and the first byte of the name that this star
-	 * does not cover. If the rest does not match there, the star covers a byte more; earlier
-	 * stars never have to. */
+	/* star: the pattern after the last star so far. rest: the first byte of the name that
+	 * this star does not cover. If the pattern after the star does not match there, the star
+	 * is made to cover one more byte; changing earlier stars is never necessary. */
 	const char *star = NULL, *rest = NULL;
 
 	while (*name) {

@@ -14,7 +14,7 @@ enum { QUOTED_MAX = 20 };
 static const struct type {
 	char name[8];
 	unsigned char kind;
-	/* bytes of a number; 0 if the layout or the data gives the size */
+	/* bytes of one number; 0 if the size depends on the layout's text or on the data */
 	unsigned char size;
 } types[] = {
 	{"u8", PTRC_LAYOUT_UNSIGNED, 1},  {"u16", PTRC_LAYOUT_UNSIGNED, 2},
@@ -42,7 +42,7 @@ static const char *const type_words[] = {
 static const char *const base_words[] = {"u8",	"u16", "u32", "u64", "i8",
 					 "i16", "i32", "i64", NULL};
 
-/* In the order of enum ptrc_unit, without PTRC_UNIT_NONE. */
+/* The words for the units, in the order of enum ptrc_unit, without PTRC_UNIT_NONE. */
 static const char *const unit_words[] = {"ns",	"us",  "ms",	  "s",	   "B",
 					 "KiB", "MiB", "percent", "count", NULL};
 
@@ -65,11 +65,11 @@ uint64_t ptrc_unit_ns(enum ptrc_unit unit)
 	return unit < PTRC_ARRAY_COUNT(ns) ? ns[unit] : 0;
 }
 
-/* Holds every value of every integer type, and that value plus 1. */
+/* A type that can hold every value of every integer type of layouts, and that value plus 1. */
 __extension__ typedef __int128 value;
 
-/* A parsed layout in one piece of memory: this structure, then fields, members and names. The
- * memory is large enough for any layout of the text's length. */
+/* A parsed layout in one allocation: this structure, followed by the fields, the members of enums
+ * and the names. The allocation is large enough for any layout of the text's length. */
 struct memory {
 	struct ptrc_layout_fields layout;
 	struct ptrc_layout_field fields[];
@@ -83,7 +83,7 @@ struct parser {
 	/* Memory for the next member and the next name. */
 	struct ptrc_layout_member *members;
 	char *names;
-	/* bits of the fields so far, if all of them have a size */
+	/* bits of all fields so far, if the layout gives their sizes */
 	uint64_t bits;
 	struct ptrc_layout_mistake *mistake;
 };
@@ -118,7 +118,7 @@ static void skip_blanks(struct parser *p)
 		p->at++;
 }
 
-/* Takes this character if it comes next. */
+/* Skips blanks, and then this character if it comes next. Returns whether it did. */
 static bool take(struct parser *p, char c)
 {
 	skip_blanks(p);
@@ -184,7 +184,7 @@ static bool is_integer(const struct type *t)
 	return t->kind == PTRC_LAYOUT_UNSIGNED || t->kind == PTRC_LAYOUT_SIGNED;
 }
 
-/* The value of a digit in this base; `base` if it is none. */
+/* The value of a digit in this base; `base` if the character is no digit. */
 static unsigned int digit_of(char c, unsigned int base)
 {
 	unsigned int d = base;
@@ -198,8 +198,8 @@ static unsigned int digit_of(char c, unsigned int base)
 	return d < base ? d : base;
 }
 
-/* Reads digits. Returns false, without describing an error, if there are none or the number
- * exceeds `most`. */
+/* Reads a number. Returns false, without describing an error, if there are no digits or the
+ * number exceeds `most`. */
 static bool take_digits(struct parser *p, unsigned int base, uint64_t most, uint64_t *n)
 {
 	const char *begin;
@@ -215,7 +215,7 @@ static bool take_digits(struct parser *p, unsigned int base, uint64_t most, uint
 	return p->at > begin;
 }
 
-/* Reads an optional [N] or []. *count is 0 if there is none. */
+/* Reads an optional [N] or [] after a type. *count is 0 if there is neither. */
 static bool take_count(struct parser *p, const struct type *type, uint32_t *count)
 {
 	const char *begin;
@@ -257,7 +257,7 @@ static bool fits(const struct type *type, unsigned int bits, value v)
 	return v < end && v >= (is_signed ? -end : 0);
 }
 
-/* Reads the value after '='. */
+/* Reads the value of a member of an enum, after the '='. */
 static bool take_value(struct parser *p, value *v)
 {
 	bool is_negative = take(p, '-');
@@ -277,7 +277,8 @@ static bool take_value(struct parser *p, value *v)
 	return true;
 }
 
-/* Reads one member. *next is its value if no '=' follows, and becomes that of the next member. */
+/* Reads one member of an enum. *next is the member's value if no '=' follows; the function stores
+ * in it the value of the next member without '='. */
 static bool take_member(struct parser *p, const struct type *type, struct ptrc_layout_field *f,
 			value *next)
 {
@@ -338,8 +339,8 @@ static bool take_enum(struct parser *p, const struct type **type, struct ptrc_la
 	return take(p, '}') || refuse_missing(p, "',' or '}' of the enum");
 }
 
-/* Whether `name` is the other one followed by _hex. In JSON, that is the key of the other
- * field's bytes. */
+/* Whether `name` is `other` followed by _hex. Such a name is not allowed, because in JSON it is
+ * the key for the bytes of the field `other`. */
 static bool is_hex_of(const char *name, const char *other)
 {
 	size_t n = strlen(other);
@@ -382,7 +383,7 @@ static bool take_name(struct parser *p, const struct type *type, struct ptrc_lay
 	return true;
 }
 
-/* Reads the optional number of bits. */
+/* Reads the optional number of bits of a bit field. */
 static bool take_bits(struct parser *p, const struct type *type, struct ptrc_layout_field *f)
 {
 	uint64_t most = type->kind == PTRC_LAYOUT_BOOL ? 1 : 8U * type->size;
@@ -411,7 +412,7 @@ static bool take_bits(struct parser *p, const struct type *type, struct ptrc_lay
 	return true;
 }
 
-/* Reads the optional unit. */
+/* Reads the optional unit after a field. */
 static bool take_unit(struct parser *p, const struct type *type, struct ptrc_layout_field *f)
 {
 	struct word w;
@@ -420,7 +421,7 @@ static bool take_unit(struct parser *p, const struct type *type, struct ptrc_lay
 		return false;
 	if (!w.size)
 		return true;
-	/* A type here starts the next field, so a comma is missing. */
+	/* A type instead of a unit starts the next field, so a comma is missing. */
 	if (find_type(&w) || is(&w, enum_type.name)) {
 		p->at = w.at;
 		return refuse_missing(p, "a comma");
@@ -440,12 +441,13 @@ void ptrc_layout_place(const struct ptrc_layout_fields *l, const struct ptrc_lay
 	uint64_t unit = 8ULL * f->item_size;
 
 	if (!f->bits) {
-		/* Advance to the next byte, or to the next aligned place. */
+		/* Advance to the next byte or, if the layout is not packed, to the next aligned
+		 * offset. */
 		uint64_t step = l->is_packed ? 8 : unit;
 
 		*bits = (*bits + step - 1) / step * step;
 	} else if (!l->is_packed && *bits % unit + f->bits > unit) {
-		/* A bit field does not cross the end of a number of its type. */
+		/* As in C, a bit field does not cross the end of a unit of its type. */
 		*bits = (*bits + unit - 1) / unit * unit;
 	}
 	*at = *bits / 8;
@@ -467,7 +469,8 @@ static bool place(struct parser *p, const char *at, struct ptrc_layout_field *f)
 	if (!l->is_packed && f->item_size > l->alignment)
 		l->alignment = f->item_size;
 	f->is_placed = l->is_fixed;
-	/* After a text whose end only the data gives, count the least: its zero byte. */
+	/* The length of a str is known only from the data; here it counts as the least, its zero
+	 * byte. */
 	if (last && last->kind == PTRC_LAYOUT_STRING)
 		p->bits += 8;
 	ptrc_layout_place(l, f, &p->bits, &f->at, &f->bit_at);
@@ -478,7 +481,7 @@ static bool place(struct parser *p, const char *at, struct ptrc_layout_field *f)
 	return true;
 }
 
-/* Fails if the last field is one that nothing can follow. */
+/* Fails if no field may follow the last field, because that field takes the rest of the data. */
 static bool check_last(struct parser *p)
 {
 	const struct ptrc_layout_field *last = last_field(p);
@@ -537,7 +540,7 @@ static bool take_field(struct parser *p)
 		f->size = 0;
 	else if (!f->bits)
 		f->size = type->size ? (size_t)type->size * (f->count ? f->count : 1) : f->count;
-	/* For text and bytes [N] is the size, not a number of elements. */
+	/* For text and bytes, [N] is the size of the field, not a number of elements. */
 	if (!type->size)
 		f->count = 0;
 	if (!place(p, begin, f))
@@ -590,8 +593,8 @@ int ptrc_layout_parse(const char *text, size_t size, struct ptrc_layout_fields *
 		       PTRC_LAYOUT_TEXT_MAX);
 		return EINVAL;
 	}
-	/* The most fields, and members: each has at least a letter and, but for the last, a
-	 * comma after it. */
+	/* The most fields, and the most members of enums, that the text can have: each has at
+	 * least one letter, and a comma separates it from the next. */
 	most = size / 2 + 1;
 	m = malloc(sizeof(*m) + most * (sizeof(*m->fields) + sizeof(struct ptrc_layout_member)) +
 		   size + most);
@@ -616,14 +619,15 @@ void ptrc_layout_fields_free(struct ptrc_layout_fields *l)
 	free(l);
 }
 
-/* Finds the bytes of a field whose size the data gives. Returns false if the data is too short. */
+/* Finds the size of a field whose size depends on the data. Returns false if the data is too
+ * short. */
 static bool measure(const struct ptrc_layout_field *f, bool is_last, const char *data, size_t size,
 		    size_t *taken)
 {
 	*taken = size;
 	if (f->kind == PTRC_LAYOUT_JSON)
 		return size;
-	/* An incomplete element at the end is left over. */
+	/* An incomplete element at the end is not part of the array. */
 	if (f->count)
 		*taken -= size % f->item_size;
 	if (f->kind != PTRC_LAYOUT_STRING)
@@ -631,7 +635,8 @@ static bool measure(const struct ptrc_layout_field *f, bool is_last, const char 
 	*taken = strnlen(data, size);
 	/* The zero byte, if there is one, belongs to the string. */
 	*taken += *taken < size;
-	/* Without even a zero byte the string is empty. Only the last field may lack that byte. */
+	/* No bytes are left, not even for a zero byte: this is an empty string, but only if it is
+	 * the last field. */
 	return size || is_last;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A layout says what the bytes of an event's data mean: "u64 id, u32 rows, str sql".
- * posixtrace-layout(5) explains the language. This is its grammar; blanks may stand between words:
+ * posixtrace-layout(5) explains the language. This is its grammar; blanks may stand between
+ * words:
  *
  * 	layout   [ "packed" ] field { "," field }
  * 	field    type name [ ":" bits ] [ unit ]
@@ -14,8 +15,8 @@
  * 	member   name [ "=" [ "-" ] ( digits | "0x" digits ) ]
  * 	unit     "ns" | "us" | "ms" | "s" | "B" | "KiB" | "MiB" | "percent" | "count"
  *
- * Fields stand where a C compiler for x86-64 or aarch64 puts the members of a structure, bit fields
- * too; with "packed", where it puts them in a structure with __attribute__((packed)).
+ * Fields, bit fields too, have the offsets that a C compiler for x86-64 or aarch64 gives the
+ * members of a structure; with "packed", the offsets in a structure with __attribute__((packed)).
  */
 #ifndef PTRC_LIB_MODEL_LAYOUT_H
 #define PTRC_LIB_MODEL_LAYOUT_H
@@ -55,14 +56,15 @@ enum ptrc_layout_kind {
 	PTRC_LAYOUT_STRING,
 	PTRC_LAYOUT_BYTES,
 	PTRC_LAYOUT_PADDING,
-	/* The rest of the data is one text of JSON. */
+	/* The rest of the data is a text of JSON. */
 	PTRC_LAYOUT_JSON,
-	/* As PTRC_LAYOUT_HEX: the address of an instruction, and a return address. */
+	/* The address of an instruction (CODE) and a return address (CALLER), in hexadecimal like
+	 * PTRC_LAYOUT_HEX. */
 	PTRC_LAYOUT_CODE,
 	PTRC_LAYOUT_CALLER,
 };
 
-/* Whether such a field is an address in the code of the process. */
+/* Whether a field of this kind is an address in the code of the process. */
 static inline bool ptrc_layout_is_code(enum ptrc_layout_kind kind)
 {
 	return kind == PTRC_LAYOUT_CODE || kind == PTRC_LAYOUT_CALLER;
@@ -98,23 +100,25 @@ struct ptrc_layout_field {
 	const char *name;
 	/* The members of an enum, in the order of the layout; several may have the same value. */
 	const struct ptrc_layout_member *members;
-	/* Offset in the data, valid if is_placed: all fields before it have a size. */
+	/* Offset of the field in the data. Valid if is_placed, that is, if the layout gives the
+	 * size of all fields before this field. */
 	size_t at;
-	/* Bytes of the field, for an array those of all elements; 0 for a bit field, and if the
-	 * data gives the size. */
+	/* Bytes of the field, for an array the bytes of all elements; 0 for a bit field, and if
+	 * the size depends on the data. */
 	size_t size;
-	/* Bytes of one number, for a bit field those of its type; 1 for fields that are no
+	/* Bytes of one number; for a bit field, the bytes of its type. 1 for fields that are no
 	 * numbers. */
 	unsigned char item_size;
-	/* The number of bits of a bit field, and its first bit in the byte at `at`, counted from
-	 * the lowest; 0 for others. A bit field occupies only as many bytes as its bits need. */
+	/* bits: the number of bits of a bit field, 0 for other fields. bit_at: the first bit of a
+	 * bit field in the byte at `at`, where 0 is the lowest bit. A bit field occupies only as
+	 * many bytes as its bits need. */
 	unsigned char bits;
 	unsigned char bit_at;
 	/* enum ptrc_layout_kind, enum ptrc_unit */
 	unsigned char kind;
 	unsigned char unit;
 	bool is_placed;
-	/* Elements of an array, or PTRC_LAYOUT_COUNT_OPEN; 0: no array. */
+	/* Number of elements of an array, or PTRC_LAYOUT_COUNT_OPEN; 0: the field is no array. */
 	uint32_t count;
 	uint32_t member_count;
 };
@@ -130,24 +134,24 @@ struct ptrc_layout_fields {
 	struct ptrc_layout_field *fields;
 	size_t count;
 	bool is_packed;
-	/* Every field has a size. Then all data of the layout has `size` bytes or, with the
-	 * padding at the end of a C structure, `padded_size`. Otherwise `size` is the least that
-	 * the data must have. */
+	/* True if the layout gives the size of every field. Then all data of the layout has
+	 * `size` bytes or, with the padding at the end of a C structure, `padded_size` bytes. If
+	 * false, the data has at least `size` bytes. */
 	bool is_fixed;
-	/* in bytes; 1 if it is packed */
+	/* alignment of the structure in bytes; 1 if it is packed */
 	unsigned char alignment;
 	size_t size;
 	size_t padded_size;
 };
 
-/* An error in a layout, described for people. The reason may quote the layout, and so contain
+/* An error in a layout, described for the user. The reason may quote the layout, and so contain
  * any byte. */
 struct ptrc_layout_mistake {
-	/* in bytes, from 1 */
+	/* position of the error in bytes, counted from 1 */
 	size_t column;
 	char reason[256];
-	/* An unknown word, and a NULL-terminated list of the words allowed in its place; words
-	 * is NULL if this is another error. */
+	/* If the error is an unknown word: that word, and a NULL-terminated list of the words
+	 * allowed in its place. For other errors words is NULL. */
 	char word[PTRC_LAYOUT_NAME_MAX + 1];
 	const char *const *words;
 };
@@ -163,26 +167,28 @@ int ptrc_layout_parse(const char *text, size_t size, struct ptrc_layout_fields *
 void ptrc_layout_fields_free(struct ptrc_layout_fields *);
 
 /*
- * Finds the place of a field after *bits bits of data: stores its offset and its first bit there,
- * and adds to *bits the padding before the field and the field's own size, 0 if the data gives it.
- * ptrc_layout_parse() has done this for fields that are_placed.
+ * Finds the place of a field that follows *bits bits of data: stores its offset in *at and its
+ * first bit in *bit_at. Adds to *bits the padding before the field and the size of the field; if
+ * the size depends on the data, adds only the padding. For fields with is_placed
+ * ptrc_layout_parse() has already stored the place in the field.
  */
 void ptrc_layout_place(const struct ptrc_layout_fields *, const struct ptrc_layout_field *,
 		       uint64_t *bits, size_t *at, unsigned char *bit_at);
 
-/* An iterator over the fields of an event's data. Starts zeroed. */
+/* An iterator over the fields of an event's data. The caller zeroes it to start. */
 struct ptrc_layout_walk {
-	/* Offset and bytes of the field; 0 bytes for a bit field. */
+	/* Offset and size in bytes of the current field; the size of a bit field is 0. */
 	size_t at, size;
 	unsigned char bit_at;
 	bool is_short;
-	/* Fields passed, and the bits of data up to their end. */
+	/* number: how many fields the iterator has passed. bits: bits of data up to the end of
+	 * these fields. */
 	size_t number;
 	uint64_t bits;
 };
 
-/* The next field of `size` bytes of data; NULL at the end, or if the data is too short for it
- * (is_short). */
+/* Returns the next field of the event's data, which has `size` bytes. NULL: there are no more
+ * fields, or the data is too short for the next field (then is_short is set). */
 const struct ptrc_layout_field *ptrc_layout_next(const struct ptrc_layout_fields *,
 						 const char *data, size_t size,
 						 struct ptrc_layout_walk *) PTRC_NONNULL();
@@ -231,8 +237,8 @@ static inline uint64_t ptrc_layout_load(const char *data, size_t size)
 	}
 }
 
-/* The value of a number, an element of an array, or a bit field; signed ones are sign-extended.
- * Inline, because millions of events per second pass here. */
+/* The value of a number, an element of an array, or a bit field; signed values are sign-extended.
+ * Inline, because it is called for millions of events per second. */
 static inline uint64_t ptrc_layout_number_of(const struct ptrc_layout_field *f, const char *data,
 					     unsigned int bit_at)
 {

@@ -93,7 +93,8 @@ static bool is_known(const struct posixtrace_member *m)
 	}
 }
 
-/* Checks the members, and finds out whether they stand where a compiler aligns them. */
+/* Checks the members, and stores whether they have the offsets that a compiler gives them in a
+ * structure that is not packed. */
 static int check_members(const struct posixtrace_member *members, size_t count, bool *is_aligned)
 {
 	const struct posixtrace_member *m;
@@ -115,8 +116,8 @@ static int check_members(const struct posixtrace_member *members, size_t count, 
 
 static void put_member(struct text *t, const struct posixtrace_member *m)
 {
-	/* By enum posixtrace_kind. An array of unsigned bytes is `bytes`, not an array of
-	 * numbers. */
+	/* The words of the kinds, indexed by enum posixtrace_kind. An array of unsigned bytes
+	 * becomes `bytes`, not an array of numbers. */
 	static const char words[][8] = {"", "u", "i", "x", "f", "bool", "char"};
 	bool is_bytes =
 		m->pt_kind == POSIXTRACE_UNSIGNED && m->pt_item_bytes == 1 && m->pt_is_array;

@@ -18,16 +18,17 @@
 /* Each process that uses the object has a read lock on this byte of the file. */
 #define USER_BYTE 0
 
-/* How long to wait for a thread that makes an entry. It needs a microsecond, but may have lost
- * its processor, and giving up its claim costs an identifier. */
+/* How long to wait for a thread that has claimed an entry. Writing the name takes a microsecond,
+ * but the thread may have lost its processor, and giving up its claim wastes an identifier. */
 #define MAKER_WAIT_NS 20000000
 
-/* A registration gives up at most this many claims, one for each thread that was stopped. */
+/* One registration gives up at most this many claims of other threads. Each such claim is of a
+ * thread that was stopped or killed. */
 #define GIVE_UP_MAX 50
 
 #define MAP_BYTES sizeof(struct ptrc_names_object)
 
-/* Bytes of an object with `count` names. */
+/* Size in bytes of an object with `count` entries, without layouts. */
 static uint64_t bytes_of(uint32_t count)
 {
 	return offsetof(struct ptrc_names_object, entry) + count * sizeof(struct ptrc_names_entry);
@@ -112,7 +113,7 @@ uint32_t ptrc_names_find(const struct ptrc_names_object *object, uint32_t limit,
 	return 0;
 }
 
-/* Whether the identifier has a name in the object; *index: of its entry. */
+/* Whether the identifier has a name in the object. *index becomes the index of its entry. */
 static bool has_name(const struct ptrc_names *n, uint32_t id, uint32_t *index)
 {
 	*index = id - PTRC_ID_FIRST;
@@ -138,9 +139,10 @@ int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_
 	return 0;
 }
 
-/* Put the entry into the index, if it has a name and is not there. It is counted in, all entries of
- * lower numbers are in the index, and none of a higher number is claimed before this one is, too. So
- * when the bucket changes here, another thread has done just this. */
+/* Puts an entry into the index, if the entry has a name and is not in the index yet. The entry is
+ * counted, all lower entries are in the index, and no higher entry is claimed before this entry
+ * is in the index. So if the bucket changes during this function, another thread has just put in
+ * the same entry. */
 static void enter_index(struct ptrc_names_object *object, uint32_t index)
 {
 	struct ptrc_names_entry *e = &object->entry[index];
@@ -154,7 +156,7 @@ static void enter_index(struct ptrc_names_object *object, uint32_t index)
 	ptrc_cas(bucket, &head, (uint16_t)(index + 1));
 }
 
-/* Counts a name for which no number is left. */
+/* Counts a name for which no identifier is left. */
 static void refuse(struct ptrc_names_object *object, const char *name)
 {
 	uint32_t hash = hash_of(name), none = 0;
@@ -172,8 +174,8 @@ static bool change_state(struct ptrc_names_entry *e, uint16_t from, uint16_t to)
 	return ptrc_cas(&e->state, &from, to);
 }
 
-/* Another thread has claimed this entry: waits for it, then gives the entry up. Returns whether
- * this did so. */
+/* Waits until the thread that has claimed this entry has made it. If that takes too long, gives
+ * the entry up. Returns whether this call has given the entry up. */
 static bool wait_for_maker(struct ptrc_names_entry *e)
 {
 	int64_t begin_ns = 0;
@@ -190,8 +192,8 @@ static bool wait_for_maker(struct ptrc_names_entry *e)
 	return false;
 }
 
-/* Makes the entry, which was free a moment ago. False: another thread has claimed it, or has
- * given up this thread's claim. */
+/* Claims an entry that was free a moment ago and writes the name into it. False: another thread
+ * has claimed the entry, or has given up this thread's claim. */
 static bool make_entry(struct ptrc_names_entry *e, const char *name)
 {
 	if (!change_state(e, PTRC_NAMES_FREE, PTRC_NAMES_CLAIMED))
@@ -202,8 +204,8 @@ static bool make_entry(struct ptrc_names_entry *e, const char *name)
 	return change_state(e, PTRC_NAMES_CLAIMED, PTRC_NAMES_MADE);
 }
 
-/* Counts an entry that was made or given up, if that was not done yet, and enters its name into
- * the index. */
+/* Counts an entry that was made or given up, unless it is counted already, and enters its name
+ * into the index. */
 static void count_in(struct ptrc_names_object *object, uint32_t index)
 {
 	uint32_t count = index;
@@ -212,8 +214,8 @@ static void count_in(struct ptrc_names_object *object, uint32_t index)
 	enter_index(object, index);
 }
 
-/* Reserves memory for a part of the object, so that accesses do not raise SIGBUS. fd is -1 if
- * the file is unlinked. */
+/* Reserves memory for a part of the object, so that accesses do not raise SIGBUS. fd is -1 if the
+ * file has been unlinked. */
 static int make_real(struct ptrc_names_object *object, int fd, const void *begin, uint64_t bytes)
 {
 	uint64_t offset = (uint64_t)((const char *)begin - (const char *)object);
@@ -223,12 +225,12 @@ static int make_real(struct ptrc_names_object *object, int fd, const void *begin
 	return ptrc_file_populate(begin, bytes) ? 0 : ENOMEM;
 }
 
-/* Registers a name that was not found. fd is -1 if the file is unlinked. */
+/* Registers a name that was not found in the object. fd is -1 if the file has been unlinked. */
 static int append(struct ptrc_names_object *object, int fd, const char *name, uint32_t *id)
 {
 	unsigned given_up = 0;
 
-	/* Each try that fails counts an entry in. */
+	/* Each try that fails counts one more entry, so the number of tries is limited. */
 	for (unsigned tries = 0; tries <= PTRC_NAMES_MAX && given_up < GIVE_UP_MAX; tries++) {
 		uint32_t index = ptrc_names_object_count(object);
 		struct ptrc_names_entry *e;
@@ -258,8 +260,9 @@ static int append(struct ptrc_names_object *object, int fd, const char *name, ui
 	return ENOMEM; /* the memory is damaged */
 }
 
-/* Blocks signals and opens the file to reserve memory in it. Returns -1 if it has been unlinked, by a
- * clean-up of the user's files at logout for instance: processes that have mapped it go on using it. */
+/* Blocks signals and opens the file, so that memory can be reserved in it. Returns -1 if the file
+ * has been unlinked, for instance by a clean-up of the user's files at logout. Processes that
+ * have mapped it continue to use it. */
 static int begin_change(const struct ptrc_names *n, uint64_t *mask)
 {
 	uint64_t size;
@@ -304,8 +307,8 @@ int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
 
 /* ---- layouts ---- */
 
-/* Allocates space for a layout and writes it there. Memory is reserved before the space is
- * taken: everything below texts_used has memory. */
+/* Allocates space in `texts` for a layout and writes the layout there. Memory is reserved before
+ * texts_used is raised, because everything below texts_used must have memory. */
 static int write_text(struct ptrc_names_object *object, int fd, uint32_t index, const char *layout,
 		      uint32_t bytes, uint32_t *place)
 {
@@ -328,8 +331,8 @@ static int write_text(struct ptrc_names_object *object, int fd, uint32_t index, 
 	return 0;
 }
 
-/* Stores layout number `number` of the list in its entry, unless that has one. All layouts
- * before it are stored. */
+/* Stores layout number `number` of the list in the entry of its name, unless the entry has a
+ * layout. All earlier layouts of the list are already stored. */
 static void enter_layout(struct ptrc_names_object *object, uint32_t number)
 {
 	uint32_t place = ptrc_load_acquire(&object->layouts[number]);
@@ -371,12 +374,13 @@ static int add_layout(struct ptrc_names_object *object, int fd, uint32_t index, 
 			if (error)
 				return error;
 		}
-		/* Once this element is taken, readers look at the next one. */
+		/* Readers look at the element after the last used element, so that element needs
+		 * memory too. */
 		if (make_real(object, fd, &object->layouts[number],
 			      (number + 1 < PTRC_NAMES_MAX ? 2 : 1) * sizeof(object->layouts[0])))
 			return ENOMEM;
 		ptrc_cas(&object->layouts[number], &none, place);
-		/* The element is now this layout's, or that of another thread. */
+		/* The element now holds this layout, or the layout of another thread. */
 		enter_layout(object, number++);
 	}
 	error = ptrc_names_object_compare(object, index, layout, bytes);
@@ -418,8 +422,8 @@ int ptrc_names_get_layout(const struct ptrc_names *n, uint32_t id,
 	return 0;
 }
 
-/* Copies layouts to a new object, whose first `count` entries are copies of those of `from` and
- * still hold offsets of layouts there. */
+/* Copies layouts to a new object. Its first `count` entries are copies of the entries of `from`
+ * and still hold offsets of layouts in `from`. */
 static int copy_layouts(struct ptrc_names_object *object, int fd,
 			const struct ptrc_names_object *from, uint32_t count)
 {
@@ -519,7 +523,8 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 			break;
 		ptrc_file_close(fd);
 	}
-	/* `from` may be mapped at `at`, so the object is filled in by a mapping elsewhere. */
+	/* `from` may be mapped at the address `at`, so the new object is first mapped elsewhere
+	 * and filled in there. */
 	error = ptrc_file_map_sparse(fd, MAP_BYTES, NULL, &map);
 	if (!error) {
 		object = map;
@@ -553,7 +558,8 @@ int ptrc_names_share(const struct ptrc_names *from, struct ptrc_names *n)
 		n->object = (struct ptrc_names_object *)ret;
 		return 0;
 	}
-	/* Emulators lack this use of mremap(). */
+	/* Processor emulators lack this use of mremap(), so the object is opened again by its
+	 * name. */
 	if (from->id == 0 || ptrc_shmdir_open(from->uid, false, &dirfd))
 		return ENOMEM;
 	error = ptrc_names_open(dirfd, from->uid, from->id, NULL, n);
@@ -582,7 +588,7 @@ void ptrc_names_release(int dirfd, uint32_t uid, uint64_t id)
 	ptrc_shmdir_name(file, 'n', id);
 	ptrc_sys_block_signals(&mask);
 	if (ptrc_shmdir_open_object(dirfd, file, uid, &fd, &size) == 0) {
-		/* Identities are never reused: the name leads to this file or to none. */
+		/* Identities are never reused, so the name is that of this file or of no file. */
 		if (ptrc_file_lock(fd, F_WRLCK, USER_BYTE, 1) == 0) {
 			ptrc_sys(SYS_unlinkat, dirfd, file, 0);
 			ptrc_file_lock(fd, F_UNLCK, USER_BYTE, 1);

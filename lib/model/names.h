@@ -2,30 +2,34 @@
 /*
  * The names object `n.<id>`: the names of event types and their identifiers, for a family of
  * processes. It only grows: the name at index i has identifier PTRC_ID_FIRST + i for ever. There
- * are no locks. A thread that registers a name claims the first free entry, writes the name, marks
- * the entry as made, counts it and enters it into the index. If the thread is stopped or killed
- * before the last two steps, the next thread that registers a name does them. If it has not made
- * its entry after some milliseconds, the next thread gives the entry up: it never gets a name, and
- * its maker, if it still lives, claims another one.
+ * are no locks. A thread that registers a name claims the first free entry, writes the name,
+ * marks the entry as made, counts it and enters it into the index. If the thread is stopped or
+ * killed before it has counted the entry or entered it into the index, the next thread that
+ * registers a name does that. If the thread has not made its entry after some milliseconds, the
+ * next thread gives the entry up: this entry never gets a name, and the thread that claimed it,
+ * if it is still alive, claims another entry.
  *
  * The index is a hash table. The names of a bucket form a chain, the newest first. A chain leads
- * only from higher numbers to lower ones, so even a damaged one ends. A registration first enters
- * the name before it, if that is missing; so all threads that enter a name store the same.
+ * only from higher numbers to lower ones, so even a damaged one ends. A thread that registers a
+ * name first enters the preceding name into the index if it is missing. So if several threads
+ * enter the same name, all of them store the same values.
  *
- * A name may have a layout, the description of its events' data. The first layout stands. The texts
- * of layouts follow the names, and so does a list of them in the order of their arrival, by which a
- * log learns of new ones. A thread first writes the text, then stores its place in the list, then
- * in the entry of the name. If it is killed before the last step, the next thread that adds a
- * layout does that. If it is killed before it is in the list, the text is wasted space.
+ * A name may have a layout, the description of its events' data. The first layout that a name
+ * gets is never replaced. The texts of all layouts follow the names. So does a list of the
+ * layouts in the order of their arrival, in which the writer of a log finds new layouts. A thread
+ * that adds a layout first writes the text, then stores the place of the text in the list, and
+ * then stores it in the entry of the name. If the thread is killed before the last step, the next
+ * thread that adds a layout does this step. If it is killed before the text is in the list, the
+ * text is wasted space.
  *
  * The file is sparse. On a full file system, reading or writing a page without memory raises
- * SIGBUS. So memory is reserved before the word is raised that leads readers there: for the entries
- * below `count`, the list up to and including layouts[layout_count], and the texts up to
- * `texts_used`. Readers look at nothing else.
+ * SIGBUS. So memory is reserved for the entries below `count`, for the list up to and including
+ * layouts[layout_count], and for the texts up to `texts_used`, each before that word is raised.
+ * Readers look at nothing else.
  *
- * Each process that uses the object holds a read lock on its byte 0, through a mapping or a
- * descriptor. A process that lets go of the object and then gets the write lock was the last user,
- * and unlinks it.
+ * Each process that uses the object holds a read lock on byte 0 of its file, through a mapping or
+ * a descriptor. A process that stops using the object and then gets the write lock was the last
+ * user, and unlinks the file.
  */
 #ifndef PTRC_LIB_MODEL_NAMES_H
 #define PTRC_LIB_MODEL_NAMES_H
@@ -41,7 +45,7 @@
 #include "lib/model/eventset.h"
 #include "lib/model/record.h"
 
-/* The identifier of all names that are registered when no number is left. */
+/* The identifier of all names that are registered when no other identifier is left. */
 #define PTRC_ID_UNNAMED 9U
 /* The first identifier that is not predefined. */
 #define PTRC_ID_FIRST 10U
@@ -51,13 +55,15 @@
 #define PTRC_NAMES_BUCKET_COUNT 1024U
 #define PTRC_NAMES_REFUSED_WORDS 64U
 
-/* Bytes of a layout, with its zero byte, and of all layouts of an object. */
+/* The most bytes of one layout, including its zero byte, and the most bytes of all layouts of an
+ * object together. */
 #define PTRC_NAMES_LAYOUT_BYTES 4097U
 #define PTRC_NAMES_TEXTS_BYTES (1U << 20)
 
 #define PTRC_NAMES_MAGIC UINT64_C(0x33534d414e525450) /* "PTRNAMS3" */
 
-/* The states of an entry. The last two are final, and only entries in these are counted. */
+/* The states of an entry. MADE and GIVEN_UP are final; only entries in these two states are
+ * counted. */
 enum ptrc_names_state {
 	PTRC_NAMES_FREE,
 	PTRC_NAMES_CLAIMED,
@@ -66,20 +72,21 @@ enum ptrc_names_state {
 };
 
 struct ptrc_names_entry {
-	char name[PTRC_NAME_BYTES]; /* zero-terminated; written by its maker */
-	_Atomic uint32_t hash;	    /* also written by its maker */
-	/* 1 + the index of the next name of the bucket, which is lower; 0: none. */
+	char name[PTRC_NAME_BYTES]; /* zero-terminated; written by the claimer */
+	_Atomic uint32_t hash;	    /* hash of the name; written by the claimer */
+	/* 1 + the index of the next name in the same hash bucket, which is lower than this index;
+	 * 0: none. */
 	_Atomic uint16_t next;
 	_Atomic uint16_t state; /* enum ptrc_names_state; changes by CAS */
-	/* Offset of its layout in `texts`; 0: none. Changes once. */
+	/* Offset of the name's layout in `texts`; 0: it has none. Changes once. */
 	_Atomic uint32_t layout;
 };
 _Static_assert(sizeof(struct ptrc_names_entry) == 268, "entry of a name");
 
-/* The head of a layout, at a multiple of 4 in `texts`; the text follows. */
+/* The header of a layout, at a multiple of 4 in `texts`. The text of the layout follows it. */
 struct ptrc_names_text {
-	uint16_t index; /* index of its entry */
-	uint16_t bytes; /* without a zero byte; below PTRC_NAMES_LAYOUT_BYTES */
+	uint16_t index; /* index of the entry that has this layout */
+	uint16_t bytes; /* length of the text without a zero byte; below PTRC_NAMES_LAYOUT_BYTES */
 };
 _Static_assert(sizeof(struct ptrc_names_text) == 4, "head of a layout");
 
@@ -87,24 +94,26 @@ struct ptrc_names_object {
 	uint64_t magic;
 	uint64_t id;
 	_Atomic uint32_t count;
-	/* The first thread that has no number for a name changes this from 0 to 1, writes the
-	 * name into `refused` and stores 2. */
+	/* When a name cannot be registered because no identifier is left, the first thread to
+	 * notice changes this word from 0 to 1, writes the name into `refused` and then stores 2
+	 * here. */
 	_Atomic uint32_t refused_state;
-	/* Names without a number, each as a bit selected by its hash. Several names may share a
-	 * bit. */
+	/* A bit for each name that got no identifier; its hash selects the bit. Several names may
+	 * share a bit. */
 	_Atomic uint64_t refused_seen[PTRC_NAMES_REFUSED_WORDS];
-	char refused[PTRC_NAME_BYTES]; /* the first one */
-	/* 1 + the index of the newest name of the bucket; 0: none. */
+	char refused[PTRC_NAME_BYTES]; /* the first name that got no identifier */
+	/* For each hash bucket, 1 + the index of its newest name; 0: the bucket is empty. */
 	_Atomic uint16_t bucket[PTRC_NAMES_BUCKET_COUNT];
 	/* Offset of the first free byte of `texts`, minus 4; changes by CAS. */
 	_Atomic uint32_t texts_used;
-	/* A lower bound for the number of `layouts`; more may follow. */
+	/* A lower bound for the number of elements of `layouts` in use; the list may already be
+	 * longer. */
 	_Atomic uint32_t layout_count;
 	uint8_t pad1[4096 - 2848];
 	struct ptrc_names_entry entry[PTRC_NAMES_MAX];
-	/* Offsets of the layouts in `texts`, in the order of their arrival; 0: none. An element
-	 * changes once, by CAS, after the one before it. If a name has several, the first one
-	 * counts. */
+	/* The list of layouts, in the order of their arrival: offsets in `texts`; 0: unused
+	 * element. An element changes once, by CAS, after the element before it. If the list has
+	 * several layouts for a name, the first of them counts. */
 	_Atomic uint32_t layouts[PTRC_NAMES_MAX];
 	char texts[PTRC_NAMES_TEXTS_BYTES];
 };
@@ -118,7 +127,8 @@ _Static_assert(PTRC_ID_FIRST + PTRC_NAMES_MAX == PTRC_SET_ID_MAX + 1 &&
 	       "sets and records have room for every identifier");
 _Static_assert(TRACE_USER_EVENT_MAX == PTRC_NAMES_MAX + 1, "the names and the unnamed type");
 
-/* Entries below this number do not change any more. Not all have names. */
+/* The number of counted entries. These entries do not change any more, except that they may get a
+ * layout. Entries that were given up have no name. */
 static inline uint32_t ptrc_names_object_count(const struct ptrc_names_object *object)
 {
 	uint32_t count = ptrc_load_acquire(&object->count);
@@ -132,9 +142,9 @@ static inline bool ptrc_names_object_has(const struct ptrc_names_object *object,
 	return ptrc_load_relaxed(&object->entry[index].state) == PTRC_NAMES_MADE;
 }
 
-/* The layout at this offset of `texts`, its length and the index of its entry; NULL if the
- * offset or length is impossible. Other processes may change the bytes while the caller reads
- * them, but all are in the object. */
+/* The layout at offset `place` of `texts`, its length, and the index of the entry that it belongs
+ * to. NULL: the offset or the length is impossible. Other processes may change the bytes while
+ * the caller reads them, but all `bytes` bytes lie inside the object. */
 static inline const char *ptrc_names_text_at(const struct ptrc_names_object *object, uint32_t place,
 					     uint32_t *index, uint32_t *bytes)
 {
@@ -164,12 +174,13 @@ static inline const char *ptrc_names_object_layout(const struct ptrc_names_objec
 
 	return text && its == index ? text : NULL;
 }
-/* Whether the entry has this layout: 0. ENODATA: it has none. EEXIST: it has another one. */
+/* Compares a layout with that of the entry. Returns 0 if they are equal. ENODATA: the entry has
+ * no layout. EEXIST: it has another layout. */
 int ptrc_names_object_compare(const struct ptrc_names_object *, uint32_t index, const char *layout,
 			      uint32_t bytes);
 
-/* The index of the entry that got layout number `number`; PTRC_NAMES_MAX if there are not so
- * many yet. */
+/* The index of the entry that got layout number `number`, in the order of arrival, counted from
+ * 0. PTRC_NAMES_MAX: there is no such layout yet. */
 static inline uint32_t ptrc_names_object_described(const struct ptrc_names_object *object,
 						   uint32_t number)
 {
@@ -179,14 +190,15 @@ static inline uint32_t ptrc_names_object_described(const struct ptrc_names_objec
 	    !ptrc_names_text_at(object, ptrc_load_acquire(&object->layouts[number]), &index,
 				&bytes))
 		return PTRC_NAMES_MAX;
-	/* The thread that put it into the list may not have stored it in the entry yet. */
+	/* The thread that put the layout into the list may not have stored it in the entry yet. */
 	if (index >= ptrc_names_object_count(object) ||
 	    ptrc_load_acquire(&object->entry[index].layout) == 0)
 		return PTRC_NAMES_MAX;
 	return index;
 }
 
-/* The number of names without a number, at least. `seen` is refused_seen or a copy. */
+/* A lower bound for the number of names that got no identifier. `seen` is refused_seen or a copy
+ * of it. */
 static inline uint32_t ptrc_names_count_refused(const _Atomic uint64_t *seen)
 {
 	uint32_t count = 0;
@@ -197,26 +209,28 @@ static inline uint32_t ptrc_names_count_refused(const _Atomic uint64_t *seen)
 	return count;
 }
 
-/* A process' mapping of the object, and with it the read lock. */
+/* A process's mapping of the object. The mapping holds the read lock. */
 struct ptrc_names {
 	struct ptrc_names_object *object;
-	uint64_t id;  /* 0: private memory of a process, no shared object */
-	uint32_t uid; /* the user whose directory it is in */
+	uint64_t id;  /* 0: names in private memory, not a shared object */
+	uint32_t uid; /* the user whose directory holds the object */
 };
 
 /* The name of a predefined event type; NULL for other identifiers. */
 const char *ptrc_names_predefined(uint32_t id);
-/* The identifier of a name; predefined names are included. A new name is registered. If no
- * number is left, *id is PTRC_ID_UNNAMED and the object counts the name as refused.
+/* Stores the identifier of a name, which may be predefined. A new name is registered. If no
+ * identifier is left, *id is PTRC_ID_UNNAMED and the object counts the name as refused.
  * ENAMETOOLONG. ENOMEM: out of memory, or the object is damaged. */
 int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id);
-/* The name of an identifier; for predefined ones n may be NULL. EINVAL: it has none. */
+/* Stores the name of an event type. For predefined event types n may be NULL. EINVAL: there is no
+ * type with this identifier. */
 int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_BYTES]);
-/* Gives a type a layout, which the caller has checked. 0 also if it has this one already.
- * EEXIST: it has another one. ENOSPC: no space for more layouts. ENOMEM: out of memory, or the
- * object is damaged. EINVAL: the type has no name of its own. */
+/* Gives a type a layout, which the caller has checked. Returns 0 also if the type already has the
+ * same layout. EEXIST: it has another layout. ENOSPC: the object has no space for more layouts.
+ * ENOMEM: out of memory, or the object is damaged. EINVAL: the type has no name of its own. */
 int ptrc_names_set_layout(struct ptrc_names *n, uint32_t id, const char *layout, uint32_t bytes);
-/* The layout of a type, zero-terminated. EINVAL: no such type. ENODATA: it has none. */
+/* Stores the layout of a type, zero-terminated. EINVAL: no such type. ENODATA: the type has no
+ * layout. */
 int ptrc_names_get_layout(const struct ptrc_names *n, uint32_t id,
 			  char layout[PTRC_NAMES_LAYOUT_BYTES]);
 static inline uint32_t ptrc_names_count(const struct ptrc_names *n)
@@ -227,18 +241,19 @@ static inline uint32_t ptrc_names_count(const struct ptrc_names *n)
  * frees n. */
 void ptrc_names_unref(struct ptrc_names *n);
 
-/* Opens the object for a process that does not map it. The descriptor and its copies hold the
- * read lock until all are closed. ENOENT, EPERM, ENOMEM. */
+/* Opens the object for a process that does not map it. The descriptor holds the read lock until
+ * it and all its duplicates are closed. ENOENT, EPERM, ENOMEM. */
 int ptrc_names_open_fd(int dirfd, uint32_t uid, uint64_t id, int *fd);
 /* Unlinks the object if no process uses it. */
 void ptrc_names_release(int dirfd, uint32_t uid, uint64_t id);
 
-/* ---- the mapping: raw system calls only, no memory but mappings ---- */
+/* ---- the mapping: raw system calls only, no malloc() ---- */
 
-/* Maps an existing object. If `at` is not NULL, it replaces what is mapped there. */
+/* Maps an existing object. If `at` is not NULL, the mapping replaces what is mapped at this
+ * address. */
 int ptrc_names_open(int dirfd, uint32_t uid, uint64_t id, void *at, struct ptrc_names *n);
-/* Creates an object with the first `count` names of `from` and their layouts. `from` may be
- * NULL: none. */
+/* Creates an object with the first `count` names of `from` and their layouts; with NULL for
+ * `from`, an object without names. */
 int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *from, uint32_t count,
 		      void *at, struct ptrc_names *n);
 /* Maps an object a second time; the new mapping holds a read lock of its own. */
@@ -246,7 +261,8 @@ int ptrc_names_share(const struct ptrc_names *from, struct ptrc_names *n);
 /* Names in private memory, for a process that cannot be traced. */
 int ptrc_names_create_private(struct ptrc_names *n);
 void ptrc_names_unmap(struct ptrc_names *n);
-/* The identifier of a name among the first `limit` names and the predefined ones; 0: none. */
+/* The identifier of a name if it is predefined or among the first `limit` registered names; else
+ * 0. */
 uint32_t ptrc_names_find(const struct ptrc_names_object *object, uint32_t limit, const char *name);
 
 #endif

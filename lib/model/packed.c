@@ -12,7 +12,7 @@ void ptrc_packer_begin(struct ptrc_packer *p, uint8_t *out)
 	p->sums.count = 0;
 }
 
-/* Adds the events of a shape to the sums of the section. */
+/* Adds the events of a shape to the section's sums by event type. */
 static void sum_up(struct ptrc_packer *p, const struct ptrc_packer_shape *shape)
 {
 	uint32_t id_flags = (uint32_t)(shape->key >> 48);
@@ -72,7 +72,8 @@ uint32_t ptrc_packer_find(struct ptrc_packer *p, uint64_t key, uint32_t len, boo
 		is_known = true;
 	}
 	*is_new = true;
-	/* The key has a shape for another length: from now on its length varies. */
+	/* The key has a shape with another length: define a new shape, for which the length
+	 * varies. */
 	return add_shape(p, key, len, is_known);
 }
 
@@ -90,7 +91,7 @@ uint32_t ptrc_packed_single(uint8_t *out, uint32_t id_flags, const void *data, u
 	*to++ = PTRC_PACKED_DEFINE;
 	memcpy(to, &key, sizeof(key));
 	to = ptrc_packed_put(to + sizeof(key), (uint64_t)len + 1);
-	*to++ = 0; /* at the base of the section */
+	*to++ = 0; /* time: 0 ns after the base of the section */
 	if (len)
 		memcpy(to, data, len);
 	return (uint32_t)(to - out) + len;
@@ -98,7 +99,8 @@ uint32_t ptrc_packed_single(uint8_t *out, uint32_t id_flags, const void *data, u
 
 /* ---- unpacking ---- */
 
-/* NULL: the varint is cut off, or exceeds 64 bits. */
+/* Reads a varint. Returns the address after it. NULL: the varint is incomplete, or exceeds 64
+ * bits. */
 static const uint8_t *get(const uint8_t *pos, const uint8_t *end, uint64_t *value)
 {
 	*value = 0;
@@ -114,7 +116,8 @@ static const uint8_t *get(const uint8_t *pos, const uint8_t *end, uint64_t *valu
 	return NULL;
 }
 
-/* Reads a definition into the shape with this code. NULL: the bytes are damaged. */
+/* Reads a definition into the shape with this code. Returns the address after it. NULL: the bytes
+ * are damaged. */
 static const uint8_t *define(const struct ptrc_unpacker *u, const uint8_t *pos, uint32_t code)
 {
 	struct ptrc_unpacker_shape *shape = &u->shapes[code];
@@ -124,7 +127,8 @@ static const uint8_t *define(const struct ptrc_unpacker *u, const uint8_t *pos, 
 		return NULL;
 	memcpy(&key, pos, sizeof(key));
 	pos = get(pos + sizeof(key), u->end, &len);
-	/* A time must follow; so there is memory for the shape (ptrc_unpacker_shapes). */
+	/* A definition without a time after it is damage. ptrc_unpacker_shapes() relies on this
+	 * when it computes the memory for shapes. */
 	if (!pos || pos == u->end || len > (uint64_t)PTRC_REC_LEN_MAX + 1)
 		return NULL;
 	*shape = (struct ptrc_unpacker_shape){
@@ -132,8 +136,8 @@ static const uint8_t *define(const struct ptrc_unpacker *u, const uint8_t *pos, 
 	return pos;
 }
 
-/* Unpacks an event up to its data, which may be missing. Returns the start of the data; NULL:
- * the bytes are damaged. */
+/* Unpacks an event up to the start of its data, and returns this address; the data itself may be
+ * cut off. NULL: the bytes are damaged. */
 static const uint8_t *unpack_head(struct ptrc_unpacker *u, struct ptrc_packed_event *e,
 				  uint32_t *defined)
 {
@@ -167,7 +171,7 @@ static const uint8_t *unpack_head(struct ptrc_unpacker *u, struct ptrc_packed_ev
 	if (!pos || len > PTRC_REC_LEN_MAX)
 		return NULL;
 	e->id_flags = (uint32_t)(shape->key >> 48);
-	/* Neither is an event. */
+	/* A CONTEXT record is no event, and a packed event has no full stamp. */
 	if ((e->id_flags & PTRC_REC_ID_MASK) == PTRC_REC_CONTEXT ||
 	    (e->id_flags & PTRC_REC_FULLSTAMP))
 		return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packed events: the form in which a section of a log holds the events of one writer, in the order
- * of their times.
+ * Packed events: the form in which a section, a part of a log's packet, holds the events of one
+ * writer in the order of their times.
  *
  *   1 byte      code: 0 to 239 a shape that was defined before; 255: a definition follows
  *   [8 bytes    definition: address of the call (bits 0-47), id and flags (bits 48-63)
@@ -10,13 +10,14 @@
  *   [varint]    the length of the data, if it varies
  *   .           the data, unchanged
  *
- * A shape is what the events of one place in a program have in common. Definition number n gets the
- * code n % 240 and replaces the shape that had it. Id and flags are those of a record (record.h),
- * without CONTEXT and FULLSTAMP. A varint has seven bits in each byte, the lowest first; all bytes
- * but the last have bit 7 set.
+ * A shape is what the events of one place in a program have in common: address, id, flags, and
+ * the length of the data if it does not vary. Definition number n gets the code n % 240 and
+ * replaces the shape that had this code before. Id and flags are those of a record (record.h),
+ * without CONTEXT and FULLSTAMP. A varint has seven bits in each byte, the lowest first; all
+ * bytes but the last have bit 7 set.
  *
- * The packer takes valid events from a writer's chunk and does not check them. The unpacker trusts
- * no byte.
+ * The packer does not check its input, which is valid events. The unpacker checks every byte,
+ * because a log may be damaged.
  */
 #ifndef PTRC_LIB_MODEL_PACKED_H
 #define PTRC_LIB_MODEL_PACKED_H
@@ -31,13 +32,14 @@
 
 #define PTRC_PACKED_SHAPES 240U
 #define PTRC_PACKED_DEFINE 255U
-/* The most that an event takes in addition to its data: a code, a definition of 8 bytes and a
- * length of up to 5, a time of 10, a length of 5. */
+/* The most bytes that a packed event takes in addition to its data: 1 for the code, 8 and up to 5
+ * for a definition, 10 for the time, and 5 for the length. */
 #define PTRC_PACKED_HEAD_MAX 29U
 /* Bytes after the end of the packed events that a packer may overwrite. */
 #define PTRC_PACKED_SLACK 8U
 
-/* The bytes by which an event counts towards log-max-size, however it is stored. */
+/* The bytes that an event with `len` bytes of data counts towards log-max-size. The bytes that it
+ * really takes in the log do not matter. */
 static inline uint64_t ptrc_packed_counted(uint64_t len)
 {
 	return len + 8;
@@ -47,10 +49,10 @@ static inline uint64_t ptrc_packed_counted(uint64_t len)
 
 struct ptrc_packer_shape {
 	uint64_t key;
-	uint32_t len; /* of the data of each event; if it varies, of the longest */
+	uint32_t len; /* length of the data of each event; if it varies, of the longest data */
 	bool is_varying;
 	uint32_t events;
-	uint64_t bytes; /* of data; counted only if the length varies */
+	uint64_t bytes; /* sum of the lengths of the data; counted only if the length varies */
 };
 
 #define PTRC_PACKER_SLOTS 512U
@@ -59,19 +61,20 @@ struct ptrc_packer {
 	uint8_t *begin, *out; /* start of the section; where the next event goes */
 	int64_t base_ns, last_ns;
 	uint32_t defined; /* definitions so far */
-	/* The next four are valid after ptrc_packer_end(). */
+	/* records, reported, counted and largest are valid after ptrc_packer_end(). */
 	uint32_t records;
 	uint32_t reported; /* records that are not HIDDEN */
 	uint64_t counted;
 	uint64_t largest; /* ptrc_packed_counted() of the largest event */
-	/* By a hash of the key: the codes of two possible shapes. Never cleared, so check that
-	 * the shape has the key. */
+	/* A hash table from keys to shapes: for each hash, the codes of two shapes that may have
+	 * the key. It is never cleared, so a user checks that the shape really has the key. */
 	uint8_t slots[PTRC_PACKER_SLOTS][2];
 	struct ptrc_packer_shape shapes[PTRC_PACKED_SHAPES];
 	struct ptrc_type_sums sums; /* valid after ptrc_packer_end() */
 };
 
-/* Starts a section at `out`. `p` was all zero before its first use. */
+/* Starts a section of packed events at `out`. *p must be zeroed before it is used for the first
+ * time. */
 void ptrc_packer_begin(struct ptrc_packer *p, uint8_t *out);
 void ptrc_packer_end(struct ptrc_packer *p);
 
@@ -93,7 +96,7 @@ static inline uint32_t ptrc_packer_slot(uint64_t key)
 	return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 55);
 }
 
-/* Whether the code is that of a shape for this key and this length of data. */
+/* Whether the shape with this code has this key and allows this length of data. */
 static inline bool ptrc_packer_suits(const struct ptrc_packer *p, uint32_t code, uint64_t key,
 				     uint32_t len)
 {
@@ -109,9 +112,9 @@ static inline bool ptrc_packer_is_empty(const struct ptrc_packer *p)
 
 uint32_t ptrc_packer_find(struct ptrc_packer *p, uint64_t key, uint32_t len, bool *is_new);
 
-/* Adds an event, which is not earlier than the previous one. ptrc_align8(len) bytes of `data`
- * can be read, and PTRC_PACKED_HEAD_MAX + ptrc_align8(len) + PTRC_PACKED_SLACK bytes of `out`
- * can be written. */
+/* Adds an event, which must not be earlier than the previous event. The function may read
+ * ptrc_align8(len) bytes of `data` and write PTRC_PACKED_HEAD_MAX + ptrc_align8(len) +
+ * PTRC_PACKED_SLACK bytes at p->out. */
 static PTRC_ALWAYS_INLINE void ptrc_packer_add(struct ptrc_packer *p, int64_t ns, uint64_t key,
 					       const uint8_t *data, uint32_t len)
 {
@@ -148,8 +151,8 @@ static PTRC_ALWAYS_INLINE void ptrc_packer_add(struct ptrc_packer *p, int64_t ns
 	}
 }
 
-/* Packs a single event as a section of its own, at the section's base. Returns its size, at most
- * PTRC_PACKED_HEAD_MAX + len. */
+/* Packs a single event as a section of its own. The time of the event is the base time of the
+ * section. Returns the size of the section, at most PTRC_PACKED_HEAD_MAX + len. */
 uint32_t ptrc_packed_single(uint8_t *out, uint32_t id_flags, const void *data, uint32_t len);
 
 /* ---- unpacking ---- */
@@ -164,10 +167,11 @@ struct ptrc_unpacker {
 	const uint8_t *pos, *end;
 	struct ptrc_unpacker_shape *shapes;
 	uint32_t defined;
-	int64_t ns; /* of the previous event */
+	int64_t ns; /* time of the previous event */
 };
 
-/* An event of a section; `data` points into the section. */
+/* An event decoded from a section, the packed events of one packet of a log. `data` points into
+ * the bytes of the section and is valid as long as the section. */
 struct ptrc_packed_event {
 	int64_t ns;
 	uint64_t addr;
@@ -176,7 +180,8 @@ struct ptrc_packed_event {
 	uint32_t len;
 };
 
-/* The most shapes that a section of `bytes` bytes can have, for which the unpacker needs memory. */
+/* The most shapes that a section of `bytes` bytes can have. The caller gives the unpacker memory
+ * for this number of shapes. */
 static inline uint32_t ptrc_unpacker_shapes(uint64_t bytes)
 {
 	/* A definition with its event takes 11 bytes. */
@@ -196,11 +201,11 @@ static inline bool ptrc_unpacker_is_at_end(const struct ptrc_unpacker *u)
 	return u->pos == u->end;
 }
 
-/* Unpacks the next event. False at the end, and if the bytes are damaged: then the unpacker
- * stays in front of them. */
+/* Unpacks the next event. False: the section has ended, or the bytes are damaged. In the latter
+ * case the unpacker does not advance past the damaged event. */
 bool ptrc_unpacker_next(struct ptrc_unpacker *u, struct ptrc_packed_event *e);
-/* The length of the first event's data. The first PTRC_PACKED_HEAD_MAX bytes of the section are
- * enough. False: no event starts so. */
+/* Stores the length of the first event's data. The first PTRC_PACKED_HEAD_MAX bytes of the
+ * section are enough for this. False: these bytes are not the start of an event. */
 bool ptrc_unpacker_length(struct ptrc_unpacker *u, uint64_t *len);
 
 #endif

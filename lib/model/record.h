@@ -10,9 +10,9 @@
  *         .  data, padded with any bytes to a multiple of 8
  *
  * Records are aligned to 8 and follow one another without gaps. A CONTEXT record (id 0) is no
- * event: it says whose events follow (struct ptrc_context). A CONTEXT record with a full stamp also
- * moves the base of the following times to that stamp. A log packs events instead (packed.h), with
- * the same ids and flags.
+ * event: it says which process and thread recorded the events that follow (struct ptrc_context).
+ * A CONTEXT record with a full stamp also moves the base of the following times to that stamp. A
+ * log packs events instead (packed.h), with the same ids and flags.
  */
 #ifndef PTRC_LIB_MODEL_RECORD_H
 #define PTRC_LIB_MODEL_RECORD_H
@@ -31,23 +31,24 @@ _Static_assert(sizeof(struct ptrc_record) == 16, "record header is 16 bytes");
 #define PTRC_REC_ID_MASK 0x1fffU
 /* 8 bytes of absolute time follow the header. */
 #define PTRC_REC_FULLSTAMP 0x2000U
-/* The data was cut to max-data-size. */
+/* The data was truncated to max-data-size. */
 #define PTRC_REC_TRUNCATED 0x4000U
-/* A START or FILTER that the filter excludes: readers learn the filter from it, but do not
- * report it. */
+/* A START or FILTER event that the filter excludes: readers take the new filter from its data,
+ * but do not report the event. */
 #define PTRC_REC_HIDDEN 0x8000U
 
-/* The payload of a PROCESS packet of a log: what the keeper saw of a process in /proc. It is no event, and
- * this id has no other HIDDEN record. */
+/* A record that is no event: it is written into a log as a PROCESS packet, with what the keeper
+ * found out about a process from /proc. No other HIDDEN record has this id. */
 #define PTRC_REC_PROCESS (PTRC_REC_HIDDEN | 9U)
 
-/* The id of a CONTEXT record, which is no event but the origin of those that follow. */
+/* The id of a CONTEXT record, which gives the origin of the events that follow. */
 #define PTRC_REC_CONTEXT 0U
 
 #define PTRC_REC_ADDR_MASK ((UINT64_C(1) << 48) - 1)
 #define PTRC_REC_LEN_MAX UINT32_MAX
 
-/* The origin of events: the data of a CONTEXT record. All zero: the trace system. */
+/* The origin of events: the data of a CONTEXT record. If all members are 0, the trace system
+ * itself recorded the events. */
 struct ptrc_context {
 	int32_t pid;
 	int32_t tid;
@@ -80,8 +81,8 @@ static inline uint32_t ptrc_record_len(const struct ptrc_record *r)
 	return (uint32_t)(r->addr_len >> 48) << 16 | r->len_lo;
 }
 
-/* The length to record for `bytes` bytes. If it does not fit in a record, no chunk can hold the
- * length that this returns, so the event is lost. */
+/* The length to store in a record with `bytes` bytes of data. For lengths that a record cannot
+ * express it returns a length that does not fit in any chunk, so the event is lost. */
 static inline uint32_t ptrc_record_len_of(uint64_t bytes)
 {
 	return bytes < PTRC_REC_LEN_MAX ? (uint32_t)bytes : PTRC_REC_LEN_MAX;
@@ -92,13 +93,14 @@ static inline uint64_t ptrc_record_addr(const struct ptrc_record *r)
 	return r->addr_len & PTRC_REC_ADDR_MASK;
 }
 
-/* Bytes before the data. */
+/* Bytes of the record before its data. */
 static inline uint32_t ptrc_record_head(const struct ptrc_record *r)
 {
 	return r->id_flags & PTRC_REC_FULLSTAMP ? 24 : 16;
 }
 
-/* Bytes of the whole record. In 64 bits, the sum does not overflow even with a damaged length. */
+/* Bytes of the whole record. The sum has 64 bits, so that it does not overflow even if the length
+ * is damaged. */
 static inline uint64_t ptrc_record_size(const struct ptrc_record *r)
 {
 	return ptrc_record_head(r) + ptrc_align8(ptrc_record_len(r));

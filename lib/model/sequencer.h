@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The filter as readers apply it, of live streams and of logs, to events in the order of their
- * report: an event before a FILTER event obeys the old set, one after it the new set. A START or
- * FILTER event that is filtered itself is recorded as a HIDDEN record, so that readers always know
- * the filter.
+ * How readers of live streams and of logs apply the filter. They apply it to events in the order
+ * in which they report them: the old set to an event before a FILTER event, and the new set to an
+ * event after it. A START or FILTER event whose own type is filtered is recorded as a HIDDEN
+ * record, so that readers always know the filter.
  *
- * While a filter changes, some writers still record by the old one and others already by the new
- * one. Only where all events are in time order can a reader tell which set applies.
+ * Readers must do this because, while the filter changes, some writers still use the old set and
+ * others already the new set. Only after all events are in time order is it clear which set
+ * applies to an event.
  */
 #ifndef PTRC_LIB_MODEL_SEQUENCER_H
 #define PTRC_LIB_MODEL_SEQUENCER_H
@@ -18,7 +19,8 @@
 
 struct ptrc_sequencer {
 	uint64_t filter[PTRC_SET_WORD_COUNT];
-	/* False after a gap: no event is dropped until the next START or FILTER. */
+	/* Whether `filter` is the filter in force. False after a gap: then no event is dropped
+	 * until the next START or FILTER event. */
 	bool is_known;
 	bool is_in_gap; /* between an OVERFLOW and its RESUME */
 };
@@ -26,8 +28,8 @@ struct ptrc_sequencer {
 /* Starts with an empty, known filter, as at the start of a stream. */
 void ptrc_sequencer_reset(struct ptrc_sequencer *q);
 
-/* Copies the filter from a START or FILTER event: the last set in its data. False: it is another
- * event, or damaged. */
+/* Copies the filter from a START or FILTER event: the last set in its data. False: the event is
+ * of another type, or damaged. */
 bool ptrc_sequencer_learn(uint32_t id, const void *data, uint32_t len,
 			  uint64_t filter[PTRC_SET_WORD_COUNT]);
 
@@ -37,13 +39,15 @@ static inline bool ptrc_sequencer_drops(const struct ptrc_sequencer *q, uint32_t
 	return q->is_known && ptrc_bits_have(q->filter, id);
 }
 
-/* Events are missing here, possibly a START or FILTER. */
+/* Notes that events are missing at this point. A START or FILTER may be among them, so the filter
+ * is unknown. */
 void ptrc_sequencer_gap(struct ptrc_sequencer *q);
 
-/* Whether to report the event. id_flags, data and len are those of its record, which may be
- * damaged. Readers ask about OVERFLOW and RESUME events from a log, but not about those that
- * they make up. Events between the two are dropped: a flush may have saved them while others of
- * the same time were overwritten, and reporting them would split the gap. */
+/* Whether the reader is to report this event. id_flags, data and len are from its record, which
+ * may be damaged. A reader calls this function for OVERFLOW and RESUME events from a log, but not
+ * for those that it makes up itself. Events between an OVERFLOW and its RESUME are dropped: a
+ * flush may have saved them while other events of the same time were overwritten, and reporting
+ * them would split the gap into several. */
 bool ptrc_sequencer_admit(struct ptrc_sequencer *q, uint32_t id_flags, const void *data,
 			  uint32_t len);
 

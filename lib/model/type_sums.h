@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums of events by event type. */
+/* Numbers of events, and sums of the bytes of their data, by event type. */
 #ifndef PTRC_LIB_MODEL_TYPE_SUMS_H
 #define PTRC_LIB_MODEL_TYPE_SUMS_H
 
@@ -11,23 +11,24 @@
 /* The events of one type. The EVENTS packets of a log have the same structure. */
 struct ptrc_type_sum {
 	uint32_t id;
-	uint32_t events; /* only reported ones */
-	uint32_t bytes;	 /* of their data */
+	uint32_t events; /* without HIDDEN records */
+	uint32_t bytes;	 /* bytes of their data */
 	uint32_t truncated;
 };
 PTRC_ASSERT_SIZE(struct ptrc_type_sum, 16);
 
 #define PTRC_TYPE_SUMS_MAX (PTRC_REC_ID_MASK + 1)
 
-/* In the order in which the types appeared. */
+/* The sums of several types, in the order in which the types first appeared. */
 struct ptrc_type_sums {
 	uint32_t count;
-	/* By type: index of its sum. Never cleared, so check that the sum is of this type. */
+	/* For each type the index of its sum. The array is never cleared, so a user checks that
+	 * sum[index] is of this type. */
 	uint16_t at[PTRC_TYPE_SUMS_MAX];
 	struct ptrc_type_sum sum[PTRC_TYPE_SUMS_MAX];
 };
 
-/* The sum of this type; a new one is 0. */
+/* The sum of this type. A new sum starts with 0 events. */
 static inline struct ptrc_type_sum *ptrc_type_sums_of(struct ptrc_type_sums *s, uint32_t id)
 {
 	uint32_t at = s->at[id & PTRC_REC_ID_MASK];

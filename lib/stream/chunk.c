@@ -28,7 +28,7 @@ uint32_t ptrc_chunk_end(const struct ptrc_pool *pool, uint32_t index, uint64_t w
 		uint64_t pos = ptrc_load_acquire(&ptrc_pool_chunk(pool, index)->pos);
 
 		if ((uint32_t)(pos >> 32) != PTRC_CHUNK_GEN(word))
-			return 0; /* its owner has not initialised it yet */
+			return 0; /* the chunk's owner has not initialised it yet */
 		end = (uint32_t)pos;
 	} else {
 		end = ptrc_load_relaxed(&ptrc_pool_ctl(pool, index)->end);
@@ -57,7 +57,7 @@ uint32_t ptrc_chunk_unread(const struct ptrc_pool *pool, uint32_t index, uint64_
 	return end - ptrc_chunk_rpos(ctl, word, end);
 }
 
-/* ---- the owner is done with it ---- */
+/* ---- the owner leaves its chunk ---- */
 
 bool ptrc_chunk_change(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from, uint64_t to)
 {
@@ -74,7 +74,8 @@ bool ptrc_chunk_change(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from,
 void ptrc_chunk_seal(struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end, uint32_t count,
 		     uint64_t tlast, uint64_t state)
 {
-	/* Before the word, because these values are valid in every chunk that is not OWNED. */
+	/* These are stored before the word is changed, because they must be valid in every chunk
+	 * that is not OWNED. */
 	ptrc_store_relaxed(&ctl->tlast, tlast);
 	ptrc_store_relaxed(&ctl->end, end);
 	ptrc_store_relaxed(&ctl->count, count);
@@ -104,16 +105,16 @@ void ptrc_chunk_seal_dead(const struct ptrc_pool *pool, uint32_t index, uint64_t
 		tlast = record.stamp;
 		count++;
 	}
-	/* PARTIAL lets another writer go on after the last record. A damaged chunk is SEALED
-	 * because its end is unknown, and a keeper's chunk because it does not count as room of
-	 * the stream. */
+	/* PARTIAL lets another writer continue after the last record. A damaged chunk becomes
+	 * SEALED, because its end is unknown. A keeper's chunk becomes SEALED, because it does
+	 * not count towards stream-min-size and so must not be used by others. */
 	ptrc_chunk_seal(ctl, word, end, count, tlast,
 			walk.off == end && PTRC_CHUNK_SLOT(word) != PTRC_SLOT_KEEPER
 				? PTRC_CHUNK_PARTIAL
 				: PTRC_CHUNK_SEALED);
 }
 
-/* ---- what is lost with it ---- */
+/* ---- the events that are lost when a chunk is overwritten ---- */
 
 uint32_t ptrc_chunk_unread_events(const struct ptrc_chunk_ctl *ctl, uint64_t word)
 {
@@ -147,12 +148,13 @@ void ptrc_chunk_note_loss(const struct ptrc_pool *pool, uint32_t index, uint64_t
 		if (!ptrc_walk_next(&walk, &record))
 			return;
 	while (record.off < rpos);
-	/* If the theft is complete, a new owner may be overwriting the record just read. */
+	/* If another writer has taken the chunk meanwhile, the record just read may be
+	 * overwritten. */
 	atomic_thread_fence(memory_order_acquire);
 	if (PTRC_CHUNK_GEN(ptrc_load_acquire(&ctl->word)) != PTRC_CHUNK_GEN(word))
 		return;
-	/* In this order: a reader that sees the first lost event also sees how far the loss
-	 * extends. */
+	/* horizon is raised before first_lost is stored, so that a reader that sees the first
+	 * lost event also sees how far the loss extends. */
 	ptrc_stream_raise(&h->horizon, ptrc_load_relaxed(&ctl->tlast));
 	store_min(&h->first_lost, record.stamp);
 }

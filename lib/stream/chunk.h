@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A chunk of a stream: its word, the records in it, and what happens when its owner leaves it or
- * has died. space.h gives chunks to writers, consumer.h takes events out of them.
+ * A chunk of a stream: a piece of the stream's memory, into which one writer at a time, its
+ * owner, records. This file has functions for the chunk's word (owner, generation, pins and state
+ * in one number), for the records in it, and for a chunk whose owner leaves it or has died.
+ * space.h gives chunks to writers, consumer.h takes events out of them.
  */
 #ifndef PTRC_LIB_STREAM_CHUNK_H
 #define PTRC_LIB_STREAM_CHUNK_H
@@ -30,23 +32,24 @@ uint32_t ptrc_chunk_rpos(const struct ptrc_chunk_ctl *ctl, uint64_t word, uint32
 uint32_t ptrc_chunk_unread(const struct ptrc_pool *pool, uint32_t index, uint64_t word,
 			   uint64_t epoch);
 
-/* Changes the state of a chunk from `from` to `to`, if the rest of its word, pins aside, equals
- * that of `word`. */
+/* Changes the state of a chunk from `from` to `to`, if the rest of its word, except for the pins,
+ * is equal to that of `word`. */
 bool ptrc_chunk_change(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from, uint64_t to);
-/* The owner leaves the chunk: OWNED becomes `state`. Nothing happens if more than the pins of
- * `word` has changed: then a reaper took the owner for dead and sealed the chunk. */
+/* The owner leaves the chunk: its state changes from OWNED to `state`. Nothing happens if the
+ * chunk's word differs from `word` in more than the pins: then another process has taken the
+ * owner for dead and sealed the chunk. */
 void ptrc_chunk_seal(struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end, uint32_t count,
 		     uint64_t tlast, uint64_t state);
-/* Seals the chunk of a dead owner after its last complete record. The caller excludes other
- * processes that do this for a chunk of the same slot. */
+/* Seals the chunk of a dead owner after its last complete record. The caller makes sure that no
+ * other process does this for a chunk of the same slot. */
 void ptrc_chunk_seal_dead(const struct ptrc_pool *pool, uint32_t index, uint64_t word);
 /* Changes the word of a chunk to FREE if it is still `word`. */
 bool ptrc_chunk_free(struct ptrc_chunk_ctl *ctl, uint64_t word);
 
-/* A writer of a LOOP stream, the thief, overwrites the chunk: records in the header which of its
- * events are lost (horizon and first_lost). The thief does this between STEALING and OWNED. A
- * consumer that finds STEALING does it too, because the thief may be slow or dead; doing it
- * twice has the same result. */
+/* Notes in the stream's header (horizon and first_lost) that the unconsumed events of a chunk are
+ * lost, because a writer of a LOOP stream, the thief, overwrites the chunk. The thief does this
+ * while the chunk's state is STEALING. A consumer that finds this state does it too, because the
+ * thief may be slow or dead. Doing it twice has the same result. */
 void ptrc_chunk_note_loss(const struct ptrc_pool *pool, uint32_t index, uint64_t word);
 /* The number of unconsumed events in a chunk without an owner. */
 uint32_t ptrc_chunk_unread_events(const struct ptrc_chunk_ctl *ctl, uint64_t word);
@@ -54,8 +57,8 @@ uint32_t ptrc_chunk_unread_events(const struct ptrc_chunk_ctl *ctl, uint64_t wor
 /* An iterator over the records of a chunk or of a copy of one. */
 struct ptrc_walk {
 	const uint8_t *bytes; /* the chunk, including its header */
-	uint32_t off, end;    /* of the next record; of the end of the last one */
-	uint64_t base;	      /* stamp to which the records' deltas are relative */
+	uint32_t off, end;    /* offsets of the next record and of the end of the last record */
+	uint64_t base;	      /* stamp to which the times in the records are relative */
 	struct ptrc_context origin;
 };
 
@@ -68,10 +71,11 @@ struct ptrc_walk_record {
 	uint32_t data; /* offset of its data */
 };
 
-/* Starts before the first record. The walk trusts nothing in the chunk but `end`. */
+/* Starts a walk before the first record. The walk checks everything that it reads from the chunk;
+ * the caller has checked `end`. */
 struct ptrc_walk ptrc_walk_begin(const struct ptrc_chunk *chunk, uint32_t end);
-/* Steps to the next event, HIDDEN ones included, and applies the CONTEXT records before it.
- * False at the end and at damage; at damage walk->off < walk->end. */
+/* Steps to the next event, which may be HIDDEN, and applies the CONTEXT records before it.
+ * Returns false at the end and at damage; at damage walk->off < walk->end. */
 static inline bool ptrc_walk_next(struct ptrc_walk *walk, struct ptrc_walk_record *record)
 {
 	while (walk->off < walk->end) {
@@ -82,7 +86,8 @@ static inline bool ptrc_walk_next(struct ptrc_walk *walk, struct ptrc_walk_recor
 
 		if (walk->end - walk->off < sizeof(head))
 			return false;
-		/* Loaded once, because other processes may write to the chunk at any time. */
+		/* Load each word only once, because other processes may write to the chunk at any
+		 * time: a second load might differ from the value that was checked. */
 		words[0] = from[0];
 		words[1] = from[1];
 		memcpy(&head, words, sizeof(head));

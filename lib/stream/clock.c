@@ -14,13 +14,14 @@
 /* The first entries of a stream are a millisecond apart, later ones a second. */
 #define ENTRY_INTERVAL_MIN_NS INT64_C(1000000)
 #define ENTRY_INTERVAL_MAX_NS INT64_C(1000000000)
-/* A search gives up after this many unusable entries in a row. An entry is unusable if its
- * appender died. */
+/* A search for an entry gives up after this many unusable entries in a row. An entry is unusable
+ * if the thread that appended it died before the entry was complete. */
 #define ABANDONED_MAX 64
-/* Looks at another appender before this process takes its place. An appender that is running
- * needs fewer. */
+/* How often a thread looks at the appender, the thread that is appending an entry, before it
+ * takes over. An appender that is running is done before that. */
 #define APPEND_TRIES 200
-/* An entry's rate is measured over the time since this many entries before. */
+/* The rate of a new entry is measured over the time since the entry that is this many entries
+ * older. */
 #define RATE_ENTRIES 6
 
 #if defined(__x86_64__)
@@ -44,7 +45,7 @@ bool ptrc_counter_is_usable(void)
 	cpuid(0x80000007U, r);
 	return (r[3] & (1U << 8)) != 0;
 #else
-	return true; /* the architecture guarantees it of cntvct_el0 */
+	return true; /* the architecture guarantees this for cntvct_el0 */
 #endif
 }
 
@@ -55,7 +56,8 @@ uint64_t ptrc_stream_now(const struct ptrc_stream_header *h)
 	return ptrc_counter();
 }
 
-/* An interrupt may come between the reads, so the tightest of a few tries counts. */
+/* An interrupt may occur between the two reads, so the function tries a few times and uses the
+ * try in which the reads were closest together. */
 void ptrc_clock_pair(uint64_t *counter, int64_t *ns)
 {
 	uint64_t best = UINT64_MAX;
@@ -78,7 +80,8 @@ static int64_t scale(uint64_t ticks, uint64_t mult)
 	return (int64_t)(uint64_t)((unsigned __int128)ticks * mult >> PTRC_CLOCK_SHIFT);
 }
 
-/* Addition and subtraction that wrap around: the operands come from shared memory. */
+/* Addition and subtraction that wrap around, because the operands come from shared memory and may
+ * have any value. */
 static int64_t add(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -94,8 +97,9 @@ static uint64_t rate(int64_t ns, uint64_t ticks)
 	return (uint64_t)(((unsigned __int128)(uint64_t)ns << PTRC_CLOCK_SHIFT) / ticks);
 }
 
-/* The pair from which the rate of a new stream is measured. The thread that changes the state
- * from 0 to 1 writes it and then stores 2. Other threads use pairs of their own meanwhile. */
+/* The pair of counter and time from which the rate of a new stream's first entry is measured. The
+ * thread that changes first_state from 0 to 1 writes the pair and then stores 2. Meanwhile other
+ * threads use pairs of their own. */
 static _Atomic int first_state;
 static uint64_t first_counter;
 static int64_t first_ns;
@@ -148,7 +152,7 @@ void ptrc_clock_init(struct ptrc_stream_header *h)
 		while (ns - since_ns < 2000000);
 		mult = rate(ns - since_ns, counter - since);
 		h->t0 = counter;
-		/* A delta is 32 bits of ticks in a stream and 32 bits of ns in a log. */
+		/* A time relative to a base has 32 bits: in ticks in a stream, in ns in a log. */
 		h->delta_max = rate(4000000000, 1) / mult;
 		if (h->delta_max > UINT32_MAX)
 			h->delta_max = UINT32_MAX;
@@ -174,7 +178,7 @@ static struct ptrc_clock_entry *entry_at(const struct ptrc_stream_header *h, uin
 		(struct ptrc_stream_header *)(uintptr_t)h)[index % PTRC_CLOCK_ENTRY_COUNT];
 }
 
-/* `mult` is 0 for an entry that was given up or never written. */
+/* Loads an entry. Its `mult` is 0 if it was given up or never written. */
 static struct entry load_entry(const struct ptrc_stream_header *h, uint64_t index)
 {
 	const struct ptrc_clock_entry *p = entry_at(h, index);
@@ -189,7 +193,8 @@ static struct entry load_entry(const struct ptrc_stream_header *h, uint64_t inde
 	};
 }
 
-/* The entry at *index, or else the last usable one before it, not before `low`. */
+/* Returns the entry at *index if it is usable, else the last usable entry before it, but none
+ * before index `low`. Stores its index in *index. */
 static struct entry last_entry(const struct ptrc_stream_header *h, uint64_t *index, uint64_t low)
 {
 	struct entry e = load_entry(h, *index);
@@ -200,14 +205,15 @@ static struct entry last_entry(const struct ptrc_stream_header *h, uint64_t *ind
 }
 
 /*
- * Appending. clock_word is the number of entries << 32 | the thread that appends one. Another
- * thread takes the place of an appender that is dead or slow. A slow one may continue at any later
- * time, so it changes what other processes see only by a CAS from the value that it saw while the
- * word was its own.
+ * Appending. clock_word is the number of entries << 32 | the thread that is appending an entry
+ * (the appender). If the appender is dead or slow, another thread takes over. A slow appender may
+ * continue at any later time. So an appender changes what other processes see only by a CAS from
+ * a value that it has read while clock_word named it.
  *
- * Entries up to and including index `count` have memory, because a process reserves memory for the
- * next one before it raises the count. On a full file system, accessing an entry without memory
- * raises SIGBUS. If there is no memory for another entry, the last one is extended.
+ * Entries up to and including index `count` have memory, because a process reserves memory for
+ * the next entry before it raises the count. On a full file system, accessing an entry without
+ * memory raises SIGBUS. If there is no memory for another entry, the last entry is extended: it
+ * stays valid for longer.
  */
 static bool make_real(struct ptrc_stream_header *h, uint64_t index)
 {
@@ -225,10 +231,11 @@ static bool has_word(struct ptrc_stream_header *h, uint64_t word)
 	return ptrc_load_acquire(&h->clock_word) == word;
 }
 
-/* Takes the place of the appender that `word` names. That one may be storing its entry, so the
- * index of the entry is given up. Without memory for another entry the index is kept: then the
- * old appender has not started to store and will not, because it sees that the word has changed.
- * Returns the new word, or 0 if a third thread has taken it. */
+/* Makes this thread the appender in place of the appender that `word` names. The old appender may
+ * be storing its entry, so the index of that entry is given up. If there is no memory for another
+ * entry, the index is kept: the old appender has not started to store then, and will not, because
+ * it sees that clock_word has changed. Returns the new word, or 0 if a third thread has become
+ * the appender. */
 static uint64_t take_over(struct ptrc_stream_header *h, uint64_t word, uint32_t tid)
 {
 	uint64_t mine = (word & ~(uint64_t)UINT32_MAX) | tid, count = word >> 32;
@@ -257,7 +264,7 @@ static uint64_t take_word(struct ptrc_stream_header *h, uint64_t now)
 			return 0;
 		word = ptrc_load_acquire(&h->clock_word);
 		if (word != before)
-			tries = 0; /* another thread appends now and gets as many tries */
+			tries = 0; /* a new appender: wait for it as long */
 		before = word;
 		if ((uint32_t)word == 0) {
 			if (change_word(h, word, word | tid))
@@ -272,7 +279,7 @@ static uint64_t take_word(struct ptrc_stream_header *h, uint64_t now)
 	}
 }
 
-/* The time from an entry to the next one, in ns. */
+/* The time in ns after which an entry at `counter` is followed by the next entry. */
 static int64_t interval_after(const struct ptrc_stream_header *h, uint64_t counter, uint64_t mult)
 {
 	int64_t interval = scale(counter - h->t0, mult) / 8;
@@ -287,8 +294,8 @@ static uint64_t ticks_of(int64_t ns, uint64_t mult)
 	return rate(ns, 1) / (mult ? mult : 1);
 }
 
-/* Appends an entry that is valid from (counter, ns) on, while `last` is valid until *due. *due
- * becomes that of the new entry. False if another thread has taken our place. */
+/* Appends an entry that is valid from (counter, ns) on; the last entry, `last`, is valid until
+ * *due. *due becomes the due of the new entry. False if another thread has taken over. */
 static bool append(struct ptrc_stream_header *h, uint64_t word, const struct entry *last,
 		   uint64_t counter, int64_t ns, uint64_t *due)
 {
@@ -297,8 +304,8 @@ static bool append(struct ptrc_stream_header *h, uint64_t word, const struct ent
 	int64_t reached, interval, excess;
 	struct entry old;
 
-	/* Times up to *due do not change. No event lies between *due and now, so a time that is
-	 * late may jump forward. */
+	/* The new entry must not change times up to *due. There is no event between *due and now,
+	 * so if the stream's time is less than CLOCK_MONOTONIC, it may jump forward. */
 	reached = add(last->ns, scale(*due - last->counter, last->mult));
 	old = load_entry(h, count > RATE_ENTRIES ? count - RATE_ENTRIES : 0);
 	if (old.mult == 0 || counter - old.counter < 1000)
@@ -309,7 +316,7 @@ static bool append(struct ptrc_stream_header *h, uint64_t word, const struct ent
 	interval = interval_after(h, counter, mult);
 	*due = counter + ticks_of(interval, mult);
 	excess = subtract(reached, ns);
-	if (excess > 0) { /* the time is early: run slower for one interval */
+	if (excess > 0) { /* the stream's time is ahead: let it run slower for one interval */
 		int64_t slow = excess < interval / 2 ? excess : interval / 2;
 
 		mult -= (uint64_t)((unsigned __int128)mult * (uint64_t)slow / (uint64_t)interval);
@@ -321,7 +328,7 @@ static bool append(struct ptrc_stream_header *h, uint64_t word, const struct ent
 	ptrc_store_relaxed(&e->ns, excess > 0 ? reached : ns);
 	ptrc_store_relaxed(&e->true_ns, ns);
 	ptrc_store_relaxed(&e->due, *due);
-	/* This makes it valid, unless another process gave the index up. */
+	/* Storing mult makes the entry valid, unless another process has given up its index. */
 	return ptrc_cas(&e->mult, &seen, mult);
 }
 
@@ -341,15 +348,16 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 	index = count - 1;
 	last = last_entry(h, &index, 0);
 	due = last.due > last.counter ? last.due : last.counter;
-	/* A dead appender may not have done this. */
+	/* If the last appender died, it may not have stored this. */
 	ptrc_stream_raise(&h->clock_due, due);
 	has_room = make_real(h, count + 1);
 	ptrc_clock_pair(&counter, &ns);
 	if (now < due || counter < due || counter <= last.counter || last.mult == 0)
 		goto out;
-	/* One CAS on the last entry's due decides between two appenders that both believe the
-	 * word is theirs. due + 1 means that an entry follows, so the last entry can no longer
-	 * be extended. A later due means that it is extended and no entry follows yet. */
+	/* Two threads may both believe that they are the appender. The CAS on the last entry's
+	 * due succeeds for only one of them. due + 1 means that an entry follows, so the last
+	 * entry can no longer be extended. A larger value means that the last entry is extended
+	 * and no entry follows yet. */
 	said = has_room ? last.due + 1
 			: counter + ticks_of(interval_after(h, counter, last.mult), last.mult);
 	if (!has_word(h, word) || !ptrc_cas(&entry_at(h, index)->due, &last.due, said))
@@ -358,9 +366,9 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 		ptrc_stream_raise(&h->clock_due, said);
 		goto out;
 	}
-	/* The entry is stored before the count that covers it, and both before the new
-	 * clock_due. So a reader that sees an event stamped by the new clock_due finds the
-	 * entry. */
+	/* The entry is stored first, then the count that includes it, then the new clock_due. So
+	 * a reader that sees an event with a stamp that only the new clock_due allows also finds
+	 * the entry. */
 	if (append(h, word, &last, counter, ns, &due) && change_word(h, word, (count + 1) << 32)) {
 		ptrc_stream_raise(&h->clock_due, due);
 		return;
@@ -373,7 +381,7 @@ static int64_t in_entry(const struct entry *e, uint64_t counter)
 {
 	if (counter >= e->counter)
 		return add(e->ns, scale(counter - e->counter, e->mult));
-	/* The stamp is older than the list of entries. */
+	/* The stamp is older than the oldest entry. */
 	return subtract(e->ns, scale(e->counter - counter, e->mult));
 }
 
@@ -383,8 +391,8 @@ int64_t ptrc_clock_look_up(const struct ptrc_stream_header *h, struct ptrc_clock
 	uint64_t count, due, low, high;
 	struct entry e, next;
 
-	/* clock_due is read before the count. If it is older, the cursor's copy is valid for a
-	 * shorter time. */
+	/* clock_due is read before the count. If it changes in between, the cursor's copy is only
+	 * taken to be valid for a shorter time. */
 	due = ptrc_load_acquire(&h->clock_due);
 	count = ptrc_load_acquire(&h->clock_word) >> 32;
 	low = count > PTRC_CLOCK_ENTRY_COUNT ? count - PTRC_CLOCK_ENTRY_COUNT + 1 : 0;

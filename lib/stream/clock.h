@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Conversion of stamps to times. An event carries a stamp of the counter. A stream holds a growing
- * list of entries {counter, ns, mult}, which convert stamps to CLOCK_MONOTONIC; an offset taken at
- * the stream's creation converts that to CLOCK_REALTIME, so that setting the wall clock changes no
- * time of an event.
+ * Conversion of stamps to times. A stamp is a value of the processor's counter, and each event
+ * has one. A stream holds a growing list of entries {counter, ns, mult}, which convert stamps to
+ * CLOCK_MONOTONIC. The offset of CLOCK_REALTIME, taken once at the stream's creation, is added,
+ * so that setting the wall clock changes no time of an event.
  *
  * All readers, at all moments, get the same time for the same event. This holds because a process
  * appends an entry only after the moment `clock_due` in the header, and no writer stamps an event
@@ -31,9 +31,9 @@ static inline uint64_t ptrc_counter(void)
 #endif
 }
 
-/* Memory fences do not order a read of the counter, which is no memory access. Called right
- * after a fence, this makes the processor read the counter only when other processors can see
- * all earlier stores, and start what follows only after the counter is read. */
+/* Memory fences do not order a read of the counter, which is no memory access. If a fence
+ * precedes this function, the processor reads the counter only when other processors can see all
+ * earlier stores, and it starts later instructions only after the counter is read. */
 static inline void ptrc_counter_fence(void)
 {
 #if defined(__x86_64__)
@@ -46,8 +46,8 @@ static inline void ptrc_counter_fence(void)
 /* Whether the counter has a constant rate and is the same on all processors. */
 bool ptrc_counter_is_usable(void);
 
-/* Event times are 64 bits of nanoseconds since the Epoch, the last one in April 2262. A stream
- * can be created in the years 1970 to 2261. */
+/* Event times are 64 bits of nanoseconds since the Epoch, which end in April 2262. A stream can
+ * be created in the years 1970 to 2261. */
 #define PTRC_CLOCK_END_SECONDS INT64_C(9214646400)
 
 /* Whether a stream can be created at this time of CLOCK_REALTIME. */
@@ -56,32 +56,34 @@ static inline bool ptrc_clock_is_in_range(int64_t seconds)
 	return seconds >= 0 && seconds < PTRC_CLOCK_END_SECONDS;
 }
 
-/* A stamp of now: the counter, or CLOCK_MONOTONIC if the stream was created without a usable
- * counter. */
+/* The stamp of the current moment: the counter, or CLOCK_MONOTONIC if the stream was created on a
+ * machine without a usable counter. */
 uint64_t ptrc_stream_now(const struct ptrc_stream_header *h);
 
 /* The counters of two processors differ by less than this. A stamp further in the future is
  * damage. */
 #define PTRC_STAMP_SLACK (UINT64_C(1) << 20)
 
-/* Appends an entry if one is due at stamp `now`. Any thread of any process may call this; it
- * does not wait long for another one that appends. */
+/* Appends an entry to the list if a new entry is due at stamp `now`. Any thread of any process
+ * may call this. If another thread is appending an entry, this function does not wait long for
+ * it. */
 void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now);
-/* Saves counter and time. A new stream's first entry needs the counter's rate, which is the more
- * accurate the longer ago this was called. */
+/* Saves the counter and the time. From them, the rate of the counter is measured when a stream is
+ * created; the more time has passed since this call, the more accurate is the rate. */
 void ptrc_clock_first_pair(void);
 /* Reads the counter and CLOCK_MONOTONIC at the same moment, as nearly as possible. */
 void ptrc_clock_pair(uint64_t *counter, int64_t *ns);
 /* Sets t0, the first entry and the offset in the header of a new stream. */
 void ptrc_clock_init(struct ptrc_stream_header *h);
 
-/* A copy of the entry used last. All zero: none yet. */
+/* A reader's copy of the clock entry that it used last. All members 0: no entry was used yet. */
 struct ptrc_clock_cursor {
 	uint64_t from, to; /* stamps for which the copy is valid: from <= stamp < to */
 	int64_t ns;
 	uint64_t mult;
 };
-/* The time of a stamp for which the cursor's entry is not valid; loads the valid one. */
+/* The time of a stamp for which the entry in the cursor is not valid. Loads the valid entry into
+ * the cursor. */
 int64_t ptrc_clock_look_up(const struct ptrc_stream_header *h, struct ptrc_clock_cursor *c,
 			   uint64_t counter);
 

@@ -35,7 +35,8 @@ bool ptrc_consumer_pin(const struct ptrc_consumer *c, uint32_t chunk, uint64_t e
 			return false;
 		p->end = ptrc_chunk_end(pool, chunk, word);
 		/* A full chunk is pinned even if everything in it is consumed, because unpinning
-		 * frees it. That did not happen if the other consumer had pinned it, or died. */
+		 * frees it. It may not have been freed earlier: another consumer may have pinned
+		 * it then, or have died. */
 		if (p->end == 0 ||
 		    (state == PTRC_CHUNK_OWNED && ptrc_chunk_rpos(ctl, word, p->end) >= p->end))
 			return false;
@@ -106,7 +107,8 @@ enum ptrc_step ptrc_consumer_step(const struct ptrc_consumer *c, struct ptrc_wal
 	} while (record->off < rpos);
 	if (record->stamp <= until)
 		return PTRC_STEP_EVENT;
-	/* An event from the future would stop all reading. */
+	/* A stamp in the future is damage. If it were accepted, the reader would never get past
+	 * this event. */
 	if (record->stamp > ptrc_stream_now(c->stream->header) + PTRC_STAMP_SLACK)
 		return PTRC_STEP_DAMAGE;
 	*walk = before;
@@ -124,11 +126,11 @@ bool ptrc_consumer_condemn(const struct ptrc_consumer *c, const struct ptrc_pinn
 	uint32_t slot = PTRC_CHUNK_SLOT(p->word);
 	int64_t wait_ns = CONDEMN_WAIT_NS;
 
-	/* Without an owner: keeps writers from adopting it. */
+	/* If the chunk has no owner, SEALED keeps writers from adopting it. */
 	ptrc_chunk_change(ctl, p->word, PTRC_CHUNK_PARTIAL, PTRC_CHUNK_SEALED);
 	if (ptrc_chunk_change(ctl, p->word, PTRC_CHUNK_OWNED, PTRC_CHUNK_SEALED)) {
-		/* The new control word makes the owner's next event take the general way, which
-		 * looks at the word of the chunk. */
+		/* With the new control word, the owner records its next event by the general way,
+		 * which looks at the chunk's word and so notices that the chunk was taken away. */
 		ptrc_control_change(h, 0, 0);
 		ptrc_barrier(h);
 		if (ptrc_marks_wait(h, &c->stream->given_up, slot, &wait_ns) == slot) {
@@ -163,7 +165,7 @@ uint32_t ptrc_type_counts_ready(const struct ptrc_type_counts *c)
 	return ready < PTRC_TYPE_COUNT ? (uint32_t)ready : PTRC_TYPE_COUNT;
 }
 
-/* Reserves memory for the counts of the type. False: there is none. */
+/* Reserves memory for the counts of the type. False: there is no memory. */
 static bool make_ready(struct ptrc_type_counts *c, uint32_t id)
 {
 	uint32_t ready = ptrc_type_counts_ready(c);
@@ -173,7 +175,8 @@ static bool make_ready(struct ptrc_type_counts *c, uint32_t id)
 		return true;
 	if (!ptrc_file_populate(&c->type[ready], (id + 1 - ready) * sizeof(c->type[0])))
 		return false;
-	/* Whole pages have memory now. */
+	/* Memory was reserved in whole pages, so the counts up to the end of the page have memory
+	 * now. */
 	end = (offsetof(struct ptrc_type_counts, type[id + 1]) + 4095) & ~UINT64_C(4095);
 	ptrc_store_release(&c->ready,
 			   (end - offsetof(struct ptrc_type_counts, type[0])) / sizeof(c->type[0]));
@@ -186,7 +189,7 @@ void ptrc_type_counts_add(struct ptrc_type_counts *c, uint64_t epoch,
 	uint64_t known = ptrc_load_relaxed(&c->epoch);
 	struct ptrc_type_count *type;
 
-	/* A clear came between the event and this count: it does not count. */
+	/* The stream was cleared after the event was recorded, so the event is not counted. */
 	if (epoch < known || sum->id >= PTRC_TYPE_COUNT)
 		return;
 	if (epoch > known) {
@@ -203,7 +206,7 @@ void ptrc_type_counts_add(struct ptrc_type_counts *c, uint64_t epoch,
 	add(&type->truncated, sum->truncated);
 }
 
-/* ---- what is missing ---- */
+/* ---- events that are missing from the trace ---- */
 
 struct ptrc_excluded ptrc_excluded_now(const struct ptrc_stream_header *h)
 {
@@ -235,9 +238,9 @@ bool ptrc_consumer_find_gap(const struct ptrc_consumer *c, uint64_t told, _Atomi
 	}
 	if (first == PTRC_TIME_NONE)
 		return false;
-	/* first_lost is read before the horizon, and thieves store them in the reverse order. So
-	 * a consumer never sees the start of a loss without its end. It may see an end alone, of
-	 * a loss whose start it has reported before. */
+	/* first_lost is read before the horizon, and writers store them in the reverse order. So
+	 * a consumer never sees the start of a loss without its end. It may see only the end, if
+	 * it has reported the start of that loss before. */
 	last = ptrc_load_acquire(&h->horizon);
 	if (last <= told) {
 		if (kept)

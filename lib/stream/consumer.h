@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Taking events out of the chunks of a stream: the common part of live reader and drain. Each fixes
- * a moment, waits for the event calls under way (marks.h), walks over the records up to the moment
- * in every chunk, under a pin, and consumes them. Each leaves out records that are no part of the
- * trace, reports a gap where a LOOP stream overwrote events, and skips damaged memory.
+ * Taking events out of the chunks of a stream: the common part of the live reader and of the
+ * drain, by which the keeper flushes. Both are consumers. A consumer fixes a moment, waits for
+ * the event calls under way (marks.h), pins each chunk, walks over its records up to the moment,
+ * and consumes them: it frees their memory. It leaves out records that are no part of the trace,
+ * reports a gap where a LOOP stream overwrote events, and skips damaged memory.
  */
 #ifndef PTRC_LIB_STREAM_CONSUMER_H
 #define PTRC_LIB_STREAM_CONSUMER_H
@@ -18,25 +19,27 @@
 struct ptrc_consumer {
 	struct ptrc_stream *stream;
 	uint64_t pin;	 /* PTRC_CHUNK_PIN_READER or PTRC_CHUNK_PIN_KEEPER */
-	bool only_looks; /* a tee, which consumes nothing */
+	bool only_looks; /* true for a tee: a reader that only looks at events and consumes
+			  * nothing */
 };
 
 /* A chunk that the consumer has pinned, so that no writer overwrites it. */
 struct ptrc_pinned {
 	uint32_t chunk;
 	uint32_t end;  /* offset of the end of the last record */
-	uint64_t word; /* of the chunk, including the pin */
+	uint64_t word; /* word of the chunk, including the pin */
 };
 
-/* Pins a chunk of this epoch that holds records. False if it has nothing to consume. */
+/* Pins a chunk that belongs to this epoch and holds records. False if the chunk has nothing to
+ * consume. */
 bool ptrc_consumer_pin(const struct ptrc_consumer *c, uint32_t chunk, uint64_t epoch,
 		       struct ptrc_pinned *p);
 /* Unpins the chunk. A full chunk becomes FREE if everything in it is consumed. */
 void ptrc_consumer_unpin(const struct ptrc_consumer *c, const struct ptrc_pinned *p);
 /* The offset of the first unconsumed record. */
 uint32_t ptrc_consumer_rpos(const struct ptrc_consumer *c, const struct ptrc_pinned *p);
-/* Marks the records up to offset `off` as consumed, `events` events more than before, which
- * frees their room. */
+/* Marks the records up to offset `off` as consumed, which frees their memory. `events` is the
+ * number of events among the records that were not consumed before. */
 void ptrc_consumer_advance(const struct ptrc_consumer *c, const struct ptrc_pinned *p, uint32_t off,
 			   uint32_t events);
 
@@ -47,40 +50,43 @@ uint64_t ptrc_consumer_moment(const struct ptrc_consumer *c);
 
 enum ptrc_step {
 	PTRC_STEP_EVENT,
-	PTRC_STEP_END,	 /* no more events up to the moment */
-	PTRC_STEP_DAMAGE /* what follows in the chunk cannot be trusted */
+	PTRC_STEP_END,	 /* there are no more events up to the moment `until` */
+	PTRC_STEP_DAMAGE /* the chunk is damaged: what follows in it cannot be trusted */
 };
 
-/* Steps to the next event at offset `rpos` or later, and not later than `until`. After
- * PTRC_STEP_END the walk is before the first event that is later. */
+/* Steps to the next event at offset `rpos` or later whose stamp is not later than `until`. After
+ * PTRC_STEP_END the walk stands before the first event with a later stamp. */
 enum ptrc_step ptrc_consumer_step(const struct ptrc_consumer *c, struct ptrc_walk *walk,
 				  uint32_t rpos, uint64_t until, struct ptrc_walk_record *record);
 
-/* Makes the owner of a damaged chunk leave it. True if the chunk is SEALED now and no writer
- * works in it; *end is its end. False if the owner was stopped in an event call: the chunk is
- * unchanged. */
+/* Makes the owner of a damaged chunk leave it. True: the chunk is SEALED now, no writer works in
+ * it, and *end is the end of its records. False: the owner is stopped in an event call, and the
+ * chunk is unchanged. */
 bool ptrc_consumer_condemn(const struct ptrc_consumer *c, const struct ptrc_pinned *p,
 			   uint32_t *end);
 
-/* The number of types whose counts have memory, at most PTRC_TYPE_COUNT whatever the shared
- * memory says. */
+/* The number of event types whose counts have memory. If the number in shared memory is damaged,
+ * this is still at most PTRC_TYPE_COUNT. */
 uint32_t ptrc_type_counts_ready(const struct ptrc_type_counts *c);
-/* Counts consumed events that were recorded in this epoch. Only the consumer of a stream changes
- * these counts, so adding is not atomic. If /dev/shm has no memory for the counts of the type,
- * the events count for type 0. */
+/* Adds consumed events of one type, recorded in this epoch, to the counts. Only the consumer of a
+ * stream changes these counts, so adding is not atomic. If /dev/shm has no memory for the counts
+ * of this type, the events are counted for type 0. */
 void ptrc_type_counts_add(struct ptrc_type_counts *c, uint64_t epoch,
 			  const struct ptrc_type_sum *sum);
 
-/* Stamps of events that are in chunks but are no part of the trace. */
+/* Events that are in chunks but are no part of the trace, described by their stamps. */
 struct ptrc_excluded {
-	/* Events up to this one: a LOOP stream overwrote them or later ones; 0: none. */
+	/* Events up to this stamp are excluded, because a LOOP stream overwrote them or later
+	 * events. 0: none. */
 	uint64_t gap_last;
-	uint64_t cut; /* events from this one on: the run had stopped; or PTRC_TIME_NONE */
-	/* events in [from, until), recorded after the stop of the run before */
+	uint64_t cut; /* events from this stamp on are excluded, because the run had stopped;
+		       * PTRC_TIME_NONE: none */
+	/* events from dead_from on and before dead_until are excluded: they were recorded after
+	 * the previous run had stopped and before this run started */
 	uint64_t dead_from, dead_until;
 };
 
-/* The stamps excluded now. The caller sets gap_last if there is a gap. */
+/* The events that are excluded now. If there is a gap, the caller sets gap_last. */
 struct ptrc_excluded ptrc_excluded_now(const struct ptrc_stream_header *h);
 
 static inline bool ptrc_is_excluded(const struct ptrc_excluded *x, uint64_t stamp)
@@ -89,16 +95,16 @@ static inline bool ptrc_is_excluded(const struct ptrc_excluded *x, uint64_t stam
 	       (stamp >= x->dead_from && stamp < x->dead_until);
 }
 
-/* Events that a LOOP stream overwrote before they were consumed. */
+/* A gap: events that a LOOP stream overwrote before they were consumed. */
 struct ptrc_gap {
-	uint64_t first; /* stamp of the first one; PTRC_TIME_NONE: no gap */
-	uint64_t last;	/* stamp of the last one */
+	uint64_t first; /* stamp of the first lost event; PTRC_TIME_NONE: there is no gap */
+	uint64_t last;	/* stamp of the last lost event */
 };
 
-/* Adds the loss that writers recorded in the header to *gap. False if nothing was lost after
- * `told`, up to which losses have been reported. Removes the loss from the header, unless this
- * is a tee. If `kept` is not NULL, the start of the loss is saved there first, so that the next
- * keeper finds it if this one dies. */
+/* Adds the loss that writers have noted in the header to *gap, and removes it from the header
+ * unless the consumer is a tee. False if no event after the stamp `told` was lost; losses up to
+ * `told` have been reported before. If `kept` is not NULL, the start of the loss is saved there
+ * before it is removed, so that the next keeper finds it if this keeper dies. */
 bool ptrc_consumer_find_gap(const struct ptrc_consumer *c, uint64_t told, _Atomic uint64_t *kept,
 			    struct ptrc_gap *gap);
 

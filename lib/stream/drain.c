@@ -39,7 +39,7 @@ static int begin(struct ptrc_stream *s, struct ptrc_drain *d)
 	uint64_t status;
 
 	memset(d, 0, sizeof(*d));
-	d->stream = s; /* ptrc_drain_end() needs it even after a failure */
+	d->stream = s; /* ptrc_drain_end() needs this member even after a failure */
 	d->consumer = (struct ptrc_consumer){.stream = s, .pin = PTRC_CHUNK_PIN_KEEPER};
 	d->stretch_max = UINT64_MAX;
 	d->packer = ptrc_file_zeros(sizeof(*d->packer));
@@ -63,8 +63,9 @@ static void gap_is_out(struct ptrc_drain *d)
 	ptrc_store_release(&d->stream->header->gap_first, PTRC_TIME_NONE);
 }
 
-/* Finds the first event after the gap, which RESUME announces. Moves the start of the gap back
- * to the first event that is dropped with it: events older than the last overwritten one are. */
+/* Finds the first event after the gap, which RESUME announces. Events that are older than the
+ * last overwritten event are dropped, so the start of the gap is moved back to the first dropped
+ * event. */
 static void find_ends_of_gap(struct ptrc_drain *d)
 {
 	d->resume = PTRC_TIME_NONE;
@@ -96,8 +97,8 @@ static void take_gap(struct ptrc_drain *d)
 	uint64_t told = ptrc_load_acquire(&h->cleared_at);
 	uint64_t flushed = ptrc_load_relaxed(&h->flushed_until);
 
-	/* A LOOP stream may overwrite a part of a flush after it is written and before it is
-	 * committed. Those events are in the log, so no gap starts before the end of the flush. */
+	/* A LOOP stream may overwrite events that a flush has written to the log and not
+	 * committed yet. These events are not lost, so no gap starts before the end of the flush. */
 	if (flushed > told)
 		told = flushed;
 	d->gap.first = PTRC_TIME_NONE;
@@ -117,8 +118,8 @@ int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d)
 
 	if (error)
 		return error;
-	/* Without this wait, a record older than `until` could appear after later ones were
-	 * written. */
+	/* Without this wait, a record older than `until` could appear after later records were
+	 * written to the log. */
 	d->until = d->flushed = ptrc_consumer_moment(&d->consumer);
 	ptrc_marks_wait_all(s->header, &s->given_up);
 	take_gap(d);
@@ -151,7 +152,8 @@ int ptrc_drain_begin_again(struct ptrc_stream *s, struct ptrc_drain *d,
 	d->is_again = true;
 	d->until = ptrc_stream_now(h);
 	d->flushed = given->until;
-	/* The cut of this run excludes events only if the dead keeper knew it. */
+	/* The end of this run (its cut) excludes events from the drain only if the dead keeper
+	 * knew that the run had ended. */
 	if (!given->is_run_over || given->run_tag != (uint8_t)d->run) {
 		d->excluded.cut = PTRC_TIME_NONE;
 		d->is_stopped = d->has_stop = false;
@@ -178,8 +180,8 @@ void ptrc_drain_limit(struct ptrc_drain *d, uint64_t bytes)
 
 uint64_t ptrc_drain_room(const struct ptrc_drain *d)
 {
-	/* The first 16 bytes of a record become at most 29 when packed, so twice the size is
-	 * enough. */
+	/* The header of a record has 16 bytes and takes at most 29 bytes when packed, so twice
+	 * the size of the chunk is enough. */
 	return 2 * (uint64_t)d->stream->pool.chunk_size + PTRC_PACKED_HEAD_MAX + PTRC_PACKED_SLACK;
 }
 
@@ -232,7 +234,8 @@ static void add_made_up(struct ptrc_drain *d, uint32_t id, uint64_t stamp, const
 		ptrc_packer_add(d->packer, to_ns(d, stamp), ptrc_packed_key(0, id), data, len);
 }
 
-/* Whether the event that the walk has just passed belongs to the stretch in the packer. */
+/* Whether the event that the walk has just passed can be added to the stretch that is being
+ * packed. */
 static bool belongs(const struct ptrc_packer *p, uint64_t max, const struct ptrc_stretch *stretch,
 		    const struct ptrc_walk *walk, uint32_t len, enum ptrc_stretch_kind kind)
 {
@@ -242,8 +245,8 @@ static bool belongs(const struct ptrc_packer *p, uint64_t max, const struct ptrc
 	       walk->origin.thread == stretch->origin.thread;
 }
 
-/* Packs the rest of the chunk, up to `until` or to where the stretch must end. Reads each event
- * once, in place. */
+/* Packs the events of the chunk into a stretch, up to `until` or to the first event that cannot
+ * be added to the stretch. Reads each event once, in place. */
 static void pack(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 {
 	const struct ptrc_stream_header *h = d->stream->header;
@@ -263,7 +266,8 @@ static void pack(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 		if (r.off < d->rpos)
 			continue;
 		if (r.stamp > d->until) {
-			/* An event from the future would stop all drains. */
+			/* A stamp in the future is damage. If it were accepted, no drain would
+			 * get past this event. */
 			is_last = r.stamp <= ptrc_stream_now(h) + PTRC_STAMP_SLACK;
 			walk.off = r.off;
 			break;
@@ -286,7 +290,7 @@ static void pack(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 			walk.off = r.off;
 			break;
 		} else if (ns < p->last_ns) {
-			/* Times of a stretch never go back, even if damaged memory says so. */
+			/* In damaged memory times may go back, but times in a stretch must not. */
 			ns = p->last_ns;
 		}
 		ptrc_packer_add(p, ns, ptrc_packed_key(r.addr, r.id_flags), walk.bytes + r.data,
@@ -327,7 +331,7 @@ static bool open_chunk(struct ptrc_drain *d)
 	return true;
 }
 
-/* Consumes the pinned chunk up to the end of the note's stretch. */
+/* Consumes the pinned chunk up to the end of the stretch that the note describes. */
 static void advance(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
 	uint32_t consumed = note->consumed;
@@ -339,8 +343,8 @@ static void advance(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 			consumed = end;
 		ptrc_stream_error(d->stream, EINVAL);
 	}
-	/* Counted first: if this keeper dies before it advances, its successor counts them
-	 * again, which is better than never. */
+	/* Lost events are counted before the chunk is advanced. If this keeper dies in between,
+	 * its successor counts them a second time, which is better than not at all. */
 	if (note->lost)
 		ptrc_add_relaxed(&d->stream->header->lost_events, note->lost);
 	ptrc_consumer_advance(&d->consumer, &d->pinned, consumed, note->events);
@@ -359,7 +363,7 @@ static bool next_of_chunks(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 				d->is_owed = true;
 				return true;
 			}
-			/* None of it goes to the log, so its room is free at once. */
+			/* The stretch has no event for the log, so its memory is freed at once. */
 			if (!d->is_owed)
 				advance(d, &d->note);
 		}
@@ -410,10 +414,12 @@ int ptrc_drain_next(struct ptrc_drain *d, uint8_t *out, struct ptrc_stretch *str
 
 /* ---- commit ---- */
 
-/* False: the chunk has changed since the stretch was returned. */
+/* Commits a stretch of a chunk. False: the chunk was cleared or overwritten since the stretch was
+ * returned. */
 static bool commit_chunk(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
-	bool is_inside = d->is_pinned; /* stretch by stretch: the drain has not left this chunk */
+	bool is_inside = d->is_pinned; /* true if the keeper commits each stretch before the next:
+				        * the drain still has this chunk pinned */
 
 	if (!is_inside && !pin(d, note->chunk))
 		return false;
@@ -421,8 +427,9 @@ static bool commit_chunk(struct ptrc_drain *d, const struct ptrc_drain_note *not
 		unpin(d);
 		return false;
 	}
-	/* The log now has everything that the drain took. A later gap starts after that, so that
-	 * OVERFLOW and RESUME do not hide events that the log has. */
+	/* The log now has all events that the drain has taken. flushed_until makes a later gap
+	 * start after these events, so that OVERFLOW and RESUME do not hide events that are in
+	 * the log. */
 	if ((!is_inside || d->is_again) && note->events > note->lost &&
 	    PTRC_CHUNK_SLOT(d->pinned.word) != PTRC_SLOT_KEEPER)
 		ptrc_store_release(&d->stream->header->flushed_until, d->flushed);
@@ -441,8 +448,9 @@ void ptrc_drain_commit(struct ptrc_drain *d, const struct ptrc_drain_note *note,
 	uint64_t version = ptrc_load_relaxed(&types->version);
 	bool is_there = true;
 
-	/* While the version is odd, readers do not trust the counts. If this keeper dies then,
-	 * the counts lack some events of one chunk, and the next keeper makes the version even. */
+	/* While the version is odd, readers do not use the counts. If this keeper dies during
+	 * that time, some events of one chunk are missing from the counts, and the next keeper
+	 * makes the version even. */
 	ptrc_store_relaxed(&types->version, version + 1);
 	atomic_thread_fence(memory_order_release);
 	if (note->chunk == PTRC_DRAIN_GAP) {

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Taking events out of a stream for the log. The keeper drains the stream at each flush. Raw system
- * calls only.
+ * Taking events out of a stream for the log. The keeper drains the stream at each flush. Makes
+ * raw system calls only.
  *
- * A drain returns the events of each chunk as stretches. Its steps are: begin; next, until there
- * are no more; the keeper writes the stretches to the log; commit, for each stretch; end. A keeper
- * that is short of memory goes stretch by stretch: begin, { next, write, commit }, end. A stretch
- * that is not committed stays in the stream, and the next drain returns it again.
+ * A drain returns the events of each chunk as stretches: packed sequences of events of one
+ * writer. The keeper calls ptrc_drain_begin(); then ptrc_drain_next() until there are no more
+ * stretches; writes the stretches to the log; calls ptrc_drain_commit() for each stretch, which
+ * frees its memory in the stream; and calls ptrc_drain_end(). A keeper that is short of memory
+ * writes and commits each stretch before it asks for the next. A stretch that is not committed
+ * stays in the stream, and the next drain returns it again.
  *
- * If the keeper dies after writing and before committing, its successor must commit exactly the
- * same events. ptrc_drain_begin_again() returns those.
+ * If the keeper dies after it has written stretches and before it has committed them, the next
+ * keeper must commit exactly the same events. ptrc_drain_begin_again() starts a drain that
+ * returns these events.
  */
 #ifndef PTRC_LIB_STREAM_DRAIN_H
 #define PTRC_LIB_STREAM_DRAIN_H
@@ -23,14 +26,15 @@
 #include "lib/stream/consumer.h"
 #include "lib/stream/stream.h"
 
-/* The contents of a stretch. All kinds but PLAIN are a single event. */
+/* The kinds of stretches. PLAIN: any number of events. GAP: OVERFLOW and RESUME. The other kinds:
+ * a single event. */
 enum ptrc_stretch_kind {
 	PTRC_STRETCH_PLAIN,
 	PTRC_STRETCH_MARKER, /* FLUSH_START or FLUSH_STOP, which are no events of the program */
 	PTRC_STRETCH_STOP,
 	PTRC_STRETCH_FILTER,  /* START or FILTER, which contain the filter */
 	PTRC_STRETCH_PROCESS, /* a PTRC_REC_PROCESS record, which is no event */
-	PTRC_STRETCH_GAP,     /* OVERFLOW and RESUME; the lost events may include a FILTER */
+	PTRC_STRETCH_GAP,     /* lost events, which may include a FILTER */
 };
 
 /* The kind of a stretch with an event of this type. */
@@ -41,43 +45,47 @@ enum ptrc_stretch_kind ptrc_stretch_kind_of(uint32_t id);
 struct ptrc_stretch {
 	struct ptrc_context origin;
 	int64_t first_ns,
-		/* times of the first event, to which the others are relative, and the last */
+		/* times of the first event, to which the times of the others are relative, and of
+		 * the last event */
 		last_ns;
 	const uint8_t *packed;
 	uint32_t bytes;
 	enum ptrc_stretch_kind kind;
-	uint32_t records; /* events, HIDDEN ones included */
+	uint32_t records; /* number of events, including HIDDEN records */
 	uint32_t event_count;
-	uint64_t counted;		  /* bytes by which it counts for log-max-size */
-	uint64_t largest;		  /* and those of its largest event */
-	const struct ptrc_type_sum *sums; /* of the events that are not HIDDEN */
+	uint64_t counted;		  /* bytes that the stretch counts towards log-max-size */
+	uint64_t largest;		  /* bytes that its largest event counts towards
+					   * log-max-size */
+	const struct ptrc_type_sum *sums; /* sums by event type, without HIDDEN records */
 	uint32_t sum_count;
-	/* Orders events of equal time: OVERFLOW and RESUME, which the drain makes up, come
-	 * before the events that they announce. */
+	/* Of events with equal times, those with the smaller order come first: OVERFLOW and
+	 * RESUME, which the drain makes up, come before the events that they announce. */
 	uint32_t order;
 };
 
 /* Ends the packer's section and sets all members of the stretch but origin, kind and order. */
 void ptrc_stretch_pack(struct ptrc_stretch *stretch, struct ptrc_packer *p);
 
-/* What committing a stretch needs. */
+/* What ptrc_drain_commit() needs to know about a stretch. */
 struct ptrc_drain_note {
-	/* Its chunk, or one of these for events that the drain made up. */
+	/* The chunk of the stretch; or PTRC_DRAIN_GAP or PTRC_DRAIN_STOP, for events that the
+	 * drain made up. */
 	uint32_t chunk;
 #define PTRC_DRAIN_GAP UINT32_MAX
 #define PTRC_DRAIN_STOP (UINT32_MAX - 1)
-	uint32_t gen;	    /* of the chunk; if it is later now, the events are gone */
+	uint32_t gen;	    /* generation of the chunk; if the chunk's is later now, the events
+			     * are gone */
 	uint32_t consumed;  /* offset of the end of the stretch in the chunk */
-	uint32_t events;    /* events up to there */
-	uint32_t lost;	    /* events among them that are no part of the trace */
-	uint32_t sum_count; /* number of the stretch's sums */
-	bool is_damaged;    /* the rest of the chunk is skipped */
+	uint32_t events;    /* number of events up to this offset */
+	uint32_t lost;	    /* number of those events that are no part of the trace */
+	uint32_t sum_count; /* number of sums by event type */
+	bool is_damaged;    /* the rest of the chunk is damaged and is skipped */
 };
 
 struct ptrc_drain {
 	struct ptrc_stream *stream;
 	struct ptrc_consumer consumer;
-	uint64_t until; /* events with stamps up to here belong to this drain */
+	uint64_t until; /* events with stamps up to this belong to this drain */
 	/* Once this drain is committed, the log has all events with stamps up to this. */
 	uint64_t flushed;
 	uint64_t run; /* number of the run at the start of the drain */
@@ -87,56 +95,59 @@ struct ptrc_drain {
 	bool is_gap_told; /* the stretch with OVERFLOW and RESUME was returned */
 	struct ptrc_gap gap;
 	uint64_t resume; /* stamp of the first event after the gap */
-	bool is_stopped; /* the run stopped for want of room */
-	bool has_stop;	 /* the drain returns the STOP of the run */
-	bool is_again;	 /* this drain only returns what a dead keeper has taken */
+	bool is_stopped; /* the run has stopped because the stream was full */
+	bool has_stop;	 /* the drain returns the STOP event of the run */
+	bool is_again;	 /* this drain returns only the events that a dead keeper had taken */
 	int phase;
-	uint32_t chunk; /* the current or next one */
-	bool is_pinned; /* the chunk is pinned, by `pinned` */
+	uint32_t chunk; /* index of the current or next chunk */
+	bool is_pinned; /* the current chunk is pinned */
 	struct ptrc_pinned pinned;
 	uint32_t rpos;	 /* offset of its first unconsumed record */
 	bool is_damaged; /* the rest of the pinned chunk is skipped */
-	/* a stretch of the chunk was returned and is not committed yet */
+	/* a stretch of the current chunk was returned and is not committed yet */
 	bool is_owed;
-	struct ptrc_drain_note note; /* of the current stretch */
-	struct ptrc_walk walk;	     /* over the pinned chunk */
+	struct ptrc_drain_note note; /* what is needed to commit the current stretch */
+	struct ptrc_walk walk;	     /* position in the pinned chunk */
 	uint64_t stretch_max;	     /* limit for the packed bytes of a stretch of several events */
 	struct ptrc_packer *packer;
 };
 
-/* Starts a drain, which includes every event whose call has returned. Waits for event calls
- * under way, at most 100 ms for each and a second in all. ENOMEM, or 0. */
+/* Starts a drain of all events whose calls have returned. Waits for event calls under way, at
+ * most 100 ms for each call and one second in all. Returns 0 or ENOMEM. */
 int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d);
-/* The state of a drain, in addition to the notes in the chunks, that the next keeper needs if
- * this one dies. */
+/* The state of a drain that the next keeper needs if this keeper dies, in addition to the notes
+ * in the chunks. */
 struct ptrc_drain_given {
-	uint8_t is_gap_told; /* OVERFLOW and RESUME were returned; older events were dropped */
-	/* All events of a run that had stopped by itself were returned, and its STOP. */
+	uint8_t is_gap_told; /* OVERFLOW and RESUME were returned, and older events were dropped */
+	/* The run had stopped because the stream was full, and all its events and its STOP event
+	 * were returned. */
 	uint8_t is_run_over;
 	uint8_t run_tag; /* low byte of the number of that run */
 	uint64_t until;
 };
 struct ptrc_drain_given ptrc_drain_given(const struct ptrc_drain *d);
-/* Records in the chunk that the stretch is about to be written to the log. */
+/* Notes in the chunk that this stretch is about to be written to the log. If the keeper is
+ * killed, its successor sees from this note which events it had taken. */
 void ptrc_drain_take(struct ptrc_drain *d, const struct ptrc_drain_note *note);
-/* Starts the drain of a successor, after a keeper has died that had written all that it took.
- * Returns what that keeper has not committed, with contents of no use. ENOMEM, or 0. */
+/* Starts a drain for the successor of a keeper that has died after it had written all events that
+ * it had taken. This drain returns the stretches that the dead keeper had not committed, only so
+ * that they can be committed: they are in the log already. Returns 0 or ENOMEM. */
 int ptrc_drain_begin_again(struct ptrc_stream *s, struct ptrc_drain *d,
 			   const struct ptrc_drain_given *given);
-/* Limits the size of stretches from now on, except those of a single event. */
+/* Limits the size of later stretches to `bytes` packed bytes. A single event may exceed it. */
 void ptrc_drain_limit(struct ptrc_drain *d, uint64_t bytes);
 /* The bytes of memory that packing a stretch may need. */
 uint64_t ptrc_drain_room(const struct ptrc_drain *d);
-/* Packs the next stretch at `out`, which has ptrc_drain_room() bytes. ENODATA if there are no
- * more. Its sums are valid until the next call. Skips damaged memory. */
+/* Packs the next stretch at `out`, which has ptrc_drain_room() bytes. ENODATA: there are no more
+ * stretches. The sums of the stretch are valid until the next call. Damaged memory is skipped. */
 int ptrc_drain_next(struct ptrc_drain *d, uint8_t *out, struct ptrc_stretch *stretch);
-/* The stretch is in the log: frees its room. Nothing happens if its chunk was cleared or
- * overwritten meanwhile. Events that the writer has added since then stay. Stretches are
- * committed in the order of their return. */
+/* Frees the memory of a stretch that is now in the log. Nothing happens if its chunk was cleared
+ * or overwritten meanwhile. Events that the chunk's writer has added after the stretch stay in
+ * the stream. Stretches must be committed in the order in which ptrc_drain_next() returned them. */
 void ptrc_drain_commit(struct ptrc_drain *d, const struct ptrc_drain_note *note,
 		       const struct ptrc_type_sum *sums);
-/* Ends the drain. is_complete: every stretch was committed. Then a stream that stopped because
- * it was full restarts, unless log_is_full. */
+/* Ends the drain. is_complete says that every stretch was committed; then a stream that had
+ * stopped because it was full restarts, unless log_is_full. */
 void ptrc_drain_end(struct ptrc_drain *d, bool is_complete, bool log_is_full);
 
 #endif

@@ -22,7 +22,8 @@ enum ptrc_verdict ptrc_filter_of_patterns(const struct ptrc_stream_header *h, ui
 	verdict = ptrc_load_acquire(&list->verdict[id]);
 	is_known = !((verdict ^ patterns) & PTRC_PATTERNS_NUMBER);
 	verdict &= ~PTRC_PATTERNS_NUMBER;
-	/* The controller compares the names of system event types when it sets the patterns. */
+	/* For system event types, the controller has stored the patterns' verdict in
+	 * list->system. */
 	if (id < PTRC_ID_UNNAMED && !(is_known && verdict == PTRC_VERDICT_DECIDED))
 		return list->system >> id & 1 ? PTRC_EXCLUDED : PTRC_RECORDED;
 	if (!is_known)
@@ -32,9 +33,9 @@ enum ptrc_verdict ptrc_filter_of_patterns(const struct ptrc_stream_header *h, ui
 
 enum ptrc_verdict ptrc_filter_verdict(const struct ptrc_stream_header *h, uint32_t id)
 {
-	/* Read the patterns before the filter: a type that the patterns cease to exclude because
-	 * the filter does is stored in the filter first. Read `pass` last: it is set before
-	 * filter or patterns change. */
+	/* Read the patterns before the filter: if a type moves from the patterns to the filter,
+	 * it is stored in the filter first. Read `pass` last: it is set before filter or patterns
+	 * change. */
 	enum ptrc_verdict verdict = ptrc_filter_of_patterns(h, id);
 
 	if (has_bit(h->filter, id))

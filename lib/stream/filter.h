@@ -3,11 +3,12 @@
  * The event types that a stream records: its filter, a set of types (posix_trace_set_filter), and
  * its patterns, which match names (posixtrace_set_patterns).
  *
- * Registering a name does not look at patterns. A type is unjudged until its name was compared with
- * the patterns in force: a writer that is about to record such an event compares the name
- * (patterns.h) and stores the verdict, and so does a controller that is asked for the filter. If a
- * name is registered while patterns change, the old patterns apply to events recorded under the old
- * control word, and the new ones later.
+ * A name is not compared with the patterns when it is registered. Its type is unjudged until the
+ * name was compared with the patterns in force. A writer that is about to record an event of an
+ * unjudged type compares the name (patterns.h) and stores the verdict, and so does a controller
+ * that is asked for the filter. If a name is registered while the patterns change, the old
+ * patterns apply to events recorded under the old control word, and the new patterns to events
+ * recorded under the new one.
  */
 #ifndef PTRC_LIB_STREAM_FILTER_H
 #define PTRC_LIB_STREAM_FILTER_H
@@ -21,13 +22,13 @@
 enum ptrc_verdict {
 	PTRC_RECORDED,
 	PTRC_EXCLUDED,
-	PTRC_UNJUDGED, /* its name must be compared with the patterns first */
+	PTRC_UNJUDGED, /* the type's name must first be compared with the patterns */
 };
 
 /* The current verdict of filter and patterns on a type. A writer that must be certain reads the
  * control word before and after: each change of filter or patterns changes that word. */
 enum ptrc_verdict ptrc_filter_verdict(const struct ptrc_stream_header *h, uint32_t id);
-/* For system event types, which are never unjudged. */
+/* Whether the stream excludes this system event type. System event types are never unjudged. */
 static inline bool ptrc_stream_is_filtered(const struct ptrc_stream_header *h, uint32_t id)
 {
 	return ptrc_filter_verdict(h, id) == PTRC_EXCLUDED;
@@ -36,30 +37,32 @@ static inline bool ptrc_stream_is_filtered(const struct ptrc_stream_header *h, u
 /* The verdict of the patterns alone; PTRC_RECORDED if there are none. */
 enum ptrc_verdict ptrc_filter_of_patterns(const struct ptrc_stream_header *h, uint32_t id);
 
-/* The filter as a program sees it: the types that the filter excludes, or the patterns as far as
- * names were compared with them. */
+/* Stores the filter that programs are shown: the types that the filter excludes, and the types
+ * that the patterns exclude, as far as their names were compared with the patterns. */
 void ptrc_filter_told(const struct ptrc_stream_header *h, uint64_t bits[PTRC_SET_WORD_COUNT]);
 
 /* A change of filter or patterns, prepared by the controller under its lock. */
 struct ptrc_filter_change {
 	uint64_t filter[PTRC_SET_WORD_COUNT];
-	/* types on which the filter alone decides from now on */
+	/* types for which only the filter counts from now on, and not the patterns */
 	uint64_t decided[PTRC_SET_WORD_COUNT];
 	/* value of header.patterns after the change */
 	uint32_t patterns;
 	/* ptrc_filter_told() before and after the change */
 	uint64_t old_told[PTRC_SET_WORD_COUNT];
 	uint64_t new_told[PTRC_SET_WORD_COUNT];
-	/* record a FILTER event even if these two are equal */
+	/* record a FILTER event even if old_told and new_told are equal */
 	bool is_always_told;
 };
 
-/* The next value of header.patterns for the same list or, with is_other, for the other list. */
+/* The next value of header.patterns. is_other: it selects the list of patterns that is not in
+ * force. is_on: there are patterns. */
 uint32_t ptrc_filter_next_patterns(uint32_t patterns, bool is_other, bool is_on);
 
-/* Stores the change. Only for ptrc_stream_change_filter(), which makes writers look at it. */
+/* Stores the change in the header. Only ptrc_stream_change_filter() calls this; it then makes
+ * writers use the new filter. */
 void ptrc_filter_store(struct ptrc_stream_header *h, const struct ptrc_filter_change *change);
-/* Empties the filter. The patterns stay, and judge all names again. */
+/* Empties the filter. The patterns stay; every name will be compared with them again. */
 void ptrc_filter_clear(struct ptrc_stream_header *h);
 
 #endif

@@ -13,31 +13,33 @@
 #include "lib/stream/clock.h"
 #include "lib/stream/status.h"
 
-/* A writer looks for room itself after this time without a wake-up: the process that would wake
- * it may have been killed, and no process may be left that could make room. */
+/* After this time without a wake-up, a writer looks for room itself, because the process that
+ * should wake it may have been killed, and because it must notice if no process is left that
+ * could make room. */
 #define LOOK_NS INT64_C(100000000)
 
-/* Other writers may take the room each time, but hardly this often: then the memory of the
- * stream is damaged. */
+/* A writer may find that other writers have taken the new room, and wait again. If this happens
+ * so often, the memory of the stream is damaged, and the wait is over. */
 #define STRETCHES_MAX 100000
 
-/* Sleeps until the word changes, for at most `ns`, with the caller's signal mask. True if the
- * time has passed. Handlers that run meanwhile use up some of the time. */
+/* Sleeps until the word differs from `seen`, for at most `ns` nanoseconds, with the signal mask
+ * *mask. True if the time is over. The time that signal handlers take counts. */
 static bool sleep_on(_Atomic uint32_t *word, uint32_t seen, int64_t ns, uint64_t *mask)
 {
 	struct timespec ts = {.tv_nsec = ns};
 	long ret;
 
-	/* A signal between these two calls does not end the sleep, but its handler has run then. */
+	/* A signal that arrives after this call and before the sleep does not end the sleep, but
+	 * its handler has run. */
 	ptrc_sys_restore_signals(mask);
 	ret = ptrc_sys(SYS_futex, word, FUTEX_WAIT, seen, &ts, 0, 0);
 	ptrc_sys_block_signals(mask);
 	return ret == -ETIMEDOUT;
 }
 
-/* Whether no process will ever make room: keeper and controller are dead, and no other process
- * starts a keeper. Only processes in the controller's pid namespace record into its streams, so
- * its pids are valid here. */
+/* Whether no process will ever make room, because keeper and controller are dead: no other
+ * process starts a keeper. Only processes in the controller's pid namespace record into its
+ * streams, so the pids in the header are valid here. */
 static bool is_left_alone(const struct ptrc_stream_header *h)
 {
 	int keeper = ptrc_load_relaxed(&h->keeper_pid);
@@ -46,8 +48,8 @@ static bool is_left_alone(const struct ptrc_stream_header *h)
 	       ptrc_thread_is_dead(h->controller_pid);
 }
 
-/* Whether the log takes no more events for ever: the pipe has no reader, or the log was given
- * up. */
+/* Whether the log will never accept events again: it is a pipe that has no reader, or it was
+ * given up. */
 static bool is_log_closed(const struct ptrc_stream_header *h)
 {
 	int error = ptrc_load_relaxed(&h->flush_error);
@@ -93,8 +95,8 @@ bool ptrc_full_wait(struct ptrc_full_wait *w, uint64_t *mask)
 		begin_stretch(w, now, made);
 	if (is_log_closed(h) || (is_late && is_left_alone(h)))
 		w->is_over = true;
-	/* Makes the word odd; then the caller looks for room again. Pairs with the fence in
-	 * ptrc_stream_wake_writers(). */
+	/* Make room_word odd; the caller looks for room again after that. The fence pairs with
+	 * the fence in ptrc_stream_wake_writers(). */
 	w->word = atomic_fetch_or_explicit(&h->room_word, 1, memory_order_acq_rel) | 1;
 	atomic_thread_fence(memory_order_seq_cst);
 	ptrc_ring_keeper(h, PTRC_WAKE_ROOM);

@@ -16,26 +16,29 @@
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
 
-/* Event calls under way delay the reader at most this long, all together. A writer that lost its
- * processor returns sooner; one that is stopped must not hold up the others. The reader looks at
- * them all the time: if it stood still together with a writer, it could not know that the writer
- * is stopped. */
+/* All event calls under way together delay the reader at most this long. A writer that has only
+ * lost its processor finishes sooner; a writer that is stopped must not hold up the events of the
+ * others. The reader looks at the calls all the time and counts only the time in which it runs:
+ * if the reader itself stood still, so may have the writers. */
 #define HOLD_NS INT64_C(100000000)
-/* The interval at which it looks for what has become complete meanwhile. */
+/* While it waits, the reader looks at this interval whether further events have become complete. */
 #define HOLD_PIECE_NS INT64_C(5000000)
 
-/* A call gives up after this many batches without an event. One or two occur, unless the memory
- * is damaged. */
+/* A call of ptrc_live_reader_next() gives up after this many batches without an event. More than
+ * two occur only if the memory is damaged. */
 #define IDLE_MAX 100
 
 struct ptrc_live_chunk {
 	uint32_t chunk;
-	uint32_t gen; /* of the walk; 0: none yet */
+	uint32_t gen; /* generation of the chunk at the start of the walk; 0: no walk yet */
 	struct ptrc_walk walk;
-	struct ptrc_walk_record next; /* valid while this is in the heap */
-	/* of the chunk; of events with equal stamps, that of the older chunk goes first */
+	struct ptrc_walk_record
+		next; /* the next event; valid while this structure is in the heap */
+	/* base stamp of the chunk: of two events with equal stamps, the event in the chunk with
+	 * the smaller base is reported first */
 	uint64_t base;
-	uint32_t unread; /* offset of the first event not reported, used by counting only */
+	uint32_t unread; /* offset of the first event that was not reported, used only for
+			  * counting */
 };
 
 int ptrc_live_reader_init(struct ptrc_live_reader *r, struct ptrc_stream *s, bool is_tee)
@@ -91,7 +94,8 @@ static bool pin(struct ptrc_live_reader *r, uint32_t chunk, struct ptrc_pinned *
 
 /* ---- counts, filter, damage ---- */
 
-/* Counts an event that is consumed or made up. A tee consumes nothing. */
+/* Adds an event, which the reader has consumed or made up, to the stream's counts by type. A tee
+ * does not count, because it consumes nothing. */
 static void count(struct ptrc_live_reader *r, uint32_t id_flags, uint32_t len)
 {
 	struct ptrc_type_sum one = {.id = id_flags & PTRC_REC_ID_MASK,
@@ -108,7 +112,8 @@ static uint64_t *sum_of(struct ptrc_event_sums *sums, uint32_t id)
 	return id < POSIX_TRACE_UNNAMED_USEREVENT ? &sums->system : &sums->user;
 }
 
-/* Whether the event is to be reported; if so, counts it. */
+/* Whether the event is to be reported. If so, counts it; if the filter excludes it, a tee counts
+ * it as withheld. */
 static bool admit(struct ptrc_live_reader *r, const struct ptrc_live_event *e)
 {
 	struct posixtrace_type_count *withheld;
@@ -148,8 +153,8 @@ static void push(struct ptrc_live_reader *r, uint32_t id, uint64_t stamp, const 
 	count(r, id, len);
 }
 
-/* Damaged memory was skipped: queues an ERROR event, unless events are queued already or the
- * filter excludes it, as for the log. */
+/* Queues an ERROR event, which says that damaged memory was skipped, unless events are queued
+ * already or the filter excludes it. */
 static void report_damage(struct ptrc_live_reader *r)
 {
 	static const int error = EINVAL;
@@ -162,7 +167,7 @@ static void report_damage(struct ptrc_live_reader *r)
 	push(r, POSIX_TRACE_ERROR, r->until, &error, sizeof(error));
 }
 
-/* Skips the rest of a chunk, which cannot be trusted. */
+/* Skips the rest of a damaged chunk. */
 static void skip_damage(struct ptrc_live_reader *r, struct ptrc_live_chunk *at,
 			const struct ptrc_pinned *p)
 {
@@ -177,14 +182,14 @@ static void skip_damage(struct ptrc_live_reader *r, struct ptrc_live_chunk *at,
 
 /* ---- chunks ---- */
 
-/* Whether the event was not selected and does not affect the reader. For the count of missed
- * events it has been read. */
+/* Whether a selective tee skips the event, because its type is not selected and it does not
+ * affect the reader. A skipped event does not count as missed. */
 static bool is_skipped(struct ptrc_live_reader *r, const struct ptrc_walk_record *record)
 {
 	uint32_t id = record->id_flags & PTRC_REC_ID_MASK;
 	struct ptrc_excluded excluded;
 
-	/* Some system events contain the filter. */
+	/* System events are not skipped, because some contain the filter. */
 	if (!r->is_selective || id < POSIX_TRACE_UNNAMED_USEREVENT || is_wanted(r, id))
 		return false;
 	excluded = ptrc_excluded_now(r->stream->header);
@@ -193,7 +198,7 @@ static bool is_skipped(struct ptrc_live_reader *r, const struct ptrc_walk_record
 	return true;
 }
 
-/* Steps to the next event of this batch in the chunk. */
+/* Steps to the next event in the chunk that belongs to this batch. False: there is none. */
 static bool step(struct ptrc_live_reader *r, struct ptrc_live_chunk *at,
 		 const struct ptrc_pinned *p)
 {
@@ -267,8 +272,9 @@ static int grow(struct ptrc_live_reader *r, uint32_t used)
 	return 0;
 }
 
-/* The stamp of the last event in a chunk that has an owner, or that of the owner's taking it if
- * it holds no event. False if the chunk changes hands meanwhile or is damaged. */
+/* Stores the stamp of the last event in a chunk that has an owner or, if the chunk holds no
+ * event, the stamp at which the owner took it. False if the chunk gets another owner meanwhile or
+ * is damaged. */
 static bool last_stamp(const struct ptrc_pool *pool, uint32_t chunk, uint64_t word, uint64_t *stamp)
 {
 	const struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(pool, chunk);
@@ -288,9 +294,9 @@ static bool last_stamp(const struct ptrc_pool *pool, uint32_t chunk, uint64_t wo
 	return walk.off == end && !((ptrc_load_relaxed(&ctl->word) ^ word) & ~PTRC_CHUNK_PINS);
 }
 
-/* The stamp up to which all events are complete, although event calls are under way in slots
- * from `from` on: those cannot add events older than the last event of the same writer. Calls
- * that have started since the moment get later stamps. 0: unknown. */
+/* The stamp up to which all events are complete, although event calls are under way in slots from
+ * number `from` on. A call cannot add an event older than the last event of the same writer, and
+ * calls that have started after the moment get later stamps. 0: unknown. */
 static uint64_t complete_until(struct ptrc_live_reader *r, uint32_t from, uint64_t moment)
 {
 	const struct ptrc_pool *pool = &r->stream->pool;
@@ -318,7 +324,7 @@ static uint64_t complete_until(struct ptrc_live_reader *r, uint32_t from, uint64
 		is_under_way[slot / 64] &= ~(UINT64_C(1) << slot % 64);
 		count--;
 	}
-	/* A call whose chunk was not found may add any event. */
+	/* If the chunk of a call was not found, the call may add an event of any time. */
 	return count ? 0 : moment;
 }
 
@@ -331,8 +337,8 @@ static void note_told(struct ptrc_live_reader *r, uint64_t stamp)
 /* Fills the empty heap with the events in the chunks up to r->until. 0, ENOMEM. */
 static int fill_heap(struct ptrc_live_reader *r)
 {
-	/* Read after the look at event calls: an event may be in a chunk that was never used
-	 * before. */
+	/* The number of used chunks is read after the event calls were looked at, because such a
+	 * call may have recorded into a chunk that was never used before. */
 	uint32_t used = ptrc_pool_used(&r->stream->pool);
 	int error = grow(r, used);
 
@@ -342,8 +348,9 @@ static int fill_heap(struct ptrc_live_reader *r)
 		if (enter_chunk(r, &r->chunks[i]))
 			r->heap[r->heap_count++] = &r->chunks[i];
 	heap_build(r->heap, r->heap_count);
-	/* Skipped events do not advance `told`, as reported ones do. A loss up to here is of
-	 * events that the reader has not passed. */
+	/* Reported events advance `told`, but skipped events do not. So look for losses before
+	 * `told` is advanced past the events of this batch: the reader has not passed those
+	 * events. */
 	if (r->is_selective && r->stream->header->policy == POSIX_TRACE_LOOP) {
 		ptrc_consumer_find_gap(&r->consumer, r->told, NULL, &r->gap);
 		note_told(r, r->until);
@@ -351,7 +358,8 @@ static int fill_heap(struct ptrc_live_reader *r)
 	return 0;
 }
 
-/* Starts a batch when the heap is empty. If it stays empty, there is nothing to read. 0, ENOMEM. */
+/* Starts a new batch when the heap is empty. If the heap stays empty, there is nothing to read.
+ * Returns 0 or ENOMEM. */
 static int new_batch(struct ptrc_live_reader *r)
 {
 	struct ptrc_stream_header *h = r->stream->header;
@@ -373,14 +381,14 @@ static int new_batch(struct ptrc_live_reader *r)
 		slot = ptrc_marks_wait(h, given_up, slot, &rest);
 		left -= piece - rest;
 		if (slot != UINT32_MAX && left <= 0) {
-			/* The writer is stopped; its event will be reported late. */
+			/* The writer is stopped. Its event will be reported later, out of order. */
 			ptrc_marks_give_up(h, given_up, slot++);
 			piece = 0;
 			continue;
 		}
 		if (slot != UINT32_MAX)
 			until = complete_until(r, slot, moment);
-		/* The limit never goes back. */
+		/* `until` never goes back. */
 		if (until > r->until)
 			r->until = until;
 		error = fill_heap(r);
@@ -390,8 +398,8 @@ static int new_batch(struct ptrc_live_reader *r)
 	}
 }
 
-/* A tee with an empty heap has read all that was in it. The keeper may consume what every tee
- * has read that is not away. */
+/* Tells the keeper up to which stamp this tee, whose heap is empty, has read the stream's events.
+ * The keeper may consume the events that all active tees have read. */
 static void tell_keeper(struct ptrc_live_reader *r)
 {
 	struct ptrc_stream_header *h = r->stream->header;
@@ -418,8 +426,8 @@ static void enqueue(struct ptrc_live_reader *r, uint32_t id, uint64_t stamp, con
 		push(r, id, stamp, data, len);
 }
 
-/* Copies the earliest event out of its chunk and consumes it. False if it is gone: its chunk was
- * overwritten or cleared, or the keeper of a logged stream consumed it. */
+/* Copies the earliest event out of its chunk and consumes it. False if the event is no longer
+ * there: its chunk was overwritten or cleared, or the keeper has consumed it. */
 static bool take_head(struct ptrc_live_reader *r, struct ptrc_live_event *e)
 {
 	struct ptrc_live_chunk *at = r->heap[0];
@@ -439,7 +447,7 @@ static bool take_head(struct ptrc_live_reader *r, struct ptrc_live_event *e)
 	e->len = at->next.len < r->buffer_size ? at->next.len : r->buffer_size;
 	e->origin = at->walk.origin;
 	e->data = r->buffer;
-	/* The walk has checked that even a damaged length stays inside the chunk. */
+	/* Even if the length is damaged, the data is inside the chunk: the walk has checked this. */
 	memcpy(r->buffer, at->walk.bytes + at->next.data, e->len);
 	is_there = at->next.off >= ptrc_consumer_rpos(&r->consumer, &p);
 	ptrc_consumer_advance(&r->consumer, &p, at->walk.off, 1);
@@ -453,29 +461,32 @@ static bool take_head(struct ptrc_live_reader *r, struct ptrc_live_event *e)
 
 enum place { REPORT, DROP, BEHIND_GAP };
 
-/* For a LOOP stream, whether the earliest event of the heap is reported as usual, dropped as a
- * part of the gap, or the first event after the gap. */
+/* What to do in a LOOP stream with the earliest event of the heap, which has this stamp. REPORT:
+ * report it as usual. DROP: it is a part of the gap. BEHIND_GAP: it is the first event after the
+ * gap. */
 static enum place place_of(struct ptrc_live_reader *r, uint64_t stamp)
 {
 	struct ptrc_stream_header *h = r->stream->header;
 
-	/* If a thief dies, another writer records its loss again; `told` prevents a second
-	 * report. */
+	/* If a writer dies while it overwrites a chunk, another writer notes the same loss again;
+	 * `told` prevents that it is reported twice. */
 	ptrc_consumer_find_gap(&r->consumer, r->told, NULL, &r->gap);
 	if (r->gap.first == PTRC_TIME_NONE)
 		return REPORT;
-	/* An event that survived in the open chunk of a thread that seldom records, but is older
-	 * than the last one overwritten, is dropped too, so that the gap is one interval of
+	/* An event may be older than the last overwritten event and still exist, in the chunk of
+	 * a thread that seldom records. It is dropped too, so that the gap is one interval of
 	 * time. */
 	if (stamp > ptrc_load_acquire(&h->horizon))
 		return BEHIND_GAP;
-	/* A late event may be older than one that was reported, but the gap must not be. */
+	/* A late event may be older than the last reported event, but the gap must not start
+	 * before that event. */
 	if (stamp < r->gap.first)
 		r->gap.first = stamp > r->told ? stamp : r->told + 1;
 	return DROP;
 }
 
-/* Queues OVERFLOW, RESUME and the event that RESUME announces, which is already taken. */
+/* Queues OVERFLOW, RESUME, and `e`, the event that RESUME announces, which is already copied out
+ * of its chunk. */
 static void tell_gap(struct ptrc_live_reader *r, const struct ptrc_live_event *e)
 {
 	ptrc_sequencer_gap(&r->sequencer);
@@ -488,8 +499,8 @@ static void tell_gap(struct ptrc_live_reader *r, const struct ptrc_live_event *e
 	note_told(r, e->stamp);
 }
 
-/* The stream is empty: if it stopped because it was full, queues the STOP and lets the stream
- * restart. True if the reader must look again. */
+/* Called when the stream is empty. If the stream had stopped because it was full, queues the STOP
+ * event and lets the stream restart. True if the reader must look for events again. */
 static bool tell_stop(struct ptrc_live_reader *r)
 {
 	static const int reason = 1;
@@ -501,7 +512,8 @@ static bool tell_stop(struct ptrc_live_reader *r)
 
 	if (!(status & PTRC_ST_AUTO_STOPPED) || (status & PTRC_ST_STOP_OUT))
 		return false;
-	/* An event call of the run may still be under way; its event precedes the STOP. */
+	/* An event call that began before the stop may still be under way. Wait for it, because
+	 * its event must be reported before the STOP. */
 	ptrc_consumer_moment(&r->consumer);
 	for (uint32_t slot = 0; slot != UINT32_MAX;) {
 		slot = ptrc_marks_wait(h, &r->stream->given_up, slot, &left);
@@ -590,9 +602,9 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *ev
 		}
 		if (admit(r, event) && is_wanted(r, event->id_flags & PTRC_REC_ID_MASK))
 			return 0;
-		/* Continue after an event that is not reported. But a START counts as idle: in
-		 * damaged memory a stream may stop again whenever this reader restarts it, which
-		 * would keep the reader here for ever. */
+		/* Continue after an event that is not reported; the batch was not idle. But a
+		 * START counts as idle: in damaged memory the stream may stop again each time
+		 * that this reader restarts it, and the reader would never return. */
 		if ((event->id_flags & PTRC_REC_ID_MASK) != POSIX_TRACE_START)
 			idle = 0;
 	}
@@ -601,8 +613,8 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *ev
 
 /* ---- counting ---- */
 
-/* Finds, for each chunk, the first event that was not reported. The walk has passed the event in
- * the heap. */
+/* Finds the first event of each chunk that was not reported. If the chunk is in the heap, that is
+ * the event at->next, which the walk has already passed. */
 static void find_unread(struct ptrc_live_reader *r)
 {
 	for (uint32_t i = 0; i < r->chunk_capacity; i++)
@@ -611,8 +623,8 @@ static void find_unread(struct ptrc_live_reader *r)
 		r->heap[i]->unread = r->heap[i]->next.off;
 }
 
-/* Counts the events in a chunk: by type the unconsumed ones, and in *passed those that the
- * reader has passed. */
+/* Counts the unconsumed events in a chunk: in counts[] all of them by type, and in *passed the
+ * events that the reader has already passed. */
 static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk,
 			const struct ptrc_excluded *excluded, struct posixtrace_type_count *counts,
 			size_t count, struct ptrc_event_sums *passed)
@@ -646,7 +658,8 @@ static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk,
 	ptrc_consumer_unpin(&r->consumer, &p);
 }
 
-/* Subtracts, down to 0: if a keeper was killed while it counted, its counts are too small. */
+/* Subtracts t from the counts, but not below 0: if a keeper was killed while it counted, its
+ * counts may be too small. */
 static void take_off(struct posixtrace_type_count *from, const struct posixtrace_type_count *t)
 {
 	from->pt_events -= t->pt_events < from->pt_events ? t->pt_events : from->pt_events;
@@ -655,7 +668,8 @@ static void take_off(struct posixtrace_type_count *from, const struct posixtrace
 		t->pt_truncated < from->pt_truncated ? t->pt_truncated : from->pt_truncated;
 }
 
-/* Whether counts are exact that were taken since the version was read. */
+/* Whether counts are exact that were read after `version` was read: nothing was consumed or
+ * cleared meanwhile. */
 static bool are_exact(const struct ptrc_live_reader *r, uint64_t version)
 {
 	struct ptrc_stream_header *h = r->stream->header;
@@ -699,9 +713,10 @@ bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_c
 	return are_exact(r, version);
 }
 
-/* Counts the events that are out of reach: consumed, lost, or passed by the reader. OVERFLOW and
- * RESUME are no records, because each reader makes up its own. Losses are read first, so that an
- * event that is overwritten meanwhile is counted later, but not twice. */
+/* Counts the events that the reader can no longer read: consumed, lost, or passed by the reader.
+ * OVERFLOW and RESUME are left out, because they are not in the stream: each reader makes up its
+ * own. The number of lost events is read first, so that an event that is overwritten meanwhile is
+ * counted as lost by a later call, but not counted twice by this call. */
 static bool count_gone(struct ptrc_live_reader *r, struct ptrc_event_sums *gone)
 {
 	struct ptrc_stream_header *h = r->stream->header;
@@ -726,9 +741,9 @@ static uint64_t excess(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/* User events out of reach that the reader did not read were flushed or lost. The number of lost
- * events includes system events that the reader had read before: those that are no longer in the
- * stream and were not flushed. */
+/* User events that the reader can no longer read and has not read were flushed or lost. The
+ * number of lost events includes system events, also those that the reader had read before they
+ * were overwritten: these are no longer in the stream and were not flushed. */
 bool ptrc_live_reader_missed(struct ptrc_live_reader *r, uint64_t *missed)
 {
 	uint64_t epoch = ptrc_load_acquire(&r->stream->header->epoch);

@@ -14,13 +14,15 @@
 #include "lib/stream/slots.h"
 
 #define WAIT_NS INT64_C(100000000)
-/* The limit for all calls together. Damaged memory may show any number of marks. */
+/* The limit for waiting for all event calls together. It is needed because damaged memory may
+ * show any number of marks. */
 #define WAIT_ALL_NS INT64_C(1000000000)
-/* The time between two looks counts as at most this much. If it was longer, the whole machine or
- * process stood still, and so did the writer. */
+/* The time between two looks at a mark counts as at most this much. If it was longer, the whole
+ * machine or this process stood still, and perhaps the writer too. */
 #define LOOK_MAX_NS INT64_C(1000000)
-/* Looks at a mark before the first question about its thread: most calls end sooner. Later looks
- * yield the processor and, after as many again, sleep. */
+/* How often a mark is looked at before the first check whether its thread is alive; most calls
+ * end sooner. After this many looks each look yields the processor, and after twice as many it
+ * sleeps. */
 #define SPIN_COUNT 200
 
 bool ptrc_barrier_register(void)
@@ -58,7 +60,7 @@ void ptrc_marks_give_up(struct ptrc_stream_header *h, struct ptrc_given_up *give
 	given_up->has_any = true;
 }
 
-/* The slot has no mark, so its next call is waited for. */
+/* Called when the slot has no mark: the next event call in it will be waited for again. */
 static void forget_given_up(struct ptrc_given_up *given_up, uint32_t slot)
 {
 	uint64_t *mark = given_up->has_any ? given_up_mark(given_up, slot) : NULL;
@@ -67,8 +69,8 @@ static void forget_given_up(struct ptrc_given_up *given_up, uint32_t slot)
 		*mark = 0;
 }
 
-/* Whether the call in the slot will never end: its thread is dead, or is the calling thread,
- * which is in no event call now and so has left this one by siglongjmp. */
+/* Whether the event call in the slot will never end: its thread is dead; or its thread is the
+ * calling thread, which is in no event call now and so has left that call by siglongjmp. */
 static bool is_abandoned(struct ptrc_slot *slot, bool is_suspicious)
 {
 	uint64_t owner = ptrc_load_relaxed(&slot->owner);
@@ -88,14 +90,15 @@ uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *giv
 	for (uint32_t i = from, used = ptrc_slots_used(h); i < used; i++) {
 		struct ptrc_slot *slot = &ptrc_stream_slots(h)[i];
 
-		/* Only a call marked at every look is waited for: one that starts now starts
-		 * after the caller's barrier. */
+		/* Only a call whose mark is seen at every look is waited for. A call that starts
+		 * now starts after the caller's barrier, and so gets a later stamp. */
 		for (unsigned spin = 0;; spin++) {
 			const uint64_t *known;
 			uint64_t mark;
 			int64_t now;
 
-			/* Pairs with the writer's release of frame = 0: its pos is visible. */
+			/* Pairs with the writer's release of frame = 0: if 0 is seen, the new pos
+			 * is visible. */
 			mark = ptrc_load_acquire(&slot->frame);
 			if (mark == 0) {
 				forget_given_up(given_up, i);
@@ -106,8 +109,9 @@ uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *giv
 			known = given_up_mark(given_up, i);
 			if (known && *known == mark)
 				break;
-			/* The slots of controller and keeper have no owner. The thread may die
-			 * during the wait, so it is checked again between sleeps. */
+			/* The slots of controller and keeper have no owner, so they are not
+			 * checked. Other threads may die during the wait, so they are checked
+			 * again between sleeps. */
 			if (i >= PTRC_SLOT_FIRST &&
 			    is_abandoned(slot, spin == SPIN_COUNT || spin >= 2 * SPIN_COUNT))
 				break;
@@ -157,10 +161,10 @@ void ptrc_barrier(struct ptrc_stream_header *h)
 	if (ptrc_load_relaxed(&h->control) & PTRC_CTL_FENCE) {
 		struct ptrc_given_up none = {0};
 
-		/* Writers of this stream execute a fence between their mark and their look at
-		 * the control word. After our own fence, an event call either sees what we
-		 * stored or has a mark that we see. Marked calls may have looked before, so wait
-		 * for them. */
+		/* Writers of this stream set their mark, execute a fence, and then look at the
+		 * control word. After this process's own fence, an event call either sees what
+		 * this process stored, or has a mark that this process sees. A marked call may
+		 * have looked at the control word before, so wait for it. */
 		ptrc_counter_fence();
 		ptrc_marks_wait_all(h, &none);
 		return;

@@ -10,7 +10,7 @@
 #include "lib/base/file.h"
 #include "lib/model/glob.h"
 
-/* Other patterns may come into force each time a name has just been compared. */
+/* How often a name is compared, if other patterns have come into force each time. */
 #define JUDGE_TRIES 16U
 
 static void copy_pattern(const struct ptrc_pattern_list *list, uint32_t index,
@@ -27,8 +27,8 @@ static uint32_t count_patterns(const struct ptrc_pattern_list *list)
 	return count < PTRC_PATTERNS_MAX ? count : PTRC_PATTERNS_MAX;
 }
 
-/* Whether the name matches an excluding pattern, or matches none although there are "only"
- * patterns. The latter do not affect system event types. */
+/* Whether the patterns exclude the name: it matches an excluding pattern; or there are "only"
+ * patterns and it matches none of them. "Only" patterns do not affect system event types. */
 static bool is_excluded(const struct ptrc_pattern_list *list, uint32_t id, const char *name)
 {
 	bool is_in_only = false, has_only = false;
@@ -68,9 +68,9 @@ static void judge(struct ptrc_stream_header *h, uint32_t id, const struct ptrc_n
 	seen = ptrc_load_acquire(&list->verdict[id]);
 	is_out = is_excluded(list, id, name);
 	atomic_thread_fence(memory_order_acquire);
-	/* If other patterns are in force now, the list may have changed during the comparison.
-	 * If they come into force after this check, the verdict stored below has an old number
-	 * and counts for nothing. */
+	/* If other patterns are in force now, the list may have changed during the comparison. If
+	 * other patterns come into force after this check, the verdict that is stored below has
+	 * an old number, and so is ignored. */
 	if (ptrc_load_relaxed(&h->patterns) != patterns)
 		return;
 	ptrc_cas(&list->verdict[id], &seen, make_verdict(patterns, is_out));
@@ -106,7 +106,7 @@ static bool is_decided(struct ptrc_stream_header *h, uint32_t patterns, uint32_t
 		       ((patterns & PTRC_PATTERNS_NUMBER) | PTRC_VERDICT_DECIDED);
 }
 
-/* Judges a name by the new list, which is not in force yet. */
+/* Compares a name with the new list of patterns, which is not in force yet. */
 static void judge_anew(struct ptrc_stream_header *h, uint32_t old, struct ptrc_pattern_list *list,
 		       uint32_t id, const char *name, struct ptrc_filter_change *change)
 {
@@ -136,7 +136,7 @@ int ptrc_patterns_prepare(struct ptrc_stream_header *h, const struct ptrc_names 
 	memset(change, 0, sizeof(*change));
 	change->patterns = ptrc_filter_next_patterns(old, true, count != 0);
 	list = ptrc_stream_patterns(h, change->patterns);
-	/* The lists have no memory before the first patterns. */
+	/* Before the first patterns are set, the lists have no memory. */
 	if (count && !ptrc_file_populate(list, offsetof(struct ptrc_pattern_list, pattern[count])))
 		return ENOMEM;
 	name_count = ptrc_patterns_judge_all(h, n);

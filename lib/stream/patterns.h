@@ -13,15 +13,16 @@
 #include "lib/model/names.h"
 #include "lib/stream/filter.h"
 
-/* The verdict of filter and patterns on a type, after comparing its name if necessary.
- * PTRC_UNJUDGED: it has no name, or the patterns keep changing. Async-signal-safe. */
+/* The verdict of filter and patterns on a type. Compares the type's name with the patterns if
+ * that was not done before. PTRC_UNJUDGED: the type has no name, or the patterns keep changing.
+ * Async-signal-safe. */
 enum ptrc_verdict ptrc_patterns_verdict(struct ptrc_stream_header *h, uint32_t id,
 					const struct ptrc_names *n);
 
-/* ---- the controller, under its lock ---- */
+/* ---- for the controller, which holds its lock ---- */
 
-/* Judges every registered name, so that ptrc_filter_told() is complete. Returns the number of
- * names. */
+/* Compares every registered name with the patterns, so that the set of ptrc_filter_told() is
+ * complete. Returns the number of names. */
 uint32_t ptrc_patterns_judge_all(struct ptrc_stream_header *h, const struct ptrc_names *n);
 
 /* Prepares a change of the patterns, and judges all registered names. A type that
@@ -31,7 +32,7 @@ int ptrc_patterns_prepare(struct ptrc_stream_header *h, const struct ptrc_names 
 			  const struct ptrc_pattern *patterns, uint32_t count,
 			  struct ptrc_filter_change *change);
 
-/* Copies at most `size` of the patterns in force. Returns how many there are. */
+/* Copies at most `size` of the patterns in force. Returns the number of patterns in force. */
 uint32_t ptrc_patterns_get(struct ptrc_stream_header *h, struct ptrc_pattern *patterns,
 			   uint32_t size);
 /* Whether the pattern matches a registered name. */

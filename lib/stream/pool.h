@@ -9,14 +9,14 @@
 #include "lib/stream/stream_layout.h"
 
 /*
- * A mapped stream object and its chunks. The two numbers are private copies that ptrc_stream_map()
- * has checked: any process of the user can change those in the shared header at any time, and an
- * index checked against them could then lead out of the mapping.
+ * A mapped stream object and its chunks. chunk_size and chunk_count are private copies, which
+ * ptrc_stream_map() has checked. Any process of the user can change the numbers in the shared
+ * header at any time; an index that was checked against those could lead out of the mapping.
  */
 struct ptrc_pool {
 	struct ptrc_stream_header *header;
 	uint32_t chunk_size;
-	uint32_t chunk_count; /* for which the object has space */
+	uint32_t chunk_count; /* number of chunks for which the object has space */
 };
 
 static inline struct ptrc_type_counts *ptrc_stream_types(struct ptrc_stream_header *h)
@@ -67,7 +67,7 @@ static inline struct ptrc_chunk_ctl *ptrc_pool_ctl(const struct ptrc_pool *pool,
 	return &ptrc_stream_ctl(pool->header)[index];
 }
 
-/* The number of chunks that were ever in use: later ones hold nothing. */
+/* The number of chunks that were ever in use. Chunks from this index on hold nothing. */
 static inline uint32_t ptrc_pool_used(const struct ptrc_pool *pool)
 {
 	uint32_t used = ptrc_load_acquire(&pool->header->chunks_used);

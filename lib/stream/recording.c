@@ -11,13 +11,13 @@
 #include "lib/stream/space.h"
 #include "lib/stream/status.h"
 
-/* A put starts over when two processors' counters differ, when another thread appends a clock
- * entry, and when another writer takes the chunk. Each occurs once or twice; this often means
- * that the memory is damaged. */
+/* Recording starts over if the counters of two processors differ, if another thread appends a
+ * clock entry, or if another writer takes the chunk. Each of these happens once or twice; if
+ * recording starts over so often, the memory is damaged. */
 #define PUT_TRIES 1000
 
-/* Stores the record, after a CONTEXT record if has_context. The chunk has room for both. Returns
- * the end. */
+/* Stores the record; if has_context, stores a CONTEXT record before it. The chunk has room for
+ * both. Returns the address after the record. */
 static uint8_t *store(struct ptrc_writer *w, const struct ptrc_put *p, uint64_t now,
 		      bool has_context)
 {
@@ -41,8 +41,8 @@ static uint8_t *store(struct ptrc_writer *w, const struct ptrc_put *p, uint64_t 
 	return at + ptrc_record_size(&head);
 }
 
-/* Sets delta_max: a stamp that reaches the next clock entry, or whose delta does not fit in a
- * record, must not be recorded on the fast way. */
+/* Sets w->delta_max, the limit of the fast way: the fast way must not record a stamp that needs
+ * the next clock entry, or whose time relative to the base does not fit in a record. */
 static void bound_fast_way(struct ptrc_writer *w)
 {
 	uint64_t until_due = ptrc_load_acquire(&w->header->clock_due) - 1 - w->base;
@@ -80,13 +80,15 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		if (!w->chunk || need > (uint64_t)(w->limit - w->at)) {
 			if (ptrc_space_make(w, (uint32_t)need, p->is_forced))
 				continue;
-			/* This stamp ends the run. It is taken after the search for room,
-			 * because events that others recorded meanwhile still had room. */
+			/* This stamp becomes the end of the run. It is taken after the search for
+			 * room, because other writers may have found room for events during the
+			 * search. */
 			*stamp = ptrc_stream_now(h);
 			return PTRC_PUT_FULL;
 		}
-		/* The same steps as on the fast way: mark, counter, control word, record, pos.
-		 * The first look at the control word only decides whether to fence. */
+		/* The same steps as on the fast way: set the mark, read the counter, compare the
+		 * control word, store the record, store pos. This first look at the control word
+		 * only decides whether a fence is needed. */
 		ptrc_store_relaxed(&w->slot->frame, p->frame);
 		atomic_signal_fence(memory_order_seq_cst);
 		control = ptrc_load_relaxed(&h->control);
@@ -112,8 +114,8 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		w->at = store(w, p, now, has_context);
 		w->last = now;
 		w->count++;
-		/* The record exists once pos covers it. If the thread dies before that, no
-		 * process sees it. */
+		/* The record exists once pos is stored. If the thread dies before that, no
+		 * process sees the record. */
 		ptrc_store_release(&w->chunk->pos, (uintptr_t)w->at + w->pos_bias);
 		ptrc_store_release(&w->slot->frame, 0);
 		bound_fast_way(w);
@@ -125,9 +127,9 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 	return PTRC_PUT_TOO_BIG;
 }
 
-/* Three steps, in this order: the cut, which alone decides what belongs to the run; the control
- * word; the status. If this thread dies in between, the next process that looks at the stream
- * completes them (ptrc_stream_complete). */
+/* Stops the run in three steps: first the cut, which decides which events belong to the run; then
+ * the control word; then the status. If this thread dies in between, the next process that looks
+ * at the stream does the remaining steps (ptrc_stream_complete). */
 bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64_t stamp)
 {
 	uint64_t run = ptrc_load_acquire(&h->run) & 0xff;
@@ -135,8 +137,9 @@ bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64
 	uint64_t seen = ptrc_load_acquire(&h->cut);
 
 	if (ptrc_load_acquire(&h->control) != expect)
-		return false; /* another run has started, or this one was stopped */
-	/* The earliest cut of a run counts. A cut of a later run is not changed. */
+		return false; /* another run has started, or the run was stopped */
+	/* If several writers cut the same run, the earliest cut counts. A cut of a later run is
+	 * not changed. */
 	while (seen == PTRC_CUT_NONE || (int8_t)(run - (seen >> PTRC_CUT_RUN_SHIFT)) > 0 ||
 	       (seen >> PTRC_CUT_RUN_SHIFT == run && seen > cut))
 		if (ptrc_cas(&h->cut, &seen, cut))
@@ -151,7 +154,7 @@ bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64
 	return true;
 }
 
-/* Whether the record would fit in the empty stream. */
+/* Whether the record would fit in the stream if the stream were empty. */
 static bool fits_alone(const struct ptrc_writer *w, const struct ptrc_put *p)
 {
 	return 16 + ptrc_align8(p->len) + 24 + sizeof(struct ptrc_context) <=
@@ -162,7 +165,7 @@ enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control,
 					uint64_t bytes)
 {
 	struct ptrc_stream_header *h = w->header;
-	/* Read once, because other processes can change it between two reads. */
+	/* max_data_size is read once, because other processes could change it between two reads. */
 	uint64_t stamp, data_max = *(const volatile uint64_t *)&h->max_data_size;
 	enum ptrc_put_result result;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recording an event with a writer in any state of the stream: the general way. The event path
- * takes it when its fast way cannot be used, and controller and keeper take it for their own
- * events.
+ * Recording an event with a writer: the general way, which works in any state of the stream. The
+ * event path takes it when its fast way cannot be used. Controller and keeper take it for the
+ * events that they record themselves.
  */
 #ifndef PTRC_LIB_STREAM_RECORDING_H
 #define PTRC_LIB_STREAM_RECORDING_H
@@ -17,7 +17,7 @@ struct ptrc_put {
 	uint32_t len;
 	const void *data;
 	uint64_t addr;
-	uint64_t frame; /* mark for the slot, not 0 */
+	uint64_t frame; /* the value that marks the slot while the event call is under way, not 0 */
 	bool is_forced; /* record even if the stream is full or suspended */
 	/* For ptrc_writer_record(): the caller can wait for room. */
 	bool is_patient;
@@ -25,24 +25,24 @@ struct ptrc_put {
 
 enum ptrc_put_result {
 	PTRC_PUT_DONE,
-	PTRC_PUT_STALE,	 /* the control word is not w->expect: start over */
+	PTRC_PUT_STALE,	 /* the control word is no longer w->expect: the caller starts over */
 	PTRC_PUT_FULL,	 /* there is no room */
-	PTRC_PUT_WAIT,	 /* no room yet: the caller waits (full_wait.h) */
-	PTRC_PUT_TOO_BIG /* would not fit in the empty stream */
+	PTRC_PUT_WAIT,	 /* there is no room yet, and the caller waits (full_wait.h) */
+	PTRC_PUT_TOO_BIG /* the record would not fit even in the empty stream */
 };
 
-/* Records an event. *stamp becomes the stamp of the event or of the failure. The caller has
- * blocked all signals. */
+/* Records an event. *stamp becomes the stamp of the event or, if it is not recorded, of the
+ * moment of the failure. The caller has blocked all signals. */
 enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_put *p,
 				     uint64_t *stamp);
-/* Records an event of the application with `bytes` bytes of data under the control word that the
- * caller has just read and that has RUN. Cuts data to max-data-size, wakes readers, stops a
- * stream that has no room, and counts a lost event. After PTRC_PUT_STALE and PTRC_PUT_WAIT
- * nothing was done; only a patient caller gets the latter. */
+/* Records an event of the application with `bytes` bytes of data. The caller has just read the
+ * control word, and it has RUN. Truncates the data to max-data-size, wakes readers, stops a
+ * stream that has no room, and counts the event if it is lost. If the result is PTRC_PUT_STALE or
+ * PTRC_PUT_WAIT, nothing was done; PTRC_PUT_WAIT is returned only if p->is_patient. */
 enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control, struct ptrc_put *p,
 					uint64_t bytes);
-/* The stream was full at `stamp`: ends the run there. False if the control word is no longer
- * `expect`: look again. */
+/* Ends the current run at `stamp`, because the stream was full then. False if the control word is
+ * no longer `expect`; the caller looks at the state of the stream again. */
 bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64_t stamp);
 
 #endif

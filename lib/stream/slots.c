@@ -11,8 +11,8 @@
 #include "lib/stream/chunk.h"
 #include "lib/stream/clock.h"
 
-/* Tries to become the reaper after another one, some milliseconds in all. What is not reaped
- * then will be reaped later. */
+/* How often a thread tries to become the reaper while another thread is reaping; some
+ * milliseconds in all. If it does not succeed, the slots will be reaped later. */
 #define REAPER_TRIES 100
 
 static bool slot_is_dead(struct ptrc_slot *s, uint64_t owner, int pid, uint64_t image)
@@ -21,7 +21,7 @@ static bool slot_is_dead(struct ptrc_slot *s, uint64_t owner, int pid, uint64_t 
 
 	if (ptrc_thread_is_dead(ptrc_slot_tid(owner)))
 		return true;
-	/* 0: the owner has just claimed the slot and not stored its program. */
+	/* `its` is 0 if the owner has just claimed the slot and has not stored its program yet. */
 	its = ptrc_load_acquire(&s->image);
 	return pid != 0 && its != 0 && its != image && ptrc_load_relaxed(&s->pid) == pid;
 }
@@ -33,8 +33,9 @@ static uint64_t owner_word(int tid)
 	return (uint64_t)(uint32_t)tid << PTRC_SLOT_TID_SHIFT | (ms & PTRC_SLOT_CLAIM_MASK);
 }
 
-/* There is one reaper at a time. It stores the end of a dead owner's chunk before it releases
- * the chunk; a slow second reaper would store that into a chunk that has a new owner by then. */
+/* Makes this thread the reaper. Only one thread may reap at a time: a reaper stores the end of a
+ * dead owner's chunk before it releases the chunk, and a second, slow reaper could store it when
+ * the chunk already has a new owner. */
 static bool lock_reaper(struct ptrc_stream_header *h, bool waits)
 {
 	uint64_t mine = owner_word(ptrc_sys_gettid());
@@ -67,8 +68,8 @@ void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image, bool
 
 		if (owner == 0 || !slot_is_dead(s, owner, pid, image))
 			continue;
-		/* Seal the chunks before the slot is freed: no thread claims a slot that a
-		 * chunk's word still names. */
+		/* Seal the owner's chunks before the slot is freed, so that no thread claims a
+		 * slot that the word of a chunk still names. */
 		for (uint32_t c = 0, chunks = ptrc_pool_used(pool); c < chunks; c++) {
 			uint64_t word = ptrc_load_acquire(&ptrc_pool_ctl(pool, c)->word);
 
@@ -93,8 +94,8 @@ void ptrc_slot_release(struct ptrc_stream_header *h, uint32_t slot_index, uint64
 {
 	struct ptrc_slot *s = &ptrc_stream_slots(h)[slot_index];
 
-	/* Otherwise the next owner would seem to run this owner's program, and a reaper would
-	 * take it for dead. */
+	/* If the image stayed, the next owner would seem to run this owner's program, and a
+	 * reaper would take the next owner for dead. */
 	if (ptrc_load_relaxed(&s->owner) == owner)
 		ptrc_store_relaxed(&s->image, 0);
 	ptrc_cas(&s->owner, &owner, 0);
@@ -107,7 +108,7 @@ static bool claim(struct ptrc_stream_header *h, uint32_t i, int pid, uint64_t im
 
 	if (ptrc_load_relaxed(&s->owner) != 0 || !ptrc_cas(&s->owner, &none, owner))
 		return false;
-	/* A dead owner may have left its mark. */
+	/* A dead owner may have left its mark in the slot. */
 	ptrc_store_relaxed(&s->frame, 0);
 	ptrc_store_relaxed(&s->pid, pid);
 	ptrc_store_release(&s->image, image);

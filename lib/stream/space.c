@@ -13,10 +13,11 @@
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
 
-/* Other writers may take what this one has chosen, but this often only if the memory is damaged. */
+/* How often a search for room is repeated because another writer has taken the chosen chunk
+ * first. That many repetitions mean that the memory is damaged. */
 #define ROOM_TRIES 1000
 
-/* ---- what there is ---- */
+/* ---- the survey of the chunks ---- */
 
 /* A chunk and its word at the time of the survey. */
 struct found {
@@ -30,13 +31,15 @@ static bool is_found(const struct found *f)
 }
 
 struct survey {
-	uint64_t unread;	/* bytes neither reported nor flushed, without the keeper's */
-	uint64_t sealed_unread; /* part of `unread` in chunks without an owner */
+	uint64_t unread; /* bytes neither reported nor flushed, without the keeper's chunks */
+	uint64_t sealed_unread; /* the part of `unread` that is in chunks without an owner */
 	bool has_pinned;	/* a consumer has pinned a chunk without an owner */
-	struct found free;	/* holds nothing */
-	struct found partial;	/* without an owner, with enough room */
-	struct found stuck;	/* its thief is at work, or dead */
-	struct found victim;	/* with the oldest last event: LOOP overwrites it first */
+	struct found free;	/* a chunk that holds nothing */
+	struct found partial;	/* a chunk without an owner that has enough room */
+	struct found stuck;	/* a chunk that another writer is overwriting, or was overwriting
+				 * when it died */
+	struct found victim;	/* the chunk with the oldest last event, which a LOOP stream
+				 * overwrites first */
 	uint64_t victim_tlast;
 	uint64_t victim_unread;
 };
@@ -66,8 +69,8 @@ static void survey_chunks(struct ptrc_writer *w, uint32_t need, struct survey *v
 			note_free(v, i, word);
 			continue;
 		}
-		/* LOOP does not count owned chunks, and with many threads looking at them takes
-		 * long. */
+		/* A LOOP stream does not count chunks with an owner, and looking at them takes
+		 * long if there are many threads. */
 		if (state == PTRC_CHUNK_OWNED && is_loop)
 			continue;
 		unread = ptrc_chunk_unread(&w->pool, i, word, epoch);
@@ -102,8 +105,8 @@ static void survey_chunks(struct ptrc_writer *w, uint32_t need, struct survey *v
 	}
 }
 
-/* If a LOOP stream overwrote the chunk whose last event is at `tlast`, and readers dropped what
- * is older in other chunks: whether the rest would be the newest `min` bytes without a gap.
+/* Whether a LOOP stream may overwrite the chunk whose last event has the stamp `tlast`: readers
+ * then drop all events up to this stamp, and at least `min` bytes of later events must be left.
  * Chunks with an owner do not count, because a thread that seldom records may keep its chunk for
  * long. */
 static bool leaves_enough(const struct ptrc_pool *pool, uint64_t tlast, uint64_t min)
@@ -135,7 +138,8 @@ uint64_t ptrc_space_used(const struct ptrc_pool *pool)
 	return sum;
 }
 
-/* Decides as ptrc_space_make() does when no open chunk has room for another record. */
+/* Decides in the same way as ptrc_space_make() does when no chunk in use has room for another
+ * record. */
 bool ptrc_space_would_overwrite(const struct ptrc_pool *pool)
 {
 	uint64_t epoch = ptrc_load_acquire(&pool->header->epoch), sum = 0;
@@ -165,9 +169,9 @@ bool ptrc_space_would_overwrite(const struct ptrc_pool *pool)
 
 /* ---- taking a chunk ---- */
 
-/* Empties the chunk after its word was changed to name this writer. pos is stored last: until
- * its generation is that of the word, other processes take the chunk for empty, and a reaper
- * frees it if we die. */
+/* Empties the chunk, whose word already names this writer. pos is stored last. Until the
+ * generation in pos is that of the word, other processes regard the chunk as empty, and a reaper
+ * frees it if this writer dies. */
 static void begin_chunk(struct ptrc_writer *w, uint32_t index, uint32_t gen)
 {
 	struct ptrc_stream_header *h = w->header;
@@ -186,14 +190,14 @@ static void begin_chunk(struct ptrc_writer *w, uint32_t index, uint32_t gen)
 	ptrc_store_release(&w->chunk->pos, (uint64_t)gen << 32 | PTRC_CHUNK_FIRST);
 }
 
-/* A chunk that was never in use has no memory yet. Gets all its pages in one call. */
+/* Reserves memory for a chunk that was never in use, for all its pages in one call. */
 static bool make_real(struct ptrc_writer *w, const struct found *f)
 {
 	return PTRC_CHUNK_GEN(f->word) != 0 ||
 	       ptrc_file_populate(ptrc_pool_chunk(&w->pool, f->index), w->pool.chunk_size);
 }
 
-/* Takes a chunk that has memory. False if another writer was faster. */
+/* Takes an empty chunk that has memory. False if another writer was faster. */
 static bool take(struct ptrc_writer *w, struct found f)
 {
 	uint32_t gen = PTRC_CHUNK_GEN(f.word) + 1;
@@ -215,8 +219,8 @@ static bool adopt(struct ptrc_writer *w, struct found f)
 	uint64_t tlast = ptrc_load_relaxed(&ctl->tlast);
 	uint64_t epoch = ptrc_load_relaxed(&ctl->epoch);
 
-	/* Our stamps must not be older than its last one, which may be far in the future in
-	 * damaged memory. */
+	/* This writer's stamps must not be older than the last stamp of the chunk. If that stamp
+	 * is far in the future, the memory is damaged. */
 	if (!ptrc_writer_is_place(w, end) || tlast > ptrc_stream_now(w->header) + PTRC_STAMP_SLACK)
 		return false;
 	if (!ptrc_cas(&ctl->word, &f.word,
@@ -227,15 +231,16 @@ static bool adopt(struct ptrc_writer *w, struct found f)
 	w->count = count;
 	w->epoch = epoch;
 	w->last = tlast;
-	/* Records of the chunk may have moved the base, so it is unknown here. An impossible
-	 * origin makes the next record a CONTEXT record, which sets a new base. */
+	/* The records of the chunk may have moved the base, so it is unknown. The impossible
+	 * last_origin makes the writer store a CONTEXT record next, which sets a new base. */
 	w->base = 0;
 	memset(&w->last_origin, 0xff, sizeof(w->last_origin));
 	return true;
 }
 
-/* Overwrites a chunk of a LOOP stream, or completes the theft of another thief. If the thief
- * dies while the word is STEALING, a writer that finds no other room completes its theft. */
+/* Overwrites a chunk of a LOOP stream: it "steals" the chunk. If the thief, the writer that does
+ * this, dies while the state is STEALING, another writer that finds no room completes the theft
+ * by this function. */
 static bool steal(struct ptrc_writer *w, struct found f)
 {
 	struct ptrc_stream_header *h = w->header;
@@ -243,10 +248,10 @@ static bool steal(struct ptrc_writer *w, struct found f)
 	uint64_t stealing = (f.word & ~PTRC_CHUNK_STATE_MASK) | PTRC_CHUNK_STEALING;
 	uint32_t lost = ptrc_chunk_unread_events(ctl, f.word), still_lost;
 
-	/* Counted first: if this writer dies before it has taken the chunk, its events are
-	 * counted though they still exist, or counted again by the writer that completes the
-	 * theft. That is better than never, because no reader looks at a chunk that is being
-	 * stolen. */
+	/* The lost events are counted before the chunk is taken. If this writer dies in between,
+	 * events are counted that still exist, or are counted twice by the writer that completes
+	 * the theft. That is better than not counting them, because no reader looks at a chunk
+	 * that is being stolen. */
 	ptrc_add_relaxed(&h->lost_events, lost);
 	if (PTRC_CHUNK_STATE(f.word) != PTRC_CHUNK_STEALING &&
 	    !ptrc_cas(&ctl->word, &f.word, stealing)) {
@@ -254,7 +259,8 @@ static bool steal(struct ptrc_writer *w, struct found f)
 		return false;
 	}
 	f.word = stealing;
-	/* A reader may have read some between the count and the theft. */
+	/* A reader may have read some of the events after they were counted and before the chunk
+	 * was taken. */
 	still_lost = ptrc_chunk_unread_events(ctl, f.word);
 	atomic_fetch_sub_explicit(&h->lost_events, lost - still_lost, memory_order_relaxed);
 	ptrc_chunk_note_loss(&w->pool, f.index, f.word);
@@ -267,7 +273,8 @@ static bool steal(struct ptrc_writer *w, struct found f)
 	return false;
 }
 
-/* Grows the pool by a chunk. False if there is no memory, or the pool is complete. */
+/* Takes the next chunk that was never in use. False if there is no memory for it, or if all
+ * chunks are in use. */
 static bool take_new(struct ptrc_writer *w)
 {
 	struct ptrc_stream_header *h = w->header;
@@ -286,9 +293,9 @@ static bool take_new(struct ptrc_writer *w)
 	return false;
 }
 
-/* ---- giving room ---- */
+/* ---- giving room to a writer ---- */
 
-/* Lets the writer fill its chunk without asking again, as far as the stream has room. */
+/* Sets the limit up to which the writer may fill its chunk without another search for room. */
 static void grant(struct ptrc_writer *w, const struct survey *v, uint32_t need)
 {
 	uint64_t min = w->header->stream_min_size, room;
@@ -316,7 +323,7 @@ bool ptrc_space_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 	uint64_t min = h->stream_min_size;
 	bool is_loop = h->policy == POSIX_TRACE_LOOP;
 	bool is_keeper = w->slot_index == PTRC_SLOT_KEEPER;
-	/* In a chunk of another writer the first record must be a CONTEXT record. */
+	/* If the writer adopts a chunk of another writer, it needs room for a CONTEXT record too. */
 	uint32_t need_partial = need + 16 + 8 + (uint32_t)sizeof(struct ptrc_context);
 	bool has_looked = false, has_reaped = false;
 
@@ -337,8 +344,8 @@ bool ptrc_space_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 			return true;
 		}
 		ptrc_writer_seal(w);
-		/* w->stamp is in the past, and the chunk of another writer may have later
-		 * records. */
+		/* A writer with w->stamp records an event of the past, and another writer's chunk
+		 * may have later records; so it does not adopt a chunk. */
 		if (is_found(&v.partial) && !is_keeper && !w->stamp && adopt(w, v.partial)) {
 			grant(w, &v, need_partial);
 			return true;

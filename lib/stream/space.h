@@ -14,16 +14,16 @@
 
 #include "lib/stream/writer.h"
 
-/* Gives the writer room for `need` bytes, in its chunk or in another one. False if the stream is
- * full: then w->is_room_coming says whether a flush would make room. A forced record may exceed
- * stream-min-size. */
+/* Gives the writer room for `need` bytes, in its chunk or in another chunk. False if the stream
+ * is full; w->is_room_coming then says whether a flush would make room. With is_forced the stream
+ * may hold more than stream-min-size. */
 bool ptrc_space_make(struct ptrc_writer *w, uint32_t need, bool is_forced);
 
-/* Bytes of events that are neither reported (plain stream) nor flushed (logged stream), without
- * the keeper's own. */
+/* Bytes of the events in the stream that are not yet reported (stream without a log) or flushed
+ * (logged stream), without the events that the keeper itself has recorded. */
 uint64_t ptrc_space_used(const struct ptrc_pool *pool);
 
-/* Whether the next event of a LOOP stream would overwrite others, however small it is. */
+/* Whether the next event of a LOOP stream, even the smallest, would overwrite other events. */
 bool ptrc_space_would_overwrite(const struct ptrc_pool *pool);
 
 #endif

@@ -16,8 +16,8 @@ void ptrc_control_change(struct ptrc_stream_header *h, uint64_t clear, uint64_t 
 {
 	uint64_t seen = ptrc_load_relaxed(&h->control);
 
-	/* By CAS, because a writer that finds the stream full may change the word at the same
-	 * time. */
+	/* The word is changed by CAS, because a writer that finds the stream full may change it
+	 * at the same time. */
 	while (!atomic_compare_exchange_weak_explicit(&h->control, &seen,
 						      ((seen & ~clear) | set) + PTRC_CTL_SERIAL_ONE,
 						      memory_order_seq_cst, memory_order_relaxed))
@@ -57,8 +57,8 @@ void ptrc_status_auto_stopped(struct ptrc_stream_header *h, uint64_t run)
 {
 	uint64_t seen = ptrc_load_relaxed(&h->status);
 
-	/* Comparing the run's number keeps a late writer from suspending a run that has started
-	 * since. */
+	/* The number of the run is compared so that a late writer does not suspend a run that has
+	 * started since. */
 	while ((seen & PTRC_ST_RUNNING) && ptrc_status_run(seen) == (run & 0xff) &&
 	       !ptrc_cas(&h->status, &seen,
 			 (seen & ~(PTRC_ST_RUNNING | PTRC_ST_STOP_OUT | PTRC_ST_NO_STOP)) |
@@ -115,20 +115,20 @@ void ptrc_stream_wake_readers(struct ptrc_stream_header *h)
 
 	atomic_fetch_add_explicit(&h->event_futex, 1, memory_order_release);
 	ptrc_sys(SYS_futex, &h->event_futex, FUTEX_WAKE, INT_MAX, 0, 0, 0);
-	/* Only after the wake, and only the ticket that was seen before it. If this process dies
-	 * in between, the next event wakes the readers again; a reader that went to sleep
-	 * meanwhile has another ticket. */
+	/* The word is cleared only after the wake-up, and only if it still holds the ticket that
+	 * was seen before. If this process dies in between, the next event wakes the readers
+	 * again. A reader that went to sleep meanwhile has stored another ticket. */
 	ptrc_cas(&h->waiters, &ticket, 0);
 }
 
-/* If this process dies between the change of the word and the wake, the writers notice by
- * themselves: they look from time to time (full_wait.c). */
+/* If this process dies after it has changed the word and before it has woken the writers, the
+ * writers notice the change by themselves: they look from time to time (full_wait.c). */
 void ptrc_stream_wake_writers(struct ptrc_stream_header *h)
 {
 	uint32_t word;
 
-	/* Pairs with the fence in ptrc_full_wait(): either this sees the odd word, or the writer
-	 * sees the room or control word that the caller has changed. */
+	/* Pairs with the fence in ptrc_full_wait(): either this process sees the odd word, or the
+	 * writer sees the room or the new control word that this process has made. */
 	atomic_thread_fence(memory_order_seq_cst);
 	word = ptrc_load_relaxed(&h->room_word);
 	if ((word & 1) && ptrc_cas(&h->room_word, &word, word + 1))
@@ -149,7 +149,9 @@ void ptrc_announce(struct ptrc_stream_header *h, int pid, uint32_t image)
 
 	if (!h->has_log)
 		return;
-	/* The program before this one is still to be looked at, and its events would seem to be of this one. */
+	/* The keeper has not looked yet at the program that the process executed before. If this
+	 * announcement replaced that of the earlier program, the events of the earlier program
+	 * would seem to be of this program. */
 	if (ptrc_load_relaxed(&a->pid) == pid && image && ptrc_load_relaxed(&a->image) != image) {
 		ptrc_ring_keeper(h, PTRC_WAKE_ARRIVAL);
 		return;

@@ -20,14 +20,14 @@
 #include "lib/stream/space.h"
 #include "lib/stream/status.h"
 
-/* state_lock is taken away from a thread that has held it for this time, even if the thread
- * lives. */
+/* If a thread has held state_lock for this time, another thread takes the lock, even if the
+ * holder is alive. */
 #define STATE_WAIT_NS INT64_C(2000000000)
 
 /* ---- mapping ---- */
 
-/* Copies the sizes and then checks the copies, because any process of the user can change the
- * shared ones in between. */
+/* Copies the sizes of the stream and then checks the copies, because any process of the user can
+ * change the sizes in shared memory at any time. */
 static bool take_measures(struct ptrc_stream *s)
 {
 	const volatile struct ptrc_stream_header *h = s->header;
@@ -45,8 +45,8 @@ static bool take_measures(struct ptrc_stream *s)
 	       h->record_max <= chunk_size - PTRC_CHUNK_FIRST;
 }
 
-/* Takes over from a dead keeper, which may have left pins, a chunk of its own, a mark, and the
- * counts by type half changed. */
+/* Called by a new keeper: cleans up what a dead keeper may have left in the stream, namely pins,
+ * a chunk of its own, a mark, and half-changed counts by type. */
 static void take_over(struct ptrc_stream *s)
 {
 	struct ptrc_stream_header *h = s->header;
@@ -59,7 +59,7 @@ static void take_over(struct ptrc_stream *s)
 						  ~PTRC_CHUNK_PIN_KEEPER, memory_order_acquire) &
 			~PTRC_CHUNK_PIN_KEEPER;
 
-		/* No reaper looks at the keeper's slot. */
+		/* Reaping does not handle the keeper's slot, so its chunks are sealed here. */
 		if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED &&
 		    PTRC_CHUNK_SLOT(word) == PTRC_SLOT_KEEPER)
 			ptrc_chunk_seal_dead(&s->pool, i, word);
@@ -106,8 +106,8 @@ void ptrc_stream_unmap(struct ptrc_stream *s)
 
 /* ---- system events ---- */
 
-/* Records an event of the trace system in the role's own chunk. It is forced, because the caller
- * has checked for room where that matters. */
+/* Records an event of the trace system with the writer of this role. It is recorded even if the
+ * stream is full: where that matters, the caller has checked for room. */
 static void record(struct ptrc_stream *s, uint32_t id_flags, const void *data, uint32_t len,
 		   const struct ptrc_context *origin, uint64_t addr)
 {
@@ -124,17 +124,18 @@ static void record(struct ptrc_stream *s, uint32_t id_flags, const void *data, u
 	else
 		memset(&s->own.origin, 0, sizeof(s->own.origin));
 	ptrc_writer_put(&s->own, &p, &stamp);
-	/* The controller keeps no chunk: a LOOP stream cannot overwrite a chunk that has an
-	 * owner, and no other writer could use the room left in it. */
+	/* The controller gives its chunk back after each event. A LOOP stream cannot overwrite a
+	 * chunk that has an owner, and no other writer could use the room that is left in the
+	 * chunk. */
 	if (s->role == PTRC_ROLE_CONTROLLER)
 		ptrc_writer_release(&s->own);
 }
 
 /* ---- start, stop ---- */
 
-/* Controller and keeper both change the stream's state, because the keeper restarts it. They
- * hold this lock for microseconds; writers never take it. If the holder died, complete()
- * finishes what it had begun. */
+/* Takes state_lock. Both the controller and the keeper, which restarts streams, change the
+ * stream's state. They hold this lock for microseconds; writers never take it. If the holder
+ * died, complete() finishes the change that it had begun. */
 static struct ptrc_stream_header *lock_state(struct ptrc_stream_header *h)
 {
 	uint32_t holder;
@@ -150,12 +151,12 @@ static void unlock_state(struct ptrc_stream_header *const *h)
 	ptrc_tid_unlock(&(*h)->state_lock);
 }
 
-/* Holds state_lock up to the end of the function. */
+/* Takes state_lock and holds it up to the end of the block. */
 #define HOLD_STATE(h) \
 	PTRC_CLEANUP(unlock_state) struct ptrc_stream_header *const locked = lock_state(h)
 
-/* Finishes the start of a run that has its START event and its number: changes the status and
- * then the control word, which makes writers record. */
+/* The last steps of starting a run, after its START event was recorded and its number was stored:
+ * changes the status, and then the control word, which makes writers record. */
 static void enter_run(struct ptrc_stream_header *h, uint64_t run)
 {
 	ptrc_status_change(h,
@@ -176,8 +177,8 @@ static void complete(struct ptrc_stream *s)
 	uint64_t run = ptrc_load_acquire(&h->run), cut;
 
 	if (!(status & PTRC_ST_RUNNING)) {
-		/* The keeper that restarted the stream died between the run's number and the
-		 * status. */
+		/* The keeper that restarted the stream died after it had stored the number of the
+		 * run and before it had changed the status. */
 		if ((status & PTRC_ST_RESTART_ARMED) && ptrc_status_run(status) != (run & 0xff))
 			enter_run(h, run);
 		return;
@@ -188,19 +189,19 @@ static void complete(struct ptrc_stream *s)
 		return;
 	}
 	if (ptrc_stream_cut(h, &cut)) {
-		/* The writer that cut the run is slow, or died, before it changed the control
-		 * word or the status. */
+		/* The writer that cut the run is slow or has died, and has not changed the
+		 * control word or the status yet. */
 		if (control & PTRC_CTL_RUN)
 			ptrc_writer_stop_full(h, control, cut);
 		else
 			ptrc_status_auto_stopped(h, ptrc_status_run(status));
 	} else if (!(control & PTRC_CTL_RUN) && (control & PTRC_CTL_LOSING)) {
-		/* The keeper that restarted the stream died between the status and the control
-		 * word. */
+		/* The keeper that restarted the stream died after it had changed the status and
+		 * before it had changed the control word. */
 		enter_run(h, run);
 	} else if ((control & PTRC_CTL_RUN) && h->full_wait_ns == 0 &&
 		   ptrc_space_used(&s->pool) + sizeof(struct ptrc_record) > h->stream_min_size) {
-		/* Not even an event without data would fit. */
+		/* Not even an event without data would fit in the stream. */
 		ptrc_writer_stop_full(h, control, ptrc_stream_now(h));
 	}
 }
@@ -215,9 +216,9 @@ static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin, 
 	ptrc_filter_told(h, bits);
 	ptrc_set_from_bits(&set, bits);
 	/* START is recorded before the control word is changed, so that every event of the run
-	 * has a later stamp. If a keeper that restarts the stream dies after counting the run,
-	 * complete() does the rest; if it dies before that, its START comes after the cut of the
-	 * old run and is no part of the trace. */
+	 * has a later stamp. If a keeper that restarts the stream dies after it has stored the
+	 * number of the run, complete() does the rest. If it dies before that, its START has a
+	 * stamp after the cut of the old run, and so is no part of the trace. */
 	record(s,
 	       POSIX_TRACE_START |
 		       (ptrc_stream_is_filtered(h, POSIX_TRACE_START) ? PTRC_REC_HIDDEN : 0),
@@ -241,13 +242,14 @@ void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 	if (status & PTRC_ST_RUNNING)
 		return;
 	if (status & PTRC_ST_LOG_STOPPED) {
-		/* The stream stays suspended; but events from now on are lost, even if a stop
-		 * had made them unwanted. */
+		/* The log is full, so the stream stays suspended. But events from now on count as
+		 * lost, even if they did not after a stop. */
 		ptrc_control_change(h, 0, PTRC_CTL_LOSING);
 		return;
 	}
 	if (status & PTRC_ST_AUTO_STOPPED) {
-		/* The stream restarts by itself, unless a stop has disarmed that. */
+		/* The stream will restart by itself. If a stop had prevented that, the start
+		 * allows it again. */
 		if (!(status & PTRC_ST_RESTART_ARMED)) {
 			ptrc_status_set(h, PTRC_ST_RESTART_ARMED);
 			ptrc_control_change(h, 0, PTRC_CTL_LOSING);
@@ -258,8 +260,8 @@ void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 	}
 	if (h->policy != POSIX_TRACE_LOOP &&
 	    ptrc_space_used(&s->pool) + 16 + sizeof(trace_event_set_t) > h->stream_min_size) {
-		/* START finds no room: the stream is full from the start, and restarts when
-		 * there is room. There was no run, so there is no automatic STOP. */
+		/* There is no room for START: the stream is full from the beginning, and restarts
+		 * when there is room. No run has begun, so there is no automatic STOP. */
 		ptrc_status_change(h, PTRC_ST_STOP_OUT,
 				   PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED |
 					   PTRC_ST_NO_STOP);
@@ -280,8 +282,8 @@ void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin, 
 	complete(s);
 	status = ptrc_load_acquire(&h->status);
 	if (!(status & PTRC_ST_RUNNING)) {
-		/* Events are unwanted from now on, so they are not lost; and there is no
-		 * restart. */
+		/* The user has stopped the stream: events from now on do not count as lost, and
+		 * the stream does not restart by itself. */
 		if (status & (PTRC_ST_RESTART_ARMED | PTRC_ST_LOG_STOPPED)) {
 			ptrc_control_change(h, PTRC_CTL_LOSING, 0);
 			ptrc_status_clear(h, PTRC_ST_RESTART_ARMED);
@@ -289,12 +291,12 @@ void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin, 
 		return;
 	}
 	ptrc_control_change(h, PTRC_CTL_RUN | PTRC_CTL_LOSING, 0);
-	/* After the barrier, event calls that start see the new word, and those that saw the old
-	 * one have earlier stamps than STOP will get. */
+	/* Event calls that start after the barrier see the new control word. Calls that saw the
+	 * old control word have earlier stamps than STOP will get. */
 	ptrc_barrier(h);
 	if (ptrc_stream_cut(h, &cut)) {
-		/* A writer has just stopped the stream because it was full. That stop counts,
-		 * and ours only keeps the stream from restarting. */
+		/* A writer has just stopped the stream because it was full. The writer's stop is
+		 * the one that is recorded; this call only keeps the stream from restarting. */
 		ptrc_status_auto_stopped(h, ptrc_status_run(status));
 		ptrc_status_clear(h, PTRC_ST_RESTART_ARMED);
 		ptrc_stream_wake_readers(h);
@@ -337,7 +339,7 @@ void ptrc_stream_log_is_full(struct ptrc_stream *s)
 	uint64_t losing = 0;
 	HOLD_STATE(h);
 
-	/* Events are lost from now on, unless the user had stopped the stream. */
+	/* Events count as lost from now on, unless the user had stopped the stream. */
 	if (ptrc_load_relaxed(&h->control) & (PTRC_CTL_RUN | PTRC_CTL_LOSING))
 		losing = PTRC_CTL_LOSING;
 	ptrc_control_change(h, PTRC_CTL_RUN, losing);
@@ -349,12 +351,13 @@ void ptrc_stream_log_is_full(struct ptrc_stream *s)
 
 /* ---- filter ---- */
 
-/* During the change, the stream records every type that the old or the new filter accepts. */
+/* Makes the stream record every type that the old or the new filter accepts, for as long as the
+ * change takes. */
 static void let_pass(struct ptrc_stream_header *h, const struct ptrc_filter_change *change)
 {
 	for (unsigned i = 0; i < PTRC_SET_WORD_COUNT; i++)
 		ptrc_store_relaxed(&h->pass[i], change->old_told[i] ^ change->new_told[i]);
-	/* A process that sees any of the new filter sees these bits. */
+	/* A process that sees any word of the new filter also sees these bits. */
 	atomic_thread_fence(memory_order_release);
 }
 
@@ -384,9 +387,10 @@ void ptrc_stream_change_filter(struct ptrc_stream *s, const struct ptrc_filter_c
 	ptrc_barrier(h);
 	if (!is_told)
 		return;
-	/* Writers see a new filter at different moments. So the stream first accepts what either
-	 * filter accepts, then FILTER is recorded, then the new filter alone counts. Readers
-	 * apply the old filter to events before FILTER and the new one to those after it. */
+	/* Writers see a new filter at different moments. So the stream first accepts all types
+	 * that the old or the new filter accepts; then FILTER is recorded; then only the new
+	 * filter counts. Readers apply the old filter to events before FILTER, and the new filter
+	 * to events after it. */
 	ptrc_set_from_bits(&sets[0], change->old_told);
 	ptrc_set_from_bits(&sets[1], change->new_told);
 	hidden = ptrc_set_has(&sets[0], POSIX_TRACE_FILTER) &&
@@ -408,18 +412,19 @@ void ptrc_stream_clear(struct ptrc_stream *s)
 	HOLD_STATE(h);
 
 	complete(s);
-	/* The epoch is changed before the control word. Writers that see the new word take
-	 * chunks of the new epoch; what others still record under the old word goes into old
-	 * chunks, which count as empty. */
+	/* The epoch is changed before the control word. Writers that see the new control word
+	 * take chunks of the new epoch. Writers that still see the old control word record into
+	 * old chunks, which count as empty from now on. */
 	ptrc_filter_clear(h);
 	let_none_pass(h);
 	atomic_fetch_add_explicit(&h->epoch, 1, memory_order_seq_cst);
 	ptrc_control_change(h, PTRC_CTL_LOSING, 0);
 	ptrc_barrier(h);
-	/* A writer that overwrites a chunk may record its loss after this clear. Readers ignore
-	 * losses up to cleared_at. */
+	/* A writer that is overwriting a chunk may note the loss after this clear, so readers
+	 * ignore losses up to cleared_at. */
 	ptrc_store_release(&h->cleared_at, ptrc_stream_now(h));
-	/* A stop of a full stream that came in between belongs to what was cleared. */
+	/* If the stream has stopped meanwhile because it was full, that stop belongs to the
+	 * events that were cleared. */
 	ptrc_store_release(&h->cut, PTRC_CUT_NONE);
 	if ((ptrc_load_acquire(&h->status) & PTRC_ST_RUNNING) &&
 	    !(ptrc_load_acquire(&h->control) & PTRC_CTL_RUN))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A mapped stream object, and the changes of its state by controller and keeper. Raw system calls
- * only, because the keeper uses it too. Traced processes map a stream in lib/recorder/attach.c.
+ * A mapped stream object, and the changes of its state that controller and keeper make. Raw
+ * system calls only, because the keeper uses this file too. For traced processes,
+ * lib/recorder/attach.c maps streams.
  */
 #ifndef PTRC_LIB_STREAM_STREAM_H
 #define PTRC_LIB_STREAM_STREAM_H
@@ -15,8 +16,9 @@
 #include "lib/stream/writer.h"
 
 enum ptrc_role {
-	PTRC_ROLE_CONTROLLER, /* records START, STOP, FILTER in the controller's slot */
-	PTRC_ROLE_KEEPER,     /* records FLUSH_START, FLUSH_STOP, automatic START in its own */
+	PTRC_ROLE_CONTROLLER, /* records START, STOP and FILTER in the controller's slot */
+	PTRC_ROLE_KEEPER,     /* records FLUSH_START, FLUSH_STOP and the START of a restart in the
+			       * keeper's slot */
 };
 
 struct ptrc_live_reader;
@@ -28,14 +30,15 @@ struct ptrc_stream {
 	};
 	uint64_t map_size;
 	enum ptrc_role role;
-	struct ptrc_writer own; /* records the role's own events */
+	struct ptrc_writer own; /* the writer for the events of this role */
 	struct ptrc_given_up given_up;
-	struct ptrc_live_reader *tees; /* those of this process (live_reader.h) */
+	struct ptrc_live_reader *tees; /* list of the tees of this process (live_reader.h) */
 };
 
-/* Maps the stream object open for reading and writing on fd, and checks its sizes. The caller
- * may close the descriptor. A keeper takes over what a dead keeper has left in the stream.
- * EPROTO: a stream of another version; EINVAL: no stream; ENOMEM. */
+/* Maps the stream object, which is open for reading and writing on fd, and checks its sizes. The
+ * caller may close the descriptor afterwards. For a keeper, also cleans up what a dead keeper has
+ * left in the stream. EPROTO: the stream is of another version. EINVAL: the object is no stream.
+ * ENOMEM. */
 int ptrc_stream_map(int fd, enum ptrc_role role, struct ptrc_stream *s);
 void ptrc_stream_unmap(struct ptrc_stream *s);
 
@@ -49,27 +52,28 @@ void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin, 
 void ptrc_stream_change_filter(struct ptrc_stream *s, const struct ptrc_filter_change *change,
 			       const struct ptrc_context *origin, uint64_t addr);
 void ptrc_stream_clear(struct ptrc_stream *s);
-/* Ends the stream: it accepts no more events, and all that wait for one wake up. */
+/* Ends the stream: it accepts no more events. Wakes the readers that wait for an event and the
+ * writers that wait for room. */
 void ptrc_stream_end(struct ptrc_stream *s);
-/* The log is full and has the policy UNTIL_FULL: suspends the stream, which is FULL until a
- * clear. Keeper only. */
+/* Suspends the stream, because the log is full and has the policy UNTIL_FULL. The stream is FULL
+ * until it is cleared. Only the keeper calls this. */
 void ptrc_stream_log_is_full(struct ptrc_stream *s);
 
-/* Everything of the run with this number, which stopped because the stream was full, has been
- * reported or flushed, including its STOP: restarts the stream if the restart is armed. True if
- * it did. */
+/* Called when all events, including the STOP, of a run that stopped because the stream was full
+ * have been reported or flushed. `run` is the number of the run. Restarts the stream unless
+ * posix_trace_stop() was called meanwhile. True if the stream was restarted. */
 bool ptrc_stream_stop_is_out(struct ptrc_stream *s, uint64_t run);
 
-/* Completes a change of state that a process left half done when it died. Stops a stream in
- * which not even the smallest event fits, unless writers wait for room. Makes a LOOP stream FULL
- * if the next event would overwrite others. */
+/* Completes a change of state that a process left half done when it died. Also stops a stream in
+ * which not even the smallest event fits, unless its writers wait for room, and makes a LOOP
+ * stream FULL if the next event would overwrite others. */
 void ptrc_stream_complete(struct ptrc_stream *s);
 
-/* Records FLUSH_START or FLUSH_STOP, unless it is filtered. Keeper only. Without an origin
- * (NULL) the flush is an automatic one. */
+/* Records FLUSH_START or FLUSH_STOP, unless the filter excludes it. Only the keeper calls this.
+ * If `origin` is NULL, the flush is automatic: no program has asked for it. */
 void ptrc_stream_marker(struct ptrc_stream *s, uint32_t event_id, const struct ptrc_context *origin,
 			uint64_t addr);
-/* Records an ERROR event: damaged memory was skipped. */
+/* Records an ERROR event, which says that damaged memory was skipped. */
 void ptrc_stream_error(struct ptrc_stream *s, int error);
 
 #endif

@@ -14,35 +14,38 @@
 #include "lib/stream/clock.h"
 #include "lib/stream/consumer.h"
 
-/* A copy of less than half of the stream was interrupted: this process lost its processor, and
- * meanwhile the stream was overwritten. Then it is made again, at most this often. */
+/* If a copy has less than half of the stream, this process has lost its processor while it
+ * copied, and writers have overwritten the stream meanwhile. Then the copy is made again, at most
+ * this often in all. */
 #define TRIES_MAX 4
 
-/* A chunk at the moment. */
+/* A chunk as it was at the moment of the copy. */
 struct found {
 	uint32_t index;
 	uint32_t gen;
-	uint32_t bytes;	 /* not consumed */
-	uint32_t events; /* unconsumed; 0 while the chunk has an owner and they are not counted */
+	uint32_t bytes;	 /* unconsumed bytes */
+	uint32_t events; /* unconsumed events; 0 for a chunk with an owner, whose events are not
+			  * counted */
 	uint64_t tfirst;
-	uint64_t tlast; /* PTRC_TIME_NONE while it has an owner */
+	uint64_t tlast; /* PTRC_TIME_NONE for a chunk with an owner */
 };
 
-/* The state of one try. */
+/* The state of one try to make the copy. */
 struct
 try {
-	struct ptrc_consumer consumer; /* of the original */
+	struct ptrc_consumer consumer; /* for pinning chunks of the original stream */
 	struct ptrc_stream_copy *copy;
 	uint64_t epoch;
 	struct found *chunks;
 	uint32_t count;
 	uint32_t used;
-	/* The end and the start of the gap in the copy. */
+	/* End (horizon) and start (first_lost) of the gap in the copy. */
 	uint64_t horizon, first_lost;
 	uint64_t bytes, copied_bytes;
 };
 
-/* Copies words that other processes may write meanwhile: each is loaded once, and none is torn. */
+/* Copies memory that other processes may write meanwhile. Each 64-bit word is loaded once and as
+ * a whole. */
 static void copy_words(void *to, const void *from, size_t bytes)
 {
 	const _Atomic uint64_t *source = from;
@@ -52,7 +55,7 @@ static void copy_words(void *to, const void *from, size_t bytes)
 		target[i] = ptrc_load_relaxed(&source[i]);
 }
 
-/* ---- what there is ---- */
+/* ---- the survey of the chunks ---- */
 
 static void survey_chunk(struct try *t, uint32_t i)
 {
@@ -76,7 +79,8 @@ static void survey_chunk(struct try *t, uint32_t i)
 		f.events = ptrc_chunk_unread_events(ctl, word);
 		f.tlast = ptrc_load_relaxed(&ctl->tlast);
 	}
-	/* If it was overwritten meanwhile, its loss was recorded before and is found below. */
+	/* If the chunk was overwritten meanwhile, its loss was noted in the header before, and is
+	 * found after the survey. */
 	atomic_thread_fence(memory_order_acquire);
 	if (PTRC_CHUNK_GEN(ptrc_load_relaxed(&ctl->word)) != f.gen)
 		return;
@@ -102,8 +106,9 @@ static void survey(struct try *t)
 	t->copy->moment = ptrc_consumer_moment(&t->consumer);
 	for (uint32_t i = 0; i < t->used; i++)
 		survey_chunk(t, i);
-	/* After the survey, so that each chunk is either in it or, if it was overwritten before,
-	 * in these. In this order, as in ptrc_consumer_find_gap(). */
+	/* These are read after the survey: a chunk is either in the survey or, if it was
+	 * overwritten before, its loss is included here. first_lost is read before horizon, as in
+	 * ptrc_consumer_find_gap(). */
 	t->first_lost = ptrc_load_acquire(&h->first_lost);
 	t->horizon = ptrc_load_acquire(&h->horizon);
 	qsort(t->chunks, t->count, sizeof(t->chunks[0]), compare);
@@ -111,7 +116,7 @@ static void survey(struct try *t)
 
 /* ---- copying ---- */
 
-/* Returns false if the chunk was overwritten, flushed or cleared since. */
+/* Copies a chunk. Returns false if it was overwritten, flushed or cleared after the survey. */
 static bool copy_chunk(struct try *t, const struct found *f)
 {
 	const struct ptrc_pool *pool = &t->consumer.stream->pool;
@@ -125,7 +130,7 @@ static bool copy_chunk(struct try *t, const struct found *f)
 		copy_words(to, from, sizeof(*to));
 		memcpy(ptrc_pool_chunk(&t->copy->stream.pool, f->index),
 		       ptrc_pool_chunk(pool, f->index), p.end);
-		/* No other process has the copy. */
+		/* Relaxed stores are enough, because no other process sees the copy. */
 		ptrc_store_relaxed(&to->end, p.end);
 		ptrc_store_relaxed(&to->word,
 				   (p.word & ~(PTRC_CHUNK_PINS | PTRC_CHUNK_STATE_MASK)) |
@@ -142,8 +147,8 @@ static void note_missed(struct try *t, const struct found *f)
 	bool has_owner = f->tlast == PTRC_TIME_NONE;
 
 	t->copy->missed += f->events;
-	/* The horizon is raised before a chunk is overwritten. Later chunks were flushed or
-	 * cleared, and leave no gap. */
+	/* The horizon is raised before a chunk is overwritten. If the chunk is later than the
+	 * horizon, it was flushed or cleared instead, and leaves no gap. */
 	if ((has_owner ? f->tfirst : f->tlast) > horizon)
 		return;
 	if (!has_owner)
@@ -158,7 +163,7 @@ static void copy_header(struct try *t)
 {
 	struct ptrc_stream_header *from = t->consumer.stream->header;
 	struct ptrc_stream_header *h = t->copy->stream.header;
-	/* The entries were stored before the count that covers them. */
+	/* The count is read first: the entries were stored before the count that includes them. */
 	uint64_t entries = ptrc_load_acquire(&from->clock_word) >> 32;
 
 	copy_words(h, from, sizeof(*h));
@@ -189,8 +194,8 @@ int ptrc_stream_copy_make(struct ptrc_stream_copy *copy, struct ptrc_stream *fro
 	struct try t = {
 		.consumer = {.stream = from, .pin = PTRC_CHUNK_PIN_READER, .only_looks = true},
 		.copy = copy,
-		/* Chunks that come into use later hold nothing from before the moment, except
-		 * for events that an earlier try has missed. */
+		/* Chunks that come into use later hold no events from before the moment of the
+		 * copy, except for events that an earlier try has missed. */
 		.used = ptrc_pool_used(pool),
 	};
 	void *map;
@@ -202,7 +207,8 @@ int ptrc_stream_copy_make(struct ptrc_stream_copy *copy, struct ptrc_stream *fro
 						     .chunk_count = pool->chunk_count},
 					    .map_size = from->map_size,
 					    .role = from->role};
-	/* Before the moment, because getting memory takes as long as copying. */
+	/* Memory is reserved before the moment of the copy, because reserving takes as long as
+	 * copying. */
 	t.chunks = malloc((t.used + 1) * sizeof(t.chunks[0]));
 	if (!t.chunks || !ptrc_file_populate(ptrc_pool_chunk(&copy->stream.pool, 0),
 					     (uint64_t)t.used * pool->chunk_size)) {

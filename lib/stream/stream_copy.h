@@ -4,9 +4,10 @@
  * overwrites the stream sooner than a reader can read it.
  *
  * The chunks are copied unchanged, the newest first, each under a pin held only for the copying.
- * Writers overwrite the oldest first, so the two meet somewhere: what was overwritten by then is
- * missing, and forms a gap at the start of the copy, like any earlier loss. The copy is a stream of
- * its own without writers. An event whose call had not returned at the moment may be missing.
+ * Writers overwrite the oldest chunks first, so copying and overwriting meet at some chunk. Older
+ * chunks are missing from the copy; they form a gap at its start, like events that were lost
+ * earlier. The copy is a stream of its own without writers. An event whose call had not returned
+ * at the moment of the copy may be missing.
  */
 #ifndef PTRC_LIB_STREAM_STREAM_COPY_H
 #define PTRC_LIB_STREAM_STREAM_COPY_H
@@ -17,8 +18,10 @@
 #include "lib/stream/stream.h"
 
 struct ptrc_stream_copy {
-	struct ptrc_stream stream; /* in private memory; has header, pool and map_size only */
-	uint64_t moment;	   /* stamp of the moment; later events are incomplete */
+	struct ptrc_stream stream; /* the copy, in private memory; only header, pool and map_size
+				    * are set */
+	uint64_t moment;	   /* stamp of the moment of the copy; of later events some may be
+				    * missing */
 	/* events that existed at the moment and were then overwritten or flushed */
 	uint64_t missed;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layout of a stream object `s.<id>`, which controller, keeper and traced processes share. The
- * comment on a word says which process may write it. The object holds no pointers, only indices and
- * offsets, and each process checks them before use.
+ * The layout of a stream object `s.<id>`, which controller, keeper and traced processes share.
+ * The comment on a shared word says which process may write it. The object holds no pointers,
+ * only indices and offsets, and each process checks them before use.
  *
  *   offset 0                       struct ptrc_stream_header
  *   PTRC_STREAM_TYPE_OFFSET        counts by event type
@@ -14,9 +14,9 @@
  *
  * The file is sparse. Memory is reserved at creation for the header, the counts of the first 680
  * types, the first page of clock entries (enough for a minute), the first 64 slots, the base
- * chunks, which hold stream-min-size, and their control entries. A process that needs more
- * (patterns, too) reserves memory for it before it touches it (ptrc_file_populate), and does
- * without if there is none.
+ * chunks, which hold stream-min-size, and their control entries. A process that needs a part
+ * without memory, for instance the patterns, first reserves memory for this part
+ * (ptrc_file_populate). If there is no memory, the process does not use the part.
  */
 #ifndef PTRC_LIB_STREAM_STREAM_LAYOUT_H
 #define PTRC_LIB_STREAM_STREAM_LAYOUT_H
@@ -34,13 +34,14 @@
 #define PTRC_STREAM_MAGIC UINT64_C(0x314d525453525450) /* "PTRSTRM1" */
 #define PTRC_STREAM_VERSION 10
 
-/* Control word: serial << 8 | bits. A writer records only while the word is the one that it last
- * acted on, so every change of state, filter or epoch gives it a new serial. */
+/* Control word: serial << 8 | bits. A writer records only while the word has the value for which
+ * the writer was last set up. So every change of state, filter or epoch gives the word a new
+ * serial, and every writer then looks at the new state. */
 #define PTRC_CTL_RUN UINT64_C(1)    /* events are recorded */
 #define PTRC_CTL_LOSING UINT64_C(2) /* stopped automatically: events are lost, and counted */
 #define PTRC_CTL_FENCE UINT64_C(4)  /* the kernel has no membarrier: writers use fences */
 #define PTRC_CTL_MONO UINT64_C(8)   /* no usable counter: stamps are CLOCK_MONOTONIC ns */
-#define PTRC_CTL_ENDED UINT64_C(16) /* the stream has ended: processes let go of it */
+#define PTRC_CTL_ENDED UINT64_C(16) /* the stream has ended: processes unmap it */
 #define PTRC_CTL_BITS UINT64_C(0xff)
 #define PTRC_CTL_SERIAL_SHIFT 8
 #define PTRC_CTL_SERIAL_ONE (UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT)
@@ -54,27 +55,27 @@
 #define PTRC_ST_LOG_OVERRUN (UINT64_C(1) << 4)
 #define PTRC_ST_LOG_FULL (UINT64_C(1) << 5)
 #define PTRC_ST_AUTO_STOPPED (UINT64_C(1) << 6)
-/* It restarts by itself after its events and its STOP are reported or flushed. */
+/* The stream restarts by itself after its events and its STOP are reported or flushed. */
 #define PTRC_ST_RESTART_ARMED (UINT64_C(1) << 7)
-/* OVERRUN and LOG_OVERRUN in the status that the log holds: only a clear resets these. */
+/* OVERRUN and LOG_OVERRUN as they are written into the log: only a clear resets these two bits. */
 #define PTRC_ST_EVER_OVERRUN (UINT64_C(1) << 8)
 #define PTRC_ST_EVER_LOG_OVERRUN (UINT64_C(1) << 9)
-/* The log is full and has the policy UNTIL_FULL: no restart until a clear. */
+/* The log is full and has the policy UNTIL_FULL: the stream does not restart until it is cleared. */
 #define PTRC_ST_LOG_STOPPED (UINT64_C(1) << 10)
-/* The STOP event of the automatic stop is reported or flushed. */
+/* The STOP event of the automatic stop has been reported or flushed. */
 #define PTRC_ST_STOP_OUT (UINT64_C(1) << 11)
-/* A start found the stream full. No run began, so there is no STOP event. */
+/* A start found the stream full. No run began, so there will be no STOP event. */
 #define PTRC_ST_NO_STOP (UINT64_C(1) << 12)
-/* The low byte of header.run, so that a late writer of an earlier run does not change the
- * status. */
+/* The low byte of header.run: by it, a late writer of an earlier run sees that it must not change
+ * the status. */
 #define PTRC_ST_RUN_SHIFT 16
 #define PTRC_ST_RUN_MASK (UINT64_C(0xff) << PTRC_ST_RUN_SHIFT)
-/* error number of a flush */
+/* the error number of a flush is stored from this bit on */
 #define PTRC_ST_ERROR_SHIFT 32
 
-/* The cut, which ends a run that stopped because the stream was full: run << 56 | ticks since
- * t0. `run` is the low byte of the run's number, so that a late writer of an earlier run cannot
- * cut this one. */
+/* The cut: the moment at which a run stopped because the stream was full, as run << 56 | ticks
+ * since t0. `run` is the low byte of the run's number, so that a late writer of an earlier run
+ * cannot cut the current run. */
 #define PTRC_CUT_NONE UINT64_C(0)
 #define PTRC_CUT_RUN_SHIFT 56
 #define PTRC_CUT_TIME_MASK ((UINT64_C(1) << PTRC_CUT_RUN_SHIFT) - 1)
@@ -83,19 +84,21 @@
 
 /* slot of the controller's own events */
 #define PTRC_SLOT_CONTROLLER 0U
-/* slot of the keeper, whose chunks do not count as room of the stream */
+/* slot of the keeper's own events; chunks of this slot do not count towards stream-min-size */
 #define PTRC_SLOT_KEEPER 1U
 #define PTRC_SLOT_FIRST 2U
 #define PTRC_SLOT_COUNT 8192U
 
 /* A writer's entry in the stream. */
 struct ptrc_slot {
-	/* tid << 42 | time of the claim in ms of CLOCK_BOOTTIME; 0: free. A thread claims a slot
-	 * by CAS. The owner releases it, or a process that finds the owner dead does. */
+	/* tid << 42 | time of the claim in ms of CLOCK_BOOTTIME; 0: the slot is free. A thread
+	 * claims a slot by CAS. The owner releases it, or a process that finds the owner dead
+	 * releases it. */
 	_Atomic uint64_t owner;
-	/* The mark: frame address of the event call under way, 0 if there is none. A consumer
-	 * waits until it is cleared; a nested event call sees it and takes another slot. Only
-	 * the owner writes it, and the next owner clears what a dead one left. */
+	/* The mark: frame address of the event call that is under way, 0 if there is none. A
+	 * consumer waits until the mark is cleared. A nested event call, in a signal handler,
+	 * sees the mark and takes another slot. Only the owner writes this word; the next owner
+	 * clears the mark of a dead owner. */
 	_Atomic uint64_t frame;
 	_Atomic int32_t pid;
 	uint32_t reserved;
@@ -109,15 +112,18 @@ _Static_assert(sizeof(struct ptrc_slot) == 128, "a slot has two cache lines of i
 #define PTRC_SLOT_TID_SHIFT 42
 #define PTRC_SLOT_CLAIM_MASK ((UINT64_C(1) << PTRC_SLOT_TID_SHIFT) - 1)
 
-/* Chunk word: gen:32 | slot:14 | claim:13 | pin:2 | state:3. gen counts how often the chunk was
- * taken; claim counts the writers that adopted it since. */
+/* Chunk word: gen:32 | slot:14 | claim:13 | pin:2 | state:3. gen (generation) counts how often
+ * the chunk was emptied and taken by a writer; claim counts the writers that have adopted it
+ * since then, which continue after its records. slot is the slot of its owner. */
 #define PTRC_CHUNK_STATE_MASK UINT64_C(7)
 #define PTRC_CHUNK_FREE UINT64_C(0)
 #define PTRC_CHUNK_OWNED UINT64_C(1)
-#define PTRC_CHUNK_SEALED UINT64_C(2)		 /* full */
-#define PTRC_CHUNK_PARTIAL UINT64_C(3)		 /* no owner, has room: a writer may adopt it */
-#define PTRC_CHUNK_STEALING UINT64_C(4)		 /* LOOP overwrites it, loss not recorded yet */
-#define PTRC_CHUNK_PIN_READER (UINT64_C(1) << 3) /* the controller's reader uses it */
+#define PTRC_CHUNK_SEALED UINT64_C(2)  /* full */
+#define PTRC_CHUNK_PARTIAL UINT64_C(3) /* has room and no owner: a writer may adopt it */
+#define PTRC_CHUNK_STEALING \
+	UINT64_C(4)				 /* a LOOP stream overwrites it; loss not noted
+						  * yet */
+#define PTRC_CHUNK_PIN_READER (UINT64_C(1) << 3) /* the controller's reader uses the chunk */
 #define PTRC_CHUNK_PIN_KEEPER (UINT64_C(1) << 4)
 #define PTRC_CHUNK_PINS (UINT64_C(3) << 3)
 #define PTRC_CHUNK_CLAIM_SHIFT 5
@@ -130,52 +136,58 @@ _Static_assert(sizeof(struct ptrc_slot) == 128, "a slot has two cache lines of i
 struct ptrc_chunk_ctl {
 	_Atomic uint64_t word;
 	/* gen << 32 | offset up to which events are reported or flushed. The consumer (reader of
-	 * a plain stream, keeper of a logged one) writes it under its pin. If gen is not that of
-	 * the word, nothing is consumed. */
+	 * a stream without a log, keeper of a logged stream) writes it while it has pinned the
+	 * chunk. If this gen differs from that of the chunk word, no event of the chunk is
+	 * consumed. */
 	_Atomic uint64_t rpos;
-	/* Stored by the owner when it takes the chunk: the header's epoch, and a stamp. No
-	 * record in the chunk has an earlier stamp. */
+	/* Stored by the owner when it takes the chunk. epoch: the header's epoch. tfirst: a
+	 * stamp; no record in the chunk has an earlier stamp. */
 	_Atomic uint64_t epoch;
 	_Atomic uint64_t tfirst;
-	/* Stored before the word leaves OWNED, and valid from then on. */
+	/* tlast, end and count are stored before the chunk word leaves the state OWNED, and are
+	 * valid from then on. */
 	_Atomic uint64_t tlast;	 /* stamp of the last record */
-	_Atomic uint32_t end;	 /* offset of its end */
+	_Atomic uint32_t end;	 /* offset of the end of the last record */
 	_Atomic uint32_t count;	 /* events in the chunk */
-	_Atomic uint32_t rcount; /* consumed events; belongs to rpos */
+	_Atomic uint32_t rcount; /* number of events before the offset in rpos */
 	uint32_t pad;
 	/* gen << 32 | offset up to which a flush has taken events. If the keeper dies after it
-	 * has recorded that all is written, the next keeper consumes them. Keeper only. */
+	 * has noted that all these events are in the log, the next keeper consumes them. Only a
+	 * keeper writes this. */
 	_Atomic uint64_t taken;
 };
 _Static_assert(sizeof(struct ptrc_chunk_ctl) == 64, "chunk control entry");
 
 struct ptrc_chunk {
-	/* gen << 32 | offset of the end of the last complete record. Only the owner writes it,
-	 * with release after the record's bytes: a record exists if and only if pos covers it. */
+	/* gen << 32 | offset of the end of the last complete record. Only the owner writes pos,
+	 * with release after the record's bytes: a record exists if and only if it ends at pos or
+	 * before. */
 	_Atomic uint64_t pos;
 	uint8_t pad0[64 - 8];
-	/* Written by the owner when it takes the chunk, before pos. */
-	uint64_t base; /* the stamp to which the records' deltas are relative */
+	/* base and origin are written by the owner when it takes the chunk, before pos. */
+	uint64_t base; /* the stamp to which the times in the records are relative */
 	struct ptrc_context origin;
 	uint8_t pad1[64 - 24];
 	/* records follow */
 };
 _Static_assert(sizeof(struct ptrc_chunk) == 128, "chunk header");
 
-/* From stamp `counter` on, the time of stamp x is ns + ((x - counter) * mult >> 32), in ns of
- * this stream's approximation of CLOCK_MONOTONIC (clock.h). */
+/* An entry that converts stamps from `counter` on to times: the time of stamp x is ns + ((x -
+ * counter) * mult >> 32), in ns of this stream's approximation of CLOCK_MONOTONIC (clock.h). Any
+ * process may append an entry. */
 struct ptrc_clock_entry {
 	_Atomic uint64_t counter;
 	_Atomic int64_t ns;
 	_Atomic int64_t true_ns; /* CLOCK_MONOTONIC measured at `counter` */
-	/* Events whose time comes from this entry have earlier stamps than this. Raised while
-	 * there is no memory for another entry. */
+	/* The events whose times are computed from this entry have earlier stamps than `due`. It
+	 * is raised if a new entry is due and there is no memory for it. */
 	_Atomic uint64_t due;
-	/* 0 or GIVEN_UP: no valid entry; readers skip it. Stored last, by CAS. */
+	/* 0 or GIVEN_UP: the entry is not valid, and readers skip it. Stored after the other
+	 * members, by CAS. */
 	_Atomic uint64_t mult;
 };
 
-/* Another process took the place of this entry's appender, which was dead or slow. */
+/* The thread that was appending this entry was dead or slow, and another thread has taken over. */
 #define PTRC_CLOCK_GIVEN_UP UINT64_MAX
 
 #define PTRC_CLOCK_ENTRY_COUNT 16384U
@@ -183,12 +195,12 @@ struct ptrc_clock_entry {
 /* Commands to the keeper, in header.keeper_command. */
 #define PTRC_KEEPER_NONE 0U
 #define PTRC_KEEPER_FLUSH 1U
-#define PTRC_KEEPER_CLEAR 2U /* empty the log */
+#define PTRC_KEEPER_CLEAR 2U /* discard all events in the log */
 #define PTRC_KEEPER_CLOSE 3U /* final flush, close the log, exit */
 
 #define PTRC_STREAM_LOG_STATE_WORDS 312U
 
-/* The location of a log. ino 0: no regular file, or unknown. */
+/* The location of a log. ino is 0 if the log is no regular file or its location is unknown. */
 struct ptrc_log_place {
 	uint64_t dev, ino;
 	/* For a rotated log, the length of the first file's path in `path`. */
@@ -196,67 +208,72 @@ struct ptrc_log_place {
 	char path[4096];
 };
 
-/* log_state[0] is 0 while no state was saved, else 1 + copy + 2 * place: which copy of the state
- * is valid, and which of the two places is that of its log. */
+/* log_state[0] is 0 if no state of the log's writer was saved, else 1 + copy + 2 * place. `copy`
+ * says which copy of the state is valid. `place` says which of the two elements of log_place is
+ * the location of the log. */
 #define PTRC_LOG_STATE_WHICH_MAX UINT64_C(4)
 #define PTRC_LOG_STATE_COPY(which) (((which)-1) & 1)
 #define PTRC_LOG_STATE_PLACE(which) (((which)-1) >> 1)
 
-/* A tee that has not looked at the stream for this time has gone. It looks every few
- * milliseconds, but may have to wait for a processor. */
+/* A tee that has not looked at the stream for this time counts as away, and the keeper does not
+ * wait for it. An active tee looks every few milliseconds, but may have to wait for a processor. */
 #define PTRC_TEE_AWAY_NS UINT64_C(150000000)
 
-/* A process that has started to record. It stores the pid last; the keeper removes the entry. */
+/* An entry for a process that has started to record. The process stores the pid last; the keeper
+ * removes the entry. */
 struct ptrc_arrival {
 	_Atomic uint64_t stamp;
-	_Atomic int32_t pid; /* 0: empty entry */
-	_Atomic uint32_t
-		image; /* ptrc_image_of() the program that the process executed; 0: unknown */
+	_Atomic int32_t pid;	/* 0: empty entry */
+	_Atomic uint32_t image; /* of the program that the process executes (ptrc_image_of) */
 };
 #define PTRC_ARRIVALS 32U
 
 struct ptrc_stream_header {
-	/* -- line 0: every event reads it; it changes only with the state -- */
+	/* -- first cache line: every event reads it, and it changes only with the state -- */
 	_Alignas(64) _Atomic uint64_t control;
-	/* Not 0: readers sleep on event_futex, and this is the ticket of the last one. A process
-	 * that wakes them then clears the word, if it is still the ticket seen before. A reader
-	 * that went to sleep meanwhile has another ticket; and if the process dies in between,
-	 * the next event wakes the readers again. */
+	/* Not 0: readers sleep on event_futex, and this is the ticket of the reader that went to
+	 * sleep last. A process that wakes the readers clears the word afterwards, but only if
+	 * the word is still the ticket that it saw before: a reader that went to sleep meanwhile
+	 * has stored another ticket. If the process dies between the two steps, the next event
+	 * wakes the readers again. */
 	_Atomic uint32_t waiters;
-	_Atomic uint32_t waiter_ticket; /* the last one given out */
-	/* By event type: set bits exclude events. Written by the controller, under its lock. */
+	_Atomic uint32_t waiter_ticket; /* the last ticket given out */
+	/* A bit for each event type; events whose bit is set are not recorded. Written by the
+	 * controller, under its lock. */
 	_Atomic uint64_t filter[PTRC_SET_WORD_COUNT];
-	/* By event type: set bits accept events whatever filter and patterns say. While those
-	 * change, these are the types that the old or the new ones accept. */
+	/* A bit for each event type; events whose bit is set are recorded even if filter or
+	 * patterns exclude them. While filter or patterns are being changed, the bits of all
+	 * types are set that the old or the new setting accepts. */
 	_Atomic uint64_t pass[PTRC_SET_WORD_COUNT];
-	/* The patterns in force: number << 2 | list << 1 | PTRC_PATTERNS_ON. Each change and
-	 * each clear gives them a new number. Written by the controller, under its lock; a clear
-	 * by the keeper too. */
+	/* The patterns in force: number << 2 | list << 1 | PTRC_PATTERNS_ON. Each change of the
+	 * patterns and each clear of the stream gives them a new number. Written by the
+	 * controller, under its lock, and for a clear also by the keeper. */
 	_Atomic uint32_t patterns;
 
 	/* -- identity: written at creation only -- */
 	_Alignas(64) uint64_t magic;
 	uint32_t version;
 	uint32_t chunk_size;
-	uint32_t chunk_count;	   /* chunks for which the file has space */
-	uint32_t base_chunk_count; /* chunks whose memory is reserved */
+	uint32_t chunk_count;	   /* number of chunks for which the file has space */
+	uint32_t base_chunk_count; /* number of chunks whose memory was reserved at creation */
 	uint64_t map_size;
 	uint64_t id;
 	uint64_t names_id;
 	uint64_t t0;		 /* stamp of the creation, to which the cut is relative */
-	uint64_t delta_max;	 /* a delta of more ticks exceeds 32 bits, or its ns do */
+	uint64_t delta_max;	 /* most ticks after a base for which the ticks, and their ns, fit
+				  * in 32 bits */
 	int64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at creation, ns */
-	/* Inodes of the controller's namespaces. Processes of other namespaces do not map the
-	 * stream, because they have other thread IDs or another CLOCK_MONOTONIC. 0: the initial
-	 * namespace, or the kernel has none. */
+	/* Inodes of the controller's pid and time namespaces. Processes in other namespaces do
+	 * not map the stream, because they have other thread IDs or another CLOCK_MONOTONIC. 0:
+	 * the initial namespace, or the kernel has no namespaces. */
 	uint64_t pid_namespace;
 	uint64_t time_namespace;
-	uint64_t stream_min_size; /* bytes of events that the stream can hold, at least */
+	uint64_t stream_min_size; /* the stream can hold at least this many bytes of events */
 	uint64_t max_data_size;
-	/* For a FLUSH stream, how long a writer without room sleeps while none is made; 0: it
-	 * stops the stream at once. */
+	/* For a FLUSH stream, how long a writer sleeps if the stream is full and no room is made;
+	 * 0: the writer stops the stream at once. */
 	uint64_t full_wait_ns;
-	uint32_t record_max; /* bytes; events with larger records are lost */
+	uint32_t record_max; /* in bytes; events with larger records are lost */
 	int32_t policy;	     /* POSIX_TRACE_LOOP, _UNTIL_FULL, _FLUSH */
 	int32_t log_policy;
 	uint32_t has_log;
@@ -265,13 +282,14 @@ struct ptrc_stream_header {
 	int32_t controller_pid;
 	uint32_t owner_uid;
 	uint32_t pad_uid;
-	struct ptrc_attr attr; /* as posix_trace_get_attr() reports it */
+	struct ptrc_attr attr; /* the attributes as posix_trace_get_attr() reports them */
 
 	/* -- changing seldom -- */
 	_Alignas(64) _Atomic uint64_t status;
 	_Atomic uint64_t cut;
-	/* For a LOOP stream, the stamp of the last event overwritten (CAS-max), and of the first
-	 * one that no consumer has seen lost yet (CAS-min; PTRC_TIME_NONE if there is none). */
+	/* For a LOOP stream. horizon: stamp of the latest event that was overwritten (CAS-max).
+	 * first_lost: stamp of the earliest lost event whose loss no consumer has taken note of
+	 * (CAS-min); PTRC_TIME_NONE: there is none. Written by writers and consumers. */
 	_Atomic uint64_t horizon;
 	_Atomic uint64_t first_lost;
 	/* Number of clears. Chunks of an older epoch count as empty. */
@@ -279,138 +297,151 @@ struct ptrc_stream_header {
 	/* Stamp of the last clear. Losses up to it are not reported. */
 	_Atomic uint64_t cleared_at;
 	_Atomic uint64_t run; /* number of starts */
-	/* Events with stamps in [dead_from, dead_until) belong to no run. Their writers had not
-	 * seen the automatic stop of the run before. */
+	/* Events with stamps from dead_from on and before dead_until belong to no run: they were
+	 * recorded between two runs, by writers that had not yet seen the automatic stop of the
+	 * first run. */
 	_Atomic uint64_t dead_from, dead_until;
 	_Atomic uint64_t lost_events;
-	/* The lock for changes of state: the thread, of controller or keeper, that holds it. It
-	 * is taken away from a dead thread. */
+	/* The lock for changes of state: the ID of the thread, of controller or keeper, that
+	 * holds it. Another thread can take it if that thread is dead. */
 	_Atomic uint32_t state_lock;
-	/* A target could not register for membarrier. */
+	/* Not 0: a traced process could not register for membarrier. Written by that process. */
 	_Atomic uint32_t needs_global_barrier;
-	_Atomic uint32_t slots_used;  /* later slots were never used */
-	_Atomic uint32_t chunks_used; /* later chunks were never used */
-	_Atomic uint64_t clock_word;  /* entries << 32 | thread that appends one, or 0 */
-	/* Writers stamp no event at or after this. It is the due of the last clock entry, or of
-	 * an earlier one if an appender is slow or dead. CAS-max. */
+	_Atomic uint32_t slots_used;  /* slots from this index on were never used */
+	_Atomic uint32_t chunks_used; /* chunks from this index on were never used */
+	_Atomic uint64_t clock_word;  /* number of entries << 32 | thread that appends an entry,
+				       * or 0 */
+	/* Writers record no event with this or a later stamp before a new clock entry is
+	 * appended. It is the `due` of the last clock entry, or of an earlier entry if an
+	 * appender is slow or dead. CAS-max. */
 	_Atomic uint64_t clock_due;
-	_Atomic uint32_t processes; /* processes that ever attached */
-	_Atomic uint32_t threads;   /* slots ever claimed */
-	/* The thread that reaps slots of dead threads, in the form of slot.owner. Thread 0: none
-	 * does, and the time is that of the last reaping. */
+	_Atomic uint32_t processes; /* number of processes that were ever traced by this stream */
+	_Atomic uint32_t threads;   /* number of times that a slot was claimed */
+	/* The thread that now reaps slots of dead threads, in the form of slot.owner. If the
+	 * thread is 0, no thread reaps, and the time is that of the last reaping. */
 	_Atomic uint64_t reaper;
 
 	/* -- sleeping and waking -- */
 	/* Readers of a live stream sleep here. */
 	_Alignas(64) _Atomic uint32_t event_futex;
-	/* The keeper sleeps here. A process that wakes it adds 1 first. */
+	/* The keeper sleeps here. A process that wakes the keeper first adds 1 to this word. */
 	_Atomic uint32_t keeper_bell;
-	/* Why a process woke the keeper: bits. The keeper clears it before it looks. */
+	/* The reasons for which processes woke the keeper, as bits. The keeper clears the word
+	 * before it looks at the stream. */
 	_Atomic uint32_t keeper_wake;
 #define PTRC_WAKE_LOOK 1U    /* the stream is filling up, or its state has changed */
 #define PTRC_WAKE_ROOM 2U    /* a writer sleeps until there is room */
-#define PTRC_WAKE_ARRIVAL 4U /* a process, see `arrival`, or a thread has begun to record */
-	/* Writers that find no room sleep here (full_wait.h). Odd: one sleeps, or is about to. A
-	 * process that makes room or changes the control word adds 1 to an odd word and wakes
-	 * them all. */
+#define PTRC_WAKE_ARRIVAL 4U /* a process (see `arrival`) or a thread has begun to record */
+	/* Writers that find no room sleep here (full_wait.h). Odd: a writer sleeps, or is about
+	 * to sleep. A process that makes room or changes the control word adds 1 if the word is
+	 * odd, and wakes all these writers. */
 	_Atomic uint32_t room_word;
-	/* Number of successful flushes. Keeper only. */
+	/* Number of successful flushes. Only the keeper writes it. */
 	_Atomic uint32_t room_made;
-	/* Error number of the last flush, or 0. Keeper only. */
+	/* Error number of the last flush, or 0. Only the keeper writes it. */
 	_Atomic int32_t flush_error;
-	/* How often writers have slept on room_word, and how long in all. */
+	/* waits: how often writers have slept on room_word. wait_ns: how long they have slept in
+	 * all. Written by writers. */
 	_Atomic uint64_t waits, wait_ns;
-	/* The largest data that was cut to max_data_size, in bytes; 0: none was cut. CAS-max. */
+	/* Length in bytes of the largest data that was truncated to max_data_size; 0: no data was
+	 * truncated. CAS-max. */
 	_Atomic uint64_t data_needed;
 
 	/* -- controller to keeper: one command at a time, under the controller's lock -- */
 	_Atomic uint32_t keeper_command;
-	/* Number of the command; raised when the command is complete. */
+	/* Number of the command; raised when the command is ready to be read. */
 	_Atomic uint32_t keeper_seq;
 	_Atomic uint32_t keeper_done;  /* futex: number of the last command finished */
-	_Atomic int32_t keeper_result; /* its error number */
-	_Atomic int32_t keeper_pid;    /* 0 before the keeper is ready */
-	/* Raised before a keeper is started, which knows its own number. A keeper with an older
-	 * number exits, because its starter has given it up. */
+	_Atomic int32_t keeper_result; /* the error number of that command */
+	_Atomic int32_t keeper_pid;    /* 0 until the keeper is ready */
+	/* Raised before a keeper is started; the keeper knows its own number. A keeper with an
+	 * older number exits, because the process that started it has given it up. */
 	_Atomic uint32_t keeper_number;
-	/* The controller no longer waits for an output that takes nothing. */
+	/* Not 0: the controller no longer waits for a log, such as a pipe, that accepts no data. */
 	_Atomic uint32_t is_log_given_up;
 	_Atomic uint64_t fsize_limit; /* RLIMIT_FSIZE of the controller */
-	/* The caller of the function that sent the command: goes into FLUSH_START and
-	 * FLUSH_STOP. */
+	/* The process and thread whose call has sent the command, and the address of the call.
+	 * They become the origin of FLUSH_START and FLUSH_STOP. */
 	struct ptrc_context command_origin;
 	uint64_t command_addr;
 
-	/* -- tees to keeper. A tee does not see events that are flushed before it reads them, so
-	 * an automatic flush waits a moment for active tees. -- */
-	_Alignas(64) _Atomic uint64_t tee_beat; /* CLOCK_MONOTONIC of a tee's last look, ns */
+	/* -- from tees to the keeper. A tee cannot read events that are flushed before it reads
+	 * them, so an automatic flush waits a moment for active tees. -- */
+	_Alignas(64) _Atomic uint64_t tee_beat; /* time when a tee last looked, CLOCK_MONOTONIC in
+						 * ns */
 	/* all active tees have read events up to this stamp */
 	_Atomic uint64_t tee_until;
 
-	/* -- keeper to the world -- */
+	/* -- from the keeper to all processes -- */
 	_Alignas(64) _Atomic uint64_t log_events; /* events that the log holds now */
 	_Atomic uint64_t log_bytes;		  /* bytes of these events */
 	_Atomic uint64_t log_lost_events;	  /* overwritten or discarded in the log */
-	/* Everything up to this stamp is in the log or lost. */
+	/* Every event up to this stamp is in the log or lost. */
 	_Atomic uint64_t flushed_until;
-	/* The location of the log, for the process that finishes it after controller and keeper
-	 * have died. A keeper stores a new location in the place not in use, and the next state
-	 * that it saves selects that place: so place and state are always consistent. */
+	/* The location of the log, for the process that finishes the log after controller and
+	 * keeper have died. A keeper stores a new location in the element that is not in use. The
+	 * next state of the log that it saves selects this element, so location and state always
+	 * belong together. */
 	struct ptrc_log_place log_place[2];
-	/* The log writer's state, with which another keeper can continue. */
+	/* The saved state of the log's writer, from which another keeper can continue the log. */
 	_Atomic uint64_t log_state[PTRC_STREAM_LOG_STATE_WORDS];
-	/* Not 0: the keepers that were to finish this stream as an orphan died.
-	 * posix_trace_create() then ignores the stream; ptrace-salvage tries again. Written
-	 * under the cleaner's lock. */
+	/* Not 0: this stream is an orphan (its controller and keeper have died), and the keepers
+	 * that were started to write its events into the log died too. posix_trace_create() then
+	 * ignores the stream; ptrace-salvage tries again. Written under the cleaner's lock. */
 	_Atomic uint32_t has_killed_keepers;
-	/* The log that a keeper gets for this orphan is a new, empty file. Set or cleared under
-	 * the cleaner's lock before the keeper is started, because a new file may have the inode
-	 * of the old log. Cleared by the keeper once it has written the start of the file,
-	 * before it writes events. */
+	/* Not 0: the log that a keeper gets for this orphan is a new, empty file. The inode does
+	 * not show this, because the new file may have the inode of the old log. Set or cleared
+	 * under the cleaner's lock before the keeper is started. The keeper clears it once it has
+	 * written the start of the file, before it writes events. */
 	_Atomic uint32_t is_log_new;
-	/* Not 0: the log is closed without waiting for the disk. Written by the controller. */
+	/* Not 0: the log is closed without waiting until its data is on the disk. Written by the
+	 * controller. */
 	_Atomic uint32_t is_log_unsynced;
-	/* The gap that the keeper's last drain found: stamps of the first event lost
-	 * (PTRC_TIME_NONE if the gap is in the log) and of the last one. */
+	/* The gap that the keeper's last drain found: stamps of the first and of the last lost
+	 * event. gap_first is PTRC_TIME_NONE once the gap is in the log. */
 	_Atomic uint64_t gap_first, gap_last;
 	/* Processes that have started to record into a stream with a log, each in entry pid %
-	 * PTRC_ARRIVALS. The keeper looks at them in /proc while they live, and clears the
-	 * entries. If another process overwrites an entry, nothing is lost: the keeper sees the
-	 * process with its first events. */
+	 * PTRC_ARRIVALS. The keeper reads about these processes in /proc while they are alive,
+	 * and clears the entries. If another process overwrites an entry, nothing is lost: the
+	 * keeper notices the first process when it reads its first events. */
 	struct ptrc_arrival arrival[PTRC_ARRIVALS];
 	/* Not 0: command lines of processes are not written to the log. Written by the
 	 * controller. */
 	_Atomic uint32_t hides_command_lines;
 	/* The time zone of the controller, for the log. Written at creation only. */
-	int32_t utc_offset; /* seconds east of UTC at the creation */
+	int32_t utc_offset; /* in seconds east of UTC, at the creation */
 	uint32_t has_utc_offset;
-	char time_zone[64]; /* its name, zero-terminated; empty: unknown */
+	char time_zone[64]; /* name of the time zone, zero-terminated; empty: unknown */
 };
 
-/* Consumed events of one type, without those in the stream. */
+/* Counts of the consumed events of one type; events that are in the stream are not included. */
 struct ptrc_type_count {
 	_Atomic uint64_t events;
-	_Atomic uint64_t bytes; /* of data */
+	_Atomic uint64_t bytes; /* sum of the lengths of their data */
 	_Atomic uint64_t truncated;
 };
 
 #define PTRC_TYPE_COUNT (PTRC_SET_ID_MAX + 1)
-/* The counts of this many types, which few programs exceed, have memory from the start. */
+/* The number of types whose counts have memory from the start. Few programs have more types. */
 #define PTRC_TYPE_READY_COUNT 680U
 
-/* Written by the consumer only: the reader of a plain stream, the keeper of a logged one. */
+/* Written only by the consumer: the reader of a stream without a log, the keeper of a logged
+ * stream. */
 struct ptrc_type_counts {
-	/* Odd while the keeper moves events from the stream to these counts. A process that
-	 * counts both starts over if the version is odd or has changed. For a plain stream, the
-	 * controller's reader_lock excludes counting during reading. */
+	/* Odd while the keeper consumes events and adds them to these counts. A process that adds
+	 * up these counts and the events in the stream starts over if the version is odd or has
+	 * changed. In a stream without a log, the controller's reader_lock keeps it from counting
+	 * while events are read. */
 	_Atomic uint64_t version;
-	/* The epoch of the counted events. If the header's is newer, all counts stand for 0. */
+	/* The epoch of the counted events. If the header's epoch is newer, all counts are
+	 * regarded as 0. */
 	_Atomic uint64_t epoch;
 	/* The counts of types below this number have memory; no process touches the others. The
 	 * consumer raises it after reserving memory. */
 	_Atomic uint64_t ready;
 	uint8_t pad[64 - 24];
-	/* Type 0, which is no type, counts the events of types whose counts found no memory. */
+	/* The counts by event type. Element 0, which belongs to no type, counts the events of all
+	 * types whose counts have no memory. */
 	struct ptrc_type_count type[PTRC_TYPE_COUNT];
 };
 _Static_assert(sizeof(struct ptrc_type_counts) == 64 + PTRC_TYPE_COUNT * 24, "counts");
@@ -418,36 +449,38 @@ _Static_assert(offsetof(struct ptrc_type_counts, type[PTRC_TYPE_READY_COUNT]) ==
 	       "the first counts fill four pages");
 
 /*
- * Patterns: which names of event types are recorded. There are two lists. The controller writes the
- * one that is not in force and then puts it in force by header.patterns. Like the rest of the
- * object, they are untrusted.
+ * Patterns: which names of event types are recorded. There are two lists. The controller writes
+ * the list that is not in force and then puts it in force by changing header.patterns. Like the
+ * rest of the object, the lists are untrusted.
  */
 #define PTRC_PATTERNS_MAX 256U
 #define PTRC_PATTERNS_ON 1U /* there is at least one pattern */
 #define PTRC_PATTERNS_LIST 2U
-#define PTRC_PATTERNS_ONE 4U /* what to add for the next number */
+#define PTRC_PATTERNS_ONE 4U /* added to header.patterns, gives the next number */
 #define PTRC_PATTERNS_NUMBER UINT32_C(0xfffffffc)
 
-/* The verdict on an event type: verdict[id] is number << 2 | one of these. If the number is not
- * that of the patterns in force, the type's name was not compared yet. */
+/* The verdict of the patterns on an event type: verdict[id] is number << 2 | one of these. If the
+ * number is not that of the patterns in force, the type's name was not compared with them yet. */
 #define PTRC_VERDICT_RECORD 0U
 #define PTRC_VERDICT_EXCLUDE 1U
-/* posix_trace_set_filter() has decided on this type since: the filter alone counts. */
+/* posix_trace_set_filter() was called for this type after the patterns were set: for it only the
+ * filter counts. */
 #define PTRC_VERDICT_DECIDED 2U
 
 struct ptrc_pattern {
-	/* 1: names that match no such pattern are excluded; 0: names that match are */
+	/* 1: an "only" pattern: names that match none of these are excluded. 0: names that match
+	 * this pattern are excluded. */
 	uint32_t is_only;
 	char glob[PTRC_NAME_BYTES];
 };
 
 struct ptrc_pattern_list {
-	/* Written by CAS by each process that has compared a name. The controller stores
+	/* Written by CAS by each process that has compared a name. The controller also stores
 	 * DECIDED. */
 	_Atomic uint32_t verdict[PTRC_SET_WORD_COUNT * PTRC_SET_WORD_BITS];
-	/* Written by the controller before the list is in force. */
+	/* count, system and pattern[] are written by the controller before the list is in force. */
 	uint32_t count;
-	uint32_t system; /* by event type: excluded system event types */
+	uint32_t system; /* a bit for each excluded system event type */
 	struct ptrc_pattern pattern[PTRC_PATTERNS_MAX];
 };
 

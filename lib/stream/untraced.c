@@ -13,13 +13,14 @@
 #include "lib/base/procfs.h"
 #include "lib/base/sys.h"
 
-/* A process opens at most this many objects at a time before it is traced. */
+/* The most descriptors that a process needs at a time to become traced. */
 #define DESCRIPTORS_NEEDED 3
 
-/* An error number and pids, with blanks between them. */
+/* Bytes for the text of a link: an error number and pids, with blanks between them. */
 #define TEXT_BYTES ((PTRC_UNTRACED_PIDS + 2) * 11)
 
-/* EMFILE if descriptors are short, which other errors may hide; 0: no shortage. */
+/* The error number to leave in a message; 0: leave no message. Returns EMFILE if too few
+ * descriptors are free, because a shortage of descriptors may show as another error. */
 static int cause(int error)
 {
 	long fds[DESCRIPTORS_NEEDED], last = 0;
@@ -48,14 +49,15 @@ static char *put_name(char *at, uint64_t stream_id, int pid)
 	return at;
 }
 
-/* Makes the link of the calling process. `path` is that of the directory, with room for the name. */
+/* Makes the link of the calling process. `path` is the path of the directory; its buffer has room
+ * for the name of the link. */
 static void make(char *path, uint64_t stream_id, const char *text)
 {
 	char *end = path + strlen(path);
 
 	*end = '/';
 	put_name(end + 1, stream_id, ptrc_sys_getpid());
-	/* It may exist already. */
+	/* Errors are ignored: the link may exist already. */
 	ptrc_sys(SYS_symlinkat, text, AT_FDCWD, path);
 }
 
@@ -71,7 +73,7 @@ void ptrc_untraced_tell(uid_t uid, uint64_t stream_id, int error)
 	make(directory, stream_id, text);
 }
 
-/* Whether a page of this name exists. Opens nothing. */
+/* Whether a page of this name exists. Needs no descriptor. */
 static bool has_page(const char *directory, const char *name)
 {
 	char path[PTRC_SHMDIR_PATH_BYTES + 64];
@@ -99,7 +101,8 @@ void ptrc_untraced_tell_unknown(uid_t uid, const char *page_name, int error)
 	    !(is_inherited || has_page(directory, page_name)))
 		return;
 	at = ptrc_digits_put(text, (uint64_t)error);
-	/* The last pid is 0, unless no descriptor is left to look at /proc. */
+	/* The list ends with 0 if it is complete. If no descriptor is left to read /proc, it ends
+	 * earlier. */
 	for (uint32_t i = 0; i <= PTRC_UNTRACED_PIDS && pid >= 0; i++) {
 		*at++ = ' ';
 		at = ptrc_digits_put(at, (uint64_t)(uint32_t)pid);
@@ -174,7 +177,7 @@ void ptrc_untraced_put(int dirfd, uint64_t stream_id, int pid, int error)
 struct search {
 	int dirfd;
 	uint64_t stream_id;
-	struct ptrc_untraced *found; /* NULL: remove them */
+	struct ptrc_untraced *found; /* NULL: remove the links */
 };
 
 static void visit(const char *name, void *arg)

@@ -3,12 +3,13 @@
  * Processes that should have been traced and could not be, because descriptors or memory were
  * short.
  *
- * Such a process can map no shared object and write to none. It leaves a message as a symbolic link
- * in the directory of shared objects, because making one needs neither a descriptor nor memory:
- * `u.<stream>.<pid>`, whose text starts with the error number of the cause. If the process does not
- * know its streams, the stream is 0, and the pids of the process and of its ancestors follow in the
- * text: the controllers find out whether it was theirs (lib/process/claim.h). Raw system calls
- * only, because the keeper counts the links for the log.
+ * Such a process cannot map or write a shared object. It leaves a message as a symbolic link in
+ * the directory of shared objects, because making a link needs neither a descriptor nor memory.
+ * The link's name is `u.<stream>.<pid>`, and its text starts with the error number of the cause.
+ * If the process does not know its streams, the stream in the name is 0, and the pids of the
+ * process and of its ancestors follow in the text; by these pids the controllers find out whether
+ * they should have traced the process (lib/process/claim.h). Raw system calls only, because the
+ * keeper counts the links for the log.
  */
 #ifndef PTRC_LIB_STREAM_UNTRACED_H
 #define PTRC_LIB_STREAM_UNTRACED_H
@@ -19,30 +20,32 @@
 #include "lib/base/common.h"
 #include "lib/base/shmdir.h"
 
-/* Pids in the text of a link, not counting a last one that is 0. */
+/* The most pids in the text of a link. The 0 that may end the list is not counted. */
 #define PTRC_UNTRACED_PIDS 64U
 
 /* The text of a link. */
 struct ptrc_untraced_word {
-	int error; /* EMFILE, ENOMEM, or EPROTO: its library is of another version */
-	/* the process, its parent, and so on */
+	int error; /* EMFILE, ENOMEM, or EPROTO if the library of the process is of another
+		    * version */
+	/* pids of the process, its parent, its parent's parent, and so on */
 	int pids[PTRC_UNTRACED_PIDS];
 	uint32_t pid_count;
-	/* all of its ancestors are listed; otherwise it could not find the rest */
+	/* all ancestors are listed; if false, the process could not find out the others */
 	bool has_all;
 };
 
 struct ptrc_untraced {
 	uint32_t processes;
-	int error; /* of one of them */
+	int error; /* the error number of one of these processes */
 };
 
 /* Leaves a message that the calling process, with effective user `uid`, could not be traced by
- * this stream because of `error`. Does nothing for other errors than those above: then the
- * process is not traced by design. */
+ * this stream because of `error`. Does nothing for errors other than those in struct
+ * ptrc_untraced_word: after those, a process is not traced by design. */
 void ptrc_untraced_tell(uid_t uid, uint64_t stream_id, int error);
-/* The same if the process does not know its streams. Does nothing if it can have none: it has no
- * page, and no stream of the user is INHERITED. */
+/* Leaves a message that the calling process, which does not know its streams, could not be
+ * traced. Does nothing if no stream can be tracing the process: it has no page (the object that
+ * lists the streams of a process), and no stream of the user is INHERITED. */
 void ptrc_untraced_tell_unknown(uid_t uid, const char *page_name, int error);
 
 /* Parses the name of a link. False: it has another form. */
@@ -50,10 +53,10 @@ PTRC_NONNULL() bool ptrc_untraced_parse(const char *name, uint64_t *stream_id, i
 /* Reads the text of a link. False: it has another form. */
 PTRC_NONNULL()
 bool ptrc_untraced_read(int dirfd, const char *name, struct ptrc_untraced_word *word);
-/* Makes a link with the cause alone, for a process that a controller has recognised as its own. */
+/* Makes a link with only the error number, for a process that a controller should have traced. */
 void ptrc_untraced_put(int dirfd, uint64_t stream_id, int pid, int error);
 
-/* Counts the links of the stream. */
+/* Counts the processes that left a link for this stream. */
 PTRC_NONNULL()
 void ptrc_untraced_count(int dirfd, uint64_t stream_id, struct ptrc_untraced *untraced);
 /* Removes the links of a stream that has ended. */

@@ -40,7 +40,8 @@ bool ptrc_writer_is_place(const struct ptrc_writer *w, uint32_t pos)
 	return pos >= PTRC_CHUNK_FIRST && pos <= w->pool.chunk_size && pos % 8 == 0;
 }
 
-/* The end of the chunk: `pos` is right, and w->at may be wrong after siglongjmp left a call. */
+/* The offset after the last record of the writer's chunk. It is read from `pos`, because w->at
+ * may be wrong after siglongjmp has left an event call. */
 static uint32_t published_pos(const struct ptrc_writer *w)
 {
 	return (uint32_t)ptrc_load_relaxed(&w->chunk->pos);
@@ -72,7 +73,8 @@ static void give_back(struct ptrc_writer *w, uint64_t state)
 		if (pos > PTRC_CHUNK_FIRST && !is_cleared(w))
 			ptrc_chunk_seal(ctl, word, pos, (uint32_t)w->count, w->last, state);
 		else if (!ptrc_chunk_free(ctl, word & ~PTRC_CHUNK_PINS))
-			/* A consumer has pinned it and will free it. */
+			/* A consumer has pinned the chunk; it will free the chunk when it unpins
+			 * it. */
 			ptrc_chunk_seal(ctl, word, pos, (uint32_t)w->count, w->last,
 					PTRC_CHUNK_SEALED);
 	}
