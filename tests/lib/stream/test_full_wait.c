@@ -708,6 +708,21 @@ TEST(what_never_fits_is_not_waited_for, "", NEEDS_KEEPER)
 	ts_shutdown(trid);
 }
 
+struct stopped_keeper {
+	pid_t keeper;
+	trace_id_t trid;
+};
+
+/* Once an event of the stream waits for room. */
+static void *continue_when_full(void *arg)
+{
+	const struct stopped_keeper *s = arg;
+
+	CHECK_EVENTUALLY(counts_of(s->trid).pt_waits > 0);
+	kill(s->keeper, SIGCONT);
+	return NULL;
+}
+
 /* An event for another process waits as well. */
 TEST(a_guest_waits, "", NEEDS_KEEPER)
 {
@@ -716,12 +731,12 @@ TEST(a_guest_waits, "", NEEDS_KEEPER)
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(target.pid, &attr, fd);
 	static const unsigned char data[4000];
-	pid_t keeper = keeper_of(trid);
+	struct stopped_keeper s = {keeper_of(trid), trid};
 	unsigned int streams;
 
 	ts_start(trid);
-	CHECK_SYS(kill(keeper, SIGSTOP));
-	pthread_t other = ts_thread(continue_later, &keeper);
+	CHECK_SYS(kill(s.keeper, SIGSTOP));
+	pthread_t other = ts_thread(continue_when_full, &s);
 	for (int i = 0; i < 100; i++) {
 		CHECK_OK(posixtrace_event_for(target.pid, "guest", NULL, data, sizeof(data),
 					      &streams));
