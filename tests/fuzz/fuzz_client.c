@@ -247,6 +247,7 @@ static void show_state(const struct ptrc_session_reply *reply)
 	ptrc_stat_from_session(&stat, &reply->state, &types);
 	ptrc_stat_put_text(&out, &stat, false);
 	ptrc_stat_put_json(&out, &stat);
+	ptrc_event_types_free(&stat.types);
 	ptrc_buffer_free(&out);
 }
 

@@ -65,6 +65,7 @@ static void show_summary(struct ptrc_reader *r)
 	ptrc_stat_from_log(&stat, r);
 	ptrc_stat_put_text(&out, &stat, false);
 	ptrc_stat_put_json(&out, &stat);
+	ptrc_event_types_free(&stat.types);
 	ptrc_buffer_free(&out);
 }
 

@@ -59,6 +59,7 @@ TEST(spans_and_resolutions_beyond_64_bits, "")
 	CHECK(!strstr(b.bytes, "events per second"));
 	b.used = 0;
 	ptrc_stat_put_json(&b, &s);
+	ptrc_event_types_free(&s.types);
 	ptrc_reader_close(&r);
 	ptrc_buffer_free(&b);
 }
