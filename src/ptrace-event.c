@@ -86,8 +86,8 @@ static void check_keys(char **pairs)
 	ptrc_table_free(&keys);
 }
 
-/* Puts a value as it is if it is a number, true, false or null in JSON or, with --json, any other value in JSON.
- * Puts anything else as a string. */
+/* Puts the member `key`. A value that is a number, true, false or null in JSON is put unchanged; with --json
+ * (is_json), so is any other valid JSON. Every other value is put as a string. */
 static void put_value(struct ptrc_json *j, const char *key, const char *value, bool is_json)
 {
 	bool is_plain = *value && strchr("-0123456789tfn", *value) && !strpbrk(value, " \t\r\n");

@@ -510,8 +510,8 @@ static int allocate(int fd, uint64_t offset, uint64_t bytes)
 	return (int)-ptrc_sys_retry(SYS_fallocate, fd, 0, offset, bytes);
 }
 
-/* Makes a shorter object `size` bytes long. If the bytes to reserve are its last ones, reserving
- * them also extends it. */
+/* Extends an object, which is shorter now, to `size` bytes. If the bytes to reserve end at `size`,
+ * reserving them extends the object, so ftruncate() is not needed. */
 static int grow(int fd, uint64_t size, uint64_t offset, uint64_t bytes)
 {
 	struct ptrc_limit limit;

@@ -14,7 +14,7 @@ PTRC_MUST_CHECK int ptrc_layout_check(const char *text);
 
 /* Writes the layout of a C structure with these members, which macros of posixtrace.h have
  * described. EINVAL: there are no members, two members overlap, or a member has an unknown kind.
- * ENAMETOOLONG. Async-signal-safe. */
+ * ENAMETOOLONG: the text would have more than POSIXTRACE_LAYOUT_MAX bytes. Async-signal-safe. */
 PTRC_MUST_CHECK int ptrc_layout_of_members(const struct posixtrace_member *members, size_t count,
 					   char text[POSIXTRACE_LAYOUT_MAX + 1]);
 

@@ -127,8 +127,8 @@ _Static_assert(PTRC_ID_FIRST + PTRC_NAMES_MAX == PTRC_SET_ID_MAX + 1 &&
 	       "sets and records have room for every identifier");
 _Static_assert(TRACE_USER_EVENT_MAX == PTRC_NAMES_MAX + 1, "the names and the unnamed type");
 
-/* The number of counted entries. These entries do not change any more, except that they may get a
- * layout. Entries that were given up have no name. */
+/* Returns how many entries of the table, from the first on, are final: each has its name, or was given up and has
+ * none. Such an entry changes only once more, if it gets a layout. */
 static inline uint32_t ptrc_names_object_count(const struct ptrc_names_object *object)
 {
 	uint32_t count = ptrc_load_acquire(&object->count);

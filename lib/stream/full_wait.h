@@ -22,7 +22,9 @@
 
 #include "lib/stream/stream_layout.h"
 
-/* The wait of one event call. */
+/* How long one event call has waited for space in a full stream. A stretch is a time in which no space
+ * was made; each time a flush makes space, a new stretch starts. The full-wait limits each stretch,
+ * not the whole call. */
 struct ptrc_full_wait {
 	struct ptrc_stream_header *header; /* header of the stream */
 	uint64_t full_wait_ns;

@@ -229,7 +229,8 @@ struct ptrc_arrival {
 #define PTRC_ARRIVALS 32U
 
 struct ptrc_stream_header {
-	/* -- first cache line: every event reads it, and it changes only with the state -- */
+	/* -- first cache line: every event call reads it. It is written seldom: when the stream changes its
+	 * state, its filter or its patterns, and when a reader goes to sleep or is woken -- */
 	_Alignas(64) _Atomic uint64_t control;
 	/* Not 0: readers sleep on event_futex, and this is the ticket of the reader that went to
 	 * sleep last. A process that wakes the readers clears the word afterwards, but only if

@@ -211,14 +211,15 @@ static void decide_pair(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 {
 	const struct ptrc_rule *r = t->rule;
 
-	/* Open pairs can be counted even if their ends are unknown. */
+	/* A rule that only limits how many pairs are open at once needs no durations, so it counts every begin
+	 * (matched). Any other rule counts the pairs that have both events (kept). */
 	f->count = t->sources && !r->bound_count ? t->matched : t->kept;
 	f->has_loss = has_loss(e);
 	f->is_open = e->is_unclosed || (t->open && !t->is_final && f->count < r->min_count);
 	ptrc_buffer_format(&f->text, "%" PRIu64 " pair%s", t->kept, plural(t->kept));
 	for (size_t i = 0; i < r->bound_count; i++)
 		decide_bound(t, e, i, f);
-	/* If the rule is undecided because of them, put_doubts() names the pairs without an end. */
+	/* Mentions begins without an end. If these leave the rule undecided, put_doubts() mentions them instead. */
 	if (t->open && r->bound_count && !f->is_open)
 		ptrc_buffer_format(&f->text, "; %" PRIu64 " begin%s without an end", t->open,
 				   plural(t->open));

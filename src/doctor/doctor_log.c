@@ -98,8 +98,9 @@ enum extent {
 	REMAINS,
 };
 
-/* Classifies the event types of the log, and finds those that the user misses. Offers the names of the others
- * as proposals; these names stay valid. */
+/* Notes which event types of the log are of the operating system, and which are those whose events the user expected
+ * (--event). Offers the name of each other type to `nearest`, which suggests a similar name for a misspelt one. The
+ * names are in static memory, so `nearest` can keep pointers to them. */
 static void find_events(const struct ptrc_doctor *d, trace_id_t trace, struct log_seen *seen,
 			struct ptrc_nearest *nearest)
 {

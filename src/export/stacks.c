@@ -145,8 +145,8 @@ static uint64_t last_ns(const struct ptrc_export *x)
 	return ptrc_export_since_start(x, x->query->select.span.last);
 }
 
-/* Adds the time since the track's last change to its innermost open frame, as far as it is within the
- * selected time. */
+/* Adds, to the innermost open frame of the track, the time from the track's last change to `now`. Only the part
+ * within the selected time is added. */
 static void count_time(struct ptrc_export *x, struct track *t, uint64_t now)
 {
 	uint64_t first = first_ns(x) > t->last_ns ? first_ns(x) : t->last_ns;

@@ -143,8 +143,8 @@ typedef void ptrc_layout_visit(void *arg, const struct ptrc_layout_field *,
 void ptrc_layout_each_code(const struct ptrc_layout *, const struct ptrc_decoded *,
 			   ptrc_layout_visit *visit, void *arg);
 
-/* Appends the fields as text, such as "id=7 rows=3". After each place in code, calls visit(), unless that is
- * NULL. */
+/* Appends the fields as text, such as "id=7 rows=3". After each field that is an address of
+ * code, calls visit(), unless that is NULL; visit() can append the function and line. */
 void ptrc_layout_text_with_code(struct ptrc_buffer *, const struct ptrc_layout *,
 				const struct ptrc_decoded *, ptrc_layout_visit *visit, void *arg);
 

@@ -337,7 +337,8 @@ static void skip_blanks(const char **p)
 	*p += strspn(*p, " ");
 }
 
-/* Reads a duration, and rounds it down to nanoseconds. *is_whole becomes whether it was a whole number of them. */
+/* Reads a duration, and rounds it down to nanoseconds. Sets *is_whole to whether the duration
+ * was a whole number of nanoseconds. */
 static bool take_duration(const char **p, int64_t *ns, bool *is_whole)
 {
 	int64_t sum = 0;

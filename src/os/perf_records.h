@@ -84,7 +84,8 @@ uint64_t ptrc_perf_records_take(struct ptrc_perf_records *, struct ptrc_perf_rin
  * ring that were lost so far. This is necessary because the kernel reports a loss only when it next writes
  * into the ring. */
 void ptrc_perf_records_lost(struct ptrc_perf_records *, struct ptrc_perf_ring *, uint64_t all);
-/* Whether a record that ptrc_perf_records_until() has not returned yet is the fork of this thread. */
+/* Returns whether the record of the fork that made the thread `tid` is still here: ptrc_perf_records_until() has not
+ * returned it yet. */
 bool ptrc_perf_records_has_fork(const struct ptrc_perf_records *, int32_t tid);
 /* Returns the records up to this time, sorted by time. The others stay. */
 const struct ptrc_perf_record *ptrc_perf_records_until(struct ptrc_perf_records *, int64_t until_ns,

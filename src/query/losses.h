@@ -39,19 +39,21 @@ struct ptrc_losses {
 	 * be: EMFILE, too few descriptors; ENOMEM, too little memory; EPROTO, its library is of another version. */
 	uint64_t untraced_processes;
 	int untraced_error;
-	/* The number of event types that got no name because the limit of names was reached: at least this
-	 * many. Their events are recorded without a name of their own. */
+	/* At least this many event types got no name, because the limit of names was reached. Their events are
+	 * recorded without a name of their own. */
 	uint64_t refused_names;
 	/* The number of names of event types that cannot be read because the log is damaged. */
 	uint64_t missing_names;
 	/* The number of damaged parts of the log that hold no events. */
 	uint64_t damaged_parts;
-	/* Losses of the logs or the session from which this log was made (--to-log): the number of damaged
-	 * events; of events of a session that came too fast; whether an unknown number of others is missing;
-	 * and the number of damaged names and other parts. */
+	/* The next four are losses from before this log was made by --to-log, from other logs or a session.
+	 * The number of events that were damaged in the logs. */
 	uint64_t source_unreadable_events;
+	/* The number of events that the session recorded faster than they could be copied. */
 	uint64_t source_unshown_events;
+	/* More events, of unknown number, are missing. */
 	bool is_source_uncounted;
+	/* The number of damaged names of event types and other damaged parts without events. */
 	uint64_t source_damaged_parts;
 	/* For a rotated log, the number of missing files, and of events in them (0: unknown). */
 	uint64_t missing_files;

@@ -161,7 +161,7 @@ void ptrc_reader_block_free(struct ptrc_reader_block *);
  * event. */
 void ptrc_reader_watch_threads(struct ptrc_reader *);
 
-/* Replaces the time of the latest event by its corrected time. */
+/* Replaces the time of the latest event by its corrected time, see posixtrace-clocks(7). */
 void ptrc_reader_correct(struct ptrc_reader *);
 
 /* The name by which output calls the source. */

@@ -75,7 +75,8 @@ int ptrc_session_lock(const char *directory);
  */
 int ptrc_session_connect(const struct sockaddr_un *, int limit_ms, int *fd);
 
-/* Removes all sockets of killed controllers, including those without the name of a session. */
+/* Removes from the directory the sockets that killed controllers have left, also those that had not yet been renamed
+ * to the name of a session. */
 void ptrc_session_sweep(const char *directory);
 
 #endif

@@ -21,7 +21,8 @@
 #endif
 
 enum {
-	/* The largest number in the name of a file. Files of earlier sessions use some of the numbers. */
+	/* The largest number in the name of a snapshot. It is far above the number of snapshots of one session, because
+	 * numbers that files of earlier sessions have are not used again. */
 	NUMBER_MAX = 9999,
 	/* For how long events are read before the controller does other work. */
 	READ_NS = 5000000,

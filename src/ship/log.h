@@ -80,9 +80,9 @@ struct ptrc_ship_log {
 struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end);
 void ptrc_ship_log_close(struct ptrc_ship_log *);
 
-/* Updates a log that has grown, as if it had just been opened, but without the items that were passed before.
- * The time for this does not depend on the length of the log. Returns false if the log has to be opened
- * again. */
+/* Reads what was added to a log, up to the offset `end`. Afterwards the log is as if it had just been opened, but
+ * starts after the last item that ptrc_ship_log_pass() has left. The time for this does not depend on the length of
+ * the log. Returns false if the log has to be opened again. */
 bool ptrc_ship_log_refresh(struct ptrc_ship_log *, uint64_t end);
 
 /* Goes to a place that an earlier run has stored. Returns false, after a message, if the log cannot be read

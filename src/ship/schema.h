@@ -8,8 +8,8 @@
 
 #include "src/base/buffer.h"
 
-/* The version in the view `schema`. It has to be raised when a table changes so that an older ptrace-ship
- * would write the table wrongly or an older query would read it wrongly. */
+/* The version in the view `schema`. Raise it with each change of a table that would make an older ptrace-ship
+ * write the table wrongly, or an older query read it wrongly. */
 #define PTRC_SHIP_SCHEMA_VERSION 1
 
 #define PTRC_SHIP_DATABASE "posixtrace"

@@ -176,7 +176,8 @@ void ptrc_pairs_take(struct ptrc_pairs *, struct ptrc_source *);
  * are dropped, not counted. */
 void ptrc_pairs_end(struct ptrc_pairs *, bool is_read);
 
-/* Whether the query selects a span that has ended. For halves, expressions are ignored; the sink evaluates them. */
+/* Returns whether the query selects this span, which has ended. If one of its two events is missing (it is a
+ * half), the expressions of --where are not evaluated here; the sink evaluates them. */
 bool ptrc_pairs_select(struct ptrc_pairs *, struct ptrc_span *);
 
 /* If a span that the sink has selected is a half or is cut, counts it. */
