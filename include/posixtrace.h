@@ -146,7 +146,7 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 	POSIXTRACE_EACH_(POSIXTRACE_CHECK_, type##_posixtrace_data, __VA_ARGS__)                 \
 	static const struct posixtrace_member type##_posixtrace_members[] = {                    \
 		POSIXTRACE_EACH_(POSIXTRACE_MEMBER_, type##_posixtrace_data, __VA_ARGS__)};      \
-	enum { /* _bytes: up to the end of the last member; _is_dense: no padding */        \
+	enum { /* _bytes: up to the end of the last member; _is_dense: no padding */             \
 	       type##_posixtrace_bytes = sizeof(union {                                          \
 		       POSIXTRACE_EACH_(POSIXTRACE_END_, type##_posixtrace_data, __VA_ARGS__)}), \
 	       type##_posixtrace_is_dense =                                                      \
