@@ -326,16 +326,22 @@ pairs_log() {
 	reports 1 "*--per: no event of the pairs has data.rout (did you mean 'route'\?)*" ptrace-stat --pair='r.begin..r.end by data' --per=data.rout layout.log
 }
 
-@test "a log of a killed controller whose keeper is stopped is shown without its end, and the keeper is named" {
-	record "$me.a" -o run.log -- -n 10
+# names_stopped_keeper FILE: with the controller killed and the keeper, which writes FILE, stopped, run.log is shown
+# without its end
+names_stopped_keeper() {
 	ptrace-flush "$me.a"
-	finds_keeper run.log
+	wait_until finds_keeper "$1"
 	kill -STOP "$keeper"
 	kills "$(controller "$me.a")"
 	for c in ptrace-stat 'ptrace-dump --count'; do
 		exits 3 $c run.log
 		[[ $stderr == *"${c%% *}: run.log: ptrace-keeper ($keeper), which writes it, is stopped; kill -CONT $keeper continues it"* ]]
 	done
+}
+
+@test "a log of a killed controller whose keeper is stopped is shown without its end, and the keeper is named" {
+	record "$me.a" -o run.log -- -n 10
+	names_stopped_keeper run.log
 	kill -CONT "$keeper"
 	exits 0 ptrace-stat run.log
 	[ "$(events run.log traced.event)" -eq 10 ]
@@ -343,14 +349,7 @@ pairs_log() {
 
 @test "the stopped keeper is named for a rotated log that is asked by its first name" {
 	record "$me.a" -o run.log --log-rotate=16K -- -n 3000
-	ptrace-flush "$me.a"
-	wait_until finds_keeper run.log.000001
-	kill -STOP "$keeper"
-	kills "$(controller "$me.a")"
-	for c in ptrace-stat 'ptrace-dump --count'; do
-		exits 3 $c run.log
-		[[ $stderr == *"${c%% *}: run.log: ptrace-keeper ($keeper), which writes it, is stopped; kill -CONT $keeper continues it"* ]]
-	done
+	names_stopped_keeper run.log.000001
 	run_split ptrace-doctor ./run.log
 	[[ $stdout == *"$keeper (ptrace-keeper) writes it"* ]]
 	kill -CONT "$keeper"
