@@ -142,9 +142,10 @@ const char *ptrc_duration_text(int64_t ns, bool is_exact);
 void ptrc_buffer_ns(struct ptrc_buffer *, struct ptrc_time_format *, const struct timespec *);
 
 /*
- * Variants of the functions above for callers that make room for several results at once, because checking the
- * size of the buffer costs time. They write to memory that must have room for the longest result, and return the
- * end of what they have written.
+ * Variants of ptrc_buffer_u64(), ptrc_buffer_time() and so on for callers that make room for several results at
+ * once, because checking the size of the buffer costs time. They write to memory that must have room for the
+ * longest
+ * result, and return the end of what they have written.
  */
 enum { PTRC_U64_BYTES = 20, PTRC_TIME_BYTES = 56 };
 char *ptrc_write_u64(char *, uint64_t);
@@ -152,7 +153,7 @@ char *ptrc_write_hex_bytes(char *, const void *, size_t);
 char *ptrc_write_time(char *, struct ptrc_time_format *, const struct timespec *);
 char *ptrc_write_ns(char *, struct ptrc_time_format *, const struct timespec *);
 
-/* Copies the text without its null byte. It is inline for the same reason as ptrc_buffer_text(). */
+/* Copies the text without its null byte. It is inline so that the compiler computes strlen() of a literal. */
 static inline char *ptrc_write_text(char *to, const char *text)
 {
 	size_t size = strlen(text);

@@ -31,8 +31,8 @@ bool ptrc_cli_parse_size(const char *text, uint64_t *value, struct ptrc_cli_reas
  * and stores a reason that lists the words. */
 int ptrc_cli_parse_word(const char *text, const char *const *words, struct ptrc_cli_reason *why);
 
-/* ptrc_cli_number() and ptrc_cli_word() read the value of an option, as the functions above do. If it is not
- * valid, they end the process with a message about the option. */
+/* ptrc_cli_number() and ptrc_cli_word() read the value of an option as the ptrc_cli_parse_ functions do. If it
+ * is not valid, they end the process with a message about the option. */
 uint64_t ptrc_cli_number(const char *option, const char *text, uint64_t low, uint64_t high);
 /* The words that are possible are in the command's table `words`. */
 int ptrc_cli_word(const char *option, const char *text);

@@ -10,8 +10,8 @@
 #include "src/base/output.h"
 #include "src/base/proposals.h"
 
-/* Says which kinds of values to propose for an argument or an operand of this name. An option, in lower case, has
- * the same values in all commands, whatever its argument is called. */
+/* Says which kinds of values to propose for an argument or an operand named `word`. An option, which is in
+ * lower case, has the same values in all commands, whatever its argument is called. */
 static const struct {
 	const char *word;
 	unsigned int kinds;
@@ -34,7 +34,8 @@ static const struct {
 /* The last word of the command line, which is to be completed, and what it can be. */
 struct place {
 	const char *word;
-	/* The end of the word, from the part that is completed on: the value in --option=VALUE, for instance. */
+	/* The part of the word that is completed, which reaches to the end of the word: the value in
+	 * --option=VALUE, for instance. */
 	const char *rest;
 	/* The word is the name of an option. */
 	bool is_option;
@@ -42,8 +43,8 @@ struct place {
 	unsigned int kinds;
 	/* The words that the word can be, or NULL if they are not from a list. */
 	const char *words;
-	/* The number of the word with which a command line within the command line starts (COMMAND), from 1 on; 0
-	 * if there is none. */
+	/* The number, from 1 on, of the word COMMAND, which starts the command line of another command; 0 if
+	 * there is none. */
 	size_t command;
 	/* The option of which the last word is the value, or NULL. */
 	const struct ptrc_cli_option *waiting;

@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 enum {
-	/* How long the witness waits for the signal about which it is asked. */
+	/* How long the witness, a child in the same process group, waits for the signal about which it is
+	 * asked. */
 	PATIENCE_MS = 20,
 	/* If the witness does not answer in this time, it was stopped or killed. */
 	ANSWER_S = 1,
@@ -52,9 +53,9 @@ static bool is_stopped(const char *stat_path)
 }
 
 /*
- * Runs in the witness while its parent has stopped itself, because COMMAND was stopped. Continues the parent when
- * another process has continued COMMAND, or COMMAND has died. A SIGCONT may come too early, just before the
- * parent stops, so it is repeated until the parent sends the next byte.
+ * Runs in the witness, the child of group_signal.h, while its parent has stopped itself because COMMAND was
+ * stopped. Continues the parent when another process has continued COMMAND, or COMMAND has died. A SIGCONT may
+ * come too early, just before the parent stops, so it is repeated until the parent sends the next byte.
  */
 static void watch(int fd, const char *stat_path)
 {
@@ -80,8 +81,8 @@ static bool take_signal(int signal, long limit_ns, siginfo_t *info)
 	return received == signal;
 }
 
-/* Reads numbers of signals. Answers each with a byte: 1 if that signal was pending for the witness; it then no
- * longer is. The request WATCH gets no answer. */
+/* The witness reads numbers of signals. It answers each with a byte: 1 if that signal was pending for the
+ * witness, which takes the signal. The request WATCH gets no answer. */
 static void __attribute__((noreturn)) witness_main(int fd)
 {
 	unsigned char signal;
@@ -128,8 +129,8 @@ static void start_witness(void)
 	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &old);
-	/* Not fork(), which would make the witness a traced process. As the flags name no signal, the end of the
-	 * witness sends none. */
+	/* Not fork(), which would make the witness a traced process. As the flags name no signal, the parent
+	 * gets none when the witness ends. */
 	pid = syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
 	if (!pid)
 		witness_main(ends[1]);
@@ -207,7 +208,8 @@ void ptrc_group_signal_stop(void)
 		start_witness();
 		tell(WATCH);
 	}
-	/* If COMMAND and this process were continued meanwhile, does not stop. */
+	/* A pending SIGCONT says that COMMAND and this process were continued meanwhile; then this process does
+	 * not stop. */
 	if (!sigpending(&pending) && !sigismember(&pending, SIGCONT)) {
 		/* Without a shell that does job control, the process group is orphaned, and the kernel ignores
 		 * this signal (POSIX, "orphaned process group"). */

@@ -42,7 +42,7 @@ static const char *find_given(const char *list, const char *const *given, const 
 	return NULL;
 }
 
-/* Stores the first word of the list that is an operand, which are in capitals. Returns false if there is none. */
+/* Stores the first operand of the list, which is a word in capitals. Returns false if there is none. */
 static bool find_operand(const char *list, char word[PTRC_OPTION_WORD])
 {
 	while ((list = ptrc_option_next_word(list, word)))

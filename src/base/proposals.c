@@ -15,8 +15,8 @@
 #include "include/posixtrace-private.h"
 #include "src/base/message.h"
 
-/* In a directory with more files than this that could be meant, files are not opened to look for logs, because
- * the user waits. */
+/* If more files than this in a directory match what the user typed, no more files are opened to look for logs,
+ * because the user waits. */
 enum { FILES_MAX = 500 };
 
 /* Puts the names of the user's sessions. The socket of a session is c.NAME; names that start with ~ are
@@ -44,8 +44,8 @@ static bool is_session(const char *name)
 	       !lstat(path, &st) && S_ISSOCK(st.st_mode);
 }
 
-/* Whether the process is in the pid namespace of this one, and uses the library: then it has mapped the file with
- * the user's bells. */
+/* Whether the process is in the pid namespace of this one, and uses the library: then it has mapped the file
+ * `bells`, which all programs of the user share. */
 static bool is_user(const char *pid)
 {
 	char name[64];

@@ -7,7 +7,7 @@
 
 #include "src/base/message.h"
 
-/* The place `where` for names of fields. Other places are named after the command or the file. */
+/* The value of `where` for names of fields. For other words, `where` names the command or the file. */
 #define PTRC_RENAMED_FIELDS "fields"
 
 /* If the word `old` of this place was renamed, stores a reason that has the new words, each preceded by `dashes`.

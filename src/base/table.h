@@ -31,7 +31,8 @@ void *ptrc_table_find(struct ptrc_table *, const void *key, size_t key_size, siz
 /* Finds the thing with this key. Returns NULL if there is none. */
 void *ptrc_table_seek(const struct ptrc_table *, const void *key, size_t key_size);
 
-/* Variants of the functions above for a key whose hash is known, because it is looked up in several tables. */
+/* Variants of ptrc_table_find() and ptrc_table_seek() for a key whose hash is known, because it is looked up in
+ * several tables. */
 uint64_t ptrc_table_hash(const void *key, size_t key_size);
 void *ptrc_table_find_hashed(struct ptrc_table *, uint64_t hash, const void *key, size_t key_size,
 			     size_t thing_size);

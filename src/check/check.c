@@ -109,7 +109,7 @@ static void find_losses(struct ptrc_check *c)
 		ending->have_all_ended &=
 			!rest.is_unclosed && ptrc_reader_have_all_ended(&s->reader);
 		rest.is_unclosed = false;
-		/* These parts contain no events, so no event is missing because of them. */
+		/* Damaged and differing parts contain no events, so no event is missing because of them. */
 		ending->has_damaged_part |= rest.damaged_parts || rest.differing_parts;
 		rest.damaged_parts = rest.differing_parts = 0;
 		/* Events of the trace system, if recorded, mark the places where a stream or a log was full
@@ -287,8 +287,8 @@ static void want_case(struct showing *s, struct ptrc_case *c)
 		want(s, &c->other);
 }
 
-/* Reads a log a second time, to show the events of the cases. Its losses were reported the first time, so
- * they are not counted again. */
+/* Reads a log a second time, to show the events of the cases that break a rule. The log's losses were reported
+ * the first time, so they are not counted again. */
 static void show_events(struct ptrc_check *c, struct ptrc_source *source)
 {
 	static struct showing s;

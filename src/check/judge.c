@@ -13,7 +13,8 @@
 #include "src/query/losses.h"
 #include "src/fields/when.h"
 
-/* after: events with the same key that wait for one answer. They all get the result of the first of them. */
+/* For rules of the kind after: events with the same key that wait for one answer. They all get the result of
+ * the first of them. */
 struct waiters {
 	struct ptrc_moment at;
 	/* 0 if no event waits. */
@@ -22,7 +23,7 @@ struct waiters {
 	bool is_doubtful;
 };
 
-/* after: all events with one key that wait for an answer. */
+/* For rules of the kind after: all events with one key that wait for an answer. */
 struct ptrc_request {
 	struct ptrc_table_entry entry;
 	/* `old` has the events before the latest loss: their answer may have been lost, or was late already.
@@ -33,8 +34,8 @@ struct ptrc_request {
 	TAILQ_ENTRY(ptrc_request) others;
 };
 
-/* after: the latest answers with one key. They are kept for as long as the tolerance, because an event that
- * is read later may count as earlier than its answer. */
+/* For rules of the kind after: the latest answers with one key. They are kept for as long as the rule's
+ * tolerance, because an event that is read later may count as earlier than its answer. */
 struct ptrc_answer {
 	struct ptrc_table_entry entry;
 	struct ptrc_recent recent;
@@ -44,14 +45,14 @@ struct ptrc_answer {
 	int64_t listed_ns;
 };
 
-/* before: the latest required event with one key. */
+/* For rules of the kind before: the latest required event with one key. */
 struct allowed {
 	struct ptrc_table_entry entry;
 	struct ptrc_moment at;
 };
 
-/* before: an event without what it requires. It is kept for as long as the tolerance, because a required
- * event that is read later may count as earlier. */
+/* For rules of the kind before: an event without what it requires. It is kept for as long as the rule's
+ * tolerance, because a required event that is read later may count as earlier. */
 struct ptrc_waiting {
 	TAILQ_ENTRY(ptrc_waiting) others;
 	struct ptrc_moment at;
@@ -67,7 +68,7 @@ struct counted {
 	struct ptrc_moment at;
 };
 
-/* pair: an open pair. The list has the earlier open pairs with the same key. */
+/* For rules of the kind pair: an open pair. .before links it to the earlier open pairs with the same key. */
 struct begin {
 	struct begin *before;
 	struct ptrc_moment at;
@@ -84,7 +85,8 @@ struct begins {
 	struct begin *latest;
 };
 
-/* order: the first event of each type with one key. In the sets, bit i stands for event i of the rule. */
+/* For rules of the kind order: the first event of each type with one key. In the sets `seen`, `doubtful` and
+ * `near_loss`, bit i stands for event i of the rule. */
 struct steps {
 	struct ptrc_table_entry entry;
 	unsigned int seen;
@@ -94,7 +96,7 @@ struct steps {
 	struct ptrc_moment first[];
 };
 
-/* The current event, in one of its roles. */
+/* The current event as one event of a rule, which is one of its roles. */
 struct now {
 	struct ptrc_judge *judge;
 	struct ptrc_trial *trial;
@@ -386,9 +388,9 @@ static void take_request(struct now *n, const struct ptrc_judge_key *k)
 	size_t count = t->table.count;
 
 	t->matched++;
-	/* Looks for an answer among the remembered ones. If this event has just answered an open request
-	 * itself, none of them answers it: they came before that request, or they would have answered it, and
-	 * this event came after it. */
+	/* Looks for an answer among the remembered ones. If this event has just answered an open request, it is
+	 * later than that request, and the request is later than all remembered answers, which would have
+	 * answered it. So none of them answers this event. */
 	if (a && is_any_near(t, &a->recent, &n->at) && t->used_event != n->judge->event_count) {
 		t->kept++;
 		return;
@@ -621,8 +623,8 @@ static struct ptrc_open *open_of(const struct now *n)
 	return &n->trial->sources[n->trial->rule->by_text ? 0 : n->at.source];
 }
 
-/* Removes the crowds that are older than the tolerance, so that nothing changes them any more. Updates the
- * maximum. */
+/* Removes the crowds (struct ptrc_crowd: moments with more open pairs than ever before) that are older than the
+ * tolerance: nothing changes them any more. Updates the maximum. */
 static void settle_crowds(struct ptrc_trial *t, int64_t ns)
 {
 	size_t settled = 0;
@@ -766,7 +768,8 @@ static void take_order(struct now *n)
 	const struct ptrc_judge_key *k;
 	bool is_counted = t->matched_event == n->judge->event_count;
 
-	/* The event already is the first of an earlier place in the list; it cannot precede itself. */
+	/* The event was already taken as the first one for an earlier place in the rule's list; it cannot
+	 * precede itself. */
 	if (is_counted && t->used_event == n->judge->event_count)
 		return;
 	t->matched_event = n->judge->event_count;

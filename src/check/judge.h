@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judges a trace by rules while its events are read in order of time. The memory for a rule grows with the number of
- * open keys, or with the number of all keys if everything before an event matters to the rule.
+ * Judges a trace by rules while its events are read in order of time. Rules group events by keys: threads, or
+ * values of a field. The memory for a rule grows with the number of keys for which something is open, or with
+ * the number of all keys if everything before an event matters to the rule.
  *
- * A rule may stay undecided for two reasons: the log ends while something is open, or lost events or data might have
- * decided it. If two events of different threads are as near to each other as the rule's tolerance, their order is
+ * A rule may stay undecided for two reasons: the log ends while something is open, or lost events or data might
+ * have
+ * decided it. If two events of different threads are as near to each other as the rule's tolerance, their order
+ * is
  * unknown, and is taken to be the one that keeps the rule.
  */
 #ifndef PTRC_SRC_CHECK_JUDGE_H
@@ -67,8 +70,8 @@ struct ptrc_judge {
 	struct ptrc_ending ending;
 };
 
-/* Starts to judge. The rules have been bound. The judge must not move in memory afterwards, because trials
- * point into it. */
+/* Starts to judge. The caller has called ptrc_rules_bind_again(). The judge must not move in memory afterwards,
+ * because trials point into it. */
 void ptrc_judge_begin(struct ptrc_judge *, const struct ptrc_rules *, size_t source_count);
 
 /* Finds the roles of an event type of this name: the events of rules that it matches. The caller frees the

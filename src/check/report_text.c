@@ -8,7 +8,7 @@
 
 #include "src/fields/when.h"
 
-/* The default of --context. */
+/* The default of --context of ptrace-dump. */
 #define AROUND_NS INT64_C(1000000000)
 /* The time that is shown before the first event of a case and after its last event. */
 #define MARGIN_NS INT64_C(1000000)

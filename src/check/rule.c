@@ -90,7 +90,7 @@ static uint64_t number_of(const struct ptrc_rule_draft *d, enum ptrc_rule_key ke
 	return value;
 }
 
-/* Returns the number in "3 at once". */
+/* Returns the number of the key at-most, whose value is such as "3 at once". */
 static uint64_t at_most_of(const struct ptrc_rule_draft *d)
 {
 	static const char words[] = "at once";

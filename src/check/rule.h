@@ -72,7 +72,8 @@ struct ptrc_rule_bound {
 /* The verdict on a rule that could not be decided before the log ended, or because events were lost. */
 enum ptrc_rule_doubt { PTRC_RULE_UNDECIDED, PTRC_RULE_IGNORE, PTRC_RULE_FAIL };
 
-/* The largest tolerance is limited because events are kept in memory for that time. */
+/* The largest tolerance, which is limited because events are kept in memory for that time, and the default,
+ * both in nanoseconds. */
 #define PTRC_RULE_TOLERANCE_MAX INT64_C(60000000000)
 #define PTRC_RULE_TOLERANCE INT64_C(1000)
 

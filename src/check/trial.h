@@ -54,15 +54,16 @@ struct ptrc_cases {
 	size_t count;
 };
 
-/* pair with at-most: the number of pairs that are certainly open. It holds only while the number of losses is
- * gap_count: a later loss may have hidden ends of pairs. */
+/* For pairs with the key at-most: the number of pairs that are certainly open. It holds only while the number
+ * of losses is gap_count: a later loss may have hidden ends of pairs. */
 struct ptrc_open {
 	uint64_t gap_count;
 	uint64_t count;
 };
 
-/* pair with at-most: an event that opened a pair while more pairs were open than ever before. It is kept for
- * as long as the tolerance, because the end of a pair in another thread may count as earlier. */
+/* For pairs with the key at-most: an event that opened a pair while more pairs were open than ever before. It
+ * is kept for as long as the rule's tolerance, because the end of a pair in another thread may count as
+ * earlier. */
 struct ptrc_crowd {
 	struct ptrc_moment at;
 	/* The number of the event that opened the pair. */
@@ -77,16 +78,16 @@ struct ptrc_ending {
 	int64_t ns;
 	/* The time of the first event within the selected time. */
 	int64_t start_ns;
-	/* The number of places so far, in all logs, where events were lost. Each event while another log is
-	 * at such a place is added. */
+	/* The number of places so far, in all logs, where events were lost. Each event that is read while
+	 * another log is at such a place adds one. */
 	uint64_t gap_count;
 	/* The times of the first and of the last of these places. */
 	int64_t first_gap_ns, last_gap_ns;
 	/* The end of the first log that stopped before the others without an end: the time of its last event.
 	 * INT64_MAX if there is no such log. */
 	int64_t early_end_ns;
-	/* The following members are set when all events have been read. This one: events are missing, and it
-	 * is unknown where. */
+	/* Events are missing, and it is unknown where. This member and the following ones are set when all
+	 * events have been read. */
 	bool has_unplaced_loss;
 	/* A part of a log that contains no events is damaged. This matters only to a rule about losses. */
 	bool has_damaged_part;
@@ -102,7 +103,7 @@ enum ptrc_verdict { PTRC_VERDICT_PASS, PTRC_VERDICT_FAIL, PTRC_VERDICT_UNDECIDED
 struct ptrc_trial {
 	const struct ptrc_rule *rule;
 	int64_t tolerance_ns;
-	/* The index of the rule's kind of key in the judge's list. */
+	/* The index of the rule's kind of key in ptrc_judge.keys. */
 	size_t key;
 	/* Bit i: some event type of the logs matches event i of the rule. */
 	unsigned int has_type;
@@ -120,7 +121,7 @@ struct ptrc_trial {
 	/* The number of events of which it is unknown whether they belong to the rule, because their data was
 	 * cut (cut) or does not fit its layout (misfits). */
 	uint64_t cut, misfits;
-	/* The number of the last such event, so that it is counted once. */
+	/* The number of the last event in `cut` or `misfits`, so that it is counted once. */
 	uint64_t maimed_event;
 	/* The number of events for which a pattern took too long to decide whether they belong to the rule. */
 	uint64_t undecided;
@@ -131,50 +132,52 @@ struct ptrc_trial {
 
 	/* The entries of the rule's keys. Their type depends on the kind of the rule. */
 	struct ptrc_table table;
-	/* after: the open requests, those with the latest event first. */
+	/* For the kind after: the open requests, those with the latest event first. */
 	TAILQ_HEAD(ptrc_requests, ptrc_request) requests;
-	/* after: answers that may belong to an event that is read later. `answers` finds them by key;
-	 * `remembered` lists them in the order in which they expire. */
+	/* For the kind after: answers that may belong to an event that is read later. `answers` finds them by
+	 * key; `remembered` lists them in the order in which they expire. */
 	struct ptrc_table answers;
 	TAILQ_HEAD(ptrc_answers, ptrc_answer) remembered;
-	/* before: events that lack what they require. The required event may still follow within the
-	 * tolerance. */
+	/* For the kind before: events that lack what they require. The required event may still follow within
+	 * the tolerance. */
 	TAILQ_HEAD(ptrc_waitings, ptrc_waiting) waiting;
-	/* exists: whether the moment from which `within` counts (the base) is known, whether an earlier base
-	 * may have been lost, and whether the event was found in time. */
+	/* For the kind exists: whether the moment from which `within` counts (the base) is known, whether an
+	 * earlier base may have been lost, and whether the event was found in time. */
 	bool has_base, is_base_doubtful, is_found;
-	/* exists: the base. Without `of` it is the start of the log, and only its time is set. */
+	/* For the kind exists: the base, from which `within` counts. Without `of` it is the start of the log,
+	 * and only its time is set. */
 	struct ptrc_moment base;
-	/* exists: the latest events before the base. */
+	/* For the kind exists: the latest events before the base. */
 	struct ptrc_recent early;
 	/* An event may match two events of a rule, but must not fulfil its own condition. So this is the
 	 * number of the last event that was used as: the base (exists); an event of the list (order); an
 	 * answer (after); an event that had what it requires (before). */
 	uint64_t used_event;
-	/* order: the number of the last event that was counted. */
+	/* For the kind order: the number of the last event that was counted. */
 	uint64_t matched_event;
-	/* order: the time of the latest event that was the first of its type. */
+	/* For the kind order: the time of the latest event that was the first of its type. */
 	int64_t last_step_ns;
-	/* order: the number of keys that break the rule because an event of the list is missing at the end. */
+	/* For the kind order: the number of keys that break the rule because an event of the list is missing at
+	 * the end. */
 	uint64_t missing;
-	/* order: the time of the latest loss. */
+	/* For the kind order: the time of the latest loss. */
 	int64_t loss_ns;
-	/* order without a key: is_settled: all events of the list have happened. is_whole: and no loss came
-	 * before them. */
+	/* For the kind order without a key. is_settled: all events of the list have happened. is_whole: and no
+	 * loss came before them. */
 	bool is_settled, is_whole;
-	/* pair: the durations; for each bound, the number of durations below it. */
+	/* For the kind pair: the durations; for each bound, the number of durations below it. */
 	struct ptrc_quantiles lengths;
 	uint64_t below[PTRC_RULE_BOUNDS_MAX];
-	/* pair: for each bound, the number of pairs without an end that had lasted less than the bound when
-	 * the log ended. */
+	/* For the kind pair: for each bound, the number of pairs without an end that had lasted less than the
+	 * bound when the log ended. */
 	uint64_t open_below[PTRC_RULE_BOUNDS_MAX];
-	/* pair with at-most, else NULL: the open pairs of each log. If the rule has a field, only element 0
-	 * is used, for all logs together. */
+	/* For pairs with at-most, else NULL: the open pairs of each log. If the rule has a field, only element
+	 * 0 is used, for all logs together. */
 	struct ptrc_open *sources;
-	/* pair with at-most: the crowds that may still change, the earliest one first. */
+	/* For pairs with at-most: the crowds that may still change, the earliest one first. */
 	struct ptrc_crowd *crowds;
 	size_t crowd_count;
-	/* pair with at-most: the largest number of open pairs among all other crowds, and the event that
+	/* For pairs with at-most: the largest number of open pairs among all other crowds, and the event that
 	 * opened the last of these pairs. */
 	uint64_t most;
 	struct ptrc_moment most_at;
@@ -197,7 +200,7 @@ struct ptrc_trial {
 	enum ptrc_verdict verdict;
 	/* The events that are known are enough to break the rule. */
 	bool is_broken;
-	/* pair: bit i: bound i is broken. */
+	/* For the kind pair, bit i: bound i is broken. */
 	unsigned int broken_bounds;
 	char *reason;
 	char *notes[PTRC_NOTES_MAX];

@@ -140,7 +140,7 @@ struct ptrc_config {
 	struct ptrc_config_map decode;
 	/* The keys that the file or an option gives; bit i stands for key i. */
 	unsigned int given;
-	/* Those of these keys that only the defaults of the file give, not the session itself. */
+	/* The keys in .given that only the defaults of the file give, not the session itself. */
 	unsigned int from_defaults;
 	/* The place of the session in the file, and the places of its values. */
 	struct ptrc_config_mark mark;
@@ -211,7 +211,7 @@ void ptrc_config_dump(const struct ptrc_config_file *, enum ptrc_config_user, st
 
 /* ---- configuration_options.c: settings as options of a command ---- */
 
-/* The key, in a command's table of options, of the option with the name of a setting. */
+/* The key, in a command's table of options, of the option that has the name of this setting. */
 #define PTRC_CONFIG_OPTION(key) (PTRC_CLI_KEY_SHARED + (int)(key))
 
 enum { PTRC_CONFIG_OPTION_DUMP = PTRC_CONFIG_OPTION(PTRC_CONFIG_KEYS) };
@@ -220,7 +220,7 @@ enum { PTRC_CONFIG_OPTION_DUMP = PTRC_CONFIG_OPTION(PTRC_CONFIG_KEYS) };
 extern const struct ptrc_cli_option ptrc_config_attribute_options[];
 
 /* clang-format off */
-/* The rows for these options in the command's table of words. */
+/* The rows for ptrc_config_attribute_options in the command's table of words. */
 #define PTRC_CONFIG_WORDS                                                                         \
 	{"stream-full-policy", "loop until-full flush"},                                          \
 	{"log-full-policy", "loop until-full append"},                                            \
@@ -258,8 +258,8 @@ struct ptrc_config_line {
 	bool is_dump;
 };
 
-/* Takes one of the options above. Returns false if the key does not belong to them. Ends the process if the
- * value is not valid. */
+/* Takes an option that gives a setting, or --config or --dump-config. Returns false if the key is none of
+ * these. Ends the process if the value is not valid. */
 bool ptrc_config_option(struct ptrc_config_line *, int key, const char *value);
 
 /*

@@ -201,8 +201,8 @@ static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
 	}
 }
 
-/* Whether the setting is left out. It is if it has no value. It also is if it has no effect (such as a
- * setting of the log without a log), unless it was given for this session itself. */
+/* Whether --dump-config leaves the setting out: if the setting has no value; also if it has no effect (such as
+ * a setting of the log without a log), unless it was given for this session itself. */
 static bool is_missing(const struct ptrc_config *c, int key, bool has_log)
 {
 	unsigned int own = c->given & ~c->from_defaults;

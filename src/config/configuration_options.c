@@ -164,7 +164,8 @@ void ptrc_config_resolve(const struct ptrc_config_line *l, const char *several_a
 				    several_advice);
 	for (size_t i = 0; i < file->count; i++) {
 		ptrc_config_overlay(&file->sessions[i], &l->options);
-		/* If a program records no events, a run of it shows at least its processes. */
+		/* By default, ptrace-run records events of processes if no program records an event, so that a
+		 * trace shows at least its processes. */
 		if (l->user == PTRC_CONFIG_FOR_RUN &&
 		    !(file->sessions[i].given & 1U << PTRC_CONFIG_OS))
 			file->sessions[i].os.kinds = PTRC_OS_AUTO;

@@ -122,8 +122,7 @@ static bool read_limit(struct ptrc_condition *c, const char *at, struct ptrc_cli
 	return true;
 }
 
-/* Returns the last relation in the text, because names may contain such characters, too; NULL if there is
- * none. */
+/* Returns the last < or > in the text, because earlier ones may belong to a name; NULL if there is none. */
 static const char *find_relation(const char *text)
 {
 	const char *found = NULL;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The checks of ptrace-doctor, a file for each kind of thing, lowest first. The checks change nothing. Data
- * of others (programs, logs, what processes publish) are untrusted.
- */
+/* The checks of ptrace-doctor, with a file for each kind of thing: machine, program, process, session and log.
+ * The checks change nothing. Data of others (programs, logs, what processes publish) are untrusted. */
 #ifndef PTRC_SRC_DOCTOR_DOCTOR_H
 #define PTRC_SRC_DOCTOR_DOCTOR_H
 

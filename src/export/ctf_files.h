@@ -45,7 +45,7 @@ void ptrc_ctf_files_write_at(const struct ptrc_ctf_files *, size_t stream, uint6
 void ptrc_ctf_files_read_at(const struct ptrc_ctf_files *, size_t stream, uint64_t at, void *,
 			    size_t size);
 
-/* Writes the metadata and closes all files. A failure has the same effect as for the functions above. */
+/* Writes the metadata and closes all files. A failure has the same effect as in ptrc_ctf_files_write(). */
 void ptrc_ctf_files_finish(struct ptrc_ctf_files *, const struct ptrc_buffer *metadata);
 
 /* Closes the open files, and removes an unfinished trace. */

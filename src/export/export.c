@@ -77,14 +77,14 @@ static bool is_state(const struct ptrc_export *x, size_t pair)
 	return pair == x->running_pair || pair == x->waiting_pair;
 }
 
-/* Whether the pair that the latest event starts is shown as a flame. */
+/* Whether the pair that the latest event starts is shown as a frame of a flame graph. */
 static bool is_flame(struct ptrc_export *x)
 {
 	struct ptrc_select *select = &x->query->select;
 	struct ptrc_period span = select->span;
 	bool is_selected;
 
-	/* The selected time is ignored here, because the format itself clips flames to it. */
+	/* The selected time is ignored here, because the format itself clips frames to it. */
 	select->span = (struct ptrc_period){INT64_MIN, INT64_MAX};
 	is_selected = ptrc_select_event(select, &x->source->view);
 	select->span = span;
@@ -162,7 +162,7 @@ static void put_slice(struct ptrc_export *x, const struct ptrc_span *span,
 	x->format->slice(x, &s);
 }
 
-/* Shows an event whose other half is missing, by itself. */
+/* Shows an event of a pair by itself, because the other event is missing. */
 static void put_half(struct ptrc_export *x, const struct ptrc_span *s)
 {
 	struct ptrc_view *view = s->begin.source ? s->begin_view : s->end_view;
@@ -367,7 +367,7 @@ static void finish(void *self, bool is_read)
 			end_loss(x, &x->losses[i]);
 }
 
-/* Starts again from the first event. Keeps the lanes, because they will be needed again. */
+/* Starts again from the first event. Keeps the lanes (the rows of threads), because they will be needed again. */
 static void restart(void *self)
 {
 	struct ptrc_export *x = self;
@@ -384,7 +384,8 @@ static void restart(void *self)
 	x->slice_count = 0;
 }
 
-/* Reports pairs with a missing half, and names given for --pair and counters that do not exist in the logs. */
+/* Reports pairs of which one event is missing, and names given for --pair and counters that do not exist in the
+ * logs. */
 static bool tell(void *self)
 {
 	struct ptrc_export *x = self;

@@ -171,12 +171,13 @@ struct ptrc_export {
 	/* Whether the latest event is part of a pair. */
 	bool is_in_pair;
 	uint64_t slice_count;
-	/* Samples are shown as flames. If this is false, a format of flames shows pairs as flames. */
+	/* Formats of flame graphs show samples of stacks. If this is false, because there are none, they show
+	 * pairs. */
 	bool has_samples;
 	struct ptrc_flames flames;
-	/* Used by formats of flames: the number of pairs with a field, which are left out. */
+	/* Used by formats of flame graphs: the number of pairs with a field, which are left out. */
 	uint64_t unnested_count;
-	/* Used by formats of flames: the number of pairs that overlap those around them. */
+	/* Used by formats of flame graphs: the number of pairs that overlap those around them. */
 	uint64_t overlap_count;
 	/* An event had a number that is exported as a counter. */
 	bool has_counter;

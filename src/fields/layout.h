@@ -34,7 +34,8 @@ struct ptrc_layouts {
 	size_t count;
 	char **names;
 	size_t name_count;
-	/* Fields are those of pairs of events, see ptrc_field_find(). */
+	/* Names of fields are those of pairs of events, such as duration and begin.pid, as ptrc_field_find()
+	 * reads them. */
 	bool is_for_pairs;
 	/* A layout says that all of the data is one JSON text, so the data may have any members. */
 	bool has_json;

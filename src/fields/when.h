@@ -51,8 +51,8 @@ int64_t ptrc_when_add(int64_t a, int64_t b);
 int64_t ptrc_when_subtract(int64_t a, int64_t b);
 int64_t ptrc_when_distance(int64_t a, int64_t b);
 
-/* Reads a time in one of the forms above. Returns false if the text has none of these forms, and stores the
- * reason. */
+/* Reads a time in one of the forms that the start of this file lists. Returns false if the text has none of
+ * these forms, and stores the reason. */
 bool ptrc_when_parse(const char *text, struct ptrc_when *, struct ptrc_cli_reason *why);
 
 /* Reads a duration: numbers with units, such as 10s, 1.5ms, 1m30s or 2 hours 5 min. The units are ns, us, ms, s,

@@ -23,14 +23,14 @@
 #include "src/query/reader.h"
 
 enum {
-	/* For how long events stay in the rings at most. */
+	/* How long events stay in the kernel's rings at most. */
 	TAKE_MS = 50,
-	/* For how long ptrc_os_catch_up() waits at most. The stream may have no room for the events. */
+	/* How long ptrc_os_catch_up() waits at most, because the stream may have no room for the events. */
 	CATCH_UP_S = 1,
 };
 /* When another processor writes a record, the record is in its ring after this time at the latest. */
 #define SETTLE_NS INT64_C(1000000)
-/* The most processes whose command lines are not known yet. */
+/* The most processes whose command lines are looked for at a time. */
 #define YOUNG_MAX 64U
 /* How often such a command line is looked for: once each millisecond, up to this number. */
 #define YOUNG_TRIES 20U
@@ -68,7 +68,7 @@ bool ptrc_os_has_type(const char *name)
 	return !strncmp(name, "os.", 3);
 }
 
-/* The data of an event, in the layouts above. Samples are not included. */
+/* The data of an event, in the layouts of types[]. Samples are not included. */
 union data {
 	struct {
 		uint32_t pid, tid;
@@ -367,8 +367,8 @@ static int wait_ms(const struct ptrc_os_trace *t, int64_t next_ns)
 	return t->young_count ? 1 : (int)(left_ns / PTRC_NS_PER_MS) + 1;
 }
 
-/* Whether a script has recorded events with ptrace-event. That command asks the controller to add them, so
- * they show no traced process. */
+/* Whether a script has recorded events with ptrace-event. That command asks the controller to add the events,
+ * so no traced process is counted for them. */
 static bool has_events(const struct ptrc_os_trace *t)
 {
 	struct posixtrace_type_count *counts = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*counts));
@@ -382,7 +382,7 @@ static bool has_events(const struct ptrc_os_trace *t)
 }
 
 /* Adds events. For PTRC_OS_AUTO, does that only at the last chance: when the rings are filling, or the trace
- * ends. Returns false if no events must be added at all, because a program has recorded an event or a name is
+ * ends. Returns false if no events are to be added at all, because a program has recorded an event or a name is
  * in use. */
 static bool take_round(struct ptrc_os_trace *t, const struct round *r, bool is_filling)
 {
@@ -404,7 +404,7 @@ static bool take_round(struct ptrc_os_trace *t, const struct round *r, bool is_f
 	return true;
 }
 
-/* Runs until the trace ends. Returns false if no more events must be added although the trace goes on. */
+/* Runs until the trace ends. Returns false if no more events are to be added although the trace goes on. */
 static bool take_until_end(struct ptrc_os_trace *t)
 {
 	struct pollfd *p =

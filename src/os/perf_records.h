@@ -42,7 +42,7 @@ struct ptrc_perf_record {
 	int64_t ns; /* CLOCK_MONOTONIC */
 	int32_t pid, tid;
 	uint32_t processor;
-	void *memory; /* of mapping or stack, or NULL; for perf_records.c */
+	void *memory; /* what mapping or stack points to, or NULL; freed by perf_records.c */
 	union {
 		struct {
 			int32_t pid, tid;

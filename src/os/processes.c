@@ -17,7 +17,7 @@
 /* The most bytes of a command line in a log, and the most mappings of a process. */
 #define LINE_MAX_BYTES 4096U
 #define MAPPINGS_MAX 256U
-/* Both rings report the same exec. The times in them differ by less than this. */
+/* Both rings of a processor (perf.h) report the same exec. The times in them differ by less than this. */
 #define SAME_EXEC_NS 1000000
 /* /proc may show the command line of a new program at most this long before the time of its exec. */
 #define EXEC_NS 200000

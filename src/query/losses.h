@@ -91,8 +91,8 @@ void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_in
 bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone, uint64_t *in_log,
 			   uint64_t *event_count);
 
-/* Does something only if writing the log failed, and the log does not say how many events it lacks. Counts as
- * unwritten the recorded events that are neither in the log nor lost because the log was full. */
+/* Counts as unwritten the recorded events that are neither in the log nor lost because the log was full; but
+ * only if writing the log failed, and the log does not say how many events it lacks. */
 void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint64_t in_log);
 
 /* Adds the losses that were found while a log was read. The counts must be those after the reading. *read_count

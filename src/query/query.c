@@ -60,8 +60,8 @@ void ptrc_source_make_sieve(struct ptrc_source *s, const struct ptrc_query *q)
 {
 	free(s->sieve);
 	s->sieve = NULL;
-	/* A sieve needs all layouts from the start, but a session adds layouts later; and it compares the times
-	 * in the log, so they must not be corrected. */
+	/* A sieve, a filter on undecoded data (sieve.h), needs all layouts from the start, but a session adds
+	 * layouts later; and it compares the times in the log, so they must not be corrected. */
 	if (q->select.where_count && !ptrc_reader_is_moving(&s->reader) && !s->reader.source &&
 	    !q->sink.takes_all)
 		s->sieve = ptrc_sieve_make(q->select.wheres[0], &q->layouts);

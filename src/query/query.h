@@ -229,7 +229,7 @@ static inline bool ptrc_query_is_due(struct ptrc_query *q)
 	return !q->is_rehearsal;
 }
 
-/* Given the start and the end of the trace, calculates the times in options that are relative to these. */
+/* Calculates the times in options that are relative to the start or the end of the trace. */
 void ptrc_query_resolve(struct ptrc_query *, const struct ptrc_period *trace);
 
 /* Determines which times are selected, including those near the events of --around. Reads as much of the logs as

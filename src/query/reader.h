@@ -70,7 +70,7 @@ struct ptrc_reader {
 	const char *path;
 	int fd;
 	trace_id_t trace;
-	/* The path is the log of a session that is not closed yet; that it has no end is no loss. own_path then
+	/* The path is the log of a session that is not closed yet, so its missing end is no loss. own_path then
 	 * has the path, and is freed with the reader. */
 	bool is_growing;
 	char *own_path;
@@ -270,8 +270,8 @@ static inline const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader
 /* The identifier of the type with this name, or 0 if no type looked up so far has the name. */
 trace_event_id_t ptrc_reader_find_type(const struct ptrc_reader *, const char *name);
 
-/* ptrc_reader_own_types() gives the reader an empty table of types. Before, the old table was freed by
- * ptrc_reader_free_types(), or another reader owns it. */
+/* ptrc_reader_own_types() gives the reader an empty table of types. Its old table belongs to another reader, or
+ * the caller has freed it by ptrc_reader_free_types(). */
 void ptrc_reader_own_types(struct ptrc_reader *);
 void ptrc_reader_free_types(struct ptrc_reader *);
 

@@ -31,8 +31,8 @@ int64_t ptrc_thread_gap_take(struct ptrc_thread_gap *b, const struct posixtrace_
 		t->ns = ns;
 		t->period = b->period + 1;
 	}
-	/* An event that reports a loss counts as before it, also if a thread recorded it (a STOP): the next event
-	 * of that thread has no gap. */
+	/* An event that reports a loss precedes the loss, even if a thread has recorded it (a STOP). So the
+	 * next event of that thread has no gap. */
 	b->period += ptrc_is_loss(e->posix_event_id, event->pt_data, event->pt_size);
 	return since;
 }
