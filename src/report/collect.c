@@ -49,7 +49,7 @@ static void take_lane(struct ptrc_report_lane *lane, int64_t ns, uint64_t gap_co
 
 /* ---- dropped records ---- */
 
-/* Doubles the time that each bucket of dropped records stands for. */
+/* Doubles the time of each bucket, in which the dropped records of a lane are counted. */
 static void widen(struct ptrc_report *r)
 {
 	for (size_t i = 0; i < r->lanes->count; i++) {

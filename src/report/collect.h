@@ -155,7 +155,7 @@ struct ptrc_report {
 	struct ptrc_table functions;
 	/* Classes of functions without symbols, found by source, process and address. */
 	struct ptrc_table places;
-	/* Whether there are such classes. */
+	/* Whether there is a class in .places. */
 	bool has_nameless;
 
 	struct ptrc_lanes *lanes;

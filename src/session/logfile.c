@@ -145,8 +145,8 @@ static bool move_own(const char *path, const char *end, const struct move *m)
 	return !error;
 }
 
-/* Moves the later files of a rotated log. The caller moves the first file afterwards. If it is killed before
- * that, there are two logs that lack files; the next call goes on with moving them. */
+/* Moves the later files of a rotated log. The caller moves the first file afterwards. If the command is killed
+ * before that, there are two logs that lack files; the next call goes on with moving them. */
 static bool move_later_files(const char *path, const char *old)
 {
 	const struct move m = {.id = ptrc_reader_log_id(path), .to = old};

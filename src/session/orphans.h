@@ -28,7 +28,7 @@ const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan
 void ptrc_orphans_say_of(const char *log);
 /* Stores a sentence that says how many orphans there are. Returns false if there are none. */
 bool ptrc_orphans_count(char text[100]);
-/* Prints that sentence, and how many orphans were dropped. */
+/* Prints the sentence of ptrc_orphans_count(), and how many orphans were dropped. */
 void ptrc_orphans_say(void);
 
 /* The most bytes of the text that ptrc_orphans_of_session() stores. */

@@ -31,7 +31,7 @@ struct ptrc_reader_input {
 	bool is_snapshot;
 	/* All bytes that the session has sent. */
 	struct ptrc_buffer all;
-	/* How many of these bytes the reader has got. */
+	/* How many bytes of .all the reader has got. */
 	size_t added;
 };
 
@@ -183,7 +183,7 @@ static int begin_log(struct ptrc_reader *r)
 	error = ptrc_log_open_parts(r->input->message, size, &r->trace);
 	if (error)
 		return error == EINVAL ? EPROTO : error;
-	/* If the rest of this start is late, the names come with the events. */
+	/* If the rest of the log's start is late, the names of event types come with the events. */
 	while (!take_status(r) && receive(r))
 		;
 	look_up_names(r);

@@ -47,8 +47,8 @@ const char *ptrc_session_explain(int error);
  * the text names it. */
 const char *ptrc_session_explain_of(const char *name, int error);
 
-/* Returns 0 if a controller listens under the name, or one of these errors. Unlike the functions that ask, does
- * not remove the socket of a killed controller. */
+/* Returns 0 if a controller listens under the name, or an error number of ptrc_session_ask(). Unlike that
+ * function, does not remove the socket of a killed controller. */
 int ptrc_session_knock(const char *name);
 
 /*

@@ -76,7 +76,8 @@ int ptrc_follow_add(struct ptrc_follow *f, int fd, bool is_snapshot,
 	to->is_snapshot = is_snapshot;
 	to->progress_ns = ptrc_now_ns();
 	count(f, &to->lost_before, &to->written_before);
-	/* Events that were lost while the cursor was opened are in the snapshot, or it counts them as missed. */
+	/* Events that were lost while the cursor was opened are in the snapshot, or the cursor counts them as
+	 * missed. */
 	if (is_snapshot)
 		to->lost_before = lost_before;
 	to->end = (struct ptrc_follow_end){.status = state->status, .counts = state->counts};
@@ -274,7 +275,7 @@ static bool read_for(struct ptrc_follow *f, struct ptrc_follower *to, int64_t li
 	int64_t since = ptrc_now_ns();
 	bool is_more = true;
 
-	/* poll() is not enough for this: a socket that was full counts as writable only when it is nearly
+	/* This does not rely on poll(), for which a socket that was full is writable only when it is nearly
 	 * empty. */
 	unblock(to);
 	if (to->is_finished)

@@ -46,8 +46,8 @@ struct ptrc_session_plan {
 	struct ptrc_os_plan os;
 	/* The controller is ptrace-run. */
 	bool is_run;
-	/* These functions are called with .arg, unless they are NULL. This one is called after a snapshot was
-	 * made or has failed. */
+	/* The following functions, unless they are NULL, are called with .arg. This one is called after a
+	 * snapshot was made or has failed. */
 	void (*snapshot)(void *arg, const struct ptrc_snapshot *);
 	/* Called at the end of the session, before the trace is stopped. */
 	void (*stopping)(void *arg, trace_id_t);

@@ -76,8 +76,8 @@ bool ptrc_snapshots_is_due(struct ptrc_snapshots *, bool is_last,
 /* Determines what the snapshot will contain. status and counts are those of the session. */
 void ptrc_snapshots_prepare(struct ptrc_snapshots *, const struct posix_trace_status_info *,
 			    const struct ptrc_counts *);
-/* Writes the snapshot. May be called in another thread; meanwhile only functions that allow it may be called.
- * Returns 0 or an error number. */
+/* Writes the snapshot. May be called in another thread; meanwhile only functions whose comments allow it may be
+ * called. Returns 0 or an error number. */
 int ptrc_snapshots_write(struct ptrc_snapshots *);
 /* Ends the snapshot; `error` is the result of ptrc_snapshots_write(). The returned snapshot is valid until
  * the next call. */

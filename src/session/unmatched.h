@@ -10,9 +10,9 @@
 
 #include "src/base/json.h"
 
-/* Prints a message for each such pattern. The message is about `thing`, which may be NULL. */
+/* Prints a message for each pattern that has matched no name. The message is about `thing`, which may be NULL. */
 void ptrc_unmatched_report(const struct posixtrace_pattern *, size_t count, const char *thing);
-/* Puts the member "unmatched" if there is any such pattern. */
+/* Puts the member "unmatched" if any pattern has matched no name. */
 void ptrc_unmatched_json(const struct posixtrace_pattern *, size_t count, struct ptrc_json *);
 
 #endif

@@ -19,7 +19,7 @@ struct ptrc_ship_place {
 	uint64_t rows;
 	/* Whether a loss has begun, with an OVERFLOW or with the STOP of a full stream, and has not ended. */
 	bool is_in_loss;
-	/* If so, events are missing from this time on. */
+	/* If is_in_loss, events are missing from this time on. */
 	int64_t loss_ns;
 };
 
