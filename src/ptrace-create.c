@@ -267,8 +267,8 @@ int main(int argc, char **argv)
 	directory = getcwd(NULL, 0);
 	creator = getpid();
 	on_exit(undo, NULL);
-	/* Opens all logs before it makes the first session. Opening a FIFO waits for its reader, and a signal may
-	 * end that; then no session must stay. */
+	/* Opens all logs before it makes the first session. Opening a FIFO waits for its reader, and a signal
+	 * that ends this wait must not leave a session. */
 	for (size_t i = 0; i < config.count; i++)
 		if (!prepare(&made[i], &config.sessions[i]))
 			return PTRC_EXIT_FAILED;

@@ -144,8 +144,7 @@ void ptrc_buffer_ns(struct ptrc_buffer *, struct ptrc_time_format *, const struc
 /*
  * Variants of ptrc_buffer_u64(), ptrc_buffer_time() and so on for callers that make room for several results at
  * once, because checking the size of the buffer costs time. They write to memory that must have room for the
- * longest
- * result, and return the end of what they have written.
+ * longest result, and return the end of what they have written.
  */
 enum { PTRC_U64_BYTES = 20, PTRC_TIME_BYTES = 56 };
 char *ptrc_write_u64(char *, uint64_t);

@@ -5,10 +5,8 @@
  * the number of all keys if everything before an event matters to the rule.
  *
  * A rule may stay undecided for two reasons: the log ends while something is open, or lost events or data might
- * have
- * decided it. If two events of different threads are as near to each other as the rule's tolerance, their order
- * is
- * unknown, and is taken to be the one that keeps the rule.
+ * have decided it. If two events of different threads are as near to each other as the rule's tolerance, their
+ * order is unknown, and is taken to be the one that keeps the rule.
  */
 #ifndef PTRC_SRC_CHECK_JUDGE_H
 #define PTRC_SRC_CHECK_JUDGE_H

@@ -26,7 +26,8 @@ struct ptrc_quantiles {
 	/* The least and the greatest length. Valid if .count is not 0. */
 	uint64_t least;
 	uint64_t greatest;
-	/* The histogram: counts[i] is the number of lengths in the bucket first_place + i. All other buckets are empty. */
+	/* The histogram: counts[i] is the number of lengths in place first_place + i, which is a range of
+	 * lengths. All other places are empty. */
 	uint64_t *counts;
 	size_t first_place;
 	size_t place_count;

@@ -97,7 +97,8 @@ enum {
 
 /* clang-format on */
 
-/* The values of these options, except for those that are kept in the query and in the pairs. */
+/* The values of the options that select logs and events, except for those that are kept in the query and in the
+ * pairs. */
 struct ptrc_selection {
 	struct ptrc_query *query;
 	struct ptrc_pairs *pairs;
@@ -126,8 +127,8 @@ struct ptrc_selection {
 /* Prepares the selection and the query, which is zeroed, so that they select everything. */
 void ptrc_selection_begin(struct ptrc_selection *, struct ptrc_query *, struct ptrc_pairs *);
 
-/* Takes the option with this key, whose argument is in optarg. Returns false if the option is none of those
- * above. */
+/* Takes the option with this key, whose argument is in optarg. Returns false if the key is not one of this
+ * file. */
 bool ptrc_selection_take(struct ptrc_selection *, int key);
 
 /* Reads layouts, pairs and expressions. Called after all options were taken, because pairs and expressions name

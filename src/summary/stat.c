@@ -154,7 +154,8 @@ static int64_t span_ns(const struct ptrc_stat *s)
 	return ns < 0 ? 0 : ns;
 }
 
-/* The number of events that were recorded. In a session, it includes those that a ring has overwritten since. */
+/* The number of events that were recorded. In a session, it includes those that a stream with the policy loop
+ * has overwritten since. */
 static uint64_t recorded(const struct ptrc_stat *s)
 {
 	uint64_t overwritten =

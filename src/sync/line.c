@@ -38,8 +38,8 @@ struct corner {
 	double at, ahead;
 };
 
-/* One of the two hulls. The lower bounds are turned upside down (.sign is -1), so that both are lower hulls:
- * the line passes below each. */
+/* One of the two convex hulls of line.h. The lower bounds are turned upside down (.sign is -1), so that both
+ * are lower hulls: the line passes below each. */
 struct hull {
 	struct corner *corners;
 	size_t count;
@@ -164,8 +164,8 @@ static double *find_slopes(const struct hull *highs, const struct hull *lows, si
 	return slopes;
 }
 
-/* Returns the slope at which the room is 0, between slopes a and b, at which it has different signs. The room
- * is the distance between the highest and the lowest line of a slope that pass. */
+/* Returns the slope between a and b at which the room is 0; it has different signs at a and b. For a slope, the
+ * room is the distance between the highest and the lowest line that pass between the hulls. */
 static double find_zero(double a, double room_a, double b, double room_b)
 {
 	return isinf(room_b) || isinf(room_a) ? (room_a < 0 ? b : a)
@@ -173,7 +173,7 @@ static double find_zero(double a, double room_a, double b, double room_b)
 }
 
 struct passage {
-	/* The range of the slopes of lines that pass. */
+	/* The range of the slopes of lines that pass between the hulls. */
 	double least, greatest;
 	/* The slope with the most room, and that room. If the room is negative, no line passes. */
 	double widest, room;
@@ -213,7 +213,8 @@ static struct passage find_passage(const struct hull *highs, const struct hull *
 	return p;
 }
 
-/* Returns the lines through the corners of a hull that bound, on the side of that hull, the lines that pass. */
+/* Returns lines through the corners of a hull. Each line that passes between the hulls is, on the side of that
+ * hull, within the outermost of these lines. */
 static struct ptrc_clock_line *find_bounds(const struct hull *h, const struct passage *p,
 					   size_t *count)
 {
