@@ -290,9 +290,9 @@ static bool is_own(trace_id_t trace, trace_event_id_t id)
 }
 
 /*
- * Counts the recorded events. *has_user_events becomes whether a user event is among them. Events of the operating
- * system do not count as such. (A script that does not have the library may still have user events, by
- * ptrace-event.)
+ * Counts the recorded events. *has_user_events becomes whether a user event is among them. Events of the
+ * operating system do not count as user events. (A script that does not have the library may still have user
+ * events, by ptrace-event.)
  */
 static uint64_t count_recorded(struct run *r, trace_id_t trace, bool *has_user_events)
 {
@@ -814,7 +814,7 @@ static void end_recording(struct run *r)
 			ptrc_cli_message(r->log.path,
 					 "given up; it is not known how many events are missing");
 			ptrc_server_remove_socket(r->server);
-			/* Not exit(), which would wait for the log, too. */
+			/* exit() would wait for the log, too. */
 			_exit(status_without_log(r->status));
 		} else if (info.ssi_signo == SIGINT && !is_interrupted) {
 			/* Prints no message yet, and none at all as long as the log makes progress. */

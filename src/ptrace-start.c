@@ -162,7 +162,8 @@ static int end(const char *name, struct ptrc_session_reply *reply, struct result
 	int error = ptrc_session_ask_about(name, &q, reply);
 	int again;
 
-	/* If a session runs out of descriptors, it closes the connection that was idle longest. Asks once more. */
+	/* Asks once more, because a session that runs out of descriptors closes the connection that was idle
+	 * longest. */
 	if (error == ECONNRESET) {
 		again = ptrc_session_ask(name, PTRC_SESSION_SHUTDOWN, reply);
 		if (again != ENOENT)
@@ -313,7 +314,7 @@ int main(int argc, char **argv)
 		.notes = command->notes,
 	};
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
-	/* These are static because they are never freed. */
+	/* As they are never freed, they are static: leak checkers then do not report them. */
 	static char **names;
 	static struct result r;
 	enum ptrc_exit worst = PTRC_EXIT_DONE;

@@ -64,7 +64,7 @@ struct ptrc_waiting {
 struct counted {
 	struct ptrc_table_entry entry;
 	uint64_t count;
-	/* The last event, or the event that exceeded the maximum. */
+	/* The last event; once the maximum is exceeded, the event that exceeded it. */
 	struct ptrc_moment at;
 };
 

@@ -78,8 +78,8 @@ struct ptrc_ending {
 	int64_t ns;
 	/* The time of the first event within the selected time. */
 	int64_t start_ns;
-	/* The number of places so far, in all logs, where events were lost. Each event that is read while
-	 * another log is at such a place adds one. */
+	/* The number of places so far, in all logs, where events were lost. An event that is read while another
+	 * log is at such a place adds one, too, because an event that belongs to it may be lost there. */
 	uint64_t gap_count;
 	/* The times of the first and of the last of these places. */
 	int64_t first_gap_ns, last_gap_ns;
@@ -153,7 +153,7 @@ struct ptrc_trial {
 	 * number of the last event that was used as: the base (exists); an event of the list (order); an
 	 * answer (after); an event that had what it requires (before). */
 	uint64_t used_event;
-	/* For the kind order: the number of the last event that was counted. */
+	/* For the kind order: the number of the last event that was counted in .matched. */
 	uint64_t matched_event;
 	/* For the kind order: the time of the latest event that was the first of its type. */
 	int64_t last_step_ns;
@@ -194,7 +194,7 @@ struct ptrc_trial {
 	/* The number of durations between events of two hosts whose clock error is so large that it is
 	 * unknown on which side of limit_ns they are. */
 	uint64_t unclear;
-	/* The largest such clock error. */
+	/* The largest clock error of the durations in .unclear. */
 	int64_t clock_error_ns;
 
 	enum ptrc_verdict verdict;

@@ -53,7 +53,7 @@ enum ptrc_config_user {
 	PTRC_CONFIG_FOR_CREATE = 1,
 	PTRC_CONFIG_FOR_RUN = 2,
 	PTRC_CONFIG_FOR_DUMP = 4,
-	/* Not a command, but another bit of a setting: it has no effect without a log. */
+	/* Not a command, but another bit of .users: the setting has no effect without a log. */
 	PTRC_CONFIG_OF_LOG = 8,
 };
 

@@ -61,7 +61,7 @@ struct stream {
 	uint64_t bytes;
 	/* The number of losses for which the log does not say how many events were lost. */
 	uint64_t uncounted;
-	/* The offset of the packet of the first such loss. */
+	/* The offset of the packet of the first loss without a number. */
 	uint64_t uncounted_at;
 };
 

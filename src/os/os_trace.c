@@ -32,7 +32,7 @@ enum {
 #define SETTLE_NS INT64_C(1000000)
 /* The most processes whose command lines are looked for at a time. */
 #define YOUNG_MAX 64U
-/* How often such a command line is looked for: once each millisecond, up to this number. */
+/* How often the command line of a process is looked for: once each millisecond, up to this number. */
 #define YOUNG_TRIES 20U
 /* The most events that are added to the stream at once, and the most bytes of their stacks. */
 #define BATCH 256U

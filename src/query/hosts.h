@@ -48,7 +48,7 @@ struct ptrc_host {
 	/* The times of some event of this host and of an event of another host are closer than the error of
 	 * the clocks, so either may have come first. */
 	bool is_uncertain;
-	/* The greatest clock error at such an event. */
+	/* The greatest clock error at an event whose order is uncertain. */
 	int64_t uncertain_ns;
 	/* This host is the reference, or its clock was compared with that of the reference. The next three
 	 * members are the result. */

@@ -46,8 +46,8 @@ struct ptrc_losses {
 	uint64_t missing_names;
 	/* The number of damaged parts of the log that hold no events. */
 	uint64_t damaged_parts;
-	/* The next four are losses from before this log was made by --to-log, from other logs or a session.
-	 * The number of events that were damaged in the logs. */
+	/* The number of damaged events in the logs or the session from which --to-log made this log. This
+	 * member and the next three are losses from before that. */
 	uint64_t source_unreadable_events;
 	/* The number of events that the session recorded faster than they could be copied. */
 	uint64_t source_unshown_events;

@@ -483,8 +483,8 @@ static bool check_pattern(const struct ptrc_query *q, const char *pattern)
 	return false;
 }
 
-/* Prints a message for each name of an event type, and each pattern for such names, in the expression that no
- * event type matches. Returns false if the expression can hold for no event because of that. */
+/* Prints a message for each name or pattern in the expression that no event type matches. Returns false if the
+ * expression can hold for no event because of that. */
 static bool check_where(const struct ptrc_query *q, struct ptrc_where *w)
 {
 	const struct ptrc_reader_name *name;

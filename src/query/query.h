@@ -44,8 +44,8 @@ struct ptrc_source {
 	bool is_damaged;
 	/* The position on the command line. Of events with the same time, that of the first source comes first. */
 	size_t order;
-	/* All events of this log, which was not closed, were read. What is merged among the events of the other
-	 * sources is now the end of this log. */
+	/* All events of this log, which was not closed, were read. Its end is now merged among the events of
+	 * the other sources. */
 	bool is_over;
 	/* The latest event is not selected. The sink gets it because it may report lost events. */
 	bool is_for_loss;
@@ -130,8 +130,8 @@ struct ptrc_query {
 	bool needs_first;
 
 	struct ptrc_sink sink;
-	/* Only for a sink with .restart and --last. is_rehearsal: this is the first pass, which only counts.
-	 * skip_count: the number of selected events before the first one that is shown. */
+	/* Used only if the sink has .restart and --last was given. is_rehearsal: this is the first pass, which
+	 * only counts. skip_count: the number of selected events before the first one that is shown. */
 	bool is_rehearsal;
 	uint64_t skip_count;
 

@@ -220,7 +220,7 @@ bool ptrc_reader_is_there(const char *path)
 	return true;
 }
 
-/* Opens the file at r->path, unless it belongs to a rotated log whose first file is missing. *is_spooled becomes
+/* Opens the file at r->path, if it exists; the first file of a rotated log may be missing. *is_spooled becomes
  * true if what was opened is a copy, not the file at the path. Returns false after a message. */
 static bool open_path(struct ptrc_reader *r, bool *is_spooled)
 {

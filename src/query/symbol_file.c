@@ -55,7 +55,7 @@ struct ptrc_symbol_file {
 	Elf *elf;
 	/* The addresses that libdw uses are those in the file plus `bias`. */
 	GElf_Addr bias;
-	/* This is a debug file that was split off from the mapped file, and its offsets are others. */
+	/* The file is a debug file that was split off from the mapped file, so it has other offsets. */
 	bool is_split;
 	/* The texts that join() has made, each once. */
 	struct text *texts;

@@ -56,8 +56,8 @@ struct ptrc_sieve_place {
 	unsigned char bytes;
 	unsigned int at;
 	size_t sizes[2];
-	/* For signed members: the bit whose inversion makes an unsigned number of the same order, and the bits
-	 * that the member lacks to 64. */
+	/* For signed members: the bit whose inversion makes an unsigned number of the same order, and 64 minus
+	 * the number of the member's bits. */
 	uint64_t bias;
 	unsigned int shift;
 	uint64_t low, span;

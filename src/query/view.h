@@ -41,7 +41,7 @@ enum ptrc_field_id {
 	PTRC_FIELD_FUNCTION,
 	PTRC_FIELD_FILE,
 	PTRC_FIELD_LINE,
-	/* Of a pair of events: its duration, and its name. */
+	/* The duration and the name of a pair of events. */
 	PTRC_FIELD_DURATION,
 	PTRC_FIELD_PAIR,
 	/* The time since the preceding event of the same thread. */
@@ -62,9 +62,9 @@ struct ptrc_field {
 	/* The field is that of the first event of a pair, not that of the last. */
 	bool is_of_begin;
 
-	/* The rest is for members of the data (PTRC_FIELD_MEMBER). The number of the member's name in the
-	 * layouts; or PTRC_FIELD_OF_JSON: only JSON data can have the member; or -3: no layout had the name when
-	 * it was looked up, but one may have it now. */
+	/* This member and the following ones are for members of the data (PTRC_FIELD_MEMBER). The number of the
+	 * member's name in the layouts; or PTRC_FIELD_OF_JSON: only JSON data can have the member; or -3: no
+	 * layout had the name when it was looked up, but one may have it now. */
 	int name;
 	/* The 2 in data.x[2]; -1 if the field is not an element of an array. */
 	int64_t index;

@@ -448,7 +448,7 @@ bool ptrc_where_get_bounds(const struct ptrc_where *w, struct ptrc_where_bounds 
 		.low = relations & PTRC_BELOW ? -far : whole + !(relations & PTRC_EQUAL),
 		.high = relations & PTRC_ABOVE ? far : whole - !(relations & PTRC_EQUAL),
 	};
-	/* Below or above, so the relation is !=. */
+	/* Both below and above hold, so the relation is !=. */
 	if ((relations & PTRC_BELOW) && (relations & PTRC_ABOVE)) {
 		b->low = b->high = whole;
 		b->is_outside = true;

@@ -276,7 +276,7 @@ static int open_snapshot(struct ptrc_reader *r)
 	in->error = 0;
 	r->is_rest_unshown = false;
 	error = ptrc_log_open_parts(in->added ? in->all.bytes : "", in->added, &r->trace);
-	/* Even adding nothing shows whether the log is complete already. */
+	/* Adds nothing, which still shows whether the log is complete already. */
 	if (!error && !add_part(r, "", 0))
 		error = in->error;
 	return error == EINVAL ? EPROTO : error;

@@ -48,7 +48,7 @@ enum ptrc_session_verb {
 	PTRC_SESSION_FLUSH = 4,
 	PTRC_SESSION_CLEAR = 5,
 	PTRC_SESSION_SHUTDOWN = 6,
-	/* Changes the filter by the flags below. The texts are names and globs. */
+	/* Changes the filter by the flags PTRC_SESSION_FILTER_*. The texts are names and globs. */
 	PTRC_SESSION_FILTER = 7,
 	/* Asks for a page of the event types and the patterns. */
 	PTRC_SESSION_TYPES = 8,
@@ -68,7 +68,7 @@ enum {
 	/* The texts become patterns, which apply also to names that programs open later. */
 	PTRC_SESSION_FILTER_NEW = 32,
 	/* This flag is used alone: the texts replace all patterns of the session. Each text is preceded by
-	 * one of the letters below. */
+	 * PTRC_SESSION_PATTERN_ONLY or PTRC_SESSION_PATTERN_EXCLUDE. */
 	PTRC_SESSION_FILTER_PATTERNS = 64,
 };
 

@@ -39,8 +39,8 @@ void ptrc_ship_packer_reset(struct ptrc_ship_packer *);
 /* Called after each row that was put. Compresses the rows when they fill a block. */
 void ptrc_ship_packer_take(struct ptrc_ship_packer *);
 
-/* The first function returns the approximate size of a body with all rows put so far. The second returns the
- * size of these rows before compression. */
+/* ptrc_ship_packer_packed() returns the approximate size of a body with all rows put so far,
+ * ptrc_ship_packer_raw() the size of these rows before compression. */
 size_t ptrc_ship_packer_packed(const struct ptrc_ship_packer *);
 size_t ptrc_ship_packer_raw(const struct ptrc_ship_packer *);
 

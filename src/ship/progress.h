@@ -25,7 +25,7 @@ struct ptrc_ship_place {
 
 /* Rows that were sent, but whose answer is unknown. They start at the confirmed place. */
 struct ptrc_ship_batch {
-	/* The number of rows; 0 if there is no such batch. */
+	/* The number of rows; 0 if the answers for all rows sent are known. */
 	uint64_t count;
 	/* The earliest and the latest time of the rows. */
 	int64_t first_ns;

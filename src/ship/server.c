@@ -15,7 +15,7 @@
 #define CONNECT_MS 10000L
 /* The longest time in which no byte comes. So a server may work on an INSERT for at most this time. */
 #define STALL_S 120L
-/* The same limit for the first question, which asks for the server's version. */
+/* The longest time in which no byte comes in answer to the first question, which asks for the server's version. */
 #define GREET_STALL_S 10L
 /* If the server has not answered for this time, the user is told that the command waits for it. */
 #define SILENT_NS (INT64_C(15000) * PTRC_NS_PER_MS)

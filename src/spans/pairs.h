@@ -130,7 +130,7 @@ struct ptrc_pairs {
 	size_t source_count;
 	/* The open begins, by pair and key. */
 	struct ptrc_table open;
-	/* The rows, by pair and value. */
+	/* The rows of the report, by pair and value. */
 	struct ptrc_table rows;
 	/* The counter of losses that may have cut pairs whose events are of different sources. It is increased at
 	 * each place with losses in any source, and with each event while another source is within a loss. */

@@ -312,7 +312,7 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 	}
 	q->has_log = count > 1;
 	q->has_host = s->labels.count;
-	/* Not for a session that is followed: it may still open event types with new layouts. */
+	/* A session that is followed may still open event types with new layouts, so its layouts stay open. */
 	if (!q->session && q->source_count)
 		close_layouts(s);
 	ptrc_query_find_hosts(q, s->is_for_log);
