@@ -154,8 +154,7 @@ static void report_losses(const struct result *r, const char *name)
 	ptrc_losses_report(*r->full_log ? &gone : &r->losses, name);
 }
 
-/* Ends a session, and reads its event types and patterns. The same connection does both, because a session that
- * ends reports these to its clients. */
+/* Ends a session, and reads its event types and patterns just before, because they cannot be asked for later. */
 static int end(const char *name, struct ptrc_session_reply *reply, struct result *r)
 {
 	const struct ptrc_session_question q = {.verb = PTRC_SESSION_SHUTDOWN, .types = &r->types};

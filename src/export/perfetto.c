@@ -296,7 +296,7 @@ static inline void close_message(struct ptrc_buffer *b, size_t begin)
 
 /* ---- packets ---- */
 
-/* An open packet, and the open message in it. */
+/* An open packet and the open message in it, as open_message() returned them. */
 struct packet {
 	size_t packet;
 	size_t message;

@@ -65,9 +65,9 @@ const struct ptrc_layout *ptrc_layouts_find(const struct ptrc_layouts *, const c
 /* The number of the name of a field; -1 if no layout has a field of this name. */
 int ptrc_layouts_name(const struct ptrc_layouts *, const char *name, size_t size);
 
-/* What all fields of one name, in all layouts, have. `units` is the set of their units, 1 << enum ptrc_unit for
- * each. `element_count` is the number of elements of the longest array; 0 if none is an array. is_json: one of
- * them is JSON. is_other_than_text: one of them is not text. */
+/* Properties of all fields of one name, in all layouts. `units` is the set of their units, 1 << enum ptrc_unit
+ * for each. `element_count` is the number of elements of the longest array; 0 if none is an array. is_json: one
+ * of them is JSON. is_other_than_text: one of them is not text. */
 struct ptrc_layout_uses {
 	unsigned int units;
 	uint32_t element_count;

@@ -70,9 +70,9 @@ enum ptrc_ship_outcome ptrc_ship_answer_judge(struct ptrc_ship_answer *);
 
 /*
  * These functions parse the body of an answer for which ptrc_ship_answer_judge() has returned PTRC_SHIP_OK.
- * They expect: the server's version, of which the first number is stored; a number; the numbers of those rows
- * of the range that the server has, in ascending order, as an array that the caller frees; nothing, the answer
- * to an INSERT.
+ * They expect, in this order: the server's version, of which the first number is stored; a number; the numbers
+ * of those rows of the range that the server has, in ascending order, as an array that the caller frees; an
+ * empty body, the answer to an INSERT.
  */
 enum ptrc_ship_outcome ptrc_ship_answer_version(struct ptrc_ship_answer *, long *major);
 enum ptrc_ship_outcome ptrc_ship_answer_number(struct ptrc_ship_answer *, uint64_t *number);

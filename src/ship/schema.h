@@ -15,7 +15,7 @@
 #define PTRC_SHIP_DATABASE "posixtrace"
 
 enum ptrc_ship_dialect {
-	/* The current engine. */
+	/* The engine of ClickHouse 21 and later. */
 	PTRC_SHIP_MODERN,
 	/* The old server of Debian (18.16), which has no DateTime64, Map, LowCardinality, codecs or TTL. */
 	PTRC_SHIP_PLAIN,

@@ -202,8 +202,8 @@ static bool is_misunderstood(CURLcode result)
 	       result == CURLE_UNSUPPORTED_PROTOCOL || result == CURLE_WEIRD_SERVER_REPLY;
 }
 
-/* Whether the server's port understands https although the user has given http, or http in place of https. Only
- * the start of TLS or a request without secrets is sent, so the certificate need not be verified. */
+/* Whether the server's port speaks https although the user has given http, or http although the user has given
+ * https. Only the start of TLS or a request without secrets is sent, so the certificate need not be verified. */
 static bool answers_otherwise(struct ptrc_ship_server *s)
 {
 	CURLU *url = curl_url();

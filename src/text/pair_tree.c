@@ -56,7 +56,7 @@ static bool show_begin(struct ptrc_pair_tree *t, struct ptrc_tree_node *n)
 	return true;
 }
 
-/* Shows the waiting lines, up to the first line about which something is not known yet. */
+/* Shows the waiting lines, up to the first one of which it is not known yet whether and how it is shown. */
 static void flush(struct ptrc_pair_tree *t)
 {
 	struct waiting *w;
