@@ -96,7 +96,7 @@ struct steps {
 	struct ptrc_moment first[];
 };
 
-/* The current event as one event of a rule, which is one of its roles. */
+/* The current event, taken as one of the events of a rule that it matches. */
 struct now {
 	struct ptrc_judge *judge;
 	struct ptrc_trial *trial;
@@ -219,7 +219,7 @@ static void *seek_at(const struct ptrc_table *t, const struct ptrc_judge_key *k)
 }
 
 /* Counts durations between two events of different hosts as unclear if the clock error may change the result:
- * it is larger than the limit of the rule, and larger than the distance of the duration from that limit. */
+ * if the error is larger than the limit of the rule, and than the distance of the duration from that limit. */
 static void compare_clocks(struct ptrc_trial *t, const struct ptrc_moment *from,
 			   const struct ptrc_moment *to, uint64_t count)
 {
@@ -364,7 +364,7 @@ static void remember_answer(struct now *n, const struct ptrc_judge_key *k)
 	a->is_listed = true;
 }
 
-/* Whether another source is at a loss now: its last event reported one. */
+/* Whether another source is within a loss now, because its last event reported one. */
 static bool is_other_at_loss(const struct ptrc_judge *j, unsigned int source)
 {
 	return j->at_loss_count > (size_t)j->sources[source].is_at_loss;

@@ -90,7 +90,7 @@ static void decide_count(struct ptrc_trial *t, const struct ptrc_ending *e, stru
 	uint64_t keys = t->broken + t->doubtful + t->kept;
 	/* A key has too few events, or no event happened at all. */
 	bool is_short = t->doubtful || (!keys && r->min);
-	/* There may be a key whose events are all missing. It may have too few events, too. */
+	/* There may be a key whose events are all missing. Such a key may have too few events, too. */
 	bool is_uncertain = r->has_max || is_short || (r->by_text && r->min > 1);
 
 	f->has_loss = has_loss(e) && is_uncertain;

@@ -69,7 +69,7 @@ static double exact(uint64_t m, uint64_t of_m, uint64_t n, uint64_t of_n)
 	long double term = expl(log_ways(n, of_n) + log_ways(m, of_m) - log_ways(m + n, property));
 	long double sum = term;
 
-	/* Adds the probabilities from the observed value to the end of the tail. They decrease. */
+	/* Adds the probabilities, which decrease, from the observed value to the end of the tail. */
 	for (uint64_t k = of_n; k != last && term > sum * 1e-12L;) {
 		long double out = (long double)(is_more ? property - k : k);
 		long double room = (long double)(is_more ? n - k : m - (property - k));

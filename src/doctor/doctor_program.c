@@ -28,7 +28,7 @@
 #include "src/doctor/doctor.h"
 
 #define LIBRARY "libposixtrace.so"
-/* If the kernel refuses to execute a file, execvp(3) lets this program run it. */
+/* execvp(3) runs a file with this program if the kernel refuses to execute the file. */
 #define SHELL "/bin/sh"
 /* Each program that contains the library has these texts in it, even if it was stripped. */
 static const char *const marks[] = {"posix_trace_unnamed_userevent", "ptrace-keeper"};

@@ -107,8 +107,8 @@ enum { SHORT_LENGTH = 0x80 };
 static const char signature[] = "\n\x12\xa2\x38\x0f\n\x0d"
 				"ptrace-export";
 
-/* The number of a track is made of its kind, in the lowest bits, and the number of what it shows. It is
- * small, because each event has it, and small numbers take few bytes. */
+/* The number of a track is made of its kind, in the lowest bits, and the number of what the track shows. The
+ * number is kept small, because each event has it, and small numbers take few bytes. */
 enum track_of { OF_PROCESS = 1, OF_THREAD, OF_STATES, OF_LOSSES, OF_COUNTER, OF_SLICES };
 #define TRACK(of, number) ((uint64_t)(number) << 3 | (uint64_t)(of))
 

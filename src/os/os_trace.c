@@ -128,7 +128,7 @@ struct ptrc_os_trace {
 	pthread_cond_t changed;
 	int64_t from_ns;     /* earlier events are dropped */
 	unsigned int wanted; /* the number of the last request to catch up */
-	/* The number of the last of these requests that is done. */
+	/* The number of the last request to catch up that is done. */
 	unsigned int caught_up;
 	bool is_ending;
 	bool is_ready;
@@ -320,8 +320,8 @@ static int make_observer(struct ptrc_os_trace *t)
 	return error;
 }
 
-/* Asks the keeper to describe the processes that run already. It cannot wait until it writes their first
- * events, because the processes may have ended by then. */
+/* Asks the keeper to describe the processes that run already. The keeper does so now, not when it writes their
+ * first events, because the processes may have ended by then. */
 static void describe_running(struct ptrc_os_trace *t)
 {
 	size_t count;

@@ -115,8 +115,8 @@ struct ptrc_view {
 	const struct ptrc_layouts *layouts;
 	bool is_decoded;
 	struct ptrc_decoded decoded;
-	/* is_again: all events are read once more. is_counted: only this one was decoded before. In both cases,
-	 * data that does not fit its layout is already counted. */
+	/* is_again: all events are read once more. is_counted: the latest event was decoded before. In both
+	 * cases, data that does not fit its layout is already counted. */
 	bool is_again;
 	bool is_counted;
 	/* The name of the machine, once it was looked up. */

@@ -59,7 +59,7 @@ struct ptrc_follower {
 	/* Bytes that wait for room in the socket, or NULL. */
 	unsigned char *pending;
 	size_t pending_size;
-	/* How many of these bytes were sent. */
+	/* How many bytes of .pending were sent. */
 	size_t sent;
 	/* When the socket last accepted bytes. */
 	int64_t progress_ns;

@@ -59,7 +59,7 @@ static void put_pair(struct ptrc_buffer *b, const struct ptrc_pair *pair)
 	}
 }
 
-/* Appends the first column of a row: the name of the pair or, with --per, the value of that field. */
+/* Appends the first column of a row: the name of the pair or, with --per, the value of the field of --per. */
 static void put_subject(struct ptrc_buffer *b, const struct ptrc_pairs *p,
 			const struct ptrc_pair_row *row)
 {

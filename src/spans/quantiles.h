@@ -46,7 +46,7 @@ enum { PTRC_QUANTILE_MAX = 1000000 };
 /* Reads the name of a quantile, such as min, p50, p99.99 or max. Returns false if the text is something else. */
 bool ptrc_quantile_read(const char *text, unsigned int *per_million);
 
-/* The rank of the quantile among `count` sorted lengths, which counts from 1. */
+/* The rank, from 1 on, of the quantile among `count` sorted lengths. */
 uint64_t ptrc_quantile_rank(uint64_t count, unsigned int per_million);
 
 /* The quantile: the least length such that at least this share of all lengths is not greater. 0 if there are no

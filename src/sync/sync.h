@@ -25,9 +25,9 @@ struct ptrc_sync_host {
 	uint64_t from_other, to_other;
 	/* How far its clock is ahead of the reference, in the middle of its messages. */
 	int64_t offset_ns;
-	/* The change of this offset per second. */
+	/* The growth of offset_ns, in seconds per second. */
 	double drift;
-	/* The largest error of this offset at the time of a message. */
+	/* The largest error of offset_ns at the time of a message. */
 	int64_t bound_ns;
 	/* By how much the messages contradict each other; 0 if they do not. */
 	int64_t slack_ns;

@@ -46,7 +46,7 @@ struct ptrc_pair_dump {
 	struct ptrc_text *text;
 	struct ptrc_query *query;
 	struct ptrc_pairs *pairs;
-	/* The pairs are shown as a tree. It is initialized when the first pair starts. */
+	/* The pairs are shown as a tree. .tree is initialized when the first pair starts. */
 	bool is_tree;
 	struct ptrc_pair_tree tree;
 	struct widths widths;
