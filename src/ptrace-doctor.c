@@ -43,7 +43,7 @@ static const struct ptrc_cli cli = {
 static void say_unknown(struct ptrc_doctor *d, const char *thing)
 {
 	struct ptrc_nearest nearest = {0};
-	/* As they are never freed, they are static: leak checkers then do not report them. */
+	/* These are static so that leak checkers do not report the list, which is never freed. */
 	static char **names;
 	static size_t count;
 	char proposal[300];

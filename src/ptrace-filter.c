@@ -203,7 +203,7 @@ int main(int argc, char **argv)
 	const uint32_t actions = PTRC_SESSION_FILTER_SET | PTRC_SESSION_FILTER_ADD |
 				 PTRC_SESSION_FILTER_REMOVE | PTRC_SESSION_FILTER_PATTERNS;
 	struct ptrc_session_question q = {.verb = PTRC_SESSION_FILTER};
-	/* As they are never freed, they are static: leak checkers then do not report them. */
+	/* The patterns are static so that leak checkers do not report them, as they are never freed. */
 	static struct ptrc_cli_texts patterns;
 	bool is_json = false;
 	const char *name;

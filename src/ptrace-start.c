@@ -313,7 +313,7 @@ int main(int argc, char **argv)
 		.notes = command->notes,
 	};
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
-	/* As they are never freed, they are static: leak checkers then do not report them. */
+	/* These are static so that leak checkers do not report them, as they are never freed. */
 	static char **names;
 	static struct result r;
 	enum ptrc_exit worst = PTRC_EXIT_DONE;

@@ -47,8 +47,7 @@ static uint64_t eight_hex_digits(const unsigned char *bytes)
 	x = (x | x << 16) & UINT64_C(0x0000ffff0000ffff);
 	x = (x | x << 8) & EACH_PAIR(0xff);
 	x = (x >> 4 & EACH_PAIR(0x0f)) | (x & EACH_PAIR(0x0f)) << 8;
-	/* Adding 6 sets bit 4 of a value from 10 on. So bit 4 marks the values that are letters instead of
-	 * digits. */
+	/* Adding 6 sets bit 4 of a value from 10 on. So bit 4 marks the values that are letters instead of digits. */
 	return x + EACH_BYTE('0') + (((x + EACH_BYTE(6)) >> 4) & EACH_BYTE(1)) * ('a' - '0' - 10);
 }
 

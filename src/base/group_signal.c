@@ -17,8 +17,7 @@
 #include <unistd.h>
 
 enum {
-	/* How long the witness, a child in the same process group, waits for the signal about which it is
-	 * asked. */
+	/* How long the witness, a child in the same process group, waits for the signal about which it is asked. */
 	PATIENCE_MS = 20,
 	/* If the witness does not answer in this time, it was stopped or killed. */
 	ANSWER_S = 1,

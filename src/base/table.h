@@ -45,7 +45,6 @@ void ptrc_table_remove(struct ptrc_table *, void *thing);
 /* Calls visit() for each thing, in no particular order. visit() must not remove any. */
 void ptrc_table_visit(const struct ptrc_table *, void (*visit)(void *thing, void *arg), void *arg);
 
-/* Frees all things and the table. */
 void ptrc_table_free(struct ptrc_table *);
 
 #endif

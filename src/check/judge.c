@@ -563,7 +563,7 @@ static void take_allowing(struct now *n, const struct ptrc_judge_key *k)
 
 	a->at = n->at;
 	/* If this event has just found what it requires, it is later than that required event. The waiting
-	 * events with its key came before that required event, or they would have found it. So this event
+	 * events with the same key are earlier than that one, because they have not found it. So this event
 	 * comes after all of them and is not what they require. */
 	if (t->used_event == n->judge->event_count)
 		return;

@@ -157,7 +157,6 @@ const char *ptrc_rule_keep(const char *text, size_t size);
 /* Reads a duration. If the text is not one, returns false and stores the reason. */
 bool ptrc_rule_duration(const char *text, int64_t *ns, struct ptrc_cli_reason *why);
 
-/* Whether the bound is an upper bound. */
 static inline bool ptrc_rule_is_upper(const struct ptrc_rule_bound *b)
 {
 	return b->order == PTRC_RULE_BELOW || b->order == PTRC_RULE_AT_MOST;

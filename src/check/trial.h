@@ -61,9 +61,8 @@ struct ptrc_open {
 	uint64_t count;
 };
 
-/* For pairs with the key at-most: an event that opened a pair while more pairs were open than ever before. It
- * is kept for as long as the rule's tolerance, because the end of a pair in another thread may count as
- * earlier. */
+/* For pairs with the key at-most: an event that opened a pair while more pairs were open than ever before. It is
+ * kept for as long as the rule's tolerance, because the end of a pair in another thread may count as earlier. */
 struct ptrc_crowd {
 	struct ptrc_moment at;
 	/* The number of the event that opened the pair. */

@@ -87,7 +87,6 @@ bool ptrc_conditions_suit(const struct ptrc_conditions *, const struct ptrc_pair
 /* Judges all conditions. Prints a message for each condition that can neither pass nor fail. */
 void ptrc_conditions_judge(struct ptrc_conditions *, const struct ptrc_diff *);
 
-/* Whether any condition has this verdict. */
 bool ptrc_conditions_has(const struct ptrc_conditions *, enum ptrc_condition_verdict);
 
 void ptrc_conditions_free(struct ptrc_conditions *);

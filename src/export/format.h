@@ -106,7 +106,6 @@ struct ptrc_slice {
 
 enum { PTRC_STATE_RUNNING, PTRC_STATE_WAITING, PTRC_STATE_PREEMPTED, PTRC_STATES };
 
-/* A loss of events. */
 struct ptrc_export_loss {
 	const struct ptrc_source *source;
 	uint64_t begin_ns;
@@ -171,8 +170,7 @@ struct ptrc_export {
 	/* Whether the latest event is part of a pair. */
 	bool is_in_pair;
 	uint64_t slice_count;
-	/* Formats of flame graphs show samples of stacks. If this is false, because there are none, they show
-	 * pairs. */
+	/* Formats of flame graphs show samples of stacks. If this is false, because there are none, they show pairs. */
 	bool has_samples;
 	struct ptrc_flames flames;
 	/* Used by formats of flame graphs: the number of pairs with a field, which are left out. */

@@ -244,8 +244,7 @@ static inline void decode_field(const struct ptrc_layout_field *f, const char *d
 	v->elements = f;
 	v->bytes = data;
 	v->size = size;
-	/* The raw bytes are printed in addition if an element, as it is printed, does not show all of its
-	 * bytes. */
+	/* The raw bytes are printed in addition if an element, as it is printed, does not show all of its bytes. */
 	v->raw = data;
 	v->raw_size = size;
 }

@@ -381,9 +381,8 @@ static bool has_events(const struct ptrc_os_trace *t)
 	return has_any;
 }
 
-/* Adds events. For PTRC_OS_AUTO, does that only at the last chance: when the rings are filling, or the trace
- * ends. Returns false if no events are to be added at all, because a program has recorded an event or a name is
- * in use. */
+/* Adds events. For PTRC_OS_AUTO, does that only at the last chance: when the rings are filling, or the trace ends.
+ * Returns false if no events are to be added at all, because a program has recorded an event or a name is in use. */
 static bool take_round(struct ptrc_os_trace *t, const struct round *r, bool is_filling)
 {
 	struct ptrc_counts counts;

@@ -45,7 +45,7 @@ struct ptrc_os_refusal {
 };
 
 /* Opens the kernel's events for the process and its descendants. Returns NULL with the reason if the kernel
- * refuses. If there will be fewer events than planned, the text says so; otherwise it is empty. */
+ * refuses. If there will be fewer events than planned, the refusal's text says so; otherwise it is empty. */
 struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *, pid_t, struct ptrc_os_refusal *);
 /* Whether the kernel would allow these events for a process of the caller. */
 bool ptrc_os_is_allowed(struct ptrc_os_refusal *);

@@ -46,8 +46,8 @@ size_t ptrc_perf_stack_max(const struct ptrc_perf *);
 const pid_t *ptrc_perf_processes(const struct ptrc_perf *, size_t *count);
 void ptrc_perf_close(struct ptrc_perf *);
 
-/* The first function returns the number of descriptors for poll(). The second stores the descriptors, with -1
- * in place of one that has hung up, and returns their number. */
+/* ptrc_perf_poll_max() returns the number of descriptors for poll(). ptrc_perf_poll() stores the descriptors,
+ * with -1 in place of one that has hung up, and returns their number. */
 size_t ptrc_perf_poll_max(const struct ptrc_perf *);
 size_t ptrc_perf_poll(struct ptrc_perf *, struct pollfd *);
 /* Takes the result of poll(). Returns whether a ring is half full. Otherwise only an exec has woken the

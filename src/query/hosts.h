@@ -107,7 +107,6 @@ void ptrc_hosts_forget(struct ptrc_hosts *);
 /* Reports the hosts whose events have an uncertain order. */
 void ptrc_hosts_report(const struct ptrc_hosts *);
 
-/* Puts the JSON member "hosts". */
 void ptrc_hosts_json(const struct ptrc_hosts *, struct ptrc_json *);
 
 void ptrc_hosts_free(struct ptrc_hosts *);

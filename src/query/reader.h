@@ -298,9 +298,8 @@ size_t ptrc_reader_load_names(struct ptrc_reader *);
  * that no process went on after it. */
 bool ptrc_reader_have_all_ended(const struct ptrc_reader *);
 
-/* Fills in what is missing. If a log was read to its end (is_read), this includes events that the log counts
- * but that could not be read. For a session, takes its latest counts, and the events lost on the way to this
- * reader. */
+/* Fills in what is missing. If a log was read to its end (is_read), this includes events that the log counts but
+ * that could not be read. For a session, takes its latest counts, and the events lost on the way to this reader. */
 void ptrc_reader_losses(const struct ptrc_reader *, bool is_read, struct ptrc_losses *);
 
 /* Called after a log was read to its end: counts as losses the parts that differ from what the log says about

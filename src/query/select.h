@@ -25,7 +25,6 @@ struct ptrc_period {
 	int64_t last;
 };
 
-/* The empty period. */
 static const struct ptrc_period ptrc_period_none = {INT64_MAX, INT64_MIN};
 
 static inline void ptrc_period_widen(struct ptrc_period *s, int64_t ns)

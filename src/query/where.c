@@ -302,7 +302,8 @@ static enum ptrc_answer answer_of(bool is_so)
 	return is_so ? PTRC_YES : PTRC_NO;
 }
 
-/* Uses the second scratch buffer, because evaluate() may have put the text into the first one. */
+/* Matches a value with a pattern of the shell. Uses the second scratch buffer, because evaluate() may have put
+ * the value into the first one. */
 static enum ptrc_answer matches_glob(struct ptrc_where *w, const struct ptrc_operand *pattern,
 				     const struct ptrc_value *v)
 {

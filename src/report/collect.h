@@ -184,7 +184,6 @@ struct ptrc_report {
 	struct ptrc_flames flames;
 	uint64_t sample_count;
 
-	/* Whether the current event is part of a pair. */
 	bool is_in_pair;
 	/* The source and the lane of the current event. */
 	struct ptrc_source *source;

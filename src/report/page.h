@@ -13,8 +13,7 @@
 struct ptrc_page_options {
 	/* The most bytes that the report may have. */
 	uint64_t size_max;
-	/* Finds the function, file and line of code; NULL if that is not possible, for the reason in
-	 * why_no_symbols. */
+	/* Finds the function, file and line of code; NULL if that is not possible, for the reason in why_no_symbols. */
 	struct ptrc_symbols *symbols;
 	const char *why_no_symbols;
 	/* The arguments with which the command was called. */

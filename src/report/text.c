@@ -109,7 +109,6 @@ static void put_head(struct ptrc_buffer *b, const char *name, size_t width, bool
 	end_column(b, begin, width, is_right);
 }
 
-/* Puts a row for each class of this kind. */
 static void put_classes(struct ptrc_buffer *b, const struct ptrc_report *r,
 			enum ptrc_report_kind kind, const char *title, const char *what)
 {

@@ -275,8 +275,7 @@ static bool read_for(struct ptrc_follow *f, struct ptrc_follower *to, int64_t li
 	int64_t since = ptrc_now_ns();
 	bool is_more = true;
 
-	/* This does not rely on poll(), for which a socket that was full is writable only when it is nearly
-	 * empty. */
+	/* This does not rely on poll(), for which a socket that was full is writable only when it is nearly empty. */
 	unblock(to);
 	if (to->is_finished)
 		return false;

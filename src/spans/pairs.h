@@ -139,7 +139,6 @@ struct ptrc_pairs {
 	size_t at_loss_count;
 };
 
-/* Frees the members of the pair. */
 void ptrc_pair_free(struct ptrc_pair *);
 
 /* The name of the member that is the key of a pair if both of its events have it and the user named no other. */

@@ -127,8 +127,7 @@ struct ptrc_selection {
 /* Prepares the selection and the query, which is zeroed, so that they select everything. */
 void ptrc_selection_begin(struct ptrc_selection *, struct ptrc_query *, struct ptrc_pairs *);
 
-/* Takes the option with this key, whose argument is in optarg. Returns false if the key is not one of this
- * file. */
+/* Takes the option with this key, whose argument is in optarg. Returns false if the key is not one of this file. */
 bool ptrc_selection_take(struct ptrc_selection *, int key);
 
 /* Reads layouts, pairs and expressions. Called after all options were taken, because pairs and expressions name

@@ -32,7 +32,6 @@ struct ptrc_sync_points {
 	size_t count;
 };
 
-/* Adds a point. */
 void ptrc_sync_points_add(struct ptrc_sync_points *, int64_t at_ns, int64_t ahead_ns);
 
 /* The bounds of the offset between two clocks: upper bounds (highs) and lower bounds (lows). `highs` and

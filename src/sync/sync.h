@@ -19,7 +19,7 @@
 struct ptrc_sync_host {
 	struct ptrc_clock_link link;
 	bool is_linked;
-	/* The host that it was compared with. */
+	/* The host with which this host was compared. */
 	size_t other;
 	/* The number of messages from that host and to it. */
 	uint64_t from_other, to_other;
