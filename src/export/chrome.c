@@ -277,7 +277,7 @@ static void counter(struct ptrc_export *x, struct ptrc_export_counter *c,
 	ptrc_export_write_some(x);
 }
 
-/* Puts a loss on the lane for the losses of its log. This lane belongs to process 0. */
+/* Puts a loss on the lane for the losses of its log, which belongs to process 0, the trace system. */
 static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 {
 	struct ptrc_buffer *b = &x->query->out;

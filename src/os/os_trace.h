@@ -47,7 +47,7 @@ struct ptrc_os_refusal {
 /* Opens the kernel's events for the process and its descendants. Returns NULL with the reason if the kernel
  * refuses. If there will be fewer events than planned, the refusal's text says so; otherwise it is empty. */
 struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *, pid_t, struct ptrc_os_refusal *);
-/* Whether the kernel would allow these events for a process of the caller. */
+/* Whether the kernel would allow events of the operating system for a process of the caller. */
 bool ptrc_os_is_allowed(struct ptrc_os_refusal *);
 
 /* Starts to add events to the stream. Returns 0, an error number of ptrc_observer_type(), or that of starting
