@@ -136,7 +136,7 @@ ptrc_bats_tests = \
 	%D%/cmd/stat/ptrace-stat-diff.bats \
 	%D%/cmd/stat/ptrace-stat.bats \
 	%D%/cmd/stop/ptrace-stop.bats \
-	%D%/lib/functions/functions.bats \
+	%D%/lib/preload/functions.bats \
 	%D%/product/agreement.bats \
 	%D%/product/bench-cli.bats \
 	%D%/product/bench-report.bats \
@@ -292,7 +292,7 @@ ptrc_full_tests = \
 	%D%/cmd/ship/ptrace-ship.bats \
 	%D%/fuzz/fuzz.sh \
 	%D%/lib/api/cxx.sh \
-	%D%/lib/functions/functions.bats \
+	%D%/lib/preload/functions.bats \
 	%D%/lib/keeper/faults.sh \
 	%D%/lib/keeper/test_keeper_steps \
 	%D%/lib/log/test_rotate \
@@ -359,7 +359,7 @@ ptrc_optimised_tests = \
 	%D%/cmd/start/ptrace-start.bats \
 	%D%/cmd/stop/ptrace-stop.bats \
 	%D%/lib/api/cxx.sh \
-	%D%/lib/functions/functions.bats \
+	%D%/lib/preload/functions.bats \
 	%D%/product/fallbacks.sh \
 	%D%/product/neighbours.bats \
 	%D%/product/tutorial.sh

@@ -16,8 +16,8 @@
 #include "src/base/command.h"
 #include "src/base/message.h"
 
-#define LIBRARY "posixtrace-functions.so"
-/* The environment variable that lib/functions/selection.h reads. */
+#define LIBRARY "posixtrace-preload.so"
+/* The environment variable that lib/preload/selection.h reads. */
 #define VARIABLE "POSIXTRACE_FUNCTIONS"
 
 void ptrc_functions_option(struct ptrc_functions *f, const char *glob)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ptrace-run --functions: makes the dynamic linker load posixtrace-functions.so (lib/functions) into COMMAND
+ * ptrace-run --functions: makes the dynamic linker load posixtrace-preload.so (lib/preload) into COMMAND
  * and its children. This library records when functions of the program start and end.
  */
 #ifndef PTRC_SRC_SESSION_FUNCTIONS_H

@@ -22,8 +22,8 @@
 
 #include "lib/base/atomic.h"
 #include "lib/base/common.h"
-#include "lib/functions/selection.h"
-#include "lib/functions/xray.h"
+#include "lib/preload/selection.h"
+#include "lib/preload/xray.h"
 #include "lib/process/process_names.h"
 #include "lib/process/self.h"
 #include "lib/recorder/event.h"
