@@ -170,14 +170,14 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/os/throttle.h \
 	%D%/session/filter_rules.c \
 	%D%/session/filter_rules.h \
-	%D%/session/functions.c \
-	%D%/session/functions.h \
 	%D%/session/keeper.c \
 	%D%/session/keeper.h \
 	%D%/session/logfile.c \
 	%D%/session/logfile.h \
 	%D%/session/orphans.c \
 	%D%/session/orphans.h \
+	%D%/session/preload.c \
+	%D%/session/preload.h \
 	%D%/session/reader_follow.c \
 	%D%/session/reader_follow.h \
 	%D%/session/session_client.c \

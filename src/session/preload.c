@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/session/functions.h"
+#include "src/session/preload.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -18,17 +18,19 @@
 
 #define LIBRARY "posixtrace-preload.so"
 /* The environment variable that lib/preload/selection.h reads. */
-#define VARIABLE "POSIXTRACE_FUNCTIONS"
+#define FUNCTIONS_VARIABLE "POSIXTRACE_FUNCTIONS"
 
-void ptrc_functions_option(struct ptrc_functions *f, const char *glob)
+void ptrc_preload_functions(struct ptrc_preload *p, const char *glob)
 {
-	f->is_wanted = true;
-	f->is_all |= !glob;
+	struct ptrc_preload_part *functions = &p->functions;
+
+	functions->is_wanted = true;
+	functions->is_all |= !glob;
 	if (!glob)
 		return;
 	if (!*glob || strchr(glob, '\n'))
 		ptrc_cli_usage("--functions", "a pattern has one line, which is not empty");
-	ptrc_buffer_format(&f->globs, "%s\n", glob);
+	ptrc_buffer_format(&functions->globs, "%s\n", glob);
 }
 
 static bool find_library(char path[PATH_MAX])
@@ -56,7 +58,7 @@ static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 
 /* Finds what prevents that the functions of the program in this file are recorded. Nothing is found for
  * scripts and unreadable files. */
-static void look_at(struct ptrc_functions *f, int fd)
+static void look_at(struct ptrc_preload *preload, int fd)
 {
 	char name[sizeof("xray_instr_map")];
 	Elf64_Ehdr head;
@@ -67,10 +69,10 @@ static void look_at(struct ptrc_functions *f, int fd)
 	if (!read_at(fd, &head, sizeof(head), 0) || memcmp(head.e_ident, ELFMAG, SELFMAG) ||
 	    head.e_ident[EI_CLASS] != ELFCLASS64)
 		return;
-	f->is_static = true;
-	for (unsigned int i = 0; f->is_static && i < head.e_phnum; i++)
-		f->is_static = read_at(fd, &p, sizeof(p), head.e_phoff + i * sizeof(p)) &&
-			       p.p_type != PT_INTERP;
+	preload->is_static = true;
+	for (unsigned int i = 0; preload->is_static && i < head.e_phnum; i++)
+		preload->is_static = read_at(fd, &p, sizeof(p), head.e_phoff + i * sizeof(p)) &&
+				     p.p_type != PT_INTERP;
 	if (!read_at(fd, &names, sizeof(names), head.e_shoff + head.e_shstrndx * sizeof(names)))
 		return;
 	for (unsigned int i = 0;
@@ -79,10 +81,10 @@ static void look_at(struct ptrc_functions *f, int fd)
 		has_xray |= read_at(fd, name, sizeof(name), names.sh_offset + s.sh_name) &&
 			    !memcmp(name, "xray_instr_map", sizeof(name));
 	}
-	f->is_stripped = has_xray && !has_table;
+	preload->is_stripped = has_xray && !has_table;
 }
 
-bool ptrc_functions_could_be(const char *command)
+bool ptrc_preload_has_hooks(const char *command)
 {
 	static const char hook[] = "__cyg_profile_func_enter", xray[] = "xray_instr_map";
 	char path[PATH_MAX];
@@ -106,13 +108,13 @@ bool ptrc_functions_could_be(const char *command)
 	return has_hooks;
 }
 
-bool ptrc_functions_prepare(struct ptrc_functions *f, const char *path)
+bool ptrc_preload_prepare(struct ptrc_preload *p, const char *path)
 {
 	const char *others = getenv("LD_PRELOAD");
 	char library[PATH_MAX];
 	int fd;
 
-	if (!f->is_wanted)
+	if (!p->functions.is_wanted)
 		return true;
 	if (!find_library(library)) {
 		ptrc_cli_error(library, errno);
@@ -125,52 +127,58 @@ bool ptrc_functions_prepare(struct ptrc_functions *f, const char *path)
 	}
 	/* The libraries that the user preloads come first, because the runtime of a sanitizer has to be the
 	 * first. */
-	ptrc_buffer_format(&f->preload, "%s%s%s%c", others ? others : "",
+	ptrc_buffer_format(&p->libraries, "%s%s%s%c", others ? others : "",
 			   others && *others ? ":" : "", library, '\0');
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	look_at(f, fd);
+	look_at(p, fd);
 	if (fd >= 0)
 		close(fd);
 	return true;
 }
 
-void ptrc_functions_set_environment(struct ptrc_functions *f)
+/* Sets the variable to the patterns, or unsets it if everything is wanted. */
+static void set_patterns(const char *variable, struct ptrc_preload_part *part)
 {
-	if (!f->is_wanted)
-		return;
-	setenv("LD_PRELOAD", f->preload.bytes, 1);
-	ptrc_buffer_char(&f->globs, '\0');
-	if (*f->globs.bytes && !f->is_all)
-		setenv(VARIABLE, f->globs.bytes, 1);
+	ptrc_buffer_char(&part->globs, '\0');
+	if (*part->globs.bytes && !part->is_all)
+		setenv(variable, part->globs.bytes, 1);
 	else
-		unsetenv(VARIABLE);
+		unsetenv(variable);
 }
 
-bool ptrc_functions_are_in(trace_id_t trace)
+void ptrc_preload_set_environment(struct ptrc_preload *p)
+{
+	if (!p->functions.is_wanted)
+		return;
+	setenv("LD_PRELOAD", p->libraries.bytes, 1);
+	set_patterns(FUNCTIONS_VARIABLE, &p->functions);
+}
+
+bool ptrc_preload_lacks_functions(const struct ptrc_preload *p, trace_id_t trace)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	trace_event_id_t id;
 	int unavailable = 0;
 
-	if (posix_trace_eventtypelist_rewind(trace))
-		return false;
+	if (!p->functions.is_wanted || posix_trace_eventtypelist_rewind(trace))
+		return p->functions.is_wanted;
 	while (!posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) && !unavailable)
 		if (!posix_trace_eventid_get_name(trace, id, name) &&
 		    (!strcmp(name, "function.begin") || !strcmp(name, "function.end")))
-			return true;
-	return false;
+			return false;
+	return true;
 }
 
-void ptrc_functions_say_none(const struct ptrc_functions *f, const char *command)
+void ptrc_preload_say_no_function(const struct ptrc_preload *p, const char *command)
 {
-	if (f->is_static)
+	if (p->is_static)
 		ptrc_cli_message(command, "no function was recorded: it is linked statically, so "
 					  "nothing can be loaded into it");
-	else if (f->is_stripped)
+	else if (p->is_stripped)
 		ptrc_cli_message(command, "no function was recorded: it was compiled with "
 					  "-fxray-instrument and has lost its symbol table, in "
 					  "which XRay would be found");
-	else if (f->globs.used && !f->is_all)
+	else if (p->functions.globs.used && !p->functions.is_all)
 		ptrc_cli_message(
 			command,
 			"no function was recorded: none that was compiled with "
