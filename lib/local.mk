@@ -275,13 +275,28 @@ endif
 ptrcpreloaddir = $(pkglibdir)
 ptrcpreload_PROGRAMS = %D%/posixtrace-preload.so
 %C%_posixtrace_preload_so_SOURCES = \
+	%D%/preload/descriptor_changes.c \
+	%D%/preload/descriptors.c \
+	%D%/preload/descriptors.h \
+	%D%/preload/event_type.c \
+	%D%/preload/event_type.h \
 	%D%/preload/function_names.c \
 	%D%/preload/function_names.h \
 	%D%/preload/hooks.c \
 	%D%/preload/mangled.c \
 	%D%/preload/mangled.h \
+	%D%/preload/next_function.c \
+	%D%/preload/next_function.h \
 	%D%/preload/selection.c \
 	%D%/preload/selection.h \
+	%D%/preload/vfork.c \
+	%D%/preload/vfork.h \
+	%D%/preload/wait_calls.h \
+	%D%/preload/wait_io.c \
+	%D%/preload/wait_locks.c \
+	%D%/preload/wait_others.c \
+	%D%/preload/waits.c \
+	%D%/preload/waits.h \
 	%D%/preload/xray.c \
 	%D%/preload/xray.h \
 	$(ptrc_library_sources) \

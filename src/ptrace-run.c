@@ -90,6 +90,8 @@ static const struct ptrc_cli_option options[] = {
 	 "record until this has ended: command (default), or\nall, which is COMMAND and all that it started"},
 	{"functions", KEY_FUNCTIONS, "[=GLOB]",
 	 "record begin and end of the functions, with GLOB\nonly of those that it names"},
+	{"waits", PTRC_CONFIG_OPTION(PTRC_CONFIG_WAITS), "[=GLOB]",
+	 "record in which calls threads wait, and for what\n(locks, files, peers, children), with GLOB only of\nthe kinds lock, io, net, sleep, child that match"},
 	{"check", KEY_CHECK, "RULES",
 	 "judge the log by the rules in this file, as\nptrace-check(1) does"},
 	PTRC_CHECK_FORMAT_OPTIONS(KEY_FORMAT, "[=FILE]"),
@@ -107,7 +109,8 @@ static const struct ptrc_cli cli = {
 	.options = options,
 	.shared_options = ptrc_config_attribute_options,
 	.needs = PTRC_CLI_ROWS({"tap junit github", "check"}),
-	.words = PTRC_CLI_ROWS({"until", "command all"}, PTRC_CONFIG_WORDS),
+	.words = PTRC_CLI_ROWS({"until", "command all"}, {"waits", "lock io net sleep child"},
+			       PTRC_CONFIG_WORDS),
 	.operand_kinds = "COMMAND",
 	.notes = "SIZE is a number of bytes; a K, M or G after it stands for 1024, 1024^2\n"
 		 "or 1024^3. TIME has a unit, as in 10s or 1.5ms. Options override the file.\n"
@@ -155,6 +158,8 @@ struct run {
 	bool has_os_events;
 	/* --functions was given, but no function was recorded. */
 	bool is_without_functions;
+	/* The same for --waits. */
+	bool is_without_waits;
 	/* The log could be read, so event_count, the number of events in it, is known. */
 	bool has_count;
 	uint64_t event_count;
@@ -399,6 +404,7 @@ static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session
 	r->recorded = count_recorded(r, trace, &has_user_events);
 	r->is_empty = !has_user_events;
 	ptrc_no_events_gather(&r->no_events, trace);
+	r->is_without_waits = ptrc_preload_lacks_waits(&preload, trace);
 	r->is_without_functions = ptrc_preload_lacks_functions(&preload, trace);
 	if (posixtrace_get_patterns(trace, r->patterns, POSIXTRACE_PATTERNS_MAX, &r->pattern_count))
 		r->pattern_count = 0;
@@ -509,6 +515,7 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 
 	if (error)
 		exit(say_cannot_execute(r->command[0], error));
+	ptrc_preload_waits(&preload, &c->waits);
 	if (!ptrc_preload_prepare(&preload, path))
 		exit(PTRC_EXIT_RUN_FAILED);
 	if (ptrc_config_attributes(c, &r->attr))
@@ -841,6 +848,8 @@ static void say_why_empty(const struct run *r)
 
 	if (r->is_without_functions)
 		ptrc_preload_say_no_function(&preload, r->command[0]);
+	else if (r->is_without_waits)
+		ptrc_preload_say_no_wait(&preload, r->command[0]);
 	else if (!r->is_empty || ptrc_losses_is_any(&r->losses) ||
 		 (r->has_os_events && !is_auto && !r->no_events.opened_types))
 		return;

@@ -125,6 +125,7 @@ ptrc_bats_tests = \
 	%D%/cmd/run/ptrace-run.bats \
 	%D%/cmd/run/rotate.bats \
 	%D%/cmd/run/run-session.bats \
+	%D%/cmd/run/waits.bats \
 	%D%/cmd/salvage/ptrace-salvage.bats \
 	%D%/cmd/ship/bench-fleet.bats \
 	%D%/cmd/ship/fleet.bats \
@@ -136,6 +137,7 @@ ptrc_bats_tests = \
 	%D%/cmd/stat/ptrace-stat-diff.bats \
 	%D%/cmd/stat/ptrace-stat.bats \
 	%D%/cmd/stop/ptrace-stop.bats \
+	%D%/lib/preload/exports.bats \
 	%D%/lib/preload/functions.bats \
 	%D%/product/agreement.bats \
 	%D%/product/bench-cli.bats \
@@ -156,11 +158,13 @@ ptrc_test_programs = \
 	%D%/support/session_peer \
 	%D%/support/signalled \
 	%D%/support/traced \
+	%D%/support/waiter \
 	%D%/lib/keeper/faults
 check_PROGRAMS += $(ptrc_test_programs)
 %C%_support_session_peer_LDADD = src/libcommands.a $(LDADD)
 %C%_support_os_work_CFLAGS = $(AM_CFLAGS) -fno-omit-frame-pointer
 %C%_support_os_work_LDADD =
+%C%_support_waiter_LDADD =
 
 # For tests that include support.h.
 check_LIBRARIES = %D%/support/libsupport.a
@@ -292,6 +296,7 @@ ptrc_full_tests = \
 	%D%/cmd/ship/ptrace-ship.bats \
 	%D%/fuzz/fuzz.sh \
 	%D%/lib/api/cxx.sh \
+	%D%/lib/preload/exports.bats \
 	%D%/lib/preload/functions.bats \
 	%D%/lib/keeper/faults.sh \
 	%D%/lib/keeper/test_keeper_steps \
@@ -351,6 +356,7 @@ ptrc_optimised_tests = \
 	%D%/cmd/run/os-samples.bats \
 	%D%/cmd/run/rotate.bats \
 	%D%/cmd/run/run-session.bats \
+	%D%/cmd/run/waits.bats \
 	%D%/cmd/ship/bench-fleet.bats \
 	%D%/cmd/ship/fleet.bats \
 	%D%/cmd/shutdown/ptrace-shutdown.bats \
@@ -359,6 +365,7 @@ ptrc_optimised_tests = \
 	%D%/cmd/start/ptrace-start.bats \
 	%D%/cmd/stop/ptrace-stop.bats \
 	%D%/lib/api/cxx.sh \
+	%D%/lib/preload/exports.bats \
 	%D%/lib/preload/functions.bats \
 	%D%/product/fallbacks.sh \
 	%D%/product/neighbours.bats \

@@ -13,12 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/model/glob.h"
 #include "src/base/command.h"
 #include "src/base/message.h"
 
 #define LIBRARY "posixtrace-preload.so"
 /* The environment variable that lib/preload/selection.h reads. */
 #define FUNCTIONS_VARIABLE "POSIXTRACE_FUNCTIONS"
+/* The one that lib/preload/waits.h reads. */
+#define WAITS_VARIABLE "POSIXTRACE_WAITS"
 
 void ptrc_preload_functions(struct ptrc_preload *p, const char *glob)
 {
@@ -31,6 +34,26 @@ void ptrc_preload_functions(struct ptrc_preload *p, const char *glob)
 	if (!*glob || strchr(glob, '\n'))
 		ptrc_cli_usage("--functions", "a pattern has one line, which is not empty");
 	ptrc_buffer_format(&functions->globs, "%s\n", glob);
+}
+
+bool ptrc_preload_has_waits(const char *glob)
+{
+	char kind[PTRC_OPTION_WORD];
+
+	/* The list has commas, which are no part of a word. */
+	for (const char *list = PTRC_PRELOAD_WAIT_KINDS;
+	     !strchr(glob, '\n') && (list = ptrc_option_next_word(list, kind));) {
+		kind[strcspn(kind, ",")] = '\0';
+		if (ptrc_glob_matches(glob, kind))
+			return true;
+	}
+	return false;
+}
+
+void ptrc_preload_waits(struct ptrc_preload *p, const struct ptrc_cli_texts *globs)
+{
+	for (size_t i = 0; i < globs->count; i++)
+		ptrc_buffer_format(&p->waits, "%s\n", globs->texts[i]);
 }
 
 static bool find_library(char path[PATH_MAX])
@@ -108,13 +131,19 @@ bool ptrc_preload_has_hooks(const char *command)
 	return has_hooks;
 }
 
+static bool is_wanted(const struct ptrc_preload *p)
+{
+	return p->functions.is_wanted || p->waits.used;
+}
+
 bool ptrc_preload_prepare(struct ptrc_preload *p, const char *path)
 {
 	const char *others = getenv("LD_PRELOAD");
 	char library[PATH_MAX];
+	struct stat st;
 	int fd;
 
-	if (!p->functions.is_wanted)
+	if (!is_wanted(p))
 		return true;
 	if (!find_library(library)) {
 		ptrc_cli_error(library, errno);
@@ -129,6 +158,8 @@ bool ptrc_preload_prepare(struct ptrc_preload *p, const char *path)
 	 * first. */
 	ptrc_buffer_format(&p->libraries, "%s%s%s%c", others ? others : "",
 			   others && *others ? ":" : "", library, '\0');
+	p->is_privileged = !stat(path, &st) && ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
+						(st.st_mode & S_ISGID && st.st_gid != getegid()));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	look_at(p, fd);
 	if (fd >= 0)
@@ -136,45 +167,72 @@ bool ptrc_preload_prepare(struct ptrc_preload *p, const char *path)
 	return true;
 }
 
-/* Sets the variable to the patterns, or unsets it if everything is wanted. */
-static void set_patterns(const char *variable, struct ptrc_preload_part *part)
+/* Sets the variable to the patterns, or unsets it if there are none. */
+static void set_patterns(const char *variable, struct ptrc_buffer *globs, bool are_wanted)
 {
-	ptrc_buffer_char(&part->globs, '\0');
-	if (*part->globs.bytes && !part->is_all)
-		setenv(variable, part->globs.bytes, 1);
+	ptrc_buffer_char(globs, '\0');
+	if (*globs->bytes && are_wanted)
+		setenv(variable, globs->bytes, 1);
 	else
 		unsetenv(variable);
 }
 
 void ptrc_preload_set_environment(struct ptrc_preload *p)
 {
-	if (!p->functions.is_wanted)
+	if (!is_wanted(p))
 		return;
 	setenv("LD_PRELOAD", p->libraries.bytes, 1);
-	set_patterns(FUNCTIONS_VARIABLE, &p->functions);
+	set_patterns(FUNCTIONS_VARIABLE, &p->functions.globs, !p->functions.is_all);
+	set_patterns(WAITS_VARIABLE, &p->waits, true);
 }
 
-bool ptrc_preload_lacks_functions(const struct ptrc_preload *p, trace_id_t trace)
+/* Whether the trace has an event type whose name begins so. */
+static bool has_type(trace_id_t trace, const char *start)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	trace_event_id_t id;
 	int unavailable = 0;
 
-	if (!p->functions.is_wanted || posix_trace_eventtypelist_rewind(trace))
-		return p->functions.is_wanted;
+	if (posix_trace_eventtypelist_rewind(trace))
+		return false;
 	while (!posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) && !unavailable)
 		if (!posix_trace_eventid_get_name(trace, id, name) &&
-		    (!strcmp(name, "function.begin") || !strcmp(name, "function.end")))
-			return false;
-	return true;
+		    !strncmp(name, start, strlen(start)))
+			return true;
+	return false;
+}
+
+bool ptrc_preload_lacks_functions(const struct ptrc_preload *p, trace_id_t trace)
+{
+	return p->functions.is_wanted && !has_type(trace, "function.");
+}
+
+bool ptrc_preload_lacks_waits(const struct ptrc_preload *p, trace_id_t trace)
+{
+	return p->waits.used && !has_type(trace, "wait.");
+}
+
+/* Says that the library could not be loaded into COMMAND, if that is so. */
+static bool say_not_loaded(const struct ptrc_preload *p, const char *command, const char *what)
+{
+	if (p->is_static)
+		ptrc_cli_message(command,
+				 "no %s was recorded: it is linked statically, so "
+				 "nothing can be loaded into it",
+				 what);
+	else if (p->is_privileged)
+		ptrc_cli_message(command,
+				 "no %s was recorded: it is privileged (set-user-ID or "
+				 "set-group-ID), so nothing is loaded into it",
+				 what);
+	return p->is_static || p->is_privileged;
 }
 
 void ptrc_preload_say_no_function(const struct ptrc_preload *p, const char *command)
 {
-	if (p->is_static)
-		ptrc_cli_message(command, "no function was recorded: it is linked statically, so "
-					  "nothing can be loaded into it");
-	else if (p->is_stripped)
+	if (say_not_loaded(p, command, "function"))
+		return;
+	if (p->is_stripped)
 		ptrc_cli_message(command, "no function was recorded: it was compiled with "
 					  "-fxray-instrument and has lost its symbol table, in "
 					  "which XRay would be found");
@@ -188,4 +246,11 @@ void ptrc_preload_say_no_function(const struct ptrc_preload *p, const char *comm
 		ptrc_cli_message(command, "no function was recorded: no function of it calls the "
 					  "hooks of -finstrument-functions, or has those of "
 					  "-fxray-instrument");
+}
+
+void ptrc_preload_say_no_wait(const struct ptrc_preload *p, const char *command)
+{
+	if (!say_not_loaded(p, command, "wait"))
+		ptrc_cli_message(command, "no wait was recorded: it called none of the functions "
+					  "that --waits selects, or only inside the C library");
 }

@@ -574,9 +574,3 @@ function.end code function, caller call_site" ]
 	assert_one_message ptrace-run
 	[[ $stderr == *"compiled with -fxray-instrument and has lost its symbol table"* ]]
 }
-
-@test "nothing but the hooks is seen of the library" {
-	library=$PTRC_BUILD/lib/posixtrace-preload.so
-	[ "$(nm -D --defined-only "$library" | awk '{ print $3 }' | sort)" = \
-		$'__cyg_profile_func_enter\n__cyg_profile_func_exit' ]
-}
