@@ -14,7 +14,8 @@ ptrc_bench_checked = \
 	%D%/latency \
 	%D%/start_plain \
 	%D%/start_static \
-	%D%/timed
+	%D%/timed \
+	%D%/waits
 check_PROGRAMS += $(ptrc_bench_checked)
 ptrc_bench_programs =
 
@@ -28,6 +29,7 @@ ptrc_bench_programs =
 %C%_latency_SOURCES = %D%/latency.c %D%/latency.h %D%/measure.h
 %C%_timed_SOURCES = %D%/timed.c %D%/measure.h
 %C%_timed_LDADD =
+%C%_waits_SOURCES = %D%/waits.c %D%/measure.h
 
 %C%_cli_worker_SOURCES = %D%/cli_worker.c %D%/cli_worker.h %D%/measure.h
 

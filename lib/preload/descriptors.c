@@ -10,13 +10,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 
 #include "lib/base/atomic.h"
 #include "lib/base/common.h"
 #include "lib/base/digits.h"
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
-#include "lib/process/self.h"
+#include "lib/recorder/fast.h"
 #include "lib/stream/clock.h"
 
 enum {
@@ -40,30 +41,53 @@ struct slot {
 	_Atomic uint64_t state;
 	/* The counter when the text was last known to be right. */
 	_Atomic uint64_t checked;
-	/* They identify the file. */
-	uint64_t device, inode, birth;
-	/* Whether the same file may get another text: a socket without a peer gets one, and files without
-	 * an inode of their own. */
-	bool may_change;
+	struct identity {
+		uint64_t device, inode, birth;
+		/* Whether the text of the same file may change: a socket without a peer gets one, and
+		 * some files have no inode of their own. */
+		bool may_change;
+	} file;
 	struct ptrc_descriptor about;
 };
 
-PTRC_ASSERT_SIZE(struct slot, 240);
+PTRC_ASSERT_SIZE(struct slot, 248);
 
 static struct slot *_Atomic chunks[CHUNKS];
 static _Atomic bool is_ended;
 
-/* The counter advances at most this much in 20 us, or in more on slow machines. */
-static inline uint64_t check_ticks(void)
-{
-#if defined(__x86_64__)
-	return 40000;
-#else
-	uint64_t hertz;
+/* A text is used for so long without a look at the file. */
+#define FRESH_NS 20000
 
-	__asm__("mrs %0, cntfrq_el0" : "=r"(hertz));
-	return hertz / 50000;
+/* The same in ticks of the counter. Until its rate is known, as if it were slow: 1 GHz, and 25 MHz on
+ * aarch64. */
+#if defined(__x86_64__)
+static _Atomic uint64_t fresh_ticks = FRESH_NS;
+#else
+static _Atomic uint64_t fresh_ticks = FRESH_NS / 40;
 #endif
+
+/* Measures the rate of the counter, between the first call and one that comes later. */
+static PTRC_COLD void measure_ticks(uint64_t now)
+{
+	static _Atomic uint64_t first, first_ns;
+	static _Atomic bool is_measured;
+	struct timespec t;
+	uint64_t ns, before = 0;
+
+	if (ptrc_load_relaxed(&is_measured) || ptrc_sys(SYS_clock_gettime, CLOCK_MONOTONIC, &t))
+		return;
+	ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	if (ptrc_cas(&first, &before, now)) {
+		ptrc_store_release(&first_ns, ns);
+		return;
+	}
+	before = ptrc_load_relaxed(&first);
+	ns -= ptrc_load_acquire(&first_ns);
+	/* The other thread may not have stored its time yet, and a short time gives no rate. */
+	if (ns < 1000000 || ns > UINT64_C(3600000000000))
+		return;
+	ptrc_store_relaxed(&fresh_ticks, (now - before) * FRESH_NS / ns);
+	ptrc_store_relaxed(&is_measured, true);
 }
 
 /* Whether the 8 bytes at this address can be read. The kernel copies them as a set of signals, before
@@ -318,18 +342,18 @@ static void look_up(int fd, struct slot *s)
 
 	s->about.bytes = 0;
 	s->about.is_socket = false;
-	s->may_change = true;
+	s->file.may_change = true;
 	if (!get_file(fd, &file))
 		return;
-	s->device = device_of(&file);
-	s->inode = file.stx_ino;
-	s->birth = birth_of(&file);
+	s->file.device = device_of(&file);
+	s->file.inode = file.stx_ino;
+	s->file.birth = birth_of(&file);
 	if ((file.stx_mode & S_IFMT) == S_IFSOCK) {
-		s->may_change = !put_socket(&s->about, fd);
+		s->file.may_change = !put_socket(&s->about, fd);
 		return;
 	}
 	put_link(&s->about, fd);
-	s->may_change = s->about.bytes >= 10 && !memcmp(s->about.text, "anon_inode", 10);
+	s->file.may_change = s->about.bytes >= 10 && !memcmp(s->about.text, "anon_inode", 10);
 }
 
 static struct slot *find(unsigned int fd)
@@ -383,25 +407,23 @@ static void fill(int fd, struct slot *s, struct ptrc_descriptor *d)
 	ptrc_sys_restore_signals(&mask);
 }
 
-/* Whether the descriptor is still open on the file of the slot, of which *copy is a copy. */
-static bool is_same(int fd, const struct slot *copy)
+/* Whether the descriptor is still open on this file, and would have the same text. */
+static bool is_same(int fd, const struct identity *old, bool is_socket)
 {
 	struct statx file;
 	struct address a;
 
-	if (!get_file(fd, &file) || file.stx_ino != copy->inode ||
-	    device_of(&file) != copy->device || birth_of(&file) != copy->birth)
+	if (!get_file(fd, &file) || file.stx_ino != old->inode || device_of(&file) != old->device ||
+	    birth_of(&file) != old->birth)
 		return false;
-	if (!copy->may_change)
-		return true;
-	return copy->about.is_socket && !get_address(SYS_getpeername, fd, &a);
+	return !old->may_change || (is_socket && !get_address(SYS_getpeername, fd, &a));
 }
 
 void ptrc_descriptor_get(int fd, struct ptrc_descriptor *d)
 {
-	struct slot *s, copy;
-	uint64_t state, now;
-	bool is_fresh;
+	struct slot *s, found;
+	struct identity file;
+	uint64_t state, now, age;
 
 	d->is_socket = false;
 	d->bytes = 0;
@@ -409,28 +431,25 @@ void ptrc_descriptor_get(int fd, struct ptrc_descriptor *d)
 		return;
 	s = make((unsigned int)fd);
 	if (!s) {
-		look_up(fd, &copy);
-		*d = copy.about;
+		look_up(fd, &found);
+		*d = found.about;
 		return;
 	}
 	state = ptrc_load_acquire(&s->state);
 	if (state & IS_VALID) {
 		now = ptrc_counter();
-		is_fresh = now - ptrc_load_relaxed(&s->checked) < check_ticks();
-		if (PTRC_LIKELY(is_fresh)) {
-			d->is_socket = s->about.is_socket;
-			d->bytes = s->about.bytes;
-			memcpy(d->text, s->about.text, d->bytes);
-		} else {
-			copy = *s;
-			*d = copy.about;
-		}
-		/* The copy is whole if the slot has not changed meanwhile. */
+		age = now - ptrc_load_relaxed(&s->checked);
+		d->is_socket = s->about.is_socket;
+		d->bytes = s->about.bytes;
+		ptrc_fast_copy((uint8_t *)d->text, (const uint8_t *)s->about.text, d->bytes);
+		file = s->file;
+		/* The copies are whole if the slot has not changed meanwhile. */
 		atomic_thread_fence(memory_order_acquire);
-		if (ptrc_load_relaxed(&s->state) == state) {
-			if (PTRC_LIKELY(is_fresh))
+		if (PTRC_LIKELY(ptrc_load_relaxed(&s->state) == state)) {
+			if (PTRC_LIKELY(age < ptrc_load_relaxed(&fresh_ticks)))
 				return;
-			if (is_same(fd, &copy)) {
+			measure_ticks(now);
+			if (is_same(fd, &file, d->is_socket)) {
 				ptrc_store_relaxed(&s->checked, now);
 				return;
 			}

@@ -19,10 +19,11 @@
 #define PTRC_DESCRIPTOR_TEXT_MAX 191
 
 struct ptrc_descriptor {
-	bool is_socket;
-	/* Not zero-terminated. Empty if nothing is known. */
-	uint8_t bytes;
+	/* Not zero-terminated. */
 	char text[PTRC_DESCRIPTOR_TEXT_MAX + 1];
+	/* 0: nothing is known. */
+	uint8_t bytes;
+	bool is_socket;
 };
 
 /* Stores what the descriptor is open on. */

@@ -22,18 +22,21 @@
 static PTRC_NOINLINE enum ptrc_wait_kind begin(enum ptrc_wait_kind otherwise, uint32_t call, int fd,
 					       uint64_t size, uint64_t call_site)
 {
-	enum ptrc_wait_kind kind = otherwise;
-	struct ptrc_descriptor about;
+	struct ptrc_wait_io data;
 
 	if (!ptrc_wait_is_recorded(IO_OR_NET))
 		return NO_WAIT;
-	ptrc_descriptor_get(fd, &about);
-	if (about.bytes)
-		kind = about.is_socket ? PTRC_WAIT_NET : PTRC_WAIT_IO;
-	if (!ptrc_wait_is_selected(1U << kind))
+	data.call = call;
+	data.fd = fd;
+	data.size = size;
+	data.call_site = call_site;
+	ptrc_descriptor_get(fd, &data.about);
+	if (data.about.bytes)
+		otherwise = data.about.is_socket ? PTRC_WAIT_NET : PTRC_WAIT_IO;
+	if (!ptrc_wait_is_selected(1U << otherwise))
 		return NO_WAIT;
-	ptrc_wait_begin_io(kind, call, fd, size, &about, call_site);
-	return kind;
+	ptrc_wait_begin_io(otherwise, &data);
+	return otherwise;
 }
 
 static PTRC_ALWAYS_INLINE void end(enum ptrc_wait_kind kind, long result, uint64_t call_site)
@@ -124,17 +127,21 @@ PTRC_PUBLIC long ptrc_wrapper___recvfrom_chk(long a, long b, long c, long d, lon
 static PTRC_NOINLINE enum ptrc_wait_kind begin_several(uint32_t call, long fds, uint64_t count,
 						       uint64_t call_site)
 {
-	struct ptrc_descriptor about = {.bytes = 0};
+	struct ptrc_wait_io data;
 	struct pollfd one;
-	int fd = -1;
 
 	if (!ptrc_wait_is_recorded(PTRC_WAIT_BIT(IO)))
 		return NO_WAIT;
+	data.call = call;
+	data.fd = -1;
+	data.size = count;
+	data.call_site = call_site;
+	data.about.bytes = 0;
 	if (fds && count == 1 && ptrc_program_bytes((const void *)fds, &one, sizeof(one))) {
-		fd = one.fd;
-		ptrc_descriptor_get(fd, &about);
+		data.fd = one.fd;
+		ptrc_descriptor_get(one.fd, &data.about);
 	}
-	ptrc_wait_begin_io(PTRC_WAIT_IO, call, fd, count, &about, call_site);
+	ptrc_wait_begin_io(PTRC_WAIT_IO, &data);
 	return PTRC_WAIT_IO;
 }
 
@@ -164,12 +171,16 @@ POLLS(pselect, pselect, 0, (unsigned int)a)
 static PTRC_NOINLINE enum ptrc_wait_kind begin_open(uint32_t call, int directory, long path,
 						    uint64_t call_site)
 {
-	struct ptrc_descriptor about;
+	struct ptrc_wait_io data;
 
 	if (!ptrc_wait_is_recorded(PTRC_WAIT_BIT(IO)) || ptrc_wait_is_own(call_site))
 		return NO_WAIT;
-	ptrc_program_path((const char *)path, &about);
-	ptrc_wait_begin_io(PTRC_WAIT_IO, call, directory, 0, &about, call_site);
+	data.call = call;
+	data.fd = directory;
+	data.size = 0;
+	data.call_site = call_site;
+	ptrc_program_path((const char *)path, &data.about);
+	ptrc_wait_begin_io(PTRC_WAIT_IO, &data);
 	return PTRC_WAIT_IO;
 }
 
@@ -241,15 +252,18 @@ PTRC_WRAPPER(connect)
 {
 	ptrc_function *function = PTRC_NEXT(connect);
 	enum ptrc_wait_kind kind = NO_WAIT;
-	struct ptrc_descriptor about;
+	struct ptrc_wait_io data;
 	int result;
 
 	if (!ptrc_wait_is_selected(IO_OR_NET))
 		return function(a, b, c, d, e, f);
 	if (ptrc_wait_is_recorded(PTRC_WAIT_BIT(NET))) {
-		ptrc_descriptor_get_peer((int)a, (const void *)b, (unsigned int)c, &about);
-		ptrc_wait_begin_io(PTRC_WAIT_NET, PTRC_WAIT_CALL_connect, (int)a, 0, &about,
-				   CALL_SITE);
+		data.call = PTRC_WAIT_CALL_connect;
+		data.fd = (int)a;
+		data.size = 0;
+		data.call_site = CALL_SITE;
+		ptrc_descriptor_get_peer((int)a, (const void *)b, (unsigned int)c, &data.about);
+		ptrc_wait_begin_io(PTRC_WAIT_NET, &data);
 		kind = PTRC_WAIT_NET;
 	}
 	result = (int)function(a, b, c, d, e, f);

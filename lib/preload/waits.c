@@ -126,23 +126,10 @@ void ptrc_wait_begin_lock(uint32_t call, int32_t holder, uint64_t lock, uint64_t
 	record(PTRC_WAIT_LOCK, BEGIN, &data, sizeof(data), call_site);
 }
 
-void ptrc_wait_begin_io(enum ptrc_wait_kind kind, uint32_t call, int fd, uint64_t size,
-			const struct ptrc_descriptor *about, uint64_t call_site)
+void ptrc_wait_begin_io(enum ptrc_wait_kind kind, const struct ptrc_wait_io *data)
 {
-	struct {
-		uint32_t call;
-		int32_t fd;
-		uint64_t size;
-		uint64_t call_site;
-		char text[PTRC_DESCRIPTOR_TEXT_MAX + 1];
-	} data;
-
-	data.call = call;
-	data.fd = fd;
-	data.size = size;
-	data.call_site = call_site;
-	ptrc_fast_copy((uint8_t *)data.text, (const uint8_t *)about->text, about->bytes);
-	record(kind, BEGIN, &data, sizeof(data) - sizeof(data.text) + about->bytes, call_site);
+	record(kind, BEGIN, data, offsetof(struct ptrc_wait_io, about.text) + data->about.bytes,
+	       data->call_site);
 }
 
 void ptrc_wait_begin_sleep(uint32_t call, uint64_t ns, uint64_t call_site)

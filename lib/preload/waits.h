@@ -14,6 +14,7 @@
 
 #include "lib/base/atomic.h"
 #include "lib/base/common.h"
+#include "lib/preload/descriptors.h"
 
 enum ptrc_wait_kind {
 	PTRC_WAIT_LOCK,
@@ -65,12 +66,17 @@ PTRC_NOINLINE void ptrc_wait_begin_lock(uint32_t call, int32_t holder, uint64_t 
 PTRC_NOINLINE void ptrc_wait_begin_sleep(uint32_t call, uint64_t ns, uint64_t call_site);
 PTRC_NOINLINE void ptrc_wait_begin_child(uint32_t call, int32_t pid, uint64_t call_site);
 
-struct ptrc_descriptor;
+/* The data of the event that starts a wait for a descriptor, up to the end of the text. */
+struct ptrc_wait_io {
+	uint32_t call;
+	int32_t fd;
+	uint64_t size;
+	uint64_t call_site;
+	struct ptrc_descriptor about;
+};
 
-/* kind: PTRC_WAIT_IO or PTRC_WAIT_NET. `about` may have no text. */
-PTRC_NOINLINE void ptrc_wait_begin_io(enum ptrc_wait_kind kind, uint32_t call, int fd,
-				      uint64_t size, const struct ptrc_descriptor *about,
-				      uint64_t call_site);
+/* kind: PTRC_WAIT_IO or PTRC_WAIT_NET. */
+PTRC_NOINLINE void ptrc_wait_begin_io(enum ptrc_wait_kind kind, const struct ptrc_wait_io *data);
 
 /* Records the end of a wait: the result of the call, and the error number, or 0. */
 PTRC_NOINLINE void ptrc_wait_end(enum ptrc_wait_kind kind, int64_t result, int32_t error,
