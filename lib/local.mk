@@ -280,6 +280,7 @@ ptrcpreload_PROGRAMS = %D%/posixtrace-preload.so
 	%D%/preload/descriptors.h \
 	%D%/preload/event_type.c \
 	%D%/preload/event_type.h \
+	%D%/preload/elf_file.h \
 	%D%/preload/function_names.c \
 	%D%/preload/function_names.h \
 	%D%/preload/hooks.c \
@@ -287,8 +288,18 @@ ptrcpreload_PROGRAMS = %D%/posixtrace-preload.so
 	%D%/preload/mangled.h \
 	%D%/preload/next_function.c \
 	%D%/preload/next_function.h \
+	%D%/preload/notes.c \
+	%D%/preload/notes.h \
+	%D%/preload/operand.c \
+	%D%/preload/operand.h \
+	%D%/preload/patterns.c \
+	%D%/preload/patterns.h \
+	%D%/preload/probes.c \
+	%D%/preload/probes.h \
 	%D%/preload/selection.c \
 	%D%/preload/selection.h \
+	%D%/preload/signals.c \
+	%D%/preload/signals.h \
 	%D%/preload/vfork.c \
 	%D%/preload/vfork.h \
 	%D%/preload/wait_calls.h \

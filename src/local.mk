@@ -38,6 +38,10 @@ install-exec-hook:
 
 noinst_LIBRARIES += %D%/libcommands.a
 %C%_libcommands_a_SOURCES = \
+	lib/preload/notes.c \
+	lib/preload/operand.c \
+	%D%/summary/program_probes.c \
+	%D%/summary/program_probes.h \
 	%D%/base/background.c \
 	%D%/base/background.h \
 	%D%/base/buffer.c \
@@ -64,6 +68,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/base/option.h \
 	%D%/base/output.c \
 	%D%/base/output.h \
+	%D%/base/program.c \
+	%D%/base/program.h \
 	%D%/base/proposals.c \
 	%D%/base/proposals.h \
 	%D%/base/renamed.c \

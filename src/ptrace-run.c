@@ -92,6 +92,8 @@ static const struct ptrc_cli_option options[] = {
 	 "record begin and end of the functions, with GLOB\nonly of those that it names"},
 	{"waits", PTRC_CONFIG_OPTION(PTRC_CONFIG_WAITS), "[=GLOB]",
 	 "record in which calls threads wait, and for what\n(locks, files, peers, children), with GLOB only of\nthe kinds lock, io, net, sleep, child that match"},
+	{"sdt", PTRC_CONFIG_OPTION(PTRC_CONFIG_SDT), "[=GLOB]",
+	 "record the static probes (USDT) that programs and\ntheir libraries reach, with GLOB only those whose\nname PROVIDER.NAME matches"},
 	{"check", KEY_CHECK, "RULES",
 	 "judge the log by the rules in this file, as\nptrace-check(1) does"},
 	PTRC_CHECK_FORMAT_OPTIONS(KEY_FORMAT, "[=FILE]"),
@@ -158,8 +160,9 @@ struct run {
 	bool has_os_events;
 	/* --functions was given, but no function was recorded. */
 	bool is_without_functions;
-	/* The same for --waits. */
+	/* The same for --waits and --sdt. */
 	bool is_without_waits;
+	bool is_without_probes;
 	/* The log could be read, so event_count, the number of events in it, is known. */
 	bool has_count;
 	uint64_t event_count;
@@ -405,6 +408,7 @@ static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session
 	r->is_empty = !has_user_events;
 	ptrc_no_events_gather(&r->no_events, trace);
 	r->is_without_waits = ptrc_preload_lacks_waits(&preload, trace);
+	r->is_without_probes = ptrc_preload_lacks_probes(&preload, trace);
 	r->is_without_functions = ptrc_preload_lacks_functions(&preload, trace);
 	if (posixtrace_get_patterns(trace, r->patterns, POSIXTRACE_PATTERNS_MAX, &r->pattern_count))
 		r->pattern_count = 0;
@@ -515,7 +519,7 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 
 	if (error)
 		exit(say_cannot_execute(r->command[0], error));
-	ptrc_preload_waits(&preload, &c->waits);
+	ptrc_preload_patterns(&preload, &c->waits, &c->sdt);
 	if (!ptrc_preload_prepare(&preload, path))
 		exit(PTRC_EXIT_RUN_FAILED);
 	if (ptrc_config_attributes(c, &r->attr))
@@ -850,6 +854,8 @@ static void say_why_empty(const struct run *r)
 		ptrc_preload_say_no_function(&preload, r->command[0]);
 	else if (r->is_without_waits)
 		ptrc_preload_say_no_wait(&preload, r->command[0]);
+	else if (r->is_without_probes)
+		ptrc_preload_say_no_probe(&preload, r->command[0]);
 	else if (!r->is_empty || ptrc_losses_is_any(&r->losses) ||
 		 (r->has_os_events && !is_auto && !r->no_events.opened_types))
 		return;

@@ -48,6 +48,7 @@ ptrc_c_tests = \
 	%D%/lib/model/test_names \
 	%D%/lib/model/test_packed \
 	%D%/lib/model/test_types \
+	%D%/lib/preload/test_operand \
 	%D%/lib/process/test_exec \
 	%D%/lib/process/test_fork \
 	%D%/lib/process/test_namespace \
@@ -139,6 +140,7 @@ ptrc_bats_tests = \
 	%D%/cmd/stop/ptrace-stop.bats \
 	%D%/lib/preload/exports.bats \
 	%D%/lib/preload/functions.bats \
+	%D%/lib/preload/probes.bats \
 	%D%/product/agreement.bats \
 	%D%/product/bench-cli.bats \
 	%D%/product/bench-report.bats \
@@ -219,6 +221,7 @@ ptrc_support_ldadd = %D%/support/libsupport.a $(LDADD)
 %C%_cmd_dump_test_decode_LDADD = src/libcommands.a $(LDADD) $(PCRE2_LIBS)
 %C%_cmd_dump_test_follow_LDADD = src/libcommands.a $(ptrc_support_ldadd) $(PCRE2_LIBS)
 %C%_cmd_dump_test_hosts_LDADD = src/libcommands.a $(LDADD) -lm $(PCRE2_LIBS)
+%C%_lib_preload_test_operand_LDADD = src/libcommands.a $(LDADD)
 %C%_cmd_dump_test_regex_LDADD = src/libcommands.a $(LDADD) $(PCRE2_LIBS)
 %C%_cmd_dump_test_select_LDADD = src/libcommands.a $(LDADD) $(PCRE2_LIBS)
 %C%_cmd_dump_test_view_LDADD = src/libcommands.a $(LDADD) $(PCRE2_LIBS)
@@ -278,7 +281,8 @@ endif
 %C%_fuzz_fuzz_yaml_LDADD = $(ptrc_fuzz_libs)
 
 noinst_HEADERS += %D%/support/event_types.h %D%/support/failing_sync.h %D%/support/harness.h %D%/support/log_maker.h \
-	%D%/support/keeper.h %D%/support/logs.h %D%/support/payload.h %D%/support/private_user.h %D%/support/slow_page.h \
+	%D%/support/keeper.h %D%/support/logs.h %D%/support/payload.h %D%/support/private_user.h %D%/support/sdt.h \
+	%D%/support/slow_page.h \
 	%D%/support/stream_memory.h
 # All the rest of this folder.
 EXTRA_DIST += $(shell cd $(srcdir) && find %D% -type f ! -name '*~' | sort)
@@ -298,6 +302,7 @@ ptrc_full_tests = \
 	%D%/lib/api/cxx.sh \
 	%D%/lib/preload/exports.bats \
 	%D%/lib/preload/functions.bats \
+	%D%/lib/preload/probes.bats \
 	%D%/lib/keeper/faults.sh \
 	%D%/lib/keeper/test_keeper_steps \
 	%D%/lib/log/test_rotate \
@@ -367,6 +372,7 @@ ptrc_optimised_tests = \
 	%D%/lib/api/cxx.sh \
 	%D%/lib/preload/exports.bats \
 	%D%/lib/preload/functions.bats \
+	%D%/lib/preload/probes.bats \
 	%D%/product/fallbacks.sh \
 	%D%/product/neighbours.bats \
 	%D%/product/tutorial.sh

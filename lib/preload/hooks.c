@@ -22,6 +22,7 @@
 #include "lib/base/common.h"
 #include "lib/preload/event_type.h"
 #include "lib/preload/next_function.h"
+#include "lib/preload/probes.h"
 #include "lib/preload/selection.h"
 #include "lib/preload/xray.h"
 #include "lib/process/self.h"
@@ -78,6 +79,7 @@ __attribute__((constructor)) static void begin(void)
 {
 	ptrc_next_function_begin();
 	ptrc_xray_begin(record_xray);
+	ptrc_probes_begin();
 }
 
 void __cyg_profile_func_enter(void *function, void *call_site);

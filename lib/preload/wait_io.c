@@ -8,6 +8,7 @@
 
 #include "lib/preload/descriptors.h"
 #include "lib/preload/next_function.h"
+#include "lib/preload/signals.h"
 #include "lib/preload/wait_calls.h"
 #include "lib/preload/waits.h"
 
@@ -45,15 +46,23 @@ static PTRC_ALWAYS_INLINE void end(enum ptrc_wait_kind kind, long result, uint64
 		ptrc_wait_end(kind, result, result < 0 ? errno : 0, call_site);
 }
 
+/* Takes SIGTRAP out of the mask that the call sets while it waits (signals.h). */
+#define UNMASK(mask) \
+	mask = (long)ptrc_signals_without_trap((const sigset_t *)mask, &(sigset_t){{0}})
+#define NO_MASK (void)0
+
 /* A wrapper of a function that returns a number of this type. It is recorded as a call of `call`,
  * which differs from `symbol` if the C library has several names for it. */
-#define TRANSFERS(symbol, call, otherwise, fd, size, type)                            \
+#define TRANSFERS(symbol, call, otherwise, fd, size, type) \
+	TRANSFERS_MASKED(symbol, call, otherwise, fd, size, type, NO_MASK)
+#define TRANSFERS_MASKED(symbol, call, otherwise, fd, size, type, mask)               \
 	PTRC_WRAPPER(symbol)                                                          \
 	{                                                                             \
 		ptrc_function *function = PTRC_NEXT(symbol);                          \
 		enum ptrc_wait_kind kind;                                             \
 		type result;                                                          \
                                                                                       \
+		mask;                                                                 \
 		if (!ptrc_wait_is_selected(IO_OR_NET))                                \
 			return function(a, b, c, d, e, f);                            \
 		kind = begin(PTRC_WAIT_##otherwise, PTRC_WAIT_CALL_##call, (int)(fd), \
@@ -93,8 +102,8 @@ TRANSFERS(fdatasync, fdatasync, IO, a, 0, int)
 TRANSFERS(syncfs, syncfs, IO, a, 0, int)
 TRANSFERS(flock, flock, IO, a, 0, int)
 TRANSFERS(epoll_wait, epoll_wait, IO, a, c, int)
-TRANSFERS(epoll_pwait, epoll_pwait, IO, a, c, int)
-TRANSFERS(epoll_pwait2, epoll_pwait, IO, a, c, int)
+TRANSFERS_MASKED(epoll_pwait, epoll_pwait, IO, a, c, int, UNMASK(e))
+TRANSFERS_MASKED(epoll_pwait2, epoll_pwait, IO, a, c, int, UNMASK(e))
 TRANSFERS(send, send, NET, a, c, long)
 TRANSFERS(sendto, sendto, NET, a, c, long)
 TRANSFERS(sendmsg, sendmsg, NET, a, 1, long)
@@ -145,13 +154,14 @@ static PTRC_NOINLINE enum ptrc_wait_kind begin_several(uint32_t call, long fds, 
 	return PTRC_WAIT_IO;
 }
 
-#define POLLS(symbol, call, fds, count)                                                         \
+#define POLLS(symbol, call, fds, count, mask)                                                   \
 	PTRC_WRAPPER(symbol)                                                                    \
 	{                                                                                       \
 		ptrc_function *function = PTRC_NEXT(symbol);                                    \
 		enum ptrc_wait_kind kind;                                                       \
 		int result;                                                                     \
                                                                                                 \
+		mask;                                                                           \
 		if (!ptrc_wait_is_selected(PTRC_WAIT_BIT(IO)))                                  \
 			return function(a, b, c, d, e, f);                                      \
 		kind = begin_several(PTRC_WAIT_CALL_##call, fds, (uint64_t)(count), CALL_SITE); \
@@ -160,12 +170,12 @@ static PTRC_NOINLINE enum ptrc_wait_kind begin_several(uint32_t call, long fds, 
 		return result;                                                                  \
 	}
 
-POLLS(poll, poll, a, b)
-POLLS(__poll_chk, poll, a, b)
-POLLS(ppoll, ppoll, a, b)
-POLLS(__ppoll_chk, ppoll, a, b)
-POLLS(select, select, 0, (unsigned int)a)
-POLLS(pselect, pselect, 0, (unsigned int)a)
+POLLS(poll, poll, a, b, NO_MASK)
+POLLS(__poll_chk, poll, a, b, NO_MASK)
+POLLS(ppoll, ppoll, a, b, UNMASK(d))
+POLLS(__ppoll_chk, ppoll, a, b, UNMASK(d))
+POLLS(select, select, 0, (unsigned int)a, NO_MASK)
+POLLS(pselect, pselect, 0, (unsigned int)a, UNMASK(f))
 
 /* Begins a wait for a file that is being opened. directory: where a relative path starts. */
 static PTRC_NOINLINE enum ptrc_wait_kind begin_open(uint32_t call, int directory, long path,

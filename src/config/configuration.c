@@ -56,6 +56,7 @@ const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS] = {
 	SETTING(SNAPSHOT_MAX, "snapshot-max", NUMBER, EVERYBODY, snapshot_max, 1, 999, NULL),
 	SETTING(OS, "os", OS_KINDS, EVERYBODY, os, 0, 0, NULL),
 	SETTING(WAITS, "waits", LIST, RUN_ONLY, waits, 1, PTRC_PRELOAD_WAIT_MAX, NULL),
+	SETTING(SDT, "sdt", LIST, RUN_ONLY, sdt, 1, TRACE_EVENT_NAME_MAX, NULL),
 	SETTING(ONLY, "only", LIST, EVERYBODY, only, 1, TRACE_EVENT_NAME_MAX, NULL),
 	SETTING(EXCLUDE, "exclude", LIST, EVERYBODY, exclude, 1, TRACE_EVENT_NAME_MAX, NULL),
 	SETTING(DECODE, "decode", MAP, EVERYBODY, decode, 1, 4096, NULL),
@@ -275,6 +276,8 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_
 			return ptrc_cli_because(
 				why, "'%.60s' matches no kind of waits: " PTRC_PRELOAD_WAIT_KINDS,
 				text);
+		if (key == PTRC_CONFIG_SDT && strchr(text, '\n'))
+			return ptrc_cli_because(why, "a pattern has one line");
 		ptrc_cli_add_text(field, text);
 		break;
 	case PTRC_CONFIG_MAP:

@@ -43,6 +43,7 @@ enum ptrc_config_key {
 	PTRC_CONFIG_SNAPSHOT_MAX,
 	PTRC_CONFIG_OS,
 	PTRC_CONFIG_WAITS,
+	PTRC_CONFIG_SDT,
 	PTRC_CONFIG_ONLY,
 	PTRC_CONFIG_EXCLUDE,
 	PTRC_CONFIG_DECODE,
@@ -134,6 +135,8 @@ struct ptrc_config {
 	} os;
 	/* Patterns of the kinds of waits that are recorded. */
 	struct ptrc_cli_texts waits;
+	/* Patterns of the probes that are recorded. */
+	struct ptrc_cli_texts sdt;
 	/* 0 if not given. ptrc_config_stream_full_policy() then has the default. */
 	int stream_full_policy;
 	int inheritance;

@@ -22,6 +22,8 @@
 #define FUNCTIONS_VARIABLE "POSIXTRACE_FUNCTIONS"
 /* The one that lib/preload/waits.h reads. */
 #define WAITS_VARIABLE "POSIXTRACE_WAITS"
+/* The one that lib/preload/probes.h reads. */
+#define SDT_VARIABLE "POSIXTRACE_SDT"
 
 void ptrc_preload_functions(struct ptrc_preload *p, const char *glob)
 {
@@ -50,10 +52,17 @@ bool ptrc_preload_has_waits(const char *glob)
 	return false;
 }
 
-void ptrc_preload_waits(struct ptrc_preload *p, const struct ptrc_cli_texts *globs)
+static void add_lines(struct ptrc_buffer *lines, const struct ptrc_cli_texts *globs)
 {
 	for (size_t i = 0; i < globs->count; i++)
-		ptrc_buffer_format(&p->waits, "%s\n", globs->texts[i]);
+		ptrc_buffer_format(lines, "%s\n", globs->texts[i]);
+}
+
+void ptrc_preload_patterns(struct ptrc_preload *p, const struct ptrc_cli_texts *waits,
+			   const struct ptrc_cli_texts *sdt)
+{
+	add_lines(&p->waits, waits);
+	add_lines(&p->sdt, sdt);
 }
 
 static bool find_library(char path[PATH_MAX])
@@ -133,7 +142,7 @@ bool ptrc_preload_has_hooks(const char *command)
 
 static bool is_wanted(const struct ptrc_preload *p)
 {
-	return p->functions.is_wanted || p->waits.used;
+	return p->functions.is_wanted || p->waits.used || p->sdt.used;
 }
 
 bool ptrc_preload_prepare(struct ptrc_preload *p, const char *path)
@@ -184,6 +193,7 @@ void ptrc_preload_set_environment(struct ptrc_preload *p)
 	setenv("LD_PRELOAD", p->libraries.bytes, 1);
 	set_patterns(FUNCTIONS_VARIABLE, &p->functions.globs, !p->functions.is_all);
 	set_patterns(WAITS_VARIABLE, &p->waits, true);
+	set_patterns(SDT_VARIABLE, &p->sdt, true);
 }
 
 /* Whether the trace has an event type whose name begins so. */
@@ -210,6 +220,11 @@ bool ptrc_preload_lacks_functions(const struct ptrc_preload *p, trace_id_t trace
 bool ptrc_preload_lacks_waits(const struct ptrc_preload *p, trace_id_t trace)
 {
 	return p->waits.used && !has_type(trace, "wait.");
+}
+
+bool ptrc_preload_lacks_probes(const struct ptrc_preload *p, trace_id_t trace)
+{
+	return p->sdt.used && !has_type(trace, "sdt.");
 }
 
 /* Says that the library could not be loaded into COMMAND, if that is so. */
@@ -253,4 +268,12 @@ void ptrc_preload_say_no_wait(const struct ptrc_preload *p, const char *command)
 	if (!say_not_loaded(p, command, "wait"))
 		ptrc_cli_message(command, "no wait was recorded: it called none of the functions "
 					  "that --waits selects, or only inside the C library");
+}
+
+void ptrc_preload_say_no_probe(const struct ptrc_preload *p, const char *command)
+{
+	if (!say_not_loaded(p, command, "probe"))
+		ptrc_cli_message(command,
+				 "no probe was recorded: it has reached none that --sdt selects; "
+				 "ptrace-events --sdt lists those of a program");
 }

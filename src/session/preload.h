@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ptrace-run makes the dynamic linker load posixtrace-preload.so (lib/preload) into COMMAND and its children.
- * This library records what the program itself does not: when its functions start and end (--functions), and in which calls
- * its threads wait (--waits).
+ * This library records what the program itself does not: when its functions start and end (--functions), in which
+ * calls its threads wait (--waits), and which probes it reaches (--sdt).
  */
 #ifndef PTRC_SRC_SESSION_PRELOAD_H
 #define PTRC_SRC_SESSION_PRELOAD_H
@@ -28,6 +28,8 @@ struct ptrc_preload {
 	struct ptrc_preload_part functions;
 	/* The patterns of --waits. */
 	struct ptrc_buffer waits;
+	/* The patterns of --sdt. */
+	struct ptrc_buffer sdt;
 	/* The value of LD_PRELOAD. */
 	struct ptrc_buffer libraries;
 	/* COMMAND is linked statically, so the library cannot be loaded into it. */
@@ -49,8 +51,10 @@ void ptrc_preload_functions(struct ptrc_preload *, const char *glob);
 /* Whether the pattern matches a kind of waits. */
 bool ptrc_preload_has_waits(const char *glob);
 
-/* Takes the patterns of --waits, which ptrc_preload_has_waits() has accepted. */
-void ptrc_preload_waits(struct ptrc_preload *, const struct ptrc_cli_texts *globs);
+/* Takes the patterns of --waits, which ptrc_preload_has_waits() has accepted, and those of --sdt, which have no line
+ * ends. */
+void ptrc_preload_patterns(struct ptrc_preload *, const struct ptrc_cli_texts *waits,
+			   const struct ptrc_cli_texts *sdt);
 
 /* Whether COMMAND was compiled with hooks for its functions, as far as its file shows. */
 bool ptrc_preload_has_hooks(const char *command);
@@ -66,11 +70,13 @@ void ptrc_preload_set_environment(struct ptrc_preload *);
  * the filter or the patterns. */
 bool ptrc_preload_lacks_functions(const struct ptrc_preload *, trace_id_t);
 
-/* The same for waits. */
+/* The same for waits and probes. */
 bool ptrc_preload_lacks_waits(const struct ptrc_preload *, trace_id_t);
+bool ptrc_preload_lacks_probes(const struct ptrc_preload *, trace_id_t);
 
-/* Print a message that says why no function, or no wait, was recorded. */
+/* Print a message that says why no function, no wait, or no probe was recorded. */
 void ptrc_preload_say_no_function(const struct ptrc_preload *, const char *command);
 void ptrc_preload_say_no_wait(const struct ptrc_preload *, const char *command);
+void ptrc_preload_say_no_probe(const struct ptrc_preload *, const char *command);
 
 #endif

@@ -118,8 +118,8 @@ awk 'NR == FNR { is_in[$1] = 1; next }
 	}' "$dir/circle" "$dir/arrows" >"$dir/found"
 verdict 'no circle of units'
 
-grep '^src/[^ ]* lib/' "$dir/includes" | grep -Ev ' lib/(base/heap|model/(glob|layout))\.h$' >"$dir/found"
-verdict 'of the library, commands include its public headers, the private one, the heap, globs and layouts'
+grep '^src/[^ ]* lib/' "$dir/includes" | grep -Ev ' lib/(base/heap|model/(glob|layout)|preload/(notes|operand))\.h$' >"$dir/found"
+verdict 'of the library, commands include its public headers, the private one, the heap, globs, layouts, and the notes of probes'
 grep -l 'posixtrace-private\|"lib/' examples/* include/posixtrace.h* include/posixtrace-log.h \
 	include/posixtrace-control.h include/trace.h >"$dir/found"
 verdict 'examples and public headers include public headers only'
