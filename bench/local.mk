@@ -12,9 +12,11 @@ ptrc_bench_checked = \
 	%D%/functions \
 	%D%/keeper \
 	%D%/latency \
+	%D%/probes \
 	%D%/start_plain \
 	%D%/start_static \
-	%D%/timed
+	%D%/timed \
+	%D%/waits
 check_PROGRAMS += $(ptrc_bench_checked)
 ptrc_bench_programs =
 
@@ -26,8 +28,10 @@ ptrc_bench_programs =
 %C%_functions_SOURCES = %D%/functions.c %D%/measure.h
 %C%_keeper_SOURCES = %D%/keeper.c %D%/measure.h
 %C%_latency_SOURCES = %D%/latency.c %D%/latency.h %D%/measure.h
+%C%_probes_SOURCES = %D%/probes.c %D%/measure.h
 %C%_timed_SOURCES = %D%/timed.c %D%/measure.h
 %C%_timed_LDADD =
+%C%_waits_SOURCES = %D%/waits.c %D%/measure.h
 
 %C%_cli_worker_SOURCES = %D%/cli_worker.c %D%/cli_worker.h %D%/measure.h
 

@@ -14,6 +14,7 @@ dist_doc_DATA += \
 	%D%/ptrace-doctor.schema.json \
 	%D%/ptrace-event.schema.json \
 	%D%/ptrace-events.schema.json \
+	%D%/ptrace-probes.schema.json \
 	%D%/ptrace-filter.schema.json \
 	%D%/ptrace-list.schema.json \
 	%D%/ptrace-diff.schema.json \

@@ -268,42 +268,68 @@ else
 EXTRA_DIST += $(ptrc_python_module)
 endif
 
-# The library that ptrace-run --functions preloads: the hooks of functions, and a copy of all the rest
+# The library that ptrace-run preloads for --functions: the hooks of functions, and a copy of all the rest
 # that only they see. It is always made, also if the library itself is only a static one, and never with
 # sanitizers, whose runtime the traced program need not have. libtool makes no such objects then, so
 # automake is told to take it for a program.
 ptrcpreloaddir = $(pkglibdir)
-ptrcpreload_PROGRAMS = %D%/posixtrace-functions.so
-%C%_posixtrace_functions_so_SOURCES = \
-	%D%/functions/function_names.c \
-	%D%/functions/function_names.h \
-	%D%/functions/hooks.c \
-	%D%/functions/mangled.c \
-	%D%/functions/mangled.h \
-	%D%/functions/selection.c \
-	%D%/functions/selection.h \
-	%D%/functions/xray.c \
-	%D%/functions/xray.h \
+ptrcpreload_PROGRAMS = %D%/posixtrace-preload.so
+%C%_posixtrace_preload_so_SOURCES = \
+	%D%/preload/descriptor_changes.c \
+	%D%/preload/descriptors.c \
+	%D%/preload/descriptors.h \
+	%D%/preload/event_type.c \
+	%D%/preload/event_type.h \
+	%D%/preload/elf_file.h \
+	%D%/preload/function_names.c \
+	%D%/preload/function_names.h \
+	%D%/preload/hooks.c \
+	%D%/preload/mangled.c \
+	%D%/preload/mangled.h \
+	%D%/preload/next_function.c \
+	%D%/preload/next_function.h \
+	%D%/preload/notes.c \
+	%D%/preload/notes.h \
+	%D%/preload/operand.c \
+	%D%/preload/operand.h \
+	%D%/preload/patterns.c \
+	%D%/preload/patterns.h \
+	%D%/preload/probes.c \
+	%D%/preload/probes.h \
+	%D%/preload/selection.c \
+	%D%/preload/selection.h \
+	%D%/preload/signals.c \
+	%D%/preload/signals.h \
+	%D%/preload/vfork.c \
+	%D%/preload/vfork.h \
+	%D%/preload/wait_calls.h \
+	%D%/preload/wait_io.c \
+	%D%/preload/wait_locks.c \
+	%D%/preload/wait_others.c \
+	%D%/preload/waits.c \
+	%D%/preload/waits.h \
+	%D%/preload/xray.c \
+	%D%/preload/xray.h \
 	$(ptrc_library_sources) \
 	$(ptrc_shared_sources) \
 	$(ptrc_headers) \
 	%D%/keeper/keeper_image.S
-%C%_posixtrace_functions_so_CFLAGS = -std=gnu11 $(WARN_CFLAGS) $(LIB_CFLAGS) -fPIC
+%C%_posixtrace_preload_so_CFLAGS = -std=gnu11 $(WARN_CFLAGS) $(LIB_CFLAGS) -fPIC
 # Objects of its own.
-%C%_posixtrace_functions_so_CCASFLAGS = $(AM_CCASFLAGS)
-%C%_posixtrace_functions_so_LINK = $(CC) $(CFLAGS) -shared -fPIC $(LDFLAGS) $(HARDEN_LDFLAGS) \
-	-Wl,-z,nodelete -Wl,-soname,posixtrace-functions.so \
-	-Wl,--version-script=$(srcdir)/%D%/functions/functions.map -o $@
-%C%_posixtrace_functions_so_LDADD = %D%/functions/libtext.a
-%C%_posixtrace_functions_so_DEPENDENCIES = %D%/functions/libtext.a %D%/functions/functions.map
+%C%_posixtrace_preload_so_CCASFLAGS = $(AM_CCASFLAGS)
+%C%_posixtrace_preload_so_LINK = $(CC) $(CFLAGS) -shared -fPIC $(LDFLAGS) $(HARDEN_LDFLAGS) \
+	-Wl,-z,nodelete -Wl,-soname,posixtrace-preload.so \
+	-Wl,--version-script=$(srcdir)/%D%/preload/preload.map -o $@
+%C%_posixtrace_preload_so_LDADD = %D%/preload/libtext.a
+%C%_posixtrace_preload_so_DEPENDENCIES = %D%/preload/libtext.a %D%/preload/preload.map
 
 # What it has in place of functions of the C library. A compiler must not take their loops for calls of
 # the same functions.
-noinst_LIBRARIES = %D%/functions/libtext.a
-%C%_functions_libtext_a_SOURCES = %D%/base/freestanding.c %D%/base/text.c
-%C%_functions_libtext_a_CPPFLAGS = -U_FORTIFY_SOURCE
-%C%_functions_libtext_a_CFLAGS = -std=gnu11 $(WARN_CFLAGS) -fPIC $(TEXT_CFLAGS)
-EXTRA_DIST += %D%/functions/functions.map
+noinst_LIBRARIES = %D%/preload/libtext.a
+%C%_preload_libtext_a_SOURCES = %D%/base/freestanding.c %D%/base/text.c
+%C%_preload_libtext_a_CPPFLAGS = -U_FORTIFY_SOURCE
+%C%_preload_libtext_a_CFLAGS = -std=gnu11 $(WARN_CFLAGS) -fPIC $(TEXT_CFLAGS)
+EXTRA_DIST += %D%/preload/preload.map
 
 # The keeper: static, freestanding, never instrumented, at a fixed address. `make
 # PTRC_KEEPER_STRIP= lib/keeper/program' leaves its symbols in, for a debugger.
@@ -324,4 +350,4 @@ CLEANFILES += %D%/keeper/program
 		-Wl,-z,noexecstack -Wl,-z,separate-code $(PTRC_KEEPER_STRIP) \
 		-o $@ "$$@" -lgcc
 
-%D%/keeper/keeper_image.lo %D%/keeper/posixtrace_functions_so-keeper_image.o: %D%/keeper/program
+%D%/keeper/keeper_image.lo %D%/keeper/posixtrace_preload_so-keeper_image.o: %D%/keeper/program

@@ -6,8 +6,10 @@ dist_man_MANS += \
 	%D%/posixtrace-fleet.7 \
 	%D%/posixtrace-clocks.7 \
 	%D%/posixtrace-functions.7 \
+	%D%/posixtrace-sdt.7 \
 	%D%/posixtrace-os.7 \
 	%D%/posixtrace-select.7 \
+	%D%/posixtrace-waits.7 \
 	%D%/posixtrace-rules.5 \
 	%D%/ptrace-check.1 \
 	%D%/ptrace-clear.1 \

@@ -38,6 +38,10 @@ install-exec-hook:
 
 noinst_LIBRARIES += %D%/libcommands.a
 %C%_libcommands_a_SOURCES = \
+	lib/preload/notes.c \
+	lib/preload/operand.c \
+	%D%/summary/program_probes.c \
+	%D%/summary/program_probes.h \
 	%D%/base/background.c \
 	%D%/base/background.h \
 	%D%/base/buffer.c \
@@ -64,6 +68,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/base/option.h \
 	%D%/base/output.c \
 	%D%/base/output.h \
+	%D%/base/program.c \
+	%D%/base/program.h \
 	%D%/base/proposals.c \
 	%D%/base/proposals.h \
 	%D%/base/renamed.c \
@@ -170,14 +176,14 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/os/throttle.h \
 	%D%/session/filter_rules.c \
 	%D%/session/filter_rules.h \
-	%D%/session/functions.c \
-	%D%/session/functions.h \
 	%D%/session/keeper.c \
 	%D%/session/keeper.h \
 	%D%/session/logfile.c \
 	%D%/session/logfile.h \
 	%D%/session/orphans.c \
 	%D%/session/orphans.h \
+	%D%/session/preload.c \
+	%D%/session/preload.h \
 	%D%/session/reader_follow.c \
 	%D%/session/reader_follow.h \
 	%D%/session/session_client.c \

@@ -8,6 +8,7 @@
 
 #include "src/base/cli.h"
 #include "src/summary/event_types.h"
+#include "src/summary/program_probes.h"
 #include "src/base/exit_status.h"
 #include "src/base/output.h"
 #include "src/query/reader.h"
@@ -19,6 +20,7 @@ enum {
 	KEY_USER,
 	KEY_JSON,
 	KEY_ALLOW_LOSS,
+	KEY_SDT,
 };
 
 static const struct ptrc_cli_option options[] = {
@@ -27,17 +29,21 @@ static const struct ptrc_cli_option options[] = {
 	{"json", KEY_JSON, NULL, "an object per event type"},
 	{"allow-loss", KEY_ALLOW_LOSS, NULL,
 	 "exit with 0 even if a log cannot be read to its\nend"},
+	{"sdt", KEY_SDT, NULL,
+	 "list the probes of programs and of their libraries,\n"
+	 "which ptrace-run --sdt records"},
 	PTRC_CLI_OPTIONS_END,
 };
 
 static const struct ptrc_cli cli = {
 	.program = "ptrace-events",
-	.operands = "[OPTION]... SESSION|LOG...",
+	.operands =
+		"[OPTION]... SESSION|LOG...\n       ptrace-events --sdt [--names|--json] PROGRAM...",
 	.summary = "Lists the event types of sessions and trace logs: number, events seen,\n"
 		   "bytes of data, events cut to max-data-size, name. A name that has a / in\n"
 		   "it, or that no session has, is the path of a log.",
 	.options = options,
-	.exclusions = PTRC_CLI_ROWS({"names", "json"}),
+	.exclusions = PTRC_CLI_ROWS({"names", "json"}, {"sdt", "user"}, {"sdt", "allow-loss"}),
 	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 };
@@ -131,11 +137,63 @@ static enum ptrc_exit list_log(struct ptrc_event_types *types, const char *path)
 	return status;
 }
 
+static void put_probe(struct ptrc_buffer *b, const char *program,
+		      const struct ptrc_program_probe *p)
+{
+	char layout[PTRC_ARGUMENTS_LAYOUT_BYTES];
+	struct ptrc_json j;
+
+	ptrc_arguments_layout(&p->arguments, layout);
+	if (is_json) {
+		j = ptrc_json_begin(b);
+		ptrc_json_bytes(&j, "program", program, strlen(program));
+		ptrc_json_bytes(&j, "file", p->file, strlen(p->file));
+		ptrc_json_bytes(&j, "event", p->event, strlen(p->event));
+		ptrc_json_text(&j, "layout", layout);
+		ptrc_json_u64(&j, "places", p->arguments.place_count);
+		ptrc_json_u64(&j, "left_out", p->left_out_count);
+		ptrc_json_end(&j);
+		return;
+	}
+	if (!is_names)
+		ptrc_buffer_format(b, "%6zu  ", p->arguments.place_count);
+	ptrc_text_put(b, p->event, strlen(p->event));
+	if (!is_names && *layout)
+		ptrc_buffer_format(b, "  %s", layout);
+	if (!is_names && p->left_out_count) {
+		ptrc_buffer_format(b, "  (%zu left out, with arguments ", p->left_out_count);
+		ptrc_text_put(b, p->left_out, strlen(p->left_out));
+		ptrc_buffer_char(b, ')');
+	}
+	ptrc_buffer_char(b, '\n');
+}
+
+/* Lists the probes of a program, file by file. */
+static enum ptrc_exit list_probes(struct ptrc_buffer *b, const char *program)
+{
+	struct ptrc_program_probes all;
+
+	if (!ptrc_program_probes_find(&all, program))
+		return PTRC_EXIT_FAILED;
+	for (size_t i = 0; i < all.count; i++) {
+		const char *file = all.list[i].file;
+
+		if (!is_names && !is_json && (!i || strcmp(file, all.list[i - 1].file) != 0)) {
+			ptrc_text_put(b, file, strlen(file));
+			ptrc_buffer_text(b, ":\n");
+		}
+		put_probe(b, program, &all.list[i]);
+	}
+	ptrc_program_probes_free(&all);
+	return PTRC_EXIT_DONE;
+}
+
 int main(int argc, char **argv)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	enum ptrc_exit worst = PTRC_EXIT_DONE;
 	bool is_loss_allowed = false;
+	bool is_sdt = false;
 	bool is_one;
 	int first;
 	int key;
@@ -145,20 +203,23 @@ int main(int argc, char **argv)
 		is_names |= key == KEY_NAMES;
 		is_user |= key == KEY_USER;
 		is_json |= key == KEY_JSON;
+		is_sdt |= key == KEY_SDT;
 		is_loss_allowed |= key == KEY_ALLOW_LOSS;
 	}
 	if (optind == argc)
-		ptrc_cli_usage(NULL, "no SESSION or LOG given");
+		ptrc_cli_usage(NULL, is_sdt ? "no PROGRAM given" : "no SESSION or LOG given");
 	is_one = optind + 1 == argc;
 	ptrc_output_begin();
 	for (first = optind; optind < argc; optind++) {
 		const char *thing = argv[optind];
 		enum ptrc_exit status = PTRC_EXIT_DONE;
 		struct ptrc_event_types types = {0};
-		bool is_session =
-			ptrc_summary_is_session_name(thing) && list_session(&types, thing, &status);
+		bool is_session = !is_sdt && ptrc_summary_is_session_name(thing) &&
+				  list_session(&types, thing, &status);
 
-		if (!is_session)
+		if (is_sdt)
+			status = list_probes(&out, thing);
+		else if (!is_session)
 			status = list_log(&types, thing);
 		worst = ptrc_exit_worse(worst, status);
 		if (types.count && !is_one)

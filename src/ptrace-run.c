@@ -38,7 +38,7 @@
 #include "src/base/exit_status.h"
 #include "src/base/group_signal.h"
 #include "src/base/output.h"
-#include "src/session/functions.h"
+#include "src/session/preload.h"
 #include "src/session/logfile.h"
 #include "src/session/orphans.h"
 #include "src/session/session_server.h"
@@ -90,6 +90,10 @@ static const struct ptrc_cli_option options[] = {
 	 "record until this has ended: command (default), or\nall, which is COMMAND and all that it started"},
 	{"functions", KEY_FUNCTIONS, "[=GLOB]",
 	 "record begin and end of the functions, with GLOB\nonly of those that it names"},
+	{"waits", PTRC_CONFIG_OPTION(PTRC_CONFIG_WAITS), "[=GLOB]",
+	 "record in which calls threads wait, and for what\n(locks, files, peers, children), with GLOB only of\nthe kinds lock, io, net, sleep, child that match"},
+	{"sdt", PTRC_CONFIG_OPTION(PTRC_CONFIG_SDT), "[=GLOB]",
+	 "record the static probes (USDT) that programs and\ntheir libraries reach, with GLOB only those whose\nname PROVIDER.NAME matches"},
 	{"check", KEY_CHECK, "RULES",
 	 "judge the log by the rules in this file, as\nptrace-check(1) does"},
 	PTRC_CHECK_FORMAT_OPTIONS(KEY_FORMAT, "[=FILE]"),
@@ -107,7 +111,8 @@ static const struct ptrc_cli cli = {
 	.options = options,
 	.shared_options = ptrc_config_attribute_options,
 	.needs = PTRC_CLI_ROWS({"tap junit github", "check"}),
-	.words = PTRC_CLI_ROWS({"until", "command all"}, PTRC_CONFIG_WORDS),
+	.words = PTRC_CLI_ROWS({"until", "command all"}, {"waits", "lock io net sleep child"},
+			       PTRC_CONFIG_WORDS),
 	.operand_kinds = "COMMAND",
 	.notes = "SIZE is a number of bytes; a K, M or G after it stands for 1024, 1024^2\n"
 		 "or 1024^3. TIME has a unit, as in 10s or 1.5ms. Options override the file.\n"
@@ -155,6 +160,9 @@ struct run {
 	bool has_os_events;
 	/* --functions was given, but no function was recorded. */
 	bool is_without_functions;
+	/* The same for --waits and --sdt. */
+	bool is_without_waits;
+	bool is_without_probes;
 	/* The log could be read, so event_count, the number of events in it, is known. */
 	bool has_count;
 	uint64_t event_count;
@@ -179,7 +187,7 @@ static bool is_loss_allowed;
 /* --until=all: records until all processes that COMMAND has started have ended. */
 static bool is_until_all;
 static bool is_quiet;
-static struct ptrc_functions functions;
+static struct ptrc_preload preload;
 /* The query that judges the log by the rules of --check, and these rules. */
 static struct ptrc_query judged;
 static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE, .layouts = &judged.layouts};
@@ -241,7 +249,7 @@ static void parse(int argc, char **argv, struct run *r)
 		else if (key == KEY_UNTIL)
 			is_until_all = ptrc_cli_word("--until", optarg) != 0;
 		else if (key == KEY_FUNCTIONS)
-			ptrc_functions_option(&functions, optarg);
+			ptrc_preload_functions(&preload, optarg);
 		else if (key == KEY_NO_LOSS)
 			ptrc_config_option(&given, PTRC_CONFIG_OPTION(PTRC_CONFIG_FULL_WAIT),
 					   NO_LOSS_WAIT);
@@ -399,7 +407,9 @@ static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session
 	r->recorded = count_recorded(r, trace, &has_user_events);
 	r->is_empty = !has_user_events;
 	ptrc_no_events_gather(&r->no_events, trace);
-	r->is_without_functions = functions.is_wanted && !ptrc_functions_are_in(trace);
+	r->is_without_waits = ptrc_preload_lacks_waits(&preload, trace);
+	r->is_without_probes = ptrc_preload_lacks_probes(&preload, trace);
+	r->is_without_functions = ptrc_preload_lacks_functions(&preload, trace);
 	if (posixtrace_get_patterns(trace, r->patterns, POSIXTRACE_PATTERNS_MAX, &r->pattern_count))
 		r->pattern_count = 0;
 	gather_snapshots(r);
@@ -509,7 +519,8 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 
 	if (error)
 		exit(say_cannot_execute(r->command[0], error));
-	if (!ptrc_functions_prepare(&functions, path))
+	ptrc_preload_patterns(&preload, &c->waits, &c->sdt);
+	if (!ptrc_preload_prepare(&preload, path))
 		exit(PTRC_EXIT_RUN_FAILED);
 	if (ptrc_config_attributes(c, &r->attr))
 		ptrc_cli_no_memory();
@@ -541,7 +552,7 @@ static void __attribute__((noreturn)) child_main(struct run *r)
 	/* The pipe was closed, which means that there will be no trace. */
 	if (n != 1)
 		_exit(PTRC_EXIT_RUN_FAILED);
-	ptrc_functions_set_environment(&functions);
+	ptrc_preload_set_environment(&preload);
 	execvp(r->command[0], r->command);
 	error = errno;
 	if (write(r->failure[1], &error, sizeof(error)) < 0)
@@ -840,11 +851,15 @@ static void say_why_empty(const struct run *r)
 	char reason[PTRC_NO_EVENTS_BYTES];
 
 	if (r->is_without_functions)
-		ptrc_functions_say_none(&functions, r->command[0]);
+		ptrc_preload_say_no_function(&preload, r->command[0]);
+	else if (r->is_without_waits)
+		ptrc_preload_say_no_wait(&preload, r->command[0]);
+	else if (r->is_without_probes)
+		ptrc_preload_say_no_probe(&preload, r->command[0]);
 	else if (!r->is_empty || ptrc_losses_is_any(&r->losses) ||
 		 (r->has_os_events && !is_auto && !r->no_events.opened_types))
 		return;
-	else if (!r->no_events.opened_types && ptrc_functions_could_be(r->command[0]))
+	else if (!r->no_events.opened_types && ptrc_preload_has_hooks(r->command[0]))
 		ptrc_cli_message(r->command[0],
 				 "no event was recorded%s; --functions records its functions", but);
 	else

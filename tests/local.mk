@@ -48,6 +48,7 @@ ptrc_c_tests = \
 	%D%/lib/model/test_names \
 	%D%/lib/model/test_packed \
 	%D%/lib/model/test_types \
+	%D%/lib/preload/test_operand \
 	%D%/lib/process/test_exec \
 	%D%/lib/process/test_fork \
 	%D%/lib/process/test_namespace \
@@ -125,6 +126,7 @@ ptrc_bats_tests = \
 	%D%/cmd/run/ptrace-run.bats \
 	%D%/cmd/run/rotate.bats \
 	%D%/cmd/run/run-session.bats \
+	%D%/cmd/run/waits.bats \
 	%D%/cmd/salvage/ptrace-salvage.bats \
 	%D%/cmd/ship/bench-fleet.bats \
 	%D%/cmd/ship/fleet.bats \
@@ -136,7 +138,9 @@ ptrc_bats_tests = \
 	%D%/cmd/stat/ptrace-stat-diff.bats \
 	%D%/cmd/stat/ptrace-stat.bats \
 	%D%/cmd/stop/ptrace-stop.bats \
-	%D%/lib/functions/functions.bats \
+	%D%/lib/preload/exports.bats \
+	%D%/lib/preload/functions.bats \
+	%D%/lib/preload/probes.bats \
 	%D%/product/agreement.bats \
 	%D%/product/bench-cli.bats \
 	%D%/product/bench-report.bats \
@@ -156,11 +160,13 @@ ptrc_test_programs = \
 	%D%/support/session_peer \
 	%D%/support/signalled \
 	%D%/support/traced \
+	%D%/support/waiter \
 	%D%/lib/keeper/faults
 check_PROGRAMS += $(ptrc_test_programs)
 %C%_support_session_peer_LDADD = src/libcommands.a $(LDADD)
 %C%_support_os_work_CFLAGS = $(AM_CFLAGS) -fno-omit-frame-pointer
 %C%_support_os_work_LDADD =
+%C%_support_waiter_LDADD =
 
 # For tests that include support.h.
 check_LIBRARIES = %D%/support/libsupport.a
@@ -215,6 +221,7 @@ ptrc_support_ldadd = %D%/support/libsupport.a $(LDADD)
 %C%_cmd_dump_test_decode_LDADD = src/libcommands.a $(LDADD) $(PCRE2_LIBS)
 %C%_cmd_dump_test_follow_LDADD = src/libcommands.a $(ptrc_support_ldadd) $(PCRE2_LIBS)
 %C%_cmd_dump_test_hosts_LDADD = src/libcommands.a $(LDADD) -lm $(PCRE2_LIBS)
+%C%_lib_preload_test_operand_LDADD = src/libcommands.a $(LDADD)
 %C%_cmd_dump_test_regex_LDADD = src/libcommands.a $(LDADD) $(PCRE2_LIBS)
 %C%_cmd_dump_test_select_LDADD = src/libcommands.a $(LDADD) $(PCRE2_LIBS)
 %C%_cmd_dump_test_view_LDADD = src/libcommands.a $(LDADD) $(PCRE2_LIBS)
@@ -274,7 +281,8 @@ endif
 %C%_fuzz_fuzz_yaml_LDADD = $(ptrc_fuzz_libs)
 
 noinst_HEADERS += %D%/support/event_types.h %D%/support/failing_sync.h %D%/support/harness.h %D%/support/log_maker.h \
-	%D%/support/keeper.h %D%/support/logs.h %D%/support/payload.h %D%/support/private_user.h %D%/support/slow_page.h \
+	%D%/support/keeper.h %D%/support/logs.h %D%/support/payload.h %D%/support/private_user.h %D%/support/sdt.h \
+	%D%/support/slow_page.h \
 	%D%/support/stream_memory.h
 # All the rest of this folder.
 EXTRA_DIST += $(shell cd $(srcdir) && find %D% -type f ! -name '*~' | sort)
@@ -292,7 +300,9 @@ ptrc_full_tests = \
 	%D%/cmd/ship/ptrace-ship.bats \
 	%D%/fuzz/fuzz.sh \
 	%D%/lib/api/cxx.sh \
-	%D%/lib/functions/functions.bats \
+	%D%/lib/preload/exports.bats \
+	%D%/lib/preload/functions.bats \
+	%D%/lib/preload/probes.bats \
 	%D%/lib/keeper/faults.sh \
 	%D%/lib/keeper/test_keeper_steps \
 	%D%/lib/log/test_rotate \
@@ -351,6 +361,7 @@ ptrc_optimised_tests = \
 	%D%/cmd/run/os-samples.bats \
 	%D%/cmd/run/rotate.bats \
 	%D%/cmd/run/run-session.bats \
+	%D%/cmd/run/waits.bats \
 	%D%/cmd/ship/bench-fleet.bats \
 	%D%/cmd/ship/fleet.bats \
 	%D%/cmd/shutdown/ptrace-shutdown.bats \
@@ -359,7 +370,9 @@ ptrc_optimised_tests = \
 	%D%/cmd/start/ptrace-start.bats \
 	%D%/cmd/stop/ptrace-stop.bats \
 	%D%/lib/api/cxx.sh \
-	%D%/lib/functions/functions.bats \
+	%D%/lib/preload/exports.bats \
+	%D%/lib/preload/functions.bats \
+	%D%/lib/preload/probes.bats \
 	%D%/product/fallbacks.sh \
 	%D%/product/neighbours.bats \
 	%D%/product/tutorial.sh

@@ -35,7 +35,7 @@ PTRC_COLD void ptrc_event_finish(struct ptrc_thread *t, struct ptrc_stream_heade
 #define PTRC_EVENT_ADDRESS(addr) ((addr) ? (addr) : (uint64_t)__builtin_return_address(0))
 
 /* Records an event of this process. Inline, so that the public function and the hooks of
- * lib/functions are a single call each. */
+ * lib/preload are a single call each. */
 static PTRC_ALWAYS_INLINE void ptrc_event_record(uint32_t id, const void *data, size_t len,
 						 uint64_t addr)
 {

@@ -8,10 +8,12 @@
 
 #include "src/config/kept.h"
 #include "src/os/os_trace.h"
+#include "src/session/preload.h"
 #include "src/session/session_path.h"
 #include "src/fields/when.h"
 
 #define EVERYBODY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_RUN | PTRC_CONFIG_FOR_DUMP)
+#define RUN_ONLY (PTRC_CONFIG_FOR_RUN | PTRC_CONFIG_FOR_DUMP)
 #define CREATE_ONLY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_DUMP)
 #define OF_LOG (EVERYBODY | PTRC_CONFIG_OF_LOG)
 
@@ -53,6 +55,8 @@ const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS] = {
 		NULL),
 	SETTING(SNAPSHOT_MAX, "snapshot-max", NUMBER, EVERYBODY, snapshot_max, 1, 999, NULL),
 	SETTING(OS, "os", OS_KINDS, EVERYBODY, os, 0, 0, NULL),
+	SETTING(WAITS, "waits", LIST, RUN_ONLY, waits, 1, PTRC_PRELOAD_WAIT_MAX, NULL),
+	SETTING(SDT, "sdt", LIST, RUN_ONLY, sdt, 1, TRACE_EVENT_NAME_MAX, NULL),
 	SETTING(ONLY, "only", LIST, EVERYBODY, only, 1, TRACE_EVENT_NAME_MAX, NULL),
 	SETTING(EXCLUDE, "exclude", LIST, EVERYBODY, exclude, 1, TRACE_EVENT_NAME_MAX, NULL),
 	SETTING(DECODE, "decode", MAP, EVERYBODY, decode, 1, 4096, NULL),
@@ -268,6 +272,12 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_
 		if (!is_text(s, text, why) ||
 		    !has_room(((struct ptrc_cli_texts *)field)->count, why))
 			return false;
+		if (key == PTRC_CONFIG_WAITS && !ptrc_preload_has_waits(text))
+			return ptrc_cli_because(
+				why, "'%.60s' matches no kind of waits: " PTRC_PRELOAD_WAIT_KINDS,
+				text);
+		if (key == PTRC_CONFIG_SDT && strchr(text, '\n'))
+			return ptrc_cli_because(why, "a pattern has one line");
 		ptrc_cli_add_text(field, text);
 		break;
 	case PTRC_CONFIG_MAP:

@@ -42,6 +42,8 @@ enum ptrc_config_key {
 	PTRC_CONFIG_SNAPSHOT_ON,
 	PTRC_CONFIG_SNAPSHOT_MAX,
 	PTRC_CONFIG_OS,
+	PTRC_CONFIG_WAITS,
+	PTRC_CONFIG_SDT,
 	PTRC_CONFIG_ONLY,
 	PTRC_CONFIG_EXCLUDE,
 	PTRC_CONFIG_DECODE,
@@ -131,6 +133,10 @@ struct ptrc_config {
 		unsigned int kinds;	/* PTRC_OS_* bits */
 		unsigned int frequency; /* samples per second */
 	} os;
+	/* Patterns of the kinds of waits that are recorded. */
+	struct ptrc_cli_texts waits;
+	/* Patterns of the probes that are recorded. */
+	struct ptrc_cli_texts sdt;
 	/* 0 if not given. ptrc_config_stream_full_policy() then has the default. */
 	int stream_full_policy;
 	int inheritance;

@@ -74,9 +74,10 @@ bool ptrc_config_option(struct ptrc_config_line *l, int key, const char *value)
 	if (setting < 0 || setting >= PTRC_CONFIG_KEYS)
 		return false;
 	snprintf(option, sizeof(option), "--%s", ptrc_config_settings[setting].key);
-	/* An option without an argument sets its setting to true. */
-	if (!ptrc_config_set(&l->options, (enum ptrc_config_key)setting, l->user,
-			     value ? value : "true", &why))
+	/* An option without an argument sets its setting to true, or adds what matches everything to a list. */
+	if (!value)
+		value = ptrc_config_settings[setting].kind == PTRC_CONFIG_LIST ? "*" : "true";
+	if (!ptrc_config_set(&l->options, (enum ptrc_config_key)setting, l->user, value, &why))
 		ptrc_cli_usage(option, "%s", why.text);
 	return true;
 }

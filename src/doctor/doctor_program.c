@@ -2,10 +2,8 @@
 /*
  * Finds out whether a program contains the library, without running it.
  *
- * A program with the static library contains certain texts. The loader lists the shared libraries of a program
- * (ld.so --list PROGRAM, as in ldd(1)): it maps them, prints their paths and exits before any of their code runs.
- * The program's file names its loader, which is therefore started only if it belongs to the system. The libraries
- * of a running process are in /proc/PID/maps.
+ * A program with the static library contains certain texts. The shared libraries of a program are listed by
+ * src/base/program.h, those of a running process are in /proc/PID/maps.
  */
 #include "config.h"
 
@@ -13,18 +11,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "src/base/command.h"
 #include "src/base/message.h"
+#include "src/base/program.h"
 #include "src/doctor/doctor.h"
 
 #define LIBRARY "libposixtrace.so"
@@ -37,17 +33,7 @@ enum {
 	SCAN_BYTES = 1 << 16,
 	SCAN_MAX = 1 << 30,
 	INTERPRETERS_MAX = 4,
-#if defined(__x86_64__)
-	MACHINE = EM_X86_64,
-#else
-	MACHINE = EM_AARCH64,
-#endif
 };
-
-static bool read_at(int fd, void *to, size_t size, uint64_t offset)
-{
-	return offset <= INT64_MAX && pread(fd, to, size, (off_t)offset) == (ssize_t)size;
-}
 
 /* Whether the file contains all these texts. Each has at most 254 bytes. */
 static bool has_texts(const char *path, const char *const *texts, size_t count)
@@ -78,125 +64,35 @@ static bool has_texts(const char *path, const char *const *texts, size_t count)
 	return is_found;
 }
 
-/* Reads the path of the program's loader; stores "" if the program needs none. Returns false if the file is
- * not a program for this machine. */
-static bool read_loader(int fd, char loader[PATH_MAX])
+/* Takes a library of the program, and stores what is known from all so far. */
+static void take_library(void *arg, const char *line, const char *path)
 {
-	Elf64_Ehdr e;
-	Elf64_Phdr p;
+	enum ptrc_doctor_library *result = arg;
 
-	loader[0] = '\0';
-	if (!read_at(fd, &e, sizeof(e), 0) || memcmp(e.e_ident, ELFMAG, SELFMAG) ||
-	    e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_machine != MACHINE ||
-	    e.e_phentsize != sizeof(p))
-		return false;
-	for (unsigned int i = 0; i < e.e_phnum; i++) {
-		uint64_t at;
-
-		if (__builtin_add_overflow(e.e_phoff, i * sizeof(p), &at) ||
-		    !read_at(fd, &p, sizeof(p), at))
-			return false;
-		if (p.p_type == PT_INTERP)
-			return p.p_filesz && p.p_filesz <= PATH_MAX &&
-			       read_at(fd, loader, p.p_filesz, p.p_offset) &&
-			       !loader[p.p_filesz - 1];
-	}
-	return true;
-}
-
-/* Whether the loader is in a directory in which only root can write. */
-static bool is_loader_of_system(const char *path)
-{
-	return (!strncmp(path, "/lib/", 5) || !strncmp(path, "/lib64/", 7)) &&
-	       !strstr(path, "/../");
-}
-
-/* Starts the loader. Returns a stream from which its output can be read, or NULL. */
-static FILE *start_list(char *loader, char *program, pid_t *pid)
-{
-	const struct rlimit none = {.rlim_cur = 0};
-	const char *library_path = getenv("LD_LIBRARY_PATH");
-	char *argv[] = {loader, (char[]){"--list"}, program, NULL};
-	char *env[2] = {NULL, NULL};
-	posix_spawn_file_actions_t actions;
-	FILE *f = NULL;
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC))
-		return NULL;
-	/* Other variables would make the loader load other files or print more, so they are not passed on. */
-	if (library_path)
-		env[0] = ptrc_cli_text("LD_LIBRARY_PATH=%s", library_path);
-	/* A damaged program may crash the loader. The loader should leave no core file then. */
-	setrlimit(RLIMIT_CORE, &none);
-	if (!posix_spawn_file_actions_init(&actions)) {
-		posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-		posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-		posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-		if (!posix_spawn(pid, loader, &actions, NULL, argv, env))
-			f = fdopen(ends[0], "r");
-		posix_spawn_file_actions_destroy(&actions);
-	}
-	free(env[0]);
-	close(ends[1]);
-	if (!f)
-		close(ends[0]);
-	return f;
-}
-
-/*
- * Asks the loader which libraries the program loads. The loader prints a line for each: "NAME => PATH
- * (ADDRESS)" or "PATH (ADDRESS)". If a library was not found, its line has no address.
- */
-static enum ptrc_doctor_library list(char *loader, char *program)
-{
-	enum ptrc_doctor_library result = PTRC_DOCTOR_LIBRARY_ALIEN;
-	char line[2 * PATH_MAX];
-	int status;
-	pid_t pid;
-	FILE *f = start_list(loader, program, &pid);
-
-	if (!f)
-		return PTRC_DOCTOR_LIBRARY_UNKNOWN;
-	while (fgets(line, sizeof(line), f)) {
-		char *address = strstr(line, " (0x");
-		char *path = strchr(line, '/');
-
-		if (strstr(line, LIBRARY)) {
-			result = address ? PTRC_DOCTOR_LIBRARY_SHARED : PTRC_DOCTOR_LIBRARY_MISSING;
-		} else if (address && result == PTRC_DOCTOR_LIBRARY_ALIEN) {
-			result = PTRC_DOCTOR_LIBRARY_NONE;
-		}
-		if (address && path && result == PTRC_DOCTOR_LIBRARY_NONE) {
-			*address = '\0';
-			if (has_texts(path, marks, 2))
-				result = PTRC_DOCTOR_LIBRARY_STATIC;
-		}
-	}
-	fclose(f);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return result;
+	if (strstr(line, LIBRARY))
+		*result = path ? PTRC_DOCTOR_LIBRARY_SHARED : PTRC_DOCTOR_LIBRARY_MISSING;
+	else if (path && *result == PTRC_DOCTOR_LIBRARY_ALIEN)
+		*result = PTRC_DOCTOR_LIBRARY_NONE;
+	if (path && *path && *result == PTRC_DOCTOR_LIBRARY_NONE && has_texts(path, marks, 2))
+		*result = PTRC_DOCTOR_LIBRARY_STATIC;
 }
 
 static enum ptrc_doctor_library find_library(const char *path)
 {
-	enum ptrc_doctor_library result;
-	char loader[PATH_MAX], program[PATH_MAX];
+	enum ptrc_doctor_library result = PTRC_DOCTOR_LIBRARY_ALIEN;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char loader[PATH_MAX];
 
 	if (fd < 0)
 		return PTRC_DOCTOR_LIBRARY_UNKNOWN;
-	if (!read_loader(fd, loader))
+	if (!ptrc_program_loader(fd, loader))
 		result = PTRC_DOCTOR_LIBRARY_ALIEN;
 	else if (has_texts(path, marks, 2))
 		result = PTRC_DOCTOR_LIBRARY_STATIC;
 	else if (!loader[0])
 		result = PTRC_DOCTOR_LIBRARY_NONE;
-	else if (!is_loader_of_system(loader) || !realpath(path, program))
+	else if (!ptrc_program_libraries(path, loader, take_library, &result))
 		result = PTRC_DOCTOR_LIBRARY_UNKNOWN;
-	else
-		result = list(loader, program);
 	close(fd);
 	return result;
 }

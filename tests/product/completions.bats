@@ -176,10 +176,12 @@ run --log-full-policy: loop until-full append
 run --only: events
 run --os: process sched samples none auto
 run --output: files
+run --sdt: events
 run --snapshot-on: events
 run --stream-full-policy: loop until-full flush
 run --tap: files
 run --until: command all
+run --waits: lock io net sleep child
 salvage --output: files
 ship --ca-file: files
 ship --config: directories rules.yaml

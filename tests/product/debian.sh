@@ -83,7 +83,7 @@ commands() {
 		'usr/share/bash-completion/completions/ptrace-*' \
 		usr/share/zsh/vendor-completions/_ptrace \
 		'usr/share/fish/vendor_completions.d/ptrace*.fish' \
-		'usr/lib/*/posixtrace/posixtrace-functions.so' \
+		'usr/lib/*/posixtrace/posixtrace-preload.so' \
 		'usr/share/doc/posixtrace/*.md*' 'usr/share/doc/posixtrace/*.json' \
 		usr/share/doc/posixtrace/queries.sql 'usr/share/doc/posixtrace/*.png' \
 		'usr/share/doc/posixtrace/examples/ptrace-ship*.service' \

@@ -61,7 +61,7 @@ expected() (
 	echo lib/libposixtrace.a
 	echo lib/libposixtrace.la
 	echo lib/pkgconfig/posixtrace.pc
-	echo lib/posixtrace/posixtrace-functions.so
+	echo lib/posixtrace/posixtrace-preload.so
 )
 
 # files DIRECTORY: all that is not a directory; the shared library's by one name

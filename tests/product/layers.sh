@@ -7,7 +7,8 @@
 # not installed. TAP.
 #
 # Calls are what nm finds in the objects of the build: a symbol that one leaves undefined and
-# another one defines. What only the keeper's program calls is not seen.
+# another one defines. What only the keeper's program calls is not seen. The preloaded library wraps
+# functions of the C library (lib/preload/preload.map): who calls these calls the C library. TAP.
 
 cd "$PTRC_SOURCE" || exit 99
 dir=$(mktemp -d) || exit 99
@@ -69,7 +70,8 @@ awk '/^[ \t]*#[ \t]*include[ \t]*"(lib|src)\// {
 			sub(/^[^-]*-/, "", name)
 		return source[object] = (path name) in is_file ? path name : ""
 	}
-	NR == FNR { is_file[$1] = 1; next }
+	FILENAME ~ /\.map$/ { is_wrapped[substr($1, 1, length($1) - 1)] = 1; next }
+	FILENAME != "-" { is_file[$1] = 1; next }
 	{
 		object = $1
 		sub(/:$/, "", object)
@@ -77,7 +79,7 @@ awk '/^[ \t]*#[ \t]*include[ \t]*"(lib|src)\// {
 			next
 		if ($3 == "U")
 			wants[++count] = source_of(object) SUBSEP $2
-		else if ($3 ~ /^[A-Z]$/)
+		else if ($3 ~ /^[A-Z]$/ && !($2 in is_wrapped))
 			definer[$2] = source_of(object)
 	}
 	END {
@@ -86,7 +88,7 @@ awk '/^[ \t]*#[ \t]*include[ \t]*"(lib|src)\// {
 			if (want[2] in definer)
 				print want[1], definer[want[2]], want[2]
 		}
-	}' "$dir/files" - >"$dir/calls"
+	}' lib/preload/preload.map "$dir/files" - >"$dir/calls"
 
 # up VERB FILE: the lines of the file that run up
 up() {
@@ -116,8 +118,8 @@ awk 'NR == FNR { is_in[$1] = 1; next }
 	}' "$dir/circle" "$dir/arrows" >"$dir/found"
 verdict 'no circle of units'
 
-grep '^src/[^ ]* lib/' "$dir/includes" | grep -Ev ' lib/(base/heap|model/(glob|layout))\.h$' >"$dir/found"
-verdict 'of the library, commands include its public headers, the private one, the heap, globs and layouts'
+grep '^src/[^ ]* lib/' "$dir/includes" | grep -Ev ' lib/(base/heap|model/(glob|layout)|preload/(notes|operand))\.h$' >"$dir/found"
+verdict 'of the library, commands include its public headers, the private one, the heap, globs, layouts, and the notes of probes'
 grep -l 'posixtrace-private\|"lib/' examples/* include/posixtrace.h* include/posixtrace-log.h \
 	include/posixtrace-control.h include/trace.h >"$dir/found"
 verdict 'examples and public headers include public headers only'

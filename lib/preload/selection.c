@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "lib/functions/selection.h"
+#include "lib/preload/selection.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "lib/base/file.h"
 #include "lib/base/pid_lock.h"
 #include "lib/base/sys.h"
-#include "lib/functions/function_names.h"
-#include "lib/functions/mangled.h"
+#include "lib/preload/function_names.h"
+#include "lib/preload/mangled.h"
 #include "lib/model/glob.h"
 #include "lib/process/self.h"
 

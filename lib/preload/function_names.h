@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of functions, from the symbol tables of the files that the process has mapped. Makes only
  * raw system calls: the caller may be anywhere in the program, even inside the dynamic linker. */
-#ifndef PTRC_LIB_FUNCTIONS_FUNCTION_NAMES_H
-#define PTRC_LIB_FUNCTIONS_FUNCTION_NAMES_H
+#ifndef PTRC_LIB_PRELOAD_FUNCTION_NAMES_H
+#define PTRC_LIB_PRELOAD_FUNCTION_NAMES_H
 
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
  * symbol table are compared with the patterns and put into a table by address, in which hooks
  * look them up without a lock.
  */
-#ifndef PTRC_LIB_FUNCTIONS_SELECTION_H
-#define PTRC_LIB_FUNCTIONS_SELECTION_H
+#ifndef PTRC_LIB_PRELOAD_SELECTION_H
+#define PTRC_LIB_PRELOAD_SELECTION_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -499,7 +499,7 @@ function.end code function, caller call_site" ]
 	LD_PRELOAD=$PWD/users.so ptrace-run --functions -o run.log -- ./nested >stdout.txt 2>stderr.txt ||
 		status=$?
 	[ "$status" -eq 7 ]
-	grep -q "^$PWD/users.so:/.*/posixtrace-functions.so\$" stderr.txt
+	grep -q "^$PWD/users.so:/.*/posixtrace-preload.so\$" stderr.txt
 	[ "$(events run.log function.begin)" -eq 9 ]
 	# Without the option a program finds nothing of it.
 	run_split ptrace-run -o run.log -- sh -c 'echo "${LD_PRELOAD-none} ${POSIXTRACE_FUNCTIONS-none}"'
@@ -573,10 +573,4 @@ function.end code function, caller call_site" ]
 	exits 0 ptrace-run --functions -o run.log -- ./tail
 	assert_one_message ptrace-run
 	[[ $stderr == *"compiled with -fxray-instrument and has lost its symbol table"* ]]
-}
-
-@test "nothing but the hooks is seen of the library" {
-	library=$PTRC_BUILD/lib/posixtrace-functions.so
-	[ "$(nm -D --defined-only "$library" | awk '{ print $3 }' | sort)" = \
-		$'__cyg_profile_func_enter\n__cyg_profile_func_exit' ]
 }

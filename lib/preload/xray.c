@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "lib/functions/xray.h"
+#include "lib/preload/xray.h"
 
 #include <string.h>
 #include <sys/auxv.h>
 
 #include "lib/base/common.h"
 #include "lib/base/file.h"
-#include "lib/functions/function_names.h"
-#include "lib/functions/selection.h"
+#include "lib/preload/function_names.h"
+#include "lib/preload/selection.h"
 
 /* Why XRay calls a handler (<xray/xray_interface.h>). A function also ends by a tail call. */
 enum { ENTRY = 0, EXIT = 1, TAIL = 2, ENTRY_WITH_ARGUMENT = 3 };

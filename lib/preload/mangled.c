@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "lib/functions/mangled.h"
+#include "lib/preload/mangled.h"
 
 #include <string.h>
 

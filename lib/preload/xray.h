@@ -4,8 +4,8 @@
  * end of a function. The XRay runtime, which is linked into the program, can write jumps to a
  * handler there while the program runs.
  */
-#ifndef PTRC_LIB_FUNCTIONS_XRAY_H
-#define PTRC_LIB_FUNCTIONS_XRAY_H
+#ifndef PTRC_LIB_PRELOAD_XRAY_H
+#define PTRC_LIB_PRELOAD_XRAY_H
 
 #include <stdbool.h>
 #include <stdint.h>

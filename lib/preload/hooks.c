@@ -15,28 +15,26 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <trace.h>
 
 #include "lib/base/atomic.h"
 #include "lib/base/common.h"
-#include "lib/functions/selection.h"
-#include "lib/functions/xray.h"
-#include "lib/process/process_names.h"
+#include "lib/preload/event_type.h"
+#include "lib/preload/next_function.h"
+#include "lib/preload/probes.h"
+#include "lib/preload/selection.h"
+#include "lib/preload/xray.h"
 #include "lib/process/self.h"
 #include "lib/recorder/event.h"
 
-/* ptrace-run(1) documents the layout and the names of the event types. */
+/* posixtrace-functions(7) documents the layout and the names of the event types. */
 #define LAYOUT "code function, caller call_site"
 
 enum { BEGIN, END };
 
-static const char *const names[] = {[BEGIN] = "function.begin", [END] = "function.end"};
-
-/* The identifiers of the two event types; 0: not opened yet. */
-static _Atomic uint32_t ids[PTRC_ARRAY_COUNT(names)];
+static struct ptrc_event_type types[] = {[BEGIN] = {.name = "function.begin", .layout = LAYOUT},
+					 [END] = {.name = "function.end", .layout = LAYOUT}};
 
 struct data {
 	uint64_t function;
@@ -46,28 +44,9 @@ struct data {
 
 PTRC_ASSERT_SIZE(struct data, 16);
 
-/* Opens the event type. Several threads may do this at the same time; all get the same
- * identifier. If the program has given the name another layout, functions are recorded as unnamed
- * events, so that their data is not misread. If memory is short, the next event tries again. */
-static PTRC_COLD uint32_t open_type(unsigned which)
-{
-	uint32_t id = POSIX_TRACE_UNNAMED_USEREVENT;
-	int error = ptrc_process_open_type(names[which], LAYOUT, &id);
-
-	if (error)
-		id = POSIX_TRACE_UNNAMED_USEREVENT;
-	if (error != ENOMEM)
-		ptrc_store_relaxed(&ids[which], id);
-	return id;
-}
-
 static PTRC_ALWAYS_INLINE void put(unsigned which, const struct data *data, uint64_t address)
 {
-	uint32_t id = ptrc_load_relaxed(&ids[which]);
-
-	if (PTRC_UNLIKELY(!id))
-		id = open_type(which);
-	ptrc_event_record(id, data, sizeof(*data), address);
+	ptrc_event_record(ptrc_event_type_id(&types[which]), data, sizeof(*data), address);
 }
 
 /* Records an event. It gets an address inside the function that called the hook. */
@@ -98,7 +77,9 @@ static void record_xray(uint64_t function, bool is_end)
  * in its .preinit_array. */
 __attribute__((constructor)) static void begin(void)
 {
+	ptrc_next_function_begin();
 	ptrc_xray_begin(record_xray);
+	ptrc_probes_begin();
 }
 
 void __cyg_profile_func_enter(void *function, void *call_site);

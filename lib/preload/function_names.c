@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "lib/functions/function_names.h"
+#include "lib/preload/function_names.h"
 
 #include <elf.h>
 #include <fcntl.h>

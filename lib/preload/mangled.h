@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Converts the symbols of C++ functions to the names in the source. Async-signal-safe, without
  * allocation. */
-#ifndef PTRC_LIB_FUNCTIONS_MANGLED_H
-#define PTRC_LIB_FUNCTIONS_MANGLED_H
+#ifndef PTRC_LIB_PRELOAD_MANGLED_H
+#define PTRC_LIB_PRELOAD_MANGLED_H
 
 #include <stdbool.h>
 

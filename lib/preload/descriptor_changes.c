@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* Wrappers of functions that close descriptors or make new ones, so that the text of a descriptor that was
+ * open before under the same number is forgotten. */
+#include "config.h"
+
+#include <dirent.h>
+#include <stdio.h>
+
+#include "lib/preload/descriptors.h"
+#include "lib/preload/next_function.h"
+#include "lib/preload/waits.h"
+
+#define IO_OR_NET (PTRC_WAIT_BIT(IO) | PTRC_WAIT_BIT(NET))
+
+static void forget(int fd)
+{
+	if (fd >= 0)
+		ptrc_descriptors_forget((unsigned int)fd, (unsigned int)fd);
+}
+
+/* A wrapper of a function that closes descriptors: they are forgotten before, because another thread
+ * may get the same number before this function returns. */
+#define CLOSES(name, first, last)                                                             \
+	PTRC_WRAPPER(name)                                                                    \
+	{                                                                                     \
+		if (ptrc_wait_is_selected(IO_OR_NET))                                         \
+			ptrc_descriptors_forget((unsigned int)(first), (unsigned int)(last)); \
+		return PTRC_NEXT(name)(a, b, c, d, e, f);                                     \
+	}
+
+CLOSES(close, a, a)
+CLOSES(close_range, a, b)
+CLOSES(closefrom, (int)a < 0 ? 0 : a, ~0U)
+CLOSES(fclose, fileno((FILE *)a), fileno((FILE *)a))
+CLOSES(pclose, fileno((FILE *)a), fileno((FILE *)a))
+CLOSES(closedir, dirfd((DIR *)a), dirfd((DIR *)a))
+
+/* A wrapper of a function that makes a descriptor, which is `made` after it. */
+#define MAKES(name, made)                                        \
+	PTRC_WRAPPER(name)                                       \
+	{                                                        \
+		long result = PTRC_NEXT(name)(a, b, c, d, e, f); \
+                                                                 \
+		if (ptrc_wait_is_selected(IO_OR_NET))            \
+			forget((int)(made));                     \
+		return result;                                   \
+	}
+
+MAKES(dup, result)
+MAKES(socket, result)
+MAKES(bind, a)
+MAKES(listen, a)
+MAKES(epoll_create, result)
+MAKES(epoll_create1, result)
+MAKES(eventfd, result)
+MAKES(timerfd_create, result)
+MAKES(signalfd, (int)a < 0 ? result : a)
+MAKES(memfd_create, result)
+MAKES(inotify_init, result)
+MAKES(inotify_init1, result)
+
+/* dup2() closes the new descriptor first, if it was open. */
+#define REPLACES(name)                                            \
+	PTRC_WRAPPER(name)                                        \
+	{                                                         \
+		long result;                                      \
+                                                                  \
+		if (!ptrc_wait_is_selected(IO_OR_NET))            \
+			return PTRC_NEXT(name)(a, b, c, d, e, f); \
+		forget((int)b);                                   \
+		result = PTRC_NEXT(name)(a, b, c, d, e, f);       \
+		forget((int)b);                                   \
+		return result;                                    \
+	}
+
+REPLACES(dup2)
+REPLACES(dup3)
+
+#define MAKES_TWO(name, pair)                                               \
+	PTRC_WRAPPER(name)                                                  \
+	{                                                                   \
+		long result = PTRC_NEXT(name)(a, b, c, d, e, f);            \
+                                                                            \
+		if ((int)result == 0 && ptrc_wait_is_selected(IO_OR_NET)) { \
+			forget(((const int *)(pair))[0]);                   \
+			forget(((const int *)(pair))[1]);                   \
+		}                                                           \
+		return result;                                              \
+	}
+
+MAKES_TWO(pipe, a)
+MAKES_TWO(pipe2, a)
+MAKES_TWO(socketpair, d)

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "lib/preload/descriptors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include "lib/base/atomic.h"
+#include "lib/base/common.h"
+#include "lib/base/digits.h"
+#include "lib/base/file.h"
+#include "lib/base/sys.h"
+#include "lib/recorder/fast.h"
+#include "lib/stream/clock.h"
+
+enum {
+	CHUNK_SLOTS = 64,
+	CHUNKS = 4096,
+	DESCRIPTORS = CHUNK_SLOTS * CHUNKS,
+};
+
+/*
+ * The state of a slot of the table: a number that changes with each change of the slot (high 32 bits),
+ * IS_VALID, IS_STALE, and the pid of the process of which a thread is filling the slot, or 0. A child
+ * that was forked meanwhile finds the pid of its parent, and may fill the slot itself.
+ */
+#define IS_VALID (UINT64_C(1) << 31)
+/* The descriptor was closed while the slot was being filled. */
+#define IS_STALE (UINT64_C(1) << 30)
+#define PID_MASK (IS_STALE - 1)
+#define CHANGE (UINT64_C(1) << 32)
+
+struct slot {
+	_Atomic uint64_t state;
+	/* The counter when the text was last known to be right. */
+	_Atomic uint64_t checked;
+	struct identity {
+		uint64_t device, inode, birth;
+		/* Whether the text of the same file may change: a socket without a peer gets one, and
+		 * some files have no inode of their own. */
+		bool may_change;
+	} file;
+	struct ptrc_descriptor about;
+};
+
+PTRC_ASSERT_SIZE(struct slot, 248);
+
+static struct slot *_Atomic chunks[CHUNKS];
+static _Atomic bool is_ended;
+
+/* A text is used for so long without a look at the file. */
+#define FRESH_NS 20000
+
+/* The same in ticks of the counter. Until its rate is known, as if it were slow: 1 GHz, and 25 MHz on
+ * aarch64. */
+#if defined(__x86_64__)
+static _Atomic uint64_t fresh_ticks = FRESH_NS;
+#else
+static _Atomic uint64_t fresh_ticks = FRESH_NS / 40;
+#endif
+
+/* Measures the rate of the counter, between the first call and one that comes later. */
+static PTRC_COLD void measure_ticks(uint64_t now)
+{
+	static _Atomic uint64_t first, first_ns;
+	static _Atomic bool is_measured;
+	struct timespec t;
+	uint64_t ns, before = 0;
+
+	if (ptrc_load_relaxed(&is_measured) || ptrc_sys(SYS_clock_gettime, CLOCK_MONOTONIC, &t))
+		return;
+	ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	if (ptrc_cas(&first, &before, now)) {
+		ptrc_store_release(&first_ns, ns);
+		return;
+	}
+	before = ptrc_load_relaxed(&first);
+	ns -= ptrc_load_acquire(&first_ns);
+	/* The other thread may not have stored its time yet, and a short time gives no rate. */
+	if (ns < 1000000 || ns > UINT64_C(3600000000000))
+		return;
+	ptrc_store_relaxed(&fresh_ticks, (now - before) * FRESH_NS / ns);
+	ptrc_store_relaxed(&is_measured, true);
+}
+
+/* Whether the 8 bytes at this address can be read. The kernel copies them as a set of signals, before
+ * it finds that -1 is no action. */
+static bool is_readable(uintptr_t at)
+{
+	return ptrc_sys(SYS_rt_sigprocmask, -1, at, 0, sizeof(uint64_t)) == -EINVAL;
+}
+
+bool ptrc_program_bytes(const void *from, void *to, size_t size)
+{
+	uintptr_t first = (uintptr_t)from & ~(uintptr_t)7,
+		  last = ((uintptr_t)from + size - 1) & ~(uintptr_t)7;
+
+	/* `size` is less than a page, so there are two pages at most. */
+	if (!from || is_ended || !is_readable(first) ||
+	    (first / 4096 != last / 4096 && !is_readable(last)))
+		return false;
+	memcpy(to, from, size);
+	return true;
+}
+
+static void put_text(struct ptrc_descriptor *d, const char *text, size_t size)
+{
+	size_t room = PTRC_DESCRIPTOR_TEXT_MAX - d->bytes, n = size < room ? size : room;
+
+	memcpy(d->text + d->bytes, text, n);
+	d->bytes = (uint8_t)(d->bytes + n);
+	if (n < size)
+		memcpy(d->text + PTRC_DESCRIPTOR_TEXT_MAX - 3, "...", 3);
+}
+
+void ptrc_program_path(const char *path, struct ptrc_descriptor *d)
+{
+	size_t n = 0;
+
+	d->bytes = 0;
+	if (!path || is_ended)
+		return;
+	/* A page is asked for when its first byte is needed. */
+	for (uintptr_t at = (uintptr_t)path; n < sizeof(d->text); n++, at++)
+		if (((n == 0 || at % 4096 == 0) && !is_readable(at & ~(uintptr_t)7)) || !path[n])
+			break;
+	put_text(d, path, n);
+}
+
+static void put(struct ptrc_descriptor *d, const char *text)
+{
+	put_text(d, text, strlen(text));
+}
+
+static void put_number(struct ptrc_descriptor *d, uint64_t n)
+{
+	char digits[20];
+
+	put_text(d, digits, (size_t)(ptrc_digits_put(digits, n) - digits));
+}
+
+static void put_hex(struct ptrc_descriptor *d, unsigned int n)
+{
+	char digits[4];
+	size_t at = sizeof(digits);
+
+	do
+		digits[--at] = "0123456789abcdef"[n & 15];
+	while ((n >>= 4) && at);
+	put_text(d, digits + at, sizeof(digits) - at);
+}
+
+/* Puts an address of IPv6, in the form of RFC 5952: the longest run of two or more zero groups is
+ * written as two colons. */
+static void put_ipv6(struct ptrc_descriptor *d, const uint8_t bytes[16])
+{
+	unsigned int groups[8], start = 8, run = 1;
+
+	for (unsigned int i = 0; i < 8; i++)
+		groups[i] = (unsigned int)bytes[2 * i] << 8 | bytes[2 * i + 1];
+	for (unsigned int i = 0, n; i < 8; i += n + 1) {
+		for (n = 0; i + n < 8 && !groups[i + n];)
+			n++;
+		if (n > run) {
+			start = i;
+			run = n;
+		}
+	}
+	for (unsigned int i = 0; i < 8; i++) {
+		if (i == start) {
+			put(d, "::");
+			i += run - 1;
+			continue;
+		}
+		if (i && i != start + run)
+			put(d, ":");
+		put_hex(d, groups[i]);
+	}
+}
+
+struct address {
+	socklen_t size;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+		struct sockaddr_un un;
+		uint8_t bytes[sizeof(struct sockaddr_un)];
+	};
+};
+
+static int option_of(int fd, int option)
+{
+	int value = -1;
+	socklen_t size = sizeof(value);
+
+	if (ptrc_sys(SYS_getsockopt, fd, SOL_SOCKET, option, &value, &size))
+		return -1;
+	return value;
+}
+
+static void put_protocol(struct ptrc_descriptor *d, int fd)
+{
+	switch (option_of(fd, SO_PROTOCOL)) {
+	case IPPROTO_TCP:
+		put(d, "tcp");
+		break;
+	case IPPROTO_UDP:
+		put(d, "udp");
+		break;
+	case 262: /* IPPROTO_MPTCP */
+		put(d, "mptcp");
+		break;
+	case IPPROTO_SCTP:
+		put(d, "sctp");
+		break;
+	default:
+		put(d, "ip");
+	}
+}
+
+static void put_path(struct ptrc_descriptor *d, const struct sockaddr_un *un, size_t size)
+{
+	size_t n = size - offsetof(struct sockaddr_un, sun_path);
+
+	if (un->sun_path[0]) {
+		put_text(d, un->sun_path, strnlen(un->sun_path, n));
+		return;
+	}
+	/* An abstract name. Its bytes may have any value. */
+	put(d, "@");
+	for (size_t i = 1; i < n; i++)
+		put_text(d, un->sun_path[i] > ' ' ? &un->sun_path[i] : "?", 1);
+}
+
+static bool has_name(const struct address *a)
+{
+	return a->any.sa_family == AF_UNIX && a->size > offsetof(struct sockaddr_un, sun_path);
+}
+
+/* Puts a text for a socket with this address. */
+static void put_address(struct ptrc_descriptor *d, int fd, const struct address *a, bool is_local)
+{
+	if (a->any.sa_family == AF_UNIX) {
+		put(d, has_name(a) ? "unix " : "unix");
+		if (has_name(a))
+			put_path(d, &a->un, a->size);
+	} else if (a->any.sa_family == AF_INET && a->size >= sizeof(a->in)) {
+		const uint8_t *bytes = (const uint8_t *)&a->in.sin_addr;
+
+		put_protocol(d, fd);
+		put(d, is_local ? " local " : " ");
+		for (int i = 0; i < 4; i++) {
+			put_number(d, bytes[i]);
+			put(d, i < 3 ? "." : ":");
+		}
+		put_number(d, ntohs(a->in.sin_port));
+	} else if (a->any.sa_family == AF_INET6 &&
+		   a->size >= offsetof(struct sockaddr_in6, sin6_scope_id)) {
+		put_protocol(d, fd);
+		put(d, is_local ? " local [" : " [");
+		put_ipv6(d, a->in6.sin6_addr.s6_addr);
+		put(d, "]:");
+		put_number(d, ntohs(a->in6.sin6_port));
+	} else if (a->any.sa_family == AF_NETLINK) {
+		put(d, "netlink");
+	} else {
+		put(d, "socket");
+	}
+}
+
+static bool get_address(long call, int fd, struct address *a)
+{
+	a->size = sizeof(a->bytes);
+	memset(a->bytes, 0, sizeof(a->bytes));
+	if (ptrc_sys(call, fd, a->bytes, &a->size))
+		return false;
+	if (a->size > sizeof(a->bytes))
+		a->size = sizeof(a->bytes);
+	return true;
+}
+
+/* Returns whether the socket has a peer, or can have none any more. */
+static bool put_socket(struct ptrc_descriptor *d, int fd)
+{
+	struct address a;
+	bool has_peer;
+
+	d->is_socket = true;
+	has_peer = get_address(SYS_getpeername, fd, &a);
+	/* The end that has accepted a connection has a name, and its peer usually has none. */
+	if (has_peer && (a.any.sa_family != AF_UNIX || has_name(&a)))
+		put_address(d, fd, &a, false);
+	else if (get_address(SYS_getsockname, fd, &a))
+		put_address(d, fd, &a, true);
+	else
+		put(d, "socket");
+	return has_peer;
+}
+
+static void put_link(struct ptrc_descriptor *d, int fd)
+{
+	char path[32] = "/proc/self/fd/", target[PTRC_DESCRIPTOR_TEXT_MAX + 1];
+	long n;
+
+	*ptrc_digits_put(path + 14, (uint64_t)fd) = '\0';
+	n = ptrc_sys(SYS_readlinkat, AT_FDCWD, path, target, sizeof(target));
+	if (n > 0)
+		put_text(d, target, (size_t)n);
+}
+
+static bool get_file(int fd, struct statx *file)
+{
+	return !ptrc_sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_INO | STATX_BTIME,
+			 file);
+}
+
+static uint64_t device_of(const struct statx *file)
+{
+	return (uint64_t)file->stx_dev_major << 32 | file->stx_dev_minor;
+}
+
+/* The time at which the file was made, as inodes are used again; 0 if the file system does not say. */
+static uint64_t birth_of(const struct statx *file)
+{
+	return file->stx_mask & STATX_BTIME
+		       ? (uint64_t)file->stx_btime.tv_sec * 1000000000 + file->stx_btime.tv_nsec
+		       : 0;
+}
+
+/* Looks the descriptor up, and fills all of the slot but its state. */
+static void look_up(int fd, struct slot *s)
+{
+	struct statx file;
+
+	s->about.bytes = 0;
+	s->about.is_socket = false;
+	s->file.may_change = true;
+	if (!get_file(fd, &file))
+		return;
+	s->file.device = device_of(&file);
+	s->file.inode = file.stx_ino;
+	s->file.birth = birth_of(&file);
+	if ((file.stx_mode & S_IFMT) == S_IFSOCK) {
+		s->file.may_change = !put_socket(&s->about, fd);
+		return;
+	}
+	put_link(&s->about, fd);
+	s->file.may_change = s->about.bytes >= 10 && !memcmp(s->about.text, "anon_inode", 10);
+}
+
+static struct slot *find(unsigned int fd)
+{
+	struct slot *chunk = fd < DESCRIPTORS ? ptrc_load_acquire(&chunks[fd / CHUNK_SLOTS]) : NULL;
+
+	return chunk ? &chunk[fd % CHUNK_SLOTS] : NULL;
+}
+
+/* The slot of the descriptor. NULL: it can have none. */
+static struct slot *make(unsigned int fd)
+{
+	struct slot *s = find(fd), *chunk, *other = NULL;
+
+	if (s || fd >= DESCRIPTORS)
+		return s;
+	chunk = ptrc_file_zeros(CHUNK_SLOTS * sizeof(*chunk));
+	if (!chunk)
+		return NULL;
+	if (!ptrc_cas(&chunks[fd / CHUNK_SLOTS], &other, chunk)) {
+		ptrc_sys(SYS_munmap, chunk, CHUNK_SLOTS * sizeof(*chunk));
+		chunk = other;
+	}
+	return &chunk[fd % CHUNK_SLOTS];
+}
+
+/* Looks the descriptor up, and keeps the result in the slot unless another thread, or a call that a
+ * signal handler has interrupted, is filling it. */
+static void fill(int fd, struct slot *s, struct ptrc_descriptor *d)
+{
+	uint64_t state = ptrc_load_acquire(&s->state), pid = (uint64_t)ptrc_sys_getpid(), mask,
+		 mine;
+	struct slot found;
+
+	ptrc_sys_block_signals(&mask);
+	mine = ((state & ~(CHANGE - 1)) + CHANGE) | pid;
+	if ((state & PID_MASK) == pid || !ptrc_cas(&s->state, &state, mine)) {
+		look_up(fd, &found);
+		*d = found.about;
+	} else {
+		look_up(fd, s);
+		*d = s->about;
+		ptrc_store_relaxed(&s->checked, ptrc_counter());
+		state = mine;
+		/* The only other change is that IS_STALE is set. */
+		while (!ptrc_cas(&s->state, &state,
+				 ((state & ~(CHANGE - 1)) + CHANGE) |
+					 (state & IS_STALE ? 0 : IS_VALID)))
+			;
+	}
+	ptrc_sys_restore_signals(&mask);
+}
+
+/* Whether the descriptor is still open on this file, and would have the same text. */
+static bool is_same(int fd, const struct identity *old, bool is_socket)
+{
+	struct statx file;
+	struct address a;
+
+	if (!get_file(fd, &file) || file.stx_ino != old->inode || device_of(&file) != old->device ||
+	    birth_of(&file) != old->birth)
+		return false;
+	return !old->may_change || (is_socket && !get_address(SYS_getpeername, fd, &a));
+}
+
+void ptrc_descriptor_get(int fd, struct ptrc_descriptor *d)
+{
+	struct slot *s, found;
+	struct identity file;
+	uint64_t state, now, age;
+
+	d->is_socket = false;
+	d->bytes = 0;
+	if (fd < 0 || is_ended)
+		return;
+	s = make((unsigned int)fd);
+	if (!s) {
+		look_up(fd, &found);
+		*d = found.about;
+		return;
+	}
+	state = ptrc_load_acquire(&s->state);
+	if (state & IS_VALID) {
+		now = ptrc_counter();
+		age = now - ptrc_load_relaxed(&s->checked);
+		d->is_socket = s->about.is_socket;
+		d->bytes = s->about.bytes;
+		ptrc_fast_copy((uint8_t *)d->text, (const uint8_t *)s->about.text, d->bytes);
+		file = s->file;
+		/* The copies are whole if the slot has not changed meanwhile. */
+		atomic_thread_fence(memory_order_acquire);
+		if (PTRC_LIKELY(ptrc_load_relaxed(&s->state) == state)) {
+			if (PTRC_LIKELY(age < ptrc_load_relaxed(&fresh_ticks)))
+				return;
+			measure_ticks(now);
+			if (is_same(fd, &file, d->is_socket)) {
+				ptrc_store_relaxed(&s->checked, now);
+				return;
+			}
+		}
+	}
+	fill(fd, s, d);
+}
+
+void ptrc_descriptors_forget(unsigned int first, unsigned int last)
+{
+	if (last >= DESCRIPTORS)
+		last = DESCRIPTORS - 1;
+	for (unsigned int fd = first; fd <= last; fd++) {
+		struct slot *s = find(fd);
+		uint64_t state;
+
+		if (!s) {
+			fd |= CHUNK_SLOTS - 1;
+			continue;
+		}
+		state = ptrc_load_acquire(&s->state);
+		while (state & (IS_VALID | PID_MASK) &&
+		       !ptrc_cas(&s->state, &state,
+				 state & PID_MASK ? state | IS_STALE
+						  : (state & ~(CHANGE - 1)) + CHANGE))
+			;
+	}
+}
+
+void ptrc_descriptor_get_peer(int fd, const void *address, size_t size, struct ptrc_descriptor *d)
+{
+	struct address a;
+
+	d->is_socket = true;
+	d->bytes = 0;
+	if (is_ended || size < sizeof(sa_family_t))
+		return;
+	a.size = (socklen_t)(size < sizeof(a.bytes) ? size : sizeof(a.bytes));
+	memset(a.bytes, 0, sizeof(a.bytes));
+	if (ptrc_program_bytes(address, a.bytes, a.size))
+		put_address(d, fd, &a, false);
+}
+
+bool ptrc_descriptors_end(void)
+{
+	return !atomic_exchange_explicit(&is_ended, true, memory_order_relaxed);
+}
+
+void ptrc_descriptors_resume(void)
+{
+	ptrc_store_relaxed(&is_ended, false);
+}
+
+bool ptrc_descriptors_are_known(void)
+{
+	return !ptrc_load_relaxed(&is_ended);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* An ELF file that is mapped into memory. It may be damaged: each part of it is checked before it is used. */
+#ifndef PTRC_LIB_PRELOAD_ELF_FILE_H
+#define PTRC_LIB_PRELOAD_ELF_FILE_H
+
+#include <elf.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct ptrc_elf {
+	const uint8_t *bytes;
+	uint64_t size;
+};
+
+/* The address of `count` entries of `size` bytes each at this offset of the file; NULL if they
+ * are not inside the file. */
+static inline const void *ptrc_elf_part(const struct ptrc_elf *e, uint64_t offset, uint64_t count,
+					size_t size)
+{
+	if (offset > e->size || offset % 4 || count > (e->size - offset) / size)
+		return NULL;
+	return e->bytes + offset;
+}
+
+/* The head of the file; NULL if it is no ELF file of 64 bits. */
+static inline const Elf64_Ehdr *ptrc_elf_head(const struct ptrc_elf *e)
+{
+	const Elf64_Ehdr *head = ptrc_elf_part(e, 0, 1, sizeof(*head));
+
+	return head && !memcmp(head->e_ident, ELFMAG, SELFMAG) &&
+			       head->e_ident[EI_CLASS] == ELFCLASS64
+		       ? head
+		       : NULL;
+}
+
+/* The sections of the file, e_shnum of them; NULL if there are none. */
+static inline const Elf64_Shdr *ptrc_elf_sections(const struct ptrc_elf *e)
+{
+	const Elf64_Ehdr *head = ptrc_elf_head(e);
+
+	return head && head->e_shentsize == sizeof(Elf64_Shdr)
+		       ? ptrc_elf_part(e, head->e_shoff, head->e_shnum, sizeof(Elf64_Shdr))
+		       : NULL;
+}
+
+#endif

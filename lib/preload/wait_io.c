@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* Wrappers of functions that read, write, and wait for descriptors. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+
+#include "lib/preload/descriptors.h"
+#include "lib/preload/next_function.h"
+#include "lib/preload/signals.h"
+#include "lib/preload/wait_calls.h"
+#include "lib/preload/waits.h"
+
+#define CALL_SITE ((uint64_t)__builtin_return_address(0))
+#define IO_OR_NET (PTRC_WAIT_BIT(IO) | PTRC_WAIT_BIT(NET))
+
+/* Stands for a wait that is not recorded. */
+#define NO_WAIT PTRC_WAIT_KINDS
+
+/* Begins a wait for a descriptor. If it is open on a socket, the wait is one of the network, else of
+ * the kind `otherwise`. Returns the kind, or NO_WAIT. */
+static PTRC_NOINLINE enum ptrc_wait_kind begin(enum ptrc_wait_kind otherwise, uint32_t call, int fd,
+					       uint64_t size, uint64_t call_site)
+{
+	struct ptrc_wait_io data;
+
+	if (!ptrc_wait_is_recorded(IO_OR_NET))
+		return NO_WAIT;
+	data.call = call;
+	data.fd = fd;
+	data.size = size;
+	data.call_site = call_site;
+	ptrc_descriptor_get(fd, &data.about);
+	if (data.about.bytes)
+		otherwise = data.about.is_socket ? PTRC_WAIT_NET : PTRC_WAIT_IO;
+	if (!ptrc_wait_is_selected(1U << otherwise))
+		return NO_WAIT;
+	ptrc_wait_begin_io(otherwise, &data);
+	return otherwise;
+}
+
+static PTRC_ALWAYS_INLINE void end(enum ptrc_wait_kind kind, long result, uint64_t call_site)
+{
+	if (kind != NO_WAIT)
+		ptrc_wait_end(kind, result, result < 0 ? errno : 0, call_site);
+}
+
+/* Takes SIGTRAP out of the mask that the call sets while it waits (signals.h). */
+#define UNMASK(mask) \
+	mask = (long)ptrc_signals_without_trap((const sigset_t *)mask, &(sigset_t){{0}})
+#define NO_MASK (void)0
+
+/* A wrapper of a function that returns a number of this type. It is recorded as a call of `call`,
+ * which differs from `symbol` if the C library has several names for it. */
+#define TRANSFERS(symbol, call, otherwise, fd, size, type) \
+	TRANSFERS_MASKED(symbol, call, otherwise, fd, size, type, NO_MASK)
+#define TRANSFERS_MASKED(symbol, call, otherwise, fd, size, type, mask)               \
+	PTRC_WRAPPER(symbol)                                                          \
+	{                                                                             \
+		ptrc_function *function = PTRC_NEXT(symbol);                          \
+		enum ptrc_wait_kind kind;                                             \
+		type result;                                                          \
+                                                                                      \
+		mask;                                                                 \
+		if (!ptrc_wait_is_selected(IO_OR_NET))                                \
+			return function(a, b, c, d, e, f);                            \
+		kind = begin(PTRC_WAIT_##otherwise, PTRC_WAIT_CALL_##call, (int)(fd), \
+			     (uint64_t)(size), CALL_SITE);                            \
+		result = (type)function(a, b, c, d, e, f);                            \
+		end(kind, result, CALL_SITE);                                         \
+		return result;                                                        \
+	}
+
+/* The size is in bytes where the call has one argument for it, else the number of buffers or
+ * messages. */
+TRANSFERS(read, read, IO, a, c, long)
+TRANSFERS(__read_chk, read, IO, a, c, long)
+TRANSFERS(readv, readv, IO, a, c, long)
+TRANSFERS(pread, pread, IO, a, c, long)
+TRANSFERS(pread64, pread, IO, a, c, long)
+TRANSFERS(__pread_chk, pread, IO, a, c, long)
+TRANSFERS(__pread64_chk, pread, IO, a, c, long)
+TRANSFERS(preadv, preadv, IO, a, c, long)
+TRANSFERS(preadv64, preadv, IO, a, c, long)
+TRANSFERS(preadv2, preadv, IO, a, c, long)
+TRANSFERS(preadv64v2, preadv, IO, a, c, long)
+TRANSFERS(write, write, IO, a, c, long)
+TRANSFERS(writev, writev, IO, a, c, long)
+TRANSFERS(pwrite, pwrite, IO, a, c, long)
+TRANSFERS(pwrite64, pwrite, IO, a, c, long)
+TRANSFERS(pwritev, pwritev, IO, a, c, long)
+TRANSFERS(pwritev64, pwritev, IO, a, c, long)
+TRANSFERS(pwritev2, pwritev, IO, a, c, long)
+TRANSFERS(pwritev64v2, pwritev, IO, a, c, long)
+TRANSFERS(sendfile, sendfile, IO, a, d, long)
+TRANSFERS(sendfile64, sendfile, IO, a, d, long)
+TRANSFERS(splice, splice, IO, a, e, long)
+TRANSFERS(copy_file_range, copy_file_range, IO, a, e, long)
+TRANSFERS(fsync, fsync, IO, a, 0, int)
+TRANSFERS(fdatasync, fdatasync, IO, a, 0, int)
+TRANSFERS(syncfs, syncfs, IO, a, 0, int)
+TRANSFERS(flock, flock, IO, a, 0, int)
+TRANSFERS(epoll_wait, epoll_wait, IO, a, c, int)
+TRANSFERS_MASKED(epoll_pwait, epoll_pwait, IO, a, c, int, UNMASK(e))
+TRANSFERS_MASKED(epoll_pwait2, epoll_pwait, IO, a, c, int, UNMASK(e))
+TRANSFERS(send, send, NET, a, c, long)
+TRANSFERS(sendto, sendto, NET, a, c, long)
+TRANSFERS(sendmsg, sendmsg, NET, a, 1, long)
+TRANSFERS(sendmmsg, sendmmsg, NET, a, c, int)
+TRANSFERS(recv, recv, NET, a, c, long)
+TRANSFERS(__recv_chk, recv, NET, a, c, long)
+TRANSFERS(recvfrom, recvfrom, NET, a, c, long)
+TRANSFERS(recvmsg, recvmsg, NET, a, 1, long)
+TRANSFERS(recvmmsg, recvmmsg, NET, a, c, int)
+
+/* It has a seventh argument. */
+PTRC_PUBLIC long ptrc_wrapper___recvfrom_chk(long a, long b, long c, long d, long e, long f,
+					     long g) __asm__("__recvfrom_chk");
+PTRC_PUBLIC long ptrc_wrapper___recvfrom_chk(long a, long b, long c, long d, long e, long f, long g)
+{
+	ptrc_function_of_7 *function = PTRC_NEXT_OF_7(__recvfrom_chk);
+	enum ptrc_wait_kind kind;
+	long result;
+
+	if (!ptrc_wait_is_selected(IO_OR_NET))
+		return function(a, b, c, d, e, f, g);
+	kind = begin(PTRC_WAIT_NET, PTRC_WAIT_CALL_recvfrom, (int)a, (uint64_t)c, CALL_SITE);
+	result = function(a, b, c, d, e, f, g);
+	end(kind, result, CALL_SITE);
+	return result;
+}
+
+/* Begins a wait for several descriptors, of which only a single one is shown. It is of the kind io also
+ * if these are sockets. */
+static PTRC_NOINLINE enum ptrc_wait_kind begin_several(uint32_t call, long fds, uint64_t count,
+						       uint64_t call_site)
+{
+	struct ptrc_wait_io data;
+	struct pollfd one;
+
+	if (!ptrc_wait_is_recorded(PTRC_WAIT_BIT(IO)))
+		return NO_WAIT;
+	data.call = call;
+	data.fd = -1;
+	data.size = count;
+	data.call_site = call_site;
+	data.about.bytes = 0;
+	if (fds && count == 1 && ptrc_program_bytes((const void *)fds, &one, sizeof(one))) {
+		data.fd = one.fd;
+		ptrc_descriptor_get(one.fd, &data.about);
+	}
+	ptrc_wait_begin_io(PTRC_WAIT_IO, &data);
+	return PTRC_WAIT_IO;
+}
+
+#define POLLS(symbol, call, fds, count, mask)                                                   \
+	PTRC_WRAPPER(symbol)                                                                    \
+	{                                                                                       \
+		ptrc_function *function = PTRC_NEXT(symbol);                                    \
+		enum ptrc_wait_kind kind;                                                       \
+		int result;                                                                     \
+                                                                                                \
+		mask;                                                                           \
+		if (!ptrc_wait_is_selected(PTRC_WAIT_BIT(IO)))                                  \
+			return function(a, b, c, d, e, f);                                      \
+		kind = begin_several(PTRC_WAIT_CALL_##call, fds, (uint64_t)(count), CALL_SITE); \
+		result = (int)function(a, b, c, d, e, f);                                       \
+		end(kind, result, CALL_SITE);                                                   \
+		return result;                                                                  \
+	}
+
+POLLS(poll, poll, a, b, NO_MASK)
+POLLS(__poll_chk, poll, a, b, NO_MASK)
+POLLS(ppoll, ppoll, a, b, UNMASK(d))
+POLLS(__ppoll_chk, ppoll, a, b, UNMASK(d))
+POLLS(select, select, 0, (unsigned int)a, NO_MASK)
+POLLS(pselect, pselect, 0, (unsigned int)a, UNMASK(f))
+
+/* Begins a wait for a file that is being opened. directory: where a relative path starts. */
+static PTRC_NOINLINE enum ptrc_wait_kind begin_open(uint32_t call, int directory, long path,
+						    uint64_t call_site)
+{
+	struct ptrc_wait_io data;
+
+	if (!ptrc_wait_is_recorded(PTRC_WAIT_BIT(IO)) || ptrc_wait_is_own(call_site))
+		return NO_WAIT;
+	data.call = call;
+	data.fd = directory;
+	data.size = 0;
+	data.call_site = call_site;
+	ptrc_program_path((const char *)path, &data.about);
+	ptrc_wait_begin_io(PTRC_WAIT_IO, &data);
+	return PTRC_WAIT_IO;
+}
+
+static void forget(long fd)
+{
+	if (fd >= 0)
+		ptrc_descriptors_forget((unsigned int)fd, (unsigned int)fd);
+}
+
+/* The mode is passed on whether the caller has given one or not, as the C library's function reads it
+ * only if the flags need it. */
+#define OPENS(symbol, call, directory, path)                                          \
+	PTRC_WRAPPER(symbol)                                                          \
+	{                                                                             \
+		ptrc_function *function = PTRC_NEXT(symbol);                          \
+		enum ptrc_wait_kind kind;                                             \
+		int result;                                                           \
+                                                                                      \
+		if (!ptrc_wait_is_selected(IO_OR_NET))                                \
+			return function(a, b, c, d, e, f);                            \
+		kind = begin_open(PTRC_WAIT_CALL_##call, directory, path, CALL_SITE); \
+		result = (int)function(a, b, c, d, e, f);                             \
+		forget(result);                                                       \
+		end(kind, result, CALL_SITE);                                         \
+		return result;                                                        \
+	}
+
+OPENS(open, open, -1, a)
+OPENS(open64, open, -1, a)
+OPENS(__open_2, open, -1, a)
+OPENS(__open64_2, open, -1, a)
+OPENS(openat, openat, (int)a, b)
+OPENS(openat64, openat, (int)a, b)
+OPENS(__openat_2, openat, (int)a, b)
+OPENS(__openat64_2, openat, (int)a, b)
+OPENS(creat, creat, -1, a)
+OPENS(creat64, creat, -1, a)
+
+/* Only waiting for a lock is recorded. */
+static PTRC_NOINLINE long control(ptrc_function *function, long a, long b, long c,
+				  uint64_t call_site)
+{
+	bool waits = b == F_SETLKW || b == F_OFD_SETLKW;
+	enum ptrc_wait_kind kind =
+		waits ? begin(PTRC_WAIT_IO, PTRC_WAIT_CALL_fcntl, (int)a, 0, call_site) : NO_WAIT;
+	int result = (int)function(a, b, c, 0, 0, 0);
+
+	if (b == F_DUPFD || b == F_DUPFD_CLOEXEC)
+		forget(result);
+	end(kind, result, call_site);
+	return result;
+}
+
+#define CONTROLS(symbol)                                           \
+	PTRC_WRAPPER(symbol)                                       \
+	{                                                          \
+		ptrc_function *function = PTRC_NEXT(symbol);       \
+                                                                   \
+		if (!ptrc_wait_is_selected(IO_OR_NET))             \
+			return function(a, b, c, d, e, f);         \
+		return control(function, a, (int)b, c, CALL_SITE); \
+	}
+
+CONTROLS(fcntl)
+CONTROLS(fcntl64)
+
+/* The peer is known before the call succeeds. */
+PTRC_WRAPPER(connect)
+{
+	ptrc_function *function = PTRC_NEXT(connect);
+	enum ptrc_wait_kind kind = NO_WAIT;
+	struct ptrc_wait_io data;
+	int result;
+
+	if (!ptrc_wait_is_selected(IO_OR_NET))
+		return function(a, b, c, d, e, f);
+	if (ptrc_wait_is_recorded(PTRC_WAIT_BIT(NET))) {
+		data.call = PTRC_WAIT_CALL_connect;
+		data.fd = (int)a;
+		data.size = 0;
+		data.call_site = CALL_SITE;
+		ptrc_descriptor_get_peer((int)a, (const void *)b, (unsigned int)c, &data.about);
+		ptrc_wait_begin_io(PTRC_WAIT_NET, &data);
+		kind = PTRC_WAIT_NET;
+	}
+	result = (int)function(a, b, c, d, e, f);
+	forget((int)a);
+	end(kind, result, CALL_SITE);
+	return result;
+}
+
+#define ACCEPTS(name)                                                                     \
+	PTRC_WRAPPER(name)                                                                \
+	{                                                                                 \
+		ptrc_function *function = PTRC_NEXT(name);                                \
+		enum ptrc_wait_kind kind;                                                 \
+		int result;                                                               \
+                                                                                          \
+		if (!ptrc_wait_is_selected(IO_OR_NET))                                    \
+			return function(a, b, c, d, e, f);                                \
+		kind = begin(PTRC_WAIT_NET, PTRC_WAIT_CALL_##name, (int)a, 0, CALL_SITE); \
+		result = (int)function(a, b, c, d, e, f);                                 \
+		forget(result);                                                           \
+		end(kind, result, CALL_SITE);                                             \
+		return result;                                                            \
+	}
+
+ACCEPTS(accept)
+ACCEPTS(accept4)

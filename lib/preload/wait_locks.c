@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Wrappers of functions that wait for locks and threads. Where the C library can try a lock, the wrapper
+ * tries it first: a lock that is free is taken without an event.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/prctl.h>
+#include <threads.h>
+
+#include "lib/base/sys.h"
+#include "lib/preload/descriptors.h"
+#include "lib/preload/next_function.h"
+#include "lib/preload/wait_calls.h"
+#include "lib/preload/waits.h"
+
+/* How a function says that it has failed. */
+enum outcome {
+	RETURNS_ERROR, /* it returns the error number */
+	SETS_ERRNO,    /* it returns -1 and sets errno */
+	RETURNS_OTHER, /* it says not why (<threads.h>) */
+};
+
+/* Calls a function that may wait, with events at its start and end. */
+static PTRC_NOINLINE PTRC_NO_STACK_PROTECTOR int wait_for(uint32_t call, ptrc_function *function,
+							  const long arguments[4], int32_t holder,
+							  enum outcome outcome, uint64_t call_site)
+{
+	bool is_recorded =
+		ptrc_wait_is_recorded(PTRC_WAIT_BIT(LOCK)) && !ptrc_wait_is_own(call_site);
+	int result;
+
+	if (is_recorded)
+		ptrc_wait_begin_lock(call, holder, (uint64_t)arguments[0], call_site);
+	result = (int)function(arguments[0], arguments[1], arguments[2], arguments[3], 0, 0);
+	if (is_recorded)
+		ptrc_wait_end(PTRC_WAIT_LOCK, result,
+			      outcome == SETS_ERRNO && result < 0      ? errno
+			      : outcome == RETURNS_ERROR && result > 0 ? result
+								       : 0,
+			      call_site);
+	return result;
+}
+
+static int32_t owner_of_mutex(long mutex)
+{
+	return ((const pthread_mutex_t *)mutex)->__data.__owner;
+}
+
+/* Of a lock that is held for reading, no thread is known. */
+static int32_t owner_of_rwlock(long lock)
+{
+	return ((const pthread_rwlock_t *)lock)->__data.__cur_writer;
+}
+
+/* The thread that ends: its ID is in the C library's record of the thread, to which a pthread_t points.
+ * It is at the same place in each of them, and this thread's own shows whether the place is right. */
+static int32_t owner_of_thread(long thread)
+{
+#if defined(__x86_64__)
+	enum { PLACE = 720 };
+#else
+	enum { PLACE = 208 };
+#endif
+	const char *own = (const char *)pthread_self();
+
+	if (*(const volatile int32_t *)(own + PLACE) != ptrc_sys_gettid())
+		return 0;
+	return *(const volatile int32_t *)(thread + PLACE);
+}
+
+static int32_t no_owner(long object)
+{
+	(void)object;
+	return 0;
+}
+
+#define ARGUMENTS ((const long[4]){a, b, c, d})
+#define CALL_SITE ((uint64_t)__builtin_return_address(0))
+
+/* A wrapper of a function that always may wait. */
+#define WAITS(name, owner, outcome)                                                            \
+	PTRC_WRAPPER(name)                                                                     \
+	{                                                                                      \
+		ptrc_function *function = PTRC_NEXT_OR(#name, ptrc_function_error);            \
+                                                                                               \
+		if (!ptrc_wait_is_selected(PTRC_WAIT_BIT(LOCK)))                               \
+			return function(a, b, c, d, e, f);                                     \
+		return wait_for(PTRC_WAIT_CALL_##name, function, ARGUMENTS, owner(a), outcome, \
+				CALL_SITE);                                                    \
+	}
+
+/* A wrapper of a function that waits if `attempt`, a function with the same first argument, returns
+ * `busy`. */
+#define TRIES(name, attempt, busy, owner, outcome)                                               \
+	PTRC_WRAPPER(name)                                                                       \
+	{                                                                                        \
+		int result;                                                                      \
+                                                                                                 \
+		if (PTRC_UNLIKELY(!ptrc_wait_is_selected(PTRC_WAIT_BIT(LOCK))))                  \
+			return PTRC_NEXT_OR(#name, ptrc_function_error)(a, b, c, d, e, f);       \
+		result = (int)PTRC_NEXT_OR(#attempt, no_attempt_##busy)(a, b, 0, 0, 0, 0);       \
+		if (PTRC_LIKELY(result != (busy)))                                               \
+			return result;                                                           \
+		return wait_for(PTRC_WAIT_CALL_##name, PTRC_NEXT_OR(#name, ptrc_function_error), \
+				ARGUMENTS, owner(a), outcome, CALL_SITE);                        \
+	}
+
+/* Take the place of an attempt that the C library lacks. */
+static long no_attempt_EBUSY(long a, long b, long c, long d, long e, long f)
+{
+	(void)a, (void)b, (void)c, (void)d, (void)e, (void)f;
+	return EBUSY;
+}
+
+static long no_attempt_thrd_busy(long a, long b, long c, long d, long e, long f)
+{
+	(void)a, (void)b, (void)c, (void)d, (void)e, (void)f;
+	return thrd_busy;
+}
+
+TRIES(pthread_mutex_lock, pthread_mutex_trylock, EBUSY, owner_of_mutex, RETURNS_ERROR)
+TRIES(pthread_mutex_timedlock, pthread_mutex_trylock, EBUSY, owner_of_mutex, RETURNS_ERROR)
+TRIES(pthread_mutex_clocklock, pthread_mutex_trylock, EBUSY, owner_of_mutex, RETURNS_ERROR)
+TRIES(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, EBUSY, owner_of_rwlock, RETURNS_ERROR)
+TRIES(pthread_rwlock_timedrdlock, pthread_rwlock_tryrdlock, EBUSY, owner_of_rwlock, RETURNS_ERROR)
+TRIES(pthread_rwlock_clockrdlock, pthread_rwlock_tryrdlock, EBUSY, owner_of_rwlock, RETURNS_ERROR)
+TRIES(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, EBUSY, owner_of_rwlock, RETURNS_ERROR)
+TRIES(pthread_rwlock_timedwrlock, pthread_rwlock_trywrlock, EBUSY, owner_of_rwlock, RETURNS_ERROR)
+TRIES(pthread_rwlock_clockwrlock, pthread_rwlock_trywrlock, EBUSY, owner_of_rwlock, RETURNS_ERROR)
+TRIES(pthread_join, pthread_tryjoin_np, EBUSY, owner_of_thread, RETURNS_ERROR)
+TRIES(pthread_timedjoin_np, pthread_tryjoin_np, EBUSY, owner_of_thread, RETURNS_ERROR)
+TRIES(pthread_clockjoin_np, pthread_tryjoin_np, EBUSY, owner_of_thread, RETURNS_ERROR)
+TRIES(mtx_lock, mtx_trylock, thrd_busy, owner_of_mutex, RETURNS_OTHER)
+TRIES(mtx_timedlock, mtx_trylock, thrd_busy, owner_of_mutex, RETURNS_OTHER)
+WAITS(thrd_join, owner_of_thread, RETURNS_OTHER)
+WAITS(pthread_cond_wait, no_owner, RETURNS_ERROR)
+WAITS(pthread_cond_timedwait, no_owner, RETURNS_ERROR)
+WAITS(pthread_cond_clockwait, no_owner, RETURNS_ERROR)
+WAITS(cnd_wait, no_owner, RETURNS_OTHER)
+WAITS(cnd_timedwait, no_owner, RETURNS_OTHER)
+WAITS(pthread_barrier_wait, no_owner, RETURNS_ERROR)
+
+/* A wrapper of a function that takes a semaphore. It is a cancellation point even if it need not wait. */
+#define TAKES(name)                                                                        \
+	PTRC_WRAPPER(name)                                                                 \
+	{                                                                                  \
+		ptrc_function *function = PTRC_NEXT(name);                                 \
+		int error = errno;                                                         \
+                                                                                           \
+		if (!ptrc_wait_is_selected(PTRC_WAIT_BIT(LOCK)))                           \
+			return function(a, b, c, d, e, f);                                 \
+		pthread_testcancel();                                                      \
+		if (!(int)PTRC_NEXT(sem_trywait)(a, 0, 0, 0, 0, 0))                        \
+			return 0;                                                          \
+		errno = error;                                                             \
+		return wait_for(PTRC_WAIT_CALL_##name, function, ARGUMENTS, 0, SETS_ERRNO, \
+				CALL_SITE);                                                \
+	}
+
+TAKES(sem_wait)
+TAKES(sem_timedwait)
+TAKES(sem_clockwait)
+
+/* The thread that holds a lock whose futex word has its ID (FUTEX_LOCK_PI). */
+static int32_t owner_of_futex(long futex)
+{
+	uint64_t word;
+
+	if (!ptrc_program_bytes((const void *)futex, &word, sizeof(uint32_t)))
+		return 0;
+	return (int32_t)((uint32_t)word & FUTEX_TID_MASK);
+}
+
+static bool waits(long operation)
+{
+	switch (operation & FUTEX_CMD_MASK) {
+	case FUTEX_WAIT:
+	case FUTEX_WAIT_BITSET:
+	case FUTEX_WAIT_REQUEUE_PI:
+	case FUTEX_LOCK_PI:
+	case 13: /* FUTEX_LOCK_PI2 */
+		return true;
+	}
+	return false;
+}
+
+/* Some programs make locks of their own of the system call. */
+static PTRC_NOINLINE long wait_for_futex(long a, long b, long c, long d, long e, long f,
+					 uint64_t call_site)
+{
+	bool is_recorded = ptrc_wait_is_recorded(PTRC_WAIT_BIT(LOCK));
+	int command = (int)b & FUTEX_CMD_MASK;
+	long result;
+
+	if (is_recorded)
+		ptrc_wait_begin_lock(PTRC_WAIT_CALL_futex,
+				     command == FUTEX_LOCK_PI || command == 13 ? owner_of_futex(a)
+									       : 0,
+				     (uint64_t)a, call_site);
+	result = PTRC_NEXT_OF_7(syscall)(SYS_futex, a, b, c, d, e, f);
+	if (is_recorded)
+		ptrc_wait_end(PTRC_WAIT_LOCK, result, result < 0 ? errno : 0, call_site);
+	return result;
+}
+
+PTRC_PUBLIC long ptrc_wrapper_syscall(long number, long a, long b, long c, long d, long e,
+				      long f) __asm__("syscall");
+
+/* Reads seven arguments, whatever the caller has passed, as the C library does. */
+PTRC_PUBLIC PTRC_NO_STACK_PROTECTOR long ptrc_wrapper_syscall(long number, long a, long b, long c,
+							      long d, long e, long f)
+{
+	ptrc_function_of_7 *function = PTRC_NEXT_OF_7(syscall);
+
+	if (number == SYS_futex && waits(b) && ptrc_wait_is_selected(PTRC_WAIT_BIT(LOCK)))
+		return wait_for_futex(a, b, c, d, e, f, CALL_SITE);
+	if (number == SYS_close || number == SYS_dup3
+#if defined(SYS_dup2)
+	    || number == SYS_dup2
+#endif
+	)
+		ptrc_descriptors_forget((unsigned int)(number == SYS_close ? a : b),
+					(unsigned int)(number == SYS_close ? a : b));
+	if (number == SYS_seccomp && a <= SECCOMP_SET_MODE_FILTER) {
+		bool was_known = ptrc_descriptors_end();
+		long result = function(number, a, b, c, d, e, f);
+
+		if (result < 0 && was_known)
+			ptrc_descriptors_resume();
+		return result;
+	}
+	return function(number, a, b, c, d, e, f);
+}
+
+/* A process that restricts its system calls must not be ended by one of this library. */
+PTRC_WRAPPER(prctl)
+{
+	ptrc_function *function = PTRC_NEXT(prctl);
+	bool was_known;
+	long result;
+
+	if ((int)a != PR_SET_SECCOMP)
+		return function(a, b, c, d, e, f);
+	was_known = ptrc_descriptors_end();
+	result = function(a, b, c, d, e, f);
+	if ((int)result < 0 && was_known)
+		ptrc_descriptors_resume();
+	return result;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ptrace-run --waits: events at the start and end of calls of the C library in which a thread may wait.
+ * posixtrace-waits(7) describes them. A wrapper (next_function.h) asks whether its kind is recorded,
+ * begins a wait, calls the wrapped function, and ends the wait. In between it holds nothing, as the
+ * thread may be cancelled there, or a signal handler may leave the call by longjmp(): then the log lacks
+ * the end of the wait.
+ */
+#ifndef PTRC_LIB_PRELOAD_WAITS_H
+#define PTRC_LIB_PRELOAD_WAITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/atomic.h"
+#include "lib/base/common.h"
+#include "lib/preload/descriptors.h"
+
+enum ptrc_wait_kind {
+	PTRC_WAIT_LOCK,
+	PTRC_WAIT_IO,
+	PTRC_WAIT_NET,
+	PTRC_WAIT_SLEEP,
+	PTRC_WAIT_CHILD,
+	PTRC_WAIT_KINDS,
+};
+
+/* The environment variable in which ptrace-run passes the patterns for kinds, one on each line. Without
+ * it no wait is recorded. */
+#define PTRC_WAIT_VARIABLE "POSIXTRACE_WAITS"
+
+/* Bit i: waits of kind i are selected. */
+#define PTRC_WAIT_BIT(kind) (1U << PTRC_WAIT_##kind)
+/* The environment was not read yet. */
+#define PTRC_WAIT_UNREAD (1U << 31)
+extern PTRC_HIDDEN _Atomic uint32_t ptrc_wait_selection;
+
+PTRC_COLD uint32_t ptrc_wait_read_selection(void);
+
+/* Whether a kind of these bits is selected. */
+static PTRC_ALWAYS_INLINE bool ptrc_wait_is_selected(uint32_t kinds)
+{
+	uint32_t selection = ptrc_load_relaxed(&ptrc_wait_selection);
+
+	if (PTRC_UNLIKELY(selection & PTRC_WAIT_UNREAD))
+		selection = ptrc_wait_read_selection();
+	return selection & kinds;
+}
+
+/* Whether a wait of one of these kinds is to be recorded now: one is selected, a stream traces the
+ * process, and this is no child of vfork(). */
+bool ptrc_wait_is_recorded(uint32_t kinds);
+
+/* Whether the code at the address belongs to libposixtrace, whose own waits are not recorded. */
+bool ptrc_wait_is_own(uint64_t address);
+
+/*
+ * These record the start of a wait. `call` is the number of the wrapped function in the list of its
+ * kind (wait_calls.h), call_site the return address of the wrapper.
+ *
+ * holder: the ID of the thread that holds the lock, or 0. It is recorded only if it is a thread of this
+ * process.
+ */
+PTRC_NOINLINE void ptrc_wait_begin_lock(uint32_t call, int32_t holder, uint64_t lock,
+					uint64_t call_site);
+PTRC_NOINLINE void ptrc_wait_begin_sleep(uint32_t call, uint64_t ns, uint64_t call_site);
+PTRC_NOINLINE void ptrc_wait_begin_child(uint32_t call, int32_t pid, uint64_t call_site);
+
+/* The data of the event that starts a wait for a descriptor, up to the end of the text. */
+struct ptrc_wait_io {
+	uint32_t call;
+	int32_t fd;
+	uint64_t size;
+	uint64_t call_site;
+	struct ptrc_descriptor about;
+};
+
+/* kind: PTRC_WAIT_IO or PTRC_WAIT_NET. */
+PTRC_NOINLINE void ptrc_wait_begin_io(enum ptrc_wait_kind kind, const struct ptrc_wait_io *data);
+
+/* Records the end of a wait: the result of the call, and the error number, or 0. */
+PTRC_NOINLINE void ptrc_wait_end(enum ptrc_wait_kind kind, int64_t result, int32_t error,
+				 uint64_t call_site);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The file of a program, and the libraries that it is linked with. The program is not run. */
+#ifndef PTRC_SRC_BASE_PROGRAM_H
+#define PTRC_SRC_BASE_PROGRAM_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+/* Stores the path of the program's loader, which is the dynamic linker; "" if the program needs none. Returns false
+ * if the file is not a program or library for this machine. */
+bool ptrc_program_loader(int fd, char loader[PATH_MAX]);
+
+/*
+ * Lists the libraries of a program, as ldd(1) does: its loader maps them, prints their paths and exits before any
+ * of their code runs. The program's file names the loader, which is therefore started only if it belongs to the
+ * system. Calls visit() for each library: with the loader's line about it, and its path, or NULL if the loader did
+ * not find it. Returns false if the loader is not the system's or does not start; a program without a loader has no
+ * libraries.
+ */
+bool ptrc_program_libraries(const char *program, const char *loader,
+			    void (*visit)(void *arg, const char *line, const char *path),
+			    void *arg);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/session/preload.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/model/glob.h"
+#include "src/base/command.h"
+#include "src/base/message.h"
+
+#define LIBRARY "posixtrace-preload.so"
+/* The environment variable that lib/preload/selection.h reads. */
+#define FUNCTIONS_VARIABLE "POSIXTRACE_FUNCTIONS"
+/* The one that lib/preload/waits.h reads. */
+#define WAITS_VARIABLE "POSIXTRACE_WAITS"
+/* The one that lib/preload/probes.h reads. */
+#define SDT_VARIABLE "POSIXTRACE_SDT"
+
+void ptrc_preload_functions(struct ptrc_preload *p, const char *glob)
+{
+	struct ptrc_preload_part *functions = &p->functions;
+
+	functions->is_wanted = true;
+	functions->is_all |= !glob;
+	if (!glob)
+		return;
+	if (!*glob || strchr(glob, '\n'))
+		ptrc_cli_usage("--functions", "a pattern has one line, which is not empty");
+	ptrc_buffer_format(&functions->globs, "%s\n", glob);
+}
+
+bool ptrc_preload_has_waits(const char *glob)
+{
+	char kind[PTRC_OPTION_WORD];
+
+	/* The list has commas, which are no part of a word. */
+	for (const char *list = PTRC_PRELOAD_WAIT_KINDS;
+	     !strchr(glob, '\n') && (list = ptrc_option_next_word(list, kind));) {
+		kind[strcspn(kind, ",")] = '\0';
+		if (ptrc_glob_matches(glob, kind))
+			return true;
+	}
+	return false;
+}
+
+static void add_lines(struct ptrc_buffer *lines, const struct ptrc_cli_texts *globs)
+{
+	for (size_t i = 0; i < globs->count; i++)
+		ptrc_buffer_format(lines, "%s\n", globs->texts[i]);
+}
+
+void ptrc_preload_patterns(struct ptrc_preload *p, const struct ptrc_cli_texts *waits,
+			   const struct ptrc_cli_texts *sdt)
+{
+	add_lines(&p->waits, waits);
+	add_lines(&p->sdt, sdt);
+}
+
+static bool find_library(char path[PATH_MAX])
+{
+	char here[PATH_MAX];
+	ssize_t size = readlink("/proc/self/exe", here, sizeof(here) - 1);
+	char *slash;
+
+	if (size > 0) {
+		here[size] = '\0';
+		slash = strrchr(here, '/');
+		*slash = '\0';
+		if ((size_t)snprintf(path, PATH_MAX, "%s/../lib/" LIBRARY, here) < PATH_MAX &&
+		    !access(path, R_OK))
+			return true;
+	}
+	snprintf(path, PATH_MAX, "%s", PTRC_PKGLIBDIR "/" LIBRARY);
+	return !access(path, R_OK);
+}
+
+static bool read_at(int fd, void *to, size_t size, uint64_t offset)
+{
+	return pread(fd, to, size, (off_t)offset) == (ssize_t)size;
+}
+
+/* Finds what prevents that the functions of the program in this file are recorded. Nothing is found for
+ * scripts and unreadable files. */
+static void look_at(struct ptrc_preload *preload, int fd)
+{
+	char name[sizeof("xray_instr_map")];
+	Elf64_Ehdr head;
+	Elf64_Phdr p;
+	Elf64_Shdr names, s;
+	bool has_xray = false, has_table = false;
+
+	if (!read_at(fd, &head, sizeof(head), 0) || memcmp(head.e_ident, ELFMAG, SELFMAG) ||
+	    head.e_ident[EI_CLASS] != ELFCLASS64)
+		return;
+	preload->is_static = true;
+	for (unsigned int i = 0; preload->is_static && i < head.e_phnum; i++)
+		preload->is_static = read_at(fd, &p, sizeof(p), head.e_phoff + i * sizeof(p)) &&
+				     p.p_type != PT_INTERP;
+	if (!read_at(fd, &names, sizeof(names), head.e_shoff + head.e_shstrndx * sizeof(names)))
+		return;
+	for (unsigned int i = 0;
+	     i < head.e_shnum && read_at(fd, &s, sizeof(s), head.e_shoff + i * sizeof(s)); i++) {
+		has_table |= s.sh_type == SHT_SYMTAB;
+		has_xray |= read_at(fd, name, sizeof(name), names.sh_offset + s.sh_name) &&
+			    !memcmp(name, "xray_instr_map", sizeof(name));
+	}
+	preload->is_stripped = has_xray && !has_table;
+}
+
+bool ptrc_preload_has_hooks(const char *command)
+{
+	static const char hook[] = "__cyg_profile_func_enter", xray[] = "xray_instr_map";
+	char path[PATH_MAX];
+	struct stat st;
+	void *map = MAP_FAILED;
+	bool has_hooks;
+	int fd;
+
+	if (ptrc_command_find(command, path))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && !fstat(fd, &st) && st.st_size > 0)
+		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	if (map == MAP_FAILED)
+		return false;
+	has_hooks = memmem(map, (size_t)st.st_size, hook, sizeof(hook)) ||
+		    memmem(map, (size_t)st.st_size, xray, sizeof(xray));
+	munmap(map, (size_t)st.st_size);
+	return has_hooks;
+}
+
+static bool is_wanted(const struct ptrc_preload *p)
+{
+	return p->functions.is_wanted || p->waits.used || p->sdt.used;
+}
+
+bool ptrc_preload_prepare(struct ptrc_preload *p, const char *path)
+{
+	const char *others = getenv("LD_PRELOAD");
+	char library[PATH_MAX];
+	struct stat st;
+	int fd;
+
+	if (!is_wanted(p))
+		return true;
+	if (!find_library(library)) {
+		ptrc_cli_error(library, errno);
+		return false;
+	}
+	/* LD_PRELOAD has no escapes for these characters. */
+	if (strpbrk(library, " :")) {
+		ptrc_cli_message(library, "cannot be preloaded: its path has a blank or a colon");
+		return false;
+	}
+	/* The libraries that the user preloads come first, because the runtime of a sanitizer has to be the
+	 * first. */
+	ptrc_buffer_format(&p->libraries, "%s%s%s%c", others ? others : "",
+			   others && *others ? ":" : "", library, '\0');
+	p->is_privileged = !stat(path, &st) && ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
+						(st.st_mode & S_ISGID && st.st_gid != getegid()));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	look_at(p, fd);
+	if (fd >= 0)
+		close(fd);
+	return true;
+}
+
+/* Sets the variable to the patterns, or unsets it if there are none. */
+static void set_patterns(const char *variable, struct ptrc_buffer *globs, bool are_wanted)
+{
+	ptrc_buffer_char(globs, '\0');
+	if (*globs->bytes && are_wanted)
+		setenv(variable, globs->bytes, 1);
+	else
+		unsetenv(variable);
+}
+
+void ptrc_preload_set_environment(struct ptrc_preload *p)
+{
+	if (!is_wanted(p))
+		return;
+	setenv("LD_PRELOAD", p->libraries.bytes, 1);
+	set_patterns(FUNCTIONS_VARIABLE, &p->functions.globs, !p->functions.is_all);
+	set_patterns(WAITS_VARIABLE, &p->waits, true);
+	set_patterns(SDT_VARIABLE, &p->sdt, true);
+}
+
+/* Whether the trace has an event type whose name begins so. */
+static bool has_type(trace_id_t trace, const char *start)
+{
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	trace_event_id_t id;
+	int unavailable = 0;
+
+	if (posix_trace_eventtypelist_rewind(trace))
+		return false;
+	while (!posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) && !unavailable)
+		if (!posix_trace_eventid_get_name(trace, id, name) &&
+		    !strncmp(name, start, strlen(start)))
+			return true;
+	return false;
+}
+
+bool ptrc_preload_lacks_functions(const struct ptrc_preload *p, trace_id_t trace)
+{
+	return p->functions.is_wanted && !has_type(trace, "function.");
+}
+
+bool ptrc_preload_lacks_waits(const struct ptrc_preload *p, trace_id_t trace)
+{
+	return p->waits.used && !has_type(trace, "wait.");
+}
+
+bool ptrc_preload_lacks_probes(const struct ptrc_preload *p, trace_id_t trace)
+{
+	return p->sdt.used && !has_type(trace, "sdt.");
+}
+
+/* Says that the library could not be loaded into COMMAND, if that is so. */
+static bool say_not_loaded(const struct ptrc_preload *p, const char *command, const char *what)
+{
+	if (p->is_static)
+		ptrc_cli_message(command,
+				 "no %s was recorded: it is linked statically, so "
+				 "nothing can be loaded into it",
+				 what);
+	else if (p->is_privileged)
+		ptrc_cli_message(command,
+				 "no %s was recorded: it is privileged (set-user-ID or "
+				 "set-group-ID), so nothing is loaded into it",
+				 what);
+	return p->is_static || p->is_privileged;
+}
+
+void ptrc_preload_say_no_function(const struct ptrc_preload *p, const char *command)
+{
+	if (say_not_loaded(p, command, "function"))
+		return;
+	if (p->is_stripped)
+		ptrc_cli_message(command, "no function was recorded: it was compiled with "
+					  "-fxray-instrument and has lost its symbol table, in "
+					  "which XRay would be found");
+	else if (p->functions.globs.used && !p->functions.is_all)
+		ptrc_cli_message(
+			command,
+			"no function was recorded: none that was compiled with "
+			"-finstrument-functions or -fxray-instrument has a name that --functions "
+			"selects");
+	else
+		ptrc_cli_message(command, "no function was recorded: no function of it calls the "
+					  "hooks of -finstrument-functions, or has those of "
+					  "-fxray-instrument");
+}
+
+void ptrc_preload_say_no_wait(const struct ptrc_preload *p, const char *command)
+{
+	if (!say_not_loaded(p, command, "wait"))
+		ptrc_cli_message(command, "no wait was recorded: it called none of the functions "
+					  "that --waits selects, or only inside the C library");
+}
+
+void ptrc_preload_say_no_probe(const struct ptrc_preload *p, const char *command)
+{
+	if (!say_not_loaded(p, command, "probe"))
+		ptrc_cli_message(command,
+				 "no probe was recorded: it has reached none that --sdt selects; "
+				 "ptrace-events --sdt lists those of a program");
+}

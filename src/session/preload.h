@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ptrace-run makes the dynamic linker load posixtrace-preload.so (lib/preload) into COMMAND and its children.
+ * This library records what the program itself does not: when its functions start and end (--functions), in which
+ * calls its threads wait (--waits), and which probes it reaches (--sdt).
+ */
+#ifndef PTRC_SRC_SESSION_PRELOAD_H
+#define PTRC_SRC_SESSION_PRELOAD_H
+
+#include <stdbool.h>
+
+#include <trace.h>
+
+#include "src/base/buffer.h"
+#include "src/base/cli.h"
+
+/* An option that selects what the library records, by patterns. */
+struct ptrc_preload_part {
+	bool is_wanted;
+	/* The option was also given without a pattern. */
+	bool is_all;
+	/* The patterns, each on a line. */
+	struct ptrc_buffer globs;
+};
+
+/* Zeroed at the start. */
+struct ptrc_preload {
+	struct ptrc_preload_part functions;
+	/* The patterns of --waits. */
+	struct ptrc_buffer waits;
+	/* The patterns of --sdt. */
+	struct ptrc_buffer sdt;
+	/* The value of LD_PRELOAD. */
+	struct ptrc_buffer libraries;
+	/* COMMAND is linked statically, so the library cannot be loaded into it. */
+	bool is_static;
+	/* COMMAND runs with more rights than its caller, so the library is not loaded into it. */
+	bool is_privileged;
+	/* COMMAND was compiled for XRay, but has no symbol table, which is needed to find the runtime of
+	 * XRay. */
+	bool is_stripped;
+};
+
+/* Takes the option --functions. `glob` is its pattern, or NULL. Ends the process if the pattern is not valid. */
+void ptrc_preload_functions(struct ptrc_preload *, const char *glob);
+
+/* The kinds of waits (lib/preload/waits.h), and the longest pattern for them. */
+#define PTRC_PRELOAD_WAIT_KINDS "lock, io, net, sleep, child"
+#define PTRC_PRELOAD_WAIT_MAX 63
+
+/* Whether the pattern matches a kind of waits. */
+bool ptrc_preload_has_waits(const char *glob);
+
+/* Takes the patterns of --waits, which ptrc_preload_has_waits() has accepted, and those of --sdt, which have no line
+ * ends. */
+void ptrc_preload_patterns(struct ptrc_preload *, const struct ptrc_cli_texts *waits,
+			   const struct ptrc_cli_texts *sdt);
+
+/* Whether COMMAND was compiled with hooks for its functions, as far as its file shows. */
+bool ptrc_preload_has_hooks(const char *command);
+
+/* Finds the library and examines the file of COMMAND, if the library is wanted. Returns false, after a message,
+ * if the library cannot be loaded into any program. */
+bool ptrc_preload_prepare(struct ptrc_preload *, const char *path);
+
+/* Sets the environment variables, in the process that will execute COMMAND. */
+void ptrc_preload_set_environment(struct ptrc_preload *);
+
+/* Whether functions are wanted, but none was called that was recorded, or that was not recorded only because of
+ * the filter or the patterns. */
+bool ptrc_preload_lacks_functions(const struct ptrc_preload *, trace_id_t);
+
+/* The same for waits and probes. */
+bool ptrc_preload_lacks_waits(const struct ptrc_preload *, trace_id_t);
+bool ptrc_preload_lacks_probes(const struct ptrc_preload *, trace_id_t);
+
+/* Print a message that says why no function, no wait, or no probe was recorded. */
+void ptrc_preload_say_no_function(const struct ptrc_preload *, const char *command);
+void ptrc_preload_say_no_wait(const struct ptrc_preload *, const char *command);
+void ptrc_preload_say_no_probe(const struct ptrc_preload *, const char *command);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* The probes (lib/preload/notes.h) of a program and of the libraries that it is linked with. */
+#ifndef PTRC_SRC_SUMMARY_PROGRAM_PROBES_H
+#define PTRC_SRC_SUMMARY_PROGRAM_PROBES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/preload/operand.h"
+
+struct ptrc_program_probe {
+	/* The name of its events, sdt.PROVIDER.NAME, and the path of the file that has the probe. */
+	char *event;
+	char *file;
+	struct ptrc_arguments arguments;
+	/* How many places of the probe cannot be recorded, because their arguments have a form that is not known, and
+	 * the arguments of the last of these. */
+	size_t left_out_count;
+	char *left_out;
+};
+
+struct ptrc_program_probes {
+	struct ptrc_program_probe *list;
+	size_t count;
+};
+
+/* Finds the probes of a program, which is found as a shell finds it, or of a library. Returns false, after a
+ * message, if its file cannot be read or is none for this machine. */
+bool ptrc_program_probes_find(struct ptrc_program_probes *, const char *program);
+
+void ptrc_program_probes_free(struct ptrc_program_probes *);
+
+#endif

@@ -1,0 +1,216 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# ptrace-run --waits: the calls in which programs wait, of tests/support/waiter.c and of programs of others.
+
+load ../../support/helpers
+
+waiter=$PTRC_BUILD/tests/support/waiter
+
+# waits LOG: each wait on a line: call, text, size, result and error of those for descriptors; call, holder,
+# lock and error of those for locks; call, duration or process, result and error of the others
+waits() {
+	ptrace-dump --json --event='wait.*' "$1" | jq -rn '
+		reduce inputs as $e ({open: {}, all: []}; ($e.tid | tostring) as $t |
+			if $e.event | endswith(".begin") then
+				.open[$t] += [.all | length] | .all += [$e.data]
+			else
+				.all[.open[$t][-1]] += $e.data | .open[$t] |= .[:-1]
+			end) |
+		.all[] | ((.path // .peer) | if . == "" then "-" else . end) as $text |
+		if .lock then [.call, .holder, .lock, .error]
+		elif .fd then [.call, ($text | sub("^pipe:.*"; "pipe")), .size, .result, .error]
+		else [.call, .duration // .pid, .result, .error] end | map(tostring) | join(" ")'
+}
+
+# as_without KIND...: the waiter does the same as without the option
+as_without() {
+	exits 0 "$waiter" "$@"
+	silently 0 ptrace-run --waits --no-loss --quiet -o run.log -- "$waiter" "$@"
+}
+
+# no_begin_is_alone N LOG: but for N, each begin has its end
+no_begin_is_alone() {
+	[ "$(ptrace-stat --json --pairs "$2" |
+		jq '[.pairs[] | .unmatched_begins + .unmatched_ends] | add')" -eq "$1" ]
+}
+
+@test "locks: who holds them, and how long a thread waited" {
+	as_without locks
+	waits run.log >found
+	# The thread that comes last to a barrier waits, too, as nothing says that it is the last.
+	diff stdout.txt <(uniq found)
+	no_begin_is_alone 0 run.log
+	# The holder held the lock for 20 ms at least while the thread waited.
+	ptrace-dump --pairs --json --event='wait.lock.*' run.log | head -n 1 | jq -e '.duration_ns >= 20000000'
+}
+
+@test "files: their paths, sizes and results" {
+	as_without files
+	waits run.log >found
+	diff stdout.txt found
+}
+
+@test "sockets: their peers" {
+	as_without sockets
+	waits run.log >found
+	diff stdout.txt found
+	[ "$(ptrace-dump --json --event='wait.io.*' run.log | wc -l)" -eq 0 ]
+}
+
+@test "sleeps and children" {
+	as_without others
+	waits run.log >found
+	child=$(<stdout.txt)
+	cat >expected <<-END
+		nanosleep 2000000 0 0
+		clock_nanosleep 3000000 0 0
+		clock_nanosleep 0 0 0
+		usleep 4000000 0 0
+		sleep 0 0 0
+		waitpid $child $child 0
+		wait -1 -1 ECHILD
+	END
+	diff expected found
+}
+
+@test "only the kinds that GLOB selects" {
+	kinds() {
+		exits 0 ptrace-run "$@" --quiet -o run.log -- "$waiter" others
+		ptrace-dump --json --event='wait.*' run.log | jq -r .event | cut -d. -f2 | sort -u | xargs
+	}
+	[ "$(kinds --waits)" = "child sleep" ]
+	[ "$(kinds --waits=child)" = child ]
+	[ "$(kinds --waits='s*')" = sleep ]
+	[ "$(kinds --waits=sleep --waits='[c]hild')" = "child sleep" ]
+	[ "$(kinds --waits --exclude='wait.sleep.*')" = child ]
+	# A socket is of the kind net, whatever reads it.
+	exits 0 ptrace-run --waits=net -o run.log -- "$waiter" sockets
+	[ "$(ptrace-dump --json run.log | jq -r 'select(.data.call == "read") | .event' | sort -u)" = wait.net.begin ]
+	printf 'waits: [child, "n*"]\n' >ptrace.yaml
+	[ "$(kinds -c ptrace.yaml)" = child ]
+	[ "$(kinds -c ptrace.yaml --waits=sleep)" = sleep ]
+	[ "$(ptrace-run -c ptrace.yaml --dump-config | grep -A2 '^waits')" = $'waits:\n  - child\n  - "n*"' ]
+	refuses 125 "--waits: 'disk' matches no kind of waits: lock, io, net, sleep, child. *" \
+		ptrace-run --waits=disk -- true
+	printf 'waits: [disk]\n' >ptrace.yaml
+	refuses 125 "ptrace.yaml:1:9: waits: 'disk' matches no kind of waits: *" ptrace-run -c ptrace.yaml -- true
+}
+
+@test "the function that waits is named" {
+	: >empty
+	! grep -q 'built without libdw' <(ptrace-dump --symbols empty 2>&1) || skip "built without libdw"
+	exits 0 ptrace-run --waits=lock -o run.log -- "$waiter" locks
+	ptrace-dump --symbols --json --where='data.call == "pthread_mutex_lock"' run.log |
+		jq -se 'length == 1 and all(.function == "locks" and .symbols.call_site.function == "locks")'
+}
+
+@test "handlers that wait interrupt calls that wait" {
+	as_without signals
+	no_begin_is_alone 0 run.log
+	# Of a closed descriptor nothing is shown: each open file is one that was opened.
+	[ "$(waits run.log | grep -E '^(read|open) ' | cut -d ' ' -f 2 | sort -u)" = /dev/zero ]
+}
+
+@test "a thread that is cancelled, and a handler that jumps, leave a begin without an end" {
+	as_without cancels
+	[ "$(waits run.log | grep -v '^pthread_join' | cut -d ' ' -f 1 | xargs)" = "read pthread_cond_wait sem_wait sleep" ]
+	no_begin_is_alone 4 run.log
+	as_without jumps
+	no_begin_is_alone 20 run.log
+}
+
+@test "children and executed programs, but not the child of vfork" {
+	as_without family
+	waits run.log | cut -d ' ' -f 1,2 | sed 's|/proc/.*/|/proc/PID/|' | grep '^[or]' | sort | uniq -c |
+		xargs -L 1 >found
+	printf '%s\n' '1 open /dev/zero' '2 open /proc/PID/stat' '3 read /dev/zero' '2 read /proc/PID/stat' |
+		diff - found
+	no_begin_is_alone 0 run.log
+}
+
+@test "a descriptor's number that is used again is looked up again" {
+	as_without reuses
+	# Each file that was opened by the C library was read, and the last one is another.
+	[ "$(waits run.log | grep '^open' | cut -d ' ' -f 2 | sed 's|/self/|/PID/|')" = \
+		"$(waits run.log | grep '^read' | cut -d ' ' -f 2 | head -n -1 | sed 's|/proc/[0-9]*/|/proc/PID/|')" ]
+	[[ $(waits run.log | tail -n 1) == "read /proc/"*"/maps 1 1 0" ]]
+}
+
+@test "a process that restricts its system calls is asked no more" {
+	for how in '' x; do
+		as_without restricts $how
+		[ "$(waits run.log | sed 1,2d)" = $'read - 1 1 0\nopen - 0 3 0\nread - 1 1 0\nusleep 1000 0 0' ] ||
+			{ waits run.log; false; }
+	done
+}
+
+@test "a library that is loaded later" {
+	command -v ${CC:-cc} >/dev/null || skip "no compiler"
+	cat >waits.c <<-'END'
+		#include <fcntl.h>
+		#include <unistd.h>
+		void waits(void) { char byte; int fd = open("/dev/zero", O_RDONLY); if (read(fd, &byte, 1) != 1) _exit(1); }
+	END
+	# shellcheck disable=SC2086 # $CC and its flags are several words
+	${CC:-cc} -shared -fPIC -o waits.so waits.c
+	as_without loads "$PWD/waits.so"
+	[ "$(waits run.log)" = $'open /dev/zero 0 3 0\nread /dev/zero 1 1 0' ]
+}
+
+@test "pairs, rules and exports take waits as they take any event" {
+	cat >rules.yaml <<-'END'
+		rules:
+		  - name: sleeps
+		    pair: wait.sleep.begin..wait.sleep.end
+		    where: data.call == "usleep"
+		    max: 10s
+	END
+	exits 0 ptrace-run --waits -o run.log --check=rules.yaml -- "$waiter" others
+	[[ $stderr == *"1 passed"* || $stderr == *sleeps* ]]
+	[ "$(ptrace-stat --json --pair='wait.sleep.begin..wait.sleep.end' run.log | jq .pairs[0].count)" -eq 5 ]
+	[ "$(ptrace-export --to=chrome run.log | jq '[.traceEvents[] | select(.cat == "pair")] | length')" -eq 7 ]
+}
+
+@test "a program that has no waits, and one into which nothing can be loaded" {
+	reports 0 "true: no wait was recorded: it called none of the functions that --waits selects, or only inside the C library" \
+		ptrace-run --waits -o run.log -- true
+	command -v ${CC:-cc} >/dev/null || return 0
+	printf '#include <unistd.h>\nint main(void) { usleep(1); return 3; }\n' >sleeper.c
+	# shellcheck disable=SC2086 # $CC and its flags are several words
+	if ${CC:-cc} -static -o sleeper sleeper.c 2>/dev/null; then
+		reports 3 "./sleeper: no wait was recorded: it is linked statically, so nothing can be loaded into it" \
+			ptrace-run --waits -o run.log -- ./sleeper
+	fi
+	[ "$EUID" -eq 0 ] || return 0
+	${CC:-cc} -o sleeper sleeper.c
+	chown nobody sleeper
+	chmod u+s sleeper
+	reports 3 "./sleeper: no wait was recorded: it is privileged (set-user-ID or set-group-ID), so nothing is loaded into it" \
+		ptrace-run --waits -o run.log -- ./sleeper
+}
+
+@test "the same output and status of programs that nobody here wrote" {
+	same() {
+		command -v "$1" >/dev/null || return 0
+		local expected=0
+		"$@" >bare.out 2>bare.err </dev/null || expected=$?
+		run_split ptrace-run --waits --quiet --allow-loss -o run.log -- "$@" </dev/null
+		[ "$status" -eq "$expected" ] && cmp bare.out stdout.txt && cmp bare.err stderr.txt
+	}
+	same ls -l /etc/passwd
+	same sh -c 'for i in 1 2 3; do echo $i | cat; done; exit 4'
+	same sqlite3 :memory: 'create table t(a); insert into t values(1),(2); select sum(a) from t;'
+	same python3 -c 'import subprocess; print(subprocess.run(["echo", "hi"], capture_output=True))'
+	same perl -e 'print `echo hello`; exit 2'
+	same git --version
+	same make --version
+}
+
+@test "LD_PRELOAD and the kinds reach the program, and nothing without the option" {
+	run_split ptrace-run --waits=io --waits='l*' --quiet -o run.log -- \
+		sh -c 'printf "%s %s" "${LD_PRELOAD##*/}" "$POSIXTRACE_WAITS"'
+	[ "$stdout" = $'posixtrace-preload.so io\nl*' ]
+	run_split ptrace-run --functions --quiet -o run.log -- sh -c 'echo "${POSIXTRACE_WAITS-none}"'
+	[ "$stdout" = none ]
+	[ "$(ptrace-dump --json --event='wait.*' run.log | wc -l)" -eq 0 ]
+}

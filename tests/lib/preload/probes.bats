@@ -1,0 +1,107 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2086 # $CC and its flags are several words
+# ptrace-run --sdt and ptrace-events --sdt: probes of programs that tests compile.
+
+load ../../support/helpers
+
+cc=${CC:-cc}
+here=$PTRC_SOURCE/tests/lib/preload
+
+setup_file() {
+	command -v ${CC:-cc} >/dev/null || skip "no compiler"
+}
+
+# compile: the program and the library
+compile() {
+	$cc -O2 -I"$PTRC_SOURCE" -o probes "$here/probes.c" -ldl
+	$cc -O2 -I"$PTRC_SOURCE" -shared -fPIC -o library.so "$here/probes_library.c"
+}
+
+# data EVENT LOG: the data of its events
+data() {
+	ptrace-dump --json --event="$1" "$2" | jq -c .data
+}
+
+@test "probes are recorded with their arguments, in the program and in libraries that it loads" {
+	compile
+	[ "$(./probes 3 ./library.so)" = "2 traps, own handler" ]
+	exits 0 ptrace-run -o run.log --sdt -- ./probes 3 ./library.so
+	[ "$stdout" = "2 traps, own handler" ]
+	[ -z "$stderr" ]
+	[ "$(data sdt.app.step run.log)" = $'{"a1":0,"a2":-5}\n{"a1":1,"a2":-5}\n{"a1":2,"a2":-5}' ]
+	[ "$(data sdt.app.guarded run.log)" = $'{"a1":0.5,"a2":0}\n{"a1":0.5,"a2":1}\n{"a1":0.5,"a2":2}' ]
+	counts run.log sdt.app.step=3 sdt.app.guarded=3 sdt.app.none=1 sdt.app.handler=1 sdt.library.reach=2 \
+		sdt.left_out=1
+	[ "$(data sdt.library.reach run.log)" = $'{"a1":7}\n{"a1":8}' ]
+	[ "$(data sdt.left_out run.log)" = '{"probe":"app.unknown"}' ]
+	[ "$(data sdt.app.handler run.log)" = '{"a1":10}' ]
+}
+
+@test "patterns select probes, and other counters stay" {
+	compile
+	says_nothing ptrace-run -o run.log --sdt='app.n*' --sdt=library.reach -- sh -c 'exec ./probes 3 ./library.so >out'
+	counts run.log sdt.app.none=1 sdt.library.reach=2
+	reports 0 "sh: no probe was recorded: it has reached none that --sdt selects; *" \
+		ptrace-run -o none.log --sdt=nothing -- sh -c 'exec ./probes 3 >out'
+}
+
+@test "a trap that is no probe's ends the program as it would without" {
+	compile
+	exits 133 sh -c './probes 1 ./library.so trap'
+	exits 133 ptrace-run -o run.log --sdt -- ./probes 1 ./library.so trap
+	counts run.log sdt.app.step=1 sdt.app.guarded=1 sdt.app.none=1 sdt.app.handler=1 sdt.library.reach=2 \
+		sdt.left_out=1
+}
+
+@test "a damaged note is no probe, and the program runs as without" {
+	compile
+	objcopy --dump-section .note.stapsdt=notes probes
+	# The addresses of all notes, which no instruction has; then random bytes.
+	for seed in zero 1 2 3 4 5 6 7 8; do
+		python3 - $seed <<-'END'
+			import random, sys
+			notes = bytearray(open('notes', 'rb').read())
+			if sys.argv[1] == 'zero':
+			    for at in range(20, 44):
+			        notes[at] = 0xff
+			else:
+			    r = random.Random(int(sys.argv[1]))
+			    for i in range(12):
+			        notes[r.randrange(len(notes))] = r.randrange(256)
+			open('damaged', 'wb').write(notes)
+		END
+		objcopy --update-section .note.stapsdt=damaged probes damaged.program
+		exits 0 ptrace-run -o run.log --force --sdt -- ./damaged.program 2 ./library.so
+		[ "$stdout" = "2 traps, own handler" ]
+		counts_at_least=$(ptrace-dump --count --event=sdt.library.reach --format=text run.log)
+		[ "$counts_at_least" -eq 2 ]
+		exits 0 ptrace-events --sdt ./damaged.program
+	done
+}
+
+@test "a program forked, executed and started again has its probes" {
+	compile
+	says_nothing ptrace-run -o run.log --sdt -- sh -c './probes 2 >out; (./probes 1 >out); exec ./probes 4 >out'
+	counts run.log sdt.app.step=7 sdt.app.guarded=7 sdt.app.none=3 sdt.app.handler=3 sdt.left_out=3
+}
+
+@test "ptrace-events --sdt lists the probes of a program and of its libraries" {
+	compile
+	$cc -O2 -I"$PTRC_SOURCE" -o linked "$here/probes.c" -Wl,--no-as-needed ./library.so -ldl -Wl,-rpath,"$PWD"
+	exits 0 ptrace-events --sdt ./probes
+	grep -x '     1  sdt.app.step  i32 a1, i64 a2' <<<"$stdout"
+	grep -x '     1  sdt.app.guarded  f64 a1, u16 a2' <<<"$stdout"
+	grep -x '     0  sdt.app.unknown  (1 left out, with arguments 8@nowhere)' <<<"$stdout"
+	grep -x '     1  sdt.app.none' <<<"$stdout"
+	[ "$(ptrace-events --sdt --names ./library.so)" = sdt.library.reach ]
+	exits 0 ptrace-events --sdt --json ./linked
+	valid probes <<<"$stdout"
+	jq -se 'any(.event == "sdt.library.reach" and (.file | endswith("/library.so")) and .places == 1) and
+		any(.event == "sdt.app.unknown" and .left_out == 1 and .places == 0)' <<<"$stdout"
+	[ -z "$(ptrace-events --sdt "$(command -v true)" | grep -v '^/' | grep -v '^ ')" ]
+	reports 1 "nothing: No such file or directory" ptrace-events --sdt nothing
+	echo text >text
+	reports 1 "./text: Exec format error" ptrace-events --sdt ./text
+	reports 2 "no PROGRAM given*" ptrace-events --sdt
+}

@@ -1,0 +1,654 @@
+/* SPDX-License-Identifier: MIT */
+/* Waits, for the tests of ptrace-run --waits. The argument says how. Does not use the library. */
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/filter.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHECK(condition)                                                                \
+	do {                                                                            \
+		if (!(condition)) {                                                     \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+			exit(1);                                                        \
+		}                                                                       \
+	} while (0)
+
+enum { MS = 1000000 };
+
+/* A system call without any function of the C library. */
+static long raw_call(long number, long a, long b, long c)
+{
+	long result;
+
+#if defined(__x86_64__)
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(0)
+			 : "rcx", "r11", "memory");
+#else
+	register long x8 __asm__("x8") = number;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+
+	__asm__ volatile("svc #0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+	result = x0;
+#endif
+	return result;
+}
+
+static void pause_ms(long ms)
+{
+	struct timespec t = {ms / 1000, ms % 1000 * MS};
+
+	raw_call(SYS_nanosleep, (long)&t, 0, 0);
+}
+
+static int own_tid(void)
+{
+	return (int)syscall(SYS_gettid);
+}
+
+/* Prints a call as the test shows its events: its name, the text that is expected, size, result and error. */
+static void say(const char *call, const char *text, long size, long result)
+{
+	printf("%s %s %ld %ld %s\n", call, *text ? text : "-", size, result,
+	       result < 0 ? strerrorname_np(errno) : "0");
+	errno = 0;
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static pthread_barrier_t barrier;
+static sem_t semaphore;
+static mtx_t c_mutex;
+static uint32_t futex;
+
+/* Whether the thread sleeps in a system call. */
+static bool sleeps(int tid)
+{
+	char path[64], text[512];
+	const char *name_end;
+	FILE *f;
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	name_end = strrchr(text, ')');
+	return name_end && name_end[2] == 'S';
+}
+
+static void await_sleep(int tid)
+{
+	do
+		pause_ms(1);
+	while (!sleeps(tid));
+	/* It may have slept for another reason, such as a page fault. */
+	pause_ms(20);
+}
+
+static int main_tid;
+static _Atomic int holder_tid;
+
+/* Holds a lock until the first thread waits for it. */
+static void *hold(void *kind)
+{
+	int which = (int)(intptr_t)kind;
+
+	CHECK(which == 0   ? !pthread_mutex_lock(&mutex)
+	      : which == 1 ? !pthread_rwlock_wrlock(&rwlock)
+	      : which == 2 ? !pthread_rwlock_rdlock(&rwlock)
+			   : mtx_lock(&c_mutex) == thrd_success);
+	holder_tid = own_tid();
+	await_sleep(main_tid);
+	CHECK(which == 0   ? !pthread_mutex_unlock(&mutex)
+	      : which == 3 ? mtx_unlock(&c_mutex) == thrd_success
+			   : !pthread_rwlock_unlock(&rwlock));
+	return NULL;
+}
+
+static void await_holder(int which, pthread_t *t)
+{
+	holder_tid = 0;
+	CHECK(!pthread_create(t, NULL, hold, (void *)(intptr_t)which));
+	while (!holder_tid)
+		pause_ms(1);
+}
+
+/* Prints the expected events of locks: call, holder, address. */
+static void say_lock(const char *call, int holder, const void *lock)
+{
+	printf("%s %d 0x%" PRIxPTR " 0\n", call, holder, (uintptr_t)lock);
+}
+
+static void *wake(void *kind)
+{
+	int which = (int)(intptr_t)kind;
+
+	holder_tid = own_tid();
+	await_sleep(main_tid);
+	if (which == 0) {
+		pthread_mutex_lock(&mutex);
+		pthread_cond_signal(&condition);
+		pthread_mutex_unlock(&mutex);
+	} else if (which == 1) {
+		sem_post(&semaphore);
+	} else if (which == 2) {
+		pthread_barrier_wait(&barrier);
+	} else if (which == 3) {
+		__atomic_store_n(&futex, 1, __ATOMIC_SEQ_CST);
+		syscall(SYS_futex, &futex, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	}
+	return NULL;
+}
+
+static pthread_t begin_waker(int which)
+{
+	pthread_t t;
+
+	holder_tid = 0;
+	CHECK(!pthread_create(&t, NULL, wake, (void *)(intptr_t)which));
+	while (!holder_tid)
+		pause_ms(1);
+	return t;
+}
+
+static void end_thread(pthread_t t)
+{
+	int tid = holder_tid;
+
+	/* When the thread has ended, nothing waits. */
+	while (!syscall(SYS_tgkill, getpid(), tid, 0))
+		pause_ms(1);
+	CHECK(!pthread_join(t, NULL));
+}
+
+static int locks(void)
+{
+	struct timespec later;
+	pthread_t t;
+
+	main_tid = own_tid();
+	mtx_init(&c_mutex, mtx_plain);
+	sem_init(&semaphore, 0, 0);
+	pthread_barrier_init(&barrier, NULL, 2);
+	/* Locks that are free. */
+	for (int i = 0; i < 100; i++) {
+		pthread_mutex_lock(&mutex);
+		pthread_mutex_unlock(&mutex);
+		pthread_rwlock_rdlock(&rwlock);
+		pthread_rwlock_unlock(&rwlock);
+		sem_post(&semaphore);
+		sem_wait(&semaphore);
+	}
+	await_holder(0, &t);
+	pthread_mutex_lock(&mutex);
+	pthread_mutex_unlock(&mutex);
+	say_lock("pthread_mutex_lock", holder_tid, &mutex);
+	end_thread(t);
+	await_holder(1, &t);
+	pthread_rwlock_rdlock(&rwlock);
+	pthread_rwlock_unlock(&rwlock);
+	say_lock("pthread_rwlock_rdlock", holder_tid, &rwlock);
+	end_thread(t);
+	await_holder(2, &t);
+	pthread_rwlock_wrlock(&rwlock);
+	pthread_rwlock_unlock(&rwlock);
+	say_lock("pthread_rwlock_wrlock", 0, &rwlock);
+	end_thread(t);
+	await_holder(3, &t);
+	mtx_lock(&c_mutex);
+	mtx_unlock(&c_mutex);
+	say_lock("mtx_lock", holder_tid, &c_mutex);
+	end_thread(t);
+	t = begin_waker(0);
+	pthread_mutex_lock(&mutex);
+	pthread_cond_wait(&condition, &mutex);
+	pthread_mutex_unlock(&mutex);
+	say_lock("pthread_cond_wait", 0, &condition);
+	end_thread(t);
+	t = begin_waker(1);
+	sem_wait(&semaphore);
+	say_lock("sem_wait", 0, &semaphore);
+	end_thread(t);
+	t = begin_waker(2);
+	pthread_barrier_wait(&barrier);
+	say_lock("pthread_barrier_wait", 0, &barrier);
+	end_thread(t);
+	t = begin_waker(3);
+	while (!__atomic_load_n(&futex, __ATOMIC_SEQ_CST))
+		syscall(SYS_futex, &futex, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+	say_lock("futex", 0, &futex);
+	end_thread(t);
+	t = begin_waker(4);
+	pthread_join(t, NULL);
+	say_lock("pthread_join", holder_tid, (void *)t);
+	/* A lock that this thread holds itself. */
+	clock_gettime(CLOCK_REALTIME, &later);
+	later.tv_nsec = (later.tv_nsec + 10 * MS) % (1000 * MS);
+	later.tv_sec += later.tv_nsec < 10 * MS;
+	pthread_mutex_lock(&mutex);
+	CHECK(pthread_mutex_timedlock(&mutex, &later) == ETIMEDOUT);
+	printf("pthread_mutex_timedlock %d 0x%" PRIxPTR " ETIMEDOUT\n", main_tid,
+	       (uintptr_t)&mutex);
+	/* A holder that does not exist. */
+	mutex.__data.__owner = 0x3fffffff;
+	CHECK(pthread_mutex_timedlock(&mutex, &later) == ETIMEDOUT);
+	printf("pthread_mutex_timedlock 0 0x%" PRIxPTR " ETIMEDOUT\n", (uintptr_t)&mutex);
+	return 0;
+}
+
+static void files(void)
+{
+	struct iovec v[2];
+	char bytes[8192], long_path[4096], text[4096];
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	int fd, pair[2], other;
+
+	fd = open("one.txt", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	say("open", "one.txt", 0, fd);
+	CHECK(getcwd(text, sizeof(text) - 16));
+	strcat(text, "/one.txt");
+	say("write", text, 5, write(fd, "12345", 5));
+	say("pwrite", text, 3, pwrite(fd, "abc", 3, 1));
+	say("pread", text, 100, pread(fd, bytes, 100, 0));
+	say("read", text, 10, read(fd, bytes, 10));
+	v[0] = (struct iovec){bytes, 1};
+	v[1] = (struct iovec){bytes + 1, 1};
+	say("writev", text, 2, writev(fd, v, 2));
+	say("fsync", text, 0, fsync(fd));
+	say("fdatasync", text, 0, fdatasync(fd));
+	say("flock", text, 0, flock(fd, LOCK_EX));
+	say("fcntl", text, 0, fcntl(fd, F_SETLKW, &lock));
+	CHECK(fcntl(fd, F_GETFL) >= 0);
+	other = openat(AT_FDCWD, "missing.txt", O_RDONLY | O_CLOEXEC);
+	say("openat", "missing.txt", 0, other);
+	/* The number is used again for another file. */
+	close(fd);
+	fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	say("open", "/dev/zero", 0, fd);
+	say("read", "/dev/zero", 4096, read(fd, bytes, 4096));
+	other = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	say("open", "/dev/null", 0, other);
+	CHECK(dup2(other, fd) == fd);
+	say("write", "/dev/null", 10, write(fd, bytes, 10));
+	CHECK(!pipe(pair));
+	snprintf(text, sizeof(text), "pipe:[%lu]", 0UL);
+	say("write", "pipe", 1, write(pair[1], "x", 1));
+	say("read", "pipe", 10, read(pair[0], bytes, 10));
+	errno = 0;
+	say("read", "", 1, read(999, bytes, 1));
+	/* A long path is cut. */
+	memset(long_path, 'x', 300);
+	long_path[300] = '\0';
+	snprintf(text, sizeof(text), "%.188s...", long_path);
+	errno = 0;
+	fd = open(long_path, O_RDONLY | O_CLOEXEC);
+	say("open", text, 0, fd);
+	/* Paths that cannot be read. */
+	errno = 0;
+	fd = open((const char *)16, O_RDONLY | O_CLOEXEC);
+	say("open", "", 0, fd);
+	poll(&(struct pollfd){.fd = pair[0], .events = POLLIN}, 1, 1);
+	say("poll", "pipe", 1, 0);
+	fd = epoll_create1(EPOLL_CLOEXEC);
+	CHECK(epoll_wait(fd, &(struct epoll_event){0}, 1, 1) == 0);
+	say("epoll_wait", "anon_inode:[eventpoll]", 1, 0);
+}
+
+static void sockets(void)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	struct sockaddr_un un = {.sun_family = AF_UNIX, .sun_path = "sock"};
+	char bytes[100], peer[80], client[80];
+	socklen_t size = sizeof(in);
+	int server, fd, accepted, pair[2];
+
+	server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK(!bind(server, (struct sockaddr *)&in, sizeof(in)) && !listen(server, 5));
+	CHECK(!getsockname(server, (struct sockaddr *)&in, &size));
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	snprintf(peer, sizeof(peer), "tcp 127.0.0.1:%d", ntohs(in.sin_port));
+	say("connect", peer, 0, connect(fd, (struct sockaddr *)&in, sizeof(in)));
+	snprintf(client, sizeof(client), "tcp local 127.0.0.1:%d", ntohs(in.sin_port));
+	accepted = accept4(server, NULL, NULL, SOCK_CLOEXEC);
+	say("accept4", client, 0, accepted);
+	CHECK(!getsockname(fd, (struct sockaddr *)&in, &size));
+	snprintf(client, sizeof(client), "tcp 127.0.0.1:%d", ntohs(in.sin_port));
+	say("send", peer, 5, send(fd, "12345", 5, 0));
+	say("recv", client, 100, recv(accepted, bytes, 100, 0));
+	say("write", client, 3, write(accepted, "abc", 3));
+	say("read", peer, 100, read(fd, bytes, 100));
+	say("recv", peer, 100, recv(fd, bytes, 100, MSG_DONTWAIT));
+	close(fd);
+	close(accepted);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	unlink("sock");
+	CHECK(!bind(fd, (struct sockaddr *)&un, sizeof(un)) && !listen(fd, 5));
+	accepted = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	say("connect", "unix sock", 0, connect(accepted, (struct sockaddr *)&un, sizeof(un)));
+	say("write", "unix sock", 1, write(accepted, "x", 1));
+	server = accept(fd, NULL, NULL);
+	say("accept", "unix sock", 0, server);
+	say("read", "unix sock", 9, read(server, bytes, 9));
+	CHECK(!socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
+	say("send", "unix", 2, send(pair[0], "ab", 2, 0));
+	fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&in6, sizeof(in6)))
+		return;
+	size = sizeof(in6);
+	CHECK(!getsockname(fd, (struct sockaddr *)&in6, &size));
+	snprintf(peer, sizeof(peer), "udp local [::1]:%d", ntohs(in6.sin6_port));
+	say("sendto", peer, 2, sendto(fd, "ab", 2, 0, (struct sockaddr *)&in6, sizeof(in6)));
+	say("recvfrom", peer, 50, recvfrom(fd, bytes, 50, 0, NULL, NULL));
+}
+
+static volatile sig_atomic_t handled;
+
+static void handle(int signal)
+{
+	static char byte;
+	int error = errno;
+
+	(void)signal;
+	handled++;
+	CHECK(read(open("/dev/zero", O_RDONLY | O_CLOEXEC), &byte, 1) == 1);
+	nanosleep(&(struct timespec){0, 1}, NULL);
+	errno = error;
+}
+
+/* Handlers that wait interrupt calls that wait. */
+static int signals(void)
+{
+	struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
+	struct itimerval tick = {{0, 200}, {0, 200}};
+	char bytes[16];
+	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC), count = 0;
+
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &tick, NULL);
+	for (; handled < 200; count++) {
+		errno = 7;
+		CHECK(read(fd, bytes, sizeof(bytes)) == sizeof(bytes) && errno == 7);
+		pthread_mutex_lock(&mutex);
+		pthread_mutex_unlock(&mutex);
+		if (handled > 100)
+			closefrom(fd + 1);
+	}
+	setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+	return 0;
+}
+
+static int cancelled_pipe[2];
+static _Atomic int cancelled_tid;
+
+static void unlock(void *m)
+{
+	pthread_mutex_unlock(m);
+}
+
+static void *wait_forever(void *kind)
+{
+	char byte;
+
+	cancelled_tid = own_tid();
+	switch ((int)(intptr_t)kind) {
+	case 0:
+		CHECK(read(cancelled_pipe[0], &byte, 1) == 1);
+		break;
+	case 1:
+		pthread_mutex_lock(&mutex);
+		pthread_cleanup_push(unlock, &mutex);
+		pthread_cond_wait(&condition, &mutex);
+		pthread_cleanup_pop(0);
+		break;
+	case 2:
+		sem_wait(&semaphore);
+		break;
+	case 3:
+		sleep(1000);
+		break;
+	}
+	return NULL;
+}
+
+static int cancels(void)
+{
+	void *result;
+
+	CHECK(!pipe(cancelled_pipe));
+	sem_init(&semaphore, 0, 0);
+	for (int kind = 0; kind < 4; kind++) {
+		pthread_t t;
+
+		cancelled_tid = 0;
+		CHECK(!pthread_create(&t, NULL, wait_forever, (void *)(intptr_t)kind));
+		while (!cancelled_tid)
+			pause_ms(1);
+		await_sleep(cancelled_tid);
+		CHECK(!pthread_cancel(t) && !pthread_join(t, &result) &&
+		      result == PTHREAD_CANCELED);
+	}
+	/* A semaphore that is free is a cancellation point, too. */
+	sem_post(&semaphore);
+	CHECK(!pthread_mutex_lock(&mutex) && !pthread_mutex_unlock(&mutex));
+	return 0;
+}
+
+static sigjmp_buf place;
+
+static void jump(int signal)
+{
+	(void)signal;
+	siglongjmp(place, 1);
+}
+
+/* A signal handler leaves calls that wait. */
+static int jumps(void)
+{
+	struct itimerval tick = {{0, 0}, {0, 2000}};
+	static int count;
+	int pair[2];
+	char byte;
+
+	CHECK(!pipe(pair));
+	signal(SIGALRM, jump);
+	while (sigsetjmp(place, 1) ? ++count < 20 : true) {
+		setitimer(ITIMER_REAL, &tick, NULL);
+		CHECK(read(pair[0], &byte, 1) == 1);
+	}
+	signal(SIGALRM, SIG_IGN);
+	CHECK(write(pair[1], "x", 1) == 1 && read(pair[0], &byte, 1) == 1);
+	return 0;
+}
+
+static int read_some(const char *path)
+{
+	char byte;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	CHECK(fd >= 0 && read(fd, &byte, 1) == 1);
+	return fd;
+}
+
+static int family(const char *self)
+{
+	pid_t child;
+	int fd = read_some("/dev/zero");
+	char byte;
+
+	child = fork();
+	if (!child) {
+		CHECK(read(fd, &byte, 1) == 1);
+		execl(self, self, "last", (char *)NULL);
+		_exit(9);
+	}
+	CHECK(waitpid(child, NULL, 0) == child);
+	child = vfork();
+	if (!child) {
+		close(fd);
+		if (open("/dev/null", O_RDONLY) == fd && read(fd, &byte, 1) == 0)
+			execl(self, self, "last", (char *)NULL);
+		_exit(9);
+	}
+	CHECK(waitpid(child, NULL, 0) == child);
+	CHECK(read(fd, &byte, 1) == 1);
+	return 0;
+}
+
+/* Descriptors are closed in each way, and their numbers are used again. */
+static int reuses(void)
+{
+	char byte;
+	FILE *f;
+	int fd, first;
+
+	fd = first = read_some("/dev/zero");
+	close(fd);
+	CHECK(read_some("/dev/urandom") == first);
+	syscall(SYS_close, fd);
+	CHECK(read_some("/proc/self/stat") == first);
+	CHECK((f = fdopen(first, "re")) != NULL);
+	fclose(f);
+	CHECK(read_some("/dev/zero") == first);
+	closefrom(first);
+	CHECK(read_some("/proc/self/status") == first);
+	close_range((unsigned int)first, ~0U, 0);
+	CHECK(read_some("/dev/zero") == first);
+	/* Without any function of the C library. */
+	raw_call(SYS_close, first, 0, 0);
+	CHECK(raw_call(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY) == first);
+	pause_ms(1);
+	CHECK(read(fd, &byte, 1) == 1);
+	return 0;
+}
+
+/* A filter that ends the process if the library asks the kernel about descriptors or threads. */
+static int restricts(bool is_by_syscall)
+{
+	static struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_readlinkat, 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_statx, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tgkill, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpeername, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
+	int fd = read_some("/dev/zero");
+	char byte;
+
+	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	if (is_by_syscall)
+		CHECK(!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
+	else
+		CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+	CHECK(read(fd, &byte, 1) == 1);
+	close(fd);
+	CHECK(read_some("/dev/urandom") == fd);
+	usleep(1);
+	return 0;
+}
+
+static int loads(const char *library)
+{
+	void *handle = dlopen(library, RTLD_NOW);
+	void (*function)(void);
+
+	CHECK(handle);
+	*(void **)&function = dlsym(handle, "waits");
+	CHECK(function);
+	function();
+	dlclose(handle);
+	return 0;
+}
+
+static int others(void)
+{
+	struct timespec at;
+	int status;
+	pid_t child;
+
+	nanosleep(&(struct timespec){0, 2 * MS}, NULL);
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){0, 3 * MS}, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &at);
+	at.tv_sec -= 1;
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+	usleep(4000);
+	sleep(0);
+	child = fork();
+	if (!child)
+		_exit(5);
+	printf("%d\n", child);
+	CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 5);
+	CHECK(wait(NULL) == -1 && errno == ECHILD);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
+	if (!strcmp(what, "locks"))
+		return locks();
+	if (!strcmp(what, "files"))
+		return files(), 0;
+	if (!strcmp(what, "sockets"))
+		return sockets(), 0;
+	if (!strcmp(what, "signals"))
+		return signals();
+	if (!strcmp(what, "cancels"))
+		return cancels();
+	if (!strcmp(what, "jumps"))
+		return jumps();
+	if (!strcmp(what, "family"))
+		return family(argv[0]);
+	if (!strcmp(what, "last"))
+		return read_some("/proc/self/stat") < 0;
+	if (!strcmp(what, "reuses"))
+		return reuses();
+	if (!strcmp(what, "restricts"))
+		return restricts(argc > 2);
+	if (!strcmp(what, "loads"))
+		return loads(argv[2]);
+	if (!strcmp(what, "others"))
+		return others();
+	return 2;
+}
