@@ -205,6 +205,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/session/traced.h \
 	%D%/session/unmatched.c \
 	%D%/session/unmatched.h \
+	%D%/session/watch.c \
+	%D%/session/watch.h \
 	%D%/config/configuration.c \
 	%D%/config/configuration.h \
 	%D%/config/configuration_dump.c \
@@ -293,10 +295,10 @@ EXTRA_DIST += %D%/query/symbol_file.c %D%/query/symbol_file_none.c
 ptrc_commands_libs = %D%/libcommands.a $(LDADD)
 # Of those that read a configuration; the others need not load it.
 ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
-# Of those that have expressions or rules; ptrace-snapshot has neither, but writes what could be selected.
+# Of those that have expressions, rules or pairs; ptrace-snapshot has none, but writes what could be selected.
 ptrc_selecting_libs = $(ptrc_configured_libs) $(PCRE2_LIBS)
 %C%_ptrace_check_LDADD = $(ptrc_selecting_libs)
-%C%_ptrace_create_LDADD = $(ptrc_configured_libs)
+%C%_ptrace_create_LDADD = $(ptrc_selecting_libs)
 %C%_ptrace_doctor_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_dump_LDADD = $(ptrc_selecting_libs)
 %C%_ptrace_events_LDADD = $(ptrc_commands_libs)

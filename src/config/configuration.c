@@ -10,6 +10,7 @@
 #include "src/os/os_trace.h"
 #include "src/session/preload.h"
 #include "src/session/session_path.h"
+#include "src/session/watch.h"
 #include "src/fields/when.h"
 
 #define EVERYBODY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_RUN | PTRC_CONFIG_FOR_DUMP)
@@ -270,7 +271,8 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_
 		break;
 	case PTRC_CONFIG_LIST:
 		if (!is_text(s, text, why) ||
-		    !has_room(((struct ptrc_cli_texts *)field)->count, why))
+		    !has_room(((struct ptrc_cli_texts *)field)->count, why) ||
+		    (key == PTRC_CONFIG_SNAPSHOT_ON && !ptrc_watch_is_valid(text, why)))
 			return false;
 		if (key == PTRC_CONFIG_WAITS && !ptrc_preload_has_waits(text))
 			return ptrc_cli_because(
@@ -373,8 +375,8 @@ struct ptrc_session_plan ptrc_config_plan(const struct ptrc_config *c)
 		.pattern_count = count,
 		.is_unsynced = c->is_unsynced,
 		.hides_command_lines = c->hides_command_lines,
-		.snapshots = {.globs = c->snapshot_on.texts,
-			      .glob_count = c->snapshot_on.count,
+		.snapshots = {.texts = c->snapshot_on.texts,
+			      .count = c->snapshot_on.count,
 			      .max = c->snapshot_max},
 		.os = {.kinds = c->os.kinds,
 		       .frequency = c->os.frequency,

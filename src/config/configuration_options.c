@@ -39,9 +39,10 @@ const struct ptrc_cli_option ptrc_config_attribute_options[] = {
 	 "when the log has this size or age, continue in\nanother file: LOG.000001, ..."},
 	{"log-keep", ATTRIBUTE(LOG_KEEP), "N",
 	 "keep the last N files of --log-rotate, and delete\nthe others"},
-	{"snapshot-on", ATTRIBUTE(SNAPSHOT_ON), "GLOB",
-	 "when an event whose name matches is recorded,\n"
-	 "write what the stream holds to a log of its own;\nmay be given several times"},
+	{"snapshot-on", ATTRIBUTE(SNAPSHOT_ON), "GLOB|PAIR>TIME",
+	 "when an event whose name matches is recorded, or\n"
+	 "when this pair takes longer ('req > 500ms'), write\n"
+	 "what the stream holds to a log of its own; may be\ngiven several times"},
 	{"snapshot-max", ATTRIBUTE(SNAPSHOT_MAX), "N", "make at most N snapshots (default: 10)"},
 	{"os", ATTRIBUTE(OS), "KIND,...",
 	 "record what the operating system does, too:\n"

@@ -17,11 +17,6 @@ struct patterns {
 	struct posixtrace_pattern list[POSIXTRACE_PATTERNS_MAX];
 };
 
-bool ptrc_filter_rules_is_glob(const char *text)
-{
-	return strpbrk(text, "*?[\\");
-}
-
 static int load_patterns(trace_id_t trace, struct patterns *p)
 {
 	return posixtrace_get_patterns(trace, p->list, POSIXTRACE_PATTERNS_MAX, &p->count);

@@ -10,12 +10,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "src/session/session_protocol.h"
 #include "src/session/snapshots.h"
 
 /* Whether the text is a glob (lib/model/glob.h). Otherwise it is a plain name. */
-bool ptrc_filter_rules_is_glob(const char *text);
+static inline bool ptrc_filter_rules_is_glob(const char *text)
+{
+	return strpbrk(text, "*?[\\");
+}
 
 /*
  * Changes filter and patterns of the stream by the flags of a FILTER request (session_protocol.h). Each text

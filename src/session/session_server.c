@@ -925,7 +925,7 @@ int ptrc_server_make_stream(struct ptrc_server *s, int32_t *stage)
 	error = posixtrace_set_patterns(s->trace, plan->patterns, plan->pattern_count);
 	if (error)
 		*stage = PTRC_SESSION_STAGE_FILTER;
-	if (!error && plan->snapshots.glob_count) {
+	if (!error && plan->snapshots.count) {
 		*stage = PTRC_SESSION_STAGE_SNAPSHOTS;
 		error = make_snapshots(s);
 	}

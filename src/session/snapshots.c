@@ -11,10 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "lib/model/glob.h"
 #include "src/base/clock.h"
 #include "src/base/message.h"
 #include "src/base/output.h"
+#include "src/session/watch.h"
 
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
@@ -33,14 +33,10 @@ struct ptrc_snapshots {
 	trace_id_t trace;
 	const char *base;
 	bool is_unsynced;
-	/* The cursor that looks for events that make snapshots; NULL after the end. */
-	struct posixtrace_cursor *watch;
-	/* The event types whose events make snapshots, and all types whose names are not known yet; the
-	 * latter start at next_id. */
-	trace_event_set_t wanted;
-	trace_event_id_t next_id;
-	/* For each pattern, whether an event type matches it. */
-	bool *is_matched;
+	/* Looks for what makes snapshots. */
+	struct ptrc_watch *watch;
+	/* No more snapshots are made. */
+	bool is_ended;
 	/* An event has come that makes a snapshot, which has not been started yet. */
 	bool is_pending;
 	/* The earliest time at which the next snapshot may start. */
@@ -55,49 +51,6 @@ struct ptrc_snapshots {
 	struct ptrc_counts counts;
 	struct ptrc_snapshots_state state;
 };
-
-/* ---- event types ---- */
-
-static bool matches(struct ptrc_snapshots *s, const char *name)
-{
-	bool is_match = false;
-
-	for (size_t i = 0; i < s->plan->glob_count; i++)
-		if (ptrc_glob_matches(s->plan->globs[i], name))
-			is_match = s->is_matched[i] = true;
-	return is_match;
-}
-
-static void learn_types(struct ptrc_snapshots *s)
-{
-	char name[TRACE_EVENT_NAME_MAX + 1];
-	trace_event_id_t next = s->next_id;
-	int unavailable = 0;
-	trace_event_id_t id;
-
-	posix_trace_eventtypelist_rewind(s->trace);
-	while (!posix_trace_eventtypelist_getnext_id(s->trace, &id, &unavailable) && !unavailable) {
-		if (id < s->next_id)
-			continue;
-		next = id + 1;
-		if (posix_trace_eventid_get_name(s->trace, id, name) || !matches(s, name))
-			posix_trace_eventset_del(id, &s->wanted);
-	}
-	s->next_id = next;
-	posixtrace_cursor_select(s->watch, &s->wanted);
-}
-
-static bool makes_one(struct ptrc_snapshots *s, trace_event_id_t id)
-{
-	int is_member = 0;
-
-	if (id < POSIX_TRACE_UNNAMED_USEREVENT)
-		return false;
-	if (id >= s->next_id)
-		learn_types(s);
-	return id < s->next_id && !posix_trace_eventset_ismember(id, &s->wanted, &is_member) &&
-	       is_member;
-}
 
 /* ---- watching ---- */
 
@@ -114,78 +67,40 @@ int ptrc_snapshots_begin(struct ptrc_snapshots **snapshots, const struct ptrc_sn
 		.trace = trace,
 		.base = base,
 		.is_unsynced = is_unsynced,
-		.next_id = POSIX_TRACE_UNNAMED_USEREVENT,
 		.number = 1,
 		.state.max = plan->max,
 	};
-	s->is_matched = calloc(plan->glob_count, sizeof(*s->is_matched));
-	error = s->is_matched ? posixtrace_cursor_open(trace, 0, &s->watch) : ENOMEM;
-	if (error) {
-		free(s->is_matched);
+	error = ptrc_watch_open(&s->watch, trace, plan->texts, plan->count);
+	if (error)
 		free(s);
-		return error;
-	}
-	posix_trace_eventset_fill(&s->wanted, POSIX_TRACE_ALL_EVENTS);
-	for (trace_event_id_t id = 1; id < POSIX_TRACE_UNNAMED_USEREVENT; id++)
-		posix_trace_eventset_del(id, &s->wanted);
-	learn_types(s);
-	*snapshots = s;
-	return 0;
+	else
+		*snapshots = s;
+	return error;
 }
 
 int ptrc_snapshots_wait_ms(const struct ptrc_snapshots *s)
 {
-	return s->watch ? PTRC_SNAPSHOTS_LOOK_MS : -1;
+	return s->is_ended ? -1 : PTRC_SNAPSHOTS_LOOK_MS;
 }
 
 void ptrc_snapshots_end(struct ptrc_snapshots *s)
 {
-	unsigned long missed;
-
-	if (s->watch && !posixtrace_cursor_get_missed(s->watch, &missed))
-		s->state.unseen_events = missed;
-	posixtrace_cursor_close(s->watch);
-	s->watch = NULL;
-}
-
-/* Skips the events that the next snapshot will contain, because they need no snapshot of their own. */
-static void pass_by(struct ptrc_snapshots *s)
-{
-	struct posix_trace_event_info info;
-	trace_event_set_t nothing;
-	int unavailable = 0;
-	size_t size;
-
-	/* With no type selected, only the OVERFLOW and the RESUME of a gap can come. */
-	posix_trace_eventset_empty(&nothing);
-	posixtrace_cursor_select(s->watch, &nothing);
-	for (int i = 0; i < 4 && !unavailable; i++)
-		if (posixtrace_cursor_trygetnext_event(s->watch, &info, NULL, 0, &size,
-						       &unavailable))
-			break;
-	posixtrace_cursor_select(s->watch, &s->wanted);
+	s->state.unseen_events = ptrc_watch_end(s->watch);
+	s->is_ended = true;
 }
 
 /* Looks for an event that makes a snapshot. If is_last, reads all events, without a time limit. */
 static void look(struct ptrc_snapshots *s, bool is_last)
 {
-	int64_t until = ptrc_now_ns() + READ_NS;
-	struct posix_trace_event_info info;
-	int unavailable = 0;
-	size_t size;
+	struct ptrc_watch_event found;
 
-	if (s->watch && s->is_pending)
-		pass_by(s);
-	while (s->watch && !s->is_pending && (is_last || ptrc_now_ns() < until)) {
-		if (posixtrace_cursor_trygetnext_event(s->watch, &info, NULL, 0, &size,
-						       &unavailable) ||
-		    unavailable)
-			return;
-		if (!makes_one(s, info.posix_event_id))
-			continue;
+	/* The next snapshot will contain the events that come meanwhile, so they need none of their own. */
+	if (s->is_pending)
+		ptrc_watch_pass(s->watch);
+	else if (ptrc_watch_look(s->watch, is_last ? INT64_MAX : ptrc_now_ns() + READ_NS, &found)) {
 		s->is_pending = true;
-		s->snapshot = (struct ptrc_snapshot){.time = info.posix_timestamp};
-		posix_trace_eventid_get_name(s->trace, info.posix_event_id, s->snapshot.event);
+		s->snapshot = (struct ptrc_snapshot){.time = found.time};
+		memcpy(s->snapshot.event, found.name, sizeof(found.name));
 	}
 }
 
@@ -212,7 +127,7 @@ void ptrc_snapshots_prepare(struct ptrc_snapshots *s, const struct posix_trace_s
 {
 	struct ptrc_counts now;
 
-	pass_by(s);
+	ptrc_watch_pass(s->watch);
 	s->is_pending = false;
 	s->next_ns = ptrc_now_ns() + PTRC_SNAPSHOTS_PAUSE_MS * PTRC_NS_PER_MS;
 	s->status = *status;
@@ -356,7 +271,7 @@ const struct ptrc_snapshot *ptrc_snapshots_finish(struct ptrc_snapshots *s, int 
 	return &s->snapshot;
 }
 
-/* ---- state and messages ---- */
+/* ---- state ---- */
 
 void ptrc_snapshots_gather(const struct ptrc_snapshots *s, struct ptrc_snapshots_state *state)
 {
@@ -365,34 +280,10 @@ void ptrc_snapshots_gather(const struct ptrc_snapshots *s, struct ptrc_snapshots
 
 const char *ptrc_snapshots_pattern(struct ptrc_snapshots *s, size_t i, bool *has_matched)
 {
-	if (!s || i >= s->plan->glob_count)
+	if (!s || i >= s->plan->count)
 		return NULL;
 	if (!i)
-		learn_types(s);
-	*has_matched = s->is_matched[i];
-	return s->plan->globs[i];
-}
-
-void ptrc_snapshots_tell_unmatched(const char *name, const char *glob)
-{
-	ptrc_cli_message(name, "no event has a name that matches --snapshot-on=%s", glob);
-}
-
-void ptrc_snapshots_tell_unseen(const char *name, uint64_t events)
-{
-	ptrc_cli_message(name,
-			 "%llu event%s overwritten before they could be compared with "
-			 "--snapshot-on; a larger --stream-min-size helps",
-			 (unsigned long long)events, events == 1 ? " was" : "s were");
-}
-
-void ptrc_snapshots_put_unmatched(struct ptrc_json *j, const char *const *globs, size_t count)
-{
-	ptrc_json_open(j, "unmatched", '[');
-	for (size_t i = 0; i < count; i++) {
-		ptrc_json_open(j, NULL, '{');
-		ptrc_json_bytes(j, "glob", globs[i], strlen(globs[i]));
-		ptrc_json_close(j, '}');
-	}
-	ptrc_json_close(j, ']');
+		ptrc_watch_learn(s->watch);
+	*has_matched = ptrc_watch_has_matched(s->watch, i);
+	return s->plan->texts[i];
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Snapshots that the controller of a session makes by itself, when an event comes whose name matches a
- * pattern. A snapshot is a copy of what the stream holds at that time, as a closed log in a numbered file.
- * The stream is unchanged.
+ * pattern, or when a pair of events takes longer than a limit. A snapshot is a copy of what the stream holds at
+ * that time, as a closed log in a numbered file. The stream is unchanged.
  *
- * The controller looks for such events every PTRC_SNAPSHOTS_LOOK_MS, with a cursor that skips all other
- * events. At least PTRC_SNAPSHOTS_PAUSE_MS pass between the starts of two snapshots. An event that comes
+ * The controller looks for such events and pairs every PTRC_SNAPSHOTS_LOOK_MS (watch.h). At least PTRC_SNAPSHOTS_PAUSE_MS pass between the starts of two snapshots. An event that comes
  * within this pause makes a snapshot at its end. If the stream is about to be flushed, cleared or ended
  * before, the snapshot is made at once. So each event of this kind that the controller saw is in a snapshot,
  * if the stream still holds it then and the maximum is not reached.
@@ -22,7 +21,6 @@
 #include <stdint.h>
 
 #include "include/posixtrace-private.h"
-#include "src/base/json.h"
 #include "src/session/session_protocol.h"
 
 enum {
@@ -33,9 +31,9 @@ enum {
 #define PTRC_SNAPSHOTS_PARTIAL ".partial"
 
 struct ptrc_snapshots_plan {
-	/* Patterns for the names of events that make snapshots. If there are none, no snapshots are made. */
-	const char *const *globs;
-	size_t glob_count;
+	/* What makes snapshots (ptrc_watch_is_valid()). If there are no texts, no snapshots are made. */
+	const char *const *texts;
+	size_t count;
 	uint64_t max;
 	/* The directory for snapshots if the log is not a regular file; NULL if it is unknown. */
 	const char *directory;
@@ -85,18 +83,10 @@ const struct ptrc_snapshot *ptrc_snapshots_finish(struct ptrc_snapshots *, int e
 
 /* Copies the state. May be called while a snapshot is written. */
 void ptrc_snapshots_gather(const struct ptrc_snapshots *, struct ptrc_snapshots_state *);
-/* Returns pattern i, and whether it has matched an event type; NULL if there is no such pattern, or if no
- * snapshots are made. With i 0, first finds out for all patterns whether they have matched. May be called
+/* Returns text i, and whether an event type has matched it; NULL if there is no such text, or if no
+ * snapshots are made. With i 0, first finds out for all texts whether they have matched. May be called
  * while a snapshot is written. */
 const char *ptrc_snapshots_pattern(struct ptrc_snapshots *, size_t i, bool *has_matched);
-
-/* These functions print messages. The first says that a pattern of --snapshot-on has matched no event. The
- * second says that events were overwritten before the controller looked at them. `name` is the name of the
- * session, or NULL. */
-void ptrc_snapshots_tell_unmatched(const char *name, const char *glob);
-void ptrc_snapshots_tell_unseen(const char *name, uint64_t events);
-/* Puts the member "unmatched": a list of the patterns that have matched no event. */
-void ptrc_snapshots_put_unmatched(struct ptrc_json *, const char *const *globs, size_t count);
 
 /* Stops watching. Called before the stream is shut down. */
 void ptrc_snapshots_end(struct ptrc_snapshots *);

@@ -42,3 +42,27 @@ void ptrc_unmatched_json(const struct posixtrace_pattern *patterns, size_t count
 	if (is_open)
 		ptrc_json_close(j, ']');
 }
+
+void ptrc_unmatched_report_snapshot(const char *name, const char *text)
+{
+	ptrc_cli_message(name, "no event has a name that matches --snapshot-on=%s", text);
+}
+
+void ptrc_unmatched_report_unseen(const char *name, uint64_t events)
+{
+	ptrc_cli_message(name,
+			 "%llu event%s overwritten before they could be compared with "
+			 "--snapshot-on; a larger --stream-min-size helps",
+			 (unsigned long long)events, events == 1 ? " was" : "s were");
+}
+
+void ptrc_unmatched_snapshots_json(const char *const *texts, size_t count, struct ptrc_json *j)
+{
+	ptrc_json_open(j, "unmatched", '[');
+	for (size_t i = 0; i < count; i++) {
+		ptrc_json_open(j, NULL, '{');
+		ptrc_json_bytes(j, "glob", texts[i], strlen(texts[i]));
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
+}

@@ -73,9 +73,9 @@ void ptrc_run_snapshots_add(struct ptrc_run_snapshots *s, const struct ptrc_snap
 void ptrc_run_snapshots_report(const struct ptrc_run_snapshots *s)
 {
 	for (size_t i = 0; i < s->unmatched_count; i++)
-		ptrc_snapshots_tell_unmatched(NULL, s->unmatched[i]);
+		ptrc_unmatched_report_snapshot(NULL, s->unmatched[i]);
 	if (s->unseen_events)
-		ptrc_snapshots_tell_unseen(NULL, s->unseen_events);
+		ptrc_unmatched_report_unseen(NULL, s->unseen_events);
 }
 
 static void put_snapshots(struct ptrc_json *j, const struct ptrc_run_snapshots *s)
@@ -100,7 +100,7 @@ static void put_snapshots(struct ptrc_json *j, const struct ptrc_run_snapshots *
 	ptrc_json_close(j, ']');
 	ptrc_json_bool(j, "used_up", s->is_used_up);
 	ptrc_json_u64(j, "unseen_events", s->unseen_events);
-	ptrc_snapshots_put_unmatched(j, s->unmatched, s->unmatched_count);
+	ptrc_unmatched_snapshots_json(s->unmatched, s->unmatched_count, j);
 	ptrc_json_close(j, '}');
 }
 

@@ -196,6 +196,44 @@ is_closed() {
 	ptrace-salvage --all --discard
 }
 
+@test "a pair that takes longer than its limit makes a snapshot" {
+	# The pair with the id 1 ends after its limit. Those with the ids 2 and 3 lie within it, and are of another type
+	# or within the limit.
+	cat >program <<-'END'
+		ptrace-event job.begin id=1
+		ptrace-event step.begin id=2
+		ptrace-event step.end id=2
+		sleep 0.3
+		ptrace-event job.begin id=3
+		ptrace-event job.end id=3
+		ptrace-event job.end id=1
+	END
+	exits 0 ptrace-run -o run.log --json=result --snapshot-on='job by data.id > 250ms' \
+		--snapshot-on='step.begin..step.end > 1h' \
+		--snapshot-on='none by data.id > 1s' -- sh program
+	jq -e '.snapshots | (.made | length == 1) and (.unmatched == [{"glob": "none by data.id > 1s"}])' result
+	is_closed run.log.snapshot-001
+	[[ $stderr == *"$PWD/run.log.snapshot-001: snapshot of job."* ]]
+	says_nothing ptrace-run -o nested.log --snapshot-on='job > 1h' -- sh program
+	[ ! -e nested.log.snapshot-001 ]
+}
+
+@test "a pair that does not end makes a snapshot while it is open, and one only" {
+	cat >program <<-'END'
+		ptrace-event job.begin id=1
+		while [ ! -e run.log.snapshot-001 ]; do sleep 0.01; done
+		ptrace-event job.end id=1
+		sleep 1.2
+		ptrace-event job.begin id=2
+	END
+	reports 0 "$PWD/run.log.snapshot-001: snapshot of job.begin at *" ptrace-run -o run.log --json=result \
+		--snapshot-on='job by data.id > 100ms' -- sh program
+	counts run.log.snapshot-001 job.begin=1
+	[ "$(jq -c '[.snapshots.made[].event]' result)" = '["job.begin"]' ]
+	[ "$(jq -r '.snapshots.made[0].time' result)" = \
+		"$(ptrace-dump --event=job.begin run.log.snapshot-001 | jq -r .time)" ]
+}
+
 @test "settings that cannot be" {
 	local want options
 	while IFS=$'\t' read -r want options; do
@@ -208,7 +246,9 @@ is_closed() {
 		--snapshot-max	--snapshot-on=a --snapshot-max=0
 		--snapshot-max	--snapshot-on=a --snapshot-max=1000
 		is empty	--snapshot-on=
+		is not X, for X.begin..X.end	--snapshot-on=..end>1s
 	END
+	reports 125 "*events have no field 'no'*" ptrace-run -o run.log --snapshot-on="job by no > 1s" -- true
 	[ ! -e run.log ]
 	printf 'snapshot-on:\n  - "*.failed"\n  - alarm\nsnapshot-max: 3\noutput: run.log\n' >file.yaml
 	ptrace-run --dump-config -c file.yaml >dump

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/session/watch.h"
+
+#include <errno.h>
+#include <posixtrace-control.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "include/posixtrace-private.h"
+#include "lib/model/glob.h"
+#include "src/base/clock.h"
+#include "src/fields/when.h"
+#include "src/query/query.h"
+#include "src/spans/pairs.h"
+
+/* What makes snapshots: the events that match `glob`, or a pair. */
+struct condition {
+	const char *glob;
+	/* The index of the pair in the watch's pairs, and its limit; used if there is no glob. */
+	size_t pair;
+	int64_t limit_ns;
+	/* The open pairs that have not made a snapshot, in the order of their begins. */
+	struct open_pair *oldest;
+	struct open_pair *newest;
+	bool has_matched;
+};
+
+/* A pair whose last event has not come. */
+struct open_pair {
+	struct ptrc_span span;
+	/* NULL once it was removed from the list of the condition. */
+	struct condition *list;
+	struct open_pair *before;
+	struct open_pair *after;
+};
+
+struct ptrc_watch {
+	trace_id_t trace;
+	/* Returns the events of the types in `wanted`: those that a condition needs, and all types whose names
+	 * are not known yet. The latter start at next_id. NULL after the end. */
+	struct posixtrace_cursor *cursor;
+	trace_event_set_t wanted;
+	trace_event_id_t next_id;
+	struct condition *conditions;
+	size_t count;
+	/* The query has one source, which reads the cursor's events as a log. */
+	struct ptrc_query query;
+	struct ptrc_source source;
+	struct ptrc_pairs pairs;
+	/* The last event that makes a snapshot; without a name if there is none. */
+	struct ptrc_watch_event found;
+	/* The number of events that were overwritten before they were read; known at the end. */
+	uint64_t missed;
+};
+
+/* ---- conditions ---- */
+
+/* Splits PAIR > DURATION. Returns the size of PAIR; 0 if the text is no pair with a limit, but a pattern. */
+static size_t split(const char *text, int64_t *limit_ns)
+{
+	const char *mark = strrchr(text, '>');
+	const char *limit;
+	size_t size;
+
+	if (!mark)
+		return 0;
+	limit = mark + 1 + strspn(mark + 1, " ");
+	for (size = (size_t)(mark - text); size && text[size - 1] == ' '; size--)
+		continue;
+	return ptrc_when_duration(limit, limit_ns) ? size : 0;
+}
+
+/* Adds the pair of a condition to the pairs. Returns false, and stores the reason, if the text names no pair. */
+static bool add_pair(struct ptrc_pairs *pairs, const struct ptrc_layouts *layouts, const char *text,
+		     size_t size, struct ptrc_cli_reason *why)
+{
+	char *pair = ptrc_cli_copy_bytes(text, size);
+	bool is_added = ptrc_pairs_add(pairs, pair, layouts, why);
+
+	free(pair);
+	return is_added;
+}
+
+bool ptrc_watch_is_valid(const char *text, struct ptrc_cli_reason *why)
+{
+	const struct ptrc_layouts layouts = {.is_open = true};
+	struct ptrc_pairs pairs = {0};
+	int64_t limit_ns = 0;
+	size_t size = split(text, &limit_ns);
+	bool is_valid;
+
+	if (!size)
+		return true;
+	is_valid = add_pair(&pairs, &layouts, text, size, why);
+	pairs.given_count = 0;
+	ptrc_pairs_forget(&pairs);
+	free(pairs.list);
+	return is_valid;
+}
+
+/* Whether a condition needs the events of this type. */
+static bool needs(struct ptrc_watch *w, const char *name)
+{
+	bool is_needed = false;
+
+	for (size_t i = 0; i < w->count; i++) {
+		struct condition *c = &w->conditions[i];
+		const struct ptrc_pair *pair = c->glob ? NULL : &w->pairs.list[c->pair];
+		bool matches = pair ? !strcmp(name, pair->begin) : ptrc_glob_matches(c->glob, name);
+
+		c->has_matched |= matches;
+		is_needed |= matches || (pair && !strcmp(name, pair->end));
+	}
+	return is_needed;
+}
+
+void ptrc_watch_learn(struct ptrc_watch *w)
+{
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	trace_event_id_t next = w->next_id;
+	int unavailable = 0;
+	trace_event_id_t id;
+
+	posix_trace_eventtypelist_rewind(w->trace);
+	while (!posix_trace_eventtypelist_getnext_id(w->trace, &id, &unavailable) && !unavailable) {
+		if (id < w->next_id)
+			continue;
+		next = id + 1;
+		if (posix_trace_eventid_get_name(w->trace, id, name) || !needs(w, name))
+			posix_trace_eventset_del(id, &w->wanted);
+	}
+	w->next_id = next;
+	if (w->cursor)
+		posixtrace_cursor_select(w->cursor, &w->wanted);
+}
+
+bool ptrc_watch_has_matched(const struct ptrc_watch *w, size_t i)
+{
+	return w->conditions[i].has_matched;
+}
+
+/* ---- pairs ---- */
+
+static void find(struct ptrc_watch *w, const char *name, const struct timespec *time)
+{
+	w->found.time = *time;
+	snprintf(w->found.name, sizeof(w->found.name), "%s", name);
+}
+
+static void append(struct condition *c, struct open_pair *o)
+{
+	o->list = c;
+	o->before = c->newest;
+	*(c->newest ? &c->newest->after : &c->oldest) = o;
+	c->newest = o;
+}
+
+static void take_out(struct open_pair *o)
+{
+	struct condition *c = o->list;
+
+	if (!c)
+		return;
+	*(o->before ? &o->before->after : &c->oldest) = o->after;
+	*(o->after ? &o->after->before : &c->newest) = o->before;
+	o->list = NULL;
+}
+
+static struct condition *condition_of(struct ptrc_watch *w, const struct ptrc_span *s)
+{
+	size_t i = 0;
+
+	while (w->conditions[i].glob || w->conditions[i].pair != s->pair)
+		i++;
+	return &w->conditions[i];
+}
+
+/* A pair begins. */
+static void take_begin(void *self, struct ptrc_span *s)
+{
+	append(condition_of(self, s), (struct open_pair *)s);
+}
+
+/* A pair ends. One that has made a snapshot while it was open makes no other. */
+static void take_span(void *self, struct ptrc_span *s)
+{
+	struct ptrc_watch *w = self;
+	struct open_pair *o = (struct open_pair *)s;
+
+	/* Without a first event, the span is no open_pair. */
+	if (!s->begin.source || !o->list)
+		return;
+	if (s->fate == PTRC_SPAN_MEASURED &&
+	    ptrc_when_subtract(ptrc_source_ns(s->end), s->ns) > o->list->limit_ns)
+		find(w, w->pairs.list[s->pair].end, &s->end->reader.event.posix_timestamp);
+	take_out(o);
+}
+
+/* Looks for a pair that is open for longer than its limit. If events were lost since it began, its last event may
+ * be among them, so it makes no snapshot. */
+static void look_at_open(struct ptrc_watch *w)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	for (size_t i = 0; i < w->count; i++) {
+		struct condition *c = &w->conditions[i];
+		struct open_pair *o;
+
+		while ((o = c->oldest) &&
+		       ptrc_when_subtract(ptrc_when_ns(&now), o->span.ns) > c->limit_ns) {
+			if (o->span.gap_count == *o->span.gaps)
+				find(w, w->pairs.list[c->pair].begin,
+				     &o->span.begin.event.posix_timestamp);
+			take_out(o);
+		}
+	}
+}
+
+/* ---- events ---- */
+
+static struct ptrc_watch *watch_of(struct ptrc_reader *r)
+{
+	return (struct ptrc_watch *)((char *)r - offsetof(struct ptrc_watch, source.reader));
+}
+
+/* Gets the events that have come. If there are none, sets .error to EINTR, so that the caller returns later. */
+static bool receive(struct ptrc_reader *r)
+{
+	struct ptrc_part part;
+
+	r->error = ptrc_cursor_get_part(watch_of(r)->cursor, &part);
+	if (!r->error && !part.pt_length)
+		r->error = EINTR;
+	if (!r->error)
+		r->error = ptrc_log_add_part(r->trace, part.pt_bytes, part.pt_length, NULL);
+	return !r->error;
+}
+
+static void close_nothing(struct ptrc_reader *r)
+{
+	(void)r;
+}
+
+static const struct ptrc_reader_source source = {.receive = receive, .close = close_nothing};
+
+static void take_event(void *self, struct ptrc_source *s)
+{
+	struct ptrc_watch *w = self;
+	trace_event_id_t id = s->reader.event.posix_event_id;
+	const char *name = ptrc_reader_name(&s->reader, id)->text;
+
+	if (id >= w->next_id)
+		ptrc_watch_learn(w);
+	for (size_t i = 0; i < w->count && id >= POSIX_TRACE_UNNAMED_USEREVENT; i++)
+		if (w->conditions[i].glob && ptrc_glob_matches(w->conditions[i].glob, name))
+			find(w, name, &s->reader.event.posix_timestamp);
+	if (w->pairs.count)
+		ptrc_pairs_take(&w->pairs, s);
+}
+
+/* Reads events until the time, or until one makes a snapshot if `stops`. Returns whether all were read. */
+static bool read_events(struct ptrc_watch *w, int64_t until_ns, bool stops)
+{
+	w->source.reader.error = 0;
+	while (ptrc_now_ns() < until_ns) {
+		if (!ptrc_reader_next(&w->source.reader))
+			return true;
+		if (ptrc_query_is_selected(&w->query, &w->source))
+			ptrc_query_take(&w->query, &w->source);
+		if (stops && *w->found.name)
+			return false;
+	}
+	return false;
+}
+
+bool ptrc_watch_look(struct ptrc_watch *w, int64_t until_ns, struct ptrc_watch_event *found)
+{
+	*w->found.name = '\0';
+	if (w->cursor && read_events(w, until_ns, true) && !*w->found.name)
+		look_at_open(w);
+	*found = w->found;
+	return *w->found.name;
+}
+
+void ptrc_watch_pass(struct ptrc_watch *w)
+{
+	trace_event_set_t nothing;
+
+	if (!w->cursor)
+		return;
+	/* Without pairs no event is needed. Only the OVERFLOW and the RESUME of a gap come then. */
+	posix_trace_eventset_empty(&nothing);
+	if (!w->pairs.count)
+		posixtrace_cursor_select(w->cursor, &nothing);
+	read_events(w, INT64_MAX, false);
+	look_at_open(w);
+	posixtrace_cursor_select(w->cursor, &w->wanted);
+}
+
+/* ---- start and end ---- */
+
+/* Opens the log of the cursor's events. */
+static int open_reader(struct ptrc_watch *w)
+{
+	struct ptrc_reader *r = &w->source.reader;
+	struct ptrc_part part;
+	int error = ptrc_cursor_get_part(w->cursor, &part);
+
+	if (!error)
+		error = ptrc_log_open_parts(part.pt_bytes, part.pt_length, &r->trace);
+	if (error)
+		return error;
+	r->path = "--snapshot-on";
+	r->fd = -1;
+	r->source = &source;
+	ptrc_reader_own_types(r);
+	w->query.sources = &w->source;
+	w->query.source_count = 1;
+	w->query.select.span = (struct ptrc_period){INT64_MIN, INT64_MAX};
+	w->query.sink = (struct ptrc_sink){.self = w,
+					   .event = take_event,
+					   .begin = take_begin,
+					   .span = take_span,
+					   .takes_all = true};
+	ptrc_source_begin(&w->source, &w->query, 0);
+	ptrc_spans_begin(&w->pairs.spans, &w->query, sizeof(struct open_pair));
+	return 0;
+}
+
+int ptrc_watch_open(struct ptrc_watch **watch, trace_id_t trace, const char *const *texts,
+		    size_t count)
+{
+	struct ptrc_watch *w = ptrc_cli_allocate(sizeof(*w));
+	struct ptrc_cli_reason why;
+	int error;
+
+	*w = (struct ptrc_watch){
+		.trace = trace,
+		.next_id = POSIX_TRACE_UNNAMED_USEREVENT,
+		.conditions = ptrc_cli_allocate(count * sizeof(*w->conditions)),
+		.count = count,
+		.query.layouts.is_open = true,
+		.pairs.is_without_rows = true,
+	};
+	posix_trace_eventset_fill(&w->wanted, POSIX_TRACE_ALL_EVENTS);
+	for (trace_event_id_t id = 1; id < POSIX_TRACE_UNNAMED_USEREVENT; id++)
+		posix_trace_eventset_del(id, &w->wanted);
+	for (size_t i = 0; i < count; i++) {
+		struct condition *c = &w->conditions[i];
+		size_t size = split(texts[i], &c->limit_ns);
+
+		c->pair = w->pairs.count;
+		if (!size || !add_pair(&w->pairs, &w->query.layouts, texts[i], size, &why))
+			c->glob = texts[i];
+	}
+	*watch = w;
+	error = posixtrace_cursor_open(trace, 0, &w->cursor);
+	if (error)
+		return error;
+	ptrc_watch_learn(w);
+	return open_reader(w);
+}
+
+uint64_t ptrc_watch_end(struct ptrc_watch *w)
+{
+	unsigned long missed;
+
+	if (!w->cursor)
+		return w->missed;
+	if (!posixtrace_cursor_get_missed(w->cursor, &missed))
+		w->missed = missed;
+	posixtrace_cursor_close(w->cursor);
+	w->cursor = NULL;
+	return w->missed;
+}
