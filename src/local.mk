@@ -275,6 +275,7 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/ship/schema.c \
 	%D%/ship/schema.h \
 	%D%/doctor/doctor.h \
+	%D%/doctor/doctor_kinds.c \
 	%D%/doctor/doctor_log.c \
 	%D%/doctor/doctor_machine.c \
 	%D%/doctor/doctor_process.c \

@@ -99,6 +99,9 @@ enum ptrc_doctor_library {
 	PTRC_DOCTOR_LIBRARY_UNKNOWN,
 };
 
+/* Says what else than its own events can be recorded of the program with this path, and why not. */
+void ptrc_doctor_kinds(struct ptrc_doctor *, const char *path);
+
 /* Returns whether and how the program of a running process contains the library: NONE, STATIC, SHARED or
  * UNKNOWN. */
 enum ptrc_doctor_library ptrc_doctor_library_of(pid_t);

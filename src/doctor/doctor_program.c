@@ -249,6 +249,7 @@ static void say_library(struct ptrc_doctor *d, const char *path, enum ptrc_docto
 void ptrc_doctor_command(struct ptrc_doctor *d, char **argv)
 {
 	char path[PATH_MAX], next[PATH_MAX], first[PATH_MAX];
+	enum ptrc_doctor_library library;
 	struct stat st;
 	int error = ptrc_command_find(argv[0], path);
 
@@ -275,7 +276,10 @@ void ptrc_doctor_command(struct ptrc_doctor *d, char **argv)
 		snprintf(path, sizeof(path), "%s", SHELL);
 	}
 	check_privileged(d, path);
-	say_library(d, path, find_library(path));
+	library = find_library(path);
+	say_library(d, path, library);
+	if (library != PTRC_DOCTOR_LIBRARY_ALIEN && library != PTRC_DOCTOR_LIBRARY_UNKNOWN)
+		ptrc_doctor_kinds(d, path);
 	if (d->event)
 		check_event_text(d, first);
 }

@@ -43,6 +43,9 @@ diagnoses() {
 @test "a program: with the library, without, a script, none" {
 	diagnoses ok library 'statically' -- "$traced" -n 1
 	diagnoses note library '/cat: is not linked with the library.*programs that it starts.*-lposixtrace' -- cat --no-such-option
+	diagnoses ok waits '/cat: the calls in which' -- cat
+	diagnoses note functions '/cat: .* no hooks' -- cat
+	diagnoses note sdt '/cat: neither it nor its libraries' -- cat
 	# What runs others is all right as it is.
 	for it in sh bash env nice; do
 		diagnoses note library "/$it: is not linked" -- $it "$traced"

@@ -95,6 +95,7 @@ data() {
 	grep -x '     0  sdt.app.unknown  (1 left out, with arguments 8@nowhere)' <<<"$stdout"
 	grep -x '     1  sdt.app.none' <<<"$stdout"
 	[ "$(ptrace-events --sdt --names ./library.so)" = sdt.library.reach ]
+	ptrace-doctor --json -- ./linked | jq -se 'any(.check == "sdt" and .status == "ok" and (.message | startswith("it and its libraries have 6 ")))'
 	exits 0 ptrace-events --sdt --json ./linked
 	valid probes <<<"$stdout"
 	jq -se 'any(.event == "sdt.library.reach" and (.file | endswith("/library.so")) and .places == 1) and
@@ -104,4 +105,6 @@ data() {
 	echo text >text
 	reports 1 "./text: Exec format error" ptrace-events --sdt ./text
 	reports 2 "no PROGRAM given*" ptrace-events --sdt
+	$cc -O2 -static -I"$PTRC_SOURCE" -o static "$here/probes.c" -ldl 2>/dev/null || return 0
+	ptrace-doctor --json -- ./static | jq -se 'any(.check == "preload" and (.message | contains("linked statically"))) and all(.check != "waits")'
 }

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* What can be recorded of a program on this machine, kind by kind, and why not. */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "src/doctor/doctor.h"
+#include "src/os/os_trace.h"
+#include "src/session/preload.h"
+#include "src/summary/program_probes.h"
+
+/* Whether the preloaded library can be loaded into the program. If not, says why. */
+static bool can_preload(struct ptrc_doctor *d, const char *path)
+{
+	struct ptrc_preload preload = {.functions.is_wanted = true};
+	const char *why = NULL;
+
+	if (!ptrc_preload_prepare(&preload, path))
+		why = "the preloaded library cannot be used, as said on standard error";
+	else if (preload.is_static)
+		why = "it is linked statically, so nothing can be loaded into it";
+	else if (preload.is_privileged)
+		why = "it is privileged (set-user-ID or set-group-ID), so nothing is loaded into it";
+	if (why)
+		ptrc_doctor_note(d, "preload", path, NULL,
+				 "its functions, waits and probes cannot be recorded: %s", why);
+	return !why;
+}
+
+static void check_functions(struct ptrc_doctor *d, const char *path)
+{
+	if (ptrc_preload_has_hooks(path))
+		ptrc_doctor_ok(d, "functions", path, "its functions can be recorded: --functions");
+	else
+		ptrc_doctor_note(
+			d, "functions", path,
+			"compile it with -finstrument-functions, or with -fxray-instrument",
+			"its functions cannot be recorded, as it has no hooks for them");
+}
+
+static void check_probes(struct ptrc_doctor *d, const char *path)
+{
+	struct ptrc_program_probes probes;
+
+	if (!ptrc_program_probes_find(&probes, path))
+		return;
+	if (probes.count)
+		ptrc_doctor_ok(
+			d, "sdt", path,
+			"it and its libraries have %zu static probes: --sdt, and ptrace-events "
+			"--sdt lists them",
+			probes.count);
+	else
+		ptrc_doctor_note(d, "sdt", path, NULL,
+				 "neither it nor its libraries have static probes");
+	ptrc_program_probes_free(&probes);
+}
+
+/* If the kernel allows none of it, doctor_machine.c has said so. */
+static void check_os(struct ptrc_doctor *d, const char *path)
+{
+	struct ptrc_os_refusal refusal;
+
+	if (ptrc_os_is_allowed(&refusal))
+		ptrc_doctor_ok(d, "os", path,
+			       "what the operating system does with it can be recorded: "
+			       "--os=process,sched,samples");
+}
+
+void ptrc_doctor_kinds(struct ptrc_doctor *d, const char *path)
+{
+	if (can_preload(d, path)) {
+		check_functions(d, path);
+		ptrc_doctor_ok(d, "waits", path,
+			       "the calls in which its threads wait can be recorded: --waits");
+		check_probes(d, path);
+	}
+	check_os(d, path);
+}
