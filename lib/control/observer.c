@@ -60,9 +60,9 @@ struct ptrc_observer {
 
 /* ---- times ---- */
 
-/* Returns the first of the two consecutive readings between which this time lies. If the time is
- * later than all readings, a new reading is made. If it is earlier than all readings, returns the
- * first reading. */
+/* Returns the first of the two consecutive readings of counter and CLOCK_MONOTONIC between which
+ * this time lies. If the time is later than all readings, makes a new reading; if it is earlier,
+ * returns the first reading. */
 static const struct moment *moments_around(struct ptrc_observer *o, int64_t ns)
 {
 	unsigned int i;
@@ -125,7 +125,8 @@ static bool need_slot(struct ptrc_observer *o, const struct ptrc_stream *s)
 	return true;
 }
 
-/* Sets the time of the next record. It is made not earlier than the time of the previous record. */
+/* Sets the stamp of the next record to this time, but not earlier than that of the previous
+ * record. */
 static void set_time(struct ptrc_observer *o, const struct ptrc_stream_header *h, int64_t ns)
 {
 	uint64_t stamp = stamp_of(o, h, ns);

@@ -75,7 +75,7 @@ extern const uint8_t ptrc_keeper_image_end[] __attribute__((visibility("hidden")
  * stacks. If the helper is killed, the new process may still run there for a while, so the mapping
  * is not unmapped then. */
 struct launch {
-	/* The last one is the keeper program; -1: fork a copy instead. */
+	/* Those of struct ptrc_keeper_args, then the keeper's program; -1: fork a copy instead. */
 	int fds[PTRC_KEEPER_FD_COUNT + 1];
 	enum ptrc_keeper_task task;
 	uint32_t number;
@@ -557,8 +557,8 @@ void ptrc_keeper_reap(struct ptrc_stream_header *header)
 
 /* ---- the log of an orphan ---- */
 
-/* Limits of the search for a log, each some 50 ms. ENTRIES_MAX: entries of the log's directory.
- * DESCRIPTORS_MAX: processes and their descriptors together. */
+/* Limits of the search for a log, each reached in some 50 ms. ENTRIES_MAX: entries of the log's
+ * directory. DESCRIPTORS_MAX: processes and their descriptors together. */
 #define ENTRIES_MAX 100000U
 #define DESCRIPTORS_MAX 20000U
 /* How many names are tried for a new log. */

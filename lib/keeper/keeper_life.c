@@ -42,12 +42,12 @@ struct keeper {
 	_Atomic bool is_controller_dead;
 	bool is_ready;	      /* the log has its head, and the keeper obeys commands */
 	int64_t next_look_ns; /* when to check for an automatic flush; CLOCK_MONOTONIC; 0: unset */
-	/* arrival_ns: when the first of those processes announced itself whose threads the keeper
-	 * has not looked at yet; 0: there are none. arrival_used: how much of the stream was used
-	 * at the last check. */
+	/* A process announces itself when it begins to record. arrival_ns: when the first process
+	 * did whose threads the keeper has not looked at; 0: there is none. arrival_used: how much
+	 * of the stream was used at the last check. */
 	int64_t arrival_ns;
 	uint64_t arrival_used;
-	/* The keeper has not looked at some of these processes at all. */
+	/* The keeper has not looked at some announced process at all. */
 	bool has_arrivals;
 };
 

@@ -80,8 +80,8 @@ static int pack_stretches(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	return error == ENODATA ? 0 : error;
 }
 
-/* Takes the stretches of the list out of the stream, if `commits` is set; otherwise notes in the
- * stream that the log is going to get them. */
+/* Takes the listed stretches (packed events of one writer) out of the stream, if `commits` is set;
+ * otherwise notes in the stream that the log is going to get them. */
 static void visit_notes(struct ptrc_drain *d, const struct ptrc_log_buffer *list, bool commits)
 {
 	const struct ptrc_type_sum *sums;
@@ -117,7 +117,7 @@ static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 	return error == ENODATA ? 0 : error;
 }
 
-/* Goes back to the start of the drain, which keeps its buffer. */
+/* Makes the drain return its events once more, from the first one. */
 static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 {
 	if (d->is_pinned) {
@@ -293,8 +293,8 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 {
 	struct ptrc_stream_header *h = k->stream.header;
 	struct ptrc_context origin = h->command_origin;
-	/* The markers of an automatic flush belong to the trace system, others to the call that
-	 * asked for the flush. */
+	/* FLUSH_START and FLUSH_STOP of an automatic flush belong to the trace system, others to
+	 * the call that asked for the flush. */
 	const struct ptrc_context *by = is_automatic ? NULL : &origin;
 	uint64_t addr = is_automatic ? 0 : h->command_addr;
 	uint64_t *flags = &k->writer.state.flags;
@@ -342,8 +342,8 @@ void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k)
 	struct ptrc_stream_header *h = k->stream.header;
 	int error;
 
-	/* The markers of the last flush are still in the stream. They go into the old member, which
-	 * has the events of that flush. */
+	/* FLUSH_START and FLUSH_STOP of the last flush are still in the stream. They go into the
+	 * old file, which has the events of that flush. */
 	error = ptrc_keeper_work_drain(k);
 	tell_writers(h, error);
 	/* If this failed, no rotation is tried until a flush succeeds. */

@@ -42,8 +42,8 @@ struct ptrc_log_held {
 	uint32_t id;
 };
 
-/* When choosing event by event ends. "Counted bytes" are those of events as log-max-size counts
- * them. */
+/* The limits at which the choice of events for a packet ends. "Counted bytes" are the bytes of
+ * events as log-max-size counts them. */
 struct ptrc_log_end {
 	uint64_t target;  /* most counted bytes in all, unless the first event has more */
 	uint64_t room;	  /* counted bytes left in the log */
@@ -102,8 +102,8 @@ int ptrc_log_batch_room(struct ptrc_log_batch *b, uint64_t bytes, uint8_t **out)
 	return error;
 }
 
-/* Adds the stretch as a piece. If it was packed elsewhere than in the batch's memory, copies it
- * there. ENOMEM. */
+/* Adds the stretch (packed events of one writer) to the batch, as a piece. If it was packed
+ * elsewhere than in the batch's memory, copies it there. ENOMEM. */
 static int batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *in)
 {
 	struct ptrc_log_piece piece = {
@@ -152,7 +152,7 @@ void ptrc_log_batch_free(struct ptrc_log_batch *b)
 
 /* ---- markers after the last STOP ---- */
 
-/* Adds markers that were held back, as events of the trace system. ENOMEM. */
+/* Adds FLUSH_START and FLUSH_STOP events that were held back. ENOMEM. */
 static int batch_add_held(struct ptrc_log_batch *b, const struct ptrc_log_buffer *held)
 {
 	const struct ptrc_log_held *all = PTRC_LOG_ITEMS(held, struct ptrc_log_held);
@@ -181,9 +181,9 @@ static int batch_add_held(struct ptrc_log_batch *b, const struct ptrc_log_buffer
 	return 0;
 }
 
-/* If the last event of the batch, not counting markers, is a STOP, moves the markers after it from
- * the batch to `held`. If the batch has nothing but markers, does so if is_after_stop: the last
- * event in the log is a STOP. ENOMEM. */
+/* Markers are FLUSH_START and FLUSH_STOP. If the last other event of the batch is a STOP, moves the
+ * markers after it from the batch to `held`. If the batch has only markers, moves them if
+ * is_after_stop: the last event in the log is a STOP. ENOMEM. */
 static int batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptrc_log_buffer *held)
 {
 	const struct ptrc_log_piece *last = NULL;
@@ -266,8 +266,8 @@ static int batch_sort(struct ptrc_log_batch *b)
 
 /* ---- choosing ---- */
 
-/* Makes a new piece *to of those events of `from` that the unpacker has not passed yet and that
- * have at most `most` counted bytes. ENOMEM. */
+/* Makes a new piece *to of those events of `from` that the unpacker has not passed yet and that are
+ * not larger than `most`, as log-max-size counts bytes. ENOMEM. */
 static int pack_again(struct ptrc_log_batch *b, const struct ptrc_log_piece *from,
 		      struct ptrc_unpacker u, uint64_t most, struct ptrc_log_piece *to)
 {
@@ -317,8 +317,8 @@ static void subtract_sums(struct ptrc_log_batch *b, const struct ptrc_log_piece 
 			}
 }
 
-/* Splits a piece: its chosen events stay in it, and the others go into a new piece, whose number is
- * stored in *rest. ENOMEM: nothing has changed. */
+/* Splits a piece (packed events of one writer): its chosen events stay in it, and the others go
+ * into a new piece, whose number is stored in *rest. ENOMEM: nothing has changed. */
 static int split(struct ptrc_log_batch *b, uint32_t number, uint32_t *rest)
 {
 	struct ptrc_log_piece *p, right;
@@ -360,8 +360,8 @@ static void sink(struct ptrc_log_batch *b, uint32_t number, uint64_t to)
 	waiting[to] = number;
 }
 
-/* Moves the chosen events to the slice. The member `chosen` of each waiting piece before index
- * `end` says how many of its events these are. ENOMEM. */
+/* Moves the chosen events to the slice, the events of the next packet. The member `chosen` of each
+ * waiting piece before index `end` says how many of its events are chosen. ENOMEM. */
 static int finish(struct ptrc_log_batch *b, uint64_t end, struct ptrc_log_slice *slice)
 {
 	uint64_t keep = end;
@@ -620,9 +620,10 @@ static const struct ptrc_log_piece *batch_chosen(const struct ptrc_log_batch *b,
 	return listed(b, &b->slice, i);
 }
 
-/* Takes events with more than b->most counted bytes out of the batch. *lost becomes the number of
- * these events, without markers and HIDDEN ones. Afterwards the slice has those pieces of kinds
- * other than PLAIN that have gone completely, because they may have changed the filter. ENOMEM. */
+/* Takes events that are larger than b->most, and so too large for the log, out of the batch. *lost
+ * becomes their number, without FLUSH_START, FLUSH_STOP and HIDDEN ones. Afterwards the slice has
+ * those pieces of kinds other than PLAIN that have gone completely, because they may have changed
+ * the filter. ENOMEM. */
 static int batch_strip(struct ptrc_log_batch *b, uint64_t *lost)
 {
 	uint64_t kept = 0, count = PTRC_LOG_COUNT(&b->waiting, uint32_t);
@@ -696,7 +697,7 @@ static bool batch_waits(const struct ptrc_log_batch *b)
 
 /* ---- names ---- */
 
-/* Bytes of names per packet: few enough that a packet fits between the events of a small ring. */
+/* Bytes of names per packet: few enough that a packet fits between the events of a small log. */
 #define NAMES_BYTES UINT64_C(4096)
 
 /* Names to be written: new names; or, if is_late, names that are in the log but have got a layout
@@ -788,9 +789,9 @@ int ptrc_log_names_write(struct ptrc_log_writer *w)
 	return error;
 }
 
-/* At the end of a ring's first lap: writes all names once more after the ring, where they stay, as
- * the NAMES packets of that lap will be overwritten. Keeps w->out, which holds the packet that
- * wraps. */
+/* Called when a ring, a log that overwrites its oldest packets, is full for the first time: writes
+ * all names once more after the ring, where they stay, because the NAMES packets in the ring will
+ * be overwritten. Keeps w->out, the packet that will overwrite the first one. */
 static int names_before_wrap(struct ptrc_log_writer *w)
 {
 	struct range all = {.end = w->state.names < PTRC_NAMES_MAX ? w->state.names
@@ -839,7 +840,7 @@ static void follow_filter(struct ptrc_log_writer *w)
 			w->state.flags |= PTRC_LOG_STATE_FILTER_UNKNOWN;
 		if (piece->s.kind != PTRC_STRETCH_FILTER)
 			continue;
-		u = unpack(&w->batch, piece, &shape); /* of a single event */
+		u = unpack(&w->batch, piece, &shape); /* one is enough: the piece has one event */
 		if (ptrc_unpacker_next(&u, &e) &&
 		    ptrc_sequencer_learn(e.id_flags & PTRC_REC_ID_MASK, e.data, e.len,
 					 w->state.filter)) {
@@ -954,7 +955,6 @@ int ptrc_log_events_write_single(struct ptrc_log_writer *w, int64_t ns, uint32_t
 	return write_packet(w, &p);
 }
 
-/* Writes the chosen events. */
 static int write_slice(struct ptrc_log_writer *w, const struct ptrc_log_slice *slice)
 {
 	struct ptrc_log_packet p = {.type = PTRC_LOG_EVENTS,

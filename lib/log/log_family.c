@@ -50,7 +50,7 @@ static int by_number(const void *x, const void *y)
 	return PTRC_ORDER(*(const uint64_t *)x, *(const uint64_t *)y);
 }
 
-/* Makes the suffix that the keeper adds to the name of a member with this number. */
+/* Makes the suffix in the name of the file with this number of a rotated log. */
 static void put_suffix(char suffix[32], uint64_t number)
 {
 	snprintf(suffix, 32, ".%06llu", (unsigned long long)number);
@@ -83,9 +83,9 @@ static int scan(DIR *directory, const char *name, struct members *m)
 	return 0;
 }
 
-/* Takes the file if it is a member of the log, and comes before all members taken so far; otherwise
- * closes it. If a keeper was killed when it had just begun a member, that member may have the same
- * ordinal as a later one; then only the later one is taken. */
+/* Takes the file if it is a member (one file) of the rotated log, and comes before all members
+ * taken so far; otherwise closes it. If a keeper was killed when it had just begun a member, that
+ * member may have the same ordinal as a later one; then only the later one is taken. */
 static void take(struct members *m, int fd, uint64_t number)
 {
 	struct ptrc_log_head head;
@@ -112,8 +112,8 @@ static int open_member(DIR *directory, const char *name, uint64_t number, int *f
 	return error;
 }
 
-/* Called if the first member does not exist. Several logs may have left members with this name:
- * sets m->log to the one that was created last, if there is any. */
+/* Called if the first file of a rotated log does not exist. Several logs may have left files with
+ * this name: sets m->log to the log that was created last, if there is any. */
 static void find_newest(DIR *directory, const char *name, struct members *m)
 {
 	int64_t sec = 0, nsec = 0;
@@ -135,7 +135,7 @@ static void find_newest(DIR *directory, const char *name, struct members *m)
 	}
 }
 
-/* Takes the members of the log m->log whose names have a number. After a clear, the first member
+/* Takes the files of the log m->log whose names have a number. After a clear, the first file
  * (ordinal 0) may have a number, too; the search ends with it. */
 static int take_numbered(DIR *directory, const char *name, struct members *m)
 {

@@ -13,8 +13,8 @@
 #include "lib/base/sys.h"
 #include "lib/stream/clock.h"
 
-/* The number in a member's name has at least this many digits, so that names sort by age for a
- * million members. */
+/* The number in the name of a member (one file of a rotated log) has at least this many digits, so
+ * that names sort by age for a million members. */
 #define DIGITS 6U
 /* When a name for a new member is sought, at most this many existing names are skipped. */
 #define TAKEN_MAX 100000U
@@ -23,7 +23,7 @@
 
 /* ---- paths ---- */
 
-/* Makes the path of a member. False: the path is too long. */
+/* Makes the path of file number `number` of a rotated log. False: the path is too long. */
 static bool make_path(char path[PTRC_LOG_PATH_BYTES], const char *base, uint64_t number)
 {
 	size_t bytes = strlen(base), count;
@@ -53,7 +53,8 @@ static bool is_rotated(const struct ptrc_stream_header *h)
 	return h->has_log && ptrc_attr_rotates(&h->attr);
 }
 
-/* The number of the member that the saved state belongs to; 0: the first, or no state is saved. */
+/* The number of the file that the saved state of the log belongs to; 0: the first file, or no state
+ * is saved. */
 static uint64_t member_of(const struct ptrc_stream_header *h)
 {
 	struct ptrc_log_state state;
@@ -120,7 +121,7 @@ int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd, bool 
 
 /* ---- existing members ---- */
 
-/* Opens a member. ENOENT: the file does not exist, or is not this member of this log. */
+/* Opens a member, one file of a rotated log. ENOENT: the file does not exist, or is another. */
 static int open_member(const struct ptrc_stream_header *h, const char *path, uint64_t number,
 		       int flags, int *fd, struct ptrc_log_head *head)
 {
@@ -141,7 +142,7 @@ static int open_member(const struct ptrc_stream_header *h, const char *path, uin
 	return ENOENT;
 }
 
-/* Opens the member that the saved state belongs to, if that file still has its path. */
+/* Opens the file that the saved state of the log belongs to, if it still has its path. */
 static int reopen(const struct ptrc_stream_header *h, const char *base, int *fd)
 {
 	uint64_t number = member_of(h);
@@ -181,8 +182,8 @@ static void tidy(const struct ptrc_stream_header *h, const char *base)
 	ptrc_sys(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
-/* Deletes each member of this log that is followed by `keep` or more members, counting the current
- * one. */
+/* Deletes each file of this log that is followed by `keep` or more files, the current one
+ * included. */
 static void delete_old(struct ptrc_log_writer *w, uint64_t keep)
 {
 	struct ptrc_log_state *s = &w->state;
@@ -353,7 +354,7 @@ bool ptrc_log_rotate_is_due(const struct ptrc_log_writer *w, int64_t *wait_ns)
 	return false;
 }
 
-/* Ends this member and starts the next one, whose file is `fd`. */
+/* Ends the current file of a rotated log and starts the next one, `fd`. */
 static int change_over(struct ptrc_log_writer *w, int fd, uint64_t number)
 {
 	struct ptrc_log_index index;

@@ -520,8 +520,8 @@ static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 	uint32_t id = e->id_flags & PTRC_REC_ID_MASK;
 	bool is_hidden = e->id_flags & PTRC_REC_HIDDEN;
 
-	/* Such events are left from the time in which the ring lost events. Reporting them would
-	 * split one gap into several. */
+	/* The event is left from the time in which the ring lost events. Reporting it would split
+	 * one gap into several. */
 	if (ring_has_lost(l) && e->ns < l->reader.ring.lost_last_ns) {
 		l->counts.pt_gap_events += !is_hidden;
 		return false;
@@ -555,7 +555,6 @@ static void fill_in(const struct cursor *c, struct posix_trace_event_info *info,
 	*len = e->len;
 }
 
-/* Moves to the next event. */
 static void step(struct ptrc_log_stream *l)
 {
 	struct cursor *c = l->heap[0];

@@ -240,9 +240,9 @@ static bool is_same(const struct ptrc_log_whose_process *a, const struct ptrc_lo
 	       memcmp(a->payload + sizeof(x), b->payload + sizeof(x), a->length - sizeof(x)) == 0;
 }
 
-/* Whether x is an observer's description of a process, and y a keeper's description of the same
- * process. Only a keeper knows the user. If the keeper looked at the process before the observer
- * reported its exec, y counts from that look and not from the exec. */
+/* Whether x is an observer's (a controller's) description of a process, and y a keeper's
+ * description of the same process. Only a keeper knows the user. If the keeper looked at the
+ * process before the observer reported its exec, y counts from that look and not from the exec. */
 static bool is_looked_at(const struct ptrc_log_process *x, const struct ptrc_log_process *y)
 {
 	return !(x->flags & PTRC_LOG_PROCESS_USER) && (y->flags & PTRC_LOG_PROCESS_USER) &&

@@ -506,7 +506,8 @@ PTRC_MUST_CHECK int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int
  * which the log continues. is_new: the log is new. is_last: *log_fd is already the last member, and
  * the log is only to be ended. `base` becomes the path of the first member, or empty if no other
  * member is to follow. *number becomes 0; or, if the member in which the log should continue has
- * disappeared, the number of a new member. Errors of open(), and EINVAL as above. */
+ * disappeared, the number of a new member. Errors of open(); EINVAL: the first member has no
+ * name. */
 PTRC_MUST_CHECK int ptrc_log_rotate_find(struct ptrc_stream_header *h, bool is_new, bool is_last,
 					 int *log_fd, char *base, uint64_t *number);
 /* Begins member `number` in the file w->fd. The caller has stored that file in the element of

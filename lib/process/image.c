@@ -44,8 +44,9 @@ static uint64_t image_identity(void)
 	return id ? id : 1;
 }
 
-/* Fills in ptrc_here. Opens, locks and maps the page of this process; `at` is as for ptrc_page_open. Stores
- * the descriptor of the page's directory, which the caller closes. Errors: EPERM, ENOMEM, EAGAIN. */
+/* Fills in ptrc_here. Opens, locks and maps the page of this process, the object that lists the streams that
+ * trace it; `at` is as for ptrc_page_open. Stores the descriptor of the page's directory, which the caller
+ * closes. Errors: EPERM, ENOMEM, EAGAIN. */
 static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f)
 {
 	struct ptrc_page_place place;
@@ -105,7 +106,7 @@ static void tell_unknown(int error)
 static struct ptrc_page noted;
 static uint32_t noted_names_count;
 
-/* Called if this is the first image of the process that has the library. The page is new, or was made by a
+/* Called if this is the first program of the process that has the library. The page is new, or was made by a
  * controller, or by a parent that has ended. */
 static void begin_page(const struct ptrc_page_file *f, bool may_inherit)
 {
@@ -118,8 +119,9 @@ static void begin_page(const struct ptrc_page_file *f, bool may_inherit)
 		ptrc_here.base = f->page->names_from_count;
 }
 
-/* Called after an exec, if an image before this one had the library and used this page. Stores in *unused the
- * id of a names object that the process no longer needs. If there is none, *unused is unchanged. */
+/* Called after an exec, if an earlier program of the process had the library and used this page. Stores in
+ * *unused the id of a names object that the process no longer needs. If there is none, *unused is
+ * unchanged. */
 static void take_over_page(int dirfd, struct ptrc_page *page, uint64_t *unused)
 {
 	struct ptrc_page_entry e;

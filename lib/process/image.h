@@ -7,12 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts this image. If no stream traces the process, and it inherits none, lets its events look at the bell
- * of the process. Returns false if the process needs a page. */
+/* Starts this image. If no stream traces the process, and it inherits none, makes its events look at its
+ * bell, a counter that a controller raises before it makes a page. Returns false if the process needs a
+ * page. */
 bool ptrc_image_begin(int32_t pid);
 /* Starts a forked child whose parent has no page. */
 void ptrc_image_begin_child(int32_t pid);
-/* Whether this process began without a page, and its bell rings now. */
+/* Whether this process began without a page, and its bell rings now (is not 0). */
 bool ptrc_image_is_called(void);
 /* Makes the page or takes it over, and publishes it. Called when this image starts or its bell has rung. If
  * `sweeps`, also removes what dead processes left, as a program does when it starts (sweep.h). Returns 0, or

@@ -34,7 +34,7 @@ struct ptrc_page_file {
 	struct ptrc_page *page;
 };
 
-/* A copy of the contents of a slot. */
+/* A copy of a slot of a page: a stream that traces the process. */
 struct ptrc_page_entry {
 	uint64_t stream_id;
 	uint64_t attach_ns;

@@ -26,9 +26,9 @@ struct ptrc_self {
 };
 
 /* The page of this process; never NULL. Before initialisation, it is a page with one active bit, which sends
- * every event to the cold way. In a process that began without a page, it is the bell of the process, of
- * which only the word `active` may be read. When the bell rings, it sends the next event to the cold way. If
- * the process cannot be traced, it is a page without active bits. */
+ * every event to the cold way (ptrc_event_cold). In a process that began without a page, it is the bell of
+ * the process, of which only the word `active` may be read. When the bell rings, it sends the next event to
+ * the cold way. If the process cannot be traced, it is a page without active bits. */
 extern struct ptrc_page *ptrc_page_self;
 extern struct ptrc_self *ptrc_self;
 

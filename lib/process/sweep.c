@@ -23,9 +23,9 @@
 /* A stream object without a magic number is still being made, unless it is older than this. */
 #define HALF_MADE_S 10
 
-/* Looking into the page of a process that seems to be alive takes about 5 us. So one sweep looks into this
- * many of these pages at most. It begins with a random page, so that the next sweep looks into others. A
- * program that starts or ends looks into fewer pages. */
+/* Looking into the page of a process that seems to be alive takes about 5 us. So a sweep, which removes what
+ * dead processes left, looks into this many of these pages at most. It begins with a random page, so that the
+ * next sweep looks into others. A program that starts or ends looks into fewer pages. */
 #define PAGES_PER_SWEEP UINT64_C(64)
 #define PAGES_PER_SHORT_SWEEP UINT64_C(8)
 
@@ -60,8 +60,8 @@ static bool is_old(const struct stat *st)
 	return age > HALF_MADE_S || age < -HALF_MADE_S;
 }
 
-/* Finishes an orphan. If it cannot be finished, it stays. Only when it is new are all processes searched,
- * because that takes long. ptrace-salvage searches them again. */
+/* Writes an orphan's events into its log. If that fails, the orphan stays. All processes are searched for the
+ * log only if the orphan is new, because that takes long. ptrace-salvage searches them again. */
 static void finish(struct sweep *s, uint64_t id, int fd, bool is_new)
 {
 	struct ptrc_keeper_orders orders = {.searches = is_new};
@@ -76,7 +76,8 @@ static void finish(struct sweep *s, uint64_t id, int fd, bool is_new)
 	(void)error;
 }
 
-/* Puts a stream aside. The caller holds the cleaner's lock, and has found the controller and the keeper dead. */
+/* Renames a stream to o.<id>, or removes it if it holds no events. The caller holds the cleaner's lock, and
+ * has found the controller and the keeper dead. */
 static void put_aside(struct sweep *s, uint64_t id, const char *name, int fd)
 {
 	struct ptrc_orphan_facts f;

@@ -104,8 +104,9 @@ static void cover(void *start, uint64_t size)
 	ptrc_file_map_sparse(-1, size, start, &map);
 }
 
-/* Ends an attachment, whose mapping the calling thread must not use any more. is_nested: the caller
- * is in an event call that interrupted another one, which may continue to use the mapping. */
+/* Ends an attachment (the mapping of a stream), which the calling thread must not use any more.
+ * is_nested: the caller is in an event call that interrupted another one, which may continue to use
+ * the mapping. */
 static void detach(struct ptrc_attachment *a, bool is_nested)
 {
 	struct ptrc_stream_header *h = ptrc_load_relaxed(&a->header);

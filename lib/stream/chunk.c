@@ -24,7 +24,8 @@ uint32_t ptrc_chunk_end(const struct ptrc_pool *pool, uint32_t index, uint64_t w
 	if (state == PTRC_CHUNK_FREE || state > PTRC_CHUNK_STEALING)
 		return 0;
 	if (state == PTRC_CHUNK_OWNED) {
-		/* Pairs with the owner's release of pos: the records before it are complete. */
+		/* Pairs with the owner's release store of pos: the records before pos are
+		 * complete. */
 		uint64_t pos = ptrc_load_acquire(&ptrc_pool_chunk(pool, index)->pos);
 
 		if ((uint32_t)(pos >> 32) != PTRC_CHUNK_GEN(word))

@@ -35,8 +35,8 @@ bool ptrc_consumer_pin(const struct ptrc_consumer *c, uint32_t chunk, uint64_t e
 			return false;
 		p->end = ptrc_chunk_end(pool, chunk, word);
 		/* A full chunk is pinned even if everything in it is consumed, because unpinning
-		 * frees it. It may not have been freed earlier: another consumer may have pinned
-		 * it then, or have died. */
+		 * frees it. It was not freed before if another consumer had pinned it then or
+		 * died. */
 		if (p->end == 0 ||
 		    (state == PTRC_CHUNK_OWNED && ptrc_chunk_rpos(ctl, word, p->end) >= p->end))
 			return false;
@@ -129,7 +129,7 @@ bool ptrc_consumer_condemn(const struct ptrc_consumer *c, const struct ptrc_pinn
 	/* If the chunk has no owner, SEALED keeps writers from adopting it. */
 	ptrc_chunk_change(ctl, p->word, PTRC_CHUNK_PARTIAL, PTRC_CHUNK_SEALED);
 	if (ptrc_chunk_change(ctl, p->word, PTRC_CHUNK_OWNED, PTRC_CHUNK_SEALED)) {
-		/* With the new control word, the owner records its next event by the general way,
+		/* With the new control word, the owner records its next event by ptrc_writer_put(),
 		 * which looks at the chunk's word and so notices that the chunk was taken away. */
 		ptrc_control_change(h, 0, 0);
 		ptrc_barrier(h);

@@ -30,8 +30,8 @@ struct ptrc_pinned {
 	uint64_t word; /* word of the chunk, including the pin */
 };
 
-/* Pins a chunk that belongs to this epoch and holds records. False if the chunk has nothing to
- * consume. */
+/* Pins a chunk. False if it has nothing to consume, or holds events from before the last clear (its
+ * epoch is not `epoch`). */
 bool ptrc_consumer_pin(const struct ptrc_consumer *c, uint32_t chunk, uint64_t epoch,
 		       struct ptrc_pinned *p);
 /* Unpins the chunk. A full chunk becomes FREE if everything in it is consumed. */

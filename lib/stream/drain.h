@@ -26,8 +26,8 @@
 #include "lib/stream/consumer.h"
 #include "lib/stream/stream.h"
 
-/* The kinds of stretches. PLAIN: any number of events. GAP: OVERFLOW and RESUME. The other kinds:
- * a single event. */
+/* The kinds of stretches (packed events of one writer). PLAIN: any number of events. GAP: OVERFLOW
+ * and RESUME. The other kinds: a single event. */
 enum ptrc_stretch_kind {
 	PTRC_STRETCH_PLAIN,
 	PTRC_STRETCH_MARKER, /* FLUSH_START or FLUSH_STOP, which are no events of the program */
@@ -112,8 +112,8 @@ struct ptrc_drain {
 	struct ptrc_packer *packer;
 };
 
-/* Starts a drain of all events whose calls have returned. Waits for event calls under way, at
- * most 100 ms for each call and one second in all. Returns 0 or ENOMEM. */
+/* Starts taking out, for the log, all events whose calls have returned. Waits for event calls under
+ * way, at most 100 ms for each call and one second in all. Returns 0 or ENOMEM. */
 int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d);
 /* The state of a drain that the next keeper needs if this keeper dies, in addition to the notes
  * in the chunks. */

@@ -60,7 +60,8 @@ void ptrc_marks_give_up(struct ptrc_stream_header *h, struct ptrc_given_up *give
 	given_up->has_any = true;
 }
 
-/* Called when the slot has no mark: the next event call in it will be waited for again. */
+/* Called when no event call is under way in the slot: the process will wait for the next one
+ * again. */
 static void forget_given_up(struct ptrc_given_up *given_up, uint32_t slot)
 {
 	uint64_t *mark = given_up->has_any ? given_up_mark(given_up, slot) : NULL;

@@ -53,7 +53,8 @@ struct ptrc_given_up {
  */
 uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *given_up,
 			 uint32_t from, int64_t *left_ns);
-/* Whether an event call is under way in the slot for which ptrc_marks_wait() would wait. */
+/* Whether ptrc_marks_wait() would wait for this slot: an event call of a living thread is under way
+ * in it, and was not given up. */
 bool ptrc_marks_is_under_way(struct ptrc_stream_header *h, struct ptrc_given_up *given_up,
 			     uint32_t slot);
 /* Waits for all event calls under way, at most 100 ms for each call and one second in all. Calls

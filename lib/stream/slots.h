@@ -12,10 +12,10 @@
 #include "lib/base/atomic.h"
 #include "lib/stream/pool.h"
 
-/* Claims a slot for the calling thread. Returns the index of the slot, and sets *owner to the
- * value of its owner word while it belongs to this thread. Returns UINT32_MAX if all slots are
- * taken or there is no memory for another slot. `image` identifies the program that the process
- * runs. */
+/* Claims a slot, a writer's entry in the stream, for the calling thread. Returns the index of the
+ * slot, and sets *owner to the value of its owner word while it belongs to this thread. Returns
+ * UINT32_MAX if all slots are taken or there is no memory for another slot. `image` identifies the
+ * program that the process runs. */
 uint32_t ptrc_slot_claim(const struct ptrc_pool *pool, int pid, int tid, uint64_t image,
 			 uint64_t *owner);
 /* Releases the slot if its owner word is still `owner`. */

@@ -13,8 +13,8 @@
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
 
-/* How often a search for room is repeated because another writer has taken the chosen chunk
- * first. That many repetitions mean that the memory is damaged. */
+/* How often a search for room is repeated because another writer has taken the chosen chunk first.
+ * After this many repetitions the memory must be damaged. */
 #define ROOM_TRIES 1000
 
 /* ---- the survey of the chunks ---- */
