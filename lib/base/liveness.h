@@ -19,7 +19,7 @@
 #define PTRC_LIVE_CLEANER 2 /* held by a process that removes a stream of dead processes */
 
 struct ptrc_liveness {
-	void *map;    /* NULL: the lock is not held */
+	void *map; /* NULL: the lock is not held */
 	/* set by ptrc_liveness_take_place(): the user in whose directory the file is */
 	uint32_t uid;
 };

@@ -184,7 +184,7 @@ void ptrc_cursor_close(struct posixtrace_cursor *cursor)
 {
 	PTRC_ENTER(c, cursor->stream);
 
-	/* If the stream was shut down, its list of tees no longer exists. */
+	/* If the stream was shut down, its list of readers no longer exists. */
 	if (c) {
 		PTRC_LOCK(&c->reader_lock);
 		ptrc_live_reader_unlist(&cursor->reader);

@@ -103,8 +103,8 @@ static uint64_t stamp_of(struct ptrc_observer *o, const struct ptrc_stream_heade
 
 /* ---- writing ---- */
 
-/* Claims a slot if the observer has none. It is the calling thread's slot: other processes free
- * the slot if that thread has ended. */
+/* Claims a slot (a writer's entry in the stream) if the observer has none. The slot is the calling
+ * thread's: other processes free it if that thread has ended. */
 static bool need_slot(struct ptrc_observer *o, const struct ptrc_stream *s)
 {
 	uint64_t owner;

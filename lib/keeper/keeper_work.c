@@ -50,7 +50,8 @@ int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
 #define TEE_WAIT_COUNT 200
 #define TEE_WAIT_COMMANDED_COUNT 40 /* if a caller waits for the flush */
 
-/* The drain's next stretch, packed into the batch's memory. ENODATA: no more. ENOMEM. */
+/* Packs the next stretch (events of one writer) of the stream into the batch's memory. ENODATA:
+ * there are no more. ENOMEM. */
 static int next_stretch(struct ptrc_log_writer *w, struct ptrc_drain *d,
 			struct ptrc_stretch *stretch)
 {
@@ -60,8 +61,8 @@ static int next_stretch(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	return error ?: ptrc_drain_next(d, out, stretch);
 }
 
-/* Packs all stretches of the drain. For each of them, the list gets its note, then its counts of
- * events by type. */
+/* Packs all events of the flush, in stretches (events of one writer). For each stretch, the list
+ * gets its note, then its counts of events by type. */
 static int pack_stretches(struct ptrc_log_writer *w, struct ptrc_drain *d,
 			  struct ptrc_log_buffer *list)
 {
@@ -98,7 +99,8 @@ static void visit_notes(struct ptrc_drain *d, const struct ptrc_log_buffer *list
 	}
 }
 
-/* If there is no memory for packing all stretches: writes and commits them one at a time. */
+/* If there is no memory for packing all stretches (events of one writer each): writes and commits
+ * them one at a time. */
 static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 {
 	struct ptrc_stretch stretch;
@@ -117,7 +119,8 @@ static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 	return error == ENODATA ? 0 : error;
 }
 
-/* Makes the drain return its events once more, from the first one. */
+/* Makes the drain (the taking of events out of the stream) return its events again from the
+ * first. */
 static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 {
 	if (d->is_pinned) {

@@ -12,7 +12,7 @@
 
 /* ---- the batch ---- */
 
-/* A stretch in the batch, or a part of one. */
+/* Packed events of one writer: a stretch in the batch, or a part of one. */
 struct ptrc_log_piece {
 	struct ptrc_stretch s; /* `packed` and `sums` are unused: the batch's data may move */
 	uint64_t at;	       /* offset of its packed events in the batch's data */
@@ -21,8 +21,9 @@ struct ptrc_log_piece {
 	uint32_t chosen;       /* how many events, from the first, are chosen */
 };
 
-/* Whether the last event of this piece comes after those of `last`; NULL: there is no other piece.
- * A marker (FLUSH_START or FLUSH_STOP) does not count: the result is false. */
+/* Whether the last event of this piece (packed events of one writer) comes after those of `last`;
+ * NULL: there is no other piece. A marker (FLUSH_START or FLUSH_STOP) does not count: the result is
+ * false. */
 static bool piece_is_last(const struct ptrc_log_piece *p, const struct ptrc_log_piece *last)
 {
 	return p->s.kind != PTRC_STRETCH_MARKER &&
@@ -227,7 +228,7 @@ static bool is_later(const struct ptrc_log_piece *a, const struct ptrc_log_piece
 
 PTRC_HEAP_DEFINE(later, struct ptrc_log_piece, is_later);
 
-/* Sorts the pieces by time, once all stretches have been added. ENOMEM. */
+/* Sorts the pieces (packed events of one writer each) by time, once all were added. ENOMEM. */
 static int batch_sort(struct ptrc_log_batch *b)
 {
 	uint32_t count = piece_count(b), used = 0;
@@ -529,8 +530,9 @@ static uint64_t cursor_bytes(const struct ptrc_log_piece *p)
 	       ptrc_unpacker_shapes(p->s.bytes) * sizeof(struct ptrc_unpacker_shape);
 }
 
-/* Whether choosing ends before this event. `counted` is the number of counted bytes chosen so far;
- * `bytes` is approximately the size of the chosen events and this one. */
+/* Whether choosing ends before this event. `counted` is the size of the events chosen so far, as
+ * log-max-size counts it; `bytes` is about the size of the chosen events and this one in a
+ * packet. */
 static bool ends(struct ptrc_log_end *end, const struct ptrc_packed_event *e, uint64_t counted,
 		 uint64_t bytes)
 {
@@ -659,7 +661,7 @@ static int batch_strip(struct ptrc_log_batch *b, uint64_t *lost)
 	return 0;
 }
 
-/* Adds to `out` the counts of the slice's events by type. */
+/* Adds to `out` the counts of the chosen events by type. */
 static int batch_put_sums(struct ptrc_log_batch *b, struct ptrc_log_buffer *out)
 {
 	struct ptrc_type_sums *sums = &work_of(b)->packer.sums;
@@ -673,7 +675,7 @@ static int batch_put_sums(struct ptrc_log_batch *b, struct ptrc_log_buffer *out)
 	return ptrc_log_buffer_add(out, sums->sum, sums->count * sizeof(sums->sum[0]));
 }
 
-/* Adds the slice to `out`, as sections of an EVENTS packet. out->is_short says if memory is
+/* Adds the chosen events to `out`, as sections of an EVENTS packet. out->is_short says if memory is
  * short. */
 static void batch_put_sections(const struct ptrc_log_batch *b, struct ptrc_log_buffer *out)
 {
@@ -998,8 +1000,8 @@ static void note_lost(struct ptrc_log_writer *w, uint64_t events)
 	ptrc_log_note_loss(w);
 }
 
-/* Chooses the earliest events, so that they have about `counted` counted bytes and no more; but if
- * the first event alone has more, chooses it alone. */
+/* Chooses the earliest events, whose size, as log-max-size counts it, is about `counted` and not
+ * more; but if the first event alone is larger, chooses it alone. */
 static int choose_at_most(struct ptrc_log_writer *w, uint64_t counted, struct ptrc_log_slice *slice)
 {
 	struct ptrc_log_end end = {.target = counted, .room = UINT64_MAX};

@@ -18,15 +18,16 @@
 #include "lib/log/log_reader.h"
 
 struct members {
-	/* The numbers of the files whose names look like those of members, in ascending order. */
+	/* The numbers of the files whose names look like those of the log's files, in ascending
+	 * order. */
 	uint64_t *number;
 	size_t number_count, number_size;
-	/* Descriptors of the members found: elements `first` to `end` - 1, from the first member to
-	 * the last. */
+	/* Descriptors of the files found: elements `first` to `end` - 1, from the log's first file
+	 * to the last. */
 	int *fd;
 	size_t first, end;
 	uint64_t log;	  /* stream_id of the log; 0: not known yet */
-	uint64_t ordinal; /* of the first member found */
+	uint64_t ordinal; /* of the first file found */
 };
 
 static int open_file(int dirfd, const char *path, int *fd)
@@ -56,8 +57,8 @@ static void put_suffix(char suffix[32], uint64_t number)
 	snprintf(suffix, 32, ".%06llu", (unsigned long long)number);
 }
 
-/* Finds the numbers of all files in the directory whose names look like members of the log
- * `name`. */
+/* Finds the numbers of all files in the directory whose names look like those of the files of the
+ * rotated log `name`. */
 static int scan(DIR *directory, const char *name, struct members *m)
 {
 	size_t bytes = strlen(name);
@@ -142,7 +143,7 @@ static int take_numbered(DIR *directory, const char *name, struct members *m)
 	for (size_t i = m->number_count; i-- > 0 && !(m->first < m->end && m->ordinal == 0);) {
 		int fd, error = open_member(directory, name, m->number[i], &fd);
 
-		/* The keeper may just have deleted this member. */
+		/* The keeper may just have deleted this file. */
 		if (error == ENOENT)
 			continue;
 		if (error)
@@ -152,7 +153,7 @@ static int take_numbered(DIR *directory, const char *name, struct members *m)
 	return 0;
 }
 
-/* Finds the other members of the log, in the directory of the first member. */
+/* Finds the other files of the log, in the directory of the first one. */
 static int search(const char *path, bool has_first, struct members *m)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -162,7 +163,7 @@ static int search(const char *path, bool has_first, struct members *m)
 	int error = directory ? scan(directory, name, m) : where ? errno : ENOMEM;
 
 	free(where);
-	/* If the directory may not be listed, only the first member is found. */
+	/* If the directory may not be listed, only the first file is found. */
 	if (error == EACCES && has_first)
 		error = 0;
 	m->first = m->end = m->number_count + 1;

@@ -37,7 +37,8 @@
 
 struct packet;
 
-/* A cursor in a section of an open packet: it stands at the section's next event. */
+/* A cursor in a section (the events of one writer) of an open packet: it stands at the next
+ * event. */
 struct cursor {
 	struct packet *packet;
 	struct ptrc_unpacker unpacker;
@@ -335,8 +336,8 @@ static void begin_gap(struct ptrc_log_stream *l, int64_t first_ns, int64_t last_
 	ptrc_sequencer_gap(&l->sequencer);
 }
 
-/* Counts a gap as one of files if all its missing packets are in missing files of a rotated log.
- * Such a gap is no damage. */
+/* Counts a gap as missing files, and not as damage, if all its missing packets are in missing files
+ * of a rotated log. */
 static void note_file_gap(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
 	l->counts.pt_file_gap_events += e->is_absent ? e->events : 0;

@@ -282,9 +282,9 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 			free_process(p);
 			continue;
 		}
-		/* Of the two descriptions, the one written later counts; but if one is an
-		 * observer's and one a keeper's, that of the keeper. The times of the two do not
-		 * say which one was written later. */
+		/* The later of the two descriptions counts; but if one is a controller's and one a
+		 * keeper's, that of the keeper. The times of the two do not say which one was
+		 * written later. */
 		if (last && is_same_program(last, p)) {
 			bool is_newer =
 				last->number < p->number || is_looked_at(&last->head, &p->head);

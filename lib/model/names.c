@@ -18,8 +18,9 @@
 /* Each process that uses the names object has a read lock on this byte of its file. */
 #define USER_BYTE 0
 
-/* How long to wait for a thread that has claimed an entry. Writing the name takes a microsecond,
- * but the thread may have lost its processor, and giving up its claim wastes an identifier. */
+/* How long to wait for a thread that has claimed an entry of the table of names. Writing the name
+ * takes a microsecond, but the thread may have lost its processor, and giving up its claim wastes
+ * an identifier. */
 #define MAKER_WAIT_NS 20000000
 
 /* A thread that registers a name gives up at most this many entries that other threads have claimed

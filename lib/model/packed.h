@@ -60,7 +60,7 @@ struct ptrc_packer_shape {
 struct ptrc_packer {
 	uint8_t *begin, *out; /* start of the section; where the next event goes */
 	int64_t base_ns, last_ns;
-	uint32_t defined; /* definitions so far */
+	uint32_t defined; /* number of shapes defined so far */
 	/* records, reported, counted (bytes that count towards log-max-size) and largest are valid
 	 * after ptrc_packer_end(). */
 	uint32_t records;

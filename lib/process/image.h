@@ -15,7 +15,7 @@ bool ptrc_image_begin(int32_t pid);
 void ptrc_image_begin_child(int32_t pid);
 /* Whether this process began without a page, and its bell rings now (is not 0). */
 bool ptrc_image_is_called(void);
-/* Makes the page or takes it over, and publishes it. Called when this image starts or its bell has rung. If
+/* Makes the page or takes it over, and publishes it. Called when this program starts or its bell has rung. If
  * `sweeps`, also removes what dead processes left, as a program does when it starts (sweep.h). Returns 0, or
  * the error because of which the process cannot be traced. */
 int ptrc_image_start(int32_t pid, bool sweeps);

@@ -320,7 +320,7 @@ static void look_at_names(const char *name, void *arg)
 
 	if (!id || n->is_needed || ptrc_shmdir_open_object(n->dirfd, name, n->uid, &fd, &size))
 		return;
-	/* An orphan with another layout may need any names. */
+	/* An orphan made by another version of the library may need any names object. */
 	n->is_needed = ptrc_orphan_read(fd, id, &f) && (!f.is_known || f.names_id == n->names_id);
 	ptrc_file_close(fd);
 }

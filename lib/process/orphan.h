@@ -65,7 +65,7 @@ PTRC_MUST_CHECK int ptrc_orphan_finish(int dirfd, uint32_t uid, uint64_t id, int
 /* Drops the oldest orphans if there are more than the limits allow. Does nothing unless uid is that of the
  * caller. */
 void ptrc_orphan_limit(int dirfd, uint32_t uid);
-/* Drops the oldest plain orphan to free its memory. Returns false if there is none. */
+/* Drops the oldest orphan without a log to free its memory. Returns false if there is none. */
 bool ptrc_orphan_make_room(int dirfd, uint32_t uid);
 /* Whether an orphan that was put aside needs the names object. */
 bool ptrc_orphan_needs_names(int dirfd, uint32_t uid, uint64_t names_id);

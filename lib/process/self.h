@@ -20,8 +20,8 @@ struct ptrc_self {
 	_Atomic int32_t pid; /* 0: this process has no page yet */
 	/* The pid of the process if it began without a page (bell.h); otherwise 0. */
 	_Atomic int32_t quiet_pid;
-	uint64_t image; /* identity of this program image, never 0 */
-	/* Bit i: this image may record events of type i. Bits are set, but never cleared. */
+	uint64_t image; /* identity of this program, another after each exec; never 0 */
+	/* Bit i: this program may record events of type i. Bits are set, but never cleared. */
 	_Atomic uint64_t mapped[PTRC_SET_WORD_COUNT];
 };
 
@@ -51,14 +51,14 @@ struct ptrc_process_state {
 	_Atomic uint64_t time_ns; /* time namespace; 0: not known yet */
 	uint64_t start_ticks;
 	uint64_t inode; /* of the page's file */
-	/* The bells of the user with which this image started; NULL: not mapped. They are in the directory
-	 * that bells_dev and bells_inode identify. */
+	/* The bells (counters of pages) of the user with which this program started; NULL: not mapped. They
+	 * are in the directory that bells_dev and bells_inode identify. */
 	struct ptrc_bells *bells;
 	uint64_t bells_dev, bells_inode;
 	uint64_t image;
 	_Atomic uint64_t mapped[PTRC_SET_WORD_COUNT];
-	/* Names with a lower index were registered by earlier images of this process. This image may use such
-	 * a name only after it has opened the name itself. */
+	/* Names with a lower index were registered by earlier programs of this process. This program may use
+	 * such a name only after it has opened the name itself. */
 	uint32_t base;
 	/* The names object always stays at the same address, because looking names up takes no lock. When the
 	 * process changes to another names object, that object is mapped over the old one. It starts with the

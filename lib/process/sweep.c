@@ -37,11 +37,11 @@ struct sweep {
 	uid_t uid;
 	uint64_t ns;
 	bool has_own_proc;     /* /proc uses the same pids as this process */
-	bool finishes_logs;    /* put orphans with a log aside, too, and finish their logs */
+	bool finishes_logs;    /* also rename orphans with a log to o.<id>, and finish their logs */
 	bool has_streams;      /* the sweep has found a stream */
-	bool keeps_names;      /* an orphan was not put aside and stays, so it needs its names */
-	bool has_orphans;      /* some orphans had been put aside before */
-	bool has_new_orphans;  /* this sweep has put some orphans aside */
+	bool keeps_names;      /* an orphan was not renamed and stays, so it needs its names */
+	bool has_orphans;      /* some orphans had the name o.<id> before this sweep */
+	bool has_new_orphans;  /* this sweep has renamed some orphans to o.<id> */
 	int log_fd;	       /* the log that the caller is about to start; -1: none */
 	uint64_t ended_stream; /* if not 0, the sweep only takes this stream out of pages */
 	uint64_t entry_count;  /* of the directory; estimated from its size */
@@ -132,7 +132,7 @@ static void visit_stream(const char *name, void *arg)
 	ptrc_file_close(fd);
 }
 
-/* Visits an orphan that was put aside earlier. Its log may be writable now. */
+/* Visits an orphan that an earlier sweep has renamed to o.<id>. Its log may be writable now. */
 static void visit_orphan(const char *name, void *arg)
 {
 	struct sweep *s = arg;
@@ -230,8 +230,8 @@ static void clean_page(const struct sweep *s, int pid, uint64_t ns, int fd)
 		clear_slots(s, fd, &copy);
 		/* A page is unused if it was made for a process without the library and no stream in it
 		 * exists any more. If the process is in another pid namespace, only the lock of the page
-		 * shows whether the process lives. But an exec drops this lock until the next image with the
-		 * library takes it. So the page stays as long as there are streams in it: otherwise the
+		 * shows whether the process lives. But an exec drops this lock until the next program with
+		 * the library takes it. So the page stays as long as there are streams in it: otherwise the
 		 * process would not be traced any more. */
 		is_unused = copy.start_ticks && !ptrc_page_has(&copy, 0) &&
 			    (copy.image == 0 || (ns != s->ns && !ptrc_page_is_alive(fd)));
@@ -270,7 +270,8 @@ static void visit_rest(const char *name, void *arg)
 	int fd, pid;
 
 	if (ptrc_untraced_parse(name, &id, &pid)) {
-		/* A note that names no stream is for all streams that exist. */
+		/* A note (a link left by a process that could not be traced) that names no stream is for all
+		 * streams. */
 		if (id ? !has_stream(s, id) && !has_object(s, 'o', id) : !s->has_streams)
 			ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
 	} else if ((id = ptrc_shmdir_parse(name, 'n')) != 0) {
@@ -323,7 +324,7 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, int log_fd, uint64_t
 	/* Streams are visited before pages and names: if a stream is removed, its slots and names can be
 	 * removed, too. */
 	if (!ended_stream) {
-		/* Orphans are visited before streams, so that orphans that this sweep puts aside are not
+		/* Orphans are visited before streams, so that streams that this sweep makes orphans are not
 		 * visited again. */
 		ptrc_shmdir_for_each(dirfd, visit_orphan, &s);
 		ptrc_shmdir_for_each(dirfd, visit_stream, &s);

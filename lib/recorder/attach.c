@@ -145,9 +145,9 @@ void ptrc_attach_lost(unsigned i)
 	ptrc_process_tell_untraced(id, (int)ptrc_load_relaxed(&ptrc_page_self->slots[i].error));
 }
 
-/* Called if the stream of page slot i cannot be mapped. Stores the error in the slot, and takes the
- * slot out of the page if another attempt would be useless. A controller may be filling the slot
- * again meanwhile. */
+/* Called if the stream in slot i of the process's page cannot be mapped. Stores the error in the
+ * slot, and takes the slot out of the page if another attempt would be useless. A controller may be
+ * filling the slot again meanwhile. */
 static void drop_slot(unsigned i, uint64_t stream_id, int error)
 {
 	struct ptrc_page_slot *slot = &ptrc_page_self->slots[i];
@@ -220,7 +220,8 @@ struct ptrc_stream_header *ptrc_attach_locked(unsigned i, bool is_nested)
 	uint64_t id;
 	int error;
 
-	/* If this call interrupted another one, that call may still use one of the zombies. */
+	/* If this call interrupted another one, that call may still use a mapping that is to be
+	 * unmapped. */
 	if (!is_nested)
 		bury_zombies();
 	h = ptrc_load_relaxed(&a->header);
@@ -332,7 +333,7 @@ void ptrc_attach_begin(void)
 	ptrc_thread_watch_exit(on_thread_exit);
 }
 
-/* Whether the keeper of the stream of page slot i has yet to look at this process. */
+/* Whether the keeper of the stream in slot i of the page has yet to look at this process. */
 static bool is_awaited(unsigned i)
 {
 	struct ptrc_stream_header *h;

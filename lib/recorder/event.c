@@ -32,8 +32,8 @@ void ptrc_event_finish(struct ptrc_thread *t, struct ptrc_stream_header *h,
 	ptrc_store_release(&t->state, t->rest);
 }
 
-/* Returns a writer of this thread for the stream of page slot i, mapped at h, that no event call is
- * using. NULL: there is none, and none can be made. */
+/* Returns a writer of this thread that no event call is using, for the stream in slot i of the
+ * page, mapped at h. NULL: there is none, and none can be made. */
 static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 				       struct ptrc_stream_header *h, uint64_t frame,
 				       uint64_t blocked)
@@ -142,10 +142,10 @@ static void note_want(struct ptrc_attachment *a, struct ptrc_stream_header *h, u
 	}
 }
 
-/* Records the event in the stream of page slot i. If the stream has a full-wait, the thread may
- * sleep here, and signal handlers may run, which may record events, detach streams, fork, or never
- * return; so everything is read again afterwards. False: this process is a child that was forked
- * meanwhile, so its parent records the event. */
+/* Records the event in the stream in slot i of the page. If the stream has a full-wait, the thread
+ * may sleep here, and signal handlers may run, which may record events, detach streams, fork, or
+ * never return; so everything is read again afterwards. False: this process is a child that was
+ * forked meanwhile, so its parent records the event. */
 static bool put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint64_t len,
 		     bool is_nested, uint64_t *blocked)
 {

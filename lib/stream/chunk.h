@@ -41,8 +41,8 @@ bool ptrc_chunk_change(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from,
  * owner for dead and sealed the chunk. */
 void ptrc_chunk_seal(struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end, uint32_t count,
 		     uint64_t tlast, uint64_t state);
-/* Seals the chunk of a dead owner after its last complete record. The caller makes sure that no
- * other process does this for a chunk of the same slot. */
+/* Ends the chunk of a dead owner (writer) after its last complete record. The caller makes sure
+ * that no other process does this for a chunk of the same slot. */
 void ptrc_chunk_seal_dead(const struct ptrc_pool *pool, uint32_t index, uint64_t word);
 /* Changes the word of a chunk to FREE if it is still `word`. */
 bool ptrc_chunk_free(struct ptrc_chunk_ctl *ctl, uint64_t word);

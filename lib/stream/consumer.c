@@ -11,7 +11,7 @@
 #include "lib/stream/clock.h"
 #include "lib/stream/status.h"
 
-/* How long to wait for the owner of a damaged chunk to leave its event call. */
+/* How long to wait until the writer that owns a damaged chunk leaves posix_trace_event(). */
 #define CONDEMN_WAIT_NS INT64_C(100000000)
 
 /* ---- pins ---- */

@@ -245,8 +245,8 @@ static bool belongs(const struct ptrc_packer *p, uint64_t max, const struct ptrc
 	       walk->origin.thread == stretch->origin.thread;
 }
 
-/* Packs the events of the chunk into a stretch, up to `until` or to the first event that cannot
- * be added to the stretch. Reads each event once, in place. */
+/* Packs events of the chunk into a stretch (events of one writer), up to `until` or to the first
+ * event that cannot be added to the stretch. Reads each event once, in place. */
 static void pack(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 {
 	const struct ptrc_stream_header *h = d->stream->header;

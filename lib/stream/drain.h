@@ -44,10 +44,8 @@ enum ptrc_stretch_kind ptrc_stretch_kind_of(uint32_t id);
  * CLOCK_REALTIME. */
 struct ptrc_stretch {
 	struct ptrc_context origin;
-	int64_t first_ns,
-		/* times of the first event, to which the times of the others are relative, and of
-		 * the last event */
-		last_ns;
+	/* times of the first event, to which those of the others are relative, and of the last */
+	int64_t first_ns, last_ns;
 	const uint8_t *packed;
 	uint32_t bytes;
 	enum ptrc_stretch_kind kind;

@@ -45,7 +45,7 @@ struct ptrc_event_sums {
 struct ptrc_live_reader {
 	struct ptrc_stream *stream;
 	struct ptrc_consumer consumer;
-	bool is_tee;
+	bool is_tee;			   /* reads events without consuming them */
 	struct ptrc_live_reader *next_tee; /* the next tee in the list of the stream's tees */
 	/* Report only events recorded up to this stamp; 0: all events. */
 	uint64_t limit;

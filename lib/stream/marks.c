@@ -14,15 +14,15 @@
 #include "lib/stream/slots.h"
 
 #define WAIT_NS INT64_C(100000000)
-/* The limit for waiting for all event calls together. It is needed because damaged memory may
- * show any number of marks. */
+/* The limit for waiting for all event calls together. It is needed because damaged memory may show
+ * any number of calls. */
 #define WAIT_ALL_NS INT64_C(1000000000)
-/* The time between two looks at a mark counts as at most this much. If it was longer, the whole
- * machine or this process stood still, and perhaps the writer too. */
+/* The time between two looks at an event call counts as at most this much. If it was longer, the
+ * whole machine or this process stood still, and perhaps the writer too. */
 #define LOOK_MAX_NS INT64_C(1000000)
-/* How often a mark is looked at before the first check whether its thread is alive; most calls
- * end sooner. After this many looks each look yields the processor, and after twice as many it
- * sleeps. */
+/* How often a process looks whether an event call has ended before it checks that the thread is
+ * alive; most calls end sooner. After this many looks each look yields the processor, and after
+ * twice as many it sleeps. */
 #define SPIN_COUNT 200
 
 bool ptrc_barrier_register(void)

@@ -33,7 +33,7 @@ enum { PTRC_GIVEN_UP_MAX = 8 };
 
 /* Event calls for which this process has waited in vain, because their thread is stopped or has
  * left the call by siglongjmp. The process waits for such a slot again only after it has seen the
- * slot without a mark or with another mark. Private to the process. */
+ * slot without a mark (no call) or with another mark (another call). Private to the process. */
 struct ptrc_given_up {
 	struct {
 		uint32_t slot;

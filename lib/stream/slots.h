@@ -26,8 +26,9 @@ void ptrc_slot_release(struct ptrc_stream_header *h, uint32_t slot_index, uint64
  * nothing. */
 void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image, bool waits);
 
-/* Whether slots were reaped so recently that a writer without room need not reap again: less than
- * slots_used / 64 milliseconds ago, which is about the time that reaping takes. */
+/* Whether slots of dead threads were taken back (reaped) so recently that a writer without room
+ * need not do it again: less than slots_used / 64 milliseconds ago, about the time that it
+ * takes. */
 bool ptrc_slots_were_reaped(const struct ptrc_stream_header *h);
 
 /* Whether the owner of a table should look for entries of dead owners before the table grows. The

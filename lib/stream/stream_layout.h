@@ -398,7 +398,7 @@ struct ptrc_stream_header {
 	/* Not 0: the log is closed without waiting until its data is on the disk. Written by the
 	 * controller. */
 	_Atomic uint32_t is_log_unsynced;
-	/* The gap that the keeper's last drain found: stamps of the first and of the last lost
+	/* The gap that the keeper's last flush found: stamps of the first and of the last lost
 	 * event. gap_first is PTRC_TIME_NONE once the gap is in the log. */
 	_Atomic uint64_t gap_first, gap_last;
 	/* Processes that have started to record into a stream with a log, each in entry pid %

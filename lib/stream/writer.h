@@ -41,8 +41,9 @@ struct ptrc_writer {
 	uint32_t index;		  /* index of the chunk */
 	uint32_t gen;		  /* generation of the chunk */
 	uint32_t slot_index;
-	uint64_t slot_owner;		 /* owner word of the slot */
-	uint64_t epoch;			 /* epoch of the chunk */
+	uint64_t slot_owner; /* owner word of the slot */
+	/* number of clears of the stream when the chunk was taken */
+	uint64_t epoch;
 	struct ptrc_context origin;	 /* origin of the next events */
 	struct ptrc_context last_origin; /* origin of the last record in the chunk */
 	/* Not 0: the stamp for the next record, which is about an earlier moment. Later values are
