@@ -21,11 +21,10 @@ int ptrc_file_reopen(int fd, int flags, int *again);
 void ptrc_file_path(int fd, char *path, size_t size);
 /* Removes the " (deleted)" that the kernel appends to the path of an unlinked file. */
 void ptrc_file_path_undelete(char *path);
-/* Gives an unnamed file (O_TMPFILE) this path. Returns the errors of linkat(), for instance
- * EEXIST. */
+/* Gives an unnamed file (O_TMPFILE) this path. Returns the errors of linkat(), such as EEXIST. */
 int ptrc_file_give_name(int fd, const char *path);
 void ptrc_file_close(int fd);
-/* Returns ENOMEM if `error` means that descriptors, memory or disk space are exhausted, else
+/* Returns ENOMEM if `error` means that descriptors, memory or space are exhausted, else
  * `otherwise`. */
 int ptrc_file_shortage(int error, int otherwise);
 int ptrc_file_stat(int fd, struct stat *st);

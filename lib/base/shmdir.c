@@ -542,8 +542,8 @@ int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t offset, uint64_t bytes)
 	}
 	if (!error && bytes) {
 		error = allocate(fd, offset, bytes);
-		/* An unusual file system at /dev/shm may be unable to reserve memory. Then none
-		 * is reserved. */
+		/* An unusual file system at /dev/shm may be unable to reserve memory; none is
+		 * then. */
 		if (error == EOPNOTSUPP)
 			error = 0;
 	}

@@ -225,8 +225,8 @@ static void release(struct ptrc_controller *c)
 	if (c->stream.header) {
 		uint64_t offset = ptrc_stream_chunk_offset(c->stream.pool.chunk_count);
 
-		/* Traced processes unmap the stream only when they next look at it, so free its
-		 * memory now. */
+		/* Traced processes unmap the stream when they next look at it; frees its memory
+		 * now. */
 		if (!c->is_orphaned)
 			madvise((char *)c->stream.header + offset, c->stream.map_size - offset,
 				MADV_REMOVE);

@@ -116,8 +116,7 @@ static bool need_slot(struct ptrc_observer *o, const struct ptrc_stream *s)
 			       &owner);
 	if (slot == UINT32_MAX)
 		return false;
-	/* ptrc_slot_claim() has added 1 to `threads`, which counts traced threads. This thread is
-	 * not traced. */
+	/* ptrc_slot_claim() has counted this thread in `threads`; but it is not traced. */
 	atomic_fetch_sub_explicit(&s->header->threads, 1, memory_order_relaxed);
 	ptrc_writer_init(&o->writer, &s->pool, slot);
 	o->writer.slot_owner = owner;
@@ -125,8 +124,7 @@ static bool need_slot(struct ptrc_observer *o, const struct ptrc_stream *s)
 	return true;
 }
 
-/* Sets the stamp of the next record to this time, but not earlier than that of the previous
- * record. */
+/* Sets the stamp of the next record to this time, but not earlier than that of the last record. */
 static void set_time(struct ptrc_observer *o, const struct ptrc_stream_header *h, int64_t ns)
 {
 	uint64_t stamp = stamp_of(o, h, ns);

@@ -74,8 +74,7 @@ static void reopen_log(struct ptrc_keeper_work *k)
 		return;
 	if (S_ISREG(st.st_mode)) {
 		long flags = ptrc_sys(SYS_fcntl, k->log_fd, F_GETFL, 0);
-		/* With O_SYNC, the application wants each write to be on the disk when it
-		 * returns. */
+		/* With O_SYNC, each write must be on the disk when it returns. */
 		int keep = O_NOCTTY | (flags < 0 ? 0 : (int)flags & O_SYNC);
 		struct stat own;
 
@@ -180,8 +179,7 @@ static int finish_for_dead(struct keeper *k)
 	ptrc_stream_stop(s, NULL, 0);
 	error = ptrc_keeper_work_close(&k->work, true);
 	if (k->work.is_orphans && ptrc_keeper_may_wait(h, error)) {
-		/* Another process may yet complete the log. Then the log should report no flush
-		 * error. */
+		/* Another process may yet complete the log, which should report no error then. */
 		if (!had_error)
 			ptrc_status_clear(h, ~UINT64_C(0) << PTRC_ST_ERROR_SHIFT);
 		return error;

@@ -119,8 +119,7 @@ static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 	return error == ENODATA ? 0 : error;
 }
 
-/* Makes the drain (the taking of events out of the stream) return its events again from the
- * first. */
+/* Makes the drain (the taking of events out of the stream) start again from its first event. */
 static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 {
 	if (d->is_pinned) {

@@ -22,8 +22,7 @@ struct ptrc_log_piece {
 };
 
 /* Whether the last event of this piece (packed events of one writer) comes after those of `last`;
- * NULL: there is no other piece. A marker (FLUSH_START or FLUSH_STOP) does not count: the result is
- * false. */
+ * NULL: there is no other piece. FLUSH_START and FLUSH_STOP do not count: false. */
 static bool piece_is_last(const struct ptrc_log_piece *p, const struct ptrc_log_piece *last)
 {
 	return p->s.kind != PTRC_STRETCH_MARKER &&
@@ -531,8 +530,7 @@ static uint64_t cursor_bytes(const struct ptrc_log_piece *p)
 }
 
 /* Whether choosing ends before this event. `counted` is the size of the events chosen so far, as
- * log-max-size counts it; `bytes` is about the size of the chosen events and this one in a
- * packet. */
+ * log-max-size counts it; `bytes` is about their size, with this one, in a packet. */
 static bool ends(struct ptrc_log_end *end, const struct ptrc_packed_event *e, uint64_t counted,
 		 uint64_t bytes)
 {
@@ -977,8 +975,7 @@ static int write_slice(struct ptrc_log_writer *w, const struct ptrc_log_slice *s
 	return write_packet(w, &p);
 }
 
-/* Ends a full log with a STOP at this time, unless its last event is a STOP, or STOP is
- * filtered. */
+/* Ends a full log with a STOP at this time, unless it ends with a STOP or STOP is filtered. */
 static int write_stop(struct ptrc_log_writer *w, int64_t ns)
 {
 	static const int reason = 2;

@@ -18,12 +18,10 @@
 #include "lib/log/log_reader.h"
 
 struct members {
-	/* The numbers of the files whose names look like those of the log's files, in ascending
-	 * order. */
+	/* The numbers of the files whose names look like the log's, in ascending order. */
 	uint64_t *number;
 	size_t number_count, number_size;
-	/* Descriptors of the files found: elements `first` to `end` - 1, from the log's first file
-	 * to the last. */
+	/* Descriptors of the log's files, first to last: elements `first` to `end` - 1. */
 	int *fd;
 	size_t first, end;
 	uint64_t log;	  /* stream_id of the log; 0: not known yet */

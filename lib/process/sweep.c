@@ -270,12 +270,12 @@ static void visit_rest(const char *name, void *arg)
 	int fd, pid;
 
 	if (ptrc_untraced_parse(name, &id, &pid)) {
-		/* A note (a link left by a process that could not be traced) that names no stream is for all
+		/* A note (a link of a process that could not be traced) without a stream is for all
 		 * streams. */
 		if (id ? !has_stream(s, id) && !has_object(s, 'o', id) : !s->has_streams)
 			ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
 	} else if ((id = ptrc_shmdir_parse(name, 'n')) != 0) {
-		/* Finding out which names the orphans need takes a while. So it is done only when a stream is
+		/* Finding out which names orphans need takes a while, so it is done only when a stream is
 		 * created. */
 		if (!s->keeps_names &&
 		    (!s->has_orphans ||
@@ -310,8 +310,7 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, int log_fd, uint64_t
 	struct ptrc_procfs_stat own;
 	struct stat st;
 
-	/* There is nothing to do if the directory has no more than the bells, which is usual when a program
-	 * ends. */
+	/* There is nothing to do if the directory has only the bells, as usual when a program ends. */
 	if (ptrc_file_stat(dirfd, &st) || st.st_size == 2 * ENTRY_BYTES ||
 	    (st.st_size == 3 * ENTRY_BYTES && !finishes_logs))
 		return;

@@ -105,8 +105,8 @@ static void cover(void *start, uint64_t size)
 }
 
 /* Ends an attachment (the mapping of a stream), which the calling thread must not use any more.
- * is_nested: the caller is in an event call that interrupted another one, which may continue to use
- * the mapping. */
+ * is_nested: the caller is in an event call that interrupted another one, which may still use
+ * it. */
 static void detach(struct ptrc_attachment *a, bool is_nested)
 {
 	struct ptrc_stream_header *h = ptrc_load_relaxed(&a->header);
@@ -201,8 +201,7 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id)
 	if (!ptrc_barrier_register())
 		ptrc_store_seq_cst(&s.header->needs_global_barrier, 1);
 	atomic_fetch_add_explicit(&s.header->processes, 1, memory_order_relaxed);
-	/* The program that this process executed before its last exec may have left a mark in a
-	 * slot. */
+	/* The program before this process's last exec may have left a mark in a slot. */
 	ptrc_slots_reap(&s.pool, ptrc_sys_getpid(), ptrc_self->image, true);
 	a->stream_id = stream_id;
 	a->size = s.map_size;
@@ -220,8 +219,7 @@ struct ptrc_stream_header *ptrc_attach_locked(unsigned i, bool is_nested)
 	uint64_t id;
 	int error;
 
-	/* If this call interrupted another one, that call may still use a mapping that is to be
-	 * unmapped. */
+	/* An interrupted event call may still use a mapping that is to be unmapped. */
 	if (!is_nested)
 		bury_zombies();
 	h = ptrc_load_relaxed(&a->header);

@@ -168,8 +168,8 @@ static bool put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 		if (control & PTRC_CTL_ENDED)
 			continue;
 		verdict = ptrc_patterns_verdict(h, id, ptrc_process_own_names());
-		/* No lock is needed: while this thread is in an event call, no other thread touches
-		 * its lists. */
+		/* No lock is needed: during an event call no other thread touches this thread's
+		 * lists. */
 		w = pick_writer(t, i, h, p->frame, *blocked);
 		if (w) {
 			w->expect = control;

@@ -26,8 +26,7 @@ static struct ptrc_stream_header no_header;
 static struct ptrc_slot no_slot;
 static struct ptrc_writer nowhere = {.expect = UINT64_MAX, .header = &no_header};
 
-/* Number of blocks (struct ptrc_thread) without a thread. If it is 0, no thread searches the list
- * for one. */
+/* Number of blocks (struct ptrc_thread) without a thread. If 0, no thread searches for one. */
 static _Atomic int32_t free_count;
 
 static pthread_key_t exit_key;

@@ -76,8 +76,7 @@ struct ptrc_walk_record {
  * everything that it reads; the caller has checked `end`. */
 struct ptrc_walk ptrc_walk_begin(const struct ptrc_chunk *chunk, uint32_t end);
 /* Steps to the next event, which may be HIDDEN (not for the user), and takes the event's origin
- * from the CONTEXT records before it. False at the end and at damage; then walk->off <
- * walk->end. */
+ * from the CONTEXT records before it. False: the end, or damage (off < end). */
 static inline bool ptrc_walk_next(struct ptrc_walk *walk, struct ptrc_walk_record *record)
 {
 	while (walk->off < walk->end) {

@@ -107,8 +107,7 @@ enum ptrc_step ptrc_consumer_step(const struct ptrc_consumer *c, struct ptrc_wal
 	} while (record->off < rpos);
 	if (record->stamp <= until)
 		return PTRC_STEP_EVENT;
-	/* A stamp in the future is damage. If it were accepted, the reader would never get past
-	 * this event. */
+	/* A stamp in the future is damage: the reader would never get past this event. */
 	if (record->stamp > ptrc_stream_now(c->stream->header) + PTRC_STAMP_SLACK)
 		return PTRC_STEP_DAMAGE;
 	*walk = before;
@@ -175,8 +174,7 @@ static bool make_ready(struct ptrc_type_counts *c, uint32_t id)
 		return true;
 	if (!ptrc_file_populate(&c->type[ready], (id + 1 - ready) * sizeof(c->type[0])))
 		return false;
-	/* Memory was reserved in whole pages, so the counts up to the end of the page have memory
-	 * now. */
+	/* Memory comes in whole pages, so the counts up to the end of the page have it now. */
 	end = (offsetof(struct ptrc_type_counts, type[id + 1]) + 4095) & ~UINT64_C(4095);
 	ptrc_store_release(&c->ready,
 			   (end - offsetof(struct ptrc_type_counts, type[0])) / sizeof(c->type[0]));

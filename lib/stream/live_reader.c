@@ -399,8 +399,7 @@ static int new_batch(struct ptrc_live_reader *r)
 }
 
 /* Tells the keeper up to which stamp this tee (a reader that consumes nothing), whose heap is
- * empty, has read the stream's events. The keeper may consume the events that all active tees have
- * read. */
+ * empty, has read. The keeper may consume the events that all active tees have read. */
 static void tell_keeper(struct ptrc_live_reader *r)
 {
 	struct ptrc_stream_header *h = r->stream->header;

@@ -60,8 +60,7 @@ void ptrc_marks_give_up(struct ptrc_stream_header *h, struct ptrc_given_up *give
 	given_up->has_any = true;
 }
 
-/* Called when no event call is under way in the slot: the process will wait for the next one
- * again. */
+/* Called when no event call is under way in the slot: the next one will be waited for again. */
 static void forget_given_up(struct ptrc_given_up *given_up, uint32_t slot)
 {
 	uint64_t *mark = given_up->has_any ? given_up_mark(given_up, slot) : NULL;
@@ -98,8 +97,7 @@ uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *giv
 			uint64_t mark;
 			int64_t now;
 
-			/* Pairs with the writer's release of frame = 0: if 0 is seen, the new pos
-			 * is visible. */
+			/* Pairs with the writer's release: if 0 is seen, so is the new pos. */
 			mark = ptrc_load_acquire(&slot->frame);
 			if (mark == 0) {
 				forget_given_up(given_up, i);

@@ -27,8 +27,7 @@ void ptrc_slot_release(struct ptrc_stream_header *h, uint32_t slot_index, uint64
 void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image, bool waits);
 
 /* Whether slots of dead threads were taken back (reaped) so recently that a writer without room
- * need not do it again: less than slots_used / 64 milliseconds ago, about the time that it
- * takes. */
+ * need not do it again: in the last slots_used / 64 milliseconds, about what it takes. */
 bool ptrc_slots_were_reaped(const struct ptrc_stream_header *h);
 
 /* Whether the owner of a table should look for entries of dead owners before the table grows. The

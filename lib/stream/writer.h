@@ -46,8 +46,8 @@ struct ptrc_writer {
 	uint64_t epoch;
 	struct ptrc_context origin;	 /* origin of the next events */
 	struct ptrc_context last_origin; /* origin of the last record in the chunk */
-	/* Not 0: the stamp for the next record, which is about an earlier moment. Later values are
-	 * not smaller. */
+	/* Not 0: the stamp for the next record, which is about an earlier moment. Never
+	 * decreases. */
 	uint64_t stamp;
 	/* siglongjmp has left an event call of this writer, and the program may yet jump back
 	 * into it. The thread uses this writer again only when it has too many writers of this
