@@ -367,8 +367,8 @@ static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task tas
  * its lock within a millisecond of its birth. */
 #define START_WAIT_NS INT64_C(5000000000)
 /* If the keeper's pid is unknown because its helper was killed, the keeper counts as dead if it has
- * no lock after this shorter time. If it takes the lock later, it notices that it has been
- * replaced, and ends. */
+ * no lock after this time. If it takes the lock later, it notices that it was replaced, and
+ * ends. */
 #define STRAY_NS INT64_C(200000000)
 /* How long to wait for the end of a keeper that has reported the end of its work: it may have been
  * stopped just then. */

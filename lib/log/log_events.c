@@ -850,7 +850,8 @@ static void follow_filter(struct ptrc_log_writer *w)
 	}
 }
 
-/* Updates the state for the chosen events, which go into the log. */
+/* Updates w->state (the filter, and whether a STOP is last) for the chosen events, which go into
+ * the log. */
 static void follow(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_piece *piece, *last = NULL;

@@ -25,7 +25,7 @@ struct members {
 	int *fd;
 	size_t first, end;
 	uint64_t log;	  /* stream_id of the log; 0: not known yet */
-	uint64_t ordinal; /* of the first file found */
+	uint64_t ordinal; /* how many files of the log precede the first one found */
 };
 
 static int open_file(int dirfd, const char *path, int *fd)

@@ -136,7 +136,7 @@ int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_
 	if (!has_name(n, id, &index))
 		return EINVAL;
 	copy(name, n->object->entry[index].name, PTRC_NAME_BYTES);
-	/* Other processes write the object, so the zero may be missing. */
+	/* Other processes write the object, so the terminating zero may be missing. */
 	name[PTRC_NAME_BYTES - 1] = '\0';
 	return 0;
 }

@@ -17,7 +17,7 @@ bool ptrc_process_maps_id(uint32_t id);
  * Error: ENOMEM. */
 int ptrc_process_names(struct ptrc_names **names);
 
-/* Returns the names of this process, for a thread that has the id of a type. Takes no lock.
+/* Returns the names of this process without a lock: the caller has the id of a type, so the names are mapped.
  * Async-signal-safe. */
 const struct ptrc_names *ptrc_process_own_names(void);
 

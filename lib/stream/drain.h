@@ -136,8 +136,9 @@ int ptrc_drain_begin_again(struct ptrc_stream *s, struct ptrc_drain *d,
 void ptrc_drain_limit(struct ptrc_drain *d, uint64_t bytes);
 /* The bytes of memory that packing a stretch may need. */
 uint64_t ptrc_drain_room(const struct ptrc_drain *d);
-/* Packs the next stretch at `out`, which has ptrc_drain_room() bytes. ENODATA: there are no more
- * stretches. The sums of the stretch are valid until the next call. Damaged memory is skipped. */
+/* Packs the next stretch (events of one writer) at `out`, which has ptrc_drain_room() bytes.
+ * ENODATA: there are no more stretches. The sums of the stretch are valid until the next call.
+ * Damaged memory is skipped. */
 int ptrc_drain_next(struct ptrc_drain *d, uint8_t *out, struct ptrc_stretch *stretch);
 /* Frees the memory of a stretch that is now in the log. Nothing happens if its chunk was cleared
  * or overwritten meanwhile. Events that the chunk's writer has added after the stretch stay in

@@ -30,7 +30,8 @@
 
 struct ptrc_live_chunk {
 	uint32_t chunk;
-	uint32_t gen; /* generation of the chunk at the start of the walk; 0: no walk yet */
+	/* generation (times emptied) of the chunk at the start of the walk; 0: no walk yet */
+	uint32_t gen;
 	struct ptrc_walk walk;
 	struct ptrc_walk_record
 		next; /* the next event; valid while this structure is in the heap */

@@ -116,7 +116,7 @@ static void survey(struct try *t)
 
 /* ---- copying ---- */
 
-/* Copies a chunk. Returns false if it was overwritten, flushed or cleared after the survey. */
+/* Copies a chunk. Returns false if it was overwritten, flushed or cleared after survey() saw it. */
 static bool copy_chunk(struct try *t, const struct found *f)
 {
 	const struct ptrc_pool *pool = &t->consumer.stream->pool;
