@@ -608,8 +608,8 @@ static void look_at_arrivals(struct ptrc_log_writer *w)
 	}
 }
 
-/* The payload comes from shared memory. If its head is impossible, the payload is dropped; readers
- * of the log check the rest. */
+/* The description comes from shared memory. If its head is impossible, it is dropped; readers of
+ * the log check the rest. */
 void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch)
 {
 	struct ptrc_unpacker_shape shape;

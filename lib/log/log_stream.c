@@ -97,7 +97,7 @@ struct ptrc_log_stream {
 	size_t heap_count, heap_size;
 	struct packet *done;	 /* a packet read to its end; kept for the event reported last */
 	uint64_t block_count;	 /* number of blocks made */
-	struct packet *reported; /* packet of the event reported last; NULL: that was made up */
+	struct packet *reported; /* packet of the last event reported; NULL: a made-up event */
 	/* The selection of times and types. A packet without any selected event is skipped. Without
 	 * spans, all times are selected; without has_types, all types. */
 	struct posixtrace_span *spans;

@@ -407,10 +407,10 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 /*
  * ---- the events of a flush, in EVENTS packets ----
  *
- * A flush calls ptrc_log_events_begin(), then ptrc_log_events_add() for each stretch, then
- * ptrc_log_events_end(). The stretches stay in memory until the end, when each packet gets all
- * events of a span of time. So a log with a size limit keeps a span of time without holes, and a
- * log that is cut short lacks no event before the point where it ends.
+ * A flush calls ptrc_log_events_begin(), then ptrc_log_events_add() for each stretch (packed events
+ * of one writer), then ptrc_log_events_end(). The stretches stay in memory until the end, when each
+ * packet gets all events of a span of time. So a log with a size limit keeps a span of time without
+ * holes, and a log that is cut short lacks no event before the point where it ends.
  */
 
 /* The size, as log-max-size counts it, of the STOP that ends a full log. Its data is an int. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of the process in which the library runs. The event path reads ptrc_page_self and ptrc_self.
- * Everything after these two is only for the files of lib/process. */
+/* The state of the process in which the library runs. The code that records an event reads ptrc_page_self and
+ * ptrc_self. Everything after these two is only for the files of lib/process. */
 #ifndef PTRC_LIB_PROCESS_SELF_H
 #define PTRC_LIB_PROCESS_SELF_H
 
