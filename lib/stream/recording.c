@@ -16,8 +16,8 @@
  * times the memory must be damaged. */
 #define PUT_TRIES 1000
 
-/* Stores the record; if has_context, stores before it a CONTEXT record, which says who records. The
- * chunk has room for both. Returns the address after the record. */
+/* Stores the record; if has_context, stores before it a CONTEXT record, which holds the process and
+ * thread. The chunk has room for both. Returns the address after the record. */
 static uint8_t *store(struct ptrc_writer *w, const struct ptrc_put *p, uint64_t now,
 		      bool has_context)
 {
