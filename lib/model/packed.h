@@ -32,8 +32,8 @@
 
 #define PTRC_PACKED_SHAPES 240U
 #define PTRC_PACKED_DEFINE 255U
-/* The most bytes that a packed event takes in addition to its data: 1 for the code, 8 and up to 5
- * for a definition, 10 for the time, and 5 for the length. */
+/* The most bytes that a packed event takes in addition to its data: 1 for the code of the shape, 8
+ * and up to 5 for its definition, 10 for the time, and 5 for the length. */
 #define PTRC_PACKED_HEAD_MAX 29U
 /* Bytes after the end of the packed events that a packer may overwrite. */
 #define PTRC_PACKED_SLACK 8U

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The page of this process when an image starts and in a forked child. An image is the program between two
- * execs. The caller of each function holds the lock of self.h. */
+/* The page of this process (list of its streams) when an image starts and in a forked child. An image is the
+ * program between two execs. The caller of each function holds the lock of self.h. */
 #ifndef PTRC_LIB_PROCESS_IMAGE_H
 #define PTRC_LIB_PROCESS_IMAGE_H
 
@@ -13,7 +13,7 @@
 bool ptrc_image_begin(int32_t pid);
 /* Starts a forked child whose parent has no page. */
 void ptrc_image_begin_child(int32_t pid);
-/* Whether this process began without a page, and its bell rings now (is not 0). */
+/* Whether this process began without a page (list of its streams), and its bell (a counter) is not 0 now. */
 bool ptrc_image_is_called(void);
 /* Makes the page or takes it over, and publishes it. Called when this program starts or its bell has rung. If
  * `sweeps`, also removes what dead processes left, as a program does when it starts (sweep.h). Returns 0, or

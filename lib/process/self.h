@@ -26,9 +26,9 @@ struct ptrc_self {
 };
 
 /* The page of this process; never NULL. Before initialisation, it is a page with one active bit, which sends
- * every event to the cold way (ptrc_event_cold). In a process that began without a page, it is the bell of
- * the process, of which only the word `active` may be read. When the bell rings, it sends the next event to
- * the cold way. If the process cannot be traced, it is a page without active bits. */
+ * every event to ptrc_event_cold(). In a process that began without a page, it is the bell of the process, of
+ * which only the word `active` may be read. When the bell rings, it sends the next event to
+ * ptrc_event_cold(). If the process cannot be traced, it is a page without active bits. */
 extern struct ptrc_page *ptrc_page_self;
 extern struct ptrc_self *ptrc_self;
 
@@ -102,7 +102,7 @@ void ptrc_self_unlock(const uint64_t *mask);
 
 /* Gives ptrc_self its own mapping. Before that, it points to ordinary memory. Error: ENOMEM. */
 int ptrc_self_make(void);
-/* This process cannot be traced: from now on no event takes the cold way. */
+/* This process cannot be traced: from now on no event calls ptrc_event_cold(). */
 void ptrc_self_give_up_page(void);
 /* Makes events look at the bell of this process, which has no page. */
 void ptrc_self_publish_quiet(int32_t pid);

@@ -23,7 +23,7 @@ void ptrc_sweep_sometimes(int dirfd, uid_t uid, bool is_due);
  * this takes no more stack than an event may take. Pages are enough, because such a child leaves nothing
  * else. It has to be done here, because a program may make all its children in this way. */
 void ptrc_sweep_pages_sometimes(int dirfd, uid_t uid);
-/* Takes a stream that has ended out of the pages of all processes. */
+/* Takes a stream that has ended out of the pages (lists of streams) of all processes. */
 void ptrc_sweep_stream(int dirfd, uid_t uid, uint64_t stream_id);
 
 #endif

@@ -48,10 +48,10 @@ void ptrc_attach_own(void);
 void ptrc_attach_lock(void);
 void ptrc_attach_unlock(void);
 
-/* Returns the stream in slot i of the process's page, and maps it if it is not mapped. NULL: the
- * slot has no stream, or it cannot be mapped; then the slot has the error. The stream stays mapped
- * as long as the calling thread's state (thread.h) says that it is in an event call. is_nested: an
- * event call that this one interrupted may be using the mapping. */
+/* Returns the stream in slot i of the process's page (list of streams), mapped. NULL: the slot has
+ * no stream, or it cannot be mapped; then the slot has the error. The stream stays mapped as long
+ * as the calling thread's state (thread.h) says that it is in an event call. is_nested: an event
+ * call that this one interrupted may be using the mapping. */
 struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested);
 /* Does what ptrc_attach() does, for a caller that holds the lock; the stream stays mapped until the
  * lock is released. */

@@ -230,8 +230,8 @@ static void lose(uint64_t active, uint32_t id)
 	ptrc_attach_unlock();
 }
 
-/* Prepares the fast way of the thread for the only active stream, whose bit is the only one in
- * `all`. Returns the state of the thread at rest: `all`, or 0 if the thread has no writer. */
+/* Prepares the fast way (fast.h) of the thread for the only active stream, whose bit is the only
+ * one in `all`. Returns the thread's state at rest: `all`, or 0 if it has no writer. */
 static uint64_t set_up_fast(struct ptrc_thread *t, uint64_t all, uint32_t id)
 {
 	unsigned i = (unsigned)__builtin_ctzll(all);

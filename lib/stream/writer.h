@@ -17,7 +17,7 @@
 #include "lib/stream/pool.h"
 
 struct ptrc_writer {
-	/* The event path touches the members down to `wants`: two cache lines. */
+	/* An event call touches the members down to `wants`: two cache lines. */
 
 	uint64_t expect; /* the control word that this writer last acted on */
 	struct ptrc_slot *slot;
