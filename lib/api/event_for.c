@@ -26,8 +26,7 @@ PTRC_PUBLIC int posixtrace_event_for(pid_t pid, const char *name, const char *la
 		return error;
 	if (strnlen(name, PTRC_NAME_BYTES) == PTRC_NAME_BYTES)
 		return ENAMETOOLONG;
-	/* Only the trace system records system events, and the unnamed event type cannot have a
-	 * layout. */
+	/* Only the trace system records system events, and the unnamed event type has no layout. */
 	known = ptrc_names_find(NULL, 0, name);
 	if (known && (known < PTRC_ID_UNNAMED || layout))
 		return EINVAL;

@@ -49,8 +49,8 @@ PTRC_PUBLIC int posix_trace_eventset_fill(trace_event_set_t *set, int what)
 			bits[0] |= UINT64_C(1) << id;
 		break;
 	case POSIX_TRACE_ALL_EVENTS:
-		/* The set also contains the ids that no event type has yet, but not 0, which is
-		 * never an id. */
+		/* The set also contains the ids that no event type has yet, but not 0, which is no
+		 * id. */
 		for (unsigned int i = 0; i < PTRC_SET_WORD_COUNT; i++)
 			bits[i] = UINT64_MAX;
 		bits[0] &= ~UINT64_C(1);

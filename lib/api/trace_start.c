@@ -21,8 +21,7 @@ PTRC_PUBLIC int posix_trace_start(trace_id_t id)
 	PTRC_LOCK(&c->lock);
 	/* A stream that is being shut down has been stopped and must not start again. */
 	if (!c->is_closing) {
-		/* START reports the filter, so all names must be compared with the patterns
-		 * before. */
+		/* START reports the filter, so first compares all names with the patterns. */
 		ptrc_patterns_judge_all(c->stream.header, c->names);
 		ptrc_stream_start(&c->stream, &origin, addr);
 	}
@@ -57,8 +56,7 @@ PTRC_PUBLIC int posix_trace_clear(trace_id_t id)
 	PTRC_LOCK(&c->keeper_lock);
 	PTRC_LOCK(&c->lock);
 	pthread_mutex_lock(&c->reader_lock);
-	/* If the stream has a log, the keeper clears both, because this must not happen during a
-	 * flush. */
+	/* If the stream has a log, the keeper clears both, between two flushes. */
 	if (c->has_log && !c->is_closing)
 		error = ptrc_controller_command(c, PTRC_KEEPER_CLEAR, NULL, 0);
 	else

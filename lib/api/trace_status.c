@@ -97,8 +97,7 @@ static void count_types(struct ptrc_controller *c, struct posixtrace_type_count 
 	int keeper;
 
 	ptrc_controller_revive_keeper(c, &keeper);
-	/* The time is limited, and not the number of tries, because counting in a large stream
-	 * takes long. */
+	/* The time is limited, not the number of tries: counting in a large stream takes long. */
 	give_up = ptrc_clock_ns(CLOCK_MONOTONIC) + COUNT_WAIT_NS;
 	while (count) {
 		/* posix_trace_getnext_event() holds this lock while it reads, but not while it

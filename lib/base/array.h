@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays that grow by one item at a time. */
+/* Arrays that grow as items are appended. */
 #ifndef PTRC_LIB_BASE_ARRAY_H
 #define PTRC_LIB_BASE_ARRAY_H
 

@@ -12,9 +12,8 @@
  * (-fvisibility=hidden). */
 #define PTRC_PUBLIC __attribute__((visibility("default")))
 
-/* For variables that the event path loads. The attribute tells the compiler that the variable is
- * in the same library, so that the code loads it directly and not through the table of addresses
- * (GOT). */
+/* For variables that each call of posix_trace_event() loads. The compiler then knows that the
+ * variable is in this library, and loads it directly, not through the GOT. */
 #define PTRC_HIDDEN __attribute__((visibility("hidden")))
 
 /* Makes the compiler keep a symbol to which no C code refers. */
@@ -34,8 +33,8 @@
 #define PTRC_NONNULL(...) __attribute__((nonnull(__VA_ARGS__)))
 #define PTRC_MUST_CHECK __attribute__((warn_unused_result))
 
-/* Leaves out the check for stack overflow: in the event path, which has no array that could
- * overflow and no time for the check, and in code that runs in the memory of another process. */
+/* Leaves out the check for stack overflow: in the code that records an event, which has no array to
+ * overflow and no time for the check, and in code that runs in another process's memory. */
 #if defined(__has_attribute)
 #if __has_attribute(no_stack_protector)
 #define PTRC_NO_STACK_PROTECTOR __attribute__((no_stack_protector))

@@ -17,7 +17,7 @@
 
 uint32_t ptrc_crc32c_table(uint32_t crc, const void *data, size_t bytes)
 {
-	/* The remainder of each value of four bits that are shifted out. */
+	/* What each value of four bits adds to the CRC when these bits are shifted out. */
 	static const uint32_t table[16] = {
 		0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
 		0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
@@ -61,7 +61,7 @@ CRC_TARGET static uint32_t crc_by_instruction(uint32_t crc, const uint8_t *p, si
 #define AT_HWCAP_NUMBER 16U
 #define HWCAP_CRC32_BIT (1U << 7)
 
-/* Reads the auxiliary vector from /proc, because the keeper has no getauxval(). */
+/* Reads /proc, because the keeper has no C library, and so no getauxval(). */
 static bool processor_has_crc(void)
 {
 	uint64_t entry[2];

@@ -21,11 +21,10 @@ int ptrc_file_reopen(int fd, int flags, int *again);
 void ptrc_file_path(int fd, char *path, size_t size);
 /* Removes the " (deleted)" that the kernel appends to the path of an unlinked file. */
 void ptrc_file_path_undelete(char *path);
-/* Gives an unnamed file (O_TMPFILE) this path. Returns the errors of linkat(), for instance
- * EEXIST. */
+/* Gives an unnamed file (O_TMPFILE) this path. Returns the errors of linkat(), such as EEXIST. */
 int ptrc_file_give_name(int fd, const char *path);
 void ptrc_file_close(int fd);
-/* Returns ENOMEM if `error` means that descriptors, memory or disk space are exhausted, else
+/* Returns ENOMEM if `error` means that descriptors, memory or space are exhausted, else
  * `otherwise`. */
 int ptrc_file_shortage(int error, int otherwise);
 int ptrc_file_stat(int fd, struct stat *st);
@@ -41,9 +40,9 @@ static inline bool ptrc_file_read_whole(int fd, void *buffer, size_t size, uint6
 	return ptrc_file_read(fd, buffer, size, offset, &got) == 0 && got == size;
 }
 
-/* Calls visit() for each remaining entry of the directory until visit() returns true, and returns
- * whether it did. *is_whole (is_whole may be NULL) says whether all entries were read. Other
- * processes may add and remove entries meanwhile. The function's buffer holds only three long
+/* Calls visit() for each entry of the directory from dirfd's offset on, until visit() returns true,
+ * and returns whether it did. *is_whole (is_whole may be NULL) says whether all entries were read.
+ * Other processes may add and remove entries meanwhile. The function's buffer holds only three long
  * names, because a thread that records an event may call it on a small stack. */
 PTRC_NOINLINE bool ptrc_file_visit(int dirfd,
 				   bool (*visit)(const char *name, uint64_t ino, void *arg),
@@ -72,7 +71,7 @@ void *ptrc_file_zeros(uint64_t size);
 
 /* Gives memory to the pages of a mapping. Otherwise the first access to a page of a sparse shared
  * object raises SIGBUS if the file system is full. False: out of memory. Kernels before 5.14 lack
- * the system call; there the function does nothing and returns true. */
+ * MADV_POPULATE_WRITE; there the function does nothing and returns true. */
 bool ptrc_file_populate(const void *start, uint64_t bytes);
 
 void ptrc_file_sleep_ns(uint64_t ns);

@@ -13,7 +13,8 @@
 
 static const uint64_t file_size_signal = UINT64_C(1) << (SIGXFSZ - 1);
 
-/* A ptrc_pid_lock(), which the thread holds that has raised a limit. */
+/* A thread takes this lock (ptrc_pid_lock()) before it raises a limit, and holds it until it has
+ * restored the limit. */
 static _Atomic int32_t lock;
 
 static bool is_below(struct rlimit *limit, int resource, uint64_t need)

@@ -16,11 +16,11 @@
 
 #define MAP_BYTES 4096U
 #define PLACE_COUNT 64U
-/* Tries to take a place while other processes remove and create the file: one second in all.
- * Removing the file takes microseconds. */
+/* How often a process tries to lock a byte ("place") of the file of places while other processes
+ * remove and create the file: one second in all. Removing the file takes microseconds. */
 #define PLACE_TRIES 5000
 
-/* A ptrc_pid_lock(), which a thread holds while it takes a liveness lock or forks. */
+/* A thread holds this lock (ptrc_pid_lock()) while it takes a liveness lock or forks. */
 static _Atomic int32_t making;
 
 void ptrc_liveness_fork_prepare(void)
@@ -108,8 +108,8 @@ bool ptrc_liveness_is_controlled(int fd, uint64_t byte)
 	return is_held(fd, F_RDLCK, byte, 1);
 }
 
-/* Called when no place was free. Returns whether the reason may be that another process locks, or
- * has just locked, all places to remove the file. */
+/* Called when every byte ("place") of the file was locked. Returns whether the reason may be that
+ * another process locks, or has just locked, all bytes to remove the file. */
 static bool is_being_cleaned(int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = PLACE_COUNT};

@@ -19,8 +19,9 @@
 #define PTRC_LIVE_CLEANER 2 /* held by a process that removes a stream of dead processes */
 
 struct ptrc_liveness {
-	void *map;    /* NULL: the lock is not held */
-	uint32_t uid; /* only for a place (see below): the user in whose directory its file is */
+	void *map; /* NULL: the lock is not held */
+	/* set by ptrc_liveness_take_place(): the user in whose directory the file is */
+	uint32_t uid;
 };
 
 /* Locks a byte of the file `name` in dirfd. EAGAIN: another process holds the lock. ENOENT,
@@ -30,8 +31,8 @@ PTRC_MUST_CHECK int ptrc_liveness_take(int dirfd, const char *name, uint64_t byt
 void ptrc_liveness_drop(struct ptrc_liveness *l);
 /* Whether any process holds a lock on one of `count` bytes from `byte` on. */
 bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count);
-/* Whether a controller holds its lock on this byte. When the controller has died, the watcher of
- * its keeper holds a read lock on the byte for a moment, which does not count. */
+/* Whether a controller holds its lock on this byte. When the controller has died, a thread of its
+ * keeper (watch() in keeper_life.c) read-locks the byte for a moment, which does not count. */
 bool ptrc_liveness_is_controlled(int fd, uint64_t byte);
 
 /* A child that another thread forks during ptrc_liveness_take() would inherit the descriptor and

@@ -238,8 +238,8 @@ int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st)
 
 	st->depth = 0;
 	st->inner_pid = pid;
-	/* In this file program names are escaped, so no name can look like a key at the start of
-	 * a line. */
+	/* This file has escapes in program names, so no name looks like a key at the start of a
+	 * line. */
 	error = ptrc_procfs_lines(pid, "status", text, sizeof(text), take_status, &to);
 	if (error)
 		return error;
@@ -464,8 +464,7 @@ static bool is_mapping_of(const char *line, void *context)
 	return file->is_found;
 }
 
-/* Looks for the file in the maps of a thread. False: the thread's maps are empty or cannot be
- * read. */
+/* Looks for the file in the maps of a thread. False: the maps are empty or cannot be read. */
 static bool reads_maps(int tid, struct mapped_file *file)
 {
 	char text[2048];

@@ -238,8 +238,8 @@ static void look_at_name(const char *name, void *arg)
 		memcpy(s->found, name, s->size + 1 + SECOND_DIGITS + 1);
 }
 
-/* Keeps other processes from making a second name. Any user can hold this lock, so the wait is
- * bounded; without the lock two processes may create two directories at once. */
+/* Keeps other processes from creating a directory with a second name. Any user can hold this lock,
+ * so the wait is bounded; without the lock two processes may each create a directory. */
 static void lock_base(int base)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
@@ -361,7 +361,8 @@ int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd)
 
 /* ---- without a descriptor ---- */
 
-/* The stack of the helper, a short-lived child process; a struct look is at its low end. */
+/* The stack of the helper, a short-lived child process. Its low end holds a struct look, the
+ * request and the answer. */
 #define HELPER_STACK_BYTES 65536U
 /* The helper closes this many descriptors, more than ptrc_shmdir_find() opens at a time. */
 #define HELPER_DESCRIPTORS 8
@@ -372,8 +373,8 @@ struct look {
 	bool is_found, has_subdirectory;
 };
 
-/* The helper shares the caller's memory and has a copy of its descriptor table, which may be
- * full. */
+/* The helper shares the caller's memory and has a copy of its descriptor table. The table may be
+ * full, so the helper first closes some descriptors; the caller's stay open. */
 PTRC_NO_STACK_PROTECTOR
 __attribute__((no_sanitize("address", "undefined", "thread"))) static int look_in_helper(void *arg)
 {
@@ -541,8 +542,8 @@ int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t offset, uint64_t bytes)
 	}
 	if (!error && bytes) {
 		error = allocate(fd, offset, bytes);
-		/* An unusual file system at /dev/shm may be unable to reserve memory. Then none
-		 * is reserved. */
+		/* An unusual file system at /dev/shm may be unable to reserve memory; none is
+		 * then. */
 		if (error == EOPNOTSUPP)
 			error = 0;
 	}

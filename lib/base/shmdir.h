@@ -37,10 +37,10 @@ PTRC_MUST_CHECK int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd);
 PTRC_MUST_CHECK int ptrc_shmdir_find(uid_t uid, bool is_create,
 				     char name[PTRC_SHMDIR_DIRECTORY_BYTES], int *dirfd);
 
-/* Stores the path of a user's directory, and whether the directory holds the marker of an
- * INHERITED stream. For a process without a free descriptor: if the directory does not have the
- * first name, a short-lived child with descriptors of its own looks for it. EPERM: the directory
- * does not exist or is not safe to use. Async-signal-safe. */
+/* Stores the path of a user's directory, and whether the directory has a subdirectory, which marks
+ * a stream that also traces children (INHERITED). For a process without a free descriptor: if the
+ * directory does not have the first name, a short-lived child with descriptors of its own looks for
+ * it. EPERM: the directory does not exist or is not safe to use. Async-signal-safe. */
 PTRC_MUST_CHECK int ptrc_shmdir_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES],
 				     bool *is_inherited);
 
@@ -52,8 +52,9 @@ bool ptrc_shmdir_usual_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES], struct
  * meanwhile. */
 void ptrc_shmdir_for_each(int dirfd, void (*visit)(const char *name, void *arg), void *arg);
 
-/* The name of an object: prefix 'p' and a pid in decimal, or 'n', 's', 'i', 't', 'u' and an
- * identity in hexadecimal. */
+/* The name of an object: its prefix, and a pid in decimal for prefix 'p' (page of a process), else
+ * an identity in hexadecimal. 'n': names; 's': stream; 'i': marks an INHERITED stream; 't':
+ * temporary; 'u': processes that could not be traced. */
 void ptrc_shmdir_name(char name[PTRC_SHMDIR_NAME_BYTES], char prefix, uint64_t id);
 /* The pid or identity in a name with this prefix; 0 if the name has another form. */
 uint64_t ptrc_shmdir_parse(const char *name, char prefix);
@@ -66,8 +67,8 @@ PTRC_MUST_CHECK int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t u
 PTRC_MUST_CHECK int ptrc_shmdir_open_id(int dirfd, char prefix, uint64_t id, uid_t uid, int *fd,
 					uint64_t *size);
 
-/* Removes the object whose name ptrc_shmdir_name() makes; with prefix 'i', the directory that
- * marks an INHERITED stream. Returns false if it does not exist. */
+/* Removes the object whose name ptrc_shmdir_name() makes; with prefix 'i', the subdirectory.
+ * Returns false if it does not exist. */
 bool ptrc_shmdir_remove_id(int dirfd, char prefix, uint64_t id);
 
 /* Creates an object of `size` bytes that belongs to the user (root can create an object for

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * String functions of the C library, for two users. The keeper has no C library. The preloaded
- * library has its own because a traced program may define functions of these names, with hooks that
- * call the preloaded library.
+ * String functions of the C library, for two programs. The keeper has no C library. The library
+ * that ptrace-run preloads (lib/functions) has its own functions, because a traced program may
+ * define functions of these names that call the preloaded library.
  */
 #include <stddef.h>
 #include <string.h>

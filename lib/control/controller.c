@@ -28,8 +28,9 @@
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
-/* The most chunks that a stream has beyond those that stream-min-size needs, so that more threads
- * can record at the same time. These chunks take no memory until they are used. */
+/* The most chunks (pieces of memory for one writer each) that a stream has beyond those that
+ * stream-min-size needs, so that more threads can record at the same time. They take no memory
+ * until they are used. */
 #define EXTRA_CHUNKS 4096U
 #define EXTRA_BYTES_MAX (1024 * MIB)
 #define EXTRA_CHUNKS_MIN 64U
@@ -224,8 +225,8 @@ static void release(struct ptrc_controller *c)
 	if (c->stream.header) {
 		uint64_t offset = ptrc_stream_chunk_offset(c->stream.pool.chunk_count);
 
-		/* Traced processes unmap the stream only when they next look at it, so free its
-		 * memory now. */
+		/* Traced processes unmap the stream when they next look at it; frees its memory
+		 * now. */
 		if (!c->is_orphaned)
 			madvise((char *)c->stream.header + offset, c->stream.map_size - offset,
 				MADV_REMOVE);

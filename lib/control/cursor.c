@@ -66,8 +66,8 @@ int ptrc_cursor_open(trace_id_t stream, bool is_snapshot, struct posixtrace_curs
 	if (!new)
 		return ENOMEM;
 	new->stream = stream;
-	/* The lock makes the readers of a process take turns, because all of them pin chunks by
-	 * the same bit. */
+	/* The lock makes the readers of a process take turns: all of them pin chunks by the same
+	 * bit. */
 	PTRC_LOCK(&c->reader_lock);
 	error = begin(new, &c->stream, is_snapshot);
 	if (!error) {
@@ -184,7 +184,7 @@ void ptrc_cursor_close(struct posixtrace_cursor *cursor)
 {
 	PTRC_ENTER(c, cursor->stream);
 
-	/* If the stream was shut down, its list of tees no longer exists. */
+	/* If the stream was shut down, its list of readers no longer exists. */
 	if (c) {
 		PTRC_LOCK(&c->reader_lock);
 		ptrc_live_reader_unlist(&cursor->reader);

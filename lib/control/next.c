@@ -50,9 +50,8 @@ int ptrc_next_try(struct ptrc_controller *c, struct ptrc_live_reader *reader,
 	return error;
 }
 
-/* If the thread is cancelled, the stack frames of these functions are removed and the address
- * sanitizer does not notice. It would report the next use of that stack as an error, so it is
- * disabled for them. */
+/* For functions in which the thread may be cancelled. A cancellation removes their stack frames
+ * unnoticed by the address sanitizer, which would report the next use of that stack as an error. */
 #define MAY_BE_CANCELLED __attribute__((no_sanitize("address")))
 
 /* Sleeps until the futex changes. This is the only cancellation point: here the thread holds no

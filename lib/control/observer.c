@@ -60,9 +60,9 @@ struct ptrc_observer {
 
 /* ---- times ---- */
 
-/* Returns the first of the two consecutive readings between which this time lies. If the time is
- * later than all readings, a new reading is made. If it is earlier than all readings, returns the
- * first reading. */
+/* Returns the first of the two consecutive readings of counter and CLOCK_MONOTONIC between which
+ * this time lies. If the time is later than all readings, makes a new reading; if it is earlier,
+ * returns the first reading. */
 static const struct moment *moments_around(struct ptrc_observer *o, int64_t ns)
 {
 	unsigned int i;
@@ -103,8 +103,8 @@ static uint64_t stamp_of(struct ptrc_observer *o, const struct ptrc_stream_heade
 
 /* ---- writing ---- */
 
-/* Claims a slot if the observer has none. It is the calling thread's slot: other processes free
- * the slot if that thread has ended. */
+/* Claims a slot (a writer's entry in the stream) if the observer has none. The slot is the calling
+ * thread's: other processes free it if that thread has ended. */
 static bool need_slot(struct ptrc_observer *o, const struct ptrc_stream *s)
 {
 	uint64_t owner;
@@ -116,8 +116,7 @@ static bool need_slot(struct ptrc_observer *o, const struct ptrc_stream *s)
 			       &owner);
 	if (slot == UINT32_MAX)
 		return false;
-	/* ptrc_slot_claim() has added 1 to `threads`, which counts traced threads. This thread is
-	 * not traced. */
+	/* ptrc_slot_claim() has counted this thread in `threads`; but it is not traced. */
 	atomic_fetch_sub_explicit(&s->header->threads, 1, memory_order_relaxed);
 	ptrc_writer_init(&o->writer, &s->pool, slot);
 	o->writer.slot_owner = owner;
@@ -125,7 +124,7 @@ static bool need_slot(struct ptrc_observer *o, const struct ptrc_stream *s)
 	return true;
 }
 
-/* Sets the time of the next record. It is made not earlier than the time of the previous record. */
+/* Sets the stamp of the next record to this time, but not earlier than that of the last record. */
 static void set_time(struct ptrc_observer *o, const struct ptrc_stream_header *h, int64_t ns)
 {
 	uint64_t stamp = stamp_of(o, h, ns);

@@ -75,7 +75,7 @@ extern const uint8_t ptrc_keeper_image_end[] __attribute__((visibility("hidden")
  * stacks. If the helper is killed, the new process may still run there for a while, so the mapping
  * is not unmapped then. */
 struct launch {
-	/* The last one is the keeper program; -1: fork a copy instead. */
+	/* Those of struct ptrc_keeper_args, then the keeper's program; -1: fork a copy instead. */
 	int fds[PTRC_KEEPER_FD_COUNT + 1];
 	enum ptrc_keeper_task task;
 	uint32_t number;
@@ -367,8 +367,8 @@ static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task tas
  * its lock within a millisecond of its birth. */
 #define START_WAIT_NS INT64_C(5000000000)
 /* If the keeper's pid is unknown because its helper was killed, the keeper counts as dead if it has
- * no lock after this shorter time. If it takes the lock later, it notices that it has been
- * replaced, and ends. */
+ * no lock after this time. If it takes the lock later, it notices that it was replaced, and
+ * ends. */
 #define STRAY_NS INT64_C(200000000)
 /* How long to wait for the end of a keeper that has reported the end of its work: it may have been
  * stopped just then. */
@@ -557,8 +557,8 @@ void ptrc_keeper_reap(struct ptrc_stream_header *header)
 
 /* ---- the log of an orphan ---- */
 
-/* Limits of the search for a log, each some 50 ms. ENTRIES_MAX: entries of the log's directory.
- * DESCRIPTORS_MAX: processes and their descriptors together. */
+/* Limits of the search for a log, each reached in some 50 ms. ENTRIES_MAX: entries of the log's
+ * directory. DESCRIPTORS_MAX: processes and their descriptors together. */
 #define ENTRIES_MAX 100000U
 #define DESCRIPTORS_MAX 20000U
 /* How many names are tried for a new log. */

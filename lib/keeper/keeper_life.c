@@ -42,12 +42,12 @@ struct keeper {
 	_Atomic bool is_controller_dead;
 	bool is_ready;	      /* the log has its head, and the keeper obeys commands */
 	int64_t next_look_ns; /* when to check for an automatic flush; CLOCK_MONOTONIC; 0: unset */
-	/* arrival_ns: when the first of those processes announced itself whose threads the keeper
-	 * has not looked at yet; 0: there are none. arrival_used: how much of the stream was used
-	 * at the last check. */
+	/* A process announces itself when it begins to record. arrival_ns: when the first process
+	 * did whose threads the keeper has not looked at; 0: there is none. arrival_used: how much
+	 * of the stream was used at the last check. */
 	int64_t arrival_ns;
 	uint64_t arrival_used;
-	/* The keeper has not looked at some of these processes at all. */
+	/* The keeper has not looked at some announced process at all. */
 	bool has_arrivals;
 };
 
@@ -74,8 +74,7 @@ static void reopen_log(struct ptrc_keeper_work *k)
 		return;
 	if (S_ISREG(st.st_mode)) {
 		long flags = ptrc_sys(SYS_fcntl, k->log_fd, F_GETFL, 0);
-		/* With O_SYNC, the application wants each write to be on the disk when it
-		 * returns. */
+		/* With O_SYNC, each write must be on the disk when it returns. */
 		int keep = O_NOCTTY | (flags < 0 ? 0 : (int)flags & O_SYNC);
 		struct stat own;
 
@@ -180,8 +179,7 @@ static int finish_for_dead(struct keeper *k)
 	ptrc_stream_stop(s, NULL, 0);
 	error = ptrc_keeper_work_close(&k->work, true);
 	if (k->work.is_orphans && ptrc_keeper_may_wait(h, error)) {
-		/* Another process may yet complete the log. Then the log should report no flush
-		 * error. */
+		/* Another process may yet complete the log, which should report no error then. */
 		if (!had_error)
 			ptrc_status_clear(h, ~UINT64_C(0) << PTRC_ST_ERROR_SHIFT);
 		return error;

@@ -50,7 +50,8 @@ int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
 #define TEE_WAIT_COUNT 200
 #define TEE_WAIT_COMMANDED_COUNT 40 /* if a caller waits for the flush */
 
-/* The drain's next stretch, packed into the batch's memory. ENODATA: no more. ENOMEM. */
+/* Packs the next stretch (events of one writer) of the stream into the batch's memory. ENODATA:
+ * there are no more. ENOMEM. */
 static int next_stretch(struct ptrc_log_writer *w, struct ptrc_drain *d,
 			struct ptrc_stretch *stretch)
 {
@@ -60,8 +61,8 @@ static int next_stretch(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	return error ?: ptrc_drain_next(d, out, stretch);
 }
 
-/* Packs all stretches of the drain. For each of them, the list gets its note, then its counts of
- * events by type. */
+/* Packs all events of the flush, in stretches (events of one writer). For each stretch, the list
+ * gets its note, then its counts of events by type. */
 static int pack_stretches(struct ptrc_log_writer *w, struct ptrc_drain *d,
 			  struct ptrc_log_buffer *list)
 {
@@ -80,8 +81,8 @@ static int pack_stretches(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	return error == ENODATA ? 0 : error;
 }
 
-/* Takes the stretches of the list out of the stream, if `commits` is set; otherwise notes in the
- * stream that the log is going to get them. */
+/* Takes the listed stretches (packed events of one writer) out of the stream, if `commits` is set;
+ * otherwise notes in the stream that the log is going to get them. */
 static void visit_notes(struct ptrc_drain *d, const struct ptrc_log_buffer *list, bool commits)
 {
 	const struct ptrc_type_sum *sums;
@@ -98,7 +99,8 @@ static void visit_notes(struct ptrc_drain *d, const struct ptrc_log_buffer *list
 	}
 }
 
-/* If there is no memory for packing all stretches: writes and commits them one at a time. */
+/* If there is no memory for packing all stretches (events of one writer each): writes and commits
+ * them one at a time. */
 static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 {
 	struct ptrc_stretch stretch;
@@ -117,7 +119,7 @@ static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 	return error == ENODATA ? 0 : error;
 }
 
-/* Goes back to the start of the drain, which keeps its buffer. */
+/* Makes the drain (the taking of events out of the stream) start again from its first event. */
 static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 {
 	if (d->is_pinned) {
@@ -293,8 +295,8 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 {
 	struct ptrc_stream_header *h = k->stream.header;
 	struct ptrc_context origin = h->command_origin;
-	/* The markers of an automatic flush belong to the trace system, others to the call that
-	 * asked for the flush. */
+	/* FLUSH_START and FLUSH_STOP of an automatic flush belong to the trace system, others to
+	 * the call that asked for the flush. */
 	const struct ptrc_context *by = is_automatic ? NULL : &origin;
 	uint64_t addr = is_automatic ? 0 : h->command_addr;
 	uint64_t *flags = &k->writer.state.flags;
@@ -342,8 +344,8 @@ void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k)
 	struct ptrc_stream_header *h = k->stream.header;
 	int error;
 
-	/* The markers of the last flush are still in the stream. They go into the old member, which
-	 * has the events of that flush. */
+	/* FLUSH_START and FLUSH_STOP of the last flush are still in the stream. They go into the
+	 * old file, which has the events of that flush. */
 	error = ptrc_keeper_work_drain(k);
 	tell_writers(h, error);
 	/* If this failed, no rotation is tried until a flush succeeds. */

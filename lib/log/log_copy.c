@@ -19,8 +19,8 @@
 /* Limits for the events that wait in memory: together they are about a packet. */
 #define WAITING_BYTES (UINT64_C(256) << 10)
 #define WAITING_EVENTS 65536U
-/* The size from which on a part is handed out: large enough that the fixed cost of a part does not
- * matter compared with the cost of its events. */
+/* The caller gets a part of the log once it has this many bytes: enough that the fixed cost of a
+ * part does not matter compared with the cost of its events. */
 #define PART_BYTES (UINT64_C(64) << 10)
 
 /* An event that waits to be written; its data follows, padded to a multiple of 8. */
@@ -166,7 +166,7 @@ int ptrc_log_copy_type(struct posixtrace_log_writer *c, const char *name, const 
 
 /* ---- writing what waits ---- */
 
-/* Packs a run and adds it to the flush. */
+/* Packs a run, the waiting events of one thread, and adds it to the flush. */
 static int add_run(struct posixtrace_log_writer *c, const struct run *run)
 {
 	struct ptrc_packer *p = c->packer;
@@ -212,10 +212,10 @@ static int write_waiting(struct posixtrace_log_writer *c)
 static const uint64_t nothing[PTRC_SET_WORD_COUNT];
 
 /*
- * Returns the run to which an event is to be added; NULL: no memory. A reader of the log reports
- * events of the same time in the order of their runs. So if the previous event has the same time,
- * this event must go into the same run as that event or a later run. If no such run fits, it starts
- * a new one.
+ * Returns the run (waiting events of one thread) to which an event is to be added; NULL: no memory.
+ * A reader of the log reports events of the same time in the order of their runs. So if the
+ * previous event has the same time, this event must go into that event's run or a later one. If no
+ * such run fits, the event starts a new one.
  */
 static struct run *run_for(struct posixtrace_log_writer *c, const struct ptrc_live_event *e)
 {
@@ -314,7 +314,6 @@ static int add_filter(struct posixtrace_log_writer *c, const struct ptrc_live_ev
 	return error ?: add(c, &empty);
 }
 
-/* Adds an event of any kind. */
 static int add_any(struct posixtrace_log_writer *c, const struct ptrc_live_event *event)
 {
 	uint64_t filter[PTRC_SET_WORD_COUNT];
@@ -367,8 +366,8 @@ static bool is_same_machine(const struct posixtrace_log_host *a,
 	       !strcmp(a->ph_machine_id, b->ph_machine_id) && !strcmp(a->ph_name, b->ph_name);
 }
 
-/* Descriptions that do not fit are dropped. If a write fails, and the cause lasts, the next packet
- * reports the error. */
+/* Descriptions of processes and threads that do not fit in the log are dropped. Errors of their
+ * writes are ignored: if the cause lasts, the next packet of events reports it. */
 int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_log_whose *whose)
 {
 	struct posixtrace_log_host host;

@@ -12,7 +12,7 @@
 
 /* ---- the batch ---- */
 
-/* A stretch in the batch, or a part of one. */
+/* Packed events of one writer: a stretch in the batch, or a part of one. */
 struct ptrc_log_piece {
 	struct ptrc_stretch s; /* `packed` and `sums` are unused: the batch's data may move */
 	uint64_t at;	       /* offset of its packed events in the batch's data */
@@ -21,8 +21,8 @@ struct ptrc_log_piece {
 	uint32_t chosen;       /* how many events, from the first, are chosen */
 };
 
-/* Whether the last event of this piece comes after those of `last`; NULL: there is no other piece.
- * A marker (FLUSH_START or FLUSH_STOP) does not count: the result is false. */
+/* Whether the last event of this piece (packed events of one writer) comes after those of `last`;
+ * NULL: there is no other piece. FLUSH_START and FLUSH_STOP do not count: false. */
 static bool piece_is_last(const struct ptrc_log_piece *p, const struct ptrc_log_piece *last)
 {
 	return p->s.kind != PTRC_STRETCH_MARKER &&
@@ -42,8 +42,8 @@ struct ptrc_log_held {
 	uint32_t id;
 };
 
-/* When choosing event by event ends. "Counted bytes" are those of events as log-max-size counts
- * them. */
+/* The limits at which the choice of events for a packet ends. "Counted bytes" are the bytes of
+ * events as log-max-size counts them. */
 struct ptrc_log_end {
 	uint64_t target;  /* most counted bytes in all, unless the first event has more */
 	uint64_t room;	  /* counted bytes left in the log */
@@ -102,8 +102,8 @@ int ptrc_log_batch_room(struct ptrc_log_batch *b, uint64_t bytes, uint8_t **out)
 	return error;
 }
 
-/* Adds the stretch as a piece. If it was packed elsewhere than in the batch's memory, copies it
- * there. ENOMEM. */
+/* Adds the stretch (packed events of one writer) to the batch, as a piece. If it was packed
+ * elsewhere than in the batch's memory, copies it there. ENOMEM. */
 static int batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *in)
 {
 	struct ptrc_log_piece piece = {
@@ -152,7 +152,7 @@ void ptrc_log_batch_free(struct ptrc_log_batch *b)
 
 /* ---- markers after the last STOP ---- */
 
-/* Adds markers that were held back, as events of the trace system. ENOMEM. */
+/* Adds FLUSH_START and FLUSH_STOP events that were held back. ENOMEM. */
 static int batch_add_held(struct ptrc_log_batch *b, const struct ptrc_log_buffer *held)
 {
 	const struct ptrc_log_held *all = PTRC_LOG_ITEMS(held, struct ptrc_log_held);
@@ -181,9 +181,9 @@ static int batch_add_held(struct ptrc_log_batch *b, const struct ptrc_log_buffer
 	return 0;
 }
 
-/* If the last event of the batch, not counting markers, is a STOP, moves the markers after it from
- * the batch to `held`. If the batch has nothing but markers, does so if is_after_stop: the last
- * event in the log is a STOP. ENOMEM. */
+/* Markers are FLUSH_START and FLUSH_STOP. If the last other event of the batch is a STOP, moves the
+ * markers after it from the batch to `held`. If the batch has only markers, moves them if
+ * is_after_stop: the last event in the log is a STOP. ENOMEM. */
 static int batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptrc_log_buffer *held)
 {
 	const struct ptrc_log_piece *last = NULL;
@@ -227,7 +227,7 @@ static bool is_later(const struct ptrc_log_piece *a, const struct ptrc_log_piece
 
 PTRC_HEAP_DEFINE(later, struct ptrc_log_piece, is_later);
 
-/* Sorts the pieces by time, once all stretches have been added. ENOMEM. */
+/* Sorts the pieces (packed events of one writer each) by time, once all were added. ENOMEM. */
 static int batch_sort(struct ptrc_log_batch *b)
 {
 	uint32_t count = piece_count(b), used = 0;
@@ -266,8 +266,8 @@ static int batch_sort(struct ptrc_log_batch *b)
 
 /* ---- choosing ---- */
 
-/* Makes a new piece *to of those events of `from` that the unpacker has not passed yet and that
- * have at most `most` counted bytes. ENOMEM. */
+/* Makes a new piece *to of those events of `from` that the unpacker has not passed yet and that are
+ * not larger than `most`, as log-max-size counts bytes. ENOMEM. */
 static int pack_again(struct ptrc_log_batch *b, const struct ptrc_log_piece *from,
 		      struct ptrc_unpacker u, uint64_t most, struct ptrc_log_piece *to)
 {
@@ -317,8 +317,8 @@ static void subtract_sums(struct ptrc_log_batch *b, const struct ptrc_log_piece 
 			}
 }
 
-/* Splits a piece: its chosen events stay in it, and the others go into a new piece, whose number is
- * stored in *rest. ENOMEM: nothing has changed. */
+/* Splits a piece (packed events of one writer): its chosen events stay in it, and the others go
+ * into a new piece, whose number is stored in *rest. ENOMEM: nothing has changed. */
 static int split(struct ptrc_log_batch *b, uint32_t number, uint32_t *rest)
 {
 	struct ptrc_log_piece *p, right;
@@ -360,8 +360,8 @@ static void sink(struct ptrc_log_batch *b, uint32_t number, uint64_t to)
 	waiting[to] = number;
 }
 
-/* Moves the chosen events to the slice. The member `chosen` of each waiting piece before index
- * `end` says how many of its events these are. ENOMEM. */
+/* Moves the chosen events to the slice, the events of the next packet. The member `chosen` of each
+ * waiting piece before index `end` says how many of its events are chosen. ENOMEM. */
 static int finish(struct ptrc_log_batch *b, uint64_t end, struct ptrc_log_slice *slice)
 {
 	uint64_t keep = end;
@@ -529,8 +529,8 @@ static uint64_t cursor_bytes(const struct ptrc_log_piece *p)
 	       ptrc_unpacker_shapes(p->s.bytes) * sizeof(struct ptrc_unpacker_shape);
 }
 
-/* Whether choosing ends before this event. `counted` is the number of counted bytes chosen so far;
- * `bytes` is approximately the size of the chosen events and this one. */
+/* Whether choosing ends before this event. `counted` is the size of the events chosen so far, as
+ * log-max-size counts it; `bytes` is about their size, with this one, in a packet. */
 static bool ends(struct ptrc_log_end *end, const struct ptrc_packed_event *e, uint64_t counted,
 		 uint64_t bytes)
 {
@@ -620,9 +620,10 @@ static const struct ptrc_log_piece *batch_chosen(const struct ptrc_log_batch *b,
 	return listed(b, &b->slice, i);
 }
 
-/* Takes events with more than b->most counted bytes out of the batch. *lost becomes the number of
- * these events, without markers and HIDDEN ones. Afterwards the slice has those pieces of kinds
- * other than PLAIN that have gone completely, because they may have changed the filter. ENOMEM. */
+/* Takes events that are larger than b->most, and so too large for the log, out of the batch. *lost
+ * becomes their number, without FLUSH_START, FLUSH_STOP and HIDDEN ones. Afterwards the slice has
+ * those pieces of kinds other than PLAIN that have gone completely, because they may have changed
+ * the filter. ENOMEM. */
 static int batch_strip(struct ptrc_log_batch *b, uint64_t *lost)
 {
 	uint64_t kept = 0, count = PTRC_LOG_COUNT(&b->waiting, uint32_t);
@@ -658,7 +659,7 @@ static int batch_strip(struct ptrc_log_batch *b, uint64_t *lost)
 	return 0;
 }
 
-/* Adds to `out` the counts of the slice's events by type. */
+/* Adds to `out` the counts of the chosen events by type. */
 static int batch_put_sums(struct ptrc_log_batch *b, struct ptrc_log_buffer *out)
 {
 	struct ptrc_type_sums *sums = &work_of(b)->packer.sums;
@@ -672,7 +673,7 @@ static int batch_put_sums(struct ptrc_log_batch *b, struct ptrc_log_buffer *out)
 	return ptrc_log_buffer_add(out, sums->sum, sums->count * sizeof(sums->sum[0]));
 }
 
-/* Adds the slice to `out`, as sections of an EVENTS packet. out->is_short says if memory is
+/* Adds the chosen events to `out`, as sections of an EVENTS packet. out->is_short says if memory is
  * short. */
 static void batch_put_sections(const struct ptrc_log_batch *b, struct ptrc_log_buffer *out)
 {
@@ -696,7 +697,7 @@ static bool batch_waits(const struct ptrc_log_batch *b)
 
 /* ---- names ---- */
 
-/* Bytes of names per packet: few enough that a packet fits between the events of a small ring. */
+/* Bytes of names per packet: few enough that a packet fits between the events of a small log. */
 #define NAMES_BYTES UINT64_C(4096)
 
 /* Names to be written: new names; or, if is_late, names that are in the log but have got a layout
@@ -788,9 +789,9 @@ int ptrc_log_names_write(struct ptrc_log_writer *w)
 	return error;
 }
 
-/* At the end of a ring's first lap: writes all names once more after the ring, where they stay, as
- * the NAMES packets of that lap will be overwritten. Keeps w->out, which holds the packet that
- * wraps. */
+/* Called when a ring, a log that overwrites its oldest packets, is full for the first time: writes
+ * all names once more after the ring, where they stay, because the NAMES packets in the ring will
+ * be overwritten. Keeps w->out, the packet that will overwrite the first one. */
 static int names_before_wrap(struct ptrc_log_writer *w)
 {
 	struct range all = {.end = w->state.names < PTRC_NAMES_MAX ? w->state.names
@@ -839,7 +840,7 @@ static void follow_filter(struct ptrc_log_writer *w)
 			w->state.flags |= PTRC_LOG_STATE_FILTER_UNKNOWN;
 		if (piece->s.kind != PTRC_STRETCH_FILTER)
 			continue;
-		u = unpack(&w->batch, piece, &shape); /* of a single event */
+		u = unpack(&w->batch, piece, &shape); /* one is enough: the piece has one event */
 		if (ptrc_unpacker_next(&u, &e) &&
 		    ptrc_sequencer_learn(e.id_flags & PTRC_REC_ID_MASK, e.data, e.len,
 					 w->state.filter)) {
@@ -849,7 +850,8 @@ static void follow_filter(struct ptrc_log_writer *w)
 	}
 }
 
-/* Updates the state for the chosen events, which go into the log. */
+/* Updates w->state (the filter, and whether a STOP is last) for the chosen events, which go into
+ * the log. */
 static void follow(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_piece *piece, *last = NULL;
@@ -954,7 +956,6 @@ int ptrc_log_events_write_single(struct ptrc_log_writer *w, int64_t ns, uint32_t
 	return write_packet(w, &p);
 }
 
-/* Writes the chosen events. */
 static int write_slice(struct ptrc_log_writer *w, const struct ptrc_log_slice *slice)
 {
 	struct ptrc_log_packet p = {.type = PTRC_LOG_EVENTS,
@@ -975,8 +976,7 @@ static int write_slice(struct ptrc_log_writer *w, const struct ptrc_log_slice *s
 	return write_packet(w, &p);
 }
 
-/* Ends a full log with a STOP at this time, unless its last event is a STOP, or STOP is
- * filtered. */
+/* Ends a full log with a STOP at this time, unless it ends with a STOP or STOP is filtered. */
 static int write_stop(struct ptrc_log_writer *w, int64_t ns)
 {
 	static const int reason = 2;
@@ -998,8 +998,8 @@ static void note_lost(struct ptrc_log_writer *w, uint64_t events)
 	ptrc_log_note_loss(w);
 }
 
-/* Chooses the earliest events, so that they have about `counted` counted bytes and no more; but if
- * the first event alone has more, chooses it alone. */
+/* Chooses the earliest events, whose size, as log-max-size counts it, is about `counted` and not
+ * more; but if the first event alone is larger, chooses it alone. */
 static int choose_at_most(struct ptrc_log_writer *w, uint64_t counted, struct ptrc_log_slice *slice)
 {
 	struct ptrc_log_end end = {.target = counted, .room = UINT64_MAX};

@@ -18,15 +18,14 @@
 #include "lib/log/log_reader.h"
 
 struct members {
-	/* The numbers of the files whose names look like those of members, in ascending order. */
+	/* The numbers of the files whose names look like the log's, in ascending order. */
 	uint64_t *number;
 	size_t number_count, number_size;
-	/* Descriptors of the members found: elements `first` to `end` - 1, from the first member to
-	 * the last. */
+	/* Descriptors of the log's files, first to last: elements `first` to `end` - 1. */
 	int *fd;
 	size_t first, end;
 	uint64_t log;	  /* stream_id of the log; 0: not known yet */
-	uint64_t ordinal; /* of the first member found */
+	uint64_t ordinal; /* how many files of the log precede the first one found */
 };
 
 static int open_file(int dirfd, const char *path, int *fd)
@@ -50,14 +49,14 @@ static int by_number(const void *x, const void *y)
 	return PTRC_ORDER(*(const uint64_t *)x, *(const uint64_t *)y);
 }
 
-/* Makes the suffix that the keeper adds to the name of a member with this number. */
+/* Makes the suffix in the name of the file with this number of a rotated log. */
 static void put_suffix(char suffix[32], uint64_t number)
 {
 	snprintf(suffix, 32, ".%06llu", (unsigned long long)number);
 }
 
-/* Finds the numbers of all files in the directory whose names look like members of the log
- * `name`. */
+/* Finds the numbers of all files in the directory whose names look like those of the files of the
+ * rotated log `name`. */
 static int scan(DIR *directory, const char *name, struct members *m)
 {
 	size_t bytes = strlen(name);
@@ -83,9 +82,9 @@ static int scan(DIR *directory, const char *name, struct members *m)
 	return 0;
 }
 
-/* Takes the file if it is a member of the log, and comes before all members taken so far; otherwise
- * closes it. If a keeper was killed when it had just begun a member, that member may have the same
- * ordinal as a later one; then only the later one is taken. */
+/* Takes the file if it is a member (one file) of the rotated log, and comes before all members
+ * taken so far; otherwise closes it. If a keeper was killed when it had just begun a member, that
+ * member may have the same ordinal as a later one; then only the later one is taken. */
 static void take(struct members *m, int fd, uint64_t number)
 {
 	struct ptrc_log_head head;
@@ -112,8 +111,8 @@ static int open_member(DIR *directory, const char *name, uint64_t number, int *f
 	return error;
 }
 
-/* Called if the first member does not exist. Several logs may have left members with this name:
- * sets m->log to the one that was created last, if there is any. */
+/* Called if the first file of a rotated log does not exist. Several logs may have left files with
+ * this name: sets m->log to the log that was created last, if there is any. */
 static void find_newest(DIR *directory, const char *name, struct members *m)
 {
 	int64_t sec = 0, nsec = 0;
@@ -135,14 +134,14 @@ static void find_newest(DIR *directory, const char *name, struct members *m)
 	}
 }
 
-/* Takes the members of the log m->log whose names have a number. After a clear, the first member
+/* Takes the files of the log m->log whose names have a number. After a clear, the first file
  * (ordinal 0) may have a number, too; the search ends with it. */
 static int take_numbered(DIR *directory, const char *name, struct members *m)
 {
 	for (size_t i = m->number_count; i-- > 0 && !(m->first < m->end && m->ordinal == 0);) {
 		int fd, error = open_member(directory, name, m->number[i], &fd);
 
-		/* The keeper may just have deleted this member. */
+		/* The keeper may just have deleted this file. */
 		if (error == ENOENT)
 			continue;
 		if (error)
@@ -152,7 +151,7 @@ static int take_numbered(DIR *directory, const char *name, struct members *m)
 	return 0;
 }
 
-/* Finds the other members of the log, in the directory of the first member. */
+/* Finds the other files of the log, in the directory of the first one. */
 static int search(const char *path, bool has_first, struct members *m)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -162,7 +161,7 @@ static int search(const char *path, bool has_first, struct members *m)
 	int error = directory ? scan(directory, name, m) : where ? errno : ENOMEM;
 
 	free(where);
-	/* If the directory may not be listed, only the first member is found. */
+	/* If the directory may not be listed, only the first file is found. */
 	if (error == EACCES && has_first)
 		error = 0;
 	m->first = m->end = m->number_count + 1;

@@ -9,11 +9,10 @@
 #include "lib/base/common.h"
 
 /*
- * Opens the log at this path. If that is the path of the first member of a rotated log (which
- * member need not exist any more), opens all members, and stores their descriptors from the first
- * to the last. The caller closes these with ptrc_log_family_close(). *is_whole: the log is rotated,
- * and these are all of its existing members. EINVAL: no log. ENOMEM, or an error of open() for the
- * file or a member.
+ * Opens the log at this path. If that is the path of the first file of a rotated log (which need
+ * not exist any more), opens all files, and stores their descriptors from the first to the last.
+ * The caller closes these with ptrc_log_family_close(). *is_whole: the log is rotated, and these
+ * are all of its existing files. EINVAL: no log. ENOMEM, or an error of open().
  */
 PTRC_MUST_CHECK int ptrc_log_family_open(const char *path, int **fds, size_t *count,
 					 bool *is_whole);

@@ -456,7 +456,7 @@ struct ptrc_log_clock {
 	int64_t event_ns; /* the timestamp that an event gets at this moment */
 	int64_t realtime_ns, monotonic_ns, boottime_ns;
 	uint64_t counter;			  /* of the processor */
-	int64_t window_ns;			  /* duration of the reading */
+	int64_t window_ns;			  /* how long reading these clocks took */
 	int64_t max_error_ns, estimated_error_ns; /* of CLOCK_REALTIME, from adjtimex() */
 	int32_t status;				  /* from adjtimex(); -1: unknown */
 	int32_t state;				  /* the result of adjtimex() */

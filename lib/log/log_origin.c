@@ -44,7 +44,7 @@ static void add(struct payload *p, uint32_t *used, uint32_t which, const char *t
 	*used += bytes;
 }
 
-/* Adds the first line of a file. */
+/* Adds the first line of a file to the payload, as text number `which`. */
 static void add_line(struct payload *p, uint32_t *used, uint32_t which, const char *path)
 {
 	char text[128];
@@ -181,7 +181,7 @@ static void *table_find(struct ptrc_log_table *t, int32_t number, uint64_t bytes
 #define LOOK_DOUBLINGS 12U
 /* Size of the table of processes. */
 #define PROCESSES_KNOWN 8192U
-/* Limit for the payloads that wait for a flush. */
+/* Limit in bytes for the descriptions that wait for a flush. */
 #define PROCESSES_PENDING (UINT64_C(4) << 20)
 /* Limit for the bytes read of /proc/PID/maps. */
 #define MAPS_MAX (UINT64_C(1) << 20)
@@ -211,7 +211,7 @@ struct known {
 	uint32_t image; /* ptrc_image_of() of the program at the last look; 0: unknown */
 	char comm[64];
 };
-/* If two reports are of the same exec, their times differ by less than this. */
+/* If the controller reports an exec twice, the two times differ by less than this. */
 #define SAME_EXEC_NS INT64_C(1000000)
 
 /* Scratch space for looking at a process. */
@@ -500,8 +500,9 @@ static uint32_t image_of(int pid)
 	return ptrc_procfs_stat(pid, &st) == 0 ? ptrc_image_of(st.arguments_end) : 0;
 }
 
-/* Looks at a process and, if it is unknown or has changed, adds a description to those that wait.
- * image: ptrc_image_of() of the program that the process executed at from_ns; 0: unknown. */
+/* Looks at a process and, if it is unknown or has changed, adds a description to those that wait
+ * for the next flush. image: ptrc_image_of() of the program that the process executed at from_ns;
+ * 0: unknown. */
 static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_urgent,
 			    int64_t from_ns, uint32_t image)
 {
@@ -607,8 +608,8 @@ static void look_at_arrivals(struct ptrc_log_writer *w)
 	}
 }
 
-/* The payload comes from shared memory. If its head is impossible, the payload is dropped; readers
- * of the log check the rest. */
+/* The description comes from shared memory. If its head is impossible, it is dropped; readers of
+ * the log check the rest. */
 void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch)
 {
 	struct ptrc_unpacker_shape shape;
@@ -676,7 +677,6 @@ static bool is_another_image(struct ptrc_log_writer *w, const struct ptrc_contex
 	return is_other;
 }
 
-/* Removes the first `bytes` bytes, which have been written. */
 static void drop(struct ptrc_log_buffer *pending, uint64_t bytes)
 {
 	pending->used -= bytes;
@@ -731,7 +731,7 @@ void ptrc_log_origin_meet(struct ptrc_log_writer *w)
 #define LOOKS_MAX 512U
 /* Size of the table of threads. */
 #define THREADS_KNOWN 16384U
-/* Limit for the names that wait for a flush. */
+/* Limit in bytes for the names that wait for a flush. */
 #define THREADS_PENDING (UINT64_C(1) << 20)
 
 struct known_thread {
@@ -801,7 +801,7 @@ static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t
 	return true;
 }
 
-/* Looks at the threads, if a scan is due or is_last is set. */
+/* Looks at the names of the threads that record, if a scan is due or is_last is set. */
 static void look_at_threads(struct ptrc_log_writer *w, bool is_last)
 {
 	const struct ptrc_stream_header *h = w->origin;

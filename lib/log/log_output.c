@@ -85,7 +85,6 @@ void ptrc_log_buffer_free(struct ptrc_log_buffer *b)
 
 /* ---- the saved state ---- */
 
-/* Returns log_state[0], or 0 if its value is impossible. */
 static uint64_t load_which(const struct ptrc_stream_header *h)
 {
 	uint64_t which = ptrc_load_acquire(&h->log_state[0]);
@@ -105,8 +104,8 @@ bool ptrc_log_state_is_saved(const struct ptrc_stream_header *h)
 	return load_which(h) != 0;
 }
 
-/* A keeper may be killed at any store. So it first fills the copy that is not valid; then one store
- * makes that copy and the place of its log valid. */
+/* A keeper may be killed at any store. So it first fills that of the two copies of the state that
+ * is not valid; then one store makes that copy and the place of its log valid. */
 void ptrc_log_state_save(struct ptrc_log_writer *w)
 {
 	struct ptrc_stream_header *h = w->header;

@@ -210,7 +210,6 @@ struct ptrc_log_walk {
 	uint8_t data[4096];
 };
 
-/* Counts bytes as searched. False: the limit is exceeded. */
 static bool walk_spend(struct ptrc_log_walk *w, uint64_t bytes)
 {
 	w->searched += bytes;

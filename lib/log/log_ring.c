@@ -18,7 +18,6 @@ static bool is_events(const struct ptrc_log_lap_entry *e)
 	return e->head.type == PTRC_LOG_EVENTS;
 }
 
-/* Entry number i of the list; NULL after the last. */
 static const struct ptrc_log_lap_entry *lap_at(const struct ptrc_log_writer *w, uint64_t i)
 {
 	return i < PTRC_LOG_COUNT(&w->lap, struct ptrc_log_lap_entry)
@@ -58,7 +57,8 @@ static void lap_drop(struct ptrc_log_writer *w)
 		subtract(w, e);
 		ptrc_log_ring_note_lost(w, e->head.event_count, e->head.first_ns, e->head.last_ns);
 	}
-	/* Invalid entries leave the list many at a time, as moving the rest takes long. */
+	/* Entries that were given up are removed many at a time, because moving the rest takes
+	 * long. */
 	if (w->lap_first >= 1024 && w->lap_first >= PTRC_LOG_COUNT(&w->lap, *e) / 2) {
 		uint64_t gone = w->lap_first * sizeof(*e);
 
@@ -132,7 +132,7 @@ static int read_header(struct ptrc_log_writer *w, uint64_t place, uint64_t end,
 	return ptrc_log_is_packet(p, w->trace.id, end - place) ? 0 : EBADMSG;
 }
 
-/* Adds to the list the packets of the ring between two places. */
+/* Adds to w->lap the packets of the ring between two places. */
 static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 {
 	while (from + sizeof(struct ptrc_log_packet) <= to) {

@@ -13,17 +13,17 @@
 #include "lib/base/sys.h"
 #include "lib/stream/clock.h"
 
-/* The number in a member's name has at least this many digits, so that names sort by age for a
- * million members. */
+/* The number in the name of a member (one file of a rotated log) has at least this many digits, so
+ * that names sort by age for a million members. */
 #define DIGITS 6U
-/* When a name for a new member is sought, at most this many existing names are skipped. */
+/* When a name for a new file of the log is sought, at most this many existing names are skipped. */
 #define TAKEN_MAX 100000U
 /* The pause between a rotation that failed and the next attempt. */
 #define PAUSE_NS INT64_C(10000000000)
 
 /* ---- paths ---- */
 
-/* Makes the path of a member. False: the path is too long. */
+/* Makes the path of file number `number` of a rotated log. False: the path is too long. */
 static bool make_path(char path[PTRC_LOG_PATH_BYTES], const char *base, uint64_t number)
 {
 	size_t bytes = strlen(base), count;
@@ -53,7 +53,8 @@ static bool is_rotated(const struct ptrc_stream_header *h)
 	return h->has_log && ptrc_attr_rotates(&h->attr);
 }
 
-/* The number of the member that the saved state belongs to; 0: the first, or no state is saved. */
+/* The number of the file that the saved state of the log belongs to; 0: the first file, or no state
+ * is saved. */
 static uint64_t member_of(const struct ptrc_stream_header *h)
 {
 	struct ptrc_log_state state;
@@ -91,8 +92,8 @@ void ptrc_log_rotate_note(struct ptrc_log_place *place, int fd, const char *base
 	note(place, is_file ? &st : NULL, path, base);
 }
 
-/* The first member may have been deleted or taken away, so the path that an earlier keeper noted is
- * used. But only the keeper's own user may choose where it creates files. */
+/* The first file of the log may have been deleted or moved, so the path that an earlier keeper
+ * noted is used. But only the keeper's own user may choose where it creates files. */
 int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd, bool is_noted,
 			 char base[PTRC_LOG_PATH_BYTES])
 {
@@ -120,7 +121,7 @@ int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd, bool 
 
 /* ---- existing members ---- */
 
-/* Opens a member. ENOENT: the file does not exist, or is not this member of this log. */
+/* Opens a member, one file of a rotated log. ENOENT: the file does not exist, or is another. */
 static int open_member(const struct ptrc_stream_header *h, const char *path, uint64_t number,
 		       int flags, int *fd, struct ptrc_log_head *head)
 {
@@ -141,7 +142,7 @@ static int open_member(const struct ptrc_stream_header *h, const char *path, uin
 	return ENOENT;
 }
 
-/* Opens the member that the saved state belongs to, if that file still has its path. */
+/* Opens the file that the saved state of the log belongs to, if it still has its path. */
 static int reopen(const struct ptrc_stream_header *h, const char *base, int *fd)
 {
 	uint64_t number = member_of(h);
@@ -157,9 +158,9 @@ static int reopen(const struct ptrc_stream_header *h, const char *base, int *fd)
 	return ENOENT;
 }
 
-/* Deletes the file of the member that a keeper had begun when it was killed. The element of
- * header.log_place that is not valid names this file, if it has a larger number than the current
- * member. Such a file was made by a keeper, so it is deleted whatever it contains. */
+/* Deletes the file of the log that a keeper had begun when it was killed. The element of
+ * header.log_place that is not valid names this file, if its number is larger than that of the
+ * current file. Such a file was made by a keeper, so it is deleted whatever it contains. */
 static void tidy(const struct ptrc_stream_header *h, const char *base)
 {
 	const struct ptrc_log_place *place = &h->log_place[1 - ptrc_log_state_place(h)];
@@ -181,8 +182,8 @@ static void tidy(const struct ptrc_stream_header *h, const char *base)
 	ptrc_sys(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
-/* Deletes each member of this log that is followed by `keep` or more members, counting the current
- * one. */
+/* Deletes each file of this log that is followed by `keep` or more files, the current one
+ * included. */
 static void delete_old(struct ptrc_log_writer *w, uint64_t keep)
 {
 	struct ptrc_log_state *s = &w->state;
@@ -228,10 +229,10 @@ static int open_nameless(const char *path, int flags, int *fd)
 }
 
 /*
- * Creates the file of the next member, locks it, and stores in the element of header.log_place that
- * is not valid which file it is. At first *number is the number of the current member; it becomes
- * that of the new one, the next larger number whose name is free. `like` is a descriptor of a
- * member; the new file gets the same mode. Errors of open().
+ * Creates the next file of the log, locks it, and stores in the element of header.log_place that is
+ * not valid which file it is. At first *number is the number of the current file; it becomes that
+ * of the new one, the next larger number whose name is free. `like` is a descriptor of an older
+ * file; the new file gets the same mode. Errors of open().
  *
  * The place is stored before the file gets its name, so a keeper that takes over can recognize the
  * file. On a file system without nameless files, a killed keeper may leave an empty file.
@@ -353,7 +354,7 @@ bool ptrc_log_rotate_is_due(const struct ptrc_log_writer *w, int64_t *wait_ns)
 	return false;
 }
 
-/* Ends this member and starts the next one, whose file is `fd`. */
+/* Ends the current file of a rotated log and starts the next one, `fd`. */
 static int change_over(struct ptrc_log_writer *w, int fd, uint64_t number)
 {
 	struct ptrc_log_index index;
@@ -369,7 +370,7 @@ static int change_over(struct ptrc_log_writer *w, int fd, uint64_t number)
 		ptrc_file_close(old_fd);
 		return 0;
 	}
-	/* The change failed: the old member stays in use, so its STATUS and END are removed. */
+	/* The change failed: the old file stays in use, so its STATUS and END are removed. */
 	if (w->fd == fd)
 		ptrc_log_index_free(&w->index);
 	w->index = index;
@@ -387,8 +388,8 @@ int ptrc_log_rotate(struct ptrc_log_writer *w)
 	char path[PTRC_LOG_PATH_BYTES];
 	int fd, error;
 
-	/* A failed flush has left packets in this member that are no part of the log; the next
-	 * flush removes them first. */
+	/* A failed flush has left packets in this file that are no part of the log; the next flush
+	 * removes them first. */
 	if (w->has_retry)
 		return EAGAIN;
 	error = make_member(w->header, w->base, w->fd, &number, &fd);

@@ -37,7 +37,8 @@
 
 struct packet;
 
-/* A cursor in a section of an open packet: it stands at the section's next event. */
+/* A cursor in a section (the events of one writer) of an open packet: it stands at the next
+ * event. */
 struct cursor {
 	struct packet *packet;
 	struct ptrc_unpacker unpacker;
@@ -96,7 +97,7 @@ struct ptrc_log_stream {
 	size_t heap_count, heap_size;
 	struct packet *done;	 /* a packet read to its end; kept for the event reported last */
 	uint64_t block_count;	 /* number of blocks made */
-	struct packet *reported; /* packet of the event reported last; NULL: that was made up */
+	struct packet *reported; /* packet of the last event reported; NULL: a made-up event */
 	/* The selection of times and types. A packet without any selected event is skipped. Without
 	 * spans, all times are selected; without has_types, all types. */
 	struct posixtrace_span *spans;
@@ -335,8 +336,8 @@ static void begin_gap(struct ptrc_log_stream *l, int64_t first_ns, int64_t last_
 	ptrc_sequencer_gap(&l->sequencer);
 }
 
-/* Counts a gap as one of files if all its missing packets are in missing files of a rotated log.
- * Such a gap is no damage. */
+/* Counts a gap as missing files, and not as damage, if all its missing packets are in missing files
+ * of a rotated log. */
 static void note_file_gap(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
 	l->counts.pt_file_gap_events += e->is_absent ? e->events : 0;
@@ -520,8 +521,8 @@ static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 	uint32_t id = e->id_flags & PTRC_REC_ID_MASK;
 	bool is_hidden = e->id_flags & PTRC_REC_HIDDEN;
 
-	/* Such events are left from the time in which the ring lost events. Reporting them would
-	 * split one gap into several. */
+	/* The event is left from the time in which the ring lost events. Reporting it would split
+	 * one gap into several. */
 	if (ring_has_lost(l) && e->ns < l->reader.ring.lost_last_ns) {
 		l->counts.pt_gap_events += !is_hidden;
 		return false;
@@ -555,7 +556,6 @@ static void fill_in(const struct cursor *c, struct posix_trace_event_info *info,
 	*len = e->len;
 }
 
-/* Moves to the next event. */
 static void step(struct ptrc_log_stream *l)
 {
 	struct cursor *c = l->heap[0];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A log opened for reading, which the standard calls a pre-recorded stream. Many public functions
- * take both kinds of stream, active and pre-recorded; for a PTRC_HANDLE_LOG they call the functions
- * here.
+ * take both kinds of stream, active and pre-recorded; for a pre-recorded one they call the
+ * functions here.
  */
 #ifndef PTRC_LIB_LOG_LOG_STREAM_H
 #define PTRC_LIB_LOG_LOG_STREAM_H

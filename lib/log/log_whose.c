@@ -240,9 +240,9 @@ static bool is_same(const struct ptrc_log_whose_process *a, const struct ptrc_lo
 	       memcmp(a->payload + sizeof(x), b->payload + sizeof(x), a->length - sizeof(x)) == 0;
 }
 
-/* Whether x is an observer's description of a process, and y a keeper's description of the same
- * process. Only a keeper knows the user. If the keeper looked at the process before the observer
- * reported its exec, y counts from that look and not from the exec. */
+/* Whether x is an observer's (a controller's) description of a process, and y a keeper's
+ * description of the same process. Only a keeper knows the user. If the keeper looked at the
+ * process before the observer reported its exec, y counts from that look and not from the exec. */
 static bool is_looked_at(const struct ptrc_log_process *x, const struct ptrc_log_process *y)
 {
 	return !(x->flags & PTRC_LOG_PROCESS_USER) && (y->flags & PTRC_LOG_PROCESS_USER) &&
@@ -282,9 +282,9 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 			free_process(p);
 			continue;
 		}
-		/* Of the two descriptions, the one written later counts; but if one is an
-		 * observer's and one a keeper's, that of the keeper. The times of the two do not
-		 * say which one was written later. */
+		/* The later of the two descriptions counts; but if one is a controller's and one a
+		 * keeper's, that of the keeper. The times of the two do not say which one was
+		 * written later. */
 		if (last && is_same_program(last, p)) {
 			bool is_newer =
 				last->number < p->number || is_looked_at(&last->head, &p->head);

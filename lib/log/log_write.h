@@ -323,8 +323,8 @@ PTRC_MUST_CHECK int ptrc_log_aside_write(struct ptrc_log_writer *w, bool between
 bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *payload,
 			uint64_t bytes);
 
-/* At the end of a ring's first lap: copies its packets other than EVENTS and NAMES to the space
- * after the ring, as many as possible. Overwrites w->out. */
+/* When a ring is full for the first time: copies its packets other than EVENTS and NAMES to the
+ * space after the ring, as many as possible. Overwrites w->out. */
 void ptrc_log_aside_before_wrap(struct ptrc_log_writer *w);
 
 /*
@@ -394,9 +394,9 @@ void ptrc_log_origin_arrive(struct ptrc_log_writer *w, bool with_threads);
  * their descriptions. */
 void ptrc_log_origin_meet(struct ptrc_log_writer *w);
 /* A flush calls these two before it writes its events. ptrc_log_origin_look() is called for each
- * piece, and looks at the piece's process if that is due; *pid is the process of the previous call,
- * at first 0. ptrc_log_origin_write() is called after that; it looks at the threads, and writes all
- * descriptions that wait. */
+ * piece (packed events of one writer), and looks at its process if that is due; *pid is the process
+ * of the previous call, at first 0. ptrc_log_origin_write() is called after that; it looks at the
+ * threads, and writes all descriptions that wait. */
 void ptrc_log_origin_look(struct ptrc_log_writer *w, const struct ptrc_context *origin,
 			  int64_t first_ns, int *pid);
 void ptrc_log_origin_write(struct ptrc_log_writer *w);
@@ -407,17 +407,17 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 /*
  * ---- the events of a flush, in EVENTS packets ----
  *
- * A flush calls ptrc_log_events_begin(), then ptrc_log_events_add() for each stretch, then
- * ptrc_log_events_end(). The stretches stay in memory until the end, when each packet gets all
- * events of a span of time. So a log with a size limit keeps a span of time without holes, and a
- * log that is cut short lacks no event before the point where it ends.
+ * A flush calls ptrc_log_events_begin(), then ptrc_log_events_add() for each stretch (packed events
+ * of one writer), then ptrc_log_events_end(). The stretches stay in memory until the end, when each
+ * packet gets all events of a span of time. So a log with a size limit keeps a span of time without
+ * holes, and a log that is cut short lacks no event before the point where it ends.
  */
 
 /* The size, as log-max-size counts it, of the STOP that ends a full log. Its data is an int. */
 #define PTRC_LOG_STOP_BYTES UINT64_C(12)
 
-/* The limit for the packed bytes of a stretch: splitting a larger stretch among packets would take
- * long. */
+/* The limit for the packed bytes of a stretch (events of one writer): splitting a larger one among
+ * packets would take long. */
 #define PTRC_LOG_STRETCH_MAX (PTRC_LOG_PACKET_BYTES / 4)
 
 /* Called before a keeper sleeps: frees buffers of more than PTRC_LOG_BATCH_KEEP_BYTES. While many
@@ -425,8 +425,7 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
  * rest of a flush. */
 #define PTRC_LOG_BATCH_KEEP_BYTES (UINT64_C(1) << 20)
 void ptrc_log_batch_trim(struct ptrc_log_batch *b);
-/* Stores in *out where a stretch of at most `bytes` bytes can be packed, within the batch.
- * ENOMEM. */
+/* Stores in *out where at most `bytes` bytes of events can be packed, within the batch. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_batch_room(struct ptrc_log_batch *b, uint64_t bytes, uint8_t **out);
 void ptrc_log_batch_clear(struct ptrc_log_batch *b);
 void ptrc_log_batch_free(struct ptrc_log_batch *b);
@@ -461,13 +460,13 @@ void ptrc_log_writer_free(struct ptrc_log_writer *w);
 
 /* The following functions return 0, ENOMEM, or the error number of a failed write. */
 
-/* Empties the file and writes the head of the log. In a rotated log, the file becomes the member
+/* Empties the file and writes the head of the log. In a rotated log, the file gets the number
  * w->state.member. */
 PTRC_MUST_CHECK int ptrc_log_writer_head(struct ptrc_log_writer *w);
 /* Empties the log. A pipe cannot be emptied; it gets a hidden event instead, which says that no
  * type is filtered from now_ns on. */
 PTRC_MUST_CHECK int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns);
-/* Ends a member of a rotated log that another member follows. */
+/* Ends a file of a rotated log that another file follows. */
 PTRC_MUST_CHECK int ptrc_log_writer_end(struct ptrc_log_writer *w);
 /* Ends a log. The losses in its STATUS are `losses`, or, if that is NULL, those of the keeper's
  * stream. Waits until the log is on its disk; if that fails, STATUS has the error. */
@@ -495,34 +494,34 @@ PTRC_MUST_CHECK int ptrc_log_writer_put_status(struct ptrc_log_writer *w,
 
 #define PTRC_LOG_PATH_BYTES sizeof(((struct ptrc_log_place *)0)->path)
 
-/* Stores in `place` which file fd is. base: the path of the first member, or an empty text. */
+/* Stores in `place` which file fd is. base: the path of the log's first file, or an empty text. */
 void ptrc_log_rotate_note(struct ptrc_log_place *place, int fd, const char *base);
-/* Finds the path of the first member, of which the keeper has a descriptor. is_noted: an earlier
- * keeper has stored a path in header.log_place. EINVAL: the file has no name. */
+/* Finds the path of the log's first file, of which the keeper has a descriptor. is_noted: an
+ * earlier keeper has stored a path in header.log_place. EINVAL: the file has no name. */
 PTRC_MUST_CHECK int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd,
 					 bool is_noted, char base[PTRC_LOG_PATH_BYTES]);
 
-/* For a keeper that starts. At first *log_fd is the first member; it is replaced by the member in
- * which the log continues. is_new: the log is new. is_last: *log_fd is already the last member, and
- * the log is only to be ended. `base` becomes the path of the first member, or empty if no other
- * member is to follow. *number becomes 0; or, if the member in which the log should continue has
- * disappeared, the number of a new member. Errors of open(), and EINVAL as above. */
+/* For a keeper that starts. At first *log_fd is the log's first file; it is replaced by the file in
+ * which the log continues. is_new: the log is new. is_last: *log_fd is already the last file, and
+ * the log is only to be ended. `base` becomes the path of the first file, or empty if no other file
+ * is to follow. *number becomes 0; or, if the file in which the log should continue has
+ * disappeared, the number of a new file. Errors of open(); EINVAL: the first file has no name. */
 PTRC_MUST_CHECK int ptrc_log_rotate_find(struct ptrc_stream_header *h, bool is_new, bool is_last,
 					 int *log_fd, char *base, uint64_t *number);
-/* Begins member `number` in the file w->fd. The caller has stored that file in the element of
- * header.log_place that is not valid yet; this call makes the element valid. Deletes the oldest
- * members if there are more than `keep`. After an error (ENOMEM, or the error number of a write)
- * the state is unchanged. */
+/* Begins file number `number` of a rotated log, w->fd. The caller has stored that file in the
+ * element of header.log_place that is not valid yet; this call makes the element valid. Deletes the
+ * oldest files if there are more than `keep`. After an error (ENOMEM, or the error number of a
+ * write) the state is unchanged. */
 PTRC_MUST_CHECK int ptrc_log_rotate_begin(struct ptrc_log_writer *w, uint64_t number);
 
-/* Whether it is time to begin the next member. If not, shortens *wait_ns (-1: for ever) so that the
- * caller asks again in time. */
+/* Whether it is time to begin the next file of the log. If not, shortens *wait_ns (-1: for ever) so
+ * that the caller asks again in time. */
 PTRC_MUST_CHECK bool ptrc_log_rotate_is_due(const struct ptrc_log_writer *w, int64_t *wait_ns);
-/* Ends this member and begins the next one, in a new w->fd. If this fails, the log continues in
- * this member, the next attempt is made only after a pause, and the error number of the failed call
- * is returned. */
+/* Ends this file of the log and begins the next one, a new w->fd. If this fails, the log continues
+ * in this file, the next attempt is made only after a pause, and the error number of the failed
+ * call is returned. */
 PTRC_MUST_CHECK int ptrc_log_rotate(struct ptrc_log_writer *w);
-/* Before a clear: deletes all members but the last, with which the log then begins. */
+/* Before a clear: deletes all files of the log but the last, with which the log then begins. */
 void ptrc_log_rotate_clear(struct ptrc_log_writer *w);
 
 #endif

@@ -40,8 +40,7 @@ struct ptrc_attr {
 	uint64_t magic;			       /* PTRC_ATTR_MAGIC in an initialised object */
 	char name[PTRC_ATTR_TEXT_BYTES];       /* zero terminated, 254 bytes at most */
 	char genversion[PTRC_ATTR_TEXT_BYTES]; /* zero terminated, 254 bytes at most */
-	int64_t createtime_sec;		       /* CLOCK_REALTIME; 0 if the object is not of a
-					        * stream */
+	int64_t createtime_sec;		       /* CLOCK_REALTIME; 0: not from a stream */
 	int64_t createtime_nsec;
 	int64_t clockres_sec;
 	int64_t clockres_nsec;

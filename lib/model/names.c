@@ -15,15 +15,16 @@
 #include "lib/base/sys.h"
 #include "lib/base/timespec.h"
 
-/* Each process that uses the object has a read lock on this byte of the file. */
+/* Each process that uses the names object has a read lock on this byte of its file. */
 #define USER_BYTE 0
 
-/* How long to wait for a thread that has claimed an entry. Writing the name takes a microsecond,
- * but the thread may have lost its processor, and giving up its claim wastes an identifier. */
+/* How long to wait for a thread that has claimed an entry of the table of names. Writing the name
+ * takes a microsecond, but the thread may have lost its processor, and giving up its claim wastes
+ * an identifier. */
 #define MAKER_WAIT_NS 20000000
 
-/* One registration gives up at most this many claims of other threads. Each such claim is of a
- * thread that was stopped or killed. */
+/* A thread that registers a name gives up at most this many entries that other threads have claimed
+ * and not finished, because they were stopped or killed. */
 #define GIVE_UP_MAX 50
 
 #define MAP_BYTES sizeof(struct ptrc_names_object)
@@ -53,8 +54,8 @@ const char *ptrc_names_predefined(uint32_t id)
 }
 
 /*
- * memcpy() and memcmp() for the object. A traced program may be built with the thread sanitizer,
- * which replaces those functions by its own and cannot see the synchronisation in this library: it
+ * memcpy() for the names object. A traced program may be built with the thread sanitizer, which
+ * replaces memcpy() by its own function and cannot see the synchronisation in this library: it
  * would report a race.
  */
 static void copy(void *to, const void *from, size_t bytes)
@@ -97,7 +98,8 @@ uint32_t ptrc_names_find(const struct ptrc_names_object *object, uint32_t limit,
 		return 0;
 	hash = hash_of(name);
 	number = ptrc_load_acquire(&object->bucket[hash % PTRC_NAMES_BUCKET_COUNT]);
-	/* Load the count after the bucket: a name is counted before it is in the index. */
+	/* Load the count after the bucket: a name is counted before it enters the bucket, so the
+	 * count includes every name of the chain. */
 	count = ptrc_names_object_count(object);
 	while (number != 0 && number <= count) {
 		const struct ptrc_names_entry *e = &object->entry[number - 1];
@@ -134,7 +136,7 @@ int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_
 	if (!has_name(n, id, &index))
 		return EINVAL;
 	copy(name, n->object->entry[index].name, PTRC_NAME_BYTES);
-	/* The object is only as good as the processes that write it. */
+	/* Other processes write the object, so the terminating zero may be missing. */
 	name[PTRC_NAME_BYTES - 1] = '\0';
 	return 0;
 }
@@ -331,8 +333,8 @@ static int write_text(struct ptrc_names_object *object, int fd, uint32_t index, 
 	return 0;
 }
 
-/* Stores layout number `number` of the list in the entry of its name, unless the entry has a
- * layout. All earlier layouts of the list are already stored. */
+/* Stores the offset of layout number `number` of the list in the entry of its name, unless that
+ * entry has a layout. This was done before for all earlier layouts of the list. */
 static void enter_layout(struct ptrc_names_object *object, uint32_t number)
 {
 	uint32_t place = ptrc_load_acquire(&object->layouts[number]);
@@ -422,8 +424,8 @@ int ptrc_names_get_layout(const struct ptrc_names *n, uint32_t id,
 	return 0;
 }
 
-/* Copies layouts to a new object. Its first `count` entries are copies of the entries of `from`
- * and still hold offsets of layouts in `from`. */
+/* Copies the layouts of `from` to a new object, whose first `count` entries are copies of those of
+ * `from` and still hold the offsets of their layouts in `from`. */
 static int copy_layouts(struct ptrc_names_object *object, int fd,
 			const struct ptrc_names_object *from, uint32_t count)
 {

@@ -104,7 +104,8 @@ struct ptrc_names_object {
 	char refused[PTRC_NAME_BYTES]; /* the first name that got no identifier */
 	/* For each hash bucket, 1 + the index of its newest name; 0: the bucket is empty. */
 	_Atomic uint16_t bucket[PTRC_NAMES_BUCKET_COUNT];
-	/* Offset of the first free byte of `texts`, minus 4; changes by CAS. */
+	/* Offset of the first free byte of `texts`, minus 4: no layout has offset 0, which means
+	 * none. Changes by CAS. */
 	_Atomic uint32_t texts_used;
 	/* A lower bound for the number of elements of `layouts` in use; the list may already be
 	 * longer. */
@@ -127,8 +128,8 @@ _Static_assert(PTRC_ID_FIRST + PTRC_NAMES_MAX == PTRC_SET_ID_MAX + 1 &&
 	       "sets and records have room for every identifier");
 _Static_assert(TRACE_USER_EVENT_MAX == PTRC_NAMES_MAX + 1, "the names and the unnamed type");
 
-/* Returns how many entries of the table, from the first on, are final: each has its name, or was given up and has
- * none. Such an entry changes only once more, if it gets a layout. */
+/* The number of entries that are final, counted from the first: each has a name, or was given up
+ * and never gets one. A final entry changes only once more, if it gets a layout. */
 static inline uint32_t ptrc_names_object_count(const struct ptrc_names_object *object)
 {
 	uint32_t count = ptrc_load_acquire(&object->count);

@@ -12,7 +12,8 @@ void ptrc_packer_begin(struct ptrc_packer *p, uint8_t *out)
 	p->sums.count = 0;
 }
 
-/* Adds the events of a shape to the section's sums by event type. */
+/* Adds the events of a shape (those with equal address, id, flags and length) to the section's sums
+ * by event type. */
 static void sum_up(struct ptrc_packer *p, const struct ptrc_packer_shape *shape)
 {
 	uint32_t id_flags = (uint32_t)(shape->key >> 48);
@@ -116,8 +117,8 @@ static const uint8_t *get(const uint8_t *pos, const uint8_t *end, uint64_t *valu
 	return NULL;
 }
 
-/* Reads a definition into the shape with this code. Returns the address after it. NULL: the bytes
- * are damaged. */
+/* Reads the definition of a shape (address, id, flags and length of events) into the one with this
+ * code. Returns the address after it. NULL: the bytes are damaged. */
 static const uint8_t *define(const struct ptrc_unpacker *u, const uint8_t *pos, uint32_t code)
 {
 	struct ptrc_unpacker_shape *shape = &u->shapes[code];

@@ -32,8 +32,8 @@
 
 #define PTRC_PACKED_SHAPES 240U
 #define PTRC_PACKED_DEFINE 255U
-/* The most bytes that a packed event takes in addition to its data: 1 for the code, 8 and up to 5
- * for a definition, 10 for the time, and 5 for the length. */
+/* The most bytes that a packed event takes in addition to its data: 1 for the code of the shape, 8
+ * and up to 5 for its definition, 10 for the time, and 5 for the length. */
 #define PTRC_PACKED_HEAD_MAX 29U
 /* Bytes after the end of the packed events that a packer may overwrite. */
 #define PTRC_PACKED_SLACK 8U
@@ -60,8 +60,9 @@ struct ptrc_packer_shape {
 struct ptrc_packer {
 	uint8_t *begin, *out; /* start of the section; where the next event goes */
 	int64_t base_ns, last_ns;
-	uint32_t defined; /* definitions so far */
-	/* records, reported, counted and largest are valid after ptrc_packer_end(). */
+	uint32_t defined; /* number of shapes defined so far */
+	/* records, reported, counted (bytes that count towards log-max-size) and largest are valid
+	 * after ptrc_packer_end(). */
 	uint32_t records;
 	uint32_t reported; /* records that are not HIDDEN */
 	uint64_t counted;
@@ -151,8 +152,8 @@ static PTRC_ALWAYS_INLINE void ptrc_packer_add(struct ptrc_packer *p, int64_t ns
 	}
 }
 
-/* Packs a single event as a section of its own. The time of the event is the base time of the
- * section. Returns the size of the section, at most PTRC_PACKED_HEAD_MAX + len. */
+/* Packs a single event as a section of its own, whose base time is the time of the event. Returns
+ * the size of the section, at most PTRC_PACKED_HEAD_MAX + len. */
 uint32_t ptrc_packed_single(uint8_t *out, uint32_t id_flags, const void *data, uint32_t len);
 
 /* ---- unpacking ---- */
@@ -180,8 +181,8 @@ struct ptrc_packed_event {
 	uint32_t len;
 };
 
-/* The most shapes that a section of `bytes` bytes can have. The caller gives the unpacker memory
- * for this number of shapes. */
+/* The most shapes that a section, the packed events of one packet of a log, can have if it has
+ * `bytes` bytes. The caller gives the unpacker memory for this number of shapes. */
 static inline uint32_t ptrc_unpacker_shapes(uint64_t bytes)
 {
 	/* A definition with its event takes 11 bytes. */

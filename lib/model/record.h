@@ -29,7 +29,7 @@ struct ptrc_record {
 _Static_assert(sizeof(struct ptrc_record) == 16, "record header is 16 bytes");
 
 #define PTRC_REC_ID_MASK 0x1fffU
-/* 8 bytes of absolute time follow the header. */
+/* Flag: 8 bytes of absolute time follow the header. */
 #define PTRC_REC_FULLSTAMP 0x2000U
 /* The data was truncated to max-data-size. */
 #define PTRC_REC_TRUNCATED 0x4000U

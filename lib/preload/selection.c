@@ -24,9 +24,9 @@ static struct {
 
 struct ptrc_selection *_Atomic ptrc_selection = (struct ptrc_selection *)&unknown;
 
-/* A ptrc_pid_lock(), held while words are added. A child that was forked meanwhile finds its
- * parent's pid here, so the lock counts as free. Some words may be missing from its table; they
- * are added when the functions are looked up. */
+/* A thread holds this lock (ptrc_pid_lock()) while it adds functions to the table. A child that was
+ * forked meanwhile finds its parent's pid here, so the lock counts as free. Functions that are
+ * missing from the child's table are added when they are looked up. */
 static _Atomic int32_t lock;
 
 /* The patterns, each followed by a null byte; an empty pattern ends the list. NULL: there are no

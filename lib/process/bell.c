@@ -91,7 +91,7 @@ void ptrc_bell_unring(struct ptrc_bells *bells, int pid)
 	_Atomic uint64_t *bell = ptrc_bell(bells, pid);
 	uint64_t pages = ptrc_load_relaxed(bell);
 
-	/* Any process of the user may have changed the bell, so this takes care that it does not go below 0. */
+	/* Any process of the user may have changed the bell, so the loop keeps it from going below 0. */
 	while (pages &&
 	       !atomic_compare_exchange_weak_explicit(bell, &pages, pages - 1, memory_order_seq_cst,
 						      memory_order_relaxed))

@@ -42,8 +42,8 @@ PTRC_MUST_CHECK int ptrc_bells_open(int dirfd, uint32_t uid, struct ptrc_bells *
 bool ptrc_bells_open_usual(uint32_t uid, struct ptrc_bells **bells, struct stat *dir);
 void ptrc_bells_unmap(struct ptrc_bells *bells);
 
-/* ptrc_bell_ring is called before a page of the process is made. ptrc_bell_unring is called after the page
- * was removed, or could not be made. */
+/* ptrc_bell_ring adds 1 to the bell (counter) of the process before a page of the process is made.
+ * ptrc_bell_unring subtracts 1 after the page was removed, or could not be made. */
 void ptrc_bell_ring(struct ptrc_bells *bells, int pid);
 void ptrc_bell_unring(struct ptrc_bells *bells, int pid);
 

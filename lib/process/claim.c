@@ -17,8 +17,8 @@ struct claim {
 	const struct ptrc_stream_header *header;
 };
 
-/* Whether the stream traces this process. If is_itself is false, the process is an ancestor of the process in
- * question. Then its descendants must be traced, too. */
+/* Whether the stream traces process `pid`. is_itself is false if `pid` is only an ancestor of the process
+ * that could not be traced. Then the stream must trace the descendants of `pid`, too. */
 static bool traces(const struct claim *c, int pid, bool is_itself)
 {
 	const struct ptrc_stream_header *h = c->header;
@@ -51,7 +51,7 @@ static bool is_ours(const struct claim *c, const struct ptrc_untraced_word *word
 		if (traces(c, pid, i == 0))
 			return true;
 	}
-	/* The last ancestor in the note may still live, so the search continues from there. */
+	/* The last ancestor in the note may still live, so the search continues with its ancestors. */
 	for (uint32_t i = 0; pid > 0 && !has_all && i < PTRC_UNTRACED_PIDS; i++) {
 		if (ptrc_procfs_stat(pid, &st))
 			break;
@@ -63,7 +63,7 @@ static bool is_ours(const struct claim *c, const struct ptrc_untraced_word *word
 	return !has_all && c->header->is_inherited;
 }
 
-/* Whether the note was left after the stream was created. */
+/* Whether the note, a link left by a process that could not be traced, is younger than the stream. */
 static bool is_later(const struct claim *c, const struct stat *st)
 {
 	const struct ptrc_attr *a = &c->header->attr;

@@ -44,8 +44,9 @@ static uint64_t image_identity(void)
 	return id ? id : 1;
 }
 
-/* Fills in ptrc_here. Opens, locks and maps the page of this process; `at` is as for ptrc_page_open. Stores
- * the descriptor of the page's directory, which the caller closes. Errors: EPERM, ENOMEM, EAGAIN. */
+/* Fills in ptrc_here. Opens, locks and maps the page of this process, the object that lists the streams that
+ * trace it; `at` is as for ptrc_page_open. Stores the descriptor of the page's directory, which the caller
+ * closes. Errors: EPERM, ENOMEM, EAGAIN. */
 static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f)
 {
 	struct ptrc_page_place place;
@@ -55,8 +56,8 @@ static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f
 	ptrc_here.pid = pid;
 	ptrc_here.has_page = false;
 	ptrc_here.uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
-	/* The namespace is found first, because that needs no descriptor. So if there are not enough
-	 * descriptors, the note about that has the namespace. */
+	/* The namespace is found first, because that needs no descriptor. So if descriptors are short, the
+	 * note that says so (tell_unknown) has the namespace. */
 	if (ptrc_procfs_pid_namespace(0, &ptrc_here.ns))
 		return EPERM;
 	error = ptrc_procfs_stat(0, &st);
@@ -80,8 +81,8 @@ static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f
 	return 0;
 }
 
-/* Keeps the names of the process, because streams in its page go on tracing it. This image has not opened any
- * of the names yet. */
+/* Keeps the names of the process, because streams in its page go on tracing it. The new program has not
+ * opened any of the names yet. */
 static void keep_names(int dirfd, struct ptrc_page *page)
 {
 	uint64_t id = ptrc_load_relaxed(&page->names_id);
@@ -105,7 +106,7 @@ static void tell_unknown(int error)
 static struct ptrc_page noted;
 static uint32_t noted_names_count;
 
-/* Called if this is the first image of the process that has the library. The page is new, or was made by a
+/* Called if this is the first program of the process that has the library. The page is new, or was made by a
  * controller, or by a parent that has ended. */
 static void begin_page(const struct ptrc_page_file *f, bool may_inherit)
 {
@@ -118,8 +119,9 @@ static void begin_page(const struct ptrc_page_file *f, bool may_inherit)
 		ptrc_here.base = f->page->names_from_count;
 }
 
-/* Called after an exec, if an image before this one had the library and used this page. Stores in *unused the
- * id of a names object that the process no longer needs. If there is none, *unused is unchanged. */
+/* Called after an exec, if an earlier program of the process had the library and used this page. Stores in
+ * *unused the id of a names object that the process no longer needs. If there is none, *unused is
+ * unchanged. */
 static void take_over_page(int dirfd, struct ptrc_page *page, uint64_t *unused)
 {
 	struct ptrc_page_entry e;
@@ -135,7 +137,7 @@ static void take_over_page(int dirfd, struct ptrc_page *page, uint64_t *unused)
 	}
 }
 
-/* Maps the user's bells. Stores in *dir the stat() of their directory. */
+/* Maps the user's bells, counters of pages by pid. Stores in *dir the stat() of their directory. */
 static int map_bells(uint32_t uid, struct stat *dir)
 {
 	int dirfd, error;
@@ -153,7 +155,7 @@ static int map_bells(uint32_t uid, struct stat *dir)
 }
 
 /* Whether other processes cannot see that this process has the library. They may look into /proc only for
- * processes that they may dump. So they would make no page for this process. */
+ * processes that they may dump. So a controller would make no page for this process. */
 static bool is_hidden(void)
 {
 	return ptrc_sys(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0) != 1;
@@ -203,7 +205,7 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 	int dirfd = -1, error;
 
 	ptrc_here.has_ended = false;
-	/* An image with more privileges than the process that started it does not trust what is in shared
+	/* A program with more privileges than the process that started it does not trust what is in shared
 	 * memory, and publishes nothing there. */
 	if (!ptrc_here.is_excluded && getauxval(AT_SECURE))
 		ptrc_here.is_excluded = true;
@@ -228,7 +230,7 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 	else if (image != ptrc_here.image)
 		take_over_page(dirfd, f.page, &unused);
 	if (image != ptrc_here.image) {
-		/* Only a forked child keeps the names of its parent. A new image does not. */
+		/* Only a forked child keeps the names of its parent. A new program does not. */
 		ptrc_store_relaxed(&f.page->names_from, 0);
 		ptrc_store_relaxed(&f.page->names_from_count, 0);
 	}
@@ -237,7 +239,7 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 	ptrc_page_unlock(&f);
 	if (unused)
 		ptrc_names_release(dirfd, ptrc_here.uid, unused);
-	/* The image before this one may have been a controller. Its streams have no controller any more. */
+	/* The program before this one may have been a controller. Its streams have no controller any more. */
 	if (sweeps)
 		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, image != 0);
 	else

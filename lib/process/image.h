@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The page of this process when an image starts and in a forked child. An image is the program between two
- * execs. The caller of each function holds the lock of self.h. */
+/* The page of this process (list of its streams) when an image starts and in a forked child. An image is the
+ * program between two execs. The caller of each function holds the lock of self.h. */
 #ifndef PTRC_LIB_PROCESS_IMAGE_H
 #define PTRC_LIB_PROCESS_IMAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts this image. If no stream traces the process, and it inherits none, lets its events look at the bell
- * of the process. Returns false if the process needs a page. */
+/* Starts this image. If no stream traces the process, and it inherits none, makes its events look at its
+ * bell, a counter that a controller raises before it makes a page. Returns false if the process needs a
+ * page. */
 bool ptrc_image_begin(int32_t pid);
 /* Starts a forked child whose parent has no page. */
 void ptrc_image_begin_child(int32_t pid);
-/* Whether this process began without a page, and its bell rings now. */
+/* Whether this process began without a page (list of its streams), and its bell (a counter) is not 0 now. */
 bool ptrc_image_is_called(void);
-/* Makes the page or takes it over, and publishes it. Called when this image starts or its bell has rung. If
+/* Makes the page or takes it over, and publishes it. Called when this program starts or its bell has rung. If
  * `sweeps`, also removes what dead processes left, as a program does when it starts (sweep.h). Returns 0, or
  * the error because of which the process cannot be traced. */
 int ptrc_image_start(int32_t pid, bool sweeps);

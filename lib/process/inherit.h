@@ -18,8 +18,8 @@
  * their ancestors. Called after the object `s.<id>` was made and before the first process is attached. Error:
  * ENOMEM. */
 int ptrc_inherit_announce(int dirfd, uint64_t stream_id);
-/* Removes the subdirectory of a stream that has ended. Takes the stream out of the pages of all processes
- * that joined it. */
+/* Removes the subdirectory of a stream that has ended. Takes the stream out of the pages (lists of streams)
+ * of all processes that joined it. */
 void ptrc_inherit_withdraw(int dirfd, uint64_t stream_id);
 /* Whether any INHERITED stream is announced in the directory. The first function makes one system call; the
  * second makes none, because it gets the stat() of the directory. */
@@ -42,8 +42,8 @@ int ptrc_inherit_join(const struct ptrc_page_place *place, struct ptrc_page *pag
  * caller holds the page's lock. */
 void ptrc_inherit_names(const struct ptrc_page_place *place, struct ptrc_page *page);
 
-/* Called when the calling process, whose page is at this place, ends. Makes pages for its children that have
- * not run the library yet, because they will not find this ancestor any more. */
+/* Called when the calling process, whose page is at this place, ends. Makes pages (lists of streams) for its
+ * children that have not run the library yet, because they will not find this ancestor any more. */
 void ptrc_inherit_prepare_children(const struct ptrc_page_place *own);
 
 #endif

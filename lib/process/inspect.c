@@ -34,7 +34,7 @@ struct view {
 	unsigned int depth; /* how far its pid namespace is below ours */
 	int dirfd;	    /* the directory of the process's user; -1: it does not exist */
 	bool has_page;
-	bool is_alive; /* the image that mapped the page is alive */
+	bool is_alive; /* the program that mapped the page still runs */
 	struct ptrc_page page;
 };
 

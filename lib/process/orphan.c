@@ -24,7 +24,7 @@
 #include "lib/stream/stream.h"
 #include "lib/stream/untraced.h"
 
-/* All tries together take one second. */
+/* How often ptrc_orphan_lock() tries to take the lock, and the pause between tries: one second in all. */
 #define CLEANER_TRIES 400
 #define CLEANER_PAUSE_NS 2500000
 
@@ -255,7 +255,7 @@ static void note_dropped(int dirfd, uint64_t id, const struct ptrc_orphan_facts 
 	ptrc_file_close(fd);
 }
 
-/* Drops an orphan. Returns false if another process holds the orphan's lock. */
+/* Removes an orphan and its events. Returns false if another process holds the orphan's lock. */
 static bool drop(int dirfd, uint32_t uid, uint64_t id)
 {
 	struct ptrc_orphan_facts f;
@@ -320,7 +320,7 @@ static void look_at_names(const char *name, void *arg)
 
 	if (!id || n->is_needed || ptrc_shmdir_open_object(n->dirfd, name, n->uid, &fd, &size))
 		return;
-	/* An orphan with another layout may need any names. */
+	/* An orphan made by another version of the library may need any names object. */
 	n->is_needed = ptrc_orphan_read(fd, id, &f) && (!f.is_known || f.names_id == n->names_id);
 	ptrc_file_close(fd);
 }
@@ -464,7 +464,8 @@ int ptrc_orphan_tell(unsigned int number, struct posixtrace_orphan *orphan)
 	return error == ESRCH ? ENOENT : error;
 }
 
-/* Finishes the orphan. If `orders` is NULL, discards it. */
+/* Writes the rest of the orphan's events into its log and removes it. If `orders` is NULL, only removes
+ * it. */
 static int settle(int dirfd, uint32_t uid, uint64_t id, int fd, bool is_aside,
 		  const struct ptrc_keeper_orders *orders)
 {

@@ -40,8 +40,9 @@ struct ptrc_orphan_facts {
 PTRC_NONNULL()
 PTRC_MUST_CHECK bool ptrc_orphan_read(int fd, uint64_t id, struct ptrc_orphan_facts *f);
 
-/* Takes the cleaner's lock, and blocks signals until the lock is released. If another process has the lock,
- * it may be writing the stream's log. Waits for it at most one second, because it may have been stopped. */
+/* Takes the cleaner's lock, and blocks signals until the lock is released. Another process may hold the lock
+ * while it writes the stream's log. As that process may be stopped, the wait is at most one second. False:
+ * the lock was not taken. */
 bool ptrc_orphan_lock(int fd, uint64_t *mask);
 void ptrc_orphan_unlock(int fd, const uint64_t *mask);
 
@@ -50,9 +51,8 @@ void ptrc_orphan_unlock(int fd, const uint64_t *mask);
 
 /* Ends the stream, so that processes that still record into it unmap it. */
 void ptrc_orphan_end(int fd);
-/* Whether there may be unread events (if the orphan is plain) or a log that must be finished. If a stream is
- * being created and waits for its keeper to start the log, nothing was recorded. Returns true if it is
- * unknown. */
+/* Whether the orphan may have unread events (without a log) or a log that must be finished. If the controller
+ * died before the keeper had started the log, nothing was recorded. Returns true if this is unknown. */
 PTRC_NONNULL() bool ptrc_orphan_has_events(int fd, const struct ptrc_orphan_facts *f);
 /* Ends the stream s.<id> and renames it to o.<id>. */
 void ptrc_orphan_put_aside(int dirfd, uint64_t id, int fd);
@@ -65,7 +65,7 @@ PTRC_MUST_CHECK int ptrc_orphan_finish(int dirfd, uint32_t uid, uint64_t id, int
 /* Drops the oldest orphans if there are more than the limits allow. Does nothing unless uid is that of the
  * caller. */
 void ptrc_orphan_limit(int dirfd, uint32_t uid);
-/* Drops the oldest plain orphan to free its memory. Returns false if there is none. */
+/* Drops the oldest orphan without a log to free its memory. Returns false if there is none. */
 bool ptrc_orphan_make_room(int dirfd, uint32_t uid);
 /* Whether an orphan that was put aside needs the names object. */
 bool ptrc_orphan_needs_names(int dirfd, uint32_t uid, uint64_t names_id);

@@ -79,8 +79,8 @@ static void reset(struct ptrc_page *page)
 	ptrc_store_relaxed(&page->names_from_count, 0);
 }
 
-/* Calls ptrc_bell_ring() or ptrc_bell_unring() for the process. If unringing fails, the caller need not care:
- * a bell that rings without a reason does no harm. */
+/* Adds 1 to the process's bell (its counter of pages), or subtracts 1. If subtracting fails, the caller need
+ * not care: a bell that is too high does no harm. */
 static int with_bell(const struct ptrc_page_place *place, void (*act)(struct ptrc_bells *, int))
 {
 	struct ptrc_bells *bells = place->bells;
@@ -100,8 +100,8 @@ static void remove_file(const struct ptrc_page_place *place, const char *name)
 		with_bell(place, ptrc_bell_unring);
 }
 
-/* Makes and opens the file of a page. The bell is rung first, because once the file exists, the process must
- * not find that its bell does not ring. ESTALE: another process has made the file. */
+/* Makes and opens the file of a page. First raises the process's bell (its counter of pages): while the bell
+ * is 0, the process does not look for its page. ESTALE: another process has made the file. */
 static int make_file(const struct ptrc_page_place *place, const char *name, int *fd, uint64_t *size)
 {
 	bool is_foreign = place->uid != (uint32_t)ptrc_sys(SYS_geteuid, 0);

@@ -19,7 +19,7 @@ struct ptrc_page_place {
 	uint32_t uid; /* the user to whom the directory belongs */
 	int pid;
 	uint64_t ns; /* the pid namespace of the process; 0: the initial one */
-	/* The bells in the directory, if they are mapped; otherwise NULL. */
+	/* The bells (counters of pages) in the directory, if they are mapped; otherwise NULL. */
 	struct ptrc_bells *bells;
 };
 
@@ -34,7 +34,7 @@ struct ptrc_page_file {
 	struct ptrc_page *page;
 };
 
-/* A copy of the contents of a slot. */
+/* A copy of a slot of a page: a stream that traces the process. */
 struct ptrc_page_entry {
 	uint64_t stream_id;
 	uint64_t attach_ns;
@@ -44,7 +44,7 @@ struct ptrc_page_entry {
 
 /* Makes the name of a page: "p.<pid>" or, if the pid namespace is not the initial one (0), "p.<pid>.<ns>". */
 void ptrc_page_name(char name[PTRC_PAGE_NAME_BYTES], int pid, uint64_t ns);
-/* Reads such a name. Returns false if `name` is not the name of a page. */
+/* Parses the name of a page. Returns false if `name` is not one. */
 bool ptrc_page_parse(const char *name, int *pid, uint64_t *ns);
 
 /* Opens, locks and maps the page of the process that started at start_ticks. is_create means that the caller

@@ -46,7 +46,7 @@ struct ptrc_page {
 	/* When the process started (field 22 of its stat). This distinguishes it from a later process with
 	 * the same pid. */
 	_Atomic uint64_t start_ticks;
-	/* The identity of the program image that runs now; 0: no image with the library has run yet. */
+	/* The identity of the program that runs now; 0: no program with the library has run yet. */
 	_Atomic uint64_t image;
 	_Atomic uint64_t names_id; /* its names object; 0: it has none */
 	/* A forked child that has joined no stream keeps the ids of its parent's names. While names_id is 0,

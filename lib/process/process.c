@@ -70,8 +70,8 @@ void ptrc_process_begin(void)
 			init(true);
 		return;
 	}
-	/* An event came before the constructor, and it is not known whether that event has swept. So this
-	 * sweeps. */
+	/* An event came before the constructor. It may not have removed what dead processes left, so that is
+	 * done now. */
 	ptrc_self_lock(&mask);
 	if (ptrc_shmdir_open(ptrc_here.uid, false, &dirfd) == 0) {
 		ptrc_sweep_processes(dirfd, ptrc_here.uid);
@@ -152,8 +152,8 @@ void ptrc_process_fork_prepare(void)
 {
 	ptrc_pid_lock(&ptrc_here.lock);
 	ptrc_liveness_fork_prepare();
-	/* If the bell of this process rings, the page of the process must exist before a child inherits from
-	 * it. */
+	/* If the bell of this process rings (a controller has raised it), its page must exist before a child
+	 * inherits from the page. */
 	if (ptrc_image_is_called() && ptrc_here.pid == ptrc_sys_getpid())
 		ptrc_image_start(ptrc_here.pid, false);
 	if (ptrc_here.has_page)
@@ -214,7 +214,8 @@ void ptrc_process_end(void)
 	int dirfd;
 
 	ptrc_self_lock(&mask);
-	/* If the bell rings, the page is made: children inherit its streams. It is removed below. */
+	/* If the bell rings (a controller has raised it), makes the page, because children inherit its
+	 * streams. It is removed below. */
 	if (ptrc_image_is_called())
 		ptrc_image_start(ptrc_here.pid, false);
 	if (ptrc_here.has_page && ptrc_self_pid() == ptrc_sys_getpid())

@@ -13,9 +13,9 @@
 
 #include "lib/process/self.h"
 
-/* Makes the page of this process if there is none yet. Does that also in a forked child for which no fork
- * handler has run. May be called at any time. Async-signal-safe; uses raw system calls only. Returns 0, or
- * the error because of which this process cannot be traced (EPERM, ENOMEM, ...). */
+/* Makes the page of this process (list of its streams) if there is none yet, also in a forked child for which
+ * no fork handler has run. May be called at any time. Async-signal-safe; uses raw system calls only. Returns
+ * 0, or the error because of which this process cannot be traced (EPERM, ENOMEM, ...). */
 int ptrc_process_init(void);
 /* The constructor calls this instead of ptrc_process_init. If no stream traces the process, this makes no
  * page. The page is then made by the next event, fork or call that needs it. Otherwise this makes the page,
@@ -53,8 +53,8 @@ void ptrc_process_fork_prepare(void);
 void ptrc_process_fork_parent(void);
 void ptrc_process_fork_child(void);
 
-/* Called at exit(). Makes pages for children that would look for the page of this process, removes that page,
- * and gives up the names. */
+/* Called at exit(). Makes pages (lists of streams) for children that would look for the page of this process,
+ * removes that page, and gives up the names. */
 void ptrc_process_end(void);
 
 #endif

@@ -15,8 +15,8 @@
 #include "lib/process/self.h"
 #include "lib/process/sweep.h"
 
-/* Maps the names object whose id is in the page. It may be another object than before, because a controller
- * may have given it to the process. The caller holds the lock of self.h. */
+/* Maps the names object (table of event names) whose id is in the page. It may be another one than before,
+ * because a controller may have given it to the process. The caller holds the lock of self.h. */
 static void follow_names(void)
 {
 	uint64_t old = ptrc_here.names.object ? ptrc_here.names.id : 0;
@@ -66,8 +66,8 @@ bool ptrc_process_maps_id(uint32_t id)
 	return is_mapped || ptrc_self_has_mapped(id);
 }
 
-/* Gives this process a names object to which it may add names, if it has none. The caller holds the lock of
- * self.h. */
+/* Gives this process a names object (table of event names) to which it may add names, if it has none. The
+ * caller holds the lock of self.h. */
 static int make_names(void)
 {
 	struct ptrc_page_place place;

@@ -8,8 +8,8 @@
 
 #include "lib/model/names.h"
 
-/* Whether this image may record events of type `id`. It may if this is the predefined user event, if the
- * image has opened the name, or if a controller has put the name into the names object of this process. If
+/* Whether this program may record events of type `id`. It may if this is the predefined user event, if the
+ * program has opened the name, or if a controller has put the name into the names object of this process. If
  * so, also sets the bit in ptrc_self->mapped. Async-signal-safe. */
 bool ptrc_process_maps_id(uint32_t id);
 
@@ -17,12 +17,12 @@ bool ptrc_process_maps_id(uint32_t id);
  * Error: ENOMEM. */
 int ptrc_process_names(struct ptrc_names **names);
 
-/* Returns the names of this process, for a thread that has the id of a type. Takes no lock.
+/* Returns the names of this process without a lock: the caller has the id of a type, so the names are mapped.
  * Async-signal-safe. */
 const struct ptrc_names *ptrc_process_own_names(void);
 
-/* Finds or makes an event type, and allows this image to use its id. The caller has checked the layout. It is
- * NULL if the type has none. The errors are those of posixtrace_eventid_open_layout(). */
+/* Finds or makes an event type, and allows this program to use its id. The caller has checked the layout. It
+ * is NULL if the type has none. The errors are those of posixtrace_eventid_open_layout(). */
 int ptrc_process_open_type(const char *name, const char *layout, uint32_t *id);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of the process in which the library runs. The event path reads ptrc_page_self and ptrc_self.
- * Everything after these two is only for the files of lib/process. */
+/* The state of the process in which the library runs. The code that records an event reads ptrc_page_self and
+ * ptrc_self. Everything after these two is only for the files of lib/process. */
 #ifndef PTRC_LIB_PROCESS_SELF_H
 #define PTRC_LIB_PROCESS_SELF_H
 
@@ -20,15 +20,15 @@ struct ptrc_self {
 	_Atomic int32_t pid; /* 0: this process has no page yet */
 	/* The pid of the process if it began without a page (bell.h); otherwise 0. */
 	_Atomic int32_t quiet_pid;
-	uint64_t image; /* identity of this program image, never 0 */
-	/* Bit i: this image may record events of type i. Bits are set, but never cleared. */
+	uint64_t image; /* identity of this program, another after each exec; never 0 */
+	/* Bit i: this program may record events of type i. Bits are set, but never cleared. */
 	_Atomic uint64_t mapped[PTRC_SET_WORD_COUNT];
 };
 
 /* The page of this process; never NULL. Before initialisation, it is a page with one active bit, which sends
- * every event to the cold way. In a process that began without a page, it is the bell of the process, of
- * which only the word `active` may be read. When the bell rings, it sends the next event to the cold way. If
- * the process cannot be traced, it is a page without active bits. */
+ * every event to ptrc_event_cold(). In a process that began without a page, it is the bell of the process, of
+ * which only the word `active` may be read. When the bell rings, it sends the next event to
+ * ptrc_event_cold(). If the process cannot be traced, it is a page without active bits. */
 extern struct ptrc_page *ptrc_page_self;
 extern struct ptrc_self *ptrc_self;
 
@@ -51,14 +51,14 @@ struct ptrc_process_state {
 	_Atomic uint64_t time_ns; /* time namespace; 0: not known yet */
 	uint64_t start_ticks;
 	uint64_t inode; /* of the page's file */
-	/* The bells of the user with which this image started; NULL: not mapped. They are in the directory
-	 * that bells_dev and bells_inode identify. */
+	/* The bells (counters of pages) of the user with which this program started; NULL: not mapped. They
+	 * are in the directory that bells_dev and bells_inode identify. */
 	struct ptrc_bells *bells;
 	uint64_t bells_dev, bells_inode;
 	uint64_t image;
 	_Atomic uint64_t mapped[PTRC_SET_WORD_COUNT];
-	/* Names with a lower index were registered by earlier images of this process. This image may use such
-	 * a name only after it has opened the name itself. */
+	/* Names with a lower index were registered by earlier programs of this process. This program may use
+	 * such a name only after it has opened the name itself. */
 	uint32_t base;
 	/* The names object always stays at the same address, because looking names up takes no lock. When the
 	 * process changes to another names object, that object is mapped over the old one. It starts with the
@@ -102,7 +102,7 @@ void ptrc_self_unlock(const uint64_t *mask);
 
 /* Gives ptrc_self its own mapping. Before that, it points to ordinary memory. Error: ENOMEM. */
 int ptrc_self_make(void);
-/* This process cannot be traced: from now on no event takes the cold way. */
+/* This process cannot be traced: from now on no event calls ptrc_event_cold(). */
 void ptrc_self_give_up_page(void);
 /* Makes events look at the bell of this process, which has no page. */
 void ptrc_self_publish_quiet(int32_t pid);

@@ -23,9 +23,9 @@
 /* A stream object without a magic number is still being made, unless it is older than this. */
 #define HALF_MADE_S 10
 
-/* Looking into the page of a process that seems to be alive takes about 5 us. So one sweep looks into this
- * many of these pages at most. It begins with a random page, so that the next sweep looks into others. A
- * program that starts or ends looks into fewer pages. */
+/* Looking into the page of a process that seems to be alive takes about 5 us. So a sweep, which removes what
+ * dead processes left, looks into this many of these pages at most. It begins with a random page, so that the
+ * next sweep looks into others. A program that starts or ends looks into fewer pages. */
 #define PAGES_PER_SWEEP UINT64_C(64)
 #define PAGES_PER_SHORT_SWEEP UINT64_C(8)
 
@@ -37,11 +37,11 @@ struct sweep {
 	uid_t uid;
 	uint64_t ns;
 	bool has_own_proc;     /* /proc uses the same pids as this process */
-	bool finishes_logs;    /* put orphans with a log aside, too, and finish their logs */
+	bool finishes_logs;    /* also rename orphans with a log to o.<id>, and finish their logs */
 	bool has_streams;      /* the sweep has found a stream */
-	bool keeps_names;      /* an orphan was not put aside and stays, so it needs its names */
-	bool has_orphans;      /* some orphans had been put aside before */
-	bool has_new_orphans;  /* this sweep has put some orphans aside */
+	bool keeps_names;      /* an orphan was not renamed and stays, so it needs its names */
+	bool has_orphans;      /* some orphans had the name o.<id> before this sweep */
+	bool has_new_orphans;  /* this sweep has renamed some orphans to o.<id> */
 	int log_fd;	       /* the log that the caller is about to start; -1: none */
 	uint64_t ended_stream; /* if not 0, the sweep only takes this stream out of pages */
 	uint64_t entry_count;  /* of the directory; estimated from its size */
@@ -60,8 +60,8 @@ static bool is_old(const struct stat *st)
 	return age > HALF_MADE_S || age < -HALF_MADE_S;
 }
 
-/* Finishes an orphan. If it cannot be finished, it stays. Only when it is new are all processes searched,
- * because that takes long. ptrace-salvage searches them again. */
+/* Writes an orphan's events into its log. If that fails, the orphan stays. All processes are searched for the
+ * log only if the orphan is new, because that takes long. ptrace-salvage searches them again. */
 static void finish(struct sweep *s, uint64_t id, int fd, bool is_new)
 {
 	struct ptrc_keeper_orders orders = {.searches = is_new};
@@ -76,7 +76,8 @@ static void finish(struct sweep *s, uint64_t id, int fd, bool is_new)
 	(void)error;
 }
 
-/* Puts a stream aside. The caller holds the cleaner's lock, and has found the controller and the keeper dead. */
+/* Renames a stream to o.<id>, or removes it if it holds no events. The caller holds the cleaner's lock, and
+ * has found the controller and the keeper dead. */
 static void put_aside(struct sweep *s, uint64_t id, const char *name, int fd)
 {
 	struct ptrc_orphan_facts f;
@@ -131,7 +132,7 @@ static void visit_stream(const char *name, void *arg)
 	ptrc_file_close(fd);
 }
 
-/* Visits an orphan that was put aside earlier. Its log may be writable now. */
+/* Visits an orphan that an earlier sweep has renamed to o.<id>. Its log may be writable now. */
 static void visit_orphan(const char *name, void *arg)
 {
 	struct sweep *s = arg;
@@ -229,8 +230,8 @@ static void clean_page(const struct sweep *s, int pid, uint64_t ns, int fd)
 		clear_slots(s, fd, &copy);
 		/* A page is unused if it was made for a process without the library and no stream in it
 		 * exists any more. If the process is in another pid namespace, only the lock of the page
-		 * shows whether the process lives. But an exec drops this lock until the next image with the
-		 * library takes it. So the page stays as long as there are streams in it: otherwise the
+		 * shows whether the process lives. But an exec drops this lock until the next program with
+		 * the library takes it. So the page stays as long as there are streams in it: otherwise the
 		 * process would not be traced any more. */
 		is_unused = copy.start_ticks && !ptrc_page_has(&copy, 0) &&
 			    (copy.image == 0 || (ns != s->ns && !ptrc_page_is_alive(fd)));
@@ -269,11 +270,12 @@ static void visit_rest(const char *name, void *arg)
 	int fd, pid;
 
 	if (ptrc_untraced_parse(name, &id, &pid)) {
-		/* A note that names no stream is for all streams that exist. */
+		/* A note (a link of a process that could not be traced) without a stream is for all
+		 * streams. */
 		if (id ? !has_stream(s, id) && !has_object(s, 'o', id) : !s->has_streams)
 			ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
 	} else if ((id = ptrc_shmdir_parse(name, 'n')) != 0) {
-		/* Finding out which names the orphans need takes a while. So it is done only when a stream is
+		/* Finding out which names orphans need takes a while, so it is done only when a stream is
 		 * created. */
 		if (!s->keeps_names &&
 		    (!s->has_orphans ||
@@ -308,8 +310,7 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, int log_fd, uint64_t
 	struct ptrc_procfs_stat own;
 	struct stat st;
 
-	/* There is nothing to do if the directory has no more than the bells, which is usual when a program
-	 * ends. */
+	/* There is nothing to do if the directory has only the bells, as usual when a program ends. */
 	if (ptrc_file_stat(dirfd, &st) || st.st_size == 2 * ENTRY_BYTES ||
 	    (st.st_size == 3 * ENTRY_BYTES && !finishes_logs))
 		return;
@@ -322,7 +323,7 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, int log_fd, uint64_t
 	/* Streams are visited before pages and names: if a stream is removed, its slots and names can be
 	 * removed, too. */
 	if (!ended_stream) {
-		/* Orphans are visited before streams, so that orphans that this sweep puts aside are not
+		/* Orphans are visited before streams, so that streams that this sweep makes orphans are not
 		 * visited again. */
 		ptrc_shmdir_for_each(dirfd, visit_orphan, &s);
 		ptrc_shmdir_for_each(dirfd, visit_stream, &s);

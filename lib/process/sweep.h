@@ -13,17 +13,17 @@
 void ptrc_sweep(int dirfd, uid_t uid, int log_fd);
 /* Like ptrc_sweep(), but does nothing with streams that have a log, so it never takes long. */
 void ptrc_sweep_processes(int dirfd, uid_t uid);
-/* Sweeps as ptrc_sweep_processes() does, if is_due or if the number of entries in the directory is a multiple
- * of 256. The latter limits how much killed processes leave, and takes no time while that is little. This
- * function is called by programs that start or end, by forked children, and by processes that make a names
- * object. is_due is true at the end of a program that was traced, has traced, or has opened a name. */
+/* Does what ptrc_sweep_processes() does, if is_due or if the number of entries in the directory is a multiple
+ * of 256. So what killed processes leave is limited, and most calls take no time. Called by programs that
+ * start or end, by forked children, and by processes that make a names object. is_due is true at the end of a
+ * program that was traced, has traced, or has opened a name. */
 void ptrc_sweep_sometimes(int dirfd, uid_t uid, bool is_due);
 /* Removes the pages of dead processes of this pid namespace, if the number of entries in the directory is a
  * multiple of 256. Called by children that were forked without fork handlers. They may be in an event, so
  * this takes no more stack than an event may take. Pages are enough, because such a child leaves nothing
  * else. It has to be done here, because a program may make all its children in this way. */
 void ptrc_sweep_pages_sometimes(int dirfd, uid_t uid);
-/* Takes a stream that has ended out of the pages of all processes. */
+/* Takes a stream that has ended out of the pages (lists of streams) of all processes. */
 void ptrc_sweep_stream(int dirfd, uid_t uid, uint64_t stream_id);
 
 #endif

@@ -82,8 +82,8 @@ static int check_alive(const struct ptrc_target *t)
 	return error;
 }
 
-/* Whether an image with the library would publish a page in the process. It would not if it has, or had, more
- * privileges than the process that started it. */
+/* Whether a program with the library would publish a page in the process. It would not if it has, or had,
+ * more privileges than the process that started it. */
 static bool may_publish(const struct ptrc_target *t)
 {
 	uint32_t owner;
@@ -92,7 +92,7 @@ static bool may_publish(const struct ptrc_target *t)
 	       (ptrc_procfs_owner(t->pid, &owner) == 0 && owner == t->uid);
 }
 
-/* Puts into the page what an image with the library would put there itself. No such image has run in the
+/* Puts into the page what a program with the library would put there itself. No such program has run in the
  * process yet. */
 static void prepare_unborn(const struct ptrc_target *t, struct ptrc_page *page)
 {
@@ -201,9 +201,9 @@ int ptrc_target_open(pid_t pid, int log_fd, struct ptrc_target *t)
 	return error;
 }
 
-/* Opens and locks the page. If is_create, and the page was made for a process without the library and then
- * removed as unused, makes it again. If the target is this process, the page that its events use stays
- * mapped. */
+/* Opens and locks the target's page. If is_create, and the page was made for a process without the library
+ * and then removed as unused, makes it again. If the target is this process, the page that its events use
+ * stays mapped. */
 static int lock_page(struct ptrc_target *t, bool is_create, struct ptrc_page_file *f)
 {
 	const struct ptrc_page_place place = place_of(t);

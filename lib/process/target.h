@@ -27,11 +27,11 @@ struct ptrc_target {
  * process has another user, or the mounted /proc is that of another pid namespace. Other errors: ESRCH,
  * ENOMEM. */
 int ptrc_target_status(pid_t pid, struct ptrc_procfs_status *status);
-/* Finds or makes the page of an existing process; pid 0 is the caller. Also removes what dead processes left,
- * and finishes their logs; log_fd is as for ptrc_sweep(). Errors: ESRCH, EPERM, ENOMEM. */
+/* Finds or makes the page (list of streams) of an existing process; pid 0 is the caller. Removes what dead
+ * processes left, and finishes their logs; log_fd is as for ptrc_sweep(). ESRCH, EPERM, ENOMEM. */
 int ptrc_target_open(pid_t pid, int log_fd, struct ptrc_target *t);
-/* Copies into *page the streams that trace the process. These are the streams in its page and, if no image
- * with the library has run in it yet, those that such an image would join. Makes, locks and removes nothing.
+/* Copies into *page the streams that trace the process. These are the streams in its page and, if no program
+ * with the library has run in it yet, those that such a program would join. Makes, locks and removes nothing.
  * *t then has no page, so ptrc_target_rest is enough to give it up. ENOENT: no process of that user is
  * traced. Other errors: ESRCH, EPERM, ENOMEM. */
 int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page);
@@ -51,8 +51,8 @@ int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names);
  * For an INHERITED stream this may take 10 ms; exclude_earlier_children in target.c says why. */
 int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names_id,
 		       uint32_t flags);
-/* Takes the stream out of the page; with 0, takes none out. The target unmaps the stream when one of its
- * events next takes the cold way. If the target is this process, ptrc_attach_drop does that at once. */
+/* Takes the stream (0: none) out of the page. The target unmaps the stream when it next calls
+ * ptrc_event_cold(). If the target is this process, ptrc_attach_drop does that at once. */
 void ptrc_target_detach(struct ptrc_target *t, uint64_t stream_id);
 
 #endif

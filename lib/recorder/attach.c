@@ -104,8 +104,9 @@ static void cover(void *start, uint64_t size)
 	ptrc_file_map_sparse(-1, size, start, &map);
 }
 
-/* Ends an attachment, whose mapping the calling thread must not use any more. is_nested: the caller
- * is in an event call that interrupted another one, which may continue to use the mapping. */
+/* Ends an attachment (the mapping of a stream), which the calling thread must not use any more.
+ * is_nested: the caller is in an event call that interrupted another one, which may still use
+ * it. */
 static void detach(struct ptrc_attachment *a, bool is_nested)
 {
 	struct ptrc_stream_header *h = ptrc_load_relaxed(&a->header);
@@ -144,9 +145,9 @@ void ptrc_attach_lost(unsigned i)
 	ptrc_process_tell_untraced(id, (int)ptrc_load_relaxed(&ptrc_page_self->slots[i].error));
 }
 
-/* Called if the stream of page slot i cannot be mapped. Stores the error in the slot, and takes the
- * slot out of the page if another attempt would be useless. A controller may be filling the slot
- * again meanwhile. */
+/* Called if the stream in slot i of the process's page cannot be mapped. Stores the error in the
+ * slot, and takes the slot out of the page if another attempt would be useless. A controller may be
+ * filling the slot again meanwhile. */
 static void drop_slot(unsigned i, uint64_t stream_id, int error)
 {
 	struct ptrc_page_slot *slot = &ptrc_page_self->slots[i];
@@ -200,8 +201,7 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id)
 	if (!ptrc_barrier_register())
 		ptrc_store_seq_cst(&s.header->needs_global_barrier, 1);
 	atomic_fetch_add_explicit(&s.header->processes, 1, memory_order_relaxed);
-	/* The program that this process executed before its last exec may have left a mark in a
-	 * slot. */
+	/* The program before this process's last exec may have left a mark in a slot. */
 	ptrc_slots_reap(&s.pool, ptrc_sys_getpid(), ptrc_self->image, true);
 	a->stream_id = stream_id;
 	a->size = s.map_size;
@@ -219,7 +219,7 @@ struct ptrc_stream_header *ptrc_attach_locked(unsigned i, bool is_nested)
 	uint64_t id;
 	int error;
 
-	/* If this call interrupted another one, that call may still use one of the zombies. */
+	/* An interrupted event call may still use a mapping that is to be unmapped. */
 	if (!is_nested)
 		bury_zombies();
 	h = ptrc_load_relaxed(&a->header);
@@ -331,7 +331,7 @@ void ptrc_attach_begin(void)
 	ptrc_thread_watch_exit(on_thread_exit);
 }
 
-/* Whether the keeper of the stream of page slot i has yet to look at this process. */
+/* Whether the keeper of the stream in slot i of the page has yet to look at this process. */
 static bool is_awaited(unsigned i)
 {
 	struct ptrc_stream_header *h;

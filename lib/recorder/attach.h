@@ -15,7 +15,8 @@
 #include "lib/recorder/thread.h"
 #include "lib/stream/pool.h"
 
-/* An attachment; there is one for each page slot. Changed only under the lock below. */
+/* The mapping of a stream; there is one for each slot of the process's page. Changed only under
+ * ptrc_attach_lock(). */
 struct ptrc_attachment {
 	struct ptrc_stream_header *_Atomic header; /* NULL: nothing is mapped */
 	uint64_t stream_id;
@@ -38,8 +39,8 @@ extern PTRC_HIDDEN _Atomic bool ptrc_attach_has_announced;
 
 /* The pid of the process whose attachments these are; see ptrc_process_own. */
 extern PTRC_HIDDEN _Atomic int32_t ptrc_attach_owner;
-/* In a forked child that has its parent's attachments: forgets them, and the blocks of the parent's
- * threads. */
+/* In a forked child that has its parent's mappings: forgets them, and the blocks (struct
+ * ptrc_thread) of the parent's threads. */
 void ptrc_attach_own(void);
 
 /* The lock for changing attachments, or the writers of other threads. The caller has blocked all
@@ -47,17 +48,17 @@ void ptrc_attach_own(void);
 void ptrc_attach_lock(void);
 void ptrc_attach_unlock(void);
 
-/* Returns the stream of page slot i, and maps it if it is not mapped. NULL: the slot has no stream,
- * or it cannot be mapped; then the slot has the error. The stream stays mapped as long as the
- * calling thread's state (thread.h) says that it is in an event call. is_nested: an event call that
- * this one interrupted may be using the mapping. */
+/* Returns the stream in slot i of the process's page (list of streams), mapped. NULL: the slot has
+ * no stream, or it cannot be mapped; then the slot has the error. The stream stays mapped as long
+ * as the calling thread's state (thread.h) says that it is in an event call. is_nested: an event
+ * call that this one interrupted may be using the mapping. */
 struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested);
 /* Does what ptrc_attach() does, for a caller that holds the lock; the stream stays mapped until the
  * lock is released. */
 struct ptrc_stream_header *ptrc_attach_locked(unsigned i, bool is_nested);
 
-/* Called if an event is lost because the stream of page slot i cannot be mapped. Leaves a report of
- * that (lib/stream/untraced.h), once for this process. */
+/* Called if an event is lost because the stream in slot i of the process's page cannot be mapped.
+ * Leaves a report of that (lib/stream/untraced.h), once for this process. */
 void ptrc_attach_lost(unsigned i);
 
 /* Maps every stream that traces this process. Returns 0, or the error number if the process cannot

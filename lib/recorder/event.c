@@ -32,8 +32,8 @@ void ptrc_event_finish(struct ptrc_thread *t, struct ptrc_stream_header *h,
 	ptrc_store_release(&t->state, t->rest);
 }
 
-/* Returns a writer of this thread for the stream of page slot i, mapped at h, that no event call is
- * using. NULL: there is none, and none can be made. */
+/* Returns a writer of this thread that no event call is using, for the stream in slot i of the
+ * page, mapped at h. NULL: there is none, and none can be made. */
 static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 				       struct ptrc_stream_header *h, uint64_t frame,
 				       uint64_t blocked)
@@ -142,10 +142,10 @@ static void note_want(struct ptrc_attachment *a, struct ptrc_stream_header *h, u
 	}
 }
 
-/* Records the event in the stream of page slot i. If the stream has a full-wait, the thread may
- * sleep here, and signal handlers may run, which may record events, detach streams, fork, or never
- * return; so everything is read again afterwards. False: this process is a child that was forked
- * meanwhile, so its parent records the event. */
+/* Records the event in the stream in slot i of the page. If the stream has a full-wait, the thread
+ * may sleep here, and signal handlers may run, which may record events, detach streams, fork, or
+ * never return; so everything is read again afterwards. False: this process is a child that was
+ * forked meanwhile, so its parent records the event. */
 static bool put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint64_t len,
 		     bool is_nested, uint64_t *blocked)
 {
@@ -168,8 +168,8 @@ static bool put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 		if (control & PTRC_CTL_ENDED)
 			continue;
 		verdict = ptrc_patterns_verdict(h, id, ptrc_process_own_names());
-		/* No lock is needed: while this thread is in an event call, no other thread touches
-		 * its lists. */
+		/* No lock is needed: during an event call no other thread touches this thread's
+		 * lists. */
 		w = pick_writer(t, i, h, p->frame, *blocked);
 		if (w) {
 			w->expect = control;
@@ -211,9 +211,9 @@ static bool put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 	return true;
 }
 
-/* Called if there is no memory for this thread's block: counts its event as lost in all these
- * streams. Without a block the thread cannot mark that it is using a mapping, so it holds the
- * lock. */
+/* Called if there is no memory for this thread's block (struct ptrc_thread): counts its event as
+ * lost in the streams of the page slots `active`. Without a block the thread cannot mark that it is
+ * using a mapping, so it holds the lock. */
 static void lose(uint64_t active, uint32_t id)
 {
 	ptrc_attach_lock();
@@ -230,8 +230,8 @@ static void lose(uint64_t active, uint32_t id)
 	ptrc_attach_unlock();
 }
 
-/* Prepares the fast way of the thread for the only active stream, whose bit is the only one in
- * `all`. Returns the state of the thread at rest: `all`, or 0 if the thread has no writer. */
+/* Prepares the fast way (fast.h) of the thread for the only active stream, whose bit is the only
+ * one in `all`. Returns the thread's state at rest: `all`, or 0 if it has no writer. */
 static uint64_t set_up_fast(struct ptrc_thread *t, uint64_t all, uint32_t id)
 {
 	unsigned i = (unsigned)__builtin_ctzll(all);

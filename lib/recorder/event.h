@@ -15,9 +15,9 @@
 /* An event call gives up after this many attempts on a stream whose state keeps changing. */
 #define PTRC_EVENT_TRIES 10000
 
-/* Records an event on the cold way, which serves all rare cases: the first event of a process, a
- * thread or a stream; a full chunk; a changed state; an event call inside another one; an id that
- * may be unknown. `todo` has a bit for each page slot whose stream is to get the event. */
+/* Records an event in the rare cases: the first event of a process, a thread or a stream; a full
+ * chunk; a changed state; an event call inside another one; an id that may be unknown. `todo` has a
+ * bit for each page slot whose stream is to get the event. */
 PTRC_COLD void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 			       uint64_t addr, uint64_t frame);
 /* Records an event if several streams trace the process, or if the thread is not set up for the

@@ -5,7 +5,7 @@
  * This is the protocol of one event in one stream. All its steps are plain loads and stores.
  *
  *   thread->state = frame   From now on the mapping stays (see retire in attach.c), and a
- *                           handler that records sees that it is nested: it takes the cold way.
+ *                           handler that records sees this, and calls ptrc_event_cold().
  *   want                    A table says whether this stream wants this event.
  *   slot->frame = frame     The mark. Readers wait for us if they need the past to be complete.
  *   counter                 The event's time. It comes after the mark, so that a reader that
@@ -31,12 +31,12 @@
 #include "lib/stream/clock.h"
 #include "lib/stream/writer.h"
 
-/* The outcome of an event on the fast way. */
+/* The outcome of an event on the fast way, that is, of this file. */
 enum ptrc_outcome {
 	PTRC_DONE,
 	PTRC_WAKE,     /* recorded, and a reader must be woken */
 	PTRC_LOSE,     /* the stream is full: the loss must be counted */
-	PTRC_COLD_WAY, /* nothing was done; the cold way must record the event */
+	PTRC_COLD_WAY, /* nothing was done: ptrc_event_cold() must record it */
 };
 
 /* Copies inline: for the short data of most events a call would cost more than the copying. Reads

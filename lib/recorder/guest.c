@@ -90,8 +90,7 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, const str
 		ptrc_status_count_loss(h);
 		return false;
 	}
-	/* ptrc_slot_claim() has counted this thread in `threads`, which counts traced threads
-	 * only. */
+	/* ptrc_slot_claim() has counted this thread in `threads`; but it is not traced. */
 	atomic_fetch_sub_explicit(&h->threads, 1, memory_order_relaxed);
 	ptrc_writer_init(&w, &s->pool, slot);
 	w.slot_owner = owner;

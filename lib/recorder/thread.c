@@ -21,12 +21,12 @@ struct ptrc_thread ptrc_thread_nobody;
 __thread struct ptrc_thread *ptrc_thread_self = &ptrc_thread_nobody;
 
 /* These replace the writer and slot of a stream that is being unmapped: the control word is never
- * the expected one, so an event takes the cold way. */
+ * the expected one, so an event calls ptrc_event_cold(). */
 static struct ptrc_stream_header no_header;
 static struct ptrc_slot no_slot;
 static struct ptrc_writer nowhere = {.expect = UINT64_MAX, .header = &no_header};
 
-/* Number of free blocks. If it is 0, no thread searches the list for one. */
+/* Number of blocks (struct ptrc_thread) without a thread. If 0, no thread searches for one. */
 static _Atomic int32_t free_count;
 
 static pthread_key_t exit_key;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread as the event path sees it: one block (struct ptrc_thread) per thread, on a mapping of
- * its own. Blocks of ended threads are used again and none is unmapped, so the list of blocks can
- * be walked without a lock.
+ * A thread as the code that records events sees it: one block (struct ptrc_thread) per thread, on a
+ * mapping of its own. Blocks of ended threads are used again and none is unmapped, so the list of
+ * blocks can be walked without a lock.
  */
 #ifndef PTRC_LIB_RECORDER_THREAD_H
 #define PTRC_LIB_RECORDER_THREAD_H
@@ -17,7 +17,7 @@
 
 /* A stream's decision on an event type; valid for one value of the stream's control word. */
 enum ptrc_want {
-	PTRC_WANT_UNKNOWN, /* the cold way must find out */
+	PTRC_WANT_UNKNOWN, /* ptrc_event_cold() must find out */
 	PTRC_WANT_RECORD,
 	PTRC_WANT_IGNORE, /* the type is filtered, or the stream is suspended */
 	PTRC_WANT_LOSE,	  /* the stream is full: the event is only counted */
@@ -26,11 +26,11 @@ enum ptrc_want {
 
 struct ptrc_thread {
 	/* While the thread is at rest, not in an event call: the page's `active` word, if it has a
-	 * single bit and the fast way is set up for the stream of that bit; otherwise 0. During an
-	 * event call: the frame of the call (frame.h), which is odd. */
+	 * single bit and the fast way (fast.h) is set up for the stream of that bit; otherwise 0.
+	 * During an event call: the frame of the call (frame.h), which is odd. */
 	_Atomic uint64_t state;
 	uint64_t rest; /* what `state` becomes at the end of the event call */
-	/* The writer that the fast way uses, and the writer's slot. */
+	/* The writer that the fast way (fast.h) uses, and the writer's slot. */
 	struct ptrc_writer *_Atomic fast;
 	struct ptrc_slot *_Atomic slot;
 	/* For each page slot: the writer for the next event in the slot's stream; NULL: none. */
@@ -47,8 +47,8 @@ struct ptrc_thread {
 	 * the control word want_control; unknown until this thread has asked. The table is inside
 	 * the block, without a pointer in between, because every load that waits for another one
 	 * before the counter is read adds to the cost of an event. A fork wipes the pages of the
-	 * table in the child, so the child's first event takes the cold way, and is not recorded in
-	 * the parent's name even if no fork handler ran. */
+	 * table in the child, so the child's first event calls ptrc_event_cold(), and is not
+	 * recorded in the parent's name even if no fork handler ran. */
 	uint64_t want_control;
 	uint32_t want_end; /* one past the last id in want[] */
 	_Alignas(4096) uint8_t want[PTRC_WANT_COUNT];
@@ -95,7 +95,7 @@ struct ptrc_writer *ptrc_thread_new_writer(struct ptrc_thread *t);
 void ptrc_thread_free_writer(struct ptrc_thread *t, struct ptrc_writer *w);
 /* Frees all writers of the thread for page slot i. */
 void ptrc_thread_forget_list(struct ptrc_thread *t, unsigned i);
-/* From now on the thread's events take the cold way. */
+/* From now on the thread's events call ptrc_event_cold(). */
 void ptrc_thread_use_nowhere(struct ptrc_thread *t);
 
 #endif

@@ -24,7 +24,7 @@ uint32_t ptrc_chunk_end(const struct ptrc_pool *pool, uint32_t index, uint64_t w
 	if (state == PTRC_CHUNK_FREE || state > PTRC_CHUNK_STEALING)
 		return 0;
 	if (state == PTRC_CHUNK_OWNED) {
-		/* Pairs with the owner's release of pos: the records before it are complete. */
+		/* Pairs with the owner's release store: the records before pos are complete. */
 		uint64_t pos = ptrc_load_acquire(&ptrc_pool_chunk(pool, index)->pos);
 
 		if ((uint32_t)(pos >> 32) != PTRC_CHUNK_GEN(word))
@@ -148,8 +148,7 @@ void ptrc_chunk_note_loss(const struct ptrc_pool *pool, uint32_t index, uint64_t
 		if (!ptrc_walk_next(&walk, &record))
 			return;
 	while (record.off < rpos);
-	/* If another writer has taken the chunk meanwhile, the record just read may be
-	 * overwritten. */
+	/* If another writer has the chunk now, the record just read may be overwritten. */
 	atomic_thread_fence(memory_order_acquire);
 	if (PTRC_CHUNK_GEN(ptrc_load_acquire(&ctl->word)) != PTRC_CHUNK_GEN(word))
 		return;

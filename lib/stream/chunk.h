@@ -23,12 +23,13 @@
 	((uint64_t)(gen) << PTRC_CHUNK_GEN_SHIFT | (uint64_t)(slot) << PTRC_CHUNK_SLOT_SHIFT | \
 	 (uint64_t)(claim) << PTRC_CHUNK_CLAIM_SHIFT | (state))
 
-/* The end of the last complete record of a chunk whose word was `word`; 0 if the chunk holds no
- * record, or if its memory contains an impossible offset. */
+/* The offset after the last complete record of a chunk whose word (owner, generation, pins and
+ * state) was `word`; 0 if the chunk holds no record, or if the offset is impossible. */
 uint32_t ptrc_chunk_end(const struct ptrc_pool *pool, uint32_t index, uint64_t word);
-/* The offset of the first unconsumed record, at most `end`. */
+/* The offset of the first record that was neither reported nor flushed, at most `end`. */
 uint32_t ptrc_chunk_rpos(const struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end);
-/* Bytes of unconsumed records; 0 for a chunk of an earlier epoch. */
+/* Bytes of the records that were neither reported nor flushed; 0 if the stream was cleared since
+ * the chunk was taken, so that the chunk's epoch is not `epoch`. */
 uint32_t ptrc_chunk_unread(const struct ptrc_pool *pool, uint32_t index, uint64_t word,
 			   uint64_t epoch);
 
@@ -40,8 +41,8 @@ bool ptrc_chunk_change(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from,
  * owner for dead and sealed the chunk. */
 void ptrc_chunk_seal(struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end, uint32_t count,
 		     uint64_t tlast, uint64_t state);
-/* Seals the chunk of a dead owner after its last complete record. The caller makes sure that no
- * other process does this for a chunk of the same slot. */
+/* Ends the chunk of a dead owner (writer) after its last complete record. The caller makes sure
+ * that no other process does this for a chunk of the same slot. */
 void ptrc_chunk_seal_dead(const struct ptrc_pool *pool, uint32_t index, uint64_t word);
 /* Changes the word of a chunk to FREE if it is still `word`. */
 bool ptrc_chunk_free(struct ptrc_chunk_ctl *ctl, uint64_t word);
@@ -71,11 +72,11 @@ struct ptrc_walk_record {
 	uint32_t data; /* offset of its data */
 };
 
-/* Starts a walk before the first record. The walk checks everything that it reads from the chunk;
- * the caller has checked `end`. */
+/* Starts a walk (an iteration over the records of a chunk) before the first record. The walk checks
+ * everything that it reads; the caller has checked `end`. */
 struct ptrc_walk ptrc_walk_begin(const struct ptrc_chunk *chunk, uint32_t end);
-/* Steps to the next event, which may be HIDDEN, and applies the CONTEXT records before it.
- * Returns false at the end and at damage; at damage walk->off < walk->end. */
+/* Steps to the next event, which may be HIDDEN (not for the user), and takes the event's origin
+ * from the CONTEXT records before it. False: the end, or damage (off < end). */
 static inline bool ptrc_walk_next(struct ptrc_walk *walk, struct ptrc_walk_record *record)
 {
 	while (walk->off < walk->end) {

@@ -11,17 +11,17 @@
 #include "lib/base/thread_life.h"
 #include "lib/stream/pool.h"
 
-/* The first entries of a stream are a millisecond apart, later ones a second. */
+/* The first clock entries of a stream are a millisecond apart, later ones a second. */
 #define ENTRY_INTERVAL_MIN_NS INT64_C(1000000)
 #define ENTRY_INTERVAL_MAX_NS INT64_C(1000000000)
-/* A search for an entry gives up after this many unusable entries in a row. An entry is unusable
- * if the thread that appended it died before the entry was complete. */
+/* A search for a clock entry gives up after this many unusable entries in a row. An entry is
+ * unusable if the thread that appended it died before the entry was complete. */
 #define ABANDONED_MAX 64
-/* How often a thread looks at the appender, the thread that is appending an entry, before it
+/* How often a thread looks at the appender, the thread that is appending a clock entry, before it
  * takes over. An appender that is running is done before that. */
 #define APPEND_TRIES 200
-/* The rate of a new entry is measured over the time since the entry that is this many entries
- * older. */
+/* The counter's rate for a new clock entry is measured over the time since the entry that is this
+ * many entries older. */
 #define RATE_ENTRIES 6
 
 #if defined(__x86_64__)
@@ -225,7 +225,7 @@ static bool change_word(struct ptrc_stream_header *h, uint64_t from, uint64_t to
 	return ptrc_cas(&h->clock_word, &from, to);
 }
 
-/* Whether this thread is still the appender. */
+/* Whether this thread, which had stored `word`, is still the one that appends a clock entry. */
 static bool has_word(struct ptrc_stream_header *h, uint64_t word)
 {
 	return ptrc_load_acquire(&h->clock_word) == word;
@@ -348,7 +348,7 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 	index = count - 1;
 	last = last_entry(h, &index, 0);
 	due = last.due > last.counter ? last.due : last.counter;
-	/* If the last appender died, it may not have stored this. */
+	/* The thread that appended the last entry may have died before it stored clock_due. */
 	ptrc_stream_raise(&h->clock_due, due);
 	has_room = make_real(h, count + 1);
 	ptrc_clock_pair(&counter, &ns);

@@ -60,20 +60,21 @@ static inline bool ptrc_clock_is_in_range(int64_t seconds)
  * machine without a usable counter. */
 uint64_t ptrc_stream_now(const struct ptrc_stream_header *h);
 
-/* The counters of two processors differ by less than this. A stamp further in the future is
- * damage. */
+/* The counters of two processors differ by less than this many ticks. A stamp that is more than
+ * this in the future is damaged. */
 #define PTRC_STAMP_SLACK (UINT64_C(1) << 20)
 
-/* Appends an entry to the list if a new entry is due at stamp `now`. Any thread of any process
- * may call this. If another thread is appending an entry, this function does not wait long for
- * it. */
+/* Appends a clock entry to the stream's list if a new entry is due at stamp `now`. Any thread of
+ * any process may call this. If another thread is appending an entry, this function does not wait
+ * long for it. */
 void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now);
 /* Saves the counter and the time. From them, the rate of the counter is measured when a stream is
  * created; the more time has passed since this call, the more accurate is the rate. */
 void ptrc_clock_first_pair(void);
 /* Reads the counter and CLOCK_MONOTONIC at the same moment, as nearly as possible. */
 void ptrc_clock_pair(uint64_t *counter, int64_t *ns);
-/* Sets t0, the first entry and the offset in the header of a new stream. */
+/* Sets, for a new stream, t0 (the stamp of the creation), the first clock entry and
+ * realtime_offset. */
 void ptrc_clock_init(struct ptrc_stream_header *h);
 
 /* A reader's copy of the clock entry that it used last. All members 0: no entry was used yet. */

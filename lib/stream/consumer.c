@@ -11,7 +11,7 @@
 #include "lib/stream/clock.h"
 #include "lib/stream/status.h"
 
-/* How long to wait for the owner of a damaged chunk to leave its event call. */
+/* How long to wait until the writer that owns a damaged chunk leaves posix_trace_event(). */
 #define CONDEMN_WAIT_NS INT64_C(100000000)
 
 /* ---- pins ---- */
@@ -35,8 +35,8 @@ bool ptrc_consumer_pin(const struct ptrc_consumer *c, uint32_t chunk, uint64_t e
 			return false;
 		p->end = ptrc_chunk_end(pool, chunk, word);
 		/* A full chunk is pinned even if everything in it is consumed, because unpinning
-		 * frees it. It may not have been freed earlier: another consumer may have pinned
-		 * it then, or have died. */
+		 * frees it. It was not freed before if another consumer had pinned it then or
+		 * died. */
 		if (p->end == 0 ||
 		    (state == PTRC_CHUNK_OWNED && ptrc_chunk_rpos(ctl, word, p->end) >= p->end))
 			return false;
@@ -107,8 +107,7 @@ enum ptrc_step ptrc_consumer_step(const struct ptrc_consumer *c, struct ptrc_wal
 	} while (record->off < rpos);
 	if (record->stamp <= until)
 		return PTRC_STEP_EVENT;
-	/* A stamp in the future is damage. If it were accepted, the reader would never get past
-	 * this event. */
+	/* A stamp in the future is damage: the reader would never get past this event. */
 	if (record->stamp > ptrc_stream_now(c->stream->header) + PTRC_STAMP_SLACK)
 		return PTRC_STEP_DAMAGE;
 	*walk = before;
@@ -129,7 +128,7 @@ bool ptrc_consumer_condemn(const struct ptrc_consumer *c, const struct ptrc_pinn
 	/* If the chunk has no owner, SEALED keeps writers from adopting it. */
 	ptrc_chunk_change(ctl, p->word, PTRC_CHUNK_PARTIAL, PTRC_CHUNK_SEALED);
 	if (ptrc_chunk_change(ctl, p->word, PTRC_CHUNK_OWNED, PTRC_CHUNK_SEALED)) {
-		/* With the new control word, the owner records its next event by the general way,
+		/* With the new control word, the owner records its next event by ptrc_writer_put(),
 		 * which looks at the chunk's word and so notices that the chunk was taken away. */
 		ptrc_control_change(h, 0, 0);
 		ptrc_barrier(h);
@@ -175,8 +174,7 @@ static bool make_ready(struct ptrc_type_counts *c, uint32_t id)
 		return true;
 	if (!ptrc_file_populate(&c->type[ready], (id + 1 - ready) * sizeof(c->type[0])))
 		return false;
-	/* Memory was reserved in whole pages, so the counts up to the end of the page have memory
-	 * now. */
+	/* Memory comes in whole pages, so the counts up to the end of the page have it now. */
 	end = (offsetof(struct ptrc_type_counts, type[id + 1]) + 4095) & ~UINT64_C(4095);
 	ptrc_store_release(&c->ready,
 			   (end - offsetof(struct ptrc_type_counts, type[0])) / sizeof(c->type[0]));

@@ -30,8 +30,8 @@ struct ptrc_pinned {
 	uint64_t word; /* word of the chunk, including the pin */
 };
 
-/* Pins a chunk that belongs to this epoch and holds records. False if the chunk has nothing to
- * consume. */
+/* Pins a chunk. False if it has nothing to consume, or holds events from before the last clear (its
+ * epoch is not `epoch`). */
 bool ptrc_consumer_pin(const struct ptrc_consumer *c, uint32_t chunk, uint64_t epoch,
 		       struct ptrc_pinned *p);
 /* Unpins the chunk. A full chunk becomes FREE if everything in it is consumed. */
@@ -68,9 +68,9 @@ bool ptrc_consumer_condemn(const struct ptrc_consumer *c, const struct ptrc_pinn
 /* The number of event types whose counts have memory. If the number in shared memory is damaged,
  * this is still at most PTRC_TYPE_COUNT. */
 uint32_t ptrc_type_counts_ready(const struct ptrc_type_counts *c);
-/* Adds consumed events of one type, recorded in this epoch, to the counts. Only the consumer of a
- * stream changes these counts, so adding is not atomic. If /dev/shm has no memory for the counts
- * of this type, the events are counted for type 0. */
+/* Adds consumed events of one type to the counts; the stream had been cleared `epoch` times when
+ * they were recorded. Only the consumer of a stream changes these counts, so adding is not atomic.
+ * If /dev/shm has no memory for the counts of this type, the events are counted for type 0. */
 void ptrc_type_counts_add(struct ptrc_type_counts *c, uint64_t epoch,
 			  const struct ptrc_type_sum *sum);
 
@@ -79,7 +79,7 @@ struct ptrc_excluded {
 	/* Events up to this stamp are excluded, because a LOOP stream overwrote them or later
 	 * events. 0: none. */
 	uint64_t gap_last;
-	uint64_t cut; /* events from this stamp on are excluded, because the run had stopped;
+	uint64_t cut; /* events from this stamp on are excluded, because the stream had stopped;
 		       * PTRC_TIME_NONE: none */
 	/* events from dead_from on and before dead_until are excluded: they were recorded after
 	 * the previous run had stopped and before this run started */

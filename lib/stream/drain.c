@@ -225,8 +225,8 @@ static void end_stretch(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 	d->note.sum_count = stretch->sum_count;
 }
 
-/* Adds an event that the drain makes up, unless its type is filtered. `data` has a multiple of 8
- * bytes. */
+/* Adds an event that the drain makes up (OVERFLOW, RESUME or STOP), unless its type is filtered.
+ * `data` has a multiple of 8 bytes. */
 static void add_made_up(struct ptrc_drain *d, uint32_t id, uint64_t stamp, const void *data,
 			uint32_t len)
 {
@@ -234,8 +234,8 @@ static void add_made_up(struct ptrc_drain *d, uint32_t id, uint64_t stamp, const
 		ptrc_packer_add(d->packer, to_ns(d, stamp), ptrc_packed_key(0, id), data, len);
 }
 
-/* Whether the event that the walk has just passed can be added to the stretch that is being
- * packed. */
+/* Whether the event that the walk has just passed can be added to the stretch, the events of one
+ * writer that are being packed. */
 static bool belongs(const struct ptrc_packer *p, uint64_t max, const struct ptrc_stretch *stretch,
 		    const struct ptrc_walk *walk, uint32_t len, enum ptrc_stretch_kind kind)
 {
@@ -245,8 +245,8 @@ static bool belongs(const struct ptrc_packer *p, uint64_t max, const struct ptrc
 	       walk->origin.thread == stretch->origin.thread;
 }
 
-/* Packs the events of the chunk into a stretch, up to `until` or to the first event that cannot
- * be added to the stretch. Reads each event once, in place. */
+/* Packs events of the chunk into a stretch (events of one writer), up to `until` or to the first
+ * event that cannot be added to the stretch. Reads each event once, in place. */
 static void pack(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 {
 	const struct ptrc_stream_header *h = d->stream->header;
@@ -331,7 +331,7 @@ static bool open_chunk(struct ptrc_drain *d)
 	return true;
 }
 
-/* Consumes the pinned chunk up to the end of the stretch that the note describes. */
+/* Frees the events of the pinned chunk up to the end of the stretch that the note describes. */
 static void advance(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
 	uint32_t consumed = note->consumed;
@@ -363,7 +363,8 @@ static bool next_of_chunks(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 				d->is_owed = true;
 				return true;
 			}
-			/* The stretch has no event for the log, so its memory is freed at once. */
+			/* No event goes into the log, so the memory is freed at once, unless an
+			 * earlier stretch of the chunk is not committed yet (is_owed). */
 			if (!d->is_owed)
 				advance(d, &d->note);
 		}
@@ -414,8 +415,8 @@ int ptrc_drain_next(struct ptrc_drain *d, uint8_t *out, struct ptrc_stretch *str
 
 /* ---- commit ---- */
 
-/* Commits a stretch of a chunk. False: the chunk was cleared or overwritten since the stretch was
- * returned. */
+/* Frees the memory of a stretch that is now in the log. False: its chunk was cleared or overwritten
+ * since the stretch was returned. */
 static bool commit_chunk(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
 	bool is_inside = d->is_pinned; /* true if the keeper commits each stretch before the next:

@@ -26,8 +26,8 @@
 #include "lib/stream/consumer.h"
 #include "lib/stream/stream.h"
 
-/* The kinds of stretches. PLAIN: any number of events. GAP: OVERFLOW and RESUME. The other kinds:
- * a single event. */
+/* The kinds of stretches (packed events of one writer). PLAIN: any number of events. GAP: OVERFLOW
+ * and RESUME. The other kinds: a single event. */
 enum ptrc_stretch_kind {
 	PTRC_STRETCH_PLAIN,
 	PTRC_STRETCH_MARKER, /* FLUSH_START or FLUSH_STOP, which are no events of the program */
@@ -44,10 +44,8 @@ enum ptrc_stretch_kind ptrc_stretch_kind_of(uint32_t id);
  * CLOCK_REALTIME. */
 struct ptrc_stretch {
 	struct ptrc_context origin;
-	int64_t first_ns,
-		/* times of the first event, to which the times of the others are relative, and of
-		 * the last event */
-		last_ns;
+	/* times of the first event, to which those of the others are relative, and of the last */
+	int64_t first_ns, last_ns;
 	const uint8_t *packed;
 	uint32_t bytes;
 	enum ptrc_stretch_kind kind;
@@ -112,8 +110,8 @@ struct ptrc_drain {
 	struct ptrc_packer *packer;
 };
 
-/* Starts a drain of all events whose calls have returned. Waits for event calls under way, at
- * most 100 ms for each call and one second in all. Returns 0 or ENOMEM. */
+/* Starts taking out, for the log, all events whose calls have returned. Waits for event calls under
+ * way, at most 100 ms for each call and one second in all. Returns 0 or ENOMEM. */
 int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d);
 /* The state of a drain that the next keeper needs if this keeper dies, in addition to the notes
  * in the chunks. */
@@ -138,8 +136,9 @@ int ptrc_drain_begin_again(struct ptrc_stream *s, struct ptrc_drain *d,
 void ptrc_drain_limit(struct ptrc_drain *d, uint64_t bytes);
 /* The bytes of memory that packing a stretch may need. */
 uint64_t ptrc_drain_room(const struct ptrc_drain *d);
-/* Packs the next stretch at `out`, which has ptrc_drain_room() bytes. ENODATA: there are no more
- * stretches. The sums of the stretch are valid until the next call. Damaged memory is skipped. */
+/* Packs the next stretch (events of one writer) at `out`, which has ptrc_drain_room() bytes.
+ * ENODATA: there are no more stretches. The sums of the stretch are valid until the next call.
+ * Damaged memory is skipped. */
 int ptrc_drain_next(struct ptrc_drain *d, uint8_t *out, struct ptrc_stretch *stretch);
 /* Frees the memory of a stretch that is now in the log. Nothing happens if its chunk was cleared
  * or overwritten meanwhile. Events that the chunk's writer has added after the stretch stay in

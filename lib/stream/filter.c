@@ -22,8 +22,7 @@ enum ptrc_verdict ptrc_filter_of_patterns(const struct ptrc_stream_header *h, ui
 	verdict = ptrc_load_acquire(&list->verdict[id]);
 	is_known = !((verdict ^ patterns) & PTRC_PATTERNS_NUMBER);
 	verdict &= ~PTRC_PATTERNS_NUMBER;
-	/* For system event types, the controller has stored the patterns' verdict in
-	 * list->system. */
+	/* The controller has stored the verdict on system event types in list->system. */
 	if (id < PTRC_ID_UNNAMED && !(is_known && verdict == PTRC_VERDICT_DECIDED))
 		return list->system >> id & 1 ? PTRC_EXCLUDED : PTRC_RECORDED;
 	if (!is_known)

@@ -18,8 +18,8 @@
  * could make room. */
 #define LOOK_NS INT64_C(100000000)
 
-/* A writer may find that other writers have taken the new room, and wait again. If this happens
- * so often, the memory of the stream is damaged, and the wait is over. */
+/* A writer may find that other writers have taken the new room, and wait again. After this many
+ * times the memory of the stream must be damaged, and the writer stops waiting. */
 #define STRETCHES_MAX 100000
 
 /* Sleeps until the word differs from `seen`, for at most `ns` nanoseconds, with the signal mask

@@ -30,7 +30,8 @@
 
 struct ptrc_live_chunk {
 	uint32_t chunk;
-	uint32_t gen; /* generation of the chunk at the start of the walk; 0: no walk yet */
+	/* generation (times emptied) of the chunk at the start of the walk; 0: no walk yet */
+	uint32_t gen;
 	struct ptrc_walk walk;
 	struct ptrc_walk_record
 		next; /* the next event; valid while this structure is in the heap */
@@ -94,8 +95,8 @@ static bool pin(struct ptrc_live_reader *r, uint32_t chunk, struct ptrc_pinned *
 
 /* ---- counts, filter, damage ---- */
 
-/* Adds an event, which the reader has consumed or made up, to the stream's counts by type. A tee
- * does not count, because it consumes nothing. */
+/* Adds an event, which the reader has consumed or made up, to the stream's counts by type. A tee, a
+ * reader that consumes nothing, does not count. */
 static void count(struct ptrc_live_reader *r, uint32_t id_flags, uint32_t len)
 {
 	struct ptrc_type_sum one = {.id = id_flags & PTRC_REC_ID_MASK,
@@ -112,8 +113,8 @@ static uint64_t *sum_of(struct ptrc_event_sums *sums, uint32_t id)
 	return id < POSIX_TRACE_UNNAMED_USEREVENT ? &sums->system : &sums->user;
 }
 
-/* Whether the event is to be reported. If so, counts it; if the filter excludes it, a tee counts
- * it as withheld. */
+/* Whether the event is to be reported. If so, counts it; if not, a tee (a reader that consumes
+ * nothing) counts it as withheld. */
 static bool admit(struct ptrc_live_reader *r, const struct ptrc_live_event *e)
 {
 	struct posixtrace_type_count *withheld;
@@ -182,8 +183,8 @@ static void skip_damage(struct ptrc_live_reader *r, struct ptrc_live_chunk *at,
 
 /* ---- chunks ---- */
 
-/* Whether a selective tee skips the event, because its type is not selected and it does not
- * affect the reader. A skipped event does not count as missed. */
+/* Whether a tee (a reader that consumes nothing) skips the event, because its type is not selected
+ * and it does not affect the reader. A skipped event does not count as missed. */
 static bool is_skipped(struct ptrc_live_reader *r, const struct ptrc_walk_record *record)
 {
 	uint32_t id = record->id_flags & PTRC_REC_ID_MASK;
@@ -198,7 +199,7 @@ static bool is_skipped(struct ptrc_live_reader *r, const struct ptrc_walk_record
 	return true;
 }
 
-/* Steps to the next event in the chunk that belongs to this batch. False: there is none. */
+/* Steps to the next event in the chunk that is not later than r->until. False: there is none. */
 static bool step(struct ptrc_live_reader *r, struct ptrc_live_chunk *at,
 		 const struct ptrc_pinned *p)
 {
@@ -294,9 +295,9 @@ static bool last_stamp(const struct ptrc_pool *pool, uint32_t chunk, uint64_t wo
 	return walk.off == end && !((ptrc_load_relaxed(&ctl->word) ^ word) & ~PTRC_CHUNK_PINS);
 }
 
-/* The stamp up to which all events are complete, although event calls are under way in slots from
- * number `from` on. A call cannot add an event older than the last event of the same writer, and
- * calls that have started after the moment get later stamps. 0: unknown. */
+/* The stamp up to which all events are complete, although calls of posix_trace_event() are under
+ * way in slots from number `from` on. Such a call adds no event older than the last event of its
+ * writer, and a call that started after `moment` gets a later stamp. 0: unknown. */
 static uint64_t complete_until(struct ptrc_live_reader *r, uint32_t from, uint64_t moment)
 {
 	const struct ptrc_pool *pool = &r->stream->pool;
@@ -337,8 +338,8 @@ static void note_told(struct ptrc_live_reader *r, uint64_t stamp)
 /* Fills the empty heap with the events in the chunks up to r->until. 0, ENOMEM. */
 static int fill_heap(struct ptrc_live_reader *r)
 {
-	/* The number of used chunks is read after the event calls were looked at, because such a
-	 * call may have recorded into a chunk that was never used before. */
+	/* The number of used chunks is read now, after the caller has looked at event calls under
+	 * way: such a call may have recorded into a chunk that was never used before. */
 	uint32_t used = ptrc_pool_used(&r->stream->pool);
 	int error = grow(r, used);
 
@@ -348,9 +349,9 @@ static int fill_heap(struct ptrc_live_reader *r)
 		if (enter_chunk(r, &r->chunks[i]))
 			r->heap[r->heap_count++] = &r->chunks[i];
 	heap_build(r->heap, r->heap_count);
-	/* Reported events advance `told`, but skipped events do not. So look for losses before
-	 * `told` is advanced past the events of this batch: the reader has not passed those
-	 * events. */
+	/* `told` is the stamp up to which events and losses are reported. Skipped events do not
+	 * raise it, so it is raised here; losses are looked for first, because later calls ignore
+	 * those up to `told`. */
 	if (r->is_selective && r->stream->header->policy == POSIX_TRACE_LOOP) {
 		ptrc_consumer_find_gap(&r->consumer, r->told, NULL, &r->gap);
 		note_told(r, r->until);
@@ -398,8 +399,8 @@ static int new_batch(struct ptrc_live_reader *r)
 	}
 }
 
-/* Tells the keeper up to which stamp this tee, whose heap is empty, has read the stream's events.
- * The keeper may consume the events that all active tees have read. */
+/* Tells the keeper up to which stamp this tee (a reader that consumes nothing), whose heap is
+ * empty, has read. The keeper may consume the events that all active tees have read. */
 static void tell_keeper(struct ptrc_live_reader *r)
 {
 	struct ptrc_stream_header *h = r->stream->header;
@@ -614,7 +615,7 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *ev
 /* ---- counting ---- */
 
 /* Finds the first event of each chunk that was not reported. If the chunk is in the heap, that is
- * the event at->next, which the walk has already passed. */
+ * the event `next`, which the walk has already passed. */
 static void find_unread(struct ptrc_live_reader *r)
 {
 	for (uint32_t i = 0; i < r->chunk_capacity; i++)
@@ -658,7 +659,7 @@ static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk,
 	ptrc_consumer_unpin(&r->consumer, &p);
 }
 
-/* Subtracts t from the counts, but not below 0: if a keeper was killed while it counted, its
+/* Subtracts `t` from the counts, but not below 0: if a keeper was killed while it counted, the
  * counts may be too small. */
 static void take_off(struct posixtrace_type_count *from, const struct posixtrace_type_count *t)
 {

@@ -45,7 +45,7 @@ struct ptrc_event_sums {
 struct ptrc_live_reader {
 	struct ptrc_stream *stream;
 	struct ptrc_consumer consumer;
-	bool is_tee;
+	bool is_tee;			   /* reads events without consuming them */
 	struct ptrc_live_reader *next_tee; /* the next tee in the list of the stream's tees */
 	/* Report only events recorded up to this stamp; 0: all events. */
 	uint64_t limit;
@@ -56,8 +56,8 @@ struct ptrc_live_reader {
 	bool is_selective;
 	uint64_t wanted[PTRC_SET_WORD_COUNT];
 
-	/* The limit of the current batch: all events up to this stamp are complete, and the batch
-	 * contains them. When the heap is empty, the reader has passed all of them. */
+	/* All events up to this stamp are complete, and the reader has put them into the heap. When
+	 * the heap is empty, it has passed all of them. */
 	uint64_t until;
 	struct ptrc_live_chunk **heap;	/* chunks with events of this batch; the top one has the
 					 * earliest event */
@@ -95,13 +95,13 @@ int ptrc_live_reader_init(struct ptrc_live_reader *r, struct ptrc_stream *s, boo
 void ptrc_live_reader_destroy(struct ptrc_live_reader *r);
 void ptrc_live_reader_unlist(struct ptrc_live_reader *r);
 
-/* Lets a new tee start with the events that the stream holds now. Earlier losses and flushes are
- * reported only if is_past_told. If `limit` is not 0, the tee reports only events recorded up to
- * that stamp. */
+/* Lets a new tee (a reader that consumes nothing) start with the events that the stream holds now.
+ * It reports earlier losses and flushes only if is_past_told. If `limit` is not 0, the tee reports
+ * only events recorded up to that stamp. */
 void ptrc_live_reader_begin_tee(struct ptrc_live_reader *r, bool is_past_told, uint64_t limit);
 
-/* Makes a tee report only gaps and events of the types in the set. It skips other user events
- * without copying or merging them. */
+/* Makes a tee (a reader that consumes nothing) report only gaps and events of the types in the set.
+ * It skips other user events without copying or merging them. */
 void ptrc_live_reader_select(struct ptrc_live_reader *r, const trace_event_set_t *types);
 
 /* Stores the next event. ENODATA: all events that were recorded before this call started have

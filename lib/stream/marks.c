@@ -14,15 +14,15 @@
 #include "lib/stream/slots.h"
 
 #define WAIT_NS INT64_C(100000000)
-/* The limit for waiting for all event calls together. It is needed because damaged memory may
- * show any number of marks. */
+/* The limit for waiting for all event calls together. It is needed because damaged memory may show
+ * any number of calls. */
 #define WAIT_ALL_NS INT64_C(1000000000)
-/* The time between two looks at a mark counts as at most this much. If it was longer, the whole
- * machine or this process stood still, and perhaps the writer too. */
+/* The time between two looks at an event call counts as at most this much. If it was longer, the
+ * whole machine or this process stood still, and perhaps the writer too. */
 #define LOOK_MAX_NS INT64_C(1000000)
-/* How often a mark is looked at before the first check whether its thread is alive; most calls
- * end sooner. After this many looks each look yields the processor, and after twice as many it
- * sleeps. */
+/* How often a process looks whether an event call has ended before it checks that the thread is
+ * alive; most calls end sooner. After this many looks each look yields the processor, and after
+ * twice as many it sleeps. */
 #define SPIN_COUNT 200
 
 bool ptrc_barrier_register(void)
@@ -60,7 +60,7 @@ void ptrc_marks_give_up(struct ptrc_stream_header *h, struct ptrc_given_up *give
 	given_up->has_any = true;
 }
 
-/* Called when the slot has no mark: the next event call in it will be waited for again. */
+/* Called when no event call is under way in the slot: the next one will be waited for again. */
 static void forget_given_up(struct ptrc_given_up *given_up, uint32_t slot)
 {
 	uint64_t *mark = given_up->has_any ? given_up_mark(given_up, slot) : NULL;
@@ -97,8 +97,7 @@ uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *giv
 			uint64_t mark;
 			int64_t now;
 
-			/* Pairs with the writer's release of frame = 0: if 0 is seen, the new pos
-			 * is visible. */
+			/* Pairs with the writer's release: if 0 is seen, so is the new pos. */
 			mark = ptrc_load_acquire(&slot->frame);
 			if (mark == 0) {
 				forget_given_up(given_up, i);

@@ -33,7 +33,7 @@ enum { PTRC_GIVEN_UP_MAX = 8 };
 
 /* Event calls for which this process has waited in vain, because their thread is stopped or has
  * left the call by siglongjmp. The process waits for such a slot again only after it has seen the
- * slot without a mark or with another mark. Private to the process. */
+ * slot without a mark (no call) or with another mark (another call). Private to the process. */
 struct ptrc_given_up {
 	struct {
 		uint32_t slot;
@@ -53,7 +53,8 @@ struct ptrc_given_up {
  */
 uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *given_up,
 			 uint32_t from, int64_t *left_ns);
-/* Whether an event call is under way in the slot for which ptrc_marks_wait() would wait. */
+/* Whether ptrc_marks_wait() would wait for this slot: an event call of a living thread is under way
+ * in it, and was not given up. */
 bool ptrc_marks_is_under_way(struct ptrc_stream_header *h, struct ptrc_given_up *given_up,
 			     uint32_t slot);
 /* Waits for all event calls under way, at most 100 ms for each call and one second in all. Calls

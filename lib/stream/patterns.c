@@ -106,7 +106,8 @@ static bool is_decided(struct ptrc_stream_header *h, uint32_t patterns, uint32_t
 		       ((patterns & PTRC_PATTERNS_NUMBER) | PTRC_VERDICT_DECIDED);
 }
 
-/* Compares a name with the new list of patterns, which is not in force yet. */
+/* Stores the verdict of the new list of patterns, which is not in force yet, on a name. If
+ * posix_trace_set_filter() had decided on the type and the verdict is the same, it stays so. */
 static void judge_anew(struct ptrc_stream_header *h, uint32_t old, struct ptrc_pattern_list *list,
 		       uint32_t id, const char *name, struct ptrc_filter_change *change)
 {

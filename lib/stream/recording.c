@@ -11,13 +11,13 @@
 #include "lib/stream/space.h"
 #include "lib/stream/status.h"
 
-/* Recording starts over if the counters of two processors differ, if another thread appends a
- * clock entry, or if another writer takes the chunk. Each of these happens once or twice; if
- * recording starts over so often, the memory is damaged. */
+/* Recording starts over if the counters of two processors differ, if another thread appends a clock
+ * entry, or if another writer takes the chunk. Each of these happens once or twice; after this many
+ * times the memory must be damaged. */
 #define PUT_TRIES 1000
 
-/* Stores the record; if has_context, stores a CONTEXT record before it. The chunk has room for
- * both. Returns the address after the record. */
+/* Stores the record; if has_context, stores before it a CONTEXT record, which holds the process and
+ * thread. The chunk has room for both. Returns the address after the record. */
 static uint8_t *store(struct ptrc_writer *w, const struct ptrc_put *p, uint64_t now,
 		      bool has_context)
 {
@@ -41,8 +41,8 @@ static uint8_t *store(struct ptrc_writer *w, const struct ptrc_put *p, uint64_t 
 	return at + ptrc_record_size(&head);
 }
 
-/* Sets w->delta_max, the limit of the fast way: the fast way must not record a stamp that needs
- * the next clock entry, or whose time relative to the base does not fit in a record. */
+/* Sets w->delta_max, the limit of the fast way (lib/recorder/fast.h), which must not record a stamp
+ * that needs the next clock entry, or whose time relative to the base does not fit in a record. */
 static void bound_fast_way(struct ptrc_writer *w)
 {
 	uint64_t until_due = ptrc_load_acquire(&w->header->clock_due) - 1 - w->base;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recording an event with a writer: the general way, which works in any state of the stream. The
- * event path takes it when its fast way cannot be used. Controller and keeper take it for the
- * events that they record themselves.
+ * Recording an event with a writer: the general way, which works in any state of the stream. An
+ * event call takes it when its fast way (lib/recorder/fast.h) cannot be used. Controller and keeper
+ * take it for the events that they record themselves.
  */
 #ifndef PTRC_LIB_STREAM_RECORDING_H
 #define PTRC_LIB_STREAM_RECORDING_H

@@ -11,8 +11,8 @@
 #include "lib/stream/chunk.h"
 #include "lib/stream/clock.h"
 
-/* How often a thread tries to become the reaper while another thread is reaping; some
- * milliseconds in all. If it does not succeed, the slots will be reaped later. */
+/* How often a thread tries to become the reaper, which takes back the slots of dead threads, while
+ * another thread is the reaper; some milliseconds in all. Then it leaves the slots for later. */
 #define REAPER_TRIES 100
 
 static bool slot_is_dead(struct ptrc_slot *s, uint64_t owner, int pid, uint64_t image)
@@ -33,9 +33,9 @@ static uint64_t owner_word(int tid)
 	return (uint64_t)(uint32_t)tid << PTRC_SLOT_TID_SHIFT | (ms & PTRC_SLOT_CLAIM_MASK);
 }
 
-/* Makes this thread the reaper. Only one thread may reap at a time: a reaper stores the end of a
- * dead owner's chunk before it releases the chunk, and a second, slow reaper could store it when
- * the chunk already has a new owner. */
+/* Makes this thread the reaper, which takes back slots and chunks of dead threads. There is one at
+ * a time: a reaper stores the end of a dead owner's chunk before it releases the chunk, and a
+ * second, slow reaper could store it when the chunk already has a new owner. */
 static bool lock_reaper(struct ptrc_stream_header *h, bool waits)
 {
 	uint64_t mine = owner_word(ptrc_sys_gettid());

@@ -12,10 +12,10 @@
 #include "lib/base/atomic.h"
 #include "lib/stream/pool.h"
 
-/* Claims a slot for the calling thread. Returns the index of the slot, and sets *owner to the
- * value of its owner word while it belongs to this thread. Returns UINT32_MAX if all slots are
- * taken or there is no memory for another slot. `image` identifies the program that the process
- * runs. */
+/* Claims a slot, a writer's entry in the stream, for the calling thread. Returns the index of the
+ * slot, and sets *owner to the value of its owner word while it belongs to this thread. Returns
+ * UINT32_MAX if all slots are taken or there is no memory for another slot. `image` identifies the
+ * program that the process runs. */
 uint32_t ptrc_slot_claim(const struct ptrc_pool *pool, int pid, int tid, uint64_t image,
 			 uint64_t *owner);
 /* Releases the slot if its owner word is still `owner`. */
@@ -26,8 +26,8 @@ void ptrc_slot_release(struct ptrc_stream_header *h, uint32_t slot_index, uint64
  * nothing. */
 void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image, bool waits);
 
-/* Whether slots were reaped so recently that a writer without room need not reap again: less than
- * slots_used / 64 milliseconds ago, which is about the time that reaping takes. */
+/* Whether slots of dead threads were taken back (reaped) so recently that a writer without room
+ * need not do it again: in the last slots_used / 64 milliseconds, about what it takes. */
 bool ptrc_slots_were_reaped(const struct ptrc_stream_header *h);
 
 /* Whether the owner of a table should look for entries of dead owners before the table grows. The

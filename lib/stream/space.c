@@ -13,8 +13,8 @@
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
 
-/* How often a search for room is repeated because another writer has taken the chosen chunk
- * first. That many repetitions mean that the memory is damaged. */
+/* How often a search for room is repeated because another writer has taken the chosen chunk first.
+ * After this many repetitions the memory must be damaged. */
 #define ROOM_TRIES 1000
 
 /* ---- the survey of the chunks ---- */
@@ -259,8 +259,7 @@ static bool steal(struct ptrc_writer *w, struct found f)
 		return false;
 	}
 	f.word = stealing;
-	/* A reader may have read some of the events after they were counted and before the chunk
-	 * was taken. */
+	/* Before the chunk was taken, a reader may have read some of the events counted above. */
 	still_lost = ptrc_chunk_unread_events(ctl, f.word);
 	atomic_fetch_sub_explicit(&h->lost_events, lost - still_lost, memory_order_relaxed);
 	ptrc_chunk_note_loss(&w->pool, f.index, f.word);

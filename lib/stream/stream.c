@@ -106,7 +106,7 @@ void ptrc_stream_unmap(struct ptrc_stream *s)
 
 /* ---- system events ---- */
 
-/* Records an event of the trace system with the writer of this role. It is recorded even if the
+/* Records an event of the trace system with the own writer of controller or keeper, even if the
  * stream is full: where that matters, the caller has checked for room. */
 static void record(struct ptrc_stream *s, uint32_t id_flags, const void *data, uint32_t len,
 		   const struct ptrc_context *origin, uint64_t addr)

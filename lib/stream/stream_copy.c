@@ -107,8 +107,8 @@ static void survey(struct try *t)
 	for (uint32_t i = 0; i < t->used; i++)
 		survey_chunk(t, i);
 	/* These are read after the survey: a chunk is either in the survey or, if it was
-	 * overwritten before, its loss is included here. first_lost is read before horizon, as in
-	 * ptrc_consumer_find_gap(). */
+	 * overwritten before, its loss is included here. first_lost is read before horizon, because
+	 * writers store first_lost last. */
 	t->first_lost = ptrc_load_acquire(&h->first_lost);
 	t->horizon = ptrc_load_acquire(&h->horizon);
 	qsort(t->chunks, t->count, sizeof(t->chunks[0]), compare);
@@ -116,7 +116,7 @@ static void survey(struct try *t)
 
 /* ---- copying ---- */
 
-/* Copies a chunk. Returns false if it was overwritten, flushed or cleared after the survey. */
+/* Copies a chunk. Returns false if it was overwritten, flushed or cleared after survey() saw it. */
 static bool copy_chunk(struct try *t, const struct found *f)
 {
 	const struct ptrc_pool *pool = &t->consumer.stream->pool;

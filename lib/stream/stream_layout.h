@@ -233,10 +233,8 @@ struct ptrc_stream_header {
 	 * state, its filter or its patterns, and when a reader goes to sleep or is woken -- */
 	_Alignas(64) _Atomic uint64_t control;
 	/* Not 0: readers sleep on event_futex, and this is the ticket of the reader that went to
-	 * sleep last. A process that wakes the readers clears the word afterwards, but only if
-	 * the word is still the ticket that it saw before: a reader that went to sleep meanwhile
-	 * has stored another ticket. If the process dies between the two steps, the next event
-	 * wakes the readers again. */
+	 * sleep last. A process that wakes the readers then clears the word, but only if no reader
+	 * has stored another ticket meanwhile. */
 	_Atomic uint32_t waiters;
 	_Atomic uint32_t waiter_ticket; /* the last ticket given out */
 	/* A bit for each event type; events whose bit is set are not recorded. Written by the
@@ -288,9 +286,10 @@ struct ptrc_stream_header {
 	/* -- changing seldom -- */
 	_Alignas(64) _Atomic uint64_t status;
 	_Atomic uint64_t cut;
-	/* For a LOOP stream. horizon: stamp of the latest event that was overwritten (CAS-max).
-	 * first_lost: stamp of the earliest lost event whose loss no consumer has taken note of
-	 * (CAS-min); PTRC_TIME_NONE: there is none. Written by writers and consumers. */
+	/* For a LOOP stream. horizon: stamp of the latest event that was overwritten; it only
+	 * rises. first_lost: stamp of the earliest lost event whose loss no consumer has taken note
+	 * of, lowered by writers; PTRC_TIME_NONE: there is none. Written by writers and
+	 * consumers. */
 	_Atomic uint64_t horizon;
 	_Atomic uint64_t first_lost;
 	/* Number of clears. Chunks of an older epoch count as empty. */
@@ -306,15 +305,16 @@ struct ptrc_stream_header {
 	/* The lock for changes of state: the ID of the thread, of controller or keeper, that
 	 * holds it. Another thread can take it if that thread is dead. */
 	_Atomic uint32_t state_lock;
-	/* Not 0: a traced process could not register for membarrier. Written by that process. */
+	/* Not 0: a traced process could not register for membarrier, so ptrc_barrier() must reach
+	 * all processes. Written by that process. */
 	_Atomic uint32_t needs_global_barrier;
 	_Atomic uint32_t slots_used;  /* slots from this index on were never used */
 	_Atomic uint32_t chunks_used; /* chunks from this index on were never used */
 	_Atomic uint64_t clock_word;  /* number of entries << 32 | thread that appends an entry,
 				       * or 0 */
-	/* Writers record no event with this or a later stamp before a new clock entry is
-	 * appended. It is the `due` of the last clock entry, or of an earlier entry if an
-	 * appender is slow or dead. CAS-max. */
+	/* Writers record no event with this or a later stamp before a new clock entry is appended.
+	 * It is the `due` of the last clock entry, or of an earlier entry if an appender is slow or
+	 * dead. Only raised. */
 	_Atomic uint64_t clock_due;
 	_Atomic uint32_t processes; /* number of processes that were ever traced by this stream */
 	_Atomic uint32_t threads;   /* number of times that a slot was claimed */
@@ -345,7 +345,7 @@ struct ptrc_stream_header {
 	 * all. Written by writers. */
 	_Atomic uint64_t waits, wait_ns;
 	/* Length in bytes of the largest data that was truncated to max_data_size; 0: no data was
-	 * truncated. CAS-max. */
+	 * truncated. Only raised. */
 	_Atomic uint64_t data_needed;
 
 	/* -- controller to keeper: one command at a time, under the controller's lock -- */
@@ -398,7 +398,7 @@ struct ptrc_stream_header {
 	/* Not 0: the log is closed without waiting until its data is on the disk. Written by the
 	 * controller. */
 	_Atomic uint32_t is_log_unsynced;
-	/* The gap that the keeper's last drain found: stamps of the first and of the last lost
+	/* The gap that the keeper's last flush found: stamps of the first and of the last lost
 	 * event. gap_first is PTRC_TIME_NONE once the gap is in the log. */
 	_Atomic uint64_t gap_first, gap_last;
 	/* Processes that have started to record into a stream with a log, each in entry pid %

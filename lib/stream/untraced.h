@@ -23,7 +23,7 @@
 /* The most pids in the text of a link. The 0 that may end the list is not counted. */
 #define PTRC_UNTRACED_PIDS 64U
 
-/* The text of a link. */
+/* The text of the symbolic link that an untraced process leaves. */
 struct ptrc_untraced_word {
 	int error; /* EMFILE, ENOMEM, or EPROTO if the library of the process is of another
 		    * version */

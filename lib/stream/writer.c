@@ -73,8 +73,7 @@ static void give_back(struct ptrc_writer *w, uint64_t state)
 		if (pos > PTRC_CHUNK_FIRST && !is_cleared(w))
 			ptrc_chunk_seal(ctl, word, pos, (uint32_t)w->count, w->last, state);
 		else if (!ptrc_chunk_free(ctl, word & ~PTRC_CHUNK_PINS))
-			/* A consumer has pinned the chunk; it will free the chunk when it unpins
-			 * it. */
+			/* A consumer has pinned the chunk, and will free it afterwards. */
 			ptrc_chunk_seal(ctl, word, pos, (uint32_t)w->count, w->last,
 					PTRC_CHUNK_SEALED);
 	}

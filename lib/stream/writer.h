@@ -17,7 +17,7 @@
 #include "lib/stream/pool.h"
 
 struct ptrc_writer {
-	/* The event path touches the members down to `wants`: two cache lines. */
+	/* An event call touches the members down to `wants`: two cache lines. */
 
 	uint64_t expect; /* the control word that this writer last acted on */
 	struct ptrc_slot *slot;
@@ -41,12 +41,13 @@ struct ptrc_writer {
 	uint32_t index;		  /* index of the chunk */
 	uint32_t gen;		  /* generation of the chunk */
 	uint32_t slot_index;
-	uint64_t slot_owner;		 /* owner word of the slot */
-	uint64_t epoch;			 /* epoch of the chunk */
+	uint64_t slot_owner; /* owner word of the slot */
+	/* number of clears of the stream when the chunk was taken */
+	uint64_t epoch;
 	struct ptrc_context origin;	 /* origin of the next events */
 	struct ptrc_context last_origin; /* origin of the last record in the chunk */
-	/* Not 0: the stamp that the next record gets, because it is about an earlier moment. It
-	 * never goes back. */
+	/* Not 0: the stamp for the next record, which is about an earlier moment. Never
+	 * decreases. */
 	uint64_t stamp;
 	/* siglongjmp has left an event call of this writer, and the program may yet jump back
 	 * into it. The thread uses this writer again only when it has too many writers of this
