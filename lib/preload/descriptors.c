@@ -55,7 +55,7 @@ PTRC_ASSERT_SIZE(struct slot, 248);
 static struct slot *_Atomic chunks[CHUNKS];
 static _Atomic bool is_ended;
 
-/* A text is used for so long without a look at the file. */
+/* A text is used for this many nanoseconds before the file is looked at again. */
 #define FRESH_NS 20000
 
 /* The same in ticks of the counter. Until its rate is known, as if it were slow: 1 GHz, and 25 MHz on

@@ -19,7 +19,7 @@
 #define PTRC_DESCRIPTOR_TEXT_MAX 191
 
 struct ptrc_descriptor {
-	/* Not zero-terminated. */
+	/* The text has no null byte at its end. */
 	char text[PTRC_DESCRIPTOR_TEXT_MAX + 1];
 	/* 0: nothing is known. */
 	uint8_t bytes;

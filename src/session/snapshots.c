@@ -35,7 +35,7 @@ struct ptrc_snapshots {
 	bool is_unsynced;
 	/* Looks for what makes snapshots. */
 	struct ptrc_watch *watch;
-	/* No more snapshots are made. */
+	/* The session makes no more snapshots. */
 	bool is_ended;
 	/* An event has come that makes a snapshot, which has not been started yet. */
 	bool is_pending;

@@ -21,7 +21,7 @@ struct condition {
 	/* The index of the pair in the watch's pairs, and its limit; used if there is no glob. */
 	size_t pair;
 	int64_t limit_ns;
-	/* The open pairs that have not made a snapshot, in the order of their begins. */
+	/* The open pairs that have not made a snapshot, sorted by their first events. */
 	struct open_pair *oldest;
 	struct open_pair *newest;
 	bool has_matched;
