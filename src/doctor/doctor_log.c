@@ -229,6 +229,8 @@ static bool examine_writer(struct ptrc_doctor *d, const char *path)
 static void check_losses(struct ptrc_doctor *d, const char *path, const struct ptrc_losses *l,
 			 bool is_log_full)
 {
+	/* If events were lost because of that, the loss says so. */
+	bool is_only_full = is_log_full && !l->log_events;
 	size_t count;
 	struct posixtrace_orphan *orphans = ptrc_orphans_list(&count);
 	const struct posixtrace_orphan *orphan = ptrc_orphans_find(orphans, count, path);
@@ -243,12 +245,12 @@ static void check_losses(struct ptrc_doctor *d, const char *path, const struct p
 		ptrc_doctor_note(d, "log", path, NULL,
 				 "is not closed: another user's trace writes it, or it was cut "
 				 "short, or the processes that wrote it were killed");
-	if (is_log_full)
+	if (is_only_full)
 		ptrc_doctor_problem(d, "log-full", path,
 				    "use a larger --log-max-size, or --log-full-policy=append",
 				    "has reached its maximum size");
 	others.is_unclosed = false;
-	ptrc_doctor_losses(d, path, &others, is_log_full, false);
+	ptrc_doctor_losses(d, path, &others, is_only_full, false);
 	free(orphans);
 }
 
@@ -268,7 +270,7 @@ static void check_events(struct ptrc_doctor *d, const char *path, trace_id_t tra
 		ptrc_doctor_note(d, "events", path, NULL, "has no event of a program yet");
 	else if (extent == REMAINS)
 		ptrc_doctor_problem(d, "events", path, NULL,
-				    "has no event of a program, and is not complete");
+				    "has no event of a program in what is left");
 	else
 		ptrc_doctor_problem(
 			d, "events", path,
