@@ -119,7 +119,8 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 	losses.write_error = 0;
 	ptrc_doctor_losses(d, s->name, &losses, is_full,
 			   !s->has_log && s->attributes.stream_full_policy == POSIX_TRACE_LOOP);
-	if (s->has_log && s->counts.pt_stream_bytes && !s->counts.pt_log_events)
+	if (s->has_log && !s->status.posix_stream_flush_error && s->counts.pt_stream_bytes &&
+	    !s->counts.pt_log_events)
 		ptrc_doctor_note(d, "flush", s->name, advice,
 				 "%s of events are in the stream, and none in the log yet",
 				 ptrc_doctor_size(s->counts.pt_stream_bytes, text));

@@ -401,7 +401,8 @@ diagnoses() {
 		ptrace-shutdown --allow-loss "$2" 2>/dev/null || true
 		kill $!; exit $status' "$traced" "$me.d"
 	[ "$status" -eq 1 ]
-	finds problem log 'No space left on device.*make room on the disk'
+	finds problem log 'No space left on device.*make room on the disk, then ptrace-flush'
+	fails finds note flush
 	finds problem disk 'is full'
 }
 
