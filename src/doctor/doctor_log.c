@@ -33,7 +33,7 @@ struct log_seen {
 	bool is_filtered;
 };
 
-/* What is known about an event type of the log. */
+/* Properties of an event type of the log. */
 struct seen_type {
 	/* Its events are those that the user misses. */
 	bool is_wanted;

@@ -268,7 +268,7 @@ void ptrc_pairs_report_halves(const struct ptrc_pairs *p, const char *rest, cons
 	ptrc_buffer_free(&what);
 }
 
-/* Returns false, after a message, if no source has an event type of the begin or of the end. */
+/* Returns false, after a message, if no source has the type of the pair's first or last events. */
 static bool has_types(const struct ptrc_query *q, const struct ptrc_pair *p, const char *thing)
 {
 	struct ptrc_nearest nearest = {0};
