@@ -54,7 +54,10 @@ endif
 %C%_shared_event_LDFLAGS = $(SAN_CFLAGS) -no-install
 %C%_start_shared_SOURCES = %D%/start.c
 %C%_start_shared_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_LIBRARY
-%C%_start_shared_LDFLAGS = $(SAN_CFLAGS) -no-install
+# Without a run path, which the loader would search: bench/event names the library.
+%C%_start_shared_LDFLAGS = $(SAN_CFLAGS)
+%C%_start_shared_LDADD = lib/.libs/libposixtrace.so
+%C%_start_shared_DEPENDENCIES = lib/libposixtrace.la
 
 if HAVE_LTTNG_UST
 ptrc_bench_programs += %D%/lttng_event %D%/lttng_cli_worker

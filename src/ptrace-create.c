@@ -195,7 +195,8 @@ static bool make(struct making *m)
 		if (ptrc_doctor_find_obstacle(plan.target, plan.os.kinds && !*m->outcome.os_refusal,
 					      &m->obstacle))
 			ptrc_cli_message(NULL, "%s", m->obstacle.text);
-		if (*m->outcome.os_refusal)
+		if (*m->outcome.os_refusal &&
+		    (m == made || strcmp(m->outcome.os_refusal, m[-1].outcome.os_refusal) != 0))
 			ptrc_cli_message("--os", "%s", m->outcome.os_refusal);
 		return true;
 	}

@@ -269,18 +269,6 @@ static void parse(int argc, char **argv, struct run *r)
 		read_rules(check, &config.sessions[0].decode);
 }
 
-/* One more than the greatest identifier of an event type that has a name. */
-static size_t count_ids(trace_id_t trace)
-{
-	trace_event_id_t id = 0;
-	int unavailable = 0;
-
-	posix_trace_eventtypelist_rewind(trace);
-	while (!posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) && !unavailable)
-		;
-	return id + (size_t)1;
-}
-
 static bool is_of_os(trace_id_t trace, trace_event_id_t id)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
@@ -304,24 +292,19 @@ static bool is_own(trace_id_t trace, trace_event_id_t id)
  */
 static uint64_t count_recorded(struct run *r, trace_id_t trace, bool *has_user_events)
 {
-	/* Asks only for as many types as exist, because an array for all possible types would touch much memory. */
-	size_t id_count = count_ids(trace);
-	struct posixtrace_type_count *counts = ptrc_cli_allocate(id_count * sizeof(*counts));
+	struct posixtrace_type_count *counts = ptrc_type_counts(trace);
 	uint64_t count = 0;
 
 	r->cut.events = 0;
-	*has_user_events = true;
-	if (!posixtrace_get_type_counts(trace, counts, id_count)) {
-		*has_user_events = false;
-		for (size_t i = 0; i < id_count; i++) {
-			count += counts[i].pt_events;
-			r->cut.events += counts[i].pt_truncated;
-			if (i < POSIX_TRACE_UNNAMED_USEREVENT || !counts[i].pt_events ||
-			    is_own(trace, (trace_event_id_t)i))
-				continue;
-			r->has_os_events |= is_of_os(trace, (trace_event_id_t)i);
-			*has_user_events |= !is_of_os(trace, (trace_event_id_t)i);
-		}
+	*has_user_events = !counts;
+	for (size_t i = 0; counts && i < PTRC_READER_IDS; i++) {
+		count += counts[i].pt_events;
+		r->cut.events += counts[i].pt_truncated;
+		if (i < POSIX_TRACE_UNNAMED_USEREVENT || !counts[i].pt_events ||
+		    is_own(trace, (trace_event_id_t)i))
+			continue;
+		r->has_os_events |= is_of_os(trace, (trace_event_id_t)i);
+		*has_user_events |= !is_of_os(trace, (trace_event_id_t)i);
 	}
 	free(counts);
 	return count;

@@ -435,7 +435,13 @@ static bool take_unit(struct parser *p, const struct type *type, struct ptrc_lay
 	return true;
 }
 
-void ptrc_layout_place(const struct ptrc_layout_fields *l, const struct ptrc_layout_field *f,
+/*
+ * Finds the place of a field that follows *bits bits of data: stores its offset in *at and its
+ * first bit in *bit_at. Adds to *bits the padding before the field and the size of the field; if
+ * the size depends on the data, adds only the padding. For fields with is_placed
+ * ptrc_layout_parse() has already stored the place in the field.
+ */
+static void find_place(const struct ptrc_layout_fields *l, const struct ptrc_layout_field *f,
 		       uint64_t *bits, size_t *at, unsigned char *bit_at)
 {
 	uint64_t unit = 8ULL * f->item_size;
@@ -473,7 +479,7 @@ static bool place(struct parser *p, const char *at, struct ptrc_layout_field *f)
 	 * byte. */
 	if (last && last->kind == PTRC_LAYOUT_STRING)
 		p->bits += 8;
-	ptrc_layout_place(l, f, &p->bits, &f->at, &f->bit_at);
+	find_place(l, f, &p->bits, &f->at, &f->bit_at);
 	l->is_fixed = l->is_fixed && (f->size || f->bits);
 	l->size = (p->bits + 7) / 8;
 	if (l->size > PTRC_LAYOUT_SIZE_MAX)
@@ -648,7 +654,7 @@ const struct ptrc_layout_field *ptrc_layout_next(const struct ptrc_layout_fields
 
 	if (w->number == l->count)
 		return NULL;
-	ptrc_layout_place(l, f, &w->bits, &w->at, &w->bit_at);
+	find_place(l, f, &w->bits, &w->at, &w->bit_at);
 	w->size = f->size;
 	w->is_short = w->at > size || w->bits > 8 * (uint64_t)size;
 	if (!w->is_short && !f->size && !f->bits) {

@@ -166,15 +166,6 @@ int ptrc_layout_parse(const char *text, size_t size, struct ptrc_layout_fields *
 
 void ptrc_layout_fields_free(struct ptrc_layout_fields *);
 
-/*
- * Finds the place of a field that follows *bits bits of data: stores its offset in *at and its
- * first bit in *bit_at. Adds to *bits the padding before the field and the size of the field; if
- * the size depends on the data, adds only the padding. For fields with is_placed
- * ptrc_layout_parse() has already stored the place in the field.
- */
-void ptrc_layout_place(const struct ptrc_layout_fields *, const struct ptrc_layout_field *,
-		       uint64_t *bits, size_t *at, unsigned char *bit_at);
-
 /* An iterator over the fields of an event's data. The caller zeroes it to start. */
 struct ptrc_layout_walk {
 	/* Offset and size in bytes of the current field; the size of a bit field is 0. */

@@ -129,11 +129,18 @@ void ptrc_buffer_hex(struct ptrc_buffer *b, uint64_t v)
 	b->used += 2 + digits;
 }
 
-char *ptrc_write_hex_bytes(char *to, const void *bytes, size_t size)
+void ptrc_buffer_hex_bytes(struct ptrc_buffer *b, const void *bytes, size_t size)
 {
 	const unsigned char *in = bytes;
 	size_t i = 0;
+	char *to;
 
+	/* There is nothing to write, and a buffer that has no memory yet has no place to write to. */
+	if (!size)
+		return;
+	if (size > SIZE_MAX / 2)
+		ptrc_cli_no_memory();
+	to = ptrc_buffer_room(b, 2 * size);
 	for (; size - i >= 4; i += 4) {
 		uint64_t digits = eight_hex_digits(in + i);
 
@@ -143,17 +150,6 @@ char *ptrc_write_hex_bytes(char *to, const void *bytes, size_t size)
 		to[2 * i] = hex_digits[in[i] >> 4];
 		to[2 * i + 1] = hex_digits[in[i] & 15];
 	}
-	return to + 2 * size;
-}
-
-void ptrc_buffer_hex_bytes(struct ptrc_buffer *b, const void *bytes, size_t size)
-{
-	/* There is nothing to write, and a buffer that has no memory yet has no place to write to. */
-	if (!size)
-		return;
-	if (size > SIZE_MAX / 2)
-		ptrc_cli_no_memory();
-	ptrc_write_hex_bytes(ptrc_buffer_room(b, 2 * size), bytes, size);
 	b->used += 2 * size;
 }
 

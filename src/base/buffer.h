@@ -148,7 +148,6 @@ void ptrc_buffer_ns(struct ptrc_buffer *, struct ptrc_time_format *, const struc
  */
 enum { PTRC_U64_BYTES = 20, PTRC_TIME_BYTES = 56 };
 char *ptrc_write_u64(char *, uint64_t);
-char *ptrc_write_hex_bytes(char *, const void *, size_t);
 char *ptrc_write_time(char *, struct ptrc_time_format *, const struct timespec *);
 char *ptrc_write_ns(char *, struct ptrc_time_format *, const struct timespec *);
 

@@ -58,10 +58,11 @@ void ptrc_doctor_say(struct ptrc_doctor *, enum ptrc_doctor_status, const char *
 /* Whether the name is that of the event that the user misses, or matches its pattern. */
 bool ptrc_doctor_is_missed(const struct ptrc_doctor *, const char *name);
 
-/* Reports each kind of loss of a log or a stream. is_ring means that the stream has no log, and that its
- * policy is to overwrite its oldest events; that it has lost these is not a problem. */
+/* Reports each kind of loss of a log or a stream. is_advised means that another finding says what to do about a
+ * full stream or log. is_ring means that the stream has no log, and that its policy is to overwrite its oldest
+ * events; that it has lost these is not a problem. */
 void ptrc_doctor_losses(struct ptrc_doctor *, const char *thing, const struct ptrc_losses *,
-			bool is_log_full, bool is_ring);
+			bool is_advised, bool is_ring);
 
 /* Writes a size such as "12 KiB" or "3.4 GiB" to `text`, and returns it. */
 const char *ptrc_doctor_size(uint64_t bytes, char text[32]);
@@ -120,8 +121,9 @@ void ptrc_doctor_process(struct ptrc_doctor *, pid_t, pid_t controller);
 bool ptrc_doctor_find_obstacle(pid_t, bool has_os, struct ptrc_doctor_obstacle *);
 
 /* Reports problems of a stream that its status shows. The advice names commands for the session. The session
- * is NULL for a stream of another controller. */
-void ptrc_doctor_status(struct ptrc_doctor *, const char *thing, const char *session,
+ * is NULL for a stream of another controller. Returns whether the stream or its log is full, which the report
+ * then says, with advice. */
+bool ptrc_doctor_status(struct ptrc_doctor *, const char *thing, const char *session,
 			const struct posix_trace_status_info *, int full_policy, bool has_log);
 
 /* ---- doctor_session.c ---- */

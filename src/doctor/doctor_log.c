@@ -25,65 +25,59 @@
 #define READ_NS INT64_C(2000000000)
 
 struct log_seen {
-	uint64_t events;
 	uint64_t user_events;
 	/* The number of events that the user misses, and of their event types. */
 	uint64_t wanted;
 	size_t wanted_types;
-	bool is_wanted[PTRC_READER_IDS];
-	/* Whether the event type is one of the operating system, which no program opens. */
-	bool is_of_os[PTRC_READER_IDS];
-	/* The error number because of which reading stopped, or 0. */
-	int error;
 	bool is_cut_short;
 	bool is_filtered;
-	/* Processes that COMMAND of ptrace-run had started went on after its end. */
-	bool has_gone_on;
 };
 
-static void note_filter(const void *data, size_t size, size_t at, struct log_seen *seen)
+/* Properties of an event type of the log. */
+struct seen_type {
+	/* Its events are those that the user misses. */
+	bool is_wanted;
+	/* It is one of the operating system, which no program opens. */
+	bool is_of_os;
+};
+
+static const struct seen_type *type_of(struct ptrc_reader *r, trace_event_id_t id)
+{
+	static const struct seen_type nameless;
+	const struct ptrc_type *type = ptrc_reader_type(r, id);
+
+	return type->of_sink ? type->of_sink : &nameless;
+}
+
+static void note_filter(struct ptrc_reader *r, size_t at, struct log_seen *seen)
 {
 	trace_event_set_t set;
 	int is_member;
 
-	if (size < at + sizeof(set))
+	if (r->size < at + sizeof(set))
 		return;
-	memcpy(&set, (const char *)data + at, sizeof(set));
+	memcpy(&set, r->data + at, sizeof(set));
 	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
-		if (seen->is_wanted[id] && !posix_trace_eventset_ismember(id, &set, &is_member) &&
-		    is_member)
+		if (r->types[id] && type_of(r, id)->is_wanted &&
+		    !posix_trace_eventset_ismember(id, &set, &is_member) && is_member)
 			seen->is_filtered = true;
 }
 
-static void read_events(trace_id_t trace, struct log_seen *seen)
+static void read_events(struct ptrc_reader *r, struct log_seen *seen)
 {
-	static char data[2 * sizeof(trace_event_set_t) + 64];
-	struct posix_trace_event_info info;
 	int64_t end = ptrc_now_ns() + READ_NS;
-	int unavailable = 0;
-	size_t size;
 
-	for (;;) {
-		trace_event_id_t id;
+	while (!seen->is_cut_short && ptrc_reader_next(r)) {
+		trace_event_id_t id = r->event.posix_event_id;
+		const struct seen_type *type = type_of(r, id);
 
-		seen->error = posix_trace_getnext_event(trace, &info, data, sizeof(data), &size,
-							&unavailable);
-		if (seen->error || unavailable)
-			return;
-		id = info.posix_event_id;
-		seen->events++;
-		if (id >= POSIX_TRACE_UNNAMED_USEREVENT && id < PTRC_READER_IDS)
-			seen->user_events += !seen->is_of_os[id];
-		if (id < PTRC_READER_IDS && seen->is_wanted[id])
-			seen->wanted++;
+		seen->user_events += !ptrc_is_system_type(id) && !type->is_of_os;
+		seen->wanted += type->is_wanted;
 		if (seen->wanted_types && id == POSIX_TRACE_START)
-			note_filter(data, size, 0, seen);
+			note_filter(r, 0, seen);
 		else if (seen->wanted_types && id == POSIX_TRACE_FILTER)
-			note_filter(data, size, sizeof(trace_event_set_t), seen);
-		if (seen->events % 1024 == 0 && ptrc_now_ns() > end) {
-			seen->is_cut_short = true;
-			return;
-		}
+			note_filter(r, sizeof(trace_event_set_t), seen);
+		seen->is_cut_short = r->read_count % 1024 == 0 && ptrc_now_ns() > end;
 	}
 }
 
@@ -99,33 +93,23 @@ enum extent {
 };
 
 /* Notes which event types of the log are of the operating system, and which are those whose events the user expected
- * (--event). Offers the name of each other type to `nearest`, which suggests a similar name for a misspelt one. The
- * names are in static memory, so `nearest` can keep pointers to them. */
-static void find_events(const struct ptrc_doctor *d, trace_id_t trace, struct log_seen *seen,
+ * (--event). Offers the name of each other type to `nearest`, which suggests a similar name for a misspelt one. */
+static void find_events(const struct ptrc_doctor *d, struct ptrc_reader *r, struct log_seen *seen,
 			struct ptrc_nearest *nearest)
 {
-	static char names[PTRC_READER_IDS][TRACE_EVENT_NAME_MAX + 1];
-	trace_event_id_t id;
-	int unavailable;
-	bool is_of_os;
+	ptrc_reader_load_names(r);
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
+		struct ptrc_type *type = r->types[id];
+		struct seen_type *own;
 
-	for (size_t i = 0; i < PTRC_READER_IDS; i++) {
-		if (posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) || unavailable)
-			break;
-		if (posix_trace_eventid_get_name(trace, id, names[i]))
+		if (!type)
 			continue;
-		is_of_os = ptrc_os_has_type(names[i]);
-		seen->has_gone_on |= !strcmp(names[i], PTRC_WENT_ON);
-		if (id < PTRC_READER_IDS)
-			seen->is_of_os[id] = is_of_os;
-		if (!d->event)
-			continue;
-		if (ptrc_doctor_is_missed(d, names[i]) && id < PTRC_READER_IDS) {
-			seen->is_wanted[id] = true;
-			seen->wanted_types++;
-		} else if (!ptrc_filter_rules_is_glob(d->event)) {
-			ptrc_nearest_offer(nearest, d->event, names[i]);
-		}
+		type->of_sink = own = ptrc_cli_allocate(sizeof(*own));
+		own->is_of_os = ptrc_os_has_type(type->name.text);
+		own->is_wanted = ptrc_doctor_is_missed(d, type->name.text);
+		seen->wanted_types += own->is_wanted;
+		if (d->event && !own->is_wanted && !ptrc_filter_rules_is_glob(d->event))
+			ptrc_nearest_offer(nearest, d->event, type->name.text);
 	}
 }
 
@@ -245,6 +229,8 @@ static bool examine_writer(struct ptrc_doctor *d, const char *path)
 static void check_losses(struct ptrc_doctor *d, const char *path, const struct ptrc_losses *l,
 			 bool is_log_full)
 {
+	/* If events were lost because of that, the loss says so. */
+	bool is_only_full = is_log_full && !l->log_events;
 	size_t count;
 	struct posixtrace_orphan *orphans = ptrc_orphans_list(&count);
 	const struct posixtrace_orphan *orphan = ptrc_orphans_find(orphans, count, path);
@@ -259,12 +245,12 @@ static void check_losses(struct ptrc_doctor *d, const char *path, const struct p
 		ptrc_doctor_note(d, "log", path, NULL,
 				 "is not closed: another user's trace writes it, or it was cut "
 				 "short, or the processes that wrote it were killed");
-	if (is_log_full)
+	if (is_only_full)
 		ptrc_doctor_problem(d, "log-full", path,
 				    "use a larger --log-max-size, or --log-full-policy=append",
 				    "has reached its maximum size");
 	others.is_unclosed = false;
-	ptrc_doctor_losses(d, path, &others, is_log_full, false);
+	ptrc_doctor_losses(d, path, &others, is_only_full, false);
 	free(orphans);
 }
 
@@ -284,7 +270,7 @@ static void check_events(struct ptrc_doctor *d, const char *path, trace_id_t tra
 		ptrc_doctor_note(d, "events", path, NULL, "has no event of a program yet");
 	else if (extent == REMAINS)
 		ptrc_doctor_problem(d, "events", path, NULL,
-				    "has no event of a program, and is not complete");
+				    "has no event of a program in what is left");
 	else
 		ptrc_doctor_problem(
 			d, "events", path,
@@ -334,60 +320,44 @@ static void check_event(struct ptrc_doctor *d, const char *path, const struct lo
 				 seen->is_cut_short ? " in what was read" : in_what);
 }
 
-static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t trace,
-			   bool is_written)
+static void check_contents(struct ptrc_doctor *d, struct ptrc_reader *r)
 {
-	struct posix_trace_status_info status;
-	struct ptrc_counts counts;
-	static struct log_seen seen;
+	struct log_seen seen = {0};
 	struct ptrc_nearest nearest = {0};
-	enum extent extent = is_written ? SO_FAR : WHOLE;
+	enum extent extent = r->is_growing ? SO_FAR : WHOLE;
 	struct ptrc_losses l;
 
-	if (posix_trace_get_status(trace, &status) || ptrc_trace_counts(trace, &counts))
-		return;
-	ptrc_losses_gather(&l, &status, &counts);
-	seen = (struct log_seen){0};
-	find_events(d, trace, &seen, &nearest);
-	read_events(trace, &seen);
-	/* Reading the events may have found more losses, so the counts are taken again. */
-	if (!ptrc_trace_counts(trace, &counts))
-		ptrc_losses_add_read(&l, &counts,
-				     seen.error || seen.is_cut_short ? NULL : &seen.events);
-	l.read_error = seen.error;
-	l.has_gone_on = seen.has_gone_on;
-	if (is_written)
-		l.is_unclosed = false;
-	check_losses(d, path, &l, status.posix_log_full_status == POSIX_TRACE_FULL);
-	if (!is_written && ptrc_losses_is_any(&l))
+	find_events(d, r, &seen, &nearest);
+	read_events(r, &seen);
+	ptrc_reader_losses(r, !r->error && !seen.is_cut_short, &l);
+	check_losses(d, r->path, &l, r->status.posix_log_full_status == POSIX_TRACE_FULL);
+	if (!r->is_growing && ptrc_losses_is_any(&l))
 		extent = REMAINS;
-	check_events(d, path, trace, &seen, extent);
+	check_events(d, r->path, r->trace, &seen, extent);
 	if (d->event)
-		check_event(d, path, &seen, &nearest, extent, counts.pt_refused_names);
+		check_event(d, r->path, &seen, &nearest, extent, l.refused_names);
 }
 
-static bool is_finished(trace_id_t trace)
+static bool is_finished(const struct posix_trace_status_info *status)
 {
-	struct posix_trace_status_info status;
-
-	return !posix_trace_get_status(trace, &status) &&
-	       status.posix_stream_status == POSIX_TRACE_SUSPENDED &&
-	       !status.posix_stream_flush_error;
+	return status->posix_stream_status == POSIX_TRACE_SUSPENDED &&
+	       !status->posix_stream_flush_error;
 }
 
 void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool is_written = false;
+	bool is_written;
+	struct ptrc_reader reader;
 	struct ptrc_cli_reason why;
-	trace_id_t trace;
 	struct stat st;
 	int error;
 
 	/* The first file of a rotated log may have been deleted, but its later files can be read. */
-	if (fd < 0 && errno == ENOENT && !posixtrace_log_open(path, &trace)) {
-		check_contents(d, path, trace, examine_writer(d, path));
-		posix_trace_close(trace);
+	if (fd < 0 && errno == ENOENT && !ptrc_reader_open_log(&reader, path)) {
+		reader.is_growing = examine_writer(d, path);
+		check_contents(d, &reader);
+		ptrc_reader_close(&reader);
 		return;
 	}
 	if (fd < 0 || fstat(fd, &st)) {
@@ -412,9 +382,9 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 	if (access(path, W_OK))
 		ptrc_doctor_note(d, "log", path, NULL, "you may not write it: %s", strerror(errno));
 	is_written = examine_writer(d, path);
-	error = posixtrace_log_open(path, &trace);
+	error = ptrc_reader_open_log(&reader, path);
 	/* A finished log needs no more space on the disk. */
-	if (!is_written && (error || !is_finished(trace)))
+	if (!is_written && (error || !is_finished(&reader.status)))
 		ptrc_doctor_disk(d, path);
 	if (error) {
 		ptrc_reader_why_no_log(fd, &why);
@@ -423,8 +393,9 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 				    : error == EINVAL ? why.text
 						      : strerror(error));
 	} else {
-		check_contents(d, path, trace, is_written);
-		posix_trace_close(trace);
+		reader.is_growing = is_written;
+		check_contents(d, &reader);
+		ptrc_reader_close(&reader);
 	}
 	close(fd);
 }

@@ -158,7 +158,7 @@ static void check_library(struct patient *p)
 				exe);
 }
 
-void ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *session,
+bool ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *session,
 			const struct posix_trace_status_info *s, int full_policy, bool has_log)
 {
 	char advice[256];
@@ -181,8 +181,10 @@ void ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *se
 			 name, name);
 		ptrc_doctor_problem(d, "log-full", thing, advice,
 				    "is suspended because its log is full");
-	} else if (s->posix_stream_status == POSIX_TRACE_SUSPENDED &&
-		   s->posix_stream_full_status == POSIX_TRACE_FULL) {
+		return true;
+	}
+	if (s->posix_stream_status == POSIX_TRACE_SUSPENDED &&
+	    s->posix_stream_full_status == POSIX_TRACE_FULL) {
 		if (full_policy == POSIX_TRACE_FLUSH)
 			snprintf(advice, sizeof(advice),
 				 "it goes on when it is flushed: ptrace-flush %s; a larger "
@@ -195,7 +197,9 @@ void ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *se
 				 has_log ? "flush" : "clear", name);
 		ptrc_doctor_problem(d, "stream-full", thing, advice,
 				    "is suspended because its stream is full");
-	} else if (s->posix_stream_status == POSIX_TRACE_SUSPENDED) {
+		return true;
+	}
+	if (s->posix_stream_status == POSIX_TRACE_SUSPENDED) {
 		if (session)
 			snprintf(advice, sizeof(advice), "ptrace-start %s", session);
 		ptrc_doctor_problem(d, "suspended", thing,
@@ -205,6 +209,7 @@ void ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *se
 	} else {
 		ptrc_doctor_ok(d, "running", thing, "is running");
 	}
+	return false;
 }
 
 /* Reports events that the process has opened, but that the filter of the stream excludes. */
@@ -249,6 +254,7 @@ static void check_stream(struct patient *p, const struct ptrc_inspected_stream *
 	const char *session = p->controller ? NULL : ptrc_doctor_session_of(s->pt_controller);
 	struct ptrc_losses losses = {0};
 	char thing[400];
+	bool is_full;
 
 	if (session)
 		snprintf(thing, sizeof(thing), "%s, session %s", p->thing, session);
@@ -275,10 +281,10 @@ static void check_stream(struct patient *p, const struct ptrc_inspected_stream *
 		ptrc_doctor_problem(p->d, "keeper", thing,
 				    "ptrace-flush or ptrace-stat start another",
 				    "the process that writes its log was killed");
-	ptrc_doctor_status(p->d, thing, session, &s->pt_status, s->pt_full_policy, s->pt_has_log);
+	is_full = ptrc_doctor_status(p->d, thing, session, &s->pt_status, s->pt_full_policy,
+				     s->pt_has_log);
 	losses.stream_events = s->pt_lost_events;
-	ptrc_doctor_losses(p->d, thing, &losses,
-			   s->pt_has_log && s->pt_status.posix_log_full_status == POSIX_TRACE_FULL,
+	ptrc_doctor_losses(p->d, thing, &losses, is_full,
 			   !s->pt_has_log && s->pt_full_policy == POSIX_TRACE_LOOP);
 }
 

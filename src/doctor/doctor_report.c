@@ -72,12 +72,12 @@ void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status, cons
 }
 
 /* Returns the advice for events that were lost in the stream, in the log, or in both. */
-static const char *room(uint64_t in_stream, uint64_t in_log, bool is_log_full)
+static const char *room(uint64_t in_stream, uint64_t in_log)
 {
 	if (!in_stream)
 		return "use a larger --log-max-size";
 	/* A full log takes no more events from the stream, so the stream gets full, too. */
-	if (in_log || is_log_full)
+	if (in_log)
 		return "use a larger --log-max-size first; if events are lost in the stream then, "
 		       "a larger --stream-min-size";
 	return "use a larger --stream-min-size";
@@ -100,7 +100,7 @@ struct told {
 	struct ptrc_doctor *d;
 	const char *thing;
 	const struct ptrc_losses *losses;
-	bool is_log_full;
+	bool is_advised;
 	bool is_ring;
 };
 
@@ -112,8 +112,8 @@ static void take_loss(void *arg, const char *key, bool is_loss, const char *text
 	/* If --log-keep has deleted files of the log, the user wanted that, so it is not reported. */
 	if (!is_loss)
 		return;
-	if (key && (!strcmp(key, "stream_events") || !strcmp(key, "log_events")))
-		advice = room(t->losses->stream_events, t->losses->log_events, t->is_log_full);
+	if (key && !t->is_advised && (!strcmp(key, "stream_events") || !strcmp(key, "log_events")))
+		advice = room(t->losses->stream_events, t->losses->log_events);
 	for (size_t i = 0; key && i < sizeof(losses) / sizeof(*losses); i++)
 		if (!strcmp(key, losses[i].key)) {
 			check = losses[i].check;
@@ -126,9 +126,9 @@ static void take_loss(void *arg, const char *key, bool is_loss, const char *text
 }
 
 void ptrc_doctor_losses(struct ptrc_doctor *d, const char *thing, const struct ptrc_losses *l,
-			bool is_log_full, bool is_ring)
+			bool is_advised, bool is_ring)
 {
-	struct told told = {d, thing, l, is_log_full, is_ring};
+	struct told told = {d, thing, l, is_advised, is_ring};
 
 	ptrc_losses_each(l, take_loss, &told);
 }

@@ -90,6 +90,7 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 {
 	struct ptrc_losses losses;
 	char advice[ADVICE_MAX];
+	bool is_full;
 	char end[100 + PTRC_SESSION_NAME_MAX];
 	char text[32];
 
@@ -99,8 +100,8 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 				 "run the commands where it is (nsenter, docker exec)",
 				 "traces pid %d of another namespace", s->target);
 	check_keeper(d, s);
-	ptrc_doctor_status(d, s->name, s->name, &s->status, s->attributes.stream_full_policy,
-			   s->has_log);
+	is_full = ptrc_doctor_status(d, s->name, s->name, &s->status,
+				     s->attributes.stream_full_policy, s->has_log);
 	snprintf(end, sizeof(end),
 		 "if no process that it started is still to be traced, end the session: "
 		 "ptrace-shutdown %s",
@@ -116,10 +117,10 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 	ptrc_losses_gather(&losses, &s->status, &s->counts);
 	/* ptrc_doctor_status() has reported this error already. */
 	losses.write_error = 0;
-	ptrc_doctor_losses(d, s->name, &losses,
-			   s->has_log && s->status.posix_log_full_status == POSIX_TRACE_FULL,
+	ptrc_doctor_losses(d, s->name, &losses, is_full,
 			   !s->has_log && s->attributes.stream_full_policy == POSIX_TRACE_LOOP);
-	if (s->has_log && s->counts.pt_stream_bytes && !s->counts.pt_log_events)
+	if (s->has_log && !s->status.posix_stream_flush_error && s->counts.pt_stream_bytes &&
+	    !s->counts.pt_log_events)
 		ptrc_doctor_note(d, "flush", s->name, advice,
 				 "%s of events are in the stream, and none in the log yet",
 				 ptrc_doctor_size(s->counts.pt_stream_bytes, text));

@@ -371,12 +371,11 @@ static int wait_ms(const struct ptrc_os_trace *t, int64_t next_ns)
  * so no traced process is counted for them. */
 static bool has_events(const struct ptrc_os_trace *t)
 {
-	struct posixtrace_type_count *counts = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*counts));
+	struct posixtrace_type_count *counts = ptrc_type_counts(t->trace);
 	bool has_any = false;
 
-	if (!posixtrace_get_type_counts(t->trace, counts, PTRC_READER_IDS))
-		for (size_t i = POSIX_TRACE_UNNAMED_USEREVENT; i < PTRC_READER_IDS; i++)
-			has_any |= counts[i].pt_events != 0;
+	for (size_t i = POSIX_TRACE_UNNAMED_USEREVENT; counts && i < PTRC_READER_IDS; i++)
+		has_any |= counts[i].pt_events != 0;
 	free(counts);
 	return has_any;
 }

@@ -243,10 +243,35 @@ static bool open_path(struct ptrc_reader *r, bool *is_spooled)
 	return true;
 }
 
+/* Reads attributes, status and counts of r->trace. On failure closes it. */
+static int begin(struct ptrc_reader *r)
+{
+	int error = ptrc_attributes_gather(r->trace, &r->attributes);
+
+	if (!error)
+		error = posix_trace_get_status(r->trace, &r->status);
+	if (!error)
+		error = ptrc_trace_counts(r->trace, &r->counts);
+	if (error)
+		posix_trace_close(r->trace);
+	else
+		ptrc_reader_own_types(r);
+	return error;
+}
+
+int ptrc_reader_open_log(struct ptrc_reader *r, const char *path)
+{
+	int error;
+
+	*r = (struct ptrc_reader){.path = path, .fd = -1};
+	error = posixtrace_log_open(path, &r->trace);
+	return error ? error : begin(r);
+}
+
 bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 {
 	struct ptrc_cli_reason why;
-	bool is_spooled, is_open;
+	bool is_spooled;
 	int error;
 
 	memset(r, 0, sizeof(*r));
@@ -256,25 +281,16 @@ bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 		return false;
 	error = is_spooled ? posix_trace_open(r->fd, &r->trace)
 			   : posixtrace_log_open(path, &r->trace);
-	is_open = !error;
 	if (!error)
-		error = ptrc_attributes_gather(r->trace, &r->attributes);
+		error = begin(r);
 	if (!error)
-		error = posix_trace_get_status(r->trace, &r->status);
-	if (!error)
-		error = ptrc_trace_counts(r->trace, &r->counts);
-	if (!error) {
-		ptrc_reader_own_types(r);
 		return true;
-	}
-	if (is_open) {
-		posix_trace_close(r->trace);
-	} else if (error == EINVAL) {
+	if (error == EINVAL) {
 		ptrc_reader_why_no_log(r->fd, &why);
 		ptrc_cli_message(r->path, "%s", why.text);
-	}
-	if (is_open || error != EINVAL)
+	} else {
 		ptrc_cli_error(r->path, error);
+	}
 	if (r->fd >= 0)
 		close(r->fd);
 	return false;
@@ -549,6 +565,16 @@ bool ptrc_reader_layout(const struct ptrc_reader *r, trace_event_id_t id,
 			char layout[POSIXTRACE_LAYOUT_MAX + 1])
 {
 	return !posixtrace_eventid_get_layout(r->trace, id, layout, POSIXTRACE_LAYOUT_MAX + 1);
+}
+
+struct posixtrace_type_count *ptrc_type_counts(trace_id_t trace)
+{
+	struct posixtrace_type_count *counts = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*counts));
+
+	if (!posixtrace_get_type_counts(trace, counts, PTRC_READER_IDS))
+		return counts;
+	free(counts);
+	return NULL;
 }
 
 size_t ptrc_reader_load_names(struct ptrc_reader *r)

@@ -124,6 +124,10 @@ struct ptrc_reader {
  * copied to a temporary file first. On failure prints the reason, returns false and leaves nothing open. */
 bool ptrc_reader_open(struct ptrc_reader *, const char *path);
 
+/* Opens the log at the path in the same way, without a message and with .fd -1. Returns an error of
+ * posixtrace_log_open(), or 0. */
+int ptrc_reader_open_log(struct ptrc_reader *, const char *path);
+
 /* Returns the number that all files of a log have in common, and that no other log has; 0 if the file at the path
  * is no log. */
 uint64_t ptrc_reader_log_id(const char *path);
@@ -289,6 +293,10 @@ bool ptrc_reader_find_process(const struct ptrc_reader *, pid_t, struct posixtra
 /* Stores the layout that the log or session has for the event type. Returns false if it has none. */
 bool ptrc_reader_layout(const struct ptrc_reader *, trace_event_id_t,
 			char layout[POSIXTRACE_LAYOUT_MAX + 1]);
+
+/* Counts the events of each type in a stream or a log, as posixtrace_get_type_counts() does. Returns PTRC_READER_IDS
+ * elements, which the caller frees; or NULL if a log does not have the counts. */
+struct posixtrace_type_count *ptrc_type_counts(trace_id_t);
 
 /* Looks up all event types that the log, or the session so far, has. Returns the size of the longest name in
  * bytes. */

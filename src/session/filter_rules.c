@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <posixtrace-control.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/model/glob.h"
@@ -56,40 +57,20 @@ static void remove_pattern(struct patterns *p, const char *text)
 
 /* ---- a change ---- */
 
-/* The event types of a stream. */
-struct known {
-	size_t count;
-	trace_event_id_t ids[IDS];
-	char names[IDS][TRACE_EVENT_NAME_MAX + 1];
-};
-
-static int load_known(trace_id_t trace, struct known *k)
-{
-	int unavailable;
-	int error = posix_trace_eventtypelist_rewind(trace);
-
-	k->count = 0;
-	while (!error && k->count < IDS) {
-		trace_event_id_t *id = &k->ids[k->count];
-
-		error = posix_trace_eventtypelist_getnext_id(trace, id, &unavailable);
-		if (error || unavailable)
-			break;
-		error = posix_trace_eventid_get_name(trace, *id, k->names[k->count]);
-		k->count++;
-	}
-	return error;
-}
-
-/* Adds to the set the event types whose names match the text. Returns false if no name does. */
-static bool find(const struct known *k, const char *text, trace_event_set_t *set)
+/* Adds to the set the stream's event types whose names match the text. Returns false if no name does. */
+static bool find(trace_id_t trace, const char *text, trace_event_set_t *set)
 {
 	bool is_glob = ptrc_filter_rules_is_glob(text);
+	char name[TRACE_EVENT_NAME_MAX + 1];
 	bool is_known = false;
+	trace_event_id_t id;
+	int unavailable;
 
-	for (size_t i = 0; i < k->count; i++)
-		if (is_glob ? ptrc_glob_matches(text, k->names[i]) : !strcmp(text, k->names[i])) {
-			posix_trace_eventset_add(k->ids[i], set);
+	posix_trace_eventtypelist_rewind(trace);
+	while (!posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) && !unavailable)
+		if (!posix_trace_eventid_get_name(trace, id, name) &&
+		    (is_glob ? ptrc_glob_matches(text, name) : !strcmp(text, name))) {
+			posix_trace_eventset_add(id, set);
 			is_known = true;
 		}
 	return is_known;
@@ -102,7 +83,7 @@ static int check_text(const char *text)
 	return strlen(text) > TRACE_EVENT_NAME_MAX ? ENAMETOOLONG : 0;
 }
 
-static int take_text(const struct known *k, struct patterns *p, uint32_t flags, const char *text,
+static int take_text(trace_id_t trace, struct patterns *p, uint32_t flags, const char *text,
 		     trace_event_set_t *set)
 {
 	bool is_new = flags & PTRC_SESSION_FILTER_NEW;
@@ -111,7 +92,7 @@ static int take_text(const struct known *k, struct patterns *p, uint32_t flags, 
 
 	if (error)
 		return error;
-	if (!find(k, text, set) && !is_new && !(is_removed && has_pattern(p, 0, text)))
+	if (!find(trace, text, set) && !is_new && !(is_removed && has_pattern(p, 0, text)))
 		return ENOENT;
 	if (is_removed)
 		remove_pattern(p, text);
@@ -160,7 +141,6 @@ static int replace_patterns(trace_id_t trace, const char *texts, size_t size, ui
 int ptrc_filter_rules_change(trace_id_t trace, uint32_t flags, const char *texts, size_t size,
 			     uint32_t *culprit)
 {
-	static struct known known;
 	static struct patterns patterns;
 	trace_event_set_t set;
 	int how = operation(flags);
@@ -180,8 +160,6 @@ int ptrc_filter_rules_change(trace_id_t trace, uint32_t flags, const char *texts
 	else
 		error = posix_trace_eventset_empty(&set);
 	if (!error)
-		error = load_known(trace, &known);
-	if (!error)
 		error = load_patterns(trace, &patterns);
 	if (error)
 		return error;
@@ -189,7 +167,7 @@ int ptrc_filter_rules_change(trace_id_t trace, uint32_t flags, const char *texts
 	    (flags & PTRC_SESSION_FILTER_REMOVE && flags & PTRC_SESSION_FILTER_ALL))
 		patterns.count = 0;
 	for (const char *t = texts; t < texts + size; t += strlen(t) + 1) {
-		error = take_text(&known, &patterns, flags, t, &set);
+		error = take_text(trace, &patterns, flags, t, &set);
 		if (error)
 			return error;
 		++*culprit;
@@ -250,32 +228,34 @@ static bool is_member(trace_event_id_t id, const trace_event_set_t *set)
 /* Appends the event types that belong to the page. Returns false if the page is full. */
 static bool put_types(trace_id_t trace, const trace_event_set_t *filter, struct page *p)
 {
-	static struct posixtrace_type_count counts[IDS];
+	struct posixtrace_type_count *counts = ptrc_type_counts(trace);
 	char name[TRACE_EVENT_NAME_MAX + 1], layout[POSIXTRACE_LAYOUT_MAX + 1];
 	struct ptrc_session_type_record record;
 	trace_event_id_t id;
+	bool is_full = false;
 	int unavailable;
 
-	if (posixtrace_get_type_counts(trace, counts, IDS))
-		memset(counts, 0, sizeof(counts));
 	posix_trace_eventtypelist_rewind(trace);
-	while (!posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) && !unavailable) {
+	while (!is_full && !posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) &&
+	       !unavailable) {
 		if (is_before(p) || id >= IDS || posix_trace_eventid_get_name(trace, id, name))
 			continue;
 		record = (struct ptrc_session_type_record){
 			.id = id,
 			.name_size = (uint16_t)strlen(name),
 			.is_filtered = is_member(id, filter),
-			.events = counts[id].pt_events,
-			.bytes = counts[id].pt_bytes,
-			.truncated = counts[id].pt_truncated,
 		};
+		if (counts) {
+			record.events = counts[id].pt_events;
+			record.bytes = counts[id].pt_bytes;
+			record.truncated = counts[id].pt_truncated;
+		}
 		if (!posixtrace_eventid_get_layout(trace, id, layout, sizeof(layout)))
 			record.layout_size = strlen(layout);
-		if (!put_record(p, &record, name, layout))
-			return false;
+		is_full = !put_record(p, &record, name, layout);
 	}
-	return true;
+	free(counts);
+	return !is_full;
 }
 
 static bool put_pattern(struct page *p, const char *glob, enum ptrc_session_pattern kind,

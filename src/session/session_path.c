@@ -42,7 +42,8 @@ void ptrc_session_make_name(char *text)
 		*text = 'p';
 }
 
-void ptrc_session_read_proc(pid_t pid, const char *file, char *text, size_t size)
+/* Reads the start of a file in /proc/PID as a text. If that fails, the text is "". */
+static void read_proc(pid_t pid, const char *file, char *text, size_t size)
 {
 	char path[40];
 	ssize_t n = -1;
@@ -61,7 +62,7 @@ void ptrc_session_command(pid_t pid, char name[32])
 {
 	size_t size;
 
-	ptrc_session_read_proc(pid, "comm", name, 32);
+	read_proc(pid, "comm", name, 32);
 	/* The last byte that the kernel gives is a line feed. */
 	size = strlen(name);
 	name[size ? size - 1 : 0] = '\0';
@@ -74,7 +75,7 @@ struct ptrc_session_process ptrc_session_process(pid_t pid)
 	const char *rest;
 	char text[1024];
 
-	ptrc_session_read_proc(pid, "stat", text, sizeof(text));
+	read_proc(pid, "stat", text, sizeof(text));
 	/* The name of the program comes first, in parentheses. It may contain any bytes, including
 	 * parentheses. */
 	rest = strrchr(text, ')');

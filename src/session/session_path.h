@@ -33,8 +33,6 @@ bool ptrc_session_is_name(const char *name);
  * two bytes. */
 void ptrc_session_make_name(char *text);
 
-/* Reads the start of a file in /proc/PID as a text. If that fails, the text is "". */
-void ptrc_session_read_proc(pid_t, const char *file, char *text, size_t size);
 /* Reads the name of the program that a process runs. If the process does not exist, the name is "". */
 void ptrc_session_command(pid_t, char name[32]);
 

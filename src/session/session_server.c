@@ -127,13 +127,12 @@ struct ptrc_server {
 
 static uint64_t count_events(trace_id_t trace)
 {
-	static struct posixtrace_type_count counts[PTRC_READER_IDS];
+	struct posixtrace_type_count *counts = ptrc_type_counts(trace);
 	uint64_t sum = 0;
 
-	if (posixtrace_get_type_counts(trace, counts, PTRC_READER_IDS))
-		return 0;
-	for (size_t id = 0; id < PTRC_READER_IDS; id++)
+	for (size_t id = 0; counts && id < PTRC_READER_IDS; id++)
 		sum += counts[id].pt_events;
+	free(counts);
 	return sum;
 }
 

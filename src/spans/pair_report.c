@@ -268,17 +268,26 @@ void ptrc_pairs_report_halves(const struct ptrc_pairs *p, const char *rest, cons
 	ptrc_buffer_free(&what);
 }
 
-/* Returns false, after a message, if no source has an event type of this name. */
-static bool has_type(const struct ptrc_query *q, const char *name, const char *thing)
+/* Returns false, after a message, if no source has the type of the pair's first or last events. */
+static bool has_types(const struct ptrc_query *q, const struct ptrc_pair *p, const char *thing)
 {
 	struct ptrc_nearest nearest = {0};
 	char proposal[4 * TRACE_EVENT_NAME_MAX];
+	bool has_begin = p->has_begin || ptrc_query_has_type(q, p->begin, NULL);
+	bool has_end = p->has_end || ptrc_query_has_type(q, p->end, NULL);
 
-	if (ptrc_query_has_type(q, name, &nearest))
-		return true;
-	ptrc_cli_message(thing, "no event type is named '%s'%s", name,
-			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
-	return false;
+	if (!has_begin)
+		ptrc_query_has_type(q, p->begin, &nearest);
+	if (!has_end)
+		ptrc_query_has_type(q, p->end, &nearest);
+	ptrc_nearest_text(&nearest, proposal, sizeof(proposal));
+	if (!has_begin && !has_end && strcmp(p->begin, p->end) != 0)
+		ptrc_cli_message(thing, "no event type is named '%s' or '%s'%s", p->begin, p->end,
+				 proposal);
+	else if (!has_begin || !has_end)
+		ptrc_cli_message(thing, "no event type is named '%s'%s",
+				 has_begin ? p->end : p->begin, proposal);
+	return has_begin && has_end;
 }
 
 static void report_without_key(const struct ptrc_pair *pair, const char *thing)
@@ -360,10 +369,8 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_que
 	for (size_t i = 0; i < p->count; i++) {
 		const struct ptrc_pair *pair = &p->list[i];
 
-		if (i < p->given_count && !pair->has_begin)
-			is_missing |= !has_type(q, pair->begin, thing);
-		if (i < p->given_count && !pair->has_end)
-			is_missing |= !has_type(q, pair->end, thing);
+		if (i < p->given_count)
+			is_missing |= !has_types(q, pair, thing);
 		if (pair->without_key)
 			report_without_key(pair, thing);
 		if (pair->is_crossed)

@@ -31,35 +31,47 @@ int ptrc_event_types_from_session(struct ptrc_event_types *t, const char *name)
 	return 0;
 }
 
+/* Returns the counts of the type. They are the data of the type's slot. */
+static struct posixtrace_type_count *counts_of(struct ptrc_reader *r, trace_event_id_t id)
+{
+	struct ptrc_type *type = ptrc_reader_type(r, id);
+
+	if (!type->of_sink)
+		type->of_sink = ptrc_cli_allocate(sizeof(struct posixtrace_type_count));
+	return type->of_sink;
+}
+
 /* Adds an event type of a log, if the log has events of it or knows its name. */
-static void add_of_log(struct ptrc_event_types *t, struct ptrc_reader *r, trace_event_id_t id,
-		       const struct ptrc_session_type *counts)
+static void add_of_log(struct ptrc_event_types *t, const struct ptrc_reader *r, trace_event_id_t id)
 {
 	const struct ptrc_type *known = r->types[id];
+	const struct posixtrace_type_count *counts = known ? known->of_sink : NULL;
 	char layout[POSIXTRACE_LAYOUT_MAX + 1];
 	struct ptrc_session_type *type;
 
-	if (!counts->events && !(known && known->name.is_known))
+	if (!counts && !(known && known->name.is_known))
 		return;
 	type = ptrc_append(t->list, t->count);
-	*type = *counts;
-	type->id = id;
-	type->name = ptrc_cli_copy(ptrc_reader_name(r, id)->text);
+	*type = (struct ptrc_session_type){.id = id, .name = ptrc_cli_copy(known->name.text)};
+	if (counts) {
+		type->events = counts->pt_events;
+		type->bytes = counts->pt_bytes;
+		type->truncated = counts->pt_truncated;
+	}
 	if (ptrc_reader_layout(r, id, layout))
 		type->layout = ptrc_cli_copy(layout);
 	add_counts(t, type);
 }
 
-static void count_by_reading(struct ptrc_event_types *t, struct ptrc_reader *r,
-			     struct ptrc_session_type *counts)
+static void count_by_reading(struct ptrc_event_types *t, struct ptrc_reader *r)
 {
 	while (ptrc_reader_next(r)) {
-		trace_event_id_t id = r->event.posix_event_id;
-		struct ptrc_session_type *type = &counts[id < PTRC_READER_IDS ? id : 0];
+		struct posixtrace_type_count *counts = counts_of(r, r->event.posix_event_id);
 
-		type->events++;
-		type->bytes += r->size;
-		type->truncated += r->event.posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED;
+		counts->pt_events++;
+		counts->pt_bytes += r->size;
+		counts->pt_truncated +=
+			r->event.posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED;
 		if (r->read_count == 1)
 			t->first = r->event.posix_timestamp;
 		t->last = r->event.posix_timestamp;
@@ -76,22 +88,12 @@ static bool has_met_damage(const struct ptrc_reader *r)
 
 /* Takes the counts at the end of the log, and reads only the log's first and last events, for their times.
  * Returns false if the log has no counts, or damage makes them wrong. */
-static bool count_by_totals(struct ptrc_event_types *t, struct ptrc_reader *r,
-			    struct ptrc_session_type *counts)
+static bool count_by_totals(struct ptrc_event_types *t, struct ptrc_reader *r)
 {
-	struct posixtrace_type_count *totals = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*totals));
-	bool has_them = !posixtrace_get_type_counts(r->trace, totals, PTRC_READER_IDS);
+	struct posixtrace_type_count *totals = ptrc_type_counts(r->trace);
 	bool is_damaged;
-	uint64_t sum = 0;
 
-	for (trace_event_id_t id = 0; has_them && id < PTRC_READER_IDS; id++) {
-		counts[id].events = totals[id].pt_events;
-		counts[id].bytes = totals[id].pt_bytes;
-		counts[id].truncated = totals[id].pt_truncated;
-		sum += totals[id].pt_events;
-	}
-	free(totals);
-	if (!has_them)
+	if (!totals)
 		return false;
 	if (ptrc_reader_next(r))
 		t->first = r->event.posix_timestamp;
@@ -99,28 +101,30 @@ static bool count_by_totals(struct ptrc_event_types *t, struct ptrc_reader *r,
 	if (!r->error && !ptrc_reader_select_last(r, 1, INT64_MAX, NULL, &(bool){false}))
 		while (ptrc_reader_next(r))
 			t->last = r->event.posix_timestamp;
-	if (!is_damaged && !has_met_damage(r)) {
-		r->read_count = sum;
-		return true;
+	is_damaged = is_damaged || has_met_damage(r);
+	if (is_damaged) {
+		/* The counts of the log include events that cannot be read. So goes back to the start. */
+		r->error = ptrc_reader_select(r, NULL, 0, NULL);
+	} else {
+		r->read_count = 0;
+		for (trace_event_id_t id = 0; id < PTRC_READER_IDS; id++)
+			if (totals[id].pt_events) {
+				*counts_of(r, id) = totals[id];
+				r->read_count += totals[id].pt_events;
+			}
 	}
-	/* The log is damaged, and its counts include events that cannot be read. So forgets them, and goes back
-	 * to the start. */
-	memset(counts, 0, PTRC_READER_IDS * sizeof(*counts));
-	r->error = ptrc_reader_select(r, NULL, 0, NULL);
-	return r->error != 0;
+	free(totals);
+	return !is_damaged || r->error;
 }
 
 void ptrc_event_types_from_log(struct ptrc_event_types *t, struct ptrc_reader *r, bool is_counting)
 {
-	struct ptrc_session_type *counts = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*counts));
-
 	*t = (struct ptrc_event_types){0};
 	ptrc_reader_load_names(r);
-	if (is_counting && !count_by_totals(t, r, counts))
-		count_by_reading(t, r, counts);
+	if (is_counting && !count_by_totals(t, r))
+		count_by_reading(t, r);
 	for (trace_event_id_t id = 0; id < PTRC_READER_IDS; id++)
-		add_of_log(t, r, id, &counts[id]);
-	free(counts);
+		add_of_log(t, r, id);
 }
 
 void ptrc_event_types_free(struct ptrc_event_types *t)

@@ -139,12 +139,12 @@ static bool show_last(struct ptrc_text *t)
  * Returns false if the log has no such counts. */
 static bool count_source(struct ptrc_query *q, struct ptrc_source *s)
 {
-	static struct posixtrace_type_count totals[PTRC_READER_IDS];
 	struct ptrc_reader *r = &s->reader;
+	struct posixtrace_type_count *totals = ptrc_type_counts(r->trace);
 	trace_event_set_t types;
 	bool is_by_type = ptrc_select_get_types(&q->select, r, &types);
 
-	if (posixtrace_get_type_counts(r->trace, totals, PTRC_READER_IDS))
+	if (!totals)
 		return false;
 	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
 		int is_member = 1;
@@ -155,6 +155,7 @@ static bool count_source(struct ptrc_query *q, struct ptrc_source *s)
 			q->shown_count += totals[id].pt_events;
 		r->read_count += totals[id].pt_events;
 	}
+	free(totals);
 	return true;
 }
 

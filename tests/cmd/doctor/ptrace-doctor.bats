@@ -234,11 +234,13 @@ diagnoses() {
 		--log-full-policy=until-full
 	go done
 	diagnoses problem stream-full "ptrace-clear $me.f" "$me.f"
-	finds problem lost
+	finds problem lost 'which was full; $'
 	ptrace-flush "$me.l" || [ $? -eq 3 ]
 	diagnoses problem log-full "ptrace-clear $me.l.*ptrace-start $me.l" "$me.l"
+	finds problem lost 'which was full; $'
 	ptrace-shutdown --allow-loss "$me.l" || true
-	diagnoses problem lost '' run.log
+	diagnoses problem lost '; use a larger --log-max-size' run.log
+	fails finds problem log-full
 }
 
 @test "the advice on lost events fits where they were lost" {
@@ -247,12 +249,8 @@ diagnoses() {
 		[ $? -eq 3 ]
 	diagnoses problem lost ': [1-9][0-9]* events lost in the log, which was full; use a larger --log-max-size$' ./log.log
 	traced_session "$me.p" --start --stream-min-size=16K -- -w -W -n 20000
-	ptrace-create --pid="$pid" --name="$me.l" --start -o run.log --log-max-size=20K \
-		--log-full-policy=until-full --stream-min-size=4M
 	go done
 	diagnoses note lost '; use a larger --stream-min-size$' "$me.p"
-	ptrace-flush "$me.l" || [ $? -eq 3 ]
-	diagnoses problem lost '; use a larger --log-max-size' "$me.l"
 }
 
 @test "an event that was never opened, and the nearest names" {
@@ -303,7 +301,7 @@ diagnoses() {
 	[[ $stdout != *library* ]]
 	for it in damaged cut; do
 		for event in traced.event other; do
-			diagnoses problem events 'is not complete' --event=$event ./$it.log
+			diagnoses problem events 'has no event of a program in what is left' --event=$event ./$it.log
 			finds note event 'in what is left'
 			[[ $stdout != *library* ]]
 		done
@@ -406,7 +404,8 @@ diagnoses() {
 		ptrace-shutdown --allow-loss "$2" 2>/dev/null || true
 		kill $!; exit $status' "$traced" "$me.d"
 	[ "$status" -eq 1 ]
-	finds problem log 'No space left on device.*make room on the disk'
+	finds problem log 'No space left on device.*make room on the disk, then ptrace-flush'
+	fails finds note flush
 	finds problem disk 'is full'
 }
 

@@ -256,8 +256,9 @@ time_of() {
 	END
 	exits 0 ptrace-check rules.yaml pairs.log
 	exits 5 ptrace-stat --diff '--pair=req by data' --fail-if='p99.9 req by data > 1ns' pairs.log pairs.log
-	exits 1 ptrace-dump --pair=rek pairs.log
-	[[ $stderr == *"no event type is named 'rek.begin' (did you mean 'req.begin'?)"* ]]
+	reports 1 "pairs.log: no event type is named 'rek.begin' or 'rek.end' (did you mean 'req.begin' or 'req.end'\?)" \
+		ptrace-dump --pair=rek pairs.log
+	reports 1 "pairs.log: no event type is named 'a'" ptrace-dump --pair=a..a pairs.log
 }
 
 # tree OPTION...: the lines of the tree from the names on

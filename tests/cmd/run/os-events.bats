@@ -279,6 +279,10 @@ waits_for_look() {
 	exits 0 "$work" refused ptrace-create --os=process --name="$me" --pid=$!
 	[ "$stdout" = "$me" ]
 	[[ $stderr == *"no events of the operating system"* ]]
+	# Once for all sessions.
+	printf 'defaults: {pid: %s, os: process}\nsessions: [{name: %s.a}, {name: %s.b}]\n' $! "$me" "$me" >file.yaml
+	exits 0 "$work" refused ptrace-create --all -c file.yaml
+	[ "$(grep -c 'no events of the operating system' stderr.txt)" -eq 1 ]
 }
 
 @test "ptrace-doctor tells whether the kernel refuses" {
