@@ -167,7 +167,7 @@ static uint64_t stack_pointer(const ucontext_t *c)
 
 enum { STACK_POINTER = 31, ZERO = 32 };
 
-/* Takes a register: x0 to x30, w0 to w30, xzr, wzr, sp, d0 to d31, s0 to s31. */
+/* Takes a register: x0 to x30, w0 to w30, xzr, wzr, sp, v0 to v31, d0 to d31, s0 to s31. */
 static bool take_register(const char **at, struct ptrc_operand *o, uint8_t *number)
 {
 	size_t size = word_size(*at);
@@ -186,9 +186,9 @@ static bool take_register(const char **at, struct ptrc_operand *o, uint8_t *numb
 	if (size < 2 || !take_number(&digits, &n) || digits != *at || n < 0 || n > 31)
 		return false;
 	*number = (uint8_t)n;
-	if (*word == 'd' || *word == 's')
+	if (*word == 'v' || *word == 'd' || *word == 's')
 		o->place = PTRC_OPERAND_VECTOR;
-	return *word == 'd' || *word == 's' || ((*word == 'x' || *word == 'w') && n < 31);
+	return o->place == PTRC_OPERAND_VECTOR || ((*word == 'x' || *word == 'w') && n < 31);
 }
 
 /* Takes what follows N@: NUMBER, REGISTER, [BASE], [BASE, NUMBER], [BASE, INDEX] or [BASE, INDEX, lsl NUMBER]. */
