@@ -72,7 +72,8 @@ SLEEPS(sleep, (uint64_t)(unsigned int)a * 1000000000, 0)
 		return result;                                                                     \
 	}
 
-/* -1: any child; as in waitpid(), a process group is negative. */
+/* The second argument is the process that is waited for, as waitpid() has it: -1 is any child. waitid() gives -1 for
+ * a process group, too. */
 WAITS(wait, -1)
 WAITS(wait3, -1)
 WAITS(wait4, (int32_t)a)

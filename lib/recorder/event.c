@@ -211,9 +211,9 @@ static bool put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 	return true;
 }
 
-/* Called if there is no memory for this thread's block (struct ptrc_thread): counts its event as
- * lost in the streams of the page slots `active`. Without a block the thread cannot mark that it is
- * using a mapping, so it holds the lock. */
+/* Called if there is no memory for this thread's block (struct ptrc_thread). Counts its event as
+ * lost in each stream whose bit is set in `active`. Without a block the thread cannot mark that it is
+ * using the mapping of a stream, so it holds the lock. */
 static void lose(uint64_t active, uint32_t id)
 {
 	ptrc_attach_lock();

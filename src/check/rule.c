@@ -457,7 +457,7 @@ static bool bind_where(struct ptrc_rules *rules, struct ptrc_rule_event *e, size
 	return true;
 }
 
-/* Binds all rules. On the first mistake, stores it and returns false. */
+/* Finds the fields that the rules and their expressions name. On the first mistake, stores it and returns false. */
 static bool bind(struct ptrc_rules *rules, struct mistake *m)
 {
 	for (size_t i = 0; i < rules->count; i++) {

@@ -109,10 +109,10 @@ struct ptrc_trial {
 	/* The number of events that match the rule; for rules about two events, the number that match the
 	 * first of them. */
 	uint64_t matched;
-	/* The number of events, or of keys, for which: the rule is kept; it is broken; a loss makes it
-	 * uncertain; the log ended before it was decided. For the kind pair, in the same order: the number of
-	 * pairs that were measured; (not used); events with a loss before their other half; pairs without an
-	 * end. */
+	/* The numbers of events (for the kinds exists and order, of keys): for which the rule is kept; is broken;
+	 * is uncertain because of a loss; was not decided when the log ended. The kind pair counts in .kept the pairs
+	 * that were measured, in .doubtful the events whose other half may be lost, and in .open the pairs without
+	 * an end. */
 	uint64_t kept, broken, doubtful, open;
 	/* The number of events that lack the field of the rule's key; of ends whose pair was not open; of
 	 * pairs and answers that ended at an earlier time than they began. */

@@ -34,7 +34,7 @@ struct ptrc_export_options {
  * It is more than any pid of Linux. Viewers read 31 bits, so there is room for PTRC_LANE_MACHINES machines. */
 enum { PTRC_LANE_MACHINE_STEP = 10000000, PTRC_LANE_MACHINES = 100 };
 
-/* A process in the export. Process 0 is the trace system itself. */
+/* A process in the export. The one whose pid is 0 is the trace system itself. */
 struct ptrc_export_process {
 	struct ptrc_table_entry entry;
 	/* The pid of the process, changed so that it is unique in the export. */

@@ -18,7 +18,8 @@
 #include "src/query/query.h"
 
 enum {
-	/* The number of equal parts into which the time is divided to count the dropped records of a lane. */
+	/* The time of the report is divided into this many equal parts, and for each part there is a count of the records
+	 * that were left out. */
 	PTRC_REPORT_BUCKETS = 1024,
 	/* The number of longest pairs that the text report shows. */
 	PTRC_REPORT_LONGEST = 10,

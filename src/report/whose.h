@@ -10,8 +10,8 @@
 bool ptrc_report_process(const struct ptrc_report_lane *, unsigned long *index,
 			 struct posixtrace_log_process *);
 
-/* Stores the thread to which the lane belonged when it recorded its last event. Returns false if the thread
- * has no name. */
+/* Stores the thread that recorded the last event of the lane; a later thread may have the number of an earlier one.
+ * Returns false if this thread has no name. */
 bool ptrc_report_thread(const struct ptrc_report_lane *, struct posixtrace_log_thread *);
 
 /* Puts a text such as "process 7 name, thread 8 name". */

@@ -10,7 +10,8 @@
 #include "src/base/table.h"
 #include "src/query/query.h"
 
-/* A lane. The lane with tid 0 has the events that were recorded on behalf of a process, not by a thread. */
+/* A lane: the events and spans of one thread of one log. The lane with tid 0 has the events that were recorded on
+ * behalf of a process, not by a thread. */
 struct ptrc_lane {
 	struct ptrc_table_entry entry;
 	/* The index of the lane in the list. */
