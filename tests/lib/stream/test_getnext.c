@@ -349,15 +349,18 @@ TEST(no_wake_up_is_lost, "GETNEXT-06 GETNEXT-34")
 	int ready[2];
 
 	/* Writer and reader take turns as fast as they can, so that the reader falls
-	 * asleep at all points of an event. A lost wake-up hangs. */
+	 * asleep at all points of an event. A lost wake-up hangs. On a single busy processor, where
+	 * the reader always sleeps, turns take milliseconds: the writer ends early. */
 	CHECK_SYS(pipe(ready));
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		char byte;
 		CHECK_EQ(read(ready[0], &byte, 1), 1);
-		for (uint32_t number = 0; number < count; number++) {
+		for (uint32_t number = 0; number <= count; number++) {
 			while (atomic_load(due) < number)
 				sched_yield();
+			if (!harness_has_time())
+				number = count;
 			for (volatile uint32_t delay = payload_mix(number) % 4000; delay > 0;
 			     delay--)
 				;
@@ -367,12 +370,11 @@ TEST(no_wake_up_is_lost, "GETNEXT-06 GETNEXT-34")
 	}
 	trace_id_t trid = stream_on(pid);
 	CHECK_EQ(write(ready[1], "", 1), 1);
-	for (uint32_t number = 0; number < count; number++) {
+	for (uint32_t number = 0, got = 0; got < count; number++) {
 		struct call call = call_next(GETNEXT, trid, 64, NULL);
-		uint32_t got;
 		CHECK_EQ(call.result, 0);
 		memcpy(&got, call.data, sizeof(got));
-		CHECK_EQ(got, number);
+		CHECK(got == number || got == count);
 		atomic_store(due, number + 1);
 	}
 	CHECK_EXIT(pid, 0);
@@ -1212,7 +1214,7 @@ TEST(later_events_wait_for_an_older_one_in_the_making, "GETNEXT-33 GETNEXT-03")
 	ts_expect_number(trid, hanging.id, 0);
 	/* After a while the reader has the right to report out of order. A busy machine has few
 	 * rounds, or none, that are quicker. */
-	for (i = 0; timely < 20 && i < 60; i++) {
+	for (i = 0; timely < 20 && i < 60 && harness_has_time(); i++) {
 		struct ts_event events[2];
 		struct ts_events all = {2, events};
 		atomic_store(&hanging.allowed, i + 1);
@@ -1597,7 +1599,7 @@ static void read_in_standstills(struct standstill *standstill,
 	slow = slow_page_make();
 	pthread_t writer = ts_thread(hang_in_event, &hanging);
 	ts_expect_number(trid, hanging.id, 0);
-	for (i = 0; timely < 3 && i < 40; i++) {
+	for (i = 0; timely < 3 && i < 40 && harness_has_time(); i++) {
 		struct ts_event events[2];
 		struct ts_events all = {2, events};
 
@@ -1722,7 +1724,7 @@ TEST(a_waker_that_is_left_leaves_it_to_the_next, "GETNEXT-06 EVENT-23 EVENT-28")
 	CHECK_OK(pthread_sigmask(SIG_BLOCK, &blocked, NULL));
 	pthread_t reader = ts_thread(read_numbers, NULL);
 	CHECK_OK(pthread_sigmask(SIG_UNBLOCK, &blocked, NULL));
-	for (; rounds < last_round; rounds++) {
+	for (; rounds < last_round && harness_has_time(); rounds++) {
 		struct itimerspec soon = {.it_value.tv_nsec = 50000 + rounds * 7919 % 100000};
 		struct timespec pause = {.tv_nsec = 20000};
 
