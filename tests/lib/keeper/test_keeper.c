@@ -117,6 +117,7 @@ TEST(keeper_is_told_and_replaced, "", NEEDS_KEEPER)
 	int fd = ts_temp_file();
 	trace_id_t plain, trid = create_log(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0, fd),
 			  log = ts_open_log(fd);
+	char path[64], program[64] = "";
 	pid_t keeper = 42, other;
 
 	CHECK_OK(posix_trace_create(0, NULL, &plain));
@@ -126,6 +127,11 @@ TEST(keeper_is_told_and_replaced, "", NEEDS_KEEPER)
 	CHECK_OK(ptrc_trace_keeper(trid, &keeper));
 	CHECK_OK(ptrc_trace_keeper(trid, &other));
 	CHECK_EQ(keeper, other);
+	/* It is the small program, not a copy of this process, where memory may be executed. */
+	snprintf(path, sizeof(path), "/proc/%d/exe", keeper);
+	CHECK_SYS(readlink(path, program, sizeof(program) - 1));
+	CHECK(memfd_create("", MFD_CLOEXEC | 0x10U /* MFD_EXEC */) < 0 ||
+	      !strncmp(program, "/memfd:", 7));
 	CHECK_SYS(kill(keeper, SIGKILL));
 	/* Until it has ended, which the kernel says a moment later, it may still be told. */
 	CHECK_EVENTUALLY(ptrc_trace_keeper(trid, &other) == 0 && other != keeper);

@@ -1109,31 +1109,25 @@ TEST(fork_beside_busy_threads_does_not_hang, "FORK-15 EVENT-14")
 
 TEST(page_of_an_earlier_process_is_emptied, "EXIT-09", NEEDS_EXEC)
 {
-	char name[PTRC_PAGE_NAME_BYTES];
-	struct ptrc_target t;
-	uint64_t ns;
-	int dirfd = open_dir(), fd;
+	struct ptrc_page_place place = {open_dir(), geteuid(), 4194304, 0, NULL};
+	struct ptrc_page_file f;
 
-	CHECK_OK(ptrc_procfs_pid_namespace(0, &ns));
+	CHECK_OK(ptrc_procfs_pid_namespace(0, &place.ns));
 	/* Before a controller comes... */
-	pid_t pid = start_stranger();
-	ptrc_page_name(name, pid, ns);
-	CHECK_OK(ptrc_shmdir_create_object(dirfd, name, geteuid(), 4096, 4096, &fd));
-	struct ptrc_page *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	page->start_ticks = 1;
-	page->image = 77;
-	page->slots[3].stream_id = 99;
-	page->active = 8;
-	page->names_id = 1234;
-	CHECK_OK(ptrc_target_open(pid, -1, &t));
-	CHECK_EQ(t.page->active, 0);
-	CHECK_EQ(t.page->slots[3].stream_id, 0);
-	CHECK_EQ(t.page->image, 0);
-	CHECK_EQ(t.page->names_id, 0);
-	ptrc_target_close(&t);
-	end_stranger(pid);
+	CHECK_OK(ptrc_page_open(&place, 1, true, NULL, &f));
+	f.page->active = 8;
+	f.page->image = f.page->names_id = f.page->names_from = 77;
+	f.page->names_from_count = 5;
+	f.page->slots[3] = (struct ptrc_page_slot){99, 0, PTRC_PAGE_SLOT_INHERITED, EMFILE, 0};
+	ptrc_page_unlock(&f);
+	CHECK_OK(ptrc_page_open(&place, 2, true, NULL, &f));
+	CHECK(f.is_new);
+	f.page->start_ticks = 0;
+	for (size_t i = 0; i < sizeof(*f.page); i++)
+		CHECK_EQ(((char *)f.page)[i], 0);
+	ptrc_page_unlock(&f);
 	/* ... or a process of that pid. */
-	pid = harness_fork();
+	pid_t pid = harness_fork();
 	if (pid == 0) {
 		struct stream s;
 
