@@ -402,6 +402,15 @@ __attribute__((unused)) static inline int harness_reap(pid_t pid)
 	return status;
 }
 
+/* Stops the child, and returns when all its threads stand. */
+__attribute__((unused)) static inline void harness_stop(pid_t pid)
+{
+	int status = 0;
+	if (kill(pid, SIGSTOP) < 0 || waitpid(pid, &status, WUNTRACED) != pid ||
+	    !WIFSTOPPED(status))
+		harness_fail("process %d does not stop", (int)pid);
+}
+
 __attribute__((unused)) static inline pid_t harness_fork(void)
 {
 	fflush(NULL);

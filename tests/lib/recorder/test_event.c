@@ -1626,12 +1626,9 @@ TEST(recording_goes_on_while_the_controller_is_stopped, "EVENT-18")
 	struct ts_target target = ts_target_fork();
 	struct ts_target controller = ts_target_fork();
 	struct load load = {POSIX_TRACE_UNNAMED_USEREVENT, 0, 2000, 1000};
-	int status;
 
 	ts_target_call(&controller, do_create_two, &target.pid, sizeof(target.pid));
-	CHECK_SYS(kill(controller.pid, SIGSTOP));
-	CHECK_EQ(CHECK_SYS(waitpid(controller.pid, &status, WUNTRACED)), controller.pid);
-	CHECK(WIFSTOPPED(status));
+	harness_stop(controller.pid);
 	CHECK_EQ(ts_target_call(&target, do_flood, &load, sizeof(load)), 0);
 	CHECK_SYS(kill(controller.pid, SIGCONT));
 	ts_target_end(&controller);

@@ -183,10 +183,7 @@ static void *kill_and_replace(void *arg)
 	for (uint32_t turn = 0; !atomic_load(&shared->stop); turn++) {
 		pid_t *pid = &self->pids[turn % SLOTS];
 		if (turn % 5 == 4) {
-			int status;
-			CHECK_SYS(kill(*pid, SIGSTOP));
-			CHECK_EQ(CHECK_SYS(waitpid(*pid, &status, WUNTRACED)), *pid);
-			CHECK(WIFSTOPPED(status));
+			harness_stop(*pid);
 			harness_sleep_ms(1);
 			CHECK_SYS(kill(*pid, SIGCONT));
 			self->stops++;

@@ -669,7 +669,7 @@ TEST(a_handler_that_interrupts_the_wait_may_record_the_event_waited_for,
 }
 
 /*
- * Errors
+ * Small buffers
  */
 
 /* GETNEXT, TIMED or TRY with the pointers given. */
@@ -685,10 +685,6 @@ static int raw_next(enum which which, trace_id_t trid, struct posix_trace_event_
 						      &past);
 	return posix_trace_trygetnext_event(trid, info, data, num_bytes, len, unavailable);
 }
-
-/*
- * Small buffers
- */
 
 TEST(the_buffer_decides_on_truncation_at_reading, "GETNEXT-20 GETNEXT-21 GETNEXT-23")
 {
@@ -1332,7 +1328,7 @@ TEST(a_writer_stopped_or_killed_in_the_middle_delays_the_reader_shortly, "GETNEX
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 0, 0);
 	trace_event_id_t id = ts_id("event");
 	struct ts_event event;
-	int ends[2], status;
+	int ends[2];
 	char byte;
 
 	CHECK(close(slow_page_make().fd) == 0);
@@ -1347,9 +1343,7 @@ TEST(a_writer_stopped_or_killed_in_the_middle_delays_the_reader_shortly, "GETNEX
 		_exit(0);
 	}
 	CHECK_EQ(read(ends[0], &byte, 1), 1);
-	CHECK_SYS(kill(child, SIGSTOP));
-	CHECK_EQ(CHECK_SYS(waitpid(child, &status, WUNTRACED)), child);
-	CHECK(WIFSTOPPED(status));
+	harness_stop(child);
 	ts_emit(id, 1);
 	ts_expect_number(trid, POSIX_TRACE_UNNAMED_USEREVENT, 0);
 	expect_held_back(trid, id, 1, since_ns);
@@ -1441,14 +1435,11 @@ TEST(a_stopped_writer_holds_back_only_what_is_later_than_its_last_event, "GETNEX
 	trace_id_t trid = inherited_stream(POSIX_TRACE_LOOP);
 	struct ts_event event;
 	char byte = 0;
-	int status;
 
 	ts_emit(id, 0);
 	struct hanging_process p = hanging_process();
 	ts_emit(id, 1);
-	CHECK_SYS(kill(p.pid, SIGSTOP));
-	CHECK_EQ(CHECK_SYS(waitpid(p.pid, &status, WUNTRACED)), p.pid);
-	CHECK(WIFSTOPPED(status));
+	harness_stop(p.pid);
 	ts_emit(id, 2);
 	expect_number_now(trid, id, 0);
 	for (uint32_t i = 0; i < COMPLETE; i++)
@@ -1645,9 +1636,7 @@ static void read_while_stopped_now_and_then(struct ts_event (*next)(trace_id_t t
 		if (ended)
 			break;
 		CHECK_EVENTUALLY(thread_state(child, child) == 'S');
-		CHECK_SYS(kill(child, SIGSTOP));
-		CHECK_EQ(CHECK_SYS(waitpid(child, &status, WUNTRACED)), child);
-		CHECK(WIFSTOPPED(status));
+		harness_stop(child);
 		atomic_store(&standstill->begin, ts_realtime_ns());
 		harness_sleep_ms(150);
 		atomic_store(&standstill->over, ts_realtime_ns());
