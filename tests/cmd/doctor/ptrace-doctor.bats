@@ -498,6 +498,10 @@ diagnoses() {
 	finds problem limits 'ulimit -f'
 	run_split bash -c 'ulimit -n 16; ptrace-doctor --json'
 	finds problem limits 'ulimit -n'
+	if unshare -pf --mount-proc test -w /proc/sys/vm/memfd_noexec; then
+		run_split unshare -pf --mount-proc sh -c 'echo 2 >/proc/sys/vm/memfd_noexec; ptrace-doctor --json'
+		finds note keeper memfd_noexec
+	fi
 	# The address sanitizer takes more address space than that.
 	if ! grep -q __asan_init "$PTRACE_BIN/ptrace-doctor"; then
 		run_split bash -c 'ulimit -v 300000; ptrace-doctor --json'

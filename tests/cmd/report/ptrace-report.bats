@@ -262,6 +262,9 @@ meta() {
 		[\"c\", 1, 1, 0, 0, 0, 0], [\"gone\", 0, 0, 0, 0, 1, 0]]"
 	ptrace-report --since=+1us -e a.end -o end.html cut.log
 	meta end.html "$seen == [[\"a\", 0, 0, 0, 0, 1, 0]]"
+	# The other half of a pair with a key may be of a process that is not selected.
+	ptrace-report --since=+1us --pid=7 --pair='a by len' -o key.html cut.log
+	meta key.html "$seen"' | .[0] == ["a.begin..a.end by len", 0, 0, 0, 0, 1, 0]'
 }
 
 @test "report: losses cut pairs, gaps and times on a processor, whichever events are selected" {
