@@ -402,6 +402,13 @@ __attribute__((unused)) static inline int harness_reap(pid_t pid)
 	return status;
 }
 
+/* Kills the child, and returns when it has ended. */
+__attribute__((unused)) static inline void harness_kill(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	harness_reap(pid);
+}
+
 /* Stops the child, and returns when all its threads stand. */
 __attribute__((unused)) static inline void harness_stop(pid_t pid)
 {

@@ -38,8 +38,7 @@ __attribute__((unused)) static void kill_keeper(trace_id_t trid)
 __attribute__((unused)) static void kill_both(pid_t controller, pid_t keeper)
 {
 	kill(keeper, SIGSTOP);
-	kill(controller, SIGKILL);
-	harness_reap(controller);
+	harness_kill(controller);
 	kill(keeper, SIGKILL);
 	CHECK_EVENTUALLY(process_is_gone(keeper));
 }

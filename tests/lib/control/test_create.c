@@ -462,8 +462,7 @@ TEST(a_process_whose_first_thread_ended_is_one, "CREATE-13")
 	CHECK_EVENTUALLY(thread_state(pid, pid) == 'Z');
 	trace_id_t trid = ts_create_running(pid, &attr);
 	ts_shutdown(trid);
-	kill(pid, SIGKILL);
-	harness_reap(pid);
+	harness_kill(pid);
 }
 
 TEST(a_process_of_another_user_is_eperm, "CREATE-14 CREATE-15 CREATE-21", NEEDS_EXEC)
@@ -798,8 +797,7 @@ TEST(a_process_that_never_has_the_library_can_be_traced, "CREATE-23 CREATE-26")
 	trace_id_t trid = ts_create_running(target.pid, &attr);
 
 	/* The shell ends: nobody ever answers. */
-	kill(target.pid, SIGKILL);
-	harness_reap(target.pid);
+	harness_kill(target.pid);
 	ts_stop(trid);
 	struct ts_events events = ts_read_all(trid);
 	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);

@@ -346,8 +346,7 @@ TEST(it_does_not_wait_for_a_dead_process, "SHUTDOWN-14 EVENT-23")
 		uint32_t seen = emitter->done;
 		while (emitter->done < seen + 20)
 			sched_yield();
-		kill(pid, SIGKILL);
-		harness_reap(pid);
+		harness_kill(pid);
 		ts_shutdown(trid);
 	}
 }

@@ -284,8 +284,7 @@ static pid_t start_stuck_keeper(int ends[2])
 	close(ends[1]);
 	pid_t keeper = other_holder(ends[0], pid);
 	CHECK_GT(keeper, 0);
-	kill(pid, SIGKILL);
-	harness_reap(pid);
+	harness_kill(pid);
 	close(ready[0]);
 	close(ready[1]);
 	return keeper;

@@ -58,8 +58,7 @@ static void kill_and_reap(pid_t pid, pid_t keeper)
 	if (keeper) {
 		kill_both(pid, keeper);
 	} else {
-		kill(pid, SIGKILL);
-		harness_reap(pid);
+		harness_kill(pid);
 	}
 }
 
@@ -236,8 +235,7 @@ TEST(a_log_that_somebody_has_open_is_finished_in_another_directory, "", NEEDS_KE
 	}
 	CHECK_EVENTUALLY(is_there(there));
 	create_once();
-	kill(holder, SIGKILL);
-	harness_reap(holder);
+	harness_kill(holder);
 	expect_log(there, 0, 1000);
 	CHECK_SYS(unlink(there));
 	remove_directory();
@@ -882,8 +880,7 @@ TEST(killed_salvagers_lose_and_double_nothing, "", NEEDS_KEEPER)
 			pid_t keeper = any_keeper();
 			if (keeper && rand_r(&seed) % 2)
 				kill(keeper, SIGKILL);
-			kill(pid, SIGKILL);
-			harness_reap(pid);
+			harness_kill(pid);
 			if (keeper && rand_r(&seed) % 2)
 				kill(keeper, SIGKILL);
 		}

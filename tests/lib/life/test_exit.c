@@ -1064,8 +1064,7 @@ static void kill_in_tight_loop(bool is_self_traced, int stream_policy, uint32_t 
 	}
 	while (atomic_load(&progress->done) < kill_at)
 		sched_yield();
-	kill(pid, SIGKILL);
-	harness_reap(pid);
+	harness_kill(pid);
 	if (!is_self_traced)
 		ts_shutdown(trid);
 

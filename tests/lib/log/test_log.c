@@ -1630,8 +1630,7 @@ TEST(flush_stream_flushes_without_help, "POLICY-22 POLICY-23", NEEDS_KEEPER)
 	CHECK(WIFSTOPPED(status));
 	/* All its threads are stopped now. */
 	CHECK_EVENTUALLY(count_so_far(fd, id) == 1);
-	kill(pid, SIGKILL);
-	harness_reap(pid);
+	harness_kill(pid);
 }
 
 /* Milliseconds until an automatic flush has taken the first of so many events of 100 bytes, which

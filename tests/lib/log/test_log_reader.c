@@ -1009,6 +1009,5 @@ TEST(does_not_wait_for_who_has_locked_the_whole_log, "OPEN-14 EXIT-02")
 	CHECK_EQ(read(to_parent[0], &c, 1), 1);
 	struct ptrc_log_stream *l = open_without_a_wait(fd);
 	ptrc_log_stream_close(l);
-	CHECK_SYS(kill(pid, SIGKILL));
-	harness_reap(pid);
+	harness_kill(pid);
 }

@@ -745,6 +745,5 @@ TEST(reader_waits_for_no_living_controller, "OPEN-14", NEEDS_KEEPER)
 	CHECK_EQ(count_so_far(fd, ts_id("event")), 10);
 	/* For a dead one it would sleep 5 ms again and again, for ten seconds. */
 	CHECK_LT(harness_naps() - naps, 1000);
-	kill(pid, SIGKILL);
-	harness_reap(pid);
+	harness_kill(pid);
 }

@@ -317,8 +317,7 @@ TEST(killed_registration_leaves_nothing_half_made, "EVENTID-29 EVENT-23")
 		}
 		struct timespec delay = {0, 20000 + (long)(rand_r(&seed) % 400000)};
 		nanosleep(&delay, NULL);
-		CHECK_SYS(kill(pid, SIGKILL));
-		harness_reap(pid);
+		harness_kill(pid);
 		/* Whatever it was doing, the next can go on: it looks at a claim each 20 us, for 20 ms. */
 		long naps = harness_naps();
 		number_name(name, 900 + round % 100);

@@ -340,8 +340,7 @@ TEST(an_orphans_log_has_the_layouts, "", NEEDS_KEEPER)
 	CHECK_EVENTUALLY(*keeper);
 	/* The keeper would do its work. */
 	kill(*keeper, SIGSTOP);
-	kill(pid, SIGKILL);
-	harness_reap(pid);
+	harness_kill(pid);
 	kill(*keeper, SIGKILL);
 	CHECK_EVENTUALLY(process_is_gone(*keeper));
 	CHECK_OK(posixtrace_get_orphan(0, &orphan, sizeof(orphan)));

@@ -189,8 +189,7 @@ static pid_t start_stranger(void)
 
 static void end_stranger(pid_t pid)
 {
-	kill(pid, SIGKILL);
-	harness_reap(pid);
+	harness_kill(pid);
 }
 
 HELPER(look_at_start)
@@ -313,8 +312,7 @@ TEST(end_of_a_controller_removes_what_its_killed_target_left, "GEN-05")
 		}
 		CHECK_EVENTUALLY(has_page(pid));
 		begin_stream(&s, pid, 0);
-		kill(pid, SIGKILL);
-		harness_reap(pid);
+		harness_kill(pid);
 		end_stream(&s);
 		CHECK(has_page(pid));
 		exit(0);

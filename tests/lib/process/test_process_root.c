@@ -172,8 +172,7 @@ TEST(root_makes_what_the_user_needs, "CREATE-15 CREATE-23 GEN-05")
 	CHECK_SYS(stat(path, &st));
 	/* Only the bells are left. */
 	CHECK_EQ(st.st_size, 60);
-	kill(pid, SIGKILL);
-	harness_reap(pid);
+	harness_kill(pid);
 }
 
 TEST(process_with_many_groups_is_known, "CREATE-15")

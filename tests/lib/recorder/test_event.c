@@ -1784,8 +1784,7 @@ TEST(a_writer_killed_in_the_middle_disturbs_nobody_else_in_its_stream, "EVENT-23
 		}
 		CHECK_EQ(read(ends[0], &byte, 1), 1);
 		ts_emit(other_id, 2 * round);
-		CHECK_SYS(kill(victim, SIGKILL));
-		harness_reap(victim);
+		harness_kill(victim);
 		ts_emit(other_id, 2 * round + 1);
 		/* Ten finished events of the victim, in order, before ours; not the
 		 * eleventh. */

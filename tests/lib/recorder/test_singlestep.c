@@ -254,8 +254,7 @@ static bool step(pid_t pid, uint32_t steps)
 
 static void kill_child(pid_t pid)
 {
-	CHECK_SYS(kill(pid, SIGKILL));
-	harness_reap(pid);
+	harness_kill(pid);
 }
 
 /* Instructions from BEGIN to END, when nothing interferes. */

@@ -141,8 +141,7 @@ static bool count_calls(int *at_start, int *opened, int *at_end)
 		if (!WIFSTOPPED(status))
 			break;
 		if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, (void *)sizeof(info), &info) <= 0) {
-			kill(pid, SIGKILL);
-			harness_reap(pid);
+			harness_kill(pid);
 			return false;
 		}
 		if (info.op != PTRACE_SYSCALL_INFO_ENTRY)

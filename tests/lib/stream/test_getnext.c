@@ -1354,8 +1354,7 @@ TEST(a_writer_stopped_or_killed_in_the_middle_delays_the_reader_shortly, "GETNEX
 		ts_expect_number(trid, id, n);
 	}
 	CHECK_LT(harness_naps() - naps, 100);
-	CHECK_SYS(kill(child, SIGKILL));
-	harness_reap(child);
+	harness_kill(child);
 	ts_emit(id, 200);
 	naps = harness_naps();
 	ts_expect_number(trid, id, 200);
@@ -1453,8 +1452,7 @@ TEST(a_stopped_writer_holds_back_only_what_is_later_than_its_last_event, "GETNEX
 	expect_number_now(trid, id, 1);
 	expect_number_now(trid, id, 2);
 	CHECK(!ts_try_next(trid, &event));
-	CHECK_SYS(kill(p.pid, SIGKILL));
-	harness_reap(p.pid);
+	harness_kill(p.pid);
 }
 
 TEST(unavailable_is_said_only_if_nothing_is_there, "GETNEXT-15 GETNEXT-33 EVENT-23")
@@ -1478,8 +1476,7 @@ TEST(unavailable_is_said_only_if_nothing_is_there, "GETNEXT-15 GETNEXT-33 EVENT-
 			expect_number_now(trid, id, i);
 		CHECK(!ts_try_next(trid, &event));
 		ts_shutdown(trid);
-		CHECK_SYS(kill(p.pid, SIGKILL));
-		harness_reap(p.pid);
+		harness_kill(p.pid);
 	}
 }
 
@@ -1754,8 +1751,7 @@ static void kill_at_futex(pid_t pid)
 		CHECK_SYS(waitpid(pid, &status, 0));
 		CHECK_SYS(ptrace(PTRACE_GETREGS, pid, NULL, &regs));
 	}
-	CHECK_SYS(kill(pid, SIGKILL));
-	harness_reap(pid);
+	harness_kill(pid);
 }
 
 TEST(a_waker_that_is_killed_leaves_it_to_the_next, "GETNEXT-06 EVENT-23")
