@@ -361,23 +361,31 @@ TEST(damage_at_the_begin_is_told_and_renames_nothing, "")
 TEST(forged_with_right_checksums, "OPEN-15")
 {
 	for (size_t i = 0; i < 4; i++) {
+		struct ptrc_log_packet h;
 		struct sample p;
-		size_t offsets[64], count = 0;
+		size_t offsets[64], count = 0, status = 0;
 
 		make_sample(&p, kinds[i], i == 2 ? NOT_CLOSED : CLOSED);
 		for (size_t at = 32; at + sizeof(struct ptrc_log_packet) <= p.size && count < 64;
 		     at++)
-			if (memcmp(p.bytes + at, "PTPK", 4) == 0)
+			if (memcmp(p.bytes + at, "PTPK", 4) == 0) {
+				memcpy(&h, p.bytes + at, sizeof(h));
+				status = h.type == PTRC_LOG_STATUS ? at : status;
 				offsets[count++] = at;
+			}
 		CHECK_GT(count, 3);
 		uint8_t *copy = malloc(p.size);
 		for (int round = 0; round < 1000; round++) {
 			struct ptrc_log_stream *l;
-			struct ptrc_log_packet h;
+			struct posix_trace_status_info st;
 			struct seen s;
 			size_t seen = 0;
 
 			memcpy(copy, p.bytes, p.size);
+			if (status && round < 7) {
+				copy[status + sizeof(h) + 4 * (size_t)round] = round ? 2 : 3;
+				sign(copy, p.size, status);
+			}
 			for (uint64_t k = harness_draw(3); k < 3; k++) {
 				static const uint64_t values[] = {
 					0,	    1,	       8,	   0x7f,
@@ -403,6 +411,10 @@ TEST(forged_with_right_checksums, "OPEN-15")
 			CHECK_EQ(pwrite(p.fd, copy, p.size, 0), p.size);
 			if (ptrc_log_stream_open_all(&p.fd, 1, false, &l))
 				continue;
+			ptrc_log_stream_status(l, &st);
+			CHECK(st.posix_stream_status == 1 || st.posix_stream_status == 2);
+			CHECK((st.posix_stream_full_status | st.posix_stream_flush_status |
+			       st.posix_log_overrun_status | st.posix_log_full_status) <= 1);
 			while (next_seen(l, &s)) {
 				CHECK_GE(s.info.posix_event_id, 1);
 				CHECK_LE(s.info.posix_event_id, 8191);
