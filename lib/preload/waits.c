@@ -22,7 +22,7 @@
 #define CALL(list) "enum u32 {" list(MEMBER) "} call, "
 #define LOCK_LAYOUT CALL(PTRC_WAIT_LOCK_CALLS) "i32 holder, x64 lock, caller call_site"
 #define IO_LAYOUT CALL(PTRC_WAIT_IO_CALLS) "i32 fd, u64 size, caller call_site, str "
-#define SLEEP_LAYOUT CALL(PTRC_WAIT_SLEEP_CALLS) "u64 duration ns, caller call_site"
+#define SLEEP_LAYOUT CALL(PTRC_WAIT_SLEEP_CALLS) "i64 duration ns, caller call_site"
 #define CHILD_LAYOUT CALL(PTRC_WAIT_CHILD_CALLS) "i32 pid, caller call_site"
 #define END_LAYOUT                                                                             \
 	"i64 result, enum i32 {EPERM=1, ENOENT, ESRCH, EINTR, EIO, ENXIO, E2BIG, ENOEXEC, "    \
@@ -109,6 +109,15 @@ static PTRC_ALWAYS_INLINE void record(enum ptrc_wait_kind kind, int which, const
 	ptrc_event_record(ptrc_event_type_id(&types[kind][which]), data, size, address);
 }
 
+/* Whether this process has a thread with this ID, which comes from memory of the program. */
+static bool is_thread(int32_t tid)
+{
+	int32_t pid = ptrc_self_pid();
+
+	return tid > 0 && ptrc_descriptors_are_known() &&
+	       !ptrc_sys(SYS_tgkill, pid ? pid : ptrc_sys_getpid(), tid, 0);
+}
+
 void ptrc_wait_begin_lock(uint32_t call, int32_t holder, uint64_t lock, uint64_t call_site)
 {
 	const struct {
@@ -116,12 +125,7 @@ void ptrc_wait_begin_lock(uint32_t call, int32_t holder, uint64_t lock, uint64_t
 		int32_t holder;
 		uint64_t lock;
 		uint64_t call_site;
-	} data = {call,
-		  holder > 0 && ptrc_descriptors_are_known() &&
-				  !ptrc_sys(SYS_tgkill, ptrc_sys_getpid(), holder, 0)
-			  ? holder
-			  : 0,
-		  lock, call_site};
+	} data = {call, is_thread(holder) ? holder : 0, lock, call_site};
 
 	record(PTRC_WAIT_LOCK, BEGIN, &data, sizeof(data), call_site);
 }
@@ -132,11 +136,11 @@ void ptrc_wait_begin_io(enum ptrc_wait_kind kind, const struct ptrc_wait_io *dat
 	       data->call_site);
 }
 
-void ptrc_wait_begin_sleep(uint32_t call, uint64_t ns, uint64_t call_site)
+void ptrc_wait_begin_sleep(uint32_t call, int64_t ns, uint64_t call_site)
 {
 	const struct {
 		uint32_t call;
-		uint64_t ns;
+		int64_t ns;
 		uint64_t call_site;
 	} data = {call, ns, call_site};
 

@@ -63,7 +63,7 @@ bool ptrc_wait_is_own(uint64_t address);
  */
 PTRC_NOINLINE void ptrc_wait_begin_lock(uint32_t call, int32_t holder, uint64_t lock,
 					uint64_t call_site);
-PTRC_NOINLINE void ptrc_wait_begin_sleep(uint32_t call, uint64_t ns, uint64_t call_site);
+PTRC_NOINLINE void ptrc_wait_begin_sleep(uint32_t call, int64_t ns, uint64_t call_site);
 PTRC_NOINLINE void ptrc_wait_begin_child(uint32_t call, int32_t pid, uint64_t call_site);
 
 /* The data of the event that starts a wait for a descriptor, up to the end of the text. */

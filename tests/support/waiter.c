@@ -373,8 +373,9 @@ static void sockets(void)
 		return;
 	size = sizeof(in6);
 	CHECK(!getsockname(fd, (struct sockaddr *)&in6, &size));
-	snprintf(peer, sizeof(peer), "udp local [::1]:%d", ntohs(in6.sin6_port));
+	snprintf(peer, sizeof(peer), "udp [::1]:%d", ntohs(in6.sin6_port));
 	say("sendto", peer, 2, sendto(fd, "ab", 2, 0, (struct sockaddr *)&in6, sizeof(in6)));
+	snprintf(peer, sizeof(peer), "udp local [::1]:%d", ntohs(in6.sin6_port));
 	say("recvfrom", peer, 50, recvfrom(fd, bytes, 50, 0, NULL, NULL));
 }
 
@@ -602,6 +603,7 @@ static int loads(const char *library)
 static int others(void)
 {
 	struct timespec at;
+	sigset_t set;
 	int status;
 	pid_t child;
 
@@ -612,6 +614,13 @@ static int others(void)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
 	usleep(4000);
 	sleep(0);
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	raise(SIGUSR1);
+	CHECK(!sigwait(&set, &status) && status == SIGUSR1);
+	CHECK(sigtimedwait(&set, NULL, &(struct timespec){0, MS}) < 0);
+	CHECK(system("exit 3") == 3 << 8);
 	child = fork();
 	if (!child)
 		_exit(5);
