@@ -68,7 +68,7 @@ static int32_t owner_of_thread(long thread)
 #else
 	enum { PLACE = 208 };
 #endif
-	const char *own = (const char *)pthread_self();
+	long own = (long)pthread_self();
 
 	if (*(const volatile int32_t *)(own + PLACE) != ptrc_sys_gettid())
 		return 0;

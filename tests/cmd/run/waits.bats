@@ -115,11 +115,12 @@ no_begin_is_alone() {
 }
 
 @test "a thread that is cancelled, and a handler that jumps, leave a begin without an end" {
+	as_without jumps
+	no_begin_is_alone 20 run.log
+	[ -z "${PTRC_SAN_CFLAGS-}" ] || return 0 # the address sanitizer reports an error of its own
 	as_without cancels
 	[ "$(waits run.log | grep -v '^pthread_join' | cut -d ' ' -f 1 | xargs)" = "read pthread_cond_wait sem_wait sleep" ]
 	no_begin_is_alone 4 run.log
-	as_without jumps
-	no_begin_is_alone 20 run.log
 }
 
 @test "children and executed programs, but not the child of vfork" {
