@@ -140,6 +140,17 @@ no_begin_is_alone() {
 	[[ $(waits run.log | tail -n 1) == "read /proc/"*"/maps 1 1 0" ]]
 }
 
+@test "threads that get each other's descriptors: each read shows the file that its thread opened" {
+	as_without races
+	ptrace-dump --json --event='wait.io.*' run.log | jq -rn '
+		reduce inputs as $e ({}; ($e.tid | tostring) as $t |
+			if $e.data.call == "open" then .[$t] = $e.data.path
+			elif $e.data.path and .[$t] != $e.data.path then error("\($e), not \(.[$t])")
+			else . end) | length' >threads
+	[ "$(cat threads)" -eq 4 ]
+	[ "$(waits run.log | grep -c '^read')" -eq 8000 ]
+}
+
 @test "a process that restricts its system calls is asked no more" {
 	for how in '' x; do
 		as_without restricts $how
