@@ -4,15 +4,13 @@
 
 #include <elf.h>
 #include <link.h>
-#include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "lib/base/sys.h"
-#include "lib/model/glob.h"
 #include "lib/preload/descriptors.h"
 #include "lib/preload/event_type.h"
 #include "lib/preload/next_function.h"
-#include "lib/preload/vfork.h"
+#include "lib/preload/patterns.h"
 #include "lib/preload/wait_calls.h"
 #include "lib/process/self.h"
 #include "lib/recorder/event.h"
@@ -53,18 +51,6 @@ static struct ptrc_event_type types[][2] = {
 
 _Atomic uint32_t ptrc_wait_selection = PTRC_WAIT_UNREAD;
 
-/* Whether the pattern, which ends at a line end or a null byte, matches the name. */
-static bool matches(const char *pattern, size_t size, const char *name)
-{
-	char glob[64];
-
-	if (size >= sizeof(glob))
-		return false;
-	memcpy(glob, pattern, size);
-	glob[size] = '\0';
-	return ptrc_glob_matches(glob, name);
-}
-
 uint32_t ptrc_wait_read_selection(void)
 {
 	static const char names[][8] = {[PTRC_WAIT_LOCK] = "lock",
@@ -72,24 +58,18 @@ uint32_t ptrc_wait_read_selection(void)
 					[PTRC_WAIT_NET] = "net",
 					[PTRC_WAIT_SLEEP] = "sleep",
 					[PTRC_WAIT_CHILD] = "child"};
-	const char *text = secure_getenv(PTRC_WAIT_VARIABLE), *end;
+	struct ptrc_patterns patterns;
 	uint32_t selection = 0;
 
-	for (; text && *text; text = *end ? end + 1 : end) {
-		for (end = text; *end && *end != '\n';)
-			end++;
+	/* A sanitizer may call wrappers before the C library knows the environment. */
+	if (!environ)
+		return 0;
+	if (ptrc_patterns_read(&patterns, PTRC_WAIT_VARIABLE))
 		for (uint32_t kind = 0; kind < PTRC_WAIT_KINDS; kind++)
-			if (matches(text, (size_t)(end - text), names[kind]))
+			if (ptrc_patterns_match(&patterns, names[kind]))
 				selection |= 1U << kind;
-	}
 	ptrc_store_relaxed(&ptrc_wait_selection, selection);
 	return selection;
-}
-
-bool ptrc_wait_is_recorded(uint32_t kinds)
-{
-	return ptrc_wait_is_selected(kinds) && ptrc_load_relaxed(&ptrc_page_self->active) != 0 &&
-	       PTRC_LIKELY(!ptrc_vfork_is_in_child());
 }
 
 /* The first and the last address of this library. */
