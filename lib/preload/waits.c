@@ -2,8 +2,6 @@
 #include "config.h"
 #include "lib/preload/waits.h"
 
-#include <elf.h>
-#include <link.h>
 #include <unistd.h>
 
 #include "lib/base/sys.h"
