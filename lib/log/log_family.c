@@ -15,6 +15,7 @@
 
 #include "lib/base/array.h"
 #include "lib/base/digits.h"
+#include "lib/base/file.h"
 #include "lib/log/log_reader.h"
 
 struct members {
@@ -30,8 +31,7 @@ struct members {
 
 static int open_file(int dirfd, const char *path, int *fd)
 {
-	*fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	return *fd < 0 ? errno : 0;
+	return ptrc_file_open(dirfd, path, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0, fd);
 }
 
 static bool is_rotated(const struct ptrc_log_head *h)

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 
 #include "lib/preload/descriptors.h"
@@ -31,9 +32,22 @@ static void forget(int fd)
 CLOSES(close, a, a)
 CLOSES(close_range, a, b)
 CLOSES(closefrom, (int)a < 0 ? 0 : a, ~0U)
-CLOSES(fclose, fileno((FILE *)a), fileno((FILE *)a))
-CLOSES(pclose, fileno((FILE *)a), fileno((FILE *)a))
-CLOSES(closedir, dirfd((DIR *)a), dirfd((DIR *)a))
+/* A wrapper of a function that closes a stream or a directory, of which the descriptor is fd. It may have
+ * none, or be NULL. */
+#define CLOSES_STREAM(name, type, fd)                           \
+	PTRC_WRAPPER(name)                                      \
+	{                                                       \
+		type *stream = (type *)a;                       \
+		int error = errno;                              \
+                                                                \
+		if (stream && ptrc_wait_is_selected(IO_OR_NET)) \
+			forget(fd);                             \
+		errno = error;                                  \
+		return PTRC_NEXT(name)(a, b, c, d, e, f);       \
+	}
+
+CLOSES_STREAM(fclose, FILE, fileno(stream))
+CLOSES_STREAM(closedir, DIR, dirfd(stream))
 
 /* A wrapper of a function that makes a descriptor, which is `made` after it. */
 #define MAKES(name, made)                                        \

@@ -31,7 +31,7 @@ static const void *at(const struct link_map *m, const ElfW(Dyn) * entry)
 
 static void find_tables(const struct link_map *m, struct tables *t)
 {
-	*t = (struct tables){NULL};
+	*t = (struct tables){.symbols = NULL};
 	for (const ElfW(Dyn) *d = m->l_ld; d && d->d_tag != DT_NULL; d++)
 		if (d->d_tag == DT_SYMTAB)
 			t->symbols = at(m, d);

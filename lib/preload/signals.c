@@ -154,13 +154,6 @@ PTRC_WRAPPER(pthread_sigmask)
 								    0, 0, 0);
 }
 
-PTRC_WRAPPER(sigsuspend)
-{
-	sigset_t copy;
-
-	return PTRC_NEXT(sigsuspend)(allow(SIG_SETMASK, a, &copy), 0, 0, 0, 0, 0);
-}
-
 PTRC_WRAPPER(pthread_attr_setsigmask_np)
 {
 	sigset_t copy;

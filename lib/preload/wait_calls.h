@@ -23,13 +23,15 @@
 	X(open) X(openat) X(creat) X(fsync) X(fdatasync) X(syncfs) X(flock) X(fcntl) \
 	X(poll) X(ppoll) X(select) X(pselect) X(epoll_wait) X(epoll_pwait) \
 	X(connect) X(accept) X(accept4) \
+	X(getaddrinfo) \
 	X(send) X(sendto) X(sendmsg) X(sendmmsg) X(recv) X(recvfrom) X(recvmsg) X(recvmmsg)
 
 #define PTRC_WAIT_SLEEP_CALLS(X) \
-	X(nanosleep) X(clock_nanosleep) X(usleep) X(sleep)
+	X(nanosleep) X(clock_nanosleep) X(usleep) X(sleep) \
+	X(pause) X(sigsuspend) X(sigwait) X(sigwaitinfo) X(sigtimedwait)
 
 #define PTRC_WAIT_CHILD_CALLS(X) \
-	X(wait) X(wait3) X(wait4) X(waitpid) X(waitid)
+	X(wait) X(wait3) X(wait4) X(waitpid) X(waitid) X(system) X(pclose)
 /* clang-format on */
 
 #define PTRC_WAIT_NUMBER(name) PTRC_WAIT_CALL_##name,

@@ -40,6 +40,25 @@ static PTRC_NOINLINE enum ptrc_wait_kind begin(enum ptrc_wait_kind otherwise, ui
 	return otherwise;
 }
 
+/* The same for a socket and an address that the program passes. */
+static PTRC_NOINLINE enum ptrc_wait_kind begin_address(uint32_t call, int fd, uint64_t size,
+						       long address, long address_size,
+						       uint64_t call_site)
+{
+	struct ptrc_wait_io data;
+
+	if (!ptrc_wait_is_recorded(PTRC_WAIT_BIT(NET)))
+		return NO_WAIT;
+	data.call = call;
+	data.fd = fd;
+	data.size = size;
+	data.call_site = call_site;
+	ptrc_descriptor_get_peer(fd, (const void *)address, (unsigned int)address_size,
+				 &data.about);
+	ptrc_wait_begin_io(PTRC_WAIT_NET, &data);
+	return PTRC_WAIT_NET;
+}
+
 static PTRC_ALWAYS_INLINE void end(enum ptrc_wait_kind kind, long result, uint64_t call_site)
 {
 	if (kind != NO_WAIT)
@@ -105,7 +124,6 @@ TRANSFERS(epoll_wait, epoll_wait, IO, a, c, int)
 TRANSFERS_MASKED(epoll_pwait, epoll_pwait, IO, a, c, int, UNMASK(e))
 TRANSFERS_MASKED(epoll_pwait2, epoll_pwait, IO, a, c, int, UNMASK(e))
 TRANSFERS(send, send, NET, a, c, long)
-TRANSFERS(sendto, sendto, NET, a, c, long)
 TRANSFERS(sendmsg, sendmsg, NET, a, 1, long)
 TRANSFERS(sendmmsg, sendmmsg, NET, a, c, int)
 TRANSFERS(recv, recv, NET, a, c, long)
@@ -113,6 +131,24 @@ TRANSFERS(__recv_chk, recv, NET, a, c, long)
 TRANSFERS(recvfrom, recvfrom, NET, a, c, long)
 TRANSFERS(recvmsg, recvmsg, NET, a, 1, long)
 TRANSFERS(recvmmsg, recvmmsg, NET, a, c, int)
+
+/* The address, if there is one, says more of the peer than the socket, which has none then. */
+PTRC_WRAPPER(sendto)
+{
+	ptrc_function *function = PTRC_NEXT(sendto);
+	enum ptrc_wait_kind kind = NO_WAIT;
+	long result;
+
+	if (!ptrc_wait_is_selected(IO_OR_NET))
+		return function(a, b, c, d, e, f);
+	if (!e || !ptrc_wait_is_selected(PTRC_WAIT_BIT(NET)))
+		kind = begin(PTRC_WAIT_NET, PTRC_WAIT_CALL_sendto, (int)a, (uint64_t)c, CALL_SITE);
+	else
+		kind = begin_address(PTRC_WAIT_CALL_sendto, (int)a, (uint64_t)c, e, f, CALL_SITE);
+	result = function(a, b, c, d, e, f);
+	end(kind, result, CALL_SITE);
+	return result;
+}
 
 /* It has a seventh argument. */
 PTRC_PUBLIC long ptrc_wrapper___recvfrom_chk(long a, long b, long c, long d, long e, long f,
@@ -261,24 +297,37 @@ CONTROLS(fcntl64)
 PTRC_WRAPPER(connect)
 {
 	ptrc_function *function = PTRC_NEXT(connect);
-	enum ptrc_wait_kind kind = NO_WAIT;
-	struct ptrc_wait_io data;
+	enum ptrc_wait_kind kind;
 	int result;
 
 	if (!ptrc_wait_is_selected(IO_OR_NET))
 		return function(a, b, c, d, e, f);
-	if (ptrc_wait_is_recorded(PTRC_WAIT_BIT(NET))) {
-		data.call = PTRC_WAIT_CALL_connect;
-		data.fd = (int)a;
-		data.size = 0;
-		data.call_site = CALL_SITE;
-		ptrc_descriptor_get_peer((int)a, (const void *)b, (unsigned int)c, &data.about);
-		ptrc_wait_begin_io(PTRC_WAIT_NET, &data);
-		kind = PTRC_WAIT_NET;
-	}
+	kind = begin_address(PTRC_WAIT_CALL_connect, (int)a, 0, b, c, CALL_SITE);
 	result = (int)function(a, b, c, d, e, f);
 	forget((int)a);
 	end(kind, result, CALL_SITE);
+	return result;
+}
+
+/* The name of the host takes the place of a peer. The result is an error number of its own. */
+PTRC_WRAPPER(getaddrinfo)
+{
+	ptrc_function *function = PTRC_NEXT(getaddrinfo);
+	bool is_recorded = ptrc_wait_is_recorded(PTRC_WAIT_BIT(NET));
+	struct ptrc_wait_io data;
+	int result;
+
+	if (is_recorded) {
+		data.call = PTRC_WAIT_CALL_getaddrinfo;
+		data.fd = -1;
+		data.size = 0;
+		data.call_site = CALL_SITE;
+		ptrc_program_path((const char *)a, &data.about);
+		ptrc_wait_begin_io(PTRC_WAIT_NET, &data);
+	}
+	result = (int)function(a, b, c, d, e, f);
+	if (is_recorded)
+		ptrc_wait_end(PTRC_WAIT_NET, result, 0, CALL_SITE);
 	return result;
 }
 

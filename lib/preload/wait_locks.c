@@ -68,7 +68,7 @@ static int32_t owner_of_thread(long thread)
 #else
 	enum { PLACE = 208 };
 #endif
-	const char *own = (const char *)pthread_self();
+	long own = (long)pthread_self();
 
 	if (*(const volatile int32_t *)(own + PLACE) != ptrc_sys_gettid())
 		return 0;
@@ -221,13 +221,16 @@ PTRC_PUBLIC PTRC_NO_STACK_PROTECTOR long ptrc_wrapper_syscall(long number, long 
 
 	if (number == SYS_futex && waits(b) && ptrc_wait_is_selected(PTRC_WAIT_BIT(LOCK)))
 		return wait_for_futex(a, b, c, d, e, f, CALL_SITE);
-	if (number == SYS_close || number == SYS_dup3
+	if (number == SYS_close)
+		ptrc_descriptors_forget((unsigned int)a, (unsigned int)a);
+	if (number == SYS_close_range)
+		ptrc_descriptors_forget((unsigned int)a, (unsigned int)b);
+	if (number == SYS_dup3
 #if defined(SYS_dup2)
 	    || number == SYS_dup2
 #endif
 	)
-		ptrc_descriptors_forget((unsigned int)(number == SYS_close ? a : b),
-					(unsigned int)(number == SYS_close ? a : b));
+		ptrc_descriptors_forget((unsigned int)b, (unsigned int)b);
 	if (number == SYS_seccomp && a <= SECCOMP_SET_MODE_FILTER) {
 		bool was_known = ptrc_descriptors_end();
 		long result = function(number, a, b, c, d, e, f);

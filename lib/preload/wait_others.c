@@ -1,38 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-/* Wrappers of functions that sleep, and that wait for child processes. */
+/* Wrappers of functions that sleep, that wait for signals, and that wait for child processes. */
 #include "config.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "lib/base/sys.h"
 #include "lib/preload/descriptors.h"
 #include "lib/preload/next_function.h"
+#include "lib/preload/signals.h"
 #include "lib/preload/wait_calls.h"
 #include "lib/preload/waits.h"
 
 #define CALL_SITE ((uint64_t)__builtin_return_address(0))
 
+/* A wait without a limit. */
+#define FOR_EVER (-1)
+
 /* The nanoseconds of a time that the program passes; 0 if it is not valid. */
-static uint64_t ns_of(long at)
+static int64_t ns_of(long at)
 {
 	struct timespec t;
 
 	if (!ptrc_program_bytes((const void *)at, &t, sizeof(t)) || t.tv_sec < 0 || t.tv_nsec < 0 ||
 	    t.tv_sec > INT32_MAX)
 		return 0;
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* How long clock_nanosleep() is to sleep. */
-static uint64_t ns_until(long clock, long flags, long at)
+static int64_t ns_until(long clock, long flags, long at)
 {
-	uint64_t ns = ns_of(at), now;
+	int64_t ns = ns_of(at), now;
 	struct timespec t;
 
 	if (!(flags & TIMER_ABSTIME) || !ns || ptrc_sys(SYS_clock_gettime, (int)clock, &t))
 		return ns;
-	now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 	return now < ns ? ns - now : 0;
 }
 
@@ -54,28 +60,69 @@ static uint64_t ns_until(long clock, long flags, long at)
 
 SLEEPS(nanosleep, ns_of(a), result < 0 ? errno : 0)
 SLEEPS(clock_nanosleep, ns_until(a, b, c), result)
-SLEEPS(usleep, (uint64_t)(unsigned int)a * 1000, result < 0 ? errno : 0)
-SLEEPS(sleep, (uint64_t)(unsigned int)a * 1000000000, 0)
+SLEEPS(usleep, (int64_t)(unsigned int)a * 1000, result < 0 ? errno : 0)
+SLEEPS(sleep, (int64_t)(unsigned int)a * 1000000000, 0)
+SLEEPS(pause, FOR_EVER, errno)
+SLEEPS(sigwait, FOR_EVER, result)
+SLEEPS(sigwaitinfo, FOR_EVER, result < 0 ? errno : 0)
+SLEEPS(sigtimedwait, c ? ns_of(c) : FOR_EVER, result < 0 ? errno : 0)
 
-#define WAITS(name, pid)                                                                           \
-	PTRC_WRAPPER(name)                                                                         \
-	{                                                                                          \
-		ptrc_function *function = PTRC_NEXT(name);                                         \
-		bool is_recorded = ptrc_wait_is_recorded(PTRC_WAIT_BIT(CHILD));                    \
-		int result;                                                                        \
-                                                                                                   \
-		if (is_recorded)                                                                   \
-			ptrc_wait_begin_child(PTRC_WAIT_CALL_##name, pid, CALL_SITE);              \
-		result = (int)function(a, b, c, d, e, f);                                          \
-		if (is_recorded)                                                                   \
-			ptrc_wait_end(PTRC_WAIT_CHILD, result, result < 0 ? errno : 0, CALL_SITE); \
-		return result;                                                                     \
+/* It sets a mask of signals, too. */
+PTRC_WRAPPER(sigsuspend)
+{
+	bool is_recorded = ptrc_wait_is_recorded(PTRC_WAIT_BIT(SLEEP));
+	sigset_t copy;
+	int result;
+
+	if (is_recorded)
+		ptrc_wait_begin_sleep(PTRC_WAIT_CALL_sigsuspend, FOR_EVER, CALL_SITE);
+	result = (int)PTRC_NEXT(sigsuspend)(
+		(long)ptrc_signals_without_trap((const sigset_t *)a, &copy), 0, 0, 0, 0, 0);
+	if (is_recorded)
+		ptrc_wait_end(PTRC_WAIT_SLEEP, result, errno, CALL_SITE);
+	return result;
+}
+
+/* `pid` is the process that is waited for, as waitpid() has it: -1 is any child, another negative number a process
+ * group. waitid() gives -1 for a process group, too. */
+static PTRC_NOINLINE int wait_child(uint32_t call, ptrc_function *function, const long arguments[5],
+				    int32_t pid, uint64_t call_site)
+{
+	bool is_recorded = ptrc_wait_is_recorded(PTRC_WAIT_BIT(CHILD));
+	int result;
+
+	if (is_recorded)
+		ptrc_wait_begin_child(call, pid, call_site);
+	result = (int)function(arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
+			       0);
+	if (is_recorded)
+		ptrc_wait_end(PTRC_WAIT_CHILD, result, result < 0 ? errno : 0, call_site);
+	return result;
+}
+
+#define WAITS(name, pid)                                                          \
+	PTRC_WRAPPER(name)                                                        \
+	{                                                                         \
+		return wait_child(PTRC_WAIT_CALL_##name, PTRC_NEXT(name),         \
+				  (const long[]){a, b, c, d, e}, pid, CALL_SITE); \
 	}
 
-/* The second argument is the process that is waited for, as waitpid() has it: -1 is any child. waitid() gives -1 for
- * a process group, too. */
 WAITS(wait, -1)
 WAITS(wait3, -1)
 WAITS(wait4, (int32_t)a)
 WAITS(waitpid, (int32_t)a)
 WAITS(waitid, (int)a == 1 /* P_PID */ ? (int32_t)b : -1)
+WAITS(system, -1)
+
+/* It closes a descriptor, too. */
+PTRC_WRAPPER(pclose)
+{
+	FILE *stream = (FILE *)a;
+	int error = errno, fd = stream ? fileno(stream) : -1;
+
+	if (fd >= 0)
+		ptrc_descriptors_forget((unsigned int)fd, (unsigned int)fd);
+	errno = error;
+	return wait_child(PTRC_WAIT_CALL_pclose, PTRC_NEXT(pclose), (const long[]){a, 0, 0, 0, 0},
+			  -1, CALL_SITE);
+}

@@ -2,17 +2,13 @@
 #include "config.h"
 #include "lib/preload/waits.h"
 
-#include <elf.h>
-#include <link.h>
-#include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "lib/base/sys.h"
-#include "lib/model/glob.h"
 #include "lib/preload/descriptors.h"
 #include "lib/preload/event_type.h"
 #include "lib/preload/next_function.h"
-#include "lib/preload/vfork.h"
+#include "lib/preload/patterns.h"
 #include "lib/preload/wait_calls.h"
 #include "lib/process/self.h"
 #include "lib/recorder/event.h"
@@ -22,7 +18,7 @@
 #define CALL(list) "enum u32 {" list(MEMBER) "} call, "
 #define LOCK_LAYOUT CALL(PTRC_WAIT_LOCK_CALLS) "i32 holder, x64 lock, caller call_site"
 #define IO_LAYOUT CALL(PTRC_WAIT_IO_CALLS) "i32 fd, u64 size, caller call_site, str "
-#define SLEEP_LAYOUT CALL(PTRC_WAIT_SLEEP_CALLS) "u64 duration ns, caller call_site"
+#define SLEEP_LAYOUT CALL(PTRC_WAIT_SLEEP_CALLS) "i64 duration ns, caller call_site"
 #define CHILD_LAYOUT CALL(PTRC_WAIT_CHILD_CALLS) "i32 pid, caller call_site"
 #define END_LAYOUT                                                                             \
 	"i64 result, enum i32 {EPERM=1, ENOENT, ESRCH, EINTR, EIO, ENXIO, E2BIG, ENOEXEC, "    \
@@ -53,18 +49,6 @@ static struct ptrc_event_type types[][2] = {
 
 _Atomic uint32_t ptrc_wait_selection = PTRC_WAIT_UNREAD;
 
-/* Whether the pattern, which ends at a line end or a null byte, matches the name. */
-static bool matches(const char *pattern, size_t size, const char *name)
-{
-	char glob[64];
-
-	if (size >= sizeof(glob))
-		return false;
-	memcpy(glob, pattern, size);
-	glob[size] = '\0';
-	return ptrc_glob_matches(glob, name);
-}
-
 uint32_t ptrc_wait_read_selection(void)
 {
 	static const char names[][8] = {[PTRC_WAIT_LOCK] = "lock",
@@ -72,24 +56,18 @@ uint32_t ptrc_wait_read_selection(void)
 					[PTRC_WAIT_NET] = "net",
 					[PTRC_WAIT_SLEEP] = "sleep",
 					[PTRC_WAIT_CHILD] = "child"};
-	const char *text = secure_getenv(PTRC_WAIT_VARIABLE), *end;
+	struct ptrc_patterns patterns;
 	uint32_t selection = 0;
 
-	for (; text && *text; text = *end ? end + 1 : end) {
-		for (end = text; *end && *end != '\n';)
-			end++;
+	/* A sanitizer may call wrappers before the C library knows the environment. */
+	if (!environ)
+		return 0;
+	if (ptrc_patterns_read(&patterns, PTRC_WAIT_VARIABLE))
 		for (uint32_t kind = 0; kind < PTRC_WAIT_KINDS; kind++)
-			if (matches(text, (size_t)(end - text), names[kind]))
+			if (ptrc_patterns_match(&patterns, names[kind]))
 				selection |= 1U << kind;
-	}
 	ptrc_store_relaxed(&ptrc_wait_selection, selection);
 	return selection;
-}
-
-bool ptrc_wait_is_recorded(uint32_t kinds)
-{
-	return ptrc_wait_is_selected(kinds) && ptrc_load_relaxed(&ptrc_page_self->active) != 0 &&
-	       PTRC_LIKELY(!ptrc_vfork_is_in_child());
 }
 
 /* The first and the last address of this library. */
@@ -109,6 +87,15 @@ static PTRC_ALWAYS_INLINE void record(enum ptrc_wait_kind kind, int which, const
 	ptrc_event_record(ptrc_event_type_id(&types[kind][which]), data, size, address);
 }
 
+/* Whether this process has a thread with this ID, which comes from memory of the program. */
+static bool is_thread(int32_t tid)
+{
+	int32_t pid = ptrc_self_pid();
+
+	return tid > 0 && ptrc_descriptors_are_known() &&
+	       !ptrc_sys(SYS_tgkill, pid ? pid : ptrc_sys_getpid(), tid, 0);
+}
+
 void ptrc_wait_begin_lock(uint32_t call, int32_t holder, uint64_t lock, uint64_t call_site)
 {
 	const struct {
@@ -116,12 +103,7 @@ void ptrc_wait_begin_lock(uint32_t call, int32_t holder, uint64_t lock, uint64_t
 		int32_t holder;
 		uint64_t lock;
 		uint64_t call_site;
-	} data = {call,
-		  holder > 0 && ptrc_descriptors_are_known() &&
-				  !ptrc_sys(SYS_tgkill, ptrc_sys_getpid(), holder, 0)
-			  ? holder
-			  : 0,
-		  lock, call_site};
+	} data = {call, is_thread(holder) ? holder : 0, lock, call_site};
 
 	record(PTRC_WAIT_LOCK, BEGIN, &data, sizeof(data), call_site);
 }
@@ -132,11 +114,11 @@ void ptrc_wait_begin_io(enum ptrc_wait_kind kind, const struct ptrc_wait_io *dat
 	       data->call_site);
 }
 
-void ptrc_wait_begin_sleep(uint32_t call, uint64_t ns, uint64_t call_site)
+void ptrc_wait_begin_sleep(uint32_t call, int64_t ns, uint64_t call_site)
 {
 	const struct {
 		uint32_t call;
-		uint64_t ns;
+		int64_t ns;
 		uint64_t call_site;
 	} data = {call, ns, call_site};
 

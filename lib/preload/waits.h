@@ -15,6 +15,8 @@
 #include "lib/base/atomic.h"
 #include "lib/base/common.h"
 #include "lib/preload/descriptors.h"
+#include "lib/preload/vfork.h"
+#include "lib/process/self.h"
 
 enum ptrc_wait_kind {
 	PTRC_WAIT_LOCK,
@@ -49,7 +51,11 @@ static PTRC_ALWAYS_INLINE bool ptrc_wait_is_selected(uint32_t kinds)
 
 /* Whether a wait of one of these kinds is to be recorded now: one is selected, a stream traces the
  * process, and this is no child of vfork(). */
-bool ptrc_wait_is_recorded(uint32_t kinds);
+static PTRC_ALWAYS_INLINE bool ptrc_wait_is_recorded(uint32_t kinds)
+{
+	return ptrc_wait_is_selected(kinds) && ptrc_load_relaxed(&ptrc_page_self->active) != 0 &&
+	       PTRC_LIKELY(!ptrc_vfork_is_in_child());
+}
 
 /* Whether the code at the address belongs to libposixtrace, whose own waits are not recorded. */
 bool ptrc_wait_is_own(uint64_t address);
@@ -63,7 +69,7 @@ bool ptrc_wait_is_own(uint64_t address);
  */
 PTRC_NOINLINE void ptrc_wait_begin_lock(uint32_t call, int32_t holder, uint64_t lock,
 					uint64_t call_site);
-PTRC_NOINLINE void ptrc_wait_begin_sleep(uint32_t call, uint64_t ns, uint64_t call_site);
+PTRC_NOINLINE void ptrc_wait_begin_sleep(uint32_t call, int64_t ns, uint64_t call_site);
 PTRC_NOINLINE void ptrc_wait_begin_child(uint32_t call, int32_t pid, uint64_t call_site);
 
 /* The data of the event that starts a wait for a descriptor, up to the end of the text. */

@@ -373,8 +373,9 @@ static void sockets(void)
 		return;
 	size = sizeof(in6);
 	CHECK(!getsockname(fd, (struct sockaddr *)&in6, &size));
-	snprintf(peer, sizeof(peer), "udp local [::1]:%d", ntohs(in6.sin6_port));
+	snprintf(peer, sizeof(peer), "udp [::1]:%d", ntohs(in6.sin6_port));
 	say("sendto", peer, 2, sendto(fd, "ab", 2, 0, (struct sockaddr *)&in6, sizeof(in6)));
+	snprintf(peer, sizeof(peer), "udp local [::1]:%d", ntohs(in6.sin6_port));
 	say("recvfrom", peer, 50, recvfrom(fd, bytes, 50, 0, NULL, NULL));
 }
 
@@ -558,6 +559,39 @@ static int reuses(void)
 	return 0;
 }
 
+enum { RACERS = 4, RACES = 2000 };
+
+/* Opens, reads and closes one file after the other, while other threads get the same numbers. */
+static void *race(void *number)
+{
+	static const char *const paths[] = {"/dev/zero", "/dev/urandom", "/proc/version",
+					    "/proc/uptime", "/proc/loadavg"};
+	char byte;
+
+	for (unsigned int i = 0; i < RACES; i++) {
+		unsigned int which = (i * 7 + (unsigned int)(uintptr_t)number * 3) % 5;
+		int fd = open(paths[which], O_RDONLY | O_CLOEXEC);
+
+		CHECK(fd >= 0 && read(fd, &byte, 1) == 1);
+		if (i % 3 == 0)
+			CHECK(dup2(fd, 100 + (int)(uintptr_t)number) >= 0 &&
+			      pread(100 + (int)(uintptr_t)number, &byte, 1, 0) == 1);
+		close(fd);
+	}
+	return NULL;
+}
+
+static int races(void)
+{
+	pthread_t t[RACERS];
+
+	for (uintptr_t i = 0; i < RACERS; i++)
+		CHECK(!pthread_create(&t[i], NULL, race, (void *)i));
+	for (int i = 0; i < RACERS; i++)
+		CHECK(!pthread_join(t[i], NULL));
+	return 0;
+}
+
 /* A filter that ends the process if the library asks the kernel about descriptors or threads. */
 static int restricts(bool is_by_syscall)
 {
@@ -602,6 +636,7 @@ static int loads(const char *library)
 static int others(void)
 {
 	struct timespec at;
+	sigset_t set;
 	int status;
 	pid_t child;
 
@@ -612,6 +647,13 @@ static int others(void)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
 	usleep(4000);
 	sleep(0);
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	raise(SIGUSR1);
+	CHECK(!sigwait(&set, &status) && status == SIGUSR1);
+	CHECK(sigtimedwait(&set, NULL, &(struct timespec){0, MS}) < 0);
+	CHECK(system("exit 3") == 3 << 8);
 	child = fork();
 	if (!child)
 		_exit(5);
@@ -644,6 +686,8 @@ int main(int argc, char **argv)
 		return read_some("/proc/self/stat") < 0;
 	if (!strcmp(what, "reuses"))
 		return reuses();
+	if (!strcmp(what, "races"))
+		return races();
 	if (!strcmp(what, "restricts"))
 		return restricts(argc > 2);
 	if (!strcmp(what, "loads"))
