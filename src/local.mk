@@ -96,6 +96,7 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/query/correction.h \
 	%D%/query/hosts.c \
 	%D%/query/hosts.h \
+	%D%/query/libdw.h \
 	%D%/query/losses.c \
 	%D%/query/losses.h \
 	%D%/query/misfits.c \
@@ -284,11 +285,11 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/doctor/doctor_session.c
 
 if HAVE_LIBDW
-%C%_libcommands_a_SOURCES += %D%/query/symbol_file.c
+%C%_libcommands_a_SOURCES += %D%/query/libdw.c %D%/query/symbol_file.c
 else
 %C%_libcommands_a_SOURCES += %D%/query/symbol_file_none.c
 endif
-EXTRA_DIST += %D%/query/symbol_file.c %D%/query/symbol_file_none.c
+EXTRA_DIST += %D%/query/libdw.c %D%/query/symbol_file.c %D%/query/symbol_file_none.c
 
 %C%_libcommands_a_CPPFLAGS = $(AM_CPPFLAGS) -DPTRC_PKGLIBDIR='"$(pkglibdir)"'
 %C%_libcommands_a_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(PCRE2_CFLAGS) $(LIBDW_CFLAGS)
