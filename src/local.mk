@@ -175,6 +175,7 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/os/processes.h \
 	%D%/os/throttle.c \
 	%D%/os/throttle.h \
+	%D%/os/unwind.h \
 	%D%/session/filter_rules.c \
 	%D%/session/filter_rules.h \
 	%D%/session/keeper.c \
@@ -285,11 +286,12 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/doctor/doctor_session.c
 
 if HAVE_LIBDW
-%C%_libcommands_a_SOURCES += %D%/query/libdw.c %D%/query/symbol_file.c
+%C%_libcommands_a_SOURCES += %D%/query/libdw.c %D%/query/symbol_file.c %D%/os/unwind.c
 else
-%C%_libcommands_a_SOURCES += %D%/query/symbol_file_none.c
+%C%_libcommands_a_SOURCES += %D%/query/symbol_file_none.c %D%/os/unwind_none.c
 endif
-EXTRA_DIST += %D%/query/libdw.c %D%/query/symbol_file.c %D%/query/symbol_file_none.c
+EXTRA_DIST += %D%/query/libdw.c %D%/query/symbol_file.c %D%/query/symbol_file_none.c \
+	%D%/os/unwind.c %D%/os/unwind_none.c
 
 %C%_libcommands_a_CPPFLAGS = $(AM_CPPFLAGS) -DPTRC_PKGLIBDIR='"$(pkglibdir)"'
 %C%_libcommands_a_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(PCRE2_CFLAGS) $(LIBDW_CFLAGS)

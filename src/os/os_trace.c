@@ -20,6 +20,7 @@
 #include "src/os/perf.h"
 #include "src/os/processes.h"
 #include "src/os/throttle.h"
+#include "src/os/unwind.h"
 #include "src/query/reader.h"
 
 enum {
@@ -105,6 +106,7 @@ struct ptrc_os_trace {
 	bool is_waiting;
 	struct ptrc_perf *perf;
 	struct ptrc_os_processes *processes;
+	struct ptrc_unwinder *unwinder; /* NULL: samples have no copies of stacks */
 	struct ptrc_observer *observer;
 	trace_event_id_t ids[TYPES];
 	struct ptrc_observed events[BATCH];
@@ -176,14 +178,12 @@ static void put(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, enum 
 	put_data(t, r, type, &t->data[t->count], size);
 }
 
-static void put_sample(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
+/* Adds a sample with the first `count` addresses of its stack to the batch. */
+static void put_stack(struct ptrc_os_trace *t, const struct ptrc_perf_record *r,
+		      const uint64_t *addresses, size_t count, bool is_cut, size_t noise)
 {
-	size_t max = ptrc_perf_stack_max(t->perf);
-	size_t callers = ptrc_os_processes_callers(t->processes, r);
-	size_t count = callers < max ? callers : max;
-	const struct sample s = {.processor = r->processor,
-				 .is_cut = callers > max,
-				 .noise = (uint8_t)(r->stack.count - callers)};
+	const struct sample s = {
+		.processor = r->processor, .is_cut = is_cut, .noise = (uint8_t)noise};
 	size_t size = sizeof(s) + count * sizeof(uint64_t);
 	uint8_t *at;
 
@@ -193,8 +193,24 @@ static void put_sample(struct ptrc_os_trace *t, const struct ptrc_perf_record *r
 	t->stacks_used += size;
 	memcpy(at, &s, sizeof(s));
 	if (count)
-		memcpy(at + sizeof(s), r->stack.addresses, count * sizeof(uint64_t));
+		memcpy(at + sizeof(s), addresses, count * sizeof(uint64_t));
 	put_data(t, r, TYPE_SAMPLE, at, size);
+}
+
+static void put_sample(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
+{
+	uint64_t addresses[PTRC_PERF_STACK_MAX];
+	size_t max = ptrc_perf_stack_max(t->perf), callers;
+	struct ptrc_unwound found = {.addresses = addresses, .max = max};
+
+	if (r->stack.copy) {
+		ptrc_unwind(t->unwinder, t->processes, r, &found);
+		put_stack(t, r, addresses, found.count, found.is_cut, found.noise);
+		return;
+	}
+	callers = ptrc_os_processes_callers(t->processes, r);
+	put_stack(t, r, r->stack.addresses, callers < max ? callers : max, callers > max,
+		  r->stack.count - callers);
 }
 
 static void put_lost(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, uint64_t events)
@@ -565,27 +581,83 @@ static void explain(const struct ptrc_perf_refusal *why, struct ptrc_os_refusal 
 		 "no events of the operating system: perf_event_open(2): %s%s", reason, advice);
 }
 
-static struct ptrc_perf *open_perf(const struct ptrc_os_plan *plan, pid_t pid,
+/* A message about what the kernel limits, or an empty text. */
+static void explain_limits(const struct ptrc_perf *p, const struct ptrc_perf_plan *plan,
+			   struct ptrc_os_refusal *refusal)
+{
+	size_t kib = ptrc_perf_ring_bytes(p) / 1024;
+	unsigned int frequency = ptrc_perf_frequency(p);
+
+	*refusal->text = '\0';
+	if (ptrc_perf_has_small_rings(p))
+		snprintf(refusal->text, sizeof(refusal->text),
+			 "only %u samples a second, with %zu bytes of each stack: more do not fit "
+			 "into the memory for a processor, %zu KiB (kernel.perf_event_mlock_kb); "
+			 "--stacks=fp needs less",
+			 frequency, ptrc_perf_copy_bytes(p), kib);
+	else if (frequency < plan->frequency)
+		snprintf(refusal->text, sizeof(refusal->text),
+			 "only %u samples a second: kernel.perf_event_max_sample_rate allows no "
+			 "more",
+			 frequency);
+	else if (ptrc_perf_copy_bytes(p) && ptrc_perf_copy_bytes(p) < PTRC_PERF_COPY_BYTES)
+		snprintf(refusal->text, sizeof(refusal->text),
+			 "only %zu bytes of each stack are copied, so outer callers may be "
+			 "missing: more do not fit into the memory for a processor, %zu KiB "
+			 "(kernel.perf_event_mlock_kb); fewer samples need less",
+			 ptrc_perf_copy_bytes(p), kib);
+}
+
+/* Whether the kernel may refuse the event because of its copies of stacks. */
+static bool is_about_copies(const struct ptrc_perf_plan *plan, int error)
+{
+	return plan->registers && (error == EINVAL || error == EOPNOTSUPP || error == ENOSYS);
+}
+
+static struct ptrc_perf *open_perf(const struct ptrc_os_plan *plan, uint64_t registers, pid_t pid,
 				   struct ptrc_os_refusal *refusal)
 {
 	const char *test_bytes = getenv("POSIXTRACE_OS_BYTES");
-	const struct ptrc_perf_plan perf = {
+	struct ptrc_perf_plan perf = {
 		.has_switches = plan->kinds & PTRC_OS_SCHED,
 		.has_descendants = !plan->is_child,
 		.frequency = plan->kinds & PTRC_OS_SAMPLES ? plan->frequency : 0,
+		.registers = registers,
 		.ring_bytes = test_bytes ? (size_t)strtoul(test_bytes, NULL, 10) : 0};
 	struct ptrc_perf_refusal why;
 	struct ptrc_perf *p = ptrc_perf_open(&perf, pid, &why);
 
-	*refusal->text = '\0';
-	if (!p)
+	if (!p && is_about_copies(&perf, why.error)) {
+		perf.registers = 0;
+		p = ptrc_perf_open(&perf, pid, &why);
+	}
+	if (!p) {
 		explain(&why, refusal);
-	else if (ptrc_perf_frequency(p) < perf.frequency)
+		return NULL;
+	}
+	explain_limits(p, &perf, refusal);
+	if (!perf.registers && registers && plan->stacks == PTRC_OS_STACKS_DWARF)
 		snprintf(refusal->text, sizeof(refusal->text),
-			 "only %u samples a second: kernel.perf_event_max_sample_rate allows no "
-			 "more",
-			 ptrc_perf_frequency(p));
+			 "stacks by frame pointers only: this kernel copies no stacks");
 	return p;
+}
+
+bool ptrc_os_has_dwarf(struct ptrc_cli_reason *why)
+{
+	struct ptrc_unwinder *u = ptrc_unwinder_new(why);
+
+	ptrc_unwinder_free(u);
+	return u != NULL;
+}
+
+/* Returns NULL if samples have no copies of stacks. */
+static struct ptrc_unwinder *make_unwinder(const struct ptrc_os_plan *plan)
+{
+	struct ptrc_cli_reason why;
+
+	return plan->kinds & PTRC_OS_SAMPLES && plan->stacks != PTRC_OS_STACKS_FP
+		       ? ptrc_unwinder_new(&why)
+		       : NULL;
 }
 
 static void add_running(struct ptrc_os_trace *t)
@@ -600,18 +672,23 @@ static void add_running(struct ptrc_os_trace *t)
 struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *plan, pid_t pid,
 				   struct ptrc_os_refusal *refusal)
 {
-	struct ptrc_perf *perf = open_perf(plan, pid, refusal);
+	struct ptrc_unwinder *unwinder = make_unwinder(plan);
+	struct ptrc_perf *perf =
+		open_perf(plan, unwinder ? ptrc_unwinder_registers() : 0, pid, refusal);
 	struct ptrc_os_trace *t;
 	pthread_condattr_t clock;
 
-	if (!perf)
+	if (!perf) {
+		ptrc_unwinder_free(unwinder);
 		return NULL;
+	}
 	t = ptrc_cli_allocate(sizeof(*t));
 	t->plan = *plan;
 	t->is_waiting = plan->kinds == PTRC_OS_AUTO;
 	if (t->is_waiting)
 		t->plan.kinds = PTRC_OS_PROCESS;
 	t->perf = perf;
+	t->unwinder = unwinder;
 	t->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	t->processes = ptrc_os_processes_new(plan->hides_command_lines, add_process, t);
 	pthread_mutex_init(&t->mutex, NULL);
@@ -637,7 +714,7 @@ bool ptrc_os_is_allowed(struct ptrc_os_refusal *refusal)
 	const struct ptrc_os_plan plan = {.kinds = PTRC_OS_SCHED | PTRC_OS_SAMPLES,
 					  .frequency = PTRC_OS_FREQUENCY,
 					  .is_child = true};
-	struct ptrc_perf *p = open_perf(&plan, getpid(), refusal);
+	struct ptrc_perf *p = open_perf(&plan, 0, getpid(), refusal);
 
 	ptrc_perf_close(p);
 	return p != NULL;
@@ -656,6 +733,7 @@ void ptrc_os_close(struct ptrc_os_trace *t)
 	}
 	ptrc_perf_close(t->perf);
 	ptrc_os_processes_free(t->processes);
+	ptrc_unwinder_free(t->unwinder);
 	ptrc_os_throttle_free(&t->throttle);
 	pthread_mutex_destroy(&t->mutex);
 	pthread_cond_destroy(&t->changed);

@@ -20,8 +20,14 @@
 /* The size of a ring. The kernel allows each user 516 KiB of rings for each processor
  * (kernel.perf_event_mlock_kb); other programs may use a part of that. */
 #define RING_BYTES (UINT64_C(256) << 10)
-/* The most addresses of a stack. This is the usual value of kernel.perf_event_max_stack. */
-#define STACK_MAX 127U
+/* The most bytes of a ring for copies of stacks. */
+#define COPIES_RING_BYTES (UINT64_C(4) << 20)
+/* The bytes of a sample with a copy, other than the copy itself. */
+#define SAMPLE_BYTES 400U
+/* The least that is copied of a stack. If a ring is too small for that, samples are fewer. */
+#define COPY_BYTES_MIN 2048U
+/* For how many milliseconds of samples a ring has room: at least and, if the kernel allows it, at most. */
+enum { RING_MS_MIN = 30, RING_MS = 100 };
 #define NS_PER_S UINT64_C(1000000000)
 /* The fields at the end of each record, as perf_records.c expects them. */
 #define SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
@@ -49,6 +55,10 @@ struct ptrc_perf {
 	struct ptrc_perf_records *records, *execs;
 	/* The samples per second of processor time, or 0; and the most addresses of a sample. */
 	unsigned int frequency, stack_max;
+	/* The registers that a sample has, and the bytes of its copy; or 0. */
+	uint64_t registers;
+	size_t copy_bytes;
+	bool has_small_rings;
 };
 
 static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int processor)
@@ -63,15 +73,21 @@ static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int processo
 static struct perf_event_attr attr_of(const struct ptrc_perf *p, const struct ptrc_perf_plan *plan,
 				      size_t ring_bytes)
 {
+	const uint64_t samples = p->copy_bytes	? PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER
+				 : p->frequency ? PERF_SAMPLE_CALLCHAIN
+						: 0;
+
 	return (struct perf_event_attr){
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(struct perf_event_attr),
 		.config = p->frequency ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_DUMMY,
 		.sample_period = p->frequency ? NS_PER_S / p->frequency : 0,
-		.sample_type = SAMPLE_TYPE | (p->frequency ? PERF_SAMPLE_CALLCHAIN : 0),
+		.sample_type = SAMPLE_TYPE | samples,
 		.read_format = PERF_FORMAT_LOST,
-		.sample_max_stack = p->frequency ? (uint16_t)p->stack_max : 0,
-		.exclude_callchain_kernel = p->frequency != 0,
+		.sample_max_stack = samples & PERF_SAMPLE_CALLCHAIN ? (uint16_t)p->stack_max : 0,
+		.exclude_callchain_kernel = (samples & PERF_SAMPLE_CALLCHAIN) != 0,
+		.sample_regs_user = p->copy_bytes ? p->registers : 0,
+		.sample_stack_user = (uint32_t)p->copy_bytes,
 		.inherit = 1,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
@@ -85,7 +101,8 @@ static struct perf_event_attr attr_of(const struct ptrc_perf *p, const struct pt
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.context_switch = plan->has_switches,
-		.wakeup_watermark = (uint32_t)(ring_bytes / 2),
+		/* The reader needs the rest of the ring until it has a processor. */
+		.wakeup_watermark = (uint32_t)(ring_bytes / (p->copy_bytes ? 4 : 2)),
 		.build_id = 1,
 	};
 }
@@ -171,7 +188,7 @@ static int open_event(struct ptrc_perf *p, struct perf_event_attr *attr, pid_t t
 static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t tid, int *fds)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t bytes = plan->ring_bytes ? plan->ring_bytes : RING_BYTES;
+	size_t bytes = plan->ring_bytes;
 	struct perf_event_attr attr = attr_of(p, plan, bytes), exec = exec_attr();
 	size_t opened = 0;
 
@@ -315,6 +332,33 @@ static long kernel_setting(const char *name)
 	return value;
 }
 
+/* Returns the bytes that a ring gets if the kernel allows it. */
+static size_t useful_ring(const struct ptrc_perf_plan *plan)
+{
+	uint64_t sample = PTRC_PERF_COPY_BYTES + SAMPLE_BYTES;
+	size_t bytes = RING_BYTES;
+
+	while (plan->registers && plan->frequency && bytes < COPIES_RING_BYTES &&
+	       bytes < plan->frequency * sample * RING_MS / 1000)
+		bytes *= 2;
+	return bytes;
+}
+
+/* Chooses how many bytes of a stack are copied, so that a ring has room for the samples of RING_MS_MIN. */
+static void plan_copies(struct ptrc_perf *p, size_t ring_bytes)
+{
+	uint64_t room = (uint64_t)ring_bytes * 1000 / RING_MS_MIN / p->frequency;
+	uint64_t most;
+
+	p->copy_bytes = PTRC_PERF_COPY_BYTES;
+	while (p->copy_bytes > COPY_BYTES_MIN && p->copy_bytes + SAMPLE_BYTES > room)
+		p->copy_bytes /= 2;
+	most = (uint64_t)ring_bytes * 1000 / RING_MS_MIN / (p->copy_bytes + SAMPLE_BYTES);
+	p->has_small_rings = most < p->frequency;
+	if (p->has_small_rings)
+		p->frequency = most ? (unsigned int)most : 1;
+}
+
 /* Limits the frequency and the stacks to what the kernel allows. If the frequency were higher, the kernel
  * would throttle the samples. */
 static void plan_samples(struct ptrc_perf *p, const struct ptrc_perf_plan *plan)
@@ -322,10 +366,14 @@ static void plan_samples(struct ptrc_perf *p, const struct ptrc_perf_plan *plan)
 	long stack = kernel_setting("perf_event_max_stack");
 	long rate = kernel_setting("perf_event_max_sample_rate");
 
-	p->stack_max = stack > 0 && stack < (long)STACK_MAX ? (unsigned int)stack : STACK_MAX;
+	p->stack_max = stack > 0 && stack < (long)PTRC_PERF_STACK_MAX ? (unsigned int)stack
+								      : PTRC_PERF_STACK_MAX;
 	p->frequency = plan->frequency;
 	if (rate > 0 && (unsigned long)rate < p->frequency)
 		p->frequency = (unsigned int)rate;
+	p->registers = plan->registers;
+	if (p->registers && p->frequency)
+		plan_copies(p, plan->ring_bytes);
 }
 
 const pid_t *ptrc_perf_processes(const struct ptrc_perf *p, size_t *count)
@@ -336,34 +384,75 @@ const pid_t *ptrc_perf_processes(const struct ptrc_perf *p, size_t *count)
 
 static void close_twins(struct ptrc_perf *);
 
-struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
-				 struct ptrc_perf_refusal *why)
+/* Opens the rings as planned. Smaller ones are used if the kernel allows no more memory. */
+static struct ptrc_perf *open_rings(const struct ptrc_perf_plan *plan, pid_t pid, int *error)
 {
 	struct ptrc_perf *p = ptrc_cli_allocate(sizeof(*p));
 	long processors = sysconf(_SC_NPROCESSORS_CONF);
 	int *fds;
 
-	p->records = ptrc_perf_records_new();
-	p->execs = ptrc_perf_records_new();
 	p->ring_count = processors > 0 ? (size_t)processors : 1;
 	p->rings = ptrc_cli_allocate(p->ring_count * sizeof(*p->rings));
 	p->exec_rings = ptrc_cli_allocate(p->ring_count * sizeof(*p->exec_rings));
 	fds = ptrc_cli_allocate(2 * p->ring_count * sizeof(*fds));
 	plan_samples(p, plan);
-	why->error = open_tree(p, plan, pid, fds);
+	p->records = ptrc_perf_records_new(p->copy_bytes ? p->registers : 0);
+	p->execs = ptrc_perf_records_new(0);
+	*error = open_tree(p, plan, pid, fds);
 	free(fds);
-	if (!why->error) {
-		close_twins(p);
+	if (!*error)
 		return p;
-	}
-	why->paranoid = kernel_setting("perf_event_paranoid");
 	ptrc_perf_close(p);
 	return NULL;
+}
+
+struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
+				 struct ptrc_perf_refusal *why)
+{
+	struct ptrc_perf_plan at_most = *plan;
+	struct ptrc_perf *p;
+
+	if (!at_most.ring_bytes)
+		at_most.ring_bytes = useful_ring(plan);
+	p = open_rings(&at_most, pid, &why->error);
+	/* Copies need a ring of the planned size on each processor. So all get the size that the kernel allows for
+	 * all, and samples that fit into that. */
+	while (p && p->copy_bytes && ptrc_perf_ring_bytes(p) < at_most.ring_bytes) {
+		ptrc_perf_close(p);
+		/* A half of the size may fit on all processors, where the smallest ring is what the others left. */
+		at_most.ring_bytes /= 2;
+		p = open_rings(&at_most, pid, &why->error);
+	}
+	if (p)
+		close_twins(p);
+	else
+		why->paranoid = kernel_setting("perf_event_paranoid");
+	return p;
 }
 
 unsigned int ptrc_perf_frequency(const struct ptrc_perf *p)
 {
 	return p->frequency;
+}
+
+size_t ptrc_perf_copy_bytes(const struct ptrc_perf *p)
+{
+	return p->copy_bytes;
+}
+
+bool ptrc_perf_has_small_rings(const struct ptrc_perf *p)
+{
+	return p->has_small_rings;
+}
+
+size_t ptrc_perf_ring_bytes(const struct ptrc_perf *p)
+{
+	size_t least = SIZE_MAX;
+
+	for (size_t i = 0; i < p->ring_count; i++)
+		if (p->rings[i].page && p->rings[i].size < least)
+			least = p->rings[i].size;
+	return least;
 }
 
 size_t ptrc_perf_stack_max(const struct ptrc_perf *p)

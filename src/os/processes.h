@@ -32,6 +32,10 @@ void ptrc_os_processes_leave_to_keeper(struct ptrc_os_processes *, pid_t);
 bool ptrc_os_processes_look(struct ptrc_os_processes *, pid_t, int64_t ns);
 /* Takes a record. The records are sorted by time. */
 void ptrc_os_processes_take(struct ptrc_os_processes *, const struct ptrc_perf_record *);
+/* Returns the executable mapping of the process at the address, or NULL if there is none, or it is unknown. Valid until
+ * the next call of another function. */
+const struct ptrc_perf_mapping *ptrc_os_processes_mapping(struct ptrc_os_processes *, pid_t,
+							  uint64_t address);
 /* Returns how many addresses of a sample's stack are valid. The first address that is outside of all
  * executable mappings, and all addresses after it, are noise. If some mappings are unknown, all addresses
  * count as valid. */

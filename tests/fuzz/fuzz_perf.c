@@ -3,7 +3,8 @@
  * The records that the kernel writes into a ring (src/os/perf_records.c), and what becomes of them. An
  * input begins with two bytes that say where in the ring the reader stands, and two that say by how much
  * less than there is the kernel says to have written; the rest is what it has written, of which half is
- * taken before the other half is there.
+ * taken before the other half is there. Samples are read twice: as addresses, and as copies of a stack, whose
+ * callers are looked for.
  */
 #include "config.h"
 
@@ -15,6 +16,7 @@
 #include "src/os/perf_records.h"
 #include "src/os/processes.h"
 #include "src/os/throttle.h"
+#include "src/os/unwind.h"
 #include "tests/fuzz/fuzz.h"
 
 #define RING 4096U
@@ -22,11 +24,13 @@
 struct input {
 	const uint8_t *data;
 	size_t size;
+	uint64_t registers;
 };
 
 static struct perf_event_mmap_page page;
 static struct ptrc_os_processes *processes;
 static struct ptrc_os_throttle throttle;
+static struct ptrc_unwinder *unwinder;
 
 /* Texts end, and are nowhere else. */
 static void look(void *arg, const struct posixtrace_log_process *p,
@@ -39,6 +43,15 @@ static void look(void *arg, const struct posixtrace_log_process *p,
 			   m[i].pm_build_id_size <= PTRC_PERF_BUILD_ID_MAX);
 }
 
+static void look_for_callers(const struct ptrc_perf_record *r)
+{
+	uint64_t addresses[16];
+	struct ptrc_unwound out = {.addresses = addresses, .max = 16};
+
+	ptrc_unwind(unwinder, processes, r, &out);
+	FUZZ_CHECK(out.count && out.count <= out.max && out.noise <= 1);
+}
+
 static void take(const struct ptrc_perf_record *r)
 {
 	if (r->kind == PTRC_PERF_EXEC || r->kind == PTRC_PERF_RENAME)
@@ -46,6 +59,8 @@ static void take(const struct ptrc_perf_record *r)
 	/* The sanitizer sees whoever has fewer addresses than this says. */
 	for (size_t i = 0; r->kind == PTRC_PERF_SAMPLE && i < r->stack.count; i++)
 		FUZZ_CHECK(r->stack.addresses[i] < (uint64_t)PERF_CONTEXT_MAX);
+	if (r->kind == PTRC_PERF_SAMPLE && r->stack.copy && unwinder)
+		look_for_callers(r);
 	ptrc_os_throttle_take(&throttle, r, 1000);
 	ptrc_os_processes_take(processes, r);
 }
@@ -66,7 +81,7 @@ static void run(void *argument)
 	const struct input *in = argument;
 	uint8_t *bytes = calloc(1, RING);
 	struct ptrc_perf_ring ring = {.page = &page, .bytes = bytes, .size = RING};
-	struct ptrc_perf_records *records = ptrc_perf_records_new();
+	struct ptrc_perf_records *records = ptrc_perf_records_new(in->registers);
 	uint16_t at = 0, less = 0;
 	size_t used = 0;
 
@@ -95,10 +110,16 @@ static void run(void *argument)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct fuzz_outcome outcome;
-	struct input in = {data, size};
+	struct input in = {data, size, 0};
+	struct ptrc_cli_reason why;
 
+	if (!unwinder)
+		unwinder = ptrc_unwinder_new(&why);
 	processes = ptrc_os_processes_new(true, look, NULL);
 	fuzz_guard(run, &in, false, &outcome);
+	in.registers = ptrc_unwinder_registers();
+	if (in.registers && !outcome.has_exited)
+		fuzz_guard(run, &in, false, &outcome);
 	ptrc_os_processes_tell_rest(processes);
 	ptrc_os_processes_free(processes);
 	ptrc_os_throttle_free(&throttle);
