@@ -165,6 +165,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/diff/diff_report.h \
 	%D%/diff/ranks.c \
 	%D%/diff/ranks.h \
+	%D%/os/code_names.c \
+	%D%/os/code_names.h \
 	%D%/os/os_trace.c \
 	%D%/os/os_trace.h \
 	%D%/os/perf.c \

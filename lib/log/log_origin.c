@@ -318,7 +318,7 @@ static bool add_mapping(const char *at, void *arg)
 	struct ptrc_log_buffer *out = &maps->w->origins.pending_processes;
 	struct work *k = (void *)maps->w->origins.work.bytes;
 	const char *end = at + strlen(at), *access;
-	struct ptrc_log_mapping m = {.zero = 0};
+	struct ptrc_log_mapping m = {.flags = 0};
 	const uint8_t *id = k->mapping_id;
 	uint64_t ino;
 	size_t bytes;
@@ -640,10 +640,18 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 		return;
 	is_known_exec = p->program_ns && head.from_ns - p->program_ns < SAME_EXEC_NS &&
 			p->program_ns - head.from_ns < SAME_EXEC_NS;
-	p->program_ns = head.from_ns;
+	if (!(head.flags & PTRC_LOG_PROCESS_ADDITION))
+		p->program_ns = head.from_ns;
 	/* The log has a description of this program from /proc, which says more. */
 	if (is_known_exec && p->is_seen && program == p->program)
 		return;
+	if (head.flags & PTRC_LOG_PROCESS_ADDITION) {
+		begin_payload(out, &head);
+		ptrc_log_buffer_add(out, (const uint8_t *)e.data + sizeof(head),
+				    e.len - sizeof(head));
+		end_payload(out, begin);
+		return;
+	}
 	/* The log may have a packet that only says that this process had ended, with the time
 	 * gone_ns. Readers take the later of two packets with the same time: so this description
 	 * replaces that packet. */

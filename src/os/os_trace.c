@@ -187,6 +187,7 @@ static void put_stack(struct ptrc_os_trace *t, const struct ptrc_perf_record *r,
 	size_t size = sizeof(s) + count * sizeof(uint64_t);
 	uint8_t *at;
 
+	ptrc_os_processes_note(t->processes, r->pid, addresses, count);
 	if (size > sizeof(t->stacks) - t->stacks_used)
 		add_batch(t);
 	at = t->stacks + t->stacks_used;
@@ -309,13 +310,13 @@ static void take(struct ptrc_os_trace *t, int64_t from_ns, int64_t until_ns)
 }
 
 static void add_process(void *arg, const struct posixtrace_log_process *process,
-			const struct posixtrace_log_mapping *mappings)
+			const struct posixtrace_log_mapping *mappings, bool is_addition)
 {
 	struct ptrc_os_trace *t = arg;
 
 	/* Events in the batch may be earlier than this process, so they are added first. */
 	add_batch(t);
-	ptrc_observer_add_process(t->observer, process, mappings);
+	ptrc_observer_add_process(t->observer, process, mappings, is_addition);
 }
 
 /* ---- the thread ---- */

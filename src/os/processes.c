@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/base/message.h"
 #include "src/base/clock.h"
 #include "src/base/table.h"
 #include "src/fields/when.h"
+#include "src/os/code_names.h"
 
 /* The most bytes of a command line in a log, and the most mappings of a process: in a log, and in memory. */
 #define LINE_MAX_BYTES 4096U
@@ -51,6 +53,11 @@ struct process {
 	size_t mapping_count;
 	/* are_mappings_cut: there are too many; are_mappings_doubtful: records that were lost may have had others. */
 	bool has_program, are_mappings_cut, are_mappings_doubtful;
+	/* Whether a mapping has no file, so that it may have code that was made at run time. */
+	bool has_made_code;
+	struct ptrc_code_names code;
+	/* The effective user of the process, as far as is known. */
+	uid_t user;
 	/* A command line that was read, at .found_ns, for an exec whose record has not come yet; NULL if
 	 * there is none. */
 	char *found_line;
@@ -98,6 +105,8 @@ static void free_mappings(struct process *p)
 	free(p->mappings);
 	p->mappings = NULL;
 	p->mapping_count = 0;
+	p->has_made_code = false;
+	ptrc_code_names_free(&p->code);
 	p->has_program = p->are_mappings_cut = p->are_mappings_doubtful = false;
 }
 
@@ -174,12 +183,50 @@ static void report(void *thing, void *arg)
 		out.pp_build_id = mappings[0].pm_build_id;
 		out.pp_build_id_size = mappings[0].pm_build_id_size;
 	}
-	all->sink(all->arg, &out, mappings);
+	all->sink(all->arg, &out, mappings, false);
+}
+
+/* Reports the functions whose code the program made, as far as samples have them. */
+static void report_code(struct ptrc_os_processes *all, const struct process *p, int64_t ns)
+{
+	size_t count;
+	struct ptrc_code_function *f = ptrc_code_names_read(&p->code, p->pid, p->user, &count);
+	struct posixtrace_log_mapping *mappings =
+		ptrc_cli_allocate((count + 1) * sizeof(*mappings));
+	const struct posixtrace_log_process out = {
+		.pp_pid = p->pid,
+		.pp_from = ptrc_when_timespec(ns),
+		.pp_name = p->name,
+		.pp_name_size = strnlen(p->name, sizeof(p->name)),
+		.pp_executable = p->mapping_count ? p->mappings[0].path : NULL,
+		.pp_executable_size = p->mapping_count ? strlen(p->mappings[0].path) : 0,
+		.pp_has_mappings = 1,
+		.pp_mapping_count = count,
+	};
+
+	for (size_t i = 0; i < count; i++)
+		mappings[i] = (struct posixtrace_log_mapping){.pm_start = f[i].start,
+							      .pm_end = f[i].start + f[i].bytes,
+							      .pm_path = f[i].name,
+							      .pm_path_size = strlen(f[i].name),
+							      .pm_is_function = 1};
+	if (count)
+		all->sink(all->arg, &out, mappings, true);
+	for (size_t i = 0; i < count; i++)
+		free(f[i].name);
+	free(f);
+	free(mappings);
+}
+
+static void report_rest(void *thing, void *arg)
+{
+	report(thing, arg);
+	report_code(arg, thing, ptrc_now_ns());
 }
 
 void ptrc_os_processes_tell_rest(struct ptrc_os_processes *all)
 {
-	ptrc_table_visit(&all->processes, report, all);
+	ptrc_table_visit(&all->processes, report_rest, all);
 }
 
 /* ---- reading /proc ---- */
@@ -254,9 +301,24 @@ static bool is_joined(struct process *p, const struct ptrc_perf_mapping *m)
 	return true;
 }
 
+/* Whether a mapping has no file on a disk. */
+static bool is_memory(const char *path)
+{
+	static const char *const others[] = {ANONYMOUS, "/memfd:", "/dev/zero", "/anon_hugepage"};
+
+	if (*path != '/')
+		return strcmp(path, "[vdso]") != 0;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strncmp(path, others[i], strlen(others[i])))
+			return true;
+	return false;
+}
+
 static void add_mapping(struct process *p, const struct ptrc_perf_mapping *m)
 {
 	struct mapping *kept;
+
+	p->has_made_code |= is_memory(m->path);
 
 	if (is_joined(p, m))
 		return;
@@ -316,6 +378,17 @@ static bool read_mappings(struct process *p)
 	return is_any;
 }
 
+/* Finds the user of a process that lives. */
+static void read_user(struct process *p)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%ld", (long)p->pid);
+	if (!stat(path, &st))
+		p->user = st.st_uid;
+}
+
 static bool read_stat(struct process *p)
 {
 	unsigned long long ticks;
@@ -345,6 +418,8 @@ void ptrc_os_processes_add_child(struct ptrc_os_processes *all, pid_t pid, int64
 	struct process *p = find_or_add(all, pid);
 
 	p->is_known = true;
+	p->user = geteuid();
+	read_user(p);
 	/* The process was started a moment ago and waits, so /proc shows its parent and start time. */
 	if (!read_stat(p)) {
 		p->parent = getpid();
@@ -364,6 +439,8 @@ void ptrc_os_processes_add_running(struct ptrc_os_processes *all, pid_t pid)
 
 	if (!read_stat(p))
 		return;
+	p->user = geteuid();
+	read_user(p);
 	p->is_known = p->has_name = p->has_executed = true;
 	p->from_ns = p->start_ns;
 	if (!all->hides_command_lines)
@@ -388,8 +465,10 @@ bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns
 	bool is_early;
 	size_t bytes;
 	char *line;
-	struct process *p;
+	struct process *p = find(all, pid);
 
+	if (p)
+		read_user(p);
 	if (all->hides_command_lines)
 		return true;
 	line = read_line(pid, &bytes, &is_early);
@@ -426,6 +505,7 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	/* A child that executes at once needs no entry of its own as a copy of its parent. */
 	if (p->has_executed)
 		report(p, all);
+	report_code(all, p, r->ns);
 	free_mappings(p);
 	p->has_executed = true;
 	p->is_keepers = false;
@@ -467,6 +547,7 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	p->is_known = true;
 	p->parent = r->pid;
 	p->start_ns = p->from_ns = r->ns;
+	p->user = parent ? parent->user : geteuid();
 	if (!parent || !parent->has_name)
 		return;
 	p->has_name = true;
@@ -517,6 +598,21 @@ size_t ptrc_os_processes_callers(struct ptrc_os_processes *all, const struct ptr
 	return count;
 }
 
+void ptrc_os_processes_note(struct ptrc_os_processes *all, pid_t pid, const uint64_t *addresses,
+			    size_t count)
+{
+	struct process *p = find(all, pid);
+
+	for (size_t i = 0; p && p->has_made_code && i < count; i++) {
+		/* The first address is that of an instruction, the others are after a call. */
+		uint64_t address = addresses[i] - (i != 0);
+		const struct mapping *m = mapping_at(p, address);
+
+		if (m && is_memory(m->path))
+			ptrc_code_names_note(&p->code, address);
+	}
+}
+
 /* Called when records were lost: mappings may be among them. */
 static void doubt_mappings(void *thing, void *arg)
 {
@@ -555,6 +651,7 @@ void ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_per
 		p = r->pid == r->tid ? find(all, r->pid) : NULL;
 		if (p) {
 			report(p, all);
+			report_code(all, p, r->ns);
 			remove_process(all, r->pid);
 		}
 		break;

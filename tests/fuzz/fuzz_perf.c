@@ -34,9 +34,10 @@ static struct ptrc_unwinder *unwinder;
 
 /* Texts end, and are nowhere else. */
 static void look(void *arg, const struct posixtrace_log_process *p,
-		 const struct posixtrace_log_mapping *m)
+		 const struct posixtrace_log_mapping *m, bool is_addition)
 {
 	(void)arg;
+	(void)is_addition;
 	FUZZ_CHECK(!p->pp_has_command_line && p->pp_name_size < PTRC_PERF_NAME_BYTES);
 	for (unsigned long i = 0; i < p->pp_mapping_count; i++)
 		FUZZ_CHECK(strlen(m[i].pm_path) == m[i].pm_path_size &&

@@ -147,6 +147,120 @@ most() {
 	fields a.log os.sample .data.cut | grep -qx true
 }
 
+# A program that makes a function, and writes a map of it: as a file, as a link or not at all.
+make_maker() {
+	cat >maker.c <<-'EOF'
+		#define _GNU_SOURCE 1
+		#include <stdint.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+
+		/* It has a frame, and counts its argument down to 0. */
+		#if defined(__x86_64__)
+		static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xcf, 0x75, 0xfc, 0x5d, 0xc3};
+		#else
+		static const uint32_t code[] = {0xa9bf7bfd, 0x910003fd, 0x71000400, 0x54ffffe1, 0xa8c17bfd, 0xd65f03c0};
+		#endif
+
+		static __attribute__((noinline)) void calls(char *at)
+		{
+			void (*made)(unsigned int);
+
+			memcpy(&made, &at, sizeof(made));
+			for (int i = 0; i < 10; i++)
+				made(100000000);
+			__asm__ volatile("");
+		}
+
+		int main(int argc, char **argv)
+		{
+			char *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			char path[64], other[64];
+			FILE *f;
+
+			snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+			snprintf(other, sizeof(other), "%s.other", path);
+			memcpy(at + 64, code, sizeof(code));
+			if (mprotect(at, 4096, PROT_READ | PROT_EXEC))
+				return 1;
+			f = fopen(!strcmp(argv[1], "link") ? other : path, "w");
+			fprintf(f, "no line of a map\n1 2\n%lx %x old name\n", (unsigned long)at + 64, 64);
+			fprintf(f, "%lx %x made <function> /of/a.js:7\n", (unsigned long)at + 64, (int)sizeof(code));
+			fprintf(f, "%lx 10 another\n", (unsigned long)at);
+			fclose(f);
+			if (!strcmp(argv[1], "link") && symlink(other, path))
+				return 1;
+			if (!strcmp(argv[1], "foreign") && chown(path, 65534, 65534))
+				return 1;
+			puts(path);
+			fflush(stdout);
+			calls(at + 64);
+			(void)argc;
+			return 0;
+		}
+	EOF
+	compile maker maker.c
+}
+
+# made WAY OPTION...: runs that program; has its samples in "chains", a line for each
+made_code() {
+	ptrace-run --os=samples "${@:2}" -o made.log -- ./maker "$1" >paths
+	rm -f -- "$(cat paths)" "$(cat paths).other"
+	ptrace-dump --json --symbols --event=os.sample made.log |
+		jq -r '[.symbols.stack[] | .function // "?"] | join(";")' >chains
+}
+
+@test "code that a program made has the names of its map" {
+	needs_dwarf
+	case $(uname -m) in x86_64 | aarch64) ;; *) skip "no code for this processor" ;; esac
+	make_maker
+	for stacks in dwarf fp; do
+		made_code file --stacks=$stacks
+		grep -c '^made <function> /of/a.js:7' chains
+		most "$(grep -c '^made <function> /of/a.js:7;' chains)" "$(wc -l <chains)"
+		[ "$(ptrace-stat --json made.log | tee stat.json |
+			jq -r '.processes[].mappings[]? | .function // empty')" = "made <function> /of/a.js:7" ]
+		valid stat <stat.json
+		grep -q ';made <function> /of/a.js:7 ' <(ptrace-export --to=folded made.log 2>/dev/null)
+		ptrace-report --text made.log | grep -q ' made <function> /of/a.js:7$'
+		[ $stacks = fp ] || most "$(grep -c '^made <function> /of/a.js:7;calls;main;' chains)" \
+			"$(grep -c '^made' chains)"
+	done
+	# A copy of the log has them, too.
+	ptrace-dump --to-log=copy.log made.log
+	[ "$(ptrace-dump --json --symbols --event=os.sample copy.log | grep -c 'made <function>')" -eq \
+		"$(grep -c '^made <function>' chains)" ]
+	# Without callers the innermost address stands for the function.
+	made_code link
+	[ "$(grep -c 'made' chains)" -eq 0 ]
+	most "$(grep -c '^?;calls;main;' chains)" "$(wc -l <chains)"
+	if [ "$EUID" -eq 0 ] && made_code foreign; then
+		[ "$(grep -c 'made' chains)" -eq 0 ]
+	fi
+}
+
+@test "JavaScript has its names with node --perf-basic-prof" {
+	needs_dwarf
+	command -v node >/dev/null || skip "no node"
+	cat >fib.js <<-'EOF'
+		function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+		function outer() { let s = 0; for (let i = 0; i < 60; i++) s += fib(27); return s; }
+		console.log(outer(), process.pid);
+	EOF
+	ptrace-run --os=samples -o a.log -- node --perf-basic-prof fib.js >out
+	read -r _ pid <out
+	rm -f "/tmp/perf-$pid.map"
+	chains a.log >chains
+	grep -c 'JS:' chains
+	all=$(grep -c '^JS:[*^~]fib' chains)
+	[ "$all" -ge 20 ]
+	# The compiler makes code of one function within another.
+	most "$(grep -cE '^JS:[*^~]fib .*JS:[*^~](outer|fib) ' chains)" "$all"
+}
+
 @test "smaller copies, and fewer samples, are told" {
 	needs_dwarf
 	exits 0 env POSIXTRACE_OS_BYTES=65536 ptrace-run --os=samples -o a.log -- "$work" spin 200

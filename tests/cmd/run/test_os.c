@@ -55,10 +55,11 @@ static void read_ring(int64_t until_ns)
 }
 
 static void forget(void *arg, const struct posixtrace_log_process *p,
-		   const struct posixtrace_log_mapping *m)
+		   const struct posixtrace_log_mapping *m, bool is_addition)
 {
 	size_t *told = arg;
 
+	CHECK(!is_addition);
 	for (unsigned long i = 0; i < p->pp_mapping_count; i++)
 		CHECK_EQ(m[i].pm_path_size, strlen(m[i].pm_path));
 	++*told;
@@ -436,11 +437,12 @@ struct last {
 };
 
 static void note(void *arg, const struct posixtrace_log_process *p,
-		 const struct posixtrace_log_mapping *m)
+		 const struct posixtrace_log_mapping *m, bool is_addition)
 {
 	struct last *last = arg;
 
 	(void)m;
+	CHECK(!is_addition);
 	last->count++;
 	last->pid = p->pp_pid;
 	last->parent = p->pp_parent_pid;
