@@ -262,6 +262,20 @@ static bool has_same_texts(const struct ptrc_log_whose_process *a,
 		      (size_t)x->comm_bytes + x->exe_bytes) == 0;
 }
 
+/* Whether one of them lacks the program, as a keeper's description of another user's process does. */
+static bool lacks_program(const struct ptrc_log_process *a, const struct ptrc_log_process *b)
+{
+	return !a->exe_bytes != !b->exe_bytes;
+}
+
+static bool is_same_name(const struct ptrc_log_whose_process *a,
+			 const struct ptrc_log_whose_process *b)
+{
+	return a->head.comm_bytes == b->head.comm_bytes &&
+	       memcmp(a->payload + sizeof(a->head), b->payload + sizeof(b->head),
+		      a->head.comm_bytes) == 0;
+}
+
 /* Whether both describe the same program of the process. The controller, as an observer, reports a
  * program once when it starts and once when it has ended, and computes from_ns anew each time. */
 static bool is_same_program(const struct ptrc_log_whose_process *a,
@@ -269,9 +283,10 @@ static bool is_same_program(const struct ptrc_log_whose_process *a,
 {
 	const struct ptrc_log_process *x = &a->head, *y = &b->head;
 
-	return ((uint64_t)y->from_ns - (uint64_t)x->from_ns < SAME_PROGRAM_NS ||
+	return x->pid == y->pid &&
+	       ((uint64_t)y->from_ns - (uint64_t)x->from_ns < SAME_PROGRAM_NS ||
 		is_looked_at(x, y)) &&
-	       has_same_texts(a, b);
+	       (has_same_texts(a, b) || (lacks_program(x, y) && is_same_name(a, b)));
 }
 
 /* Adds the mappings of an addition to those of the description before it, which owns them from then
@@ -329,6 +344,10 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 			struct ptrc_log_whose_process *newer = is_newer ? p : last;
 			int64_t from_ns = last->head.from_ns;
 
+			if (lacks_program(&last->head, &p->head)) {
+				newer = last->head.exe_bytes ? last : p;
+				older = last->head.exe_bytes ? p : last;
+			}
 			free_process(older);
 			*last = *newer;
 			last->head.from_ns = from_ns;

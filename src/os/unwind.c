@@ -25,6 +25,8 @@
 
 /* A frame pointer that is this much above the copy of the stack, or more, is none. */
 #define NEAR_BYTES (UINT64_C(1) << 30)
+/* The bytes below the stack pointer in which values of the innermost function may still be. */
+#define RED_ZONE 128U
 
 /* Registers have the numbers of DWARF. The tables have rules for the first RULES of them. */
 #if defined(__x86_64__)
@@ -534,6 +536,7 @@ static bool find_register(struct machine *m, Dwarf_Frame *frame, int number, uin
 			  bool *has_rule)
 {
 	Dwarf_Op mem[3], *ops = NULL;
+	uint64_t address;
 	size_t count = 0;
 
 	*has_rule = true;
@@ -545,8 +548,14 @@ static bool find_register(struct machine *m, Dwarf_Frame *frame, int number, uin
 	}
 	if (!run(m, ops, count))
 		return false;
-	*value = m->stack[m->depth - 1];
-	return m->is_value || read_memory(m, *value, sizeof(*value), value);
+	address = *value = m->stack[m->depth - 1];
+	if (m->is_value || read_memory(m, address, sizeof(*value), value))
+		return true;
+	/* At the end of a function its caller's value was just taken off the stack, which the tables of most
+	 * compilers leave out. */
+	*value = m->state->registers[number];
+	return m->stack_pointer - address <= RED_ZONE && address < m->stack_pointer &&
+	       number != RETURN && (m->state->known & UINT64_C(1) << number);
 }
 
 /* Computes the registers of the caller by a row of the tables. */
@@ -617,6 +626,9 @@ static enum result step_by_frame_pointer(struct machine *m, struct state *caller
 	const uint64_t frame = m->state->registers[FRAME_POINTER];
 	uint64_t next, address;
 
+	/* The outermost frame has this mark. */
+	if ((m->state->known & UINT64_C(1) << FRAME_POINTER) && !frame)
+		return LAST;
 	if (!(m->state->known & UINT64_C(1) << FRAME_POINTER) || frame % sizeof(frame) ||
 	    frame < m->state->registers[STACK_POINTER])
 		return UNKNOWN;
