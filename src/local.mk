@@ -175,8 +175,12 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/os/perf_records.h \
 	%D%/os/processes.c \
 	%D%/os/processes.h \
+	%D%/os/syscall_name.c \
+	%D%/os/syscall_name.h \
 	%D%/os/throttle.c \
 	%D%/os/throttle.h \
+	%D%/os/tracepoints.c \
+	%D%/os/tracepoints.h \
 	%D%/os/unwind.h \
 	%D%/session/filter_rules.c \
 	%D%/session/filter_rules.h \
@@ -294,6 +298,14 @@ else
 endif
 EXTRA_DIST += %D%/query/libdw.c %D%/query/symbol_file.c %D%/query/symbol_file_none.c \
 	%D%/os/unwind.c %D%/os/unwind_none.c
+
+# The names of the system calls of the machine for which is built.
+CLEANFILES += %D%/os/syscall_names.inc
+%D%/os/syscall_names.inc: Makefile
+	$(AM_V_GEN)$(MKDIR_P) %D%/os && echo '#include <sys/syscall.h>' | $(CC) $(CPPFLAGS) -E -dM - | \
+		sed -n 's/^#define __NR_\([a-z0-9_]*\) .*/[__NR_\1] = "\1",/p' | LC_ALL=C sort >$@-t && \
+		mv $@-t $@
+%D%/os/libcommands_a-syscall_name.$(OBJEXT): %D%/os/syscall_names.inc
 
 %C%_libcommands_a_CPPFLAGS = $(AM_CPPFLAGS) -DPTRC_PKGLIBDIR='"$(pkglibdir)"'
 %C%_libcommands_a_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(PCRE2_CFLAGS) $(LIBDW_CFLAGS)

@@ -121,6 +121,7 @@ ptrc_bats_tests = \
 	%D%/cmd/flush/ptrace-flush.bats \
 	%D%/cmd/list/ptrace-list.bats \
 	%D%/cmd/report/ptrace-report.bats \
+	%D%/cmd/run/os-calls.bats \
 	%D%/cmd/run/os-events.bats \
 	%D%/cmd/run/os-samples.bats \
 	%D%/cmd/run/os-stacks.bats \
@@ -359,6 +360,7 @@ ptrc_optimised_tests = \
 	%D%/cmd/filter/ptrace-filter.bats \
 	%D%/cmd/flush/ptrace-flush.bats \
 	%D%/cmd/list/ptrace-list.bats \
+	%D%/cmd/run/os-calls.bats \
 	%D%/cmd/run/os-events.bats \
 	%D%/cmd/run/os-samples.bats \
 	%D%/cmd/run/os-stacks.bats \

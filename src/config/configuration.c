@@ -135,8 +135,11 @@ static bool set_rotation(struct ptrc_config_rotation *r, const char *text,
 static const struct {
 	const char *word;
 	unsigned int kind;
-} os_kinds[] = {
-	{"process", PTRC_OS_PROCESS}, {"sched", PTRC_OS_SCHED}, {"samples", PTRC_OS_SAMPLES}};
+} os_kinds[] = {{"process", PTRC_OS_PROCESS},
+		{"sched", PTRC_OS_SCHED},
+		{"syscalls", PTRC_OS_SYSCALLS},
+		{"faults", PTRC_OS_FAULTS},
+		{"samples", PTRC_OS_SAMPLES}};
 
 #define OS_KIND_COUNT (sizeof(os_kinds) / sizeof(os_kinds[0]))
 
@@ -170,8 +173,8 @@ static bool add_os_kind(struct ptrc_config_os *os, const char *text, size_t leng
 	if (i == OS_KIND_COUNT || (word < length && os_kinds[i].kind != PTRC_OS_SAMPLES))
 		return ptrc_cli_because(
 			why,
-			"'%.*s' is none of process, sched, samples and samples=HZ; auto and none "
-			"stand alone",
+			"'%.*s' is none of process, sched, syscalls, faults, samples and "
+			"samples=HZ; auto and none stand alone",
 			(int)(length < 60 ? length : 60), text);
 	os->kinds |= os_kinds[i].kind;
 	return word == length || set_frequency(os, text + word + 1, length - word - 1, why);

@@ -233,7 +233,7 @@ extern const struct ptrc_cli_option ptrc_config_attribute_options[];
 	{"stream-full-policy", "loop until-full flush"},                                          \
 	{"log-full-policy", "loop until-full append"},                                            \
 	{"inheritance", "close-for-child inherited"},                                             \
-	{"os", "process sched samples none auto"},                                                \
+	{"os", "process sched samples syscalls faults none auto"},                                                \
 	{"stacks", "dwarf fp"}
 
 /* Rows for the command's own table of options. */

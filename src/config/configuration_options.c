@@ -48,8 +48,9 @@ const struct ptrc_cli_option ptrc_config_attribute_options[] = {
 	 "record what the operating system does, too:\n"
 	 "process (forks, programs, ends), sched (when\n"
 	 "threads run), samples or samples=HZ (stacks of\n"
-	 "what runs, 1000 a second); none; or auto, process\n"
-	 "if no program records an event"},
+	 "what runs, 1000 a second), syscalls, faults (of\n"
+	 "pages); none; or auto, process if no program\n"
+	 "records an event"},
 	{"stacks", ATTRIBUTE(STACKS), "WAY",
 	 "how --os=samples finds callers: dwarf (unwinding\n"
 	 "tables, which all programs have; the default\n"

@@ -19,6 +19,7 @@
 #include "src/base/clock.h"
 #include "src/os/perf.h"
 #include "src/os/processes.h"
+#include "src/os/syscall_name.h"
 #include "src/os/throttle.h"
 #include "src/os/unwind.h"
 #include "src/query/reader.h"
@@ -46,6 +47,9 @@ enum type {
 	TYPE_SWITCH_IN,
 	TYPE_SWITCH_OUT,
 	TYPE_SAMPLE,
+	TYPE_SYSCALL_BEGIN,
+	TYPE_SYSCALL_END,
+	TYPE_FAULT,
 	TYPE_LOST,
 	TYPES,
 };
@@ -61,6 +65,9 @@ static const struct {
 	[TYPE_SWITCH_OUT] = {"os.switch_out", "u32 processor, bool preempted", PTRC_OS_SCHED},
 	[TYPE_SAMPLE] = {"os.sample", "u32 processor, bool cut, u8 noise, code[] stack",
 			 PTRC_OS_SAMPLES},
+	[TYPE_SYSCALL_BEGIN] = {"os.syscall.begin", "x64[6] arguments, str name", PTRC_OS_SYSCALLS},
+	[TYPE_SYSCALL_END] = {"os.syscall.end", "i64 result", PTRC_OS_SYSCALLS},
+	[TYPE_FAULT] = {"os.fault", "x64 memory, code place, bool major", PTRC_OS_FAULTS},
 	[TYPE_LOST] = {"os.lost", "u64 events, u32 processor", ~0U},
 };
 
@@ -83,6 +90,15 @@ union data {
 		uint64_t events;
 		uint32_t processor;
 	} lost;
+	struct {
+		uint64_t arguments[PTRC_PERF_ARGUMENTS];
+		char name[PTRC_SYSCALL_NAME_BYTES];
+	} begin;
+	int64_t result;
+	struct {
+		uint64_t memory, place;
+		uint8_t is_major;
+	} fault;
 };
 
 /* The data of a sample, up to the addresses of its stack. */
@@ -226,6 +242,17 @@ static void put_lost(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, 
 		put(t, r, TYPE_LOST, &d, sizeof(d.lost));
 }
 
+static void put_call(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
+{
+	union data d;
+
+	memset(&d, 0, sizeof(d));
+	memcpy(d.begin.arguments, r->call.arguments, sizeof(d.begin.arguments));
+	ptrc_syscall_name(r->call.number, d.begin.name);
+	put(t, r, TYPE_SYSCALL_BEGIN, &d,
+	    sizeof(d.begin.arguments) + strnlen(d.begin.name, sizeof(d.begin.name) - 1) + 1);
+}
+
 static void put_record(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
 {
 	uint64_t missing = ptrc_os_throttle_take(&t->throttle, r, ptrc_perf_frequency(t->perf));
@@ -262,6 +289,19 @@ static void put_record(struct ptrc_os_trace *t, const struct ptrc_perf_record *r
 		break;
 	case PTRC_PERF_SAMPLE:
 		put_sample(t, r);
+		break;
+	case PTRC_PERF_CALL_BEGIN:
+		put_call(t, r);
+		break;
+	case PTRC_PERF_CALL_END:
+		d.result = r->call.result;
+		put(t, r, TYPE_SYSCALL_END, &d, sizeof(d.result));
+		break;
+	case PTRC_PERF_FAULT:
+		d.fault.memory = r->fault.address;
+		d.fault.place = r->fault.place;
+		d.fault.is_major = r->fault.is_major;
+		put(t, r, TYPE_FAULT, &d, 2 * sizeof(uint64_t) + 1);
 		break;
 	case PTRC_PERF_LOST:
 		put_lost(t, r, r->lost);
@@ -615,6 +655,20 @@ static bool is_about_copies(const struct ptrc_perf_plan *plan, int error)
 	return plan->registers && (error == EINVAL || error == EOPNOTSUPP || error == ENOSYS);
 }
 
+/* A message about why there are no system calls. */
+static void explain_calls(int error, struct ptrc_os_refusal *refusal)
+{
+	if (error == EACCES || error == EPERM)
+		snprintf(refusal->text, sizeof(refusal->text),
+			 "no system calls: kernel.perf_event_paranoid is %ld, and 1 allows them: "
+			 "sysctl kernel.perf_event_paranoid=1; --waits needs none of it",
+			 ptrc_perf_paranoid());
+	else
+		snprintf(refusal->text, sizeof(refusal->text),
+			 "no system calls: the kernel has no tracepoints of them "
+			 "(CONFIG_FTRACE_SYSCALLS); --waits needs none");
+}
+
 static struct ptrc_perf *open_perf(const struct ptrc_os_plan *plan, uint64_t registers, pid_t pid,
 				   struct ptrc_os_refusal *refusal)
 {
@@ -624,9 +678,18 @@ static struct ptrc_perf *open_perf(const struct ptrc_os_plan *plan, uint64_t reg
 		.has_descendants = !plan->is_child,
 		.frequency = plan->kinds & PTRC_OS_SAMPLES ? plan->frequency : 0,
 		.registers = registers,
+		.has_faults = plan->kinds & PTRC_OS_FAULTS,
 		.ring_bytes = test_bytes ? (size_t)strtoul(test_bytes, NULL, 10) : 0};
+	int calls_error = 0;
+	struct ptrc_tracepoints calls;
 	struct ptrc_perf_refusal why;
-	struct ptrc_perf *p = ptrc_perf_open(&perf, pid, &why);
+	struct ptrc_perf *p;
+
+	if (plan->kinds & PTRC_OS_SYSCALLS) {
+		calls_error = ptrc_tracepoints_find(&calls);
+		perf.calls = calls_error ? NULL : &calls;
+	}
+	p = ptrc_perf_open(&perf, pid, &why);
 
 	if (!p && is_about_copies(&perf, why.error)) {
 		perf.registers = 0;
@@ -637,6 +700,8 @@ static struct ptrc_perf *open_perf(const struct ptrc_os_plan *plan, uint64_t reg
 		return NULL;
 	}
 	explain_limits(p, &perf, refusal);
+	if (calls_error)
+		explain_calls(calls_error, refusal);
 	if (!perf.registers && registers && plan->stacks == PTRC_OS_STACKS_DWARF)
 		snprintf(refusal->text, sizeof(refusal->text),
 			 "stacks by frame pointers only: this kernel copies no stacks");
@@ -688,6 +753,8 @@ struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *plan, pid_t pid,
 	t->is_waiting = plan->kinds == PTRC_OS_AUTO;
 	if (t->is_waiting)
 		t->plan.kinds = PTRC_OS_PROCESS;
+	if (!ptrc_perf_has_calls(perf))
+		t->plan.kinds &= ~(unsigned int)PTRC_OS_SYSCALLS;
 	t->perf = perf;
 	t->unwinder = unwinder;
 	t->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -15,9 +15,11 @@
 
 /* Kinds of events, as bits. */
 enum {
-	PTRC_OS_PROCESS = 1, /* os.fork, os.exec, os.exit */
-	PTRC_OS_SCHED = 2,   /* os.switch_in, os.switch_out */
-	PTRC_OS_SAMPLES = 4, /* os.sample */
+	PTRC_OS_PROCESS = 1,   /* os.fork, os.exec, os.exit */
+	PTRC_OS_SCHED = 2,     /* os.switch_in, os.switch_out */
+	PTRC_OS_SAMPLES = 4,   /* os.sample */
+	PTRC_OS_SYSCALLS = 16, /* os.syscall.begin, os.syscall.end */
+	PTRC_OS_FAULTS = 32,   /* os.fault */
 	/* This bit is used alone: the events of PTRC_OS_PROCESS, but only if no program records an event. */
 	PTRC_OS_AUTO = 8,
 };

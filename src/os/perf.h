@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "src/os/perf_records.h"
+#include "src/os/tracepoints.h"
 
 struct ptrc_perf_plan {
 	bool has_switches;
@@ -24,6 +25,10 @@ struct ptrc_perf_plan {
 	/* Samples have a copy of the stack and of these registers, as in perf_event_attr.sample_regs_user; 0: they
 	 * have the addresses that the kernel finds by frame pointers. */
 	uint64_t registers;
+	/* Records of page faults in user space. */
+	bool has_faults;
+	/* The tracepoints of system calls, or NULL: none. */
+	const struct ptrc_tracepoints *calls;
 	/* The most bytes of a ring: a power of two times the page size; 0: as many as are useful. If the kernel
 	 * allows fewer, rings are smaller. */
 	size_t ring_bytes;
@@ -51,10 +56,13 @@ struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *, pid_t,
  * the kernel limits them, or the memory of a ring. */
 unsigned int ptrc_perf_frequency(const struct ptrc_perf *);
 size_t ptrc_perf_copy_bytes(const struct ptrc_perf *);
+bool ptrc_perf_has_calls(const struct ptrc_perf *);
 /* Whether the frequency is lower than planned because the rings are too small for more. */
 bool ptrc_perf_has_small_rings(const struct ptrc_perf *);
 /* Returns the bytes of the smallest ring. */
 size_t ptrc_perf_ring_bytes(const struct ptrc_perf *);
+/* The setting kernel.perf_event_paranoid; -1 if it is unknown. */
+long ptrc_perf_paranoid(void);
 /* Returns the most addresses of a complete stack. If a stack has more, the kernel has cut it. */
 size_t ptrc_perf_stack_max(const struct ptrc_perf *);
 /* Returns the process, and those of its descendants that existed when the rings were opened. */

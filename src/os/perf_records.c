@@ -23,6 +23,11 @@ struct ptrc_perf_records {
 	size_t count;
 	size_t given;	    /* how many records ptrc_perf_records_until() has returned */
 	uint64_t registers; /* those that samples have */
+	struct identified {
+		uint64_t id;
+		enum ptrc_perf_event event;
+	} * events;
+	size_t event_count;
 	uint8_t record[RECORD_MAX];
 };
 
@@ -41,7 +46,14 @@ void ptrc_perf_records_free(struct ptrc_perf_records *p)
 	for (size_t i = 0; i < p->count; i++)
 		free(p->records[i].memory);
 	free(p->records);
+	free(p->events);
 	free(p);
+}
+
+void ptrc_perf_records_identify(struct ptrc_perf_records *p, uint64_t id,
+				enum ptrc_perf_event event)
+{
+	*ptrc_append(p->events, p->event_count) = (struct identified){.id = id, .event = event};
 }
 
 static bool get(const uint8_t *record, size_t size, size_t at, void *to, size_t bytes)
@@ -240,6 +252,70 @@ static bool parse(const uint8_t *b, uint64_t registers, struct ptrc_perf_record 
 	}
 }
 
+/* Parses a page fault: identifier, place, pid, tid, time, address, processor. */
+static bool parse_fault(const uint8_t *b, size_t size, bool is_major, struct ptrc_perf_record *r)
+{
+	*r = (struct ptrc_perf_record){.kind = PTRC_PERF_FAULT};
+	r->fault.is_major = is_major;
+	return get(b, size, 16, &r->fault.place, 8) && get(b, size, 24, &r->pid, 4) &&
+	       get(b, size, 28, &r->tid, 4) && get(b, size, 32, &r->ns, 8) &&
+	       get(b, size, 40, &r->fault.address, 8) && get(b, size, 48, &r->processor, 4);
+}
+
+/* Parses the start or the end of a system call: identifier, ids, the size of the tracepoint's data, and the data: 8 bytes
+ * that all tracepoints have, the number of the call, and 6 arguments or a result. */
+static bool parse_call(const uint8_t *b, size_t size, struct ptrc_perf_record *r)
+{
+	const size_t at = 16 + sizeof(struct id);
+	const size_t arguments = sizeof(r->call.arguments);
+	uint32_t bytes = 0;
+	struct id id;
+
+	if (!get(b, size, 16, &id, sizeof(id)) || !get(b, size, at, &bytes, sizeof(bytes)))
+		return false;
+	*r = (struct ptrc_perf_record){.kind = bytes >= 16 + arguments ? PTRC_PERF_CALL_BEGIN
+								       : PTRC_PERF_CALL_END,
+				       .ns = (int64_t)id.ns,
+				       .pid = (int32_t)id.pid,
+				       .tid = (int32_t)id.tid,
+				       .processor = id.processor};
+	memset(&r->call, 0, sizeof(r->call));
+	return get(b, size, at + 12, &r->call.number, 8) &&
+	       (r->kind == PTRC_PERF_CALL_BEGIN
+			? get(b, size, at + 20, r->call.arguments, arguments)
+			: get(b, size, at + 20, &r->call.result, 8));
+}
+
+/* Parses a record with an identifier, which is the first field of a sample, and the last one of other records. */
+static bool parse_identified(const struct ptrc_perf_records *p, uint8_t *b,
+			     struct ptrc_perf_record *r)
+{
+	struct perf_event_header h;
+	uint64_t id;
+	size_t i = 0;
+
+	memcpy(&h, b, sizeof(h));
+	if (h.size < sizeof(h) + sizeof(id))
+		return false;
+	h.size = (uint16_t)(h.size - sizeof(id));
+	if (h.type != PERF_RECORD_SAMPLE) {
+		memcpy(b, &h, sizeof(h));
+		return parse(b, p->registers, r);
+	}
+	memcpy(&id, b + sizeof(h), sizeof(id));
+	while (i < p->event_count && p->events[i].id != id)
+		i++;
+	if (i == p->event_count)
+		return false;
+	if (p->events[i].event == PTRC_PERF_EVENT_CALL)
+		return parse_call(b, h.size + sizeof(id), r);
+	if (p->events[i].event != PTRC_PERF_EVENT_STACK)
+		return parse_fault(b, h.size + sizeof(id),
+				   p->events[i].event == PTRC_PERF_EVENT_MAJOR_FAULT, r);
+	memcpy(b + sizeof(id), &h, sizeof(h));
+	return parse(b + sizeof(id), p->registers, r);
+}
+
 static void copy_out(const struct ptrc_perf_ring *r, uint64_t at, uint8_t *to, size_t bytes)
 {
 	size_t from = (size_t)(at % r->size);
@@ -291,7 +367,8 @@ uint64_t ptrc_perf_records_take(struct ptrc_perf_records *p, struct ptrc_perf_ri
 	while (tail != head && take_bytes(r, &tail, head, p->record)) {
 		struct ptrc_perf_record record;
 
-		if (!parse(p->record, p->registers, &record))
+		if (p->event_count ? !parse_identified(p, p->record, &record)
+				   : !parse(p->record, p->registers, &record))
 			continue;
 		r->last = record;
 		if (record.kind != PTRC_PERF_LOST || take_loss(r, &record.lost))

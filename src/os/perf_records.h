@@ -23,7 +23,12 @@ enum ptrc_perf_kind {
 	/* The kernel takes no samples of the thread until PTRC_PERF_UNTHROTTLE. */
 	PTRC_PERF_THROTTLE,
 	PTRC_PERF_UNTHROTTLE,
+	PTRC_PERF_FAULT,
+	PTRC_PERF_CALL_BEGIN,
+	PTRC_PERF_CALL_END,
 };
+
+enum { PTRC_PERF_ARGUMENTS = 6 };
 
 #define PTRC_PERF_BUILD_ID_MAX 20
 #define PTRC_PERF_NAME_BYTES 16
@@ -78,6 +83,16 @@ struct ptrc_perf_record {
 			size_t count;
 			const struct ptrc_perf_copy *copy;
 		} stack;
+		/* A page fault: the address of the memory, and of the instruction. */
+		struct {
+			uint64_t address, place;
+			bool is_major;
+		} fault;
+		/* A system call: its number, and its arguments or its result. */
+		struct {
+			int64_t number, result;
+			uint64_t arguments[PTRC_PERF_ARGUMENTS];
+		} call;
 	};
 };
 
@@ -99,6 +114,18 @@ struct ptrc_perf_records;
  * addresses, and no copies. */
 struct ptrc_perf_records *ptrc_perf_records_new(uint64_t registers);
 void ptrc_perf_records_free(struct ptrc_perf_records *);
+
+/* The meaning of a sample, which depends on the event that it is from. */
+enum ptrc_perf_event {
+	PTRC_PERF_EVENT_STACK,
+	PTRC_PERF_EVENT_MINOR_FAULT,
+	PTRC_PERF_EVENT_MAJOR_FAULT,
+	PTRC_PERF_EVENT_CALL,
+};
+
+/* Says which event has this identifier. After the first call, each record is expected to have an identifier
+ * (PERF_SAMPLE_IDENTIFIER). Without a call, samples are stacks. */
+void ptrc_perf_records_identify(struct ptrc_perf_records *, uint64_t id, enum ptrc_perf_event);
 
 /* Drops the records that ptrc_perf_records_until() has returned. */
 void ptrc_perf_records_begin(struct ptrc_perf_records *);

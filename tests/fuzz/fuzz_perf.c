@@ -3,8 +3,8 @@
  * The records that the kernel writes into a ring (src/os/perf_records.c), and what becomes of them. An
  * input begins with two bytes that say where in the ring the reader stands, and two that say by how much
  * less than there is the kernel says to have written; the rest is what it has written, of which half is
- * taken before the other half is there. Samples are read twice: as addresses, and as copies of a stack, whose
- * callers are looked for.
+ * taken before the other half is there. Samples are read three times: as addresses, as copies of a stack, whose
+ * callers are looked for, and as those of several events.
  */
 #include "config.h"
 
@@ -25,6 +25,7 @@ struct input {
 	const uint8_t *data;
 	size_t size;
 	uint64_t registers;
+	bool has_events;
 };
 
 static struct perf_event_mmap_page page;
@@ -83,9 +84,14 @@ static void run(void *argument)
 	uint8_t *bytes = calloc(1, RING);
 	struct ptrc_perf_ring ring = {.page = &page, .bytes = bytes, .size = RING};
 	struct ptrc_perf_records *records = ptrc_perf_records_new(in->registers);
+	static const enum ptrc_perf_event events[] = {
+		PTRC_PERF_EVENT_STACK, PTRC_PERF_EVENT_MINOR_FAULT, PTRC_PERF_EVENT_MAJOR_FAULT,
+		PTRC_PERF_EVENT_CALL};
 	uint16_t at = 0, less = 0;
 	size_t used = 0;
 
+	for (size_t i = 0; in->has_events && i < 4; i++)
+		ptrc_perf_records_identify(records, i, events[i]);
 	if (in->size >= 4) {
 		memcpy(&at, in->data, sizeof(at));
 		memcpy(&less, in->data + 2, sizeof(less));
@@ -111,7 +117,7 @@ static void run(void *argument)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct fuzz_outcome outcome;
-	struct input in = {data, size, 0};
+	struct input in = {data, size, 0, false};
 	struct ptrc_cli_reason why;
 
 	if (!unwinder)
@@ -120,6 +126,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_guard(run, &in, false, &outcome);
 	in.registers = ptrc_unwinder_registers();
 	if (in.registers && !outcome.has_exited)
+		fuzz_guard(run, &in, false, &outcome);
+	in = (struct input){data, size, 0, true};
+	if (!outcome.has_exited)
 		fuzz_guard(run, &in, false, &outcome);
 	ptrc_os_processes_tell_rest(processes);
 	ptrc_os_processes_free(processes);

@@ -6,6 +6,7 @@
 
 #include "tests/support/harness.h"
 
+#include <errno.h>
 #include <execinfo.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "src/os/perf_records.h"
 #include "src/os/processes.h"
 #include "src/os/throttle.h"
+#include "src/os/tracepoints.h"
 #include "src/os/unwind.h"
 
 #define RING 4096U
@@ -238,6 +240,84 @@ TEST(samples_have_copies_of_registers_and_stack, "")
 	CHECK(found[1].ns == 6 && !found[1].stack.copy->stack_bytes);
 	CHECK(found[2].ns == 7 && !found[2].stack.copy->stack_bytes);
 	end_ring();
+}
+
+/* The identifier of the event is at the begin of a sample, and at the end of other records. */
+TEST(samples_of_several_events_have_identifiers, "")
+{
+	const uint64_t task[3] = {20 | (uint64_t)10 << 32, 21 | (uint64_t)11 << 32, 5};
+	const uint64_t ids = 7 | (uint64_t)8 << 32, where = 3;
+	const uint64_t stack[] = {1, ids, 20, where, 3, (uint64_t)PERF_CONTEXT_USER, 0x10, 0x11};
+	const uint64_t fault[] = {3, 0x400, ids, 21, 0x5000, where};
+	/* After the size of 32 bits, everything else is at half of the places. */
+	uint32_t begin[8 + 1 + 16 + 1] = {4, 0, 7, 8, 22, 0, 3, 0, 68},
+				    end[16] = {5, 0, 7, 8, 23, 0, 3, 0, 28};
+	struct perf_event_header h = {.type = PERF_RECORD_SAMPLE};
+	struct perf_event_header fork = {.type = PERF_RECORD_FORK,
+					 .size = (uint16_t)(sizeof(h) + sizeof(task) + 32)};
+
+	begin[11] = 257;
+	begin[13] = 11;
+	begin[23] = 66;
+	end[11] = 257;
+	end[13] = 42;
+	begin_ring(RING - 50);
+	ptrc_perf_records_identify(records, 1, PTRC_PERF_EVENT_STACK);
+	ptrc_perf_records_identify(records, 2, PTRC_PERF_EVENT_MINOR_FAULT);
+	ptrc_perf_records_identify(records, 3, PTRC_PERF_EVENT_MAJOR_FAULT);
+	ptrc_perf_records_identify(records, 4, PTRC_PERF_EVENT_CALL);
+	ptrc_perf_records_identify(records, 5, PTRC_PERF_EVENT_CALL);
+	put(&fork, sizeof(fork));
+	put(task, sizeof(task));
+	put((const uint64_t[]){ids, 10, where, 1}, 32);
+	h.size = sizeof(h) + sizeof(stack);
+	put(&h, sizeof(h));
+	put(stack, sizeof(stack));
+	h.size = sizeof(h) + sizeof(fault);
+	put(&h, sizeof(h));
+	put(fault, sizeof(fault));
+	h.size = sizeof(h) + sizeof(begin);
+	put(&h, sizeof(h));
+	put(begin, sizeof(begin));
+	h.size = sizeof(h) + sizeof(end);
+	put(&h, sizeof(h));
+	put(end, sizeof(end));
+	/* Of an event that is not known, and too short ones. */
+	put(&(struct perf_event_header){.type = PERF_RECORD_SAMPLE, .size = 16}, 8);
+	put(&(uint64_t){99}, 8);
+	put(&(struct perf_event_header){.type = PERF_RECORD_SAMPLE, .size = 24}, 8);
+	put((const uint64_t[]){3, 0x400}, 16);
+	put(&(struct perf_event_header){.type = PERF_RECORD_SAMPLE, .size = 24}, 8);
+	put((const uint64_t[]){4, ids}, 16);
+	put(&(struct perf_event_header){.type = PERF_RECORD_SAMPLE, .size = 8}, 8);
+	read_ring(INT64_MAX);
+	CHECK_EQ(found_count, 5);
+	CHECK(found[0].kind == PTRC_PERF_FORK && found[0].child.tid == 21);
+	CHECK(found[1].kind == PTRC_PERF_SAMPLE && found[1].ns == 20 && found[1].stack.count == 2);
+	CHECK(found[2].kind == PTRC_PERF_FAULT && found[2].ns == 21 && found[2].tid == 8);
+	CHECK(found[2].fault.place == 0x400 && found[2].fault.address == 0x5000 &&
+	      found[2].fault.is_major && found[2].processor == 3);
+	CHECK(found[3].kind == PTRC_PERF_CALL_BEGIN && found[3].ns == 22 && found[3].pid == 7);
+	CHECK(found[3].call.number == 257 && found[3].call.arguments[0] == 11 &&
+	      found[3].call.arguments[5] == 66);
+	CHECK(found[4].kind == PTRC_PERF_CALL_END && found[4].call.number == 257 &&
+	      found[4].call.result == 42);
+	end_ring();
+}
+
+TEST(numbers_of_tracepoints_are_found_by_trying, "")
+{
+	struct ptrc_tracepoints known, tried;
+	uint32_t first;
+
+	if (ptrc_tracepoints_find(&known))
+		SKIP("the kernel gives this user no tracepoints");
+	first = known.numbers[0] < known.numbers[1] ? known.numbers[0] : known.numbers[1];
+	CHECK_OK(ptrc_tracepoints_try(first > 2 ? first - 2 : 1, first + 2, &tried));
+	CHECK_EQ(tried.numbers[0], first);
+	CHECK_EQ(tried.numbers[0] + tried.numbers[1], known.numbers[0] + known.numbers[1]);
+	/* No kernel has as many. */
+	CHECK_EQ(ptrc_tracepoints_try(UINT32_MAX - 2, UINT32_MAX - 1, &tried), ENOENT);
 }
 
 #if defined(__x86_64__)
