@@ -253,15 +253,17 @@ struct posixtrace_log_process {
 };
 
 /* A part of a file that is mapped as code: address A is at offset A - pm_start + pm_offset of
- * the file. */
+ * the file. Or, if pm_is_function is not 0, a function whose code the program made at run time. */
 struct posixtrace_log_mapping {
 	unsigned long pm_size;
 	unsigned long pm_start, pm_end, pm_offset;
-	/* The path as in /proc/PID/maps. Names such as "[vdso]" are no files. */
+	/* The path as in /proc/PID/maps, or the name of the function. Paths such as "[vdso]" are
+	 * no files. */
 	const char *pm_path;
 	size_t pm_path_size;
 	const unsigned char *pm_build_id;
 	size_t pm_build_id_size;
+	int pm_is_function;
 };
 
 /*

@@ -367,11 +367,12 @@ int ptrc_observer_add(struct ptrc_observer *, const struct ptrc_observed *, size
  * Adds a description of a process to the log, in the form of posixtrace_log_get_process() and
  * posixtrace_log_get_mapping() but with times of CLOCK_MONOTONIC. pp_size, pp_has_ended and
  * pm_size are ignored. If the keeper has found the same process by itself, its own description is
- * used instead. Does nothing for a stream without a log.
+ * used instead. If is_addition, the mappings are added to those that the log has of this program of
+ * the process. Does nothing for a stream without a log.
  *   EINVAL  the stream was shut down.
  */
 int ptrc_observer_add_process(struct ptrc_observer *, const struct posixtrace_log_process *,
-			      const struct posixtrace_log_mapping *);
+			      const struct posixtrace_log_mapping *, bool is_addition);
 
 /*
  * Makes the keeper describe a process in the log now, and waits until it has looked at the

@@ -96,6 +96,7 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/query/correction.h \
 	%D%/query/hosts.c \
 	%D%/query/hosts.h \
+	%D%/query/libdw.h \
 	%D%/query/losses.c \
 	%D%/query/losses.h \
 	%D%/query/misfits.c \
@@ -164,6 +165,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/diff/diff_report.h \
 	%D%/diff/ranks.c \
 	%D%/diff/ranks.h \
+	%D%/os/code_names.c \
+	%D%/os/code_names.h \
 	%D%/os/os_trace.c \
 	%D%/os/os_trace.h \
 	%D%/os/perf.c \
@@ -172,8 +175,13 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/os/perf_records.h \
 	%D%/os/processes.c \
 	%D%/os/processes.h \
+	%D%/os/syscall_name.c \
+	%D%/os/syscall_name.h \
 	%D%/os/throttle.c \
 	%D%/os/throttle.h \
+	%D%/os/tracepoints.c \
+	%D%/os/tracepoints.h \
+	%D%/os/unwind.h \
 	%D%/session/filter_rules.c \
 	%D%/session/filter_rules.h \
 	%D%/session/keeper.c \
@@ -284,11 +292,20 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/doctor/doctor_session.c
 
 if HAVE_LIBDW
-%C%_libcommands_a_SOURCES += %D%/query/symbol_file.c
+%C%_libcommands_a_SOURCES += %D%/query/libdw.c %D%/query/symbol_file.c %D%/os/unwind.c
 else
-%C%_libcommands_a_SOURCES += %D%/query/symbol_file_none.c
+%C%_libcommands_a_SOURCES += %D%/query/symbol_file_none.c %D%/os/unwind_none.c
 endif
-EXTRA_DIST += %D%/query/symbol_file.c %D%/query/symbol_file_none.c
+EXTRA_DIST += %D%/query/libdw.c %D%/query/symbol_file.c %D%/query/symbol_file_none.c \
+	%D%/os/unwind.c %D%/os/unwind_none.c
+
+# The names of the system calls of the machine for which is built.
+CLEANFILES += %D%/os/syscall_names.inc
+%D%/os/syscall_names.inc: Makefile
+	$(AM_V_GEN)$(MKDIR_P) %D%/os && echo '#include <sys/syscall.h>' | $(CC) $(CPPFLAGS) -E -dM - | \
+		sed -n 's/^#define __NR_\([a-z0-9_]*\) .*/[__NR_\1] = "\1",/p' | LC_ALL=C sort >$@-t && \
+		mv $@-t $@
+%D%/os/libcommands_a-syscall_name.$(OBJEXT): %D%/os/syscall_names.inc
 
 %C%_libcommands_a_CPPFLAGS = $(AM_CPPFLAGS) -DPTRC_PKGLIBDIR='"$(pkglibdir)"'
 %C%_libcommands_a_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(PCRE2_CFLAGS) $(LIBDW_CFLAGS)

@@ -121,8 +121,10 @@ ptrc_bats_tests = \
 	%D%/cmd/flush/ptrace-flush.bats \
 	%D%/cmd/list/ptrace-list.bats \
 	%D%/cmd/report/ptrace-report.bats \
+	%D%/cmd/run/os-calls.bats \
 	%D%/cmd/run/os-events.bats \
 	%D%/cmd/run/os-samples.bats \
+	%D%/cmd/run/os-stacks.bats \
 	%D%/cmd/run/ptrace-run.bats \
 	%D%/cmd/run/rotate.bats \
 	%D%/cmd/run/run-session.bats \
@@ -295,6 +297,7 @@ ptrc_full_tests = \
 	%D%/cmd/export/ptrace-export.bats \
 	%D%/cmd/report/report-browser.sh \
 	%D%/cmd/run/os-samples.bats \
+	%D%/cmd/run/os-stacks.bats \
 	%D%/cmd/ship/bench-fleet.bats \
 	%D%/cmd/ship/fleet.bats \
 	%D%/cmd/ship/ptrace-ship.bats \
@@ -357,8 +360,10 @@ ptrc_optimised_tests = \
 	%D%/cmd/filter/ptrace-filter.bats \
 	%D%/cmd/flush/ptrace-flush.bats \
 	%D%/cmd/list/ptrace-list.bats \
+	%D%/cmd/run/os-calls.bats \
 	%D%/cmd/run/os-events.bats \
 	%D%/cmd/run/os-samples.bats \
+	%D%/cmd/run/os-stacks.bats \
 	%D%/cmd/run/rotate.bats \
 	%D%/cmd/run/run-session.bats \
 	%D%/cmd/run/waits.bats \

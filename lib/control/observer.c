@@ -266,7 +266,8 @@ static bool put_mapping(struct payload *to, const struct posixtrace_log_mapping 
 		.end = m->pm_end,
 		.offset = m->pm_offset,
 		.build_id_bytes = (uint16_t)least(m->pm_build_id_size, PTRC_LOG_BUILD_ID_MAX),
-		.path_bytes = (uint16_t)least(m->pm_path_size, 4096)};
+		.path_bytes = (uint16_t)least(m->pm_path_size, 4096),
+		.flags = m->pm_is_function ? PTRC_LOG_MAPPING_FUNCTION : 0};
 
 	if (sizeof(head) + head.build_id_bytes + head.path_bytes > room_of(to))
 		return false;
@@ -277,12 +278,32 @@ static bool put_mapping(struct payload *to, const struct posixtrace_log_mapping 
 	return true;
 }
 
+/* Puts as many of the mappings as there is room for, from number *next on, which becomes that of
+ * the first one that was not put. A mapping that is too large for any record is left out. */
+static void put_mappings(struct payload *to, const struct posixtrace_log_process *p,
+			 const struct posixtrace_log_mapping *mappings,
+			 struct ptrc_log_process *head, unsigned long *next)
+{
+	for (; *next < p->pp_mapping_count; ++*next) {
+		if (put_mapping(to, &mappings[*next]))
+			head->mapping_count++;
+		else if (head->mapping_count || !(head->flags & PTRC_LOG_PROCESS_ADDITION))
+			return;
+		else
+			head->flags |= PTRC_LOG_PROCESS_MAPPINGS_CUT;
+	}
+}
+
+/* Fills in a record that describes the process, with the mappings from number *next on. If
+ * is_addition, the record has nothing but mappings, and by what readers recognize the program. */
 static void fill(struct ptrc_observer *o, const struct ptrc_stream_header *h,
 		 const struct posixtrace_log_process *p,
-		 const struct posixtrace_log_mapping *mappings, struct payload *to)
+		 const struct posixtrace_log_mapping *mappings, bool is_addition,
+		 struct payload *to, unsigned long *next)
 {
 	struct ptrc_log_process head = {
 		.from_ns = time_in_log(o, h, &p->pp_from), .pid = p->pp_pid, .user = p->pp_user};
+	struct posixtrace_log_process texts = *p;
 
 	head.flags |= p->pp_has_user ? PTRC_LOG_PROCESS_USER : 0;
 	head.flags |= p->pp_has_mappings ? PTRC_LOG_PROCESS_MAPPED : 0;
@@ -292,16 +313,15 @@ static void fill(struct ptrc_observer *o, const struct ptrc_stream_header *h,
 		head.parent_pid = p->pp_parent_pid;
 		head.start_ns = time_in_log(o, h, &p->pp_start);
 	}
+	if (is_addition) {
+		head.flags = PTRC_LOG_PROCESS_ADDITION | PTRC_LOG_PROCESS_MAPPED;
+		texts.pp_has_command_line = texts.pp_is_command_line_cut = 0;
+		texts.pp_command_line_size = texts.pp_build_id_size = 0;
+	}
 	to->used = sizeof(head);
 	to->limit = least(sizeof(to->bytes), record_room(h));
-	put_texts(to, p, &head);
-	for (unsigned long i = 0; i < p->pp_mapping_count; i++) {
-		if (i == PTRC_LOG_MAPPINGS_MAX || !put_mapping(to, &mappings[i])) {
-			head.flags |= PTRC_LOG_PROCESS_MAPPINGS_CUT;
-			break;
-		}
-		head.mapping_count++;
-	}
+	put_texts(to, &texts, &head);
+	put_mappings(to, p, mappings, &head, next);
 	memcpy(to->bytes, &head, sizeof(head));
 }
 
@@ -333,9 +353,10 @@ static void put_process(struct ptrc_observer *o, struct ptrc_stream *s,
 }
 
 int ptrc_observer_add_process(struct ptrc_observer *o, const struct posixtrace_log_process *process,
-			      const struct posixtrace_log_mapping *mappings)
+			      const struct posixtrace_log_mapping *mappings, bool is_addition)
 {
 	struct payload payload;
+	unsigned long next = 0;
 	uint64_t mask;
 	PTRC_ENTER(c, o->stream);
 
@@ -345,8 +366,12 @@ int ptrc_observer_add_process(struct ptrc_observer *o, const struct posixtrace_l
 	if (!c->has_log || !record_room(c->stream.header))
 		return 0;
 	ptrc_sys_block_signals(&mask);
-	fill(o, c->stream.header, process, mappings, &payload);
-	put_process(o, &c->stream, &payload, ptrc_timespec_ns(&process->pp_from));
+	/* What does not fit into a record is added by others. */
+	do {
+		fill(o, c->stream.header, process, mappings, is_addition, &payload, &next);
+		put_process(o, &c->stream, &payload, ptrc_timespec_ns(&process->pp_from));
+		is_addition = true;
+	} while (next < process->pp_mapping_count);
 	ptrc_sys_restore_signals(&mask);
 	return 0;
 }

@@ -388,8 +388,12 @@ int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_l
 	for (size_t i = 0; i < whose->process_count; i++) {
 		const struct ptrc_log_whose_process *p = &whose->processes[i];
 
-		if (has_pid(c, p->head.pid))
-			ptrc_log_aside_put(&c->writer, PTRC_LOG_PROCESS, p->payload, p->length);
+		if (!has_pid(c, p->head.pid))
+			continue;
+		ptrc_log_aside_put(&c->writer, PTRC_LOG_PROCESS, p->payload, p->length);
+		for (size_t k = 0; k < p->addition_count; k++)
+			ptrc_log_aside_put(&c->writer, PTRC_LOG_PROCESS, p->additions[k].payload,
+					   p->additions[k].length);
 	}
 	for (size_t i = 0; i < whose->thread_count; i++) {
 		size_t first = i;

@@ -416,6 +416,9 @@ PTRC_ASSERT_SIZE(struct ptrc_log_host, 24);
 #define PTRC_LOG_PROCESS_LINE_CUT 16U	  /* only the start of the command line is stored */
 #define PTRC_LOG_PROCESS_MAPPED 32U	  /* the mappings are known */
 #define PTRC_LOG_PROCESS_MAPPINGS_CUT 64U /* not all mappings are stored */
+/* The packet has only pid, name, executable and mappings, and these belong to the program that the
+ * packet before it describes. */
+#define PTRC_LOG_PROCESS_ADDITION 128U
 
 /* The payload of a PROCESS packet. After this structure come comm, the path of the executable, its
  * build ID, the command line, padding to a multiple of 8, and the mappings. */
@@ -432,13 +435,16 @@ struct ptrc_log_process {
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_process, 56);
 
+/* A mapping is a function that the program made, and its path is the name of the function. */
+#define PTRC_LOG_MAPPING_FUNCTION 1U
+
 /* An executable mapping. After this structure come the build ID and the path of the mapped file,
  * then padding to a multiple of 8. */
 struct ptrc_log_mapping {
 	uint64_t start, end; /* addresses */
 	uint64_t offset;     /* in the file */
 	uint16_t build_id_bytes, path_bytes;
-	uint32_t zero;
+	uint32_t flags;
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_mapping, 32);
 

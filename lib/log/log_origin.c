@@ -318,7 +318,7 @@ static bool add_mapping(const char *at, void *arg)
 	struct ptrc_log_buffer *out = &maps->w->origins.pending_processes;
 	struct work *k = (void *)maps->w->origins.work.bytes;
 	const char *end = at + strlen(at), *access;
-	struct ptrc_log_mapping m = {.zero = 0};
+	struct ptrc_log_mapping m = {.flags = 0};
 	const uint8_t *id = k->mapping_id;
 	uint64_t ino;
 	size_t bytes;
@@ -364,6 +364,15 @@ static bool add_mapping(const char *at, void *arg)
 
 /* ---- a process ---- */
 
+/* The pid came through memory that other processes can write. So even if the keeper has the rights
+ * to look at every process, it looks only at those of the traced user. */
+static bool may_look(const struct ptrc_log_writer *w, int pid)
+{
+	uint32_t owner;
+
+	return ptrc_procfs_owner(pid, &owner) == 0 && owner == w->origin->owner_uid;
+}
+
 /* Adds to the payload the properties that only the process' owner may see. */
 static void add_private(struct ptrc_log_writer *w, const struct known *p, uint64_t start,
 			struct ptrc_log_process *head)
@@ -372,12 +381,9 @@ static void add_private(struct ptrc_log_writer *w, const struct known *p, uint64
 	struct maps maps = {.w = w, .p = p, .start = start, .head = head};
 	struct work *k = (void *)w->origins.work.bytes;
 	struct stat st;
-	uint32_t owner;
 	int fd;
 
-	/* The pid came through memory that other processes can write. So even if the keeper has the
-	 * rights to look at every process, it looks only at those of the traced user. */
-	if (ptrc_procfs_owner(p->pid, &owner) || owner != w->origin->owner_uid)
+	if (!may_look(w, p->pid))
 		return;
 	head->exe_bytes = (uint16_t)ptrc_procfs_link(p->pid, "exe", k->exe, sizeof(k->exe));
 	if (p->exe_ino && ptrc_procfs_open(p->pid, "exe", O_NONBLOCK | O_NOCTTY, &fd) == 0) {
@@ -564,7 +570,8 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 	p->changes += changes;
 	p->image = found;
 	p->program = program;
-	p->is_seen = !p->is_gone;
+	/* Of another user's process the controller may know more. */
+	p->is_seen = !p->is_gone && may_look(w, p->pid);
 	if (p->is_gone)
 		p->gone_ns = from_ns;
 }
@@ -640,10 +647,18 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 		return;
 	is_known_exec = p->program_ns && head.from_ns - p->program_ns < SAME_EXEC_NS &&
 			p->program_ns - head.from_ns < SAME_EXEC_NS;
-	p->program_ns = head.from_ns;
+	if (!(head.flags & PTRC_LOG_PROCESS_ADDITION))
+		p->program_ns = head.from_ns;
 	/* The log has a description of this program from /proc, which says more. */
 	if (is_known_exec && p->is_seen && program == p->program)
 		return;
+	if (head.flags & PTRC_LOG_PROCESS_ADDITION) {
+		begin_payload(out, &head);
+		ptrc_log_buffer_add(out, (const uint8_t *)e.data + sizeof(head),
+				    e.len - sizeof(head));
+		end_payload(out, begin);
+		return;
+	}
 	/* The log may have a packet that only says that this process had ended, with the time
 	 * gone_ns. Readers take the later of two packets with the same time: so this description
 	 * replaces that packet. */

@@ -26,11 +26,11 @@ static uint64_t texts_of(const struct ptrc_log_process *head)
 	       head->line_bytes;
 }
 
-static struct ptrc_log_mapping mapping_at(const struct ptrc_log_whose_process *p, uint64_t at)
+static struct ptrc_log_mapping mapping_at(const uint8_t *at)
 {
 	struct ptrc_log_mapping m;
 
-	memcpy(&m, p->payload + at, sizeof(m));
+	memcpy(&m, at, sizeof(m));
 	return m;
 }
 
@@ -47,12 +47,12 @@ static int find_mappings(struct ptrc_log_whose_process *p)
 		return ENOMEM;
 	while (p->mapping_count < most && at < p->length &&
 	       p->length - at >= sizeof(struct ptrc_log_mapping)) {
-		struct ptrc_log_mapping m = mapping_at(p, at);
+		struct ptrc_log_mapping m = mapping_at(p->payload + at);
 		uint64_t bytes = sizeof(m) + m.build_id_bytes + m.path_bytes;
 
 		if (p->length - at < bytes)
 			break;
-		p->mappings[p->mapping_count++] = (uint32_t)at;
+		p->mappings[p->mapping_count++] = p->payload + at;
 		at = (at + bytes + 7) & ~UINT64_C(7);
 	}
 	return 0;
@@ -188,6 +188,9 @@ static void sort_threads(struct ptrc_log_whose *x)
 
 static void free_process(struct ptrc_log_whose_process *p)
 {
+	for (size_t i = 0; i < p->addition_count; i++)
+		free(p->additions[i].payload);
+	free(p->additions);
 	free(p->payload);
 	free(p->mappings);
 }
@@ -249,6 +252,30 @@ static bool is_looked_at(const struct ptrc_log_process *x, const struct ptrc_log
 	       x->start_ns == y->start_ns;
 }
 
+static bool has_same_texts(const struct ptrc_log_whose_process *a,
+			   const struct ptrc_log_whose_process *b)
+{
+	const struct ptrc_log_process *x = &a->head, *y = &b->head;
+
+	return x->pid == y->pid && x->comm_bytes == y->comm_bytes && x->exe_bytes == y->exe_bytes &&
+	       memcmp(a->payload + sizeof(*x), b->payload + sizeof(*x),
+		      (size_t)x->comm_bytes + x->exe_bytes) == 0;
+}
+
+/* Whether one of them lacks the program, as a keeper's description of another user's process does. */
+static bool lacks_program(const struct ptrc_log_process *a, const struct ptrc_log_process *b)
+{
+	return !a->exe_bytes != !b->exe_bytes;
+}
+
+static bool is_same_name(const struct ptrc_log_whose_process *a,
+			 const struct ptrc_log_whose_process *b)
+{
+	return a->head.comm_bytes == b->head.comm_bytes &&
+	       memcmp(a->payload + sizeof(a->head), b->payload + sizeof(b->head),
+		      a->head.comm_bytes) == 0;
+}
+
 /* Whether both describe the same program of the process. The controller, as an observer, reports a
  * program once when it starts and once when it has ended, and computes from_ns anew each time. */
 static bool is_same_program(const struct ptrc_log_whose_process *a,
@@ -259,9 +286,29 @@ static bool is_same_program(const struct ptrc_log_whose_process *a,
 	return x->pid == y->pid &&
 	       ((uint64_t)y->from_ns - (uint64_t)x->from_ns < SAME_PROGRAM_NS ||
 		is_looked_at(x, y)) &&
-	       x->comm_bytes == y->comm_bytes && x->exe_bytes == y->exe_bytes &&
-	       memcmp(a->payload + sizeof(*x), b->payload + sizeof(*x),
-		      (size_t)x->comm_bytes + x->exe_bytes) == 0;
+	       (has_same_texts(a, b) || (lacks_program(x, y) && is_same_name(a, b)));
+}
+
+/* Adds the mappings of an addition to those of the description before it, which owns them from then
+ * on. Returns false if there is no memory for them. */
+static bool add_mappings(struct ptrc_log_whose_process *p,
+			 const struct ptrc_log_whose_process *addition)
+{
+	size_t count = (size_t)p->mapping_count + addition->mapping_count;
+	const uint8_t **mappings = realloc(p->mappings, count * sizeof(*mappings) + 1);
+
+	if (!mappings)
+		return false;
+	p->mappings = mappings;
+	if (!PTRC_ARRAY_RESERVE(p->additions, p->addition_count, 1, &p->addition_size))
+		return false;
+	p->additions[p->addition_count++] = *addition;
+	memcpy(mappings + p->mapping_count, addition->mappings,
+	       addition->mapping_count * sizeof(*mappings));
+	p->mapping_count = (uint32_t)count;
+	p->head.flags |= addition->head.flags & PTRC_LOG_PROCESS_MAPPINGS_CUT;
+	free(addition->mappings);
+	return true;
 }
 
 void ptrc_log_whose_sort(struct ptrc_log_whose *x)
@@ -282,6 +329,11 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 			free_process(p);
 			continue;
 		}
+		if (p->head.flags & PTRC_LOG_PROCESS_ADDITION) {
+			if (!last || !has_same_texts(last, p) || !add_mappings(last, p))
+				free_process(p);
+			continue;
+		}
 		/* The later of the two descriptions counts; but if one is a controller's and one a
 		 * keeper's, that of the keeper. The times of the two do not say which one was
 		 * written later. */
@@ -292,6 +344,10 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 			struct ptrc_log_whose_process *newer = is_newer ? p : last;
 			int64_t from_ns = last->head.from_ns;
 
+			if (lacks_program(&last->head, &p->head)) {
+				newer = last->head.exe_bytes ? last : p;
+				older = last->head.exe_bytes ? p : last;
+			}
 			free_process(older);
 			*last = *newer;
 			last->head.from_ns = from_ns;
@@ -433,8 +489,8 @@ int ptrc_log_whose_mapping(const struct ptrc_log_whose *x, unsigned long process
 	if (process >= x->process_count || index >= x->processes[process].mapping_count)
 		return ENODATA;
 	p = &x->processes[process];
-	m = mapping_at(p, p->mappings[index]);
-	at = p->payload + p->mappings[index] + sizeof(m);
+	m = mapping_at(p->mappings[index]);
+	at = p->mappings[index] + sizeof(m);
 	mapping->pm_start = m.start;
 	mapping->pm_end = m.end;
 	mapping->pm_offset = m.offset;
@@ -442,6 +498,7 @@ int ptrc_log_whose_mapping(const struct ptrc_log_whose *x, unsigned long process
 	mapping->pm_build_id_size = m.build_id_bytes;
 	mapping->pm_path = (const char *)at + m.build_id_bytes;
 	mapping->pm_path_size = m.path_bytes;
+	mapping->pm_is_function = (m.flags & PTRC_LOG_MAPPING_FUNCTION) != 0;
 	return 0;
 }
 

@@ -19,9 +19,12 @@ struct ptrc_log_whose_process {
 	struct ptrc_log_process head;
 	uint8_t *payload;
 	uint64_t length;
-	uint32_t *mappings; /* offsets in the payload */
+	const uint8_t **mappings; /* in the payload, and in additions */
 	uint32_t mapping_count;
 	uint32_t number; /* how many processes were taken before this one */
+	/* The descriptions whose mappings were added to this one. */
+	struct ptrc_log_whose_process *additions;
+	size_t addition_count, addition_size;
 };
 
 struct ptrc_log_whose {

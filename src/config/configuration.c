@@ -21,6 +21,11 @@
 /* The default of snapshot-max. It is small, because each snapshot may be as large as the stream. */
 #define SNAPSHOT_MAX 10
 
+static const struct ptrc_attributes_policy stacks = {
+	{"dwarf", "fp", NULL, NULL},
+	{PTRC_OS_STACKS_DWARF, PTRC_OS_STACKS_FP, -1},
+};
+
 /* clang-format off */
 #define SETTING(key, name, kind, users, member, low, high, policy) \
 	[PTRC_CONFIG_##key] = {name, PTRC_CONFIG_##kind, users, \
@@ -56,6 +61,8 @@ const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS] = {
 		NULL),
 	SETTING(SNAPSHOT_MAX, "snapshot-max", NUMBER, EVERYBODY, snapshot_max, 1, 999, NULL),
 	SETTING(OS, "os", OS_KINDS, EVERYBODY, os, 0, 0, NULL),
+	[PTRC_CONFIG_STACKS] = {"stacks", PTRC_CONFIG_POLICY, EVERYBODY,
+		offsetof(struct ptrc_config, stacks), sizeof(int), 0, 0, &stacks},
 	SETTING(WAITS, "waits", LIST, RUN_ONLY, waits, 1, PTRC_PRELOAD_WAIT_MAX, NULL),
 	SETTING(SDT, "sdt", LIST, RUN_ONLY, sdt, 1, TRACE_EVENT_NAME_MAX, NULL),
 	SETTING(ONLY, "only", LIST, EVERYBODY, only, 1, TRACE_EVENT_NAME_MAX, NULL),
@@ -128,8 +135,11 @@ static bool set_rotation(struct ptrc_config_rotation *r, const char *text,
 static const struct {
 	const char *word;
 	unsigned int kind;
-} os_kinds[] = {
-	{"process", PTRC_OS_PROCESS}, {"sched", PTRC_OS_SCHED}, {"samples", PTRC_OS_SAMPLES}};
+} os_kinds[] = {{"process", PTRC_OS_PROCESS},
+		{"sched", PTRC_OS_SCHED},
+		{"syscalls", PTRC_OS_SYSCALLS},
+		{"faults", PTRC_OS_FAULTS},
+		{"samples", PTRC_OS_SAMPLES}};
 
 #define OS_KIND_COUNT (sizeof(os_kinds) / sizeof(os_kinds[0]))
 
@@ -163,8 +173,8 @@ static bool add_os_kind(struct ptrc_config_os *os, const char *text, size_t leng
 	if (i == OS_KIND_COUNT || (word < length && os_kinds[i].kind != PTRC_OS_SAMPLES))
 		return ptrc_cli_because(
 			why,
-			"'%.*s' is none of process, sched, samples and samples=HZ; auto and none "
-			"stand alone",
+			"'%.*s' is none of process, sched, syscalls, faults, samples and "
+			"samples=HZ; auto and none stand alone",
 			(int)(length < 60 ? length : 60), text);
 	os->kinds |= os_kinds[i].kind;
 	return word == length || set_frequency(os, text + word + 1, length - word - 1, why);
@@ -380,6 +390,7 @@ struct ptrc_session_plan ptrc_config_plan(const struct ptrc_config *c)
 			      .max = c->snapshot_max},
 		.os = {.kinds = c->os.kinds,
 		       .frequency = c->os.frequency,
+		       .stacks = (enum ptrc_os_stacks)c->stacks,
 		       .hides_command_lines = c->hides_command_lines},
 	};
 }

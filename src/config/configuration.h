@@ -42,6 +42,7 @@ enum ptrc_config_key {
 	PTRC_CONFIG_SNAPSHOT_ON,
 	PTRC_CONFIG_SNAPSHOT_MAX,
 	PTRC_CONFIG_OS,
+	PTRC_CONFIG_STACKS,
 	PTRC_CONFIG_WAITS,
 	PTRC_CONFIG_SDT,
 	PTRC_CONFIG_ONLY,
@@ -133,6 +134,7 @@ struct ptrc_config {
 		unsigned int kinds;	/* PTRC_OS_* bits */
 		unsigned int frequency; /* samples per second */
 	} os;
+	int stacks; /* enum ptrc_os_stacks */
 	/* Patterns of the kinds of waits that are recorded. */
 	struct ptrc_cli_texts waits;
 	/* Patterns of the probes that are recorded. */
@@ -231,7 +233,8 @@ extern const struct ptrc_cli_option ptrc_config_attribute_options[];
 	{"stream-full-policy", "loop until-full flush"},                                          \
 	{"log-full-policy", "loop until-full append"},                                            \
 	{"inheritance", "close-for-child inherited"},                                             \
-	{"os", "process sched samples none auto"}
+	{"os", "process sched samples syscalls faults none auto"},                                                \
+	{"stacks", "dwarf fp"}
 
 /* Rows for the command's own table of options. */
 #define PTRC_CONFIG_OPTION_FILE                                                                   \

@@ -210,6 +210,8 @@ static bool is_missing(const struct ptrc_config *c, int key, bool has_log)
 	if (key == PTRC_CONFIG_SNAPSHOT_ON || key == PTRC_CONFIG_SNAPSHOT_MAX)
 		return !c->snapshot_on.count && !(own & 1U << key);
 	/* These settings have no built-in value. */
+	if (key == PTRC_CONFIG_STACKS)
+		return !(c->given & 1U << key);
 	if (key == PTRC_CONFIG_LOG_ROTATE || key == PTRC_CONFIG_LOG_KEEP)
 		return !(c->given & 1U << key) || (!has_log && !(own & 1U << key));
 	if (key == PTRC_CONFIG_OS)

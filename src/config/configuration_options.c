@@ -48,8 +48,13 @@ const struct ptrc_cli_option ptrc_config_attribute_options[] = {
 	 "record what the operating system does, too:\n"
 	 "process (forks, programs, ends), sched (when\n"
 	 "threads run), samples or samples=HZ (stacks of\n"
-	 "what runs, 1000 a second); none; or auto, process\n"
-	 "if no program records an event"},
+	 "what runs, 1000 a second), syscalls, faults (of\n"
+	 "pages); none; or auto, process if no program\n"
+	 "records an event"},
+	{"stacks", ATTRIBUTE(STACKS), "WAY",
+	 "how --os=samples finds callers: dwarf (unwinding\n"
+	 "tables, which all programs have; the default\n"
+	 "where libdw is installed) or fp (frame pointers)"},
 	PTRC_CLI_OPTIONS_END,
 };
 
@@ -99,6 +104,20 @@ refuse_setting(const struct ptrc_config_line *l, const struct ptrc_config_file *
 	ptrc_cli_usage(option, "%s", reason);
 }
 
+/* Checks the setting stacks, which was given. */
+static void check_stacks(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
+			 const struct ptrc_config *c)
+{
+	struct ptrc_cli_reason why, text;
+
+	if (!(c->os.kinds & PTRC_OS_SAMPLES))
+		refuse_setting(l, file, c, PTRC_CONFIG_STACKS, "has no effect without os: samples");
+	if (!l->is_dump && c->stacks == PTRC_OS_STACKS_DWARF && !ptrc_os_has_dwarf(&why)) {
+		ptrc_cli_because(&text, "dwarf is not possible: %s; fp is", why.text);
+		refuse_setting(l, file, c, PTRC_CONFIG_STACKS, text.text);
+	}
+}
+
 static void check_together(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
 			   const struct ptrc_config *c)
 {
@@ -145,6 +164,8 @@ static void check_together(const struct ptrc_config_line *l, const struct ptrc_c
 			       "needs the log-full-policy append, which is the default");
 	if (own & 1U << PTRC_CONFIG_LOG_KEEP && !(c->given & 1U << PTRC_CONFIG_LOG_ROTATE))
 		refuse_setting(l, file, c, PTRC_CONFIG_LOG_KEEP, "needs log-rotate");
+	if (own & 1U << PTRC_CONFIG_STACKS)
+		check_stacks(l, file, c);
 	if (c->stream_full_policy == POSIX_TRACE_FLUSH && lacks_log)
 		refuse_setting(l, file, c, PTRC_CONFIG_STREAM_FULL_POLICY,
 			       "flush needs a log: give an output");

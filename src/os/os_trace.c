@@ -19,7 +19,9 @@
 #include "src/base/clock.h"
 #include "src/os/perf.h"
 #include "src/os/processes.h"
+#include "src/os/syscall_name.h"
 #include "src/os/throttle.h"
+#include "src/os/unwind.h"
 #include "src/query/reader.h"
 
 enum {
@@ -45,6 +47,9 @@ enum type {
 	TYPE_SWITCH_IN,
 	TYPE_SWITCH_OUT,
 	TYPE_SAMPLE,
+	TYPE_SYSCALL_BEGIN,
+	TYPE_SYSCALL_END,
+	TYPE_FAULT,
 	TYPE_LOST,
 	TYPES,
 };
@@ -60,6 +65,9 @@ static const struct {
 	[TYPE_SWITCH_OUT] = {"os.switch_out", "u32 processor, bool preempted", PTRC_OS_SCHED},
 	[TYPE_SAMPLE] = {"os.sample", "u32 processor, bool cut, u8 noise, code[] stack",
 			 PTRC_OS_SAMPLES},
+	[TYPE_SYSCALL_BEGIN] = {"os.syscall.begin", "x64[6] arguments, str name", PTRC_OS_SYSCALLS},
+	[TYPE_SYSCALL_END] = {"os.syscall.end", "i64 result", PTRC_OS_SYSCALLS},
+	[TYPE_FAULT] = {"os.fault", "x64 memory, code place, bool major", PTRC_OS_FAULTS},
 	[TYPE_LOST] = {"os.lost", "u64 events, u32 processor", ~0U},
 };
 
@@ -82,6 +90,15 @@ union data {
 		uint64_t events;
 		uint32_t processor;
 	} lost;
+	struct {
+		uint64_t arguments[PTRC_PERF_ARGUMENTS];
+		char name[PTRC_SYSCALL_NAME_BYTES];
+	} begin;
+	int64_t result;
+	struct {
+		uint64_t memory, place;
+		uint8_t is_major;
+	} fault;
 };
 
 /* The data of a sample, up to the addresses of its stack. */
@@ -105,6 +122,7 @@ struct ptrc_os_trace {
 	bool is_waiting;
 	struct ptrc_perf *perf;
 	struct ptrc_os_processes *processes;
+	struct ptrc_unwinder *unwinder; /* NULL: samples have no copies of stacks */
 	struct ptrc_observer *observer;
 	trace_event_id_t ids[TYPES];
 	struct ptrc_observed events[BATCH];
@@ -176,25 +194,40 @@ static void put(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, enum 
 	put_data(t, r, type, &t->data[t->count], size);
 }
 
-static void put_sample(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
+/* Adds a sample with the first `count` addresses of its stack to the batch. */
+static void put_stack(struct ptrc_os_trace *t, const struct ptrc_perf_record *r,
+		      const uint64_t *addresses, size_t count, bool is_cut, size_t noise)
 {
-	size_t max = ptrc_perf_stack_max(t->perf);
-	size_t callers = ptrc_os_processes_callers(t->processes, r);
-	size_t count = callers < max ? callers : max;
-	const struct sample s = {.processor = r->processor,
-				 .is_cut = callers > max,
-				 .noise = (uint8_t)(r->stack.count - callers)};
+	const struct sample s = {
+		.processor = r->processor, .is_cut = is_cut, .noise = (uint8_t)noise};
 	size_t size = sizeof(s) + count * sizeof(uint64_t);
 	uint8_t *at;
 
+	ptrc_os_processes_note(t->processes, r->pid, addresses, count);
 	if (size > sizeof(t->stacks) - t->stacks_used)
 		add_batch(t);
 	at = t->stacks + t->stacks_used;
 	t->stacks_used += size;
 	memcpy(at, &s, sizeof(s));
 	if (count)
-		memcpy(at + sizeof(s), r->stack.addresses, count * sizeof(uint64_t));
+		memcpy(at + sizeof(s), addresses, count * sizeof(uint64_t));
 	put_data(t, r, TYPE_SAMPLE, at, size);
+}
+
+static void put_sample(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
+{
+	uint64_t addresses[PTRC_PERF_STACK_MAX];
+	size_t max = ptrc_perf_stack_max(t->perf), callers;
+	struct ptrc_unwound found = {.addresses = addresses, .max = max};
+
+	if (r->stack.copy) {
+		ptrc_unwind(t->unwinder, t->processes, r, &found);
+		put_stack(t, r, addresses, found.count, found.is_cut, found.noise);
+		return;
+	}
+	callers = ptrc_os_processes_callers(t->processes, r);
+	put_stack(t, r, r->stack.addresses, callers < max ? callers : max, callers > max,
+		  r->stack.count - callers);
 }
 
 static void put_lost(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, uint64_t events)
@@ -207,6 +240,17 @@ static void put_lost(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, 
 	t->lost += events;
 	if (t->ids[TYPE_LOST] || !open_type(t, TYPE_LOST))
 		put(t, r, TYPE_LOST, &d, sizeof(d.lost));
+}
+
+static void put_call(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
+{
+	union data d;
+
+	memset(&d, 0, sizeof(d));
+	memcpy(d.begin.arguments, r->call.arguments, sizeof(d.begin.arguments));
+	ptrc_syscall_name(r->call.number, d.begin.name);
+	put(t, r, TYPE_SYSCALL_BEGIN, &d,
+	    sizeof(d.begin.arguments) + strnlen(d.begin.name, sizeof(d.begin.name) - 1) + 1);
 }
 
 static void put_record(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
@@ -245,6 +289,19 @@ static void put_record(struct ptrc_os_trace *t, const struct ptrc_perf_record *r
 		break;
 	case PTRC_PERF_SAMPLE:
 		put_sample(t, r);
+		break;
+	case PTRC_PERF_CALL_BEGIN:
+		put_call(t, r);
+		break;
+	case PTRC_PERF_CALL_END:
+		d.result = r->call.result;
+		put(t, r, TYPE_SYSCALL_END, &d, sizeof(d.result));
+		break;
+	case PTRC_PERF_FAULT:
+		d.fault.memory = r->fault.address;
+		d.fault.place = r->fault.place;
+		d.fault.is_major = r->fault.is_major;
+		put(t, r, TYPE_FAULT, &d, 2 * sizeof(uint64_t) + 1);
 		break;
 	case PTRC_PERF_LOST:
 		put_lost(t, r, r->lost);
@@ -293,13 +350,13 @@ static void take(struct ptrc_os_trace *t, int64_t from_ns, int64_t until_ns)
 }
 
 static void add_process(void *arg, const struct posixtrace_log_process *process,
-			const struct posixtrace_log_mapping *mappings)
+			const struct posixtrace_log_mapping *mappings, bool is_addition)
 {
 	struct ptrc_os_trace *t = arg;
 
 	/* Events in the batch may be earlier than this process, so they are added first. */
 	add_batch(t);
-	ptrc_observer_add_process(t->observer, process, mappings);
+	ptrc_observer_add_process(t->observer, process, mappings, is_addition);
 }
 
 /* ---- the thread ---- */
@@ -565,27 +622,108 @@ static void explain(const struct ptrc_perf_refusal *why, struct ptrc_os_refusal 
 		 "no events of the operating system: perf_event_open(2): %s%s", reason, advice);
 }
 
-static struct ptrc_perf *open_perf(const struct ptrc_os_plan *plan, pid_t pid,
-				   struct ptrc_os_refusal *refusal)
+/* A message about what the kernel limits, or an empty text. */
+static void explain_limits(const struct ptrc_perf *p, const struct ptrc_perf_plan *plan,
+			   struct ptrc_os_refusal *refusal)
 {
-	const char *test_bytes = getenv("POSIXTRACE_OS_BYTES");
-	const struct ptrc_perf_plan perf = {
-		.has_switches = plan->kinds & PTRC_OS_SCHED,
-		.has_descendants = !plan->is_child,
-		.frequency = plan->kinds & PTRC_OS_SAMPLES ? plan->frequency : 0,
-		.ring_bytes = test_bytes ? (size_t)strtoul(test_bytes, NULL, 10) : 0};
-	struct ptrc_perf_refusal why;
-	struct ptrc_perf *p = ptrc_perf_open(&perf, pid, &why);
+	size_t kib = ptrc_perf_ring_bytes(p) / 1024;
+	unsigned int frequency = ptrc_perf_frequency(p);
 
 	*refusal->text = '\0';
-	if (!p)
-		explain(&why, refusal);
-	else if (ptrc_perf_frequency(p) < perf.frequency)
+	if (ptrc_perf_has_small_rings(p))
+		snprintf(refusal->text, sizeof(refusal->text),
+			 "only %u samples a second, with %zu bytes of each stack: more do not fit "
+			 "into the memory for a processor, %zu KiB (kernel.perf_event_mlock_kb); "
+			 "--stacks=fp needs less",
+			 frequency, ptrc_perf_copy_bytes(p), kib);
+	else if (frequency < plan->frequency)
 		snprintf(refusal->text, sizeof(refusal->text),
 			 "only %u samples a second: kernel.perf_event_max_sample_rate allows no "
 			 "more",
-			 ptrc_perf_frequency(p));
+			 frequency);
+	else if (ptrc_perf_copy_bytes(p) && ptrc_perf_copy_bytes(p) < PTRC_PERF_COPY_BYTES)
+		snprintf(refusal->text, sizeof(refusal->text),
+			 "only %zu bytes of each stack are copied, so outer callers may be "
+			 "missing: more do not fit into the memory for a processor, %zu KiB "
+			 "(kernel.perf_event_mlock_kb); fewer samples need less",
+			 ptrc_perf_copy_bytes(p), kib);
+}
+
+/* Whether the kernel may refuse the event because of its copies of stacks. */
+static bool is_about_copies(const struct ptrc_perf_plan *plan, int error)
+{
+	return plan->registers && (error == EINVAL || error == EOPNOTSUPP || error == ENOSYS);
+}
+
+/* A message about why there are no system calls. */
+static void explain_calls(int error, struct ptrc_os_refusal *refusal)
+{
+	if (error == EACCES || error == EPERM)
+		snprintf(refusal->text, sizeof(refusal->text),
+			 "no system calls: kernel.perf_event_paranoid is %ld, and 1 allows them: "
+			 "sysctl kernel.perf_event_paranoid=1; --waits needs none of it",
+			 ptrc_perf_paranoid());
+	else
+		snprintf(refusal->text, sizeof(refusal->text),
+			 "no system calls: the kernel has no tracepoints of them "
+			 "(CONFIG_FTRACE_SYSCALLS); --waits needs none");
+}
+
+static struct ptrc_perf *open_perf(const struct ptrc_os_plan *plan, uint64_t registers, pid_t pid,
+				   struct ptrc_os_refusal *refusal)
+{
+	const char *test_bytes = getenv("POSIXTRACE_OS_BYTES");
+	struct ptrc_perf_plan perf = {
+		.has_switches = plan->kinds & PTRC_OS_SCHED,
+		.has_descendants = !plan->is_child,
+		.frequency = plan->kinds & PTRC_OS_SAMPLES ? plan->frequency : 0,
+		.registers = registers,
+		.has_faults = plan->kinds & PTRC_OS_FAULTS,
+		.ring_bytes = test_bytes ? (size_t)strtoul(test_bytes, NULL, 10) : 0};
+	int calls_error = 0;
+	struct ptrc_tracepoints calls;
+	struct ptrc_perf_refusal why;
+	struct ptrc_perf *p;
+
+	if (plan->kinds & PTRC_OS_SYSCALLS) {
+		calls_error = ptrc_tracepoints_find(&calls);
+		perf.calls = calls_error ? NULL : &calls;
+	}
+	p = ptrc_perf_open(&perf, pid, &why);
+
+	if (!p && is_about_copies(&perf, why.error)) {
+		perf.registers = 0;
+		p = ptrc_perf_open(&perf, pid, &why);
+	}
+	if (!p) {
+		explain(&why, refusal);
+		return NULL;
+	}
+	explain_limits(p, &perf, refusal);
+	if (calls_error)
+		explain_calls(calls_error, refusal);
+	if (!perf.registers && registers && plan->stacks == PTRC_OS_STACKS_DWARF)
+		snprintf(refusal->text, sizeof(refusal->text),
+			 "stacks by frame pointers only: this kernel copies no stacks");
 	return p;
+}
+
+bool ptrc_os_has_dwarf(struct ptrc_cli_reason *why)
+{
+	struct ptrc_unwinder *u = ptrc_unwinder_new(why);
+
+	ptrc_unwinder_free(u);
+	return u != NULL;
+}
+
+/* Returns NULL if samples have no copies of stacks. */
+static struct ptrc_unwinder *make_unwinder(const struct ptrc_os_plan *plan)
+{
+	struct ptrc_cli_reason why;
+
+	return plan->kinds & PTRC_OS_SAMPLES && plan->stacks != PTRC_OS_STACKS_FP
+		       ? ptrc_unwinder_new(&why)
+		       : NULL;
 }
 
 static void add_running(struct ptrc_os_trace *t)
@@ -600,18 +738,25 @@ static void add_running(struct ptrc_os_trace *t)
 struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *plan, pid_t pid,
 				   struct ptrc_os_refusal *refusal)
 {
-	struct ptrc_perf *perf = open_perf(plan, pid, refusal);
+	struct ptrc_unwinder *unwinder = make_unwinder(plan);
+	struct ptrc_perf *perf =
+		open_perf(plan, unwinder ? ptrc_unwinder_registers() : 0, pid, refusal);
 	struct ptrc_os_trace *t;
 	pthread_condattr_t clock;
 
-	if (!perf)
+	if (!perf) {
+		ptrc_unwinder_free(unwinder);
 		return NULL;
+	}
 	t = ptrc_cli_allocate(sizeof(*t));
 	t->plan = *plan;
 	t->is_waiting = plan->kinds == PTRC_OS_AUTO;
 	if (t->is_waiting)
 		t->plan.kinds = PTRC_OS_PROCESS;
+	if (!ptrc_perf_has_calls(perf))
+		t->plan.kinds &= ~(unsigned int)PTRC_OS_SYSCALLS;
 	t->perf = perf;
+	t->unwinder = unwinder;
 	t->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	t->processes = ptrc_os_processes_new(plan->hides_command_lines, add_process, t);
 	pthread_mutex_init(&t->mutex, NULL);
@@ -637,7 +782,7 @@ bool ptrc_os_is_allowed(struct ptrc_os_refusal *refusal)
 	const struct ptrc_os_plan plan = {.kinds = PTRC_OS_SCHED | PTRC_OS_SAMPLES,
 					  .frequency = PTRC_OS_FREQUENCY,
 					  .is_child = true};
-	struct ptrc_perf *p = open_perf(&plan, getpid(), refusal);
+	struct ptrc_perf *p = open_perf(&plan, 0, getpid(), refusal);
 
 	ptrc_perf_close(p);
 	return p != NULL;
@@ -656,6 +801,7 @@ void ptrc_os_close(struct ptrc_os_trace *t)
 	}
 	ptrc_perf_close(t->perf);
 	ptrc_os_processes_free(t->processes);
+	ptrc_unwinder_free(t->unwinder);
 	ptrc_os_throttle_free(&t->throttle);
 	pthread_mutex_destroy(&t->mutex);
 	pthread_cond_destroy(&t->changed);

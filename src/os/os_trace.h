@@ -11,11 +11,15 @@
 #include <sys/types.h>
 #include <trace.h>
 
+#include "src/base/message.h"
+
 /* Kinds of events, as bits. */
 enum {
-	PTRC_OS_PROCESS = 1, /* os.fork, os.exec, os.exit */
-	PTRC_OS_SCHED = 2,   /* os.switch_in, os.switch_out */
-	PTRC_OS_SAMPLES = 4, /* os.sample */
+	PTRC_OS_PROCESS = 1,   /* os.fork, os.exec, os.exit */
+	PTRC_OS_SCHED = 2,     /* os.switch_in, os.switch_out */
+	PTRC_OS_SAMPLES = 4,   /* os.sample */
+	PTRC_OS_SYSCALLS = 16, /* os.syscall.begin, os.syscall.end */
+	PTRC_OS_FAULTS = 32,   /* os.fault */
 	/* This bit is used alone: the events of PTRC_OS_PROCESS, but only if no program records an event. */
 	PTRC_OS_AUTO = 8,
 };
@@ -23,11 +27,22 @@ enum {
 /* The default and the maximum of the frequency, in samples per second of processor time. */
 enum { PTRC_OS_FREQUENCY = 1000, PTRC_OS_FREQUENCY_MAX = 100000 };
 
+/* How the callers of a sample are found. */
+enum ptrc_os_stacks {
+	/* By unwinding tables where libdw can be loaded, else by frame pointers. */
+	PTRC_OS_STACKS_AUTO,
+	/* By the unwinding tables (DWARF) that each program has, from a copy of its stack. */
+	PTRC_OS_STACKS_DWARF,
+	/* By the kernel, which follows frame pointers. */
+	PTRC_OS_STACKS_FP,
+};
+
 struct ptrc_os_plan {
 	/* PTRC_OS_* bits, at least one. */
 	unsigned int kinds;
 	/* Samples per second of processor time. */
 	unsigned int frequency;
+	enum ptrc_os_stacks stacks;
 	bool hides_command_lines;
 	/* The caller has just started the process, so /proc does not show its program yet. */
 	bool is_child;
@@ -35,13 +50,16 @@ struct ptrc_os_plan {
 
 struct ptrc_os_trace;
 
+/* Whether PTRC_OS_STACKS_DWARF is possible. If not, stores the reason. */
+bool ptrc_os_has_dwarf(struct ptrc_cli_reason *);
+
 /* Whether the name is reserved for events of the operating system and of ptrace-run. */
 bool ptrc_os_has_type(const char *name);
 
 /* A sentence for users: why the kernel gives no events of the requested kind, or fewer than requested, and
  * what setting would allow them. */
 struct ptrc_os_refusal {
-	char text[300];
+	char text[400];
 };
 
 /* Opens the kernel's events for the process and its descendants. Returns NULL with the reason if the kernel

@@ -20,8 +20,16 @@
 /* The size of a ring. The kernel allows each user 516 KiB of rings for each processor
  * (kernel.perf_event_mlock_kb); other programs may use a part of that. */
 #define RING_BYTES (UINT64_C(256) << 10)
-/* The most addresses of a stack. This is the usual value of kernel.perf_event_max_stack. */
-#define STACK_MAX 127U
+/* The most bytes of a ring for copies of stacks. */
+#define COPIES_RING_BYTES (UINT64_C(4) << 20)
+/* The bytes of a ring for page faults and system calls, of which there may be very many. */
+#define OFTEN_RING_BYTES (UINT64_C(2) << 20)
+/* The bytes of a sample with a copy, other than the copy itself. */
+#define SAMPLE_BYTES 400U
+/* The least that is copied of a stack. If a ring is too small for that, samples are fewer. */
+#define COPY_BYTES_MIN 2048U
+/* For how many milliseconds of samples a ring has room: at least and, if the kernel allows it, at most. */
+enum { RING_MS_MIN = 30, RING_MS = 100 };
 #define NS_PER_S UINT64_C(1000000000)
 /* The fields at the end of each record, as perf_records.c expects them. */
 #define SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
@@ -32,6 +40,8 @@ struct source {
 	pid_t tid;
 	size_t processor;
 	bool is_for_execs;
+	/* The ring has another event as well, of the same thread, which is waited for. */
+	bool is_extra;
 	bool has_hung_up;
 	/* read() on the descriptor returns the number of lost records. */
 	bool counts_lost;
@@ -49,6 +59,10 @@ struct ptrc_perf {
 	struct ptrc_perf_records *records, *execs;
 	/* The samples per second of processor time, or 0; and the most addresses of a sample. */
 	unsigned int frequency, stack_max;
+	/* The registers that a sample has, and the bytes of its copy; or 0. */
+	uint64_t registers;
+	size_t copy_bytes;
+	bool has_small_rings, has_calls;
 };
 
 static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int processor)
@@ -58,20 +72,32 @@ static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int processo
 
 /* ---- opening ---- */
 
+/* If several events share a ring, each record has the identifier of its event. */
+static uint64_t identifier_of(const struct ptrc_perf_plan *plan)
+{
+	return plan->has_faults || plan->calls ? PERF_SAMPLE_IDENTIFIER : 0;
+}
+
 /* Returns the attributes of the perf event. Samples are taken by a timer, because virtual machines seldom
  * have performance counters. */
 static struct perf_event_attr attr_of(const struct ptrc_perf *p, const struct ptrc_perf_plan *plan,
 				      size_t ring_bytes)
 {
+	const uint64_t samples = p->copy_bytes	? PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER
+				 : p->frequency ? PERF_SAMPLE_CALLCHAIN
+						: 0;
+
 	return (struct perf_event_attr){
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(struct perf_event_attr),
 		.config = p->frequency ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_DUMMY,
 		.sample_period = p->frequency ? NS_PER_S / p->frequency : 0,
-		.sample_type = SAMPLE_TYPE | (p->frequency ? PERF_SAMPLE_CALLCHAIN : 0),
+		.sample_type = SAMPLE_TYPE | samples | identifier_of(plan),
 		.read_format = PERF_FORMAT_LOST,
-		.sample_max_stack = p->frequency ? (uint16_t)p->stack_max : 0,
-		.exclude_callchain_kernel = p->frequency != 0,
+		.sample_max_stack = samples & PERF_SAMPLE_CALLCHAIN ? (uint16_t)p->stack_max : 0,
+		.exclude_callchain_kernel = (samples & PERF_SAMPLE_CALLCHAIN) != 0,
+		.sample_regs_user = p->copy_bytes ? p->registers : 0,
+		.sample_stack_user = (uint32_t)p->copy_bytes,
 		.inherit = 1,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
@@ -85,7 +111,8 @@ static struct perf_event_attr attr_of(const struct ptrc_perf *p, const struct pt
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.context_switch = plan->has_switches,
-		.wakeup_watermark = (uint32_t)(ring_bytes / 2),
+		/* The reader needs the rest of the ring until it has a processor. */
+		.wakeup_watermark = (uint32_t)(ring_bytes / (p->copy_bytes ? 4 : 2)),
 		.build_id = 1,
 	};
 }
@@ -100,6 +127,27 @@ static struct perf_event_attr exec_attr(void)
 	attr.mmap = attr.mmap2 = attr.build_id = attr.task = 0;
 	attr.read_format = 0;
 	attr.wakeup_watermark = 1;
+	return attr;
+}
+
+/* Returns the attributes of an event that only adds samples to a ring. */
+static struct perf_event_attr extra_attr(const struct ptrc_perf_plan *plan, uint32_t type,
+					 uint64_t config)
+{
+	const struct ptrc_perf none = {0};
+	struct perf_event_attr attr = attr_of(&none, plan, 0);
+
+	attr.type = type;
+	attr.config = config;
+	attr.sample_period = 1;
+	attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.comm_exec = attr.task = 0;
+	attr.context_switch = 0;
+	if (type == PERF_TYPE_TRACEPOINT) {
+		attr.sample_type |= PERF_SAMPLE_RAW;
+		attr.exclude_kernel = 0;
+	} else {
+		attr.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_ADDR;
+	}
 	return attr;
 }
 
@@ -163,15 +211,61 @@ static int open_event(struct ptrc_perf *p, struct perf_event_attr *attr, pid_t t
 		(struct source){.fd = fd,
 				.tid = tid,
 				.processor = (size_t)processor,
-				.is_for_execs = !attr->task,
 				.counts_lost = attr->read_format != 0};
 	return 0;
+}
+
+/* Tells the reader of records what samples of the event that was opened last are about. */
+static int identify(struct ptrc_perf *p, enum ptrc_perf_event event)
+{
+	uint64_t id;
+
+	if (ioctl(p->sources[p->source_count - 1].fd, PERF_EVENT_IOC_ID, &id))
+		return errno;
+	ptrc_perf_records_identify(p->records, id, event);
+	return 0;
+}
+
+/* Opens the events of page faults and system calls, whose records go into a ring that exists. */
+static int open_extras(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t tid,
+		       int processor, int *first_fd)
+{
+	const struct {
+		bool is_wanted;
+		uint32_t type;
+		uint64_t config;
+		enum ptrc_perf_event event;
+	} extras[] = {
+		{plan->has_faults, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN,
+		 PTRC_PERF_EVENT_MINOR_FAULT},
+		{plan->has_faults, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+		 PTRC_PERF_EVENT_MAJOR_FAULT},
+		{plan->calls, PERF_TYPE_TRACEPOINT, plan->calls ? plan->calls->numbers[0] : 0,
+		 PTRC_PERF_EVENT_CALL},
+		{plan->calls, PERF_TYPE_TRACEPOINT, plan->calls ? plan->calls->numbers[1] : 0,
+		 PTRC_PERF_EVENT_CALL},
+	};
+	int error = 0;
+
+	for (size_t i = 0; i < sizeof(extras) / sizeof(extras[0]) && !error; i++) {
+		struct perf_event_attr attr;
+
+		if (!extras[i].is_wanted)
+			continue;
+		attr = extra_attr(plan, extras[i].type, extras[i].config);
+		error = open_event(p, &attr, tid, processor, &p->rings[processor], first_fd, 0);
+		if (error)
+			break;
+		p->sources[p->source_count - 1].is_extra = true;
+		error = identify(p, extras[i].event);
+	}
+	return error;
 }
 
 static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t tid, int *fds)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t bytes = plan->ring_bytes ? plan->ring_bytes : RING_BYTES;
+	size_t bytes = plan->ring_bytes;
 	struct perf_event_attr attr = attr_of(p, plan, bytes), exec = exec_attr();
 	size_t opened = 0;
 
@@ -181,11 +275,16 @@ static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, p
 		/* The processor is offline, so it has no event. */
 		if (error == ENODEV)
 			continue;
+		if (!error && identifier_of(plan))
+			error = identify(p, PTRC_PERF_EVENT_STACK);
+		if (!error)
+			error = open_extras(p, plan, tid, (int)i, &fds[2 * i]);
 		if (error)
 			return error;
 		error = open_event(p, &exec, tid, (int)i, &p->exec_rings[i], &fds[2 * i + 1], page);
 		if (error)
 			return error;
+		p->sources[p->source_count - 1].is_for_execs = true;
 		opened++;
 	}
 	return opened ? 0 : ENODEV;
@@ -315,6 +414,38 @@ static long kernel_setting(const char *name)
 	return value;
 }
 
+long ptrc_perf_paranoid(void)
+{
+	return kernel_setting("perf_event_paranoid");
+}
+
+/* Returns the bytes that a ring gets if the kernel allows it. */
+static size_t useful_ring(const struct ptrc_perf_plan *plan)
+{
+	uint64_t sample = PTRC_PERF_COPY_BYTES + SAMPLE_BYTES;
+	size_t bytes = plan->calls || plan->has_faults ? OFTEN_RING_BYTES : RING_BYTES;
+
+	while (plan->registers && plan->frequency && bytes < COPIES_RING_BYTES &&
+	       bytes < plan->frequency * sample * RING_MS / 1000)
+		bytes *= 2;
+	return bytes;
+}
+
+/* Chooses how many bytes of a stack are copied, so that a ring has room for the samples of RING_MS_MIN. */
+static void plan_copies(struct ptrc_perf *p, size_t ring_bytes)
+{
+	uint64_t room = (uint64_t)ring_bytes * 1000 / RING_MS_MIN / p->frequency;
+	uint64_t most;
+
+	p->copy_bytes = PTRC_PERF_COPY_BYTES;
+	while (p->copy_bytes > COPY_BYTES_MIN && p->copy_bytes + SAMPLE_BYTES > room)
+		p->copy_bytes /= 2;
+	most = (uint64_t)ring_bytes * 1000 / RING_MS_MIN / (p->copy_bytes + SAMPLE_BYTES);
+	p->has_small_rings = most < p->frequency;
+	if (p->has_small_rings)
+		p->frequency = most ? (unsigned int)most : 1;
+}
+
 /* Limits the frequency and the stacks to what the kernel allows. If the frequency were higher, the kernel
  * would throttle the samples. */
 static void plan_samples(struct ptrc_perf *p, const struct ptrc_perf_plan *plan)
@@ -322,10 +453,14 @@ static void plan_samples(struct ptrc_perf *p, const struct ptrc_perf_plan *plan)
 	long stack = kernel_setting("perf_event_max_stack");
 	long rate = kernel_setting("perf_event_max_sample_rate");
 
-	p->stack_max = stack > 0 && stack < (long)STACK_MAX ? (unsigned int)stack : STACK_MAX;
+	p->stack_max = stack > 0 && stack < (long)PTRC_PERF_STACK_MAX ? (unsigned int)stack
+								      : PTRC_PERF_STACK_MAX;
 	p->frequency = plan->frequency;
 	if (rate > 0 && (unsigned long)rate < p->frequency)
 		p->frequency = (unsigned int)rate;
+	p->registers = plan->registers;
+	if (p->registers && p->frequency)
+		plan_copies(p, plan->ring_bytes);
 }
 
 const pid_t *ptrc_perf_processes(const struct ptrc_perf *p, size_t *count)
@@ -336,34 +471,81 @@ const pid_t *ptrc_perf_processes(const struct ptrc_perf *p, size_t *count)
 
 static void close_twins(struct ptrc_perf *);
 
-struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
-				 struct ptrc_perf_refusal *why)
+/* Opens the rings as planned. Smaller ones are used if the kernel allows no more memory. */
+static struct ptrc_perf *open_rings(const struct ptrc_perf_plan *plan, pid_t pid, int *error)
 {
 	struct ptrc_perf *p = ptrc_cli_allocate(sizeof(*p));
 	long processors = sysconf(_SC_NPROCESSORS_CONF);
 	int *fds;
 
-	p->records = ptrc_perf_records_new();
-	p->execs = ptrc_perf_records_new();
 	p->ring_count = processors > 0 ? (size_t)processors : 1;
 	p->rings = ptrc_cli_allocate(p->ring_count * sizeof(*p->rings));
 	p->exec_rings = ptrc_cli_allocate(p->ring_count * sizeof(*p->exec_rings));
 	fds = ptrc_cli_allocate(2 * p->ring_count * sizeof(*fds));
 	plan_samples(p, plan);
-	why->error = open_tree(p, plan, pid, fds);
+	p->has_calls = plan->calls != NULL;
+	p->records = ptrc_perf_records_new(p->copy_bytes ? p->registers : 0);
+	p->execs = ptrc_perf_records_new(0);
+	*error = open_tree(p, plan, pid, fds);
 	free(fds);
-	if (!why->error) {
-		close_twins(p);
+	if (!*error)
 		return p;
-	}
-	why->paranoid = kernel_setting("perf_event_paranoid");
 	ptrc_perf_close(p);
 	return NULL;
+}
+
+struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
+				 struct ptrc_perf_refusal *why)
+{
+	struct ptrc_perf_plan at_most = *plan;
+	struct ptrc_perf *p;
+
+	if (!at_most.ring_bytes)
+		at_most.ring_bytes = useful_ring(plan);
+	p = open_rings(&at_most, pid, &why->error);
+	/* Copies need a ring of the planned size on each processor. So all get the size that the kernel allows for
+	 * all, and samples that fit into that. */
+	while (p && p->copy_bytes && ptrc_perf_ring_bytes(p) < at_most.ring_bytes) {
+		ptrc_perf_close(p);
+		/* A half of the size may fit on all processors, where the smallest ring is what the others left. */
+		at_most.ring_bytes /= 2;
+		p = open_rings(&at_most, pid, &why->error);
+	}
+	if (p)
+		close_twins(p);
+	else
+		why->paranoid = ptrc_perf_paranoid();
+	return p;
 }
 
 unsigned int ptrc_perf_frequency(const struct ptrc_perf *p)
 {
 	return p->frequency;
+}
+
+size_t ptrc_perf_copy_bytes(const struct ptrc_perf *p)
+{
+	return p->copy_bytes;
+}
+
+bool ptrc_perf_has_calls(const struct ptrc_perf *p)
+{
+	return p->has_calls;
+}
+
+bool ptrc_perf_has_small_rings(const struct ptrc_perf *p)
+{
+	return p->has_small_rings;
+}
+
+size_t ptrc_perf_ring_bytes(const struct ptrc_perf *p)
+{
+	size_t least = SIZE_MAX;
+
+	for (size_t i = 0; i < p->ring_count; i++)
+		if (p->rings[i].page && p->rings[i].size < least)
+			least = p->rings[i].size;
+	return least;
 }
 
 size_t ptrc_perf_stack_max(const struct ptrc_perf *p)
@@ -401,7 +583,9 @@ size_t ptrc_perf_poll_max(const struct ptrc_perf *p)
 size_t ptrc_perf_poll(struct ptrc_perf *p, struct pollfd *to)
 {
 	for (size_t i = 0; i < p->source_count; i++)
-		to[i] = (struct pollfd){.fd = p->sources[i].has_hung_up ? -1 : p->sources[i].fd,
+		to[i] = (struct pollfd){.fd = p->sources[i].has_hung_up || p->sources[i].is_extra
+						      ? -1
+						      : p->sources[i].fd,
 					.events = POLLIN};
 	return p->source_count;
 }

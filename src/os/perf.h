@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "src/os/perf_records.h"
+#include "src/os/tracepoints.h"
 
 struct ptrc_perf_plan {
 	bool has_switches;
@@ -21,9 +22,22 @@ struct ptrc_perf_plan {
 	bool has_descendants;
 	/* Samples of the stack per second of processor time; 0: none. */
 	unsigned int frequency;
-	/* The bytes of a ring: a power of two times the page size; 0: as many as the kernel allows. */
+	/* Samples have a copy of the stack and of these registers, as in perf_event_attr.sample_regs_user; 0: they
+	 * have the addresses that the kernel finds by frame pointers. */
+	uint64_t registers;
+	/* Records of page faults in user space. */
+	bool has_faults;
+	/* The tracepoints of system calls, or NULL: none. */
+	const struct ptrc_tracepoints *calls;
+	/* The most bytes of a ring: a power of two times the page size; 0: as many as are useful. If the kernel
+	 * allows fewer, rings are smaller. */
 	size_t ring_bytes;
 };
+
+/* The most addresses of a stack. This is the usual value of kernel.perf_event_max_stack. */
+#define PTRC_PERF_STACK_MAX 127U
+/* The bytes that are copied of a stack, if there is memory for that. */
+#define PTRC_PERF_COPY_BYTES 8192
 
 struct ptrc_perf;
 
@@ -38,8 +52,17 @@ struct ptrc_perf_refusal {
  * memory. */
 struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *, pid_t,
 				 struct ptrc_perf_refusal *why);
-/* Returns the samples per second. The kernel may have limited them. */
+/* Returns the samples per second, and the bytes that are copied of a stack. Both may be fewer than planned, because
+ * the kernel limits them, or the memory of a ring. */
 unsigned int ptrc_perf_frequency(const struct ptrc_perf *);
+size_t ptrc_perf_copy_bytes(const struct ptrc_perf *);
+bool ptrc_perf_has_calls(const struct ptrc_perf *);
+/* Whether the frequency is lower than planned because the rings are too small for more. */
+bool ptrc_perf_has_small_rings(const struct ptrc_perf *);
+/* Returns the bytes of the smallest ring. */
+size_t ptrc_perf_ring_bytes(const struct ptrc_perf *);
+/* The setting kernel.perf_event_paranoid; -1 if it is unknown. */
+long ptrc_perf_paranoid(void);
 /* Returns the most addresses of a complete stack. If a stack has more, the kernel has cut it. */
 size_t ptrc_perf_stack_max(const struct ptrc_perf *);
 /* Returns the process, and those of its descendants that existed when the rings were opened. */
@@ -50,7 +73,7 @@ void ptrc_perf_close(struct ptrc_perf *);
  * with -1 in place of one that has hung up, and returns their number. */
 size_t ptrc_perf_poll_max(const struct ptrc_perf *);
 size_t ptrc_perf_poll(struct ptrc_perf *, struct pollfd *);
-/* Takes the result of poll(). Returns whether a ring is half full. Otherwise only an exec has woken the
+/* Takes the result of poll(). Returns whether a ring has to be emptied soon. Otherwise only an exec has woken the
  * reader. */
 bool ptrc_perf_polled(struct ptrc_perf *, const struct pollfd *, size_t count);
 

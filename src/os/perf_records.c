@@ -21,13 +21,22 @@ struct id {
 struct ptrc_perf_records {
 	struct ptrc_perf_record *records;
 	size_t count;
-	size_t given; /* how many records ptrc_perf_records_until() has returned */
+	size_t given;	    /* how many records ptrc_perf_records_until() has returned */
+	uint64_t registers; /* those that samples have */
+	struct identified {
+		uint64_t id;
+		enum ptrc_perf_event event;
+	} * events;
+	size_t event_count;
 	uint8_t record[RECORD_MAX];
 };
 
-struct ptrc_perf_records *ptrc_perf_records_new(void)
+struct ptrc_perf_records *ptrc_perf_records_new(uint64_t registers)
 {
-	return ptrc_cli_allocate(sizeof(struct ptrc_perf_records));
+	struct ptrc_perf_records *p = ptrc_cli_allocate(sizeof(*p));
+
+	p->registers = registers;
+	return p;
 }
 
 void ptrc_perf_records_free(struct ptrc_perf_records *p)
@@ -37,7 +46,14 @@ void ptrc_perf_records_free(struct ptrc_perf_records *p)
 	for (size_t i = 0; i < p->count; i++)
 		free(p->records[i].memory);
 	free(p->records);
+	free(p->events);
 	free(p);
+}
+
+void ptrc_perf_records_identify(struct ptrc_perf_records *p, uint64_t id,
+				enum ptrc_perf_event event)
+{
+	*ptrc_append(p->events, p->event_count) = (struct identified){.id = id, .event = event};
 }
 
 static bool get(const uint8_t *record, size_t size, size_t at, void *to, size_t bytes)
@@ -67,8 +83,10 @@ static bool parse_mapping(const struct perf_event_header *h, const uint8_t *b, s
 	if (!get(b, size, 16, &m.address, 8) || !get(b, size, 24, &m.bytes, 8) ||
 	    !get(b, size, 32, &m.offset, 8) || !get_text(b, size, 72, &path))
 		return false;
-	if ((h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && get(b, size, 40, &id_bytes, 1) &&
-	    id_bytes <= PTRC_PERF_BUILD_ID_MAX && get(b, size, 44, m.build_id, id_bytes))
+	if (!(h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID))
+		get(b, size, 40, &m.inode, sizeof(m.inode));
+	else if (get(b, size, 40, &id_bytes, 1) && id_bytes <= PTRC_PERF_BUILD_ID_MAX &&
+		 get(b, size, 44, m.build_id, id_bytes))
 		m.build_id_bytes = id_bytes;
 	/* The path is stored after the structure. */
 	r->memory = kept = ptrc_cli_allocate(sizeof(*kept) + strlen(path) + 1);
@@ -132,6 +150,7 @@ static bool parse_sample(const struct perf_event_header *h, const uint8_t *b,
 	r->kind = PTRC_PERF_SAMPLE;
 	r->stack.addresses = kept;
 	r->stack.count = 0;
+	r->stack.copy = NULL;
 	for (size_t i = 0; i < count; i++) {
 		uint64_t address;
 
@@ -144,7 +163,53 @@ static bool parse_sample(const struct perf_event_header *h, const uint8_t *b,
 	return true;
 }
 
-static bool parse(const uint8_t *b, struct ptrc_perf_record *r)
+/* Parses the registers of a sample: what they are, and their values. Returns the offset of the field after them, or
+ * 0 if the record ends before. */
+static size_t parse_registers(const struct perf_event_header *h, const uint8_t *b, uint64_t mask,
+			      struct ptrc_perf_copy *copy, bool *is_64)
+{
+	size_t at = sizeof(*h) + sizeof(struct id);
+	uint64_t abi;
+
+	if (!get(b, h->size, at, &abi, sizeof(abi)))
+		return 0;
+	at += sizeof(abi);
+	*is_64 = abi == PERF_SAMPLE_REGS_ABI_64;
+	if (abi == PERF_SAMPLE_REGS_ABI_NONE)
+		return at;
+	copy->register_count = (size_t)__builtin_popcountll(mask);
+	return get(b, h->size, at, copy->registers, copy->register_count * sizeof(uint64_t))
+		       ? at + copy->register_count * sizeof(uint64_t)
+		       : 0;
+}
+
+/* Parses a sample with a copy of the stack: the registers, the number of bytes that were reserved for the copy, these
+ * bytes, and how many of them the kernel could copy. */
+static bool parse_copy(const struct perf_event_header *h, const uint8_t *b, uint64_t mask,
+		       struct ptrc_perf_record *r)
+{
+	struct ptrc_perf_copy copy = {.register_count = 0}, *kept;
+	uint64_t reserved = 0, copied = 0;
+	bool is_64 = false;
+	size_t at = parse_registers(h, b, mask, &copy, &is_64);
+
+	if (!at || !copy.register_count || !get(b, h->size, at, &reserved, sizeof(reserved)) ||
+	    reserved > h->size)
+		return false;
+	at += sizeof(reserved);
+	if (reserved && !get(b, h->size, at + (size_t)reserved, &copied, sizeof(copied)))
+		return false;
+	copy.stack_bytes = (size_t)(is_64 && copied <= reserved ? copied : 0);
+	r->memory = kept = ptrc_cli_allocate(sizeof(*kept) + copy.stack_bytes);
+	memcpy(kept + 1, b + at, copy.stack_bytes);
+	*kept = copy;
+	kept->stack = (const uint8_t *)(kept + 1);
+	r->kind = PTRC_PERF_SAMPLE;
+	r->stack.copy = kept;
+	return true;
+}
+
+static bool parse(const uint8_t *b, uint64_t registers, struct ptrc_perf_record *r)
 {
 	struct perf_event_header h;
 	size_t size;
@@ -176,7 +241,7 @@ static bool parse(const uint8_t *b, struct ptrc_perf_record *r)
 		r->kind = PTRC_PERF_LOST;
 		return get(b, size, 16, &r->lost, sizeof(r->lost));
 	case PERF_RECORD_SAMPLE:
-		return parse_sample(&h, b, r);
+		return registers ? parse_copy(&h, b, registers, r) : parse_sample(&h, b, r);
 	case PERF_RECORD_THROTTLE:
 	case PERF_RECORD_UNTHROTTLE:
 		r->kind =
@@ -185,6 +250,70 @@ static bool parse(const uint8_t *b, struct ptrc_perf_record *r)
 	default:
 		return false;
 	}
+}
+
+/* Parses a page fault: identifier, place, pid, tid, time, address, processor. */
+static bool parse_fault(const uint8_t *b, size_t size, bool is_major, struct ptrc_perf_record *r)
+{
+	*r = (struct ptrc_perf_record){.kind = PTRC_PERF_FAULT};
+	r->fault.is_major = is_major;
+	return get(b, size, 16, &r->fault.place, 8) && get(b, size, 24, &r->pid, 4) &&
+	       get(b, size, 28, &r->tid, 4) && get(b, size, 32, &r->ns, 8) &&
+	       get(b, size, 40, &r->fault.address, 8) && get(b, size, 48, &r->processor, 4);
+}
+
+/* Parses the start or the end of a system call: identifier, ids, the size of the tracepoint's data, and the data: 8 bytes
+ * that all tracepoints have, the number of the call, and 6 arguments or a result. */
+static bool parse_call(const uint8_t *b, size_t size, struct ptrc_perf_record *r)
+{
+	const size_t at = 16 + sizeof(struct id);
+	const size_t arguments = sizeof(r->call.arguments);
+	uint32_t bytes = 0;
+	struct id id;
+
+	if (!get(b, size, 16, &id, sizeof(id)) || !get(b, size, at, &bytes, sizeof(bytes)))
+		return false;
+	*r = (struct ptrc_perf_record){.kind = bytes >= 16 + arguments ? PTRC_PERF_CALL_BEGIN
+								       : PTRC_PERF_CALL_END,
+				       .ns = (int64_t)id.ns,
+				       .pid = (int32_t)id.pid,
+				       .tid = (int32_t)id.tid,
+				       .processor = id.processor};
+	memset(&r->call, 0, sizeof(r->call));
+	return get(b, size, at + 12, &r->call.number, 8) &&
+	       (r->kind == PTRC_PERF_CALL_BEGIN
+			? get(b, size, at + 20, r->call.arguments, arguments)
+			: get(b, size, at + 20, &r->call.result, 8));
+}
+
+/* Parses a record with an identifier, which is the first field of a sample, and the last one of other records. */
+static bool parse_identified(const struct ptrc_perf_records *p, uint8_t *b,
+			     struct ptrc_perf_record *r)
+{
+	struct perf_event_header h;
+	uint64_t id;
+	size_t i = 0;
+
+	memcpy(&h, b, sizeof(h));
+	if (h.size < sizeof(h) + sizeof(id))
+		return false;
+	h.size = (uint16_t)(h.size - sizeof(id));
+	if (h.type != PERF_RECORD_SAMPLE) {
+		memcpy(b, &h, sizeof(h));
+		return parse(b, p->registers, r);
+	}
+	memcpy(&id, b + sizeof(h), sizeof(id));
+	while (i < p->event_count && p->events[i].id != id)
+		i++;
+	if (i == p->event_count)
+		return false;
+	if (p->events[i].event == PTRC_PERF_EVENT_CALL)
+		return parse_call(b, h.size + sizeof(id), r);
+	if (p->events[i].event != PTRC_PERF_EVENT_STACK)
+		return parse_fault(b, h.size + sizeof(id),
+				   p->events[i].event == PTRC_PERF_EVENT_MAJOR_FAULT, r);
+	memcpy(b + sizeof(id), &h, sizeof(h));
+	return parse(b + sizeof(id), p->registers, r);
 }
 
 static void copy_out(const struct ptrc_perf_ring *r, uint64_t at, uint8_t *to, size_t bytes)
@@ -238,7 +367,8 @@ uint64_t ptrc_perf_records_take(struct ptrc_perf_records *p, struct ptrc_perf_ri
 	while (tail != head && take_bytes(r, &tail, head, p->record)) {
 		struct ptrc_perf_record record;
 
-		if (!parse(p->record, &record))
+		if (p->event_count ? !parse_identified(p, p->record, &record)
+				   : !parse(p->record, p->registers, &record))
 			continue;
 		r->last = record;
 		if (record.kind != PTRC_PERF_LOST || take_loss(r, &record.lost))

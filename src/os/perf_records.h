@@ -23,16 +23,41 @@ enum ptrc_perf_kind {
 	/* The kernel takes no samples of the thread until PTRC_PERF_UNTHROTTLE. */
 	PTRC_PERF_THROTTLE,
 	PTRC_PERF_UNTHROTTLE,
+	PTRC_PERF_FAULT,
+	PTRC_PERF_CALL_BEGIN,
+	PTRC_PERF_CALL_END,
 };
+
+enum { PTRC_PERF_ARGUMENTS = 6 };
 
 #define PTRC_PERF_BUILD_ID_MAX 20
 #define PTRC_PERF_NAME_BYTES 16
+
+/* A file that is mapped, if its build id is not known: its device and its number there. */
+struct ptrc_perf_inode {
+	uint32_t major, minor;
+	uint64_t number, generation;
+};
 
 struct ptrc_perf_mapping {
 	uint64_t address, bytes, offset;
 	uint8_t build_id[PTRC_PERF_BUILD_ID_MAX];
 	size_t build_id_bytes;
+	struct ptrc_perf_inode inode;
 	const char *path;
+};
+
+/* The most registers that a sample has a copy of. */
+#define PTRC_PERF_REGISTERS_MAX 33
+
+/* The part of a sample in which callers are searched: the registers of the thread, in the kernel's order (asm/perf_regs.h),
+ * and the innermost bytes of its stack, from the stack pointer on. */
+struct ptrc_perf_copy {
+	uint64_t registers[PTRC_PERF_REGISTERS_MAX];
+	size_t register_count;
+	/* No bytes if the thread executes code of 32 bits. */
+	const uint8_t *stack;
+	size_t stack_bytes;
 };
 
 /* A record of the kernel. For a fork, .pid and .tid are those of the parent. Pointers are valid until the
@@ -51,11 +76,23 @@ struct ptrc_perf_record {
 		bool is_preempted;
 		uint64_t lost;
 		const struct ptrc_perf_mapping *mapping;
-		/* Addresses in user space, the innermost first. */
+		/* Addresses in user space, the innermost first. If the sample has a copy of the stack, .copy is
+		 * not NULL, and there are no addresses. */
 		struct {
 			const uint64_t *addresses;
 			size_t count;
+			const struct ptrc_perf_copy *copy;
 		} stack;
+		/* A page fault: the address of the memory, and of the instruction. */
+		struct {
+			uint64_t address, place;
+			bool is_major;
+		} fault;
+		/* A system call: its number, and its arguments or its result. */
+		struct {
+			int64_t number, result;
+			uint64_t arguments[PTRC_PERF_ARGUMENTS];
+		} call;
 	};
 };
 
@@ -73,8 +110,22 @@ struct ptrc_perf_ring {
 
 struct ptrc_perf_records;
 
-struct ptrc_perf_records *ptrc_perf_records_new(void);
+/* `registers` says which registers the samples have (perf_event_attr.sample_regs_user); 0: the samples have
+ * addresses, and no copies. */
+struct ptrc_perf_records *ptrc_perf_records_new(uint64_t registers);
 void ptrc_perf_records_free(struct ptrc_perf_records *);
+
+/* The meaning of a sample, which depends on the event that it is from. */
+enum ptrc_perf_event {
+	PTRC_PERF_EVENT_STACK,
+	PTRC_PERF_EVENT_MINOR_FAULT,
+	PTRC_PERF_EVENT_MAJOR_FAULT,
+	PTRC_PERF_EVENT_CALL,
+};
+
+/* Says which event has this identifier. After the first call, each record is expected to have an identifier
+ * (PERF_SAMPLE_IDENTIFIER). Without a call, samples are stacks. */
+void ptrc_perf_records_identify(struct ptrc_perf_records *, uint64_t id, enum ptrc_perf_event);
 
 /* Drops the records that ptrc_perf_records_until() has returned. */
 void ptrc_perf_records_begin(struct ptrc_perf_records *);

@@ -3,20 +3,26 @@
 #include "src/os/processes.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/base/message.h"
 #include "src/base/clock.h"
 #include "src/base/table.h"
 #include "src/fields/when.h"
+#include "src/os/code_names.h"
 
-/* The most bytes of a command line in a log, and the most mappings of a process. */
+/* The most bytes of a command line in a log, and the most mappings of a process: in a log, and in memory. */
 #define LINE_MAX_BYTES 4096U
 #define MAPPINGS_MAX 256U
+#define MAPPINGS_KEPT_MAX 4096U
+/* The kernel's name for a mapping without a file. */
+#define ANONYMOUS "//anon"
 /* Both rings of a processor (perf.h) report the same exec. The times in them differ by less than this. */
 #define SAME_EXEC_NS 1000000
 /* /proc may show the command line of a new program at most this long before the time of its exec. */
@@ -45,7 +51,13 @@ struct process {
 	/* The first mapping is that of the program. */
 	struct mapping *mappings;
 	size_t mapping_count;
-	bool has_program, are_mappings_cut;
+	/* are_mappings_cut: there are too many; are_mappings_doubtful: records that were lost may have had others. */
+	bool has_program, are_mappings_cut, are_mappings_doubtful;
+	/* Whether a mapping has no file, so that it may have code that was made at run time. */
+	bool has_made_code;
+	struct ptrc_code_names code;
+	/* The effective user of the process, as far as is known. */
+	uid_t user;
 	/* A command line that was read, at .found_ns, for an exec whose record has not come yet; NULL if
 	 * there is none. */
 	char *found_line;
@@ -93,7 +105,9 @@ static void free_mappings(struct process *p)
 	free(p->mappings);
 	p->mappings = NULL;
 	p->mapping_count = 0;
-	p->has_program = p->are_mappings_cut = false;
+	p->has_made_code = false;
+	ptrc_code_names_free(&p->code);
+	p->has_program = p->are_mappings_cut = p->are_mappings_doubtful = false;
 }
 
 static void empty(void *thing, void *arg)
@@ -143,12 +157,14 @@ static void report(void *thing, void *arg)
 		.pp_command_line_size = p->line_bytes,
 		.pp_is_command_line_cut = p->is_line_cut,
 		.pp_has_mappings = p->has_program,
-		.pp_are_mappings_cut = p->are_mappings_cut,
+		.pp_are_mappings_cut = p->are_mappings_cut || p->are_mappings_doubtful ||
+				       p->mapping_count > MAPPINGS_MAX,
 	};
+	size_t count = p->mapping_count < MAPPINGS_MAX ? p->mapping_count : MAPPINGS_MAX;
 
 	if (!p->is_known || !p->has_name || p->is_keepers)
 		return;
-	for (size_t i = 0; i < p->mapping_count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct mapping *m = &p->mappings[i];
 
 		mappings[i] =
@@ -160,19 +176,57 @@ static void report(void *thing, void *arg)
 							.pm_build_id = m->m.build_id,
 							.pm_build_id_size = m->m.build_id_bytes};
 	}
-	out.pp_mapping_count = p->has_program ? p->mapping_count : 0;
-	if (p->mapping_count) {
+	out.pp_mapping_count = p->has_program ? count : 0;
+	if (count) {
 		out.pp_executable = mappings[0].pm_path;
 		out.pp_executable_size = mappings[0].pm_path_size;
 		out.pp_build_id = mappings[0].pm_build_id;
 		out.pp_build_id_size = mappings[0].pm_build_id_size;
 	}
-	all->sink(all->arg, &out, mappings);
+	all->sink(all->arg, &out, mappings, false);
+}
+
+/* Reports the functions whose code the program made, as far as samples have them. */
+static void report_code(struct ptrc_os_processes *all, const struct process *p, int64_t ns)
+{
+	size_t count;
+	struct ptrc_code_function *f = ptrc_code_names_read(&p->code, p->pid, p->user, &count);
+	struct posixtrace_log_mapping *mappings =
+		ptrc_cli_allocate((count + 1) * sizeof(*mappings));
+	const struct posixtrace_log_process out = {
+		.pp_pid = p->pid,
+		.pp_from = ptrc_when_timespec(ns),
+		.pp_name = p->name,
+		.pp_name_size = strnlen(p->name, sizeof(p->name)),
+		.pp_executable = p->mapping_count ? p->mappings[0].path : NULL,
+		.pp_executable_size = p->mapping_count ? strlen(p->mappings[0].path) : 0,
+		.pp_has_mappings = 1,
+		.pp_mapping_count = count,
+	};
+
+	for (size_t i = 0; i < count; i++)
+		mappings[i] = (struct posixtrace_log_mapping){.pm_start = f[i].start,
+							      .pm_end = f[i].start + f[i].bytes,
+							      .pm_path = f[i].name,
+							      .pm_path_size = strlen(f[i].name),
+							      .pm_is_function = 1};
+	if (count)
+		all->sink(all->arg, &out, mappings, true);
+	for (size_t i = 0; i < count; i++)
+		free(f[i].name);
+	free(f);
+	free(mappings);
+}
+
+static void report_rest(void *thing, void *arg)
+{
+	report(thing, arg);
+	report_code(arg, thing, ptrc_now_ns());
 }
 
 void ptrc_os_processes_tell_rest(struct ptrc_os_processes *all)
 {
-	ptrc_table_visit(&all->processes, report, all);
+	ptrc_table_visit(&all->processes, report_rest, all);
 }
 
 /* ---- reading /proc ---- */
@@ -220,11 +274,55 @@ static void set_line(struct process *p, char *line, size_t bytes)
 	p->line_bytes = line && p->is_line_cut ? LINE_MAX_BYTES : bytes;
 }
 
+/* Finds the mapping at the address. The newest one counts, because the kernel does not report what is unmapped. */
+static struct mapping *mapping_at(const struct process *p, uint64_t address)
+{
+	for (size_t i = p->mapping_count; i--;)
+		if (address - p->mappings[i].m.address < p->mappings[i].m.bytes)
+			return &p->mappings[i];
+	return NULL;
+}
+
+/* Whether the mapping needs no entry: it is known, or can be joined with an anonymous mapping next to it. A runtime
+ * that makes code at run time changes the rights of its pages very often, and each time is reported. */
+static bool is_joined(struct process *p, const struct ptrc_perf_mapping *m)
+{
+	struct mapping *known = mapping_at(p, m->address);
+
+	if (known && known->m.address == m->address && known->m.bytes == m->bytes &&
+	    known->m.offset == m->offset && !strcmp(known->path, m->path))
+		return true;
+	if (!known && m->address)
+		known = mapping_at(p, m->address - 1);
+	if (!known || strcmp(known->path, ANONYMOUS) != 0 || strcmp(m->path, ANONYMOUS) != 0)
+		return false;
+	if (m->address + m->bytes > known->m.address + known->m.bytes)
+		known->m.bytes = m->address + m->bytes - known->m.address;
+	return true;
+}
+
+/* Whether a mapping has no file on a disk. */
+static bool is_memory(const char *path)
+{
+	static const char *const others[] = {ANONYMOUS, "/memfd:", "/dev/zero", "/anon_hugepage"};
+
+	if (*path != '/')
+		return strcmp(path, "[vdso]") != 0;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strncmp(path, others[i], strlen(others[i])))
+			return true;
+	return false;
+}
+
 static void add_mapping(struct process *p, const struct ptrc_perf_mapping *m)
 {
 	struct mapping *kept;
 
-	if (p->mapping_count == MAPPINGS_MAX) {
+	p->has_made_code |= is_memory(m->path);
+
+	if (is_joined(p, m))
+		return;
+	if (p->mapping_count == MAPPINGS_KEPT_MAX) {
 		p->are_mappings_cut = true;
 		return;
 	}
@@ -232,6 +330,63 @@ static void add_mapping(struct process *p, const struct ptrc_perf_mapping *m)
 	kept->m = *m;
 	kept->path = ptrc_cli_copy(m->path);
 	kept->m.path = kept->path;
+}
+
+/* Adds the mapping of a line of /proc/PID/maps, if it is executable. */
+static void add_line(struct process *p, char *line)
+{
+	struct ptrc_perf_mapping m = {0};
+	uint64_t end;
+	char rights[5];
+	int at = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m.address,
+		   &end, rights, &m.offset, &m.inode.major, &m.inode.minor, &m.inode.number,
+		   &at) != 7 ||
+	    rights[2] != 'x' || end <= m.address)
+		return;
+	m.bytes = end - m.address;
+	m.path = line[at] ? line + at : ANONYMOUS;
+	/* The first mapping is that of the program. */
+	if (p->mapping_count && !p->mappings[0].m.bytes && !strcmp(p->mappings[0].path, m.path)) {
+		m.path = p->mappings[0].path;
+		p->mappings[0].m = m;
+	} else if (!mapping_at(p, m.address)) {
+		add_mapping(p, &m);
+	}
+}
+
+/* Adds the mappings that /proc shows now. Returns false if the process has ended. */
+static bool read_mappings(struct process *p)
+{
+	char path[64];
+	char *line = NULL;
+	size_t size = 0;
+	bool is_any = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%ld/maps", (long)p->pid);
+	f = fopen(path, "re");
+	while (f && getline(&line, &size, f) > 0) {
+		add_line(p, line);
+		is_any = true;
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return is_any;
+}
+
+/* Finds the user of a process that lives. */
+static void read_user(struct process *p)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%ld", (long)p->pid);
+	if (!stat(path, &st))
+		p->user = st.st_uid;
 }
 
 static bool read_stat(struct process *p)
@@ -263,6 +418,8 @@ void ptrc_os_processes_add_child(struct ptrc_os_processes *all, pid_t pid, int64
 	struct process *p = find_or_add(all, pid);
 
 	p->is_known = true;
+	p->user = geteuid();
+	read_user(p);
 	/* The process was started a moment ago and waits, so /proc shows its parent and start time. */
 	if (!read_stat(p)) {
 		p->parent = getpid();
@@ -282,6 +439,8 @@ void ptrc_os_processes_add_running(struct ptrc_os_processes *all, pid_t pid)
 
 	if (!read_stat(p))
 		return;
+	p->user = geteuid();
+	read_user(p);
 	p->is_known = p->has_name = p->has_executed = true;
 	p->from_ns = p->start_ns;
 	if (!all->hides_command_lines)
@@ -293,6 +452,7 @@ void ptrc_os_processes_add_running(struct ptrc_os_processes *all, pid_t pid)
 	exe[n] = '\0';
 	program.path = exe;
 	add_mapping(p, &program);
+	p->has_program = read_mappings(p);
 }
 
 void ptrc_os_processes_leave_to_keeper(struct ptrc_os_processes *all, pid_t pid)
@@ -305,8 +465,10 @@ bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns
 	bool is_early;
 	size_t bytes;
 	char *line;
-	struct process *p;
+	struct process *p = find(all, pid);
 
+	if (p)
+		read_user(p);
 	if (all->hides_command_lines)
 		return true;
 	line = read_line(pid, &bytes, &is_early);
@@ -343,6 +505,7 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	/* A child that executes at once needs no entry of its own as a copy of its parent. */
 	if (p->has_executed)
 		report(p, all);
+	report_code(all, p, r->ns);
 	free_mappings(p);
 	p->has_executed = true;
 	p->is_keepers = false;
@@ -384,6 +547,7 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	p->is_known = true;
 	p->parent = r->pid;
 	p->start_ns = p->from_ns = r->ns;
+	p->user = parent ? parent->user : geteuid();
 	if (!parent || !parent->has_name)
 		return;
 	p->has_name = true;
@@ -397,28 +561,56 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 		add_mapping(p, &parent->mappings[i].m);
 	p->has_program = parent->has_program;
 	p->are_mappings_cut = parent->are_mappings_cut;
+	p->are_mappings_doubtful = parent->are_mappings_doubtful;
 }
 
-static bool is_mapped(const struct process *p, uint64_t address)
+/* Finds the mapping at the address. If a mapping may have been lost, looks for it in /proc. */
+static const struct mapping *find_mapping(struct process *p, uint64_t address)
 {
-	for (size_t i = p->mapping_count; i--;)
-		if (address - p->mappings[i].m.address < p->mappings[i].m.bytes)
-			return true;
-	return false;
+	const struct mapping *m = mapping_at(p, address);
+
+	if (m || !p->are_mappings_doubtful)
+		return m;
+	p->are_mappings_doubtful = !read_mappings(p);
+	return mapping_at(p, address);
+}
+
+const struct ptrc_perf_mapping *ptrc_os_processes_mapping(struct ptrc_os_processes *all, pid_t pid,
+							  uint64_t address)
+{
+	struct process *p = find(all, pid);
+	const struct mapping *m = p ? find_mapping(p, address) : NULL;
+
+	return m ? &m->m : NULL;
 }
 
 size_t ptrc_os_processes_callers(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
 {
-	const struct process *p = find(all, r->pid);
+	struct process *p = find(all, r->pid);
 	size_t count = r->stack.count;
 
 	if (!p || !p->has_program || p->are_mappings_cut)
 		return count;
 	/* The first address is the program counter, which is always valid. */
 	for (size_t i = 1; i < count; i++)
-		if (!is_mapped(p, r->stack.addresses[i]))
+		if (!find_mapping(p, r->stack.addresses[i]) && !p->are_mappings_doubtful)
 			return i;
 	return count;
+}
+
+void ptrc_os_processes_note(struct ptrc_os_processes *all, pid_t pid, const uint64_t *addresses,
+			    size_t count)
+{
+	struct process *p = find(all, pid);
+
+	for (size_t i = 0; p && p->has_made_code && i < count; i++) {
+		/* The first address is that of an instruction, the others are after a call. */
+		uint64_t address = addresses[i] - (i != 0);
+		const struct mapping *m = mapping_at(p, address);
+
+		if (m && is_memory(m->path))
+			ptrc_code_names_note(&p->code, address);
+	}
 }
 
 /* Called when records were lost: mappings may be among them. */
@@ -427,7 +619,7 @@ static void doubt_mappings(void *thing, void *arg)
 	struct process *p = thing;
 
 	(void)arg;
-	p->are_mappings_cut |= p->has_program;
+	p->are_mappings_doubtful |= p->has_program;
 }
 
 void ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
@@ -459,6 +651,7 @@ void ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_per
 		p = r->pid == r->tid ? find(all, r->pid) : NULL;
 		if (p) {
 			report(p, all);
+			report_code(all, p, r->ns);
 			remove_process(all, r->pid);
 		}
 		break;

@@ -14,9 +14,10 @@
 
 struct ptrc_os_processes;
 
-/* A function that receives the description of a process. The pointers are valid during the call. */
+/* A function that receives the description of a process. If is_addition, the mappings are more of those of the last
+ * description of the same program. The pointers are valid during the call. */
 typedef void ptrc_os_process_sink(void *arg, const struct posixtrace_log_process *,
-				  const struct posixtrace_log_mapping *);
+				  const struct posixtrace_log_mapping *, bool is_addition);
 
 struct ptrc_os_processes *ptrc_os_processes_new(bool hides_command_lines, ptrc_os_process_sink *,
 						void *arg);
@@ -32,10 +33,18 @@ void ptrc_os_processes_leave_to_keeper(struct ptrc_os_processes *, pid_t);
 bool ptrc_os_processes_look(struct ptrc_os_processes *, pid_t, int64_t ns);
 /* Takes a record. The records are sorted by time. */
 void ptrc_os_processes_take(struct ptrc_os_processes *, const struct ptrc_perf_record *);
+/* Returns the executable mapping of the process at the address, or NULL if there is none, or it is unknown. Valid until
+ * the next call of another function. */
+const struct ptrc_perf_mapping *ptrc_os_processes_mapping(struct ptrc_os_processes *, pid_t,
+							  uint64_t address);
 /* Returns how many addresses of a sample's stack are valid. The first address that is outside of all
  * executable mappings, and all addresses after it, are noise. If some mappings are unknown, all addresses
  * count as valid. */
 size_t ptrc_os_processes_callers(struct ptrc_os_processes *, const struct ptrc_perf_record *);
+/* Notes the addresses that are in code that the program made at run time. Their names are looked for when the process
+ * ends or executes another program, and by ptrc_os_processes_tell_rest(). */
+void ptrc_os_processes_note(struct ptrc_os_processes *, pid_t, const uint64_t *addresses,
+			    size_t count);
 void ptrc_os_processes_tell_rest(struct ptrc_os_processes *);
 
 #endif

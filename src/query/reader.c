@@ -654,8 +654,17 @@ unsigned long ptrc_reader_process(const struct ptrc_reader *r)
 bool ptrc_log_find_mapping(trace_id_t log, unsigned long process, uint64_t address,
 			   struct posixtrace_log_mapping *m)
 {
-	for (unsigned long i = 0; !posixtrace_log_get_mapping(log, process, i, m, sizeof(*m)); i++)
-		if (address >= m->pm_start && address < m->pm_end)
-			return true;
-	return false;
+	struct posixtrace_log_mapping next;
+	bool is_found = false;
+
+	/* A function that a program made is in a mapping of memory, and says more. */
+	for (unsigned long i = 0; (!is_found || !m->pm_is_function) &&
+				  !posixtrace_log_get_mapping(log, process, i, &next, sizeof(next));
+	     i++)
+		if (address >= next.pm_start && address < next.pm_end &&
+		    (!is_found || next.pm_is_function)) {
+			*m = next;
+			is_found = true;
+		}
+	return is_found;
 }

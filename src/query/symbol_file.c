@@ -2,47 +2,18 @@
 #include "config.h"
 #include "src/query/symbol_file.h"
 
-#include <dlfcn.h>
-#include <dwarf.h>
-#include <elfutils/libdwelf.h>
-#include <elfutils/libdwfl.h>
-#include <fcntl.h>
-#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define LIBRARY "libdw.so.1"
+#include "src/query/libdw.h"
 
 /* The least and the greatest size of a build id in bytes. The path of a debug file needs at least BUILD_ID_MIN. */
 enum { BUILD_ID_MIN = 3, BUILD_ID_MAX = 64 };
 /* The greatest number of references followed from one definition to the next, and the greatest depth of nested
  * names. */
 enum { REFERENCES_MAX = 16, SCOPES_MAX = 32 };
-
-/* clang-format off */
-/* The functions that are loaded: those of libdw, and of libelf, on which libdw depends. */
-#define FUNCTIONS(call) \
-	call(dwarf_attr) call(dwarf_child) call(dwarf_cu_info) call(dwarf_diename) call(dwarf_filesrc) \
-	call(dwarf_formref_die) call(dwarf_formstring) call(dwarf_formudata) \
-	call(dwarf_getscopes) call(dwarf_getscopes_die) call(dwarf_getsrc_die) \
-	call(dwarf_getsrcfiles) call(dwarf_haspc) \
-	call(dwarf_lineno) call(dwarf_linesrc) call(dwarf_siblingof) call(dwarf_tag) \
-	call(dwelf_elf_gnu_build_id) call(dwfl_begin) call(dwfl_end) \
-	call(dwfl_module_addrdie) call(dwfl_module_addrname) \
-	call(dwfl_module_getdwarf) call(dwfl_module_getelf) call(dwfl_module_nextcu) \
-	call(dwfl_offline_section_address) call(dwfl_report_begin) \
-	call(dwfl_report_end) call(dwfl_report_offline) \
-	call(dwfl_standard_find_debuginfo) call(elf_getphdrnum) call(gelf_getphdr)
-
-static struct {
-#define MEMBER(name) __typeof__(name) *name;
-	FUNCTIONS(MEMBER)
-#undef MEMBER
-} dw;
-/* clang-format on */
 
 struct text {
 	struct text *next;
@@ -63,26 +34,7 @@ struct ptrc_symbol_file {
 
 bool ptrc_symbol_file_load(struct ptrc_cli_reason *why)
 {
-	static const struct {
-		const char *name;
-		size_t place;
-	} functions[] = {
-#define ENTRY(name) {#name, offsetof(__typeof__(dw), name)},
-		FUNCTIONS(ENTRY)
-#undef ENTRY
-	};
-	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-
-	if (!library)
-		return ptrc_cli_because(why, "%s", dlerror());
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-		void *function = dlsym(library, functions[i].name);
-
-		if (!function)
-			return ptrc_cli_because(why, "%s has no %s", LIBRARY, functions[i].name);
-		memcpy((char *)&dw + functions[i].place, &function, sizeof(function));
-	}
-	return true;
+	return ptrc_libdw_load(why);
 }
 
 /* ---- files ---- */
@@ -94,24 +46,8 @@ void ptrc_symbol_file_free(struct ptrc_symbol_file *f)
 		free(t);
 	}
 	if (f->dwfl)
-		dw.dwfl_end(f->dwfl);
+		ptrc_dw.dwfl_end(f->dwfl);
 	free(f);
-}
-
-/* Opens only a regular file: a log may name any path, and opening a device or a pipe may have side effects. */
-static int open_regular(const char *path)
-{
-	struct stat st;
-	int fd;
-
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
-		return -1;
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
 }
 
 /* Opens the file if it has this build id. Otherwise returns NULL, and sets *has_other_id if the file exists with
@@ -124,25 +60,25 @@ static struct ptrc_symbol_file *open_file(const char *path, const unsigned char 
 	static Dwfl_Callbacks callbacks;
 	struct ptrc_symbol_file *f;
 	const void *found = NULL;
-	int fd = open_regular(path);
+	int fd = ptrc_libdw_open_regular(path);
 
 	if (fd < 0)
 		return NULL;
-	callbacks.find_debuginfo = dw.dwfl_standard_find_debuginfo;
-	callbacks.section_address = dw.dwfl_offline_section_address;
+	callbacks.find_debuginfo = ptrc_dw.dwfl_standard_find_debuginfo;
+	callbacks.section_address = ptrc_dw.dwfl_offline_section_address;
 	f = ptrc_cli_allocate(sizeof(*f));
-	f->dwfl = dw.dwfl_begin(&callbacks);
+	f->dwfl = ptrc_dw.dwfl_begin(&callbacks);
 	if (f->dwfl) {
-		dw.dwfl_report_begin(f->dwfl);
-		f->module = dw.dwfl_report_offline(f->dwfl, path, path, fd);
-		dw.dwfl_report_end(f->dwfl, NULL, NULL);
+		ptrc_dw.dwfl_report_begin(f->dwfl);
+		f->module = ptrc_dw.dwfl_report_offline(f->dwfl, path, path, fd);
+		ptrc_dw.dwfl_report_end(f->dwfl, NULL, NULL);
 	}
 	/* If there is a module, it owns the descriptor, and closes it. */
 	if (!f->module)
 		close(fd);
 	else
-		f->elf = dw.dwfl_module_getelf(f->module, &f->bias);
-	if (f->elf && dw.dwelf_elf_gnu_build_id(f->elf, &found) == (ssize_t)size &&
+		f->elf = ptrc_dw.dwfl_module_getelf(f->module, &f->bias);
+	if (f->elf && ptrc_dw.dwelf_elf_gnu_build_id(f->elf, &found) == (ssize_t)size &&
 	    memcmp(found, build_id, size) == 0)
 		return f;
 	*has_other_id = true;
@@ -188,7 +124,7 @@ bool ptrc_symbol_file_has_lines(struct ptrc_symbol_file *f)
 {
 	GElf_Addr bias;
 
-	return dw.dwfl_module_getdwarf(f->module, &bias) != NULL;
+	return ptrc_dw.dwfl_module_getdwarf(f->module, &bias) != NULL;
 }
 
 /* ---- addresses ---- */
@@ -202,10 +138,10 @@ static bool address_in_file(const struct ptrc_symbol_file *f, const struct ptrc_
 	uint64_t offset = address - m->start + m->offset;
 	size_t count = 0, found = 0;
 
-	if (dw.elf_getphdrnum(f->elf, &count))
+	if (ptrc_dw.elf_getphdrnum(f->elf, &count))
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		GElf_Phdr mem, *ph = dw.gelf_getphdr(f->elf, (int)i, &mem);
+		GElf_Phdr mem, *ph = ptrc_dw.gelf_getphdr(f->elf, (int)i, &mem);
 		uint64_t first, end;
 
 		if (!ph || ph->p_type != PT_LOAD)
@@ -233,13 +169,13 @@ static bool address_in_file(const struct ptrc_symbol_file *f, const struct ptrc_
  * units. */
 static Dwarf_Die *find_unit(struct ptrc_symbol_file *f, GElf_Addr address, GElf_Addr *bias)
 {
-	Dwarf_Die *unit = dw.dwfl_module_addrdie(f->module, address, bias);
+	Dwarf_Die *unit = ptrc_dw.dwfl_module_addrdie(f->module, address, bias);
 
-	if (unit && dw.dwarf_haspc(unit, address - *bias) == 1)
+	if (unit && ptrc_dw.dwarf_haspc(unit, address - *bias) == 1)
 		return unit;
 	unit = NULL;
-	while ((unit = dw.dwfl_module_nextcu(f->module, unit, bias)))
-		if (dw.dwarf_haspc(unit, address - *bias) == 1)
+	while ((unit = ptrc_dw.dwfl_module_nextcu(f->module, unit, bias)))
+		if (ptrc_dw.dwarf_haspc(unit, address - *bias) == 1)
 			return unit;
 	return NULL;
 }
@@ -276,8 +212,8 @@ static const char *path_of(struct ptrc_symbol_file *f, Dwarf_Die *unit, const ch
 	Dwarf_Attribute attr;
 	const char *directory = NULL;
 
-	if (path && *path != '/' && dw.dwarf_attr(unit, DW_AT_comp_dir, &attr))
-		directory = dw.dwarf_formstring(&attr);
+	if (path && *path != '/' && ptrc_dw.dwarf_attr(unit, DW_AT_comp_dir, &attr))
+		directory = ptrc_dw.dwarf_formstring(&attr);
 	return directory ? join(f, (const char *[]){directory, path}, 2, "/") : path;
 }
 
@@ -291,10 +227,10 @@ static Dwarf_Die declaration_of(const Dwarf_Die *definition)
 		Dwarf_Attribute attr;
 		Dwarf_Die next;
 
-		if (!dw.dwarf_attr(&die, DW_AT_abstract_origin, &attr) &&
-		    !dw.dwarf_attr(&die, DW_AT_specification, &attr))
+		if (!ptrc_dw.dwarf_attr(&die, DW_AT_abstract_origin, &attr) &&
+		    !ptrc_dw.dwarf_attr(&die, DW_AT_specification, &attr))
 			break;
-		if (!dw.dwarf_formref_die(&attr, &next))
+		if (!ptrc_dw.dwarf_formref_die(&attr, &next))
 			break;
 		die = next;
 	}
@@ -303,7 +239,7 @@ static Dwarf_Die declaration_of(const Dwarf_Die *definition)
 
 static bool is_function(Dwarf_Die *die)
 {
-	int tag = dw.dwarf_tag(die);
+	int tag = ptrc_dw.dwarf_tag(die);
 
 	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
 }
@@ -323,14 +259,14 @@ static const char *name_of(struct ptrc_symbol_file *f, Dwarf_Die *function, int 
 	size_t at = SCOPES_MAX;
 	int n;
 
-	parts[--at] = dw.dwarf_diename(&die);
+	parts[--at] = ptrc_dw.dwarf_diename(&die);
 	if (!parts[at])
 		return NULL;
 	/* Scope 0 is the declaration itself, so its scopes start at 1. */
-	n = dw.dwarf_getscopes_die(&die, &scopes);
+	n = ptrc_dw.dwarf_getscopes_die(&die, &scopes);
 	for (int i = 1; i < n && at; i++) {
-		int tag = dw.dwarf_tag(&scopes[i]);
-		const char *part = is_named_scope(tag) ? dw.dwarf_diename(&scopes[i]) : NULL;
+		int tag = ptrc_dw.dwarf_tag(&scopes[i]);
+		const char *part = is_named_scope(tag) ? ptrc_dw.dwarf_diename(&scopes[i]) : NULL;
 
 		if (!part && tag == DW_TAG_namespace)
 			part = "(anonymous)";
@@ -357,11 +293,13 @@ static void take_call(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Die *in
 	Dwarf_Files *files;
 	size_t count;
 
-	if (!dw.dwarf_attr(inlined, DW_AT_call_file, &attr) || dw.dwarf_formudata(&attr, &file) ||
-	    !dw.dwarf_attr(inlined, DW_AT_call_line, &attr) || dw.dwarf_formudata(&attr, &line) ||
-	    dw.dwarf_getsrcfiles(unit, &files, &count) || file >= count)
+	if (!ptrc_dw.dwarf_attr(inlined, DW_AT_call_file, &attr) ||
+	    ptrc_dw.dwarf_formudata(&attr, &file) ||
+	    !ptrc_dw.dwarf_attr(inlined, DW_AT_call_line, &attr) ||
+	    ptrc_dw.dwarf_formudata(&attr, &line) ||
+	    ptrc_dw.dwarf_getsrcfiles(unit, &files, &count) || file >= count)
 		return;
-	s->file = path_of(f, unit, dw.dwarf_filesrc(files, file, NULL, NULL));
+	s->file = path_of(f, unit, ptrc_dw.dwarf_filesrc(files, file, NULL, NULL));
 	s->line = (int)line;
 }
 
@@ -379,15 +317,15 @@ static bool find_anywhere(Dwarf_Die *die, Dwarf_Addr address, int depth, Dwarf_D
 	Dwarf_Die child;
 	bool is_found = false;
 
-	if (depth == SCOPES_MAX || dw.dwarf_child(die, &child))
+	if (depth == SCOPES_MAX || ptrc_dw.dwarf_child(die, &child))
 		return false;
 	do {
-		if (is_function(&child) && dw.dwarf_haspc(&child, address) == 1) {
+		if (is_function(&child) && ptrc_dw.dwarf_haspc(&child, address) == 1) {
 			*found = child;
 			is_found = true;
 		}
 		is_found |= find_anywhere(&child, address, depth + 1, found);
-	} while (!dw.dwarf_siblingof(&child, &child));
+	} while (!ptrc_dw.dwarf_siblingof(&child, &child));
 	return is_found;
 }
 
@@ -406,24 +344,24 @@ static void find_function(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Add
 	int n;
 
 	/* A skeleton unit only refers to a split unit, which has the contents, in another file (.dwo). */
-	if (!dw.dwarf_cu_info(unit->cu, NULL, &type, NULL, &part, NULL, NULL, NULL) &&
+	if (!ptrc_dw.dwarf_cu_info(unit->cu, NULL, &type, NULL, &part, NULL, NULL, NULL) &&
 	    type == DW_UT_skeleton && part.addr)
 		unit = &part;
-	n = dw.dwarf_getscopes(unit, address, &scopes);
+	n = ptrc_dw.dwarf_getscopes(unit, address, &scopes);
 	while (i < n && !is_function(&scopes[i]))
 		i++;
 	/* For an inlined function, dwarf_getscopes() lists the scopes in which the function is defined.
 	 * dwarf_getscopes_die() lists the scopes into which it was inlined, and these are needed. */
-	n = i < n ? dw.dwarf_getscopes_die(&scopes[i], &around)
+	n = i < n ? ptrc_dw.dwarf_getscopes_die(&scopes[i], &around)
 	    : find_anywhere(unit, address, 0, &innermost)
-		    ? dw.dwarf_getscopes_die(&innermost, &around)
+		    ? ptrc_dw.dwarf_getscopes_die(&innermost, &around)
 		    : 0;
 	for (i = 0; i < n; i++) {
 		if (!is_function(&around[i]))
 			continue;
 		s->function = name_of(f, &around[i], REFERENCES_MAX);
 		if (!is_of_header(s->function) ||
-		    dw.dwarf_tag(&around[i]) != DW_TAG_inlined_subroutine)
+		    ptrc_dw.dwarf_tag(&around[i]) != DW_TAG_inlined_subroutine)
 			break;
 		take_call(f, lines, &around[i], s);
 	}
@@ -443,15 +381,15 @@ void ptrc_symbol_file_find(struct ptrc_symbol_file *f, const struct ptrc_symbol_
 	address += f->bias;
 	unit = find_unit(f, address, &bias);
 	if (unit) {
-		Dwarf_Line *line = dw.dwarf_getsrc_die(unit, address - bias);
+		Dwarf_Line *line = ptrc_dw.dwarf_getsrc_die(unit, address - bias);
 
 		if (line) {
-			s->file = path_of(f, unit, dw.dwarf_linesrc(line, NULL, NULL));
-			if (dw.dwarf_lineno(line, &s->line))
+			s->file = path_of(f, unit, ptrc_dw.dwarf_linesrc(line, NULL, NULL));
+			if (ptrc_dw.dwarf_lineno(line, &s->line))
 				s->line = 0;
 		}
 		find_function(f, unit, address - bias, s);
 	}
 	if (!s->function)
-		s->function = dw.dwfl_module_addrname(f->module, address);
+		s->function = ptrc_dw.dwfl_module_addrname(f->module, address);
 }

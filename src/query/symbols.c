@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/table.h"
 #include "src/query/reader.h"
 
 /* The number of places that a cache keeps, a power of two. A program has far fewer calls that record events. */
@@ -35,10 +36,17 @@ struct file {
 	char *path;
 };
 
+/* The name of a function whose code a program made at run time. */
+struct name {
+	struct ptrc_table_entry entry;
+	char *text;
+};
+
 struct ptrc_symbols {
 	/* Held while libdw is called, which only one thread at a time may do. */
 	pthread_mutex_t lock;
 	struct file *files;
+	struct ptrc_table names;
 };
 
 struct ptrc_symbols *ptrc_symbols_open(struct ptrc_cli_reason *why)
@@ -50,6 +58,14 @@ struct ptrc_symbols *ptrc_symbols_open(struct ptrc_cli_reason *why)
 	s = ptrc_cli_allocate(sizeof(*s));
 	*s = (struct ptrc_symbols){.lock = PTHREAD_MUTEX_INITIALIZER};
 	return s;
+}
+
+static void free_name(void *thing, void *arg)
+{
+	struct name *n = thing;
+
+	(void)arg;
+	free(n->text);
 }
 
 void ptrc_symbols_free(struct ptrc_symbols *s)
@@ -64,6 +80,8 @@ void ptrc_symbols_free(struct ptrc_symbols *s)
 		free(f->path);
 		free(f);
 	}
+	ptrc_table_visit(&s->names, free_name, NULL);
+	ptrc_table_free(&s->names);
 	free(s);
 }
 
@@ -184,6 +202,16 @@ static bool find_address(trace_id_t log, unsigned long process, uint64_t address
 	return false;
 }
 
+/* Returns a copy of the name that stays valid as long as the symbols. */
+static const char *keep_name(struct ptrc_symbols *s, const char *text, size_t size)
+{
+	struct name *n = ptrc_table_find(&s->names, text, size, sizeof(*n));
+
+	if (!n->text)
+		n->text = ptrc_cli_copy_bytes(text, size);
+	return n->text;
+}
+
 static void find(struct ptrc_symbols *s, trace_id_t log, unsigned long process, uint64_t address,
 		 struct ptrc_symbol *symbol)
 {
@@ -194,6 +222,10 @@ static void find(struct ptrc_symbols *s, trace_id_t log, unsigned long process, 
 	*symbol = (struct ptrc_symbol){.function = NULL};
 	if (!find_address(log, process, address, &m))
 		return;
+	if (m.pm_is_function) {
+		symbol->function = keep_name(s, m.pm_path, m.pm_path_size);
+		return;
+	}
 	f = file_of(s, &m);
 	if (!f || !f->opened)
 		return;

@@ -230,7 +230,8 @@ static void put_mappings_json(struct ptrc_json *j, trace_id_t log, unsigned long
 		put_address(j, "end", m.pm_end);
 		put_address(j, "offset", m.pm_offset);
 		if (m.pm_path_size)
-			ptrc_json_bytes(j, "path", m.pm_path, m.pm_path_size);
+			ptrc_json_bytes(j, m.pm_is_function ? "function" : "path", m.pm_path,
+					m.pm_path_size);
 		put_build_id(j, m.pm_build_id, m.pm_build_id_size);
 		ptrc_json_close(j, '}');
 	}

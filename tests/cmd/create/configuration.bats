@@ -347,7 +347,7 @@ ptrace-create: the 2 sessions made before are ended" ]
 
 @test "the manual page has every key and its built-in value" {
 	page=$PTRC_SOURCE/man/ptrace.yaml.5
-	ptrace-create --output=log --log-rotate=1h --log-keep=2 --snapshot-on=a --os=sched \
+	ptrace-create --output=log --log-rotate=1h --log-keep=2 --snapshot-on=a --os=samples --stacks=fp \
 		--dump-config >dump
 	ptrace-run -c "$examples/ci.yaml" --dump-config >>dump
 	sed -n 's/^\([a-z-]*\):.*/\1/p' dump | sort -u >keys

@@ -6,14 +6,19 @@
 
 #include "tests/support/harness.h"
 
+#include <errno.h>
+#include <execinfo.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 
 #include "src/base/clock.h"
 #include "src/os/perf_records.h"
 #include "src/os/processes.h"
 #include "src/os/throttle.h"
+#include "src/os/tracepoints.h"
+#include "src/os/unwind.h"
 
 #define RING 4096U
 
@@ -35,7 +40,7 @@ static void begin_ring(uint64_t at)
 	CHECK(fake);
 	fake->page.data_head = fake->page.data_tail = at;
 	ring = (struct ptrc_perf_ring){.page = &fake->page, .bytes = fake->bytes, .size = RING};
-	records = ptrc_perf_records_new();
+	records = ptrc_perf_records_new(0);
 }
 
 static void end_ring(void)
@@ -49,6 +54,17 @@ static void read_ring(int64_t until_ns)
 	ptrc_perf_records_begin(records);
 	ptrc_perf_records_take(records, &ring);
 	found = ptrc_perf_records_until(records, until_ns, &found_count);
+}
+
+static void forget(void *arg, const struct posixtrace_log_process *p,
+		   const struct posixtrace_log_mapping *m, bool is_addition)
+{
+	size_t *told = arg;
+
+	CHECK(!is_addition);
+	for (unsigned long i = 0; i < p->pp_mapping_count; i++)
+		CHECK_EQ(m[i].pm_path_size, strlen(m[i].pm_path));
+	++*told;
 }
 
 static void put(const void *bytes, size_t count)
@@ -183,6 +199,228 @@ TEST(samples_have_the_addresses_of_user_space, "")
 	end_ring();
 }
 
+/* A sample with two registers and `bytes` bytes of stack, of which the kernel has copied `copied`. */
+static void put_copy(uint64_t abi, uint64_t bytes, uint64_t copied, uint16_t size, uint64_t ns)
+{
+	const uint32_t ids[2] = {7, 8}, where[2] = {3, 0};
+	const uint64_t registers[2] = {0x11, 0x22};
+	uint8_t stack[64];
+	struct perf_event_header h = {.type = PERF_RECORD_SAMPLE,
+				      .size = size ? size : (uint16_t)(sizeof(h) + 64 + bytes)};
+
+	memset(stack, 0xab, sizeof(stack));
+	put(&h, sizeof(h));
+	put(ids, sizeof(ids));
+	put(&ns, sizeof(ns));
+	put(where, sizeof(where));
+	put(&abi, sizeof(abi));
+	put(registers, sizeof(registers));
+	put(&bytes, sizeof(bytes));
+	put(stack, bytes < sizeof(stack) ? (size_t)bytes : sizeof(stack));
+	put(&copied, sizeof(copied));
+}
+
+TEST(samples_have_copies_of_registers_and_stack, "")
+{
+	begin_ring(RING - 50);
+	ptrc_perf_records_free(records);
+	records = ptrc_perf_records_new(0x101);
+	put_copy(PERF_SAMPLE_REGS_ABI_64, 32, 24, 0, 5);
+	put_copy(PERF_SAMPLE_REGS_ABI_32, 32, 32, 0, 6);
+	/* More than there was room for, than the record has, and the end of the record within the copy. */
+	put_copy(PERF_SAMPLE_REGS_ABI_64, 32, 33, 0, 7);
+	put_copy(PERF_SAMPLE_REGS_ABI_64, UINT64_MAX - 7, 8, 8 + 64 + 64, 8);
+	put_copy(PERF_SAMPLE_REGS_ABI_64, 64, 8, 8 + 64, 9);
+	read_ring(INT64_MAX);
+	CHECK_EQ(found_count, 3);
+	CHECK(found[0].ns == 5 && found[0].stack.copy->stack_bytes == 24 && !found[0].stack.count);
+	CHECK(found[0].stack.copy->register_count == 2 &&
+	      found[0].stack.copy->registers[1] == 0x22);
+	CHECK_EQ(found[0].stack.copy->stack[23], 0xab);
+	CHECK(found[1].ns == 6 && !found[1].stack.copy->stack_bytes);
+	CHECK(found[2].ns == 7 && !found[2].stack.copy->stack_bytes);
+	end_ring();
+}
+
+/* The identifier of the event is at the begin of a sample, and at the end of other records. */
+TEST(samples_of_several_events_have_identifiers, "")
+{
+	const uint64_t task[3] = {20 | (uint64_t)10 << 32, 21 | (uint64_t)11 << 32, 5};
+	const uint64_t ids = 7 | (uint64_t)8 << 32, where = 3;
+	const uint64_t stack[] = {1, ids, 20, where, 3, (uint64_t)PERF_CONTEXT_USER, 0x10, 0x11};
+	const uint64_t fault[] = {3, 0x400, ids, 21, 0x5000, where};
+	/* After the size of 32 bits, everything else is at half of the places. */
+	uint32_t begin[8 + 1 + 16 + 1] = {4, 0, 7, 8, 22, 0, 3, 0, 68},
+				    end[16] = {5, 0, 7, 8, 23, 0, 3, 0, 28};
+	struct perf_event_header h = {.type = PERF_RECORD_SAMPLE};
+	struct perf_event_header fork = {.type = PERF_RECORD_FORK,
+					 .size = (uint16_t)(sizeof(h) + sizeof(task) + 32)};
+
+	begin[11] = 257;
+	begin[13] = 11;
+	begin[23] = 66;
+	end[11] = 257;
+	end[13] = 42;
+	begin_ring(RING - 50);
+	ptrc_perf_records_identify(records, 1, PTRC_PERF_EVENT_STACK);
+	ptrc_perf_records_identify(records, 2, PTRC_PERF_EVENT_MINOR_FAULT);
+	ptrc_perf_records_identify(records, 3, PTRC_PERF_EVENT_MAJOR_FAULT);
+	ptrc_perf_records_identify(records, 4, PTRC_PERF_EVENT_CALL);
+	ptrc_perf_records_identify(records, 5, PTRC_PERF_EVENT_CALL);
+	put(&fork, sizeof(fork));
+	put(task, sizeof(task));
+	put((const uint64_t[]){ids, 10, where, 1}, 32);
+	h.size = sizeof(h) + sizeof(stack);
+	put(&h, sizeof(h));
+	put(stack, sizeof(stack));
+	h.size = sizeof(h) + sizeof(fault);
+	put(&h, sizeof(h));
+	put(fault, sizeof(fault));
+	h.size = sizeof(h) + sizeof(begin);
+	put(&h, sizeof(h));
+	put(begin, sizeof(begin));
+	h.size = sizeof(h) + sizeof(end);
+	put(&h, sizeof(h));
+	put(end, sizeof(end));
+	/* Of an event that is not known, and too short ones. */
+	put(&(struct perf_event_header){.type = PERF_RECORD_SAMPLE, .size = 16}, 8);
+	put(&(uint64_t){99}, 8);
+	put(&(struct perf_event_header){.type = PERF_RECORD_SAMPLE, .size = 24}, 8);
+	put((const uint64_t[]){3, 0x400}, 16);
+	put(&(struct perf_event_header){.type = PERF_RECORD_SAMPLE, .size = 24}, 8);
+	put((const uint64_t[]){4, ids}, 16);
+	put(&(struct perf_event_header){.type = PERF_RECORD_SAMPLE, .size = 8}, 8);
+	read_ring(INT64_MAX);
+	CHECK_EQ(found_count, 5);
+	CHECK(found[0].kind == PTRC_PERF_FORK && found[0].child.tid == 21);
+	CHECK(found[1].kind == PTRC_PERF_SAMPLE && found[1].ns == 20 && found[1].stack.count == 2);
+	CHECK(found[2].kind == PTRC_PERF_FAULT && found[2].ns == 21 && found[2].tid == 8);
+	CHECK(found[2].fault.place == 0x400 && found[2].fault.address == 0x5000 &&
+	      found[2].fault.is_major && found[2].processor == 3);
+	CHECK(found[3].kind == PTRC_PERF_CALL_BEGIN && found[3].ns == 22 && found[3].pid == 7);
+	CHECK(found[3].call.number == 257 && found[3].call.arguments[0] == 11 &&
+	      found[3].call.arguments[5] == 66);
+	CHECK(found[4].kind == PTRC_PERF_CALL_END && found[4].call.number == 257 &&
+	      found[4].call.result == 42);
+	end_ring();
+}
+
+TEST(numbers_of_tracepoints_are_found_by_trying, "")
+{
+	struct ptrc_tracepoints known, tried;
+	uint32_t first;
+
+	if (ptrc_tracepoints_find(&known))
+		SKIP("the kernel gives this user no tracepoints");
+	first = known.numbers[0] < known.numbers[1] ? known.numbers[0] : known.numbers[1];
+	CHECK_OK(ptrc_tracepoints_try(first > 2 ? first - 2 : 1, first + 2, &tried));
+	CHECK_EQ(tried.numbers[0], first);
+	CHECK_EQ(tried.numbers[0] + tried.numbers[1], known.numbers[0] + known.numbers[1]);
+	/* No kernel has as many. */
+	CHECK_EQ(ptrc_tracepoints_try(UINT32_MAX - 2, UINT32_MAX - 1, &tried), ENOENT);
+}
+
+#if defined(__x86_64__)
+enum { COPY = 4096, DEEP = 5 };
+
+struct snapshot {
+	struct ptrc_perf_copy copy;
+	uint8_t stack[COPY];
+	void *callers[64];
+	int caller_count;
+};
+
+/* Does what the kernel does for a sample. The sanitizer knows nothing good of what is between variables. */
+static __attribute__((noinline, no_sanitize("address", "undefined"))) void
+take_snapshot(struct snapshot *s)
+{
+	static const int order[] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI,
+				    REG_RBP, REG_RSP, REG_RIP, REG_R8,	REG_R9,	 REG_R10,
+				    REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+	ucontext_t context;
+
+	CHECK(!getcontext(&context));
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		s->copy.registers[s->copy.register_count++] =
+			(uint64_t)context.uc_mcontext.gregs[order[i]];
+	s->copy.stack = s->stack;
+	s->copy.stack_bytes = COPY;
+	for (size_t i = 0; i < COPY; i++)
+		s->stack[i] = ((const volatile uint8_t *)(uintptr_t)s->copy.registers[7])[i];
+	s->caller_count = backtrace(s->callers, 64);
+}
+
+static __attribute__((noinline)) void descend(struct snapshot *s, int depth)
+{
+	char space[100];
+
+	memset(space, depth, sizeof(space));
+	__asm__ volatile("" : : "r"(space) : "memory");
+	if (depth)
+		descend(s, depth - 1);
+	else
+		take_snapshot(s);
+	__asm__ volatile("" : : "r"(space) : "memory");
+}
+
+TEST(callers_are_those_that_the_c_library_finds, "")
+{
+	static struct snapshot s;
+	struct ptrc_perf_record r = {.kind = PTRC_PERF_SAMPLE, .pid = getpid()};
+	struct ptrc_cli_reason why;
+	struct ptrc_unwinder *u = ptrc_unwinder_new(&why);
+	size_t told = 0;
+	struct ptrc_os_processes *processes = ptrc_os_processes_new(true, forget, &told);
+	uint64_t addresses[64];
+	struct ptrc_unwound out = {.addresses = addresses, .max = 64};
+	int first = 0;
+
+	if (!u) {
+		ptrc_os_processes_free(processes);
+		SKIP(why.text);
+	}
+	descend(&s, DEEP);
+	r.stack.copy = &s.copy;
+	/* Nothing is known of the process: the instruction is all. */
+	ptrc_unwind(u, processes, &r, &out);
+	CHECK(out.count == 1 && addresses[0] == s.copy.registers[8] && out.noise == 1);
+	ptrc_os_processes_add_running(processes, getpid());
+	ptrc_unwind(u, processes, &r, &out);
+	/* A sanitizer has a larger stack. */
+	CHECK_GT(out.count, DEEP + 1);
+	CHECK(s.caller_count >= (int)out.count && !out.noise);
+	/* A sanitizer's own frame may come first. */
+	while (first < s.caller_count && (uint64_t)(uintptr_t)s.callers[first] != addresses[1])
+		first++;
+	for (size_t i = 1; i < out.count; i++, first++)
+		CHECK(first < s.caller_count &&
+		      addresses[i] == (uint64_t)(uintptr_t)s.callers[first]);
+	/* No room, or no copy. */
+	out.max = 3;
+	ptrc_unwind(u, processes, &r, &out);
+	CHECK(out.count == 3 && out.is_cut && !out.noise);
+	out.max = 64;
+	s.copy.stack_bytes = 8;
+	ptrc_unwind(u, processes, &r, &out);
+	CHECK(out.count == 1 && out.is_cut);
+	s.copy.stack_bytes = 0;
+	ptrc_unwind(u, processes, &r, &out);
+	CHECK(out.count == 1 && out.is_cut);
+	/* Code without tables, here at an address of no code, is followed by the frame pointer, but only into code. */
+	s.copy.stack_bytes = 64;
+	s.copy.registers[8] = 0x1000;
+	s.copy.registers[6] = s.copy.registers[7] + 16;
+	memcpy(s.stack + 24, &(uint64_t){(uint64_t)(uintptr_t)descend + 4}, 8);
+	ptrc_unwind(u, processes, &r, &out);
+	CHECK(out.count >= 2 && addresses[1] == (uint64_t)(uintptr_t)descend + 4);
+	memcpy(s.stack + 24, &(uint64_t){0x1234}, 8);
+	ptrc_unwind(u, processes, &r, &out);
+	CHECK(out.count == 1 && out.noise == 1 && !out.is_cut);
+	ptrc_os_processes_free(processes);
+	ptrc_unwinder_free(u);
+}
+#endif
+
 TEST(samples_that_are_withheld_are_counted, "")
 {
 	const uint64_t body[3] = {0};
@@ -260,16 +498,6 @@ TEST(texts_of_records_stay_as_long_as_these, "")
 	end_ring();
 }
 
-static void forget(void *arg, const struct posixtrace_log_process *p,
-		   const struct posixtrace_log_mapping *m)
-{
-	size_t *told = arg;
-
-	for (unsigned long i = 0; i < p->pp_mapping_count; i++)
-		CHECK_EQ(m[i].pm_path_size, strlen(m[i].pm_path));
-	++*told;
-}
-
 static struct ptrc_perf_record fork_of(int parent, int child, int64_t ns)
 {
 	struct ptrc_perf_record r = {
@@ -289,11 +517,12 @@ struct last {
 };
 
 static void note(void *arg, const struct posixtrace_log_process *p,
-		 const struct posixtrace_log_mapping *m)
+		 const struct posixtrace_log_mapping *m, bool is_addition)
 {
 	struct last *last = arg;
 
 	(void)m;
+	CHECK(!is_addition);
 	last->count++;
 	last->pid = p->pp_pid;
 	last->parent = p->pp_parent_pid;

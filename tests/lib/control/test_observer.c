@@ -246,7 +246,7 @@ TEST(an_observer_outlives_its_stream, "")
 	ts_shutdown(trid);
 	CHECK_EQ(ptrc_observer_add(observer, &event, 1, 0), EINVAL);
 	CHECK_EQ(ptrc_observer_type(observer, "x", NULL, &other), EINVAL);
-	CHECK_EQ(ptrc_observer_add_process(observer, &process, NULL), EINVAL);
+	CHECK_EQ(ptrc_observer_add_process(observer, &process, NULL, false), EINVAL);
 	ptrc_observer_close(observer);
 	ptrc_observer_close(NULL);
 }
@@ -324,7 +324,7 @@ TEST(a_log_tells_of_a_process_that_was_observed, "", NEEDS_KEEPER)
 	ts_start(trid);
 	event.po_time = time_of(now_ns());
 	CHECK_OK(ptrc_observer_add(observer, &event, 1, 0));
-	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings));
+	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, false));
 	ptrc_observer_close(observer);
 	log = ts_end_and_open_log(trid, fd);
 	p = find_process(log, gone, &index);
@@ -366,7 +366,7 @@ TEST(what_was_observed_stands_above_a_look_that_came_too_late, "", NEEDS_KEEPER)
 	CHECK_OK(ptrc_observer_add(observer, &event, 1, 0));
 	/* The keeper looks at the process and finds it gone, and then comes what it was. */
 	ts_flush(trid);
-	CHECK_OK(ptrc_observer_add_process(observer, &p, NULL));
+	CHECK_OK(ptrc_observer_add_process(observer, &p, NULL, false));
 	ptrc_observer_close(observer);
 	log = ts_end_and_open_log(trid, fd);
 	struct ts_events all = ts_read_log(log);
@@ -405,7 +405,8 @@ TEST(what_is_told_of_a_process_is_cut_to_what_fits, "", NEEDS_KEEPER)
 	int fd = ts_temp_file();
 	unsigned long index = 0;
 
-	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 6000));
+	/* The command line fills the first record, and the large mappings fit into none. */
+	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 4140));
 	trace_id_t trid = ts_create_log(getpid(), &attr, fd);
 	struct ptrc_observer *observer = open_observer(trid);
 	memset(text, 'x', sizeof(text));
@@ -413,13 +414,60 @@ TEST(what_is_told_of_a_process_is_cut_to_what_fits, "", NEEDS_KEEPER)
 		mappings[i] = (struct posixtrace_log_mapping){
 			.pm_start = i, .pm_path = text, .pm_path_size = i < 10 ? 10 : sizeof(text)};
 	ts_start(trid);
-	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings));
+	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, false));
 	ptrc_observer_close(observer);
 	trace_id_t log = ts_end_and_open_log(trid, fd);
 	p = find_process(log, p.pp_pid, &index);
 	CHECK_EQ(p.pp_name_size, 15);
 	CHECK(p.pp_command_line_size == 4096 && p.pp_is_command_line_cut);
-	CHECK(p.pp_are_mappings_cut && p.pp_mapping_count >= 10);
+	CHECK(p.pp_are_mappings_cut && p.pp_mapping_count == 10);
+	ts_close_log(log);
+}
+
+TEST(mappings_that_do_not_fit_into_one_record_come_in_others, "", NEEDS_KEEPER)
+{
+	static char names[1000][64];
+	static struct posixtrace_log_mapping mappings[1000];
+	struct posixtrace_log_process p = {.pp_pid = 4194304 - 1,
+					   .pp_is_known = 1,
+					   .pp_name = "gone",
+					   .pp_name_size = 4,
+					   .pp_has_mappings = 1,
+					   .pp_mapping_count = 700};
+	int fd = ts_temp_file();
+	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd), log;
+	struct ptrc_observer *observer = open_observer(trid);
+	struct posixtrace_log_mapping m;
+	unsigned long index = 0;
+
+	for (size_t i = 0; i < 1000; i++) {
+		snprintf(names[i], sizeof(names[i]), i < 700 ? "/lib/%zu" : "made::%zu", i);
+		mappings[i] = (struct posixtrace_log_mapping){.pm_start = 16 * i,
+							      .pm_end = 16 * i + 16,
+							      .pm_path = names[i],
+							      .pm_path_size = strlen(names[i]),
+							      .pm_is_function = i >= 700};
+	}
+	ts_start(trid);
+	p.pp_start = p.pp_from = time_of(now_ns());
+	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, false));
+	/* The functions that it made are known later. Those of another program are not added. */
+	p.pp_from = time_of(now_ns() + 5000000);
+	p.pp_mapping_count = 300;
+	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings + 700, true));
+	p.pp_name = "none";
+	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, true));
+	ptrc_observer_close(observer);
+	log = ts_end_and_open_log(trid, fd);
+	p = find_process(log, p.pp_pid, &index);
+	CHECK(is_text(p.pp_name, p.pp_name_size, "gone"));
+	CHECK(p.pp_mapping_count == 1000 && !p.pp_are_mappings_cut);
+	for (size_t i = 0; i < 1000; i++) {
+		CHECK_OK(posixtrace_log_get_mapping(log, index, i, &m, sizeof(m)));
+		CHECK(m.pm_start == 16 * i && is_text(m.pm_path, m.pm_path_size, names[i]));
+		CHECK_EQ(m.pm_is_function, i >= 700);
+	}
+	CHECK_EQ(posixtrace_log_get_process(log, index + 1, &p, sizeof(p)), ENODATA);
 	ts_close_log(log);
 }
 
@@ -469,14 +517,14 @@ TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
 		p.pp_executable = paths[i];
 		p.pp_executable_size = strlen(paths[i]);
 		event.po_time = p.pp_from = time_of(now_ns());
-		CHECK_OK(ptrc_observer_add_process(observer, &p, NULL));
+		CHECK_OK(ptrc_observer_add_process(observer, &p, NULL, false));
 		CHECK_OK(ptrc_observer_add(observer, &event, 1, 0));
 		/* A millisecond tells one program from the next. */
 		pause_ms(2);
 	}
 	/* The keeper looks at the process, and then comes what the observer knows in the end. */
 	ts_flush(trid);
-	CHECK_OK(ptrc_observer_add_process(observer, &p, NULL));
+	CHECK_OK(ptrc_observer_add_process(observer, &p, NULL, false));
 	ptrc_observer_close(observer);
 	ts_shutdown(trid);
 	kill(pid, SIGKILL);
@@ -531,7 +579,7 @@ TEST(an_exec_that_is_reported_after_a_look_counts_from_the_exec, "", NEEDS_KEEPE
 		p.pp_executable = paths[i];
 		p.pp_executable_size = strlen(paths[i]);
 		p.pp_from = from[i];
-		CHECK_OK(ptrc_observer_add_process(observer, &p, NULL));
+		CHECK_OK(ptrc_observer_add_process(observer, &p, NULL, false));
 	}
 	ptrc_observer_close(observer);
 	ts_shutdown(trid);

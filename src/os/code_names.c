@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/os/code_names.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/message.h"
+
+/* The most addresses that are noted, and the most functions that are kept of a process. */
+#define ADDRESSES_MAX 16384U
+#define FUNCTIONS_MAX 1024U
+/* The most bytes of a name, and of a file that is read. */
+#define NAME_MAX_BYTES 250U
+#define FILE_MAX_BYTES (INT64_C(256) << 20)
+
+/* An address in code that was made at run time. */
+struct noted {
+	struct ptrc_table_entry entry;
+	uint64_t address, samples;
+};
+
+/* The same, while names are looked for. */
+struct place {
+	uint64_t address;
+	struct ptrc_code_function function;
+};
+
+struct places {
+	struct place *all;
+	size_t count;
+};
+
+void ptrc_code_names_note(struct ptrc_code_names *names, uint64_t address)
+{
+	struct noted *n = ptrc_table_seek(&names->addresses, &address, sizeof(address));
+
+	if (!n && names->addresses.count < ADDRESSES_MAX)
+		n = ptrc_table_find(&names->addresses, &address, sizeof(address), sizeof(*n));
+	if (!n)
+		return;
+	n->address = address;
+	n->samples++;
+}
+
+void ptrc_code_names_free(struct ptrc_code_names *names)
+{
+	ptrc_table_free(&names->addresses);
+	*names = (struct ptrc_code_names){.addresses = {.count = 0}};
+}
+
+/* ---- reading the file ---- */
+
+/* Opens the file that the process may have written. In /tmp other users can put anything at this name. */
+static FILE *open_map(pid_t pid, uid_t user)
+{
+	char path[64];
+	struct stat st;
+	FILE *f = NULL;
+	int fd;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%ld.map", (long)pid);
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == user &&
+	    st.st_size <= FILE_MAX_BYTES)
+		f = fdopen(fd, "r");
+	if (!f)
+		close(fd);
+	return f;
+}
+
+/* Returns the number of the first place whose address is not less. */
+static size_t first_place(const struct places *p, uint64_t address)
+{
+	size_t low = 0, high = p->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (p->all[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Takes a line: start and size in hexadecimal digits, and the name. A later line for an address replaces an earlier
+ * one, because code moves, and its place is used again. */
+static void take_line(struct places *p, char *line)
+{
+	struct ptrc_code_function f = {0};
+	char *end;
+
+	line[strcspn(line, "\n")] = '\0';
+	f.start = strtoull(line, &end, 16);
+	f.bytes = strtoull(end, &end, 16);
+	if (*end != ' ' || !end[1])
+		return;
+	for (size_t i = first_place(p, f.start);
+	     i < p->count && p->all[i].address - f.start < f.bytes; i++) {
+		free(p->all[i].function.name);
+		p->all[i].function.start = f.start;
+		p->all[i].function.bytes = f.bytes;
+		p->all[i].function.name =
+			ptrc_cli_copy_bytes(end + 1, strnlen(end + 1, NAME_MAX_BYTES));
+	}
+}
+
+static void add_place(void *thing, void *arg)
+{
+	const struct noted *n = thing;
+	struct places *p = arg;
+
+	*ptrc_append(p->all, p->count) =
+		(struct place){.address = n->address, .function = {.samples = n->samples}};
+}
+
+static int by_address(const void *one, const void *other)
+{
+	const struct place *a = one, *b = other;
+
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+static int by_samples(const void *one, const void *other)
+{
+	const struct ptrc_code_function *a = one, *b = other;
+
+	return (a->samples < b->samples) - (a->samples > b->samples);
+}
+
+/* Whether both are the same function. Its addresses are next to each other. */
+static bool is_same(const struct ptrc_code_function *a, const struct ptrc_code_function *b)
+{
+	return a->start == b->start && a->bytes == b->bytes && !strcmp(a->name, b->name);
+}
+
+/* Makes an array of the functions that were found. Frees the places. */
+static struct ptrc_code_function *functions_of(struct places *p, size_t *count)
+{
+	struct ptrc_code_function *found = NULL;
+
+	*count = 0;
+	for (size_t i = 0; i < p->count; i++) {
+		struct ptrc_code_function *f = &p->all[i].function;
+
+		if (!f->name)
+			continue;
+		if (*count && is_same(&found[*count - 1], f)) {
+			found[*count - 1].samples += f->samples;
+			free(f->name);
+			continue;
+		}
+		*ptrc_append(found, *count) = *f;
+	}
+	free(p->all);
+	if (*count)
+		qsort(found, *count, sizeof(*found), by_samples);
+	while (*count > FUNCTIONS_MAX)
+		free(found[--*count].name);
+	return found;
+}
+
+struct ptrc_code_function *ptrc_code_names_read(const struct ptrc_code_names *names, pid_t pid,
+						uid_t user, size_t *count)
+{
+	struct places places = {0};
+	char *line = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	*count = 0;
+	f = names->addresses.count ? open_map(pid, user) : NULL;
+	if (!f)
+		return NULL;
+	ptrc_table_visit(&names->addresses, add_place, &places);
+	qsort(places.all, places.count, sizeof(*places.all), by_address);
+	while (getline(&line, &size, f) > 0)
+		take_line(&places, line);
+	free(line);
+	fclose(f);
+	return functions_of(&places, count);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names of functions whose code a program made at run time, from /tmp/perf-PID.map, which many runtimes write for
+ * perf(1). Only the functions at addresses that samples have are kept.
+ */
+#ifndef PTRC_SRC_OS_CODE_NAMES_H
+#define PTRC_SRC_OS_CODE_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "src/base/table.h"
+
+/* The addresses of a process that are in such code. Starts zeroed. */
+struct ptrc_code_names {
+	struct ptrc_table addresses;
+};
+
+struct ptrc_code_function {
+	uint64_t start, bytes, samples;
+	char *name;
+};
+
+void ptrc_code_names_note(struct ptrc_code_names *, uint64_t address);
+
+/* Reads the names of the noted addresses, if the file is a regular file of this user. Returns an array of the functions
+ * found, those with most samples first; the caller frees it and the names. */
+struct ptrc_code_function *ptrc_code_names_read(const struct ptrc_code_names *, pid_t, uid_t,
+						size_t *count);
+
+void ptrc_code_names_free(struct ptrc_code_names *);
+
+#endif

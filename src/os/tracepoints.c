@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/os/tracepoints.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The greatest number that is tried. Kernels have some 2,500 tracepoints, and these two are among the first. */
+#define TRIED_MAX 4096U
+/* The calls by which a tracepoint is recognized. */
+enum { CALLS = 7 };
+
+static int open_tracepoint(uint32_t number)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attr),
+		.config = number,
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_RAW,
+		.disabled = 1,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* ---- tracefs ---- */
+
+static uint32_t number_in(const char *directory, const char *name)
+{
+	char path[128];
+	unsigned int number = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/events/raw_syscalls/%s/id", directory, name);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%u", &number) != 1)
+		number = 0;
+	if (f)
+		fclose(f);
+	return number;
+}
+
+static bool read_numbers(struct ptrc_tracepoints *t)
+{
+	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		t->numbers[0] = number_in(places[i], "sys_enter");
+		t->numbers[1] = number_in(places[i], "sys_exit");
+		if (t->numbers[0] && t->numbers[1])
+			return true;
+	}
+	return false;
+}
+
+/* ---- other processes ---- */
+
+/* Runs find() in another process. The caller does not wait for its end, which may take long. Returns whether it has
+ * found the numbers. */
+static bool in_process(bool (*find)(const void *arg, struct ptrc_tracepoints *), const void *arg,
+		       struct ptrc_tracepoints *t)
+{
+	struct ptrc_tracepoints found = {0};
+	int ends[2];
+	pid_t child;
+	bool is_found;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return false;
+	child = fork();
+	if (child == 0) {
+		/* The child of a child belongs to process 1. */
+		if (fork() == 0 &&
+		    (!find(arg, &found) || write(ends[1], &found, sizeof(found)) < 0))
+			_exit(1);
+		_exit(0);
+	}
+	close(ends[1]);
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	is_found = child > 0 && read(ends[0], t, sizeof(*t)) == (ssize_t)sizeof(*t);
+	close(ends[0]);
+	return is_found;
+}
+
+/* Root sees the numbers in a tracefs that only this process has. */
+static bool mount_and_read(const void *arg, struct ptrc_tracepoints *t)
+{
+	(void)arg;
+	return !unshare(CLONE_NEWNS) && !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	       !mount("none", "/sys/kernel/tracing", "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		      NULL) &&
+	       read_numbers(t);
+}
+
+struct range {
+	uint32_t first, last;
+};
+
+/* Counts how often the tracepoint is passed by this thread in CALLS calls of one kind and one of another. */
+static uint64_t passes(int fd)
+{
+	uint64_t count = 0;
+
+	ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	for (int i = 0; i < CALLS; i++)
+		syscall(SYS_getppid);
+	syscall(SYS_getpgid, 0);
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	return read(fd, &count, sizeof(count)) == (ssize_t)sizeof(count) ? count : 0;
+}
+
+/* The two tracepoints have numbers next to each other. The call that enables one ends there, and the call that
+ * disables it starts there, so each is passed CALLS + 2 times: once more for the call of the other kind. */
+static bool try_range(const void *arg, struct ptrc_tracepoints *t)
+{
+	const struct range *r = arg;
+
+	for (uint32_t number = r->first; number <= r->last; number++) {
+		int fd = open_tracepoint(number), next;
+
+		/* Closing it would take long, and the process ends soon. */
+		if (fd < 0 || passes(fd) != CALLS + 2)
+			continue;
+		next = open_tracepoint(number + 1);
+		if (next < 0 || passes(next) != CALLS + 2)
+			continue;
+		t->numbers[0] = number;
+		t->numbers[1] = number + 1;
+		return true;
+	}
+	return false;
+}
+
+int ptrc_tracepoints_try(uint32_t first, uint32_t last, struct ptrc_tracepoints *t)
+{
+	const struct range range = {first, last};
+
+	return in_process(try_range, &range, t) ? 0 : ENOENT;
+}
+
+int ptrc_tracepoints_find(struct ptrc_tracepoints *t)
+{
+	/* Whether the user may open any is seen by one that cannot exist: the rights are checked first. */
+	int fd = open_tracepoint(UINT32_MAX);
+
+	if (fd >= 0)
+		close(fd);
+	else if (errno == EACCES || errno == EPERM)
+		return errno;
+	if (read_numbers(t) || (!geteuid() && in_process(mount_and_read, NULL, t)))
+		return 0;
+	return ptrc_tracepoints_try(1, TRIED_MAX, t);
+}

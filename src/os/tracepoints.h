@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds the kernel's numbers of the tracepoints at which each system call begins and ends. */
+#ifndef PTRC_SRC_OS_TRACEPOINTS_H
+#define PTRC_SRC_OS_TRACEPOINTS_H
+
+#include <stdint.h>
+
+/* In no particular order: their records have different sizes. */
+struct ptrc_tracepoints {
+	uint32_t numbers[2];
+};
+
+/* Returns 0, EACCES or EPERM if the kernel refuses them to this user, or ENOENT if it has none. */
+int ptrc_tracepoints_find(struct ptrc_tracepoints *);
+
+/* Tries the numbers from `first` to `last`. Returns 0 or ENOENT. The kernel takes some 20 ms to forget each that was
+ * tried, so this is done in another process. */
+int ptrc_tracepoints_try(uint32_t first, uint32_t last, struct ptrc_tracepoints *);
+
+#endif

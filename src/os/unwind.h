@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The callers of a sample, found by the unwinding tables (.eh_frame) of the files that its process has mapped, from
+ * a copy of the registers and of the stack. Each table is read once, and kept for all processes that map the file.
+ */
+#ifndef PTRC_SRC_OS_UNWIND_H
+#define PTRC_SRC_OS_UNWIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/message.h"
+#include "src/os/perf_records.h"
+#include "src/os/processes.h"
+
+struct ptrc_unwinder;
+
+/* The addresses of a stack, innermost first: the next instruction, then return addresses. */
+struct ptrc_unwound {
+	uint64_t *addresses;
+	size_t max, count;
+	/* There are more callers: than `max`, or beyond the copy of the stack. */
+	bool is_cut;
+	/* How many addresses were left out at the end, as they are outside all executable mappings: 0 or 1. */
+	unsigned int noise;
+};
+
+/* Returns NULL, and stores the reason, if libdw cannot be loaded, or does not know this processor. */
+struct ptrc_unwinder *ptrc_unwinder_new(struct ptrc_cli_reason *);
+/* Accepts NULL. */
+void ptrc_unwinder_free(struct ptrc_unwinder *);
+
+/* Returns the registers that ptrc_unwind() needs, as in perf_event_attr.sample_regs_user. */
+uint64_t ptrc_unwinder_registers(void);
+
+/* Finds the callers of a sample that has a copy of the stack. The caller has stored .addresses and .max. */
+void ptrc_unwind(struct ptrc_unwinder *, struct ptrc_os_processes *,
+		 const struct ptrc_perf_record *, struct ptrc_unwound *);
+
+#endif

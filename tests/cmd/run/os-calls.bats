@@ -1,0 +1,100 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2086 # $CC and its flags are several words
+# System calls and page faults: --os=syscalls,faults.
+
+load ../../support/helpers
+
+needs_calls() {
+	local why
+	needs_os
+	why=$(ptrace-run --os=syscalls -o needs.log true 2>&1) || true
+	[[ $why != *"no system calls"* ]] || skip "$why"
+}
+
+@test "system calls have names, arguments and results, and are pairs" {
+	needs_calls
+	ptrace-run --os=syscalls -o a.log -- dd if=/dev/zero of=/dev/null bs=7 count=500 2>dd.err
+	[ "$(ptrace-dump --count --format=text --event=os.syscall.begin \
+		--where 'data.name == "read" && data.arguments[2] == 7' a.log)" -eq 500 ]
+	[ "$(ptrace-dump --count --format=text --event=os.syscall.end --where 'data.result == 7' a.log)" -ge 1000 ]
+	ptrace-stat --pairs --per=data.name --json a.log >stat.json
+	jq -e '.pairs | map(select(.value == "write")) | .[0].count >= 500' stat.json
+	# A call that fails has a negative error number.
+	ptrace-run --os=syscalls -o b.log -- cat /no/such/file 2>cat.err || true
+	[ "$(ptrace-dump --count --format=text --event=os.syscall.end --where 'data.result == -2' b.log)" -ge 1 ]
+	[ "$(events b.log 'os.fault')" -eq 0 ]
+}
+
+@test "descendants and threads have system calls, and the controller has none" {
+	needs_calls
+	ptrace-run --os=syscalls,process -o a.log -- sh -c '/bin/true; /bin/true; :'
+	[ "$(fields a.log os.syscall.begin 'select(.data.name == "exit_group") | .pid' | sort -u | wc -l)" -eq 3 ]
+	[ -z "$(ptrace-dump --event='os.*' --fields=comm a.log | grep ptrace-run)" ]
+}
+
+@test "page faults have the memory, and the instruction" {
+	needs_os
+	cat >touch.c <<-'EOF'
+		#include <stdio.h>
+		#include <sys/mman.h>
+
+		static __attribute__((noinline)) void touches(volatile char *at, long pages)
+		{
+			for (long i = 0; i < pages; i++)
+				at[i * 4096] = 1;
+		}
+
+		int main(void)
+		{
+			char *at = mmap(NULL, 1 << 22, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+			madvise(at, 1 << 22, MADV_NOHUGEPAGE);
+			touches(at, 1024);
+			printf("%p\n", (void *)at);
+			return 0;
+		}
+	EOF
+	${CC:-cc} -g1 -O2 -Wl,--build-id touch.c -o touch
+	at=$(ptrace-run --os=faults -o a.log -- ./touch)
+	[ "$(ptrace-dump --count --format=text --event=os.fault \
+		--where "data.memory >= $at && data.memory < $((at + 1024 * 4096))" a.log)" -eq 1024 ]
+	fields a.log os.fault .data.major | grep -qx false
+	if ! grep -q 'built without libdw' <(ptrace-dump --symbols a.log 2>&1); then
+		[ "$(ptrace-dump --symbols --json --event=os.fault a.log 2>/dev/null |
+			jq -r '.symbols.place.function // empty' | grep -c '^touches$')" -eq 1024 ]
+	fi
+}
+
+@test "all kinds together" {
+	needs_calls
+	ptrace-run --os=syscalls,faults,samples,sched,process -o a.log -- \
+		sh -c "$PTRC_BUILD/tests/support/os_work spin 200; $PTRC_BUILD/tests/support/os_work switches 50 >/dev/null"
+	for type in fork exec exit switch_in switch_out sample syscall.begin syscall.end fault; do
+		[ "$(events a.log os.$type)" -gt 0 ]
+	done
+	[ "$(events a.log os.sample)" -ge 60 ]
+	[ "$(ptrace-run --os=faults,samples=99,syscalls --dump-config true | grep ^os)" = "os: syscalls,faults,samples=99" ]
+}
+
+@test "where the kernel refuses system calls, a line says which setting allows them" {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	local paranoid dir
+	paranoid=$(cat /proc/sys/kernel/perf_event_paranoid) || skip "no perf_event_paranoid"
+	[ "$paranoid" -eq 2 ] || skip "perf_event_paranoid is $paranoid"
+	setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$PTRACE_BIN/ptrace-run" ||
+		skip "another user cannot execute the commands here"
+	dir=$(mktemp -d)
+	chown 65534:65534 "$dir"
+	run_split setpriv --reuid 65534 --regid 65534 --clear-groups \
+		sh -c 'cd "$1" && exec ptrace-run --os=syscalls,faults -o a.log -- /bin/true' _ "$dir"
+	mv "$dir"/a.log . || true
+	rm -rf "$dir"
+	[ "$status" -eq 0 ] || skip "another user cannot write here: $stderr"
+	[[ $stderr != *"no events of the operating system"* ]] || skip "$stderr"
+	assert_one_message ptrace-run
+	[[ $stderr == *"--os: no system calls: kernel.perf_event_paranoid is 2, and 1 allows them: sysctl kernel.perf_event_paranoid=1; --waits needs none of it"* ]]
+	# The rest is there.
+	[ "$(events a.log os.fault)" -gt 10 ]
+	[ "$(ptrace-stat a.log | grep -cF os.syscall)" -eq 0 ]
+}
