@@ -112,17 +112,17 @@ static bool sleeps(int tid)
 	return name_end && name_end[2] == 'S';
 }
 
-static void await_sleep(int tid)
-{
-	do
-		pause_ms(1);
-	while (!sleeps(tid));
-	/* It may have slept for another reason, such as a page fault. */
-	pause_ms(20);
-}
-
 static int main_tid;
 static _Atomic int holder_tid;
+/* Until this is false again, the first thread only makes the call that waits. */
+static _Atomic bool waits;
+
+/* Waits until the first thread waits. */
+static void await_sleep(void)
+{
+	while (!waits || !sleeps(main_tid))
+		pause_ms(1);
+}
 
 /* Holds a lock until the first thread waits for it. */
 static void *hold(void *kind)
@@ -134,7 +134,9 @@ static void *hold(void *kind)
 	      : which == 2 ? !pthread_rwlock_rdlock(&rwlock)
 			   : mtx_lock(&c_mutex) == thrd_success);
 	holder_tid = own_tid();
-	await_sleep(main_tid);
+	await_sleep();
+	/* The test looks for this time. */
+	pause_ms(20);
 	CHECK(which == 0   ? !pthread_mutex_unlock(&mutex)
 	      : which == 3 ? mtx_unlock(&c_mutex) == thrd_success
 			   : !pthread_rwlock_unlock(&rwlock));
@@ -143,10 +145,12 @@ static void *hold(void *kind)
 
 static void await_holder(int which, pthread_t *t)
 {
+	waits = false;
 	holder_tid = 0;
 	CHECK(!pthread_create(t, NULL, hold, (void *)(intptr_t)which));
 	while (!holder_tid)
 		pause_ms(1);
+	waits = true;
 }
 
 /* Prints the expected events of locks: call, holder, address. */
@@ -160,7 +164,7 @@ static void *wake(void *kind)
 	int which = (int)(intptr_t)kind;
 
 	holder_tid = own_tid();
-	await_sleep(main_tid);
+	await_sleep();
 	if (which == 0) {
 		pthread_mutex_lock(&mutex);
 		pthread_cond_signal(&condition);
@@ -180,10 +184,12 @@ static pthread_t begin_waker(int which)
 {
 	pthread_t t;
 
+	waits = false;
 	holder_tid = 0;
 	CHECK(!pthread_create(&t, NULL, wake, (void *)(intptr_t)which));
 	while (!holder_tid)
 		pause_ms(1);
+	waits = true;
 	return t;
 }
 
@@ -191,6 +197,7 @@ static void end_thread(pthread_t t)
 {
 	int tid = holder_tid;
 
+	waits = false;
 	/* When the thread has ended, nothing waits. */
 	while (!syscall(SYS_tgkill, getpid(), tid, 0))
 		pause_ms(1);
@@ -235,8 +242,8 @@ static int locks(void)
 	mtx_unlock(&c_mutex);
 	say_lock("mtx_lock", holder_tid, &c_mutex);
 	end_thread(t);
-	t = begin_waker(0);
 	pthread_mutex_lock(&mutex);
+	t = begin_waker(0);
 	pthread_cond_wait(&condition, &mutex);
 	pthread_mutex_unlock(&mutex);
 	say_lock("pthread_cond_wait", 0, &condition);
@@ -461,7 +468,8 @@ static int cancels(void)
 		CHECK(!pthread_create(&t, NULL, wait_forever, (void *)(intptr_t)kind));
 		while (!cancelled_tid)
 			pause_ms(1);
-		await_sleep(cancelled_tid);
+		while (!sleeps(cancelled_tid))
+			pause_ms(1);
 		CHECK(!pthread_cancel(t) && !pthread_join(t, &result) &&
 		      result == PTHREAD_CANCELED);
 	}
@@ -472,28 +480,46 @@ static int cancels(void)
 }
 
 static sigjmp_buf place;
+static _Atomic int jump_count;
 
 static void jump(int signal)
 {
 	(void)signal;
+	waits = false;
+	jump_count++;
 	siglongjmp(place, 1);
+}
+
+enum { JUMPS = 20 };
+
+static void *interrupt(void *first)
+{
+	for (int i = 0; i < JUMPS; i++) {
+		await_sleep();
+		CHECK(!pthread_kill(*(pthread_t *)first, SIGALRM));
+		while (jump_count <= i)
+			pause_ms(1);
+	}
+	return NULL;
 }
 
 /* A signal handler leaves calls that wait. */
 static int jumps(void)
 {
-	struct itimerval tick = {{0, 0}, {0, 2000}};
 	static int count;
+	pthread_t first = pthread_self(), t;
 	int pair[2];
 	char byte;
 
+	main_tid = own_tid();
 	CHECK(!pipe(pair));
 	signal(SIGALRM, jump);
-	while (sigsetjmp(place, 1) ? ++count < 20 : true) {
-		setitimer(ITIMER_REAL, &tick, NULL);
+	CHECK(!pthread_create(&t, NULL, interrupt, &first));
+	while (sigsetjmp(place, 1) ? ++count < JUMPS : true) {
+		waits = true;
 		CHECK(read(pair[0], &byte, 1) == 1);
 	}
-	signal(SIGALRM, SIG_IGN);
+	CHECK(!pthread_join(t, NULL));
 	CHECK(write(pair[1], "x", 1) == 1 && read(pair[0], &byte, 1) == 1);
 	return 0;
 }
