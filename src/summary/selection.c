@@ -167,13 +167,9 @@ static void add_pairs(struct ptrc_selection *s)
 static struct ptrc_where *read_where(const struct ptrc_selection *s, const char *option,
 				     const char *text)
 {
-	struct ptrc_cli_reason why = {.is_vain = false};
+	struct ptrc_cli_reason why;
 	struct ptrc_where *w = ptrc_where_parse(text, &s->query->layouts, &why);
 
-	if (!w && why.is_vain) {
-		ptrc_cli_message(option, "%s", why.text);
-		exit(PTRC_EXIT_FAILED);
-	}
 	if (!w)
 		ptrc_cli_usage(option, "%s", why.text);
 	return w;
