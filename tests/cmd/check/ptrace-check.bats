@@ -196,6 +196,8 @@ broken() {
 	broken '{pair: a by, p99: 1ms}' 12 "nothing follows 'by'"
 	broken '{by: pid, pair: a by tid, p99: 1ms}' 21 "by: is given twice"
 	broken '{pair: a by tid, by: pid, p99: 1ms}' 22 "'by' is given twice, first in line 2"
+	broken '{pair: a, min: 3ms, max: 1ms}' 20 "min is greater than max"
+	broken '{pair: a, p50: "< 1ms", min: "> 2ms"}' 34 "min is greater than p50"
 	broken '{pair: a by pidd, p99: 1ms}' 12 "by: events have no field 'pidd' (did you mean*"
 	broken '{pair: [a, b]}' 6 "'pair' needs a bound*"
 	broken '{pair: [a, b], p99: fast}' 25 "p99: 'fast' is not a duration*"

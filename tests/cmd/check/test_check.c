@@ -490,8 +490,8 @@ TEST(count, "")
 		"count: a, min: 1",
 		"a@1 open => pass: 1 event",
 		", max: 2, per: data.id <- a1@1 a2@2 a1@3 => pass: 3 events of 2 values of data.id",
-		"count: a, max: 2, per: data.id <- a1@1 a2@2 a1@3 a1@4 a3@5 a3@6 a3@7 a3@8 => fail: 8 events; more than 2 of 2 of 3 values of data.id | 7 4 events | 4 3 events",
-		"count: a, min: 2, per: data.id <- a1@1 a2@2 a1@3 => fail: 3 events; less than 2 of 1 of 2 values of data.id | 2 1 event");
+		"count: a, max: 2, per: data.id <- a1@1 a2@2 a1@3 a1@4 a3@5 a3@6 a3@7 a3@8 => fail: 8 events; 2 of 3 values of data.id have more than 2 | 7 4 events | 4 3 events",
+		"count: a, min: 2, per: data.id <- a1@1 a2@2 a1@3 => fail: 3 events; 1 of 2 values of data.id has less than 2 | 2 1 event");
 	begin("count: z, max: 0, per: data.id");
 	take("z@1 z@2");
 	CHECK_EQ(judge.trials[0].without_key, 2);
@@ -706,6 +706,7 @@ TEST(pair, "")
 		", at_end: ignore <- a1@1 b1@2 a2@3 .@8 => fail: 1 pair; max 1us (bound < 5us); 1 begin without an end | 3 no end for 5us",
 		"pair: [a, b], by: data.id, max: '<= 5us', at_end: ignore <- a1@1 b1@2 a2@3 .@8 => pass: 1 pair; max 1us (bound <= 5us); 1 begin without an end",
 		"pair: [a, b], by: data.id, min: '> 3us', at_end: ignore <- a1@1 b1@5 a2@6 .@7 => pass: 1 pair; min 4us (bound > 3us); 1 begin without an end",
+		"pair: [a, b], by: data.id, p50: '> 3us', at_end: ignore <- a1@1 b1@2 a2@3 a3@3 a4@69 .@70 => pass: 1 pair; p50 1us (bound > 3us, kept by 2 begins without an end); 3 begins without an end",
 		/* It makes no difference to this quantile. */
 		"pair: [a, b], by: data.id, p50: '< 5us' <- a1@1 b1@2 a3@2 b3@3 a2@3 .@70 => pass: 2 pairs; p50 1us (bound < 5us); 1 begin without an end",
 		"a1@1 b1@2 open => undecided: 1 pair; max 1us (bound < 5us); the log has no end",
