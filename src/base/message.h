@@ -46,8 +46,6 @@ void ptrc_cli_refuse(const char *thing, const char *format, ...)
  * is cut. */
 struct ptrc_cli_reason {
 	char text[400];
-	/* The refused text is well formed, but would select nothing. */
-	bool is_vain;
 };
 
 /* Fills in the reason. Always returns false, so that a function that refuses something can return the result. */

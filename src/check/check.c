@@ -123,17 +123,26 @@ static void find_losses(struct ptrc_check *c)
 	}
 }
 
-static void __attribute__((format(printf, 2, 3)))
+/* Adds a note. Returns false if the rule has this note already, or too many. */
+static bool __attribute__((format(printf, 2, 3)))
 add_note(struct ptrc_trial *t, const char *format, ...)
 {
+	bool is_new = t->note_count < PTRC_NOTES_MAX;
 	va_list values;
+	char *text;
 
-	if (t->note_count == PTRC_NOTES_MAX)
-		return;
 	va_start(values, format);
-	if (vasprintf(&t->notes[t->note_count++], format, values) < 0)
+	if (vasprintf(&text, format, values) < 0)
 		ptrc_cli_no_memory();
 	va_end(values);
+	is_new &= !t->reason || strcmp(t->reason, text) != 0;
+	for (size_t i = 0; i < t->note_count; i++)
+		is_new &= strcmp(t->notes[i], text) != 0;
+	if (is_new)
+		t->notes[t->note_count++] = text;
+	else
+		free(text);
+	return is_new;
 }
 
 /* Lets a rule that passes only because no event matched fail instead. The reason is the latest note, which
@@ -156,13 +165,14 @@ static void note_missing(const struct ptrc_check *c, struct ptrc_trial *t, const
 {
 	struct ptrc_nearest nearest = {0};
 	char proposal[3 * TRACE_EVENT_NAME_MAX];
-	bool is_name = !strpbrk(pattern, "*?[\\");
+	/* With one of the other special characters of patterns it is still meant to match a name. */
+	bool is_name = !strchr(pattern, '*');
 
 	if (is_name)
 		ptrc_query_has_type(c->query, pattern, &nearest);
-	add_note(t, "no event type is called %s%s", pattern,
-		 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
-	if (is_name && t->rule->kind == PTRC_RULE_NEVER)
+	if (add_note(t, "no event type is called %s%s", pattern,
+		     ptrc_nearest_text(&nearest, proposal, sizeof(proposal))) &&
+	    is_name && t->rule->kind == PTRC_RULE_NEVER)
 		fail_by_note(c, t);
 }
 
@@ -406,26 +416,32 @@ struct noting {
 	struct ptrc_trial *t;
 };
 
+static bool lacks_member(const struct ptrc_field *f, void *arg)
+{
+	const struct noting *n = arg;
+
+	return !ptrc_query_has_member(n->c->query, f, NULL);
+}
+
 static void note_member(const struct ptrc_field *f, void *arg)
 {
 	struct noting *n = arg;
 	char proposal[200];
 
-	if (ptrc_query_has_member(n->c->query, f, proposal))
-		return;
-	add_note(n->t, "no event has data.%s%s", f->text, proposal);
-	fail_by_note(n->c, n->t);
+	ptrc_query_has_member(n->c->query, f, proposal);
+	if (add_note(n->t, "no event has data.%s%s", f->text, proposal))
+		fail_by_note(n->c, n->t);
 }
 
-/* Adds a note for each field in the rule's expressions that no event has. */
+/* Adds a note for each field that no event has, if because of it an expression of the rule can hold for no event. */
 static void note_members(struct ptrc_check *c, struct ptrc_trial *t)
 {
 	struct noting n = {c, t};
 
 	for (size_t i = 0; i < 2 * t->rule->event_count; i++)
 		if ((t->has_type & 1U << i / 2) && t->rule->events[i / 2].wheres[i % 2])
-			ptrc_where_each_field(t->rule->events[i / 2].wheres[i % 2], note_member,
-					      &n);
+			ptrc_where_each_vain(t->rule->events[i / 2].wheres[i % 2], lacks_member,
+					     note_member, &n);
 }
 
 enum ptrc_exit ptrc_check_judge(struct ptrc_check *c)

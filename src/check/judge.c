@@ -51,12 +51,17 @@ struct allowed {
 	struct ptrc_moment at;
 };
 
-/* For rules of the kind before: an event without what it requires. It is kept for as long as the rule's
- * tolerance, because a required event that is read later may count as earlier. */
+/* For rules of the kind before: an event without what it requires. For those of the kind order: an event before which the preceding event of the list has not
+ * happened. It is kept for as long as the tolerance, because a required event that is read later may count as
+ * earlier. */
 struct ptrc_waiting {
 	TAILQ_ENTRY(ptrc_waiting) others;
 	struct ptrc_moment at;
 	bool is_doubtful;
+	/* For the kind order: the state of the event's key, and the place of the event in the list. */
+	struct steps *steps;
+	unsigned int step;
+	/* For the kind before: the key. */
 	size_t key_size;
 	unsigned char key[];
 };
@@ -72,6 +77,8 @@ struct counted {
 struct begin {
 	struct begin *before;
 	struct ptrc_moment at;
+	/* The condition of the event holds, so the rule is about the pair. */
+	bool is_selected;
 	/* The number of the event that opened the pair. */
 	uint64_t event;
 	/* Points to the counter of the losses that may hide the end of the pair. */
@@ -85,14 +92,16 @@ struct begins {
 	struct begin *latest;
 };
 
-/* For rules of the kind order: the first event of each type with one key. In the sets `seen`, `doubtful` and
- * `near_loss`, bit i stands for event i of the rule. */
+/* For rules of the kind order: the events of the list with one key. In the sets, bit i stands for event i of the rule. */
 struct steps {
 	struct ptrc_table_entry entry;
 	unsigned int seen;
-	/* In `doubtful`: the first event came after a loss. In `near_loss`: a loss followed the first event
-	 * within the tolerance. */
-	unsigned int doubtful, near_loss;
+	/* An event i came before the first event i - 1: certainly; unless a lost event i - 1 came before it;
+	 * unless one followed the end of a log that was not closed. */
+	unsigned int broken, doubtful, open;
+	/* One of the first events came after a loss. */
+	bool is_after_loss;
+	/* The first event of each type, or the one that breaks the rule. */
 	struct ptrc_moment first[];
 };
 
@@ -104,6 +113,8 @@ struct now {
 	struct ptrc_moment at;
 	/* Which event of the rule the current event matches, as an index. */
 	unsigned int event;
+	/* The conditions of that event hold. Only the kind pair gets events for which they do not. */
+	bool is_selected;
 };
 
 /* Whether an event before the current one may be missing. */
@@ -203,7 +214,7 @@ static const struct ptrc_judge_key *key_of(struct now *n)
 					   k->by_text ? &r->by : NULL);
 		k->hash = ptrc_table_hash(k->key.bytes, k->key.size);
 	}
-	n->trial->without_key += !k->has_key;
+	n->trial->without_key += n->is_selected && !k->has_key;
 	return k->has_key ? k : NULL;
 }
 
@@ -485,12 +496,32 @@ static void end_after(struct ptrc_trial *t)
 	ptrc_table_free(&t->answers);
 }
 
-/* ---- before ---- */
+/* ---- before, order ---- */
 
 static void drop_waiting(struct ptrc_trial *t, struct ptrc_waiting *w)
 {
 	TAILQ_REMOVE(&t->waiting, w, others);
 	free(w);
+}
+
+static struct ptrc_waiting *add_waiting(struct now *n, size_t key_size)
+{
+	struct ptrc_waiting *w = ptrc_cli_allocate(sizeof(*w) + key_size);
+
+	*w = (struct ptrc_waiting){.at = n->at, .is_doubtful = is_in_doubt(n->trial->ending)};
+	TAILQ_INSERT_TAIL(&n->trial->waiting, w, others);
+	return w;
+}
+
+/* Notes that an event of an order came before the event that precedes it in the list. */
+static void break_order(const struct ptrc_waiting *w, unsigned int *set)
+{
+	unsigned int bit = 1U << w->step;
+	struct steps *s = w->steps;
+
+	if (set == &s->broken && !(*set & bit))
+		s->first[w->step] = w->at;
+	*set |= bit;
 }
 
 /* Counts as broken or doubtful the events that have waited for longer than the tolerance for what they
@@ -501,10 +532,14 @@ static void end_waiting(struct ptrc_trial *t, int64_t ns)
 
 	while ((w = TAILQ_FIRST(&t->waiting)) &&
 	       ptrc_when_subtract(ns, w->at.ns) > t->tolerance_ns) {
-		uint64_t number = w->is_doubtful ? ++t->doubtful : ++t->broken;
+		if (w->steps) {
+			break_order(w, w->is_doubtful ? &w->steps->doubtful : &w->steps->broken);
+		} else {
+			uint64_t number = w->is_doubtful ? ++t->doubtful : ++t->broken;
 
-		add_case(w->is_doubtful ? &t->doubts : &t->worst, UINT64_MAX - number, &w->at, NULL,
-			 "none before it");
+			add_case(w->is_doubtful ? &t->doubts : &t->worst, UINT64_MAX - number,
+				 &w->at, NULL, "none before it");
+		}
 		drop_waiting(t, w);
 	}
 }
@@ -521,19 +556,25 @@ static void doubt_waiting(struct ptrc_trial *t, int64_t ns)
 
 /* Ends the waiting at the end of the trace. If the log was not closed, the required event may have come after
  * the last event that was written, but within the tolerance. */
-static void end_before(struct ptrc_trial *t)
+static void end_waitings(struct ptrc_trial *t)
 {
 	struct ptrc_waiting *w;
 
 	if (t->ending->is_unclosed)
 		end_waiting(t, t->ending->ns);
 	while (t->ending->is_unclosed && (w = TAILQ_FIRST(&t->waiting))) {
-		t->open++;
-		add_case(&t->doubts, 1, &w->at, NULL, "none before it");
+		if (w->steps) {
+			break_order(w, &w->steps->open);
+		} else {
+			t->open++;
+			add_case(&t->doubts, 1, &w->at, NULL, "none before it");
+		}
 		drop_waiting(t, w);
 	}
 	end_waiting(t, INT64_MAX);
 }
+
+/* ---- before ---- */
 
 static void take_dependent(struct now *n, const struct ptrc_judge_key *k)
 {
@@ -549,11 +590,9 @@ static void take_dependent(struct now *n, const struct ptrc_judge_key *k)
 		t->used_event = n->judge->event_count;
 		return;
 	}
-	w = ptrc_cli_allocate(sizeof(*w) + k->key.size);
-	*w = (struct ptrc_waiting){
-		.at = n->at, .is_doubtful = is_in_doubt(t->ending), .key_size = k->key.size};
+	w = add_waiting(n, k->key.size);
+	w->key_size = k->key.size;
 	memcpy(w->key, k->key.bytes, k->key.size);
-	TAILQ_INSERT_TAIL(&t->waiting, w, others);
 }
 
 static void take_allowing(struct now *n, const struct ptrc_judge_key *k)
@@ -688,9 +727,12 @@ static void take_begin(struct now *n, const struct ptrc_judge_key *k)
 	struct begin *b = ptrc_cli_allocate(sizeof(*b));
 	const uint64_t *gaps = gaps_of(n);
 
-	n->trial->matched++;
-	*b = (struct begin){open->latest, n->at, n->judge->event_count, gaps, *gaps};
+	*b = (struct begin){open->latest,	   n->at, n->is_selected,
+			    n->judge->event_count, gaps,  *gaps};
 	open->latest = b;
+	if (!n->is_selected)
+		return;
+	n->trial->matched++;
 	if (n->trial->sources)
 		count_begin(n);
 }
@@ -741,17 +783,19 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 	if (!open) {
 		bool is_doubtful = *gaps_of(n) || is_beyond_end(t);
 
-		t->doubtful += is_doubtful;
-		t->unmatched_ends += !is_doubtful;
+		t->doubtful += n->is_selected && is_doubtful;
+		t->unmatched_ends += n->is_selected && !is_doubtful;
 		return;
 	}
 	b = open->latest;
-	if (t->sources)
+	if (t->sources && b->is_selected)
 		count_end(n, b);
-	if (is_cut_off(t, b))
-		t->doubtful++;
-	else
-		measure(t, b, &n->at);
+	if (b->is_selected && n->is_selected) {
+		if (is_cut_off(t, b))
+			t->doubtful++;
+		else
+			measure(t, b, &n->at);
+	}
 	open->latest = b->before;
 	free(b);
 	if (!open->latest)
@@ -760,6 +804,26 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 
 /* ---- order ---- */
 
+/* Drops the events of the next place in the list that wait for this event, and are so near to it that it may have
+ * come before them. */
+static void allow_next(struct now *n, const struct steps *s)
+{
+	struct ptrc_trial *t = n->trial;
+
+	for (struct ptrc_waiting *w = TAILQ_FIRST(&t->waiting), *next; w; w = next) {
+		next = TAILQ_NEXT(w, others);
+		if (w->steps == s && w->step == n->event + 1 && is_near(t, &w->at, &n->at))
+			drop_waiting(t, w);
+	}
+}
+
+static bool is_complete(const struct ptrc_trial *t, const struct steps *s)
+{
+	return s->seen == (1U << t->rule->event_count) - 1;
+}
+
+/* The first of an event comes after the first of the preceding event if each such event has a preceding one before
+ * it, as for the kind before. */
 static void take_order(struct now *n)
 {
 	struct ptrc_trial *t = n->trial;
@@ -767,14 +831,12 @@ static void take_order(struct now *n)
 	struct steps *s;
 	const struct ptrc_judge_key *k;
 	bool is_counted = t->matched_event == n->judge->event_count;
+	bool is_used = is_counted && t->used_event == n->judge->event_count;
 
-	/* The event was already taken as the first one for an earlier place in the rule's list; it cannot
-	 * precede itself. */
-	if (is_counted && t->used_event == n->judge->event_count)
-		return;
 	t->matched_event = n->judge->event_count;
-	/* Only the first event of each type matters, and all of them have happened. */
-	if (t->is_settled) {
+	end_waiting(t, n->at.ns);
+	/* All events of the list have happened, so each later event has the preceding one before it. */
+	if (t->is_settled && TAILQ_EMPTY(&t->waiting)) {
 		t->matched += !is_counted;
 		return;
 	}
@@ -783,36 +845,23 @@ static void take_order(struct now *n)
 		return;
 	t->matched += !is_counted;
 	s = find_at(&t->table, k, sizeof(*s) + t->rule->event_count * sizeof(s->first[0]));
-	if (s->seen & bit)
-		return;
-	t->used_event = n->judge->event_count;
-	s->seen |= bit;
-	if (is_in_doubt(t->ending))
-		s->doubtful |= bit;
-	s->first[n->event] = n->at;
-	t->last_step_ns = n->at.ns;
-	t->is_settled = !t->rule->by_text && s->seen == (1U << t->rule->event_count) - 1;
-}
+	allow_next(n, s);
+	if (!(s->seen & bit)) {
+		/* The event already is the first of an earlier place in the list; it cannot precede itself. */
+		if (is_used)
+			return;
+		t->used_event = n->judge->event_count;
+		s->seen |= bit;
+		s->is_after_loss |= is_in_doubt(t->ending);
+		s->first[n->event] = n->at;
+		t->is_settled = !t->rule->by_text && is_complete(t, s);
+	}
+	if (n->event && !(s->seen & bit >> 1) && !(s->broken & bit)) {
+		struct ptrc_waiting *w = add_waiting(n, 0);
 
-static void doubt_steps(void *thing, void *arg)
-{
-	const struct ptrc_trial *t = arg;
-	struct steps *s = thing;
-
-	for (size_t i = 0; i < t->rule->event_count; i++)
-		if (s->seen & 1U << i &&
-		    ptrc_when_subtract(t->loss_ns, s->first[i].ns) <= t->tolerance_ns)
-			s->near_loss |= 1U << i;
-}
-
-/* Notes that events were lost at this time. If the first event of a type came before the loss by no more than
- * the tolerance, a lost event may count as earlier than that event. */
-static void doubt_order(struct ptrc_trial *t, int64_t ns)
-{
-	t->loss_ns = ns;
-	if (t->table.count && t->tolerance_ns &&
-	    ptrc_when_subtract(ns, t->last_step_ns) <= t->tolerance_ns)
-		ptrc_table_visit(&t->table, doubt_steps, t);
+		w->steps = s;
+		w->step = n->event;
+	}
 }
 
 /* ---- the end ---- */
@@ -849,9 +898,9 @@ static void end_begins(void *thing, void *arg)
 				  : length_ns < 0 ? 0
 						  : (uint64_t)length_ns;
 
-		if (is_cut_off(t, b)) {
+		if (b->is_selected && is_cut_off(t, b)) {
 			t->doubtful++;
-		} else {
+		} else if (b->is_selected) {
 			t->open++;
 			for (size_t i = 0; i < t->rule->bound_count; i++)
 				t->open_below[i] +=
@@ -868,44 +917,35 @@ static void end_order(void *thing, void *arg)
 {
 	const struct steps *s = thing;
 	struct ptrc_trial *t = arg;
-	size_t count = t->rule->event_count;
-	bool is_broken = false, is_doubtful = false, is_open = false;
+	unsigned int wrong = s->broken ? s->broken : s->doubtful | s->open;
 
-	t->is_whole |= !s->doubtful && s->seen == (1U << count) - 1;
-	for (size_t i = 1; i < count && !is_broken; i++) {
+	for (size_t i = 1; i < t->rule->event_count; i++) {
 		const struct ptrc_moment *at = &s->first[i];
-		const struct ptrc_moment *before = &s->first[i - 1];
 		bool has_before = s->seen & 1U << (i - 1);
-		struct ptrc_cases *cases;
 
-		if (!(s->seen & 1U << i) ||
-		    (has_before && (before->ns <= at->ns || is_near(t, before, at))))
-			continue;
-		/* If the log was not closed, it may lack an event that came within the tolerance. */
-		is_open |= !has_before && t->ending->is_unclosed &&
-			   ptrc_when_subtract(t->ending->ns, at->ns) <= t->tolerance_ns;
-		is_doubtful |= (s->doubtful | s->near_loss) >> i & 1;
-		is_broken = !is_doubtful && !is_open;
-		cases = is_broken ? &t->worst : &t->doubts;
-		add_case(cases, UINT64_MAX - (uint64_t)at->ns, at, has_before ? before : NULL,
-			 has_before ? "came before the first %s" : "came without any %s before it",
-			 t->rule->events[i - 1].pattern);
+		if (wrong & 1U << i)
+			add_case(s->broken ? &t->worst : &t->doubts, UINT64_MAX - (uint64_t)at->ns,
+				 at, has_before ? &s->first[i - 1] : NULL,
+				 has_before ? "came before the first %s"
+					    : "came without any %s before it",
+				 t->rule->events[i - 1].pattern);
 	}
-	if (is_broken) {
+	t->is_whole |= !wrong && !s->is_after_loss && is_complete(t, s);
+	if (s->broken) {
 		t->broken++;
-	} else if (is_doubtful) {
+	} else if (s->doubtful) {
 		t->doubtful++;
-	} else if (is_open) {
+	} else if (s->open) {
 		t->open++;
-	} else if (s->seen == (1U << count) - 1) {
+	} else if (is_complete(t, s)) {
 		t->kept++;
 	} else {
 		size_t missing = (size_t)__builtin_ctz(~s->seen);
 		bool may_be_lost = t->ending->gap_count && t->rule->at_loss != PTRC_RULE_IGNORE;
 		bool is_missing = t->is_final && !may_be_lost;
 
-		t->missing += is_missing;
-		*(is_missing ? &t->broken : t->is_final ? &t->doubtful : &t->open) += 1;
+		t->missing += is_missing || may_be_lost;
+		*(may_be_lost ? &t->doubtful : is_missing ? &t->broken : &t->open) += 1;
 		/* The first event of the list is not the missing one: without it, a later event would have
 		 * broken the rule above. */
 		add_case(is_missing ? &t->worst : &t->doubts, 1,
@@ -938,10 +978,10 @@ static const struct kind {
 	void (*take_second)(struct now *, const struct ptrc_judge_key *);
 	/* Notes that events were lost at this time, so that what is open is doubtful. */
 	void (*doubt)(struct ptrc_trial *, int64_t ns);
-	/* Called at the end of the trace, for each entry of the table. */
-	void (*end_each)(void *thing, void *trial);
-	/* Called at the end of the trace, for everything else that is open. */
+	/* Called at the end of the trace, for everything that is open outside of the table. */
 	void (*end)(struct ptrc_trial *);
+	/* Called then, for each entry of the table. */
+	void (*end_each)(void *thing, void *trial);
 	/* Whether the second event of the rule ends or answers its first event. */
 	bool has_ends;
 	/* Whether an event that matches several events of the rule is tried as the first of them before the
@@ -961,7 +1001,7 @@ static const struct kind {
 			      .take_first = take_dependent,
 			      .take_second = take_allowing,
 			      .doubt = doubt_waiting,
-			      .end = end_before,
+			      .end = end_waitings,
 			      .is_forward = true},
 	[PTRC_RULE_PAIR] = {.take_first = take_begin,
 			    .take_second = take_end,
@@ -970,7 +1010,8 @@ static const struct kind {
 			    .end = end_crowds,
 			    .has_ends = true},
 	[PTRC_RULE_ORDER] = {.take = take_order,
-			     .doubt = doubt_order,
+			     .doubt = doubt_waiting,
+			     .end = end_waitings,
 			     .end_each = end_order,
 			     .is_forward = true},
 };
@@ -1028,7 +1069,9 @@ static void take_role(struct now *n, const struct ptrc_role *role)
 {
 	n->trial = role->trial;
 	n->event = role->event;
-	if (ptrc_where_all_hold(role->trial->rule->events[role->event].wheres, 2, n->view))
+	n->is_selected =
+		ptrc_where_all_hold(role->trial->rule->events[role->event].wheres, 2, n->view);
+	if (n->is_selected || role->is_by_type)
 		take(n);
 	/* The view has noted whether the fields that the expressions just used are incomplete. */
 	if (__builtin_expect(ptrc_view_is_maimed(n->view), 0))
@@ -1108,6 +1151,15 @@ void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struc
 	j->ending.gap_count += is_other_at_loss(j, source);
 }
 
+/* Whether events of this type are begins or ends of the rule's pairs whatever the conditions say: the conditions
+ * select pairs, as --where does. But if the type matches both events of the rule, its conditions say which of its
+ * events are begins and which are ends. */
+static bool is_paired_by_type(const struct ptrc_rule *r, const char *name)
+{
+	return r->kind == PTRC_RULE_PAIR && !(ptrc_glob_matches(r->events[0].pattern, name) &&
+					      ptrc_glob_matches(r->events[1].pattern, name));
+}
+
 /* Returns the index of the rule's key in the judge's list. Adds the key if it is new. */
 static size_t find_key(struct ptrc_judge *j, const struct ptrc_rule *r)
 {
@@ -1174,6 +1226,7 @@ struct ptrc_roles *ptrc_judge_find_roles(struct ptrc_judge *j, const char *name)
 	for (size_t i = 0; i < j->rules->count; i++) {
 		struct ptrc_trial *t = &j->trials[i];
 		size_t count = t->rule->event_count;
+		bool is_by_type = is_paired_by_type(t->rule, name);
 
 		/* A type may match several events of a rule. The later event of the rule comes first in the
 		 * list, so that an event answers or ends an earlier event, not itself. The kinds before and
@@ -1187,7 +1240,8 @@ struct ptrc_roles *ptrc_judge_find_roles(struct ptrc_judge *j, const char *name)
 			t->has_type |= 1U << k;
 			roles = ptrc_cli_reallocate(
 				roles, sizeof(*roles) + (roles->count + 1) * sizeof(*roles->list));
-			roles->list[roles->count++] = (struct ptrc_role){t, (unsigned int)k};
+			roles->list[roles->count++] =
+				(struct ptrc_role){t, (unsigned int)k, is_by_type};
 		}
 	}
 	return roles;
@@ -1199,10 +1253,10 @@ void ptrc_judge_end(struct ptrc_judge *j)
 		struct ptrc_trial *t = &j->trials[i];
 
 		t->is_final = j->ending.have_all_ended && t->rule->at_end != PTRC_RULE_IGNORE;
-		if (kind_of(t)->end_each)
-			ptrc_table_visit(&t->table, kind_of(t)->end_each, t);
 		if (kind_of(t)->end)
 			kind_of(t)->end(t);
+		if (kind_of(t)->end_each)
+			ptrc_table_visit(&t->table, kind_of(t)->end_each, t);
 		ptrc_trial_decide(t);
 	}
 }

@@ -24,6 +24,8 @@
 struct ptrc_role {
 	struct ptrc_trial *trial;
 	unsigned int event;
+	/* The type alone gives the event this role, whatever the conditions of the rule are. */
+	bool is_by_type;
 };
 
 struct ptrc_roles {

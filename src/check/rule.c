@@ -241,6 +241,20 @@ static void make_count(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 		ptrc_rule_refuse(d, &d->marks[PTRC_RULE_KEY_MIN], "min is greater than max");
 }
 
+/* Refuses bounds that no durations keep: a quantile is at least as long as each lower quantile. */
+static void check_bounds(const struct ptrc_rule *r, const struct ptrc_rule_draft *d)
+{
+	for (size_t i = 0; i < r->bound_count; i++)
+		for (size_t k = 0; k < r->bound_count; k++) {
+			const struct ptrc_rule_bound *least = &r->bounds[i], *most = &r->bounds[k];
+
+			if (!ptrc_rule_is_upper(least) && ptrc_rule_is_upper(most) &&
+			    least->per_million <= most->per_million && least->ns > most->ns)
+				ptrc_rule_refuse(d, &least->mark, "%s is greater than %s",
+						 least->key, most->key);
+		}
+}
+
 static void make_list(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 {
 	const char *key = ptrc_rule_keys[r->kind].name;
@@ -258,6 +272,7 @@ static void make_list(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 		read_bound(d, &r->bounds[i]);
 	}
 	r->bound_count = d->bound_count;
+	check_bounds(r, d);
 	if (r->kind == PTRC_RULE_PAIR && !r->bound_count && !d->texts[PTRC_RULE_KEY_AT_MOST] &&
 	    !d->texts[PTRC_RULE_KEY_MIN_COUNT])
 		ptrc_rule_refuse(

@@ -137,8 +137,8 @@ struct ptrc_trial {
 	 * key; `remembered` lists them in the order in which they expire. */
 	struct ptrc_table answers;
 	TAILQ_HEAD(ptrc_answers, ptrc_answer) remembered;
-	/* For the kind before: events that lack what they require. The required event may still follow within
-	 * the tolerance. */
+	/* For the kinds before and order: events that lack what they require. The required event may still follow within the
+	 * tolerance. */
 	TAILQ_HEAD(ptrc_waitings, ptrc_waiting) waiting;
 	/* For the kind exists: whether the moment from which `within` counts (the base) is known, whether an
 	 * earlier base may have been lost, and whether the event was found in time. */
@@ -154,15 +154,11 @@ struct ptrc_trial {
 	uint64_t used_event;
 	/* For the kind order: the number of the last event that was counted in .matched. */
 	uint64_t matched_event;
-	/* For the kind order: the time of the latest event that was the first of its type. */
-	int64_t last_step_ns;
-	/* For the kind order: the number of keys that break the rule because an event of the list is missing at
+	/* For the kind order: the number of keys that break the rule, or may do so, because an event of the list is missing at
 	 * the end. */
 	uint64_t missing;
-	/* For the kind order: the time of the latest loss. */
-	int64_t loss_ns;
-	/* For the kind order without a key. is_settled: all events of the list have happened. is_whole: and no
-	 * loss came before them. */
+	/* For the kind order without a key. is_settled: all events of the list have happened. is_whole: they are in order, and
+	 * no loss came before them. */
 	bool is_settled, is_whole;
 	/* For the kind pair: the durations; for each bound, the number of durations below it. */
 	struct ptrc_quantiles lengths;

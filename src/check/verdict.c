@@ -88,6 +88,7 @@ static void decide_count(struct ptrc_trial *t, const struct ptrc_ending *e, stru
 {
 	const struct ptrc_rule *r = t->rule;
 	uint64_t keys = t->broken + t->doubtful + t->kept;
+	uint64_t wrong = t->broken ? t->broken : t->doubtful;
 	/* A key has too few events, or no event happened at all. */
 	bool is_short = t->doubtful || (!keys && r->min);
 	/* There may be a key whose events are all missing. Such a key may have too few events, too. */
@@ -100,12 +101,11 @@ static void decide_count(struct ptrc_trial *t, const struct ptrc_ending *e, stru
 	ptrc_buffer_format(&f->text, "%" PRIu64 " event%s", t->matched, plural(t->matched));
 	if (!r->by_text || !keys)
 		return;
-	if (t->broken || t->doubtful)
-		ptrc_buffer_format(&f->text,
-				   "; %s than %" PRIu64 " of %" PRIu64 " of %" PRIu64
-				   " values of %s",
-				   t->broken ? "more" : "less", t->broken ? r->max : r->min,
-				   t->broken ? t->broken : t->doubtful, keys, r->by_text);
+	if (wrong)
+		ptrc_buffer_format(
+			&f->text, "; %" PRIu64 " of %" PRIu64 " value%s of %s %s %s than %" PRIu64,
+			wrong, keys, plural(keys), r->by_text, wrong == 1 ? "has" : "have",
+			t->broken ? "more" : "less", t->broken ? r->max : r->min);
 	else
 		ptrc_buffer_format(&f->text, " of %" PRIu64 " value%s of %s", keys, plural(keys),
 				   r->by_text);
@@ -201,10 +201,15 @@ static void decide_bound(struct ptrc_trial *t, const struct ptrc_ending *e, size
 	if (!t->kept)
 		return;
 	ptrc_buffer_format(
-		&f->text, "; %s %s%s (bound %s)", b->key,
+		&f->text, "; %s %s%s (bound %s", b->key,
 		ptrc_quantiles_is_exact(&t->lengths) ? "" : "~",
 		ptrc_duration_text((int64_t)ptrc_quantiles_at(&t->lengths, b->per_million), true),
 		b->text);
+	/* The duration that is shown breaks the bound, but not together with the pairs that are still open. */
+	if (is_kept_if_long && is_kept_if_short && !is_kept(b, t->below[i], t->kept))
+		ptrc_buffer_format(&f->text, ", kept by %" PRIu64 " begin%s without an end", open,
+				   plural(open));
+	ptrc_buffer_char(&f->text, ')');
 }
 
 static void decide_pair(struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)

@@ -146,6 +146,47 @@ int ptrc_layouts_name(const struct ptrc_layouts *l, const char *name, size_t siz
 	return -1;
 }
 
+/* The set of dimensions that values of the field may have. The hexadecimal digits of bytes may read as a number. */
+static unsigned int dimensions_of(const struct ptrc_layout_field *f)
+{
+	const unsigned int number = ptrc_unit_ns((enum ptrc_unit)f->unit) ? PTRC_DIMENSION_DURATION
+									  : PTRC_DIMENSION_NUMBER;
+
+	switch (f->kind) {
+	case PTRC_LAYOUT_CHARS:
+	case PTRC_LAYOUT_STRING:
+		return PTRC_DIMENSION_TEXT;
+	case PTRC_LAYOUT_BYTES:
+		return PTRC_DIMENSION_TEXT | PTRC_DIMENSION_NUMBER;
+	case PTRC_LAYOUT_BOOL:
+		return PTRC_DIMENSION_BOOL;
+	case PTRC_LAYOUT_JSON:
+		return PTRC_DIMENSION_TEXT | PTRC_DIMENSION_NUMBER | PTRC_DIMENSION_BOOL;
+	default:
+		return f->member_count ? number | PTRC_DIMENSION_TEXT : number;
+	}
+}
+
+bool ptrc_layouts_allow_text(const struct ptrc_layouts *l, int name, const char *text,
+			     struct ptrc_nearest *nearest)
+{
+	bool is_allowed = false;
+
+	for (size_t i = 0; i < l->count; i++)
+		for (size_t k = 0; k < l->layouts[i]->model->count; k++) {
+			const struct ptrc_layout_field *f = &l->layouts[i]->model->fields[k];
+
+			if (l->layouts[i]->names[k] != name)
+				continue;
+			is_allowed |= !f->member_count;
+			for (uint32_t m = 0; m < f->member_count; m++) {
+				is_allowed |= !strcmp(f->members[m].name, text);
+				ptrc_nearest_offer(nearest, text, f->members[m].name);
+			}
+		}
+	return is_allowed;
+}
+
 struct ptrc_layout_uses ptrc_layouts_uses(const struct ptrc_layouts *l, int name)
 {
 	struct ptrc_layout_uses uses = {0};
@@ -158,10 +199,8 @@ struct ptrc_layout_uses ptrc_layouts_uses(const struct ptrc_layouts *l, int name
 
 			if (layout->names[k] != name)
 				continue;
-			uses.units |= 1U << f->unit;
+			uses.dimensions |= dimensions_of(f);
 			uses.is_json |= f->kind == PTRC_LAYOUT_JSON;
-			uses.is_other_than_text |=
-				f->kind != PTRC_LAYOUT_STRING && f->kind != PTRC_LAYOUT_CHARS;
 			if (f->count > uses.element_count)
 				uses.element_count = f->count;
 		}

@@ -65,17 +65,23 @@ const struct ptrc_layout *ptrc_layouts_find(const struct ptrc_layouts *, const c
 /* The number of the name of a field; -1 if no layout has a field of this name. */
 int ptrc_layouts_name(const struct ptrc_layouts *, const char *name, size_t size);
 
-/* Properties of all fields of one name, in all layouts. `units` is the set of their units, 1 << enum ptrc_unit
- * for each. `element_count` is the number of elements of the longest array; 0 if none is an array. is_json: one
- * of them is JSON. is_other_than_text: one of them is not text. */
+/* Properties of all fields of one name, in all layouts. `dimensions` is the set of the dimensions (PTRC_DIMENSION_*) of
+ * their values or, for arrays, of the elements. `element_count` is the number of elements of the longest array; 0 if
+ * none is an array. is_json: one of them is JSON. */
 struct ptrc_layout_uses {
-	unsigned int units;
+	unsigned int dimensions;
 	uint32_t element_count;
 	bool is_json;
-	bool is_other_than_text;
 };
 
 struct ptrc_layout_uses ptrc_layouts_uses(const struct ptrc_layouts *, int name);
+
+struct ptrc_nearest;
+
+/* Whether a field of this name may have the text as its value: some of these fields are no enums, or one of the enums
+ * has such a member. Offers the names of all members to `nearest`. */
+bool ptrc_layouts_allow_text(const struct ptrc_layouts *, int name, const char *text,
+			     struct ptrc_nearest *nearest);
 
 /* The field with this index in the layout, or NULL after the last field. The decoded value of the field has the
  * same index. */

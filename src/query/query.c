@@ -483,8 +483,8 @@ static bool check_pattern(const struct ptrc_query *q, const char *pattern)
 	return false;
 }
 
-/* Prints a message for each name or pattern in the expression that no event type matches. Returns false if the
- * expression can hold for no event because of that. */
+/* Returns false if the expression can hold for no event because no event type matches a name, or a pattern for
+ * names, in it. Then prints a message for each of these. */
 static bool check_where(const struct ptrc_query *q, struct ptrc_where *w)
 {
 	const struct ptrc_reader_name *name;
@@ -496,11 +496,11 @@ static bool check_where(const struct ptrc_query *q, struct ptrc_where *w)
 
 	for (size_t place = 0; (name = next_name(q, &place));)
 		can_hold |= ptrc_where_try_name(w, name->text, name->size);
-	while ((missing = ptrc_where_next_missing(w, &at, &is_name))) {
+	while (!can_hold && (missing = ptrc_where_next_missing(w, &at, &is_name))) {
 		is_missing = true;
 		report_missing(q, missing, is_name);
 	}
-	return can_hold || !is_missing;
+	return !is_missing;
 }
 
 /* Whether a source may have event types whose names are unknown. */
@@ -587,14 +587,15 @@ struct keys {
 	size_t count;
 };
 
-static void add_keys(struct keys *k, const struct ptrc_value *v)
+/* Adds the keys of a JSON object. The prefix is what precedes a key in the name of the field. */
+static void add_keys(struct keys *k, const char *prefix, const struct ptrc_value *v)
 {
 	struct ptrc_json_text_member m;
 	const char *at = v->bytes;
 
 	while (v->kind == PTRC_VALUE_JSON &&
 	       ptrc_json_text_next_member(&at, v->bytes + v->size, &m)) {
-		char *name = ptrc_cli_text("data.%.*s", (int)m.name_size - 2, m.name + 1);
+		char *name = ptrc_cli_text("%s%.*s", prefix, (int)m.name_size - 2, m.name + 1);
 		size_t i = 0;
 
 		while (i < k->count && strcmp(k->list[i], name))
@@ -606,21 +607,39 @@ static void add_keys(struct keys *k, const struct ptrc_value *v)
 	}
 }
 
-/* Whether the latest event of the source has the field. Adds the keys of the event's JSON data to *keys. */
+/* Whether the latest event of the source has the field. Adds the keys of the event's JSON data, in which the field
+ * would be, to *keys. */
 static bool has_member(struct ptrc_query *q, struct ptrc_source *s, const struct ptrc_field *f,
 		       struct keys *keys)
 {
-	const struct ptrc_value *whole;
+	char prefix[sizeof("data..") + PTRC_FIELD_TEXT_MAX];
+	const struct ptrc_value *json;
 	struct ptrc_value v;
+	int name = ptrc_field_number(f, &q->layouts);
 
 	find_layout(q, s);
 	if (!s->view.layout)
 		return false;
 	ptrc_view_get(&s->view, f, &v);
-	whole = ptrc_layout_whole(s->view.layout, ptrc_view_decode(&s->view));
-	if (whole)
-		add_keys(keys, whole);
+	json = ptrc_layout_value(s->view.layout, ptrc_view_decode(&s->view), name);
+	snprintf(prefix, sizeof(prefix), "data.%.*s.", f->path, f->text);
+	if (!json) {
+		json = ptrc_layout_whole(s->view.layout, &s->view.decoded);
+		strcpy(prefix, "data.");
+	}
+	if (json)
+		add_keys(keys, prefix, json);
 	return v.kind != PTRC_VALUE_NONE;
+}
+
+/* Whether the field is a member of JSON data: of data that is one JSON text, or of a field of type json. */
+static bool is_in_json(const struct ptrc_query *q, const struct ptrc_field *f)
+{
+	if (f->id != PTRC_FIELD_MEMBER)
+		return false;
+	return f->name == PTRC_FIELD_OF_JSON ||
+	       (f->text[f->path] &&
+		ptrc_layouts_uses(&q->layouts, ptrc_field_number(f, &q->layouts)).is_json);
 }
 
 bool ptrc_query_has_member(struct ptrc_query *q, const struct ptrc_field *f, char proposal[200])
@@ -628,7 +647,7 @@ bool ptrc_query_has_member(struct ptrc_query *q, const struct ptrc_field *f, cha
 	struct ptrc_field field = *f;
 	struct ptrc_nearest nearest = {0};
 	struct keys keys = {.count = 0};
-	bool is_found = q->session || f->id != PTRC_FIELD_MEMBER || f->name != PTRC_FIELD_OF_JSON;
+	bool is_found = q->session || !is_in_json(q, f);
 	char name[sizeof("data.") + PTRC_FIELD_TEXT_MAX];
 
 	field.is_of_begin = false;
@@ -642,7 +661,8 @@ bool ptrc_query_has_member(struct ptrc_query *q, const struct ptrc_field *f, cha
 	snprintf(name, sizeof(name), "data.%s", f->text);
 	for (size_t i = 0; i < keys.count && !is_found; i++)
 		ptrc_nearest_offer(&nearest, name, keys.list[i]);
-	ptrc_nearest_text(&nearest, proposal, 200);
+	if (proposal)
+		ptrc_nearest_text(&nearest, proposal, 200);
 	for (size_t i = 0; i < keys.count; i++)
 		free(keys.list[i]);
 	return is_found;
@@ -651,35 +671,56 @@ bool ptrc_query_has_member(struct ptrc_query *q, const struct ptrc_field *f, cha
 struct member_check {
 	struct ptrc_query *q;
 	const char *option;
-	bool is_found;
+	/* The messages, so that each is printed once. */
+	struct ptrc_cli_texts said;
 };
 
-static void check_member(const struct ptrc_field *f, void *arg)
+static bool lacks_member(const struct ptrc_field *f, void *arg)
+{
+	const struct member_check *c = arg;
+
+	return !ptrc_query_has_member(c->q, f, NULL);
+}
+
+static void say_no_member(const struct ptrc_field *f, void *arg)
 {
 	struct member_check *c = arg;
 	char proposal[200];
+	char *text;
 
-	if (ptrc_query_has_member(c->q, f, proposal))
-		return;
-	ptrc_cli_message(c->option, "no event has data.%s%s", f->text, proposal);
-	c->is_found = false;
+	ptrc_query_has_member(c->q, f, proposal);
+	text = ptrc_cli_text("no event has data.%s%s", f->text, proposal);
+	for (size_t i = 0; i < c->said.count; i++)
+		if (!strcmp(c->said.texts[i], text)) {
+			free(text);
+			return;
+		}
+	ptrc_cli_message(c->option, "%s", text);
+	ptrc_cli_add_text(&c->said, text);
 }
 
 /* Checks the fields that are members of JSON data, in the expressions and in the sink's fields. Returns false,
- * after messages, if there is one that no event has. */
+ * after messages, if there is one that no event has; in an expression only if that can therefore hold for no
+ * event. */
 static bool check_members(struct ptrc_query *q)
 {
-	struct member_check c = {.q = q, .is_found = true};
+	struct member_check c = {.q = q};
 	struct ptrc_where *w;
+	bool is_found;
 
 	for (size_t i = 0; (w = ptrc_select_where(&q->select, i)); i++) {
 		c.option = w == q->select.around_where ? "--around" : "--where";
-		ptrc_where_each_field(w, check_member, &c);
+		ptrc_where_each_vain(w, lacks_member, say_no_member, &c);
 	}
 	c.option = "--fields";
 	for (size_t i = 0; i < q->sink.field_count; i++)
-		check_member(&q->sink.fields[i], &c);
-	return c.is_found;
+		if (lacks_member(&q->sink.fields[i], &c))
+			say_no_member(&q->sink.fields[i], &c);
+	is_found = !c.said.count;
+	for (size_t i = 0; i < c.said.count; i++)
+		free((char *)c.said.texts[i]);
+	free(c.said.texts);
+	return is_found;
 }
 
 bool ptrc_query_lacks_nothing(const struct ptrc_query *q)

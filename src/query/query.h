@@ -265,8 +265,8 @@ bool ptrc_query_may_select(const struct ptrc_query *);
 bool ptrc_query_has_type(const struct ptrc_query *, const char *name, struct ptrc_nearest *);
 
 /* After ptrc_query_finish(): returns false if the field is a member of JSON data and no event of the logs has it;
- * then stores similar names, as in " (did you mean 'data.id'?)". Reads the logs again, up to the first event that
- * has the field. */
+ * then stores similar names, as in " (did you mean 'data.id'?)", unless `proposal` is NULL. Reads the logs again, up
+ * to the first event that has the field. */
 bool ptrc_query_has_member(struct ptrc_query *, const struct ptrc_field *, char proposal[200]);
 
 /* Puts the JSON member "logs": the sources, the number of events read, and the losses. */

@@ -92,15 +92,7 @@ bool ptrc_field_is_number(const struct ptrc_field *f)
 
 unsigned int ptrc_field_dimensions(const struct ptrc_field *f)
 {
-	const unsigned int of_time =
-		1U << PTRC_UNIT_NS | 1U << PTRC_UNIT_US | 1U << PTRC_UNIT_MS | 1U << PTRC_UNIT_S;
-
-	if (f->id < PTRC_FIELD_MEMBER)
-		return fields[f->id].dimensions;
-	if (!(f->units & of_time))
-		return NUMBER | TEXT | BOOL;
-	/* Another layout may have a field of the same name without a unit of time. */
-	return f->units & ~of_time ? DURATION | NUMBER | TEXT | BOOL : DURATION;
+	return f->id < PTRC_FIELD_MEMBER ? fields[f->id].dimensions : f->dimensions;
 }
 
 /* The name without "begin." or "end.", which say the event of a pair to which a field belongs. */
@@ -189,12 +181,13 @@ static bool find_member(const char *name, const struct ptrc_layouts *l, struct p
 		return false;
 	strcpy(f->text, name);
 	f->path = (unsigned char)size;
-	f->units = uses.units;
-	f->is_text =
-		number >= 0 && !*path && !uses.is_other_than_text && !l->is_open && !l->has_json;
-	/* A layout that is added later may have this name with or without a unit of time. */
+	f->dimensions = uses.dimensions;
+	/* A layout that is added later may have a field of this name, and of any type. */
 	if (l->is_open)
-		f->units |= 1U << PTRC_UNIT_NS | 1U << PTRC_UNIT_NONE;
+		f->dimensions |= DURATION;
+	/* A value in JSON may be anything. An array as a whole is not compared. */
+	if (l->is_open || l->has_json || number < 0 || (uses.element_count && !is_element))
+		f->dimensions |= NUMBER | TEXT | BOOL;
 	if (is_element)
 		f->index = (int64_t)index;
 	if (number >= 0 && (!*path || (is_element && index < uses.element_count)))

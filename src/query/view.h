@@ -68,10 +68,8 @@ struct ptrc_field {
 	int name;
 	/* The 2 in data.x[2]; -1 if the field is not an element of an array. */
 	int64_t index;
-	/* The set of units that the member has in the layouts: 1 << enum ptrc_unit for each. */
-	unsigned int units;
-	/* The member is text in all layouts that have it, and JSON data cannot have it. */
-	bool is_text;
+	/* The set of dimensions (PTRC_DIMENSION_*) that the member's values may have. */
+	unsigned int dimensions;
 	/* `text` is what follows "data." in the name. `path` is the offset in it at which the path into JSON, or
 	 * the index, starts; the length of the text if it has neither. */
 	unsigned char path;

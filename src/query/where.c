@@ -33,27 +33,6 @@ static void visit_operands(struct ptrc_node *n, void (*visit)(struct ptrc_operan
 	}
 }
 
-struct field_visit {
-	void (*visit)(const struct ptrc_field *, void *arg);
-	void *arg;
-};
-
-static void visit_field(struct ptrc_operand *o, void *arg)
-{
-	struct field_visit *v = arg;
-
-	if (o->is_field)
-		v->visit(&o->field, v->arg);
-}
-
-void ptrc_where_each_field(struct ptrc_where *w,
-			   void (*visit)(const struct ptrc_field *, void *arg), void *arg)
-{
-	struct field_visit v = {visit, arg};
-
-	visit_operands(w->root, visit_field, &v);
-}
-
 static void resolve(struct ptrc_operand *o, void *arg)
 {
 	const struct ptrc_where *w = arg;
@@ -520,4 +499,72 @@ const char *ptrc_where_next_missing(const struct ptrc_where *w, const void **pla
 	*is_name = n->kind == PTRC_NODE_COMPARISON ||
 		   !strpbrk(text, n->kind == PTRC_NODE_GLOB ? "*?[\\" : "*?[\\^$+(|{");
 	return text;
+}
+
+/* ---- missing fields ---- */
+
+struct field_check {
+	bool (*is_missing)(const struct ptrc_field *, void *arg);
+	void (*visit)(const struct ptrc_field *, void *arg);
+	void *arg;
+};
+
+static void check_field(struct ptrc_operand *o, void *arg)
+{
+	const struct field_check *c = arg;
+
+	o->is_missing = o->is_field && c->is_missing(&o->field, c->arg);
+}
+
+static void find_missing(struct ptrc_operand *o, void *arg)
+{
+	bool *is_any = arg;
+
+	*is_any |= o->is_missing;
+}
+
+static void visit_missing(struct ptrc_operand *o, void *arg)
+{
+	const struct field_check *c = arg;
+
+	if (o->is_missing)
+		c->visit(&o->field, c->arg);
+}
+
+/* Decides the condition for events that lack the missing fields. Conditions on other fields are undecided. */
+static enum ptrc_answer presume(struct ptrc_node *n)
+{
+	bool is_missing = false;
+
+	if (n->kind == PTRC_NODE_NOT)
+		return PTRC_YES - presume(n->children[0]);
+	if (n->kind == PTRC_NODE_OR || n->kind == PTRC_NODE_AND)
+		return join_answers(n->kind, presume(n->children[0]), presume(n->children[1]));
+	visit_operands(n, find_missing, &is_missing);
+	return is_missing ? PTRC_NO : PTRC_UNDECIDED;
+}
+
+/* Visits the missing fields because of which the condition has this answer. */
+static void blame(struct ptrc_node *n, enum ptrc_answer answer, struct field_check *c)
+{
+	if (presume(n) != answer)
+		return;
+	if (n->kind == PTRC_NODE_NOT) {
+		blame(n->children[0], PTRC_YES - answer, c);
+	} else if (n->kind == PTRC_NODE_OR || n->kind == PTRC_NODE_AND) {
+		blame(n->children[0], answer, c);
+		blame(n->children[1], answer, c);
+	} else {
+		visit_operands(n, visit_missing, c);
+	}
+}
+
+void ptrc_where_each_vain(struct ptrc_where *w,
+			  bool (*is_missing)(const struct ptrc_field *, void *arg),
+			  void (*visit)(const struct ptrc_field *, void *arg), void *arg)
+{
+	struct field_check c = {is_missing, visit, arg};
+
+	visit_operands(w->root, check_field, &c);
+	blame(w->root, PTRC_NO, &c);
 }

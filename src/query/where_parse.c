@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "src/base/nearest.h"
 #include "src/query/where_token.h"
 
 /* Limits of an expression. They are far above what users write, and far below what would overflow the stack. */
@@ -43,17 +44,21 @@ static struct ptrc_node *make_node(enum ptrc_node_kind kind)
 	return n;
 }
 
+enum { DESCRIPTION_BYTES = PTRC_DIMENSION_WORDS + 100 };
+
 /* Describes an operand for a message: stores "'pid' is a number" or "this is a number or text". */
-static const char *describe(const struct ptrc_operand *o, char text[PTRC_DIMENSION_WORDS + 40])
+static const char *describe(const struct ptrc_operand *o, char text[DESCRIPTION_BYTES])
 {
 	char words[PTRC_DIMENSION_WORDS];
 
 	ptrc_dimension_words(o->dimensions, words);
-	if (o->is_field && o->field.id < PTRC_FIELD_MEMBER)
-		snprintf(text, PTRC_DIMENSION_WORDS + 40, "'%s' is %s",
-			 ptrc_field_name(o->field.id), words);
+	if (o->is_field && o->field.id == PTRC_FIELD_MEMBER)
+		snprintf(text, DESCRIPTION_BYTES, "'data.%.80s' is %s", o->field.text, words);
+	else if (o->is_field)
+		snprintf(text, DESCRIPTION_BYTES, "'%s' is %s", ptrc_field_name(o->field.id),
+			 words);
 	else
-		snprintf(text, PTRC_DIMENSION_WORDS + 40, "this is %s", words);
+		snprintf(text, DESCRIPTION_BYTES, "this is %s", words);
 	return text;
 }
 
@@ -198,6 +203,15 @@ static void refuse_operation(struct ptrc_parser *p, enum ptrc_operation operatio
 			   operation_word(operation), ptrc_dimension_words(left, words[0]), hint);
 }
 
+/* The dimensions that the operand's values may have in a calculation. Text in the data may read as a number. */
+static unsigned int dimensions_in_calculation(const struct ptrc_operand *o)
+{
+	bool is_text = o->is_field && o->field.id == PTRC_FIELD_MEMBER &&
+		       (o->dimensions & PTRC_DIMENSION_TEXT);
+
+	return is_text ? o->dimensions | PTRC_DIMENSION_NUMBER : o->dimensions;
+}
+
 static bool is_known(const struct ptrc_operand *o)
 {
 	return ptrc_operand_is_literal(o) && o->has_number;
@@ -216,7 +230,8 @@ static void calculate(struct ptrc_parser *p, enum ptrc_operation operation, cons
 		make_moment(p, left);
 	if (is_shift && right->text)
 		make_moment(p, right);
-	result.dimensions = ptrc_dimension_of(operation, left->dimensions, right->dimensions);
+	result.dimensions = ptrc_dimension_of(operation, dimensions_in_calculation(left),
+					      dimensions_in_calculation(right));
 	if (!result.dimensions)
 		refuse_operation(p, operation, sign, left->dimensions, right->dimensions);
 	if (p->token != PTRC_TOKEN_BAD && is_known(left) && is_known(right)) {
@@ -264,7 +279,8 @@ static void read_factor(struct ptrc_parser *p, struct part *part, bool is_right)
 		part->value = value_of(p, part);
 		part->condition = NULL;
 		part->at = at;
-		if (!(part->value.dimensions & (PTRC_DIMENSION_NUMBER | PTRC_DIMENSION_DURATION)))
+		if (!(dimensions_in_calculation(&part->value) &
+		      (PTRC_DIMENSION_NUMBER | PTRC_DIMENSION_DURATION)))
 			ptrc_parser_refuse(p, at, "a sign needs a number or a duration behind it");
 		calculate(p, PTRC_MULTIPLY, at, &part->value, &sign);
 		part->value.at = sign.at;
@@ -353,19 +369,44 @@ static const char *hint_for(const struct ptrc_operand *a, const struct ptrc_oper
 					  : "; a duration has a unit, such as 5ms";
 }
 
-/* Refuses the expression if the string is compared with a number or a time, but is not itself a number or a time. */
-static void check_string(struct ptrc_parser *p, const struct ptrc_operand *other,
-			 struct ptrc_operand *string)
+/* Refuses the expression if all values of the field are those of an enum, and the string is no name of one. */
+static void check_name(struct ptrc_parser *p, const struct ptrc_operand *other,
+		       const struct ptrc_operand *string)
 {
-	char reason[PTRC_DIMENSION_WORDS + 40];
+	const struct ptrc_field *f = &other->field;
+	struct ptrc_nearest nearest = {0};
+	char proposal[300];
+
+	if (!other->is_field || f->id != PTRC_FIELD_MEMBER || f->name < 0 ||
+	    other->dimensions & PTRC_DIMENSION_BOOL || string->has_number ||
+	    ptrc_layouts_allow_text(p->layouts, f->name, string->text, &nearest))
+		return;
+	ptrc_parser_refuse(p, p->begin + string->at,
+			   "'%.60s' is no name of a value of data.%.80s%s", string->text, f->text,
+			   ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+}
+
+/* Refuses the expression if the operand `other` can have no value that may equal the string. Makes the string a time
+ * if it is compared with one. */
+static void check_string(struct ptrc_parser *p, const struct ptrc_node *n,
+			 const struct ptrc_operand *other, struct ptrc_operand *string)
+{
+	const unsigned int numbers = PTRC_DIMENSION_NUMBER | PTRC_DIMENSION_BOOL;
+	char reason[DESCRIPTION_BYTES];
 
 	if (!string->text)
 		return;
 	if (other->dimensions == PTRC_DIMENSION_MOMENT)
 		make_moment(p, string);
-	else if (other->dimensions == PTRC_DIMENSION_NUMBER && !string->has_number)
+	else if (other->dimensions == PTRC_DIMENSION_BOOL && !string->has_number)
+		ptrc_parser_refuse(p, p->begin + string->at,
+				   "'%.60s' is text, but %s, without quotes", string->text,
+				   describe(other, reason));
+	else if (other->dimensions && !(other->dimensions & ~numbers) && !string->has_number)
 		ptrc_parser_refuse(p, p->begin + string->at, "'%.60s' is not a number, but %s",
 				   string->text, describe(other, reason));
+	else if (n->relations == PTRC_EQUAL || n->relations == PTRC_UNEQUAL)
+		check_name(p, other, string);
 }
 
 /* Refuses the expression if `text` is a field that is text in all layouts, and is compared with a number. */
@@ -374,15 +415,14 @@ static void check_text(struct ptrc_parser *p, const struct ptrc_operand *text,
 {
 	const char *name = text->field.text;
 
-	if (!text->is_field || text->field.id != PTRC_FIELD_MEMBER || !text->field.is_text ||
-	    other->text || other->dimensions != PTRC_DIMENSION_NUMBER || p->token == PTRC_TOKEN_BAD)
-		return;
-	ptrc_parser_refuse(
-		p, p->begin + text->at,
-		"'data.%s' is text, and is compared with a number; put that in quotes, or write "
-		"data.%s + 0 for text that reads as a number",
-		name, name);
-	p->why->is_vain = true;
+	if (text->is_field && text->field.id == PTRC_FIELD_MEMBER &&
+	    text->dimensions == PTRC_DIMENSION_TEXT && !other->text &&
+	    other->dimensions == PTRC_DIMENSION_NUMBER)
+		ptrc_parser_refuse(
+			p, p->begin + text->at,
+			"'data.%s' is text, and is compared with a number; put that in quotes, or "
+			"write data.%s + 0 for text that reads as a number",
+			name, name);
 }
 
 static void check_comparison(struct ptrc_parser *p, struct ptrc_node *n)
@@ -392,8 +432,8 @@ static void check_comparison(struct ptrc_parser *p, struct ptrc_node *n)
 	char words[2][PTRC_DIMENSION_WORDS];
 	bool is_left;
 
-	check_string(p, a, b);
-	check_string(p, b, a);
+	check_string(p, n, a, b);
+	check_string(p, n, b, a);
 	check_text(p, a, b);
 	check_text(p, b, a);
 	if (ptrc_dimension_is_comparable(a->dimensions, b->dimensions) || are_time_and_ns(a, b))
@@ -415,7 +455,7 @@ static void read_pattern(struct ptrc_parser *p, struct ptrc_node *n)
 	const char *sign = p->token == PTRC_TOKEN_REGEX_SIGN ? "=~" : "~";
 	enum ptrc_node_kind kind =
 		p->token == PTRC_TOKEN_REGEX_SIGN ? PTRC_NODE_REGEX : PTRC_NODE_GLOB;
-	char reason[PTRC_DIMENSION_WORDS + 40];
+	char reason[DESCRIPTION_BYTES];
 	struct ptrc_cli_reason why;
 
 	ptrc_parser_next(p);

@@ -311,34 +311,59 @@ static void look_for_value(void *thing, void *arg)
 	*has_any |= row->value.kind != PTRC_VALUE_NONE;
 }
 
-/* Prints a message that no event has the field of the option, and which fields of layouts have similar names. */
-static void say_without_value(const char *option, const char *events, const struct ptrc_field *f,
-			      const struct ptrc_layouts *l)
+/* Offers the names of the fields that the layout of this event type has, to which `names` is added. */
+static void offer_fields(struct ptrc_nearest *nearest, struct ptrc_cli_texts *names,
+			 const char *wanted, const struct ptrc_query *q, const char *event)
 {
-	struct ptrc_nearest nearest = {0};
+	for (size_t i = 0; i < q->source_count; i++) {
+		struct ptrc_source *s = &q->sources[i];
+		trace_event_id_t id = ptrc_reader_find_type(&s->reader, event);
+		const struct ptrc_layout *layout =
+			id ? ptrc_view_layout(&s->view, &q->layouts, id) : NULL;
+		const struct ptrc_layout_field *f;
+
+		for (size_t k = 0; layout && (f = ptrc_layout_field(layout, k)); k++) {
+			if (!*f->name)
+				continue;
+			ptrc_cli_add_text(names, ptrc_cli_text("data.%s", f->name));
+			ptrc_nearest_offer(nearest, wanted, names->texts[names->count - 1]);
+		}
+	}
+}
+
+/* Prints a message that no event has the field of the option, and which fields of begins have similar names. */
+static void say_without_value(const char *option, const char *events, const struct ptrc_field *f,
+			      const struct ptrc_pairs *p, const struct ptrc_query *q)
+{
+	char name[sizeof("data.") + PTRC_FIELD_TEXT_MAX];
 	char proposal[4 * TRACE_EVENT_NAME_MAX];
+	struct ptrc_cli_texts names = {0};
+	struct ptrc_nearest nearest = {0};
 	bool is_member = f->id == PTRC_FIELD_MEMBER;
 
-	for (size_t i = 0; is_member && i < l->name_count; i++)
-		if (strcmp(f->text, l->names[i]))
-			ptrc_nearest_offer(&nearest, f->text, l->names[i]);
-	ptrc_cli_message(option, "no event %s has %s%s%s", events, is_member ? "data." : "",
-			 is_member ? f->text : ptrc_field_name(f->id),
+	snprintf(name, sizeof(name), "%s%s", is_member ? "data." : "",
+		 is_member ? f->text : ptrc_field_name(f->id));
+	for (size_t i = 0; is_member && i < p->count; i++)
+		offer_fields(&nearest, &names, name, q, p->list[i].begin);
+	ptrc_cli_message(option, "no event %s has %s%s", events, name,
 			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+	for (size_t i = 0; i < names.count; i++)
+		free((char *)names.texts[i]);
+	free(names.texts);
 }
 
 /* Returns false, after messages, if there are pairs but no event has the field of --per, or if no event has the
  * field of --label-by. */
-static bool has_values(const struct ptrc_pairs *p, const struct ptrc_layouts *l)
+static bool has_values(const struct ptrc_pairs *p, const struct ptrc_query *q)
 {
 	bool has_per = !p->per || !p->rows.count;
 	bool has_label = !p->label || p->label->has_any;
 
 	ptrc_table_visit(&p->rows, look_for_value, &has_per);
 	if (!has_per)
-		say_without_value("--per", "of the pairs", p->per, l);
+		say_without_value("--per", "of the pairs", p->per, p, q);
 	if (!has_label)
-		say_without_value("--label-by", "that begins a pair", &p->label->field, l);
+		say_without_value("--label-by", "that begins a pair", &p->label->field, p, q);
 	return has_per && has_label;
 }
 
@@ -365,7 +390,7 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_que
 		ptrc_cli_message(thing, "no event type has a name that ends with .begin or .end");
 		return true;
 	}
-	is_missing = !has_values(p, &q->layouts);
+	is_missing = !has_values(p, q);
 	for (size_t i = 0; i < p->count; i++) {
 		const struct ptrc_pair *pair = &p->list[i];
 

@@ -167,13 +167,9 @@ static void add_pairs(struct ptrc_selection *s)
 static struct ptrc_where *read_where(const struct ptrc_selection *s, const char *option,
 				     const char *text)
 {
-	struct ptrc_cli_reason why = {.is_vain = false};
+	struct ptrc_cli_reason why;
 	struct ptrc_where *w = ptrc_where_parse(text, &s->query->layouts, &why);
 
-	if (!w && why.is_vain) {
-		ptrc_cli_message(option, "%s", why.text);
-		exit(PTRC_EXIT_FAILED);
-	}
 	if (!w)
 		ptrc_cli_usage(option, "%s", why.text);
 	return w;
@@ -272,12 +268,33 @@ static bool open_source(const struct ptrc_selection *s, struct ptrc_reader *r, c
 	return error == ENOENT ? ptrc_summary_open_log(r, name) : !error;
 }
 
+/* Finds the fields of --pair again. Refuses a field that no layout has, if there are events of the pair. */
+static void find_keys(struct ptrc_selection *s)
+{
+	struct ptrc_query *q = s->query;
+	bool is_for_pairs = q->layouts.is_for_pairs;
+	struct ptrc_cli_reason why;
+
+	q->layouts.is_for_pairs = false;
+	for (size_t i = 0; i < s->pair_texts.count; i++) {
+		struct ptrc_pair *pair = &s->pairs->list[i];
+
+		if (pair->by_text &&
+		    (ptrc_query_has_type(q, pair->begin, NULL) ||
+		     ptrc_query_has_type(q, pair->end, NULL)) &&
+		    !ptrc_field_find_key(pair->by_text, &q->layouts, &pair->by, &why))
+			ptrc_cli_usage("--pair", "%s", why.text);
+	}
+	q->layouts.is_for_pairs = is_for_pairs;
+}
+
 /* Reads the expressions again, because the layouts of the logs are known now. */
 static void close_layouts(struct ptrc_selection *s)
 {
 	struct ptrc_query *q = s->query;
 
 	q->layouts.is_open = false;
+	find_keys(s);
 	for (size_t i = 0; i < s->wheres.count; i++) {
 		struct ptrc_where *w = read_where(s, "--where", s->wheres.texts[i]);
 

@@ -101,6 +101,11 @@ rules() {
 	grep -A1 '^pass       count nothing' stdout.txt | grep -q 'note: no event type is called nothing.\*$'
 	grep -A1 '^fail       after req.begn' stdout.txt | grep -q "did you mean 'req.begin'"
 	grep -q '^fail       after .*: there was none, at least 1 wanted$' stdout.txt
+	# Only a * says that such an event need not exist.
+	exits 1 ptrace-check run.log --never 'app.errr?' --never 'app.[error' --never 'app.err[io]' --never 'app.x*'
+	[ "$(grep -c '^fail .*: no event type is called app.err' stdout.txt)" -eq 2 ]
+	grep -qF "fail       never app.[error: no event type is called app.[error (did you mean 'app.error'?)" stdout.txt
+	grep -q '^pass       never app.x' stdout.txt
 }
 
 @test "events that lack the key are counted" {
@@ -134,6 +139,30 @@ broken() {
 	# No time needs no unit.
 	silently 0 ptrace-dump --around=a --context=0 --count --format=text run.log
 	[ "$stdout" -eq 1 ]
+	# Once, and only if the expression can hold for no event because of it.
+	reports 1 "*--where: no event has data.statu (*" ptrace-dump --where='data.statu == 1 || data.statu > 5' \
+		--where='!(len || !(data.statu == 1))' run.log
+	[ "$(grep -c statu stderr.txt)" -eq 1 ]
+	for where in 'data.statu == 1 || data.id == 1' '!data.statu' '!(data.statu == 1 && len > 0)' 'len || data.statu'; do
+		silently 0 ptrace-dump --where="$where" run.log
+		exits 0 ptrace-check run.log --exists='[ab]' --never="a where ($where) && len == 99"
+		fails grep -q note stdout.txt
+	done
+	exits 1 ptrace-check run.log --never='a where data.statu == 1 && data.statu == 2' --order='a where data.idd,b where data.idd'
+	[ "$(grep -c 'data.statu (did' stdout.txt)" -eq 1 ]
+	[ "$(grep -c 'no event has data.idd' stdout.txt)" -eq 1 ]
+}
+
+@test "a misspelt member of a field that is JSON is reported with the member that is near" {
+	made run.log <<-'END'
+		layout a u32 id, json info
+		event 1000 1 1 a u32:1 hex:7b22657272223a20357d
+	END
+	silently 0 ptrace-dump --where='data.info.err == 5' --fields=event,data.info.err run.log
+	reports 1 "*--where: no event has data.info.erx (did you mean 'data.info.err'?)" ptrace-dump --where='data.info.erx == 5' run.log
+	reports 1 "*--fields: no event has data.info.erx (did*" ptrace-dump --fields=event,data.info.erx run.log
+	exits 1 ptrace-check run.log --never='a where data.info.erx == 5'
+	grep -q "no event has data.info.erx (did you mean 'data.info.err'?)" stdout.txt
 }
 
 @test "a mistake in a file of rules is told with its place" {
@@ -167,6 +196,8 @@ broken() {
 	broken '{pair: a by, p99: 1ms}' 12 "nothing follows 'by'"
 	broken '{by: pid, pair: a by tid, p99: 1ms}' 21 "by: is given twice"
 	broken '{pair: a by tid, by: pid, p99: 1ms}' 22 "'by' is given twice, first in line 2"
+	broken '{pair: a, min: 3ms, max: 1ms}' 20 "min is greater than max"
+	broken '{pair: a, p50: "< 1ms", min: "> 2ms"}' 34 "min is greater than p50"
 	broken '{pair: a by pidd, p99: 1ms}' 12 "by: events have no field 'pidd' (did you mean*"
 	broken '{pair: [a, b]}' 6 "'pair' needs a bound*"
 	broken '{pair: [a, b], p99: fast}' 25 "p99: 'fast' is not a duration*"
@@ -408,8 +439,8 @@ odd_rules() {
 @test "a bracket that does not end stands for itself" {
 	ptrace-run -o run.log --only='a[b' -- ptrace-event 'a[b'
 	exits 1 ptrace-check --never='a[b' run.log
-	exits 0 ptrace-check --never='[' run.log
-	grep -qx ' *note: no event type is called \[' stdout.txt
+	exits 1 ptrace-check --never='[' run.log
+	grep -qx 'fail  *never \[: no event type is called \[' stdout.txt
 }
 
 @test "JSON of rules is as its schema says" {

@@ -340,6 +340,8 @@ TEST(what_was_lost_may_have_been_near, "")
 		"order: [a, b]",
 		"b@3 !@4 a@5 => undecided: may be out of order, at least 1 wanted; events were lost | 3 came before the first a",
 		"a@1 b@3 !@3.5 => pass: in order",
+		"b@3 a@3.5 !@4 => undecided: may be out of order, at least 1 wanted; events were lost | 3 came before the first a",
+		", at_loss: ignore, min_count: 0 <- b@3 a@3.5 !@4 => pass: may be out of order",
 		", tolerance: 0s <- b@3 !@4 a@5 => fail: out of order | 3 came before the first a",
 		/* The same behind the end of a log that was not closed. */
 		"before: a, require: b",
@@ -418,6 +420,7 @@ TEST(a_log_without_an_end_is_unknown_from_its_last_event_on, "")
 		"order: [a, c]",
 		"b@1 X#1@100 a@200 c@300 .@5000 => undecided: in order; the log has no end",
 		"a@1 c@2 X#1@100 .@5000 => pass: in order",
+		"c@1 a@1.5 X#1@2 .@5000 => undecided: may be out of order, at least 1 wanted; the log has no end | 1 came before the first a",
 		"X#1@1 c@2 a@3 .@5000 => undecided: may be out of order, at least 1 wanted; the log has no end | 2 came before the first a",
 		"after: a, expect: c, within: 1ms",
 		"a@1 X#1@100 .@5000 => undecided: 0 of 1 answered; the log has no end | 1 not answered for 4.999ms",
@@ -487,8 +490,8 @@ TEST(count, "")
 		"count: a, min: 1",
 		"a@1 open => pass: 1 event",
 		", max: 2, per: data.id <- a1@1 a2@2 a1@3 => pass: 3 events of 2 values of data.id",
-		"count: a, max: 2, per: data.id <- a1@1 a2@2 a1@3 a1@4 a3@5 a3@6 a3@7 a3@8 => fail: 8 events; more than 2 of 2 of 3 values of data.id | 7 4 events | 4 3 events",
-		"count: a, min: 2, per: data.id <- a1@1 a2@2 a1@3 => fail: 3 events; less than 2 of 1 of 2 values of data.id | 2 1 event");
+		"count: a, max: 2, per: data.id <- a1@1 a2@2 a1@3 a1@4 a3@5 a3@6 a3@7 a3@8 => fail: 8 events; 2 of 3 values of data.id have more than 2 | 7 4 events | 4 3 events",
+		"count: a, min: 2, per: data.id <- a1@1 a2@2 a1@3 => fail: 3 events; 1 of 2 values of data.id has less than 2 | 2 1 event");
 	begin("count: z, max: 0, per: data.id");
 	take("z@1 z@2");
 	CHECK_EQ(judge.trials[0].without_key, 2);
@@ -664,7 +667,9 @@ TEST(what_has_not_happened_when_all_processes_have_ended_never_will, "")
 		/* What was lost may have happened nevertheless. */
 		"after: a, expect: b <- a1@1 !@2 ended => undecided: 0 of 1 answered; events were lost | 1 not answered by what is there",
 		"order: [a, b]",
-		"a1@1 !@2 ended => undecided: may be out of order, at least 1 wanted; events were lost | 1 no b by the end of the log",
+		"a1@1 !@2 ended => undecided: not all have happened, at least 1 wanted; events were lost | 1 no b by the end of the log",
+		"order: [a, b], at_end: fail <- a1@1 !@2 .@9 => undecided: not all have happened, at least 1 wanted; events were lost | 1 no b by the end of the log",
+		"order: [a, b]",
 		", at_loss: ignore <- a1@1 !@2 ended => fail: not all have happened | 1 no b by the end of the log");
 }
 
@@ -701,6 +706,7 @@ TEST(pair, "")
 		", at_end: ignore <- a1@1 b1@2 a2@3 .@8 => fail: 1 pair; max 1us (bound < 5us); 1 begin without an end | 3 no end for 5us",
 		"pair: [a, b], by: data.id, max: '<= 5us', at_end: ignore <- a1@1 b1@2 a2@3 .@8 => pass: 1 pair; max 1us (bound <= 5us); 1 begin without an end",
 		"pair: [a, b], by: data.id, min: '> 3us', at_end: ignore <- a1@1 b1@5 a2@6 .@7 => pass: 1 pair; min 4us (bound > 3us); 1 begin without an end",
+		"pair: [a, b], by: data.id, p50: '> 3us', at_end: ignore <- a1@1 b1@2 a2@3 a3@3 a4@69 .@70 => pass: 1 pair; p50 1us (bound > 3us, kept by 2 begins without an end); 3 begins without an end",
 		/* It makes no difference to this quantile. */
 		"pair: [a, b], by: data.id, p50: '< 5us' <- a1@1 b1@2 a3@2 b3@3 a2@3 .@70 => pass: 2 pairs; p50 1us (bound < 5us); 1 begin without an end",
 		"a1@1 b1@2 open => undecided: 1 pair; max 1us (bound < 5us); the log has no end",
@@ -714,6 +720,17 @@ TEST(pair, "")
 		"a1@1 b1@12 open => undecided: 1 pair; p50 11us (bound < 5us); the log has no end",
 		"pair: [a, b], p50: '> 5us', at_end: fail <- a1@1 b1@2 open => fail: 1 pair; p50 1us (bound > 5us); the log has no end",
 		", at_end: ignore <- a1@1 b1@12 open => fail: 1 pair; p50 11us (bound < 5us) | 1 took 11us",
+		/* An end belongs to the latest begin, whichever pairs are selected. */
+		"pair: [a, b], where: data.id == 1, max: 5us",
+		"a1@1 a2@2 b@3 b@20 => fail: 1 pair; max 19us (bound 5us) | 1 took 19us",
+		"a2@1 a1@2 b@3 b@20 a2@21 => pass: 1 pair; max 1us (bound 5us)",
+		"a1@1 b@2 a2@3 !@4 b@50 => undecided: 1 pair; max 1us (bound 5us); events were lost",
+		"pair: [a, b], by: pid, where: data.id == 1, max: 5us <- a1@1 a2/2@2 b@3 b@20 => fail: 1 pair; max 19us (bound 5us) | 1 took 19us",
+		"pair: [a where data.id == 1, b], max: 5us <- a1@1 a2@2 b@3 b@20 => fail: 1 pair; max 19us (bound 5us) | 1 took 19us",
+		"pair: [a, b where data.id == 1], max: 5us <- a@1 a@2 b2@9 b1@20 b2@30 => fail: 1 pair; max 19us (bound 5us) | 1 took 19us",
+		"pair: [a, b], where: data.id == 1, at-most: 1 at once <- a1@1 a2@2 b@3 a1@4 => fail: 0 pairs; 2 at once (bound 1) | 4 2 at once",
+		/* The conditions say which are the begins if a type is begin and end. */
+		"pair: [a where data.id == 1, a where data.id == 2], max: 5us <- a1@1 a3@2 a2@4 => pass: 1 pair; max 3us (bound 5us)",
 		/* Without a key they are brackets of a thread. */
 		"pair: [a, b], max: 5us <- a@1 a/2@2 b@3 b/2@4 a@5 a@6 b@7 b@8 => pass: 4 pairs; max 3us (bound 5us)");
 	begin(rule);
@@ -792,9 +809,19 @@ TEST(order, "")
 		"b@3 a/2@4.5 => fail: out of order | 3 came before the first a",
 		"order: [a, b], by: data.id",
 		"a1@1 a2@2 b2@3 b1@4 => pass: 2 of 2 in order",
+		"b1@3 a2@3 a1/2@3.5 b2@4 => pass: 2 of 2 in order",
 		"a1@1 b2@3 b1@4 a2@5 => fail: 1 of 2 out of order | 3 came before the first a",
 		"a1@1 b1@4 a2@5 => undecided: 1 of 2 in order; the log ends before that was decided | 5 no b by the end of the log",
-		"order: [a, b], where: data.id == 1 <- b2@1 a1@4 b1@6 => pass: in order");
+		"order: [a, b], where: data.id == 1 <- b2@1 a1@4 b1@6 => pass: in order",
+		/* Two events of a thread are in the order of the log, even at one nanosecond. */
+		"order: [a, b]",
+		"b@3 a@3 .@9 => fail: out of order | 3 came before the first a",
+		"a@3 b@3 .@9 => pass: in order",
+		", tolerance: 0s <- b@3 a/2@3 .@9 => pass: in order",
+		/* Any event that is near counts, and each event needs one. */
+		"b@3 a@3.2 a/2@3.5 .@9 => pass: in order",
+		"b@3 b/2@3.1 a/2@3.5 .@9 => fail: out of order | 3.1 came before the first a",
+		"b@3 b/2@3.1 a/2@3.5 a/3@3.6 .@9 => pass: in order");
 }
 
 TEST(data_that_was_cut, "")

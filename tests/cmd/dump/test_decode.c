@@ -236,7 +236,7 @@ TEST(units_in_text_and_plain_numbers_in_json, "")
 	CHECK_STR_EQ(text("f32 a B", &single, 4), "a=inf");
 }
 
-/* What --where and others are told of the units of a field. */
+/* What --where and others know of the units of a field. */
 TEST(fields_tell_their_units, "")
 {
 	struct ptrc_cli_reason why;
@@ -245,20 +245,20 @@ TEST(fields_tell_their_units, "")
 
 	see("u64 latency ns, u32[2] sizes B, u8 plain", "\5\0\0\0\0\0\0\0\6\0\0\0\7\0\0\0\1", 17);
 	CHECK(ptrc_field_find("data.latency", &layouts, &f, &why));
-	CHECK_EQ(f.units, 1U << PTRC_UNIT_NS);
+	CHECK_EQ(f.dimensions, PTRC_DIMENSION_DURATION);
 	ptrc_view_get(&view, &f, &v);
 	CHECK_EQ(v.unit, PTRC_UNIT_NS);
 	CHECK_EQ(v.u, 5);
 	CHECK(ptrc_field_find("data.sizes[1]", &layouts, &f, &why));
-	CHECK_EQ(f.units, 1U << PTRC_UNIT_B);
+	CHECK_EQ(f.dimensions, PTRC_DIMENSION_NUMBER);
 	ptrc_view_get(&view, &f, &v);
 	CHECK_EQ(v.unit, PTRC_UNIT_B);
 	CHECK_EQ(v.u, 7);
-	CHECK(ptrc_layouts_add(&layouts, "x", "u16 latency us", &why));
+	CHECK(ptrc_layouts_add(&layouts, "x", "u16 latency", &why));
 	CHECK(ptrc_field_find("data.latency", &layouts, &f, &why));
-	CHECK_EQ(f.units, 1U << PTRC_UNIT_NS | 1U << PTRC_UNIT_US);
+	CHECK_EQ(f.dimensions, PTRC_DIMENSION_DURATION | PTRC_DIMENSION_NUMBER);
 	CHECK(ptrc_field_find("data.plain", &layouts, &f, &why));
-	CHECK_EQ(f.units, 1U << PTRC_UNIT_NONE);
+	CHECK_EQ(f.dimensions, PTRC_DIMENSION_NUMBER);
 	ptrc_view_get(&view, &f, &v);
 	CHECK_EQ(v.unit, PTRC_UNIT_NONE);
 }

@@ -107,7 +107,9 @@ make_pairs() {
 		'process 7;job: resize;step: a 1000' 'process 7;job: crop 2000' 'process 7;bare 1000')" ]
 	exports speedscope | jq -e '[.shared.frames[].name] | index("job: crop") != null'
 	exits 1 ptrace-export --to=chrome --decode='job.begin=str kind' --label-by=data.kid jobs.log
-	[[ $stderr == *"--label-by: no event that begins a pair has data.kid (did you mean 'kind'?)"* ]]
+	[[ $stderr == *"--label-by: no event that begins a pair has data.kid (did you mean 'data.kind'?)"* ]]
+	exits 1 ptrace-export --to=chrome --decode='job.end=str kids' --label-by=data.kid -o out jobs.log
+	[[ $stderr == *"--label-by: no event that begins a pair has data.kid"* && $stderr != *"did you mean"* ]]
 	jq -e '[.traceEvents[] | select(.ph == "X")] | length == 4' stdout.txt
 	for format in csv ctf; do
 		exits 2 ptrace-export --to=$format -o out --label-by=pid jobs.log

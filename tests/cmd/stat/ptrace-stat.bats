@@ -255,6 +255,12 @@ pairs_log() {
 	# A field that no event has is a mistake, too.
 	exits 1 ptrace-stat --pair='req.begin..req.end by data.id' --decode='req.*=u64 id' pairs.log
 	[[ $stderr == *"6 events of req have no data.id, and were left out"* ]]
+	# As it is if no layout has it.
+	for command in ptrace-stat ptrace-dump 'ptrace-export --to=chrome' 'ptrace-report --text'; do
+		refuses 2 "*--pair: events have no field 'data.idd' (did you mean 'data.id'?)*" \
+			$command --pair='req by data.idd' --decode='req.*=u64 id' pairs.log
+	done
+	refuses 2 "*--pair: no layout has a field 'data.qqqqq'*" ptrace-dump --pair='req by data.qqqqq' pairs.log
 	for option in --per=pid --histogram --strict --decode='x=u8 a' --config=none.yaml --pair=x.. \
 		'--pair=a..b by nothing'; do
 		run_split ptrace-stat "$option" pairs.log
@@ -323,7 +329,7 @@ pairs_log() {
 	exits 1 ptrace-stat --decode='*=json' --pairs --per=data.rout run.log
 	[[ $stderr == *"--per: no event of the pairs has data.rout"* ]]
 	ptrace-run -o layout.log -- bash -c "'$traced' -e r.begin -l 'u32 route' -d abcd; '$traced' -e r.end -l 'u32 route' -d abcd"
-	reports 1 "*--per: no event of the pairs has data.rout (did you mean 'route'\?)*" ptrace-stat --pair='r.begin..r.end by data' --per=data.rout layout.log
+	reports 1 "*--per: no event of the pairs has data.rout (did you mean 'data.route'\?)*" ptrace-stat --pair='r.begin..r.end by data' --per=data.rout layout.log
 }
 
 # names_stopped_keeper FILE: with the controller killed and the keeper, which writes FILE, stopped, run.log is shown
