@@ -182,7 +182,7 @@ int ptrc_log_family_open(const char *path, int **fds, size_t *count, bool *is_wh
 {
 	struct members m = {.log = 0};
 	struct ptrc_log_head head;
-	int first, error = open_file(AT_FDCWD, path, &first);
+	int first = -1, error = open_file(AT_FDCWD, path, &first);
 	bool is_family = error == ENOENT;
 
 	if (!error) {

@@ -41,7 +41,7 @@ const struct ptrc_cli_option ptrc_config_attribute_options[] = {
 	 "keep the last N files of --log-rotate, and delete\nthe others"},
 	{"snapshot-on", ATTRIBUTE(SNAPSHOT_ON), "GLOB|PAIR>TIME",
 	 "when an event whose name matches is recorded, or\n"
-	 "when this pair takes longer ('req > 500ms'), write\n"
+	 "when the pair takes longer ('req > 5s'), write\n"
 	 "what the stream holds to a log of its own; may be\ngiven several times"},
 	{"snapshot-max", ATTRIBUTE(SNAPSHOT_MAX), "N", "make at most N snapshots (default: 10)"},
 	{"os", ATTRIBUTE(OS), "KIND,...",
