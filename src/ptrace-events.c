@@ -30,8 +30,8 @@ static const struct ptrc_cli_option options[] = {
 	{"allow-loss", KEY_ALLOW_LOSS, NULL,
 	 "exit with 0 even if a log cannot be read to its\nend"},
 	{"sdt", KEY_SDT, NULL,
-	 "list the probes of programs and of their libraries,\n"
-	 "which ptrace-run --sdt records"},
+	 "list the probes of programs and of the libraries\n"
+	 "that they load, which ptrace-run --sdt records"},
 	PTRC_CLI_OPTIONS_END,
 };
 

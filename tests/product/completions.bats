@@ -88,7 +88,7 @@ agree() {
 }
 
 @test "lists with commas, and values right after a letter" {
-	agree 'samples sched' 'ptrace-run --os process,s'
+	agree 'samples sched syscalls' 'ptrace-run --os process,s'
 	agree 'error event exe' 'ptrace-dump --fields time,e'
 	touch file
 	agree file 'ptrace-run -of'
@@ -133,10 +133,11 @@ create --exclude: events
 create --inheritance: close-for-child inherited
 create --log-full-policy: loop until-full append
 create --only: events
-create --os: process sched samples none auto
+create --os: process sched samples syscalls faults none auto
 create --output: files
 create --pid: processes
 create --snapshot-on: events
+create --stacks: dwarf fp
 create --stream-full-policy: loop until-full flush
 doctor --event: events
 doctor --pid: processes
@@ -174,10 +175,11 @@ run --json: files
 run --junit: files
 run --log-full-policy: loop until-full append
 run --only: events
-run --os: process sched samples none auto
+run --os: process sched samples syscalls faults none auto
 run --output: files
 run --sdt: events
 run --snapshot-on: events
+run --stacks: dwarf fp
 run --stream-full-policy: loop until-full flush
 run --tap: files
 run --until: command all
