@@ -617,28 +617,30 @@ TEST(a_return_address_outside_all_code_is_no_caller, "")
 					      library = {.path = "/lib/y",
 							 .address = 0x9000,
 							 .bytes = 0x1000};
+	/* No processes have these numbers, so nothing can be read of their mappings. */
+	const int gone = 4194304 - 3, child = 4194304 - 1;
 	const uint64_t noise[] = {0x1500, 0x9fff, 0x2fff, 0xa000, 0x1000}, all_noise[] = {5, 6};
 	size_t told = 0;
 	struct ptrc_os_processes *processes = ptrc_os_processes_new(true, forget, &told);
-	struct ptrc_perf_record r = {.kind = PTRC_PERF_EXEC, .pid = 10, .tid = 10, .name = "x"};
-	struct ptrc_perf_record sample = {.kind = PTRC_PERF_SAMPLE, .pid = 10, .tid = 11};
+	struct ptrc_perf_record r = {.kind = PTRC_PERF_EXEC, .pid = gone, .tid = gone, .name = "x"};
+	struct ptrc_perf_record sample = {.kind = PTRC_PERF_SAMPLE, .pid = gone, .tid = gone};
 
 	sample.stack.addresses = noise;
 	sample.stack.count = 5;
 	/* Nothing is known of its mappings. */
-	ptrc_os_processes_add_child(processes, 10, 1);
+	ptrc_os_processes_add_child(processes, gone, 1);
 	CHECK_EQ(ptrc_os_processes_callers(processes, &sample), 5);
 	ptrc_os_processes_take(processes, &r);
-	r = (struct ptrc_perf_record){.kind = PTRC_PERF_MAPPING, .pid = 10, .mapping = &program};
+	r = (struct ptrc_perf_record){.kind = PTRC_PERF_MAPPING, .pid = gone, .mapping = &program};
 	ptrc_os_processes_take(processes, &r);
 	CHECK_EQ(ptrc_os_processes_callers(processes, &sample), 1);
 	r.mapping = &library;
 	ptrc_os_processes_take(processes, &r);
 	CHECK_EQ(ptrc_os_processes_callers(processes, &sample), 3);
 	/* A child has what its parent has. */
-	r = fork_of(10, 12, 5);
+	r = fork_of(gone, child, 5);
 	ptrc_os_processes_take(processes, &r);
-	sample.pid = 12;
+	sample.pid = child;
 	CHECK_EQ(ptrc_os_processes_callers(processes, &sample), 3);
 	sample.stack.addresses = all_noise;
 	sample.stack.count = 2;
