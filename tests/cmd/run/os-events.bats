@@ -361,6 +361,7 @@ is_over() {
 	echo >go
 	wait "$pids"
 	wait_until is_over
+	wait_until closed a.log
 	ptrace-stat --json a.log | jq -c --argjson pid "$pids" \
 		'[.processes[] | select(.pid == $pid) | [.name, (.executable | sub(".*/"; ""))]]' >told
 	[ "$(jq -r '.[][0]' told)" = $'bash\nsh\nos_work' ]
@@ -381,6 +382,7 @@ is_over() {
 	echo >go
 	wait "$pids"
 	wait_until is_over
+	wait_until closed a.log
 	ptrace-stat --json a.log >stat.json
 	for pid in "$pids" "$child"; do
 		jq -e --argjson pid "$pid" '[.processes[] | select(.pid == $pid)] | length == 1 and
