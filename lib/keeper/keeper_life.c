@@ -305,6 +305,7 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 		struct timespec limit;
 		uint32_t why_rung;
 		int64_t wait_ns;
+		bool is_flush;
 
 		if (ptrc_load_acquire(&k->is_controller_dead)) {
 			finish_for_dead(k);
@@ -330,14 +331,17 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 			k->arrival_ns = ptrc_clock_ns(CLOCK_MONOTONIC);
 			k->arrival_used = UINT64_MAX;
 		}
-		if (is_flush_due(k, why_rung, &wait_ns)) {
-			follow_limit(h);
-			ptrc_keeper_work_flush(&k->work);
-			continue;
-		}
+		is_flush = is_flush_due(k, why_rung, &wait_ns);
+		/* A rotation comes before a flush, which would make the file larger still. It drains
+		 * the stream, too. */
 		if (!k->work.has_failed && ptrc_log_rotate_is_due(&k->work.writer, &wait_ns)) {
 			follow_limit(h);
 			ptrc_keeper_work_rotate(&k->work);
+			continue;
+		}
+		if (is_flush) {
+			follow_limit(h);
+			ptrc_keeper_work_flush(&k->work);
 			continue;
 		}
 		if (look_at_arrivals(k, &wait_ns))

@@ -204,6 +204,36 @@ TEST(each_event_is_in_exactly_one_file, "", NEEDS_KEEPER)
 	end(&f);
 }
 
+/* A file is closed after the flush that fills it, however fast events come. */
+TEST(a_program_that_does_not_pause_does_not_hinder_a_rotation, "", NEEDS_KEEPER)
+{
+	const struct timespec wait = {.tv_sec = 1000};
+	trace_attr_t attr = attr_of(LEAST, 0, 0);
+	struct family f = {.id = ts_id("number"), .made = 5000};
+	struct ptrc_counts counts;
+	char path[300];
+	struct stat st;
+
+	CHECK_OK(posixtrace_attr_setfullwait(&attr, &wait));
+	f.fd = ts_temp_named(f.path, sizeof(f.path));
+	f.trid = ts_create_log(0, &attr, f.fd);
+	ts_start(f.trid);
+	emit_run(f.id, 0, f.made, 200);
+	ts_shutdown(f.trid);
+	struct ts_events events = read_path(f.path, &counts);
+	ts_expect_numbers(&events, f.id, 0, f.made - 1);
+	ts_events_free(&events);
+	CHECK(counts.pt_files > 2);
+	for (unsigned int i = 0; i < counts.pt_files; i++) {
+		path_of(&f, i, path);
+		CHECK_SYS(stat(path, &st));
+		/* What two flushes write, the second as the file is closed; and what is no
+		 * event. */
+		CHECK_LT((size_t)st.st_size, LEAST + 2 * 64 * KIB + 48 * KIB);
+	}
+	end(&f);
+}
+
 TEST(a_filter_and_losses_go_on_in_the_next_file, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
