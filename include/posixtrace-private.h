@@ -356,8 +356,9 @@ int ptrc_observer_type(struct ptrc_observer *, const char *name, const char *lay
 /*
  * Adds `count` events. An event is recorded if the stream is running now and filter and patterns
  * accept its type. Data beyond max-data-size is cut off. If the stream is full, the event waits
- * or is lost, like an event that a traced thread records. `lost` is the number of events that the
- * caller could not observe; the stream counts them as lost.
+ * or is lost, like an event that a traced thread records, but it waits for at most a second without
+ * room being made, and not at all if the log cannot be written. `lost` is the number of events that
+ * the caller could not observe; the stream counts them as lost.
  *   EINVAL  the stream was shut down.
  */
 int ptrc_observer_add(struct ptrc_observer *, const struct ptrc_observed *, size_t count,

@@ -41,6 +41,10 @@
 #define LOOK_WAIT_NS UINT64_C(20000000)
 #define LOOK_NS UINT64_C(50000)
 
+/* For how long an event waits for room at most while none is made, whatever the stream's full-wait
+ * is: the controller's thread has signals and clients to serve. */
+#define WAIT_MAX_NS UINT64_C(1000000000)
+
 struct moment {
 	uint64_t counter;
 	int64_t ns; /* CLOCK_MONOTONIC */
@@ -56,6 +60,10 @@ struct ptrc_observer {
 	unsigned int moment_count;
 	uint64_t last;
 	struct ptrc_clock_cursor clock;
+	/* has_given_up: the last event that waited for room got none. made_then: header.room_made at
+	 * that time. While this number is unchanged, no event waits. */
+	bool has_given_up;
+	uint32_t made_then;
 };
 
 /* ---- times ---- */
@@ -134,13 +142,60 @@ static void set_time(struct ptrc_observer *o, const struct ptrc_stream_header *h
 	o->writer.stamp = o->last = stamp;
 }
 
-/* Records an event. If there is no room, the event is lost and counted. */
+/* A wait for room, shorter than the stream's full-wait if that is long. */
+struct wait {
+	struct ptrc_full_wait full;
+	bool is_short;
+};
+
+/* Ends a shortened wait that is useless: the log cannot be written, or an earlier event has waited
+ * in vain since room was made. */
+static void limit_wait(const struct ptrc_observer *o, struct wait *w)
+{
+	const struct ptrc_stream_header *h = w->full.header;
+
+	if (w->is_short && (ptrc_load_relaxed(&h->flush_error) ||
+			    (o->has_given_up && o->made_then == ptrc_load_acquire(&h->room_made))))
+		w->full.is_over = true;
+}
+
+static struct wait begin_wait(const struct ptrc_observer *o, struct ptrc_stream_header *h)
+{
+	uint64_t ns = *(const volatile uint64_t *)&h->full_wait_ns;
+	bool is_short = ns > WAIT_MAX_NS;
+	struct wait w = {.full = ptrc_full_wait_begin(h, is_short ? WAIT_MAX_NS : ns),
+			 .is_short = is_short};
+
+	limit_wait(o, &w);
+	return w;
+}
+
+/* Waits for room. Returns false if the event is lost, or if this process must not touch the stream
+ * any more. */
+static bool wait_for_room(struct ptrc_observer *o, struct wait *w, uint64_t *mask)
+{
+	/* Only a shortened wait can be over here: the caller has ended other waits itself. */
+	if (w->full.is_over) {
+		o->has_given_up = true;
+		o->made_then = ptrc_load_acquire(&w->full.header->room_made);
+		ptrc_status_count_loss(w->full.header);
+		return false;
+	}
+	if (!ptrc_full_wait(&w->full, mask))
+		return false;
+	limit_wait(o, w);
+	return true;
+}
+
+/*
+ * Records an event. If there is no room, the event is lost and counted. An event whose wait was
+ * shortened does not stop the stream, because the events of traced threads may wait for longer.
+ */
 static void put(struct ptrc_observer *o, const struct ptrc_controller *c,
 		const struct ptrc_observed *event, uint64_t *mask)
 {
 	struct ptrc_stream_header *h = c->stream.header;
-	struct ptrc_full_wait wait =
-		ptrc_full_wait_begin(h, *(const volatile uint64_t *)&h->full_wait_ns);
+	struct wait wait = begin_wait(o, h);
 	struct ptrc_put p = {.id_flags = event->po_event, .data = event->po_data, .frame = 1};
 
 	for (unsigned tries = 0; tries < PTRC_EVENT_TRIES; tries++) {
@@ -155,10 +210,10 @@ static void put(struct ptrc_observer *o, const struct ptrc_controller *c,
 		o->writer.origin =
 			(struct ptrc_context){.pid = event->po_pid, .tid = event->po_tid};
 		set_time(o, h, ptrc_timespec_ns(&event->po_time));
-		p.is_patient = !wait.is_over;
+		p.is_patient = wait.is_short || !wait.full.is_over;
 		result = ptrc_writer_record(&o->writer, control, &p, event->po_size);
 		if (result == PTRC_PUT_WAIT) {
-			if (!ptrc_full_wait(&wait, mask))
+			if (!wait_for_room(o, &wait, mask))
 				return;
 			tries = 0;
 			continue;

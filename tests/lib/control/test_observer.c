@@ -220,6 +220,39 @@ TEST(a_ring_keeps_the_newest_of_what_was_observed, "")
 	ptrc_observer_close(observer);
 }
 
+/* The controller's thread serves clients, so its own events must not hold it up as those of a
+ * program may be. */
+TEST(what_was_observed_waits_for_room_only_shortly, "", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 65536, POSIX_TRACE_APPEND, 0);
+	const struct timespec for_ever = {.tv_sec = 1000000};
+	int fd = ts_temp_file();
+
+	CHECK_OK(posixtrace_attr_setfullwait(&attr, &for_ever));
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	struct ptrc_observer *observer = open_observer(trid);
+	trace_event_id_t id = type(observer, "other");
+	uint32_t count = 20000;
+	pid_t keeper = keeper_of(trid);
+
+	ts_start(trid);
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	for (uint32_t i = 0; i < count; i++)
+		observe(observer, id, now_ns(), i);
+	unsigned long lost = lost_events(trid);
+	CHECK(lost > 0 && lost < count);
+	/* The stream is not stopped, as an event of a program would still wait. */
+	CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_RUNNING);
+	CHECK_SYS(kill(keeper, SIGCONT));
+	ts_flush(trid);
+	observe(observer, id, now_ns(), count);
+	CHECK_EQ(lost_events(trid), lost);
+	ptrc_observer_close(observer);
+	struct ts_events all = ts_end_log(trid, fd);
+	CHECK_EQ(ts_count(&all, id), count + 1 - lost);
+	close(fd);
+}
+
 TEST(a_clear_is_no_hindrance, "")
 {
 	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
