@@ -127,6 +127,22 @@ bool ptrc_symbol_file_has_lines(struct ptrc_symbol_file *f)
 	return ptrc_dw.dwfl_module_getdwarf(f->module, &bias) != NULL;
 }
 
+bool ptrc_symbol_file_has_names(struct ptrc_symbol_file *f)
+{
+	int count = ptrc_dw.dwfl_module_getsymtab(f->module);
+
+	/* A stripped program still has symbols of the functions that it imports. */
+	for (int i = 0; i < count; i++) {
+		GElf_Word section;
+		GElf_Sym symbol;
+
+		if (ptrc_dw.dwfl_module_getsym(f->module, i, &symbol, &section) &&
+		    GELF_ST_TYPE(symbol.st_info) == STT_FUNC && section != SHN_UNDEF)
+			return true;
+	}
+	return false;
+}
+
 /* ---- addresses ---- */
 
 /* Converts an address in the process into the address that the file has for it. Returns false if the file has

@@ -39,6 +39,8 @@ void ptrc_symbol_file_find(struct ptrc_symbol_file *, const struct ptrc_symbol_m
 
 /* Whether the file, or its separate debug file, has debug information. */
 bool ptrc_symbol_file_has_lines(struct ptrc_symbol_file *);
+/* Whether the file has a symbol of a function that it defines. */
+bool ptrc_symbol_file_has_names(struct ptrc_symbol_file *);
 
 void ptrc_symbol_file_free(struct ptrc_symbol_file *);
 

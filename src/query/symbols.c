@@ -129,8 +129,11 @@ static struct file *file_of(struct ptrc_symbols *s, const struct posixtrace_log_
 	f->opened = ptrc_symbol_file_open(path, f->build_id, f->build_id_size, &f->why);
 	f->has_lines = f->opened && ptrc_symbol_file_has_lines(f->opened);
 	if (f->opened && !f->has_lines)
-		ptrc_cli_because(&f->why,
-				 "has no debug information, so only names of functions are known");
+		ptrc_cli_because(
+			&f->why, "has no debug information%s",
+			ptrc_symbol_file_has_names(f->opened)
+				? ", so only names of functions are known"
+				: " and no symbols, so not even names of functions are known");
 	*at = f;
 	return f;
 }

@@ -275,7 +275,9 @@ shows() {
 		cp stripped program
 		exits 0 ptrace-dump --symbols --json run.log
 		[ "$(jq -c 'select(.data == "outer") | .line' <<<"$stdout")" = null ]
-		grep -q "^ptrace-dump: $PWD/program: has no debug information" stderr.txt
+		names=", so only names of functions are known"
+		nm -D --defined-only program | grep -q ' T ' || names=" and no symbols, so not even names of functions are known"
+		grep -qx "ptrace-dump: $PWD/program: has no debug information$names" stderr.txt
 	done
 }
 
