@@ -113,6 +113,7 @@ static enum ptrc_ship_result after(struct attempt *a, enum ptrc_ship_outcome out
 	const char *name = server->options.server;
 	int64_t give_up_ns = server->options.give_up_ns;
 	int64_t now = ptrc_now_ns();
+	bool is_first;
 
 	if (outcome == PTRC_SHIP_INTERRUPTED)
 		return PTRC_SHIP_STOPPED;
@@ -120,14 +121,15 @@ static enum ptrc_ship_result after(struct attempt *a, enum ptrc_ship_outcome out
 		ptrc_cli_message(name, "%s", server->answer.why.text);
 		return PTRC_SHIP_SERVER_FAILED;
 	}
-	if (!server->silent_since_ns) {
+	is_first = !server->silent_since_ns;
+	if (is_first)
 		server->silent_since_ns = server->asked_ns;
-		ptrc_cli_message(name, "%s; it is tried again", server->answer.why.text);
-	}
 	if (give_up_ns && now - server->silent_since_ns >= give_up_ns) {
 		ptrc_cli_message(name, "given up: %s", server->answer.why.text);
 		return PTRC_SHIP_SERVER_FAILED;
 	}
+	if (is_first)
+		ptrc_cli_message(name, "%s; it is tried again", server->answer.why.text);
 	if (!pause_for(a->shipper, a->pause_ns))
 		return PTRC_SHIP_STOPPED;
 	a->shipper->sent.retries++;
