@@ -308,8 +308,22 @@ struct need {
 	int dirfd;
 	uint32_t uid;
 	uint64_t names_id;
+	struct timespec made; /* when the object of the names was made */
 	bool is_needed;
 };
+
+/*
+ * Whether an orphan with another layout, which cannot say which names it needs, may need these. It
+ * cannot if they were made after it was put aside. That was when its object was renamed, or
+ * earlier: ctime. Programs change names through mappings, which leaves mtime unchanged.
+ */
+static bool may_need(int fd, const struct timespec *made)
+{
+	struct stat st;
+
+	return ptrc_file_stat(fd, &st) || made->tv_sec < st.st_ctim.tv_sec ||
+	       (made->tv_sec == st.st_ctim.tv_sec && made->tv_nsec <= st.st_ctim.tv_nsec);
+}
 
 static void look_at_names(const char *name, void *arg)
 {
@@ -320,15 +334,20 @@ static void look_at_names(const char *name, void *arg)
 
 	if (!id || n->is_needed || ptrc_shmdir_open_object(n->dirfd, name, n->uid, &fd, &size))
 		return;
-	/* An orphan made by another version of the library may need any names object. */
-	n->is_needed = ptrc_orphan_read(fd, id, &f) && (!f.is_known || f.names_id == n->names_id);
+	if (ptrc_orphan_read(fd, id, &f))
+		n->is_needed = f.is_known ? f.names_id == n->names_id : may_need(fd, &n->made);
 	ptrc_file_close(fd);
 }
 
 bool ptrc_orphan_needs_names(int dirfd, uint32_t uid, uint64_t names_id)
 {
 	struct need n = {.dirfd = dirfd, .uid = uid, .names_id = names_id};
+	char name[PTRC_SHMDIR_NAME_BYTES];
+	struct stat st;
 
+	ptrc_shmdir_name(name, 'n', names_id);
+	if (ptrc_file_stat_at(dirfd, name, &st) == 0)
+		n.made = st.st_mtim;
 	each_name_again(dirfd, look_at_names, &n);
 	return n.is_needed;
 }

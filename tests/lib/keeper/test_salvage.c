@@ -714,6 +714,32 @@ static void crash_without_directory(void)
 	create_once();
 }
 
+static unsigned int names_count(void)
+{
+	unsigned int count = 0;
+	struct dirent *entry;
+	char user[64];
+
+	private_user_dir(user);
+	DIR *dir = opendir(user);
+	while ((entry = readdir(dir)))
+		count += strncmp(entry->d_name, "n.", 2) == 0;
+	closedir(dir);
+	return count;
+}
+
+/* A process that has opened names is killed, so its names stay. */
+static void end_with_names(void)
+{
+	pid_t pid = harness_fork();
+
+	if (pid == 0) {
+		ts_id(NAME);
+		kill(getpid(), SIGKILL);
+	}
+	harness_reap(pid);
+}
+
 TEST(a_stream_of_another_version_stays_and_is_named, "", NEEDS_KEEPER)
 {
 	uint32_t version = PTRC_STREAM_VERSION + 1;
@@ -729,6 +755,12 @@ TEST(a_stream_of_another_version_stays_and_is_named, "", NEEDS_KEEPER)
 	CHECK_EQ(o.pt_error, ENOTSUP);
 	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, "/tmp/nothing", NULL), ENOTSUP);
 	CHECK(!is_there("/tmp/nothing"));
+	/* The names that it needs stay, and those of a later process go. */
+	unsigned int needed = names_count();
+	end_with_names();
+	CHECK_EQ(names_count(), needed + 1);
+	create_once();
+	CHECK_EQ(names_count(), needed);
 	/* The right version can still do it. */
 	version--;
 	CHECK_EQ(
