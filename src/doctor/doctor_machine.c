@@ -59,7 +59,11 @@ static void check_memory(struct ptrc_doctor *d)
 	ptrc_doctor_size(room, free_text);
 	ptrc_doctor_size(size, size_text);
 	/* A tmpfs without a limit says that it has 0 blocks and 0 files. */
-	if (size && room < PTRC_TRACE_ROOM_LEAST)
+	if (size && size < PTRC_TRACE_ROOM_LEAST)
+		ptrc_doctor_problem(d, "shared-memory", SHM,
+				    "mount it larger: mount -o remount,size=1G " SHM,
+				    "is too small: it has %s; a stream does not fit", size_text);
+	else if (size && room < PTRC_TRACE_ROOM_LEAST)
 		ptrc_doctor_problem(d, "shared-memory", SHM,
 				    "remove what lies in it, or mount it larger: mount -o "
 				    "remount,size=1G " SHM,

@@ -154,6 +154,8 @@ static const char *explain_shortage(void)
 {
 	struct statvfs v;
 
+	if (!statvfs(SHM, &v) && v.f_blocks && v.f_blocks * v.f_frsize < PTRC_TRACE_ROOM_LEAST)
+		return SHM " is too small";
 	if (!statvfs(SHM, &v) && v.f_blocks &&
 	    (uint64_t)v.f_bavail * v.f_frsize < PTRC_TRACE_ROOM_LEAST)
 		return SHM " is full";
