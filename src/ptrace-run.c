@@ -205,9 +205,7 @@ static int say_cannot_execute(const char *name, int error)
 	char path[PATH_MAX];
 
 	if (error == ENOENT && !ptrc_command_find(name, path))
-		ptrc_cli_message(name,
-				 "the interpreter of this script, or the loader of this program, "
-				 "was not found");
+		ptrc_cli_message(name, "%s", PTRC_COMMAND_NO_INTERPRETER);
 	else if (error == ENOENT && !strchr(name, '/'))
 		ptrc_cli_message(name, "command not found");
 	else
@@ -745,12 +743,38 @@ static int release_child(const struct run *r)
 	return error;
 }
 
+/* Writes the object of --json. Returns false after a message. */
+static bool put_result(const struct run *r)
+{
+	return ptrc_run_result_put(r->status, r->log.path, r->has_count ? &r->event_count : NULL,
+				   &r->losses, &r->waits, &r->cut, r->patterns, r->pattern_count,
+				   &r->snapshots, r->is_ended_early, r->went_on.count);
+}
+
 /* The exit status, if this process does not wait until the log is written. */
 static int status_without_log(int status)
 {
 	if (WIFSIGNALED(status))
 		return PTRC_EXIT_RUN_SIGNAL + WTERMSIG(status);
 	return WEXITSTATUS(status) || is_loss_allowed ? WEXITSTATUS(status) : PTRC_EXIT_INCOMPLETE;
+}
+
+/* Ends this process although the log is not finished. COMMAND has ended, and the user does not want to wait. */
+static void __attribute__((noreturn)) leave_log(struct run *r)
+{
+	struct stat st;
+
+	if (!fstat(r->log.fd, &st) && S_ISREG(st.st_mode))
+		ptrc_cli_message(r->log.path, "given up before the log was finished; "
+					      "'ptrace-dump --verify' counts what is missing");
+	else
+		ptrc_cli_message(r->log.path,
+				 "given up; it is not known how many events are missing");
+	r->losses.is_unclosed = true;
+	put_result(r);
+	ptrc_server_remove_socket(r->server);
+	/* Not exit(), which would wait for the log, too. */
+	_exit(status_without_log(r->status));
 }
 
 /* For --until=all: waits until all traced processes have ended, or for a signal. */
@@ -804,13 +828,9 @@ static void end_recording(struct run *r)
 		if (!is_signal)
 			continue;
 		say_ns = 0;
-		if (is_given_up) {
-			ptrc_cli_message(r->log.path,
-					 "given up; it is not known how many events are missing");
-			ptrc_server_remove_socket(r->server);
-			/* exit() would wait for the log, too. */
-			_exit(status_without_log(r->status));
-		} else if (info.ssi_signo == SIGINT && !is_interrupted) {
+		if (is_given_up)
+			leave_log(r);
+		if (info.ssi_signo == SIGINT && !is_interrupted) {
 			/* Prints no message yet, and none at all as long as the log makes progress. */
 			is_interrupted = true;
 			say_ns = ptrc_now_ns() + WORD_MS * PTRC_NS_PER_MS;
@@ -900,9 +920,7 @@ static int report(const struct run *r)
 	if (!is_quiet)
 		say_notes(r);
 	ptrc_run_snapshots_report(&r->snapshots);
-	is_told = ptrc_run_result_put(r->status, r->log.path, r->has_count ? &r->event_count : NULL,
-				      &r->losses, &r->waits, &r->cut, r->patterns, r->pattern_count,
-				      &r->snapshots, r->is_ended_early, r->went_on.count);
+	is_told = put_result(r);
 	is_incomplete = ptrc_losses_is_any(&r->losses) || r->snapshots.failed;
 	if (WIFEXITED(r->status) && !WEXITSTATUS(r->status) &&
 	    (!is_told || (is_incomplete && !is_loss_allowed)))

@@ -158,17 +158,29 @@ static bool find_interpreter(const char *script, char path[PATH_MAX])
 	return true;
 }
 
-/* Whether execvp(3) would run the file with SHELL: it is text whose first line does not start with #!. */
+/* Whether execvp(3) would run the file with SHELL: it is neither a program nor a script that starts with #!. */
 static bool is_plain_script(const char *path)
 {
-	char head[512];
+	char head[SELFMAG];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head));
 
 	if (fd >= 0)
 		close(fd);
-	return n >= 0 && !memchr(head, '\0', (size_t)n) && (n < 2 || memcmp(head, "#!", 2) != 0) &&
+	return n >= 0 && (n < 2 || memcmp(head, "#!", 2) != 0) &&
 	       (n < SELFMAG || memcmp(head, ELFMAG, SELFMAG) != 0);
+}
+
+/* Whether the program names a loader that does not exist. */
+static bool lacks_loader(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char loader[PATH_MAX];
+	bool has_loader = fd >= 0 && ptrc_program_loader(fd, loader) && loader[0];
+
+	if (fd >= 0)
+		close(fd);
+	return has_loader && access(loader, F_OK) && errno == ENOENT;
 }
 
 static void check_privileged(struct ptrc_doctor *d, const char *path)
@@ -267,6 +279,10 @@ void ptrc_doctor_command(struct ptrc_doctor *d, char **argv)
 				 "the script itself can use ptrace-event. %s runs it",
 				 next);
 		memcpy(path, next, sizeof(next));
+	}
+	if ((access(path, F_OK) && errno == ENOENT) || lacks_loader(path)) {
+		ptrc_doctor_problem(d, "command", first, NULL, "%s", PTRC_COMMAND_NO_INTERPRETER);
+		return;
 	}
 	if (is_plain_script(path)) {
 		ptrc_doctor_note(d, "command", path, NULL,

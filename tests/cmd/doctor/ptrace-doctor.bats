@@ -64,6 +64,13 @@ diagnoses() {
 	[ "$status" -eq 0 ]
 	finds note command 'text: has no #! line, so /bin/sh runs it'
 	finds note library '/bin/sh: is not linked'
+	printf 'x\0y\377' >bytes
+	chmod +x bytes
+	diagnoses note command 'bytes: has no #! line, so /bin/sh runs it' -- ./bytes
+	printf '#!/no/such/interpreter\n' >script
+	chmod +x script
+	diagnoses problem command 'script: the interpreter of this script, .* was not found' -- ./script
+	[ "$status" -eq 1 ]
 	head -c 64 "$traced" >part
 	chmod +x part
 	diagnoses problem library 'no program of this machine' -- ./part
@@ -426,6 +433,11 @@ diagnoses() {
 		ptrace-doctor --json'
 	[ "$status" -eq 1 ]
 	finds problem shared-memory 'is full'
+	own_mounts 'mount -t tmpfs -o size=64k,mode=1777 tmpfs /dev/shm
+		ptrace-doctor --json || exec ptrace-run true'
+	[ "$status" -eq 125 ]
+	finds problem shared-memory 'is too small: it has 64 KiB'
+	[ "$stderr" = "ptrace-run: true: no memory for the stream: /dev/shm is too small" ]
 	own_mounts 'mount -t tmpfs -o size=5m,mode=1777 tmpfs /dev/shm
 		ptrace-doctor --json; exec ptrace-run true'
 	[ "$status" -eq 125 ]

@@ -881,6 +881,42 @@ on_small_disk() {
 	tail -n 1 stdout.txt | jq -e ".counts.unwritten_events == $lost and .losses.unwritten_events == $lost"
 }
 
+@test "a full disk: a run whose command was ended does not wait for its own event" {
+	on_small_disk true || skip "no mount namespaces"
+	exits 143 on_small_disk timeout "$patience" "$BASH" -c '
+		ptrace-run --json=run.json --no-loss --stream-min-size=64K -o full/run.log -- "$0" -n 300000 &
+		runner=$!
+		until ptrace-stat --json "$1" 2>/dev/null | jq -e ".losses.write_error == 28"; do
+			sleep 0.1
+		done
+		kill -TERM $runner
+		wait $runner' "$traced" "${traced##*/}"
+	valid run <run.json
+	jq -e '.signal == 15 and .losses.write_error == 28 and .losses.unwritten_events > 0' run.json
+}
+
+@test "a log that is given up: the object is written, and the last word is true" {
+	listens runner ready ptrace-run --os=none --json=run.json -o run.log -- "$traced" -w 2>err
+	finds_keeper run.log
+	kill -STOP "$keeper"
+	go
+	wait_until has_no_child
+	for _ in 1 2; do
+		kill -TERM "$runner"
+		wait_until takes_no_signal
+	done
+	ends 3 "$runner"
+	[ "$(cat err)" = "ptrace-run: run.log: given up before the log was finished; 'ptrace-dump --verify' counts what is missing" ]
+	valid run <run.json
+	jq -e '(.complete | not) and .losses.unclosed and .exit_status == 0' run.json
+	kill -CONT "$keeper"
+}
+
+has_no_child() { [ -z "$(children_of "$runner")" ]; }
+
+# No signal is pending for ptrace-run, or it has ended.
+takes_no_signal() { ! grep -q '^ShdPnd:.*[1-9a-f]' /proc/"$runner"/status 2>/dev/null; }
+
 @test "only its owner can read a log, whatever the umask allows" {
 	(umask 0 && ptrace-run -o run.log -- "$traced")
 	[ "$(stat -c %a run.log)" = 600 ]
