@@ -129,8 +129,10 @@ static enum ptrc_exit list_log(struct ptrc_event_types *types, const char *path)
 	ptrc_reader_losses(&reader, !is_names, &losses);
 	if (losses.missing_names ||
 	    (!is_names && (losses.unreadable_events || losses.is_unreadable_uncounted ||
-			   losses.is_unclosed || losses.read_error))) {
+			   losses.missing_files || losses.is_unclosed || losses.read_error))) {
 		ptrc_losses_report(&losses, reader.path);
+		if (losses.is_unclosed)
+			ptrc_orphans_say_of(reader.path);
 		status = losses.read_error ? PTRC_EXIT_FAILED : PTRC_EXIT_INCOMPLETE;
 	}
 	ptrc_reader_close(&reader);

@@ -76,20 +76,43 @@ static void put_or_dash(struct ptrc_buffer *b, const char *text)
 	ptrc_text_put(b, *text ? text : "-", *text ? strlen(text) : 1);
 }
 
-static void put_text(struct ptrc_buffer *b, const struct ptrc_session_state *s, int width)
+static void put_command(struct ptrc_buffer *b, const struct ptrc_session_state *s)
 {
 	char command[32];
-	size_t begin;
 
 	find_command(s, command);
-	ptrc_buffer_format(b, "%-*s  %-9s  %7d%s  ", width, s->name, status_of(s), s->target,
-			   s->is_target_alive ? " " : "+");
-	begin = b->used;
 	if (ptrc_session_is_foreign(s))
 		ptrc_buffer_format(b, "pid %d of another namespace", s->target);
 	else
 		put_or_dash(b, command);
-	ptrc_buffer_blanks(b, 15 - (long)(b->used - begin));
+}
+
+/* The width of the column COMMAND. The bytes that are no text take more room than they have in the name. */
+static int command_width(const struct ptrc_session_list *all)
+{
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	size_t width = 15;
+
+	for (size_t i = 0; i < all->count; i++) {
+		b.used = 0;
+		if (!all->errors[i])
+			put_command(&b, &all->replies[i].state);
+		width = b.used > width ? b.used : width;
+	}
+	ptrc_buffer_free(&b);
+	return (int)width;
+}
+
+static void put_text(struct ptrc_buffer *b, const struct ptrc_session_state *s, int width,
+		     int command)
+{
+	size_t begin;
+
+	ptrc_buffer_format(b, "%-*s  %-9s  %7d%s  ", width, s->name, status_of(s), s->target,
+			   s->is_target_alive ? " " : "+");
+	begin = b->used;
+	put_command(b, s);
+	ptrc_buffer_blanks(b, command - (long)(b->used - begin));
 	ptrc_buffer_format(b, "  %9lu  %10llu  ", s->counts.pt_processes,
 			   (unsigned long long)ptrc_session_recorded(s));
 	put_or_dash(b, s->has_log ? s->log : "");
@@ -106,6 +129,7 @@ int main(int argc, char **argv)
 	size_t count = 0;
 	bool has_header = false;
 	int width = 7;
+	int command = 0;
 	int error;
 	int key;
 
@@ -125,6 +149,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < all.count; i++)
 		if ((int)strlen(all.names[i]) > width)
 			width = (int)strlen(all.names[i]);
+	if (format == PTRC_FORMAT_TEXT)
+		command = command_width(&all);
 	for (size_t i = 0; i < all.count; i++) {
 		error = all.errors[i];
 		/* The session has ended since it was found. */
@@ -139,11 +165,11 @@ int main(int argc, char **argv)
 			put_json(&out, &all.replies[i].state);
 		} else {
 			if (!has_header)
-				ptrc_buffer_format(&out, "%-*s  %-9s  %7s   %-15s  %9s  %10s  %s\n",
-						   width, "SESSION", "STATUS", "TARGET", "COMMAND",
-						   "PROCESSES", "EVENTS", "LOG");
+				ptrc_buffer_format(&out, "%-*s  %-9s  %7s   %-*s  %9s  %10s  %s\n",
+						   width, "SESSION", "STATUS", "TARGET", command,
+						   "COMMAND", "PROCESSES", "EVENTS", "LOG");
 			has_header = true;
-			put_text(&out, &all.replies[i].state, width);
+			put_text(&out, &all.replies[i].state, width, command);
 		}
 	}
 	if (!count && format == PTRC_FORMAT_TEXT && isatty(STDOUT_FILENO))

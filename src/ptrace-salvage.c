@@ -139,8 +139,12 @@ static void put_text(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
 {
 	char id[17];
 
-	ptrc_buffer_format(b, "%s  process %ld  %lu events  ", ptrc_orphan_id(o, id),
-			   (long)o->pt_controller, o->pt_events);
+	ptrc_buffer_format(b, "%s  ", ptrc_orphan_id(o, id));
+	if (o->pt_controller > 0)
+		ptrc_buffer_format(b, "process %ld  %lu events  ", (long)o->pt_controller,
+				   o->pt_events);
+	else
+		ptrc_buffer_text(b, "process unknown  events unknown  ");
 	if (is_discarding)
 		ptrc_buffer_text(b, "discarded");
 	else if (is_listing)

@@ -87,6 +87,11 @@ load ../../support/helpers
 	truncate -s $((size / 2)) run.log
 	reports 3 "*the log has no end*" ptrace-events run.log
 	silently 0 ptrace-events --names run.log
+	# And a rotated one that lacks a file.
+	ptrace-run --no-loss --log-rotate=16K --stream-min-size=16K -o rotated.log -- "$traced" -n 9000
+	[ -e rotated.log.000002 ]
+	rm rotated.log.000001
+	reports 3 "*rotated.log: 1 file of the log is missing, with *" ptrace-events rotated.log
 }
 
 @test "what is neither session nor log" {

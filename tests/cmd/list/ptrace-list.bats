@@ -20,6 +20,16 @@ load ../../support/helpers
 	ptrace-shutdown "$me.a"
 }
 
+@test "a long name of a program moves the columns behind it" {
+	local name=$'\1\2\3\4\5\6'
+	cp "$traced" "$name"
+	listens runner ready ptrace-run --name="$me" -o run.log -- "./$name" -w
+	ptrace-list >list
+	go
+	[ "$(awk '/^SESSION/ {at = index($0, " LOG")} /x06/ {print substr($0, at, 2)}' list)" = " /" ]
+	wait "$runner"
+}
+
 @test "events that were overwritten were recorded" {
 	record "$me.a" --stream-full-policy=loop --stream-min-size=16K -- -n 20000
 	count=$(ptrace-list --json | jq "select(.session == \"$me.a\").event_count")

@@ -121,7 +121,7 @@ crash_run() {
 		--stream-min-size=1M -- sh -c '"$0" -n 3000; ptrace-flush "$1"; exec "$0" -W -n 100' "$traced" "$me"
 	[ -e run.log.000001 ]
 	for log in run.log "$(ls run.log* | tail -n 1)"; do
-		for c in ptrace-stat 'ptrace-dump --verify'; do
+		for c in ptrace-stat ptrace-events 'ptrace-dump --verify'; do
 			exits 3 $c $log
 			[[ $stderr == *"an unfinished stream of process "*" stands in /dev/shm; 'ptrace-salvage "*"' writes it"* ]]
 		done
