@@ -139,6 +139,9 @@ struct run {
 	bool is_recording;
 	/* The processes that went on when the recording ended. Unknown if the recording was ended early. */
 	struct ptrc_traced went_on;
+	/* Processes that COMMAND has started, that are not traced, and that ran when the recording ended, as far as
+	 * they are known. */
+	struct ptrc_traced others;
 	/* A pidfd of one of these processes while this process waits for its end (--until=all), or -1. */
 	int awaited_fd;
 	/* COMMAND has ended. */
@@ -361,6 +364,17 @@ static void add_status(struct run *r, trace_id_t trace)
 			  sizeof(ended));
 }
 
+/* Finds the processes that COMMAND has started, that are not traced, and that still run, as far as events of
+ * the operating system show them. */
+static void find_others(struct run *r, struct ptrc_traced *others)
+{
+	size_t count;
+	pid_t *pids = ptrc_server_running(r->server, &count);
+
+	ptrc_traced_find_others(others, pids, count);
+	free(pids);
+}
+
 /* Called just before the trace is stopped: records the end of COMMAND, and finds the processes that go on. */
 static void trace_stopping(void *arg, trace_id_t trace)
 {
@@ -373,6 +387,9 @@ static void trace_stopping(void *arg, trace_id_t trace)
 	ptrc_traced_find(&r->went_on, trace);
 	if (r->went_on.fd >= 0)
 		close(r->went_on.fd);
+	find_others(r, &r->others);
+	if (r->others.fd >= 0)
+		close(r->others.fd);
 	count = (uint32_t)r->went_on.count;
 	if (count)
 		add_event(r, trace, PTRC_WENT_ON, "u32 processes", &count, sizeof(count));
@@ -777,7 +794,8 @@ static void __attribute__((noreturn)) leave_log(struct run *r)
 	_exit(status_without_log(r->status));
 }
 
-/* For --until=all: waits until all traced processes have ended, or for a signal. */
+/* For --until=all: waits until all processes have ended that are traced, or that events of the operating system
+ * show; or for a signal. */
 static void wait_rest(struct run *r)
 {
 	int signals = open_end_signals(true);
@@ -788,6 +806,8 @@ static void wait_rest(struct run *r)
 		struct ptrc_traced rest;
 
 		ptrc_traced_find(&rest, ptrc_server_trace(r->server));
+		if (rest.fd < 0)
+			find_others(r, &rest);
 		r->awaited_fd = rest.fd;
 		if (rest.fd < 0)
 			break;
@@ -865,6 +885,15 @@ static void say_why_empty(const struct run *r)
 	else if (!r->no_events.opened_types && ptrc_preload_has_hooks(r->command[0]))
 		ptrc_cli_message(r->command[0],
 				 "no event was recorded%s; --functions records its functions", but);
+	else if (!r->no_events.opened_types && r->others.count)
+		ptrc_cli_message(
+			r->command[0],
+			"no event was recorded%s: no program had opened an event type when "
+			"COMMAND ended, and %zu process%s that it started %s on untraced: "
+			"%s; have COMMAND wait for %s",
+			but, r->others.count, r->others.count == 1 ? "" : "es",
+			r->others.count == 1 ? "goes" : "go", r->others.text,
+			r->others.count == 1 ? "it" : "them");
 	else
 		ptrc_cli_message(r->command[0], "no event was recorded%s: %s%s%s%s", but,
 				 ptrc_no_events_reason(&r->no_events, reason),
@@ -887,6 +916,13 @@ static void say_notes(const struct run *r)
 				 " bytes; see --max-data-size",
 				 r->cut.events, r->cut.events == 1 ? "" : "s", r->cut.data_needed);
 	ptrc_unmatched_report(r->patterns, r->pattern_count, NULL);
+	if (r->others.count && r->plan.os.kinds != PTRC_OS_AUTO)
+		ptrc_cli_message(
+			r->log.path,
+			"%zu process%s that COMMAND started and that %s not traced went on: %s%s",
+			r->others.count, r->others.count == 1 ? "" : "es",
+			r->others.count == 1 ? "is" : "are", r->others.text,
+			is_until_all ? "" : "; --until=all records to the end");
 }
 
 /* Prints messages about what is missing from the trace. Returns the status to end with, as wait() returns it. */

@@ -151,6 +151,9 @@ struct ptrc_os_trace {
 	bool is_ending;
 	bool is_ready;
 	int error;
+	/* The processes that had not ended when the thread last caught up. */
+	pid_t *running;
+	size_t running_count;
 };
 
 /* ---- events ---- */
@@ -482,6 +485,10 @@ static bool take_until_end(struct ptrc_os_trace *t)
 		goes_on = take_round(t, &r, is_due);
 		next_ns = ptrc_now_ns() + TAKE_MS * PTRC_NS_PER_MS;
 		pthread_mutex_lock(&t->mutex);
+		if (goes_on && !t->is_waiting && (r.is_wanted || r.is_last)) {
+			free(t->running);
+			t->running = ptrc_os_processes_list(t->processes, &t->running_count);
+		}
 		t->caught_up = r.wanted;
 		pthread_cond_broadcast(&t->changed);
 		pthread_mutex_unlock(&t->mutex);
@@ -594,6 +601,22 @@ void ptrc_os_forget(struct ptrc_os_trace *t)
 void ptrc_os_end(struct ptrc_os_trace *t)
 {
 	want(t, true);
+}
+
+pid_t *ptrc_os_running(struct ptrc_os_trace *t, size_t *count)
+{
+	pid_t *pids = NULL;
+
+	*count = 0;
+	if (!t)
+		return NULL;
+	if (!t->is_ending)
+		want(t, false);
+	pthread_mutex_lock(&t->mutex);
+	for (size_t i = 0; i < t->running_count; i++)
+		*ptrc_append(pids, *count) = t->running[i];
+	pthread_mutex_unlock(&t->mutex);
+	return pids;
 }
 
 /* ---- opening and closing ---- */
@@ -803,6 +826,7 @@ void ptrc_os_close(struct ptrc_os_trace *t)
 	ptrc_os_processes_free(t->processes);
 	ptrc_unwinder_free(t->unwinder);
 	ptrc_os_throttle_free(&t->throttle);
+	free(t->running);
 	pthread_mutex_destroy(&t->mutex);
 	pthread_cond_destroy(&t->changed);
 	if (t->wake_fd >= 0)

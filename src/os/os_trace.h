@@ -76,6 +76,9 @@ void ptrc_os_catch_up(struct ptrc_os_trace *);
 /* Drops all events up to now. Called after the stream was started or cleared. */
 void ptrc_os_forget(struct ptrc_os_trace *);
 void ptrc_os_end(struct ptrc_os_trace *);
+/* Returns the process IDs of the target and its descendants that have not ended, as far as the kernel's records
+ * show them, in an array that the caller frees. For PTRC_OS_AUTO none are known before ptrc_os_end(). */
+pid_t *ptrc_os_running(struct ptrc_os_trace *, size_t *count);
 /* Frees the trace, which may be NULL. The stream still exists, or ptrc_os_end() was called before. */
 void ptrc_os_close(struct ptrc_os_trace *);
 

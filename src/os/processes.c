@@ -229,6 +229,27 @@ void ptrc_os_processes_tell_rest(struct ptrc_os_processes *all)
 	ptrc_table_visit(&all->processes, report_rest, all);
 }
 
+struct list {
+	pid_t *pids;
+	size_t count;
+};
+
+static void list_one(void *thing, void *arg)
+{
+	struct list *l = arg;
+
+	*ptrc_append(l->pids, l->count) = ((const struct process *)thing)->pid;
+}
+
+pid_t *ptrc_os_processes_list(const struct ptrc_os_processes *all, size_t *count)
+{
+	struct list l = {NULL, 0};
+
+	ptrc_table_visit(&all->processes, list_one, &l);
+	*count = l.count;
+	return l.pids;
+}
+
 /* ---- reading /proc ---- */
 
 /* Reads the start of a file in /proc/PID. Returns the number of bytes, or -1. */

@@ -46,5 +46,7 @@ size_t ptrc_os_processes_callers(struct ptrc_os_processes *, const struct ptrc_p
 void ptrc_os_processes_note(struct ptrc_os_processes *, pid_t, const uint64_t *addresses,
 			    size_t count);
 void ptrc_os_processes_tell_rest(struct ptrc_os_processes *);
+/* Returns the process IDs of the processes that have not ended, in an array that the caller frees. */
+pid_t *ptrc_os_processes_list(const struct ptrc_os_processes *, size_t *count);
 
 #endif

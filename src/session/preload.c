@@ -113,6 +113,7 @@ static void look_at(struct ptrc_preload *preload, int fd)
 		has_xray |= read_at(fd, name, sizeof(name), names.sh_offset + s.sh_name) &&
 			    !memcmp(name, "xray_instr_map", sizeof(name));
 	}
+	preload->has_no_table = !has_table;
 	preload->is_stripped = has_xray && !has_table;
 }
 
@@ -245,13 +246,20 @@ static bool say_not_loaded(const struct ptrc_preload *p, const char *command, co
 
 void ptrc_preload_say_no_function(const struct ptrc_preload *p, const char *command)
 {
+	bool has_globs =
+		p->functions.globs.used && !p->functions.is_all && ptrc_preload_has_hooks(command);
+
 	if (say_not_loaded(p, command, "function"))
 		return;
 	if (p->is_stripped)
 		ptrc_cli_message(command, "no function was recorded: it was compiled with "
 					  "-fxray-instrument and has lost its symbol table, in "
 					  "which XRay would be found");
-	else if (p->functions.globs.used && !p->functions.is_all)
+	else if (has_globs && p->has_no_table)
+		ptrc_cli_message(command,
+				 "no function was recorded: it has lost its symbol table, in "
+				 "which the names are that --functions selects");
+	else if (has_globs)
 		ptrc_cli_message(
 			command,
 			"no function was recorded: none that was compiled with "

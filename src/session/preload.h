@@ -39,6 +39,8 @@ struct ptrc_preload {
 	/* COMMAND was compiled for XRay, but has no symbol table, which is needed to find the runtime of
 	 * XRay. */
 	bool is_stripped;
+	/* COMMAND is a program without a symbol table, which has the names of its functions. */
+	bool has_no_table;
 };
 
 /* Takes the option --functions. `glob` is its pattern, or NULL. Ends the process if the pattern is not valid. */

@@ -948,6 +948,11 @@ const char *ptrc_server_os_refusal(const struct ptrc_server *s)
 	return s->os_refusal.text;
 }
 
+pid_t *ptrc_server_running(struct ptrc_server *s, size_t *count)
+{
+	return ptrc_os_running(s->os, count);
+}
+
 trace_id_t ptrc_server_trace(const struct ptrc_server *s)
 {
 	return s->trace;

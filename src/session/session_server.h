@@ -95,6 +95,9 @@ struct ptrc_snapshots *ptrc_server_snapshots(const struct ptrc_server *);
  * missing. */
 const char *ptrc_server_os_refusal(const struct ptrc_server *);
 
+/* Returns the running processes, as ptrc_os_running() does. */
+pid_t *ptrc_server_running(struct ptrc_server *, size_t *count);
+
 /* Called once before the main loop. */
 void ptrc_server_begin(struct ptrc_server *);
 

@@ -124,3 +124,16 @@ void ptrc_traced_find(struct ptrc_traced *t, trace_id_t trace)
 	if (dir)
 		closedir(dir);
 }
+
+void ptrc_traced_find_others(struct ptrc_traced *t, const pid_t *pids, size_t count)
+{
+	char stream[34] = "/", unused[32];
+	pid_t self = getpid();
+	bool has_stream = maps(self, "/s.", stream + 1);
+
+	*t = (struct ptrc_traced){.fd = -1};
+	for (size_t i = 0; i < count; i++)
+		if (pids[i] != self && !is_ours(pids[i]) &&
+		    !(has_stream && maps(pids[i], stream, unused)))
+			take(t, pids[i]);
+}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The processes that the calling process traces and that still run. */
+/* Processes that still run: those that the calling process traces, and others. */
 #ifndef PTRC_SRC_SESSION_TRACED_H
 #define PTRC_SRC_SESSION_TRACED_H
 
 #include <stddef.h>
+#include <sys/types.h>
 #include <trace.h>
 
 struct ptrc_traced {
@@ -16,5 +17,8 @@ struct ptrc_traced {
 
 /* Finds the processes that this trace, which the calling process has made, traces. */
 void ptrc_traced_find(struct ptrc_traced *, trace_id_t);
+
+/* Finds those of these processes that still run, and that no trace of the calling process traces. */
+void ptrc_traced_find_others(struct ptrc_traced *, const pid_t *pids, size_t count);
 
 #endif

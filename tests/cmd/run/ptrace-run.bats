@@ -659,6 +659,18 @@ untraced() {
 	says_nothing ptrace-run --quiet -o run.log -- "$traced" -n 0
 }
 
+@test "processes that go on and are not traced are named, and --until=all waits for them" {
+	needs_os
+	run_split ptrace-run -o run.log -- sh -c 'sleep 3 & exit 0'
+	[ "$status" -eq 0 ]
+	[[ $stderr == "ptrace-run: sh: no event was recorded but of processes: no program had opened an event type when COMMAND ended, and 1 process that it started goes on untraced: sleep ("*"); have COMMAND wait for it" ]]
+	run_split ptrace-run --os=process -o run.log -- sh -c 'sleep 3 & exit 0'
+	[ "$status" -eq 0 ]
+	[[ $stderr == "ptrace-run: run.log: 1 process that COMMAND started and that is not traced went on: sleep ("*"); --until=all records to the end" ]]
+	silently 0 ptrace-run --os=process --until=all -o run.log -- sh -c '(sleep 0.3; : >slept) & exit 0'
+	[ -e slept ]
+}
+
 # diagnoses_events REASON: ptrace-doctor has this one, too
 diagnoses_events() {
 	exits 1 ptrace-doctor ./run.log

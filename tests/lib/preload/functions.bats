@@ -472,7 +472,12 @@ function.end code function, caller call_site" ]
 	[ "$stdout" = 1 ]
 	assert_one_message ptrace-run
 	[ "$stderr" = "ptrace-run: ./plain: no function was recorded: no function of it calls the hooks of -finstrument-functions, or has those of -fxray-instrument" ]
+	run_split ptrace-run --functions='out*' -o run.log -- ./plain
+	[[ $stderr == *"no function of it calls the hooks of "* ]]
 	compile nested nested.c
+	strip -o stripped nested
+	run_split ptrace-run --functions='out*' -o run.log -- ./stripped
+	[ "$stderr" = "ptrace-run: ./stripped: no function was recorded: it has lost its symbol table, in which the names are that --functions selects" ]
 	exits 7 ptrace-run --functions=no_such -o run.log -- ./nested
 	assert_one_message ptrace-run
 	[[ $stderr == *" has a name that --functions selects" ]]
