@@ -73,6 +73,17 @@ static uint64_t count_read(trace_id_t trace)
 	return counts.pt_log_events + counts.pt_made_up_events;
 }
 
+uint64_t ptrc_losses_stand_ins(trace_id_t log)
+{
+	struct ptrc_counts counts;
+
+	if (ptrc_trace_counts(log, &counts))
+		return 0;
+	/* The two events before which a log has lost its oldest events count as events of the log. */
+	return counts.pt_made_up_events < 2 * counts.pt_damaged_gaps ? counts.pt_made_up_events
+								     : 2 * counts.pt_damaged_gaps;
+}
+
 bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone, uint64_t *in_log,
 			   uint64_t *event_count)
 {

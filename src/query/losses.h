@@ -81,6 +81,10 @@ struct ptrc_losses {
 void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_info *,
 			const struct ptrc_counts *);
 
+/* How many of the events that were read from a log are no events of the log: the OVERFLOW and RESUME that stand
+ * for damaged places and missing files. */
+uint64_t ptrc_losses_stand_ins(trace_id_t log);
+
 /*
  * Fills in the losses from a finished log, including those of its last flush. *in_log becomes the number of
  * events in the log. If event_count is not NULL, *event_count becomes the number that a reader gets: two more, an

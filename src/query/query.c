@@ -743,6 +743,8 @@ bool ptrc_query_finish(struct ptrc_query *q, bool is_read)
 		ptrc_reader_losses(&s->reader, is_read, &s->losses);
 		s->losses.unshown_events += q->unheld_count;
 		if (q->is_verifying)
+			q->shown_count -= ptrc_losses_stand_ins(s->reader.trace);
+		if (q->is_verifying)
 			is_done &= ptrc_reader_verify(&s->reader, &s->losses);
 	}
 	if (q->sink.finish)
