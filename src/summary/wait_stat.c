@@ -79,7 +79,7 @@ void ptrc_wait_stat_begin(struct ptrc_wait_stat *w, struct ptrc_query *q, struct
 			  void (*put)(struct ptrc_wait_stat *))
 {
 	*w = (struct ptrc_wait_stat){
-		.query = q, .pairs = pairs, .waits = {.query = q, .pairs = pairs}, .put = put};
+		.query = q, .pairs = pairs, .waits = {.query = q, .pairs = pairs, .symbols = q->symbols}, .put = put};
 	q->sink = (struct ptrc_sink){
 		.self = w,
 		.event = take_event,
