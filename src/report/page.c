@@ -11,8 +11,8 @@
 
 #include "src/base/json.h"
 #include "src/report/columns.h"
-#include "src/report/whose.h"
 #include "src/report/page_text.h"
+#include "src/spans/wait_report.h"
 #include "src/text/event_format.h"
 
 enum {
@@ -623,9 +623,9 @@ static void put_lane(struct page *p, struct ptrc_json *j, const struct ptrc_repo
 	ptrc_json_u64(j, "gap_at", lane->gap_ns ? offset_of(p, lane->gap_begin_ns) : 0);
 	if (lane->lane.is_rest)
 		ptrc_json_bool(j, "is_rest", true);
-	if (ptrc_report_thread(lane, &thread))
+	if (ptrc_lane_thread(&lane->lane, lane->last_ns, &thread))
 		put_shown(p, j, "name", thread.pt_name, thread.pt_name_size);
-	if (ptrc_report_process(lane, &index, &process)) {
+	if (ptrc_lane_process(&lane->lane, lane->last_ns, &index, &process)) {
 		put_shown(p, j, "process", process.pp_name, process.pp_name_size);
 		if (process.pp_executable_size)
 			put_shown(p, j, "executable", process.pp_executable,
@@ -667,6 +667,26 @@ static void put_table(struct page *p, struct ptrc_json *j, const char *key,
 	ptrc_buffer_bytes(&p->data, t->bytes.bytes, t->bytes.used);
 }
 
+/* Puts the tables of waits, with the number of rows that each has in all. */
+static void put_waits(struct ptrc_json *j, const struct ptrc_waits *w)
+{
+	static const char *const keys[PTRC_WAITS_KINDS] = {"locks", "files", "peers", "sleeps",
+							   "children"};
+
+	if (!ptrc_waits_has_any(w) && !w->has_switches)
+		return;
+	ptrc_json_open(j, "waits", '{');
+	ptrc_json_bool(j, "has_any", ptrc_waits_has_any(w));
+	ptrc_json_open(j, "rows", '{');
+	ptrc_json_u64(j, "threads", w->threads.count);
+	ptrc_json_u64(j, "still_waiting", w->open_count);
+	for (size_t kind = 0; kind < PTRC_WAITS_KINDS; kind++)
+		ptrc_json_u64(j, keys[kind], w->row_counts[kind]);
+	ptrc_json_close(j, '}');
+	ptrc_waits_json(j, w, PTRC_WAITS_ROWS);
+	ptrc_json_close(j, '}');
+}
+
 static void put_meta(struct page *p)
 {
 	struct ptrc_report *r = p->report;
@@ -706,6 +726,7 @@ static void put_meta(struct page *p)
 	ptrc_json_close(&j, ']');
 	put_losses(p, &j);
 	ptrc_json_u64(&j, "losses_merged", r->loss_merged_count);
+	put_waits(&j, &r->waits);
 	put_classes(p, &j);
 	put_table(p, &j, "texts", &p->texts);
 	put_table(p, &j, "stacks", &p->stacks);
