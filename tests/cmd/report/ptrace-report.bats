@@ -326,7 +326,7 @@ meta() {
 	grep -Eq '^job +0 +0 +1 ' text
 	grep -q ' 2\.000us job: 2 (process 7, thread 8)$' text
 	exits 1 ptrace-report --text --label-by=data.kin jobs.log
-	[[ $stderr == *"--label-by: no event that begins a pair has data.kin (did you mean 'data.kind'?)"* ]]
+	[[ $stderr == *"--label-by: no event that begins a pair has data.kin (did you mean 'data.kind' or 'data.n'?)"* ]]
 	grep -Eq '^job +4 ' stdout.txt
 	# Programs are called by their own names.
 	made programs.log <<-END
