@@ -108,3 +108,21 @@ data() {
 	$cc -O2 -static -I"$PTRC_SOURCE" -o static "$here/probes.c" -ldl 2>/dev/null || return 0
 	ptrace-doctor --json -- ./static | jq -se 'any(.check == "preload" and (.message | contains("linked statically"))) and all(.check != "waits")'
 }
+
+@test "a program that handles, blocks or waits for signals does so as without probes" {
+	$cc -O2 -I"$PTRC_SOURCE" -o signals "$here/signals.c" -pthread
+	for case in blocked cancel jump old small trap vfork; do
+		status=0
+		./signals $case >expected 2>&1 || status=$?
+		exits $status ptrace-run -o run.log --force --sdt -- ./signals $case
+		[ "$stdout" = "$(cat expected)" ]
+		[ "$(data sdt.signals.reach run.log | head -n 1)" = '{"a1":11}' ]
+	done
+	counts run.log sdt.signals.reach=2
+}
+
+@test "a program that is started with SIGTRAP blocked reaches its probes" {
+	$cc -O2 -I"$PTRC_SOURCE" -o signals "$here/signals.c" -pthread
+	exits 0 env --block-signal=TRAP "$(command -v ptrace-run)" -o run.log --sdt -- ./signals
+	counts run.log sdt.signals.reach=1
+}
