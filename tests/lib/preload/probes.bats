@@ -126,3 +126,69 @@ data() {
 	exits 0 env --block-signal=TRAP "$(command -v ptrace-run)" -o run.log --sdt -- ./signals
 	counts run.log sdt.signals.reach=1
 }
+
+@test "notes that are wrong, doubled or too long are left out, and a filter of system calls is kept" {
+	$cc -O2 -I"$PTRC_SOURCE" -o odd_notes "$here/odd_notes.c" -ldl
+	compile
+	$cc -O2 -I"$PTRC_SOURCE" -DWIDE -shared -fPIC -o wide.so "$here/probes_library.c"
+	expected=$(./odd_notes ./library.so ./wide.so)
+	exits 0 ptrace-run -o run.log --sdt -- ./odd_notes ./library.so ./wide.so
+	[ "$stdout" = "$expected" ]
+	[ -z "$stderr" ]
+	data sdt.left_out run.log | jq -r .probe | sed 's/twice_again/twice/; s/\(odd.abc\).*\(.\{10\}\)/\1...\2/' | sort >left_out
+	diff left_out - <<-'END'
+		*
+		odd.abc...hijabcdefg
+		odd.twice
+		odd.wrong_constant
+		odd.wrong_counter
+		odd.wrong_counter_nowhere
+		odd.wrong_nowhere
+		odd.wrong_variable
+	END
+	[ "$(data sdt.odd.far run.log)" = $'{"a1":42}\n{"a1":0}' ]
+	[ "$(ptrace-dump --count --format=text --event='sdt.odd.twice*' run.log)" = 1 ]
+	# A name has one layout in a process.
+	counts run.log sdt.library.reach=2 posix_trace_unnamed_userevent=2 sdt.odd.far=2 sdt.left_out=8 \
+		"$(ptrace-dump --json --event='sdt.odd.twice*' run.log | jq -r .event)=1"
+}
+
+@test "a program that loads and unloads libraries for ever needs no more memory" {
+	compile
+	cat >load.c <<-'END'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		static long pages(void)
+		{
+			long size = 0;
+			FILE *file = fopen("/proc/self/statm", "r");
+			if (!file || fscanf(file, "%ld", &size) != 1)
+				exit(1);
+			fclose(file);
+			return size;
+		}
+		int main(int argc, char **argv)
+		{
+			long before = 0;
+			for (int i = 0; i < 210; i++) {
+				if (i == 10)
+					before = pages();
+				for (int k = 1; k < argc; k++) {
+					void *library = dlopen(argv[k], RTLD_NOW);
+					void (*reach)(int) = library ? (void (*)(int))dlsym(library, "reach") : 0;
+					if (reach)
+						reach(i);
+					if (!library || dlclose(library))
+						return 1;
+				}
+			}
+			return pages() - before > 100;
+		}
+	END
+	$cc -o load load.c -ldl
+	echo 'int none;' >none.c
+	$cc -shared -fPIC -o none.so none.c
+	says_nothing ptrace-run -o run.log --sdt -- ./load ./library.so ./none.so
+	counts run.log sdt.library.reach=210
+}
