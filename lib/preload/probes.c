@@ -172,7 +172,18 @@ static void count_note(void *arg, const struct ptrc_note *n)
 	struct scan *s = arg;
 	bool is_whole;
 
-	s->count += make_name(n, name, &is_whole) && is_whole;
+	s->count += make_name(n, name, &is_whole);
+}
+
+/* For a file that is not the one that is loaded. */
+static void leave_out_note(void *arg, const struct ptrc_note *n)
+{
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	bool is_whole;
+
+	(void)arg;
+	if (make_name(n, name, &is_whole))
+		leave_out(name + strlen(NAME_START));
 }
 
 /* Finds the probe of this name, or makes it. */
@@ -398,7 +409,7 @@ static struct module *make_module(size_t capacity)
 	return m;
 }
 
-/* Adds the module, with the probes of its file, unless that is NULL. */
+/* Adds the module. e: its file, or NULL. */
 static void add_module(const struct link_map *map, const struct ptrc_elf *e, int memory_fd)
 {
 	struct scan scan = {.elf = e, .bias = map->l_addr, .memory_fd = memory_fd};
@@ -406,12 +417,16 @@ static void add_module(const struct link_map *map, const struct ptrc_elf *e, int
 
 	if (e)
 		ptrc_notes_visit(e, count_note, &scan);
+	if (scan.count && !is_loaded(e, map, memory_fd)) {
+		ptrc_notes_visit(e, leave_out_note, NULL);
+		scan.count = 0;
+	}
 	m = make_module(scan.count);
 	if (!m)
 		return;
 	m->map = map;
 	scan.module = m;
-	if (e)
+	if (scan.count)
 		fill(&scan);
 	patch(m, memory_fd);
 }
@@ -433,7 +448,7 @@ static void load(const struct link_map *map, int memory_fd)
 		}
 		ptrc_file_close(fd);
 	}
-	add_module(map, e.bytes && is_loaded(&e, map, memory_fd) ? &e : NULL, memory_fd);
+	add_module(map, e.bytes ? &e : NULL, memory_fd);
 	if (e.bytes)
 		ptrc_sys(SYS_munmap, bytes, e.size);
 }

@@ -153,8 +153,8 @@ data() {
 		"$(ptrace-dump --json --event='sdt.odd.twice*' run.log | jq -r .event)=1"
 }
 
-@test "a program that loads and unloads libraries for ever needs no more memory" {
-	compile
+# compile_load: a program that loads its libraries 210 times, and fails if it then needs more memory
+compile_load() {
 	cat >load.c <<-'END'
 		#include <dlfcn.h>
 		#include <stdio.h>
@@ -187,8 +187,60 @@ data() {
 		}
 	END
 	$cc -o load load.c -ldl
+}
+
+@test "a program that loads and unloads libraries for ever needs no more memory" {
+	compile
+	compile_load
 	echo 'int none;' >none.c
 	$cc -shared -fPIC -o none.so none.c
 	says_nothing ptrace-run -o run.log --sdt -- ./load ./library.so ./none.so
 	counts run.log sdt.library.reach=210
+}
+
+@test "a program runs as without probes if a debugger keeps each SIGTRAP" {
+	compile
+	compile_load
+	cat >keep.c <<-'END'
+		#include <signal.h>
+		#include <sys/ptrace.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			int status;
+			pid_t child = fork();
+			if (!child) {
+				ptrace(PTRACE_TRACEME, 0, 0, 0);
+				execv(argv[1], argv + 1);
+				_exit(127);
+			}
+			while (waitpid(child, &status, 0) == child && WIFSTOPPED(status))
+				ptrace(PTRACE_CONT, child, 0, WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status));
+			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		}
+	END
+	$cc -o keep keep.c
+	exits 0 ptrace-run -o run.log --sdt -- ./keep ./load ./library.so
+	exits 0 ptrace-run -o other.log --sdt -- ./keep ./probes 3
+}
+
+@test "the probes of a library whose file was replaced are named, and its code is not changed" {
+	compile
+	echo 'int none;' >none.c
+	$cc -O2 -I"$PTRC_SOURCE" -shared -fPIC -o other.so none.c "$here/probes_library.c"
+	cp library.so first.so
+	# A constructor that runs before the preloaded library's is the last moment before it reads the file.
+	cat >replace.c <<-'END'
+		#include <stdio.h>
+		static void replace(void) { rename("other.so", "first.so"); }
+		__attribute__((section(".preinit_array"), used)) static void (*const early)(void) = replace;
+		void reach(int);
+		int main(void) { reach(1); return puts("done") < 0; }
+	END
+	$cc -o replace replace.c ./first.so
+	exits 0 ptrace-run -o run.log --sdt -- ./replace
+	[ "$stdout" = "done" ]
+	counts run.log sdt.left_out=1
+	[ "$(data sdt.left_out run.log)" = '{"probe":"library.reach"}' ]
 }
