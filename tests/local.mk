@@ -244,6 +244,7 @@ check_PROGRAMS += \
 	%D%/fuzz/fuzz_log \
 	%D%/fuzz/fuzz_perf \
 	%D%/fuzz/fuzz_rules \
+	%D%/fuzz/fuzz_sdt \
 	%D%/fuzz/fuzz_session \
 	%D%/fuzz/fuzz_ship \
 	%D%/fuzz/fuzz_when \
@@ -270,6 +271,8 @@ endif
 %C%_fuzz_fuzz_perf_LDADD = $(ptrc_fuzz_libs)
 %C%_fuzz_fuzz_rules_LDFLAGS = $(ptrc_fuzz_ldflags)
 %C%_fuzz_fuzz_rules_LDADD = $(ptrc_fuzz_libs)
+%C%_fuzz_fuzz_sdt_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_sdt_LDADD = $(ptrc_fuzz_libs)
 %C%_fuzz_fuzz_session_LDFLAGS = $(ptrc_fuzz_ldflags)
 %C%_fuzz_fuzz_session_LDADD = $(ptrc_fuzz_libs)
 # What ptrace-ship reads does not need libcurl.

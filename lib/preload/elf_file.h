@@ -14,11 +14,11 @@ struct ptrc_elf {
 };
 
 /* The address of `count` entries of `size` bytes each at this offset of the file; NULL if they
- * are not inside the file. */
+ * are not inside the file, or not aligned. */
 static inline const void *ptrc_elf_part(const struct ptrc_elf *e, uint64_t offset, uint64_t count,
 					size_t size)
 {
-	if (offset > e->size || offset % 4 || count > (e->size - offset) / size)
+	if (offset > e->size || offset % (size % 8 ? 4 : 8) || count > (e->size - offset) / size)
 		return NULL;
 	return e->bytes + offset;
 }

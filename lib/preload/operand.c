@@ -270,9 +270,11 @@ static bool take_operand(const char **at, struct ptrc_operand *o)
 		continue;
 	if (!take_number(at, &size))
 		return false;
+	if (size < -8 || size > 8)
+		return false;
 	o->is_signed = size < 0;
 	o->size = (uint8_t)(size < 0 ? -size : size);
-	if (size < -8 || size > 8 || (o->size != 1 && o->size != 2 && o->size != 4 && o->size != 8))
+	if ((o->size != 1 && o->size != 2 && o->size != 4 && o->size != 8))
 		return false;
 	o->is_float = skip(at, 'f');
 	if (o->is_float && o->size < 4)
@@ -341,7 +343,7 @@ void ptrc_arguments_layout(const struct ptrc_arguments *a, char *at)
 
 /* Reads memory of the program. The page of the stack pointer can be read; elsewhere the kernel reads, as the address
  * may be wrong. */
-static uint64_t read_memory(uint64_t address, size_t size, uint64_t stack)
+static uint64_t read_memory(uint64_t address, size_t size, uint64_t stack, bool may_call)
 {
 	uint64_t value = 0;
 	struct iovec to = {&value, size}, from = {(void *)address, size};
@@ -349,13 +351,13 @@ static uint64_t read_memory(uint64_t address, size_t size, uint64_t stack)
 	if (address >= stack && size <= PAGE_BYTES - stack % PAGE_BYTES &&
 	    address - stack <= PAGE_BYTES - stack % PAGE_BYTES - size)
 		memcpy(&value, (const void *)address, size);
-	else if (ptrc_sys(SYS_process_vm_readv, ptrc_sys_getpid(), &to, 1, &from, 1, 0) !=
-		 (long)size)
+	else if (!may_call || ptrc_sys(SYS_process_vm_readv, ptrc_sys_getpid(), &to, 1, &from, 1,
+				       0) != (long)size)
 		value = 0;
 	return value;
 }
 
-uint64_t ptrc_operand_value(const struct ptrc_operand *o, const ucontext_t *c)
+uint64_t ptrc_operand_value(const struct ptrc_operand *o, const ucontext_t *c, bool may_call)
 {
 	unsigned int unused = 64 - 8U * o->size;
 	uint64_t value = (uint64_t)o->number;
@@ -369,7 +371,7 @@ uint64_t ptrc_operand_value(const struct ptrc_operand *o, const ucontext_t *c)
 			value += read_register(c, o->base);
 		if (o->index != PTRC_OPERAND_NONE)
 			value += read_register(c, o->index) << o->shift;
-		value = read_memory(value, o->size, stack_pointer(c));
+		value = read_memory(value, o->size, stack_pointer(c), may_call);
 	}
 	value <<= unused;
 	return o->is_signed && !o->is_float ? (uint64_t)((int64_t)value >> unused)

@@ -68,7 +68,8 @@ bool ptrc_arguments_add(struct ptrc_arguments *, const struct ptrc_operand *, si
 void ptrc_arguments_layout(const struct ptrc_arguments *, char *layout);
 
 /* Returns the value, extended to 64 bits; a floating point number by its bits. An address that cannot be read
- * gives 0. Async-signal-safe. */
-uint64_t ptrc_operand_value(const struct ptrc_operand *, const ucontext_t *);
+ * gives 0. may_call: system calls may be made; otherwise an address gives 0 unless it is on the page of the
+ * stack pointer. Async-signal-safe. */
+uint64_t ptrc_operand_value(const struct ptrc_operand *, const ucontext_t *, bool may_call);
 
 #endif

@@ -13,6 +13,7 @@
 #include "lib/base/common.h"
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
+#include "lib/preload/descriptors.h"
 #include "lib/preload/event_type.h"
 #include "lib/preload/notes.h"
 #include "lib/preload/operand.h"
@@ -25,6 +26,9 @@
 /* ptrace-run(1) documents these names. */
 #define NAME_START "sdt."
 static struct ptrc_event_type left_out = {.name = "sdt.left_out", .layout = "str probe"};
+
+/* In place of the name of a probe: no library that was loaded now is searched. */
+#define ALL_LEFT_OUT "*"
 
 /* The nop of a probe, what replaces it, and where the program counter is in the handler. */
 #if defined(__x86_64__)
@@ -55,24 +59,23 @@ struct site {
 /* A program or library that is loaded. */
 struct module {
 	struct module *next;
-	/* NULL once it was unloaded. */
+	/* NULL once it was unloaded; then another module may take its place. */
 	const struct link_map *map;
 	bool is_seen;
-	size_t site_count;
+	/* How many places there is memory for, and as many probes. */
+	size_t capacity;
+	_Atomic size_t site_count;
 	struct site *sites;
 	size_t probe_count;
 	struct probe *probes;
 };
 
 static struct ptrc_patterns patterns;
-/* The newest first. Handlers read the list at any time, so modules are never freed. */
+/* The newest first. Handlers read the list at any time, so modules are never freed. A handler that is late may
+ * read places that are written anew, but none beyond the capacity. */
 static struct module *_Atomic modules;
-/* The empty function that the dynamic linker calls, and whether it starts with a return; otherwise it starts with an
- * instruction without effect, of LINKER_SKIP bytes, that marks the target of a call. 0: not patched. */
-static uint64_t linker_function;
-static bool linker_returns;
-
-enum { LINKER_SKIP = 4 };
+/* The empty function that the dynamic linker calls; 0 if it has no trap. */
+static _Atomic uint64_t linker_function;
 
 /* ---- memory ---- */
 
@@ -100,12 +103,13 @@ static void record(const struct site *s, const ucontext_t *c)
 {
 	unsigned char data[PTRC_OPERANDS_MAX * sizeof(uint64_t)] = {0};
 	const struct ptrc_arguments *a = &s->probe->arguments;
+	bool may_call = ptrc_descriptors_are_known();
 	size_t at = 0;
 
 	if (ptrc_load_relaxed(&ptrc_page_self->active) == 0 || ptrc_vfork_is_in_child())
 		return;
 	for (size_t i = 0; i < a->count; i++) {
-		uint64_t value = ptrc_operand_value(&s->operands[i], c);
+		uint64_t value = ptrc_operand_value(&s->operands[i], c, may_call);
 
 		at = place(at, a->list[i].size);
 		memcpy(data + at, &value, a->list[i].size);
@@ -116,17 +120,22 @@ static void record(const struct site *s, const ucontext_t *c)
 }
 
 /* Says in the trace that a probe is not recorded. */
-static void leave_out(const struct probe *p)
+static void leave_out(const char *name)
 {
-	const char *name = p->name + strlen(NAME_START);
-
 	ptrc_event_record(ptrc_event_type_id(&left_out), name, strlen(name) + 1, 0);
+}
+
+static void leave_out_probe(const struct probe *p)
+{
+	leave_out(p->name + strlen(NAME_START));
 }
 
 /* ---- notes ---- */
 
 struct scan {
 	struct module *module;
+	/* The file. */
+	const struct ptrc_elf *elf;
 	uint64_t bias;
 	/* /proc/self/mem is open on it. */
 	int memory_fd;
@@ -134,17 +143,22 @@ struct scan {
 	size_t count;
 };
 
-/* Makes the name of the event. Returns false if the name is too long, or if no pattern selects the probe. */
-static bool make_name(const struct ptrc_note *n, char name[TRACE_EVENT_NAME_MAX + 1])
+/* Makes the name of the event. A name that is too long is cut, and *is_whole is false. Returns false if no pattern
+ * selects the probe. */
+static bool make_name(const struct ptrc_note *n, char name[TRACE_EVENT_NAME_MAX + 1],
+		      bool *is_whole)
 {
 	const char *const parts[] = {NAME_START, n->provider, ".", n->name};
 	size_t used = 0;
 
+	*is_whole = true;
 	for (size_t i = 0; i < PTRC_ARRAY_COUNT(parts); i++) {
 		size_t size = strlen(parts[i]);
 
-		if (size > TRACE_EVENT_NAME_MAX - used)
-			return false;
+		if (size > TRACE_EVENT_NAME_MAX - used) {
+			*is_whole = false;
+			size = TRACE_EVENT_NAME_MAX - used;
+		}
 		memcpy(name + used, parts[i], size);
 		used += size;
 	}
@@ -156,8 +170,20 @@ static void count_note(void *arg, const struct ptrc_note *n)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	struct scan *s = arg;
+	bool is_whole;
 
-	s->count += make_name(n, name);
+	s->count += make_name(n, name, &is_whole);
+}
+
+/* For a file that is not the one that is loaded. */
+static void leave_out_note(void *arg, const struct ptrc_note *n)
+{
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	bool is_whole;
+
+	(void)arg;
+	if (make_name(n, name, &is_whole))
+		leave_out(name + strlen(NAME_START));
 }
 
 /* Finds the probe of this name, or makes it. */
@@ -173,46 +199,103 @@ static struct probe *probe_of(struct module *m, const char *name)
 	return p;
 }
 
+/* The segment of the file that has these bytes in memory, and this flag; NULL if there is none. */
+static const Elf64_Phdr *segment_of(const struct ptrc_elf *e, uint64_t address, size_t size,
+				    uint32_t flag)
+{
+	const Elf64_Ehdr *head = ptrc_elf_head(e);
+	const Elf64_Phdr *p = ptrc_elf_part(e, head->e_phoff, head->e_phnum, sizeof(*p));
+
+	for (size_t i = 0; p && i < head->e_phnum; i++)
+		if (p[i].p_type == PT_LOAD && p[i].p_flags & flag && address >= p[i].p_vaddr &&
+		    p[i].p_memsz >= size && address - p[i].p_vaddr <= p[i].p_memsz - size)
+			return &p[i];
+	return NULL;
+}
+
+/* Whether there is a nop at the address, in code that is loaded as it is in the file. */
+static bool is_nop(const struct scan *s, uint64_t address)
+{
+	/* The bytes before and after that are compared. */
+	enum { AROUND = 16 };
+	const Elf64_Phdr *p = segment_of(s->elf, address, sizeof(instruction), PF_X);
+	uint64_t at = p ? address - p->p_vaddr : 0;
+	uint64_t first = at > AROUND ? at - AROUND : 0, count = at - first + sizeof(instruction);
+	unsigned char loaded[2 * AROUND + sizeof(instruction)];
+	const unsigned char *in_file;
+
+	if (!p || p->p_offset > s->elf->size || p->p_filesz > s->elf->size - p->p_offset ||
+	    p->p_filesz < at + sizeof(instruction))
+		return false;
+	count += p->p_filesz - at - sizeof(instruction) < AROUND
+			 ? p->p_filesz - at - sizeof(instruction)
+			 : AROUND;
+	in_file = s->elf->bytes + p->p_offset + first;
+	return read_memory(s->memory_fd, s->bias + p->p_vaddr + first, loaded, count) &&
+	       !memcmp(loaded, in_file, count) && !memcmp(loaded + (at - first), &nop, sizeof(nop));
+}
+
 static void take_note(void *arg, const struct ptrc_note *n)
 {
 	struct scan *scan = arg;
 	struct module *m = scan->module;
-	struct site *s = &m->sites[m->site_count];
+	struct site *s;
 	char name[TRACE_EVENT_NAME_MAX + 1];
+	bool is_whole;
 	size_t count;
-	instruction now;
 
-	/* The file may have changed since the probes were counted. */
-	if (!make_name(n, name) || m->site_count == scan->count)
+	if (!make_name(n, name, &is_whole))
 		return;
+	if (!is_whole) {
+		leave_out(name + strlen(NAME_START));
+		return;
+	}
+	/* The file may have changed since the probes were counted. */
+	if (m->site_count == scan->count || m->probe_count == scan->count)
+		return;
+	s = &m->sites[m->site_count];
 	s->probe = probe_of(m, name);
 	s->address = scan->bias + n->address;
 	s->semaphore = n->semaphore ? scan->bias + n->semaphore : 0;
-	if (ptrc_operands_read(n->arguments, s->operands, &count) &&
-	    read_memory(scan->memory_fd, s->address, &now, sizeof(now)) && now == nop &&
+	if ((!n->semaphore || segment_of(scan->elf, n->semaphore, sizeof(uint16_t), PF_W)) &&
+	    ptrc_operands_read(n->arguments, s->operands, &count) && is_nop(scan, n->address) &&
 	    ptrc_arguments_add(&s->probe->arguments, s->operands, count))
 		m->site_count++;
 	else
-		leave_out(s->probe);
+		leave_out_probe(s->probe);
 }
 
 /* ---- modules ---- */
 
-/* Whether the file is the one that is loaded: their first bytes, which say where everything else is, are equal. */
+/* Whether the file is the one that is loaded: their first bytes are equal. They say where everything else is, and
+ * have the build ID. */
 static bool is_loaded(const struct ptrc_elf *e, const struct link_map *map, int memory_fd)
 {
+	enum { MAX = 4096 };
 	const Elf64_Ehdr *head = ptrc_elf_head(e);
 	const Elf64_Phdr *p;
-	Elf64_Ehdr loaded;
 
 	if (!head || head->e_phentsize != sizeof(*p))
 		return false;
 	p = ptrc_elf_part(e, head->e_phoff, head->e_phnum, sizeof(*p));
 	for (size_t i = 0; p && i < head->e_phnum; i++)
-		if (p[i].p_type == PT_LOAD && p[i].p_offset == 0)
-			return read_memory(memory_fd, map->l_addr + p[i].p_vaddr, &loaded,
-					   sizeof(loaded)) &&
-			       !memcmp(&loaded, head, sizeof(loaded));
+		if (p[i].p_type == PT_LOAD && p[i].p_offset == 0) {
+			uint64_t size = p[i].p_flags & PF_W   ? sizeof(*head)
+					: p[i].p_filesz < MAX ? p[i].p_filesz
+							      : MAX;
+			uint64_t part;
+			unsigned char loaded[256];
+
+			for (uint64_t at = 0; at < size && at < e->size; at += part) {
+				part = size - at < sizeof(loaded) ? size - at : sizeof(loaded);
+				if (part > e->size - at ||
+				    !read_memory(memory_fd, map->l_addr + p[i].p_vaddr + at, loaded,
+						 part) ||
+				    memcmp(loaded, e->bytes + at, part) != 0)
+					return false;
+			}
+			return true;
+		}
 	return false;
 }
 
@@ -224,7 +307,7 @@ static void patch(const struct module *m, int memory_fd)
 		uint16_t tracers;
 
 		if (!write_memory(memory_fd, s->address, &trap, sizeof(trap))) {
-			leave_out(s->probe);
+			leave_out_probe(s->probe);
 			continue;
 		}
 		if (!s->semaphore ||
@@ -266,20 +349,30 @@ static void sort(struct site *list, size_t count)
 	}
 }
 
-/* Adds the module, with the probes of its file. */
-static void add_module(struct module *m, const struct ptrc_elf *e, int memory_fd)
+/* Of the places with one address, which two notes may have, one stays. */
+static void remove_doubles(struct module *m)
 {
-	struct scan scan = {.module = m, .bias = m->map->l_addr, .memory_fd = memory_fd};
-	uint64_t bytes;
+	size_t kept = 0;
 
-	ptrc_notes_visit(e, count_note, &scan);
-	bytes = scan.count * (sizeof(struct site) + sizeof(struct probe));
-	m->sites = bytes ? ptrc_file_zeros(bytes) : NULL;
-	if (!m->sites)
-		return;
-	m->probes = (struct probe *)(m->sites + scan.count);
-	ptrc_notes_visit(e, take_note, &scan);
+	for (size_t i = 0; i < m->site_count; i++) {
+		const struct site *s = &m->sites[i];
+
+		if (!kept || m->sites[kept - 1].address != s->address)
+			m->sites[kept++] = *s;
+		else if (m->sites[kept - 1].probe != s->probe)
+			leave_out_probe(s->probe);
+	}
+	m->site_count = kept;
+}
+
+/* Finds the probes of the file. */
+static void fill(struct scan *scan)
+{
+	struct module *m = scan->module;
+
+	ptrc_notes_visit(scan->elf, take_note, scan);
 	sort(m->sites, m->site_count);
+	remove_doubles(m);
 	for (size_t i = 0; i < m->probe_count; i++) {
 		struct probe *p = &m->probes[i];
 
@@ -289,62 +382,128 @@ static void add_module(struct module *m, const struct ptrc_elf *e, int memory_fd
 	}
 }
 
-static void load(const struct link_map *map, int memory_fd)
+/* Takes the place of an unloaded module that has the memory and no more than needed, or makes a module. Returns NULL if
+ * memory is short. */
+static struct module *make_module(size_t capacity)
 {
-	const char *path = *map->l_name ? map->l_name : "/proc/self/exe";
-	struct module *m = ptrc_file_zeros(sizeof(*m));
-	struct ptrc_elf e;
-	struct stat st;
-	long bytes;
-	int fd;
+	uint64_t bytes = capacity * (sizeof(struct site) + sizeof(struct probe));
+	struct module *m = NULL;
 
+	for (struct module *old = ptrc_load_relaxed(&modules); old; old = old->next)
+		if (!old->map && old->capacity >= capacity && (!m || old->capacity < m->capacity))
+			m = old;
+	if (m) {
+		memset(m->sites, 0, bytes);
+		m->probe_count = 0;
+	} else {
+		m = ptrc_file_zeros(sizeof(*m) + bytes);
+		if (!m)
+			return NULL;
+		m->capacity = capacity;
+		m->sites = (struct site *)(m + 1);
+		m->next = ptrc_load_relaxed(&modules);
+		/* It has no place yet. */
+		ptrc_store_release(&modules, m);
+	}
+	m->probes = (struct probe *)(m->sites + capacity);
+	return m;
+}
+
+/* Adds the module. e: its file, or NULL. */
+static void add_module(const struct link_map *map, const struct ptrc_elf *e, int memory_fd)
+{
+	struct scan scan = {.elf = e, .bias = map->l_addr, .memory_fd = memory_fd};
+	struct module *m;
+
+	if (e)
+		ptrc_notes_visit(e, count_note, &scan);
+	if (scan.count && !is_loaded(e, map, memory_fd)) {
+		ptrc_notes_visit(e, leave_out_note, NULL);
+		scan.count = 0;
+	}
+	m = make_module(scan.count);
 	if (!m)
 		return;
 	m->map = map;
-	m->is_seen = true;
-	m->next = ptrc_load_relaxed(&modules);
+	scan.module = m;
+	if (scan.count)
+		fill(&scan);
+	patch(m, memory_fd);
+}
+
+static void load(const struct link_map *map, int memory_fd)
+{
+	const char *path = *map->l_name ? map->l_name : "/proc/self/exe";
+	struct ptrc_elf e = {NULL, 0};
+	struct stat st;
+	long bytes = 0;
+	int fd;
+
 	/* Opening a device or a pipe could have side effects, but no library is one. */
 	if (!ptrc_file_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd)) {
 		if (ptrc_file_stat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-			e.size = (uint64_t)st.st_size;
-			bytes = ptrc_sys(SYS_mmap, 0, e.size, PROT_READ, MAP_PRIVATE, fd, 0);
-			if (!ptrc_sys_is_error(bytes)) {
-				e.bytes = (const uint8_t *)bytes;
-				if (is_loaded(&e, map, memory_fd))
-					add_module(m, &e, memory_fd);
-				ptrc_sys(SYS_munmap, bytes, e.size);
-			}
+			bytes = ptrc_sys(SYS_mmap, 0, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+			if (!ptrc_sys_is_error(bytes))
+				e = (struct ptrc_elf){(const uint8_t *)bytes, (uint64_t)st.st_size};
 		}
 		ptrc_file_close(fd);
 	}
-	/* The handler must find a place before it can be reached. */
-	ptrc_store_release(&modules, m);
-	patch(m, memory_fd);
+	add_module(map, e.bytes ? &e : NULL, memory_fd);
+	if (e.bytes)
+		ptrc_sys(SYS_munmap, bytes, e.size);
+}
+
+static struct module *module_of(const struct link_map *map)
+{
+	struct module *m = ptrc_load_relaxed(&modules);
+
+	while (m && m->map != map)
+		m = m->next;
+	return m;
+}
+
+/* Marks the modules that the dynamic linker still has, and gives the others up. Returns whether it has new ones. */
+static bool mark_modules(void)
+{
+	bool is_any_new = false;
+	struct module *m;
+
+	for (m = ptrc_load_relaxed(&modules); m; m = m->next)
+		m->is_seen = false;
+	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
+		m = module_of(map);
+		if (m)
+			m->is_seen = true;
+		else
+			is_any_new = true;
+	}
+	for (m = ptrc_load_relaxed(&modules); m; m = m->next)
+		if (m->map && !m->is_seen) {
+			ptrc_store_release(&m->site_count, 0);
+			m->map = NULL;
+		}
+	return is_any_new;
 }
 
 /* Compares the modules with the list of the dynamic linker. */
 static void look_at_modules(void)
 {
-	struct module *m;
+	static bool is_left_out;
 	int memory_fd;
 
-	if (ptrc_file_open(AT_FDCWD, "/proc/self/mem", O_RDWR, 0, &memory_fd))
+	if (!mark_modules())
 		return;
-	for (m = ptrc_load_relaxed(&modules); m; m = m->next)
-		m->is_seen = false;
-	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
-		for (m = ptrc_load_relaxed(&modules); m && m->map != map; m = m->next)
-			continue;
-		if (m)
-			m->is_seen = true;
-		else
-			load(map, memory_fd);
+	/* A process that restricts its system calls might be ended by these. */
+	if (!ptrc_descriptors_are_known() ||
+	    ptrc_file_open(AT_FDCWD, "/proc/self/mem", O_RDWR, 0, &memory_fd)) {
+		if (!is_left_out)
+			leave_out(ALL_LEFT_OUT);
+		is_left_out = true;
+		return;
 	}
-	for (m = ptrc_load_relaxed(&modules); m; m = m->next)
-		if (!m->is_seen) {
-			m->map = NULL;
-			m->site_count = 0;
-		}
+	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+		if (!module_of(map))
+			load(map, memory_fd);
 	ptrc_file_close(memory_fd);
 }
 
@@ -353,7 +512,7 @@ static void look_at_modules(void)
 static const struct site *find(uint64_t address)
 {
 	for (const struct module *m = ptrc_load_acquire(&modules); m; m = m->next) {
-		size_t first = 0, end = m->site_count;
+		size_t first = 0, end = ptrc_load_acquire(&m->site_count);
 
 		while (first < end) {
 			size_t middle = first + (end - first) / 2;
@@ -375,21 +534,29 @@ static uint64_t *program_counter(ucontext_t *c)
 	return (uint64_t *)&c->uc_mcontext.gregs[REG_RIP];
 }
 
-static void do_return(ucontext_t *c)
+/* Makes room for a trap of one byte at the start of the function, so that what follows the trap does what the function
+ * did: a debugger may take the trap and go on. A lone return moves into the padding that follows it; rep ret
+ * and endbr64 without their first byte are ret and a nop. */
+static bool prepare_linker(uint64_t address, int memory_fd)
 {
-	uint64_t *stack = (uint64_t *)&c->uc_mcontext.gregs[REG_RSP];
+	const unsigned char *code = (const unsigned char *)address, ret = 0xc3;
+	/* The rest of the two functions, and the start of paddings. */
+	static const unsigned char mark[] = {0x0f, 0x1e, 0xfa}, short_nop = 0x90, trap_byte = 0xcc,
+				   prefix = 0x66, long_nop[] = {0x0f, 0x1f};
 
-	*program_counter(c) = *(const uint64_t *)*stack;
-	*stack += sizeof(uint64_t);
+	if (code[0] == 0xf3)
+		return code[1] == ret || !memcmp(code + 1, mark, sizeof(mark));
+	if (code[0] != ret || address % 16)
+		return false;
+	return code[1] == ret ||
+	       ((code[1] == short_nop || code[1] == trap_byte || code[1] == prefix ||
+		 !memcmp(code + 1, long_nop, sizeof(long_nop))) &&
+		write_memory(memory_fd, address + 1, &ret, sizeof(ret)));
 }
 
-/* Whether the code starts with ret, rep ret, or endbr64. */
-static bool know_linker(const unsigned char *code)
+static void leave_linker(ucontext_t *c)
 {
-	static const unsigned char mark[] = {0xf3, 0x0f, 0x1e, 0xfa};
-
-	linker_returns = code[0] == 0xc3 || (code[0] == 0xf3 && code[1] == 0xc3);
-	return linker_returns || !memcmp(code, mark, sizeof(mark));
+	(void)c;
 }
 #else
 static uint64_t *program_counter(ucontext_t *c)
@@ -397,19 +564,23 @@ static uint64_t *program_counter(ucontext_t *c)
 	return (uint64_t *)&c->uc_mcontext.pc;
 }
 
-static void do_return(ucontext_t *c)
-{
-	c->uc_mcontext.pc = c->uc_mcontext.regs[30];
-}
+/* Whether the function starts with a return; otherwise with an instruction without effect, of 4 bytes. */
+static bool linker_returns;
 
 /* Whether the code starts with ret, or bti c. */
-static bool know_linker(const unsigned char *code)
+static bool prepare_linker(uint64_t address, int memory_fd)
 {
 	static const unsigned char ret[] = {0xc0, 0x03, 0x5f, 0xd6},
 				   mark[] = {0x5f, 0x24, 0x03, 0xd5};
 
-	linker_returns = !memcmp(code, ret, sizeof(ret));
-	return linker_returns || !memcmp(code, mark, sizeof(mark));
+	(void)memory_fd;
+	linker_returns = !memcmp((const void *)address, ret, sizeof(ret));
+	return linker_returns || !memcmp((const void *)address, mark, sizeof(mark));
+}
+
+static void leave_linker(ucontext_t *c)
+{
+	c->uc_mcontext.pc = linker_returns ? c->uc_mcontext.regs[30] : c->uc_mcontext.pc + 4;
 }
 #endif
 
@@ -419,13 +590,10 @@ static bool take_trap(ucontext_t *c)
 	uint64_t address = *program_counter(c) - TRAP_PASSED;
 	const struct site *s;
 
-	if (address == linker_function) {
+	if (address == ptrc_load_relaxed(&linker_function)) {
 		if (_r_debug.r_state == RT_CONSISTENT)
 			look_at_modules();
-		if (linker_returns)
-			do_return(c);
-		else
-			*program_counter(c) = address + LINKER_SKIP;
+		leave_linker(c);
 		return true;
 	}
 	s = find(address);
@@ -442,11 +610,12 @@ static void watch_linker(void)
 	uint64_t address = _r_debug.r_brk;
 	int memory_fd;
 
-	if (!address || !know_linker((const unsigned char *)address) ||
-	    ptrc_file_open(AT_FDCWD, "/proc/self/mem", O_RDWR, 0, &memory_fd))
+	if (!address || ptrc_file_open(AT_FDCWD, "/proc/self/mem", O_RDWR, 0, &memory_fd))
 		return;
-	ptrc_store_relaxed((_Atomic uint64_t *)&linker_function, address);
-	write_memory(memory_fd, address, &trap, sizeof(trap));
+	if (prepare_linker(address, memory_fd)) {
+		ptrc_store_relaxed(&linker_function, address);
+		write_memory(memory_fd, address, &trap, sizeof(trap));
+	}
 	ptrc_file_close(memory_fd);
 }
 

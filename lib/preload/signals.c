@@ -10,6 +10,7 @@
 #include "lib/base/common.h"
 #include "lib/base/sys.h"
 #include "lib/preload/next_function.h"
+#include "lib/preload/vfork.h"
 
 static _Atomic bool is_active;
 static bool (*take_trap)(ucontext_t *);
@@ -17,9 +18,51 @@ static bool (*take_trap)(ucontext_t *);
  * and its flags may not be of one call if two threads set it at once; no program does that. */
 static struct sigaction action;
 
+/* What this thread has set. A thread that has set no mask has the one of the thread that made it; this is
+ * not known, and taken for the one that was set last. */
+enum { NOT_SET, OPEN, BLOCKED };
+static __thread uint8_t own_mask __attribute__((tls_model("initial-exec")));
+static _Atomic uint8_t last_mask;
+/* A SIGTRAP that another process or thread has sent waits until a thread no longer blocks it. */
+static _Atomic bool is_held;
+/* The thread that waits for SIGTRAP in sigwait() or the like, or 0. */
+static _Atomic int waiter;
+
+static bool has_trap(const sigset_t *set)
+{
+	return set && sigismember(set, SIGTRAP) == 1;
+}
+
+/* Whether the program has blocked SIGTRAP in this thread. */
+static bool is_blocked(void)
+{
+	return (own_mask != NOT_SET ? own_mask : ptrc_load_relaxed(&last_mask)) == BLOCKED;
+}
+
+/* Sends this thread the signal that was held, if there is one. */
+static bool release(void)
+{
+	if (!atomic_exchange_explicit(&is_held, false, memory_order_relaxed))
+		return false;
+	ptrc_sys(SYS_tgkill, ptrc_sys_getpid(), ptrc_sys_gettid(), SIGTRAP);
+	return true;
+}
+
+/* Notes what the program has done to its mask. */
+static void set_blocked(bool is)
+{
+	/* The child of vfork() shares these with its parent. */
+	if (ptrc_vfork_is_in_child())
+		return;
+	own_mask = is ? BLOCKED : OPEN;
+	ptrc_store_relaxed(&last_mask, own_mask);
+	if (!is)
+		release();
+}
+
 const sigset_t *ptrc_signals_without_trap(const sigset_t *mask, sigset_t *copy)
 {
-	if (!mask || !ptrc_load_relaxed(&is_active) || !sigismember(mask, SIGTRAP))
+	if (!ptrc_load_relaxed(&is_active) || !has_trap(mask))
 		return mask;
 	*copy = *mask;
 	sigdelset(copy, SIGTRAP);
@@ -42,8 +85,9 @@ static void pass_on(int number, siginfo_t *info, void *context)
 	sigset_t mask = now.sa_mask, before;
 	const ucontext_t *c = context;
 
-	/* The kernel does not ignore the trap of an instruction. */
-	if (now.sa_handler == SIG_DFL || (now.sa_handler == SIG_IGN && info->si_code > 0)) {
+	/* The kernel neither ignores nor blocks the trap of an instruction. */
+	if (now.sa_handler == SIG_DFL ||
+	    (info->si_code > 0 && (now.sa_handler == SIG_IGN || own_mask == BLOCKED))) {
 		die();
 		return;
 	}
@@ -61,31 +105,75 @@ static void pass_on(int number, siginfo_t *info, void *context)
 	ptrc_sys(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(uint64_t));
 }
 
+/* Keeps a signal that this thread blocks, or sends it to the thread that waits for it. */
+static void hold(void)
+{
+	int thread = ptrc_load_relaxed(&waiter);
+
+	if (!thread || thread == ptrc_sys_gettid() ||
+	    ptrc_sys(SYS_tgkill, ptrc_sys_getpid(), thread, SIGTRAP))
+		ptrc_store_relaxed(&is_held, true);
+}
+
 static void handle(int number, siginfo_t *info, void *context)
 {
 	int before = errno;
 
 	/* Only the kernel sends a signal whose code is above 0. */
-	if (info->si_code <= 0 || !take_trap(context))
+	if (info->si_code <= 0 && is_blocked())
+		hold();
+	else if (info->si_code <= 0 || !take_trap(context))
 		pass_on(number, info, context);
 	errno = before;
 }
 
+/* Sets the handler. `flags`: those of the program's action. Without SA_ONSTACK the handler runs on the stack of the
+ * thread, as a program that does not expect signals may have a small alternate stack. */
+static bool install(int flags, struct sigaction *old)
+{
+	struct sigaction own = {.sa_sigaction = handle,
+				.sa_flags = SA_SIGINFO | (flags & (int)(SA_ONSTACK | SA_RESTART))};
+
+	/* With all signals blocked, no handler of the program, which may have probes, runs within this one. This
+	 * includes the signals of the C library, which sigfillset() leaves out: one of them cancels threads. */
+	memset(&own.sa_mask, 0xff, sizeof(own.sa_mask));
+	return !PTRC_NEXT(sigaction)(SIGTRAP, (long)&own, (long)old, 0, 0, 0);
+}
+
+/* The program may have been started with SIGTRAP blocked. */
+static void unblock(void)
+{
+	const uint64_t bit = UINT64_C(1) << (SIGTRAP - 1);
+	uint64_t mask = 0;
+
+	ptrc_sys(SYS_rt_sigprocmask, SIG_BLOCK, 0, &mask, sizeof(mask));
+	own_mask = mask & bit ? BLOCKED : OPEN;
+	ptrc_store_relaxed(&last_mask, own_mask);
+	ptrc_sys(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, 0, sizeof(bit));
+}
+
 bool ptrc_signals_begin(bool (*take)(ucontext_t *))
 {
-	/* With all signals blocked, no handler of the program, which may have probes, runs within this one. */
-	struct sigaction own = {.sa_sigaction = handle,
-				.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
-
 	take_trap = take;
-	sigfillset(&own.sa_mask);
-	if (PTRC_NEXT(sigaction)(SIGTRAP, (long)&own, (long)&action, 0, 0, 0))
+	if (!install(SA_RESTART, &action))
 		return false;
+	unblock();
 	ptrc_store_release(&is_active, true);
 	return true;
 }
 
-/* ---- wrappers ---- */
+/* ---- actions ---- */
+
+static void set_action(const struct sigaction *new)
+{
+	bool is_handled = new->sa_handler != SIG_DFL &&new->sa_handler != SIG_IGN;
+
+	/* The child of vfork() shares the variable with its parent, but not the action. */
+	if (ptrc_vfork_is_in_child())
+		return;
+	action = *new;
+	install(is_handled ? new->sa_flags : SA_RESTART, NULL);
+}
 
 PTRC_WRAPPER(sigaction)
 {
@@ -103,7 +191,7 @@ PTRC_WRAPPER(sigaction)
 	}
 	copy = action;
 	if (new)
-		action = *new;
+		set_action(new);
 	if (old)
 		*old = copy;
 	return 0;
@@ -114,50 +202,201 @@ static long set_handler(long handler, int flags)
 {
 	long before = (long)action.sa_handler;
 
-	action = (struct sigaction){.sa_handler = (void (*)(int))handler, .sa_flags = flags};
+	set_action(&(struct sigaction){.sa_handler = (void (*)(int))handler, .sa_flags = flags});
 	return before;
 }
 
-PTRC_WRAPPER(signal)
+/* Whether the wrapper of a function for a signal does its work here. */
+static bool is_own(long number)
 {
-	if ((int)a == SIGTRAP && ptrc_load_acquire(&is_active))
-		return set_handler(b, SA_RESTART);
-	return PTRC_NEXT(signal)(a, b, 0, 0, 0, 0);
+	return (int)number == SIGTRAP && ptrc_load_acquire(&is_active);
 }
 
-PTRC_WRAPPER(__sysv_signal)
+#define SETS_HANDLER(name, flags)                                                             \
+	PTRC_WRAPPER(name)                                                                    \
+	{                                                                                     \
+		return is_own(a) ? set_handler(b, flags) : PTRC_NEXT(name)(a, b, 0, 0, 0, 0); \
+	}
+
+SETS_HANDLER(signal, SA_RESTART)
+SETS_HANDLER(bsd_signal, SA_RESTART)
+SETS_HANDLER(ssignal, SA_RESTART)
+SETS_HANDLER(__sysv_signal, (int)SA_RESETHAND)
+
+PTRC_WRAPPER(sigignore)
 {
-	if ((int)a == SIGTRAP && ptrc_load_acquire(&is_active))
-		return set_handler(b, (int)SA_RESETHAND);
-	return PTRC_NEXT(__sysv_signal)(a, b, 0, 0, 0, 0);
+	if (!is_own(a))
+		return PTRC_NEXT(sigignore)(a, 0, 0, 0, 0, 0);
+	set_handler((long)SIG_IGN, 0);
+	return 0;
 }
 
-/* The mask to set. */
-static long allow(long how, long mask, sigset_t *copy)
+PTRC_WRAPPER(sigset)
 {
-	return how == SIG_UNBLOCK ? mask
-				  : (long)ptrc_signals_without_trap((const sigset_t *)mask, copy);
+	bool was_blocked = is_blocked();
+	long before = (long)action.sa_handler;
+
+	if (!is_own(a))
+		return PTRC_NEXT(sigset)(a, b, 0, 0, 0, 0);
+	if (b != (long)SIG_HOLD)
+		set_handler(b, 0);
+	set_blocked(b == (long)SIG_HOLD);
+	return was_blocked ? (long)SIG_HOLD : before;
+}
+
+/* ---- masks ---- */
+
+/* sigprocmask() or pthread_sigmask(). */
+static long set_mask(ptrc_function *function, long how, sigset_t *set, sigset_t *old)
+{
+	bool is_named = has_trap(set), was_blocked = is_blocked();
+	sigset_t copy;
+	int result;
+
+	if (!ptrc_load_acquire(&is_active))
+		return function(how, (long)set, (long)old, 0, 0, 0);
+	result =
+		(int)function(how, (long)ptrc_signals_without_trap(set, &copy), (long)old, 0, 0, 0);
+	if (result)
+		return result;
+	if (set && (is_named || (int)how == SIG_SETMASK))
+		set_blocked(is_named && (int)how != SIG_UNBLOCK);
+	if (old && was_blocked)
+		sigaddset(old, SIGTRAP);
+	return 0;
 }
 
 PTRC_WRAPPER(sigprocmask)
 {
-	sigset_t copy;
-
-	return PTRC_NEXT(sigprocmask)(a, allow((int)a, b, &copy), c, 0, 0, 0);
+	return set_mask(PTRC_NEXT(sigprocmask), a, (sigset_t *)b, (sigset_t *)c);
 }
 
 PTRC_WRAPPER(pthread_sigmask)
 {
-	sigset_t copy;
+	return set_mask(PTRC_NEXT_OR("pthread_sigmask", ptrc_function_error), a, (sigset_t *)b,
+			(sigset_t *)c);
+}
 
-	return PTRC_NEXT_OR("pthread_sigmask", ptrc_function_error)(a, allow((int)a, b, &copy), c,
-								    0, 0, 0);
+PTRC_WRAPPER(sighold)
+{
+	if (!is_own(a))
+		return PTRC_NEXT(sighold)(a, 0, 0, 0, 0, 0);
+	set_blocked(true);
+	return 0;
+}
+
+PTRC_WRAPPER(sigrelse)
+{
+	if (!is_own(a))
+		return PTRC_NEXT(sigrelse)(a, 0, 0, 0, 0, 0);
+	set_blocked(false);
+	return 0;
+}
+
+/* The mask of sigblock() and sigsetmask(), of 32 signals. */
+enum { OLD_MASK_BIT = 1 << (SIGTRAP - 1) };
+
+PTRC_WRAPPER(sigblock)
+{
+	int was_blocked = is_blocked() ? OLD_MASK_BIT : 0;
+
+	if (!ptrc_load_acquire(&is_active))
+		return PTRC_NEXT(sigblock)(a, 0, 0, 0, 0, 0);
+	if (a & OLD_MASK_BIT)
+		set_blocked(true);
+	return (int)PTRC_NEXT(sigblock)(a & ~OLD_MASK_BIT, 0, 0, 0, 0, 0) | was_blocked;
+}
+
+PTRC_WRAPPER(sigsetmask)
+{
+	int was_blocked = is_blocked() ? OLD_MASK_BIT : 0, result;
+
+	if (!ptrc_load_acquire(&is_active))
+		return PTRC_NEXT(sigsetmask)(a, 0, 0, 0, 0, 0);
+	result = (int)PTRC_NEXT(sigsetmask)(a & ~OLD_MASK_BIT, 0, 0, 0, 0, 0) | was_blocked;
+	set_blocked(a & OLD_MASK_BIT);
+	return result;
 }
 
 PTRC_WRAPPER(pthread_attr_setsigmask_np)
 {
 	sigset_t copy;
 
-	return PTRC_NEXT_OR("pthread_attr_setsigmask_np",
-			    ptrc_function_error)(a, allow(SIG_SETMASK, b, &copy), 0, 0, 0, 0);
+	return PTRC_NEXT_OR("pthread_attr_setsigmask_np", ptrc_function_error)(
+		a, (long)ptrc_signals_without_trap((const sigset_t *)b, &copy), 0, 0, 0, 0);
+}
+
+/* ---- waiting for signals ---- */
+
+long ptrc_signals_suspend(long mask, long b, long c, long d, long e, long f)
+{
+	const sigset_t *set = (const sigset_t *)mask;
+	uint8_t before = own_mask;
+	sigset_t copy;
+	long result;
+
+	if (!ptrc_load_acquire(&is_active))
+		return PTRC_NEXT(sigsuspend)(mask, b, c, d, e, f);
+	own_mask = has_trap(set) ? BLOCKED : OPEN;
+	if (own_mask == OPEN && release()) {
+		errno = EINTR;
+		result = -1;
+	} else {
+		result = PTRC_NEXT(sigsuspend)((long)ptrc_signals_without_trap(set, &copy), b, c, d,
+					       e, f);
+	}
+	own_mask = before;
+	return result;
+}
+
+/* Calls a function that waits for one of the signals in `set`, which may be held. Returns what the
+ * function does, or SIGTRAP. The thread may be cancelled in the call. */
+static long wait_for(ptrc_function *function, long set, long b, long c)
+{
+	long result;
+
+	if (!ptrc_load_acquire(&is_active) || !has_trap((const sigset_t *)set))
+		return function(set, b, c, 0, 0, 0);
+	if (atomic_exchange_explicit(&is_held, false, memory_order_relaxed))
+		return SIGTRAP;
+	ptrc_store_relaxed(&waiter, ptrc_sys_gettid());
+	result = function(set, b, c, 0, 0, 0);
+	ptrc_store_relaxed(&waiter, 0);
+	return result;
+}
+
+long ptrc_signals_wait(long set, long number, long c, long d, long e, long f)
+{
+	int result = (int)wait_for(PTRC_NEXT_OR("sigwait", ptrc_function_error), set, number, c);
+
+	(void)d, (void)e, (void)f;
+	if (result != SIGTRAP)
+		return result;
+	*(int *)number = SIGTRAP;
+	return 0;
+}
+
+/* sigwaitinfo() or sigtimedwait(). */
+static long wait_info(ptrc_function *function, long set, siginfo_t *info, long timeout)
+{
+	siginfo_t held = {.si_signo = SIGTRAP, .si_code = SI_USER}, own;
+	int result;
+
+	own.si_signo = 0;
+	result = (int)wait_for(function, set, (long)&own, timeout);
+	if (info && result > 0)
+		*info = own.si_signo ? own : held;
+	return result;
+}
+
+long ptrc_signals_wait_info(long set, long info, long c, long d, long e, long f)
+{
+	(void)d, (void)e, (void)f;
+	return wait_info(PTRC_NEXT(sigwaitinfo), set, (siginfo_t *)info, c);
+}
+
+long ptrc_signals_timed_wait(long set, long info, long timeout, long d, long e, long f)
+{
+	(void)d, (void)e, (void)f;
+	return wait_info(PTRC_NEXT(sigtimedwait), set, (siginfo_t *)info, timeout);
 }

@@ -43,10 +43,11 @@ static int64_t ns_until(long clock, long flags, long at)
 }
 
 /* error: the error number, of the result of the call. */
-#define SLEEPS(name, ns, error)                                                      \
+#define SLEEPS(name, ns, error) SLEEPS_IN(name, PTRC_NEXT(name), ns, error)
+#define SLEEPS_IN(name, next, ns, error)                                             \
 	PTRC_WRAPPER(name)                                                           \
 	{                                                                            \
-		ptrc_function *function = PTRC_NEXT(name);                           \
+		ptrc_function *function = (next);                                    \
 		bool is_recorded = ptrc_wait_is_recorded(PTRC_WAIT_BIT(SLEEP));      \
 		int result;                                                          \
                                                                                      \
@@ -63,25 +64,11 @@ SLEEPS(clock_nanosleep, ns_until(a, b, c), result)
 SLEEPS(usleep, (int64_t)(unsigned int)a * 1000, result < 0 ? errno : 0)
 SLEEPS(sleep, (int64_t)(unsigned int)a * 1000000000, 0)
 SLEEPS(pause, FOR_EVER, errno)
-SLEEPS(sigwait, FOR_EVER, result)
-SLEEPS(sigwaitinfo, FOR_EVER, result < 0 ? errno : 0)
-SLEEPS(sigtimedwait, c ? ns_of(c) : FOR_EVER, result < 0 ? errno : 0)
+SLEEPS_IN(sigwait, ptrc_signals_wait, FOR_EVER, result)
+SLEEPS_IN(sigwaitinfo, ptrc_signals_wait_info, FOR_EVER, result < 0 ? errno : 0)
+SLEEPS_IN(sigtimedwait, ptrc_signals_timed_wait, c ? ns_of(c) : FOR_EVER, result < 0 ? errno : 0)
 
-/* It sets a mask of signals, too. */
-PTRC_WRAPPER(sigsuspend)
-{
-	bool is_recorded = ptrc_wait_is_recorded(PTRC_WAIT_BIT(SLEEP));
-	sigset_t copy;
-	int result;
-
-	if (is_recorded)
-		ptrc_wait_begin_sleep(PTRC_WAIT_CALL_sigsuspend, FOR_EVER, CALL_SITE);
-	result = (int)PTRC_NEXT(sigsuspend)(
-		(long)ptrc_signals_without_trap((const sigset_t *)a, &copy), 0, 0, 0, 0, 0);
-	if (is_recorded)
-		ptrc_wait_end(PTRC_WAIT_SLEEP, result, errno, CALL_SITE);
-	return result;
-}
+SLEEPS_IN(sigsuspend, ptrc_signals_suspend, FOR_EVER, errno)
 
 /* `pid` is the process that is waited for, as waitpid() has it: -1 is any child, another negative number a process
  * group. waitid() gives -1 for a process group, too. */

@@ -108,3 +108,139 @@ data() {
 	$cc -O2 -static -I"$PTRC_SOURCE" -o static "$here/probes.c" -ldl 2>/dev/null || return 0
 	ptrace-doctor --json -- ./static | jq -se 'any(.check == "preload" and (.message | contains("linked statically"))) and all(.check != "waits")'
 }
+
+@test "a program that handles, blocks or waits for signals does so as without probes" {
+	$cc -O2 -I"$PTRC_SOURCE" -o signals "$here/signals.c" -pthread
+	for case in blocked cancel jump old small trap vfork; do
+		status=0
+		./signals $case >expected 2>&1 || status=$?
+		exits $status ptrace-run -o run.log --force --sdt -- ./signals $case
+		[ "$stdout" = "$(cat expected)" ]
+		[ "$(data sdt.signals.reach run.log | head -n 1)" = '{"a1":11}' ]
+	done
+	counts run.log sdt.signals.reach=2
+}
+
+@test "a program that is started with SIGTRAP blocked reaches its probes" {
+	$cc -O2 -I"$PTRC_SOURCE" -o signals "$here/signals.c" -pthread
+	exits 0 env --block-signal=TRAP "$(command -v ptrace-run)" -o run.log --sdt -- ./signals
+	counts run.log sdt.signals.reach=1
+}
+
+@test "notes that are wrong, doubled or too long are left out, and a filter of system calls is kept" {
+	$cc -O2 -I"$PTRC_SOURCE" -o odd_notes "$here/odd_notes.c" -ldl
+	compile
+	$cc -O2 -I"$PTRC_SOURCE" -DWIDE -shared -fPIC -o wide.so "$here/probes_library.c"
+	expected=$(./odd_notes ./library.so ./wide.so)
+	exits 0 ptrace-run -o run.log --sdt -- ./odd_notes ./library.so ./wide.so
+	[ "$stdout" = "$expected" ]
+	[ -z "$stderr" ]
+	data sdt.left_out run.log | jq -r .probe | sed 's/twice_again/twice/; s/\(odd.abc\).*\(.\{10\}\)/\1...\2/' | sort >left_out
+	diff left_out - <<-'END'
+		*
+		odd.abc...hijabcdefg
+		odd.twice
+		odd.wrong_constant
+		odd.wrong_counter
+		odd.wrong_counter_nowhere
+		odd.wrong_nowhere
+		odd.wrong_variable
+	END
+	[ "$(data sdt.odd.far run.log)" = $'{"a1":42}\n{"a1":0}' ]
+	[ "$(ptrace-dump --count --format=text --event='sdt.odd.twice*' run.log)" = 1 ]
+	# A name has one layout in a process.
+	counts run.log sdt.library.reach=2 posix_trace_unnamed_userevent=2 sdt.odd.far=2 sdt.left_out=8 \
+		"$(ptrace-dump --json --event='sdt.odd.twice*' run.log | jq -r .event)=1"
+}
+
+# compile_load: a program that loads its libraries 210 times, and fails if it then needs more memory
+compile_load() {
+	cat >load.c <<-'END'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		static long pages(void)
+		{
+			long size = 0;
+			FILE *file = fopen("/proc/self/statm", "r");
+			if (!file || fscanf(file, "%ld", &size) != 1)
+				exit(1);
+			fclose(file);
+			return size;
+		}
+		int main(int argc, char **argv)
+		{
+			long before = 0;
+			for (int i = 0; i < 210; i++) {
+				if (i == 10)
+					before = pages();
+				for (int k = 1; k < argc; k++) {
+					void *library = dlopen(argv[k], RTLD_NOW);
+					void (*reach)(int) = library ? (void (*)(int))dlsym(library, "reach") : 0;
+					if (reach)
+						reach(i);
+					if (!library || dlclose(library))
+						return 1;
+				}
+			}
+			return pages() - before > 100;
+		}
+	END
+	$cc -o load load.c -ldl
+}
+
+@test "a program that loads and unloads libraries for ever needs no more memory" {
+	compile
+	compile_load
+	echo 'int none;' >none.c
+	$cc -shared -fPIC -o none.so none.c
+	says_nothing ptrace-run -o run.log --sdt -- ./load ./library.so ./none.so
+	counts run.log sdt.library.reach=210
+}
+
+@test "a program runs as without probes if a debugger keeps each SIGTRAP" {
+	compile
+	compile_load
+	cat >keep.c <<-'END'
+		#include <signal.h>
+		#include <sys/ptrace.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			int status;
+			pid_t child = fork();
+			if (!child) {
+				ptrace(PTRACE_TRACEME, 0, 0, 0);
+				execv(argv[1], argv + 1);
+				_exit(127);
+			}
+			while (waitpid(child, &status, 0) == child && WIFSTOPPED(status))
+				ptrace(PTRACE_CONT, child, 0, WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status));
+			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		}
+	END
+	$cc -o keep keep.c
+	exits 0 ptrace-run -o run.log --sdt -- ./keep ./load ./library.so
+	exits 0 ptrace-run -o other.log --sdt -- ./keep ./probes 3
+}
+
+@test "the probes of a library whose file was replaced are named, and its code is not changed" {
+	compile
+	echo 'int none;' >none.c
+	$cc -O2 -I"$PTRC_SOURCE" -shared -fPIC -o other.so none.c "$here/probes_library.c"
+	cp library.so first.so
+	# A constructor that runs before the preloaded library's is the last moment before it reads the file.
+	cat >replace.c <<-'END'
+		#include <stdio.h>
+		static void replace(void) { rename("other.so", "first.so"); }
+		__attribute__((section(".preinit_array"), used)) static void (*const early)(void) = replace;
+		void reach(int);
+		int main(void) { reach(1); return puts("done") < 0; }
+	END
+	$cc -o replace replace.c ./first.so
+	exits 0 ptrace-run -o run.log --sdt -- ./replace
+	[ "$stdout" = "done" ]
+	counts run.log sdt.left_out=1
+	[ "$(data sdt.left_out run.log)" = '{"probe":"library.reach"}' ]
+}

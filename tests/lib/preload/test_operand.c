@@ -18,7 +18,7 @@ static uint64_t value_of(const char *text)
 
 	if (!ptrc_operands_read(text, operands, &count) || count != 1)
 		harness_fail("'%s' was refused", text);
-	return ptrc_operand_value(&operands[0], &context);
+	return ptrc_operand_value(&operands[0], &context, true);
 }
 
 static void refuse(const char *text)
@@ -85,6 +85,7 @@ TEST(what_is_not_known_is_refused, "")
 		"9@%rax",
 		"0@%rax",
 		"99999999999@%eax",
+		"-9223372036854775808@%eax",
 		"2f@%ax",
 		"8@%",
 		"8@%xyz",
