@@ -248,6 +248,7 @@ is_closed() {
 		is empty	--snapshot-on=
 		is not X, for X.begin..X.end	--snapshot-on=..end>1s
 	END
+	reports 125 "*'x > y' is not PAIR > TIME, *" ptrace-run -o run.log --snapshot-on='x > y' -- true
 	reports 125 "*events have no field 'no'*" ptrace-run -o run.log --snapshot-on="job by no > 1s" -- true
 	[ ! -e run.log ]
 	printf 'snapshot-on:\n  - "*.failed"\n  - alarm\nsnapshot-max: 3\noutput: run.log\n' >file.yaml
