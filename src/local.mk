@@ -278,8 +278,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/report/page.h \
 	%D%/report/text.c \
 	%D%/report/text.h \
-	%D%/report/whose.c \
-	%D%/report/whose.h \
 	%D%/ship/schema.c \
 	%D%/ship/schema.h \
 	%D%/doctor/doctor.h \

@@ -11,7 +11,6 @@
 
 #include "src/base/json.h"
 #include "src/report/columns.h"
-#include "src/report/whose.h"
 #include "src/report/page_text.h"
 #include "src/text/event_format.h"
 
@@ -623,9 +622,9 @@ static void put_lane(struct page *p, struct ptrc_json *j, const struct ptrc_repo
 	ptrc_json_u64(j, "gap_at", lane->gap_ns ? offset_of(p, lane->gap_begin_ns) : 0);
 	if (lane->lane.is_rest)
 		ptrc_json_bool(j, "is_rest", true);
-	if (ptrc_report_thread(lane, &thread))
+	if (ptrc_lane_thread(&lane->lane, lane->last_ns, &thread))
 		put_shown(p, j, "name", thread.pt_name, thread.pt_name_size);
-	if (ptrc_report_process(lane, &index, &process)) {
+	if (ptrc_lane_process(&lane->lane, lane->last_ns, &index, &process)) {
 		put_shown(p, j, "process", process.pp_name, process.pp_name_size);
 		if (process.pp_executable_size)
 			put_shown(p, j, "executable", process.pp_executable,

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "src/spans/pair_report.h"
-#include "src/report/whose.h"
 
 enum {
 	COLUMN = 12,
@@ -232,7 +231,7 @@ static void put_gaps(struct ptrc_buffer *b, const struct ptrc_report *r,
 		put_time(b, time, sorted[i]->gap_begin_ns);
 		ptrc_buffer_char(b, ' ');
 		put_duration(b, sorted[i]->gap_ns);
-		ptrc_report_put_lane(b, sorted[i]);
+		ptrc_lane_put(b, &sorted[i]->lane, sorted[i]->last_ns);
 		ptrc_buffer_char(b, '\n');
 	}
 	if (count > GAPS_MAX)

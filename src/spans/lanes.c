@@ -42,6 +42,48 @@ struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *l, struct ptrc_source *s)
 	return lane;
 }
 
+bool ptrc_lane_process(const struct ptrc_lane *lane, int64_t ns, unsigned long *index,
+		       struct posixtrace_log_process *p)
+{
+	struct timespec shown = ptrc_when_timespec(ns), time;
+	trace_id_t trace;
+
+	if (lane->is_rest)
+		return false;
+	time = ptrc_reader_log_time_of(&lane->source->reader, &shown);
+	trace = lane->source->reader.trace;
+	return !posixtrace_log_find_process(trace, lane->pid, &time, index) &&
+	       !posixtrace_log_get_process(trace, *index, p, sizeof(*p));
+}
+
+bool ptrc_lane_thread(const struct ptrc_lane *lane, int64_t ns, struct posixtrace_log_thread *t)
+{
+	struct timespec shown = ptrc_when_timespec(ns), time;
+
+	if (lane->is_rest)
+		return false;
+	time = ptrc_reader_log_time_of(&lane->source->reader, &shown);
+	return ptrc_reader_find_thread(&lane->source->reader, lane->pid, lane->tid, &time, t);
+}
+
+void ptrc_lane_put(struct ptrc_buffer *b, const struct ptrc_lane *lane, int64_t ns)
+{
+	struct posixtrace_log_process p;
+	struct posixtrace_log_thread t;
+	unsigned long index;
+
+	ptrc_buffer_format(b, "process %ld", (long)lane->pid);
+	if (ptrc_lane_process(lane, ns, &index, &p) && p.pp_name_size) {
+		ptrc_buffer_char(b, ' ');
+		ptrc_text_put(b, p.pp_name, p.pp_name_size);
+	}
+	ptrc_buffer_format(b, ", thread %ld", (long)lane->tid);
+	if (ptrc_lane_thread(lane, ns, &t)) {
+		ptrc_buffer_char(b, ' ');
+		ptrc_text_put(b, t.pt_name, t.pt_name_size);
+	}
+}
+
 void ptrc_lanes_free(struct ptrc_lanes *l)
 {
 	free(l->list);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "src/base/buffer.h"
 #include "src/base/table.h"
 #include "src/query/query.h"
 
@@ -48,6 +49,17 @@ struct ptrc_lanes {
 
 /* Returns the lane of the latest event of the source. */
 struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *, struct ptrc_source *);
+
+/* Stores the process to which the lane belonged at this time (that of its last event, say), and the index of the
+ * process in the log. Returns false if the process is unknown. */
+bool ptrc_lane_process(const struct ptrc_lane *, int64_t ns, unsigned long *index,
+		       struct posixtrace_log_process *);
+
+/* Stores the thread to which the lane belonged at this time. Returns false if the thread has no name. */
+bool ptrc_lane_thread(const struct ptrc_lane *, int64_t ns, struct posixtrace_log_thread *);
+
+/* Appends a text such as "process 7 name, thread 8 name". */
+void ptrc_lane_put(struct ptrc_buffer *, const struct ptrc_lane *, int64_t ns);
 
 void ptrc_lanes_free(struct ptrc_lanes *);
 
