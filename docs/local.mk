@@ -25,6 +25,7 @@ dist_doc_DATA += \
 	%D%/ptrace-ship.schema.json \
 	%D%/ptrace-snapshot.schema.json \
 	%D%/ptrace-stat.schema.json \
+	%D%/ptrace-waits.schema.json \
 	%D%/queries.sql \
 	%D%/requirements.md
 

@@ -139,6 +139,10 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/spans/pairs.h \
 	%D%/spans/quantiles.c \
 	%D%/spans/quantiles.h \
+	%D%/spans/waits.c \
+	%D%/spans/waits.h \
+	%D%/spans/wait_report.c \
+	%D%/spans/wait_report.h \
 	%D%/text/csv.c \
 	%D%/text/csv.h \
 	%D%/text/event_format.c \
@@ -254,6 +258,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/summary/selection.h \
 	%D%/summary/stat.c \
 	%D%/summary/stat.h \
+	%D%/summary/wait_stat.c \
+	%D%/summary/wait_stat.h \
 	%D%/summary/whose.c \
 	%D%/summary/whose.h \
 	%D%/export/chrome.c \

@@ -15,10 +15,12 @@
 #include "src/diff/diff_report.h"
 #include "src/spans/pair_report.h"
 #include "src/spans/pairs.h"
+#include "src/spans/wait_report.h"
 #include "src/session/orphans.h"
 #include "src/session/session_client.h"
 #include "src/summary/selection.h"
 #include "src/summary/stat.h"
+#include "src/summary/wait_stat.h"
 #include "src/query/query.h"
 
 enum {
@@ -28,6 +30,7 @@ enum {
 	KEY_PAIRS,
 	KEY_PER,
 	KEY_HISTOGRAM,
+	KEY_WAITS,
 	KEY_DIFF,
 	KEY_BASELINE,
 	KEY_FAIL_IF,
@@ -41,6 +44,10 @@ static const struct ptrc_cli_option options[] = {
 	{"pairs", KEY_PAIRS, NULL, "the same of all event types X.begin and X.end"},
 	{"per", KEY_PER, "FIELD", "with these: for each value of the field, of the\nfirst event"},
 	{"histogram", KEY_HISTOGRAM, NULL, "with these: the distribution of durations"},
+	{"waits", KEY_WAITS, NULL,
+	 "show why threads waited: for which locks, files,\npeers and calls, as ptrace-run --waits records it"},
+	{"symbols", PTRC_SELECTION_SYMBOLS, NULL,
+	 "with --waits: name the functions that waited, and\nlocks that are variables"},
 	PTRC_SELECTION_EVENT_OPTIONS,
 	PTRC_SELECTION_HOST_OPTIONS,
 	{"diff", KEY_DIFF, NULL,
@@ -71,12 +78,14 @@ static const struct ptrc_cli cli = {
 		   "trace logs, and how often each type of event was recorded. A name that\n"
 		   "has a / in it, or that no session has, is the path of a log. --pair and\n"
 		   "--pairs show how long it took from one event to another in place of these,\n"
-		   "and --diff what differs between two logs.",
+		   "--waits why threads waited, and --diff what differs between two logs.",
 	.options = options,
-	.exclusions = PTRC_CLI_ROWS({"label clock-sync per histogram", "diff"}),
-	.needs = PTRC_CLI_ROWS(
-		{"baseline fail-if", "diff"}, {"per histogram", "pair pairs"},
-		{"decode config strict event user pid tid since until where", "pair pairs diff"}),
+	.exclusions = PTRC_CLI_ROWS({"label clock-sync per histogram", "diff"},
+				    {"pair pairs diff", "waits"}),
+	.needs = PTRC_CLI_ROWS({"baseline fail-if", "diff"}, {"per histogram", "pair pairs"},
+			       {"symbols", "waits"},
+			       {"decode config strict event user pid tid since until where",
+				"pair pairs diff waits"}),
 	.words = PTRC_CLI_ROWS({"format", "text json"}),
 	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete,\n"
@@ -87,6 +96,7 @@ static struct ptrc_stat stat_of_it;
 static struct ptrc_pairs pairs;
 static struct ptrc_query query;
 static struct ptrc_selection selection;
+static bool is_waits;
 static bool is_diff;
 static struct ptrc_diff diff;
 static struct ptrc_conditions conditions;
@@ -205,7 +215,9 @@ static const char *source_kind(const struct ptrc_reader *r)
 	return r->source ? "session" : "log";
 }
 
-static void put_pairs_json(struct ptrc_buffer *b, const struct ptrc_query *q)
+/* Puts the sources of the query, and its pairs or, if `waits` is not NULL, the waits. */
+static void put_spans_json(struct ptrc_buffer *b, const struct ptrc_query *q,
+			   const struct ptrc_waits *waits)
 {
 	const struct ptrc_reader *r = &q->sources->reader;
 	struct ptrc_json j = ptrc_json_begin(b);
@@ -214,7 +226,10 @@ static void put_pairs_json(struct ptrc_buffer *b, const struct ptrc_query *q)
 	ptrc_json_text(&j, "kind", is_together ? "logs" : source_kind(r));
 	if (!is_together)
 		ptrc_json_bytes(&j, source_kind(r), r->path, strlen(r->path));
-	ptrc_pairs_json(&pairs, &j, has_histogram);
+	if (waits)
+		ptrc_waits_json(&j, waits, SIZE_MAX);
+	else
+		ptrc_pairs_json(&pairs, &j, has_histogram);
 	if (q->hosts.count)
 		ptrc_hosts_json(&q->hosts, &j);
 	if (is_together)
@@ -225,7 +240,8 @@ static void put_pairs_json(struct ptrc_buffer *b, const struct ptrc_query *q)
 	ptrc_json_end(&j);
 }
 
-static void put_pairs_text(struct ptrc_buffer *b, const struct ptrc_query *q)
+static void put_spans_text(struct ptrc_buffer *b, const struct ptrc_query *q,
+			   const struct ptrc_waits *waits)
 {
 	separate(b);
 	for (size_t i = 0; i < q->source_count; i++) {
@@ -240,7 +256,15 @@ static void put_pairs_text(struct ptrc_buffer *b, const struct ptrc_query *q)
 		}
 		ptrc_buffer_char(b, '\n');
 	}
-	ptrc_pairs_put_text(b, &pairs, has_histogram);
+	if (waits)
+		ptrc_waits_put_text(b, waits);
+	else
+		ptrc_pairs_put_text(b, &pairs, has_histogram);
+}
+
+static void put_spans(struct ptrc_query *q, const struct ptrc_waits *waits)
+{
+	(format == PTRC_FORMAT_JSON ? put_spans_json : put_spans_text)(&q->out, q, waits);
 }
 
 static void end_pairs(void *self, bool is_read)
@@ -248,13 +272,19 @@ static void end_pairs(void *self, bool is_read)
 	struct ptrc_query *q = self;
 
 	ptrc_pairs_end(&pairs, is_read);
-	(format == PTRC_FORMAT_JSON ? put_pairs_json : put_pairs_text)(&q->out, q);
+	put_spans(q, NULL);
 }
 
-/* Shows the pairs of all operands together, with times corrected by the clocks of their hosts. */
+static void end_waits(struct ptrc_wait_stat *w)
+{
+	put_spans(w->query, &w->waits);
+}
+
+/* Shows the pairs or the waits of all operands together, with times corrected by the clocks of their hosts. */
 static void put_pairs(char **operands, size_t count)
 {
 	enum ptrc_exit status = PTRC_EXIT_DONE;
+	struct ptrc_wait_stat waits;
 
 	is_failed |= !ptrc_selection_open(&selection, operands, count);
 	query.sink = (struct ptrc_sink){
@@ -264,11 +294,16 @@ static void put_pairs(char **operands, size_t count)
 		.tell = tell_pairs,
 		.takes_losses = true,
 	};
+	if (is_waits)
+		ptrc_wait_stat_begin(&waits, &query, &pairs, end_waits);
 	if (query.source_count)
 		status = ptrc_selection_run(&selection);
 	is_failed |= status == PTRC_EXIT_FAILED;
 	is_incomplete |= status == PTRC_EXIT_INCOMPLETE;
-	ptrc_pairs_forget(&pairs);
+	if (is_waits)
+		ptrc_wait_stat_end(&waits);
+	else
+		ptrc_pairs_forget(&pairs);
 	ptrc_selection_close(&selection);
 	ptrc_misfits_free(&query.misfits);
 }
@@ -394,7 +429,8 @@ static void check_together_usage(char *const *operands, size_t count)
 	for (size_t i = 0; option && i < count && !has_pairs(); i++)
 		if (ptrc_summary_is_session_name(operands[i]) && !ptrc_session_knock(operands[i]))
 			ptrc_cli_usage(option,
-				       "%s is a session, of which it needs --pair or --pairs",
+				       "%s is a session, of which it needs --pair, --pairs or "
+				       "--waits",
 				       operands[i]);
 }
 
@@ -428,14 +464,12 @@ static void parse(int argc, char **argv)
 	int key;
 
 	ptrc_selection_begin(&selection, &query, &pairs);
-	/* Pairs are made of the events that were selected. */
-	selection.is_by_begin = true;
-	selection.is_without_symbols = true;
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
 		is_utc |= key == KEY_UTC;
 		pairs.is_by_name |= key == KEY_PAIRS;
 		has_histogram |= key == KEY_HISTOGRAM;
+		is_waits |= key == KEY_WAITS;
 		is_diff |= key == KEY_DIFF;
 		if (key == KEY_FORMAT)
 			format = (enum ptrc_format)ptrc_cli_word("--format", optarg);
@@ -457,6 +491,11 @@ static void parse(int argc, char **argv)
 		ptrc_cli_usage("--diff",
 			       "compares two logs, BEFORE and AFTER; several are given as "
 			       "--baseline=LOG... AFTER...");
+	/* Pairs are made of the events that were selected. Waits are selected as such. */
+	selection.is_by_begin = !is_waits;
+	selection.is_without_symbols = !is_waits;
+	if (is_waits)
+		ptrc_waits_add_pairs(&selection.pair_texts);
 	read_pairs(per);
 	free(condition_texts.texts);
 	if (optind == argc)
@@ -470,6 +509,8 @@ int main(int argc, char **argv)
 	bool is_broken;
 
 	parse(argc, argv);
+	if (!ptrc_selection_load_symbols(&selection))
+		return PTRC_EXIT_FAILED;
 	ptrc_output_begin();
 	if (is_diff)
 		put_diff(argv + optind, (size_t)(argc - optind));

@@ -26,7 +26,7 @@
 	call(dwarf_getsrcfiles) call(dwarf_haspc) \
 	call(dwarf_lineno) call(dwarf_linesrc) call(dwarf_siblingof) call(dwarf_tag) \
 	call(dwelf_elf_gnu_build_id) call(dwfl_begin) call(dwfl_end) \
-	call(dwfl_module_addrdie) call(dwfl_module_addrname) \
+	call(dwfl_module_addrdie) call(dwfl_module_addrinfo) call(dwfl_module_addrname) \
 	call(dwfl_module_getdwarf) call(dwfl_module_getelf) call(dwfl_module_nextcu) \
 	call(dwfl_offline_section_address) call(dwfl_report_begin) \
 	call(dwfl_report_end) call(dwfl_report_offline) \

@@ -70,7 +70,7 @@ bool ptrc_select_is_by_type(const struct ptrc_select *s)
 	       s->span.first == INT64_MIN && s->span.last == INT64_MAX;
 }
 
-bool ptrc_select_event(struct ptrc_select *s, struct ptrc_view *view)
+bool ptrc_select_meets_rest(struct ptrc_select *s, struct ptrc_view *view)
 {
 	struct ptrc_reader *r = view->reader;
 	const struct posix_trace_event_info *e = &r->event;
@@ -88,7 +88,13 @@ bool ptrc_select_event(struct ptrc_select *s, struct ptrc_view *view)
 		if (ns < s->span.first || ns > s->span.last)
 			return false;
 	}
-	return ptrc_where_all_hold(s->wheres, s->where_count, view);
+	return true;
+}
+
+bool ptrc_select_event(struct ptrc_select *s, struct ptrc_view *view)
+{
+	return ptrc_select_meets_rest(s, view) &&
+	       ptrc_where_all_hold(s->wheres, s->where_count, view);
 }
 
 bool ptrc_select_pair(struct ptrc_select *s, struct ptrc_view *begin, struct ptrc_view *end,

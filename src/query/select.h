@@ -82,6 +82,9 @@ bool ptrc_select_is_by_type(const struct ptrc_select *);
 /* Whether the event meets all conditions. Windows are left to the caller. */
 bool ptrc_select_event(struct ptrc_select *, struct ptrc_view *);
 
+/* Whether the event meets all conditions but the expressions and the windows. */
+bool ptrc_select_meets_rest(struct ptrc_select *, struct ptrc_view *);
+
 /* Whether a pair of events meets the conditions. A condition on type, process or thread is met if either event
  * meets it, that on the time if the pair overlaps the span. If one event of the pair is missing, its view is
  * NULL, and `missing` is its type: then the pair is taken to last from before all times or until after all times,

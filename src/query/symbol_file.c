@@ -393,3 +393,72 @@ void ptrc_symbol_file_find(struct ptrc_symbol_file *f, const struct ptrc_symbol_
 	if (!s->function)
 		s->function = ptrc_dw.dwfl_module_addrname(f->module, address);
 }
+
+/* ---- variables ---- */
+
+/* Stores the address that the file has for the start of the mapping, a whole segment of code. Returns false if it has
+ * none, or if several may be meant. */
+static bool start_in_file(const struct ptrc_symbol_file *f, const struct ptrc_symbol_mapping *m,
+			  uint64_t *start)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	size_t count = 0, found = 0;
+
+	if (ptrc_dw.elf_getphdrnum(f->elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr mem, *ph = ptrc_dw.gelf_getphdr(f->elf, (int)i, &mem);
+		uint64_t first, end;
+
+		if (!ph || ph->p_type != PT_LOAD || !(ph->p_flags & PF_X))
+			continue;
+		first = ph->p_vaddr & ~(page - 1);
+		end = (ph->p_vaddr + ph->p_memsz + page - 1) & ~(page - 1);
+		/* A split-off file has other offsets, but segments of the same size. */
+		if (f->is_split ? end - first == m->end - m->start
+				: (ph->p_offset & ~(page - 1)) == m->offset) {
+			*start = first;
+			found++;
+		}
+	}
+	return found == 1;
+}
+
+/* Whether the address, one of the file, is in a segment that the program can write to. */
+static bool is_writable(const struct ptrc_symbol_file *f, uint64_t in_file)
+{
+	size_t count = 0;
+
+	if (ptrc_dw.elf_getphdrnum(f->elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr mem, *ph = ptrc_dw.gelf_getphdr(f->elf, (int)i, &mem);
+
+		if (ph && ph->p_type == PT_LOAD && ph->p_flags & PF_W && in_file >= ph->p_vaddr &&
+		    in_file - ph->p_vaddr < ph->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+const char *ptrc_symbol_file_find_variable(struct ptrc_symbol_file *f,
+					   const struct ptrc_symbol_mapping *m, uint64_t address,
+					   uint64_t *offset)
+{
+	uint64_t start;
+	const char *name;
+	GElf_Sym symbol;
+
+	/* All segments of a file are moved by the same amount. */
+	if (!start_in_file(f, m, &start))
+		return NULL;
+	address = address - m->start + start;
+	if (!is_writable(f, address))
+		return NULL;
+	name = ptrc_dw.dwfl_module_addrinfo(f->module, address + f->bias, offset, &symbol, NULL,
+					    NULL, NULL);
+	/* Between two variables there may be others, of which the symbol table says nothing. */
+	return name && GELF_ST_TYPE(symbol.st_info) == STT_OBJECT && *offset < symbol.st_size
+		       ? name
+		       : NULL;
+}

@@ -37,6 +37,13 @@ struct ptrc_symbol_file *ptrc_symbol_file_open(const char *path, const unsigned 
 void ptrc_symbol_file_find(struct ptrc_symbol_file *, const struct ptrc_symbol_mapping *,
 			   uint64_t address, struct ptrc_symbol *);
 
+/* Finds the variable at an address of the process, which need not lie within the mapping: the mapping, one of code,
+ * says where the file's segments are. Stores the offset of the address in the variable. Returns NULL if the file has
+ * none there. */
+const char *ptrc_symbol_file_find_variable(struct ptrc_symbol_file *,
+					   const struct ptrc_symbol_mapping *, uint64_t address,
+					   uint64_t *offset);
+
 /* Whether the file, or its separate debug file, has debug information. */
 bool ptrc_symbol_file_has_lines(struct ptrc_symbol_file *);
 

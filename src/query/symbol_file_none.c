@@ -28,6 +28,17 @@ void ptrc_symbol_file_find(struct ptrc_symbol_file *f, const struct ptrc_symbol_
 	*s = (struct ptrc_symbol){.function = NULL};
 }
 
+const char *ptrc_symbol_file_find_variable(struct ptrc_symbol_file *f,
+					   const struct ptrc_symbol_mapping *m, uint64_t address,
+					   uint64_t *offset)
+{
+	(void)f;
+	(void)m;
+	(void)address;
+	(void)offset;
+	return NULL;
+}
+
 bool ptrc_symbol_file_has_lines(struct ptrc_symbol_file *f)
 {
 	(void)f;

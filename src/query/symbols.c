@@ -30,6 +30,8 @@ struct file {
 	/* NULL if the file cannot be used; `why` then has the reason. */
 	struct ptrc_symbol_file *opened;
 	bool has_lines;
+	/* A place in the code was sought in the file, not only a variable. */
+	bool is_for_code;
 	struct ptrc_cli_reason why;
 	size_t build_id_size;
 	unsigned char *build_id;
@@ -153,7 +155,7 @@ void ptrc_symbols_report(struct ptrc_symbols *s, bool has_lines)
 	files = ptrc_cli_allocate((count + 1) * sizeof(*files));
 	count = 0;
 	for (struct file *f = s->files; f; f = f->next)
-		if (*f->why.text && (has_lines || !f->opened))
+		if (f->is_for_code && *f->why.text && (has_lines || !f->opened))
 			files[count++] = f;
 	qsort(files, count, sizeof(*files), by_path);
 	for (size_t i = 0; i < count; i++)
@@ -227,6 +229,8 @@ static void find(struct ptrc_symbols *s, trace_id_t log, unsigned long process, 
 		return;
 	}
 	f = file_of(s, &m);
+	if (f)
+		f->is_for_code = true;
 	if (!f || !f->opened)
 		return;
 	mapping = (struct ptrc_symbol_mapping){m.pm_start, m.pm_end, m.pm_offset};
@@ -254,4 +258,26 @@ const struct ptrc_symbol *ptrc_symbols_find(struct ptrc_symbols *s,
 	pthread_mutex_unlock(&s->lock);
 	c->is_used = c->symbol.function || !is_growing;
 	return &c->symbol;
+}
+
+/* ---- variables ---- */
+
+const char *ptrc_symbols_find_variable(struct ptrc_symbols *s, trace_id_t log,
+				       unsigned long process, uint64_t address, uint64_t *offset)
+{
+	struct posixtrace_log_mapping m;
+	const char *found = NULL;
+
+	pthread_mutex_lock(&s->lock);
+	for (unsigned long i = 0;
+	     !found && !posixtrace_log_get_mapping(log, process, i, &m, sizeof(m)); i++) {
+		struct ptrc_symbol_mapping mapping = {m.pm_start, m.pm_end, m.pm_offset};
+		struct file *f = file_of(s, &m);
+
+		if (f && f->opened)
+			found = ptrc_symbol_file_find_variable(f->opened, &mapping, address,
+							       offset);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return found;
 }

@@ -27,6 +27,12 @@ const struct ptrc_symbol *ptrc_symbols_find(struct ptrc_symbols *, struct ptrc_s
 					    trace_id_t log, unsigned long process, uint64_t address,
 					    bool is_growing);
 
+/* Finds the variable at the address: a global one, or a static one, of a file whose code the process had mapped.
+ * *offset becomes the offset of the address in it. Returns NULL if there is none. The text stays valid as long as
+ * the symbols. */
+const char *ptrc_symbols_find_variable(struct ptrc_symbols *, trace_id_t log, unsigned long process,
+				       uint64_t address, uint64_t *offset);
+
 /* For each file about which nothing is known, prints the reason. If has_lines, prints for each other file without
  * known source lines why these are not known. */
 void ptrc_symbols_report(struct ptrc_symbols *, bool has_lines);

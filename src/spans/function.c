@@ -12,12 +12,11 @@ uint64_t ptrc_function_address(const struct ptrc_layouts *layouts, struct ptrc_v
 					      : (uintptr_t)view->reader->event.posix_prog_address;
 }
 
-void ptrc_function_put_place(struct ptrc_buffer *b, const struct ptrc_reader *r, uint64_t address)
+void ptrc_place_put(struct ptrc_buffer *b, const struct ptrc_reader *r, uint64_t address)
 {
 	struct posixtrace_log_mapping m;
 	size_t at;
 
-	ptrc_buffer_text(b, "function ");
 	if (!ptrc_log_find_mapping(r->trace, ptrc_reader_process(r), address, &m)) {
 		ptrc_buffer_hex(b, address);
 		return;
@@ -28,6 +27,12 @@ void ptrc_function_put_place(struct ptrc_buffer *b, const struct ptrc_reader *r,
 	ptrc_buffer_bytes(b, m.pm_path + at, m.pm_path_size - at);
 	ptrc_buffer_char(b, '+');
 	ptrc_buffer_hex(b, address - m.pm_start + m.pm_offset);
+}
+
+void ptrc_function_put_place(struct ptrc_buffer *b, const struct ptrc_reader *r, uint64_t address)
+{
+	ptrc_buffer_text(b, "function ");
+	ptrc_place_put(b, r, address);
 }
 
 bool ptrc_pair_has_own_name(const struct ptrc_pair *pair)

@@ -13,6 +13,10 @@ uint64_t ptrc_function_address(const struct ptrc_layouts *, struct ptrc_view *);
  * there, "function ADDRESS". The reader has read an event of the process. */
 void ptrc_function_put_place(struct ptrc_buffer *, const struct ptrc_reader *, uint64_t address);
 
+/* Appends FILE+OFFSET for an address in a process or, if the log does not say which file was mapped there, the
+ * address. The reader has read an event of the process. */
+void ptrc_place_put(struct ptrc_buffer *, const struct ptrc_reader *, uint64_t address);
+
 /* Whether pairs of this kind, function calls and programs, have names of their own. */
 bool ptrc_pair_has_own_name(const struct ptrc_pair *);
 

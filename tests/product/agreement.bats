@@ -130,7 +130,7 @@ refuses() {
 	refuses 'ptrace-dump --longest=1' '--longest: needs --pair or --pairs'
 	refuses 'ptrace-report --utc -o x' '--utc: needs --text'
 	refuses 'ptrace-run --tap true' '--tap: needs --check'
-	refuses 'ptrace-stat --strict x' '--strict: needs --pair, --pairs or --diff'
+	refuses 'ptrace-stat --strict x' '--strict: needs --pair, --pairs, --diff or --waits'
 	refuses 'ptrace-stat --fail-if=loss>0 x' '--fail-if: needs --diff'
 	refuses 'ptrace-stat --histogram x' '--histogram: needs --pair or --pairs'
 }

@@ -631,7 +631,7 @@ commands() {
 	# A session has events, and counts without times.
 	traced_start -n 3 -W
 	ptrace-create --pid="$pid" --name="$me.a" --start
-	reports 2 "--label: $me.a is a session, of which it needs --pair or --pairs*" ptrace-stat --label="x=$me.a" "$me.a" alpha.log
+	reports 2 "--label: $me.a is a session, of which it needs --pair, --pairs or --waits*" ptrace-stat --label="x=$me.a" "$me.a" alpha.log
 	run_split ptrace-stat --json --pair='posix_trace_start..a.event by pid' --label="x=$me.a" "$me.a" alpha.log
 	jq -e --arg me "$me.a" '.logs[0].session == $me and .logs[1].log == "alpha.log"' stdout.txt
 	ptrace-shutdown "$me.a"

@@ -372,7 +372,7 @@ names_stopped_keeper() {
 	[ "$(jq -c '[.events[].event]' <<<"$stdout")" = '["req.begin"]' ]
 	exits 1 ptrace-stat --pairs --event=no.such run.log
 	[[ $stderr == *"no.such: no event type has such a name"* ]]
-	reports 2 "--pid: needs --pair, --pairs or --diff*" ptrace-stat --pid=1 run.log
+	reports 2 "--pid: needs --pair, --pairs, --diff or --waits*" ptrace-stat --pid=1 run.log
 	reports 2 "--until: is before --since*" ptrace-stat --pairs --since=10:00 --until=09:00 run.log
 }
 

@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/spans/wait_report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	COUNT_COLUMNS = 8,
+	DURATION_COLUMNS = 9,
+	SHARE_COLUMNS = 5,
+	BYTES_COLUMNS = 11,
+};
+
+/* ---- names ---- */
+
+static void put_process(struct ptrc_buffer *b, const struct ptrc_lane *lane, int64_t ns)
+{
+	struct posixtrace_log_process p;
+	unsigned long index;
+
+	ptrc_buffer_format(b, "process %ld", (long)lane->pid);
+	if (ptrc_lane_process(lane, ns, &index, &p) && p.pp_name_size) {
+		ptrc_buffer_char(b, ' ');
+		ptrc_text_put(b, p.pp_name, p.pp_name_size);
+	}
+}
+
+/* The lane of another thread of the process. */
+static struct ptrc_lane thread_lane(const struct ptrc_lane *process, pid_t tid)
+{
+	struct ptrc_lane lane = *process;
+
+	lane.tid = tid;
+	return lane;
+}
+
+static void put_holder(struct ptrc_buffer *b, const struct ptrc_lane *process, pid_t tid,
+		       int64_t ns)
+{
+	struct ptrc_lane lane = thread_lane(process, tid);
+	struct posixtrace_log_thread t;
+
+	ptrc_buffer_format(b, "thread %ld", (long)tid);
+	if (ptrc_lane_thread(&lane, ns, &t)) {
+		ptrc_buffer_char(b, ' ');
+		ptrc_text_put(b, t.pt_name, t.pt_name_size);
+	}
+}
+
+/* Appends what was waited for: a lock without its process, a path, a peer, or the call. */
+static void put_row_name(struct ptrc_buffer *b, const struct ptrc_waits_row *row)
+{
+	if (row->name)
+		ptrc_text_put(b, row->name, row->name_size);
+	else if (row->kind == PTRC_WAITS_LOCK)
+		ptrc_buffer_hex(b, row->lock);
+	if (row->call)
+		ptrc_text_put(b, row->call, strlen(row->call));
+	if (row->call && row->kind <= PTRC_WAITS_NET)
+		ptrc_buffer_text(b, row->kind == PTRC_WAITS_IO ? " (no path)" : " (no peer)");
+}
+
+/* ---- columns of text ---- */
+
+static void end_column(struct ptrc_buffer *b, size_t begin, size_t columns)
+{
+	size_t size = b->used - begin;
+
+	ptrc_buffer_pad(b, begin, 2 + (size < columns ? columns : size), true);
+}
+
+static void put_cell(struct ptrc_buffer *b, const char *text, size_t columns)
+{
+	size_t begin = b->used;
+
+	ptrc_buffer_text(b, text);
+	end_column(b, begin, columns);
+}
+
+static void put_number(struct ptrc_buffer *b, uint64_t number, size_t columns)
+{
+	size_t begin = b->used;
+
+	ptrc_buffer_u64(b, number);
+	end_column(b, begin, columns);
+}
+
+static void put_duration(struct ptrc_buffer *b, uint64_t ns)
+{
+	size_t begin = b->used;
+
+	ptrc_buffer_duration(b, ns);
+	end_column(b, begin, DURATION_COLUMNS);
+}
+
+static void put_percent(struct ptrc_buffer *b, uint64_t part, uint64_t all)
+{
+	ptrc_buffer_format(b, "%.0f %%", all ? 100.0 * (double)part / (double)all : 0.0);
+}
+
+/* Appends a time, and its share of the time for which the thread was seen; dashes if it is not known. */
+static void put_share(struct ptrc_buffer *b, bool is_known, uint64_t ns, uint64_t seen_ns)
+{
+	size_t begin;
+
+	if (!is_known) {
+		put_cell(b, "-", DURATION_COLUMNS);
+		put_cell(b, "", SHARE_COLUMNS);
+		return;
+	}
+	put_duration(b, ns);
+	begin = b->used;
+	put_percent(b, ns, seen_ns);
+	end_column(b, begin, SHARE_COLUMNS);
+}
+
+static void put_share_head(struct ptrc_buffer *b, const char *name)
+{
+	put_cell(b, name, DURATION_COLUMNS);
+	put_cell(b, "", SHARE_COLUMNS);
+}
+
+static void put_rest(struct ptrc_buffer *b, size_t count)
+{
+	if (count > PTRC_WAITS_ROWS)
+		ptrc_buffer_format(b, "  and %zu more\n", count - PTRC_WAITS_ROWS);
+}
+
+static size_t shown(size_t count)
+{
+	return count < PTRC_WAITS_ROWS ? count : PTRC_WAITS_ROWS;
+}
+
+/* ---- tables of text ---- */
+
+static void put_open(struct ptrc_buffer *b, const struct ptrc_waits *w)
+{
+	if (!w->open_count)
+		return;
+	ptrc_buffer_text(b, "\nStill waiting at the end, and for how long already\n");
+	for (size_t i = 0; i < shown(w->open_count); i++) {
+		const struct ptrc_waits_open *o = &w->open[i];
+
+		put_duration(b, o->ns);
+		ptrc_buffer_text(b, "  ");
+		ptrc_lane_put(b, &o->thread->lane, o->thread->last_ns);
+		ptrc_buffer_text(b, ": ");
+		ptrc_text_put(b, o->call, strlen(o->call));
+		if (o->row->kind == PTRC_WAITS_LOCK)
+			ptrc_buffer_text(b, " for lock ");
+		else if (o->row->name)
+			ptrc_buffer_text(b, " of ");
+		if (!o->row->call)
+			put_row_name(b, o->row);
+		if (o->holder) {
+			ptrc_buffer_text(b, ", held by ");
+			put_holder(b, &o->row->process, o->holder, w->last_ns);
+		}
+		ptrc_buffer_text(b, ", called by ");
+		ptrc_text_put(b, o->place, strlen(o->place));
+		ptrc_buffer_char(b, '\n');
+	}
+	put_rest(b, w->open_count);
+}
+
+static void put_kinds(struct ptrc_buffer *b, const struct ptrc_waits *w)
+{
+	if (!ptrc_waits_has_any(w))
+		return;
+	ptrc_buffer_text(b, "\nWaits by kind\n");
+	put_cell(b, "waits", COUNT_COLUMNS);
+	put_cell(b, "open", COUNT_COLUMNS);
+	put_cell(b, "no end", COUNT_COLUMNS);
+	put_cell(b, "no begin", COUNT_COLUMNS);
+	put_cell(b, "cut", COUNT_COLUMNS);
+	put_cell(b, "total", DURATION_COLUMNS);
+	put_cell(b, "p50", DURATION_COLUMNS);
+	put_cell(b, "p99", DURATION_COLUMNS);
+	put_cell(b, "max", DURATION_COLUMNS);
+	ptrc_buffer_text(b, "  kind\n");
+	for (size_t kind = 0; kind < PTRC_WAITS_KINDS; kind++) {
+		const struct ptrc_quantiles *q = &w->lengths[kind];
+		const struct ptrc_pair_halves *h = &w->halves[kind];
+
+		if (!q->count && !h->begins && !h->ends && !h->cut)
+			continue;
+		put_number(b, q->count, COUNT_COLUMNS);
+		put_number(b, w->open_counts[kind], COUNT_COLUMNS);
+		put_number(b, h->begins, COUNT_COLUMNS);
+		put_number(b, h->ends, COUNT_COLUMNS);
+		put_number(b, h->cut, COUNT_COLUMNS);
+		put_duration(b, q->total);
+		put_duration(b, ptrc_quantiles_at(q, 500000));
+		put_duration(b, ptrc_quantiles_at(q, 990000));
+		put_duration(b, q->count ? q->greatest : 0);
+		ptrc_buffer_format(b, "  %s\n", ptrc_waits_kinds[kind]);
+	}
+}
+
+static void put_thread(struct ptrc_buffer *b, const struct ptrc_waits *w,
+		       const struct ptrc_waits_thread *t)
+{
+	uint64_t seen_ns = (uint64_t)ptrc_when_subtract(t->last_ns, t->first_ns);
+
+	put_duration(b, seen_ns);
+	put_share(b, t->has_switched, t->state_ns[PTRC_WAITS_RUNNING], seen_ns);
+	put_share(b, t->has_switched, t->state_ns[PTRC_WAITS_RUNNABLE], seen_ns);
+	put_share(b, true, t->waited_ns, seen_ns);
+	for (size_t kind = 0; kind < PTRC_WAITS_KINDS; kind++)
+		if (w->lengths[kind].count)
+			put_share(b, true, t->kind_ns[kind], seen_ns);
+	if (w->has_switches)
+		put_share(b, t->has_switched, t->state_ns[PTRC_WAITS_BLOCKED], seen_ns);
+	if (t->longest)
+		put_duration(b, t->longest_ns);
+	else
+		put_cell(b, "-", DURATION_COLUMNS);
+	ptrc_buffer_text(b, "  ");
+	ptrc_lane_put(b, &t->lane, t->last_ns);
+	if (t->longest) {
+		ptrc_buffer_text(b, "; longest: ");
+		if (t->longest->kind == PTRC_WAITS_LOCK)
+			ptrc_buffer_text(b, "lock ");
+		put_row_name(b, t->longest);
+	}
+	ptrc_buffer_char(b, '\n');
+}
+
+static void put_threads(struct ptrc_buffer *b, const struct ptrc_waits *w)
+{
+	if (!w->threads.count)
+		return;
+	ptrc_buffer_text(b, "\nThreads, and where their time went\n");
+	put_cell(b, "seen", DURATION_COLUMNS);
+	put_share_head(b, "processor");
+	put_share_head(b, "runnable");
+	put_share_head(b, "waiting");
+	for (size_t kind = 0; kind < PTRC_WAITS_KINDS; kind++)
+		if (w->lengths[kind].count)
+			put_share_head(b, ptrc_waits_kinds[kind]);
+	if (w->has_switches)
+		put_share_head(b, "not known");
+	put_cell(b, "longest", DURATION_COLUMNS);
+	ptrc_buffer_text(b, "  thread\n");
+	for (size_t i = 0; i < shown(w->threads.count); i++)
+		put_thread(b, w, w->thread_list[i]);
+	put_rest(b, w->threads.count);
+	if (!w->has_switches)
+		ptrc_buffer_text(b, "  When threads were on a processor or runnable is not known: "
+				    "the log lacks os.switch_in and os.switch_out "
+				    "(ptrace-run --os=sched).\n");
+}
+
+/* Appends the columns that the tables of rows share. */
+static void put_row(struct ptrc_buffer *b, const struct ptrc_waits_row *row)
+{
+	const struct ptrc_quantiles *q = &row->lengths;
+
+	put_number(b, q->count, COUNT_COLUMNS);
+	put_number(b, row->open_count, COUNT_COLUMNS);
+	put_duration(b, q->total);
+	put_duration(b, ptrc_quantiles_at(q, 500000));
+	put_duration(b, ptrc_quantiles_at(q, 990000));
+	put_duration(b, q->greatest);
+}
+
+static void put_row_head(struct ptrc_buffer *b)
+{
+	put_cell(b, "waits", COUNT_COLUMNS);
+	put_cell(b, "open", COUNT_COLUMNS);
+	put_cell(b, "total", DURATION_COLUMNS);
+	put_cell(b, "p50", DURATION_COLUMNS);
+	put_cell(b, "p99", DURATION_COLUMNS);
+	put_cell(b, "max", DURATION_COLUMNS);
+}
+
+/* Appends a line below a lock: its holders or places, with their shares of the waits. */
+static void put_shares(struct ptrc_buffer *b, const struct ptrc_waits *w,
+		       const struct ptrc_waits_row *row, const struct ptrc_waits_shares *shares,
+		       const char *what)
+{
+	if (!shares->count)
+		return;
+	ptrc_buffer_blanks(b, 2 * (2 + COUNT_COLUMNS) + 4 * (2 + DURATION_COLUMNS) + 4);
+	ptrc_buffer_text(b, what);
+	for (size_t i = 0; i < shares->count && i < PTRC_WAITS_SHARES; i++) {
+		const struct ptrc_waits_share *s = shares->list[i];
+
+		ptrc_buffer_text(b, i ? ", " : " ");
+		if (s->holder)
+			put_holder(b, &row->process, s->holder, w->last_ns);
+		else
+			ptrc_text_put(b, s->place, strlen(s->place));
+		ptrc_buffer_text(b, " (");
+		put_percent(b, s->count, row->lengths.count);
+		ptrc_buffer_char(b, ')');
+	}
+	if (shares->count > PTRC_WAITS_SHARES)
+		ptrc_buffer_format(b, ", and %zu more", shares->count - PTRC_WAITS_SHARES);
+	ptrc_buffer_char(b, '\n');
+}
+
+static void put_locks(struct ptrc_buffer *b, const struct ptrc_waits *w)
+{
+	size_t count = w->row_counts[PTRC_WAITS_LOCK];
+
+	if (!count)
+		return;
+	ptrc_buffer_text(b, "\nLocks\n");
+	put_row_head(b);
+	ptrc_buffer_text(b,
+			 "  lock, its holders and its callers, with their shares of the waits\n");
+	for (size_t i = 0; i < shown(count); i++) {
+		const struct ptrc_waits_row *row = w->row_lists[PTRC_WAITS_LOCK][i];
+
+		put_row(b, row);
+		ptrc_buffer_text(b, "  ");
+		put_row_name(b, row);
+		ptrc_buffer_text(b, " of ");
+		put_process(b, &row->process, w->last_ns);
+		ptrc_buffer_char(b, '\n');
+		put_shares(b, w, row, &row->holders, "held by");
+		put_shares(b, w, row, &row->places, "called by");
+	}
+	put_rest(b, count);
+}
+
+static void put_rows(struct ptrc_buffer *b, const struct ptrc_waits *w, enum ptrc_waits_kind kind,
+		     const char *title, const char *what)
+{
+	size_t count = w->row_counts[kind];
+	bool has_bytes = kind == PTRC_WAITS_IO || kind == PTRC_WAITS_NET;
+
+	if (!count)
+		return;
+	ptrc_buffer_format(b, "\n%s\n", title);
+	put_row_head(b);
+	if (has_bytes) {
+		put_cell(b, "read", BYTES_COLUMNS);
+		put_cell(b, "written", BYTES_COLUMNS);
+	}
+	ptrc_buffer_format(b, "  %s\n", what);
+	for (size_t i = 0; i < shown(count); i++) {
+		const struct ptrc_waits_row *row = w->row_lists[kind][i];
+
+		put_row(b, row);
+		if (has_bytes) {
+			put_number(b, row->read_bytes, BYTES_COLUMNS);
+			put_number(b, row->written_bytes, BYTES_COLUMNS);
+		}
+		ptrc_buffer_text(b, "  ");
+		put_row_name(b, row);
+		ptrc_buffer_char(b, '\n');
+	}
+	put_rest(b, count);
+}
+
+void ptrc_waits_put_text(struct ptrc_buffer *b, const struct ptrc_waits *w)
+{
+	put_open(b, w);
+	put_kinds(b, w);
+	put_threads(b, w);
+	put_locks(b, w);
+	put_rows(b, w, PTRC_WAITS_IO, "Files", "file");
+	put_rows(b, w, PTRC_WAITS_NET, "Peers", "peer");
+	put_rows(b, w, PTRC_WAITS_SLEEP, "Sleeps", "call");
+	put_rows(b, w, PTRC_WAITS_CHILD, "Children", "call");
+}
+
+/* ---- JSON ---- */
+
+static void put_thread_name_json(struct ptrc_json *j, const struct ptrc_lane *lane, int64_t ns)
+{
+	struct posixtrace_log_thread t;
+
+	if (ptrc_lane_thread(lane, ns, &t))
+		ptrc_json_bytes(j, "thread", t.pt_name, t.pt_name_size);
+}
+
+static void put_process_json(struct ptrc_json *j, const struct ptrc_waits *w,
+			     const struct ptrc_lane *lane, int64_t ns)
+{
+	struct posixtrace_log_process p;
+	unsigned long index;
+
+	const char *log = lane->source->reader.path;
+
+	if (w->query->source_count > 1)
+		ptrc_json_bytes(j, "log", log, strlen(log));
+	ptrc_json_i64(j, "pid", lane->pid);
+	if (ptrc_lane_process(lane, ns, &index, &p) && p.pp_name_size)
+		ptrc_json_bytes(j, "process", p.pp_name, p.pp_name_size);
+}
+
+static void put_lane_json(struct ptrc_json *j, const struct ptrc_waits *w,
+			  const struct ptrc_lane *lane, int64_t ns)
+{
+	put_process_json(j, w, lane, ns);
+	ptrc_json_i64(j, "tid", lane->tid);
+	put_thread_name_json(j, lane, ns);
+}
+
+static void put_hex_json(struct ptrc_json *j, const char *key, uint64_t number)
+{
+	char text[sizeof("0x") + 16];
+
+	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)number);
+	ptrc_json_text(j, key, text);
+}
+
+/* Puts the members that say what was waited for. */
+static void put_subject_json(struct ptrc_json *j, const struct ptrc_waits_row *row)
+{
+	static const char *const keys[] = {[PTRC_WAITS_LOCK] = "variable",
+					   [PTRC_WAITS_IO] = "path",
+					   [PTRC_WAITS_NET] = "peer"};
+
+	if (row->kind == PTRC_WAITS_LOCK)
+		put_hex_json(j, "lock", row->lock);
+	if (row->name)
+		ptrc_json_bytes(j, keys[row->kind], row->name, row->name_size);
+}
+
+static void put_counts_json(struct ptrc_json *j, const struct ptrc_quantiles *q, uint64_t open)
+{
+	ptrc_json_u64(j, "count", q->count);
+	ptrc_json_u64(j, "open", open);
+	if (q->count)
+		ptrc_quantiles_json(j, q);
+}
+
+static void put_threads_json(struct ptrc_json *j, const struct ptrc_waits *w, size_t max)
+{
+	ptrc_json_open(j, "threads", '[');
+	for (size_t i = 0; i < w->threads.count && i < max; i++) {
+		const struct ptrc_waits_thread *t = w->thread_list[i];
+
+		ptrc_json_open(j, NULL, '{');
+		put_lane_json(j, w, &t->lane, t->last_ns);
+		ptrc_json_u64(j, "seen_ns", (uint64_t)ptrc_when_subtract(t->last_ns, t->first_ns));
+		if (t->has_switched) {
+			ptrc_json_u64(j, "processor_ns", t->state_ns[PTRC_WAITS_RUNNING]);
+			ptrc_json_u64(j, "runnable_ns", t->state_ns[PTRC_WAITS_RUNNABLE]);
+			ptrc_json_u64(j, "not_known_ns", t->state_ns[PTRC_WAITS_BLOCKED]);
+		}
+		ptrc_json_u64(j, "count", t->wait_count);
+		ptrc_json_u64(j, "waiting_ns", t->waited_ns);
+		ptrc_json_open(j, "by_kind", '{');
+		for (size_t kind = 0; kind < PTRC_WAITS_KINDS; kind++)
+			ptrc_json_u64(j, ptrc_waits_kinds[kind], t->kind_ns[kind]);
+		ptrc_json_close(j, '}');
+		if (t->longest) {
+			ptrc_json_open(j, "longest", '{');
+			ptrc_json_text(j, "kind", ptrc_waits_kinds[t->longest->kind]);
+			put_subject_json(j, t->longest);
+			if (t->longest->call)
+				ptrc_json_text(j, "call", t->longest->call);
+			ptrc_json_u64(j, "duration_ns", t->longest_ns);
+			ptrc_json_close(j, '}');
+		}
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
+}
+
+static void put_open_json(struct ptrc_json *j, const struct ptrc_waits *w, size_t max)
+{
+	ptrc_json_open(j, "still_waiting", '[');
+	for (size_t i = 0; i < w->open_count && i < max; i++) {
+		const struct ptrc_waits_open *o = &w->open[i];
+		struct ptrc_lane holder = thread_lane(&o->thread->lane, o->holder);
+		struct posixtrace_log_thread t;
+
+		ptrc_json_open(j, NULL, '{');
+		put_lane_json(j, w, &o->thread->lane, o->thread->last_ns);
+		ptrc_json_text(j, "kind", ptrc_waits_kinds[o->row->kind]);
+		ptrc_json_bytes(j, "call", o->call, strlen(o->call));
+		put_subject_json(j, o->row);
+		ptrc_json_i64(j, "since_ns", o->begin_ns);
+		ptrc_json_u64(j, "duration_ns", o->ns);
+		if (o->holder) {
+			ptrc_json_i64(j, "holder", o->holder);
+			if (ptrc_lane_thread(&holder, w->last_ns, &t))
+				ptrc_json_bytes(j, "holder_name", t.pt_name, t.pt_name_size);
+		}
+		put_hex_json(j, "call_site", o->call_site);
+		ptrc_json_bytes(j, "place", o->place, strlen(o->place));
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
+}
+
+static void put_kinds_json(struct ptrc_json *j, const struct ptrc_waits *w)
+{
+	ptrc_json_open(j, "kinds", '[');
+	for (size_t kind = 0; kind < PTRC_WAITS_KINDS; kind++) {
+		const struct ptrc_pair_halves *h = &w->halves[kind];
+
+		ptrc_json_open(j, NULL, '{');
+		ptrc_json_text(j, "kind", ptrc_waits_kinds[kind]);
+		put_counts_json(j, &w->lengths[kind], w->open_counts[kind]);
+		ptrc_json_u64(j, "unmatched_begins", h->begins);
+		ptrc_json_u64(j, "unmatched_ends", h->ends);
+		ptrc_json_u64(j, "cut", h->cut);
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
+}
+
+static void put_shares_json(struct ptrc_json *j, const char *key, const struct ptrc_waits *w,
+			    const struct ptrc_waits_row *row,
+			    const struct ptrc_waits_shares *shares)
+{
+	ptrc_json_open(j, key, '[');
+	for (size_t i = 0; i < shares->count; i++) {
+		const struct ptrc_waits_share *s = shares->list[i];
+		struct ptrc_lane lane = thread_lane(&row->process, s->holder);
+
+		ptrc_json_open(j, NULL, '{');
+		if (s->holder) {
+			ptrc_json_i64(j, "tid", s->holder);
+			put_thread_name_json(j, &lane, w->last_ns);
+		} else {
+			put_hex_json(j, "call_site", s->call_site);
+			ptrc_json_bytes(j, "place", s->place, strlen(s->place));
+		}
+		ptrc_json_u64(j, "count", s->count);
+		ptrc_json_u64(j, "total_ns", s->ns);
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
+}
+
+static void put_rows_json(struct ptrc_json *j, const char *key, const struct ptrc_waits *w,
+			  enum ptrc_waits_kind kind, size_t max)
+{
+	ptrc_json_open(j, key, '[');
+	for (size_t i = 0; i < w->row_counts[kind] && i < max; i++) {
+		const struct ptrc_waits_row *row = w->row_lists[kind][i];
+
+		ptrc_json_open(j, NULL, '{');
+		put_subject_json(j, row);
+		if (row->call)
+			ptrc_json_bytes(j, "call", row->call, strlen(row->call));
+		if (kind == PTRC_WAITS_LOCK)
+			put_process_json(j, w, &row->process, w->last_ns);
+		put_counts_json(j, &row->lengths, row->open_count);
+		if (kind == PTRC_WAITS_IO || kind == PTRC_WAITS_NET) {
+			ptrc_json_u64(j, "read_bytes", row->read_bytes);
+			ptrc_json_u64(j, "written_bytes", row->written_bytes);
+		}
+		if (kind == PTRC_WAITS_LOCK) {
+			put_shares_json(j, "holders", w, row, &row->holders);
+			put_shares_json(j, "places", w, row, &row->places);
+		}
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
+}
+
+void ptrc_waits_json(struct ptrc_json *j, const struct ptrc_waits *w, size_t rows_max)
+{
+	ptrc_json_u64(j, "took_ns", (uint64_t)ptrc_when_subtract(w->last_ns, w->first_ns));
+	ptrc_json_bool(j, "has_switches", w->has_switches);
+	put_open_json(j, w, rows_max);
+	put_kinds_json(j, w);
+	put_threads_json(j, w, rows_max);
+	put_rows_json(j, "locks", w, PTRC_WAITS_LOCK, rows_max);
+	put_rows_json(j, "files", w, PTRC_WAITS_IO, rows_max);
+	put_rows_json(j, "peers", w, PTRC_WAITS_NET, rows_max);
+	put_rows_json(j, "sleeps", w, PTRC_WAITS_SLEEP, rows_max);
+	put_rows_json(j, "children", w, PTRC_WAITS_CHILD, rows_max);
+}
+
+/* ---- messages ---- */
+
+bool ptrc_waits_report_missing(const struct ptrc_waits *w)
+{
+	const struct ptrc_query *q = w->query;
+	const char *thing = q->source_count == 1 ? q->sources->reader.path : NULL;
+
+	for (size_t i = 0; i < q->source_count; i++)
+		ptrc_reader_load_names(&q->sources[i].reader);
+	for (size_t i = 0; i < w->pairs->count; i++) {
+		const struct ptrc_pair *pair = &w->pairs->list[i];
+		enum ptrc_waits_kind kind;
+
+		if (ptrc_waits_find_kind(pair, &kind) &&
+		    (ptrc_query_has_type(q, pair->begin, NULL) ||
+		     ptrc_query_has_type(q, pair->end, NULL)))
+			return false;
+	}
+	ptrc_cli_message(thing,
+			 w->has_switches
+				 ? "no wait was recorded, so it is not known why threads did not "
+				   "run; ptrace-run --waits records waits"
+				 : "no wait was recorded; ptrace-run --waits records waits");
+	return !w->has_switches;
+}

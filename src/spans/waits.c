@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/spans/waits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/spans/function.h"
+
+const char *const ptrc_waits_kinds[PTRC_WAITS_KINDS] = {"lock", "io", "net", "sleep", "child"};
+
+static const char prefix[] = "wait.";
+
+void ptrc_waits_add_pairs(struct ptrc_cli_texts *pairs)
+{
+	static const char *const names[PTRC_WAITS_KINDS] = {"wait.lock", "wait.io", "wait.net",
+							    "wait.sleep", "wait.child"};
+
+	for (size_t i = 0; i < PTRC_WAITS_KINDS; i++)
+		ptrc_cli_add_text(pairs, names[i]);
+}
+
+bool ptrc_waits_find_kind(const struct ptrc_pair *pair, enum ptrc_waits_kind *kind)
+{
+	if (strncmp(pair->name, prefix, sizeof(prefix) - 1) || pair->by_text)
+		return false;
+	for (size_t i = 0; i < PTRC_WAITS_KINDS; i++)
+		if (!strcmp(pair->name + sizeof(prefix) - 1, ptrc_waits_kinds[i])) {
+			*kind = (enum ptrc_waits_kind)i;
+			return true;
+		}
+	return false;
+}
+
+/* ---- members of events ---- */
+
+/* The member as an integer; 0 if the event has none. */
+static int64_t number_of(struct ptrc_waits *w, struct ptrc_view *view, const char *name)
+{
+	const struct ptrc_value *v = ptrc_view_member(view, &w->query->layouts, name);
+
+	switch (v ? v->kind : PTRC_VALUE_NONE) {
+	case PTRC_VALUE_SIGNED:
+	case PTRC_VALUE_UNSIGNED:
+	case PTRC_VALUE_HEX:
+		return v->i;
+	default:
+		return 0;
+	}
+}
+
+/* The member as a text; an empty one if the event has none. */
+static struct ptrc_value text_of(struct ptrc_waits *w, struct ptrc_view *view, const char *name)
+{
+	const struct ptrc_value *v = ptrc_view_member(view, &w->query->layouts, name);
+	struct ptrc_value text = v ? *v : (struct ptrc_value){0};
+
+	ptrc_value_take_name(&text);
+	return text.kind == PTRC_VALUE_TEXT
+		       ? text
+		       : (struct ptrc_value){.kind = PTRC_VALUE_TEXT, .bytes = ""};
+}
+
+static char *copy_of(const struct ptrc_value *text)
+{
+	return ptrc_cli_copy_bytes(text->bytes, text->size);
+}
+
+/* ---- threads ---- */
+
+static void change_state(struct ptrc_waits_thread *t, enum ptrc_waits_state state, int64_t ns)
+{
+	t->state_ns[t->state] += (uint64_t)ptrc_when_subtract(ns, t->state_since_ns);
+	t->state = state;
+	t->state_since_ns = ns;
+}
+
+static struct ptrc_waits_thread *thread_of(struct ptrc_waits *w, struct ptrc_source *s)
+{
+	struct ptrc_waits_thread *t;
+
+	w->threads.lane_size = sizeof(*t);
+	t = (struct ptrc_waits_thread *)ptrc_lanes_find(&w->threads, s);
+	return t;
+}
+
+/* Takes an event of the thread. If events were lost since its last one, it is not known what it did meanwhile. */
+static void take_thread(struct ptrc_waits *w, struct ptrc_waits_thread *t, size_t source,
+			int64_t ns)
+{
+	const struct ptrc_pairs *p = w->pairs;
+	uint64_t gap_count =
+		source < p->source_count && p->sources[source] ? p->sources[source]->gap_count : 0;
+
+	if (!t->first_ns)
+		t->first_ns = t->state_since_ns = ns;
+	if (t->gap_count != gap_count) {
+		t->state = PTRC_WAITS_UNKNOWN;
+		t->is_in_wait = false;
+	}
+	if (t->gap_count != gap_count || t->state == PTRC_WAITS_UNKNOWN)
+		change_state(t, PTRC_WAITS_UNKNOWN, ns);
+	t->gap_count = gap_count;
+	t->last_ns = ns;
+}
+
+static void take_switch_out(struct ptrc_waits *w, struct ptrc_waits_thread *t,
+			    struct ptrc_source *s, int64_t ns)
+{
+	const struct ptrc_value *v = ptrc_view_member(&s->view, &w->query->layouts, "preempted");
+
+	change_state(t,
+		     v && v->kind == PTRC_VALUE_BOOL && v->u ? PTRC_WAITS_RUNNABLE
+		     : t->is_in_wait			     ? PTRC_WAITS_WAITING
+							     : PTRC_WAITS_BLOCKED,
+		     ns);
+}
+
+void ptrc_waits_take(struct ptrc_waits *w, struct ptrc_source *s)
+{
+	const struct ptrc_reader_name *name =
+		ptrc_reader_name(&s->reader, s->reader.event.posix_event_id);
+	int64_t ns = ptrc_source_ns(s);
+	struct ptrc_waits_thread *t;
+	bool is_in, is_out;
+
+	if (!w->has_time)
+		w->first_ns = w->last_ns = ns;
+	w->has_time = true;
+	w->last_ns = ns > w->last_ns ? ns : w->last_ns;
+	if (s->reader.event.posix_event_id <= POSIX_TRACE_UNNAMED_USEREVENT)
+		return;
+	t = thread_of(w, s);
+	take_thread(w, t, s->order, ns);
+	if (!name->is_known || strncmp(name->text, "os.", 3))
+		return;
+	is_in = !strcmp(name->text, "os.switch_in");
+	is_out = !strcmp(name->text, "os.switch_out");
+	t->has_switched |= is_in | is_out;
+	w->has_switches |= is_in | is_out;
+	if (is_in)
+		change_state(t, PTRC_WAITS_RUNNING, ns);
+	else if (is_out)
+		take_switch_out(w, t, s, ns);
+	else if (!strcmp(name->text, "os.exit"))
+		t->has_exited = true;
+}
+
+/* Whether the thread, or the first thread of its process, has ended. */
+static bool has_exited(const struct ptrc_waits *w, const struct ptrc_waits_thread *t)
+{
+	const struct {
+		size_t group;
+		pid_t pid, tid;
+	} key = {t->lane.group, t->lane.pid, t->lane.pid};
+	const struct ptrc_waits_thread *first =
+		ptrc_table_seek(&w->threads.table, &key, sizeof(key));
+
+	return t->has_exited || (first && first->has_exited);
+}
+
+/* ---- rows ---- */
+
+/* Returns the row for this wait. */
+static struct ptrc_waits_row *row_of(struct ptrc_waits *w, enum ptrc_waits_kind kind,
+				     const struct ptrc_waits_thread *t, struct ptrc_view *begin,
+				     const struct ptrc_value *call)
+{
+	struct ptrc_value text = {.kind = PTRC_VALUE_TEXT, .bytes = ""};
+	struct ptrc_buffer key = PTRC_BUFFER_INIT;
+	uint64_t head[4] = {kind, 0, 0, 0};
+	size_t count = w->rows.count;
+	struct ptrc_waits_row *row;
+
+	if (kind == PTRC_WAITS_LOCK) {
+		head[1] = (uint64_t)number_of(w, begin, "lock");
+		head[2] = (uint64_t)t->lane.pid;
+		head[3] = t->lane.group;
+	} else if (kind == PTRC_WAITS_IO || kind == PTRC_WAITS_NET) {
+		text = text_of(w, begin, kind == PTRC_WAITS_IO ? "path" : "peer");
+		head[1] = text.size != 0;
+	}
+	ptrc_buffer_bytes(&key, head, sizeof(head));
+	if (text.size)
+		ptrc_buffer_bytes(&key, text.bytes, text.size);
+	else if (kind != PTRC_WAITS_LOCK)
+		ptrc_buffer_bytes(&key, call->bytes, call->size);
+	row = ptrc_table_find(&w->rows, key.bytes, key.used, sizeof(*row));
+	ptrc_buffer_free(&key);
+	if (w->rows.count == count)
+		return row;
+	row->kind = kind;
+	row->number = count;
+	row->process = (struct ptrc_lane){
+		.source = t->lane.source, .group = t->lane.group, .pid = t->lane.pid};
+	row->lock = head[1];
+	if (text.size) {
+		row->name = copy_of(&text);
+		row->name_size = text.size;
+	} else if (kind != PTRC_WAITS_LOCK) {
+		row->call = copy_of(call);
+	}
+	return row;
+}
+
+/* The place of the call that waits, as far as symbols are asked for and known: its function, file and line; else the
+ * mapped file and the offset. */
+static char *place_of(struct ptrc_view *view, uint64_t call_site)
+{
+	/* The event was recorded with the call's address. */
+	const struct ptrc_symbol *s = ptrc_view_symbol(view);
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	char *text;
+
+	if (s->function)
+		ptrc_buffer_text(&b, s->function);
+	else
+		ptrc_place_put(&b, view->reader, call_site);
+	if (s->function && s->file)
+		ptrc_buffer_format(&b, " at %s:%d", s->file, s->line);
+	text = ptrc_cli_copy_bytes(b.bytes, b.used);
+	ptrc_buffer_free(&b);
+	return text;
+}
+
+static void add_share(struct ptrc_waits *w, const struct ptrc_waits_row *row,
+		      struct ptrc_waits_shares *shares, struct ptrc_view *begin, pid_t holder,
+		      uint64_t ns)
+{
+	uint64_t call_site = holder ? 0 : (uint64_t)number_of(w, begin, "call_site");
+	const uint64_t key[] = {row->number, (uint64_t)holder, call_site};
+	struct ptrc_waits_share *s = ptrc_table_find(&w->shares, key, sizeof(key), sizeof(*s));
+
+	if (!s->count++) {
+		s->holder = holder;
+		s->call_site = call_site;
+		s->place = holder ? NULL : place_of(begin, call_site);
+		*ptrc_append(shares->list, shares->count) = s;
+	}
+	s->ns += ns;
+}
+
+static bool is_any_of(const struct ptrc_value *call, const char *const *names)
+{
+	for (; *names; names++)
+		if (call->size == strlen(*names) && !memcmp(call->bytes, *names, call->size))
+			return true;
+	return false;
+}
+
+static void add_bytes(struct ptrc_waits_row *row, const struct ptrc_value *call, int64_t result)
+{
+	static const char *const reads[] = {"read", "pread",	"readv",   "preadv",
+					    "recv", "recvfrom", "recvmsg", NULL};
+	static const char *const writes[] = {"write",  "pwrite",	  "writev",  "pwritev",
+					     "send",   "sendto",	  "sendmsg", "sendfile",
+					     "splice", "copy_file_range", NULL};
+
+	if (result <= 0)
+		return;
+	if (is_any_of(call, reads))
+		row->read_bytes += (uint64_t)result;
+	else if (is_any_of(call, writes))
+		row->written_bytes += (uint64_t)result;
+}
+
+/* ---- spans ---- */
+
+void ptrc_waits_take_begin(struct ptrc_waits *w, const struct ptrc_span *span,
+			   struct ptrc_waits_start *start)
+{
+	struct ptrc_waits_thread *t;
+	enum ptrc_waits_kind kind;
+
+	if (!ptrc_waits_find_kind(&w->pairs->list[span->pair], &kind))
+		return;
+	t = thread_of(w, span->begin.source);
+	t->latest_begin = ++w->begin_count;
+	t->is_in_wait = true;
+	*start = (struct ptrc_waits_start){t, t->latest_begin, t->waited_ns};
+}
+
+uint64_t ptrc_waits_time_so_far(const struct ptrc_waits *w, const struct ptrc_span *span)
+{
+	return w->last_ns > span->ns ? (uint64_t)ptrc_when_subtract(w->last_ns, span->ns) : 0;
+}
+
+/* Adds a wait that took this time. */
+static struct ptrc_waits_row *add_wait(struct ptrc_waits *w, enum ptrc_waits_kind kind,
+				       struct ptrc_view *begin,
+				       const struct ptrc_waits_start *start, uint64_t ns)
+{
+	struct ptrc_waits_thread *t = start->thread;
+	struct ptrc_value call = text_of(w, begin, "call");
+	struct ptrc_waits_row *row = row_of(w, kind, t, begin, &call);
+	/* The time of the waits within this one, which are counted already. */
+	uint64_t inner_ns = t->waited_ns - start->waited_ns;
+	pid_t holder;
+
+	ptrc_quantiles_add(&row->lengths, ns);
+	ptrc_quantiles_add(&w->lengths[kind], ns);
+	t->wait_count++;
+	if (ns > inner_ns) {
+		t->kind_ns[kind] += ns - inner_ns;
+		t->waited_ns += ns - inner_ns;
+	}
+	if (!t->longest || ns > t->longest_ns) {
+		t->longest_ns = ns;
+		t->longest = row;
+	}
+	if (kind == PTRC_WAITS_LOCK) {
+		holder = (pid_t)number_of(w, begin, "holder");
+		if (holder > 0)
+			add_share(w, row, &row->holders, begin, holder, ns);
+		add_share(w, row, &row->places, begin, 0, ns);
+	}
+	return row;
+}
+
+static void add_open(struct ptrc_waits *w, enum ptrc_waits_kind kind, struct ptrc_view *begin,
+		     const struct ptrc_span *span, const struct ptrc_waits_start *start)
+{
+	struct ptrc_waits_thread *t = start->thread;
+	uint64_t ns = ptrc_waits_time_so_far(w, span);
+	struct ptrc_waits_row *row = add_wait(w, kind, begin, start, ns);
+	struct ptrc_value call = text_of(w, begin, "call");
+	pid_t holder = kind == PTRC_WAITS_LOCK ? (pid_t)number_of(w, begin, "holder") : 0;
+	uint64_t call_site = (uint64_t)number_of(w, begin, "call_site");
+
+	row->open_count++;
+	w->open_counts[kind]++;
+	if (t->state == PTRC_WAITS_WAITING && w->last_ns > t->last_ns)
+		change_state(t, PTRC_WAITS_WAITING, w->last_ns);
+	t->last_ns = w->last_ns > t->last_ns ? w->last_ns : t->last_ns;
+	*ptrc_append(w->open, w->open_count) = (struct ptrc_waits_open){
+		.thread = t,
+		.row = row,
+		.begin_ns = span->ns,
+		.ns = ns,
+		.call = copy_of(&call),
+		.holder = holder > 0 ? holder : 0,
+		.call_site = call_site,
+		.place = place_of(begin, call_site),
+	};
+}
+
+void ptrc_waits_take_end(struct ptrc_waits *w, const struct ptrc_span *span,
+			 const struct ptrc_waits_start *start, bool is_selected)
+{
+	struct ptrc_view *begin = ptrc_span_begin_view(&w->pairs->spans, span);
+	struct ptrc_view *end = ptrc_span_end_view(&w->pairs->spans, span);
+	struct ptrc_value call;
+	struct ptrc_waits_row *row;
+	enum ptrc_waits_kind kind;
+
+	if (!ptrc_waits_find_kind(&w->pairs->list[span->pair], &kind))
+		return;
+	if (begin && end)
+		start->thread->is_in_wait = false;
+	if (!is_selected)
+		return;
+	if (span->fate == PTRC_SPAN_MEASURED) {
+		row = add_wait(w, kind, begin, start,
+			       (uint64_t)ptrc_when_subtract(ptrc_source_ns(span->end), span->ns));
+		call = text_of(w, begin, "call");
+		add_bytes(row, &call, number_of(w, end, "result"));
+	} else if (span->fate == PTRC_SPAN_NO_END && start->thread->is_in_wait &&
+		   start->thread->latest_begin == start->number && !has_exited(w, start->thread)) {
+		add_open(w, kind, begin, span, start);
+	} else {
+		w->halves[kind].begins += span->fate == PTRC_SPAN_NO_END;
+		w->halves[kind].ends += span->fate == PTRC_SPAN_NO_BEGIN;
+		w->halves[kind].cut += span->fate == PTRC_SPAN_CUT;
+	}
+}
+
+/* ---- results ---- */
+
+static int compare_threads(const void *a, const void *b)
+{
+	const struct ptrc_waits_thread *s = *(struct ptrc_waits_thread *const *)a;
+	const struct ptrc_waits_thread *t = *(struct ptrc_waits_thread *const *)b;
+
+	if (s->waited_ns != t->waited_ns)
+		return s->waited_ns > t->waited_ns ? -1 : 1;
+	return (s->lane.number > t->lane.number) - (s->lane.number < t->lane.number);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct ptrc_waits_row *s = *(struct ptrc_waits_row *const *)a;
+	const struct ptrc_waits_row *t = *(struct ptrc_waits_row *const *)b;
+
+	if (s->lengths.total != t->lengths.total)
+		return s->lengths.total > t->lengths.total ? -1 : 1;
+	return (s->number > t->number) - (s->number < t->number);
+}
+
+static int compare_open(const void *a, const void *b)
+{
+	const struct ptrc_waits_open *s = a, *t = b;
+
+	if (s->ns != t->ns)
+		return s->ns > t->ns ? -1 : 1;
+	return (s->thread->lane.number > t->thread->lane.number) -
+	       (s->thread->lane.number < t->thread->lane.number);
+}
+
+static int compare_shares(const void *a, const void *b)
+{
+	const struct ptrc_waits_share *s = *(struct ptrc_waits_share *const *)a;
+	const struct ptrc_waits_share *t = *(struct ptrc_waits_share *const *)b;
+
+	if (s->count != t->count)
+		return s->count > t->count ? -1 : 1;
+	if (s->ns != t->ns)
+		return s->ns > t->ns ? -1 : 1;
+	if (s->holder != t->holder)
+		return s->holder < t->holder ? -1 : 1;
+	return (s->call_site > t->call_site) - (s->call_site < t->call_site);
+}
+
+static void sort_shares(struct ptrc_waits_shares *s)
+{
+	if (s->count)
+		qsort(s->list, s->count, sizeof(struct ptrc_waits_share *), compare_shares);
+}
+
+/* If symbols are asked for, and the lock is a variable that they know, it gets the variable's name. */
+static void name_lock(const struct ptrc_waits *w, struct ptrc_waits_row *row)
+{
+	const struct ptrc_reader *r = &row->process.source->reader;
+	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	struct timespec shown = ptrc_when_timespec(w->last_ns);
+	struct timespec last = ptrc_reader_log_time_of(r, &shown);
+	unsigned long process;
+	uint64_t offset;
+	const char *variable;
+
+	if (!w->query->symbols ||
+	    posixtrace_log_find_process(r->trace, row->process.pid, &last, &process))
+		return;
+	variable = ptrc_symbols_find_variable(w->query->symbols, r->trace, process, row->lock,
+					      &offset);
+	if (!variable)
+		return;
+	ptrc_buffer_text(&name, variable);
+	if (offset) {
+		ptrc_buffer_char(&name, '+');
+		ptrc_buffer_hex(&name, offset);
+	}
+	row->name = ptrc_cli_copy_bytes(name.bytes, name.used);
+	row->name_size = name.used;
+	ptrc_buffer_free(&name);
+}
+
+static void add_row(void *thing, void *arg)
+{
+	struct ptrc_waits_row *row = thing;
+	struct ptrc_waits *w = arg;
+
+	*ptrc_append(w->row_lists[row->kind], w->row_counts[row->kind]) = row;
+	sort_shares(&row->holders);
+	sort_shares(&row->places);
+	if (row->kind == PTRC_WAITS_LOCK)
+		name_lock(w, row);
+}
+
+void ptrc_waits_end(struct ptrc_waits *w)
+{
+	size_t count = w->threads.count;
+
+	w->thread_list = ptrc_cli_allocate((count + 1) * sizeof(struct ptrc_waits_thread *));
+	for (size_t i = 0; i < count; i++) {
+		w->thread_list[i] = (struct ptrc_waits_thread *)w->threads.list[i];
+		change_state(w->thread_list[i], w->thread_list[i]->state,
+			     w->thread_list[i]->last_ns);
+	}
+	qsort(w->thread_list, count, sizeof(struct ptrc_waits_thread *), compare_threads);
+	ptrc_table_visit(&w->rows, add_row, w);
+	for (size_t kind = 0; kind < PTRC_WAITS_KINDS; kind++)
+		if (w->row_counts[kind])
+			qsort(w->row_lists[kind], w->row_counts[kind],
+			      sizeof(struct ptrc_waits_row *), compare_rows);
+	if (w->open_count)
+		qsort(w->open, w->open_count, sizeof(*w->open), compare_open);
+}
+
+bool ptrc_waits_has_any(const struct ptrc_waits *w)
+{
+	bool has_any = false;
+
+	for (size_t kind = 0; kind < PTRC_WAITS_KINDS; kind++) {
+		const struct ptrc_pair_halves *h = &w->halves[kind];
+
+		has_any |= w->lengths[kind].count || h->begins || h->ends || h->cut;
+	}
+	return has_any;
+}
+
+static void free_row(void *thing, void *arg)
+{
+	struct ptrc_waits_row *row = thing;
+
+	(void)arg;
+	ptrc_quantiles_free(&row->lengths);
+	free(row->name);
+	free(row->call);
+	free(row->holders.list);
+	free(row->places.list);
+}
+
+static void free_share(void *thing, void *arg)
+{
+	(void)arg;
+	free(((struct ptrc_waits_share *)thing)->place);
+}
+
+void ptrc_waits_forget(struct ptrc_waits *w)
+{
+	ptrc_table_visit(&w->rows, free_row, NULL);
+	ptrc_table_visit(&w->shares, free_share, NULL);
+	ptrc_table_free(&w->rows);
+	ptrc_table_free(&w->shares);
+	ptrc_lanes_free(&w->threads);
+	for (size_t kind = 0; kind < PTRC_WAITS_KINDS; kind++) {
+		ptrc_quantiles_free(&w->lengths[kind]);
+		free(w->row_lists[kind]);
+	}
+	for (size_t i = 0; i < w->open_count; i++) {
+		free(w->open[i].call);
+		free(w->open[i].place);
+	}
+	free(w->open);
+	free(w->thread_list);
+	*w = (struct ptrc_waits){.query = w->query, .pairs = w->pairs};
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Why threads waited: the pairs wait.KIND.begin and wait.KIND.end that ptrace-run --waits records
+ * (posixtrace-waits(7)), summed by thread and by what was waited for: a lock, a file, a peer, a call. If the log has
+ * os.switch_in and os.switch_out, each thread also has the times when it ran, could have run, and did not run.
+ *
+ * A wait without an end counts as one that lasted until the end of the trace if it is the last thing that its thread
+ * did; such a wait is called open.
+ */
+#ifndef PTRC_SRC_SPANS_WAITS_H
+#define PTRC_SRC_SPANS_WAITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/table.h"
+#include "src/query/query.h"
+#include "src/spans/lanes.h"
+#include "src/spans/pairs.h"
+#include "src/spans/quantiles.h"
+
+enum ptrc_waits_kind {
+	PTRC_WAITS_LOCK,
+	PTRC_WAITS_IO,
+	PTRC_WAITS_NET,
+	PTRC_WAITS_SLEEP,
+	PTRC_WAITS_CHILD,
+	PTRC_WAITS_KINDS,
+};
+
+/* The names of the kinds: "lock" for the events wait.lock.begin and wait.lock.end. */
+extern const char *const ptrc_waits_kinds[PTRC_WAITS_KINDS];
+
+/* The state of a thread, as far as its events show it. */
+enum ptrc_waits_state {
+	PTRC_WAITS_UNKNOWN,
+	PTRC_WAITS_RUNNING,
+	/* Another thread has taken the processor. */
+	PTRC_WAITS_RUNNABLE,
+	/* It does not run, and is in a wait. */
+	PTRC_WAITS_WAITING,
+	/* It does not run, and no wait was recorded. */
+	PTRC_WAITS_BLOCKED,
+	PTRC_WAITS_STATES,
+};
+
+/* A holder of a lock, or a place from which a thread waited for it. */
+struct ptrc_waits_share {
+	struct ptrc_table_entry entry;
+	/* The thread that held the lock; 0: unknown, for a place. */
+	pid_t holder;
+	/* The address to which the call returns, and the text of that place, owned; for a holder 0 and NULL. */
+	uint64_t call_site;
+	char *place;
+	/* The number of waits and their total time. */
+	uint64_t count;
+	uint64_t ns;
+};
+
+struct ptrc_waits_shares {
+	struct ptrc_waits_share **list;
+	size_t count;
+};
+
+/* What threads waited for: a lock of a process, a file, a peer, a sleeping call, or a call for a child. */
+struct ptrc_waits_row {
+	struct ptrc_table_entry entry;
+	enum ptrc_waits_kind kind;
+	/* The number of the row, in the order in which they were found. */
+	size_t number;
+	/* For a lock: its process and its address. */
+	struct ptrc_lane process;
+	uint64_t lock;
+	/* The path, the peer, or the variable that is the lock; NULL if there is none. */
+	char *name;
+	size_t name_size;
+	/* The function that waited, if that is what distinguishes the row; else NULL. */
+	char *call;
+	struct ptrc_quantiles lengths;
+	/* The number of open waits, which the lengths include. */
+	uint64_t open_count;
+	/* The bytes that calls said they had read and written. */
+	uint64_t read_bytes, written_bytes;
+	/* For a lock: the holders and the places, sorted by ptrc_waits_end(). */
+	struct ptrc_waits_shares holders;
+	struct ptrc_waits_shares places;
+};
+
+/* A thread; its lane is of the list .threads. */
+struct ptrc_waits_thread {
+	struct ptrc_lane lane;
+	int64_t first_ns, last_ns;
+	/* The number of waits, and their time by kind. A wait within another one, as in a signal handler, counts
+	 * only for itself. */
+	uint64_t wait_count;
+	uint64_t kind_ns[PTRC_WAITS_KINDS];
+	uint64_t waited_ns;
+	/* The longest wait, and what it was for; NULL if there was none. */
+	uint64_t longest_ns;
+	const struct ptrc_waits_row *longest;
+	/* The number of the wait that started last, from 1; and whether no wait has ended since. */
+	uint64_t latest_begin;
+	bool is_in_wait;
+	bool has_exited;
+	/* Whether an event switched the thread. The time in each state; the present state, and since when. */
+	bool has_switched;
+	uint64_t state_ns[PTRC_WAITS_STATES];
+	enum ptrc_waits_state state;
+	int64_t state_since_ns;
+	/* The number of losses of the source before the thread's latest event. */
+	uint64_t gap_count;
+};
+
+/* A wait that has not ended. */
+struct ptrc_waits_open {
+	const struct ptrc_waits_thread *thread;
+	const struct ptrc_waits_row *row;
+	int64_t begin_ns;
+	uint64_t ns;
+	char *call;
+	/* 0: unknown. */
+	pid_t holder;
+	uint64_t call_site;
+	/* The place of the call. */
+	char *place;
+};
+
+/* A wait that has started and not ended. */
+struct ptrc_waits_start {
+	struct ptrc_waits_thread *thread;
+	/* The number of the wait, and the thread's waited_ns when it started. */
+	uint64_t number;
+	uint64_t waited_ns;
+};
+
+/* Starts zeroed, except for .query and .pairs. */
+struct ptrc_waits {
+	struct ptrc_query *query;
+	struct ptrc_pairs *pairs;
+	/* The times of the first and of the last event. The sink may set a later end. */
+	bool has_time;
+	int64_t first_ns, last_ns;
+	struct ptrc_lanes threads;
+	/* The rows, and the shares of rows. */
+	struct ptrc_table rows;
+	struct ptrc_table shares;
+	uint64_t begin_count;
+	/* For each kind: the durations, open waits included, and the counts of waits of which an event is missing,
+	 * open waits not included. */
+	struct ptrc_quantiles lengths[PTRC_WAITS_KINDS];
+	uint64_t open_counts[PTRC_WAITS_KINDS];
+	struct ptrc_pair_halves halves[PTRC_WAITS_KINDS];
+	/* Some event was an os.switch_in or an os.switch_out. */
+	bool has_switches;
+
+	/* Made by ptrc_waits_end(): the threads, sorted by the time that they waited; the rows of each kind,
+	 * sorted by their total time; the open waits, the longest first. */
+	struct ptrc_waits_thread **thread_list;
+	struct ptrc_waits_row **row_lists[PTRC_WAITS_KINDS];
+	size_t row_counts[PTRC_WAITS_KINDS];
+	struct ptrc_waits_open *open;
+	size_t open_count;
+};
+
+/* Makes the waits pairs of the query, as if the user had given them. */
+void ptrc_waits_add_pairs(struct ptrc_cli_texts *pairs);
+
+/* Stores the kind of waits that the pair is. Returns false if it is something else. */
+bool ptrc_waits_find_kind(const struct ptrc_pair *, enum ptrc_waits_kind *);
+
+/* Takes the latest event of the source, which is selected, before ptrc_pairs_take() does. */
+void ptrc_waits_take(struct ptrc_waits *, struct ptrc_source *);
+
+/* Takes a span that has just started. *start becomes what ptrc_waits_take_end() needs. If the span is no wait, does
+ * nothing. */
+void ptrc_waits_take_begin(struct ptrc_waits *, const struct ptrc_span *,
+			   struct ptrc_waits_start *start);
+
+/* Takes a span that has ended; one that is not selected is not counted. `start` is not used if the first event is
+ * missing. */
+void ptrc_waits_take_end(struct ptrc_waits *, const struct ptrc_span *,
+			 const struct ptrc_waits_start *start, bool is_selected);
+
+/* How long the span has lasted at the end of the trace. */
+uint64_t ptrc_waits_time_so_far(const struct ptrc_waits *, const struct ptrc_span *);
+
+/* Called after the last span: makes the sorted lists. */
+void ptrc_waits_end(struct ptrc_waits *);
+
+/* Whether there was any wait, or a part of one. */
+bool ptrc_waits_has_any(const struct ptrc_waits *);
+
+/* Frees all but .query and .pairs, so that another log can be taken. */
+void ptrc_waits_forget(struct ptrc_waits *);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The sink of ptrace-stat --waits: why threads waited, of the selected waits. */
+#ifndef PTRC_SRC_SUMMARY_WAIT_STAT_H
+#define PTRC_SRC_SUMMARY_WAIT_STAT_H
+
+#include "src/query/query.h"
+#include "src/spans/pairs.h"
+#include "src/spans/waits.h"
+
+struct ptrc_wait_stat {
+	struct ptrc_query *query;
+	struct ptrc_pairs *pairs;
+	struct ptrc_waits waits;
+	/* Puts the result into the query's .out. */
+	void (*put)(struct ptrc_wait_stat *);
+};
+
+/* Makes this the sink of the query, whose sources are open. The pairs have those of ptrc_waits_add_pairs(). */
+void ptrc_wait_stat_begin(struct ptrc_wait_stat *, struct ptrc_query *, struct ptrc_pairs *,
+			  void (*put)(struct ptrc_wait_stat *));
+
+/* Frees all, so that another log can be taken. */
+void ptrc_wait_stat_end(struct ptrc_wait_stat *);
+
+#endif

@@ -1,0 +1,257 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# ptrace-stat --waits: why threads waited.
+
+load ../../support/helpers
+
+# The layouts of the events of waits, with the few calls that these logs have.
+layouts() {
+	cat <<-'END'
+		layout wait.lock.begin enum u32 {pthread_mutex_lock, sem_wait} call, i32 holder, x64 lock, caller call_site
+		layout wait.lock.end i64 result, i32 error
+		layout wait.io.begin enum u32 {read, write, poll} call, i32 fd, u64 size, caller call_site, str path
+		layout wait.io.end i64 result, i32 error
+		layout wait.net.begin enum u32 {recv, sendto} call, i32 fd, u64 size, caller call_site, str peer
+		layout wait.net.end i64 result, i32 error
+		layout wait.sleep.begin enum u32 {usleep} call, i64 duration ns, caller call_site
+		layout wait.sleep.end i64 result, i32 error
+		layout wait.child.begin enum u32 {waitpid} call, i32 pid, caller call_site
+		layout wait.child.end i64 result, i32 error
+		layout os.switch_in u32 processor
+		layout os.switch_out u32 processor, bool preempted
+	END
+}
+
+# waits LOG: a log of the events of standard input
+waits() {
+	{ layouts; cat; } | made "$1"
+}
+
+# Each kind; a wait within another one; a wait that does not end.
+example() {
+	waits "$1" <<-'END'
+		thread 0 10 11 teller
+		thread 0 10 12 clerk
+		event 1000000 10 11 wait.lock.begin u32:0 u32:12 u64:0x1000 u64:0x111
+		event 2000000 10 10 wait.io.begin u32:0 u32:3 u64:100 u64:0x333 str:/etc/x
+		event 4000000 10 11 wait.lock.end u64:0 u32:0
+		event 5000000 10 11 wait.lock.begin u32:1 u32:0 u64:0x1000 u64:0x222
+		event 6000000 10 11 wait.lock.end u64:0 u32:0
+		event 7000000 10 12 wait.lock.begin u32:0 u32:11 u64:0x2000 u64:0x111
+		event 8000000 10 11 wait.sleep.begin u32:0 u32:0 u64:6000000 u64:0x444
+		event 9000000 10 11 wait.io.begin u32:0 u32:3 u64:100 u64:0x333 str:/etc/x
+		event 10000000 10 11 wait.io.end u64:-1 u32:4
+		event 10000001 10 10 wait.io.end u64:60 u32:0
+		event 11000000 10 10 wait.io.begin u32:1 u32:4 u64:40 u64:0x333 str:/out
+		event 12000000 10 10 wait.io.end u64:40 u32:0
+		event 12500000 10 10 wait.io.begin u32:2 u32:-1 u64:2 u64:0x333 str:
+		event 12600000 10 10 wait.io.end u64:1 u32:0
+		event 13000000 10 10 wait.net.begin u32:0 u32:5 u64:9 u64:0x333 str:tcp%201.2.3.4:5
+		event 14000000 10 11 wait.sleep.end u64:0 u32:0
+		event 16000000 10 10 wait.net.end u64:7 u32:0
+		event 18000000 10 10 wait.child.begin u32:0 u32:77 u64:0x333
+		event 19000000 10 10 wait.child.end u64:77 u32:0
+		event 20000000 10 10 app.end
+	END
+}
+
+@test "tables: who waited, for what, and who held it" {
+	example run.log
+	silently 0 ptrace-stat --waits run.log
+	diff <(sed 's/ *$//' <<<"$stdout") - <<-'END'
+		log run.log
+
+		Still waiting at the end, and for how long already
+		   13.000ms  process 10, thread 12 clerk: pthread_mutex_lock for lock 0x2000, held by thread 11 teller, called by 0x111
+
+		Waits by kind
+		     waits      open    no end  no begin       cut      total        p50        p99        max  kind
+		         3         1         0         0         0   17.000ms    3.000ms   13.000ms   13.000ms  lock
+		         4         0         0         0         0   10.100ms    1.000ms    8.000ms    8.000ms  io
+		         1         0         0         0         0    3.000ms    3.000ms    3.000ms    3.000ms  net
+		         1         0         0         0         0    6.000ms    6.000ms    6.000ms    6.000ms  sleep
+		         1         0         0         0         0    1.000ms    1.000ms    1.000ms    1.000ms  child
+
+		Threads, and where their time went
+		       seen  processor          runnable           waiting              lock                io               net             sleep             child           longest  thread
+		   18.000ms          -                 -          13.100ms   73 %        0ns    0 %    9.100ms   51 %    3.000ms   17 %        0ns    0 %    1.000ms    6 %    8.000ms  process 10, thread 10; longest: /etc/x
+		   13.000ms          -                 -          13.000ms  100 %   13.000ms  100 %        0ns    0 %        0ns    0 %        0ns    0 %        0ns    0 %   13.000ms  process 10, thread 12 clerk; longest: lock 0x2000
+		   13.000ms          -                 -          10.000ms   77 %    4.000ms   31 %    1.000ms    8 %        0ns    0 %    5.000ms   38 %        0ns    0 %    6.000ms  process 10, thread 11 teller; longest: usleep
+		  When threads were on a processor or runnable is not known: the log lacks os.switch_in and os.switch_out (ptrace-run --os=sched).
+
+		Locks
+		     waits      open      total        p50        p99        max  lock, its holders and its callers, with their shares of the waits
+		         1         1   13.000ms   13.000ms   13.000ms   13.000ms  0x2000 of process 10
+		                                                                    held by thread 11 teller (100 %)
+		                                                                    called by 0x111 (100 %)
+		         2         0    4.000ms    1.000ms    3.000ms    3.000ms  0x1000 of process 10
+		                                                                    held by thread 12 clerk (50 %)
+		                                                                    called by 0x111 (50 %), 0x222 (50 %)
+
+		Files
+		     waits      open      total        p50        p99        max         read      written  file
+		         2         0    9.000ms    1.000ms    8.000ms    8.000ms           60            0  /etc/x
+		         1         0    1.000ms    1.000ms    1.000ms    1.000ms            0           40  /out
+		         1         0  100.000us  100.000us  100.000us  100.000us            0            0  poll (no path)
+
+		Peers
+		     waits      open      total        p50        p99        max         read      written  peer
+		         1         0    3.000ms    3.000ms    3.000ms    3.000ms            7            0  tcp 1.2.3.4:5
+
+		Sleeps
+		     waits      open      total        p50        p99        max  call
+		         1         0    6.000ms    6.000ms    6.000ms    6.000ms  usleep
+
+		Children
+		     waits      open      total        p50        p99        max  call
+		         1         0    1.000ms    1.000ms    1.000ms    1.000ms  waitpid
+	END
+}
+
+@test "JSON says the same, and what the schema says" {
+	example run.log
+	silently 0 ptrace-stat --waits --json run.log
+	! has_validator || validates waits <<<"$stdout"
+	jq -e '.kind == "log" and .log == "run.log" and .complete and .took_ns == 19000000 and (.has_switches | not) and
+		(.still_waiting | length == 1) and (.still_waiting[0] | .tid == 12 and .thread == "clerk" and
+			.kind == "lock" and .call == "pthread_mutex_lock" and .lock == "0x2000" and .holder == 11 and
+			.holder_name == "teller" and .duration_ns == 13000000 and .call_site == "0x111" and
+			.since_ns == 1700000000007000000) and
+		(.threads[2] | .tid == 11 and .seen_ns == 13000000 and .waiting_ns == 10000000 and .count == 4 and
+			.by_kind == {lock: 4000000, io: 1000000, net: 0, sleep: 5000000, child: 0} and
+			.longest == {kind: "sleep", call: "usleep", duration_ns: 6000000} and
+			(has("processor_ns") | not)) and
+		(.locks[1] | .lock == "0x1000" and .pid == 10 and .count == 2 and .total_ns == 4000000 and
+			.holders == [{tid: 12, thread: "clerk", count: 1, total_ns: 3000000}] and
+			[.places[].call_site] == ["0x111", "0x222"]) and
+		(.files[0] | .path == "/etc/x" and .read_bytes == 60 and .p99_ns == 8000001) and
+		(.files[2] | .call == "poll" and (has("path") | not))' <<<"$stdout"
+}
+
+@test "the figures are those of another program" {
+	command -v python3 >/dev/null || skip "no python3"
+	for seed in 1 2 3 4 5 6 7 8; do
+		python3 "$PTRC_SOURCE/tests/support/waits.py" "$seed" expected.json | made run.log
+		ptrace-stat --waits --json run.log | jq -S '
+			[(.locks[] | .kind = "lock" | .subject = .lock), (.files[] | .kind = "io" | .subject = .path),
+			 (.peers[] | .kind = "net" | .subject = .peer), (.sleeps[] | .kind = "sleep" | .subject = .call),
+			 (.children[] | .kind = "child" | .subject = .call)] as $rows |
+			{threads: ([.threads[] | select(.pid == 7) | [.tid, .seen_ns, .processor_ns, .runnable_ns, .not_known_ns,
+				.count, .waiting_ns, .longest.duration_ns, .by_kind.lock, .by_kind.io, .by_kind.net,
+				.by_kind.sleep, .by_kind.child]] | sort),
+			rows: ([$rows[] | [.kind, .subject, .count, .open, .total_ns, .p50_ns, .p99_ns, .max_ns,
+				.read_bytes // 0, .written_bytes // 0]] | sort),
+			holders: ([.locks[] | .lock as $l | .holders[] | [$l, .tid, .count, .total_ns]] | sort),
+			places: ([.locks[] | .lock as $l | .places[] | [$l, .call_site, .count, .total_ns]] | sort),
+			open: (.still_waiting | length)}' >found.json
+		diff <(jq -S . expected.json) found.json
+	done
+}
+
+@test "a selection: events, threads, times, and expressions about waits" {
+	example run.log
+	found() {
+		exits 0 ptrace-stat --waits --json "$@" run.log
+		jq -r '[.kinds[] | select(.count > 0) | "\(.kind)=\(.count)"] + [.still_waiting[] | "open \(.duration_ns)"] |
+			join(" ")' <<<"$stdout"
+	}
+	[ "$(found --event='wait.lock.*')" = "lock=3 open 13000000" ]
+	[ "$(found --tid=11)" = "lock=2 io=1 sleep=1" ]
+	[ "$(found --pid=10 --where='data.path == "/etc/x"')" = "io=2" ]
+	[ "$(found --where='duration > 5ms')" = "lock=1 io=1 sleep=1 open 13000000" ]
+	[ "$(found --where='end.data.result == 60')" = "io=1" ]
+	[ "$(found --where='data.holder == 11')" = "lock=1 open 13000000" ]
+	# What the threads waited for at that time.
+	[ "$(found --until=@1700000000.009000000)" = "lock=3 io=2 open 7000000 open 2000000 open 0" ]
+	# A wait that had begun before has no begin.
+	exits 0 ptrace-stat --waits --json --since=@1700000000.003 run.log
+	jq -e '[.kinds[] | .unmatched_ends] == [1, 1, 0, 0, 0]' <<<"$stdout"
+	refuses 2 "--where: column 1: *data.pth*" ptrace-stat --waits --where='data.pth == "x"' run.log
+}
+
+@test "a wait whose thread went on, or ended, is not open" {
+	waits run.log <<-'END'
+		event 1000 5 5 wait.lock.begin u32:0 u32:0 u64:1 u64:2
+		event 1001 5 6 wait.lock.begin u32:0 u32:0 u64:1 u64:2
+		event 1002 5 7 wait.lock.begin u32:0 u32:0 u64:1 u64:2
+		event 1003 9 9 wait.lock.begin u32:0 u32:0 u64:1 u64:2
+		event 1004 9 8 wait.lock.begin u32:0 u32:0 u64:1 u64:2
+		event 2000 5 6 wait.sleep.begin u32:0 u32:0 u64:1 u64:2
+		event 2100 5 6 wait.sleep.end u64:0 u32:0
+		event 3000 5 7 os.exit
+		event 3000 9 9 os.exit
+		event 4000 5 5 end
+	END
+	exits 0 ptrace-stat --waits --json run.log
+	jq -e '.still_waiting == [.still_waiting[0]] and .still_waiting[0].tid == 5 and
+		(.kinds[0] | .count == 1 and .open == 1 and .total_ns == 3000 and .unmatched_begins == 4)' <<<"$stdout"
+}
+
+@test "losses cut waits" {
+	waits run.log <<-'END'
+		event 1000 5 5 wait.lock.begin u32:0 u32:0 u64:1 u64:2
+		event 2000 5 5 posix_trace_overflow
+		event 3000 5 5 posix_trace_resume
+		event 4000 5 5 wait.lock.end u64:0 u32:0
+		event 5000 5 5 wait.lock.begin u32:0 u32:0 u64:1 u64:2
+		event 5100 5 5 wait.lock.end u64:0 u32:0
+	END
+	run_split ptrace-stat --waits --json run.log
+	jq -e '.kinds[0] | .count == 1 and .cut == 1 and .total_ns == 100' <<<"$stdout"
+}
+
+@test "without waits: only that the reason is not known" {
+	made run.log <<-'END'
+		layout os.switch_out u32 processor, bool preempted
+		event 1000 5 5 os.switch_in u32:0
+		event 2000 5 5 os.switch_out u32:0 u8:0
+		event 5000 5 5 os.switch_in u32:0
+		event 5500 5 5 os.switch_out u32:0 u8:1
+		event 5600 5 5 os.switch_in u32:0
+	END
+	reports 0 "run.log: no wait was recorded, so it is not known why threads did not run; ptrace-run --waits records waits" \
+		ptrace-stat --waits run.log
+	grep -Fq "    4.600us    1.500us   33 %      100ns    2 %        0ns    0 %    3.000us   65 %          -  process 5, thread 5" <<<"$stdout"
+	echo "event 1 5 5 app" | made run.log
+	reports 1 "run.log: no wait was recorded; ptrace-run --waits records waits" ptrace-stat --waits run.log
+}
+
+@test "the first 20 rows of a table, and a count of the rest" {
+	for ((i = 0; i < 25; i++)); do
+		echo "event $((i * 100)) 5 5 wait.io.begin u32:0 u32:3 u64:1 u64:2 str:/file$i"
+		echo "event $((i * 100 + 10 + i)) 5 5 wait.io.end u64:1 u32:0"
+	done | waits run.log
+	exits 0 ptrace-stat --waits run.log
+	[ "$(grep -c /file <<<"$stdout")" -eq 21 ]
+	grep -Fqx "  and 5 more" <<<"$stdout"
+	! grep -q '/file4$' <<<"$stdout"
+	[ "$(ptrace-stat --waits --json run.log | jq '.files | length')" -eq 25 ]
+}
+
+@test "several logs together" {
+	example one.log
+	example two.log
+	exits 0 ptrace-stat --waits --json --label=a=one.log --label=b=two.log one.log two.log
+	! has_validator || validates waits <<<"$stdout"
+	jq -e '.kind == "logs" and .kinds[0].count == 6 and (.locks | length == 4) and (.files[0].count == 4) and
+		([.threads[].log] | unique == ["one.log", "two.log"])' <<<"$stdout"
+	exits 0 ptrace-stat --waits one.log two.log
+	[ "$(grep -c '^log ' <<<"$stdout")" -eq 2 ]
+}
+
+@test "with symbols: the functions that waited, and locks that are variables" {
+	: >empty
+	! grep -q 'built without libdw' <(ptrace-dump --symbols empty 2>&1) || skip "built without libdw"
+	ptrace-run --waits=lock -o run.log -- "$PTRC_BUILD/tests/support/waiter" locks
+	exits 0 ptrace-stat --waits --symbols --json run.log
+	jq -e '[.locks[].variable | select(.)] | contains(["mutex", "rwlock", "semaphore", "condition"])' <<<"$stdout"
+	jq -e 'any(.locks[] | select(.variable == "mutex") | .places[]; .place | startswith("locks at "))' <<<"$stdout"
+	exits 0 ptrace-stat --waits --symbols run.log
+	grep -q ' mutex of process [0-9]* waiter' <<<"$stdout"
+}
+
+@test "what goes together with it" {
+	example run.log
+	refuses 2 "--pairs: cannot be used together with --waits*" ptrace-stat --waits --pairs run.log
+	refuses 2 "--symbols: needs --waits*" ptrace-stat --symbols run.log
+}
