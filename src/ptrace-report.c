@@ -179,6 +179,7 @@ static enum ptrc_exit show(void)
 {
 	report.query = &query;
 	report.pairs = &pairs;
+	report.waits.symbols = page_options.symbols;
 	report.records_max = (size_t)(page_options.size_max / RECORD_BYTES);
 	report.bytes_max = page_options.size_max * MEMORY_FACTOR;
 	report.lanes_max = (size_t)(page_options.size_max / LANE_BYTES);

@@ -385,6 +385,7 @@ static void extend(struct ptrc_report *r, int64_t ns)
 struct span {
 	struct ptrc_span span;
 	size_t class;
+	struct ptrc_waits_start wait;
 };
 
 static void begin_span(void *self, struct ptrc_span *span)
@@ -395,6 +396,7 @@ static void begin_span(void *self, struct ptrc_span *span)
 	r->is_in_pair = true;
 	span->lane = &r->lane->lane;
 	s->class = class_of_span(r, &r->pairs->list[span->pair], &r->source->view);
+	ptrc_waits_take_begin(&r->waits, span, &s->wait);
 }
 
 /* Adds a pair, which from then on owns its events. Keeps it in the list of the longest pairs if it is one of
@@ -461,6 +463,15 @@ static void add_part(struct ptrc_report *r, struct ptrc_report_record *record)
 	add_pair(r, record);
 }
 
+/* Adds a wait that has not ended, up to the end of the trace. */
+static void add_open_wait(struct ptrc_report *r, const struct ptrc_span *span,
+			  struct ptrc_report_record *record)
+{
+	r->classes[record->class].behind_count++;
+	record->duration_ns = ptrc_waits_time_so_far(&r->waits, span);
+	add_pair(r, record);
+}
+
 /* Adds an event of a pair whose other event is missing. */
 static void add_half(struct ptrc_report *r, struct ptrc_report_event *e, enum ptrc_span_fate fate)
 {
@@ -492,6 +503,7 @@ static void take(void *self, struct ptrc_span *span)
 		.lane = (uint32_t)(s ? span->lane : &r->lane->lane)->number,
 		.fate = (unsigned char)fate,
 	};
+	bool is_open = ptrc_waits_take_end(&r->waits, span, s ? &s->wait : NULL, true);
 
 	r->is_in_pair |= span->end != NULL;
 	if (s)
@@ -505,6 +517,10 @@ static void take(void *self, struct ptrc_span *span)
 		c->count++;
 		add_length(c, record.duration_ns, record.ns);
 		add_pair(r, &record);
+		return;
+	}
+	if (is_open) {
+		add_open_wait(r, span, &record);
 		return;
 	}
 	if (is_cut_by_time(r, pair, fate)) {
@@ -684,6 +700,7 @@ static void add(void *self, struct ptrc_source *s)
 	c->gap_count = r->all_gap_count;
 	r->source = s;
 	r->lane = lane;
+	ptrc_waits_take(&r->waits, s);
 	if (type->role == ROLE_SAMPLE && r->is_text)
 		take_sample(r, s);
 	if (type->role == ROLE_SWITCH_IN || type->role == ROLE_SWITCH_OUT) {
@@ -698,6 +715,20 @@ static void add(void *self, struct ptrc_source *s)
 		   (struct ptrc_report_record){.ns = ns,
 					       .begin = keep_event(s, lane->lane.number),
 					       .lane = (uint32_t)lane->lane.number});
+}
+
+/* Ends the waits. Those that have not ended last until the end of what is selected. */
+static void end_waits(struct ptrc_report *r)
+{
+	const struct ptrc_query *q = r->query;
+	int64_t last_ns = q->select.span.last < q->trace.last ? q->select.span.last : q->trace.last;
+
+	if (!q->select.around && q->first_count == UINT64_MAX && last_ns > r->waits.last_ns)
+		r->waits.last_ns = last_ns;
+	ptrc_pairs_end(r->pairs, true);
+	if (r->waits.open_count)
+		extend(r, r->waits.last_ns);
+	ptrc_waits_end(&r->waits);
 }
 
 /* With --last, the first pass only counts events, so there is nothing to drop. */
@@ -720,7 +751,7 @@ static void finish(void *self, bool is_read)
 		free(lane->running);
 		lane->running = NULL;
 	}
-	ptrc_pairs_end(r->pairs, true);
+	end_waits(r);
 	for (size_t i = 0; i < r->query->source_count; i++)
 		if (r->open_loss[i])
 			r->losses[r->open_loss[i] - 1].last_ns = r->last_ns;
@@ -758,6 +789,8 @@ void ptrc_report_begin(struct ptrc_report *r)
 	};
 	ptrc_spans_begin(&r->pairs->spans, r->query, sizeof(struct span));
 	r->pairs->is_without_rows = !r->is_text;
+	r->waits.query = r->query;
+	r->waits.pairs = r->pairs;
 	r->lanes = &r->pairs->spans.lanes;
 	r->lanes->lane_size = sizeof(struct ptrc_report_lane);
 	r->lanes->max = r->lanes_max;
@@ -788,6 +821,7 @@ void ptrc_report_free(struct ptrc_report *r)
 	free(r->open_loss);
 	free(r->gap_counts);
 	ptrc_flames_free(&r->flames);
+	ptrc_waits_forget(&r->waits);
 	ptrc_pairs_forget(r->pairs);
 	ptrc_spans_free(&r->pairs->spans);
 }

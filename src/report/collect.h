@@ -14,6 +14,7 @@
 #include "src/spans/flames.h"
 #include "src/spans/pairs.h"
 #include "src/spans/quantiles.h"
+#include "src/spans/waits.h"
 #include "src/base/table.h"
 #include "src/query/query.h"
 
@@ -184,6 +185,9 @@ struct ptrc_report {
 	/* For the text report: the stacks of samples. */
 	struct ptrc_flames flames;
 	uint64_t sample_count;
+
+	/* Why threads waited. The caller may set its .symbols. */
+	struct ptrc_waits waits;
 
 	bool is_in_pair;
 	/* The source and the lane of the current event. */

@@ -18,6 +18,10 @@ function colourOf(name, isDark) {
 	return hslToRgb(hue / 360, saturation / 100, lightness / 100);
 }
 
+// The colours of waits by kind, light and dark.
+const waitColours = {lock: ['#e0787a', '#d9646a'], io: ['#d9a552', '#c99442'], net: ['#6fa8dc', '#5b93cc'],
+	sleep: ['#b4bac4', '#8a93a1'], child: ['#b590d6', '#a07cc4']};
+
 function hslToRgb(h, s, l) {
 	const a = s * Math.min(l, 1 - l);
 	const channel = n => {
@@ -102,7 +106,7 @@ function makeLanes(model, canvas, overview, tip, events) {
 		const read = name => style.getPropertyValue(name).trim();
 		const rgb = text => [1, 3, 5].map(i => parseInt(text.slice(i, i + 2), 16));
 		const back = rgb(read('--back'));
-		const colours = model.meta.classes.map(c =>
+		const colours = model.meta.classes.map((c, i) => model.kinds[i] ? rgb(waitColours[model.kinds[i]][isDark ? 1 : 0]) :
 			c.kind === 2 ? rgb(isDark ? '#4fae7c' : '#4caf78') : colourOf(c.name, isDark));
 		palette = {
 			text: read('--text'), faint: read('--faint'), line: read('--line'), raised: read('--raised'),
@@ -142,8 +146,8 @@ function makeLanes(model, canvas, overview, tip, events) {
 
 	let plotLeft = 0, axisDepth = 0, scale = 1;
 
-	// Draws pairs or runs. Their texts, [x, y, width, class], are drawn later, on top.
-	function drawTrack(track, y0, y1, texts) {
+	// Draws pairs or runs. Their texts, [x, y, width, class, row, lane, start], are drawn later, on top.
+	function drawTrack(lane, track, y0, y1, texts) {
 		const {begin, duration, sum} = track, count = track.count, end = view.from + view.span;
 		const origin = plotLeft - view.from * scale;
 		let i = lowerBound(begin, view.from);
@@ -157,7 +161,8 @@ function makeLanes(model, canvas, overview, tip, events) {
 				fill(x0, x1 - 1, y0, y1, shades[4]);
 				fill(x1 - 1, x1, y0, y1, shades[2]);
 				if (texts && size > 34 * ratio)
-					texts.push([Math.max(x0, plotLeft), y0, Math.min(x1, width) - Math.max(x0, plotLeft), track.class[i]]);
+					texts.push([Math.max(x0, plotLeft), y0, Math.min(x1, width) - Math.max(x0, plotLeft), track.class[i],
+						track.row[i], lane, x0]);
 				i++;
 				continue;
 			}
@@ -270,11 +275,11 @@ function makeLanes(model, canvas, overview, tip, events) {
 			fill(plotLeft, width, at(row.height - 1), at(row.height), palette.linePixel);
 			let y = 2;
 			if (row.runs) {
-				drawTrack(row.lane.runs, at(y), at(y + runHeight), null);
+				drawTrack(row.lane, row.lane.runs, at(y), at(y + runHeight), null);
 				y += row.runs;
 			}
 			for (const track of row.lane.rows) {
-				drawTrack(track, at(y), at(y + rowHeight - 1), texts);
+				drawTrack(row.lane, track, at(y), at(y + rowHeight - 1), texts);
 				y += rowHeight;
 			}
 			if (row.lane.events.count)
@@ -294,6 +299,7 @@ function makeLanes(model, canvas, overview, tip, events) {
 		context.clip();
 		drawLosses(labels);
 		drawMarks(labels);
+		drawHolders(texts);
 		context.restore();
 		drawLabels(labels);
 		drawAxis();
@@ -302,12 +308,41 @@ function makeLanes(model, canvas, overview, tip, events) {
 
 	function drawTexts(texts) {
 		context.fillStyle = '#161b22';
-		for (const [x, y, size, number] of texts) {
-			const name = model.meta.classes[number].name;
+		for (const [x, y, size, number, row, lane] of texts) {
+			const wait = model.waitOf(lane, number, row);
+			const name = wait ? wait.text : model.meta.classes[number].name;
 			const room = Math.floor((size / ratio - 8) / 6.2);
 			if (room < 3)
 				continue;
 			context.fillText(name.length > room ? name.slice(0, room - 1) + '…' : name, x / ratio + 4, y / ratio + 11);
+		}
+	}
+
+	// Draws an arrow from the start of each wait for a lock, where there is room for its text, to the lane of the
+	// thread that held the lock.
+	function drawHolders(texts) {
+		for (const [, y, , number, row, lane, start] of texts) {
+			const wait = model.waitOf(lane, number, row);
+			const to = wait && wait.holder && rows.find(r => r.lane === wait.holder);
+			if (!to || to.lane === lane || start < plotLeft)
+				continue;
+			const isSelected = selected && selected.lane === lane && selected.class === number && selected.row === row;
+			const x = start / ratio + 1, isDown = to.y - view.scroll + 22 > y / ratio;
+			const from = y / ratio + (isDown ? rowHeight : 0), end = to.y - view.scroll + 22 + (isDown ? 2 : to.height - 6);
+			const back = isDown ? -5 : 5;
+			context.strokeStyle = context.fillStyle = isSelected ? palette.accent : palette.text;
+			context.globalAlpha = isSelected ? 1 : 0.55;
+			context.lineWidth = isSelected ? 2 : 1;
+			context.beginPath();
+			context.moveTo(x, from);
+			context.lineTo(x, end + back);
+			context.stroke();
+			context.beginPath();
+			context.moveTo(x, end);
+			context.lineTo(x - 3, end + back);
+			context.lineTo(x + 3, end + back);
+			context.fill();
+			context.globalAlpha = 1;
 		}
 	}
 
@@ -537,6 +572,11 @@ function makeLanes(model, canvas, overview, tip, events) {
 		return findIn(row.lane, inside >= 0 && track ? track : row.lane.events, time);
 	}
 
+	// Returns the record of the lane at the time; null if there is none.
+	function recordAt(lane, time) {
+		return [...lane.rows].reverse().concat(lane.events, lane.runs).map(track => findIn(lane, track, time)).find(Boolean) || null;
+	}
+
 	function lossAt(x, y) {
 		const row = rows[rowAt(y - 22 + view.scroll)];
 		if (x < gutter || y < 22 || !row || !row.lane)
@@ -707,7 +747,7 @@ function makeLanes(model, canvas, overview, tip, events) {
 	new ResizeObserver(redraw).observe(canvas.parentElement);
 
 	return {
-		view, show, showAll, zoom, zoomTo, scrollTo, key, itemOf, itemAt, redraw,
+		view, show, showAll, zoom, zoomTo, scrollTo, key, itemOf, itemAt, recordAt, redraw,
 		select(item) {
 			selected = item;
 			redraw();

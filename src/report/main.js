@@ -32,6 +32,12 @@ let results = [], resultAt = -1;
 const fateTexts = ['', 'may have lost its other half', 'has no begin', 'has no end'];
 const cutTexts = {2: 'started before the selected time', 3: 'ended after the selected time'};
 
+function cutText(item) {
+	return item.fate === 3 && model.kinds[item.class] ? 'has not ended' : cutTexts[item.fate];
+}
+
+const holderName = holder => typeof holder === 'object' ? laneName(holder) : 'thread ' + holder;
+
 function showTook(item) {
 	return (item.track.kind && item.fate ? 'at least ' : '') + showDuration(item.duration);
 }
@@ -42,8 +48,11 @@ const lanes = makeLanes(model, element('lanes'), element('overview'), element('t
 	tipOf(item) {
 		const c = meta.classes[item.class];
 		let text = c.name + (item.track.kind ? '\n' + showTook(item) : '');
+		const wait = item.track.kind === 2 && model.waitOf(item.lane, item.class, item.row);
+		if (wait)
+			text += '\n' + wait.text + (wait.holder ? '\nheld by ' + holderName(wait.holder) : '');
 		if (item.fate)
-			text += '\n' + (item.track.kind ? cutTexts : fateTexts)[item.fate];
+			text += '\n' + (item.track.kind ? cutText(item) : fateTexts[item.fate]);
 		return text + '\n' + showTime(meta, item.begin);
 	},
 });
@@ -87,6 +96,8 @@ function putSummary() {
 		notes.push(showCount(meta.losses_merged) + ' losses are drawn together with the last one.');
 	if (meta.span > 2 ** 53)
 		notes.push('The trace is so long that times are rounded to ' + 2 ** Math.ceil(Math.log2(meta.span / 2 ** 53)) + ' ns.');
+	if (meta.waits && !meta.waits.has_any)
+		notes.push('Why threads did not run is not known: the log has no waits (ptrace-run --waits).');
 	if (meta.no_symbols)
 		notes.push('Where in the source events come from is not shown: ' + meta.no_symbols);
 	if (meta.is_without_names)
@@ -111,7 +122,7 @@ function select(item) {
 	const table = (rows) => make('table', make('tbody', rows.map(([key, value]) => make('tr', [make('th', key), make('td', value)]))));
 	const rows = [];
 	if (item.fate)
-		rows.push(['Note', item.track.kind ? 'This pair ' + cutTexts[item.fate] + ', and is cut there.' : 'This event ' + fateTexts[item.fate] + '.']);
+		rows.push(['Note', item.track.kind ? 'This pair ' + cutText(item) + ', and is cut there.' : 'This event ' + fateTexts[item.fate] + '.']);
 	if (item.track.kind)
 		rows.push(['Took', showTook(item) + ' (' + showCount(item.duration) + ' ns)']);
 	rows.push([item.track.kind ? 'Begin' : 'Time', showTime(meta, item.begin)], ['Since begin', showOffset(item.begin)]);
@@ -122,6 +133,10 @@ function select(item) {
 		rows.push(['Process', processName(item.lane)]);
 	if (meta.logs.length > 1)
 		rows.push(['Log', meta.logs[item.lane.log].name]);
+	const wait = item.track.kind === 2 && model.waitOf(item.lane, item.class, item.row);
+	if (wait && wait.holder)
+		rows.push(['Held by', typeof wait.holder === 'object'
+			? button(holderName(wait.holder), () => goToHolder(wait.holder, item)) : holderName(wait.holder)]);
 	details.append(table(rows));
 	const fields = model.fieldsOf(item.class, item.row);
 	for (const [title, isEnd] of item.track.kind ? [['Begin', false], ['End', true]] : [['Data', false]]) {
@@ -133,6 +148,15 @@ function select(item) {
 		button('Zoom to it', () => lanes.zoomTo(item)),
 		button('‹ in this row', () => step(-1)), button('in this row ›', () => step(1)),
 	], 'buttons'));
+}
+
+// Goes to what the thread that held the lock did when the wait began.
+function goToHolder(lane, item) {
+	const record = lanes.recordAt(lane, item.begin);
+	if (record)
+		select(record);
+	lanes.show(item.begin - lanes.view.span / 2, lanes.view.span);
+	lanes.scrollTo(lane);
 }
 
 function step(by) {
@@ -301,6 +325,69 @@ function putThreads() {
 			lanes.show(lane.gap_at - lane.gap * 0.25, Math.max(lane.gap * 1.5, 1000));
 		lanes.scrollTo(lane);
 	}, 2), make('p', 'A click goes to the longest time in which the thread has no event.', 'faint')];
+}
+
+// ---- waits
+
+const percent = (part, all) => all ? Math.round(100 * part / all) + ' %' : '';
+
+const laneOfRow = row => model.lanes.find(l => l.pid === row.pid && l.tid === row.tid &&
+	(row.log === undefined || meta.logs[l.log].path === row.log));
+
+function subjectOf(row) {
+	return row.variable || row.lock || row.path || row.peer || row.call || '';
+}
+
+const threadOf = t => 'thread ' + t.tid + (t.thread ? ' ' + t.thread : '');
+
+// The table `key` of the waits, below its title; nothing if it is empty. A click on a row calls the action.
+function waitTable(key, title, columns, action, sortAt) {
+	const rows = meta.waits[key], all = meta.waits.rows[key];
+	if (!rows.length)
+		return [];
+	return [make('h2', title), makeTable(columns, rows.slice(), action, sortAt)]
+		.concat(all > rows.length ? make('p', 'and ' + showCount(all - rows.length) + ' more', 'faint') : []);
+}
+
+function searchFor(row) {
+	element('query').value = 'wait. "' + (row.lock || subjectOf(row)) + '"';
+	search(element('query').value);
+	goToMatch(1);
+}
+
+function putWaits() {
+	const w = meta.waits;
+	const goTo = row => {
+		const lane = laneOfRow(row);
+		if (lane)
+			lanes.scrollTo(lane);
+	};
+	const share = (name, get) => [name, get, (v, t) => v === undefined ? 'unknown' : duration(v) + ' ' + percent(v, t.seen_ns)];
+	const measures = [['Waits', r => r.count, showCount], ['Open', r => r.open, v => v ? showCount(v) : ''],
+		['Total', r => r.total_ns, duration], ['p50', r => r.p50_ns, duration], ['p99', r => r.p99_ns, duration], ['Max', r => r.max_ns, duration]];
+	const shares = (list, name, all) => list.slice(0, 3).map(s => name(s) + ' (' + percent(s.count, all) + ')').join(', ');
+	const bytes = [['Read', r => r.read_bytes, showCount], ['Written', r => r.written_bytes, showCount]];
+	const named = title => [title, subjectOf, null, 'name'];
+	const kinds = w.kinds.filter(k => k.count).map(k => k.kind);
+	return [].concat(
+		waitTable('still_waiting', 'Still waiting at the end', [
+			['Thread', threadOf, null, 'name'], ['For', o => o.duration_ns, duration], ['Call', o => o.call, null, 'name'],
+			['What', subjectOf, null, 'name'], ['Held by', o => o.holder ? threadOf({tid: o.holder, thread: o.holder_name}) : '', null, 'name'],
+			['Called by', o => o.place, null, 'name']], goTo, 1),
+		waitTable('threads', 'Threads, and where their time went', [
+			['Thread', threadOf, null, 'name'], ['Process', t => t.pid + (t.process ? ' ' + t.process : ''), null, 'name'],
+			['Seen', t => t.seen_ns, duration], share('Processor', t => t.processor_ns), share('Runnable', t => t.runnable_ns),
+			share('Waiting', t => t.waiting_ns)]
+			.concat(kinds.map(kind => share(kind, t => t.by_kind[kind])), w.has_switches ? [share('Not known', t => t.not_known_ns)] : [],
+				[['Longest', t => t.longest && t.longest.duration_ns, (v, t) => v === undefined ? '' : duration(v) + ' ' + subjectOf(t.longest)]]), goTo, 5),
+		waitTable('locks', 'Locks', [named('Lock'), ...measures,
+			['Held by', r => shares(r.holders, threadOf, r.count), null, 'name'],
+			['Called by', r => shares(r.places, s => s.place, r.count), null, 'name']], searchFor, 3),
+		waitTable('files', 'Files', [named('File'), ...measures, ...bytes], searchFor, 3),
+		waitTable('peers', 'Peers', [named('Peer'), ...measures, ...bytes], searchFor, 3),
+		waitTable('sleeps', 'Sleeps', [named('Call'), ...measures], searchFor, 3),
+		waitTable('children', 'Children', [named('Call'), ...measures], searchFor, 3),
+		make('p', 'A click on a thread goes to it, one on another row searches for its waits.', 'faint'));
 }
 
 // ---- flame graph of the samples in the part of the time that is shown
@@ -553,6 +640,8 @@ function putTabs() {
 		tabs.list['Pairs'] = () => putClasses(true);
 	tabs.list['Event types'] = () => putClasses(false);
 	tabs.list['Threads'] = putThreads;
+	if (meta.waits && meta.waits.has_any)
+		tabs.list['Waits'] = putWaits;
 	if (sampleClass >= 0)
 		tabs.list['Flame graph'] = () => putFlame();
 	for (const name of Object.keys(tabs.list)) {

@@ -239,7 +239,37 @@ function makeModel(element) {
 		}).filter(f => f.value !== undefined);
 	}
 
-	return {meta, lanes, values, shown, fieldsOf, span: Math.max(meta.span, 1),
+	// ---- waits: wait.KIND.begin and wait.KIND.end, see posixtrace-waits(7)
+
+	const kinds = meta.classes.map(c => c.kind === 1 ? (/^wait\.(lock|io|net|sleep|child)\b/.exec(c.name) || [])[1] : undefined);
+	const laneOf = new Map(lanes.map(lane => [lane.log + ' ' + lane.pid + ' ' + lane.tid, lane]));
+	const variables = new Map();
+	for (const lock of meta.waits ? meta.waits.locks : [])
+		if (lock.variable)
+			variables.set(lock.pid + ' ' + lock.lock, lock.variable);
+
+	function fieldOf(number, row, name) {
+		const column = meta.classes[number].columns.find(c => c.name === name && !c.end);
+		const value = column && values(column, number)[row];
+		return value === undefined ? undefined : {value, text: shown(column, value)};
+	}
+
+	// Returns what a wait is for: {text, holder}; null if the record is no wait. The holder is the lane of the thread
+	// that held the lock, or the number of the thread if it has no lane.
+	function waitOf(lane, number, row) {
+		if (!kinds[number])
+			return null;
+		const call = fieldOf(number, row, 'call'), about = fieldOf(number, row, kinds[number] === 'io' ? 'path' : 'peer');
+		const lock = fieldOf(number, row, 'lock'), holder = fieldOf(number, row, 'holder');
+		const name = lock ? variables.get(lane.pid + ' ' + lock.text) || lock.text : about && about.text;
+		const tid = holder && Number(holder.value);
+		return {
+			text: [call ? call.text.replace(/ \(.*/, '') : '', name].filter(Boolean).join(' '),
+			holder: tid > 0 ? laneOf.get(lane.log + ' ' + lane.pid + ' ' + tid) || tid : undefined,
+		};
+	}
+
+	return {meta, lanes, values, shown, fieldsOf, kinds, waitOf, span: Math.max(meta.span, 1),
 		stackOf: value => stacks[value]};
 }
 

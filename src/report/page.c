@@ -12,6 +12,7 @@
 #include "src/base/json.h"
 #include "src/report/columns.h"
 #include "src/report/page_text.h"
+#include "src/spans/wait_report.h"
 #include "src/text/event_format.h"
 
 enum {
@@ -666,6 +667,26 @@ static void put_table(struct page *p, struct ptrc_json *j, const char *key,
 	ptrc_buffer_bytes(&p->data, t->bytes.bytes, t->bytes.used);
 }
 
+/* Puts the tables of waits, with the number of rows that each has in all. */
+static void put_waits(struct ptrc_json *j, const struct ptrc_waits *w)
+{
+	static const char *const keys[PTRC_WAITS_KINDS] = {"locks", "files", "peers", "sleeps",
+							   "children"};
+
+	if (!ptrc_waits_has_any(w) && !w->has_switches)
+		return;
+	ptrc_json_open(j, "waits", '{');
+	ptrc_json_bool(j, "has_any", ptrc_waits_has_any(w));
+	ptrc_json_open(j, "rows", '{');
+	ptrc_json_u64(j, "threads", w->threads.count);
+	ptrc_json_u64(j, "still_waiting", w->open_count);
+	for (size_t kind = 0; kind < PTRC_WAITS_KINDS; kind++)
+		ptrc_json_u64(j, keys[kind], w->row_counts[kind]);
+	ptrc_json_close(j, '}');
+	ptrc_waits_json(j, w, PTRC_WAITS_ROWS);
+	ptrc_json_close(j, '}');
+}
+
 static void put_meta(struct page *p)
 {
 	struct ptrc_report *r = p->report;
@@ -705,6 +726,7 @@ static void put_meta(struct page *p)
 	ptrc_json_close(&j, ']');
 	put_losses(p, &j);
 	ptrc_json_u64(&j, "losses_merged", r->loss_merged_count);
+	put_waits(&j, &r->waits);
 	put_classes(p, &j);
 	put_table(p, &j, "texts", &p->texts);
 	put_table(p, &j, "stacks", &p->stacks);

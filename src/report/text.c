@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/spans/pair_report.h"
+#include "src/spans/wait_report.h"
 
 enum {
 	COLUMN = 12,
@@ -181,6 +182,7 @@ static void put_longest(struct ptrc_buffer *b, const struct ptrc_report *r,
 		const struct ptrc_report_class *c = &r->classes[l->class];
 		const struct ptrc_pair *pair = &r->pairs->list[c->pair];
 		struct ptrc_buffer name = PTRC_BUFFER_INIT;
+		enum ptrc_waits_kind kind;
 
 		put_time(b, time, l->begin_ns);
 		ptrc_buffer_char(b, ' ');
@@ -197,7 +199,10 @@ static void put_longest(struct ptrc_buffer *b, const struct ptrc_report *r,
 		if (l->fate == PTRC_SPAN_NO_BEGIN)
 			ptrc_buffer_text(b, ", at least: it started before the selected time");
 		else if (l->fate == PTRC_SPAN_NO_END)
-			ptrc_buffer_text(b, ", at least: it ended after the selected time");
+			ptrc_buffer_text(b,
+					 ptrc_waits_find_kind(pair, &kind)
+						 ? ", at least: it has not ended"
+						 : ", at least: it ended after the selected time");
 		ptrc_buffer_char(b, '\n');
 		ptrc_buffer_free(&name);
 	}
@@ -337,6 +342,8 @@ void ptrc_report_put_text(struct ptrc_buffer *b, const struct ptrc_report *r, bo
 		ptrc_pairs_put_text(b, r->pairs, true);
 	}
 	put_longest(b, r, &time);
+	if (ptrc_waits_has_any(&r->waits) || r->waits.has_switches)
+		ptrc_waits_put_text(b, &r->waits);
 	put_functions(b, r);
 	put_gaps(b, r, &time);
 }

@@ -250,6 +250,9 @@ static void put_threads(struct ptrc_buffer *b, const struct ptrc_waits *w)
 		ptrc_buffer_text(b, "  When threads were on a processor or runnable is not known: "
 				    "the log lacks os.switch_in and os.switch_out "
 				    "(ptrace-run --os=sched).\n");
+	else if (!ptrc_waits_has_any(w))
+		ptrc_buffer_text(b, "  Why threads did not run is not known: the log has no waits "
+				    "(ptrace-run --waits).\n");
 }
 
 /* Appends the columns that the tables of rows share. */
@@ -510,10 +513,10 @@ static void put_kinds_json(struct ptrc_json *j, const struct ptrc_waits *w)
 
 static void put_shares_json(struct ptrc_json *j, const char *key, const struct ptrc_waits *w,
 			    const struct ptrc_waits_row *row,
-			    const struct ptrc_waits_shares *shares)
+			    const struct ptrc_waits_shares *shares, size_t max)
 {
 	ptrc_json_open(j, key, '[');
-	for (size_t i = 0; i < shares->count; i++) {
+	for (size_t i = 0; i < shares->count && i < max; i++) {
 		const struct ptrc_waits_share *s = shares->list[i];
 		struct ptrc_lane lane = thread_lane(&row->process, s->holder);
 
@@ -551,8 +554,8 @@ static void put_rows_json(struct ptrc_json *j, const char *key, const struct ptr
 			ptrc_json_u64(j, "written_bytes", row->written_bytes);
 		}
 		if (kind == PTRC_WAITS_LOCK) {
-			put_shares_json(j, "holders", w, row, &row->holders);
-			put_shares_json(j, "places", w, row, &row->places);
+			put_shares_json(j, "holders", w, row, &row->holders, max);
+			put_shares_json(j, "places", w, row, &row->places, max);
 		}
 		ptrc_json_close(j, '}');
 	}
@@ -591,10 +594,7 @@ bool ptrc_waits_report_missing(const struct ptrc_waits *w)
 		     ptrc_query_has_type(q, pair->end, NULL)))
 			return false;
 	}
-	ptrc_cli_message(thing,
-			 w->has_switches
-				 ? "no wait was recorded, so it is not known why threads did not "
-				   "run; ptrace-run --waits records waits"
-				 : "no wait was recorded; ptrace-run --waits records waits");
+	if (!w->has_switches)
+		ptrc_cli_message(thing, "no wait was recorded; ptrace-run --waits records waits");
 	return !w->has_switches;
 }

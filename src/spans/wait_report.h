@@ -18,12 +18,11 @@ enum {
 /* Appends the tables. Called after ptrc_waits_end(). */
 void ptrc_waits_put_text(struct ptrc_buffer *, const struct ptrc_waits *);
 
-/* Puts the JSON members from "took_ns" to "children" into the open object, with at most this many elements in each
+/* Puts the JSON members from "took_ns" to "children" into the open object, with at most this many objects in each
  * array. */
 void ptrc_waits_json(struct ptrc_json *, const struct ptrc_waits *, size_t rows_max);
 
-/* Prints messages: whether the sources have no waits at all, or only times on processors. Returns whether they have
- * neither. */
+/* Returns whether the sources have no waits at all, and no times on processors; then prints a message. */
 bool ptrc_waits_report_missing(const struct ptrc_waits *);
 
 #endif

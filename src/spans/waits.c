@@ -205,12 +205,17 @@ static struct ptrc_waits_row *row_of(struct ptrc_waits *w, enum ptrc_waits_kind 
 
 /* The place of the call that waits, as far as symbols are asked for and known: its function, file and line; else the
  * mapped file and the offset. */
-static char *place_of(struct ptrc_view *view, uint64_t call_site)
+static char *place_of(const struct ptrc_waits *w, struct ptrc_view *view, uint64_t call_site)
 {
-	/* The event was recorded with the call's address. */
-	const struct ptrc_symbol *s = ptrc_view_symbol(view);
+	struct ptrc_symbols *symbols = view->symbols;
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	const struct ptrc_symbol *s;
 	char *text;
+
+	/* The event was recorded with the call's address. */
+	view->symbols = w->symbols;
+	s = ptrc_view_symbol(view);
+	view->symbols = symbols;
 
 	if (s->function)
 		ptrc_buffer_text(&b, s->function);
@@ -234,7 +239,7 @@ static void add_share(struct ptrc_waits *w, const struct ptrc_waits_row *row,
 	if (!s->count++) {
 		s->holder = holder;
 		s->call_site = call_site;
-		s->place = holder ? NULL : place_of(begin, call_site);
+		s->place = holder ? NULL : place_of(w, begin, call_site);
 		*ptrc_append(shares->list, shares->count) = s;
 	}
 	s->ns += ns;
@@ -340,11 +345,11 @@ static void add_open(struct ptrc_waits *w, enum ptrc_waits_kind kind, struct ptr
 		.call = copy_of(&call),
 		.holder = holder > 0 ? holder : 0,
 		.call_site = call_site,
-		.place = place_of(begin, call_site),
+		.place = place_of(w, begin, call_site),
 	};
 }
 
-void ptrc_waits_take_end(struct ptrc_waits *w, const struct ptrc_span *span,
+bool ptrc_waits_take_end(struct ptrc_waits *w, const struct ptrc_span *span,
 			 const struct ptrc_waits_start *start, bool is_selected)
 {
 	struct ptrc_view *begin = ptrc_span_begin_view(&w->pairs->spans, span);
@@ -354,11 +359,11 @@ void ptrc_waits_take_end(struct ptrc_waits *w, const struct ptrc_span *span,
 	enum ptrc_waits_kind kind;
 
 	if (!ptrc_waits_find_kind(&w->pairs->list[span->pair], &kind))
-		return;
+		return false;
 	if (begin && end)
 		start->thread->is_in_wait = false;
 	if (!is_selected)
-		return;
+		return false;
 	if (span->fate == PTRC_SPAN_MEASURED) {
 		row = add_wait(w, kind, begin, start,
 			       (uint64_t)ptrc_when_subtract(ptrc_source_ns(span->end), span->ns));
@@ -367,11 +372,13 @@ void ptrc_waits_take_end(struct ptrc_waits *w, const struct ptrc_span *span,
 	} else if (span->fate == PTRC_SPAN_NO_END && start->thread->is_in_wait &&
 		   start->thread->latest_begin == start->number && !has_exited(w, start->thread)) {
 		add_open(w, kind, begin, span, start);
+		return true;
 	} else {
 		w->halves[kind].begins += span->fate == PTRC_SPAN_NO_END;
 		w->halves[kind].ends += span->fate == PTRC_SPAN_NO_BEGIN;
 		w->halves[kind].cut += span->fate == PTRC_SPAN_CUT;
 	}
+	return false;
 }
 
 /* ---- results ---- */
@@ -437,11 +444,9 @@ static void name_lock(const struct ptrc_waits *w, struct ptrc_waits_row *row)
 	uint64_t offset;
 	const char *variable;
 
-	if (!w->query->symbols ||
-	    posixtrace_log_find_process(r->trace, row->process.pid, &last, &process))
+	if (!w->symbols || posixtrace_log_find_process(r->trace, row->process.pid, &last, &process))
 		return;
-	variable = ptrc_symbols_find_variable(w->query->symbols, r->trace, process, row->lock,
-					      &offset);
+	variable = ptrc_symbols_find_variable(w->symbols, r->trace, process, row->lock, &offset);
 	if (!variable)
 		return;
 	ptrc_buffer_text(&name, variable);
@@ -533,5 +538,5 @@ void ptrc_waits_forget(struct ptrc_waits *w)
 	}
 	free(w->open);
 	free(w->thread_list);
-	*w = (struct ptrc_waits){.query = w->query, .pairs = w->pairs};
+	*w = (struct ptrc_waits){.query = w->query, .pairs = w->pairs, .symbols = w->symbols};
 }

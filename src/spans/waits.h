@@ -134,10 +134,12 @@ struct ptrc_waits_start {
 	uint64_t waited_ns;
 };
 
-/* Starts zeroed, except for .query and .pairs. */
+/* Starts zeroed, except for the first three members. */
 struct ptrc_waits {
 	struct ptrc_query *query;
 	struct ptrc_pairs *pairs;
+	/* For finding functions and variables; NULL if these are not to be named. */
+	struct ptrc_symbols *symbols;
 	/* The times of the first and of the last event. The sink may set a later end. */
 	bool has_time;
 	int64_t first_ns, last_ns;
@@ -178,8 +180,8 @@ void ptrc_waits_take_begin(struct ptrc_waits *, const struct ptrc_span *,
 			   struct ptrc_waits_start *start);
 
 /* Takes a span that has ended; one that is not selected is not counted. `start` is not used if the first event is
- * missing. */
-void ptrc_waits_take_end(struct ptrc_waits *, const struct ptrc_span *,
+ * missing. Returns whether the span is an open wait. */
+bool ptrc_waits_take_end(struct ptrc_waits *, const struct ptrc_span *,
 			 const struct ptrc_waits_start *start, bool is_selected);
 
 /* How long the span has lasted at the end of the trace. */
@@ -191,7 +193,7 @@ void ptrc_waits_end(struct ptrc_waits *);
 /* Whether there was any wait, or a part of one. */
 bool ptrc_waits_has_any(const struct ptrc_waits *);
 
-/* Frees all but .query and .pairs, so that another log can be taken. */
+/* Frees all but the first three members, so that another log can be taken. */
 void ptrc_waits_forget(struct ptrc_waits *);
 
 #endif

@@ -78,8 +78,10 @@ static bool tell(void *self)
 void ptrc_wait_stat_begin(struct ptrc_wait_stat *w, struct ptrc_query *q, struct ptrc_pairs *pairs,
 			  void (*put)(struct ptrc_wait_stat *))
 {
-	*w = (struct ptrc_wait_stat){
-		.query = q, .pairs = pairs, .waits = {.query = q, .pairs = pairs}, .put = put};
+	*w = (struct ptrc_wait_stat){.query = q,
+				     .pairs = pairs,
+				     .waits = {.query = q, .pairs = pairs, .symbols = q->symbols},
+				     .put = put};
 	q->sink = (struct ptrc_sink){
 		.self = w,
 		.event = take_event,

@@ -356,6 +356,28 @@ meta() {
 	grep -q 'two\\nlines\\ttab' text
 }
 
+@test "report --text: why threads waited, with waits that have not ended" {
+	cat >waits <<-'END'
+		layout wait.lock.begin enum u32 {pthread_mutex_lock} call, i32 holder, x64 lock, caller call_site
+		layout wait.lock.end i64 result, i32 error
+		event 1000 7 8 wait.lock.begin u32:0 u32:9 u64:0xabc0 u64:0x200
+		event 3000 7 8 wait.lock.end u64:0 u32:0
+		event 5000 7 8 wait.lock.begin u32:0 u32:9 u64:0xabc0 u64:0x200
+		event 9000 7 9 other
+	END
+	made waits.log <waits
+	exits 0 ptrace-report --text --utc waits.log
+	# The tables are those of ptrace-stat.
+	diff <(ptrace-stat --waits waits.log | sed 1,2d) <(sed -n '/^Still waiting/,/^The longest time/p' <<<"$stdout" | head -n -2)
+	grep -Fqx "2023-11-14T22:13:20.000005000Z   4.000us wait.lock (process 7, thread 8), at least: it has not ended" <<<"$stdout"
+	exits 0 ptrace-report --text --until=@1700000000.000002 waits.log
+	grep -Fq "    1.000us  process 7, thread 8: pthread_mutex_lock for lock 0xabc0, held by thread 9, called by 0x200" <<<"$stdout"
+	# Without waits.
+	printf 'event 1000 5 5 os.switch_in\nevent 2000 5 5 os.switch_out\n' | made run.log
+	exits 0 ptrace-report --text run.log
+	grep -Fqx "  Why threads did not run is not known: the log has no waits (ptrace-run --waits)." <<<"$stdout"
+}
+
 @test "report: wrong usage" {
 	scene work.log work 10
 	for options in '' '-o a -o b' '--text -o a' '--text --max-size=1M' '--text --force' '-o a --utc' \

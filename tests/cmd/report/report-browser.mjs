@@ -325,6 +325,51 @@ const cases = {
 		await page.evaluate(() => ptraceReport.goToWorst(ptraceReport.model.meta.classes.findIndex(c => c.name === 'open')));
 		assert.equal((await current(page)).duration, 2000);
 	},
+	async 'a wait says what it is for, and who held the lock'() {
+		const page = await open('waits.html');
+		await picture(page, 'waits');
+		const found = await page.evaluate(() => {
+			const {model, lanes} = ptraceReport;
+			return model.lanes.flatMap(lane => lane.rows.flatMap(track => [...track.begin].map((begin, i) => {
+				const wait = model.waitOf(lane, track.class[i], track.row[i]);
+				return [lane.tid, begin, track.duration[i], wait && wait.text, wait && wait.holder && wait.holder.tid, track.fate[i]];
+			}))).sort((a, b) => a[1] - b[1]);
+		});
+		assert.deepEqual(found, [[7, 0, 4000, 'read /etc/passwd', undefined, 0], [9, 5000, 3000, null, null, 0],
+			[8, 6000, 2500, 'pthread_mutex_lock 0xabc0', 9, 0], [9, 8600, 400, 'pthread_mutex_lock 0xabc0', 8, 3]]);
+		// Each kind has its colour.
+		const at = (tid, begin) => page.evaluate(([tid, begin]) => {
+			const {lanes} = ptraceReport, row = lanes.rows().find(r => r.lane && r.lane.tid === tid);
+			return {x: lanes.xOf(begin), y: row.y - lanes.view.scroll + 22 + 3};
+		}, [tid, begin]);
+		const io = await at(7, 3900), lock = await at(8, 8000);
+		assert.deepEqual(await pixel(page, io.x, io.y), [217, 165, 82]);
+		assert.deepEqual(await pixel(page, lock.x, lock.y), [224, 120, 122]);
+		// An arrow goes from the wait to the holder's lane.
+		const start = await at(8, 6000), to = await at(9, 6000);
+		const dark = await pixel(page, start.x + 1, (start.y + 14 + to.y) / 2);
+		assert.ok(dark[0] < 200, dark.join());
+		await page.mouse.move(lock.x, await lanesTop(page) + lock.y);
+		assert.match(await page.textContent('#tip'), /pthread_mutex_lock 0xabc0\nheld by thread 9 clerk/);
+		await page.mouse.click(lock.x, await lanesTop(page) + lock.y);
+		assert.match(await page.textContent('#details'), /Held by/);
+		await page.click('#details button:has-text("thread 9 clerk")');
+		const item = await current(page);
+		assert.deepEqual([item.name, item.tid, item.begin], ['work', 9, 5000]);
+		await page.click('#tabs button:has-text("Waits")');
+		const tables = await page.textContent('#table');
+		for (const part of ['Still waiting at the end', 'thread 9 clerk400 nspthread_mutex_lock0xabc0thread 8 teller0x300',
+			'thread 9 clerk (50 %), thread 8 teller (50 %)', '/etc/passwd'])
+			assert.ok(tables.includes(part), part + ' in ' + tables);
+		await picture(page, 'waits-table');
+		await page.click('#table tr:has-text("/etc/passwd") >> nth=-1');
+		assert.equal((await current(page)).fields.path, '/etc/passwd');
+	},
+	async 'without waits, the page says that it is not known why threads did not run'() {
+		const page = await open('switches.html');
+		assert.match(await page.textContent('#notes'), /Why threads did not run is not known/);
+		assert.equal(await page.$$eval('#tabs button', all => all.filter(b => b.textContent === 'Waits').length), 0);
+	},
 	async 'halves of pairs are there, and say what they are'() {
 		const page = await open('halves.html');
 		const fates = await page.evaluate(() => [...ptraceReport.model.lanes.find(l => l.pid).events.fate]);

@@ -75,6 +75,30 @@ event 6000 7 8 p.begin hex:$(hex '{"job":7}')
 event 7234 7 8 p.end u32:3
 END
 report fields
+"$PTRC_BUILD/tests/support/made_log" waits.log <<END || exit 99
+thread 0 7 8 teller
+thread 0 7 9 clerk
+layout wait.lock.begin enum u32 {pthread_mutex_lock} call, i32 holder, x64 lock, caller call_site
+layout wait.lock.end i64 result, i32 error
+layout wait.io.begin enum u32 {read} call, i32 fd, u64 size, caller call_site, str path
+layout wait.io.end i64 result, i32 error
+event 1000 7 7 wait.io.begin u32:0 u32:3 u64:10 u64:0x100 str:/etc/passwd
+event 5000 7 7 wait.io.end u64:9 u32:0
+event 6000 7 9 work.begin
+event 7000 7 8 wait.lock.begin u32:0 u32:9 u64:0xabc0 u64:0x200
+event 9000 7 9 work.end
+event 9500 7 8 wait.lock.end u64:0 u32:0
+event 9600 7 9 wait.lock.begin u32:0 u32:8 u64:0xabc0 u64:0x300
+event 10000 7 8 last
+END
+report waits
+"$PTRC_BUILD/tests/support/made_log" switches.log <<END || exit 99
+layout os.switch_out u32 processor, bool preempted
+event 1000 5 5 os.switch_in u32:0
+event 2000 5 5 os.switch_out u32:0 u8:0
+event 5000 5 5 os.switch_in u32:0
+END
+report switches
 scene years.log years 4000
 report years
 scene small.log work 20000
