@@ -223,7 +223,8 @@ static void look_at_open(struct ptrc_watch *w)
 
 static struct ptrc_watch *watch_of(struct ptrc_reader *r)
 {
-	return (struct ptrc_watch *)((char *)r - offsetof(struct ptrc_watch, source.reader));
+	return (struct ptrc_watch *)(void *)((char *)r -
+					     offsetof(struct ptrc_watch, source.reader));
 }
 
 /* Gets the events that have come. If there are none, sets .error to EINTR, so that the caller returns later. */
