@@ -61,6 +61,19 @@ static struct ptrc_value text_of(struct ptrc_waits *w, struct ptrc_view *view, c
 		       : (struct ptrc_value){.kind = PTRC_VALUE_TEXT, .bytes = ""};
 }
 
+/* The function that waited; the kind of the wait if the event does not say it. */
+static struct ptrc_value call_of(struct ptrc_waits *w, struct ptrc_view *view,
+				 enum ptrc_waits_kind kind)
+{
+	struct ptrc_value call = text_of(w, view, "call");
+
+	if (!call.size) {
+		call.bytes = ptrc_waits_kinds[kind];
+		call.size = strlen(call.bytes);
+	}
+	return call;
+}
+
 static char *copy_of(const struct ptrc_value *text)
 {
 	return ptrc_cli_copy_bytes(text->bytes, text->size);
@@ -296,7 +309,7 @@ static struct ptrc_waits_row *add_wait(struct ptrc_waits *w, enum ptrc_waits_kin
 				       const struct ptrc_waits_start *start, uint64_t ns)
 {
 	struct ptrc_waits_thread *t = start->thread;
-	struct ptrc_value call = text_of(w, begin, "call");
+	struct ptrc_value call = call_of(w, begin, kind);
 	struct ptrc_waits_row *row = row_of(w, kind, t, begin, &call);
 	/* The time of the waits within this one, which are counted already. */
 	uint64_t inner_ns = t->waited_ns - start->waited_ns;
@@ -328,7 +341,7 @@ static void add_open(struct ptrc_waits *w, enum ptrc_waits_kind kind, struct ptr
 	struct ptrc_waits_thread *t = start->thread;
 	uint64_t ns = ptrc_waits_time_so_far(w, span);
 	struct ptrc_waits_row *row = add_wait(w, kind, begin, start, ns);
-	struct ptrc_value call = text_of(w, begin, "call");
+	struct ptrc_value call = call_of(w, begin, kind);
 	pid_t holder = kind == PTRC_WAITS_LOCK ? (pid_t)number_of(w, begin, "holder") : 0;
 	uint64_t call_site = (uint64_t)number_of(w, begin, "call_site");
 
@@ -367,7 +380,7 @@ bool ptrc_waits_take_end(struct ptrc_waits *w, const struct ptrc_span *span,
 	if (span->fate == PTRC_SPAN_MEASURED) {
 		row = add_wait(w, kind, begin, start,
 			       (uint64_t)ptrc_when_subtract(ptrc_source_ns(span->end), span->ns));
-		call = text_of(w, begin, "call");
+		call = call_of(w, begin, kind);
 		add_bytes(row, &call, number_of(w, end, "result"));
 	} else if (span->fate == PTRC_SPAN_NO_END && start->thread->is_in_wait &&
 		   start->thread->latest_begin == start->number && !has_exited(w, start->thread)) {

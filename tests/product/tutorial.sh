@@ -4,7 +4,7 @@
 # The commands of posixtrace-tutorial(7), run one after the other by one shell, print what
 # the page shows and exit as it says. TAP.
 #
-# Numbers and addresses may be others, and so may what a line of three dots stands for. A
+# Numbers, durations and addresses may be others, and so may what a line of three dots stands for. A
 # command exits with 0 unless `echo $?' follows.
 
 # shellcheck source=tests/support/tap.sh
@@ -48,10 +48,32 @@ elif [ -x "$PTRC_BUILD/src/ptrace-ship" ]; then
 	done
 fi
 
+# PostgreSQL runs as an ordinary user, who needs a shell and a directory of its own.
+postgres=$dir/postgres
+no_postgres=
+mkdir "$postgres" "$postgres/cases" "$postgres/work" || exit 99
+as_postgres='env'
+if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
+	no_postgres='no PostgreSQL'
+elif [ -n "${PTRC_SAN_CFLAGS-}" ]; then
+	no_postgres='PostgreSQL is not run with sanitizers'
+elif [ "$(id -u)" -eq 0 ]; then
+	as_postgres='setpriv --reuid=postgres --regid=postgres --clear-groups'
+	chmod 711 "$dir"
+	chown -R postgres "$postgres" 2>/dev/null &&
+		$as_postgres test -x "$PTRC_BUILD/src/ptrace-run" -a -r "$PTRC_BUILD/lib" ||
+		no_postgres='no user postgres that can use the build'
+fi
+
 # Files between BEGIN and END; in other examples what follows `$ ' and `> ' is a command,
 # the rest its output.
-awk -v work="$dir/work" -v cases="$cases" -v engine="$engine" '
-	/^\.\\" NEED / { is_left_out = $3 == "engine" && !engine }
+awk -v work="$dir/work" -v ordinary="$cases" -v postgres="$postgres/cases" -v engine="$engine" \
+	-v no_postgres="$no_postgres" '
+	BEGIN { cases = ordinary }
+	/^\.\\" NEED/ {
+		is_left_out = ($3 == "engine" && !engine) || ($3 == "postgres" && no_postgres)
+		cases = $3 == "postgres" ? postgres : ordinary
+	}
 	is_left_out { next }
 	/^\.\\" BEGIN / { file = work "/" $3; next }
 	/^\.\\" END / { file = ""; next }
@@ -60,7 +82,7 @@ awk -v work="$dir/work" -v cases="$cases" -v engine="$engine" '
 	!is_example || (!file && /^\.[A-Z]/) { next }
 	file { print >file; next }
 	/^\$ / {
-		name = sprintf("%s/%03d", cases, ++count)
+		name = sprintf("%s/%03d", cases, ++count[cases])
 		print substr($0, 3) >(name ".command")
 		printf "" >(name ".expected")
 		next
@@ -71,7 +93,8 @@ awk -v work="$dir/work" -v cases="$cases" -v engine="$engine" '
 
 # What may differ becomes the same; that is also what a busy machine makes of a comparison.
 plain() {
-	sed -E -e 's/\/[^ "]*\/([^ "\/]+)/\1/g' -e 's/0x[0-9a-f]+/X/g' -e 's/[0-9]+/0/g' \
+	sed -E -e 's/\/[^ "]*\/([^ "\/]+)/\1/g' -e 's/\b[0-9]+(\.[0-9]+)?(ns|us|ms|s)\b/0ms/g' \
+		-e 's/0x[0-9a-f]+/X/g' -e 's/[0-9]+/0/g' \
 		-e 's/^req: (slower|changed|noise)/req: compared/' -e 's/ +/ /g' "$1"
 }
 
@@ -102,7 +125,9 @@ matches() {
 	' "$dir/shown"
 }
 
-# Samples are the kernel's, which may refuse them.
+# What needs debug information, and samples, which are the kernel's, may be missing.
+: >"$dir/empty"
+no_symbols=$(ptrace-dump --symbols "$dir/empty" 2>&1 | grep -o 'built without libdw')
 refusal=$(ptrace-run --os=samples -o "$dir/needs.log" true 2>&1 | grep 'no events of the operating system')
 
 cat >"$dir/driver" <<'END'
@@ -120,13 +145,16 @@ for command in "$2"/*.command; do
 done
 END
 timeout $((120 * ${PTRC_TEST_SLOWDOWN:-1})) sh "$dir/driver" "$dir/work" "$cases" || echo "# the shell ended with $?"
+[ -n "$no_postgres" ] || HOME=$postgres timeout $((120 * ${PTRC_TEST_SLOWDOWN:-1})) \
+	$as_postgres sh "$dir/driver" "$postgres/work" "$postgres/cases" || echo "# the shell ended with $?"
 
-for command in "$cases"/*.command; do
+for command in "$cases"/*.command "$postgres"/cases/*.command; do
+	[ -e "$command" ] || continue
 	case=${command%.command}
 	number=$((number + 1))
 	name=$(head -n 1 "$command" | sed 's/#/\\#/g')
 	was=$(cat "$case.status" 2>/dev/null || echo none)
-	next=$cases/$(printf '%03d' "$((number + 1))")
+	next=${case%/*}/$(printf '%03d' "$(expr "${case##*/}" + 1)")
 	# shellcheck disable=SC2016 # what the page says
 	if grep -qsx 'echo $?' "$next.command"; then
 		wanted=$(cat "$next.expected")
@@ -136,6 +164,8 @@ for command in "$cases"/*.command; do
 	# Numbers count, where they are all there is.
 	if [ -n "$refusal" ] && grep -q 'hot\.log' "$command"; then
 		echo "ok $number - $name # SKIP $refusal"
+	elif [ -n "$no_symbols" ] && grep -q 'waits --symbols' "$command"; then
+		echo "ok $number - $name # SKIP $no_symbols"
 	elif [ "$was" = "$wanted" ] && matches "$case.expected" "$case.printed" &&
 		{ ! grep -qx '[0-9]*' "$case.expected" ||
 			[ "$(grep -x '[0-9]*' "$case.expected")" = \
@@ -152,6 +182,10 @@ done
 if [ -z "$engine" ]; then
 	number=$((number + 1))
 	echo "ok $number - MANY MACHINES # SKIP $absent"
+fi
+if [ -n "$no_postgres" ]; then
+	number=$((number + 1))
+	echo "ok $number - WHY WAS IT SLOW? of PostgreSQL # SKIP $no_postgres"
 fi
 [ "$number" -gt 20 ] || { echo "# the page has $number commands"; status=1; }
 echo "1..$number"

@@ -200,6 +200,22 @@ example() {
 	jq -e '.kinds[0] | .count == 1 and .cut == 1 and .total_ns == 100' <<<"$stdout"
 }
 
+@test "events of these names with other data" {
+	made run.log <<-'END'
+		layout wait.lock.begin str lock, u32 holder
+		layout wait.io.begin f64 path, u8[4] call
+		event 1 5 5 wait.lock.begin hex:410001
+		event 2 5 5 wait.lock.end
+		event 3 5 5 wait.io.begin f64:2.5 hex:01020304
+		event 4 5 5 wait.io.end u64:3
+		event 5 5 5 wait.sleep.begin hex:ff
+		event 9 0 0 end
+	END
+	exits 0 ptrace-stat --waits --json run.log
+	jq -e '[.kinds[].count] == [1, 1, 0, 1, 0] and .still_waiting[0].call == "sleep" and
+		.files[0].call == "io" and .locks[0].lock == "0x0"' <<<"$stdout"
+}
+
 @test "without waits: only that the reason is not known" {
 	made run.log <<-'END'
 		layout os.switch_out u32 processor, bool preempted
