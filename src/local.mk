@@ -274,6 +274,7 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/export/format.c \
 	%D%/export/format.h \
 	%D%/export/formats.c \
+	%D%/export/otlp.c \
 	%D%/export/perfetto.c \
 	%D%/export/stacks.c \
 	%D%/report/collect.c \

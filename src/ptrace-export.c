@@ -21,7 +21,7 @@ enum {
 };
 
 static const struct ptrc_cli_option options[] = {
-	{"to", KEY_TO, "FORMAT", "chrome, perfetto, ctf, folded, speedscope or csv"},
+	{"to", KEY_TO, "FORMAT", "chrome, perfetto, ctf, folded, speedscope, csv or\notlp"},
 	{"output", 'o', "FILE",
 	 "write to this file, not to standard output;\nfor ctf, to this directory"},
 	{"force", KEY_FORCE, NULL,
@@ -54,7 +54,7 @@ static const struct ptrc_cli cli = {
 	.exclusions = PTRC_CLI_ROWS(PTRC_SELECTION_EXCLUSIONS),
 	.needs = PTRC_CLI_ROWS(PTRC_SELECTION_NEEDS, {"force", "output"}),
 	/* The words are in the order of ptrc_export_formats. */
-	.words = PTRC_CLI_ROWS({"to", "chrome perfetto ctf folded speedscope csv"}),
+	.words = PTRC_CLI_ROWS({"to", "chrome perfetto ctf folded speedscope csv otlp"}),
 	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 };
@@ -83,7 +83,7 @@ static void check_usage(int operands)
 
 	if (!export.format)
 		ptrc_cli_usage("--to",
-			       "is needed: chrome, perfetto, ctf, folded, speedscope or csv");
+			       "is needed: chrome, perfetto, ctf, folded, speedscope, csv or otlp");
 	name = export.format->name;
 	is_flame = export.format->push;
 	if (export.path && !strcmp(export.path, "-"))

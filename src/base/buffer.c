@@ -153,6 +153,33 @@ void ptrc_buffer_hex_bytes(struct ptrc_buffer *b, const void *bytes, size_t size
 	b->used += 2 * size;
 }
 
+void ptrc_buffer_base64(struct ptrc_buffer *b, const void *bytes, size_t size)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *from = bytes;
+	char *to = ptrc_buffer_room(b, size / 3 * 4 + 4);
+	size_t left = size;
+
+	for (; left >= 3; left -= 3, from += 3) {
+		uint32_t three = (uint32_t)from[0] << 16 | (uint32_t)from[1] << 8 | from[2];
+
+		*to++ = digits[three >> 18];
+		*to++ = digits[three >> 12 & 63];
+		*to++ = digits[three >> 6 & 63];
+		*to++ = digits[three & 63];
+	}
+	if (left) {
+		uint32_t rest = (uint32_t)from[0] << 16 | (left > 1 ? (uint32_t)from[1] << 8 : 0);
+
+		*to++ = digits[rest >> 18];
+		*to++ = digits[rest >> 12 & 63];
+		*to++ = left > 1 ? digits[rest >> 6 & 63] : '=';
+		*to++ = '=';
+	}
+	b->used = (size_t)(to - b->bytes);
+}
+
 void ptrc_buffer_format(struct ptrc_buffer *b, const char *format, ...)
 {
 	va_list values;

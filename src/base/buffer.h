@@ -92,6 +92,9 @@ void ptrc_buffer_hex(struct ptrc_buffer *, uint64_t);
 /* Puts two hexadecimal digits for each byte, without "0x". */
 void ptrc_buffer_hex_bytes(struct ptrc_buffer *, const void *, size_t);
 
+/* Puts the bytes in base64 (RFC 4648), with padding. */
+void ptrc_buffer_base64(struct ptrc_buffer *, const void *, size_t);
+
 void ptrc_buffer_format(struct ptrc_buffer *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

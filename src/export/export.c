@@ -105,6 +105,22 @@ static bool name_by_itself(struct ptrc_export *x, const struct ptrc_pair *pair,
 	return true;
 }
 
+/* The innermost open span of the lane, or NULL. Valid while events are read, not at their end. */
+static const struct ptrc_export_span *innermost(const struct ptrc_lane *lane)
+{
+	return (const struct ptrc_export_span *)lane->latest;
+}
+
+static void number_span(struct ptrc_export *x, struct ptrc_span *s)
+{
+	struct ptrc_export_span *own = (struct ptrc_export_span *)s;
+	const struct ptrc_export_span *outer = innermost(s->lane);
+
+	own->number = ++x->span_count;
+	own->outer = outer ? outer->number : 0;
+	own->root = outer ? outer->root : own->number;
+}
+
 static void begin_span(void *self, struct ptrc_span *s)
 {
 	struct ptrc_export *x = self;
@@ -112,6 +128,8 @@ static void begin_span(void *self, struct ptrc_span *s)
 
 	s->lane = &ptrc_export_lane(x)->lane;
 	x->is_in_pair = true;
+	if (!is_state(x, s->pair))
+		number_span(x, s);
 	if (!ptrc_pair_is_of_thread(x->pairs, pair)) {
 		x->unnested_count += x->format->push && !x->has_samples && is_flame(x);
 		return;
@@ -140,6 +158,7 @@ static void put_slice(struct ptrc_export *x, const struct ptrc_span *span,
 	struct ptrc_slice s = {
 		.kind = kind,
 		.number = ++x->slice_count,
+		.span = (const struct ptrc_export_span *)span,
 		.name = name_of(x, span->pair),
 		.lane = lane,
 		.end_lane = span->end ? ptrc_export_lane(x) : lane,
@@ -165,13 +184,17 @@ static void put_slice(struct ptrc_export *x, const struct ptrc_span *span,
 /* Shows an event of a pair by itself, because the other event is missing. */
 static void put_half(struct ptrc_export *x, const struct ptrc_span *s)
 {
-	struct ptrc_view *view = s->begin.source ? s->begin_view : s->end_view;
+	bool has_begin = s->begin.source;
+	struct ptrc_view *view = has_begin ? s->begin_view : s->end_view;
+	struct ptrc_export_lane *lane =
+		has_begin ? (struct ptrc_export_lane *)s->lane : ptrc_export_lane(x);
 	struct ptrc_export_event e = {
-		.lane = s->begin.source ? (struct ptrc_export_lane *)s->lane : ptrc_export_lane(x),
-		.ns = s->begin.source ? ptrc_export_since_start(x, s->ns) : x->now_ns,
+		.lane = lane,
+		.ns = has_begin ? ptrc_export_since_start(x, s->ns) : x->now_ns,
 		.type = ptrc_reader_type(view->reader, view->reader->event.posix_event_id)->of_sink,
 		.view = view,
-		.missing = s->begin.source ? "end" : "begin",
+		.missing = has_begin ? "end" : "begin",
+		.span = has_begin ? (const struct ptrc_export_span *)s : innermost(&lane->lane),
 	};
 
 	if (x->format->event)
@@ -339,11 +362,15 @@ static void add(void *self, struct ptrc_source *s)
 		return;
 	if (t->counter_count && x->format->counter && !x->query->is_rehearsal)
 		put_counters(x, t, &s->view);
-	if (!x->is_in_pair && ptrc_query_is_due(x->query))
-		x->format->event(x, &(struct ptrc_export_event){.lane = ptrc_export_lane(x),
+	if (!x->is_in_pair && ptrc_query_is_due(x->query)) {
+		struct ptrc_export_lane *lane = ptrc_export_lane(x);
+
+		x->format->event(x, &(struct ptrc_export_event){.lane = lane,
 								.ns = x->now_ns,
 								.type = t,
-								.view = &s->view});
+								.view = &s->view,
+								.span = innermost(&lane->lane)});
+	}
 }
 
 static bool is_full(const void *self)
@@ -381,7 +408,7 @@ static void restart(void *self)
 	for (size_t i = 0; i < x->query->source_count; i++)
 		x->losses[i].source = NULL;
 	free_pair_names(x);
-	x->slice_count = 0;
+	x->slice_count = x->span_count = 0;
 }
 
 /* Reports pairs of which one event is missing, and names given for --pair and counters that do not exist in the
@@ -446,7 +473,8 @@ static void find_system_events(struct ptrc_export *x)
 
 	x->running_pair = x->waiting_pair = SIZE_MAX;
 	x->has_samples = has_type(x->query, SAMPLE);
-	if (!x->format->slice || !has_type(x->query, SWITCH_IN) || !has_type(x->query, SWITCH_OUT))
+	if (!x->format->slice || x->format->has_no_states || !has_type(x->query, SWITCH_IN) ||
+	    !has_type(x->query, SWITCH_OUT))
 		return;
 	x->running_pair = add_pair(x, SWITCH_IN ".." SWITCH_OUT);
 	x->waiting_pair = add_pair(x, SWITCH_OUT ".." SWITCH_IN);
@@ -486,7 +514,7 @@ bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_query *q, struct
 				       x->format->name);
 		pairs->is_by_name = pairs->is_without_rows = true;
 		pairs->is_within_threads = x->format->push;
-		ptrc_spans_begin(&pairs->spans, q, sizeof(struct ptrc_span));
+		ptrc_spans_begin(&pairs->spans, q, sizeof(struct ptrc_export_span));
 	}
 	if (!ptrc_export_begin_lanes(x))
 		return false;

@@ -75,6 +75,16 @@ struct ptrc_export_name {
 	uint64_t number;
 };
 
+/* A pair whose first event was read. The numbers of spans count from 1, in the order of their first events. */
+struct ptrc_export_span {
+	struct ptrc_span span;
+	uint64_t number;
+	/* The number of the innermost span of the thread that was open when this one started; 0 if there was none. */
+	uint64_t outer;
+	/* The number of the outermost one of the spans around this one; its own number if there was none. */
+	uint64_t root;
+};
+
 /* The place where a slice is shown. */
 enum ptrc_slice_kind {
 	/* The slice is on its thread. Any two such slices of a thread are nested or do not overlap. */
@@ -91,6 +101,7 @@ struct ptrc_slice {
 	enum ptrc_slice_kind kind;
 	/* The number of the slice, counted from 1. */
 	uint64_t number;
+	const struct ptrc_export_span *span;
 	struct ptrc_export_name *name;
 	struct ptrc_export_lane *lane;
 	struct ptrc_export_lane *end_lane;
@@ -139,6 +150,9 @@ struct ptrc_export_event {
 	struct ptrc_view *view;
 	/* If the event is half of a pair: which half is missing, "begin" or "end". Otherwise NULL. */
 	const char *missing;
+	/* The innermost span of the thread that is open; if the event is the first half of a pair, the span that it
+	 * started. NULL if there is none. */
+	const struct ptrc_export_span *span;
 };
 
 struct ptrc_export {
@@ -170,6 +184,8 @@ struct ptrc_export {
 	/* Whether the latest event is part of a pair. */
 	bool is_in_pair;
 	uint64_t slice_count;
+	/* The number of spans that have started, except for states of threads. */
+	uint64_t span_count;
 	/* Formats of flame graphs show samples of stacks. If this is false, because there are none, they show pairs. */
 	bool has_samples;
 	struct ptrc_flames flames;
@@ -189,6 +205,8 @@ struct ptrc_export_format {
 	bool (*open)(struct ptrc_export *);
 	/* The format has no slices: the events of pairs are exported as events. */
 	bool has_only_events;
+	/* The format has no states of threads: the events that make them are exported as events. */
+	bool has_no_states;
 	size_t state_size;
 	/* Any of these functions may be NULL. .begin is called first. */
 	void (*begin)(struct ptrc_export *);
@@ -214,6 +232,7 @@ extern const struct ptrc_export_format ptrc_export_ctf;
 extern const struct ptrc_export_format ptrc_export_folded;
 extern const struct ptrc_export_format ptrc_export_speedscope;
 extern const struct ptrc_export_format ptrc_export_csv;
+extern const struct ptrc_export_format ptrc_export_otlp;
 
 /* All formats, in the order in which messages and pages list them. The list ends with a NULL pointer. */
 extern const struct ptrc_export_format *const ptrc_export_formats[];

@@ -116,30 +116,3 @@ void ptrc_report_column_free(struct ptrc_report_column *c)
 	free(c->numbers);
 	ptrc_buffer_free(&c->runs);
 }
-
-void ptrc_report_put_base64(struct ptrc_buffer *b, const struct ptrc_buffer *bytes)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const unsigned char *from = (const unsigned char *)bytes->bytes;
-	char *to = ptrc_buffer_room(b, bytes->used / 3 * 4 + 4);
-	size_t left = bytes->used;
-
-	for (; left >= 3; left -= 3, from += 3) {
-		uint32_t three = (uint32_t)from[0] << 16 | (uint32_t)from[1] << 8 | from[2];
-
-		*to++ = digits[three >> 18];
-		*to++ = digits[three >> 12 & 63];
-		*to++ = digits[three >> 6 & 63];
-		*to++ = digits[three & 63];
-	}
-	if (left) {
-		uint32_t rest = (uint32_t)from[0] << 16 | (left > 1 ? (uint32_t)from[1] << 8 : 0);
-
-		*to++ = digits[rest >> 18];
-		*to++ = digits[rest >> 12 & 63];
-		*to++ = left > 1 ? digits[rest >> 6 & 63] : '=';
-		*to++ = '=';
-	}
-	b->used = (size_t)(to - b->bytes);
-}

@@ -59,6 +59,4 @@ char ptrc_report_column_put(struct ptrc_buffer *, const struct ptrc_report_colum
 
 void ptrc_report_column_free(struct ptrc_report_column *);
 
-void ptrc_report_put_base64(struct ptrc_buffer *, const struct ptrc_buffer *);
-
 #endif

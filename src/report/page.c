@@ -784,9 +784,9 @@ static void put_page(struct ptrc_buffer *b, const struct page *p)
 	ptrc_buffer_text(b, "<script type=\"application/json\" id=\"meta\">");
 	put_json(b, &p->meta);
 	ptrc_buffer_text(b, "</script>\n<script type=\"text/plain\" id=\"records\">");
-	ptrc_report_put_base64(b, &p->records);
+	ptrc_buffer_base64(b, p->records.bytes, p->records.used);
 	ptrc_buffer_text(b, "</script>\n<script type=\"text/plain\" id=\"data\">");
-	ptrc_report_put_base64(b, &p->data);
+	ptrc_buffer_base64(b, p->data.bytes, p->data.used);
 	ptrc_buffer_format(b, "</script>\n<script nonce=\"%s\">\n", nonce);
 	ptrc_buffer_text(b, ptrc_page_script);
 	ptrc_buffer_text(b, "</script>\n</body>\n</html>\n");

@@ -157,7 +157,7 @@ export --counters: events
 export --event: events
 export --output: files
 export --pid: processes
-export --to: chrome perfetto ctf folded speedscope csv
+export --to: chrome perfetto ctf folded speedscope csv otlp
 filter --exclude: events
 filter --only: events
 list --format: text json

@@ -583,7 +583,7 @@ process 7;0xf;0x20 1' ]
 	head -c 50000 whole.log >cut.log
 	made unclosed.log <<<'event 1 7 8 a.begin
 unclosed'
-	for format in chrome perfetto csv folded speedscope; do
+	for format in chrome perfetto csv folded speedscope otlp; do
 		exits 0 ptrace-export --to=$format empty.log
 		exits 0 ptrace-export --to=$format nothing.log
 		reports 3 "*cut.log*" ptrace-export --to=$format cut.log
@@ -598,7 +598,7 @@ unclosed'
 
 @test "the export replaces no file that is not of its format" {
 	make_calls
-	for format in chrome perfetto csv speedscope; do
+	for format in chrome perfetto csv speedscope otlp; do
 		ptrace-export --to=$format -o out calls.log
 		ptrace-export --to=$format calls.log >expected
 		cmp out expected
@@ -625,7 +625,7 @@ unclosed'
 
 @test "a full disk or a reader that goes away is an error that names the file" {
 	printf 'event 1 7 8 a.begin\nevent 2 7 8 b.end\nrepeat 100000 10\n' | made big.log
-	for format in chrome perfetto csv speedscope; do
+	for format in chrome perfetto csv speedscope otlp; do
 		exits 1 ptrace-export --to=$format --force -o /dev/full big.log
 		[[ $stderr == *"/dev/full: No space left on device"* ]]
 	done
@@ -637,7 +637,7 @@ unclosed'
 
 @test "usage: what ptrace-export refuses" {
 	make_calls
-	for wrong in '' --to=xml '--to=csv --counters' '--to=chrome --force' '--to=chrome -o a -o b' \
+	for wrong in '' --to=xml '--to=csv --counters' '--to=otlp --counters' '--to=chrome --force' '--to=chrome -o a -o b' \
 		'--to=chrome --context=1s,0s' '--to=speedscope --last=1' '--to=csv -o '; do
 		run_split ptrace-export $wrong calls.log
 		[ "$status" -eq 2 ] || { [[ $wrong == *'-o ' ]] && [ "$status" -ne 0 ]; }
@@ -659,7 +659,7 @@ unclosed'
 	! grep -q __asan_init "$PTRC_BUILD/src/ptrace-export" || skip "a sanitizer needs more memory"
 	printf 'event 1 7 8 a.begin u64:1\nevent 5 7 8 a.end u64:1\nrepeat 20000 10\n' | made small.log
 	printf 'event 1 7 8 a.begin u64:1\nevent 5 7 8 a.end u64:1\nrepeat 1000000 10\n' | made large.log
-	for format in chrome perfetto ctf csv folded speedscope; do
+	for format in chrome perfetto ctf csv folded speedscope otlp; do
 		for log in small large; do
 			rm -rf out.ctf
 			python3 - $format $log.log >$log.rss <<-'END'
@@ -886,6 +886,159 @@ make_fields() {
 	END
 }
 
+# otlp OPTION...: the spans of an export to otlp by their starts, then its log records, a line each
+otlp() {
+	ptrace-export --to=otlp "$@" >otlp.jsonl
+	python3 "$PTRC_SOURCE/tests/cmd/export/check_otlp.py" $orphans <otlp.jsonl
+}
+
+@test "OTLP: pairs are spans within those of their thread, other events are log records" {
+	make_pairs
+	otlp --decode='send=u64 id' --decode='receive=u64 id' --pair='send..receive by data.id' pairs.log 2>/dev/null >all
+	# Numbers of jq are doubles, so times are compared as text.
+	grep -o '"startTimeUnixNano":"[0-9]*","endTimeUnixNano":"[0-9]*"' otlp.jsonl | tr -cd '0-9,\n' >times
+	printf '17000000000000%s,17000000000000%s\n' 02500 03001 02000 04000 03500 04500 05000 06000 08000 09000 |
+		diff - times
+	jq -se 'map(select(.kind == "span")) | map([.name, .attributes]) == [
+		["req", {"thread.id": "int 8", "data.id": "int 5", "data.rows": "int 3"}],
+		["step", {"thread.id": "int 8", "end.data.latency": "int 501"}],
+		["late", {"thread.id": "int 8"}],
+		["send..receive", {"thread.id": "int 9", "data.id": "int 77", "end.process.pid": "int 9",
+			"end.thread.id": "int 9", "end.data.id": "int 77"}],
+		["stays", {"thread.id": "int 8", "missing": "string end"}]]' all
+	jq -se 'map(select(.kind == "span")) | (map({(.name): .id}) | add) as $of |
+		map(.parent) == [null, $of.req, $of.req, null, null]' all
+	jq -se 'map(select(.kind == "log")) | map([.name, .severity, .attributes.data, .attributes.missing]) == [
+		["other", 9, "string hello", null], ["gone.end", 9, null, "string begin"], ["other", 9, "string bye", null]]' all
+	# Records have the span that was open on their thread.
+	jq -se '(map(select(.name == "stays"))[0].id) as $stays | map(select(.kind == "log")) |
+		map(.id) == [null, null, $stays]' all
+	jq -se 'map(.resource) | unique == [{"service.name": "string unknown_service", "process.pid": "int 7"}]' all
+	# The same log makes the same numbers, whatever is selected of it; other pairs make others.
+	ptrace-export --to=otlp pairs.log >first 2>/dev/null
+	ptrace-export --to=otlp pairs.log 2>/dev/null | cmp first
+	ids() { jq -s 'map(select(.name == "step"))[0] | [.trace, .id, .parent]' "$@"; }
+	otlp pairs.log 2>/dev/null | ids >expected
+	orphans=--orphans
+	otlp -e 'step.*' pairs.log | ids | cmp expected
+	otlp --last=4 pairs.log 2>/dev/null | jq -se 'length == 4'
+	fails cmp -s <(ids all) expected
+	# So does a copy of the log, but no other log.
+	cp pairs.log copy.log
+	otlp copy.log 2>/dev/null | ids | cmp expected
+	make_pairs other.log
+	fails cmp -s <(otlp other.log 2>/dev/null | ids) expected
+}
+
+@test "OTLP: each kind of value is an attribute of its type, and no byte is lost" {
+	cat >script <<-'END'
+		layout v i64 low, u64 high, u64 most, bool yes, bool odd, x32 mask, f64 ratio, f64 none, f64 big, f32 single, enum{idle,up} state, i32[2] list, char[4] word, bytes[3] raw, str text
+		layout j json
+		layout k u32 id, json more
+		event 10 1 1 v hex:0000000000000080 u64:9223372036854775807 u64:18446744073709551615 u8:1 u8:2 hex:0000 hex:ff000000 f64:0.5 f64:nan f64:-inf hex:cdcccc3d u32:1 u32:7 hex:ffffffff hex:61ff6200 hex:00ff10 hex:fffe7a00
+		event 20 1 1 j hex:7b2261223a312c2262223a2d392e35652d332c2263223a2278222c2264223a747275652c2265223a6e756c6c2c2266223a7b2267223a5b315d7d2c2268223a31383434363734343037333730393535313631362c2269223a31653939397d
+		event 30 1 1 k u32:4 hex:5b312c20325d
+		event 35 1 1 k u32:4 hex:5b312c
+		event 40 1 1 none str:plain
+		event 50 1 1 none hex:00ff
+		event 60 1 1 none
+	END
+	python3 - <<-'END' >>script
+		for text in ('{"a":1,"b":2,"a":3}', "{" + ",".join(f'"m{i}":{i}' for i in range(128)) + "}",
+		             "{" + ",".join(f'"m{i}":{i}' for i in range(129)) + "}", "[1]"):
+		    print("event 70 1 1 j hex:" + text.encode().hex())
+	END
+	made values.log <script
+	otlp values.log 2>/dev/null | jq -s 'map(.attributes | del(."thread.id"))' >values
+	jq -e '.[0] == {"data.low": "int -9223372036854775808", "data.high": "int 9223372036854775807",
+		"data.most": "string 18446744073709551615", "data.yes": "bool true", "data.odd": "bool true",
+		"data.odd_hex": "string 02", "data.mask": "string 0xff", "data.ratio": "double 0.5",
+		"data.none": "double NaN", "data.none_hex": "string 000000000000f87f", "data.big": "double -Infinity",
+		"data.single": "double 0.1", "data.state": "string up", "data.list": ["int 7", "int -1"],
+		"data.word": "string a\ufffdb", "data.word_hex": "string 61ff62", "data.raw": "bytes 00ff10",
+		"data.text": "string \ufffd\ufffdz", "data.text_hex": "string fffe7a"}' values
+	jq -e '.[1] == {"data.a": "int 1", "data.b": "double -0.0095", "data.c": "string x", "data.d": "bool true",
+		"data.e": null, "data.f": "string {\"g\":[1]}", "data.h": "string 18446744073709551616",
+		"data.i": "string 1e999"}' values
+	jq -e '.[2] == {"data.id": "int 4", "data.more": "string [1,2]"}' values
+	# Data that does not fit its layout is there as bytes, too.
+	jq -e '.[3] == {"data.id": "int 4", data: "bytes 040000005b312c"}' values
+	jq -e '.[4:7] == [{data: "string plain"}, {data: "bytes 00ff"}, {}]' values
+	# Keys differ, and are not too many.
+	jq -e '.[7] == {"data.b": "int 2", "data.a": "int 3"}' values
+	jq -e '.[8] | length == 128 and .["data.m127"] == "int 127"' values
+	jq -e '.[9].data | ltrimstr("string ") | fromjson | length == 129' values
+	jq -e '.[10] == {data: "bytes 5b315d"}' values
+}
+
+@test "OTLP: spans nest however deep, and lines stay short" {
+	python3 - <<-'END' >script
+		import random
+		random.seed(3)
+		for i in range(3000):
+		    print(f"event {1000 + i} 1 1 f{i % 7}.begin str:{'x' * 300}")
+		for i in reversed(range(3000)):
+		    print(f"event {9000 - i} 1 1 f{i % 7}.end")
+		for i in range(20000):
+		    thread = random.randrange(1, 20)
+		    print(f"event {10000 + i} {thread % 5 + 1} {thread} {random.choice('abc')}.{random.choice(['begin', 'end'])}")
+	END
+	made deep.log <script
+	otlp deep.log 2>/dev/null >all
+	jq -se 'map(select(.name | startswith("f"))) | length == 3000 and (map(.trace) | unique | length) == 1 and
+		([range(1; 3000) as $i | .[$i].parent == .[$i - 1].id] | all)' all
+	# Each event is in a span, or is a record.
+	[ "$(jq -s 'map(if .kind == "span" and .attributes.missing == null then 2 else 1 end) | add' all)" -eq 26000 ]
+	[ "$(wc -l <otlp.jsonl)" -ge 8 ]
+	[ "$(awk 'length > most {most = length} END {print most}' otlp.jsonl)" -lt 300000 ]
+	# A line has several processes, each once.
+	tail -n 1 otlp.jsonl | jq -e '.resourceLogs | length == 5'
+}
+
+@test "OTLP: losses are records whatever is selected, and spans know of them" {
+	make_lost
+	exits 3 ptrace-export --to=otlp lost.log
+	[[ $stderr == *"12 events lost"* ]]
+	otlp --allow-loss lost.log 2>/dev/null >all
+	jq -se 'map(select(.kind == "span")) | map([.name, .attributes.events_lost]) == [["a", "bool true"]]' all
+	jq -se 'map(select(.severity == 13)) | map(.name) | unique == ["events lost", "losses", "posix_trace_overflow"]' all
+	jq -se 'map(select(.name == "events lost"))[0] | .attributes == {log: "string lost.log", "duration_ns": "int 700"}
+		and .resource["service.name"] == "string posixtrace"' all
+	jq -se 'map(select(.name == "losses"))[0].attributes.losses | ltrimstr("string ") | fromjson |
+		.losses.stream_events == 12' all
+	otlp --allow-loss -e a.begin lost.log 2>/dev/null | jq -se 'any(.name == "events lost")'
+	# A begin whose end was lost is a record with the number of the span that it started.
+	printf '%s\n' 'event 1 7 8 a.begin' 'event 2 7 8 b.begin' 'event 3 7 8 b.end' 'event 4 0 0 posix_trace_overflow' \
+		'event 5 0 0 posix_trace_resume' | made open.log
+	otlp --allow-loss open.log 2>/dev/null >all
+	jq -se '(map(select(.name == "b"))[0].parent) as $a | map(select(.name == "a.begin"))[0] |
+		.kind == "log" and .attributes.missing == "string end" and .id == $a and $a != null' all
+}
+
+@test "OTLP: resources are what the log tells of processes; switches are records" {
+	ptrace-run -o run.log -- "$traced" -N 3 -t 2
+	otlp --symbols run.log >all || otlp run.log >all
+	jq -se --arg exe "$(realpath "$traced")" --arg host "$(uname -n)" --arg user "$EUID" \
+		'map(select(.name == "traced.event.1"))[0] | (.resource | .["service.name"] == "string traced" and
+		.["host.name"] == "string " + $host and (.["host.arch"] | startswith("string ")) and
+		.["process.executable.path"] == "string " + $exe and .["process.user.id"] == "int " + $user and
+		(.["process.command_line"] | endswith(" -N 3 -t 2")) and (.["process.pid"] | startswith("int "))) and
+		(.attributes["thread.name"] | startswith("string "))' all
+	otlp --label=here=run.log run.log run.log | jq -se 'any(.resource["host.name"] == "string here")'
+	made switches.log <<-END
+		layout os.switch_in u32 processor
+		layout os.switch_out u32 processor, bool preempted
+		host box machine boot
+		event 100 7 8 work.begin
+		event 200 7 8 os.switch_out u32:1 u8:0 hex:000000
+		event 300 7 8 os.switch_in u32:0
+		event 450 7 8 work.end
+	END
+	otlp switches.log >all
+	jq -se 'map([.kind, .name]) == [["span", "work"], ["log", "os.switch_out"], ["log", "os.switch_in"]] and
+		(map(.id) | unique | length) == 1 and .[0].resource["host.name"] == "string box"' all
+}
+
 @test "CTF: babeltrace2 reads each event that ptrace-dump shows, with every field" {
 	needs_babeltrace
 	make_fields
@@ -1065,7 +1218,7 @@ make_fields() {
 		[[ $stderr == *": File too large"* ]]
 	}
 	make_calls
-	for format in chrome perfetto csv; do
+	for format in chrome perfetto csv otlp; do
 		limited --to=$format -o cut big.log
 		[[ $stderr == *"ptrace-export: cut: "* ]]
 		[ ! -e cut ]
