@@ -215,20 +215,6 @@ static void print_json(const struct utsname *system)
  * Statistics
  */
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* The median of the values, which are sorted here. */
-static double median(double *values, size_t count)
-{
-	qsort(values, count, sizeof(*values), compare);
-	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
 /* Adds the result of one case from the samples of all its rounds, BENCH_BATCHES per
  * round. */
 static struct result *result_of_samples(const char *name, const char *label,
@@ -240,17 +226,17 @@ static struct result *result_of_samples(const char *name, const char *label,
 	for (size_t round = 0; round < count; round += BENCH_BATCHES) {
 		for (size_t i = 0; i < BENCH_BATCHES; i++)
 			values[i] = samples[round + i].ns;
-		r->best = fmin(r->best, median(values, BENCH_BATCHES));
+		r->best = fmin(r->best, bench_median(values, BENCH_BATCHES));
 	}
 	for (size_t i = 0; i < count; i++)
 		values[i] = samples[i].ns;
-	r->value = median(values, count);
+	r->value = bench_median(values, count);
 	for (size_t i = 0; i < count; i++)
 		values[i] = samples[i].ns / samples[i].counter_ns;
-	r->times_counter = median(values, count);
+	r->times_counter = bench_median(values, count);
 	for (size_t i = 0; i < count; i++)
 		values[i] = samples[i].ns - samples[i].call_ns;
-	r->beyond_call = median(values, count);
+	r->beyond_call = bench_median(values, count);
 	return r;
 }
 
@@ -624,8 +610,8 @@ static void bench_threads(int thread_count)
 
 	snprintf(label, sizeof(label), "%d thread%s, 16 bytes, cost per thread", thread_count,
 		 thread_count > 1 ? "s" : "");
-	r = result_add(names[thread_count], label, median(ns, count), "ns");
-	r->times_counter = median(ratio, count);
+	r = result_add(names[thread_count], label, bench_median(ns, count), "ns");
+	r->times_counter = bench_median(ratio, count);
 	alone = result_find("threads_1");
 	if (alone && thread_count == 2)
 		result_goal(r, r->value / alone->value, true, 1.1, "x one thread");
@@ -781,7 +767,8 @@ static void bench_memory(void)
 		mean += bytes[i] / (double)count;
 	}
 	must(posix_trace_shutdown(stream), "shutdown");
-	r = result_add("memory", "memory of an event of 16 bytes", median(bytes, count), "bytes");
+	r = result_add("memory", "memory of an event of 16 bytes", bench_median(bytes, count),
+		       "bytes");
 	result_goal(r, r->value, true, 32, "bytes");
 	snprintf(r->note, sizeof(r->note), "mean %.3f", mean);
 }
@@ -885,7 +872,8 @@ static void bench_start(void)
 
 		if (!access(path[p], X_OK)) {
 			preload(p);
-			r = result_add(programs[p], labels[p], median(us[p], (size_t)times), "us");
+			r = result_add(programs[p], labels[p], bench_median(us[p], (size_t)times),
+				       "us");
 			r->best = low[p] - (p ? low[PLAIN] : 0);
 			if (p) {
 				result_goal(r, r->value, true, goals[p], "us");

@@ -34,19 +34,6 @@ static void loop_functions(unsigned long turns)
 	}
 }
 
-static int compare(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static double median(double *values)
-{
-	qsort(values, SAMPLES, sizeof(*values), compare);
-	return values[SAMPLES / 2];
-}
-
 int main(void)
 {
 	double ns[SAMPLES], counter_ns[SAMPLES], ratio[SAMPLES];
@@ -74,7 +61,7 @@ int main(void)
 			return 1;
 		}
 	while (info.posix_event_id <= POSIX_TRACE_UNNAMED_USEREVENT);
-	printf("{\"ns\": %.4g, \"counter_ns\": %.4g, \"ratio\": %.4g}\n", median(ns),
-	       median(counter_ns), median(ratio));
+	printf("{\"ns\": %.4g, \"counter_ns\": %.4g, \"ratio\": %.4g}\n", bench_median(ns, SAMPLES),
+	       bench_median(counter_ns, SAMPLES), bench_median(ratio, SAMPLES));
 	return posix_trace_shutdown(stream) != 0;
 }

@@ -9,7 +9,9 @@
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <time.h>
 
 /* A batch takes some 50 us, which is long compared with reading the clock, and records 130 KB of
@@ -89,6 +91,20 @@ static inline void bench_round(bench_loop loop, struct bench_sample *samples)
 		samples[i].call_ns = bench_time(bench_loop_call, BENCH_BATCH, CLOCK_MONOTONIC);
 		samples[i].ns = bench_time(loop, BENCH_BATCH, CLOCK_MONOTONIC);
 	}
+}
+
+static inline int bench_compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Returns the median of the values, and sorts them. */
+static inline double bench_median(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), bench_compare);
+	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
 #endif

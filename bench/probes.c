@@ -53,19 +53,6 @@ static void loop_probes(unsigned long turns)
 		PROBE("bench", "turn", 0, "8@%0 -4@%1", "r"(i), "r"((int)turns));
 }
 
-static int compare(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static double median(double *values)
-{
-	qsort(values, SAMPLES, sizeof(*values), compare);
-	return values[SAMPLES / 2];
-}
-
 int main(void)
 {
 	static double ns[SAMPLES], signal_ns[SAMPLES], ratio[SAMPLES];
@@ -88,8 +75,9 @@ int main(void)
 	while (!posix_trace_trygetnext_event(stream, &info, data, sizeof(data), &size, &none) &&
 	       !none)
 		if (size == sizeof(uint64_t) + sizeof(uint32_t)) {
-			printf("{\"ns\": %.4g, \"signal_ns\": %.4g, \"ratio\": %.4g}\n", median(ns),
-			       median(signal_ns), median(ratio));
+			printf("{\"ns\": %.4g, \"signal_ns\": %.4g, \"ratio\": %.4g}\n",
+			       bench_median(ns, SAMPLES), bench_median(signal_ns, SAMPLES),
+			       bench_median(ratio, SAMPLES));
 			return posix_trace_shutdown(stream) != 0;
 		}
 	fputs("probes: no probe was recorded\n", stderr);

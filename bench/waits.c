@@ -45,19 +45,6 @@ static void loop_reads(unsigned long turns)
 			abort();
 }
 
-static int compare(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static double median(double *values)
-{
-	qsort(values, SAMPLES, sizeof(*values), compare);
-	return values[SAMPLES / 2];
-}
-
 static double time_reads(void)
 {
 	if (write_all(ends[1], block, sizeof(block)) != sizeof(block))
@@ -94,8 +81,9 @@ static void measure(const char *name, const char *end, void *own, void *wrapper,
 		ns[i] = values[1];
 		added[i] = values[1] - values[0];
 	}
-	printf("\"%s\": {\"ns\": %.4g, \"bare_ns\": %.4g, \"added_ns\": %.4g}%s", name, median(ns),
-	       median(bare), median(added), end);
+	printf("\"%s\": {\"ns\": %.4g, \"bare_ns\": %.4g, \"added_ns\": %.4g}%s", name,
+	       bench_median(ns, SAMPLES), bench_median(bare, SAMPLES), bench_median(added, SAMPLES),
+	       end);
 }
 
 static double time_locks(void)
