@@ -165,9 +165,13 @@ TEST(nothing_is_lost, "", NEEDS_KEEPER)
 	trace_id_t trid = ts_create_log(0, &attr, fd), log;
 	static const char *const names[] = {"a", "b", "c"};
 
+	/* The keeper takes nothing until a thread waits. */
 	ts_start(trid);
+	CHECK_SYS(kill(keeper_of(trid), SIGSTOP));
 	for (int i = 0; i < 3; i++)
 		begin(&p[i], names[i], 100000);
+	CHECK_EVENTUALLY(counts_of(trid).pt_waits > 0);
+	CHECK_SYS(kill(keeper_of(trid), SIGCONT));
 	for (int i = 0; i < 3; i++)
 		ts_join(p[i].thread);
 	struct ptrc_counts counts = counts_of(trid);
@@ -205,8 +209,13 @@ TEST(other_processes_wait_too, "", NEEDS_KEEPER)
 	trace_id_t trid = ts_create_log(target.pid, &attr, fd);
 	trace_event_id_t id = ts_target_id(&target, "number");
 
+	/* The keeper takes nothing until the process waits. */
 	ts_start(trid);
-	ts_target_call(&target, flood, &id, sizeof(id));
+	CHECK_SYS(kill(keeper_of(trid), SIGSTOP));
+	ts_target_call_begin(&target, flood, &id, sizeof(id));
+	CHECK_EVENTUALLY(counts_of(trid).pt_waits > 0);
+	CHECK_SYS(kill(keeper_of(trid), SIGCONT));
+	ts_target_result(&target);
 	ts_stop(trid);
 	ts_target_end(&target);
 	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
