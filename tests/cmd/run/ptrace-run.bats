@@ -898,7 +898,7 @@ on_small_disk() {
 	exits 143 on_small_disk timeout "$patience" "$BASH" -c '
 		ptrace-run --json=run.json --no-loss --stream-min-size=64K -o full/run.log -- "$0" -n 300000 &
 		runner=$!
-		until ptrace-stat --json "$1" 2>/dev/null | jq -e ".losses.write_error == 28"; do
+		until [ "$(ptrace-stat --json "$1" 2>/dev/null | jq .losses.write_error)" = 28 ]; do
 			sleep 0.1
 		done
 		kill -TERM $runner
@@ -1178,8 +1178,8 @@ background='"$0" -n 3 -w <in >out & until grep -qsx ready out; do sleep 0.02; do
 	wait "$runner"
 	[ "$(events run.log traced.event)" -eq 3 ]
 	jq -e '.complete and (has("went_on") | not)' result
-	# A signal ends it earlier.
-	rm ended
+	# A signal ends it earlier. The file says "ready" for the first program.
+	rm ended out
 	begins runner ptrace-run -o run.log --until=all -- bash -c "echo \$\$ >pid; $background; touch ended" "$traced" 2>err
 	wait_until [ -e ended ]
 	wait_until is_ended "$(cat pid)"
