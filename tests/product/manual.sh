@@ -137,8 +137,8 @@ pages_are_sound() {
 	pages=$(grep -L '^\.so ' "$man"/*.[1357])
 	# One after the other: where a sheet ends does not depend on other pages.
 	for page in $pages; do
-		groff -t -man -ww -Tutf8 "$page" 2>&1 >/dev/null
-	done >"$dir/warnings"
+		groff -t -man -ww -Tutf8 "$page" >/dev/null
+	done 2>"$dir/warnings"
 	# shellcheck disable=SC2086 # their names
 	! grep . "$dir/warnings" && mandoc -Tlint -Werror $pages
 }
