@@ -845,7 +845,6 @@ static void take_order(struct now *n)
 		return;
 	t->matched += !is_counted;
 	s = find_at(&t->table, k, sizeof(*s) + t->rule->event_count * sizeof(s->first[0]));
-	allow_next(n, s);
 	if (!(s->seen & bit)) {
 		/* The event already is the first of an earlier place in the list; it cannot precede itself. */
 		if (is_used)
@@ -856,6 +855,7 @@ static void take_order(struct now *n)
 		s->first[n->event] = n->at;
 		t->is_settled = !t->rule->by_text && is_complete(t, s);
 	}
+	allow_next(n, s);
 	if (n->event && !(s->seen & bit >> 1) && !(s->broken & bit)) {
 		struct ptrc_waiting *w = add_waiting(n, 0);
 

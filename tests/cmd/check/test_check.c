@@ -821,7 +821,10 @@ TEST(order, "")
 		/* Any event that is near counts, and each event needs one. */
 		"b@3 a@3.2 a/2@3.5 .@9 => pass: in order",
 		"b@3 b/2@3.1 a/2@3.5 .@9 => fail: out of order | 3.1 came before the first a",
-		"b@3 b/2@3.1 a/2@3.5 a/3@3.6 .@9 => pass: in order");
+		"b@3 b/2@3.1 a/2@3.5 a/3@3.6 .@9 => pass: in order",
+		"order: ['[ab]', a, c]",
+		"a@1 a@2 c@3 .@9 => pass: in order",
+		"c/2@3 a@3.5 a@9 .@99 => fail: out of order | 3 came before the first a");
 }
 
 TEST(data_that_was_cut, "")
