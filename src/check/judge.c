@@ -51,9 +51,9 @@ struct allowed {
 	struct ptrc_moment at;
 };
 
-/* For rules of the kind before: an event without what it requires. For those of the kind order: an event before which the preceding event of the list has not
- * happened. It is kept for as long as the tolerance, because a required event that is read later may count as
- * earlier. */
+/* For rules of the kind before: an event without what it requires. For those of the kind order: an event before
+ * which the preceding event of the list has not happened. It is kept for as long as the tolerance, because a
+ * required event that is read later may count as earlier. */
 struct ptrc_waiting {
 	TAILQ_ENTRY(ptrc_waiting) others;
 	struct ptrc_moment at;
@@ -92,7 +92,8 @@ struct begins {
 	struct begin *latest;
 };
 
-/* For rules of the kind order: the events of the list with one key. In the sets, bit i stands for event i of the rule. */
+/* For rules of the kind order: the events of the list with one key. In the sets, bit i stands for event i of the
+ * rule. */
 struct steps {
 	struct ptrc_table_entry entry;
 	unsigned int seen;
@@ -727,8 +728,12 @@ static void take_begin(struct now *n, const struct ptrc_judge_key *k)
 	struct begin *b = ptrc_cli_allocate(sizeof(*b));
 	const uint64_t *gaps = gaps_of(n);
 
-	*b = (struct begin){open->latest,	   n->at, n->is_selected,
-			    n->judge->event_count, gaps,  *gaps};
+	*b = (struct begin){.before = open->latest,
+			    .at = n->at,
+			    .is_selected = n->is_selected,
+			    .event = n->judge->event_count,
+			    .gaps = gaps,
+			    .gap_count = *gaps};
 	open->latest = b;
 	if (!n->is_selected)
 		return;
@@ -1023,26 +1028,30 @@ static const struct kind *kind_of(const struct ptrc_trial *t)
 
 /* Whether it is unknown if the event belongs to the rule, or what its key is, because its data was cut or
  * does not fit its layout. */
-static bool is_unsure(const struct ptrc_rule *r, const struct ptrc_rule_event *e,
-		      struct ptrc_view *view)
+static bool is_unsure(const struct ptrc_role *role, struct ptrc_view *view)
 {
+	const struct ptrc_rule *r = role->trial->rule;
+	const struct ptrc_rule_event *e = &r->events[role->event];
+	bool may_hold = true;
 	bool is_any = false;
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 2 && may_hold; i++) {
 		bool is_this = false;
 
-		if (e->wheres[i] && !ptrc_where_may_hold(e->wheres[i], view, &is_this))
-			return false;
+		may_hold = !e->wheres[i] || ptrc_where_may_hold(e->wheres[i], view, &is_this);
 		is_any |= is_this;
 	}
-	return is_any || (r->by_text && ptrc_view_has_lost(view, &r->by));
+	if (!may_hold && !role->is_by_type)
+		return false;
+	return (may_hold && is_any) || (r->by_text && ptrc_view_has_lost(view, &r->by));
 }
 
 /* Counts an event, once for the rule, if is_unsure(). */
-static void count_loss(struct ptrc_judge *j, struct ptrc_trial *t, unsigned int event,
-		       struct ptrc_view *view)
+static void count_loss(struct ptrc_judge *j, const struct ptrc_role *role, struct ptrc_view *view)
 {
-	if (t->maimed_event == j->event_count || !is_unsure(t->rule, &t->rule->events[event], view))
+	struct ptrc_trial *t = role->trial;
+
+	if (t->maimed_event == j->event_count || !is_unsure(role, view))
 		return;
 	t->maimed_event = j->event_count;
 	t->cut += ptrc_view_is_cut(view);
@@ -1075,7 +1084,7 @@ static void take_role(struct now *n, const struct ptrc_role *role)
 		take(n);
 	/* The view has noted whether the fields that the expressions just used are incomplete. */
 	if (__builtin_expect(ptrc_view_is_maimed(n->view), 0))
-		count_loss(n->judge, n->trial, role->event, n->view);
+		count_loss(n->judge, role, n->view);
 }
 
 /* Whether the event, in this role, ends a pair or answers an earlier event. */

@@ -110,9 +110,9 @@ struct ptrc_trial {
 	 * first of them. */
 	uint64_t matched;
 	/* The numbers of events (for the kinds exists and order, of keys): for which the rule is kept; is broken;
-	 * is uncertain because of a loss; was not decided when the log ended. The kind pair counts in .kept the pairs
-	 * that were measured, in .doubtful the events whose other half may be lost, and in .open the pairs without
-	 * an end. */
+	 * is uncertain because of a loss; was not decided when the log ended. The kind pair counts in .kept the
+	 * pairs that were measured, in .doubtful the events whose other half may be lost, and in .open the pairs
+	 * without an end. */
 	uint64_t kept, broken, doubtful, open;
 	/* The number of events that lack the field of the rule's key; of ends whose pair was not open; of
 	 * pairs and answers that ended at an earlier time than they began. */
@@ -137,8 +137,8 @@ struct ptrc_trial {
 	 * key; `remembered` lists them in the order in which they expire. */
 	struct ptrc_table answers;
 	TAILQ_HEAD(ptrc_answers, ptrc_answer) remembered;
-	/* For the kinds before and order: events that lack what they require. The required event may still follow within the
-	 * tolerance. */
+	/* For the kinds before and order: events that lack what they require. The required event may still follow
+	 * within the tolerance. */
 	TAILQ_HEAD(ptrc_waitings, ptrc_waiting) waiting;
 	/* For the kind exists: whether the moment from which `within` counts (the base) is known, whether an
 	 * earlier base may have been lost, and whether the event was found in time. */
@@ -154,11 +154,11 @@ struct ptrc_trial {
 	uint64_t used_event;
 	/* For the kind order: the number of the last event that was counted in .matched. */
 	uint64_t matched_event;
-	/* For the kind order: the number of keys that break the rule, or may do so, because an event of the list is missing at
-	 * the end. */
+	/* For the kind order: the number of keys that break the rule, or may do so, because an event of the list
+	 * is missing at the end. */
 	uint64_t missing;
-	/* For the kind order without a key. is_settled: all events of the list have happened. is_whole: they are in order, and
-	 * no loss came before them. */
+	/* For the kind order without a key. is_settled: all events of the list have happened. is_whole: they are in
+	 * order, and no loss came before them. */
 	bool is_settled, is_whole;
 	/* For the kind pair: the durations; for each bound, the number of durations below it. */
 	struct ptrc_quantiles lengths;
