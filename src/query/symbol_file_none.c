@@ -45,6 +45,12 @@ bool ptrc_symbol_file_has_lines(struct ptrc_symbol_file *f)
 	return false;
 }
 
+bool ptrc_symbol_file_has_names(struct ptrc_symbol_file *f)
+{
+	(void)f;
+	return false;
+}
+
 void ptrc_symbol_file_free(struct ptrc_symbol_file *f)
 {
 	(void)f;

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What the libraries show to a linker. TAP.
+# What the libraries show to a linker, and whether a build without an optional library links. TAP.
 
 lib=$PTRC_BUILD/lib/.libs
 include=$PTRC_SOURCE/include
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 status=0
-echo 1..4
+echo 1..5
 
 # Functions that the installed headers declare.
 sed -n 's/^\(int\|void\|const char \*\|trace_event_id_t\) *\(posix_\{0,1\}trace_[a-z_]*\)(.*/\2/p' \
@@ -59,5 +59,30 @@ else
 	sed 's/^/# /' "$dir/diff"
 	echo "not ok 4 - $name"
 	status=1
+fi
+
+# functions_of OBJECT: those that it defines
+functions_of() {
+	nm -g --defined-only "$1" | awk '$2 == "T" { print $3 }' | sort
+}
+
+# In a build without libdw, x_none.c replaces x.c.
+name='what replaces a unit in a build without its library defines the same functions'
+: >"$dir/diff"
+for none in "$PTRC_SOURCE"/src/*/*_none.c; do
+	unit=${none#"$PTRC_SOURCE"/}
+	unit=${unit%_none.c}
+	object=$PTRC_BUILD/${unit%/*}/libcommands_a-${unit##*/}.o
+	[ -e "$object" ] || continue
+	${CC:-cc} -I"$PTRC_BUILD" -I"$PTRC_SOURCE" -I"$include" -c "$none" -o "$dir/none.o" 2>>"$dir/diff"
+	functions_of "$object" >"$dir/whole"
+	functions_of "$dir/none.o" | diff "$dir/whole" - >>"$dir/diff"
+done
+if [ -s "$dir/diff" ]; then
+	sed 's/^/# /' "$dir/diff"
+	echo "not ok 5 - $name"
+	status=1
+else
+	echo "ok 5 - $name"
 fi
 exit $status
