@@ -416,20 +416,18 @@ struct noting {
 	struct ptrc_trial *t;
 };
 
-static bool lacks_member(const struct ptrc_field *f, void *arg)
+static char *find_missing(const struct ptrc_field *f, void *arg)
 {
 	const struct noting *n = arg;
 
-	return !ptrc_query_has_member(n->c->query, f, NULL);
+	return ptrc_query_missing_member(n->c->query, f);
 }
 
-static void note_member(const struct ptrc_field *f, void *arg)
+static void note_missing_member(const char *text, void *arg)
 {
 	struct noting *n = arg;
-	char proposal[200];
 
-	ptrc_query_has_member(n->c->query, f, proposal);
-	if (add_note(n->t, "no event has data.%s%s", f->text, proposal))
+	if (add_note(n->t, "%s", text))
 		fail_by_note(n->c, n->t);
 }
 
@@ -440,8 +438,8 @@ static void note_members(struct ptrc_check *c, struct ptrc_trial *t)
 
 	for (size_t i = 0; i < 2 * t->rule->event_count; i++)
 		if ((t->has_type & 1U << i / 2) && t->rule->events[i / 2].wheres[i % 2])
-			ptrc_where_each_vain(t->rule->events[i / 2].wheres[i % 2], lacks_member,
-					     note_member, &n);
+			ptrc_where_each_vain(t->rule->events[i / 2].wheres[i % 2], find_missing,
+					     note_missing_member, &n);
 }
 
 enum ptrc_exit ptrc_check_judge(struct ptrc_check *c)

@@ -642,13 +642,14 @@ static bool is_in_json(const struct ptrc_query *q, const struct ptrc_field *f)
 		ptrc_layouts_uses(&q->layouts, ptrc_field_number(f, &q->layouts)).is_json);
 }
 
-bool ptrc_query_has_member(struct ptrc_query *q, const struct ptrc_field *f, char proposal[200])
+char *ptrc_query_missing_member(struct ptrc_query *q, const struct ptrc_field *f)
 {
 	struct ptrc_field field = *f;
 	struct ptrc_nearest nearest = {0};
 	struct keys keys = {.count = 0};
 	bool is_found = q->session || !is_in_json(q, f);
 	char name[sizeof("data.") + PTRC_FIELD_TEXT_MAX];
+	char proposal[200];
 
 	field.is_of_begin = false;
 	for (size_t i = 0; i < q->source_count && !is_found; i++) {
@@ -661,11 +662,10 @@ bool ptrc_query_has_member(struct ptrc_query *q, const struct ptrc_field *f, cha
 	snprintf(name, sizeof(name), "data.%s", f->text);
 	for (size_t i = 0; i < keys.count && !is_found; i++)
 		ptrc_nearest_offer(&nearest, name, keys.list[i]);
-	if (proposal)
-		ptrc_nearest_text(&nearest, proposal, 200);
+	ptrc_nearest_text(&nearest, proposal, sizeof(proposal));
 	for (size_t i = 0; i < keys.count; i++)
 		free(keys.list[i]);
-	return is_found;
+	return is_found ? NULL : ptrc_cli_text("no event has %s%s", name, proposal);
 }
 
 struct member_check {
@@ -675,28 +675,22 @@ struct member_check {
 	struct ptrc_cli_texts said;
 };
 
-static bool lacks_member(const struct ptrc_field *f, void *arg)
+static char *find_missing(const struct ptrc_field *f, void *arg)
 {
 	const struct member_check *c = arg;
 
-	return !ptrc_query_has_member(c->q, f, NULL);
+	return ptrc_query_missing_member(c->q, f);
 }
 
-static void say_no_member(const struct ptrc_field *f, void *arg)
+static void say_missing(const char *text, void *arg)
 {
 	struct member_check *c = arg;
-	char proposal[200];
-	char *text;
 
-	ptrc_query_has_member(c->q, f, proposal);
-	text = ptrc_cli_text("no event has data.%s%s", f->text, proposal);
 	for (size_t i = 0; i < c->said.count; i++)
-		if (!strcmp(c->said.texts[i], text)) {
-			free(text);
+		if (!strcmp(c->said.texts[i], text))
 			return;
-		}
 	ptrc_cli_message(c->option, "%s", text);
-	ptrc_cli_add_text(&c->said, text);
+	ptrc_cli_add_text(&c->said, ptrc_cli_copy(text));
 }
 
 /* Checks the fields that are members of JSON data, in the expressions and in the sink's fields. Returns false,
@@ -710,12 +704,16 @@ static bool check_members(struct ptrc_query *q)
 
 	for (size_t i = 0; (w = ptrc_select_where(&q->select, i)); i++) {
 		c.option = w == q->select.around_where ? "--around" : "--where";
-		ptrc_where_each_vain(w, lacks_member, say_no_member, &c);
+		ptrc_where_each_vain(w, find_missing, say_missing, &c);
 	}
 	c.option = "--fields";
-	for (size_t i = 0; i < q->sink.field_count; i++)
-		if (lacks_member(&q->sink.fields[i], &c))
-			say_no_member(&q->sink.fields[i], &c);
+	for (size_t i = 0; i < q->sink.field_count; i++) {
+		char *text = ptrc_query_missing_member(q, &q->sink.fields[i]);
+
+		if (text)
+			say_missing(text, &c);
+		free(text);
+	}
 	is_found = !c.said.count;
 	for (size_t i = 0; i < c.said.count; i++)
 		free((char *)c.said.texts[i]);
@@ -742,10 +740,10 @@ bool ptrc_query_finish(struct ptrc_query *q, bool is_read)
 		s->read_count = s->reader.read_count;
 		ptrc_reader_losses(&s->reader, is_read, &s->losses);
 		s->losses.unshown_events += q->unheld_count;
-		if (q->is_verifying)
-			q->shown_count -= ptrc_losses_stand_ins(s->reader.trace);
-		if (q->is_verifying)
-			is_done &= ptrc_reader_verify(&s->reader, &s->losses);
+		if (!q->is_verifying)
+			continue;
+		q->shown_count -= ptrc_losses_stand_ins(s->reader.trace);
+		is_done &= ptrc_reader_verify(&s->reader, &s->losses);
 	}
 	if (q->sink.finish)
 		q->sink.finish(q->sink.self, is_read);

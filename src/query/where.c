@@ -4,6 +4,7 @@
 #include "src/query/where.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/model/glob.h"
@@ -504,8 +505,8 @@ const char *ptrc_where_next_missing(const struct ptrc_where *w, const void **pla
 /* ---- missing fields ---- */
 
 struct field_check {
-	bool (*is_missing)(const struct ptrc_field *, void *arg);
-	void (*visit)(const struct ptrc_field *, void *arg);
+	char *(*find)(const struct ptrc_field *, void *arg);
+	void (*visit)(const char *text, void *arg);
 	void *arg;
 };
 
@@ -513,22 +514,28 @@ static void check_field(struct ptrc_operand *o, void *arg)
 {
 	const struct field_check *c = arg;
 
-	o->is_missing = o->is_field && c->is_missing(&o->field, c->arg);
+	o->missing = o->is_field ? c->find(&o->field, c->arg) : NULL;
 }
 
 static void find_missing(struct ptrc_operand *o, void *arg)
 {
 	bool *is_any = arg;
 
-	*is_any |= o->is_missing;
+	*is_any |= o->missing != NULL;
 }
 
 static void visit_missing(struct ptrc_operand *o, void *arg)
 {
 	const struct field_check *c = arg;
 
-	if (o->is_missing)
-		c->visit(&o->field, c->arg);
+	if (o->missing)
+		c->visit(o->missing, c->arg);
+}
+
+static void free_missing(struct ptrc_operand *o, void *arg)
+{
+	(void)arg;
+	free(o->missing);
 }
 
 /* Decides the condition for events that lack the missing fields. Conditions on other fields are undecided. */
@@ -559,12 +566,12 @@ static void blame(struct ptrc_node *n, enum ptrc_answer answer, struct field_che
 	}
 }
 
-void ptrc_where_each_vain(struct ptrc_where *w,
-			  bool (*is_missing)(const struct ptrc_field *, void *arg),
-			  void (*visit)(const struct ptrc_field *, void *arg), void *arg)
+void ptrc_where_each_vain(struct ptrc_where *w, char *(*find)(const struct ptrc_field *, void *arg),
+			  void (*visit)(const char *text, void *arg), void *arg)
 {
-	struct field_check c = {is_missing, visit, arg};
+	struct field_check c = {find, visit, arg};
 
 	visit_operands(w->root, check_field, &c);
 	blame(w->root, PTRC_NO, &c);
+	visit_operands(w->root, free_missing, NULL);
 }

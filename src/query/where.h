@@ -56,11 +56,11 @@ bool ptrc_where_has_source_field(const struct ptrc_where *);
 
 bool ptrc_where_has_field(const struct ptrc_where *, enum ptrc_field_id);
 
-/* Asks is_missing() about each field of the expression: whether no event has it. Calls visit() for each missing
- * field because of which the expression can hold for no event. */
-void ptrc_where_each_vain(struct ptrc_where *,
-			  bool (*is_missing)(const struct ptrc_field *, void *arg),
-			  void (*visit)(const struct ptrc_field *, void *arg), void *arg);
+/* Calls find() for each field of the expression. If no event has the field, find() returns a message that says so,
+ * which is freed here; otherwise NULL. Calls visit() with the message of each field because of which the expression
+ * can hold for no event. */
+void ptrc_where_each_vain(struct ptrc_where *, char *(*find)(const struct ptrc_field *, void *arg),
+			  void (*visit)(const char *text, void *arg), void *arg);
 
 /* Whether the expression has a time that is relative to this base, the start or the end of the trace. */
 bool ptrc_where_has_base(const struct ptrc_where *, enum ptrc_when_base);

@@ -30,8 +30,8 @@ struct ptrc_operand {
 	struct ptrc_when when;
 	/* The text of a string literal, owned. */
 	char *text;
-	/* No event has the field; set by ptrc_where_each_vain(). */
-	bool is_missing;
+	/* Within ptrc_where_each_vain(): the message that no event has the field, or NULL. */
+	char *missing;
 	/* The offset of the operand in the text of the expression. */
 	size_t at;
 };
