@@ -18,7 +18,8 @@
 #include "src/fields/json_text.h"
 #include "src/text/event_format.h"
 
-/* A line ends when its items and resources have this many bytes. The collector reads lines of up to 1 MiB. */
+/* A line ends when its items and resources have this many bytes. By default the collector reads lines of up to
+ * 1 MiB. */
 enum { LINE_BYTES = 256 * 1024 };
 
 /* The members of a larger JSON object are not attributes. Programs of OpenTelemetry have this limit, too. */
