@@ -268,8 +268,8 @@ else
 EXTRA_DIST += $(ptrc_python_module)
 endif
 
-# The library that ptrace-run preloads for --functions: the hooks of functions, and a copy of all the rest
-# that only they see. It is always made, also if the library itself is only a static one, and never with
+# The library that ptrace-run preloads for --functions, --waits and --sdt: hooks, wrappers and traps, and a copy
+# of all the rest that only they see. It is always made, also if the library itself is only a static one, and never with
 # sanitizers, whose runtime the traced program need not have. libtool makes no such objects then, so
 # automake is told to take it for a program.
 ptrcpreloaddir = $(pkglibdir)

@@ -40,8 +40,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 %C%_libcommands_a_SOURCES = \
 	lib/preload/notes.c \
 	lib/preload/operand.c \
-	%D%/summary/program_probes.c \
-	%D%/summary/program_probes.h \
 	%D%/base/background.c \
 	%D%/base/background.h \
 	%D%/base/buffer.c \
@@ -250,6 +248,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/summary/event_types.h \
 	%D%/summary/no_events.c \
 	%D%/summary/no_events.h \
+	%D%/summary/program_probes.c \
+	%D%/summary/program_probes.h \
 	%D%/summary/run_result.c \
 	%D%/summary/run_result.h \
 	%D%/summary/run_verdicts.c \

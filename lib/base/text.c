@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * String functions of the C library, for two programs. The keeper has no C library. The library
- * that ptrace-run preloads (lib/functions) has its own functions, because a traced program may
+ * that ptrace-run preloads (lib/preload) has its own functions, because a traced program may
  * define functions of these names that call the preloaded library.
  */
 #include <stddef.h>

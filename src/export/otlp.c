@@ -18,7 +18,8 @@
 #include "src/fields/json_text.h"
 #include "src/text/event_format.h"
 
-/* A line ends when its items and resources have this many bytes. The collector reads lines of up to 1 MiB. */
+/* A line ends when its items and resources have this many bytes. By default the collector reads lines of up to
+ * 1 MiB. */
 enum { LINE_BYTES = 256 * 1024 };
 
 /* The members of a larger JSON object are not attributes. Programs of OpenTelemetry have this limit, too. */
@@ -54,7 +55,6 @@ struct resource {
 struct otlp {
 	/* The number from which those of traces and spans are made. */
 	uint64_t seed;
-	bool has_seed;
 	/* The resources of processes, by the number of the process - 1; NULL until it is needed. */
 	struct resource **processes;
 	size_t process_count;
@@ -96,21 +96,19 @@ static uint64_t source_number(const struct ptrc_reader *r)
 
 /* Makes the seed of all logs and of the pairs that the user has given, because spans get other numbers with other
  * pairs. */
-static void make_seed(struct ptrc_export *x)
+static void begin(struct ptrc_export *x)
 {
 	struct otlp *o = x->state;
 	uint64_t seed = 0;
 
 	for (size_t i = 0; i < x->query->source_count; i++)
 		seed = mix(seed ^ source_number(&x->query->sources[i].reader));
-	o->text.used = 0;
 	for (size_t i = 0; i < x->pairs->given_count; i++) {
 		ptrc_pair_put_whole_name(&o->text, &x->pairs->list[i]);
 		ptrc_buffer_char(&o->text, '\n');
 	}
 	add_bytes(&seed, o->text.bytes, o->text.used);
 	o->seed = seed;
-	o->has_seed = true;
 }
 
 /* The number of a span in OTLP, which is never 0. */
@@ -129,13 +127,9 @@ static inline void put_id(struct ptrc_buffer *b, uint64_t id)
 }
 
 /* Puts the number of the trace, which ends with that of its outermost span, and the number of the span. */
-static void put_ids(struct ptrc_export *x, struct ptrc_buffer *b,
+static void put_ids(const struct otlp *o, struct ptrc_buffer *b,
 		    const struct ptrc_export_span *span)
 {
-	struct otlp *o = x->state;
-
-	if (__builtin_expect(!o->has_seed, 0))
-		make_seed(x);
 	ptrc_buffer_text(b, "\"traceId\":\"");
 	put_id(b, mix(o->seed));
 	put_id(b, span_id(o, span->root));
@@ -570,7 +564,6 @@ static void put_line(struct ptrc_export *x, enum item kind)
 		ptrc_buffer_bytes(b, r->items[kind].bytes, r->items[kind].used);
 		ptrc_buffer_text(b, "]}]}");
 		ptrc_buffer_free(&r->items[kind]);
-		r->items[kind] = (struct ptrc_buffer)PTRC_BUFFER_INIT;
 		next = r->next[kind];
 		r->next[kind] = NULL;
 	}
@@ -658,7 +651,7 @@ static void slice(struct ptrc_export *x, const struct ptrc_slice *s)
 	struct list l;
 
 	ptrc_buffer_char(b, '{');
-	put_ids(x, b, s->span);
+	put_ids(o, b, s->span);
 	if (s->span->outer) {
 		ptrc_buffer_text(b, ",\"parentSpanId\":\"");
 		put_id(b, span_id(o, s->span->outer));
@@ -712,7 +705,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	ptrc_buffer_char(b, ']');
 	if (e->span) {
 		ptrc_buffer_char(b, ',');
-		put_ids(x, b, e->span);
+		put_ids(x->state, b, e->span);
 	}
 	ptrc_buffer_char(b, '}');
 	close_item(x, b, ITEM_RECORD);
@@ -808,6 +801,7 @@ const struct ptrc_export_format ptrc_export_otlp = {
 		 .noun = "an export to otlp"},
 	.has_no_states = true,
 	.state_size = sizeof(struct otlp),
+	.begin = begin,
 	.event = event,
 	.slice = slice,
 	.loss = loss,

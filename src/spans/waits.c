@@ -268,11 +268,13 @@ static bool is_any_of(const struct ptrc_value *call, const char *const *names)
 
 static void add_bytes(struct ptrc_waits_row *row, const struct ptrc_value *call, int64_t result)
 {
-	static const char *const reads[] = {"read", "pread",	"readv",   "preadv",
-					    "recv", "recvfrom", "recvmsg", NULL};
-	static const char *const writes[] = {"write",  "pwrite",	  "writev",  "pwritev",
-					     "send",   "sendto",	  "sendmsg", "sendfile",
-					     "splice", "copy_file_range", NULL};
+	/* The event has the descriptor from which splice() and copy_file_range() read, and the one to which
+	 * sendfile() writes. */
+	static const char *const reads[] = {
+		"read",	    "pread",   "readv",	 "preadv",	    "recv",
+		"recvfrom", "recvmsg", "splice", "copy_file_range", NULL};
+	static const char *const writes[] = {"write",  "pwrite",  "writev",   "pwritev", "send",
+					     "sendto", "sendmsg", "sendfile", NULL};
 
 	if (result <= 0)
 		return;

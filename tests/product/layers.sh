@@ -3,8 +3,8 @@
 # The rooms of the house: what ARCHITECTURE.md lists between `<!-- rooms: lowest first -->' and
 # `<!-- /rooms -->'. A file includes files of its own room and of lower ones, and calls functions
 # of these only. A unit is a .c file and the .h file of its name; no circle of units include or
-# call each other. The commands use the library as every program does, and by four headers that are
-# not installed. TAP.
+# call each other. The commands use the library as every program does, and by six headers that are
+# not installed.
 #
 # Calls are what nm finds in the objects of the build: a symbol that one leaves undefined and
 # another one defines. What only the keeper's program calls is not seen. The preloaded library wraps

@@ -320,7 +320,8 @@ static inline int64_t harness_now_ns(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* False after three seconds of the case: what tries its luck in many rounds ends then, however slow the machine is. */
+/* Whether the case has run for less than three seconds. A case that tries a race in many rounds stops at that time,
+ * because a slow machine would take too long for all rounds. */
 __attribute__((unused)) static inline bool harness_has_time(void)
 {
 	return harness_now_ns() - harness_begin_ns < INT64_C(3000000000);
@@ -409,7 +410,7 @@ __attribute__((unused)) static inline void harness_kill(pid_t pid)
 	harness_reap(pid);
 }
 
-/* Stops the child, and returns when all its threads stand. */
+/* Stops the child, and returns when all its threads have stopped. */
 __attribute__((unused)) static inline void harness_stop(pid_t pid)
 {
 	int status = 0;

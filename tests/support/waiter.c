@@ -314,7 +314,6 @@ static void files(void)
 	CHECK(dup2(other, fd) == fd);
 	say("write", "/dev/null", 10, write(fd, bytes, 10));
 	CHECK(!pipe(pair));
-	snprintf(text, sizeof(text), "pipe:[%lu]", 0UL);
 	say("write", "pipe", 1, write(pair[1], "x", 1));
 	say("read", "pipe", 10, read(pair[0], bytes, 10));
 	errno = 0;
@@ -455,15 +454,22 @@ static void *wait_forever(void *kind)
 	return NULL;
 }
 
+/* Asks the thread itself to end. It does so in the next call that is a cancellation point. */
+static void *take_free(void *unused)
+{
+	pthread_cancel(pthread_self());
+	sem_wait(&semaphore);
+	return unused;
+}
+
 static int cancels(void)
 {
+	pthread_t t;
 	void *result;
 
 	CHECK(!pipe(cancelled_pipe));
 	sem_init(&semaphore, 0, 0);
 	for (int kind = 0; kind < 4; kind++) {
-		pthread_t t;
-
 		cancelled_tid = 0;
 		CHECK(!pthread_create(&t, NULL, wait_forever, (void *)(intptr_t)kind));
 		while (!cancelled_tid)
@@ -473,8 +479,11 @@ static int cancels(void)
 		CHECK(!pthread_cancel(t) && !pthread_join(t, &result) &&
 		      result == PTHREAD_CANCELED);
 	}
-	/* A semaphore that is free is a cancellation point, too. */
+	/* Taking a semaphore that is free is a cancellation point, too. */
 	sem_post(&semaphore);
+	CHECK(!pthread_create(&t, NULL, take_free, NULL) && !pthread_join(t, &result) &&
+	      result == PTHREAD_CANCELED);
+	/* The cancelled pthread_cond_wait() took the mutex again, and its cleanup handler gave it back. */
 	CHECK(!pthread_mutex_lock(&mutex) && !pthread_mutex_unlock(&mutex));
 	return 0;
 }

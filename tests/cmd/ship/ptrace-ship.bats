@@ -383,7 +383,7 @@ has_once() {
 	many a.log 10
 	kill "$server"
 	wait_until is_ended "$server"
-	# A word that it is tried again is true.
+	# The first failure leaves time for another attempt, so a message says that there will be one.
 	ships 1 --give-up=1s a.log
 	[[ $stderr == *"it is tried again"*"given up: "* ]]
 	begins pid ptrace-ship --server="$url" --give-up=0 a.log 2>err

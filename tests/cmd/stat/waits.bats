@@ -232,6 +232,21 @@ example() {
 	reports 1 "run.log: no wait was recorded; ptrace-run --waits records waits" ptrace-stat --waits run.log
 }
 
+@test "the bytes of a copy count for the file whose descriptor the event has" {
+	made run.log <<-'END'
+		layout wait.io.begin enum u32 {sendfile, splice, copy_file_range} call, i32 fd, u64 size, caller call_site, str path
+		layout wait.io.end i64 result, i32 error
+		event 1 5 5 wait.io.begin u32:0 u32:3 u64:100 u64:2 str:/to
+		event 2 5 5 wait.io.end u64:10 u32:0
+		event 3 5 5 wait.io.begin u32:1 u32:3 u64:100 u64:2 str:/from
+		event 4 5 5 wait.io.end u64:20 u32:0
+		event 5 5 5 wait.io.begin u32:2 u32:3 u64:100 u64:2 str:/from
+		event 6 5 5 wait.io.end u64:30 u32:0
+	END
+	ptrace-stat --waits --json run.log | jq -se 'map(.files[] | [.path, .read_bytes, .written_bytes]) | sort ==
+		[["/from", 50, 0], ["/to", 0, 10]]'
+}
+
 @test "the first 20 rows of a table, and a count of the rest" {
 	for ((i = 0; i < 25; i++)); do
 		echo "event $((i * 100)) 5 5 wait.io.begin u32:0 u32:3 u64:1 u64:2 str:/file$i"
