@@ -159,6 +159,16 @@ void ptrc_waits_take(struct ptrc_waits *w, struct ptrc_source *s)
 		t->has_exited = true;
 }
 
+/* Whether the end of such a wait would be selected, too. If not, it is not known whether the wait has ended. */
+static bool is_end_selected(const struct ptrc_waits *w, const struct ptrc_pair *pair)
+{
+	const struct ptrc_query *q = w->query;
+
+	/* For a sink that takes all events, the expressions of --where are about waits. */
+	return ptrc_select_has_name(&q->select, pair->end) &&
+	       (q->sink.takes_all || !q->select.where_count);
+}
+
 /* Whether the thread, or the first thread of its process, has ended. */
 static bool has_exited(const struct ptrc_waits *w, const struct ptrc_waits_thread *t)
 {
@@ -367,11 +377,12 @@ bool ptrc_waits_take_end(struct ptrc_waits *w, const struct ptrc_span *span,
 {
 	struct ptrc_view *begin = ptrc_span_begin_view(&w->pairs->spans, span);
 	struct ptrc_view *end = ptrc_span_end_view(&w->pairs->spans, span);
+	const struct ptrc_pair *pair = &w->pairs->list[span->pair];
 	struct ptrc_value call;
 	struct ptrc_waits_row *row;
 	enum ptrc_waits_kind kind;
 
-	if (!ptrc_waits_find_kind(&w->pairs->list[span->pair], &kind))
+	if (!ptrc_waits_find_kind(pair, &kind))
 		return false;
 	if (begin && end)
 		start->thread->is_in_wait = false;
@@ -383,7 +394,8 @@ bool ptrc_waits_take_end(struct ptrc_waits *w, const struct ptrc_span *span,
 		call = call_of(w, begin, kind);
 		add_bytes(row, &call, number_of(w, end, "result"));
 	} else if (span->fate == PTRC_SPAN_NO_END && start->thread->is_in_wait &&
-		   start->thread->latest_begin == start->number && !has_exited(w, start->thread)) {
+		   start->thread->latest_begin == start->number && is_end_selected(w, pair) &&
+		   !has_exited(w, start->thread)) {
 		add_open(w, kind, begin, span, start);
 		return true;
 	} else {

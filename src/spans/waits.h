@@ -4,8 +4,8 @@
  * (posixtrace-waits(7)), summed by thread and by what was waited for: a lock, a file, a peer, a call. If the log has
  * os.switch_in and os.switch_out, each thread also has the times when it ran, could have run, and did not run.
  *
- * A wait without an end counts as one that lasted until the end of the trace if it is the last thing that its thread
- * did; such a wait is called open.
+ * A wait without an end counts as one that lasted until the end of the trace, and is called open, unless its thread
+ * recorded a later wait or has ended, or ends were not selected.
  */
 #ifndef PTRC_SRC_SPANS_WAITS_H
 #define PTRC_SRC_SPANS_WAITS_H
