@@ -6,16 +6,18 @@
 
 #include "src/base/message.h"
 
+struct key {
+	size_t group;
+	pid_t pid, tid;
+};
+
 struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *l, struct ptrc_source *s)
 {
 	const struct posix_trace_event_info *e = &s->reader.event;
 	size_t group = l->machines ? l->machines[s->order] : s->order;
 	struct ptrc_lane **recent = &l->recent[(unsigned int)e->posix_tid % PTRC_LANES_RECENT];
 	struct ptrc_lane *lane = *recent;
-	struct {
-		size_t group;
-		pid_t pid, tid;
-	} key = {group, e->posix_pid, e->posix_tid};
+	struct key key = {group, e->posix_pid, e->posix_tid};
 
 	if (lane && lane->tid == e->posix_tid && lane->pid == e->posix_pid && lane->group == group)
 		return lane;
@@ -42,6 +44,13 @@ struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *l, struct ptrc_source *s)
 	return lane;
 }
 
+struct ptrc_lane *ptrc_lanes_seek(const struct ptrc_lanes *l, size_t group, pid_t pid, pid_t tid)
+{
+	const struct key key = {group, pid, tid};
+
+	return ptrc_table_seek(&l->table, &key, sizeof(key));
+}
+
 bool ptrc_lane_process(const struct ptrc_lane *lane, int64_t ns, unsigned long *index,
 		       struct posixtrace_log_process *p)
 {
@@ -66,10 +75,9 @@ bool ptrc_lane_thread(const struct ptrc_lane *lane, int64_t ns, struct posixtrac
 	return ptrc_reader_find_thread(&lane->source->reader, lane->pid, lane->tid, &time, t);
 }
 
-void ptrc_lane_put(struct ptrc_buffer *b, const struct ptrc_lane *lane, int64_t ns)
+void ptrc_lane_put_process(struct ptrc_buffer *b, const struct ptrc_lane *lane, int64_t ns)
 {
 	struct posixtrace_log_process p;
-	struct posixtrace_log_thread t;
 	unsigned long index;
 
 	ptrc_buffer_format(b, "process %ld", (long)lane->pid);
@@ -77,11 +85,24 @@ void ptrc_lane_put(struct ptrc_buffer *b, const struct ptrc_lane *lane, int64_t 
 		ptrc_buffer_char(b, ' ');
 		ptrc_text_put(b, p.pp_name, p.pp_name_size);
 	}
-	ptrc_buffer_format(b, ", thread %ld", (long)lane->tid);
+}
+
+void ptrc_lane_put_thread(struct ptrc_buffer *b, const struct ptrc_lane *lane, int64_t ns)
+{
+	struct posixtrace_log_thread t;
+
+	ptrc_buffer_format(b, "thread %ld", (long)lane->tid);
 	if (ptrc_lane_thread(lane, ns, &t)) {
 		ptrc_buffer_char(b, ' ');
 		ptrc_text_put(b, t.pt_name, t.pt_name_size);
 	}
+}
+
+void ptrc_lane_put(struct ptrc_buffer *b, const struct ptrc_lane *lane, int64_t ns)
+{
+	ptrc_lane_put_process(b, lane, ns);
+	ptrc_buffer_text(b, ", ");
+	ptrc_lane_put_thread(b, lane, ns);
 }
 
 void ptrc_lanes_free(struct ptrc_lanes *l)

@@ -50,6 +50,9 @@ struct ptrc_lanes {
 /* Returns the lane of the latest event of the source. */
 struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *, struct ptrc_source *);
 
+/* Returns the lane of this group, process and thread; NULL if there is none. */
+struct ptrc_lane *ptrc_lanes_seek(const struct ptrc_lanes *, size_t group, pid_t pid, pid_t tid);
+
 /* Stores the process to which the lane belonged at this time (that of its last event, say), and the index of the
  * process in the log. Returns false if the process is unknown. */
 bool ptrc_lane_process(const struct ptrc_lane *, int64_t ns, unsigned long *index,
@@ -58,7 +61,9 @@ bool ptrc_lane_process(const struct ptrc_lane *, int64_t ns, unsigned long *inde
 /* Stores the thread to which the lane belonged at this time. Returns false if the thread has no name. */
 bool ptrc_lane_thread(const struct ptrc_lane *, int64_t ns, struct posixtrace_log_thread *);
 
-/* Appends a text such as "process 7 name, thread 8 name". */
+/* Append "process 7 name", "thread 8 name", or both with a comma between them. */
+void ptrc_lane_put_process(struct ptrc_buffer *, const struct ptrc_lane *, int64_t ns);
+void ptrc_lane_put_thread(struct ptrc_buffer *, const struct ptrc_lane *, int64_t ns);
 void ptrc_lane_put(struct ptrc_buffer *, const struct ptrc_lane *, int64_t ns);
 
 void ptrc_lanes_free(struct ptrc_lanes *);

@@ -9,23 +9,19 @@
 
 const char *const ptrc_waits_kinds[PTRC_WAITS_KINDS] = {"lock", "io", "net", "sleep", "child"};
 
-static const char prefix[] = "wait.";
+static const char *const pair_names[PTRC_WAITS_KINDS] = {"wait.lock", "wait.io", "wait.net",
+							 "wait.sleep", "wait.child"};
 
 void ptrc_waits_add_pairs(struct ptrc_cli_texts *pairs)
 {
-	static const char *const names[PTRC_WAITS_KINDS] = {"wait.lock", "wait.io", "wait.net",
-							    "wait.sleep", "wait.child"};
-
 	for (size_t i = 0; i < PTRC_WAITS_KINDS; i++)
-		ptrc_cli_add_text(pairs, names[i]);
+		ptrc_cli_add_text(pairs, pair_names[i]);
 }
 
 bool ptrc_waits_find_kind(const struct ptrc_pair *pair, enum ptrc_waits_kind *kind)
 {
-	if (strncmp(pair->name, prefix, sizeof(prefix) - 1) || pair->by_text)
-		return false;
-	for (size_t i = 0; i < PTRC_WAITS_KINDS; i++)
-		if (!strcmp(pair->name + sizeof(prefix) - 1, ptrc_waits_kinds[i])) {
+	for (size_t i = 0; i < PTRC_WAITS_KINDS && !pair->by_text; i++)
+		if (!strcmp(pair->name, pair_names[i])) {
 			*kind = (enum ptrc_waits_kind)i;
 			return true;
 		}
@@ -90,11 +86,8 @@ static void change_state(struct ptrc_waits_thread *t, enum ptrc_waits_state stat
 
 static struct ptrc_waits_thread *thread_of(struct ptrc_waits *w, struct ptrc_source *s)
 {
-	struct ptrc_waits_thread *t;
-
-	w->threads.lane_size = sizeof(*t);
-	t = (struct ptrc_waits_thread *)ptrc_lanes_find(&w->threads, s);
-	return t;
+	w->threads.lane_size = sizeof(struct ptrc_waits_thread);
+	return (struct ptrc_waits_thread *)ptrc_lanes_find(&w->threads, s);
 }
 
 /* Takes an event of the thread. If events were lost since its last one, it is not known what it did meanwhile. */
@@ -111,8 +104,6 @@ static void take_thread(struct ptrc_waits *w, struct ptrc_waits_thread *t, size_
 		t->state = PTRC_WAITS_UNKNOWN;
 		t->is_in_wait = false;
 	}
-	if (t->gap_count != gap_count || t->state == PTRC_WAITS_UNKNOWN)
-		change_state(t, PTRC_WAITS_UNKNOWN, ns);
 	t->gap_count = gap_count;
 	t->last_ns = ns;
 }
@@ -172,12 +163,8 @@ static bool is_end_selected(const struct ptrc_waits *w, const struct ptrc_pair *
 /* Whether the thread, or the first thread of its process, has ended. */
 static bool has_exited(const struct ptrc_waits *w, const struct ptrc_waits_thread *t)
 {
-	const struct {
-		size_t group;
-		pid_t pid, tid;
-	} key = {t->lane.group, t->lane.pid, t->lane.pid};
-	const struct ptrc_waits_thread *first =
-		ptrc_table_seek(&w->threads.table, &key, sizeof(key));
+	const struct ptrc_waits_thread *first = (struct ptrc_waits_thread *)ptrc_lanes_seek(
+		&w->threads, t->lane.group, t->lane.pid, t->lane.pid);
 
 	return t->has_exited || (first && first->has_exited);
 }
@@ -357,8 +344,6 @@ static void add_open(struct ptrc_waits *w, enum ptrc_waits_kind kind, struct ptr
 
 	row->open_count++;
 	w->open_counts[kind]++;
-	if (t->state == PTRC_WAITS_WAITING && w->last_ns > t->last_ns)
-		change_state(t, PTRC_WAITS_WAITING, w->last_ns);
 	t->last_ns = w->last_ns > t->last_ns ? w->last_ns : t->last_ns;
 	*ptrc_append(w->open, w->open_count) = (struct ptrc_waits_open){
 		.thread = t,

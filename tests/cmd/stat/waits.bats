@@ -217,6 +217,14 @@ example() {
 	exits 0 ptrace-stat --waits --json run.log
 	jq -e '[.kinds[].count] == [1, 1, 0, 1, 0] and .still_waiting[0].call == "sleep" and
 		.files[0].call == "io" and .locks[0].lock == "0x0"' <<<"$stdout"
+	# A call that is no valid text.
+	made run.log <<-'END'
+		layout wait.sleep.begin str call
+		event 1 5 5 wait.sleep.begin hex:ff00
+		event 9 5 5 wait.sleep.end
+	END
+	exits 0 ptrace-stat --waits --json run.log
+	[ "$(jq -c '[.sleeps[0].call_hex, .threads[0].longest.call_hex]' <<<"$stdout")" = '["ff","ff"]' ]
 }
 
 @test "without waits: only that the reason is not known" {
