@@ -12,6 +12,9 @@ enum {
 	BYTES_COLUMNS = 11,
 };
 
+const char *const ptrc_waits_keys[PTRC_WAITS_KINDS] = {"locks", "files", "peers", "sleeps",
+						       "children"};
+
 /* ---- names ---- */
 
 /* The lane of another thread of the process. */
@@ -518,10 +521,10 @@ static void put_shares_json(struct ptrc_json *j, const char *key, const struct p
 	ptrc_json_close(j, ']');
 }
 
-static void put_rows_json(struct ptrc_json *j, const char *key, const struct ptrc_waits *w,
+static void put_rows_json(struct ptrc_json *j, const struct ptrc_waits *w,
 			  enum ptrc_waits_kind kind, size_t max)
 {
-	ptrc_json_open(j, key, '[');
+	ptrc_json_open(j, ptrc_waits_keys[kind], '[');
 	for (size_t i = 0; i < w->row_counts[kind] && i < max; i++) {
 		const struct ptrc_waits_row *row = w->row_lists[kind][i];
 
@@ -552,11 +555,8 @@ void ptrc_waits_json(struct ptrc_json *j, const struct ptrc_waits *w, size_t row
 	put_open_json(j, w, rows_max);
 	put_kinds_json(j, w);
 	put_threads_json(j, w, rows_max);
-	put_rows_json(j, "locks", w, PTRC_WAITS_LOCK, rows_max);
-	put_rows_json(j, "files", w, PTRC_WAITS_IO, rows_max);
-	put_rows_json(j, "peers", w, PTRC_WAITS_NET, rows_max);
-	put_rows_json(j, "sleeps", w, PTRC_WAITS_SLEEP, rows_max);
-	put_rows_json(j, "children", w, PTRC_WAITS_CHILD, rows_max);
+	for (size_t kind = 0; kind < PTRC_WAITS_KINDS; kind++)
+		put_rows_json(j, w, (enum ptrc_waits_kind)kind, rows_max);
 }
 
 /* ---- messages ---- */

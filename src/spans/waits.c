@@ -481,10 +481,15 @@ static void add_row(void *thing, void *arg)
 		name_lock(w, row);
 }
 
-void ptrc_waits_end(struct ptrc_waits *w)
+void ptrc_waits_end(struct ptrc_waits *w, bool is_read)
 {
+	const struct ptrc_query *q = w->query;
+	int64_t last_ns = q->select.span.last < q->trace.last ? q->select.span.last : q->trace.last;
 	size_t count = w->threads.count;
 
+	if (!q->select.around && q->first_count == UINT64_MAX && last_ns > w->last_ns)
+		w->last_ns = last_ns;
+	ptrc_pairs_end(w->pairs, is_read);
 	w->thread_list = ptrc_cli_allocate((count + 1) * sizeof(struct ptrc_waits_thread *));
 	for (size_t i = 0; i < count; i++) {
 		w->thread_list[i] = (struct ptrc_waits_thread *)w->threads.list[i];
