@@ -2,7 +2,6 @@
 #include "config.h"
 #include "src/spans/wait_report.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -391,14 +390,6 @@ static void put_lane_json(struct ptrc_json *j, const struct ptrc_waits *w,
 	put_thread_name_json(j, "thread", lane, ns);
 }
 
-static void put_hex_json(struct ptrc_json *j, const char *key, uint64_t number)
-{
-	char text[sizeof("0x") + 16];
-
-	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)number);
-	ptrc_json_text(j, key, text);
-}
-
 /* Puts the members that say what was waited for. */
 static void put_subject_json(struct ptrc_json *j, const struct ptrc_waits_row *row)
 {
@@ -407,7 +398,7 @@ static void put_subject_json(struct ptrc_json *j, const struct ptrc_waits_row *r
 					   [PTRC_WAITS_NET] = "peer"};
 
 	if (row->kind == PTRC_WAITS_LOCK)
-		put_hex_json(j, "lock", row->lock);
+		ptrc_json_address(j, "lock", row->lock);
 	if (row->name)
 		ptrc_json_bytes(j, keys[row->kind], row->name, row->name_size);
 }
@@ -473,7 +464,7 @@ static void put_open_json(struct ptrc_json *j, const struct ptrc_waits *w, size_
 			ptrc_json_i64(j, "holder", o->holder);
 			put_thread_name_json(j, "holder_name", &holder, w->last_ns);
 		}
-		put_hex_json(j, "call_site", o->call_site);
+		ptrc_json_address(j, "call_site", o->call_site);
 		ptrc_json_bytes(j, "place", o->place, strlen(o->place));
 		ptrc_json_close(j, '}');
 	}
@@ -511,7 +502,7 @@ static void put_shares_json(struct ptrc_json *j, const char *key, const struct p
 			ptrc_json_i64(j, "tid", s->holder);
 			put_thread_name_json(j, "thread", &lane, w->last_ns);
 		} else {
-			put_hex_json(j, "call_site", s->call_site);
+			ptrc_json_address(j, "call_site", s->call_site);
 			ptrc_json_bytes(j, "place", s->place, strlen(s->place));
 		}
 		ptrc_json_u64(j, "count", s->count);
