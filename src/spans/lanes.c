@@ -6,18 +6,16 @@
 
 #include "src/base/message.h"
 
-struct key {
-	size_t group;
-	pid_t pid, tid;
-};
-
 struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *l, struct ptrc_source *s)
 {
 	const struct posix_trace_event_info *e = &s->reader.event;
 	size_t group = l->machines ? l->machines[s->order] : s->order;
 	struct ptrc_lane **recent = &l->recent[(unsigned int)e->posix_tid % PTRC_LANES_RECENT];
 	struct ptrc_lane *lane = *recent;
-	struct key key = {group, e->posix_pid, e->posix_tid};
+	struct {
+		size_t group;
+		pid_t pid, tid;
+	} key = {group, e->posix_pid, e->posix_tid};
 
 	if (lane && lane->tid == e->posix_tid && lane->pid == e->posix_pid && lane->group == group)
 		return lane;
@@ -42,13 +40,6 @@ struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *l, struct ptrc_source *s)
 	lane->number = l->count;
 	*ptrc_append(l->list, l->count) = lane;
 	return lane;
-}
-
-struct ptrc_lane *ptrc_lanes_seek(const struct ptrc_lanes *l, size_t group, pid_t pid, pid_t tid)
-{
-	const struct key key = {group, pid, tid};
-
-	return ptrc_table_seek(&l->table, &key, sizeof(key));
 }
 
 bool ptrc_lane_process(const struct ptrc_lane *lane, int64_t ns, unsigned long *index,

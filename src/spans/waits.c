@@ -160,15 +160,6 @@ static bool is_end_selected(const struct ptrc_waits *w, const struct ptrc_pair *
 	       (q->sink.takes_all || !q->select.where_count);
 }
 
-/* Whether the thread, or the first thread of its process, has ended. */
-static bool has_exited(const struct ptrc_waits *w, const struct ptrc_waits_thread *t)
-{
-	const struct ptrc_waits_thread *first = (struct ptrc_waits_thread *)ptrc_lanes_seek(
-		&w->threads, t->lane.group, t->lane.pid, t->lane.pid);
-
-	return t->has_exited || (first && first->has_exited);
-}
-
 /* ---- rows ---- */
 
 /* Returns the row for this wait. */
@@ -380,7 +371,7 @@ bool ptrc_waits_take_end(struct ptrc_waits *w, const struct ptrc_span *span,
 		add_bytes(row, &call, number_of(w, end, "result"));
 	} else if (span->fate == PTRC_SPAN_NO_END && start->thread->is_in_wait &&
 		   start->thread->latest_begin == start->number && is_end_selected(w, pair) &&
-		   !has_exited(w, start->thread)) {
+		   !start->thread->has_exited) {
 		add_open(w, kind, begin, span, start);
 		return true;
 	} else {
