@@ -374,21 +374,22 @@ function putWaits() {
 	const shares = (list, name, all) => list.slice(0, 3).map(s => name(s) + ' (' + percent(s.count, all) + ')').join(', ');
 	const bytes = [['Read', r => r.read_bytes, showCount], ['Written', r => r.written_bytes, showCount]];
 	const named = title => [title, subjectOf, null, 'name'];
+	const process = ['Process', row => row.pid + (row.process ? ' ' + row.process : ''), null, 'name'];
 	const kinds = w.kinds.filter(k => k.count).map(k => k.kind);
 	return [].concat(
 		waitTable('still_waiting', 'Still waiting at the end', [
-			['Thread', threadOf, null, 'name'], ['For', o => o.duration_ns, duration], ['Call', o => o.call, null, 'name'],
+			['Thread', threadOf, null, 'name'], process, ['For', o => o.duration_ns, duration], ['Call', o => o.call, null, 'name'],
 			['What', subjectOf, null, 'name'], ['Held by', o => o.holder ? threadOf({tid: o.holder, thread: o.holder_name}) : '', null, 'name'],
-			['Called by', o => o.place, null, 'name']], goTo, 1),
+			['Called by', o => o.place, null, 'name']], goTo, 2),
 		waitTable('threads', 'Threads, and where their time went', [
-			['Thread', threadOf, null, 'name'], ['Process', t => t.pid + (t.process ? ' ' + t.process : ''), null, 'name'],
+			['Thread', threadOf, null, 'name'], process,
 			['Seen', t => t.seen_ns, duration], share('Processor', t => t.processor_ns), share('Runnable', t => t.runnable_ns),
 			share('Waiting', t => t.waiting_ns)]
 			.concat(kinds.map(kind => share(kind, t => t.by_kind[kind])), w.has_switches ? [share('Not known', t => t.not_known_ns)] : [],
 				[['Longest', t => t.longest && t.longest.duration_ns, (v, t) => v === undefined ? '' : duration(v) + ' ' + subjectOf(t.longest)]]), goTo, 5),
-		waitTable('locks', 'Locks', [named('Lock'), ...measures,
+		waitTable('locks', 'Locks', [named('Lock'), process, ...measures,
 			['Held by', r => shares(r.holders, threadOf, r.count), null, 'name'],
-			['Called by', r => shares(r.places, s => s.place, r.count), null, 'name']], searchFor, 3),
+			['Called by', r => shares(r.places, s => s.place, r.count), null, 'name']], searchFor, 4),
 		waitTable('files', 'Files', [named('File'), ...measures, ...bytes], searchFor, 3),
 		waitTable('peers', 'Peers', [named('Peer'), ...measures, ...bytes], searchFor, 3),
 		waitTable('sleeps', 'Sleeps', [named('Call'), ...measures], searchFor, 3),

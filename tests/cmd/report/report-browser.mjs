@@ -360,7 +360,7 @@ const cases = {
 		assert.deepEqual([item.name, item.tid, item.begin], ['work', 9, 5000]);
 		await page.click('#tabs button:has-text("Waits")');
 		const tables = await page.textContent('#table');
-		for (const part of ['Still waiting at the end', 'thread 9 clerk400 nspthread_mutex_lock0xabc0thread 8 teller0x300',
+		for (const part of ['Still waiting at the end', 'thread 9 clerk7400 nspthread_mutex_lock0xabc0thread 8 teller0x300', '0xabc072',
 			'thread 9 clerk (50 %), thread 8 teller (50 %)', '/etc/passwd'])
 			assert.ok(tables.includes(part), part + ' in ' + tables);
 		await picture(page, 'waits-table');
