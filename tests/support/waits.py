@@ -133,7 +133,7 @@ with open(sys.argv[2], "w", encoding="ascii") as out:
     json.dump({
         "threads": sorted(([t["tid"], t["seen"], t["processor"], t["runnable"], t["not_known"], t["count"],
                             sum(t["by_kind"].values()), t["longest"], *t["by_kind"].values()]
-                           for t in threads if t["tid"])),
+                           for t in threads)),
         "rows": sorted([kind, subject, len(r["lengths"]), r["open"], sum(r["lengths"]), quantile(r["lengths"], 50),
                         quantile(r["lengths"], 99), max(r["lengths"]), r["read"], r["written"]]
                        for (kind, subject), r in rows.items()),
