@@ -277,7 +277,7 @@ static void end_pairs(void *self, bool is_read)
 
 static void end_waits(struct ptrc_wait_stat *w)
 {
-	put_spans(w->query, &w->waits);
+	put_spans(w->waits.query, &w->waits);
 }
 
 /* Shows the pairs or the waits of all operands together, with times corrected by the clocks of their hosts. */

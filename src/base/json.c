@@ -80,6 +80,13 @@ void ptrc_json_hex(struct ptrc_json *j, const char *key, const void *bytes, size
 	ptrc_buffer_char(j->buffer, '"');
 }
 
+void ptrc_json_address(struct ptrc_json *j, const char *key, uint64_t address)
+{
+	ptrc_buffer_char(member(j, key, ""), '"');
+	ptrc_buffer_hex(j->buffer, address);
+	ptrc_buffer_char(j->buffer, '"');
+}
+
 struct ptrc_json ptrc_json_begin(struct ptrc_buffer *b)
 {
 	struct ptrc_json j = {.buffer = b, .is_first = true};

@@ -39,4 +39,7 @@ void ptrc_json_bytes(struct ptrc_json *, const char *key, const char *, size_t);
 /* Puts a member that is named the key with _hex appended, and has all bytes as lower-case hexadecimal digits. */
 void ptrc_json_hex(struct ptrc_json *, const char *key, const void *, size_t);
 
+/* Puts an address as a string such as "0x7f00". */
+void ptrc_json_address(struct ptrc_json *, const char *key, uint64_t);
+
 #endif

@@ -717,20 +717,6 @@ static void add(void *self, struct ptrc_source *s)
 					       .lane = (uint32_t)lane->lane.number});
 }
 
-/* Ends the waits. Those that have not ended last until the end of what is selected. */
-static void end_waits(struct ptrc_report *r)
-{
-	const struct ptrc_query *q = r->query;
-	int64_t last_ns = q->select.span.last < q->trace.last ? q->select.span.last : q->trace.last;
-
-	if (!q->select.around && q->first_count == UINT64_MAX && last_ns > r->waits.last_ns)
-		r->waits.last_ns = last_ns;
-	ptrc_pairs_end(r->pairs, true);
-	if (r->waits.open_count)
-		extend(r, r->waits.last_ns);
-	ptrc_waits_end(&r->waits);
-}
-
 /* With --last, the first pass only counts events, so there is nothing to drop. */
 static void restart(void *self)
 {
@@ -751,7 +737,9 @@ static void finish(void *self, bool is_read)
 		free(lane->running);
 		lane->running = NULL;
 	}
-	end_waits(r);
+	ptrc_waits_end(&r->waits, true);
+	if (r->waits.open_count)
+		extend(r, r->waits.last_ns);
 	for (size_t i = 0; i < r->query->source_count; i++)
 		if (r->open_loss[i])
 			r->losses[r->open_loss[i] - 1].last_ns = r->last_ns;

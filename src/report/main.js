@@ -32,8 +32,12 @@ let results = [], resultAt = -1;
 const fateTexts = ['', 'may have lost its other half', 'has no begin', 'has no end'];
 const cutTexts = {2: 'started before the selected time', 3: 'ended after the selected time'};
 
-function cutText(item) {
-	return item.fate === 3 && model.kinds[item.class] ? 'has not ended' : cutTexts[item.fate];
+const isOpenWait = item => item.fate === 3 && model.kinds[item.class];
+
+function noteOf(item) {
+	if (!item.track.kind)
+		return 'This event ' + fateTexts[item.fate] + '.';
+	return isOpenWait(item) ? 'This wait has not ended.' : 'This pair ' + cutTexts[item.fate] + ', and is cut there.';
 }
 
 const holderName = holder => typeof holder === 'object' ? laneName(holder) : 'thread ' + holder;
@@ -52,7 +56,7 @@ const lanes = makeLanes(model, element('lanes'), element('overview'), element('t
 		if (wait)
 			text += '\n' + wait.text + (wait.holder ? '\nheld by ' + holderName(wait.holder) : '');
 		if (item.fate)
-			text += '\n' + (item.track.kind ? cutText(item) : fateTexts[item.fate]);
+			text += '\n' + (!item.track.kind ? fateTexts[item.fate] : isOpenWait(item) ? 'has not ended' : cutTexts[item.fate]);
 		return text + '\n' + showTime(meta, item.begin);
 	},
 });
@@ -122,7 +126,7 @@ function select(item) {
 	const table = (rows) => make('table', make('tbody', rows.map(([key, value]) => make('tr', [make('th', key), make('td', value)]))));
 	const rows = [];
 	if (item.fate)
-		rows.push(['Note', item.track.kind ? 'This pair ' + cutText(item) + ', and is cut there.' : 'This event ' + fateTexts[item.fate] + '.']);
+		rows.push(['Note', noteOf(item)]);
 	if (item.track.kind)
 		rows.push(['Took', showTook(item) + ' (' + showCount(item.duration) + ' ns)']);
 	rows.push([item.track.kind ? 'Begin' : 'Time', showTime(meta, item.begin)], ['Since begin', showOffset(item.begin)]);
@@ -293,7 +297,7 @@ function classColumns(isPair) {
 	if (isPair && meta.classes.some(c => c.before || c.behind))
 		columns.push(['Cut', c => c.before + c.behind, (v, c) => {
 			const span = make('span', showCount(v));
-			span.title = c.before + ' started before the selected time, ' + c.behind + ' ended after it; they do not count among the durations';
+			span.title = c.before + ' started before the selected time, ' + c.behind + (model.kinds[c.number] ? ' had not ended' : ' ended after it') + '; they do not count among the durations';
 			return span;
 		}]);
 	if (isPair && meta.classes.some(c => c.no_begin || c.no_end || c.cut))
@@ -349,8 +353,10 @@ function waitTable(key, title, columns, action, sortAt) {
 		.concat(all > rows.length ? make('p', 'and ' + showCount(all - rows.length) + ' more', 'faint') : []);
 }
 
+// Searches for the waits of a row, by the field of their events that has its lock, path, peer or call.
 function searchFor(row) {
-	element('query').value = 'wait. "' + (row.lock || subjectOf(row)) + '"';
+	const field = ['lock', 'path', 'peer', 'call'].find(key => key in row);
+	element('query').value = `wait. ${field}="${row[field]}"` + (row.lock ? ' pid=' + row.pid : '');
 	search(element('query').value);
 	goToMatch(1);
 }
@@ -368,21 +374,22 @@ function putWaits() {
 	const shares = (list, name, all) => list.slice(0, 3).map(s => name(s) + ' (' + percent(s.count, all) + ')').join(', ');
 	const bytes = [['Read', r => r.read_bytes, showCount], ['Written', r => r.written_bytes, showCount]];
 	const named = title => [title, subjectOf, null, 'name'];
+	const process = ['Process', row => row.pid + (row.process ? ' ' + row.process : ''), null, 'name'];
 	const kinds = w.kinds.filter(k => k.count).map(k => k.kind);
 	return [].concat(
 		waitTable('still_waiting', 'Still waiting at the end', [
-			['Thread', threadOf, null, 'name'], ['For', o => o.duration_ns, duration], ['Call', o => o.call, null, 'name'],
+			['Thread', threadOf, null, 'name'], process, ['For', o => o.duration_ns, duration], ['Call', o => o.call, null, 'name'],
 			['What', subjectOf, null, 'name'], ['Held by', o => o.holder ? threadOf({tid: o.holder, thread: o.holder_name}) : '', null, 'name'],
-			['Called by', o => o.place, null, 'name']], goTo, 1),
+			['Called by', o => o.place, null, 'name']], goTo, 2),
 		waitTable('threads', 'Threads, and where their time went', [
-			['Thread', threadOf, null, 'name'], ['Process', t => t.pid + (t.process ? ' ' + t.process : ''), null, 'name'],
+			['Thread', threadOf, null, 'name'], process,
 			['Seen', t => t.seen_ns, duration], share('Processor', t => t.processor_ns), share('Runnable', t => t.runnable_ns),
 			share('Waiting', t => t.waiting_ns)]
 			.concat(kinds.map(kind => share(kind, t => t.by_kind[kind])), w.has_switches ? [share('Not known', t => t.not_known_ns)] : [],
 				[['Longest', t => t.longest && t.longest.duration_ns, (v, t) => v === undefined ? '' : duration(v) + ' ' + subjectOf(t.longest)]]), goTo, 5),
-		waitTable('locks', 'Locks', [named('Lock'), ...measures,
+		waitTable('locks', 'Locks', [named('Lock'), process, ...measures,
 			['Held by', r => shares(r.holders, threadOf, r.count), null, 'name'],
-			['Called by', r => shares(r.places, s => s.place, r.count), null, 'name']], searchFor, 3),
+			['Called by', r => shares(r.places, s => s.place, r.count), null, 'name']], searchFor, 4),
 		waitTable('files', 'Files', [named('File'), ...measures, ...bytes], searchFor, 3),
 		waitTable('peers', 'Peers', [named('Peer'), ...measures, ...bytes], searchFor, 3),
 		waitTable('sleeps', 'Sleeps', [named('Call'), ...measures], searchFor, 3),

@@ -241,7 +241,8 @@ function makeModel(element) {
 
 	// ---- waits: wait.KIND.begin and wait.KIND.end, see posixtrace-waits(7)
 
-	const kinds = meta.classes.map(c => c.kind === 1 ? (/^wait\.(lock|io|net|sleep|child)\b/.exec(c.name) || [])[1] : undefined);
+	// The kind of the waits of each class; undefined if it has no waits. With --label-by, a label follows the name.
+	const kinds = meta.classes.map(c => c.kind === 1 ? (/^wait\.(lock|io|net|sleep|child)(?:$|: )/.exec(c.name) || [])[1] : undefined);
 	const laneOf = new Map(lanes.map(lane => [lane.log + ' ' + lane.pid + ' ' + lane.tid, lane]));
 	const variables = new Map();
 	for (const lock of meta.waits ? meta.waits.locks : [])

@@ -670,9 +670,6 @@ static void put_table(struct page *p, struct ptrc_json *j, const char *key,
 /* Puts the tables of waits, with the number of rows that each has in all. */
 static void put_waits(struct ptrc_json *j, const struct ptrc_waits *w)
 {
-	static const char *const keys[PTRC_WAITS_KINDS] = {"locks", "files", "peers", "sleeps",
-							   "children"};
-
 	if (!ptrc_waits_has_any(w) && !w->has_switches)
 		return;
 	ptrc_json_open(j, "waits", '{');
@@ -681,7 +678,7 @@ static void put_waits(struct ptrc_json *j, const struct ptrc_waits *w)
 	ptrc_json_u64(j, "threads", w->threads.count);
 	ptrc_json_u64(j, "still_waiting", w->open_count);
 	for (size_t kind = 0; kind < PTRC_WAITS_KINDS; kind++)
-		ptrc_json_u64(j, keys[kind], w->row_counts[kind]);
+		ptrc_json_u64(j, ptrc_waits_keys[kind], w->row_counts[kind]);
 	ptrc_json_close(j, '}');
 	ptrc_waits_json(j, w, PTRC_WAITS_ROWS);
 	ptrc_json_close(j, '}');

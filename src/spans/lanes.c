@@ -66,10 +66,9 @@ bool ptrc_lane_thread(const struct ptrc_lane *lane, int64_t ns, struct posixtrac
 	return ptrc_reader_find_thread(&lane->source->reader, lane->pid, lane->tid, &time, t);
 }
 
-void ptrc_lane_put(struct ptrc_buffer *b, const struct ptrc_lane *lane, int64_t ns)
+void ptrc_lane_put_process(struct ptrc_buffer *b, const struct ptrc_lane *lane, int64_t ns)
 {
 	struct posixtrace_log_process p;
-	struct posixtrace_log_thread t;
 	unsigned long index;
 
 	ptrc_buffer_format(b, "process %ld", (long)lane->pid);
@@ -77,11 +76,24 @@ void ptrc_lane_put(struct ptrc_buffer *b, const struct ptrc_lane *lane, int64_t 
 		ptrc_buffer_char(b, ' ');
 		ptrc_text_put(b, p.pp_name, p.pp_name_size);
 	}
-	ptrc_buffer_format(b, ", thread %ld", (long)lane->tid);
+}
+
+void ptrc_lane_put_thread(struct ptrc_buffer *b, const struct ptrc_lane *lane, int64_t ns)
+{
+	struct posixtrace_log_thread t;
+
+	ptrc_buffer_format(b, "thread %ld", (long)lane->tid);
 	if (ptrc_lane_thread(lane, ns, &t)) {
 		ptrc_buffer_char(b, ' ');
 		ptrc_text_put(b, t.pt_name, t.pt_name_size);
 	}
+}
+
+void ptrc_lane_put(struct ptrc_buffer *b, const struct ptrc_lane *lane, int64_t ns)
+{
+	ptrc_lane_put_process(b, lane, ns);
+	ptrc_buffer_text(b, ", ");
+	ptrc_lane_put_thread(b, lane, ns);
 }
 
 void ptrc_lanes_free(struct ptrc_lanes *l)

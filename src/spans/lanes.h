@@ -58,7 +58,9 @@ bool ptrc_lane_process(const struct ptrc_lane *, int64_t ns, unsigned long *inde
 /* Stores the thread to which the lane belonged at this time. Returns false if the thread has no name. */
 bool ptrc_lane_thread(const struct ptrc_lane *, int64_t ns, struct posixtrace_log_thread *);
 
-/* Appends a text such as "process 7 name, thread 8 name". */
+/* Append "process 7 name", "thread 8 name", or both with a comma between them. */
+void ptrc_lane_put_process(struct ptrc_buffer *, const struct ptrc_lane *, int64_t ns);
+void ptrc_lane_put_thread(struct ptrc_buffer *, const struct ptrc_lane *, int64_t ns);
 void ptrc_lane_put(struct ptrc_buffer *, const struct ptrc_lane *, int64_t ns);
 
 void ptrc_lanes_free(struct ptrc_lanes *);

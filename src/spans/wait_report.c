@@ -2,7 +2,6 @@
 #include "config.h"
 #include "src/spans/wait_report.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -12,19 +11,10 @@ enum {
 	BYTES_COLUMNS = 11,
 };
 
+const char *const ptrc_waits_keys[PTRC_WAITS_KINDS] = {"locks", "files", "peers", "sleeps",
+						       "children"};
+
 /* ---- names ---- */
-
-static void put_process(struct ptrc_buffer *b, const struct ptrc_lane *lane, int64_t ns)
-{
-	struct posixtrace_log_process p;
-	unsigned long index;
-
-	ptrc_buffer_format(b, "process %ld", (long)lane->pid);
-	if (ptrc_lane_process(lane, ns, &index, &p) && p.pp_name_size) {
-		ptrc_buffer_char(b, ' ');
-		ptrc_text_put(b, p.pp_name, p.pp_name_size);
-	}
-}
 
 /* The lane of another thread of the process. */
 static struct ptrc_lane thread_lane(const struct ptrc_lane *process, pid_t tid)
@@ -39,13 +29,8 @@ static void put_holder(struct ptrc_buffer *b, const struct ptrc_lane *process, p
 		       int64_t ns)
 {
 	struct ptrc_lane lane = thread_lane(process, tid);
-	struct posixtrace_log_thread t;
 
-	ptrc_buffer_format(b, "thread %ld", (long)tid);
-	if (ptrc_lane_thread(&lane, ns, &t)) {
-		ptrc_buffer_char(b, ' ');
-		ptrc_text_put(b, t.pt_name, t.pt_name_size);
-	}
+	ptrc_lane_put_thread(b, &lane, ns);
 }
 
 /* Appends what was waited for: a lock without its process, a path, a peer, or the call. */
@@ -321,7 +306,7 @@ static void put_locks(struct ptrc_buffer *b, const struct ptrc_waits *w)
 		ptrc_buffer_text(b, "  ");
 		put_row_name(b, row);
 		ptrc_buffer_text(b, " of ");
-		put_process(b, &row->process, w->last_ns);
+		ptrc_lane_put_process(b, &row->process, w->last_ns);
 		ptrc_buffer_char(b, '\n');
 		put_shares(b, w, row, &row->holders, "held by");
 		put_shares(b, w, row, &row->places, "called by");
@@ -373,12 +358,13 @@ void ptrc_waits_put_text(struct ptrc_buffer *b, const struct ptrc_waits *w)
 
 /* ---- JSON ---- */
 
-static void put_thread_name_json(struct ptrc_json *j, const struct ptrc_lane *lane, int64_t ns)
+static void put_thread_name_json(struct ptrc_json *j, const char *key, const struct ptrc_lane *lane,
+				 int64_t ns)
 {
 	struct posixtrace_log_thread t;
 
 	if (ptrc_lane_thread(lane, ns, &t))
-		ptrc_json_bytes(j, "thread", t.pt_name, t.pt_name_size);
+		ptrc_json_bytes(j, key, t.pt_name, t.pt_name_size);
 }
 
 static void put_process_json(struct ptrc_json *j, const struct ptrc_waits *w,
@@ -401,15 +387,7 @@ static void put_lane_json(struct ptrc_json *j, const struct ptrc_waits *w,
 {
 	put_process_json(j, w, lane, ns);
 	ptrc_json_i64(j, "tid", lane->tid);
-	put_thread_name_json(j, lane, ns);
-}
-
-static void put_hex_json(struct ptrc_json *j, const char *key, uint64_t number)
-{
-	char text[sizeof("0x") + 16];
-
-	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)number);
-	ptrc_json_text(j, key, text);
+	put_thread_name_json(j, "thread", lane, ns);
 }
 
 /* Puts the members that say what was waited for. */
@@ -420,7 +398,7 @@ static void put_subject_json(struct ptrc_json *j, const struct ptrc_waits_row *r
 					   [PTRC_WAITS_NET] = "peer"};
 
 	if (row->kind == PTRC_WAITS_LOCK)
-		put_hex_json(j, "lock", row->lock);
+		ptrc_json_address(j, "lock", row->lock);
 	if (row->name)
 		ptrc_json_bytes(j, keys[row->kind], row->name, row->name_size);
 }
@@ -458,7 +436,8 @@ static void put_threads_json(struct ptrc_json *j, const struct ptrc_waits *w, si
 			ptrc_json_text(j, "kind", ptrc_waits_kinds[t->longest->kind]);
 			put_subject_json(j, t->longest);
 			if (t->longest->call)
-				ptrc_json_text(j, "call", t->longest->call);
+				ptrc_json_bytes(j, "call", t->longest->call,
+						strlen(t->longest->call));
 			ptrc_json_u64(j, "duration_ns", t->longest_ns);
 			ptrc_json_close(j, '}');
 		}
@@ -473,7 +452,6 @@ static void put_open_json(struct ptrc_json *j, const struct ptrc_waits *w, size_
 	for (size_t i = 0; i < w->open_count && i < max; i++) {
 		const struct ptrc_waits_open *o = &w->open[i];
 		struct ptrc_lane holder = thread_lane(&o->thread->lane, o->holder);
-		struct posixtrace_log_thread t;
 
 		ptrc_json_open(j, NULL, '{');
 		put_lane_json(j, w, &o->thread->lane, o->thread->last_ns);
@@ -484,10 +462,9 @@ static void put_open_json(struct ptrc_json *j, const struct ptrc_waits *w, size_
 		ptrc_json_u64(j, "duration_ns", o->ns);
 		if (o->holder) {
 			ptrc_json_i64(j, "holder", o->holder);
-			if (ptrc_lane_thread(&holder, w->last_ns, &t))
-				ptrc_json_bytes(j, "holder_name", t.pt_name, t.pt_name_size);
+			put_thread_name_json(j, "holder_name", &holder, w->last_ns);
 		}
-		put_hex_json(j, "call_site", o->call_site);
+		ptrc_json_address(j, "call_site", o->call_site);
 		ptrc_json_bytes(j, "place", o->place, strlen(o->place));
 		ptrc_json_close(j, '}');
 	}
@@ -523,9 +500,9 @@ static void put_shares_json(struct ptrc_json *j, const char *key, const struct p
 		ptrc_json_open(j, NULL, '{');
 		if (s->holder) {
 			ptrc_json_i64(j, "tid", s->holder);
-			put_thread_name_json(j, &lane, w->last_ns);
+			put_thread_name_json(j, "thread", &lane, w->last_ns);
 		} else {
-			put_hex_json(j, "call_site", s->call_site);
+			ptrc_json_address(j, "call_site", s->call_site);
 			ptrc_json_bytes(j, "place", s->place, strlen(s->place));
 		}
 		ptrc_json_u64(j, "count", s->count);
@@ -535,10 +512,10 @@ static void put_shares_json(struct ptrc_json *j, const char *key, const struct p
 	ptrc_json_close(j, ']');
 }
 
-static void put_rows_json(struct ptrc_json *j, const char *key, const struct ptrc_waits *w,
+static void put_rows_json(struct ptrc_json *j, const struct ptrc_waits *w,
 			  enum ptrc_waits_kind kind, size_t max)
 {
-	ptrc_json_open(j, key, '[');
+	ptrc_json_open(j, ptrc_waits_keys[kind], '[');
 	for (size_t i = 0; i < w->row_counts[kind] && i < max; i++) {
 		const struct ptrc_waits_row *row = w->row_lists[kind][i];
 
@@ -569,11 +546,8 @@ void ptrc_waits_json(struct ptrc_json *j, const struct ptrc_waits *w, size_t row
 	put_open_json(j, w, rows_max);
 	put_kinds_json(j, w);
 	put_threads_json(j, w, rows_max);
-	put_rows_json(j, "locks", w, PTRC_WAITS_LOCK, rows_max);
-	put_rows_json(j, "files", w, PTRC_WAITS_IO, rows_max);
-	put_rows_json(j, "peers", w, PTRC_WAITS_NET, rows_max);
-	put_rows_json(j, "sleeps", w, PTRC_WAITS_SLEEP, rows_max);
-	put_rows_json(j, "children", w, PTRC_WAITS_CHILD, rows_max);
+	for (size_t kind = 0; kind < PTRC_WAITS_KINDS; kind++)
+		put_rows_json(j, w, (enum ptrc_waits_kind)kind, rows_max);
 }
 
 /* ---- messages ---- */

@@ -15,6 +15,9 @@ enum {
 	PTRC_WAITS_SHARES = 3,
 };
 
+/* The keys of the JSON arrays of the rows of each kind. */
+extern const char *const ptrc_waits_keys[PTRC_WAITS_KINDS];
+
 /* Appends the tables. Called after ptrc_waits_end(). */
 void ptrc_waits_put_text(struct ptrc_buffer *, const struct ptrc_waits *);
 

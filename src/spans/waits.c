@@ -9,23 +9,19 @@
 
 const char *const ptrc_waits_kinds[PTRC_WAITS_KINDS] = {"lock", "io", "net", "sleep", "child"};
 
-static const char prefix[] = "wait.";
+static const char *const pair_names[PTRC_WAITS_KINDS] = {"wait.lock", "wait.io", "wait.net",
+							 "wait.sleep", "wait.child"};
 
 void ptrc_waits_add_pairs(struct ptrc_cli_texts *pairs)
 {
-	static const char *const names[PTRC_WAITS_KINDS] = {"wait.lock", "wait.io", "wait.net",
-							    "wait.sleep", "wait.child"};
-
 	for (size_t i = 0; i < PTRC_WAITS_KINDS; i++)
-		ptrc_cli_add_text(pairs, names[i]);
+		ptrc_cli_add_text(pairs, pair_names[i]);
 }
 
 bool ptrc_waits_find_kind(const struct ptrc_pair *pair, enum ptrc_waits_kind *kind)
 {
-	if (strncmp(pair->name, prefix, sizeof(prefix) - 1) || pair->by_text)
-		return false;
-	for (size_t i = 0; i < PTRC_WAITS_KINDS; i++)
-		if (!strcmp(pair->name + sizeof(prefix) - 1, ptrc_waits_kinds[i])) {
+	for (size_t i = 0; i < PTRC_WAITS_KINDS && !pair->by_text; i++)
+		if (!strcmp(pair->name, pair_names[i])) {
 			*kind = (enum ptrc_waits_kind)i;
 			return true;
 		}
@@ -90,11 +86,8 @@ static void change_state(struct ptrc_waits_thread *t, enum ptrc_waits_state stat
 
 static struct ptrc_waits_thread *thread_of(struct ptrc_waits *w, struct ptrc_source *s)
 {
-	struct ptrc_waits_thread *t;
-
-	w->threads.lane_size = sizeof(*t);
-	t = (struct ptrc_waits_thread *)ptrc_lanes_find(&w->threads, s);
-	return t;
+	w->threads.lane_size = sizeof(struct ptrc_waits_thread);
+	return (struct ptrc_waits_thread *)ptrc_lanes_find(&w->threads, s);
 }
 
 /* Takes an event of the thread. If events were lost since its last one, it is not known what it did meanwhile. */
@@ -111,8 +104,6 @@ static void take_thread(struct ptrc_waits *w, struct ptrc_waits_thread *t, size_
 		t->state = PTRC_WAITS_UNKNOWN;
 		t->is_in_wait = false;
 	}
-	if (t->gap_count != gap_count || t->state == PTRC_WAITS_UNKNOWN)
-		change_state(t, PTRC_WAITS_UNKNOWN, ns);
 	t->gap_count = gap_count;
 	t->last_ns = ns;
 }
@@ -159,17 +150,14 @@ void ptrc_waits_take(struct ptrc_waits *w, struct ptrc_source *s)
 		t->has_exited = true;
 }
 
-/* Whether the thread, or the first thread of its process, has ended. */
-static bool has_exited(const struct ptrc_waits *w, const struct ptrc_waits_thread *t)
+/* Whether the end of such a wait would be selected, too. If not, it is not known whether the wait has ended. */
+static bool is_end_selected(const struct ptrc_waits *w, const struct ptrc_pair *pair)
 {
-	const struct {
-		size_t group;
-		pid_t pid, tid;
-	} key = {t->lane.group, t->lane.pid, t->lane.pid};
-	const struct ptrc_waits_thread *first =
-		ptrc_table_seek(&w->threads.table, &key, sizeof(key));
+	const struct ptrc_query *q = w->query;
 
-	return t->has_exited || (first && first->has_exited);
+	/* For a sink that takes all events, the expressions of --where are about waits. */
+	return ptrc_select_has_name(&q->select, pair->end) &&
+	       (q->sink.takes_all || !q->select.where_count);
 }
 
 /* ---- rows ---- */
@@ -349,8 +337,6 @@ static void add_open(struct ptrc_waits *w, enum ptrc_waits_kind kind, struct ptr
 
 	row->open_count++;
 	w->open_counts[kind]++;
-	if (t->state == PTRC_WAITS_WAITING && w->last_ns > t->last_ns)
-		change_state(t, PTRC_WAITS_WAITING, w->last_ns);
 	t->last_ns = w->last_ns > t->last_ns ? w->last_ns : t->last_ns;
 	*ptrc_append(w->open, w->open_count) = (struct ptrc_waits_open){
 		.thread = t,
@@ -369,11 +355,12 @@ bool ptrc_waits_take_end(struct ptrc_waits *w, const struct ptrc_span *span,
 {
 	struct ptrc_view *begin = ptrc_span_begin_view(&w->pairs->spans, span);
 	struct ptrc_view *end = ptrc_span_end_view(&w->pairs->spans, span);
+	const struct ptrc_pair *pair = &w->pairs->list[span->pair];
 	struct ptrc_value call;
 	struct ptrc_waits_row *row;
 	enum ptrc_waits_kind kind;
 
-	if (!ptrc_waits_find_kind(&w->pairs->list[span->pair], &kind))
+	if (!ptrc_waits_find_kind(pair, &kind))
 		return false;
 	if (begin && end)
 		start->thread->is_in_wait = false;
@@ -385,7 +372,8 @@ bool ptrc_waits_take_end(struct ptrc_waits *w, const struct ptrc_span *span,
 		call = call_of(w, begin, kind);
 		add_bytes(row, &call, number_of(w, end, "result"));
 	} else if (span->fate == PTRC_SPAN_NO_END && start->thread->is_in_wait &&
-		   start->thread->latest_begin == start->number && !has_exited(w, start->thread)) {
+		   start->thread->latest_begin == start->number && is_end_selected(w, pair) &&
+		   !start->thread->has_exited) {
 		add_open(w, kind, begin, span, start);
 		return true;
 	} else {
@@ -486,10 +474,15 @@ static void add_row(void *thing, void *arg)
 		name_lock(w, row);
 }
 
-void ptrc_waits_end(struct ptrc_waits *w)
+void ptrc_waits_end(struct ptrc_waits *w, bool is_read)
 {
+	const struct ptrc_query *q = w->query;
+	int64_t last_ns = q->select.span.last < q->trace.last ? q->select.span.last : q->trace.last;
 	size_t count = w->threads.count;
 
+	if (!q->select.around && q->first_count == UINT64_MAX && last_ns > w->last_ns)
+		w->last_ns = last_ns;
+	ptrc_pairs_end(w->pairs, is_read);
 	w->thread_list = ptrc_cli_allocate((count + 1) * sizeof(struct ptrc_waits_thread *));
 	for (size_t i = 0; i < count; i++) {
 		w->thread_list[i] = (struct ptrc_waits_thread *)w->threads.list[i];

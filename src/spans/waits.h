@@ -4,8 +4,8 @@
  * (posixtrace-waits(7)), summed by thread and by what was waited for: a lock, a file, a peer, a call. If the log has
  * os.switch_in and os.switch_out, each thread also has the times when it ran, could have run, and did not run.
  *
- * A wait without an end counts as one that lasted until the end of the trace if it is the last thing that its thread
- * did; such a wait is called open.
+ * A wait without an end counts as one that lasted until the end of the trace, and is called open, unless its thread
+ * recorded a later wait or has ended, or ends were not selected.
  */
 #ifndef PTRC_SRC_SPANS_WAITS_H
 #define PTRC_SRC_SPANS_WAITS_H
@@ -140,7 +140,7 @@ struct ptrc_waits {
 	struct ptrc_pairs *pairs;
 	/* For finding functions and variables; NULL if these are not to be named. */
 	struct ptrc_symbols *symbols;
-	/* The times of the first and of the last event. The sink may set a later end. */
+	/* The times of the first and of the last event; after ptrc_waits_end(), the end of what is selected. */
 	bool has_time;
 	int64_t first_ns, last_ns;
 	struct ptrc_lanes threads;
@@ -187,8 +187,9 @@ bool ptrc_waits_take_end(struct ptrc_waits *, const struct ptrc_span *,
 /* How long the span has lasted at the end of the trace. */
 uint64_t ptrc_waits_time_so_far(const struct ptrc_waits *, const struct ptrc_span *);
 
-/* Called after the last span: makes the sorted lists. */
-void ptrc_waits_end(struct ptrc_waits *);
+/* Ends the pairs (ptrc_pairs_end()), and makes the sorted lists. Waits that have not ended last until the end of what
+ * is selected. */
+void ptrc_waits_end(struct ptrc_waits *, bool is_read);
 
 /* Whether there was any wait, or a part of one. */
 bool ptrc_waits_has_any(const struct ptrc_waits *);

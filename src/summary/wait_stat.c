@@ -15,13 +15,13 @@ static void take_event(void *self, struct ptrc_source *s)
 	struct ptrc_wait_stat *w = self;
 
 	/* The expressions of --where are about waits, not about events. */
-	s->is_for_loss = !ptrc_select_meets_rest(&w->query->select, &s->view);
+	s->is_for_loss = !ptrc_select_meets_rest(&w->waits.query->select, &s->view);
 	if (s->is_for_loss && !ptrc_query_sees_losses(s->reader.event.posix_event_id))
 		return;
-	ptrc_query_check_layout(w->query, s);
+	ptrc_query_check_layout(w->waits.query, s);
 	if (!s->is_for_loss)
 		ptrc_waits_take(&w->waits, s);
-	ptrc_pairs_take(w->pairs, s);
+	ptrc_pairs_take(w->waits.pairs, s);
 }
 
 static void begin_span(void *self, struct ptrc_span *span)
@@ -34,12 +34,12 @@ static void begin_span(void *self, struct ptrc_span *span)
 /* Whether the expressions hold for a wait that has no end. Its duration is that until the end of the trace. */
 static bool is_half_selected(struct ptrc_wait_stat *w, const struct ptrc_span *span)
 {
-	const struct ptrc_select *select = &w->query->select;
-	struct ptrc_view *begin = ptrc_span_begin_view(&w->pairs->spans, span);
+	const struct ptrc_select *select = &w->waits.query->select;
+	struct ptrc_view *begin = ptrc_span_begin_view(&w->waits.pairs->spans, span);
 	bool is_selected;
 
 	begin->begin = begin;
-	begin->pair = w->pairs->list[span->pair].name;
+	begin->pair = w->waits.pairs->list[span->pair].name;
 	begin->duration_ns = ptrc_waits_time_so_far(&w->waits, span);
 	is_selected = ptrc_where_all_hold(select->wheres, select->where_count, begin);
 	begin->begin = NULL;
@@ -49,8 +49,9 @@ static bool is_half_selected(struct ptrc_wait_stat *w, const struct ptrc_span *s
 static void take_span(void *self, struct ptrc_span *span)
 {
 	struct ptrc_wait_stat *w = self;
-	bool is_selected = span->begin.source && !span->end ? is_half_selected(w, span)
-							    : ptrc_pairs_select(w->pairs, span);
+	bool is_selected = span->begin.source && !span->end
+				   ? is_half_selected(w, span)
+				   : ptrc_pairs_select(w->waits.pairs, span);
 
 	ptrc_waits_take_end(&w->waits, span, &((struct span *)span)->start, is_selected);
 }
@@ -58,13 +59,8 @@ static void take_span(void *self, struct ptrc_span *span)
 static void finish(void *self, bool is_read)
 {
 	struct ptrc_wait_stat *w = self;
-	const struct ptrc_query *q = w->query;
-	int64_t last_ns = q->select.span.last < q->trace.last ? q->select.span.last : q->trace.last;
 
-	if (last_ns > w->waits.last_ns)
-		w->waits.last_ns = last_ns;
-	ptrc_pairs_end(w->pairs, is_read);
-	ptrc_waits_end(&w->waits);
+	ptrc_waits_end(&w->waits, is_read);
 	w->put(w);
 }
 
@@ -78,9 +74,7 @@ static bool tell(void *self)
 void ptrc_wait_stat_begin(struct ptrc_wait_stat *w, struct ptrc_query *q, struct ptrc_pairs *pairs,
 			  void (*put)(struct ptrc_wait_stat *))
 {
-	*w = (struct ptrc_wait_stat){.query = q,
-				     .pairs = pairs,
-				     .waits = {.query = q, .pairs = pairs, .symbols = q->symbols},
+	*w = (struct ptrc_wait_stat){.waits = {.query = q, .pairs = pairs, .symbols = q->symbols},
 				     .put = put};
 	q->sink = (struct ptrc_sink){
 		.self = w,
@@ -99,6 +93,6 @@ void ptrc_wait_stat_begin(struct ptrc_wait_stat *w, struct ptrc_query *q, struct
 void ptrc_wait_stat_end(struct ptrc_wait_stat *w)
 {
 	ptrc_waits_forget(&w->waits);
-	ptrc_pairs_forget(w->pairs);
-	ptrc_spans_free(&w->pairs->spans);
+	ptrc_pairs_forget(w->waits.pairs);
+	ptrc_spans_free(&w->waits.pairs->spans);
 }

@@ -8,8 +8,6 @@
 #include "src/spans/waits.h"
 
 struct ptrc_wait_stat {
-	struct ptrc_query *query;
-	struct ptrc_pairs *pairs;
 	struct ptrc_waits waits;
 	/* Puts the result into the query's .out. */
 	void (*put)(struct ptrc_wait_stat *);

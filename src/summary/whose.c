@@ -191,14 +191,6 @@ static void put_build_id(struct ptrc_json *j, const unsigned char *id, size_t si
 	ptrc_buffer_char(j->buffer, '"');
 }
 
-static void put_address(struct ptrc_json *j, const char *key, unsigned long address)
-{
-	ptrc_json_key(j, key);
-	ptrc_buffer_char(j->buffer, '"');
-	ptrc_buffer_hex(j->buffer, address);
-	ptrc_buffer_char(j->buffer, '"');
-}
-
 /* Puts the arguments as a JSON array. If they are not UTF-8, also puts all their bytes in hexadecimal. */
 static void put_command_line_json(struct ptrc_json *j, const struct posixtrace_log_process *p)
 {
@@ -226,9 +218,9 @@ static void put_mappings_json(struct ptrc_json *j, trace_id_t log, unsigned long
 	ptrc_json_open(j, "mappings", '[');
 	for (unsigned long i = 0; !posixtrace_log_get_mapping(log, index, i, &m, sizeof(m)); i++) {
 		ptrc_json_open(j, NULL, '{');
-		put_address(j, "start", m.pm_start);
-		put_address(j, "end", m.pm_end);
-		put_address(j, "offset", m.pm_offset);
+		ptrc_json_address(j, "start", m.pm_start);
+		ptrc_json_address(j, "end", m.pm_end);
+		ptrc_json_address(j, "offset", m.pm_offset);
 		if (m.pm_path_size)
 			ptrc_json_bytes(j, m.pm_is_function ? "function" : "path", m.pm_path,
 					m.pm_path_size);

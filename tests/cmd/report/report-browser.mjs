@@ -336,7 +336,9 @@ const cases = {
 			}))).sort((a, b) => a[1] - b[1]);
 		});
 		assert.deepEqual(found, [[7, 0, 4000, 'read /etc/passwd', undefined, 0], [9, 5000, 3000, null, null, 0],
-			[8, 6000, 2500, 'pthread_mutex_lock 0xabc0', 9, 0], [9, 8600, 400, 'pthread_mutex_lock 0xabc0', 8, 3]]);
+			[8, 6000, 2500, 'pthread_mutex_lock 0xabc0', 9, 0], [9, 8600, 400, 'pthread_mutex_lock 0xabc0', 8, 3],
+			[6, 8700, 20, 'pthread_mutex_lock 0xabc01', undefined, 0], [6, 8730, 10, 'read /etc', undefined, 0],
+			[6, 8750, 10, null, null, 0]]);
 		// Each kind has its colour.
 		const at = (tid, begin) => page.evaluate(([tid, begin]) => {
 			const {lanes} = ptraceReport, row = lanes.rows().find(r => r.lane && r.lane.tid === tid);
@@ -358,12 +360,23 @@ const cases = {
 		assert.deepEqual([item.name, item.tid, item.begin], ['work', 9, 5000]);
 		await page.click('#tabs button:has-text("Waits")');
 		const tables = await page.textContent('#table');
-		for (const part of ['Still waiting at the end', 'thread 9 clerk400 nspthread_mutex_lock0xabc0thread 8 teller0x300',
+		for (const part of ['Still waiting at the end', 'thread 9 clerk7400 nspthread_mutex_lock0xabc0thread 8 teller0x300', '0xabc072',
 			'thread 9 clerk (50 %), thread 8 teller (50 %)', '/etc/passwd'])
 			assert.ok(tables.includes(part), part + ' in ' + tables);
 		await picture(page, 'waits-table');
-		await page.click('#table tr:has-text("/etc/passwd") >> nth=-1');
-		assert.equal((await current(page)).fields.path, '/etc/passwd');
+		// A click on a row searches for the waits of exactly this file, lock or call.
+		const click = async (table, row) => {
+			await page.click(`#table h2:has-text("${table}") + * tr:has(td:text-is("${row}"))`);
+			return [(await current(page)).fields, await page.textContent('#found')];
+		};
+		let [fields, matches] = await click('Files', '/etc');
+		assert.deepEqual([fields.path, matches], ['/etc', '1 of 1']);
+		[fields, matches] = await click('Locks', '0xabc0');
+		assert.deepEqual([fields.lock, matches], ['0xabc0', '1 of 2']);
+		// A wait that has not ended says so.
+		await page.click('#table h2:has-text("Locks") + * tr:has(td:text-is("0xabc0"))');
+		await page.evaluate(() => ptraceReport.goToMatch(1));
+		assert.match(await page.textContent('#details'), /NoteThis wait has not ended\./);
 	},
 	async 'without waits, the page says that it is not known why threads did not run'() {
 		const page = await open('switches.html');

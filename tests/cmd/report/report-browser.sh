@@ -89,6 +89,12 @@ event 7000 7 8 wait.lock.begin u32:0 u32:9 u64:0xabc0 u64:0x200
 event 9000 7 9 work.end
 event 9500 7 8 wait.lock.end u64:0 u32:0
 event 9600 7 9 wait.lock.begin u32:0 u32:8 u64:0xabc0 u64:0x300
+event 9700 7 6 wait.lock.begin u32:0 u32:0 u64:0xabc01 u64:0x300
+event 9720 7 6 wait.lock.end u64:0 u32:0
+event 9730 7 6 wait.io.begin u32:0 u32:3 u64:10 u64:0x100 str:/etc
+event 9740 7 6 wait.io.end u64:9 u32:0
+event 9750 7 6 wait.lock.x.begin
+event 9760 7 6 wait.lock.x.end
 event 10000 7 8 last
 END
 report waits
