@@ -12,9 +12,10 @@
 /* Whether the preloaded library can be loaded into the program. If not, says why. */
 static bool can_preload(struct ptrc_doctor *d, const char *path)
 {
-	struct ptrc_preload preload = {.functions.is_wanted = true};
+	struct ptrc_preload preload = {.functions = PTRC_BUFFER_INIT};
 	const char *why = NULL;
 
+	ptrc_preload_functions(&preload, NULL);
 	if (!ptrc_preload_prepare(&preload, path))
 		why = "the preloaded library cannot be used, as said on standard error";
 	else if (preload.is_static)
