@@ -121,6 +121,44 @@ data() {
 	counts run.log sdt.signals.reach=2
 }
 
+@test "a SIGTRAP that comes just before a thread waits for it ends the wait" {
+	# sigwait() of a library that is searched before the C library.
+	cat >before.c <<-'END'
+		#define _GNU_SOURCE
+		#include <dlfcn.h>
+		#include <signal.h>
+		#include <unistd.h>
+		int sigwait(const sigset_t *set, int *number)
+		{
+			int (*next)(const sigset_t *, int *) = (int (*)(const sigset_t *, int *))dlsym(RTLD_NEXT, "sigwait");
+			kill(getpid(), SIGTRAP);
+			return next(set, number);
+		}
+	END
+	cat >wait.c <<-'END'
+		#include <signal.h>
+		#include <unistd.h>
+		#include "tests/support/sdt.h"
+		int main(void)
+		{
+			sigset_t trap;
+			int number = 0;
+			alarm(60);
+			sigemptyset(&trap);
+			sigaddset(&trap, SIGTRAP);
+			sigprocmask(SIG_BLOCK, &trap, NULL);
+			sigwait(&trap, &number);
+			PROBE("wait", "ended", 0, "-4@%0", "r"(number));
+			return 0;
+		}
+	END
+	$cc -shared -fPIC -o before.so before.c -ldl
+	$cc -O2 -I"$PTRC_SOURCE" -o wait wait.c ./before.so
+	exits 0 ./wait
+	says_nothing ptrace-run -o run.log --sdt -- ./wait
+	[ "$(data sdt.wait.ended run.log)" = '{"a1":5}' ]
+}
+
 @test "a program that is started with SIGTRAP blocked reaches its probes" {
 	$cc -O2 -I"$PTRC_SOURCE" -o signals "$here/signals.c" -pthread
 	exits 0 env --block-signal=TRAP "$(command -v ptrace-run)" -o run.log --sdt -- ./signals
