@@ -268,7 +268,7 @@ else
 EXTRA_DIST += $(ptrc_python_module)
 endif
 
-# The library that ptrace-run preloads for --functions: the hooks of functions, and a copy of all the rest
+# The library that ptrace-run preloads: the hooks of functions, the wrappers, and a copy of all the rest
 # that only they see. It is always made, also if the library itself is only a static one, and never with
 # sanitizers, whose runtime the traced program need not have. libtool makes no such objects then, so
 # automake is told to take it for a program.
