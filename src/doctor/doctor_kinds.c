@@ -22,6 +22,7 @@ static bool can_preload(struct ptrc_doctor *d, const char *path)
 		why = "it is linked statically, so nothing can be loaded into it";
 	else if (preload.is_privileged)
 		why = "it is privileged (set-user-ID or set-group-ID), so nothing is loaded into it";
+	ptrc_preload_free(&preload);
 	if (why)
 		ptrc_doctor_note(d, "preload", path, NULL,
 				 "its functions, waits and probes cannot be recorded: %s", why);
@@ -48,9 +49,9 @@ static void check_probes(struct ptrc_doctor *d, const char *path)
 	if (probes.count)
 		ptrc_doctor_ok(
 			d, "sdt", path,
-			"it and its libraries have %zu static probes: --sdt, and ptrace-events "
+			"it and its libraries have %zu static probe%s: --sdt, and ptrace-events "
 			"--sdt lists them",
-			probes.count);
+			probes.count, probes.count == 1 ? "" : "s");
 	else
 		ptrc_doctor_note(d, "sdt", path, NULL,
 				 "neither it nor its libraries have static probes");

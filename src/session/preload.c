@@ -175,6 +175,14 @@ bool ptrc_preload_prepare(struct ptrc_preload *p, const char *path)
 	return true;
 }
 
+void ptrc_preload_free(struct ptrc_preload *p)
+{
+	ptrc_buffer_free(&p->functions);
+	ptrc_buffer_free(&p->waits);
+	ptrc_buffer_free(&p->sdt);
+	ptrc_buffer_free(&p->libraries);
+}
+
 /* Sets the variable to the patterns, or unsets it if there are none. */
 static void set_patterns(const char *variable, struct ptrc_buffer *globs)
 {

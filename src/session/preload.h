@@ -55,6 +55,8 @@ bool ptrc_preload_has_hooks(const char *command);
  * if the library cannot be loaded into any program. */
 bool ptrc_preload_prepare(struct ptrc_preload *, const char *path);
 
+void ptrc_preload_free(struct ptrc_preload *);
+
 /* Sets the environment variables, in the process that will execute COMMAND. */
 void ptrc_preload_set_environment(struct ptrc_preload *);
 
