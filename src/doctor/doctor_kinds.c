@@ -2,8 +2,6 @@
 /* What can be recorded of a program on this machine, kind by kind, and why not. */
 #include "config.h"
 
-#include <stdio.h>
-
 #include "src/doctor/doctor.h"
 #include "src/os/os_trace.h"
 #include "src/session/preload.h"
