@@ -100,7 +100,9 @@ data() {
 	valid probes <<<"$stdout"
 	jq -se 'any(.event == "sdt.library.reach" and (.file | endswith("/library.so")) and .places == 1) and
 		any(.event == "sdt.app.unknown" and .left_out == 1 and .places == 0)' <<<"$stdout"
-	[ -z "$(ptrace-events --sdt "$(command -v true)" | grep -v '^/' | grep -v '^ ')" ]
+	[ "$(PATH=$PWD:$PATH ptrace-events --sdt --names probes)" = "$(ptrace-events --sdt --names ./probes)" ]
+	exits 0 ptrace-events --sdt "$(command -v true)"
+	[ -z "$(grep -v -e '^/' -e '^ ' <<<"$stdout")" ]
 	reports 1 "nothing: No such file or directory" ptrace-events --sdt nothing
 	echo text >text
 	reports 1 "./text: Exec format error" ptrace-events --sdt ./text
