@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Measures the hooks of -finstrument-functions, which ptrace-run --functions uses, into a stream
- * that overwrites. Has to run with posixtrace-preload.so preloaded; otherwise the hooks are
+ * that overwrites. Has to run with posixtrace-preload.so preloaded and POSIXTRACE_FUNCTIONS set; otherwise the hooks are
  * those of the C library, which do nothing. Prints a JSON object: the nanoseconds of one hook,
  * those of reading the counter, and the median of the ratios.
  */

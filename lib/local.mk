@@ -280,6 +280,7 @@ ptrcpreload_PROGRAMS = %D%/posixtrace-preload.so
 	%D%/preload/descriptors.h \
 	%D%/preload/event_type.c \
 	%D%/preload/event_type.h \
+	%D%/preload/elf_file.c \
 	%D%/preload/elf_file.h \
 	%D%/preload/function_names.c \
 	%D%/preload/function_names.h \

@@ -4,6 +4,7 @@
 #define PTRC_LIB_PRELOAD_ELF_FILE_H
 
 #include <elf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,6 +13,10 @@ struct ptrc_elf {
 	const uint8_t *bytes;
 	uint64_t size;
 };
+
+/* Maps the file at the path, if it is a regular file, and has this inode or `inode` is 0. Returns false if not. */
+bool ptrc_elf_map(struct ptrc_elf *, const char *path, uint64_t inode);
+void ptrc_elf_unmap(const struct ptrc_elf *);
 
 /* The address of `count` entries of `size` bytes each at this offset of the file; NULL if they
  * are not inside the file, or not aligned. */

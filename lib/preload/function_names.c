@@ -2,16 +2,14 @@
 #include "config.h"
 #include "lib/preload/function_names.h"
 
-#include <elf.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "lib/base/digits.h"
 #include "lib/base/file.h"
 #include "lib/base/procfs.h"
 #include "lib/base/sys.h"
+#include "lib/preload/elf_file.h"
 
 /* Size of the buffer for reading /proc/self/maps. A line about a file is never longer. */
 #define MAPS_BYTES 65536
@@ -101,32 +99,16 @@ static bool find_file(char *buffer, uint64_t address, struct mapped *m)
 	return is_found && m->inode;
 }
 
-/* A mapped ELF file, which may be damaged. */
-struct elf {
-	const uint8_t *bytes;
-	uint64_t size;
-};
-
-/* The address of `count` entries of `size` bytes each at this offset of the file; NULL if they
- * are not inside the file. */
-static const void *part(const struct elf *e, uint64_t offset, uint64_t count, size_t size)
-{
-	if (offset > e->size || offset % 4 || count > (e->size - offset) / size)
-		return NULL;
-	return e->bytes + offset;
-}
-
 /* Stores the difference between addresses in memory and the addresses that the ELF file contains.
  * `start` is the address at which the first byte of the file is mapped. */
-static bool find_bias(const struct elf *e, uint64_t start, uint64_t *bias)
+static bool find_bias(const struct ptrc_elf *e, uint64_t start, uint64_t *bias)
 {
-	const Elf64_Ehdr *head = part(e, 0, 1, sizeof(*head));
+	const Elf64_Ehdr *head = ptrc_elf_head(e);
 	const Elf64_Phdr *p;
 
-	if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) ||
-	    head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_phentsize != sizeof(*p))
+	if (!head || head->e_phentsize != sizeof(*p))
 		return false;
-	p = part(e, head->e_phoff, head->e_phnum, sizeof(*p));
+	p = ptrc_elf_part(e, head->e_phoff, head->e_phnum, sizeof(*p));
 	for (size_t i = 0; p && i < head->e_phnum; i++)
 		if (p[i].p_type == PT_LOAD && p[i].p_offset == 0) {
 			*bias = start - p[i].p_vaddr;
@@ -135,11 +117,11 @@ static bool find_bias(const struct elf *e, uint64_t start, uint64_t *bias)
 	return false;
 }
 
-static void visit_table(const struct elf *e, const Elf64_Shdr *table, const Elf64_Shdr *texts,
+static void visit_table(const struct ptrc_elf *e, const Elf64_Shdr *table, const Elf64_Shdr *texts,
 			uint64_t bias, void (*visit)(uint64_t, const char *))
 {
 	uint64_t count = table->sh_size / sizeof(Elf64_Sym);
-	const Elf64_Sym *s = part(e, table->sh_offset, count, sizeof(*s));
+	const Elf64_Sym *s = ptrc_elf_part(e, table->sh_offset, count, sizeof(*s));
 	const char *names;
 
 	if (texts->sh_offset > e->size || texts->sh_size > e->size - texts->sh_offset ||
@@ -159,15 +141,15 @@ static void visit_table(const struct elf *e, const Elf64_Shdr *table, const Elf6
 	}
 }
 
-static void visit_file(const struct elf *e, uint64_t start, void (*visit)(uint64_t, const char *))
+static void visit_file(const struct ptrc_elf *e, uint64_t start,
+		       void (*visit)(uint64_t, const char *))
 {
-	const Elf64_Ehdr *head = (const void *)e->bytes;
-	const Elf64_Shdr *sections, *found = NULL;
+	const Elf64_Ehdr *head = ptrc_elf_head(e);
+	const Elf64_Shdr *sections = ptrc_elf_sections(e), *found = NULL;
 	uint64_t bias;
 
-	if (!find_bias(e, start, &bias) || head->e_shentsize != sizeof(*sections))
+	if (!find_bias(e, start, &bias))
 		return;
-	sections = part(e, head->e_shoff, head->e_shnum, sizeof(*sections));
 	for (size_t i = 0; sections && i < head->e_shnum; i++) {
 		if (sections[i].sh_link >= head->e_shnum)
 			continue;
@@ -183,27 +165,14 @@ void ptrc_function_names(uint64_t address, void (*visit)(uint64_t, const char *)
 {
 	char *buffer = ptrc_file_zeros(2 * MAPS_BYTES);
 	struct mapped m;
-	struct elf e;
-	struct stat st;
-	long bytes;
-	int fd;
+	struct ptrc_elf e;
 
 	if (!buffer)
 		return;
-	/* The path may lead to another file by now, so the inode is compared. Opening a device or
-	 * a pipe could have side effects, but no program is mapped from a device or a pipe. */
-	if (find_file(buffer, address, &m) &&
-	    ptrc_file_open(AT_FDCWD, m.path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd) == 0) {
-		if (ptrc_file_stat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == m.inode) {
-			e.size = (uint64_t)st.st_size;
-			bytes = ptrc_sys(SYS_mmap, 0, e.size, PROT_READ, MAP_PRIVATE, fd, 0);
-			if (!ptrc_sys_is_error(bytes)) {
-				e.bytes = (const uint8_t *)bytes;
-				visit_file(&e, m.start, visit);
-				ptrc_sys(SYS_munmap, bytes, e.size);
-			}
-		}
-		ptrc_file_close(fd);
+	/* The path may lead to another file by now, so the inode is compared. */
+	if (find_file(buffer, address, &m) && ptrc_elf_map(&e, m.path, m.inode)) {
+		visit_file(&e, m.start, visit);
+		ptrc_elf_unmap(&e);
 	}
 	ptrc_sys(SYS_munmap, buffer, 2 * MAPS_BYTES);
 }

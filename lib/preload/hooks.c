@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The hooks that gcc and clang call at the start and end of each function
- * (-finstrument-functions), and the handler for XRay of clang. They are in a library that the
- * dynamic linker preloads for ptrace-run --functions. This library contains all of libposixtrace,
- * but exports only the two hooks. A program that uses libposixtrace itself has a copy of its own;
+ * (-finstrument-functions), and the handler for XRay of clang. They are in the library that the
+ * dynamic linker preloads for ptrace-run --functions, --waits and --sdt. This library contains all of
+ * libposixtrace, but exports only the two hooks and the wrappers (next_function.h). A program that uses libposixtrace itself has a copy of its own;
  * both copies record into the streams that trace the process.
  *
  * Functions of the program may run at any time: in a signal handler, in constructors of other
@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "lib/base/atomic.h"
 #include "lib/base/common.h"
@@ -78,7 +79,8 @@ static void record_xray(uint64_t function, bool is_end)
 __attribute__((constructor)) static void begin(void)
 {
 	ptrc_next_function_begin();
-	ptrc_xray_begin(record_xray);
+	if (secure_getenv(PTRC_SELECTION_VARIABLE))
+		ptrc_xray_begin(record_xray);
 	ptrc_probes_begin();
 }
 

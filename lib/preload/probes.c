@@ -5,8 +5,6 @@
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <trace.h>
 
 #include "lib/base/atomic.h"
@@ -434,23 +432,12 @@ static void add_module(const struct link_map *map, const struct ptrc_elf *e, int
 static void load(const struct link_map *map, int memory_fd)
 {
 	const char *path = *map->l_name ? map->l_name : "/proc/self/exe";
-	struct ptrc_elf e = {NULL, 0};
-	struct stat st;
-	long bytes = 0;
-	int fd;
+	struct ptrc_elf e;
+	bool is_mapped = ptrc_elf_map(&e, path, 0);
 
-	/* Opening a device or a pipe could have side effects, but no library is one. */
-	if (!ptrc_file_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd)) {
-		if (ptrc_file_stat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-			bytes = ptrc_sys(SYS_mmap, 0, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-			if (!ptrc_sys_is_error(bytes))
-				e = (struct ptrc_elf){(const uint8_t *)bytes, (uint64_t)st.st_size};
-		}
-		ptrc_file_close(fd);
-	}
-	add_module(map, e.bytes ? &e : NULL, memory_fd);
-	if (e.bytes)
-		ptrc_sys(SYS_munmap, bytes, e.size);
+	add_module(map, is_mapped ? &e : NULL, memory_fd);
+	if (is_mapped)
+		ptrc_elf_unmap(&e);
 }
 
 static struct module *module_of(const struct link_map *map)

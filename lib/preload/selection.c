@@ -2,7 +2,6 @@
 #include "config.h"
 #include "lib/preload/selection.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/file.h"
@@ -10,13 +9,13 @@
 #include "lib/base/sys.h"
 #include "lib/preload/function_names.h"
 #include "lib/preload/mangled.h"
-#include "lib/model/glob.h"
+#include "lib/preload/patterns.h"
 #include "lib/process/self.h"
 
 enum { SIZE_FIRST = 4096 };
 
 /* Until the patterns are read, this empty table is in use: it contains no function, so every
- * lookup calls ptrc_selection_learn(). */
+ * lookup calls ptrc_selection_learn(). It stays in use if no function is wanted. */
 static struct {
 	uint64_t size, used;
 	_Atomic uint64_t words[1];
@@ -29,9 +28,9 @@ struct ptrc_selection *_Atomic ptrc_selection = (struct ptrc_selection *)&unknow
  * missing from the child's table are added when they are looked up. */
 static _Atomic int32_t lock;
 
-/* The patterns, each followed by a null byte; an empty pattern ends the list. NULL: there are no
- * patterns. */
-static char *globs;
+static struct ptrc_patterns patterns;
+/* There are no patterns, or memory is short. */
+static _Atomic bool is_none;
 
 static struct ptrc_selection *new_table(uint64_t size)
 {
@@ -83,14 +82,6 @@ static void add(uint64_t address, bool is_selected)
 	put(ptrc_load_relaxed(&ptrc_selection), address, is_selected);
 }
 
-static bool matches(const char *name)
-{
-	for (const char *glob = globs; *glob; glob += strlen(glob) + 1)
-		if (ptrc_glob_matches(glob, name))
-			return true;
-	return false;
-}
-
 /* Whether a pattern matches the symbol, the name in the source, or the symbol without the suffix
  * that compilers add to variants of a function (foo.constprop.0). */
 static bool is_selected(const char *symbol)
@@ -99,13 +90,14 @@ static bool is_selected(const char *symbol)
 	char name[PTRC_MANGLED_MAX];
 	size_t size = dot ? (size_t)(dot - symbol) : 0;
 
-	if (matches(symbol) || (ptrc_mangled_name(symbol, name) && matches(name)))
+	if (ptrc_patterns_match(&patterns, symbol) ||
+	    (ptrc_mangled_name(symbol, name) && ptrc_patterns_match(&patterns, name)))
 		return true;
 	if (!size || size >= sizeof(name))
 		return false;
 	memcpy(name, symbol, size);
 	name[size] = '\0';
-	return matches(name);
+	return ptrc_patterns_match(&patterns, name);
 }
 
 static void visit(uint64_t function, const char *name)
@@ -113,27 +105,20 @@ static void visit(uint64_t function, const char *name)
 	add(function, is_selected(name));
 }
 
-/* Reads the patterns from the environment. It copies them, because the program may change its
- * environment. */
 static void begin(void)
 {
-	const char *text = secure_getenv(PTRC_SELECTION_VARIABLE);
 	struct ptrc_selection *s = NULL;
-	size_t size = text ? strlen(text) : 0;
+	bool is_any = ptrc_patterns_read(&patterns, PTRC_SELECTION_VARIABLE);
 
-	if (size) {
-		globs = ptrc_file_zeros(size + 2);
-		if (!globs)
-			return;
-		memcpy(globs, text, size);
-		for (size_t i = 0; i < size; i++)
-			if (globs[i] == '\n')
-				globs[i] = '\0';
+	/* A pattern that matches the empty name, such as *, matches every name. */
+	if (is_any && !ptrc_patterns_match(&patterns, "")) {
 		s = new_table(SIZE_FIRST);
-		if (!s)
-			return;
+		is_any = s != NULL;
 	}
-	ptrc_store_release(&ptrc_selection, s);
+	if (is_any)
+		ptrc_store_release(&ptrc_selection, s);
+	else
+		ptrc_store_relaxed(&is_none, true);
 }
 
 /* The word of the function in the table; 0: the table does not contain it. */
@@ -148,6 +133,8 @@ bool ptrc_selection_learn(uint64_t address)
 {
 	uint64_t mask, word;
 
+	if (ptrc_load_relaxed(&is_none))
+		return false;
 	/* Do nothing in the child of a vfork(). It shares its parent's memory, but has another
 	 * pid, so the lock would not exclude the parent's threads. The child records nothing
 	 * anyway. */
@@ -161,12 +148,9 @@ bool ptrc_selection_learn(uint64_t address)
 	if (!word && ptrc_load_relaxed(&ptrc_selection) != (struct ptrc_selection *)&unknown) {
 		ptrc_function_names(address, visit);
 		word = look_up(address);
-		/* No symbol has this address, so the function has no name, and only a pattern
-		 * that matches everything selects it. */
-		if (!word) {
-			word = matches("");
-			add(address, word);
-		}
+		/* No symbol has this address, so the function has no name, and is not selected. */
+		if (!word)
+			add(address, false);
 	}
 	ptrc_pid_unlock(&lock);
 	ptrc_sys_restore_signals(&mask);

@@ -105,14 +105,21 @@ static void pass_on(int number, siginfo_t *info, void *context)
 	ptrc_sys(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(uint64_t));
 }
 
-/* Keeps a signal that this thread blocks, or sends it to the thread that waits for it. */
-static void hold(void)
+/* Keeps a signal that this thread blocks, or sends it to the thread that waits for it. The order is the reverse
+ * of that in wait_for(), so that one of both sees what the other has stored. */
+static void hold(ucontext_t *c)
 {
-	int thread = ptrc_load_relaxed(&waiter);
+	int thread;
 
-	if (!thread || thread == ptrc_sys_gettid() ||
-	    ptrc_sys(SYS_tgkill, ptrc_sys_getpid(), thread, SIGTRAP))
-		ptrc_store_relaxed(&is_held, true);
+	atomic_store(&is_held, true);
+	thread = atomic_load(&waiter);
+	if (!thread || !atomic_exchange(&is_held, false))
+		return;
+	/* This thread is about to wait. The signal has to be pending then, so it is blocked until the wait ends. */
+	if (thread == ptrc_sys_gettid())
+		sigaddset(&c->uc_sigmask, SIGTRAP);
+	if (ptrc_sys(SYS_tgkill, ptrc_sys_getpid(), thread, SIGTRAP))
+		atomic_store(&is_held, true);
 }
 
 static void handle(int number, siginfo_t *info, void *context)
@@ -121,7 +128,7 @@ static void handle(int number, siginfo_t *info, void *context)
 
 	/* Only the kernel sends a signal whose code is above 0. */
 	if (info->si_code <= 0 && is_blocked())
-		hold();
+		hold(context);
 	else if (info->si_code <= 0 || !take_trap(context))
 		pass_on(number, info, context);
 	errno = before;
@@ -140,16 +147,14 @@ static bool install(int flags, struct sigaction *old)
 	return !PTRC_NEXT(sigaction)(SIGTRAP, (long)&own, (long)old, 0, 0, 0);
 }
 
-/* The program may have been started with SIGTRAP blocked. */
-static void unblock(void)
+/* Unblocks SIGTRAP in truth, and returns whether it was blocked. */
+static bool unblock(void)
 {
 	const uint64_t bit = UINT64_C(1) << (SIGTRAP - 1);
-	uint64_t mask = 0;
+	uint64_t before = 0;
 
-	ptrc_sys(SYS_rt_sigprocmask, SIG_BLOCK, 0, &mask, sizeof(mask));
-	own_mask = mask & bit ? BLOCKED : OPEN;
-	ptrc_store_relaxed(&last_mask, own_mask);
-	ptrc_sys(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, 0, sizeof(bit));
+	ptrc_sys(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, &before, sizeof(bit));
+	return before & bit;
 }
 
 bool ptrc_signals_begin(bool (*take)(ucontext_t *))
@@ -157,7 +162,9 @@ bool ptrc_signals_begin(bool (*take)(ucontext_t *))
 	take_trap = take;
 	if (!install(SA_RESTART, &action))
 		return false;
-	unblock();
+	/* The program may have been started with SIGTRAP blocked. */
+	own_mask = unblock() ? BLOCKED : OPEN;
+	ptrc_store_relaxed(&last_mask, own_mask);
 	ptrc_store_release(&is_active, true);
 	return true;
 }
@@ -357,11 +364,10 @@ static long wait_for(ptrc_function *function, long set, long b, long c)
 
 	if (!ptrc_load_acquire(&is_active) || !has_trap((const sigset_t *)set))
 		return function(set, b, c, 0, 0, 0);
-	if (atomic_exchange_explicit(&is_held, false, memory_order_relaxed))
-		return SIGTRAP;
-	ptrc_store_relaxed(&waiter, ptrc_sys_gettid());
-	result = function(set, b, c, 0, 0, 0);
-	ptrc_store_relaxed(&waiter, 0);
+	atomic_store(&waiter, ptrc_sys_gettid());
+	result = atomic_exchange(&is_held, false) ? SIGTRAP : function(set, b, c, 0, 0, 0);
+	atomic_store(&waiter, 0);
+	unblock();
 	return result;
 }
 

@@ -96,7 +96,7 @@ static FILE *start_list(const char *loader, const char *program, pid_t *pid)
 bool ptrc_program_libraries(const char *program, const char *loader,
 			    void (*visit)(void *, const char *, const char *), void *arg)
 {
-	char line[2 * PATH_MAX], file[PATH_MAX], path[PATH_MAX] = "";
+	char line[2 * PATH_MAX], file[PATH_MAX], path[PATH_MAX];
 	int status;
 	pid_t pid;
 	FILE *f;
@@ -115,6 +115,7 @@ bool ptrc_program_libraries(const char *program, const char *loader,
 		const char *arrow = strstr(line, " => ");
 		const char *start = arrow ? arrow + strlen(" => ") : line + strspn(line, " \t");
 
+		path[0] = '\0';
 		if (address && start < address)
 			snprintf(path, sizeof(path), "%.*s", (int)(address - start), start);
 		visit(arg, line, !address ? NULL : strchr(path, '/') ? path : "");

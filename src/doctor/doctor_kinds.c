@@ -2,8 +2,6 @@
 /* What can be recorded of a program on this machine, kind by kind, and why not. */
 #include "config.h"
 
-#include <stdio.h>
-
 #include "src/doctor/doctor.h"
 #include "src/os/os_trace.h"
 #include "src/session/preload.h"
@@ -12,15 +10,17 @@
 /* Whether the preloaded library can be loaded into the program. If not, says why. */
 static bool can_preload(struct ptrc_doctor *d, const char *path)
 {
-	struct ptrc_preload preload = {.functions.is_wanted = true};
+	struct ptrc_preload preload = {.functions = PTRC_BUFFER_INIT};
 	const char *why = NULL;
 
+	ptrc_preload_functions(&preload, NULL);
 	if (!ptrc_preload_prepare(&preload, path))
 		why = "the preloaded library cannot be used, as said on standard error";
 	else if (preload.is_static)
 		why = "it is linked statically, so nothing can be loaded into it";
 	else if (preload.is_privileged)
 		why = "it is privileged (set-user-ID or set-group-ID), so nothing is loaded into it";
+	ptrc_preload_free(&preload);
 	if (why)
 		ptrc_doctor_note(d, "preload", path, NULL,
 				 "its functions, waits and probes cannot be recorded: %s", why);
@@ -47,9 +47,9 @@ static void check_probes(struct ptrc_doctor *d, const char *path)
 	if (probes.count)
 		ptrc_doctor_ok(
 			d, "sdt", path,
-			"it and its libraries have %zu static probes: --sdt, and ptrace-events "
+			"it and its libraries have %zu static probe%s: --sdt, and ptrace-events "
 			"--sdt lists them",
-			probes.count);
+			probes.count, probes.count == 1 ? "" : "s");
 	else
 		ptrc_doctor_note(d, "sdt", path, NULL,
 				 "neither it nor its libraries have static probes");

@@ -16,6 +16,7 @@
 #include "lib/model/glob.h"
 #include "src/base/command.h"
 #include "src/base/message.h"
+#include "src/base/program.h"
 
 #define LIBRARY "posixtrace-preload.so"
 /* The environment variable that lib/preload/selection.h reads. */
@@ -25,17 +26,17 @@
 /* The one that lib/preload/probes.h reads. */
 #define SDT_VARIABLE "POSIXTRACE_SDT"
 
+/* The pattern for all functions. */
+#define ALL "*"
+
 void ptrc_preload_functions(struct ptrc_preload *p, const char *glob)
 {
-	struct ptrc_preload_part *functions = &p->functions;
-
-	functions->is_wanted = true;
-	functions->is_all |= !glob;
-	if (!glob)
-		return;
-	if (!*glob || strchr(glob, '\n'))
+	if (glob && (!*glob || strchr(glob, '\n')))
 		ptrc_cli_usage("--functions", "a pattern has one line, which is not empty");
-	ptrc_buffer_format(&functions->globs, "%s\n", glob);
+	/* Without a pattern the option selects all functions, so other patterns do not matter. */
+	if (!glob)
+		p->functions.used = 0;
+	ptrc_buffer_format(&p->functions, "%s\n", glob ? glob : ALL);
 }
 
 bool ptrc_preload_has_waits(const char *glob)
@@ -93,18 +94,15 @@ static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 static void look_at(struct ptrc_preload *preload, int fd)
 {
 	char name[sizeof("xray_instr_map")];
+	char loader[PATH_MAX];
 	Elf64_Ehdr head;
-	Elf64_Phdr p;
 	Elf64_Shdr names, s;
 	bool has_xray = false, has_table = false;
 
 	if (!read_at(fd, &head, sizeof(head), 0) || memcmp(head.e_ident, ELFMAG, SELFMAG) ||
 	    head.e_ident[EI_CLASS] != ELFCLASS64)
 		return;
-	preload->is_static = true;
-	for (unsigned int i = 0; preload->is_static && i < head.e_phnum; i++)
-		preload->is_static = read_at(fd, &p, sizeof(p), head.e_phoff + i * sizeof(p)) &&
-				     p.p_type != PT_INTERP;
+	preload->is_static = ptrc_program_loader(fd, loader) && !*loader;
 	if (!read_at(fd, &names, sizeof(names), head.e_shoff + head.e_shstrndx * sizeof(names)))
 		return;
 	for (unsigned int i = 0;
@@ -143,7 +141,7 @@ bool ptrc_preload_has_hooks(const char *command)
 
 static bool is_wanted(const struct ptrc_preload *p)
 {
-	return p->functions.is_wanted || p->waits.used || p->sdt.used;
+	return p->functions.used || p->waits.used || p->sdt.used;
 }
 
 bool ptrc_preload_prepare(struct ptrc_preload *p, const char *path)
@@ -177,11 +175,19 @@ bool ptrc_preload_prepare(struct ptrc_preload *p, const char *path)
 	return true;
 }
 
+void ptrc_preload_free(struct ptrc_preload *p)
+{
+	ptrc_buffer_free(&p->functions);
+	ptrc_buffer_free(&p->waits);
+	ptrc_buffer_free(&p->sdt);
+	ptrc_buffer_free(&p->libraries);
+}
+
 /* Sets the variable to the patterns, or unsets it if there are none. */
-static void set_patterns(const char *variable, struct ptrc_buffer *globs, bool are_wanted)
+static void set_patterns(const char *variable, struct ptrc_buffer *globs)
 {
 	ptrc_buffer_char(globs, '\0');
-	if (*globs->bytes && are_wanted)
+	if (*globs->bytes)
 		setenv(variable, globs->bytes, 1);
 	else
 		unsetenv(variable);
@@ -192,9 +198,9 @@ void ptrc_preload_set_environment(struct ptrc_preload *p)
 	if (!is_wanted(p))
 		return;
 	setenv("LD_PRELOAD", p->libraries.bytes, 1);
-	set_patterns(FUNCTIONS_VARIABLE, &p->functions.globs, !p->functions.is_all);
-	set_patterns(WAITS_VARIABLE, &p->waits, true);
-	set_patterns(SDT_VARIABLE, &p->sdt, true);
+	set_patterns(FUNCTIONS_VARIABLE, &p->functions);
+	set_patterns(WAITS_VARIABLE, &p->waits);
+	set_patterns(SDT_VARIABLE, &p->sdt);
 }
 
 /* Whether the trace has an event type whose name begins so. */
@@ -215,7 +221,7 @@ static bool has_type(trace_id_t trace, const char *start)
 
 bool ptrc_preload_lacks_functions(const struct ptrc_preload *p, trace_id_t trace)
 {
-	return p->functions.is_wanted && !has_type(trace, "function.");
+	return p->functions.used && !has_type(trace, "function.");
 }
 
 bool ptrc_preload_lacks_waits(const struct ptrc_preload *p, trace_id_t trace)
@@ -246,8 +252,8 @@ static bool say_not_loaded(const struct ptrc_preload *p, const char *command, co
 
 void ptrc_preload_say_no_function(const struct ptrc_preload *p, const char *command)
 {
-	bool has_globs =
-		p->functions.globs.used && !p->functions.is_all && ptrc_preload_has_hooks(command);
+	bool has_globs = strncmp(p->functions.bytes, ALL "\n", sizeof(ALL)) != 0 &&
+			 ptrc_preload_has_hooks(command);
 
 	if (say_not_loaded(p, command, "function"))
 		return;

@@ -14,21 +14,11 @@
 #include "src/base/buffer.h"
 #include "src/base/cli.h"
 
-/* An option that selects what the library records, by patterns. */
-struct ptrc_preload_part {
-	bool is_wanted;
-	/* The option was also given without a pattern. */
-	bool is_all;
-	/* The patterns, each on a line. */
-	struct ptrc_buffer globs;
-};
-
 /* Zeroed at the start. */
 struct ptrc_preload {
-	struct ptrc_preload_part functions;
-	/* The patterns of --waits. */
+	/* The patterns of --functions, --waits and --sdt, each on a line. Empty: the option was not given. */
+	struct ptrc_buffer functions;
 	struct ptrc_buffer waits;
-	/* The patterns of --sdt. */
 	struct ptrc_buffer sdt;
 	/* The value of LD_PRELOAD. */
 	struct ptrc_buffer libraries;
@@ -64,6 +54,8 @@ bool ptrc_preload_has_hooks(const char *command);
 /* Finds the library and examines the file of COMMAND, if the library is wanted. Returns false, after a message,
  * if the library cannot be loaded into any program. */
 bool ptrc_preload_prepare(struct ptrc_preload *, const char *path);
+
+void ptrc_preload_free(struct ptrc_preload *);
 
 /* Sets the environment variables, in the process that will execute COMMAND. */
 void ptrc_preload_set_environment(struct ptrc_preload *);

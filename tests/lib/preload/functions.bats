@@ -465,6 +465,13 @@ function.end code function, caller call_site" ]
 	[[ $stderr == *"no event was recorded"*"; --functions records its functions" ]]
 }
 
+@test "no function is recorded for --waits and --sdt" {
+	nested
+	compile nested nested.c
+	exits 7 ptrace-run --waits --sdt -o run.log -- ./nested
+	[ "$(ptrace-events --names run.log | grep -c -e '^function' -e '^posix_trace_start$')" -eq 1 ]
+}
+
 @test "what cannot be recorded is told, and runs all the same" {
 	nested
 	$cc -o plain nested.c

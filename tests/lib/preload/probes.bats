@@ -100,7 +100,9 @@ data() {
 	valid probes <<<"$stdout"
 	jq -se 'any(.event == "sdt.library.reach" and (.file | endswith("/library.so")) and .places == 1) and
 		any(.event == "sdt.app.unknown" and .left_out == 1 and .places == 0)' <<<"$stdout"
-	[ -z "$(ptrace-events --sdt "$(command -v true)" | grep -v '^/' | grep -v '^ ')" ]
+	[ "$(PATH=$PWD:$PATH ptrace-events --sdt --names probes)" = "$(ptrace-events --sdt --names ./probes)" ]
+	exits 0 ptrace-events --sdt "$(command -v true)"
+	[ -z "$(grep -v -e '^/' -e '^ ' <<<"$stdout")" ]
 	reports 1 "nothing: No such file or directory" ptrace-events --sdt nothing
 	echo text >text
 	reports 1 "./text: Exec format error" ptrace-events --sdt ./text
@@ -119,6 +121,44 @@ data() {
 		[ "$(data sdt.signals.reach run.log | head -n 1)" = '{"a1":11}' ]
 	done
 	counts run.log sdt.signals.reach=2
+}
+
+@test "a SIGTRAP that comes just before a thread waits for it ends the wait" {
+	# sigwait() of a library that is searched before the C library.
+	cat >before.c <<-'END'
+		#define _GNU_SOURCE
+		#include <dlfcn.h>
+		#include <signal.h>
+		#include <unistd.h>
+		int sigwait(const sigset_t *set, int *number)
+		{
+			int (*next)(const sigset_t *, int *) = (int (*)(const sigset_t *, int *))dlsym(RTLD_NEXT, "sigwait");
+			kill(getpid(), SIGTRAP);
+			return next(set, number);
+		}
+	END
+	cat >wait.c <<-'END'
+		#include <signal.h>
+		#include <unistd.h>
+		#include "tests/support/sdt.h"
+		int main(void)
+		{
+			sigset_t trap;
+			int number = 0;
+			alarm(60);
+			sigemptyset(&trap);
+			sigaddset(&trap, SIGTRAP);
+			sigprocmask(SIG_BLOCK, &trap, NULL);
+			sigwait(&trap, &number);
+			PROBE("wait", "ended", 0, "-4@%0", "r"(number));
+			return 0;
+		}
+	END
+	$cc -shared -fPIC -o before.so before.c -ldl
+	$cc -O2 -I"$PTRC_SOURCE" -o wait wait.c ./before.so
+	exits 0 ./wait
+	says_nothing ptrace-run -o run.log --sdt -- ./wait
+	[ "$(data sdt.wait.ended run.log)" = '{"a1":5}' ]
 }
 
 @test "a program that is started with SIGTRAP blocked reaches its probes" {
