@@ -535,7 +535,7 @@ static int read_some(const char *path)
 
 static int family(const char *self)
 {
-	pid_t child;
+	pid_t child, next;
 	int fd = read_some("/dev/zero");
 	char byte;
 
@@ -553,7 +553,11 @@ static int family(const char *self)
 			execl(self, self, "last", (char *)NULL);
 		_exit(9);
 	}
-	CHECK(waitpid(child, NULL, 0) == child);
+	/* A child that is made before this thread makes any call that may wait. */
+	next = fork();
+	if (!next)
+		_exit(read(fd, &byte, 1) != 1);
+	CHECK(waitpid(child, NULL, 0) == child && waitpid(next, NULL, 0) == next);
 	CHECK(read(fd, &byte, 1) == 1);
 	return 0;
 }
