@@ -10,7 +10,7 @@
 #include "lib/base/sys.h"
 #include "lib/preload/function_names.h"
 #include "lib/preload/mangled.h"
-#include "lib/model/glob.h"
+#include "lib/preload/patterns.h"
 #include "lib/process/self.h"
 
 enum { SIZE_FIRST = 4096 };
@@ -29,9 +29,7 @@ struct ptrc_selection *_Atomic ptrc_selection = (struct ptrc_selection *)&unknow
  * missing from the child's table are added when they are looked up. */
 static _Atomic int32_t lock;
 
-/* The patterns, each followed by a null byte; an empty pattern ends the list. NULL: there are no
- * patterns. */
-static char *globs;
+static struct ptrc_patterns patterns;
 
 static struct ptrc_selection *new_table(uint64_t size)
 {
@@ -85,10 +83,7 @@ static void add(uint64_t address, bool is_selected)
 
 static bool matches(const char *name)
 {
-	for (const char *glob = globs; *glob; glob += strlen(glob) + 1)
-		if (ptrc_glob_matches(glob, name))
-			return true;
-	return false;
+	return ptrc_patterns_match(&patterns, name);
 }
 
 /* Whether a pattern matches the symbol, the name in the source, or the symbol without the suffix
@@ -113,22 +108,14 @@ static void visit(uint64_t function, const char *name)
 	add(function, is_selected(name));
 }
 
-/* Reads the patterns from the environment. It copies them, because the program may change its
- * environment. */
+/* Reads the patterns from the environment. */
 static void begin(void)
 {
-	const char *text = secure_getenv(PTRC_SELECTION_VARIABLE);
 	struct ptrc_selection *s = NULL;
-	size_t size = text ? strlen(text) : 0;
 
-	if (size) {
-		globs = ptrc_file_zeros(size + 2);
-		if (!globs)
+	if (secure_getenv(PTRC_SELECTION_VARIABLE)) {
+		if (!ptrc_patterns_read(&patterns, PTRC_SELECTION_VARIABLE))
 			return;
-		memcpy(globs, text, size);
-		for (size_t i = 0; i < size; i++)
-			if (globs[i] == '\n')
-				globs[i] = '\0';
 		s = new_table(SIZE_FIRST);
 		if (!s)
 			return;

@@ -14,7 +14,8 @@
 #include "lib/base/atomic.h"
 #include "lib/base/common.h"
 
-/* The environment variable in which ptrace-run passes the patterns, one on each line. */
+/* The environment variable in which ptrace-run passes the patterns, one on each line. Without it every function is
+ * recorded. If it is empty, none is. */
 #define PTRC_SELECTION_VARIABLE "POSIXTRACE_FUNCTIONS"
 
 /* An open-addressed hash table of functions; size is a power of two. A word that is not 0 is the

@@ -177,11 +177,11 @@ bool ptrc_preload_prepare(struct ptrc_preload *p, const char *path)
 	return true;
 }
 
-/* Sets the variable to the patterns, or unsets it if there are none. */
-static void set_patterns(const char *variable, struct ptrc_buffer *globs, bool are_wanted)
+/* Sets the variable to the patterns, or unsets it. */
+static void set_patterns(const char *variable, struct ptrc_buffer *globs, bool is_set)
 {
 	ptrc_buffer_char(globs, '\0');
-	if (*globs->bytes && are_wanted)
+	if (is_set)
 		setenv(variable, globs->bytes, 1);
 	else
 		unsetenv(variable);
@@ -192,9 +192,10 @@ void ptrc_preload_set_environment(struct ptrc_preload *p)
 	if (!is_wanted(p))
 		return;
 	setenv("LD_PRELOAD", p->libraries.bytes, 1);
+	/* Without the variable every function is recorded; if it is empty, none is. */
 	set_patterns(FUNCTIONS_VARIABLE, &p->functions.globs, !p->functions.is_all);
-	set_patterns(WAITS_VARIABLE, &p->waits, true);
-	set_patterns(SDT_VARIABLE, &p->sdt, true);
+	set_patterns(WAITS_VARIABLE, &p->waits, p->waits.used);
+	set_patterns(SDT_VARIABLE, &p->sdt, p->sdt.used);
 }
 
 /* Whether the trace has an event type whose name begins so. */
