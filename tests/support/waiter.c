@@ -412,11 +412,11 @@ static int signals(void)
 	struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
 	struct itimerval tick = {{0, 200}, {0, 200}};
 	char bytes[16];
-	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC), count = 0;
+	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &tick, NULL);
-	for (; handled < HANDLED; count++) {
+	while (handled < HANDLED) {
 		errno = 7;
 		CHECK(read(fd, bytes, sizeof(bytes)) == sizeof(bytes) && errno == 7);
 		pthread_mutex_lock(&mutex);
