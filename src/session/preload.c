@@ -16,6 +16,7 @@
 #include "lib/model/glob.h"
 #include "src/base/command.h"
 #include "src/base/message.h"
+#include "src/base/program.h"
 
 #define LIBRARY "posixtrace-preload.so"
 /* The environment variable that lib/preload/selection.h reads. */
@@ -92,20 +93,16 @@ static bool read_at(int fd, void *to, size_t size, uint64_t offset)
  * scripts and unreadable files. */
 static void look_at(struct ptrc_preload *preload, int fd)
 {
-	char name[sizeof("xray_instr_map")];
+	char name[sizeof("xray_instr_map")], loader[PATH_MAX];
 	Elf64_Ehdr head;
-	Elf64_Phdr p;
 	Elf64_Shdr names, s;
 	bool has_xray = false, has_table = false;
 
-	if (!read_at(fd, &head, sizeof(head), 0) || memcmp(head.e_ident, ELFMAG, SELFMAG) ||
-	    head.e_ident[EI_CLASS] != ELFCLASS64)
+	if (!ptrc_program_loader(fd, loader))
 		return;
-	preload->is_static = true;
-	for (unsigned int i = 0; preload->is_static && i < head.e_phnum; i++)
-		preload->is_static = read_at(fd, &p, sizeof(p), head.e_phoff + i * sizeof(p)) &&
-				     p.p_type != PT_INTERP;
-	if (!read_at(fd, &names, sizeof(names), head.e_shoff + head.e_shstrndx * sizeof(names)))
+	preload->is_static = !*loader;
+	if (!read_at(fd, &head, sizeof(head), 0) ||
+	    !read_at(fd, &names, sizeof(names), head.e_shoff + head.e_shstrndx * sizeof(names)))
 		return;
 	for (unsigned int i = 0;
 	     i < head.e_shnum && read_at(fd, &s, sizeof(s), head.e_shoff + i * sizeof(s)); i++) {
