@@ -234,6 +234,16 @@ is_closed() {
 		"$(ptrace-dump --event=job.begin run.log.snapshot-001 | jq -r .time)" ]
 }
 
+@test "a session answers while a program records pairs faster than they are read" {
+	begins runner ptrace-run --name="$me.a" -o run.log --snapshot-on='traced.event.1..traced.event.2 > 1h' -- \
+		"$traced" -N 2 -n 2000000000
+	wait_until snapshots_are 0
+	# What is about to be cleared is looked at before, to the moment of the command.
+	exits 0 timeout "$patience" ptrace-clear "$me.a"
+	kill "$runner"
+	ends 143 "$runner"
+}
+
 @test "settings that cannot be" {
 	local want options
 	while IFS=$'\t' read -r want options; do
