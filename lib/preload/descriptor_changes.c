@@ -11,20 +11,12 @@
 #include "lib/preload/next_function.h"
 #include "lib/preload/waits.h"
 
-#define IO_OR_NET (PTRC_WAIT_BIT(IO) | PTRC_WAIT_BIT(NET))
-
-static void forget(int fd)
-{
-	if (fd >= 0)
-		ptrc_descriptors_forget((unsigned int)fd, (unsigned int)fd);
-}
-
 /* A wrapper of a function that closes descriptors: they are forgotten before, because another thread
  * may get the same number before this function returns. */
 #define CLOSES(name, first, last)                                                             \
 	PTRC_WRAPPER(name)                                                                    \
 	{                                                                                     \
-		if (ptrc_wait_is_selected(IO_OR_NET))                                         \
+		if (ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET))                               \
 			ptrc_descriptors_forget((unsigned int)(first), (unsigned int)(last)); \
 		return PTRC_NEXT(name)(a, b, c, d, e, f);                                     \
 	}
@@ -34,16 +26,16 @@ CLOSES(close_range, a, b)
 CLOSES(closefrom, (int)a < 0 ? 0 : a, ~0U)
 /* A wrapper of a function that closes a stream or a directory, of which the descriptor is fd. It may have
  * none, or be NULL. */
-#define CLOSES_STREAM(name, type, fd)                           \
-	PTRC_WRAPPER(name)                                      \
-	{                                                       \
-		type *stream = (type *)a;                       \
-		int error = errno;                              \
-                                                                \
-		if (stream && ptrc_wait_is_selected(IO_OR_NET)) \
-			forget(fd);                             \
-		errno = error;                                  \
-		return PTRC_NEXT(name)(a, b, c, d, e, f);       \
+#define CLOSES_STREAM(name, type, fd)                                     \
+	PTRC_WRAPPER(name)                                                \
+	{                                                                 \
+		type *stream = (type *)a;                                 \
+		int error = errno;                                        \
+                                                                          \
+		if (stream && ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET)) \
+			ptrc_descriptor_forget(fd);                       \
+		errno = error;                                            \
+		return PTRC_NEXT(name)(a, b, c, d, e, f);                 \
 	}
 
 CLOSES_STREAM(fclose, FILE, fileno(stream))
@@ -55,8 +47,8 @@ CLOSES_STREAM(closedir, DIR, dirfd(stream))
 	{                                                        \
 		long result = PTRC_NEXT(name)(a, b, c, d, e, f); \
                                                                  \
-		if (ptrc_wait_is_selected(IO_OR_NET))            \
-			forget((int)(made));                     \
+		if (ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET))  \
+			ptrc_descriptor_forget((int)(made));     \
 		return result;                                   \
 	}
 
@@ -79,27 +71,27 @@ MAKES(inotify_init1, result)
 	{                                                         \
 		long result;                                      \
                                                                   \
-		if (!ptrc_wait_is_selected(IO_OR_NET))            \
+		if (!ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET))  \
 			return PTRC_NEXT(name)(a, b, c, d, e, f); \
-		forget((int)b);                                   \
+		ptrc_descriptor_forget((int)b);                   \
 		result = PTRC_NEXT(name)(a, b, c, d, e, f);       \
-		forget((int)b);                                   \
+		ptrc_descriptor_forget((int)b);                   \
 		return result;                                    \
 	}
 
 REPLACES(dup2)
 REPLACES(dup3)
 
-#define MAKES_TWO(name, pair)                                               \
-	PTRC_WRAPPER(name)                                                  \
-	{                                                                   \
-		long result = PTRC_NEXT(name)(a, b, c, d, e, f);            \
-                                                                            \
-		if ((int)result == 0 && ptrc_wait_is_selected(IO_OR_NET)) { \
-			forget(((const int *)(pair))[0]);                   \
-			forget(((const int *)(pair))[1]);                   \
-		}                                                           \
-		return result;                                              \
+#define MAKES_TWO(name, pair)                                                         \
+	PTRC_WRAPPER(name)                                                            \
+	{                                                                             \
+		long result = PTRC_NEXT(name)(a, b, c, d, e, f);                      \
+                                                                                      \
+		if ((int)result == 0 && ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET)) { \
+			ptrc_descriptor_forget(((const int *)(pair))[0]);             \
+			ptrc_descriptor_forget(((const int *)(pair))[1]);             \
+		}                                                                     \
+		return result;                                                        \
 	}
 
 MAKES_TWO(pipe, a)

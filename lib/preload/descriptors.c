@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>

@@ -31,6 +31,11 @@ void ptrc_descriptor_get(int fd, struct ptrc_descriptor *d);
 
 /* Removes the texts of descriptors first to last from the table. */
 void ptrc_descriptors_forget(unsigned int first, unsigned int last);
+/* The same for one descriptor, which may be -1. */
+static inline void ptrc_descriptor_forget(int fd)
+{
+	ptrc_descriptors_forget((unsigned int)fd, (unsigned int)fd);
+}
 
 /* Stores the address, which is an argument of connect() or sendto(), as ptrc_descriptor_get() would if
  * the socket had this peer. Nothing if the address cannot be read. */

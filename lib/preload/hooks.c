@@ -2,9 +2,10 @@
 /*
  * The hooks that gcc and clang call at the start and end of each function
  * (-finstrument-functions), and the handler for XRay of clang. They are in the library that the
- * dynamic linker preloads for ptrace-run --functions, --waits and --sdt. This library contains all of
- * libposixtrace, but exports only the two hooks and the wrappers (next_function.h). A program that uses libposixtrace itself has a copy of its own;
- * both copies record into the streams that trace the process.
+ * dynamic linker preloads for ptrace-run --functions, --waits and --sdt. This library contains all
+ * of libposixtrace, but exports only the two hooks and the wrappers (next_function.h). A program
+ * that uses libposixtrace itself has a copy of its own; both copies record into the streams that
+ * trace the process.
  *
  * Functions of the program may run at any time: in a signal handler, in constructors of other
  * libraries, before this library's constructor and after its destructor, in the child of a

@@ -64,4 +64,7 @@ typedef long ptrc_function_of_7(long, long, long, long, long, long, long);
 		long d PTRC_MAYBE_UNUSED, long e PTRC_MAYBE_UNUSED, long f PTRC_MAYBE_UNUSED)
 #define PTRC_MAYBE_UNUSED __attribute__((unused))
 
+/* The address to which a wrapper returns. */
+#define PTRC_CALL_SITE ((uint64_t)__builtin_return_address(0))
+
 #endif

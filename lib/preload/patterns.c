@@ -13,7 +13,7 @@ bool ptrc_patterns_read(struct ptrc_patterns *p, const char *variable)
 	const char *text = secure_getenv(variable);
 	size_t size = text ? strlen(text) : 0;
 
-	p->globs = size ? ptrc_file_zeros(size + 2) : NULL;
+	p->globs = text ? ptrc_file_zeros(size + 2) : NULL;
 	if (!p->globs)
 		return false;
 	memcpy(p->globs, text, size);

@@ -2,6 +2,8 @@
 #include "config.h"
 #include "lib/preload/vfork.h"
 
+#include <pthread.h>
+
 #include "lib/base/sys.h"
 #include "lib/preload/next_function.h"
 
@@ -13,6 +15,18 @@ bool ptrc_vfork_look(void)
 		return true;
 	ptrc_vfork_parent = 0;
 	return false;
+}
+
+/* The child of fork() has its own memory. Without this, it would be taken for the child of the vfork() that this
+ * thread of its parent called before. */
+static void after_fork_in_child(void)
+{
+	ptrc_vfork_parent = 0;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
 /* Called before vfork(). Returns its next definition. */

@@ -12,9 +12,6 @@
 #include "lib/preload/wait_calls.h"
 #include "lib/preload/waits.h"
 
-#define CALL_SITE ((uint64_t)__builtin_return_address(0))
-#define IO_OR_NET (PTRC_WAIT_BIT(IO) | PTRC_WAIT_BIT(NET))
-
 /* Stands for a wait that is not recorded. */
 #define NO_WAIT PTRC_WAIT_KINDS
 
@@ -25,7 +22,7 @@ static PTRC_NOINLINE enum ptrc_wait_kind begin(enum ptrc_wait_kind otherwise, ui
 {
 	struct ptrc_wait_io data;
 
-	if (!ptrc_wait_is_recorded(IO_OR_NET))
+	if (!ptrc_wait_is_recorded(PTRC_WAIT_IO_OR_NET))
 		return NO_WAIT;
 	data.call = call;
 	data.fd = fd;
@@ -82,12 +79,12 @@ static PTRC_ALWAYS_INLINE void end(enum ptrc_wait_kind kind, long result, uint64
 		type result;                                                          \
                                                                                       \
 		mask;                                                                 \
-		if (!ptrc_wait_is_selected(IO_OR_NET))                                \
+		if (!ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET))                      \
 			return function(a, b, c, d, e, f);                            \
 		kind = begin(PTRC_WAIT_##otherwise, PTRC_WAIT_CALL_##call, (int)(fd), \
-			     (uint64_t)(size), CALL_SITE);                            \
+			     (uint64_t)(size), PTRC_CALL_SITE);                       \
 		result = (type)function(a, b, c, d, e, f);                            \
-		end(kind, result, CALL_SITE);                                         \
+		end(kind, result, PTRC_CALL_SITE);                                    \
 		return result;                                                        \
 	}
 
@@ -139,14 +136,16 @@ PTRC_WRAPPER(sendto)
 	enum ptrc_wait_kind kind = NO_WAIT;
 	long result;
 
-	if (!ptrc_wait_is_selected(IO_OR_NET))
+	if (!ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET))
 		return function(a, b, c, d, e, f);
 	if (!e || !ptrc_wait_is_selected(PTRC_WAIT_BIT(NET)))
-		kind = begin(PTRC_WAIT_NET, PTRC_WAIT_CALL_sendto, (int)a, (uint64_t)c, CALL_SITE);
+		kind = begin(PTRC_WAIT_NET, PTRC_WAIT_CALL_sendto, (int)a, (uint64_t)c,
+			     PTRC_CALL_SITE);
 	else
-		kind = begin_address(PTRC_WAIT_CALL_sendto, (int)a, (uint64_t)c, e, f, CALL_SITE);
+		kind = begin_address(PTRC_WAIT_CALL_sendto, (int)a, (uint64_t)c, e, f,
+				     PTRC_CALL_SITE);
 	result = function(a, b, c, d, e, f);
-	end(kind, result, CALL_SITE);
+	end(kind, result, PTRC_CALL_SITE);
 	return result;
 }
 
@@ -159,11 +158,11 @@ PTRC_PUBLIC long ptrc_wrapper___recvfrom_chk(long a, long b, long c, long d, lon
 	enum ptrc_wait_kind kind;
 	long result;
 
-	if (!ptrc_wait_is_selected(IO_OR_NET))
+	if (!ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET))
 		return function(a, b, c, d, e, f, g);
-	kind = begin(PTRC_WAIT_NET, PTRC_WAIT_CALL_recvfrom, (int)a, (uint64_t)c, CALL_SITE);
+	kind = begin(PTRC_WAIT_NET, PTRC_WAIT_CALL_recvfrom, (int)a, (uint64_t)c, PTRC_CALL_SITE);
 	result = function(a, b, c, d, e, f, g);
-	end(kind, result, CALL_SITE);
+	end(kind, result, PTRC_CALL_SITE);
 	return result;
 }
 
@@ -190,20 +189,21 @@ static PTRC_NOINLINE enum ptrc_wait_kind begin_several(uint32_t call, long fds, 
 	return PTRC_WAIT_IO;
 }
 
-#define POLLS(symbol, call, fds, count, mask)                                                   \
-	PTRC_WRAPPER(symbol)                                                                    \
-	{                                                                                       \
-		ptrc_function *function = PTRC_NEXT(symbol);                                    \
-		enum ptrc_wait_kind kind;                                                       \
-		int result;                                                                     \
-                                                                                                \
-		mask;                                                                           \
-		if (!ptrc_wait_is_selected(PTRC_WAIT_BIT(IO)))                                  \
-			return function(a, b, c, d, e, f);                                      \
-		kind = begin_several(PTRC_WAIT_CALL_##call, fds, (uint64_t)(count), CALL_SITE); \
-		result = (int)function(a, b, c, d, e, f);                                       \
-		end(kind, result, CALL_SITE);                                                   \
-		return result;                                                                  \
+#define POLLS(symbol, call, fds, count, mask)                                       \
+	PTRC_WRAPPER(symbol)                                                        \
+	{                                                                           \
+		ptrc_function *function = PTRC_NEXT(symbol);                        \
+		enum ptrc_wait_kind kind;                                           \
+		int result;                                                         \
+                                                                                    \
+		mask;                                                               \
+		if (!ptrc_wait_is_selected(PTRC_WAIT_BIT(IO)))                      \
+			return function(a, b, c, d, e, f);                          \
+		kind = begin_several(PTRC_WAIT_CALL_##call, fds, (uint64_t)(count), \
+				     PTRC_CALL_SITE);                               \
+		result = (int)function(a, b, c, d, e, f);                           \
+		end(kind, result, PTRC_CALL_SITE);                                  \
+		return result;                                                      \
 	}
 
 POLLS(poll, poll, a, b, NO_MASK)
@@ -230,28 +230,22 @@ static PTRC_NOINLINE enum ptrc_wait_kind begin_open(uint32_t call, int directory
 	return PTRC_WAIT_IO;
 }
 
-static void forget(long fd)
-{
-	if (fd >= 0)
-		ptrc_descriptors_forget((unsigned int)fd, (unsigned int)fd);
-}
-
 /* The mode is passed on whether the caller has given one or not, as the C library's function reads it
  * only if the flags need it. */
-#define OPENS(symbol, call, directory, path)                                          \
-	PTRC_WRAPPER(symbol)                                                          \
-	{                                                                             \
-		ptrc_function *function = PTRC_NEXT(symbol);                          \
-		enum ptrc_wait_kind kind;                                             \
-		int result;                                                           \
-                                                                                      \
-		if (!ptrc_wait_is_selected(IO_OR_NET))                                \
-			return function(a, b, c, d, e, f);                            \
-		kind = begin_open(PTRC_WAIT_CALL_##call, directory, path, CALL_SITE); \
-		result = (int)function(a, b, c, d, e, f);                             \
-		forget(result);                                                       \
-		end(kind, result, CALL_SITE);                                         \
-		return result;                                                        \
+#define OPENS(symbol, call, directory, path)                                               \
+	PTRC_WRAPPER(symbol)                                                               \
+	{                                                                                  \
+		ptrc_function *function = PTRC_NEXT(symbol);                               \
+		enum ptrc_wait_kind kind;                                                  \
+		int result;                                                                \
+                                                                                           \
+		if (!ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET))                           \
+			return function(a, b, c, d, e, f);                                 \
+		kind = begin_open(PTRC_WAIT_CALL_##call, directory, path, PTRC_CALL_SITE); \
+		result = (int)function(a, b, c, d, e, f);                                  \
+		ptrc_descriptor_forget(result);                                            \
+		end(kind, result, PTRC_CALL_SITE);                                         \
+		return result;                                                             \
 	}
 
 OPENS(open, open, -1, a)
@@ -275,19 +269,19 @@ static PTRC_NOINLINE long control(ptrc_function *function, long a, long b, long 
 	int result = (int)function(a, b, c, 0, 0, 0);
 
 	if (b == F_DUPFD || b == F_DUPFD_CLOEXEC)
-		forget(result);
+		ptrc_descriptor_forget(result);
 	end(kind, result, call_site);
 	return result;
 }
 
-#define CONTROLS(symbol)                                           \
-	PTRC_WRAPPER(symbol)                                       \
-	{                                                          \
-		ptrc_function *function = PTRC_NEXT(symbol);       \
-                                                                   \
-		if (!ptrc_wait_is_selected(IO_OR_NET))             \
-			return function(a, b, c, d, e, f);         \
-		return control(function, a, (int)b, c, CALL_SITE); \
+#define CONTROLS(symbol)                                                \
+	PTRC_WRAPPER(symbol)                                            \
+	{                                                               \
+		ptrc_function *function = PTRC_NEXT(symbol);            \
+                                                                        \
+		if (!ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET))        \
+			return function(a, b, c, d, e, f);              \
+		return control(function, a, (int)b, c, PTRC_CALL_SITE); \
 	}
 
 CONTROLS(fcntl)
@@ -300,12 +294,12 @@ PTRC_WRAPPER(connect)
 	enum ptrc_wait_kind kind;
 	int result;
 
-	if (!ptrc_wait_is_selected(IO_OR_NET))
+	if (!ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET))
 		return function(a, b, c, d, e, f);
-	kind = begin_address(PTRC_WAIT_CALL_connect, (int)a, 0, b, c, CALL_SITE);
+	kind = begin_address(PTRC_WAIT_CALL_connect, (int)a, 0, b, c, PTRC_CALL_SITE);
 	result = (int)function(a, b, c, d, e, f);
-	forget((int)a);
-	end(kind, result, CALL_SITE);
+	ptrc_descriptor_forget((int)a);
+	end(kind, result, PTRC_CALL_SITE);
 	return result;
 }
 
@@ -321,30 +315,30 @@ PTRC_WRAPPER(getaddrinfo)
 		data.call = PTRC_WAIT_CALL_getaddrinfo;
 		data.fd = -1;
 		data.size = 0;
-		data.call_site = CALL_SITE;
+		data.call_site = PTRC_CALL_SITE;
 		ptrc_program_path((const char *)a, &data.about);
 		ptrc_wait_begin_io(PTRC_WAIT_NET, &data);
 	}
 	result = (int)function(a, b, c, d, e, f);
 	if (is_recorded)
-		ptrc_wait_end(PTRC_WAIT_NET, result, 0, CALL_SITE);
+		ptrc_wait_end(PTRC_WAIT_NET, result, 0, PTRC_CALL_SITE);
 	return result;
 }
 
-#define ACCEPTS(name)                                                                     \
-	PTRC_WRAPPER(name)                                                                \
-	{                                                                                 \
-		ptrc_function *function = PTRC_NEXT(name);                                \
-		enum ptrc_wait_kind kind;                                                 \
-		int result;                                                               \
-                                                                                          \
-		if (!ptrc_wait_is_selected(IO_OR_NET))                                    \
-			return function(a, b, c, d, e, f);                                \
-		kind = begin(PTRC_WAIT_NET, PTRC_WAIT_CALL_##name, (int)a, 0, CALL_SITE); \
-		result = (int)function(a, b, c, d, e, f);                                 \
-		forget(result);                                                           \
-		end(kind, result, CALL_SITE);                                             \
-		return result;                                                            \
+#define ACCEPTS(name)                                                                          \
+	PTRC_WRAPPER(name)                                                                     \
+	{                                                                                      \
+		ptrc_function *function = PTRC_NEXT(name);                                     \
+		enum ptrc_wait_kind kind;                                                      \
+		int result;                                                                    \
+                                                                                               \
+		if (!ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET))                               \
+			return function(a, b, c, d, e, f);                                     \
+		kind = begin(PTRC_WAIT_NET, PTRC_WAIT_CALL_##name, (int)a, 0, PTRC_CALL_SITE); \
+		result = (int)function(a, b, c, d, e, f);                                      \
+		ptrc_descriptor_forget(result);                                                \
+		end(kind, result, PTRC_CALL_SITE);                                             \
+		return result;                                                                 \
 	}
 
 ACCEPTS(accept)

@@ -6,11 +6,9 @@
 #include "config.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <sys/prctl.h>
 #include <threads.h>
 
@@ -82,7 +80,6 @@ static int32_t no_owner(long object)
 }
 
 #define ARGUMENTS ((const long[4]){a, b, c, d})
-#define CALL_SITE ((uint64_t)__builtin_return_address(0))
 
 /* A wrapper of a function that always may wait. */
 #define WAITS(name, owner, outcome)                                                            \
@@ -93,7 +90,7 @@ static int32_t no_owner(long object)
 		if (!ptrc_wait_is_selected(PTRC_WAIT_BIT(LOCK)))                               \
 			return function(a, b, c, d, e, f);                                     \
 		return wait_for(PTRC_WAIT_CALL_##name, function, ARGUMENTS, owner(a), outcome, \
-				CALL_SITE);                                                    \
+				PTRC_CALL_SITE);                                               \
 	}
 
 /* A wrapper of a function that waits if `attempt`, a function with the same first argument, returns
@@ -109,7 +106,7 @@ static int32_t no_owner(long object)
 		if (PTRC_LIKELY(result != (busy)))                                               \
 			return result;                                                           \
 		return wait_for(PTRC_WAIT_CALL_##name, PTRC_NEXT_OR(#name, ptrc_function_error), \
-				ARGUMENTS, owner(a), outcome, CALL_SITE);                        \
+				ARGUMENTS, owner(a), outcome, PTRC_CALL_SITE);                   \
 	}
 
 /* Take the place of an attempt that the C library lacks. */
@@ -161,7 +158,7 @@ WAITS(pthread_barrier_wait, no_owner, RETURNS_ERROR)
 			return 0;                                                          \
 		errno = error;                                                             \
 		return wait_for(PTRC_WAIT_CALL_##name, function, ARGUMENTS, 0, SETS_ERRNO, \
-				CALL_SITE);                                                \
+				PTRC_CALL_SITE);                                           \
 	}
 
 TAKES(sem_wait)
@@ -220,9 +217,9 @@ PTRC_PUBLIC PTRC_NO_STACK_PROTECTOR long ptrc_wrapper_syscall(long number, long 
 	ptrc_function_of_7 *function = PTRC_NEXT_OF_7(syscall);
 
 	if (number == SYS_futex && waits(b) && ptrc_wait_is_selected(PTRC_WAIT_BIT(LOCK)))
-		return wait_for_futex(a, b, c, d, e, f, CALL_SITE);
+		return wait_for_futex(a, b, c, d, e, f, PTRC_CALL_SITE);
 	if (number == SYS_close)
-		ptrc_descriptors_forget((unsigned int)a, (unsigned int)a);
+		ptrc_descriptor_forget((int)a);
 	if (number == SYS_close_range)
 		ptrc_descriptors_forget((unsigned int)a, (unsigned int)b);
 	if (number == SYS_dup3
@@ -230,7 +227,7 @@ PTRC_PUBLIC PTRC_NO_STACK_PROTECTOR long ptrc_wrapper_syscall(long number, long 
 	    || number == SYS_dup2
 #endif
 	)
-		ptrc_descriptors_forget((unsigned int)b, (unsigned int)b);
+		ptrc_descriptor_forget((int)b);
 	if (number == SYS_seccomp && a <= SECCOMP_SET_MODE_FILTER) {
 		bool was_known = ptrc_descriptors_end();
 		long result = function(number, a, b, c, d, e, f);

@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -13,8 +12,6 @@
 #include "lib/preload/signals.h"
 #include "lib/preload/wait_calls.h"
 #include "lib/preload/waits.h"
-
-#define CALL_SITE ((uint64_t)__builtin_return_address(0))
 
 /* A wait without a limit. */
 #define FOR_EVER (-1)
@@ -44,19 +41,19 @@ static int64_t ns_until(long clock, long flags, long at)
 
 /* error: the error number, of the result of the call. */
 #define SLEEPS(name, ns, error) SLEEPS_IN(name, PTRC_NEXT(name), ns, error)
-#define SLEEPS_IN(name, next, ns, error)                                             \
-	PTRC_WRAPPER(name)                                                           \
-	{                                                                            \
-		ptrc_function *function = (next);                                    \
-		bool is_recorded = ptrc_wait_is_recorded(PTRC_WAIT_BIT(SLEEP));      \
-		int result;                                                          \
-                                                                                     \
-		if (is_recorded)                                                     \
-			ptrc_wait_begin_sleep(PTRC_WAIT_CALL_##name, ns, CALL_SITE); \
-		result = (int)function(a, b, c, d, e, f);                            \
-		if (is_recorded)                                                     \
-			ptrc_wait_end(PTRC_WAIT_SLEEP, result, error, CALL_SITE);    \
-		return result;                                                       \
+#define SLEEPS_IN(name, next, ns, error)                                                  \
+	PTRC_WRAPPER(name)                                                                \
+	{                                                                                 \
+		ptrc_function *function = (next);                                         \
+		bool is_recorded = ptrc_wait_is_recorded(PTRC_WAIT_BIT(SLEEP));           \
+		int result;                                                               \
+                                                                                          \
+		if (is_recorded)                                                          \
+			ptrc_wait_begin_sleep(PTRC_WAIT_CALL_##name, ns, PTRC_CALL_SITE); \
+		result = (int)function(a, b, c, d, e, f);                                 \
+		if (is_recorded)                                                          \
+			ptrc_wait_end(PTRC_WAIT_SLEEP, result, error, PTRC_CALL_SITE);    \
+		return result;                                                            \
 	}
 
 SLEEPS(nanosleep, ns_of(a), result < 0 ? errno : 0)
@@ -87,11 +84,11 @@ static PTRC_NOINLINE int wait_child(uint32_t call, ptrc_function *function, cons
 	return result;
 }
 
-#define WAITS(name, pid)                                                          \
-	PTRC_WRAPPER(name)                                                        \
-	{                                                                         \
-		return wait_child(PTRC_WAIT_CALL_##name, PTRC_NEXT(name),         \
-				  (const long[]){a, b, c, d, e}, pid, CALL_SITE); \
+#define WAITS(name, pid)                                                               \
+	PTRC_WRAPPER(name)                                                             \
+	{                                                                              \
+		return wait_child(PTRC_WAIT_CALL_##name, PTRC_NEXT(name),              \
+				  (const long[]){a, b, c, d, e}, pid, PTRC_CALL_SITE); \
 	}
 
 WAITS(wait, -1)
@@ -107,9 +104,8 @@ PTRC_WRAPPER(pclose)
 	FILE *stream = (FILE *)a;
 	int error = errno, fd = stream ? fileno(stream) : -1;
 
-	if (fd >= 0)
-		ptrc_descriptors_forget((unsigned int)fd, (unsigned int)fd);
+	ptrc_descriptor_forget(fd);
 	errno = error;
 	return wait_child(PTRC_WAIT_CALL_pclose, PTRC_NEXT(pclose), (const long[]){a, 0, 0, 0, 0},
-			  -1, CALL_SITE);
+			  -1, PTRC_CALL_SITE);
 }

@@ -33,6 +33,7 @@ enum ptrc_wait_kind {
 
 /* Bit i: waits of kind i are selected. */
 #define PTRC_WAIT_BIT(kind) (1U << PTRC_WAIT_##kind)
+#define PTRC_WAIT_IO_OR_NET (PTRC_WAIT_BIT(IO) | PTRC_WAIT_BIT(NET))
 /* The environment was not read yet. */
 #define PTRC_WAIT_UNREAD (1U << 31)
 extern PTRC_HIDDEN _Atomic uint32_t ptrc_wait_selection;

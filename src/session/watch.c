@@ -15,6 +15,12 @@
 #include "src/query/query.h"
 #include "src/spans/pairs.h"
 
+/* The error of a time of an event is smaller than this. */
+enum { SLACK_NS = 1000000 };
+
+/* Open pairs that make no snapshot any more are dropped if there are more of them, and more than of others. */
+enum { REMOVED_MAX = 1000 };
+
 /* What makes snapshots: the events that match `glob`, or a pair. */
 struct condition {
 	const char *glob;
@@ -49,6 +55,10 @@ struct ptrc_watch {
 	struct ptrc_query query;
 	struct ptrc_source source;
 	struct ptrc_pairs pairs;
+	/* The number of open pairs that were removed from the list of their condition. */
+	uint64_t removed_count;
+	/* The time of an event minus CLOCK_MONOTONIC. It stays the same when the system's clock is set. */
+	int64_t offset_ns;
 	/* The last event that makes a snapshot; without a name if there is none. */
 	struct ptrc_watch_event found;
 	/* The number of events that were overwritten before they were read; known at the end. */
@@ -192,32 +202,43 @@ static void take_span(void *self, struct ptrc_span *s)
 	struct open_pair *o = (struct open_pair *)s;
 
 	/* Without a first event, the span is no open_pair. */
-	if (!s->begin.source || !o->list)
+	if (!s->begin.source)
 		return;
+	if (!o->list) {
+		w->removed_count--;
+		return;
+	}
 	if (s->fate == PTRC_SPAN_MEASURED &&
 	    ptrc_when_subtract(ptrc_source_ns(s->end), s->ns) > o->list->limit_ns)
 		find(w, w->pairs.list[s->pair].end, &s->end->reader.event.posix_timestamp);
 	take_out(o);
 }
 
-/* Looks for a pair that is open for longer than its limit. If events were lost since it began, its last event may
- * be among them, so it makes no snapshot. */
-static void look_at_open(struct ptrc_watch *w)
+static bool is_removed(const struct ptrc_span *s)
 {
-	struct timespec now;
+	return !((const struct open_pair *)s)->list;
+}
 
-	clock_gettime(CLOCK_REALTIME, &now);
+/* Looks for a pair that was open for longer than its limit at this time, up to which all events were read. If
+ * events were lost since it began, its last event may be among them, so it makes no snapshot. */
+static void look_at_open(struct ptrc_watch *w, int64_t now_ns)
+{
 	for (size_t i = 0; i < w->count; i++) {
 		struct condition *c = &w->conditions[i];
 		struct open_pair *o;
 
-		while ((o = c->oldest) &&
-		       ptrc_when_subtract(ptrc_when_ns(&now), o->span.ns) > c->limit_ns) {
+		while ((o = c->oldest) && ptrc_when_subtract(now_ns, o->span.ns) > c->limit_ns) {
 			if (o->span.gap_count == *o->span.gaps)
 				find(w, w->pairs.list[c->pair].begin,
 				     &o->span.begin.event.posix_timestamp);
 			take_out(o);
+			w->removed_count++;
 		}
+	}
+	/* They may never end. */
+	if (w->removed_count > REMOVED_MAX && w->removed_count > w->pairs.spans.open_count / 2) {
+		ptrc_pairs_drop(&w->pairs, is_removed);
+		w->removed_count = 0;
 	}
 }
 
@@ -263,26 +284,38 @@ static void take_event(void *self, struct ptrc_source *s)
 		ptrc_pairs_take(&w->pairs, s);
 }
 
-/* Reads events until the time, or until one makes a snapshot if `stops`. Returns whether all were read. */
-static bool read_events(struct ptrc_watch *w, int64_t until_ns, bool stops)
+/* The time that an event would have now. */
+static int64_t time_now(const struct ptrc_watch *w)
+{
+	return ptrc_now_ns() + w->offset_ns;
+}
+
+/* Reads the events up to now_ns; those that come later may come faster than they can be read. Stops at until_ns of
+ * CLOCK_MONOTONIC, and at an event that makes a snapshot if `stops`. Returns the time up to which all were read. */
+static int64_t read_events(struct ptrc_watch *w, int64_t now_ns, int64_t until_ns, bool stops)
 {
 	w->source.reader.error = 0;
 	while (ptrc_now_ns() < until_ns) {
 		if (!ptrc_reader_next(&w->source.reader))
-			return true;
+			return now_ns;
 		if (ptrc_query_is_selected(&w->query, &w->source))
 			ptrc_query_take(&w->query, &w->source);
-		if (stops && *w->found.name)
-			return false;
+		if ((stops && *w->found.name) || ptrc_source_ns(&w->source) > now_ns + SLACK_NS)
+			break;
 	}
-	return false;
+	return ptrc_source_ns(&w->source);
 }
 
 bool ptrc_watch_look(struct ptrc_watch *w, int64_t until_ns, struct ptrc_watch_event *found)
 {
+	int64_t read_ns;
+
 	*w->found.name = '\0';
-	if (w->cursor && read_events(w, until_ns, true) && !*w->found.name)
-		look_at_open(w);
+	if (w->cursor) {
+		read_ns = read_events(w, time_now(w), until_ns, true);
+		if (!*w->found.name)
+			look_at_open(w, read_ns);
+	}
 	*found = w->found;
 	return *w->found.name;
 }
@@ -297,8 +330,7 @@ void ptrc_watch_pass(struct ptrc_watch *w)
 	posix_trace_eventset_empty(&nothing);
 	if (!w->pairs.count)
 		posixtrace_cursor_select(w->cursor, &nothing);
-	read_events(w, INT64_MAX, false);
-	look_at_open(w);
+	look_at_open(w, read_events(w, time_now(w), INT64_MAX, false));
 	posixtrace_cursor_select(w->cursor, &w->wanted);
 }
 
@@ -337,6 +369,7 @@ int ptrc_watch_open(struct ptrc_watch **watch, trace_id_t trace, const char *con
 {
 	struct ptrc_watch *w = ptrc_cli_allocate(sizeof(*w));
 	struct ptrc_cli_reason why;
+	struct timespec now;
 	int error;
 
 	*w = (struct ptrc_watch){
@@ -359,6 +392,9 @@ int ptrc_watch_open(struct ptrc_watch **watch, trace_id_t trace, const char *con
 			c->glob = texts[i];
 	}
 	*watch = w;
+	/* The stream was created just now, by which the times of its events are given. */
+	clock_gettime(CLOCK_REALTIME, &now);
+	w->offset_ns = ptrc_when_ns(&now) - ptrc_now_ns();
 	error = posixtrace_cursor_open(trace, 0, &w->cursor);
 	if (error)
 		return error;

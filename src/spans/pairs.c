@@ -564,6 +564,44 @@ static void drop_open(void *thing, void *arg)
 	}
 }
 
+struct drop {
+	struct ptrc_pairs *pairs;
+	bool (*is_dropped)(const struct ptrc_span *);
+	/* Those that have no open begin any more. */
+	struct open_begins **empty;
+	size_t count;
+};
+
+static void drop_some(void *thing, void *arg)
+{
+	struct open_begins *open = thing;
+	struct ptrc_span **at = &open->latest;
+	struct drop *d = arg;
+
+	while (*at) {
+		struct ptrc_span *b = *at;
+
+		if (!d->is_dropped(b)) {
+			at = &b->before;
+			continue;
+		}
+		*at = b->before;
+		ptrc_span_free(&d->pairs->spans, b);
+	}
+	if (!open->latest)
+		*ptrc_append(d->empty, d->count) = open;
+}
+
+void ptrc_pairs_drop(struct ptrc_pairs *p, bool (*is_dropped)(const struct ptrc_span *))
+{
+	struct drop d = {.pairs = p, .is_dropped = is_dropped};
+
+	ptrc_table_visit(&p->open, drop_some, &d);
+	while (d.count)
+		ptrc_table_remove(&p->open, d.empty[--d.count]);
+	free(d.empty);
+}
+
 void ptrc_pairs_end(struct ptrc_pairs *p, bool is_read)
 {
 	const struct ptrc_query *q = p->spans.query;

@@ -182,6 +182,9 @@ bool ptrc_pairs_select(struct ptrc_pairs *, struct ptrc_span *);
 /* If a span that the sink has selected is a half or is cut, counts it. */
 void ptrc_pairs_count_half(struct ptrc_pairs *, const struct ptrc_span *);
 
+/* Drops the open pairs for which is_dropped() is true. Their last events, if they come, belong to no pair. */
+void ptrc_pairs_drop(struct ptrc_pairs *, bool (*is_dropped)(const struct ptrc_span *));
+
 /* Returns the rows, sorted by pair and, for each pair, by total duration, the greatest first. The caller frees
  * the list. */
 struct ptrc_pair_row **ptrc_pairs_rows(const struct ptrc_pairs *, size_t *count);

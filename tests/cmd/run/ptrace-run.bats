@@ -661,10 +661,12 @@ untraced() {
 
 @test "processes that go on and are not traced are named, and --until=all waits for them" {
 	needs_os
-	run_split ptrace-run -o run.log -- sh -c 'sleep 3 & exit 0'
+	# Until the child has executed sleep, its name is sh.
+	local program='sleep 3 & until grep -qx sleep /proc/$!/comm; do :; done'
+	run_split ptrace-run -o run.log -- sh -c "$program"
 	[ "$status" -eq 0 ]
 	[[ $stderr == "ptrace-run: sh: no event was recorded but of processes: no program had opened an event type when COMMAND ended, and 1 process that it started goes on untraced: sleep ("*"); have COMMAND wait for it" ]]
-	run_split ptrace-run --os=process -o run.log -- sh -c 'sleep 3 & exit 0'
+	run_split ptrace-run --os=process -o run.log -- sh -c "$program"
 	[ "$status" -eq 0 ]
 	[[ $stderr == "ptrace-run: run.log: 1 process that COMMAND started and that is not traced went on: sleep ("*"); --until=all records to the end" ]]
 	silently 0 ptrace-run --os=process --until=all -o run.log -- sh -c '(sleep 0.3; : >slept) & exit 0'

@@ -234,6 +234,30 @@ is_closed() {
 		"$(ptrace-dump --event=job.begin run.log.snapshot-001 | jq -r .time)" ]
 }
 
+@test "a session answers while a program records pairs faster than they are read" {
+	begins runner ptrace-run --name="$me.a" -o run.log --snapshot-on='traced.event.1..traced.event.2 > 1h' -- \
+		"$traced" -N 2 -n 2000000000
+	wait_until snapshots_are 0
+	# What is about to be cleared is looked at before, to the moment of the command.
+	exits 0 timeout "$patience" ptrace-clear "$me.a"
+	kill "$runner"
+	ends 143 "$runner"
+}
+
+@test "pairs that never end do not fill the memory" {
+	exits 0 ptrace-run --name="$me.a" -o run.log --quiet --snapshot-on='job > 1ms' --snapshot-max=999 -- sh -c '
+		for i in 1 2 3 4 5 6; do
+			"$0" -e job.begin -n 200000
+			ptrace-clear "$1" >&2
+			sed -n "s/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p" /proc/$PPID/status
+		done' "$traced" "$me.a"
+	mapfile -t kilobytes <stdout.txt
+	[ "${#kilobytes[@]}" -eq 6 ]
+	[ -z "${PTRC_SAN_CFLAGS-}" ] || return 0 # the address sanitizer keeps what was freed
+	# 200,000 open pairs take 50 MB.
+	[ $((kilobytes[5] - kilobytes[1])) -lt 100000 ]
+}
+
 @test "settings that cannot be" {
 	local want options
 	while IFS=$'\t' read -r want options; do

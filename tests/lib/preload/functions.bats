@@ -521,6 +521,15 @@ function.end code function, caller call_site" ]
 	[ "$stdout" = $'x\ny*' ]
 }
 
+@test "without --functions no function is recorded, whatever else the library records" {
+	nested
+	compile nested nested.c
+	for option in --waits --sdt; do
+		exits 7 ptrace-run $option --quiet -o run.log -- ./nested
+		[ "$(ptrace-dump --json run.log | grep -c '"function\.begin"')" -eq 0 ]
+	done
+}
+
 @test "an event type of this name with another layout is left alone" {
 	[ -z "${PTRC_SAN_CFLAGS-}" ] && [ -e "$static" ] || skip "no library without sanitizers"
 	cat >mine.c <<-'END'
