@@ -453,7 +453,7 @@ void ptrc_os_processes_add_running(struct ptrc_os_processes *all, pid_t pid)
 {
 	struct process *p = find_or_add(all, pid);
 	struct ptrc_perf_mapping program = {0};
-	char exe[PATH_MAX], path[40];
+	char exe[PATH_MAX], path[40], *line;
 	size_t bytes = 0;
 	bool is_early;
 	ssize_t n;
@@ -464,8 +464,10 @@ void ptrc_os_processes_add_running(struct ptrc_os_processes *all, pid_t pid)
 	read_user(p);
 	p->is_known = p->has_name = p->has_executed = true;
 	p->from_ns = p->start_ns;
-	if (!all->hides_command_lines)
-		set_line(p, read_line(pid, &bytes, &is_early), bytes);
+	if (!all->hides_command_lines) {
+		line = read_line(pid, &bytes, &is_early);
+		set_line(p, line, bytes);
+	}
 	snprintf(path, sizeof(path), "/proc/%ld/exe", (long)pid);
 	n = readlink(path, exe, sizeof(exe) - 1);
 	if (n <= 0)

@@ -514,6 +514,7 @@ struct last {
 	char name[16], program[32];
 	unsigned long mappings;
 	bool has_line;
+	size_t line_bytes;
 };
 
 static void note(void *arg, const struct posixtrace_log_process *p,
@@ -528,6 +529,7 @@ static void note(void *arg, const struct posixtrace_log_process *p,
 	last->parent = p->pp_parent_pid;
 	last->mappings = p->pp_mapping_count;
 	last->has_line = p->pp_has_command_line;
+	last->line_bytes = p->pp_command_line_size;
 	snprintf(last->name, sizeof(last->name), "%.*s", (int)p->pp_name_size, p->pp_name);
 	snprintf(last->program, sizeof(last->program), "%.*s", (int)p->pp_executable_size,
 		 p->pp_executable ? p->pp_executable : "");
@@ -578,6 +580,21 @@ TEST(a_child_is_like_its_parent_until_it_executes, "")
 	CHECK(!strcmp(last.name, "other") && !strcmp(last.program, "/bin/other"));
 	ptrc_os_processes_tell_rest(processes);
 	CHECK(last.count == 5 && last.pid == 10);
+	ptrc_os_processes_free(processes);
+}
+
+TEST(a_child_of_a_process_that_ran_already_has_its_command_line, "")
+{
+	struct last last = {0};
+	struct ptrc_os_processes *processes = ptrc_os_processes_new(false, note, &last);
+	struct ptrc_perf_record r = fork_of(getpid(), 4194304 - 1, 5);
+
+	ptrc_os_processes_add_running(processes, getpid());
+	ptrc_os_processes_leave_to_keeper(processes, getpid());
+	ptrc_os_processes_take(processes, &r);
+	ptrc_os_processes_tell_rest(processes);
+	CHECK(last.count == 1 && last.has_line);
+	CHECK_GT(last.line_bytes, strlen("test_os"));
 	ptrc_os_processes_free(processes);
 }
 
