@@ -82,10 +82,12 @@ static bool in_process(bool (*find)(const void *arg, struct ptrc_tracepoints *),
 	child = fork();
 	if (child == 0) {
 		/* The child of a child belongs to process 1. */
-		if (fork() == 0 &&
-		    (!find(arg, &found) || write(ends[1], &found, sizeof(found)) < 0))
-			_exit(1);
-		_exit(0);
+		if (fork() != 0)
+			_exit(0);
+		/* Closes what it has inherited: if it kept a pipe open, the reader of the pipe would see no end. */
+		dup2(ends[1], STDIN_FILENO);
+		syscall(SYS_close_range, 1, ~0U, 0);
+		_exit(!find(arg, &found) || write(STDIN_FILENO, &found, sizeof(found)) < 0);
 	}
 	close(ends[1]);
 	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)

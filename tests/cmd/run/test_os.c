@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
@@ -318,6 +319,23 @@ TEST(numbers_of_tracepoints_are_found_by_trying, "")
 	CHECK_EQ(tried.numbers[0] + tried.numbers[1], known.numbers[0] + known.numbers[1]);
 	/* No kernel has as many. */
 	CHECK_EQ(ptrc_tracepoints_try(UINT32_MAX - 2, UINT32_MAX - 1, &tried), ENOENT);
+}
+
+/* The process that tries may live for seconds after that. */
+TEST(the_search_for_tracepoints_keeps_no_pipe_open, "")
+{
+	struct ptrc_tracepoints tried;
+	struct pollfd end = {.events = POLLIN};
+	int ends[2];
+
+	CHECK_SYS(pipe(ends));
+	if (ptrc_tracepoints_try(1, 1000, &tried))
+		SKIP("the kernel gives this user no tracepoints");
+	close(ends[1]);
+	end.fd = ends[0];
+	CHECK_EQ(poll(&end, 1, 0), 1);
+	CHECK(end.revents & POLLHUP);
+	close(ends[0]);
 }
 
 #if defined(__x86_64__)
