@@ -252,14 +252,12 @@ static bool is_looked_at(const struct ptrc_log_process *x, const struct ptrc_log
 	       x->start_ns == y->start_ns;
 }
 
-static bool has_same_texts(const struct ptrc_log_whose_process *a,
-			   const struct ptrc_log_whose_process *b)
+static bool has_same_file(const struct ptrc_log_whose_process *a,
+			  const struct ptrc_log_whose_process *b)
 {
-	const struct ptrc_log_process *x = &a->head, *y = &b->head;
-
-	return x->pid == y->pid && x->comm_bytes == y->comm_bytes && x->exe_bytes == y->exe_bytes &&
-	       memcmp(a->payload + sizeof(*x), b->payload + sizeof(*x),
-		      (size_t)x->comm_bytes + x->exe_bytes) == 0;
+	return a->head.exe_bytes == b->head.exe_bytes &&
+	       memcmp(a->payload + sizeof(a->head) + a->head.comm_bytes,
+		      b->payload + sizeof(b->head) + b->head.comm_bytes, a->head.exe_bytes) == 0;
 }
 
 /* Whether one of them lacks the program, as a keeper's description of another user's process does. */
@@ -286,7 +284,16 @@ static bool is_same_program(const struct ptrc_log_whose_process *a,
 	return x->pid == y->pid &&
 	       ((uint64_t)y->from_ns - (uint64_t)x->from_ns < SAME_PROGRAM_NS ||
 		is_looked_at(x, y)) &&
-	       (has_same_texts(a, b) || (lacks_program(x, y) && is_same_name(a, b)));
+	       is_same_name(a, b) && (has_same_file(a, b) || lacks_program(x, y));
+}
+
+/* Whether an addition is one to this description. The process may have changed its name since, so
+ * the name counts only where the program is unknown. */
+static bool is_extended_by(const struct ptrc_log_whose_process *p,
+			   const struct ptrc_log_whose_process *addition)
+{
+	return p->head.pid == addition->head.pid && has_same_file(p, addition) &&
+	       (p->head.exe_bytes || is_same_name(p, addition));
 }
 
 /* Adds the mappings of an addition to those of the description before it, which owns them from then
@@ -330,7 +337,7 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 			continue;
 		}
 		if (p->head.flags & PTRC_LOG_PROCESS_ADDITION) {
-			if (!last || !has_same_texts(last, p) || !add_mappings(last, p))
+			if (!last || !is_extended_by(last, p) || !add_mappings(last, p))
 				free_process(p);
 			continue;
 		}

@@ -465,6 +465,8 @@ TEST(mappings_that_do_not_fit_into_one_record_come_in_others, "", NEEDS_KEEPER)
 					   .pp_is_known = 1,
 					   .pp_name = "gone",
 					   .pp_name_size = 4,
+					   .pp_executable = "/bin/x",
+					   .pp_executable_size = 6,
 					   .pp_has_mappings = 1,
 					   .pp_mapping_count = 700};
 	int fd = ts_temp_file();
@@ -484,15 +486,36 @@ TEST(mappings_that_do_not_fit_into_one_record_come_in_others, "", NEEDS_KEEPER)
 	ts_start(trid);
 	p.pp_start = p.pp_from = time_of(now_ns());
 	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, false));
-	/* The functions that it made are known later. Those of another program are not added. */
+	/* The functions that it made are known later, when it may have another name. Those of another program
+	 * are not added. */
 	p.pp_from = time_of(now_ns() + 5000000);
-	p.pp_mapping_count = 300;
+	p.pp_mapping_count = 150;
 	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings + 700, true));
+	p.pp_name = "none";
+	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings + 850, true));
+	p.pp_executable = "/bin/y";
+	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, true));
+	/* Where no program is known, the name has to do. */
+	p = (struct posixtrace_log_process){.pp_pid = p.pp_pid + 1,
+					    .pp_is_known = 1,
+					    .pp_name = "gone",
+					    .pp_name_size = 4,
+					    .pp_start = p.pp_start,
+					    .pp_from = p.pp_start,
+					    .pp_has_mappings = 1,
+					    .pp_mapping_count = 2};
+	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, false));
+	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, true));
 	p.pp_name = "none";
 	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, true));
 	ptrc_observer_close(observer);
 	log = ts_end_and_open_log(trid, fd);
-	p = find_process(log, p.pp_pid, &index);
+	index = 0;
+	p = find_process(log, 4194304, &index);
+	CHECK_EQ(p.pp_mapping_count, 4);
+	CHECK_EQ(posixtrace_log_get_process(log, index + 1, &p, sizeof(p)), ENODATA);
+	index = 0;
+	p = find_process(log, 4194304 - 1, &index);
 	CHECK(is_text(p.pp_name, p.pp_name_size, "gone"));
 	CHECK(p.pp_mapping_count == 1000 && !p.pp_are_mappings_cut);
 	for (size_t i = 0; i < 1000; i++) {
@@ -500,7 +523,6 @@ TEST(mappings_that_do_not_fit_into_one_record_come_in_others, "", NEEDS_KEEPER)
 		CHECK(m.pm_start == 16 * i && is_text(m.pm_path, m.pm_path_size, names[i]));
 		CHECK_EQ(m.pm_is_function, i >= 700);
 	}
-	CHECK_EQ(posixtrace_log_get_process(log, index + 1, &p, sizeof(p)), ENODATA);
 	ts_close_log(log);
 }
 
