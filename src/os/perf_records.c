@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/message.h"
+#include "src/base/table.h"
 
 /* The length of a record is a number of 16 bits. */
 #define RECORD_MAX 65536U
@@ -23,12 +24,14 @@ struct ptrc_perf_records {
 	size_t count;
 	size_t given;	    /* how many records ptrc_perf_records_until() has returned */
 	uint64_t registers; /* those that samples have */
-	struct identified {
-		uint64_t id;
-		enum ptrc_perf_event event;
-	} * events;
-	size_t event_count;
+	struct ptrc_table events;
 	uint8_t record[RECORD_MAX];
+};
+
+/* An event of the kernel. The key is its identifier; there is one for each thread and processor. */
+struct identified {
+	struct ptrc_table_entry entry;
+	enum ptrc_perf_event event;
 };
 
 struct ptrc_perf_records *ptrc_perf_records_new(uint64_t registers)
@@ -46,14 +49,16 @@ void ptrc_perf_records_free(struct ptrc_perf_records *p)
 	for (size_t i = 0; i < p->count; i++)
 		free(p->records[i].memory);
 	free(p->records);
-	free(p->events);
+	ptrc_table_free(&p->events);
 	free(p);
 }
 
 void ptrc_perf_records_identify(struct ptrc_perf_records *p, uint64_t id,
 				enum ptrc_perf_event event)
 {
-	*ptrc_append(p->events, p->event_count) = (struct identified){.id = id, .event = event};
+	struct identified *e = ptrc_table_find(&p->events, &id, sizeof(id), sizeof(*e));
+
+	e->event = event;
 }
 
 static bool get(const uint8_t *record, size_t size, size_t at, void *to, size_t bytes)
@@ -291,8 +296,8 @@ static bool parse_identified(const struct ptrc_perf_records *p, uint8_t *b,
 			     struct ptrc_perf_record *r)
 {
 	struct perf_event_header h;
+	const struct identified *e;
 	uint64_t id;
-	size_t i = 0;
 
 	memcpy(&h, b, sizeof(h));
 	if (h.size < sizeof(h) + sizeof(id))
@@ -303,15 +308,14 @@ static bool parse_identified(const struct ptrc_perf_records *p, uint8_t *b,
 		return parse(b, p->registers, r);
 	}
 	memcpy(&id, b + sizeof(h), sizeof(id));
-	while (i < p->event_count && p->events[i].id != id)
-		i++;
-	if (i == p->event_count)
+	e = ptrc_table_seek(&p->events, &id, sizeof(id));
+	if (!e)
 		return false;
-	if (p->events[i].event == PTRC_PERF_EVENT_CALL)
+	if (e->event == PTRC_PERF_EVENT_CALL)
 		return parse_call(b, h.size + sizeof(id), r);
-	if (p->events[i].event != PTRC_PERF_EVENT_STACK)
-		return parse_fault(b, h.size + sizeof(id),
-				   p->events[i].event == PTRC_PERF_EVENT_MAJOR_FAULT, r);
+	if (e->event != PTRC_PERF_EVENT_STACK)
+		return parse_fault(b, h.size + sizeof(id), e->event == PTRC_PERF_EVENT_MAJOR_FAULT,
+				   r);
 	memcpy(b + sizeof(id), &h, sizeof(h));
 	return parse(b + sizeof(id), p->registers, r);
 }
@@ -367,8 +371,8 @@ uint64_t ptrc_perf_records_take(struct ptrc_perf_records *p, struct ptrc_perf_ri
 	while (tail != head && take_bytes(r, &tail, head, p->record)) {
 		struct ptrc_perf_record record;
 
-		if (p->event_count ? !parse_identified(p, p->record, &record)
-				   : !parse(p->record, p->registers, &record))
+		if (p->events.count ? !parse_identified(p, p->record, &record)
+				    : !parse(p->record, p->registers, &record))
 			continue;
 		r->last = record;
 		if (record.kind != PTRC_PERF_LOST || take_loss(r, &record.lost))
