@@ -219,9 +219,10 @@ static void put_stack(struct ptrc_os_trace *t, const struct ptrc_perf_record *r,
 
 static void put_sample(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
 {
-	uint64_t addresses[PTRC_PERF_STACK_MAX];
+	/* The kernel's limit concerns only the callers that the kernel finds. */
+	uint64_t addresses[PTRC_PERF_STACK_MAX - 1];
+	struct ptrc_unwound found = {.addresses = addresses, .max = PTRC_PERF_STACK_MAX - 1};
 	size_t max = ptrc_perf_stack_max(t->perf), callers;
-	struct ptrc_unwound found = {.addresses = addresses, .max = max};
 
 	if (r->stack.copy) {
 		ptrc_unwind(t->unwinder, t->processes, r, &found);
