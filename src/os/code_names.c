@@ -50,7 +50,6 @@ void ptrc_code_names_note(struct ptrc_code_names *names, uint64_t address)
 void ptrc_code_names_free(struct ptrc_code_names *names)
 {
 	ptrc_table_free(&names->addresses);
-	*names = (struct ptrc_code_names){.addresses = {.count = 0}};
 }
 
 /* ---- reading the file ---- */

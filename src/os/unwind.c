@@ -685,10 +685,9 @@ void ptrc_unwind(struct ptrc_unwinder *u, struct ptrc_os_processes *processes,
 	begin(copy, &state);
 	m.stack_pointer = state.registers[STACK_POINTER];
 	m.state = &state;
-	out->count = 0;
-	out->is_cut = false;
 	out->noise = 0;
-	out->addresses[out->count++] = state.registers[INSTRUCTION];
+	out->addresses[0] = state.registers[INSTRUCTION];
+	out->count = 1;
 	/* Without a copy of the stack, for example of a program of 32 bits, no more is known. */
 	out->is_cut = !copy->stack_bytes;
 	while (copy->stack_bytes) {
