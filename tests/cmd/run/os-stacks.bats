@@ -261,20 +261,32 @@ made_code() {
 	most "$(grep -cE '^JS:[*^~]fib .*JS:[*^~](outer|fib) ' chains)" "$all"
 }
 
+# with_rings BYTES OPTION...: ptrace-run with rings of this size; stderr is without a message about losses, which a busy
+# machine may cause
+with_rings() {
+	run_split env POSIXTRACE_OS_BYTES="$1" ptrace-run "${@:2}"
+	[ "$status" -eq 0 ] || { [ "$status" -eq 3 ] && grep -q ' lost in the stream' stderr.txt; } ||
+		{ echo "$status: $stderr"; return 1; }
+	sed -i '/ lost in the stream/d' stderr.txt
+	stderr=$(<stderr.txt)
+}
+
 @test "smaller copies, and fewer samples, are told" {
 	needs_dwarf
-	exits 0 env POSIXTRACE_OS_BYTES=65536 ptrace-run --os=samples -o a.log -- "$work" spin 200
+	with_rings 65536 --os=samples -o a.log -- "$work" spin 200
 	assert_one_message ptrace-run
 	[[ $stderr == *"--os: only 892 samples a second, with 2048 bytes of each stack: "*"64 KiB"*"perf_event_mlock_kb"*"--stacks=fp"* ]]
 	[ "$(events a.log os.sample)" -ge 50 ]
 	chains a.log >chains
 	most "$(grep -c '^work_inner work_middle work_outer main' chains)" "$(grep -c work_ chains)"
-	exits 0 env POSIXTRACE_OS_BYTES=131072 ptrace-run --os=samples -o a.log -- "$work" spin 50
+	with_rings 131072 --os=samples -o a.log -- "$work" spin 50
 	[[ $stderr == *"--os: only 2048 bytes of each stack are copied"*"128 KiB"*"fewer samples need less"* ]]
-	silently 0 env POSIXTRACE_OS_BYTES=65536 ptrace-run --os=samples=200 -o a.log -- "$work" spin 50
-	silently 0 env POSIXTRACE_OS_BYTES=65536 ptrace-run --os=samples --stacks=fp -o a.log -- "$work" spin 50
+	with_rings 65536 --os=samples=200 -o a.log -- "$work" spin 50
+	[ -z "$stderr" ]
+	with_rings 65536 --os=samples --stacks=fp -o a.log -- "$work" spin 50
+	[ -z "$stderr" ]
 	# A stack that is deeper than the copy is cut.
-	exits 0 env POSIXTRACE_OS_BYTES=65536 ptrace-run --os=samples -o b.log -- "$work" deep 100 200
+	with_rings 65536 --os=samples -o b.log -- "$work" deep 100 200
 	[ "$(fields b.log os.sample 'select(.data.stack | length > 10) | .data.cut' | sort -u)" = true ]
 }
 
