@@ -56,7 +56,7 @@ struct process {
 	/* Whether a mapping has no file, so that it may have code that was made at run time. */
 	bool has_made_code;
 	struct ptrc_code_names code;
-	/* The effective user of the process, as far as is known. */
+	/* The effective user of the process at the first sample in such code, or of its parent if it ended before. */
 	uid_t user;
 	/* A command line that was read, at .found_ns, for an exec whose record has not come yet; NULL if
 	 * there is none. */
@@ -440,7 +440,6 @@ void ptrc_os_processes_add_child(struct ptrc_os_processes *all, pid_t pid, int64
 
 	p->is_known = true;
 	p->user = geteuid();
-	read_user(p);
 	/* The process was started a moment ago and waits, so /proc shows its parent and start time. */
 	if (!read_stat(p)) {
 		p->parent = getpid();
@@ -460,7 +459,6 @@ void ptrc_os_processes_add_running(struct ptrc_os_processes *all, pid_t pid)
 
 	if (!read_stat(p))
 		return;
-	p->user = geteuid();
 	read_user(p);
 	p->is_known = p->has_name = p->has_executed = true;
 	p->from_ns = p->start_ns;
@@ -488,10 +486,8 @@ bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns
 	bool is_early;
 	size_t bytes;
 	char *line;
-	struct process *p = find(all, pid);
+	struct process *p;
 
-	if (p)
-		read_user(p);
 	if (all->hides_command_lines)
 		return true;
 	line = read_line(pid, &bytes, &is_early);
@@ -631,8 +627,11 @@ void ptrc_os_processes_note(struct ptrc_os_processes *all, pid_t pid, const uint
 		uint64_t address = addresses[i] - (i != 0);
 		const struct mapping *m = mapping_at(p, address);
 
-		if (m && is_memory(m->path))
-			ptrc_code_names_note(&p->code, address);
+		if (!m || !is_memory(m->path))
+			continue;
+		if (!p->code.addresses.count)
+			read_user(p);
+		ptrc_code_names_note(&p->code, address);
 	}
 }
 

@@ -147,7 +147,7 @@ most() {
 	fields a.log os.sample .data.cut | grep -qx true
 }
 
-# A program that makes a function, and writes a map of it: as a file, as a link or not at all.
+# A program that makes a function, and writes a map of it: as a file, as a link, for another user, or as another user.
 make_maker() {
 	cat >maker.c <<-'EOF'
 		#define _GNU_SOURCE 1
@@ -181,6 +181,8 @@ make_maker() {
 			char path[64], other[64];
 			FILE *f;
 
+			if (!strcmp(argv[1], "user") && setresuid(65534, 65534, 65534))
+				return 1;
 			snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
 			snprintf(other, sizeof(other), "%s.other", path);
 			memcpy(at + 64, code, sizeof(code));
@@ -205,9 +207,9 @@ make_maker() {
 	compile maker maker.c
 }
 
-# made WAY OPTION...: runs that program; has its samples in "chains", a line for each
+# made WAY OPTION...: runs that program as a child; has its samples in "chains", a line for each
 made_code() {
-	ptrace-run --os=samples "${@:2}" -o made.log -- ./maker "$1" >paths
+	ptrace-run --os=samples "${@:2}" -o made.log -- sh -c './maker "$1"; exit' _ "$1" >paths
 	rm -f -- "$(cat paths)" "$(cat paths).other"
 	ptrace-dump --json --symbols --event=os.sample made.log |
 		jq -r '[.symbols.stack[] | .function // "?"] | join(";")' >chains
@@ -237,8 +239,11 @@ made_code() {
 	made_code link
 	[ "$(grep -c 'made' chains)" -eq 0 ]
 	most "$(grep -c '^?;calls;main;' chains)" "$(wc -l <chains)"
-	if [ "$EUID" -eq 0 ] && made_code foreign; then
+	if [ "$EUID" -eq 0 ]; then
+		made_code foreign
 		[ "$(grep -c 'made' chains)" -eq 0 ]
+		made_code user
+		most "$(grep -c '^made <function> /of/a.js:7;' chains)" "$(wc -l <chains)"
 	fi
 }
 
