@@ -258,16 +258,6 @@ cmakedir = $(libdir)/cmake/posixtrace
 dist_cmake_DATA = %D%/posixtrace-config.cmake
 cmake_DATA = %D%/posixtrace-config-version.cmake
 
-# The module for Python. Below the directory of modules it has a folder of its own; what is compiled of it
-# is made by who imports it.
-pythonmoduledir = $(pythondir)/posixtrace
-ptrc_python_module = %D%/python/posixtrace/__init__.py %D%/python/posixtrace/py.typed
-if HAVE_PYTHONDIR
-dist_pythonmodule_DATA += $(ptrc_python_module)
-else
-EXTRA_DIST += $(ptrc_python_module)
-endif
-
 # The library that ptrace-run preloads for --functions, --waits and --sdt: hooks, wrappers and traps, and a copy
 # of all the rest that only they see. It is always made, also if the library itself is only a static one, and never with
 # sanitizers, whose runtime the traced program need not have. libtool makes no such objects then, so

@@ -2,8 +2,8 @@
 # Every test speaks TAP. C programs link the static library; the others find the build by
 # PTRC_BUILD (absolute path of the build tree) and PTRC_SOURCE (of the source tree).
 #
-# A test is in the folder of what it tests: lib/ROOM, cmd/COMMAND, or product for what concerns
-# the whole. `make check-lib-log' and `make check-cmd-ship' run a folder.
+# A test is in the folder of what it tests: lib/ROOM, cmd/COMMAND, bindings/LANGUAGE, or product for what
+# concerns the whole. `make check-lib-log' and `make check-cmd-ship' run a folder.
 
 ptrc_c_tests = \
 	%D%/cmd/check/test_check \
@@ -82,7 +82,7 @@ ptrc_sh_tests = \
 	%D%/lib/api/header.sh \
 	%D%/lib/keeper/faults.sh \
 	%D%/lib/model/tsan.sh \
-	%D%/lib/python/python.sh \
+	%D%/bindings/python/python.sh \
 	%D%/product/coverage \
 	%D%/product/debian.sh \
 	%D%/product/driver.sh \
@@ -313,7 +313,7 @@ ptrc_full_tests = \
 	%D%/lib/keeper/faults.sh \
 	%D%/lib/keeper/test_keeper_steps \
 	%D%/lib/log/test_rotate \
-	%D%/lib/python/python.sh \
+	%D%/bindings/python/python.sh \
 	%D%/lib/recorder/test_hammer \
 	%D%/lib/recorder/test_singlestep \
 	%D%/lib/stream/test_damage \
@@ -338,7 +338,7 @@ ptrc_unsanitized_tests = \
 	%D%/lib/api/header.sh \
 	%D%/lib/keeper/faults.sh \
 	%D%/lib/model/tsan.sh \
-	%D%/lib/python/python.sh \
+	%D%/bindings/python/python.sh \
 	%D%/lib/recorder/test_singlestep \
 	%D%/product/agreement.bats \
 	%D%/product/bench-cli.bats \
@@ -507,12 +507,16 @@ ptrc_environment_emulated = $(ptrc_slow) PTRC_TEST_LACKS="$(ptrc_qemu_lacks)"
 LOG_COMPILER = $(PTRC_EMULATOR)
 ptrc_qemu_lacks = keeper exec speed subreaper threaded-fork fork-advice pwritev2 address-limit
 
-# The tests of one folder: check-lib-log, check-cmd-ship.
+# The tests of one folder: check-lib-log, check-cmd-ship, check-bindings-python.
 check-lib-%:
 	$(MAKE) $(AM_MAKEFLAGS) check-all-build PTRC_ONLY=lib/$*/%
 	$(MAKE) $(AM_MAKEFLAGS) check-all PTRC_ONLY=lib/$*/%
 check-cmd-%:
 	$(MAKE) $(AM_MAKEFLAGS) check-all-build PTRC_ONLY=cmd/$*/%
 	$(MAKE) $(AM_MAKEFLAGS) check-all PTRC_ONLY=cmd/$*/%
+
+check-bindings-%:
+	$(MAKE) $(AM_MAKEFLAGS) check-all-build PTRC_ONLY=bindings/$*/%
+	$(MAKE) $(AM_MAKEFLAGS) check-all PTRC_ONLY=bindings/$*/%
 
 .PHONY: $(ptrc_targets:%=check-%) $(ptrc_targets:%=check-%-build) $(ptrc_targets:%=check-%-list)

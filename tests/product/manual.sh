@@ -190,7 +190,7 @@ python_example_works() (
 	POSIXTRACE_LIBRARY=$PTRC_BUILD/lib/.libs/libposixtrace.so.0
 	test -r "$POSIXTRACE_LIBRARY" || { echo 'no shared library'; exit 77; }
 	test -z "${PTRC_SAN_CFLAGS-}" || { echo 'the interpreter has no sanitizers'; exit 77; }
-	PYTHONPATH=$PTRC_SOURCE/lib/python PYTHONDONTWRITEBYTECODE=1
+	PYTHONPATH=$PTRC_SOURCE/bindings/python PYTHONDONTWRITEBYTECODE=1
 	export POSIXTRACE_LIBRARY PYTHONPATH PYTHONDONTWRITEBYTECODE
 	PATH=$PTRC_BUILD/src:$PATH
 	cd "$dir" || exit 1

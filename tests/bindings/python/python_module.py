@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The module posixtrace: what it records, as logs show it, and how it reads logs. tests/lib/python/python.sh runs
+"""The module posixtrace: what it records, as logs show it, and how it reads logs. tests/bindings/python/python.sh runs
 the cases, each by its name: python_module.py Class.case."""
 
 import asyncio

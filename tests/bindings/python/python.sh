@@ -16,14 +16,14 @@ python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' || skip_all 'no pyt
 POSIXTRACE_LIBRARY=$PTRC_BUILD/lib/.libs/libposixtrace.so.0
 test -r "$POSIXTRACE_LIBRARY" || skip_all 'no shared library'
 test -z "${PTRC_SAN_CFLAGS-}" || skip_all 'the interpreter has no sanitizers'
-PYTHONPATH=$PTRC_SOURCE/lib/python
+PYTHONPATH=$PTRC_SOURCE/bindings/python
 PYTHONDONTWRITEBYTECODE=1
 export POSIXTRACE_LIBRARY PYTHONPATH PYTHONDONTWRITEBYTECODE
 PATH=$PTRC_BUILD/src:$PATH
 
 # passes CASE: of python_module.py
 passes() {
-	timeout $((120 * ${PTRC_TEST_SLOWDOWN:-1})) python3 -W error "$PTRC_SOURCE/tests/lib/python/python_module.py" "$1"
+	timeout $((120 * ${PTRC_TEST_SLOWDOWN:-1})) python3 -W error "$PTRC_SOURCE/tests/bindings/python/python_module.py" "$1"
 }
 
 # The name of the library that the module looks for is that of the one that is built.
