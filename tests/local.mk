@@ -89,6 +89,7 @@ ptrc_sh_tests = \
 	%D%/product/fallbacks.sh \
 	%D%/product/format.sh \
 	%D%/product/hardening.sh \
+	%D%/product/html.sh \
 	%D%/product/install.sh \
 	%D%/product/layers.sh \
 	%D%/product/linkage.sh \
@@ -322,6 +323,7 @@ ptrc_full_tests = \
 	%D%/product/completions.bats \
 	%D%/product/fallbacks.sh \
 	%D%/product/hardening.sh \
+	%D%/product/html.sh \
 	%D%/product/install.sh \
 	%D%/product/json.bats \
 	%D%/product/linkage.sh \
@@ -349,6 +351,7 @@ ptrc_unsanitized_tests = \
 	%D%/product/examples.bats \
 	%D%/product/format.sh \
 	%D%/product/hardening.sh \
+	%D%/product/html.sh \
 	%D%/product/install.sh \
 	%D%/product/layers.sh \
 	%D%/product/linkage.sh \
