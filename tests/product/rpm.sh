@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2317,SC2154 # functions are called through result, which tap.sh has
+# rpmlint has nothing to say of the spec; the packages are built from the tarball, hold what they should,
+# and work. TAP.
+
+# shellcheck source=tests/support/tap.sh
+. "$PTRC_SOURCE/tests/support/tap.sh"
+top=$dir/rpm
+root=$dir/root
+spec=$PTRC_SOURCE/rpm/posixtrace.spec
+
+for command in rpmbuild rpmlint rpm2cpio cpio; do
+	command -v "$command" >/dev/null || {
+		echo "1..0 # SKIP no $command"
+		exit 0
+	}
+done
+# A build of packages of another kind runs these tests, too.
+test -z "${DEB_HOST_ARCH-}${RPM_BUILD_ROOT-}${PTRC_SAN_CFLAGS-}" || {
+	echo '1..0 # SKIP once is enough'
+	exit 0
+}
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES CC CXX
+# All is compiled anew, by a cache of the compiler, if there is one.
+CCACHE_BASEDIR=$dir
+CCACHE_NOHASHDIR=1
+PATH=/usr/lib/ccache:$PATH
+export CCACHE_BASEDIR CCACHE_NOHASHDIR
+
+lint() {
+	rpmlint -r "$PTRC_SOURCE/rpm/posixtrace.rpmlintrc" "$spec" >"$dir/lint"
+	grep -q ' 0 errors, 0 warnings' "$dir/lint" || { cat "$dir/lint"; exit 1; }
+}
+
+# `~' of rpm, which sorts before the release, is our `-'.
+version() {
+	configured=$("$PTRC_SOURCE/configure" --version | sed -n '1s/.* //p')
+	given=$(rpmspec -q --qf '%{version}\n' "$spec" 2>/dev/null | sort -u)
+	echo "configure $configured, spec $given"
+	test "$configured" = "$(echo "$given" | tr '~' -)"
+}
+
+builds() {
+	mkdir -p "$top/SOURCES" || exit 1
+	make -C "$PTRC_BUILD" distdir distdir="$dir/posixtrace-$configured" >"$dir/log" 2>&1 || { tail "$dir/log"; exit 1; }
+	tar -C "$dir" -cJf "$top/SOURCES/posixtrace-$configured.tar.xz" "posixtrace-$configured" || exit 1
+	# Elsewhere than where rpm is at home, what must be installed has other names.
+	rpmbuild -ba --nodeps --nocheck --define "_topdir $top" --define "_smp_mflags -j$(nproc)" \
+		--define 'python3_sitelib /usr/lib/python3/site-packages' "$spec" >"$dir/log" 2>&1 || {
+		tail -n 40 "$dir/log"
+		exit 1
+	}
+}
+
+# Each file is in the package of those who need it.
+contents() {
+	for package in "$top"/RPMS/*/*.rpm; do
+		whose=$(rpm -qp --qf '%{name}' "$package") || exit 1
+		rpm -qpl "$package" | sed "s/^/$whose /"
+	done >"$dir/files"
+	while read -r line; do
+		grep -q "^$line\$" "$dir/files" || { echo "no $line"; exit 1; }
+	done <<'END'
+posixtrace /usr/bin/ptrace-run
+posixtrace .*/posixtrace/posixtrace-preload.so
+posixtrace /usr/share/man/man1/ptrace-run.1.*
+posixtrace-libs .*/libposixtrace.so.0
+posixtrace-devel /usr/include/trace.h
+posixtrace-devel .*/pkgconfig/posixtrace.pc
+posixtrace-static .*/libposixtrace.a
+python3-posixtrace .*/posixtrace/__init__.py
+END
+	! grep -E '\.la$|^posixtrace-libs .*/bin/|^posixtrace-devel .*\.so\.' "$dir/files"
+}
+
+works() (
+	mkdir "$root" && cd "$root" || exit 1
+	for package in "$top"/RPMS/*/*.rpm; do
+		rpm2cpio "$package" | cpio -idm --quiet || exit 1
+	done
+	so=$(echo "$root"/usr/lib*/libposixtrace.so)
+	gcc -I"$root/usr/include" -o "$dir/hello" "$root/usr/share/doc/posixtrace/examples/hello.c" "$so" || exit 1
+	LD_LIBRARY_PATH=${so%/*}
+	export LD_LIBRARY_PATH
+	"$root/usr/bin/ptrace-run" -o "$dir/hello.log" -- "$dir/hello" || exit 1
+	"$root/usr/bin/ptrace-dump" --format=text "$dir/hello.log" | grep 'hello\.greeting.*"world"'
+)
+
+result 'rpmlint has nothing to say of the spec' lint
+result 'the spec has the version of configure' version
+result 'packages are built from the tarball' builds
+result 'each file is in its package' contents
+result 'what is installed works' works
+echo "1..$number"
+exit $status
