@@ -332,6 +332,15 @@ are_valid() {
 	done
 }
 
+# Functions have names in builds with libdw.
+has_symbols() {
+	! grep -q 'built without libdw' <(ptrace-dump --symbols /dev/null 2>&1)
+}
+
+needs_symbols() {
+	has_symbols || skip "built without libdw"
+}
+
 # Skips what needs events of the operating system where the kernel refuses them; the line that says why
 # is shown.
 needs_os() {

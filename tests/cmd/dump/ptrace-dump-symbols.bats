@@ -11,8 +11,7 @@ setup() {
 	unset TZ DEBUGINFOD_URLS
 	static=$PTRC_BUILD/lib/.libs/libposixtrace.a
 	[ -e "$static" ] || skip "no static library in this build"
-	! grep -q 'built without libdw' <(ptrace-dump --symbols x.log 2>&1) ||
-		skip "built without libdw"
+	needs_symbols
 	make_sources
 }
 

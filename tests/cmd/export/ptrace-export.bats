@@ -1050,7 +1050,7 @@ otlp() {
 		(map(select(.name == "losses"))[0].attributes.losses | ltrimstr("string ") | fromjson) as $all |
 		map(select(.name == "events lost").attributes.unreadable_events) ==
 			["int \($all.losses.unreadable_events)"] and $all.losses.unreadable_events > 0'
-	! grep -q 'built without libdw' <(ptrace-dump --symbols run.log 2>&1) || skip "built without libdw"
+	needs_symbols
 	ptrace-run -o run.log -- "$traced" -N 3
 	otlp --symbols -e traced.event.1 run.log >all
 	ptrace-dump --json --symbols -e traced.event.1 run.log | jq -se --slurpfile all all 'length > 0 and

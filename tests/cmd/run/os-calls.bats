@@ -60,7 +60,7 @@ needs_calls() {
 	[ "$(ptrace-dump --count --format=text --event=os.fault \
 		--where "data.memory >= $at && data.memory < $((at + 1024 * 4096))" a.log)" -eq 1024 ]
 	fields a.log os.fault .data.major | grep -qx false
-	if ! grep -q 'built without libdw' <(ptrace-dump --symbols a.log 2>&1); then
+	if has_symbols; then
 		[ "$(ptrace-dump --symbols --json --event=os.fault a.log 2>/dev/null |
 			jq -r '.symbols.place.function // empty' | grep -c '^touches$')" -eq 1024 ]
 	fi

@@ -26,6 +26,7 @@ most() {
 
 @test "samples have the stack of a program that has never heard of traces" {
 	needs_os
+	needs_symbols
 	silently 0 ptrace-run --os=samples -o a.log -- "$work" spin 400
 	all=$(events a.log os.sample)
 	# One in a millisecond.
@@ -46,6 +47,7 @@ most() {
 
 @test "all threads and all descendants are sampled" {
 	needs_os
+	needs_symbols
 	ptrace-run --os=process,samples -o a.log -- sh -c "$work spins 150 3; exec $work spin 150"
 	[ "$(fields a.log os.sample .tid | sort | uniq -c | awk '$1 > 30' | wc -l)" -eq 4 ]
 	chains a.log >chains
@@ -119,6 +121,7 @@ has_samples() {
 
 @test "a deep stack is cut, and says so" {
 	needs_os
+	needs_symbols
 	ptrace-run --os=samples -o a.log -- "$work" deep 500 200
 	fields a.log os.sample 'select(.data.stack | length > 100) | "\(.data.cut) \(.data.stack | length)"' |
 		sort | uniq -c >lengths
@@ -164,6 +167,7 @@ has_samples() {
 
 @test "samples become flames, of processes that are gone, too" {
 	needs_os
+	needs_symbols
 	ptrace-run --os=samples -o a.log -- sh -c "$work spin 150; $work spins 100 2"
 	exits 0 ptrace-export --to=folded a.log
 	all=$(events a.log os.sample)
@@ -220,6 +224,8 @@ Functions, and how many of 4 samples found them running (self), or what they had
 
 @test "a report as a page has the stacks by names" {
 	needs_os
+	needs_symbols
+	needs_symbols
 	ptrace-run --os=samples -o a.log -- "$work" spin 200
 	ptrace-report -o a.html a.log
 	grep -q '"kind":"z"' a.html

@@ -9,8 +9,7 @@ work=$PTRC_BUILD/tests/support/os_work
 
 needs_dwarf() {
 	needs_os
-	! grep -q 'built without libdw' <(ptrace-run --os=samples --stacks=dwarf -o needs.log true 2>&1) ||
-		skip "built without libdw"
+	needs_symbols
 }
 
 # compile OUTPUT SOURCE FLAG...: without frame pointers, with unwinding tables, with a build ID
@@ -324,6 +323,7 @@ with_rings() {
 	reports 125 "*--stacks: dwarf is not possible: *; fp is*" ptrace-run --os=samples --stacks=dwarf true
 	silently 0 ptrace-run --os=samples -o a.log -- "$work" spin 200
 	unset LD_LIBRARY_PATH
+	has_symbols || return 0
 	chains a.log >chains
 	most "$(grep -c '^work_inner work_middle work_outer main\( \|$\)' chains)" "$(grep -c work_ chains)"
 }

@@ -100,8 +100,7 @@ no_begin_is_alone() {
 }
 
 @test "the function that waits is named" {
-	: >empty
-	! grep -q 'built without libdw' <(ptrace-dump --symbols empty 2>&1) || skip "built without libdw"
+	needs_symbols
 	exits 0 ptrace-run --waits=lock -o run.log -- "$waiter" locks
 	ptrace-dump --symbols --json --where='data.call == "pthread_mutex_lock"' run.log |
 		jq -se 'length == 1 and all(.function == "locks" and .symbols.call_site.function == "locks")'

@@ -283,8 +283,7 @@ example() {
 }
 
 @test "with symbols: the functions that waited, and locks that are variables" {
-	: >empty
-	! grep -q 'built without libdw' <(ptrace-dump --symbols empty 2>&1) || skip "built without libdw"
+	needs_symbols
 	ptrace-run --waits=lock -o run.log -- "$PTRC_BUILD/tests/support/waiter" locks
 	exits 0 ptrace-stat --waits --symbols --json run.log
 	jq -e '[.locks[].variable | select(.)] | contains(["mutex", "rwlock", "semaphore", "condition"])' <<<"$stdout"

@@ -33,12 +33,6 @@ names() {
 	done
 }
 
-need_symbols() {
-	: >empty
-	! grep -q 'built without libdw' <(ptrace-dump --symbols empty 2>&1) ||
-		skip "built without libdw"
-}
-
 nested() {
 	cat >nested.c <<-'END'
 		#include <stdio.h>
@@ -52,7 +46,7 @@ nested() {
 
 @test "--functions records begin and end of every function, by gcc and clang" {
 	local compilers=("$cc") c
-	need_symbols
+	needs_symbols
 	nested
 	! command -v clang >/dev/null || compilers+=(clang)
 	! command -v gcc >/dev/null || compilers+=(gcc)
@@ -87,7 +81,7 @@ nested() {
 }
 
 @test "function events tell function, call and line, and take two event types" {
-	need_symbols
+	needs_symbols
 	nested
 	compile nested nested.c
 	run_split ptrace-run --functions -o run.log -- ./nested
@@ -170,7 +164,7 @@ function.end code function, caller call_site" ]
 }
 
 @test "--functions=GLOB records the functions that it names" {
-	need_symbols
+	needs_symbols
 	nested
 	compile nested nested.c
 	exits 7 ptrace-run --functions='b?anch' -o run.log -- ./nested
@@ -194,7 +188,7 @@ function.end code function, caller call_site" ]
 
 @test "functions of C++ are selected as the source names them" {
 	command -v $cxx >/dev/null || skip "no compiler of C++"
-	need_symbols
+	needs_symbols
 	cat >names.cc <<-'END'
 		#include <vector>
 		namespace space {
@@ -312,7 +306,7 @@ function.end code function, caller call_site" ]
 
 @test "functions that are left by longjmp and by an exception" {
 	command -v $cxx >/dev/null || skip "no compiler of C++"
-	need_symbols
+	needs_symbols
 	cat >leave.cc <<-'END'
 		#include <csetjmp>
 		static jmp_buf place;
@@ -377,7 +371,7 @@ function.end code function, caller call_site" ]
 }
 
 @test "a program that has the library keeps it: both record into one log, in order" {
-	need_symbols
+	needs_symbols
 	cat >both.c <<-'END'
 		#include <stdlib.h>
 		#include <trace.h>
@@ -556,7 +550,7 @@ function.end code function, caller call_site" ]
 
 @test "functions with XRay of clang are patched while the program runs" {
 	command -v clang >/dev/null || skip "no clang"
-	need_symbols
+	needs_symbols
 	nested
 	cat >tail.c <<-'END'
 		#include <pthread.h>
