@@ -13,6 +13,7 @@ examplesdir = $(docdir)/examples
 dist_examples_DATA = %D%/hello.c %D%/controller.c %D%/target.c %D%/analyzer.c %D%/log-fields.c
 
 EXTRA_DIST += %D%/README.md %D%/sqlite-trace.c scripts/demo \
+	%D%/ci/action.yml %D%/ci/gitlab.yml \
 	%D%/ci.yaml %D%/minimal.yaml %D%/sessions.yaml %D%/sqlite-rules.yaml
 
 ptrc_units = %D%/ptrace-ship.service %D%/ptrace-ship.user.service

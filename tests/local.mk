@@ -96,6 +96,7 @@ ptrc_sh_tests = \
 	%D%/product/manual.sh \
 	%D%/product/prose.sh \
 	%D%/product/rpm.sh \
+	%D%/product/static.sh \
 	%D%/product/symbols.sh \
 	%D%/product/tutorial.sh
 
@@ -150,6 +151,7 @@ ptrc_bats_tests = \
 	%D%/product/bench-cli.bats \
 	%D%/product/bench-report.bats \
 	%D%/product/completions.bats \
+	%D%/product/ci.bats \
 	%D%/product/examples.bats \
 	%D%/product/json.bats \
 	%D%/product/neighbours.bats
@@ -349,6 +351,7 @@ ptrc_unsanitized_tests = \
 	%D%/product/completions.bats \
 	%D%/product/coverage \
 	%D%/product/driver.sh \
+	%D%/product/ci.bats \
 	%D%/product/examples.bats \
 	%D%/product/format.sh \
 	%D%/product/hardening.sh \
@@ -391,7 +394,7 @@ ptrc_optimised_tests = \
 	%D%/product/tutorial.sh
 
 # Compiles the whole product anew, as the packages do: before a release.
-ptrc_release_tests = %D%/product/debian.sh %D%/product/rpm.sh
+ptrc_release_tests = %D%/product/debian.sh %D%/product/rpm.sh %D%/product/static.sh
 
 # What kills, forks, or races: compilers and sanitizers change when things happen.
 ptrc_both_tests = \

@@ -154,7 +154,8 @@ bool ptrc_preload_prepare(struct ptrc_preload *p, const char *path)
 	if (!is_wanted(p))
 		return true;
 	if (!find_library(library)) {
-		ptrc_cli_error(library, errno);
+		ptrc_cli_message(library, "is preloaded for --functions, --waits and --sdt: %s",
+				 strerror(errno));
 		return false;
 	}
 	/* LD_PRELOAD has no escapes for these characters. */
