@@ -51,7 +51,7 @@ works_alone() {
 	touch "$root/dev/null"
 	# shellcheck disable=SC2016 # of the inner shell
 	unshare -rmpf sh -ec '
-		mount --rbind /proc "$1/proc"
+		mount -t proc none "$1/proc"
 		mount --bind /dev/null "$1/dev/null"
 		mount -t tmpfs none "$1/dev/shm"
 		chroot "$1" /bin/ptrace-run -o /tmp/a.log -- /bin/ptrace-event job.done id=7
