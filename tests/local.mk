@@ -83,6 +83,7 @@ ptrc_sh_tests = \
 	%D%/lib/keeper/faults.sh \
 	%D%/lib/model/tsan.sh \
 	%D%/bindings/python/python.sh \
+	%D%/bindings/rust/rust.sh \
 	%D%/product/coverage \
 	%D%/product/debian.sh \
 	%D%/product/driver.sh \
@@ -293,6 +294,9 @@ noinst_HEADERS += %D%/support/event_types.h %D%/support/failing_sync.h %D%/suppo
 # All the rest of this folder.
 EXTRA_DIST += $(shell cd $(srcdir) && find %D% -type f ! -name '*~' | sort)
 CLEANFILES += %D%/lock
+# What cargo has compiled.
+clean-local:
+	rm -rf rust
 
 # The quick run leaves these out: they take long and seldom break alone, or are about the whole product.
 ptrc_full_tests = \
@@ -314,6 +318,7 @@ ptrc_full_tests = \
 	%D%/lib/keeper/test_keeper_steps \
 	%D%/lib/log/test_rotate \
 	%D%/bindings/python/python.sh \
+	%D%/bindings/rust/rust.sh \
 	%D%/lib/recorder/test_hammer \
 	%D%/lib/recorder/test_singlestep \
 	%D%/lib/stream/test_damage \
@@ -339,6 +344,7 @@ ptrc_unsanitized_tests = \
 	%D%/lib/keeper/faults.sh \
 	%D%/lib/model/tsan.sh \
 	%D%/bindings/python/python.sh \
+	%D%/bindings/rust/rust.sh \
 	%D%/lib/recorder/test_singlestep \
 	%D%/product/agreement.bats \
 	%D%/product/bench-cli.bats \
