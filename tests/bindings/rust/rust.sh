@@ -297,6 +297,21 @@ END
 	ptrace-stat --pairs --format=json "$dir/log" | unmatched | grep -x 3
 }
 
+# Events and spans are in the nearest span that passes the filter of the layer. An explicit parent that does not pass
+# counts as none.
+layer_filter() {
+	run layer-filter || return 1
+	recorded | sed 's/:[0-9][0-9]* /:LINE /' >"$dir/found"
+	diff - "$dir/found" <<'END'
+cases::layer::outer.begin {"key":K1,"parent":0,"level":"INFO"}
+cases::layer:LINE {"span":K1,"level":"INFO","message":"event"}
+cases::layer::inner.begin {"key":K2,"parent":K1,"level":"INFO"}
+cases::layer::inner.end {"key":K2}
+cases::layer:LINE {"span":0,"level":"INFO","message":"explicit"}
+cases::layer::outer.end {"key":K1}
+END
+}
+
 # Events of a child that are in a span of the parent have a key that no span has.
 layer_forks() {
 	run layer-fork || return 1
@@ -417,6 +432,7 @@ result 'a process that dies in a span' killed
 result 'no memory is allocated' memory
 result 'the layer: events, spans, fields' layer
 result 'the layer: spans of one name' layer_numbers
+result 'the layer: a filter' layer_filter
 result 'the layer: a forked child' layer_forks
 result 'mistakes are errors of the compiler' mistakes
 result 'the lines of the README, and the static library' first_event

@@ -165,7 +165,7 @@ pub const fn check(name: &str, shapes: &[Shape], wrong: &[Wrong]) {
         if !is_name(shape.name()) {
             panic!("{}", wrong[i].name);
         }
-        if !shape.unit.is_empty() && !(shape.takes_unit && is_unit(shape.unit)) {
+        if !shape.unit.is_empty() && (!shape.takes_unit || !is_unit(shape.unit)) {
             panic!("{}", wrong[i].unit);
         }
         if let Some(0) = shape.count {
@@ -336,27 +336,43 @@ pub trait Element: Number {
     const ARRAY_WORD: &'static str = Self::WORD;
 }
 
-macro_rules! numbers {
-    ($($type:ty: $word:literal),*) => {$(
+macro_rules! plain {
+    ($($type:ty),*) => {$(
         // SAFETY: a number has no padding.
         unsafe impl Plain for $type {
             const ALIGNMENT: usize = size_of::<$type>();
         }
+    )*};
+}
+plain!(u8, u16, u32, u64, i8, i16, i32, i64, f32, f64);
+
+macro_rules! numbers {
+    ($($type:ty: $plain:ty, $word:literal;)*) => {$(
         impl Number for $type {
             const WORD: &'static str = $word;
-            type Plain = $type;
+            type Plain = $plain;
 
             #[inline(always)]
-            fn plain(self) -> $type {
-                self
+            fn plain(self) -> $plain {
+                self as $plain
             }
         }
     )*};
 }
-numbers!(
-    u8: "u8", u16: "u16", u32: "u32", u64: "u64", i8: "i8", i16: "i16", i32: "i32", i64: "i64",
-    f32: "f32", f64: "f64", usize: "u64", isize: "i64"
-);
+numbers! {
+    u8: u8, "u8";
+    u16: u16, "u16";
+    u32: u32, "u32";
+    u64: u64, "u64";
+    i8: i8, "i8";
+    i16: i16, "i16";
+    i32: i32, "i32";
+    i64: i64, "i64";
+    f32: f32, "f32";
+    f64: f64, "f64";
+    usize: u64, "u64";
+    isize: i64, "i64";
+}
 
 macro_rules! elements {
     ($($type:ty),*) => {$(

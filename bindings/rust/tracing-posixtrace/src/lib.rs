@@ -30,7 +30,8 @@
 //! types of fields, because an `Option` is `None` for instance, or if two spans of one module have the same name and
 //! other fields, the further types are called NAME#2, NAME#3 and so on, in the order of their first events.
 //!
-//! The layer filters nothing: `with_filter` of `tracing_subscriber` and the options of ptrace-run do. In a process
+//! The layer filters nothing: `with_filter` of `tracing_subscriber` and the options of ptrace-run do. `parent` and
+//! `span` are then the nearest spans that pass the filter, or 0 if an event names a span that does not. In a process
 //! that is not traced, it reads a word and does nothing. It takes no lock, and allocates memory only for the first
 //! event of an event type, for the spans of types with a number, and for events of more than 4,096 bytes.
 //!
@@ -47,7 +48,7 @@ use posixtrace::private::{process, record, Memory};
 use tracing_core::span::{Attributes, Id, Record};
 use tracing_core::{Event, Subscriber};
 use tracing_subscriber::layer::Context;
-use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::registry::{LookupSpan, SpanRef};
 
 use data::Data;
 use types::What;
@@ -80,15 +81,8 @@ fn key(id: &Id) -> u64 {
 }
 
 /// The key of the span around something; 0: there is none.
-fn key_around<S>(parent: Option<&Id>, is_contextual: bool, context: &Context<'_, S>) -> u64
-where
-    S: Subscriber + for<'a> LookupSpan<'a>,
-{
-    match parent {
-        Some(parent) => key(parent),
-        None if is_contextual => context.current_span().id().map_or(0, key),
-        None => 0,
-    }
+fn key_around<'a, S: LookupSpan<'a>>(span: Option<SpanRef<'a, S>>) -> u64 {
+    span.map_or(0, |span| key(&span.id()))
 }
 
 impl<S> tracing_subscriber::Layer<S> for Layer
@@ -104,7 +98,7 @@ where
         let mut data = Data::new(What::Begin, &mut memory);
 
         data.put_key(key(id));
-        data.put_key(key_around(attributes.parent(), attributes.is_contextual(), &context));
+        data.put_key(key_around(context.span(id).and_then(|span| span.parent())));
         data.put_level(metadata.level());
         attributes.record(&mut data);
         let known = data.record(metadata, |v| attributes.record(v));
@@ -137,7 +131,7 @@ where
         let mut memory = Memory::new();
         let mut data = Data::new(What::Event, &mut memory);
 
-        data.put_key(key_around(event.parent(), event.is_contextual(), &context));
+        data.put_key(key_around(context.event_span(event)));
         data.put_level(metadata.level());
         event.record(&mut data);
         data.record(metadata, |v| event.record(v));

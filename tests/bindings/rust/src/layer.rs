@@ -84,6 +84,24 @@ pub fn fork() {
     });
 }
 
+/// Spans that a filter leaves out are not around others.
+pub fn filter() {
+    use tracing_subscriber::filter::LevelFilter;
+    let layer = tracing_posixtrace::layer().with_filter(LevelFilter::INFO);
+
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+        info_span!("outer").in_scope(|| {
+            let left_out = trace_span!("left_out");
+            left_out.in_scope(|| {
+                info!("event");
+                trace!("left out, too");
+                drop(info_span!("inner"));
+            });
+            info!(parent: &left_out, "explicit");
+        });
+    });
+}
+
 /// Spans of one name with other fields.
 pub fn conflict() {
     with_layer(|| {

@@ -31,6 +31,8 @@ posixtrace::event! {
     static RAW: "raw" { r#type: u8, r#in: u16, }
     static LARGE: "large" { a: str, b: [u8] }
     static AFTER: "after" { a: str, b: u64 }
+    #[cfg(any())]
+    static NEVER: "never" { a: Unknown }
     static PAIR: "pair" { a: u64, b: u64 }
     static QUERY: "db.query" { id: u64, rows: u32, sql: str }
 }
@@ -187,6 +189,7 @@ fn main() {
         "fork" => raw::fork(),
         "memory" => raw::allocations(),
         "layer" => layer::events(),
+        "layer-filter" => layer::filter(),
         "layer-fork" => layer::fork(),
         "layer-conflict" => layer::conflict(),
         "killed" => {
