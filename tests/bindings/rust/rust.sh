@@ -18,7 +18,7 @@ test -z "${PTRC_SAN_CFLAGS-}" || skip_all 'the standard library of Rust has no s
 cargo_begin bindings/rust tests/bindings/rust || exit 99
 PATH=$PTRC_BUILD/src:$PATH
 RUST_BACKTRACE=0
-# Which is faster and takes less of the disk.
+# This is faster and takes less disk space.
 CARGO_INCREMENTAL=0
 CARGO_PROFILE_DEV_DEBUG=0
 export RUST_BACKTRACE CARGO_INCREMENTAL CARGO_PROFILE_DEV_DEBUG
@@ -129,6 +129,27 @@ END
 		{ cat "$dir/both"; return 1; }
 }
 
+# With the same layout, or the second one would be unnamed.
+as_in_cxx() {
+	test -n "$CXX" || { echo 'no C++ compiler'; return 77; }
+	cat >"$dir/texts.cc" <<'END'
+#include <posixtrace.hpp>
+posixtrace::event<std::string_view, std::uint32_t, char[4], std::string_view> texts{"texts", "a", "b", "c", "d"};
+int main()
+{
+	texts("grün", 5U, "ab", "end");
+	return 0;
+}
+END
+	# shellcheck disable=SC2086 # CXX may be a command with arguments
+	$CXX -std=c++17 -I"$PTRC_SOURCE/include" -o "$dir/texts" "$dir/texts.cc" -L"$LD_LIBRARY_PATH" -lposixtrace ||
+		return 1
+	# shellcheck disable=SC2016 # for the shell that is started
+	ptrace-run -o "$dir/cxx.log" -- sh -c '"$0"; "$1" fields' "$dir/texts" "$cases" || return 1
+	ptrace-dump --event=texts --fields=event,len,data_hex --format=csv "$dir/cxx.log" | tail -n +2 | sort | uniq -c |
+		grep '^ *2 texts,19,6772c3bc6e'
+}
+
 texts() {
 	run texts || return 1
 	recorded | head -n 3 >"$dir/found"
@@ -198,12 +219,14 @@ late() {
 	mkfifo "$dir/to" "$dir/from" || return 1
 	"$cases" late <"$dir/to" >"$dir/from" &
 	pid=$!
-	exec 3>"$dir/to"
-	read -r _ <"$dir/from"
+	exec 3>"$dir/to" 4<"$dir/from"
+	read -r _ <&4
 	ptrace-create --pid="$pid" --start -o "$dir/log" --name=late || return 1
 	echo >&3
-	wait "$pid" || return 1
+	read -r _ <&4
 	ptrace-shutdown late || return 1
+	exec 3>&- 4<&-
+	wait "$pid" || return 1
 	same <<'END'
 pair {"a":1,"b":1}
 request.begin {"key":K1}
@@ -419,6 +442,7 @@ result 'they compile without a warning' compiles
 test -x "$cases" || { echo "1..$number"; exit 1; }
 result 'fields of all types, and their layouts' fields
 result 'data and layouts are those of C' as_in_c
+result 'texts are those of C++' as_in_cxx
 result 'texts that are no UTF-8, have null bytes, or do not fit their field' texts
 result 'data of any size' large
 result 'several threads' threads

@@ -40,8 +40,8 @@ const BUCKETS: usize = 1024;
 #[allow(clippy::declare_interior_mutable_const)]
 const EMPTY: AtomicPtr<Known> = AtomicPtr::new(ptr::null_mut());
 
-/// All event types that have been used. What is in here stays. Nothing waits for a lock, as a process may fork while
-/// another thread has it; two threads may add the same type.
+/// All event types that have been used. Entries are never removed. There is no lock, because a process may fork while
+/// another thread holds it. Two threads may add the same type.
 static KNOWN: [AtomicPtr<Known>; BUCKETS] = [EMPTY; BUCKETS];
 
 /// The event type of a place. Opens the type if it is new; `visit` then visits its fields.
@@ -57,7 +57,7 @@ pub fn find(
     let first = bucket.load(Ordering::Acquire);
     let mut at: *const Known = first;
 
-    // SAFETY: what is in the table is complete, and stays.
+    // SAFETY: entries are complete, and are never removed.
     while let Some(known) = unsafe { at.as_ref() } {
         if known.metadata == address && known.types == types && known.what == what {
             return known;

@@ -24,7 +24,7 @@ struct Shown;
 
 impl fmt::Debug for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // An event within the value of another one.
+        // The crate tracing leaves out an event within the value of another one.
         trace!("shown");
         f.write_str("sho")?;
         f.write_str("wn\0cut")

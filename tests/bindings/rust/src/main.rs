@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Programs that rust.sh runs under ptrace-run, one for each case: `cases NAME`. What they record is there.
+//! The cases that rust.sh runs under ptrace-run: `cases NAME`. rust.sh has what each records.
 
 #![deny(unsafe_code)]
 #![deny(missing_docs)]
@@ -163,16 +163,20 @@ fn untraced() {
     assert!(posixtrace::version().starts_with("posixtrace "));
 }
 
-/// A process that is traced only after it has written a line, and before it reads one.
+/// A process that is traced only after its first line of output. It reads a line after each that it writes.
 fn late() {
     let early = posixtrace::span!("early");
+    let wait = |line| {
+        println!("{line}");
+        std::io::stdin().read_line(&mut String::new()).unwrap();
+    };
 
     PAIR.emit(0, 0);
-    println!("ready");
-    std::io::stdin().read_line(&mut String::new()).unwrap();
+    wait("ready");
     PAIR.emit(1, 1);
     drop(early);
     drop(posixtrace::span!("request"));
+    wait("done");
 }
 
 fn main() {
