@@ -17,8 +17,8 @@
 //! `ptrace-stat --pairs run.log` how long the spans took. The crate `tracing-posixtrace` records the events and
 //! spans of the crate `tracing` in the same way.
 //!
-//! An event takes no lock and makes no system call; its memory is the stack, unless its data has more than
-//! 4,096 bytes. In a process that is not traced, an event reads two words and records nothing, but its
+//! The first event of a type opens it, which takes some system calls. After that an event takes no lock and makes no
+//! system call, and its memory is the stack, unless its data has more than 4,096 bytes. In a process that is not traced, an event reads two words and records nothing, but its
 //! arguments are evaluated: [`is_traced`] can spare those that are expensive. Event types stay valid in a forked
 //! child.
 
