@@ -74,21 +74,26 @@ endif
 %C%_lttng_cli_worker_LDADD = $(LTTNG_UST_LIBS)
 
 EXTRA_PROGRAMS = $(ptrc_bench_programs)
-EXTRA_DIST += %D%/README.md %D%/cli %D%/fleet %D%/lttng-cli %D%/lttng-session %D%/python_event.py %D%/report %D%/xray.c
-CLEANFILES += $(EXTRA_PROGRAMS) bench-report.md bench-report.json bench-fleet.md bench-fleet.json
+EXTRA_DIST += %D%/README.md %D%/cli %D%/fleet %D%/lttng-cli %D%/lttng-session %D%/python_event.py %D%/report %D%/xray.c \
+	%D%/rust/Cargo.toml %D%/rust/build %D%/rust/build.rs %D%/rust/event.c %D%/rust/src/main.rs
+CLEANFILES += $(EXTRA_PROGRAMS) %D%/rust_event bench-report.md bench-report.json bench-fleet.md bench-fleet.json
 
 ptrc_bench_needs = \
 	$(ptrc_bench_checked) $(ptrc_bench_programs) $(bin_PROGRAMS) $(noinst_DATA) $(noinst_PROGRAMS)
-bench: $(ptrc_bench_needs)
+# Cargo knows what has changed.
+bench-rust: lib/libposixtrace.la
+	@PTRC_BUILD='$(abs_top_builddir)' PTRC_SOURCE='$(abs_top_srcdir)' CC='$(CC)' CFLAGS='$(CFLAGS)' \
+		sh $(srcdir)/%D%/rust/build
+bench: $(ptrc_bench_needs) bench-rust
 	$(ptrc_bench_report)
 	$(ptrc_bench_cli)
-bench-report: $(ptrc_bench_needs)
+bench-report: $(ptrc_bench_needs) bench-rust
 	$(ptrc_bench_report)
 bench-cli: $(ptrc_bench_needs)
 	$(ptrc_bench_cli)
 bench-fleet: $(ptrc_bench_needs)
 	$(ptrc_bench_fleet)
-.PHONY: bench bench-report bench-cli bench-fleet
+.PHONY: bench bench-rust bench-report bench-cli bench-fleet
 
 # Measures what tracing and reading cost, compared with the goals, and writes bench-report.md and .json.
 ptrc_bench_report = \

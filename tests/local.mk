@@ -83,6 +83,7 @@ ptrc_sh_tests = \
 	%D%/lib/keeper/faults.sh \
 	%D%/lib/model/tsan.sh \
 	%D%/bindings/python/python.sh \
+	%D%/bindings/rust/rust.sh \
 	%D%/product/coverage \
 	%D%/product/debian.sh \
 	%D%/product/driver.sh \
@@ -318,6 +319,7 @@ ptrc_full_tests = \
 	%D%/lib/keeper/test_keeper_steps \
 	%D%/lib/log/test_rotate \
 	%D%/bindings/python/python.sh \
+	%D%/bindings/rust/rust.sh \
 	%D%/lib/recorder/test_hammer \
 	%D%/lib/recorder/test_singlestep \
 	%D%/lib/stream/test_damage \
@@ -344,6 +346,7 @@ ptrc_unsanitized_tests = \
 	%D%/lib/keeper/faults.sh \
 	%D%/lib/model/tsan.sh \
 	%D%/bindings/python/python.sh \
+	%D%/bindings/rust/rust.sh \
 	%D%/lib/recorder/test_singlestep \
 	%D%/product/agreement.bats \
 	%D%/product/bench-cli.bats \

@@ -100,7 +100,11 @@ development() {
 		'usr/lib/*/libposixtrace.a' 'usr/lib/*/libposixtrace.so' \
 		'usr/lib/*/pkgconfig/posixtrace.pc' 'usr/lib/*/cmake/posixtrace/posixtrace-config*.cmake' \
 		'usr/share/man/man3/posix*.3.gz' 'usr/share/man/man3/POSIXTRACE_*.3.gz' \
-		usr/share/man/man7/trace.h.7.gz
+		usr/share/man/man7/trace.h.7.gz \
+		usr/share/posixtrace/bindings/rust/Cargo.toml usr/share/posixtrace/bindings/rust/README.md \
+		'usr/share/posixtrace/bindings/rust/*/Cargo.toml' \
+		'usr/share/posixtrace/bindings/rust/*/src/*.rs' \
+		usr/share/posixtrace/bindings/rust/posixtrace-sys/build.rs
 }
 
 python() {

@@ -56,6 +56,7 @@ expected() (
 			echo "lib/python3/dist-packages/posixtrace/$f"
 		done
 	fi
+	find bindings/rust -type f | sed 's|^|share/posixtrace/|'
 	echo lib/cmake/posixtrace/posixtrace-config-version.cmake
 	echo lib/cmake/posixtrace/posixtrace-config.cmake
 	echo lib/libposixtrace.a
