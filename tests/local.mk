@@ -82,6 +82,7 @@ ptrc_sh_tests = \
 	%D%/lib/api/header.sh \
 	%D%/lib/keeper/faults.sh \
 	%D%/lib/model/tsan.sh \
+	%D%/bindings/node/node.sh \
 	%D%/bindings/python/python.sh \
 	%D%/product/coverage \
 	%D%/product/debian.sh \
@@ -313,6 +314,7 @@ ptrc_full_tests = \
 	%D%/lib/keeper/faults.sh \
 	%D%/lib/keeper/test_keeper_steps \
 	%D%/lib/log/test_rotate \
+	%D%/bindings/node/node.sh \
 	%D%/bindings/python/python.sh \
 	%D%/lib/recorder/test_hammer \
 	%D%/lib/recorder/test_singlestep \
@@ -338,6 +340,7 @@ ptrc_unsanitized_tests = \
 	%D%/lib/api/header.sh \
 	%D%/lib/keeper/faults.sh \
 	%D%/lib/model/tsan.sh \
+	%D%/bindings/node/node.sh \
 	%D%/bindings/python/python.sh \
 	%D%/lib/recorder/test_singlestep \
 	%D%/product/agreement.bats \

@@ -23,6 +23,7 @@ with_prefix() {
 		datadir="$prefix/share" mandir="$prefix/share/man" \
 		docdir="$prefix/share/doc/posixtrace" \
 		pythondir="$prefix/lib/python3/dist-packages" \
+		nodedir="$prefix/lib/nodejs" \
 		bashcompletiondir="$prefix/share/bash-completion/completions" \
 		zshcompletiondir="$prefix/share/zsh/site-functions" \
 		fishcompletiondir="$prefix/share/fish/vendor_completions.d"
@@ -54,6 +55,11 @@ expected() (
 	if grep -q '^pythondir = [$/]' "$PTRC_BUILD/Makefile"; then
 		for f in __init__.py py.typed; do
 			echo "lib/python3/dist-packages/posixtrace/$f"
+		done
+	fi
+	if [ -e "$PTRC_BUILD/bindings/node/posixtrace/posixtrace.node" ]; then
+		for f in README.md index.d.ts index.js package.json posixtrace.node spans.js subscribe.d.ts subscribe.js; do
+			echo "lib/nodejs/posixtrace/$f"
 		done
 	fi
 	echo lib/cmake/posixtrace/posixtrace-config-version.cmake
