@@ -95,10 +95,14 @@ requests() {
 }
 
 preloaded() {
-	echo 'fetch("http://127.0.0.1:8/").catch(() => {});' >plain.js
+	echo 'fetch("http://127.0.0.1:8/main").catch(() => {});
+		const { Worker, isMainThread } = require("node:worker_threads");
+		if (isMainThread) new Worker("fetch(`http://127.0.0.1:8/worker`).catch(() => {});", { eval: true });' >plain.js
 	ptrace-run -o plain.log -- node -r posixtrace/subscribe plain.js || return 1
 	events plain.log | tee shown
-	grep 'http.client.begin .*"host":"127.0.0.1:8","path":"/"' shown && grep 'http.client.end .*"status":0}' shown
+	grep 'http.client.begin .*"host":"127.0.0.1:8","path":"/main"' shown &&
+		grep 'http.client.begin .*"host":"127.0.0.1:8","path":"/worker"' shown &&
+		test "$(grep -c 'http.client.end .*"status":0}' shown)" -eq 2
 }
 
 # Node unloads addons with the last thread that uses them.
