@@ -51,6 +51,7 @@ dist_man_MANS += \
 	%D%/posix_trace_start.3 \
 	%D%/posixtrace-json.5 \
 	%D%/posixtrace-layout.5 \
+	%D%/posixtrace-node.3 \
 	%D%/posixtrace-python.3 \
 	%D%/posixtrace-log.5 \
 	%D%/posixtrace-tutorial.7 \

@@ -82,6 +82,7 @@ ptrc_sh_tests = \
 	%D%/lib/api/header.sh \
 	%D%/lib/keeper/faults.sh \
 	%D%/lib/model/tsan.sh \
+	%D%/bindings/node/node.sh \
 	%D%/bindings/python/python.sh \
 	%D%/bindings/rust/rust.sh \
 	%D%/product/coverage \
@@ -318,6 +319,7 @@ ptrc_full_tests = \
 	%D%/lib/keeper/faults.sh \
 	%D%/lib/keeper/test_keeper_steps \
 	%D%/lib/log/test_rotate \
+	%D%/bindings/node/node.sh \
 	%D%/bindings/python/python.sh \
 	%D%/bindings/rust/rust.sh \
 	%D%/lib/recorder/test_hammer \
@@ -345,6 +347,7 @@ ptrc_unsanitized_tests = \
 	%D%/lib/api/header.sh \
 	%D%/lib/keeper/faults.sh \
 	%D%/lib/model/tsan.sh \
+	%D%/bindings/node/node.sh \
 	%D%/bindings/python/python.sh \
 	%D%/bindings/rust/rust.sh \
 	%D%/lib/recorder/test_singlestep \

@@ -26,6 +26,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES CC CXX
 # is tested: not optimised, without what debuggers read, and by a cache of the compiler, if there is one.
 DEB_BUILD_OPTIONS="nocheck noopt noautodbgsym parallel=$(nproc)"
 DEB_BUILD_PROFILES=nocheck
+test -e /usr/include/node/node_api.h || DEB_BUILD_PROFILES='nocheck pkg.posixtrace.nonode'
 DEB_CFLAGS_STRIP=-g
 DEB_CXXFLAGS_STRIP=-g
 CCACHE_BASEDIR=$dir
@@ -107,6 +108,13 @@ development() {
 		usr/share/posixtrace/bindings/rust/posixtrace-sys/build.rs
 }
 
+node() {
+	case $DEB_BUILD_PROFILES in *nonode) echo 'no node_api.h'; return 77 ;; esac
+	holds node-posixtrace 'usr/lib/*/nodejs/posixtrace/*.js' 'usr/lib/*/nodejs/posixtrace/*.d.ts' \
+		'usr/lib/*/nodejs/posixtrace/posixtrace.node' 'usr/lib/*/nodejs/posixtrace/package.json' \
+		'usr/lib/*/nodejs/posixtrace/README.md*'
+}
+
 python() {
 	holds python3-posixtrace usr/lib/python3/dist-packages/posixtrace/__init__.py \
 		usr/lib/python3/dist-packages/posixtrace/py.typed
@@ -141,7 +149,8 @@ works() (
 
 purges() (
 	test -d "$root/var" || { echo 'installed without a database'; exit 77; }
-	dpkg --root="$root" --log=/dev/null -P python3-posixtrace posixtrace libposixtrace-dev libposixtrace0 \
+	dpkg --root="$root" --log=/dev/null -P node-posixtrace python3-posixtrace posixtrace libposixtrace-dev \
+		libposixtrace0 \
 		>"$dir/dpkg" 2>&1 || {
 		grep -v 'files list file for package' "$dir/dpkg"
 		exit 1
@@ -154,6 +163,7 @@ result 'they have the version of what they are made from' version
 result 'posixtrace holds the commands' commands
 result 'libposixtrace0 holds the shared library' library
 result 'libposixtrace-dev holds what compiling needs' development
+result 'node-posixtrace holds the package' node
 result 'python3-posixtrace holds the module' python
 result 'they install in a root of their own' installs
 result 'what is installed works' works

@@ -13,7 +13,7 @@ case $("$format" --version 2>/dev/null) in
 	;;
 esac
 echo 1..1
-bad=$(find lib src include tests examples bench \( -name '*.[ch]' -o -name '*.hpp' -o -name '*.cc' \) | sort |
+bad=$(find lib src include bindings tests examples bench \( -name '*.[ch]' -o -name '*.hpp' -o -name '*.cc' \) | sort |
 	xargs -P "$(nproc)" -n 20 "$format" --dry-run 2>&1 | sed -n 's/^\([^ :]*\):.*warning:.*/\1/p' |
 	sort | uniq -c)
 if [ -n "$bad" ]; then

@@ -23,6 +23,7 @@ with_prefix() {
 		datadir="$prefix/share" mandir="$prefix/share/man" \
 		docdir="$prefix/share/doc/posixtrace" \
 		pythondir="$prefix/lib/python3/dist-packages" \
+		nodedir="$prefix/lib/nodejs" \
 		bashcompletiondir="$prefix/share/bash-completion/completions" \
 		zshcompletiondir="$prefix/share/zsh/site-functions" \
 		fishcompletiondir="$prefix/share/fish/vendor_completions.d"
@@ -57,6 +58,11 @@ expected() (
 		done
 	fi
 	find bindings/rust -type f | sed 's|^|share/posixtrace/|'
+	if [ -e "$PTRC_BUILD/bindings/node/posixtrace/posixtrace.node" ]; then
+		for f in README.md index.d.ts index.js package.json posixtrace.node spans.js subscribe.d.ts subscribe.js; do
+			echo "lib/nodejs/posixtrace/$f"
+		done
+	fi
 	echo lib/cmake/posixtrace/posixtrace-config-version.cmake
 	echo lib/cmake/posixtrace/posixtrace-config.cmake
 	echo lib/libposixtrace.a

@@ -47,7 +47,7 @@ every_name_is_a_function() {
 		file=${page##*/}
 		# What other languages have, and macros.
 		case $file in
-		posixtrace.hpp.3 | posixtrace-python.3) continue ;;
+		posixtrace.hpp.3 | posixtrace-node.3 | posixtrace-python.3) continue ;;
 		POSIXTRACE_*)
 			grep -q "^#define ${file%.3}(" "$PTRC_SOURCE/include/posixtrace.h" && continue ;;
 		esac
@@ -203,6 +203,23 @@ python_example_works() (
 	lines 3 '^20.* [0-9]* [012] select 1$'
 )
 
+# What posixtrace-node(3) shows.
+node_example_works() (
+	command -v node >/dev/null || { echo 'no node'; exit 77; }
+	NODE_PATH=$PTRC_BUILD/bindings/node LD_LIBRARY_PATH=$PTRC_BUILD/lib/.libs
+	export NODE_PATH LD_LIBRARY_PATH
+	test -r "$NODE_PATH/posixtrace/posixtrace.node" || { echo 'the package is not built'; exit 77; }
+	cd "$dir" || exit 1
+	example posixtrace-node.3 events.js >events.js
+	test -s events.js || exit 1
+	"$PTRC_BUILD/src/ptrace-run" -o node.log -- node events.js || exit 1
+	"$PTRC_BUILD/src/ptrace-dump" --json node.log >shown || exit 1
+	lines 3 '"data":{"id":[012],"rows":3,"sql":"select 1"}' || exit 1
+	lines 3 '"data":{"key":"user:[012]","size":512}' || exit 1
+	"$PTRC_BUILD/src/ptrace-stat" --pairs node.log >shown || exit 1
+	lines 1 '^request  *by data.key  *3 '
+)
+
 result 'every function has a page, which names and declares it' silent every_function_has_a_page
 result 'every page is one of a function or a macro' silent every_name_is_a_function
 result 'every page that is referred to exists' silent every_reference_leads_somewhere
@@ -218,6 +235,7 @@ result 'words and their fonts are shown as they are written' silent fonts_are_as
 result 'the program of posixtrace.hpp(3) works, and its events say what they mean' \
 	cxx_example_works
 result 'the programs of posixtrace-python(3) work' python_example_works
+result 'the program of posixtrace-node(3) works' node_example_works
 
 echo "1..$number"
 exit "$status"

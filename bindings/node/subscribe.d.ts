@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: MIT
+
+// It has an effect when it is loaded, and exports nothing.
+export {};
