@@ -6,6 +6,7 @@ dist_man_MANS += \
 	%D%/posixtrace-fleet.7 \
 	%D%/posixtrace-clocks.7 \
 	%D%/posixtrace-functions.7 \
+	%D%/posixtrace-languages.7 \
 	%D%/posixtrace-sdt.7 \
 	%D%/posixtrace-os.7 \
 	%D%/posixtrace-select.7 \

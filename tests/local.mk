@@ -83,6 +83,7 @@ ptrc_sh_tests = \
 	%D%/lib/keeper/faults.sh \
 	%D%/lib/model/tsan.sh \
 	%D%/bindings/node/node.sh \
+	%D%/bindings/languages.sh \
 	%D%/bindings/python/python.sh \
 	%D%/bindings/rust/rust.sh \
 	%D%/product/coverage \
@@ -320,6 +321,7 @@ ptrc_full_tests = \
 	%D%/lib/keeper/test_keeper_steps \
 	%D%/lib/log/test_rotate \
 	%D%/bindings/node/node.sh \
+	%D%/bindings/languages.sh \
 	%D%/bindings/python/python.sh \
 	%D%/bindings/rust/rust.sh \
 	%D%/lib/recorder/test_hammer \
@@ -348,6 +350,7 @@ ptrc_unsanitized_tests = \
 	%D%/lib/keeper/faults.sh \
 	%D%/lib/model/tsan.sh \
 	%D%/bindings/node/node.sh \
+	%D%/bindings/languages.sh \
 	%D%/bindings/python/python.sh \
 	%D%/bindings/rust/rust.sh \
 	%D%/lib/recorder/test_singlestep \
