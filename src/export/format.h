@@ -17,6 +17,7 @@
 #include "src/spans/pairs.h"
 #include "src/query/query.h"
 
+struct ptrc_ctf_version;
 struct ptrc_export_format;
 
 struct ptrc_export_options {
@@ -28,6 +29,8 @@ struct ptrc_export_options {
 	 * names match this pattern. */
 	bool has_counters;
 	const char *counters;
+	/* For ctf: the version. */
+	const struct ptrc_ctf_version *ctf_version;
 };
 
 /* The pids and tids of the second machine are raised by this, those of the third by twice as much, and so on.
