@@ -15,6 +15,7 @@
 #include "src/base/replace.h"
 #include "src/spans/flames.h"
 #include "src/spans/pairs.h"
+#include "src/spans/waits.h"
 #include "src/query/query.h"
 
 struct ptrc_ctf_version;
@@ -61,6 +62,10 @@ struct ptrc_export_lane {
 	struct ptrc_buffer name;
 	/* Set by the format when it has written the thread. */
 	bool is_written;
+	/* The state that the thread's latest switch of the processor has started. */
+	const struct ptrc_span *switched;
+	/* The wait that the thread has started last; NULL if a wait has ended since. */
+	const struct ptrc_span *waits;
 	/* Set by the format when it has written the track for the states of the thread. */
 	bool is_state_written;
 	/* For the format: text that many events of the thread share. */
@@ -86,6 +91,18 @@ struct ptrc_export_span {
 	uint64_t outer;
 	/* The number of the outermost one of the spans around this one; its own number if there was none. */
 	uint64_t root;
+	/* For a wait: the kind of the wait in which it started, as a wait in a signal handler does. For the state of a
+	 * thread that is off its processor: the kind of the wait that was the reason. PTRC_WAITS_KINDS if there was
+	 * none. */
+	enum ptrc_waits_kind wait;
+};
+
+/* The name and the kind of a pair. */
+struct ptrc_export_pair {
+	/* The name of its slices. */
+	struct ptrc_export_name name;
+	/* The kind of wait that the pair is; PTRC_WAITS_KINDS if it is none. */
+	enum ptrc_waits_kind wait;
 };
 
 /* The place where a slice is shown. */
@@ -116,9 +133,19 @@ struct ptrc_slice {
 	struct ptrc_view *end;
 	/* Events were lost between begin and end, so the end may belong to another slice. */
 	bool is_cut;
+	/* If the slice is a wait that alone says what the thread did, because the logs have no switches of the
+	 * processor: the name of that state. Otherwise NULL. */
+	struct ptrc_export_name *wait_state;
 };
 
-enum { PTRC_STATE_RUNNING, PTRC_STATE_WAITING, PTRC_STATE_PREEMPTED, PTRC_STATES };
+/* The states of threads. Those of threads in a wait of a known kind follow PTRC_STATE_WAITING, in the order of the
+ * kinds. */
+enum {
+	PTRC_STATE_RUNNING,
+	PTRC_STATE_PREEMPTED,
+	PTRC_STATE_WAITING,
+	PTRC_STATES = PTRC_STATE_WAITING + 1 + PTRC_WAITS_KINDS
+};
 
 struct ptrc_export_loss {
 	const struct ptrc_source *source;
@@ -169,9 +196,9 @@ struct ptrc_export {
 	struct ptrc_table processes;
 	/* For each source, the loss that its last event reported. Its .source is NULL if there is none. */
 	struct ptrc_export_loss *losses;
-	/* For each pair, by its index, the name of its slices. */
-	struct ptrc_export_name *pair_names;
-	size_t pair_name_count;
+	/* By the index of the pair; pairs that were not needed yet are missing at the end. */
+	struct ptrc_export_pair *pair_infos;
+	size_t pair_info_count;
 	/* The indexes of the pairs of --os events that show when a thread runs and when it waits; SIZE_MAX if
 	 * they are not used. */
 	size_t running_pair;

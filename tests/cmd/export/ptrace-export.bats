@@ -178,6 +178,28 @@ make_pairs() {
 	jq -se 'map(select(.ph == "C")) | map([.name, .args.ns, .ts]) == [["step.end.latency", 501, "2.001"]]' events
 }
 
+# A thread with waits, on and off its processor.
+make_states() {
+	made states.log <<-END
+		layout os.switch_in u32 processor
+		layout os.switch_out u32 processor, bool preempted
+		event 100 7 8 work.begin
+		event 200 7 8 os.switch_in u32:0
+		event 250 7 8 wait.lock.begin
+		event 260 7 8 step.begin
+		event 300 7 8 os.switch_out u32:0 u8:0 hex:000000
+		event 400 7 8 os.switch_in u32:1
+		event 410 7 8 os.switch_out u32:1 u8:1 hex:000000
+		event 420 7 8 os.switch_in u32:1
+		event 450 7 8 step.end
+		event 460 7 8 wait.lock.end
+		event 500 7 8 os.switch_out u32:1 u8:0 hex:000000
+		event 600 7 8 os.switch_in u32:1
+		event 610 7 8 wait.io.begin
+		event 620 7 8 os.switch_out u32:1 u8:0 hex:000000
+	END
+}
+
 @test "switches of the processor become running and waiting" {
 	made switches.log <<-END
 		layout os.switch_in u32 processor
@@ -199,6 +221,12 @@ make_pairs() {
 	jq -se 'map(select(.ph == "M" and .name == "thread_sort_index")) |
 		map([.tid, .args.sort_index]) == [[8, 16], [1000000008, 17]]' events
 	jq -se 'map(select(.ph == "M" and .tid == 1000000008))[0].args.name == "thread 8: running and waiting"' events
+	# The reason is the wait around the switch, selected or not.
+	make_states
+	chrome -e 'os.*' states.log >events
+	jq -se 'map(select(.cat == "state")) | map([.name, .ts]) == [["running", "0.100"], ["waiting: lock", "0.200"],
+		["running", "0.300"], ["preempted", "0.310"], ["running", "0.320"], ["waiting", "0.400"],
+		["running", "0.500"], ["waiting: io", "0.520"]]' events
 }
 
 @test "processes and threads have the names that the log tells" {
@@ -715,6 +743,81 @@ perfetto() {
 	ptrace-export --to=perfetto -o out pairs.log 2>/dev/null
 	echo >out
 	exits 1 ptrace-export --to=perfetto -o out pairs.log
+}
+
+@test "Perfetto: states of threads are on state tracks, and say for what a thread waits" {
+	command -v protoc >/dev/null || skip "no protoc"
+	make_states
+	perfetto states.log 2>/dev/null >events
+	jq -se 'map(select(.state)) | map([.state, .ns, .dur]) == [["running", 100, 100], ["waiting: lock", 200, 100],
+		["running", 300, 10], ["preempted", 310, 10], ["running", 320, 80], ["waiting", 400, 100],
+		["running", 500, 20], ["waiting: io", 520, null]]' events
+	jq -se 'map(select(.state)) | map(.track, .thread) | unique == ["state", "thread 8"]' events
+	# A state has the data of its first event; those of its last one are with the next state.
+	jq -se 'map(select(.state)) | .[2].args == {data: {processor: 1}} and
+		.[3].args == {data: {processor: 1, preempted: true}} and .[7].args.missing == "end"' events
+	# The waits are slices of their thread as well.
+	jq -se 'map(select(.name == "wait.lock")) | map([.ns, .dur, .track]) == [[150, 210, "thread 8"]]' events
+	# Without switches, waits are all that is known of what a thread does. One within another changes nothing.
+	made waits.log <<-END
+		event 100 7 8 wait.io.begin
+		event 110 7 8 wait.sleep.begin
+		event 120 7 8 wait.sleep.end
+		event 200 7 8 wait.io.end
+		event 200 7 8 wait.net.begin
+		event 300 7 8 wait.net.end
+		event 300 7 9 wait.child.begin
+	END
+	perfetto waits.log 2>/dev/null >events
+	jq -se 'map(select(.state)) | map([.thread, .state, .ns, .dur]) == [["thread 8", "waiting: io", 0, 100],
+		["thread 8", "waiting: net", 100, 100], ["thread 9", "waiting: child", 200, null]]' events
+	jq -se 'map(select(.name)) | map(.name) | sort == ["wait.child", "wait.io", "wait.net", "wait.sleep"]' events
+	# A wait that a longjmp() has left, or whose end was lost, is no reason for what comes later.
+	made left.log <<-END
+		layout os.switch_in u32 processor
+		layout os.switch_out u32 processor, bool preempted
+		event 100 7 8 wait.lock.begin
+		event 110 7 8 wait.io.begin
+		event 120 7 8 wait.io.end
+		event 200 7 8 os.switch_out u32:0 u8:0 hex:000000
+		event 300 7 8 os.switch_in u32:0
+		event 310 7 8 wait.net.begin
+		event 320 0 0 posix_trace_overflow
+		event 330 0 0 posix_trace_resume
+		event 400 7 8 os.switch_out u32:0 u8:0 hex:000000
+		lost 3
+	END
+	perfetto --allow-loss left.log 2>/dev/null >events
+	jq -se 'map(select(.state)) | map([.state, .ns, .dur]) == [["waiting", 100, 100],
+		["running", 200, 100], ["waiting", 300, null]]' events
+	# Of two switches that leave the processor, the first one has no end.
+	made twice.log <<-END
+		layout os.switch_in u32 processor
+		layout os.switch_out u32 processor, bool preempted
+		event 100 7 8 os.switch_out u32:0 u8:0 hex:000000
+		event 200 7 8 os.switch_out u32:0 u8:0 hex:000000
+		event 300 7 8 os.switch_in u32:0
+		event 400 7 8 os.switch_in u32:0
+	END
+	perfetto twice.log 2>/dev/null >events
+	jq -se 'map(select(.state)) | map([.state, .ns, .dur]) == [["waiting", 100, 100], ["running", 300, null]]' events
+	jq -se 'map(select(.name)) | map([.name, .ns, .args.missing]) == [["os.switch_out", 0, "end"],
+		["os.switch_in", 200, "end"]]' events
+	chrome twice.log 2>/dev/null |
+		jq -se 'map(select(.cat == "state") | [.name, .ts]) == [["waiting", "0.100"], ["running", "0.300"]]'
+	# States that a loss cuts are not continued after it.
+	made cut.log <<-END
+		layout os.switch_in u32 processor
+		layout os.switch_out u32 processor, bool preempted
+		event 100 7 8 os.switch_in u32:0
+		event 200 0 0 posix_trace_overflow
+		event 300 0 0 posix_trace_resume
+		event 400 7 8 os.switch_in u32:0
+		event 500 7 8 os.switch_out u32:0 u8:0 hex:000000
+		lost 3
+	END
+	perfetto --allow-loss cut.log 2>/dev/null >events
+	jq -se 'map(select(.state)) | map([.state, .ns, .dur]) == [["running", 300, 100], ["waiting", 400, null]]' events
 }
 
 @test "Perfetto: random pairs nest, with the times that they have; any names" {
