@@ -45,7 +45,7 @@ struct ptrc_export_process {
 	int32_t pid;
 	/* The number of the process, counted from 1. */
 	uint64_t number;
-	/* The name as in the log, without a null byte; empty if it is unknown. */
+	/* The name as in the log, or the number of the process if the name is unknown; without a null byte. */
 	struct ptrc_buffer name;
 	/* Set by the format when it has written the process. */
 	bool is_written;
@@ -276,9 +276,7 @@ uint64_t ptrc_export_since_start(const struct ptrc_export *, int64_t ns);
 /* Returns the lane (one thread's row) of the latest event's thread. */
 struct ptrc_export_lane *ptrc_export_lane(struct ptrc_export *);
 
-/* These functions put the name of a process or thread, or its number if the name is unknown. They escape
- * nothing. */
-void ptrc_export_put_process(struct ptrc_buffer *, const struct ptrc_export_process *);
+/* Puts the name of a thread, or its number if the name is unknown. Escapes nothing. */
 void ptrc_export_put_thread(struct ptrc_buffer *, const struct ptrc_export_lane *);
 
 /* Finds which sources are of the same machine. Returns false, after a message, if there are too many

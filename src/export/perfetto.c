@@ -355,11 +355,9 @@ static void put_thread(struct ptrc_buffer *b, struct ptrc_export_lane *lane)
 	struct ptrc_export_process *p = lane->process;
 	struct ptrc_buffer name = PTRC_BUFFER_INIT;
 
-	if (!p->is_written) {
-		ptrc_export_put_process(&name, p);
-		put_track(b, TRACK(OF_PROCESS, p->number), 0, name.bytes, name.used, p->pid, 0);
-		name.used = 0;
-	}
+	if (!p->is_written)
+		put_track(b, TRACK(OF_PROCESS, p->number), 0, p->name.bytes, p->name.used, p->pid,
+			  0);
 	ptrc_export_put_thread(&name, lane);
 	put_track(b, TRACK(OF_THREAD, lane->number), TRACK(OF_PROCESS, p->number), name.bytes,
 		  name.used, lane->tid ? lane->pid : 0, lane->tid);

@@ -261,6 +261,26 @@ make_late_names() {
 	END
 }
 
+@test "processes of two containers have lanes of their own if labels tell the containers apart" {
+	for log in one two; do
+		made $log.log <<-END
+			host box machine boot
+			event 100 7 8 a.begin
+			event 200 7 8 a.end
+		END
+	done
+	labels='--label=first=one.log --label=second=two.log'
+	chrome $labels one.log two.log 2>/dev/null >events
+	jq -se 'map(select(.name == "process_name") | [.pid, .args.name]) ==
+		[[0, "trace system"], [7, "first: process 7"], [10000007, "second: process 7"]]' events
+	jq -se 'map(select(.ph == "X") | [.name, .pid]) == [["a", 7], ["a", 10000007]]' events
+	otlp $labels one.log two.log 2>/dev/null | jq -se 'map(.resource["host.name"]) == ["string first", "string second"]'
+	jq -se 'map(select(.name == "thread_name") | .args.name) == ["thread 8", "thread 8"]' events
+	# Logs of one container share them.
+	chrome --label=first=one.log --label=first=two.log one.log two.log 2>/dev/null |
+		jq -se 'map(select(.cat == "pair").pid) | unique == [7]'
+}
+
 @test "flames of a log that ends with a loss while pairs are open" {
 	made end.log <<-'END'
 		event 0 7 7 posix_trace_start
