@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The Common Trace Format: a directory with a file of metadata and a stream of events for each log. Versions 1.8
- * and 2 differ only in the metadata. A stream is a series of packets. A packet has the full time of its first event, but only the lower 32
- * bits of the time of each event. So a packet ends where two events are 2^32 ns or more apart. A packet also
- * ends where events were lost. The loss is then a packet without events, which raises the number of discarded
- * events, so that readers report the loss at the right place.
+ * and 2 differ only in the metadata.
+ *
+ * A stream is a series of packets. A packet has the full time of its first event, but only the lower 32 bits of
+ * the time of each event. So a packet ends where two events are 2^32 ns or more apart. A packet also ends where
+ * events were lost. The loss is then a packet without events, which raises the number of discarded events, so that
+ * readers report the loss at the right place.
  *
  * An event type has up to eight classes of events. A class is made when it is first needed. There is one for
  * data that fits the layout, one for text, one for bytes, one for no data, and another one of each for data

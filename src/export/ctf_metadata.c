@@ -187,13 +187,13 @@ void ptrc_ctf_put_uuid(struct ptrc_buffer *b, const unsigned char uuid[PTRC_CTF_
 }
 
 struct facts {
-	void (*visit)(void *arg, const char *name, const char *text, size_t size);
+	void (*take)(void *arg, const char *name, const char *text, size_t size);
 	void *arg;
 	/* The number of the log, from 0. */
 	size_t number;
 };
 
-static void tell(const struct facts *f, const char *name, const char *text, size_t size)
+static void visit(const struct facts *f, const char *name, const char *text, size_t size)
 {
 	struct ptrc_buffer numbered = PTRC_BUFFER_INIT;
 
@@ -203,17 +203,17 @@ static void tell(const struct facts *f, const char *name, const char *text, size
 	if (f->number)
 		ptrc_buffer_format(&numbered, "_%zu", f->number + 1);
 	ptrc_buffer_char(&numbered, '\0');
-	f->visit(f->arg, numbered.bytes, text, size);
+	f->take(f->arg, numbered.bytes, text, size);
 	ptrc_buffer_free(&numbered);
 }
 
-static void tell_text(const struct facts *f, const char *name, const char *text)
+static void visit_text(const struct facts *f, const char *name, const char *text)
 {
-	tell(f, name, text, strlen(text));
+	visit(f, name, text, strlen(text));
 }
 
 /* Visits facts about the log: its host, its program, and its losses. */
-static void tell_log(const struct facts *f, const struct ptrc_source *s, unsigned long process)
+static void visit_log(const struct facts *f, const struct ptrc_source *s, unsigned long process)
 {
 	struct posixtrace_log_host host = {0};
 	struct posixtrace_log_process p = {0};
@@ -221,38 +221,38 @@ static void tell_log(const struct facts *f, const struct ptrc_source *s, unsigne
 	struct ptrc_json j = {&text, true};
 	trace_id_t trace = s->reader.trace;
 
-	tell_text(f, s->reader.source ? "session" : "log", s->reader.path);
+	visit_text(f, s->reader.source ? "session" : "log", s->reader.path);
 	if (!posixtrace_log_get_host(trace, &host, sizeof(host))) {
-		tell_text(f, "hostname", host.ph_name);
-		tell_text(f, "sysname", host.ph_system);
-		tell_text(f, "kernel_release", host.ph_release);
-		tell_text(f, "kernel_version", host.ph_version);
-		tell_text(f, "machine", host.ph_machine);
-		tell_text(f, "machine_id", host.ph_machine_id);
-		tell_text(f, "boot_id", host.ph_boot_id);
+		visit_text(f, "hostname", host.ph_name);
+		visit_text(f, "sysname", host.ph_system);
+		visit_text(f, "kernel_release", host.ph_release);
+		visit_text(f, "kernel_version", host.ph_version);
+		visit_text(f, "machine", host.ph_machine);
+		visit_text(f, "machine_id", host.ph_machine_id);
+		visit_text(f, "boot_id", host.ph_boot_id);
 	}
 	if (!posixtrace_log_get_process(trace, process, &p, sizeof(p))) {
 		char line[PTRC_COMMAND_LINE_BYTES];
 
-		tell(f, "program", p.pp_executable, p.pp_executable_size);
-		tell(f, "command_line", line, ptrc_command_line(&p, line));
+		visit(f, "program", p.pp_executable, p.pp_executable_size);
+		visit(f, "command_line", line, ptrc_command_line(&p, line));
 	}
 	ptrc_buffer_char(&text, '{');
 	ptrc_losses_json(&s->losses, &j);
 	ptrc_buffer_char(&text, '}');
 	if (ptrc_losses_is_any(&s->losses))
-		tell(f, "losses", text.bytes, text.used);
+		visit(f, "losses", text.bytes, text.used);
 	ptrc_buffer_free(&text);
 }
 
 void ptrc_ctf_each_fact(const struct ptrc_export *x, const unsigned long *processes,
-			void (*visit)(void *arg, const char *name, const char *text, size_t size),
+			void (*take)(void *arg, const char *name, const char *text, size_t size),
 			void *arg)
 {
-	struct facts f = {.visit = visit, .arg = arg};
+	struct facts f = {.take = take, .arg = arg};
 
-	tell_text(&f, "tracer_name", "posixtrace");
-	tell_text(&f, "exporter", "ptrace-export " PACKAGE_VERSION);
+	visit_text(&f, "tracer_name", "posixtrace");
+	visit_text(&f, "exporter", "ptrace-export " PACKAGE_VERSION);
 	for (; f.number < x->query->source_count; f.number++)
-		tell_log(&f, &x->query->sources[f.number], processes[f.number]);
+		visit_log(&f, &x->query->sources[f.number], processes[f.number]);
 }

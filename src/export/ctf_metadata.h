@@ -100,11 +100,11 @@ bool ptrc_ctf_has_length(const struct ptrc_ctf_class *, const struct ptrc_layout
 /* Puts the UUID in its form with hyphens. */
 void ptrc_ctf_put_uuid(struct ptrc_buffer *, const unsigned char uuid[PTRC_CTF_UUID_BYTES]);
 
-/* Calls visit() for each fact about the trace (its environment): the host, the program and the losses of each log.
+/* Calls take() for each fact about the trace (its environment): the host, the program and the losses of each log.
  * The names of facts about logs after the first one end with the number of the log. For each log, `processes` has
  * the index of the process whose program is the traced program. */
 void ptrc_ctf_each_fact(const struct ptrc_export *, const unsigned long *processes,
-			void (*visit)(void *arg, const char *name, const char *text, size_t size),
+			void (*take)(void *arg, const char *name, const char *text, size_t size),
 			void *arg);
 
 /* A language of metadata. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The metadata of CTF 1.8, in the language TSDL. Names from the log get a leading underscore, which readers remove, so
- * that none of them is a keyword. */
+/* The metadata of CTF 1.8, in the language TSDL. Names from the log get a leading underscore, which readers
+ * remove, so that none of them is a keyword. */
 #include "config.h"
 #include "src/export/ctf_metadata.h"
 

@@ -148,10 +148,10 @@ static void find_wait(struct ptrc_export *x, struct ptrc_span *s)
 	if (!is_wait && s->pair != x->waiting_pair)
 		return;
 	around = wait_around(x, s->lane);
-	if (around && (is_wait || around == lane->waits))
+	if (around && (is_wait || around == lane->latest_wait))
 		own->wait = info_of(x, around->pair)->wait;
 	if (is_wait)
-		lane->waits = s;
+		lane->latest_wait = s;
 }
 
 static void begin_span(void *self, struct ptrc_span *s)
@@ -162,7 +162,7 @@ static void begin_span(void *self, struct ptrc_span *s)
 	s->lane = &ptrc_export_lane(x)->lane;
 	x->is_in_pair = true;
 	if (is_state(x, s->pair))
-		((struct ptrc_export_lane *)s->lane)->switched = s;
+		((struct ptrc_export_lane *)s->lane)->latest_state = s;
 	else
 		number_span(x, s);
 	find_wait(x, s);
@@ -251,7 +251,8 @@ static void put_half(struct ptrc_export *x, const struct ptrc_span *s)
  * missing then, and its last event belongs to another state. */
 static bool is_stale(const struct ptrc_export *x, const struct ptrc_span *s)
 {
-	return is_state(x, s->pair) && ((const struct ptrc_export_lane *)s->lane)->switched != s;
+	return is_state(x, s->pair) &&
+	       ((const struct ptrc_export_lane *)s->lane)->latest_state != s;
 }
 
 /* Shows a pair, or the only known event of a pair. */
@@ -288,7 +289,7 @@ static void take(void *self, struct ptrc_span *s)
 
 	x->is_in_pair |= s->end != NULL;
 	if (s->begin.source && s->end && info_of(x, s->pair)->wait != PTRC_WAITS_KINDS)
-		((struct ptrc_export_lane *)s->lane)->waits = NULL;
+		((struct ptrc_export_lane *)s->lane)->latest_wait = NULL;
 	if (s->number && s->end) {
 		x->overlap_count += x->format->push && !s->is_nested;
 		if (x->format->pop)

@@ -63,9 +63,9 @@ struct ptrc_export_lane {
 	/* Set by the format when it has written the thread. */
 	bool is_written;
 	/* The state that the thread's latest switch of the processor has started. */
-	const struct ptrc_span *switched;
+	const struct ptrc_span *latest_state;
 	/* The wait that the thread has started last; NULL if a wait has ended since. */
-	const struct ptrc_span *waits;
+	const struct ptrc_span *latest_wait;
 	/* Set by the format when it has written the track for the states of the thread. */
 	bool is_state_written;
 	/* For the format: text that many events of the thread share. */

@@ -688,7 +688,8 @@ unclosed'
 @test "usage: what ptrace-export refuses" {
 	make_calls
 	for wrong in '' --to=xml '--to=csv --counters' '--to=otlp --counters' '--to=chrome --force' '--to=chrome -o a -o b' \
-		'--to=chrome --context=1s,0s' '--to=speedscope --last=1' '--to=csv -o '; do
+		'--to=chrome --context=1s,0s' '--to=speedscope --last=1' '--to=chrome --ctf-version=2' '--ctf-version=2' \
+		'--to=csv -o '; do
 		run_split ptrace-export $wrong calls.log
 		[ "$status" -eq 2 ] || { [[ $wrong == *'-o ' ]] && [ "$status" -ne 0 ]; }
 		[ -z "$stdout" ]
@@ -748,6 +749,11 @@ perfetto() {
 	jq -se 'map(select(.flow)) | map([.ns, .track]) == [[4000, "thread 9"], [5000, "thread 9"]] and
 		(map(.flow) | unique | length == 1)' events
 	jq -se 'map(select(.value)) | map([.track, .value]) == [["step.end.latency", "501"]]' events
+	# Infinity and NaN are left out.
+	printf 'layout n f64 v s\nevent 1 7 8 n f64:0.5\nevent 2 7 8 n f64:nan\nevent 3 7 8 n f64:inf\n' | made odd.log
+	perfetto --counters odd.log | jq -se 'map(select(.value) | .value) == ["0.5"]'
+	perfetto --counters --decode='send=u64 id' --decode='receive=u64 id' \
+		--pair='send..receive by data.id' pairs.log 2>/dev/null >events
 	jq -se 'map(select(.name == "stays"))[0] | .args.missing == "end" and .dur == null' events
 	jq -se 'map(select(.name == "gone.end"))[0].args.missing == "begin"' events
 	jq -se 'map(select(.name == "other") | .args.data) == ["hello", "bye"]' events
