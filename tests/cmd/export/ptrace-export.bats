@@ -798,6 +798,7 @@ perfetto() {
 	jq -se 'map(select(.state)) | map([.thread, .state, .ns, .dur]) == [["thread 8", "waiting: io", 0, 100],
 		["thread 8", "waiting: net", 100, 100], ["thread 9", "waiting: child", 200, null]]' events
 	jq -se 'map(select(.name)) | map(.name) | sort == ["wait.child", "wait.io", "wait.net", "wait.sleep"]' events
+	chrome waits.log 2>/dev/null | jq -se 'any(.cat == "state") | not'
 	# A wait that a longjmp() has left, or whose end was lost, is no reason for what comes later.
 	made left.log <<-END
 		layout os.switch_in u32 processor
