@@ -267,8 +267,11 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/export/ctf.c \
 	%D%/export/ctf_files.c \
 	%D%/export/ctf_files.h \
+	%D%/export/ctf_json.c \
 	%D%/export/ctf_metadata.c \
 	%D%/export/ctf_metadata.h \
+	%D%/export/ctf_tsdl.c \
+	%D%/export/ctf_versions.c \
 	%D%/export/export.c \
 	%D%/export/export.h \
 	%D%/export/format.c \

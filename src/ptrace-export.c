@@ -9,6 +9,7 @@
 #include "src/base/cli.h"
 #include "src/base/exit_status.h"
 #include "src/base/output.h"
+#include "src/export/ctf_metadata.h"
 #include "src/export/export.h"
 #include "src/session/logfile.h"
 #include "src/summary/selection.h"
@@ -18,12 +19,15 @@ enum {
 	KEY_TO = PTRC_CLI_KEY_FIRST,
 	KEY_FORCE,
 	KEY_COUNTERS,
+	KEY_CTF_VERSION,
 };
 
 static const struct ptrc_cli_option options[] = {
 	{"to", KEY_TO, "FORMAT", "chrome, perfetto, ctf, folded, speedscope, csv or\notlp"},
 	{"output", 'o', "FILE",
 	 "write to this file, not to standard output;\nfor ctf, to this directory"},
+	{"ctf-version", KEY_CTF_VERSION, "VERSION",
+	 "of ctf: 1.8 (the default), or 2, which babeltrace\nreads since 2.1"},
 	{"force", KEY_FORCE, NULL,
 	 "let the export replace a file that is none of this\nformat; of ctf, an export to ctf"},
 	PTRC_SELECTION_OPTIONS,
@@ -53,8 +57,9 @@ static const struct ptrc_cli cli = {
 	.options = options,
 	.exclusions = PTRC_CLI_ROWS(PTRC_SELECTION_EXCLUSIONS),
 	.needs = PTRC_CLI_ROWS(PTRC_SELECTION_NEEDS, {"force", "output"}),
-	/* The words are in the order of ptrc_export_formats. */
-	.words = PTRC_CLI_ROWS({"to", "chrome perfetto ctf folded speedscope csv otlp"}),
+	/* The words are in the order of ptrc_export_formats and ptrc_ctf_versions. */
+	.words = PTRC_CLI_ROWS({"to", "chrome perfetto ctf folded speedscope csv otlp"},
+			       {"ctf-version", "1.8 2"}),
 	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 };
@@ -101,6 +106,10 @@ static void check_usage(int operands)
 			       "%s has sums of events, so --first and --last cannot be used with "
 			       "it",
 			       name);
+	if (export.ctf_version && export.format != &ptrc_export_ctf)
+		ptrc_cli_usage("--ctf-version", "cannot be used together with --to=%s", name);
+	if (!export.ctf_version)
+		export.ctf_version = ptrc_ctf_versions[0];
 	if (export.has_counters && !export.format->counter)
 		ptrc_cli_usage("--counters", "cannot be used together with --to=%s", name);
 	ptrc_selection_check(&selection, operands);
@@ -119,6 +128,9 @@ static void parse(int argc, char **argv)
 			export.format = ptrc_export_formats[ptrc_cli_word("--to", optarg)];
 		else if (key == 'o')
 			ptrc_cli_once("--output", &export.path);
+		else if (key == KEY_CTF_VERSION)
+			export.ctf_version =
+				ptrc_ctf_versions[ptrc_cli_word("--ctf-version", optarg)];
 		else if (key == KEY_COUNTERS)
 			export.counters = optarg;
 		else

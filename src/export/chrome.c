@@ -71,10 +71,8 @@ static void put_new_lane(struct ptrc_buffer *b, struct ptrc_export_lane *lane, b
 	int64_t tid = is_state ? (int64_t)STATES_TID + lane->tid : lane->tid;
 
 	if (!lane->process->is_written) {
-		ptrc_export_put_process(&name, lane->process);
-		put_metadata(b, lane, 0, "process_name", &name, 0);
+		put_metadata(b, lane, 0, "process_name", &lane->process->name, 0);
 		lane->process->is_written = true;
-		name.used = 0;
 	}
 	ptrc_export_put_thread(&name, lane);
 	if (is_state)

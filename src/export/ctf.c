@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Common Trace Format, version 1.8: a directory with a file of metadata and a stream of events for each
- * log. A stream is a series of packets. A packet has the full time of its first event, but only the lower 32
- * bits of the time of each event. So a packet ends where two events are 2^32 ns or more apart. A packet also
- * ends where events were lost. The loss is then a packet without events, which raises the number of discarded
- * events, so that readers report the loss at the right place.
+ * The Common Trace Format: a directory with a file of metadata and a stream of events for each log. Versions 1.8
+ * and 2 differ only in the metadata.
+ *
+ * A stream is a series of packets. A packet has the full time of its first event, but only the lower 32 bits of
+ * the time of each event. So a packet ends where two events are 2^32 ns or more apart. A packet also ends where
+ * events were lost. The loss is then a packet without events, which raises the number of discarded events, so that
+ * readers report the loss at the right place.
  *
  * An event type has up to eight classes of events. A class is made when it is first needed. There is one for
  * data that fits the layout, one for text, one for bytes, one for no data, and another one of each for data
@@ -67,13 +69,14 @@ struct stream {
 
 struct ctf {
 	struct ptrc_ctf_files files;
+	const struct ptrc_ctf_version *version;
 	unsigned char uuid[PTRC_CTF_UUID_BYTES];
 	struct stream *streams;
 	/* For each log, the process of its first event that is not a system event; ULONG_MAX if it is
 	 * unknown. */
 	unsigned long *processes;
 	struct ptrc_table classes;
-	/* The text of the classes, in TSDL, the language of the metadata. */
+	/* The text of the classes, in the language of the metadata. */
 	struct ptrc_buffer text;
 };
 
@@ -220,7 +223,8 @@ static void add_class(struct ctf *c, size_t order, struct type *t, uint32_t *num
 	ptrc_buffer_free(&key);
 	if (!class->number) {
 		class->number = (uint32_t)c->classes.count;
-		ptrc_ctf_put_class(&c->text, class->number - 1, kind, is_cut, layout, name);
+		ptrc_ctf_put_class(c->version, &c->text, class->number - 1, kind, is_cut, layout,
+				   name);
 	}
 	*number = class->number;
 }
@@ -438,6 +442,7 @@ static bool open_trace(struct ptrc_export *x)
 	size_t count = x->query->source_count;
 
 	c->files.dir = -1;
+	c->version = x->options.ctf_version;
 	c->streams = ptrc_cli_allocate(count * sizeof(*c->streams));
 	c->processes = ptrc_cli_allocate(count * sizeof(*c->processes));
 	for (size_t i = 0; i < count; i++)
@@ -457,7 +462,8 @@ static bool open_trace(struct ptrc_export *x)
 		memcpy(head->uuid, c->uuid, sizeof(head->uuid));
 		head->stream_instance_id = (uint32_t)i;
 	}
-	return ptrc_ctf_files_open(&c->files, x->options.path, x->options.is_forced, count);
+	return ptrc_ctf_files_open(&c->files, x->options.path, x->options.is_forced, count,
+				   c->version->signature);
 }
 
 static bool end(struct ptrc_export *x)
@@ -476,7 +482,7 @@ static bool end(struct ptrc_export *x)
 			close_packet(c, i, s->last_ns);
 		put_rest(x, &q->sources[i]);
 	}
-	ptrc_ctf_put_head(&metadata, x, c->uuid, c->processes);
+	c->version->put_head(&metadata, x, c->uuid, c->processes);
 	ptrc_buffer_bytes(&metadata, c->text.bytes, c->text.used);
 	ptrc_ctf_files_finish(&c->files, &metadata);
 	ptrc_buffer_free(&metadata);

@@ -13,11 +13,12 @@
 
 #include "src/base/message.h"
 #include "src/base/output.h"
+#include "src/export/ctf_metadata.h"
 
 static const char metadata_name[] = "metadata";
 static const char stream_prefix[] = "stream_";
 
-enum { NAME_BYTES = 32, MODE = 0600, DIRECTORY_MODE = 0700 };
+enum { NAME_BYTES = 32, MODE = 0600, DIRECTORY_MODE = 0700, SIGNATURE_MAX = 128 };
 
 /* Puts the name of a file. File 0 is the metadata; the others are the streams. */
 static void put_name(char name[NAME_BYTES], size_t file)
@@ -72,14 +73,20 @@ static bool is_stream(const char *name)
 
 static bool has_signature(int dir)
 {
-	char bytes[sizeof(PTRC_CTF_SIGNATURE) - 1];
+	char bytes[SIGNATURE_MAX];
 	int fd = openat(dir, metadata_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	bool answer;
+	bool answer = false;
+	ssize_t n;
 
 	if (fd < 0)
 		return false;
-	answer = read(fd, bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes) &&
-		 !memcmp(bytes, PTRC_CTF_SIGNATURE, sizeof(bytes));
+	n = read(fd, bytes, sizeof(bytes));
+	for (size_t i = 0; ptrc_ctf_versions[i]; i++) {
+		const char *signature = ptrc_ctf_versions[i]->signature;
+		size_t size = strlen(signature);
+
+		answer |= n >= (ssize_t)size && !memcmp(bytes, signature, size);
+	}
 	close(fd);
 	return answer;
 }
@@ -176,7 +183,7 @@ static int make(const struct ptrc_ctf_files *f, size_t file)
 	return fd;
 }
 
-static bool make_all(struct ptrc_ctf_files *f, size_t streams)
+static bool make_all(struct ptrc_ctf_files *f, size_t streams, const char *signature)
 {
 	f->files = ptrc_cli_allocate((streams + 1) * sizeof(*f->files));
 	for (; f->count <= streams; f->count++) {
@@ -184,13 +191,14 @@ static bool make_all(struct ptrc_ctf_files *f, size_t streams)
 		if (f->files[f->count] < 0)
 			return false;
 	}
-	if (write(f->files[0], PTRC_CTF_SIGNATURE, sizeof(PTRC_CTF_SIGNATURE) - 1) >= 0)
+	if (write(f->files[0], signature, strlen(signature)) >= 0)
 		return true;
 	say(f, 0, errno);
 	return false;
 }
 
-bool ptrc_ctf_files_open(struct ptrc_ctf_files *f, const char *path, bool is_forced, size_t streams)
+bool ptrc_ctf_files_open(struct ptrc_ctf_files *f, const char *path, bool is_forced, size_t streams,
+			 const char *signature)
 {
 	*f = (struct ptrc_ctf_files){.path = path, .dir = -1};
 	f->is_new = !mkdir(path, DIRECTORY_MODE);
@@ -205,7 +213,7 @@ bool ptrc_ctf_files_open(struct ptrc_ctf_files *f, const char *path, bool is_for
 		f->dir = -1;
 		return false;
 	}
-	if (make_all(f, streams))
+	if (make_all(f, streams, signature))
 		return true;
 	ptrc_ctf_files_free(f);
 	return false;

@@ -14,9 +14,6 @@
 
 #include "src/base/buffer.h"
 
-/* The first bytes of the file metadata. */
-#define PTRC_CTF_SIGNATURE "/* CTF 1.8 */\n/* ptrace-export"
-
 struct ptrc_ctf_files {
 	const char *path;
 	/* The descriptor of the directory; -1 if it is not open. */
@@ -32,10 +29,12 @@ struct ptrc_ctf_files {
 
 /*
  * Makes the directory, or uses an existing one that is empty. With is_forced, it also replaces a trace of
- * ours in the directory, if there is nothing else in it. Opens the files. On failure, prints a message,
- * removes what it has made, and returns false; nothing needs to be closed then.
+ * ours in the directory, of either version of CTF, if there is nothing else in it. Opens the files, and writes the
+ * signature. On failure, prints a message, removes what it has made, and returns false; nothing needs to be closed
+ * then.
  */
-bool ptrc_ctf_files_open(struct ptrc_ctf_files *, const char *path, bool is_forced, size_t streams);
+bool ptrc_ctf_files_open(struct ptrc_ctf_files *, const char *path, bool is_forced, size_t streams,
+			 const char *signature);
 
 /* These functions write to a stream or read from it. If that fails, they remove the trace, print a message
  * and end the process. */

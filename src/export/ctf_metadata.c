@@ -2,297 +2,257 @@
 #include "config.h"
 #include "src/export/ctf_metadata.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/json.h"
-#include "src/export/ctf_files.h"
-#include "src/fields/when.h"
+#include "src/base/message.h"
 
-static const char types[] =
-	"typealias integer { size = 8; align = 8; signed = false; } := u8;\n"
-	"typealias integer { size = 16; align = 8; signed = false; } := u16;\n"
-	"typealias integer { size = 32; align = 8; signed = false; } := u32;\n"
-	"typealias integer { size = 64; align = 8; signed = false; } := u64;\n"
-	"typealias integer { size = 8; align = 8; signed = true; } := i8;\n"
-	"typealias integer { size = 16; align = 8; signed = true; } := i16;\n"
-	"typealias integer { size = 32; align = 8; signed = true; } := i32;\n"
-	"typealias integer { size = 64; align = 8; signed = true; } := i64;\n"
-	"typealias integer { size = 8; align = 8; signed = false; base = 16; } := x8;\n"
-	"typealias integer { size = 16; align = 8; signed = false; base = 16; } := x16;\n"
-	"typealias integer { size = 32; align = 8; signed = false; base = 16; } := x32;\n"
-	"typealias integer { size = 64; align = 8; signed = false; base = 16; } := x64;\n"
-	"typealias integer { size = 8; align = 8; signed = false; encoding = UTF8; } := letter;\n"
-	"typealias floating_point { exp_dig = 8; mant_dig = 24; align = 8; } := f32;\n"
-	"typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := f64;\n"
-	"typealias string { encoding = UTF8; } := text;\n";
+/* ---- members of packets and events ---- */
 
-/* Puts a text of the log as a TSDL string: in UTF-8, with escapes. Octal escapes have three digits, so that a
- * digit may follow. */
-static void put_quoted(struct ptrc_buffer *b, const char *text, size_t size)
-{
-	struct ptrc_buffer whole = PTRC_BUFFER_INIT;
-
-	ptrc_text_put_utf8(&whole, text, size);
-	ptrc_buffer_char(b, '"');
-	for (size_t i = 0; i < whole.used; i++) {
-		unsigned char c = (unsigned char)whole.bytes[i];
-
-		if (c < ' ' || c == 0x7f) {
-			ptrc_buffer_format(b, "\\%03o", c);
-			continue;
-		}
-		if (c == '"' || c == '\\')
-			ptrc_buffer_char(b, '\\');
-		ptrc_buffer_char(b, (char)c);
+#define NUMBER(kind_, size_, name_)                                            \
+	{                                                                      \
+		.name = (name_), .kind = PTRC_LAYOUT_##kind_, .size = (size_), \
+		.item_size = (size_)                                           \
 	}
-	ptrc_buffer_char(b, '"');
-	ptrc_buffer_free(&whole);
+#define STRING(name_)                                                       \
+	{                                                                   \
+		.name = (name_), .kind = PTRC_LAYOUT_STRING, .item_size = 1 \
+	}
+
+static const struct ptrc_ctf_member packet_header[] = {
+	{NUMBER(UNSIGNED, 4, "magic"), "packet-magic-number"},
+	{{.name = "uuid", .kind = PTRC_LAYOUT_BYTES, .size = PTRC_CTF_UUID_BYTES, .item_size = 1},
+	 "metadata-stream-uuid"},
+	{NUMBER(UNSIGNED, 4, "stream_id"), "data-stream-class-id"},
+	{NUMBER(UNSIGNED, 4, "stream_instance_id"), "data-stream-id"},
+	{.role = NULL},
+};
+
+static const struct ptrc_ctf_member packet_context[] = {
+	{NUMBER(UNSIGNED, 8, "timestamp_begin"), "default-clock-timestamp"},
+	{NUMBER(UNSIGNED, 8, "timestamp_end"), "packet-end-default-clock-timestamp"},
+	{NUMBER(UNSIGNED, 8, "content_size"), "packet-content-length"},
+	{NUMBER(UNSIGNED, 8, "packet_size"), "packet-total-length"},
+	{NUMBER(UNSIGNED, 8, "packet_seq_num"), "packet-sequence-number"},
+	{NUMBER(UNSIGNED, 8, "events_discarded"), "discarded-event-record-counter-snapshot"},
+	{.role = NULL},
+};
+
+static const struct ptrc_ctf_member log_member = {STRING("log"), NULL};
+static const struct ptrc_ctf_member host_member = {STRING("host"), NULL};
+
+static const struct ptrc_ctf_member event_header[] = {
+	{NUMBER(UNSIGNED, 4, "id"), "event-record-class-id"},
+	{NUMBER(UNSIGNED, 4, "timestamp"), "default-clock-timestamp"},
+	{.role = NULL},
+};
+
+static const struct ptrc_ctf_member event_context[] = {
+	{NUMBER(HEX, 8, "address"), NULL},
+	{NUMBER(SIGNED, 4, "pid"), NULL},
+	{NUMBER(SIGNED, 4, "tid"), NULL},
+	{STRING("thread_name"), NULL},
+	{.role = NULL},
+};
+
+static const struct ptrc_ctf_member symbol_members[] = {
+	{STRING("function"), NULL},
+	{STRING("file"), NULL},
+	{NUMBER(UNSIGNED, 4, "line"), NULL},
+	{.role = NULL},
+};
+
+static void add(const struct ptrc_ctf_member **members, size_t *count,
+		const struct ptrc_ctf_member *list)
+{
+	for (; list->field.name; list++)
+		members[(*count)++] = list;
+}
+
+size_t ptrc_ctf_members(const struct ptrc_export *x, enum ptrc_ctf_scope scope,
+			const struct ptrc_ctf_member *members[PTRC_CTF_MEMBERS_MAX])
+{
+	size_t count = 0;
+
+	switch (scope) {
+	case PTRC_CTF_PACKET_HEADER:
+		add(members, &count, packet_header);
+		break;
+	case PTRC_CTF_PACKET_CONTEXT:
+		add(members, &count, packet_context);
+		if (x->query->source_count > 1)
+			members[count++] = &log_member;
+		if (x->query->has_host)
+			members[count++] = &host_member;
+		break;
+	case PTRC_CTF_EVENT_HEADER:
+		add(members, &count, event_header);
+		break;
+	case PTRC_CTF_EVENT_CONTEXT:
+		add(members, &count, event_context);
+		if (x->query->symbols)
+			add(members, &count, symbol_members);
+		break;
+	}
+	return count;
 }
 
 /* ---- classes of events ---- */
 
-/* Puts the name of the TSDL type for a number. */
-static void put_number_type(struct ptrc_buffer *b, const struct ptrc_layout_field *f)
+const char *ptrc_ctf_field_name(const struct ptrc_layout_field *f)
 {
-	char letter = 'u';
-
-	if (f->kind == PTRC_LAYOUT_SIGNED)
-		letter = 'i';
-	else if (f->kind == PTRC_LAYOUT_FLOAT)
-		letter = 'f';
-	else if (f->kind == PTRC_LAYOUT_HEX || ptrc_layout_is_code(f->kind))
-		letter = 'x';
-	ptrc_buffer_format(b, "%c%u", letter, 8U * f->item_size);
+	return *f->name ? f->name : "data";
 }
 
-static void put_members(struct ptrc_buffer *b, const struct ptrc_layout_field *f)
+/* Whether the class has a field whose name consists of `name` and `rest`. */
+static bool has_field(const struct ptrc_ctf_class *c, const char *name, const char *rest)
 {
-	ptrc_buffer_text(b, "enum : ");
-	put_number_type(b, f);
-	for (uint32_t i = 0; i < f->member_count; i++) {
-		const struct ptrc_layout_member *m = &f->members[i];
-
-		ptrc_buffer_text(b, i ? ", " : " { ");
-		put_quoted(b, m->name, strlen(m->name));
-		ptrc_buffer_text(b, " = ");
-		if (f->kind == PTRC_LAYOUT_SIGNED)
-			ptrc_buffer_i64(b, (int64_t)m->value);
-		else
-			ptrc_buffer_u64(b, m->value);
-	}
-	ptrc_buffer_text(b, " }");
-}
-
-/* Puts a field of this type. If count is not 0, the field is an array. */
-static void put_line(struct ptrc_buffer *b, const char *type, const char *name, size_t count)
-{
-	ptrc_buffer_format(b, "\t\t%s _%s", type, *name ? name : "data");
-	if (count)
-		ptrc_buffer_format(b, "[%zu]", count);
-	ptrc_buffer_text(b, ";\n");
-}
-
-/* Whether the layout has a field whose name consists of `name` and `rest`. */
-static bool has_field(const struct ptrc_layout *l, const char *name, const char *rest)
-{
-	const struct ptrc_layout_field *f;
 	size_t size = strlen(name);
 
-	for (size_t i = 0; l && (f = ptrc_layout_field(l, i)); i++)
-		if (!strncmp(f->name, name, size) && !strcmp(f->name + size, rest))
+	for (size_t i = 0; i < c->count; i++) {
+		const char *other = c->fields[i]->name;
+
+		if (!strncmp(other, name, size) && !strcmp(other + size, rest))
 			return true;
+	}
 	return false;
 }
 
-/* Appends underscores to `rest` until no field of the layout is named `name` and `rest`. */
-static void keep_apart(const struct ptrc_layout *l, const char *name, char *rest, size_t size)
+/* Stores a name that consists of `name`, `rest` and as many underscores as are needed for it to be the name of no
+ * field. */
+static void keep_apart(const struct ptrc_ctf_class *c, const char *name, const char *rest,
+		       char text[PTRC_CTF_NAME_BYTES])
 {
-	while (has_field(l, name, rest) && strlen(rest) + 2 < size)
-		strcat(rest, "_");
+	char end[PTRC_CTF_NAME_BYTES] = "";
+
+	strcpy(end, rest);
+	while (has_field(c, name, end) && strlen(name) + strlen(end) + 2 < PTRC_CTF_NAME_BYTES)
+		strcat(end, "_");
+	strcpy(text, name);
+	strcat(text, end);
 }
 
-/* Puts an array of this type. Its length precedes it, in a field named NAME_length. */
-static void put_sequence(struct ptrc_buffer *b, const struct ptrc_layout *l, const char *type,
-			 const char *name)
+bool ptrc_ctf_has_length(const struct ptrc_ctf_class *c, const struct ptrc_layout_field *f,
+			 char name[PTRC_CTF_NAME_BYTES])
 {
-	char length[PTRC_LAYOUT_NAME_MAX + 16] = "_length";
-
-	keep_apart(l, name, length, sizeof(length));
-	ptrc_buffer_format(b, "\t\tu32 _%s%s;\n\t\t%s _%s[_%s%s];\n", name, length, type, name,
-			   name, length);
+	if (f->count != PTRC_LAYOUT_COUNT_OPEN && (f->kind != PTRC_LAYOUT_BYTES || f->size))
+		return false;
+	keep_apart(c, ptrc_ctf_field_name(f), "_length", name);
+	return true;
 }
 
-/* Puts a field of numbers: a single number, or an array of fixed or open size. */
-static void put_numbers(struct ptrc_buffer *b, const struct ptrc_layout *l,
-			const struct ptrc_layout_field *f, const char *type)
+void ptrc_ctf_put_class(const struct ptrc_ctf_version *version, struct ptrc_buffer *b, uint32_t id,
+			enum ptrc_ctf_kind kind, bool is_cut, const struct ptrc_layout *layout,
+			const struct ptrc_reader_name *name)
 {
-	if (f->count == PTRC_LAYOUT_COUNT_OPEN)
-		put_sequence(b, l, type, f->name);
-	else
-		put_line(b, type, f->name, f->count);
-}
-
-static void put_field(struct ptrc_buffer *b, const struct ptrc_layout *l,
-		      const struct ptrc_layout_field *f)
-{
-	struct ptrc_buffer type = PTRC_BUFFER_INIT;
-
-	switch (f->kind) {
-	case PTRC_LAYOUT_PADDING:
-		break;
-	case PTRC_LAYOUT_CHARS:
-		put_line(b, "letter", f->name, f->size);
-		break;
-	case PTRC_LAYOUT_STRING:
-	case PTRC_LAYOUT_JSON:
-		put_line(b, "text", f->name, 0);
-		break;
-	case PTRC_LAYOUT_BYTES:
-		if (f->size)
-			put_line(b, "x8", f->name, f->size);
-		else
-			put_sequence(b, l, "x8", f->name);
-		break;
-	case PTRC_LAYOUT_BOOL:
-		put_numbers(b, l, f, "enum : u8 { \"false\" = 0, \"true\" = 1 }");
-		break;
-	default:
-		if (f->member_count)
-			put_members(&type, f);
-		else
-			put_number_type(&type, f);
-		ptrc_buffer_char(&type, '\0');
-		put_numbers(b, l, f, type.bytes);
-		break;
-	}
-	ptrc_buffer_free(&type);
-}
-
-void ptrc_ctf_put_class(struct ptrc_buffer *b, uint32_t id, enum ptrc_ctf_kind kind, bool is_cut,
-			const struct ptrc_layout *layout, const struct ptrc_reader_name *name)
-{
-	char cut[PTRC_LAYOUT_NAME_MAX + 16] = "truncated";
+	static const struct ptrc_layout_member places[] = {{"record", 1}, {"read", 2}};
+	static const struct ptrc_layout_field text = STRING("data");
+	static const struct ptrc_layout_field bytes = {
+		.name = "data", .kind = PTRC_LAYOUT_BYTES, .item_size = 1};
+	struct ptrc_ctf_class c = {.id = id, .name = name};
+	char cut_name[PTRC_CTF_NAME_BYTES];
+	struct ptrc_layout_field cut = {.name = cut_name,
+					.kind = PTRC_LAYOUT_UNSIGNED,
+					.size = 1,
+					.item_size = 1,
+					.members = places,
+					.member_count = 2};
 	const struct ptrc_layout_field *f;
 
-	ptrc_buffer_text(b, "event {\n\tname = ");
-	put_quoted(b, name->text, name->size);
-	ptrc_buffer_format(b, ";\n\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n",
-			   (unsigned int)id);
-	if (is_cut) {
-		keep_apart(layout, "", cut, sizeof(cut));
-		put_line(b, "enum : u8 { \"record\" = 1, \"read\" = 2 }", cut, 0);
-	}
-	switch (kind) {
-	case PTRC_CTF_FIELDS:
-		for (size_t i = 0; (f = ptrc_layout_field(layout, i)); i++)
-			put_field(b, layout, f);
-		break;
-	case PTRC_CTF_TEXT:
-		put_line(b, "text", "data", 0);
-		break;
-	case PTRC_CTF_BYTES:
-		put_sequence(b, NULL, "x8", "data");
-		break;
-	default:
-		break;
-	}
-	ptrc_buffer_text(b, "\t};\n};\n");
+	if (is_cut)
+		*ptrc_append(c.fields, c.count) = &cut;
+	*cut_name = '\0';
+	for (size_t i = 0; kind == PTRC_CTF_FIELDS && (f = ptrc_layout_field(layout, i)); i++)
+		if (f->kind != PTRC_LAYOUT_PADDING)
+			*ptrc_append(c.fields, c.count) = f;
+	if (kind == PTRC_CTF_TEXT)
+		*ptrc_append(c.fields, c.count) = &text;
+	if (kind == PTRC_CTF_BYTES)
+		*ptrc_append(c.fields, c.count) = &bytes;
+	keep_apart(&c, "", "truncated", cut_name);
+	version->put_class(b, &c);
+	free(c.fields);
 }
 
-/* ---- the trace ---- */
+/* ---- facts about the trace ---- */
 
-/* Puts a text of the environment (facts about the trace). For logs after the first one, the name ends with
- * the number of the log; `number` counts from 0. */
-static void put_env(struct ptrc_buffer *b, const char *name, size_t number, const char *text,
-		    size_t size)
+void ptrc_ctf_put_uuid(struct ptrc_buffer *b, const unsigned char uuid[PTRC_CTF_UUID_BYTES])
 {
+	for (size_t i = 0; i < PTRC_CTF_UUID_BYTES; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			ptrc_buffer_char(b, '-');
+		ptrc_buffer_hex_bytes(b, uuid + i, 1);
+	}
+}
+
+struct facts {
+	void (*take)(void *arg, const char *name, const char *text, size_t size);
+	void *arg;
+	/* The number of the log, from 0. */
+	size_t number;
+};
+
+static void visit(const struct facts *f, const char *name, const char *text, size_t size)
+{
+	struct ptrc_buffer numbered = PTRC_BUFFER_INIT;
+
 	if (!size)
 		return;
-	ptrc_buffer_format(b, number ? "\t%s_%zu = " : "\t%s = ", name, number + 1);
-	put_quoted(b, text, size);
-	ptrc_buffer_text(b, ";\n");
+	ptrc_buffer_text(&numbered, name);
+	if (f->number)
+		ptrc_buffer_format(&numbered, "_%zu", f->number + 1);
+	ptrc_buffer_char(&numbered, '\0');
+	f->take(f->arg, numbered.bytes, text, size);
+	ptrc_buffer_free(&numbered);
 }
 
-/* Puts facts about the log: its host, its program, and its losses. */
-static void put_log(struct ptrc_buffer *b, const struct ptrc_source *s, unsigned long process)
+static void visit_text(const struct facts *f, const char *name, const char *text)
+{
+	visit(f, name, text, strlen(text));
+}
+
+/* Visits facts about the log: its host, its program, and its losses. */
+static void visit_log(const struct facts *f, const struct ptrc_source *s, unsigned long process)
 {
 	struct posixtrace_log_host host = {0};
 	struct posixtrace_log_process p = {0};
 	struct ptrc_buffer text = PTRC_BUFFER_INIT;
 	struct ptrc_json j = {&text, true};
 	trace_id_t trace = s->reader.trace;
-	size_t n = s->order;
 
-	put_env(b, s->reader.source ? "session" : "log", n, s->reader.path, strlen(s->reader.path));
+	visit_text(f, s->reader.source ? "session" : "log", s->reader.path);
 	if (!posixtrace_log_get_host(trace, &host, sizeof(host))) {
-		put_env(b, "hostname", n, host.ph_name, strlen(host.ph_name));
-		put_env(b, "sysname", n, host.ph_system, strlen(host.ph_system));
-		put_env(b, "kernel_release", n, host.ph_release, strlen(host.ph_release));
-		put_env(b, "kernel_version", n, host.ph_version, strlen(host.ph_version));
-		put_env(b, "machine", n, host.ph_machine, strlen(host.ph_machine));
-		put_env(b, "machine_id", n, host.ph_machine_id, strlen(host.ph_machine_id));
-		put_env(b, "boot_id", n, host.ph_boot_id, strlen(host.ph_boot_id));
+		visit_text(f, "hostname", host.ph_name);
+		visit_text(f, "sysname", host.ph_system);
+		visit_text(f, "kernel_release", host.ph_release);
+		visit_text(f, "kernel_version", host.ph_version);
+		visit_text(f, "machine", host.ph_machine);
+		visit_text(f, "machine_id", host.ph_machine_id);
+		visit_text(f, "boot_id", host.ph_boot_id);
 	}
 	if (!posixtrace_log_get_process(trace, process, &p, sizeof(p))) {
 		char line[PTRC_COMMAND_LINE_BYTES];
 
-		put_env(b, "program", n, p.pp_executable, p.pp_executable_size);
-		put_env(b, "command_line", n, line, ptrc_command_line(&p, line));
+		visit(f, "program", p.pp_executable, p.pp_executable_size);
+		visit(f, "command_line", line, ptrc_command_line(&p, line));
 	}
 	ptrc_buffer_char(&text, '{');
 	ptrc_losses_json(&s->losses, &j);
 	ptrc_buffer_char(&text, '}');
 	if (ptrc_losses_is_any(&s->losses))
-		put_env(b, "losses", n, text.bytes, text.used);
+		visit(f, "losses", text.bytes, text.used);
 	ptrc_buffer_free(&text);
 }
 
-void ptrc_ctf_put_head(struct ptrc_buffer *b, const struct ptrc_export *x,
-		       const unsigned char uuid[PTRC_CTF_UUID_BYTES],
-		       const unsigned long *processes)
+void ptrc_ctf_each_fact(const struct ptrc_export *x, const unsigned long *processes,
+			void (*take)(void *arg, const char *name, const char *text, size_t size),
+			void *arg)
 {
-	struct timespec start = ptrc_when_timespec(ptrc_export_start_ns(x));
-	const struct ptrc_query *q = x->query;
+	struct facts f = {.take = take, .arg = arg};
 
-	ptrc_buffer_text(b, PTRC_CTF_SIGNATURE " " PACKAGE_VERSION " */\n\n");
-	ptrc_buffer_text(b, types);
-	ptrc_buffer_text(b, "\ntrace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"");
-	for (size_t i = 0; i < PTRC_CTF_UUID_BYTES; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			ptrc_buffer_char(b, '-');
-		ptrc_buffer_hex_bytes(b, uuid + i, 1);
-	}
-	ptrc_buffer_text(
-		b, "\";\n\tbyte_order = le;\n\tpacket.header := struct {\n"
-		   "\t\tu32 magic;\n\t\tu8 uuid[16];\n\t\tu32 stream_id;\n"
-		   "\t\tu32 stream_instance_id;\n\t};\n};\n\nenv {\n"
-		   "\ttracer_name = \"posixtrace\";\n\texporter = \"ptrace-export " PACKAGE_VERSION
-		   "\";\n");
-	for (size_t i = 0; i < q->source_count; i++)
-		put_log(b, &q->sources[i], processes[i]);
-	ptrc_buffer_format(b,
-			   "};\n\nclock {\n\tname = posixtrace;\n"
-			   "\tdescription = \"nanoseconds since the first event\";\n"
-			   "\tfreq = 1000000000;\n\tprecision = 1;\n\toffset_s = %lld;\n"
-			   "\toffset = %ld;\n\tabsolute = true;\n};\n\n",
-			   (long long)start.tv_sec, start.tv_nsec);
-	ptrc_buffer_text(b, "typealias integer { size = 64; align = 8; signed = false; "
-			    "map = clock.posixtrace.value; } := time;\n"
-			    "typealias integer { size = 32; align = 8; signed = false; "
-			    "map = clock.posixtrace.value; } := low_time;\n\n"
-			    "stream {\n\tid = 0;\n\tpacket.context := struct {\n"
-			    "\t\ttime timestamp_begin;\n\t\ttime timestamp_end;\n"
-			    "\t\tu64 content_size;\n\t\tu64 packet_size;\n"
-			    "\t\tu64 packet_seq_num;\n\t\tu64 events_discarded;\n");
-	if (q->source_count > 1)
-		ptrc_buffer_text(b, "\t\ttext _log;\n");
-	if (q->has_host)
-		ptrc_buffer_text(b, "\t\ttext _host;\n");
-	ptrc_buffer_text(b, "\t};\n\tevent.header := struct {\n"
-			    "\t\tu32 id;\n\t\tlow_time timestamp;\n\t};\n"
-			    "\tevent.context := struct {\n\t\tx64 _address;\n"
-			    "\t\ti32 _pid;\n\t\ti32 _tid;\n\t\ttext _thread_name;\n");
-	if (q->symbols)
-		ptrc_buffer_text(b, "\t\ttext _function;\n\t\ttext _file;\n\t\tu32 _line;\n");
-	ptrc_buffer_text(b, "\t};\n};\n\n");
+	visit_text(&f, "tracer_name", "posixtrace");
+	visit_text(&f, "exporter", "ptrace-export " PACKAGE_VERSION);
+	for (; f.number < x->query->source_count; f.number++)
+		visit_log(&f, &x->query->sources[f.number], processes[f.number]);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The metadata of a CTF trace, in its language TSDL: the members of packets and of events, and the fields of
- * each class of events. All members and fields are whole bytes, without gaps between them. Names from the log
- * get a leading underscore, which readers remove, so that none of them is a keyword.
+ * The metadata of a CTF trace, which describe the members of packets and of events, and the fields of each class of
+ * events. CTF 1.8 and CTF 2 have different languages for this (ctf_tsdl.c, ctf_json.c), but the packets are the
+ * same. All members and fields are whole bytes, without gaps between them.
  */
 #ifndef PTRC_SRC_EXPORT_CTF_METADATA_H
 #define PTRC_SRC_EXPORT_CTF_METADATA_H
@@ -19,8 +19,7 @@ enum { PTRC_CTF_UUID_BYTES = 16 };
 
 #define PTRC_CTF_MAGIC UINT32_C(0xc1fc1fc1)
 
-/* The start of a packet, which ptrc_ctf_put_head() describes in TSDL. If there are several logs, the names of
- * the log and of the host follow as strings. */
+/* The start of a packet. If there are several logs, the names of the log and of the host follow as strings. */
 struct ptrc_ctf_packet {
 	uint32_t magic;
 	unsigned char uuid[PTRC_CTF_UUID_BYTES];
@@ -57,15 +56,77 @@ enum ptrc_ctf_kind {
 	PTRC_CTF_KINDS,
 };
 
-/* Puts everything except the classes of events. For each log, `processes` has the index of the process whose
- * program is shown as the traced program. */
-void ptrc_ctf_put_head(struct ptrc_buffer *, const struct ptrc_export *,
-		       const unsigned char uuid[PTRC_CTF_UUID_BYTES],
-		       const unsigned long *processes);
+/* The parts of packets and events whose members ptrc_ctf_members() lists. The first two are struct ptrc_ctf_packet,
+ * the others struct ptrc_ctf_event, each with the strings that follow it. */
+enum ptrc_ctf_scope {
+	PTRC_CTF_PACKET_HEADER,
+	PTRC_CTF_PACKET_CONTEXT,
+	PTRC_CTF_EVENT_HEADER,
+	PTRC_CTF_EVENT_CONTEXT,
+};
+
+struct ptrc_ctf_member {
+	/* The name and the type. */
+	struct ptrc_layout_field field;
+	/* The use that readers make of the member, as CTF 2 names it; NULL if it is only shown. */
+	const char *role;
+};
+
+enum { PTRC_CTF_MEMBERS_MAX = 8 };
+
+/* Stores the members of a scope, in their order. Returns how many there are. */
+size_t ptrc_ctf_members(const struct ptrc_export *, enum ptrc_ctf_scope,
+			const struct ptrc_ctf_member *members[PTRC_CTF_MEMBERS_MAX]);
+
+/* A class of events, and the fields of its events' data, in their order. No field is padding. */
+struct ptrc_ctf_class {
+	uint32_t id;
+	const struct ptrc_reader_name *name;
+	const struct ptrc_layout_field **fields;
+	size_t count;
+};
+
+/* The size of a name that is kept apart from the names of fields. */
+enum { PTRC_CTF_NAME_BYTES = PTRC_LAYOUT_NAME_MAX + 16 };
+
+/* The name of a field in the metadata: "data" if the layout gives it none. */
+const char *ptrc_ctf_field_name(const struct ptrc_layout_field *);
+
+/* Whether the data has the length of this field, in a field of 32 bits that precedes it. Stores the name of that
+ * field. */
+bool ptrc_ctf_has_length(const struct ptrc_ctf_class *, const struct ptrc_layout_field *,
+			 char name[PTRC_CTF_NAME_BYTES]);
+
+/* Puts the UUID in its form with hyphens. */
+void ptrc_ctf_put_uuid(struct ptrc_buffer *, const unsigned char uuid[PTRC_CTF_UUID_BYTES]);
+
+/* Calls take() for each fact about the trace (its environment): the host, the program and the losses of each log.
+ * The names of facts about logs after the first one end with the number of the log. For each log, `processes` has
+ * the index of the process whose program is the traced program. */
+void ptrc_ctf_each_fact(const struct ptrc_export *, const unsigned long *processes,
+			void (*take)(void *arg, const char *name, const char *text, size_t size),
+			void *arg);
+
+/* A language of metadata. */
+struct ptrc_ctf_version {
+	/* The first bytes of the file metadata. */
+	const char *signature;
+	/* Puts everything except the classes of events, the signature first. */
+	void (*put_head)(struct ptrc_buffer *, const struct ptrc_export *,
+			 const unsigned char uuid[PTRC_CTF_UUID_BYTES],
+			 const unsigned long *processes);
+	void (*put_class)(struct ptrc_buffer *, const struct ptrc_ctf_class *);
+};
+
+extern const struct ptrc_ctf_version ptrc_ctf_tsdl, ptrc_ctf_json;
+
+/* The languages, in the order of the words of --ctf-version. The list ends with a NULL pointer. */
+extern const struct ptrc_ctf_version *const ptrc_ctf_versions[];
 
 /* Puts a class of events. If is_cut, the events' data were cut, and each event has a number before its data
  * that says where. The layout is used only for PTRC_CTF_FIELDS. */
-void ptrc_ctf_put_class(struct ptrc_buffer *, uint32_t id, enum ptrc_ctf_kind, bool is_cut,
-			const struct ptrc_layout *, const struct ptrc_reader_name *);
+void ptrc_ctf_put_class(const struct ptrc_ctf_version *, struct ptrc_buffer *, uint32_t id,
+			enum ptrc_ctf_kind, bool is_cut, const struct ptrc_layout *,
+			const struct ptrc_reader_name *);
 
 #endif

@@ -51,25 +51,28 @@ static bool is_near(const struct ptrc_export *x, int64_t first_ns, int64_t last_
 
 /* ---- pairs ---- */
 
-static struct ptrc_export_name *name_of(struct ptrc_export *x, size_t pair)
+static struct ptrc_export_pair *info_of(struct ptrc_export *x, size_t pair)
 {
-	while (pair >= x->pair_name_count) {
-		struct ptrc_export_name *name = ptrc_append(x->pair_names, x->pair_name_count);
+	while (pair >= x->pair_info_count) {
+		struct ptrc_export_pair *info = ptrc_append(x->pair_infos, x->pair_info_count);
+		const struct ptrc_pair *p = &x->pairs->list[x->pair_info_count - 1];
 
-		*name = (struct ptrc_export_name){0};
-		ptrc_buffer_text(&name->text, x->pairs->list[x->pair_name_count - 1].name);
-		end_name(name);
+		*info = (struct ptrc_export_pair){0};
+		ptrc_buffer_text(&info->name.text, p->name);
+		end_name(&info->name);
+		if (!ptrc_waits_find_kind(p, &info->wait))
+			info->wait = PTRC_WAITS_KINDS;
 	}
-	return &x->pair_names[pair];
+	return &x->pair_infos[pair];
 }
 
-static void free_pair_names(struct ptrc_export *x)
+static void free_pair_infos(struct ptrc_export *x)
 {
-	for (size_t i = 0; i < x->pair_name_count; i++)
-		free_name(&x->pair_names[i]);
-	free(x->pair_names);
-	x->pair_names = NULL;
-	x->pair_name_count = 0;
+	for (size_t i = 0; i < x->pair_info_count; i++)
+		free_name(&x->pair_infos[i].name);
+	free(x->pair_infos);
+	x->pair_infos = NULL;
+	x->pair_info_count = 0;
 }
 
 static bool is_state(const struct ptrc_export *x, size_t pair)
@@ -121,6 +124,36 @@ static void number_span(struct ptrc_export *x, struct ptrc_span *s)
 	own->root = outer ? outer->root : own->number;
 }
 
+/* Returns the innermost wait of the thread that is open, and whose end cannot have been lost; NULL if there is
+ * none. */
+static const struct ptrc_span *wait_around(struct ptrc_export *x, const struct ptrc_lane *lane)
+{
+	const struct ptrc_span *s = lane->latest;
+
+	while (s && (info_of(x, s->pair)->wait == PTRC_WAITS_KINDS || *s->gaps != s->gap_count))
+		s = s->outer;
+	return s;
+}
+
+/* Finds the wait around a span that starts. A wait that a longjmp() has left has no end. So once a later wait has
+ * ended, it is no reason for the thread to be off its processor. */
+static void find_wait(struct ptrc_export *x, struct ptrc_span *s)
+{
+	struct ptrc_export_lane *lane = (struct ptrc_export_lane *)s->lane;
+	struct ptrc_export_span *own = (struct ptrc_export_span *)s;
+	bool is_wait = info_of(x, s->pair)->wait != PTRC_WAITS_KINDS;
+	const struct ptrc_span *around;
+
+	own->wait = PTRC_WAITS_KINDS;
+	if (!is_wait && s->pair != x->waiting_pair)
+		return;
+	around = wait_around(x, s->lane);
+	if (around && (is_wait || around == lane->latest_wait))
+		own->wait = info_of(x, around->pair)->wait;
+	if (is_wait)
+		lane->latest_wait = s;
+}
+
 static void begin_span(void *self, struct ptrc_span *s)
 {
 	struct ptrc_export *x = self;
@@ -128,8 +161,11 @@ static void begin_span(void *self, struct ptrc_span *s)
 
 	s->lane = &ptrc_export_lane(x)->lane;
 	x->is_in_pair = true;
-	if (!is_state(x, s->pair))
+	if (is_state(x, s->pair))
+		((struct ptrc_export_lane *)s->lane)->latest_state = s;
+	else
 		number_span(x, s);
+	find_wait(x, s);
 	if (!ptrc_pair_is_of_thread(x->pairs, pair)) {
 		x->unnested_count += x->format->push && !x->has_samples && is_flame(x);
 		return;
@@ -141,7 +177,7 @@ static void begin_span(void *self, struct ptrc_span *s)
 		x->format->push(x, s,
 				name_by_itself(x, pair, &x->source->view)
 					? &x->own_name.text
-					: &name_of(x, s->pair)->text);
+					: &info_of(x, s->pair)->name.text);
 }
 
 static bool is_preempted(struct ptrc_export *x, struct ptrc_view *view)
@@ -151,15 +187,27 @@ static bool is_preempted(struct ptrc_export *x, struct ptrc_view *view)
 	return v && v->kind >= PTRC_VALUE_SIGNED && v->kind <= PTRC_VALUE_BOOL && v->u;
 }
 
+static struct ptrc_export_name *state_name(struct ptrc_export *x, const struct ptrc_slice *s)
+{
+	enum ptrc_waits_kind wait = s->span->wait;
+	size_t state = s->span->span.pair == x->running_pair ? PTRC_STATE_RUNNING
+		       : is_preempted(x, s->begin)	     ? PTRC_STATE_PREEMPTED
+		       : wait != PTRC_WAITS_KINDS	     ? PTRC_STATE_WAITING + 1 + wait
+							     : PTRC_STATE_WAITING;
+
+	return &x->state_names[state];
+}
+
 static void put_slice(struct ptrc_export *x, const struct ptrc_span *span,
 		      enum ptrc_slice_kind kind)
 {
 	struct ptrc_export_lane *lane = (struct ptrc_export_lane *)span->lane;
+	enum ptrc_waits_kind wait = info_of(x, span->pair)->wait;
 	struct ptrc_slice s = {
 		.kind = kind,
 		.number = ++x->slice_count,
 		.span = (const struct ptrc_export_span *)span,
-		.name = name_of(x, span->pair),
+		.name = &info_of(x, span->pair)->name,
 		.lane = lane,
 		.end_lane = span->end ? ptrc_export_lane(x) : lane,
 		.begin_ns = ptrc_export_since_start(x, span->ns),
@@ -169,15 +217,13 @@ static void put_slice(struct ptrc_export *x, const struct ptrc_span *span,
 		.is_cut = span->fate == PTRC_SPAN_CUT,
 	};
 
-	if (kind == PTRC_SLICE_STATE) {
-		size_t state = span->pair == x->running_pair ? PTRC_STATE_RUNNING
-			       : is_preempted(x, s.begin)    ? PTRC_STATE_PREEMPTED
-							     : PTRC_STATE_WAITING;
-
-		s.name = &x->state_names[state];
-	} else if (name_by_itself(x, &x->pairs->list[span->pair], s.begin)) {
+	if (kind == PTRC_SLICE_STATE)
+		s.name = state_name(x, &s);
+	else if (name_by_itself(x, &x->pairs->list[span->pair], s.begin))
 		s.name = &x->own_name;
-	}
+	if (kind == PTRC_SLICE_NESTED && x->running_pair == SIZE_MAX && wait != PTRC_WAITS_KINDS &&
+	    s.span->wait == PTRC_WAITS_KINDS && !s.is_cut)
+		s.wait_state = &x->state_names[PTRC_STATE_WAITING + 1 + wait];
 	x->format->slice(x, &s);
 }
 
@@ -201,6 +247,14 @@ static void put_half(struct ptrc_export *x, const struct ptrc_span *s)
 		x->format->event(x, &e);
 }
 
+/* Whether the span is a state of a thread that had another switch of the processor meanwhile. The end of the state is
+ * missing then, and its last event belongs to another state. */
+static bool is_stale(const struct ptrc_export *x, const struct ptrc_span *s)
+{
+	return is_state(x, s->pair) &&
+	       ((const struct ptrc_export_lane *)s->lane)->latest_state != s;
+}
+
 /* Shows a pair, or the only known event of a pair. */
 static void show(struct ptrc_export *x, struct ptrc_span *s, enum ptrc_slice_kind kind)
 {
@@ -220,7 +274,7 @@ static void show(struct ptrc_export *x, struct ptrc_span *s, enum ptrc_slice_kin
 		ptrc_pairs_count_half(x->pairs, s);
 	if (!ptrc_query_is_due(x->query))
 		return;
-	if (has_begin && (s->end || s->fate != PTRC_SPAN_CUT))
+	if (has_begin && (s->end || s->fate != PTRC_SPAN_CUT) && !is_stale(x, s))
 		put_slice(x, s, kind);
 	else
 		put_half(x, s);
@@ -234,6 +288,8 @@ static void take(void *self, struct ptrc_span *s)
 							 : PTRC_SLICE_ASYNC;
 
 	x->is_in_pair |= s->end != NULL;
+	if (s->begin.source && s->end && info_of(x, s->pair)->wait != PTRC_WAITS_KINDS)
+		((struct ptrc_export_lane *)s->lane)->latest_wait = NULL;
 	if (s->number && s->end) {
 		x->overlap_count += x->format->push && !s->is_nested;
 		if (x->format->pop)
@@ -407,7 +463,7 @@ static void restart(void *self)
 		x->pairs->spans.lanes.list[i]->latest = NULL;
 	for (size_t i = 0; i < x->query->source_count; i++)
 		x->losses[i].source = NULL;
-	free_pair_names(x);
+	free_pair_infos(x);
 	x->slice_count = x->span_count = 0;
 }
 
@@ -467,10 +523,24 @@ static size_t add_pair(struct ptrc_export *x, const char *names)
 	return x->pairs->count - 1;
 }
 
+static void name_states(struct ptrc_export *x)
+{
+	static const char *const names[] = {"running", "preempted", "waiting"};
+
+	for (size_t i = 0; i < PTRC_STATES; i++) {
+		struct ptrc_buffer *text = &x->state_names[i].text;
+
+		if (i <= PTRC_STATE_WAITING)
+			ptrc_buffer_text(text, names[i]);
+		else
+			ptrc_buffer_format(text, "waiting: %s",
+					   ptrc_waits_kinds[i - PTRC_STATE_WAITING - 1]);
+		end_name(&x->state_names[i]);
+	}
+}
+
 static void find_system_events(struct ptrc_export *x)
 {
-	static const char *const names[PTRC_STATES] = {"running", "waiting", "preempted"};
-
 	x->running_pair = x->waiting_pair = SIZE_MAX;
 	x->has_samples = has_type(x->query, SAMPLE);
 	if (!x->format->slice || x->format->has_no_states || !has_type(x->query, SWITCH_IN) ||
@@ -478,10 +548,6 @@ static void find_system_events(struct ptrc_export *x)
 		return;
 	x->running_pair = add_pair(x, SWITCH_IN ".." SWITCH_OUT);
 	x->waiting_pair = add_pair(x, SWITCH_OUT ".." SWITCH_IN);
-	for (size_t i = 0; i < PTRC_STATES; i++) {
-		ptrc_buffer_text(&x->state_names[i].text, names[i]);
-		end_name(&x->state_names[i]);
-	}
 }
 
 /* Opens the output file. It must not be one of the logs. */
@@ -507,6 +573,7 @@ bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_query *q, struct
 	};
 	x->losses = ptrc_cli_allocate(q->source_count * sizeof(*x->losses));
 	if (!x->format->has_only_events) {
+		name_states(x);
 		find_system_events(x);
 		if (x->format->push && !x->has_samples && q->select.around)
 			ptrc_cli_usage("--around",
@@ -572,7 +639,7 @@ void ptrc_export_free(struct ptrc_export *x)
 			    q->sources[i].reader.types[id]->of_sink)
 				free_type(q->sources[i].reader.types[id]->of_sink);
 	free(x->losses);
-	free_pair_names(x);
+	free_pair_infos(x);
 	free_name(&x->own_name);
 	for (size_t i = 0; i < PTRC_STATES; i++)
 		free_name(&x->state_names[i]);

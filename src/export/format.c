@@ -3,6 +3,7 @@
 #include "src/export/format.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/message.h"
 #include "src/base/output.h"
@@ -30,6 +31,14 @@ void ptrc_export_write_some(struct ptrc_export *x)
 
 /* ---- threads and processes ---- */
 
+/* Whether --label gives the two logs different hosts. */
+static bool has_other_label(const struct ptrc_source *a, const struct ptrc_source *b)
+{
+	const char *label = a->reader.label, *other = b->reader.label;
+
+	return label && other && strcmp(label, other) != 0;
+}
+
 bool ptrc_export_begin_lanes(struct ptrc_export *x)
 {
 	struct ptrc_lanes *l = &x->pairs->spans.lanes;
@@ -45,7 +54,8 @@ bool ptrc_export_begin_lanes(struct ptrc_export *x)
 		size_t same = i;
 
 		for (size_t k = 0; k < i && is_known && same == i; k++)
-			if (ptrc_hosts_is_same_machine(&hosts[i], &hosts[k]))
+			if (ptrc_hosts_is_same_machine(&hosts[i], &hosts[k]) &&
+			    !has_other_label(&q->sources[i], &q->sources[k]))
 				same = k;
 		l->machines[i] = same < i ? l->machines[same] : count++;
 	}
@@ -95,8 +105,8 @@ static struct ptrc_export_process *find_process(struct ptrc_export *x, int32_t p
 		take_process_name(&p->name, r);
 	else
 		ptrc_buffer_text(&p->name, "trace system");
-	if (prefix && p->name.used == prefix)
-		ptrc_buffer_format(&p->name, "process %d", (int)pid);
+	if (p->name.used == prefix)
+		ptrc_buffer_format(&p->name, "process %d", (int)r->event.posix_pid);
 	return p;
 }
 
@@ -141,14 +151,6 @@ void ptrc_export_free_lanes(struct ptrc_export *x)
 	ptrc_table_free(&x->processes);
 }
 
-void ptrc_export_put_process(struct ptrc_buffer *b, const struct ptrc_export_process *p)
-{
-	if (p->name.used)
-		ptrc_buffer_bytes(b, p->name.bytes, p->name.used);
-	else
-		ptrc_buffer_format(b, "process %d", (int)p->pid);
-}
-
 void ptrc_export_put_thread(struct ptrc_buffer *b, const struct ptrc_export_lane *lane)
 {
 	if (lane->name.used)
@@ -156,5 +158,5 @@ void ptrc_export_put_thread(struct ptrc_buffer *b, const struct ptrc_export_lane
 	else if (!lane->pid)
 		ptrc_buffer_text(b, "trace");
 	else
-		ptrc_buffer_format(b, "thread %d", (int)lane->tid);
+		ptrc_buffer_format(b, "thread %d", (int)lane->lane.tid);
 }

@@ -15,8 +15,10 @@
 #include "src/base/replace.h"
 #include "src/spans/flames.h"
 #include "src/spans/pairs.h"
+#include "src/spans/waits.h"
 #include "src/query/query.h"
 
+struct ptrc_ctf_version;
 struct ptrc_export_format;
 
 struct ptrc_export_options {
@@ -28,6 +30,8 @@ struct ptrc_export_options {
 	 * names match this pattern. */
 	bool has_counters;
 	const char *counters;
+	/* For ctf: the version. */
+	const struct ptrc_ctf_version *ctf_version;
 };
 
 /* The pids and tids of the second machine are raised by this, those of the third by twice as much, and so on.
@@ -41,7 +45,7 @@ struct ptrc_export_process {
 	int32_t pid;
 	/* The number of the process, counted from 1. */
 	uint64_t number;
-	/* The name as in the log, without a null byte; empty if it is unknown. */
+	/* The name as in the log, or the number of the process if the name is unknown; without a null byte. */
 	struct ptrc_buffer name;
 	/* Set by the format when it has written the process. */
 	bool is_written;
@@ -58,6 +62,10 @@ struct ptrc_export_lane {
 	struct ptrc_buffer name;
 	/* Set by the format when it has written the thread. */
 	bool is_written;
+	/* The state that the thread's latest switch of the processor has started. */
+	const struct ptrc_span *latest_state;
+	/* The wait that the thread has started last; NULL if a wait has ended since. */
+	const struct ptrc_span *latest_wait;
 	/* Set by the format when it has written the track for the states of the thread. */
 	bool is_state_written;
 	/* For the format: text that many events of the thread share. */
@@ -83,6 +91,18 @@ struct ptrc_export_span {
 	uint64_t outer;
 	/* The number of the outermost one of the spans around this one; its own number if there was none. */
 	uint64_t root;
+	/* For a wait: the kind of the wait in which it started, as a wait in a signal handler does. For the state of a
+	 * thread that is off its processor: the kind of the wait that was the reason. PTRC_WAITS_KINDS if there was
+	 * none. */
+	enum ptrc_waits_kind wait;
+};
+
+/* The name and the kind of a pair. */
+struct ptrc_export_pair {
+	/* The name of its slices. */
+	struct ptrc_export_name name;
+	/* The kind of wait that the pair is; PTRC_WAITS_KINDS if it is none. */
+	enum ptrc_waits_kind wait;
 };
 
 /* The place where a slice is shown. */
@@ -113,9 +133,19 @@ struct ptrc_slice {
 	struct ptrc_view *end;
 	/* Events were lost between begin and end, so the end may belong to another slice. */
 	bool is_cut;
+	/* If the slice is a wait that alone says what the thread did, because the logs have no switches of the
+	 * processor: the name of that state. Otherwise NULL. */
+	struct ptrc_export_name *wait_state;
 };
 
-enum { PTRC_STATE_RUNNING, PTRC_STATE_WAITING, PTRC_STATE_PREEMPTED, PTRC_STATES };
+/* The states of threads. Those of threads in a wait of a known kind follow PTRC_STATE_WAITING, in the order of the
+ * kinds. */
+enum {
+	PTRC_STATE_RUNNING,
+	PTRC_STATE_PREEMPTED,
+	PTRC_STATE_WAITING,
+	PTRC_STATES = PTRC_STATE_WAITING + 1 + PTRC_WAITS_KINDS
+};
 
 struct ptrc_export_loss {
 	const struct ptrc_source *source;
@@ -166,9 +196,9 @@ struct ptrc_export {
 	struct ptrc_table processes;
 	/* For each source, the loss that its last event reported. Its .source is NULL if there is none. */
 	struct ptrc_export_loss *losses;
-	/* For each pair, by its index, the name of its slices. */
-	struct ptrc_export_name *pair_names;
-	size_t pair_name_count;
+	/* By the index of the pair; pairs that were not needed yet are missing at the end. */
+	struct ptrc_export_pair *pair_infos;
+	size_t pair_info_count;
 	/* The indexes of the pairs of --os events that show when a thread runs and when it waits; SIZE_MAX if
 	 * they are not used. */
 	size_t running_pair;
@@ -246,9 +276,7 @@ uint64_t ptrc_export_since_start(const struct ptrc_export *, int64_t ns);
 /* Returns the lane (one thread's row) of the latest event's thread. */
 struct ptrc_export_lane *ptrc_export_lane(struct ptrc_export *);
 
-/* These functions put the name of a process or thread, or its number if the name is unknown. They escape
- * nothing. */
-void ptrc_export_put_process(struct ptrc_buffer *, const struct ptrc_export_process *);
+/* Puts the name of a thread, or its number if the name is unknown. Escapes nothing. */
 void ptrc_export_put_thread(struct ptrc_buffer *, const struct ptrc_export_lane *);
 
 /* Finds which sources are of the same machine. Returns false, after a message, if there are too many

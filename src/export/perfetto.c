@@ -6,12 +6,16 @@
  * the same time, the inner one ends first. If two slices of a thread start at the same time, this order would
  * also make the inner one start first, which is wrong. So the inner one gets a track of its own.
  *
+ * The states of a thread are on a state track, which has no slices: each event there sets the state, until the
+ * next one. The event at the end of a state sets none. If another state starts at that time, its event follows.
+ *
  * All packets belong to one sequence. The sequence interns the names of events and fields: it writes each
  * name once, with a number, and later uses the number.
  */
 #include "config.h"
 #include "src/export/format.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,6 +75,7 @@ enum {
 	TRACK_THREAD = 4,
 	TRACK_PARENT = 5,
 	TRACK_COUNTER = 8,
+	TRACK_STATE = 18,
 	OWNER_PID = 1,
 	PROCESS_NAME = 6,
 	THREAD_TID = 2,
@@ -91,7 +96,7 @@ enum {
 };
 
 enum { MODE_USER = 2 };
-enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
+enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4, STATE = 5 };
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 /* Flags of a packet: no names have been interned yet; the packet uses interned names. */
 enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
@@ -350,11 +355,9 @@ static void put_thread(struct ptrc_buffer *b, struct ptrc_export_lane *lane)
 	struct ptrc_export_process *p = lane->process;
 	struct ptrc_buffer name = PTRC_BUFFER_INIT;
 
-	if (!p->is_written) {
-		ptrc_export_put_process(&name, p);
-		put_track(b, TRACK(OF_PROCESS, p->number), 0, name.bytes, name.used, p->pid, 0);
-		name.used = 0;
-	}
+	if (!p->is_written)
+		put_track(b, TRACK(OF_PROCESS, p->number), 0, p->name.bytes, p->name.used, p->pid,
+			  0);
 	ptrc_export_put_thread(&name, lane);
 	put_track(b, TRACK(OF_THREAD, lane->number), TRACK(OF_PROCESS, p->number), name.bytes,
 		  name.used, lane->tid ? lane->pid : 0, lane->tid);
@@ -809,26 +812,13 @@ static uint64_t row_track(struct ptrc_export *x, const struct ptrc_slice *s)
 
 static uint64_t slice_track(struct ptrc_export *x, const struct ptrc_slice *s)
 {
-	struct ptrc_buffer *b = &x->query->out;
 	/* If the slice has not ended, the span around it may have been freed already. */
 	const struct ptrc_span *around = s->end ? s->lane->lane.latest : NULL;
-	uint64_t track;
 
-	if (s->kind == PTRC_SLICE_STATE) {
-		static const char name[] = "running and waiting";
-
-		thread_track(b, s->lane);
-		track = TRACK(OF_STATES, s->lane->number);
-		if (!s->lane->is_state_written)
-			put_track(b, track, TRACK(OF_THREAD, s->lane->number), name,
-				  sizeof(name) - 1, 0, 0);
-		s->lane->is_state_written = true;
-		return track;
-	}
 	if (s->kind == PTRC_SLICE_ASYNC ||
 	    (around && ptrc_export_since_start(x, around->ns) == s->begin_ns))
 		return row_track(x, s);
-	return thread_track(b, s->lane);
+	return thread_track(&x->query->out, s->lane);
 }
 
 /* Puts one end of an arrow between two threads. */
@@ -843,6 +833,53 @@ static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s,
 	memcpy(p, &s->number, sizeof(s->number));
 	advance(b, p + sizeof(s->number));
 	close_event(x, at);
+}
+
+/* Puts the data of the first event of the slice, and what is special about the slice. */
+static void put_slice_data(struct ptrc_export *x, const struct ptrc_slice *s)
+{
+	struct ptrc_buffer *b = &x->query->out;
+
+	put_data(x, EVENT_ANNOTATIONS, s->begin);
+	if (s->is_cut)
+		put_figure(b, EVENT_ANNOTATIONS, WORD_EVENTS_LOST, ANNOTATION_BOOL, true);
+	if (!s->end)
+		put_text(b, EVENT_ANNOTATIONS, WORD_MISSING, "end", strlen("end"));
+}
+
+/* Returns the track for the states of the thread. If it is new, its descriptor is put first. */
+static uint64_t state_track(struct ptrc_buffer *b, struct ptrc_export_lane *lane)
+{
+	static const char name[] = "state";
+	uint64_t track = TRACK(OF_STATES, lane->number), parent = thread_track(b, lane);
+	struct packet at;
+
+	if (lane->is_state_written)
+		return track;
+	lane->is_state_written = true;
+	at = open_packet(b, 0, PACKET_TRACK_DESCRIPTOR);
+	put_number(b, TRACK_UUID, track);
+	put_number(b, TRACK_PARENT, parent);
+	put_string(b, TRACK_NAME, name, sizeof(name) - 1);
+	close_message(b, open_message(b, TRACK_STATE));
+	close_packet(b, at);
+	return track;
+}
+
+/* Puts a state of a thread. The data of its first event are put with it, but not those of its last event, which is
+ * the first one of the next state. If the slice is a wait, which is put as a slice, too, the state has no data. */
+static void put_state(struct ptrc_export *x, const struct ptrc_slice *s)
+{
+	struct ptrc_buffer *b = &x->query->out;
+	struct ptrc_export_name *name = s->wait_state ? s->wait_state : s->name;
+	uint64_t track = state_track(b, s->lane), number = number_of_name(x, name);
+	struct packet at = open_event(b, STATE, track, s->begin_ns, number);
+
+	if (!s->wait_state)
+		put_slice_data(x, s);
+	close_event(x, at);
+	if (s->end)
+		close_event(x, open_event(b, STATE, track, s->end_ns, 0));
 }
 
 static void put_slice_end(struct ptrc_export *x, const struct ptrc_slice *s, uint64_t track)
@@ -868,14 +905,14 @@ static void slice(struct ptrc_export *x, const struct ptrc_slice *s)
 	need_begin(x);
 	need_layout(x, s->begin);
 	need_layout(x, s->end);
+	if (s->kind == PTRC_SLICE_STATE || s->wait_state)
+		put_state(x, s);
+	if (s->kind == PTRC_SLICE_STATE)
+		return;
 	track = slice_track(x, s);
 	name = number_of_name(x, s->name);
 	at = open_event(b, SLICE_BEGIN, track, s->begin_ns, name);
-	put_data(x, EVENT_ANNOTATIONS, s->begin);
-	if (s->is_cut)
-		put_figure(b, EVENT_ANNOTATIONS, WORD_EVENTS_LOST, ANNOTATION_BOOL, true);
-	if (!s->end)
-		put_text(b, EVENT_ANNOTATIONS, WORD_MISSING, "end", strlen("end"));
+	put_slice_data(x, s);
 	close_event(x, at);
 	if (!s->end)
 		return;
@@ -921,6 +958,9 @@ static void counter(struct ptrc_export *x, struct ptrc_export_counter *c,
 	uint64_t track;
 	char *p;
 
+	/* Viewers cannot draw infinity and NaN. */
+	if ((v->kind == PTRC_VALUE_FLOAT || v->kind == PTRC_VALUE_DOUBLE) && !isfinite(v->f))
+		return;
 	need_begin(x);
 	thread_track(b, lane);
 	track = counter_track(x, c, lane->process, ptrc_unit_word(v->unit));

@@ -87,7 +87,7 @@ static struct track *add_track(struct stacks *st, const struct ptrc_export_lane 
 static struct track *track_of(struct ptrc_export *x, struct ptrc_export_lane *lane)
 {
 	struct stacks *st = x->state;
-	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	const struct ptrc_buffer *name;
 	struct track *t = lane->state;
 
 	if (t)
@@ -95,10 +95,9 @@ static struct track *track_of(struct ptrc_export *x, struct ptrc_export_lane *la
 	t = lane->state = add_track(st, lane, NULL);
 	if (!st->is_folded)
 		return t;
-	ptrc_export_put_process(&name, lane->process);
+	name = &lane->process->name;
 	t->root = ptrc_flames_stack(&x->flames, 0,
-				    ptrc_flames_frame(&x->flames, name.bytes, name.used));
-	ptrc_buffer_free(&name);
+				    ptrc_flames_frame(&x->flames, name->bytes, name->used));
 	return t;
 }
 
@@ -353,7 +352,7 @@ static void put_track_name(struct ptrc_buffer *b, const struct track *t)
 	struct ptrc_buffer name = PTRC_BUFFER_INIT;
 
 	if (t->lane) {
-		ptrc_export_put_process(&name, t->lane->process);
+		ptrc_buffer_bytes(&name, t->lane->process->name.bytes, t->lane->process->name.used);
 		ptrc_buffer_format(&name, " (%d), ", (int)t->lane->pid);
 		ptrc_export_put_thread(&name, t->lane);
 		ptrc_buffer_format(&name, " (%d)", (int)t->lane->tid);

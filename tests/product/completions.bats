@@ -154,6 +154,7 @@ event --pid: processes
 export --around: events
 export --config: directories rules.yaml
 export --counters: events
+export --ctf-version: 1.8 2
 export --event: events
 export --output: files
 export --pid: processes

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Reads a trace of CTF with babeltrace2, and prints a line of JSON for each event and each loss:
-read_ctf.py TRACE. With a second operand, the lines of ptrace-dump --json of the same events, it compares
-each event with its line instead, and prints how many there were."""
+"""Reads a trace of CTF, and prints a line of JSON for each event and each loss: read_ctf.py READER TRACE. The reader
+is bt2, which is babeltrace2, or ctf2, which is ctf2.py. With a third operand, the lines of ptrace-dump --json of the
+same events, it compares each event with its line instead, and prints how many there were."""
 
+import importlib
 import json
 import math
 import sys
-
-import bt2
 
 
 def plain(field):
@@ -16,6 +15,10 @@ def plain(field):
         return {name: plain(field[name]) for name in field}
     if isinstance(field, bt2._ArrayFieldConst):
         return [plain(item) for item in field]
+    if has_ctf2 and isinstance(field, bt2._BlobFieldConst):
+        return list(bytes(field.data))
+    if has_ctf2 and isinstance(field, bt2._BoolFieldConst):
+        return bool(field)
     if isinstance(field, bt2._EnumerationFieldConst):
         return {"labels": list(field.labels), "number": int(field)}
     if isinstance(field, bt2._IntegerFieldConst):
@@ -25,7 +28,7 @@ def plain(field):
     return str(field)
 
 
-def messages(path):
+def bt2_messages(path):
     for message in bt2.TraceCollectionMessageIterator(path):
         if type(message) is bt2._DiscardedEventsMessageConst:
             yield {
@@ -77,7 +80,7 @@ def check(line, told):
         assert fields.pop("truncated")["labels"] == [told["truncated"]], "truncated"
     data = told.get("data")
     if "decode_error" in told or (data is None and "data_hex" in told):
-        assert bytes(fields["data"]).hex() == told["data_hex"], "data_hex"
+        assert bytes(fields.get("data", [])).hex() == told["data_hex"], "data_hex"
     elif isinstance(data, dict) and not isinstance(fields.get("data"), str):
         names = [k for k in data if not k.endswith("_hex") or k in fields]
         lengths = {k for k in fields if k not in data}
@@ -96,13 +99,20 @@ def check(line, told):
             assert key not in told or fields["data"] == f"{key}={told[key]}", key
 
 
-if len(sys.argv) == 2:
-    for line in messages(sys.argv[1]):
+reader = importlib.import_module(sys.argv[1])
+if sys.argv[1] == "bt2":
+    bt2 = reader
+    has_ctf2 = hasattr(bt2, "_BlobFieldConst")
+    messages = bt2_messages
+else:
+    messages = reader.messages
+if len(sys.argv) == 3:
+    for line in messages(sys.argv[2]):
         # jq would round the numbers.
         print(json.dumps({k: str(v) if k in ("ns", "from", "to") else v for k, v in line.items()}))
 else:
-    events = [line for line in messages(sys.argv[1]) if "event" in line]
-    with open(sys.argv[2], encoding="utf-8") as file:
+    events = [line for line in messages(sys.argv[2]) if "event" in line]
+    with open(sys.argv[3], encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
     assert len(events) == len(lines), (len(events), len(lines))
     for event, line in zip(events, lines):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Reads what protoc has decoded of a trace of Perfetto, sorts it by time as Perfetto does, checks that
-slices of a track nest, and prints events and slices, a line of JSON each:
+slices of a track nest, and prints events, slices and states of state tracks, a line of JSON each:
 protoc --decode=Trace perfetto.proto < trace | read_perfetto.py"""
 
 import collections
@@ -108,12 +108,28 @@ def name_of(uuid):
 
 
 stacks = collections.defaultdict(list)
+states = {}
 for ns, event, args in sorted(events, key=lambda e: e[0]):
     track = event["track_uuid"][0]
     row = {"ns": ns, "track": name_of(track), "args": args}
     if "flow_ids" in event:
         row["flow"] = event["flow_ids"][0]
     kind = event["type"][0]
+    if (kind == "5") != ("state" in tracks[track]):
+        sys.exit(f"read_perfetto.py: {row}: type {kind} on another kind of track")
+    if kind == "5":
+        # As of Perfetto 57: an event sets the state, one without a name sets none.
+        before = states.pop(track, None)
+        if before:
+            before["dur"] = ns - before["ns"]
+            print(json.dumps(before))
+        if "name_iid" in event:
+            row["state"] = names[event["name_iid"][0]]
+            row["thread"] = name_of(tracks[track]["parent_uuid"][0])
+            states[track] = row
+        elif not before or row["args"]:
+            sys.exit(f"read_perfetto.py: {row}: ends no state")
+        continue
     if kind == "2":
         if not stacks[track]:
             sys.exit(f"read_perfetto.py: {row}: ends nothing")
@@ -130,6 +146,8 @@ for ns, event, args in sorted(events, key=lambda e: e[0]):
         stacks[track].append(row)
     else:
         print(json.dumps(row))
+for row in states.values():
+    print(json.dumps(row))
 for stack in stacks.values():
     for row in stack:
         print(json.dumps(row))
