@@ -29,6 +29,7 @@ import functools
 import inspect
 import itertools
 import json
+import logging
 import os
 import pathlib
 import re
@@ -48,6 +49,7 @@ __all__ = [
     "IncompleteWarning",
     "Log",
     "LogEvent",
+    "LogHandler",
     "Span",
     "event",
     "follow",
@@ -293,6 +295,35 @@ def traced(function: Any = None, /, *, name: Optional[str] = None) -> Any:
             end(key)
 
     return call
+
+
+# ---- records of logging ----
+
+
+class LogHandler(logging.Handler):
+    """A handler of logging that records an event for each log record:
+
+        logging.getLogger().addHandler(posixtrace.LogHandler())
+
+    The event type is log. Its message is the record's as the handler's formatter has it, by default with
+    the traceback of an exception.
+    """
+
+    def __init__(self, level: Union[int, str] = logging.NOTSET) -> None:
+        super().__init__(level)
+        self._event = event(
+            "log",
+            "enum {debug=10, info=20, warning=30, error=40, critical=50} level, u32 line, str file, "
+            "str logger, str message",
+        )
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not is_traced():
+            return
+        try:
+            self._event(record.levelno, record.lineno, record.pathname, record.name, self.format(record))
+        except Exception:
+            self.handleError(record)
 
 
 # ---- logs ----

@@ -63,6 +63,9 @@ result 'layouts that are none' passes Recording.test_wrong_layouts
 result 'names, also such that are no UTF-8, and a second layout' passes Recording.test_names
 result 'where nobody traces' passes Untraced.test_untraced
 result 'objects and calls of them' passes Untraced.test_forms
+result 'records of logging' passes Records.test_records
+result 'records of logging that cannot be events' passes Records.test_bad_records
+result 'a record of logging that is cut' passes Logs.test_cut
 result 'processes of multiprocessing' passes Logs.test_processes
 result 'a process that is killed' passes Logs.test_killed
 result 'spans, and their keys' passes Spans.test_with

@@ -9,6 +9,7 @@ import errno
 import gc
 import inspect
 import json
+import logging
 import math
 import os
 import random
@@ -496,6 +497,62 @@ class Untraced(unittest.TestCase):
             self.assertEqual(stream.get()[2], b"\x012")
 
 
+class Records(unittest.TestCase):
+    """Log records of logging as events."""
+
+    LAYOUT = (
+        b"enum {debug=10, info=20, warning=30, error=40, critical=50} level, u32 line, str file, str logger, "
+        b"str message"
+    )
+
+    def setUp(self):
+        self.handler = posixtrace.LogHandler()
+        self.logger = logging.getLogger("app.db")
+        self.logger.addHandler(self.handler)
+        self.logger.propagate = False
+        self.logger.setLevel(logging.DEBUG)
+        self.addCleanup(self.logger.removeHandler, self.handler)
+
+    def take(self):
+        name, layout, data = self.stream.get()
+        self.assertEqual((name, layout), (b"log", self.LAYOUT))
+        level, line = struct.unpack_from("=iI", data)
+        return (level, line, *data[8:].split(b"\0"))
+
+    def test_records(self):
+        # Nothing is formatted where nobody traces.
+        self.logger.info("%d", "no number")
+        self.stream = Stream()
+        self.addCleanup(self.stream.close)
+        line = inspect.currentframe().f_lineno + 1
+        self.logger.warning("%d rows \ud83d", 3)
+        self.assertEqual(self.take(), (30, line, os.fsencode(__file__), b"app.db", b"3 rows ?"))
+        self.logger.log(35, "between")
+        self.assertEqual(self.take()[0], 35)
+        try:
+            1 // 0
+        except ZeroDivisionError:
+            self.logger.exception("failed")
+        self.assertRegex(self.take()[4], b"(?s)^failed\nTraceback .*ZeroDivisionError")
+        self.handler.setFormatter(logging.Formatter("<%(message)s>"))
+        self.logger.debug("x")
+        self.assertEqual(self.take()[4], b"<x>")
+        self.handler.setLevel("ERROR")
+        self.logger.info("x")
+        self.assertIsNone(self.stream.next())
+
+    def test_bad_records(self):
+        """A record that cannot be an event is reported as logging does, and the program goes on."""
+        self.stream = Stream()
+        self.addCleanup(self.stream.close)
+        failed = []
+        self.handler.handleError = failed.append
+        self.logger.info("%d", "no number")
+        self.logger.log(2**40, "level")
+        self.assertEqual(len(failed), 2)
+        self.assertIsNone(self.stream.next())
+
+
 PROGRAM = """
 import atexit, os, posixtrace
 query = posixtrace.event("db.query", id="u64", sql="str")
@@ -555,6 +612,15 @@ class Logs(unittest.TestCase):
         log = posixtrace.open(self.log, event="db.*", decode={"db.*": "u64 id"})
         self.assertEqual({e.misfit for e in log}, {"rest"})
         self.assertEqual(len(list(posixtrace.open(self.log, self.log, event="db.*"))), 10)
+
+    def test_cut(self):
+        """A record of logging that is too long is cut, and the log says so."""
+        program = "import logging, posixtrace\nlogging.basicConfig(handlers=[posixtrace.LogHandler()])\n"
+        self.record(program + "logging.error('x' * 5000)", "--max-data-size=1024")
+        (event,) = list(posixtrace.open(self.log, event="log"))
+        self.assertTrue(event.is_truncated)
+        self.assertEqual((event.data["level"], event.data["logger"]), ("error", "root"))
+        self.assertRegex(event.data["message"], "^ERROR:root:x{900,1020}$")
 
     def test_processes(self):
         """Processes of multiprocessing, forked or new ones."""
