@@ -6,6 +6,7 @@ pythonmoduledir = $(pythondir)/posixtrace
 pythonmoduleexecdir = $(pythonmoduledir)
 ptrc_python_module = \
 	%D%/python/posixtrace/__init__.py \
+	%D%/python/posixtrace/__main__.py \
 	%D%/python/posixtrace/_record.pyi \
 	%D%/python/posixtrace/py.typed
 if HAVE_PYTHON
@@ -18,8 +19,10 @@ endif
 %C%_python_posixtrace__record_abi3_so_SOURCES = \
 	%D%/python/posixtrace/_record.c \
 	%D%/python/posixtrace/_record.h \
+	%D%/python/posixtrace/functions.c \
 	%D%/python/posixtrace/pack.c \
 	%D%/python/posixtrace/pack.h \
+	lib/model/glob.c \
 	lib/model/layout.c
 %C%_python_posixtrace__record_abi3_so_CFLAGS = -std=gnu11 $(WARN_CFLAGS) $(HARDEN_CFLAGS) $(LIB_CFLAGS) -fPIC \
 	$(PYTHON_CFLAGS)
@@ -33,7 +36,7 @@ if HAVE_PYTHON
 noinst_DATA += %D%/python/importable
 endif
 CLEANFILES += %D%/python/importable
-%D%/python/importable: %D%/python/posixtrace/_record.abi3.so $(ptrc_python_module)
+%D%/python/importable: %D%/python/posixtrace/_record.abi3.so $(ptrc_python_module) Makefile
 	$(AM_V_GEN)for f in $(ptrc_python_module); do \
 		test -e $$f || $(LN_S) $(abs_top_srcdir)/$$f $$f || exit; \
 	done; \

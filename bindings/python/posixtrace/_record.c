@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The extension posixtrace._record: objects that record events of one type when they are called.
+ * The extension posixtrace._record: objects that record events of one type when they are called, and
+ * the hooks that record functions of Python (functions.c).
  *
  * An object knows the fields of its type's layout, as the library's parser of layouts found them. If
  * the process is traced, a call converts its arguments straight into the bytes of the event. If not,
@@ -345,7 +346,8 @@ PyMODINIT_FUNC PyInit__record(void)
 	PyObject *module = PyModule_Create(&definition);
 	PyObject *type = module ? PyType_FromSpec(&event_spec) : NULL;
 
-	if (!type || PyModule_AddObjectRef(module, "Event", type))
+	if (!type || PyModule_AddObjectRef(module, "Event", type) ||
+	    !ptrc_python_add_functions(module))
 		Py_CLEAR(module);
 	Py_XDECREF(type);
 	return module;

@@ -3,7 +3,8 @@
 #ifndef PTRC_BINDINGS_PYTHON_RECORD_H
 #define PTRC_BINDINGS_PYTHON_RECORD_H
 
-/* The lowest version whose limited API has PyUnicode_AsUTF8AndSize(). A Python without these cannot load the extension; every later one can. */
+/* The lowest version whose limited API has PyUnicode_AsUTF8AndSize(), PyFrame_GetCode() and
+ * METH_FASTCALL. A Python without these cannot load the extension; every later one can. */
 #define Py_LIMITED_API 0x030a0000
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -22,5 +23,8 @@ struct ptrc_python_text {
  * becomes what the error handler "posixtrace" of __init__.py makes of it. False: an exception is set,
  * TypeError if the object is neither. */
 bool ptrc_python_text(PyObject *, struct ptrc_python_text *);
+
+/* Adds to the module what records functions. */
+bool ptrc_python_add_functions(PyObject *module);
 
 #endif

@@ -21,9 +21,11 @@ PYTHONDONTWRITEBYTECODE=1
 export PYTHONPATH LD_LIBRARY_PATH PYTHONDONTWRITEBYTECODE
 PATH=$PTRC_BUILD/src:$PATH
 
-# passes CASE: of python_module.py
+# passes CASE [PYTHON]: of python_module.py, or of python_functions.py if it is one of Functions
 passes() {
-	timeout $((120 * ${PTRC_TEST_SLOWDOWN:-1})) python3 -W error "$PTRC_SOURCE/tests/bindings/python/python_module.py" "$1"
+	file=python_module.py
+	case $1 in Functions*) file=python_functions.py ;; esac
+	timeout $((120 * ${PTRC_TEST_SLOWDOWN:-1})) "${2-python3}" -W error "$PTRC_SOURCE/tests/bindings/python/$file" "$1"
 }
 
 # Without the variables, from where it is installed, with the library and the command beside it.
@@ -48,6 +50,18 @@ installed() (
 		    assert [e.name for e in log][0] == "posix_trace_start"
 	END
 )
+
+# All cases of python_functions.py, by a python3 that has sys.monitoring.
+with_monitoring() {
+	for version in 12 13 14; do
+		python=python3.$version
+		"$python" -c 'import sys; sys.monitoring' 2>/dev/null || continue
+		passes Functions "$python"
+		return
+	done
+	echo 'no python3.12 or later'
+	return 77
+}
 
 result 'fields by position, by name and by layout' passes Recording.test_fields
 result 'numbers stand as in a structure of C' passes Recording.test_numbers
@@ -79,6 +93,10 @@ result 'losses are told' passes Logs.test_losses
 result 'what cannot be read is an error that names it' passes Logs.test_errors
 result 'readers that are closed, forgotten or forked' passes Logs.test_closed
 result 'a library that is not there' passes Untraced.test_no_library
+for case in nesting generators no_begin tasks selection threshold threads fork program untraced mistakes names freed many; do
+	result "functions: $case" passes "Functions.test_$case"
+done
+result 'functions, by sys.monitoring' with_monitoring
 result 'installed, it finds library and command beside it' installed
 
 echo "1..$number"
