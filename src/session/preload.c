@@ -251,6 +251,14 @@ static bool say_not_loaded(const struct ptrc_preload *p, const char *command, co
 	return p->is_static || p->is_privileged;
 }
 
+/* Whether the command is an interpreter of Python, by its name. */
+static bool is_python(const char *command)
+{
+	const char *slash = strrchr(command, '/');
+
+	return !strncmp(slash ? slash + 1 : command, "python", strlen("python"));
+}
+
 void ptrc_preload_say_no_function(const struct ptrc_preload *p, const char *command)
 {
 	bool has_globs = strncmp(p->functions.bytes, ALL "\n", sizeof(ALL)) != 0 &&
@@ -272,6 +280,10 @@ void ptrc_preload_say_no_function(const struct ptrc_preload *p, const char *comm
 			"no function was recorded: none that was compiled with "
 			"-finstrument-functions or -fxray-instrument has a name that --functions "
 			"selects");
+	else if (is_python(command))
+		ptrc_cli_message(command, "no function was recorded: --functions is for compiled "
+					  "programs; for one in Python, run python3 -m posixtrace "
+					  "run, see posixtrace-python(3)");
 	else
 		ptrc_cli_message(command, "no function was recorded: no function of it calls the "
 					  "hooks of -finstrument-functions, or has those of "

@@ -47,7 +47,7 @@ builds() {
 	tar -C "$dir" -cJf "$top/SOURCES/posixtrace-$configured.tar.xz" "posixtrace-$configured" || exit 1
 	# Elsewhere than where rpm is at home, what must be installed has other names.
 	rpmbuild -ba --nodeps --nocheck --define "_topdir $top" --define "_smp_mflags -j$(nproc)" \
-		--define 'python3_sitelib /usr/lib/python3/site-packages' "$spec" >"$dir/log" 2>&1 || {
+		--define 'python3_sitearch /usr/lib64/python3/site-packages' "$spec" >"$dir/log" 2>&1 || {
 		tail -n 40 "$dir/log"
 		exit 1
 	}
@@ -70,6 +70,7 @@ posixtrace-devel /usr/include/trace.h
 posixtrace-devel .*/pkgconfig/posixtrace.pc
 posixtrace-static .*/libposixtrace.a
 python3-posixtrace .*/posixtrace/__init__.py
+python3-posixtrace .*/posixtrace/_record.abi3.so
 END
 	! grep -E '\.la$|^posixtrace-libs .*/bin/|^posixtrace-devel .*\.so\.' "$dir/files"
 }

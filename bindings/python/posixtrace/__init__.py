@@ -16,30 +16,31 @@
     for e in posixtrace.open("run.log", event="request.*"):
         print(e.time, e.name, e.pid, e.data)
 
-The C library records events. The command ptrace-dump, in a process of its own, reads logs, so that
-layouts, expressions and damaged logs have one reader for all languages.
+The extension _record records events with the C library. The command ptrace-dump, in a process of its
+own, reads logs, so that layouts, expressions and damaged logs have one reader for all languages.
 """
 
 from __future__ import annotations
 
 import codecs
-import ctypes
 import datetime
 import errno
 import functools
 import inspect
 import itertools
 import json
-import keyword
+import logging
 import os
 import pathlib
 import re
 import shutil
-import struct
 import subprocess
 import tempfile
 import warnings
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, Union
+
+from posixtrace import _record
+from posixtrace._record import Event, is_traced, version
 
 __all__ = [
     "Error",
@@ -48,6 +49,7 @@ __all__ = [
     "IncompleteWarning",
     "Log",
     "LogEvent",
+    "LogHandler",
     "Span",
     "event",
     "follow",
@@ -58,7 +60,6 @@ __all__ = [
     "version",
 ]
 
-_SONAME = "libposixtrace.so.0"
 _EVENT_NAME_MAX = 255
 _UNNAMED = 9  # POSIX_TRACE_UNNAMED_USEREVENT
 _SYSTEM_MAX = 8  # the identifiers up to this are those of system events
@@ -81,55 +82,10 @@ class IncompleteWarning(UserWarning):
     """A log lacks events."""
 
 
-# ---- the library ----
-
-
-class _Library:
-    """The functions of the library that are called, with their types."""
-
-    def __init__(self, path: str) -> None:
-        library = ctypes.CDLL(path)
-        try:
-            self.record = library.posix_trace_event
-            self.open = library.posix_trace_eventid_open
-            self.open_layout = library.posixtrace_eventid_open_layout
-            self.is_traced = library.posixtrace_is_traced
-            self.version = library.posixtrace_version
-        except AttributeError as problem:
-            raise Error(f"{path}: the library is too old for this module: {problem}") from None
-        identifier = ctypes.POINTER(ctypes.c_uint)
-        # Without argtypes, because converting numbers takes ctypes a third longer: callers pass a c_uint,
-        # bytes and a c_size_t.
-        self.record.restype = None
-        self.open.argtypes = [ctypes.c_char_p, identifier]
-        self.open.restype = ctypes.c_int
-        self.open_layout.argtypes = [ctypes.c_char_p, ctypes.c_char_p, identifier]
-        self.open_layout.restype = ctypes.c_int
-        self.is_traced.argtypes = []
-        self.is_traced.restype = ctypes.c_int
-        self.version.argtypes = []
-        self.version.restype = ctypes.c_char_p
-
-
 def _prefix() -> Optional[pathlib.Path]:
     """The installation prefix of this module, which is PREFIX/lib/python3/dist-packages/posixtrace."""
     parents = pathlib.Path(__file__).resolve().parents
     return parents[4] if len(parents) > 4 and parents[3].name.startswith("lib") else None
-
-
-@functools.lru_cache(maxsize=None)
-def _library() -> _Library:
-    """The library: POSIXTRACE_LIBRARY, else that installed with this module, else what the linker finds."""
-    path = os.environ.get("POSIXTRACE_LIBRARY")
-    if not path:
-        installed = _prefix() and pathlib.Path(__file__).resolve().parents[3] / _SONAME
-        path = str(installed) if installed and installed.exists() else _SONAME
-    try:
-        return _Library(path)
-    except OSError as problem:
-        raise Error(
-            f"the library cannot be loaded: {problem}; POSIXTRACE_LIBRARY can name its file"
-        ) from None
 
 
 def _command(name: str) -> str:
@@ -141,16 +97,6 @@ def _command(name: str) -> str:
     if not path:
         raise Error(f"{name}: the command is not found; logs are read by it")
     return path
-
-
-def is_traced() -> bool:
-    """Whether a stream traces this process; if not, no event is recorded."""
-    return _library().is_traced() != 0
-
-
-def version() -> str:
-    """The version of the library, such as 'posixtrace 0.2.0'."""
-    return _library().version().decode()
 
 
 # ---- texts ----
@@ -184,294 +130,20 @@ def _event_name(name: str) -> bytes:
     return raw
 
 
-# ---- layouts ----
-
-_NUMBERS = {
-    **{"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i8": "b", "i16": "h", "i32": "i", "i64": "q"},
-    **{"x8": "B", "x16": "H", "x32": "I", "x64": "Q", "f32": "f", "f64": "d", "bool": "?"},
-    **{"code": "Q", "caller": "Q"},
-}
-_INTEGERS = ("u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64")
-_OTHERS = ("char", "str", "bytes", "pad", "json")
-_WORD = re.compile(r"\s*([A-Za-z0-9_]+|[^\sA-Za-z0-9_]|$)")
+# ---- events ----
 
 
-class _Field:
-    """A field of a layout: its type, the type's letter in struct, the number of elements (None: the data
-    gives the size), its name ('' for padding), and the values of an enum by their names."""
-
-    __slots__ = ("type", "letter", "count", "is_array", "name", "members")
-
-    def __init__(self, kind: str) -> None:
-        self.type = kind
-        self.letter = _NUMBERS.get(kind, "s")
-        self.count: Optional[int] = 1
-        self.is_array = False
-        self.name = ""
-        self.members: Dict[str, int] = {}
-
-    @property
-    def alignment(self) -> int:
-        return struct.calcsize(self.letter)
-
-    @property
-    def format(self) -> str:
-        if self.type == "pad":
-            return f"{self.count}x"
-        return f"{self.count}{self.letter}" if self.is_array or self.letter == "s" else self.letter
+def _json(value: Any) -> bytes:
+    return _text(json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False))
 
 
-class _Parser:
-    """Reads a layout, see posixtrace-layout(5). The library makes the finer checks of names."""
-
-    def __init__(self, text: str) -> None:
-        self.words = _WORD.findall(text)
-        self.at = 0
-
-    def peek(self) -> str:
-        return self.words[self.at] if self.at < len(self.words) else ""
-
-    def take(self, what: str = "") -> str:
-        word = self.peek()
-        if what and word != what:
-            raise ValueError(f"{what!r} is missing before {word!r}" if word else f"{what!r} is missing")
-        self.at += 1
-        return word
-
-    def number(self) -> int:
-        word = self.take()
-        sign = 1
-        if word == "-":
-            sign, word = -1, self.take()
-        try:
-            return sign * int(word, 16 if word[:2].lower() == "0x" else 10)
-        except ValueError:
-            raise ValueError(f"{word!r} is no number") from None
-
-    def layout(self) -> Tuple[bool, List[_Field]]:
-        is_packed = self.peek() == "packed"
-        if is_packed:
-            self.take()
-        fields = [self.field()]
-        while self.peek() == ",":
-            self.take()
-            if fields[-1].count is None and fields[-1].type != "str":
-                raise ValueError(f"nothing can follow {fields[-1].type!r}")
-            fields.append(self.field())
-        if self.peek():
-            raise ValueError(f"a comma is missing before {self.peek()!r}")
-        return is_packed, fields
-
-    def field(self) -> _Field:
-        word = self.take()
-        if word == "enum":
-            field = self.enumeration()
-        elif word in _NUMBERS or word in _OTHERS:
-            field = _Field(word)
-        else:
-            types = " ".join((*_NUMBERS, "enum", *_OTHERS))
-            raise ValueError(f"{word!r} is no type (the types are {types})" if word else "a type is missing")
-        if self.peek() == "[":
-            self.take()
-            field.count = self.number()
-            field.is_array = True
-            self.take("]")
-            if field.count < 1 or field.type in ("str", "json"):
-                raise ValueError(f"{field.type}[{field.count}] is no type")
-        elif field.type in ("char", "pad"):
-            raise ValueError(f"'{field.type}' needs [N] after it")
-        elif field.type in ("str", "json", "bytes"):
-            field.count = None
-        if field.type != "pad" and self.peek() not in (",", ""):
-            field.name = self.take()
-        if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", field.name) and field.type not in ("pad", "json"):
-            raise ValueError(f"{field.type!r} needs a name after it")
-        if self.peek() == ":":
-            raise ValueError(f"{field.name!r} is a bit field, which Python cannot record: "
-                             "use a whole integer")
-        if self.peek() not in (",", ""):
-            self.take()  # the unit
-        return field
-
-    def enumeration(self) -> _Field:
-        field = _Field(self.take() if self.peek() in _INTEGERS else "i32")
-        value = 0
-        self.take("{")
-        while self.peek() != "}":
-            name = self.take()
-            if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name):
-                raise ValueError("an enum has members, such as {idle, busy}")
-            if self.peek() == "=":
-                self.take()
-                value = self.number()
-            field.members[name] = value
-            value += 1
-            if self.peek() != ",":
-                break
-            self.take()
-        self.take("}")
-        return field
+def _signature(names: Tuple[str, ...], is_typed: bool) -> inspect.Signature:
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    default = inspect.Parameter.empty if is_typed else b""
+    return inspect.Signature([inspect.Parameter(name, kind, default=default) for name in names])
 
 
-# ---- packing ----
-
-
-def _check(event_name: str, field: _Field, value: Any) -> Any:
-    """The value in the form that struct takes, or an error that names event and field. For values that the
-    fast way does not know or refuses."""
-    what = f"event {event_name!r}, field {field.name or 'json'!r}: "
-    if field.type == "json":
-        if isinstance(value, (bytes, bytearray)):
-            return bytes(value)
-        try:
-            return _text(json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False))
-        except (TypeError, ValueError) as problem:
-            raise type(problem)(what + str(problem)) from None
-    if field.type in ("str", "char"):
-        if not isinstance(value, (str, bytes)):
-            raise TypeError(what + f"a text, not {type(value).__name__}")
-        return _text(value)
-    if field.type == "bytes":
-        try:
-            raw = bytes(memoryview(value))
-        except TypeError:
-            raise TypeError(what + f"bytes, not {type(value).__name__}") from None
-        if field.count is not None and len(raw) != field.count:
-            raise ValueError(what + f"{field.count} bytes, not {len(raw)}")
-        return raw
-    values = list(value) if field.is_array else [value]
-    if len(values) != field.count:
-        raise ValueError(what + f"{field.count} values, not {len(values)}")
-    for i, item in enumerate(values):
-        if isinstance(item, str) and item in field.members:
-            values[i] = item = field.members[item]
-        elif isinstance(item, str) and field.members:
-            raise ValueError(what + f"{item!r} is none of {', '.join(field.members)}")
-        try:
-            struct.pack("=" + field.letter, item)
-        except (struct.error, OverflowError, TypeError) as problem:
-            kind = ValueError if isinstance(item, (int, float)) else TypeError
-            raise kind(what + f"{item!r} is no {field.type}: {problem}") from None
-    return values
-
-
-def _pack_slowly(name: str, is_packed: bool, fields: List[_Field], values: Iterable[Any]) -> bytes:
-    """Packs any event. The fast way gives the same result."""
-    data = b""
-    rest = list(values)
-    for i, field in enumerate(fields):
-        if not is_packed:
-            data += bytes(-len(data) % field.alignment)
-        if field.type == "pad":
-            data += bytes(field.count or 0)
-            continue
-        value = _check(name, field, rest.pop(0))
-        if field.count is None:
-            data += value
-            if field.type == "str" and i + 1 < len(fields):
-                # A null byte ends the text, so one in the value cuts it.
-                data = data[: len(data) - len(value)] + value.partition(b"\0")[0] + b"\0"
-        elif field.letter == "s":
-            data += struct.pack(field.format, value)
-        else:
-            data += struct.pack("=" + field.format, *value)
-    return data
-
-
-def _fast_source(is_packed: bool, fields: List[_Field], scope: Dict[str, Any]) -> str:
-    """The source of an expression that packs the fields for values of plain types, by one struct and at
-    most one text after it; '' if only the slow way can. Our names have a letter that no field has."""
-    last = fields[-1]
-    fixed = fields[:-1] if last.count is None else fields
-    if any(f.count is None or (f.is_array and f.letter != "s") or f.members for f in fixed):
-        return ""
-    if any(f.type in ("char", "bytes") for f in fixed) or last.type in ("json", "bytes"):
-        return ""
-    parts = []
-    if fixed:
-        # The gaps are explicit ("="): with native alignment, struct turns a large number for f32 into inf.
-        form = "="
-        for field in fixed:
-            gap = 0 if is_packed or field.type == "pad" else -struct.calcsize(form) % field.alignment
-            form += f"{gap}x{field.format}"
-        scope["packerρ"] = struct.Struct(form)
-        scope["packρ"] = scope["packerρ"].pack
-        parts.append(f"packρ({', '.join(_parameter(f.name) for f in fixed if f.name)})")
-    if last.count is None:
-        parts.append(f"{_parameter(last.name)}.encode('utf-8', 'posixtrace')")
-    return " + ".join(parts)
-
-
-def _parameter(name: str) -> str:
-    """The parameter for the name of a field: class_ for class."""
-    return name + "_" if keyword.iskeyword(name) else name or "json"
-
-
-class Event:
-    """An event type of this process, made by event(). Call it to record an event."""
-
-    name: str
-    layout: str
-    id: int
-
-    __slots__ = ("name", "layout", "id")
-
-    def __init__(self, name: str, layout: str, identifier: int) -> None:
-        self.name = name
-        self.layout = layout
-        self.id = identifier
-
-    def __call__(self, *values: Any, **by_name: Any) -> None:
-        raise TypeError("posixtrace.event() makes events")
-
-    def __repr__(self) -> str:
-        return f"posixtrace.event({self.name!r}, {self.layout!r})"
-
-
-def _untyped(record: Callable[..., None], identifier: int) -> Callable[..., None]:
-    number = ctypes.c_uint(identifier)
-
-    def call(self: Event, data: Union[bytes, str] = b"") -> None:
-        if not isinstance(data, bytes):
-            data = _text(data) if isinstance(data, str) else bytes(memoryview(data))
-        record(number, data, ctypes.c_size_t(len(data)))
-
-    return call
-
-
-def _typed(name: str, layout: str, record: Callable[..., None], identifier: int) -> Callable[..., None]:
-    """A function with a parameter for each field."""
-    try:
-        is_packed, fields = _Parser(layout).layout()
-        parameters = [_parameter(f.name) for f in fields if f.type != "pad"]
-        if len(set(parameters)) < len(parameters):
-            raise ValueError("two fields have the same name")
-    except ValueError as problem:
-        raise Error(f"event type {name!r}: layout {layout!r}: {problem}", errno.EINVAL) from None
-    scope: Dict[str, Any] = {
-        "recordρ": record,
-        "idρ": ctypes.c_uint(identifier),
-        "sizeρ": ctypes.c_size_t,
-        "slowρ": lambda *values: _pack_slowly(name, is_packed, fields, values),
-        "lenρ": len,
-        "Exceptionρ": Exception,
-    }
-    slow = f"slowρ({', '.join(parameters)})"
-    fast = _fast_source(is_packed, fields, scope)
-    source = f"def call({', '.join(['selfρ', *parameters])}):\n"
-    if fast:
-        # The slow way takes a value that the fast way refuses, or raises an error that says why not.
-        source += f"    try:\n        dataρ = {fast}\n    except Exceptionρ:\n        dataρ = {slow}\n"
-    else:
-        source += f"    dataρ = {slow}\n"
-    # The size is constant unless there is a text.
-    if "packerρ" in scope and fields[-1].count is not None:
-        scope["sizeρ"] = ctypes.c_size_t(scope["packerρ"].size)
-        source += "    recordρ(idρ, dataρ, sizeρ)\n"
-    else:
-        source += "    recordρ(idρ, dataρ, sizeρ(lenρ(dataρ)))\n"
-    exec(source, scope)
-    return scope["call"]
+_record.set_hooks(_json, _signature)
 
 
 def event(name: str, layout: Optional[str] = None, /, **fields: str) -> Event:
@@ -488,7 +160,7 @@ def event(name: str, layout: Optional[str] = None, /, **fields: str) -> Event:
 
     Raises Error if the layout is not valid or the type cannot be opened; errno is EEXIST if it has
     another layout. A value that does not fit its field raises TypeError or ValueError when an event is
-    recorded, whether the process is traced or not; texts always fit.
+    recorded; texts always fit. In a process that is not traced the object does not look at the values.
     """
     if fields and layout is not None:
         raise TypeError("a layout is one text, or keyword arguments, not both")
@@ -501,24 +173,19 @@ def event(name: str, layout: Optional[str] = None, /, **fields: str) -> Event:
             parts.append(f"{words[1].strip()} {field} {words[2]}".strip())
         layout = ", ".join(parts)
     raw = _event_name(name)
-    library = _library()
-    identifier = ctypes.c_uint(_UNNAMED)
-    if layout is None:
-        error = library.open(raw, ctypes.byref(identifier))
-        call = _untyped(library.record, identifier.value)
-    else:
-        _typed(name, layout, library.record, 0)  # raises Error before anything is opened
-        error = library.open_layout(raw, _text(layout), ctypes.byref(identifier))
-        call = _typed(name, layout, library.record, identifier.value)
-    if not error and identifier.value < _UNNAMED:
+    try:
+        made = Event(name, layout or "", raw, None if layout is None else _text(layout))
+    except ValueError as problem:
+        raise Error(f"event type {name!r}: layout {layout!r}: {problem}", errno.EINVAL) from None
+    except OSError as problem:
+        if problem.errno == errno.EEXIST:
+            what = f"it has another layout than {layout!r}"
+        else:
+            what = f"it cannot be opened: {problem.strerror}"
+        raise Error(f"event type {name!r}: {what}", problem.errno) from None
+    if made.id < _UNNAMED:
         raise Error(f"event type {name!r}: it is one of the system", errno.EINVAL)
-    if error == errno.EEXIST:
-        raise Error(f"event type {name!r}: it has another layout than {layout!r}", error)
-    if error:
-        raise Error(f"event type {name!r}: it cannot be opened: {os.strerror(error)}", error)
-    made = type("Event", (Event,), {"__call__": call, "__slots__": (), "__doc__": Event.__doc__})
-    result: Event = made(name, layout or "", identifier.value)
-    return result
+    return made
 
 
 # ---- spans ----
@@ -628,6 +295,35 @@ def traced(function: Any = None, /, *, name: Optional[str] = None) -> Any:
             end(key)
 
     return call
+
+
+# ---- records of logging ----
+
+
+class LogHandler(logging.Handler):
+    """A handler of logging that records an event for each log record:
+
+        logging.getLogger().addHandler(posixtrace.LogHandler())
+
+    The event type is log. Its message is the record's as the handler's formatter has it, by default with
+    the traceback of an exception.
+    """
+
+    def __init__(self, level: Union[int, str] = logging.NOTSET) -> None:
+        super().__init__(level)
+        self._event = event(
+            "log",
+            "enum {debug=10, info=20, warning=30, error=40, critical=50} level, u32 line, str file, "
+            "str logger, str message",
+        )
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not is_traced():
+            return
+        try:
+            self._event(record.levelno, record.lineno, record.pathname, record.name, self.format(record))
+        except Exception:
+            self.handleError(record)
 
 
 # ---- logs ----

@@ -12,42 +12,38 @@ skip_all() {
 }
 
 command -v python3 >/dev/null || skip_all 'no python3'
-python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' || skip_all 'no python3 of 3.9 or later'
-POSIXTRACE_LIBRARY=$PTRC_BUILD/lib/.libs/libposixtrace.so.0
-test -r "$POSIXTRACE_LIBRARY" || skip_all 'no shared library'
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || skip_all 'no python3 of 3.10 or later'
+test -e "$PTRC_BUILD/bindings/python/importable" || skip_all 'no module for Python, as configure said'
 test -z "${PTRC_SAN_CFLAGS-}" || skip_all 'the interpreter has no sanitizers'
-PYTHONPATH=$PTRC_SOURCE/bindings/python
+PYTHONPATH=$PTRC_BUILD/bindings/python
+LD_LIBRARY_PATH=$PTRC_BUILD/lib/.libs
 PYTHONDONTWRITEBYTECODE=1
-export POSIXTRACE_LIBRARY PYTHONPATH PYTHONDONTWRITEBYTECODE
+export PYTHONPATH LD_LIBRARY_PATH PYTHONDONTWRITEBYTECODE
 PATH=$PTRC_BUILD/src:$PATH
 
-# passes CASE: of python_module.py
+# passes CASE [PYTHON]: of python_module.py, or of python_functions.py if it is one of Functions
 passes() {
-	timeout $((120 * ${PTRC_TEST_SLOWDOWN:-1})) python3 -W error "$PTRC_SOURCE/tests/bindings/python/python_module.py" "$1"
-}
-
-# The name of the library that the module looks for is that of the one that is built.
-soname() {
-	named=$(sed -n 's/^_SONAME = "\(.*\)"$/\1/p' "$PYTHONPATH/posixtrace/__init__.py")
-	test -n "$named" && test -e "$PTRC_BUILD/lib/.libs/$named"
+	file=python_module.py
+	case $1 in Functions*) file=python_functions.py ;; esac
+	timeout $((120 * ${PTRC_TEST_SLOWDOWN:-1})) "${2-python3}" -W error "$PTRC_SOURCE/tests/bindings/python/$file" "$1"
 }
 
 # Without the variables, from where it is installed, with the library and the command beside it.
 installed() (
+	grep -q "^PYTHON_LDFLAGS = -" "$PTRC_BUILD/Makefile" || { echo 'the library has a directory of its own'; exit 77; }
 	prefix=$dir/prefix
 	mkdir -p "$prefix/bin" "$prefix/lib/python3/dist-packages" || exit 1
-	cp -r "$PYTHONPATH/posixtrace" "$prefix/lib/python3/dist-packages" || exit 1
-	cp "$POSIXTRACE_LIBRARY" "$prefix/lib" || exit 1
+	cp -rL "$PYTHONPATH/posixtrace" "$prefix/lib/python3/dist-packages" || exit 1
+	cp "$LD_LIBRARY_PATH/libposixtrace.so.0" "$prefix/lib" || exit 1
 	ln -s "$PTRC_BUILD/src/ptrace-dump" "$prefix/bin" || exit 1
 	ptrace-run -o "$dir/installed.log" -- true || exit 1
-	unset POSIXTRACE_LIBRARY
+	unset LD_LIBRARY_PATH
 	PATH=/usr/bin:/bin
 	PYTHONPATH=$prefix/lib/python3/dist-packages
 	python=$(cd / && command -v python3) || exit 77
 	"$python" -W error - "$dir/installed.log" "$prefix" <<-'END'
 		import sys, posixtrace
 		posixtrace.event("e", "u8 a")(1)
-		assert posixtrace._library().record is not None
 		with open("/proc/self/maps") as maps:
 		    assert sys.argv[2] + "/lib/libposixtrace.so.0" in maps.read()
 		with posixtrace.open(sys.argv[1]) as log:
@@ -55,18 +51,37 @@ installed() (
 	END
 )
 
+# All cases of python_functions.py, by a python3 that has sys.monitoring.
+with_monitoring() {
+	for version in 12 13 14; do
+		python=python3.$version
+		"$python" -c 'import sys; sys.monitoring' 2>/dev/null || continue
+		passes Functions "$python"
+		return
+	done
+	echo 'no python3.12 or later'
+	return 77
+}
+
 result 'fields by position, by name and by layout' passes Recording.test_fields
 result 'numbers stand as in a structure of C' passes Recording.test_numbers
 result 'arrays, enumerations, units, JSON and bytes' passes Recording.test_others
 result 'texts, whatever is in them' passes Recording.test_texts
 result 'events without a layout' passes Recording.test_untyped
-result 'the fast way packs as the slow one does' passes Recording.test_fast_as_slow
+result 'random layouts, as structures of C' passes Recording.test_as_c
+result 'objects that are converted' passes Recording.test_conversions
 result 'several threads' passes Recording.test_threads
 result 'what does not fit is an error that names event and field' \
 	passes Recording.test_what_does_not_fit
 result 'layouts that are none' passes Recording.test_wrong_layouts
 result 'names, also such that are no UTF-8, and a second layout' passes Recording.test_names
 result 'where nobody traces' passes Untraced.test_untraced
+result 'objects and calls of them' passes Untraced.test_forms
+result 'records of logging' passes Records.test_records
+result 'records of logging that cannot be events' passes Records.test_bad_records
+result 'a record of logging that is cut' passes Logs.test_cut
+result 'processes of multiprocessing' passes Logs.test_processes
+result 'a process that is killed' passes Logs.test_killed
 result 'spans, and their keys' passes Spans.test_with
 result 'functions as spans' passes Spans.test_decorator
 result 'async functions as spans' passes Spans.test_async
@@ -77,8 +92,11 @@ result 'a live session is followed' passes Logs.test_follow
 result 'losses are told' passes Logs.test_losses
 result 'what cannot be read is an error that names it' passes Logs.test_errors
 result 'readers that are closed, forgotten or forked' passes Logs.test_closed
-result 'a library that is not there or too old' passes Untraced.test_no_library
-result 'the module looks for the library that is built' soname
+result 'a library that is not there' passes Untraced.test_no_library
+for case in nesting generators no_begin tasks selection threshold threads fork program untraced mistakes names freed many; do
+	result "functions: $case" passes "Functions.test_$case"
+done
+result 'functions, by sys.monitoring' with_monitoring
 result 'installed, it finds library and command beside it' installed
 
 echo "1..$number"

@@ -475,6 +475,9 @@ function.end code function, caller call_site" ]
 	[ "$stderr" = "ptrace-run: ./plain: no function was recorded: no function of it calls the hooks of -finstrument-functions, or has those of -fxray-instrument" ]
 	run_split ptrace-run --functions='out*' -o run.log -- ./plain
 	[[ $stderr == *"no function of it calls the hooks of "* ]]
+	ln -s plain python3
+	run_split ptrace-run --functions -o python.log -- ./python3
+	[[ $stderr == *"for one in Python, run python3 -m posixtrace run"* ]]
 	compile nested nested.c
 	strip -o stripped nested
 	run_split ptrace-run --functions='out*' -o run.log -- ./stripped
