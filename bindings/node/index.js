@@ -49,6 +49,7 @@ function makeTraced(name, fields) {
 }
 
 function trace(name, fields = {}) {
+	if (!isTraced()) return;
 	if (kindOf(fields) !== 'object')
 		throw new TypeError(`event '${name}': an object with the fields is needed, not ${kindOf(fields)}`);
 	let type = traced.get(name);

@@ -48,7 +48,6 @@ struct call {
 	napi_env env;
 	const struct type *type;
 	const struct ptrc_layout_field *field;
-	bool is_traced;
 	char *data;
 	size_t size, room;
 	char first[1024];
@@ -308,7 +307,7 @@ static bool put_view(struct call *c, napi_value value, bool *is_put)
 	if (!is_view)
 		return false;
 	*is_put = true;
-	if (!c->is_traced || napi_get_buffer_info(c->env, value, &bytes, &size) || !size)
+	if (napi_get_buffer_info(c->env, value, &bytes, &size) || !size)
 		return true;
 	*is_put = reserve(c, size);
 	if (*is_put) {
@@ -324,13 +323,8 @@ static bool put_string(struct call *c, napi_value value)
 	/* napi_get_value_string_utf8() adds a null byte, and stops before a character that does not
 	 * fit, which has 4 bytes at most. */
 	enum { AT_END = 5 };
-	napi_valuetype kind;
 	size_t size;
 
-	if (!c->is_traced) {
-		napi_typeof(c->env, value, &kind);
-		return kind == napi_string || refuse_kind(c, value, "a string or bytes");
-	}
 	if (!reserve(c, AT_END + 1))
 		return false;
 	if (napi_get_value_string_utf8(c->env, value, c->data + c->size, c->room - c->size, &size))
@@ -461,7 +455,6 @@ static void begin_call(struct call *c, napi_env env, const struct type *t)
 {
 	c->env = env;
 	c->type = t;
-	c->is_traced = posixtrace_is_traced();
 	c->data = c->first;
 	c->size = 0;
 	c->room = sizeof(c->first);
@@ -484,7 +477,8 @@ static napi_value record(napi_env env, napi_callback_info info)
 	struct call c;
 	bool is_put = true;
 
-	if (napi_get_cb_info(env, info, &count, values, NULL, (void **)&t))
+	if (!posixtrace_is_traced() ||
+	    napi_get_cb_info(env, info, &count, values, NULL, (void **)&t))
 		return NULL;
 	if (PTRC_UNLIKELY(count != t->argument_count)) {
 		char text[MESSAGE_BYTES];
@@ -517,7 +511,8 @@ static napi_value record_plain(napi_env env, napi_callback_info info)
 	struct type *t;
 	struct call c;
 
-	if (napi_get_cb_info(env, info, &count, &value, NULL, (void **)&t))
+	if (!posixtrace_is_traced() ||
+	    napi_get_cb_info(env, info, &count, &value, NULL, (void **)&t))
 		return NULL;
 	begin_call(&c, env, t);
 	c.field = &data;
