@@ -605,6 +605,21 @@ static int reuses(void)
 	return 0;
 }
 
+/* A stream that is opened again has the same descriptor. */
+static int reopens(void)
+{
+	static const char *const paths[] = {"/dev/zero", "/dev/full"};
+	FILE *f = fopen(paths[0], "re");
+	char byte;
+
+	for (int i = 0; i < 200; i++) {
+		CHECK(f && read(fileno(f), &byte, 1) == 1);
+		say("read", paths[i % 2], 1, 1);
+		f = freopen(paths[(i + 1) % 2], "re", f);
+	}
+	return 0;
+}
+
 enum { RACERS = 4, RACES = 2000 };
 
 /* Opens, reads and closes one file after the other, while other threads get the same numbers. */
@@ -833,6 +848,8 @@ int main(int argc, char **argv)
 		return read_some("/proc/self/stat") < 0;
 	if (!strcmp(what, "reuses"))
 		return reuses();
+	if (!strcmp(what, "reopens"))
+		return reopens();
 	if (!strcmp(what, "races"))
 		return races();
 	if (!strcmp(what, "restricts"))

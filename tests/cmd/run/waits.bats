@@ -138,6 +138,9 @@ no_begin_is_alone() {
 	[ "$(waits run.log | grep '^open' | cut -d ' ' -f 2 | sed 's|/self/|/PID/|')" = \
 		"$(waits run.log | grep '^read' | cut -d ' ' -f 2 | head -n -1 | sed 's|/proc/[0-9]*/|/proc/PID/|')" ]
 	[[ $(waits run.log | tail -n 1) == "read /proc/"*"/maps 1 1 0" ]]
+	as_without reopens
+	waits run.log >found
+	diff stdout.txt found
 }
 
 @test "threads that get each other's descriptors: each read shows the file that its thread opened" {
