@@ -384,6 +384,22 @@ static void sockets(void)
 	say("sendto", peer, 2, sendto(fd, "ab", 2, 0, (struct sockaddr *)&in6, sizeof(in6)));
 	snprintf(peer, sizeof(peer), "udp local [::1]:%d", ntohs(in6.sin6_port));
 	say("recvfrom", peer, 50, recvfrom(fd, bytes, 50, 0, NULL, NULL));
+	/* A client of IPv4 of a server of IPv6. */
+	server = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	in6 = (struct sockaddr_in6){.sin6_family = AF_INET6};
+	CHECK(!bind(server, (struct sockaddr *)&in6, sizeof(in6)) && !listen(server, 5));
+	CHECK(!getsockname(server, (struct sockaddr *)&in6, &size));
+	in.sin_port = in6.sin6_port;
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	snprintf(peer, sizeof(peer), "tcp 127.0.0.1:%d", ntohs(in.sin_port));
+	say("connect", peer, 0, connect(fd, (struct sockaddr *)&in, sizeof(in)));
+	snprintf(peer, sizeof(peer), "tcp local [::]:%d", ntohs(in.sin_port));
+	accepted = accept(server, NULL, NULL);
+	say("accept", peer, 0, accepted);
+	size = sizeof(in);
+	CHECK(!getsockname(fd, (struct sockaddr *)&in, &size));
+	snprintf(peer, sizeof(peer), "tcp [::ffff:127.0.0.1]:%d", ntohs(in.sin_port));
+	say("write", peer, 1, write(accepted, "x", 1));
 }
 
 enum { HANDLED = 200 };
