@@ -277,6 +277,22 @@ static int locks(void)
 	mutex.__data.__owner = 0x3fffffff;
 	CHECK(pthread_mutex_timedlock(&mutex, &later) == ETIMEDOUT);
 	printf("pthread_mutex_timedlock 0 0x%" PRIxPTR " ETIMEDOUT\n", (uintptr_t)&mutex);
+	/* The kernel has given the mutex to a thread that does not run yet. */
+	for (int i = 0; i < 2; i++) {
+		static pthread_mutex_t handed[2];
+		pthread_mutexattr_t attr;
+
+		pthread_mutexattr_init(&attr);
+		CHECK(!pthread_mutexattr_setprotocol(&attr, i ? PTHREAD_PRIO_INHERIT
+							      : PTHREAD_PRIO_NONE) &&
+		      !pthread_mutexattr_setrobust(&attr, i ? PTHREAD_MUTEX_STALLED
+							    : PTHREAD_MUTEX_ROBUST));
+		CHECK(!pthread_mutex_init(&handed[i], &attr) && !pthread_mutex_lock(&handed[i]));
+		handed[i].__data.__owner = 0;
+		CHECK(pthread_mutex_timedlock(&handed[i], &later) == ETIMEDOUT);
+		printf("pthread_mutex_timedlock %d 0x%" PRIxPTR " ETIMEDOUT\n", main_tid,
+		       (uintptr_t)&handed[i]);
+	}
 	return 0;
 }
 
