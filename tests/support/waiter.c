@@ -277,6 +277,9 @@ static int locks(void)
 	mutex.__data.__owner = 0x3fffffff;
 	CHECK(pthread_mutex_timedlock(&mutex, &later) == ETIMEDOUT);
 	printf("pthread_mutex_timedlock 0 0x%" PRIxPTR " ETIMEDOUT\n", (uintptr_t)&mutex);
+	futex = (uint32_t)main_tid;
+	CHECK(syscall(SYS_futex, &futex, FUTEX_LOCK_PI_PRIVATE, 0, NULL, NULL, 0) < 0);
+	printf("futex %d 0x%" PRIxPTR " EDEADLK\n", main_tid, (uintptr_t)&futex);
 	/* The kernel has given the mutex to a thread that does not run yet. */
 	for (int i = 0; i < 2; i++) {
 		static pthread_mutex_t handed[2];
