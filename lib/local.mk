@@ -291,12 +291,15 @@ ptrcpreload_PROGRAMS = %D%/posixtrace-preload.so
 	%D%/preload/selection.h \
 	%D%/preload/signals.c \
 	%D%/preload/signals.h \
+	%D%/preload/thread_times.c \
+	%D%/preload/thread_times.h \
 	%D%/preload/vfork.c \
 	%D%/preload/vfork.h \
 	%D%/preload/wait_calls.h \
 	%D%/preload/wait_io.c \
 	%D%/preload/wait_locks.c \
 	%D%/preload/wait_others.c \
+	%D%/preload/wait_threads.c \
 	%D%/preload/waits.c \
 	%D%/preload/waits.h \
 	%D%/preload/xray.c \

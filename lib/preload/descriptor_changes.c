@@ -41,6 +41,27 @@ CLOSES(closefrom, (int)a < 0 ? 0 : a, ~0U)
 CLOSES_STREAM(fclose, FILE, fileno(stream))
 CLOSES_STREAM(closedir, DIR, dirfd(stream))
 
+/* A wrapper of a function that opens a stream again, usually with the same descriptor. */
+#define REOPENS(name)                                                       \
+	PTRC_WRAPPER(name)                                                  \
+	{                                                                   \
+		FILE *stream = (FILE *)c;                                   \
+		int error = errno, fd;                                      \
+		long result;                                                \
+                                                                            \
+		if (!stream || !ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET)) \
+			return PTRC_NEXT(name)(a, b, c, d, e, f);           \
+		fd = fileno(stream);                                        \
+		errno = error;                                              \
+		ptrc_descriptor_forget(fd);                                 \
+		result = PTRC_NEXT(name)(a, b, c, d, e, f);                 \
+		ptrc_descriptor_forget(fd);                                 \
+		return result;                                              \
+	}
+
+REOPENS(freopen)
+REOPENS(freopen64)
+
 /* A wrapper of a function that makes a descriptor, which is `made` after it. */
 #define MAKES(name, made)                                        \
 	PTRC_WRAPPER(name)                                       \

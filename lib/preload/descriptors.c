@@ -156,12 +156,26 @@ static void put_hex(struct ptrc_descriptor *d, unsigned int n)
 	put_text(d, digits + at, sizeof(digits) - at);
 }
 
+static void put_ipv4(struct ptrc_descriptor *d, const uint8_t bytes[4])
+{
+	for (int i = 0; i < 4; i++) {
+		put(d, i ? "." : "");
+		put_number(d, bytes[i]);
+	}
+}
+
 /* Puts an address of IPv6, in the form of RFC 5952: the longest run of two or more zero groups is
- * written as two colons. */
+ * written as two colons, and an address that stands for one of IPv4 ends like that. */
 static void put_ipv6(struct ptrc_descriptor *d, const uint8_t bytes[16])
 {
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	unsigned int groups[8], start = 8, run = 1;
 
+	if (!memcmp(bytes, mapped, sizeof(mapped))) {
+		put(d, "::ffff:");
+		put_ipv4(d, bytes + sizeof(mapped));
+		return;
+	}
 	for (unsigned int i = 0; i < 8; i++)
 		groups[i] = (unsigned int)bytes[2 * i] << 8 | bytes[2 * i + 1];
 	for (unsigned int i = 0, n; i < 8; i += n + 1) {
@@ -252,14 +266,10 @@ static void put_address(struct ptrc_descriptor *d, int fd, const struct address 
 		if (has_name(a))
 			put_path(d, &a->un, a->size);
 	} else if (a->any.sa_family == AF_INET && a->size >= sizeof(a->in)) {
-		const uint8_t *bytes = (const uint8_t *)&a->in.sin_addr;
-
 		put_protocol(d, fd);
 		put(d, is_local ? " local " : " ");
-		for (int i = 0; i < 4; i++) {
-			put_number(d, bytes[i]);
-			put(d, i < 3 ? "." : ":");
-		}
+		put_ipv4(d, (const uint8_t *)&a->in.sin_addr);
+		put(d, ":");
 		put_number(d, ntohs(a->in.sin_port));
 	} else if (a->any.sa_family == AF_INET6 &&
 		   a->size >= offsetof(struct sockaddr_in6, sin6_scope_id)) {

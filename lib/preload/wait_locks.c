@@ -46,9 +46,16 @@ static PTRC_NOINLINE PTRC_NO_STACK_PROTECTOR int wait_for(uint32_t call, ptrc_fu
 	return result;
 }
 
+/* A mutex that is robust or inherits priorities has the thread's ID also in its futex word, where the kernel hands it
+ * to the next thread, whose ID is in the other place only when that thread runs. */
 static int32_t owner_of_mutex(long mutex)
 {
-	return ((const pthread_mutex_t *)mutex)->__data.__owner;
+	enum { ROBUST = 16, INHERITS = 32 };
+	const pthread_mutex_t *m = (const pthread_mutex_t *)mutex;
+
+	return m->__data.__kind & (ROBUST | INHERITS)
+		       ? (int32_t)((uint32_t)m->__data.__lock & FUTEX_TID_MASK)
+		       : m->__data.__owner;
 }
 
 /* Of a lock that is held for reading, no thread is known. */

@@ -9,6 +9,7 @@
 #include "lib/preload/event_type.h"
 #include "lib/preload/next_function.h"
 #include "lib/preload/patterns.h"
+#include "lib/preload/thread_times.h"
 #include "lib/preload/wait_calls.h"
 #include "lib/process/self.h"
 #include "lib/recorder/event.h"
@@ -84,6 +85,8 @@ bool ptrc_wait_is_own(uint64_t address)
 static PTRC_ALWAYS_INLINE void record(enum ptrc_wait_kind kind, int which, const void *data,
 				      size_t size, uint64_t address)
 {
+	if (which == BEGIN && PTRC_UNLIKELY(ptrc_load_relaxed(&ptrc_thread_start_is_due)))
+		ptrc_thread_times_record_due();
 	ptrc_event_record(ptrc_event_type_id(&types[kind][which]), data, size, address);
 }
 

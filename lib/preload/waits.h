@@ -34,6 +34,7 @@ enum ptrc_wait_kind {
 /* Bit i: waits of kind i are selected. */
 #define PTRC_WAIT_BIT(kind) (1U << PTRC_WAIT_##kind)
 #define PTRC_WAIT_IO_OR_NET (PTRC_WAIT_BIT(IO) | PTRC_WAIT_BIT(NET))
+#define PTRC_WAIT_ALL ((1U << PTRC_WAIT_KINDS) - 1)
 /* The environment was not read yet. */
 #define PTRC_WAIT_UNREAD (1U << 31)
 extern PTRC_HIDDEN _Atomic uint32_t ptrc_wait_selection;

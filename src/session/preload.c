@@ -204,8 +204,8 @@ void ptrc_preload_set_environment(struct ptrc_preload *p)
 	set_patterns(SDT_VARIABLE, &p->sdt);
 }
 
-/* Whether the trace has an event type whose name begins so. */
-static bool has_type(trace_id_t trace, const char *start)
+/* Whether the trace has an event type whose name matches the pattern. */
+static bool has_type(trace_id_t trace, const char *glob)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	trace_event_id_t id;
@@ -214,25 +214,25 @@ static bool has_type(trace_id_t trace, const char *start)
 	if (posix_trace_eventtypelist_rewind(trace))
 		return false;
 	while (!posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) && !unavailable)
-		if (!posix_trace_eventid_get_name(trace, id, name) &&
-		    !strncmp(name, start, strlen(start)))
+		if (!posix_trace_eventid_get_name(trace, id, name) && ptrc_glob_matches(glob, name))
 			return true;
 	return false;
 }
 
 bool ptrc_preload_lacks_functions(const struct ptrc_preload *p, trace_id_t trace)
 {
-	return p->functions.used && !has_type(trace, "function.");
+	return p->functions.used && !has_type(trace, "function.*");
 }
 
 bool ptrc_preload_lacks_waits(const struct ptrc_preload *p, trace_id_t trace)
 {
-	return p->waits.used && !has_type(trace, "wait.");
+	/* wait.thread is about threads that wait for nothing, too. */
+	return p->waits.used && !has_type(trace, "wait.*.begin");
 }
 
 bool ptrc_preload_lacks_probes(const struct ptrc_preload *p, trace_id_t trace)
 {
-	return p->sdt.used && !has_type(trace, "sdt.");
+	return p->sdt.used && !has_type(trace, "sdt.*");
 }
 
 /* Says that the library could not be loaded into COMMAND, if that is so. */

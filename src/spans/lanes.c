@@ -6,18 +6,34 @@
 
 #include "src/base/message.h"
 
+struct key {
+	size_t group;
+	pid_t pid, tid;
+};
+
+static struct key key_of(const struct ptrc_lanes *l, const struct ptrc_source *s, pid_t tid)
+{
+	return (struct key){.group = l->machines ? l->machines[s->order] : s->order,
+			    .pid = s->reader.event.posix_pid,
+			    .tid = tid};
+}
+
+struct ptrc_lane *ptrc_lanes_seek(const struct ptrc_lanes *l, const struct ptrc_source *s,
+				  pid_t tid)
+{
+	struct key key = key_of(l, s, tid);
+
+	return ptrc_table_seek(&l->table, &key, sizeof(key));
+}
+
 struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *l, struct ptrc_source *s)
 {
 	const struct posix_trace_event_info *e = &s->reader.event;
-	size_t group = l->machines ? l->machines[s->order] : s->order;
 	struct ptrc_lane **recent = &l->recent[(unsigned int)e->posix_tid % PTRC_LANES_RECENT];
 	struct ptrc_lane *lane = *recent;
-	struct {
-		size_t group;
-		pid_t pid, tid;
-	} key = {group, e->posix_pid, e->posix_tid};
+	struct key key = key_of(l, s, e->posix_tid);
 
-	if (lane && lane->tid == e->posix_tid && lane->pid == e->posix_pid && lane->group == group)
+	if (lane && lane->tid == key.tid && lane->pid == key.pid && lane->group == key.group)
 		return lane;
 	if (l->max && l->count >= l->max)
 		lane = ptrc_table_seek(&l->table, &key, sizeof(key));
@@ -34,7 +50,7 @@ struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *l, struct ptrc_source *s)
 	if (lane->source)
 		return lane;
 	lane->source = s;
-	lane->group = group;
+	lane->group = key.group;
 	lane->pid = lane->is_rest ? 0 : e->posix_pid;
 	lane->tid = lane->is_rest ? 0 : e->posix_tid;
 	lane->number = l->count;

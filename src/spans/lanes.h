@@ -50,6 +50,9 @@ struct ptrc_lanes {
 /* Returns the lane of the latest event of the source. */
 struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *, struct ptrc_source *);
 
+/* Returns the lane of this thread of the process of that event. NULL: there is none yet. */
+struct ptrc_lane *ptrc_lanes_seek(const struct ptrc_lanes *, const struct ptrc_source *, pid_t tid);
+
 /* Stores the process to which the lane belonged at this time (that of its last event, say), and the index of the
  * process in the log. Returns false if the process is unknown. */
 bool ptrc_lane_process(const struct ptrc_lane *, int64_t ns, unsigned long *index,

@@ -187,10 +187,12 @@ static void put_thread(struct ptrc_buffer *b, const struct ptrc_waits *w,
 		       const struct ptrc_waits_thread *t)
 {
 	uint64_t seen_ns = (uint64_t)ptrc_when_subtract(t->last_ns, t->first_ns);
+	uint64_t processor_ns, runnable_ns;
+	bool has_times = ptrc_waits_find_times(t, &processor_ns, &runnable_ns);
 
 	put_duration(b, seen_ns);
-	put_share(b, t->has_switched, t->state_ns[PTRC_WAITS_RUNNING], seen_ns);
-	put_share(b, t->has_switched, t->state_ns[PTRC_WAITS_RUNNABLE], seen_ns);
+	put_share(b, has_times, processor_ns, seen_ns);
+	put_share(b, has_times, runnable_ns, seen_ns);
 	put_share(b, true, t->waited_ns, seen_ns);
 	for (size_t kind = 0; kind < PTRC_WAITS_KINDS; kind++)
 		if (w->lengths[kind].count)
@@ -212,6 +214,17 @@ static void put_thread(struct ptrc_buffer *b, const struct ptrc_waits *w,
 	ptrc_buffer_char(b, '\n');
 }
 
+/* Whether one of the threads that are shown lacks the times on a processor. */
+static bool lacks_times(const struct ptrc_waits *w)
+{
+	uint64_t processor_ns, runnable_ns;
+
+	for (size_t i = 0; i < shown(w->threads.count); i++)
+		if (!ptrc_waits_find_times(w->thread_list[i], &processor_ns, &runnable_ns))
+			return true;
+	return false;
+}
+
 static void put_threads(struct ptrc_buffer *b, const struct ptrc_waits *w)
 {
 	if (!w->threads.count)
@@ -231,11 +244,15 @@ static void put_threads(struct ptrc_buffer *b, const struct ptrc_waits *w)
 	for (size_t i = 0; i < shown(w->threads.count); i++)
 		put_thread(b, w, w->thread_list[i]);
 	put_rest(b, w->threads.count);
-	if (!w->has_switches)
-		ptrc_buffer_text(b, "  When threads were on a processor or runnable is not known: "
-				    "the log lacks os.switch_in and os.switch_out "
-				    "(ptrace-run --os=sched).\n");
-	else if (!ptrc_waits_has_any(w))
+	if (!w->has_switches && !w->has_counts)
+		ptrc_buffer_text(b, "  How long threads were on a processor or runnable is not "
+				    "known: the log lacks os.switch_in and os.switch_out "
+				    "(ptrace-run --os=sched) and wait.thread (--waits).\n");
+	else if (!w->has_switches && lacks_times(w))
+		ptrc_buffer_text(b, "  How long a thread was on a processor or runnable is known "
+				    "if its start and its end are in the log; a thread that was "
+				    "killed has no end.\n");
+	else if (w->has_switches && !ptrc_waits_has_any(w))
 		ptrc_buffer_text(b, "  Why threads did not run is not known: the log has no waits "
 				    "(ptrace-run --waits).\n");
 }
@@ -416,15 +433,17 @@ static void put_threads_json(struct ptrc_json *j, const struct ptrc_waits *w, si
 	ptrc_json_open(j, "threads", '[');
 	for (size_t i = 0; i < w->threads.count && i < max; i++) {
 		const struct ptrc_waits_thread *t = w->thread_list[i];
+		uint64_t processor_ns, runnable_ns;
 
 		ptrc_json_open(j, NULL, '{');
 		put_lane_json(j, w, &t->lane, t->last_ns);
 		ptrc_json_u64(j, "seen_ns", (uint64_t)ptrc_when_subtract(t->last_ns, t->first_ns));
-		if (t->has_switched) {
-			ptrc_json_u64(j, "processor_ns", t->state_ns[PTRC_WAITS_RUNNING]);
-			ptrc_json_u64(j, "runnable_ns", t->state_ns[PTRC_WAITS_RUNNABLE]);
-			ptrc_json_u64(j, "not_known_ns", t->state_ns[PTRC_WAITS_BLOCKED]);
+		if (ptrc_waits_find_times(t, &processor_ns, &runnable_ns)) {
+			ptrc_json_u64(j, "processor_ns", processor_ns);
+			ptrc_json_u64(j, "runnable_ns", runnable_ns);
 		}
+		if (t->has_switched)
+			ptrc_json_u64(j, "not_known_ns", t->state_ns[PTRC_WAITS_BLOCKED]);
 		ptrc_json_u64(j, "count", t->wait_count);
 		ptrc_json_u64(j, "waiting_ns", t->waited_ns);
 		ptrc_json_open(j, "by_kind", '{');
@@ -568,7 +587,8 @@ bool ptrc_waits_report_missing(const struct ptrc_waits *w)
 		     ptrc_query_has_type(q, pair->end, NULL)))
 			return false;
 	}
-	if (!w->has_switches)
-		ptrc_cli_message(thing, "no wait was recorded; ptrace-run --waits records waits");
-	return !w->has_switches;
+	if (w->has_switches || w->has_counts)
+		return false;
+	ptrc_cli_message(thing, "no wait was recorded; ptrace-run --waits records waits");
+	return true;
 }

@@ -120,6 +120,50 @@ static void take_switch_out(struct ptrc_waits *w, struct ptrc_waits_thread *t,
 		     ns);
 }
 
+static void add_growth(uint64_t *growth, uint64_t *count, uint64_t now)
+{
+	*growth += now > *count ? now - *count : 0;
+	*count = now;
+}
+
+/* Takes a wait.thread, which may be about another thread of the process. */
+static void take_counts(struct ptrc_waits *w, struct ptrc_source *s)
+{
+	struct ptrc_value at = text_of(w, &s->view, "at");
+	struct ptrc_waits_thread *t = (struct ptrc_waits_thread *)ptrc_lanes_seek(
+		&w->threads, s, (pid_t)number_of(w, &s->view, "thread"));
+	struct ptrc_waits_counts now = {
+		.processor_ns = (uint64_t)number_of(w, &s->view, "processor"),
+		.runnable_ns = (uint64_t)number_of(w, &s->view, "runnable"),
+	};
+	bool is_end = at.size == 3 && !memcmp(at.bytes, "end", 3);
+	uint64_t used_ns;
+
+	w->has_counts = true;
+	if (!t)
+		return;
+	t->last_ns = w->last_ns > t->last_ns ? w->last_ns : t->last_ns;
+	/* At the end of a process one thread records the ends of all. Those of the others still wait then. */
+	if (t->lane.tid == s->reader.event.posix_tid)
+		t->has_exited = is_end;
+	if (is_end && !t->has_start)
+		return;
+	/* A program that the thread executes goes on with the counts of the thread. After an end, a start is that
+	 * of another thread with the same number. */
+	if (!t->has_start || (t->has_end && !is_end))
+		t->counts = now;
+	t->has_start = true;
+	t->has_end = is_end;
+	if (!is_end)
+		return;
+	add_growth(&t->growth.processor_ns, &t->counts.processor_ns, now.processor_ns);
+	add_growth(&t->growth.runnable_ns, &t->counts.runnable_ns, now.runnable_ns);
+	/* The start of a child of a fork() may be recorded only when the child ends. */
+	used_ns = t->growth.processor_ns + t->growth.runnable_ns;
+	if (used_ns > (uint64_t)ptrc_when_subtract(t->last_ns, t->first_ns))
+		t->first_ns = t->last_ns - (int64_t)used_ns;
+}
+
 void ptrc_waits_take(struct ptrc_waits *w, struct ptrc_source *s)
 {
 	const struct ptrc_reader_name *name =
@@ -136,6 +180,8 @@ void ptrc_waits_take(struct ptrc_waits *w, struct ptrc_source *s)
 		return;
 	t = thread_of(w, s);
 	take_thread(w, t, s->order, ns);
+	if (name->is_known && !strcmp(name->text, "wait.thread"))
+		take_counts(w, s);
 	if (!name->is_known || strncmp(name->text, "os.", 3))
 		return;
 	is_in = !strcmp(name->text, "os.switch_in");
@@ -285,6 +331,7 @@ void ptrc_waits_take_begin(struct ptrc_waits *w, const struct ptrc_span *span,
 	t = thread_of(w, span->begin.source);
 	t->latest_begin = ++w->begin_count;
 	t->is_in_wait = true;
+	t->has_exited = false;
 	*start = (struct ptrc_waits_start){t, t->latest_begin, t->waited_ns};
 }
 
@@ -497,6 +544,14 @@ void ptrc_waits_end(struct ptrc_waits *w, bool is_read)
 			      sizeof(struct ptrc_waits_row *), compare_rows);
 	if (w->open_count)
 		qsort(w->open, w->open_count, sizeof(*w->open), compare_open);
+}
+
+bool ptrc_waits_find_times(const struct ptrc_waits_thread *t, uint64_t *processor_ns,
+			   uint64_t *runnable_ns)
+{
+	*processor_ns = t->has_switched ? t->state_ns[PTRC_WAITS_RUNNING] : t->growth.processor_ns;
+	*runnable_ns = t->has_switched ? t->state_ns[PTRC_WAITS_RUNNABLE] : t->growth.runnable_ns;
+	return t->has_switched || t->has_end;
 }
 
 bool ptrc_waits_has_any(const struct ptrc_waits *w)

@@ -2,7 +2,8 @@
 /*
  * Why threads waited: the pairs wait.KIND.begin and wait.KIND.end that ptrace-run --waits records
  * (posixtrace-waits(7)), summed by thread and by what was waited for: a lock, a file, a peer, a call. If the log has
- * os.switch_in and os.switch_out, each thread also has the times when it ran, could have run, and did not run.
+ * os.switch_in and os.switch_out, each thread also has the times when it ran, could have run, and did not run;
+ * otherwise, the sums of the first two from the events wait.thread at its start and its end.
  *
  * A wait without an end counts as one that lasted until the end of the trace, and is called open, unless its thread
  * recorded a later wait or has ended, or ends were not selected.
@@ -108,6 +109,12 @@ struct ptrc_waits_thread {
 	uint64_t state_ns[PTRC_WAITS_STATES];
 	enum ptrc_waits_state state;
 	int64_t state_since_ns;
+	/* What events wait.thread say: the latest counts of the kernel, and how much they grew while the thread was
+	 * traced. The growth is known only if the last such event was that of an end. */
+	struct ptrc_waits_counts {
+		uint64_t processor_ns, runnable_ns;
+	} counts, growth;
+	bool has_start, has_end;
 	/* The number of losses of the source before the thread's latest event. */
 	uint64_t gap_count;
 };
@@ -153,8 +160,9 @@ struct ptrc_waits {
 	struct ptrc_quantiles lengths[PTRC_WAITS_KINDS];
 	uint64_t open_counts[PTRC_WAITS_KINDS];
 	struct ptrc_pair_halves halves[PTRC_WAITS_KINDS];
-	/* Some event was an os.switch_in or an os.switch_out. */
+	/* Some event was an os.switch_in or an os.switch_out; a wait.thread. */
 	bool has_switches;
+	bool has_counts;
 
 	/* Made by ptrc_waits_end(): the threads, sorted by the time that they waited; the rows of each kind,
 	 * sorted by their total time; the open waits, the longest first. */
@@ -190,6 +198,10 @@ uint64_t ptrc_waits_time_so_far(const struct ptrc_waits *, const struct ptrc_spa
 /* Ends the pairs (ptrc_pairs_end()), and makes the sorted lists. Waits that have not ended last until the end of what
  * is selected. */
 void ptrc_waits_end(struct ptrc_waits *, bool is_read);
+
+/* Stores how long the thread was on a processor and runnable. Returns false if that is not known. */
+bool ptrc_waits_find_times(const struct ptrc_waits_thread *, uint64_t *processor_ns,
+			   uint64_t *runnable_ns);
 
 /* Whether there was any wait, or a part of one. */
 bool ptrc_waits_has_any(const struct ptrc_waits *);

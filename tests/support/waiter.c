@@ -22,6 +22,7 @@
 #include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -276,6 +277,25 @@ static int locks(void)
 	mutex.__data.__owner = 0x3fffffff;
 	CHECK(pthread_mutex_timedlock(&mutex, &later) == ETIMEDOUT);
 	printf("pthread_mutex_timedlock 0 0x%" PRIxPTR " ETIMEDOUT\n", (uintptr_t)&mutex);
+	futex = (uint32_t)main_tid;
+	CHECK(syscall(SYS_futex, &futex, FUTEX_LOCK_PI_PRIVATE, 0, NULL, NULL, 0) < 0);
+	printf("futex %d 0x%" PRIxPTR " EDEADLK\n", main_tid, (uintptr_t)&futex);
+	/* The kernel has given the mutex to a thread that does not run yet. */
+	for (int i = 0; i < 2; i++) {
+		static pthread_mutex_t handed[2];
+		pthread_mutexattr_t attr;
+
+		pthread_mutexattr_init(&attr);
+		CHECK(!pthread_mutexattr_setprotocol(&attr, i ? PTHREAD_PRIO_INHERIT
+							      : PTHREAD_PRIO_NONE) &&
+		      !pthread_mutexattr_setrobust(&attr, i ? PTHREAD_MUTEX_STALLED
+							    : PTHREAD_MUTEX_ROBUST));
+		CHECK(!pthread_mutex_init(&handed[i], &attr) && !pthread_mutex_lock(&handed[i]));
+		handed[i].__data.__owner = 0;
+		CHECK(pthread_mutex_timedlock(&handed[i], &later) == ETIMEDOUT);
+		printf("pthread_mutex_timedlock %d 0x%" PRIxPTR " ETIMEDOUT\n", main_tid,
+		       (uintptr_t)&handed[i]);
+	}
 	return 0;
 }
 
@@ -383,6 +403,22 @@ static void sockets(void)
 	say("sendto", peer, 2, sendto(fd, "ab", 2, 0, (struct sockaddr *)&in6, sizeof(in6)));
 	snprintf(peer, sizeof(peer), "udp local [::1]:%d", ntohs(in6.sin6_port));
 	say("recvfrom", peer, 50, recvfrom(fd, bytes, 50, 0, NULL, NULL));
+	/* A client of IPv4 of a server of IPv6. */
+	server = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	in6 = (struct sockaddr_in6){.sin6_family = AF_INET6};
+	CHECK(!bind(server, (struct sockaddr *)&in6, sizeof(in6)) && !listen(server, 5));
+	CHECK(!getsockname(server, (struct sockaddr *)&in6, &size));
+	in.sin_port = in6.sin6_port;
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	snprintf(peer, sizeof(peer), "tcp 127.0.0.1:%d", ntohs(in.sin_port));
+	say("connect", peer, 0, connect(fd, (struct sockaddr *)&in, sizeof(in)));
+	snprintf(peer, sizeof(peer), "tcp local [::]:%d", ntohs(in.sin_port));
+	accepted = accept(server, NULL, NULL);
+	say("accept", peer, 0, accepted);
+	size = sizeof(in);
+	CHECK(!getsockname(fd, (struct sockaddr *)&in, &size));
+	snprintf(peer, sizeof(peer), "tcp [::ffff:127.0.0.1]:%d", ntohs(in.sin_port));
+	say("write", peer, 1, write(accepted, "x", 1));
 }
 
 enum { HANDLED = 200 };
@@ -604,6 +640,21 @@ static int reuses(void)
 	return 0;
 }
 
+/* A stream that is opened again has the same descriptor. */
+static int reopens(void)
+{
+	static const char *const paths[] = {"/dev/zero", "/dev/full"};
+	FILE *f = fopen(paths[0], "re");
+	char byte;
+
+	for (int i = 0; i < 200; i++) {
+		CHECK(f && read(fileno(f), &byte, 1) == 1);
+		say("read", paths[i % 2], 1, 1);
+		f = freopen(paths[(i + 1) % 2], "re", f);
+	}
+	return 0;
+}
+
 enum { RACERS = 4, RACES = 2000 };
 
 /* Opens, reads and closes one file after the other, while other threads get the same numbers. */
@@ -637,6 +688,11 @@ static int races(void)
 	return 0;
 }
 
+static void *return_at_once(void *argument)
+{
+	return argument;
+}
+
 /* A filter that ends the process if the library asks the kernel about descriptors or threads. */
 static int restricts(bool is_by_syscall)
 {
@@ -651,6 +707,7 @@ static int restricts(bool is_by_syscall)
 	};
 	struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
 	int fd = read_some("/dev/zero");
+	pthread_t t;
 	char byte;
 
 	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
@@ -662,6 +719,9 @@ static int restricts(bool is_by_syscall)
 	close(fd);
 	CHECK(read_some("/dev/urandom") == fd);
 	usleep(1);
+	CHECK(!pthread_create(&t, NULL, return_at_once, NULL));
+	while (pthread_tryjoin_np(t, NULL))
+		pause_ms(1);
 	return 0;
 }
 
@@ -708,6 +768,98 @@ static int others(void)
 	return 0;
 }
 
+/* Uses the processor for 20 ms, and prints what the kernel says of the thread then. */
+static void spend(void)
+{
+	long runnable = -1, ns = 0;
+	struct timespec t;
+	FILE *f;
+
+	while (ns < 20 * MS) {
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+		ns = t.tv_sec * 1000000000 + t.tv_nsec;
+	}
+	f = fopen("/proc/thread-self/schedstat", "re");
+	CHECK(f && fscanf(f, "%*d %ld", &runnable) == 1);
+	fclose(f);
+	printf("thread %d %d %ld %ld\n", getpid(), own_tid(), ns, runnable);
+	fflush(stdout);
+}
+
+static _Atomic int spent_count;
+
+static void *spend_and_end(void *how)
+{
+	spend();
+	spent_count++;
+	if (!strcmp(how, "exit"))
+		pthread_exit(NULL);
+	if (!strcmp(how, "wait"))
+		for (;;)
+			pause();
+	return NULL;
+}
+
+static int spend_in_c(void *result)
+{
+	spend();
+	return *(const int *)result;
+}
+
+/* Threads that end in different ways. Two of them are alive when the process ends. */
+static void spend_in_threads(void)
+{
+	static const char *const ways[] = {"return", "exit", "wait", "wait", "wait"};
+	pthread_t t[5];
+	int result = -7;
+	thrd_t c;
+
+	for (int i = 0; i < 5; i++)
+		CHECK(!pthread_create(&t[i], NULL, spend_and_end, (void *)ways[i]));
+	CHECK(thrd_create(&c, spend_in_c, &result) == thrd_success);
+	CHECK(thrd_join(c, &result) == thrd_success && result == -7);
+	CHECK(!pthread_join(t[0], NULL) && !pthread_join(t[1], NULL));
+	while (spent_count < 5)
+		pause_ms(1);
+	CHECK(!pthread_cancel(t[2]) && !pthread_join(t[2], NULL));
+	spend();
+}
+
+static int spends(const char *self)
+{
+	for (int how = 0; how < 6; how++) {
+		struct rusage usage;
+		int status;
+		pid_t child = fork();
+
+		if (!child && how < 3)
+			spend_in_threads();
+		if (!child && how == 0)
+			exit(0);
+		if (!child && how == 1)
+			_exit(0);
+		if (!child && how == 2)
+			quick_exit(0);
+		if (!child && how == 3)
+			usleep(1);
+		if (!child)
+			spend();
+		if (!child && how == 3)
+			execl(self, self, "last", (char *)NULL);
+		if (!child && how == 4)
+			_exit(0);
+		if (!child)
+			raise(SIGKILL);
+		CHECK(wait4(child, &status, 0, &usage) == child);
+		CHECK(how == 5 ? WIFSIGNALED(status) : status == 0);
+		printf("process %d %ld\n", child,
+		       (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+			       usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+		fflush(stdout);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -731,6 +883,8 @@ int main(int argc, char **argv)
 		return read_some("/proc/self/stat") < 0;
 	if (!strcmp(what, "reuses"))
 		return reuses();
+	if (!strcmp(what, "reopens"))
+		return reopens();
 	if (!strcmp(what, "races"))
 		return races();
 	if (!strcmp(what, "restricts"))
@@ -739,5 +893,7 @@ int main(int argc, char **argv)
 		return loads(argv[2]);
 	if (!strcmp(what, "others"))
 		return others();
+	if (!strcmp(what, "spends"))
+		return spends(argv[0]);
 	return 2;
 }

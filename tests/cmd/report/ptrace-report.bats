@@ -360,8 +360,11 @@ meta() {
 	cat >waits <<-'END'
 		layout wait.lock.begin enum u32 {pthread_mutex_lock} call, i32 holder, x64 lock, caller call_site
 		layout wait.lock.end i64 result, i32 error
+		layout wait.thread enum u32 {start, end} at, i32 thread, u64 processor ns, u64 runnable ns
+		event 900 7 10 wait.thread u32:0 u32:10 u64:0 u64:0
 		event 1000 7 8 wait.lock.begin u32:0 u32:9 u64:0xabc0 u64:0x200
 		event 3000 7 8 wait.lock.end u64:0 u32:0
+		event 4500 7 10 wait.thread u32:1 u32:10 u64:700 u64:50
 		event 5000 7 8 wait.lock.begin u32:0 u32:9 u64:0xabc0 u64:0x200
 		event 9000 7 9 other
 	END
@@ -369,6 +372,9 @@ meta() {
 	exits 0 ptrace-report --text --utc waits.log
 	# The tables are those of ptrace-stat.
 	diff <(ptrace-stat --waits waits.log | sed 1,2d) <(sed -n '/^Still waiting/,/^The longest time/p' <<<"$stdout" | head -n -2)
+	grep -Eq '^ +3.600us +700ns +19 % +50ns +1 % .* process 7, thread 10 *$' <<<"$stdout"
+	ptrace-report -o waits.html waits.log
+	grep -q '"processor_ns":700' waits.html
 	grep -Fqx "2023-11-14T22:13:20.000005000Z   4.000us wait.lock (process 7, thread 8), at least: it has not ended" <<<"$stdout"
 	exits 0 ptrace-report --text --until=@1700000000.000002 waits.log
 	grep -Fq "    1.000us  process 7, thread 8: pthread_mutex_lock for lock 0xabc0, held by thread 9, called by 0x200" <<<"$stdout"

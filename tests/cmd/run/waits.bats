@@ -9,7 +9,7 @@ waiter=$PTRC_BUILD/tests/support/waiter
 # waits LOG: each wait on a line: call, text, size, result and error of those for descriptors; call, holder,
 # lock and error of those for locks; call, duration or process, result and error of the others
 waits() {
-	ptrace-dump --json --event='wait.*' "$1" | jq -rn '
+	ptrace-dump --json --event='wait.*.*' "$1" | jq -rn '
 		reduce inputs as $e ({open: {}, all: []}; ($e.tid | tostring) as $t |
 			if $e.event | endswith(".begin") then
 				.open[$t] += [.all | length] | .all += [$e.data]
@@ -79,7 +79,7 @@ no_begin_is_alone() {
 @test "only the kinds that GLOB selects" {
 	kinds() {
 		exits 0 ptrace-run "$@" --quiet -o run.log -- "$waiter" others
-		ptrace-dump --json --event='wait.*' run.log | jq -r .event | cut -d. -f2 | sort -u | xargs
+		ptrace-dump --json --event='wait.*.*' run.log | jq -r .event | cut -d. -f2 | sort -u | xargs
 	}
 	[ "$(kinds --waits)" = "child sleep" ]
 	[ "$(kinds --waits=child)" = child ]
@@ -137,6 +137,9 @@ no_begin_is_alone() {
 	[ "$(waits run.log | grep '^open' | cut -d ' ' -f 2 | sed 's|/self/|/PID/|')" = \
 		"$(waits run.log | grep '^read' | cut -d ' ' -f 2 | head -n -1 | sed 's|/proc/[0-9]*/|/proc/PID/|')" ]
 	[[ $(waits run.log | tail -n 1) == "read /proc/"*"/maps 1 1 0" ]]
+	as_without reopens
+	waits run.log >found
+	diff stdout.txt found
 }
 
 @test "threads that get each other's descriptors: each read shows the file that its thread opened" {
@@ -155,6 +158,8 @@ no_begin_is_alone() {
 		as_without restricts $how
 		[ "$(waits run.log | sed 1,2d)" = $'read - 1 1 0\nopen - 0 3 0\nread - 1 1 0\nusleep 1000 0 0' ] ||
 			{ waits run.log; false; }
+		# The first event of a thread makes system calls that a filter may not allow.
+		[ "$(ptrace-dump --json --event=wait.thread run.log | jq -r .data.at | xargs)" = start ]
 	done
 }
 
@@ -275,6 +280,40 @@ no_begin_is_alone() {
 	exits 0 ptrace-run --waits --no-loss --quiet -o run.log -- ./reader
 	[ "$(ptrace-dump --json --event='wait.*.begin' run.log | jq -r .data.call |
 		grep -v pthread_join | sort -u | xargs)" = "open usleep" ]
+}
+
+# spent COMMAND...: runs the waiter's spends; what the kernel counted of a thread is at least what the thread itself saw,
+# and the sum for the threads of a process no more than the process used
+spent() {
+	exits 0 "$@"
+	jq -Rn '[inputs | split(" ")] | {
+		threads: [.[] | select(.[0] == "thread") | [.[1:][] | tonumber]],
+		processes: [.[] | select(.[0] == "process") | [.[1:][] | tonumber]]}' stdout.txt >own.json
+	[ "$(jq '.threads | length' own.json)" -eq 24 ]
+	ptrace-stat --waits --json run.log | jq -e --slurpfile own own.json '
+		.threads as $seen | $own[0].processes[5][0] as $killed |
+		all($own[0].threads[]; . as [$pid, $tid, $ns, $runnable] |
+			[$seen[] | select(.pid == $pid and .tid == $tid)] |
+			if $pid == $killed then all(has("processor_ns") | not)
+			else length == 1 and (.[0] | .processor_ns >= $ns and .runnable_ns >= $runnable and
+				.seen_ns >= .processor_ns) end) and
+		all($own[0].processes[]; . as [$pid, $us] |
+			([$seen[] | select(.pid == $pid) | .processor_ns // 0] | add) <= ($us + 2) * 1000)'
+}
+
+@test "how long each thread was on a processor, also where the kernel refuses perf events" {
+	spent ptrace-run --waits=sleep --no-loss --quiet -o run.log -- "$waiter" spends
+	spent "$PTRC_BUILD/tests/support/os_work" refused ptrace-run --waits --os=sched --no-loss -o run.log -- "$waiter" spends
+	[[ $stderr == *"--os: no events of the operating system: perf_event_open(2): Operation not permitted"* ]]
+	# A child that executes a program at once has no event of its own, so that each wait is one of that program.
+	exits 0 ptrace-run --waits --quiet -o run.log -- sh -c '"$1" others; exit 0' sh "$waiter"
+	pid=$(ptrace-dump --json --event='wait.sleep.begin' run.log | jq -s '.[0].pid')
+	ptrace-stat --json run.log | jq -e "[.processes[] | select(.pid == $pid) | .name] == [\"waiter\"]"
+	# Of a thread that was killed the times are unknown, not 0.
+	exits 137 ptrace-run --waits --quiet -o run.log -- bash -c 'kill -9 $$'
+	ptrace-stat --waits run.log >table
+	grep -q '^ *[0-9.]*[mu]s  *-  *- .* process ' table
+	grep -Fqx "  How long a thread was on a processor or runnable is known if its start and its end are in the log; a thread that was killed has no end." table
 }
 
 @test "LD_PRELOAD and the kinds reach the program, and nothing without the option" {

@@ -17,6 +17,7 @@ layouts() {
 		layout wait.sleep.end i64 result, i32 error
 		layout wait.child.begin enum u32 {waitpid} call, i32 pid, caller call_site
 		layout wait.child.end i64 result, i32 error
+		layout wait.thread enum u32 {start, end} at, i32 thread, u64 processor ns, u64 runnable ns
 		layout os.switch_in u32 processor
 		layout os.switch_out u32 processor, bool preempted
 	END
@@ -77,7 +78,7 @@ example() {
 		   18.000ms          -                 -          13.100ms   73 %        0ns    0 %    9.100ms   51 %    3.000ms   17 %        0ns    0 %    1.000ms    6 %    8.000ms  process 10, thread 10; longest: /etc/x
 		   13.000ms          -                 -          13.000ms  100 %   13.000ms  100 %        0ns    0 %        0ns    0 %        0ns    0 %        0ns    0 %   13.000ms  process 10, thread 12 clerk; longest: lock 0x2000
 		   13.000ms          -                 -          10.000ms   77 %    4.000ms   31 %    1.000ms    8 %        0ns    0 %    5.000ms   38 %        0ns    0 %    6.000ms  process 10, thread 11 teller; longest: usleep
-		  When threads were on a processor or runnable is not known: the log lacks os.switch_in and os.switch_out (ptrace-run --os=sched).
+		  How long threads were on a processor or runnable is not known: the log lacks os.switch_in and os.switch_out (ptrace-run --os=sched) and wait.thread (--waits).
 
 		Locks
 		     waits      open      total        p50        p99        max  lock, its holders and its callers, with their shares of the waits
@@ -189,6 +190,71 @@ example() {
 	# A process ends with its last thread, so that of 9 8 goes on.
 	jq -e '[.still_waiting[].tid] == [5, 8] and
 		(.kinds[0] | .count == 2 and .open == 2 and .total_ns == 5996 and .unmatched_begins == 3)' <<<"$stdout"
+}
+
+@test "times on a processor and runnable, as the kernel counts them" {
+	# A thread that ends; one that another thread ends; one that executes a program; one whose number is used again;
+	# one that was killed; one of which the start is missing; one that switches; a child that waited for nothing.
+	waits run.log <<-'END'
+		event 1000 5 5 wait.thread u32:0 u32:5 u64:100 u64:10
+		event 1001 5 6 wait.thread u32:0 u32:6 u64:0 u64:0
+		event 1002 6 6 wait.thread u32:0 u32:6 u64:0 u64:0
+		event 1003 5 7 wait.thread u32:0 u32:7 u64:0 u64:0
+		event 1004 7 7 wait.thread u32:0 u32:7 u64:0 u64:0
+		event 1005 5 8 wait.sleep.begin u32:0 u32:0 u64:1 u64:2
+		event 1006 5 8 wait.sleep.end u64:0 u32:0
+		event 1007 9 9 wait.thread u32:0 u32:9 u64:0 u64:0
+		event 1008 9 9 os.switch_in u32:0
+		event 1108 9 9 os.switch_out u32:0 u8:1
+		event 1200 6 6 wait.thread u32:0 u32:6 u64:50 u64:5
+		event 1300 5 7 wait.thread u32:1 u32:7 u64:20 u64:2
+		event 1400 5 7 wait.thread u32:0 u32:7 u64:0 u64:0
+		event 1500 5 7 wait.thread u32:1 u32:7 u64:7 u64:1
+		event 1550 7 7 app
+		event 2000 5 5 wait.thread u32:1 u32:5 u64:700 u64:30
+		event 2000 5 5 wait.thread u32:1 u32:6 u64:600 u64:40
+		event 2000 5 5 wait.thread u32:1 u32:8 u64:500 u64:40
+		event 2000 5 5 wait.thread u32:1 u32:99 u64:500 u64:40
+		event 2001 6 6 wait.thread u32:1 u32:6 u64:90 u64:9
+		event 2008 9 9 wait.thread u32:1 u32:9 u64:900 u64:90
+		event 3000 3 3 wait.thread u32:0 u32:3 u64:0 u64:0
+		event 3001 3 3 wait.thread u32:1 u32:3 u64:400 u64:50
+	END
+	silently 0 ptrace-stat --waits --json run.log
+	jq -e '[.threads[] | [.pid, .tid, .seen_ns, .processor_ns, .runnable_ns]] | sort == [[3, 3, 450, 400, 50],
+		[5, 5, 1000, 600, 20], [5, 6, 999, 600, 40], [5, 7, 497, 27, 3], [5, 8, 995, null, null],
+		[6, 6, 999, 90, 9], [7, 7, 546, null, null], [9, 9, 1001, 100, 900]]' <<<"$stdout"
+	# Without the start of a thread it is not known how much of the sum is from the selected time.
+	ptrace-stat --waits --json --since=@1700000000.000001150 run.log |
+		jq -e '[.threads[] | [.pid, .tid, .processor_ns]] | sort == [[3, 3, 400], [5, 5, null], [5, 7, 7], [6, 6, 40], [7, 7, null], [9, 9, null]]'
+	waits run.log <<-'END'
+		event 1000 5 5 wait.thread u32:0 u32:5 u64:100 u64:10
+		event 2000 5 5 wait.thread u32:1 u32:5 u64:600 u64:20
+	END
+	silently 0 ptrace-stat --waits run.log
+	diff <(sed 's/ *$//' <<<"$stdout") - <<-'END'
+		log run.log
+
+		Threads, and where their time went
+		       seen  processor          runnable           waiting           longest  thread
+		    1.000us      500ns   50 %       10ns    1 %        0ns    0 %          -  process 5, thread 5
+	END
+}
+
+@test "a thread that has ended waits no more, but one that still lives when its process ends does" {
+	waits run.log <<-'END'
+		event 1000 5 5 wait.thread u32:0 u32:5 u64:0 u64:0
+		event 1000 5 6 wait.thread u32:0 u32:6 u64:0 u64:0
+		event 1000 5 7 wait.thread u32:0 u32:7 u64:0 u64:0
+		event 1100 5 6 wait.lock.begin u32:0 u32:0 u64:1 u64:2
+		event 1200 5 7 wait.lock.begin u32:0 u32:0 u64:1 u64:2
+		event 1300 5 6 wait.thread u32:1 u32:6 u64:0 u64:0
+		event 1400 5 5 wait.thread u32:1 u32:5 u64:0 u64:0
+		event 1400 5 5 wait.thread u32:1 u32:7 u64:0 u64:0
+		event 1500 5 5 wait.lock.begin u32:0 u32:0 u64:1 u64:2
+		event 2000 9 9 end
+	END
+	ptrace-stat --waits --json run.log | jq -e '[.still_waiting[].tid] == [7, 5] and .kinds[0].unmatched_begins == 1'
 }
 
 @test "losses cut waits" {

@@ -13,5 +13,5 @@ library=$PTRC_BUILD/lib/posixtrace-preload.so
 	grep -qx read ours
 	[ -z "$(comm -23 ours theirs)" ]
 	# Every name of the version script is defined.
-	sed -n 's/^\t\([a-z_0-9]*\);$/\1/p' "$PTRC_SOURCE/lib/preload/preload.map" | sort | diff - ours
+	sed -n 's/^\t\([A-Za-z_0-9]*\);$/\1/p' "$PTRC_SOURCE/lib/preload/preload.map" | sort | diff - ours
 }
