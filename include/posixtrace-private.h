@@ -137,6 +137,24 @@ struct ptrc_counts {
  */
 int ptrc_trace_counts(trace_id_t, struct ptrc_counts *);
 
+struct ptrc_ending_facts {
+	/* Not 0: the target has ended, with this exit status, or -1 and this signal. */
+	int pe_has_ended;
+	int pe_status, pe_signal;
+	/* The number of traced processes that go on. */
+	unsigned int pe_processes;
+};
+
+/*
+ * Says what the log shall have at its end: an event os.command if the target has ended, and an event
+ * os.went_on if processes go on. They are events of the target, whatever the filter and the patterns
+ * are. They are in the log only, and so are their names: another log of the same processes has
+ * neither. NULL: nothing is known yet; but if the controller dies, and the target or another traced
+ * process goes on, the log gets os.went_on.
+ *   EINVAL  not an active stream with a log.
+ */
+int ptrc_trace_set_ending(trace_id_t, const struct ptrc_ending_facts *);
+
 /*
  * Shuts the stream down as posix_trace_shutdown() does, and stores the final counts:
  * pt_log_events is then the number of events written to the log, even if the log is a pipe.

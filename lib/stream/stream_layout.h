@@ -32,7 +32,7 @@
 #include "lib/model/record.h"
 
 #define PTRC_STREAM_MAGIC UINT64_C(0x314d525453525450) /* "PTRSTRM1" */
-#define PTRC_STREAM_VERSION 10
+#define PTRC_STREAM_VERSION 11
 
 /* Control word: serial << 8 | bits. A writer records only while the word has the value for which
  * the writer was last set up. So every change of state, filter or epoch gives the word a new
@@ -228,6 +228,19 @@ struct ptrc_arrival {
 };
 #define PTRC_ARRIVALS 32U
 
+/* The controller has not closed the log: if it dies, the log has to say whether processes go on. */
+#define PTRC_ENDING_WATCHED 1U
+/* The other members are valid. */
+#define PTRC_ENDING_KNOWN 2U
+struct ptrc_ending {
+	_Atomic uint32_t state; /* 0, or one of the above; stored last */
+	uint32_t has_status;	/* the target, the command of ptrace-run, has ended like this: */
+	int32_t status, signal;
+	uint32_t processes; /* that went on */
+	uint32_t pad;
+	uint64_t stamp; /* when this was so */
+};
+
 struct ptrc_stream_header {
 	/* -- first cache line: every event call reads it. It is written seldom: when the stream changes its
 	 * state, its filter or its patterns, and when a reader goes to sleep or is woken -- */
@@ -413,6 +426,9 @@ struct ptrc_stream_header {
 	int32_t utc_offset; /* in seconds east of UTC, at the creation */
 	uint32_t has_utc_offset;
 	char time_zone[64]; /* name of the time zone, zero-terminated; empty: unknown */
+	/* The end of the log says this about the processes of the trace. Written by the
+	 * controller before it closes the log or, if the controller has died, by the keeper. */
+	struct ptrc_ending ending;
 };
 
 /* Counts of the consumed events of one type; events that are in the stream are not included. */

@@ -344,8 +344,7 @@ static const struct loss {
 		    "while it was written"},
 	{FLAG, MEMBER(is_unclosed), "unclosed", true, .say = say_unclosed},
 	{FLAG, MEMBER(has_gone_on), NULL, true, .is_uncounted = true,
-	 .message = "processes went on after the COMMAND of ptrace-run and were no longer traced: "
-		    "their later events are missing"},
+	 .message = "processes went on when the recording ended: their later events are missing"},
 	{COUNT, MEMBER(unreadable_events), "unreadable_events", true, true,
 	 .message = "[event|events] not readable, as the log is damaged"},
 	{FLAG, MEMBER(is_unreadable_uncounted), NULL, true, .is_uncounted = true,
