@@ -315,6 +315,9 @@ struct ptrc_stream_header {
 	 * first run. */
 	_Atomic uint64_t dead_from, dead_until;
 	_Atomic uint64_t lost_events;
+	/* Events that an observer (ptrc_observer_add()) could not see, because the kernel had lost
+	 * them. They are not among lost_events. */
+	_Atomic uint64_t unobserved_events;
 	/* The lock for changes of state: the ID of the thread, of controller or keeper, that
 	 * holds it. Another thread can take it if that thread is dead. */
 	_Atomic uint32_t state_lock;

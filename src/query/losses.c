@@ -20,6 +20,7 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 	*l = (struct ptrc_losses){
 		.stream_events = counts->pt_lost_events,
 		.log_events = counts->pt_log_lost_events,
+		.unobserved_events = counts->pt_unobserved_events,
 		.write_error = status->posix_stream_flush_error,
 		.untraced_processes = counts->pt_untraced_processes,
 		.untraced_error = (int)counts->pt_untraced_error,
@@ -332,6 +333,11 @@ static const struct loss {
 	 .message = "[event|events] lost in the stream, which was full"},
 	{COUNT, MEMBER(log_events), "log_events", true, true,
 	 .message = "[event|events] lost in the log, which was full"},
+	{COUNT, MEMBER(unobserved_events), "unobserved_events", true, true,
+	 .message =
+		 "[event|events] of the operating system lost in the kernel, as its buffer for a "
+		 "processor was full or it withheld samples: fewer kinds of --os, or fewer "
+		 "samples a second, lose less"},
 	{COUNT, MEMBER(untraced_processes), "untraced_processes", true, .say = say_untraced},
 	{ERROR, MEMBER(untraced_error), .key = "untraced_error"},
 	{COUNT, MEMBER(refused_names), "refused_names", true, .say = say_refused},

@@ -14,6 +14,8 @@ struct ptrc_losses {
 	/* The numbers of events that were lost because the stream was full, and because the log was full. */
 	uint64_t stream_events;
 	uint64_t log_events;
+	/* The number of events of the operating system that the kernel has lost, or withheld. */
+	uint64_t unobserved_events;
 	/* An unknown number of events was lost. */
 	bool is_overrun;
 	/* The log has no end, because its trace still goes on or its keeper was killed. */

@@ -215,6 +215,7 @@ static bool end(void *self)
 
 		lost.pt_lost_events += s->stream_events;
 		lost.pt_log_lost_events += s->log_events;
+		lost.pt_unobserved_events += s->unobserved_events;
 		lost.pt_source_damaged_events +=
 			s->unreadable_events + s->missing_events + s->source_unreadable_events;
 		if (lost.pt_data_needed < counts->pt_data_needed)
