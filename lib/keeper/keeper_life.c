@@ -173,7 +173,7 @@ static bool give_up(void *arg)
 /* The processes that use the stream, by their mappings of it. */
 struct users {
 	uint64_t dev, ino;
-	int target; /* it counts in any case, and is not looked for */
+	int others[3]; /* that do not count, or are counted already */
 	uint32_t count;
 };
 
@@ -183,7 +183,10 @@ static bool visit_user(const char *name, uint64_t ino, void *arg)
 	uint64_t pid = name[0] >= '1' && name[0] <= '9' ? ptrc_digits_take(&name) : 0;
 
 	(void)ino;
-	if (pid && pid <= INT_MAX && (int)pid != u->target && (int)pid != ptrc_sys_getpid())
+	for (size_t i = 0; i < sizeof(u->others) / sizeof(u->others[0]); i++)
+		if (pid == (uint64_t)u->others[i])
+			return false;
+	if (pid <= INT_MAX)
 		u->count += ptrc_procfs_maps_file((int)pid, u->dev, u->ino);
 	return false;
 }
@@ -191,16 +194,17 @@ static bool visit_user(const char *name, uint64_t ino, void *arg)
 /* How many processes are traced now. */
 static uint32_t count_users(const struct keeper *k)
 {
-	int target = k->work.stream.header->target_pid;
-	struct users u = {.target = target};
+	const struct ptrc_stream_header *h = k->work.stream.header;
+	struct users u = {.others = {ptrc_sys_getpid(), h->ending.finisher}};
 	struct stat st;
 	int fd;
 
-	/* By the time an orphan is found, another process may have the number of the target. */
-	if (k->work.is_orphans)
-		u.target = 0;
-	else
-		u.count = ptrc_procfs_exists(target) == 0;
+	/* The target may be a program without the library. By the time an orphan is found, another
+	 * process may have its number. */
+	if (!k->work.is_orphans) {
+		u.others[2] = h->target_pid;
+		u.count = ptrc_procfs_exists(h->target_pid) == 0;
+	}
 	if (ptrc_file_stat(k->work.stream_fd, &st) ||
 	    ptrc_file_open(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0, &fd))
 		return u.count;

@@ -237,7 +237,8 @@ struct ptrc_ending {
 	uint32_t has_status;	/* the target, the command of ptrace-run, has ended like this: */
 	int32_t status, signal;
 	uint32_t processes; /* that went on */
-	uint32_t pad;
+	/* The process that has an orphan's log finished: it has mapped the stream, too. */
+	int32_t finisher;
 	uint64_t stamp; /* when this was so */
 };
 
