@@ -439,6 +439,9 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 		# shellcheck disable=SC2086 # the options are words
 		reports 3 "run.log: processes went on when the recording ended: their later events are missing" ptrace-$command
 	done
+	# So does a copy of a part that has not this event.
+	ptrace-dump --allow-loss --event=traced.event --to-log=copy.log run.log
+	reports 3 "copy.log: processes went on when the recording ended: their later events are missing" ptrace-dump --count copy.log
 	# What waits for an answer is not decided.
 	exits 4 ptrace-check run.log --exists=never.there
 }
