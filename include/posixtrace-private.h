@@ -26,6 +26,9 @@ struct ptrc_counts {
 	/* Events lost in the log: they were overwritten in the log, discarded, or too large for
 	 * the log. */
 	unsigned long pt_log_lost_events;
+	/* Events of the operating system that the kernel has lost, so that the trace never got
+	 * them. In a log at most 2^32 - 1. */
+	unsigned long pt_unobserved_events;
 	/* Number of events in the log now, and the bytes of these events. */
 	unsigned long pt_log_events;
 	unsigned long pt_log_bytes;
@@ -136,6 +139,24 @@ struct ptrc_counts {
  *   EINVAL  neither an active stream nor an open log.
  */
 int ptrc_trace_counts(trace_id_t, struct ptrc_counts *);
+
+struct ptrc_ending_facts {
+	/* Not 0: the target has ended, with this exit status, or -1 and this signal. */
+	int pe_has_ended;
+	int pe_status, pe_signal;
+	/* The number of traced processes that go on. */
+	unsigned int pe_processes;
+};
+
+/*
+ * Says what the log shall have at its end: an event os.command if the target has ended, and an event
+ * os.went_on if processes go on. They are events of the target, whatever the filter and the patterns
+ * are. They are in the log only, and so are their names: another log of the same processes has
+ * neither. NULL: nothing is known yet; but if the controller dies, and the target or another traced
+ * process goes on, the log gets os.went_on.
+ *   EINVAL  not an active stream with a log.
+ */
+int ptrc_trace_set_ending(trace_id_t, const struct ptrc_ending_facts *);
 
 /*
  * Shuts the stream down as posix_trace_shutdown() does, and stores the final counts:
@@ -357,12 +378,12 @@ int ptrc_observer_type(struct ptrc_observer *, const char *name, const char *lay
  * Adds `count` events. An event is recorded if the stream is running now and filter and patterns
  * accept its type. Data beyond max-data-size is cut off. If the stream is full, the event waits
  * or is lost, like an event that a traced thread records, but it waits for at most a second without
- * room being made, and not at all if the log cannot be written. `lost` is the number of events that
- * the caller could not observe; the stream counts them as lost.
+ * room being made, and not at all if the log cannot be written. `unobserved` is the number of
+ * events that the caller could not observe; the stream counts them.
  *   EINVAL  the stream was shut down.
  */
 int ptrc_observer_add(struct ptrc_observer *, const struct ptrc_observed *, size_t count,
-		      unsigned long lost);
+		      unsigned long unobserved);
 
 /*
  * Adds a description of a process to the log, in the form of posixtrace_log_get_process() and
@@ -427,7 +448,7 @@ struct ptrc_inspected_stream {
 	pid_t pt_target;
 	int pt_has_log;
 	int pt_full_policy;
-	unsigned long pt_lost_events;
+	unsigned long pt_lost_events, pt_unobserved_events;
 	/* The status as posix_trace_get_status() would report it. Nothing is reset. */
 	struct posix_trace_status_info pt_status;
 	trace_event_set_t pt_filter;

@@ -277,15 +277,6 @@ static bool is_of_os(trace_id_t trace, trace_event_id_t id)
 	return !posix_trace_eventid_get_name(trace, id, name) && ptrc_os_has_type(name);
 }
 
-/* Whether this process itself records the events of this type, os.command for instance. */
-static bool is_own(trace_id_t trace, trace_event_id_t id)
-{
-	char name[TRACE_EVENT_NAME_MAX + 1];
-
-	return !posix_trace_eventid_get_name(trace, id, name) &&
-	       (!strcmp(name, PTRC_WENT_ON) || !strcmp(name, PTRC_COMMAND_ENDED));
-}
-
 /*
  * Counts the recorded events. *has_user_events becomes whether a user event is among them. Events of the
  * operating system do not count as user events. (A script that does not have the library may still have user
@@ -301,8 +292,7 @@ static uint64_t count_recorded(struct run *r, trace_id_t trace, bool *has_user_e
 	for (size_t i = 0; counts && i < PTRC_READER_IDS; i++) {
 		count += counts[i].pt_events;
 		r->cut.events += counts[i].pt_truncated;
-		if (i < POSIX_TRACE_UNNAMED_USEREVENT || !counts[i].pt_events ||
-		    is_own(trace, (trace_event_id_t)i))
+		if (i < POSIX_TRACE_UNNAMED_USEREVENT || !counts[i].pt_events)
 			continue;
 		r->has_os_events |= is_of_os(trace, (trace_event_id_t)i);
 		*has_user_events |= !is_of_os(trace, (trace_event_id_t)i);
@@ -332,36 +322,14 @@ static void gather_snapshots(struct run *r)
 			*ptrc_append(r->snapshots.unmatched, r->snapshots.unmatched_count) = glob;
 }
 
-/* Records an event as if COMMAND had recorded it. */
-static void add_event(const struct run *r, trace_id_t trace, const char *name, const char *layout,
-		      const void *data, size_t size)
-{
-	struct ptrc_observed event = {
-		.po_pid = r->child, .po_tid = r->child, .po_data = data, .po_size = size};
-	struct ptrc_observer *observer;
-
-	if (ptrc_observer_open(trace, &observer))
-		return;
-	clock_gettime(CLOCK_MONOTONIC, &event.po_time);
-	if (!ptrc_observer_type(observer, name, layout, &event.po_event))
-		ptrc_observer_add(observer, &event, 1, 0);
-	ptrc_observer_close(observer);
-}
-
-/* Records how COMMAND ended. Does this only if COMMAND failed, if the trace has the ends of processes, or if
+/* Whether the log has to say how COMMAND ended: if COMMAND failed, if the trace has the ends of processes, or if
  * there are rules, which may ask whether all processes have ended. */
-static void add_status(struct run *r, trace_id_t trace)
+static bool is_status_wanted(struct run *r, trace_id_t trace)
 {
-	const struct {
-		int32_t status, signal;
-	} ended = {WIFEXITED(r->status) ? WEXITSTATUS(r->status) : -1,
-		   WIFSIGNALED(r->status) ? WTERMSIG(r->status) : 0};
 	bool has_user_events;
 
 	count_recorded(r, trace, &has_user_events);
-	if (r->status || r->has_os_events || rules.count)
-		add_event(r, trace, PTRC_COMMAND_ENDED, "i32 status, i32 signal", &ended,
-			  sizeof(ended));
+	return r->status || r->has_os_events || rules.count;
 }
 
 /* Finds the processes that COMMAND has started, that are not traced, and that still run, as far as events of
@@ -375,24 +343,27 @@ static void find_others(struct run *r, struct ptrc_traced *others)
 	free(pids);
 }
 
-/* Called just before the trace is stopped: records the end of COMMAND, and finds the processes that go on. */
+/* Called just before the trace is stopped: finds the processes that go on, and has the log say so, and how
+ * COMMAND ended. */
 static void trace_stopping(void *arg, trace_id_t trace)
 {
 	struct run *r = arg;
-	uint32_t count;
+	struct ptrc_ending_facts facts;
 
 	if (!r->has_command_ended)
 		return;
-	add_status(r, trace);
 	ptrc_traced_find(&r->went_on, trace);
 	if (r->went_on.fd >= 0)
 		close(r->went_on.fd);
 	find_others(r, &r->others);
 	if (r->others.fd >= 0)
 		close(r->others.fd);
-	count = (uint32_t)r->went_on.count;
-	if (count)
-		add_event(r, trace, PTRC_WENT_ON, "u32 processes", &count, sizeof(count));
+	facts = (struct ptrc_ending_facts){
+		.pe_has_ended = is_status_wanted(r, trace),
+		.pe_status = WIFEXITED(r->status) ? WEXITSTATUS(r->status) : -1,
+		.pe_signal = WIFSIGNALED(r->status) ? WTERMSIG(r->status) : 0,
+		.pe_processes = (unsigned int)r->went_on.count};
+	ptrc_trace_set_ending(trace, &facts);
 }
 
 /* Called when the trace was stopped: reads from the stream what can no longer be read when the stream has ended. */

@@ -143,7 +143,8 @@ static void put_snapshots(struct ptrc_json *j, const struct result *r)
 static void report_losses(const struct result *r, const char *name)
 {
 	unsigned long long lost = r->losses.stream_events + r->losses.log_events;
-	struct ptrc_losses gone = {.is_log_gone = r->losses.is_log_gone};
+	struct ptrc_losses gone = {.is_log_gone = r->losses.is_log_gone,
+				   .unobserved_events = r->losses.unobserved_events};
 
 	if (*r->full_log)
 		ptrc_cli_message(name,

@@ -15,6 +15,7 @@ static const struct {
 } figures[] = {
 	{"lost_events", offsetof(struct ptrc_counts, pt_lost_events)},
 	{"log_lost_events", offsetof(struct ptrc_counts, pt_log_lost_events)},
+	{"unobserved_events", offsetof(struct ptrc_counts, pt_unobserved_events)},
 	{"log_events", offsetof(struct ptrc_counts, pt_log_events)},
 	{"log_bytes", offsetof(struct ptrc_counts, pt_log_bytes)},
 	{"stream_bytes", offsetof(struct ptrc_counts, pt_stream_bytes)},

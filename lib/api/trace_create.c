@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* posix_trace_create, _create_withlog, _flush, _shutdown; posixtrace_set_log_sync; ptrc_trace_shutdown,
- * _give_up_log, _keeper. */
+ * _set_ending, _give_up_log, _keeper. */
 #include "config.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include "lib/control/controller.h"
 #include "lib/control/handle.h"
 #include "lib/life/life.h"
+#include "lib/stream/clock.h"
 
 PTRC_PUBLIC int posix_trace_create(pid_t pid, const trace_attr_t *restrict attr,
 				   trace_id_t *restrict id)
@@ -68,6 +69,25 @@ PTRC_PUBLIC int posixtrace_set_log_sync(trace_id_t id, int is_synced)
 	if (!c || !c->has_log)
 		return EINVAL;
 	atomic_store(&c->stream.header->is_log_unsynced, !is_synced);
+	return 0;
+}
+
+int ptrc_trace_set_ending(trace_id_t id, const struct ptrc_ending_facts *facts)
+{
+	struct ptrc_ending *ending;
+	PTRC_ENTER(c, id);
+
+	if (!c || !c->has_log)
+		return EINVAL;
+	ending = &c->stream.header->ending;
+	if (facts) {
+		ending->has_status = facts->pe_has_ended != 0;
+		ending->status = facts->pe_status;
+		ending->signal = facts->pe_signal;
+		ending->processes = facts->pe_processes;
+		ending->stamp = ptrc_stream_now(c->stream.header);
+	}
+	atomic_store(&ending->state, facts ? PTRC_ENDING_KNOWN : PTRC_ENDING_WATCHED);
 	return 0;
 }
 

@@ -476,6 +476,7 @@ void ptrc_controller_count(struct ptrc_controller *c, struct ptrc_counts *counts
 	counts->pt_refused_names = ptrc_names_count_refused(c->names->object->refused_seen);
 	counts->pt_lost_events = atomic_load(&h->lost_events);
 	counts->pt_log_lost_events = atomic_load(&h->log_lost_events);
+	counts->pt_unobserved_events = atomic_load(&h->unobserved_events);
 	counts->pt_log_events = atomic_load(&h->log_events);
 	counts->pt_log_bytes = atomic_load(&h->log_bytes);
 	counts->pt_stream_bytes = ptrc_space_used(&c->stream.pool);

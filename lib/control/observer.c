@@ -225,7 +225,7 @@ static void put(struct ptrc_observer *o, const struct ptrc_controller *c,
 }
 
 int ptrc_observer_add(struct ptrc_observer *o, const struct ptrc_observed *events, size_t count,
-		      unsigned long lost)
+		      unsigned long unobserved)
 {
 	uint64_t mask;
 	PTRC_ENTER(c, o->stream);
@@ -235,9 +235,9 @@ int ptrc_observer_add(struct ptrc_observer *o, const struct ptrc_observed *event
 	ptrc_sys_block_signals(&mask);
 	for (size_t i = 0; i < count; i++)
 		put(o, c, &events[i], &mask);
-	/* Events do not count as lost while the stream is suspended. */
+	/* Events do not count as missing while the stream is suspended. */
 	if (ptrc_load_acquire(&c->stream.header->control) & (PTRC_CTL_RUN | PTRC_CTL_LOSING))
-		ptrc_status_count_losses(c->stream.header, lost);
+		ptrc_add_relaxed(&c->stream.header->unobserved_events, unobserved);
 	ptrc_sys_restore_signals(&mask);
 	return 0;
 }

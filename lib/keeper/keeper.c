@@ -850,6 +850,7 @@ int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd,
 		note_limit(stream.header);
 	/* The names object may have been removed by the last process that used it. Then names_fd
 	 * stays -1, and the log has only the names that earlier flushes have written. */
+	stream.header->ending.finisher = ptrc_sys_getpid();
 	error = ptrc_shmdir_open_id(dirfd, 'n', stream.header->names_id, uid, &args.names_fd,
 				    &size);
 	if (error != ENOMEM)

@@ -18,8 +18,10 @@
 
 #include "lib/base/atomic.h"
 #include "lib/base/clone.h"
+#include "lib/base/digits.h"
 #include "lib/base/file.h"
 #include "lib/base/liveness.h"
+#include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 #include "lib/base/timespec.h"
@@ -165,6 +167,72 @@ static bool give_up(void *arg)
 		ptrc_sys(SYS_rt_sigtimedwait, &set, 0, &none, sizeof(set)) == SIGTERM);
 }
 
+/* How long a process that was killed together with the controller has to end. */
+#define KILLED_NS 100000000
+
+/* The processes that use the stream, by their mappings of it. */
+struct users {
+	uint64_t dev, ino;
+	int others[3]; /* that do not count, or are counted already */
+	uint32_t count;
+};
+
+static bool visit_user(const char *name, uint64_t ino, void *arg)
+{
+	struct users *u = arg;
+	uint64_t pid = name[0] >= '1' && name[0] <= '9' ? ptrc_digits_take(&name) : 0;
+
+	(void)ino;
+	for (size_t i = 0; i < sizeof(u->others) / sizeof(u->others[0]); i++)
+		if (pid == (uint64_t)u->others[i])
+			return false;
+	if (pid <= INT_MAX)
+		u->count += ptrc_procfs_maps_file((int)pid, u->dev, u->ino);
+	return false;
+}
+
+/* How many processes are traced now. */
+static uint32_t count_users(const struct keeper *k)
+{
+	const struct ptrc_stream_header *h = k->work.stream.header;
+	struct users u = {.others = {ptrc_sys_getpid(), h->ending.finisher}};
+	struct stat st;
+	int fd;
+
+	/* The target may be a program without the library. By the time an orphan is found, another
+	 * process may have its number. */
+	if (!k->work.is_orphans) {
+		u.others[2] = h->target_pid;
+		u.count = ptrc_procfs_exists(h->target_pid) == 0;
+	}
+	if (ptrc_file_stat(k->work.stream_fd, &st) ||
+	    ptrc_file_open(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0, &fd))
+		return u.count;
+	u.dev = st.st_dev;
+	u.ino = st.st_ino;
+	ptrc_file_visit(fd, visit_user, &u, NULL);
+	ptrc_file_close(fd);
+	return u.count;
+}
+
+/* If the controller has died while the processes of its trace go on, has the log say so: their later
+ * events are missing. */
+static void note_users(struct keeper *k, uint64_t stamp)
+{
+	struct ptrc_ending *e = &k->work.stream.header->ending;
+
+	if (ptrc_load_acquire(&e->state) != PTRC_ENDING_WATCHED)
+		return;
+	e->processes = count_users(k);
+	if (e->processes) {
+		ptrc_file_sleep_ns(KILLED_NS);
+		e->processes = count_users(k);
+	}
+	e->has_status = 0;
+	e->stamp = stamp;
+	ptrc_store_release(&e->state, PTRC_ENDING_KNOWN);
+}
+
 /* Ends stream and log as posix_trace_shutdown() of the dead controller would have done. Returns an
  * error only if the log of an orphan cannot be finished yet; then the orphan is unchanged. */
 static int finish_for_dead(struct keeper *k)
@@ -173,10 +241,12 @@ static int finish_for_dead(struct keeper *k)
 	struct ptrc_stream_header *h = s->header;
 	uint64_t offset = ptrc_stream_chunk_offset(s->pool.chunk_count);
 	bool had_error = ptrc_load_relaxed(&h->status) >> PTRC_ST_ERROR_SHIFT;
+	uint64_t stamp = ptrc_stream_now(h);
 	int error;
 
 	ptrc_log_lock(k->work.log_fd, PTRC_LOG_LOCK_FINISHING);
 	ptrc_stream_stop(s, NULL, 0);
+	note_users(k, stamp);
 	error = ptrc_keeper_work_close(&k->work, true);
 	if (k->work.is_orphans && ptrc_keeper_may_wait(h, error)) {
 		/* Another process may yet complete the log, which should report no error then. */

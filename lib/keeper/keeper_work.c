@@ -380,6 +380,32 @@ bool ptrc_keeper_may_wait(const struct ptrc_stream_header *h, int error)
 	return error != 0;
 }
 
+/* Writes what the log has to say of the processes of the trace (ptrc_trace_set_ending()). */
+static int write_ending(struct ptrc_keeper_work *k)
+{
+	struct ptrc_stream_header *h = k->stream.header;
+	struct ptrc_ending *e = &h->ending;
+	const struct ptrc_context origin = {.pid = h->target_pid, .tid = h->target_pid};
+	const int32_t status[] = {e->status, e->signal};
+	const uint32_t processes = e->processes;
+	struct ptrc_clock_cursor cursor = {0};
+	int64_t ns = ptrc_clock_realtime(h, &cursor, e->stamp);
+	int error = 0;
+
+	if (ptrc_load_acquire(&e->state) != PTRC_ENDING_KNOWN)
+		return 0;
+	if (e->has_status)
+		error = ptrc_log_events_write_own(&k->writer, ns, &origin, "os.command",
+						  "i32 status, i32 signal", status, sizeof(status));
+	if (!error && processes)
+		error = ptrc_log_events_write_own(&k->writer, ns, &origin, "os.went_on",
+						  "u32 processes", &processes, sizeof(processes));
+	/* If this keeper dies now, the next one does not write it again. */
+	if (!error)
+		ptrc_store_release(&e->state, 0);
+	return error;
+}
+
 int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 {
 	struct ptrc_stream_header *h = k->stream.header;
@@ -405,7 +431,7 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 	if (!error)
 		error = again;
 	if (!error)
-		error = look_at_log(k);
+		error = write_ending(k) ?: look_at_log(k);
 	if (error)
 		ptrc_status_error(h, error);
 	again = ptrc_log_writer_close(&k->writer, NULL);

@@ -420,6 +420,8 @@ static struct ptrc_log_status status_of(const struct ptrc_counts *counts)
 		.log_overrun = counts->pt_log_lost_events != 0,
 		.lost_events = counts->pt_lost_events,
 		.log_lost_events = counts->pt_log_lost_events,
+		.unobserved_events =
+			(uint32_t)ptrc_log_at_most(counts->pt_unobserved_events, UINT32_MAX),
 		.untraced_processes =
 			(uint32_t)ptrc_log_at_most(counts->pt_untraced_processes, UINT32_MAX),
 		.untraced_error = (uint32_t)counts->pt_untraced_error,

@@ -818,7 +818,7 @@ uint64_t ptrc_log_names_count(const struct ptrc_log_writer *w)
 
 	for (uint32_t i = 0; w->names && i < w->state.names && i < PTRC_NAMES_MAX; i++)
 		count += ptrc_names_object_has(w->names, i);
-	return count;
+	return count + w->own_names;
 }
 
 /* ---- packets ---- */
@@ -928,14 +928,22 @@ static int write_packet(struct ptrc_log_writer *w, const struct ptrc_log_packet 
 	return 0;
 }
 
-int ptrc_log_events_write_single(struct ptrc_log_writer *w, int64_t ns, uint32_t order,
-				 uint32_t id_flags, const void *data, uint32_t len)
+static void note_lost(struct ptrc_log_writer *w, uint64_t events)
 {
-	struct ptrc_log_section section = {.base_ns = ns, .order = order};
+	if (events == 0)
+		return;
+	w->state.lost_events += events;
+	ptrc_log_note_loss(w);
+}
+
+/* Writes an EVENTS packet with one event. */
+static int write_single(struct ptrc_log_writer *w, struct ptrc_log_section section,
+			uint32_t id_flags, const void *data, uint32_t len)
+{
 	struct ptrc_type_sum sum = {.id = id_flags & PTRC_REC_ID_MASK, .events = 1, .bytes = len};
 	struct ptrc_log_packet p = {.type = PTRC_LOG_EVENTS,
-				    .first_ns = ns,
-				    .last_ns = ns,
+				    .first_ns = section.base_ns,
+				    .last_ns = section.base_ns,
 				    .counted = ptrc_packed_counted(len)};
 	uint64_t at;
 
@@ -954,6 +962,60 @@ int ptrc_log_events_write_single(struct ptrc_log_writer *w, int64_t ns, uint32_t
 	memcpy(w->out.bytes + at, &section, sizeof(section));
 	w->out.used += sizeof(section) + section.bytes;
 	return write_packet(w, &p);
+}
+
+int ptrc_log_events_write_single(struct ptrc_log_writer *w, int64_t ns, uint32_t order,
+				 uint32_t id_flags, const void *data, uint32_t len)
+{
+	const struct ptrc_log_section section = {.base_ns = ns, .order = order};
+
+	return write_single(w, section, id_flags, data, len);
+}
+
+/* Writes a name that is in this log only. Its identifier is above those of the names object. */
+static int write_own_name(struct ptrc_log_writer *w, uint32_t id, const char *name,
+			  const char *layout)
+{
+	struct ptrc_log_name head = {.id = (uint16_t)id,
+				     .name_bytes = (uint16_t)strnlen(name, PTRC_NAME_BYTES),
+				     .layout_bytes =
+					     (uint32_t)strnlen(layout, PTRC_NAMES_LAYOUT_BYTES)};
+	int error;
+
+	ptrc_log_packet_begin(w);
+	ptrc_log_buffer_add(&w->out, &head, sizeof(head));
+	ptrc_log_buffer_add(&w->out, name, head.name_bytes);
+	ptrc_log_buffer_add(&w->out, layout, head.layout_bytes);
+	ptrc_log_buffer_pad(&w->out);
+	error = ptrc_log_packet_end(w, 0, (struct ptrc_log_packet){.type = PTRC_LOG_NAMES})
+			?: ptrc_log_aside_write(w, true);
+	w->own_names += !error;
+	return error;
+}
+
+int ptrc_log_events_write_own(struct ptrc_log_writer *w, int64_t ns,
+			      const struct ptrc_context *origin, const char *name,
+			      const char *layout, const void *data, uint32_t len)
+{
+	const struct ptrc_log_section section = {.base_ns = ns, .origin = *origin};
+	uint32_t index = w->state.names + w->own_names;
+	int pid = 0, error;
+
+	/* Nothing may follow the STOP that ends a full log. */
+	if (index >= PTRC_NAMES_MAX || ptrc_log_is_full(w) ||
+	    (w->policy == POSIX_TRACE_UNTIL_FULL &&
+	     w->state.bytes + ptrc_packed_counted(len) > w->limit)) {
+		note_lost(w, 1);
+		return 0;
+	}
+	ptrc_log_origin_look(w, origin, ns, &pid);
+	ptrc_log_origin_write(w);
+	error = write_own_name(w, PTRC_ID_FIRST + index, name, layout)
+			?: write_single(w, section, PTRC_ID_FIRST + index, data, len);
+	if (!error)
+		ptrc_log_index_keep(w);
+	ptrc_log_state_save(w);
+	return error;
 }
 
 static int write_slice(struct ptrc_log_writer *w, const struct ptrc_log_slice *slice)
@@ -988,14 +1050,6 @@ static int write_stop(struct ptrc_log_writer *w, int64_t ns)
 	w->state.flags |= PTRC_LOG_STATE_AFTER_STOP;
 	return ptrc_log_events_write_single(w, ns, UINT32_MAX, POSIX_TRACE_STOP, &reason,
 					    sizeof(reason));
-}
-
-static void note_lost(struct ptrc_log_writer *w, uint64_t events)
-{
-	if (events == 0)
-		return;
-	w->state.lost_events += events;
-	ptrc_log_note_loss(w);
 }
 
 /* Chooses the earliest events, whose size, as log-max-size counts it, is about `counted` and not

@@ -168,7 +168,7 @@ struct ptrc_log_before {
 	uint64_t lost_events, log_lost_events;
 	uint64_t waits, wait_ns;
 	uint32_t is_overrun; /* events were lost in the stream */
-	uint32_t zero;
+	uint32_t unobserved_events;
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_before, 40);
 
@@ -320,7 +320,9 @@ struct ptrc_log_status {
 	uint32_t data_needed;
 	/* The number of names in the log, by which a reader notices that some are missing. 0: there
 	 * are none, or the number is unknown. */
-	uint64_t names;
+	uint32_t names;
+	/* Events of the operating system that the kernel has lost, at most UINT32_MAX. */
+	uint32_t unobserved_events;
 	/* The number of event calls that waited for room in the stream, and the sum of their
 	 * waits. */
 	uint64_t waits, wait_ns;

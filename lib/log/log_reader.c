@@ -1022,6 +1022,7 @@ static void join_losses(struct ptrc_log_reader *r)
 	struct ptrc_log_before all = m[0].head.before;
 	const struct ptrc_log_before none = {0}, first = r->is_whole ? none : all;
 	const struct ptrc_log_status unknown = {0};
+	uint64_t unobserved = all.unobserved_events;
 	struct ptrc_log_status *s = &r->status;
 
 	all.is_overrun &= r->is_whole;
@@ -1031,12 +1032,15 @@ static void join_losses(struct ptrc_log_reader *r)
 
 		join(&all.lost_events, before->lost_events, own->lost_events);
 		join(&all.log_lost_events, before->log_lost_events, own->log_lost_events);
+		join(&unobserved, before->unobserved_events, own->unobserved_events);
 		join(&all.waits, before->waits, own->waits);
 		join(&all.wait_ns, before->wait_ns, own->wait_ns);
 		all.is_overrun |= own->stream_overrun | (before->is_overrun && (i || r->is_whole));
 	}
 	s->lost_events = all.lost_events - first.lost_events;
 	s->log_lost_events = all.log_lost_events - first.log_lost_events;
+	s->unobserved_events =
+		(uint32_t)ptrc_log_at_most(unobserved - first.unobserved_events, UINT32_MAX);
 	s->waits = all.waits - first.waits;
 	s->wait_ns = all.wait_ns - first.wait_ns;
 	s->stream_overrun = all.is_overrun != 0;

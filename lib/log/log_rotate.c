@@ -319,6 +319,8 @@ int ptrc_log_rotate_begin(struct ptrc_log_writer *w, uint64_t number)
 	s->past.bytes += s->bytes;
 	s->past.before.log_lost_events += s->lost_events;
 	s->past.before.lost_events = ptrc_load_relaxed(&h->lost_events);
+	s->past.before.unobserved_events =
+		(uint32_t)ptrc_log_at_most(ptrc_load_relaxed(&h->unobserved_events), UINT32_MAX);
 	s->past.before.waits = ptrc_load_relaxed(&h->waits);
 	s->past.before.wait_ns = ptrc_load_relaxed(&h->wait_ns);
 	error = ptrc_log_writer_head(w);

@@ -935,6 +935,7 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *count
 	if (has_status(l)) {
 		counts->pt_lost_events = r->status.lost_events;
 		counts->pt_log_lost_events = r->status.log_lost_events;
+		counts->pt_unobserved_events = r->status.unobserved_events;
 		counts->pt_log_events = r->status.log_events;
 		counts->pt_log_bytes = r->status.log_bytes;
 		counts->pt_waits = r->status.waits;
@@ -957,6 +958,7 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *count
 	if (r->is_whole) {
 		counts->pt_lost_events = r->status.lost_events;
 		counts->pt_log_lost_events = r->status.log_lost_events;
+		counts->pt_unobserved_events = r->status.unobserved_events;
 	}
 }
 

@@ -202,6 +202,7 @@ struct ptrc_log_writer {
 	int64_t rotate_after_ns;
 	char base[4096];
 	const struct ptrc_names_object *names; /* NULL: none */
+	uint32_t own_names;		       /* ptrc_log_events_write_own() */
 	struct ptrc_log_buffer out;	       /* the packets being made */
 	struct ptrc_log_batch batch;	       /* the events of the flush */
 	/* An UNTIL_FULL log must end with its last STOP. So the markers (FLUSH_START, FLUSH_STOP)
@@ -442,6 +443,13 @@ PTRC_MUST_CHECK int ptrc_log_events_end(struct ptrc_log_writer *w);
 PTRC_MUST_CHECK int ptrc_log_events_write_single(struct ptrc_log_writer *w, int64_t ns,
 						 uint32_t order, uint32_t id_flags,
 						 const void *data, uint32_t len);
+
+/* Writes a new event type of this log, which no stream has, and an event of it. If the log has no
+ * room for the event or the type, the event counts as lost. ENOMEM, or the error number of the
+ * write. */
+PTRC_MUST_CHECK int ptrc_log_events_write_own(struct ptrc_log_writer *w, int64_t ns,
+					      const struct ptrc_context *origin, const char *name,
+					      const char *layout, const void *data, uint32_t len);
 
 /* ---- a log as a whole ---- */
 

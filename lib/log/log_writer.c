@@ -268,6 +268,10 @@ static struct ptrc_log_status status_of(const struct ptrc_log_writer *w)
 							       : POSIX_TRACE_NO_OVERRUN,
 		.log_full = bits & PTRC_ST_LOG_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL,
 		.lost_events = lost,
+		.unobserved_events =
+			(uint32_t)ptrc_log_at_most(since(ptrc_load_relaxed(&h->unobserved_events),
+							 past->before.unobserved_events),
+						   UINT32_MAX),
 		.log_lost_events = w->state.lost_events + w->state.ring.lost_events,
 		.untraced_processes = untraced.processes,
 		.untraced_error = (uint32_t)untraced.error,
@@ -299,7 +303,7 @@ static int write_end(struct ptrc_log_writer *w, struct ptrc_log_status status, b
 {
 	int error;
 
-	status.names = ptrc_log_names_count(w);
+	status.names = (uint32_t)ptrc_log_names_count(w);
 	w->close_reserve = 0;
 	ptrc_log_buffer_clear(&w->out);
 	if (with_index)

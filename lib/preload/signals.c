@@ -25,8 +25,10 @@ static __thread uint8_t own_mask __attribute__((tls_model("initial-exec")));
 static _Atomic uint8_t last_mask;
 /* A SIGTRAP that another process or thread has sent waits until a thread no longer blocks it. */
 static _Atomic bool is_held;
-/* The thread that waits for SIGTRAP in sigwait() or the like, or 0. */
-static _Atomic int waiter;
+/* The threads that wait for SIGTRAP in sigwait() or the like; 0: a free place. A thread that finds no free place
+ * waits without one, and a SIGTRAP that comes in the meantime is for the others. */
+enum { WAITERS_MAX = 16 };
+static _Atomic int waiters[WAITERS_MAX];
 
 static bool has_trap(const sigset_t *set)
 {
@@ -105,21 +107,42 @@ static void pass_on(int number, siginfo_t *info, void *context)
 	ptrc_sys(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(uint64_t));
 }
 
-/* Keeps a signal that this thread blocks, or sends it to the thread that waits for it. The order is the reverse
- * of that in wait_for(), so that one of both sees what the other has stored. */
+/* Keeps a signal that this thread blocks, or sends it to a thread that waits for it. The order is the reverse of
+ * that in wait_for(), so that one of both sees what the other has stored. */
 static void hold(ucontext_t *c)
 {
-	int thread;
-
 	atomic_store(&is_held, true);
-	thread = atomic_load(&waiter);
-	if (!thread || !atomic_exchange(&is_held, false))
-		return;
-	/* This thread is about to wait. The signal has to be pending then, so it is blocked until the wait ends. */
-	if (thread == ptrc_sys_gettid())
-		sigaddset(&c->uc_sigmask, SIGTRAP);
-	if (ptrc_sys(SYS_tgkill, ptrc_sys_getpid(), thread, SIGTRAP))
+	for (size_t i = 0; i < WAITERS_MAX; i++) {
+		int thread = atomic_load(&waiters[i]);
+
+		if (!thread)
+			continue;
+		if (!atomic_exchange(&is_held, false))
+			return;
+		/* This thread is about to wait. The signal has to be pending then, so it is blocked until the wait
+		 * ends. */
+		if (thread == ptrc_sys_gettid())
+			sigaddset(&c->uc_sigmask, SIGTRAP);
+		if (!ptrc_sys(SYS_tgkill, ptrc_sys_getpid(), thread, SIGTRAP))
+			return;
+		/* The thread was cancelled while it waited. */
+		atomic_compare_exchange_strong(&waiters[i], &thread, 0);
 		atomic_store(&is_held, true);
+	}
+}
+
+/* Takes a place among the waiters. Returns it, or NULL if all are taken. */
+static _Atomic int *enter(void)
+{
+	int self = (int)ptrc_sys_gettid();
+
+	for (size_t i = 0; i < WAITERS_MAX; i++) {
+		int none = 0;
+
+		if (atomic_compare_exchange_strong(&waiters[i], &none, self))
+			return &waiters[i];
+	}
+	return NULL;
 }
 
 static void handle(int number, siginfo_t *info, void *context)
@@ -360,13 +383,15 @@ long ptrc_signals_suspend(long mask, long b, long c, long d, long e, long f)
  * function does, or SIGTRAP. The thread may be cancelled in the call. */
 static long wait_for(ptrc_function *function, long set, long b, long c)
 {
+	_Atomic int *place;
 	long result;
 
 	if (!ptrc_load_acquire(&is_active) || !has_trap((const sigset_t *)set))
 		return function(set, b, c, 0, 0, 0);
-	atomic_store(&waiter, ptrc_sys_gettid());
+	place = enter();
 	result = atomic_exchange(&is_held, false) ? SIGTRAP : function(set, b, c, 0, 0, 0);
-	atomic_store(&waiter, 0);
+	if (place)
+		atomic_store(place, 0);
 	unblock();
 	return result;
 }

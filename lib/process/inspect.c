@@ -214,6 +214,7 @@ static void tell_stream(const struct ptrc_stream_header *h, int fd, struct ptrc_
 	s->pt_has_log = h->has_log != 0;
 	s->pt_full_policy = h->policy;
 	s->pt_lost_events = h->lost_events;
+	s->pt_unobserved_events = h->unobserved_events;
 	ptrc_status_export(h->status, &s->pt_status);
 	ptrc_filter_told(h, bits);
 	ptrc_set_from_bits(&s->pt_filter, bits);

@@ -86,14 +86,7 @@ void ptrc_status_export(uint64_t bits, struct posix_trace_status_info *st)
 
 void ptrc_status_count_loss(struct ptrc_stream_header *h)
 {
-	ptrc_status_count_losses(h, 1);
-}
-
-void ptrc_status_count_losses(struct ptrc_stream_header *h, uint64_t count)
-{
-	if (!count)
-		return;
-	ptrc_add_relaxed(&h->lost_events, count);
+	ptrc_add_relaxed(&h->lost_events, 1);
 	if (!(ptrc_load_relaxed(&h->status) & PTRC_ST_OVERRUN))
 		ptrc_status_set(h, PTRC_ST_OVERRUN | PTRC_ST_EVER_OVERRUN);
 }

@@ -435,6 +435,7 @@ void ptrc_stream_clear(struct ptrc_stream *s)
 	ptrc_store_relaxed(&h->dead_from, 0);
 	ptrc_store_relaxed(&h->dead_until, 0);
 	ptrc_store_relaxed(&h->lost_events, 0);
+	ptrc_store_relaxed(&h->unobserved_events, 0);
 	ptrc_store_relaxed(&h->waits, 0);
 	ptrc_store_relaxed(&h->wait_ns, 0);
 	ptrc_store_relaxed(&h->data_needed, 0);

@@ -32,7 +32,7 @@
 #include "lib/model/record.h"
 
 #define PTRC_STREAM_MAGIC UINT64_C(0x314d525453525450) /* "PTRSTRM1" */
-#define PTRC_STREAM_VERSION 10
+#define PTRC_STREAM_VERSION 11
 
 /* Control word: serial << 8 | bits. A writer records only while the word has the value for which
  * the writer was last set up. So every change of state, filter or epoch gives the word a new
@@ -228,6 +228,20 @@ struct ptrc_arrival {
 };
 #define PTRC_ARRIVALS 32U
 
+/* The controller has not closed the log: if it dies, the log has to say whether processes go on. */
+#define PTRC_ENDING_WATCHED 1U
+/* The other members are valid. */
+#define PTRC_ENDING_KNOWN 2U
+struct ptrc_ending {
+	_Atomic uint32_t state; /* 0, or one of the above; stored last */
+	uint32_t has_status;	/* the target, the command of ptrace-run, has ended like this: */
+	int32_t status, signal;
+	uint32_t processes; /* that went on */
+	/* The process that has an orphan's log finished: it has mapped the stream, too. */
+	int32_t finisher;
+	uint64_t stamp; /* when this was so */
+};
+
 struct ptrc_stream_header {
 	/* -- first cache line: every event call reads it. It is written seldom: when the stream changes its
 	 * state, its filter or its patterns, and when a reader goes to sleep or is woken -- */
@@ -302,6 +316,9 @@ struct ptrc_stream_header {
 	 * first run. */
 	_Atomic uint64_t dead_from, dead_until;
 	_Atomic uint64_t lost_events;
+	/* Events that an observer (ptrc_observer_add()) could not see, because the kernel had lost
+	 * them. They are not among lost_events. */
+	_Atomic uint64_t unobserved_events;
 	/* The lock for changes of state: the ID of the thread, of controller or keeper, that
 	 * holds it. Another thread can take it if that thread is dead. */
 	_Atomic uint32_t state_lock;
@@ -413,6 +430,9 @@ struct ptrc_stream_header {
 	int32_t utc_offset; /* in seconds east of UTC, at the creation */
 	uint32_t has_utc_offset;
 	char time_zone[64]; /* name of the time zone, zero-terminated; empty: unknown */
+	/* The end of the log says this about the processes of the trace. Written by the
+	 * controller before it closes the log or, if the controller has died, by the keeper. */
+	struct ptrc_ending ending;
 };
 
 /* Counts of the consumed events of one type; events that are in the stream are not included. */

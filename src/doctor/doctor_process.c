@@ -284,6 +284,7 @@ static void check_stream(struct patient *p, const struct ptrc_inspected_stream *
 	is_full = ptrc_doctor_status(p->d, thing, session, &s->pt_status, s->pt_full_policy,
 				     s->pt_has_log);
 	losses.stream_events = s->pt_lost_events;
+	losses.unobserved_events = s->pt_unobserved_events;
 	ptrc_doctor_losses(p->d, thing, &losses, is_full,
 			   !s->pt_has_log && s->pt_full_policy == POSIX_TRACE_LOOP);
 }

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +69,7 @@ static const struct {
 	[TYPE_SYSCALL_BEGIN] = {"os.syscall.begin", "x64[6] arguments, str name", PTRC_OS_SYSCALLS},
 	[TYPE_SYSCALL_END] = {"os.syscall.end", "i64 result", PTRC_OS_SYSCALLS},
 	[TYPE_FAULT] = {"os.fault", "x64 memory, code place, bool major", PTRC_OS_FAULTS},
-	[TYPE_LOST] = {"os.lost", "u64 events, u32 processor", ~0U},
+	[TYPE_LOST] = {"os.lost", "u64 events, u32 processor, bool withheld", ~0U},
 };
 
 bool ptrc_os_has_type(const char *name)
@@ -89,6 +90,7 @@ union data {
 	struct {
 		uint64_t events;
 		uint32_t processor;
+		uint8_t is_withheld;
 	} lost;
 	struct {
 		uint64_t arguments[PTRC_PERF_ARGUMENTS];
@@ -130,7 +132,7 @@ struct ptrc_os_trace {
 	uint8_t stacks[STACKS_BYTES];
 	size_t stacks_used;
 	size_t count;
-	unsigned long lost;
+	unsigned long unobserved;
 	struct ptrc_os_throttle throttle;
 	/* Processes that have just executed a program and whose command lines are not known yet. */
 	struct {
@@ -165,11 +167,11 @@ static int open_type(struct ptrc_os_trace *t, enum type type)
 
 static void add_batch(struct ptrc_os_trace *t)
 {
-	if (t->count || t->lost)
-		ptrc_observer_add(t->observer, t->events, t->count, t->lost);
+	if (t->count || t->unobserved)
+		ptrc_observer_add(t->observer, t->events, t->count, t->unobserved);
 	t->count = 0;
 	t->stacks_used = 0;
-	t->lost = 0;
+	t->unobserved = 0;
 }
 
 /* Adds an event with data to the batch. The caller keeps the data in place until the batch is added to the
@@ -234,16 +236,18 @@ static void put_sample(struct ptrc_os_trace *t, const struct ptrc_perf_record *r
 		  r->stack.count - callers);
 }
 
-static void put_lost(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, uint64_t events)
+static void put_lost(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, uint64_t events,
+		     bool is_withheld)
 {
 	union data d;
 
 	memset(&d, 0, sizeof(d));
 	d.lost.events = events;
 	d.lost.processor = r->processor;
-	t->lost += events;
+	d.lost.is_withheld = is_withheld;
+	t->unobserved += events;
 	if (t->ids[TYPE_LOST] || !open_type(t, TYPE_LOST))
-		put(t, r, TYPE_LOST, &d, sizeof(d.lost));
+		put(t, r, TYPE_LOST, &d, offsetof(union data, lost.is_withheld) + 1);
 }
 
 static void put_call(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
@@ -263,7 +267,7 @@ static void put_record(struct ptrc_os_trace *t, const struct ptrc_perf_record *r
 	union data d;
 
 	if (missing)
-		put_lost(t, r, missing);
+		put_lost(t, r, missing, true);
 	memset(&d, 0, sizeof(d));
 	switch (r->kind) {
 	case PTRC_PERF_FORK:
@@ -308,7 +312,7 @@ static void put_record(struct ptrc_os_trace *t, const struct ptrc_perf_record *r
 		put(t, r, TYPE_FAULT, &d, 2 * sizeof(uint64_t) + 1);
 		break;
 	case PTRC_PERF_LOST:
-		put_lost(t, r, r->lost);
+		put_lost(t, r, r->lost, false);
 		break;
 	default:
 		break;

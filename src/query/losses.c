@@ -20,6 +20,7 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 	*l = (struct ptrc_losses){
 		.stream_events = counts->pt_lost_events,
 		.log_events = counts->pt_log_lost_events,
+		.unobserved_events = counts->pt_unobserved_events,
 		.write_error = status->posix_stream_flush_error,
 		.untraced_processes = counts->pt_untraced_processes,
 		.untraced_error = (int)counts->pt_untraced_error,
@@ -332,6 +333,11 @@ static const struct loss {
 	 .message = "[event|events] lost in the stream, which was full"},
 	{COUNT, MEMBER(log_events), "log_events", true, true,
 	 .message = "[event|events] lost in the log, which was full"},
+	{COUNT, MEMBER(unobserved_events), "unobserved_events", true, true,
+	 .message =
+		 "[event|events] of the operating system lost in the kernel, as its buffer for a "
+		 "processor was full or it withheld samples: fewer kinds of --os, or fewer "
+		 "samples a second, lose less"},
 	{COUNT, MEMBER(untraced_processes), "untraced_processes", true, .say = say_untraced},
 	{ERROR, MEMBER(untraced_error), .key = "untraced_error"},
 	{COUNT, MEMBER(refused_names), "refused_names", true, .say = say_refused},
@@ -344,8 +350,7 @@ static const struct loss {
 		    "while it was written"},
 	{FLAG, MEMBER(is_unclosed), "unclosed", true, .say = say_unclosed},
 	{FLAG, MEMBER(has_gone_on), NULL, true, .is_uncounted = true,
-	 .message = "processes went on after the COMMAND of ptrace-run and were no longer traced: "
-		    "their later events are missing"},
+	 .message = "processes went on when the recording ended: their later events are missing"},
 	{COUNT, MEMBER(unreadable_events), "unreadable_events", true, true,
 	 .message = "[event|events] not readable, as the log is damaged"},
 	{FLAG, MEMBER(is_unreadable_uncounted), NULL, true, .is_uncounted = true,

@@ -14,11 +14,13 @@ struct ptrc_losses {
 	/* The numbers of events that were lost because the stream was full, and because the log was full. */
 	uint64_t stream_events;
 	uint64_t log_events;
+	/* The number of events of the operating system that the kernel has lost, or withheld. */
+	uint64_t unobserved_events;
 	/* An unknown number of events was lost. */
 	bool is_overrun;
 	/* The log has no end, because its trace still goes on or its keeper was killed. */
 	bool is_unclosed;
-	/* Processes went on after the COMMAND of ptrace-run, and were no longer traced. */
+	/* Traced processes went on after the COMMAND of ptrace-run had ended, or after the controller had died. */
 	bool has_gone_on;
 	/* The error number with which writing the log failed, or 0; and the number of events lost by that, as
 	 * far as they are counted. */
@@ -72,9 +74,9 @@ struct ptrc_losses {
 	int read_error;
 };
 
-/* ptrace-run records this event only if processes went on after COMMAND. */
+/* Event types that a log has only if it says this at its end (ptrc_trace_set_ending()): processes went on; the
+ * COMMAND of ptrace-run has ended. */
 #define PTRC_WENT_ON "os.went_on"
-/* ptrace-run records this event when COMMAND has ended. */
 #define PTRC_COMMAND_ENDED "os.command"
 
 /* Fills in the losses from the status and the counts of a stream or a log. */

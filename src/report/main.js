@@ -87,12 +87,9 @@ function putSummary() {
 	fact('Selected', options.filter(a => !/^(-o|--output|--force|--max-size|--allow-loss)/.test(a)).join(' '));
 	fact('Made', meta.made.slice(0, 19).replace('T', ' ') + ' UTC by ' + meta.generator);
 	const notes = [];
-	for (const log of meta.logs) {
-		const l = log.losses || {};
-		const lost = Object.keys(l).filter(k => l[k] && l[k] !== '0').map(k => k.replace(/_/g, ' ') + (l[k] === true ? '' : ': ' + l[k]));
+	for (const log of meta.logs)
 		if (!log.is_complete)
-			notes.push((meta.logs.length > 1 ? log.name + ': ' : '') + 'Data is missing (' + (lost.join(', ') || 'see ptrace-stat') + ').');
-	}
+			notes.push((meta.logs.length > 1 ? log.name + ': ' : '') + 'Data is missing: ' + log.missing.join('; ') + '.');
 	if (meta.dropped)
 		notes.push('To stay within ' + showCount(Math.round(meta.size_max / 1024)) + ' KiB the report has only ' + showCount(meta.kept) + ' single events and pairs; '
 			+ showCount(meta.dropped) + ' others are counted in the tables and drawn as grey stretches.');

@@ -585,6 +585,13 @@ static void put_classes(struct page *p, struct ptrc_json *j)
 	free(counts);
 }
 
+static void put_missing(void *j, const char *key, bool is_loss, const char *text)
+{
+	(void)key;
+	if (is_loss)
+		ptrc_json_text(j, NULL, text);
+}
+
 static void put_log(struct page *p, struct ptrc_json *j, const struct ptrc_source *s)
 {
 	const char *name = ptrc_reader_shown_name(&s->reader);
@@ -595,7 +602,9 @@ static void put_log(struct page *p, struct ptrc_json *j, const struct ptrc_sourc
 	put_shown(p, j, "name", name, strlen(name));
 	ptrc_json_bool(j, "is_session", s->reader.source != NULL);
 	ptrc_json_bool(j, "is_complete", !ptrc_losses_is_any(&s->losses) && !s->losses.read_error);
-	ptrc_losses_json(&s->losses, j);
+	ptrc_json_open(j, "missing", '[');
+	ptrc_losses_each(&s->losses, put_missing, j);
+	ptrc_json_close(j, ']');
 	if (!posixtrace_log_get_host(s->reader.trace, &h, sizeof(h))) {
 		put_shown(p, j, "host", h.ph_name, strlen(h.ph_name));
 		put_shown(p, j, "system", h.ph_system, strlen(h.ph_system));

@@ -76,6 +76,8 @@ int ptrc_follow_add(struct ptrc_follow *f, int fd, bool is_snapshot,
 	to->is_snapshot = is_snapshot;
 	to->progress_ns = ptrc_now_ns();
 	count(f, &to->lost_before, &to->written_before);
+	if (!is_snapshot)
+		to->unobserved_before = state->counts.pt_unobserved_events;
 	/* Events that were lost while the cursor was opened are in the snapshot, or the cursor counts them as
 	 * missed. */
 	if (is_snapshot)
@@ -173,6 +175,8 @@ static void send_status(struct ptrc_follower *to, const struct ptrc_follow_end *
 
 	counts.pt_lost_events = to->missed.lost;
 	counts.pt_log_lost_events = to->missed.flushed;
+	if (counts.pt_unobserved_events >= to->unobserved_before)
+		counts.pt_unobserved_events -= to->unobserved_before;
 	status.posix_stream_overrun_status =
 		to->missed.lost ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
 	status.posix_log_overrun_status =
@@ -308,6 +312,7 @@ void ptrc_follow_cleared(struct ptrc_follow *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		f->followers[i]->lost_before = 0;
+		f->followers[i]->unobserved_before = 0;
 		f->followers[i]->written_before = 0;
 		f->followers[i]->taken = 0;
 		f->followers[i]->missed = (struct ptrc_follow_missed){0};

@@ -66,6 +66,8 @@ struct ptrc_follower {
 	/* The number of events that were lost in the stream, and of those that were written to the log,
 	 * before the follower came. */
 	uint64_t lost_before;
+	/* The number of events that the kernel had lost when the follower came. */
+	uint64_t unobserved_before;
 	uint64_t written_before;
 	/* The number of events that the follower got. If the log got more events in the same time, the
 	 * follower has missed some. */

@@ -23,7 +23,7 @@
 #include "src/query/attributes.h"
 
 #define PTRC_SESSION_MAGIC UINT32_C(0x53435450)
-#define PTRC_SESSION_VERSION 10U
+#define PTRC_SESSION_VERSION 11U
 
 /* The most bytes that all texts of a request may have, including their null bytes. */
 #define PTRC_SESSION_TEXTS_MAX 65536U

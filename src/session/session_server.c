@@ -108,6 +108,8 @@ struct ptrc_server {
 	size_t polled_followers;
 	/* There are more events for followers than there was time to read. */
 	bool is_more;
+	/* The request that has waited longest, a flush or a clear, has had its snapshot. */
+	bool has_last_snapshot;
 	/* The session has to end when the work in the background is done. */
 	bool is_end_wanted;
 	/* The trace was stopped because the session ends. A last snapshot of its stream may follow. */
@@ -498,11 +500,18 @@ static void begin_next(struct ptrc_server *s)
 {
 	if (s->work || s->is_ending)
 		return;
-	if (s->is_end_wanted)
+	if (s->is_end_wanted) {
 		begin_end(s);
-	/* A pending snapshot is made before a flush or clear, because it would miss the events afterwards. */
-	else if (!begin_snapshot(s, s->waiting.count > 0) && s->waiting.count)
+		return;
+	}
+	/* A pending snapshot is made before a flush or clear, because it would miss the events afterwards. One is
+	 * enough: while it was written, a program may have recorded more such events, and would do so again. */
+	if (!s->has_last_snapshot && begin_snapshot(s, s->waiting.count > 0)) {
+		s->has_last_snapshot = s->waiting.count > 0;
+	} else if (s->waiting.count) {
+		s->has_last_snapshot = false;
 		verbs[s->waiting.list[0].verb].begin(s);
+	}
 }
 
 static void finish_work(struct ptrc_server *s)
@@ -921,6 +930,8 @@ int ptrc_server_make_stream(struct ptrc_server *s, int32_t *stage)
 		posixtrace_set_log_sync(s->trace, 0);
 	if (plan->hides_command_lines)
 		posixtrace_set_command_line(s->trace, 0);
+	if (plan->log_fd >= 0)
+		ptrc_trace_set_ending(s->trace, NULL);
 	error = posixtrace_set_patterns(s->trace, plan->patterns, plan->pattern_count);
 	if (error)
 		*stage = PTRC_SESSION_STAGE_FILTER;

@@ -37,6 +37,7 @@ static void note_ends(struct ptrc_ship_log *l)
 		return;
 	note_end(l, "stream", losses.stream_events);
 	note_end(l, "log", losses.log_events);
+	note_end(l, "kernel", losses.unobserved_events);
 	note_end(l, "write", losses.unwritten_events);
 	note_end(l, "source damaged", losses.source_unreadable_events);
 	note_end(l, "source too fast", losses.source_unshown_events);

@@ -27,7 +27,7 @@
 #define PTRC_SHIP_LOST "posixtrace.lost"
 
 /* How many kinds of losses a closed log may report at most. */
-enum { PTRC_SHIP_END_ROWS_MAX = 6 };
+enum { PTRC_SHIP_END_ROWS_MAX = 7 };
 
 struct ptrc_ship_log {
 	struct ptrc_reader reader;

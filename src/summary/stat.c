@@ -82,6 +82,7 @@ static const struct field fields[] = {
 	{.key = "counts"},
 	{"lost_events", "events lost (stream)", U64, AT(counts.pt_lost_events), ANY},
 	{"log_lost_events", "events lost (log)", U64, AT(counts.pt_log_lost_events), WITH_LOG},
+	{"unobserved_events", "events lost (kernel)", U64, AT(counts.pt_unobserved_events), ANY},
 	{"unwritten_events", "events not written", U64,
 	 offsetof(struct ptrc_stat, losses.unwritten_events), WITH_LOG},
 	{"log_events", "events in the log", U64, AT(counts.pt_log_events), WITH_LOG},

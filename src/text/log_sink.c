@@ -212,9 +212,16 @@ static bool end(void *self)
 	for (size_t i = 0; i < q->source_count; i++) {
 		const struct ptrc_losses *s = &q->sources[i].losses;
 		const struct ptrc_counts *counts = &q->sources[i].reader.counts;
+		trace_event_id_t went_on =
+			ptrc_reader_find_type(&q->sources[i].reader, PTRC_WENT_ON);
+
+		/* The type says that processes went on, even if its event is not selected. */
+		if (went_on && !l->error)
+			type_of(l, &q->sources[i], went_on);
 
 		lost.pt_lost_events += s->stream_events;
 		lost.pt_log_lost_events += s->log_events;
+		lost.pt_unobserved_events += s->unobserved_events;
 		lost.pt_source_damaged_events +=
 			s->unreadable_events + s->missing_events + s->source_unreadable_events;
 		if (lost.pt_data_needed < counts->pt_data_needed)

@@ -163,7 +163,8 @@ stand_still() {
 	[ ! -s list ] || run ! grep "$me" list
 	[ "$(session_files)" -eq 0 ]
 	[ "$(events run.log traced.event)" -eq 10 ]
-	ptrace-stat run.log
+	exits 3 ptrace-stat --json run.log
+	jq -e '.losses.unknown and (.losses.unclosed | not)' stdout.txt
 }
 
 @test "cleared and flushed while it is followed" {

@@ -731,6 +731,19 @@ times() {
 	valid event <json
 }
 
+@test "a log that is cut off while it is read is damaged from there on" {
+	ptrace-run --no-loss --quiet -o run.log -- "$traced" -n 300000
+	mkfifo lines
+	begins reader sh -c 'exec ptrace-dump run.log >lines 2>errors'
+	exec 8<lines
+	read -r _ <&8
+	truncate -s 100000 run.log
+	[ "$(wc -l <&8)" -lt 300000 ]
+	exec 8<&-
+	ends 3 "$reader"
+	[[ $(<errors) == "ptrace-dump: run.log: "[0-9]*" events not readable, as the log is damaged" ]]
+}
+
 @test "fields: the bytes of the data" {
 	ptrace-run -o run.log -- sh -c '"$0" -e a -d hi; "$0" -e b -X ff00; "$0" -e c -d ""' "$traced"
 	fields() { ptrace-dump --format="$1" --fields="$2" -e '[abc]' run.log | tr '\n' ';'; }

@@ -29,6 +29,8 @@ meta() {
 	count=$(ptrace-dump --count --user --allow-loss work.log)
 	meta report.html ".events == $count and .version == 1 and .dropped == 0"
 	meta report.html '(.lanes | length) == 6 and (.losses | length) == 1 and (.logs[0].is_complete | not)'
+	# What is missing, and why, in the words of the message.
+	[ "ptrace-report: work.log: $(meta report.html '.logs[0].missing | join("; ")' | jq -r .)" = "$stderr" ]
 	meta report.html '[.classes[] | select(.kind == 1) | .name] | sort == ["db.query", "odd", "request"]'
 }
 

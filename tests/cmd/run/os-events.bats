@@ -223,7 +223,9 @@ waits_for_look() {
 @test "they are filtered, selected and counted like any others" {
 	needs_os
 	ptrace-run --os=process --only='os.exec' -o a.log -- sh -c '/bin/true; :'
-	[ "$(events a.log)" -eq "$(($(events a.log 'posix_trace_*') + 2))" ]
+	# The end of COMMAND is there in any case.
+	[ "$(events a.log)" -eq "$(($(events a.log 'posix_trace_*') + 3))" ]
+	counts a.log os.exec=2 os.command=1
 	ptrace-run --os=process,sched --exclude='os.switch_*' -o b.log -- sh -c '/bin/true; :'
 	counts b.log 'os.switch_*'=0 os.exit=2
 	ptrace-run --os=process,sched -o c.log -- sh -c '/bin/true; :'
@@ -237,16 +239,43 @@ waits_for_look() {
 @test "records that the kernel has lost are told in their place, and counted" {
 	needs_os
 	# A ring of one page has 128 switches; who empties it stands still meanwhile.
-	exits 3 env POSIXTRACE_OS_BYTES=4096 ptrace-run --os=sched -o a.log -- \
+	exits 3 env POSIXTRACE_OS_BYTES=4096 ptrace-run --os=sched -o a.log --json=result -- \
 		sh -c "kill -STOP \$PPID; $work switches 2000 >/dev/null; kill -CONT \$PPID; $until_told; $work switches 10"
 	lost=$(lost_of_os a.log)
 	[ "$lost" -gt 1000 ]
-	[[ $stderr == *": $lost events lost"* ]]
+	[ "$stderr" = "ptrace-run: a.log: $lost events of the operating system lost in the kernel, as its buffer for a processor was full or it withheld samples: fewer kinds of --os, or fewer samples a second, lose less" ]
+	jq -e --argjson n "$lost" '.losses | .unobserved_events == $n and .stream_events == 0' result
+	valid run <result
 	exits 3 ptrace-stat --json a.log
-	jq -e --argjson n "$lost" '.counts.lost_events == $n' stdout.txt
+	jq -e --argjson n "$lost" '.counts.unobserved_events == $n and .counts.lost_events == 0 and
+		(.status.stream_overrun | not) and .losses.unobserved_events == $n and (.complete | not)' stdout.txt
+	valid stat <stdout.txt
+	ptrace-dump --json --event=os.lost --allow-loss a.log | jq -se 'all(.data.withheld | not)'
+	# Whatever is read of the log, and of a copy of a part of it.
+	for command in "dump --count a.log" "dump --event=os.switch_out a.log" "dump --event=os.switch_out --to-log=part.log a.log" \
+		"dump --count part.log" "dump --verify --summary a.log" "report -o a.html a.log"; do
+		# shellcheck disable=SC2086 # the options are words
+		reports 3 "*: $lost events of the operating system lost in the kernel, *" ptrace-$command
+	done
+	exits 4 ptrace-check a.log --never=os.fault
 	# What came before and after is there.
 	ptrace-dump --json a.log 2>/dev/null | jq -r 'select(.event | startswith("os.")) | .event' | uniq | tr '\n' ' ' >order
 	grep -q 'os.switch_in .*os.lost .*os.switch_in' order
+}
+
+@test "what the kernel has lost is known if os.lost is not recorded, and if the files that had it were deleted" {
+	needs_os
+	exits 3 env POSIXTRACE_OS_BYTES=4096 ptrace-run --os=sched --exclude=os.lost -o a.log -- \
+		sh -c "kill -STOP \$PPID; $work switches 2000 >/dev/null; kill -CONT \$PPID; $work switches 10"
+	[[ $stderr == *" events of the operating system lost in the kernel, "* && $stderr != *"in the stream"* ]]
+	reports 3 "*a.log: * events of the operating system lost in the kernel, *" ptrace-dump --count a.log
+	exits 3 env POSIXTRACE_OS_BYTES=4096 ptrace-run --name="$me" --os=sched -o b.log --log-rotate=16K --log-keep=2 --json=result -- \
+		sh -c "kill -STOP \$PPID; $work switches 2000 >/dev/null; kill -CONT \$PPID; sleep 0.1
+			for i in 1 2 3; do ptrace-flush $me; $work switches 3000 >/dev/null; done"
+	lost=$(jq .losses.unobserved_events result)
+	[ "$lost" -gt 1000 ]
+	jq -e '.losses.deleted_files > 0' result
+	ptrace-stat --allow-loss --json b.log | jq -e --argjson n "$lost" '.losses | .unobserved_events == $n and .stream_events == 0'
 }
 
 @test "what a processor lost is told, if nothing is recorded there any more" {
@@ -260,7 +289,7 @@ waits_for_look() {
 			taskset -c ${cpus[-1]} $work switches 2000 >/dev/null; kill -CONT \$PPID; $until_told"
 	[ "$status" -eq 3 ]
 	[ "$(lost_of_os a.log)" -gt 3000 ]
-	[[ $stderr == *": $(lost_of_os a.log) events lost"* ]]
+	[[ $stderr == *": $(lost_of_os a.log) events of the operating system lost"* ]]
 	# Where others run, too, the first one may lose some as well.
 	ptrace-dump --json --event=os.lost a.log | jq -se --argjson last "${cpus[-1]}" 'map(.data.processor) | index($last)'
 }

@@ -146,7 +146,7 @@ has_samples() {
 		sh -c "kill -STOP \$PPID; $work spin 500; kill -CONT \$PPID; $until_emptied; $work spin 50"
 	lost=$(lost_of_os a.log)
 	[ "$lost" -gt 0 ]
-	[[ $stderr == *": $lost events lost"* ]]
+	[[ $stderr == *": $lost events of the operating system lost in the kernel"* ]]
 	[ "$(events a.log os.sample)" -gt 0 ]
 }
 

@@ -269,9 +269,9 @@ made_code() {
 # machine may cause
 with_rings() {
 	run_split env POSIXTRACE_OS_BYTES="$1" ptrace-run "${@:2}"
-	[ "$status" -eq 0 ] || { [ "$status" -eq 3 ] && grep -q ' lost in the stream' stderr.txt; } ||
+	[ "$status" -eq 0 ] || { [ "$status" -eq 3 ] && grep -q ' lost in the kernel' stderr.txt; } ||
 		{ echo "$status: $stderr"; return 1; }
-	sed -i '/ lost in the stream/d' stderr.txt
+	sed -i '/ lost in the kernel/d' stderr.txt
 	stderr=$(<stderr.txt)
 }
 
@@ -300,7 +300,7 @@ with_rings() {
 		sh -c "kill -STOP \$PPID; $work spin 1000; kill -CONT \$PPID; $work spin 50"
 	lost=$(lost_of_os a.log)
 	[ "$lost" -gt 0 ]
-	[[ $stderr == *": $lost events lost"* ]]
+	[[ $stderr == *": $lost events of the operating system lost in the kernel"* ]]
 	chains a.log | grep -q '^work_inner work_middle work_outer main'
 }
 

@@ -424,14 +424,44 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	ptrace-stat run.log
 }
 
-@test "if it is killed itself the log is complete all the same" {
+@test "if it is killed itself the log has everything until then, and says that COMMAND went on" {
 	listens runner done ptrace-run -o run.log -- "$traced" -n 5000 -W
 	child=$(children_of "$runner")
 	pids="$pids $child"
 	kill -KILL "$runner"
 	wait "$runner" || true
-	[ "$(events run.log traced.event)" -eq 5000 ]
-	[ "$(ptrace-stat --format=json run.log | jq .complete)" = true ]
+	closed() { ptrace-stat --allow-loss --format=json "$1" | jq -e '.losses.unclosed | not'; }
+	wait_until closed run.log
+	counts run.log traced.event=5000 os.went_on=1
+	ptrace-dump --allow-loss run.log | jq -se 'map(select(.event == "os.went_on" or .event == "traced.event")) |
+		last.data == {processes: 1} and (map(.pid) | unique | length == 1)'
+	for command in "stat run.log" "dump --verify --summary run.log" "dump --count run.log" "report -o report.html run.log"; do
+		# shellcheck disable=SC2086 # the options are words
+		reports 3 "run.log: processes went on when the recording ended: their later events are missing" ptrace-$command
+	done
+	# So does a copy of a part that has not this event.
+	ptrace-dump --allow-loss --event=traced.event --to-log=copy.log run.log
+	reports 3 "copy.log: processes went on when the recording ended: their later events are missing" ptrace-dump --count copy.log
+	# What waits for an answer is not decided.
+	exits 4 ptrace-check run.log --exists=never.there
+}
+
+@test "killed: a COMMAND without the library and a child of it count, and what was killed with it does not" {
+	listens runner done ptrace-run -o run.log --log-full-policy=loop -- bash -c 'echo $$ >pid; "$0" -W; :' "$traced"
+	command=$(<pid)
+	kill -KILL "$runner"
+	wait "$runner" || true
+	closed() { ptrace-stat --allow-loss --format=json "$1" | jq -e '.losses.unclosed | not'; }
+	wait_until closed run.log
+	[ "$(ptrace-dump --allow-loss --event=os.went_on run.log | jq -c '[.pid, .data.processes]')" = "[$command,2]" ]
+	# shellcheck disable=SC2046 # the children are words
+	kill -KILL $(children_of "$command") "$command"
+	listens runner done ptrace-run -o all.log -- "$traced" -n 10 -W
+	kill -KILL "$runner" $(children_of "$runner")
+	wait "$runner" || true
+	wait_until closed all.log
+	silently 0 ptrace-stat all.log
+	[ "$(events all.log traced.event)" -eq 10 ]
 }
 
 @test "lost events are told in one line: a success is 3, or 0 with --allow-loss, a failure stays what it is" {
@@ -1141,14 +1171,32 @@ background='"$0" -n 3 -w <in >out & until grep -qsx ready out; do sleep 0.02; do
 	went_on=$(sed 's/.*traced (\([0-9]*\)).*/\1/' stderr.txt)
 	jq -e '.went_on == 1 and (.complete | not) and .losses.unknown' result
 	[ "$(ptrace-dump --json --allow-loss run.log | jq -c 'select(.event == "os.went_on") | .data')" = '{"processes":1}' ]
-	reports 3 "*run.log: processes went on after the COMMAND of ptrace-run*" ptrace-stat run.log
+	reports 3 "*run.log: processes went on when the recording ended: their later events are missing" ptrace-stat run.log
 	grep -q '^complete  *no$' stdout.txt
 	go
 	wait_until is_ended "$went_on"
-	# --only keeps the event out, and not what it tells.
+	# Whatever is recorded, the log says so.
 	exits 3 ptrace-run -o run.log --only=traced.event -- bash -c "$background" "$traced"
-	[ "$(ptrace-dump --count --format=text --allow-loss --event='os.*' run.log)" -eq 0 ]
+	[ "$(ptrace-dump --count --format=text --allow-loss --event='os.*' run.log)" -eq 1 ]
 	go
+}
+
+@test "another log of processes that went on does not say so" {
+	echo 'rules: [{name: r, exists: never.there}]' >rules.yaml
+	listens runner ready ptrace-run -o run.log --check=rules.yaml -- bash -c '"$0" -w -W <&0 & echo $! >pid; read -r line' "$traced"
+	wait_until [ -s pid ]
+	pid=$(<pid)
+	pids="$pids $pid"
+	go
+	ends 4 "$runner"
+	counts run.log os.command=1 os.went_on=1
+	ptrace-create --name="$me" --pid="$pid" -o later.log --start
+	ptrace-event --pid="$pid" later
+	ptrace-shutdown "$me"
+	silently 0 ptrace-stat later.log
+	# Nor does it say that all processes had ended.
+	exits 4 ptrace-check later.log --after='later -> never.there'
+	kill -KILL "$pid"
 }
 
 @test "a process that was just forked goes on, too" {

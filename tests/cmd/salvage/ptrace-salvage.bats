@@ -67,6 +67,19 @@ crash_run() {
 	valid salvage <salvaged
 	[ "$(events run.log traced.event)" -eq 100 ]
 	silently 0 ptrace-list
+	# All processes of the trace had ended.
+	silently 0 ptrace-stat run.log
+}
+
+@test "a log that is finished while its processes go on says so" {
+	needs_own_directory
+	listens run done ptrace-run -o run.log -- "$traced" -W -n 100
+	finds_keeper run.log
+	kills "$keeper" "$run"
+	ptrace-salvage --all
+	reports 3 "run.log: processes went on when the recording ended: their later events are missing" ptrace-stat run.log
+	[ "$(ptrace-dump --allow-loss --event=os.went_on run.log | jq .data.processes)" -eq 1 ]
+	counts run.log traced.event=100
 }
 
 @test "a session that is gone: stat names what is unfinished" {

@@ -147,6 +147,21 @@ is_closed() {
 	[ "$(events own.log alarm)" -eq 1 ]
 }
 
+@test "each flush or clear makes one snapshot, however many events match" {
+	local begin=$SECONDS
+	begins runner ptrace-run --name="$me.a" -o run.log --quiet --stream-min-size=64K --snapshot-on=storm --snapshot-max=900 -- \
+		"$traced" -e storm -n 2000000000
+	wait_until snapshots_are 1
+	for verb in clear flush clear; do
+		exits 0 timeout "$patience" "ptrace-$verb" "$me.a"
+	done
+	written=$(ptrace-stat --json "$me.a" | jq .snapshots.written)
+	# One for each of the three, and one a second.
+	[ "$written" -le $((SECONDS - begin + 5)) ]
+	kill "$runner"
+	ends 143 "$runner"
+}
+
 @test "events do not name files, and stay on one line" {
 	name=$'../../x\n\e[1m/tmp/y'
 	reports 0 '*' ptrace-run -o run.log --snapshot-on='*' --json=result -- "$traced" -e "$name"

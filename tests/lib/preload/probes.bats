@@ -161,6 +161,61 @@ data() {
 	[ "$(data sdt.wait.ended run.log)" = '{"a1":5}' ]
 }
 
+@test "of two threads that wait for SIGTRAP, the one whose wait goes on gets it" {
+	cat >wait.c <<-'END'
+		#define _GNU_SOURCE
+		#include <pthread.h>
+		#include <signal.h>
+		#include <stdio.h>
+		#include <sys/syscall.h>
+		#include <time.h>
+		#include <unistd.h>
+		#include "tests/support/sdt.h"
+		static sigset_t trap;
+		static _Atomic int waiter;
+		static void *wait_for_trap(void *arg)
+		{
+			int number = 0;
+			waiter = (int)syscall(SYS_gettid);
+			sigwait(&trap, &number);
+			PROBE("wait", "ended", 0, "-4@%0", "r"(number));
+			return arg;
+		}
+		static int waits(void)
+		{
+			char path[64];
+			long number = -1;
+			FILE *f;
+			snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", waiter);
+			f = fopen(path, "r");
+			if (f && fscanf(f, "%ld", &number) != 1)
+				number = -1;
+			if (f)
+				fclose(f);
+			return number == SYS_rt_sigtimedwait;
+		}
+		int main(void)
+		{
+			const struct timespec now = {0, 0};
+			pthread_t thread;
+			alarm(60);
+			sigemptyset(&trap);
+			sigaddset(&trap, SIGTRAP);
+			pthread_sigmask(SIG_BLOCK, &trap, NULL);
+			pthread_create(&thread, NULL, wait_for_trap, NULL);
+			while (!waits())
+				usleep(1000);
+			sigtimedwait(&trap, NULL, &now);
+			kill(getpid(), SIGTRAP);
+			return pthread_join(thread, NULL);
+		}
+	END
+	$cc -O2 -pthread -I"$PTRC_SOURCE" -o wait wait.c
+	exits 0 ./wait
+	says_nothing ptrace-run -o run.log --sdt -- ./wait
+	[ "$(data sdt.wait.ended run.log)" = '{"a1":5}' ]
+}
+
 @test "a program that is started with SIGTRAP blocked reaches its probes" {
 	$cc -O2 -I"$PTRC_SOURCE" -o signals "$here/signals.c" -pthread
 	exits 0 env --block-signal=TRAP "$(command -v ptrace-run)" -o run.log --sdt -- ./signals
