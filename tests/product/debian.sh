@@ -105,7 +105,7 @@ development() {
 
 python() {
 	holds python3-posixtrace usr/lib/python3/dist-packages/posixtrace/__init__.py \
-		usr/lib/python3/dist-packages/posixtrace/py.typed
+		usr/lib/python3/dist-packages/posixtrace/_columns.py usr/lib/python3/dist-packages/posixtrace/py.typed
 }
 
 # In a root of its own, where the packages of this machine count as installed.

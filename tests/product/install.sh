@@ -52,7 +52,7 @@ expected() (
 		echo "share/doc/posixtrace/${f##*/}"
 	done
 	if grep -q '^pythondir = [$/]' "$PTRC_BUILD/Makefile"; then
-		for f in __init__.py py.typed; do
+		for f in __init__.py _columns.py py.typed; do
 			echo "lib/python3/dist-packages/posixtrace/$f"
 		done
 	fi
