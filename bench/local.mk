@@ -74,7 +74,7 @@ endif
 %C%_lttng_cli_worker_LDADD = $(LTTNG_UST_LIBS)
 
 EXTRA_PROGRAMS = $(ptrc_bench_programs)
-EXTRA_DIST += %D%/README.md %D%/cli %D%/fleet %D%/lttng-cli %D%/lttng-session %D%/python_event.py %D%/report %D%/xray.c
+EXTRA_DIST += %D%/README.md %D%/cli %D%/fleet %D%/lttng-cli %D%/lttng-session %D%/python_event.py %D%/python_read.py %D%/report %D%/xray.c
 CLEANFILES += $(EXTRA_PROGRAMS) bench-report.md bench-report.json bench-fleet.md bench-fleet.json
 
 ptrc_bench_needs = \
