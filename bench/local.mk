@@ -75,7 +75,7 @@ endif
 
 EXTRA_PROGRAMS = $(ptrc_bench_programs)
 EXTRA_DIST += %D%/README.md %D%/cli %D%/fleet %D%/lttng-cli %D%/lttng-session %D%/node_event.js %D%/python_event.py \
-	%D%/report %D%/xray.c \
+	%D%/python_read.py %D%/report %D%/xray.c \
 	%D%/rust/Cargo.toml %D%/rust/build %D%/rust/build.rs %D%/rust/event.c %D%/rust/src/main.rs
 CLEANFILES += $(EXTRA_PROGRAMS) %D%/rust_event bench-report.md bench-report.json bench-fleet.md bench-fleet.json
 

@@ -7,6 +7,7 @@ pythonmoduleexecdir = $(pythonmoduledir)
 ptrc_python_module = \
 	%D%/python/posixtrace/__init__.py \
 	%D%/python/posixtrace/__main__.py \
+	%D%/python/posixtrace/_columns.py \
 	%D%/python/posixtrace/_record.pyi \
 	%D%/python/posixtrace/py.typed
 if HAVE_PYTHON

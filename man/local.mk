@@ -50,6 +50,7 @@ dist_man_MANS += \
 	%D%/posix_trace_get_filter.3 \
 	%D%/posix_trace_getnext_event.3 \
 	%D%/posix_trace_start.3 \
+	%D%/posixtrace-columns.5 \
 	%D%/posixtrace-json.5 \
 	%D%/posixtrace-layout.5 \
 	%D%/posixtrace-node.3 \

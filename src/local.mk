@@ -141,6 +141,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/spans/waits.h \
 	%D%/spans/wait_report.c \
 	%D%/spans/wait_report.h \
+	%D%/text/columns.c \
+	%D%/text/columns.h \
 	%D%/text/csv.c \
 	%D%/text/csv.h \
 	%D%/text/event_format.c \

@@ -63,7 +63,7 @@ static const struct ptrc_cli_option options[] = {
 	 "command_line, gap, bound, and, with --symbols,\nfunction, file, line; of pairs pair, duration, and\n"
 	 "begin.NAME and end.NAME of these"},
 	{"format", KEY_FORMAT, "FORMAT",
-	 "text, json or csv (default: text on a terminal and\nof --count, else json)"},
+	 "text, json, csv or columns (default: text on a\nterminal and of --count, else json)"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
 	{"utc", KEY_UTC, NULL, "times in text are UTC, not local time"},
 	{"relative", KEY_RELATIVE, NULL,
@@ -113,7 +113,7 @@ static const struct ptrc_cli cli = {
 	.needs =
 		PTRC_CLI_ROWS(PTRC_SELECTION_NEEDS, {"longest", "pair pairs"}, {"force", "to-log"}),
 	.words = PTRC_CLI_ROWS(
-		{"format", "text json csv"}, {"header color", "auto always never"},
+		{"format", "text json csv columns"}, {"header color", "auto always never"},
 		{"fields",
 		 "time ns event type_id pid tid thread address truncated len data data_hex log reason error host "
 		 "comm thread_name exe user command_line gap bound function file line"}),
@@ -184,7 +184,7 @@ static void parse(int argc, char **argv)
 	struct ptrc_cli_texts fields = {0};
 	struct ptrc_cli_reason why;
 	bool is_format_given = false;
-	bool is_text, is_csv;
+	bool is_text, is_csv, is_columns;
 	bool is_utc = false;
 	int header = AUTO;
 	int colour = AUTO;
@@ -230,6 +230,7 @@ static void parse(int argc, char **argv)
 		text.format.format = PTRC_FORMAT_TEXT;
 	is_text = text.format.format == PTRC_FORMAT_TEXT;
 	is_csv = text.format.format == PTRC_FORMAT_CSV;
+	is_columns = text.format.format == PTRC_FORMAT_COLUMNS;
 	if (is_csv &&
 	    (text.is_counting || text.has_summary || query.is_verifying || is_tree || to_log))
 		ptrc_cli_usage("--format",
@@ -237,12 +238,24 @@ static void parse(int argc, char **argv)
 			       "with --count, --summary, --verify, --tree and --to-log");
 	if (!is_text && (text.format.is_relative || (header == ALWAYS && !is_csv)))
 		ptrc_cli_usage(text.format.is_relative ? "--relative" : "--header",
-			       "is for text, not for %s", is_csv ? "CSV" : "JSON");
+			       "is for text, not for %s",
+			       is_csv	    ? "CSV"
+			       : is_columns ? "columns"
+					    : "JSON");
 	if (!is_text && is_tree)
 		ptrc_cli_usage("--tree", "is for text: the JSON of --pairs has what it shows");
 	text.format.time.is_local = is_text && !is_utc;
 	pairs.is_by_name |= is_tree && !selection.pair_texts.count;
 	ptrc_selection_read(&selection);
+	if (is_columns && (text.is_counting || fields.count || query.layouts.is_for_pairs ||
+			   selection.has_symbols || query.is_verifying || to_log))
+		ptrc_cli_usage(
+			"--format",
+			"columns have all fields of events, and cannot be used together with "
+			"--count, --fields, --pair, --pairs, --symbols, --to-log and "
+			"--verify");
+	/* The summary is the end by which a reader knows that it has all of the columns. */
+	text.has_summary |= is_columns;
 	if (is_csv && !fields.count) {
 		if (argc - optind > 1)
 			ptrc_cli_add_text(&fields, "log");

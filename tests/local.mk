@@ -112,6 +112,7 @@ ptrc_bats_tests = \
 	%D%/cmd/create/session.bats \
 	%D%/cmd/doctor/ptrace-doctor.bats \
 	%D%/cmd/dump/hosts.bats \
+	%D%/cmd/dump/ptrace-dump-columns.bats \
 	%D%/cmd/dump/ptrace-dump-follow.bats \
 	%D%/cmd/dump/ptrace-dump-gap.bats \
 	%D%/cmd/dump/ptrace-dump-pairs.bats \

@@ -53,6 +53,7 @@ enum ptrc_format {
 	PTRC_FORMAT_TEXT,
 	PTRC_FORMAT_JSON,
 	PTRC_FORMAT_CSV,
+	PTRC_FORMAT_COLUMNS,
 };
 
 /* Whether standard output is a terminal, and the user has not refused colours by the environment variable

@@ -252,24 +252,24 @@ static void put_plain(struct ptrc_buffer *b, const struct ptrc_value *v)
 	}
 }
 
-/* Appends a value that is no array as JSON. Returns whether all bytes of the value can be restored from the JSON. */
-static bool put_json(struct ptrc_buffer *b, const struct ptrc_value *v)
+/* Appends a value that is no array as JSON. */
+static void put_json(struct ptrc_buffer *b, const struct ptrc_value *v)
 {
 	bool is_quoted = v->kind == PTRC_VALUE_HEX || v->kind == PTRC_VALUE_ENUM;
 
 	if (v->kind == PTRC_VALUE_TEXT) {
 		ptrc_text_json(b, v->bytes, v->size);
-		return !v->raw && ptrc_text_is_utf8(v->bytes, v->size);
+		return;
 	}
 	if (v->kind == PTRC_VALUE_JSON) {
 		ptrc_json_text_put(b, v->bytes, v->size, false);
-		return true;
+		return;
 	}
 	if (v->kind == PTRC_VALUE_BYTES) {
 		ptrc_buffer_char(b, '"');
 		ptrc_buffer_hex_bytes(b, v->bytes, v->size);
 		ptrc_buffer_char(b, '"');
-		return true;
+		return;
 	}
 	if (v->kind == PTRC_VALUE_FLOAT || v->kind == PTRC_VALUE_DOUBLE)
 		is_quoted = float_word(v->f);
@@ -278,12 +278,30 @@ static bool put_json(struct ptrc_buffer *b, const struct ptrc_value *v)
 	put_plain(b, v);
 	if (is_quoted)
 		ptrc_buffer_char(b, '"');
-	return !v->raw;
+}
+
+/* Whether all bytes of a value that is no array can be restored from its JSON. */
+static bool is_exact(const struct ptrc_value *v)
+{
+	return !v->raw && (v->kind != PTRC_VALUE_TEXT || ptrc_text_is_utf8(v->bytes, v->size));
+}
+
+bool ptrc_value_is_exact(const struct ptrc_value *v)
+{
+	struct ptrc_value item;
+
+	if (v->kind != PTRC_VALUE_ARRAY)
+		return is_exact(v);
+	for (uint64_t i = 0; i < ptrc_value_count(v); i++) {
+		ptrc_value_element(v, i, &item);
+		if (!is_exact(&item))
+			return false;
+	}
+	return true;
 }
 
 void ptrc_value_json(struct ptrc_json *j, const char *key, const struct ptrc_value *v)
 {
-	bool is_exact = true;
 	struct ptrc_value item;
 
 	if (v->kind == PTRC_VALUE_NONE)
@@ -293,14 +311,14 @@ void ptrc_value_json(struct ptrc_json *j, const char *key, const struct ptrc_val
 		for (uint64_t i = 0; i < ptrc_value_count(v); i++) {
 			ptrc_json_key(j, NULL);
 			ptrc_value_element(v, i, &item);
-			is_exact &= put_json(j->buffer, &item);
+			put_json(j->buffer, &item);
 		}
 		ptrc_json_close(j, ']');
 	} else {
 		ptrc_json_key(j, key);
-		is_exact = put_json(j->buffer, v);
+		put_json(j->buffer, v);
 	}
-	if (is_exact)
+	if (ptrc_value_is_exact(v))
 		return;
 	if (v->raw)
 		ptrc_json_hex(j, key, v->raw, v->raw_size);

@@ -99,6 +99,9 @@ static inline uint64_t ptrc_value_count(const struct ptrc_value *array)
 /* Stores the element of an array with this index; a value of kind NONE after the last element. */
 void ptrc_value_element(const struct ptrc_value *array, uint64_t index, struct ptrc_value *);
 
+/* Whether all bytes of the value can be restored from what ptrc_value_json() puts under the key itself. */
+bool ptrc_value_is_exact(const struct ptrc_value *);
+
 /* Puts the value as a JSON member with this key. If not all bytes of the value can be restored from that, as from
  * a text that is not UTF-8, also puts a member named the key with _hex appended, which has all bytes in
  * hexadecimal. Puts nothing if there is no value. */

@@ -192,6 +192,29 @@ void ptrc_event_put_data_json(struct ptrc_json *j, struct ptrc_view *view)
 	put_data_json(j, view, false);
 }
 
+/* Puts the number of events that cannot be read. The latest event is at damage. */
+static void put_damage_json(struct ptrc_json *j, const struct ptrc_reader *r)
+{
+	ptrc_json_key(j, "unreadable_events");
+	if (r->gap.is_uncounted)
+		ptrc_buffer_text(j->buffer, "null");
+	else
+		ptrc_buffer_u64(j->buffer, r->gap.events);
+}
+
+bool ptrc_event_has_members(const struct ptrc_reader *r)
+{
+	return ptrc_reader_is_at_damage(r) ||
+	       (ptrc_is_system_type(r->event.posix_event_id) && find_part(r, parts));
+}
+
+void ptrc_event_put_members_json(struct ptrc_json *j, struct ptrc_view *view)
+{
+	put_data_json(j, view, false);
+	if (ptrc_reader_is_at_damage(view->reader))
+		put_damage_json(j, view->reader);
+}
+
 static void put_hex_text(struct ptrc_buffer *b, const struct ptrc_reader *r)
 {
 	ptrc_buffer_text(b, "0x");
@@ -323,6 +346,12 @@ static struct label *keep_label(struct ptrc_buffer *b, int width)
 	return label;
 }
 
+static void put_type_json(struct ptrc_json *j, const struct ptrc_type *type, trace_event_id_t id)
+{
+	ptrc_json_bytes(j, "event", type->name.text, type->name.size);
+	ptrc_json_u64(j, "type_id", id);
+}
+
 static const struct label *type_label(const struct ptrc_event_format *f, struct ptrc_reader *r)
 {
 	trace_event_id_t id = r->event.posix_event_id;
@@ -341,10 +370,16 @@ static const struct label *type_label(const struct ptrc_event_format *f, struct 
 		width = columns_of(&b, begin);
 		paint(&b, f, PLAIN);
 	} else {
-		ptrc_json_bytes(&j, "event", type->name.text, type->name.size);
-		ptrc_json_u64(&j, "type_id", id);
+		put_type_json(&j, type, id);
 	}
 	return type->label = keep_label(&b, width);
+}
+
+static void put_log_json(struct ptrc_json *j, const struct ptrc_reader *r)
+{
+	ptrc_json_bytes(j, "log", r->path, strlen(r->path));
+	if (r->label)
+		ptrc_json_bytes(j, "host", r->label, strlen(r->label));
 }
 
 static const struct label *log_label(const struct ptrc_event_format *f, struct ptrc_reader *r)
@@ -360,11 +395,19 @@ static const struct label *log_label(const struct ptrc_event_format *f, struct p
 		ptrc_text_put(&b, name, strlen(name));
 		width = columns_of(&b, 0);
 	} else {
-		ptrc_json_bytes(&j, "log", r->path, strlen(r->path));
-		if (r->label)
-			ptrc_json_bytes(&j, "host", r->label, strlen(r->label));
+		put_log_json(&j, r);
 	}
 	return r->label_in_lines = keep_label(&b, width);
+}
+
+void ptrc_event_put_type_json(struct ptrc_json *j, const struct ptrc_event_format *f,
+			      struct ptrc_reader *r)
+{
+	trace_event_id_t id = r->event.posix_event_id;
+
+	put_type_json(j, ptrc_reader_type(r, id), id);
+	if (f->has_log)
+		put_log_json(j, r);
 }
 
 static void make_origin(struct ptrc_event_format *f, const struct label *label,
@@ -482,13 +525,8 @@ static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f, struct 
 	put_data_json(&j, view, false);
 	if (__builtin_expect(f->has_symbols, 0))
 		ptrc_event_put_symbol_json(&j, view);
-	if (__builtin_expect(ptrc_reader_is_at_damage(r), 0)) {
-		ptrc_buffer_text(b, ",\"unreadable_events\":");
-		if (r->gap.is_uncounted)
-			ptrc_buffer_text(b, "null");
-		else
-			ptrc_buffer_u64(b, r->gap.events);
-	}
+	if (__builtin_expect(ptrc_reader_is_at_damage(r), 0))
+		put_damage_json(&j, r);
 	if (f->has_log) {
 		log = log_label(f, r);
 		ptrc_buffer_bytes(b, log->text, log->size);

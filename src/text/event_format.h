@@ -74,6 +74,18 @@ void ptrc_event_put(struct ptrc_buffer *, struct ptrc_event_format *, struct ptr
 void ptrc_event_put_data_json(struct ptrc_json *, struct ptrc_view *);
 void ptrc_event_put_symbol_json(struct ptrc_json *, struct ptrc_view *);
 
+/* Puts the JSON members that a line of ptrc_event_put() has for the event type and, if there are several logs, for
+ * the log. */
+void ptrc_event_put_type_json(struct ptrc_json *, const struct ptrc_event_format *,
+			      struct ptrc_reader *);
+
+/* Whether the latest event has JSON members of its own, such as "filter" or "unreadable_events", which only system
+ * events have. */
+bool ptrc_event_has_members(const struct ptrc_reader *);
+
+/* Puts what ptrc_event_put_data_json() puts, and the member "unreadable_events", if the event has it. */
+void ptrc_event_put_members_json(struct ptrc_json *, struct ptrc_view *);
+
 /* Append parts of a line of text, for other kinds of lines: the column of the time, or of the two relative times;
  * a name, in the colour of user events; the data; the place in the source code; the column of the time in the
  * header. */

@@ -52,6 +52,13 @@ void ptrc_lines_drop(struct ptrc_lines *l)
 	free(line);
 }
 
+void ptrc_text_add_alone(struct ptrc_text *t, struct ptrc_buffer *b, struct ptrc_view *view)
+{
+	ptrc_columns_flush(&t->columns, &t->query->out);
+	ptrc_text_add(t, b, view);
+	ptrc_columns_flush(&t->columns, b);
+}
+
 static void write_some(struct ptrc_query *q)
 {
 	if (q->out.used >= WRITE_SIZE)
@@ -86,12 +93,13 @@ static void take(void *self, struct ptrc_source *s)
 	q->shown_count++;
 	if (t->is_counting)
 		return;
-	ptrc_event_put(&q->out, &t->format, &s->view);
 	if (__builtin_expect(q->last_count == UINT64_MAX, 1)) {
+		ptrc_text_add(t, &q->out, &s->view);
 		put_header(t, offset);
 		write_some(q);
 		return;
 	}
+	ptrc_text_add_alone(t, &q->out, &s->view);
 	ptrc_lines_keep(&t->last, q->last_count, &q->out);
 }
 
@@ -99,6 +107,7 @@ void ptrc_text_put_lines(struct ptrc_text *t, struct ptrc_lines *lines, int64_t 
 {
 	struct ptrc_query *q = t->query;
 
+	ptrc_columns_flush(&t->columns, &q->out);
 	for (; lines->count; ptrc_lines_drop(lines)) {
 		const struct ptrc_line *line = lines->first;
 
@@ -283,6 +292,8 @@ enum ptrc_exit ptrc_text_end(struct ptrc_text *t, enum ptrc_exit status, bool is
 {
 	struct ptrc_query *q = t->query;
 
+	ptrc_columns_flush(&t->columns, &q->out);
+	ptrc_columns_free(&t->columns);
 	if (!ptrc_query_finish(q, is_read))
 		status = PTRC_EXIT_FAILED;
 	if (t->is_counting && !q->is_verifying && status == PTRC_EXIT_DONE)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints events as lines of text, JSON or CSV. This is the usual sink of ptrace-dump, which also counts events
- * and prints a summary. */
+/* Prints events as lines of text, JSON or CSV, or as columns. This is the usual sink of ptrace-dump, which also
+ * counts events and prints a summary. */
 #ifndef PTRC_SRC_TEXT_TEXT_H
 #define PTRC_SRC_TEXT_TEXT_H
 
@@ -8,9 +8,10 @@
 #include <stdint.h>
 
 #include "src/query/query.h"
+#include "src/text/columns.h"
 #include "src/text/event_format.h"
 
-/* A line of output that is kept until it is known whether it is shown. */
+/* A line of output, or a block of columns with one event, that is kept until it is known whether it is shown. */
 struct ptrc_line {
 	struct ptrc_line *next;
 	/* The time of the event, in nanoseconds since 1970. */
@@ -31,6 +32,8 @@ struct ptrc_lines {
 struct ptrc_text {
 	struct ptrc_query *query;
 	struct ptrc_event_format format;
+	/* For PTRC_FORMAT_COLUMNS: the events that were not written yet. */
+	struct ptrc_columns columns;
 	/* --count: only the number of events is shown. */
 	bool is_counting;
 	/* A header with the names of the columns must precede the first line, and was not written yet. */
@@ -41,6 +44,19 @@ struct ptrc_text {
 	/* The lines of the last events, if --last was given. */
 	struct ptrc_lines last;
 };
+
+/* Appends a line for the event that the view's reader has read to the buffer. In columns, the event becomes a row of
+ * a block, which is appended to the buffer when it is full. */
+static inline void ptrc_text_add(struct ptrc_text *t, struct ptrc_buffer *b, struct ptrc_view *view)
+{
+	if (__builtin_expect(t->format.format == PTRC_FORMAT_COLUMNS, 0))
+		ptrc_columns_put(&t->columns, b, &t->format, view);
+	else
+		ptrc_event_put(b, &t->format, view);
+}
+
+/* Appends the event to the buffer in a line or a block of its own. */
+void ptrc_text_add_alone(struct ptrc_text *, struct ptrc_buffer *, struct ptrc_view *);
 
 /* Moves the text of the buffer into a new line at the end of the list. */
 void ptrc_lines_add(struct ptrc_lines *, int64_t ns, struct ptrc_buffer *);

@@ -52,13 +52,17 @@ static bool is_over(const struct ptrc_query *q)
 	return ptrc_when_ns(&now) > ptrc_when_add(q->select.span.last, late_ns);
 }
 
-/* Reads the next event. Before it waits for one, writes the output buffer. Returns false at the end of the
+/* Reads the next event. Before it waits for one, writes all events that it has. Returns false at the end of the
  * session, after a signal, and when the time of --until has passed. */
-static bool read_live(struct ptrc_query *q, struct ptrc_reader *r)
+static bool read_live(struct ptrc_text *t, struct ptrc_reader *r)
 {
+	struct ptrc_query *q = t->query;
+
 	for (;;) {
 		bool is_waiting = ptrc_reader_is_waiting(r);
 
+		if (is_waiting)
+			ptrc_columns_flush(&t->columns, &q->out);
 		if (q->out.used && is_waiting)
 			ptrc_output_write(&q->out);
 		if (end_signal)
@@ -89,7 +93,7 @@ static void hold(struct ptrc_text *t, struct ptrc_source *s, struct ptrc_lines *
 	if (!q->before_ns)
 		return;
 	if (!t->is_counting)
-		ptrc_event_put(&line, &t->format, &s->view);
+		ptrc_text_add_alone(t, &line, &s->view);
 	ptrc_lines_add(held, ns, &line);
 	ptrc_buffer_free(&line);
 	for (; held->bytes > held_max_bytes; q->unheld_count++)
@@ -107,7 +111,7 @@ bool ptrc_text_follow(struct ptrc_text *t)
 
 	/* If --until is relative to the start of the trace, its time is known only when the first event comes. */
 	q->select.span.last = q->until.base == PTRC_WHEN_ABSOLUTE ? q->until.ns : INT64_MAX;
-	while (q->shown_count < q->first_count && !ptrc_query_is_full(q) && read_live(q, r)) {
+	while (q->shown_count < q->first_count && !ptrc_query_is_full(q) && read_live(t, r)) {
 		int64_t ns = ptrc_source_ns(s);
 
 		if (is_first) {

@@ -2,7 +2,8 @@
 /*
  * Several threads show the events of a log. The main thread reads blocks of events and writes the lines; the
  * others, the workers, select and format events. A job is a few blocks. Jobs are finished in any order, but their
- * lines are written in the order of the blocks, so the output is the same as that of one thread.
+ * lines are written in the order of the blocks, so the output is the same as that of one thread. Columns are in other
+ * blocks than those of one thread, because a block of columns ends with its job.
  *
  * Columns of text become wider with their contents, so the lines of a job depend on the widths after the
  * preceding jobs. A worker assumes the widths that were known when the job was given to it. If preceding jobs
@@ -90,6 +91,7 @@ static void free_worker(struct worker *w)
 	free(w->query.select.wheres);
 	free(w->text.format.field_widths);
 	ptrc_buffer_free(&w->text.format.origin);
+	ptrc_columns_free(&w->text.columns);
 }
 
 static void make_worker(struct worker *w, const struct ptrc_text *t, const struct ptrc_source *s)
@@ -100,6 +102,7 @@ static void make_worker(struct worker *w, const struct ptrc_text *t, const struc
 	w->query = *q;
 	w->text = *t;
 	w->text.query = &w->query;
+	w->text.columns = (struct ptrc_columns){0};
 	w->text.format.origin = (struct ptrc_buffer)PTRC_BUFFER_INIT;
 	w->text.format.field_widths = ptrc_cli_allocate(t->format.field_count * sizeof(int));
 	w->source.reader = s->reader;
@@ -132,9 +135,10 @@ static void do_job(struct ptrc_text *t, struct ptrc_source *s, struct job *job)
 			job->shown_count++;
 			ptrc_query_check_layout(q, s);
 			if (!t->is_counting)
-				ptrc_event_put(&job->out, &t->format, &s->view);
+				ptrc_text_add(t, &job->out, &s->view);
 		}
 	}
+	ptrc_columns_flush(&t->columns, &job->out);
 	ptrc_event_get_widths(&t->format, job->end_widths);
 }
 

@@ -14,6 +14,7 @@
 #include "lib/base/crc32c.h"
 #include "lib/log/log_layout.h"
 #include "src/summary/stat.h"
+#include "src/text/columns.h"
 #include "src/text/event_format.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -27,6 +28,7 @@ static void show_events(struct ptrc_reader *r, enum ptrc_format format, bool has
 	struct ptrc_event_format f = {
 		.format = format, .widths[PTRC_COLUMN_EVENT] = 20, .has_log = has_log};
 	static struct ptrc_view view;
+	struct ptrc_columns columns = {0};
 	struct ptrc_layouts layouts = {0};
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	struct ptrc_cli_reason why;
@@ -41,11 +43,18 @@ static void show_events(struct ptrc_reader *r, enum ptrc_format format, bool has
 		FUZZ_CHECK(r->event.posix_timestamp.tv_nsec >= 0);
 		FUZZ_CHECK(r->event.posix_timestamp.tv_nsec < 1000000000);
 		ptrc_view_find_layout(&view, &layouts);
+		if (format == PTRC_FORMAT_COLUMNS) {
+			ptrc_columns_put(&columns, &out, &f, &view);
+			continue;
+		}
 		ptrc_event_put(&out, &f, &view);
 		FUZZ_CHECK(out.used && out.bytes[out.used - 1] == '\n');
 		FUZZ_CHECK(!memchr(out.bytes, '\n', out.used - 1));
 		out.used = 0;
 	}
+	ptrc_columns_flush(&columns, &out);
+	FUZZ_CHECK(!out.used || *out.bytes == '{');
+	ptrc_columns_free(&columns);
 	ptrc_reader_losses(r, true, &losses);
 	ptrc_losses_is_any(&losses);
 	ptrc_view_free(&view);
@@ -79,6 +88,8 @@ static void read_log(void *path)
 	show_events(&r, PTRC_FORMAT_TEXT, true);
 	FUZZ_CHECK(!ptrc_reader_rewind(&r));
 	show_events(&r, PTRC_FORMAT_JSON, false);
+	FUZZ_CHECK(!ptrc_reader_rewind(&r));
+	show_events(&r, PTRC_FORMAT_COLUMNS, true);
 	FUZZ_CHECK(!ptrc_reader_rewind(&r));
 	show_summary(&r);
 	ptrc_reader_close(&r);

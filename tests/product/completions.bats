@@ -81,7 +81,7 @@ agree() {
 }
 
 @test "values that are one of a few words" {
-	agree 'csv json text' 'ptrace-dump --format='
+	agree 'columns csv json text' 'ptrace-dump --format='
 	agree until-full 'ptrace-create --log-full-policy u'
 	agree 'flush loop until-full' 'ptrace-run --stream-full-policy='
 	agree 'close-for-child inherited' 'ptrace-run --name x --inheritance='
@@ -146,7 +146,7 @@ dump --color: auto always never
 dump --config: directories rules.yaml
 dump --event: events
 dump --fields: time ns event type_id pid tid thread address truncated len data data_hex log reason error host comm thread_name exe user command_line gap bound function file line
-dump --format: text json csv
+dump --format: text json csv columns
 dump --header: auto always never
 dump --pid: processes
 dump --to-log: files

@@ -118,6 +118,7 @@ node() {
 python() {
 	holds python3-posixtrace usr/lib/python3/dist-packages/posixtrace/__init__.py \
 		usr/lib/python3/dist-packages/posixtrace/__main__.py \
+		usr/lib/python3/dist-packages/posixtrace/_columns.py \
 		usr/lib/python3/dist-packages/posixtrace/_record.abi3.so \
 		usr/lib/python3/dist-packages/posixtrace/_record.pyi \
 		usr/lib/python3/dist-packages/posixtrace/py.typed

@@ -53,7 +53,7 @@ expected() (
 		echo "share/doc/posixtrace/${f##*/}"
 	done
 	if grep -q '^pythondir = [$/]' "$PTRC_BUILD/Makefile"; then
-		for f in __init__.py __main__.py _record.abi3.so _record.pyi py.typed; do
+		for f in __init__.py __main__.py _columns.py _record.abi3.so _record.pyi py.typed; do
 			echo "lib/python3/dist-packages/posixtrace/$f"
 		done
 	fi

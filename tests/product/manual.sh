@@ -193,13 +193,22 @@ python_example_works() (
 	export PYTHONPATH LD_LIBRARY_PATH PYTHONDONTWRITEBYTECODE
 	PATH=$PTRC_BUILD/src:$PATH
 	cd "$dir" || exit 1
-	for program in events reader; do
+	for program in events reader table; do
 		example posixtrace-python.3 "$program.py" >"$program.py"
 		test -s "$program.py" || { echo "no $program.py"; exit 1; }
 	done
 	ptrace-run -o run.log -- python3 events.py || exit 1
 	python3 reader.py >shown || exit 1
 	lines 3 '^20.* [0-9]* [012] select 1$'
+	example posixtrace-columns.5 columns.py >columns.py
+	test -s columns.py || { echo 'no columns.py'; exit 1; }
+	python=python3
+	"$python" -c 'import numpy' 2>/dev/null || python=/usr/bin/python3
+	"$python" -c 'import numpy' 2>/dev/null || { echo 'no NumPy'; exit 77; }
+	"$python" table.py >shown || exit 1
+	lines 1 '^3\.0 [0-9]*$'
+	ptrace-dump --format=columns run.log | "$python" columns.py >shown || exit 1
+	lines 1 '^3$'
 )
 
 # What posixtrace-node(3) shows.
@@ -233,7 +242,7 @@ result 'words and their fonts are shown as they are written' silent fonts_are_as
 
 result 'the program of posixtrace.hpp(3) works, and its events say what they mean' \
 	cxx_example_works
-result 'the programs of posixtrace-python(3) work' python_example_works
+result 'the programs of posixtrace-python(3) and posixtrace-columns(5) work' python_example_works
 result 'the program of posixtrace-node(3) works' node_example_works
 
 echo "1..$number"

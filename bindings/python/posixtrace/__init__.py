@@ -42,6 +42,8 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 from posixtrace import _record
 from posixtrace._record import Event, is_traced, version
 
+from . import _columns
+
 __all__ = [
     "Error",
     "Event",
@@ -331,19 +333,54 @@ class LogHandler(logging.Handler):
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
+
+@functools.lru_cache(maxsize=64)
+def _second(since_1970: int) -> str:
+    return (_EPOCH + datetime.timedelta(seconds=since_1970)).strftime("%Y-%m-%dT%H:%M:%S")
+
+
 class LogEvent:
-    """An event of a log. fields is the object that ptrace-dump prints, see docs/json-schema.md."""
+    """An event of a log, made by a Log."""
 
-    __slots__ = ("fields", "_data")
+    __slots__ = ("ns", "_origin", "_len", "_row", "_data", "_fields")
 
-    def __init__(self, fields: Dict[str, Any]) -> None:
-        self.fields = fields
-        self._data: Any = self
+    def __init__(self, origin: _columns.Origin, ns: int, size: int, row: Any) -> None:
+        #: The time: nanoseconds since 1970.
+        self.ns = ns
+        self._origin = origin
+        self._len = size
+        self._row = row
+        #: Made when they are asked for.
+        self._data: Any = None
+        self._fields: Any = None
 
     @property
-    def ns(self) -> int:
-        """The time: nanoseconds since 1970."""
-        return int(self.fields["ns"])
+    def fields(self) -> Dict[str, Any]:
+        """The object that ptrace-dump prints as JSON, see docs/json-schema.md."""
+        if self._fields is None:
+            kind = self._origin.kind
+            second, rest = divmod(self.ns, 1000000000)
+            self._fields = {"time": f"{_second(second)}.{rest:09}Z", "ns": self.ns, **self._origin.head}
+            self._fields["len"] = self._len
+            if kind.form == "fields":
+                self._fields["data"] = self.data
+            elif kind.form == "text":
+                # Like ptrace-dump, leaves out one null byte at the end of a text.
+                self._fields["data"] = self._row[: len(self._row) - self._row.endswith(b"\0")].decode()
+            elif kind.form == "hex":
+                self._fields["data_hex"] = self._row.hex()
+            else:
+                self._fields.update(self._members())
+            self._fields.update(kind.tail)
+        result: Dict[str, Any] = self._fields
+        return result
+
+    def _members(self) -> Dict[str, Any]:
+        """The members of fields that are about the data, if the event has a form of its own."""
+        if isinstance(self._row, bytes):
+            self._row = self._origin.kind.members(self._row)
+        result: Dict[str, Any] = self._row
+        return result
 
     @property
     def time(self) -> datetime.datetime:
@@ -353,59 +390,54 @@ class LogEvent:
     @property
     def name(self) -> str:
         """The name of the event type; bytes that are not UTF-8 are decoded as by os.fsdecode()."""
-        raw = self.fields.get("event_hex")
-        return bytes.fromhex(raw).decode("utf-8", "surrogateescape") if raw else str(self.fields["event"])
+        return self._origin.kind.name
 
     @property
     def pid(self) -> int:
         """The process that recorded it; 0 for a system event without one."""
-        return int(self.fields["pid"])
+        return self._origin.pid
 
     @property
     def tid(self) -> int:
         """The kernel's ID of the thread."""
-        return int(self.fields["tid"])
+        return self._origin.tid
 
     @property
     def thread(self) -> int:
         """The thread's pthread_t, comparable only within one process."""
-        return int(self.fields["thread"], 16)
+        return self._origin.thread
 
     @property
     def address(self) -> int:
         """The address in the program at which it was recorded."""
-        return int(self.fields["address"], 16)
+        return self._origin.address
 
     @property
     def data(self) -> Union[Dict[str, Any], bytes]:
         """A dict with the fields of its layout; bytes if it has none, and for system events."""
-        if self._data is self:
-            data = self.fields.get("data")
-            if isinstance(data, str):
-                raw = data.encode()
-                # ptrace-dump leaves out one null byte at the end of a text.
-                self._data = raw + b"\0" if len(raw) + 1 == self.fields["len"] else raw
-            elif data is None:
-                self._data = bytes.fromhex(self.fields.get("data_hex", ""))
+        if self._data is None:
+            form = self._origin.kind.form
+            if form == "fields":
+                self._data = self._origin.kind.data(self._row)
             else:
-                self._data = data
+                self._data = _columns.data_of(self._members()) if form == "members" else self._row
         result: Union[Dict[str, Any], bytes] = self._data
         return result
 
     @property
     def misfit(self) -> Optional[str]:
-        """"short" or "rest" if the data is shorter or longer than its layout, else None."""
-        return self.fields.get("decode_error")
+        """"short", "rest" or "json" if the data does not fit its layout, else None."""
+        return self._members().get("decode_error") if self._origin.kind.form == "members" else None
 
     @property
     def is_truncated(self) -> bool:
         """Whether the trace cut the data to its max-data-size."""
-        return self.fields["truncated"] != "no"
+        return self._origin.truncated != "no"
 
     @property
     def is_system(self) -> bool:
         """Whether it is an event of the trace itself, such as posix_trace_overflow, which marks lost events."""
-        return int(self.fields["type_id"]) <= _SYSTEM_MAX
+        return self._origin.kind.type_id <= _SYSTEM_MAX
 
     def __repr__(self) -> str:
         return f"<{self.name} {self.fields['time']} pid {self.pid}: {self.data!r}>"
@@ -427,59 +459,141 @@ class Log:
         self._on_loss = on_loss
         self._pid = os.getpid()
         self._ended = False
-        self._first: Optional[bytes] = None
-        command = [_command("ptrace-dump"), "--format=json", *options]
-        if not is_live:
-            command.append("--summary")
+        self._first: Optional[_columns.Block] = None
+        #: The events of the latest block that were not given yet; None before the first event.
+        self._events: Optional[Iterator[LogEvent]] = None
+        command = [_command("ptrace-dump"), "--format=columns", *options, "--", *operands]
         self._errors = tempfile.TemporaryFile()
         self._child = subprocess.Popen(
-            [*command, "--", *operands],
+            command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=self._errors,
         )
         assert self._child.stdout
-        self._lines = self._child.stdout
-        # Reads the first line at once, so that errors are raised here and not at the first event.
+        self._stream: Any = self._child.stdout
+        # Reads the first block at once, so that errors are raised here and not at the first event.
         if not is_live:
-            self._first = self._lines.readline()
-            if not self._first:
-                self._finish()
+            self._first = self._read()
+            if not self._first and self.summary is None:
+                self._finish(3)
 
     def __iter__(self) -> Iterator[LogEvent]:
         return self
 
     def __next__(self) -> LogEvent:
-        if self._ended:
-            raise StopIteration
-        if self._child is None:
+        self._check()
+        while not self._ended:
+            event = next(self._events, None) if self._events else None
+            if event is not None:
+                return event
+            block = self._next_block()
+            if not block:
+                self._finish(3)
+                break
+            self._events = block.each(LogEvent)
+        raise StopIteration
+
+    def _check(self) -> None:
+        """Raises an exception if this reader cannot read."""
+        if self._child is None and not self._ended:
             raise ValueError(f"{self.name}: the reader is closed")
         if self._pid != os.getpid():
             raise ValueError(f"{self.name}: the reader belongs to the process that opened it")
-        line, self._first = self._first or self._lines.readline(), None
-        # A line without an end is from a ptrace-dump that was killed.
-        if line.endswith(b"\n"):
-            fields = json.loads(line.decode())
-            if "summary" not in fields:
-                return LogEvent(fields)
-            self.summary = fields["summary"]
-        self._finish()
-        raise StopIteration
 
-    def _finish(self) -> None:
-        """Evaluates status and messages of ptrace-dump after the last event."""
+    def _read(self) -> Optional[_columns.Block]:
+        """Reads the next block. Returns None at the end of the output, whether that is complete or not."""
+        try:
+            read = _columns.read(self._stream)
+        except _columns.CutError:
+            return None
+        except _columns.FormatError as problem:
+            self.close()
+            raise Error(f"{self.name}: ptrace-dump writes {problem}") from None
+        if isinstance(read, _columns.Block):
+            return read
+        self.summary = read
+        return None
+
+    def _next_block(self) -> Optional[_columns.Block]:
+        """The next block, or None after the last one."""
+        block, self._first = self._first, None
+        return block or (self._read() if self.summary is None else None)
+
+    def _finish(self, level: int) -> None:
+        """Evaluates status and messages of ptrace-dump after the last block. A warning is of the caller's caller at
+        that level."""
         assert self._child
         self._ended = True
         status = self._child.wait()
         self._errors.seek(0)
         text = self._errors.read().decode("utf-8", "replace").strip()
         self.close()
+        if status not in (0, 3):
+            raise Error(text or f"{self.name}: ptrace-dump ended with status {status}")
+        if self.summary is None:
+            raise Error(f"{self.name}: the output of ptrace-dump ended too early")
         if status == 3 and self._on_loss == "raise":
             raise IncompleteError(text or f"{self.name}: events are missing")
         if status == 3 and self._on_loss == "warn":
-            warnings.warn(text or f"{self.name}: events are missing", IncompleteWarning, stacklevel=3)
-        if status not in (0, 3):
-            raise Error(text or f"{self.name}: ptrace-dump ended with status {status}")
+            warnings.warn(text or f"{self.name}: events are missing", IncompleteWarning, stacklevel=level)
+
+    def _all_columns(self, what: str, level: int) -> Tuple[Any, Dict[str, Any]]:
+        """NumPy, and the columns of all events."""
+        try:
+            import numpy
+        except ImportError as problem:
+            raise Error(f"{what} needs NumPy, which is not installed ({problem})") from None
+        self._check()
+        if self._ended or self._events:
+            raise ValueError(f"{self.name}: {what} takes all events, but some were read already")
+        blocks = []
+        block = self._next_block()
+        while block:
+            blocks.append(block)
+            block = self._next_block()
+        self._finish(level + 1)
+        return numpy, _columns.Table(numpy, blocks).columns()
+
+    def to_numpy(self) -> Dict[str, Any]:
+        """Reads all events, and returns a dict of arrays with an element for each event.
+
+        The keys are the names that ptrace-dump has for fields: ns, event, pid, tid, thread, address, truncated and
+        len; data.NAME for each field of a layout; data for the data of events without a layout; misfit if the
+        data of an event does not fit its layout; log for several logs. Numbers have the type of the
+        layout, and texts and names are objects. If an event lacks a field, the array is a masked array, or the
+        object is None.
+        """
+        numpy, columns = self._all_columns("to_numpy()", 3)
+        for name, column in columns.items():
+            if isinstance(column, _columns.Words):
+                columns[name] = numpy.array(column.words, dtype=object)[column.numbers]
+        return columns
+
+    def to_pandas(self) -> Any:
+        """Reads all events, and returns a DataFrame with a row for each event.
+
+        The columns are those of to_numpy(), and time, in UTC. Numbers that some events lack are of a type that can
+        be NA.
+        """
+        try:
+            import pandas
+        except ImportError as problem:
+            raise Error(f"to_pandas() needs pandas, which is not installed ({problem})") from None
+        numpy, columns = self._all_columns("to_pandas()", 3)
+        made = {"time": pandas.DatetimeIndex(columns["ns"], tz="UTC")}
+        for name, column in columns.items():
+            if isinstance(column, _columns.Words):
+                made[name] = pandas.Categorical.from_codes(column.numbers, column.words)
+            elif not isinstance(column, numpy.ma.MaskedArray):
+                made[name] = column
+            elif column.dtype.kind == "f":
+                made[name] = column.filled(numpy.nan)
+            else:
+                kinds = pandas.arrays
+                make = kinds.BooleanArray if column.dtype.kind == "b" else kinds.IntegerArray
+                made[name] = make(column.data, column.mask)
+        return pandas.DataFrame(made, copy=False)
 
     @property
     def is_complete(self) -> Optional[bool]:
@@ -496,7 +610,7 @@ class Log:
         child, self._child = self._child, None
         if not child:
             return
-        self._lines.close()
+        self._stream.close()
         self._errors.close()
         if self._pid == os.getpid():
             child.terminate()

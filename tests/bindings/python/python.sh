@@ -28,6 +28,13 @@ passes() {
 	timeout $((120 * ${PTRC_TEST_SLOWDOWN:-1})) "${2-python3}" -W error "$PTRC_SOURCE/tests/bindings/python/$file" "$1"
 }
 
+# numbers CASE: the same, by an interpreter that has NumPy
+numbers() (
+	python3 -c 'import numpy' 2>/dev/null || PATH=/usr/bin:$PATH
+	python3 -c 'import numpy' 2>/dev/null || { echo 'no NumPy'; exit 77; }
+	passes "$1"
+)
+
 # Without the variables, from where it is installed, with the library and the command beside it.
 installed() (
 	grep -q "^PYTHON_LDFLAGS = -" "$PTRC_BUILD/Makefile" || { echo 'the library has a directory of its own'; exit 77; }
@@ -90,6 +97,11 @@ result 'logs are read event by event' passes Logs.test_iterator
 result 'events are selected as by ptrace-dump' passes Logs.test_selection
 result 'a live session is followed' passes Logs.test_follow
 result 'losses are told' passes Logs.test_losses
+result 'output that was cut is an error' passes Logs.test_cut
+result 'whole logs as arrays' numbers Logs.test_arrays
+result 'losses are told with arrays, too' numbers Logs.test_losses_in_arrays
+result 'a ptrace-dump that is killed is an error' numbers Logs.test_killed
+result 'without NumPy or pandas, an error says so' passes Logs.test_no_numpy
 result 'what cannot be read is an error that names it' passes Logs.test_errors
 result 'readers that are closed, forgotten or forked' passes Logs.test_closed
 result 'a library that is not there' passes Untraced.test_no_library

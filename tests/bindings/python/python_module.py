@@ -7,12 +7,17 @@ import concurrent.futures
 import ctypes
 import errno
 import gc
+import importlib.util
 import inspect
+import io
 import json
 import logging
 import math
 import os
+import pickle
 import random
+import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -23,6 +28,8 @@ import warnings
 import posixtrace
 
 warnings.simplefilter("error")
+
+has_numpy = importlib.util.find_spec("numpy") is not None
 
 
 class Stream:
@@ -600,6 +607,7 @@ class Logs(unittest.TestCase):
         self.assertEqual([e.ns for e in events], sorted(e.ns for e in events))
         self.assertEqual((log.is_complete, len(log.losses)), (True, 1))
         self.assertEqual(log.summary["logs"][0]["read"], len(everything))
+        self.assertEqual([e.fields for e in pickle.loads(pickle.dumps(events))], [e.fields for e in events])
         self.assertEqual(list(log), [])
 
     def test_selection(self):
@@ -715,6 +723,110 @@ class Logs(unittest.TestCase):
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]), 7)
         self.assertEqual(sum(e.name == "e" for e in log), 20000)
 
+    def dumps(self, script, output=b""):
+        """Puts a ptrace-dump into PATH that runs the script, whose $1 is a file with the output."""
+        directory = os.path.dirname(self.log)
+        with open(os.path.join(directory, "output"), "wb") as file:
+            file.write(output)
+        with open(os.path.join(directory, "ptrace-dump"), "w") as file:
+            file.write(f"#!/bin/sh\nset -- {directory}/output\n{script}\n")
+        os.chmod(file.name, 0o700)
+        if not os.environ["PATH"].startswith(directory):
+            self.addCleanup(os.environ.__setitem__, "PATH", os.environ["PATH"])
+            os.environ["PATH"] = f"{directory}:{os.environ['PATH']}"
+
+    def test_cut(self):
+        # However much of the output is missing, its end is not taken for the end of the events.
+        self.record()
+        dump = shutil.which("ptrace-dump")
+        output = subprocess.run([dump, "--format=columns", self.log], check=True, capture_output=True).stdout
+        for size in range(len(output)):
+            stream = io.BytesIO(output[:size])
+            with self.assertRaises(posixtrace._columns.CutError):
+                while isinstance(posixtrace._columns.read(stream), posixtrace._columns.Block):
+                    pass
+        summary = output.splitlines()[-1]
+        self.dumps('head -c %d "$1"' % (len(output) - len(summary) - 1), output)
+        with self.assertRaisesRegex(posixtrace.Error, "run.log: the output of ptrace-dump ended too early"):
+            list(posixtrace.open(self.log))
+        for script, text in (
+            ("true", "the output of ptrace-dump ended too early"),
+            ("""echo '{"version":2,"bytes":0}'""", "ptrace-dump writes columns of version 2"),
+            ("echo no columns; exec sleep 1000", "ptrace-dump writes lines that are no columns"),
+        ):
+            self.dumps(script)
+            with self.subTest(text), self.assertRaisesRegex(posixtrace.Error, "run.log: " + text):
+                posixtrace.open(self.log)
+
+    def test_killed(self):
+        program = "import posixtrace\ne = posixtrace.event('e')\nfor _ in range(20000): e(bytes(100))"
+        self.record(program)
+        for read in (list, lambda log: log.to_numpy()) if has_numpy else (list,):
+            log = posixtrace.open(self.log)
+            os.kill(log._child.pid, signal.SIGKILL)
+            with self.assertRaisesRegex(posixtrace.Error, "run.log: ptrace-dump ended with status -9"):
+                read(log)
+            self.assertIsNone(log.is_complete)
+
+    def test_arrays(self):
+        program = (
+            "import posixtrace\nq = posixtrace.event('db.query', id='u64', rows='u32', sql='str')\n"
+            "t = posixtrace.event('tick', 'u16 rows, enum {idle, busy} state')\nposixtrace.event('x')('text')\n"
+            "for n in range(20000): q(n, n % 7, 'select %d' % n); n % 2 or t(n % 5, 'busy')"
+        )
+        self.record(program)
+        arrays = posixtrace.open(self.log, event="db.query").to_numpy()
+        self.assertEqual(
+            list(arrays),
+            ["ns", "event", "pid", "tid", "thread", "address", "truncated", "len"]
+            + ["data.id", "data.rows", "data.sql"],
+        )
+        self.assertEqual(arrays["data.id"].dtype.str, "<u8")
+        self.assertEqual(arrays["data.id"].tolist(), list(range(20000)))
+        self.assertEqual(arrays["data.rows"].dtype.str, "<u4")
+        self.assertEqual(arrays["data.sql"][19999], "select 19999")
+        self.assertEqual(set(arrays["event"]), {"db.query"})
+        log = posixtrace.open(self.log)
+        arrays = log.to_numpy()
+        self.assertTrue(log.is_complete)
+        self.assertEqual(arrays["data.rows"].dtype.str, "<u4")
+        self.assertEqual(arrays["data.rows"].count(), 30000)
+        self.assertEqual(arrays["data.id"].count(), 20000)
+        self.assertEqual(sum(value == "busy" for value in arrays["data.state"]), 10000)
+        self.assertEqual([value for value in arrays["data"] if value], [b"text"])
+        self.assertNotIn("misfit", arrays)
+        self.assertEqual(list(log), [])
+        # Arrays without the events that were read before would not be the log.
+        with self.assertRaisesRegex(ValueError, r"run.log: to_numpy\(\) takes all events, but some were read already"):
+            log.to_numpy()
+        log = posixtrace.open(self.log)
+        next(log)
+        with self.assertRaisesRegex(ValueError, "some were read already"):
+            log.to_numpy()
+        log.close()
+        with self.assertRaisesRegex(ValueError, "run.log: the reader is closed"):
+            log.to_numpy()
+
+    def test_losses_in_arrays(self):
+        program = "import posixtrace\ne = posixtrace.event('e')\nfor _ in range(200000): e(bytes(1000))"
+        self.record(program, "--stream-full-policy=loop", "--stream-min-size=64K")
+        with self.assertWarns(posixtrace.IncompleteWarning) as caught:
+            arrays = posixtrace.open(self.log).to_numpy()
+        self.assertEqual(caught.filename, __file__)
+        self.assertIn("posix_trace_overflow", set(arrays["event"]))
+        with self.assertRaises(posixtrace.IncompleteError):
+            posixtrace.open(self.log, on_loss="raise").to_numpy()
+
+    def test_no_numpy(self):
+        self.record()
+        for module in ("numpy", "pandas"):
+            self.addCleanup(sys.modules.pop, module, None)
+            sys.modules[module] = None
+        with self.assertRaisesRegex(posixtrace.Error, r"^to_numpy\(\) needs NumPy, which is not installed"):
+            posixtrace.open(self.log).to_numpy()
+        with self.assertRaisesRegex(posixtrace.Error, r"^to_pandas\(\) needs pandas, which is not installed"):
+            posixtrace.open(self.log).to_pandas()
+
     def test_follow(self):
         name = f"python-{os.getpid()}"
         program = (
@@ -734,8 +846,10 @@ class Logs(unittest.TestCase):
             child.stdin.write("\n")
             child.stdin.flush()
             self.assertEqual([next(log).data["n"] for _ in range(5)], list(range(5)))
-        child.communicate("\n")
-        subprocess.run(["ptrace-shutdown", name], check=False, stderr=subprocess.DEVNULL)
+            child.communicate("\n")
+            subprocess.run(["ptrace-shutdown", name], check=False, stderr=subprocess.DEVNULL)
+            self.assertEqual(list(log), [])
+            self.assertEqual((log.is_complete, log.summary["shown"]), (True, 5))
 
 
 if __name__ == "__main__":

@@ -410,7 +410,7 @@ times() {
 	for option in --count --summary --verify --tree --to-log=x.log --relative; do
 		refuses 2 '*' ptrace-dump --format=csv "$option" run.log
 	done
-	refuses 2 "*--format: 'cvs' is not one of text, json and csv.*" ptrace-dump --format=cvs run.log
+	refuses 2 "*--format: 'cvs' is not one of text, json, csv and columns.*" ptrace-dump --format=cvs run.log
 }
 
 @test "how much was read, and what did not fit, is counted once, whatever is looked for" {

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events as typed columns, for programs that take many events at once. posixtrace-columns(5) describes the format: the
+ * output is a sequence of blocks, each a line of JSON and the columns of some thousand events.
+ *
+ * A block refers to no other block, so several threads can make blocks at once.
+ */
+#ifndef PTRC_SRC_TEXT_COLUMNS_H
+#define PTRC_SRC_TEXT_COLUMNS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/buffer.h"
+#include "src/base/table.h"
+#include "src/query/view.h"
+#include "src/text/event_format.h"
+
+/* The block that is being filled. Starts zeroed. */
+struct ptrc_columns {
+	/* Columns of the events. */
+	struct ptrc_buffer ns, origin, len;
+	uint32_t event_count;
+	/* The approximate size of the data in the block. */
+	size_t data_bytes;
+	/* The kinds and the origins that this block and earlier ones have needed, and those of this block in the
+	 * order of their numbers. */
+	struct ptrc_table kinds, origins;
+	struct ptrc_columns_kind **kind_list;
+	size_t kind_count;
+	struct ptrc_columns_origin **origin_list;
+	size_t origin_count;
+	/* Scratch space for the columns of a block, as they are written. */
+	struct ptrc_buffer body;
+};
+
+/* Adds the event that the view's reader has read to the block. Appends the block to the buffer if it is full. */
+void ptrc_columns_put(struct ptrc_columns *, struct ptrc_buffer *, const struct ptrc_event_format *,
+		      struct ptrc_view *);
+
+/* Appends the block to the buffer, unless it is empty, and starts the next one. */
+void ptrc_columns_flush(struct ptrc_columns *, struct ptrc_buffer *);
+
+void ptrc_columns_free(struct ptrc_columns *);
+
+#endif
