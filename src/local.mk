@@ -51,6 +51,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/base/command.h \
 	%D%/base/complete.c \
 	%D%/base/complete.h \
+	%D%/base/end_signal.c \
+	%D%/base/end_signal.h \
 	%D%/base/escape.c \
 	%D%/base/escape.h \
 	%D%/base/exit_status.h \
