@@ -76,6 +76,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/base/renamed.h \
 	%D%/base/replace.c \
 	%D%/base/replace.h \
+	%D%/base/screen.c \
+	%D%/base/screen.h \
 	%D%/base/table.c \
 	%D%/base/table.h \
 	%D%/fields/json_text.c \
@@ -248,6 +250,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/check/verdict.c \
 	%D%/summary/event_types.c \
 	%D%/summary/event_types.h \
+	%D%/summary/live.c \
+	%D%/summary/live.h \
 	%D%/summary/no_events.c \
 	%D%/summary/no_events.h \
 	%D%/summary/program_probes.c \
