@@ -12,6 +12,7 @@ ptrc_bench_checked = \
 	%D%/functions \
 	%D%/keeper \
 	%D%/latency \
+	%D%/paced \
 	%D%/probes \
 	%D%/start_plain \
 	%D%/start_static \
@@ -28,6 +29,7 @@ ptrc_bench_programs =
 %C%_functions_SOURCES = %D%/functions.c %D%/measure.h
 %C%_keeper_SOURCES = %D%/keeper.c %D%/measure.h
 %C%_latency_SOURCES = %D%/latency.c %D%/latency.h %D%/measure.h
+%C%_paced_SOURCES = %D%/paced.c %D%/measure.h
 %C%_probes_SOURCES = %D%/probes.c %D%/measure.h
 %C%_timed_SOURCES = %D%/timed.c %D%/measure.h
 %C%_timed_LDADD =

@@ -17,6 +17,7 @@ dist_doc_DATA += \
 	%D%/ptrace-probes.schema.json \
 	%D%/ptrace-filter.schema.json \
 	%D%/ptrace-list.schema.json \
+	%D%/ptrace-live.schema.json \
 	%D%/ptrace-diff.schema.json \
 	%D%/ptrace-pairs.schema.json \
 	%D%/ptrace-run.schema.json \

@@ -51,6 +51,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/base/command.h \
 	%D%/base/complete.c \
 	%D%/base/complete.h \
+	%D%/base/end_signal.c \
+	%D%/base/end_signal.h \
 	%D%/base/escape.c \
 	%D%/base/escape.h \
 	%D%/base/exit_status.h \
@@ -74,6 +76,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/base/renamed.h \
 	%D%/base/replace.c \
 	%D%/base/replace.h \
+	%D%/base/screen.c \
+	%D%/base/screen.h \
 	%D%/base/table.c \
 	%D%/base/table.h \
 	%D%/fields/json_text.c \
@@ -248,6 +252,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/check/verdict.c \
 	%D%/summary/event_types.c \
 	%D%/summary/event_types.h \
+	%D%/summary/live.c \
+	%D%/summary/live.h \
 	%D%/summary/no_events.c \
 	%D%/summary/no_events.h \
 	%D%/summary/program_probes.c \

@@ -30,6 +30,7 @@ enum {
 static const struct ptrc_cli_option options[] = {
 	{"pid", 'p', "PID", "the process to trace; has to be given, here or in\nthe file"},
 	{"output", 'o', "LOG", "write the events to this file"},
+	PTRC_CONFIG_OPTION_COUNT_ONLY,
 	PTRC_CONFIG_OPTION_FORCE,
 	PTRC_CONFIG_OPTION_NO_FSYNC,
 	PTRC_CONFIG_OPTION_NO_COMMAND_LINE,

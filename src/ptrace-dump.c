@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/base/cli.h"
+#include "src/base/end_signal.h"
 #include "src/base/exit_status.h"
 #include "src/base/output.h"
 #include "src/text/pair_dump.h"
@@ -314,7 +315,7 @@ int main(int argc, char **argv)
 	ptrc_output_begin();
 	selection.is_for_log = to_log;
 	if (query.session)
-		ptrc_text_catch_signals();
+		ptrc_end_signal_catch();
 	if (!ptrc_selection_open(&selection, argv + optind, (size_t)(argc - optind)))
 		status = PTRC_EXIT_FAILED;
 	ptrc_text_begin(&text);
@@ -332,6 +333,6 @@ int main(int argc, char **argv)
 	ptrc_pair_dump_free(pair_dump);
 	ptrc_event_format_free(&text.format);
 	ptrc_selection_free(&selection);
-	ptrc_text_raise_signal();
+	ptrc_end_signal_raise();
 	return (int)status;
 }

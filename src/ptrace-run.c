@@ -46,6 +46,7 @@
 #include "src/query/losses.h"
 #include "src/session/unmatched.h"
 #include "src/session/trace_error.h"
+#include "src/summary/event_types.h"
 #include "src/summary/no_events.h"
 #include "src/summary/run_result.h"
 #include "src/summary/run_verdicts.h"
@@ -76,6 +77,7 @@ static const struct ptrc_cli_option options[] = {
 	{"output", 'o', "LOG",
 	 "write the events to this file (default:\n" DEFAULT_LOG
 	 ", whose last one\nbecomes " DEFAULT_LOG ".old)"},
+	PTRC_CONFIG_OPTION_COUNT_ONLY,
 	PTRC_CONFIG_OPTION_FORCE,
 	PTRC_CONFIG_OPTION_NO_FSYNC,
 	PTRC_CONFIG_OPTION_NO_COMMAND_LINE,
@@ -156,6 +158,8 @@ struct run {
 	struct ptrc_run_waits waits;
 	struct ptrc_run_cut cut;
 	struct ptrc_run_snapshots snapshots;
+	/* The event types and their counts, if the session only counts. */
+	struct ptrc_event_types types;
 	/* No program recorded an event; no_events says why. */
 	bool is_empty;
 	struct ptrc_no_events no_events;
@@ -266,6 +270,8 @@ static void parse(int argc, char **argv, struct run *r)
 	if (optind == argc && !given.is_dump)
 		ptrc_cli_usage(NULL, "no COMMAND given");
 	ptrc_config_resolve(&given, "ptrace-run has one", &config);
+	if (check && config.sessions[0].only_counts)
+		ptrc_cli_usage("--check", "needs a log, and count-only keeps no event");
 	if (check)
 		read_rules(check, &config.sessions[0].decode);
 }
@@ -379,6 +385,8 @@ static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session
 	r->is_without_waits = ptrc_preload_lacks_waits(&preload, trace);
 	r->is_without_probes = ptrc_preload_lacks_probes(&preload, trace);
 	r->is_without_functions = ptrc_preload_lacks_functions(&preload, trace);
+	if (config.sessions[0].only_counts)
+		ptrc_event_types_from_trace(&r->types, trace);
 	if (posixtrace_get_patterns(trace, r->patterns, POSIXTRACE_PATTERNS_MAX, &r->pattern_count))
 		r->pattern_count = 0;
 	gather_snapshots(r);
@@ -736,7 +744,8 @@ static bool put_result(const struct run *r)
 {
 	return ptrc_run_result_put(r->status, r->log.path, r->has_count ? &r->event_count : NULL,
 				   &r->losses, &r->waits, &r->cut, r->patterns, r->pattern_count,
-				   &r->snapshots, r->is_ended_early, r->went_on.count);
+				   &r->snapshots, config.sessions[0].only_counts ? &r->types : NULL,
+				   r->is_ended_early, r->went_on.count);
 }
 
 /* The exit status, if this process does not wait until the log is written. */
@@ -896,6 +905,15 @@ static void say_notes(const struct run *r)
 			is_until_all ? "" : "; --until=all records to the end");
 }
 
+/* Prints the counts of a session that only counts. */
+static void put_counts(const struct run *r)
+{
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+
+	ptrc_event_types_put_text(&b, &r->types);
+	ptrc_run_result_write(STDERR_FILENO, "standard error", &b);
+}
+
 /* Prints messages about what is missing from the trace. Returns the status to end with, as wait() returns it. */
 static int report(const struct run *r)
 {
@@ -927,6 +945,8 @@ static int report(const struct run *r)
 	if (!is_quiet)
 		say_notes(r);
 	ptrc_run_snapshots_report(&r->snapshots);
+	if (config.sessions[0].only_counts && !is_quiet)
+		put_counts(r);
 	is_told = put_result(r);
 	is_incomplete = ptrc_losses_is_any(&r->losses) || r->snapshots.failed;
 	if (WIFEXITED(r->status) && !WEXITSTATUS(r->status) &&

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/base/cli.h"
+#include "src/base/end_signal.h"
 #include "src/base/exit_status.h"
 #include "src/base/output.h"
 #include "src/diff/conditions.h"
@@ -18,6 +19,7 @@
 #include "src/spans/wait_report.h"
 #include "src/session/orphans.h"
 #include "src/session/session_client.h"
+#include "src/summary/live.h"
 #include "src/summary/selection.h"
 #include "src/summary/stat.h"
 #include "src/summary/wait_stat.h"
@@ -31,6 +33,7 @@ enum {
 	KEY_PER,
 	KEY_HISTOGRAM,
 	KEY_WAITS,
+	KEY_WATCH,
 	KEY_DIFF,
 	KEY_BASELINE,
 	KEY_FAIL_IF,
@@ -48,6 +51,8 @@ static const struct ptrc_cli_option options[] = {
 	 "show why threads waited: for which locks, files,\npeers and calls, as ptrace-run --waits records it"},
 	{"symbols", PTRC_SELECTION_SYMBOLS, NULL,
 	 "with --waits: name the functions that waited, and\nlocks that are variables"},
+	{"watch", KEY_WATCH, "[=TIME]",
+	 "show the rates of a session again and again, each\nTIME (default: 1s), until it ends"},
 	PTRC_SELECTION_EVENT_OPTIONS,
 	PTRC_SELECTION_HOST_OPTIONS,
 	{"diff", KEY_DIFF, NULL,
@@ -73,19 +78,22 @@ static const struct ptrc_cli_option options[] = {
 
 static const struct ptrc_cli cli = {
 	.program = "ptrace-stat",
-	.operands = "[OPTION]... SESSION|LOG... | --diff BEFORE AFTER",
+	.operands = "[OPTION]... SESSION|LOG... | --diff BEFORE AFTER\n"
+		    "       ptrace-stat --watch[=TIME] [OPTION]... SESSION",
 	.summary = "Shows status, attributes, counts, losses and rates of sessions and\n"
 		   "trace logs, and how often each type of event was recorded. A name that\n"
 		   "has a / in it, or that no session has, is the path of a log. --pair and\n"
 		   "--pairs show how long it took from one event to another in place of these,\n"
-		   "--waits why threads waited, and --diff what differs between two logs.",
+		   "--waits why threads waited, and --diff what differs between two logs.\n"
+		   "--watch shows live numbers of a session.",
 	.options = options,
 	.exclusions = PTRC_CLI_ROWS({"label clock-sync per histogram", "diff"},
-				    {"pair pairs diff", "waits"}),
-	.needs = PTRC_CLI_ROWS({"baseline fail-if", "diff"}, {"per histogram", "pair pairs"},
-			       {"symbols", "waits"},
-			       {"decode config strict event user pid tid since until where",
-				"pair pairs diff waits"}),
+				    {"pair pairs diff", "waits"},
+				    {"diff waits label clock-sync since until strict", "watch"}),
+	.needs = PTRC_CLI_ROWS(
+		{"baseline fail-if", "diff"}, {"per histogram", "pair pairs"}, {"symbols", "waits"},
+		{"decode config strict pid tid since until where", "pair pairs diff waits"},
+		{"event user", "pair pairs diff waits watch"}),
 	.words = PTRC_CLI_ROWS({"format", "text json"}),
 	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete,\n"
@@ -104,6 +112,8 @@ static struct ptrc_cli_texts befores;
 static enum ptrc_format format = PTRC_FORMAT_TEXT;
 static bool is_utc;
 static bool has_histogram;
+/* The interval of --watch; 0: not given. */
+static int64_t watch_ns;
 /* Whether some operand could not be read, and whether the data of some operand is incomplete. */
 static bool is_failed;
 static bool is_incomplete;
@@ -317,6 +327,43 @@ static void put_each(char **operands, size_t count)
 			put(operands[i]);
 }
 
+/* ---- live numbers ---- */
+
+static void put_live(const char *session)
+{
+	const struct ptrc_live live = {.session = session,
+				       .interval_ns = watch_ns,
+				       .format = format,
+				       .is_utc = is_utc,
+				       .has_histogram = has_histogram,
+				       .query = &query,
+				       .pairs = has_pairs() ? &pairs : NULL};
+	enum ptrc_exit status;
+
+	ptrc_end_signal_catch();
+	if (has_pairs()) {
+		is_failed |= !ptrc_selection_open(&selection, NULL, 0);
+		query.sink = (struct ptrc_sink){
+			.self = &query, .event = take_event, .takes_losses = true};
+		pairs.is_live = true;
+	}
+	if (is_failed)
+		return;
+	status = ptrc_live_run(&live);
+	is_failed |= status == PTRC_EXIT_FAILED;
+	is_incomplete |= status == PTRC_EXIT_INCOMPLETE;
+	ptrc_pairs_forget(&pairs);
+}
+
+static void read_interval(const char *text)
+{
+	watch_ns = INT64_C(1000000000);
+	if (text && (!ptrc_when_plain_duration(text, &watch_ns) ||
+		     watch_ns < PTRC_LIVE_INTERVAL_MIN || watch_ns > PTRC_LIVE_INTERVAL_MAX))
+		ptrc_cli_usage("--watch", "'%.60s' is not a duration from 50ms to 1d, such as 5s",
+			       text);
+}
+
 /* ---- what differs ---- */
 
 /* For each pattern of --event: whether it matches an event type in one of the compared logs. */
@@ -477,6 +524,8 @@ static void parse(int argc, char **argv)
 			format = PTRC_FORMAT_JSON;
 		else if (key == KEY_PER)
 			per = optarg;
+		else if (key == KEY_WATCH)
+			read_interval(optarg);
 		else if (key == KEY_BASELINE)
 			ptrc_cli_add_text(&befores, optarg);
 		else if (key == KEY_FAIL_IF)
@@ -500,6 +549,10 @@ static void parse(int argc, char **argv)
 	free(condition_texts.texts);
 	if (optind == argc)
 		ptrc_cli_usage(NULL, "no SESSION or LOG given");
+	if (watch_ns && (argc - optind > 1 || !ptrc_session_is_name(argv[optind])))
+		ptrc_cli_usage("--watch", "needs the name of one session");
+	if (watch_ns)
+		query.session = argv[optind];
 	ptrc_selection_check(&selection, argc - optind);
 	check_together_usage(argv + optind, (size_t)(argc - optind));
 }
@@ -512,7 +565,9 @@ int main(int argc, char **argv)
 	if (!ptrc_selection_load_symbols(&selection))
 		return PTRC_EXIT_FAILED;
 	ptrc_output_begin();
-	if (is_diff)
+	if (watch_ns)
+		put_live(argv[optind]);
+	else if (is_diff)
 		put_diff(argv + optind, (size_t)(argc - optind));
 	else if (together_option())
 		(has_pairs() ? put_pairs : put_logs)(argv + optind, (size_t)(argc - optind));
@@ -523,6 +578,7 @@ int main(int argc, char **argv)
 	is_broken = ptrc_conditions_has(&conditions, PTRC_CONDITION_FAILED);
 	ptrc_conditions_free(&conditions);
 	free(befores.texts);
+	ptrc_end_signal_raise();
 	if (is_failed)
 		return PTRC_EXIT_FAILED;
 	if (is_broken)

@@ -147,6 +147,7 @@ ptrc_bats_tests = \
 	%D%/cmd/stat/ptrace-stat-diff.bats \
 	%D%/cmd/stat/ptrace-stat.bats \
 	%D%/cmd/stat/waits.bats \
+	%D%/cmd/stat/watch.bats \
 	%D%/cmd/stop/ptrace-stop.bats \
 	%D%/lib/preload/exports.bats \
 	%D%/lib/preload/functions.bats \

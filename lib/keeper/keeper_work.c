@@ -44,6 +44,8 @@ int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
  * them in time order. When they are written, it commits each stretch by a note made when it was
  * packed: exactly the packed events are taken out of the stream. Events that a slow writer has
  * added to the stretch since then stay for the next flush.
+ *
+ * If the log is /dev/null, nothing is packed: the events are counted by type and freed.
  */
 
 #define TEE_WAIT_NS 500000
@@ -209,6 +211,24 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 	return error;
 }
 
+/* For a log that keeps nothing: counts the events and takes them out of the stream. */
+static int count_all(struct ptrc_log_writer *w, struct ptrc_drain *d)
+{
+	struct ptrc_stretch stretch;
+	int error;
+
+	wait_for_tee(d->stream, d->until);
+	ptrc_log_batch_clear(&w->batch);
+	ptrc_drain_only_count(d);
+	while ((error = next_stretch(w, d, &stretch)) == 0) {
+		w->state.events += stretch.event_count;
+		w->state.bytes += stretch.counted;
+		ptrc_drain_commit(d, &d->note, stretch.sums);
+	}
+	ptrc_log_state_save(w);
+	return error == ENODATA ? 0 : error;
+}
+
 /* Suspends the stream if its log is full. A keeper that died may have filled the log and not
  * suspended the stream. */
 static bool stop_if_log_is_full(struct ptrc_keeper_work *k)
@@ -229,7 +249,7 @@ int ptrc_keeper_work_drain(struct ptrc_keeper_work *k)
 	if (error)
 		return error;
 	ptrc_drain_limit(&d, PTRC_LOG_STRETCH_MAX);
-	error = drain_all(k, &d);
+	error = k->writer.keeps_nothing ? count_all(&k->writer, &d) : drain_all(k, &d);
 	is_full = stop_if_log_is_full(k);
 	ptrc_drain_end(&d, !error, is_full);
 	return error;

@@ -167,6 +167,7 @@ struct ptrc_log_writer {
 	uint32_t kind;			/* PTRC_LOG_RING or _SEQUENTIAL */
 	int policy;
 	bool is_regular, is_socket;
+	bool keeps_nothing;    /* the log is /dev/null */
 	uint64_t added_events; /* to the batch; markers of flushes do not count */
 	/* Events of the last flush that are not in the log; 0 if the flush succeeded. */
 	uint64_t unwritten_events;

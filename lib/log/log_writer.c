@@ -15,6 +15,9 @@
 #include "lib/stream/status.h"
 #include "lib/stream/untraced.h"
 
+/* The number of /dev/null: major 1, minor 3. The keeper cannot call makedev(). */
+#define NULL_DEVICE 0x103
+
 /* ---- head ---- */
 
 /* Sets the state for a file without events. In a rotated log, the numbers, the filter and some
@@ -128,6 +131,7 @@ int ptrc_log_writer_begin(struct ptrc_log_writer *w, const struct ptrc_log_trace
 		return EINVAL;
 	w->is_regular = S_ISREG(st.st_mode);
 	w->is_socket = S_ISSOCK(st.st_mode);
+	w->keeps_nothing = S_ISCHR(st.st_mode) && st.st_rdev == NULL_DEVICE;
 	w->must_not_append = w->is_regular && (flags & O_APPEND);
 	w->kind = w->policy == POSIX_TRACE_LOOP ? PTRC_LOG_RING : PTRC_LOG_SEQUENTIAL;
 	w->limit = trace->attr->log_max_size;

@@ -173,6 +173,11 @@ static int64_t to_ns(struct ptrc_drain *d, uint64_t stamp)
 	return ptrc_clock_realtime(d->stream->header, &d->clock, stamp);
 }
 
+void ptrc_drain_only_count(struct ptrc_drain *d)
+{
+	d->only_counts = true;
+}
+
 void ptrc_drain_limit(struct ptrc_drain *d, uint64_t bytes)
 {
 	d->stretch_max = bytes;
@@ -245,6 +250,53 @@ static bool belongs(const struct ptrc_packer *p, uint64_t max, const struct ptrc
 	       walk->origin.thread == stretch->origin.thread;
 }
 
+/* Steps to the next event of the chunk that the drain returns, and counts in the note the events
+ * that it leaves out. False: there is none. *is_last is set if the rest of the chunk stays for the
+ * next drain; the walk then ends before it. */
+static PTRC_ALWAYS_INLINE bool step(const struct ptrc_drain *d,
+				    const struct ptrc_excluded *excluded, struct ptrc_walk *walk,
+				    struct ptrc_drain_note *note, struct ptrc_walk_record *r,
+				    bool *is_last)
+{
+	while (ptrc_walk_next(walk, r)) {
+		if (r->off < d->rpos)
+			continue;
+		if (r->stamp > d->until) {
+			/* A stamp in the future is damage. If it were accepted, no drain would
+			 * get past this event. */
+			*is_last =
+				r->stamp <= ptrc_stream_now(d->stream->header) + PTRC_STAMP_SLACK;
+			walk->off = r->off;
+			return false;
+		}
+		if (!ptrc_is_excluded(excluded, r->stamp))
+			return true;
+		if (!(r->id_flags & PTRC_REC_HIDDEN))
+			note->lost++;
+		note->events++;
+	}
+	return false;
+}
+
+static void begin_note(struct ptrc_drain *d)
+{
+	d->note =
+		(struct ptrc_drain_note){.chunk = d->chunk, .gen = PTRC_CHUNK_GEN(d->pinned.word)};
+}
+
+/* Ends the stretch at the position of the walk. Unless is_last, the rest of the chunk is damaged,
+ * if there is any. */
+static void end_walk(struct ptrc_drain *d, struct ptrc_walk walk, bool is_last)
+{
+	if (!is_last && walk.off < walk.end) {
+		walk.off = walk.end;
+		d->is_damaged = true;
+	}
+	d->walk = walk;
+	d->note.consumed = walk.off;
+	d->note.is_damaged = d->is_damaged;
+}
+
 /* Packs events of the chunk into a stretch (events of one writer), up to `until` or to the first
  * event that cannot be added to the stretch. Reads each event once, in place. */
 static void pack(struct ptrc_drain *d, struct ptrc_stretch *stretch)
@@ -258,30 +310,14 @@ static void pack(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 	struct ptrc_walk_record r;
 	bool is_last = false;
 
-	*note = (struct ptrc_drain_note){.chunk = d->chunk, .gen = PTRC_CHUNK_GEN(d->pinned.word)};
-	while (!is_last && ptrc_walk_next(&walk, &r)) {
-		enum ptrc_stretch_kind kind;
-		int64_t ns;
+	begin_note(d);
+	while (step(d, &excluded, &walk, note, &r, &is_last)) {
+		enum ptrc_stretch_kind kind =
+			ptrc_record_is_process(r.id_flags)
+				? PTRC_STRETCH_PROCESS
+				: ptrc_stretch_kind_of(r.id_flags & PTRC_REC_ID_MASK);
+		int64_t ns = ptrc_clock_realtime(h, &clock, r.stamp);
 
-		if (r.off < d->rpos)
-			continue;
-		if (r.stamp > d->until) {
-			/* A stamp in the future is damage. If it were accepted, no drain would
-			 * get past this event. */
-			is_last = r.stamp <= ptrc_stream_now(h) + PTRC_STAMP_SLACK;
-			walk.off = r.off;
-			break;
-		}
-		if (ptrc_is_excluded(&excluded, r.stamp)) {
-			if (!(r.id_flags & PTRC_REC_HIDDEN))
-				note->lost++;
-			note->events++;
-			continue;
-		}
-		kind = ptrc_record_is_process(r.id_flags)
-			       ? PTRC_STRETCH_PROCESS
-			       : ptrc_stretch_kind_of(r.id_flags & PTRC_REC_ID_MASK);
-		ns = ptrc_clock_realtime(h, &clock, r.stamp);
 		if (ptrc_packer_is_empty(p)) {
 			stretch->kind = kind;
 			stretch->origin = walk.origin;
@@ -297,16 +333,39 @@ static void pack(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 				r.len);
 		note->events++;
 	}
-	if (!is_last && walk.off < walk.end) {
-		walk.off = walk.end;
-		d->is_damaged = true;
-	}
-	d->walk = walk;
 	d->clock = clock;
+	end_walk(d, walk, is_last);
 	stretch->order = 1;
-	note->consumed = walk.off;
-	note->is_damaged = d->is_damaged;
 	end_stretch(d, stretch);
+}
+
+/* Counts the events of the chunk up to `until`, of all writers. */
+static void count(struct ptrc_drain *d, struct ptrc_stretch *stretch)
+{
+	const struct ptrc_excluded excluded = d->excluded;
+	struct ptrc_type_sums *sums = &d->packer->sums;
+	struct ptrc_walk walk = d->walk;
+	struct ptrc_walk_record r;
+	bool is_last = false;
+
+	begin_note(d);
+	while (step(d, &excluded, &walk, &d->note, &r, &is_last)) {
+		struct ptrc_type_sum *sum;
+
+		d->note.events++;
+		stretch->records++;
+		if (r.id_flags & PTRC_REC_HIDDEN)
+			continue;
+		sum = ptrc_type_sums_of(sums, r.id_flags & PTRC_REC_ID_MASK);
+		sum->events++;
+		sum->bytes += r.len;
+		sum->truncated += (r.id_flags & PTRC_REC_TRUNCATED) != 0;
+		stretch->event_count++;
+		stretch->counted += ptrc_packed_counted(r.len);
+	}
+	end_walk(d, walk, is_last);
+	stretch->sums = sums->sum;
+	stretch->sum_count = d->note.sum_count = sums->count;
 }
 
 /* The offset up to which a dead keeper took records of the pinned chunk. */
@@ -358,7 +417,10 @@ static bool next_of_chunks(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 		if (!d->is_pinned && !open_chunk(d))
 			continue;
 		if (d->walk.off < d->walk.end) {
-			pack(d, stretch);
+			if (d->only_counts)
+				count(d, stretch);
+			else
+				pack(d, stretch);
 			if (stretch->records) {
 				d->is_owed = true;
 				return true;

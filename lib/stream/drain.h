@@ -106,6 +106,7 @@ struct ptrc_drain {
 	bool is_owed;
 	struct ptrc_drain_note note; /* what is needed to commit the current stretch */
 	struct ptrc_walk walk;	     /* position in the pinned chunk */
+	bool only_counts;	     /* the events of chunks are counted, not packed */
 	uint64_t stretch_max;	     /* limit for the packed bytes of a stretch of several events */
 	struct ptrc_packer *packer;
 };
@@ -134,6 +135,10 @@ int ptrc_drain_begin_again(struct ptrc_stream *s, struct ptrc_drain *d,
 			   const struct ptrc_drain_given *given);
 /* Limits the size of later stretches to `bytes` packed bytes. A single event may exceed it. */
 void ptrc_drain_limit(struct ptrc_drain *d, uint64_t bytes);
+/* From now on a stretch has all events of a chunk, of several writers, which are only counted: its
+ * members packed, bytes, times and origin are not set. Each stretch must be committed before the
+ * next one is asked for. */
+void ptrc_drain_only_count(struct ptrc_drain *d);
 /* The bytes of memory that packing a stretch may need. */
 uint64_t ptrc_drain_room(const struct ptrc_drain *d);
 /* Packs the next stretch (events of one writer) at `out`, which has ptrc_drain_room() bytes.

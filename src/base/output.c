@@ -135,11 +135,11 @@ void ptrc_output_write(struct ptrc_buffer *b)
 	b->used = 0;
 }
 
-bool ptrc_output_wait(int fd)
+bool ptrc_output_wait(int fd, int ms)
 {
 	struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = STDOUT_FILENO}};
 
-	if (poll(p, 2, 1000) <= 0)
+	if (poll(p, 2, ms) <= 0)
 		return false;
 	/* A pipe without a reader reports POLLERR, a socket without a reader POLLHUP. */
 	if (p[1].revents & (POLLERR | POLLHUP))

@@ -42,10 +42,11 @@ void ptrc_output_give_up_at(const volatile sig_atomic_t *flag);
 void ptrc_output_write(struct ptrc_buffer *);
 
 /*
- * Waits until the descriptor is readable. Returns false after a signal, or after a second. Also ends the process
- * if the reader of standard output goes away, which a command that has nothing to write would not notice.
+ * Waits until the descriptor is readable; -1: no descriptor. Returns false after a signal, or after this many
+ * milliseconds. Also ends the process if the reader of standard output goes away, which a command that has nothing
+ * to write would not notice.
  */
-bool ptrc_output_wait(int fd);
+bool ptrc_output_wait(int fd, int ms);
 
 /* Writes and frees the buffer. Also closes the output, because network file systems report some errors only then. */
 void ptrc_output_end(struct ptrc_buffer *);

@@ -111,6 +111,8 @@ static bool is_last(const struct ptrc_table *t, uint64_t hash, const void *key, 
 
 void *ptrc_table_seek(const struct ptrc_table *t, const void *key, size_t key_size)
 {
+	if (t->last && has_key(t->last, key, key_size))
+		return t->last;
 	return t->count ? ptrc_table_seek_hashed(t, ptrc_table_hash(key, key_size), key, key_size)
 			: NULL;
 }

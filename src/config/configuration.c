@@ -40,6 +40,7 @@ const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS] = {
 	SETTING(NAME, "name", TEXT, EVERYBODY, name, 1, TRACE_NAME_MAX - 1, NULL),
 	SETTING(PID, "pid", NUMBER, CREATE_ONLY, pid, 1, INT_MAX, NULL),
 	SETTING(OUTPUT, "output", TEXT, EVERYBODY, output, 1, PATH_MAX - 1, NULL),
+	SETTING(COUNT_ONLY, "count-only", BOOL, EVERYBODY, only_counts, 0, 1, NULL),
 	SETTING(FORCE, "force", BOOL, OF_LOG, is_forced, 0, 1, NULL),
 	SETTING(NO_FSYNC, "no-fsync", BOOL, OF_LOG, is_unsynced, 0, 1, NULL),
 	SETTING(NO_COMMAND_LINE, "no-command-line", BOOL, EVERYBODY, hides_command_lines, 0, 1,
@@ -325,6 +326,14 @@ void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *ab
 	}
 	below->given |= above->given;
 	below->from_defaults &= ~above->given;
+}
+
+bool ptrc_config_is_of_kept_events(enum ptrc_config_key key)
+{
+	return (ptrc_config_settings[key].users & PTRC_CONFIG_OF_LOG &&
+		key != PTRC_CONFIG_FULL_WAIT) ||
+	       key == PTRC_CONFIG_OUTPUT || key == PTRC_CONFIG_STREAM_FULL_POLICY ||
+	       key == PTRC_CONFIG_SNAPSHOT_ON || key == PTRC_CONFIG_SNAPSHOT_MAX;
 }
 
 int ptrc_config_stream_full_policy(const struct ptrc_config *c, bool has_log)

@@ -25,6 +25,7 @@ enum ptrc_config_key {
 	PTRC_CONFIG_NAME,
 	PTRC_CONFIG_PID,
 	PTRC_CONFIG_OUTPUT,
+	PTRC_CONFIG_COUNT_ONLY,
 	PTRC_CONFIG_FORCE,
 	PTRC_CONFIG_NO_FSYNC,
 	PTRC_CONFIG_NO_COMMAND_LINE,
@@ -110,6 +111,8 @@ struct ptrc_config {
 	/* NULL if not given. */
 	const char *name;
 	const char *output;
+	/* Events are counted and not kept. The output is then PTRC_CONFIG_NOTHING. */
+	bool only_counts;
 	/* The process to trace; 0 if not given. */
 	uint64_t pid;
 	/* The output may be replaced even if it is not a log. */
@@ -170,6 +173,9 @@ struct ptrc_config_file {
 	bool is_list;
 };
 
+/* The log of a session that only counts. Its keeper counts the events of such a log and drops them. */
+#define PTRC_CONFIG_NOTHING "/dev/null"
+
 void ptrc_config_init(struct ptrc_config *);
 
 /*
@@ -189,6 +195,9 @@ void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *ab
 /* Returns the policy for a full stream: the one that was given, or a default that depends on whether there is
  * a log and whether snapshots are made. */
 int ptrc_config_stream_full_policy(const struct ptrc_config *, bool has_log);
+
+/* Whether the setting is about events that are kept, so that it cannot be given together with count-only. */
+bool ptrc_config_is_of_kept_events(enum ptrc_config_key);
 
 /* Writes the value of the setting os as it is written in the file. */
 #define PTRC_CONFIG_OS_BYTES 64
@@ -242,6 +251,9 @@ extern const struct ptrc_cli_option ptrc_config_attribute_options[];
 #define PTRC_CONFIG_OPTION_FORCE                                                                  \
 	{"force", PTRC_CONFIG_OPTION(PTRC_CONFIG_FORCE), NULL,                                    \
 	 "replace an existing file even if it is not a log"}
+#define PTRC_CONFIG_OPTION_COUNT_ONLY                                                             \
+	{"count-only", PTRC_CONFIG_OPTION(PTRC_CONFIG_COUNT_ONLY), NULL,                          \
+	 "count the events of each type, and keep none"}
 #define PTRC_CONFIG_OPTION_NO_FSYNC                                                               \
 	{"no-fsync", PTRC_CONFIG_OPTION(PTRC_CONFIG_NO_FSYNC), NULL,                              \
 	 "close the log without waiting for the disk"}

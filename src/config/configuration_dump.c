@@ -207,6 +207,10 @@ static bool is_missing(const struct ptrc_config *c, int key, bool has_log)
 {
 	unsigned int own = c->given & ~c->from_defaults;
 
+	if (key == PTRC_CONFIG_COUNT_ONLY)
+		return !c->only_counts;
+	if (c->only_counts && ptrc_config_is_of_kept_events((enum ptrc_config_key)key))
+		return true;
 	if (key == PTRC_CONFIG_SNAPSHOT_ON || key == PTRC_CONFIG_SNAPSHOT_MAX)
 		return !c->snapshot_on.count && !(own & 1U << key);
 	/* These settings have no built-in value. */

@@ -118,6 +118,30 @@ static void check_stacks(const struct ptrc_config_line *l, const struct ptrc_con
 	}
 }
 
+/* Prepares a session that only counts. Settings of events that are kept end the process if the session itself has
+ * them; those of the file's defaults are for other sessions, and are dropped. */
+static void set_count_only(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
+			   struct ptrc_config *c)
+{
+	struct ptrc_config plain;
+
+	ptrc_config_init(&plain);
+	for (int key = 0; key < PTRC_CONFIG_KEYS; key++) {
+		const struct ptrc_config_setting *s = &ptrc_config_settings[key];
+
+		if (!ptrc_config_is_of_kept_events((enum ptrc_config_key)key) ||
+		    !(c->given & 1U << key))
+			continue;
+		if (!(c->from_defaults & 1U << key))
+			refuse_setting(l, file, c, (enum ptrc_config_key)key,
+				       "cannot be used together with count-only, which keeps no "
+				       "event");
+		memcpy((char *)c + s->offset, (const char *)&plain + s->offset, s->size);
+		c->given &= ~(1U << key);
+	}
+	c->output = PTRC_CONFIG_NOTHING;
+}
+
 static void check_together(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
 			   const struct ptrc_config *c)
 {
@@ -192,6 +216,8 @@ void ptrc_config_resolve(const struct ptrc_config_line *l, const char *several_a
 		if (l->user == PTRC_CONFIG_FOR_RUN &&
 		    !(file->sessions[i].given & 1U << PTRC_CONFIG_OS))
 			file->sessions[i].os.kinds = PTRC_OS_AUTO;
+		if (file->sessions[i].only_counts)
+			set_count_only(l, file, &file->sessions[i]);
 		check_together(l, file, &file->sessions[i]);
 	}
 }

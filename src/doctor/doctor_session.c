@@ -120,7 +120,7 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 	ptrc_doctor_losses(d, s->name, &losses, is_full,
 			   !s->has_log && s->attributes.stream_full_policy == POSIX_TRACE_LOOP);
 	if (s->has_log && !s->status.posix_stream_flush_error && s->counts.pt_stream_bytes &&
-	    !s->counts.pt_log_events)
+	    !s->counts.pt_log_events && !ptrc_session_keeps_nothing(s))
 		ptrc_doctor_note(d, "flush", s->name, advice,
 				 "%s of events are in the stream, and none in the log yet",
 				 ptrc_doctor_size(s->counts.pt_stream_bytes, text));

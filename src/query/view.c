@@ -281,8 +281,11 @@ void ptrc_view_take_layout(struct ptrc_view *v, struct ptrc_layouts *layouts)
 {
 	trace_event_id_t id = v->reader->event.posix_event_id;
 
-	if (!ptrc_reader_type(v->reader, id)->has_sought_layout)
-		take_layout(v, layouts, id);
+	if (ptrc_reader_type(v->reader, id)->has_sought_layout)
+		return;
+	take_layout(v, layouts, id);
+	/* Notes that it was looked for, even if no type has a layout. */
+	ptrc_view_layout(v, layouts, id);
 }
 
 const struct ptrc_layout *ptrc_view_layout(struct ptrc_view *v, const struct ptrc_layouts *layouts,

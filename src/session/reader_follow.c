@@ -349,6 +349,13 @@ int ptrc_reader_dump(struct ptrc_reader *r, const char *session)
 
 	if (error == ENOENT)
 		return error;
+	if (!error && ptrc_session_keeps_nothing(s)) {
+		ptrc_cli_message(
+			session,
+			"its events are counted and not kept; ptrace-stat shows the counts, "
+			"ptrace-dump --follow the events that come from now on");
+		return ENODATA;
+	}
 	if (!error && is_flushed(session, s, &error)) {
 		char *path = ptrc_cli_copy(s->log);
 

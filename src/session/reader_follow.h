@@ -21,6 +21,7 @@ bool ptrc_reader_follow(struct ptrc_reader *, const char *session);
  * Opens a reader of the events that a session has recorded so far. If the session flushes its stream to a log
  * by itself, the session is asked to flush and the reader reads that log. Otherwise the reader gets what the
  * stream holds now; if events were flushed to a log before, a message says so. The reader can be rewound.
+ * A session that keeps no events is refused.
  * Returns 0, ENOENT if there is no such session, or another error number after a message.
  */
 int ptrc_reader_dump(struct ptrc_reader *, const char *session);

@@ -359,6 +359,11 @@ bool ptrc_session_is_foreign(const struct ptrc_session_state *s)
 	return own && s->pid_namespace && s->pid_namespace != own;
 }
 
+bool ptrc_session_keeps_nothing(const struct ptrc_session_state *s)
+{
+	return s->has_log && !strcmp(s->log, "/dev/null");
+}
+
 uint64_t ptrc_session_recorded(const struct ptrc_session_state *s)
 {
 	/* With any other policy, a full stream loses events before they are recorded. */

@@ -75,6 +75,9 @@ int ptrc_session_list(struct ptrc_session_list *, bool is_removing);
 /* Whether the process IDs in the state belong to another pid namespace than that of the caller. */
 bool ptrc_session_is_foreign(const struct ptrc_session_state *);
 
+/* Whether the session counts its events and keeps none: its log is /dev/null. */
+bool ptrc_session_keeps_nothing(const struct ptrc_session_state *);
+
 /* Returns the number of events that were recorded since the trace was created or cleared. It includes events
  * that were overwritten in a stream with the policy loop. */
 uint64_t ptrc_session_recorded(const struct ptrc_session_state *);

@@ -293,6 +293,7 @@ static struct ptrc_pair_row *row_with(struct ptrc_pairs *p, size_t number,
 	ptrc_key_free(&k);
 	if (p->rows.count > count) {
 		row->pair = number;
+		row->lengths.is_brief = p->is_live;
 		row->value = *v;
 		row->value.raw = NULL;
 		if (ptrc_value_has_bytes(v))
@@ -312,6 +313,10 @@ static struct ptrc_pair_row *row_of(struct ptrc_pairs *p, size_t number, struct 
 		v = ptrc_view_value(view, p->per);
 	else if (p->has_functions && ptrc_pair_is_function(&p->list[number]))
 		v = ptrc_view_value(view, &(struct ptrc_field){.id = PTRC_FIELD_FUNCTION});
+	else if (p->list[number].plain_row)
+		return p->list[number].plain_row;
+	else
+		return p->list[number].plain_row = row_with(p, number, &v);
 	return row_with(p, number, &v);
 }
 
@@ -602,6 +607,14 @@ void ptrc_pairs_drop(struct ptrc_pairs *p, bool (*is_dropped)(const struct ptrc_
 	free(d.empty);
 }
 
+/* Makes rows for those given pairs that had no events. */
+static void make_given_rows(struct ptrc_pairs *p)
+{
+	for (size_t i = 0; i < p->given_count && !p->per && !p->is_without_rows; i++)
+		if (!p->has_functions || !ptrc_pair_is_function(&p->list[i]))
+			row_with(p, i, &(struct ptrc_value){0});
+}
+
 void ptrc_pairs_end(struct ptrc_pairs *p, bool is_read)
 {
 	const struct ptrc_query *q = p->spans.query;
@@ -610,9 +623,7 @@ void ptrc_pairs_end(struct ptrc_pairs *p, bool is_read)
 		ptrc_table_visit(&p->open, drop_open, p);
 	ptrc_table_visit(&p->open, end_open, p);
 	ptrc_table_free(&p->open);
-	for (size_t i = 0; i < p->given_count && !p->per && !p->is_without_rows; i++)
-		if (!p->has_functions || !ptrc_pair_is_function(&p->list[i]))
-			row_with(p, i, &(struct ptrc_value){0});
+	make_given_rows(p);
 }
 
 /* ---- for a sink of spans ---- */
@@ -685,6 +696,40 @@ static void free_row(void *thing, void *arg)
 	ptrc_quantiles_free(&row->lengths);
 	if (ptrc_value_has_bytes(&row->value))
 		free((char *)row->value.bytes);
+}
+
+static void note_open(void *thing, void *arg)
+{
+	const struct open_begins *open = thing;
+
+	(void)arg;
+	for (struct ptrc_span *s = open->latest; s; s = s->before)
+		s->row->has_open = true;
+}
+
+void ptrc_pairs_begin_rows(struct ptrc_pairs *p)
+{
+	size_t count;
+	struct ptrc_pair_row **rows = ptrc_pairs_rows(p, &count);
+
+	if (p->per)
+		ptrc_table_visit(&p->open, note_open, NULL);
+	for (size_t i = 0; i < count; i++) {
+		struct ptrc_pair_row *row = rows[i];
+		bool was_used = row->lengths.count || row->halves.ends || row->halves.cut;
+
+		if (p->per && !was_used && !row->has_open) {
+			free_row(row, NULL);
+			ptrc_table_remove(&p->rows, row);
+			continue;
+		}
+		ptrc_quantiles_free(&row->lengths);
+		row->lengths.is_brief = p->is_live;
+		row->halves = (struct ptrc_pair_halves){0};
+		row->has_open = false;
+	}
+	free(rows);
+	make_given_rows(p);
 }
 
 /* Resets the pair, except for what the user has given. */

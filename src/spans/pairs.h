@@ -49,6 +49,8 @@ struct ptrc_pair_row {
 	struct ptrc_value value;
 	struct ptrc_quantiles lengths;
 	struct ptrc_pair_halves halves;
+	/* An open begin has this row. Only valid within ptrc_pairs_begin_rows(). */
+	bool has_open;
 };
 
 struct ptrc_pair {
@@ -81,6 +83,8 @@ struct ptrc_pair {
 	bool has_end;
 	/* The counts of halves among the spans that the sink has selected. */
 	struct ptrc_pair_halves halves;
+	/* The row without a value, or NULL until it is needed. */
+	struct ptrc_pair_row *plain_row;
 };
 
 /* The pairs to which an event type belongs. This is the .of_pairs of the type. */
@@ -103,7 +107,7 @@ struct ptrc_pair_source {
 	bool is_at_loss;
 };
 
-/* Starts zeroed, except for is_by_name, is_within_threads, per and label. */
+/* Starts zeroed, except for is_by_name, is_within_threads, is_live, per and label. */
 struct ptrc_pairs {
 	struct ptrc_pair *list;
 	size_t count;
@@ -118,6 +122,8 @@ struct ptrc_pairs {
 	const struct ptrc_field *per;
 	/* The label of --label-by, or NULL. */
 	struct ptrc_label *label;
+	/* The rows are shown again and again (ptrc_pairs_begin_rows()). */
+	bool is_live;
 	/* The sink needs no rows, so no durations are collected. */
 	bool is_without_rows;
 	/* A pair of function calls has a row for each function that the symbols of the views know. */
@@ -184,6 +190,10 @@ void ptrc_pairs_count_half(struct ptrc_pairs *, const struct ptrc_span *);
 
 /* Drops the open pairs for which is_dropped() is true. Their last events, if they come, belong to no pair. */
 void ptrc_pairs_drop(struct ptrc_pairs *, bool (*is_dropped)(const struct ptrc_span *));
+
+/* Begins the rows anew: from now on they have the pairs that end from now on. Open begins stay open. Rows that had
+ * nothing are removed if --per makes them. */
+void ptrc_pairs_begin_rows(struct ptrc_pairs *);
 
 /* Returns the rows, sorted by pair and, for each pair, by total duration, the greatest first. The caller frees
  * the list. */

@@ -26,8 +26,9 @@ static uint64_t *extend(struct ptrc_quantiles *q, uint64_t count)
 {
 	struct ptrc_lengths *e = q->exact;
 	size_t room = e ? e->room : 0;
+	uint64_t most = q->is_brief ? PTRC_QUANTILES_EXACT_BRIEF : PTRC_QUANTILES_EXACT;
 
-	if ((q->count && !e) || q->count + count > PTRC_QUANTILES_EXACT) {
+	if ((q->count && !e) || q->count + count > most) {
 		free(e);
 		q->exact = NULL;
 		return NULL;

@@ -14,7 +14,7 @@
 #include "src/base/buffer.h"
 #include "src/base/json.h"
 
-enum { PTRC_QUANTILES_EXACT = 1 << 24 };
+enum { PTRC_QUANTILES_EXACT = 1 << 24, PTRC_QUANTILES_EXACT_BRIEF = 1 << 14 };
 
 struct ptrc_lengths;
 
@@ -33,6 +33,8 @@ struct ptrc_quantiles {
 	size_t place_count;
 	/* All lengths; NULL if there are none, or too many to keep. */
 	struct ptrc_lengths *exact;
+	/* Only PTRC_QUANTILES_EXACT_BRIEF lengths are kept, because they are sorted often. */
+	bool is_brief;
 };
 
 void ptrc_quantiles_add(struct ptrc_quantiles *, uint64_t length);

@@ -127,6 +127,34 @@ void ptrc_event_types_from_log(struct ptrc_event_types *t, struct ptrc_reader *r
 		add_of_log(t, r, id);
 }
 
+void ptrc_event_types_from_trace(struct ptrc_event_types *t, trace_id_t trace)
+{
+	struct posixtrace_type_count *counts = ptrc_type_counts(trace);
+	char name[TRACE_EVENT_NAME_MAX + 1], layout[POSIXTRACE_LAYOUT_MAX + 1];
+	trace_event_id_t id;
+	int unavailable;
+
+	*t = (struct ptrc_event_types){0};
+	posix_trace_eventtypelist_rewind(trace);
+	while (counts && !posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) &&
+	       !unavailable) {
+		struct ptrc_session_type *type;
+
+		if (id >= PTRC_READER_IDS || posix_trace_eventid_get_name(trace, id, name))
+			continue;
+		type = ptrc_append(t->list, t->count);
+		*type = (struct ptrc_session_type){.id = id,
+						   .events = counts[id].pt_events,
+						   .bytes = counts[id].pt_bytes,
+						   .truncated = counts[id].pt_truncated,
+						   .name = ptrc_cli_copy(name)};
+		if (!posixtrace_eventid_get_layout(trace, id, layout, sizeof(layout)))
+			type->layout = ptrc_cli_copy(layout);
+		add_counts(t, type);
+	}
+	free(counts);
+}
+
 void ptrc_event_types_free(struct ptrc_event_types *t)
 {
 	for (size_t i = 0; i < t->count; i++) {
@@ -166,6 +194,30 @@ void ptrc_event_type_put_json(struct ptrc_json *j, const struct ptrc_session_typ
 	ptrc_json_u64(j, "truncated", type->truncated);
 	if (type->layout)
 		ptrc_json_bytes(j, "layout", type->layout, strlen(type->layout));
+}
+
+void ptrc_event_types_put_text(struct ptrc_buffer *b, const struct ptrc_event_types *t)
+{
+	ptrc_event_types_put_head(b);
+	for (size_t i = 0; i < t->count; i++)
+		if (ptrc_event_type_is_used(&t->list[i]))
+			ptrc_event_type_put_text(b, &t->list[i]);
+}
+
+void ptrc_event_types_json(struct ptrc_json *j, const char *key, const struct ptrc_event_types *t,
+			   bool has_filtered)
+{
+	ptrc_json_open(j, key, '[');
+	for (size_t i = 0; i < t->count; i++) {
+		if (!ptrc_event_type_is_used(&t->list[i]))
+			continue;
+		ptrc_json_open(j, NULL, '{');
+		ptrc_event_type_put_json(j, &t->list[i]);
+		if (has_filtered)
+			ptrc_json_bool(j, "filtered", t->list[i].is_filtered);
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
 }
 
 bool ptrc_summary_is_session_name(const char *operand)

@@ -33,6 +33,9 @@ int ptrc_event_types_from_session(struct ptrc_event_types *, const char *name);
  * to its end. */
 void ptrc_event_types_from_log(struct ptrc_event_types *, struct ptrc_reader *, bool is_counting);
 
+/* Takes the event types of an active trace, and counts their events. */
+void ptrc_event_types_from_trace(struct ptrc_event_types *, trace_id_t);
+
 void ptrc_event_types_free(struct ptrc_event_types *);
 
 /* Whether the type has events or was opened by a program. */
@@ -47,6 +50,12 @@ void ptrc_event_type_put_text(struct ptrc_buffer *, const struct ptrc_session_ty
 
 /* Puts an event type as members of the open JSON object. */
 void ptrc_event_type_put_json(struct ptrc_json *, const struct ptrc_session_type *);
+
+/* Append the table of the types that are used, and put them as a JSON array. has_filtered: says of each type
+ * whether it is in the filter. */
+void ptrc_event_types_put_text(struct ptrc_buffer *, const struct ptrc_event_types *);
+void ptrc_event_types_json(struct ptrc_json *, const char *key, const struct ptrc_event_types *,
+			   bool has_filtered);
 
 /* Whether an operand may be the name of a session: it has no / and is not "-", which is standard input. */
 bool ptrc_summary_is_session_name(const char *operand);

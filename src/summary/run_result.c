@@ -250,7 +250,7 @@ bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_coun
 			 const struct ptrc_losses *losses, const struct ptrc_run_waits *waits,
 			 const struct ptrc_run_cut *cut, const struct posixtrace_pattern *patterns,
 			 size_t pattern_count, const struct ptrc_run_snapshots *snapshots,
-			 bool is_ended_early, size_t went_on)
+			 const struct ptrc_event_types *types, bool is_ended_early, size_t went_on)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 	struct ptrc_json j;
@@ -271,6 +271,8 @@ bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_coun
 	ptrc_json_u64(&j, "data_needed", cut->data_needed);
 	ptrc_unmatched_json(patterns, pattern_count, &j);
 	put_snapshots(&j, snapshots);
+	if (types)
+		ptrc_event_types_json(&j, "types", types, false);
 	if (is_ended_early)
 		ptrc_json_bool(&j, "ended_early", true);
 	if (went_on)

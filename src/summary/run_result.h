@@ -15,6 +15,7 @@
 #include "src/session/snapshots.h"
 #include "src/query/losses.h"
 #include "src/session/unmatched.h"
+#include "src/summary/event_types.h"
 
 /* How often events had to wait for space in the stream, and how long in total. */
 struct ptrc_run_waits {
@@ -85,7 +86,7 @@ void ptrc_run_result_put_untraced(int status);
 
 /*
  * If the object was asked for: writes it for a traced COMMAND that ended with this status of wait(). event_count
- * is NULL if the number is unknown. is_ended_early: the recording was ended before COMMAND, by ptrace-shutdown
+ * is NULL if the number is unknown. The event types are those of a session that only counts, else NULL. is_ended_early: the recording was ended before COMMAND, by ptrace-shutdown
  * for instance. went_on: the number of processes that went on after COMMAND. Returns false, after a message, if
  * the object cannot be written.
  */
@@ -93,6 +94,6 @@ bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_coun
 			 const struct ptrc_losses *, const struct ptrc_run_waits *,
 			 const struct ptrc_run_cut *, const struct posixtrace_pattern *,
 			 size_t pattern_count, const struct ptrc_run_snapshots *,
-			 bool is_ended_early, size_t went_on);
+			 const struct ptrc_event_types *, bool is_ended_early, size_t went_on);
 
 #endif

@@ -249,8 +249,8 @@ void ptrc_selection_check(const struct ptrc_selection *s, int operands)
 		if (!s->has_symbols && ptrc_where_has_source_field(w))
 			ptrc_cli_usage(option, "%s", why);
 		if (q->session && ptrc_where_has_base(w, PTRC_WHEN_FROM_END))
-			ptrc_cli_usage(option, "cannot have times before the end with --follow, "
-					       "where the end is not known yet");
+			ptrc_cli_usage(option, "cannot have times before the end of a session "
+					       "that goes on");
 	}
 	check_sources_of_time(q, operands);
 }

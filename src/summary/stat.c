@@ -311,10 +311,7 @@ void ptrc_stat_put_text(struct ptrc_buffer *b, const struct ptrc_stat *s, bool i
 	ptrc_buffer_text(b, ptrc_losses_is_any(&s->losses) ? "no\n" : "yes\n");
 	put_rates_text(b, s, is_utc);
 	ptrc_buffer_char(b, '\n');
-	ptrc_event_types_put_head(b);
-	for (size_t i = 0; i < s->types.count; i++)
-		if (ptrc_event_type_is_used(&s->types.list[i]))
-			ptrc_event_type_put_text(b, &s->types.list[i]);
+	ptrc_event_types_put_text(b, &s->types);
 	if (!s->is_session)
 		ptrc_whose_put_processes_text(b, s->trace, is_utc);
 }
@@ -375,21 +372,6 @@ static void put_rates_json(struct ptrc_json *j, const struct ptrc_stat *s)
 		put_rate_json(j, "bytes_per_second", s->types.event_bytes, ns);
 }
 
-static void put_types_json(struct ptrc_json *j, const struct ptrc_stat *s)
-{
-	ptrc_json_open(j, "events", '[');
-	for (size_t i = 0; i < s->types.count; i++) {
-		if (!ptrc_event_type_is_used(&s->types.list[i]))
-			continue;
-		ptrc_json_open(j, NULL, '{');
-		ptrc_event_type_put_json(j, &s->types.list[i]);
-		if (s->is_session)
-			ptrc_json_bool(j, "filtered", s->types.list[i].is_filtered);
-		ptrc_json_close(j, '}');
-	}
-	ptrc_json_close(j, ']');
-}
-
 void ptrc_stat_put_json(struct ptrc_buffer *b, const struct ptrc_stat *s)
 {
 	struct ptrc_json j = ptrc_json_begin(b);
@@ -422,7 +404,7 @@ void ptrc_stat_put_json(struct ptrc_buffer *b, const struct ptrc_stat *s)
 	ptrc_losses_json(&s->losses, &j);
 	ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(&s->losses));
 	put_rates_json(&j, s);
-	put_types_json(&j, s);
+	ptrc_event_types_json(&j, "events", &s->types, s->is_session);
 	if (!s->is_session)
 		ptrc_whose_put_json(&j, s->trace);
 	ptrc_json_end(&j);

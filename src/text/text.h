@@ -94,14 +94,8 @@ bool ptrc_text_by_threads(struct ptrc_text *);
 
 /* ---- text_follow.c: following a session ---- */
 
-/* Changes what signals that would end the process do: the first such signal only stops the following of the
- * session, so that counts and losses are still reported. The next one ends the process. */
-void ptrc_text_catch_signals(void);
-
-/* If a signal stopped the following of the session, ends the process by that signal. */
-void ptrc_text_raise_signal(void);
-
-/* Shows the events of the session as they come. Returns whether it reached the end of the session. */
+/* Shows the events of the session as they come, until an end signal (src/base/end_signal.h) comes. Returns whether
+ * it reached the end of the session. */
 bool ptrc_text_follow(struct ptrc_text *);
 
 #endif

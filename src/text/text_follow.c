@@ -2,46 +2,20 @@
 #include "config.h"
 
 #include <errno.h>
-#include <signal.h>
 
+#include "src/base/end_signal.h"
 #include "src/base/output.h"
 #include "src/text/text.h"
 
 /* The greatest memory for lines that are held because an event that matches --around may follow. */
 static const size_t held_max_bytes = (size_t)64 << 20;
 
+/* How often signals are looked for while no event comes. */
+enum { LOOK_UP_MS = 1000 };
+
 /* An event reaches this process at most this long after its timestamp, unless its thread was stopped while it
  * recorded the event. */
 static const int64_t late_ns = 200000000;
-
-static volatile sig_atomic_t end_signal;
-
-static void on_signal(int number)
-{
-	end_signal = number;
-}
-
-void ptrc_text_catch_signals(void)
-{
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
-		struct sigaction old;
-
-		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
-			sigaction(signals[i], &action, NULL);
-	}
-	ptrc_output_give_up_at(&end_signal);
-}
-
-void ptrc_text_raise_signal(void)
-{
-	if (!end_signal)
-		return;
-	signal(end_signal, SIG_DFL);
-	raise(end_signal);
-}
 
 /* Whether the time of --until has passed, so that no further event can be selected. */
 static bool is_over(const struct ptrc_query *q)
@@ -65,9 +39,9 @@ static bool read_live(struct ptrc_text *t, struct ptrc_reader *r)
 			ptrc_columns_flush(&t->columns, &q->out);
 		if (q->out.used && is_waiting)
 			ptrc_output_write(&q->out);
-		if (end_signal)
+		if (ptrc_end_signal_has_come())
 			return false;
-		if (!is_waiting || ptrc_output_wait(r->fd)) {
+		if (!is_waiting || ptrc_output_wait(r->fd, LOOK_UP_MS)) {
 			if (ptrc_reader_next(r))
 				return true;
 			if (r->error != EINTR)
@@ -134,5 +108,6 @@ bool ptrc_text_follow(struct ptrc_text *t)
 	}
 	while (held.count)
 		ptrc_lines_drop(&held);
-	return !end_signal && q->shown_count < q->first_count && !ptrc_query_is_full(q);
+	return !ptrc_end_signal_has_come() && q->shown_count < q->first_count &&
+	       !ptrc_query_is_full(q);
 }

@@ -350,6 +350,7 @@ ptrace-create: the 2 sessions made before are ended" ]
 	ptrace-create --output=log --log-rotate=1h --log-keep=2 --snapshot-on=a --os=samples --stacks=fp \
 		--dump-config >dump
 	ptrace-run -c "$examples/ci.yaml" --dump-config >>dump
+	ptrace-run --count-only --dump-config >>dump
 	sed -n 's/^\([a-z-]*\):.*/\1/p' dump | sort -u >keys
 	echo pid >>keys
 	sed -n 's/\\-/-/g; s/^\.BR \([a-z-]*\) ": .*/\1/p' "$page" |

@@ -175,7 +175,7 @@ shows() {
 	ptrace-shutdown "$me"
 	ended 0
 	[ "$(grep -c other lines)" -eq 5 ]
-	reports 2 "*--around: cannot have times before the end with --follow*" ptrace-dump --follow="$me" --around='x where time > "-1s"'
+	reports 2 "*--around: cannot have times before the end of a session that goes on*" ptrace-dump --follow="$me" --around='x where time > "-1s"'
 }
 
 @test "an interrupt ends it, as the signal does, with the count" {

@@ -506,7 +506,7 @@ times() {
 	[ "$(ptrace-dump --last=1 --where='time == "-0s"' --fields=ns run.log | tr -cd 0-9)" = "$last" ]
 	[ "$(count -e traced.event --where='data % 7 == 3')" -eq 3 ]
 	[ "$(count -e traced.event --where='data * 2 + 1 > 30 && -data < -16')" -eq 3 ]
-	reports 2 "--where: cannot have times before the end with --follow*" ptrace-dump --follow=none --where='time > "-1s"'
+	reports 2 "--where: cannot have times before the end of a session that goes on*" ptrace-dump --follow=none --where='time > "-1s"'
 }
 
 @test "decode: fields of the data as JSON and as text" {

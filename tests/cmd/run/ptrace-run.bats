@@ -1300,3 +1300,59 @@ background='"$0" -n 3 -w <in >out & until grep -qsx ready out; do sleep 0.02; do
 	reports 3 '*' ptrace-run --quiet -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
 		"$traced" -n 1000 -s 100
 }
+
+@test "--count-only: the counts at the end, and no log" {
+	exits 0 ptrace-run --count-only --no-loss --stream-min-size=16K --json=run.json -- "$traced" -n 20000 -d abcd
+	[ ! -e ptrace.log ]
+	grep -Eq '^ +10 +20000 +80000 +0  traced\.event$' <<<"$stderr"
+	jq -e '.log == "/dev/null" and .complete and (has("events") | not) and
+		([.types[] | select(.event == "traced.event")] ==
+			[{event: "traced.event", type_id: 10, count: 20000, bytes: 80000, truncated: 0}])' run.json
+	says_nothing ptrace-run --count-only --quiet -- "$traced" -n 10
+	echo 'count-only: true' >count.yaml
+	exits 0 ptrace-run -c count.yaml -- "$traced" -n 10
+	grep -Eq '^ +10 +10 +[0-9]+ +0  traced\.event$' <<<"$stderr"
+	ptrace-run -o run.log --json=run.json -- "$traced"
+	jq -e 'has("types") | not' run.json
+}
+
+@test "--count-only: what needs events is refused" {
+	for option in --output=x.log --force --no-fsync --log-max-size=1M --log-full-policy=append --log-rotate=1M \
+		--log-keep=2 --snapshot-on=x --snapshot-max=2 --stream-full-policy=flush; do
+		does_not_run "${option%=*}: cannot be used together with count-only, which keeps no event. Try *" \
+			--count-only "$option"
+	done
+	echo 'rules: []' >rules.yaml
+	does_not_run "--check: needs a log, and count-only keeps no event. Try *" --count-only --check=rules.yaml
+	printf 'output: x.log\ncount-only: true\n' >both.yaml
+	does_not_run "both.yaml:1:9: output: cannot be used together with count-only*" -c both.yaml
+	[ ! -e x.log ]
+	# A file of several sessions: its defaults are for those that keep events.
+	cat >many.yaml <<-'END'
+		defaults: {output: x.log, log-full-policy: loop, log-max-size: 1M, snapshot-on: [x], force: true}
+		sessions: [{name: a, count-only: true}]
+	END
+	ptrace-run -c many.yaml --dump-config >whole.yaml
+	grep -q 'count-only: true' whole.yaml
+	[ -z "$(grep -E 'output|log-|snapshot|force|policy' whole.yaml)" ]
+	ptrace-run -c whole.yaml --dump-config | diff whole.yaml -
+	exits 0 ptrace-run -c many.yaml -- "$traced" -n 3
+	[ ! -e x.log ]
+}
+
+@test "a session that only counts: other commands" {
+	record "$me.a" --count-only -- -n 100 -d abcd
+	[[ $(ptrace-doctor "$me.a") != *"none in the log"* ]]
+	jq -e '.log == "/dev/null" and (.events[] | select(.event == "traced.event") | .count == 100 and .bytes == 400)' \
+		<<<"$(ptrace-stat --json "$me.a")"
+	for command in dump 'snapshot -o x.log' 'export --to=csv -o x.csv' 'stat --pairs' 'report -o x.html'; do
+		# shellcheck disable=SC2086 # words
+		refuses 1 "$me.a: its events are counted and not kept; *" ptrace-$command "$me.a"
+	done
+	[ -z "$(compgen -G 'x.*')" ]
+	ptrace-filter --add "$me.a" traced.event
+	ptrace-flush "$me.a"
+	ptrace-clear "$me.a"
+	jq -e '[.events[] | select(.event == "traced.event").count] == [0]' <<<"$(ptrace-stat --json "$me.a")"
+	silently 0 ptrace-shutdown "$me.a"
+}

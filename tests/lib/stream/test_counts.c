@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* posixtrace_get_type_counts. */
+#include <posixtrace-control.h>
+
 #include "include/posixtrace-private.h"
 #include "tests/support/keeper.h"
 
@@ -325,10 +327,9 @@ static void *flush(void *arg)
 	return NULL;
 }
 
-TEST(counts_are_exact_while_a_flush_moves_events, "", NEEDS_KEEPER)
+static void count_while_flushing(int fd)
 {
 	trace_event_id_t id = ts_id("event");
-	int fd = ts_temp_file();
 	struct flush f = {
 		.trid = create_log(POSIX_TRACE_UNTIL_FULL, 4 * MIB, POSIX_TRACE_APPEND, 0, fd)};
 	unsigned long all = 0;
@@ -346,6 +347,95 @@ TEST(counts_are_exact_while_a_flush_moves_events, "", NEEDS_KEEPER)
 		ts_join(flusher);
 	}
 	ts_shutdown(f.trid);
+}
+
+TEST(counts_are_exact_while_a_flush_moves_events, "", NEEDS_KEEPER)
+{
+	count_while_flushing(ts_temp_file());
+	count_while_flushing(CHECK_SYS(open("/dev/null", O_WRONLY | O_CLOEXEC)));
+}
+
+static void emit_various(const trace_event_id_t ids[2])
+{
+	for (uint32_t n = 0; n < 2000; n++)
+		posix_trace_event(ids[n % 3 == 0], "0123456789abcdef", n % 12);
+}
+
+static void *emit_from_thread(void *ids)
+{
+	emit_various(ids);
+	return NULL;
+}
+
+/* The keeper of such a log does not pack the events, so it counts them in another way. */
+TEST(a_log_in_dev_null_counts_as_a_file_does, "", NEEDS_KEEPER)
+{
+	int fds[2] = {ts_temp_file(), CHECK_SYS(open("/dev/null", O_WRONLY | O_CLOEXEC))};
+	trace_event_id_t ids[2] = {ts_id("often"), ts_id("seldom")};
+	static struct posixtrace_type_count of_file[TYPES];
+	struct ptrc_counts totals[2];
+	trace_id_t trids[2];
+
+	for (int i = 0; i < 2; i++) {
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, 4 * MIB, POSIX_TRACE_APPEND, 0);
+
+		CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 8));
+		trids[i] = ts_create_log(0, &attr, fds[i]);
+		ts_start(trids[i]);
+	}
+	for (int round = 0; round < 3; round++) {
+		emit_various(ids);
+		ts_join(ts_thread(emit_from_thread, ids));
+		for (int i = 0; i < 2; i++)
+			ts_flush(trids[i]);
+	}
+	count_types(trids[0]);
+	memcpy(of_file, counts, sizeof(counts));
+	CHECK_EQ(of_file[ids[0]].pt_events + of_file[ids[1]].pt_events, 12000);
+	CHECK_GT(of_file[ids[0]].pt_truncated, 0);
+	count_types(trids[1]);
+	CHECK_MEM_EQ(counts, of_file, sizeof(counts));
+	for (int i = 0; i < 2; i++)
+		totals[i] = counts_of(trids[i]);
+	CHECK_EQ(totals[1].pt_log_events, totals[0].pt_log_events);
+	CHECK_EQ(totals[1].pt_log_bytes, totals[0].pt_log_bytes);
+	CHECK_EQ(totals[1].pt_stream_bytes, totals[0].pt_stream_bytes);
+	for (int i = 0; i < 2; i++)
+		ts_shutdown(trids[i]);
+}
+
+TEST(what_is_only_counted_makes_room_and_is_counted_once, "", NEEDS_KEEPER)
+{
+	int fd = CHECK_SYS(open("/dev/null", O_WRONLY | O_CLOEXEC));
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, SMALL, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	enum { ROUNDS = 3, EVENTS = 20000 };
+	trace_id_t trid;
+
+	CHECK_OK(posixtrace_attr_setfullwait(&attr, &(struct timespec){.tv_sec = 60}));
+	trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	for (uint32_t round = 1; round <= ROUNDS; round++) {
+		pid_t keeper;
+
+		for (uint32_t i = 0; i < EVENTS; i++)
+			ts_emit(id, i);
+		ts_flush(trid);
+		count_types(trid);
+		expect_count(id, round * EVENTS, 4UL * round * EVENTS, 0);
+		CHECK_EQ(counts_of(trid).pt_lost_events, 0);
+		/* This call starts the next keeper, which goes on counting. */
+		CHECK_OK(ptrc_trace_keeper(trid, &keeper));
+		CHECK_SYS(kill(keeper, SIGKILL));
+		CHECK_EVENTUALLY(process_is_gone(keeper));
+		count_types(trid);
+	}
+	CHECK_OK(posix_trace_clear(trid));
+	count_types(trid);
+	expect_count(id, 0, 0, 0);
+	CHECK_EQ(counts_of(trid).pt_log_events, 0);
+	ts_shutdown(trid);
 }
 
 static void *read_all(void *arg)

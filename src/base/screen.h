@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A text on a terminal that is replaced by the next one. Nothing about the terminal has to be restored: the
+ * sequences of a text also undo what they have changed, so a process that is killed leaves a usable terminal.
+ */
+#ifndef PTRC_SRC_BASE_SCREEN_H
+#define PTRC_SRC_BASE_SCREEN_H
+
+#include <stdbool.h>
+
+#include "src/base/buffer.h"
+
+/* Returns whether standard output is a terminal on which a text can be replaced. If so, notes from now on when its
+ * size changes. */
+bool ptrc_screen_begin(void);
+
+/* Whether the size of the terminal has changed since this was last asked. */
+bool ptrc_screen_has_changed(void);
+
+/* Shows the lines of the text from the top of the terminal on, as far as it has room, and clears the rest. */
+void ptrc_screen_show(const struct ptrc_buffer *text);
+
+/* Moves the cursor below the text. */
+void ptrc_screen_end(void);
+
+#endif
