@@ -378,6 +378,7 @@ ptrc_unsanitized_tests = \
 # build alone, unless sanitizers are asked for everything.
 ptrc_optimised_tests = \
 	%D%/cmd/clear/ptrace-clear.bats \
+	%D%/cmd/dump/ptrace-dump-columns.bats \
 	%D%/cmd/event/ptrace-event.bats \
 	%D%/cmd/filter/ptrace-filter.bats \
 	%D%/cmd/flush/ptrace-flush.bats \

@@ -167,6 +167,10 @@ static bool give_up(void *arg)
 		ptrc_sys(SYS_rt_sigtimedwait, &set, 0, &none, sizeof(set)) == SIGTERM);
 }
 
+/* How long a new log waits for a keeper that finishes one in the same file, and for one to notice that it should. */
+#define FINISHER_WAIT_NS INT64_C(5000000000)
+#define NOTICE_WAIT_NS INT64_C(100000000)
+
 /* How long a process that was killed together with the controller has to end. */
 #define KILLED_NS 100000000
 
@@ -438,6 +442,26 @@ static int take_life(struct keeper *k)
 	return error == EAGAIN ? ENOMEM : error;
 }
 
+/* Waits while another keeper finishes a log in this file: what it writes would damage the new log. It may
+ * not have noticed yet that its controller is dead. If a live controller has the file, both logs suffer. */
+static void wait_for_finisher(int log_fd)
+{
+	int64_t waited_ns = 0;
+	struct stat st;
+	int keeper;
+
+	/* Sessions share devices. */
+	if (ptrc_file_stat(log_fd, &st) || !S_ISREG(st.st_mode))
+		return;
+	while (ptrc_log_is_locked(log_fd, PTRC_LOG_LOCK_KEEPER, &keeper) &&
+	       waited_ns < (ptrc_log_is_locked(log_fd, PTRC_LOG_LOCK_FINISHING, &keeper)
+				    ? FINISHER_WAIT_NS
+				    : NOTICE_WAIT_NS)) {
+		ptrc_file_sleep_ns(1000000);
+		waited_ns += 1000000;
+	}
+}
+
 /* Does everything that a keeper does between taking its lock and its first report. */
 static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 {
@@ -463,6 +487,8 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 				     &work->log_fd, base, &new_member);
 	if (error)
 		return error;
+	if (task == PTRC_KEEPER_NEW)
+		wait_for_finisher(work->log_fd);
 	ptrc_log_lock(work->log_fd, PTRC_LOG_LOCK_KEEPER);
 	error = ptrc_log_writer_init(&work->writer, work->stream.header, work->log_fd, !begins);
 	if (error)

@@ -191,6 +191,20 @@ void ptrc_log_lock(int fd, int64_t byte)
 	ptrc_sys(SYS_fcntl, fd, F_SETLK, &lock);
 }
 
+bool ptrc_log_is_locked(int fd, int64_t byte, int *keeper)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+
+	/* The kernel may report the keeper's two locks, on neighbouring bytes, as one; a lock on the whole file is
+	 * the application's own. */
+	if (ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK ||
+	    lock.l_start < PTRC_LOG_LOCK_KEEPER || lock.l_len <= 0 ||
+	    lock.l_len > PTRC_LOG_LOCK_FINISHING - lock.l_start + 1)
+		return false;
+	*keeper = lock.l_pid;
+	return true;
+}
+
 /* Waits up to a second until stalled output takes bytes again. ECANCELED: the writer is to give
  * up. */
 static int wait_writable(struct ptrc_log_writer *w)

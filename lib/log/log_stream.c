@@ -19,6 +19,7 @@
 #include "lib/base/procfs.h"
 #include "lib/base/timespec.h"
 #include "lib/log/log_reader.h"
+#include "lib/log/log_write.h"
 #include "lib/model/layout.h"
 #include "lib/model/names.h"
 #include "lib/model/packed.h"
@@ -660,21 +661,6 @@ static void rewind_events(struct ptrc_log_stream *l)
 
 /* ---- opening ---- */
 
-/* Whether a keeper locks this byte. The kernel may report the keeper's two locks, on neighbouring
- * bytes, as one; a lock on the whole file is the application's own. *keeper becomes the keeper's
- * pid, or 0 or less if that is unknown. */
-static bool is_locked_by_keeper(int fd, int64_t byte, int *keeper)
-{
-	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
-
-	if (ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK ||
-	    lock.l_start < PTRC_LOG_LOCK_KEEPER || lock.l_len <= 0 ||
-	    lock.l_len > PTRC_LOG_LOCK_FINISHING - lock.l_start + 1)
-		return false;
-	*keeper = lock.l_pid;
-	return true;
-}
-
 /* Whether the controller of this log's stream is dead. False if that is unknown. */
 static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 {
@@ -682,7 +668,7 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 	uint64_t size;
 	bool is_gone;
 
-	if (is_locked_by_keeper(fd, PTRC_LOG_LOCK_FINISHING, &pid))
+	if (ptrc_log_is_locked(fd, PTRC_LOG_LOCK_FINISHING, &pid))
 		return true;
 	/* If the stream object cannot be opened, either the log is closed, and the object is gone,
 	 * or this process may not open it. */
@@ -711,7 +697,7 @@ static void wait_for_keeper(int fd, const struct ptrc_log_head *head)
 	int keeper;
 
 	while (waited_ns < limit_ns && all_ns < FINISH_WAIT_ALL_NS &&
-	       is_locked_by_keeper(fd, PTRC_LOG_LOCK_KEEPER, &keeper) &&
+	       ptrc_log_is_locked(fd, PTRC_LOG_LOCK_KEEPER, &keeper) &&
 	       is_controller_gone(fd, head)) {
 		uint64_t pause_ns = all_ns < 20000000 ? 200000 : 5000000;
 		struct ptrc_procfs_stat process;

@@ -270,6 +270,10 @@ PTRC_MUST_CHECK int ptrc_log_packet_put(struct ptrc_log_writer *w, uint16_t type
  * that description, and would keep such a lock after the keeper's death. */
 void ptrc_log_lock(int fd, int64_t byte);
 
+/* Whether a keeper, which may be the calling process, locks this byte. *keeper becomes its pid, or 0 or less if that
+ * is unknown. */
+bool ptrc_log_is_locked(int fd, int64_t byte, int *keeper);
+
 /* Sets PTRC_LOG_STATE_CUT if another program has truncated a regular file or overwritten its
  * end. */
 void ptrc_log_look(struct ptrc_log_writer *w);

@@ -18,7 +18,7 @@ writes() {
 	silent "$PTRC_SOURCE/scripts/html" "$web"
 }
 
-every_page() {
+every_page() (
 	for page in "$PTRC_SOURCE"/man/*.[1-8]; do
 		grep -q '^\.so ' "$page" || echo "man/${page##*/}.html"
 	done >"$dir/pages"
@@ -27,7 +27,7 @@ every_page() {
 	while read -r page; do
 		grep -q "href=\"$page\"" "$web/index.html" || { echo "index.html has no link to $page"; exit 1; }
 	done <"$dir/pages"
-}
+)
 
 # Links of all pages lead to files, and to places in them, that are there.
 live_links() {
@@ -58,7 +58,7 @@ links_of_names() {
 }
 
 # The search has the words of each page, and what it runs is valid.
-search() {
+search() (
 	sed -n '1s/^const pages = \(.*\);$/\1/p' "$web/search.js" >"$dir/search.json"
 	python3 - "$dir/search.json" <<'END' || exit 1
 import json, sys
@@ -68,7 +68,7 @@ assert where[0] == "man/posixtrace-waits.7.html" and "threads" in where[2] and "
 END
 	command -v node >/dev/null || { echo 'no node'; exit 77; }
 	sed '1,/^const pages/d' "$web/search.js" | node --check -
-}
+)
 
 misuse() {
 	"$PTRC_SOURCE/scripts/html" 2>"$dir/message"

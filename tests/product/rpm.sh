@@ -28,10 +28,10 @@ CCACHE_NOHASHDIR=1
 PATH=/usr/lib/ccache:$PATH
 export CCACHE_BASEDIR CCACHE_NOHASHDIR
 
-lint() {
+lint() (
 	rpmlint -r "$PTRC_SOURCE/rpm/posixtrace.rpmlintrc" "$spec" >"$dir/lint"
 	grep -q ' 0 errors, 0 warnings' "$dir/lint" || { cat "$dir/lint"; exit 1; }
-}
+)
 
 # `~' of rpm, which sorts before the release, is our `-'.
 version() {
@@ -41,7 +41,7 @@ version() {
 	test "$configured" = "$(echo "$given" | tr '~' -)"
 }
 
-builds() {
+builds() (
 	mkdir -p "$top/SOURCES" || exit 1
 	make -C "$PTRC_BUILD" distdir distdir="$dir/posixtrace-$configured" >"$dir/log" 2>&1 || { tail "$dir/log"; exit 1; }
 	tar -C "$dir" -cJf "$top/SOURCES/posixtrace-$configured.tar.xz" "posixtrace-$configured" || exit 1
@@ -51,10 +51,10 @@ builds() {
 		tail -n 40 "$dir/log"
 		exit 1
 	}
-}
+)
 
 # Each file is in the package of those who need it.
-contents() {
+contents() (
 	for package in "$top"/RPMS/*/*.rpm; do
 		whose=$(rpm -qp --qf '%{name}' "$package") || exit 1
 		rpm -qpl "$package" | sed "s/^/$whose /"
@@ -73,7 +73,7 @@ python3-posixtrace .*/posixtrace/__init__.py
 python3-posixtrace .*/posixtrace/_record.abi3.so
 END
 	! grep -E '\.la$|^posixtrace-libs .*/bin/|^posixtrace-devel .*\.so\.' "$dir/files"
-}
+)
 
 works() (
 	mkdir "$root" && cd "$root" || exit 1

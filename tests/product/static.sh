@@ -15,24 +15,24 @@ for library in libyaml.a libpcre2-8.a; do
 	test -e "$(gcc -print-file-name=$library)" || skip_all "no $library"
 done
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES CC CXX
-# All is compiled anew, by a cache of the compiler, if there is one.
-PATH=/usr/lib/ccache:$PATH
-CCACHE_NOHASHDIR=1
+# All is compiled anew. A cache of the compiler may only have what was compiled in the same directory, because
+# of what the objects say of it.
+unset CCACHE_NOHASHDIR CCACHE_BASEDIR
 SOURCE_DATE_EPOCH=1700000000
-export PATH CCACHE_NOHASHDIR SOURCE_DATE_EPOCH
+export SOURCE_DATE_EPOCH
 root=$dir/root
 
 makes_it() {
-	made=$("$PTRC_SOURCE/scripts/static" "$dir/first") || exit 1
+	made=$("$PTRC_SOURCE/scripts/static" "$dir/first") || return 1
 	test -s "$made"
 }
 
-the_same() {
+the_same() (
 	other=$(TMPDIR=$dir "$PTRC_SOURCE/scripts/static" "$dir/second") || exit 1
 	cmp "$made" "$other"
-}
+)
 
-contents() {
+contents() (
 	mkdir "$root" && tar -C "$root" --strip-components=1 -xf "$made" || exit 1
 	"$root/bin/ptrace-run" --version | grep -F "$(basename "$made" | cut -d- -f 2)" || exit 1
 	test -x "$root/bin/ptrace-stop" && test -e "$root/share/man/man1/ptrace-run.1" &&
@@ -42,10 +42,10 @@ contents() {
 	done
 	! find "$root" -name '*.so*' -o -name '*.a' -o -name '*.h' | grep . &&
 		! grep -rlF -e "$PTRC_SOURCE" -e "$dir" "$root/bin"
-}
+)
 
 # In a root that has only the tarball.
-works_alone() {
+works_alone() (
 	unshare -rm true 2>/dev/null || { echo 'no user namespaces'; exit 77; }
 	mkdir -p "$root/proc" "$root/dev/shm" "$root/tmp" || exit 1
 	touch "$root/dev/null"
@@ -60,14 +60,14 @@ works_alone() {
 	stopped=$?
 	cat "$dir/said"
 	test $stopped -eq 0 && grep -q '"event":"job.done".*"data":{"id":7}' "$dir/said"
-}
+)
 
 # What cannot be done says what it lacks.
-lacks() {
+lacks() (
 	"$root/bin/ptrace-run" --waits -o "$dir/w.log" -- true >"$dir/said" 2>&1
 	test $? -eq 125 && grep -q 'posixtrace-preload.so: is preloaded for --functions, --waits and --sdt: No such' \
 		"$dir/said" || { cat "$dir/said"; exit 1; }
-}
+)
 
 result 'the tarball is made' makes_it
 result 'made again elsewhere, it has the same bytes' the_same

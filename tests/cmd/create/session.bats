@@ -456,3 +456,14 @@ naps() {
 	[ "$(session_files)" -eq 0 ]
 	exec 8>&-
 }
+
+@test "the log of a session that was just killed can be that of the next at once" {
+	for round in 1 2 3; do
+		record "$me" -o run.log -- 3000
+		kill -KILL "$(controller "$me")"
+	done
+	record "$me" -o run.log -- 9
+	ptrace-shutdown "$me"
+	ptrace-dump --verify run.log
+	[ "$(ptrace-dump --count --format=text --event='traced.*' run.log)" -gt 0 ]
+}

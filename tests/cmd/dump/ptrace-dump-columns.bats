@@ -6,7 +6,8 @@
 load ../../support/helpers
 
 setup_file() {
-	export PYTHONPATH=$PTRC_SOURCE/bindings/python PYTHONDONTWRITEBYTECODE=1
+	export PYTHONPATH=$PTRC_BUILD/bindings/python LD_LIBRARY_PATH=$PTRC_BUILD/lib/.libs PYTHONDONTWRITEBYTECODE=1
+	[ -e "$PYTHONPATH/importable" ] || skip "no module for Python, as configure said"
 }
 
 columns() {

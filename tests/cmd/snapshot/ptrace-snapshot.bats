@@ -106,7 +106,8 @@ begin() {
 }
 
 @test "a session whose log was deleted: its earlier events are missing" {
-	begin "$me.a" -o own.log
+	# With this policy no event is flushed until the command asks for it.
+	begin "$me.a" -o own.log --stream-full-policy=loop
 	ptrace-flush "$me.a"
 	rm own.log
 	ptrace-event --pid="$pid" later
