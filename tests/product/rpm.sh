@@ -28,6 +28,10 @@ CCACHE_NOHASHDIR=1
 PATH=/usr/lib/ccache:$PATH
 export CCACHE_BASEDIR CCACHE_NOHASHDIR
 
+# The package for Node is optional: without the headers it is not built here either.
+node='--without node'
+test ! -e "$PTRC_BUILD/bindings/node/posixtrace/posixtrace.node" || node=
+
 lint() (
 	rpmlint -r "$PTRC_SOURCE/rpm/posixtrace.rpmlintrc" "$spec" >"$dir/lint"
 	grep -q ' 0 errors, 0 warnings' "$dir/lint" || { cat "$dir/lint"; exit 1; }
@@ -46,7 +50,9 @@ builds() (
 	make -C "$PTRC_BUILD" distdir distdir="$dir/posixtrace-$configured" >"$dir/log" 2>&1 || { tail "$dir/log"; exit 1; }
 	tar -C "$dir" -cJf "$top/SOURCES/posixtrace-$configured.tar.xz" "posixtrace-$configured" || exit 1
 	# Elsewhere than where rpm is at home, what must be installed has other names.
+	# shellcheck disable=SC2086 # no word or one
 	rpmbuild -ba --nodeps --nocheck --define "_topdir $top" --define "_smp_mflags -j$(nproc)" \
+		--define 'nodejs_sitelib /usr/lib/node_modules' $node \
 		--define 'python3_sitearch /usr/lib64/python3/site-packages' "$spec" >"$dir/log" 2>&1 || {
 		tail -n 40 "$dir/log"
 		exit 1
@@ -69,9 +75,11 @@ posixtrace-libs .*/libposixtrace.so.0
 posixtrace-devel /usr/include/trace.h
 posixtrace-devel .*/pkgconfig/posixtrace.pc
 posixtrace-static .*/libposixtrace.a
+rust-posixtrace-devel .*/bindings/rust/posixtrace/Cargo.toml
 python3-posixtrace .*/posixtrace/__init__.py
 python3-posixtrace .*/posixtrace/_record.abi3.so
 END
+	test -n "$node" || grep -q '^nodejs-posixtrace .*/posixtrace/posixtrace.node$' "$dir/files" || exit 1
 	! grep -E '\.la$|^posixtrace-libs .*/bin/|^posixtrace-devel .*\.so\.' "$dir/files"
 )
 
