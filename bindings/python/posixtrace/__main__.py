@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import re
@@ -34,6 +35,20 @@ _UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 def _fail(text: str) -> NoReturn:
     print(f"posixtrace: {text}\n{USAGE}", file=sys.stderr)
     sys.exit(2)
+
+
+def _check_script(path: str) -> None:
+    """Ends this program with the message and the status of python3 if the file cannot be read. The file stays
+    closed, as it may be a pipe."""
+    try:
+        os.stat(path)
+        number = 0 if os.access(path, os.R_OK) else errno.EACCES
+    except OSError as problem:
+        number = problem.errno or 0
+    if number:
+        reason = f"[Errno {number}] {os.strerror(number)}"
+        print(f"{sys.executable}: can't open file {os.path.join(os.getcwd(), path)!r}: {reason}", file=sys.stderr)
+        sys.exit(2)
 
 
 def _nanoseconds(text: str) -> int:
@@ -73,18 +88,24 @@ def _program(words: List[str]) -> Callable[[], object]:
     if not words:
         _fail("there is no program to run")
     kind = words[0]
+    is_path_safe = getattr(sys.flags, "safe_path", False)
     if kind in ("-m", "-c"):
         if len(words) < 2:
             _fail(f"{kind} needs a value")
         what = words[1]
         sys.argv = [kind, *words[2:]]
-        if kind == "-m":
-            return functools.partial(runpy.run_module, what, run_name="__main__", alter_sys=True)
-        code = compile(what, "<string>", "exec")
         module = sys.modules["__main__"] = types.ModuleType("__main__")
+        if kind == "-m":
+            # This is what python3 -m calls; of the public functions none reports as it does that there is no such
+            # module.
+            return functools.partial(runpy._run_module_as_main, what)  # type: ignore[attr-defined]
+        if not is_path_safe:
+            sys.path[0] = ""
+        code = compile(what, "<string>", "exec")
         return functools.partial(exec, code, module.__dict__)
     sys.argv = words
-    if not getattr(sys.flags, "safe_path", False) and os.path.isfile(kind):
+    _check_script(kind)
+    if not is_path_safe and os.path.isfile(kind):
         sys.path[0] = os.path.dirname(os.path.realpath(kind))
     return functools.partial(runpy.run_path, kind, run_name="__main__")
 
@@ -130,6 +151,12 @@ def main() -> None:
     try:
         run()
     finally:
+        if _record.matched_nothing():
+            print(
+                "posixtrace: --functions: this process ran no function that matches "
+                f"{' or '.join(map(repr, patterns))}; the module of the program itself is __main__",
+                file=sys.stderr,
+            )
         nameless = _record.nameless_functions()
         if nameless:
             print(

@@ -536,12 +536,21 @@ static PyObject *nameless_functions(PyObject *self, PyObject *unused)
 	return PyLong_FromSize_t(nameless_count);
 }
 
+/* matched_nothing(): whether the program ran, but no function that the patterns select. */
+static PyObject *matched_nothing(PyObject *self, PyObject *unused)
+{
+	(void)self;
+	(void)unused;
+	return PyBool_FromLong(has_begun && !named_count && !nameless_count);
+}
+
 /* Functions of all kinds have one type in the table of methods. */
 #define HOOK(function) (PyCFunction)(void (*)(void)) function, METH_FASTCALL, NULL
 
 static PyMethodDef methods[] = {
 	{"record_functions", record_functions, METH_VARARGS, NULL},
 	{"nameless_functions", nameless_functions, METH_NOARGS, NULL},
+	{"matched_nothing", matched_nothing, METH_NOARGS, NULL},
 	{"profile_thread", profile_thread, METH_VARARGS, NULL},
 	{"enter", HOOK(enter)},
 	{"leave", HOOK(leave)},

@@ -252,8 +252,13 @@ asyncio.run(main())
         self.assertEqual({n.strip() for n in self.nested()}, {"__main__.fib", method})
         self.run_program(PROGRAM, "--functions=fi[a-c]", status=3)
         self.assertEqual(self.nested(), [blanks + "__main__.fib" for blanks in ("", " ", "  ", "  ", " ")])
-        self.run_program(PROGRAM, "--functions=none", status=3)
+        done = self.run_program(PROGRAM, "--functions=none", "--functions=no.*", status=3)
         self.assertEqual(self.events(), [])
+        self.assertIn(
+            "posixtrace: --functions: this process ran no function that matches 'none' or 'no.*'; the module of the "
+            "program itself is __main__\n",
+            done.stderr,
+        )
 
     def test_threshold(self):
         program = "def f(): pass\nfor _ in range(150): f()\n"
@@ -323,13 +328,12 @@ process.join()
         program = "import sys\nprint(__name__, sys.argv, sys.path[0], __file__)\nimport other\nprint(other.x)\n"
         self.write("other.py", "x = 7\nprint(__name__)\n")
         path = self.write("program.py", program)
-        for words in ((path, "-a", "--functions=b"), ("-m", "program", "-m", "x")):
+        code = program.replace("__file__", "1")
+        for words in ((path, "-a", "--functions=b"), ("-m", "program", "-m", "x"), ("-c", code, "a", "-c")):
             with self.subTest(words):
                 plain = subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=self.directory)
                 self.assertEqual(self.command("run", *words).stdout, plain.stdout)
                 self.assertIn("other.<module>", map(str.strip, self.nested()))
-        words = ("-c", "import sys; print(__name__, sys.argv, sys.modules['__main__'].sys.path[0] == '')", "a", "-c")
-        self.assertEqual(self.command("run", *words).stdout, "__main__ ['-c', 'a', '-c'] False\n")
         # An option of ours after -- is the name of a script.
         self.assertIn("--functions", self.command("run", "--", "--functions").stderr)
         done = self.run_program("def f(): raise KeyError('mine')\nf()\n", status=1)
@@ -341,6 +345,25 @@ process.join()
         # A program that profiles itself does so.
         program = "import cProfile\np = cProfile.Profile()\ndef f(): pass\np.runcall(f)\np.print_stats()\n"
         self.assertRegex(self.run_program(program).stdout, r"program.py:3\(f\)")
+
+    def test_no_program(self):
+        """What cannot be run is reported as without the module."""
+        os.mkdir(os.path.join(self.directory, "package"))
+        self.write("package/__init__.py", "")
+        self.write("text", "")
+        for words, status in (
+            (("./none.py",), 2),
+            (("text/none.py",), 2),
+            (("-m", "none"), 1),
+            (("-m", "none.none"), 1),
+            (("-m", "package"), 1),
+        ):
+            with self.subTest(words):
+                plain = subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=self.directory)
+                self.assertEqual(plain.returncode, status)
+                done = self.command("run", *words, is_traced=False)
+                self.assertEqual((done.returncode, done.stderr), (status, plain.stderr))
+                self.assertEqual(done.stderr.count("\n"), 1)
 
     def test_untraced(self):
         program = PROGRAM + "assert False\n"
@@ -367,9 +390,6 @@ process.join()
             done = self.command(*words, is_traced=False)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertIn("--threshold=TIME", done.stdout)
-        done = self.command("run", "none.py", is_traced=False)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("FileNotFoundError", done.stderr)
 
     def test_names(self):
         """Names that are long, no UTF-8, or missing."""
