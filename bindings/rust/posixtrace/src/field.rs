@@ -429,10 +429,10 @@ pub struct TextValue<'a> {
 }
 
 impl<'a> TextValue<'a> {
-    /// The text for the last field or another one, which a null byte in the text ends.
+    /// The text up to its first null byte, for the last field or another one.
     #[inline(always)]
     pub fn new(text: &'a [u8], is_last: bool) -> Self {
-        TextValue { text: if is_last { text } else { until_null(text) }, is_last }
+        TextValue { text: until_null(text), is_last }
     }
 }
 
