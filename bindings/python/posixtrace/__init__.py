@@ -135,8 +135,10 @@ def _event_name(name: str) -> bytes:
 # ---- events ----
 
 
-def _json(value: Any) -> bytes:
-    return _text(json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False))
+def _json(value: Any) -> str:
+    """The text of JSON, in which U+FFFD takes the place of bytes that are no UTF-8."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _text(text).decode("utf-8", "replace")
 
 
 def _signature(names: Tuple[str, ...], is_typed: bool) -> inspect.Signature:
@@ -155,8 +157,8 @@ def event(name: str, layout: Optional[str] = None, /, **fields: str) -> Event:
     event("db.query", "u64 id, str sql") and event("db.query", id="u64", sql="str") are the same; a unit
     follows the type, as in size="u32 KiB". The object takes a value for each field, by position or by
     name: a number; a sequence of numbers for an array; a str or bytes for a text; bytes; a member's name
-    or number for an enum; anything that json.dumps() takes for json. If Python reserves the name of a
-    field, the parameter has _ added: class_.
+    or any number for an enum; anything for a bool; anything that json.dumps() takes for json. If Python
+    reserves the name of a field, the parameter has _ added: class_.
 
     Without a layout the object takes the data as bytes or str, or nothing.
 

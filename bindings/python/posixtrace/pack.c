@@ -348,8 +348,7 @@ static bool put_array(const struct ptrc_python_layout *l, const struct ptrc_layo
 	return is_put;
 }
 
-/* Puts a text or bytes. A text before other fields ends with a zero byte, so one in the value cuts
- * it. */
+/* Puts a text or bytes. A text ends at its first null byte. */
 static bool put_text(const struct ptrc_python_layout *l, const struct ptrc_layout_field *f,
 		     bool is_last, PyObject *value, const struct place *p,
 		     struct ptrc_python_data *d)
@@ -363,7 +362,7 @@ static bool put_text(const struct ptrc_python_layout *l, const struct ptrc_layou
 	size = text.size;
 	if (f->size)
 		size = size < f->size ? size : f->size;
-	else if (!is_last)
+	else if (f->kind == PTRC_LAYOUT_STRING)
 		size = strnlen(text.bytes, size);
 	is_put = reach(d, p->at + (f->size ? f->size : size + !is_last));
 	if (is_put && size)

@@ -25,7 +25,7 @@ struct ptrc_python_data {
 	char room[PTRC_PYTHON_ROOM_BYTES];
 };
 
-/* The function that turns an object into the text of JSON, str or bytes. */
+/* The function that turns an object into the text of JSON, a str. */
 extern PyObject *ptrc_python_json;
 
 /* Parses a layout. False: an exception is set, ValueError if the text is no layout. */

@@ -129,11 +129,18 @@ class Recording(unittest.TestCase):
         layout = b"enum u8 {idle, busy=7, done} state, enum{a=-1} other"
         self.records(b"state", layout, struct.pack("@Bi", 8, -1))
         self.records(b"state", layout, struct.pack("@Bi", 7, -1))
+        # As in C, a number need not be that of a member.
+        state(77, 5)
+        self.records(b"state", layout, struct.pack("@Bi", 77, 5))
         more = posixtrace.event("json", "u8 n, json more")
         more(1, {"a": [1, None], "b": "\u00e4"})
         self.records(b"json", b"u8 n, json more", b'\1{"a":[1,null],"b":"\xc3\xa4"}')
-        posixtrace.event("all", "json")([1])
+        all_json = posixtrace.event("all", "json")
+        all_json([1])
         self.records(b"all", b"json", b"[1]")
+        # It is JSON whatever its texts are: bytes that are no UTF-8, half a character, a null byte.
+        all_json({os.fsdecode(b"caf\xe9"): "\ud83d", "a": "\0", "b": "\udcc3\udca4"})
+        self.records(b"all", b"json", b'{"caf\xef\xbf\xbd":"?","a":"\\u0000","b":"\xc3\xa4"}')
         posixtrace.event("class", "u8 class, u8 from")(class_=1, from_=2)
         self.records(b"class", b"u8 class, u8 from", b"\1\2")
         rest = posixtrace.event("rest", "bytes[2] a, bytes b")
@@ -220,9 +227,9 @@ class Recording(unittest.TestCase):
         texts = posixtrace.event("texts", layout)
         texts("one", 2, "abcdef", "three")
         self.records(b"texts", layout.encode(), b"one\0\2\0\0\0abcthree")
-        # A null byte ends a text that others follow; numbers are aligned.
+        # A null byte ends a text; numbers are aligned.
         texts("four\0five", 2, b"a", "six\0seven")
-        self.records(b"texts", layout.encode(), b"four\0\0\0\0\2\0\0\0a\0\0six\0seven")
+        self.records(b"texts", layout.encode(), b"four\0\0\0\0\2\0\0\0a\0\0six")
         text = posixtrace.event("text", "str t")
         for value, data in (
             ("\u20ac", "\u20ac".encode()),
@@ -231,6 +238,7 @@ class Recording(unittest.TestCase):
             (b"\xff", b"\xff"),
             ("x" * 4000, b"x" * 4000),
             ("", b""),
+            ("\0after", b""),
         ):
             text(value)
             self.records(b"text", b"str t", data)
@@ -534,6 +542,8 @@ class Records(unittest.TestCase):
         line = inspect.currentframe().f_lineno + 1
         self.logger.warning("%d rows \ud83d", 3)
         self.assertEqual(self.take(), (30, line, os.fsencode(__file__), b"app.db", b"3 rows ?"))
+        self.logger.warning("w\0z")
+        self.assertEqual(self.take()[4:], (b"w",))
         self.logger.log(35, "between")
         self.assertEqual(self.take()[0], 35)
         try:
