@@ -171,12 +171,18 @@ def event(name: str, layout: Optional[str] = None, /, **fields: str) -> Event:
     if fields:
         parts = []
         for field, kind in fields.items():
-            words = re.fullmatch(r"\s*((?:packed\s+)?(?:enum[^}]*\}|\w+)\s*(?:\[[^]]*\])?)\s*(.*?)\s*", kind)
+            if not field.isidentifier():
+                raise Error(f"event type {name!r}: field {field!r}: a name has letters, digits and _", errno.EINVAL)
+            if not isinstance(kind, str):
+                raise TypeError(f"event type {name!r}: field {field!r}: the type is a str, not {type(kind).__name__}")
+            words = re.fullmatch(r"\s*((?:packed\s+)?(?:enum[^}]*\}|\w+)\s*(?:\[[^]]*\])?)\s*([^,]*?)\s*", kind)
             if not words:
                 raise Error(f"event type {name!r}: field {field!r}: {kind!r} is no type", errno.EINVAL)
             parts.append(f"{words[1].strip()} {field} {words[2]}".strip())
         layout = ", ".join(parts)
     raw = _event_name(name)
+    if not isinstance(layout, (str, type(None))):
+        raise TypeError(f"event type {name!r}: the layout is a str, not {type(layout).__name__}")
     try:
         made = Event(name, layout or "", raw, None if layout is None else _text(layout))
     except ValueError as problem:
@@ -214,6 +220,8 @@ def _new_key() -> int:
 
 @functools.lru_cache(maxsize=None)
 def _span_events(name: str, key_type: str) -> Tuple[Event, Event]:
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a span is a str, not {type(name).__name__}")
     return (
         event(name + ".begin", f"{key_type} key"),
         event(name + ".end", f"{key_type} key"),

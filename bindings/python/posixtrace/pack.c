@@ -420,13 +420,16 @@ static bool pack_fields(const struct ptrc_python_layout *l, PyObject *const *val
 }
 
 /* Packs the data of a type without a layout. */
-static bool pack_plainly(PyObject *value, struct ptrc_python_data *d)
+static bool pack_plainly(const struct ptrc_python_layout *l, PyObject *value,
+			 struct ptrc_python_data *d)
 {
+	static const struct ptrc_layout_field field = {.name = "data"};
 	struct ptrc_python_text text;
 	bool is_put;
 
 	if (!(PyUnicode_Check(value) ? ptrc_python_text(value, &text) : take_buffer(value, &text)))
-		return false;
+		return PyErr_ExceptionMatches(PyExc_TypeError) &&
+		       refuse_type(l, &field, "bytes or a text", value);
 	is_put = reach(d, text.size);
 	if (is_put && text.size)
 		memcpy(d->bytes, text.bytes, text.size);
@@ -437,7 +440,7 @@ static bool pack_plainly(PyObject *value, struct ptrc_python_data *d)
 bool ptrc_python_pack(const struct ptrc_python_layout *l, PyObject *const *values,
 		      struct ptrc_python_data *d)
 {
-	return l->fields ? pack_fields(l, values, d) : !*values || pack_plainly(*values, d);
+	return l->fields ? pack_fields(l, values, d) : !*values || pack_plainly(l, *values, d);
 }
 
 /* ---- layouts ---- */

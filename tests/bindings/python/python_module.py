@@ -289,6 +289,7 @@ class Recording(unittest.TestCase):
             (ValueError, "field 'b': 2 bytes, not 3", lambda: posixtrace.event("fits.bytes", "bytes[2] b")(b"abc")),
             (TypeError, "field 'b': bytes, not str", lambda: posixtrace.event("fits.bytes", "bytes[2] b")("ab")),
             (ValueError, "field 'b': 4 does not fit 3 bits", lambda: posixtrace.event("fits.bits", "i8 b:3")(4)),
+            (TypeError, "event 'raw', field 'data': bytes or a text, not int", lambda: posixtrace.event("raw")(5)),
         ):
             with self.subTest(text), self.assertRaises(error) as caught:
                 call()
@@ -320,6 +321,24 @@ class Recording(unittest.TestCase):
                 self.assertIn(text, str(caught.exception))
                 self.assertIn("'wrong'", str(caught.exception))
                 self.assertEqual(caught.exception.errno, errno.EINVAL)
+        # A keyword argument is one field.
+        for field, kind, text in (
+            ("a", "u8, u8 b", "field 'a': 'u8, u8 b' is no type"),
+            ("a", "u8[2] x, u8[3]", "field 'a': 'u8[2] x, u8[3]' is no type"),
+            ("a, u8 b", "u8", "field 'a, u8 b': a name has letters, digits and _"),
+        ):
+            with self.subTest(field=field, kind=kind), self.assertRaises(posixtrace.Error) as caught:
+                posixtrace.event("wrong", **{field: kind})
+            self.assertEqual(str(caught.exception), f"event type 'wrong': {text}")
+        for text, call in (
+            ("event type 'x': the layout is a str, not int", lambda: posixtrace.event("x", 1)),
+            ("event type 'b': field 'a': the type is a str, not int", lambda: posixtrace.event("b", a=1)),
+            ("the name of a span is a str, not int", lambda: posixtrace.span(5)),
+            ("the name of a span is a str, not int", lambda: posixtrace.traced(name=5)(print)),
+        ):
+            with self.subTest(text), self.assertRaises(TypeError) as caught:
+                call()
+            self.assertEqual(str(caught.exception), text)
 
     def test_names(self):
         posixtrace.event(os.fsdecode(b"na\xffme"), "u8 a")(1)
