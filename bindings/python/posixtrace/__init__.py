@@ -232,26 +232,34 @@ class Span:
     """A context manager, made by span(), that records NAME.begin and NAME.end. An object is one span at a
     time."""
 
-    __slots__ = ("_begin", "_end", "_given", "key")
+    __slots__ = ("_begin", "_end", "_given", "_is_open", "_name", "key")
 
     def __init__(self, name: str, key: Union[None, int, str] = None) -> None:
         self._begin, self._end = _span_events(name, "str" if isinstance(key, str) else "u64")
+        self._name = name
         self._given = key
+        self._is_open = False
         self.key: Union[int, str] = 0
 
     def __enter__(self) -> "Span":
+        if self._is_open:
+            raise Error(f"span {self._name!r}: it is open; make another object for a span in it")
         self.key = _new_key() if self._given is None else self._given
         self._begin(self.key)
+        self._is_open = True
         return self
 
     def __exit__(self, *_: object) -> None:
+        if not self._is_open:
+            raise Error(f"span {self._name!r}: it is not open")
+        self._is_open = False
         self._end(self.key)
 
     async def __aenter__(self) -> "Span":
         return self.__enter__()
 
     async def __aexit__(self, *_: object) -> None:
-        self._end(self.key)
+        self.__exit__()
 
 
 def span(name: str, key: Union[None, int, str] = None) -> Span:
@@ -261,6 +269,8 @@ def span(name: str, key: Union[None, int, str] = None) -> Span:
     Both events have a field key, by which all commands pair them, so that spans of tasks that take turns
     in a thread are not mixed up: the given number (u64) or text (str), or a number that is unique on the
     machine. All spans of a name must have keys of the same type.
+
+    To open an object that is open, or to end one that is not, raises Error.
     """
     return Span(name, key)
 

@@ -90,6 +90,7 @@ result 'a record of logging that is cut' passes Logs.test_cut
 result 'processes of multiprocessing' passes Logs.test_processes
 result 'a process that is killed' passes Logs.test_killed
 result 'spans, and their keys' passes Spans.test_with
+result 'an object that is a span already' passes Spans.test_misuse
 result 'functions as spans' passes Spans.test_decorator
 result 'async functions as spans' passes Spans.test_async
 result 'a forked child goes on' passes Spans.test_fork

@@ -406,6 +406,35 @@ class Spans(unittest.TestCase):
         self.assertEqual(found[2][1], found[5][1])
         with self.assertRaises(posixtrace.Error):
             posixtrace.span("outer", key="text")
+        # A text ends at its first null byte.
+        with posixtrace.span("cut", key="a\0b"):
+            pass
+        self.assertEqual(self.pairs(), [("cut.begin", "a"), ("cut.end", "a")])
+
+    def test_misuse(self):
+        """An object is one span at a time."""
+        span = posixtrace.span("one")
+        with self.assertRaisesRegex(posixtrace.Error, "^span 'one': it is not open$"):
+            span.__exit__(None, None, None)
+        with span:
+            with self.assertRaisesRegex(posixtrace.Error, "^span 'one': it is open; make another object .* in it$"):
+                with span:
+                    self.fail()
+        found = self.pairs()
+        self.assertEqual([name for name, _ in found], ["one.begin", "one.end"])
+        self.assertEqual(found[0][1], found[1][1])
+
+        async def twice():
+            async with span, span:
+                self.fail()
+
+        with self.assertRaises(posixtrace.Error):
+            asyncio.run(twice())
+        # If the begin is refused, the span is not open.
+        wrong = posixtrace.span("one", key=-1)
+        for _ in range(2):
+            with self.assertRaisesRegex(ValueError, "field 'key': -1 is no u64"), wrong:
+                self.fail()
 
     def test_decorator(self):
         @posixtrace.traced
