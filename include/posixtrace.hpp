@@ -351,7 +351,7 @@ template <class T, bool is_final> struct piece {
 		size = text.size();
 		/* Cut the text at a null byte in it, because for a reader the text would end
 		 * there. */
-		if (has_null && size) {
+		if (kind_of<T>() == kind::text && size) {
 			const void *end = std::memchr(from, 0, size);
 
 			if (end)
