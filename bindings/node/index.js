@@ -10,12 +10,19 @@ const { currentKey, span, startSpan } = require('./spans.js');
 
 const { isTraced, version } = addon;
 
-const typeAndUnit = /^\s*((?:packed\s+)?(?:enum[^}]*\}|\w+)\s*(?:\[[^\]]*\])?)\s*(.*?)\s*$/s;
+// Neither part has a comma, which would begin another field.
+const typeAndUnit = /^\s*((?:packed\s+)?(?:enum[^{},]*\{[^}]*\}|\w+)\s*(?:\[[^\],]*\])?)\s*([^,]*?)\s*$/;
+
+function checkField(name, field) {
+	if (!/^\w+$/.test(field))
+		throw new TypeError(`event type '${name}', field '${field}': a name has only letters, digits and _`);
+}
 
 // Returns the layout of an object such as { id: 'u64', size: 'u32 KiB' }.
 function layoutOf(name, types) {
 	return Object.entries(types)
 		.map(([field, type]) => {
+			checkField(name, field);
 			const words = typeof type === 'string' && typeAndUnit.exec(type);
 			if (!words)
 				throw new TypeError(`event type '${name}', field '${field}': '${type}' is no type`);
@@ -39,6 +46,7 @@ const kindOf = (value) => (value === null ? 'null' : typeof value);
 function makeTraced(name, fields) {
 	const keys = Object.keys(fields);
 	const parts = keys.map((key) => {
+		checkField(name, key);
 		const type = typesOfKinds[typeof fields[key]];
 		if (type) return `${type} ${key}`;
 		throw new TypeError(

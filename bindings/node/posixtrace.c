@@ -30,6 +30,8 @@ enum {
 	FEW_ARGUMENTS = 4,
 	MESSAGE_BYTES = 1024,
 	EVENT_NAME_MAX = 255,
+	/* An escape in JSON, such as \ud800. */
+	HALF_BYTES = 6,
 };
 
 /* An event type: what its function needs to record an event. */
@@ -347,8 +349,8 @@ static bool put_text(struct call *c, napi_value value)
 	return put_view(c, value, &is_put) ? is_put : put_string(c, value);
 }
 
-/* Adds a text that other fields follow: a null byte ends it, so one in the value cuts it. */
-static bool put_ended_text(struct call *c, napi_value value)
+/* Adds a text, which its first null byte ends; if other fields follow, a null byte is added. */
+static bool put_str(struct call *c, napi_value value, bool is_last)
 {
 	size_t begin = c->size;
 	const char *end;
@@ -358,7 +360,7 @@ static bool put_ended_text(struct call *c, napi_value value)
 	end = memchr(c->data + begin, '\0', c->size - begin);
 	if (end)
 		c->size = (size_t)(end - c->data);
-	return put_zeros(c, 1);
+	return is_last || put_zeros(c, 1);
 }
 
 /* Adds a text in a field of fixed size: cuts it, or fills the field with null bytes. */
@@ -410,10 +412,47 @@ static bool refuse_json(struct call *c, napi_value global)
 	return refuse(c, napi_create_type_error, "%s", text);
 }
 
+/* Whether an escape such as \ud800 is here: half a surrogate pair. */
+static bool is_half(const char *at, const char *end)
+{
+	return end - at >= HALF_BYTES && !memcmp(at, "\\ud", 3) && at[3] >= '8';
+}
+
+/* Replaces each half of a surrogate pair by U+FFFD in the JSON text at the end of the data. JSON.stringify()
+ * writes such halves as escapes, which no reader takes; it writes a pair so only for JSON.rawJSON(). */
+static void replace_halves(struct call *c, size_t begin)
+{
+	char *to = c->data + begin;
+	const char *from = to, *end = c->data + c->size;
+	size_t size;
+
+	/* Most texts have none. */
+	if (!memmem(from, c->size - begin, "\\ud", 3))
+		return;
+	while (from < end) {
+		size = *from == '\\' && end - from > 1 ? 2 : 1;
+		if (is_half(from, end)) {
+			size = HALF_BYTES;
+			if (from[3] < 'c' && is_half(from + size, end) && from[size + 3] >= 'c')
+				size *= 2;
+		}
+		if (size == HALF_BYTES) {
+			memcpy(to, "\xef\xbf\xbd", 3);
+			to += 3;
+		} else {
+			memmove(to, from, size);
+			to += size;
+		}
+		from += size;
+	}
+	c->size = (size_t)(to - c->data);
+}
+
 static bool put_json(struct call *c, napi_value value)
 {
 	napi_value global = NULL, json, stringify, text;
 	napi_valuetype kind;
+	size_t begin = c->size;
 
 	if (napi_get_global(c->env, &global) ||
 	    napi_get_named_property(c->env, global, "JSON", &json) ||
@@ -422,7 +461,10 @@ static bool put_json(struct call *c, napi_value value)
 		return refuse_json(c, global);
 	if (napi_typeof(c->env, text, &kind) || kind != napi_string)
 		return refuse_kind(c, value, "a value that JSON has");
-	return put_string(c, text);
+	if (!put_string(c, text))
+		return false;
+	replace_halves(c, begin);
+	return true;
 }
 
 /* Adds the current field. */
@@ -439,7 +481,7 @@ static bool put(struct call *c, napi_value value, bool is_last)
 	case PTRC_LAYOUT_CHARS:
 		return put_chars(c, value);
 	case PTRC_LAYOUT_STRING:
-		return is_last ? put_text(c, value) : put_ended_text(c, value);
+		return put_str(c, value, is_last);
 	case PTRC_LAYOUT_BYTES:
 		return put_bytes(c, value);
 	case PTRC_LAYOUT_JSON:
@@ -516,7 +558,10 @@ static napi_value record_plain(napi_env env, napi_callback_info info)
 		return NULL;
 	begin_call(&c, env, t);
 	c.field = &data;
-	end_call(&c, !count || put_text(&c, value));
+	if (count > 1)
+		refuse(&c, napi_create_type_error, "at most one value is needed, not %zu", count);
+	else
+		end_call(&c, !count || put_text(&c, value));
 	return NULL;
 }
 

@@ -6,7 +6,7 @@
 const { AsyncLocalStorage } = require('node:async_hooks');
 const { event, isTraced, newKey } = require('./posixtrace.node');
 
-// The key of the innermost span of each asynchronous context.
+// The innermost span of each asynchronous context, { key, hasEnded }: a context may outlive its span.
 const current = new AsyncLocalStorage();
 
 const parentEvent = event('span.parent', 'u64 key, u64 parent');
@@ -29,7 +29,7 @@ function beginWithin(begin, ...values) {
 	const key = newKey();
 	const parent = current.getStore();
 	begin(key, ...values);
-	if (parent !== undefined) parentEvent(key, parent);
+	if (parent) parentEvent(key, parent.key);
 	return key;
 }
 
@@ -48,20 +48,24 @@ function span(name, run) {
 	const { begin, end } = typesOf(name);
 	if (typeof run !== 'function') throw new TypeError(`span '${name}': a function is needed, not ${typeof run}`);
 	if (!isTraced()) return run();
-	const key = beginWithin(begin);
+	const own = { key: beginWithin(begin), hasEnded: false };
+	const endOwn = () => {
+		own.hasEnded = true;
+		end(own.key);
+	};
 	let result;
 	let isPromise = false;
 	try {
-		result = current.run(key, run);
+		result = current.run(own, run);
 		isPromise = typeof result?.then === 'function';
 	} finally {
-		if (!isPromise) end(key);
+		if (!isPromise) endOwn();
 	}
-	return isPromise ? Promise.resolve(result).finally(() => end(key)) : result;
+	return isPromise ? Promise.resolve(result).finally(endOwn) : result;
 }
 
 function currentKey() {
-	return current.getStore() ?? 0n;
+	return current.getStore()?.key ?? 0n;
 }
 
 module.exports = { beginWithin, current, currentKey, span, startSpan };

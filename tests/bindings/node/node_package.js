@@ -63,8 +63,10 @@ test(
 		const state = event('state', { state: 'enum u8 {idle, busy=7, done}', other: 'enum{a=-1}' });
 		state('done', -1);
 		state(7, 'a');
+		state(77, -2);
 		event('json', 'u8 n, json more')(1, { a: [1, null], b: '\u00e4', c: undefined });
 		event('all', 'json')({ a: NaN });
+		event('halves', 'json')({ '\udc00': ['\ud800', '\ud83d\ude00', '\\ud800', 'x'.repeat(1010) + '\udfff'] });
 		event('bytes', 'bytes[2] a, bytes b')(Buffer.from('ab'), new Uint16Array([0x6463]));
 	},
 	[
@@ -73,8 +75,10 @@ test(
 		'none {"n":1,"rest":[]}',
 		'state {"state":"done","other":"a"}',
 		'state {"state":"busy","other":"a"}',
+		'state {"state":77,"other":-2}',
 		'json {"n":1,"more":{"a":[1,null],"b":"\u00e4"}}',
 		'all {"a":null}',
+		`halves {"\ufffd":["\ufffd","\u{1f600}","\\\\ud800","${'x'.repeat(1010)}\ufffd"]}`,
 		'bytes {"a":"6162","b":"6364"}',
 	],
 );
@@ -90,8 +94,9 @@ test(
 		for (let n = 1010; n < 1030; n++) text('x'.repeat(n));
 		const texts = event('texts', 'str a, u32 n, char[3] c, str b');
 		texts('one', 2, 'abcdef', 'three');
-		// A null byte ends a text that other fields follow.
-		texts('four\0five', 2, 'a', 'six');
+		// A null byte ends a text.
+		texts('four\0five', 2, 'a', 'six\0seven');
+		texts(Buffer.from('\0x'), 2, 'a', Buffer.from('\0x'));
 		texts(long, 2, '', 'x');
 	},
 	[
@@ -99,6 +104,7 @@ test(
 		...Array.from({ length: 20 }, (_, n) => `text {"t":"${'x'.repeat(1010 + n)}"}`),
 		'texts {"a":"one","n":2,"c":"abc","b":"three"}',
 		'texts {"a":"four","n":2,"c":"a","b":"six"}',
+		'texts {"a":"","n":2,"c":"a","b":""}',
 		`texts {"a":"${long}","n":2,"c":"","b":"x"}`,
 	],
 );
@@ -120,6 +126,7 @@ test(
 		tick('text');
 		tick(Buffer.from([1, 0, 255]));
 		throws(() => tick(7), 'TypeError', "event 'tick', field 'data': a string or bytes is needed, not a number");
+		throws(() => tick('a', 'b'), 'TypeError', "event 'tick', field 'data': at most one value is needed, not 2");
 		event('n\ud83d\u00e4me')();
 	},
 	['tick ""', 'tick "text"', 'tick 0100ff', 'n\ufffd\u00e4me ""'],
@@ -141,7 +148,7 @@ test(
 		throws(() => trace('bare', 'x'), 'TypeError', "event 'bare': an object with the fields is needed, not string");
 		throws(() => trace('object', { a: {} }), 'TypeError', "event 'object', field 'a': a number, bigint, string or boolean is needed, not object");
 		throws(() => trace('object', { a: undefined }), 'TypeError', 'is needed, not undefined');
-		throws(() => trace('words', { 'a-b': 1 }), 'Error', "event type 'words': layout 'f64 a-b', column 6");
+		throws(() => trace('words', { 'a ms': 1 }), 'TypeError', "event type 'words', field 'a ms': a name has only letters, digits and _");
 		throws(() => trace('db.query', { id: 1 }), 'Error', "event type 'db.query': it has another layout than 'f64 id'");
 	},
 	[
@@ -198,6 +205,11 @@ test('layouts and names that are none', () => {
 		["event type 'wrong': layout 'u46 id', column 1: 'u46' ", 'wrong', 'u46 id'],
 		["event type 'wrong', field 'a': '!' is no type", 'wrong', { a: '!' }],
 		["event type 'wrong', field 'a': '7' is no type", 'wrong', { a: 7 }],
+		["field 'a': 'u8, u8 b' is no type", 'wrong', { a: 'u8, u8 b' }],
+		["field 'a': 'u8 B, u8' is no type", 'wrong', { a: 'u8 B, u8' }],
+		["field 'a': 'enum u8 x, enum u8 {y}' is no type", 'wrong', { a: 'enum u8 x, enum u8 {y}' }],
+		["field 'a, u8 b': a name has only letters", 'wrong', { 'a, u8 b': 'u8' }],
+		["field 'a ms': a name has only letters", 'wrong', { 'a ms': 'u8' }],
 		["layout '', column 1", 'wrong', ''],
 		["two fields have the same name 'a'", 'wrong', 'u8 a, u8 a'],
 		["'a' is a bit field, which cannot be recorded: use a whole integer", 'wrong', 'u32 a:3'],
