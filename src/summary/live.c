@@ -53,7 +53,8 @@ struct difference {
 	int64_t ns;
 	uint64_t events;
 	uint64_t bytes;
-	uint64_t lost;
+	/* in the stream; in the kernel, before they came to it */
+	uint64_t lost, unobserved;
 	uint64_t unshown;
 	/* The types that are shown, the most frequent first. */
 	struct row *rows;
@@ -134,6 +135,8 @@ static struct difference compare(const struct ptrc_live *live, const struct look
 		.bytes = increase(now->types.event_bytes, before->types.event_bytes),
 		.lost = increase(now->state.counts.pt_lost_events,
 				 before->state.counts.pt_lost_events),
+		.unobserved = increase(now->state.counts.pt_unobserved_events,
+				       before->state.counts.pt_unobserved_events),
 		.unshown = increase(now->unshown, before->unshown),
 	};
 
@@ -171,8 +174,9 @@ static void put_head(struct ptrc_buffer *b, const struct difference *d)
 		b,
 		"\n%s, processes: %lu, threads: %lu, events lost: %lu, in the last %.3f s: %llu\n",
 		s->status.posix_stream_status == POSIX_TRACE_RUNNING ? "running" : "suspended",
-		s->counts.pt_processes, s->counts.pt_threads, s->counts.pt_lost_events,
-		(double)d->ns / 1e9, (unsigned long long)d->lost);
+		s->counts.pt_processes, s->counts.pt_threads,
+		s->counts.pt_lost_events + s->counts.pt_unobserved_events, (double)d->ns / 1e9,
+		(unsigned long long)(d->lost + d->unobserved));
 	if (d->live->pairs && d->now->unshown)
 		ptrc_buffer_format(b, "events too fast for pairs: %llu, in the last %.3f s: %llu\n",
 				   (unsigned long long)d->now->unshown, (double)d->ns / 1e9,
@@ -230,9 +234,11 @@ static void put_json(struct ptrc_buffer *b, const struct difference *d)
 	ptrc_json_u64(&j, "threads", s->counts.pt_threads);
 	ptrc_json_u64(&j, "count", d->events);
 	ptrc_json_u64(&j, "lost_events", d->lost);
+	ptrc_json_u64(&j, "unobserved_events", d->unobserved);
 	ptrc_json_open(&j, "since_creation", '{');
 	ptrc_json_u64(&j, "count", recorded(d->now));
 	ptrc_json_u64(&j, "lost_events", s->counts.pt_lost_events);
+	ptrc_json_u64(&j, "unobserved_events", s->counts.pt_unobserved_events);
 	ptrc_json_close(&j, '}');
 	if (!is_overwriting(d->now)) {
 		ptrc_json_u64(&j, "bytes", d->bytes);

@@ -252,3 +252,22 @@ frames() {
 	refuses 2 "--where: cannot have times before the end of a session that goes on*" \
 		ptrace-stat --watch --pairs --where='time > "-1s"' "$me"
 }
+
+@test "what the kernel lost before it came to the stream" {
+	needs_os
+	mkfifo go
+	# A ring of one page has 36 samples; who empties it stands still meanwhile.
+	begins run env POSIXTRACE_OS_BYTES=4096 ptrace-run --quiet --name="$me" --os=samples -o run.log -- \
+		sh -c "kill -STOP \$PPID; $PTRC_BUILD/tests/support/os_work spin 500; kill -CONT \$PPID; read -r _ <go"
+	unobserved() {
+		[ "$(ptrace-stat --json "$me" 2>/dev/null | jq .counts.unobserved_events)" -gt 0 ]
+	}
+	wait_until unobserved
+	watches --watch=50ms --json
+	echo >go
+	ends 3 "$run"
+	ends 3 "$watch"
+	valid live <live
+	jq -se '.[0] | .since_creation.unobserved_events > 0 and .lost_events == 0' live
+	grep -q 'lost in the kernel' live.err
+}
