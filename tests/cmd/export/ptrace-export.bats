@@ -1357,6 +1357,19 @@ check_ctf_names() {
 	END
 	same_in_ctf fields.log
 	ctf fields.log | jq -se '.[0].fields.data == [6, 7] and .[1].fields.tail == [5]'
+	# A reader of 1.8 removes an underscore, and must not mistake one field for another.
+	made underscores.log <<-END
+		layout one u8 __x, u8 _x, u8 x, u8 truncated
+		layout two u8 x, u8 _x
+		layout three u8 _tail_length, bytes tail
+		event 10 1 2 one u8:1 u8:2 u8:3 u8:4
+		event 20 1 2 two u8:1 u8:2
+		event 30 1 2 three u8:1 hex:0506
+	END
+	ctf underscores.log | jq -se --arg version "$1" 'map(.fields) |
+		.[0] == if $version == "2" then {__x: 1, _x: 2, x: 3, truncated: 4}
+			else {field___x: 1, field__x: 2, field_x: 3, field_truncated: 4} end and
+		.[1] == {x: 1, _x: 2} and (.[2] | ._tail_length == 1 and .tail == [5, 6])'
 	ptrace-run --max-data-size=2 -o cut.log -- ptrace-event cut abcdef 2>/dev/null || [ $? -eq 3 ]
 	ctf --allow-loss --decode='cut=u8 truncated, u8 truncated_, bytes rest' cut.log |
 		jq -se 'map(select(.event == "cut").fields) | .[0].truncated == 97 and .[0].truncated_ == 98 and
