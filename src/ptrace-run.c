@@ -118,10 +118,10 @@ static const struct ptrc_cli cli = {
 	.operand_kinds = "COMMAND",
 	.notes = "SIZE is a number of bytes; a K, M or G after it stands for 1024, 1024^2\n"
 		 "or 1024^3. TIME has a unit, as in 10s or 1.5ms. Options override the file.\n"
-		 "Exit status: COMMAND's; 128+N if signal N ended it; 3 instead of 0 if events\n"
-		 "were lost; with --check, 1 instead of 0 if a rule was broken, 4 if one is\n"
-		 "undecided; 125 ptrace-run itself failed, 126 COMMAND cannot be executed, 127\n"
-		 "it was not found.",
+		 "Exit status: COMMAND's; 128+N if signal N ended it; 3 instead of 0 if the log\n"
+		 "is incomplete or the result could not be written; with --check, 1 instead of 0\n"
+		 "if a rule was broken, 4 if one is undecided; 125 ptrace-run itself failed, 126\n"
+		 "COMMAND cannot be executed, 127 it was not found.",
 	.usage_status = PTRC_EXIT_RUN_FAILED,
 	.has_command = true,
 };

@@ -120,17 +120,17 @@ static bool has_field(const struct ptrc_ctf_class *c, const char *name, const ch
 }
 
 /* Stores a name that consists of `name`, `rest` and as many underscores as are needed for it to be the name of no
- * field. */
+ * field, with an underscore at its start or without. */
 static void keep_apart(const struct ptrc_ctf_class *c, const char *name, const char *rest,
 		       char text[PTRC_CTF_NAME_BYTES])
 {
-	char end[PTRC_CTF_NAME_BYTES] = "";
+	char apart[PTRC_CTF_NAME_BYTES] = "";
 
-	strcpy(end, rest);
-	while (has_field(c, name, end) && strlen(name) + strlen(end) + 2 < PTRC_CTF_NAME_BYTES)
-		strcat(end, "_");
-	strcpy(text, name);
-	strcat(text, end);
+	strcat(strcpy(apart, name), rest);
+	while ((has_field(c, apart, "") || has_field(c, "_", apart)) &&
+	       strlen(apart) + 2 < PTRC_CTF_NAME_BYTES)
+		strcat(apart, "_");
+	strcpy(text, apart);
 }
 
 bool ptrc_ctf_has_length(const struct ptrc_ctf_class *c, const struct ptrc_layout_field *f,
@@ -164,8 +164,10 @@ void ptrc_ctf_put_class(const struct ptrc_ctf_version *version, struct ptrc_buff
 		*ptrc_append(c.fields, c.count) = &cut;
 	*cut_name = '\0';
 	for (size_t i = 0; kind == PTRC_CTF_FIELDS && (f = ptrc_layout_field(layout, i)); i++)
-		if (f->kind != PTRC_LAYOUT_PADDING)
+		if (f->kind != PTRC_LAYOUT_PADDING) {
+			c.has_underscored |= has_field(&c, "_", f->name);
 			*ptrc_append(c.fields, c.count) = f;
+		}
 	if (kind == PTRC_CTF_TEXT)
 		*ptrc_append(c.fields, c.count) = &text;
 	if (kind == PTRC_CTF_BYTES)

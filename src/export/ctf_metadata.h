@@ -84,6 +84,8 @@ struct ptrc_ctf_class {
 	const struct ptrc_reader_name *name;
 	const struct ptrc_layout_field **fields;
 	size_t count;
+	/* Some field, `_x` say, precedes a field that lacks only the underscore, `x`. */
+	bool has_underscored;
 };
 
 /* The size of a name that is kept apart from the names of fields. */

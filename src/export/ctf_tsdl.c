@@ -85,11 +85,19 @@ static void put_members(struct ptrc_buffer *b, const struct ptrc_layout_field *f
 	ptrc_buffer_text(b, " }");
 }
 
-/* Puts a field of this type. If count is not 0, the field is an array. */
-static void put_line(struct ptrc_buffer *b, const char *type, const struct ptrc_layout_field *f,
-		     size_t count)
+/* What precedes the names of fields. Readers remove the underscore, which keeps words of the language apart from
+ * names. They refuse a field if what they made of an earlier one's name is its name with the underscore, hence
+ * "field_". */
+static const char *prefix(const struct ptrc_ctf_class *c)
 {
-	ptrc_buffer_format(b, "\t\t%s _%s", type, ptrc_ctf_field_name(f));
+	return c->has_underscored ? "_field_" : "_";
+}
+
+/* Puts a field of this type. If count is not 0, the field is an array. */
+static void put_line(struct ptrc_buffer *b, const struct ptrc_ctf_class *c,
+		     const struct ptrc_layout_field *f, const char *type, size_t count)
+{
+	ptrc_buffer_format(b, "\t\t%s %s%s", type, prefix(c), ptrc_ctf_field_name(f));
 	if (count)
 		ptrc_buffer_format(b, "[%zu]", count);
 	ptrc_buffer_text(b, ";\n");
@@ -104,10 +112,10 @@ static void put_items(struct ptrc_buffer *b, const struct ptrc_ctf_class *c,
 	char length[PTRC_CTF_NAME_BYTES];
 
 	if (ptrc_ctf_has_length(c, f, length))
-		ptrc_buffer_format(b, "\t\tu32 _%s;\n\t\t%s _%s[_%s];\n", length, type, name,
-				   length);
+		ptrc_buffer_format(b, "\t\tu32 %s%s;\n\t\t%s %s%s[%s%s];\n", prefix(c), length,
+				   type, prefix(c), name, prefix(c), length);
 	else
-		put_line(b, type, f, count);
+		put_line(b, c, f, type, count);
 }
 
 static void put_field(struct ptrc_buffer *b, const struct ptrc_ctf_class *c,
@@ -117,11 +125,11 @@ static void put_field(struct ptrc_buffer *b, const struct ptrc_ctf_class *c,
 
 	switch (f->kind) {
 	case PTRC_LAYOUT_CHARS:
-		put_line(b, "letter", f, f->size);
+		put_line(b, c, f, "letter", f->size);
 		break;
 	case PTRC_LAYOUT_STRING:
 	case PTRC_LAYOUT_JSON:
-		put_line(b, "text", f, 0);
+		put_line(b, c, f, "text", 0);
 		break;
 	case PTRC_LAYOUT_BYTES:
 		put_items(b, c, f, "x8", f->size);

@@ -166,7 +166,7 @@ static void begin_span(void *self, struct ptrc_span *s)
 	else
 		number_span(x, s);
 	find_wait(x, s);
-	if (!ptrc_pair_is_of_thread(x->pairs, pair)) {
+	if (pair->by_text && !(x->format->push && pair->is_own_key)) {
 		x->unnested_count += x->format->push && !x->has_samples && is_flame(x);
 		return;
 	}
@@ -580,7 +580,6 @@ bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_query *q, struct
 				       "cannot be used together with --to=%s where pairs are shown",
 				       x->format->name);
 		pairs->is_by_name = pairs->is_without_rows = true;
-		pairs->is_within_threads = x->format->push;
 		ptrc_spans_begin(&pairs->spans, q, sizeof(struct ptrc_export_span));
 	}
 	if (!ptrc_export_begin_lanes(x))

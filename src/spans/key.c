@@ -126,7 +126,8 @@ void ptrc_key_add(struct ptrc_key *k, const struct ptrc_value *v)
 		add_bytes(k, v->bytes, v->size);
 }
 
-void ptrc_key_add_thread(struct ptrc_key *k, size_t source, const struct ptrc_view *view)
+/* Adds the thread of the event to the key, and the number of the source, as each source has threads of its own. */
+static void add_thread(struct ptrc_key *k, size_t source, const struct ptrc_view *view)
 {
 	const struct posix_trace_event_info *e = &view->reader->event;
 
@@ -143,7 +144,7 @@ bool ptrc_key_make(struct ptrc_key *k, size_t number, size_t source, struct ptrc
 
 	ptrc_key_begin(k, number);
 	if (!by) {
-		ptrc_key_add_thread(k, source, view);
+		add_thread(k, source, view);
 		return true;
 	}
 	v = ptrc_view_value(view, by);

@@ -24,9 +24,6 @@ void ptrc_key_begin(struct ptrc_key *, size_t number);
  * do so whatever their units. A text never gives the bytes of a number. */
 void ptrc_key_add(struct ptrc_key *, const struct ptrc_value *);
 
-/* Adds the thread of the event to the key, and the number of the source, as each source has threads of its own. */
-void ptrc_key_add_thread(struct ptrc_key *, size_t source, const struct ptrc_view *);
-
 /* Makes the key of an event: `number`, and the value of the field. If the field is NULL, the key is `number`, the
  * thread, and the number of the source. Returns false if the event does not have the field, or if its data was
  * cut there. */

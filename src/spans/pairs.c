@@ -166,8 +166,6 @@ static bool make_key(struct ptrc_pairs *p, size_t number, size_t source, struct 
 
 	if (ptrc_key_make(k, number, source, view, pair->by_text ? &pair->by : NULL)) {
 		pair->has_key = true;
-		if (pair->by_text && ptrc_pair_is_of_thread(p, pair))
-			ptrc_key_add_thread(k, source, view);
 		return true;
 	}
 	pair->without_key++;
@@ -360,7 +358,7 @@ static void count(struct ptrc_pair_row *row, enum ptrc_span_fate fate, uint64_t 
 static const uint64_t *gaps_of(const struct ptrc_pairs *p, const struct ptrc_pair *pair,
 			       size_t source)
 {
-	return ptrc_pair_is_of_thread(p, pair) ? &p->sources[source]->gap_count : &p->gap_count;
+	return pair->by_text ? &p->gap_count : &p->sources[source]->gap_count;
 }
 
 static void take_begin(struct ptrc_pairs *p, size_t number, struct ptrc_source *source)
@@ -809,11 +807,6 @@ bool ptrc_pair_put_labelled_name(struct ptrc_buffer *b, const struct ptrc_pairs 
 	cut(b, begin);
 	ptrc_buffer_free(&room);
 	return true;
-}
-
-bool ptrc_pair_is_of_thread(const struct ptrc_pairs *p, const struct ptrc_pair *pair)
-{
-	return !pair->by_text || (pair->is_own_key && p->is_within_threads);
 }
 
 bool ptrc_pair_is_function(const struct ptrc_pair *pair)

@@ -107,7 +107,7 @@ struct ptrc_pair_source {
 	bool is_at_loss;
 };
 
-/* Starts zeroed, except for is_by_name, is_within_threads, is_live, per and label. */
+/* Starts zeroed, except for is_by_name, is_live, per and label. */
 struct ptrc_pairs {
 	struct ptrc_pair *list;
 	size_t count;
@@ -115,9 +115,6 @@ struct ptrc_pairs {
 	size_t given_count;
 	/* Each two event types X.begin and X.end that appear are made a pair, too. */
 	bool is_by_name;
-	/* If the user named no key for a pair, both of its events must be of one thread, even if they have the
-	 * member `key`. */
-	bool is_within_threads;
 	/* The field of --per, or NULL. */
 	const struct ptrc_field *per;
 	/* The label of --label-by, or NULL. */
@@ -206,9 +203,6 @@ void ptrc_pairs_forget(struct ptrc_pairs *);
  * nothing, if labels were not asked for, if the event has none, or if the pair is a function call or a program. */
 bool ptrc_pair_put_labelled_name(struct ptrc_buffer *, const struct ptrc_pairs *,
 				 const struct ptrc_pair *, struct ptrc_view *);
-
-/* Whether both events of the pair are always of one thread. */
-bool ptrc_pair_is_of_thread(const struct ptrc_pairs *, const struct ptrc_pair *);
 
 /* Whether the pair is a function call that ptrace-run --functions recorded. */
 bool ptrc_pair_is_function(const struct ptrc_pair *);

@@ -468,7 +468,7 @@ process 7;c 20' ]
 	run_split ptrace-export --to=speedscope --allow-loss cut.log
 	jq -se '.[0].profiles[] | select(.name | test("lost") | not) | .events | map([.type, .at]) ==
 		[["O", 0], ["C", 10], ["O", 20], ["C", 50], ["O", 950], ["C", 980]]' <<<"$stdout"
-	# What has a key is a frame if it begins and ends on one thread.
+	# A pair with a key is a frame of the thread on which it begins.
 	for name in a b; do
 		printf "layout $name.%s u64 key\n" begin end
 	done >keys
@@ -494,23 +494,26 @@ process 7;c 20' ]
 		process 7;b;b 5
 		ptrace-export: folded: 2 pairs by a field left out, as a frame is of one thread
 	END
-	# Tasks that take turns overlap, and are cut short. What ends on another thread has no end.
+	# Tasks that take turns overlap, and are cut short. A task that ends on another thread ends there.
 	made tasks.log < <(cat keys - <<-END
 		event 0 7 8 a.begin u64:1
 		event 10 7 8 a.begin u64:2
 		event 30 7 8 a.end u64:1
 		event 60 7 8 a.end u64:2
 		event 70 7 9 b.begin u64:3
-		event 90 7 8 b.end u64:3
+		event 80 7 8 b.end u64:3
+		event 82 7 9 a.begin u64:4
+		event 90 7 9 a.end u64:4
 	END
 	)
 	shows_all tasks.log <<-END
-		process 7;a 10
+		process 7;a 18
 		process 7;a;a 20
-		process 7;b 20
-		ptrace-export: b: 1 begin without end, 1 end without begin
+		process 7;b 10
 		ptrace-export: folded: 1 pair cut short, at the end of the pair around
 	END
+	ptrace-export --to=speedscope tasks.log 2>/dev/null | jq -e '.profiles[1].events |
+		map([.type, .at]) == [["O", 70], ["C", 80], ["O", 82], ["C", 90]]'
 	for wrong in --first=3 --around=main.begin '--where=duration>1s'; do
 		reports 2 '*' ptrace-export --to=folded "$wrong" calls.log
 	done
@@ -1357,6 +1360,19 @@ check_ctf_names() {
 	END
 	same_in_ctf fields.log
 	ctf fields.log | jq -se '.[0].fields.data == [6, 7] and .[1].fields.tail == [5]'
+	# A reader of 1.8 removes an underscore, and must not mistake one field for another.
+	made underscores.log <<-END
+		layout one u8 __x, u8 _x, u8 x, u8 truncated
+		layout two u8 x, u8 _x
+		layout three u8 _tail_length, bytes tail
+		event 10 1 2 one u8:1 u8:2 u8:3 u8:4
+		event 20 1 2 two u8:1 u8:2
+		event 30 1 2 three u8:1 hex:0506
+	END
+	ctf underscores.log | jq -se --arg version "$1" 'map(.fields) |
+		.[0] == if $version == "2" then {__x: 1, _x: 2, x: 3, truncated: 4}
+			else {field___x: 1, field__x: 2, field_x: 3, field_truncated: 4} end and
+		.[1] == {x: 1, _x: 2} and (.[2] | ._tail_length == 1 and .tail == [5, 6])'
 	ptrace-run --max-data-size=2 -o cut.log -- ptrace-event cut abcdef 2>/dev/null || [ $? -eq 3 ]
 	ctf --allow-loss --decode='cut=u8 truncated, u8 truncated_, bytes rest' cut.log |
 		jq -se 'map(select(.event == "cut").fields) | .[0].truncated == 97 and .[0].truncated_ == 98 and

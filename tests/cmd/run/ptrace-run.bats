@@ -939,6 +939,12 @@ on_small_disk() {
 	jq -e '.signal == 15 and .losses.write_error == 28 and .losses.unwritten_events > 0' run.json
 }
 
+@test "a full disk: at the end of COMMAND --no-loss waits no longer" {
+	on_small_disk true || skip "no mount namespaces"
+	exits 3 on_small_disk ptrace-run --no-loss -o full/run.log -- "$traced" -n 100000
+	[[ $stderr == "ptrace-run: full/run.log: "*" events lost, as writing the log failed: No space left on device" ]]
+}
+
 @test "a log that is given up: the object is written, and the last word is true" {
 	listens runner ready ptrace-run --os=none --json=run.json -o run.log -- "$traced" -w 2>err
 	finds_keeper run.log
@@ -1208,6 +1214,21 @@ background='"$0" -n 3 -w <in >out & until grep -qsx ready out; do sleep 0.02; do
 	[ -d "/proc/$runner" ]
 	kill -KILL "$(<child)"
 	ends 0 "$runner"
+}
+
+# Each process of the shell has the library that --waits preloads, until it executes a program without it.
+@test "a process that a traced one has forked goes on, also without the library, as its children are traced" {
+	late='LD_PRELOAD= sh -c "read -r _ <in; ptrace-event late" & :'
+	rm -f in
+	mkfifo in
+	exec 7<>in
+	reports 3 "run.log: 1 process went on after COMMAND and is no longer traced: sh (*); *" \
+		ptrace-run --waits=lock -o run.log -- sh -c "$late"
+	go
+	begins runner ptrace-run --waits=lock --until=all -o run.log -- sh -c "$late"
+	go
+	ends 0 "$runner"
+	[ "$(ptrace-dump --count --event=late run.log)" -eq 1 ]
 }
 
 @test "of many processes that go on the first ones are named" {
