@@ -130,3 +130,16 @@ needs_calls() {
 			select(.eventName == "events lost")) | length == 1'
 	done
 }
+
+@test "a loss comes after the last system call that was read before it" {
+	needs_calls
+	exits 3 env POSIXTRACE_OS_BYTES=16384 ptrace-run --os=syscalls -o a.log -- \
+		sh -c "kill -STOP \$PPID; dd if=/dev/zero of=/dev/null bs=1 count=5000 status=none; sleep 0.05; kill -CONT \$PPID; sleep 0.2; /bin/true"
+	# No event of the same processor has the time of the loss and follows it.
+	ptrace-dump --json --fields=ns,event,pid,gap --allow-loss a.log | jq -se '[.[] | select(.event == "os.lost")] | length >= 1'
+	ptrace-dump --json --fields=ns,event,pid,gap --allow-loss a.log | jq -se '. as $all |
+		[range(length - 1) | select($all[.].event == "os.lost") | $all[. + 1]] | all(.gap_ns == null)'
+	ptrace-dump --json --fields=ns,event --allow-loss a.log | jq -se '. as $all |
+		[range(length - 1) | select($all[.].event == "os.lost" and $all[. + 1].event != "os.lost" and $all[.].ns == $all[. + 1].ns)] == []'
+	ptrace-stat --allow-loss --pairs --json a.log | jq -e '.pairs | map(.cut) | add > 0'
+}
