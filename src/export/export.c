@@ -322,13 +322,12 @@ static void end_loss(struct ptrc_export *x, struct ptrc_export_loss *l)
 /* Ends the loss that was going on before the latest event. If this event reports a loss, starts a new one. */
 static void look_for_loss(struct ptrc_export *x, struct ptrc_export_loss *l)
 {
-	const struct ptrc_reader *r = &x->source->reader;
+	struct ptrc_reader *r = &x->source->reader;
 
 	if (l->source)
 		end_loss(x, l);
 	l->source = NULL;
-	if (!ptrc_is_loss(r->event.posix_event_id, r->data, r->size) ||
-	    r->event.posix_event_id == POSIX_TRACE_RESUME)
+	if (!ptrc_reader_is_loss_open(r))
 		return;
 	*l = (struct ptrc_export_loss){
 		.source = x->source,
@@ -407,8 +406,7 @@ static void add(void *self, struct ptrc_source *s)
 	x->source = s;
 	x->now_ns = ptrc_export_since_start(x, ns);
 	x->is_in_pair = false;
-	if (s->reader.event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT || loss->source)
-		look_for_loss(x, loss);
+	look_for_loss(x, loss);
 	if (!x->format->has_only_events)
 		ptrc_pairs_take(x->pairs, s);
 	if (x->is_in_pair && !t->counter_count)

@@ -69,7 +69,7 @@ static const struct {
 	[TYPE_SYSCALL_BEGIN] = {"os.syscall.begin", "x64[6] arguments, str name", PTRC_OS_SYSCALLS},
 	[TYPE_SYSCALL_END] = {"os.syscall.end", "i64 result", PTRC_OS_SYSCALLS},
 	[TYPE_FAULT] = {"os.fault", "x64 memory, code place, bool major", PTRC_OS_FAULTS},
-	[TYPE_LOST] = {"os.lost", "u64 events, u32 processor, bool withheld", ~0U},
+	[TYPE_LOST] = {PTRC_OS_LOST, "u64 events, u32 processor, bool withheld", ~0U},
 };
 
 bool ptrc_os_has_type(const char *name)
@@ -351,8 +351,16 @@ static void take(struct ptrc_os_trace *t, int64_t from_ns, int64_t until_ns)
 	records = ptrc_perf_take(t->perf, until_ns, &count);
 	for (size_t i = 0; i < count; i++) {
 		ptrc_os_processes_take(t->processes, &records[i]);
-		if (records[i].ns >= from_ns)
+		if (records[i].ns >= from_ns) {
 			put_record(t, &records[i]);
+		} else if (records[i].kind == PTRC_PERF_LOST &&
+			   records[i].lost_until_ns >= from_ns) {
+			struct ptrc_perf_record rest = records[i];
+
+			/* Some of the lost events may be later than from_ns. */
+			rest.ns = from_ns;
+			put_record(t, &rest);
+		}
 	}
 	add_batch(t);
 }

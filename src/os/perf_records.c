@@ -374,7 +374,15 @@ uint64_t ptrc_perf_records_take(struct ptrc_perf_records *p, struct ptrc_perf_ri
 		if (p->events.count ? !parse_identified(p, p->record, &record)
 				    : !parse(p->record, p->registers, &record))
 			continue;
-		r->last = record;
+		if (record.kind == PTRC_PERF_LOST) {
+			record.lost_until_ns = record.ns;
+			/* The kernel writes the record when it next writes into the ring, so its time is
+			 * that of the end of the loss. */
+			if (r->last.ns && r->last.ns < record.ns)
+				record.ns = r->last.ns;
+		} else {
+			r->last = record;
+		}
 		if (record.kind != PTRC_PERF_LOST || take_loss(r, &record.lost))
 			*ptrc_append(p->records, p->count) = record;
 	}
@@ -392,6 +400,7 @@ void ptrc_perf_records_lost(struct ptrc_perf_records *p, struct ptrc_perf_ring *
 	record.kind = PTRC_PERF_LOST;
 	record.memory = NULL;
 	record.lost = all - r->told - r->ahead;
+	record.lost_until_ns = INT64_MAX;
 	r->ahead += record.lost;
 	*ptrc_append(p->records, p->count) = record;
 }
@@ -410,7 +419,7 @@ static int by_time(const void *one, const void *other)
 
 	if (a->ns != b->ns)
 		return a->ns < b->ns ? -1 : 1;
-	/* A fork comes before the events of the child. */
+	/* A fork comes before the events of the child, and a loss after the record that precedes it. */
 	return (int)a->kind - (int)b->kind;
 }
 

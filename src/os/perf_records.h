@@ -19,13 +19,14 @@ enum ptrc_perf_kind {
 	PTRC_PERF_SWITCH_IN,
 	PTRC_PERF_SWITCH_OUT,
 	PTRC_PERF_SAMPLE,
-	PTRC_PERF_LOST,
 	/* The kernel takes no samples of the thread until PTRC_PERF_UNTHROTTLE. */
 	PTRC_PERF_THROTTLE,
 	PTRC_PERF_UNTHROTTLE,
 	PTRC_PERF_FAULT,
 	PTRC_PERF_CALL_BEGIN,
 	PTRC_PERF_CALL_END,
+	/* The last kind, because a loss comes after the record whose time it has. */
+	PTRC_PERF_LOST,
 };
 
 enum { PTRC_PERF_ARGUMENTS = 6 };
@@ -74,7 +75,12 @@ struct ptrc_perf_record {
 		} child;
 		char name[PTRC_PERF_NAME_BYTES];
 		bool is_preempted;
-		uint64_t lost;
+		/* A loss. Its time is that of the last record before it. It ended at .lost_until_ns;
+		 * INT64_MAX: it may go on. */
+		struct {
+			uint64_t lost;
+			int64_t lost_until_ns;
+		};
 		const struct ptrc_perf_mapping *mapping;
 		/* Addresses in user space, the innermost first. If the sample has a copy of the stack, .copy is
 		 * not NULL, and there are no addresses. */

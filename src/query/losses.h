@@ -79,6 +79,9 @@ struct ptrc_losses {
 #define PTRC_WENT_ON "os.went_on"
 #define PTRC_COMMAND_ENDED "os.command"
 
+/* The event type of losses in the kernel. */
+#define PTRC_OS_LOST "os.lost"
+
 /* Fills in the losses from the status and the counts of a stream or a log. */
 void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_info *,
 			const struct ptrc_counts *);
@@ -106,8 +109,9 @@ void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint6
 void ptrc_losses_add_read(struct ptrc_losses *, const struct ptrc_counts *,
 			  const uint64_t *read_count);
 
-/* Whether events were lost next to this event: overwritten, damaged, or because the stream or the log was
- * full. A STOP precedes the lost events; its data says whether the stream was full. */
+/* Whether events were lost next to this event of the trace system: overwritten, damaged, or because the stream or the
+ * log was full. A STOP precedes the lost events; its data says whether the stream was full.
+ * ptrc_reader_is_loss() knows losses in the kernel, too. */
 bool ptrc_is_loss(trace_event_id_t id, const void *data, size_t size);
 
 /* Whether events were lost between this event and the next event of its source. (After a RESUME none were: it

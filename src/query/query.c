@@ -97,7 +97,8 @@ bool ptrc_query_is_selected(struct ptrc_query *q, struct ptrc_source *s)
 	find_layout(q, s);
 	s->is_for_loss = !q->sink.takes_all && !ptrc_select_event(&q->select, &s->view);
 	return !s->is_for_loss ||
-	       (q->sink.takes_losses && ptrc_query_sees_losses(s->reader.event.posix_event_id));
+	       (q->sink.takes_losses &&
+		ptrc_reader_sees_losses(&s->reader, s->reader.event.posix_event_id));
 }
 
 static int64_t resolve(const struct ptrc_when *w, const struct ptrc_period *trace)
@@ -196,8 +197,9 @@ static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 	size_t count = 0;
 	int error;
 
-	for (trace_event_id_t id = 1; q->sink.takes_losses && id < PTRC_READER_IDS; id++)
-		if (ptrc_query_sees_losses(id))
+	for (trace_event_id_t id = 1; is_by_type && q->sink.takes_losses && id < PTRC_READER_IDS;
+	     id++)
+		if (ptrc_reader_sees_losses(&s->reader, id))
 			posix_trace_eventset_add(id, &types);
 	/* If find_windows() met damage, reads the whole log again, so that the losses include the damage. */
 	if (s->is_damaged || q->sink.takes_all)

@@ -210,13 +210,6 @@ static inline void ptrc_query_take(struct ptrc_query *q, struct ptrc_source *s)
 	q->sink.event(q->sink.self, s);
 }
 
-/* Whether events of this type may report the start or the end of a loss. */
-static inline bool ptrc_query_sees_losses(trace_event_id_t id)
-{
-	return id == POSIX_TRACE_START || id == POSIX_TRACE_STOP || id == POSIX_TRACE_OVERFLOW ||
-	       id == POSIX_TRACE_RESUME || id == POSIX_TRACE_ERROR;
-}
-
 /* Called for each event or pair that the sink has selected: counts it. Returns whether --first and --last let it
  * be shown. */
 static inline bool ptrc_query_is_due(struct ptrc_query *q)

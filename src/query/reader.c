@@ -398,8 +398,15 @@ bool ptrc_reader_next_block(struct ptrc_reader *r, struct ptrc_reader_block *b)
 	if (!r->before)
 		return true;
 	b->since_before = ptrc_cli_reallocate(b->since_before, count * sizeof(*b->since_before));
-	for (size_t i = 0; i < count; i++)
-		b->since_before[i] = ptrc_thread_gap_take(r->before, &events[i]);
+	for (size_t i = 0; i < count; i++) {
+		const struct posixtrace_event *e = &events[i];
+		trace_event_id_t id = e->pt_info.posix_event_id;
+
+		b->since_before[i] =
+			ptrc_thread_gap_take(r->before, e,
+					     ptrc_is_loss(id, e->pt_data, e->pt_size) ||
+						     ptrc_reader_type(r, id)->is_os_lost);
+	}
 	return true;
 }
 
@@ -536,6 +543,7 @@ struct ptrc_type *ptrc_reader_new_type(struct ptrc_reader *r, trace_event_id_t i
 	if (!type->name.is_known)
 		snprintf(type->name.text, sizeof(type->name.text), "#%u", id);
 	type->name.size = strlen(type->name.text);
+	type->is_os_lost = type->name.is_known && !strcmp(type->name.text, PTRC_OS_LOST);
 	r->types[id < PTRC_READER_IDS ? id : 0] = type;
 	return type;
 }

@@ -271,6 +271,27 @@ static inline const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader
 	return &ptrc_reader_type(r, id)->name;
 }
 
+/* Whether events were lost next to the latest event: in the stream or the log, see ptrc_is_loss(), or in the kernel. */
+static inline bool ptrc_reader_is_loss(struct ptrc_reader *r)
+{
+	return ptrc_is_loss(r->event.posix_event_id, r->data, r->size) ||
+	       ptrc_reader_type(r, r->event.posix_event_id)->is_os_lost;
+}
+
+/* Whether events were lost between the latest event and the next one. */
+static inline bool ptrc_reader_is_loss_open(struct ptrc_reader *r)
+{
+	return r->event.posix_event_id != POSIX_TRACE_RESUME && ptrc_reader_is_loss(r);
+}
+
+/* Whether events of this type may report the start or the end of a loss. */
+static inline bool ptrc_reader_sees_losses(struct ptrc_reader *r, trace_event_id_t id)
+{
+	return id == POSIX_TRACE_START || id == POSIX_TRACE_STOP || id == POSIX_TRACE_OVERFLOW ||
+	       id == POSIX_TRACE_RESUME || id == POSIX_TRACE_ERROR ||
+	       ptrc_reader_type(r, id)->is_os_lost;
+}
+
 /* The identifier of the type with this name, or 0 if no type looked up so far has the name. */
 trace_event_id_t ptrc_reader_find_type(const struct ptrc_reader *, const char *name);
 

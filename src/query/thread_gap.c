@@ -3,7 +3,6 @@
 #include "src/query/thread_gap.h"
 
 #include "src/fields/when.h"
-#include "src/query/losses.h"
 
 /* The last event of a thread. */
 struct thread {
@@ -13,7 +12,8 @@ struct thread {
 	uint64_t period;
 };
 
-int64_t ptrc_thread_gap_take(struct ptrc_thread_gap *b, const struct posixtrace_event *event)
+int64_t ptrc_thread_gap_take(struct ptrc_thread_gap *b, const struct posixtrace_event *event,
+			     bool is_loss)
 {
 	const struct posix_trace_event_info *e = &event->pt_info;
 	int64_t ns = ptrc_when_ns(&e->posix_timestamp);
@@ -33,7 +33,7 @@ int64_t ptrc_thread_gap_take(struct ptrc_thread_gap *b, const struct posixtrace_
 	}
 	/* An event that reports a loss precedes the loss, even if a thread has recorded it (a STOP). So the
 	 * next event of that thread has no gap. */
-	b->period += ptrc_is_loss(e->posix_event_id, event->pt_data, event->pt_size);
+	b->period += is_loss;
 	return since;
 }
 

@@ -11,6 +11,7 @@
 #define PTRC_SRC_QUERY_THREAD_GAP_H
 
 #include <posixtrace-log.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "src/base/table.h"
@@ -24,8 +25,10 @@ struct ptrc_thread_gap {
 	uint64_t period;
 };
 
-/* Returns the nanoseconds since the preceding event of the same thread, or PTRC_THREAD_GAP_NONE. */
-int64_t ptrc_thread_gap_take(struct ptrc_thread_gap *, const struct posixtrace_event *);
+/* Returns the nanoseconds since the preceding event of the same thread, or PTRC_THREAD_GAP_NONE. is_loss says
+ * whether events were lost next to this event. */
+int64_t ptrc_thread_gap_take(struct ptrc_thread_gap *, const struct posixtrace_event *,
+			     bool is_loss);
 
 void ptrc_thread_gap_forget(struct ptrc_thread_gap *);
 

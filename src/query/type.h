@@ -81,6 +81,8 @@ struct ptrc_type {
 	void *of_sink;
 	/* Owned by src/spans. */
 	void *of_pairs;
+	/* Whether the type is os.lost: the kernel lost events between an event of this type and the next event. */
+	bool is_os_lost;
 	struct ptrc_reader_name name;
 };
 

@@ -614,13 +614,12 @@ static void add_loss(struct ptrc_report *r, struct ptrc_source *s, int64_t ns)
 static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 {
 	const struct ptrc_period *span = &r->query->select.span;
-	const struct ptrc_reader *reader = &s->reader;
 	int64_t event_ns = ptrc_source_ns(s);
 	int64_t ns = event_ns < span->first  ? span->first
 		     : event_ns > span->last ? span->last
 					     : event_ns;
 	size_t *open = &r->open_loss[s->order];
-	bool is_open = *open;
+	bool is_loss = ptrc_reader_is_loss(&s->reader), is_open = *open;
 
 	if (is_open) {
 		r->losses[*open - 1].last_ns = ns;
@@ -632,12 +631,14 @@ static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 	*open = 0;
 	if (event_ns > span->last)
 		return;
-	if (!ptrc_is_loss(reader->event.posix_event_id, reader->data, reader->size))
+	if (!is_loss && !is_open)
 		return;
 	r->all_gap_count++;
 	r->gap_counts[s->order]++;
+	if (!is_loss)
+		return;
 	/* A RESUME reports the same loss as the OVERFLOW before it. */
-	if (reader->event.posix_event_id == POSIX_TRACE_RESUME && is_open)
+	if (s->reader.event.posix_event_id == POSIX_TRACE_RESUME && is_open)
 		return;
 	add_loss(r, s, ns);
 	extend(r, ns);

@@ -513,13 +513,12 @@ static struct ptrc_pair_roles *find_roles(struct ptrc_pairs *p, struct ptrc_type
 
 void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 {
-	const struct ptrc_reader *reader = &source->reader;
-	trace_event_id_t id = reader->event.posix_event_id;
+	struct ptrc_reader *reader = &source->reader;
 	struct ptrc_pair_source *s;
-	struct ptrc_type *type = ptrc_reader_type(&source->reader, id);
+	struct ptrc_type *type = ptrc_reader_type(reader, reader->event.posix_event_id);
 	struct ptrc_pair_roles *r = type->of_pairs;
 	size_t role_count;
-	bool is_open = ptrc_is_loss_open(id, reader->data, reader->size);
+	bool is_open = ptrc_reader_is_loss_open(reader);
 	size_t i = 0;
 
 	while (source->order >= p->source_count)
@@ -532,10 +531,10 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	role_count = source->is_for_loss ? 0 : r->count;
 	for (; i < role_count && r->roles[i].is_end; i++)
 		take_end(p, r->roles[i].pair, source);
-	/* A STOP or an OVERFLOW precedes the lost events, so the pairs that it ends are not cut: ends were taken
+	/* A STOP, an OVERFLOW or an os.lost precedes the lost events, so the pairs that it ends are not cut: ends were taken
 	 * first. The loss lasts until the next event of the source, a START or RESUME. Pairs that begin in other
 	 * sources before that event may have lost their ends, too. */
-	if (s->is_at_loss || ptrc_is_loss(id, reader->data, reader->size)) {
+	if (s->is_at_loss || ptrc_reader_is_loss(reader)) {
 		p->gap_count++;
 		s->gap_count++;
 	}

@@ -16,7 +16,7 @@ static void take_event(void *self, struct ptrc_source *s)
 
 	/* The expressions of --where are about waits, not about events. */
 	s->is_for_loss = !ptrc_select_meets_rest(&w->waits.query->select, &s->view);
-	if (s->is_for_loss && !ptrc_query_sees_losses(s->reader.event.posix_event_id))
+	if (s->is_for_loss && !ptrc_reader_sees_losses(&s->reader, s->reader.event.posix_event_id))
 		return;
 	ptrc_query_check_layout(w->waits.query, s);
 	if (!s->is_for_loss)

@@ -17,6 +17,7 @@ static inline void knows_type(struct ptrc_reader *r, trace_event_id_t id, const 
 		ptrc_reader_own_types(r);
 	type->name.is_known = true;
 	type->name.size = strlen(strcpy(type->name.text, name));
+	type->is_os_lost = !strcmp(name, PTRC_OS_LOST);
 	free(r->types[id]);
 	r->types[id] = type;
 }

@@ -1377,7 +1377,10 @@ TEST(the_event_before_is_the_last_one_of_the_thread, "")
 		} else {
 			last[n] = ns;
 		}
-		CHECK_EQ(ptrc_thread_gap_take(&before, &e), expected);
+		CHECK_EQ(ptrc_thread_gap_take(
+				 &before, &e,
+				 ptrc_is_loss(e.pt_info.posix_event_id, e.pt_data, e.pt_size)),
+			 expected);
 		found += expected != PTRC_THREAD_GAP_NONE;
 		if (is_loss && (is_full || e.pt_info.posix_event_id != POSIX_TRACE_STOP))
 			memset(last, 0, sizeof(last));

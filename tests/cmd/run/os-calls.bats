@@ -98,3 +98,48 @@ needs_calls() {
 	[ "$(events a.log os.fault)" -gt 10 ]
 	[ "$(ptrace-stat a.log | grep -cF os.syscall)" -eq 0 ]
 }
+
+@test "what the kernel lost is a loss at its place for pairs, gaps, reports and exports" {
+	made a.log <<-'END'
+		layout os.lost u64 events, u32 processor, bool withheld
+		event 100 7 8 os.syscall.begin
+		event 200 7 8 os.syscall.end
+		event 300 7 8 os.syscall.begin
+		event 300 7 8 os.lost u64:5 u32:0 u8:0
+		event 5000 7 8 os.syscall.end
+		event 5100 7 8 os.syscall.begin
+		event 5300 7 8 os.syscall.end
+	END
+	for options in "" "--event=os.syscall.*"; do
+		# shellcheck disable=SC2086 # there may be no option
+		ptrace-stat --json --pairs $options a.log | jq -e '.pairs[0] | .count == 2 and .cut == 1 and
+			.unmatched_begins == 0 and .unmatched_ends == 0 and .max_ns == 200'
+	done
+	[ "$(ptrace-dump --json --fields=ns,event,gap a.log | jq -c .gap_ns)" = $'null\n100\n100\n0\nnull\n100\n200' ]
+	# The time without an event is not that of the loss.
+	ptrace-report --text a.log >text
+	[[ $(sed -n '/^The longest time without/,$p' text) == *"200ns process 7, thread 8"* ]]
+	ptrace-report -o a.html a.log
+	sed -n 's/.*<script type="application\/json" id="meta">\(.*\)<\/script>$/\1/p' a.html | jq -e '.losses | length == 1'
+	for options in "" "--event=os.syscall.end"; do
+		# shellcheck disable=SC2086 # there may be no option
+		ptrace-export --to=chrome $options a.log | jq -e '.traceEvents | map(select(.cat == "loss")) |
+			length == 1 and .[0].name == "events lost" and .[0].dur == 4.7'
+		# shellcheck disable=SC2086 # there may be no option
+		ptrace-export --to=otlp $options a.log | jq -se 'map(.resourceLogs[]?.scopeLogs[].logRecords[] |
+			select(.eventName == "events lost")) | length == 1'
+	done
+}
+
+@test "a loss comes after the last system call that was read before it" {
+	needs_calls
+	exits 3 env POSIXTRACE_OS_BYTES=16384 ptrace-run --os=syscalls -o a.log -- \
+		sh -c "kill -STOP \$PPID; dd if=/dev/zero of=/dev/null bs=1 count=5000 status=none; sleep 0.05; kill -CONT \$PPID; sleep 0.2; /bin/true"
+	# No event of the same processor has the time of the loss and follows it.
+	ptrace-dump --json --fields=ns,event,pid,gap --allow-loss a.log | jq -se '[.[] | select(.event == "os.lost")] | length >= 1'
+	ptrace-dump --json --fields=ns,event,pid,gap --allow-loss a.log | jq -se '. as $all |
+		[range(length - 1) | select($all[.].event == "os.lost") | $all[. + 1]] | all(.gap_ns == null)'
+	ptrace-dump --json --fields=ns,event --allow-loss a.log | jq -se '. as $all |
+		[range(length - 1) | select($all[.].event == "os.lost" and $all[. + 1].event != "os.lost" and $all[.].ns == $all[. + 1].ns)] == []'
+	ptrace-stat --allow-loss --pairs --json a.log | jq -e '.pairs | map(.cut) | add > 0'
+}

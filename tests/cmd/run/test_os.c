@@ -138,7 +138,7 @@ TEST(records_say_what_they_mean, "")
 	read_ring(12);
 	CHECK_EQ(fake->page.data_tail, fake->page.data_head);
 	/* By time, and those that are later come with the next call. */
-	CHECK_EQ(found_count, 7);
+	CHECK_EQ(found_count, 8);
 	CHECK_EQ(found[0].kind, PTRC_PERF_FORK);
 	CHECK(found[0].pid == 10 && found[0].tid == 11 && found[0].child.pid == 20 &&
 	      found[0].child.tid == 21);
@@ -154,8 +154,10 @@ TEST(records_say_what_they_mean, "")
 	CHECK(found[6].mapping->address == 0x1000 && found[6].mapping->bytes == 0x2000);
 	CHECK(found[6].mapping->offset == 0x300 && found[6].mapping->build_id_bytes == 20);
 	CHECK_EQ(found[6].mapping->build_id[19], 0xab);
+	/* A loss comes after the last record before it, and has its time. */
+	CHECK(found[7].kind == PTRC_PERF_LOST && found[7].lost == 17 && found[7].ns == 12);
 	read_ring(INT64_MAX);
-	CHECK(found_count == 1 && found[0].kind == PTRC_PERF_LOST && found[0].lost == 17);
+	CHECK_EQ(found_count, 0);
 	end_ring();
 }
 
@@ -489,7 +491,9 @@ TEST(losses_that_no_record_has_told_yet, "")
 	ptrc_perf_records_take(records, &ring);
 	ptrc_perf_records_lost(records, &ring, 30);
 	found = ptrc_perf_records_until(records, INT64_MAX, &found_count);
-	CHECK(found_count == 2 && found[0].lost == 5 && found[1].lost == 15);
+	CHECK(found_count == 2 && found[0].lost + found[1].lost == 20);
+	/* No other record came between. */
+	CHECK(found[0].ns == 6 && found[1].ns == 6);
 	/* All of a record is known. */
 	ptrc_perf_records_begin(records);
 	ptrc_perf_records_lost(records, &ring, 45);

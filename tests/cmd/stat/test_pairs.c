@@ -110,7 +110,7 @@ TEST(quantiles_are_those_of_sorted_data, "")
 
 /* ---- pairs ---- */
 
-enum { A_BEGIN = 10, A_END, B_BEGIN, B_END, OTHER };
+enum { A_BEGIN = 10, A_END, B_BEGIN, B_END, OTHER, OS_LOST };
 
 static struct ptrc_source source;
 /* Another log, of which nothing but its events matters. */
@@ -131,6 +131,7 @@ static void setup(void)
 		[B_BEGIN] = "b.begin",
 		[B_END] = "b.end",
 		[OTHER] = "other",
+		[OS_LOST] = "os.lost",
 	};
 	struct ptrc_cli_reason why;
 
@@ -397,7 +398,7 @@ static void take_stop(int64_t ns, int reason)
 TEST(a_full_stop_cuts_pairs_as_an_overflow_does, "")
 {
 	static const trace_event_id_t losses[] = {POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME,
-						  POSIX_TRACE_ERROR};
+						  POSIX_TRACE_ERROR, OS_LOST};
 
 	for (int reason = 0; reason <= 2; reason++) {
 		setup();
