@@ -154,7 +154,8 @@ struct ptrc_ending_facts {
  * are. They are in the log only, and so are their names: another log of the same processes has
  * neither. NULL: nothing is known yet; but if the controller dies, and the target or another traced
  * process goes on, the log gets os.went_on.
- *   EINVAL  not an active stream with a log.
+ * This is so, too, for a log into which a stream without a log is salvaged.
+ *   EINVAL  not an active stream.
  */
 int ptrc_trace_set_ending(trace_id_t, const struct ptrc_ending_facts *);
 

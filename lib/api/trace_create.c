@@ -77,7 +77,7 @@ int ptrc_trace_set_ending(trace_id_t id, const struct ptrc_ending_facts *facts)
 	struct ptrc_ending *ending;
 	PTRC_ENTER(c, id);
 
-	if (!c || !c->has_log)
+	if (!c)
 		return EINVAL;
 	ending = &c->stream.header->ending;
 	if (facts) {

@@ -196,20 +196,19 @@ static bool visit_user(const char *name, uint64_t ino, void *arg)
 }
 
 /* How many processes are traced now. */
-static uint32_t count_users(const struct keeper *k)
+static uint32_t count_users(const struct ptrc_stream_header *h, int stream_fd, bool is_orphan)
 {
-	const struct ptrc_stream_header *h = k->work.stream.header;
 	struct users u = {.others = {ptrc_sys_getpid(), h->ending.finisher}};
 	struct stat st;
 	int fd;
 
 	/* The target may be a program without the library. By the time an orphan is found, another
 	 * process may have its number. */
-	if (!k->work.is_orphans) {
+	if (!is_orphan) {
 		u.others[2] = h->target_pid;
 		u.count = ptrc_procfs_exists(h->target_pid) == 0;
 	}
-	if (ptrc_file_stat(k->work.stream_fd, &st) ||
+	if (ptrc_file_stat(stream_fd, &st) ||
 	    ptrc_file_open(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0, &fd))
 		return u.count;
 	u.dev = st.st_dev;
@@ -219,21 +218,20 @@ static uint32_t count_users(const struct keeper *k)
 	return u.count;
 }
 
-/* If the controller has died while the processes of its trace go on, has the log say so: their later
- * events are missing. */
-static void note_users(struct keeper *k, uint64_t stamp)
+void ptrc_keeper_note_users(struct ptrc_stream_header *h, int stream_fd, bool is_orphan,
+			    uint64_t stamp)
 {
-	struct ptrc_ending *e = &k->work.stream.header->ending;
+	struct ptrc_ending *e = &h->ending;
 
 	if (ptrc_load_acquire(&e->state) != PTRC_ENDING_WATCHED)
 		return;
-	e->processes = count_users(k);
+	e->processes = count_users(h, stream_fd, is_orphan);
 	if (e->processes) {
 		ptrc_file_sleep_ns(KILLED_NS);
-		e->processes = count_users(k);
+		e->processes = count_users(h, stream_fd, is_orphan);
 	}
 	e->has_status = 0;
-	e->stamp = stamp;
+	e->stamp = stamp ? stamp : ptrc_stream_now(h);
 	ptrc_store_release(&e->state, PTRC_ENDING_KNOWN);
 }
 
@@ -250,7 +248,7 @@ static int finish_for_dead(struct keeper *k)
 
 	ptrc_log_lock(k->work.log_fd, PTRC_LOG_LOCK_FINISHING);
 	ptrc_stream_stop(s, NULL, 0);
-	note_users(k, stamp);
+	ptrc_keeper_note_users(h, k->work.stream_fd, k->work.is_orphans, stamp);
 	error = ptrc_keeper_work_close(&k->work, true);
 	if (k->work.is_orphans && ptrc_keeper_may_wait(h, error)) {
 		/* Another process may yet complete the log, which should report no error then. */

@@ -6,7 +6,10 @@
 #ifndef PTRC_LIB_KEEPER_KEEPER_LIFE_H
 #define PTRC_LIB_KEEPER_KEEPER_LIFE_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+struct ptrc_stream_header;
 
 /* The purpose of a keeper. The program's arguments are "new", "restart" or "orphan", and its number
  * in decimal digits. */
@@ -27,5 +30,11 @@ enum ptrc_keeper_task {
  * those above and 0 to 2. `number` is the value of header.keeper_number for which the keeper was
  * started. */
 __attribute__((noreturn)) void ptrc_keeper_live(enum ptrc_keeper_task task, uint32_t number);
+
+/* The controller has died. If processes of its trace go on, has the log say so: their later events are
+ * missing. They are those that map the stream, which must not have ended. stamp: when they stopped
+ * recording; 0: now. */
+void ptrc_keeper_note_users(struct ptrc_stream_header *h, int stream_fd, bool is_orphan,
+			    uint64_t stamp);
 
 #endif

@@ -18,6 +18,7 @@
 #include "lib/base/liveness.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
+#include "lib/keeper/keeper_life.h"
 #include "lib/log/log_write.h"
 #include "lib/stream/consumer.h"
 #include "lib/stream/live_reader.h"
@@ -155,12 +156,17 @@ bool ptrc_orphan_has_events(int fd, const struct ptrc_orphan_facts *f)
 void ptrc_orphan_put_aside(int dirfd, uint64_t id, int fd)
 {
 	char from[PTRC_SHMDIR_NAME_BYTES], to[PTRC_SHMDIR_NAME_BYTES];
+	struct ptrc_stream stream;
 
 	ptrc_shmdir_remove_id(dirfd, 'i', id);
 	ptrc_shmdir_name(from, 's', id);
 	ptrc_shmdir_name(to, 'o', id);
 	ptrc_sys(SYS_renameat2, dirfd, from, dirfd, to, RENAME_NOREPLACE);
-	ptrc_orphan_end(fd);
+	if (ptrc_stream_map(fd, PTRC_ROLE_CONTROLLER, &stream))
+		return;
+	ptrc_keeper_note_users(stream.header, fd, true, 0);
+	ptrc_stream_end(&stream);
+	ptrc_stream_unmap(&stream);
 }
 
 static void remove_object(int dirfd, uint64_t id)

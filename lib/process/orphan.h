@@ -54,7 +54,7 @@ void ptrc_orphan_end(int fd);
 /* Whether the orphan may have unread events (without a log) or a log that must be finished. If the controller
  * died before the keeper had started the log, nothing was recorded. Returns true if this is unknown. */
 PTRC_NONNULL() bool ptrc_orphan_has_events(int fd, const struct ptrc_orphan_facts *f);
-/* Ends the stream s.<id> and renames it to o.<id>. */
+/* Renames the stream s.<id> to o.<id>, notes how many processes still record into it, and ends it. */
 void ptrc_orphan_put_aside(int dirfd, uint64_t id, int fd);
 /* Finishes the log of o.<id> (ptrc_keeper_finish_orphan) and removes the stream. If that fails, the stream
  * stays, and the reason is returned. */

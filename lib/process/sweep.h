@@ -11,7 +11,8 @@
  * controller and keeper are dead (orphan.h), and finishes their logs, which may take a while. log_fd is the
  * log that the caller is about to start, to which nothing must be written; -1: there is none. */
 void ptrc_sweep(int dirfd, uid_t uid, int log_fd);
-/* Like ptrc_sweep(), but does nothing with streams that have a log, so it never takes long. */
+/* Like ptrc_sweep(), but does nothing with streams that have a log, so it takes long
+ * only if it finds a new orphan without a log into which processes still record: 0.1 s. */
 void ptrc_sweep_processes(int dirfd, uid_t uid);
 /* Does what ptrc_sweep_processes() does, if is_due or if the number of entries in the directory is a multiple
  * of 256. So what killed processes leave is limited, and most calls take no time. Called by programs that

@@ -228,7 +228,8 @@ struct ptrc_arrival {
 };
 #define PTRC_ARRIVALS 32U
 
-/* The controller has not closed the log: if it dies, the log has to say whether processes go on. */
+/* The controller has not ended the trace: if it dies, the log has to say whether processes go on, also a log
+ * into which a stream without one is salvaged. */
 #define PTRC_ENDING_WATCHED 1U
 /* The other members are valid. */
 #define PTRC_ENDING_KNOWN 2U

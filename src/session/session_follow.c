@@ -17,7 +17,7 @@ enum {
 	READ_NS = 10000000,
 	/* The least time between two reports of missed events to a follower, because counting them is
 	 * expensive. */
-	COUNT_MS = 1000,
+	COUNT_MS = 100,
 	/* At the end of the session: how long a follower whose socket is full may take nothing before it is
 	 * given up. */
 	END_MS = 500,
@@ -283,10 +283,11 @@ static bool read_for(struct ptrc_follow *f, struct ptrc_follower *to, int64_t li
 	unblock(to);
 	if (to->is_finished)
 		return false;
-	while (is_more && has_room(to) && ptrc_now_ns() - since < limit_ns)
-		is_more = send_events(to);
+	/* Before the events, because after them the socket of a follower that is too slow is full. */
 	if (!to->is_snapshot && has_room(to))
 		report_missed(f, to);
+	while (is_more && has_room(to) && ptrc_now_ns() - since < limit_ns)
+		is_more = send_events(to);
 	if (is_more || to->is_gone)
 		return has_room(to);
 	if (to->is_snapshot)

@@ -930,8 +930,7 @@ int ptrc_server_make_stream(struct ptrc_server *s, int32_t *stage)
 		posixtrace_set_log_sync(s->trace, 0);
 	if (plan->hides_command_lines)
 		posixtrace_set_command_line(s->trace, 0);
-	if (plan->log_fd >= 0)
-		ptrc_trace_set_ending(s->trace, NULL);
+	ptrc_trace_set_ending(s->trace, NULL);
 	error = posixtrace_set_patterns(s->trace, plan->patterns, plan->pattern_count);
 	if (error)
 		*stage = PTRC_SESSION_STAGE_FILTER;

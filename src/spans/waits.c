@@ -143,9 +143,8 @@ static void take_counts(struct ptrc_waits *w, struct ptrc_source *s)
 	if (!t)
 		return;
 	t->last_ns = w->last_ns > t->last_ns ? w->last_ns : t->last_ns;
-	/* At the end of a process one thread records the ends of all. Those of the others still wait then. */
-	if (t->lane.tid == s->reader.event.posix_tid)
-		t->has_exited = is_end;
+	/* At the end of a process one thread records the ends of all. */
+	t->has_exited = is_end;
 	if (is_end && !t->has_start)
 		return;
 	/* A program that the thread executes goes on with the counts of the thread. After an end, a start is that
@@ -331,7 +330,8 @@ void ptrc_waits_take_begin(struct ptrc_waits *w, const struct ptrc_span *span,
 	t = thread_of(w, span->begin.source);
 	t->latest_begin = ++w->begin_count;
 	t->is_in_wait = true;
-	t->has_exited = false;
+	/* A thread whose end another thread has recorded may still begin a wait before its process is gone. */
+	t->has_exited &= t->has_end;
 	*start = (struct ptrc_waits_start){t, t->latest_begin, t->waited_ns};
 }
 

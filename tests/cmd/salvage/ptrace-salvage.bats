@@ -82,6 +82,31 @@ crash_run() {
 	counts run.log traced.event=100
 }
 
+@test "the log of a stream without a log says that its processes went on" {
+	needs_own_directory
+	local controller how
+	for how in salvage list; do
+		traced_session "$me.g" --start -- -w -n 2000000000 -p 1000
+		controller=$(controller "$me.g")
+		go
+		recorded() { [ "$(ptrace-stat --json --allow-loss "$me.g" | jq .event_count)" -gt 20 ]; }
+		wait_until recorded
+		kills "$controller"
+		# Another run may have found the stream, and ended it, before.
+		[ "$how" = salvage ] || ptrace-run --count-only --quiet -- true
+		ptrace-salvage -o "$how.log" "$controller"
+		reports 3 "$how.log: processes went on when the recording ended: their later events are missing" ptrace-stat "$how.log"
+		[ "$(ptrace-dump --allow-loss --event=os.went_on "$how.log" | jq .data.processes)" -eq 1 ]
+		kills "$pid"
+	done
+	# If they had ended, it does not.
+	record "$me.g" -- -n 10
+	controller=$(controller "$me.g")
+	kills "$controller" "$pid"
+	ptrace-salvage -o ended.log "$controller"
+	silently 0 ptrace-stat ended.log
+}
+
 @test "a session that is gone: stat names what is unfinished" {
 	local controller
 	needs_own_directory

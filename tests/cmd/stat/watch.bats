@@ -96,6 +96,18 @@ pairs() {
 	done
 }
 
+@test "pairs: events that come too fast are counted in the interval in which they came" {
+	traced_session "$me" --count-only --start -- -w -n 2000000000 -t 2 -e lp.begin -d abcd
+	watches --watch=500ms --json --pair=lp
+	go
+	# The first five intervals from the first that misses events.
+	missing() { jq -s 'map(.unshown_events) | .[(map(. > 0) | index(true)) // length:][:5]' live; }
+	five() { [ "$(missing | jq length)" -eq 5 ]; }
+	wait_until five
+	kill -KILL "$pid" "$watch"
+	missing | jq -e 'all(. > 0)'
+}
+
 @test "pairs: those of each interval, also of begins from before" {
 	mkfifo in
 	begins run ptrace-run --count-only --quiet --name="$me" -- sh in
