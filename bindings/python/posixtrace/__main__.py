@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+import builtins
 import errno
 import functools
+import importlib.util
+import io
+import marshal
 import os
+import pkgutil
 import re
 import runpy
 import sys
@@ -47,8 +52,18 @@ def _check_script(path: str) -> None:
         number = problem.errno or 0
     if number:
         reason = f"[Errno {number}] {os.strerror(number)}"
-        print(f"{sys.executable}: can't open file {os.path.join(os.getcwd(), path)!r}: {reason}", file=sys.stderr)
+        print(f"{sys.executable}: can't open file {path!r}: {reason}", file=sys.stderr)
         sys.exit(2)
+
+
+def _code_of(path: str) -> types.CodeType:
+    """The code of a script, which may be compiled."""
+    with io.open_code(path) as file:
+        raw = file.read()
+    if raw.startswith(importlib.util.MAGIC_NUMBER):
+        code: types.CodeType = marshal.loads(raw[16:])
+        return code
+    return compile(raw, path, "exec", dont_inherit=True)
 
 
 def _nanoseconds(text: str) -> int:
@@ -84,30 +99,39 @@ def _options(words: List[str]) -> Tuple[List[str], int, List[str]]:
 
 
 def _program(words: List[str]) -> Callable[[], object]:
-    """Returns what runs the program, and sets sys.argv and sys.path as for python3 without this module."""
+    """Returns what runs the program, and sets sys.argv, sys.path and the module __main__ as python3 does without
+    this module."""
     if not words:
         _fail("there is no program to run")
     kind = words[0]
+    if kind in ("-m", "-c") and len(words) < 2:
+        _fail(f"{kind} needs a value")
     is_path_safe = getattr(sys.flags, "safe_path", False)
-    if kind in ("-m", "-c"):
-        if len(words) < 2:
-            _fail(f"{kind} needs a value")
-        what = words[1]
+    module = sys.modules["__main__"] = types.ModuleType("__main__")
+    vars(module)["__builtins__"] = builtins
+    if kind == "-m":
         sys.argv = [kind, *words[2:]]
-        module = sys.modules["__main__"] = types.ModuleType("__main__")
-        if kind == "-m":
-            # This is what python3 -m calls; of the public functions none reports as it does that there is no such
-            # module.
-            return functools.partial(runpy._run_module_as_main, what)  # type: ignore[attr-defined]
-        if not is_path_safe:
-            sys.path[0] = ""
-        code = compile(what, "<string>", "exec")
-        return functools.partial(exec, code, module.__dict__)
-    sys.argv = words
-    _check_script(kind)
-    if not is_path_safe and os.path.isfile(kind):
-        sys.path[0] = os.path.dirname(os.path.realpath(kind))
-    return functools.partial(runpy.run_path, kind, run_name="__main__")
+        # This is what python3 -m calls; of the public functions none reports as it does that there is no such
+        # module.
+        return functools.partial(runpy._run_module_as_main, words[1])  # type: ignore[attr-defined]
+    if kind == "-c":
+        sys.argv = [kind, *words[2:]]
+        directory = ""
+        code = compile(words[1], "<string>", "exec", dont_inherit=True)
+    else:
+        sys.argv = words
+        path = os.path.join(os.getcwd(), kind)
+        _check_script(path)
+        if pkgutil.get_importer(path):
+            # A directory or an archive, which has the module __main__.
+            sys.path[: not is_path_safe] = [path]
+            return functools.partial(runpy._run_module_as_main, "__main__", False)  # type: ignore[attr-defined]
+        directory = os.path.dirname(os.path.realpath(path))
+        code = _code_of(path)
+        module.__file__ = path
+    if not is_path_safe:
+        sys.path[0] = directory
+    return functools.partial(exec, code, vars(module))
 
 
 def _begin(patterns: List[str], threshold: int) -> None:

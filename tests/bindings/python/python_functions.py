@@ -5,10 +5,12 @@ the cases, each by its name: python_functions.py Functions.case."""
 import collections
 import json
 import os
+import py_compile
 import subprocess
 import sys
 import tempfile
 import unittest
+import zipapp
 
 PROGRAM = """
 import sys
@@ -325,11 +327,29 @@ process.join()
 
     def test_program(self):
         """The program is run as without the module."""
-        program = "import sys\nprint(__name__, sys.argv, sys.path[0], __file__)\nimport other\nprint(other.x)\n"
+        program = (
+            "import sys\nprint(__name__, sys.argv, sys.path[:2], __file__, type(__builtins__))\nimport other\nprint(other.x)\n"
+            "def f(x: int): pass\nprint(f.__annotations__)\n"
+        )
         self.write("other.py", "x = 7\nprint(__name__)\n")
         path = self.write("program.py", program)
         code = program.replace("__file__", "1")
-        for words in ((path, "-a", "--functions=b"), ("-m", "program", "-m", "x"), ("-c", code, "a", "-c")):
+        os.mkdir(os.path.join(self.directory, "package"))
+        self.write("package/__main__.py", program)
+        self.write("package/other.py", "x = 8\n")
+        py_compile.compile(path, os.path.join(self.directory, "compiled.pyc"))
+        zipapp.create_archive(os.path.join(self.directory, "package"), os.path.join(self.directory, "package.pyz"))
+        for words in (
+            (path, "-a", "--functions=b"),
+            ("program.py",),
+            ("./package/../program.py",),
+            ("compiled.pyc",),
+            ("package", "a"),
+            ("package.pyz",),
+            ("-m", "program", "-m", "x"),
+            ("-m", "package"),
+            ("-c", code, "a", "-c"),
+        ):
             with self.subTest(words):
                 plain = subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=self.directory)
                 self.assertEqual(self.command("run", *words).stdout, plain.stdout)
@@ -342,6 +362,12 @@ process.join()
         # Objects of the program's classes can be sent to another process.
         program = "import pickle\nclass C: pass\nprint(type(pickle.loads(pickle.dumps(C()))) is C)\n"
         self.assertEqual(self.run_program(program).stdout, "True\n")
+        # The program is the module __main__ also while threads run on after its end.
+        program = "import threading\nclass C: pass\ndef late():\n    threading.main_thread().join()\n"
+        program += "    import __main__\n    print(__main__.C is C)\nthreading.Thread(target=late).start()\n"
+        self.assertEqual(self.run_program(program).stdout, "True\n")
+        # It can come from a pipe.
+        self.assertEqual(self.command("run", "/dev/stdin", input="print(__file__)").stdout, "/dev/stdin\n")
         # A program that profiles itself does so.
         program = "import cProfile\np = cProfile.Profile()\ndef f(): pass\np.runcall(f)\np.print_stats()\n"
         self.assertRegex(self.run_program(program).stdout, r"program.py:3\(f\)")
@@ -357,6 +383,7 @@ process.join()
             (("-m", "none"), 1),
             (("-m", "none.none"), 1),
             (("-m", "package"), 1),
+            (("package",), 1),
         ):
             with self.subTest(words):
                 plain = subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=self.directory)
