@@ -86,9 +86,9 @@ result 'where nobody traces' passes Untraced.test_untraced
 result 'objects and calls of them' passes Untraced.test_forms
 result 'records of logging' passes Records.test_records
 result 'records of logging that cannot be events' passes Records.test_bad_records
-result 'a record of logging that is cut' passes Logs.test_cut
+result 'a record of logging that is cut' passes Logs.test_cut_record
 result 'processes of multiprocessing' passes Logs.test_processes
-result 'a process that is killed' passes Logs.test_killed
+result 'a process that is killed' passes Logs.test_killed_program
 result 'spans, and their keys' passes Spans.test_with
 result 'an object that is a span already' passes Spans.test_misuse
 result 'functions as spans' passes Spans.test_decorator

@@ -679,7 +679,7 @@ class Logs(unittest.TestCase):
         self.assertEqual({e.misfit for e in log}, {"rest"})
         self.assertEqual(len(list(posixtrace.open(self.log, self.log, event="db.*"))), 10)
 
-    def test_cut(self):
+    def test_cut_record(self):
         """A record of logging that is too long is cut, and the log says so."""
         program = "import logging, posixtrace\nlogging.basicConfig(handlers=[posixtrace.LogHandler()])\n"
         self.record(program + "logging.error('x' * 5000)", "--max-data-size=1024")
@@ -705,7 +705,7 @@ class Logs(unittest.TestCase):
         self.assertEqual([(e.data["method"], e.data["n"]) for e in events], [*expected, ("parent", 0)])
         self.assertEqual(len({e.pid for e in events}), 3)
 
-    def test_killed(self):
+    def test_killed_program(self):
         """What was recorded before the process was killed is in the log."""
         self.record("import os, posixtrace\nposixtrace.event('e', 'str s')('text')\nos.kill(os.getpid(), 9)")
         self.assertEqual([e.data for e in posixtrace.open(self.log, event="e")], [{"s": "text"}])
