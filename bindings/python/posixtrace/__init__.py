@@ -147,9 +147,6 @@ def _signature(names: Tuple[str, ...], is_typed: bool) -> inspect.Signature:
     return inspect.Signature([inspect.Parameter(name, kind, default=default) for name in names])
 
 
-_record.set_hooks(_json, _signature)
-
-
 def event(name: str, layout: Optional[str] = None, /, **fields: str) -> Event:
     """Opens an event type and returns the object that records its events.
 

@@ -35,8 +35,17 @@ PyAPI_FUNC(PyObject *) PyVectorcall_Call(PyObject *, PyObject *, PyObject *);
 /* The bit in the number of arguments that says that the caller lends the place before them. */
 #define ARGUMENTS_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1))
 
-/* The function that makes the signature of an event type, see set_hooks(). */
-static PyObject *signature_hook;
+PyObject *ptrc_python_call(const char *function, PyObject *first, PyObject *second)
+{
+	/* The reference is that of sys.modules. */
+	PyObject *module = PyImport_AddModule("posixtrace"), *result = NULL;
+	PyObject *called = module ? PyObject_GetAttrString(module, function) : NULL;
+
+	if (called)
+		result = PyObject_CallFunctionObjArgs(called, first, second, NULL);
+	Py_XDECREF(called);
+	return result;
+}
 
 struct event {
 	PyObject base;
@@ -256,8 +265,7 @@ static PyObject *event_signature(PyObject *self, void *unused)
 		return NULL;
 	for (size_t i = 0; i < e->parameter_count; i++)
 		PyTuple_SetItem(names, (Py_ssize_t)i, Py_NewRef(e->parameters[i]));
-	signature = PyObject_CallFunctionObjArgs(signature_hook, names,
-						 e->layout.fields ? Py_True : Py_False, NULL);
+	signature = ptrc_python_call("_signature", names, e->layout.fields ? Py_True : Py_False);
 	Py_DECREF(names);
 	return signature;
 }
@@ -310,30 +318,11 @@ static PyObject *version(PyObject *self, PyObject *unused)
 	return PyUnicode_FromString(posixtrace_version());
 }
 
-/* set_hooks(json, signature): json() turns an object into the text of JSON; signature() makes the
- * signature of the names of arguments, and of whether each needs a value. */
-static PyObject *set_hooks(PyObject *self, PyObject *given)
-{
-	PyObject *json, *signature;
-
-	(void)self;
-	if (!PyArg_ParseTuple(given, "OO", &json, &signature))
-		return NULL;
-	Py_INCREF(json);
-	Py_INCREF(signature);
-	Py_XDECREF(ptrc_python_json);
-	Py_XDECREF(signature_hook);
-	ptrc_python_json = json;
-	signature_hook = signature;
-	Py_RETURN_NONE;
-}
-
 static PyMethodDef methods[] = {
 	{"is_traced", is_traced, METH_NOARGS,
 	 "is_traced()\n--\n\nWhether a stream traces this process; if not, no event is recorded."},
 	{"version", version, METH_NOARGS,
 	 "version()\n--\n\nThe version of the library, such as 'posixtrace 0.2.0'."},
-	{"set_hooks", set_hooks, METH_VARARGS, NULL},
 	{0},
 };
 

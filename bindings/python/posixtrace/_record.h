@@ -24,6 +24,10 @@ struct ptrc_python_text {
  * TypeError if the object is neither. */
 bool ptrc_python_text(PyObject *, struct ptrc_python_text *);
 
+/* Calls a function of __init__.py with one argument (second: NULL) or two. Finds it anew each time, because each
+ * interpreter of the process has its own. */
+PyObject *ptrc_python_call(const char *function, PyObject *first, PyObject *second);
+
 /* Adds to the module what records functions. */
 bool ptrc_python_add_functions(PyObject *module);
 

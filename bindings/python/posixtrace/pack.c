@@ -10,8 +10,6 @@
 
 #include "lib/base/common.h"
 
-PyObject *ptrc_python_json;
-
 /* ---- errors ---- */
 
 /* Raises an exception whose text begins with the names of the event type and the field. Returns
@@ -119,7 +117,7 @@ static bool take_json(const struct ptrc_python_layout *l, const struct ptrc_layo
 
 	if (PyBytes_Check(value))
 		return ptrc_python_text(value, text);
-	made = PyObject_CallFunctionObjArgs(ptrc_python_json, value, NULL);
+	made = ptrc_python_call("_json", value, NULL);
 	if (made && ptrc_python_text(made, text)) {
 		/* A text with an owner of its own is not a part of what the hook returned. */
 		if (text->owner)

@@ -25,9 +25,6 @@ struct ptrc_python_data {
 	char room[PTRC_PYTHON_ROOM_BYTES];
 };
 
-/* The function that turns an object into the text of JSON, a str. */
-extern PyObject *ptrc_python_json;
-
 /* Parses a layout. False: an exception is set, ValueError if the text is no layout. */
 bool ptrc_python_parse(struct ptrc_python_layout *, const char *text, size_t size);
 

@@ -78,6 +78,7 @@ result 'events without a layout' passes Recording.test_untyped
 result 'random layouts, as structures of C' passes Recording.test_as_c
 result 'objects that are converted' passes Recording.test_conversions
 result 'several threads' passes Recording.test_threads
+result 'a second interpreter in the process' passes Recording.test_interpreters
 result 'what does not fit is an error that names event and field' \
 	passes Recording.test_what_does_not_fit
 result 'layouts that are none' passes Recording.test_wrong_layouts

@@ -363,6 +363,23 @@ class Recording(unittest.TestCase):
         with self.assertRaises(TypeError):
             posixtrace.event("both", "u8 a", b="u8")
 
+    def test_interpreters(self):
+        """A second interpreter in the process, as mod_wsgi makes them, leaves the first one as it was."""
+        try:
+            import _xxsubinterpreters as interpreters
+        except ImportError:
+            import _interpreters as interpreters
+        all_json = posixtrace.event("all", "json")
+        is_isolated = {"isolated": False} if sys.version_info < (3, 13) else {"config": "legacy"}
+        other = interpreters.create(**is_isolated)
+        code = "import posixtrace, inspect; e = posixtrace.event('all', 'json'); e((2,)); inspect.signature(e)"
+        interpreters.run_string(other, code)
+        self.records(b"all", b"json", b"[2]")
+        interpreters.destroy(other)
+        all_json({"a": 1})
+        self.records(b"all", b"json", b'{"a":1}')
+        self.assertEqual(str(inspect.signature(all_json)), "(json)")
+
     def test_threads(self):
         event = posixtrace.event("threads", "u64 n, str s")
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
