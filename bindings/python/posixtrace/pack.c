@@ -43,6 +43,21 @@ static bool refuse_type(const struct ptrc_python_layout *l, const struct ptrc_la
 	return false;
 }
 
+/* A value as messages show it: its representation, cut, or its type if it has none, as an integer of very many
+ * digits. */
+static PyObject *shown(PyObject *value)
+{
+	PyObject *text = PyUnicode_FromFormat("%.80R", value), *name;
+
+	if (text)
+		return text;
+	PyErr_Clear();
+	name = PyObject_GetAttrString((PyObject *)Py_TYPE(value), "__name__");
+	text = name ? PyUnicode_FromFormat("a value of type %S", name) : NULL;
+	Py_XDECREF(name);
+	return text;
+}
+
 /* Raises an exception that says that the value does not fit the type of the field. Returns false. */
 static bool refuse_number(const struct ptrc_python_layout *l, const struct ptrc_layout_field *f,
 			  PyObject *type, PyObject *value)
@@ -52,10 +67,16 @@ static bool refuse_number(const struct ptrc_python_layout *l, const struct ptrc_
 		[PTRC_LAYOUT_HEX] = 'x',      [PTRC_LAYOUT_FLOAT] = 'f',
 		[PTRC_LAYOUT_CODE] = 'x',     [PTRC_LAYOUT_CALLER] = 'x',
 	};
+	PyObject *text;
 
-	if (f->bits)
-		return refuse(l, f, type, "%R does not fit %d bits", value, (int)f->bits);
-	return refuse(l, f, type, "%R is no %c%d", value, letters[f->kind], 8 * f->item_size);
+	PyErr_Clear();
+	text = shown(value);
+	if (text && f->bits)
+		refuse(l, f, type, "%U does not fit %d bits", text, (int)f->bits);
+	else if (text)
+		refuse(l, f, type, "%U is no %c%d", text, letters[f->kind], 8 * f->item_size);
+	Py_XDECREF(text);
+	return false;
 }
 
 /* ---- texts and bytes ---- */
@@ -166,12 +187,11 @@ static bool take_text(const struct ptrc_python_layout *l, const struct ptrc_layo
 static bool take_member(const struct ptrc_python_layout *l, const struct ptrc_layout_field *f,
 			PyObject *name, uint64_t *u)
 {
-	PyObject *known = NULL;
+	PyObject *known = NULL, *text;
 
 	for (uint32_t i = 0; i < f->member_count; i++) {
 		if (!PyUnicode_CompareWithASCIIString(name, f->members[i].name)) {
 			*u = f->members[i].value;
-			Py_XDECREF(known);
 			return true;
 		}
 	}
@@ -184,7 +204,10 @@ static bool take_member(const struct ptrc_python_layout *l, const struct ptrc_la
 		if (!known)
 			return false;
 	}
-	refuse(l, f, PyExc_ValueError, "%R is none of %U", name, known);
+	text = shown(name);
+	if (text)
+		refuse(l, f, PyExc_ValueError, "%U is none of %U", text, known);
+	Py_XDECREF(text);
 	Py_DECREF(known);
 	return false;
 }

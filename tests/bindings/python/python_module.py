@@ -286,6 +286,10 @@ class Recording(unittest.TestCase):
             (ValueError, "field 'y': -1e+39 is no f32", lambda: floats(1, 0, -1e39, 0)),
             (ValueError, "field 'x': 1e+39 is no f32", lambda: posixtrace.event("fits.f32s", x="f32[2]")([0, 1e39])),
             (ValueError, " is no f64", lambda: floats(1, 0, 0, 10**400)),
+            # str() refuses integers of so many digits.
+            (ValueError, "field 'id': a value of type int is no u64", lambda: query(10**5000, [1, 2], "")),
+            (TypeError, f"field 'id': '{79 * 'x'} is no u64", lambda: query(1000 * "x", [1, 2], "")),
+            (ValueError, f"field 's': '{79 * 'x'} is none of idle", lambda: state(1000 * "x", 1)),
             (ValueError, "field 'b': 2 bytes, not 3", lambda: posixtrace.event("fits.bytes", "bytes[2] b")(b"abc")),
             (TypeError, "field 'b': bytes, not str", lambda: posixtrace.event("fits.bytes", "bytes[2] b")("ab")),
             (ValueError, "field 'b': 4 does not fit 3 bits", lambda: posixtrace.event("fits.bits", "i8 b:3")(4)),
