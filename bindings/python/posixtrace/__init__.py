@@ -283,7 +283,7 @@ def traced(function: Any = None, /, *, name: Optional[str] = None) -> Any:
         function, name = None, function
     if function is None:
         return functools.partial(traced, name=name)
-    if not callable(function):
+    if not callable(function) or not hasattr(function, "__qualname__"):
         raise TypeError(f"traced: {function!r} is no function")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(f"traced: {function.__qualname__} is a generator: use span() in it")

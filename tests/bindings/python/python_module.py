@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import ctypes
 import errno
+import functools
 import gc
 import importlib.util
 import inspect
@@ -492,9 +493,15 @@ class Spans(unittest.TestCase):
         async def async_generator():
             yield 1
 
-        for wrong in generator, async_generator, C, 7:
-            with self.assertRaises(TypeError):
-                posixtrace.traced(wrong)
+        class Called:
+            async def __call__(self):
+                pass
+
+        # An object has no name for its span, and its calls may last beyond their return.
+        for wrong in generator, async_generator, C, 7, Called(), functools.partial(print), functools.partial(generator):
+            for decorator in posixtrace.traced, posixtrace.traced("name"):
+                with self.assertRaisesRegex(TypeError, "^traced: .* is (no function|a generator|a class)"):
+                    decorator(wrong)
 
     def test_async(self):
         @posixtrace.traced("task")
