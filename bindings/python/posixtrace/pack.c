@@ -349,13 +349,15 @@ static bool put_array(const struct ptrc_python_layout *l, const struct ptrc_layo
 	PyObject *list = PySequence_List(value);
 	struct place item = *p;
 	Py_ssize_t count;
-	bool is_put = true;
+	bool is_put;
 
 	if (!list)
 		return PyErr_ExceptionMatches(PyExc_TypeError) &&
 		       refuse_type(l, f, "a sequence", value);
 	count = PyList_Size(list);
-	if (f->count != PTRC_LAYOUT_COUNT_OPEN && count != (Py_ssize_t)f->count)
+	/* Without values the data ends where they would begin. */
+	is_put = reach(d, p->at);
+	if (is_put && f->count != PTRC_LAYOUT_COUNT_OPEN && count != (Py_ssize_t)f->count)
 		is_put = refuse(l, f, PyExc_ValueError, "%u values, not %zd", f->count, count);
 	for (Py_ssize_t i = 0; is_put && i < PyList_Size(list); i++) {
 		PyObject *one = PyList_GetItem(list, i);

@@ -149,6 +149,10 @@ class Recording(unittest.TestCase):
         self.records(b"rest", b"bytes[2] a, bytes b", b"abcd\0")
         posixtrace.event("open", "u8 n, i16[] rest")(1, range(-1, 2))
         self.records(b"open", b"u8 n, i16[] rest", struct.pack("@B3h", 1, -1, 0, 1))
+        # Without values it is where values would be: readers look for it there.
+        none = posixtrace.event("open.text", "str s, u32[] rest")
+        none("ab", [])
+        self.records(b"open.text", b"str s, u32[] rest", b"ab\0\0")
         bits = posixtrace.event("bits", "u8 a:3, i8 b:3, bool c:1, u32 d:31, str s, u8 e:4, u8 f:4")
         bits(5, -4, True, 2**31 - 1, "text", 1, 2)
         layout = b"u8 a:3, i8 b:3, bool c:1, u32 d:31, str s, u8 e:4, u8 f:4"
