@@ -206,7 +206,7 @@ static bool integer_of_member(struct call *c, napi_value value, uint64_t *u)
 
 	napi_get_value_string_utf8(c->env, value, name, sizeof(name), &size);
 	for (uint32_t i = 0; i < f->member_count; i++) {
-		if (!strcmp(f->members[i].name, name)) {
+		if (strlen(f->members[i].name) == size && !strcmp(f->members[i].name, name)) {
 			*u = f->members[i].value;
 			return true;
 		}

@@ -181,6 +181,7 @@ test('what does not fit is an error that names event and field, and records noth
 		['TypeError', "event 'fits': 3 values are needed, not 2", () => query(1, [1, 2])],
 		['TypeError', "event 'fits': 3 values are needed, not 9", () => query(1, 2, 3, 4, 5, 6, 7, 8, 9)],
 		['RangeError', "field 's': 'away' is none of idle, busy", () => state('away', 1, 1, true)],
+		['RangeError', " is none of idle, busy", () => state('idle\0', 1, 1, true)],
 		['TypeError', "field 's': a number or the name of a member is needed, not a boolean", () => state(true, 1, 1, true)],
 		['RangeError', "field 'n': 128 is no i8", () => state(1, 128, 1, true)],
 		['RangeError', "field 'n': -129 is no i8", () => state(1, -129n, 1, true)],
