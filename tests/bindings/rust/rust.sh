@@ -349,6 +349,17 @@ cases::layer::forked.end {"key":K1}
 END
 }
 
+# Spans that exist at the same time have different keys, whatever subscriber they have.
+layer_subscribers() {
+	run layer-subscribers || return 1
+	same <<'END'
+cases::layer::one of two.begin {"key":K1,"parent":0,"level":"INFO"}
+cases::layer::one of two.begin {"key":K2,"parent":0,"level":"INFO"}
+cases::layer::one of two.end {"key":K1}
+cases::layer::one of two.end {"key":K2}
+END
+}
+
 # mistakes: what no layout can have, or no field takes, is an error of the compiler that names it
 mistakes() {
 	library=$(find "$target"/debug/deps -name 'libposixtrace-*.rmeta' | head -n 1)
@@ -472,6 +483,7 @@ result 'the layer: events, spans, fields' layer
 result 'the layer: spans of one name' layer_numbers
 result 'the layer: a filter' layer_filter
 result 'the layer: a forked child' layer_forks
+result 'the layer: two subscribers' layer_subscribers
 result 'mistakes are errors of the compiler' mistakes
 result 'the lines of the README, and the static library' first_event
 result 'the lines of the README for tracing' first_span

@@ -42,7 +42,7 @@
 mod data;
 mod types;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use posixtrace::private::{process, record, Memory};
 use tracing_core::span::{Attributes, Id, Record};
@@ -62,27 +62,32 @@ static IS_NUMBERED: AtomicBool = AtomicBool::new(false);
 /// The layer, which [`layer`] returns.
 #[derive(Debug, Clone)]
 pub struct Layer {
-    _private: (),
+    /// Another one for each call of [`layer`], and so for each subscriber.
+    number: u64,
 }
 
 /// A layer that records events and spans.
 pub fn layer() -> Layer {
-    Layer { _private: () }
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+
+    Layer { number: COUNTER.fetch_add(1, Ordering::Relaxed) }
 }
 
-/// The key of a span. Identifiers are unique in the process, for as long as the span exists and long after that. All
-/// bits of the result depend on the process, so that identifiers of two processes do not meet.
-fn key(id: &Id) -> u64 {
-    let mut mask = process();
+impl Layer {
+    /// The key of a span. Identifiers are unique in the subscriber, for as long as the span exists and long after that.
+    /// All bits of the result depend on the process and the layer, so that identifiers of two do not meet.
+    fn key(&self, id: &Id) -> u64 {
+        let mut mask = process() ^ self.number;
 
-    mask = (mask ^ (mask >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mask = (mask ^ (mask >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    id.into_u64() ^ mask ^ (mask >> 31)
-}
+        mask = (mask ^ (mask >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mask = (mask ^ (mask >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        id.into_u64() ^ mask ^ (mask >> 31)
+    }
 
-/// The key of the span around something; 0: there is none.
-fn key_around<'a, S: LookupSpan<'a>>(span: Option<SpanRef<'a, S>>) -> u64 {
-    span.map_or(0, |span| key(&span.id()))
+    /// The key of the span around something; 0: there is none.
+    fn key_around<'a, S: LookupSpan<'a>>(&self, span: Option<SpanRef<'a, S>>) -> u64 {
+        span.map_or(0, |span| self.key(&span.id()))
+    }
 }
 
 impl<S> tracing_subscriber::Layer<S> for Layer
@@ -97,8 +102,8 @@ where
         let mut memory = Memory::new();
         let mut data = Data::new(What::Begin, &mut memory);
 
-        data.put_key(key(id));
-        data.put_key(key_around(context.span(id).and_then(|span| span.parent())));
+        data.put_key(self.key(id));
+        data.put_key(self.key_around(context.span(id).and_then(|span| span.parent())));
         data.put_level(metadata.level());
         attributes.record(&mut data);
         let known = data.record(metadata, |v| attributes.record(v));
@@ -117,7 +122,7 @@ where
             let mut memory = Memory::new();
             let mut data = Data::new(What::Record, &mut memory);
 
-            data.put_key(key(id));
+            data.put_key(self.key(id));
             values.record(&mut data);
             data.record(span.metadata(), |v| values.record(v));
         }
@@ -131,7 +136,7 @@ where
         let mut memory = Memory::new();
         let mut data = Data::new(What::Event, &mut memory);
 
-        data.put_key(key_around(context.event_span(event)));
+        data.put_key(self.key_around(context.event_span(event)));
         data.put_level(metadata.level());
         event.record(&mut data);
         data.record(metadata, |v| event.record(v));
@@ -148,7 +153,7 @@ where
             };
             let end = numbered.unwrap_or_else(|| types::find(span.metadata(), What::End, 0, |_| ()).id);
 
-            record(end, &key(&id).to_ne_bytes());
+            record(end, &self.key(&id).to_ne_bytes());
         }
     }
 }

@@ -116,3 +116,14 @@ pub fn conflict() {
         );
     });
 }
+
+/// Two subscribers number their spans alike.
+pub fn subscribers() {
+    let spans = [0, 1].map(|_| {
+        let subscriber = tracing_subscriber::registry().with(tracing_posixtrace::layer());
+
+        tracing::subscriber::with_default(subscriber, || info_span!("one of two"))
+    });
+
+    assert_eq!(spans[0].id(), spans[1].id());
+}

@@ -196,6 +196,7 @@ fn main() {
         "layer-filter" => layer::filter(),
         "layer-fork" => layer::fork(),
         "layer-conflict" => layer::conflict(),
+        "layer-subscribers" => layer::subscribers(),
         "killed" => {
             let _span = posixtrace::span!("request");
             PAIR.emit(1, 2);
