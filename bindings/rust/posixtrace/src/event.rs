@@ -146,8 +146,8 @@ impl std::error::Error for Error {}
 /// | `json` | the same, a text that is JSON; only as the last field | `json` |
 /// | `[u8]` | bytes; only as the last field | `bytes` |
 ///
-/// A unit of posixtrace-layout(5) may follow an integer or a floating-point number: `size: u32 KiB`. Texts and bytes are recorded as they are,
-/// also if they are no UTF-8; those of an `OsStr` or a path come from `as_bytes` of
+/// A unit of posixtrace-layout(5) may follow an integer or a floating-point number: `size: u32 KiB`. Texts and bytes
+/// are recorded as they are, also if they are no UTF-8; those of an `OsStr` or a path come from `as_bytes` of
 /// [`OsStrExt`](std::os::unix::ffi::OsStrExt). A `str` ends at its first null byte; the rest of it is left out. The
 /// data is laid out as C lays out a structure of these members, so programs in several languages can share an event
 /// type. A stream cuts data that is larger than its max-data-size, and marks the event.

@@ -18,9 +18,10 @@
 //! spans of the crate `tracing` in the same way.
 //!
 //! The first event of a type opens it, which takes some system calls. After that an event takes no lock and makes no
-//! system call, and its memory is the stack, unless its data has more than 4,096 bytes. In a process that is not traced, an event reads two words and records nothing, but its
-//! arguments are evaluated: [`is_traced`] can spare those that are expensive. Event types stay valid in a forked
-//! child.
+//! system call, and its memory is the stack, unless its data has more than 4,096 bytes. In a process that is not
+//! traced, an event reads two words and records nothing, but its arguments are evaluated: [`is_traced`] can spare those
+//! that are expensive. After the end of a trace, an event of a type that was opened copies its data, too. Event types
+//! stay valid in a forked child.
 
 #![warn(missing_docs)]
 
