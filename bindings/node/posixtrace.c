@@ -32,6 +32,8 @@ enum {
 	EVENT_NAME_MAX = 255,
 	/* An escape in JSON, such as \ud800. */
 	HALF_BYTES = 6,
+	/* How much of a text a message shows. */
+	SHOWN_BYTES = 80,
 };
 
 /* An event type: what its function needs to record an event. */
@@ -463,6 +465,11 @@ static bool put_json(struct call *c, napi_value value)
 		return refuse_kind(c, value, "a value that JSON has");
 	if (!put_string(c, text))
 		return false;
+	/* The members of a json without a name are fields. */
+	if (!*c->field->name && c->data[begin] != '{')
+		return refuse(c, napi_create_type_error, "an object is needed, not %.*s",
+			      (int)(c->size - begin < SHOWN_BYTES ? c->size - begin : SHOWN_BYTES),
+			      c->data + begin);
 	replace_halves(c, begin);
 	return true;
 }

@@ -145,7 +145,11 @@ static bool take_json(const struct ptrc_python_layout *l, const struct ptrc_layo
 			Py_DECREF(made);
 		else
 			text->owner = made;
-		return true;
+		/* The members of a json without a name are fields. */
+		if (*f->name || text->bytes[0] == '{')
+			return true;
+		Py_CLEAR(text->owner);
+		return refuse_type(l, f, "a dict", value);
 	}
 	Py_XDECREF(made);
 	kind = PyErr_ExceptionMatches(PyExc_TypeError) ? PyExc_TypeError : PyExc_ValueError;

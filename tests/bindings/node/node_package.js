@@ -189,6 +189,8 @@ test('what does not fit is an error that names event and field, and records noth
 		['TypeError', "field 'x': a number is needed, not a bigint", () => state(1, 1, 1n, true)],
 		['TypeError', "field 'b': a boolean is needed, not a number", () => state(1, 1, 1, 1)],
 		['TypeError', "field 'json': a value that JSON has is needed, not undefined", () => json(undefined)],
+		['TypeError', "field 'json': an object is needed, not [{}]", () => json([{}])],
+		['TypeError', "field 'json': an object is needed, not \"x\"", () => json({ toJSON: () => 'x' })],
 		['TypeError', "field 'json': Do not know how to serialize a BigInt", () => json([1n])],
 		['TypeError', "field 'json': Converting circular structure", () => json(circle)],
 		['RangeError', "field 'b': 2 bytes are needed, not 3", () => bytes(Buffer.from('abc'))],

@@ -137,8 +137,8 @@ class Recording(unittest.TestCase):
         more(1, {"a": [1, None], "b": "\u00e4"})
         self.records(b"json", b"u8 n, json more", b'\1{"a":[1,null],"b":"\xc3\xa4"}')
         all_json = posixtrace.event("all", "json")
-        all_json([1])
-        self.records(b"all", b"json", b"[1]")
+        all_json({})
+        self.records(b"all", b"json", b"{}")
         # It is JSON whatever its texts are: bytes that are no UTF-8, half a character, a null byte.
         all_json({os.fsdecode(b"caf\xe9"): "\ud83d", "a": "\0", "b": "\udcc3\udca4"})
         self.records(b"all", b"json", b'{"caf\xef\xbf\xbd":"?","a":"\\u0000","b":"\xc3\xa4"}')
@@ -284,6 +284,8 @@ class Recording(unittest.TestCase):
             (ValueError, "field 's': 'away' is none of idle, busy", lambda: state("away", 1)),
             (ValueError, "field 'n': 256 is no u8", lambda: state("busy", 256)),
             (TypeError, "field 'json': ", lambda: posixtrace.event("fits.json", "json")({1, 2})),
+            (TypeError, "field 'json': a dict, not list", lambda: posixtrace.event("fits.json", "json")([{}])),
+            (TypeError, "field 'json': a dict, not str", lambda: posixtrace.event("fits.json", "json")("\ud83d{")),
             (ValueError, "field 'json': ", lambda: posixtrace.event("fits.json", "json")(math.inf)),
             (ValueError, "field 'json': 'utf-8' codec", lambda: posixtrace.event("fits.json", "json")(Fails(a=1))),
             (ValueError, "field 'json': ", lambda: posixtrace.event("fits.json", "json")([{"a": math.nan}])),
@@ -381,9 +383,9 @@ class Recording(unittest.TestCase):
         all_json = posixtrace.event("all", "json")
         is_isolated = {"isolated": False} if sys.version_info < (3, 13) else {"config": "legacy"}
         other = interpreters.create(**is_isolated)
-        code = "import posixtrace, inspect; e = posixtrace.event('all', 'json'); e((2,)); inspect.signature(e)"
+        code = "import posixtrace, inspect; e = posixtrace.event('all', 'json'); e({'a': 2}); inspect.signature(e)"
         interpreters.run_string(other, code)
-        self.records(b"all", b"json", b"[2]")
+        self.records(b"all", b"json", b'{"a":2}')
         interpreters.destroy(other)
         all_json({"a": 1})
         self.records(b"all", b"json", b'{"a":1}')
