@@ -361,12 +361,22 @@ static inline bool stop_running(const struct function *f)
 	return true;
 }
 
+/* Whether the process is traced. If not, what runs in this thread has begun before the next session. */
+static inline bool is_traced(void)
+{
+	bool it_is = posixtrace_is_traced();
+
+	if (!it_is)
+		running.count = 0;
+	return it_is;
+}
+
 /* A frame starts to run. Returns false if its function is never recorded. */
 static inline bool begin(PyObject *code)
 {
 	struct function *f;
 
-	if (!posixtrace_is_traced() || (PTRC_UNLIKELY(!has_begun) && !is_first()))
+	if (!is_traced() || (PTRC_UNLIKELY(!has_begun) && !is_first()))
 		return true;
 	f = find(code);
 	if (PTRC_UNLIKELY(!f))
@@ -389,7 +399,7 @@ static inline bool end(PyObject *code)
 {
 	struct function *f;
 
-	if (!posixtrace_is_traced())
+	if (!is_traced())
 		return true;
 	f = find(code);
 	if (!f || !f->is_recorded)
@@ -421,7 +431,7 @@ static int profile(PyObject *unused, PyFrameObject *frame, int what, PyObject *v
 
 	(void)unused;
 	(void)value;
-	if ((what != TRACE_CALL && what != TRACE_RETURN) || !posixtrace_is_traced())
+	if ((what != TRACE_CALL && what != TRACE_RETURN) || !is_traced())
 		return 0;
 	code = (PyObject *)PyFrame_GetCode(frame);
 	if (what == TRACE_CALL)

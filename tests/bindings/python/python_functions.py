@@ -298,6 +298,43 @@ with concurrent.futures.ThreadPoolExecutor(3) as pool:
         first = {e["tid"] for e in events if e["event"].endswith(("Thread.run.begin", "threading.run.begin"))}
         self.assertTrue(tids <= first)
 
+    def test_sessions(self):
+        """A function that began before a session has no end in it, also if an earlier session recorded its begin."""
+        program = """
+import sys
+def wait():
+    print(flush=True)
+    sys.stdin.readline()
+def f():
+    wait()
+def g():
+    pass
+wait()
+f()
+f()
+g()
+wait()
+"""
+        command = [sys.executable, "-m", "posixtrace", "run", "--functions=[fg]", self.write("program.py", program)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+
+            def go_on():
+                print(file=child.stdin, flush=True)
+                child.stdout.readline()
+
+            child.stdout.readline()
+            for number in 1, 2:
+                name = f"functions-{os.getpid()}-{number}"
+                create = ["ptrace-create", f"--pid={child.pid}", f"--name={name}", "-o", self.log, "--force", "--start"]
+                subprocess.run(create, check=True, stdout=subprocess.DEVNULL)
+                go_on()
+                subprocess.run(["ptrace-shutdown", name], check=True)
+                go_on()
+                if number == 1:
+                    self.assertEqual([e["event"] for e in self.events()], ["function.__main__.f.begin"])
+            child.stdin.close()
+        self.assertEqual(self.nested(), ["__main__.g"])
+
     def test_fork(self):
         program = """
 import multiprocessing, os
