@@ -229,7 +229,7 @@ class Span:
     """A context manager, made by span(), that records NAME.begin and NAME.end. An object is one span at a
     time."""
 
-    __slots__ = ("_begin", "_end", "_given", "_is_open", "_name", "key")
+    __slots__ = ("_begin", "_end", "_given", "_is_open", "_is_recorded", "_name", "key")
 
     def __init__(self, name: str, key: Union[None, int, str] = None) -> None:
         self._begin, self._end = _span_events(name, "str" if isinstance(key, str) else "u64")
@@ -242,7 +242,9 @@ class Span:
         if self._is_open:
             raise Error(f"span {self._name!r}: it is open; make another object for a span in it")
         self.key = _new_key() if self._given is None else self._given
-        self._begin(self.key)
+        self._is_recorded = is_traced()
+        if self._is_recorded:
+            self._begin(self.key)
         self._is_open = True
         return self
 
@@ -250,7 +252,8 @@ class Span:
         if not self._is_open:
             raise Error(f"span {self._name!r}: it is not open")
         self._is_open = False
-        self._end(self.key)
+        if self._is_recorded:
+            self._end(self.key)
 
     async def __aenter__(self) -> "Span":
         return self.__enter__()
@@ -267,7 +270,8 @@ def span(name: str, key: Union[None, int, str] = None) -> Span:
     in a thread are not mixed up: the given number (u64) or text (str), or a number that is unique on the
     machine. All spans of a name must have keys of the same type.
 
-    To open an object that is open, or to end one that is not, raises Error.
+    A span that begins in a process that is not traced records nothing, also when it ends. To open an object that is
+    open, or to end one that is not, raises Error.
     """
     return Span(name, key)
 
@@ -295,6 +299,8 @@ def traced(function: Any = None, /, *, name: Optional[str] = None) -> Any:
 
         @functools.wraps(function)
         async def wait(*values: Any, **by_name: Any) -> Any:
+            if not is_traced():
+                return await function(*values, **by_name)
             key = _new_key()
             begin(key)
             try:
@@ -306,6 +312,8 @@ def traced(function: Any = None, /, *, name: Optional[str] = None) -> Any:
 
     @functools.wraps(function)
     def call(*values: Any, **by_name: Any) -> Any:
+        if not is_traced():
+            return function(*values, **by_name)
         key = _new_key()
         begin(key)
         try:

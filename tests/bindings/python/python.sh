@@ -93,6 +93,7 @@ result 'a process that is killed' passes Logs.test_killed_program
 result 'spans, and their keys' passes Spans.test_with
 result 'an object that is a span already' passes Spans.test_misuse
 result 'functions as spans' passes Spans.test_decorator
+result 'spans that begin where nobody traces' passes Untraced.test_spans
 result 'async functions as spans' passes Spans.test_async
 result 'a forked child goes on' passes Spans.test_fork
 result 'logs are read event by event' passes Logs.test_iterator

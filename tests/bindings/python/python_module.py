@@ -549,6 +549,27 @@ class Spans(unittest.TestCase):
 
 
 class Untraced(unittest.TestCase):
+    def test_spans(self):
+        """A span that begins before the process is traced has no end either."""
+        streams = []
+        self.addCleanup(lambda: streams[0].close())
+
+        @posixtrace.traced
+        def work():
+            streams.append(Stream())
+
+        with posixtrace.span("early", key=-1):
+            work()
+        self.assertIsNone(streams[0].next())
+
+        @posixtrace.traced("async")
+        async def wait():
+            streams.append(Stream())
+
+        streams.pop().close()
+        asyncio.run(wait())
+        self.assertIsNone(streams[0].next())
+
     def test_untraced(self):
         self.assertFalse(posixtrace.is_traced())
         event = posixtrace.event("quiet", "u8 n")
