@@ -35,6 +35,7 @@
 //! that is not traced, it reads a word and does nothing. It takes no lock, and allocates memory only for the first
 //! event of an event type, for the spans of types with a number, and for events of more than 4,096 bytes.
 //!
+//! A span that is open when a trace starts has an end without a begin in it.
 //! A span that is open during a fork is one of the parent: the events of the child in it have a key that no span has.
 
 #![warn(missing_docs)]
