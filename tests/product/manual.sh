@@ -118,7 +118,7 @@ statuses_are_shared() {
 	sed -n '/^\.SH "EXIT STATUS OF THE COMMANDS"/,/^\.SH PROCESSES/p' "$man/posixtrace.7" |
 		grep -A 1 '^\.TP' | grep -oE '\b[0-9]+\b' | sort -u >"$dir/all"
 	test "$(wc -l <"$dir/all")" -eq 9 || cat "$dir/all"
-	for page in "$man"/ptrace-*.1; do
+	for page in $(grep -L '^\.so ' "$man"/ptrace-*.1); do
 		sed -n '/^\.SH "EXIT STATUS"/,/^\.SH /p' "$page" | grep -A 1 '^\.TP' |
 			grep -E '^\.B' | grep -v ' 0 to 124\| 128+' | grep -oE '\b[0-9]+\b' |
 			sort -u >"$dir/its"
