@@ -400,29 +400,35 @@ bool ptrc_keeper_may_wait(const struct ptrc_stream_header *h, int error)
 	return error != 0;
 }
 
-/* Writes what the log has to say of the processes of the trace (ptrc_trace_set_ending()). */
+/* Writes what the log has to say of the processes of the trace (ptrc_trace_set_ending()). The state that says so
+ * is saved once for all, so if this keeper dies, the next one writes all of it or nothing. */
 static int write_ending(struct ptrc_keeper_work *k)
 {
-	struct ptrc_stream_header *h = k->stream.header;
-	struct ptrc_ending *e = &h->ending;
+	struct ptrc_log_writer *w = &k->writer;
+	const struct ptrc_stream_header *h = k->stream.header;
+	const struct ptrc_ending *e = &h->ending;
 	const struct ptrc_context origin = {.pid = h->target_pid, .tid = h->target_pid};
-	const int32_t status[] = {e->status, e->signal};
-	const uint32_t processes = e->processes;
 	struct ptrc_clock_cursor cursor = {0};
-	int64_t ns = ptrc_clock_realtime(h, &cursor, e->stamp);
+	int32_t status[2];
+	uint32_t processes;
+	int64_t ns;
 	int error = 0;
 
-	if (ptrc_load_acquire(&e->state) != PTRC_ENDING_KNOWN)
+	if (ptrc_load_acquire(&e->state) != PTRC_ENDING_KNOWN ||
+	    w->state.flags & PTRC_LOG_STATE_ENDED)
 		return 0;
+	ns = ptrc_clock_realtime(h, &cursor, e->stamp);
+	status[0] = e->status;
+	status[1] = e->signal;
+	processes = e->processes;
 	if (e->has_status)
-		error = ptrc_log_events_write_own(&k->writer, ns, &origin, "os.command",
+		error = ptrc_log_events_write_own(w, ns, &origin, "os.command",
 						  "i32 status, i32 signal", status, sizeof(status));
 	if (!error && processes)
-		error = ptrc_log_events_write_own(&k->writer, ns, &origin, "os.went_on",
-						  "u32 processes", &processes, sizeof(processes));
-	/* If this keeper dies now, the next one does not write it again. */
-	if (!error)
-		ptrc_store_release(&e->state, 0);
+		error = ptrc_log_events_write_own(w, ns, &origin, "os.went_on", "u32 processes",
+						  &processes, sizeof(processes));
+	w->state.flags |= PTRC_LOG_STATE_ENDED;
+	ptrc_log_state_save(w);
 	return error;
 }
 

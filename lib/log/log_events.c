@@ -1014,7 +1014,6 @@ int ptrc_log_events_write_own(struct ptrc_log_writer *w, int64_t ns,
 			?: write_single(w, section, PTRC_ID_FIRST + index, data, len);
 	if (!error)
 		ptrc_log_index_keep(w);
-	ptrc_log_state_save(w);
 	return error;
 }
 

@@ -70,6 +70,8 @@ struct ptrc_log_batch {
 #define PTRC_LOG_STATE_MARKERS_WAIT UINT64_C(16)
 /* Another program truncated the file or wrote into it. */
 #define PTRC_LOG_STATE_CUT UINT64_C(32)
+/* The log has what it has to say of processes at its end. */
+#define PTRC_LOG_STATE_ENDED UINT64_C(64)
 
 /* The earlier files of a rotated log; all 0 for the first file. */
 struct ptrc_log_past {
@@ -450,8 +452,8 @@ PTRC_MUST_CHECK int ptrc_log_events_write_single(struct ptrc_log_writer *w, int6
 						 const void *data, uint32_t len);
 
 /* Writes a new event type of this log, which no stream has, and an event of it. If the log has no
- * room for the event or the type, the event counts as lost. ENOMEM, or the error number of the
- * write. */
+ * room for the event or the type, the event counts as lost. The caller saves the state. ENOMEM, or
+ * the error number of the write. */
 PTRC_MUST_CHECK int ptrc_log_events_write_own(struct ptrc_log_writer *w, int64_t ns,
 					      const struct ptrc_context *origin, const char *name,
 					      const char *layout, const void *data, uint32_t len);

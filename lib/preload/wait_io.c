@@ -65,28 +65,35 @@ static PTRC_ALWAYS_INLINE void end(enum ptrc_wait_kind kind, long result, uint64
 /* Takes SIGTRAP out of the mask that the call sets while it waits (signals.h). */
 #define UNMASK(mask) \
 	mask = (long)ptrc_signals_without_trap((const sigset_t *)mask, &(sigset_t){{0}})
-#define NO_MASK (void)0
+#define NOTHING (void)0
 
-/* A wrapper of a function that returns a number of this type. It is recorded as a call of `call`,
- * which differs from `symbol` if the C library has several names for it. */
-#define TRANSFERS(symbol, call, otherwise, fd, size, type) \
-	TRANSFERS_MASKED(symbol, call, otherwise, fd, size, type, NO_MASK)
-#define TRANSFERS_MASKED(symbol, call, otherwise, fd, size, type, mask)               \
-	PTRC_WRAPPER(symbol)                                                          \
-	{                                                                             \
-		ptrc_function *function = PTRC_NEXT(symbol);                          \
-		enum ptrc_wait_kind kind;                                             \
-		type result;                                                          \
-                                                                                      \
-		mask;                                                                 \
-		if (!ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET))                      \
-			return function(a, b, c, d, e, f);                            \
-		kind = begin(PTRC_WAIT_##otherwise, PTRC_WAIT_CALL_##call, (int)(fd), \
-			     (uint64_t)(size), PTRC_CALL_SITE);                       \
-		result = (type)function(a, b, c, d, e, f);                            \
-		end(kind, result, PTRC_CALL_SITE);                                    \
-		return result;                                                        \
+/* A wrapper of a function that returns a number of this type. `before` is done first. If waits of one of the kinds
+ * are selected, `begins` begins the wait and gives its kind, and `after` follows the call. */
+#define WAITS(symbol, type, before, kinds, begins, after)    \
+	PTRC_WRAPPER(symbol)                                 \
+	{                                                    \
+		ptrc_function *function = PTRC_NEXT(symbol); \
+		enum ptrc_wait_kind kind;                    \
+		type result;                                 \
+                                                             \
+		before;                                      \
+		if (!ptrc_wait_is_selected(kinds))           \
+			return function(a, b, c, d, e, f);   \
+		kind = begins;                               \
+		result = (type)function(a, b, c, d, e, f);   \
+		after;                                       \
+		end(kind, result, PTRC_CALL_SITE);           \
+		return result;                               \
 	}
+
+/* It is recorded as a call of `call`, which differs from `symbol` if the C library has several names for it. */
+#define TRANSFERS(symbol, call, otherwise, fd, size, type) \
+	TRANSFERS_MASKED(symbol, call, otherwise, fd, size, type, NOTHING)
+#define TRANSFERS_MASKED(symbol, call, otherwise, fd, size, type, mask)                        \
+	WAITS(symbol, type, mask, PTRC_WAIT_IO_OR_NET,                                         \
+	      begin(PTRC_WAIT_##otherwise, PTRC_WAIT_CALL_##call, (int)(fd), (uint64_t)(size), \
+		    PTRC_CALL_SITE),                                                           \
+	      NOTHING)
 
 /* The size is in bytes where the call has one argument for it, else the number of buffers or
  * messages. */
@@ -130,24 +137,11 @@ TRANSFERS(recvmsg, recvmsg, NET, a, 1, long)
 TRANSFERS(recvmmsg, recvmmsg, NET, a, c, int)
 
 /* The address, if there is one, says more of the peer than the socket, which has none then. */
-PTRC_WRAPPER(sendto)
-{
-	ptrc_function *function = PTRC_NEXT(sendto);
-	enum ptrc_wait_kind kind = NO_WAIT;
-	long result;
-
-	if (!ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET))
-		return function(a, b, c, d, e, f);
-	if (!e || !ptrc_wait_is_selected(PTRC_WAIT_BIT(NET)))
-		kind = begin(PTRC_WAIT_NET, PTRC_WAIT_CALL_sendto, (int)a, (uint64_t)c,
-			     PTRC_CALL_SITE);
-	else
-		kind = begin_address(PTRC_WAIT_CALL_sendto, (int)a, (uint64_t)c, e, f,
-				     PTRC_CALL_SITE);
-	result = function(a, b, c, d, e, f);
-	end(kind, result, PTRC_CALL_SITE);
-	return result;
-}
+WAITS(sendto, long, NOTHING, PTRC_WAIT_IO_OR_NET,
+      !e || !ptrc_wait_is_selected(PTRC_WAIT_BIT(NET))
+	      ? begin(PTRC_WAIT_NET, PTRC_WAIT_CALL_sendto, (int)a, (uint64_t)c, PTRC_CALL_SITE)
+	      : begin_address(PTRC_WAIT_CALL_sendto, (int)a, (uint64_t)c, e, f, PTRC_CALL_SITE),
+      NOTHING)
 
 /* It has a seventh argument. */
 PTRC_PUBLIC long ptrc_wrapper___recvfrom_chk(long a, long b, long c, long d, long e, long f,
@@ -189,28 +183,16 @@ static PTRC_NOINLINE enum ptrc_wait_kind begin_several(uint32_t call, long fds, 
 	return PTRC_WAIT_IO;
 }
 
-#define POLLS(symbol, call, fds, count, mask)                                       \
-	PTRC_WRAPPER(symbol)                                                        \
-	{                                                                           \
-		ptrc_function *function = PTRC_NEXT(symbol);                        \
-		enum ptrc_wait_kind kind;                                           \
-		int result;                                                         \
-                                                                                    \
-		mask;                                                               \
-		if (!ptrc_wait_is_selected(PTRC_WAIT_BIT(IO)))                      \
-			return function(a, b, c, d, e, f);                          \
-		kind = begin_several(PTRC_WAIT_CALL_##call, fds, (uint64_t)(count), \
-				     PTRC_CALL_SITE);                               \
-		result = (int)function(a, b, c, d, e, f);                           \
-		end(kind, result, PTRC_CALL_SITE);                                  \
-		return result;                                                      \
-	}
+#define POLLS(symbol, call, fds, count, mask)                                               \
+	WAITS(symbol, int, mask, PTRC_WAIT_BIT(IO),                                         \
+	      begin_several(PTRC_WAIT_CALL_##call, fds, (uint64_t)(count), PTRC_CALL_SITE), \
+	      NOTHING)
 
-POLLS(poll, poll, a, b, NO_MASK)
-POLLS(__poll_chk, poll, a, b, NO_MASK)
+POLLS(poll, poll, a, b, NOTHING)
+POLLS(__poll_chk, poll, a, b, NOTHING)
 POLLS(ppoll, ppoll, a, b, UNMASK(d))
 POLLS(__ppoll_chk, ppoll, a, b, UNMASK(d))
-POLLS(select, select, 0, (unsigned int)a, NO_MASK)
+POLLS(select, select, 0, (unsigned int)a, NOTHING)
 POLLS(pselect, pselect, 0, (unsigned int)a, UNMASK(f))
 
 /* Begins a wait for a file that is being opened. directory: where a relative path starts. */
@@ -232,21 +214,10 @@ static PTRC_NOINLINE enum ptrc_wait_kind begin_open(uint32_t call, int directory
 
 /* The mode is passed on whether the caller has given one or not, as the C library's function reads it
  * only if the flags need it. */
-#define OPENS(symbol, call, directory, path)                                               \
-	PTRC_WRAPPER(symbol)                                                               \
-	{                                                                                  \
-		ptrc_function *function = PTRC_NEXT(symbol);                               \
-		enum ptrc_wait_kind kind;                                                  \
-		int result;                                                                \
-                                                                                           \
-		if (!ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET))                           \
-			return function(a, b, c, d, e, f);                                 \
-		kind = begin_open(PTRC_WAIT_CALL_##call, directory, path, PTRC_CALL_SITE); \
-		result = (int)function(a, b, c, d, e, f);                                  \
-		ptrc_descriptor_forget(result);                                            \
-		end(kind, result, PTRC_CALL_SITE);                                         \
-		return result;                                                             \
-	}
+#define OPENS(symbol, call, directory, path)                                      \
+	WAITS(symbol, int, NOTHING, PTRC_WAIT_IO_OR_NET,                          \
+	      begin_open(PTRC_WAIT_CALL_##call, directory, path, PTRC_CALL_SITE), \
+	      ptrc_descriptor_forget(result))
 
 OPENS(open, open, -1, a)
 OPENS(open64, open, -1, a)
@@ -288,20 +259,9 @@ CONTROLS(fcntl)
 CONTROLS(fcntl64)
 
 /* The peer is known before the call succeeds. */
-PTRC_WRAPPER(connect)
-{
-	ptrc_function *function = PTRC_NEXT(connect);
-	enum ptrc_wait_kind kind;
-	int result;
-
-	if (!ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET))
-		return function(a, b, c, d, e, f);
-	kind = begin_address(PTRC_WAIT_CALL_connect, (int)a, 0, b, c, PTRC_CALL_SITE);
-	result = (int)function(a, b, c, d, e, f);
-	ptrc_descriptor_forget((int)a);
-	end(kind, result, PTRC_CALL_SITE);
-	return result;
-}
+WAITS(connect, int, NOTHING, PTRC_WAIT_IO_OR_NET,
+      begin_address(PTRC_WAIT_CALL_connect, (int)a, 0, b, c, PTRC_CALL_SITE),
+      ptrc_descriptor_forget((int)a))
 
 /* The name of the host takes the place of a peer. The result is an error number of its own. */
 PTRC_WRAPPER(getaddrinfo)
@@ -325,21 +285,10 @@ PTRC_WRAPPER(getaddrinfo)
 	return result;
 }
 
-#define ACCEPTS(name)                                                                          \
-	PTRC_WRAPPER(name)                                                                     \
-	{                                                                                      \
-		ptrc_function *function = PTRC_NEXT(name);                                     \
-		enum ptrc_wait_kind kind;                                                      \
-		int result;                                                                    \
-                                                                                               \
-		if (!ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET))                               \
-			return function(a, b, c, d, e, f);                                     \
-		kind = begin(PTRC_WAIT_NET, PTRC_WAIT_CALL_##name, (int)a, 0, PTRC_CALL_SITE); \
-		result = (int)function(a, b, c, d, e, f);                                      \
-		ptrc_descriptor_forget(result);                                                \
-		end(kind, result, PTRC_CALL_SITE);                                             \
-		return result;                                                                 \
-	}
+#define ACCEPTS(name)                                                                 \
+	WAITS(name, int, NOTHING, PTRC_WAIT_IO_OR_NET,                                \
+	      begin(PTRC_WAIT_NET, PTRC_WAIT_CALL_##name, (int)a, 0, PTRC_CALL_SITE), \
+	      ptrc_descriptor_forget(result))
 
 ACCEPTS(accept)
 ACCEPTS(accept4)

@@ -85,18 +85,18 @@ static long make_thread(ptrc_function *function, long arguments[4], int place, l
 	return result;
 }
 
-#define MAKES_THREAD(name, place, run, failure)                                                   \
+#define MAKES_THREAD(name, place, run)                                                            \
 	PTRC_WRAPPER(name)                                                                        \
 	{                                                                                         \
-		ptrc_function *function = PTRC_NEXT_OR(#name, failure);                           \
+		ptrc_function *function = PTRC_NEXT_OR(#name, ptrc_function_error);               \
                                                                                                   \
 		if (!is_recorded())                                                               \
 			return function(a, b, c, d, e, f);                                        \
 		return make_thread(function, (long[]){a, b, c, d}, place, (long)(intptr_t)(run)); \
 	}
 
-MAKES_THREAD(pthread_create, 2, run_thread, ptrc_function_error)
-MAKES_THREAD(thrd_create, 1, run_c_thread, ptrc_function_error)
+MAKES_THREAD(pthread_create, 2, run_thread)
+MAKES_THREAD(thrd_create, 1, run_c_thread)
 
 /* ---- the process ---- */
 

@@ -41,7 +41,8 @@ static size_t skip(void *self, struct ptrc_source *s, const struct posixtrace_bl
 		const struct posixtrace_event *e = &b->pt_events[at];
 
 		if (roles_of(c, s, e->pt_info.posix_event_id)->count ||
-		    ptrc_is_loss(e->pt_info.posix_event_id, e->pt_data, e->pt_size))
+		    ptrc_reader_reports_loss(&s->reader, e->pt_info.posix_event_id, e->pt_data,
+					     e->pt_size))
 			break;
 	}
 	return at;
@@ -119,6 +120,8 @@ static void find_losses(struct ptrc_check *c)
 			rest.is_overrun = rest.is_unreadable_uncounted = false;
 			rest.missing_files = 0;
 		}
+		if (ptrc_reader_find_type(&s->reader, PTRC_OS_LOST))
+			rest.unobserved_events = 0;
 		ending->has_unplaced_loss |= ptrc_losses_is_any(&rest);
 	}
 }

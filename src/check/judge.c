@@ -1144,13 +1144,12 @@ void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struc
 		.at = {ptrc_when_ns(&e->posix_timestamp), e->posix_event_id, e->posix_pid,
 		       e->posix_tid, source},
 	};
-	bool is_loss = ptrc_is_loss(e->posix_event_id, view->reader->data, view->reader->size);
+	bool is_loss = ptrc_reader_is_loss(view->reader);
 
 	j->event_count++;
 	if (__builtin_expect(is_loss || j->sources[source].is_at_loss, 0)) {
 		j->at_loss_count -= j->sources[source].is_at_loss;
-		j->sources[source].is_at_loss = ptrc_is_loss_open(
-			e->posix_event_id, view->reader->data, view->reader->size);
+		j->sources[source].is_at_loss = ptrc_reader_is_loss_open(view->reader);
 		j->at_loss_count += j->sources[source].is_at_loss;
 		take_at_gap(&n, roles);
 	} else {

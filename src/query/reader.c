@@ -400,12 +400,11 @@ bool ptrc_reader_next_block(struct ptrc_reader *r, struct ptrc_reader_block *b)
 	b->since_before = ptrc_cli_reallocate(b->since_before, count * sizeof(*b->since_before));
 	for (size_t i = 0; i < count; i++) {
 		const struct posixtrace_event *e = &events[i];
-		trace_event_id_t id = e->pt_info.posix_event_id;
 
 		b->since_before[i] =
 			ptrc_thread_gap_take(r->before, e,
-					     ptrc_is_loss(id, e->pt_data, e->pt_size) ||
-						     ptrc_reader_type(r, id)->is_os_lost);
+					     ptrc_reader_reports_loss(r, e->pt_info.posix_event_id,
+								      e->pt_data, e->pt_size));
 	}
 	return true;
 }

@@ -271,11 +271,17 @@ static inline const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader
 	return &ptrc_reader_type(r, id)->name;
 }
 
-/* Whether events were lost next to the latest event: in the stream or the log, see ptrc_is_loss(), or in the kernel. */
+/* Whether events were lost next to this event: in the stream or the log, see ptrc_is_loss(), or in the kernel. */
+static inline bool ptrc_reader_reports_loss(struct ptrc_reader *r, trace_event_id_t id,
+					    const void *data, size_t size)
+{
+	return ptrc_is_loss(id, data, size) || ptrc_reader_type(r, id)->is_os_lost;
+}
+
+/* The same for the latest event. */
 static inline bool ptrc_reader_is_loss(struct ptrc_reader *r)
 {
-	return ptrc_is_loss(r->event.posix_event_id, r->data, r->size) ||
-	       ptrc_reader_type(r, r->event.posix_event_id)->is_os_lost;
+	return ptrc_reader_reports_loss(r, r->event.posix_event_id, r->data, r->size);
 }
 
 /* Whether events were lost between the latest event and the next one. */

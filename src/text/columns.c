@@ -64,8 +64,7 @@ struct origin_key {
 
 struct ptrc_columns_origin {
 	struct ptrc_table_entry entry;
-	/* NULL as long as the origin is not in the block. */
-	struct ptrc_columns_kind *kind;
+	/* Its kind is NULL until the origin has its number. */
 	struct origin_key key;
 	uint16_t number;
 };
@@ -262,9 +261,8 @@ find_origin(struct ptrc_columns *c, struct ptrc_columns_kind *kind, const struct
 	struct ptrc_columns_origin *origin =
 		ptrc_table_find(&c->origins, &key, sizeof(key), sizeof(*origin));
 
-	if (origin->kind)
+	if (origin->key.kind)
 		return origin;
-	origin->kind = kind;
 	origin->key = key;
 	origin->number = (uint16_t)c->origin_count;
 	*ptrc_append(c->origin_list, c->origin_count) = origin;
@@ -329,8 +327,8 @@ static uint64_t truncation_of(uint64_t status)
 static uint64_t number_of(const struct ptrc_columns_origin *o, size_t column)
 {
 	const uint64_t numbers[] = {
-		o->kind->number, (uint64_t)o->key.pid, (uint64_t)o->key.tid,
-		o->key.thread,	 o->key.address,       truncation_of(o->key.truncation),
+		o->key.kind->number, (uint64_t)o->key.pid, (uint64_t)o->key.tid,
+		o->key.thread,	     o->key.address,	   truncation_of(o->key.truncation),
 	};
 
 	return numbers[column];

@@ -23,8 +23,8 @@ struct ptrc_columns {
 	uint32_t event_count;
 	/* The approximate size of the data in the block. */
 	size_t data_bytes;
-	/* The kinds and the origins that this block and earlier ones have needed, and those of this block in the
-	 * order of their numbers. */
+	/* The kinds that this block and earlier ones have needed, the origins of this block, and the kinds and origins
+	 * of this block in the order of their numbers. */
 	struct ptrc_table kinds, origins;
 	struct ptrc_columns_kind **kind_list;
 	size_t kind_count;

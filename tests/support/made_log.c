@@ -14,6 +14,7 @@
  *                                 a reading of clocks at LOG, the time of events; ERROR is maxerror, and
  *                                 STATUS that of adjtimex: 0 synchronized, 64 not, -1 not known
  *     lost COUNT                  so many events are said to be missing
+ *     unobserved COUNT            the kernel is said to have lost so many events
  *     untraced COUNT ERROR        so many processes are said to have been untraced, because of this error
  *     refused COUNT               so many event names are said to have got no type
  *     unclosed                    the log gets no end
@@ -272,7 +273,8 @@ int main(int argc, char **argv)
 			lost.pt_lost_events = strtoul(line + 5, NULL, 10);
 		else if (sscanf(line, "untraced %lu %lu", &lost.pt_untraced_processes,
 				&lost.pt_untraced_error) == 2 ||
-			 sscanf(line, "refused %lu", &lost.pt_refused_names) == 1)
+			 sscanf(line, "refused %lu", &lost.pt_refused_names) == 1 ||
+			 sscanf(line, "unobserved %lu", &lost.pt_unobserved_events) == 1)
 			continue;
 		else if (!strcmp(line, "unclosed"))
 			_exit(EXIT_SUCCESS);

@@ -686,3 +686,21 @@ odd_rules() {
 	grep -qF 'ufffe' stdout.txt
 	fails grep -q $'\xef\xbf\xbe' stdout.txt
 }
+
+@test "what the kernel lost is a loss at its place" {
+	made a.log <<-'END'
+		layout os.lost u64 events, u32 processor, bool withheld
+		event 100 7 8 os.syscall.begin
+		event 200 7 8 os.syscall.end
+		event 300 7 8 os.syscall.begin
+		event 300 7 8 os.lost u64:5 u32:0 u8:0
+		event 5000 7 8 os.syscall.end
+		event 5100 7 8 os.syscall.begin
+		event 5300 7 8 os.syscall.end
+		unobserved 5
+	END
+	exits 4 ptrace-check --json a.log --max='os.syscall < 1us'
+	jq -e '.rules[0] | .kept == 2 and .broken == 0 and .doubtful == 1' <<<"$stdout"
+	exits 3 ptrace-check --json a.log --order='os.syscall.begin, os.syscall.end'
+	exits 4 ptrace-check --json a.log --after='os.syscall.begin -> os.syscall.end within 1us'
+}

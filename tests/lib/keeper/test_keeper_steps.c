@@ -581,4 +581,83 @@ TEST(a_keeper_killed_at_any_store_of_a_rotation_loses_nothing, "")
 	run_at_stores(rotate_once(NEVER), rotate_at, NULL);
 }
 
+/* ---- what a log says at its end ---- */
+
+static void work_at_close(trace_id_t trid, int log_fd, long last)
+{
+	PTRC_REF(ref, trid, PTRC_HANDLE_ACTIVE);
+	struct ptrc_controller *c = ref.object;
+	struct ptrc_keeper_work k = {.log_fd = ts_reopen(log_fd, O_RDWR | O_CLOEXEC)};
+
+	CHECK(c != NULL);
+	k.stream_fd = open_object('s', c->stream.header->id);
+	k.names_fd = open_object('n', c->stream.header->names_id);
+	atomic_store(stores, 0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		CHECK_OK(ptrc_stream_map(k.stream_fd, PTRC_ROLE_KEEPER, &k.stream));
+		guard(&k.stream, last);
+		CHECK_OK(ptrc_keeper_work_map(&k));
+		CHECK_OK(ptrc_log_writer_init(&k.writer, k.stream.header, k.log_fd, true));
+		k.writer.names = k.names;
+		ptrc_keeper_work_recover(&k);
+		CHECK_OK(ptrc_keeper_work_close(&k, false));
+		kill(getpid(), SIGKILL);
+	}
+	harness_reap(pid);
+	close(k.stream_fd);
+	close(k.names_fd);
+	close(k.log_fd);
+}
+
+/* Kills a keeper at one store of its last work. The next one must not repeat what the log says of processes. */
+static long close_once(long last)
+{
+	const struct ptrc_ending_facts facts = {
+		.pe_has_ended = 1, .pe_status = 7, .pe_processes = 2};
+	trace_attr_t attr = attr_append();
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	struct round r = {.id = ts_id("number"), .fd = ts_temp_file()};
+	int commands = 0, went_on = 0;
+	trace_id_t log;
+
+	r.trid = ts_create_log(0, &attr, r.fd);
+	ts_start(r.trid);
+	make(&r, 3, 8);
+	ts_flush(r.trid);
+	kill_keeper(r.trid);
+	make(&r, 3, 8);
+	CHECK_OK(ptrc_trace_set_ending(r.trid, &facts));
+	work_at_close(r.trid, r.fd, last);
+	long count = atomic_load(stores);
+	ts_shutdown(r.trid);
+	log = ts_open_log(r.fd);
+	struct ts_events events = ts_read_log(log);
+	for (size_t i = 0; i < events.count; i++) {
+		CHECK_OK(posix_trace_eventid_get_name(log, id_at(&events, i), name));
+		commands += !strcmp(name, "os.command");
+		went_on += !strcmp(name, "os.went_on");
+	}
+	CHECK_EQ(commands, 1);
+	CHECK_EQ(went_on, 1);
+	ts_expect_numbers(&events, r.id, 0, r.made - 1);
+	CHECK_EQ(counts_of(log).pt_log_events, events.count);
+	ts_events_free(&events);
+	ts_close_log(log);
+	close(r.fd);
+	return count;
+}
+
+static void close_at(const void *arg, long n)
+{
+	(void)arg;
+	close_once(n);
+}
+
+TEST(a_keeper_killed_at_any_store_of_a_close_tells_the_ending_once, "")
+{
+	stores = harness_share(sizeof(*stores));
+	run_at_stores(close_once(NEVER), close_at, NULL);
+}
+
 #endif

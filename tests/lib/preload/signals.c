@@ -163,7 +163,8 @@ static void blocked(void)
 	sigwait(&trap, &number);
 	printf("%d %d", sigismember(&now, SIGTRAP), number);
 	kill(getpid(), SIGTRAP);
-	printf(" %d %d", sigwaitinfo(&trap, &info), info.si_signo);
+	number = sigwaitinfo(&trap, &info);
+	printf(" %d %d", number, info.si_signo);
 	signal(SIGTRAP, count_trap);
 	kill(getpid(), SIGTRAP);
 	printf(" %d", (int)traps);
