@@ -242,18 +242,20 @@ static int finish_for_dead(struct keeper *k)
 	struct ptrc_stream *s = &k->work.stream;
 	struct ptrc_stream_header *h = s->header;
 	uint64_t offset = ptrc_stream_chunk_offset(s->pool.chunk_count);
-	bool had_error = ptrc_load_relaxed(&h->status) >> PTRC_ST_ERROR_SHIFT;
+	const uint64_t error_bits = ~UINT64_C(0) << PTRC_ST_ERROR_SHIFT;
 	uint64_t stamp = ptrc_stream_now(h);
 	int error;
 
 	ptrc_log_lock(k->work.log_fd, PTRC_LOG_LOCK_FINISHING);
+	/* What an earlier keeper could not write is still in the stream: the log reports an error only
+	 * if this keeper cannot write it either. */
+	if (k->work.is_orphans)
+		ptrc_status_clear(h, error_bits);
 	ptrc_stream_stop(s, NULL, 0);
 	ptrc_keeper_note_users(h, k->work.stream_fd, k->work.is_orphans, stamp);
 	error = ptrc_keeper_work_close(&k->work, true);
 	if (k->work.is_orphans && ptrc_keeper_may_wait(h, error)) {
-		/* Another process may yet complete the log, which should report no error then. */
-		if (!had_error)
-			ptrc_status_clear(h, ~UINT64_C(0) << PTRC_ST_ERROR_SHIFT);
+		ptrc_status_clear(h, error_bits);
 		return error;
 	}
 	ptrc_stream_end(s);
@@ -502,9 +504,8 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 	if (task != PTRC_KEEPER_NEW &&
 	    (!begins || ptrc_log_state_read(work->stream.header, &work->writer.state)))
 		ptrc_keeper_work_recover(work);
-	/* The saved state belongs to the stream's own log, not to a new one. */
 	if (begins)
-		work->writer.state = (struct ptrc_log_state){0};
+		ptrc_log_state_begin_rest(&work->writer.state);
 	if (new_member) {
 		error = ptrc_log_rotate_begin(&work->writer, new_member);
 	} else {
