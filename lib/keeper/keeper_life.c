@@ -171,8 +171,9 @@ static bool give_up(void *arg)
 #define FINISHER_WAIT_NS INT64_C(5000000000)
 #define NOTICE_WAIT_NS INT64_C(100000000)
 
-/* How long a process that was killed together with the controller has to end. */
-#define KILLED_NS 100000000
+/* How long a process that was killed together with the controller has to end, in steps. */
+#define KILLED_STEPS 10
+#define KILLED_STEP_NS 10000000
 
 /* The processes that use the stream, by their mappings of it. */
 struct users {
@@ -219,7 +220,7 @@ static uint32_t count_users(const struct ptrc_stream_header *h, int stream_fd, b
 }
 
 void ptrc_keeper_note_users(struct ptrc_stream_header *h, int stream_fd, bool is_orphan,
-			    uint64_t stamp)
+			    struct ptrc_keeper_work *work)
 {
 	struct ptrc_ending *e = &h->ending;
 
@@ -227,11 +228,16 @@ void ptrc_keeper_note_users(struct ptrc_stream_header *h, int stream_fd, bool is
 		return;
 	e->processes = count_users(h, stream_fd, is_orphan);
 	if (e->processes) {
-		ptrc_file_sleep_ns(KILLED_NS);
+		for (int i = 0; i < KILLED_STEPS; i++) {
+			ptrc_file_sleep_ns(KILLED_STEP_NS);
+			if (work && h->policy == POSIX_TRACE_FLUSH &&
+			    ptrc_space_used(&work->stream.pool) >= h->stream_min_size / 2)
+				ptrc_keeper_work_flush(work);
+		}
 		e->processes = count_users(h, stream_fd, is_orphan);
 	}
 	e->has_status = 0;
-	e->stamp = stamp ? stamp : ptrc_stream_now(h);
+	e->stamp = ptrc_stream_now(h);
 	ptrc_store_release(&e->state, PTRC_ENDING_KNOWN);
 }
 
@@ -242,18 +248,19 @@ static int finish_for_dead(struct keeper *k)
 	struct ptrc_stream *s = &k->work.stream;
 	struct ptrc_stream_header *h = s->header;
 	uint64_t offset = ptrc_stream_chunk_offset(s->pool.chunk_count);
-	bool had_error = ptrc_load_relaxed(&h->status) >> PTRC_ST_ERROR_SHIFT;
-	uint64_t stamp = ptrc_stream_now(h);
+	const uint64_t error_bits = ~UINT64_C(0) << PTRC_ST_ERROR_SHIFT;
 	int error;
 
 	ptrc_log_lock(k->work.log_fd, PTRC_LOG_LOCK_FINISHING);
+	/* What an earlier keeper could not write is still in the stream: the log reports an error only
+	 * if this keeper cannot write it either. */
+	if (k->work.is_orphans)
+		ptrc_status_clear(h, error_bits);
+	ptrc_keeper_note_users(h, k->work.stream_fd, k->work.is_orphans, &k->work);
 	ptrc_stream_stop(s, NULL, 0);
-	ptrc_keeper_note_users(h, k->work.stream_fd, k->work.is_orphans, stamp);
 	error = ptrc_keeper_work_close(&k->work, true);
 	if (k->work.is_orphans && ptrc_keeper_may_wait(h, error)) {
-		/* Another process may yet complete the log, which should report no error then. */
-		if (!had_error)
-			ptrc_status_clear(h, ~UINT64_C(0) << PTRC_ST_ERROR_SHIFT);
+		ptrc_status_clear(h, error_bits);
 		return error;
 	}
 	ptrc_stream_end(s);
@@ -502,9 +509,8 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 	if (task != PTRC_KEEPER_NEW &&
 	    (!begins || ptrc_log_state_read(work->stream.header, &work->writer.state)))
 		ptrc_keeper_work_recover(work);
-	/* The saved state belongs to the stream's own log, not to a new one. */
 	if (begins)
-		work->writer.state = (struct ptrc_log_state){0};
+		ptrc_log_state_begin_rest(&work->writer.state);
 	if (new_member) {
 		error = ptrc_log_rotate_begin(&work->writer, new_member);
 	} else {

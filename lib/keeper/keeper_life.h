@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct ptrc_stream_header;
+struct ptrc_keeper_work;
 
 /* The purpose of a keeper. The program's arguments are "new", "restart" or "orphan", and its number
  * in decimal digits. */
@@ -32,9 +33,10 @@ enum ptrc_keeper_task {
 __attribute__((noreturn)) void ptrc_keeper_live(enum ptrc_keeper_task task, uint32_t number);
 
 /* The controller has died. If processes of its trace go on, has the log say so: their later events are
- * missing. They are those that map the stream, which must not have ended. stamp: when they stopped
- * recording; 0: now. */
+ * missing. They are those that map the stream, which must not have ended. Called before recording ends:
+ * processes that were killed together with the controller record until they end, so their log is complete.
+ * work: flushes the stream meanwhile; NULL: does not. */
 void ptrc_keeper_note_users(struct ptrc_stream_header *h, int stream_fd, bool is_orphan,
-			    uint64_t stamp);
+			    struct ptrc_keeper_work *work);
 
 #endif

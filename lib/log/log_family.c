@@ -183,10 +183,11 @@ int ptrc_log_family_open(const char *path, int **fds, size_t *count, bool *is_wh
 	struct members m = {.log = 0};
 	struct ptrc_log_head head;
 	int first = -1, error = open_file(AT_FDCWD, path, &first);
-	bool is_family = error == ENOENT;
+	bool is_family = error == ENOENT, is_rest = false;
 
 	if (!error) {
 		error = ptrc_log_reader_head(first, &head);
+		is_rest = !error && head.member == 0 && head.ordinal;
 		is_family = !error && is_rotated(&head) && head.member == 0;
 		m.log = is_family ? head.stream_id : 0;
 	}
@@ -214,7 +215,7 @@ int ptrc_log_family_open(const char *path, int **fds, size_t *count, bool *is_wh
 	if (error)
 		ptrc_log_family_close(m.fd, *count);
 	*fds = m.fd;
-	*is_whole = m.log != 0;
+	*is_whole = m.log != 0 || is_rest;
 	return error;
 }
 

@@ -161,6 +161,18 @@ void ptrc_log_state_leave(struct ptrc_log_writer *w)
 	}
 }
 
+void ptrc_log_state_begin_rest(struct ptrc_log_state *s)
+{
+	struct ptrc_log_past past = {0};
+
+	/* The losses of the whole stream go into the STATUS of the new log, so past.before stays 0. */
+	if (s->past.events + s->events)
+		past = (struct ptrc_log_past){.ordinal = s->past.ordinal + 1,
+					      .events = s->past.events + s->events,
+					      .bytes = s->past.bytes + s->bytes};
+	*s = (struct ptrc_log_state){.flags = PTRC_LOG_STATE_AFTER_STOP, .past = past};
+}
+
 void ptrc_log_note_loss(struct ptrc_log_writer *w)
 {
 	ptrc_status_set(w->header, PTRC_ST_LOG_OVERRUN | PTRC_ST_EVER_LOG_OVERRUN);

@@ -73,7 +73,7 @@ struct ptrc_log_batch {
 /* The log has what it has to say of processes at its end. */
 #define PTRC_LOG_STATE_ENDED UINT64_C(64)
 
-/* The earlier files of a rotated log; all 0 for the first file. */
+/* The earlier files of a log; all 0 for the first file. */
 struct ptrc_log_past {
 	uint64_t ordinal, first_seq, events; /* as in struct ptrc_log_head */
 	uint64_t bytes;			     /* bytes of the events in the earlier files */
@@ -98,7 +98,8 @@ struct ptrc_log_state {
 	 * stream without writing them again. */
 	struct ptrc_drain_given written;
 	uint64_t aside; /* bytes of the packets of log_origin.c, as far as these are limited */
-	/* `member`, `oldest`, `past` and begun_ns are for rotated logs only. */
+	/* `member`, `oldest`, `past` and begun_ns are for rotated logs; `past` also for a new log for the rest of
+	 * an orphan (ptrc_log_state_begin_rest()). */
 	uint64_t member; /* as in struct ptrc_log_head */
 	uint64_t oldest; /* no file of the log has a smaller `member` */
 	struct ptrc_log_past past;
@@ -246,6 +247,10 @@ PTRC_MUST_CHECK bool ptrc_log_state_read(const struct ptrc_stream_header *h,
 /* After a failed flush that another process will try again: leaves in header.log_state the state
  * saved before the flush, with PTRC_LOG_STATE_MARKERS_WAIT added if the flush has set it. */
 void ptrc_log_state_leave(struct ptrc_log_writer *w);
+/* Makes the state, which is that of the stream's own log (all 0: it has none), the one of a new log for the events
+ * that the own log lacks. If the own log has events, it counts as a file before the new log, so that readers
+ * know that these events are missing here. */
+void ptrc_log_state_begin_rest(struct ptrc_log_state *state);
 /* Sets the log's overrun status, because the log lacks an event. */
 void ptrc_log_note_loss(struct ptrc_log_writer *w);
 

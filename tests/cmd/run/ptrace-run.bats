@@ -446,6 +446,20 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	exits 4 ptrace-check run.log --exists=never.there
 }
 
+@test "killed: what a COMMAND recorded that was killed soon after it is in the log, or the log says that it went on" {
+	listens runner ready ptrace-run -o run.log -- "$traced" -w -n 100 -W
+	command=$(pgrep -P "$runner" -x traced)
+	pids="$pids $command"
+	kill -KILL "$runner"
+	# The process that writes the log notices the death, and COMMAND records before it is killed, too.
+	read -rt 0.02 -u "$idle" || true
+	go done
+	kill -KILL "$command"
+	closed() { ptrace-stat --allow-loss --format=json run.log | jq -e '.losses.unclosed | not'; }
+	wait_until closed
+	counts run.log traced.event=100 || counts run.log os.went_on=1
+}
+
 @test "killed: a COMMAND without the library and a child of it count, and what was killed with it does not" {
 	listens runner done ptrace-run -o run.log --log-full-policy=loop -- bash -c 'echo $$ >pid; "$0" -W; :' "$traced"
 	command=$(<pid)

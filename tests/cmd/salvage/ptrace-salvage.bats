@@ -153,6 +153,58 @@ crash_run() {
 	[ "$(cat rescued.log)" = mine ]
 }
 
+@test "a new log for the rest of a log says that the events before it are missing" {
+	needs_own_directory
+	local before
+	crash_run run.log --name="$me" --stream-full-policy=until-full --stream-min-size=1M -- \
+		sh -c '"$0" -n 100; ptrace-flush "$1"; exec "$0" -W -n 100' "$traced" "$me"
+	before=$(ptrace-stat --json run.log | jq .counts.log_events)
+	[ "$before" -gt 100 ]
+	rm run.log
+	exits 0 ptrace-salvage --all
+	reports 3 "run.log.salvaged: 1 file of the log is missing, with $before events" ptrace-stat run.log.salvaged
+	[ "$(events run.log.salvaged traced.event)" -eq 100 ]
+	ptrace-stat --json run.log.salvaged | jq -e '(.complete | not) and .losses.missing_events == '"$before"
+	exits 3 ptrace-dump --verify run.log.salvaged
+	exits 1 ptrace-check --no-loss run.log.salvaged
+}
+
+@test "a new log for the rest of a rotated log says that the files before it are missing" {
+	needs_own_directory
+	crash_run run.log --name="$me" --log-rotate=16K --stream-full-policy=until-full \
+		--stream-min-size=1M -- sh -c '"$0" -n 3000; ptrace-flush "$1"; exec "$0" -W -n 100' "$traced" "$me"
+	[ -e run.log.000001 ]
+	rm run.log*
+	exits 0 ptrace-salvage --all
+	exits 3 ptrace-stat --json run.log.*.salvaged
+	jq -e '.losses.missing_files >= 1 and .losses.missing_events > 3000' <<<"$stdout"
+}
+
+@test "a log that could not be written for a time, and that is salvaged, is complete" {
+	needs_own_directory
+	mkdir disk
+	mkfifo in
+	export -f finds_keeper
+	own_mounts '
+		mount -t tmpfs -o size=256k tmpfs disk
+		ptrace-run -o disk/run.log --stream-full-policy=until-full --stream-min-size=1M --name="$1" -- \
+			"$2" -W -n 3000 <in >out 7>&- &
+		run=$!
+		exec 7>in
+		for ((i = 0; i < 3000; i++)); do ! grep -qx done out || break; sleep 0.02; done
+		head -c 256K /dev/zero >disk/filler 2>/dev/null || true
+		! ptrace-flush "$1" 2>error
+		finds_keeper disk/run.log
+		kill -KILL "$keeper" $(pgrep -P $run) $run
+		for ((i = 0; i < 3000; i++)); do kill -0 "$keeper" 2>/dev/null || break; sleep 0.02; done
+		rm disk/filler
+		ptrace-salvage --all
+		ptrace-stat --json disk/run.log' "$me" "$traced"
+	[[ $(<error) == *"No space left on device" ]]
+	[ "$status" -eq 0 ]
+	tail -n 1 <<<"$stdout" | jq -e '.complete and any(.events[]; .event == "traced.event" and .count == 3000)'
+}
+
 @test "the stream of a rotated log is named, whichever of its files is asked" {
 	needs_own_directory
 	crash_run run.log --name="$me" --log-rotate=16K --stream-full-policy=until-full \
