@@ -154,6 +154,7 @@ ptrc_bats_tests = \
 	%D%/lib/preload/probes.bats \
 	%D%/product/agreement.bats \
 	%D%/product/bench-cli.bats \
+	%D%/product/bench-peers.bats \
 	%D%/product/bench-report.bats \
 	%D%/product/completions.bats \
 	%D%/product/ci.bats \
@@ -330,6 +331,7 @@ ptrc_full_tests = \
 	%D%/lib/recorder/test_singlestep \
 	%D%/lib/stream/test_damage \
 	%D%/product/bench-cli.bats \
+	%D%/product/bench-peers.bats \
 	%D%/product/bench-report.bats \
 	%D%/product/completions.bats \
 	%D%/product/fallbacks.sh \
@@ -358,6 +360,7 @@ ptrc_unsanitized_tests = \
 	%D%/lib/recorder/test_singlestep \
 	%D%/product/agreement.bats \
 	%D%/product/bench-cli.bats \
+	%D%/product/bench-peers.bats \
 	%D%/product/bench-report.bats \
 	%D%/product/completions.bats \
 	%D%/product/coverage \
