@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The traced program of bench/cli, and the clock at the other end:
+ * The traced program of bench/cli and bench/peers, and the clock at the other end:
  *
  * 	tick USEC         prints "ready", then records an event every USEC microseconds until
  * 	                  it is killed
  * 	mark COUNT USEC   records COUNT events, one every USEC (0: as fast as it can), each with
  * 	                  its time as data
+ * 	kill COUNT        records COUNT events, then kills itself by SIGKILL
  * 	lag KEY           reads lines; for each one with KEY in it, prints the microseconds
  * 	                  from the time that follows KEY until the line was read
  */
 #ifndef BENCH_CLI_WORKER_H
 #define BENCH_CLI_WORKER_H
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +74,12 @@ static inline int bench_cli_worker(int argc, char **argv, bench_emitter emit)
 		}
 		return 0;
 	}
-	fputs("cli worker: tick USEC, mark COUNT USEC or lag KEY\n", stderr);
+	if (argc == 3 && !strcmp(argv[1], "kill")) {
+		for (unsigned long end = strtoul(argv[2], NULL, 10); count < end; count++)
+			emit(bench_now_ns(CLOCK_MONOTONIC));
+		raise(SIGKILL);
+	}
+	fputs("cli worker: tick USEC, mark COUNT USEC, kill COUNT or lag KEY\n", stderr);
 	return 2;
 }
 

@@ -76,7 +76,8 @@ endif
 %C%_lttng_cli_worker_LDADD = $(LTTNG_UST_LIBS)
 
 EXTRA_PROGRAMS = $(ptrc_bench_programs)
-EXTRA_DIST += %D%/README.md %D%/cli %D%/fleet %D%/lttng-cli %D%/lttng-session %D%/node_event.js %D%/python_event.py \
+EXTRA_DIST += %D%/README.md %D%/cli %D%/fleet %D%/lttng-cli %D%/lttng-session %D%/node_event.js \
+	%D%/peer.c %D%/peers %D%/perfetto_event.cc %D%/python_event.py \
 	%D%/python_read.py %D%/report %D%/xray.c \
 	%D%/rust/Cargo.toml %D%/rust/build %D%/rust/build.rs %D%/rust/event.c %D%/rust/src/main.rs
 CLEANFILES += $(EXTRA_PROGRAMS) %D%/rust_event bench-report.md bench-report.json bench-fleet.md bench-fleet.json
@@ -94,9 +95,11 @@ bench-report: $(ptrc_bench_needs) bench-rust
 	$(ptrc_bench_report)
 bench-cli: $(ptrc_bench_needs)
 	$(ptrc_bench_cli)
+bench-peers: $(ptrc_bench_needs)
+	$(ptrc_bench_peers)
 bench-fleet: $(ptrc_bench_needs)
 	$(ptrc_bench_fleet)
-.PHONY: bench bench-rust bench-report bench-cli bench-fleet
+.PHONY: bench bench-rust bench-report bench-cli bench-peers bench-fleet
 
 # Measures what tracing and reading cost, compared with the goals, and writes bench-report.md and .json.
 ptrc_bench_report = \
@@ -107,6 +110,11 @@ ptrc_bench_report = \
 ptrc_bench_cli = \
 	PTRC_BUILD='$(abs_top_builddir)' PTRC_SOURCE='$(abs_top_srcdir)' CC='$(CC)' \
 	bash $(srcdir)/%D%/cli $(BENCH_CLI_ARGS)
+
+# Measures the same work under other tracers.
+ptrc_bench_peers = \
+	PTRC_BUILD='$(abs_top_builddir)' PTRC_SOURCE='$(abs_top_srcdir)' CC='$(CC)' \
+	bash $(srcdir)/%D%/peers $(BENCH_PEERS_ARGS)
 
 # Measures what sending the events of many machines takes; needs an engine.
 ptrc_bench_fleet = \

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Documents: dist_doc_DATA += %D%/NAME.md
 dist_doc_DATA += \
+	%D%/comparison.md \
 	%D%/conformance.md \
 	%D%/design-notes.md \
 	%D%/json-schema.md \

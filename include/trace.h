@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <trace.h>: the Trace option of POSIX.1-2008 (XSH 2.11), with the options Trace Event Filter,
+ * <trace.h>: the Trace option of POSIX.1-2008/2017 (Issue 7), XSH 2.11, with Trace Event Filter,
  * Trace Log and Trace Inherit. The page of a function in the standard has the name of the
  * function, unless its comment names another page. Additions to the standard are in
  * <posixtrace.h>, except for the member posix_tid below.

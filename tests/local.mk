@@ -98,6 +98,8 @@ ptrc_sh_tests = \
 	%D%/product/linkage.sh \
 	%D%/product/manual.sh \
 	%D%/product/prose.sh \
+	%D%/product/readme.sh \
+	%D%/product/readme-installed.sh \
 	%D%/product/rpm.sh \
 	%D%/product/static.sh \
 	%D%/product/symbols.sh \
@@ -154,6 +156,7 @@ ptrc_bats_tests = \
 	%D%/lib/preload/probes.bats \
 	%D%/product/agreement.bats \
 	%D%/product/bench-cli.bats \
+	%D%/product/bench-peers.bats \
 	%D%/product/bench-report.bats \
 	%D%/product/completions.bats \
 	%D%/product/ci.bats \
@@ -330,6 +333,7 @@ ptrc_full_tests = \
 	%D%/lib/recorder/test_singlestep \
 	%D%/lib/stream/test_damage \
 	%D%/product/bench-cli.bats \
+	%D%/product/bench-peers.bats \
 	%D%/product/bench-report.bats \
 	%D%/product/completions.bats \
 	%D%/product/fallbacks.sh \
@@ -340,6 +344,7 @@ ptrc_full_tests = \
 	%D%/product/linkage.sh \
 	%D%/product/manual.sh \
 	%D%/product/prose.sh \
+	%D%/product/readme.sh \
 	%D%/product/neighbours.bats \
 	%D%/product/symbols.sh \
 	%D%/product/tutorial.sh
@@ -358,6 +363,7 @@ ptrc_unsanitized_tests = \
 	%D%/lib/recorder/test_singlestep \
 	%D%/product/agreement.bats \
 	%D%/product/bench-cli.bats \
+	%D%/product/bench-peers.bats \
 	%D%/product/bench-report.bats \
 	%D%/product/completions.bats \
 	%D%/product/coverage \
@@ -372,6 +378,7 @@ ptrc_unsanitized_tests = \
 	%D%/product/linkage.sh \
 	%D%/product/manual.sh \
 	%D%/product/prose.sh \
+	%D%/product/readme.sh \
 	%D%/product/symbols.sh
 
 # Commands that read no log and take nothing from elsewhere, and tests that compile: on the optimised
@@ -406,7 +413,7 @@ ptrc_optimised_tests = \
 	%D%/product/tutorial.sh
 
 # Compiles the whole product anew, as the packages do: before a release.
-ptrc_release_tests = %D%/product/debian.sh %D%/product/rpm.sh %D%/product/static.sh
+ptrc_release_tests = %D%/product/debian.sh %D%/product/readme-installed.sh %D%/product/rpm.sh %D%/product/static.sh
 
 # What kills, forks, or races: compilers and sanitizers change when things happen.
 ptrc_both_tests = \

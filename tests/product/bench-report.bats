@@ -11,9 +11,9 @@ report() {
 		bash "$PTRC_SOURCE/bench/report" --quick --rounds=1 --output=report "$@"
 }
 
-# The rows that bench/README.md lists, but for those of bench/fleet.
+# The rows that bench/README.md lists, but for those of bench/peers and bench/fleet.
 promised() {
-	sed -n '/^## Many machines/q; s/^| `\([a-z_]*\.[a-z0-9_.]*\)` |.*/\1/p' "$PTRC_SOURCE/bench/README.md"
+	sed -n '/^## Other tracers/q; s/^| `\([a-z_]*\.[a-z0-9_.]*\)` |.*/\1/p' "$PTRC_SOURCE/bench/README.md"
 }
 
 is_built() {

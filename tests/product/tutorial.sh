@@ -3,12 +3,11 @@
 # shellcheck disable=SC2154 # variables of tap.sh
 # The commands of posixtrace-tutorial(7), run one after the other by one shell, print what
 # the page shows and exit as it says. TAP.
-#
-# Numbers, durations and addresses may be others, and so may what a line of three dots stands for. A
-# command exits with 0 unless `echo $?' follows.
 
 # shellcheck source=tests/support/tap.sh
 . "$PTRC_SOURCE/tests/support/tap.sh"
+# shellcheck source=tests/support/shown.sh
+. "$PTRC_SOURCE/tests/support/shown.sh"
 
 skip_all() {
 	echo "1..0 # SKIP $1"
@@ -91,90 +90,27 @@ awk -v work="$dir/work" -v ordinary="$cases" -v postgres="$postgres/cases" -v en
 	{ print >(name ".expected") }
 ' "$dir/page"
 
-# What may differ becomes the same; that is also what a busy machine makes of a comparison.
-plain() {
-	sed -E -e 's/\/[^ "]*\/([^ "\/]+)/\1/g' -e 's/\b[0-9]+(\.[0-9]+)?(ns|us|ms|s)\b/0ms/g' \
-		-e 's/0x[0-9a-f]+/X/g' -e 's/[0-9]+/0/g' \
-		-e 's/^req: (slower|changed|noise)/req: compared/' -e 's/ +/ /g' "$1"
-}
-
-# What ptrace-doctor finds about this machine is not in the page.
-ptrace-doctor | grep -v '^ok ' >"$dir/machine"
-plain "$dir/machine" >"$dir/plain-machine"
-
-matches() {
-	plain "$1" >"$dir/shown"
-	plain "$2" | grep -vxFf "$dir/plain-machine" >"$dir/printed"
-	awk -v printed="$dir/printed" '
-		function fits(i, j) {
-			if (i > n)
-				return j > m
-			if (e[i] != "...")
-				return j <= m && e[i] == a[j] && fits(i + 1, j + 1)
-			for (; j <= m + 1; j++)
-				if (fits(i + 1, j))
-					return 1
-			return 0
-		}
-		{ e[++n] = $0 }
-		END {
-			while ((getline line <printed) > 0)
-				a[++m] = line
-			exit !fits(1, 1)
-		}
-	' "$dir/shown"
-}
-
 # What needs debug information, and samples, which are the kernel's, may be missing.
 : >"$dir/empty"
 no_symbols=$(ptrace-dump --symbols "$dir/empty" 2>&1 | grep -o 'built without libdw')
 refusal=$(ptrace-run --os=samples -o "$dir/needs.log" true 2>&1 | grep 'no events of the operating system')
 
-cat >"$dir/driver" <<'END'
-cd "$1" || exit 1
-last=0
-for command in "$2"/*.command; do
-	(exit "$last")
-	. "$command" >"${command%.command}.printed" 2>&1 </dev/null
-	last=$?
-	echo "$last" >"${command%.command}.status"
-	# Nobody types so fast that what was begun is not that program yet.
-	case $(cat "$command") in
-	*'&') while [ "/proc/$!/exe" -ef "/proc/$$/exe" ]; do sleep 0.01; done ;;
-	esac
-done
-END
-timeout $((120 * ${PTRC_TEST_SLOWDOWN:-1})) sh "$dir/driver" "$dir/work" "$cases" || echo "# the shell ended with $?"
-[ -n "$no_postgres" ] || HOME=$postgres timeout $((120 * ${PTRC_TEST_SLOWDOWN:-1})) \
-	$as_postgres sh "$dir/driver" "$postgres/work" "$postgres/cases" || echo "# the shell ended with $?"
+shown_run "$dir/work" "$cases"
+# shellcheck disable=SC2086 # words
+[ -n "$no_postgres" ] || HOME=$postgres shown_run "$postgres/work" "$postgres/cases" $as_postgres
 
 for command in "$cases"/*.command "$postgres"/cases/*.command; do
 	[ -e "$command" ] || continue
 	case=${command%.command}
 	number=$((number + 1))
 	name=$(head -n 1 "$command" | sed 's/#/\\#/g')
-	was=$(cat "$case.status" 2>/dev/null || echo none)
-	next=${case%/*}/$(printf '%03d' "$(expr "${case##*/}" + 1)")
-	# shellcheck disable=SC2016 # what the page says
-	if grep -qsx 'echo $?' "$next.command"; then
-		wanted=$(cat "$next.expected")
-	else
-		wanted=0
-	fi
-	# Numbers count, where they are all there is.
 	if [ -n "$refusal" ] && grep -q 'hot\.log' "$command"; then
 		echo "ok $number - $name # SKIP $refusal"
 	elif [ -n "$no_symbols" ] && grep -q 'waits --symbols' "$command"; then
 		echo "ok $number - $name # SKIP $no_symbols"
-	elif [ "$was" = "$wanted" ] && matches "$case.expected" "$case.printed" &&
-		{ ! grep -qx '[0-9]*' "$case.expected" ||
-			[ "$(grep -x '[0-9]*' "$case.expected")" = \
-				"$(grep -x '[0-9]*' "$case.printed")" ]; }; then
+	elif shown_judge "$case"; then
 		echo "ok $number - $name"
 	else
-		sed 's/^/# shown: /' "$case.expected"
-		sed 's/^/# printed: /' "$case.printed"
-		echo "# status $was, not $wanted"
 		echo "not ok $number - $name"
 		status=1
 	fi
