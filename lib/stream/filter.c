@@ -69,10 +69,11 @@ void ptrc_filter_store(struct ptrc_stream_header *h, const struct ptrc_filter_ch
 
 	for (uint32_t i = 0; i < PTRC_SET_WORD_COUNT; i++)
 		ptrc_store_release(&h->filter[i], change->filter[i]);
-	for (uint32_t id = PTRC_SET_ID_MIN;
-	     change->patterns & PTRC_PATTERNS_ON && id <= PTRC_SET_ID_MAX; id++)
-		if (ptrc_bits_have(change->decided, id))
-			ptrc_store_release(&list->verdict[id],
+	/* Few words have a bit, of thousands of types. */
+	for (uint32_t i = 0; change->patterns & PTRC_PATTERNS_ON && i < PTRC_SET_WORD_COUNT; i++)
+		for (uint64_t bits = change->decided[i]; bits; bits &= bits - 1)
+			ptrc_store_release(&list->verdict[i * PTRC_SET_WORD_BITS +
+							  (uint32_t)__builtin_ctzll(bits)],
 					   (change->patterns & PTRC_PATTERNS_NUMBER) |
 						   PTRC_VERDICT_DECIDED);
 	ptrc_store_release(&h->patterns, change->patterns);

@@ -91,6 +91,38 @@ __attribute__((unused)) static int64_t time_at(const struct ts_events *events, s
 	return ts_time_ns(&events->at[i].info.posix_timestamp);
 }
 
+/* The status of a log that nobody has finished. */
+__attribute__((unused)) static void expect_unfinished(trace_id_t log)
+{
+	struct posix_trace_status_info status = ts_status(log);
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
+	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
+	CHECK_EQ(status.posix_stream_flush_error, EOWNERDEAD);
+}
+
+/* The log: closed, numbers 0 to count - 1, and a STOP with data 0. Opening it waits until that is so. */
+__attribute__((unused)) static void expect_complete_log(int fd, trace_event_id_t id, uint32_t count)
+{
+	int reader = ts_reopen(fd, O_RDONLY);
+	trace_id_t log = ts_open_log(reader);
+	struct ts_events all = ts_read_log(log), events = without_markers(&all);
+	struct posix_trace_status_info status = ts_status(log);
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
+	CHECK_EQ(status.posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
+	CHECK_EQ(status.posix_stream_flush_error, 0);
+	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
+	ts_expect_numbers(&events, id, 0, count - 1);
+	ts_expect_sorted(&all);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+	CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 0);
+	CHECK_EQ(events.count, count + 2);
+	ts_close_log(log);
+	close(reader);
+}
+
 /* Same id, pid, address, thread, time, truncation and data. */
 __attribute__((unused)) static void expect_same_event(const struct ts_event *a,
 						      const struct ts_event *b)

@@ -102,6 +102,13 @@ trace_attr_t ts_attr(int stream_policy, size_t stream_bytes, size_t data_bytes)
 	return attr;
 }
 
+trace_attr_t ts_inherited_attr(int stream_policy, size_t stream_bytes, size_t data_bytes)
+{
+	trace_attr_t attr = ts_attr(stream_policy, stream_bytes, data_bytes);
+	OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	return attr;
+}
+
 trace_id_t ts_create(pid_t pid, const trace_attr_t *attr)
 {
 	trace_id_t trid = 0;
@@ -127,6 +134,12 @@ trace_id_t ts_run(int stream_policy, size_t stream_bytes, size_t data_bytes)
 	trace_id_t trid = ts_make(stream_policy, stream_bytes, data_bytes);
 	OK(posix_trace_start(trid));
 	return trid;
+}
+
+trace_id_t ts_run_inherited(pid_t pid, int stream_policy, size_t stream_bytes, size_t data_bytes)
+{
+	trace_attr_t attr = ts_inherited_attr(stream_policy, stream_bytes, data_bytes);
+	return ts_create_running(pid, &attr);
 }
 
 trace_id_t ts_create_log(pid_t pid, const trace_attr_t *attr, int fd)

@@ -47,6 +47,8 @@ struct ts_events {
 
 /* Attributes with these three set; 0 leaves the default. */
 trace_attr_t ts_attr(int stream_policy, size_t stream_bytes, size_t data_bytes);
+/* The same of a stream that children inherit. */
+trace_attr_t ts_inherited_attr(int stream_policy, size_t stream_bytes, size_t data_bytes);
 
 /* A stream; attr may be null. ts_create_running() also starts it: START is unread. */
 trace_id_t ts_create(pid_t pid, const trace_attr_t *attr);
@@ -54,6 +56,8 @@ trace_id_t ts_create_running(pid_t pid, const trace_attr_t *attr);
 /* One of this process, with attributes as of ts_attr(): not started, and running. */
 trace_id_t ts_make(int stream_policy, size_t stream_bytes, size_t data_bytes);
 trace_id_t ts_run(int stream_policy, size_t stream_bytes, size_t data_bytes);
+/* One of the process that runs, and that children inherit. */
+trace_id_t ts_run_inherited(pid_t pid, int stream_policy, size_t stream_bytes, size_t data_bytes);
 /* With the log in fd, which stays open. */
 trace_id_t ts_create_log(pid_t pid, const trace_attr_t *attr, int fd);
 void ts_start(trace_id_t trid);
@@ -332,10 +336,12 @@ HELPER(ts_serve)
 /* Every call leaves its place behind, for the message. */
 #define TS_HERE ts_where(__FILE__, __LINE__)
 #define ts_attr(...) (TS_HERE, ts_attr(__VA_ARGS__))
+#define ts_inherited_attr(...) (TS_HERE, ts_inherited_attr(__VA_ARGS__))
 #define ts_create(...) (TS_HERE, ts_create(__VA_ARGS__))
 #define ts_create_running(...) (TS_HERE, ts_create_running(__VA_ARGS__))
 #define ts_make(...) (TS_HERE, ts_make(__VA_ARGS__))
 #define ts_run(...) (TS_HERE, ts_run(__VA_ARGS__))
+#define ts_run_inherited(...) (TS_HERE, ts_run_inherited(__VA_ARGS__))
 #define ts_create_log(...) (TS_HERE, ts_create_log(__VA_ARGS__))
 #define ts_start(...) (TS_HERE, ts_start(__VA_ARGS__))
 #define ts_stop(...) (TS_HERE, ts_stop(__VA_ARGS__))

@@ -146,7 +146,7 @@ same_dump() {
 }
 
 @test "a reader of standard output that has enough is no error, also where that is named" {
-	ptrace-run --no-loss -o run.log -- "$traced" -n 60000
+	ptrace-run --no-loss -o run.log -- "$traced" -n 20000
 	for command in 'ptrace-dump --to-log=/dev/stdout' 'ptrace-report -o /dev/stdout' 'ptrace-export --to=csv -o /dev/stdout'; do
 		# shellcheck disable=SC2086 # words
 		{ $command run.log 2>err; echo $? >status; } | head -c 10 >/dev/null
@@ -227,7 +227,7 @@ same_dump() {
 }
 
 @test "a disk that is full" {
-	ptrace-run --no-loss -o run.log -- "$traced" -n 50000 -s 100
+	ptrace-run --no-loss -o run.log -- "$traced" -n 20000 -s 100
 	exits 1 bash -c 'ulimit -f 1000; trap "" XFSZ; exec ptrace-dump --to-log=part.log run.log'
 	[ "$stderr" = "ptrace-dump: part.log: writing the log failed: File too large" ]
 	[ ! -e part.log ]

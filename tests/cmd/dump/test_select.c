@@ -355,62 +355,20 @@ TEST(durations_have_units, "")
 
 TEST(what_is_no_time_is_refused, "")
 {
+	/* clang-format off */
 	static const char *const bad[] = {
-		"",
-		"+",
-		"-",
-		"5s",
-		"+5",
-		"+5x",
-		"+s",
-		"+1.s",
-		"+.5s",
-		"+1s ",
-		"@",
-		"@1.",
-		"@x",
-		"2026",
-		"2026-1-2",
-		"2026-13-01",
-		"2026-02-29",
-		"2026-01-32",
-		"2026-01-02T",
-		"2026-01-02T24:00",
-		"2026-01-02T03",
-		"2026-01-02T03:60",
-		"2026-01-02T03:04:61",
-		"03:04Z",
-		"2026-01-02T03:04:05+1",
-		"2026-01-02T03:04:05+01:00x",
-		"tomorrow",
-		"now ",
-		"Now",
-		"ago",
-		"1h",
-		"1hago",
-		"1h  before",
-		"1 ago",
-		"h ago",
-		"-1h ago",
-		"1h ago ",
-		"2026-01-02Z",
-		"2026-01-02T03:04:05 ",
-		"2026-01-02T03:04:05+24:00",
-		"2026-01-02T03:04:05+01:",
-		"2026-01-02T03:04:05+010",
-		"2026-01-02T03:04:05,5Z",
-		"12026-01-02T03:04:05Z",
-		"-026-01-02T03:04:05Z",
-		"2026-01-02T03:04:60Z",
-		"2016-12-31T23:59:60+01:00",
-		"2016-12-30T23:59:60Z",
-		"@-",
-		"@1-1",
-		"2026-01-02T03:04:05.Z",
-		"2026-01-02x03:04:05",
-		"03:04:05 ",
-		"3:04",
+		"", "+", "-", "5s", "+5", "+5x", "+s", "+1.s", "+.5s", "+1s ", "@", "@1.", "@x",
+		"2026", "2026-1-2", "2026-13-01", "2026-02-29", "2026-01-32", "2026-01-02T",
+		"2026-01-02T24:00", "2026-01-02T03", "2026-01-02T03:60", "2026-01-02T03:04:61",
+		"03:04Z", "2026-01-02T03:04:05+1", "2026-01-02T03:04:05+01:00x", "tomorrow", "now ",
+		"Now", "ago", "1h", "1hago", "1h  before", "1 ago", "h ago", "-1h ago", "1h ago ",
+		"2026-01-02Z", "2026-01-02T03:04:05 ", "2026-01-02T03:04:05+24:00",
+		"2026-01-02T03:04:05+01:", "2026-01-02T03:04:05+010", "2026-01-02T03:04:05,5Z",
+		"12026-01-02T03:04:05Z", "-026-01-02T03:04:05Z", "2026-01-02T03:04:60Z",
+		"2016-12-31T23:59:60+01:00", "2016-12-30T23:59:60Z", "@-", "@1-1",
+		"2026-01-02T03:04:05.Z", "2026-01-02x03:04:05", "03:04:05 ", "3:04",
 	};
+	/* clang-format on */
 	struct ptrc_cli_reason why;
 	struct ptrc_when w;
 
@@ -733,23 +691,14 @@ TEST(expressions_that_hold_and_that_do_not, "")
 		"pid == 1 && pid == 2 || pid == 4711",
 		"true == 1",
 	};
+	/* clang-format off */
 	static const char *const not_so[] = {
-		"pid == 4712",
-		"pid == 4711 && pid == 1",
-		"pid == 4711 && (pid == 1 || pid == 2)",
-		"reason == 0",
-		"reason != 0",
-		"error",
-		"data.text + 0 == 5",
-		"data.text + 0 != 5",
-		"data.big == 9223372036854775814",
-		"thread == 0xfffffffffffffffe",
-		"event ~ 'db'",
-		"event =~ '^query'",
-		"data.text ~ 'H?'",
-		"data == 'hi'",
-		"!pid",
+		"pid == 4712", "pid == 4711 && pid == 1", "pid == 4711 && (pid == 1 || pid == 2)",
+		"reason == 0", "reason != 0", "error", "data.text + 0 == 5", "data.text + 0 != 5",
+		"data.big == 9223372036854775814", "thread == 0xfffffffffffffffe", "event ~ 'db'",
+		"event =~ '^query'", "data.text ~ 'H?'", "data == 'hi'", "!pid",
 	};
+	/* clang-format on */
 
 	make_event();
 	CHECK_ALL(so, true);
@@ -1215,19 +1164,15 @@ static bool holds_for(const char *expression, const void *data, size_t size, boo
 
 TEST(patterns_are_bounded_in_time_and_memory, "")
 {
+	/* clang-format off */
 	static const char *const hard[] = {
-		"data =~ 'x+y'",
-		"data =~ '(x+x+)+y'",
-		"data =~ '(a|b|x)*a(a|b|x){200}y'",
-		"data =~ '(a|b|x)*a(a|b|x){300}[yz]'",
-		"data =~ '((x?){30}){15}y'",
-		"data =~ '((x?){30}){15}[yz]'",
-		"data =~ '^(x|xx|a|b)*[yz]'",
-		"data =~ '(^|x|b)(x|a|b)*y'",
-		"data =~ '(x|xx|xxx|a|b)*[yz]$'",
-		"data ~ '*x*x*x*x*x*x*x*y'",
-		"data ~ '*a*b*[ab]*[!x]*?*\\a*y'",
+		"data =~ 'x+y'", "data =~ '(x+x+)+y'", "data =~ '(a|b|x)*a(a|b|x){200}y'",
+		"data =~ '(a|b|x)*a(a|b|x){300}[yz]'", "data =~ '((x?){30}){15}y'",
+		"data =~ '((x?){30}){15}[yz]'", "data =~ '^(x|xx|a|b)*[yz]'",
+		"data =~ '(^|x|b)(x|a|b)*y'", "data =~ '(x|xx|xxx|a|b)*[yz]$'",
+		"data ~ '*x*x*x*x*x*x*x*y'", "data ~ '*a*b*[ab]*[!x]*?*\\a*y'",
 	};
+	/* clang-format on */
 	enum { SIZE = 1 << 20 };
 	const struct rlimit memory = {.rlim_cur = 400 << 20, .rlim_max = 400 << 20};
 	char *data = malloc(SIZE);

@@ -29,6 +29,7 @@ def plain(field):
 
 
 def bt2_messages(path):
+    env = None
     for message in bt2.TraceCollectionMessageIterator(path):
         if type(message) is bt2._DiscardedEventsMessageConst:
             yield {
@@ -38,10 +39,12 @@ def bt2_messages(path):
             }
         elif type(message) is bt2._EventMessageConst:
             event = message.event
+            # All events of a trace have the same.
+            env = env or {k: str(v) for k, v in event.stream.trace.environment.items()}
             line = {
                 "ns": message.default_clock_snapshot.ns_from_origin,
                 "event": event.name,
-                "env": dict((k, str(v)) for k, v in event.stream.trace.environment.items()),
+                "env": env,
                 "fields": plain(event.payload_field) if event.payload_field is not None else {},
             }
             line.update(plain(event.common_context_field))

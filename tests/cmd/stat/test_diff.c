@@ -198,19 +198,13 @@ static const char *reason_of(const char *text)
 
 TEST(conditions_are_read, "")
 {
+	/* clang-format off */
 	static const char *const good[] = {
-		"p99 req > +10%",
-		"p50 a..b by data.id >= 5ms",
-		"max req<1m30s",
-		"min  a > b  <= -2us  ",
-		"count app.error > +0",
-		"rate db.query < -20.5%",
-		"loss > 0",
-		"loss >= +1e3",
-		"p90 x > +1h",
-		"p99.9 x by data.id > +1h",
-		"p75 x > 1h",
+		"p99 req > +10%", "p50 a..b by data.id >= 5ms", "max req<1m30s",
+		"min  a > b  <= -2us  ", "count app.error > +0", "rate db.query < -20.5%",
+		"loss > 0", "loss >= +1e3", "p90 x > +1h", "p99.9 x by data.id > +1h", "p75 x > 1h",
 	};
+	/* clang-format on */
 	struct ptrc_cli_reason why;
 	struct ptrc_conditions c = {0};
 

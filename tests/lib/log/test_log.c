@@ -1344,11 +1344,7 @@ TEST(unclosed_log_has_what_was_flushed, "LOG-39 STATUS-27 OPEN-14", NEEDS_KEEPER
 	CHECK_STR_EQ(name, "late");
 	CHECK_OK(posix_trace_eventid_get_name(log, id, name));
 	CHECK_STR_EQ(name, "event");
-	struct posix_trace_status_info status = ts_status(log);
-	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
-	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
-	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
-	CHECK_EQ(status.posix_stream_flush_error, EOWNERDEAD);
+	expect_unfinished(log);
 	ts_close_log(log);
 	ts_shutdown(trid);
 }

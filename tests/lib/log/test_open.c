@@ -450,11 +450,7 @@ TEST(active_streams_log_can_be_opened, "OPEN-14 STATUS-27 LOG-39", NEEDS_KEEPER)
 	ts_flush(trid);
 	emit_run(id, 10, 20, 4);
 	trace_id_t log = ts_open_log(fd);
-	struct posix_trace_status_info status = ts_status(log);
-	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
-	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
-	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
-	CHECK_EQ(status.posix_stream_flush_error, EOWNERDEAD);
+	expect_unfinished(log);
 	/* The writer is not disturbed. */
 	ts_flush(trid);
 	events = ts_read_log(log);

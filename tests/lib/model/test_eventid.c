@@ -112,39 +112,14 @@ TEST(a_name_has_one_identifier_in_all_threads, "EVENTID-01 EVENTID-02")
 
 TEST(different_names_have_different_identifiers, "EVENTID-03 EVENTID-30 EVENTID-06")
 {
+	/* clang-format off */
 	static const char *const names[] = {
-		"a",
-		"A",
-		"b",
-		"a ",
-		" a",
-		"a\n",
-		"a/b",
-		"a%s",
-		"a%n",
-		"ab",
-		"aa",
-		"\x01",
-		"\xff",
-		"\xff\xfe",
-		"\xc3\xa9",
-		"e\xcc\x81",
-		".",
-		"..",
-		"/",
-		"a\tb",
-		"a\rb",
-		"\x7f",
-		"*",
-		"\"a\"",
-		"a\\",
-		"0",
-		"00",
-		"posix_trace_star",
-		"posix_trace_start ",
-		"Posix_trace_start",
-		"POSIX_TRACE_START",
+		"a", "A", "b", "a ", " a", "a\n", "a/b", "a%s", "a%n", "ab", "aa", "\x01", "\xff",
+		"\xff\xfe", "\xc3\xa9", "e\xcc\x81", ".", "..", "/", "a\tb", "a\rb", "\x7f", "*",
+		"\"a\"", "a\\", "0", "00", "posix_trace_star", "posix_trace_start ",
+		"Posix_trace_start", "POSIX_TRACE_START",
 	};
+	/* clang-format on */
 	enum { COUNT = sizeof(names) / sizeof(*names) };
 	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 	trace_event_id_t ids[COUNT];

@@ -378,7 +378,6 @@ TEST(forked_processes_share_layouts, "")
 {
 	trace_event_id_t query = open_layout("query", QUERY);
 	struct ts_target parent = ts_target_fork(), child = ts_target_fork_child(&parent);
-	trace_attr_t attr = ts_attr(0, 0, 0);
 
 	/* The children use the names of their parents; they give them layouts for themselves. */
 	CHECK_EQ(target_layout(&parent, "query", QUERY), query);
@@ -389,8 +388,7 @@ TEST(forked_processes_share_layouts, "")
 	CHECK_EQ(target_layout(&child, "query", "u8 x"), -EEXIST);
 	ts_target_end(&child);
 	/* Processes of one stream have one table. */
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trace_id_t trid = ts_create_running(parent.pid, &attr);
+	trace_id_t trid = ts_run_inherited(parent.pid, 0, 0, 0);
 	struct ts_target heir = ts_target_fork_child(&parent);
 	CHECK(target_layout(&heir, "of heir", "u16 y") > 0);
 	CHECK_EQ(target_layout(&parent, "of heir", "u16 z"), -EEXIST);
@@ -756,10 +754,7 @@ TEST(threads_open_a_type_together, "")
 
 TEST(a_forked_child_goes_on_with_a_type, "")
 {
-	trace_attr_t attr = ts_attr(0, 0, 0);
-
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trace_id_t trid = ts_create_running(getpid(), &attr);
+	trace_id_t trid = ts_run_inherited(getpid(), 0, 0, 0);
 	POSIXTRACE_EMIT(query, .id = 1);
 	pid_t pid = fork();
 	if (pid == 0) {

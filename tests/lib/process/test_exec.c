@@ -439,25 +439,6 @@ static void close_inherited(int keep)
 			close(fd);
 }
 
-/* Open logs of processes that ended are finished within moments; open waits for that. */
-static void expect_complete_log(int fd, trace_event_id_t id, uint32_t count)
-{
-	int reader = ts_reopen(fd, O_RDONLY);
-	trace_id_t log = ts_open_log(reader);
-	struct ts_events all = ts_read_log(log), events = without_markers(&all);
-	struct posix_trace_status_info status = ts_status(log);
-	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
-	CHECK_EQ(status.posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
-	CHECK_EQ(status.posix_stream_flush_error, 0);
-	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
-	ts_expect_numbers(&events, id, 0, count - 1);
-	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-	CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 0);
-	CHECK_EQ(events.count, count + 2);
-	ts_close_log(log);
-	close(reader);
-}
-
 TEST(exec_shuts_the_controllers_streams_down, "EXEC-06 EXEC-07 EXEC-09 EXEC-14 EXIT-03",
      NEEDS_KEEPER)
 {

@@ -683,9 +683,7 @@ static void *keep_busy(void *arg)
 TEST(fork_amid_the_library_leaves_a_usable_child, "FORK-15 EVENT-14", NEEDS_THREADED_FORK)
 {
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 256 * KIB, 0);
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run_inherited(0, POSIX_TRACE_LOOP, 256 * KIB, 0);
 	pthread_t threads[3];
 	int which[] = {0, 1, 2};
 	for (int i = 0; i < 3; i++)
@@ -926,9 +924,7 @@ TEST(full_set_of_processes_is_traced, "FORK-20 EVENT-16")
 	enum { ALL = 1023 };
 	const uint32_t processes = ALL / harness_sample();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 4096 * KIB, 0);
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run_inherited(0, POSIX_TRACE_UNTIL_FULL, 4096 * KIB, 0);
 	int ready[2], go[2];
 	char byte;
 	static pid_t pids[ALL];
@@ -977,9 +973,7 @@ TEST(ended_processes_do_not_count, "FORK-20 EVENT-16", NEEDS_THREADED_FORK)
 	/* More than a stream can have threads at a time, if it is no sample. */
 	const uint32_t processes = 9000 / harness_sample();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1024 * KIB, 0);
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run_inherited(0, POSIX_TRACE_UNTIL_FULL, 1024 * KIB, 0);
 	uint32_t seen = 0;
 	for (uint32_t i = 0; i < processes; i++) {
 		pid_t pid = fork();
@@ -1185,9 +1179,7 @@ TEST(many_forks_of_a_threaded_process_lose_nothing, "FORK-01 FORK-02 EVENT-16 EV
 {
 	enum { CHILDREN = 20, EVENTS = 500 };
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 4096 * KIB, 0);
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run_inherited(0, POSIX_TRACE_UNTIL_FULL, 4096 * KIB, 0);
 	pid_t pids[CHILDREN];
 	for (int i = 0; i < CHILDREN; i++) {
 		pids[i] = fork();

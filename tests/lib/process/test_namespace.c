@@ -14,14 +14,6 @@
 #define KIB ((size_t)1024)
 #define NO_NAMESPACE 77
 
-static trace_attr_t inherited_attr(int stream_policy)
-{
-	trace_attr_t attr = ts_attr(stream_policy, 256 * KIB, 0);
-
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	return attr;
-}
-
 /* Children of the caller, not itself, are in a pid namespace of their own from now on. Who
  * is not root is another user in there, too, and opens no shared object any more. */
 static void bear_elsewhere(bool needs_root)
@@ -106,7 +98,7 @@ static void bear_in_another_pid_namespace(void)
 
 TEST(child_in_another_pid_namespace_records_nothing, "FORK-01")
 {
-	trace_attr_t attr = inherited_attr(POSIX_TRACE_UNTIL_FULL);
+	trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, 0);
 	trace_id_t trid = ts_create_running(0, &attr), other = ts_create_running(0, &attr);
 	trace_event_id_t id = ts_id("namespace");
 
@@ -121,7 +113,7 @@ TEST(child_in_another_pid_namespace_records_nothing, "FORK-01")
 
 TEST(log_is_none_the_worse_for_a_child_in_another_pid_namespace, "FORK-01", NEEDS_KEEPER)
 {
-	trace_attr_t attr = inherited_attr(POSIX_TRACE_FLUSH);
+	trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_FLUSH, 256 * KIB, 0);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	trace_event_id_t id = ts_id("namespace");
@@ -180,7 +172,7 @@ TEST(log_of_who_bears_in_another_pid_namespace_is_refused, "CREATE-14", NEEDS_KE
 {
 	pid_t pid = harness_fork();
 	if (pid == 0) {
-		trace_attr_t attr = inherited_attr(POSIX_TRACE_FLUSH);
+		trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_FLUSH, 256 * KIB, 0);
 		trace_event_id_t id = ts_id("namespace");
 		int fd = ts_temp_file(), before = ts_temp_file();
 		trace_id_t trid = 0, old = ts_create_log(0, &attr, before);
@@ -229,7 +221,7 @@ static void bear_in_another_time(void)
 
 TEST(child_in_another_time_namespace_records_nothing, "FORK-01 EVENT-11 GETNEXT-03")
 {
-	trace_attr_t attr = inherited_attr(POSIX_TRACE_UNTIL_FULL);
+	trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, 0);
 	trace_id_t trid = ts_create_running(0, &attr);
 	trace_event_id_t id = ts_id("namespace");
 
@@ -243,7 +235,7 @@ TEST(log_of_who_bears_in_another_time_namespace_is_refused, "CREATE-14")
 {
 	pid_t pid = harness_fork();
 	if (pid == 0) {
-		trace_attr_t attr = inherited_attr(POSIX_TRACE_FLUSH);
+		trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_FLUSH, 256 * KIB, 0);
 		trace_id_t trid = 0;
 
 		bear_in_another_time();

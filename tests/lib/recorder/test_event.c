@@ -30,10 +30,7 @@ static trace_id_t stream_on(pid_t pid, size_t data_bytes)
 /* The same, with children traced too. */
 static trace_id_t inherited_stream_on(pid_t pid)
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 0);
-
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trace_id_t trid = ts_create_running(pid, &attr);
+	trace_id_t trid = ts_run_inherited(pid, POSIX_TRACE_UNTIL_FULL, ROOMY, 0);
 	struct ts_event start = ts_expect(trid, POSIX_TRACE_START);
 	ts_event_free(&start);
 	return trid;
@@ -1482,15 +1479,13 @@ TEST(a_child_forked_amid_events_of_other_threads_records, "EVENT-14", NEEDS_THRE
 	struct noise noise = {.id = ts_id("noise")};
 	trace_event_id_t id = ts_id("child");
 	trace_event_set_t set = ts_set(noise.id, 0);
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
 	trace_id_t trid = inherited_stream_on(0);
 	pthread_t running[threads];
 	pid_t children[forks];
 
 	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 	ts_expect(trid, POSIX_TRACE_FILTER);
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	(void)ts_create_running(0, &attr);
+	(void)ts_run_inherited(0, POSIX_TRACE_LOOP, 65536, 0);
 	for (int t = 0; t < threads; t++)
 		running[t] = ts_thread(make_noise, &noise);
 	CHECK_EVENTUALLY(atomic_load(&noise.turns) > 0);
@@ -1962,11 +1957,10 @@ static void expect_tids(const struct ts_events *events, const struct emitter *th
 
 TEST(an_event_has_the_number_of_its_thread, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 0, 0);
+	trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_UNTIL_FULL, 0, 0);
 	struct emitter thread = {.id = ts_id("event")};
 	int fd = ts_temp_file();
 
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
 	ts_emit(thread.id, 1);

@@ -19,14 +19,6 @@ static unsigned int event_for(pid_t pid, const char *name, const void *data, siz
 	return streams;
 }
 
-static trace_attr_t inherited_attr(void)
-{
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
-
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	return attr;
-}
-
 static void expect_name(trace_id_t trid, trace_event_id_t id, const char *expected)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
@@ -226,8 +218,9 @@ static bool has_page(pid_t pid)
 TEST(a_child_of_a_traced_shell_is_traced_if_it_inherits, "")
 {
 	for (int is_inherited = 0; is_inherited < 2; is_inherited++) {
-		trace_attr_t attr = is_inherited ? inherited_attr()
-						 : ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
+		trace_attr_t attr = is_inherited
+					    ? ts_inherited_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100)
+					    : ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 		struct shell shell = traceable_shell();
 		trace_id_t trid = ts_create_running(shell.pid, &attr);
 		pid_t child = start_child(&shell);
@@ -252,7 +245,7 @@ TEST(a_child_of_a_traced_shell_is_traced_if_it_inherits, "")
 
 TEST(a_child_older_than_the_stream_is_not_traced, "")
 {
-	trace_attr_t attr = inherited_attr();
+	trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 	struct shell shell = traceable_shell();
 	pid_t child = start_child(&shell);
 	trace_id_t trid = ts_create_running(shell.pid, &attr);

@@ -222,9 +222,8 @@ static intptr_t program_bytes(bool is_spawned)
 
 static trace_id_t make_stream(pid_t pid, int policy)
 {
-	trace_attr_t attr = ts_attr(policy, STREAM_BYTES, 0);
+	trace_attr_t attr = ts_inherited_attr(policy, STREAM_BYTES, 0);
 
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
 	return ts_create(pid, &attr);
 }
 

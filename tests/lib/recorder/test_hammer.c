@@ -296,13 +296,11 @@ static trace_id_t hammer(int policy, size_t stream_bytes, uint64_t most_unread,
 			 void *(*disturb)(void *))
 {
 	struct keeper_of_processes keeper = {.kills = 0};
-	trace_attr_t attr = ts_attr(policy, stream_bytes, DATA_MAX);
 	pthread_t killer, own, disturber;
 
 	prepare(most_unread);
 	view->is_lossy = disturb != NULL;
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run_inherited(0, policy, stream_bytes, DATA_MAX);
 	for (uint32_t slot = 0; slot < SLOTS; slot++)
 		keeper.pids[slot] = begin_process();
 	own = ts_thread(write_until_stopped, NULL);

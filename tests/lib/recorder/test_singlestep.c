@@ -537,10 +537,7 @@ static void skip_if_sampling(enum fate fate)
 
 static trace_id_t create_for(const struct plan *plan)
 {
-	trace_attr_t attr = ts_attr(plan->policy, plan->stream_bytes, 4096);
-
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run_inherited(0, plan->policy, plan->stream_bytes, 4096);
 	ts_expect(trid, POSIX_TRACE_START);
 	return trid;
 }

@@ -280,17 +280,9 @@ TEST(program_that_has_no_event_any_more_takes_its_page_along, "GEN-05")
 	CHECK_EQ(bell_of(pid), 0);
 }
 
-static trace_attr_t inherited(void)
-{
-	trace_attr_t attr = ts_attr(0, 0, 0);
-
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	return attr;
-}
-
 TEST(child_of_a_program_without_events_inherits, "FORK-14")
 {
-	trace_attr_t attr = inherited();
+	trace_attr_t attr = ts_inherited_attr(0, 0, 0);
 
 	make_pipes();
 	pid_t pid = harness_fork();

@@ -9,10 +9,7 @@
 
 static trace_id_t stream_on(pid_t pid)
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, (size_t)8 << 20, 0);
-
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trace_id_t trid = ts_create_running(pid, &attr);
+	trace_id_t trid = ts_run_inherited(pid, POSIX_TRACE_UNTIL_FULL, (size_t)8 << 20, 0);
 	ts_expect(trid, POSIX_TRACE_START);
 	return trid;
 }
@@ -373,14 +370,12 @@ static void never_backward(int policy, size_t stream_bytes)
 {
 	enum { threads = 2, processes = 2, wanted = 60000 };
 	struct shared_turns *shared = harness_share(sizeof(struct shared_turns));
-	trace_attr_t attr = ts_attr(policy, stream_bytes, 0);
 	pthread_t running[threads];
 	pid_t pids[processes];
 	int64_t last = 0;
 	uint32_t seen = 0, gaps = 0, late = 0;
 
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run_inherited(0, policy, stream_bytes, 0);
 	for (int p = 0; p < processes; p++) {
 		pids[p] = harness_fork();
 		if (pids[p] == 0) {

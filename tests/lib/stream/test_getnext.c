@@ -68,13 +68,29 @@ static bool is_untouched(const void *object, size_t bytes)
 }
 
 /* GETNEXT-19: what all returns without an event have in common. */
-static void expect_no_event(const struct call *call, int result)
+static void expect_no_event(struct call call, int result)
 {
-	CHECK_EQ(call->result, result);
-	CHECK_NE(call->unavailable, 0);
-	CHECK_EQ(call->len, 0);
-	CHECK(is_untouched(&call->info, sizeof(call->info)));
-	CHECK(is_untouched(call->data, sizeof(call->data)));
+	CHECK_EQ(call.result, result);
+	CHECK_NE(call.unavailable, 0);
+	CHECK_EQ(call.len, 0);
+	CHECK(is_untouched(&call.info, sizeof(call.info)));
+	CHECK(is_untouched(call.data, sizeof(call.data)));
+}
+
+static void expect_event(const struct call *call)
+{
+	CHECK_EQ(call->result, 0);
+	CHECK_EQ(call->unavailable, 0);
+}
+
+/* There is an event; the number in its data. */
+static uint32_t number_in(const struct call *call)
+{
+	uint32_t number;
+
+	expect_event(call);
+	memcpy(&number, call->data, sizeof(number));
+	return number;
 }
 
 static void on_signal(int sig, void (*handler)(int), int flags)
@@ -123,8 +139,7 @@ TEST(the_oldest_event_is_reported_with_everything_about_it, "GETNEXT-01 GETNEXT-
 		/* START and STOP are longer or shorter than the buffer; only the events
 		 * count here. */
 		struct call call = call_next(which, trid, sizeof(call.data), &later);
-		CHECK_EQ(call.result, 0);
-		CHECK_EQ(call.unavailable, 0);
+		expect_event(&call);
 		CHECK_EQ(call.info.posix_pid, getpid());
 		CHECK(pthread_equal(call.info.posix_thread_id, pthread_self()));
 		CHECK(!is_untouched(&call.info.posix_prog_address, sizeof(void *)));
@@ -179,12 +194,8 @@ TEST(the_three_functions_share_one_position, "GETNEXT-01 GETNEXT-03 GETNEXT-04")
 		ts_emit(id, number);
 	for (uint32_t number = 0; number < count; number++) {
 		struct call call = call_next((enum which)(number % 3), trid, 64, &later);
-		uint32_t got;
-		CHECK_EQ(call.result, 0);
-		CHECK_EQ(call.unavailable, 0);
 		CHECK_EQ(call.info.posix_event_id, id);
-		memcpy(&got, call.data, sizeof(got));
-		CHECK_EQ(got, number);
+		CHECK_EQ(number_in(&call), number);
 		CHECK_GE(ts_time_ns(&call.info.posix_timestamp), last);
 		last = ts_time_ns(&call.info.posix_timestamp);
 	}
@@ -277,12 +288,11 @@ TEST(room_of_reported_events_is_used_again, "GETNEXT-05 POLICY-18")
 
 TEST(getnext_waits_for_an_event_of_any_traced_process, "GETNEXT-06")
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 0, 0);
+	trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_LOOP, 0, 0);
 	trace_event_id_t id = ts_id("event");
 	struct ts_target target = ts_target_fork();
 	struct ts_reader reader;
 
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
 	trace_id_t trid = ts_create(target.pid, &attr);
 	struct ts_target child = ts_target_fork_child(&target);
 
@@ -392,8 +402,7 @@ TEST(the_wait_outlasts_the_traced_processes, "GETNEXT-07")
 	ts_target_end(&target);
 	CHECK(ts_reader_is_waiting(&reader));
 	struct timespec soon = ts_deadline(30);
-	struct call call = call_next(TIMED, trid, 64, &soon);
-	expect_no_event(&call, ETIMEDOUT);
+	expect_no_event(call_next(TIMED, trid, 64, &soon), ETIMEDOUT);
 	CHECK(ts_reader_is_waiting(&reader));
 	ts_shutdown(trid);
 	ts_reader_join(&reader);
@@ -410,12 +419,9 @@ TEST(a_log_is_read_to_its_end_without_waiting, "GETNEXT-08 GETNEXT-14 GETNEXT-19
 	struct ts_events all = ts_read_log(log);
 	ts_expect_numbers(&all, id, 1, 3);
 	for (int i = 0; i < 3; i++) {
-		call = call_next(GETNEXT, log, 64, NULL);
-		expect_no_event(&call, 0);
-		call = call_next(TIMED, log, 64, NULL);
-		expect_no_event(&call, 0);
-		call = call_next(TIMED, log, 64, &invalid);
-		expect_no_event(&call, 0);
+		expect_no_event(call_next(GETNEXT, log, 64, NULL), 0);
+		expect_no_event(call_next(TIMED, log, 64, NULL), 0);
+		expect_no_event(call_next(TIMED, log, 64, &invalid), 0);
 	}
 	CHECK_OK(posix_trace_rewind(log));
 	for (size_t i = 0; i < all.count; i++) {
@@ -423,14 +429,12 @@ TEST(a_log_is_read_to_its_end_without_waiting, "GETNEXT-08 GETNEXT-14 GETNEXT-19
 		struct timespec times[] = {
 			{0, -1}, {0, 0}, ts_deadline((int)harness_patience_ms())};
 		call = call_next(TIMED, log, 64, i % 4 == 3 ? NULL : &times[i % 4]);
-		CHECK_EQ(call.result, 0);
-		CHECK_EQ(call.unavailable, 0);
+		expect_event(&call);
 		CHECK_EQ(call.info.posix_event_id, all.at[i].info.posix_event_id);
 		CHECK_EQ(ts_time_ns(&call.info.posix_timestamp),
 			 ts_time_ns(&all.at[i].info.posix_timestamp));
 	}
-	call = call_next(TIMED, log, 64, NULL);
-	expect_no_event(&call, 0);
+	expect_no_event(call_next(TIMED, log, 64, NULL), 0);
 	ts_close_log(log);
 }
 
@@ -447,11 +451,7 @@ TEST(timedgetnext_looks_at_the_time_only_without_event, "GETNEXT-09")
 	for (uint32_t number = 0; number <= count; number++) {
 		struct call call =
 			call_next(TIMED, trid, 64, number < count ? &times[number] : NULL);
-		uint32_t got;
-		CHECK_EQ(call.result, 0);
-		CHECK_EQ(call.unavailable, 0);
-		memcpy(&got, call.data, sizeof(got));
-		CHECK_EQ(got, number);
+		CHECK_EQ(number_in(&call), number);
 	}
 	ts_expect_none(trid);
 }
@@ -461,22 +461,15 @@ TEST(timedgetnext_waits_until_the_time, "GETNEXT-10 GETNEXT-11 GETNEXT-19")
 	trace_id_t trid = ts_create(0, NULL);
 
 	for (int i = 0; i < 2; i++) {
-		struct timespec then = ts_deadline(40), past;
-		struct call call = call_next(TIMED, trid, 64, &then);
-		expect_no_event(&call, ETIMEDOUT);
+		static const struct timespec past[] = {
+			{0, 0}, {-1, 999999999}, {(time_t)INT64_MIN, 0}};
+		struct timespec then = ts_deadline(40);
+		expect_no_event(call_next(TIMED, trid, 64, &then), ETIMEDOUT);
 		CHECK_GE(ts_realtime_ns(), ts_time_ns(&then));
 
-		call = call_next(TIMED, trid, 64, &then);
-		expect_no_event(&call, ETIMEDOUT);
-		past = (struct timespec){0, 0};
-		call = call_next(TIMED, trid, 64, &past);
-		expect_no_event(&call, ETIMEDOUT);
-		past = (struct timespec){-1, 999999999};
-		call = call_next(TIMED, trid, 64, &past);
-		expect_no_event(&call, ETIMEDOUT);
-		past = (struct timespec){(time_t)INT64_MIN, 0};
-		call = call_next(TIMED, trid, 64, &past);
-		expect_no_event(&call, ETIMEDOUT);
+		expect_no_event(call_next(TIMED, trid, 64, &then), ETIMEDOUT);
+		for (size_t p = 0; p < 3; p++)
+			expect_no_event(call_next(TIMED, trid, 64, &past[p]), ETIMEDOUT);
 		if (i == 0) {
 			ts_start(trid);
 			ts_expect(trid, POSIX_TRACE_START);
@@ -519,16 +512,12 @@ TEST(timedgetnext_wakes_for_an_event_before_the_time, "GETNEXT-10 GETNEXT-06")
 
 	for (size_t i = 0; i < 3; i++) {
 		struct timed_reader reader = {.trid = trid, .until = far[i]};
-		uint32_t number;
 		if (i == 2)
 			reader.until = ts_deadline((int)harness_patience_ms());
 		pthread_t thread = start_timed(&reader);
 		ts_emit(id, (uint32_t)i);
 		ts_join(thread);
-		CHECK_EQ(reader.call.result, 0);
-		CHECK_EQ(reader.call.unavailable, 0);
-		memcpy(&number, reader.call.data, sizeof(number));
-		CHECK_EQ(number, i);
+		CHECK_EQ(number_in(&reader.call), i);
 	}
 }
 
@@ -537,16 +526,13 @@ TEST(an_invalid_time_without_event_is_einval, "GETNEXT-12 GETNEXT-19")
 	trace_id_t trid = stream_on(0);
 	struct timespec times[] = {
 		ts_deadline(10000), {0, -1}, {0, 1000000000}, {-5, -1}, ts_deadline(10000)};
-	struct call call;
 
 	times[0].tv_nsec = 1000000000;
 	times[4].tv_nsec = -1;
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
-		call = call_next(TIMED, trid, 64, &times[i]);
-		expect_no_event(&call, EINVAL);
+		expect_no_event(call_next(TIMED, trid, 64, &times[i]), EINVAL);
 	}
-	call = call_next(TIMED, trid, 64, NULL);
-	expect_no_event(&call, EINVAL);
+	expect_no_event(call_next(TIMED, trid, 64, NULL), EINVAL);
 }
 
 TEST(trygetnext_never_waits, "GETNEXT-15 GETNEXT-19")
@@ -556,19 +542,15 @@ TEST(trygetnext_never_waits, "GETNEXT-15 GETNEXT-19")
 	struct call call;
 
 	for (int i = 0; i < 3; i++) {
-		call = call_next(TRY, trid, 64, NULL);
-		expect_no_event(&call, 0);
+		expect_no_event(call_next(TRY, trid, 64, NULL), 0);
 	}
 	ts_start(trid);
 	ts_expect(trid, POSIX_TRACE_START);
-	call = call_next(TRY, trid, 64, NULL);
-	expect_no_event(&call, 0);
+	expect_no_event(call_next(TRY, trid, 64, NULL), 0);
 	ts_emit(id, 1);
 	call = call_next(TRY, trid, 64, NULL);
-	CHECK_EQ(call.result, 0);
-	CHECK_EQ(call.unavailable, 0);
-	call = call_next(TRY, trid, 64, NULL);
-	expect_no_event(&call, 0);
+	expect_event(&call);
+	expect_no_event(call_next(TRY, trid, 64, NULL), 0);
 }
 
 /*
@@ -596,7 +578,7 @@ TEST(a_handler_without_restart_ends_the_wait, "GETNEXT-17 GETNEXT-19")
 		thread = start_timed(&timed);
 		CHECK_OK(pthread_kill(thread, SIGUSR1));
 		ts_join(thread);
-		expect_no_event(&timed.call, EINTR);
+		expect_no_event(timed.call, EINTR);
 		CHECK_EQ(signal_count, 2 * i);
 
 		ts_emit(id, (uint32_t)i);
@@ -633,7 +615,7 @@ TEST(a_handler_with_restart_leaves_getnext_waiting, "GETNEXT-18")
 	ts_emit(id, 2);
 	ts_join(thread);
 	if (timed.call.result == EINTR) {
-		expect_no_event(&timed.call, EINTR);
+		expect_no_event(timed.call, EINTR);
 		ts_expect_number(trid, id, 2);
 	} else {
 		CHECK_EQ(timed.call.result, 0);
@@ -701,8 +683,7 @@ TEST(the_buffer_decides_on_truncation_at_reading, "GETNEXT-20 GETNEXT-21 GETNEXT
 		struct timespec later = ts_deadline((int)harness_patience_ms());
 		struct call call = call_next((enum which)(num_bytes % 3), trid, num_bytes, &later);
 		size_t stored = num_bytes < len ? num_bytes : len;
-		CHECK_EQ(call.result, 0);
-		CHECK_EQ(call.unavailable, 0);
+		expect_event(&call);
 		CHECK_EQ(call.info.posix_event_id, id);
 		CHECK_EQ(call.len, stored);
 		CHECK_EQ(call.info.posix_truncation_status,
@@ -774,8 +755,7 @@ TEST(a_log_is_read_with_small_buffers_likewise,
 		while (at < 3) {
 			size_t kept = lens[at] < 8 ? lens[at] : 8;
 			struct call call = call_next(GETNEXT, log, num_bytes, NULL);
-			CHECK_EQ(call.result, 0);
-			CHECK_EQ(call.unavailable, 0);
+			expect_event(&call);
 			if (call.info.posix_event_id == POSIX_TRACE_START)
 				CHECK_EQ(call.info.posix_truncation_status,
 					 POSIX_TRACE_TRUNCATED_READ);
@@ -818,7 +798,7 @@ TEST(shutdown_ends_all_waits, "GETNEXT-26 GETNEXT-19 SHUTDOWN-06")
 		CHECK_NE(waiting[i].unavailable, 0);
 	}
 	ts_join(thread);
-	expect_no_event(&timed.call, EINVAL);
+	expect_no_event(timed.call, EINVAL);
 	CHECK(ts_reader_is_waiting(&other_reader));
 	ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, 1);
 	ts_reader_join(&other_reader);
@@ -888,8 +868,7 @@ TEST(cancellation_acts_only_while_waiting, "GETNEXT-28 GEN-10")
 		ts_emit(id, 7);
 		CHECK(ts_join(ts_thread(read_with_pending_cancel, &ready)) == PTHREAD_CANCELED);
 		CHECK(ready.has_returned);
-		CHECK_EQ(ready.call.result, 0);
-		CHECK_EQ(ready.call.unavailable, 0);
+		expect_event(&ready.call);
 		ts_expect_none(trid);
 	}
 	{
@@ -901,13 +880,13 @@ TEST(cancellation_acts_only_while_waiting, "GETNEXT-28 GEN-10")
 		struct pending_cancel none = {.trid = trid, .which = TRY};
 		CHECK(ts_join(ts_thread(read_with_pending_cancel, &none)) == PTHREAD_CANCELED);
 		CHECK(none.has_returned);
-		expect_no_event(&none.call, 0);
+		expect_no_event(none.call, 0);
 	}
 	{
 		struct pending_cancel off = {.trid = trid, .which = TIMED, .is_disabled = true};
 		CHECK(ts_join(ts_thread(read_with_pending_cancel, &off)) == PTHREAD_CANCELED);
 		CHECK(off.has_returned);
-		expect_no_event(&off.call, ETIMEDOUT);
+		expect_no_event(off.call, ETIMEDOUT);
 	}
 	ts_emit(id, 8);
 	ts_expect_number(trid, id, 8);
@@ -924,7 +903,6 @@ TEST(a_wait_cancelled_while_the_event_comes_loses_it_not, "GETNEXT-28")
 		struct timed_reader timed = {.trid = trid,
 					     .until = ts_deadline((int)harness_patience_ms())};
 		pthread_t thread = start_timed(&timed);
-		uint32_t number = 0;
 		if (i % 2) {
 			ts_emit(id, i);
 			for (volatile uint32_t delay = i * 20; delay > 0; delay--)
@@ -939,9 +917,7 @@ TEST(a_wait_cancelled_while_the_event_comes_loses_it_not, "GETNEXT-28")
 			cancelled++;
 			ts_expect_number(trid, id, i);
 		} else {
-			CHECK_EQ(timed.call.result, 0);
-			memcpy(&number, timed.call.data, sizeof(number));
-			CHECK_EQ(number, i);
+			CHECK_EQ(number_in(&timed.call), i);
 		}
 		ts_expect_none(trid);
 	}
@@ -972,11 +948,7 @@ TEST(events_of_a_logged_stream_are_reported_and_still_logged, "GETNEXT-29", NEED
 	for (uint32_t number = 1; number <= 30; number++) {
 		struct timespec later = ts_deadline((int)harness_patience_ms());
 		struct call call = call_next((enum which)(number % 3), trid, 64, &later);
-		uint32_t got;
-		CHECK_EQ(call.result, 0);
-		CHECK_EQ(call.unavailable, 0);
-		memcpy(&got, call.data, sizeof(got));
-		CHECK_EQ(got, number);
+		CHECK_EQ(number_in(&call), number);
 	}
 	ts_expect_none(trid);
 	ts_emit(id, 31);
@@ -1325,7 +1297,6 @@ static intptr_t do_hang(const void *arg, size_t arg_bytes)
 
 TEST(a_writer_stopped_or_killed_in_the_middle_delays_the_reader_shortly, "GETNEXT-33 EVENT-23")
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 0, 0);
 	trace_event_id_t id = ts_id("event");
 	struct ts_event event;
 	int ends[2];
@@ -1333,8 +1304,7 @@ TEST(a_writer_stopped_or_killed_in_the_middle_delays_the_reader_shortly, "GETNEX
 
 	CHECK(close(slow_page_make().fd) == 0);
 	CHECK_SYS(pipe(ends));
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run_inherited(0, POSIX_TRACE_LOOP, 0, 0);
 	ts_expect(trid, POSIX_TRACE_START);
 	int64_t since_ns = harness_now_ns();
 	pid_t child = harness_fork();
@@ -1409,10 +1379,7 @@ static struct hanging_process hanging_process(void)
 
 static trace_id_t inherited_stream(int policy)
 {
-	trace_attr_t attr = ts_attr(policy, 0, 0);
-
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run_inherited(0, policy, 0, 0);
 	ts_expect(trid, POSIX_TRACE_START);
 	return trid;
 }
@@ -1666,16 +1633,13 @@ static struct {
 static void *read_numbers(void *arg)
 {
 	struct call call;
-	uint32_t number;
 
 	atomic_store(&woken.reader, ts_gettid());
 	do {
 		call = call_next(GETNEXT, woken.trid, sizeof(call.data), NULL);
 		CHECK_OK(call.result);
-		if (call.info.posix_event_id != woken.id)
-			continue;
-		memcpy(&number, call.data, sizeof(number));
-		atomic_store(&woken.read, number);
+		if (call.info.posix_event_id == woken.id)
+			atomic_store(&woken.read, number_in(&call));
 	} while (call.info.posix_event_id != POSIX_TRACE_STOP);
 	return arg;
 }
@@ -1756,13 +1720,11 @@ static void kill_at_futex(pid_t pid)
 
 TEST(a_waker_that_is_killed_leaves_it_to_the_next, "GETNEXT-06 EVENT-23")
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 0);
 	const struct ptrc_stream_header *h;
 	pthread_t reader;
 	pid_t pid;
 
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	woken.trid = ts_create_running(0, &attr);
+	woken.trid = ts_run_inherited(0, POSIX_TRACE_UNTIL_FULL, ROOMY, 0);
 	woken.id = ts_id("event");
 	h = find_stream();
 	pid = harness_fork();

@@ -4,7 +4,7 @@
  * of its clock, chunks, slots. The traced program is not hurt, and the newest events stay.
  * And the clock's entries themselves, when an appender is overtaken at an instruction.
  *
- * With a sanitizer it takes long, as each instruction of an appender is a signal, and a round of its own.
+ * With a sanitizer it takes long, as each instruction of an appender is a signal, in each of many rounds.
  */
 #include "include/posixtrace-private.h"
 #include "tests/support/keeper.h"
@@ -470,12 +470,14 @@ static bool overtake_at(uint32_t point, int appends)
 	return true;
 }
 
-/* At every `stride'th instruction. */
+/* At every `stride'th instruction, or at a sample of these. */
 static void overtake_everywhere(enum memory memory, uint32_t stride)
 {
 	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
-	uint32_t point = 0;
+	uint32_t point;
 
+	stride *= harness_sample();
+	point = harness_random(stride);
 	CHECK_SYS(sigaction(SIGTRAP, &action, NULL));
 	overtaken.memory = memory;
 	overtaken.fd = CHECK_SYS(memfd_create("clock", MFD_CLOEXEC));

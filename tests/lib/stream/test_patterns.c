@@ -15,9 +15,8 @@
 
 static trace_id_t make_stream(pid_t pid)
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 1 << 20, 64);
+	trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_LOOP, 1 << 20, 64);
 
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
 	return ts_create(pid, &attr);
 }
 

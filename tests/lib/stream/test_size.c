@@ -645,11 +645,10 @@ TEST(each_event_may_come_from_a_thread_of_its_own, "SIZE-11 SIZE-12")
 TEST(each_event_may_come_from_a_process_of_its_own, "SIZE-11 FORK-20")
 {
 	enum { stream_bytes = 16384 };
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, DATA_MAX);
+	trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, DATA_MAX);
 	trace_event_id_t id = ts_id("fill");
 	struct fill_writer w = {.id = id, .len = PAYLOAD_MIN}, counted = w;
 
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
 	trace_id_t trid = ts_create_running(0, &attr);
 	share_room(&attr, &counted, 1, room_without_stop(&attr, stream_bytes));
 	for (w.count = 0; w.count < counted.count; w.count++) {
