@@ -159,7 +159,8 @@ ptrc_bats_tests = \
 	%D%/product/ci.bats \
 	%D%/product/examples.bats \
 	%D%/product/json.bats \
-	%D%/product/neighbours.bats
+	%D%/product/neighbours.bats \
+	%D%/product/versions.bats
 
 check_PROGRAMS += $(ptrc_c_tests)
 

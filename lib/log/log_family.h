@@ -12,7 +12,8 @@
  * Opens the log at this path. If that is the path of the first file of a rotated log (which need
  * not exist any more), opens all files, and stores their descriptors from the first to the last.
  * The caller closes these with ptrc_log_family_close(). *is_whole: the log is rotated, and these
- * are all of its existing files. EINVAL: no log. ENOMEM, or an error of open().
+ * are all of its existing files. EINVAL: no log. EPROTO: a file has a version that this library
+ * does not know. ENOMEM, or an error of open().
  */
 PTRC_MUST_CHECK int ptrc_log_family_open(const char *path, int **fds, size_t *count,
 					 bool *is_whole);
