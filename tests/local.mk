@@ -99,6 +99,7 @@ ptrc_sh_tests = \
 	%D%/product/manual.sh \
 	%D%/product/prose.sh \
 	%D%/product/rpm.sh \
+	%D%/product/stability.sh \
 	%D%/product/static.sh \
 	%D%/product/symbols.sh \
 	%D%/product/tutorial.sh
