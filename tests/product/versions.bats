@@ -205,6 +205,24 @@ untraced="1 process could not be traced: its libposixtrace knows the shared memo
 	counts x.log traced.event=5
 }
 
+@test "the preloaded library of another release is not loaded" {
+	local library=$PTRC_BUILD/lib/posixtrace-preload.so own
+	own=$(ptrace-run --version)
+	own=${own##* }
+	own=${own%)}
+	mkdir bin lib
+	cp "$PTRACE_BIN/ptrace-run" bin
+	LC_ALL=C sed "s/posixtrace-preload ${own//./\\.}/posixtrace-preload 9${own:1}/" "$library" >lib/posixtrace-preload.so
+	fails cmp -s "$library" lib/posixtrace-preload.so
+	run_split bin/ptrace-run -o x.log --waits -- touch ran
+	[ "$status" -eq 125 ]
+	[[ $stderr == *"/posixtrace-preload.so: is of release 9${own:1}, and this command of release $own; --functions, --waits and --sdt need both of the same release" ]]
+	[ ! -e ran ]
+	cp "$library" lib
+	exits 0 bin/ptrace-run -o x.log --waits -- touch ran
+	[ -e ran ]
+}
+
 @test "the preloaded library in a stream of another version: the program works, untraced" {
 	local library=$PTRC_BUILD/lib/posixtrace-preload.so
 	[ -e "$library" ] || skip "no preloaded library"
