@@ -168,11 +168,12 @@ struct posixtrace_orphan {
 	unsigned long pt_size;
 	/* Identifies the stream. */
 	uint64_t pt_id;
-	/* 0, or why the orphan cannot be salvaged. ENOTSUP: it was made by another version of the
-	 * library; nothing else is known about it. EINVAL: its memory is damaged. ECHILD: each
+	/* 0, or why the orphan cannot be salvaged. ENOTSUP: its memory has a version (pt_version)
+	 * that this library does not know; nothing else is known about it. EINVAL: its memory is damaged. ECHILD: each
 	 * keeper that was started to write its log has died, possibly because its memory is
 	 * damaged; creating a stream does not start another. ENOMEM. */
 	int pt_error;
+	unsigned int pt_version;
 	int pt_has_log;
 	/* pt_controller: the process that controlled the stream. pt_target: the process for which
 	 * the stream was created. Other processes may have these pids now. */

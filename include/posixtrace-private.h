@@ -60,9 +60,9 @@ struct ptrc_counts {
 	unsigned long pt_uncounted_gaps;
 	/* Number of processes that should have been traced and could not be, so that all their
 	 * events are lost, and the cause for one of these processes: EMFILE, too few descriptors;
-	 * ENOMEM, too little memory or address space; EPROTO, the program has a library of
-	 * another version. A process counts when it records an event or, if it cannot even find
-	 * its streams, when it starts. A clear does not reset these two figures. */
+	 * ENOMEM, too little memory or address space; EPROTO, the library of the program does not
+	 * know the version of the stream. A process counts when it records an event or, if it
+	 * cannot even find its streams, when it starts. A clear does not reset these figures. */
 	unsigned long pt_untraced_processes;
 	unsigned long pt_untraced_error;
 	/* Number of names of event types that got POSIX_TRACE_UNNAMED_USEREVENT, because the
@@ -128,6 +128,9 @@ struct ptrc_counts {
 	 * creation or the last clear. 0: no data was truncated, or the log has no end. In a log
 	 * at most 2^32 - 1. */
 	unsigned long pt_data_needed;
+	/* If pt_untraced_error is EPROTO: the newest version of the shared memory that the library of
+	 * that process knows << 8, and the version of the stream or its names. 0: unknown. */
+	unsigned long pt_untraced_versions;
 };
 
 /*
@@ -433,11 +436,17 @@ struct ptrc_inspected_process {
 	 * in struct ptrc_counts. pt_refused_name: the first of these names. */
 	unsigned long pt_refused_names;
 	char pt_refused_name[TRACE_EVENT_NAME_MAX + 1];
+	/* Not 0: the caller's library does not know the version of the names of the process. As
+	 * pt_versions below, with the caller's library first. */
+	unsigned int pt_names_versions;
 };
 
 struct ptrc_inspected_stream {
-	/* The error number with which the process failed to map the stream, or 0. */
+	/* The error number with which the process failed to map the stream, or 0. If it is EPROTO,
+	 * pt_versions has two versions of the shared memory: the newest one that the library of the
+	 * process knows << 8, and that of the stream or its names. */
 	int pt_error;
+	unsigned int pt_versions;
 	/* The process that controls the stream, and the keeper if the stream has a log; then, for
 	 * each of these two processes, whether it is alive. */
 	pid_t pt_controller;
@@ -482,6 +491,9 @@ struct ptrc_inspected_system {
  */
 int ptrc_inspect_process(pid_t, struct ptrc_inspected_process *);
 
+/* The newest version of the shared memory that the library of the caller knows. */
+unsigned int ptrc_shared_version(void);
+
 /*
  * ptrc_inspect_stream() reports a stream that traces the process, and ptrc_inspect_event() the
  * identifier and name of an event type of the process. Both are numbered from 0. The buffer for
@@ -489,6 +501,8 @@ int ptrc_inspect_process(pid_t, struct ptrc_inspected_process *);
  * killed while it opened the name. pt_streams may still count a stream that has just ended, for
  * which the result is ENOENT.
  *   ENOENT  no such number.
+ *   EPROTO  the caller's library does not know the version of the stream; pt_versions has that of
+ *           the library and that of the stream. Or it does not know that of the names.
  *   others  as ptrc_inspect_process().
  */
 int ptrc_inspect_stream(pid_t, unsigned int number, struct ptrc_inspected_stream *);

@@ -38,6 +38,7 @@ ptrc_headers += \
 	%D%/base/pid_lock.h \
 	%D%/base/procfs.h \
 	%D%/base/scope.h \
+	%D%/base/shared_version.h \
 	%D%/base/shmdir.h \
 	%D%/base/limit.h \
 	%D%/base/sys.h \
@@ -244,7 +245,8 @@ ptrc_headers += \
 	%D%/keeper/keeper_image.S
 
 %C%_libposixtrace_la_CFLAGS = $(AM_CFLAGS) $(LIB_CFLAGS)
-# current:revision:age, see the manual of libtool; no release has been made yet.
+# current:revision:age, see the manual of libtool. A release 1.x that adds functions raises current and age by one,
+# so that the library stays libposixtrace.so.0 (posixtrace-stability(7)).
 # nodelete: fork handlers and thread destructors of ours outlive a dlclose.
 %C%_libposixtrace_la_LDFLAGS = $(SAN_CFLAGS) $(HARDEN_LDFLAGS) -no-undefined -Wl,-z,nodelete -version-info 0:0:0
 if HAVE_VERSION_SCRIPT

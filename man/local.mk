@@ -10,6 +10,7 @@ dist_man_MANS += \
 	%D%/posixtrace-sdt.7 \
 	%D%/posixtrace-os.7 \
 	%D%/posixtrace-select.7 \
+	%D%/posixtrace-stability.7 \
 	%D%/posixtrace-waits.7 \
 	%D%/posixtrace-rules.5 \
 	%D%/ptrace-check.1 \

@@ -72,8 +72,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/base/program.h \
 	%D%/base/proposals.c \
 	%D%/base/proposals.h \
-	%D%/base/renamed.c \
-	%D%/base/renamed.h \
 	%D%/base/replace.c \
 	%D%/base/replace.h \
 	%D%/base/screen.c \

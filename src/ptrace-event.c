@@ -10,6 +10,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "include/posixtrace-private.h"
 #include "src/base/cli.h"
 #include "src/base/exit_status.h"
 #include "src/base/json.h"
@@ -153,6 +154,27 @@ static void check_name(const char *name)
 /* The event gets the layout "json", because its data is a JSON object. */
 static bool is_typed;
 
+/* Explains EPROTO: a stream of the process, or its event names, have a version that this command does not know. */
+static void say_version(pid_t process, const char *pid)
+{
+	static struct ptrc_inspected_stream s;
+	struct ptrc_inspected_process p;
+	unsigned int versions = 0;
+
+	if (!ptrc_inspect_process(process, &p)) {
+		versions = p.pt_names_versions;
+		for (unsigned int i = 0; i < p.pt_streams && !versions; i++)
+			if (ptrc_inspect_stream(process, i, &s) == EPROTO)
+				versions = s.pt_versions;
+	}
+	ptrc_cli_message(
+		pid,
+		"a stream that traces this process has version %u of the shared memory, and "
+		"this command knows it up to version %u; use the commands of the release "
+		"that made the stream",
+		versions & 0xff, versions >> 8);
+}
+
 /* Records the event for the process r->pid. is_given: the user named that process (--pid). Returns false after a
  * message. */
 static bool record(const char *name, const struct ptrc_buffer *data, bool is_given,
@@ -180,6 +202,9 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 		break;
 	case EPERM:
 		ptrc_cli_message(pid, "not allowed to record events of this process");
+		break;
+	case EPROTO:
+		say_version(r->pid, pid);
 		break;
 	case EEXIST:
 		ptrc_cli_message(name, "this event type exists already, and its data is not JSON");

@@ -104,7 +104,7 @@ static void put_json(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
 	char id[17];
 
 	ptrc_json_text(&j, "stream", ptrc_orphan_id(o, id));
-	/* If the stream is of another version, nothing else is known about it. */
+	/* If this command does not know the version of the stream, nothing else is known about it. */
 	if (o->pt_controller > 0) {
 		ptrc_json_i64(&j, "controller", o->pt_controller);
 		ptrc_json_i64(&j, "target", o->pt_target);
@@ -119,7 +119,7 @@ static void put_json(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
 		ptrc_json_bytes(&j, "written", r->written, strlen(r->written));
 	ptrc_json_i64(&j, "error", r->error);
 	if (r->error)
-		ptrc_json_text(&j, "message", ptrc_orphan_explain(r->error));
+		ptrc_json_text(&j, "message", ptrc_orphan_explain(o, r->error));
 	ptrc_json_end(&j);
 }
 
@@ -127,7 +127,7 @@ static void put_json(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
 static void put_listed(struct ptrc_buffer *b, const struct posixtrace_orphan *o)
 {
 	if (o->pt_error)
-		ptrc_buffer_text(b, ptrc_orphan_explain(o->pt_error));
+		ptrc_buffer_text(b, ptrc_orphan_explain(o, o->pt_error));
 	else if (*o->pt_log)
 		ptrc_text_put(b, o->pt_log, strlen(o->pt_log));
 	else
@@ -204,7 +204,7 @@ int main(int argc, char **argv)
 		if (r.error) {
 			status = PTRC_EXIT_FAILED;
 			ptrc_cli_message(ptrc_orphan_id(&list[i], id), "%s",
-					 ptrc_orphan_explain(r.error));
+					 ptrc_orphan_explain(&list[i], r.error));
 		}
 		if (is_json)
 			put_json(&out, &list[i], &r);

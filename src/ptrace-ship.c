@@ -19,7 +19,6 @@
 #include "src/base/exit_status.h"
 #include "src/base/json.h"
 #include "src/base/output.h"
-#include "src/base/renamed.h"
 #include "src/config/yaml_file.h"
 #include "src/ship/files.h"
 #include "src/ship/follow.h"
@@ -273,15 +272,12 @@ static void read_setting(struct ptrc_yaml *y)
 {
 	const char *name = ptrc_yaml_key(y);
 	struct ptrc_nearest nearest = {0};
-	struct ptrc_cli_reason why;
 	bool is_switch;
 	struct given g = {.file = y->name};
 	size_t i;
 
 	for (i = 0; i < SETTINGS && strcmp(options[i].name, name); i++)
 		ptrc_nearest_offer(&nearest, name, options[i].name);
-	if (i == SETTINGS && ptrc_renamed(cli.program, name, "", &why))
-		ptrc_yaml_refuse(y, "'%s' %s", name, why.text);
 	if (i == SETTINGS)
 		ptrc_yaml_refuse_key(y, name, &nearest);
 	if (given[i].file)

@@ -101,6 +101,7 @@ ptrc_sh_tests = \
 	%D%/product/readme.sh \
 	%D%/product/readme-installed.sh \
 	%D%/product/rpm.sh \
+	%D%/product/stability.sh \
 	%D%/product/static.sh \
 	%D%/product/symbols.sh \
 	%D%/product/tutorial.sh
@@ -162,7 +163,8 @@ ptrc_bats_tests = \
 	%D%/product/ci.bats \
 	%D%/product/examples.bats \
 	%D%/product/json.bats \
-	%D%/product/neighbours.bats
+	%D%/product/neighbours.bats \
+	%D%/product/versions.bats
 
 check_PROGRAMS += $(ptrc_c_tests)
 

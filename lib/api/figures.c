@@ -50,6 +50,7 @@ static const struct {
 	{"source_damaged_parts", offsetof(struct ptrc_counts, pt_source_damaged_parts)},
 	{"is_last_file_missing", offsetof(struct ptrc_counts, pt_is_last_file_missing)},
 	{"data_needed", offsetof(struct ptrc_counts, pt_data_needed)},
+	{"untraced_versions", offsetof(struct ptrc_counts, pt_untraced_versions)},
 };
 
 _Static_assert(sizeof(struct ptrc_counts) == PTRC_ARRAY_COUNT(figures) * sizeof(unsigned long),

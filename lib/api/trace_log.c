@@ -33,7 +33,10 @@ static int open_all(const int *fds, size_t count, bool is_whole, trace_id_t *tri
 
 PTRC_PUBLIC int posix_trace_open(int file_desc, trace_id_t *trid)
 {
-	return trid ? open_all(&file_desc, 1, false, trid) : EINVAL;
+	int error = trid ? open_all(&file_desc, 1, false, trid) : EINVAL;
+
+	/* The standard has no error of its own for a log of another version. */
+	return error == EPROTO ? EINVAL : error;
 }
 
 PTRC_PUBLIC int posixtrace_log_open(const char *path, trace_id_t *trid)

@@ -13,6 +13,7 @@
 #include "lib/base/file.h"
 #include "lib/base/limit.h"
 #include "lib/base/procfs.h"
+#include "lib/base/shared_version.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
@@ -159,7 +160,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	}
 	h = map;
 	ptrc_stream_types(h)->ready = PTRC_TYPE_READY_COUNT;
-	h->version = PTRC_STREAM_VERSION;
+	h->version = PTRC_SHARED_VERSION;
 	h->chunk_size = (uint32_t)g.chunk_size;
 	h->chunk_count = (uint32_t)g.count;
 	h->base_chunk_count = (uint32_t)g.base_count;
@@ -473,6 +474,7 @@ void ptrc_controller_count(struct ptrc_controller *c, struct ptrc_counts *counts
 	count_untraced(c, &untraced);
 	counts->pt_untraced_processes = untraced.processes;
 	counts->pt_untraced_error = (unsigned long)untraced.error;
+	counts->pt_untraced_versions = untraced.versions;
 	counts->pt_refused_names = ptrc_names_count_refused(c->names->object->refused_seen);
 	counts->pt_lost_events = atomic_load(&h->lost_events);
 	counts->pt_log_lost_events = atomic_load(&h->log_lost_events);

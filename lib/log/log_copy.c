@@ -424,7 +424,8 @@ static struct ptrc_log_status status_of(const struct ptrc_counts *counts)
 			(uint32_t)ptrc_log_at_most(counts->pt_unobserved_events, UINT32_MAX),
 		.untraced_processes =
 			(uint32_t)ptrc_log_at_most(counts->pt_untraced_processes, UINT32_MAX),
-		.untraced_error = (uint32_t)counts->pt_untraced_error,
+		.untraced_error = (uint16_t)counts->pt_untraced_error,
+		.untraced_versions = (uint16_t)counts->pt_untraced_versions,
 		.refused_names = (uint32_t)ptrc_log_at_most(counts->pt_refused_names, UINT32_MAX),
 		.data_needed = (uint32_t)ptrc_log_at_most(counts->pt_data_needed, UINT32_MAX),
 		.source_damaged_parts =

@@ -39,9 +39,15 @@ static bool is_rotated(const struct ptrc_log_head *h)
 	return h->rotate_bytes || h->rotate_ns;
 }
 
-static bool is_member(int fd, uint64_t number, struct ptrc_log_head *head)
+/* EINVAL: the file is no member with this number. EPROTO: it may be one, but has a version that this library
+ * does not know. */
+static int check_member(int fd, uint64_t number, struct ptrc_log_head *head)
 {
-	return !ptrc_log_reader_head(fd, head) && is_rotated(head) && head->member == number;
+	int error = ptrc_log_reader_head(fd, head);
+
+	if (error)
+		return error;
+	return is_rotated(head) && head->member == number ? 0 : EINVAL;
 }
 
 static int by_number(const void *x, const void *y)
@@ -84,18 +90,20 @@ static int scan(DIR *directory, const char *name, struct members *m)
 
 /* Takes the file if it is a member (one file) of the rotated log, and comes before all members
  * taken so far; otherwise closes it. If a keeper was killed when it had just begun a member, that
- * member may have the same ordinal as a later one; then only the later one is taken. */
-static void take(struct members *m, int fd, uint64_t number)
+ * member may have the same ordinal as a later one; then only the later one is taken. EPROTO. */
+static int take(struct members *m, int fd, uint64_t number)
 {
 	struct ptrc_log_head head;
+	int error = check_member(fd, number, &head);
 
-	if (is_member(fd, number, &head) && head.stream_id == m->log &&
+	if (!error && head.stream_id == m->log &&
 	    (m->first == m->end || head.ordinal < m->ordinal)) {
 		m->ordinal = head.ordinal;
 		m->fd[--m->first] = fd;
 	} else {
 		close(fd);
 	}
+	return error == EPROTO ? EPROTO : 0;
 }
 
 static int open_member(DIR *directory, const char *name, uint64_t number, int *fd)
@@ -112,26 +120,29 @@ static int open_member(DIR *directory, const char *name, uint64_t number, int *f
 }
 
 /* Called if the first file of a rotated log does not exist. Several logs may have left files with
- * this name: sets m->log to the log that was created last, if there is any. */
-static void find_newest(DIR *directory, const char *name, struct members *m)
+ * this name: sets m->log to the log that was created last, if there is any. EPROTO. */
+static int find_newest(DIR *directory, const char *name, struct members *m)
 {
 	int64_t sec = 0, nsec = 0;
 
 	for (size_t i = m->number_count; i-- > 0;) {
 		struct ptrc_log_head head;
-		int fd;
+		int fd, error;
 
 		if (open_member(directory, name, m->number[i], &fd))
 			continue;
-		if (is_member(fd, m->number[i], &head) &&
-		    (!m->log || (PTRC_ORDER(head.create_sec, sec)
-					 ?: PTRC_ORDER(head.create_nsec, nsec)) > 0)) {
+		error = check_member(fd, m->number[i], &head);
+		if (!error && (!m->log || (PTRC_ORDER(head.create_sec, sec)
+						   ?: PTRC_ORDER(head.create_nsec, nsec)) > 0)) {
 			m->log = head.stream_id;
 			sec = head.create_sec;
 			nsec = head.create_nsec;
 		}
 		close(fd);
+		if (error == EPROTO)
+			return EPROTO;
 	}
+	return 0;
 }
 
 /* Takes the files of the log m->log whose names have a number. After a clear, the first file
@@ -144,9 +155,10 @@ static int take_numbered(DIR *directory, const char *name, struct members *m)
 		/* The keeper may just have deleted this file. */
 		if (error == ENOENT)
 			continue;
+		if (!error)
+			error = take(m, fd, m->number[i]);
 		if (error)
 			return error;
-		take(m, fd, m->number[i]);
 	}
 	return 0;
 }
@@ -169,7 +181,7 @@ static int search(const char *path, bool has_first, struct members *m)
 	if (!error && !m->fd)
 		error = ENOMEM;
 	if (!error && directory && !m->log)
-		find_newest(directory, name, m);
+		error = find_newest(directory, name, m);
 	if (!error && directory && m->log)
 		error = take_numbered(directory, name, m);
 	if (directory)
@@ -194,7 +206,7 @@ int ptrc_log_family_open(const char *path, int **fds, size_t *count, bool *is_wh
 	if (is_family) {
 		error = search(path, first >= 0, &m);
 		if (!error && first >= 0) {
-			take(&m, first, 0);
+			error = take(&m, first, 0);
 			first = -1;
 		}
 		if (!error && m.first == m.end)

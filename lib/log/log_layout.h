@@ -34,7 +34,10 @@
 #define PTRC_LOG_SIGNATURE "\211PTRLOG\n"
 #define PTRC_LOG_SIGNATURE_BYTES 8U
 #define PTRC_LOG_BYTE_ORDER UINT32_C(0x01020304)
+/* The newest version that this library knows. A log has the lowest version that describes it (HACKING.md, "A stable
+ * thing"). Versions 1 and 2 came before the first release. */
 #define PTRC_LOG_VERSION 3
+#define PTRC_LOG_VERSION_OLDEST 3
 #define PTRC_LOG_WORD_SIZE 8
 
 /* The value of e_machine in the header of an ELF file for this processor. */
@@ -233,11 +236,23 @@ struct ptrc_log_begin {
 #define PTRC_LOG_HEAD_BYTES sizeof(struct ptrc_log_begin)
 PTRC_ASSERT_SIZE(struct ptrc_log_begin, 32 + 80 + 768);
 
-static inline bool ptrc_log_is_begin(const struct ptrc_log_begin *b)
+/* Whether this is the prefix of a log of this kind of machine. Its version may be another one. */
+static inline bool ptrc_log_is_prefix(const struct ptrc_log_prefix *p)
 {
 	struct ptrc_log_prefix prefix = ptrc_log_prefix();
 
-	return memcmp(&b->prefix, &prefix, sizeof(prefix)) == 0 &&
+	prefix.version = p->version;
+	return memcmp(p, &prefix, sizeof(prefix)) == 0;
+}
+
+static inline bool ptrc_log_version_is_known(uint16_t version)
+{
+	return version >= PTRC_LOG_VERSION_OLDEST && version <= PTRC_LOG_VERSION;
+}
+
+static inline bool ptrc_log_is_begin(const struct ptrc_log_begin *b)
+{
+	return ptrc_log_is_prefix(&b->prefix) && ptrc_log_version_is_known(b->prefix.version) &&
 	       ptrc_log_is_header(&b->packet, 0) && b->packet.type == PTRC_LOG_HEAD &&
 	       b->packet.length == sizeof(b->head) && b->packet.log_id != 0 &&
 	       b->packet.payload_crc == ptrc_crc32c(0, &b->head, sizeof(b->head));
@@ -310,9 +325,11 @@ struct ptrc_log_status {
 	uint64_t log_events;
 	uint64_t log_bytes;
 	/* The number of processes that could not be traced, and for one of them the reason: EMFILE,
-	 * ENOMEM or EPROTO. */
+	 * ENOMEM or EPROTO. With EPROTO, untraced_versions is ptrc_shared_versions() of that
+	 * process; otherwise 0. */
 	uint32_t untraced_processes;
-	uint32_t untraced_error;
+	uint16_t untraced_error;
+	uint16_t untraced_versions;
 	/* At least this many names got no identifier, because all identifiers were taken. */
 	uint32_t refused_names;
 	/* Some data was cut to max-data-size; the largest of it had this many bytes, at most

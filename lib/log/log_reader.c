@@ -152,23 +152,27 @@ static bool file_packet(const struct ptrc_log_file *f, uint64_t offset, struct p
 
 /* ---- head ---- */
 
-/* Reads the head. EINVAL: no log, or one of another machine or version. */
+/* Reads the head. EINVAL: no log, or one of another machine. EPROTO: a log of a version that this library does not
+ * know. */
 static int file_head(struct ptrc_log_file *f)
 {
 	struct ptrc_log_begin begin[PTRC_LOG_HEAD_COPIES];
 	const struct ptrc_log_begin *sound = NULL;
 	const struct ptrc_log_head *h = &f->head;
+	bool is_other = false;
 
 	for (uint64_t i = PTRC_LOG_HEAD_COPIES; i-- > 0;) {
-		bool is_sound = !file_read(f, i * sizeof(*begin), &begin[i], sizeof(*begin)) &&
-				ptrc_log_is_begin(&begin[i]);
+		bool is_read = !file_read(f, i * sizeof(*begin), &begin[i], sizeof(*begin));
+		bool is_sound = is_read && ptrc_log_is_begin(&begin[i]);
 
+		is_other |= is_read && ptrc_log_is_prefix(&begin[i].prefix) &&
+			    !ptrc_log_version_is_known(begin[i].prefix.version);
 		f->is_head_damaged |=
 			!is_sound || (sound && memcmp(sound, &begin[i], sizeof(*sound)));
 		sound = is_sound ? &begin[i] : sound;
 	}
 	if (!sound)
-		return EINVAL;
+		return is_other ? EPROTO : EINVAL;
 	f->head = sound->head;
 	f->log_id = sound->packet.log_id;
 	if (h->kind > PTRC_LOG_RING ||

@@ -928,6 +928,7 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *count
 		counts->pt_wait_ns = r->status.wait_ns;
 		counts->pt_untraced_processes = r->status.untraced_processes;
 		counts->pt_untraced_error = r->status.untraced_error;
+		counts->pt_untraced_versions = r->status.untraced_versions;
 		counts->pt_refused_names = r->status.refused_names;
 		counts->pt_data_needed = r->status.data_needed;
 		counts->pt_source_damaged_events = r->status.source_damaged_events;

@@ -110,6 +110,14 @@ struct ptrc_log_state {
 _Static_assert(sizeof(struct ptrc_log_state) <= 8 * PTRC_LOG_STATE_WORDS &&
 		       1 + 2 * PTRC_LOG_STATE_WORDS <= PTRC_STREAM_LOG_STATE_WORDS,
 	       "two copies fit in log_state");
+/* All releases 1.x have these layouts: lib/base/shared_version.h. */
+PTRC_ASSERT_OFFSET(struct ptrc_log_state, events, 32);
+PTRC_ASSERT_OFFSET(struct ptrc_log_state, ring, 56);
+PTRC_ASSERT_OFFSET(struct ptrc_log_state, written, 96);
+PTRC_ASSERT_OFFSET(struct ptrc_log_state, member, 120);
+PTRC_ASSERT_OFFSET(struct ptrc_log_state, past, 136);
+PTRC_ASSERT_OFFSET(struct ptrc_log_state, filter, 216);
+PTRC_ASSERT_SIZE(struct ptrc_log_state, 1240);
 
 /* The part of a log's index that is not written yet. */
 struct ptrc_log_index {

@@ -278,7 +278,8 @@ static struct ptrc_log_status status_of(const struct ptrc_log_writer *w)
 						   UINT32_MAX),
 		.log_lost_events = w->state.lost_events + w->state.ring.lost_events,
 		.untraced_processes = untraced.processes,
-		.untraced_error = (uint32_t)untraced.error,
+		.untraced_error = (uint16_t)untraced.error,
+		.untraced_versions = (uint16_t)untraced.versions,
 		.refused_names =
 			w->names ? (uint32_t)ptrc_names_count_refused(w->names->refused_seen) : 0,
 		.data_needed =

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "lib/base/file.h"
+#include "lib/base/shared_version.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 #include "lib/base/timespec.h"
@@ -477,19 +478,40 @@ static int map_object(int fd, uint32_t uid, uint64_t id, void *at, struct ptrc_n
 	return error;
 }
 
-int ptrc_names_open(int dirfd, uint32_t uid, uint64_t id, void *at, struct ptrc_names *n)
+static int check_identity(int fd, uint64_t id, uint32_t *version)
 {
-	uint64_t identity[2] = {0, 0};
-	size_t got = 0;
+	uint64_t identity[3] = {0, 0, 0};
+
+	_Static_assert(offsetof(struct ptrc_names_object, version) == 2 * sizeof(*identity), "");
+	if (!ptrc_file_read_whole(fd, identity, sizeof(identity), 0) ||
+	    identity[0] != PTRC_NAMES_MAGIC || identity[1] != id)
+		return EPERM;
+	*version = (uint32_t)identity[2];
+	return ptrc_shared_version_is_known(*version) ? 0 : EPROTO;
+}
+
+int ptrc_names_check(int dirfd, uint32_t uid, uint64_t id, uint32_t *version)
+{
 	int fd;
 	int error = ptrc_names_open_fd(dirfd, uid, id, &fd);
 
 	if (error)
 		return error;
-	if (ptrc_file_read(fd, identity, sizeof(identity), 0, &got) || got != sizeof(identity) ||
-	    identity[0] != PTRC_NAMES_MAGIC || identity[1] != id)
-		error = EPERM;
-	else
+	error = check_identity(fd, id, version);
+	ptrc_file_close(fd);
+	return error;
+}
+
+int ptrc_names_open(int dirfd, uint32_t uid, uint64_t id, void *at, struct ptrc_names *n)
+{
+	uint32_t version;
+	int fd;
+	int error = ptrc_names_open_fd(dirfd, uid, id, &fd);
+
+	if (error)
+		return error;
+	error = check_identity(fd, id, &version);
+	if (!error)
 		error = map_object(fd, uid, id, at, n);
 	ptrc_file_close(fd);
 	return error;
@@ -531,6 +553,7 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 	if (!error) {
 		object = map;
 		object->magic = PTRC_NAMES_MAGIC;
+		object->version = PTRC_SHARED_VERSION;
 		object->id = id;
 		if (count)
 			copy(object->entry, from->entry, count * sizeof(from->entry[0]));

@@ -60,7 +60,7 @@
 #define PTRC_NAMES_LAYOUT_BYTES 4097U
 #define PTRC_NAMES_TEXTS_BYTES (1U << 20)
 
-#define PTRC_NAMES_MAGIC UINT64_C(0x33534d414e525450) /* "PTRNAMS3" */
+#define PTRC_NAMES_MAGIC UINT64_C(0x53454d414e525450) /* "PTRNAMES" */
 
 /* The states of an entry. MADE and GIVEN_UP are final; only entries in these two states are
  * counted. */
@@ -93,6 +93,8 @@ _Static_assert(sizeof(struct ptrc_names_text) == 4, "head of a layout");
 struct ptrc_names_object {
 	uint64_t magic;
 	uint64_t id;
+	uint32_t version; /* lib/base/shared_version.h */
+	uint32_t pad0;
 	_Atomic uint32_t count;
 	/* When a name cannot be registered because no identifier is left, the first thread to
 	 * notice changes this word from 0 to 1, writes the name into `refused` and then stores 2
@@ -110,7 +112,7 @@ struct ptrc_names_object {
 	/* A lower bound for the number of elements of `layouts` in use; the list may already be
 	 * longer. */
 	_Atomic uint32_t layout_count;
-	uint8_t pad1[4096 - 2848];
+	uint8_t pad1[4096 - 2856];
 	struct ptrc_names_entry entry[PTRC_NAMES_MAX];
 	/* The list of layouts, in the order of their arrival: offsets in `texts`; 0: unused
 	 * element. An element changes once, by CAS, after the element before it. If the list has
@@ -127,6 +129,24 @@ _Static_assert(PTRC_ID_FIRST + PTRC_NAMES_MAX == PTRC_SET_ID_MAX + 1 &&
 		       PTRC_SET_ID_MAX == PTRC_REC_ID_MASK,
 	       "sets and records have room for every identifier");
 _Static_assert(TRACE_USER_EVENT_MAX == PTRC_NAMES_MAX + 1, "the names and the unnamed type");
+
+/* All releases 1.x have these layouts: lib/base/shared_version.h. */
+PTRC_ASSERT_OFFSET(struct ptrc_names_object, magic, 0);
+PTRC_ASSERT_OFFSET(struct ptrc_names_object, id, 8);
+PTRC_ASSERT_OFFSET(struct ptrc_names_object, version, 16);
+PTRC_ASSERT_OFFSET(struct ptrc_names_object, count, 24);
+PTRC_ASSERT_OFFSET(struct ptrc_names_object, refused_state, 28);
+PTRC_ASSERT_OFFSET(struct ptrc_names_object, refused_seen, 32);
+PTRC_ASSERT_OFFSET(struct ptrc_names_object, refused, 544);
+PTRC_ASSERT_OFFSET(struct ptrc_names_object, bucket, 800);
+PTRC_ASSERT_OFFSET(struct ptrc_names_object, texts_used, 2848);
+PTRC_ASSERT_OFFSET(struct ptrc_names_object, layout_count, 2852);
+PTRC_ASSERT_OFFSET(struct ptrc_names_object, entry, 4096);
+PTRC_ASSERT_OFFSET(struct ptrc_names_entry, name, 0);
+PTRC_ASSERT_OFFSET(struct ptrc_names_entry, hash, 256);
+PTRC_ASSERT_OFFSET(struct ptrc_names_entry, next, 260);
+PTRC_ASSERT_OFFSET(struct ptrc_names_entry, state, 262);
+PTRC_ASSERT_OFFSET(struct ptrc_names_entry, layout, 264);
 
 /* The number of entries that are final, counted from the first: each has a name, or was given up
  * and never gets one. A final entry changes only once more, if it gets a layout. */
@@ -245,13 +265,16 @@ void ptrc_names_unref(struct ptrc_names *n);
 /* Opens the object for a process that does not map it. The descriptor holds the read lock until
  * it and all its duplicates are closed. ENOENT, EPERM, ENOMEM. */
 int ptrc_names_open_fd(int dirfd, uint32_t uid, uint64_t id, int *fd);
+/* Whether this library knows the version of the object. EPROTO: it does not; *version is that
+ * version. Other errors: those of ptrc_names_open. */
+PTRC_MUST_CHECK int ptrc_names_check(int dirfd, uint32_t uid, uint64_t id, uint32_t *version);
 /* Unlinks the object if no process uses it. */
 void ptrc_names_release(int dirfd, uint32_t uid, uint64_t id);
 
 /* ---- the mapping: raw system calls only, no malloc() ---- */
 
 /* Maps an existing object. If `at` is not NULL, the mapping replaces what is mapped at this
- * address. */
+ * address. EPROTO: the object has a version that this library does not know. ENOENT, EPERM, ENOMEM. */
 int ptrc_names_open(int dirfd, uint32_t uid, uint64_t id, void *at, struct ptrc_names *n);
 /* Creates an object with the first `count` names of `from` and their layouts; with NULL for
  * `from`, an object without names. */

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "lib/base/common.h"
 #include "lib/base/file.h"
 #include "lib/base/pid_lock.h"
 #include "lib/base/sys.h"
@@ -11,6 +12,10 @@
 #include "lib/preload/mangled.h"
 #include "lib/preload/patterns.h"
 #include "lib/process/self.h"
+
+/* The release of this library. ptrace-run looks for it in the file (src/session/preload.c), because what it says in the
+ * environment is understood by the library of its own release only. */
+PTRC_USED static const char release[] = "posixtrace-preload " PACKAGE_VERSION;
 
 enum { SIZE_FIRST = 4096 };
 

@@ -12,6 +12,7 @@
 #include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/procfs.h"
+#include "lib/base/shared_version.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 #include "lib/model/names.h"
@@ -349,7 +350,8 @@ int ptrc_image_start_child(int32_t pid, bool is_noted)
 	if (error) {
 		for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
 			if (ptrc_page_slot(&noted, i, &e) && (e.flags & PTRC_PAGE_SLOT_INHERITED))
-				ptrc_untraced_tell(ptrc_here.uid, e.stream_id, error);
+				ptrc_untraced_tell(ptrc_here.uid, e.stream_id,
+						   ptrc_refusal(error, 0));
 		/* The child must not use its parent's page. But an event call that was interrupted by the
 		 * signal handler that forked goes on in the child, and reads the page. So private memory is
 		 * mapped over it. */

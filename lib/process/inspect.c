@@ -13,6 +13,7 @@
 #include "lib/base/file.h"
 #include "lib/base/liveness.h"
 #include "lib/base/procfs.h"
+#include "lib/base/shared_version.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 #include "lib/log/log_write.h"
@@ -111,13 +112,14 @@ static void close_view(const struct view *v)
 }
 
 /* Opens the names object of the process. Stores in *count how many of the names in it are names of this
- * process. ENOENT: the process has no names object. */
-static int open_names(const struct view *v, int *fd, uint32_t *count)
+ * process. ENOENT: the process has no names object. EPROTO: this library does not know its version, *version. */
+static int open_names(const struct view *v, int *fd, uint32_t *count, uint32_t *version)
 {
 	uint32_t most = PTRC_NAMES_MAX;
 	uint64_t id = v->page.names_id;
 	struct {
 		uint64_t magic, id;
+		uint32_t version, pad;
 		uint32_t count, refused_state;
 	} head;
 	int error;
@@ -131,9 +133,14 @@ static int open_names(const struct view *v, int *fd, uint32_t *count)
 	error = open_object(v, 'n', id, fd, &head, sizeof(head));
 	if (error)
 		return error;
-	if (head.magic != PTRC_NAMES_MAGIC || head.id != id) {
+	if (head.magic != PTRC_NAMES_MAGIC || head.id != id)
+		error = EPERM;
+	else if (!ptrc_shared_version_is_known(head.version))
+		error = EPROTO;
+	*version = head.version;
+	if (error) {
 		ptrc_file_close(*fd);
-		return EPERM;
+		return error;
 	}
 	if (most > PTRC_NAMES_MAX)
 		most = PTRC_NAMES_MAX;
@@ -163,7 +170,7 @@ int ptrc_inspect_process(pid_t pid, struct ptrc_inspected_process *process)
 {
 	struct ptrc_page_entry e;
 	struct view v;
-	uint32_t count;
+	uint32_t count, version;
 	int fd;
 	int error = open_view(pid, &v);
 
@@ -178,7 +185,10 @@ int ptrc_inspect_process(pid_t pid, struct ptrc_inspected_process *process)
 				  (v.dirfd >= 0 && ptrc_bells_are_mapped(v.dirfd, v.pid));
 	for (uint32_t i = 0; v.has_page && i < PTRC_PAGE_SLOT_COUNT; i++)
 		process->pt_streams += ptrc_page_slot(&v.page, i, &e);
-	if (open_names(&v, &fd, &count) == 0) {
+	error = open_names(&v, &fd, &count, &version);
+	if (error == EPROTO)
+		process->pt_names_versions = ptrc_shared_versions(version);
+	if (!error) {
 		process->pt_events = count;
 		if (v.page.names_id)
 			tell_refused(fd, process);
@@ -244,22 +254,27 @@ static int read_stream(const struct view *v, const struct ptrc_page_slot *slot,
 {
 	/* Memory for the start of the object. Only its header and patterns are read. */
 	struct ptrc_stream_header *h = calloc(1, PTRC_STREAM_SLOT_OFFSET);
+	uint32_t versions = 0;
 	int fd, error;
 
 	if (!h)
 		return ENOMEM;
 	error = open_object(v, 's', slot->stream_id, &fd, h, sizeof(*h));
 	if (!error) {
-		if (h->magic != PTRC_STREAM_MAGIC || h->version != PTRC_STREAM_VERSION)
+		if (h->magic != PTRC_STREAM_MAGIC)
 			error = EPERM;
-		else
+		else if (!ptrc_shared_version_is_known(h->version))
+			error = EPROTO;
+		versions = ptrc_shared_versions(h->version);
+		if (!error)
 			error = read_patterns(h, fd);
 		if (!error)
 			tell_stream(h, fd, s);
 		ptrc_file_close(fd);
 	}
 	free(h);
-	s->pt_error = (int)slot->error;
+	s->pt_error = ptrc_refusal_error(slot->error);
+	s->pt_versions = error == EPROTO ? versions : ptrc_refusal_versions(slot->error);
 	return error;
 }
 
@@ -282,13 +297,13 @@ int ptrc_inspect_event(pid_t pid, unsigned int number, trace_event_id_t *event, 
 {
 	struct ptrc_names_entry e;
 	struct view v;
-	uint32_t count;
+	uint32_t count, version;
 	int fd;
 	int error = open_view(pid, &v);
 
 	if (error)
 		return error;
-	error = open_names(&v, &fd, &count);
+	error = open_names(&v, &fd, &count, &version);
 	if (!error) {
 		if (number >= count)
 			error = ENOENT;

@@ -16,6 +16,7 @@
 #include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/liveness.h"
+#include "lib/base/shared_version.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 #include "lib/keeper/keeper_life.h"
@@ -64,7 +65,8 @@ bool ptrc_orphan_read(int fd, uint64_t id, struct ptrc_orphan_facts *f)
 	memset(f, 0, sizeof(*f));
 	if (!READ(magic, magic) || magic != PTRC_STREAM_MAGIC || !READ(version, version))
 		return false;
-	if (version != PTRC_STREAM_VERSION || !READ(own_id, id) || own_id != id)
+	f->version = version;
+	if (!ptrc_shared_version_is_known(version) || !READ(own_id, id) || own_id != id)
 		return true;
 	_Static_assert(sizeof(((struct ptrc_attr *)0)->createtime_sec) == sizeof(created_s), "");
 	if (!READ(has_log, has_log) || !READ(controller, controller_pid) ||
@@ -73,7 +75,8 @@ bool ptrc_orphan_read(int fd, uint64_t id, struct ptrc_orphan_facts *f)
 	    !READ(log_state, log_state[0]))
 		return true;
 #undef READ
-	*f = (struct ptrc_orphan_facts){.is_known = true,
+	*f = (struct ptrc_orphan_facts){.version = version,
+					.is_known = true,
 					.has_log = has_log != 0,
 					.has_begun_log = log_state != 0,
 					.has_killed_keepers = has_killed != 0,
@@ -483,6 +486,7 @@ int ptrc_orphan_tell(unsigned int number, struct posixtrace_orphan *orphan)
 			tell(fd, orphan);
 		else
 			orphan->pt_error = ENOTSUP;
+		orphan->pt_version = f.version;
 		ptrc_file_close(fd);
 	}
 	ptrc_file_close(l.dirfd);

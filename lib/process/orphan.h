@@ -28,7 +28,8 @@
 /* The parts of a stream's header that matter here. The whole header is too large for the stack of a signal
  * handler. */
 struct ptrc_orphan_facts {
-	bool is_known; /* the stream's layout is that of this library; if not, all other members are 0 */
+	uint32_t version; /* of the stream's layout */
+	bool is_known;	  /* this library knows the version; if not, all other members are 0 */
 	bool has_log;
 	bool has_begun_log; /* a keeper has started to write the log */
 	bool has_killed_keepers;

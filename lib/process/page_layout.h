@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The page `p.<pid>` of a process that is traced or has opened a name. (bell.h describes processes without a
- * page.) A page is made by open, fallocate and mmap. A page that is all zeros is a valid empty page, so no
+ * page.) Its layout never changes: see lib/base/shared_version.h. A page is made by open, fallocate and mmap. A page that is all zeros is a valid empty page, so no
  * other process ever sees a half-made page.
  *
  * There are OFD locks on the file. A process that changes the slots, the names or the identity holds a write
@@ -14,6 +14,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "lib/base/common.h"
 
 #define PTRC_PAGE_SLOT_COUNT 64U
 #define PTRC_PAGE_SIZE 4096U
@@ -34,7 +36,7 @@ struct ptrc_page_slot {
 	 * is a multiple of a tick of 10 ms. */
 	_Atomic uint64_t attach_ns;
 	_Atomic uint32_t flags;
-	/* The errno with which the process has failed to map the stream. */
+	/* Why the process has failed to map the stream (ptrc_refusal); 0: it has not failed. */
 	_Atomic uint32_t error;
 	_Atomic uint64_t names_id;
 };
@@ -59,6 +61,19 @@ struct ptrc_page {
 	struct ptrc_page_slot slots[PTRC_PAGE_SLOT_COUNT];
 };
 _Static_assert(sizeof(struct ptrc_page) <= PTRC_PAGE_SIZE, "one page");
-_Static_assert(offsetof(struct ptrc_page, slots) == 256, "slots begin on a cache line");
+
+/* All releases 1.x have these layouts: lib/base/shared_version.h. */
+PTRC_ASSERT_OFFSET(struct ptrc_page, active, 0);
+PTRC_ASSERT_OFFSET(struct ptrc_page, start_ticks, 8);
+PTRC_ASSERT_OFFSET(struct ptrc_page, image, 16);
+PTRC_ASSERT_OFFSET(struct ptrc_page, names_id, 24);
+PTRC_ASSERT_OFFSET(struct ptrc_page, names_from, 32);
+PTRC_ASSERT_OFFSET(struct ptrc_page, names_from_count, 40);
+PTRC_ASSERT_OFFSET(struct ptrc_page, slots, 256);
+PTRC_ASSERT_OFFSET(struct ptrc_page_slot, stream_id, 0);
+PTRC_ASSERT_OFFSET(struct ptrc_page_slot, attach_ns, 8);
+PTRC_ASSERT_OFFSET(struct ptrc_page_slot, flags, 16);
+PTRC_ASSERT_OFFSET(struct ptrc_page_slot, error, 20);
+PTRC_ASSERT_OFFSET(struct ptrc_page_slot, names_id, 24);
 
 #endif

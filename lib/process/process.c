@@ -11,6 +11,7 @@
 #include "lib/base/liveness.h"
 #include "lib/base/pid_lock.h"
 #include "lib/base/procfs.h"
+#include "lib/base/shared_version.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 #include "lib/model/names.h"
@@ -119,15 +120,32 @@ bool ptrc_process_is_in(uint64_t pid_namespace, uint64_t time_namespace)
 	return pid_namespace == ptrc_here.ns && is_in_time(time_namespace);
 }
 
-int ptrc_process_open_stream(uint64_t stream_id, int *fd)
+/* Whether this library knows the version of the names object that the slot's stream uses. Errors other than
+ * EPROTO do not count. */
+static bool knows_names(int dirfd, const struct ptrc_page_slot *slot, uint32_t *version)
+{
+	uint64_t id = ptrc_load_relaxed(&slot->names_id);
+
+	return (ptrc_here.names.object && ptrc_here.names.id == id) ||
+	       ptrc_names_check(dirfd, ptrc_here.uid, id, version) != EPROTO;
+}
+
+int ptrc_process_open_stream(uint64_t stream_id, int *fd, uint32_t *version)
 {
 	struct ptrc_page *page = ptrc_self_page();
 	uint64_t size;
 	int dirfd;
 	int error = ptrc_shmdir_open(ptrc_here.uid, false, &dirfd);
 
+	*version = 0;
 	if (!error) {
 		error = ptrc_shmdir_open_id(dirfd, 's', stream_id, ptrc_here.uid, fd, &size);
+		for (uint32_t i = 0; !error && i < PTRC_PAGE_SLOT_COUNT; i++)
+			if (ptrc_load_relaxed(&page->slots[i].stream_id) == stream_id &&
+			    !knows_names(dirfd, &page->slots[i], version)) {
+				ptrc_file_close(*fd);
+				error = EPROTO;
+			}
 		ptrc_file_close(dirfd);
 		if (error == ENOENT) {
 			ptrc_page_remove(page, stream_id);
@@ -139,13 +157,13 @@ int ptrc_process_open_stream(uint64_t stream_id, int *fd)
 	}
 	for (uint32_t i = 0; error && i < PTRC_PAGE_SLOT_COUNT; i++)
 		if (ptrc_load_relaxed(&page->slots[i].stream_id) == stream_id)
-			ptrc_store_relaxed(&page->slots[i].error, (uint32_t)error);
+			ptrc_store_relaxed(&page->slots[i].error, ptrc_refusal(error, *version));
 	return error;
 }
 
-void ptrc_process_tell_untraced(uint64_t stream_id, int error)
+void ptrc_process_tell_untraced(uint64_t stream_id, uint32_t refusal)
 {
-	ptrc_untraced_tell(ptrc_here.uid, stream_id, error);
+	ptrc_untraced_tell(ptrc_here.uid, stream_id, refusal);
 }
 
 void ptrc_process_fork_prepare(void)

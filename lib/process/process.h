@@ -37,14 +37,15 @@ bool ptrc_process_is_known(void);
 /* Whether this process is in these two namespaces. Valid only after ptrc_process_init has succeeded. */
 bool ptrc_process_is_in(uint64_t pid_namespace, uint64_t time_namespace);
 
-/* If the error means that memory or descriptors are short, leaves a note that this process could not map the
- * stream. */
-void ptrc_process_tell_untraced(uint64_t stream_id, int error);
+/* If the refusal (lib/base/shared_version.h) means that memory or descriptors are short or that versions differ,
+ * leaves a note that this process could not map the stream. */
+void ptrc_process_tell_untraced(uint64_t stream_id, uint32_t refusal);
 
 /* Opens a stream that traces this process. The caller closes it. ENOENT: the stream does not exist any more,
- * and its slot in the page has been cleared. Any other error is also stored in the slot, for
- * ptrc_inspect_stream. Async-signal-safe. */
-int ptrc_process_open_stream(uint64_t stream_id, int *fd);
+ * and its slot in the page has been cleared. EPROTO: the names of the stream have a version that this library does
+ * not know; *version is that version. Any other error is also stored in the slot, for ptrc_inspect_stream.
+ * Async-signal-safe. */
+int ptrc_process_open_stream(uint64_t stream_id, int *fd, uint32_t *version);
 
 /* The fork handlers. The caller blocks all signals before ptrc_process_fork_prepare, and restores them after
  * one of the others. This is necessary because a signal handler may record an event, which may need the lock

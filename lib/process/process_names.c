@@ -96,6 +96,11 @@ static int make_names(void)
 		ptrc_page_unlock(&f);
 		ptrc_page_unmap(f.page);
 	}
+	/* The names that a controller has given to this process have a version that this library does not
+	 * know. ptrc_process_open_stream refuses the streams that use them; the names of this process serve
+	 * only itself. */
+	if (error == EPROTO)
+		error = ptrc_names_create_private(&ptrc_here.names);
 	if (!error) {
 		ptrc_here.is_borrowed = false;
 		if (old)

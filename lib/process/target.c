@@ -296,7 +296,9 @@ int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names)
 	}
 	if (error) {
 		free(n);
-		return !t->is_self && (error == ESRCH || error == EPERM) ? error : ENOMEM;
+		return !t->is_self && (error == ESRCH || error == EPERM || error == EPROTO)
+			       ? error
+			       : ENOMEM;
 	}
 	*names = n;
 	return 0;

@@ -9,6 +9,7 @@
 #include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/pid_lock.h"
+#include "lib/base/shared_version.h"
 #include "lib/base/sys.h"
 #include "lib/process/process.h"
 #include "lib/stream/marks.h"
@@ -142,17 +143,17 @@ void ptrc_attach_lost(unsigned i)
 	if (id == 0 || ptrc_load_relaxed(&a->told_id) == id)
 		return;
 	ptrc_store_relaxed(&a->told_id, id);
-	ptrc_process_tell_untraced(id, (int)ptrc_load_relaxed(&ptrc_page_self->slots[i].error));
+	ptrc_process_tell_untraced(id, ptrc_load_relaxed(&ptrc_page_self->slots[i].error));
 }
 
-/* Called if the stream in slot i of the process's page cannot be mapped. Stores the error in the
- * slot, and takes the slot out of the page if another attempt would be useless. A controller may be
+/* Called if the stream in slot i of the process's page cannot be mapped. `version` is the version
+ * that EPROTO is about. Stores the error in the slot, and takes the slot out of the page if another attempt would be useless. A controller may be
  * filling the slot again meanwhile. */
-static void drop_slot(unsigned i, uint64_t stream_id, int error)
+static void drop_slot(unsigned i, uint64_t stream_id, int error, uint32_t version)
 {
 	struct ptrc_page_slot *slot = &ptrc_page_self->slots[i];
 
-	ptrc_store_relaxed(&slot->error, (uint32_t)error);
+	ptrc_store_relaxed(&slot->error, ptrc_refusal(error, version));
 	if (error == EPROTO)
 		ptrc_attach_lost(i);
 	/* With any other error, such as ENOMEM, the next event tries again. */
@@ -174,15 +175,16 @@ static bool has_ended(const struct ptrc_stream_header *h)
 	return ptrc_load_acquire(&h->control) & PTRC_CTL_ENDED;
 }
 
-static int map_stream(struct ptrc_attachment *a, uint64_t stream_id)
+static int map_stream(struct ptrc_attachment *a, uint64_t stream_id, uint32_t *version)
 {
 	struct ptrc_stream s;
 	int fd, error;
 
-	error = ptrc_process_open_stream(stream_id, &fd);
+	error = ptrc_process_open_stream(stream_id, &fd, version);
 	if (error)
 		return error;
 	error = ptrc_stream_map(fd, PTRC_ROLE_CONTROLLER, &s);
+	*version = s.version;
 	ptrc_sys(SYS_close, fd);
 	if (error)
 		return error;
@@ -216,6 +218,7 @@ struct ptrc_stream_header *ptrc_attach_locked(unsigned i, bool is_nested)
 {
 	struct ptrc_attachment *a = &ptrc_attachments[i];
 	struct ptrc_stream_header *h;
+	uint32_t version;
 	uint64_t id;
 	int error;
 
@@ -229,15 +232,15 @@ struct ptrc_stream_header *ptrc_attach_locked(unsigned i, bool is_nested)
 
 		detach(a, is_nested);
 		if (id == ended) {
-			drop_slot(i, id, ENOENT);
+			drop_slot(i, id, ENOENT, 0);
 			id = 0;
 		}
 		h = NULL;
 	}
 	if (!h && id != 0) {
-		error = map_stream(a, id);
+		error = map_stream(a, id, &version);
 		if (error)
-			drop_slot(i, id, error);
+			drop_slot(i, id, error, version);
 		h = ptrc_load_relaxed(&a->header);
 	}
 	return h;
@@ -408,6 +411,7 @@ void ptrc_attach_own(void)
 void ptrc_attach_fork_child(void)
 {
 	uint64_t active;
+	uint32_t version;
 
 	forget();
 	ptrc_store_relaxed(&ptrc_attach_owner, ptrc_self_pid());
@@ -420,6 +424,6 @@ void ptrc_attach_fork_child(void)
 		uint64_t id = ptrc_load_acquire(&ptrc_page_self->slots[i].stream_id);
 
 		if (id != 0)
-			map_stream(&ptrc_attachments[i], id);
+			map_stream(&ptrc_attachments[i], id, &version);
 	}
 }

@@ -107,8 +107,8 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, const str
 	return is_done;
 }
 
-/* Records the event in one stream. EPERM, ENOMEM. A stream that has disappeared or is of another
- * version is skipped. */
+/* Records the event in one stream. EPERM, ENOMEM. EPROTO: this library does not know the version of
+ * the stream. A stream that has disappeared is skipped. */
 static int record(const struct event *e, uint64_t stream_id, const struct ptrc_names *n,
 		  uint32_t id, unsigned int *streams)
 {
@@ -124,7 +124,7 @@ static int record(const struct event *e, uint64_t stream_id, const struct ptrc_n
 		ptrc_file_close(fd);
 	}
 	if (error)
-		return error == ENOMEM || error == EPERM ? error : 0;
+		return error == ENOMEM || error == EPERM || error == EPROTO ? error : 0;
 	/* A child that another thread forks meanwhile must not keep the mapping. */
 	ptrc_sys(SYS_madvise, s.header, s.map_size, MADV_DONTFORK);
 	/* The target does not record into a stream inherited from other namespaces, so neither does

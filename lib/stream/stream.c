@@ -10,6 +10,7 @@
 
 #include "lib/base/atomic.h"
 #include "lib/base/file.h"
+#include "lib/base/shared_version.h"
 #include "lib/base/sys.h"
 #include "lib/base/tid_lock.h"
 #include "lib/model/eventset.h"
@@ -33,11 +34,12 @@ static bool take_measures(struct ptrc_stream *s)
 	const volatile struct ptrc_stream_header *h = s->header;
 	uint64_t size = s->map_size, chunk_size, count;
 
+	s->version = h->version;
 	s->pool.chunk_size = h->chunk_size;
 	s->pool.chunk_count = h->chunk_count;
 	chunk_size = s->pool.chunk_size;
 	count = s->pool.chunk_count;
-	return h->magic == PTRC_STREAM_MAGIC && h->version == PTRC_STREAM_VERSION &&
+	return h->magic == PTRC_STREAM_MAGIC && ptrc_shared_version_is_known(s->version) &&
 	       chunk_size >= 4096 && chunk_size % 4096 == 0 && count >= 1 &&
 	       count <= UINT32_MAX / 2 && h->map_size <= size &&
 	       (size - ptrc_stream_chunk_offset((uint32_t)count)) / chunk_size >= count &&
@@ -84,7 +86,7 @@ int ptrc_stream_map(int fd, enum ptrc_role role, struct ptrc_stream *s)
 	s->map_size = (uint64_t)st.st_size;
 	if (!take_measures(s)) {
 		bool is_other = s->header->magic == PTRC_STREAM_MAGIC &&
-				s->header->version != PTRC_STREAM_VERSION;
+				!ptrc_shared_version_is_known(s->version);
 
 		ptrc_stream_unmap(s);
 		return is_other ? EPROTO : EINVAL;

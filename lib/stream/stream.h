@@ -29,6 +29,7 @@ struct ptrc_stream {
 		struct ptrc_pool pool;
 	};
 	uint64_t map_size;
+	uint32_t version;
 	enum ptrc_role role;
 	struct ptrc_writer own; /* the writer for the events of this role */
 	struct ptrc_given_up given_up;
@@ -37,8 +38,8 @@ struct ptrc_stream {
 
 /* Maps the stream object, which is open for reading and writing on fd, and checks its sizes. The
  * caller may close the descriptor afterwards. For a keeper, also cleans up what a dead keeper has
- * left in the stream. EPROTO: the stream is of another version. EINVAL: the object is no stream.
- * ENOMEM. */
+ * left in the stream. EPROTO: the stream has a version that this library does not know; s->version
+ * is that version. EINVAL: the object is no stream. ENOMEM. */
 int ptrc_stream_map(int fd, enum ptrc_role role, struct ptrc_stream *s);
 void ptrc_stream_unmap(struct ptrc_stream *s);
 

@@ -32,7 +32,6 @@
 #include "lib/model/record.h"
 
 #define PTRC_STREAM_MAGIC UINT64_C(0x314d525453525450) /* "PTRSTRM1" */
-#define PTRC_STREAM_VERSION 11
 
 /* Control word: serial << 8 | bits. A writer records only while the word has the value for which
  * the writer was last set up. So every change of state, filter or epoch gives the word a new
@@ -266,7 +265,7 @@ struct ptrc_stream_header {
 
 	/* -- identity: written at creation only -- */
 	_Alignas(64) uint64_t magic;
-	uint32_t version;
+	uint32_t version; /* lib/base/shared_version.h */
 	uint32_t chunk_size;
 	uint32_t chunk_count;	   /* number of chunks for which the file has space */
 	uint32_t base_chunk_count; /* number of chunks whose memory was reserved at creation */
@@ -526,5 +525,83 @@ _Static_assert(PTRC_STREAM_CLOCK_OFFSET % 4096 == 0 && PTRC_STREAM_PATTERN_OFFSE
 _Static_assert(PTRC_SLOT_COUNT <= 0x4000, "slot index fits the chunk word");
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,
 	       "shared words need lock-free atomics");
+
+/* All releases 1.x have these layouts: lib/base/shared_version.h. */
+PTRC_ASSERT_OFFSET(struct ptrc_slot, owner, 0);
+PTRC_ASSERT_OFFSET(struct ptrc_slot, frame, 8);
+PTRC_ASSERT_OFFSET(struct ptrc_slot, pid, 16);
+PTRC_ASSERT_OFFSET(struct ptrc_slot, image, 24);
+PTRC_ASSERT_OFFSET(struct ptrc_chunk_ctl, word, 0);
+PTRC_ASSERT_OFFSET(struct ptrc_chunk_ctl, rpos, 8);
+PTRC_ASSERT_OFFSET(struct ptrc_chunk_ctl, epoch, 16);
+PTRC_ASSERT_OFFSET(struct ptrc_chunk_ctl, tfirst, 24);
+PTRC_ASSERT_OFFSET(struct ptrc_chunk_ctl, tlast, 32);
+PTRC_ASSERT_OFFSET(struct ptrc_chunk_ctl, end, 40);
+PTRC_ASSERT_OFFSET(struct ptrc_chunk_ctl, count, 44);
+PTRC_ASSERT_OFFSET(struct ptrc_chunk_ctl, rcount, 48);
+PTRC_ASSERT_OFFSET(struct ptrc_chunk_ctl, taken, 56);
+PTRC_ASSERT_OFFSET(struct ptrc_chunk, pos, 0);
+PTRC_ASSERT_OFFSET(struct ptrc_chunk, base, 64);
+PTRC_ASSERT_OFFSET(struct ptrc_chunk, origin, 72);
+PTRC_ASSERT_SIZE(struct ptrc_clock_entry, 40);
+PTRC_ASSERT_SIZE(struct ptrc_log_place, 4120);
+PTRC_ASSERT_SIZE(struct ptrc_arrival, 16);
+PTRC_ASSERT_SIZE(struct ptrc_ending, 32);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, control, 0);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, waiters, 8);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, filter, 16);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, pass, 1040);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, patterns, 2064);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, magic, 2112);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, version, 2120);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, chunk_size, 2124);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, map_size, 2136);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, names_id, 2152);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, t0, 2160);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, pid_namespace, 2184);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, stream_min_size, 2200);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, full_wait_ns, 2216);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, record_max, 2224);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, has_log, 2236);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, target_pid, 2244);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, attr, 2264);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, status, 2944);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, horizon, 2960);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, epoch, 2976);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, run, 2992);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, lost_events, 3016);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, state_lock, 3032);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, slots_used, 3040);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, clock_word, 3048);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, clock_due, 3056);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, processes, 3064);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, reaper, 3072);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, event_futex, 3136);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, keeper_bell, 3140);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, room_word, 3148);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, flush_error, 3156);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, waits, 3160);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, data_needed, 3176);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, keeper_command, 3184);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, keeper_pid, 3200);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, fsize_limit, 3216);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, command_origin, 3224);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, tee_beat, 3264);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, log_events, 3328);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, flushed_until, 3352);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, log_place, 3360);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, log_state, 11600);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, has_killed_keepers, 14096);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, gap_first, 14112);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, arrival, 14128);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, hides_command_lines, 14640);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, time_zone, 14652);
+PTRC_ASSERT_OFFSET(struct ptrc_stream_header, ending, 14720);
+PTRC_ASSERT_SIZE(struct ptrc_pattern_list, 99336);
+PTRC_ASSERT_SIZE(struct ptrc_attr, 624);
+_Static_assert(PTRC_STREAM_CLOCK_OFFSET == 217088 && PTRC_STREAM_PATTERN_OFFSET == 872448 &&
+		       PTRC_STREAM_SLOT_OFFSET == 1073152 &&
+		       PTRC_STREAM_CHUNK_CTL_OFFSET == 2121728,
+	       "the places of the areas are fixed");
 
 #endif

@@ -11,6 +11,7 @@
 #include "lib/base/digits.h"
 #include "lib/base/file.h"
 #include "lib/base/procfs.h"
+#include "lib/base/shared_version.h"
 #include "lib/base/sys.h"
 
 /* The most descriptors that a process needs at a time to become traced. */
@@ -61,15 +62,21 @@ static void make(char *path, uint64_t stream_id, const char *text)
 	ptrc_sys(SYS_symlinkat, text, AT_FDCWD, path);
 }
 
-void ptrc_untraced_tell(uid_t uid, uint64_t stream_id, int error)
+void ptrc_untraced_tell(uid_t uid, uint64_t stream_id, uint32_t refusal)
 {
-	char directory[PTRC_SHMDIR_PATH_BYTES + PTRC_SHMDIR_NAME_BYTES], text[12];
+	char directory[PTRC_SHMDIR_PATH_BYTES + PTRC_SHMDIR_NAME_BYTES], text[24];
+	int error = cause(ptrc_refusal_error(refusal));
 	bool is_inherited;
+	char *at;
 
-	error = cause(error);
 	if (!error || ptrc_shmdir_path(uid, directory, &is_inherited))
 		return;
-	*ptrc_digits_put(text, (uint64_t)error) = '\0';
+	at = ptrc_digits_put(text, (uint64_t)error);
+	if (error == EPROTO) {
+		*at++ = ' ';
+		at = ptrc_digits_put(at, ptrc_refusal_versions(refusal));
+	}
+	*at = '\0';
 	make(directory, stream_id, text);
 }
 
@@ -148,6 +155,10 @@ bool ptrc_untraced_read(int dirfd, const char *name, struct ptrc_untraced_word *
 	if (number != EMFILE && number != ENOMEM && number != EPROTO)
 		return false;
 	word->error = (int)number;
+	if (number == EPROTO) {
+		number = ptrc_digits_take(&at);
+		word->versions = number <= UINT16_MAX ? (uint32_t)number : 0;
+	}
 	while (*at && word->pid_count < PTRC_UNTRACED_PIDS) {
 		const char *from = at;
 
@@ -194,6 +205,7 @@ static void visit(const char *name, void *arg)
 	else if (ptrc_untraced_read(s->dirfd, name, &word)) {
 		s->found->processes++;
 		s->found->error = word.error;
+		s->found->versions = word.versions;
 	}
 }
 

@@ -5,7 +5,8 @@
  *
  * Such a process cannot map or write a shared object. It leaves a message as a symbolic link in
  * the directory of shared objects, because making a link needs neither a descriptor nor memory.
- * The link's name is `u.<stream>.<pid>`, and its text starts with the error number of the cause.
+ * The link's name is `u.<stream>.<pid>`, and its text starts with the error number of the cause,
+ * which after EPROTO the two versions follow.
  * If the process does not know its streams, the stream in the name is 0, and the pids of the
  * process and of its ancestors follow in the text; by these pids the controllers find out whether
  * they should have traced the process (lib/process/claim.h). Raw system calls only, because the
@@ -25,8 +26,10 @@
 
 /* The text of the symbolic link that an untraced process leaves. */
 struct ptrc_untraced_word {
-	int error; /* EMFILE, ENOMEM, or EPROTO if the library of the process is of another
-		    * version */
+	/* EMFILE, ENOMEM, or EPROTO if the library of the process does not know the version of the
+	 * stream or of its names */
+	int error;
+	uint32_t versions; /* if EPROTO: ptrc_shared_versions(); otherwise 0 */
 	/* pids of the process, its parent, its parent's parent, and so on */
 	int pids[PTRC_UNTRACED_PIDS];
 	uint32_t pid_count;
@@ -36,13 +39,15 @@ struct ptrc_untraced_word {
 
 struct ptrc_untraced {
 	uint32_t processes;
-	int error; /* the error number of one of these processes */
+	/* of one of these processes, as in struct ptrc_untraced_word */
+	int error;
+	uint32_t versions;
 };
 
 /* Leaves a message that the calling process, with effective user `uid`, could not be traced by
- * this stream because of `error`. Does nothing for errors other than those in struct
- * ptrc_untraced_word: after those, a process is not traced by design. */
-void ptrc_untraced_tell(uid_t uid, uint64_t stream_id, int error);
+ * this stream because of this refusal (lib/base/shared_version.h). Does nothing for errors other than
+ * those in struct ptrc_untraced_word: after those, a process is not traced by design. */
+void ptrc_untraced_tell(uid_t uid, uint64_t stream_id, uint32_t refusal);
 /* Leaves a message that the calling process, which does not know its streams, could not be
  * traced. Does nothing if no stream can be tracing the process: it has no page (the object that
  * lists the streams of a process), and no stream of the user is INHERITED. */

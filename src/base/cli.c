@@ -17,7 +17,6 @@
 #include "src/base/exit_status.h"
 #include "src/base/nearest.h"
 #include "src/base/output.h"
-#include "src/base/renamed.h"
 
 /* The greatest number of options that a command has, and of words that are possible as the value of an option
  * (ptrc_cli_word()). */
@@ -150,19 +149,15 @@ static void __attribute__((noreturn)) version(void)
 	exit(PTRC_EXIT_DONE);
 }
 
-/* Refuses an unknown long option. The message has its new name if it was renamed, or else options with similar
- * names. */
+/* Refuses an unknown long option. The message has options with similar names. */
 static void __attribute__((noreturn)) say_unknown(const char *given)
 {
 	struct ptrc_nearest nearest = {0};
-	struct ptrc_cli_reason why;
 	char names[OPTIONS_MAX][40];
 	char wanted[40];
 	char proposal[160];
 
 	snprintf(wanted, sizeof(wanted), "%.*s", (int)strcspn(given, "="), given);
-	if (ptrc_renamed(command->program, wanted + 2, "--", &why))
-		ptrc_cli_usage(wanted, "%s", why.text);
 	for (size_t i = 0; long_options[i].name; i++) {
 		snprintf(names[i], sizeof(names[i]), "--%s", long_options[i].name);
 		ptrc_nearest_offer(&nearest, wanted, names[i]);

@@ -6,7 +6,6 @@
 
 #include "src/config/yaml_file.h"
 #include "src/fields/layout.h"
-#include "src/base/renamed.h"
 
 /* The keys that belong to the whole file, not to a session. */
 #define KEY_SESSIONS "sessions"
@@ -122,10 +121,7 @@ static void __attribute__((noreturn))
 refuse_key(const struct reader *r, const char *text, bool is_root)
 {
 	struct ptrc_nearest nearest = {0};
-	struct ptrc_cli_reason why;
 
-	if (ptrc_renamed("ptrace.yaml", text, "", &why))
-		ptrc_yaml_refuse(&r->yaml, "'%s' %s", text, why.text);
 	for (int key = 0; key < PTRC_CONFIG_KEYS; key++)
 		if (ptrc_config_settings[key].users & r->user)
 			ptrc_nearest_offer(&nearest, text, ptrc_config_settings[key].key);

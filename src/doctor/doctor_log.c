@@ -387,11 +387,14 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 	if (!is_written && (error || !is_finished(&reader.status)))
 		ptrc_doctor_disk(d, path);
 	if (error) {
-		ptrc_reader_why_no_log(fd, &why);
+		if (error == EPROTO)
+			ptrc_reader_why_no_version(path, &why);
+		else
+			ptrc_reader_why_no_log(fd, &why);
 		ptrc_doctor_problem(d, "log", path, NULL, "%s",
-				    !st.st_size	      ? "is empty: nothing was written to it"
-				    : error == EINVAL ? why.text
-						      : strerror(error));
+				    !st.st_size ? "is empty: nothing was written to it"
+				    : error == EINVAL || error == EPROTO ? why.text
+									 : strerror(error));
 	} else {
 		reader.is_growing = is_written;
 		check_contents(d, &reader);

@@ -261,13 +261,20 @@ static void check_stream(struct patient *p, const struct ptrc_inspected_stream *
 	else
 		snprintf(thing, sizeof(thing), "%s, stream %s%sof process %ld", p->thing,
 			 s->pt_name, *s->pt_name ? " " : "", (long)s->pt_controller);
-	if (s->pt_error)
+	if (s->pt_error == EPROTO)
+		ptrc_doctor_problem(
+			p->d, "attach", thing,
+			"link the program with the libposixtrace of these commands, or "
+			"use the commands of its release",
+			"the process could not open this stream: its libposixtrace knows "
+			"the shared memory up to version %u, and the stream has version %u",
+			s->pt_versions >> 8, s->pt_versions & 0xff);
+	else if (s->pt_error)
 		ptrc_doctor_problem(p->d, "attach", thing,
 				    "call posixtrace_attach() before chroot(), seccomp() or when "
 				    "memory gets short",
 				    "the process could not open this stream: %s%s",
-				    s->pt_error == EPROTO ? "its library is of another version"
-							  : strerror(s->pt_error),
+				    strerror(s->pt_error),
 				    p->seccomp == 2 ? "; it has a seccomp filter" : "");
 	check_filter(p, thing, s);
 	if (p->controller)
@@ -298,7 +305,14 @@ static void check_streams(struct patient *p)
 
 	for (unsigned int i = 0; i < p->seen.pt_streams; i++) {
 		error = ptrc_inspect_stream(p->pid, i, &s);
-		if (error && error != ENOENT)
+		if (error == EPROTO)
+			ptrc_doctor_problem(
+				p->d, "stream", p->thing,
+				"use the commands of the release that made it",
+				"one of its streams has version %u of the shared memory, and "
+				"this command knows it up to version %u",
+				s.pt_versions & 0xff, s.pt_versions >> 8);
+		else if (error && error != ENOENT)
 			ptrc_doctor_problem(p->d, "stream", p->thing, NULL,
 					    "one of its streams cannot be used: %s",
 					    error == EPERM ? "it is damaged, or not safe to use"
@@ -323,6 +337,13 @@ static void check_names(struct patient *p)
 	unsigned int count = 0;
 	trace_event_id_t id;
 
+	if (p->seen.pt_names_versions)
+		ptrc_doctor_problem(
+			p->d, "names", p->thing,
+			"use the commands of the release that it is linked with",
+			"its event names have version %u of the shared memory, and this command "
+			"knows it up to version %u",
+			p->seen.pt_names_versions & 0xff, p->seen.pt_names_versions >> 8);
 	if (p->seen.pt_refused_names)
 		ptrc_doctor_problem(
 			p->d, "names", p->thing, "use fewer event names",

@@ -24,6 +24,7 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 		.write_error = status->posix_stream_flush_error,
 		.untraced_processes = counts->pt_untraced_processes,
 		.untraced_error = (int)counts->pt_untraced_error,
+		.untraced_versions = (unsigned int)counts->pt_untraced_versions,
 		.refused_names = counts->pt_refused_names,
 		.missing_names = counts->pt_missing_names,
 		.damaged_parts = counts->pt_damaged_parts,
@@ -103,7 +104,7 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return false;
 	error = posixtrace_log_open(path, &trace);
-	l->is_log_gone |= error == EINVAL;
+	l->is_log_gone |= error == EINVAL || error == EPROTO;
 	if (!error) {
 		has_them = !posix_trace_get_status(trace, &status) &&
 			   !ptrc_trace_counts(trace, &counts);
@@ -189,8 +190,6 @@ static const char *untraced_cause(int error)
 	switch (error) {
 	case EMFILE:
 		return "too few descriptors";
-	case EPROTO:
-		return "its library has another version than this one; link it anew";
 	default:
 		return "too little memory or address space";
 	}
@@ -209,9 +208,19 @@ static void __attribute__((format(printf, 2, 3))) put(char *text, const char *fo
 
 static void say_untraced(const struct ptrc_losses *l, char text[TEXT_BYTES])
 {
-	put(text, "%llu %s could not be traced: %s", (unsigned long long)l->untraced_processes,
-	    l->untraced_processes == 1 ? "process" : "processes",
-	    untraced_cause(l->untraced_error));
+	const char *processes = l->untraced_processes == 1 ? "process" : "processes";
+
+	if (l->untraced_error == EPROTO)
+		put(text,
+		    "%llu %s could not be traced: its libposixtrace knows the shared memory up to "
+		    "version %u, and this trace has version %u; link it with the libposixtrace of "
+		    "these commands, or use the commands of its release",
+		    (unsigned long long)l->untraced_processes, processes, l->untraced_versions >> 8,
+		    l->untraced_versions & 0xff);
+	else
+		put(text, "%llu %s could not be traced: %s",
+		    (unsigned long long)l->untraced_processes, processes,
+		    untraced_cause(l->untraced_error));
 }
 
 static void say_refused(const struct ptrc_losses *l, char text[TEXT_BYTES])

@@ -38,9 +38,11 @@ struct ptrc_losses {
 	uint64_t unshown_events;
 	bool is_rest_unshown;
 	/* The number of processes that should have been traced and could not be; and why one of them could not
-	 * be: EMFILE, too few descriptors; ENOMEM, too little memory; EPROTO, its library is of another version. */
+	 * be: EMFILE, too few descriptors; ENOMEM, too little memory; EPROTO, its library does not know the version of
+	 * the trace. untraced_versions: the two versions, as in struct ptrc_counts. */
 	uint64_t untraced_processes;
 	int untraced_error;
+	unsigned int untraced_versions;
 	/* At least this many event types got no name, because the limit of names was reached. Their events are
 	 * recorded without a name of their own. */
 	uint64_t refused_names;

@@ -3,6 +3,7 @@
 #include "src/query/reader.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -31,6 +32,8 @@ _Static_assert(sizeof(struct prefix) == 32, "as in the file");
 
 static const unsigned char signature[8] = "\211PTRLOG\n";
 enum { BYTE_ORDER_MARK = 0x01020304, LOG_VERSION = 3, WORD_SIZE = 8, SECOND_PREFIX = 880 };
+/* Formats 1 and 2 came before the first release. */
+enum { LOG_VERSION_OLDEST = 3 };
 #if defined(__x86_64__)
 enum { MACHINE = 62 };
 #elif defined(__aarch64__)
@@ -149,6 +152,11 @@ bool ptrc_reader_is_log(int fd)
 	       has_signature(&p, pread(fd, &p, sizeof(p), SECOND_PREFIX));
 }
 
+static bool is_known(unsigned int version)
+{
+	return version >= LOG_VERSION_OLDEST && version <= LOG_VERSION;
+}
+
 void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *why)
 {
 	struct prefix p;
@@ -163,18 +171,59 @@ void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *why)
 		ptrc_cli_because(why, "a trace log that was cut off within its first bytes");
 	else if (p.byte_order != BYTE_ORDER_MARK)
 		ptrc_cli_because(why, "a trace log from a machine with another byte order");
-	else if (p.version < LOG_VERSION)
-		ptrc_cli_because(why, "a trace log that was made by a version before 0.2");
-	else if (p.version > LOG_VERSION)
+	else if (!is_known(p.version))
 		ptrc_cli_because(why,
-				 "a trace log of format version %u, and %s reads version "
-				 "%d only",
+				 "a trace log of format version %u, and this command (%s) reads "
+				 "version %d; use the commands of the release that wrote it",
 				 p.version, posixtrace_version(), LOG_VERSION);
 	else if (p.word_size != WORD_SIZE || p.machine != MACHINE)
 		ptrc_cli_because(why, "a trace log from another kind of machine");
 	else
 		ptrc_cli_because(
 			why, "a trace log that is damaged or was cut off within its first bytes");
+}
+
+/* Whether the file has the version of a log that this command does not know. */
+static bool is_of_other_version(int fd, struct ptrc_cli_reason *why)
+{
+	struct prefix p;
+	bool is_other = has_signature(&p, pread(fd, &p, sizeof(p), 0)) && !is_known(p.version);
+
+	if (is_other)
+		ptrc_reader_why_no_log(fd, why);
+	return is_other;
+}
+
+void ptrc_reader_why_no_version(const char *path, struct ptrc_cli_reason *why)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char *where = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	DIR *directory = where ? opendir(where) : NULL;
+	struct ptrc_cli_reason of_file;
+	struct dirent *entry;
+	bool is_found = false;
+	size_t base;
+
+	while (!is_found && directory && (entry = readdir(directory))) {
+		bool is_first = !strcmp(entry->d_name, name);
+		int fd = -1;
+
+		if (is_first || (ptrc_reader_is_later_name(entry->d_name, &base) &&
+				 base == strlen(name) && !strncmp(entry->d_name, name, base)))
+			fd = openat(dirfd(directory), entry->d_name,
+				    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		is_found = fd >= 0 && is_of_other_version(fd, &of_file);
+		if (is_found)
+			ptrc_cli_because(why, is_first ? "%s%s" : "%s is %s",
+					 is_first ? "" : entry->d_name, of_file.text);
+		if (fd >= 0)
+			close(fd);
+	}
+	if (!is_found)
+		ptrc_cli_because(why, "%s", strerror(EPROTO));
+	if (directory)
+		closedir(directory);
+	free(where);
 }
 
 uint64_t ptrc_reader_log_id(const char *path)
@@ -214,10 +263,15 @@ bool ptrc_reader_is_there(const char *path)
 
 	if (!access(path, F_OK) || errno != ENOENT)
 		return true;
-	if (posixtrace_log_open(path, &trace))
+	switch (posixtrace_log_open(path, &trace)) {
+	case 0:
+		posix_trace_close(trace);
+		return true;
+	case EPROTO:
+		return true;
+	default:
 		return false;
-	posix_trace_close(trace);
-	return true;
+	}
 }
 
 /* Opens the file at r->path, if it exists; the first file of a rotated log may be missing. *is_spooled becomes
@@ -285,8 +339,11 @@ bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 		error = begin(r);
 	if (!error)
 		return true;
-	if (error == EINVAL) {
-		ptrc_reader_why_no_log(r->fd, &why);
+	if (error == EPROTO || error == EINVAL) {
+		if (error == EPROTO)
+			ptrc_reader_why_no_version(path, &why);
+		else
+			ptrc_reader_why_no_log(r->fd, &why);
 		ptrc_cli_message(r->path, "%s", why.text);
 	} else {
 		ptrc_cli_error(r->path, error);

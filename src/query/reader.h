@@ -145,6 +145,9 @@ bool ptrc_reader_is_log(int fd);
 
 /* Stores the reason why posix_trace_open() refused the file with EINVAL. */
 void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *);
+/* The reason after EPROTO of posixtrace_log_open(): the file, of those of a rotated log, that has a version which this
+ * command does not know, and the two versions. */
+void ptrc_reader_why_no_version(const char *path, struct ptrc_cli_reason *);
 
 void ptrc_reader_close(struct ptrc_reader *);
 

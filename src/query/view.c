@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "src/base/nearest.h"
-#include "src/base/renamed.h"
 #include "src/fields/json_text.h"
 #include "src/fields/when.h"
 
@@ -110,7 +109,6 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 			 struct ptrc_cli_reason *why)
 {
 	struct ptrc_nearest nearest = {0};
-	struct ptrc_cli_reason renamed;
 	char members[64][MEMBER_NAME_MAX];
 	char proposal[3 * MEMBER_NAME_MAX];
 	const char *of_event = skip_pair_prefix(name);
@@ -122,14 +120,6 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 		return;
 	}
 	name = of_event;
-	if (ptrc_renamed(PTRC_RENAMED_FIELDS, name, "", &renamed)) {
-		if (ptrc_layouts_name(l, name, strlen(name)) >= 0)
-			ptrc_cli_because(why, "'%s' %s; the data has 'data.%s'", name, renamed.text,
-					 name);
-		else
-			ptrc_cli_because(why, "'%s' %s", name, renamed.text);
-		return;
-	}
 	for (size_t i = 0; i < FIELD_COUNT; i++)
 		if (!is_of_pairs(i) || l->is_for_pairs)
 			ptrc_nearest_offer(&nearest, name, fields[i].name);
@@ -152,7 +142,8 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 	else if (!nearest.count && !strncmp(name, member_prefix, PREFIX_BYTES))
 		ptrc_cli_because(why, "no layout has a field '%.80s'; see --decode", name);
 	/* Members of the data are known only after the logs were opened, so the name may be that of a member. */
-	else if (!nearest.count && l->is_open && !name[strspn(name, word_characters)])
+	else if (ptrc_layouts_name(l, name, strlen(name)) >= 0 ||
+		 (!nearest.count && l->is_open && !name[strspn(name, word_characters)]))
 		ptrc_cli_because(why, "events have no field '%.80s' (did you mean 'data.%.80s'?)",
 				 name, name);
 	else

@@ -38,11 +38,17 @@ const char *ptrc_orphan_id(const struct posixtrace_orphan *o, char text[17])
 	return text;
 }
 
-const char *ptrc_orphan_explain(int error)
+const char *ptrc_orphan_explain(const struct posixtrace_orphan *o, int error)
 {
+	static char versions[160];
+
 	switch (error) {
 	case ENOTSUP:
-		return "it is of another version of posixtrace, which has to salvage it";
+		snprintf(versions, sizeof(versions),
+			 "it has version %u of the shared memory, and this command knows it up to "
+			 "version %u; the ptrace-salvage of the release that made it can write it",
+			 o->pt_version, ptrc_shared_version());
+		return versions;
 	case EINVAL:
 		return "its memory is damaged";
 	case ECHILD:
@@ -73,7 +79,7 @@ static void say_one(const struct posixtrace_orphan *o)
 	ptrc_cli_message(*o->pt_log ? o->pt_log : ptrc_orphan_id(o, id),
 			 "%s stands in /dev/shm%s%s; 'ptrace-salvage %s' writes it",
 			 describe(o, text), o->pt_error ? ", because: " : "",
-			 o->pt_error ? ptrc_orphan_explain(o->pt_error) : "",
+			 o->pt_error ? ptrc_orphan_explain(o, o->pt_error) : "",
 			 ptrc_orphan_id(o, id));
 }
 

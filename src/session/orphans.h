@@ -14,8 +14,9 @@ struct posixtrace_orphan *ptrc_orphans_list(size_t *count);
 /* Writes the identifier of an orphan's stream to `text`, as users type it, and returns it. */
 const char *ptrc_orphan_id(const struct posixtrace_orphan *, char text[17]);
 
-/* Returns why an orphan could not be salvaged, for an error number of posixtrace_salvage_orphan(). */
-const char *ptrc_orphan_explain(int error);
+/* Returns why the orphan could not be salvaged, for an error number of posixtrace_salvage_orphan(). The text is valid
+ * until the next call. */
+const char *ptrc_orphan_explain(const struct posixtrace_orphan *, int error);
 
 /* Stores a sentence that says how many orphans were dropped. Returns false if none was. */
 bool ptrc_orphans_dropped(char text[100]);

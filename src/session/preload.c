@@ -26,6 +26,9 @@
 /* The one that lib/preload/probes.h reads. */
 #define SDT_VARIABLE "POSIXTRACE_SDT"
 
+/* Comes before the release in the file of the library (lib/preload/selection.c). */
+#define RELEASE "posixtrace-preload "
+
 /* The pattern for all functions. */
 #define ALL "*"
 
@@ -115,28 +118,65 @@ static void look_at(struct ptrc_preload *preload, int fd)
 	preload->is_stripped = has_xray && !has_table;
 }
 
+/* Maps the file. NULL with errno: it cannot be read. */
+static char *map_file(const char *path, size_t *size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *map = MAP_FAILED;
+	struct stat st;
+
+	if (fd >= 0 && !fstat(fd, &st)) {
+		*size = (size_t)st.st_size;
+		map = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
+	}
+	if (fd >= 0)
+		close(fd);
+	return map == MAP_FAILED ? NULL : map;
+}
+
 bool ptrc_preload_has_hooks(const char *command)
 {
 	static const char hook[] = "__cyg_profile_func_enter", xray[] = "xray_instr_map";
 	char path[PATH_MAX];
-	struct stat st;
-	void *map = MAP_FAILED;
 	bool has_hooks;
-	int fd;
+	size_t size;
+	char *map;
 
 	if (ptrc_command_find(command, path))
 		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && !fstat(fd, &st) && st.st_size > 0)
-		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (fd >= 0)
-		close(fd);
-	if (map == MAP_FAILED)
+	map = map_file(path, &size);
+	if (!map)
 		return false;
-	has_hooks = memmem(map, (size_t)st.st_size, hook, sizeof(hook)) ||
-		    memmem(map, (size_t)st.st_size, xray, sizeof(xray));
-	munmap(map, (size_t)st.st_size);
+	has_hooks = memmem(map, size, hook, sizeof(hook)) || memmem(map, size, xray, sizeof(xray));
+	munmap(map, size);
 	return has_hooks;
+}
+
+/* Whether the library is of the release of this command. If not, prints a message with both. */
+static bool check_release(const char *library)
+{
+	size_t size, room;
+	char *map = map_file(library, &size), *found;
+	char release[40] = "unknown";
+
+	if (!map) {
+		ptrc_cli_error(library, errno);
+		return false;
+	}
+	found = memmem(map, size, RELEASE, strlen(RELEASE));
+	if (found) {
+		found += strlen(RELEASE);
+		room = size - (size_t)(found - map);
+		snprintf(release, sizeof(release), "%.*s", (int)(room < 39 ? room : 39), found);
+	}
+	munmap(map, size);
+	if (!strcmp(release, PACKAGE_VERSION))
+		return true;
+	ptrc_cli_message(library,
+			 "is of release %s, and this command of release " PACKAGE_VERSION
+			 "; --functions, --waits and --sdt need both of the same release",
+			 release);
+	return false;
 }
 
 static bool is_wanted(const struct ptrc_preload *p)
@@ -158,6 +198,8 @@ bool ptrc_preload_prepare(struct ptrc_preload *p, const char *path)
 				 strerror(errno));
 		return false;
 	}
+	if (!check_release(library))
+		return false;
 	/* LD_PRELOAD has no escapes for these characters. */
 	if (strpbrk(library, " :")) {
 		ptrc_cli_message(library, "cannot be preloaded: its path has a blank or a colon");

@@ -172,6 +172,20 @@ static const struct ptrc_reader_source source = {
 	.close = close_input,
 };
 
+/* Opens the log of which these are the first bytes. EPROTO: it is no log, or has another version, which is noted. */
+static int open_parts(struct ptrc_reader *r, const void *bytes, size_t size)
+{
+	enum { VERSION_AT = 12 };
+	int error = ptrc_log_open_parts(bytes, size, &r->trace);
+	uint16_t version;
+
+	if (error == EPROTO) {
+		memcpy(&version, (const char *)bytes + VERSION_AT, sizeof(version));
+		ptrc_session_note_log(version);
+	}
+	return error == EINVAL ? EPROTO : error;
+}
+
 /* Receives the start of the log, up to the first STATUS packet. */
 static int begin_log(struct ptrc_reader *r)
 {
@@ -180,9 +194,9 @@ static int begin_log(struct ptrc_reader *r)
 
 	if (!size)
 		return r->error == EINTR ? ETIMEDOUT : r->error ? r->error : ECONNRESET;
-	error = ptrc_log_open_parts(r->input->message, size, &r->trace);
+	error = open_parts(r, r->input->message, size);
 	if (error)
-		return error == EINVAL ? EPROTO : error;
+		return error;
 	/* If the rest of the log's start is late, the names of event types come with the events. */
 	while (!take_status(r) && receive(r))
 		;
@@ -275,11 +289,11 @@ static int open_snapshot(struct ptrc_reader *r)
 	in->is_ended = false;
 	in->error = 0;
 	r->is_rest_unshown = false;
-	error = ptrc_log_open_parts(in->added ? in->all.bytes : "", in->added, &r->trace);
+	error = open_parts(r, in->added ? in->all.bytes : "", in->added);
 	/* Adds nothing, which still shows whether the log is complete already. */
 	if (!error && !add_part(r, "", 0))
 		error = in->error;
-	return error == EINVAL ? EPROTO : error;
+	return error;
 }
 
 static bool receive_kept(struct ptrc_reader *r)

@@ -39,13 +39,27 @@ static void terminate(struct ptrc_session_state *s)
 	s->attributes.generation_version[sizeof(s->attributes.generation_version) - 1] = '\0';
 }
 
+/* The version of the protocol that the session of the last question has, if it is not ours; otherwise 0. */
+static unsigned int other_version;
+/* The version of the log that this session sends, if this command does not know it; otherwise 0. */
+static unsigned int other_log;
+
+void ptrc_session_note_log(unsigned int version)
+{
+	other_log = version;
+}
+
 /* Whether the message of n bytes is a reply of this protocol version, and its sizes agree. */
 static bool is_reply(const struct ptrc_session_reply *r, size_t n)
 {
 	const size_t head = offsetof(struct ptrc_session_reply, state);
 
-	if (n < head || n > sizeof(*r) || r->magic != PTRC_SESSION_MAGIC ||
-	    r->version != PTRC_SESSION_VERSION || r->size != n - head)
+	/* Replies of all protocol versions start with these fields. */
+	if (n < offsetof(struct ptrc_session_reply, kind) || r->magic != PTRC_SESSION_MAGIC)
+		return false;
+	if (r->version != PTRC_SESSION_VERSION)
+		other_version = r->version;
+	if (r->version != PTRC_SESSION_VERSION || n < head || n > sizeof(*r) || r->size != n - head)
 		return false;
 	switch (r->body) {
 	case PTRC_SESSION_BODY_NONE:
@@ -169,6 +183,7 @@ static int exchange(int fd, const struct ptrc_session_question *q, pid_t control
 	int error = send_question(fd, q);
 
 	silence[0] = '\0';
+	other_version = other_log = 0;
 	if (!error)
 		error = receive(fd, reply);
 	if (error == ETIMEDOUT)
@@ -491,6 +506,8 @@ void ptrc_session_types_free(struct ptrc_session_types *t)
 
 const char *ptrc_session_explain(int error)
 {
+	static char versions[200];
+
 	switch (error) {
 	case ENOENT:
 		return "no such session";
@@ -504,7 +521,26 @@ const char *ptrc_session_explain(int error)
 	case EACCES:
 		return "the directory of the sessions, or the socket of this one, is not safe to use";
 	case EPROTO:
-		return "the session was made by another version of the commands";
+		if (other_log) {
+			snprintf(
+				versions, sizeof(versions),
+				"the session sends a log of format version %u, which this command "
+				"(%s) does not read; use the commands of the release that made the "
+				"session",
+				other_log, posixtrace_version());
+			return versions;
+		}
+		if (!other_version)
+			return "what answers is no session of posixtrace, or its answer makes no "
+			       "sense";
+		snprintf(versions, sizeof(versions),
+			 "the session has version %u of the session protocol, and this command "
+			 "version %u; use the commands of the release that made the session",
+			 other_version, PTRC_SESSION_VERSION);
+		return versions;
+	case ENOSYS:
+		return "the session was made by an older release, which cannot do this; use the "
+		       "commands of that release";
 	case E2BIG:
 		return "too many event names at once";
 	case EMFILE:
@@ -516,6 +552,7 @@ const char *ptrc_session_explain(int error)
 
 const char *ptrc_session_explain_of(const char *name, int error)
 {
+	const struct ptrc_session_state *state;
 	pid_t controller;
 	int fd;
 
@@ -526,5 +563,8 @@ const char *ptrc_session_explain_of(const char *name, int error)
 		explain_controller(controller);
 		close(fd);
 	}
+	/* Asks once more, as several sessions may have other versions. */
+	if (error == EPROTO)
+		ptrc_session_stat(name, &state);
 	return ptrc_session_explain(error);
 }

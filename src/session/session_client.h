@@ -42,6 +42,9 @@ int ptrc_session_stat(const char *name, const struct ptrc_session_state **);
 /* Returns a text for an error number of ptrc_session_ask(). For ETIMEDOUT, the text says what the last
  * question waited for. */
 const char *ptrc_session_explain(int error);
+/* Notes, for the next ptrc_session_explain(EPROTO), that a session sends a log of this version, which this command does not
+ * know. */
+void ptrc_session_note_log(unsigned int version);
 
 /* Returns a text for an error number of ptrc_session_stat_all(). If the controller of the session is stopped,
  * the text names it. */

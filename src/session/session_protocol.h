@@ -8,8 +8,12 @@
  * DUMP keep the connection open: after DONE comes a log, in several messages (see below).
  *
  * Each side checks the user of the other side (SO_PEERCRED) and the size of every message. The controller
- * never waits for a client. A client waits for the controller only within the limits below. Both run on one
- * machine and usually have the same version. If they do not, the client says so and gives up.
+ * never waits for a client. A client waits for the controller only within the limits below.
+ *
+ * Both run on one machine, but may be of different releases. All releases 1.x have version 1 of the protocol, and
+ * what they add is a verb, a flag, or a member in room that is 0 today. A controller answers a verb or a flag that
+ * it does not know with ENOSYS. A message of another version is answered with the own version, and the client names
+ * both.
  */
 #ifndef PTRC_SRC_SESSION_SESSION_PROTOCOL_H
 #define PTRC_SRC_SESSION_SESSION_PROTOCOL_H
@@ -23,7 +27,7 @@
 #include "src/query/attributes.h"
 
 #define PTRC_SESSION_MAGIC UINT32_C(0x53435450)
-#define PTRC_SESSION_VERSION 11U
+#define PTRC_SESSION_VERSION 1U
 
 /* The most bytes that all texts of a request may have, including their null bytes. */
 #define PTRC_SESSION_TEXTS_MAX 65536U
@@ -70,6 +74,7 @@ enum {
 	/* This flag is used alone: the texts replace all patterns of the session. Each text is preceded by
 	 * PTRC_SESSION_PATTERN_ONLY or PTRC_SESSION_PATTERN_EXCLUDE. */
 	PTRC_SESSION_FILTER_PATTERNS = 64,
+	PTRC_SESSION_FILTER_FLAGS = 127, /* all of these */
 };
 
 #define PTRC_SESSION_PATTERN_ONLY '+'
@@ -113,6 +118,15 @@ struct ptrc_snapshots_state {
 	char path[PATH_MAX];
 };
 
+/* A structure with room for the members that later releases add at its end; they are 0 if the other side does not
+ * know them. */
+#define PTRC_SESSION_ROOM(type, name, bytes) \
+	union {                              \
+		type name;                   \
+		char room_of_##name[bytes];  \
+	};                                   \
+	_Static_assert(sizeof(type) <= (bytes), "the room for " #name " is fixed")
+
 struct ptrc_session_state {
 	int32_t controller;
 	int32_t target;
@@ -125,18 +139,19 @@ struct ptrc_session_state {
 	uint32_t is_run;
 	/* The pid namespace of .controller and .target; 0 if it is unknown. */
 	uint32_t pid_namespace;
-	struct ptrc_attributes attributes;
+	PTRC_SESSION_ROOM(struct ptrc_attributes, attributes, 1024);
 	/* Differs from the result of posix_trace_get_status(): an overrun or a flush error stays here until
 	 * CLEAR. */
 	struct posix_trace_status_info status;
-	struct ptrc_counts counts;
+	PTRC_SESSION_ROOM(struct ptrc_counts, counts, 512);
 	/* The number of events of all types, and how long the trace has been running, both since the trace
 	 * was created or last cleared. */
 	uint64_t event_count;
 	uint64_t running_ns;
-	struct ptrc_snapshots_state snapshots;
+	PTRC_SESSION_ROOM(struct ptrc_snapshots_state, snapshots, 4608);
 	char name[PTRC_SESSION_NAME_MAX + 1];
 	char log[PATH_MAX];
+	char reserved[256];
 };
 
 /*
@@ -160,6 +175,7 @@ struct ptrc_session_type_record {
 	uint64_t truncated;
 	uint64_t layout_size;
 };
+_Static_assert(sizeof(struct ptrc_session_type_record) == 40, "the layout of pages is fixed");
 
 enum ptrc_session_body {
 	PTRC_SESSION_BODY_NONE = 0,
@@ -192,6 +208,15 @@ struct ptrc_session_reply {
 		unsigned char page[PTRC_SESSION_PAGE_MAX];
 	};
 };
+_Static_assert(sizeof(struct ptrc_session_request) == 24 &&
+		       offsetof(struct ptrc_session_reply, state) == 40,
+	       "the starts of messages are fixed");
+_Static_assert(offsetof(struct ptrc_session_state, attributes) == 32 &&
+		       offsetof(struct ptrc_session_state, counts) == 1088 &&
+		       offsetof(struct ptrc_session_state, snapshots) == 1616 &&
+		       offsetof(struct ptrc_session_state, log) == 6289 &&
+		       sizeof(struct ptrc_session_state) == 10648,
+	       "the state is fixed");
 
 /*
  * ---- What a session sends to its followers ----

@@ -541,16 +541,18 @@ static bool serve(struct ptrc_server *s, int fd)
 {
 	const struct ptrc_session_request *r = &s->request.head;
 	ssize_t n = recv(fd, &s->request, sizeof(s->request), MSG_DONTWAIT | MSG_TRUNC);
+	uint32_t flags = r->verb == PTRC_SESSION_FILTER ? PTRC_SESSION_FILTER_FLAGS : 0;
 	unsigned int verb = 0;
 
 	/* Requests of all protocol versions start with these fields. */
 	if (n < (ssize_t)offsetof(struct ptrc_session_request, flags) ||
 	    n > (ssize_t)sizeof(s->request) || r->magic != PTRC_SESSION_MAGIC)
 		return false;
-	/* If a request is incomplete or of another version, its verb counts as 0, for which the reply is
-	 * ENOSYS. */
+	/* If a request is incomplete, of another version, or has a verb or a flag that a later release has
+	 * added, its verb counts as 0, for which the reply is ENOSYS. */
 	if ((size_t)n >= sizeof(*r) && r->version == PTRC_SESSION_VERSION &&
-	    r->size == (size_t)n - sizeof(*r) && r->verb < PTRC_SESSION_VERBS)
+	    r->size == (size_t)n - sizeof(*r) && r->verb < PTRC_SESSION_VERBS &&
+	    !(r->flags & ~flags))
 		verb = r->verb;
 	/* After the end, only SHUTDOWN is answered, with the same reply as the first SHUTDOWN. */
 	if ((s->is_ending || (is_trace_busy(s) && verb != PTRC_SESSION_STAT)) &&

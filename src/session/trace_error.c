@@ -169,6 +169,21 @@ static const char *explain_shortage(void)
 		   "little memory; --stream-min-size=1M needs less";
 }
 
+/* The process has event names of a version that this command does not know. */
+static void say_names_version(pid_t pid, const char *target)
+{
+	struct ptrc_inspected_process p;
+
+	if (ptrc_inspect_process(pid, &p))
+		p.pt_names_versions = 0;
+	ptrc_cli_message(
+		target,
+		"cannot be traced: its event names have version %u of the shared memory, and "
+		"this command knows it up to version %u; use the commands of the release "
+		"that it is linked with",
+		p.pt_names_versions & 0xff, p.pt_names_versions >> 8);
+}
+
 void ptrc_trace_error(int stage, int error, pid_t pid, const char *target, const char *log_path)
 {
 	if (stage != PTRC_SESSION_STAGE_STREAM) {
@@ -206,6 +221,9 @@ void ptrc_trace_error(int stage, int error, pid_t pid, const char *target, const
 		return;
 	case ENOMEM:
 		ptrc_cli_message(target, "no memory for the stream: %s", explain_shortage());
+		return;
+	case EPROTO:
+		say_names_version(pid, target);
 		return;
 	case EOVERFLOW:
 		ptrc_cli_message("CLOCK_REALTIME",

@@ -229,8 +229,10 @@ static bool end(void *self)
 		lost.pt_source_damaged_parts +=
 			s->damaged_parts + s->missing_names + s->source_damaged_parts;
 		lost.pt_untraced_processes += s->untraced_processes;
-		if (s->untraced_error)
+		if (s->untraced_error) {
 			lost.pt_untraced_error = (unsigned long)s->untraced_error;
+			lost.pt_untraced_versions = s->untraced_versions;
+		}
 		/* Several sources may have refused the same names, so the greatest of their numbers counts, not
 		 * the sum. */
 		if (lost.pt_refused_names < s->refused_names)

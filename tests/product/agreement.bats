@@ -135,36 +135,6 @@ refuses() {
 	refuses 'ptrace-stat --histogram x' '--histogram: needs --pair or --pairs'
 }
 
-@test "an option, a key or a field that was renamed is refused with its new name" {
-	sed -nE 's/^\t\{(PTRC_RENAMED_FIELDS|"([^"]+)"), "([^"]+)", "([^"]+)"\},$/\2:\3:\4/p' "$PTRC_SOURCE/src/base/renamed.c" >rows
-	[ "$(wc -l <rows)" -ge 9 ]
-	while IFS=: read -r places old new; do
-		for place in ${places:-fields}; do
-			[ "$place" != ptrace-ship ] || has_ship || continue
-			case $place in
-			fields) options='' command=(ptrace-dump "--fields=$old" x.log) ;;
-			ptrace.yaml) echo "$old: x" >file.yaml; options='' command=(ptrace-create -c file.yaml) ;;
-			*) options=-- command=("$place" "--$old" x) ;;
-			esac
-			words="'$options${new// /\' or \'$options}'"
-			expected=2
-			[ "$place" != ptrace-run ] || expected=125
-			exits "$expected" "${command[@]}"
-			assert_one_message "${command[0]}"
-			[[ $stderr == *"was replaced by $words"* ]] || { echo "$place $old: $stderr"; return 1; }
-			if [ "$options" ] && "$place" --help | grep -qE -- "--$old( |=|$)"; then return 1; fi
-			grep -qE -- "^    ${options}$old .* ${options}${new%% *}\b" "$PTRC_SOURCE/NEWS"
-		done
-	done <rows
-	if has_ship; then
-		# The same key in a file of ptrace-ship.
-		echo 'user: x' >file.yaml
-		reports 2 "*'user' was replaced by 'login'*" ptrace-ship -c file.yaml x.log
-	fi
-	reports 2 "*'id' was replaced by 'type_id'; the data has 'data.id'*" \
-		ptrace-dump --decode='x=u8 id' --where='id > 1' x.log
-}
-
 @test "a full disk is an error of --help" {
 	[ -w /dev/full ] || skip "no /dev/full"
 	for c in $commands; do

@@ -8,12 +8,14 @@
  *		end EVENTS UNSHOWN ERROR
  *	session_peer hostile SESSION
  *		says all kinds of nonsense to it; prints "done"
+ *	session_peer ask SESSION VERSION VERB FLAGS
+ *		asks it with these numbers; prints the version and the error of the reply
  *	session_peer silent SESSION
  *		connects many times, says nothing and stays; prints "connected"
  *	session_peer listen NAME KIND
  *		is a session of this name that answers nonsense; KIND is mute, close,
  *		short, long, magic, version, size, page, pages, state, follow, log,
- *		head; prints "listening"
+ *		head, later (a log of a later version); prints "listening"
  *	session_peer log FILE NAME
  *		makes a log whose trace has the name
  */
@@ -176,6 +178,24 @@ static int hostile(const char *name)
 	return 0;
 }
 
+static int ask(const char *name, char **numbers)
+{
+	static struct ptrc_session_reply answer;
+	const struct ptrc_session_request q = {.magic = PTRC_SESSION_MAGIC,
+					       .version = (uint16_t)atoi(numbers[0]),
+					       .verb = (uint16_t)atoi(numbers[1]),
+					       .flags = (uint32_t)atoi(numbers[2])};
+	int fd = connect_to(name);
+
+	if (send(fd, &q, sizeof(q), MSG_NOSIGNAL) < 0)
+		fail("send");
+	if (recv(fd, &answer, sizeof(answer), 0) <= 0)
+		fail("recv");
+	printf("%u %d\n", answer.version, answer.error);
+	close(fd);
+	return 0;
+}
+
 static void __attribute__((noreturn)) silent(const char *name)
 {
 	for (int i = 0; i < 12; i++)
@@ -217,8 +237,17 @@ static void answer_follow(int fd, const char *kind)
 	reply.size = sizeof(reply.state);
 	send(fd, &reply, offsetof(struct ptrc_session_reply, state) + reply.size, MSG_NOSIGNAL);
 	memset(nonsense, 0x77, sizeof(nonsense));
-	if (strcmp(kind, "follow"))
+	/* The version stands at 12 in both heads, of which the second one begins at 880. */
+	if (!strcmp(kind, "later")) {
+		char later[2000];
+		size_t size = part.pt_length < sizeof(later) ? part.pt_length : sizeof(later);
+
+		memcpy(later, part.pt_bytes, size);
+		later[12] = later[892] = 99;
+		send(fd, later, size, MSG_NOSIGNAL);
+	} else if (strcmp(kind, "follow")) {
 		send(fd, part.pt_bytes, part.pt_length, MSG_NOSIGNAL);
+	}
 	/* Of a packet that stands in the wrong place, all is right. */
 	if (!strcmp(kind, "head"))
 		send(fd, (const char *)part.pt_bytes + 32, 100, MSG_NOSIGNAL);
@@ -234,7 +263,8 @@ static void answer(int fd, const char *kind)
 	reply.magic = PTRC_SESSION_MAGIC;
 	reply.version = PTRC_SESSION_VERSION;
 	reply.kind = PTRC_SESSION_DONE;
-	if (!strcmp(kind, "follow") || !strcmp(kind, "log") || !strcmp(kind, "head")) {
+	if (!strcmp(kind, "follow") || !strcmp(kind, "log") || !strcmp(kind, "head") ||
+	    !strcmp(kind, "later")) {
 		answer_follow(fd, kind);
 		return;
 	}
@@ -327,6 +357,8 @@ int main(int argc, char **argv)
 		return follow(argv[2], argc > 3 ? atol(argv[3]) : 0);
 	if (argc == 3 && !strcmp(argv[1], "hostile"))
 		return hostile(argv[2]);
+	if (argc == 6 && !strcmp(argv[1], "ask"))
+		return ask(argv[2], argv + 3);
 	if (argc == 3 && !strcmp(argv[1], "silent"))
 		silent(argv[2]);
 	if (argc == 4 && !strcmp(argv[1], "listen"))

@@ -1516,6 +1516,6 @@ TEST(the_number_of_the_type_is_not_taken_for_a_field_of_the_data, "")
 
 	CHECK(!!ptrc_layouts_add(&with_id, "*", "u32 id", &why));
 	CHECK(!ptrc_where_parse("id == 5", &with_id, &why));
-	CHECK_STR_EQ(why.text, "column 1: 'id' was replaced by 'type_id'; the data has 'data.id'");
+	CHECK_STR_EQ(why.text, "column 1: events have no field 'id' (did you mean 'data.id'?)");
 	ptrc_layouts_free(&with_id);
 }

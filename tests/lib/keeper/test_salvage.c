@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "lib/base/shared_version.h"
 #include "lib/stream/stream_layout.h"
 
 #define KIB ((size_t)1024)
@@ -742,7 +743,7 @@ static void end_with_names(void)
 
 TEST(a_stream_of_another_version_stays_and_is_named, "", NEEDS_KEEPER)
 {
-	uint32_t version = PTRC_STREAM_VERSION + 1;
+	uint32_t version = PTRC_SHARED_VERSION + 1;
 
 	needs_own_directory();
 	crash_without_directory();
@@ -753,6 +754,7 @@ TEST(a_stream_of_another_version_stays_and_is_named, "", NEEDS_KEEPER)
 	create_once();
 	struct posixtrace_orphan o = only_orphan();
 	CHECK_EQ(o.pt_error, ENOTSUP);
+	CHECK_EQ(o.pt_version, PTRC_SHARED_VERSION + 1);
 	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, "/tmp/nothing", NULL), ENOTSUP);
 	CHECK(!is_there("/tmp/nothing"));
 	/* The names that it needs stay, and those of a later process go. */

@@ -27,6 +27,7 @@
 #include "lib/stream/stream_layout.h"
 #include "lib/base/procfs.h"
 #include "lib/base/thread_life.h"
+#include "lib/base/shared_version.h"
 #include "lib/base/shmdir.h"
 #include "lib/process/bell.h"
 
@@ -1370,7 +1371,7 @@ TEST(sweep_removes_the_dead_and_leaves_the_living, "GEN-05 CREATE-12 EXIT-03")
 	/* ... with it, it had a controller once. */
 	struct ptrc_stream_header *h = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	h->magic = PTRC_STREAM_MAGIC;
-	h->version = PTRC_STREAM_VERSION;
+	h->version = PTRC_SHARED_VERSION;
 	h->id = dead_id;
 	h->has_log = 1;
 	h->log_state[0] = 1; /* a keeper has begun the log */
@@ -1421,14 +1422,15 @@ TEST(stream_that_is_gone_leaves_the_page, "EVENT-24 EXIT-08")
 {
 	struct stream s;
 	char name[PTRC_SHMDIR_NAME_BYTES];
+	uint32_t version;
 	int fd;
 
 	begin_stream(&s, 0, PTRC_PAGE_SLOT_SELF);
-	CHECK_OK(ptrc_process_open_stream(s.id, &fd));
+	CHECK_OK(ptrc_process_open_stream(s.id, &fd, &version));
 	close(fd);
 	ptrc_shmdir_name(name, 's', s.id);
 	CHECK_SYS(unlinkat(s.target.dirfd, name, 0));
-	CHECK_EQ(ptrc_process_open_stream(s.id, &fd), ENOENT);
+	CHECK_EQ(ptrc_process_open_stream(s.id, &fd, &version), ENOENT);
 	CHECK_EQ(find_slot(s.id), -1);
 	CHECK_EQ(ptrc_page_self->active, 0);
 	int again = CHECK_SYS(openat(s.target.dirfd, name, O_CREAT | O_RDWR, 0600));

@@ -277,8 +277,9 @@ TEST(traced_process_that_changes_its_user_stays, "CREATE-15 EXEC-13")
 		open_name("x");
 		CHECK_EQ(ptrc_page_self->active, 1);
 		CHECK_EQ(ptrc_page_self->slots[0].stream_id, 5);
+		uint32_t version;
 		int fd;
-		CHECK_EQ(ptrc_process_open_stream(5, &fd), EPERM);
+		CHECK_EQ(ptrc_process_open_stream(5, &fd, &version), EPERM);
 		CHECK_EQ(ptrc_page_self->slots[0].error, EPERM);
 		exit(0);
 	}
