@@ -98,6 +98,7 @@ ptrc_sh_tests = \
 	%D%/product/linkage.sh \
 	%D%/product/manual.sh \
 	%D%/product/prose.sh \
+	%D%/product/release.sh \
 	%D%/product/rpm.sh \
 	%D%/product/static.sh \
 	%D%/product/symbols.sh \
@@ -341,6 +342,7 @@ ptrc_full_tests = \
 	%D%/product/manual.sh \
 	%D%/product/prose.sh \
 	%D%/product/neighbours.bats \
+	%D%/product/release.sh \
 	%D%/product/symbols.sh \
 	%D%/product/tutorial.sh
 
@@ -372,6 +374,7 @@ ptrc_unsanitized_tests = \
 	%D%/product/linkage.sh \
 	%D%/product/manual.sh \
 	%D%/product/prose.sh \
+	%D%/product/release.sh \
 	%D%/product/symbols.sh
 
 # Commands that read no log and take nothing from elsewhere, and tests that compile: on the optimised
