@@ -15,7 +15,8 @@ clone_source() {
 		tar -C "$PTRC_SOURCE" --exclude=./build --exclude=./_build --exclude=./_inst -cf - . | tar -C "$1" -xf - || return 1
 		chmod -R u+w "$1"
 	fi
-	git -C "$1" init -q && git -C "$1" add -A && git -C "$1" -c user.name=n -c user.email=e commit -qm 'all there is'
+	# In a tarball there is no .gitignore.
+	git -C "$1" init -q && echo /build/ >>"$1/.git/info/exclude" && git -C "$1" add -A && git -C "$1" -c user.name=n -c user.email=e commit -qm 'all there is'
 }
 
 # with_key REPOSITORY: gpg has a key that signs, and the repository names it
