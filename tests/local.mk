@@ -98,9 +98,9 @@ ptrc_sh_tests = \
 	%D%/product/linkage.sh \
 	%D%/product/manual.sh \
 	%D%/product/prose.sh \
+	%D%/product/release-build.sh \
 	%D%/product/release.sh \
 	%D%/product/rpm.sh \
-	%D%/product/static.sh \
 	%D%/product/symbols.sh \
 	%D%/product/tutorial.sh
 
@@ -409,7 +409,7 @@ ptrc_optimised_tests = \
 	%D%/product/tutorial.sh
 
 # Compiles the whole product anew, as the packages do: before a release.
-ptrc_release_tests = %D%/product/debian.sh %D%/product/rpm.sh %D%/product/static.sh
+ptrc_release_tests = %D%/product/debian.sh %D%/product/release-build.sh %D%/product/rpm.sh
 
 # What kills, forks, or races: compilers and sanitizers change when things happen.
 ptrc_both_tests = \
