@@ -9,6 +9,7 @@ dist_doc_DATA += \
 	%D%/protocol.md \
 	%D%/scaling.md \
 	%D%/security.md \
+	%D%/static.md \
 	%D%/ptrace-check.schema.json \
 	%D%/ptrace-count.schema.json \
 	%D%/ptrace-create.schema.json \

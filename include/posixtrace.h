@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* The generation version in the attributes of this library's streams, such as "posixtrace
- * 0.2.0-dev". A static string. */
+ * 1.0.0". A static string. */
 const char *posixtrace_version(void);
 
 /*

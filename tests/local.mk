@@ -100,9 +100,10 @@ ptrc_sh_tests = \
 	%D%/product/prose.sh \
 	%D%/product/readme.sh \
 	%D%/product/readme-installed.sh \
+	%D%/product/release-build.sh \
+	%D%/product/release.sh \
 	%D%/product/rpm.sh \
 	%D%/product/stability.sh \
-	%D%/product/static.sh \
 	%D%/product/symbols.sh \
 	%D%/product/tutorial.sh
 
@@ -348,6 +349,7 @@ ptrc_full_tests = \
 	%D%/product/prose.sh \
 	%D%/product/readme.sh \
 	%D%/product/neighbours.bats \
+	%D%/product/release.sh \
 	%D%/product/symbols.sh \
 	%D%/product/tutorial.sh
 
@@ -381,6 +383,8 @@ ptrc_unsanitized_tests = \
 	%D%/product/manual.sh \
 	%D%/product/prose.sh \
 	%D%/product/readme.sh \
+	%D%/product/release.sh \
+	%D%/product/stability.sh \
 	%D%/product/symbols.sh
 
 # Commands that read no log and take nothing from elsewhere, and tests that compile: on the optimised
@@ -415,7 +419,8 @@ ptrc_optimised_tests = \
 	%D%/product/tutorial.sh
 
 # Compiles the whole product anew, as the packages do: before a release.
-ptrc_release_tests = %D%/product/debian.sh %D%/product/readme-installed.sh %D%/product/rpm.sh %D%/product/static.sh
+ptrc_release_tests = %D%/product/debian.sh %D%/product/readme-installed.sh %D%/product/release-build.sh \
+	%D%/product/rpm.sh
 
 # What kills, forks, or races: compilers and sanitizers change when things happen.
 ptrc_both_tests = \

@@ -83,7 +83,7 @@ TEST(generation_version_is_known_at_once, "ATTR-02 GENVERSION-01 GENVERSION-02 G
 	CHECK_OK(posix_trace_attr_getgenversion(&attr, text));
 	CHECK(memchr(text, '\0', TRACE_NAME_MAX));
 	CHECK_EQ(text[TRACE_NAME_MAX], 'x');
-	CHECK_STR_EQ(text, "posixtrace 0.2.0-dev");
+	CHECK_STR_EQ(text, "posixtrace " POSIXTRACE_VERSION);
 	CHECK_STR_EQ(text, posixtrace_version());
 	CHECK_OK(posix_trace_attr_setname(&other, "other"));
 	CHECK_OK(posix_trace_attr_getgenversion(&other, again));
