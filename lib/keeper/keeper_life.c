@@ -252,8 +252,8 @@ static int finish_for_dead(struct keeper *k)
 	int error;
 
 	ptrc_log_lock(k->work.log_fd, PTRC_LOG_LOCK_FINISHING);
-	/* What an earlier keeper could not write is still in the stream: the log reports an error only
-	 * if this keeper cannot write it either. */
+	/* The stream still has the events that an earlier keeper could not write: the log reports an error only
+	 * if this keeper cannot write them either. */
 	if (k->work.is_orphans)
 		ptrc_status_clear(h, error_bits);
 	ptrc_keeper_note_users(h, k->work.stream_fd, k->work.is_orphans, &k->work);

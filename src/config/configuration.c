@@ -296,6 +296,7 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_
 	case PTRC_CONFIG_MAP:
 		return ptrc_cli_because(why, "needs the name of an event");
 	}
+	_Static_assert(PTRC_CONFIG_KEYS <= 32, "a bit of .given for each key");
 	c->given |= 1U << key;
 	return true;
 }

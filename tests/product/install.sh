@@ -136,7 +136,7 @@ found_by_cmake() (
 	cat >"$dir/cmake/CMakeLists.txt" <<-'END'
 		cmake_minimum_required(VERSION 3.16)
 		project(hello C)
-		find_package(posixtrace 0.2 REQUIRED)
+		find_package(posixtrace 1.0 REQUIRED)
 		add_executable(by_cmake hello.c)
 		target_link_libraries(by_cmake PRIVATE posixtrace::posixtrace)
 	END
@@ -146,8 +146,10 @@ found_by_cmake() (
 	cp "$dir/cmake/build/by_cmake" "$dir" || exit 1
 	export LD_LIBRARY_PATH="$prefix/lib"
 	traced by_cmake || exit 1
-	sed -i 's/posixtrace 0.2/posixtrace 99/' "$dir/cmake/CMakeLists.txt"
-	! cmake -S "$dir/cmake" -B "$dir/cmake/build"
+	for version in 0.2 1.99 2.0; do
+		sed -i "s/(posixtrace [0-9.]*/(posixtrace $version/" "$dir/cmake/CMakeLists.txt"
+		! cmake -S "$dir/cmake" -B "$dir/cmake/build" || { echo "version $version will do"; exit 1; }
+	done
 )
 
 nothing_left() (

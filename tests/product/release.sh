@@ -38,7 +38,7 @@ writes() (
 		grep -qF 98.7.6 "$file" || { echo "$file does not have the version"; exit 1; }
 	done
 	# A tarball has what autoconf made, too.
-	! git grep -nF -e "$old" -e "$(echo "$old" | tr - '~')" -- ':!configure' || exit 1
+	! git grep -nF -e "$old" -e "$(echo "$old" | tr - '~')" -- ':!configure' ':!tests/product/stored' || exit 1
 	first_line debian/changelog 'posixtrace (98.7.6) unstable; urgency=medium' &&
 		git -c user.name=n -c user.email=e commit -qam release
 )
