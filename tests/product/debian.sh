@@ -68,7 +68,8 @@ last() {
 
 # What a packager says of the places that this tree does not know
 published="POSIXTRACE_HOMEPAGE=https://posixtrace.example/ POSIXTRACE_VCS=https://vcs.example/posixtrace.git
-	POSIXTRACE_VCS_BROWSER=https://vcs.example/posixtrace POSIXTRACE_MAINTAINER='A. Packager <packager@example.org>'"
+	POSIXTRACE_VCS_BROWSER=https://vcs.example/posixtrace POSIXTRACE_BUGS=https://vcs.example/bugs
+	POSIXTRACE_MAINTAINER='A. Packager <packager@example.org>'"
 published=$(echo "$published" | tr -d '\n')
 options="DEB_BUILD_OPTIONS=nocheck parallel=$(nproc)"
 profiles=nocheck
@@ -144,7 +145,7 @@ addresses() (
 		grep -x 'Vcs-Git: https://vcs.example/posixtrace.git' control &&
 		grep -x 'Vcs-Browser: https://vcs.example/posixtrace' control &&
 		grep -x 'Maintainer: A. Packager <packager@example.org>' control &&
-		! grep localhost changelog && grep -x 'Repository: https://vcs.example/posixtrace.git' upstream/metadata &&
+		grep -x 'Bug-Database: https://vcs.example/bugs' upstream/metadata && ! grep localhost changelog && grep -x 'Repository: https://vcs.example/posixtrace.git' upstream/metadata &&
 		test "$(grep -c '^Homepage\|^Vcs' control)" -eq 3
 )
 
@@ -244,8 +245,8 @@ works() (
 		"$root/usr/share/doc/posixtrace/examples/hello.c" "$so" || exit 1
 	LD_LIBRARY_PATH=${so%/*}
 	export LD_LIBRARY_PATH
-	"$root/usr/bin/ptrace-run" -o "$dir/log" -- "$dir/hello" || exit 1
-	"$root/usr/bin/ptrace-dump" --format=text "$dir/log" | grep 'hello\.greeting.*"world"'
+	"$root/usr/bin/ptrace-run" -o "$dir/hello.log" -- "$dir/hello" || exit 1
+	"$root/usr/bin/ptrace-dump" --format=text "$dir/hello.log" | grep 'hello\.greeting.*"world"'
 )
 
 # No warning, hint or opinion (pedantic, experimental) but those that debian/*lintian-overrides explain.
