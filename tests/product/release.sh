@@ -39,7 +39,7 @@ writes() (
 	done
 	# A tarball has what autoconf made, too.
 	! git grep -nF -e "$old" -e "$(echo "$old" | tr - '~')" -- ':!configure' ':!tests/product/stored' || exit 1
-	first_line debian/changelog 'posixtrace (98.7.6) unstable; urgency=medium' &&
+	first_line debian/changelog 'posixtrace (98.7.6-1) unstable; urgency=medium' &&
 		git -c user.name=n -c user.email=e commit -qam release
 )
 
@@ -48,7 +48,7 @@ read_by_others() (
 	cd "$clone" || exit 1
 	command -v dpkg-parsechangelog >/dev/null || { echo 'no dpkg-parsechangelog'; exit 77; }
 	command -v rpmspec >/dev/null || { echo 'no rpmspec'; exit 77; }
-	test "$(dpkg-parsechangelog -S Version)" = "$1" || { dpkg-parsechangelog; exit 1; }
+	test "$(dpkg-parsechangelog -S Version)" = "$1-1" || { dpkg-parsechangelog; exit 1; }
 	rpmspec -q --srpm --qf '%{version} %{changelogname}\n' rpm/posixtrace.spec 2>"$dir/said" >"$dir/read"
 	cat "$dir/said" "$dir/read"
 	grep -q "^$1 .*> - $1-1\$" "$dir/read"
@@ -61,8 +61,8 @@ next_version() (
 	git -c user.name=n -c user.email=e commit -qam remark
 	"$release" version 98.8.0-dev || exit 1
 	first_line NEWS 'posixtrace 98.8.0 (unreleased)' &&
-		first_line debian/changelog 'posixtrace (98.8.0~dev) UNRELEASED; urgency=medium' || exit 1
-	grep -qx 'posixtrace 98.7.6 ([-0-9]*)' NEWS && grep -q '^posixtrace (98.7.6) unstable;' debian/changelog &&
+		first_line debian/changelog 'posixtrace (98.8.0~dev-1) UNRELEASED; urgency=medium' || exit 1
+	grep -qx 'posixtrace 98.7.6 ([-0-9]*)' NEWS && grep -q '^posixtrace (98.7.6-1) unstable;' debian/changelog &&
 		grep -q '^\* .* - 98.7.6-1$' rpm/posixtrace.spec || exit 1
 	tail -n 1 man/ptrace-run.1 | grep -q 'Since posixtrace 98.7.6, and libother 98.7.6' || exit 1
 	git grep -lF 98.7.6 | grep -vx -e NEWS -e 'debian/.*' -e rpm/posixtrace.spec -e man/ptrace-run.1 \
