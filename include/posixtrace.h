@@ -18,7 +18,7 @@
 #include <trace.h>
 
 /* The version of this header. posixtrace_version() returns the version of the library. */
-#define POSIXTRACE_VERSION "0.2.0-dev"
+#define POSIXTRACE_VERSION "1.0.0"
 
 #ifdef __cplusplus
 extern "C" {

@@ -36,5 +36,5 @@ export function currentKey(): bigint;
 /** Whether a stream traces this process; if not, no event is recorded. */
 export function isTraced(): boolean;
 
-/** The version of the library, such as 'posixtrace 0.2.0'. */
+/** The version of the library, such as 'posixtrace 1.0.0'. */
 export function version(): string;

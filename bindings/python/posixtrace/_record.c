@@ -322,7 +322,7 @@ static PyMethodDef methods[] = {
 	{"is_traced", is_traced, METH_NOARGS,
 	 "is_traced()\n--\n\nWhether a stream traces this process; if not, no event is recorded."},
 	{"version", version, METH_NOARGS,
-	 "version()\n--\n\nThe version of the library, such as 'posixtrace 0.2.0'."},
+	 "version()\n--\n\nThe version of the library, such as 'posixtrace 1.0.0'."},
 	{0},
 };
 

@@ -53,7 +53,7 @@ pub fn is_traced() -> bool {
     unsafe { posixtrace_sys::posixtrace_is_traced() != 0 }
 }
 
-/// The version of the library, such as "posixtrace 0.2.0".
+/// The version of the library, such as "posixtrace 1.0.0".
 pub fn version() -> &'static str {
     // SAFETY: the function returns a static string, which ends with a null byte.
     let version = unsafe { CStr::from_ptr(posixtrace_sys::posixtrace_version()) };
