@@ -276,7 +276,7 @@ TEST(every_loss_shows_once, "STATUS-15 STATUS-14 STATUS-12")
 
 	ts_fill(trid, SMALL, UNNAMED, 100, 0);
 	pthread_t thread = ts_thread(lose_events, &loser);
-	for (int i = 0; i < 5000; i++) {
+	for (int i = 0; i < 5000 && (i < 100 || harness_has_time()); i++) {
 		int shown = 0;
 		bool is_done;
 		loser.wanted++;
