@@ -911,13 +911,13 @@ times() {
 		for command in ptrace-dump ptrace-stat ptrace-events; do
 			exits 1 "$command" other.log
 			[ "$stderr" = "$command: other.log: $reason" ] ||
-				[[ $stderr == "$command: other.log: $reason, and posixtrace "* ]]
+				[[ $stderr == "$command: other.log: $reason, and this command "* ]]
 		done
 	done <<-'END'
 		0 001 not a trace log
 		8 001 a trace log from a machine with another byte order
-		12 001 a trace log that was made by a version before 0.2
-		12 002 a trace log that was made by a version before 0.2
+		12 001 a trace log of format version 1
+		12 002 a trace log of format version 2
 		12 377 a trace log of format version 255
 		14 004 a trace log from another kind of machine
 		16 001 a trace log from another kind of machine
