@@ -171,7 +171,8 @@ load ../../support/helpers
 	[ "$stderr" = "ptrace-run: /dev/stdout: Broken pipe" ]
 	{ ptrace-run -o /dev/stdout -- "$traced" -n 100000 2>stderr.txt || echo $? >status; } | head -c 1 >start
 	[ "$(<status)" -eq 3 ]
-	[ "$(<stderr.txt)" = "ptrace-run: /dev/stdout: at least 100002 events lost, as writing the log failed: Broken pipe" ]
+	# The program's, the start, the stop, and two for each flush that came in between.
+	[[ $(<stderr.txt) == "ptrace-run: /dev/stdout: at least 10000"[2-9]" events lost, as writing the log failed: Broken pipe" ]]
 	# It is closed: what takes its place is no file.
 	exits 125 bash -c 'exec ptrace-run -o /dev/stdout -- touch ran >&-'
 	[ ! -e ran ]
