@@ -87,6 +87,8 @@ builds() (
 	mkdir "$packages" || exit 1
 	last 10 "$dir/log" make -C "$PTRC_BUILD" distdir distdir="$tree" || exit 1
 	chmod -R u+w "$tree"
+	# As in a fresh clone: a source package keeps the times of files that are older than its changelog.
+	find "$tree/debian" -exec touch {} +
 	version=$(cd "$tree" && dpkg-parsechangelog -S Version) || exit 1
 	tar -C "$packages" --sort=name --owner=0 --group=0 --mtime=@1700000000 -cJf \
 		"$packages/posixtrace_${version%-*}.orig.tar.xz" posixtrace || exit 1
