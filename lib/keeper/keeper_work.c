@@ -466,9 +466,17 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 
 int ptrc_keeper_work_obey(struct ptrc_keeper_work *k)
 {
+	int64_t wait_ns = -1;
+	int error;
+
 	switch (ptrc_load_relaxed(&k->stream.header->keeper_command)) {
 	case PTRC_KEEPER_FLUSH:
-		return flush(k, true, false);
+		error = flush(k, true, false);
+		/* The next command may be there before the keeper looks again, and which file has
+		 * which events is not to depend on that. */
+		if (!k->has_failed && ptrc_log_rotate_is_due(&k->writer, &wait_ns))
+			ptrc_keeper_work_rotate(k);
+		return error;
 	case PTRC_KEEPER_CLEAR:
 		return clear(k);
 	case PTRC_KEEPER_CLOSE:
