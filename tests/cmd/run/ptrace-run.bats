@@ -1204,7 +1204,8 @@ background='"$0" -n 3 -w <in >out & until grep -qsx ready out; do sleep 0.02; do
 
 @test "another log of processes that went on does not say so" {
 	echo 'rules: [{name: r, exists: never.there}]' >rules.yaml
-	listens runner ready ptrace-run -o run.log --check=rules.yaml -- bash -c '"$0" -w -W <&0 & echo $! >pid; read -r line' "$traced"
+	listens runner ready ptrace-run -o run.log --check=rules.yaml -- \
+		bash -c '"$0" -w -W <&8 & echo $! >pid; read -r line' "$traced" 8<&"$idle"
 	wait_until [ -s pid ]
 	pid=$(<pid)
 	pids="$pids $pid"
