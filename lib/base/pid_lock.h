@@ -3,9 +3,10 @@
  * A lock for the threads of one process. A thread holds it for microseconds, with signals
  * blocked. Taking it makes raw system calls only, so signal handlers can use it.
  *
- * Its word is the pid of the process while a thread holds the lock, and 0 while it is free. A
- * child forked while another thread holds the lock finds its parent's pid there. That counts as
- * free, because the holder does not exist in the child.
+ * The word of the lock is the pid of the process while a thread holds the lock, and 0 while the
+ * lock is free. If a process forks while another of its threads holds the lock, the child finds its
+ * parent's pid in the word. For the child the lock is then free, because the child does not have
+ * the thread that holds it.
  */
 #ifndef PTRC_LIB_BASE_PID_LOCK_H
 #define PTRC_LIB_BASE_PID_LOCK_H
