@@ -203,7 +203,8 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 		}                                                                           \
 	} while (0)
 
-/* The member m of type t, for use where it is not evaluated. */
+/* The member m of the structure t. Only sizeof and _Generic use this expression, which do not
+ * evaluate it. */
 #define POSIXTRACE_OF_(t, m) (((t *)0)->m)
 /* If a static assertion fails, clang's message shows only the names in its condition. So each
  * condition is a named enumerator, and its name shows the type and the member. */
