@@ -85,7 +85,7 @@ PTRC_PUBLIC int posix_trace_set_filter(trace_id_t id, const trace_event_set_t *s
 	return 0;
 }
 
-/* Checks the program's patterns and makes a copy of them. EINVAL, ENOMEM. */
+/* Checks the program's patterns and makes a copy of them. EINVAL: a pattern is invalid. ENOMEM. */
 static int take_patterns(const struct posixtrace_pattern *given, size_t count,
 			 struct ptrc_pattern **patterns)
 {
