@@ -21,7 +21,8 @@
  * Removing the file takes microseconds. */
 #define PLACE_TRIES 5000
 
-/* A thread holds this lock (ptrc_pid_lock()) while it takes a liveness lock or forks. */
+/* A thread holds this lock (ptrc_pid_lock()) while it takes a liveness lock or forks. Otherwise the
+ * child could inherit the descriptor of the liveness lock and keep that lock. */
 static _Atomic int32_t making;
 
 void ptrc_liveness_fork_prepare(void)
@@ -128,7 +129,7 @@ static int try_places(int dirfd, uid_t uid, struct ptrc_liveness *l)
 	error = ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, uid, &fd, &size);
 	if (error == ENOENT) {
 		error = ptrc_shmdir_create_object(dirfd, PTRC_LIVE_PLACES, uid, 0, 0, &fd);
-		/* Another process has just made the file, or removed it again. */
+		/* Another process has made the file meanwhile: the caller tries again. */
 		if (error == EEXIST)
 			return ESTALE;
 	}

@@ -336,9 +336,10 @@ int ptrc_shmdir_find(uid_t uid, bool is_create, char name[PTRC_SHMDIR_DIRECTORY_
 		return EPERM;
 	}
 	put_directory(name, number);
-	/* The file system stores the ID that a user has in the initial user namespace. In a
-	 * nested namespace, uid_map only gives the ID in the parent namespace, `number`, which
-	 * may be 0 although the user is not root. Only root may create root's directory. */
+	/* In a nested user namespace, uid_map gives only the ID that the user has in the parent
+	 * namespace, `number`. It may be 0 although the user is not root of the initial namespace.
+	 * The directory posixtrace-0 is for that root alone, so this user then gets a directory
+	 * with a second name. */
 	is_claimed = number == 0 && st.st_uid != 0 && st.st_uid != uid;
 	error = is_claimed ? EACCES : open_or_make(base, name, uid, false, dirfd);
 	if (error == ENOENT && is_create) {
