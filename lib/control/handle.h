@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table that leads from a trace_id_t, by which a program identifies a stream or log, to the
- * object in the library. An identifier is never 0 and never reused in a process. In a forked
- * child, no identifier of its parent is valid.
+ * The table that maps a trace_id_t, by which a program identifies a stream or log, to the object in
+ * the library. An identifier is never 0 and never reused in a process. In a forked child, no
+ * identifier of its parent is valid.
  */
 #ifndef PTRC_LIB_CONTROL_HANDLE_H
 #define PTRC_LIB_CONTROL_HANDLE_H

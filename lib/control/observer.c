@@ -173,8 +173,8 @@ static struct wait begin_wait(const struct ptrc_observer *o, struct ptrc_stream_
 	return w;
 }
 
-/* Waits for room. Returns false if the event is lost, or if this process must not touch the stream
- * any more. */
+/* Waits for room in the stream. Returns false if the event is lost, or if this process is a child
+ * that a signal handler has forked during the wait: it must not touch the stream. */
 static bool wait_for_room(struct ptrc_observer *o, struct wait *w, uint64_t *mask)
 {
 	/* Only a shortened wait can be over here. When another wait is over, put() sets is_patient
