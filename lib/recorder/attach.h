@@ -39,7 +39,8 @@ extern PTRC_HIDDEN struct ptrc_attachment ptrc_attachments[PTRC_PAGE_SLOT_COUNT]
  * look at the attachments, which would load many pages of memory. */
 extern PTRC_HIDDEN _Atomic bool ptrc_attach_has_announced;
 
-/* The pid of the process whose attachments these are; see ptrc_process_own. */
+/* The pid of the process to which the attachments belong. In a forked child that has not noticed
+ * the fork yet, it is the parent's pid (see ptrc_process_own()). */
 extern PTRC_HIDDEN _Atomic int32_t ptrc_attach_owner;
 /* If this is a forked child that still has its parent's attachments, removes them, and the blocks
  * (struct ptrc_thread) of the parent's threads. Otherwise does nothing. */

@@ -35,7 +35,7 @@
 struct event {
 	struct ptrc_target target;
 	const char *name;
-	const char *layout; /* NULL: none is set */
+	const char *layout; /* NULL: the event type gets no layout */
 	const void *data;
 	size_t size;
 	uint32_t image; /* ptrc_image_of() of the program that the target executes */

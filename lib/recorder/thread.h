@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread as the code that records events sees it: one block (struct ptrc_thread) per thread, on a
+ * The data of each thread for recording events: one block (struct ptrc_thread) per thread, on a
  * mapping of its own. Blocks of ended threads are used again and none is unmapped, so the list of
  * blocks can be walked without a lock.
  */
