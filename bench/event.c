@@ -71,7 +71,7 @@ static void must(int error, const char *what)
 }
 
 /*
- * Results
+ * Results: the figures, and printing them as a table or as JSON
  */
 
 struct result {
@@ -215,7 +215,7 @@ static void print_json(const struct utsname *system)
 }
 
 /*
- * Statistics
+ * Statistics: medians of the samples of a case
  */
 
 /* Adds the result of one case from the samples of all its rounds, BENCH_BATCHES per
@@ -244,7 +244,7 @@ static struct result *result_of_samples(const char *name, const char *label,
 }
 
 /*
- * Loops
+ * The loops that are measured: each turn records an event
  */
 
 static trace_event_id_t event_id;
@@ -317,7 +317,7 @@ static trace_id_t stream_new(size_t size, bool is_started)
 }
 
 /*
- * One thread
+ * Cases in which one thread records
  */
 
 enum { MODE_NONE, MODE_SUSPENDED, MODE_FILTERED, MODE_RUNNING };
@@ -385,7 +385,8 @@ static struct worker workers[WORKER_COUNT] = {
 	[WORKER_LTTNG] = {.name = "lttng_16", .label = "LTTng-UST, 2 x 8 bytes"},
 };
 
-/* Returns the pid, or 0 if the program could not be started. */
+/* Starts a program with these descriptors as standard input and output (-1: those of this program).
+ * Returns its pid, or 0 if it could not be started. */
 static pid_t spawn(char *const *argv, int in, int out)
 {
 	posix_spawn_file_actions_t actions;
@@ -623,10 +624,11 @@ static void bench_threads(int thread_count)
 }
 
 /*
- * Into a log
+ * Events into a log
  */
 
-/* Opens a file without a name, which is gone when this program ends in any way. */
+/* Opens a file for a log in log_dir, and stores how many bytes are free there. The file has no
+ * name, so it is gone when this program ends in any way. */
 static int log_open(double *free_bytes)
 {
 	char path[PATH_MAX];

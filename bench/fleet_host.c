@@ -166,7 +166,8 @@ int main(int argc, char **argv)
 		if (!pid)
 			be_host(name, rate);
 	}
-	/* Passes the signal on to the machines, as its sender knows only this process. */
+	/* Wait for SIGTERM, and pass it on to the processes of the machines: the sender knows only
+	 * this process. */
 	while (!has_to_end)
 		pause();
 	signal(SIGTERM, SIG_IGN);

@@ -20,7 +20,8 @@
 #define BENCH_BATCH 4096
 #define BENCH_BATCHES 21
 
-/* The nanoseconds per turn of the three loops of a triple. */
+/* A sample: the nanoseconds per turn in three consecutive batches, of the measured loop, of reading
+ * the counter and of empty calls. */
 struct bench_sample {
 	double ns;
 	double counter_ns;
