@@ -286,8 +286,8 @@ struct posixtrace_log_thread {
 };
 
 /*
- * A reading of the machine's clocks, one directly after the other. A log has readings from its
- * start, its end, and times in between. The changes from reading to reading show how
+ * One reading of several clocks of the machine, one directly after the other. A log has readings
+ * from its start, its end, and times in between. The changes from reading to reading show how
  * CLOCK_REALTIME and the clock of the events, which follows CLOCK_MONOTONIC, diverged.
  */
 struct posixtrace_log_clock {

@@ -27,7 +27,7 @@ struct ptrc_counts {
 	 * the log. */
 	unsigned long pt_log_lost_events;
 	/* Events of the operating system that the kernel has lost, so that the trace never got
-	 * them. In a log at most 2^32 - 1. */
+	 * them. A log stores at most 2^32 - 1. */
 	unsigned long pt_unobserved_events;
 	/* Number of events in the log now, and the bytes of these events. */
 	unsigned long pt_log_events;
@@ -125,7 +125,7 @@ struct ptrc_counts {
 	 * numbers of missing files and events are unknown. */
 	unsigned long pt_is_last_file_missing;
 	/* Length in bytes of the largest data that was truncated to max-data-size since the
-	 * creation or the last clear. 0: no data was truncated, or the log has no end. In a log
+	 * creation or the last clear. 0: no data was truncated, or the log has no end. A log stores
 	 * at most 2^32 - 1. */
 	unsigned long pt_data_needed;
 	/* If pt_untraced_error is EPROTO, two versions of the layout of the shared memory: the
@@ -327,10 +327,11 @@ int ptrc_log_refresh(trace_id_t, unsigned long first);
 /*
  * Checks a closed log for damage. A closed log describes each of its parts in several places. The
  * function compares these descriptions, and stores the number of parts whose descriptions differ.
- * If it is not 0, the log is damaged, even if all its events can be read. The function looks at
- * all parts but at no events: to find out whether events are damaged, read all events without a
- * selection, and then call posixtrace_get_counts(). The position does not change. The number is 0
- * for a log without descriptions, for which posixtrace_get_type_counts() returns ENODATA.
+ * If this number is not 0, the log is damaged, even if all its events can be read. The function
+ * looks at all parts but at no events: to find out whether events are damaged, read all events
+ * without a selection, and then call posixtrace_get_counts(). The position does not change. The
+ * number is 0 for a log without descriptions, for which posixtrace_get_type_counts() returns
+ * ENODATA.
  *   EINVAL  not an open log.
  *   ENOMEM  no memory.
  */

@@ -489,8 +489,9 @@ constexpr bool is_event_name(const char *name, std::size_t suffix)
 	return n + suffix <= TRACE_EVENT_NAME_MAX;
 }
 
-/* These functions are not constexpr. A constant expression that calls one of them is a
- * compile-time error, and the compiler's message shows the function's name. */
+/* The constructors call one of these functions if a name is invalid. The functions are not
+ * constexpr, so in a constant expression such a call is a compile-time error, and the compiler's
+ * message shows the function's name. */
 inline void the_name_of_an_event_is_too_long()
 {
 }

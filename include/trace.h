@@ -37,8 +37,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 #include <time.h>
-/* <bits/posix_opt.h> has the options of the C library. <unistd.h> includes it, but declares many
- * other names. */
+/* <bits/posix_opt.h> defines the option constants of the C library, such as _POSIX_TRACE.
+ * <unistd.h> includes it, but declares many other names. */
 #if defined __has_include
 #if __has_include(<bits/posix_opt.h>)
 #define __trace_has_options 1
