@@ -21,8 +21,8 @@ static inline void ptrc_pid_lock(_Atomic int32_t *lock)
 {
 	int32_t self = ptrc_sys_getpid(), seen = 0;
 
-	/* If the word holds another process's pid, the next round expects this pid and replaces
-	 * it. */
+	/* If the word is the pid of another process (the parent, after a fork), ptrc_cas() has
+	 * stored that pid in `seen`, and the next round replaces it. */
 	for (unsigned tries = 1; !ptrc_cas(lock, &seen, self); tries++) {
 		if (seen == self) {
 			ptrc_file_yield(tries);

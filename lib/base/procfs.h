@@ -72,8 +72,8 @@ int ptrc_procfs_open(int pid, const char *rest, int flags, int *fd);
 int ptrc_procfs_inode(int pid, const char *rest, uint64_t *dev, uint64_t *ino);
 /* Reads a link in /proc/<pid>, without a terminating zero. Returns its length; 0: unknown. */
 size_t ptrc_procfs_link(int pid, const char *rest, char *path, size_t size);
-/* The owner of the process' private files in /proc. For a process that runs a privileged program
- * this is root, not its effective user. */
+/* The owner of the process's private files in /proc, such as environ. For a process that runs a
+ * privileged program this is root, not its effective user. */
 int ptrc_procfs_owner(int pid, uint32_t *uid);
 
 /* Calls visit() for each child of each thread of the process until visit() returns false. Returns

@@ -283,7 +283,7 @@ static int open_second(int base, char name[PTRC_SHMDIR_DIRECTORY_BYTES], uid_t u
 	return error;
 }
 
-/* ---- */
+/* ---- the directory, under either name ---- */
 
 /* Whether root owns the base directory, as usual. Then only root and the owner of a user's
  * directory can replace that directory. */
@@ -446,7 +446,7 @@ int ptrc_shmdir_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES], bool *is_inhe
 	return 0;
 }
 
-/* ---- */
+/* ---- the objects in the directory ---- */
 
 struct visitor {
 	void (*visit)(const char *name, void *arg);
