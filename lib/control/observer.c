@@ -127,7 +127,8 @@ static bool need_slot(struct ptrc_observer *o, const struct ptrc_stream *s)
 			       &owner);
 	if (slot == UINT32_MAX)
 		return false;
-	/* ptrc_slot_claim() has counted this thread as a traced one; but it is not. */
+	/* ptrc_slot_claim() has counted this thread as a traced one, which it is not: subtract it
+	 * again. */
 	atomic_fetch_sub_explicit(&s->header->threads, 1, memory_order_relaxed);
 	ptrc_writer_init(&o->writer, &s->pool, slot);
 	o->writer.slot_owner = owner;
@@ -247,14 +248,15 @@ int ptrc_observer_add(struct ptrc_observer *o, const struct ptrc_observed *event
 	return 0;
 }
 
-/* ---- processes ---- */
+/* ---- descriptions of processes ---- */
 
+/* The data of a record: `used` bytes so far, at most `limit`. */
 struct payload {
 	uint8_t bytes[PROCESS_BYTES];
 	size_t used, limit;
 };
 
-/* The number of free bytes in the payload (the data of a record), without 8 bytes for padding. */
+/* The number of free bytes in the payload, without 8 bytes for padding. */
 static size_t room_of(const struct payload *p)
 {
 	return p->used + 8 < p->limit ? p->limit - p->used - 8 : 0;
