@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Recording an event: posix_trace_event() without its fast way (fast.h). */
+/* Recording an event: the parts of posix_trace_event() other than the fast way (fast.h). */
 #ifndef PTRC_LIB_RECORDER_EVENT_H
 #define PTRC_LIB_RECORDER_EVENT_H
 

@@ -91,7 +91,8 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, const str
 		ptrc_status_count_loss(h);
 		return false;
 	}
-	/* ptrc_slot_claim() has counted this thread as a traced one; but it is not. */
+	/* ptrc_slot_claim() has counted this thread as a traced one, which it is not: subtract it
+	 * again. */
 	atomic_fetch_sub_explicit(&h->threads, 1, memory_order_relaxed);
 	ptrc_writer_init(&w, &s->pool, slot);
 	w.slot_owner = owner;
