@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The worker of bench/cli that records events of this library: the time as text,
- * `mark:NS`. */
+/* The worker of bench/cli that records events of this library. The data of each is the text
+ * `mark:NS`, with the time in nanoseconds. */
 #include <trace.h>
 
 #include "bench/cli_worker.h"

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The traced program of bench/cli and bench/peers, and the clock at the other end:
+ * The traced program of bench/cli and bench/peers, and the program that measures when its events
+ * arrive at a reader (lag):
  *
  * 	tick USEC         prints "ready", then records an event every USEC microseconds until
  * 	                  it is killed
  * 	mark COUNT USEC   records COUNT events, one every USEC (0: as fast as it can), each with
  * 	                  its time as data
  * 	kill COUNT        records COUNT events, then kills itself by SIGKILL
- * 	lag KEY           reads lines; for each one with KEY in it, prints the microseconds
- * 	                  from the time that follows KEY until the line was read
+ * 	lag KEY           reads lines from standard input; for each line that contains KEY, prints
+ * 	                  the microseconds from the time in nanoseconds that follows KEY until the
+ * 	                  line was read
  */
 #ifndef BENCH_CLI_WORKER_H
 #define BENCH_CLI_WORKER_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Measures events of <posixtrace.hpp>, in turn with posix_trace_event() of the same bytes, into a
-// stream that overwrites. Prints a JSON object: nanoseconds, medians of the ratios, and the same
-// of a process that is not traced.
+// Measures events of <posixtrace.hpp>, in turn with calls of posix_trace_event() for as many bytes,
+// into a stream that overwrites its oldest events, and also before a stream exists ("untraced").
+// Prints a JSON object with the medians of the nanoseconds of both and of their ratio.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -10,7 +10,7 @@
 
 #include "bench/measure.h"
 
-// External, so that the compiler cannot take it for a constant.
+// Not static, so that the compiler cannot take the text for a constant.
 extern std::string_view text;
 std::string_view text = "select name from user where id = ?";
 
@@ -43,7 +43,7 @@ void loop_query(unsigned long turns)
 		query(i, 3U, text);
 }
 
-// The same, for a program that assembles the data itself.
+// Records the same data as loop_query(), assembled here.
 void loop_plain_query(unsigned long turns)
 {
 	for (unsigned long i = 0; i < turns; i++) {
@@ -88,7 +88,7 @@ int main()
 	compare("untraced", loop_query, loop_plain_query, ", ");
 	if (posix_trace_create(0, nullptr, &stream) || posix_trace_start(stream))
 		return 1;
-	// Touches all of the stream's memory.
+	// Fills the stream once, so that all its memory has been touched before measuring starts.
 	for (int i = 0; i < 80; i++)
 		loop_query(BENCH_BATCH);
 	compare("numbers", loop_numbers, loop_plain_numbers, ", ");

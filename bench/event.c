@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Measures what an event costs: in time, in memory, on the way into a log and at program start.
- * Prints the figures next to the goals and, if LTTng-UST is installed, next to a tracepoint of
- * the same size. A missed goal does not change the exit status, as the machine may be busy.
- * measure.h says how times are compared.
+ * Prints the figures next to the goals and, if LTTng-UST is installed, next to those of a
+ * tracepoint with as much data. A missed goal does not change the exit status, as the machine may
+ * be busy. measure.h says how times are compared.
  */
 #include "config.h"
 
@@ -43,7 +43,8 @@
 #define ROUNDS 9
 #define ROUNDS_QUICK 3
 #define THREADS_MAX 4
-/* Batches of threads are long, so that the threads run at the same time. */
+/* The events of a batch if several threads record. Batches are longer then, so that the threads run
+ * at the same time for most of a batch. */
 #define THREAD_BATCH 65536
 
 static int rounds = ROUNDS;
@@ -70,7 +71,7 @@ static void must(int error, const char *what)
 }
 
 /*
- * Results
+ * Results: the figures, and printing them as a table or as JSON
  */
 
 struct result {
@@ -78,12 +79,14 @@ struct result {
 	char label[48];
 	double value;
 	const char *unit;
-	/* The lowest median of a round; the value as a multiple of reading the counter; the
-	 * nanoseconds beyond an empty call. NAN if that has no meaning. */
+	/* best: the lowest median of a round. times_counter: the value as a multiple of reading the
+	 * counter. beyond_call: the nanoseconds more than for an empty call. NAN if that has no
+	 * meaning. */
 	double best;
 	double times_counter;
 	double beyond_call;
-	/* The number that is compared with the goal, which is an upper limit if at_most. */
+	/* The number that is compared with the goal. The goal is an upper limit if at_most,
+	 * otherwise a lower limit. */
 	double compared;
 	double goal;
 	bool at_most;
@@ -182,7 +185,7 @@ static void print_member(const char *name, double value)
 		printf(", \"%s\": %.6g", name, value);
 }
 
-/* All names, units and notes stand in this file and need no escaping. */
+/* All names, units and notes are strings of this file that need no escaping in JSON. */
 static void print_json(const struct utsname *system)
 {
 	printf("{\"version\": \"%s\", \"machine\": \"%s\", \"kernel\": \"%s\", \"cpus\": %ld,\n"
@@ -212,7 +215,7 @@ static void print_json(const struct utsname *system)
 }
 
 /*
- * Statistics
+ * Statistics: medians of the samples of a case
  */
 
 /* Adds the result of one case from the samples of all its rounds, BENCH_BATCHES per
@@ -241,7 +244,7 @@ static struct result *result_of_samples(const char *name, const char *label,
 }
 
 /*
- * Loops
+ * The loops that are measured: each turn records an event
  */
 
 static trace_event_id_t event_id;
@@ -280,7 +283,7 @@ struct pair {
 };
 POSIXTRACE_TYPE(pair, "bench.pair", struct pair, first, second);
 
-/* The same number of bytes, but with padding between the members. */
+/* As many bytes as struct pair, but 4 of them are padding. */
 struct gap {
 	uint32_t first;
 	uint64_t second;
@@ -314,7 +317,7 @@ static trace_id_t stream_new(size_t size, bool is_started)
 }
 
 /*
- * One thread
+ * Cases in which one thread records
  */
 
 enum { MODE_NONE, MODE_SUSPENDED, MODE_FILTERED, MODE_RUNNING };
@@ -363,7 +366,7 @@ static void case_round(const struct one_case *c, struct bench_sample *samples)
 		must(posix_trace_shutdown(streams[i]), "shutdown");
 }
 
-/* Workers: other programs that measure on request, and so take part in the rounds */
+/* Workers: other programs (worker.h) that measure on request. Each round asks them, too. */
 
 struct worker {
 	const char *name;
@@ -382,7 +385,8 @@ static struct worker workers[WORKER_COUNT] = {
 	[WORKER_LTTNG] = {.name = "lttng_16", .label = "LTTng-UST, 2 x 8 bytes"},
 };
 
-/* Returns the pid, or 0 if the program could not be started. */
+/* Starts a program with these descriptors as standard input and output (-1: those of this program).
+ * Returns its pid, or 0 if it could not be started. */
 static pid_t spawn(char *const *argv, int in, int out)
 {
 	posix_spawn_file_actions_t actions;
@@ -519,9 +523,9 @@ static void bench_one_thread(void)
 }
 
 /*
- * Several threads, each on a processor of its own as long as there are enough. Processor
- * time is measured, so that the numbers mean something with more threads than processors,
- * too.
+ * Several threads, each on a processor of its own as long as there are enough processors. The
+ * processor time of each thread is measured, because with more threads than processors the elapsed
+ * time also contains waits for a processor.
  */
 
 struct crew {
@@ -620,10 +624,11 @@ static void bench_threads(int thread_count)
 }
 
 /*
- * Into a log
+ * Events into a log
  */
 
-/* Opens a file without a name, which is gone when this program ends in any way. */
+/* Opens a file for a log in log_dir, and stores how many bytes are free there. The file has no
+ * name, so it is gone when this program ends in any way. */
 static int log_open(double *free_bytes)
 {
 	char path[PATH_MAX];
@@ -638,8 +643,7 @@ static int log_open(double *free_bytes)
 	return fd;
 }
 
-/* Measures how fast the disk takes plain writes like those of the keeper: a log cannot be
- * faster. */
+/* Measures how fast the disk takes plain writes of 1 MiB. No log can be written faster. */
 static void bench_disk(void)
 {
 	static char block[1 << 20];
@@ -662,8 +666,9 @@ static void bench_disk(void)
 		   (double)(blocks * sizeof(block)) / 1e6 / seconds, "MB/s");
 }
 
-/* One thread records events, at a rate or as fast as it can. With a full-wait it waits for the
- * log, and the time includes writing all of the log. */
+/* One thread records events into a log, millions_per_s or (0) as fast as it can. With a full-wait
+ * it waits for room instead of losing events, and the measured time includes writing the whole
+ * log. */
 static void bench_log(const char *name, const char *label, double millions_per_s, double seconds,
 		      const struct timespec *full_wait)
 {
@@ -679,7 +684,8 @@ static void bench_log(const char *name, const char *label, double millions_per_s
 	if (!is_wanted(name))
 		return;
 	fd = log_open(&free_bytes);
-	/* An event takes about 32 bytes; a disk hardly takes more than 4 GB a second. */
+	/* Needs twice the space that the log can take: an event takes about 32 bytes, and a disk
+	 * hardly takes more than 4 GB a second. */
 	if (free_bytes < seconds * 2 * (millions_per_s > 0 ? millions_per_s * 32e6 : 4e9)) {
 		r = result_add(name, label, NAN, "");
 		snprintf(r->note, sizeof(r->note), "left out: too little room on the disk");
@@ -748,7 +754,8 @@ static unsigned long stream_bytes(trace_id_t stream)
 	return counts.pt_stream_bytes;
 }
 
-/* The median is the size of an event; the mean includes the overhead of chunks. */
+/* Measures how much memory of the stream an event takes. The median is the size of the event
+ * itself; the mean includes the overhead of chunks, into which the memory is divided. */
 static void bench_memory(void)
 {
 	double bytes[1001], mean = 0;
@@ -773,7 +780,9 @@ static void bench_memory(void)
 	snprintf(r->note, sizeof(r->note), "mean %.3f", mean);
 }
 
-/* By vfork(): the fork handlers of the library would give the child a page before its exec. */
+/* Starts the program under ptrace(). By vfork(), because after fork() the library's fork handlers
+ * would make a page (shared memory) for the child, which would change the system calls that the
+ * program makes. */
 static pid_t spawn_watched(char *path)
 {
 	char *const argv[] = {path, NULL};
@@ -794,7 +803,7 @@ static int count_calls(char *path)
 	int status, stops = 0;
 	pid_t pid = spawn_watched(path);
 
-	/* It stops at its exec, and then before and after each call. */
+	/* The program stops at its exec, and then before and after each system call. */
 	while (pid > 0 && waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
 		stops++;
 		if (ptrace(PTRACE_SYSCALL, pid, NULL, NULL))
@@ -803,11 +812,13 @@ static int count_calls(char *path)
 	return stops / 2;
 }
 
-/* As the machine may be busy, the programs take turns, and the result is the median of the
- * differences and the ratio of the medians. */
+/* A trivial program without the library, with the static and with the shared library. As the
+ * machine may be busy, the programs take turns, and the results are the median of the differences
+ * to PLAIN and the ratio of the medians. */
 enum { PLAIN, STATIC, SHARED, PROGRAM_COUNT };
 
-/* Lets the loader find the library at once, as it finds an installed one in its cache. */
+/* Sets LD_PRELOAD for the program with the shared library, so that the loader finds the library as
+ * fast as an installed one, which is in the loader's cache. */
 static void preload(int program)
 {
 	char library[PATH_MAX + 32];
@@ -950,9 +961,10 @@ int main(int argc, char **argv)
 	if (readlink("/proc/self/exe", program_dir, sizeof(program_dir) - 1) < 0)
 		die("/proc/self/exe: %s", strerror(errno));
 	dirname(program_dir);
-	/* The programs below count their descriptors, so they must not inherit any. */
+	/* The programs of bench_start() count their descriptors, so they must not inherit any. */
 	close_range(3, UINT_MAX, CLOSE_RANGE_CLOEXEC);
-	/* A worker that ends early is noticed by its output, not by a signal. */
+	/* If a worker has ended early, writing to it must not kill this program: the missing answer
+	 * is reported. */
 	signal(SIGPIPE, SIG_IGN);
 	must(posix_trace_eventid_open("bench.event", &event_id), "event name");
 	uname(&system);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fleet_host DIRECTORY HOSTS RATE: simulates HOSTS machines for bench/fleet. Each is a process
- * with a host name of its own, host0001 and so on, that records RATE events of 16 bytes a second
- * and traces itself to DIRECTORY/<name>/run.log, which its keeper writes.
+ * fleet_host DIRECTORY HOSTS RATE: simulates HOSTS machines for bench/fleet. Each machine is a
+ * process with a host name of its own, host0001 and so on, that records RATE events of 16 bytes a
+ * second. It traces itself into the log DIRECTORY/<name>/run.log.
  *
- * fleet_host DIRECTORY RATE: a program on this machine that records and is traced by another one.
+ * fleet_host DIRECTORY RATE: one program on this machine that records RATE events a second and is
+ * traced by another program.
  *
- * On SIGTERM they end; then DIRECTORY/<name>/recorded, or DIRECTORY/recorded, has the number of
- * events. A machine that has lost events fails. Events are of the type `request', with the fields
- * `id', a count, and `ns', the time.
+ * Both forms end on SIGTERM, and then write the number of recorded events into
+ * DIRECTORY/<name>/recorded or DIRECTORY/recorded. If a machine has lost events, the exit status is
+ * 1. The events are of the type `request', with the fields `id', a count, and `ns', the time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,8 +30,8 @@
 #include "include/posixtrace-private.h"
 #include "bench/measure.h"
 
-/* The intervals at which the events that are due are recorded: of many machines, and of one
- * program. */
+/* The interval, in ms, at which a process records the events that are due by then: longer for many
+ * machines, so that they do not wake too often. */
 enum { MACHINES_TURN_MS = 250, PROGRAM_TURN_MS = 5 };
 
 static volatile sig_atomic_t has_to_end;
@@ -50,8 +51,8 @@ static void must(int error, const char *what)
 	_exit(1);
 }
 
-/* Gives the process a host name, and shared memory of its own, as that of one user has room for
- * 64 streams only. */
+/* Gives the process a host name and a /dev/shm of its own: all streams of a user in one /dev/shm
+ * share 64 places, so more machines than that could not be traced there. */
 static void be_machine(const char *name)
 {
 	enum { SPACES = CLONE_NEWUTS | CLONE_NEWNS };
@@ -82,7 +83,7 @@ static trace_id_t begin_trace(void)
 	return trace;
 }
 
-/* Records `rate` events a second until a signal comes; returns their number. */
+/* Records `rate` events a second until SIGTERM comes; returns the number of recorded events. */
 static uint64_t record(double rate, long turn_ms)
 {
 	struct timespec turn = {.tv_nsec = turn_ms * 1000000};
@@ -165,7 +166,8 @@ int main(int argc, char **argv)
 		if (!pid)
 			be_host(name, rate);
 	}
-	/* Passes the signal on to the machines, as its sender knows only this process. */
+	/* Wait for SIGTERM, and pass it on to the processes of the machines: the sender knows only
+	 * this process. */
 	while (!has_to_end)
 		pause();
 	signal(SIGTERM, SIG_IGN);

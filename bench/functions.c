@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Measures the hooks of -finstrument-functions, which ptrace-run --functions uses, into a stream
- * that overwrites. Has to run with posixtrace-preload.so preloaded and POSIXTRACE_FUNCTIONS set; otherwise the hooks are
- * those of the C library, which do nothing. Prints a JSON object: the nanoseconds of one hook,
- * those of reading the counter, and the median of the ratios.
+ * that overwrites its oldest events. Must run with posixtrace-preload.so preloaded and
+ * POSIXTRACE_FUNCTIONS set; otherwise the hooks are those of the C library, which do nothing.
+ * Prints a JSON object: the median nanoseconds of one hook and of reading the counter, and the
+ * median of their ratios.
  */
 #include "config.h"
 
@@ -17,7 +18,7 @@ enum { SAMPLES = 4 * BENCH_BATCHES };
 
 void __cyg_profile_func_enter(void *function, void *call_site);
 void __cyg_profile_func_exit(void *function, void *call_site);
-/* Not static, because it is selected by its name. */
+/* Not static, because POSIXTRACE_FUNCTIONS selects the function by its name. */
 void bench_function(void);
 
 void bench_function(void)
@@ -45,7 +46,8 @@ int main(void)
 
 	if (posix_trace_create(0, NULL, &stream) || posix_trace_start(stream))
 		return 1;
-	/* Touches all of the stream's memory. */
+	/* Fills the stream once, so that all its memory has been touched before measuring
+	 * starts. */
 	for (int i = 0; i < 80; i++)
 		loop_functions(BENCH_BATCH);
 	for (int i = 0; i < SAMPLES; i++) {
@@ -53,7 +55,8 @@ int main(void)
 		ns[i] = bench_time(loop_functions, BENCH_BATCH, CLOCK_MONOTONIC);
 		ratio[i] = ns[i] / counter_ns[i];
 	}
-	/* Checks that functions were recorded, or else nothing was measured. */
+	/* Check that events of functions were recorded. Otherwise the hooks of the C library were
+	 * measured. */
 	do
 		if (posix_trace_trygetnext_event(stream, &info, data, sizeof(data), &size, &none) ||
 		    none) {

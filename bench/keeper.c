@@ -8,12 +8,16 @@
  *   -c  the log is /dev/null, so the keeper only counts
  *   -j  print a JSON object
  *   -n  record this many events in each thread, however long it takes
- *   -o  keep the log; without it, the log is an unnamed file in the directory (default: /dev/shm)
- *   -r  events of all threads in a second; 0: as fast as they can
- *   -w  wait for room rather than lose an event, as with --no-loss
+ *   -o  keep the log in this file; without -o, the log is an unnamed file in the directory
+ *       (default: /dev/shm)
+ *   -r  millions of events that all threads together record in a second (default: 5); 0: as many
+ *       as they can
+ *   -s  record for this long (default: 4); -n overrides it
+ *   -w  wait for room rather than lose an event, as with ptrace-run --no-loss
  *
  * The data of each event are two numbers of 8 bytes: how many events the thread has recorded
- * before, and a time. With -n, the first thread records an event "bench.mark" in the middle.
+ * before, and a time. With -n, the first thread also records an event "bench.mark" when half of its
+ * events are recorded.
  */
 #include <fcntl.h>
 #include <posixtrace-control.h>
@@ -182,7 +186,7 @@ int main(int argc, char **argv)
 		must(pthread_join(recorders[i].thread, NULL), "thread");
 		count += recorders[i].count;
 	}
-	/* With -w the time includes writing all of the log. */
+	/* With -w the elapsed time includes writing the whole log. */
 	if (is_waiting)
 		flush(trid);
 	elapsed = (double)(bench_now_ns(CLOCK_MONOTONIC) - begin) / 1e9;

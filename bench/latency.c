@@ -2,8 +2,8 @@
 /*
  * latency [-n EVENTS] [-l DIRECTORY]: measures the latencies of single events of 16 bytes, by the
  * method of latency.h, with one thread and a stream of 16 MiB. The stream overwrites its oldest
- * events or, with -l, a keeper writes them to a log in the directory. Prints a JSON object; times
- * are in nanoseconds.
+ * events or, with -l, a keeper (a process of the library) writes the events to a log in the
+ * directory. Prints a JSON object; times are in nanoseconds.
  */
 #include "config.h"
 
@@ -37,8 +37,8 @@ static inline void emit(uint64_t n)
 	posix_trace_event(event, data, sizeof(data));
 }
 
-/* Identifies the chunk that the thread writes, from the library's own memory, as no call is as
- * cheap. */
+/* Returns a number that identifies the chunk (piece of the stream) into which the thread writes.
+ * Reads the library's own memory, because a call would take as long as the measured event. */
 static inline uint64_t chunk(void)
 {
 	const struct ptrc_writer *w = ptrc_load_relaxed(&ptrc_thread_self->fast);
@@ -84,7 +84,8 @@ int main(int argc, char **argv)
 		must(posix_trace_create(0, &attr, &trid), "create");
 	}
 	must(posix_trace_start(trid), "start");
-	/* The thread's first event, which sets the thread up, is not measured. */
+	/* The thread's first event takes long, because it prepares the thread for recording. It is
+	 * not measured. */
 	emit(0);
 	bench_latency(count, lap, emit, chunk);
 	if (directory)

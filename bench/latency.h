@@ -3,9 +3,9 @@
  * Latencies of single events, for the benchmark and the programs that it is compared with.
  *
  * The counter is read before and after each event, and the difference is counted in a histogram
- * with a place for each number of ticks. Nothing is subtracted, so each figure includes one
- * reading of the counter. Turns of some hundred events alternate with as many empty calls, which
- * show what the machine itself interrupts.
+ * with a bucket ("place") for each number of ticks. Nothing is subtracted, so each figure includes
+ * one reading of the counter. Turns of some hundred events alternate with as many empty calls,
+ * whose latencies show how often and how long the machine itself interrupts the program.
  */
 #ifndef BENCH_LATENCY_H
 #define BENCH_LATENCY_H
@@ -17,14 +17,15 @@
 
 #include "bench/measure.h"
 
-/* Latencies below this number of ticks, some 300 us or more, have places of their own; longer
- * ones, which are rare, are kept in a list. Only the pages of places that occur are touched. */
+/* Latencies below this number of ticks, some 300 us or more, have a place (bucket) each. Longer
+ * ones, which are rare, are kept in a list. The array is large, but memory is used only for pages
+ * with places that occur. */
 #define BENCH_PLACES (1U << 20)
 #define BENCH_LONG_MAX (1U << 16)
 /* Events and empty calls take turns of this many. */
 #define BENCH_TURN 500
-/* After an event that took at least this long, the kernel is asked for interruptions: none is
- * shorter. */
+/* If an event took at least this long, getrusage() is called to find out what interrupted the
+ * thread. No interruption is shorter. */
 #define BENCH_SLOW_NS 200
 
 struct bench_histogram {
@@ -34,7 +35,7 @@ struct bench_histogram {
 	uint64_t total;
 };
 
-/* Possible causes of a slow event. */
+/* Possible causes of a slow event, as bits. */
 enum {
 	BENCH_AT_CHUNK = 1,  /* the tracer changed to the next part of its memory */
 	BENCH_AT_FAULT = 2,  /* the thread had a page fault */
@@ -44,10 +45,10 @@ enum {
 
 struct bench_worst {
 	uint64_t ticks;
-	unsigned seen;
+	unsigned seen; /* BENCH_AT_ bits */
 };
 
-/* Numbers of slow events: all, by cause, and without a cause. */
+/* Numbers of slow events: all, by cause, and those for which no cause was seen. */
 struct bench_slow {
 	uint64_t total, chunk, fault, taken, sleep, nothing;
 };
@@ -68,7 +69,7 @@ static inline void bench_note(struct bench_histogram *h, uint64_t ticks)
 		h->places[ticks]++;
 	else if (h->long_count < BENCH_LONG_MAX)
 		h->longs[h->long_count++] = ticks;
-	else /* the list is full after half a minute of the longest delays */
+	else /* the list is full: such delays have taken half a minute in all */
 		h->longs[BENCH_LONG_MAX - 1] = ticks;
 }
 
@@ -79,7 +80,7 @@ static inline int bench_compare_ticks(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The percentile in ticks for a share between 0 and 1. */
+/* Returns the percentile for a share between 0 and 1, in ticks. */
 static inline uint64_t bench_percentile(struct bench_histogram *h, double share)
 {
 	uint64_t rank = (uint64_t)(share * (double)h->total + 0.999999), seen = 0;
@@ -109,7 +110,8 @@ static inline void bench_print_histogram(const char *name, struct bench_histogra
 	       (double)bench_percentile(h, 1) * ns_per_tick);
 }
 
-/* The interruptions of the thread since *then, which is set to now. */
+/* Returns what has interrupted the thread since *then (BENCH_AT_ bits), and sets *then to the
+ * present. */
 static inline unsigned bench_interruptions(struct rusage *then)
 {
 	struct rusage now;
@@ -140,7 +142,7 @@ static inline void bench_note_slow(uint64_t ticks, unsigned seen)
 		bench_worst_event = (struct bench_worst){ticks, seen};
 }
 
-/* Measured over some milliseconds. */
+/* Returns the length of a tick of the counter, measured for 20 ms. */
 static inline double bench_ns_per_tick(void)
 {
 	uint64_t begin_ns = bench_now_ns(CLOCK_MONOTONIC), begin = bench_counter(), now_ns;
@@ -151,9 +153,9 @@ static inline double bench_ns_per_tick(void)
 	return (double)(now_ns - begin_ns) / (double)(bench_counter() - begin);
 }
 
-/* Records `count` events. The first `lap` of them, which go into untouched memory, are counted
- * separately. Inlined, so that the call of `emit`, which a program would not make, is not
- * measured. */
+/* Records `count` events and prints their latencies. The first `lap` of them, which go into
+ * untouched memory, have a histogram of their own. Inlined, so that `emit` is inlined too: a
+ * program would not make this call, so it must not be measured. */
 static inline __attribute__((always_inline)) void
 bench_latency(uint64_t count, uint64_t lap, bench_emit_one emit, bench_whereabouts whereabouts)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The worker of bench/lttng-cli: a tracepoint of LTTng-UST with the time as a number. */
+/* The worker of bench/lttng-cli: its events are tracepoints of LTTng-UST, with the time as a
+ * number. */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "bench/lttng_tracepoint.h"

@@ -4,7 +4,7 @@
  *
  * 	(nothing)      a worker of bench/event
  * 	log EVENTS     records this many events; prints the seconds it took
- * 	latency EVENTS as bench/latency
+ * 	latency EVENTS measures latencies of this many events, as bench/latency does
  */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
@@ -38,8 +38,8 @@ int main(int argc, char **argv)
 	unsigned long count = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
 	uint64_t begin;
 
-	/* A thread of the library asks the session daemon whether the tracepoint is
-	 * enabled. */
+	/* Wait until the tracepoint is enabled: a thread of the LTTng library first has to ask the
+	 * session daemon. */
 	for (int i = 0; !lttng_ust_tracepoint_enabled(posixtrace_bench, two_numbers); i++) {
 		if (i == 500) {
 			fputs("lttng_event: the session daemon enables no event\n", stderr);
@@ -53,7 +53,8 @@ int main(int argc, char **argv)
 		printf("%.6f\n", (double)(bench_now_ns(CLOCK_MONOTONIC) - begin) / 1e9);
 		return 0;
 	}
-	/* Fills buffers of any usual size once. */
+	/* Fill buffers of any usual size once, so that their memory has been touched before
+	 * measuring starts. */
 	loop_tracepoint(500000);
 	if (count && !strcmp(argv[1], "latency")) {
 		bench_latency(count, 0, emit, nowhere);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tracepoint of LTTng-UST with which an event is compared: the same two integers of 8
- * bytes. */
+/* The tracepoint of LTTng-UST with which an event of 16 bytes is compared: it has the same two
+ * integers of 8 bytes. */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER posixtrace_bench
 

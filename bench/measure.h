@@ -2,8 +2,8 @@
 /*
  * Timing of loops, for the benchmark and the programs that it is compared with.
  *
- * The machine may be busy and change its speed. So each batch of the measured loop follows a
- * batch that reads the counter and a batch of empty calls; all three together take well below a
+ * The machine may be busy and change its speed. So each batch of the measured loop follows a batch
+ * that reads the counter and a batch of empty calls; the three batches together take well below a
  * scheduler tick. The results are medians of the ratios and differences within such triples.
  */
 #ifndef BENCH_MEASURE_H
@@ -14,12 +14,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* A batch takes some 50 us, which is long compared with reading the clock, and records 130 KB of
- * events of 32 bytes, so each batch includes changes of chunks. */
+/* Turns of a loop in a batch. A batch takes some 50 us, which is long compared with reading the
+ * clock. It records 130 KB of events of 32 bytes, so each batch includes changes to another chunk
+ * of the stream. */
 #define BENCH_BATCH 4096
 #define BENCH_BATCHES 21
 
-/* The nanoseconds per turn of the three loops of a triple. */
+/* A sample: the nanoseconds per turn in three consecutive batches, of the measured loop, of reading
+ * the counter and of empty calls. */
 struct bench_sample {
 	double ns;
 	double counter_ns;
@@ -82,7 +84,7 @@ static inline void bench_loop_call(unsigned long turns)
 	}
 }
 
-/* Fills in BENCH_BATCHES samples. */
+/* Measures the loop in BENCH_BATCHES triples of batches, and stores a sample of each triple. */
 static inline void bench_round(bench_loop loop, struct bench_sample *samples)
 {
 	for (int i = 0; i < BENCH_BATCHES; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * paced MILLIONS SECONDS [pairs]: records this many million events of 16 bytes a second, with two threads, for this
- * time; with `pairs` as many pairs of events, bench.begin and bench.end, with one thread. It is traced by a session.
+ * paced MILLIONS SECONDS [pairs]: records this many million events of 16 bytes a second, in two
+ * threads, for this many seconds; with `pairs`, this many million pairs of events, bench.begin and
+ * bench.end, in one thread. A session traces this program.
  */
 #include <pthread.h>
 #include <stdbool.h>

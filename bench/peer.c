@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The traced program of bench/peers. It uses no library, so that each tracer sees the same program:
+ * The traced program of bench/peers. It uses no tracing library, so that each tracer traces the
+ * same program:
  *
  * 	calls COUNT      calls an empty function
  * 	syscalls COUNT   makes a system call that does nothing
  * 	kill COUNT       calls the function, then kills itself by SIGKILL
  *
- * The first two print the nanoseconds of one, the median of 100 batches. Compiled with -pg or
- * -finstrument-functions, the function is traced.
+ * The first two print the nanoseconds of one call: the median of 100 batches. If the program is
+ * compiled with -pg or -finstrument-functions, calls of the empty function are traced, and those of
+ * functions marked UNTRACED are not.
  */
 #include <signal.h>
 #include <stdint.h>
@@ -44,7 +46,7 @@ static UNTRACED int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* No other function is called in the loops, as it would be traced, too. */
+/* The loops call no other function, because a tracer would trace that function, too. */
 static UNTRACED void calls(unsigned long count)
 {
 	for (unsigned long i = 0; i < count; i++)

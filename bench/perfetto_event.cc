@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures an instant event with two numbers of Perfetto's SDK, into a ring buffer of the in-process backend.
- * bench/peers compiles it with the SDK. Prints the median nanoseconds of batches.
+ * Measures an instant event of Perfetto's SDK with two numbers, recorded into a ring buffer of the
+ * in-process backend. bench/peers compiles this program with the SDK. Prints the nanoseconds of an
+ * event, the median of the batches.
  */
 #include <perfetto.h>
 
@@ -12,7 +13,7 @@
 PERFETTO_DEFINE_CATEGORIES(perfetto::Category("bench"));
 PERFETTO_TRACK_EVENT_STATIC_STORAGE();
 
-/* Short, so that few are interrupted by other programs. */
+/* Batches are short, so that other programs interrupt only few of them. */
 enum { BATCH = 256, BATCHES = 200 };
 
 static void loop_instant(unsigned long turns)
@@ -28,7 +29,7 @@ int main()
 	double ns[BATCHES];
 
 	args.backends = perfetto::kInProcessBackend;
-	/* The shared memory takes many batches, so that none has to wait or is dropped. */
+	/* The shared memory has room for many batches, so that no event waits or is dropped. */
 	args.shmem_size_hint_kb = 4096;
 	perfetto::Tracing::Initialize(args);
 	perfetto::TrackEvent::Register();

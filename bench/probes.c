@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures a probe that ptrace-run --sdt records, with two arguments, into a stream that overwrites. Has to run with
- * posixtrace-preload.so preloaded and POSIXTRACE_SDT='*'. Each batch of probes follows one of an instruction that the
- * kernel turns into a signal whose handler does nothing, which is the least that any probe by traps costs. Prints a
+ * Measures a static probe with two arguments, as ptrace-run --sdt records it, into a stream that
+ * overwrites its oldest events. Must run with posixtrace-preload.so preloaded and
+ * POSIXTRACE_SDT='*'. Each batch of probes follows a batch of instructions that the kernel turns
+ * into a signal whose handler does nothing: no probe that works by a trap can cost less. Prints a
  * JSON object: the medians of the nanoseconds of both, and of their ratio.
  */
 #include "config.h"
@@ -18,7 +19,8 @@
 
 enum { SAMPLES = 300, TURNS = 256 };
 
-/* On x86-64 a division by 0, as virtual machines let the kernel handle it at once. */
+/* An instruction that raises a signal. On x86-64 it is a division by 0, because virtual machines
+ * leave its exception to the kernel. */
 #if defined(__x86_64__)
 #define FAULT() __asm__ volatile("idivl %%ecx" ::"a"(1), "d"(0), "c"(0))
 enum { FAULT_SIGNAL = SIGFPE };
@@ -27,7 +29,7 @@ enum { FAULT_SIGNAL = SIGFPE };
 enum { FAULT_SIGNAL = SIGILL };
 #endif
 
-/* Goes on after the instruction. */
+/* Handles the signal: makes the program continue after the instruction that raised it. */
 static void skip(int number, siginfo_t *info, void *context)
 {
 	ucontext_t *c = context;

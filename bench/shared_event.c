@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker that measures an event of 16 bytes recorded by the shared library. */
+/* A worker of bench/event (worker.h) that measures an event of 16 bytes, recorded by the shared
+ * library: bench/event itself uses the static one. */
 #include <string.h>
 #include <trace.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A trivial program, which shows what the library adds to the start of a program. Built with
- * BENCH_LIBRARY it records one event; otherwise it does not use the library. With an argument it
- * exits with 1 if it has more than one thread, or a descriptor beyond the first three.
+ * A trivial program, by which bench/event measures what the library adds to the start and end of a
+ * program. Built with BENCH_LIBRARY it records one event, which no stream gets; otherwise it does
+ * not use the library. With an argument it exits with 1 if it has more than one thread, or a
+ * descriptor beyond the first three.
  */
 #include <dirent.h>
 #include <stddef.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Measures what ptrace-run --waits adds to a call: to an uncontended pthread_mutex_lock() with its
- * unlock, which makes no event, and to a read() of 4 KiB from a pipe, whose two events go into a stream
- * that overwrites. Has to run with posixtrace-preload.so preloaded and POSIXTRACE_WAITS='*'. Each batch
- * of calls of the wrappers follows one of the C library's own functions. Prints a JSON object: for each
- * of the two the medians of the nanoseconds of both, and of the difference of neighbouring batches.
+ * unlock, which makes no event, and to a read() of 4 KiB from a pipe, which makes two events in a
+ * stream that overwrites its oldest events. Must run with posixtrace-preload.so preloaded and
+ * POSIXTRACE_WAITS='*'. Each batch of calls of the wrappers (the functions of the preloaded
+ * library) follows a batch of calls of the C library's own functions. Prints a JSON object: for
+ * lock and read, the median nanoseconds of both, and of the difference between consecutive batches.
  */
 #include "config.h"
 
@@ -25,7 +26,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int ends[2];
 static char block[READS * BLOCK];
 
-/* The functions that are called: the wrappers, or the C library's. */
+/* The functions that the loops call: the wrappers, or the C library's own. */
 static int (*lock)(pthread_mutex_t *);
 static ssize_t (*read_some)(int, void *, size_t);
 static ssize_t (*write_all)(int, const void *, size_t);
@@ -103,7 +104,9 @@ int main(void)
 	if (!libc || pipe(ends) || posix_trace_create(0, NULL, &stream) ||
 	    posix_trace_start(stream))
 		return 1;
-	/* A loop of reads alone takes longer than a path is used without a look at the file. */
+	/* The pipe holds the data of a whole batch, so that a batch only reads. It takes longer
+	 * than the 20 us for which the wrappers remember what a descriptor is open on
+	 * (lib/preload/descriptors.c), so their checks of that are measured, too. */
 	if (fcntl(ends[1], F_SETPIPE_SZ, sizeof(block)) < (int)sizeof(block)) {
 		perror("waits: a larger pipe");
 		return 1;
@@ -114,7 +117,7 @@ int main(void)
 		find(RTLD_DEFAULT, "pthread_mutex_lock"), (void **)&lock, time_locks);
 	measure("read", "}\n", find(libc, "read"), find(RTLD_DEFAULT, "read"), (void **)&read_some,
 		time_reads);
-	/* Checks that waits were recorded, or else nothing was measured. */
+	/* Check that waits were recorded. Otherwise no wrapper was measured. */
 	while (!posix_trace_trygetnext_event(stream, &info, data, sizeof(data), &size, &none) &&
 	       !none)
 		own_count += info.posix_event_id > POSIX_TRACE_UNNAMED_USEREVENT;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures a loop that cannot be in the benchmark itself in a process of its own. The worker
- * writes a line "ready" to standard output, then samples, one a line, for each byte that it reads
- * from standard input. It ends at the end of its input.
+ * A worker of bench/event: measures, in a process of its own, a loop that cannot be part of
+ * bench/event. The worker writes a line "ready" to standard output. For each byte that it reads
+ * from standard input, it measures one round and writes the samples, one a line. It ends at the end
+ * of its input.
  */
 #ifndef BENCH_WORKER_H
 #define BENCH_WORKER_H

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A workload of many short function calls, to compare a program with XRay that is not traced with
- * the same program without XRay, or one with samples with one without. Does the work 5 times, or
- * as often as the argument says, and prints the nanoseconds of processor time that it took. */
+/* A workload of many short function calls, for bench/report. To find the cost of XRay, bench/report
+ * runs this program compiled with XRay, but not traced, in turn with the same program without XRay;
+ * to find the cost of samples, it runs the program with and without ptrace-run --os=samples. Does
+ * the work 5 times, or as often as the argument says, and prints the nanoseconds of processor time
+ * that it took. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

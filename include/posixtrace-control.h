@@ -25,36 +25,37 @@ extern "C" {
 int posixtrace_attr_setfullwait(trace_attr_t *, const struct timespec *);
 int posixtrace_attr_getfullwait(const trace_attr_t *, struct timespec *);
 
-/* When a log is rotated. It is continued in another file when its current file has at least
+/* When a log is rotated, that is, continued in another file: when its current file has at least
  * pt_bytes bytes (0: no limit) or is pt_time old (0: no limit). At most pt_keep files of the log
- * are kept, including the current file (0: all files). */
+ * are kept, including the current file (0: all files; 1 is EINVAL). */
 struct posixtrace_log_rotation {
 	size_t pt_bytes;
 	struct timespec pt_time;
 	unsigned long pt_keep;
 };
 
-/* The least value of pt_bytes other than 0. The least value of pt_time other than 0 is a second. */
+/* The least value of pt_bytes other than 0, in bytes. The least value of pt_time other than 0 is
+ * one second. */
 #define POSIXTRACE_LOG_ROTATION_MIN 16384
 
 /*
  * The attribute log-rotation. It requires the log-full policy POSIX_TRACE_APPEND and a regular
  * file that has a name. By default all members are 0: the log is not rotated.
  *
- * The name of a later file is that of the first file with .000001, .000002 and so on appended. If
- * a file of that name exists, the number is skipped. No file is renamed. Each file is a complete
- * log. A file is closed after a flush, so it may exceed pt_bytes by the size of a flush. If no
- * new file can be created, the log continues in the current file, and posix_trace_get_status()
- * reports the error. Only files of this log are ever deleted. posix_trace_clear() deletes all of
- * them except for the last, which it empties.
+ * The name of a later file is that of the first file with .000001, .000002 and so on appended. A
+ * number whose file name exists already is skipped. No file is renamed. Each file is a complete
+ * log. A file is closed after a flush, so it may exceed pt_bytes by the size of a flush. If no new
+ * file can be created, the log continues in the current file, and posix_trace_get_status() reports
+ * the error. Only files of this log are ever deleted. posix_trace_clear() deletes all of them
+ * except for the last, which it empties.
  */
 int posixtrace_attr_setlogrotation(trace_attr_t *, const struct posixtrace_log_rotation *);
 int posixtrace_attr_getlogrotation(const trace_attr_t *, struct posixtrace_log_rotation *);
 
 /*
- * Patterns select by name the event types that a stream records. They apply from the first event
- * of a name on, no matter which process opens the name and when, and also in processes that are
- * not traced yet.
+ * Patterns select by name the event types that a stream records. They apply to every event of a
+ * name, whenever and in whichever process the name is opened, also in processes that are traced
+ * only later.
  */
 #define POSIXTRACE_ONLY 1    /* record only names that match a pattern of this kind */
 #define POSIXTRACE_EXCLUDE 2 /* do not record names that match */
@@ -64,8 +65,8 @@ int posixtrace_attr_getlogrotation(const trace_attr_t *, struct posixtrace_log_r
 struct posixtrace_pattern {
 	/* POSIXTRACE_ONLY or POSIXTRACE_EXCLUDE */
 	int pt_how;
-	/* Not 0: the pattern matches a name that exists. Set by posixtrace_get_patterns(), and
-	 * ignored by posixtrace_set_patterns(). */
+	/* Not 0: the pattern matches the name of an existing event type. posixtrace_get_patterns()
+	 * sets this member, and posixtrace_set_patterns() ignores it. */
 	int pt_has_matched;
 	/* The pattern, null-terminated. As in a shell, * matches any number of any bytes, ?
 	 * matches any byte, [a-z], [!a-z] and [[:digit:]] match a byte of a set, and \\ makes the
@@ -77,8 +78,8 @@ struct posixtrace_pattern {
 /*
  * Replaces the patterns of an active stream by these `count` patterns; 0 removes all patterns. A
  * user event type is recorded if its name matches a pattern of the kind ONLY, or if there is no
- * such pattern. Event types whose names match a pattern of the kind EXCLUDE are not recorded;
- * this is the only kind that affects system event types.
+ * such pattern. Event types whose names match a pattern of the kind EXCLUDE are not recorded.
+ * Patterns of the kind ONLY do not affect system event types.
  *
  * An event is recorded if neither the patterns nor the filter (posix_trace_set_filter) exclude
  * it. The set that posix_trace_get_filter() stores contains the existing event types that the
@@ -88,9 +89,9 @@ struct posixtrace_pattern {
 int posixtrace_set_patterns(trace_id_t, const struct posixtrace_pattern *, size_t count);
 
 /*
- * Stores in *count the number of patterns of an active stream, and copies at most the first
- * `size` patterns. posixtrace_set_patterns() accepts the result; if all patterns were copied, it
- * changes nothing.
+ * Stores in *count the number of patterns of an active stream, and copies at most the first `size`
+ * patterns. If all patterns were copied, passing the copies to posixtrace_set_patterns() leaves the
+ * patterns unchanged.
  */
 int posixtrace_get_patterns(trace_id_t, struct posixtrace_pattern *, size_t size, size_t *count);
 
@@ -104,9 +105,9 @@ int posixtrace_get_patterns(trace_id_t, struct posixtrace_pattern *, size_t size
 int posixtrace_set_log_sync(trace_id_t, int is_synced);
 
 /*
- * Sets whether the command lines of processes, which may contain secrets, are written into the
- * log of a stream. The default is that they are. Call this before the stream is started: command
- * lines that were written before the call stay in the log.
+ * Sets whether the command lines of traced processes, which may contain secrets, are written into
+ * the log of a stream. By default they are. Call this before the stream is started: command lines
+ * that were written before the call stay in the log.
  */
 int posixtrace_set_command_line(trace_id_t, int is_wanted);
 
@@ -118,8 +119,9 @@ int posixtrace_set_command_line(trace_id_t, int is_wanted);
  */
 struct posixtrace_cursor;
 
-/* A snapshot: the cursor reports only events that were recorded before it was opened, and reports
- * earlier losses of the stream by OVERFLOW and RESUME. */
+/* A flag of posixtrace_cursor_open() that makes the cursor a snapshot: it reports only events that
+ * were recorded before it was opened. A POSIX_TRACE_OVERFLOW and a POSIX_TRACE_RESUME report what
+ * the stream had lost until then. */
 #define POSIXTRACE_CURSOR_SNAPSHOT 1
 
 /*
@@ -165,13 +167,13 @@ void posixtrace_cursor_close(struct posixtrace_cursor *);
  * are too many orphans. A stream whose controller is alive is never an orphan.
  */
 struct posixtrace_orphan {
-	unsigned long pt_size;
-	/* Identifies the stream. */
-	uint64_t pt_id;
-	/* 0, or why the orphan cannot be salvaged. ENOTSUP: its memory has a version (pt_version)
-	 * that this library does not know; nothing else is known about it. EINVAL: its memory is damaged. ECHILD: each
-	 * keeper that was started to write its log has died, possibly because its memory is
-	 * damaged; creating a stream does not start another. ENOMEM. */
+	unsigned long pt_size; /* bytes of this structure that were filled in */
+	uint64_t pt_id;	       /* for posixtrace_salvage_orphan(), _discard_orphan() */
+	/* 0, or why the orphan cannot be salvaged. ENOTSUP: this library does not know the version
+	 * of the orphan's memory (pt_version), so the members below that one are 0. EINVAL: the
+	 * memory is damaged. ECHILD: each keeper (process that writes a log) that was started for
+	 * this orphan has died, possibly because the memory is damaged; creating a stream does not
+	 * start another one. ENOMEM: the caller's memory is exhausted. */
 	int pt_error;
 	unsigned int pt_version;
 	int pt_has_log;
@@ -181,7 +183,7 @@ struct posixtrace_orphan {
 	pid_t pt_target;
 	/* pt_events: number of events, including system events, that are not in the log or, for a
 	 * stream without a log, were not read. pt_memory: bytes of memory that the stream takes.
-	 * pt_created: its creation time. */
+	 * pt_created: creation time of the stream. pt_name: its trace name. */
 	unsigned long pt_events;
 	unsigned long pt_memory;
 	struct timespec pt_created;
@@ -192,26 +194,25 @@ struct posixtrace_orphan {
 };
 
 /*
- * Stores information about orphan number `number` of the caller's effective user. Orphans are
- * numbered from 0; ENOENT: the number is too large. The numbers change when orphans appear or
- * disappear.
+ * Stores information about orphan number `number` of the caller's effective user, in a structure of
+ * `size` bytes, the last argument. Orphans are numbered from 0; ENOENT: the number is too large.
+ * The numbers change when orphans appear or disappear.
  */
 int posixtrace_get_orphan(unsigned int number, struct posixtrace_orphan *, size_t);
 
 /*
- * posixtrace_salvage_orphan(id, path, written) writes the events of the orphan into a log,
- * finishes the log, and removes the stream. The events go into the orphan's own log, if it can be
- * found and written. Otherwise they go into a new log, which gets only the events that the
- * orphan's own log does not have. The new log is at `path` or, if that is null, at the path of
- * the orphan's log with ".salvaged" appended. An existing file is never replaced: ".2", ".3" and
- * so on are appended to the path. If `written` is not null, the path of the log is stored there,
- * in a buffer of 4096 bytes. After an error, the stream still holds every event that is in no
- * log.
+ * posixtrace_salvage_orphan(id, path, written) writes the events of the orphan into a log, finishes
+ * the log, and removes the stream. The events go into the orphan's own log, if it can be found and
+ * written. Otherwise they go into a new log, which gets only the events that the orphan's own log
+ * does not have. The path of the new log is `path` or, if `path` is null, the path of the orphan's
+ * log with ".salvaged" appended. An existing file is never replaced: ".2", ".3" and so on are
+ * appended to the path. If `written` is not null, the path of the log is stored there, in a buffer
+ * of 4096 bytes. After an error, the stream still holds every event that is in no log.
  */
 int posixtrace_salvage_orphan(uint64_t id, const char *path, char *written);
 
-/* Removes an orphan with its events. If id is 0, instead resets the number of orphans that were
- * dropped because there were too many. */
+/* Removes the orphan with this identifier, and its events. With id 0, removes nothing, and sets the
+ * number of orphans that were dropped because there were too many back to 0. */
 int posixtrace_discard_orphan(uint64_t id);
 
 #ifdef __cplusplus

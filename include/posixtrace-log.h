@@ -27,10 +27,9 @@ extern "C" {
 #endif
 
 /*
- * A figure about a stream or a log, for example the number of lost events
- * (posix_trace_get_status() only reports whether events were lost). posixtrace_get_counts(3)
- * lists the names of the figures; a later version may have more figures. pt_name is a static
- * string.
+ * A figure about a stream or a log, for example the number of lost events (posix_trace_get_status()
+ * only reports whether events were lost). posixtrace_get_counts(3) lists the names of the figures;
+ * a later version of the library may have more figures. pt_name is a static string.
  */
 struct posixtrace_count {
 	const char *pt_name;
@@ -58,9 +57,9 @@ struct posixtrace_type_count {
 
 /*
  * Fills in an array of counts; the last argument is the number of its elements. Element i is for
- * the event type with identifier i. Element 0 counts events of types for whose counts /dev/shm
- * had no memory. The call takes time in proportion to the number of events in the stream, and
- * resets no counts.
+ * the event type with identifier i. No type has identifier 0: element 0 counts the events of all
+ * types for whose counts there was no memory in /dev/shm. The call takes time in proportion to the
+ * number of events in the stream, and resets no counts.
  *
  * For an active stream, the events are counted that were recorded since it was created or last
  * cleared, and were read or flushed or are in the stream now. Lost events do not count. While
@@ -98,10 +97,11 @@ int posixtrace_log_select(trace_id_t, const struct posixtrace_span *, size_t cou
 			  const trace_event_set_t *);
 
 /*
- * Stores a time for reading the last events of a log: the log has at least `count` events from
- * this time on, and not many more: at most the other events in the same part of the log as the
- * first of them. Reading may report a few events fewer, because of damage or because the filter
- * excludes them. ENODATA: the log has fewer than `count` events.
+ * Finds the last `count` events of a log: stores the time at which the part of the log that
+ * contains the first of them begins. So the log has at least `count` events from this time on, and
+ * more only as far as that part begins with earlier events. A reader that selects this time may get
+ * a few events fewer, because events are damaged or excluded by the filter. ENODATA: the log has
+ * fewer than `count` events.
  */
 int posixtrace_log_get_time_of_last(trace_id_t, unsigned long count, struct timespec *);
 
@@ -153,7 +153,8 @@ enum posixtrace_field_kind {
 struct posixtrace_field {
 	/* Bytes of this structure that were filled in, at most the caller's size. */
 	unsigned long pt_size;
-	/* The position of the next field. The caller sets these three members to 0 at first. */
+	/* Which field the next call stores. The caller sets these three members to 0 before the
+	 * first call, and each call sets them for the next one. */
 	unsigned long pt_next_field, pt_next_index;
 	uint64_t pt_next_bit;
 	/* The name of the field; empty if all data of the event is one text of JSON. Valid until
@@ -163,8 +164,9 @@ struct posixtrace_field {
 	/* For an array: the number of its elements, and the index of this element. Both are 0 if
 	 * the field is no array. */
 	unsigned long pt_count, pt_index;
-	/* The value, if the field is a number: pt_signed, pt_float or, for the kinds marked as
-	 * unsigned above, pt_unsigned holds it, as pt_kind says. The other members are 0. */
+	/* The value, if the field is a number. pt_kind says which of the three members holds it:
+	 * pt_signed, pt_float or, for the kinds marked as unsigned above, pt_unsigned. The other
+	 * two are 0. */
 	uint64_t pt_unsigned;
 	int64_t pt_signed;
 	double pt_float;
@@ -173,17 +175,17 @@ struct posixtrace_field {
 	const char *pt_member;
 	/* The unit of a number, such as "ns" or "KiB"; empty if it has no unit. */
 	const char *pt_unit;
-	/* The bytes of the field in the data of the event. For text, the bytes before the first
-	 * null byte. For a bit field, pt_length is 0. */
+	/* The bytes of the field in the data of the event. A text ends before its first null byte.
+	 * For a bit field, pt_length is 0. */
 	const void *pt_data;
 	size_t pt_length;
 };
 
 /*
- * Stores the next field of an event of the log, with name and type from the layout of the event's
- * type. If all members of the structure are 0, stores the first field. Padding is skipped.
- * ENODATA: there are no more fields, or the type has no layout. EBADMSG: from the requested field
- * on, the data does not fit the layout.
+ * Stores the next field of an event of the log, with its name and type from the layout of the event
+ * type. To get the first field, the caller sets all members of the structure to 0. Padding is
+ * skipped. ENODATA: there are no more fields, or the event type has no layout. EBADMSG: from this
+ * field on, the data does not fit the layout.
  */
 int posixtrace_log_next_field(trace_id_t, const struct posixtrace_event *,
 			      struct posixtrace_field *, size_t size);
@@ -212,13 +214,14 @@ struct posixtrace_log_host {
 };
 
 /*
- * A process as the keeper found it. The keeper looks at a process when it starts to record into
- * the stream, and adds another description if the process has changed later: if it has executed
- * another program, mapped more code or got another name, or if it is another process with the
- * same pid. Pointers are valid until the log is closed. Texts have no null byte at the end.
+ * A process as the keeper (the process that writes the log) found it in /proc. The keeper looks at
+ * a process when it starts to record into the stream, and adds another description if the process
+ * has changed later: if it has executed another program, mapped more code or got another name, or
+ * if it is another process with the same pid. Pointers are valid until the log is closed. Texts
+ * have no null byte at the end.
  */
 struct posixtrace_log_process {
-	unsigned long pp_size;
+	unsigned long pp_size; /* bytes of this structure that were filled in */
 	pid_t pp_pid;
 	/* Not 0: the process had ended before the keeper could look at it, so only few members
 	 * are known. */
@@ -252,10 +255,11 @@ struct posixtrace_log_process {
 	struct timespec pp_from;
 };
 
-/* A part of a file that is mapped as code: address A is at offset A - pm_start + pm_offset of
- * the file. Or, if pm_is_function is not 0, a function whose code the program made at run time. */
+/* A part of a file that is mapped as code: the byte at address A of the process is at offset A -
+ * pm_start + pm_offset of the file. If pm_is_function is not 0, there is no file: the mapping is a
+ * function whose code the program made at run time. */
 struct posixtrace_log_mapping {
-	unsigned long pm_size;
+	unsigned long pm_size; /* bytes of this structure that were filled in */
 	unsigned long pm_start, pm_end, pm_offset;
 	/* The path as in /proc/PID/maps, or the name of the function. Paths such as "[vdso]" are
 	 * no files. */
@@ -267,14 +271,14 @@ struct posixtrace_log_mapping {
 };
 
 /*
- * A name of a thread, from /proc, and the time from which on the thread had this name: a thread
- * may be renamed. The first thread of a process, whose pt_tid is equal to pt_pid, has the name of
- * the process and is not listed here. A thread that ended before the keeper could look at it is
- * not listed, because its name is unknown. But if another thread had the same ID before, it is
- * listed with an empty name.
+ * A name of a thread, from /proc, and the time from which on the thread had this name: a thread may
+ * be renamed. The first thread of a process, whose pt_tid is equal to pt_pid, has the name of the
+ * process and is not listed here. A thread that ended before the keeper could look at it is not
+ * listed, because its name is unknown. But if another thread had the same ID before, the later
+ * thread is listed with an empty name, so that its events do not get the name of the earlier one.
  */
 struct posixtrace_log_thread {
-	unsigned long pt_size;
+	unsigned long pt_size; /* bytes of this structure that were filled in */
 	pid_t pt_pid, pt_tid;
 	struct timespec pt_from;
 	const char *pt_name; /* at most 16 bytes */
@@ -282,17 +286,18 @@ struct posixtrace_log_thread {
 };
 
 /*
- * A reading of the machine's clocks, one directly after the other. A log has readings from its
- * start, its end, and times in between. The changes from reading to reading show how
+ * One reading of several clocks of the machine, one directly after the other. A log has readings
+ * from its start, its end, and times in between. The changes from reading to reading show how
  * CLOCK_REALTIME and the clock of the events, which follows CLOCK_MONOTONIC, diverged.
  */
 struct posixtrace_log_clock {
-	unsigned long pk_size;
-	struct timespec pk_time; /* the time of an event at this moment */
+	unsigned long pk_size;	 /* bytes of this structure that were filled in */
+	struct timespec pk_time; /* the time that an event of this moment has */
 	struct timespec pk_realtime, pk_monotonic, pk_boottime;
 	long pk_window_ns;	  /* duration of the reading */
 	unsigned long pk_counter; /* the processor's counter: TSC or cntvct_el0 */
-	/* From adjtimex(), about CLOCK_REALTIME: status bits, and errors in nanoseconds. */
+	/* From adjtimex(), about CLOCK_REALTIME: status bits, and errors in nanoseconds. Valid if
+	 * pk_has_status is not 0. */
 	int pk_has_status, pk_status, pk_is_synchronized;
 	long pk_max_error_ns, pk_estimated_error_ns;
 };
@@ -348,10 +353,10 @@ int posixtrace_log_writer_type(struct posixtrace_log_writer *, const char *name,
 /*
  * Adds an event, for example from posixtrace_log_next_block(). Its type must be an event type of
  * this log, and it must not be earlier than the event added before. Readers of the log report the
- * events in the order in which they were added. As in every log, readers leave out events between
- * a POSIX_TRACE_OVERFLOW and a POSIX_TRACE_RESUME. They leave out no event because of the filter
- * in a POSIX_TRACE_START or POSIX_TRACE_FILTER; the event sets in these events must have types of
- * this log. After a write error no more events can be added.
+ * events in the order in which they were added. As in every log, readers leave out events between a
+ * POSIX_TRACE_OVERFLOW and a POSIX_TRACE_RESUME. But readers of this log do not apply the filters
+ * that its POSIX_TRACE_START and POSIX_TRACE_FILTER events contain; the types in these filters must
+ * be types of this log. After a write error no more events can be added.
  */
 int posixtrace_log_writer_add(struct posixtrace_log_writer *, const struct posixtrace_event *);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of the library for the commands, tests and benchmarks of this tree. This header is
- * not installed, and the shared library does not export its functions: it changes with the
- * commands. The rules at the start of <posixtrace.h> hold, but arguments are checked only as far
- * as the comments say.
+ * Functions of the library for the commands, tests and benchmarks of this tree. This header is not
+ * installed, and the shared library does not export its functions, so they can change whenever the
+ * commands change. The rules at the start of <posixtrace.h> hold, but arguments are checked only as
+ * far as the comments say.
  */
 #ifndef PTRC_PRIVATE_H
 #define PTRC_PRIVATE_H
@@ -27,7 +27,7 @@ struct ptrc_counts {
 	 * the log. */
 	unsigned long pt_log_lost_events;
 	/* Events of the operating system that the kernel has lost, so that the trace never got
-	 * them. In a log at most 2^32 - 1. */
+	 * them. A log stores at most 2^32 - 1. */
 	unsigned long pt_unobserved_events;
 	/* Number of events in the log now, and the bytes of these events. */
 	unsigned long pt_log_events;
@@ -99,11 +99,11 @@ struct ptrc_counts {
 	/* Events that are missing from a closed log because its last flush failed
 	 * (posix_stream_flush_error), as far as their number is known. */
 	unsigned long pt_unwritten_events;
-	/* For a rotated log that was opened by its path (posixtrace_log_open). pt_files: number
-	 * of its files. pt_missing_files: number of files that are missing between these files,
-	 * plus 1 if further files followed the last file. pt_earlier_files: number of files that
-	 * preceded the first file. pt_deleted_files: how many of those were deleted because of
-	 * pt_keep. pt_earlier_events: number of events in the files that preceded the first file. */
+	/* For a rotated log that was opened by its path (posixtrace_log_open). pt_files: number of
+	 * its files. pt_missing_files: number of files that are missing between these files, plus 1
+	 * if further files followed the last file. pt_earlier_files: number of files that preceded
+	 * the first file. pt_deleted_files: how many of these were deleted because of pt_keep.
+	 * pt_earlier_events: number of events in the files that preceded the first file. */
 	unsigned long pt_files;
 	unsigned long pt_missing_files;
 	unsigned long pt_earlier_files;
@@ -125,11 +125,12 @@ struct ptrc_counts {
 	 * numbers of missing files and events are unknown. */
 	unsigned long pt_is_last_file_missing;
 	/* Length in bytes of the largest data that was truncated to max-data-size since the
-	 * creation or the last clear. 0: no data was truncated, or the log has no end. In a log
+	 * creation or the last clear. 0: no data was truncated, or the log has no end. A log stores
 	 * at most 2^32 - 1. */
 	unsigned long pt_data_needed;
-	/* If pt_untraced_error is EPROTO: the newest version of the shared memory that the library of
-	 * that process knows << 8, and the version of the stream or its names. 0: unknown. */
+	/* If pt_untraced_error is EPROTO, two versions of the layout of the shared memory: the
+	 * newest version that the library of the untraced process knows, << 8, plus the version of
+	 * the stream or of the event names that it refused. 0: unknown. */
 	unsigned long pt_untraced_versions;
 };
 
@@ -144,20 +145,23 @@ struct ptrc_counts {
 int ptrc_trace_counts(trace_id_t, struct ptrc_counts *);
 
 struct ptrc_ending_facts {
-	/* Not 0: the target has ended, with this exit status, or -1 and this signal. */
+	/* Not 0: the target has ended. pe_status is its exit status, or -1 if signal pe_signal
+	 * ended it. */
 	int pe_has_ended;
 	int pe_status, pe_signal;
-	/* The number of traced processes that go on. */
+	/* The number of traced processes that are still running. */
 	unsigned int pe_processes;
 };
 
 /*
- * Says what the log shall have at its end: an event os.command if the target has ended, and an event
- * os.went_on if processes go on. They are events of the target, whatever the filter and the patterns
- * are. They are in the log only, and so are their names: another log of the same processes has
- * neither. NULL: nothing is known yet; but if the controller dies, and the target or another traced
- * process goes on, the log gets os.went_on.
- * This is so, too, for a log into which a stream without a log is salvaged.
+ * Sets which events the keeper adds at the end of the stream's log: an event os.command if the
+ * target has ended, and an event os.went_on if traced processes are still running. Both are events
+ * of the target, and no filter or pattern excludes them. The events and their names exist only in
+ * this log, not in the stream, so another log of the same processes has neither. A log into which a
+ * stream without a log is salvaged gets these events, too.
+ *
+ * With a null pointer nothing is known yet, and a log that is closed gets no such event. But if the
+ * controller dies while the target or another traced process is running, the log gets os.went_on.
  *   EINVAL  not an active stream.
  */
 int ptrc_trace_set_ending(trace_id_t, const struct ptrc_ending_facts *);
@@ -165,10 +169,11 @@ int ptrc_trace_set_ending(trace_id_t, const struct ptrc_ending_facts *);
 /*
  * Shuts the stream down as posix_trace_shutdown() does, and stores the final counts:
  * pt_log_events is then the number of events written to the log, even if the log is a pipe.
- *   EINVAL  not an active stream: nothing was done.
- *   ECHILD  the keeper of the log has died, and so has each that was started in its place: the stream is gone
- *           for the caller, but not its events. The next posix_trace_create_withlog() of the user, or
- *           posixtrace_salvage_orphan(), finishes the log.
+ *   EINVAL  not an active stream; nothing was done.
+ *   ECHILD  the keeper of the log has died, and so has each keeper that was started in its place.
+ *           The identifier is invalid, but the events still exist: the next
+ *           posix_trace_create_withlog() of the user, or posixtrace_salvage_orphan(), finishes the
+ *           log.
  *   others  as posix_trace_shutdown(): the stream is gone and *counts is filled in.
  */
 int ptrc_trace_shutdown(trace_id_t, struct ptrc_counts *);
@@ -219,20 +224,20 @@ struct ptrc_part {
 };
 
 /*
- * Reads the next events, as posixtrace_cursor_trygetnext_event() does, into a part of at most
- * about 64 KiB; a single event may make it larger. The first part contains the start of a log,
- * even if there is no event; later parts are empty if there is no event. Names of event types and
+ * Reads the next events, as posixtrace_cursor_trygetnext_event() does, into a part of at most about
+ * 64 KiB; a single event may make it larger. The first part contains the start of a log, even if
+ * there is no event; later parts are empty if there is no event. Names of event types and
  * descriptions of processes precede the events. The types have the same identifiers as in the
- * stream. Describing a process takes a moment.
+ * stream. For the description of a process the call reads files in /proc.
  *   EINVAL  the stream was shut down.
- *   ENOMEM  no memory: events may be missing, and each later call returns the same.
+ *   ENOMEM  no memory: events may be missing, and each later call returns ENOMEM, too.
  */
 int ptrc_cursor_get_part(struct posixtrace_cursor *, struct ptrc_part *);
 
 /*
  * Makes a part without events that contains the status and the counts of a log: losses in the
  * stream and in the log, untraced processes, refused names, and waits of events. is_end: this is
- * the last part, and the log is complete. The stream may have been shut down.
+ * the last part, which completes the log. The stream may have been shut down before.
  *   EINVAL  no part was read before.
  *   ENOMEM  as for ptrc_cursor_get_part().
  */
@@ -241,9 +246,10 @@ int ptrc_cursor_end_part(struct posixtrace_cursor *, const struct posix_trace_st
 
 /*
  * Opens a log that arrives in parts, from a pipe or a socket, and stores an identifier, which
- * posix_trace_close() closes. The caller passes at least the first 1760 bytes of the log. The
- * functions that read logs report the events that have arrived; after the last of these they
- * report that there is no event. Packets of events are read in the order of their arrival.
+ * posix_trace_close() closes. The caller passes at least the first 1760 bytes of the log, which are
+ * its header. The functions that read logs report the events that have arrived; after the last of
+ * these they report that there is no event. Packets of events are read in the order of their
+ * arrival.
  *
  * posix_trace_rewind() and posixtrace_log_select() refuse such a log with EINVAL, because the
  * parts are not kept. Its status and counts are the last that have arrived; before any have
@@ -257,10 +263,10 @@ int ptrc_cursor_end_part(struct posixtrace_cursor *, const struct posix_trace_st
 int ptrc_log_open_parts(const void *bytes, size_t size, trace_id_t *);
 
 /*
- * Adds the next bytes of the log; their number does not matter. Stores whether the log is
- * complete now (if the pointer is not NULL); if it is, no bytes may follow. Pointers from
- * functions about the origin of the log become invalid; blocks stay valid. Bytes that were not
- * read yet take memory.
+ * Adds the next bytes of the log, any number of them. Stores whether the log is complete now (if
+ * the pointer is not NULL); if it is, no bytes may follow. Pointers from
+ * posixtrace_log_get_process() and the like become invalid; blocks of events stay valid. The
+ * library keeps the bytes in memory until their events are read.
  *   EINVAL  not a log that arrives in parts.
  *   EPROTO  this is no part of the log, or an earlier call has failed.
  *   ENOMEM  no memory.
@@ -276,8 +282,8 @@ int ptrc_log_add_part(trace_id_t, const void *bytes, size_t size, int *is_comple
  * being written is opened again after it has grown, it starts with the same events in the same
  * order, and the new events follow. This mode of reading holds until the next call of this
  * function or of posixtrace_log_select(), even after posix_trace_rewind().
- *   EINVAL  not an open log; a log that arrives in parts (ptrc_log_open_parts); the part was forgotten
- *           (ptrc_log_refresh).
+ *   EINVAL  not an open log; a log that arrives in parts (ptrc_log_open_parts); ptrc_log_refresh()
+ *           has forgotten part `first`.
  *   ENOMEM  no memory; nothing was done.
  */
 int ptrc_log_select_parts(trace_id_t, unsigned long first, unsigned long end);
@@ -290,8 +296,8 @@ struct ptrc_reading_place {
 	 * a rotated log were deleted. pl_end_part: one more than the number of the last part. */
 	unsigned long pl_first_part, pl_end_part;
 	/* The position, if ptrc_log_select_parts() was called: pl_events events of part number
-	 * pl_part have been read. A caller that later reads from this part on first gets these
-	 * pl_events events again, and then those that were not read yet. */
+	 * pl_part have been read. If the caller later starts at part pl_part, it first gets these
+	 * pl_events events again, and then those that it has not read yet. */
 	unsigned long pl_part, pl_events;
 };
 
@@ -302,17 +308,18 @@ struct ptrc_reading_place {
 int ptrc_log_get_place(trace_id_t, struct ptrc_reading_place *);
 
 /*
- * Reads what was written to a log since it was opened or since the last call of this function.
- * The time that this takes depends on how much was written and on how much follows the start of
- * part `first`, but not on the size of the log. The parts before number `first` are forgotten:
+ * Reads what was written to a log since it was opened or since the last call of this function. The
+ * time that this takes depends on how much was written and on how much follows the start of part
+ * `first`, but not on the size of the log. The parts before number `first` are forgotten:
  * afterwards the log behaves as if it had just been opened and started with part `first`, except
- * that its counts are those of the whole log. A selection ends. Pointers from
- * posixtrace_log_get_process() and the like become invalid. No other thread may use the log
- * during the call.
+ * that its counts are those of the whole log. The selections of posixtrace_log_select() and
+ * ptrc_log_select_parts() end. Pointers from posixtrace_log_get_process() and the like become
+ * invalid. No other thread may use the log during the call.
  *   EINVAL  not an open log; a log that arrives in parts (ptrc_log_open_parts).
- *   ESTALE  the log can only be closed, and opened again, which reports what happened to it: it was closed by
- *           its writer, truncated, overwritten or damaged, or is of a kind that has to be opened again each
- *           time: rotated (posixtrace_attr_setlogrotation), or one that overwrites its oldest events.
+ *   ESTALE  the log can only be closed, and opened again to find out what happened to it. Its
+ *           writer has closed it, or it was truncated, overwritten or damaged. Or it cannot be
+ *           refreshed because it is rotated (posixtrace_attr_setlogrotation) or overwrites its
+ *           oldest events.
  *   ENOMEM  no memory; the log can only be closed.
  */
 int ptrc_log_refresh(trace_id_t, unsigned long first);
@@ -320,10 +327,11 @@ int ptrc_log_refresh(trace_id_t, unsigned long first);
 /*
  * Checks a closed log for damage. A closed log describes each of its parts in several places. The
  * function compares these descriptions, and stores the number of parts whose descriptions differ.
- * If it is not 0, the log is damaged, even if all its events can be read. The function looks at
- * all parts but at no events: to find out whether events are damaged, read all events without a
- * selection, and then call posixtrace_get_counts(). The position does not change. The number is 0
- * for a log without descriptions, for which posixtrace_get_type_counts() returns ENODATA.
+ * If this number is not 0, the log is damaged, even if all its events can be read. The function
+ * looks at all parts but at no events: to find out whether events are damaged, read all events
+ * without a selection, and then call posixtrace_get_counts(). The position does not change. The
+ * number is 0 for a log without descriptions, for which posixtrace_get_type_counts() returns
+ * ENODATA.
  *   EINVAL  not an open log.
  *   ENOMEM  no memory.
  */
@@ -380,10 +388,10 @@ int ptrc_observer_type(struct ptrc_observer *, const char *name, const char *lay
 
 /*
  * Adds `count` events. An event is recorded if the stream is running now and filter and patterns
- * accept its type. Data beyond max-data-size is cut off. If the stream is full, the event waits
- * or is lost, like an event that a traced thread records, but it waits for at most a second without
- * room being made, and not at all if the log cannot be written. `unobserved` is the number of
- * events that the caller could not observe; the stream counts them.
+ * accept its type. Data beyond max-data-size is cut off. If the stream is full, the event waits or
+ * is lost, like an event that a traced thread records. But it waits at most one second after room
+ * was last made, and not at all if the log cannot be written. `unobserved` is the number of events
+ * that the caller could not observe; the stream counts them.
  *   EINVAL  the stream was shut down.
  */
 int ptrc_observer_add(struct ptrc_observer *, const struct ptrc_observed *, size_t count,
@@ -391,10 +399,10 @@ int ptrc_observer_add(struct ptrc_observer *, const struct ptrc_observed *, size
 
 /*
  * Adds a description of a process to the log, in the form of posixtrace_log_get_process() and
- * posixtrace_log_get_mapping() but with times of CLOCK_MONOTONIC. pp_size, pp_has_ended and
- * pm_size are ignored. If the keeper has found the same process by itself, its own description is
- * used instead. If is_addition, the mappings are added to those that the log has of this program of
- * the process. Does nothing for a stream without a log.
+ * posixtrace_log_get_mapping() but with times of CLOCK_MONOTONIC. pp_size, pp_has_ended and pm_size
+ * are ignored. If the keeper has described the same process itself, readers of the log get the
+ * keeper's description. If is_addition, the mappings are added to those that the log already has
+ * for the program that the process runs. Does nothing for a stream without a log.
  *   EINVAL  the stream was shut down.
  */
 int ptrc_observer_add_process(struct ptrc_observer *, const struct posixtrace_log_process *,
@@ -404,7 +412,7 @@ int ptrc_observer_add_process(struct ptrc_observer *, const struct posixtrace_lo
  * Makes the keeper describe a process in the log now, and waits until it has looked at the
  * process, at most 20 ms.
  *   EINVAL     the stream was shut down.
- *   ETIMEDOUT  the keeper has not looked, or the stream has no log.
+ *   ETIMEDOUT  the keeper has not looked within 20 ms, or the stream has no log.
  */
 int ptrc_observer_look(struct ptrc_observer *, pid_t);
 
@@ -423,8 +431,9 @@ struct ptrc_inspected_process {
 	 * levels this namespace is below the caller's; 0: it is the same namespace. */
 	pid_t pt_inner_pid;
 	unsigned int pt_depth;
-	/* Not 0: the process has a page, which the process itself or its controller has made. A
-	 * program that is not traced and has opened no event name needs no page. */
+	/* Not 0: the process has a page, the shared object that lists the streams that trace it.
+	 * The process itself or its controller has made the page. A program that is not traced and
+	 * has opened no event name needs none. */
 	int pt_has_page;
 	/* Not 0: the library was initialised in the program that the process now runs. */
 	int pt_has_library;
@@ -436,19 +445,20 @@ struct ptrc_inspected_process {
 	 * in struct ptrc_counts. pt_refused_name: the first of these names. */
 	unsigned long pt_refused_names;
 	char pt_refused_name[TRACE_EVENT_NAME_MAX + 1];
-	/* Not 0: the caller's library does not know the version of the names of the process. As
-	 * pt_versions below, with the caller's library first. */
+	/* Not 0: the caller's library does not know the version of the shared memory in which the
+	 * event names of the process are. The value is the newest version that the caller's library
+	 * knows, << 8, plus the version of that memory. */
 	unsigned int pt_names_versions;
 };
 
 struct ptrc_inspected_stream {
 	/* The error number with which the process failed to map the stream, or 0. If it is EPROTO,
-	 * pt_versions has two versions of the shared memory: the newest one that the library of the
-	 * process knows << 8, and that of the stream or its names. */
+	 * pt_versions has two versions of the layout of the shared memory: the newest one that the
+	 * library of the process knows, << 8, plus that of the stream or of its event names. */
 	int pt_error;
 	unsigned int pt_versions;
-	/* The process that controls the stream, and the keeper if the stream has a log; then, for
-	 * each of these two processes, whether it is alive. */
+	/* The process that controls the stream, and the keeper if the stream has a log.
+	 * pt_is_controlled and pt_is_kept: whether the controller and the keeper are alive. */
 	pid_t pt_controller;
 	pid_t pt_keeper;
 	int pt_is_controlled;
@@ -500,9 +510,9 @@ unsigned int ptrc_shared_version(void);
  * the name has TRACE_EVENT_NAME_MAX + 1 bytes; the name is empty if a process was stopped or
  * killed while it opened the name. pt_streams may still count a stream that has just ended, for
  * which the result is ENOENT.
- *   ENOENT  no such number.
- *   EPROTO  the caller's library does not know the version of the stream; pt_versions has that of
- *           the library and that of the stream. Or it does not know that of the names.
+ *   ENOENT  the number is too large.
+ *   EPROTO  the caller's library does not know the version of the stream (pt_versions has the
+ *           versions of the library and of the stream) or of the event names.
  *   others  as ptrc_inspect_process().
  */
 int ptrc_inspect_stream(pid_t, unsigned int number, struct ptrc_inspected_stream *);

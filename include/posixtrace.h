@@ -39,9 +39,8 @@ int posixtrace_attach(void);
 /*
  * Returns 0 if no stream traces this process, so that no event would be recorded. A program can
  * call this before it prepares the data of an event, if that takes much work. It is
- * async-signal-safe, and takes as long as posix_trace_event() does in a process that is not
- * traced. Returns non-zero also if the streams that trace the process are suspended or exclude
- * the event.
+ * async-signal-safe, and takes as long as posix_trace_event() does in a process that is not traced.
+ * Also returns non-zero if all streams that trace the process are suspended or exclude the event.
  */
 int posixtrace_is_traced(void);
 
@@ -64,10 +63,10 @@ int posixtrace_is_traced(void);
 int posixtrace_eventid_open_layout(const char *name, const char *layout, trace_event_id_t *event);
 
 /*
- * Copies the layout of an event type of an active stream or of a log. The buffer has `size`
- * bytes; POSIXTRACE_LAYOUT_MAX + 1 bytes are always enough. A text from a log may contain any
- * bytes but null bytes, and may be no valid layout. ENODATA: the type has no layout. ERANGE: the
- * buffer is too small.
+ * Copies the layout of an event type of an active stream or of a log, null-terminated. The buffer
+ * has `size` bytes; POSIXTRACE_LAYOUT_MAX + 1 bytes are always enough. A text from a log may
+ * contain any bytes but null bytes, and may be no valid layout. ENODATA: the type has no layout.
+ * ERANGE: the buffer is too small.
  */
 int posixtrace_eventid_get_layout(trace_id_t, trace_event_id_t event, char *layout, size_t size);
 
@@ -115,7 +114,7 @@ enum posixtrace_kind {
 struct posixtrace_member {
 	const char *pt_name;
 	size_t pt_offset, pt_bytes;
-	/* size of an element of an array, or of the member itself */
+	/* size of an element, if the member is an array; otherwise the same as pt_bytes */
 	size_t pt_item_bytes;
 	int pt_kind; /* enum posixtrace_kind */
 	int pt_is_array;
@@ -136,8 +135,8 @@ struct posixtrace_type {
 /* Opens a type now, if it is not open yet. EINVAL: two members overlap. */
 int posixtrace_open_type(struct posixtrace_type *);
 
-/* For POSIXTRACE_EMIT: opens a type that is not open yet and returns its identifier. Returns 0 if
- * the process is not traced. Async-signal-safe. */
+/* Called by POSIXTRACE_EMIT for a type that is not open yet: opens the type and returns its
+ * identifier. Returns 0 if the process is not traced. Async-signal-safe. */
 trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 
 #ifndef __cplusplus
@@ -204,10 +203,11 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 		}                                                                           \
 	} while (0)
 
-/* The member m of type t, for use where it is not evaluated. */
+/* The member m of the structure t. Only sizeof and _Generic use this expression, which do not
+ * evaluate it. */
 #define POSIXTRACE_OF_(t, m) (((t *)0)->m)
-/* If a condition fails, clang's message shows only the names in it, so the conditions are named
- * enumerators. */
+/* If a static assertion fails, clang's message shows only the names in its condition. So each
+ * condition is a named enumerator, and its name shows the type and the member. */
 #define POSIXTRACE_CHECK_(t, m)                                                            \
 	enum {                                                                             \
 		t##_##m##_is_no_pointer = POSIXTRACE_IS_NO_POINTER_(POSIXTRACE_OF_(t, m)), \

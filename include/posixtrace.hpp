@@ -49,8 +49,8 @@
 #define POSIXTRACE_CONSTEVAL_ constexpr
 #endif
 
-/* Inlined, because an event has the address of the code that records it: it must be an address in
- * the caller, not in a function of this header. */
+/* Functions are inlined because an event has the return address of the call of posix_trace_event():
+ * it must be an address in the code that records the event, not in a function of this header. */
 #define POSIXTRACE_INLINE_ inline __attribute__((always_inline))
 
 namespace posixtrace
@@ -83,8 +83,8 @@ enum class kind {
 	pointer,
 	duration,
 	array,	 /* array of numbers */
-	letters, /* a text of a fixed size */
-	octets,	 /* bytes of a fixed number */
+	letters, /* an array of char, or one char: text of a fixed size */
+	octets,	 /* an array of bytes */
 	text,
 	json,
 	bytes
@@ -147,12 +147,13 @@ template <class T> constexpr kind kind_of()
 		return kind::none;
 }
 
-/* The part of a layout for a field of some type, and where it is in the data. */
+/* How the layout describes a field of some type, and which size and alignment the field has in the
+ * data. */
 struct shape {
-	const char *word;  /* nullptr: no field can be of that type */
+	const char *word;  /* the type in the layout; nullptr: no field can be of this type */
 	std::size_t count; /* number in brackets after the word; 0: no brackets */
-	const char *unit;
-	std::size_t size; /* 0: depends on the argument */
+	const char *unit;  /* a blank and the unit, or empty */
+	std::size_t size;  /* 0: depends on the argument */
 	std::size_t alignment;
 	bool is_last; /* no field can follow this field */
 };
@@ -326,12 +327,13 @@ template <class T, class U> constexpr void check()
 	}
 }
 
-/* An argument before it is copied into the data: either a field of a fixed size, or a text, which
- * gets a null byte at its end unless it is the last field. */
+/* An argument on its way into the data of the event. A number is stored in `fixed`. For a text or
+ * an array, `from` points to the caller's bytes. A text gets a null byte at its end, unless it is
+ * the last field (is_final). */
 template <class T, bool is_final> struct piece {
 	static constexpr shape of = shape_of<T>();
 	static constexpr bool has_null = kind_of<T>() == kind::text && !is_final;
-	/* a number */
+	/* the value of a number, pointer, duration or char; for other fields unused */
 	unsigned char fixed[of.size && kind_of<T>() != kind::array &&
 					    kind_of<T>() != kind::octets &&
 					    kind_of<T>() != kind::letters
@@ -349,8 +351,7 @@ template <class T, bool is_final> struct piece {
 	{
 		from = text.data();
 		size = text.size();
-		/* Cut the text at a null byte in it, because for a reader the text would end
-		 * there. */
+		/* A reader takes a null byte for the end of the text, so the text is cut there. */
 		if (kind_of<T>() == kind::text && size) {
 			const void *end = std::memchr(from, 0, size);
 
@@ -419,7 +420,7 @@ template <class T, bool is_final> struct piece {
 		return at + (of.size ? of.size : size + has_null);
 	}
 
-	/* Called if memory is short: makes the text empty. */
+	/* Makes a text empty. Called if there is no memory for the data of the event. */
 	void forget_text() noexcept
 	{
 		if (!of.size)
@@ -488,8 +489,9 @@ constexpr bool is_event_name(const char *name, std::size_t suffix)
 	return n + suffix <= TRACE_EVENT_NAME_MAX;
 }
 
-/* These functions are not constexpr. A constant expression that calls one of them is a
- * compile-time error, and the compiler's message shows the function's name. */
+/* The constructors call one of these functions if a name is invalid. The functions are not
+ * constexpr, so in a constant expression such a call is a compile-time error, and the compiler's
+ * message shows the function's name. */
 inline void the_name_of_an_event_is_too_long()
 {
 }
@@ -540,7 +542,8 @@ struct text {
 	}
 };
 
-/* The common part of all event types. The identifier is 0 until the type is open. */
+/* The common part of all event types. id: the identifier; 0 until the type is open. error: the
+ * error number of opening it. */
 struct type {
 	const char *name;
 	const char *suffix;
@@ -553,8 +556,9 @@ struct type {
 	}
 };
 
-/* Opens a type. Several threads may do this at the same time, with the same result. It is not
- * inline, so that begin() needs less stack in a process that is not traced. */
+/* Opens a type. Several threads may do this at the same time, with the same result. The function is
+ * not inline, so that its buffers take no stack in begin(), which an untraced process calls for
+ * each event. */
 __attribute__((noinline, cold)) inline int
 open(const type &t, const shape *shapes, const char *const *names, std::size_t count) noexcept
 {
@@ -587,7 +591,7 @@ open(const type &t, const shape *shapes, const char *const *names, std::size_t c
 		error = posixtrace_eventid_open_layout(name, layout, &id);
 	else
 		error = posix_trace_eventid_open(name, &id);
-	/* If memory is short, nothing is stored, and the next event tries to open the type again. */
+	/* After ENOMEM nothing is stored, so the next event tries to open the type again. */
 	if (error != ENOMEM) {
 		t.error.store(error, std::memory_order_relaxed);
 		t.id.store(id, std::memory_order_release);
@@ -612,7 +616,8 @@ begin(const type &t, const shape *shapes, const char *const *names, std::size_t 
 	return id ? id : POSIX_TRACE_UNNAMED_USEREVENT;
 }
 
-/* Allocates memory for data that is too large for the stack. Returns nullptr if memory is short. */
+/* Allocates memory for data that is larger than the buffer on the stack. Returns nullptr if there
+ * is none. */
 __attribute__((noinline, cold)) inline char *take_memory(std::size_t size) noexcept
 {
 	int keep = errno;
@@ -627,8 +632,8 @@ __attribute__((noinline, cold)) inline void give_memory(char *memory) noexcept
 	std::free(memory);
 }
 
-/* The least size of the data of an event, if all texts are empty. Each text but the last field
- * has a null byte. */
+/* The most bytes that the data of an event takes if all its texts are empty. For each text these
+ * are its null byte and up to 7 bytes that align the next field. */
 template <class... Args> constexpr std::size_t least_size()
 {
 	std::size_t size = 0;
@@ -714,8 +719,8 @@ template <class... Args> class event
 				detail::give_memory(data);
 	}
 
-	/* Records an event whose only field is a text. The text is not copied before it is
-	 * recorded. */
+	/* Records an event whose only field is a text. The data of this event is the text itself,
+	 * so nothing is copied. */
 	template <class Piece>
 	POSIXTRACE_INLINE_ static void record_text(trace_event_id_t id, const Piece &piece) noexcept
 	{
@@ -733,8 +738,8 @@ template <class... Args> class event
 	}
 
       public:
-	/* The arguments are the name of the event type and a name for each field. Only pointers
-	 * to them are kept. */
+	/* The arguments are the name of the event type and a name for each field. The object keeps
+	 * pointers to these strings, not copies. */
 	template <std::size_t N, class... Names>
 	POSIXTRACE_CONSTEVAL_ event(const char (&name)[N], const Names &...names) noexcept
 	    : event(detail::suffixed{"", 0}, name, names...)
@@ -780,10 +785,10 @@ template <class... Args> class event
 	}
 
 	/*
-	 * Opens the type now. If this is not called, the first event in a traced process opens
-	 * the type; that event must not be in a signal handler. Returns 0 or an error number of
-	 * posixtrace_eventid_open_layout(). The events of a type that could not be opened are
-	 * recorded as POSIX_TRACE_UNNAMED_USEREVENT.
+	 * Opens the type now. If the program does not call this, the first event of the type in a
+	 * traced process opens it; this first event must not be in a signal handler. Returns 0 or
+	 * an error number of posixtrace_eventid_open_layout(). The events of a type that could not
+	 * be opened are recorded as POSIX_TRACE_UNNAMED_USEREVENT.
 	 */
 	int open() const noexcept
 	{

@@ -37,8 +37,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 #include <time.h>
-/* <bits/posix_opt.h> has the options of the C library. <unistd.h> includes it, but declares many
- * other names. */
+/* <bits/posix_opt.h> defines the option constants of the C library, such as _POSIX_TRACE.
+ * <unistd.h> includes it, but declares many other names. */
 #if defined __has_include
 #if __has_include(<bits/posix_opt.h>)
 #define __trace_has_options 1
@@ -210,7 +210,7 @@ struct posix_trace_status_info {
  * posix_trace_stop and so on.
  *
  *   START        one trace_event_set_t: the filter in force
- *   STOP         one int: 0 posix_trace_stop() was called, 1 the stream was full, 2 the log was full
+ *   STOP         one int, why: 0 posix_trace_stop() was called, 1 stream full, 2 log full
  *   FILTER       two trace_event_set_t: the old filter, then the new filter
  *   OVERFLOW     none; its time is that of the first lost event
  *   RESUME       none; its time is that of the first event after the lost events
@@ -300,9 +300,9 @@ int posix_trace_attr_getlogfullpolicy(const trace_attr_t *__trace_restrict, int 
 
 /*
  * stream-full-policy: what happens when the stream is full. POSIX_TRACE_LOOP: new events replace
- * the oldest ones. POSIX_TRACE_UNTIL_FULL: the stream stops itself, and starts again when its
- * automatic STOP event has been read or, if there is a log, flushed. POSIX_TRACE_FLUSH: as with
- * UNTIL_FULL, but the stream also flushes itself when it is half full, when it is full, and at
+ * the oldest ones. POSIX_TRACE_UNTIL_FULL: the stream stops itself, records a STOP event, and
+ * starts again when this event has been read or, if there is a log, flushed. POSIX_TRACE_FLUSH: as
+ * with UNTIL_FULL, but the stream also flushes itself when it is half full, when it is full, and at
  * the latest a second after an event. FLUSH needs a log, so posix_trace_create() refuses it.
  *
  * If the policy was never set, posix_trace_create() takes LOOP, posix_trace_create_withlog()
@@ -406,8 +406,8 @@ int posix_trace_create(pid_t, const trace_attr_t *__trace_restrict, trace_id_t *
  *   ENOMEM, EPERM, ESRCH  as for posix_trace_create().
  *   EBADF   the descriptor is not open, or not for writing.
  *   EINVAL  as for posix_trace_create(), except that POSIX_TRACE_FLUSH is allowed; the type of
- *           the file does not allow the policy;
- *           log-max-size cannot hold a START and a STOP event.
+ *           the file does not allow the log-full policy; log-max-size cannot hold a START and a
+ *           STOP event.
  *   ENOSPC  the device cannot take the new log.
  *   others  the error number of a failed write of the log's header.
  * POSIX.1 posix_trace_create_withlog, in posix_trace_create.
@@ -443,12 +443,12 @@ int posix_trace_flush(trace_id_t);
 int posix_trace_shutdown(trace_id_t);
 
 /*
- * Resets the stream and its log to their state after creation: no events, NOT_FULL, no overrun,
- * an empty filter, the event type list at its start. The stream keeps its status (running or
- * suspended), names, attributes and creation time. The call itself is not recorded as an event. A
- * stream that had stopped itself is started again only by posix_trace_start(). What was written
- * to a device, pipe or socket stays written. Events that are generated during the call are either
- * recorded after the clear or discarded.
+ * Resets the stream and its log to their state after creation: no events, NOT_FULL, no overrun, an
+ * empty filter, and the position in the event type list at its start. The stream keeps its status
+ * (running or suspended), names, attributes and creation time. The call itself is not recorded as
+ * an event. A stream that had stopped itself is started again only by posix_trace_start(). What was
+ * written to a device, pipe or socket stays written. Events that are generated during the call are
+ * either recorded after the clear or discarded.
  *   EINVAL  not an active stream.
  *   ENOMEM  the process that writes the log was killed, and there are no descriptors left to
  *           start another process; nothing was cleared.

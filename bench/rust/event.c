@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The events of C with which those of Rust are compared, and a stream that overwrites. */
+/* For the benchmark of the Rust crate: the C events with which the events of Rust are compared, and
+ * a stream that overwrites its oldest events. */
 #include <posixtrace.h>
 #include <stdint.h>
 

@@ -68,7 +68,8 @@ static void set_name(struct ptrc_attr *a, const char *name)
 {
 	size_t len = strnlen(name, TRACE_NAME_MAX - 1);
 
-	/* memmove(), because `name` may point to the name in this very object. */
+	/* Not memcpy(): `name` may point into a->name, if the caller passes a part of the object
+	 * itself. */
 	memmove(a->name, name, len);
 	memset(a->name + len, 0, sizeof(a->name) - len);
 }
@@ -77,8 +78,8 @@ SETTER(posix_trace_attr_setname, const char *, value, set_name(a, value))
 
 GETTER(posix_trace_attr_getinherited, int, *value = a->inherited)
 GETTER(posix_trace_attr_getlogfullpolicy, int, *value = a->log_full_policy)
-/* If no policy was set, this stores LOOP. A stream with a log will get FLUSH, but it is not known
- * yet whether the stream will have a log. */
+/* If no policy was set, this stores LOOP, the default of a stream without a log. The default of a
+ * stream with a log is FLUSH, but only its creation shows whether it has one. */
 GETTER(posix_trace_attr_getstreamfullpolicy, int,
        *value = a->stream_full_policy ? a->stream_full_policy : POSIX_TRACE_LOOP)
 SETTER(posix_trace_attr_setinherited, int,

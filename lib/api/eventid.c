@@ -26,9 +26,9 @@ PTRC_PUBLIC int posix_trace_eventid_open(const char *restrict event_name,
 PTRC_PUBLIC int posix_trace_eventid_equal(trace_id_t trid, trace_event_id_t event1,
 					  trace_event_id_t event2)
 {
-	/* A process and the streams that trace it use the same names object, so their identifiers
-	 * can be compared as numbers. The standard does not say what happens with other
-	 * identifiers. */
+	/* A process and the streams that trace it take identifiers from the same table of names, so
+	 * identifiers can be compared as numbers. For other identifiers the standard does not
+	 * define the result. */
 	(void)trid;
 	return event1 == event2;
 }

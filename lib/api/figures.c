@@ -7,8 +7,8 @@
 
 #include "lib/base/common.h"
 
-/* Programs rely on the names and their order: no name is ever changed, and new figures are added
- * at the end. */
+/* The names of posixtrace_get_counts(), in its order. Programs rely on both: no name is ever
+ * changed, and new figures are added at the end. */
 static const struct {
 	const char *name;
 	size_t at;

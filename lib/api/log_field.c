@@ -46,7 +46,8 @@ static void tell_number(const struct ptrc_layout_field *from, const char *data, 
 	}
 }
 
-/* Fills in *f for a field, or for one element of an array, that has these bytes of data. */
+/* Fills in *f for a field, or for one element of an array, whose value is in these `size` bytes. A
+ * bit field starts at bit bit_at of them. */
 static void tell(const struct ptrc_layout_field *from, const char *data, size_t size,
 		 unsigned int bit_at, struct posixtrace_field *f)
 {
@@ -61,7 +62,8 @@ static void tell(const struct ptrc_layout_field *from, const char *data, size_t 
 		tell_number(from, data, bit_at, f);
 }
 
-/* Stores the next field. The pt_next_ members of *f are its position, and are advanced. */
+/* Stores in *f the field at which its pt_next_ members point, and makes them point at the field
+ * after it. */
 static int next(const struct ptrc_layout_fields *l, const char *data, size_t size,
 		struct posixtrace_field *f)
 {

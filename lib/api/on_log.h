@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls a function for the open log that has a given trace_id_t. */
+/* A macro that calls an internal function for the open log with a given trace_id_t. */
 #ifndef PTRC_LIB_API_ON_LOG_H
 #define PTRC_LIB_API_ON_LOG_H
 

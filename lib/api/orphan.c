@@ -13,8 +13,8 @@
 #include "lib/base/sys.h"
 #include "lib/process/orphan.h"
 
-/* The functions in this file are no cancellation points, because lib/process makes raw system
- * calls only. */
+/* None of these functions is a cancellation point, although none disables cancellation: lib/process
+ * makes raw system calls only. */
 
 PTRC_PUBLIC int posixtrace_get_orphan(unsigned int number, struct posixtrace_orphan *orphan,
 				      size_t size)

@@ -58,8 +58,8 @@ PTRC_PUBLIC int posixtrace_log_writer_add_origin(struct posixtrace_log_writer *l
 	return ptrc_log_copy_add_whose(log, ptrc_log_stream_whose(from.object));
 }
 
-/* `c` has the counts of a log whose events a program has copied into a new log. Adds the damage
- * found in that log to the counts about a source, which the new log stores. */
+/* For a new log whose events a program has copied from another log: `c` has the counts of that
+ * other log. Adds its damage to the pt_source_ counts, which the new log stores. */
 static void take_damage(struct ptrc_counts *c)
 {
 	c->pt_source_damaged_events +=

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_create, _create_withlog, _flush, _shutdown; posixtrace_set_log_sync; ptrc_trace_shutdown,
- * _set_ending, _give_up_log, _keeper. */
+/* posix_trace_create, _create_withlog, _flush, _shutdown; posixtrace_set_log_sync;
+ * ptrc_trace_shutdown, _set_ending, _give_up_log, _keeper. */
 #include "config.h"
 
 #include <errno.h>
@@ -93,8 +93,8 @@ int ptrc_trace_set_ending(trace_id_t id, const struct ptrc_ending_facts *facts)
 
 int ptrc_trace_give_up_log(trace_id_t id)
 {
-	/* PTRC_HANDLE_TAKEN: the log can be given up even while another thread shuts the stream
-	 * down and has taken the identifier. */
+	/* With PTRC_HANDLE_TAKEN the stream is found even if another thread is shutting it down,
+	 * which makes the identifier invalid: that thread may be waiting for this very log. */
 	PTRC_REF(ref, id, PTRC_HANDLE_ACTIVE | PTRC_HANDLE_TAKEN);
 	struct ptrc_controller *c = ref.object;
 

@@ -24,8 +24,8 @@ PTRC_PUBLIC int posix_trace_get_filter(trace_id_t id, trace_event_set_t *set)
 
 	if (!c || !set)
 		return EINVAL;
-	/* The lock is needed because during a change of the filter, the filter in the header is
-	 * neither the old nor the new filter. */
+	/* Changes of the filter hold the lock. While they are made, the filter in the header is
+	 * neither the old nor the new one. */
 	PTRC_LOCK(&c->lock);
 	ptrc_patterns_judge_all(c->stream.header, c->names);
 	ptrc_filter_told(c->stream.header, bits);
@@ -33,7 +33,8 @@ PTRC_PUBLIC int posix_trace_get_filter(trace_id_t id, trace_event_set_t *set)
 	return 0;
 }
 
-/* The new value of one word of the filter, when the program sets, adds or subtracts `given`. */
+/* Returns the new value of one word of the filter, a set of bits; `given` is the same word of the
+ * program's set. */
 static uint64_t combine(uint64_t word, uint64_t given, int how)
 {
 	return how == POSIX_TRACE_SET_EVENTSET	 ? given
@@ -41,9 +42,9 @@ static uint64_t combine(uint64_t word, uint64_t given, int how)
 						 : word & ~given;
 }
 
-/* Prepares a change of the filter. Types that the program removes from the filter, or omits when
- * it sets the filter, are recorded even if the patterns exclude them. But the patterns still
- * decide on names that are not registered yet. */
+/* Prepares a change of the filter. Types that the program removes from the filter, or omits when it
+ * sets the filter, are recorded even if the patterns exclude them. For names that no process has
+ * opened yet, the patterns still decide. */
 static void prepare(struct ptrc_controller *c, const trace_event_set_t *set, int how,
 		    struct ptrc_filter_change *change)
 {
@@ -84,7 +85,7 @@ PTRC_PUBLIC int posix_trace_set_filter(trace_id_t id, const trace_event_set_t *s
 	return 0;
 }
 
-/* Checks the program's patterns and makes a copy of them. EINVAL, ENOMEM. */
+/* Checks the program's patterns and makes a copy of them. EINVAL: a pattern is invalid. ENOMEM. */
 static int take_patterns(const struct posixtrace_pattern *given, size_t count,
 			 struct ptrc_pattern **patterns)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_open, _close, _rewind; posixtrace_log_open; for logs that arrive in parts or still grow,
- * ptrc_log_open_parts, _add_part and _refresh; ptrc_log_open_last. */
+/* posix_trace_open, _close, _rewind; posixtrace_log_open; ptrc_log_open_last; for logs that arrive
+ * in parts or still grow, ptrc_log_open_parts, _add_part and _refresh. */
 #include "config.h"
 
 #include <errno.h>
@@ -35,7 +35,8 @@ PTRC_PUBLIC int posix_trace_open(int file_desc, trace_id_t *trid)
 {
 	int error = trid ? open_all(&file_desc, 1, false, trid) : EINVAL;
 
-	/* The standard has no error of its own for a log of another version. */
+	/* EPROTO: the log has an unknown version. The standard has no error number for this
+	 * case. */
 	return error == EPROTO ? EINVAL : error;
 }
 

@@ -21,7 +21,8 @@ PTRC_PUBLIC int posix_trace_start(trace_id_t id)
 	PTRC_LOCK(&c->lock);
 	/* A stream that is being shut down has been stopped and must not start again. */
 	if (!c->is_closing) {
-		/* START reports the filter, so first compares all names with the patterns. */
+		/* The START event contains the filter, so every name must have been compared with
+		 * the patterns before. */
 		ptrc_patterns_judge_all(c->stream.header, c->names);
 		ptrc_stream_start(&c->stream, &origin, addr);
 	}
@@ -56,7 +57,8 @@ PTRC_PUBLIC int posix_trace_clear(trace_id_t id)
 	PTRC_LOCK(&c->keeper_lock);
 	PTRC_LOCK(&c->lock);
 	pthread_mutex_lock(&c->reader_lock);
-	/* If the stream has a log, the keeper clears both, between two flushes. */
+	/* If the stream has a log, the keeper clears stream and log, so that no flush of the keeper
+	 * comes in between. */
 	if (c->has_log && !c->is_closing)
 		error = ptrc_controller_command(c, PTRC_KEEPER_CLEAR, NULL, 0);
 	else

@@ -84,8 +84,8 @@ PTRC_PUBLIC int posixtrace_get_counts(trace_id_t id, struct posixtrace_count *fi
 	return 0;
 }
 
-/* Counts that are taken while the keeper commits a flush are not exact. The function then counts
- * again: after a pause of COUNT_PAUSE_NS each time, and for at most COUNT_WAIT_NS in all. */
+/* A count of the events is not exact if the keeper commits a flush meanwhile. count_types() then
+ * counts again, after a pause of COUNT_PAUSE_NS each time, for at most COUNT_WAIT_NS in all. */
 #define COUNT_WAIT_NS INT64_C(1000000000)
 #define COUNT_PAUSE_NS 500000
 
@@ -97,7 +97,8 @@ static void count_types(struct ptrc_controller *c, struct posixtrace_type_count 
 	int keeper;
 
 	ptrc_controller_revive_keeper(c, &keeper);
-	/* The time is limited, not the number of tries: counting in a large stream takes long. */
+	/* Limits the time and not the number of tries, because one count of a large stream takes
+	 * long. */
 	give_up = ptrc_clock_ns(CLOCK_MONOTONIC) + COUNT_WAIT_NS;
 	while (count) {
 		/* posix_trace_getnext_event() holds this lock while it reads, but not while it

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_log_get_host, _get_process, _find_process, _get_mapping, _get_thread, _find_thread, _get_clock;
- * posixtrace_set_command_line. */
+/* posixtrace_log_get_host, _get_process, _find_process, _get_mapping, _get_thread, _find_thread,
+ * _get_clock; posixtrace_set_command_line. */
 #include "config.h"
 
 #include <errno.h>
@@ -24,8 +24,9 @@
 		log_.object ? function(ptrc_log_stream_whose(log_.object), __VA_ARGS__) : EINVAL; \
 	})
 
-/* Copies the first `size` bytes of a structure, because a caller that was compiled with an older
- * header knows fewer members. The first member becomes the number of bytes copied. */
+/* Returns the error, if there is one. Otherwise copies the first `size` bytes of the structure
+ * `from`, which has `all` bytes: a caller that was compiled with an older header has a shorter
+ * structure. The first member becomes the number of bytes copied. */
 static int give(int error, void *to, size_t size, void *from, size_t all)
 {
 	unsigned long given = size < all ? size : all;

@@ -14,8 +14,8 @@
 #include "lib/process/process_names.h"
 #include "lib/process/self.h"
 
-/* Size of the memory in which a layout is made. It is allocated, because the longest layout does
- * not fit on the stack of a signal handler. */
+/* Size of the memory in which the text of a layout is made. This memory is mapped for the call,
+ * because the stack of a signal handler may be smaller. */
 #define TEXT_BYTES 8192
 
 /* Opens the event type. Several threads may do this at the same time, with the same result. */
@@ -31,7 +31,7 @@ static int open_type(struct posixtrace_type *type, trace_event_id_t *id)
 	if (!error)
 		error = ptrc_process_open_type(type->pt_name, text, &found);
 	ptrc_sys(SYS_munmap, text, TEXT_BYTES);
-	/* If memory is short, nothing is stored, and the next event tries to open the type again. */
+	/* After ENOMEM nothing is stored, so the next event tries to open the type again. */
 	if (error != ENOMEM) {
 		__atomic_store_n(&type->pt_error, error, __ATOMIC_RELAXED);
 		__atomic_store_n(&type->pt_id, found, __ATOMIC_RELEASE);

@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Returns the array, after growing it if `more` further items do not fit after its `count` items.
- * Each item has `bytes` bytes. *size is the capacity of the array in items. NULL: out of memory;
- * the array is unchanged. */
+/* Returns an array with room for `more` further items after its `count` items: the same array, or a
+ * larger copy in its place. Each item has `bytes` bytes. *size is the capacity of the array in
+ * items. NULL: out of memory; the array is unchanged. */
 static inline void *ptrc_array_room(void *array, size_t count, size_t more, size_t *size,
 				    size_t bytes)
 {

@@ -8,8 +8,8 @@
 
 #include "lib/base/file.h"
 
-/* Limits for reading an untrusted file. A file with more segments, or with more bytes of notes,
- * is treated as one without a build ID. */
+/* Limits for reading an untrusted file: the build ID is searched in its first SEGMENTS_MAX
+ * segments, and in the first NOTES_MAX bytes of each segment of notes. */
 #define SEGMENTS_MAX 64U
 #define NOTES_MAX 4096U
 

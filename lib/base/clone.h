@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Starts a child process that shares the caller's memory. The child has a stack of its own, because
- * on a common stack each would overwrite the other's frames. The child must not touch the state of
- * the C library, so the function makes the raw system call.
+ * on a common stack parent and child would overwrite each other's frames. The child must not touch
+ * the state of the C library, so the function makes the raw system call.
  */
 #ifndef PTRC_LIB_BASE_CLONE_H
 #define PTRC_LIB_BASE_CLONE_H

@@ -47,7 +47,8 @@
 /* For a variable that exists only so that f(&variable) is called at the end of its scope. */
 #define PTRC_CLEANUP(f) __attribute__((cleanup(f), unused))
 
-/* For structures that other processes, programs or versions of the library read. */
+/* For structures that other processes, programs or versions of the library read: a change of their
+ * layout is a compile-time error. */
 #define PTRC_ASSERT_SIZE(type, bytes) \
 	_Static_assert(sizeof(type) == (bytes), "size of " #type " is fixed")
 #define PTRC_ASSERT_OFFSET(type, member, bytes)           \

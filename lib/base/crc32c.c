@@ -17,7 +17,8 @@
 
 uint32_t ptrc_crc32c_table(uint32_t crc, const void *data, size_t bytes)
 {
-	/* What each value of four bits adds to the CRC when these bits are shifted out. */
+	/* Entry n is XORed into the CRC when its lowest four bits, which have the value n, are
+	 * shifted out. */
 	static const uint32_t table[16] = {
 		0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
 		0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
@@ -95,7 +96,7 @@ CRC_TARGET static uint32_t crc_by_instruction(uint32_t crc, const uint8_t *p, si
 
 uint32_t ptrc_crc32c(uint32_t crc, const void *data, size_t bytes)
 {
-	static _Atomic int known; /* 0: not asked yet, 1: no, 2: yes */
+	static _Atomic int known; /* the processor has the instruction: 0 unknown, 1 no, 2 yes */
 	int has = ptrc_load_relaxed(&known);
 
 	if (has == 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* CRC-32C, the checksum of a log's packets (Castagnoli: reflected polynomial 0x82f63b78, all
- * ones at the beginning, inverted at the end). */
+/* CRC-32C, the checksum of a log's packets (Castagnoli: reflected polynomial 0x82f63b78, initial
+ * value all ones, result inverted). */
 #ifndef PTRC_LIB_BASE_CRC32C_H
 #define PTRC_LIB_BASE_CRC32C_H
 

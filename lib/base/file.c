@@ -13,7 +13,7 @@
 #include "lib/base/sys.h"
 #include "lib/base/timespec.h"
 
-#ifndef MADV_POPULATE_WRITE /* missing in older C libraries */
+#ifndef MADV_POPULATE_WRITE /* older C libraries do not define it */
 #define MADV_POPULATE_WRITE 23
 #endif
 
@@ -225,7 +225,7 @@ int64_t ptrc_clock_ns(int clock_id)
 #ifdef PTRC_FREESTANDING
 	ptrc_sys(SYS_clock_gettime, clock_id, &ts);
 #else
-	clock_gettime(clock_id, &ts); /* the C library's function makes no system call */
+	clock_gettime(clock_id, &ts); /* usually makes no system call */
 #endif
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }

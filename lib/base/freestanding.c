@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory functions that compilers call by themselves, for the keeper, which has no C
- * library. */
+/* The memory functions to which compilers generate calls, for the keeper: this program is linked
+ * without the C library. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -17,10 +17,12 @@
 #include <stddef.h>
 
 /*
- * name##_sift_down: the element at position `at` changed and may come later than before.
- * name##_build:     makes a heap of `count` elements in any order.
- * name##_push:      adds `item`; the array has room for one element beyond `count`.
- * name##_pop:       takes the top away. The caller subtracts one from its count.
+ * name##_sift_down: restores the order after the element at position `at` was changed such that
+ *                   it comes later than before.
+ * name##_build:     makes a heap of an array with `count` elements in any order.
+ * name##_push:      adds `item`; the array has room for one element beyond `count`. The caller
+ *                   adds one to its count.
+ * name##_pop:       removes the top. The caller subtracts one from its count.
  */
 #define PTRC_HEAP_DEFINE(name, type, is_before)                                                \
 	__attribute__((unused)) static inline void name##_sift_down(type **heap, size_t count, \

@@ -5,8 +5,8 @@
  * the number of processes while a new keeper is started in place of a killed one. Raw system
  * calls only.
  *
- * A limit belongs to the whole process. So it is raised for a few system calls only, by one
- * thread at a time, and only where it would stand in the way.
+ * A limit belongs to the whole process. So it is raised for a few system calls only, by one thread
+ * at a time, and only if it is lower than the work needs.
  */
 #ifndef PTRC_LIB_BASE_LIMIT_H
 #define PTRC_LIB_BASE_LIMIT_H
@@ -18,15 +18,17 @@
 struct ptrc_limit {
 	struct rlimit old;
 	int resource;
+	/* is_in_the_way: the soft limit was below the need. was_pending: a SIGXFSZ was pending
+	 * before. */
 	bool is_in_the_way, is_raised, was_pending;
 };
 
-/* Raises the soft limit to the hard one if it is below `need`. The caller blocks all signals
- * until after ptrc_limit_restore(): no handler may run under a raised limit, and a SIGXFSZ must
- * stay pending until ptrc_limit_restore() takes it back. */
+/* Raises the soft limit to the hard one if the soft limit is below `need`. The caller blocks all
+ * signals until after ptrc_limit_restore(): no handler may run under a raised limit, and a SIGXFSZ
+ * must stay pending until ptrc_limit_restore() discards it. */
 void ptrc_limit_raise(struct ptrc_limit *l, int resource, uint64_t need);
 /* Restores the limit. `error` is the error number (0: none) of the work that was done under the
- * raised limit. If it is EFBIG, the pending SIGXFSZ is discarded. */
+ * raised limit. If it is EFBIG, discards the SIGXFSZ that this work has raised. */
 void ptrc_limit_restore(const struct ptrc_limit *l, int error);
 
 /* The hard limit, up to which ptrc_limit_raise() can raise the soft one. */

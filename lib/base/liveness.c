@@ -16,11 +16,13 @@
 
 #define MAP_BYTES 4096U
 #define PLACE_COUNT 64U
-/* How often a process tries to lock a byte ("place") of the file of places while other processes
- * remove and create the file: one second in all. Removing the file takes microseconds. */
+/* Each byte of the file of places is a place, which a stream holds by a lock. While other processes
+ * remove and create the file, a process tries this often to lock a byte, for one second in all.
+ * Removing the file takes microseconds. */
 #define PLACE_TRIES 5000
 
-/* A thread holds this lock (ptrc_pid_lock()) while it takes a liveness lock or forks. */
+/* A thread holds this lock (ptrc_pid_lock()) while it takes a liveness lock or forks. Otherwise the
+ * child could inherit the descriptor of the liveness lock and keep that lock. */
 static _Atomic int32_t making;
 
 void ptrc_liveness_fork_prepare(void)
@@ -127,7 +129,7 @@ static int try_places(int dirfd, uid_t uid, struct ptrc_liveness *l)
 	error = ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, uid, &fd, &size);
 	if (error == ENOENT) {
 		error = ptrc_shmdir_create_object(dirfd, PTRC_LIVE_PLACES, uid, 0, 0, &fd);
-		/* Another process has just made the file, or removed it again. */
+		/* Another process has made the file meanwhile: the caller tries again. */
 		if (error == EEXIST)
 			return ESTALE;
 	}
@@ -136,8 +138,9 @@ static int try_places(int dirfd, uid_t uid, struct ptrc_liveness *l)
 	error = hold(fd, 0, PLACE_COUNT, l);
 	if (error == EAGAIN && is_being_cleaned(fd))
 		error = ESTALE;
-	/* A process that removes the file locks all of its bytes first. So a file that still has
-	 * a name keeps it while a place in it is held. */
+	/* If the file was removed after it was opened, the place is worthless: other processes use
+	 * the new file. A process that removes the file locks all its bytes first, so while a place
+	 * is held, a file that still has a name keeps it. */
 	if ((error == 0 || error == EAGAIN) && (ptrc_file_stat(fd, &st) || st.st_nlink == 0)) {
 		ptrc_liveness_drop(l);
 		error = ESTALE;

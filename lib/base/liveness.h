@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock that shows other processes that its holder is alive. It is an OFD write lock on a byte
- * of a file. The descriptor is closed, and only a mapping keeps the open file description, and
- * with it the lock. So the kernel drops the lock when the process ends in any way or executes
- * another program. A forked child does not inherit the mapping, and so does not hold the lock.
+ * A lock that shows other processes that its holder is alive. It is an OFD write lock on a byte of
+ * a file. The holder closes the descriptor, and keeps only a mapping of the file, which keeps the
+ * open file description and so the lock. So the kernel drops the lock when the process ends in any
+ * way or executes another program. A forked child does not inherit the mapping, and so does not
+ * hold the lock.
  */
 #ifndef PTRC_LIB_BASE_LIVENESS_H
 #define PTRC_LIB_BASE_LIVENESS_H

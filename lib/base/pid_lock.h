@@ -3,9 +3,10 @@
  * A lock for the threads of one process. A thread holds it for microseconds, with signals
  * blocked. Taking it makes raw system calls only, so signal handlers can use it.
  *
- * Its word is the pid of the process while a thread holds the lock, and 0 while it is free. A
- * child forked while another thread holds the lock finds its parent's pid there. That counts as
- * free, because the holder does not exist in the child.
+ * The word of the lock is the pid of the process while a thread holds the lock, and 0 while the
+ * lock is free. If a process forks while another of its threads holds the lock, the child finds its
+ * parent's pid in the word. For the child the lock is then free, because the child does not have
+ * the thread that holds it.
  */
 #ifndef PTRC_LIB_BASE_PID_LOCK_H
 #define PTRC_LIB_BASE_PID_LOCK_H
@@ -20,8 +21,8 @@ static inline void ptrc_pid_lock(_Atomic int32_t *lock)
 {
 	int32_t self = ptrc_sys_getpid(), seen = 0;
 
-	/* If the word holds another process's pid, the next round expects this pid and replaces
-	 * it. */
+	/* If the word is the pid of another process (the parent, after a fork), ptrc_cas() has
+	 * stored that pid in `seen`, and the next round replaces it. */
 	for (unsigned tries = 1; !ptrc_cas(lock, &seen, self); tries++) {
 		if (seen == self) {
 			ptrc_file_yield(tries);

@@ -13,14 +13,15 @@
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
 
-/* PROC_PID_INIT_INO of the kernel, which is fixed: checkpointing tools rely on it. */
+/* The inode of the initial pid namespace, PROC_PID_INIT_INO in the kernel. It never changes,
+ * because checkpointing tools rely on it. */
 #define INITIAL_PID_NAMESPACE UINT64_C(0xeffffffc)
 
 #define PATH_BYTES 64
 
-/* Writes "/proc/./<pid>/<rest>" or "/proc/./self/<rest>". Emulators of processors answer
- * "/proc/self/..." by themselves, with another start time than other processes see; the dot
- * prevents that. */
+/* Writes "/proc/./<pid>/<rest>" or, if `pid` is 0, "/proc/./self/<rest>". The dot is for emulators
+ * of processors: they answer "/proc/self/..." themselves, with a start time that differs from the
+ * one that other processes see. */
 static void make_path(char path[PATH_BYTES], int pid, const char *rest)
 {
 	char *at = path + 12;
@@ -315,8 +316,8 @@ static bool bears_in_another(const char *own_name, const char *name)
 		return false;
 	if (stat_file(0, name, 0, &st) == 0)
 		return st.st_ino != own.st_ino;
-	/* The link leads nowhere until the first child starts. Kernels before 4.12 do not have
-	 * the link. */
+	/* After unshare(), the link leads nowhere until the first child starts, but it exists.
+	 * Kernels before 4.12 do not have it. */
 	return stat_file(0, name, AT_SYMLINK_NOFOLLOW, &st) == 0;
 }
 
@@ -337,8 +338,8 @@ int ptrc_procfs_user(int pid, uint32_t *uid)
 	return 0;
 }
 
-/* Calls visit() for each number in a list of children. *is_more becomes false if visit() returns
- * false. */
+/* Calls visit() for each pid in the open list of children, until visit() returns false; *is_more is
+ * then false. Returns false if the list cannot be read. */
 static bool visit_list(int fd, bool (*visit)(int child, void *arg), void *arg, bool *is_more)
 {
 	char text[512];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Questions about processes, answered from /proc. Raw system calls only. Pid 0 is the calling
- * process. */
+/* Information about processes, from /proc. Raw system calls only. Pid 0 is the calling process. */
 #ifndef PTRC_LIB_BASE_PROCFS_H
 #define PTRC_LIB_BASE_PROCFS_H
 
@@ -13,15 +12,15 @@
 
 struct ptrc_procfs_stat {
 	int pid, ppid;
-	/* The thread with the ID `pid` is a zombie or about to end. The first thread of a process
-	 * can be a zombie while other threads run. */
+	/* The thread whose ID is `pid` is a zombie or about to end. If it is the first thread of a
+	 * process, other threads of that process may still run. */
 	bool has_ended;
 	bool is_stopped;       /* by a signal or a debugger */
 	bool is_runnable;      /* runs or waits for a processor */
 	uint64_t start_ticks;  /* since boot; exec does not change it */
 	uint64_t memory_bytes; /* size of the address space */
-	/* The address after the arguments and the environment of the program, the same as
-	 * AT_EXECFN. exec changes it. 0: unknown. */
+	/* The address after the program's arguments and environment (AT_EXECFN). Each exec gives it
+	 * another value. 0: unknown. */
 	uint64_t arguments_end;
 	/* Name of the first thread, zero-terminated; may hold any bytes. */
 	char comm[64];
@@ -29,8 +28,8 @@ struct ptrc_procfs_stat {
 
 struct ptrc_procfs_status {
 	uint32_t uid[3], gid[3]; /* real, effective, saved */
-	/* The number of pid namespaces in which the process has an ID, counted from that of the
-	 * mounted /proc. 1: the process is in the pid namespace of /proc itself. */
+	/* The number of pid namespaces in which the process has an ID, from the namespace of the
+	 * mounted /proc down to its own. 1: it is in the namespace of /proc itself. */
 	int depth;
 	int inner_pid; /* pid in its own namespace */
 };
@@ -53,8 +52,8 @@ bool ptrc_procfs_bears_elsewhere(void);
  * namespace. range[] becomes the first ID inside, the first ID in the caller's namespace, and the
  * number of IDs. False: there is no such range. */
 bool ptrc_procfs_user_range(int pid, int column, uint64_t number, uint64_t range[3]);
-/* Whether the process is in a user namespace in which this user has no ID. The process then
- * cannot make shared objects. */
+/* Whether the process is in another user namespace than the caller, and this user has no ID there.
+ * The process then cannot create shared objects for this user. */
 bool ptrc_procfs_lacks_user(int pid, uint32_t uid);
 /* The effective user of the process. ESRCH. */
 int ptrc_procfs_user(int pid, uint32_t *uid);
@@ -73,8 +72,8 @@ int ptrc_procfs_open(int pid, const char *rest, int flags, int *fd);
 int ptrc_procfs_inode(int pid, const char *rest, uint64_t *dev, uint64_t *ino);
 /* Reads a link in /proc/<pid>, without a terminating zero. Returns its length; 0: unknown. */
 size_t ptrc_procfs_link(int pid, const char *rest, char *path, size_t size);
-/* The owner of the process' private files in /proc. For a process that runs a privileged program
- * this is root, not its effective user. */
+/* The owner of the process's private files in /proc, such as environ. For a process that runs a
+ * privileged program this is root, not its effective user. */
 int ptrc_procfs_owner(int pid, uint32_t *uid);
 
 /* Calls visit() for each child of each thread of the process until visit() returns false. Returns

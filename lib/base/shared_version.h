@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The version of the shared memory: of the objects s.<id> (streams) and n.<id> (names), which processes with
- * different builds of the library share. Each object has the lowest version that describes it. A process uses an
- * object if it knows its version, and otherwise refuses it with EPROTO, so that the message can name both
- * versions. HACKING.md ("A stable thing") says when the number is raised; through all releases 1.x objects of
- * version 1 are made and used.
+ * The version of the layout of the shared memory: of the objects s.<id> (streams) and n.<id> (event
+ * names), which processes with different builds of the library share. The creator of an object
+ * gives it the lowest version that describes its layout. A process uses an object only if it knows
+ * the version. Otherwise it refuses the object with EPROTO, and records both versions for the
+ * message. HACKING.md ("A stable thing") says when the number is raised; all releases 1.x create
+ * and use objects of version 1.
  *
- * Pages p.<pid>, bells and the links u.<stream>.<pid> have no version, because a process meets them before it
- * knows anything of the others: their layouts never change, and what is added takes reserved room that is 0.
+ * Three kinds of objects have no version: p.<pid> (page: which streams trace a process), bells (by
+ * which processes notice that they are traced) and the links u.<stream>.<pid> (notes of processes
+ * that could not be traced). A process needs them before it has found a stream. Their layouts never
+ * change; additions use reserved bytes, which are 0.
  */
 #ifndef PTRC_LIB_BASE_SHARED_VERSION_H
 #define PTRC_LIB_BASE_SHARED_VERSION_H
@@ -23,16 +26,16 @@ static inline bool ptrc_shared_version_is_known(uint32_t version)
 	return version >= 1 && version <= PTRC_SHARED_VERSION;
 }
 
-/* For messages, two versions in one number: that of this library << 8, and that of an object which it has
- * refused. */
+/* Two versions in one number, for messages: that of this library << 8, plus that of an object that
+ * it has refused. */
 static inline uint32_t ptrc_shared_versions(uint32_t object)
 {
 	return PTRC_SHARED_VERSION << 8 | (object < 0xff ? object : 0xff);
 }
 _Static_assert(PTRC_SHARED_VERSION <= 0xff, "a version fits");
 
-/* Why a process has not mapped a stream, in one word: the error number and, if that is EPROTO, the two versions
- * above it. */
+/* A refusal says in one word why a process has not mapped a stream: the error number and, if that
+ * is EPROTO, the result of ptrc_shared_versions() in the upper 16 bits. */
 #define PTRC_REFUSAL_VERSIONS_SHIFT 16
 static inline uint32_t ptrc_refusal(int error, uint32_t object)
 {

@@ -60,9 +60,10 @@ uint64_t ptrc_shmdir_new_id(void)
 {
 	uint64_t id = 0;
 
-	/* 4 is GRND_INSECURE: identities must differ, but it does no harm if they can be guessed.
-	 * Early at boot, or if the kernel lacks getrandom(), the identity is made from the clock,
-	 * the thread ID and the address of a local variable. */
+	/* The flag 4 is GRND_INSECURE: identities must differ, but it does no harm if they can be
+	 * guessed. The flag 1 is GRND_NONBLOCK, for kernels without GRND_INSECURE. Early at boot,
+	 * or if the kernel lacks getrandom(), the identity is made from the clock, the thread ID
+	 * and the address of a local variable. */
 	if (ptrc_sys(SYS_getrandom, &id, sizeof(id), 4) != (long)sizeof(id) &&
 	    ptrc_sys(SYS_getrandom, &id, sizeof(id), 1) != (long)sizeof(id)) {
 		static _Atomic uint64_t count;
@@ -85,7 +86,8 @@ static int shortage(int error)
 	return ptrc_file_shortage(error, EPERM);
 }
 
-/* Stores the ID that the user has outside this user namespace. False: the user has no ID there. */
+/* Stores the ID that the user `uid` of this user namespace has outside of the namespace. False: the
+ * user has no ID there. */
 static bool uid_outside(uid_t uid, uint64_t *outside)
 {
 	uint64_t range[3];
@@ -96,8 +98,8 @@ static bool uid_outside(uid_t uid, uint64_t *outside)
 	return true;
 }
 
-/* If other users could rename and remove entries of the base directory, they could exchange
- * anything in it. */
+/* Whether other users cannot rename or remove entries of the base directory. If they could, they
+ * could replace any user's directory. */
 static bool is_base_safe(const struct stat *st)
 {
 	return (st->st_mode & S_ISVTX) || !(st->st_mode & 022);
@@ -169,9 +171,9 @@ static int open_directory(int base, const char *name, uid_t uid, int *dirfd)
 		error = EPERM;
 	} else if ((st.st_mode & MODE_BITS) != 0700) {
 		/* A process of the user has just created the directory, under a umask that takes
-		 * rights from the owner. Nobody else could have put anything there, so its mode
+		 * rights from the owner. No other user could have put anything there, so the mode
 		 * is repaired. Root does not repair another user's directory, because that user
-		 * could replace it by something else meanwhile. */
+		 * could replace the directory by something else meanwhile. */
 		if (uid != caller() || ptrc_sys(SYS_fchmodat, base, name, 0700))
 			error = EPERM;
 		else
@@ -281,10 +283,10 @@ static int open_second(int base, char name[PTRC_SHMDIR_DIRECTORY_BYTES], uid_t u
 	return error;
 }
 
-/* ---- */
+/* ---- the directory, under either name ---- */
 
-/* Whether root owns the base directory, as usual. Then only root and a user can replace a
- * directory of this user. */
+/* Whether root owns the base directory, as usual. Then only root and the owner of a user's
+ * directory can replace that directory. */
 static bool is_base_usual(void)
 {
 	struct stat st;
@@ -334,9 +336,10 @@ int ptrc_shmdir_find(uid_t uid, bool is_create, char name[PTRC_SHMDIR_DIRECTORY_
 		return EPERM;
 	}
 	put_directory(name, number);
-	/* The file system stores the ID that a user has in the initial user namespace. In a
-	 * nested namespace, uid_map only gives the ID in the parent namespace, `number`, which
-	 * may be 0 although the user is not root. Only root may create root's directory. */
+	/* In a nested user namespace, uid_map gives only the ID that the user has in the parent
+	 * namespace, `number`. It may be 0 although the user is not root of the initial namespace.
+	 * The directory posixtrace-0 is for that root alone, so this user then gets a directory
+	 * with a second name. */
 	is_claimed = number == 0 && st.st_uid != 0 && st.st_uid != uid;
 	error = is_claimed ? EACCES : open_or_make(base, name, uid, false, dirfd);
 	if (error == ENOENT && is_create) {
@@ -443,7 +446,7 @@ int ptrc_shmdir_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES], bool *is_inhe
 	return 0;
 }
 
-/* ---- */
+/* ---- the objects in the directory ---- */
 
 struct visitor {
 	void (*visit)(const char *name, void *arg);
@@ -511,8 +514,9 @@ static int allocate(int fd, uint64_t offset, uint64_t bytes)
 	return (int)-ptrc_sys_retry(SYS_fallocate, fd, 0, offset, bytes);
 }
 
-/* Extends an object, which is shorter now, to `size` bytes. If the bytes to reserve end at `size`,
- * reserving them extends the object, so ftruncate() is not needed. */
+/* Extends an object that is shorter than `size` bytes to this size, and may reserve `bytes` bytes
+ * at `offset`: if they end at `size`, reserving them already extends the object, so ftruncate() is
+ * not needed. */
 static int grow(int fd, uint64_t size, uint64_t offset, uint64_t bytes)
 {
 	struct ptrc_limit limit;
@@ -542,8 +546,8 @@ int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t offset, uint64_t bytes)
 	}
 	if (!error && bytes) {
 		error = allocate(fd, offset, bytes);
-		/* An unusual file system at /dev/shm may be unable to reserve memory; none is
-		 * then. */
+		/* An unusual file system at /dev/shm may be unable to reserve memory. Then no
+		 * memory is reserved, which is no error. */
 		if (error == EOPNOTSUPP)
 			error = 0;
 	}
@@ -570,7 +574,7 @@ int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t s
 	error = ptrc_file_open(dirfd, made, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, &new_fd);
 	if (error)
 		return error == EEXIST ? EEXIST : shortage(error);
-	/* The umask may take rights from the owner. */
+	/* The umask may have taken rights from the owner. */
 	if (ptrc_file_stat(new_fd, &st) == 0 && (st.st_mode & MODE_BITS) != 0600)
 		ret = ptrc_sys(SYS_fchmod, new_fd, 0600);
 	error = ret ? EPERM : ptrc_shmdir_reserve(new_fd, size, 0, reserved);

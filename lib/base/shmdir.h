@@ -4,8 +4,8 @@
  * objects in it. Everything there is checked before it is used. Raw system calls only, because
  * the keeper includes this.
  *
- * A process in a user namespace uses the user ID outside, so that it shares the directory with
- * processes outside.
+ * In a user namespace, <euid> is the ID that the user has outside of it, so that processes inside
+ * and outside share the directory.
  *
  * If another user has taken that name (the first name), the user's directory has a second name,
  * posixtrace-<euid>.<8 random digits>, and is recognised by its owner. No environment variable
@@ -52,9 +52,10 @@ bool ptrc_shmdir_usual_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES], struct
  * meanwhile. */
 void ptrc_shmdir_for_each(int dirfd, void (*visit)(const char *name, void *arg), void *arg);
 
-/* The name of an object: its prefix, and a pid in decimal for prefix 'p' (page of a process), else
- * an identity in hexadecimal. 'n': names; 's': stream; 'i': marks an INHERITED stream; 't':
- * temporary; 'u': processes that could not be traced. */
+/* Makes the name of an object, "<prefix>.<id>". For prefix 'p' (page of a process) the id is a pid,
+ * in decimal; otherwise it is an identity, in hexadecimal. Other prefixes: 'n' event names; 's'
+ * stream; 'o' orphan (stream of dead processes); 'i' subdirectory that announces an INHERITED
+ * stream; 't' temporary; 'u' note of a process that could not be traced. */
 void ptrc_shmdir_name(char name[PTRC_SHMDIR_NAME_BYTES], char prefix, uint64_t id);
 /* The pid or identity in a name with this prefix; 0 if the name has another form. */
 uint64_t ptrc_shmdir_parse(const char *name, char prefix);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
-/* missing in older C libraries */
+/* Older C libraries do not define these. */
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * String functions of the C library, for two programs. The keeper has no C library. The library
- * that ptrace-run preloads (lib/preload) has its own functions, because a traced program may
- * define functions of these names that call the preloaded library.
+ * String functions for code that must not call those of the C library: the keeper, which is linked
+ * without the C library, and the library that ptrace-run preloads (lib/preload). A traced program
+ * may define functions of these names itself, and if its functions called the preloaded library,
+ * they would call each other for ever.
  */
 #include <stddef.h>
 #include <string.h>

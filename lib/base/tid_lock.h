@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock in shared memory. A thread of any process holds it for microseconds. Its word is the ID
- * of the thread that holds it, or 0. If that thread has died, the next thread that wants the lock
- * takes it, and may find work that the dead thread left half done. Taking it makes raw system
- * calls only.
+ * A lock in shared memory, for threads of any process, which hold it for microseconds. The word of
+ * the lock is the ID of the thread that holds it, or 0. If that thread has died, the next thread
+ * that wants the lock takes it, and may find work that the dead thread left half done. The
+ * functions make raw system calls only.
  */
 #ifndef PTRC_LIB_BASE_TID_LOCK_H
 #define PTRC_LIB_BASE_TID_LOCK_H

@@ -36,8 +36,9 @@
 #define EXTRA_BYTES_MAX (1024 * MIB)
 #define EXTRA_CHUNKS_MIN 64U
 
-/* chunk_size: bytes of a chunk. base_count: number of chunks whose memory is reserved. count:
- * number of all chunks. record_max: bytes of the largest record. */
+/* The sizes of a new stream. chunk_size: bytes of a chunk. base_count: number of chunks whose
+ * memory is reserved at creation. count: number of all chunks. record_max: bytes of the largest
+ * record (an event in a chunk). */
 struct geometry {
 	uint64_t chunk_size, base_count, count, record_max;
 };
@@ -83,7 +84,7 @@ static int plan(const struct ptrc_attr *attr, struct geometry *g)
 	return 0;
 }
 
-/* Reserves the memory that writers use without checking that it exists. */
+/* Reserves the memory of the parts that writers use without a check that they have memory. */
 static bool reserve_base(int fd, const struct geometry *g)
 {
 	return !ptrc_shmdir_reserve(fd, 0, PTRC_STREAM_CLOCK_OFFSET, 4096) &&
@@ -94,7 +95,8 @@ static bool reserve_base(int fd, const struct geometry *g)
 				    g->base_count * g->chunk_size);
 }
 
-/* Stores the time zone of this process in the header, for the log. */
+/* Stores the time zone of this process in the header of the stream. The keeper writes it into the
+ * log. */
 static void note_time_zone(struct ptrc_stream_header *h, time_t now)
 {
 	static const char places[] = "/zoneinfo/";
@@ -122,9 +124,9 @@ static void note_time_zone(struct ptrc_stream_header *h, time_t now)
 static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, uint64_t names_id,
 		       const char *name)
 {
-	/* begin: the part of the object that is mapped here. reserved: the part at its start
-	 * whose memory is reserved. The first page of clock entries, at the end of the mapped
-	 * part, also has reserved memory. */
+	/* begin: this function maps this many bytes, up to the end of the first page of clock
+	 * entries. reserved: this many bytes at the start of the object get memory. reserve_base()
+	 * gives memory to the clock entries and to other parts. */
 	const uint64_t begin = PTRC_STREAM_CLOCK_OFFSET + 4096;
 	const uint64_t reserved = PTRC_STREAM_TYPE_OFFSET +
 				  offsetof(struct ptrc_type_counts, type[PTRC_TYPE_READY_COUNT]);
@@ -142,7 +144,8 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	if (!ptrc_clock_is_in_range(now.tv_sec))
 		return EOVERFLOW;
 	size = object_size(&g);
-	/* If memory is short, remove streams without a log that crashed controllers have left. */
+	/* If memory is short, remove the oldest streams without a log that killed controllers have
+	 * left, one after the other. */
 	do
 		error = ptrc_shmdir_create_object(c->target.dirfd, name, c->target.uid, size,
 						  reserved, &fd);
@@ -196,8 +199,8 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	h->attr.createtime_sec = now.tv_sec;
 	h->attr.createtime_nsec = now.tv_nsec;
 	note_time_zone(h, now.tv_sec);
-	/* The lock is taken before the magic number is stored, because a clean-up removes a
-	 * stream that has the magic number and no controller that holds the lock. */
+	/* Take the controller's lock before the magic number is stored: another process that cleans
+	 * up removes a stream that has the magic number and whose lock no controller holds. */
 	error = ptrc_liveness_take(c->target.dirfd, name, PTRC_LIVE_CONTROLLER, &c->life);
 	h->magic = PTRC_STREAM_MAGIC;
 	munmap(h, begin);
@@ -209,7 +212,8 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	return error;
 }
 
-/* Undoes what has been done for the stream, in reverse order, and frees it. */
+/* Undoes the creation of the stream, as far as it got, in reverse order, and frees `c`. If
+ * c->is_orphaned, leaves the stream to the process that will finish its log. */
 static void release(struct ptrc_controller *c)
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];
@@ -226,8 +230,8 @@ static void release(struct ptrc_controller *c)
 	if (c->stream.header) {
 		uint64_t offset = ptrc_stream_chunk_offset(c->stream.pool.chunk_count);
 
-		/* Traced processes unmap the stream when they next look at it; frees its memory
-		 * now. */
+		/* Traced processes unmap the stream only when they next look at it, and so would
+		 * keep its memory. Free the memory of the chunks now. */
 		if (!c->is_orphaned)
 			madvise((char *)c->stream.header + offset, c->stream.map_size - offset,
 				MADV_REMOVE);
@@ -258,7 +262,8 @@ static void release(struct ptrc_controller *c)
 	free(c);
 }
 
-/* Opens the descriptors that are needed to start a keeper. The caller closes them after the call. */
+/* Opens the descriptors that are needed to start a keeper. The caller closes them by
+ * close_for_keeper(). */
 static int open_for_keeper(struct ptrc_controller *c, struct ptrc_keeper_args *args)
 {
 	uint64_t size;
@@ -303,8 +308,8 @@ static int command_keeper(struct ptrc_controller *c, uint32_t command,
 			  const struct ptrc_context *origin, uint64_t addr)
 {
 	/* These descriptors are needed only if the keeper is dead, to start the next keeper. If
-	 * they cannot be opened, because no descriptor is free or the process has another user
-	 * now, a living keeper can still be commanded. */
+	 * they cannot be opened, because no descriptor is free or the process has changed its user,
+	 * a living keeper can still be commanded. */
 	struct ptrc_keeper_args args;
 	bool has_args = open_for_keeper(c, &args) == 0;
 	int error = ptrc_keeper_command(has_args ? &args : NULL, c->stream.header, command, origin,
@@ -324,13 +329,15 @@ int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 	return error == ECHILD ? ENOMEM : error;
 }
 
-/* Counts the processes that have left the message that they could not be traced by this stream. */
+/* Counts the processes that should have been traced by this stream and could not be. Each of them
+ * has left a note in the directory of shared objects (lib/stream/untraced.h). */
 static void count_untraced(const struct ptrc_controller *c, struct ptrc_untraced *untraced)
 {
 	struct ptrc_page_place place = {.uid = c->target.uid, .ns = c->target.ns};
 
 	*untraced = (struct ptrc_untraced){0};
-	/* Another thread may be using the descriptor of c->target. */
+	/* Opens the directory again, because another thread may open or close c->target.dirfd
+	 * meanwhile. */
 	if (ptrc_shmdir_open(place.uid, false, &place.dirfd))
 		return;
 	ptrc_claim_untraced(&place, c->stream.header);
@@ -353,11 +360,11 @@ int ptrc_controller_revive_keeper(struct ptrc_controller *c, int *pid)
 		return EINVAL;
 	if (has_keeper(c, pid))
 		return 0;
-	/* If another thread holds the lock, that thread may be giving a command, which also
+	/* If another thread holds the lock, do not wait for it: it is giving a command, which
 	 * starts a keeper if there is none. */
 	if (pthread_mutex_trylock(&c->keeper_lock) == 0) {
-		/* Giving a command first starts a keeper if there is none. The keeper then
-		 * refuses PTRC_KEEPER_NONE, which does no harm. */
+		/* A command starts a keeper if there is none. PTRC_KEEPER_NONE is a command that
+		 * the keeper refuses, so nothing else happens. */
 		if (!c->is_closing) {
 			error = ptrc_controller_command(c, PTRC_KEEPER_NONE, NULL, 0);
 			if (has_keeper(c, pid))
@@ -412,7 +419,8 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 	error = ptrc_handle_new(PTRC_HANDLE_ACTIVE, c, &handle);
 	if (error)
 		return error;
-	/* Tell the target about the stream last, so that the target finds a complete stream. */
+	/* Add the stream to the target's page (list of streams) last: from then on the target may
+	 * map the stream, which must be complete. */
 	error = ptrc_target_attach(&c->target, c->id, c->names->id, flags);
 	if (error) {
 		ptrc_handle_take(handle, PTRC_HANDLE_ACTIVE);
@@ -421,8 +429,9 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 	}
 	c->is_attached = true;
 	ptrc_target_rest(&c->target);
-	/* If this process traces itself, it maps the stream now; see ptrc_attach_fork_child() for
-	 * the reason. If that fails, the first event tries again. */
+	/* If this process traces itself, it maps the stream now: later it may have changed its user
+	 * or root directory and could not open the stream. If this fails, the first event tries
+	 * again. */
 	if (c->target.is_self)
 		ptrc_attach_all();
 	*id = handle;
@@ -507,14 +516,16 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 	if (c->has_log) {
 		struct ptrc_untraced untraced;
 
-		/* The keeper writes the number of untraced processes into the log. Counting them
-		 * here first assigns processes that did not know their streams to this stream. */
+		/* The keeper writes the number of untraced processes into the log. It counts notes
+		 * that name the stream. A process that did not know its streams left a note without
+		 * a stream; counting here first adds a note with this stream if it should have
+		 * traced the process. */
 		count_untraced(c, &untraced);
 		error = command_keeper(c, PTRC_KEEPER_CLOSE, &origin, addr);
 		ptrc_keeper_reap(c->stream.header);
-		/* The keeper is dead, and no new keeper can be started now. The next
-		 * posix_trace_create() of the user finishes the log, as it does after controller
-		 * and keeper were killed. */
+		/* The keeper is dead, and no other keeper can be started now. The next
+		 * posix_trace_create() of the user finishes the log, as if controller and keeper
+		 * had been killed. */
 		if (error == ECHILD || error == EAGAIN)
 			c->is_orphaned = true;
 	}

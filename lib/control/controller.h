@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The controller's part of an active stream: the object that the trace_id_t of an active stream
- * identifies. */
+/* The controller's object for an active stream. The trace_id_t of an active stream identifies this
+ * object. */
 #ifndef PTRC_LIB_CONTROL_CONTROLLER_H
 #define PTRC_LIB_CONTROL_CONTROLLER_H
 
@@ -36,9 +36,11 @@ struct ptrc_controller {
 				     * and is alive */
 	struct ptrc_liveness place; /* one of the user's 64 places for streams */
 	struct ptrc_log_fd log;	    /* the log's descriptor, if the stream has a log */
-	uint64_t id;
+	uint64_t id;		    /* of the stream object */
 	int32_t pid; /* pid of the controller; a forked child has a copy of this structure, but no
 		      * streams */
+	/* is_announced: other processes can find this INHERITED stream. is_attached: the stream is
+	 * in the target's page (list of streams). */
 	bool has_log, is_announced, is_attached;
 	bool is_orphaned;   /* shut down without a keeper: the stream object stays */
 	unsigned list_next; /* event type that posix_trace_eventtypelist_getnext_id() returned
@@ -51,8 +53,8 @@ struct ptrc_controller {
 int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, int log_fd,
 			   trace_id_t *id);
 /* Stops the stream, flushes and closes its log, and frees the stream. The caller has taken its
- * identifier by ptrc_handle_take(). Stores the final counts, unless `counts` is NULL. Returns the
- * error of the final flush. */
+ * identifier by ptrc_handle_take(). `addr` is the code address in the STOP event. Stores the final
+ * counts, unless `counts` is NULL. Returns the error of the final flush. */
 int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t addr,
 			     struct ptrc_counts *counts);
 /* Stores the counts of an active stream. The caller has zeroed *counts. */
@@ -60,16 +62,17 @@ void ptrc_controller_count(struct ptrc_controller *c, struct ptrc_counts *counts
 /* Shuts down every stream that this process controls, at exit(). */
 void ptrc_controller_shutdown_all(void);
 
-/* Gives the keeper a command, as ptrc_keeper_command() does, and waits until the keeper has
- * executed it. The caller holds c->keeper_lock. */
+/* Gives the keeper a command (PTRC_KEEPER_FLUSH or another one) and waits until the keeper has
+ * executed it. `origin` and `addr` go into the events that the command records. The caller holds
+ * c->keeper_lock. Returns the errors of ptrc_keeper_command(), but ENOMEM in place of ECHILD. */
 int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 			    const struct ptrc_context *origin, uint64_t addr);
 
-/* Stores the pid of the stream's keeper. If the keeper was killed, first starts another. Commands
- * to the keeper do that too, but without this function a FLUSH stream would stay full for ever in
- * a program that gives no commands and only asks for the status. EINVAL: the stream has no log.
- * EAGAIN: another thread is giving a command, which starts a keeper; or a limit on processes
- * allows no keeper. ENOMEM: no keeper can be started. */
+/* Stores the pid of the stream's keeper. If the keeper was killed, first starts another one.
+ * Commands to the keeper do that too. But a program may give no commands and only ask for the
+ * status; without this function its FLUSH stream would stay full for ever. EINVAL: the stream has
+ * no log. EAGAIN: another thread is giving a command, which starts a keeper; or a limit on
+ * processes allows no keeper. ENOMEM: no keeper can be started. */
 int ptrc_controller_revive_keeper(struct ptrc_controller *c, int *pid);
 
 /* The origin (pid, tid and thread) for events that the calling thread causes. */

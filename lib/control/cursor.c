@@ -13,8 +13,8 @@
 #include "lib/stream/live_reader.h"
 #include "lib/stream/stream_copy.h"
 
-/* While the keeper commits a flush, missed events cannot be counted. The function then counts
- * again: after a pause of COUNT_PAUSE_NS each time, and at most COUNT_TRIES times. */
+/* While the keeper commits a flush, missed events cannot be counted. ptrc_cursor_missed() then
+ * counts again, after a pause of COUNT_PAUSE_NS each time, at most COUNT_TRIES times. */
 #define COUNT_PAUSE_NS 500000
 #define COUNT_TRIES 200
 
@@ -66,8 +66,9 @@ int ptrc_cursor_open(trace_id_t stream, bool is_snapshot, struct posixtrace_curs
 	if (!new)
 		return ENOMEM;
 	new->stream = stream;
-	/* The lock makes the readers of a process take turns: all of them pin chunks by the same
-	 * bit. */
+	/* Only one reader of this process may work at a time. A reader pins a chunk, so that no
+	 * writer overwrites it, by a bit that all readers share: if two readers worked at once, one
+	 * would remove the other's pin. */
 	PTRC_LOCK(&c->reader_lock);
 	error = begin(new, &c->stream, is_snapshot);
 	if (!error) {

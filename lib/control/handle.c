@@ -13,8 +13,8 @@
 #include "lib/base/atomic.h"
 #include "lib/process/process.h"
 
-/* An identifier is serial << INDEX_BITS | index of its entry. The serial number counts all
- * identifiers from 1, so an identifier is never reused. */
+/* An identifier is serial << INDEX_BITS | index of its entry in the table. The serial number counts
+ * all identifiers from 1, so an identifier is never reused. */
 #define INDEX_BITS 20
 #define INDEX_MAX ((1UL << INDEX_BITS) - 1)
 
@@ -35,9 +35,10 @@ struct entry {
  * does not wait if only its own thread could unlock the mutex. The copies in such a child may be
  * incomplete, but the child only discards them.
  *
- * The count also allows that fork handlers of the application call the library after the
- * library's own handler has locked the mutex and before the fork. Handlers that were registered
- * before the library was loaded run at that time.
+ * The count also allows that fork handlers of the application call the library after the library's
+ * own handler has locked the mutex and before the fork. Handlers that were registered before the
+ * library was loaded run in this interval, because fork() calls such handlers in reverse order of
+ * registration.
  */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static __thread volatile unsigned depth;
@@ -81,9 +82,9 @@ void ptrc_handle_unlock(void)
 void ptrc_handle_fork_child(void)
 {
 	forget();
-	/* Undo the count of the fork handler that ran before the fork. If a signal handler has
-	 * forked, the code that it had interrupted may continue in the child and then unlock the
-	 * mutex, too. */
+	/* The fork handler that ran before the fork has raised the count. If a signal handler has
+	 * forked, the interrupted code may have raised it too; that code may continue in the child,
+	 * and then lowers it itself. */
 	depth -= 1;
 	ptrc_store_relaxed(&owner, ptrc_self_pid());
 }

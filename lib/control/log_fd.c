@@ -14,8 +14,8 @@
 #include "lib/control/handle.h"
 #include "lib/process/process.h"
 
-/* The list of all descriptors that are kept. It is protected by the lock of handle.h, so that a
- * forked child has a complete list. */
+/* The list of the kept descriptors of all streams. The lock of handle.h protects it. A fork waits
+ * for that lock, so a child has a complete copy of the list. */
 static struct ptrc_log_fd *all;
 static _Atomic int32_t owner; /* pid of the process that the list belongs to, see
 			       * ptrc_process_own() */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A duplicate of the log's descriptor, with which the controller can start another keeper. A
- * program that closes all its descriptors closes the duplicate, too, and may then open another
- * file with the same number. So each use checks by device, inode, access mode and close-on-exec
- * flag that the descriptor is still the duplicate. A forked child closes its copy: if the log is
- * a pipe, its reader would otherwise not see the end of the log before the child ends.
+ * program that closes all its descriptors closes the duplicate, too, and may then open another file
+ * with the same number. So before each use, ptrc_log_fd_get() checks by device, inode, access mode
+ * and close-on-exec flag that the descriptor is still the duplicate. A forked child closes its
+ * copy: if the log is a pipe, its reader would otherwise not see the end of the log before the
+ * child ends.
  */
 #ifndef PTRC_LIB_CONTROL_LOG_FD_H
 #define PTRC_LIB_CONTROL_LOG_FD_H
@@ -22,7 +23,8 @@ struct ptrc_log_fd {
 
 /* Duplicates the descriptor and keeps the duplicate. ENOMEM. */
 int ptrc_log_fd_keep(struct ptrc_log_fd *l, int fd);
-/* Returns the kept descriptor, or -1 if the program has closed it. */
+/* Returns the kept descriptor, or -1 if the program has closed it, even if its number is in use
+ * again. */
 int ptrc_log_fd_get(const struct ptrc_log_fd *l);
 void ptrc_log_fd_let_go(struct ptrc_log_fd *l);
 

@@ -50,12 +50,13 @@ int ptrc_next_try(struct ptrc_controller *c, struct ptrc_live_reader *reader,
 	return error;
 }
 
-/* For functions in which the thread may be cancelled. A cancellation removes their stack frames
- * unnoticed by the address sanitizer, which would report the next use of that stack as an error. */
+/* For functions in which the thread may be cancelled: the address sanitizer must not watch their
+ * stack frames. A cancellation removes the frames without its notice, and it would report the next
+ * use of that stack as an error. */
 #define MAY_BE_CANCELLED __attribute__((no_sanitize("address")))
 
-/* Sleeps until the futex changes. This is the only cancellation point: here the thread holds no
- * locks, only its reference to the stream. */
+/* Sleeps until the futex has another value than `seen`. This is the only cancellation point: here
+ * the thread holds no locks, only its reference to the stream. */
 MAY_BE_CANCELLED static int sleep_on(_Atomic uint32_t *futex, uint32_t seen,
 				     const struct timespec *until, int callers_state)
 {
@@ -65,8 +66,9 @@ MAY_BE_CANCELLED static int sleep_on(_Atomic uint32_t *futex, uint32_t seen,
 	pthread_setcancelstate(callers_state, &state);
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
 	pthread_testcancel();
-	/* If a signal handler with SA_RESTART interrupts this call, the kernel restarts it,
-	 * unless it has a time limit. `until` is a time of CLOCK_REALTIME. */
+	/* If a signal handler with SA_RESTART interrupts a wait without a time limit, the kernel
+	 * restarts the call. With a limit the call fails with EINTR. `until` is a time of
+	 * CLOCK_REALTIME. */
 	ret = ptrc_sys(SYS_futex, futex, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, seen, until, 0,
 		       FUTEX_BITSET_MATCH_ANY);
 	pthread_setcanceltype(type, NULL);
@@ -82,9 +84,10 @@ static bool is_past(const struct timespec *t)
 	return now.tv_sec > t->tv_sec || (now.tv_sec == t->tv_sec && now.tv_nsec >= t->tv_nsec);
 }
 
-/* Returns a ticket: a new value for h->waiters, not 0. It differs from the tickets of earlier
- * waiters, because a process that wakes readers clears the word only if it still holds the ticket
- * that it has read before. */
+/* Returns a ticket: a value for h->waiters, not 0, that says that a reader sleeps. Each ticket is
+ * new, because a process that wakes the readers afterwards clears h->waiters only if the word is
+ * still the ticket that it has read before. So it does not clear the ticket of a reader that went
+ * to sleep meanwhile. */
 static uint32_t new_ticket(struct ptrc_stream_header *h)
 {
 	uint32_t ticket;
@@ -130,7 +133,8 @@ MAY_BE_CANCELLED int ptrc_next_live(struct ptrc_controller *c, enum ptrc_next_ho
 			return error;
 		error = sleep_on(&h->event_futex, seen, how == PTRC_NEXT_UNTIL ? until : NULL,
 				 cancel_state);
-		/* During the sleep, a signal handler may have forked, and this may be the child. */
+		/* If a signal handler has forked during the sleep, this process may be the child,
+		 * which has no streams. */
 		if (ptrc_sys_getpid() != c->pid)
 			return EINVAL;
 		if (error)

@@ -20,10 +20,10 @@ struct ptrc_next_result {
 	int *unavailable;
 };
 
-/* Gets the next event of a stream, and waits for it unless `how` is PTRC_NEXT_TRY. If there is no
- * event then, returns 0 and leaves the results unchanged. While the thread sleeps it has the
- * cancel state callers_state. EINVAL: the stream is being shut down, or `until` is invalid.
- * ETIMEDOUT, EINTR. */
+/* Gets the next event of a stream. If there is none, PTRC_NEXT_WAIT and PTRC_NEXT_UNTIL wait for
+ * it, the latter up to the time `until` of CLOCK_REALTIME; PTRC_NEXT_TRY returns 0 and leaves the
+ * results unchanged. While the thread sleeps, it has the cancel state callers_state. EINVAL: the
+ * stream is being shut down, or `until` is invalid. ETIMEDOUT, EINTR. */
 int ptrc_next_live(struct ptrc_controller *c, enum ptrc_next_how how,
 		   const struct ptrc_next_result *out, const struct timespec *until,
 		   int callers_state);

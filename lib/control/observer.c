@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An observer: a writer in the controller that records events of other threads, for example those
- * that the operating system reports. It records them a moment after they occurred, with the time
- * at which they occurred. The events in its chunks are in order of time, like those of any
- * writer. But because they are recorded late, a flush may write events that are older than events
- * of the previous flush. So readers of the log merge its packets by time.
+ * that the operating system reports. It records them a moment after they occurred, with the time at
+ * which they occurred. The events in its chunks are in order of time, like those of any writer. But
+ * because they are recorded late, a flush may write events that are older than events of the
+ * previous flush. So readers of the log merge the packets of different flushes by time.
  */
 #include "config.h"
 
@@ -32,17 +32,20 @@
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
 
-/* The number of readings of the clocks that are kept. */
+/* The number of readings of counter and CLOCK_MONOTONIC that an observer keeps. */
 #define MOMENTS 64U
-/* The most bytes of the description of a process: a record must fit in a chunk. */
+/* The most bytes of a record that describes a process. Longer descriptions are divided, because a
+ * record must fit in a chunk. */
 #define PROCESS_BYTES 12288U
 
-/* How long to wait until the keeper has looked at a process, and the pause between two checks. */
+/* How long ptrc_observer_look() waits until the keeper has looked at a process, and its pause
+ * between two checks. */
 #define LOOK_WAIT_NS UINT64_C(20000000)
 #define LOOK_NS UINT64_C(50000)
 
-/* For how long an event waits for room at most while none is made, whatever the stream's full-wait
- * is: the controller's thread has signals and clients to serve. */
+/* An event of an observer waits at most this long for room while no room is made, even if the
+ * stream's full-wait is longer: the thread that adds events has other work, such as signals and
+ * clients of a session. */
 #define WAIT_MAX_NS UINT64_C(1000000000)
 
 struct moment {
@@ -58,10 +61,10 @@ struct ptrc_observer {
 	 * entry. When the array is full, moments[1] is dropped. */
 	struct moment moments[MOMENTS];
 	unsigned int moment_count;
-	uint64_t last;
+	uint64_t last; /* stamp of the last record */
 	struct ptrc_clock_cursor clock;
-	/* has_given_up: the last event that waited for room got none. made_then: header.room_made at
-	 * that time. While this number is unchanged, no event waits. */
+	/* has_given_up: the last event that waited for room got none. made_then: header.room_made
+	 * (how often room was made) at that time. While room_made is unchanged, no event waits. */
 	bool has_given_up;
 	uint32_t made_then;
 };
@@ -69,7 +72,7 @@ struct ptrc_observer {
 /* ---- times ---- */
 
 /* Returns the first of the two consecutive readings of counter and CLOCK_MONOTONIC between which
- * this time lies. If the time is later than all readings, makes a new reading; if it is earlier,
+ * the time `ns` lies. If `ns` is later than all readings, makes a new reading; if it is earlier,
  * returns the first reading. */
 static const struct moment *moments_around(struct ptrc_observer *o, int64_t ns)
 {
@@ -88,11 +91,11 @@ static const struct moment *moments_around(struct ptrc_observer *o, int64_t ns)
 	return &o->moments[i];
 }
 
-/* Converts a time to a stamp. Each reading takes the counter and CLOCK_MONOTONIC together; times
- * between two readings are interpolated. So the events of the observer get their right place
- * among events that were stamped from the counter itself. A later reading does not change the
- * stamp of an earlier time: so an exec event and the description of the process from that exec on
- * get the same stamp, even in different calls. */
+/* Converts a time of CLOCK_MONOTONIC to a stamp, a value of the counter, by interpolation between
+ * two readings of both. So the events of the observer are in the right order with events whose
+ * stamps were read from the counter. A new reading does not change the stamps of earlier times. So
+ * an exec event, and the description of the process that starts with this exec, get the same stamp
+ * even if different calls add them. */
 static uint64_t stamp_of(struct ptrc_observer *o, const struct ptrc_stream_header *h, int64_t ns)
 {
 	const struct moment *m = moments_around(o, ns);
@@ -124,7 +127,8 @@ static bool need_slot(struct ptrc_observer *o, const struct ptrc_stream *s)
 			       &owner);
 	if (slot == UINT32_MAX)
 		return false;
-	/* ptrc_slot_claim() has counted this thread in `threads`; but it is not traced. */
+	/* ptrc_slot_claim() has counted this thread as a traced one, which it is not: subtract it
+	 * again. */
 	atomic_fetch_sub_explicit(&s->header->threads, 1, memory_order_relaxed);
 	ptrc_writer_init(&o->writer, &s->pool, slot);
 	o->writer.slot_owner = owner;
@@ -142,14 +146,14 @@ static void set_time(struct ptrc_observer *o, const struct ptrc_stream_header *h
 	o->writer.stamp = o->last = stamp;
 }
 
-/* A wait for room, shorter than the stream's full-wait if that is long. */
+/* A wait for room. is_short: its limit is WAIT_MAX_NS, because the stream's full-wait is longer. */
 struct wait {
 	struct ptrc_full_wait full;
 	bool is_short;
 };
 
-/* Ends a shortened wait that is useless: the log cannot be written, or an earlier event has waited
- * in vain since room was made. */
+/* Ends a shortened wait that is useless: because the log cannot be written, or because an earlier
+ * event has waited in vain since room was last made. */
 static void limit_wait(const struct ptrc_observer *o, struct wait *w)
 {
 	const struct ptrc_stream_header *h = w->full.header;
@@ -170,11 +174,12 @@ static struct wait begin_wait(const struct ptrc_observer *o, struct ptrc_stream_
 	return w;
 }
 
-/* Waits for room. Returns false if the event is lost, or if this process must not touch the stream
- * any more. */
+/* Waits for room in the stream. Returns false if the event is lost, or if this process is a child
+ * that a signal handler has forked during the wait: it must not touch the stream. */
 static bool wait_for_room(struct ptrc_observer *o, struct wait *w, uint64_t *mask)
 {
-	/* Only a shortened wait can be over here: the caller has ended other waits itself. */
+	/* Only a shortened wait can be over here. When another wait is over, put() sets is_patient
+	 * to false, and the record is not made to wait any more. */
 	if (w->full.is_over) {
 		o->has_given_up = true;
 		o->made_then = ptrc_load_acquire(&w->full.header->room_made);
@@ -188,8 +193,8 @@ static bool wait_for_room(struct ptrc_observer *o, struct wait *w, uint64_t *mas
 }
 
 /*
- * Records an event. If there is no room, the event is lost and counted. An event whose wait was
- * shortened does not stop the stream, because the events of traced threads may wait for longer.
+ * Records an event. If there is no room, the event is lost and counted. If its wait was shortened,
+ * the loss of the event does not stop the stream, because events of traced threads may wait longer.
  */
 static void put(struct ptrc_observer *o, const struct ptrc_controller *c,
 		const struct ptrc_observed *event, uint64_t *mask)
@@ -235,21 +240,23 @@ int ptrc_observer_add(struct ptrc_observer *o, const struct ptrc_observed *event
 	ptrc_sys_block_signals(&mask);
 	for (size_t i = 0; i < count; i++)
 		put(o, c, &events[i], &mask);
-	/* Events do not count as missing while the stream is suspended. */
+	/* While the stream is suspended, events are not recorded, so unobserved events are not
+	 * missing. */
 	if (ptrc_load_acquire(&c->stream.header->control) & (PTRC_CTL_RUN | PTRC_CTL_LOSING))
 		ptrc_add_relaxed(&c->stream.header->unobserved_events, unobserved);
 	ptrc_sys_restore_signals(&mask);
 	return 0;
 }
 
-/* ---- processes ---- */
+/* ---- descriptions of processes ---- */
 
+/* The data of a record: `used` bytes so far, at most `limit`. */
 struct payload {
 	uint8_t bytes[PROCESS_BYTES];
 	size_t used, limit;
 };
 
-/* Free bytes in the payload. 8 bytes are reserved for padding. */
+/* The number of free bytes in the payload, without 8 bytes for padding. */
 static size_t room_of(const struct payload *p)
 {
 	return p->used + 8 < p->limit ? p->limit - p->used - 8 : 0;
@@ -279,8 +286,8 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* The most bytes of data for a record. The numbers come from shared memory and may be damaged, so
- * they are limited. */
+/* The most bytes of data that a record may have; 0: too few for a description. The numbers come
+ * from shared memory and may be damaged, so they are limited. */
 static size_t record_room(const struct ptrc_stream_header *h)
 {
 	uint64_t most = *(const volatile uint32_t *)&h->record_max;
@@ -333,8 +340,9 @@ static bool put_mapping(struct payload *to, const struct posixtrace_log_mapping 
 	return true;
 }
 
-/* Puts as many of the mappings as there is room for, from number *next on, which becomes that of
- * the first one that was not put. A mapping that is too large for any record is left out. */
+/* Adds mappings to the record from number *next on, as long as they fit. *next becomes the number
+ * of the first mapping that was not added. A mapping that does not fit even into a record without
+ * other mappings is left out. */
 static void put_mappings(struct payload *to, const struct posixtrace_log_process *p,
 			 const struct posixtrace_log_mapping *mappings,
 			 struct ptrc_log_process *head, unsigned long *next)
@@ -349,8 +357,9 @@ static void put_mappings(struct payload *to, const struct posixtrace_log_process
 	}
 }
 
-/* Fills in a record that describes the process, with the mappings from number *next on. If
- * is_addition, the record has nothing but mappings, and by what readers recognize the program. */
+/* Fills in a record that describes the process, with the mappings from number *next on that fit. If
+ * is_addition, the record adds only mappings to an earlier description, and has the name and path
+ * by which readers recognise the program. */
 static void fill(struct ptrc_observer *o, const struct ptrc_stream_header *h,
 		 const struct posixtrace_log_process *p,
 		 const struct posixtrace_log_mapping *mappings, bool is_addition,
@@ -380,8 +389,8 @@ static void fill(struct ptrc_observer *o, const struct ptrc_stream_header *h,
 	memcpy(to->bytes, &head, sizeof(head));
 }
 
-/* Records the description of a process. If there is no room, it is left out, because the log is
- * complete without it. */
+/* Records the description of a process. If there is no room, leaves it out without counting a loss:
+ * no event is missing. */
 static void put_process(struct ptrc_observer *o, struct ptrc_stream *s,
 			const struct payload *payload, int64_t from_ns)
 {
@@ -398,9 +407,9 @@ static void put_process(struct ptrc_observer *o, struct ptrc_stream *s,
 		if (!(control & PTRC_CTL_RUN) || !need_slot(o, s))
 			return;
 		memset(&o->writer.origin, 0, sizeof(o->writer.origin));
-		/* The description gets the time from_ns and not the current time, because events
-		 * that are added later may be earlier than now, and the times of a writer never
-		 * go back. Readers do not use the time of this record. */
+		/* The record gets the time from_ns and not the current time: the stamps of a writer
+		 * never go back, so with the current time, events that are added later and occurred
+		 * before now would get a wrong time. Readers do not use the time of this record. */
 		set_time(o, s->header, from_ns);
 		o->writer.expect = control;
 		result = ptrc_writer_put(&o->writer, &p, &stamp);
@@ -421,7 +430,7 @@ int ptrc_observer_add_process(struct ptrc_observer *o, const struct posixtrace_l
 	if (!c->has_log || !record_room(c->stream.header))
 		return 0;
 	ptrc_sys_block_signals(&mask);
-	/* What does not fit into a record is added by others. */
+	/* Mappings that do not fit into the first record follow in further records. */
 	do {
 		fill(o, c->stream.header, process, mappings, is_addition, &payload, &next);
 		put_process(o, &c->stream, &payload, ptrc_timespec_ns(&process->pp_from));
@@ -431,8 +440,8 @@ int ptrc_observer_add_process(struct ptrc_observer *o, const struct posixtrace_l
 	return 0;
 }
 
-/* In the first call, announces the process to the keeper. In later calls, checks whether the
- * keeper has looked at it. ETIMEDOUT: it has not looked yet. */
+/* If is_first, announces the process to the keeper, so that the keeper looks at it. Otherwise
+ * checks whether the keeper has looked. ETIMEDOUT: it has not looked yet. */
 static int look(struct ptrc_observer *o, pid_t pid, bool is_first)
 {
 	PTRC_ENTER(c, o->stream);

@@ -14,17 +14,18 @@
 #include "lib/process/process.h"
 #include "lib/recorder/attach.h"
 
-/* The library starts before, and ends after, everything else in the process, so that events of the
- * application's constructors and destructors are recorded. */
+/* The lowest number that programs can use: the constructor runs before, and the destructor after,
+ * those of the program, so that events in the program's constructors and destructors are
+ * recorded. */
 #define PRIORITY 101
 
 /* The signal mask before the fork, protected by the locks that before_fork() takes. */
 static uint64_t fork_mask;
 
 /* Signals stay blocked during the fork, because a signal handler may record an event, which may
- * need the locks. The library registers its fork handlers before the program does, so no other
- * handlers run between these and the fork. (If the library was loaded later, others may run there:
- * see handle.c.) */
+ * need the locks that are held now. The library registers its fork handlers before the program
+ * does, so none of the program's handlers runs between these and the fork. (If the program has
+ * loaded the library later, some may: see handle.c.) */
 static void before_fork(void)
 {
 	uint64_t mask;
@@ -57,8 +58,9 @@ static void after_fork_in_child(void)
 
 __attribute__((destructor(PRIORITY))) static void end_process(void)
 {
-	/* A vfork() child must not end the streams of its parent. A forked child that has never
-	 * noticed that it is one has nothing to end. */
+	/* A vfork() child must not end the streams of its parent. A child that was forked without
+	 * fork handlers and has not called the library since then has no streams that it could
+	 * end. */
 	if (!ptrc_process_is_known())
 		return;
 	ptrc_controller_shutdown_all();

@@ -17,8 +17,8 @@
 #include "lib/stream/status.h"
 #include "lib/stream/stream.h"
 
-/* The end of a process waits END_WAIT_NS at most, in all, for keepers to look at the process. It
- * checks that every END_LOOK_NS. */
+/* When the process ends, it waits until the keepers have looked at it, for at most END_WAIT_NS in
+ * all, and checks every END_LOOK_NS. */
 #define END_WAIT_NS UINT64_C(100000000)
 #define END_LOOK_NS UINT64_C(50000)
 
@@ -26,10 +26,10 @@ struct ptrc_attachment ptrc_attachments[PTRC_PAGE_SLOT_COUNT];
 _Atomic bool ptrc_attach_has_announced;
 _Atomic int32_t ptrc_attach_owner;
 
-static _Atomic int32_t lock;
+static _Atomic int32_t lock; /* see ptrc_attach_lock() */
 
-/* Mappings that some thread may still write to. They were replaced by private zeros, and are
- * unmapped later. */
+/* Mappings of streams that the process has given up while some thread may still write to them.
+ * Private zeros have replaced the stream there (cover()), and bury_zombies() unmaps them later. */
 static struct {
 	void *start;
 	uint64_t size;
@@ -47,10 +47,10 @@ void ptrc_attach_unlock(void)
 
 /* ---- letting go of a mapping ---- */
 
-/* Keeps all threads from starting to use the mapping at h. Returns true if no other thread is in an
- * event call that may still use it. An event call marks its thread before it looks for the mapping.
- * So after the barrier either this function sees the mark, or the call sees that the mapping is
- * gone. */
+/* Keeps all threads from starting to use the stream mapped at h. Returns true if no other thread is
+ * in an event call that may still use this mapping. An event call marks its thread before it looks
+ * for the mapping. So after the barrier either this function sees the mark, or the call sees that
+ * the mapping is gone. */
 static bool retire(const struct ptrc_stream_header *h)
 {
 	bool is_quiet = true;
@@ -73,8 +73,8 @@ static bool retire(const struct ptrc_stream_header *h)
 	return is_quiet;
 }
 
-/* Forgets all threads' writers of the mapping at h. The caller knows that no thread is in an event
- * call. */
+/* Removes the writers of all threads for the stream mapped at h. The caller knows that no thread is
+ * in an event call. */
 static void forget_writers(const struct ptrc_stream_header *h)
 {
 	PTRC_THREAD_FOR_EACH(t)
@@ -106,8 +106,8 @@ static void cover(void *start, uint64_t size)
 }
 
 /* Ends an attachment (the mapping of a stream), which the calling thread must not use any more.
- * is_nested: the caller is in an event call that interrupted another one, which may still use
- * it. */
+ * is_nested: the caller is in an event call of a signal handler, which has interrupted another
+ * event call that may still use the mapping. */
 static void detach(struct ptrc_attachment *a, bool is_nested)
 {
 	struct ptrc_stream_header *h = ptrc_load_relaxed(&a->header);
@@ -122,8 +122,9 @@ static void detach(struct ptrc_attachment *a, bool is_nested)
 		ptrc_sys(SYS_munmap, h, a->size);
 		return;
 	}
-	/* Some thread is in an event call, and may be preempted there for long. It finishes on
-	 * private memory, which also keeps the range of addresses from any other use. */
+	/* Some thread is in an event call, and may not run again for long. Replace the stream under
+	 * it by private memory, on which it finishes. This memory also keeps the range of addresses
+	 * from any other use. */
 	cover(h, a->size);
 	for (unsigned z = 0; z < PTRC_ARRAY_COUNT(zombies); z++)
 		if (!zombies[z].start) {
@@ -146,9 +147,10 @@ void ptrc_attach_lost(unsigned i)
 	ptrc_process_tell_untraced(id, ptrc_load_relaxed(&ptrc_page_self->slots[i].error));
 }
 
-/* Called if the stream in slot i of the process's page cannot be mapped. `version` is the version
- * that EPROTO is about. Stores the error in the slot, and takes the slot out of the page if another attempt would be useless. A controller may be
- * filling the slot again meanwhile. */
+/* Called if the stream in slot i of the process's page cannot be mapped, because of `error`.
+ * `version` is the version of shared memory that EPROTO is about. Stores the error in the slot. If
+ * another attempt would be useless, also makes events ignore the slot, and after ENOENT frees it. A
+ * controller may be filling the slot again meanwhile. */
 static void drop_slot(unsigned i, uint64_t stream_id, int error, uint32_t version)
 {
 	struct ptrc_page_slot *slot = &ptrc_page_self->slots[i];
@@ -188,10 +190,10 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id, uint32_t *v
 	ptrc_sys(SYS_close, fd);
 	if (error)
 		return error;
-	/* Other processes check by the tid of a chunk's owner whether the owner is alive, so a tid
-	 * must mean the same for them and for this process. And the stream's clock follows
-	 * CLOCK_MONOTONIC, of which each time namespace has its own. A process in other namespaces
-	 * than the stream may have inherited it from its parent. */
+	/* A process in other namespaces than the stream, which may have inherited the stream from
+	 * its parent, does not use it. Other processes check by the tid of a chunk's owner whether
+	 * the owner is alive, so a tid must mean the same for all of them. And the stream's clock
+	 * follows CLOCK_MONOTONIC, of which each time namespace has its own. */
 	if (s.header->id != stream_id || has_ended(s.header))
 		error = ENOENT;
 	else if (!ptrc_process_is_in(s.header->pid_namespace, s.header->time_namespace))
@@ -203,7 +205,8 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id, uint32_t *v
 	if (!ptrc_barrier_register())
 		ptrc_store_seq_cst(&s.header->needs_global_barrier, 1);
 	atomic_fetch_add_explicit(&s.header->processes, 1, memory_order_relaxed);
-	/* The program before this process's last exec may have left a mark in a slot. */
+	/* A program that this process ran before its last exec may have left its slots marked as in
+	 * use. Take these slots back, so that no reader waits for that program. */
 	ptrc_slots_reap(&s.pool, ptrc_sys_getpid(), ptrc_self->image, true);
 	a->stream_id = stream_id;
 	a->size = s.map_size;
@@ -222,7 +225,8 @@ struct ptrc_stream_header *ptrc_attach_locked(unsigned i, bool is_nested)
 	uint64_t id;
 	int error;
 
-	/* An interrupted event call may still use a mapping that is to be unmapped. */
+	/* If this event call has interrupted another one, that call may still use a mapping in
+	 * zombies[]. */
 	if (!is_nested)
 		bury_zombies();
 	h = ptrc_load_relaxed(&a->header);
@@ -251,8 +255,8 @@ struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested)
 	struct ptrc_attachment *a = &ptrc_attachments[i];
 	struct ptrc_stream_header *h = ptrc_load_acquire(&a->header);
 
-	/* Usually the stream is mapped and still the right one. It stays mapped while this thread
-	 * is in an event call. */
+	/* Usually the mapped stream is the one that the slot names, and has not ended. It stays
+	 * mapped while this thread is in an event call. */
 	if (h && a->stream_id == ptrc_load_acquire(&ptrc_page_self->slots[i].stream_id) &&
 	    !has_ended(h))
 		return h;
@@ -314,7 +318,7 @@ static void on_thread_exit(void *block)
 		struct ptrc_stream_header *h = ptrc_load_relaxed(&ptrc_attachments[i].header);
 
 		for (struct ptrc_writer *w = t->lists[i]; w; w = w->next) {
-			/* Writers of a detached stream have no slot any more. */
+			/* The slots of a stream that is no longer mapped cannot be released. */
 			if (w->header != h)
 				continue;
 			ptrc_writer_release(w);
@@ -334,7 +338,8 @@ void ptrc_attach_begin(void)
 	ptrc_thread_watch_exit(on_thread_exit);
 }
 
-/* Whether the keeper of the stream in slot i of the page has yet to look at this process. */
+/* Whether this process has announced itself to the keeper of the stream in slot i of the page, and
+ * the keeper has not looked at it yet. */
 static bool is_awaited(unsigned i)
 {
 	struct ptrc_stream_header *h;
@@ -361,10 +366,10 @@ void ptrc_attach_end(void)
 	ptrc_sys_restore_signals(&mask);
 }
 
-/* A child must not write to its parent's mappings: slots and chunks there belong to the parent's
- * threads. If the calling thread is in an event call, because a signal handler that interrupted
- * this call forked, the call continues in the child: it keeps the thread's block, and finishes on
- * private memory. */
+/* Called in a forked child: unmaps the streams of its parent, where slots and chunks belong to the
+ * parent's threads. If a signal handler forked in the middle of an event call, that call continues
+ * in the child. It keeps the thread's block (struct ptrc_thread), and finishes on private
+ * memory. */
 static void forget(void)
 {
 	struct ptrc_thread *mine = ptrc_thread_self;
@@ -404,10 +409,10 @@ void ptrc_attach_own(void)
 	ptrc_process_own(&ptrc_attach_owner, forget);
 }
 
-/* Maps the streams that the child has joined. The child does not leave this to its first event: by
- * then it may have changed its user or root, or closed its descriptors, and could not open their
- * files. It has no other thread yet, and signals are blocked. Its first event tries again what
- * failed here. */
+/* Maps the streams that trace the child. This is not left to the first event of the child: by then
+ * the child may have changed its user or root directory, or closed its descriptors, and could not
+ * open the streams. The child has no other thread yet, and signals are blocked. A stream that
+ * cannot be mapped now is tried again by the first event. */
 void ptrc_attach_fork_child(void)
 {
 	uint64_t active;
@@ -415,7 +420,7 @@ void ptrc_attach_fork_child(void)
 
 	forget();
 	ptrc_store_relaxed(&ptrc_attach_owner, ptrc_self_pid());
-	/* Without a page the child is not traced. */
+	/* A child without a page (list of its streams) is not traced. */
 	if (ptrc_self_pid() == 0)
 		return;
 	active = ptrc_load_acquire(&ptrc_page_self->active);

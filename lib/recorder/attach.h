@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The streams that trace this process, mapped into its memory. Each slot of the process' page
- * (lib/process/page_layout.h) names a stream, and has one attachment, which maps this stream until
- * the slot names it no more or the stream ends.
+ * The streams that trace this process, mapped into its memory. Each slot of the process's page
+ * (lib/process/page_layout.h) may name a stream, and has one attachment: the mapping of this
+ * stream, until the slot no longer names the stream or the stream ends.
  */
 #ifndef PTRC_LIB_RECORDER_ATTACH_H
 #define PTRC_LIB_RECORDER_ATTACH_H
@@ -23,42 +23,46 @@ struct ptrc_attachment {
 	uint64_t size;
 	struct ptrc_pool pool;
 	_Atomic uint64_t full_wait_ns; /* the stream's full-wait when it was mapped */
-	/* The table wants[] is valid for this value of the stream's control word. */
+	/* wants[]: for each event type (index: its id), what the stream does with its events (enum
+	 * ptrc_want), as far as known. Valid for the value wants_control of the stream's control
+	 * word; all types from id wants_end on are unknown. */
 	_Atomic uint64_t wants_control;
-	uint32_t wants_end; /* one past the last id in wants[] */
+	uint32_t wants_end;
 	_Atomic uint8_t wants[PTRC_WANT_COUNT];
-	/* The stream for which ptrc_attach_lost() has left a report; 0: none. */
+	/* The stream about which ptrc_attach_lost() has left a note; 0: none. */
 	_Atomic uint64_t told_id;
 	/* Whether this process has announced itself to the stream's keeper (ptrc_announce). */
 	_Atomic bool is_announced;
 };
 extern PTRC_HIDDEN struct ptrc_attachment ptrc_attachments[PTRC_PAGE_SLOT_COUNT];
-/* Whether this process has ever announced itself to a keeper. If not, the end of the process need
- * not look at the attachments, which are on many pages of memory. */
+/* Whether this process has ever announced itself to a keeper. If not, ptrc_attach_end() need not
+ * look at the attachments, which would load many pages of memory. */
 extern PTRC_HIDDEN _Atomic bool ptrc_attach_has_announced;
 
-/* The pid of the process whose attachments these are; see ptrc_process_own. */
+/* The pid of the process to which the attachments belong. In a forked child that has not noticed
+ * the fork yet, it is the parent's pid (see ptrc_process_own()). */
 extern PTRC_HIDDEN _Atomic int32_t ptrc_attach_owner;
-/* In a forked child that has its parent's mappings: forgets them, and the blocks (struct
- * ptrc_thread) of the parent's threads. */
+/* If this is a forked child that still has its parent's attachments, removes them, and the blocks
+ * (struct ptrc_thread) of the parent's threads. Otherwise does nothing. */
 void ptrc_attach_own(void);
 
-/* The lock for changing attachments, or the writers of other threads. The caller has blocked all
- * signals. */
+/* The lock that a thread holds while it changes attachments or writers of other threads. The caller
+ * has blocked all signals. */
 void ptrc_attach_lock(void);
 void ptrc_attach_unlock(void);
 
-/* Returns the stream in slot i of the process's page (list of streams), mapped. NULL: the slot has
- * no stream, or it cannot be mapped; then the slot has the error. The stream stays mapped as long
- * as the calling thread's state (thread.h) says that it is in an event call. is_nested: an event
- * call that this one interrupted may be using the mapping. */
+/* Returns the mapped stream that slot i of the process's page (list of streams) names. NULL: the
+ * slot names none, or the stream cannot be mapped; then the error is stored in the slot. The stream
+ * stays mapped as long as the calling thread's state (thread.h) says that it is in an event call.
+ * is_nested: the thread has interrupted another event call, in a signal handler, which may be using
+ * the mapping. */
 struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested);
 /* Does what ptrc_attach() does, for a caller that holds the lock; the stream stays mapped until the
  * lock is released. */
 struct ptrc_stream_header *ptrc_attach_locked(unsigned i, bool is_nested);
 
 /* Called if an event is lost because the stream in slot i of the process's page cannot be mapped.
- * Leaves a report of that (lib/stream/untraced.h), once for this process. */
+ * Leaves a note for the controller (lib/stream/untraced.h), once for each stream. */
 void ptrc_attach_lost(unsigned i);
 
 /* Maps every stream that traces this process. Returns 0, or the error number if the process cannot
@@ -67,13 +71,15 @@ int ptrc_attach_all(void);
 /* Unmaps a stream of which this process is the controller, before it is removed. */
 void ptrc_attach_drop(uint64_t stream_id);
 
-/* Called by the constructor: registers the process for the barrier (membarrier), and asks for a
- * call at the end of each thread. */
+/* Called by the constructor: registers the process for the barrier (membarrier), and arranges that
+ * the end of each thread releases the thread's writers. */
 void ptrc_attach_begin(void);
-/* Called at the end of the process. If the process has just announced itself, waits until the
- * keepers have looked at it: some microseconds, if a keeper gets a processor. */
+/* Called at the end of the process. If the process has just announced itself to keepers, waits
+ * until they have looked at it, because afterwards /proc does not show it any more: some
+ * microseconds, if the keepers get a processor. */
 void ptrc_attach_end(void);
-/* The fork handler of the child; called after the one that makes the child's page. */
+/* The fork handler that runs in the child, after ptrc_process_fork_child(), which makes the child's
+ * page. */
 void ptrc_attach_fork_child(void);
 
 #endif

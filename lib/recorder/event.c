@@ -18,8 +18,8 @@
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
 
-/* Limit for the writers of one thread in one stream that siglongjmp() has left in use. If there are
- * more, the oldest of them is used again. */
+/* siglongjmp() can leave an event call and with it a writer in use. Limit for such writers of one
+ * thread in one stream: if there are more, the oldest of them is used again. */
 #define LEFT_MAX 32
 
 void ptrc_event_finish(struct ptrc_thread *t, struct ptrc_stream_header *h,
@@ -32,8 +32,9 @@ void ptrc_event_finish(struct ptrc_thread *t, struct ptrc_stream_header *h,
 	ptrc_store_release(&t->state, t->rest);
 }
 
-/* Returns a writer of this thread that no event call is using, for the stream in slot i of the
- * page, mapped at h. NULL: there is none, and none can be made. */
+/* Returns a writer of this thread that no event call is using, for the stream that slot i of the
+ * page names and that is mapped at h. If all are in use, makes another one. NULL: there is no
+ * memory or no slot for it, or the stream was detached. */
 static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 				       struct ptrc_stream_header *h, uint64_t frame,
 				       uint64_t blocked)
@@ -49,7 +50,7 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 
 		if (mark != 0 && ptrc_frame_is_dead(mark, frame, blocked)) {
 			/* Unless the call at `mark` has certainly ended, its writer is not used
-			 * again soon: the call may continue some day. */
+			 * again soon: the program may jump back into the call. */
 			if (!ptrc_frame_is_same(mark, frame))
 				w->is_left = true;
 			ptrc_store_release(&w->slot->frame, 0);
@@ -73,8 +74,8 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 		uint32_t slot;
 
 		/* Another thread may detach the stream at any moment and attach another one in its
-		 * place. The mapping at h stays while the mark of this call stands, but the copy of
-		 * the pool belongs to h only if h was still attached afterwards. */
+		 * place. The mapping at h stays until this call ends. But the copy of a->pool
+		 * belongs to h only if h was still attached after the copying. */
 		pool.header = h;
 		atomic_thread_fence(memory_order_acquire);
 		if (ptrc_load_relaxed(&a->header) != h)
@@ -109,8 +110,9 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 	return pick;
 }
 
-/* Stores in a->wants[id] what the stream wants of this event type under this control word: to
- * record it, to ignore it, or to count it as lost. */
+/* Stores in a->wants[id] what the stream does with events of this type while its control word is
+ * `control`: record them, ignore them, or count them as lost. Stores nothing if the word has
+ * changed. */
 static void note_want(struct ptrc_attachment *a, struct ptrc_stream_header *h, uint64_t control,
 		      uint32_t id)
 {
@@ -132,8 +134,8 @@ static void note_want(struct ptrc_attachment *a, struct ptrc_stream_header *h, u
 		want = PTRC_WANT_RECORD;
 	else if ((now & PTRC_CTL_BITS) == PTRC_CTL_LOSING)
 		want = PTRC_WANT_LOSE;
-	/* The filter is changed before the word. So if the word is unchanged, the filter that was
-	 * read belongs to it. */
+	/* A process changes the filter first and then the control word. So if the word is
+	 * unchanged, the filter that was read belongs to it. */
 	atomic_thread_fence(memory_order_acquire);
 	if (now == control && ptrc_load_relaxed(&h->control) == now) {
 		ptrc_store_relaxed(&a->wants[id], want);
@@ -142,10 +144,10 @@ static void note_want(struct ptrc_attachment *a, struct ptrc_stream_header *h, u
 	}
 }
 
-/* Records the event in the stream in slot i of the page. If the stream has a full-wait, the thread
- * may sleep here, and signal handlers may run, which may record events, detach streams, fork, or
- * never return; so everything is read again afterwards. False: this process is a child that was
- * forked meanwhile, so its parent records the event. */
+/* Records the event in the stream that slot i of the page names. If the stream has a full-wait, the
+ * thread may sleep here. Signal handlers may then run, and may record events, detach streams, fork,
+ * or never return; so everything is read again after the sleep. False: this process is a child that
+ * a handler has forked; its parent records the event. */
 static bool put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint64_t len,
 		     bool is_nested, uint64_t *blocked)
 {
@@ -204,16 +206,18 @@ static bool put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 			break;
 	}
 	/* The interrupted call may be using the same writer, if it has not marked its slot yet or
-	 * has removed its mark already. It has looked into its table for the control word that it
-	 * expected, so it must not go on with a newer word that only this nested call has seen. */
+	 * has removed its mark already. It has read its table of wanted events for the control word
+	 * that it expected. If this nested call left a newer word in w->expect, the interrupted
+	 * call would go on with that word and the old table. With UINT64_MAX it takes the cold
+	 * way. */
 	if (is_nested && w)
 		w->expect = UINT64_MAX;
 	return true;
 }
 
 /* Called if there is no memory for this thread's block (struct ptrc_thread). Counts its event as
- * lost in each stream whose bit is set in `active`. Without a block the thread cannot mark that it is
- * using the mapping of a stream, so it holds the lock. */
+ * lost in each stream whose bit is set in `active`. Without a block the thread cannot show that it
+ * is using the mapping of a stream, so it holds the lock, under which no stream is unmapped. */
 static void lose(uint64_t active, uint32_t id)
 {
 	ptrc_attach_lock();
@@ -230,8 +234,9 @@ static void lose(uint64_t active, uint32_t id)
 	ptrc_attach_unlock();
 }
 
-/* Prepares the fast way (fast.h) of the thread for the only active stream, whose bit is the only
- * one in `all`. Returns the thread's state at rest: `all`, or 0 if it has no writer. */
+/* Prepares the fast way (fast.h) of the thread, for a process that one stream traces: the stream
+ * whose bit is the only one in `all`. Returns the thread's state at rest: `all`, or 0 if the thread
+ * has no writer for the stream. */
 static uint64_t set_up_fast(struct ptrc_thread *t, uint64_t all, uint32_t id)
 {
 	unsigned i = (unsigned)__builtin_ctzll(all);
@@ -270,8 +275,9 @@ void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 		if (ptrc_process_init() != 0)
 			goto out;
 	}
-	/* If this thread had no block, the caller may have got `todo` from a bell instead of a page
-	 * (lib/process/self.h), so it does not name streams. */
+	/* If the thread has no block yet, the caller may have got `todo` from the bell of a process
+	 * without a page (lib/process/self.h). The bits of a bell do not stand for slots, so all
+	 * streams get the event. */
 	if (is_first || ptrc_thread_self == &ptrc_thread_nobody)
 		todo = UINT64_MAX;
 	ptrc_attach_own();
@@ -317,7 +323,7 @@ PTRC_NO_STACK_PROTECTOR void ptrc_event_each(uint32_t id, const void *data, uint
 		len = 0;
 	if (id >= PTRC_WANT_COUNT)
 		return;
-	/* In a forked child that has not yet forgotten its parent's streams, the owner is the
+	/* In a forked child that still has its parent's mappings, ptrc_attach_owner is the
 	 * parent. */
 	if (t == &ptrc_thread_nobody || ptrc_thread_frame(t) != 0 ||
 	    ptrc_attach_owner != ptrc_self->pid) {

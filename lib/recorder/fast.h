@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fast way of an event: the usual case, inline in posix_trace_event.
+ * The fast way of recording an event: the usual case, inline in posix_trace_event(). In all other
+ * cases an event call uses ptrc_event_cold().
  *
- * This is the protocol of one event in one stream. All its steps are plain loads and stores.
+ * These are the steps of an event call in one stream, all of them plain loads and stores:
  *
- *   thread->state = frame   From now on the mapping stays (see retire in attach.c), and a
- *                           handler that records sees this, and calls ptrc_event_cold().
- *   want                    A table says whether this stream wants this event.
- *   slot->frame = frame     The mark. Readers wait for us if they need the past to be complete.
- *   counter                 The event's time. It comes after the mark, so that a reader that
- *                           sees no mark knows that later stamps are later than its own.
- *   control as expected?    After the counter: a process that changed the word and then passed
- *                           the barrier gets a later stamp than ours, or we see the change.
- *   record
- *   chunk->pos (release)    From now on the record exists. If the thread dies before, nothing
- *                           of the event is left.
- *   slot->frame = 0 (release), thread->state as at rest
- *   waiters?                A reader sets the word, passes the barrier, looks again, sleeps.
+ *   thread->state = frame   From now on no thread unmaps the stream (see retire() in attach.c). A
+ *                           signal handler that records an event sees the frame, and calls
+ *                           ptrc_event_cold().
+ *   want                    Look up in a table whether the stream records this event type.
+ *   slot->frame = frame     Mark the slot. A reader that needs all events up to a moment waits for
+ *                           calls whose slots are marked.
+ *   counter                 Read the event's time (stamp). This comes after the mark, so a reader
+ *                           that sees no mark knows that the call's stamp will be later than the
+ *                           reader's moment.
+ *   control as expected?    Compare the stream's control word after reading the counter. If a
+ *                           process changes the word, executes the barrier (marks.h) and then reads
+ *                           the counter, this call sees the change, or its stamp is earlier.
+ *   record                  Write the record into the chunk.
+ *   chunk->pos (release)    From now on the record exists. If the thread dies before this step,
+ *                           the stream has nothing of the event.
+ *   slot->frame = 0 (release)
+ *   waiters?                If the word is not 0, wake the readers. A reader sets the word,
+ *                           executes the barrier, looks for events once more, and then sleeps. So
+ *                           it finds this event, or this call sees the word.
+ *   thread->state as at rest
  */
 #ifndef PTRC_LIB_RECORDER_FAST_H
 #define PTRC_LIB_RECORDER_FAST_H
@@ -31,7 +39,7 @@
 #include "lib/stream/clock.h"
 #include "lib/stream/writer.h"
 
-/* The outcome of an event on the fast way, that is, of this file. */
+/* The outcome of an event on the fast way, the one in this file. */
 enum ptrc_outcome {
 	PTRC_DONE,
 	PTRC_WAKE,     /* recorded, and a reader must be woken */
@@ -77,9 +85,9 @@ static PTRC_ALWAYS_INLINE void ptrc_fast_copy(uint8_t *to, const uint8_t *from, 
 	}
 }
 
-/* Records an event in the stream of one writer, in the usual case. The calling thread's state is
- * its frame already, so no other thread touches the writer. `want` is the stream's decision on the
- * event type. */
+/* Records an event in the stream of the writer, in the usual case. The caller has set the thread's
+ * state to `frame`, so no other thread touches the writer. `want` (enum ptrc_want) is the stream's
+ * decision on the event type. */
 static PTRC_ALWAYS_INLINE enum ptrc_outcome ptrc_fast_put(struct ptrc_writer *w,
 							  struct ptrc_slot *slot, uint8_t want,
 							  uint32_t id, const void *data, size_t len,
@@ -115,7 +123,8 @@ static PTRC_ALWAYS_INLINE enum ptrc_outcome ptrc_fast_put(struct ptrc_writer *w,
 	w->at = (uint8_t *)at + size;
 	ptrc_store_release(&w->chunk->pos, (uintptr_t)w->at + w->pos_bias);
 	ptrc_store_release(&slot->frame, 0);
-	/* Makes the compiler load w->header again, as registers are scarce here. */
+	/* Makes the compiler load w->header again below and not keep it in a register, because
+	 * registers are scarce here. */
 	atomic_signal_fence(memory_order_seq_cst);
 	return PTRC_UNLIKELY(ptrc_load_relaxed(&w->header->waiters)) ? PTRC_WAKE : PTRC_DONE;
 }

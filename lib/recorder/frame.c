@@ -8,20 +8,21 @@
 #include "lib/base/sys.h"
 
 #if defined(__x86_64__)
-/* Whether there is readable memory at this address. The kernel is asked to block the signals of a
- * set at this address, and reports an error if it cannot read the set. All signals are blocked
+/* Whether the 8 bytes at this address can be read. The kernel is asked to block the signals of a
+ * set at this address: it reports an error if it cannot read the set. All signals are blocked
  * already, so nothing changes. */
 static bool is_readable(uint64_t at)
 {
 	return ptrc_sys(SYS_rt_sigprocmask, SIG_BLOCK, at, 0, sizeof(uint64_t)) == 0;
 }
 
-/* Whether the frame of a signal handler lies between our frame and the one at `old` above it on the
- * same stack. blocked: the signals that were blocked when our call began. While a handler runs, its
- * own signal is blocked, unless the handler was installed with SA_NODEFER. A handler's frame has
- * the address of the restorer, a function that the C library passes with every handler. A handler
- * that was left by siglongjmp() may leave that address, too: then the call at `old` seems to be
- * alive, and a reader waits for it in vain; no other harm is done. */
+/* Whether a signal handler interrupted the call at `old` and is still running: whether its frame
+ * lies between `frame`, that of the present event call, and `old`, above it on the same stack.
+ * blocked: the signals that were blocked when the present call began. While a handler runs, its own
+ * signal is blocked, unless the handler was installed with SA_NODEFER. A handler's frame has the
+ * address of the restorer, a function that the C library passes with every handler. A handler that
+ * was left by siglongjmp() may have left that address there, too. Then the call at `old` seems to
+ * be alive, and a reader waits for it in vain; no other harm is done. */
 __attribute__((no_sanitize("address"))) /* reads other functions' frames */
 static bool
 is_interrupted(uint64_t old, uint64_t frame, uint64_t blocked)
@@ -42,7 +43,7 @@ is_interrupted(uint64_t old, uint64_t frame, uint64_t blocked)
 	if (!may_be_running)
 		return false;
 	if (old - frame > 1 << 20)
-		return true; /* too far to search: assume that there is one */
+		return true; /* too far to search: assume a handler's frame */
 	frame &= ~UINT64_C(7);
 	for (uint64_t at = frame; at < old; at += 8) {
 		/* The two frames may be on stacks of coroutines, with no memory in between. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The frame of an event call is its stack pointer, made odd. It marks the thread, and the slots of
- * the streams, while the call is at work. A signal handler that records finds the frame of the call
- * that it interrupted. So does the next event after a handler was left by siglongjmp(): then the
- * interrupted call is gone, but its marks remain.
+ * The frame of an event call is its stack pointer, made odd. While the call is at work, the frame
+ * is stored in the thread's state and in the slots of the streams, as a mark. A signal handler that
+ * records an event finds the frame of the call that it has interrupted. If a handler was left by
+ * siglongjmp(), the interrupted call is gone, but its marks remain, and the thread's next event
+ * finds them. So frames are compared to find out which of the two has happened.
  */
 #ifndef PTRC_LIB_RECORDER_FRAME_H
 #define PTRC_LIB_RECORDER_FRAME_H
@@ -13,12 +14,12 @@
 
 #include "lib/base/common.h"
 
-/* If two frames are closer than this, their calls were at the same depth of the stack, so the
- * earlier call has ended. */
+/* If the frames of two calls of a thread are closer than this, in bytes, the calls were at the same
+ * depth of the stack, so the earlier call has ended. */
 #define PTRC_FRAME_NEAR_BYTES 64
 
 /* The frame of the calling function. It is odd and larger than 1, so it differs from any `active`
- * word with a single bit. */
+ * word (of a page) with a single bit. */
 static PTRC_ALWAYS_INLINE uint64_t ptrc_frame_here(void)
 {
 	uint64_t frame;
@@ -38,10 +39,11 @@ static inline bool ptrc_frame_is_same(uint64_t old, uint64_t frame)
 	return old - frame < PTRC_FRAME_NEAR_BYTES || frame - old < PTRC_FRAME_NEAR_BYTES;
 }
 
-/* Whether the event call whose frame was at `old` has certainly or very likely ended, as seen from
- * a call at `frame`. A handler's frame lies below the frame that it interrupted, so a frame below
- * ours was left by siglongjmp(). A wrong guess (with coroutines) costs a writer, never damage.
- * blocked: the signals that were blocked when the call at `frame` began. */
+/* Whether the event call with the frame `old` has certainly or very likely ended, as seen from a
+ * call of the same thread with the frame `frame`. Stacks grow down: a handler's frame is below the
+ * frame that it interrupted, so if `old` is below `frame`, its call was left by siglongjmp(). A
+ * wrong guess (with coroutines) wastes a writer, but damages nothing. blocked: the signals that
+ * were blocked when the call at `frame` began. */
 bool ptrc_frame_is_dead(uint64_t old, uint64_t frame, uint64_t blocked);
 
 #endif

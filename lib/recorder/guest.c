@@ -27,14 +27,15 @@
 #include "lib/stream/stream.h"
 #include "lib/stream/writer.h"
 
-/* How long an event waits for the keeper to look at the target, and the pause between two checks. */
+/* How long the call waits until the keeper has looked at the target, and its pause between two
+ * checks. */
 #define LOOK_WAIT_NS UINT64_C(20000000)
 #define LOOK_NS UINT64_C(50000)
 
 struct event {
 	struct ptrc_target target;
 	const char *name;
-	const char *layout; /* NULL: none is set */
+	const char *layout; /* NULL: the event type gets no layout */
 	const void *data;
 	size_t size;
 	uint32_t image; /* ptrc_image_of() of the program that the target executes */
@@ -74,8 +75,8 @@ static bool put(struct ptrc_writer *w, const struct event *e, const struct ptrc_
 	return false;
 }
 
-/* Records the event by a writer of the calling thread that exists for this call. Signals are
- * blocked. */
+/* Records the event in a stream, by a writer of the calling thread that exists only during this
+ * call. Signals are blocked. */
 static bool put_as_guest(struct ptrc_stream *s, const struct event *e, const struct ptrc_names *n,
 			 uint32_t id)
 {
@@ -90,7 +91,8 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, const str
 		ptrc_status_count_loss(h);
 		return false;
 	}
-	/* ptrc_slot_claim() has counted this thread in `threads`; but it is not traced. */
+	/* ptrc_slot_claim() has counted this thread as a traced one, which it is not: subtract it
+	 * again. */
 	atomic_fetch_sub_explicit(&h->threads, 1, memory_order_relaxed);
 	ptrc_writer_init(&w, &s->pool, slot);
 	w.slot_owner = owner;
@@ -99,8 +101,8 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, const str
 	is_done = put(&w, e, n, id);
 	ptrc_writer_release(&w);
 	ptrc_slot_release(h, slot, owner);
-	/* Waits until the keeper has looked at the target: a script that waits for this call may
-	 * execute another program afterwards. */
+	/* Wait until the keeper has looked at the target: if the target is a script that called
+	 * ptrace-event, it may execute another program as soon as this call has returned. */
 	for (uint64_t waited = 0; waited < LOOK_WAIT_NS && ptrc_is_announced(h, e->target.pid);
 	     waited += LOOK_NS)
 		ptrc_file_sleep_ns(LOOK_NS);
@@ -125,10 +127,11 @@ static int record(const struct event *e, uint64_t stream_id, const struct ptrc_n
 	}
 	if (error)
 		return error == ENOMEM || error == EPERM || error == EPROTO ? error : 0;
-	/* A child that another thread forks meanwhile must not keep the mapping. */
+	/* If another thread forks meanwhile, its child must not get the mapping, which nothing
+	 * would unmap there. */
 	ptrc_sys(SYS_madvise, s.header, s.map_size, MADV_DONTFORK);
-	/* The target does not record into a stream inherited from other namespaces, so neither does
-	 * the guest. */
+	/* The target itself would not record into a stream of other namespaces, which it may have
+	 * inherited. So the guest does not either. */
 	if (s.header->id == stream_id && s.header->pid_namespace == e->target.ns &&
 	    s.header->time_namespace == ptrc_procfs_time_namespace()) {
 		if (!ptrc_barrier_register())
@@ -139,9 +142,9 @@ static int record(const struct event *e, uint64_t stream_id, const struct ptrc_n
 	return 0;
 }
 
-/* Opens the names object names_id unless it is open already, and gets the event's id there. Usually
- * all streams of a process have the same names object. But the page is not trusted: if it names
- * another one for this stream, that one is opened. */
+/* Opens the object with the event names of a stream, unless it is open already, and gets the
+ * event's id from it. Usually all streams that trace a process have the same names object. But the
+ * target can write anything into its page, so names_id may differ from stream to stream. */
 static int use_names(const struct event *e, uint64_t names_id, struct ptrc_names *n, uint32_t *id)
 {
 	int error;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recording an event in the name of another process, the target. The guest, the process that makes
- * the call, keeps nothing between calls: it maps the target's streams, takes a slot (the entry of a
- * recording thread) in each, as any thread does, and then releases the slots and unmaps the
- * streams. The slot has the tid of the guest's thread, so that other processes notice if that
- * thread dies during the call. Only the event itself has the target's pid.
+ * Recording an event on behalf of another process, the target (posixtrace_event_for()). The guest,
+ * the process that makes the call, keeps nothing between calls: it maps the target's streams, takes
+ * a slot (the entry of a recording thread) in each, as any thread does, and then releases the slots
+ * and unmaps the streams. The slot has the tid of the guest's thread, so that other processes
+ * notice if that thread dies during the call. Only the event itself has the target's pid.
  */
 #ifndef PTRC_LIB_RECORDER_GUEST_H
 #define PTRC_LIB_RECORDER_GUEST_H

@@ -10,6 +10,8 @@
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
 
+/* The bytes of a thread's block with its writers, and those of its table want[], which a fork wipes
+ * in the child. */
 #define BLOCK_BYTES 28672U
 #define WIPED_BYTES 8192U
 
@@ -20,13 +22,14 @@ struct ptrc_thread *_Atomic ptrc_thread_list;
 struct ptrc_thread ptrc_thread_nobody;
 __thread struct ptrc_thread *ptrc_thread_self = &ptrc_thread_nobody;
 
-/* These replace the writer and slot of a stream that is being unmapped: the control word is never
- * the expected one, so an event calls ptrc_event_cold(). */
+/* The writer and the slot for the fast way of a thread whose stream is being unmapped. The control
+ * word of the header is never the expected one, so each event calls ptrc_event_cold(). */
 static struct ptrc_stream_header no_header;
 static struct ptrc_slot no_slot;
 static struct ptrc_writer nowhere = {.expect = UINT64_MAX, .header = &no_header};
 
-/* Number of blocks (struct ptrc_thread) without a thread. If 0, no thread searches for one. */
+/* Number of blocks (struct ptrc_thread) that ended threads have left. While it is 0, a new thread
+ * does not search the list for such a block. */
 static _Atomic int32_t free_count;
 
 static pthread_key_t exit_key;
@@ -118,8 +121,8 @@ struct ptrc_thread *ptrc_thread_get(void)
 	t->origin.pid = ptrc_sys_getpid();
 	t->origin.tid = ptrc_sys_gettid();
 	t->origin.thread = (uint64_t)pthread_self();
-	/* Async-signal-safe, because has_exit_key is only set for a key that the C library stores
-	 * without allocating memory. */
+	/* This call is async-signal-safe: if has_exit_key is set, the C library stores the value of
+	 * the key without allocating memory. */
 	if (has_exit_key)
 		pthread_setspecific(exit_key, t);
 	ptrc_thread_self = t;
@@ -136,7 +139,7 @@ void ptrc_thread_watch_exit(void (*on_exit)(void *block))
 {
 	if (has_exit_key || pthread_key_create(&exit_key, on_exit))
 		return;
-	/* glibc allocates memory for keys beyond the first 32. */
+	/* glibc allocates memory when a thread sets a key beyond the first 32. */
 	has_exit_key = exit_key < 32;
 	if (!has_exit_key)
 		pthread_key_delete(exit_key);

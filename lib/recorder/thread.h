@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread as the code that records events sees it: one block (struct ptrc_thread) per thread, on a
+ * The data of each thread for recording events: one block (struct ptrc_thread) per thread, on a
  * mapping of its own. Blocks of ended threads are used again and none is unmapped, so the list of
  * blocks can be walked without a lock.
  */
@@ -15,7 +15,8 @@
 #include "lib/process/page_layout.h"
 #include "lib/stream/writer.h"
 
-/* A stream's decision on an event type; valid for one value of the stream's control word. */
+/* A stream's decision on events of a type. It is valid for one value of the stream's control word,
+ * which changes with each change of state or filter. */
 enum ptrc_want {
 	PTRC_WANT_UNKNOWN, /* ptrc_event_cold() must find out */
 	PTRC_WANT_RECORD,
@@ -25,41 +26,47 @@ enum ptrc_want {
 #define PTRC_WANT_COUNT (PTRC_ID_UNNAMED + PTRC_NAMES_MAX + 1)
 
 struct ptrc_thread {
-	/* While the thread is at rest, not in an event call: the page's `active` word, if it has a
-	 * single bit and the fast way (fast.h) is set up for the stream of that bit; otherwise 0.
-	 * During an event call: the frame of the call (frame.h), which is odd. */
+	/* While the thread is at rest, not in an event call: the word `active` of the process's
+	 * page, if this word has a single bit (one stream) and the fast way (fast.h) is prepared
+	 * for that stream; otherwise 0. During an event call: the frame of the call (frame.h),
+	 * which is odd. */
 	_Atomic uint64_t state;
 	uint64_t rest; /* what `state` becomes at the end of the event call */
 	/* The writer that the fast way (fast.h) uses, and the writer's slot. */
 	struct ptrc_writer *_Atomic fast;
 	struct ptrc_slot *_Atomic slot;
-	/* For each page slot: the writer for the next event in the slot's stream; NULL: none. */
+	/* For each slot of the page: the writer for the next event in the stream of the slot; NULL:
+	 * there is none. */
 	struct ptrc_writer *writers[PTRC_PAGE_SLOT_COUNT];
 	_Atomic int32_t tid; /* 0: no thread uses this block */
 	struct ptrc_thread *next;
-	/* For each page slot: all writers of this thread in the slot's stream, including those of
-	 * nested calls and those left by siglongjmp(). */
+	/* For each slot of the page: all writers of this thread for the stream of the slot,
+	 * including those of event calls that a signal handler interrupted and of calls that
+	 * siglongjmp() has left. */
 	struct ptrc_writer *lists[PTRC_PAGE_SLOT_COUNT];
-	struct ptrc_writer *unused;
+	struct ptrc_writer *unused; /* list of freed writers */
 	struct ptrc_context origin;
-	uint32_t arena_used; /* used bytes of the block, which also has the writers */
-	/* want[]: for each event type, the decision of the stream that `fast` writes to, valid for
-	 * the control word want_control; unknown until this thread has asked. The table is inside
-	 * the block, without a pointer in between, because every load that waits for another one
-	 * before the counter is read adds to the cost of an event. A fork wipes the pages of the
-	 * table in the child, so the child's first event calls ptrc_event_cold(), and is not
-	 * recorded in the parent's name even if no fork handler ran. */
+	uint32_t arena_used; /* bytes used in the block: this structure, followed by writers */
+	/* want[]: for each event type, the decision of the stream that `fast` writes to, valid
+	 * while the stream's control word is want_control; PTRC_WANT_UNKNOWN until this thread has
+	 * asked.
+	 *
+	 * The table is part of the block, and not reached by a pointer, because each load on which
+	 * the next one depends adds to the cost of an event. A fork wipes the pages of the table in
+	 * the child. So the child's first event calls ptrc_event_cold(), and is not recorded as one
+	 * of the parent, even if no fork handler ran. */
 	uint64_t want_control;
 	uint32_t want_end; /* one past the last id in want[] */
 	_Alignas(4096) uint8_t want[PTRC_WANT_COUNT];
 };
 
-/* Stands for the block of a thread that has none yet. Its state is 0, and an event call compares
- * that only with an active word that is not 0. */
+/* ptrc_thread_self points here in a thread that has no block yet. The state of this block is 0. An
+ * event call compares the state only with an active word that is not 0, and so does not take the
+ * fast way. */
 extern PTRC_HIDDEN struct ptrc_thread ptrc_thread_nobody;
-/* The code that uses this variable is always linked into the same program or library that defines
- * it. gcc does not know that, and would call a function to find the variable. These TLS models
- * avoid the call. */
+/* ptrc_thread_self is the block of the calling thread. The code that uses it is always linked into
+ * the same program or library that defines it. gcc does not know that, and would call a function to
+ * find the variable; these TLS models avoid the call. */
 #if defined(__PIC__) && !defined(__PIE__)
 #define PTRC_THREAD_TLS_MODEL "initial-exec"
 #else
@@ -87,7 +94,7 @@ struct ptrc_thread *ptrc_thread_get(void);
 void ptrc_thread_give_back(struct ptrc_thread *t);
 /* From now on each thread that ends calls on_exit with its block. */
 void ptrc_thread_watch_exit(void (*on_exit)(void *block));
-/* In a forked child: the calling thread has no block any more. */
+/* Separates the calling thread from its block: the thread ends, or this is a forked child. */
 void ptrc_thread_leave(void);
 
 /* Returns memory for a writer, from the thread's block. NULL: the block is full. */
@@ -95,7 +102,7 @@ struct ptrc_writer *ptrc_thread_new_writer(struct ptrc_thread *t);
 void ptrc_thread_free_writer(struct ptrc_thread *t, struct ptrc_writer *w);
 /* Frees all writers of the thread for page slot i. */
 void ptrc_thread_forget_list(struct ptrc_thread *t, unsigned i);
-/* From now on the thread's events call ptrc_event_cold(). */
+/* Ends the thread's fast way: its next event calls ptrc_event_cold(). */
 void ptrc_thread_use_nowhere(struct ptrc_thread *t);
 
 #endif
