@@ -44,9 +44,9 @@
 /*
  * The application must not notice its keeper: no SIGCHLD, nothing for wait() to find, not even
  * after an exec of the application. So the keeper must not be its child: the keeper's parent ends
- * at once. The caller makes a helper process, which shares the caller's memory, as a child of
- * vfork() does, but sends no signal when it ends. The helper makes the keeper and ends, and then
- * the caller continues.
+ * at once. The caller makes a helper process, which, like a child of vfork(), runs in the caller's
+ * memory while the caller waits, but sends no signal when it ends. The helper makes the keeper and
+ * ends.
  *
  * The keeper is the program embedded in the library, executed from a file in memory. Where such
  * files may not be executed, it is a forked copy of the caller that runs the same code. If the
@@ -72,10 +72,11 @@ extern const uint8_t ptrc_keeper_image[] __attribute__((visibility("hidden")));
 extern const uint8_t ptrc_keeper_image_end[] __attribute__((visibility("hidden")));
 
 /* The arguments and results of helper and keeper, at the start of a mapping that also has their
- * stacks. If the helper is killed, the new process may still run there for a while, so the mapping
- * is not unmapped then. */
+ * stacks. If the helper is killed, the new process may still run on its stack for a while, so the
+ * mapping is not unmapped then. */
 struct launch {
-	/* Those of struct ptrc_keeper_args, then the keeper's program; -1: fork a copy instead. */
+	/* The descriptors of struct ptrc_keeper_args, and that of the keeper's program; if the
+	 * latter is -1, the keeper is a forked copy of the caller. */
 	int fds[PTRC_KEEPER_FD_COUNT + 1];
 	enum ptrc_keeper_task task;
 	uint32_t number;
@@ -110,7 +111,8 @@ CHILD_CODE static long place_descriptors(const struct launch *l)
 			return parked[i];
 	}
 	for (int i = 0; i < count; i++) {
-		/* Of all these descriptors, exec closes only that of the program. */
+		/* The keeper needs all these descriptors but that of its program, which exec
+		 * closes. */
 		int flags = i == PTRC_KEEPER_FD_COUNT ? O_CLOEXEC : 0;
 		long ret;
 
@@ -143,8 +145,9 @@ CHILD_CODE static long place_descriptors(const struct launch *l)
 	return 0;
 }
 
-/* Runs in the new process: leaves the application's process group, whose signals are not for the
- * keeper, its directory, whose file system may be unmounted, and its scheduling policy. */
+/* Runs in the new process: leaves the application's process group, whose signals are not meant
+ * for the keeper, its working directory, whose file system may be unmounted, and its scheduling
+ * policy. */
 CHILD_CODE static void leave_surroundings(void)
 {
 	static const int none;
@@ -233,7 +236,8 @@ static bool orphans_come_to_us(void)
 	return is_subreaper || ptrc_sys_getpid() == 1;
 }
 
-/* The embedded program as an executable file in memory; -1: impossible. Signals are blocked. */
+/* Writes the embedded program into an executable file in memory and returns its descriptor; -1:
+ * impossible. The caller has blocked signals, as ptrc_limit_raise() requires. */
 static int program_file(void)
 {
 	static const char name[] = "ptrace-keeper";
@@ -297,7 +301,7 @@ static int make_either(struct launch *l)
 	if (!l->is_child)
 		*program = program_file();
 	/* A keeper that replaces a killed one, and its helper, may exceed the soft limit of the
-	 * user: they add no process to those allowed before. A new keeper may not. */
+	 * user: they only replace a process that was within the limit. A new keeper may not. */
 	if (l->task != PTRC_KEEPER_NEW)
 		ptrc_limit_raise(&limit, RLIMIT_NPROC, UINT64_MAX);
 	if (*program >= 0) {
@@ -370,14 +374,15 @@ static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task tas
  * no lock after this time. If it takes the lock later, it notices that it was replaced, and
  * ends. */
 #define STRAY_NS INT64_C(200000000)
-/* How long to wait for the end of a keeper that has reported the end of its work: it may have been
- * stopped just then. */
+/* How long to wait for the process of a keeper to end after it has reported the end of its work: it
+ * may have been stopped (SIGSTOP) in between. */
 #define LEAVE_WAIT_NS INT64_C(1000000000)
 #define LEAVE_PAUSE_NS 200000
-/* A keeper may be killed at its birth. If this many keepers die, the cause is in the memory of the
- * stream, and would kill the next one as well. */
+/* How often a keeper is started if each dies at once. One may have been killed by chance; if all
+ * die, the stream's memory is probably damaged, and would kill the next one as well. */
 #define START_TRIES 5
-/* Limits for replacing killed keepers during one command, both of which must be exceeded. */
+/* A command fails when more than RESTARTS_MAX keepers were killed while it was waiting, and
+ * RESTARTS_NS have passed. */
 #define RESTARTS_MAX 20
 #define RESTARTS_NS INT64_C(2000000000)
 
@@ -393,8 +398,8 @@ static bool has_ended(const struct ptrc_keeper_args *args, const struct process 
 		return ptrc_procfs_has_ended(process->pidfd);
 	if (process->pid == 0)
 		return waited_ns > STRAY_NS && !lives(args);
-	/* Kernels before 5.3 have no pidfd. There kill() finds a zombie, too; only the missing lock
-	 * shows that it has ended. */
+	/* Kernels before 5.3 have no pidfd. There kill() also finds a zombie; only the missing lock
+	 * shows that the keeper has ended. */
 	return ptrc_sys(SYS_kill, process->pid, 0) == -ESRCH ||
 	       (waited_ns > START_WAIT_NS && !lives(args));
 }
@@ -447,8 +452,8 @@ static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_hea
 		sleep_on(word, 0);
 		waited_ns += LOOK_NS;
 	}
-	/* As long as an orphan's keeper has its lock, the stream seems to be in use. So this waits
-	 * until the keeper has ended. */
+	/* As long as an orphan's keeper holds its lock, other processes take the stream for one in
+	 * use. So this waits until the keeper has ended. */
 	for (int64_t waited = 0; task == PTRC_KEEPER_ORPHAN && waited < LEAVE_WAIT_NS &&
 				 !has_ended(args, &process, 0) && lives(args);
 	     waited += LEAVE_PAUSE_NS)
@@ -484,8 +489,8 @@ int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_he
 	return error;
 }
 
-/* Whether the keeper is alive. If args is NULL, the caller has no descriptors, and only the pid can
- * show it. */
+/* Whether the keeper is alive: by its lock, or by its pid if the caller has no descriptors (args is
+ * NULL). */
 static bool is_there(const struct ptrc_keeper_args *args, const struct ptrc_stream_header *header)
 {
 	int pid;
@@ -698,7 +703,7 @@ static int find_log(const struct ptrc_stream_header *h, uint32_t uid,
 	    (s.place.dev == orders->taken_dev && s.place.ino == orders->taken_ino))
 		return ENOENT;
 	error = open_log(&s, s.place.path, O_NOFOLLOW);
-	/* After any other error the log exists, and a search is useless. */
+	/* After any other error the log exists at its path, and a search is useless. */
 	if (error == ENOENT || error == ENOTDIR) {
 		slash[slash == s.place.path] = '\0';
 		if (search(&s, s.place.path, visit_name))
@@ -716,7 +721,7 @@ static int find_log(const struct ptrc_stream_header *h, uint32_t uid,
 	return error;
 }
 
-/* Stores the path of a new log, without a number. False: no path is known. */
+/* Stores the path of a new log, to which make_log() may add a number. False: no path is known. */
 static bool choose_path(const struct ptrc_stream_header *h, const struct ptrc_keeper_orders *orders,
 			char path[PTRC_LOG_PATH_BYTES])
 {
@@ -767,8 +772,8 @@ static int make_log(const struct ptrc_stream_header *h, uint32_t uid,
 		int error = ptrc_file_open(AT_FDCWD, log->path,
 					   O_RDWR | O_CREAT | O_EXCL | O_NOCTTY, 0600, &log->fd);
 
-		/* The caller's path is a directory. With a number added it would be another name,
-		 * such as "..2" for ".". */
+		/* If the caller's path is a directory, no number is added: that would make another
+		 * name, such as "..2" of ".". */
 		if (error == EEXIST && n == 2 && orders->path && is_directory(log->path))
 			error = EISDIR;
 		if (error != EEXIST || n > LOG_NAMES_MAX)
@@ -794,8 +799,8 @@ static void close_log(const struct ptrc_stream_header *h, struct orphan_log *log
 
 /* ---- orphans ---- */
 
-/* Starts a keeper that writes the rest of the orphan's events into this log. Stores the log's path
- * in `path`, if that is not NULL. */
+/* Starts a keeper that writes the events that the orphan's log lacks into log_fd, and closes that
+ * log. Stores the log's path in `path`, if that is not NULL. */
 static int start_on(struct ptrc_keeper_args *args, struct ptrc_stream_header *h, int log_fd,
 		    bool is_new, char *path)
 {
@@ -818,8 +823,8 @@ static int finish(struct ptrc_keeper_args *args, uint32_t uid, struct ptrc_strea
 	if (!error) {
 		error = start_on(args, h, log.fd, false, orders->written);
 		close_log(h, &log, true);
-		/* If the log cannot take more, a new file next to it cannot either. But a file at
-		 * the path that the caller has given perhaps can. */
+		/* The orphan's log cannot be written. Then a new file in the same directory
+		 * probably cannot be written either, but one at the caller's path may work. */
 		if (!error || error == ECHILD || !orders->path)
 			return error;
 	}
@@ -848,9 +853,9 @@ int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd,
 	 * used. */
 	if (!stream.header->has_log)
 		note_limit(stream.header);
+	stream.header->ending.finisher = ptrc_sys_getpid();
 	/* The names object may have been removed by the last process that used it. Then names_fd
 	 * stays -1, and the log has only the names that earlier flushes have written. */
-	stream.header->ending.finisher = ptrc_sys_getpid();
 	error = ptrc_shmdir_open_id(dirfd, 'n', stream.header->names_id, uid, &args.names_fd,
 				    &size);
 	if (error != ENOMEM)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The keeper: the process that writes a stream's log and outlives the stream's controller. It maps
- * the stream object, holds its lock byte PTRC_LIVE_KEEPER, obeys the commands in
- * header.keeper_command, and flushes by itself under the policy POSIX_TRACE_FLUSH. When its
- * controller has died, it does what posix_trace_shutdown() would do.
+ * the stream object, locks its byte PTRC_LIVE_KEEPER to show that it is alive, obeys the commands
+ * in header.keeper_command, and flushes without a command under the policy POSIX_TRACE_FLUSH. When
+ * its controller has died, it does what posix_trace_shutdown() would do.
  *
- * This unit starts keepers and gives them commands, for a controller. For an orphan (a stream with
- * a log whose controller and keeper are both dead) any process may start a keeper. keeper_life.h
- * has what runs in a keeper's process, keeper_work.h what it does to stream and log.
+ * This unit starts keepers and gives them commands, for a controller. For an orphan (a stream whose
+ * controller is dead, and its keeper, too, if it had one) any process may start a keeper.
+ * keeper_life.h has what runs in a keeper's process, keeper_work.h what it does to stream and log.
  */
 #ifndef PTRC_LIB_KEEPER_KEEPER_H
 #define PTRC_LIB_KEEPER_KEEPER_H
@@ -53,15 +53,16 @@ PTRC_MUST_CHECK int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 void ptrc_keeper_reap(struct ptrc_stream_header *header);
 
 /*
- * Where the events of an orphan go. They go into its own log, which may be at its path, under
- * another name in the same directory, or only open in some process. If the log is not found, or
- * cannot be opened, they go into a new file: `NAME.salvaged` next to the old path, or at the path
- * that the caller gives. No file is ever replaced: if the name exists, a number is added.
+ * Where a keeper writes the events of an orphan: into the orphan's own log, which may still have
+ * its path, have another name in the same directory, or only be open in some process. If that log
+ * is not found, or cannot be opened, the events go into a new file: `NAME.salvaged` next to the old
+ * path, or at the path that the caller gives. No file is ever replaced: if the name exists, a
+ * number is added.
  *
  * Any process of the stream's user can write the stream's header, so its contents are not trusted,
  * and the caller may be root. The log must therefore be a regular file that belongs to this user,
- * be the same file that the keeper had open, and hold the log of this stream. A new file is created
- * only if this user is also the caller's effective user.
+ * be the same file that the keeper had open, and have the head of this stream's log. A new file is
+ * created only if this user is also the caller's effective user.
  */
 struct ptrc_keeper_orders {
 	/* Path of a new log, if a new log is needed; NULL: next to the old one. */

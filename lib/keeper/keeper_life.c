@@ -31,8 +31,8 @@
 #include "lib/stream/space.h"
 #include "lib/stream/status.h"
 
-/* How long an event may wait in a stream that flushes by itself. Together with the time of the
- * flush this is less than the second that the manual pages promise. */
+/* How long an event may stay in the stream before an automatic flush. Together with the time that
+ * the flush takes, this is less than the second that the manual pages promise. */
 #define LOOK_INTERVAL_NS INT64_C(700000000)
 /* How long a keeper waits for its lock: a killed keeper loses the lock a moment after its death. */
 #define LOCK_WAIT_NS UINT64_C(2000000000)
@@ -45,11 +45,11 @@ struct keeper {
 	bool is_ready;	      /* the log has its head, and the keeper obeys commands */
 	int64_t next_look_ns; /* when to check for an automatic flush; CLOCK_MONOTONIC; 0: unset */
 	/* A process announces itself when it begins to record. arrival_ns: when the first process
-	 * did whose threads the keeper has not looked at; 0: there is none. arrival_used: how much
-	 * of the stream was used at the last check. */
+	 * whose threads the keeper has not looked at yet did so; 0: there is none. arrival_used:
+	 * bytes in use in the stream at the last check. */
 	int64_t arrival_ns;
 	uint64_t arrival_used;
-	/* The keeper has not looked at some announced process at all. */
+	/* a process has announced itself that the keeper has not looked at */
 	bool has_arrivals;
 };
 
@@ -63,9 +63,10 @@ static char object_kind(const struct keeper *k)
 /* ---- the log file ---- */
 
 /* Opens the log again. The keeper needs other O_APPEND and O_NONBLOCK flags than the application;
- * these belong to the open file description, and for the application's descriptor they must not
- * change. The log is opened for reading, too, if that is allowed, so that the packets in a ring can
- * be found again. If opening fails, the keeper uses the descriptor that it has. */
+ * the flags belong to the open file description, which the application's descriptor shares, so they
+ * are not changed there. The log is opened for reading, too, if that is allowed, so that the
+ * packets in a ring can be found again. If opening fails, the keeper uses the descriptor that it
+ * has. */
 static void reopen_log(struct ptrc_keeper_work *k)
 {
 	struct stat st;
@@ -120,8 +121,8 @@ static int watch(void *arg)
 	int fd = -1;
 
 	ptrc_shmdir_name(name, 's', k->work.stream.header->id);
-	/* The keeper's stream descriptor shares its open file description with the controller, so
-	 * the controller's lock would also be the watcher's. So the watcher opens the object
+	/* The keeper's stream descriptor shares its open file description with the controller,
+	 * and so does not conflict with the controller's lock. So the watcher opens the object
 	 * again. */
 	if (ptrc_file_open(PTRC_KEEPER_DIR_FD, name, O_RDWR | O_NOFOLLOW, 0, &fd) ||
 	    ptrc_sys(SYS_fcntl, fd, F_OFD_SETLKW, &lock) < 0) {
@@ -150,10 +151,9 @@ static int start_watcher(struct keeper *k)
 	return ret >= 0 ? 0 : ret == -EAGAIN ? EAGAIN : ENOMEM;
 }
 
-/* Called by the log's writer while output stalls; returns whether to stop waiting. It stops in
- * three cases: the controller has given up the log; the controller died before the log had a head;
- * or the controller is dead and a SIGTERM has come, because nothing else could reach the keeper
- * then. */
+/* Called by the log's writer while output stalls; returns whether to stop waiting. Stops if the
+ * controller has given up the log; if the controller died before the log had a head; or if the
+ * controller is dead and SIGTERM has come, which is the only way to stop a keeper then. */
 static bool give_up(void *arg)
 {
 	struct keeper *k = arg;
@@ -167,18 +167,20 @@ static bool give_up(void *arg)
 		ptrc_sys(SYS_rt_sigtimedwait, &set, 0, &none, sizeof(set)) == SIGTERM);
 }
 
-/* How long a new log waits for a keeper that finishes one in the same file, and for one to notice that it should. */
+/* How long the keeper of a new log waits for another keeper of the same file: FINISHER_WAIT_NS for
+ * one that finishes its log, NOTICE_WAIT_NS for one that may not have noticed yet that its
+ * controller has died. */
 #define FINISHER_WAIT_NS INT64_C(5000000000)
 #define NOTICE_WAIT_NS INT64_C(100000000)
 
-/* How long a process that was killed together with the controller has to end, in steps. */
+/* A process that was killed together with the controller has this time to end. */
 #define KILLED_STEPS 10
 #define KILLED_STEP_NS 10000000
 
-/* The processes that use the stream, by their mappings of it. */
+/* A count of the processes that map the stream object, which is the file (dev, ino). */
 struct users {
 	uint64_t dev, ino;
-	int others[3]; /* that do not count, or are counted already */
+	int others[3]; /* pids that are not counted by visit_user() */
 	uint32_t count;
 };
 
@@ -196,15 +198,15 @@ static bool visit_user(const char *name, uint64_t ino, void *arg)
 	return false;
 }
 
-/* How many processes are traced now. */
+/* The number of traced processes: those that map the stream, and the target. */
 static uint32_t count_users(const struct ptrc_stream_header *h, int stream_fd, bool is_orphan)
 {
 	struct users u = {.others = {ptrc_sys_getpid(), h->ending.finisher}};
 	struct stat st;
 	int fd;
 
-	/* The target may be a program without the library. By the time an orphan is found, another
-	 * process may have its number. */
+	/* The target counts if it is alive, because a program without the library does not map the
+	 * stream. An orphan may be found late, when another process may have the target's pid. */
 	if (!is_orphan) {
 		u.others[2] = h->target_pid;
 		u.count = ptrc_procfs_exists(h->target_pid) == 0;
@@ -252,8 +254,8 @@ static int finish_for_dead(struct keeper *k)
 	int error;
 
 	ptrc_log_lock(k->work.log_fd, PTRC_LOG_LOCK_FINISHING);
-	/* The stream still has the events that an earlier keeper could not write: the log reports an error only
-	 * if this keeper cannot write them either. */
+	/* The stream still has the events that an earlier keeper could not write. The log reports
+	 * an error only if this keeper cannot write them either. */
 	if (k->work.is_orphans)
 		ptrc_status_clear(h, error_bits);
 	ptrc_keeper_note_users(h, k->work.stream_fd, k->work.is_orphans, &k->work);
@@ -266,8 +268,8 @@ static int finish_for_dead(struct keeper *k)
 	ptrc_stream_end(s);
 	ptrc_shmdir_remove_id(PTRC_KEEPER_DIR_FD, 'i', h->id);
 	ptrc_shmdir_remove_id(PTRC_KEEPER_DIR_FD, object_kind(k), h->id);
-	/* Traced processes unmap the stream when they next look at it. Its memory is given back
-	 * now. */
+	/* Traced processes unmap the stream when they next look at it; this frees its memory at
+	 * once. */
 	ptrc_sys(SYS_madvise, (char *)h + offset, s->map_size - offset, MADV_REMOVE);
 	return 0;
 }
@@ -305,17 +307,18 @@ static bool is_flush_due(struct keeper *k, uint32_t why_rung, int64_t *wait_ns)
 		return is_time && unread;
 	if (is_time && (unread || (status & PTRC_ST_RESTART_ARMED)))
 		return true;
-	/* After a failure, only the passing of time leads to another attempt. */
+	/* After a failed flush, only next_look_ns leads to another attempt. */
 	return !k->work.has_failed &&
 	       ((status & PTRC_ST_RESTART_ARMED) ||
 		(unread && (unread >= h->stream_min_size / 2 || (why_rung & PTRC_WAKE_ROOM))));
 }
 
 /* When the keeper looks at a process that has begun to record, and at its threads: when the stream
- * has been quiet for QUIET_NS, as the threads have their names by then; at the latest after
- * ARRIVAL_WAIT_NS. Before that, a flush is more important: a look takes some 200 us, in which a
- * process may record a tenth of ROOM_BYTES and fill a small stream. But if the stream has
- * ROOM_BYTES left, the keeper looks at the process itself at once, because it may soon end. */
+ * has been quiet for QUIET_NS, because by then the threads have set their names; at the latest
+ * after ARRIVAL_WAIT_NS. Before that, the keeper must be free to flush: a look takes some 200 us,
+ * in which a process may record a tenth of ROOM_BYTES and fill a small stream. But if the stream
+ * has ROOM_BYTES left, the keeper looks at once at the process, though not at its threads, because
+ * the process may soon end. */
 #define QUIET_NS INT64_C(500000)
 #define ARRIVAL_WAIT_NS INT64_C(100000000)
 #define ROOM_BYTES (UINT64_C(4) << 20)
@@ -393,8 +396,8 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 		if (seq != ptrc_load_relaxed(&h->keeper_done)) {
 			bool is_close = ptrc_load_relaxed(&h->keeper_command) == PTRC_KEEPER_CLOSE;
 			int error = ptrc_keeper_work_obey(&k->work);
-			/* Closes the log before the report: so the reader of a pipe sees the end of
-			 * the log before the call that gave the command returns. */
+			/* The log is closed before the report, so that a process that reads it from
+			 * a pipe gets end-of-file before the call that gave the command returns. */
 			if (is_close)
 				ptrc_file_close(k->work.log_fd);
 			report(h, error, &h->keeper_done, seq);
@@ -411,8 +414,8 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 			k->arrival_used = UINT64_MAX;
 		}
 		is_flush = is_flush_due(k, why_rung, &wait_ns);
-		/* A rotation comes before a flush, which would make the file larger still. It drains
-		 * the stream, too. */
+		/* If both are due, the log is rotated and not flushed: a flush would make the file
+		 * still larger, and a rotation takes the events out of the stream, too. */
 		if (!k->work.has_failed && ptrc_log_rotate_is_due(&k->work.writer, &wait_ns)) {
 			follow_limit(h);
 			ptrc_keeper_work_rotate(&k->work);
@@ -447,15 +450,16 @@ static int take_life(struct keeper *k)
 	return error == EAGAIN ? ENOMEM : error;
 }
 
-/* Waits while another keeper finishes a log in this file: what it writes would damage the new log. It may
- * not have noticed yet that its controller is dead. If a live controller has the file, both logs suffer. */
+/* Waits while another keeper finishes a log in this file, because what it writes would damage the
+ * new log. A keeper that does not finish in time probably has a live controller; then both write to
+ * the file, and both logs are damaged. */
 static void wait_for_finisher(int log_fd)
 {
 	int64_t waited_ns = 0;
 	struct stat st;
 	int keeper;
 
-	/* Sessions share devices. */
+	/* Several logs may be written to one device or pipe. */
 	if (ptrc_file_stat(log_fd, &st) || !S_ISREG(st.st_mode))
 		return;
 	while (ptrc_log_is_locked(log_fd, PTRC_LOG_LOCK_KEEPER, &keeper) &&
@@ -483,8 +487,7 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 		error = start_watcher(k);
 	if (error)
 		return error;
-	/* Whether this keeper begins a log: also if an orphan's events go into a new log instead of
-	 * its own. */
+	/* Whether this keeper begins a log. An orphan's events may go into a new log, too. */
 	begins = task == PTRC_KEEPER_NEW ||
 		 (work->is_orphans && ptrc_load_relaxed(&work->stream.header->is_log_new));
 	reopen_log(work);
@@ -504,8 +507,8 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 	work->writer.syncs_flushes = work->is_orphans;
 	work->writer.give_up = give_up;
 	work->writer.arg = k;
-	/* Takes those events out of the stream that the stream's own log has: a new log gets only
-	 * the rest. */
+	/* Takes out of the stream the events that the stream's own log already has, so that they
+	 * are not written twice. */
 	if (task != PTRC_KEEPER_NEW &&
 	    (!begins || ptrc_log_state_read(work->stream.header, &work->writer.state)))
 		ptrc_keeper_work_recover(work);
@@ -564,10 +567,10 @@ void ptrc_keeper_live(enum ptrc_keeper_task task, uint32_t number)
 		leave(1);
 	if (!error)
 		error = take_life(k);
-	/* If the number is another one, the process that started this keeper has given it up and
-	 * started another keeper. That process raised the number before it checked the lock; this
-	 * keeper took the lock before it checks the number. So two keepers never work at the same
-	 * time. */
+	/* If the number in the header is another one, the process that started this keeper has
+	 * given it up and started another keeper. That process raised the number before it checked
+	 * the lock; this keeper took the lock before it checks the number. So two keepers never
+	 * work at the same time. */
 	if (ptrc_load_seq_cst(&work->stream.header->keeper_number) != number)
 		leave(1);
 	if (!error)

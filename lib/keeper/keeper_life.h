@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a keeper, from the first instruction to the end of the process: in a program of its
- * own, or in a forked copy of the process that started it. Freestanding.
+ * The main function of a keeper, which is a program of its own, or a forked copy of the process
+ * that started it. Freestanding: makes raw system calls only.
  */
 #ifndef PTRC_LIB_KEEPER_KEEPER_LIFE_H
 #define PTRC_LIB_KEEPER_KEEPER_LIFE_H
@@ -20,22 +20,23 @@ enum ptrc_keeper_task {
 	PTRC_KEEPER_ORPHAN,  /* finish the log of a keeper that died with its controller */
 };
 
-/* The keeper's descriptors. */
+/* The numbers of the keeper's descriptors. */
 #define PTRC_KEEPER_LOG_FD 3
 #define PTRC_KEEPER_STREAM_FD 4
 #define PTRC_KEEPER_NAMES_FD 5 /* may be missing for an orphan */
 #define PTRC_KEEPER_DIR_FD 6
 #define PTRC_KEEPER_FD_COUNT 4
 
-/* Lives the life of a keeper. Called with all signals blocked, and with no descriptors open but
+/* Runs the keeper until it ends. Called with all signals blocked, and with no descriptors open but
  * those above and 0 to 2. `number` is the value of header.keeper_number for which the keeper was
  * started. */
 __attribute__((noreturn)) void ptrc_keeper_live(enum ptrc_keeper_task task, uint32_t number);
 
-/* The controller has died. If processes of its trace go on, has the log say so: their later events are
- * missing. They are those that map the stream, which must not have ended. Called before recording ends:
- * processes that were killed together with the controller record until they end, so their log is complete.
- * work: flushes the stream meanwhile; NULL: does not. */
+/* Called when the controller has died: counts the traced processes that go on, for the end of the
+ * log, which will lack their later events. A process counts if it maps the stream and is still
+ * alive 100 ms later. This is done before recording is stopped, because processes that were killed
+ * together with the controller record until they end, and the log gets these events. work: if not
+ * NULL, the stream is flushed meanwhile, so that it does not become full. */
 void ptrc_keeper_note_users(struct ptrc_stream_header *h, int stream_fd, bool is_orphan,
 			    struct ptrc_keeper_work *work);
 

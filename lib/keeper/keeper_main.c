@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keeper as a program of its own: embedded in the library, executed from memory, with the
- * descriptors and arguments of keeper_life.h. No C library.
+ * The start of the keeper's program, which is embedded in the library and executed from memory,
+ * with the descriptors and arguments of keeper_life.h. It has no C library.
  */
 #include "lib/base/digits.h"
 #include "lib/keeper/keeper_life.h"
 
 __attribute__((noreturn, used)) void ptrc_keeper_begin(const long *stack);
 
-/* The stack as the kernel lays it out: argc, argv[]. */
+/* `stack` points to what the kernel puts on the stack of a new program: argc, then the pointers of
+ * argv[]. */
 void ptrc_keeper_begin(const long *stack)
 {
 	const char *task = stack[0] > 2 ? (const char *)stack[2] : "";

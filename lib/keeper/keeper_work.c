@@ -48,9 +48,10 @@ int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
  * If the log is /dev/null, nothing is packed: the events are counted by type and freed.
  */
 
+/* wait_for_tee() looks at the tee at most TEE_WAIT_COUNT times, TEE_WAIT_NS apart. */
 #define TEE_WAIT_NS 500000
 #define TEE_WAIT_COUNT 200
-#define TEE_WAIT_COMMANDED_COUNT 40 /* if a caller waits for the flush */
+#define TEE_WAIT_COMMANDED_COUNT 40 /* if a caller is waiting for the flush */
 
 /* Packs the next stretch (events of one writer) of the stream into the batch's memory. ENODATA:
  * there are no more. ENOMEM. */
@@ -101,8 +102,8 @@ static void visit_notes(struct ptrc_drain *d, const struct ptrc_log_buffer *list
 	}
 }
 
-/* If there is no memory for packing all stretches (events of one writer each): writes and commits
- * them one at a time. */
+/* Used if there is no memory for packing all stretches (events of one writer each): writes each one
+ * to the log and takes it out of the stream before the next. */
 static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 {
 	struct ptrc_stretch stretch;
@@ -149,7 +150,7 @@ static bool has_command(const struct ptrc_stream_header *h)
  * Called before events are taken out of the stream. A tee is a live reader of a stream that also
  * has a log. If a tee looked at the stream a moment ago, gives it time to read these events. If a
  * caller waits for this flush, the tee gets only 20 ms, which are enough for FLUSH_START. Does not
- * wait if the log is being closed, because no tee reads then, or if the stream needs the room.
+ * wait if the log is being closed, because then no tee reads, or if writers need the space.
  */
 static void wait_for_tee(struct ptrc_stream *s, uint64_t until)
 {
@@ -181,8 +182,8 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 	int error;
 
 	ptrc_log_events_begin(w);
-	/* The drain has fixed the time `until` up to which it returns events. So the names of all
-	 * its events are registered by now. */
+	/* Names are written first, so that each event in the log has one. The drain returns only
+	 * events from before its beginning, and their names are already registered. */
 	error = ptrc_log_names_write(w);
 	if (error)
 		return error;
@@ -193,9 +194,10 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 		return error ?: write_one_by_one(w, d);
 	}
 	if (!error) {
-		/* If this keeper dies when the events are written but not committed, the next one
-		 * must know which they were. So they are noted in the stream and in the state,
-		 * which ptrc_log_events_end() saves once all is written. */
+		/* If this keeper dies after the events are written to the log and before they are
+		 * taken out of the stream, the next keeper must not write them again. So which
+		 * events they are is noted in the stream, and in the state, which
+		 * ptrc_log_events_end() saves when all are written. */
 		visit_notes(d, &list, false);
 		w->state.written = ptrc_drain_given(d);
 		error = ptrc_log_events_end(w);
@@ -229,8 +231,8 @@ static int count_all(struct ptrc_log_writer *w, struct ptrc_drain *d)
 	return error == ENODATA ? 0 : error;
 }
 
-/* Suspends the stream if its log is full. A keeper that died may have filled the log and not
- * suspended the stream. */
+/* Suspends the stream if its log is full. An earlier keeper may have died after it filled the log
+ * and before it suspended the stream. */
 static bool stop_if_log_is_full(struct ptrc_keeper_work *k)
 {
 	bool is_full = ptrc_log_is_full(&k->writer);
@@ -297,8 +299,8 @@ static int look_at_log(struct ptrc_keeper_work *k)
 	return ESTALE;
 }
 
-/* Wakes the writers that wait for room in the stream: after a flush that succeeded; also if no
- * flush will ever succeed (EPIPE, ECANCELED), so that they stop waiting. After a success
+/* Wakes the writers that wait for room in the stream, after a flush that succeeded, and also if no
+ * flush will ever succeed (EPIPE, ECANCELED), because waiting is useless then. After a success
  * PTRC_WAKE_ROOM is cleared: writers that set it before the flush took the events have room now. */
 static void tell_writers(struct ptrc_stream_header *h, int error)
 {
@@ -328,15 +330,15 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 	if (*flags & (PTRC_LOG_STATE_MARKERS_WAIT | PTRC_LOG_STATE_FULL))
 		has_markers = false;
 	ptrc_status_set(h, PTRC_ST_FLUSHING);
-	/* The file is checked before the flush writes to it, because that may hide what another
-	 * program has changed. */
+	/* The file is checked before the flush writes to it, because the write may hide that
+	 * another program has truncated it. */
 	ptrc_log_look(&k->writer);
 	if (has_markers)
 		ptrc_stream_marker(&k->stream, POSIX_TRACE_FLUSH_START, by, addr);
 	error = ptrc_keeper_work_drain(k);
 	tell_writers(h, error);
-	/* A caller that asked for the flush can then find the processes of the events in the
-	 * log. */
+	/* A caller that asked for the flush expects the processes of the events to be described in
+	 * the log. */
 	if (!error && !is_automatic)
 		ptrc_log_origin_meet(&k->writer);
 	if (has_markers && !ptrc_log_is_full(&k->writer))
@@ -368,7 +370,7 @@ void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k)
 	 * old file, which has the events of that flush. */
 	error = ptrc_keeper_work_drain(k);
 	tell_writers(h, error);
-	/* If this failed, no rotation is tried until a flush succeeds. */
+	/* If the drain failed, no rotation is tried until a flush succeeds. */
 	k->has_failed = error != 0;
 	if (!error)
 		error = ptrc_log_rotate(&k->writer);
@@ -400,8 +402,10 @@ bool ptrc_keeper_may_wait(const struct ptrc_stream_header *h, int error)
 	return error != 0;
 }
 
-/* Writes what the log has to say of the processes of the trace (ptrc_trace_set_ending()). The state that says so
- * is saved once for all, so if this keeper dies, the next one writes all of it or nothing. */
+/* Writes the last events of the log, about the processes of the trace, as ptrc_trace_set_ending()
+ * describes: os.command, how the traced command has ended, and os.went_on, how many processes ran
+ * on. The state is saved once after both, so if this keeper dies before, the next one removes an
+ * incomplete pair and writes both again. */
 static int write_ending(struct ptrc_keeper_work *k)
 {
 	struct ptrc_log_writer *w = &k->writer;
@@ -445,8 +449,8 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 		ptrc_log_state_leave(&k->writer);
 		return error;
 	}
-	/* ESTALE: another program has changed the file. That does not matter here, and is checked
-	 * again below. */
+	/* ESTALE (another program has changed the file) does not prevent the rest from being
+	 * written; look_at_log() reports it below. */
 	if (error == ESTALE)
 		error = 0;
 	/* Drains the stream once more, to write the FLUSH_STOP of the first flush. In an UNTIL_FULL

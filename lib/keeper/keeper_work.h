@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The work of a keeper on a stream and its log: flush, clear, close. Freestanding: raw system calls
- * only.
+ * The operations of a keeper on a stream and its log: flush, clear, close. Freestanding: makes raw
+ * system calls only.
  */
 #ifndef PTRC_LIB_KEEPER_KEEPER_WORK_H
 #define PTRC_LIB_KEEPER_KEEPER_WORK_H
@@ -19,15 +19,16 @@ struct ptrc_keeper_work {
 	struct ptrc_log_writer writer;
 	const struct ptrc_names_object *names;
 	bool is_orphans; /* the log is an orphan's: after a failure, a later keeper may finish it */
-	bool has_failed; /* the last flush failed: the next automatic one waits for its time */
+	bool has_failed; /* the last flush failed, so the next one waits for the timer */
 };
 
-/* Maps the stream, unless it is mapped, and the names. ENOMEM, EINVAL. */
+/* Maps the stream, unless it is mapped, and the names object (the table of event names). ENOMEM,
+ * EINVAL. */
 PTRC_MUST_CHECK int ptrc_keeper_work_map(struct ptrc_keeper_work *k);
 
 /* Moves all events recorded before the call from the stream into the log, as far as the log's
- * policy allows. On error (ENOMEM, or the error number of a write) they stay in the stream, and the
- * log ends with a complete event. */
+ * policy allows. On error (ENOMEM, or the error number of a write) the events that were not written
+ * stay in the stream, and the log ends with a complete event. */
 PTRC_MUST_CHECK int ptrc_keeper_work_drain(struct ptrc_keeper_work *k);
 /* For a keeper that replaces a dead one: takes those events out of the stream that the dead keeper
  * had written to the log but not yet taken out. */

@@ -16,11 +16,12 @@
 #include "lib/model/sequencer.h"
 #include "lib/stream/clock.h"
 
-/* Limits for the events that wait in memory: together they are about a packet. */
+/* Limits for the events that wait in memory until they are written. Together they fill about one
+ * packet. */
 #define WAITING_BYTES (UINT64_C(256) << 10)
 #define WAITING_EVENTS 65536U
-/* The caller gets a part of the log once it has this many bytes: enough that the fixed cost of a
- * part does not matter compared with the cost of its events. */
+/* A part of a log in memory is large enough when it has this many bytes: then the fixed cost of a
+ * part is small compared with the cost of its events. */
 #define PART_BYTES (UINT64_C(64) << 10)
 
 /* An event that waits to be written; its data follows, padded to a multiple of 8. */
@@ -28,7 +29,7 @@ struct waiting {
 	int64_t ns;
 	uint64_t addr;
 	uint32_t id_flags, len;
-	uint64_t next; /* offset of the next event of the run, in units of 8 bytes; 0: none */
+	uint64_t next; /* offset of the next event of its run, in units of 8 bytes; 0: none */
 };
 
 /* Events that become one stretch (packed events of one writer): events of one thread, or a single
@@ -36,7 +37,7 @@ struct waiting {
 struct run {
 	struct ptrc_context origin;
 	enum ptrc_stretch_kind kind;
-	uint32_t first, last; /* offsets in units of 8 bytes */
+	uint32_t first, last; /* offsets in units of 8 bytes; 0: none */
 };
 
 struct posixtrace_log_writer {
@@ -45,7 +46,7 @@ struct posixtrace_log_writer {
 	struct ptrc_log_buffer part;	     /* the log, if there is no file */
 	struct ptrc_log_writer writer;
 	struct ptrc_packer *packer;
-	struct ptrc_log_buffer events; /* struct waiting; the first 8 bytes are unused */
+	struct ptrc_log_buffer events; /* struct waiting; 8 unused bytes first, so 0 is no offset */
 	struct run *runs;
 	size_t run_count, run_size, last_run;
 	/* `pids`: the pids of all events, in ascending order. last_pid: the pid of the last
@@ -164,7 +165,7 @@ int ptrc_log_copy_type(struct posixtrace_log_writer *c, const char *name, const 
 	return error;
 }
 
-/* ---- writing what waits ---- */
+/* ---- writing the waiting events ---- */
 
 /* Packs a run, the waiting events of one thread, and adds it to the flush. */
 static int add_run(struct posixtrace_log_writer *c, const struct run *run)
@@ -213,9 +214,9 @@ static const uint64_t nothing[PTRC_SET_WORD_COUNT];
 
 /*
  * Returns the run (waiting events of one thread) to which an event is to be added; NULL: no memory.
- * A reader of the log reports events of the same time in the order of their runs. So if the
- * previous event has the same time, this event must go into that event's run or a later one. If no
- * such run fits, the event starts a new one.
+ * A reader of the log reports events with equal times in the order of their runs. So if the
+ * previous event has the same time as this one, this one must go into the same run or a later one.
+ * If none of these is of the event's thread, the event starts a new run.
  */
 static struct run *run_for(struct posixtrace_log_writer *c, const struct ptrc_live_event *e)
 {
@@ -288,10 +289,10 @@ static int add(struct posixtrace_log_writer *c, const struct ptrc_live_event *ev
 }
 
 /*
- * Adds a START or FILTER event whose filter is not empty, and after it a hidden event that empties
- * the filter; readers do not report that one. Without it a reader of the log would drop the events
- * of filtered types that follow, though the caller wants them in the log: the event that ends the
- * filter may not be in the log, or the next event may come from another trace.
+ * Adds a START or FILTER event whose filter is not empty, and after it a hidden event, which
+ * readers do not report, that empties the filter. Otherwise readers would drop later events of the
+ * filtered types, though the caller wants them in the log: the event that ended the filter may not
+ * be in this log, or the next event may be of another trace.
  */
 static int add_filter(struct posixtrace_log_writer *c, const struct ptrc_live_event *event)
 {
@@ -345,8 +346,8 @@ int ptrc_log_copy_add(struct posixtrace_log_writer *c, const struct posixtrace_e
 		return EINVAL;
 	if (info->posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED)
 		e.id_flags |= PTRC_REC_TRUNCATED;
-	/* Events of the same time must be in the same flush, so a flush ends only before a later
-	 * event. */
+	/* Events of the same time keep their order only within one flush, so a flush ends only
+	 * before an event of a later time. */
 	if ((c->events.used >= WAITING_BYTES || c->event_count >= WAITING_EVENTS) &&
 	    e.ns > c->last_ns)
 		c->error = write_waiting(c);
@@ -366,8 +367,8 @@ static bool is_same_machine(const struct posixtrace_log_host *a,
 	       !strcmp(a->ph_machine_id, b->ph_machine_id) && !strcmp(a->ph_name, b->ph_name);
 }
 
-/* Descriptions of processes and threads that do not fit in the log are dropped. Errors of their
- * writes are ignored: if the cause lasts, the next packet of events reports it. */
+/* Descriptions of processes and threads that do not fit in the log are dropped. Errors when writing
+ * them are ignored: if the cause persists, writing the next events reports it. */
 int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_log_whose *whose)
 {
 	struct posixtrace_log_host host;
@@ -411,7 +412,7 @@ int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_l
 	return 0;
 }
 
-/* The losses in `counts`, as members of STATUS. */
+/* Makes the payload of a STATUS packet from the losses in `counts`. */
 static struct ptrc_log_status status_of(const struct ptrc_counts *counts)
 {
 	return (struct ptrc_log_status){

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A log that a program writes, and not a keeper. The keeper's writer (log_write.h) does the work;
- * it gets the events in flushes of some 256 KiB. There are two uses. Either the events come from
- * another source and go into a file; or a live reader reads them from a stream, and the log is made
- * in memory, part by part.
+ * it gets the events in flushes of some 256 KiB. It has two uses: a program writes events of
+ * another source into a file; or a log of the events that a live reader gets from a stream is made
+ * in memory, part by part, to be sent.
  */
 #ifndef PTRC_LIB_LOG_LOG_COPY_H
 #define PTRC_LIB_LOG_LOG_COPY_H
@@ -43,8 +43,8 @@ PTRC_MUST_CHECK int ptrc_log_copy_take(struct posixtrace_log_writer *c,
 				       const struct ptrc_live_event *event);
 /* Whether the events added so far are enough for a part (ptrc_log_copy_part()). */
 bool ptrc_log_copy_is_large(const struct posixtrace_log_writer *c);
-/* Adds a STATUS packet; is_end: and an END packet after it. They come after the events of earlier
- * parts, but before the events added since the last part was made. */
+/* Adds a STATUS packet (counts and losses) and, with is_end, an END packet. They precede the events
+ * that were added since the last ptrc_log_copy_part(). */
 PTRC_MUST_CHECK int ptrc_log_copy_status(struct posixtrace_log_writer *c,
 					 const struct posix_trace_status_info *info,
 					 const struct ptrc_counts *counts, bool is_end);

@@ -10,19 +10,19 @@
 #include "lib/stream/filter.h"
 #include "lib/model/sequencer.h"
 
-/* ---- the batch ---- */
+/* ---- the batch: the events of a flush ---- */
 
 /* Packed events of one writer: a stretch in the batch, or a part of one. */
 struct ptrc_log_piece {
 	struct ptrc_stretch s; /* `packed` and `sums` are unused: the batch's data may move */
 	uint64_t at;	       /* offset of its packed events in the batch's data */
-	uint64_t sums_at;      /* offset in the batch's sums */
-	uint32_t rank;	       /* smaller ones come first if time and order are the same */
-	uint32_t chosen;       /* how many events, from the first, are chosen */
+	uint64_t sums_at;      /* offset of its counts by event type in the batch's sums */
+	uint32_t rank;	       /* among pieces of equal time and order, the smallest comes first */
+	uint32_t chosen;       /* the number of its first events that are chosen */
 };
 
-/* Whether the last event of this piece (packed events of one writer) comes after those of `last`;
- * NULL: there is no other piece. FLUSH_START and FLUSH_STOP do not count: false. */
+/* Whether this piece (packed events of one writer) ends later than the piece `last`, which may be
+ * NULL. False for FLUSH_START and FLUSH_STOP, which do not count as events of the program. */
 static bool piece_is_last(const struct ptrc_log_piece *p, const struct ptrc_log_piece *last)
 {
 	return p->s.kind != PTRC_STRETCH_MARKER &&
@@ -42,10 +42,10 @@ struct ptrc_log_held {
 	uint32_t id;
 };
 
-/* The limits at which the choice of events for a packet ends. "Counted bytes" are the bytes of
- * events as log-max-size counts them. */
+/* The limits at which the choice of events for a packet ends. "Counted bytes" are bytes as the
+ * attribute log-max-size counts them. */
 struct ptrc_log_end {
-	uint64_t target;  /* most counted bytes in all, unless the first event has more */
+	uint64_t target;  /* most counted bytes of the packet, unless its first event has more */
 	uint64_t room;	  /* counted bytes left in the log */
 	uint64_t reserve; /* the part of `room` that only a STOP may use */
 	bool is_full;	  /* out: the log has no room for the next event */
@@ -152,7 +152,8 @@ void ptrc_log_batch_free(struct ptrc_log_batch *b)
 
 /* ---- markers after the last STOP ---- */
 
-/* Adds FLUSH_START and FLUSH_STOP events that were held back. ENOMEM. */
+/* Adds to the batch the FLUSH_START and FLUSH_STOP events that earlier flushes held back.
+ * ENOMEM. */
 static int batch_add_held(struct ptrc_log_batch *b, const struct ptrc_log_buffer *held)
 {
 	const struct ptrc_log_held *all = PTRC_LOG_ITEMS(held, struct ptrc_log_held);
@@ -181,9 +182,9 @@ static int batch_add_held(struct ptrc_log_batch *b, const struct ptrc_log_buffer
 	return 0;
 }
 
-/* Markers are FLUSH_START and FLUSH_STOP. If the last other event of the batch is a STOP, moves the
- * markers after it from the batch to `held`. If the batch has only markers, moves them if
- * is_after_stop: the last event in the log is a STOP. ENOMEM. */
+/* Markers are FLUSH_START and FLUSH_STOP. If the last event of the batch that is no marker is a
+ * STOP, moves the markers after it from the batch to `held`. If the batch has only markers, moves
+ * them if is_after_stop says that the last event in the log is a STOP. ENOMEM. */
 static int batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptrc_log_buffer *held)
 {
 	const struct ptrc_log_piece *last = NULL;
@@ -211,7 +212,7 @@ static int batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptrc_
 	return 0;
 }
 
-/* ---- order ---- */
+/* ---- sorting the pieces ---- */
 
 static bool is_earlier(const struct ptrc_log_piece *a, const struct ptrc_log_piece *b)
 {
@@ -264,10 +265,10 @@ static int batch_sort(struct ptrc_log_batch *b)
 	return 0;
 }
 
-/* ---- choosing ---- */
+/* ---- choosing the events of the next packet ---- */
 
-/* Makes a new piece *to of those events of `from` that the unpacker has not passed yet and that are
- * not larger than `most`, as log-max-size counts bytes. ENOMEM. */
+/* Packs again, into the new piece *to, those events of `from` that the unpacker u has not returned
+ * yet, without events of more than `most` counted bytes. ENOMEM. */
 static int pack_again(struct ptrc_log_batch *b, const struct ptrc_log_piece *from,
 		      struct ptrc_unpacker u, uint64_t most, struct ptrc_log_piece *to)
 {
@@ -360,8 +361,9 @@ static void sink(struct ptrc_log_batch *b, uint32_t number, uint64_t to)
 	waiting[to] = number;
 }
 
-/* Moves the chosen events to the slice, the events of the next packet. The member `chosen` of each
- * waiting piece before index `end` says how many of its events are chosen. ENOMEM. */
+/* Moves the chosen events from the waiting pieces to b->slice, the events of the next packet, which
+ * *slice describes. The member `chosen` of each waiting piece before index `end` says how many of
+ * its events are chosen. ENOMEM. */
 static int finish(struct ptrc_log_batch *b, uint64_t end, struct ptrc_log_slice *slice)
 {
 	uint64_t keep = end;
@@ -398,8 +400,7 @@ static int finish(struct ptrc_log_batch *b, uint64_t end, struct ptrc_log_slice 
 		slice->events += p->s.event_count;
 		b->counted -= p->s.counted;
 	}
-	/* The events left of these pieces start later than before, so each piece moves to its new
-	 * place among the others. */
+	/* These pieces now start with a later event, so they are sorted again. */
 	for (uint64_t i = end; i-- > b->next;)
 		if (waiting[i] != UINT32_MAX)
 			sink(b, waiting[i], --keep);
@@ -412,8 +413,9 @@ static uint64_t cost(const struct ptrc_log_piece *p)
 	return p->s.bytes + sizeof(struct ptrc_log_section);
 }
 
-/* Chooses all waiting events up to this time. Returns the index after the last waiting piece that
- * has any of them. *bytes becomes the approximate size of the chosen events in a packet. */
+/* Marks all waiting events up to this time as chosen. Returns the index after the last waiting
+ * piece that has any of them. *bytes becomes the approximate size of the chosen events in a
+ * packet. */
 static uint64_t mark_until(struct ptrc_log_batch *b, int64_t ns, uint64_t *bytes)
 {
 	struct ptrc_log_piece *p;
@@ -463,14 +465,15 @@ static uint64_t estimate(const struct ptrc_log_batch *b, int64_t ns, uint64_t en
 			part >>= 32;
 			all >>= 32;
 		}
-		/* A piece of more than 4 GiB has a single event, so it does not get here. */
+		/* A piece of more than 4 GiB has a single event, so first_ns equals last_ns and the
+		 * loop has handled it above. */
 		sum += (p->s.bytes & UINT32_MAX) * (part & UINT32_MAX) / (all + 1);
 	}
 	return sum;
 }
 
-/* Returns a time up to which the waiting events take about `target` bytes. Prefers the time at
- * which some piece ends, if that is not much earlier, because this piece need not be split then. */
+/* Returns a time up to which the waiting events take about `target` bytes. If some piece ends not
+ * much earlier, returns the time of its end, because that piece need not be split then. */
 static int64_t time_for(const struct ptrc_log_batch *b, uint64_t target)
 {
 	const struct ptrc_log_piece *p = listed(b, &b->waiting, b->next);
@@ -495,7 +498,7 @@ static int64_t time_for(const struct ptrc_log_batch *b, uint64_t target)
 	return end >= first && estimate(b, end, target) >= target / 2 ? end : low;
 }
 
-/* Chooses all waiting events up to this time. */
+/* Moves all waiting events up to this time to b->slice. ENOMEM. */
 static int batch_choose_until(struct ptrc_log_batch *b, int64_t ns, struct ptrc_log_slice *slice)
 {
 	uint64_t bytes;
@@ -607,7 +610,7 @@ static int batch_choose(struct ptrc_log_batch *b, uint64_t target, struct ptrc_l
 	struct ptrc_log_end end = {.target = target, .room = UINT64_MAX};
 	uint64_t bytes, behind = mark_until(b, time_for(b, target), &bytes);
 
-	/* The estimate was wrong, because the events of some piece are not spread evenly. */
+	/* time_for() assumes that the events of each piece are spread evenly, and they are not. */
 	if (bytes > 2 * target)
 		return batch_choose_exactly(b, &end, slice);
 	return finish(b, behind, slice);
@@ -620,10 +623,9 @@ static const struct ptrc_log_piece *batch_chosen(const struct ptrc_log_batch *b,
 	return listed(b, &b->slice, i);
 }
 
-/* Takes events that are larger than b->most, and so too large for the log, out of the batch. *lost
- * becomes their number, without FLUSH_START, FLUSH_STOP and HIDDEN ones. Afterwards the slice has
- * those pieces of kinds other than PLAIN that have gone completely, because they may have changed
- * the filter. ENOMEM. */
+/* Removes from the batch the events that are larger than b->most, and so too large for the log.
+ * *lost becomes their number, without FLUSH_START, FLUSH_STOP and HIDDEN ones. b->slice becomes the
+ * list of those removed pieces that may have changed the filter, for follow_filter(). ENOMEM. */
 static int batch_strip(struct ptrc_log_batch *b, uint64_t *lost)
 {
 	uint64_t kept = 0, count = PTRC_LOG_COUNT(&b->waiting, uint32_t);
@@ -673,8 +675,8 @@ static int batch_put_sums(struct ptrc_log_batch *b, struct ptrc_log_buffer *out)
 	return ptrc_log_buffer_add(out, sums->sum, sums->count * sizeof(sums->sum[0]));
 }
 
-/* Adds the chosen events to `out`, as sections of an EVENTS packet. out->is_short says if memory is
- * short. */
+/* Adds the chosen events to `out`, as sections of an EVENTS packet. If there is no memory,
+ * out->is_short is set. */
 static void batch_put_sections(const struct ptrc_log_batch *b, struct ptrc_log_buffer *out)
 {
 	const struct ptrc_log_piece *p;
@@ -700,8 +702,8 @@ static bool batch_waits(const struct ptrc_log_batch *b)
 /* Bytes of names per packet: few enough that a packet fits between the events of a small log. */
 #define NAMES_BYTES UINT64_C(4096)
 
-/* Names to be written: new names; or, if is_late, names that are in the log but have got a layout
- * since. */
+/* Names to be written: new ones; or, if is_late, names that are in the log without the layout that
+ * they have got since. */
 struct range {
 	bool is_late;
 	/* Indices of entries of the names object; if is_late, of layouts in its list. */
@@ -840,7 +842,7 @@ static void follow_filter(struct ptrc_log_writer *w)
 			w->state.flags |= PTRC_LOG_STATE_FILTER_UNKNOWN;
 		if (piece->s.kind != PTRC_STRETCH_FILTER)
 			continue;
-		u = unpack(&w->batch, piece, &shape); /* one is enough: the piece has one event */
+		u = unpack(&w->batch, piece, &shape); /* one shape: one event */
 		if (ptrc_unpacker_next(&u, &e) &&
 		    ptrc_sequencer_learn(e.id_flags & PTRC_REC_ID_MASK, e.data, e.len,
 					 w->state.filter)) {
@@ -850,8 +852,8 @@ static void follow_filter(struct ptrc_log_writer *w)
 	}
 }
 
-/* Updates w->state (the filter, and whether a STOP is last) for the chosen events, which go into
- * the log. */
+/* Updates the filter in w->state, and the flag that says whether the log's last event is a STOP,
+ * for the chosen events, which go into the log. */
 static void follow(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_piece *piece, *last = NULL;
@@ -866,8 +868,9 @@ static void follow(struct ptrc_log_writer *w)
 		w->state.flags &= ~PTRC_LOG_STATE_AFTER_STOP;
 }
 
-/* Adds the part of an EVENTS packet between the sums and the sections. Any packet may be the first
- * that a reader opens, so each starts with the filter in force before its first event. */
+/* Adds the part of an EVENTS packet between the sums and the sections. Each packet has the
+ * filter that was in force before its first event, because it may be the first packet that a
+ * reader opens. */
 static void put_filter(struct ptrc_log_writer *w, struct ptrc_log_packet *p)
 {
 	static const struct ptrc_log_ring none;
@@ -890,7 +893,7 @@ static void put_filter(struct ptrc_log_writer *w, struct ptrc_log_packet *p)
 }
 
 /* Finds a place in the ring for the packet in w->out, and fills in the packet's struct
- * ptrc_log_ring, which says what the ring has lost, including the events that this packet
+ * ptrc_log_ring, which says which events the ring has lost, including those that this packet
  * overwrites. */
 static int place_in_ring(struct ptrc_log_writer *w, const struct ptrc_log_packet *p,
 			 uint64_t *place)
@@ -1037,7 +1040,8 @@ static int write_slice(struct ptrc_log_writer *w, const struct ptrc_log_slice *s
 	return write_packet(w, &p);
 }
 
-/* Ends a full log with a STOP at this time, unless it ends with a STOP or STOP is filtered. */
+/* Ends a full log with a STOP at the time `ns`, unless it already ends with a STOP, or the filter
+ * excludes STOP. */
 static int write_stop(struct ptrc_log_writer *w, int64_t ns)
 {
 	static const int reason = 2;
@@ -1051,8 +1055,8 @@ static int write_stop(struct ptrc_log_writer *w, int64_t ns)
 					    sizeof(reason));
 }
 
-/* Chooses the earliest events, whose size, as log-max-size counts it, is about `counted` and not
- * more; but if the first event alone is larger, chooses it alone. */
+/* Chooses the earliest events that together have about `counted` counted bytes and not more; but if
+ * the first event alone has more, chooses it alone. */
 static int choose_at_most(struct ptrc_log_writer *w, uint64_t counted, struct ptrc_log_slice *slice)
 {
 	struct ptrc_log_end end = {.target = counted, .room = UINT64_MAX};
@@ -1108,8 +1112,8 @@ static int choose(struct ptrc_log_writer *w, struct ptrc_log_slice *slice, struc
 	return batch_choose_exactly(&w->batch, end, slice);
 }
 
-/* Sorts the batch, and takes two kinds of events out of it: those that are too large for the log,
- * and those that a pipe got from a failed flush already. */
+/* Sorts the batch, and removes two kinds of events from it: those that are too large for the log,
+ * and those that a failed flush has already written into a pipe. */
 static int sort_batch(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_slice slice;

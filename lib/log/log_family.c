@@ -26,7 +26,7 @@ struct members {
 	int *fd;
 	size_t first, end;
 	uint64_t log;	  /* stream_id of the log; 0: not known yet */
-	uint64_t ordinal; /* how many files of the log precede the first one found */
+	uint64_t ordinal; /* how many files of the log precede fd[first] */
 };
 
 static int open_file(int dirfd, const char *path, int *fd)
@@ -39,8 +39,8 @@ static bool is_rotated(const struct ptrc_log_head *h)
 	return h->rotate_bytes || h->rotate_ns;
 }
 
-/* EINVAL: the file is no member with this number. EPROTO: it may be one, but has a version that this library
- * does not know. */
+/* Checks that the file is the member (file of a rotated log) with this number. EINVAL: it is not.
+ * EPROTO: unknown, because this library does not know its version. */
 static int check_member(int fd, uint64_t number, struct ptrc_log_head *head)
 {
 	int error = ptrc_log_reader_head(fd, head);
@@ -88,9 +88,10 @@ static int scan(DIR *directory, const char *name, struct members *m)
 	return 0;
 }
 
-/* Takes the file if it is a member (one file) of the rotated log, and comes before all members
- * taken so far; otherwise closes it. If a keeper was killed when it had just begun a member, that
- * member may have the same ordinal as a later one; then only the later one is taken. EPROTO. */
+/* Adds the file to m->fd if it is a member (one file) of the rotated log m->log, and precedes all
+ * members taken so far; otherwise closes it. If a keeper was killed when it had just begun a
+ * member, that member may have the same ordinal as a later one; then only the later one is taken.
+ * EPROTO. */
 static int take(struct members *m, int fd, uint64_t number)
 {
 	struct ptrc_log_head head;
@@ -145,8 +146,8 @@ static int find_newest(DIR *directory, const char *name, struct members *m)
 	return 0;
 }
 
-/* Takes the files of the log m->log whose names have a number. After a clear, the first file
- * (ordinal 0) may have a number, too; the search ends with it. */
+/* Takes the files of the log m->log whose names have a number. Ends at the log's first file
+ * (ordinal 0), which has a number if the log was cleared in a later file. */
 static int take_numbered(DIR *directory, const char *name, struct members *m)
 {
 	for (size_t i = m->number_count; i-- > 0 && !(m->first < m->end && m->ordinal == 0);) {

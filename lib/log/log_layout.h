@@ -34,8 +34,8 @@
 #define PTRC_LOG_SIGNATURE "\211PTRLOG\n"
 #define PTRC_LOG_SIGNATURE_BYTES 8U
 #define PTRC_LOG_BYTE_ORDER UINT32_C(0x01020304)
-/* The newest version that this library knows. A log has the lowest version that describes it (HACKING.md, "A stable
- * thing"). Versions 1 and 2 came before the first release. */
+/* The newest version that this library knows. A log gets the lowest version whose format can hold
+ * its contents (HACKING.md, "A stable thing"). Versions 1 and 2 came before the first release. */
 #define PTRC_LOG_VERSION 3
 #define PTRC_LOG_VERSION_OLDEST 3
 #define PTRC_LOG_WORD_SIZE 8
@@ -84,10 +84,10 @@ enum ptrc_log_packet_type {
 };
 
 /* Flags of an EVENTS packet. */
-#define PTRC_LOG_HAS_RING 1U   /* after the sums comes struct ptrc_log_ring */
-#define PTRC_LOG_HAS_FILTER 2U /* then comes the filter in force before the first event */
-/* The filter in force before the first event is unknown. If neither this flag nor
- * PTRC_LOG_HAS_FILTER is set, that filter is empty. */
+#define PTRC_LOG_HAS_RING 1U   /* struct ptrc_log_ring follows the sums */
+#define PTRC_LOG_HAS_FILTER 2U /* then follows the filter before the first event */
+/* The filter (the set of types that are not recorded) before the first event is unknown. If neither
+ * this flag nor PTRC_LOG_HAS_FILTER is set, that filter is empty. */
 #define PTRC_LOG_FILTER_UNKNOWN 4U
 /* With PTRC_LOG_HAS_FILTER, the high byte of the flags is the number of words of the filter that
  * are stored, minus one. The words that are not stored are 0. */
@@ -118,7 +118,7 @@ struct ptrc_log_packet {
 	/* The payload begins with this many bytes of struct ptrc_type_sum: counts by event type. */
 	uint32_t sums_bytes;
 	uint32_t sums_crc;
-	uint64_t counted; /* bytes of all events, as log-max-size counts them */
+	uint64_t counted; /* bytes of all events, counted as for the attribute log-max-size */
 	uint32_t zero;
 	uint32_t header_crc; /* CRC-32C of the 76 bytes before it */
 };
@@ -187,15 +187,15 @@ struct ptrc_log_head {
 	uint64_t log_max_size;
 	int32_t target_pid;
 	int32_t controller_pid;
-	uint32_t owner_uid; /* the user who owns the shared objects */
+	uint32_t owner_uid; /* user ID of the owner of the stream's files in /dev/shm */
 	uint32_t zero0;
-	uint64_t close_offset; /* close_offset, ring_offset and ring_size: 0 in a sequential log */
+	uint64_t close_offset; /* of STATUS and END; 0 in a sequential log, as are the next two */
 	uint64_t ring_offset;
 	uint64_t ring_size;
 	uint64_t stream_id; /* the shared object of the stream is s.<id> */
 	uint64_t full_wait_ns;
-	/* Rotation (log_rotate.c). rotate_bytes, rotate_ns and keep are the attributes; 0: not
-	 * set. */
+	/* The attributes of a rotated log (log_rotate.c): the size and the age at which it
+	 * continues in another file, and the number of files to keep. 0: no limit. */
 	uint64_t rotate_bytes, rotate_ns;
 	uint64_t keep;
 	uint64_t member;	/* number in the file's name; 0: the first file */
@@ -236,7 +236,7 @@ struct ptrc_log_begin {
 #define PTRC_LOG_HEAD_BYTES sizeof(struct ptrc_log_begin)
 PTRC_ASSERT_SIZE(struct ptrc_log_begin, 32 + 80 + 768);
 
-/* Whether this is the prefix of a log of this kind of machine. Its version may be another one. */
+/* Whether this is the prefix of a log of this kind of machine. Its version may be any. */
 static inline bool ptrc_log_is_prefix(const struct ptrc_log_prefix *p)
 {
 	struct ptrc_log_prefix prefix = ptrc_log_prefix();
@@ -263,8 +263,8 @@ static inline bool ptrc_log_is_begin(const struct ptrc_log_begin *b)
 #define PTRC_LOG_HEADS_BYTES (PTRC_LOG_HEAD_COPIES * PTRC_LOG_HEAD_BYTES)
 
 /* Offsets in a ring's file. The heads, and the STATUS and END packets at PTRC_LOG_CLOSE_OFFSET, lie
- * within the first 2 KiB. The file has these from the start, so a log can be closed even when the
- * disk is full. */
+ * within the first 2 KiB. The file has these 2 KiB from the start, so a log can be closed even when
+ * the disk is full. */
 #define PTRC_LOG_CLOSE_OFFSET UINT64_C(1760)
 #define PTRC_LOG_RING_OFFSET UINT64_C(2048)
 
@@ -282,7 +282,7 @@ PTRC_ASSERT_SIZE(struct ptrc_log_name, 8);
 struct ptrc_log_ring {
 	uint64_t oldest_seq;   /* EVENTS packets with smaller numbers are overwritten */
 	int64_t lost_first_ns; /* the earliest time of the overwritten events */
-	int64_t lost_last_ns;  /* the latest time of them; readers report no older events */
+	int64_t lost_last_ns;  /* their latest time; readers report no earlier events */
 	uint64_t lost_events;  /* number of overwritten events; 0: the two times mean nothing */
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_ring, 32);
@@ -295,7 +295,7 @@ static inline uint64_t ptrc_log_sections_offset(const struct ptrc_log_packet *p)
 	       ptrc_log_filter_bytes(p->flags);
 }
 
-/* A section of an EVENTS packet: packed events (lib/model/packed.h) of one origin. Sections are not
+/* A section of an EVENTS packet: packed events (lib/model/packed.h) of one thread. Sections are not
  * padded. */
 struct ptrc_log_section {
 	int64_t base_ns; /* time of the first event */
@@ -308,7 +308,8 @@ struct ptrc_log_section {
 PTRC_ASSERT_SIZE(struct ptrc_log_section, 32);
 
 struct ptrc_log_status {
-	/* The members up to log_full have the values of struct posix_trace_status_info. */
+	/* The members up to log_full have the values of the members of struct
+	 * posix_trace_status_info. */
 	uint32_t stream_status;
 	uint32_t stream_full;
 	uint32_t stream_overrun;
@@ -381,7 +382,8 @@ PTRC_ASSERT_SIZE(struct ptrc_log_index_head, 16);
 
 /* The payload of TOTALS: this structure, a struct ptrc_log_total for each type with events in the
  * log, and the set of all types that were in the filter at any time. The totals of these types may
- * be too large, because a reader may leave out some of their events. */
+ * be too large, because readers leave out events that were recorded while the filter had their
+ * type. */
 struct ptrc_log_totals_head {
 	uint32_t type_count;
 	uint32_t filter_words;
@@ -436,7 +438,7 @@ PTRC_ASSERT_SIZE(struct ptrc_log_host, 24);
 #define PTRC_LOG_PROCESS_MAPPED 32U	  /* the mappings are known */
 #define PTRC_LOG_PROCESS_MAPPINGS_CUT 64U /* not all mappings are stored */
 /* The packet has only pid, name, executable and mappings, and these belong to the program that the
- * packet before it describes. */
+ * previous packet of this pid describes. */
 #define PTRC_LOG_PROCESS_ADDITION 128U
 
 /* The payload of a PROCESS packet. After this structure come comm, the path of the executable, its
@@ -454,7 +456,8 @@ struct ptrc_log_process {
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_process, 56);
 
-/* A mapping is a function that the program made, and its path is the name of the function. */
+/* A flag of a mapping: it is not a mapped file but a function that the program generated, and
+ * `path` is the function's name. */
 #define PTRC_LOG_MAPPING_FUNCTION 1U
 
 /* An executable mapping. After this structure come the build ID and the path of the mapped file,
@@ -495,8 +498,8 @@ PTRC_ASSERT_SIZE(struct ptrc_log_clock, 72);
 #define PTRC_LOG_MAPPINGS_MAX 256U
 #define PTRC_LOG_BUILD_ID_MAX 64U
 #define PTRC_LOG_PROCESS_MAX (UINT64_C(64) << 10)
-/* HOST, PROCESS, THREADS and CLOCK packets take at most this many bytes plus a sixteenth of the
- * log. */
+/* The limit for all HOST, PROCESS, THREADS and CLOCK packets of a log together is this many bytes
+ * plus a sixteenth of the log. */
 #define PTRC_LOG_ASIDE_BYTES (UINT64_C(128) << 10)
 
 /* The size of the STATUS and END packets together. */
@@ -506,8 +509,8 @@ _Static_assert(PTRC_LOG_CLOSE_OFFSET + PTRC_LOG_CLOSE_BYTES <= PTRC_LOG_RING_OFF
 	       "close area fits");
 
 /* A keeper locks these bytes of a log in a regular file; they lie far beyond any data. It locks
- * KEEPER while it is at work, and FINISHING while it finishes the log of a controller that has
- * died. */
+ * KEEPER while it runs, and FINISHING while it finishes the log of a controller that has died;
+ * processes that open the log then wait for it. */
 #define PTRC_LOG_LOCK_KEEPER INT64_C(0x7ffffffffffffff0)
 #define PTRC_LOG_LOCK_FINISHING INT64_C(0x7ffffffffffffff1)
 

@@ -110,7 +110,8 @@ static void read_clocks(const struct ptrc_stream_header *h, struct ptrc_log_cloc
 	}
 }
 
-/* Whether the last CLOCK packet has become wrong, or is older than a part of the log's age. */
+/* Whether a CLOCK packet is to be written: the last one is wrong by now, because a clock was set,
+ * or is older than a 64th of the log's age. */
 static bool is_due(const struct ptrc_log_clocks *x, const struct ptrc_log_clock *c)
 {
 	int64_t step = difference(difference(c->realtime_ns, c->event_ns), x->ahead_ns);
@@ -174,9 +175,9 @@ static void *table_find(struct ptrc_log_table *t, int32_t number, uint64_t bytes
 
 /* ---- processes ---- */
 
-/* A known process or thread is looked at again after LOOK_NS at the earliest. Each look that finds
- * a change, or finds no thread, doubles that time, LOOK_DOUBLINGS times at most, so that frequent
- * changes do not fill the log. */
+/* The keeper looks at a known process or thread again after LOOK_NS at the earliest. Each look that
+ * finds a change, or finds that the thread has ended, doubles that pause, LOOK_DOUBLINGS times at
+ * most, so that frequent changes do not fill the log. */
 #define LOOK_NS INT64_C(1000000000)
 #define LOOK_DOUBLINGS 12U
 /* Size of the table of processes. */
@@ -192,7 +193,7 @@ enum { PROC_UNKNOWN, PROC_OURS, PROC_OTHER };
 
 /* A process that the log describes. */
 struct known {
-	int32_t pid;  /* 0: free */
+	int32_t pid;  /* 0: the entry is free */
 	uint32_t crc; /* checksum of its last description, without the times */
 	uint32_t changes;
 	uint32_t is_gone;
@@ -202,16 +203,17 @@ struct known {
 	uint64_t thread;
 	int64_t next_look_ns;
 	int64_t gone_ns; /* if is_gone: from_ns of the packet that says so */
-	/* program_ns: since when the process executes its program, as the controller reported it;
-	 * 0: it reported none. `program`: a checksum of that program's name and path. is_seen: the
-	 * log has a description of that program from /proc. */
+	/* program_ns: when the process began to execute its program, as reported by the controller;
+	 * 0: not reported. `program`: a checksum of that program's name and path. is_seen: the log
+	 * has a description of that program from /proc. */
 	int64_t program_ns;
 	uint32_t program;
 	uint32_t is_seen;
 	uint32_t image; /* ptrc_image_of() of the program at the last look; 0: unknown */
 	char comm[64];
 };
-/* If the controller reports an exec twice, the two times differ by less than this. */
+/* If the controller reports the same exec of a process twice, the two times differ by less than
+ * this. */
 #define SAME_EXEC_NS INT64_C(1000000)
 
 /* Scratch space for looking at a process. */
@@ -236,8 +238,8 @@ static bool has_proc(struct ptrc_log_writer *w)
 	return *proc == PROC_OURS;
 }
 
-/* The entry of a process in the table; also makes sure that w->origins.work has memory. NULL: no
- * memory. */
+/* Returns the entry of a process in the table; also allocates w->origins.work, the scratch space.
+ * NULL: no memory. */
 static struct known *find(struct ptrc_log_writer *w, int pid)
 {
 	if (ptrc_log_buffer_reserve(&w->origins.work, sizeof(struct work)))
@@ -262,9 +264,9 @@ static int64_t time_of(const struct ptrc_log_writer *w, uint64_t boottime_ns)
 
 /* ---- mappings ---- */
 
-/* Reads the build ID of a mapped file into k->mapping_id. Returns its size; 0: unknown. The path is
- * followed as the process sees it. Another file may have that path by now, so the file must also
- * have the inode number of the mapped file. */
+/* Reads the build ID of a mapped file into k->mapping_id. Returns its size in bytes; 0: unknown.
+ * The path is resolved from the root directory of the process. Another file may have that path by
+ * now, so the inode number is compared with that of the mapping. */
 static size_t mapping_id(struct work *k, int pid, const char *path, size_t path_bytes, uint64_t ino)
 {
 	char *to = k->path;
@@ -347,8 +349,8 @@ static bool add_mapping(const char *at, void *arg)
 	}
 	m.path_bytes = (uint16_t)bytes;
 	if (ino && ino == maps->p->exe_ino) {
-		/* This is the mapping of the executable, which may have another path by now, or
-		 * none. Its build ID is known. */
+		/* This is the executable, whose build ID add_private() has read. The path would not
+		 * do: the file may have been renamed or deleted. */
 		id = k->build_id;
 		m.build_id_bytes = head->build_id_bytes;
 	} else {
@@ -364,8 +366,9 @@ static bool add_mapping(const char *at, void *arg)
 
 /* ---- a process ---- */
 
-/* The pid came through memory that other processes can write. So even if the keeper has the rights
- * to look at every process, it looks only at those of the traced user. */
+/* Whether the keeper reads private properties of this process: only if it belongs to the stream's
+ * owner. The pid comes from memory that other processes can write, and a keeper of root could read
+ * any process. */
 static bool may_look(const struct ptrc_log_writer *w, int pid)
 {
 	uint32_t owner;
@@ -412,8 +415,8 @@ static void add_private(struct ptrc_log_writer *w, const struct known *p, uint64
 		head->flags |= PTRC_LOG_PROCESS_MAPPINGS_CUT;
 }
 
-/* Starts a payload at the end of those that wait: first room for its length, then its head. Returns
- * the offset of the head. */
+/* Starts a payload at the end of `out`, the payloads that wait: first room for its length, then its
+ * head. Returns the offset of the head. */
 static uint64_t begin_payload(struct ptrc_log_buffer *out, const struct ptrc_log_process *head)
 {
 	uint64_t start, length = 0;
@@ -424,8 +427,8 @@ static uint64_t begin_payload(struct ptrc_log_buffer *out, const struct ptrc_log
 	return start;
 }
 
-/* Ends the payload whose length is at offset `begin`. False: the payload was removed, because
- * memory was short or too much waits. */
+/* Ends the payload whose length is at offset `begin`. False: the payload was removed, because there
+ * is no memory or too many bytes are waiting. */
 static bool end_payload(struct ptrc_log_buffer *out, uint64_t begin)
 {
 	uint64_t length;
@@ -441,8 +444,9 @@ static bool end_payload(struct ptrc_log_buffer *out, uint64_t begin)
 	return true;
 }
 
-/* Adds a description of the process to those that wait. False: none was added, because memory was
- * short or nothing is new. */
+/* Adds a description of the process to those that wait to be written. st NULL: the process no
+ * longer exists. False: none was added, because there was no memory, or the last description says
+ * the same. */
 static bool describe(struct ptrc_log_writer *w, struct known *p, const struct ptrc_procfs_stat *st,
 		     int64_t from_ns)
 {
@@ -467,8 +471,8 @@ static bool describe(struct ptrc_log_writer *w, struct known *p, const struct pt
 	if (!end_payload(out, begin))
 		return false;
 	memcpy(out->bytes + start, &head, sizeof(head));
-	/* Each look computes the start time again, and rounds it differently, so the times are left
-	 * out of the checksum. */
+	/* The times are left out of the checksum: each look computes the start time anew, with
+	 * another rounding error. */
 	head.from_ns = head.start_ns = 0;
 	crc = ptrc_crc32c(0, &head, sizeof(head));
 	start += sizeof(head);
@@ -507,8 +511,8 @@ static uint32_t image_of(int pid)
 }
 
 /* Looks at a process and, if it is unknown or has changed, adds a description to those that wait
- * for the next flush. image: ptrc_image_of() of the program that the process executed at from_ns;
- * 0: unknown. */
+ * for the next flush. is_urgent: the process may have executed another program. image:
+ * ptrc_image_of() of the program that the process executed at from_ns; 0: unknown. */
 static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_urgent,
 			    int64_t from_ns, uint32_t image)
 {
@@ -537,16 +541,16 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 		used = w->origins.pending_processes.used;
 		from_ns = realtime_now(w);
 	}
-	/* The events belong to the program that the controller reported. If the process executes
-	 * another one now, the controller will report that, too. */
+	/* The events belong to the program that the controller reported. If the process now
+	 * executes another program, the controller will report that program. */
 	if (p->program_ns && !is_urgent && program != p->program)
 		return;
 	if (p->program_ns && !p->is_seen && program == p->program)
 		from_ns = p->program_ns;
-	/* If only the first thread of a process has ended, the process still has memory. */
+	/* A process of which only the first thread has ended still has memory, and is not gone. */
 	p->is_gone = !has_stat || (st.has_ended && st.memory_bytes == 0);
 	if (p->is_gone && p->changes && (!has_stat || st.start_ticks == p->start_ticks))
-		return; /* the description made while it lived says more */
+		return; /* the earlier description, from its lifetime, says more */
 	if (has_stat && p->changes && st.start_ticks == p->start_ticks && dev == p->exe_dev &&
 	    ino == p->exe_ino && st.memory_bytes == p->memory_bytes &&
 	    memcmp(st.comm, p->comm, sizeof(st.comm)) == 0)
@@ -559,8 +563,8 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 		memcpy(p->comm, st.comm, sizeof(p->comm));
 	}
 	changes = describe(w, p, has_stat ? &st : NULL, from_ns);
-	/* The process has executed another program during this look, and the description may mix
-	 * both programs. */
+	/* The process has executed another program during this look. The description may mix both
+	 * programs, so it is dropped. */
 	if (found && image_of(p->pid) != found && ptrc_procfs_exists(p->pid) == 0) {
 		w->origins.pending_processes.used = used;
 		p->crc = p->image = 0;
@@ -570,13 +574,14 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 	p->changes += changes;
 	p->image = found;
 	p->program = program;
-	/* Of another user's process the controller may know more. */
+	/* For a process of another user, which the keeper may not read, the controller's report
+	 * counts. */
 	p->is_seen = !p->is_gone && may_look(w, p->pid);
 	if (p->is_gone)
 		p->gone_ns = from_ns;
 }
 
-/* Looks at a process if that is due. is_urgent: it may have executed another program. */
+/* Looks at a process if it is unknown, is_urgent is set, or its pause is over. */
 static void meet(struct ptrc_log_writer *w, int pid, bool is_urgent, int64_t from_ns,
 		 uint32_t image)
 {
@@ -607,9 +612,9 @@ static void look_at_arrivals(struct ptrc_log_writer *w)
 		meet(w, pid, true,
 		     ptrc_clock_realtime(w->header, &cursor, ptrc_load_relaxed(&a->stamp)),
 		     ptrc_load_relaxed(&a->image));
-		/* Clears the entry, for which the process may wait in ptrc_attach_end(). If another
-		 * process has taken the entry meanwhile, the entry stays, and that process has
-		 * woken the keeper, too. */
+		/* Clears the entry; the process may be waiting for that in ptrc_attach_end(). If
+		 * another process has overwritten the entry meanwhile, the entry stays: that
+		 * process has woken the keeper again. */
 		atomic_compare_exchange_strong_explicit(&a->pid, &pid, 0, memory_order_release,
 							memory_order_relaxed);
 	}
@@ -659,9 +664,9 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 		end_payload(out, begin);
 		return;
 	}
-	/* The log may have a packet that only says that this process had ended, with the time
-	 * gone_ns. Readers take the later of two packets with the same time: so this description
-	 * replaces that packet. */
+	/* The log may already have a packet of the time gone_ns, which says no more than that the
+	 * process has ended. This description gets the same time: of two packets with equal times,
+	 * readers use the one written later. */
 	if (p->changes && p->is_gone && head.from_ns < p->gone_ns)
 		head.from_ns = p->gone_ns;
 	begin_payload(out, &head);
@@ -699,7 +704,7 @@ static void drop(struct ptrc_log_buffer *pending, uint64_t bytes)
 		memmove(pending->bytes, pending->bytes + bytes, pending->used);
 }
 
-/* Writes the descriptions that wait, as far as there is room. */
+/* Writes the waiting descriptions, as far as the log has room. */
 static void write_pending(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_buffer *pending = &w->origins.pending_processes;
@@ -739,8 +744,8 @@ void ptrc_log_origin_meet(struct ptrc_log_writer *w)
 
 /* ---- threads ---- */
 
-/* The pause between two scans of the slots, for each slot in use: about a hundred times what the
- * scan takes. */
+/* The pause between two scans of the stream's slots (one slot per recording thread), for each slot
+ * in use. A scan takes about a hundredth of this time. */
 #define SCAN_NS INT64_C(5000)
 /* In a flush, at most this many threads are looked at, which takes some 2 ms. */
 #define LOOKS_MAX 512U
@@ -775,7 +780,8 @@ static void read_name(int pid, int tid, char name[PTRC_LOG_THREAD_NAME])
 	memcpy(name, text, bytes);
 }
 
-/* Looks at the name of a thread if that is due; returns whether it was due. */
+/* Reads the name of a thread again if it is unknown or its pause (LOOK_NS) is over; returns whether
+ * it did. claim_ms: when the thread took its slot. */
 static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t claim_ms,
 			   int64_t now)
 {
@@ -786,7 +792,7 @@ static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t
 
 	if (!known)
 		return false;
-	/* Another thread may have the tid now. */
+	/* If the slot was taken later, the tid now belongs to another thread. */
 	is_new = known->pid != pid || known->claim_ms < claim_ms;
 	if (!is_new && now < known->next_look_ns)
 		return false;
@@ -796,8 +802,9 @@ static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t
 	known->claim_ms = claim_ms;
 	read_name(pid, tid, thread.name);
 	known->next_look_ns = now + (LOOK_NS << known->doublings);
-	/* A thread that has ended keeps its last name. A new thread whose name was never read must
-	 * not get that of an earlier thread with its tid. */
+	/* A thread that has ended keeps its last name. But for a new thread that ended before its
+	 * name was read, an empty name is written, so that it does not get the name of an earlier
+	 * thread with the same tid. */
 	if (known->is_in_log ? memcmp(known->name, thread.name, sizeof(known->name)) != 0 &&
 				       (is_new || thread.name[0])
 			     : thread.name[0] != '\0') {
@@ -816,7 +823,8 @@ static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t
 	return true;
 }
 
-/* Looks at the names of the threads that record, if a scan is due or is_last is set. */
+/* Looks at the names of the recording threads if next_scan_ns is reached, or if is_last is set: the
+ * threads may end soon. */
 static void look_at_threads(struct ptrc_log_writer *w, bool is_last)
 {
 	const struct ptrc_stream_header *h = w->origin;
@@ -833,8 +841,8 @@ static void look_at_threads(struct ptrc_log_writer *w, bool is_last)
 		uint64_t owner = ptrc_load_acquire(&slots[i].owner);
 		int pid = ptrc_load_relaxed(&slots[i].pid), tid = ptrc_slot_tid(owner);
 
-		/* The first thread of a process has no name of its own: it is that of the process.
-		 * A slot whose `image` is 0 was just claimed, and may still have the pid of its
+		/* The first thread of a process is left out: its name is that of the process. A
+		 * slot whose `image` is 0 was just claimed, and may still have the pid of its
 		 * previous owner. */
 		if (tid <= 0 || pid <= 0 || tid == pid || !ptrc_load_relaxed(&slots[i].image) ||
 		    !has_proc(w))

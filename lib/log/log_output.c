@@ -104,8 +104,8 @@ bool ptrc_log_state_is_saved(const struct ptrc_stream_header *h)
 	return load_which(h) != 0;
 }
 
-/* A keeper may be killed at any store. So it first fills that of the two copies of the state that
- * is not valid; then one store makes that copy and the place of its log valid. */
+/* A keeper may be killed at any store. So this fills the copy of the state that is not valid; then
+ * a single store makes that copy valid, together with the place of the file that it describes. */
 void ptrc_log_state_save(struct ptrc_log_writer *w)
 {
 	struct ptrc_stream_header *h = w->header;
@@ -165,7 +165,8 @@ void ptrc_log_state_begin_rest(struct ptrc_log_state *s)
 {
 	struct ptrc_log_past past = {0};
 
-	/* The losses of the whole stream go into the STATUS of the new log, so past.before stays 0. */
+	/* past.before stays 0, because the STATUS of the new log has the losses of the whole
+	 * stream. */
 	if (s->past.events + s->events)
 		past = (struct ptrc_log_past){.ordinal = s->past.ordinal + 1,
 					      .events = s->past.events + s->events,
@@ -207,8 +208,8 @@ bool ptrc_log_is_locked(int fd, int64_t byte, int *keeper)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
 
-	/* The kernel may report the keeper's two locks, on neighbouring bytes, as one; a lock on the whole file is
-	 * the application's own. */
+	/* The kernel may report the keeper's two locks, on neighbouring bytes, as one; a lock on
+	 * the whole file belongs to the application. */
 	if (ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK ||
 	    lock.l_start < PTRC_LOG_LOCK_KEEPER || lock.l_len <= 0 ||
 	    lock.l_len > PTRC_LOG_LOCK_FINISHING - lock.l_start + 1)
@@ -217,8 +218,8 @@ bool ptrc_log_is_locked(int fd, int64_t byte, int *keeper)
 	return true;
 }
 
-/* Waits up to a second until stalled output takes bytes again. ECANCELED: the writer is to give
- * up. */
+/* Waits up to a second until stalled output takes bytes again. ECANCELED: w->give_up() has said
+ * that the writer is to stop waiting. */
 static int wait_writable(struct ptrc_log_writer *w)
 {
 	struct pollfd p = {.fd = w->fd, .events = POLLOUT};
@@ -230,7 +231,7 @@ static int wait_writable(struct ptrc_log_writer *w)
 	return n == 0 && w->has_given_up ? ECANCELED : 0;
 }
 
-/* Leaves room for the header of one more packet in w->out. */
+/* Appends room for the header of a packet to w->out. */
 static void open_packet(struct ptrc_log_writer *w)
 {
 	static const struct ptrc_log_packet none;
@@ -358,7 +359,8 @@ int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset)
 		else if (n != -EINTR)
 			error = n == 0 ? EIO : (int)-n;
 	}
-	/* In a pipe a torn packet stays; a reader finds the next packet by its magic. */
+	/* A packet that was partly written into a pipe stays there; a reader finds the next packet
+	 * by its magic. */
 	if (error && done && w->is_regular && w->kind == PTRC_LOG_SEQUENTIAL)
 		ptrc_sys(SYS_ftruncate, w->fd, offset);
 	if (!error)
@@ -410,7 +412,7 @@ void ptrc_log_index_note(struct ptrc_log_writer *w)
 	if (x->is_lost)
 		return;
 	memcpy(&p, w->out.bytes, sizeof(p));
-	/* A reader that searches the log for packets must not take this copy for one. */
+	/* A reader that searches the log for packets must not take this copy for a packet. */
 	p.magic = 0;
 	x->is_lost = ptrc_log_buffer_add(&x->entries, &p, sizeof(p)) ||
 		     ptrc_log_buffer_add(&x->fresh, w->out.bytes + sizeof(p), p.sums_bytes);

@@ -34,9 +34,9 @@
 
 /* ---- the bytes of a log ---- */
 
-/* The limit for the bytes of a file that are searched, in all, for the next packet after damage,
- * including the payloads of packets that turn out to be none. So no file, however large or sparse,
- * keeps an open busy for long. */
+/* After damage, a file is searched for the next packet. This is the limit for all bytes of a file
+ * that are searched, including the payloads of packets that turn out to be damaged. So no file,
+ * however large or sparse, keeps an open busy for long. */
 #define SEARCH_MAX (UINT64_C(256) << 20)
 
 /* Makes a descriptor for *f from fd. If fd has O_DIRECT, which demands alignment, the file is
@@ -152,8 +152,8 @@ static bool file_packet(const struct ptrc_log_file *f, uint64_t offset, struct p
 
 /* ---- head ---- */
 
-/* Reads the head. EINVAL: no log, or one of another machine. EPROTO: a log of a version that this library does not
- * know. */
+/* Reads the head. EINVAL: the file is no log, or one of another kind of machine. EPROTO: this
+ * library does not know the version of the log. */
 static int file_head(struct ptrc_log_file *f)
 {
 	struct ptrc_log_begin begin[PTRC_LOG_HEAD_COPIES];
@@ -203,10 +203,11 @@ static int file_head(struct ptrc_log_file *f)
 	return ptrc_attr_validate(&f->attr);
 }
 
-/* ---- a walk ---- */
+/* ---- finding the packets of a file ---- */
 
 /* Finds the packets of a file one after the other, and after damage searches for the next one.
- * `data` is a window on the file. All members but `f` start as 0. */
+ * `data` is a window on the file; `searched` counts towards SEARCH_MAX. All members but `f` start
+ * as 0. */
 struct ptrc_log_walk {
 	struct ptrc_log_file *f;
 	uint64_t from, bytes; /* offset and size of the window */
@@ -266,7 +267,8 @@ static bool walk_next(struct ptrc_log_walk *w, uint64_t *offset, uint64_t end,
 
 /* ---- names ---- */
 
-/* Sets the layout of a name. The first possible layout that the log has for the name counts. */
+/* Sets the layout of a name, unless an earlier packet had a valid one. Ignores a layout of an
+ * impossible size. ENOMEM. */
 static int add_layout(struct ptrc_log_reader_name *n, const void *bytes, uint32_t count)
 {
 	if (n->layout || !count || count >= PTRC_NAMES_LAYOUT_BYTES || memchr(bytes, '\0', count))
@@ -323,7 +325,8 @@ static int take_names(struct ptrc_log_reader *r, struct ptrc_log_file *f, const 
 	return error;
 }
 
-/* The number of names that a closed file lacks, of those that its STATUS counts. */
+/* The number of missing names: `recorded` is the number by STATUS, which may be any, `count` that
+ * of the names found. */
 static uint64_t missing_names(uint64_t recorded, uint64_t count)
 {
 	if (recorded > PTRC_NAMES_MAX)
@@ -372,9 +375,9 @@ static int take_payload(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 						      p->payload_crc, &payload);
 
 	if (error == EINVAL) {
-		/* Damaged names are missing ones, unless this is the last packet, which may never
-		 * have been completely written. Packets about origins are less important: only the
-		 * number of damaged ones is counted. */
+		/* A damaged NAMES packet counts as a missing name, unless it is the last packet,
+		 * which may never have been completely written. A damaged packet about origins
+		 * counts only as a damaged part. */
 		r->is_names_torn = has_names;
 		r->damaged_parts += !has_names;
 		return 0;
@@ -420,8 +423,8 @@ static int take_packet(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	}
 }
 
-/* Whether a payload that is too long for several events is that of a single event. This is checked
- * before it is read, so that no reader reads as many bytes as a damaged or forged length says. */
+/* Whether a payload of more than PTRC_LOG_PAYLOAD_MAX bytes has a single event, as it must. This is
+ * checked before the whole payload is read, because its length may be damaged or forged. */
 static bool is_single_event(const struct ptrc_log_file *f, const struct ptrc_log_entry *e)
 {
 	uint64_t at = ptrc_log_sections_offset(&e->head);
@@ -450,7 +453,7 @@ static bool can_be_whole(const struct ptrc_log_file *f, const struct ptrc_log_en
 	       (e->head.length <= PTRC_LOG_PAYLOAD_MAX || is_single_event(f, e));
 }
 
-/* EINVAL: the payload is damaged. */
+/* Compares the payload of a packet with its checksum. EINVAL: it is damaged. */
 static int check_payload(const struct ptrc_log_file *f, const struct ptrc_log_entry *e)
 {
 	if (!can_be_whole(f, e))
@@ -468,8 +471,8 @@ static void note_taken(struct ptrc_log_tail *t, const struct ptrc_log_packet *p,
 }
 
 /* Takes the packets from `offset` on. Adds to *damaged the number of places where the bytes between
- * two packets must be a damaged packet without events. That number is right only if no other packet
- * has ever been in these places. */
+ * two packets must be a damaged packet without events. That number is right only if these bytes
+ * have never been overwritten: in a ring, they may be the rest of an old packet. */
 static int walk(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_t offset, uint64_t end,
 		bool has_events, uint64_t *damaged)
 {
@@ -503,10 +506,10 @@ static int walk(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_t off
 		}
 		if (!is_there)
 			break;
-		/* Bytes before this packet count as a damaged packet without events. A lost packet
-		 * with events would show in the numbers of the packets. Fewer bytes than a header
-		 * do not count: a writer that was killed left them. (If it left more, they start
-		 * with a valid header.) */
+		/* Bytes before this packet are a damaged packet without events, unless a number of
+		 * an EVENTS packet is missing here. Fewer bytes than a header do not count: a
+		 * killed writer may have left them. (More bytes of such a writer would start with a
+		 * valid header.) */
 		*damaged += !is_torn && at - offset >= sizeof(p) && (!has_events || p.seq == seq);
 		is_torn = false;
 		seq = p.seq + (p.type == PTRC_LOG_EVENTS);
@@ -612,7 +615,8 @@ static struct ptrc_log_entry missing_between(const struct ptrc_log_reader *r, ui
 			 .first_ns = ptrc_log_creation_ns(r->files->head.create_sec,
 							  r->files->head.create_nsec)}};
 
-	/* The gap begins after the last event of the packet before, and not at the same time. */
+	/* The gap begins a nanosecond after the last event before it, so that it comes after that
+	 * event. */
 	if (before)
 		e.head.first_ns = before->head.last_ns + (before->head.last_ns < INT64_MAX);
 	if (after && e.head.first_ns > after->head.first_ns)
@@ -727,7 +731,8 @@ static int open_ring(struct ptrc_log_reader *r, struct ptrc_log_walk *w)
 	if (error)
 		return error;
 	sort_entries(r, 0);
-	/* A failed flush may have left packets whose numbers were not used again. */
+	/* Drops packets that a failed flush has left and that are no part of the log: their numbers
+	 * are not below that of END. */
 	while (f->is_closed && r->entry_count &&
 	       r->entries[r->entry_count - 1].head.seq >= f->end_seq)
 		r->entry_count--;
@@ -743,8 +748,7 @@ static int open_ring(struct ptrc_log_reader *r, struct ptrc_log_walk *w)
 	if (first)
 		memmove(r->entries, r->entries + first, r->entry_count * sizeof(*r->entries));
 	/* Only the newest packet says which packet should be the oldest. If the log is not closed,
-	 * the oldest packet may be missing without damage: a keeper may have died while it
-	 * overwrote it. */
+	 * that one may be missing without damage: a keeper may have died while overwriting it. */
 	if (!r->entry_count)
 		f->first_seq = f->end_seq - (f->end_seq && f->status.log_events);
 	else if (f->is_closed && r->entries[r->entry_count - 1].head.seq + 1 == f->end_seq &&
@@ -855,8 +859,8 @@ static int go_over(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 			error = takes ? take_packet(r, f, &p, *offset, true) : 0;
 			if (error)
 				return error;
-			/* Packets without events are few, and nothing checks their headers
-			 * later. */
+			/* The headers of EVENTS packets are compared later
+			 * (ptrc_log_reader_verify()); the others are few, and are compared here. */
 			if (takes && p.type != PTRC_LOG_EVENTS)
 				r->differing_headers += !has_header(f, *offset, &p);
 			*offset += ptrc_log_packet_size(&p);
@@ -1000,8 +1004,8 @@ static int open_file(struct ptrc_log_reader *r, int fd)
 	r->damaged_parts += f->is_head_damaged;
 	if (!f->is_closed || !f->status.names)
 		return 0;
-	/* The count in STATUS replaces that of damaged packets: a ring has names twice, and a
-	 * packet with a damaged header is not seen at all. */
+	/* The number of missing names follows from STATUS, and not from the damaged NAMES packets:
+	 * a ring has each name twice, and a packet whose header is damaged is not found at all. */
 	torn = r->missing_names - before;
 	r->missing_names = before + missing_names(f->status.names, f->name_count);
 	/* No name is missing. But a damaged packet may have had the only copy of a layout, so it
@@ -1128,8 +1132,8 @@ void ptrc_log_reader_close(struct ptrc_log_reader *r)
 
 /* ---- a log that grows ---- */
 
-/* Whether the payload of this packet may have the length that its header gives. A larger length is
- * damage: a reader that believed it would wait for data that never comes. */
+/* Whether the payload of a packet of this type can be as long as the header says. A longer one is
+ * damage, and must not make the reader wait for bytes that never come. */
 static bool has_good_length(const struct ptrc_log_packet *p)
 {
 	return p->length <= (p->type == PTRC_LOG_EVENTS
@@ -1137,8 +1141,8 @@ static bool has_good_length(const struct ptrc_log_packet *p)
 				     : NAMES_MAX);
 }
 
-/* Takes the complete packet at the end of those taken before. ESTALE: the packet is wrong, or the
- * file has to be opened again. ENOMEM. */
+/* Takes the packet that follows those taken before, which is complete. ESTALE: the packet is wrong,
+ * or the file has to be opened again. ENOMEM. */
 static int take_next(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 		     const struct ptrc_log_packet *p)
 {
@@ -1181,8 +1185,8 @@ static int take_following(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 
 /* ---- a file that grows ---- */
 
-/* Whether everything taken so far is undamaged, and the log is one that can grow, so that only the
- * bytes after it need be read. */
+/* Whether the log is of a kind that can grow, and everything taken so far is undamaged, so that
+ * only the bytes appended since need be read. */
 static bool can_grow(const struct ptrc_log_reader *r)
 {
 	const struct ptrc_log_head *h = &r->files->head;
@@ -1265,7 +1269,7 @@ static bool is_abandoned(const struct ptrc_log_reader *r, struct ptrc_log_walk *
 	return walk_next(w, &at, UINT64_MAX, &p);
 }
 
-/* Whether the last packet taken is one of events. */
+/* Whether the last packet taken is an EVENTS packet. */
 static bool ends_with_events(const struct ptrc_log_reader *r)
 {
 	const struct ptrc_log_entry *e = &r->entries[r->entry_count - 1];

@@ -93,8 +93,8 @@ struct ptrc_log_reader {
 	 * forgotten_events events with forgotten_bytes bytes (as log-max-size counts them), not
 	 * counting packets with is_lying. */
 	uint64_t forgotten_seq, forgotten_events, forgotten_bytes;
-	/* The names by the identifier of their type: PTRC_SET_ID_MAX + 1 elements, each NULL if the
-	 * type is unknown. The whole array is NULL if the log has no names. */
+	/* The names of event types, indexed by identifier: PTRC_SET_ID_MAX + 1 elements, each NULL
+	 * if the log has no name for it. The whole array is NULL if the log has no names. */
 	struct ptrc_log_reader_name **names;
 	size_t name_count;
 	bool is_closed;		       /* the last file ends with STATUS and END */
@@ -129,9 +129,10 @@ static inline uint64_t ptrc_log_last_ordinal(const struct ptrc_log_reader *r)
 PTRC_MUST_CHECK int ptrc_log_reader_head(int fd, struct ptrc_log_head *head);
 
 /* Opens the files of a log: several if it is rotated, from the first to the last. The reader makes
- * its own descriptors from `fds`. is_whole: these are all files that exist; then what the log lost
- * in files before the first one counts, too. EINVAL: a file is no log, or the log of another
- * machine or version, or not open for reading, or not a regular file. ENOMEM. */
+ * its own descriptors from `fds`. is_whole: these are all files that exist; then the losses from
+ * before the first of them, which its head records, count as losses of the log. EINVAL: a file is
+ * no log, or the log of another machine or version, or not open for reading, or not a regular file.
+ * ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_reader_open_all(const int *fds, size_t count, bool is_whole,
 					     struct ptrc_log_reader *r);
 void ptrc_log_reader_close(struct ptrc_log_reader *r);

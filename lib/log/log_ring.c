@@ -47,7 +47,7 @@ static void subtract(struct ptrc_log_writer *w, const struct ptrc_log_lap_entry 
 	w->state.bytes -= e->head.counted;
 }
 
-/* Gives up the oldest packet. The caller has made sure that there is one. */
+/* Gives up the oldest packet. The caller has checked that one exists. */
 static void lap_drop(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_lap_entry *e = lap_at(w, w->lap_first++);
@@ -132,7 +132,8 @@ static int read_header(struct ptrc_log_writer *w, uint64_t place, uint64_t end,
 	return ptrc_log_is_packet(p, w->trace.id, end - place) ? 0 : EBADMSG;
 }
 
-/* Adds to w->lap the packets of the ring between two places. */
+/* Adds to w->lap the packets between two offsets in the ring, and their events to the counts in
+ * w->state. ENOMEM, or the error number of a read. */
 static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 {
 	while (from + sizeof(struct ptrc_log_packet) <= to) {
@@ -240,8 +241,9 @@ bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *pa
 }
 
 /* Called in the first lap of a ring. Loads into w->out the next packet from *place on that is
- * neither EVENTS nor NAMES, and moves *place (at first 0) past it. A packet that the log has given
- * up meanwhile can still be read. False: there are no more. */
+ * neither EVENTS nor NAMES, and moves *place (at first 0) past it. Reads the file and not w->lap,
+ * because packets that were dropped from w->lap in this lap are still in the file. False: there are
+ * no more. */
 static bool load_aside(struct ptrc_log_writer *w, uint64_t *place)
 {
 	struct ptrc_log_packet p;

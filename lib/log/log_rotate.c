@@ -53,7 +53,7 @@ static bool is_rotated(const struct ptrc_stream_header *h)
 	return h->has_log && ptrc_attr_rotates(&h->attr);
 }
 
-/* The number of the file that the saved state of the log belongs to; 0: the first file, or no state
+/* The number of the file that the saved state of the log describes; 0: the first file, or no state
  * is saved. */
 static uint64_t member_of(const struct ptrc_stream_header *h)
 {
@@ -93,7 +93,8 @@ void ptrc_log_rotate_note(struct ptrc_log_place *place, int fd, const char *base
 }
 
 /* The first file of the log may have been deleted or moved, so the path that an earlier keeper
- * noted is used. But only the keeper's own user may choose where it creates files. */
+ * noted is used. But it is in memory that the stream's owner can write, so it is used only if the
+ * keeper runs as that user. */
 int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd, bool is_noted,
 			 char base[PTRC_LOG_PATH_BYTES])
 {
@@ -121,7 +122,8 @@ int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd, bool 
 
 /* ---- existing members ---- */
 
-/* Opens a member, one file of a rotated log. ENOENT: the file does not exist, or is another. */
+/* Opens a member, one file of a rotated log. ENOENT: no file has this path, or the file is not that
+ * member. */
 static int open_member(const struct ptrc_stream_header *h, const char *path, uint64_t number,
 		       int flags, int *fd, struct ptrc_log_head *head)
 {
@@ -142,7 +144,7 @@ static int open_member(const struct ptrc_stream_header *h, const char *path, uin
 	return ENOENT;
 }
 
-/* Opens the file that the saved state of the log belongs to, if it still has its path. */
+/* Opens the file that the saved state of the log describes. ENOENT: it no longer has its path. */
 static int reopen(const struct ptrc_stream_header *h, const char *base, int *fd)
 {
 	uint64_t number = member_of(h);
@@ -158,9 +160,9 @@ static int reopen(const struct ptrc_stream_header *h, const char *base, int *fd)
 	return ENOENT;
 }
 
-/* Deletes the file of the log that a keeper had begun when it was killed. The element of
- * header.log_place that is not valid names this file, if its number is larger than that of the
- * current file. Such a file was made by a keeper, so it is deleted whatever it contains. */
+/* Deletes the file of the log that a keeper had begun when it was killed. If the invalid element of
+ * header.log_place has a file of a larger number than the current file, that is the one. Such a
+ * file was made by a keeper, so it is deleted whatever it contains. */
 static void tidy(const struct ptrc_stream_header *h, const char *base)
 {
 	const struct ptrc_log_place *place = &h->log_place[1 - ptrc_log_state_place(h)];
@@ -229,13 +231,14 @@ static int open_nameless(const char *path, int flags, int *fd)
 }
 
 /*
- * Creates the next file of the log, locks it, and stores in the element of header.log_place that is
- * not valid which file it is. At first *number is the number of the current file; it becomes that
+ * Creates the next file of the log, locks it, and stores its device, inode and path in the invalid
+ * element of header.log_place. At first *number is the number of the current file; it becomes that
  * of the new one, the next larger number whose name is free. `like` is a descriptor of an older
  * file; the new file gets the same mode. Errors of open().
  *
- * The place is stored before the file gets its name, so a keeper that takes over can recognize the
- * file. On a file system without nameless files, a killed keeper may leave an empty file.
+ * The element is stored before the file gets its name, so if this keeper is killed, the next one
+ * can recognize and delete the file. On a file system without nameless files, a killed keeper may
+ * leave an empty file.
  */
 static int make_member(struct ptrc_stream_header *h, const char *base, int like, uint64_t *number,
 		       int *fd)

@@ -38,8 +38,7 @@
 
 struct packet;
 
-/* A cursor in a section (the events of one writer) of an open packet: it stands at the next
- * event. */
+/* The reading position in a section (the events of one writer) of an open packet. */
 struct cursor {
 	struct packet *packet;
 	struct ptrc_unpacker unpacker;
@@ -67,7 +66,7 @@ struct packet {
 
 /* A block of events, with what this file needs to free it. */
 struct posixtrace_block_memory {
-	struct posixtrace_block block; /* for the caller; must be first */
+	struct posixtrace_block block; /* what the caller gets; must be first */
 	struct packet **packets;       /* held by this block */
 	size_t packet_count, packet_size;
 	struct posixtrace_event events[BLOCK_EVENTS];
@@ -91,12 +90,13 @@ struct ptrc_log_stream {
 	struct ptrc_log_reader reader;
 	uint32_t next_id;
 
-	/* The reading position. `heap` has the cursors of all open packets, that with the earliest
-	 * event on top. A packet is opened as soon as its first event may be the next one. */
+	/* The reading position. `heap` has the cursors of all open packets, with the cursor of
+	 * the earliest event on top. A packet is opened as soon as its first event may be the
+	 * next one. */
 	size_t next_entry;
 	struct cursor **heap;
 	size_t heap_count, heap_size;
-	struct packet *done;	 /* a packet read to its end; kept for the event reported last */
+	struct packet *done; /* a packet read to its end, which the last reported event may be in */
 	uint64_t block_count;	 /* number of blocks made */
 	struct packet *reported; /* packet of the last event reported; NULL: a made-up event */
 	/* The selection of times and types. A packet without any selected event is skipped. Without
@@ -107,9 +107,9 @@ struct ptrc_log_stream {
 	uint64_t types[PTRC_SET_WORD_COUNT];
 	int64_t skipped_ns; /* latest time of the events of skipped packets */
 	/* If not NULL: the indices of `entries` in the order of the packets' numbers. Then packets
-	 * are read one by one in this order, from number `from` to number `until` - 1. If reading
-	 * stopped now, a new reader could start at packet number `place`; it would get place_events
-	 * events that have been reported already. */
+	 * are read one by one in this order, from number `from` to number `until` - 1. `place` is
+	 * the number of a packet at which another reader could resume; it would first get
+	 * place_events events that have been reported already. */
 	size_t *by_number;
 	uint64_t from, until, place, place_events;
 	struct ptrc_sequencer sequencer;
@@ -155,7 +155,7 @@ static void packet_put(struct ptrc_log_stream *l, struct packet *p)
 	if (--p->in_use)
 		return;
 	forget_done(l);
-	l->done = p; /* the next reported event may be in it */
+	l->done = p; /* the event that is about to be reported may be in it */
 }
 
 static void close_position(struct ptrc_log_stream *l)
@@ -368,7 +368,7 @@ static void skip_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *
 	if (!r->is_closed && e->head.seq + 1 == r->end_seq)
 		return;
 	begin_gap(l, e->head.first_ns, e->head.last_ns);
-	/* The RESUME after an OVERFLOW that was reported may be in this packet. */
+	/* If an OVERFLOW was reported, its RESUME may be in this packet, so do not wait for it. */
 	l->sequencer.is_in_gap = false;
 	l->counts.pt_damaged_events += e->is_lying ? 0 : e->events;
 	l->counts.pt_damaged_gaps += !l->gap.is_damage;
@@ -444,7 +444,7 @@ static void pass_over(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 	l->counts.pt_skipped_events += e->events;
 	if (l->skipped_ns < e->head.last_ns)
 		l->skipped_ns = e->head.last_ns;
-	/* A gap before the packet has no selected event, either. */
+	/* A gap before the packet is skipped, too: its OVERFLOW and RESUME are not selected. */
 	l->gap = (struct gap){.state = GAP_NONE};
 	l->sequencer.is_in_gap = false;
 	/* The skipped packet may have changed the filter; the next packet says which filter is in
@@ -670,8 +670,8 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 
 	if (ptrc_log_is_locked(fd, PTRC_LOG_LOCK_FINISHING, &pid))
 		return true;
-	/* If the stream object cannot be opened, either the log is closed, and the object is gone,
-	 * or this process may not open it. */
+	/* If the stream object does not exist, the log is closed; if this process may not open it,
+	 * it cannot know. In both cases it does not wait. */
 	if (ptrc_shmdir_open(head->owner_uid, false, &dirfd))
 		return false;
 	error = ptrc_shmdir_open_id(dirfd, 's', head->stream_id, head->owner_uid, &stream, &size);
@@ -767,7 +767,7 @@ int ptrc_log_stream_refresh(struct ptrc_log_stream *l, uint64_t first)
 
 	if (l->reader.is_parts)
 		return EINVAL;
-	/* An open of the log waits in the same way. */
+	/* Waits for a keeper that finishes the log, as opening the log does. */
 	if (l->reader.file_count == 1)
 		wait_for_keeper(l->reader.files[0].fd, &l->reader.files->head);
 	pthread_mutex_lock(&l->mutex);
@@ -905,7 +905,8 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *count
 
 	pthread_mutex_lock(&l->mutex);
 	*counts = l->counts;
-	/* A log that was not closed has no sum: add up the headers that are not known to lie. */
+	/* The STATUS of a closed log has the sums. For other logs, adds up the headers of packets,
+	 * except those found to be wrong. */
 	counts->pt_log_events = r->forgotten_events;
 	counts->pt_log_bytes = r->forgotten_bytes;
 	for (size_t i = 0; i < r->entry_count && !r->is_closed; i++)
@@ -1210,8 +1211,8 @@ static void hold(struct posixtrace_block_memory *b, uint64_t number, struct pack
 	atomic_fetch_add_explicit(&p->holders, 1, memory_order_relaxed);
 }
 
-/* The earliest time at which an event that is not in the cursor on top of the heap may be the next
- * one. */
+/* The earliest time of any event that is not in the section of the cursor on top of the heap. In
+ * the heap the second earliest cursor is element 1 or 2. */
 static int64_t time_of_others(const struct ptrc_log_stream *l)
 {
 	int64_t ns = INT64_MAX;
@@ -1224,9 +1225,9 @@ static int64_t time_of_others(const struct ptrc_log_stream *l)
 	return ns;
 }
 
-/* Reports up to `room` events of the cursor on top of the heap, until an event of another cursor
- * comes between or an event needs a decision. Does what next_event() does, but faster. Returns the
- * number of reported events. */
+/* Reports up to `room` events of the cursor on top of the heap, up to the next event of another
+ * cursor, or to one for which next_event() does more than return it. It is faster than calling
+ * next_event() for each event. Returns the number of reported events. */
 static size_t next_of_cursor(struct ptrc_log_stream *l, struct posixtrace_event *to, size_t room)
 {
 	int64_t end_ns = time_of_others(l);
@@ -1285,8 +1286,8 @@ int ptrc_log_stream_getnext_block(struct ptrc_log_stream *l, struct posixtrace_b
 		if (l->reported && l->heap_count && l->heap[0]->packet == l->reported &&
 		    !l->is_admitted)
 			count += next_of_cursor(l, e + 1, BLOCK_EVENTS - count);
-		/* The block ends here, so that after it the counts of damage include this gap, and
-		 * no later one. */
+		/* The block ends here, so that when the caller has it, the counts of damage include
+		 * this gap and no later one. */
 		if (e->pt_info.posix_event_id == POSIX_TRACE_OVERFLOW)
 			break;
 	}

@@ -54,8 +54,8 @@ int ptrc_log_stream_getnext_block(struct ptrc_log_stream *l, struct posixtrace_b
 void ptrc_log_stream_free_block(struct posixtrace_block *block);
 
 /* Goes back to the start. From then on skips each packet that has no event within the time spans,
- * or no event of these types. With 0 spans no packet is skipped for its times; with NULL none for
- * its types. EINVAL: the log comes in parts. ENOMEM. */
+ * or no event of these types. If count is 0, all times are selected; if types is NULL, all types.
+ * EINVAL: the log comes in parts. ENOMEM. */
 int ptrc_log_stream_select(struct ptrc_log_stream *l, const struct posixtrace_span *spans,
 			   size_t count, const trace_event_set_t *types);
 /* These implement ptrc_log_select_parts() and ptrc_log_get_place(). EINVAL: the log comes in

@@ -244,8 +244,8 @@ static bool is_same(const struct ptrc_log_whose_process *a, const struct ptrc_lo
 }
 
 /* Whether x is an observer's (a controller's) description of a process, and y a keeper's
- * description of the same process. Only a keeper knows the user. If the keeper looked at the
- * process before the observer reported its exec, y counts from that look and not from the exec. */
+ * description of the same process. Only a keeper's has the user. Its time may be later than that of
+ * x, as it is when the keeper looked at the process, not when the process executed its program. */
 static bool is_looked_at(const struct ptrc_log_process *x, const struct ptrc_log_process *y)
 {
 	return !(x->flags & PTRC_LOG_PROCESS_USER) && (y->flags & PTRC_LOG_PROCESS_USER) &&
@@ -260,7 +260,8 @@ static bool has_same_file(const struct ptrc_log_whose_process *a,
 		      b->payload + sizeof(b->head) + b->head.comm_bytes, a->head.exe_bytes) == 0;
 }
 
-/* Whether one of them lacks the program, as a keeper's description of another user's process does. */
+/* Whether exactly one of them lacks the path of the program, as a keeper's description of another
+ * user's process does. */
 static bool lacks_program(const struct ptrc_log_process *a, const struct ptrc_log_process *b)
 {
 	return !a->exe_bytes != !b->exe_bytes;
@@ -287,8 +288,9 @@ static bool is_same_program(const struct ptrc_log_whose_process *a,
 	       is_same_name(a, b) && (has_same_file(a, b) || lacks_program(x, y));
 }
 
-/* Whether an addition is one to this description. The process may have changed its name since, so
- * the name counts only where the program is unknown. */
+/* Whether the mappings of an addition (PTRC_LOG_PROCESS_ADDITION) belong to this description: pid
+ * and executable are equal. The names are compared only if the executable is unknown, because a
+ * process may change its name. */
 static bool is_extended_by(const struct ptrc_log_whose_process *p,
 			   const struct ptrc_log_whose_process *addition)
 {
@@ -341,9 +343,9 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 				free_process(p);
 			continue;
 		}
-		/* The later of the two descriptions counts; but if one is a controller's and one a
-		 * keeper's, that of the keeper. The times of the two do not say which one was
-		 * written later. */
+		/* Of two descriptions of a program the one written later counts; but if one is a
+		 * controller's and one a keeper's, the keeper's. The order of writing is that of
+		 * `number`, and need not be that of the times. */
 		if (last && is_same_program(last, p)) {
 			bool is_newer =
 				last->number < p->number || is_looked_at(&last->head, &p->head);

@@ -21,7 +21,7 @@ struct ptrc_log_whose_process {
 	uint64_t length;
 	const uint8_t **mappings; /* in the payload, and in additions */
 	uint32_t mapping_count;
-	uint32_t number; /* how many processes were taken before this one */
+	uint32_t number; /* how many descriptions were taken before this one */
 	/* The descriptions whose mappings were added to this one. */
 	struct ptrc_log_whose_process *additions;
 	size_t addition_count, addition_size;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing a log. All units (source files) of the writer work on struct ptrc_log_writer. Its member
- * `state` is also copied into the header of the stream, so that if the keeper dies, the next keeper
- * can continue from there.
+ * Writing a log. All units (source files) of the writer work on struct ptrc_log_writer. A copy of
+ * its member `state` is kept in the shared memory of the stream, so that if the keeper dies, the
+ * next keeper can continue the log.
  *
  * Each unit uses only the units named before it: log_output (saved state, packets, bytes to the
  * file, index of a sequential log), log_ring (places of packets), log_origin and log_events
@@ -39,16 +39,16 @@ void ptrc_log_buffer_clear(struct ptrc_log_buffer *b);
 void ptrc_log_buffer_free(struct ptrc_log_buffer *b);
 
 /* The events of a flush on their way into the log. The stream hands them over in stretches: packed
- * events of one writer. Here a stretch becomes a piece, and stays packed. Each packet gets whole
- * pieces where possible; a piece is split only if some of its events are earlier, and others later,
- * than the start of the next packet. */
+ * events of one writer. In the batch a stretch is called a piece; its events stay packed. Each
+ * packet gets whole pieces where possible; a piece is split only if some of its events are earlier,
+ * and others later, than the start of the next packet. */
 struct ptrc_log_batch {
 	struct ptrc_log_buffer data;
 	struct ptrc_log_buffer pieces; /* struct ptrc_log_piece */
 	struct ptrc_log_buffer sums;   /* struct ptrc_type_sum */
-	/* Numbers (uint32_t) of pieces. `waiting`, from element `next` on: pieces not chosen yet,
-	 * by the time of their first events. `slice`: pieces chosen for a packet, in the same
-	 * order. */
+	/* Numbers (uint32_t) of pieces. `waiting`, from element `next` on: pieces not chosen for a
+	 * packet yet. `slice`: pieces chosen for the next packet. Both are sorted by the time of
+	 * the first event. */
 	struct ptrc_log_buffer waiting, slice;
 	uint64_t next;
 	struct ptrc_log_buffer cursors; /* scratch, for choosing event by event */
@@ -70,7 +70,8 @@ struct ptrc_log_batch {
 #define PTRC_LOG_STATE_MARKERS_WAIT UINT64_C(16)
 /* Another program truncated the file or wrote into it. */
 #define PTRC_LOG_STATE_CUT UINT64_C(32)
-/* The log has what it has to say of processes at its end. */
+/* The events at the end of the log about its processes (write_ending() in keeper_work.c) are
+ * written. */
 #define PTRC_LOG_STATE_ENDED UINT64_C(64)
 
 /* The earlier files of a log; all 0 for the first file. */
@@ -80,12 +81,14 @@ struct ptrc_log_past {
 	struct ptrc_log_before before;	     /* is_overrun is unused */
 };
 
-/* header.log_state has two copies of this structure, and a word that says which one is valid. */
+/* Where and how to continue the log. log_state in the stream's header has two copies of this
+ * structure, and a word that says which one is valid. */
 struct ptrc_log_state {
 	/* In a sequential log: its size. In a ring: the place of the next packet. */
 	uint64_t offset;
 	uint64_t seq; /* number of the next EVENTS packet */
-	/* How many entries of the names object, and how many layouts of its list, the log has. */
+	/* The numbers of entries and of layouts of the names object (the shared table of event
+	 * names) that the log has. */
 	uint32_t names, layouts;
 	uint64_t flags;
 	uint64_t events, bytes;	   /* number and size of the events in the log now */
@@ -97,9 +100,10 @@ struct ptrc_log_state {
 	 * it is 0. If the keeper dies at this point, the next keeper takes these events out of the
 	 * stream without writing them again. */
 	struct ptrc_drain_given written;
-	uint64_t aside; /* bytes of the packets of log_origin.c, as far as these are limited */
-	/* `member`, `oldest`, `past` and begun_ns are for rotated logs; `past` also for a new log for the rest of
-	 * an orphan (ptrc_log_state_begin_rest()). */
+	uint64_t aside; /* bytes of packets that count for PTRC_LOG_ASIDE_BYTES */
+	/* `member`, `oldest`, `past` and begun_ns are for rotated logs. `past` is also used when a
+	 * stream without controller and keeper is salvaged into a new log
+	 * (ptrc_log_state_begin_rest()). */
 	uint64_t member; /* as in struct ptrc_log_head */
 	uint64_t oldest; /* no file of the log has a smaller `member` */
 	struct ptrc_log_past past;
@@ -110,7 +114,8 @@ struct ptrc_log_state {
 _Static_assert(sizeof(struct ptrc_log_state) <= 8 * PTRC_LOG_STATE_WORDS &&
 		       1 + 2 * PTRC_LOG_STATE_WORDS <= PTRC_STREAM_LOG_STATE_WORDS,
 	       "two copies fit in log_state");
-/* All releases 1.x have these layouts: lib/base/shared_version.h. */
+/* The offsets are the same in all releases 1.x, whose processes share this state
+ * (lib/base/shared_version.h). */
 PTRC_ASSERT_OFFSET(struct ptrc_log_state, events, 32);
 PTRC_ASSERT_OFFSET(struct ptrc_log_state, ring, 56);
 PTRC_ASSERT_OFFSET(struct ptrc_log_state, written, 96);
@@ -119,10 +124,10 @@ PTRC_ASSERT_OFFSET(struct ptrc_log_state, past, 136);
 PTRC_ASSERT_OFFSET(struct ptrc_log_state, filter, 216);
 PTRC_ASSERT_SIZE(struct ptrc_log_state, 1240);
 
-/* The part of a log's index that is not written yet. */
+/* The part of a log's index (the list of its packets) that is not written yet. */
 struct ptrc_log_index {
 	struct ptrc_log_buffer entries; /* struct ptrc_log_packet */
-	/* struct ptrc_type_sum of the packets of a flush that is not finished. */
+	/* struct ptrc_type_sum of the packets of the current flush */
 	struct ptrc_log_buffer fresh;
 	struct ptrc_log_buffer totals; /* struct ptrc_log_total of finished flushes, by type */
 	uint64_t filtered[PTRC_SET_WORD_COUNT];
@@ -166,11 +171,11 @@ struct ptrc_log_trace {
 
 struct ptrc_log_writer {
 	struct ptrc_log_trace trace;
-	/* The stream whose keeper writes the log; its header gets a copy of the state. NULL: the
-	 * log is written by a program that is no keeper. */
+	/* The header of the stream whose keeper writes the log; it gets a copy of the state. NULL:
+	 * the writer is not a keeper but another program. */
 	struct ptrc_stream_header *header;
-	/* The stream whose clock and processes the log describes. NULL: the events come from
-	 * another source, perhaps another machine. */
+	/* The header of the stream whose clock and processes the log describes. NULL: the events
+	 * come from another source, perhaps another machine. */
 	const struct ptrc_stream_header *origin;
 	int fd;				/* -1: none */
 	struct ptrc_log_buffer *memory; /* where the log goes if fd is -1 */
@@ -179,7 +184,7 @@ struct ptrc_log_writer {
 	int policy;
 	bool is_regular, is_socket;
 	bool keeps_nothing;    /* the log is /dev/null */
-	uint64_t added_events; /* to the batch; markers of flushes do not count */
+	uint64_t added_events; /* by this flush to the batch, without FLUSH_START and FLUSH_STOP */
 	/* Events of the last flush that are not in the log; 0 if the flush succeeded. */
 	uint64_t unwritten_events;
 	bool must_not_append; /* the descriptor has O_APPEND: pwrite() would append */
@@ -192,10 +197,10 @@ struct ptrc_log_writer {
 		uint64_t place;
 		uint8_t bytes[sizeof(struct ptrc_log_packet)];
 	} last[2];
-	uint64_t limit; /* most bytes of events in the log, as log-max-size counts them */
+	uint64_t limit; /* most bytes of events in the log (attribute log-max-size) */
 	uint64_t ring_size;
 	/* If this is set, a flush ends only when the log is on its disk. Until then the stream
-	 * keeps the events: if this attempt to salvage them fails, another attempt may follow. */
+	 * keeps its events, so that if the write fails, another process can salvage them. */
 	bool syncs_flushes;
 	uint64_t close_reserve; /* bytes left free below the file size limit, for STATUS and END */
 	struct ptrc_log_state state;
@@ -206,24 +211,25 @@ struct ptrc_log_writer {
 	 * skipped. */
 	int64_t skip_ns;
 	int64_t last_ns; /* time of the latest event of the last packet written */
-	uint32_t place;	 /* index of this log in header.log_place */
-	/* Rotation (log_rotate.c). rotate_bytes, rotate_ns and keep are the attributes. `base` is
-	 * the path of the first file; if it is empty, no next file is made. */
+	uint32_t place;	 /* index in header.log_place of the file being written */
+	/* Rotation (log_rotate.c). rotate_bytes, rotate_ns and keep: see struct ptrc_log_head.
+	 * `base` is the path of the first file; if it is empty, the log never continues in another
+	 * file. */
 	uint64_t rotate_bytes, rotate_ns, keep;
 	/* After a failed rotation, no other one is attempted before this time (CLOCK_BOOTTIME). */
 	int64_t rotate_after_ns;
 	char base[4096];
 	const struct ptrc_names_object *names; /* NULL: none */
-	uint32_t own_names;		       /* ptrc_log_events_write_own() */
+	uint32_t own_names;		       /* names written by ptrc_log_events_write_own() */
 	struct ptrc_log_buffer out;	       /* the packets being made */
 	struct ptrc_log_batch batch;	       /* the events of the flush */
-	/* An UNTIL_FULL log must end with its last STOP. So the markers (FLUSH_START, FLUSH_STOP)
-	 * of flushes after that STOP are kept in `held`, and are written only when another event
-	 * follows. A flush collects markers in held_next, which replaces `held` if the flush
-	 * succeeds. */
+	/* A log with the policy UNTIL_FULL must end with a STOP. So the markers (FLUSH_START,
+	 * FLUSH_STOP) of flushes after that STOP are kept in `held`, and are written only when
+	 * another event follows. A flush collects markers in held_next, which replaces `held` if
+	 * the flush succeeds. */
 	struct ptrc_log_buffer held, held_next; /* struct ptrc_log_held */
-	struct ptrc_log_buffer lap;		/* a ring's packets: struct ptrc_log_lap_entry */
-	uint64_t lap_first;			/* number of the first valid entry of `lap` */
+	struct ptrc_log_buffer lap; /* a ring's packets by age: struct ptrc_log_lap_entry */
+	uint64_t lap_first;	    /* number of the first valid entry of `lap` */
 	struct ptrc_log_index index;
 	struct ptrc_log_origins origins;
 	/* Called once a second while output stalls; may be NULL. If it returns true, the write
@@ -244,9 +250,9 @@ static inline bool ptrc_log_is_full(const struct ptrc_log_writer *w)
  * ptrc_log_state_is_saved() returns whether a state was ever saved. */
 uint32_t ptrc_log_state_place(const struct ptrc_stream_header *h);
 bool ptrc_log_state_is_saved(const struct ptrc_stream_header *h);
-/* ptrc_log_state_save() stores the state in header.log_state, together with w->place, and calls
- * ptrc_log_state_tell(). That one stores in the header the counts that posix_trace_get_status() and
- * others report. Both do nothing if the writer is not a keeper's. */
+/* ptrc_log_state_save() stores w->state and w->place in the stream's header and calls
+ * ptrc_log_state_tell(), which stores there the counts that posix_trace_get_status() and others
+ * report. Both do nothing if w->header is NULL. */
 void ptrc_log_state_save(struct ptrc_log_writer *w);
 void ptrc_log_state_tell(const struct ptrc_log_writer *w);
 /* Loads the state from header.log_state; false if none was saved. */
@@ -255,11 +261,12 @@ PTRC_MUST_CHECK bool ptrc_log_state_read(const struct ptrc_stream_header *h,
 /* After a failed flush that another process will try again: leaves in header.log_state the state
  * saved before the flush, with PTRC_LOG_STATE_MARKERS_WAIT added if the flush has set it. */
 void ptrc_log_state_leave(struct ptrc_log_writer *w);
-/* Makes the state, which is that of the stream's own log (all 0: it has none), the one of a new log for the events
- * that the own log lacks. If the own log has events, it counts as a file before the new log, so that readers
- * know that these events are missing here. */
+/* Called when the events left of a stream are salvaged into a new log. At first *state is the state
+ * of the stream's own log, all 0 if it has none; it becomes that of the new log. If the own log has
+ * events, it counts as an earlier file of the new log, so that readers know that its events are
+ * missing here. */
 void ptrc_log_state_begin_rest(struct ptrc_log_state *state);
-/* Sets the log's overrun status, because the log lacks an event. */
+/* Notes in the status of the stream that the log has lost events. */
 void ptrc_log_note_loss(struct ptrc_log_writer *w);
 
 /* ---- packets, and their way to a regular file, or to a pipe, socket or device ---- */
@@ -285,16 +292,16 @@ PTRC_MUST_CHECK int ptrc_log_packet_put(struct ptrc_log_writer *w, uint16_t type
  * that description, and would keep such a lock after the keeper's death. */
 void ptrc_log_lock(int fd, int64_t byte);
 
-/* Whether a keeper, which may be the calling process, locks this byte. *keeper becomes its pid, or 0 or less if that
- * is unknown. */
+/* Whether a keeper, which may be the calling process, locks this byte. *keeper becomes its pid, or
+ * 0 or less if that is unknown. */
 bool ptrc_log_is_locked(int fd, int64_t byte, int *keeper);
 
-/* Sets PTRC_LOG_STATE_CUT if another program has truncated a regular file or overwritten its
- * end. */
+/* Checks whether another program has truncated a regular file or overwritten its end, and if so
+ * sets PTRC_LOG_STATE_CUT. */
 void ptrc_log_look(struct ptrc_log_writer *w);
 
 /* The next two functions write all of w->out, and return 0 or the error number of the write. After
- * an error, a sequential log in a file has the same length as before. */
+ * an error, a sequential log in a file has the length that it had before the call. */
 
 /* Writes at this offset of a regular file; other outputs get the bytes appended. */
 PTRC_MUST_CHECK int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset);
@@ -302,7 +309,8 @@ PTRC_MUST_CHECK int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset
 PTRC_MUST_CHECK int ptrc_log_append(struct ptrc_log_writer *w);
 
 /* Waits until a regular file is on its disk. Returns 0, or the error number if this fails. Does
- * nothing for other outputs, or if the controller has asked not to wait (is_log_unsynced). */
+ * nothing for other outputs, or if the controller has turned this off (is_log_unsynced in the
+ * stream's header). */
 PTRC_MUST_CHECK int ptrc_log_sync(struct ptrc_log_writer *w);
 
 /*
@@ -314,8 +322,8 @@ PTRC_MUST_CHECK int ptrc_log_sync(struct ptrc_log_writer *w);
  */
 
 /* Returns the place for a packet of `size` bytes, whose events have `bytes` bytes as log-max-size
- * counts them. Gives up the packets at that place, and then the oldest packets until the log, with
- * the new packet, is within its limit. */
+ * counts them. Gives up the packets at that place, and then the oldest ones until the log with the
+ * new packet is within its limit: their events count as lost. */
 uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t bytes);
 /* Writes the packet in w->out to its place. ENOMEM, or the error number of the write. */
 PTRC_MUST_CHECK int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place);
@@ -327,37 +335,39 @@ void ptrc_log_ring_drop_all(struct ptrc_log_writer *w);
 /* After a failed flush: takes back its EVENTS packets, those from number `seq` on. The events that
  * these packets overwrote stay lost. */
 void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq);
-/* For a keeper that replaces a dead one: rebuilds the list of packets from the file. ENOMEM. */
+/* For a keeper that replaces a dead one: rebuilds the list of the ring's packets from the file.
+ * ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_ring_restore(struct ptrc_log_writer *w);
 
 /* Writes the packet in w->out to the end of a sequential log; in a ring, to the space after the
  * ring, where nothing is overwritten. `between`: in the first lap of a ring, the packet goes
- * between the EVENTS packets instead if there is room, because a packet after the ring would make a
- * file long that has few events as yet. Returns 0 or the error number of the write. */
+ * between the EVENTS packets if there is room, because a packet after the ring would give a log
+ * with few events the full length of the ring. Returns 0 or the error number of the write. */
 PTRC_MUST_CHECK int ptrc_log_aside_write(struct ptrc_log_writer *w, bool between);
 
 /* Writes a packet about origins (HOST, PROCESS, THREADS or CLOCK), which the log can do without.
  * False: this failed, and the caller may try again later. If such packets have taken their share of
- * the log (PTRC_LOG_ASIDE_BYTES), the packet is dropped, and the result is true. In a sequential
- * log whose controller reports processes, that share is unlimited, because its user wants to know
- * each process. */
+ * the log (PTRC_LOG_ASIDE_BYTES), the packet is dropped, and the result is true. The share is
+ * unlimited in a sequential log whose controller reports processes (ptrace-run --os=process),
+ * because its user wants to know each process. */
 bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *payload,
 			uint64_t bytes);
 
-/* When a ring is full for the first time: copies its packets other than EVENTS and NAMES to the
- * space after the ring, as many as possible. Overwrites w->out. */
+/* Called when a ring is full for the first time and its oldest packets are about to be overwritten:
+ * copies as many as possible of those that are neither EVENTS nor NAMES to the space after the
+ * ring. Overwrites w->out. */
 void ptrc_log_aside_before_wrap(struct ptrc_log_writer *w);
 
 /*
  * ---- the index of a sequential log in a regular file ----
  *
  * The index is written in pieces, so that the keeper's memory does not grow with the log, and is
- * complete when the log is closed. It only saves a reader time: without the index, or if any byte
- * of it is damaged, the reader visits the headers of all packets.
+ * complete when the log is closed. It only saves time for readers: if it is missing, or any byte of
+ * it is damaged, a reader visits the headers of all packets.
  */
 
-/* Starts the index of an empty log. is_lost: the log gets no index, because it has packets that
- * only an earlier keeper knew. */
+/* Starts the index of a log. is_lost: the log gets no index, because it has packets of an earlier
+ * keeper, whose index was lost with it. */
 void ptrc_log_index_begin(struct ptrc_log_writer *w, bool is_lost);
 void ptrc_log_index_free(struct ptrc_log_index *x);
 
@@ -380,7 +390,8 @@ PTRC_MUST_CHECK uint64_t ptrc_log_index_end(struct ptrc_log_writer *w);
 
 /* ---- names and layouts, in NAMES packets ---- */
 
-/* Writes the names and layouts that are not in the log yet. ENOMEM, or the error of a write. */
+/* Writes the names and layouts of event types that are not in the log yet. ENOMEM, or the error
+ * number of a write. */
 PTRC_MUST_CHECK int ptrc_log_names_write(struct ptrc_log_writer *w);
 uint64_t ptrc_log_names_count(const struct ptrc_log_writer *w);
 
@@ -392,9 +403,10 @@ uint64_t ptrc_log_names_count(const struct ptrc_log_writer *w);
  *
  * The keeper reads about a process in /proc when the process announces that it begins to record, or
  * when events of an unknown process arrive. While events of the process arrive, the keeper looks
- * once a second whether it has changed. The keeper finds threads in the slots of the stream; a
- * thread that has ended before has no name. The results wait in memory for the next flush. An error
- * in any of this does not make a flush fail, and none of it is done for each event.
+ * once a second whether it has changed. The keeper finds threads in the slots of the stream, one
+ * for each thread that records; a thread that ends before the keeper looks has no name. The results
+ * wait in memory for the next flush. An error in any of this does not make a flush fail, and none
+ * of it is done for each event.
  */
 
 /* For an empty log: forgets all known processes and threads, and writes HOST and CLOCK.
@@ -403,21 +415,21 @@ void ptrc_log_origin_begin(struct ptrc_log_writer *w);
 void ptrc_log_origin_free(struct ptrc_log_origins *x);
 
 /* Writes a CLOCK packet. if_due: only if the previous CLOCK packet is at least a second old, and
- * also either wrong by now (a clock was set) or older than a 64th of the log's age. So there are
- * few of them. */
+ * also either wrong by now (a clock was set) or older than a 64th of the log's age. So a log has
+ * few CLOCK packets. */
 void ptrc_log_origin_clock(struct ptrc_log_writer *w, bool if_due);
 
-/* Looks at the processes that have announced themselves in the stream's header. with_threads: looks
- * at the names of all threads before that, because a process that waits for this look may end right
- * after it. */
+/* Looks at the processes that have announced themselves in the stream's header. with_threads: first
+ * looks at the names of all threads, because a process that waits until the keeper has looked may
+ * end right afterwards. */
 void ptrc_log_origin_arrive(struct ptrc_log_writer *w, bool with_threads);
 /* Called between two flushes: looks at the processes that have announced themselves, and writes
  * their descriptions. */
 void ptrc_log_origin_meet(struct ptrc_log_writer *w);
 /* A flush calls these two before it writes its events. ptrc_log_origin_look() is called for each
  * piece (packed events of one writer), and looks at its process if that is due; *pid is the process
- * of the previous call, at first 0. ptrc_log_origin_write() is called after that; it looks at the
- * threads, and writes all descriptions that wait. */
+ * of the previous call, at first 0. ptrc_log_origin_write() then looks at the threads, and writes
+ * all descriptions that are waiting. */
 void ptrc_log_origin_look(struct ptrc_log_writer *w, const struct ptrc_context *origin,
 			  int64_t first_ns, int *pid);
 void ptrc_log_origin_write(struct ptrc_log_writer *w);
@@ -430,8 +442,9 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
  *
  * A flush calls ptrc_log_events_begin(), then ptrc_log_events_add() for each stretch (packed events
  * of one writer), then ptrc_log_events_end(). The stretches stay in memory until the end, when each
- * packet gets all events of a span of time. So a log with a size limit keeps a span of time without
- * holes, and a log that is cut short lacks no event before the point where it ends.
+ * packet gets all events of a span of time. So the events that a log with a size limit keeps are
+ * those of one span of time without holes, and a log that is cut short has all events up to some
+ * time.
  */
 
 /* The size, as log-max-size counts it, of the STOP that ends a full log. Its data is an int. */
@@ -446,7 +459,8 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
  * rest of a flush. */
 #define PTRC_LOG_BATCH_KEEP_BYTES (UINT64_C(1) << 20)
 void ptrc_log_batch_trim(struct ptrc_log_batch *b);
-/* Stores in *out where at most `bytes` bytes of events can be packed, within the batch. ENOMEM. */
+/* Reserves room in the batch for `bytes` bytes of packed events, and stores its address in *out.
+ * ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_batch_room(struct ptrc_log_batch *b, uint64_t bytes, uint8_t **out);
 void ptrc_log_batch_clear(struct ptrc_log_batch *b);
 void ptrc_log_batch_free(struct ptrc_log_batch *b);
@@ -464,9 +478,9 @@ PTRC_MUST_CHECK int ptrc_log_events_write_single(struct ptrc_log_writer *w, int6
 						 uint32_t order, uint32_t id_flags,
 						 const void *data, uint32_t len);
 
-/* Writes a new event type of this log, which no stream has, and an event of it. If the log has no
- * room for the event or the type, the event counts as lost. The caller saves the state. ENOMEM, or
- * the error number of the write. */
+/* Writes the name of an event type that only this log has, and an event of that type. If the log
+ * has no room for them, the event counts as lost. The caller saves the state. ENOMEM, or the error
+ * number of the write. */
 PTRC_MUST_CHECK int ptrc_log_events_write_own(struct ptrc_log_writer *w, int64_t ns,
 					      const struct ptrc_context *origin, const char *name,
 					      const char *layout, const void *data, uint32_t len);
@@ -497,7 +511,7 @@ PTRC_MUST_CHECK int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now
 /* Ends a file of a rotated log that another file follows. */
 PTRC_MUST_CHECK int ptrc_log_writer_end(struct ptrc_log_writer *w);
 /* Ends a log. The losses in its STATUS are `losses`, or, if that is NULL, those of the keeper's
- * stream. Waits until the log is on its disk; if that fails, STATUS has the error. */
+ * stream. Waits until the log is on its disk; if that fails, the error is written to STATUS. */
 PTRC_MUST_CHECK int ptrc_log_writer_close(struct ptrc_log_writer *w,
 					  const struct ptrc_log_status *losses);
 /* Appends a STATUS packet to w->out: `status` with the writer's own counts. is_end: appends END
@@ -516,24 +530,25 @@ PTRC_MUST_CHECK int ptrc_log_writer_put_status(struct ptrc_log_writer *w,
  * The change to the next member happens between two flushes: every event taken out of the stream is
  * in the old member, and the next flush writes into the new one. One store saves the state of the
  * new member and makes its place valid. If the keeper dies before that store, the next keeper
- * continues in the old member: it removes the STATUS and END at that member's end, and deletes the
+ * continues in the old member: it removes the STATUS and END packets at its end, and deletes the
  * new file.
  */
 
 #define PTRC_LOG_PATH_BYTES sizeof(((struct ptrc_log_place *)0)->path)
 
-/* Stores in `place` which file fd is. base: the path of the log's first file, or an empty text. */
+/* Stores in `place` the device, inode and path of the file fd. base: the path of the log's first
+ * file; empty: unknown. */
 void ptrc_log_rotate_note(struct ptrc_log_place *place, int fd, const char *base);
 /* Finds the path of the log's first file, of which the keeper has a descriptor. is_noted: an
  * earlier keeper has stored a path in header.log_place. EINVAL: the file has no name. */
 PTRC_MUST_CHECK int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd,
 					 bool is_noted, char base[PTRC_LOG_PATH_BYTES]);
 
-/* For a keeper that starts. At first *log_fd is the log's first file; it is replaced by the file in
- * which the log continues. is_new: the log is new. is_last: *log_fd is already the last file, and
- * the log is only to be ended. `base` becomes the path of the first file, or empty if no other file
- * is to follow. *number becomes 0; or, if the file in which the log should continue has
- * disappeared, the number of a new file. Errors of open(); EINVAL: the first file has no name. */
+/* Finds the file in which a keeper that starts is to write. *log_fd: at first the log's first file,
+ * then that file. is_new: the log is new. is_last: *log_fd already is the last file, which is only
+ * to be ended. `base` becomes the path of the first file, or empty if no other file is to follow.
+ * *number becomes 0; or, if the file in which the log should continue has disappeared, the number
+ * of a new file that was made. Errors of open(); EINVAL: the first file has no name. */
 PTRC_MUST_CHECK int ptrc_log_rotate_find(struct ptrc_stream_header *h, bool is_new, bool is_last,
 					 int *log_fd, char *base, uint64_t *number);
 /* Begins file number `number` of a rotated log, w->fd. The caller has stored that file in the
@@ -549,7 +564,7 @@ PTRC_MUST_CHECK bool ptrc_log_rotate_is_due(const struct ptrc_log_writer *w, int
  * in this file, the next attempt is made only after a pause, and the error number of the failed
  * call is returned. */
 PTRC_MUST_CHECK int ptrc_log_rotate(struct ptrc_log_writer *w);
-/* Before a clear: deletes all files of the log but the last, with which the log then begins. */
+/* Called before a log is cleared: deletes all its files but the last, which becomes its first. */
 void ptrc_log_rotate_clear(struct ptrc_log_writer *w);
 
 #endif

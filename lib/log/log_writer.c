@@ -15,13 +15,14 @@
 #include "lib/stream/status.h"
 #include "lib/stream/untraced.h"
 
-/* The number of /dev/null: major 1, minor 3. The keeper cannot call makedev(). */
+/* The device number of /dev/null: major 1, minor 3. makedev() is in the C library, which the keeper
+ * does not have. */
 #define NULL_DEVICE 0x103
 
 /* ---- head ---- */
 
 /* Sets the state for a file without events. In a rotated log, the numbers, the filter and some
- * flags continue from the file before. */
+ * flags continue from the previous file. */
 static void begin_state(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_state old = w->state, *s = &w->state;
@@ -232,8 +233,8 @@ int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns)
 	w->has_retry = false;
 	if (w->is_regular)
 		return ptrc_log_writer_head(w) ?: ptrc_log_names_write(w);
-	/* An error is ignored: a pipe whose reader is gone cannot be written, and no reader misses
-	 * the event. */
+	/* An error of the write is ignored: if the pipe has no reader, no reader misses the
+	 * event. */
 	error = ptrc_log_events_write_single(w, now_ns, 0, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN,
 					     sets, sizeof(sets));
 	if (!error) {
@@ -243,7 +244,8 @@ int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns)
 	return error == ENOMEM ? error : 0;
 }
 
-/* The increase of a count in shared memory; 0 if it has decreased. */
+/* The increase of a count in shared memory. 0 if it has decreased, which only another program can
+ * cause. */
 static uint64_t since(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
@@ -302,8 +304,8 @@ int ptrc_log_writer_put_status(struct ptrc_log_writer *w, struct ptrc_log_status
 	return error || !is_end ? error : ptrc_log_packet_put(w, PTRC_LOG_END, NULL, 0);
 }
 
-/* Writes STATUS and END; with_index: before them the rest of the index. A second call overwrites
- * what the first has written. */
+/* Writes STATUS and END, and with_index before them the rest of the index. A second call writes to
+ * the same offset. */
 static int write_end(struct ptrc_log_writer *w, struct ptrc_log_status status, bool with_index)
 {
 	int error;
@@ -330,7 +332,7 @@ static int write_whole_end(struct ptrc_log_writer *w, const struct ptrc_log_stat
 	ptrc_log_origin_clock(w, false);
 	*with_index = !w->index.is_lost;
 	error = write_end(w, *status, *with_index);
-	/* There may be room only for STATUS and END. */
+	/* The disk may have room only for STATUS and END. */
 	if (error && *with_index) {
 		*with_index = false;
 		error = write_end(w, *status, false);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Wrappers of functions that close descriptors or make new ones, so that the text of a descriptor that was
- * open before under the same number is forgotten. */
+/* Wrappers of functions that close descriptors or make new ones. They remove the descriptor's text
+ * (descriptors.h) from the table, because its number may now mean another file. */
 #include "config.h"
 
 #include <dirent.h>
@@ -11,8 +11,8 @@
 #include "lib/preload/next_function.h"
 #include "lib/preload/waits.h"
 
-/* A wrapper of a function that closes descriptors: they are forgotten before, because another thread
- * may get the same number before this function returns. */
+/* Wraps a function that closes the descriptors `first` to `last`. Their texts are removed before
+ * the call, because another thread may get one of the numbers before the call returns. */
 #define CLOSES(name, first, last)                                                             \
 	PTRC_WRAPPER(name)                                                                    \
 	{                                                                                     \
@@ -24,8 +24,8 @@
 CLOSES(close, a, a)
 CLOSES(close_range, a, b)
 CLOSES(closefrom, (int)a < 0 ? 0 : a, ~0U)
-/* A wrapper of a function that closes a stream or a directory, of which the descriptor is fd. It may have
- * none, or be NULL. */
+/* Wraps a function that closes a stdio stream or a directory. `fd` computes its descriptor, which
+ * may be -1; the stream may be NULL. */
 #define CLOSES_STREAM(name, type, fd)                                     \
 	PTRC_WRAPPER(name)                                                \
 	{                                                                 \
@@ -41,7 +41,7 @@ CLOSES(closefrom, (int)a < 0 ? 0 : a, ~0U)
 CLOSES_STREAM(fclose, FILE, fileno(stream))
 CLOSES_STREAM(closedir, DIR, dirfd(stream))
 
-/* A wrapper of a function that opens a stream again, usually with the same descriptor. */
+/* Wraps a function that reopens a stdio stream, which usually keeps its descriptor. */
 #define REOPENS(name)                                                       \
 	PTRC_WRAPPER(name)                                                  \
 	{                                                                   \
@@ -62,7 +62,8 @@ CLOSES_STREAM(closedir, DIR, dirfd(stream))
 REOPENS(freopen)
 REOPENS(freopen64)
 
-/* A wrapper of a function that makes a descriptor, which is `made` after it. */
+/* Wraps a function that makes a descriptor, or changes what it is open on. `made` is the
+ * descriptor, computed after the call. */
 #define MAKES(name, made)                                        \
 	PTRC_WRAPPER(name)                                       \
 	{                                                        \
@@ -86,7 +87,8 @@ MAKES(memfd_create, result)
 MAKES(inotify_init, result)
 MAKES(inotify_init1, result)
 
-/* dup2() closes the new descriptor first, if it was open. */
+/* Wraps dup2() or dup3(), which close descriptor b if it is open. The text is removed before the
+ * call, as in CLOSES, and after it, because another thread may have looked it up meanwhile. */
 #define REPLACES(name)                                            \
 	PTRC_WRAPPER(name)                                        \
 	{                                                         \

@@ -26,9 +26,10 @@ enum {
 };
 
 /*
- * The state of a slot of the table: a number that changes with each change of the slot (high 32 bits),
- * IS_VALID, IS_STALE, and the pid of the process of which a thread is filling the slot, or 0. A child
- * that was forked meanwhile finds the pid of its parent, and may fill the slot itself.
+ * The state of a slot of the table has four parts: a number that changes with each change of the
+ * slot (high 32 bits), IS_VALID, IS_STALE, and the pid of the process one of whose threads is
+ * filling the slot, or 0. A child that is forked meanwhile finds the pid of its parent here, and
+ * may fill the slot itself.
  */
 #define IS_VALID (UINT64_C(1) << 31)
 /* The descriptor was closed while the slot was being filled. */
@@ -38,12 +39,12 @@ enum {
 
 struct slot {
 	_Atomic uint64_t state;
-	/* The counter when the text was last known to be right. */
+	/* the processor's counter when the text was last known to be right */
 	_Atomic uint64_t checked;
 	struct identity {
 		uint64_t device, inode, birth;
-		/* Whether the text of the same file may change: a socket without a peer gets one, and
-		 * some files have no inode of their own. */
+		/* Whether the text may change although the file is the same: a socket without a
+		 * peer may get one, and some files have no inode of their own. */
 		bool may_change;
 	} file;
 	struct ptrc_descriptor about;
@@ -54,18 +55,19 @@ PTRC_ASSERT_SIZE(struct slot, 248);
 static struct slot *_Atomic chunks[CHUNKS];
 static _Atomic bool is_ended;
 
-/* A text is used for this many nanoseconds before the file is looked at again. */
+/* A text is used for this many nanoseconds before the file is checked again. */
 #define FRESH_NS 20000
 
-/* The same in ticks of the counter. Until its rate is known, as if it were slow: 1 GHz, and 25 MHz on
- * aarch64. */
+/* FRESH_NS in ticks of the processor's counter. Until its rate is measured, a low rate is assumed,
+ * 1 GHz, or 25 MHz on aarch64, so that a text is not used for too long. */
 #if defined(__x86_64__)
 static _Atomic uint64_t fresh_ticks = FRESH_NS;
 #else
 static _Atomic uint64_t fresh_ticks = FRESH_NS / 40;
 #endif
 
-/* Measures the rate of the counter, between the first call and one that comes later. */
+/* Measures the rate of the counter, from the first call to one that comes at least a millisecond
+ * later. */
 static PTRC_COLD void measure_ticks(uint64_t now)
 {
 	static _Atomic uint64_t first, first_ns;
@@ -82,15 +84,17 @@ static PTRC_COLD void measure_ticks(uint64_t now)
 	}
 	before = ptrc_load_relaxed(&first);
 	ns -= ptrc_load_acquire(&first_ns);
-	/* The other thread may not have stored its time yet, and a short time gives no rate. */
+	/* If the thread of the first call has not stored first_ns yet, ns is far too large. A short
+	 * time gives no exact rate. */
 	if (ns < 1000000 || ns > UINT64_C(3600000000000))
 		return;
 	ptrc_store_relaxed(&fresh_ticks, (now - before) * FRESH_NS / ns);
 	ptrc_store_relaxed(&is_measured, true);
 }
 
-/* Whether the 8 bytes at this address can be read. The kernel copies them as a set of signals, before
- * it finds that -1 is no action. */
+/* Whether the 8 bytes at this address can be read. Calls rt_sigprocmask() with them as the set and
+ * -1 as the invalid action: the kernel copies the set first, and fails with EFAULT if it cannot,
+ * otherwise with EINVAL. */
 static bool is_readable(uintptr_t at)
 {
 	return ptrc_sys(SYS_rt_sigprocmask, -1, at, 0, sizeof(uint64_t)) == -EINVAL;
@@ -126,7 +130,7 @@ void ptrc_program_path(const char *path, struct ptrc_descriptor *d)
 	d->bytes = 0;
 	if (!path || is_ended)
 		return;
-	/* A page is asked for when its first byte is needed. */
+	/* Each page of the path is checked when its first byte is needed. */
 	for (uintptr_t at = (uintptr_t)path; n < sizeof(d->text); n++, at++)
 		if (((n == 0 || at % 4096 == 0) && !is_readable(at & ~(uintptr_t)7)) || !path[n])
 			break;
@@ -164,8 +168,8 @@ static void put_ipv4(struct ptrc_descriptor *d, const uint8_t bytes[4])
 	}
 }
 
-/* Puts an address of IPv6, in the form of RFC 5952: the longest run of two or more zero groups is
- * written as two colons, and an address that stands for one of IPv4 ends like that. */
+/* Appends an IPv6 address in the form of RFC 5952: the longest run of two or more zero groups is
+ * written as two colons, and an IPv4-mapped address ends in the form of IPv4. */
 static void put_ipv6(struct ptrc_descriptor *d, const uint8_t bytes[16])
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
@@ -258,7 +262,7 @@ static bool has_name(const struct address *a)
 	return a->any.sa_family == AF_UNIX && a->size > offsetof(struct sockaddr_un, sun_path);
 }
 
-/* Puts a text for a socket with this address. */
+/* Appends the text for a socket whose peer, or with is_local whose own, address is `a`. */
 static void put_address(struct ptrc_descriptor *d, int fd, const struct address *a, bool is_local)
 {
 	if (a->any.sa_family == AF_UNIX) {
@@ -296,7 +300,8 @@ static bool get_address(long call, int fd, struct address *a)
 	return true;
 }
 
-/* Returns whether the socket has a peer, or can have none any more. */
+/* Appends the text of a socket. Returns whether the socket has a peer, so that its text does not
+ * change any more. */
 static bool put_socket(struct ptrc_descriptor *d, int fd)
 {
 	struct address a;
@@ -304,7 +309,8 @@ static bool put_socket(struct ptrc_descriptor *d, int fd)
 
 	d->is_socket = true;
 	has_peer = get_address(SYS_getpeername, fd, &a);
-	/* The end that has accepted a connection has a name, and its peer usually has none. */
+	/* The peer of an accepted unix connection usually has no name; then the own name is
+	 * shown. */
 	if (has_peer && (a.any.sa_family != AF_UNIX || has_name(&a)))
 		put_address(d, fd, &a, false);
 	else if (get_address(SYS_getsockname, fd, &a))
@@ -336,7 +342,8 @@ static uint64_t device_of(const struct statx *file)
 	return (uint64_t)file->stx_dev_major << 32 | file->stx_dev_minor;
 }
 
-/* The time at which the file was made, as inodes are used again; 0 if the file system does not say. */
+/* The time at which the file was created, in nanoseconds; it tells a file from an earlier one with
+ * the same inode number. 0: the file system does not have it. */
 static uint64_t birth_of(const struct statx *file)
 {
 	return file->stx_mask & STATX_BTIME
@@ -372,7 +379,8 @@ static struct slot *find(unsigned int fd)
 	return chunk ? &chunk[fd % CHUNK_SLOTS] : NULL;
 }
 
-/* The slot of the descriptor. NULL: it can have none. */
+/* Returns the slot of the descriptor, and allocates it if necessary. NULL: the number is too large,
+ * or there is no memory. */
 static struct slot *make(unsigned int fd)
 {
 	struct slot *s = find(fd), *chunk, *other = NULL;
@@ -407,7 +415,7 @@ static void fill(int fd, struct slot *s, struct ptrc_descriptor *d)
 		*d = s->about;
 		ptrc_store_relaxed(&s->checked, ptrc_counter());
 		state = mine;
-		/* The only other change is that IS_STALE is set. */
+		/* Other threads may only set IS_STALE meanwhile. */
 		while (!ptrc_cas(&s->state, &state,
 				 ((state & ~(CHANGE - 1)) + CHANGE) |
 					 (state & IS_STALE ? 0 : IS_VALID)))
@@ -416,7 +424,7 @@ static void fill(int fd, struct slot *s, struct ptrc_descriptor *d)
 	ptrc_sys_restore_signals(&mask);
 }
 
-/* Whether the descriptor is still open on this file, and would have the same text. */
+/* Whether the descriptor is still open on the file `old`, and its text is still right. */
 static bool is_same(int fd, const struct identity *old, bool is_socket)
 {
 	struct statx file;
@@ -452,7 +460,7 @@ void ptrc_descriptor_get(int fd, struct ptrc_descriptor *d)
 		d->bytes = s->about.bytes;
 		ptrc_fast_copy((uint8_t *)d->text, (const uint8_t *)s->about.text, d->bytes);
 		file = s->file;
-		/* The copies are whole if the slot has not changed meanwhile. */
+		/* The copies are consistent if the slot has not changed while they were made. */
 		atomic_thread_fence(memory_order_acquire);
 		if (PTRC_LIKELY(ptrc_load_relaxed(&s->state) == state)) {
 			if (PTRC_LIKELY(age < ptrc_load_relaxed(&fresh_ticks)))

@@ -15,7 +15,8 @@ bool ptrc_elf_map(struct ptrc_elf *e, const char *path, uint64_t inode)
 	struct stat st;
 	int fd;
 
-	/* Opening a device or a pipe could have side effects, but no program or library is one. */
+	/* The path is that of a loaded program or library, so it is not a device or a pipe, whose
+	 * opening could have side effects. */
 	if (ptrc_file_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd))
 		return false;
 	if (!ptrc_file_stat(fd, &st) && S_ISREG(st.st_mode) && (!inode || st.st_ino == inode))

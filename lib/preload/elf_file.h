@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An ELF file that is mapped into memory. It may be damaged: each part of it is checked before it is used. */
+/* An ELF file that is mapped into memory. It may be damaged, so each part is checked to be inside
+ * the file before it is used. */
 #ifndef PTRC_LIB_PRELOAD_ELF_FILE_H
 #define PTRC_LIB_PRELOAD_ELF_FILE_H
 
@@ -14,7 +15,8 @@ struct ptrc_elf {
 	uint64_t size;
 };
 
-/* Maps the file at the path, if it is a regular file, and has this inode or `inode` is 0. Returns false if not. */
+/* Maps the file at the path for reading. Returns false if that fails, if it is no regular file, or
+ * if `inode` is not 0 and the file has another inode number. */
 bool ptrc_elf_map(struct ptrc_elf *, const char *path, uint64_t inode);
 void ptrc_elf_unmap(const struct ptrc_elf *);
 

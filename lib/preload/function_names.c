@@ -11,11 +11,12 @@
 #include "lib/base/sys.h"
 #include "lib/preload/elf_file.h"
 
-/* Size of the buffer for reading /proc/self/maps. A line about a file is never longer. */
+/* Size of the buffer for reading /proc/self/maps. A line with the path of a file is never longer
+ * than the buffer. */
 #define MAPS_BYTES 65536
 
 struct mapped {
-	/* The address of the file's first byte. */
+	/* the address at which the file's first byte is mapped */
 	uint64_t start;
 	uint64_t inode;
 	/* The path is in the buffer and ends with a null byte. */
@@ -31,9 +32,9 @@ static void skip_word(const char **at, const char *end)
 		++*at;
 }
 
-/* Reads a line of /proc/self/maps, which ends with a null byte. If the mapping is of another file
- * than that of the previous line, stores the file in *m. Returns true if the mapping contains the
- * address. */
+/* Reads a line of /proc/self/maps, which ends with a null byte. If the line is the first mapping of
+ * a file, stores the file in *m; if it is no mapping of that file, sets m->inode to 0. Returns true
+ * if the mapping contains the address. */
 static bool take_line(const char *at, char *end, uint64_t address, struct mapped *m)
 {
 	uint64_t start, last, offset, inode;
@@ -81,8 +82,8 @@ static bool find_file(char *buffer, uint64_t address, struct mapped *m)
 		if (is_found)
 			break;
 		used = (size_t)(end - line);
-		/* m->path must stay valid when the buffer's contents are moved, because the next
-		 * lines may be about the same file. */
+		/* The next lines may be mappings of the same file, so m->path must stay valid when
+		 * the buffer's contents are moved. */
 		if (m->inode && m->path < line) {
 			size_t bytes = strlen(m->path) + 1;
 
@@ -169,7 +170,7 @@ void ptrc_function_names(uint64_t address, void (*visit)(uint64_t, const char *)
 
 	if (!buffer)
 		return;
-	/* The path may lead to another file by now, so the inode is compared. */
+	/* Another file may have the path by now, so ptrc_elf_map() compares the inode numbers. */
 	if (find_file(buffer, address, &m) && ptrc_elf_map(&e, m.path, m.inode)) {
 		visit_file(&e, m.start, visit);
 		ptrc_elf_unmap(&e);

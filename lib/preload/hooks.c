@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hooks that gcc and clang call at the start and end of each function
- * (-finstrument-functions), and the handler for XRay of clang. They are in the library that the
- * dynamic linker preloads for ptrace-run --functions, --waits and --sdt. This library contains all
- * of libposixtrace, but exports only the two hooks and the wrappers (next_function.h). A program
- * that uses libposixtrace itself has a copy of its own; both copies record into the streams that
- * trace the process.
+ * The hooks that gcc and clang call at the start and end of each function (-finstrument-functions),
+ * and the handler for XRay of clang. They are in the library that the dynamic linker preloads for
+ * ptrace-run --functions, --waits and --sdt. This library contains all of libposixtrace, but
+ * exports only the two hooks and the wrappers (next_function.h). A program that is linked with
+ * libposixtrace has a second copy of it; both copies record into the streams that trace the
+ * process.
  *
  * Functions of the program may run at any time: in a signal handler, in constructors of other
- * libraries, before this library's constructor and after its destructor, in the child of a
- * vfork(). So a hook requires no more than posix_trace_event() does. No function that a hook
- * calls may call a hook, which would never end. A program may define functions of the C library,
- * with hooks in them; so text.c and freestanding.c contain those functions of the C library that
- * a hook needs.
+ * libraries, before this library's constructor and after its destructor, in the child of a vfork().
+ * So a hook requires no more than posix_trace_event() does. No function that a hook calls may
+ * itself call a hook, because that recursion would never end. A program may define functions of the
+ * C library itself, such as memcpy(), with hooks in them; so text.c and freestanding.c have their
+ * own versions of those that a hook needs.
  */
 #include "config.h"
 
@@ -51,7 +51,8 @@ static PTRC_ALWAYS_INLINE void put(unsigned which, const struct data *data, uint
 	ptrc_event_record(ptrc_event_type_id(&types[which]), data, sizeof(*data), address);
 }
 
-/* Records an event. It gets an address inside the function that called the hook. */
+/* Records an event. Address 0 is replaced by the return address of the hook, which is inside the
+ * recorded function. */
 static PTRC_ALWAYS_INLINE void record(unsigned which, void *function, void *call_site)
 {
 	struct data data = {(uint64_t)function, (uint64_t)call_site};

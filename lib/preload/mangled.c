@@ -67,8 +67,8 @@ static void skip_reference(struct parser *p)
 		p->at++;
 }
 
-/* Skips the arguments of a template. The parser stands after the I, and stops after the matching
- * E. */
+/* Skips the arguments of a template. p->at is at first after the I that starts them, then after the
+ * matching E. */
 static bool skip_arguments(struct parser *p)
 {
 	const char *text;
@@ -92,8 +92,8 @@ static bool skip_arguments(struct parser *p)
 		if (c == 'E') {
 			depth--;
 		} else if (c == 'L' && *p->at != '_') {
-			/* A literal: its type and its value, up to an E. The digits of the value
-			 * are no length of an identifier. */
+			/* A literal: its type and its value, up to an E. Its digits must not be
+			 * taken for the length of an identifier. */
 			while (*p->at && *p->at != 'E' && !is_digit(*p->at) && *p->at != 'n')
 				p->at++;
 			while (*p->at && *p->at != 'E')
@@ -108,7 +108,7 @@ static bool skip_arguments(struct parser *p)
 	return true;
 }
 
-/* Appends the parts of a nested name. The parser stands after the N. */
+/* Appends the parts of a nested name. At first p->at is after the N that starts it. */
 static bool put_nested(struct parser *p, const char *begin)
 {
 	const char *text = NULL;

@@ -8,10 +8,12 @@
 #include <link.h>
 #include <string.h>
 
-/* The first and the last library that are searched. */
+/* The first and the last library that are searched: those loaded with the program, after this
+ * one. */
 static const struct link_map *_Atomic first, *_Atomic last;
 
-/* The tables of a loaded library that a search needs. NULL: it has no such table. */
+/* The tables of a loaded library that a search needs. A member is NULL if the library lacks that
+ * table. */
 struct tables {
 	const ElfW(Sym) * symbols;
 	const char *names;
@@ -20,8 +22,9 @@ struct tables {
 	const uint16_t *versions;
 };
 
-/* An address in the dynamic section. The dynamic linker has added the library's base to it, but not
- * for the library that the kernel maps into each process. */
+/* The address in an entry of the dynamic section. The dynamic linker has added the library's base
+ * address to the entries, except those of the vDSO, the library that the kernel maps into each
+ * process. */
 static const void *at(const struct link_map *m, const ElfW(Dyn) * entry)
 {
 	uintptr_t address = entry->d_un.d_ptr;
@@ -45,7 +48,7 @@ static void find_tables(const struct link_map *m, struct tables *t)
 			t->versions = at(m, d);
 }
 
-/* Whether the symbol is the function's definition, in its default version. */
+/* Whether symbol number `index` defines the function `name`, in its default version. */
 static bool is_it(const struct tables *t, uint32_t index, const char *name)
 {
 	const ElfW(Sym) *s = &t->symbols[index];
@@ -152,7 +155,7 @@ void *ptrc_next_function(const char *name)
 {
 	void *found = NULL;
 
-	/* Before the constructor no library is loaded or unloaded. */
+	/* Called before the constructor, when no library is being loaded or unloaded. */
 	if (!ptrc_load_acquire(&first))
 		ptrc_next_function_begin();
 	for (const struct link_map *m = ptrc_load_acquire(&first); m && !found; m = m->l_next) {
@@ -175,7 +178,8 @@ static const char *library_at(uint64_t address)
 	return found.dlfo_link_map->l_name;
 }
 #else
-/* Finds libraries only that were loaded with the program. */
+/* Old C libraries lack _dl_find_object(). This finds only libraries that were loaded with the
+ * program. */
 static const char *library_at(uint64_t address)
 {
 	const struct link_map *nearest = NULL;

@@ -4,14 +4,14 @@
 
 #include <stdbool.h>
 
-/* The type of a note, and the name of its owner. */
+/* The type and the owner of the notes that describe probes; all others are ignored. */
 enum { NOTE_TYPE = 3 };
 static const char owner[] = "stapsdt";
 
 /* Each note has three addresses, then three texts. */
 enum { ADDRESS, BASE, SEMAPHORE, ADDRESSES };
 
-/* Whether the section has this name. */
+/* Whether section *s has this name. */
 static bool is_called(const struct ptrc_elf *e, const Elf64_Shdr *sections, const Elf64_Shdr *s,
 		      const char *name)
 {
@@ -25,7 +25,8 @@ static bool is_called(const struct ptrc_elf *e, const Elf64_Shdr *sections, cons
 	       !memcmp(e->bytes + names->sh_offset + s->sh_name, name, size);
 }
 
-/* Takes the text at *at, which has to end before `end`. Returns NULL if it does not. */
+/* Returns the text at *at and moves *at past its null byte. NULL: the text does not end before
+ * `end`. */
 static const char *take_text(const char **at, const char *end)
 {
 	const char *text = *at;
@@ -35,7 +36,9 @@ static const char *take_text(const char **at, const char *end)
 	return last ? text : NULL;
 }
 
-/* `moved` is how much later the linker, or prelink, put the section .stapsdt.base than the notes assume. */
+/* Takes the contents of a note. `base` is the address of the section .stapsdt.base, 0 if there is
+ * none. If it differs from the one in the note, the linker or prelink has moved the code by `moved`
+ * bytes since the note was made. */
 static void take_note(const char *at, size_t size, uint64_t base,
 		      void (*visit)(void *, const struct ptrc_note *), void *arg)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The probes that a program or library was compiled with (sdt.h of SystemTap, "USDT"). A probe is a nop
- * instruction. A note in the section .note.stapsdt of the file says where it is, what it is called, and where its
- * arguments are when it is reached. The file is not trusted: what lies outside it is left out.
+ * The probes that a program or library was compiled with (sdt.h of SystemTap, "USDT"). A probe is a
+ * nop instruction in the code. A note in the section .note.stapsdt of the file has the probe's
+ * address, its name, and the places of its arguments (registers, memory) when it is reached. The
+ * file is not trusted: a note that is not completely inside the file is ignored.
  */
 #ifndef PTRC_LIB_PRELOAD_NOTES_H
 #define PTRC_LIB_PRELOAD_NOTES_H
@@ -17,8 +18,9 @@ struct ptrc_note {
 	const char *name;
 	/* The arguments in the form of the compiler, such as "-4@%eax 8@-16(%rbp)". */
 	const char *arguments;
-	/* Addresses as in the file's symbol table: that of the nop, and that of the counter of tracers, 16
-	 * bits, which has to be above 0 for most probes to be reached; 0 if there is none. */
+	/* Addresses of the same kind as those in the file's symbol table: `address` is that of the
+	 * nop. `semaphore` is that of a counter of 16 bits, which tracers increase; while it is 0,
+	 * most programs skip the probe. 0: there is none. */
 	uint64_t address;
 	uint64_t semaphore;
 };

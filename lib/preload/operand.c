@@ -8,7 +8,7 @@
 #include "lib/base/common.h"
 #include "lib/base/sys.h"
 
-/* A page is at least this large. */
+/* the smallest size of a page */
 #define PAGE_BYTES UINT64_C(4096)
 
 static bool skip(const char **at, char c)
@@ -44,7 +44,7 @@ static bool take_number(const char **at, int64_t *number)
 	return *at > first;
 }
 
-/* The size of the word of letters and digits. */
+/* The size of the word at `at`: lower-case letters and digits. */
 static size_t word_size(const char *at)
 {
 	size_t size = 0;
@@ -56,7 +56,8 @@ static size_t word_size(const char *at)
 
 #if defined(__x86_64__)
 
-/* The registers in the order of REG_R8 and so on in <sys/ucontext.h>; each has the names for 8, 4, 2 and 1 bytes. */
+/* The registers by their numbers in <sys/ucontext.h>; each has names for its 8, 4, 2 and 1 low
+ * bytes. */
 static const struct {
 	int16_t number;
 	char names[4][5];
@@ -82,7 +83,7 @@ static bool is_word(const char *at, size_t size, const char *name)
 	return size && strlen(name) == size && !strncmp(at, name, size);
 }
 
-/* Takes the register after its '%'. */
+/* Parses the name of a register; its '%' has been passed. */
 static bool take_register(const char **at, struct ptrc_operand *o, uint8_t *number)
 {
 	size_t size = word_size(*at);
@@ -114,7 +115,8 @@ static bool take_register(const char **at, struct ptrc_operand *o, uint8_t *numb
 	return false;
 }
 
-/* Takes what follows N@: $NUMBER, %REGISTER, or NUMBER(%BASE,%INDEX,SCALE), of which some may be missing. */
+/* Parses the place, which follows N@: $NUMBER, %REGISTER, or NUMBER(%BASE,%INDEX,SCALE), of which
+ * NUMBER, %BASE, %INDEX and SCALE may be missing. */
 static bool take_place(const char **at, struct ptrc_operand *o)
 {
 	int64_t scale = 1;
@@ -167,7 +169,8 @@ static uint64_t stack_pointer(const ucontext_t *c)
 
 enum { STACK_POINTER = 31, ZERO = 32 };
 
-/* Takes a register: x0 to x30, w0 to w30, xzr, wzr, sp, v0 to v31, d0 to d31, s0 to s31. */
+/* Parses the name of a register: x0 to x30, w0 to w30, xzr, wzr, sp, v0 to v31, d0 to d31, s0 to
+ * s31. */
 static bool take_register(const char **at, struct ptrc_operand *o, uint8_t *number)
 {
 	size_t size = word_size(*at);
@@ -191,7 +194,8 @@ static bool take_register(const char **at, struct ptrc_operand *o, uint8_t *numb
 	return o->place == PTRC_OPERAND_VECTOR || ((*word == 'x' || *word == 'w') && n < 31);
 }
 
-/* Takes what follows N@: NUMBER, REGISTER, [BASE], [BASE, NUMBER], [BASE, INDEX] or [BASE, INDEX, lsl NUMBER]. */
+/* Parses the place, which follows N@: NUMBER, REGISTER, [BASE], [BASE, NUMBER], [BASE, INDEX] or
+ * [BASE, INDEX, lsl NUMBER]. */
 static bool take_place(const char **at, struct ptrc_operand *o)
 {
 	int64_t shift = 0;
@@ -233,7 +237,8 @@ static uint64_t read_register(const ucontext_t *c, uint8_t number)
 					 : c->uc_mcontext.regs[number];
 }
 
-/* The kernel's record of the vector registers, in the list of records at the end of the context. */
+/* Finds the kernel's record of the vector registers in the list of records at the end of the
+ * context. */
 static uint64_t read_vector(const ucontext_t *c, uint8_t number)
 {
 	enum { MAGIC = 0x46508001, VECTORS_AT = 16, VECTOR_BYTES = 16 };
@@ -341,8 +346,8 @@ void ptrc_arguments_layout(const struct ptrc_arguments *a, char *at)
 	*at = '\0';
 }
 
-/* Reads memory of the program. The page of the stack pointer can be read; elsewhere the kernel reads, as the address
- * may be wrong. */
+/* Reads `size` bytes of the program's memory. An address on the page of the stack pointer, `stack`,
+ * is readable. Another one may be wrong, so the kernel is asked to copy the bytes. */
 static uint64_t read_memory(uint64_t address, size_t size, uint64_t stack, bool may_call)
 {
 	uint64_t value = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arguments of a probe (notes.h), which are written as operands of instructions: -4@%eax is a signed number of 4
- * bytes in the register eax, 8@-16(%rbp) one of 8 bytes in memory. Their values are taken from the registers that
- * a signal handler finds.
+ * The arguments of a probe (notes.h), which are written as operands of instructions: -4@%eax is a
+ * signed number of 4 bytes in the register eax, 8@-16(%rbp) one of 8 bytes in memory. Their values
+ * are computed from the registers that the context of a signal handler has.
  */
 #ifndef PTRC_LIB_PRELOAD_OPERAND_H
 #define PTRC_LIB_PRELOAD_OPERAND_H
@@ -20,35 +20,37 @@ enum ptrc_operand_place {
 	PTRC_OPERAND_MEMORY,
 };
 
-/* Stands for no register. */
+/* A value of ptrc_operand.base and index: no register. */
 #define PTRC_OPERAND_NONE 255
 
 struct ptrc_operand {
 	enum ptrc_operand_place place;
-	/* Of the value, in bytes: 1, 2, 4 or 8. */
+	/* size of the value in bytes: 1, 2, 4 or 8 */
 	uint8_t size;
 	bool is_signed;
 	bool is_float;
-	/* The register, by the number that the machine's registers have in this program; for memory, the base
-	 * and the index, each of which may be PTRC_OPERAND_NONE, and by how many bits the index is shifted. */
+	/* The number of the register: for x86-64 as in <sys/ucontext.h>, such as REG_RAX. For
+	 * memory, base and index register, each of which may be PTRC_OPERAND_NONE; the index is
+	 * shifted left by `shift` bits. */
 	uint8_t base;
 	uint8_t index;
 	uint8_t shift;
-	/* How many bits of the register are below the value: 8 for %ah. */
+	/* number of bits of the register below the value: 8 for %ah, otherwise 0 */
 	uint8_t skip;
-	/* The constant, or what is added to base and index. */
+	/* the constant, or the offset that is added to base and index */
 	int64_t number;
 };
 
 /* The greatest number of arguments; sdt.h allows no more. */
 #define PTRC_OPERANDS_MAX 12
 
-/* Reads the arguments of a probe. Returns false if there are more than PTRC_OPERANDS_MAX, or if one has a form that
- * is not known; this includes names of symbols. */
+/* Parses the arguments of a probe. Returns false if there are more than PTRC_OPERANDS_MAX, or if
+ * one has a form that is not supported, such as the name of a symbol. */
 bool ptrc_operands_read(const char *text, struct ptrc_operand[PTRC_OPERANDS_MAX], size_t *count);
 
-/* The arguments as the events of a probe have them. A probe may be at several places, where its arguments differ:
- * then an argument has the greatest size, and is signed if it is so at one place. Starts zeroed. */
+/* The types of the arguments in the events of a probe. At several places of one probe an argument
+ * may have different types: then it gets the greatest size, and is signed if it is signed at one
+ * place. Starts zeroed. */
 struct ptrc_arguments {
 	size_t place_count;
 	size_t count;
@@ -59,17 +61,19 @@ struct ptrc_arguments {
 	} list[PTRC_OPERANDS_MAX];
 };
 
-/* Adds a place. Returns false if its arguments cannot be those of the others. */
+/* Adds the arguments of one place of the probe. Returns false, and changes nothing, if their number
+ * or kind differs from that of the earlier places. */
 bool ptrc_arguments_add(struct ptrc_arguments *, const struct ptrc_operand *, size_t count);
 
 #define PTRC_ARGUMENTS_LAYOUT_BYTES (PTRC_OPERANDS_MAX * sizeof("i64 a12, "))
 
-/* Writes the layout: u32 a1, i64 a2, f64 a3. */
+/* Writes the layout, such as "u32 a1, i64 a2, f64 a3", into `layout`, which has
+ * PTRC_ARGUMENTS_LAYOUT_BYTES. */
 void ptrc_arguments_layout(const struct ptrc_arguments *, char *layout);
 
-/* Returns the value, extended to 64 bits; a floating point number by its bits. An address that cannot be read
- * gives 0. may_call: system calls may be made; otherwise an address gives 0 unless it is on the page of the
- * stack pointer. Async-signal-safe. */
+/* Returns the value of the argument, extended to 64 bits; of a floating point number the bits. 0 if
+ * its address cannot be read. may_call: system calls are allowed; without them only addresses on
+ * the page of the stack pointer can be read. Async-signal-safe. */
 uint64_t ptrc_operand_value(const struct ptrc_operand *, const ucontext_t *, bool may_call);
 
 #endif

@@ -21,14 +21,15 @@
 #include "lib/process/self.h"
 #include "lib/recorder/event.h"
 
-/* ptrace-run(1) documents these names. */
+/* posixtrace-sdt(7) documents these names. */
 #define NAME_START "sdt."
 static struct ptrc_event_type left_out = {.name = "sdt.left_out", .layout = "str probe"};
 
-/* In place of the name of a probe: no library that was loaded now is searched. */
+/* The name in sdt.left_out if newly loaded libraries were not searched for probes. */
 #define ALL_LEFT_OUT "*"
 
-/* The nop of a probe, what replaces it, and where the program counter is in the handler. */
+/* The nop of a probe, the trap that replaces it, and by how many bytes the program counter has
+ * passed the trap when the handler runs. */
 #if defined(__x86_64__)
 typedef uint8_t instruction;
 static const instruction nop = 0x90, trap = 0xcc;
@@ -39,7 +40,7 @@ static const instruction nop = 0xd503201f, trap = 0xd4200000;
 enum { TRAP_PASSED = 0 };
 #endif
 
-/* A name of probes, which may be at several places of a library. */
+/* A probe of a library. It may be at several places (struct site) of the code. */
 struct probe {
 	struct ptrc_event_type type;
 	char name[TRACE_EVENT_NAME_MAX + 1];
@@ -54,13 +55,14 @@ struct site {
 	struct ptrc_operand operands[PTRC_OPERANDS_MAX];
 };
 
-/* A program or library that is loaded. */
+/* The loaded program, or a loaded library, with its probes. */
 struct module {
 	struct module *next;
-	/* NULL once it was unloaded; then another module may take its place. */
+	/* its entry in the list of the dynamic linker; NULL after it was unloaded: then another
+	 * module may reuse this memory */
 	const struct link_map *map;
 	bool is_seen;
-	/* How many places there is memory for, and as many probes. */
+	/* the number of elements for which `sites` and `probes` have memory */
 	size_t capacity;
 	_Atomic size_t site_count;
 	struct site *sites;
@@ -69,16 +71,18 @@ struct module {
 };
 
 static struct ptrc_patterns patterns;
-/* The newest first. Handlers read the list at any time, so modules are never freed. A handler that is late may
- * read places that are written anew, but none beyond the capacity. */
+/* The list of modules, newest first. Handlers read it at any time, so modules are never freed. A
+ * handler may still read sites of an unloaded module while they are overwritten by those of another
+ * one, but it reads none beyond `capacity`. */
 static struct module *_Atomic modules;
-/* The empty function that the dynamic linker calls; 0 if it has no trap. */
+/* The address of the empty function that the dynamic linker calls when its list has changed; 0 if
+ * it has no trap. */
 static _Atomic uint64_t linker_function;
 
 /* ---- memory ---- */
 
-/* Both use /proc/self/mem, which does not fail by a signal if the address is wrong, and writes to text that may only
- * be read. */
+/* read_memory() and write_memory() use /proc/self/mem (fd): a wrong address is an error and not a
+ * signal, and code can be written although its pages are read-only. */
 static bool read_memory(int fd, uint64_t address, void *to, size_t size)
 {
 	return ptrc_sys(SYS_pread64, fd, to, size, address) == (long)size;
@@ -91,7 +95,8 @@ static bool write_memory(int fd, uint64_t address, const void *from, size_t size
 
 /* ---- events ---- */
 
-/* The offset of an argument of this size after `at` bytes, as layouts align it. */
+/* The offset of an argument of this size after `at` bytes of data: layouts align a field to its
+ * size. */
 static size_t place(size_t at, size_t size)
 {
 	return (at + size - 1) & ~(size - 1);
@@ -113,11 +118,12 @@ static void record(const struct site *s, const ucontext_t *c)
 		memcpy(data + at, &value, a->list[i].size);
 		at += a->list[i].size;
 	}
-	/* Readers look up the instruction before the event's address. */
+	/* The address is the one after the probe's, because readers look up the instruction before
+	 * the event's address. */
 	ptrc_event_record(ptrc_event_type_id(&s->probe->type), data, at, s->address + 1);
 }
 
-/* Says in the trace that a probe is not recorded. */
+/* Records an event that says that the probe `name` is not recorded. */
 static void leave_out(const char *name)
 {
 	ptrc_event_record(ptrc_event_type_id(&left_out), name, strlen(name) + 1, 0);
@@ -132,17 +138,17 @@ static void leave_out_probe(const struct probe *p)
 
 struct scan {
 	struct module *module;
-	/* The file. */
+	/* the module's file, mapped */
 	const struct ptrc_elf *elf;
 	uint64_t bias;
-	/* /proc/self/mem is open on it. */
+	/* a descriptor of /proc/self/mem */
 	int memory_fd;
-	/* How many probes are selected; first they are only counted. */
+	/* the number of places of selected probes; counted before memory is allocated for them */
 	size_t count;
 };
 
-/* Makes the name of the event. A name that is too long is cut, and *is_whole is false. Returns false if no pattern
- * selects the probe. */
+/* Makes the name of the event, sdt.PROVIDER.NAME. A name that is too long is cut, and *is_whole
+ * becomes false. Returns false if no pattern selects the probe. */
 static bool make_name(const struct ptrc_note *n, char name[TRACE_EVENT_NAME_MAX + 1],
 		      bool *is_whole)
 {
@@ -173,7 +179,7 @@ static void count_note(void *arg, const struct ptrc_note *n)
 	s->count += make_name(n, name, &is_whole);
 }
 
-/* For a file that is not the one that is loaded. */
+/* Reports a selected probe as not recorded, because the file is not the one that is loaded. */
 static void leave_out_note(void *arg, const struct ptrc_note *n)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
@@ -184,7 +190,7 @@ static void leave_out_note(void *arg, const struct ptrc_note *n)
 		leave_out(name + strlen(NAME_START));
 }
 
-/* Finds the probe of this name, or makes it. */
+/* Returns the module's probe of this name; adds it if there is none. */
 static struct probe *probe_of(struct module *m, const char *name)
 {
 	struct probe *p = m->probes;
@@ -197,7 +203,8 @@ static struct probe *probe_of(struct module *m, const char *name)
 	return p;
 }
 
-/* The segment of the file that has these bytes in memory, and this flag; NULL if there is none. */
+/* Returns the segment that contains these bytes of memory and has this flag (PF_X, PF_W); NULL if
+ * there is none. */
 static const Elf64_Phdr *segment_of(const struct ptrc_elf *e, uint64_t address, size_t size,
 				    uint32_t flag)
 {
@@ -211,10 +218,11 @@ static const Elf64_Phdr *segment_of(const struct ptrc_elf *e, uint64_t address, 
 	return NULL;
 }
 
-/* Whether there is a nop at the address, in code that is loaded as it is in the file. */
+/* Whether a nop is at the address, in the file and in memory, and the code around it is the same in
+ * both. */
 static bool is_nop(const struct scan *s, uint64_t address)
 {
-	/* The bytes before and after that are compared. */
+	/* the number of bytes before and after the nop that are compared */
 	enum { AROUND = 16 };
 	const Elf64_Phdr *p = segment_of(s->elf, address, sizeof(instruction), PF_X);
 	uint64_t at = p ? address - p->p_vaddr : 0;
@@ -265,8 +273,8 @@ static void take_note(void *arg, const struct ptrc_note *n)
 
 /* ---- modules ---- */
 
-/* Whether the file is the one that is loaded: their first bytes are equal. They say where everything else is, and
- * have the build ID. */
+/* Whether the file is the one that is loaded: their first bytes are equal. These have the offsets
+ * of all other parts, and the build ID. */
 static bool is_loaded(const struct ptrc_elf *e, const struct link_map *map, int memory_fd)
 {
 	enum { MAX = 4096 };
@@ -297,7 +305,8 @@ static bool is_loaded(const struct ptrc_elf *e, const struct link_map *map, int 
 	return false;
 }
 
-/* Writes the traps of the module, and tells its probes that there is a tracer. */
+/* Replaces the nops of the module's probes by traps, and increases their counters of tracers
+ * (semaphores). */
 static void patch(const struct module *m, int memory_fd)
 {
 	for (size_t i = 0; i < m->site_count; i++) {
@@ -321,7 +330,8 @@ static int compare(const struct site *a, const struct site *b)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
-/* Sorts the places by address, by a heap: a library may have thousands, and qsort() allocates. */
+/* Sorts the sites by address, with heapsort: a library may have thousands of sites, and qsort()
+ * allocates memory. */
 static void sort(struct site *list, size_t count)
 {
 	for (size_t start = count / 2, end = count; end > 1;) {
@@ -347,7 +357,8 @@ static void sort(struct site *list, size_t count)
 	}
 }
 
-/* Of the places with one address, which two notes may have, one stays. */
+/* Removes all but one of the sites with equal addresses, which several notes may have: there can be
+ * only one trap. */
 static void remove_doubles(struct module *m)
 {
 	size_t kept = 0;
@@ -380,8 +391,8 @@ static void fill(struct scan *scan)
 	}
 }
 
-/* Takes the place of an unloaded module that has the memory and no more than needed, or makes a module. Returns NULL if
- * memory is short. */
+/* Reuses the smallest unloaded module with enough memory, or allocates a new one. NULL: no
+ * memory. */
 static struct module *make_module(size_t capacity)
 {
 	uint64_t bytes = capacity * (sizeof(struct site) + sizeof(struct probe));
@@ -400,14 +411,15 @@ static struct module *make_module(size_t capacity)
 		m->capacity = capacity;
 		m->sites = (struct site *)(m + 1);
 		m->next = ptrc_load_relaxed(&modules);
-		/* It has no place yet. */
+		/* Handlers can find the module from here on; it has no sites yet. */
 		ptrc_store_release(&modules, m);
 	}
 	m->probes = (struct probe *)(m->sites + capacity);
 	return m;
 }
 
-/* Adds the module. e: its file, or NULL. */
+/* Adds a module and writes its traps. e: its file; NULL if that cannot be read, so that the module
+ * gets no probes. */
 static void add_module(const struct link_map *map, const struct ptrc_elf *e, int memory_fd)
 {
 	struct scan scan = {.elf = e, .bias = map->l_addr, .memory_fd = memory_fd};
@@ -449,7 +461,8 @@ static struct module *module_of(const struct link_map *map)
 	return m;
 }
 
-/* Marks the modules that the dynamic linker still has, and gives the others up. Returns whether it has new ones. */
+/* Releases the modules that the dynamic linker has unloaded: their memory can be reused. Returns
+ * whether it has loaded new ones. */
 static bool mark_modules(void)
 {
 	bool is_any_new = false;
@@ -472,7 +485,7 @@ static bool mark_modules(void)
 	return is_any_new;
 }
 
-/* Compares the modules with the list of the dynamic linker. */
+/* Updates the list of modules after the dynamic linker has changed its list of libraries. */
 static void look_at_modules(void)
 {
 	static bool is_left_out;
@@ -480,7 +493,8 @@ static void look_at_modules(void)
 
 	if (!mark_modules())
 		return;
-	/* A process that restricts its system calls might be ended by these. */
+	/* The system calls below might kill a process that restricts its system calls by
+	 * seccomp. */
 	if (!ptrc_descriptors_are_known() ||
 	    ptrc_file_open(AT_FDCWD, "/proc/self/mem", O_RDWR, 0, &memory_fd)) {
 		if (!is_left_out)
@@ -521,13 +535,15 @@ static uint64_t *program_counter(ucontext_t *c)
 	return (uint64_t *)&c->uc_mcontext.gregs[REG_RIP];
 }
 
-/* Makes room for a trap of one byte at the start of the function, so that what follows the trap does what the function
- * did: a debugger may take the trap and go on. A lone return moves into the padding that follows it; rep ret
- * and endbr64 without their first byte are ret and a nop. */
+/* Prepares the linker's function for a trap of one byte at its start. After the trap the remaining
+ * code must have the same effect as the whole function, because a debugger that takes the trap may
+ * continue there. A function that is only `ret` gets a second `ret` in the padding that follows it.
+ * `rep ret` and `endbr64` without their first byte are `ret` and a nop. Returns false if the code
+ * has another form. */
 static bool prepare_linker(uint64_t address, int memory_fd)
 {
 	const unsigned char *code = (const unsigned char *)address, ret = 0xc3;
-	/* The rest of the two functions, and the start of paddings. */
+	/* the rest of `endbr64`, and bytes with which padding starts */
 	static const unsigned char mark[] = {0x0f, 0x1e, 0xfa}, short_nop = 0x90, trap_byte = 0xcc,
 				   prefix = 0x66, long_nop[] = {0x0f, 0x1f};
 
@@ -551,10 +567,12 @@ static uint64_t *program_counter(ucontext_t *c)
 	return (uint64_t *)&c->uc_mcontext.pc;
 }
 
-/* Whether the function starts with a return; otherwise with an instruction without effect, of 4 bytes. */
+/* Whether the function starts with `ret`; otherwise it starts with `bti c`, which has no effect
+ * here. */
 static bool linker_returns;
 
-/* Whether the code starts with ret, or bti c. */
+/* Returns false if the linker's function starts with neither `ret` nor `bti c`, so that
+ * leave_linker() could not execute the replaced instruction. */
 static bool prepare_linker(uint64_t address, int memory_fd)
 {
 	static const unsigned char ret[] = {0xc0, 0x03, 0x5f, 0xd6},
@@ -571,7 +589,7 @@ static void leave_linker(ucontext_t *c)
 }
 #endif
 
-/* Handles a trap, if it is one of ours. */
+/* Handles a trap. Returns false if this library has not written it. */
 static bool take_trap(ucontext_t *c)
 {
 	uint64_t address = *program_counter(c) - TRAP_PASSED;
@@ -591,7 +609,8 @@ static bool take_trap(ucontext_t *c)
 	return true;
 }
 
-/* Patches the function that the dynamic linker calls. */
+/* Writes a trap into the function that the dynamic linker calls when its list of libraries has
+ * changed. */
 static void watch_linker(void)
 {
 	uint64_t address = _r_debug.r_brk;

@@ -13,8 +13,9 @@
 #include "lib/preload/patterns.h"
 #include "lib/process/self.h"
 
-/* The release of this library. ptrace-run looks for it in the file (src/session/preload.c), because what it says in the
- * environment is understood by the library of its own release only. */
+/* The release of this library. ptrace-run searches the file for this text
+ * (src/session/preload.c), because only the library of its own release understands the
+ * environment variables that it sets. */
 PTRC_USED static const char release[] = "posixtrace-preload " PACKAGE_VERSION;
 
 enum { SIZE_FIRST = 4096 };
@@ -34,7 +35,7 @@ struct ptrc_selection *_Atomic ptrc_selection = (struct ptrc_selection *)&unknow
 static _Atomic int32_t lock;
 
 static struct ptrc_patterns patterns;
-/* There are no patterns, or memory is short. */
+/* no function is recorded: there are no patterns, or there was no memory */
 static _Atomic bool is_none;
 
 static struct ptrc_selection *new_table(uint64_t size)

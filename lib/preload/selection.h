@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Selects the functions that are recorded. The user selects by name, but a hook has only an
- * address. So when a function of an executable or library is first seen, all functions in its
- * symbol table are compared with the patterns and put into a table by address, in which hooks
- * look them up without a lock.
+ * Selects the functions that are recorded. The user selects them by name, but a hook has only an
+ * address. So when a function of an executable or library is first called, all functions in the
+ * symbol table of that file are compared with the patterns and put into a table by address, in
+ * which hooks look them up without a lock.
  */
 #ifndef PTRC_LIB_PRELOAD_SELECTION_H
 #define PTRC_LIB_PRELOAD_SELECTION_H
@@ -14,8 +14,8 @@
 #include "lib/base/atomic.h"
 #include "lib/base/common.h"
 
-/* The environment variable in which ptrace-run passes the patterns, one on each line. Without it no function is
- * recorded. */
+/* The environment variable in which ptrace-run passes the patterns for names of functions, one on
+ * each line. Without it no function is recorded. */
 #define PTRC_SELECTION_VARIABLE "POSIXTRACE_FUNCTIONS"
 
 /* An open-addressed hash table of functions; size is a power of two. A word that is not 0 is the

@@ -14,19 +14,22 @@
 
 static _Atomic bool is_active;
 static bool (*take_trap)(ucontext_t *);
-/* The program's action for SIGTRAP. It is written and read with SIGTRAP's handler running at any time, so a handler
- * and its flags may not be of one call if two threads set it at once; no program does that. */
+/* The program's action for SIGTRAP. It is written without a lock while SIGTRAP's handler may read
+ * it. So if two threads set it at once, the handler may find the function of one call and the flags
+ * of the other; no program does that. */
 static struct sigaction action;
 
-/* What this thread has set. A thread that has set no mask has the one of the thread that made it; this is
- * not known, and taken for the one that was set last. */
+/* Whether the program has blocked SIGTRAP in this thread. A thread that has set no mask has that of
+ * the thread that made it. Which thread that was is unknown, so the last mask that any thread has
+ * set is used. */
 enum { NOT_SET, OPEN, BLOCKED };
 static __thread uint8_t own_mask __attribute__((tls_model("initial-exec")));
 static _Atomic uint8_t last_mask;
-/* A SIGTRAP that another process or thread has sent waits until a thread no longer blocks it. */
+/* A SIGTRAP that another process or thread has sent is held until a thread unblocks it or waits for
+ * it. */
 static _Atomic bool is_held;
-/* The threads that wait for SIGTRAP in sigwait() or the like; 0: a free place. A thread that finds no free place
- * waits without one, and a SIGTRAP that comes in the meantime is for the others. */
+/* The IDs of threads that wait for SIGTRAP, in sigwait() for example; 0: free. A thread that finds
+ * no free element waits all the same, but a SIGTRAP that comes meanwhile goes to another thread. */
 enum { WAITERS_MAX = 16 };
 static _Atomic int waiters[WAITERS_MAX];
 
@@ -41,7 +44,7 @@ static bool is_blocked(void)
 	return (own_mask != NOT_SET ? own_mask : ptrc_load_relaxed(&last_mask)) == BLOCKED;
 }
 
-/* Sends this thread the signal that was held, if there is one. */
+/* Sends this thread the signal that is held, if any. Returns whether one was held. */
 static bool release(void)
 {
 	if (!atomic_exchange_explicit(&is_held, false, memory_order_relaxed))
@@ -50,10 +53,10 @@ static bool release(void)
 	return true;
 }
 
-/* Notes what the program has done to its mask. */
+/* Notes that the program has blocked (`is`) or unblocked SIGTRAP in this thread. */
 static void set_blocked(bool is)
 {
-	/* The child of vfork() shares these with its parent. */
+	/* The child of vfork() shares these variables with its parent, and must not change them. */
 	if (ptrc_vfork_is_in_child())
 		return;
 	own_mask = is ? BLOCKED : OPEN;
@@ -71,7 +74,8 @@ const sigset_t *ptrc_signals_without_trap(const sigset_t *mask, sigset_t *copy)
 	return copy;
 }
 
-/* Ends the process as SIGTRAP does: the signal comes again when the handler returns, and finds no handler. */
+/* Ends the process as an unhandled SIGTRAP does: resets the action and sends the signal again,
+ * which takes effect when the handler returns. */
 static void die(void)
 {
 	const struct sigaction none = {.sa_handler = SIG_DFL};
@@ -80,14 +84,15 @@ static void die(void)
 	ptrc_sys(SYS_tgkill, ptrc_sys_getpid(), ptrc_sys_gettid(), SIGTRAP);
 }
 
-/* Does what the program wants with a trap that is no probe's. */
+/* Does with a SIGTRAP that is not from a probe what the kernel would do, by the program's own
+ * action and mask. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
 	struct sigaction now = action;
 	sigset_t mask = now.sa_mask, before;
 	const ucontext_t *c = context;
 
-	/* The kernel neither ignores nor blocks the trap of an instruction. */
+	/* If the trap of an instruction is ignored or blocked, the kernel ends the process. */
 	if (now.sa_handler == SIG_DFL ||
 	    (info->si_code > 0 && (now.sa_handler == SIG_IGN || own_mask == BLOCKED))) {
 		die();
@@ -107,8 +112,9 @@ static void pass_on(int number, siginfo_t *info, void *context)
 	ptrc_sys(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(uint64_t));
 }
 
-/* Keeps a signal that this thread blocks, or sends it to a thread that waits for it. The order is the reverse of
- * that in wait_for(), so that one of both sees what the other has stored. */
+/* Holds a signal that this thread blocks, or sends it to a thread that waits for it. This sets
+ * is_held and then reads `waiters`; wait_for() writes `waiters` and then reads is_held. So at least
+ * one of the two sees what the other has stored. */
 static void hold(ucontext_t *c)
 {
 	atomic_store(&is_held, true);
@@ -119,19 +125,19 @@ static void hold(ucontext_t *c)
 			continue;
 		if (!atomic_exchange(&is_held, false))
 			return;
-		/* This thread is about to wait. The signal has to be pending then, so it is blocked until the wait
-		 * ends. */
+		/* This thread is about to wait for the signal. To be pending then, the signal stays
+		 * blocked after this handler; wait_for() unblocks it. */
 		if (thread == ptrc_sys_gettid())
 			sigaddset(&c->uc_sigmask, SIGTRAP);
 		if (!ptrc_sys(SYS_tgkill, ptrc_sys_getpid(), thread, SIGTRAP))
 			return;
-		/* The thread was cancelled while it waited. */
+		/* The thread was cancelled while it waited, and has left its ID here. */
 		atomic_compare_exchange_strong(&waiters[i], &thread, 0);
 		atomic_store(&is_held, true);
 	}
 }
 
-/* Takes a place among the waiters. Returns it, or NULL if all are taken. */
+/* Stores this thread's ID in a free element of `waiters` and returns that; NULL if none is free. */
 static _Atomic int *enter(void)
 {
 	int self = (int)ptrc_sys_gettid();
@@ -157,20 +163,23 @@ static void handle(int number, siginfo_t *info, void *context)
 	errno = before;
 }
 
-/* Sets the handler. `flags`: those of the program's action. Without SA_ONSTACK the handler runs on the stack of the
- * thread, as a program that does not expect signals may have a small alternate stack. */
+/* Sets handle() as the handler. `flags` are those of the program's action. SA_ONSTACK is set only
+ * if the program sets it, because the alternate stack of a program that does not use it may be too
+ * small. */
 static bool install(int flags, struct sigaction *old)
 {
 	struct sigaction own = {.sa_sigaction = handle,
 				.sa_flags = SA_SIGINFO | (flags & (int)(SA_ONSTACK | SA_RESTART))};
 
-	/* With all signals blocked, no handler of the program, which may have probes, runs within this one. This
-	 * includes the signals of the C library, which sigfillset() leaves out: one of them cancels threads. */
+	/* All signals are blocked in the handler, so that no handler of the program, which may
+	 * reach probes, interrupts it. This includes the signals of the C library that sigfillset()
+	 * leaves out; one of them cancels threads. */
 	memset(&own.sa_mask, 0xff, sizeof(own.sa_mask));
 	return !PTRC_NEXT(sigaction)(SIGTRAP, (long)&own, (long)old, 0, 0, 0);
 }
 
-/* Unblocks SIGTRAP in truth, and returns whether it was blocked. */
+/* Unblocks SIGTRAP in the kernel's mask of this thread, and returns whether it was blocked
+ * there. */
 static bool unblock(void)
 {
 	const uint64_t bit = UINT64_C(1) << (SIGTRAP - 1);
@@ -198,7 +207,8 @@ static void set_action(const struct sigaction *new)
 {
 	bool is_handled = new->sa_handler != SIG_DFL &&new->sa_handler != SIG_IGN;
 
-	/* The child of vfork() shares the variable with its parent, but not the action. */
+	/* The child of vfork() shares the variable `action` with its parent, but has a kernel
+	 * action of its own. */
 	if (ptrc_vfork_is_in_child())
 		return;
 	action = *new;
@@ -227,7 +237,8 @@ PTRC_WRAPPER(sigaction)
 	return 0;
 }
 
-/* signal() and its kin, for SIGTRAP. */
+/* Sets the program's handler for SIGTRAP, as signal() and similar functions do. Returns the
+ * previous one. */
 static long set_handler(long handler, int flags)
 {
 	long before = (long)action.sa_handler;
@@ -236,7 +247,7 @@ static long set_handler(long handler, int flags)
 	return before;
 }
 
-/* Whether the wrapper of a function for a signal does its work here. */
+/* Whether a call for this signal is handled here and not passed on. */
 static bool is_own(long number)
 {
 	return (int)number == SIGTRAP && ptrc_load_acquire(&is_active);
@@ -276,7 +287,8 @@ PTRC_WRAPPER(sigset)
 
 /* ---- masks ---- */
 
-/* sigprocmask() or pthread_sigmask(). */
+/* Does what sigprocmask() or pthread_sigmask() does; `function` is the next definition of one of
+ * them. */
 static long set_mask(ptrc_function *function, long how, sigset_t *set, sigset_t *old)
 {
 	bool is_named = has_trap(set), was_blocked = is_blocked();
@@ -323,7 +335,7 @@ PTRC_WRAPPER(sigrelse)
 	return 0;
 }
 
-/* The mask of sigblock() and sigsetmask(), of 32 signals. */
+/* the bit of SIGTRAP in the masks of sigblock() and sigsetmask(), which are ints */
 enum { OLD_MASK_BIT = 1 << (SIGTRAP - 1) };
 
 PTRC_WRAPPER(sigblock)
@@ -379,8 +391,9 @@ long ptrc_signals_suspend(long mask, long b, long c, long d, long e, long f)
 	return result;
 }
 
-/* Calls a function that waits for one of the signals in `set`, which may be held. Returns what the
- * function does, or SIGTRAP. The thread may be cancelled in the call. */
+/* Calls a function that waits for one of the signals in `set`, but if a SIGTRAP is held and in
+ * `set`, takes that one. Returns what the function returns, or SIGTRAP. The thread may be cancelled
+ * in the call. */
 static long wait_for(ptrc_function *function, long set, long b, long c)
 {
 	_Atomic int *place;
@@ -407,7 +420,8 @@ long ptrc_signals_wait(long set, long number, long c, long d, long e, long f)
 	return 0;
 }
 
-/* sigwaitinfo() or sigtimedwait(). */
+/* Does what sigwaitinfo() or sigtimedwait() does; `function` is the next definition of one of
+ * them. */
 static long wait_info(ptrc_function *function, long set, siginfo_t *info, long timeout)
 {
 	siginfo_t held = {.si_signo = SIGTRAP, .si_code = SI_USER}, own;

@@ -27,24 +27,27 @@ struct data {
 
 PTRC_ASSERT_SIZE(struct data, 24);
 
-/* Stores what the thread has used since it was made. Returns false if the kernel does not say it. */
+/* Stores for how long the thread was on a processor and runnable since its start. Returns false if
+ * the kernel does not report both. */
 static bool get_times(struct data *d)
 {
-	/* The clock of the processor time of a thread, as pthread_getcpuclockid() gives it. */
+	/* the clock ID of the thread's processor time, as pthread_getcpuclockid() makes it */
 	int clock = (int)(~(uint32_t)d->thread << 3) | 6;
 	char path[48] = "task/", text[72];
 	struct timespec t;
 	const char *at = text;
 
-	/* Otherwise the number means another thread there. */
+	/* If /proc is that of another pid namespace, the ID means another thread there. */
 	if (!ptrc_here.has_own_proc)
 		return false;
 	memcpy(ptrc_digits_put(path + 5, (uint64_t)d->thread), "/schedstat", 11);
 	text[ptrc_procfs_read(0, path, text, sizeof(text) - 1)] = '\0';
-	/* The file has the processor time, too, but that of a running thread only up to the kernel's latest tick. */
+	/* The first number is the processor time, but for a running thread only up to the kernel's
+	 * latest tick, so it is skipped. */
 	ptrc_digits_take(&at);
 	d->runnable_ns = ptrc_digits_take(&at);
-	/* How often the thread got a processor; 0 if the kernel does not count. */
+	/* The third number is how often the thread got a processor; 0 if the kernel does not keep
+	 * these statistics. */
 	if (!ptrc_digits_take(&at) || ptrc_sys(SYS_clock_gettime, clock, &t))
 		return false;
 	d->processor_ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
@@ -53,7 +56,7 @@ static bool get_times(struct data *d)
 
 static void record(enum ptrc_thread_moment at, int32_t thread, bool is_new)
 {
-	/* This also makes ptrc_here known, if nothing has done that before. */
+	/* This also initialises ptrc_here, which get_times() uses. */
 	uint32_t id = ptrc_event_type_id(&type);
 	struct data d = {.at = at, .thread = thread};
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long a thread was on a processor and runnable, as the kernel counts it for each thread: events wait.thread at
- * the start and at the end of the thread. So this is known also where the kernel allows no perf events.
+ * For how long each thread was on a processor, and for how long it was runnable without one: events
+ * wait.thread at the start and the end of the thread, from the kernel's statistics in /proc. These
+ * need no perf events, which the system may not allow.
  */
 #ifndef PTRC_LIB_PRELOAD_THREAD_TIMES_H
 #define PTRC_LIB_PRELOAD_THREAD_TIMES_H
@@ -13,18 +14,20 @@
 
 enum ptrc_thread_moment { PTRC_THREAD_START, PTRC_THREAD_END };
 
-/* Records an event about this thread of the process, unless the kernel does not say what the thread has used. */
+/* Records an event about a thread of this process, given by its ID, unless the kernel does not
+ * report its times. */
 void ptrc_thread_times_record(enum ptrc_thread_moment, int32_t thread);
 
-/* Records the start of the calling thread, which has used nothing yet. */
+/* Records the start of the calling thread, with times of 0. */
 void ptrc_thread_times_record_new(void);
 
-/* In the child of a fork(): the start of its first thread is to be recorded before any other event. A child that
- * executes another program at once has no event of its own, so that no event of that program seems to be of the
- * program of its parent. */
+/* Set in the child of a fork(): the start of its first thread is to be recorded, but only before
+ * its first other event. So a child that at once executes another program has no event from before
+ * that, and readers do not take the new program's events for events of the old one. */
 extern PTRC_HIDDEN _Atomic bool ptrc_thread_start_is_due;
 
-/* Records that start, if it is due. The process has no other thread yet. */
+/* If ptrc_thread_start_is_due is set, records the start of the calling thread, the only one of the
+ * process, and clears it. */
 PTRC_COLD void ptrc_thread_times_record_due(void);
 
 #endif

@@ -17,8 +17,8 @@ bool ptrc_vfork_look(void)
 	return false;
 }
 
-/* The child of fork() has its own memory. Without this, it would be taken for the child of the vfork() that this
- * thread of its parent called before. */
+/* The child of fork() inherits ptrc_vfork_parent, which may still be set after an earlier vfork()
+ * of this thread. The child would be taken for the child of that vfork(). */
 static void after_fork_in_child(void)
 {
 	ptrc_vfork_parent = 0;
@@ -29,18 +29,18 @@ __attribute__((constructor)) static void begin(void)
 	pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
-/* Called before vfork(). Returns its next definition. */
+/* Called by the wrapper below. Returns the next definition of vfork(). */
 PTRC_USED PTRC_HIDDEN ptrc_function *ptrc_vfork_begin(void) __asm__("ptrc_vfork_begin");
 ptrc_function *ptrc_vfork_begin(void)
 {
-	/* The child of a vfork() may call vfork() again. */
+	/* If the child of a vfork() calls vfork() again, the first parent stays noted. */
 	if (!ptrc_vfork_is_in_child())
 		ptrc_vfork_parent = ptrc_sys_getpid();
 	return PTRC_NEXT(vfork);
 }
 
-/* vfork() returns twice to its caller, so the wrapper must not have a frame on the stack then: it jumps to the
- * next definition. */
+/* vfork() returns twice, and the child overwrites the stack below the caller's frame. So the
+ * wrapper must have no frame of its own when it calls vfork(): it jumps to the next definition. */
 #if defined(__x86_64__)
 __asm__(".pushsection .text, \"ax\", @progbits\n"
 	".globl vfork\n"

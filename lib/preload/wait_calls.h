@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that are wrapped, by the kind of their waits. They are the members of an enum in the layouts of
- * the events. posixtrace-waits(7) lists them. */
+/* The wrapped functions by the kind of their waits. In the data of an event, `call` is an enum
+ * whose members are these names. posixtrace-waits(7) lists them. */
 #ifndef PTRC_LIB_PRELOAD_WAIT_CALLS_H
 #define PTRC_LIB_PRELOAD_WAIT_CALLS_H
 
@@ -16,7 +16,7 @@
 	X(mtx_lock) X(mtx_timedlock) X(cnd_wait) X(cnd_timedwait) X(thrd_join) \
 	X(futex)
 
-/* Calls for files, and for sockets. */
+/* Calls for files and for sockets: the wait is of the kind io or net. */
 #define PTRC_WAIT_IO_CALLS(X) \
 	X(read) X(readv) X(pread) X(preadv) X(write) X(writev) X(pwrite) X(pwritev) \
 	X(sendfile) X(splice) X(copy_file_range) \

@@ -12,11 +12,12 @@
 #include "lib/preload/wait_calls.h"
 #include "lib/preload/waits.h"
 
-/* Stands for a wait that is not recorded. */
+/* In place of a kind: the wait is not recorded. */
 #define NO_WAIT PTRC_WAIT_KINDS
 
-/* Begins a wait for a descriptor. If it is open on a socket, the wait is one of the network, else of
- * the kind `otherwise`. Returns the kind, or NO_WAIT. */
+/* Records the start of a wait for a descriptor, if it is to be recorded. The kind is net if the
+ * descriptor is a socket, io if it is another file, and `otherwise` if that is unknown. Returns the
+ * kind, or NO_WAIT. */
 static PTRC_NOINLINE enum ptrc_wait_kind begin(enum ptrc_wait_kind otherwise, uint32_t call, int fd,
 					       uint64_t size, uint64_t call_site)
 {
@@ -37,7 +38,7 @@ static PTRC_NOINLINE enum ptrc_wait_kind begin(enum ptrc_wait_kind otherwise, ui
 	return otherwise;
 }
 
-/* The same for a socket and an address that the program passes. */
+/* Like begin(), for a socket whose peer is the address that the program passes. */
 static PTRC_NOINLINE enum ptrc_wait_kind begin_address(uint32_t call, int fd, uint64_t size,
 						       long address, long address_size,
 						       uint64_t call_site)
@@ -67,8 +68,9 @@ static PTRC_ALWAYS_INLINE void end(enum ptrc_wait_kind kind, long result, uint64
 	mask = (long)ptrc_signals_without_trap((const sigset_t *)mask, &(sigset_t){{0}})
 #define NOTHING (void)0
 
-/* A wrapper of a function that returns a number of this type. `before` is done first. If waits of one of the kinds
- * are selected, `begins` begins the wait and gives its kind, and `after` follows the call. */
+/* Defines the wrapper of a function that returns a number of this type. `before` is executed first.
+ * If waits of one of the kinds are selected, the expression `begins` records the start of the wait
+ * and returns its kind, and `after` is executed after the call. */
 #define WAITS(symbol, type, before, kinds, begins, after)    \
 	PTRC_WRAPPER(symbol)                                 \
 	{                                                    \
@@ -86,7 +88,9 @@ static PTRC_ALWAYS_INLINE void end(enum ptrc_wait_kind kind, long result, uint64
 		return result;                               \
 	}
 
-/* It is recorded as a call of `call`, which differs from `symbol` if the C library has several names for it. */
+/* Wraps a function that transfers `size` bytes or items by descriptor `fd`. It is recorded as
+ * the function `call`, which differs from `symbol` if the C library has several names for one
+ * function. */
 #define TRANSFERS(symbol, call, otherwise, fd, size, type) \
 	TRANSFERS_MASKED(symbol, call, otherwise, fd, size, type, NOTHING)
 #define TRANSFERS_MASKED(symbol, call, otherwise, fd, size, type, mask)                        \
@@ -95,8 +99,8 @@ static PTRC_ALWAYS_INLINE void end(enum ptrc_wait_kind kind, long result, uint64
 		    PTRC_CALL_SITE),                                                           \
 	      NOTHING)
 
-/* The size is in bytes where the call has one argument for it, else the number of buffers or
- * messages. */
+/* The size is in bytes if the call has a single argument for it, otherwise it is the number of
+ * buffers, messages or events. */
 TRANSFERS(read, read, IO, a, c, long)
 TRANSFERS(__read_chk, read, IO, a, c, long)
 TRANSFERS(readv, readv, IO, a, c, long)
@@ -136,14 +140,14 @@ TRANSFERS(recvfrom, recvfrom, NET, a, c, long)
 TRANSFERS(recvmsg, recvmsg, NET, a, 1, long)
 TRANSFERS(recvmmsg, recvmmsg, NET, a, c, int)
 
-/* The address, if there is one, says more of the peer than the socket, which has none then. */
+/* If the call has an address (e), that is the peer: the socket usually has none then. */
 WAITS(sendto, long, NOTHING, PTRC_WAIT_IO_OR_NET,
       !e || !ptrc_wait_is_selected(PTRC_WAIT_BIT(NET))
 	      ? begin(PTRC_WAIT_NET, PTRC_WAIT_CALL_sendto, (int)a, (uint64_t)c, PTRC_CALL_SITE)
 	      : begin_address(PTRC_WAIT_CALL_sendto, (int)a, (uint64_t)c, e, f, PTRC_CALL_SITE),
       NOTHING)
 
-/* It has a seventh argument. */
+/* PTRC_WRAPPER() does not fit, because __recvfrom_chk() has a seventh argument. */
 PTRC_PUBLIC long ptrc_wrapper___recvfrom_chk(long a, long b, long c, long d, long e, long f,
 					     long g) __asm__("__recvfrom_chk");
 PTRC_PUBLIC long ptrc_wrapper___recvfrom_chk(long a, long b, long c, long d, long e, long f, long g)
@@ -160,8 +164,8 @@ PTRC_PUBLIC long ptrc_wrapper___recvfrom_chk(long a, long b, long c, long d, lon
 	return result;
 }
 
-/* Begins a wait for several descriptors, of which only a single one is shown. It is of the kind io also
- * if these are sockets. */
+/* Records the start of a wait for `count` descriptors. Only if there is just one, the event has the
+ * descriptor and its text. The kind is io also if these are sockets. */
 static PTRC_NOINLINE enum ptrc_wait_kind begin_several(uint32_t call, long fds, uint64_t count,
 						       uint64_t call_site)
 {
@@ -195,7 +199,8 @@ POLLS(__ppoll_chk, ppoll, a, b, UNMASK(d))
 POLLS(select, select, 0, (unsigned int)a, NOTHING)
 POLLS(pselect, pselect, 0, (unsigned int)a, UNMASK(f))
 
-/* Begins a wait for a file that is being opened. directory: where a relative path starts. */
+/* Records the start of a wait for a file that is being opened. directory: the descriptor from which
+ * a relative path starts; -1: the current directory. */
 static PTRC_NOINLINE enum ptrc_wait_kind begin_open(uint32_t call, int directory, long path,
 						    uint64_t call_site)
 {
@@ -212,7 +217,7 @@ static PTRC_NOINLINE enum ptrc_wait_kind begin_open(uint32_t call, int directory
 	return PTRC_WAIT_IO;
 }
 
-/* The mode is passed on whether the caller has given one or not, as the C library's function reads it
+/* The wrapper passes on the mode even if the caller has given none: the next definition reads it
  * only if the flags need it. */
 #define OPENS(symbol, call, directory, path)                                      \
 	WAITS(symbol, int, NOTHING, PTRC_WAIT_IO_OR_NET,                          \
@@ -230,7 +235,7 @@ OPENS(__openat64_2, openat, (int)a, b)
 OPENS(creat, creat, -1, a)
 OPENS(creat64, creat, -1, a)
 
-/* Only waiting for a lock is recorded. */
+/* Calls fcntl(). Only commands that wait for a lock are recorded. */
 static PTRC_NOINLINE long control(ptrc_function *function, long a, long b, long c,
 				  uint64_t call_site)
 {
@@ -258,12 +263,14 @@ static PTRC_NOINLINE long control(ptrc_function *function, long a, long b, long 
 CONTROLS(fcntl)
 CONTROLS(fcntl64)
 
-/* The peer is known before the call succeeds. */
+/* The event has the address that the program passes, because the socket has no peer before the call
+ * succeeds. */
 WAITS(connect, int, NOTHING, PTRC_WAIT_IO_OR_NET,
       begin_address(PTRC_WAIT_CALL_connect, (int)a, 0, b, c, PTRC_CALL_SITE),
       ptrc_descriptor_forget((int)a))
 
-/* The name of the host takes the place of a peer. The result is an error number of its own. */
+/* The event has the name of the host in place of a peer, and no error number: the result is one of
+ * the codes EAI_*. */
 PTRC_WRAPPER(getaddrinfo)
 {
 	ptrc_function *function = PTRC_NEXT(getaddrinfo);

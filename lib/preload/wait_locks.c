@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Wrappers of functions that wait for locks and threads. Where the C library can try a lock, the wrapper
- * tries it first: a lock that is free is taken without an event.
+ * Wrappers of functions that wait for locks and threads. Where the C library can try to take a lock
+ * without waiting, the wrapper first tries that: for a free lock no event is recorded.
  */
 #include "config.h"
 
@@ -18,11 +18,11 @@
 #include "lib/preload/wait_calls.h"
 #include "lib/preload/waits.h"
 
-/* How a function says that it has failed. */
+/* How a function reports an error. */
 enum outcome {
 	RETURNS_ERROR, /* it returns the error number */
 	SETS_ERRNO,    /* it returns -1 and sets errno */
-	RETURNS_OTHER, /* it says not why (<threads.h>) */
+	RETURNS_OTHER, /* it reports no error number (<threads.h>) */
 };
 
 /* Calls a function that may wait, with events at its start and end. */
@@ -46,8 +46,9 @@ static PTRC_NOINLINE PTRC_NO_STACK_PROTECTOR int wait_for(uint32_t call, ptrc_fu
 	return result;
 }
 
-/* A mutex that is robust or inherits priorities has the thread's ID also in its futex word, where the kernel hands it
- * to the next thread, whose ID is in the other place only when that thread runs. */
+/* The ID of the thread that holds a mutex. It is in __owner, but for robust and priority-inheriting
+ * mutexes in the futex word __lock: there the kernel gives the mutex to the next thread, which sets
+ * __owner only when it runs. */
 static int32_t owner_of_mutex(long mutex)
 {
 	enum { ROBUST = 16, INHERITS = 32 };
@@ -58,14 +59,16 @@ static int32_t owner_of_mutex(long mutex)
 		       : m->__data.__owner;
 }
 
-/* Of a lock that is held for reading, no thread is known. */
+/* The ID of the thread that holds a lock for writing. If it is held for reading, this is 0: readers
+ * are not known. */
 static int32_t owner_of_rwlock(long lock)
 {
 	return ((const pthread_rwlock_t *)lock)->__data.__cur_writer;
 }
 
-/* The thread that ends: its ID is in the C library's record of the thread, to which a pthread_t points.
- * It is at the same place in each of them, and this thread's own shows whether the place is right. */
+/* The ID of the thread for whose end pthread_join() waits. It is in the C library's structure to
+ * which a pthread_t points, PLACE bytes from its start. PLACE may be wrong for another version of
+ * the C library; this is checked with the calling thread's own ID. 0: unknown. */
 static int32_t owner_of_thread(long thread)
 {
 #if defined(__x86_64__)
@@ -88,7 +91,7 @@ static int32_t no_owner(long object)
 
 #define ARGUMENTS ((const long[4]){a, b, c, d})
 
-/* A wrapper of a function that always may wait. */
+/* Wraps a function that cannot be tried first, so each call is recorded. */
 #define WAITS(name, owner, outcome)                                                            \
 	PTRC_WRAPPER(name)                                                                     \
 	{                                                                                      \
@@ -100,7 +103,7 @@ static int32_t no_owner(long object)
 				PTRC_CALL_SITE);                                               \
 	}
 
-/* A wrapper of a function that waits if `attempt`, a function with the same first argument, returns
+/* Wraps a function that waits only if `attempt`, a function with the same first argument, returns
  * `busy`. */
 #define TRIES(name, attempt, busy, owner, outcome)                                               \
 	PTRC_WRAPPER(name)                                                                       \
@@ -116,7 +119,8 @@ static int32_t no_owner(long object)
 				ARGUMENTS, owner(a), outcome, PTRC_CALL_SITE);                   \
 	}
 
-/* Take the place of an attempt that the C library lacks. */
+/* Called in place of an `attempt` that the C library lacks: each call counts as one that may
+ * wait. */
 static long no_attempt_EBUSY(long a, long b, long c, long d, long e, long f)
 {
 	(void)a, (void)b, (void)c, (void)d, (void)e, (void)f;
@@ -151,7 +155,8 @@ WAITS(cnd_wait, no_owner, RETURNS_OTHER)
 WAITS(cnd_timedwait, no_owner, RETURNS_OTHER)
 WAITS(pthread_barrier_wait, no_owner, RETURNS_ERROR)
 
-/* A wrapper of a function that takes a semaphore. It is a cancellation point even if it need not wait. */
+/* Wraps a function that takes a semaphore. These functions are cancellation points even if they
+ * need not wait, and sem_trywait() is not. */
 #define TAKES(name)                                                                        \
 	PTRC_WRAPPER(name)                                                                 \
 	{                                                                                  \
@@ -172,7 +177,7 @@ TAKES(sem_wait)
 TAKES(sem_timedwait)
 TAKES(sem_clockwait)
 
-/* The thread that holds a lock whose futex word has its ID (FUTEX_LOCK_PI). */
+/* The ID of the thread that holds a lock of FUTEX_LOCK_PI: it is in the futex word. 0: unknown. */
 static int32_t owner_of_futex(long futex)
 {
 	uint64_t word;
@@ -195,7 +200,7 @@ static bool waits(long operation)
 	return false;
 }
 
-/* Some programs make locks of their own of the system call. */
+/* Calls futex() by syscall(), as programs do that implement locks of their own. */
 static PTRC_NOINLINE long wait_for_futex(long a, long b, long c, long d, long e, long f,
 					 uint64_t call_site)
 {
@@ -217,7 +222,8 @@ static PTRC_NOINLINE long wait_for_futex(long a, long b, long c, long d, long e,
 PTRC_PUBLIC long ptrc_wrapper_syscall(long number, long a, long b, long c, long d, long e,
 				      long f) __asm__("syscall");
 
-/* Reads seven arguments, whatever the caller has passed, as the C library does. */
+/* syscall() has a variable number of arguments. Like that of the C library, this one always reads
+ * seven. */
 PTRC_PUBLIC PTRC_NO_STACK_PROTECTOR long ptrc_wrapper_syscall(long number, long a, long b, long c,
 							      long d, long e, long f)
 {
@@ -246,7 +252,8 @@ PTRC_PUBLIC PTRC_NO_STACK_PROTECTOR long ptrc_wrapper_syscall(long number, long 
 	return function(number, a, b, c, d, e, f);
 }
 
-/* A process that restricts its system calls must not be ended by one of this library. */
+/* If the process restricts its system calls by seccomp, a system call of this library might kill
+ * it. So ptrc_descriptors_end() is called first, and undone if the call fails. */
 PTRC_WRAPPER(prctl)
 {
 	ptrc_function *function = PTRC_NEXT(prctl);

@@ -13,10 +13,11 @@
 #include "lib/preload/wait_calls.h"
 #include "lib/preload/waits.h"
 
-/* A wait without a limit. */
+/* the duration of a wait without a limit */
 #define FOR_EVER (-1)
 
-/* The nanoseconds of a time that the program passes; 0 if it is not valid. */
+/* The nanoseconds of the struct timespec at an address that the program passes; 0 if it is
+ * invalid. */
 static int64_t ns_of(long at)
 {
 	struct timespec t;
@@ -27,7 +28,8 @@ static int64_t ns_of(long at)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* How long clock_nanosleep() is to sleep. */
+/* The nanoseconds for which clock_nanosleep() will sleep; its arguments are those of that
+ * function. */
 static int64_t ns_until(long clock, long flags, long at)
 {
 	int64_t ns = ns_of(at), now;
@@ -39,7 +41,8 @@ static int64_t ns_until(long clock, long flags, long at)
 	return now < ns ? ns - now : 0;
 }
 
-/* error: the error number, of the result of the call. */
+/* Wraps a function that sleeps `ns` nanoseconds. `error` computes the error number from the result
+ * of the call. */
 #define SLEEPS(name, ns, error) SLEEPS_IN(name, PTRC_NEXT(name), ns, error)
 #define SLEEPS_IN(name, next, ns, error)                                                  \
 	PTRC_WRAPPER(name)                                                                \
@@ -67,8 +70,8 @@ SLEEPS_IN(sigtimedwait, ptrc_signals_timed_wait, c ? ns_of(c) : FOR_EVER, result
 
 SLEEPS_IN(sigsuspend, ptrc_signals_suspend, FOR_EVER, errno)
 
-/* `pid` is the process that is waited for, as waitpid() has it: -1 is any child, another negative number a process
- * group. waitid() gives -1 for a process group, too. */
+/* Calls a function that waits for a child process. `pid` is as for waitpid(): -1 is any child,
+ * another negative number a process group. For waitid() it is -1 also for a process group. */
 static PTRC_NOINLINE int wait_child(uint32_t call, ptrc_function *function, const long arguments[5],
 				    int32_t pid, uint64_t call_site)
 {
@@ -98,7 +101,7 @@ WAITS(waitpid, (int32_t)a)
 WAITS(waitid, (int)a == 1 /* P_PID */ ? (int32_t)b : -1)
 WAITS(system, -1)
 
-/* It closes a descriptor, too. */
+/* pclose() also closes a descriptor, whose text is removed from the table. */
 PTRC_WRAPPER(pclose)
 {
 	FILE *stream = (FILE *)a;

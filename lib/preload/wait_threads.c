@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Wrappers of functions that make threads and end processes, so that the times of threads are recorded
- * (thread_times.h). */
+/* Wrappers of functions that make threads and end processes, which record the processor times of
+ * the threads (thread_times.h). */
 #include "config.h"
 
 #include <errno.h>
@@ -19,7 +19,8 @@
 #include "lib/preload/thread_times.h"
 #include "lib/preload/waits.h"
 
-/* A process that restricts its system calls might be ended by those that an event of a new thread needs. */
+/* If the process restricts its system calls by seccomp, those that an event of a new thread needs
+ * might kill it, so nothing is recorded. */
 static bool is_recorded(void)
 {
 	return ptrc_wait_is_recorded(PTRC_WAIT_ALL) && ptrc_descriptors_are_known();
@@ -57,14 +58,16 @@ static void *run_thread(void *arg)
 	return result;
 }
 
-/* The function of a thread of thrd_create() returns an int, which is passed on in the same register. */
+/* For thrd_create(), whose thread function returns an int: it is in the same register as a
+ * pointer. */
 static int run_c_thread(void *arg)
 {
 	return (int)(intptr_t)run_thread(arg);
 }
 
-/* Makes a thread that calls run(). `function`: the next definition of the wrapped function, whose arguments a to d
- * are. The place of the program's function among these and that of its argument follow each other. */
+/* Makes a thread that calls `run` in place of the program's function. `function` is the next
+ * definition of pthread_create() or thrd_create(), arguments[] its arguments: arguments[place] is
+ * the program's function, the following one that function's argument. */
 static long make_thread(ptrc_function *function, long arguments[4], int place, long run)
 {
 	int error = errno;
@@ -110,7 +113,7 @@ static bool end_each(const char *name, uint64_t inode, void *unused)
 	return false;
 }
 
-/* The process ends, and with it all its threads. */
+/* Records the end of all threads, because the process ends. */
 static void end_process(void)
 {
 	int tasks;
@@ -129,7 +132,8 @@ static void begin_child(void)
 	ptrc_store_relaxed(&ptrc_thread_start_is_due, is_recorded());
 }
 
-/* Like the constructors of this library without a priority, it runs after that of life.c, and its destructor before. */
+/* Constructors without a priority, like this one, run after the constructor of life.c; destructors
+ * without a priority run before its destructor. So events can be recorded in both. */
 __attribute__((constructor)) static void begin_process(void)
 {
 	if (!ptrc_wait_is_selected(PTRC_WAIT_ALL))

@@ -81,7 +81,8 @@ bool ptrc_wait_is_own(uint64_t address)
 	       ptrc_next_function_is_in(address, "/libposixtrace.so");
 }
 
-/* An event gets the wrapper's return address, so that commands show the function that waited. */
+/* Records an event. Its address is the return address of the wrapper, so that commands show the
+ * program's function that waited. */
 static PTRC_ALWAYS_INLINE void record(enum ptrc_wait_kind kind, int which, const void *data,
 				      size_t size, uint64_t address)
 {
@@ -146,6 +147,6 @@ void ptrc_wait_end(enum ptrc_wait_kind kind, int64_t result, int32_t error, uint
 		int32_t error;
 	} data = {result, error};
 
-	/* Without the gap at the end of the structure. */
+	/* The size is without the padding at the end of the structure. */
 	record(kind, END, &data, offsetof(struct end, error) + sizeof(data.error), call_site);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ptrace-run --waits: events at the start and end of calls of the C library in which a thread may wait.
- * posixtrace-waits(7) describes them. A wrapper (next_function.h) asks whether its kind is recorded,
- * begins a wait, calls the wrapped function, and ends the wait. In between it holds nothing, as the
- * thread may be cancelled there, or a signal handler may leave the call by longjmp(): then the log lacks
- * the end of the wait.
+ * ptrace-run --waits: events at the start and end of calls of the C library in which a thread may
+ * wait. posixtrace-waits(7) describes them. A wrapper (next_function.h) checks whether its kind is
+ * recorded, records the start, calls the wrapped function, and records the end. During the call it
+ * holds no lock and no memory, because the thread may be cancelled there, or a signal handler may
+ * leave the call by longjmp(): then the log lacks the end of the wait.
  */
 #ifndef PTRC_LIB_PRELOAD_WAITS_H
 #define PTRC_LIB_PRELOAD_WAITS_H
@@ -27,21 +27,21 @@ enum ptrc_wait_kind {
 	PTRC_WAIT_KINDS,
 };
 
-/* The environment variable in which ptrace-run passes the patterns for kinds, one on each line. Without
- * it no wait is recorded. */
+/* The environment variable in which ptrace-run passes the patterns for names of kinds, one on each
+ * line. Without it no wait is recorded. */
 #define PTRC_WAIT_VARIABLE "POSIXTRACE_WAITS"
 
 /* Bit i: waits of kind i are selected. */
 #define PTRC_WAIT_BIT(kind) (1U << PTRC_WAIT_##kind)
 #define PTRC_WAIT_IO_OR_NET (PTRC_WAIT_BIT(IO) | PTRC_WAIT_BIT(NET))
 #define PTRC_WAIT_ALL ((1U << PTRC_WAIT_KINDS) - 1)
-/* The environment was not read yet. */
+/* the environment variable was not read yet */
 #define PTRC_WAIT_UNREAD (1U << 31)
 extern PTRC_HIDDEN _Atomic uint32_t ptrc_wait_selection;
 
 PTRC_COLD uint32_t ptrc_wait_read_selection(void);
 
-/* Whether a kind of these bits is selected. */
+/* Whether one of these kinds (PTRC_WAIT_BIT()) is selected. */
 static PTRC_ALWAYS_INLINE bool ptrc_wait_is_selected(uint32_t kinds)
 {
 	uint32_t selection = ptrc_load_relaxed(&ptrc_wait_selection);
@@ -63,18 +63,19 @@ static PTRC_ALWAYS_INLINE bool ptrc_wait_is_recorded(uint32_t kinds)
 bool ptrc_wait_is_own(uint64_t address);
 
 /*
- * These record the start of a wait. `call` is the number of the wrapped function in the list of its
- * kind (wait_calls.h), call_site the return address of the wrapper.
+ * These functions record the start of a wait. `call` is the number of the wrapped function in the
+ * list of its kind (wait_calls.h), call_site the return address of the wrapper.
  *
- * holder: the ID of the thread that holds the lock, or 0. It is recorded only if it is a thread of this
- * process.
+ * holder: the ID of the thread that holds the lock, or 0. As it may be any number from memory of
+ * the program, it is recorded only if this process has such a thread.
  */
 PTRC_NOINLINE void ptrc_wait_begin_lock(uint32_t call, int32_t holder, uint64_t lock,
 					uint64_t call_site);
 PTRC_NOINLINE void ptrc_wait_begin_sleep(uint32_t call, int64_t ns, uint64_t call_site);
 PTRC_NOINLINE void ptrc_wait_begin_child(uint32_t call, int32_t pid, uint64_t call_site);
 
-/* The data of the event that starts a wait for a descriptor, up to the end of the text. */
+/* The data of the event at the start of a wait for a descriptor. It ends with the last byte of
+ * about.text. */
 struct ptrc_wait_io {
 	uint32_t call;
 	int32_t fd;
@@ -86,7 +87,7 @@ struct ptrc_wait_io {
 /* kind: PTRC_WAIT_IO or PTRC_WAIT_NET. */
 PTRC_NOINLINE void ptrc_wait_begin_io(enum ptrc_wait_kind kind, const struct ptrc_wait_io *data);
 
-/* Records the end of a wait: the result of the call, and the error number, or 0. */
+/* Records the end of a wait: the result of the call, and its error number, 0 if it succeeded. */
 PTRC_NOINLINE void ptrc_wait_end(enum ptrc_wait_kind kind, int64_t result, int32_t error,
 				 uint64_t call_site);
 

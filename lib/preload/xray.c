@@ -10,7 +10,8 @@
 #include "lib/preload/function_names.h"
 #include "lib/preload/selection.h"
 
-/* Why XRay calls a handler (<xray/xray_interface.h>). A function also ends by a tail call. */
+/* The reasons for which XRay calls a handler (<xray/xray_interface.h>). TAIL, a tail call, also
+ * ends a function. */
 enum { ENTRY = 0, EXIT = 1, TAIL = 2, ENTRY_WITH_ARGUMENT = 3 };
 
 /* Functions of the XRay runtime. They are hidden: even a program linked with -rdynamic does not
