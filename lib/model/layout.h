@@ -118,7 +118,8 @@ struct ptrc_layout_field {
 	unsigned char kind;
 	unsigned char unit;
 	bool is_placed;
-	/* Number of elements of an array, or PTRC_LAYOUT_COUNT_OPEN; 0: the field is no array. */
+	/* Number of elements of an array, or PTRC_LAYOUT_COUNT_OPEN if the array takes the rest of
+	 * the data; 0: the field is no array. */
 	uint32_t count;
 	uint32_t member_count;
 };
@@ -192,7 +193,8 @@ bool ptrc_layout_ends(const struct ptrc_layout_fields *, const struct ptrc_layou
 /* Numbers are copied from the data without swapping bytes. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "layouts are little endian");
 
-/* Reads `bits` bits, at most 64, from bit bit_at of the first byte on. */
+/* Reads a number of `bits` bits, at most 64, that starts at bit bit_at (0 is the lowest) of the
+ * first byte of `data`. */
 static inline uint64_t ptrc_layout_bits(const char *data, unsigned int bit_at, unsigned int bits)
 {
 	size_t bytes = (bit_at + bits + 7) / 8;
@@ -229,7 +231,7 @@ static inline uint64_t ptrc_layout_load(const char *data, size_t size)
 }
 
 /* The value of a number, an element of an array, or a bit field; signed values are sign-extended.
- * Inline, because it is called for millions of events per second. */
+ * Inline for speed: a command may call it for millions of events per second. */
 static inline uint64_t ptrc_layout_number_of(const struct ptrc_layout_field *f, const char *data,
 					     unsigned int bit_at)
 {
