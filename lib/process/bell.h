@@ -36,9 +36,9 @@ static inline _Atomic uint64_t *ptrc_bell(struct ptrc_bells *bells, int pid)
 
 /* Maps the object of the user. If it does not exist, makes it. Errors: ENOENT, EPERM, ENOMEM. */
 PTRC_MUST_CHECK int ptrc_bells_open(int dirfd, uint32_t uid, struct ptrc_bells **bells);
-/* Does the same with few system calls, for a program that starts. Stores in *dir the stat() of the directory.
- * Returns false if the directory or the object does not exist or is not as it should be. The caller then has
- * to call ptrc_bells_open. */
+/* Like ptrc_bells_open, but with fewer system calls, for a program that starts. Stores in *dir the
+ * stat() of the directory. Returns false if the directory or the object does not exist, or has a
+ * wrong owner, mode or type. The caller then has to call ptrc_bells_open. */
 bool ptrc_bells_open_usual(uint32_t uid, struct ptrc_bells **bells, struct stat *dir);
 void ptrc_bells_unmap(struct ptrc_bells *bells);
 
@@ -47,7 +47,8 @@ void ptrc_bells_unmap(struct ptrc_bells *bells);
 void ptrc_bell_ring(struct ptrc_bells *bells, int pid);
 void ptrc_bell_unring(struct ptrc_bells *bells, int pid);
 
-/* Whether the process has mapped the object in this directory. Returns false also if the caller may not look. */
+/* Whether the process has mapped the object `bells` of this directory, that is, whether it has the
+ * library. Returns false also if the caller may not read the mappings of the process in /proc. */
 bool ptrc_bells_are_mapped(int dirfd, int pid);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The page `p.<pid>` of a process that is traced or has opened a name. (bell.h describes processes without a
- * page.) Its layout never changes: see lib/base/shared_version.h. A page is made by open, fallocate and mmap. A page that is all zeros is a valid empty page, so no
- * other process ever sees a half-made page.
+ * The page `p.<pid>` of a process that is traced or has opened a name. The page lists the streams
+ * that trace the process. (bell.h describes processes without a page.) Its layout never changes:
+ * see lib/base/shared_version.h. A page is made by open, fallocate and mmap. A page that is all
+ * zeros is a valid empty page, so no other process ever sees a half-made page.
  *
  * There are OFD locks on the file. A process that changes the slots, the names or the identity holds a write
  * lock on byte 0. The process to which the page belongs holds a read lock on byte 1. Its mapping keeps this
@@ -20,11 +21,12 @@
 #define PTRC_PAGE_SLOT_COUNT 64U
 #define PTRC_PAGE_SIZE 4096U
 
-/* Children of the process join the stream, too. */
+/* Flag: children of the process join the stream, too. */
 #define PTRC_PAGE_SLOT_INHERITED 1U
-/* The process itself controls the stream, so an exec clears the slot. */
+/* Flag: the process itself controls the stream, so an exec ends the stream, and the next program
+ * clears the slot. */
 #define PTRC_PAGE_SLOT_SELF 2U
-/* The process is a descendant of the stream's target, not the target itself. */
+/* Flag: the process is a descendant of the stream's target, not the target itself. */
 #define PTRC_PAGE_SLOT_JOINED 4U
 
 /* A stream that traces this process. */
@@ -43,7 +45,8 @@ struct ptrc_page_slot {
 _Static_assert(sizeof(struct ptrc_page_slot) == 32, "page slot");
 
 struct ptrc_page {
-	/* Bit i: there is a stream in slot i. Every event loads this word. */
+	/* Bit i: slots[i] has a stream. Every event call loads this word; if it is 0, the event is
+	 * not recorded. */
 	_Atomic uint64_t active;
 	/* When the process started (field 22 of its stat). This distinguishes it from a later process with
 	 * the same pid. */

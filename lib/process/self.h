@@ -114,7 +114,8 @@ void ptrc_self_set_mapped(uint32_t id);
 /* Copies the bits of ptrc_here.mapped to a structure that has none: a new one, or that of a forked child,
  * which the fork has cleared. */
 void ptrc_self_copy_mapped(struct ptrc_self *to);
-/* The names object holds the names of event types. Returns how many of them this process has opened. */
+/* The number of names in the names object (table of event names) of this process; if the object is
+ * borrowed from the parent, at most borrowed_count. */
 uint32_t ptrc_self_names_count(void);
 
 #endif

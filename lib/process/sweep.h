@@ -7,9 +7,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Removes the pages of dead processes, and names objects that no process maps. Puts aside streams whose
- * controller and keeper are dead (orphan.h), and finishes their logs, which may take a while. log_fd is the
- * log that the caller is about to start, to which nothing must be written; -1: there is none. */
+/* Removes the pages of dead processes, and names objects that no process maps. Puts aside streams
+ * whose controller and keeper are dead (orphan.h), and finishes their logs, which may take a while.
+ * log_fd is the log that the caller is about to start, which must not be taken for the log of an
+ * orphan; -1: there is none. */
 void ptrc_sweep(int dirfd, uid_t uid, int log_fd);
 /* Like ptrc_sweep(), but does nothing with streams that have a log, so it takes long
  * only if it finds a new orphan without a log into which processes still record: 0.1 s. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A process that a controller traces or wants to trace. It is a process of the same user, the calling process
- * itself or, if the controller is root, any process. */
+/* The target of a trace: a process that a controller traces or wants to trace. It is the calling
+ * process itself, another process of the same user or, if the controller is root, any process. */
 #ifndef PTRC_LIB_PROCESS_TARGET_H
 #define PTRC_LIB_PROCESS_TARGET_H
 
