@@ -30,7 +30,7 @@
 #include <trace.h>
 #include <unistd.h>
 
-/* A privileged process cannot be searched for leaks, nor told by the environment. */
+/* The leak check does not work in a privileged process, and such a process ignores ASAN_OPTIONS. */
 const char *__asan_default_options(void);
 
 const char *__asan_default_options(void)
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 	trace_event_id_t id = POSIX_TRACE_UNNAMED_USEREVENT;
 	int option;
 
-	/* "+": what follows NAME and COUNT belongs to PROGRAM. */
+	/* "+": options end at NAME, because the arguments after COUNT are those of PROGRAM. */
 	while ((option = getopt(argc, argv, "+wquifsx:")) != -1) {
 		switch (option) {
 		case 'w':
