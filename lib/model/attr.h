@@ -48,7 +48,7 @@ struct ptrc_attr {
 	int64_t clockres_nsec;
 	int32_t inherited;	    /* POSIX_TRACE_CLOSE_FOR_CHILD or _INHERITED */
 	int32_t log_full_policy;    /* POSIX_TRACE_LOOP, _UNTIL_FULL or _APPEND */
-	int32_t stream_full_policy; /* ..._LOOP, _UNTIL_FULL or _FLUSH; 0: not set */
+	int32_t stream_full_policy; /* POSIX_TRACE_LOOP, _UNTIL_FULL or _FLUSH; 0: not set */
 	int32_t is_stream_size_set; /* the caller has set stream_min_size */
 	uint64_t max_data_size;
 	uint64_t stream_min_size;
@@ -75,7 +75,7 @@ _Static_assert(_Alignof(struct ptrc_attr) <= _Alignof(trace_attr_t), "attributes
 _Static_assert(PTRC_ATTR_TEXT_BYTES >= TRACE_NAME_MAX, "names fit");
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "sizes are kept as 64 bits");
 
-/* EINVAL: NULL, or not initialised. */
+/* Returns EINVAL if attr is NULL or not initialised, else 0. */
 PTRC_MUST_CHECK int ptrc_attr_check(const trace_attr_t *attr);
 
 /* attr must be initialised (ptrc_attr_check). */

@@ -28,13 +28,13 @@
 
 #include "lib/base/common.h"
 
-/* Limits, documented in posixtrace-layout(5). */
+/* The limits of a layout, which posixtrace-layout(5) documents. */
 enum {
 	PTRC_LAYOUT_TEXT_MAX = 4096,
 	PTRC_LAYOUT_FIELDS_MAX = 256,
 	/* Bytes of the name of a field or of a member of an enum. */
 	PTRC_LAYOUT_NAME_MAX = 64,
-	/* Members of one enum. */
+	/* The most members of one enum. */
 	PTRC_LAYOUT_MEMBERS_MAX = 256,
 	/* Bytes of the fields whose size the layout gives, and of the gaps between them. */
 	PTRC_LAYOUT_SIZE_MAX = 1 << 24,
@@ -114,7 +114,7 @@ struct ptrc_layout_field {
 	 * many bytes as its bits need. */
 	unsigned char bits;
 	unsigned char bit_at;
-	/* enum ptrc_layout_kind, enum ptrc_unit */
+	/* kind: an enum ptrc_layout_kind. unit: an enum ptrc_unit. */
 	unsigned char kind;
 	unsigned char unit;
 	bool is_placed;

@@ -33,7 +33,7 @@ int ptrc_layout_check(const char *text)
 
 struct text {
 	char *at;
-	const char *end; /* room for a zero byte follows */
+	const char *end; /* one more byte follows, for the zero byte */
 	bool is_too_long;
 };
 

@@ -56,8 +56,8 @@
 #define PTRC_NAMES_BUCKET_COUNT 1024U
 #define PTRC_NAMES_REFUSED_WORDS 64U
 
-/* The most bytes of one layout, including its zero byte, and the most bytes of all layouts of an
- * object together. */
+/* The most bytes of one layout, including its zero byte, and of all layouts of a names object
+ * together. */
 #define PTRC_NAMES_LAYOUT_BYTES 4097U
 #define PTRC_NAMES_TEXTS_BYTES (1U << 20)
 
@@ -107,8 +107,8 @@ struct ptrc_names_object {
 	char refused[PTRC_NAME_BYTES]; /* the first name that got no identifier */
 	/* For each hash bucket, 1 + the index of its newest name; 0: the bucket is empty. */
 	_Atomic uint16_t bucket[PTRC_NAMES_BUCKET_COUNT];
-	/* Offset of the first free byte of `texts`, minus 4: no layout has offset 0, which means
-	 * none. Changes by CAS. */
+	/* Offset of the first free byte of `texts`, minus 4, so that no layout has the offset 0,
+	 * which means that there is no layout. Changes by CAS. */
 	_Atomic uint32_t texts_used;
 	/* A lower bound for the number of elements of `layouts` in use; the list may already be
 	 * longer. */
@@ -131,7 +131,7 @@ _Static_assert(PTRC_ID_FIRST + PTRC_NAMES_MAX == PTRC_SET_ID_MAX + 1 &&
 	       "sets and records have room for every identifier");
 _Static_assert(TRACE_USER_EVENT_MAX == PTRC_NAMES_MAX + 1, "the names and the unnamed type");
 
-/* All releases 1.x have these layouts: lib/base/shared_version.h. */
+/* The offsets are the same in all releases 1.x (lib/base/shared_version.h). */
 PTRC_ASSERT_OFFSET(struct ptrc_names_object, magic, 0);
 PTRC_ASSERT_OFFSET(struct ptrc_names_object, id, 8);
 PTRC_ASSERT_OFFSET(struct ptrc_names_object, version, 16);
@@ -158,7 +158,7 @@ static inline uint32_t ptrc_names_object_count(const struct ptrc_names_object *o
 	return count < PTRC_NAMES_MAX ? count : PTRC_NAMES_MAX;
 }
 
-/* Whether this counted entry has a name. */
+/* Whether entry `index`, which is below the count, has a name and was not given up. */
 static inline bool ptrc_names_object_has(const struct ptrc_names_object *object, uint32_t index)
 {
 	return ptrc_load_relaxed(&object->entry[index].state) == PTRC_NAMES_MADE;

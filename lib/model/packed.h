@@ -187,7 +187,7 @@ struct ptrc_packed_event {
  * `bytes` bytes. The caller gives the unpacker memory for this number of shapes. */
 static inline uint32_t ptrc_unpacker_shapes(uint64_t bytes)
 {
-	/* A definition with its event takes 11 bytes. */
+	/* A definition with its event takes at least 11 bytes. */
 	return bytes / 11 < PTRC_PACKED_SHAPES ? (uint32_t)(bytes / 11) : PTRC_PACKED_SHAPES;
 }
 

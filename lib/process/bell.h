@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The object `bells` of a user has, for each process number, a counter (the bell): how many pages there may
- * be. A program that is not traced makes no page. It maps this object when it starts, and each event loads
- * the bell of its process instead of the page's first word: while the bell is 0, no page exists and no stream
- * traces the process. A controller rings the bell (adds 1) before it makes a page. After a page is removed,
- * the bell is unrung (1 is subtracted).
+ * The object `bells` of a user has, for each process number, a counter (the bell): how many pages
+ * may exist. A page (page_layout.h) lists the streams that trace a process; a program that is not
+ * traced makes none. It maps this object when it starts, and each event call loads the bell of its
+ * process instead of the page's first word: while the bell is 0, no page exists and no stream
+ * traces the process. A controller rings the bell (adds 1) before it makes a page. After a page is
+ * removed, the bell is unrung (1 is subtracted).
  *
  * Processes whose numbers differ by a multiple of 512 share a bell. So a bell that rings only means "look
  * whether there is a page". If a process dies after ringing the bell and before making the page, the bell

@@ -78,7 +78,8 @@ static int read_page(struct view *v, uint64_t ns, uint64_t start_ticks)
 	return 0;
 }
 
-/* Finds out what is known of the process. Errors: ESRCH, EPERM, ENOMEM. */
+/* Fills in *v with the status of the process and, if it has one, a copy of its page. Errors: ESRCH,
+ * EPERM, ENOMEM. */
 static int open_view(pid_t pid, struct view *v)
 {
 	struct ptrc_procfs_stat st;

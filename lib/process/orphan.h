@@ -30,13 +30,13 @@
 /* The members of a stream's header that matter for an orphan. The whole header is too large for the
  * stack of a signal handler. */
 struct ptrc_orphan_facts {
-	uint32_t version; /* of the stream's layout */
+	uint32_t version; /* version of the stream's layout */
 	bool is_known;	  /* this library knows the version; if not, all other members are 0 */
 	bool has_log;
 	bool has_begun_log; /* a keeper has started to write the log */
 	bool has_killed_keepers;
 	int32_t controller;
-	int64_t created_s, created_ns; /* seconds, and nanoseconds after these */
+	int64_t created_s, created_ns; /* creation: seconds since the Epoch, and ns */
 	uint64_t names_id;
 };
 /* Returns false if the object has no header yet. */

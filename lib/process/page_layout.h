@@ -53,7 +53,7 @@ struct ptrc_page {
 	_Atomic uint64_t start_ticks;
 	/* The identity of the program that runs now; 0: no program with the library has run yet. */
 	_Atomic uint64_t image;
-	_Atomic uint64_t names_id; /* its names object; 0: it has none */
+	_Atomic uint64_t names_id; /* id of the process's names object; 0: it has none */
 	/* A forked child that has joined no stream keeps the ids of its parent's names. While names_id is 0,
 	 * its names are the first names_from_count names of the object names_from. Before it adds a name, it
 	 * copies them into an object of its own. From then on the count does not change. */
@@ -65,7 +65,7 @@ struct ptrc_page {
 };
 _Static_assert(sizeof(struct ptrc_page) <= PTRC_PAGE_SIZE, "one page");
 
-/* All releases 1.x have these layouts: lib/base/shared_version.h. */
+/* The offsets are the same in all releases 1.x (lib/base/shared_version.h). */
 PTRC_ASSERT_OFFSET(struct ptrc_page, active, 0);
 PTRC_ASSERT_OFFSET(struct ptrc_page, start_ticks, 8);
 PTRC_ASSERT_OFFSET(struct ptrc_page, image, 16);

@@ -44,7 +44,7 @@ struct sweep {
 	bool has_new_orphans;  /* this sweep has renamed some orphans to o.<id> */
 	int log_fd;	       /* the log that the caller is about to start; -1: none */
 	uint64_t ended_stream; /* if not 0, the sweep only takes this stream out of pages */
-	uint64_t entry_count;  /* of the directory; estimated from its size */
+	uint64_t entry_count;  /* number of entries of the directory, computed from its size */
 	/* page_count pages have been visited. The sweep looks into look_count of the pages, starting with
 	 * page number first_page. */
 	uint64_t first_page, page_count, look_count;

@@ -69,7 +69,7 @@ struct ptrc_walk_record {
 	uint32_t id_flags;
 	uint32_t len;
 	uint32_t off;  /* offset of the record in the chunk */
-	uint32_t data; /* offset of its data */
+	uint32_t data; /* offset of the record's data in the chunk */
 };
 
 /* Starts a walk (an iteration over the records of a chunk) before the first record. The walk checks

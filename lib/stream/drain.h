@@ -54,7 +54,7 @@ struct ptrc_stretch {
 	uint32_t event_count;
 	/* bytes by which the stretch counts towards log-max-size */
 	uint64_t counted;
-	uint64_t largest;		  /* the same for its largest event */
+	uint64_t largest;		  /* bytes by which its largest event counts */
 	const struct ptrc_type_sum *sums; /* sums by event type, without HIDDEN records */
 	uint32_t sum_count;
 	/* Of events with equal times, those with the smaller order come first: OVERFLOW and
@@ -65,7 +65,7 @@ struct ptrc_stretch {
 /* Ends the packer's section and sets all members of the stretch but origin, kind and order. */
 void ptrc_stretch_pack(struct ptrc_stretch *stretch, struct ptrc_packer *p);
 
-/* What ptrc_drain_commit() needs to know about a stretch. */
+/* The facts about a stretch that ptrc_drain_commit() needs. */
 struct ptrc_drain_note {
 	/* The chunk of the stretch; or PTRC_DRAIN_GAP or PTRC_DRAIN_STOP, for events that the
 	 * drain made up. */
@@ -76,7 +76,7 @@ struct ptrc_drain_note {
 	 * events are gone */
 	uint32_t gen;
 	uint32_t consumed;  /* offset of the end of the stretch in the chunk */
-	uint32_t events;    /* number of events up to this offset */
+	uint32_t events;    /* number of events that the commit consumes */
 	uint32_t lost;	    /* number of those events that are no part of the trace */
 	uint32_t sum_count; /* number of sums by event type */
 	bool is_damaged;    /* the rest of the chunk is damaged and is skipped */
@@ -102,7 +102,7 @@ struct ptrc_drain {
 	uint32_t chunk; /* index of the current or next chunk */
 	bool is_pinned; /* the current chunk is pinned */
 	struct ptrc_pinned pinned;
-	uint32_t rpos;	 /* offset of its first unconsumed record */
+	uint32_t rpos;	 /* offset of the first unconsumed record of the pinned chunk */
 	bool is_damaged; /* the rest of the pinned chunk is skipped */
 	/* a stretch of the current chunk was returned and is not committed yet */
 	bool is_owed;
@@ -123,7 +123,7 @@ struct ptrc_drain_given {
 	/* The run had stopped because the stream was full, and all its events and its STOP event
 	 * were returned. */
 	uint8_t is_run_over;
-	uint8_t run_tag; /* low byte of the number of that run */
+	uint8_t run_tag; /* low byte of the number of the run */
 	uint64_t until;
 };
 struct ptrc_drain_given ptrc_drain_given(const struct ptrc_drain *d);

@@ -390,7 +390,8 @@ static int new_batch(struct ptrc_live_reader *r)
 		}
 		if (slot != UINT32_MAX)
 			until = complete_until(r, slot, moment);
-		/* `until` never goes back. */
+		/* r->until never decreases, even if a call under way makes `until` smaller than
+		 * before. */
 		if (until > r->until)
 			r->until = until;
 		error = fill_heap(r);

@@ -81,7 +81,8 @@ struct ptrc_live_reader {
 	struct posixtrace_type_count *withheld;
 	uint32_t withheld_end; /* one more than the last type with a count that is not 0 */
 
-	/* Events to report before the next event of the heap. */
+	/* Events to report before the earliest event in `heap`, for instance OVERFLOW and
+	 * RESUME. */
 	struct ptrc_live_event queue[3];
 	unsigned queue_at, queue_count;
 	uint8_t *buffer; /* data of the last reported event */

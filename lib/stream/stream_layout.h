@@ -224,8 +224,9 @@ struct ptrc_log_place {
  * lives. The process stores the pid last; the keeper sets it to 0. */
 struct ptrc_arrival {
 	_Atomic uint64_t stamp;
-	_Atomic int32_t pid;	/* 0: empty entry */
-	_Atomic uint32_t image; /* of the program that the process executes (ptrc_image_of) */
+	_Atomic int32_t pid; /* 0: empty entry */
+	/* identity of the program that the process executes (ptrc_image_of) */
+	_Atomic uint32_t image;
 };
 #define PTRC_ARRIVALS 32U
 
@@ -233,7 +234,7 @@ struct ptrc_arrival {
  * processes went on. The keeper then counts them. If the stream has no log, this is about the log
  * into which the stream is salvaged. */
 #define PTRC_ENDING_WATCHED 1U
-/* The other members are valid. */
+/* The other members of struct ptrc_ending are valid. */
 #define PTRC_ENDING_KNOWN 2U
 struct ptrc_ending {
 	_Atomic uint32_t state; /* 0 or PTRC_ENDING_*; stored last */
@@ -245,7 +246,7 @@ struct ptrc_ending {
 	/* pid of the process that lets a keeper finish the log of an orphan. It has mapped the
 	 * stream, too, and must not be counted in `processes`. */
 	int32_t finisher;
-	uint64_t stamp; /* stamp of the moment at which this was true */
+	uint64_t stamp; /* stamp of the moment to which the other members apply */
 };
 
 struct ptrc_stream_header {
@@ -304,7 +305,7 @@ struct ptrc_stream_header {
 	uint32_t pad_uid;
 	struct ptrc_attr attr; /* the attributes as posix_trace_get_attr() reports them */
 
-	/* -- changing seldom -- */
+	/* -- words that change seldom -- */
 	_Alignas(64) _Atomic uint64_t status;
 	_Atomic uint64_t cut;
 	/* For a LOOP stream. horizon: stamp of the latest event that was overwritten; it only
@@ -379,7 +380,7 @@ struct ptrc_stream_header {
 	/* Number of the command; raised when the command is ready to be read. */
 	_Atomic uint32_t keeper_seq;
 	_Atomic uint32_t keeper_done;  /* futex: number of the last command finished */
-	_Atomic int32_t keeper_result; /* the error number of that command */
+	_Atomic int32_t keeper_result; /* error number of that command, or 0 */
 	_Atomic int32_t keeper_pid;    /* 0 until the keeper is ready */
 	/* Raised before a keeper is started; the keeper knows its own number. A keeper with an
 	 * older number exits, because the process that started it has given it up. */
@@ -402,7 +403,8 @@ struct ptrc_stream_header {
 	/* -- from the keeper to all processes -- */
 	_Alignas(64) _Atomic uint64_t log_events; /* events that the log holds now */
 	_Atomic uint64_t log_bytes;		  /* bytes of these events */
-	_Atomic uint64_t log_lost_events;	  /* overwritten or discarded in the log */
+	/* events that were overwritten or discarded in the log */
+	_Atomic uint64_t log_lost_events;
 	/* Every event up to this stamp is in the log or lost. */
 	_Atomic uint64_t flushed_until;
 	/* The location of the log, for the process that finishes the log after controller and
@@ -447,7 +449,7 @@ struct ptrc_stream_header {
 /* Counts of the consumed events of one type; events that are in the stream are not included. */
 struct ptrc_type_count {
 	_Atomic uint64_t events;
-	_Atomic uint64_t bytes; /* sum of the lengths of their data */
+	_Atomic uint64_t bytes; /* sum of the lengths of the events' data */
 	_Atomic uint64_t truncated;
 };
 
@@ -505,8 +507,8 @@ struct ptrc_pattern {
 };
 
 struct ptrc_pattern_list {
-	/* Written by CAS by each process that has compared a name. The controller also stores
-	 * DECIDED. */
+	/* For each event type a verdict (PTRC_VERDICT_RECORD). A process that has compared the name
+	 * of a type stores its verdict by CAS. The controller also stores DECIDED. */
 	_Atomic uint32_t verdict[PTRC_SET_WORD_COUNT * PTRC_SET_WORD_BITS];
 	/* count, system and pattern[] are written by the controller before the list is in force. */
 	uint32_t count;
@@ -535,7 +537,7 @@ _Static_assert(PTRC_SLOT_COUNT <= 0x4000, "slot index fits the chunk word");
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,
 	       "shared words need lock-free atomics");
 
-/* All releases 1.x have these layouts: lib/base/shared_version.h. */
+/* The offsets and sizes are the same in all releases 1.x (lib/base/shared_version.h). */
 PTRC_ASSERT_OFFSET(struct ptrc_slot, owner, 0);
 PTRC_ASSERT_OFFSET(struct ptrc_slot, frame, 8);
 PTRC_ASSERT_OFFSET(struct ptrc_slot, pid, 16);

@@ -38,7 +38,7 @@ __attribute__((unused)) static bool private_user_is_on(void)
 	return getenv(PRIVATE_USER_MARK) != NULL;
 }
 
-/* The directory of shared objects of the user. */
+/* Stores the path of the user's directory of shared objects. */
 __attribute__((unused)) static void private_user_dir(char path[64])
 {
 	snprintf(path, 64, "/dev/shm/posixtrace-%lu", (unsigned long)geteuid());
@@ -94,7 +94,8 @@ static void private_user_run(char **argv, uid_t uid)
 	if (setgroups(1, groups) < 0 || setresgid((gid_t)uid, (gid_t)uid, (gid_t)uid) < 0 ||
 	    setresuid(uid, uid, uid) < 0 || !private_user_can_exec())
 		_exit(PRIVATE_USER_UNFIT);
-	/* This is set after the change of user, which would clear it. */
+	/* The signal at the parent's death is set after the change of user, which would clear
+	 * it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setenv(PRIVATE_USER_MARK, "1", 1);
 	execv("/proc/self/exe", argv);

@@ -333,7 +333,7 @@ static int listen_as(const char *name, const char *kind)
 	}
 }
 
-/* Makes a log whose trace has the name. */
+/* Makes a log of an empty trace with this name. */
 static int make_log(const char *path, const char *name)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

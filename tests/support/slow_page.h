@@ -28,7 +28,8 @@ struct slow_page {
 	/* The thread that hung last, as slow_page_is_touched() has seen it. */
 	pid_t tid;
 	/* How often the page was made slow, and how often it was filled. If the numbers are equal,
-	 * the page is not slow, and messages of userfaultfd are left over from before the fill. */
+	 * the page is not slow, and a message of userfaultfd is about a thread that hung before the
+	 * page was filled. */
 	_Atomic uint32_t armed;
 	_Atomic uint32_t filled;
 };

@@ -182,7 +182,8 @@ struct timespec ts_deadline(int ms);
 int ts_temp_file(void);
 /* A new empty regular file with a name, which is stored in path; the test unlinks it. */
 int ts_temp_named(char *path, size_t path_bytes);
-/* A second open file description of the same file, with flags of its own. */
+/* Opens the file of fd a second time, with other flags. The result is an open file description of
+ * its own. */
 int ts_reopen(int fd, int flags);
 off_t ts_file_size(int fd);
 /* Opens the log; close with ts_close_log(). */

@@ -122,7 +122,7 @@ static _Atomic int holder_tid;
  * sleeps in that call. */
 static _Atomic bool waits;
 
-/* Waits until the first thread waits. */
+/* Waits until the first thread sleeps in the call that waits. */
 static void await_sleep(void)
 {
 	while (!waits || !sleeps(main_tid))
