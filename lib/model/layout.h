@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A layout says what the bytes of an event's data mean: "u64 id, u32 rows, str sql".
- * posixtrace-layout(5) explains the language. This is its grammar; blanks may stand between
+ * posixtrace-layout(5) explains the language. This is its grammar; blanks may separate
  * words:
  *
  * 	layout   [ "packed" ] field { "," field }

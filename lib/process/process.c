@@ -210,9 +210,9 @@ static void end_page(int dirfd)
 	ptrc_page_unlink(&place, ptrc_here.inode);
 }
 
-/* Gives up the names object. The shared mapping keeps its file open, and so keeps the lock by which this
- * process uses the object. Other threads may still look names up at this address, so it must stay mapped. It
- * is mapped anew, privately, from a newly opened descriptor without a lock. */
+/* Gives up the names object. The shared mapping keeps its file open, and so keeps the lock by which
+ * this process uses the object. Other threads may still look names up at this address, so it must
+ * stay mapped. It is mapped again, privately, from a newly opened descriptor without a lock. */
 static void let_names_go(int dirfd)
 {
 	uint64_t size;

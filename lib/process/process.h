@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of this process as a process that can be traced: start of the program, fork, and exit. lib/life
- * calls these functions at such moments. But the first event or call may come before the constructor, and a
- * child may be forked without fork handlers (_Fork, raw clone). So code that needs the page of this process
- * first calls ptrc_process_init. Code that keeps state in ordinary memory first calls ptrc_process_own.
+ * The life of this process as a process that can be traced: start of the program, fork, and exit.
+ * lib/life calls the functions of this file at these moments. But the first event or call may come
+ * before the constructor, and a child may be forked without fork handlers (_Fork, raw clone). So
+ * code that needs the page of this process first calls ptrc_process_init. Code that keeps state in
+ * ordinary memory first calls ptrc_process_own.
  */
 #ifndef PTRC_LIB_PROCESS_PROCESS_H
 #define PTRC_LIB_PROCESS_PROCESS_H

@@ -33,7 +33,7 @@ int ptrc_target_status(pid_t pid, struct ptrc_procfs_status *status)
 
 	if (error)
 		return error;
-	/* If /proc belongs to another pid namespace, its pids stand for other processes. */
+	/* If /proc belongs to another pid namespace, a pid there is that of another process. */
 	if (ptrc_procfs_stat(0, &own) || own.pid != ptrc_sys_getpid())
 		return EPERM;
 	error = ptrc_procfs_status(pid, status);

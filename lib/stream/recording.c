@@ -122,7 +122,7 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		*stamp = now;
 		return PTRC_PUT_DONE;
 	}
-	/* So many tries mean that the stream's clock, its limits or the times in the chunk are
+	/* After PUT_TRIES tries the stream's clock, its limits or the times in the chunk must be
 	 * damaged. */
 	ptrc_writer_seal(w);
 	return PTRC_PUT_TOO_BIG;

@@ -7,7 +7,7 @@
  *
  *	-w          say "ready" on standard output when the name is open, then wait for a
  *	            byte or the end of standard input before the first event
- *	-q          the same at the end: say "done", and wait before exiting
+ *	-q          say "done" at the end, then wait in this way before exiting
  *	-u          events are of POSIX_TRACE_UNNAMED_USEREVENT, no name is opened
  *	-i          print the identifier of the event on standard output
  *	-f          do it all in a forked child, and exit when that has exited
