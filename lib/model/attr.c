@@ -63,8 +63,8 @@ int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log, struct ptr
 		if (ptrc_attr_check(attr_or_null))
 			return EINVAL;
 		new = *ptrc_attr_get(attr_or_null);
-		/* If the object was read from a log, its version and clock are those of the
-		 * stream that wrote the log; they are replaced. */
+		/* If the object was read from a log, its version and clock resolution are those of
+		 * the traced stream of that log. Those of this library replace them. */
 		set_origin(&new);
 	}
 	if (!new.stream_full_policy)
@@ -89,8 +89,8 @@ int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log, struct ptr
 	}
 	if (new.stream_min_size < PTRC_ATTR_STREAM_SIZE_FLOOR)
 		new.stream_min_size = PTRC_ATTR_STREAM_SIZE_FLOOR;
-	/* If the attributes of this stream are used to create another stream, that stream gets
-	 * the same size. */
+	/* If this object is used to create another stream, that stream gets the same size, not a
+	 * default. */
 	new.is_stream_size_set = 1;
 
 	*out = new;

@@ -16,14 +16,15 @@
 
 #define PTRC_ATTR_TEXT_BYTES 256
 
-/* Figures for posix_trace_attr_getmaxusereventsize() and
- * posix_trace_attr_getmaxsystemeventsize(): the largest overhead of a record in bytes, and the
- * size of the data of the largest system event (two event sets). */
+/* The largest overhead of a record in bytes, and the size of the data of the largest system event
+ * (two event sets). posix_trace_attr_getmaxusereventsize() and
+ * posix_trace_attr_getmaxsystemeventsize() compute their results from these. */
 #define PTRC_ATTR_EVENT_OVERHEAD UINT64_C(64)
 #define PTRC_ATTR_SYSTEM_DATA_MAX (2 * sizeof(trace_event_set_t))
 
 #define PTRC_ATTR_DATA_SIZE_DEFAULT UINT64_C(4096)
-/* This size holds some ten thousand small events, and 64 streams of it fit in a small /dev/shm. */
+/* A stream of this size holds some ten thousand small events, and 64 such streams fit in a small
+ * /dev/shm. */
 #define PTRC_ATTR_STREAM_SIZE_DEFAULT UINT64_C(1048576)
 #define PTRC_ATTR_LOG_SIZE_DEFAULT UINT64_C(67108864)
 
@@ -32,31 +33,33 @@
 	((PTRC_ATTR_EVENT_OVERHEAD + sizeof(trace_event_set_t)) + PTRC_ATTR_EVENT_OVERHEAD + \
 	 (PTRC_ATTR_EVENT_OVERHEAD + 8))
 
-/* Every bounded log has room for a START and a STOP. A log counts 8 bytes for each event in
- * addition to the event's data (ptrc_packed_counted). */
+/* Every log with a limit of size has room for a START and a STOP. Towards the limit, each event
+ * counts 8 bytes in addition to its data (ptrc_packed_counted). */
 #define PTRC_ATTR_LOG_SIZE_FLOOR ((8 + sizeof(trace_event_set_t)) + (8 + sizeof(int)))
 
 struct ptrc_attr {
 	uint64_t magic;			       /* PTRC_ATTR_MAGIC in an initialised object */
 	char name[PTRC_ATTR_TEXT_BYTES];       /* zero terminated, 254 bytes at most */
 	char genversion[PTRC_ATTR_TEXT_BYTES]; /* zero terminated, 254 bytes at most */
-	int64_t createtime_sec;		       /* CLOCK_REALTIME; 0: not from a stream */
+	/* creation of the stream, CLOCK_REALTIME; 0: the attributes are not those of a stream */
+	int64_t createtime_sec;
 	int64_t createtime_nsec;
 	int64_t clockres_sec;
 	int64_t clockres_nsec;
 	int32_t inherited;	    /* POSIX_TRACE_CLOSE_FOR_CHILD or _INHERITED */
 	int32_t log_full_policy;    /* POSIX_TRACE_LOOP, _UNTIL_FULL or _APPEND */
-	int32_t stream_full_policy; /* ..._LOOP, _UNTIL_FULL or _FLUSH; 0: not set */
+	int32_t stream_full_policy; /* POSIX_TRACE_LOOP, _UNTIL_FULL or _FLUSH; 0: not set */
 	int32_t is_stream_size_set; /* the caller has set stream_min_size */
 	uint64_t max_data_size;
 	uint64_t stream_min_size;
 	uint64_t log_max_size;
 	uint64_t full_wait_ns; /* how long an event waits for room in a FLUSH stream */
-	/* The log continues in another file when its file has this many bytes, or is this old; 0:
-	 * never. */
+	/* The log continues in a new file when the current file has this many bytes, or is this
+	 * old; 0: never. */
 	uint64_t log_rotate_bytes, log_rotate_ns;
-	uint64_t log_keep; /* files of the log to keep; 0: all */
-			   /* may_alias: this memory is a trace_attr_t to the application. */
+	/* number of files of the log to keep; older ones are removed; 0: all are kept */
+	uint64_t log_keep;
+	/* may_alias: the application accesses this memory as a trace_attr_t. */
 } __attribute__((may_alias));
 
 PTRC_ASSERT_OFFSET(struct ptrc_attr, name, 8);
@@ -72,10 +75,10 @@ _Static_assert(_Alignof(struct ptrc_attr) <= _Alignof(trace_attr_t), "attributes
 _Static_assert(PTRC_ATTR_TEXT_BYTES >= TRACE_NAME_MAX, "names fit");
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "sizes are kept as 64 bits");
 
-/* EINVAL: NULL, or not initialised. */
+/* Returns EINVAL if attr is NULL or not initialised, else 0. */
 PTRC_MUST_CHECK int ptrc_attr_check(const trace_attr_t *attr);
 
-/* The members of an initialised object. */
+/* attr must be initialised (ptrc_attr_check). */
 static inline const struct ptrc_attr *ptrc_attr_get(const trace_attr_t *attr)
 {
 	return (const struct ptrc_attr *)attr;
@@ -94,15 +97,16 @@ static inline struct ptrc_attr *ptrc_attr_edit(trace_attr_t *attr)
 
 void ptrc_attr_defaults(struct ptrc_attr *out);
 
-/* Stores the most stream memory that a user event with data_len bytes of data can take. EINVAL:
- * the size overflows. */
+/* Stores the most stream memory, in bytes, that a user event with data_len bytes of data can take;
+ * data beyond max_data_size is truncated. EINVAL: the size overflows. */
 PTRC_MUST_CHECK int ptrc_attr_user_event_size(uint64_t max_data_size, uint64_t data_len,
 					      uint64_t *size);
 
 /*
- * Stores the attributes of a stream that is created with this object (NULL: with the defaults).
- * Policies and sizes that were not set get their defaults; version and clock are those of this
- * library. The creation time is 0; the caller sets it. *out is written on success only.
+ * Stores the attributes of a stream that is created with the attributes object attr_or_null (NULL:
+ * with the defaults). Policies and sizes that were not set get their defaults; version and clock
+ * are those of this library. The creation time is 0; the caller sets it. *out is written on success
+ * only.
  *   EINVAL  the object is not initialised; POSIX_TRACE_FLUSH without a log; log-max-size of a
  *           bounded log below PTRC_ATTR_LOG_SIZE_FLOOR; rotation of a log with a policy other
  *           than POSIX_TRACE_APPEND.
@@ -115,7 +119,7 @@ PTRC_MUST_CHECK int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has
  * functions could not return them. */
 PTRC_MUST_CHECK int ptrc_attr_validate(const struct ptrc_attr *in);
 
-/* Initialises *attr with these members. */
+/* Initialises *attr, the object of the application, with the members of *in. */
 void ptrc_attr_export(const struct ptrc_attr *in, trace_attr_t *attr);
 
 #endif

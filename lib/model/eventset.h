@@ -34,7 +34,8 @@ static inline bool ptrc_set_is_valid(const trace_event_set_t *set)
 	return set && set->__posix_trace_magic == PTRC_SET_MAGIC;
 }
 
-/* Whether a set that has only the bits and no magic word contains this valid identifier. */
+/* Whether a set without a magic word, only bits, contains the identifier `id`, which must be
+ * valid. */
 static inline bool ptrc_bits_have(const uint64_t *bits, uint32_t id)
 {
 	return bits[id / PTRC_SET_WORD_BITS] >> id % PTRC_SET_WORD_BITS & 1;
@@ -61,7 +62,7 @@ static inline void ptrc_set_del(trace_event_set_t *set, trace_event_id_t id)
 	set->__posix_trace_bits[id / PTRC_SET_WORD_BITS] &= ~(1UL << id % PTRC_SET_WORD_BITS);
 }
 
-/* Initialises the set with these bits. */
+/* Initialises the set: its magic word and these bits. */
 static inline void ptrc_set_from_bits(trace_event_set_t *set,
 				      const uint64_t bits[PTRC_SET_WORD_COUNT])
 {

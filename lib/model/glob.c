@@ -10,7 +10,7 @@
  * and sets *is_in if `c` is in the class. NULL: no class follows. */
 static const char *find_class(const char *p, unsigned char c, bool *is_in)
 {
-	/* Ranges, as pairs of the first and the last byte. */
+	/* ranges: for each range of bytes in the class, its first and its last byte. */
 	static const struct {
 		const char *name;
 		const char *ranges;
@@ -35,7 +35,8 @@ static const char *find_class(const char *p, unsigned char c, bool *is_in)
 	return NULL;
 }
 
-/* Takes one byte of a bracket expression, which may be escaped by a backslash. */
+/* Takes one byte of a bracket expression, which a backslash may precede. Returns 0 at the end of
+ * the pattern. */
 static unsigned char take_byte(const char **p)
 {
 	if (**p == '\\' && (*p)[1])

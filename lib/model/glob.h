@@ -8,9 +8,9 @@
 
 #include <stdbool.h>
 
-/* Every text is a valid pattern: a bracket without its closing bracket is taken literally. The
- * time is proportional to the product of the two lengths, and once more to the length of the
- * pattern if the pattern has such a bracket. Async-signal-safe. */
+/* Whether the whole name matches. Every text is a valid pattern: a '[' without its ']' is taken
+ * literally. The time is proportional to the product of the two lengths; if the pattern has a '['
+ * without its ']', to that product times the length of the pattern. Async-signal-safe. */
 bool ptrc_glob_matches(const char *glob, const char *name);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of a layout that a message quotes. */
+/* An error message quotes at most this many bytes of a layout. */
 enum { QUOTED_MAX = 20 };
 
 static const struct type {
@@ -65,11 +65,13 @@ uint64_t ptrc_unit_ns(enum ptrc_unit unit)
 	return unit < PTRC_ARRAY_COUNT(ns) ? ns[unit] : 0;
 }
 
-/* A type that can hold every value of every integer type of layouts, and that value plus 1. */
+/* Holds every value of every integer type that a layout can have, and the value that follows it in
+ * an enum. */
 __extension__ typedef __int128 value;
 
-/* A parsed layout in one allocation: this structure, followed by the fields, the members of enums
- * and the names. The allocation is large enough for any layout of the text's length. */
+/* The start of the one allocation that holds a parsed layout: this structure, then the fields, the
+ * members of enums and the names. Its size is computed from the length of the layout's text
+ * alone. */
 struct memory {
 	struct ptrc_layout_fields layout;
 	struct ptrc_layout_field fields[];
@@ -83,12 +85,13 @@ struct parser {
 	/* Memory for the next member and the next name. */
 	struct ptrc_layout_member *members;
 	char *names;
-	/* bits of all fields so far, if the layout gives their sizes */
+	/* size in bits of all fields so far, as far as the layout gives their sizes */
 	uint64_t bits;
 	struct ptrc_layout_mistake *mistake;
 };
 
-/* Describes an error at a place of the text. Returns false. */
+/* Describes an error at position `at` of the text in p->mistake. Always returns false, which the
+ * caller returns. */
 static bool __attribute__((format(printf, 3, 4)))
 refuse(struct parser *p, const char *at, const char *format, ...)
 {
@@ -118,7 +121,7 @@ static void skip_blanks(struct parser *p)
 		p->at++;
 }
 
-/* Skips blanks, and then this character if it comes next. Returns whether it did. */
+/* Skips blanks, and then `c` if it is the next character. Returns whether it was. */
 static bool take(struct parser *p, char c)
 {
 	skip_blanks(p);
@@ -184,7 +187,7 @@ static bool is_integer(const struct type *t)
 	return t->kind == PTRC_LAYOUT_UNSIGNED || t->kind == PTRC_LAYOUT_SIGNED;
 }
 
-/* The value of a digit in this base; `base` if the character is no digit. */
+/* The value of the digit `c` in base 10 or 16; `base` if the character is no digit. */
 static unsigned int digit_of(char c, unsigned int base)
 {
 	unsigned int d = base;
@@ -248,7 +251,7 @@ static const char *keep_name(struct parser *p, const struct word *w)
 	return name;
 }
 
-/* Whether the value fits an integer of `bits` bits. */
+/* Whether `v` can be stored in a signed or unsigned integer, as `type` says, of `bits` bits. */
 static bool fits(const struct type *type, unsigned int bits, value v)
 {
 	bool is_signed = type->kind == PTRC_LAYOUT_SIGNED;
@@ -436,10 +439,11 @@ static bool take_unit(struct parser *p, const struct type *type, struct ptrc_lay
 }
 
 /*
- * Finds the place of a field that follows *bits bits of data: stores its offset in *at and its
- * first bit in *bit_at. Adds to *bits the padding before the field and the size of the field; if
- * the size depends on the data, adds only the padding. For fields with is_placed
- * ptrc_layout_parse() has already stored the place in the field.
+ * Finds the place of a field that follows *bits bits of data: stores its offset in bytes in *at and
+ * its first bit in that byte in *bit_at. Adds to *bits the padding before the field and the size of
+ * the field; if the size depends on the data, adds only the padding. The parser uses this function,
+ * and so does ptrc_layout_next(), because after a field whose size depends on the data the places
+ * are known only from the data.
  */
 static void find_place(const struct ptrc_layout_fields *l, const struct ptrc_layout_field *f,
 		       uint64_t *bits, size_t *at, unsigned char *bit_at)
@@ -475,8 +479,8 @@ static bool place(struct parser *p, const char *at, struct ptrc_layout_field *f)
 	if (!l->is_packed && f->item_size > l->alignment)
 		l->alignment = f->item_size;
 	f->is_placed = l->is_fixed;
-	/* The length of a str is known only from the data; here it counts as the least, its zero
-	 * byte. */
+	/* Only the data gives the length of a str. Here the field before counts as an empty str,
+	 * one zero byte. */
 	if (last && last->kind == PTRC_LAYOUT_STRING)
 		p->bits += 8;
 	find_place(l, f, &p->bits, &f->at, &f->bit_at);
@@ -546,7 +550,8 @@ static bool take_field(struct parser *p)
 		f->size = 0;
 	else if (!f->bits)
 		f->size = type->size ? (size_t)type->size * (f->count ? f->count : 1) : f->count;
-	/* For text and bytes, [N] is the size of the field, not a number of elements. */
+	/* For char, bytes and pad, [N] is the size of the field, which f->size has now, not a
+	 * number of elements. */
 	if (!type->size)
 		f->count = 0;
 	if (!place(p, begin, f))
@@ -621,12 +626,12 @@ int ptrc_layout_parse(const char *text, size_t size, struct ptrc_layout_fields *
 
 void ptrc_layout_fields_free(struct ptrc_layout_fields *l)
 {
-	/* The structure is at the start of its memory. */
+	/* *l is the first member of struct memory, so it is the start of the allocation. */
 	free(l);
 }
 
-/* Finds the size of a field whose size depends on the data. Returns false if the data is too
- * short. */
+/* Stores in *taken the size of a field whose size depends on the data, which starts at `data` with
+ * `size` bytes left. Returns false if the data is too short. */
 static bool measure(const struct ptrc_layout_field *f, bool is_last, const char *data, size_t size,
 		    size_t *taken)
 {
@@ -641,8 +646,8 @@ static bool measure(const struct ptrc_layout_field *f, bool is_last, const char 
 	*taken = strnlen(data, size);
 	/* The zero byte, if there is one, belongs to the string. */
 	*taken += *taken < size;
-	/* No bytes are left, not even for a zero byte: this is an empty string, but only if it is
-	 * the last field. */
+	/* If no bytes are left, not even for a zero byte, the last field may still be an empty
+	 * string; an earlier field may not. */
 	return size || is_last;
 }
 

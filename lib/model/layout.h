@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A layout says what the bytes of an event's data mean: "u64 id, u32 rows, str sql".
- * posixtrace-layout(5) explains the language. This is its grammar; blanks may stand between
+ * posixtrace-layout(5) explains the language. This is its grammar; blanks may separate
  * words:
  *
  * 	layout   [ "packed" ] field { "," field }
@@ -28,13 +28,13 @@
 
 #include "lib/base/common.h"
 
-/* Limits, documented in posixtrace-layout(5). */
+/* The limits of a layout, which posixtrace-layout(5) documents. */
 enum {
 	PTRC_LAYOUT_TEXT_MAX = 4096,
 	PTRC_LAYOUT_FIELDS_MAX = 256,
 	/* Bytes of the name of a field or of a member of an enum. */
 	PTRC_LAYOUT_NAME_MAX = 64,
-	/* Members of one enum. */
+	/* The most members of one enum. */
 	PTRC_LAYOUT_MEMBERS_MAX = 256,
 	/* Bytes of the fields whose size the layout gives, and of the gaps between them. */
 	PTRC_LAYOUT_SIZE_MAX = 1 << 24,
@@ -114,11 +114,12 @@ struct ptrc_layout_field {
 	 * many bytes as its bits need. */
 	unsigned char bits;
 	unsigned char bit_at;
-	/* enum ptrc_layout_kind, enum ptrc_unit */
+	/* kind: an enum ptrc_layout_kind. unit: an enum ptrc_unit. */
 	unsigned char kind;
 	unsigned char unit;
 	bool is_placed;
-	/* Number of elements of an array, or PTRC_LAYOUT_COUNT_OPEN; 0: the field is no array. */
+	/* Number of elements of an array, or PTRC_LAYOUT_COUNT_OPEN if the array takes the rest of
+	 * the data; 0: the field is no array. */
 	uint32_t count;
 	uint32_t member_count;
 };
@@ -192,7 +193,8 @@ bool ptrc_layout_ends(const struct ptrc_layout_fields *, const struct ptrc_layou
 /* Numbers are copied from the data without swapping bytes. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "layouts are little endian");
 
-/* Reads `bits` bits, at most 64, from bit bit_at of the first byte on. */
+/* Reads a number of `bits` bits, at most 64, that starts at bit bit_at (0 is the lowest) of the
+ * first byte of `data`. */
 static inline uint64_t ptrc_layout_bits(const char *data, unsigned int bit_at, unsigned int bits)
 {
 	size_t bytes = (bit_at + bits + 7) / 8;
@@ -229,7 +231,7 @@ static inline uint64_t ptrc_layout_load(const char *data, size_t size)
 }
 
 /* The value of a number, an element of an array, or a bit field; signed values are sign-extended.
- * Inline, because it is called for millions of events per second. */
+ * Inline for speed: a command may call it for millions of events per second. */
 static inline uint64_t ptrc_layout_number_of(const struct ptrc_layout_field *f, const char *data,
 					     unsigned int bit_at)
 {

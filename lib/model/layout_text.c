@@ -33,7 +33,7 @@ int ptrc_layout_check(const char *text)
 
 struct text {
 	char *at;
-	const char *end; /* room for a zero byte follows */
+	const char *end; /* one more byte follows, for the zero byte */
 	bool is_too_long;
 };
 
@@ -58,7 +58,7 @@ static void put_number(struct text *t, const char *before, size_t number, const 
 	put(t, after);
 }
 
-/* The first member at offset `from` or later; NULL if there is none. */
+/* The member with the lowest offset that is not below `from`; NULL if there is none. */
 static const struct posixtrace_member *next_member(const struct posixtrace_member *members,
 						   size_t count, size_t from)
 {
@@ -110,14 +110,14 @@ static int check_members(const struct posixtrace_member *members, size_t count, 
 		end = m->pt_offset + m->pt_bytes;
 		found++;
 	}
-	/* If two members have the same offset, only one was found. */
+	/* The loop finds only one of several members with the same offset, which overlap. */
 	return found && found == count ? 0 : EINVAL;
 }
 
 static void put_member(struct text *t, const struct posixtrace_member *m)
 {
-	/* The words of the kinds, indexed by enum posixtrace_kind. An array of unsigned bytes
-	 * becomes `bytes`, not an array of numbers. */
+	/* The layout's words for the kinds of members, indexed by enum posixtrace_kind. An array of
+	 * unsigned bytes becomes `bytes`, not an array of numbers. */
 	static const char words[][8] = {"", "u", "i", "x", "f", "bool", "char"};
 	bool is_bytes =
 		m->pt_kind == POSIXTRACE_UNSIGNED && m->pt_item_bytes == 1 && m->pt_is_array;

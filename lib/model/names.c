@@ -30,7 +30,7 @@
 
 #define MAP_BYTES sizeof(struct ptrc_names_object)
 
-/* Size in bytes of an object with `count` entries, without layouts. */
+/* Bytes from the start of the names object to the end of its first `count` entries. */
 static uint64_t bytes_of(uint32_t count)
 {
 	return offsetof(struct ptrc_names_object, entry) + count * sizeof(struct ptrc_names_entry);
@@ -100,7 +100,7 @@ uint32_t ptrc_names_find(const struct ptrc_names_object *object, uint32_t limit,
 	hash = hash_of(name);
 	number = ptrc_load_acquire(&object->bucket[hash % PTRC_NAMES_BUCKET_COUNT]);
 	/* Load the count after the bucket: a name is counted before it enters the bucket, so the
-	 * count includes every name of the chain. */
+	 * count includes every name of the bucket's chain, and a higher number is damage. */
 	count = ptrc_names_object_count(object);
 	while (number != 0 && number <= count) {
 		const struct ptrc_names_entry *e = &object->entry[number - 1];
@@ -159,7 +159,8 @@ static void enter_index(struct ptrc_names_object *object, uint32_t index)
 	ptrc_cas(bucket, &head, (uint16_t)(index + 1));
 }
 
-/* Counts a name for which no identifier is left. */
+/* Notes a name for which no identifier is left, so that commands can report how many names there
+ * were, and one of them. */
 static void refuse(struct ptrc_names_object *object, const char *name)
 {
 	uint32_t hash = hash_of(name), none = 0;
@@ -233,7 +234,8 @@ static int append(struct ptrc_names_object *object, int fd, const char *name, ui
 {
 	unsigned given_up = 0;
 
-	/* Each try that fails counts one more entry, so the number of tries is limited. */
+	/* After each failed try the object has one more counted entry, so PTRC_NAMES_MAX tries are
+	 * enough. */
 	for (unsigned tries = 0; tries <= PTRC_NAMES_MAX && given_up < GIVE_UP_MAX; tries++) {
 		uint32_t index = ptrc_names_object_count(object);
 		struct ptrc_names_entry *e;
@@ -310,8 +312,9 @@ int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
 
 /* ---- layouts ---- */
 
-/* Allocates space in `texts` for a layout and writes the layout there. Memory is reserved before
- * texts_used is raised, because everything below texts_used must have memory. */
+/* Allocates space in `texts` for a layout of `bytes` bytes and writes it there; stores its offset
+ * in *place. Memory is reserved before texts_used is raised, because everything below texts_used
+ * must have memory. ENOSPC: `texts` is full. */
 static int write_text(struct ptrc_names_object *object, int fd, uint32_t index, const char *layout,
 		      uint32_t bytes, uint32_t *place)
 {
@@ -324,7 +327,7 @@ static int write_text(struct ptrc_names_object *object, int fd, uint32_t index, 
 		at = used + (uint32_t)sizeof(head);
 		if (used > sizeof(object->texts) - sizeof(head) - size)
 			return ENOSPC;
-		/* An odd offset: the object is damaged. */
+		/* An offset that is no multiple of 4 means that the object is damaged. */
 		if (used % sizeof(head) || make_real(object, fd, object->texts + at, size))
 			return ENOMEM;
 	} while (!ptrc_cas(&object->texts_used, &used, used + size));
@@ -335,7 +338,7 @@ static int write_text(struct ptrc_names_object *object, int fd, uint32_t index, 
 }
 
 /* Stores the offset of layout number `number` of the list in the entry of its name, unless that
- * entry has a layout. This was done before for all earlier layouts of the list. */
+ * entry has a layout already. The caller has done this for all earlier layouts of the list. */
 static void enter_layout(struct ptrc_names_object *object, uint32_t number)
 {
 	uint32_t place = ptrc_load_acquire(&object->layouts[number]);

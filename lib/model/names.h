@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The names object `n.<id>`: the names of event types and their identifiers, for a family of
- * processes. It only grows: the name at index i has identifier PTRC_ID_FIRST + i for ever. There
- * are no locks. A thread that registers a name claims the first free entry, writes the name,
+ * processes. It only grows: the name in entry i has the identifier PTRC_ID_FIRST + i for ever.
+ * There are no locks. A thread that registers a name claims the first free entry, writes the name,
  * marks the entry as made, counts it and enters it into the index. If the thread is stopped or
  * killed before it has counted the entry or entered it into the index, the next thread that
  * registers a name does that. If the thread has not made its entry after some milliseconds, the
- * next thread gives the entry up: this entry never gets a name, and the thread that claimed it,
- * if it is still alive, claims another entry.
+ * next thread gives the entry up: this entry never gets a name, and the thread that claimed it, if
+ * it is still alive, claims another entry.
  *
  * The index is a hash table. The names of a bucket form a chain, the newest first. A chain leads
  * only from higher numbers to lower ones, so even a damaged one ends. A thread that registers a
@@ -45,7 +45,8 @@
 #include "lib/model/eventset.h"
 #include "lib/model/record.h"
 
-/* The identifier of all names that are registered when no other identifier is left. */
+/* When no other identifier is left, every further name gets this one
+ * (posix_trace_unnamed_userevent). */
 #define PTRC_ID_UNNAMED 9U
 /* The first identifier that is not predefined. */
 #define PTRC_ID_FIRST 10U
@@ -55,8 +56,8 @@
 #define PTRC_NAMES_BUCKET_COUNT 1024U
 #define PTRC_NAMES_REFUSED_WORDS 64U
 
-/* The most bytes of one layout, including its zero byte, and the most bytes of all layouts of an
- * object together. */
+/* The most bytes of one layout, including its zero byte, and of all layouts of a names object
+ * together. */
 #define PTRC_NAMES_LAYOUT_BYTES 4097U
 #define PTRC_NAMES_TEXTS_BYTES (1U << 20)
 
@@ -106,8 +107,8 @@ struct ptrc_names_object {
 	char refused[PTRC_NAME_BYTES]; /* the first name that got no identifier */
 	/* For each hash bucket, 1 + the index of its newest name; 0: the bucket is empty. */
 	_Atomic uint16_t bucket[PTRC_NAMES_BUCKET_COUNT];
-	/* Offset of the first free byte of `texts`, minus 4: no layout has offset 0, which means
-	 * none. Changes by CAS. */
+	/* Offset of the first free byte of `texts`, minus 4, so that no layout has the offset 0,
+	 * which means that there is no layout. Changes by CAS. */
 	_Atomic uint32_t texts_used;
 	/* A lower bound for the number of elements of `layouts` in use; the list may already be
 	 * longer. */
@@ -130,7 +131,7 @@ _Static_assert(PTRC_ID_FIRST + PTRC_NAMES_MAX == PTRC_SET_ID_MAX + 1 &&
 	       "sets and records have room for every identifier");
 _Static_assert(TRACE_USER_EVENT_MAX == PTRC_NAMES_MAX + 1, "the names and the unnamed type");
 
-/* All releases 1.x have these layouts: lib/base/shared_version.h. */
+/* The offsets are the same in all releases 1.x (lib/base/shared_version.h). */
 PTRC_ASSERT_OFFSET(struct ptrc_names_object, magic, 0);
 PTRC_ASSERT_OFFSET(struct ptrc_names_object, id, 8);
 PTRC_ASSERT_OFFSET(struct ptrc_names_object, version, 16);
@@ -157,7 +158,7 @@ static inline uint32_t ptrc_names_object_count(const struct ptrc_names_object *o
 	return count < PTRC_NAMES_MAX ? count : PTRC_NAMES_MAX;
 }
 
-/* Whether this counted entry has a name. */
+/* Whether entry `index`, which is below the count, has a name and was not given up. */
 static inline bool ptrc_names_object_has(const struct ptrc_names_object *object, uint32_t index)
 {
 	return ptrc_load_relaxed(&object->entry[index].state) == PTRC_NAMES_MADE;
@@ -230,7 +231,8 @@ static inline uint32_t ptrc_names_count_refused(const _Atomic uint64_t *seen)
 	return count;
 }
 
-/* A process's mapping of the object. The mapping holds the read lock. */
+/* A process's mapping of a names object. The mapping holds the read lock that keeps the object from
+ * being removed. */
 struct ptrc_names {
 	struct ptrc_names_object *object;
 	uint64_t id;  /* 0: names in private memory, not a shared object */
@@ -280,9 +282,11 @@ int ptrc_names_open(int dirfd, uint32_t uid, uint64_t id, void *at, struct ptrc_
  * `from`, an object without names. */
 int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *from, uint32_t count,
 		      void *at, struct ptrc_names *n);
-/* Maps an object a second time; the new mapping holds a read lock of its own. */
+/* Maps the object of `from` a second time; the new mapping, *n, holds a read lock of its own.
+ * Returns 0 or ENOMEM. */
 int ptrc_names_share(const struct ptrc_names *from, struct ptrc_names *n);
-/* Names in private memory, for a process that cannot be traced. */
+/* Makes an empty names object in private memory, for a process that cannot be traced but opens
+ * names. */
 int ptrc_names_create_private(struct ptrc_names *n);
 void ptrc_names_unmap(struct ptrc_names *n);
 /* The identifier of a name if it is predefined or among the first `limit` registered names; else

@@ -73,8 +73,8 @@ uint32_t ptrc_packer_find(struct ptrc_packer *p, uint64_t key, uint32_t len, boo
 		is_known = true;
 	}
 	*is_new = true;
-	/* The key has a shape with another length: define a new shape, for which the length
-	 * varies. */
+	/* If the key has a shape with another length already (is_known), the new shape is one whose
+	 * length varies. */
 	return add_shape(p, key, len, is_known);
 }
 
@@ -117,8 +117,8 @@ static const uint8_t *get(const uint8_t *pos, const uint8_t *end, uint64_t *valu
 	return NULL;
 }
 
-/* Reads the definition of a shape (address, id, flags and length of events) into the one with this
- * code. Returns the address after it. NULL: the bytes are damaged. */
+/* Reads the definition of a shape (address, id, flags and length of events) and stores it as the
+ * shape with this code. Returns the address after the definition. NULL: the bytes are damaged. */
 static const uint8_t *define(const struct ptrc_unpacker *u, const uint8_t *pos, uint32_t code)
 {
 	struct ptrc_unpacker_shape *shape = &u->shapes[code];

@@ -35,11 +35,12 @@
 /* The most bytes that a packed event takes in addition to its data: 1 for the code of the shape, 8
  * and up to 5 for its definition, 10 for the time, and 5 for the length. */
 #define PTRC_PACKED_HEAD_MAX 29U
-/* Bytes after the end of the packed events that a packer may overwrite. */
+/* The packer copies data in units of 8 bytes, so it may write up to this many bytes after the end
+ * of the packed events. */
 #define PTRC_PACKED_SLACK 8U
 
-/* The bytes that an event with `len` bytes of data counts towards log-max-size. The bytes that it
- * really takes in the log do not matter. */
+/* The bytes that count towards log-max-size for an event with `len` bytes of data. This number does
+ * not depend on how well the event is packed. */
 static inline uint64_t ptrc_packed_counted(uint64_t len)
 {
 	return len + 8;
@@ -68,7 +69,8 @@ struct ptrc_packer {
 	uint64_t counted;
 	uint64_t largest; /* ptrc_packed_counted() of the largest event */
 	/* A hash table from keys to shapes: for each hash, the codes of two shapes that may have
-	 * the key. It is never cleared, so a user checks that the shape really has the key. */
+	 * the key. The table is never cleared and may name shapes of an earlier section, so each
+	 * use checks that the shape really has the key. */
 	uint8_t slots[PTRC_PACKER_SLOTS][2];
 	struct ptrc_packer_shape shapes[PTRC_PACKED_SHAPES];
 	struct ptrc_type_sums sums; /* valid after ptrc_packer_end() */
@@ -185,7 +187,7 @@ struct ptrc_packed_event {
  * `bytes` bytes. The caller gives the unpacker memory for this number of shapes. */
 static inline uint32_t ptrc_unpacker_shapes(uint64_t bytes)
 {
-	/* A definition with its event takes 11 bytes. */
+	/* A definition with its event takes at least 11 bytes. */
 	return bytes / 11 < PTRC_PACKED_SHAPES ? (uint32_t)(bytes / 11) : PTRC_PACKED_SHAPES;
 }
 

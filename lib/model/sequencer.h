@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How readers of live streams and of logs apply the filter. They apply it to events in the order
- * in which they report them: the old set to an event before a FILTER event, and the new set to an
- * event after it. A START or FILTER event whose own type is filtered is recorded as a HIDDEN
- * record, so that readers always know the filter.
+ * How readers of live streams and of logs apply the filter, a set of event types that are not
+ * reported. They apply it to events in the order of time: the old set to an event before a FILTER
+ * event, and the new set to an event after it. If START or FILTER events are themselves filtered
+ * out, they are recorded as HIDDEN records, so that readers always know the filter.
  *
- * Readers must do this because, while the filter changes, some writers still use the old set and
- * others already the new set. Only after all events are in time order is it clear which set
- * applies to an event.
+ * Readers must filter because, while the filter changes, some writers still use the old set and
+ * others already the new one. Which set applies to an event is clear only when all events are in
+ * the order of time.
  */
 #ifndef PTRC_LIB_MODEL_SEQUENCER_H
 #define PTRC_LIB_MODEL_SEQUENCER_H
@@ -25,7 +25,7 @@ struct ptrc_sequencer {
 	bool is_in_gap; /* between an OVERFLOW and its RESUME */
 };
 
-/* Starts with an empty, known filter, as at the start of a stream. */
+/* Sets the state at the start of a stream: the filter is known to be empty. */
 void ptrc_sequencer_reset(struct ptrc_sequencer *q);
 
 /* Copies the filter from a START or FILTER event: the last set in its data. False: the event is

@@ -22,8 +22,8 @@ PTRC_ASSERT_SIZE(struct ptrc_type_sum, 16);
 /* The sums of several types, in the order in which the types first appeared. */
 struct ptrc_type_sums {
 	uint32_t count;
-	/* For each type the index of its sum. The array is never cleared, so a user checks that
-	 * sum[index] is of this type. */
+	/* For each type the index of its element in sum[]. The array is never cleared, so each use
+	 * checks that the index is below `count` and that the element is of this type. */
 	uint16_t at[PTRC_TYPE_SUMS_MAX];
 	struct ptrc_type_sum sum[PTRC_TYPE_SUMS_MAX];
 };

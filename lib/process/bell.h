@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The object `bells` of a user has, for each process number, a counter (the bell): how many pages there may
- * be. A program that is not traced makes no page. It maps this object when it starts, and each event loads
- * the bell of its process instead of the page's first word: while the bell is 0, no page exists and no stream
- * traces the process. A controller rings the bell (adds 1) before it makes a page. After a page is removed,
- * the bell is unrung (1 is subtracted).
+ * The object `bells` of a user has, for each process number, a counter (the bell): how many pages
+ * may exist. A page (page_layout.h) lists the streams that trace a process; a program that is not
+ * traced makes none. It maps this object when it starts, and each event call loads the bell of its
+ * process instead of the page's first word: while the bell is 0, no page exists and no stream
+ * traces the process. A controller rings the bell (adds 1) before it makes a page. After a page is
+ * removed, the bell is unrung (1 is subtracted).
  *
  * Processes whose numbers differ by a multiple of 512 share a bell. So a bell that rings only means "look
  * whether there is a page". If a process dies after ringing the bell and before making the page, the bell
@@ -36,9 +37,9 @@ static inline _Atomic uint64_t *ptrc_bell(struct ptrc_bells *bells, int pid)
 
 /* Maps the object of the user. If it does not exist, makes it. Errors: ENOENT, EPERM, ENOMEM. */
 PTRC_MUST_CHECK int ptrc_bells_open(int dirfd, uint32_t uid, struct ptrc_bells **bells);
-/* Does the same with few system calls, for a program that starts. Stores in *dir the stat() of the directory.
- * Returns false if the directory or the object does not exist or is not as it should be. The caller then has
- * to call ptrc_bells_open. */
+/* Like ptrc_bells_open, but with fewer system calls, for a program that starts. Stores in *dir the
+ * stat() of the directory. Returns false if the directory or the object does not exist, or has a
+ * wrong owner, mode or type. The caller then has to call ptrc_bells_open. */
 bool ptrc_bells_open_usual(uint32_t uid, struct ptrc_bells **bells, struct stat *dir);
 void ptrc_bells_unmap(struct ptrc_bells *bells);
 
@@ -47,7 +48,8 @@ void ptrc_bells_unmap(struct ptrc_bells *bells);
 void ptrc_bell_ring(struct ptrc_bells *bells, int pid);
 void ptrc_bell_unring(struct ptrc_bells *bells, int pid);
 
-/* Whether the process has mapped the object in this directory. Returns false also if the caller may not look. */
+/* Whether the process has mapped the object `bells` of this directory, that is, whether it has the
+ * library. Returns false also if the caller may not read the mappings of the process in /proc. */
 bool ptrc_bells_are_mapped(int dirfd, int pid);
 
 #endif

@@ -9,7 +9,8 @@
 #include "lib/base/procfs.h"
 #include "lib/stream/untraced.h"
 
-/* The kernel gives files the time of its last clock tick, so a file's time may be too early by this. */
+/* In nanoseconds. The kernel gives files the time of its last clock tick, so a file's time may be
+ * too early by this. */
 #define TICK_NS 10000000
 
 struct claim {
@@ -51,7 +52,8 @@ static bool is_ours(const struct claim *c, const struct ptrc_untraced_word *word
 		if (traces(c, pid, i == 0))
 			return true;
 	}
-	/* The last ancestor in the note may still live, so the search continues with its ancestors. */
+	/* The process could not list all its ancestors. The last one in the list may still live, so
+	 * the search continues with the ancestors of that one. */
 	for (uint32_t i = 0; pid > 0 && !has_all && i < PTRC_UNTRACED_PIDS; i++) {
 		if (ptrc_procfs_stat(pid, &st))
 			break;

@@ -57,8 +57,8 @@ static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f
 	ptrc_here.pid = pid;
 	ptrc_here.has_page = false;
 	ptrc_here.uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
-	/* The namespace is found first, because that needs no descriptor. So if descriptors are short, the
-	 * note that says so (tell_unknown) has the namespace. */
+	/* The pid namespace is found first, because that needs no descriptor. So if descriptors are
+	 * short, tell_unknown() knows the namespace, which is a part of the page's name. */
 	if (ptrc_procfs_pid_namespace(0, &ptrc_here.ns))
 		return EPERM;
 	error = ptrc_procfs_stat(0, &st);
@@ -82,8 +82,9 @@ static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f
 	return 0;
 }
 
-/* Keeps the names of the process, because streams in its page go on tracing it. The new program has not
- * opened any of the names yet. */
+/* Maps the names object (table of event names) that the page has: streams in the page go on tracing
+ * the process, and use this object. The new program has opened none of the names in it yet, so all
+ * are below ptrc_here.base. */
 static void keep_names(int dirfd, struct ptrc_page *page)
 {
 	uint64_t id = ptrc_load_relaxed(&page->names_id);
@@ -93,7 +94,8 @@ static void keep_names(int dirfd, struct ptrc_page *page)
 		ptrc_here.base = ptrc_names_count(&ptrc_here.names);
 }
 
-/* Leaves a note that this process could not find out which streams should trace it. */
+/* Leaves a symbolic link that says that this process could not find out which streams should trace
+ * it (untraced.h). */
 static void tell_unknown(int error)
 {
 	char name[PTRC_PAGE_NAME_BYTES];
@@ -102,8 +104,9 @@ static void tell_unknown(int error)
 	ptrc_untraced_tell_unknown(ptrc_here.uid, name, error);
 }
 
-/* The page of the parent at the fork, and how many names it had. A process that makes its first page has no
- * such copy yet. It uses the memory for copies of its ancestors' pages. */
+/* A copy, made before a fork, of the parts of the page that a child needs, and the number of the
+ * parent's names then. A process that makes its first page has no such copy yet, and uses `noted`
+ * as memory for copies of its ancestors' pages. */
 static struct ptrc_page noted;
 static uint32_t noted_names_count;
 
@@ -155,8 +158,9 @@ static int map_bells(uint32_t uid, struct stat *dir)
 	return error;
 }
 
-/* Whether other processes cannot see that this process has the library. They may look into /proc only for
- * processes that they may dump. So a controller would make no page for this process. */
+/* Whether other processes cannot see that this process has the library, because it is not dumpable,
+ * and so they may not read its mappings in /proc. A controller would make no page for such a
+ * process, so the process must make one itself. */
 static bool is_hidden(void)
 {
 	return ptrc_sys(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0) != 1;
@@ -240,7 +244,8 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 	ptrc_page_unlock(&f);
 	if (unused)
 		ptrc_names_release(dirfd, ptrc_here.uid, unused);
-	/* The program before this one may have been a controller. Its streams have no controller any more. */
+	/* The program that this process ran before may have been a controller. The sweep ends its
+	 * streams. */
 	if (sweeps)
 		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, image != 0);
 	else
@@ -367,7 +372,8 @@ int ptrc_image_start_child(int32_t pid, bool is_noted)
 	ptrc_store_release(&f.page->image, ptrc_here.image);
 	ptrc_self_publish(pid, f.page);
 	ptrc_page_unlock(&f);
-	/* A child of a process without fork handlers comes here in an event, perhaps on a small stack. */
+	/* Without fork handlers, the child is here because it records its first event, perhaps on a
+	 * small stack. So it does only the part of a sweep that needs little stack. */
 	if (is_noted)
 		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, false);
 	else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The page of this process (list of its streams) when an image starts and in a forked child. An image is the
- * program between two execs. The caller of each function holds the lock of self.h. */
+/* The page of this process (list of its streams) when an image starts and in a forked child. An
+ * image is the program between two execs. The caller of each function holds the lock of
+ * ptrc_self_lock(). */
 #ifndef PTRC_LIB_PROCESS_IMAGE_H
 #define PTRC_LIB_PROCESS_IMAGE_H
 
@@ -23,7 +24,7 @@ int ptrc_image_start(int32_t pid, bool sweeps);
  * directory of that user, where controllers will look for it. */
 void ptrc_image_move_home(uint32_t uid);
 
-/* Copies from the page of this process what a child takes over that is forked now. */
+/* Called before a fork. Copies from the page of this process what the child will take over. */
 void ptrc_image_note_page(void);
 /* Starts a forked child, which has a copy of its parent's memory. Maps a page of its own in place of the
  * parent's page, and puts into it the streams and names that the child takes over. is_noted means that

@@ -32,7 +32,7 @@ struct view {
 	struct ptrc_procfs_status status;
 	pid_t pid; /* the process's pid in our pid namespace */
 	uint32_t uid;
-	unsigned int depth; /* how far its pid namespace is below ours */
+	unsigned int depth; /* how many levels its pid namespace is below ours; 0: it is ours */
 	int dirfd;	    /* the directory of the process's user; -1: it does not exist */
 	bool has_page;
 	bool is_alive; /* the program that mapped the page still runs */
@@ -78,7 +78,8 @@ static int read_page(struct view *v, uint64_t ns, uint64_t start_ticks)
 	return 0;
 }
 
-/* Finds out what is known of the process. Errors: ESRCH, EPERM, ENOMEM. */
+/* Fills in *v with the status of the process and, if it has one, a copy of its page. Errors: ESRCH,
+ * EPERM, ENOMEM. */
 static int open_view(pid_t pid, struct view *v)
 {
 	struct ptrc_procfs_stat st;

@@ -115,8 +115,9 @@ void ptrc_orphan_end(int fd)
 	ptrc_stream_unmap(&stream);
 }
 
-/* Whether the stream has an unread event of a user. A stream also has START and other system events. It does
- * not matter whether the thread that recorded the event is known: a guest (ptrace-event) has none. */
+/* Whether the stream has an unread user event. START and other system events do not count, because
+ * every stream has some. Events without a known thread count, because ptrace-event records such
+ * events. */
 static bool has_user_event(struct ptrc_stream *s)
 {
 	const struct ptrc_consumer c = {
@@ -135,7 +136,7 @@ static bool has_user_event(struct ptrc_stream *s)
 			is_found = record.off >= ptrc_consumer_rpos(&c, &p) &&
 				   (record.id_flags & PTRC_REC_ID_MASK) >=
 					   POSIX_TRACE_UNNAMED_USEREVENT;
-		/* Nothing can be read after damage. There may be an event there. */
+		/* The walk has stopped at damage. There may be a user event after it. */
 		is_found |= walk.off < walk.end;
 		ptrc_consumer_unpin(&c, &p);
 	}
@@ -197,7 +198,8 @@ struct tally {
 	struct kind {
 		unsigned int count;
 		uint64_t oldest;
-		int64_t oldest_s, oldest_ns; /* as in struct ptrc_orphan_facts */
+		/* creation of the stream `oldest`, as in struct ptrc_orphan_facts */
+		int64_t oldest_s, oldest_ns;
 	} logged, plain;
 };
 
@@ -317,14 +319,17 @@ struct need {
 	int dirfd;
 	uint32_t uid;
 	uint64_t names_id;
-	struct timespec made; /* when the object of the names was made */
+	/* when the names object was made: its mtime, which changes through a mapping leave
+	 * unchanged */
+	struct timespec made;
 	bool is_needed;
 };
 
 /*
- * Whether an orphan with another layout, which cannot say which names it needs, may need these. It
- * cannot if they were made after it was put aside. That was when its object was renamed, or
- * earlier: ctime. Programs change names through mappings, which leaves mtime unchanged.
+ * Whether an orphan may need the names object that was made at *made. This library does not know
+ * the version of the orphan, so it cannot read which names object the orphan uses. An orphan uses
+ * none that was made after it was put aside, which was at its ctime at the latest, because renaming
+ * sets ctime.
  */
 static bool may_need(int fd, const struct timespec *made)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Orphans: streams whose controller, and keeper if there is a log, are dead. They hold what their targets
- * recorded before, so they are not removed without a word. A process that finds such a stream puts it aside:
- * it renames the object s.<id> to o.<id>, which no process maps and which does not count as a stream any
- * more.
+ * Orphans: streams whose controller, and keeper if there is a log, are dead. They may hold events
+ * that no process has read and that are in no log, so they are not simply removed. A process that
+ * finds such a stream puts it aside: it renames the object s.<id> to o.<id>, which no process maps
+ * and which does not count as a stream any more.
  *
  * When a stream is created, the logs of orphans are finished. Orphans whose logs cannot be finished stay, and
  * so do orphans without a log that hold unread events ("plain" orphans). They stay until the user salvages or
@@ -11,7 +11,9 @@
  * the plain ones take at most half of /dev/shm together. If there are more, the oldest one is dropped and
  * noted in the file `dropped`.
  *
- * These functions take the cleaner's lock of an orphan where they need it. They use raw system calls only.
+ * The cleaner's lock is a lock on a byte of the stream's file (PTRC_LIVE_CLEANER). A process holds
+ * it while it puts an orphan aside, finishes its log or removes it. The functions use raw system
+ * calls only.
  */
 #ifndef PTRC_LIB_PROCESS_ORPHAN_H
 #define PTRC_LIB_PROCESS_ORPHAN_H
@@ -25,16 +27,16 @@
 #define PTRC_ORPHAN_LOGGED_MAX 64U
 #define PTRC_ORPHAN_PLAIN_MAX 8U
 
-/* The parts of a stream's header that matter here. The whole header is too large for the stack of a signal
- * handler. */
+/* The members of a stream's header that matter for an orphan. The whole header is too large for the
+ * stack of a signal handler. */
 struct ptrc_orphan_facts {
-	uint32_t version; /* of the stream's layout */
+	uint32_t version; /* version of the stream's layout */
 	bool is_known;	  /* this library knows the version; if not, all other members are 0 */
 	bool has_log;
 	bool has_begun_log; /* a keeper has started to write the log */
 	bool has_killed_keepers;
 	int32_t controller;
-	int64_t created_s, created_ns; /* seconds, and nanoseconds after these */
+	int64_t created_s, created_ns; /* creation: seconds since the Epoch, and ns */
 	uint64_t names_id;
 };
 /* Returns false if the object has no header yet. */
@@ -47,8 +49,8 @@ PTRC_MUST_CHECK bool ptrc_orphan_read(int fd, uint64_t id, struct ptrc_orphan_fa
 bool ptrc_orphan_lock(int fd, uint64_t *mask);
 void ptrc_orphan_unlock(int fd, const uint64_t *mask);
 
-/* The caller of the following functions holds the lock, and has found out that the controller and the keeper
- * are dead. */
+/* The caller of the following functions holds the cleaner's lock, and has found out that the
+ * controller and the keeper of the stream are dead. */
 
 /* Ends the stream, so that processes that still record into it unmap it. */
 void ptrc_orphan_end(int fd);
@@ -63,8 +65,8 @@ PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_orphan_finish(int dirfd, uint32_t uid, uint64_t id, int fd,
 				       const struct ptrc_keeper_orders *orders);
 
-/* Drops the oldest orphans if there are more than the limits allow. Does nothing unless uid is that of the
- * caller. */
+/* Drops (removes, with their events) the oldest orphans if there are more than the limits allow.
+ * Does nothing unless uid is that of the caller. */
 void ptrc_orphan_limit(int dirfd, uint32_t uid);
 /* Drops the oldest orphan without a log to free its memory. Returns false if there is none. */
 bool ptrc_orphan_make_room(int dirfd, uint32_t uid);

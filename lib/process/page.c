@@ -79,8 +79,8 @@ static void reset(struct ptrc_page *page)
 	ptrc_store_relaxed(&page->names_from_count, 0);
 }
 
-/* Adds 1 to the process's bell (its counter of pages), or subtracts 1. If subtracting fails, the caller need
- * not care: a bell that is too high does no harm. */
+/* Calls act(), ptrc_bell_ring or ptrc_bell_unring, for the bell (counter of pages) of the process.
+ * If unringing fails, the caller can ignore it: a bell that is too high does no harm. */
 static int with_bell(const struct ptrc_page_place *place, void (*act)(struct ptrc_bells *, int))
 {
 	struct ptrc_bells *bells = place->bells;
@@ -109,7 +109,8 @@ static int make_file(const struct ptrc_page_place *place, const char *name, int 
 
 	if (error)
 		return error;
-	/* Root makes the page of another user complete. A user's own page gets its size later. */
+	/* If root makes the page of another user, the file has its size before it has its name. A
+	 * user's own page gets its size in open_locked(), under the lock. */
 	*size = is_foreign ? PTRC_PAGE_SIZE : 0;
 	error = ptrc_shmdir_create_object(place->dirfd, name, place->uid, *size, *size, fd);
 	if (error)
@@ -139,7 +140,8 @@ static int open_locked(const struct ptrc_page_place *place, bool is_create,
 	 * removed. */
 	if (!error && st.st_nlink == 0)
 		error = ESTALE;
-	/* The file was made just now, perhaps by a process that died before it gave the file its size. */
+	/* The file is new and has no size yet: this process has made it, or another one that died
+	 * before it set the size. */
 	if (!error && size < PTRC_PAGE_SIZE) {
 		error = ptrc_shmdir_reserve(fd, PTRC_PAGE_SIZE, 0, PTRC_PAGE_SIZE);
 		if (error)

@@ -13,7 +13,7 @@
 
 #define PTRC_PAGE_NAME_BYTES 48
 
-/* The process to which a page belongs, and the directory of the page. */
+/* Where a page is: the process to which it belongs, and the directory that it is in. */
 struct ptrc_page_place {
 	int dirfd;
 	uint32_t uid; /* the user to whom the directory belongs */
@@ -28,7 +28,7 @@ struct ptrc_page_file {
 	struct ptrc_page_place place;
 	int fd;
 	uint64_t inode;
-	uint64_t signal_mask; /* what ptrc_page_unlock restores */
+	uint64_t signal_mask; /* the signal mask that ptrc_page_unlock restores */
 	/* This call has made the page, or has cleared a page of an earlier process. */
 	bool is_new;
 	struct ptrc_page *page;
@@ -57,7 +57,8 @@ int ptrc_page_open(const struct ptrc_page_place *place, uint64_t start_ticks, bo
 /* Takes the read lock by which a process shows that it lives. The mapping keeps the lock. */
 void ptrc_page_mark_alive(const struct ptrc_page_file *f);
 bool ptrc_page_is_alive(int fd);
-/* Locks a page that is not mapped, but does not wait for the lock. Blocks signals until the lock is released. */
+/* Locks a page that is not mapped. Returns false at once if another process has the lock. Blocks
+ * signals until ptrc_page_release. */
 bool ptrc_page_try_lock(int fd, uint64_t *mask);
 void ptrc_page_release(int fd, const uint64_t *mask);
 /* Releases the lock. The page stays mapped. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The page `p.<pid>` of a process that is traced or has opened a name. (bell.h describes processes without a
- * page.) Its layout never changes: see lib/base/shared_version.h. A page is made by open, fallocate and mmap. A page that is all zeros is a valid empty page, so no
- * other process ever sees a half-made page.
+ * The page `p.<pid>` of a process that is traced or has opened a name. The page lists the streams
+ * that trace the process. (bell.h describes processes without a page.) Its layout never changes:
+ * see lib/base/shared_version.h. A page is made by open, fallocate and mmap. A page that is all
+ * zeros is a valid empty page, so no other process ever sees a half-made page.
  *
  * There are OFD locks on the file. A process that changes the slots, the names or the identity holds a write
  * lock on byte 0. The process to which the page belongs holds a read lock on byte 1. Its mapping keeps this
@@ -20,11 +21,12 @@
 #define PTRC_PAGE_SLOT_COUNT 64U
 #define PTRC_PAGE_SIZE 4096U
 
-/* Children of the process join the stream, too. */
+/* Flag: children of the process join the stream, too. */
 #define PTRC_PAGE_SLOT_INHERITED 1U
-/* The process itself controls the stream, so an exec clears the slot. */
+/* Flag: the process itself controls the stream, so an exec ends the stream, and the next program
+ * clears the slot. */
 #define PTRC_PAGE_SLOT_SELF 2U
-/* The process is a descendant of the stream's target, not the target itself. */
+/* Flag: the process is a descendant of the stream's target, not the target itself. */
 #define PTRC_PAGE_SLOT_JOINED 4U
 
 /* A stream that traces this process. */
@@ -43,14 +45,15 @@ struct ptrc_page_slot {
 _Static_assert(sizeof(struct ptrc_page_slot) == 32, "page slot");
 
 struct ptrc_page {
-	/* Bit i: there is a stream in slot i. Every event loads this word. */
+	/* Bit i: slots[i] has a stream. Every event call loads this word; if it is 0, the event is
+	 * not recorded. */
 	_Atomic uint64_t active;
 	/* When the process started (field 22 of its stat). This distinguishes it from a later process with
 	 * the same pid. */
 	_Atomic uint64_t start_ticks;
 	/* The identity of the program that runs now; 0: no program with the library has run yet. */
 	_Atomic uint64_t image;
-	_Atomic uint64_t names_id; /* its names object; 0: it has none */
+	_Atomic uint64_t names_id; /* id of the process's names object; 0: it has none */
 	/* A forked child that has joined no stream keeps the ids of its parent's names. While names_id is 0,
 	 * its names are the first names_from_count names of the object names_from. Before it adds a name, it
 	 * copies them into an object of its own. From then on the count does not change. */
@@ -62,7 +65,7 @@ struct ptrc_page {
 };
 _Static_assert(sizeof(struct ptrc_page) <= PTRC_PAGE_SIZE, "one page");
 
-/* All releases 1.x have these layouts: lib/base/shared_version.h. */
+/* The offsets are the same in all releases 1.x (lib/base/shared_version.h). */
 PTRC_ASSERT_OFFSET(struct ptrc_page, active, 0);
 PTRC_ASSERT_OFFSET(struct ptrc_page, start_ticks, 8);
 PTRC_ASSERT_OFFSET(struct ptrc_page, image, 16);

@@ -71,8 +71,9 @@ void ptrc_process_begin(void)
 			init(true);
 		return;
 	}
-	/* An event came before the constructor. It may not have removed what dead processes left, so that is
-	 * done now. */
+	/* An event came before this constructor and has initialised the library. Events do not
+	 * remove what dead processes left, because their stack may be too small, so that is done
+	 * now. */
 	ptrc_self_lock(&mask);
 	if (ptrc_shmdir_open(ptrc_here.uid, false, &dirfd) == 0) {
 		ptrc_sweep_processes(dirfd, ptrc_here.uid);
@@ -85,7 +86,8 @@ void ptrc_process_own(_Atomic int32_t *owner, void (*forget)(void))
 {
 	uint64_t mask;
 
-	/* The fork has cleared the pid of a child that has not noticed the fork. */
+	/* With pid 0 and has_page, this is a forked child that has not noticed the fork: the kernel
+	 * has cleared the pid. */
 	if (ptrc_self_pid() == 0 && ptrc_here.has_page)
 		ptrc_process_init();
 	if (ptrc_load_acquire(owner) == ptrc_self_pid())
@@ -208,9 +210,9 @@ static void end_page(int dirfd)
 	ptrc_page_unlink(&place, ptrc_here.inode);
 }
 
-/* Gives up the names object. The shared mapping keeps its file open, and so keeps the lock by which this
- * process uses the object. Other threads may still look names up at this address, so it must stay mapped. It
- * is mapped anew, privately, from a newly opened descriptor without a lock. */
+/* Gives up the names object. The shared mapping keeps its file open, and so keeps the lock by which
+ * this process uses the object. Other threads may still look names up at this address, so it must
+ * stay mapped. It is mapped again, privately, from a newly opened descriptor without a lock. */
 static void let_names_go(int dirfd)
 {
 	uint64_t size;

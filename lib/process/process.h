@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of this process as a process that can be traced: start of the program, fork, and exit. lib/life
- * calls these functions at such moments. But the first event or call may come before the constructor, and a
- * child may be forked without fork handlers (_Fork, raw clone). So code that needs the page of this process
- * first calls ptrc_process_init. Code that keeps state in ordinary memory first calls ptrc_process_own.
+ * The life of this process as a process that can be traced: start of the program, fork, and exit.
+ * lib/life calls the functions of this file at these moments. But the first event or call may come
+ * before the constructor, and a child may be forked without fork handlers (_Fork, raw clone). So
+ * code that needs the page of this process first calls ptrc_process_init. Code that keeps state in
+ * ordinary memory first calls ptrc_process_own.
  */
 #ifndef PTRC_LIB_PROCESS_PROCESS_H
 #define PTRC_LIB_PROCESS_PROCESS_H
@@ -34,7 +35,8 @@ void ptrc_process_own(_Atomic int32_t *owner, void (*forget)(void));
  * without fork handlers and has not called the library yet. */
 bool ptrc_process_is_known(void);
 
-/* Whether this process is in these two namespaces. Valid only after ptrc_process_init has succeeded. */
+/* Whether this process is in these two namespaces (inode numbers). Valid only after
+ * ptrc_process_init has succeeded. */
 bool ptrc_process_is_in(uint64_t pid_namespace, uint64_t time_namespace);
 
 /* If the refusal (lib/base/shared_version.h) means that memory or descriptors are short or that versions differ,
@@ -54,8 +56,9 @@ void ptrc_process_fork_prepare(void);
 void ptrc_process_fork_parent(void);
 void ptrc_process_fork_child(void);
 
-/* Called at exit(). Makes pages (lists of streams) for children that would look for the page of this process,
- * removes that page, and gives up the names. */
+/* Called at exit(). Makes pages (lists of streams) for children that have none yet, because they
+ * would later look for the page of this process; removes that page, and gives up the names
+ * object. */
 void ptrc_process_end(void);
 
 #endif

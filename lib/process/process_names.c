@@ -105,7 +105,8 @@ static int make_names(void)
 		ptrc_here.is_borrowed = false;
 		if (old)
 			ptrc_names_release(dirfd, ptrc_here.uid, old);
-		/* Children that were forked without fork handlers and then killed leave such objects. */
+		/* Children that were forked without fork handlers and then killed leave their names
+		 * objects, so a process that makes one also sweeps. */
 		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, false);
 	}
 	ptrc_file_close(dirfd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The event names of this process. */
+/* The event names of this process: opening them, and which of them this program may use. */
 #ifndef PTRC_LIB_PROCESS_PROCESS_NAMES_H
 #define PTRC_LIB_PROCESS_PROCESS_NAMES_H
 

@@ -36,7 +36,7 @@ extern struct ptrc_self *ptrc_self;
  * process its parent was and which names its parent had. Members that are not atomic are used only under
  * `lock`. */
 struct ptrc_process_state {
-	_Atomic int32_t lock; /* see pid_lock.h */
+	_Atomic int32_t lock; /* lock of this structure (pid_lock.h) */
 	int32_t pid;	      /* the process that this structure describes; 0: not initialised */
 	bool has_page;
 	bool is_quiet;	  /* the process has no page, so its events look at its bell */
@@ -46,11 +46,11 @@ struct ptrc_process_state {
 	_Atomic bool has_traced;
 	bool has_ended;		  /* exit() has removed the page, or has found that there is none */
 	bool has_own_proc;	  /* /proc uses the same pids as this process */
-	uint32_t uid;		  /* effective */
+	uint32_t uid;		  /* effective user */
 	uint64_t ns;		  /* pid namespace; 0: the initial one */
 	_Atomic uint64_t time_ns; /* time namespace; 0: not known yet */
 	uint64_t start_ticks;
-	uint64_t inode; /* of the page's file */
+	uint64_t inode; /* inode of the page's file */
 	/* The bells (counters of pages) of the user with which this program started; NULL: not mapped. They
 	 * are in the directory that bells_dev and bells_inode identify. */
 	struct ptrc_bells *bells;
@@ -64,8 +64,9 @@ struct ptrc_process_state {
 	 * process changes to another names object, that object is mapped over the old one. It starts with the
 	 * same names. */
 	struct ptrc_names names;
-	/* `names` belongs to the parent. Only its first borrowed_count names are names of this process, and
-	 * this process must not add names to it. */
+	/* `names` is the parent's names object (table of event names). Only its first
+	 * borrowed_count names are names of this process, and this process must not add names to
+	 * it. */
 	bool is_borrowed;
 	uint32_t borrowed_count;
 };
@@ -114,7 +115,8 @@ void ptrc_self_set_mapped(uint32_t id);
 /* Copies the bits of ptrc_here.mapped to a structure that has none: a new one, or that of a forked child,
  * which the fork has cleared. */
 void ptrc_self_copy_mapped(struct ptrc_self *to);
-/* The names object holds the names of event types. Returns how many of them this process has opened. */
+/* The number of names in the names object (table of event names) of this process; if the object is
+ * borrowed from the parent, at most borrowed_count. */
 uint32_t ptrc_self_names_count(void);
 
 #endif

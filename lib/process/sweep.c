@@ -44,7 +44,7 @@ struct sweep {
 	bool has_new_orphans;  /* this sweep has renamed some orphans to o.<id> */
 	int log_fd;	       /* the log that the caller is about to start; -1: none */
 	uint64_t ended_stream; /* if not 0, the sweep only takes this stream out of pages */
-	uint64_t entry_count;  /* of the directory; estimated from its size */
+	uint64_t entry_count;  /* number of entries of the directory, computed from its size */
 	/* page_count pages have been visited. The sweep looks into look_count of the pages, starting with
 	 * page number first_page. */
 	uint64_t first_page, page_count, look_count;
@@ -270,8 +270,8 @@ static void visit_rest(const char *name, void *arg)
 	int fd, pid;
 
 	if (ptrc_untraced_parse(name, &id, &pid)) {
-		/* A note (a link of a process that could not be traced) without a stream is for all
-		 * streams. */
+		/* A link of a process that could not be traced and did not know its streams has id
+		 * 0. It is kept as long as there is any stream. */
 		if (id ? !has_stream(s, id) && !has_object(s, 'o', id) : !s->has_streams)
 			ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
 	} else if ((id = ptrc_shmdir_parse(name, 'n')) != 0) {
@@ -310,7 +310,8 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, int log_fd, uint64_t
 	struct ptrc_procfs_stat own;
 	struct stat st;
 
-	/* There is nothing to do if the directory has only the bells, as usual when a program ends. */
+	/* There is nothing to do if the directory is empty (its size has two entries) or has only
+	 * one object, the bells, as usual when a program ends. */
 	if (ptrc_file_stat(dirfd, &st) || st.st_size == 2 * ENTRY_BYTES ||
 	    (st.st_size == 3 * ENTRY_BYTES && !finishes_logs))
 		return;

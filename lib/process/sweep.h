@@ -7,9 +7,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Removes the pages of dead processes, and names objects that no process maps. Puts aside streams whose
- * controller and keeper are dead (orphan.h), and finishes their logs, which may take a while. log_fd is the
- * log that the caller is about to start, to which nothing must be written; -1: there is none. */
+/* Removes the pages of dead processes, and names objects that no process maps. Puts aside streams
+ * whose controller and keeper are dead (orphan.h), and finishes their logs, which may take a while.
+ * log_fd is the log that the caller is about to start, which must not be taken for the log of an
+ * orphan; -1: there is none. */
 void ptrc_sweep(int dirfd, uid_t uid, int log_fd);
 /* Like ptrc_sweep(), but does nothing with streams that have a log, so it takes long
  * only if it finds a new orphan without a log into which processes still record: 0.1 s. */
@@ -19,10 +20,11 @@ void ptrc_sweep_processes(int dirfd, uid_t uid);
  * start or end, by forked children, and by processes that make a names object. is_due is true at the end of a
  * program that was traced, has traced, or has opened a name. */
 void ptrc_sweep_sometimes(int dirfd, uid_t uid, bool is_due);
-/* Removes the pages of dead processes of this pid namespace, if the number of entries in the directory is a
- * multiple of 256. Called by children that were forked without fork handlers. They may be in an event, so
- * this takes no more stack than an event may take. Pages are enough, because such a child leaves nothing
- * else. It has to be done here, because a program may make all its children in this way. */
+/* Removes the pages of dead processes of this pid namespace, if the number of entries in the
+ * directory is a multiple of 256. Called by children that were forked without fork handlers. They
+ * may be in an event, so this function takes no more stack than an event may take. If such a child
+ * is killed, it leaves only its page. It must do this itself, because a program may make all its
+ * children in this way, so that no other process sweeps. */
 void ptrc_sweep_pages_sometimes(int dirfd, uid_t uid);
 /* Takes a stream that has ended out of the pages (lists of streams) of all processes. */
 void ptrc_sweep_stream(int dirfd, uid_t uid, uint64_t stream_id);

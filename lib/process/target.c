@@ -33,7 +33,7 @@ int ptrc_target_status(pid_t pid, struct ptrc_procfs_status *status)
 
 	if (error)
 		return error;
-	/* If /proc belongs to another pid namespace, its pids stand for other processes. */
+	/* If /proc belongs to another pid namespace, a pid there is that of another process. */
 	if (ptrc_procfs_stat(0, &own) || own.pid != ptrc_sys_getpid())
 		return EPERM;
 	error = ptrc_procfs_status(pid, status);
@@ -92,8 +92,8 @@ static bool may_publish(const struct ptrc_target *t)
 	       (ptrc_procfs_owner(t->pid, &owner) == 0 && owner == t->uid);
 }
 
-/* Puts into the page what a program with the library would put there itself. No such program has run in the
- * process yet. */
+/* Called if no program with the library has run in the process yet. Puts into the page what such a
+ * program would put there itself: inherited streams, and names. */
 static void prepare_unborn(const struct ptrc_target *t, struct ptrc_page *page)
 {
 	const struct ptrc_page_place place = place_of(t);

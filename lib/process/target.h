@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A process that a controller traces or wants to trace. It is a process of the same user, the calling process
- * itself or, if the controller is root, any process. */
+/* The target of a trace: a process that a controller traces or wants to trace. It is the calling
+ * process itself, another process of the same user or, if the controller is root, any process. */
 #ifndef PTRC_LIB_PROCESS_TARGET_H
 #define PTRC_LIB_PROCESS_TARGET_H
 
@@ -15,11 +15,11 @@
 struct ptrc_target {
 	pid_t pid;
 	uid_t uid; /* the process's effective user; the page is in this user's directory */
-	int dirfd; /* that directory; -1: not open */
-	struct ptrc_page *page; /* mapped */
-	uint64_t inode;		/* that of the page's file */
+	int dirfd; /* the directory of that user; -1: not open */
+	struct ptrc_page *page; /* the page of the process, mapped */
+	uint64_t inode;		/* inode of the page's file */
 	uint64_t start_ticks;
-	uint64_t ns; /* its pid namespace, which is the same as ours */
+	uint64_t ns; /* pid namespace of the process, which is also ours */
 	bool is_self;
 };
 

@@ -74,8 +74,8 @@ bool ptrc_chunk_change(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from,
 void ptrc_chunk_seal(struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end, uint32_t count,
 		     uint64_t tlast, uint64_t state)
 {
-	/* These are stored before the word is changed, because they must be valid in every chunk
-	 * that is not OWNED. */
+	/* The stores precede the change of the word, because tlast, end and count must be valid in
+	 * every chunk that is not OWNED. */
 	ptrc_store_relaxed(&ctl->tlast, tlast);
 	ptrc_store_relaxed(&ctl->end, end);
 	ptrc_store_relaxed(&ctl->count, count);

@@ -33,18 +33,18 @@ uint32_t ptrc_chunk_rpos(const struct ptrc_chunk_ctl *ctl, uint64_t word, uint32
 uint32_t ptrc_chunk_unread(const struct ptrc_pool *pool, uint32_t index, uint64_t word,
 			   uint64_t epoch);
 
-/* Changes the state of a chunk from `from` to `to`, if the rest of its word, except for the pins,
- * is equal to that of `word`. */
+/* Changes the state of a chunk from `from` to `to`. Returns false, and changes nothing, if the
+ * chunk is in another state, or if its slot, generation or claim is no longer that in `word`. */
 bool ptrc_chunk_change(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from, uint64_t to);
 /* The owner leaves the chunk: its state changes from OWNED to `state`. Nothing happens if the
  * chunk's word differs from `word` in more than the pins: then another process has taken the
  * owner for dead and sealed the chunk. */
 void ptrc_chunk_seal(struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end, uint32_t count,
 		     uint64_t tlast, uint64_t state);
-/* Ends the chunk of a dead owner (writer) after its last complete record. The caller makes sure
- * that no other process does this for a chunk of the same slot. */
+/* Takes a chunk away from its dead owner; it ends after its last complete record. The caller makes
+ * sure that no other process does this for a chunk of this slot at the same time. */
 void ptrc_chunk_seal_dead(const struct ptrc_pool *pool, uint32_t index, uint64_t word);
-/* Changes the word of a chunk to FREE if it is still `word`. */
+/* Makes a chunk FREE. Returns false, and changes nothing, if its word is no longer `word`. */
 bool ptrc_chunk_free(struct ptrc_chunk_ctl *ctl, uint64_t word);
 
 /* Notes in the stream's header (horizon and first_lost) that the unconsumed events of a chunk are
@@ -69,14 +69,15 @@ struct ptrc_walk_record {
 	uint32_t id_flags;
 	uint32_t len;
 	uint32_t off;  /* offset of the record in the chunk */
-	uint32_t data; /* offset of its data */
+	uint32_t data; /* offset of the record's data in the chunk */
 };
 
 /* Starts a walk (an iteration over the records of a chunk) before the first record. The walk checks
  * everything that it reads; the caller has checked `end`. */
 struct ptrc_walk ptrc_walk_begin(const struct ptrc_chunk *chunk, uint32_t end);
-/* Steps to the next event, which may be HIDDEN (not for the user), and takes the event's origin
- * from the CONTEXT records before it. False: the end, or damage (off < end). */
+/* Steps to the next event, which may be HIDDEN (not for the user). Sets walk->origin from the
+ * CONTEXT records before the event. Returns false at the end, or at damage; then walk->off <
+ * walk->end. */
 static inline bool ptrc_walk_next(struct ptrc_walk *walk, struct ptrc_walk_record *record)
 {
 	while (walk->off < walk->end) {

@@ -205,10 +205,10 @@ static struct entry last_entry(const struct ptrc_stream_header *h, uint64_t *ind
 }
 
 /*
- * Appending. clock_word is the number of entries << 32 | the thread that is appending an entry
- * (the appender). If the appender is dead or slow, another thread takes over. A slow appender may
- * continue at any later time. So an appender changes what other processes see only by a CAS from
- * a value that it has read while clock_word named it.
+ * Appending. clock_word is the number of entries << 32 | the thread that is appending an entry (the
+ * appender). If the appender is dead or slow, another thread takes over. A slow appender may
+ * continue at any later time. So an appender changes what other processes see only by a CAS, and
+ * the expected value of the CAS is one that it read while clock_word still had its thread ID.
  *
  * Entries up to and including index `count` have memory, because a process reserves memory for
  * the next entry before it raises the count. On a full file system, accessing an entry without
@@ -264,7 +264,7 @@ static uint64_t take_word(struct ptrc_stream_header *h, uint64_t now)
 			return 0;
 		word = ptrc_load_acquire(&h->clock_word);
 		if (word != before)
-			tries = 0; /* a new appender: wait for it as long */
+			tries = 0; /* a new appender gets the full number of tries */
 		before = word;
 		if ((uint32_t)word == 0) {
 			if (change_word(h, word, word | tid))
@@ -279,7 +279,7 @@ static uint64_t take_word(struct ptrc_stream_header *h, uint64_t now)
 	}
 }
 
-/* The time in ns after which an entry at `counter` is followed by the next entry. */
+/* How many ns an entry that starts at stamp `counter` is valid. */
 static int64_t interval_after(const struct ptrc_stream_header *h, uint64_t counter, uint64_t mult)
 {
 	int64_t interval = scale(counter - h->t0, mult) / 8;
@@ -294,8 +294,9 @@ static uint64_t ticks_of(int64_t ns, uint64_t mult)
 	return rate(ns, 1) / (mult ? mult : 1);
 }
 
-/* Appends an entry that is valid from (counter, ns) on; the last entry, `last`, is valid until
- * *due. *due becomes the due of the new entry. False if another thread has taken over. */
+/* Appends an entry that is valid from stamp `counter` on, which was read at time `ns`. The entry
+ * before it, `last`, is valid up to stamp *due. Sets *due to the stamp up to which the new entry is
+ * valid. Returns false if another thread has become the appender. */
 static bool append(struct ptrc_stream_header *h, uint64_t word, const struct entry *last,
 		   uint64_t counter, int64_t ns, uint64_t *due)
 {

@@ -68,8 +68,8 @@ uint64_t ptrc_stream_now(const struct ptrc_stream_header *h);
  * any process may call this. If another thread is appending an entry, this function does not wait
  * long for it. */
 void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now);
-/* Saves the counter and the time. From them, the rate of the counter is measured when a stream is
- * created; the more time has passed since this call, the more accurate is the rate. */
+/* Saves the counter and the time. When a stream is created, the rate of the counter is measured
+ * over the time since this call; a longer time makes the rate more accurate. */
 void ptrc_clock_first_pair(void);
 /* Reads the counter and CLOCK_MONOTONIC at the same moment, as nearly as possible. */
 void ptrc_clock_pair(uint64_t *counter, int64_t *ns);

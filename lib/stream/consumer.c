@@ -35,8 +35,8 @@ bool ptrc_consumer_pin(const struct ptrc_consumer *c, uint32_t chunk, uint64_t e
 			return false;
 		p->end = ptrc_chunk_end(pool, chunk, word);
 		/* A full chunk is pinned even if everything in it is consumed, because unpinning
-		 * frees it. It was not freed before if another consumer had pinned it then or
-		 * died. */
+		 * frees it. Such a chunk remains if another consumer had pinned it when its last
+		 * event was consumed, or if the consumer died before it could free the chunk. */
 		if (p->end == 0 ||
 		    (state == PTRC_CHUNK_OWNED && ptrc_chunk_rpos(ctl, word, p->end) >= p->end))
 			return false;
@@ -107,7 +107,8 @@ enum ptrc_step ptrc_consumer_step(const struct ptrc_consumer *c, struct ptrc_wal
 	} while (record->off < rpos);
 	if (record->stamp <= until)
 		return PTRC_STEP_EVENT;
-	/* A stamp in the future is damage: the reader would never get past this event. */
+	/* A stamp in the future counts as damage, because otherwise the reader would stop before
+	 * this event for ever. */
 	if (record->stamp > ptrc_stream_now(c->stream->header) + PTRC_STAMP_SLACK)
 		return PTRC_STEP_DAMAGE;
 	*walk = before;
@@ -187,7 +188,8 @@ void ptrc_type_counts_add(struct ptrc_type_counts *c, uint64_t epoch,
 	uint64_t known = ptrc_load_relaxed(&c->epoch);
 	struct ptrc_type_count *type;
 
-	/* The stream was cleared after the event was recorded, so the event is not counted. */
+	/* With an older epoch the stream was cleared after the events were recorded, so they do not
+	 * count. */
 	if (epoch < known || sum->id >= PTRC_TYPE_COUNT)
 		return;
 	if (epoch > known) {
@@ -236,9 +238,9 @@ bool ptrc_consumer_find_gap(const struct ptrc_consumer *c, uint64_t told, _Atomi
 	}
 	if (first == PTRC_TIME_NONE)
 		return false;
-	/* first_lost is read before the horizon, and writers store them in the reverse order. So
-	 * a consumer never sees the start of a loss without its end. It may see only the end, if
-	 * it has reported the start of that loss before. */
+	/* first_lost is read before the horizon, and writers store the horizon before first_lost.
+	 * So a consumer never sees the start of a loss without its end. It may see only a later
+	 * end, if it has already reported the start of that loss. */
 	last = ptrc_load_acquire(&h->horizon);
 	if (last <= told) {
 		if (kept)

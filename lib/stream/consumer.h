@@ -55,7 +55,7 @@ enum ptrc_step {
 };
 
 /* Steps to the next event at offset `rpos` or later whose stamp is not later than `until`. After
- * PTRC_STEP_END the walk stands before the first event with a later stamp. */
+ * PTRC_STEP_END the walk is at the first event with a later stamp, which the next step returns. */
 enum ptrc_step ptrc_consumer_step(const struct ptrc_consumer *c, struct ptrc_walk *walk,
 				  uint32_t rpos, uint64_t until, struct ptrc_walk_record *record);
 
@@ -76,8 +76,9 @@ void ptrc_type_counts_add(struct ptrc_type_counts *c, uint64_t epoch,
 
 /* Events that are in chunks but are no part of the trace, described by their stamps. */
 struct ptrc_excluded {
-	/* Events up to this stamp are excluded, because a LOOP stream overwrote them or later
-	 * events. 0: none. */
+	/* Events up to this stamp, the end of a gap, are excluded: a LOOP stream overwrote the
+	 * event with this stamp, and older events that still exist are dropped too, so that the gap
+	 * is one interval. 0: there is no gap. */
 	uint64_t gap_last;
 	uint64_t cut; /* events from this stamp on are excluded, because the stream had stopped;
 		       * PTRC_TIME_NONE: none */

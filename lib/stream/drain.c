@@ -63,9 +63,9 @@ static void gap_is_out(struct ptrc_drain *d)
 	ptrc_store_release(&d->stream->header->gap_first, PTRC_TIME_NONE);
 }
 
-/* Finds the first event after the gap, which RESUME announces. Events that are older than the
- * last overwritten event are dropped, so the start of the gap is moved back to the first dropped
- * event. */
+/* Finds the first event after the gap, which the RESUME event announces. Events that still exist
+ * but are older than the last overwritten event are dropped, so the start of the gap is moved back
+ * to the first dropped event. */
 static void find_ends_of_gap(struct ptrc_drain *d)
 {
 	d->resume = PTRC_TIME_NONE;
@@ -118,8 +118,8 @@ int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d)
 
 	if (error)
 		return error;
-	/* Without this wait, a record older than `until` could appear after later records were
-	 * written to the log. */
+	/* Without the wait for event calls under way, a record older than `until` could appear in
+	 * the stream after later records were written to the log. */
 	d->until = d->flushed = ptrc_consumer_moment(&d->consumer);
 	ptrc_marks_wait_all(s->header, &s->given_up);
 	take_gap(d);
@@ -230,8 +230,9 @@ static void end_stretch(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 	d->note.sum_count = stretch->sum_count;
 }
 
-/* Adds an event that the drain makes up (OVERFLOW, RESUME or STOP), unless its type is filtered.
- * `data` has a multiple of 8 bytes. */
+/* Adds an event that the drain makes up (OVERFLOW, RESUME or STOP), unless the filter excludes its
+ * type. The packer reads `data` in units of 8 bytes, so its memory must have a multiple of 8
+ * bytes. */
 static void add_made_up(struct ptrc_drain *d, uint32_t id, uint64_t stamp, const void *data,
 			uint32_t len)
 {
@@ -262,8 +263,8 @@ static PTRC_ALWAYS_INLINE bool step(const struct ptrc_drain *d,
 		if (r->off < d->rpos)
 			continue;
 		if (r->stamp > d->until) {
-			/* A stamp in the future is damage. If it were accepted, no drain would
-			 * get past this event. */
+			/* A stamp in the future counts as damage, because otherwise every drain
+			 * would stop before this event. */
 			*is_last =
 				r->stamp <= ptrc_stream_now(d->stream->header) + PTRC_STAMP_SLACK;
 			walk->off = r->off;
@@ -284,8 +285,8 @@ static void begin_note(struct ptrc_drain *d)
 		(struct ptrc_drain_note){.chunk = d->chunk, .gen = PTRC_CHUNK_GEN(d->pinned.word)};
 }
 
-/* Ends the stretch at the position of the walk. Unless is_last, the rest of the chunk is damaged,
- * if there is any. */
+/* Ends the stretch at the position of the walk. If the walk stopped before the end of the chunk
+ * without is_last, it stopped at damage, and the rest of the chunk is skipped. */
 static void end_walk(struct ptrc_drain *d, struct ptrc_walk walk, bool is_last)
 {
 	if (!is_last && walk.off < walk.end) {
@@ -481,8 +482,9 @@ int ptrc_drain_next(struct ptrc_drain *d, uint8_t *out, struct ptrc_stretch *str
  * since the stretch was returned. */
 static bool commit_chunk(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
-	bool is_inside = d->is_pinned; /* true if the keeper commits each stretch before the next:
-				        * the drain still has this chunk pinned */
+	/* The drain still has the chunk pinned if the keeper commits each stretch before it asks
+	 * for the next one. */
+	bool is_inside = d->is_pinned;
 
 	if (!is_inside && !pin(d, note->chunk))
 		return false;

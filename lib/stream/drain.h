@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Taking events out of a stream for the log. The keeper drains the stream at each flush. Makes
- * raw system calls only.
+ * Taking events out of a stream for the log. The keeper drains the stream at each flush. This file
+ * makes raw system calls only, because the keeper has no C library.
  *
  * A drain returns the events of each chunk as stretches: packed sequences of events of one
  * writer. The keeper calls ptrc_drain_begin(); then ptrc_drain_next() until there are no more
@@ -26,15 +26,16 @@
 #include "lib/stream/consumer.h"
 #include "lib/stream/stream.h"
 
-/* The kinds of stretches (packed events of one writer). PLAIN: any number of events. GAP: OVERFLOW
- * and RESUME. The other kinds: a single event. */
+/* The kinds of stretches (packed events of one writer). PLAIN: any number of events. GAP: the
+ * events OVERFLOW and RESUME. A stretch of any other kind has a single event. */
 enum ptrc_stretch_kind {
 	PTRC_STRETCH_PLAIN,
 	PTRC_STRETCH_MARKER, /* FLUSH_START or FLUSH_STOP, which are no events of the program */
 	PTRC_STRETCH_STOP,
 	PTRC_STRETCH_FILTER,  /* START or FILTER, which contain the filter */
 	PTRC_STRETCH_PROCESS, /* a PTRC_REC_PROCESS record, which is no event */
-	PTRC_STRETCH_GAP,     /* lost events, which may include a FILTER */
+	/* OVERFLOW and RESUME; a change of the filter may be among the events lost between them */
+	PTRC_STRETCH_GAP,
 };
 
 /* The kind of a stretch with an event of this type. */
@@ -44,16 +45,16 @@ enum ptrc_stretch_kind ptrc_stretch_kind_of(uint32_t id);
  * CLOCK_REALTIME. */
 struct ptrc_stretch {
 	struct ptrc_context origin;
-	/* times of the first event, to which those of the others are relative, and of the last */
+	/* times of the first and of the last event; the packed times are relative to first_ns */
 	int64_t first_ns, last_ns;
 	const uint8_t *packed;
 	uint32_t bytes;
 	enum ptrc_stretch_kind kind;
 	uint32_t records; /* number of events, including HIDDEN records */
 	uint32_t event_count;
-	uint64_t counted;		  /* bytes that the stretch counts towards log-max-size */
-	uint64_t largest;		  /* bytes that its largest event counts towards
-					   * log-max-size */
+	/* bytes by which the stretch counts towards log-max-size */
+	uint64_t counted;
+	uint64_t largest;		  /* bytes by which its largest event counts */
 	const struct ptrc_type_sum *sums; /* sums by event type, without HIDDEN records */
 	uint32_t sum_count;
 	/* Of events with equal times, those with the smaller order come first: OVERFLOW and
@@ -64,17 +65,18 @@ struct ptrc_stretch {
 /* Ends the packer's section and sets all members of the stretch but origin, kind and order. */
 void ptrc_stretch_pack(struct ptrc_stretch *stretch, struct ptrc_packer *p);
 
-/* What ptrc_drain_commit() needs to know about a stretch. */
+/* The facts about a stretch that ptrc_drain_commit() needs. */
 struct ptrc_drain_note {
 	/* The chunk of the stretch; or PTRC_DRAIN_GAP or PTRC_DRAIN_STOP, for events that the
 	 * drain made up. */
 	uint32_t chunk;
 #define PTRC_DRAIN_GAP UINT32_MAX
 #define PTRC_DRAIN_STOP (UINT32_MAX - 1)
-	uint32_t gen;	    /* generation of the chunk; if the chunk's is later now, the events
-			     * are gone */
+	/* generation of the chunk when the stretch was packed; if it differs at the commit, the
+	 * events are gone */
+	uint32_t gen;
 	uint32_t consumed;  /* offset of the end of the stretch in the chunk */
-	uint32_t events;    /* number of events up to this offset */
+	uint32_t events;    /* number of events that the commit consumes */
 	uint32_t lost;	    /* number of those events that are no part of the trace */
 	uint32_t sum_count; /* number of sums by event type */
 	bool is_damaged;    /* the rest of the chunk is damaged and is skipped */
@@ -100,7 +102,7 @@ struct ptrc_drain {
 	uint32_t chunk; /* index of the current or next chunk */
 	bool is_pinned; /* the current chunk is pinned */
 	struct ptrc_pinned pinned;
-	uint32_t rpos;	 /* offset of its first unconsumed record */
+	uint32_t rpos;	 /* offset of the first unconsumed record of the pinned chunk */
 	bool is_damaged; /* the rest of the pinned chunk is skipped */
 	/* a stretch of the current chunk was returned and is not committed yet */
 	bool is_owed;
@@ -121,7 +123,7 @@ struct ptrc_drain_given {
 	/* The run had stopped because the stream was full, and all its events and its STOP event
 	 * were returned. */
 	uint8_t is_run_over;
-	uint8_t run_tag; /* low byte of the number of that run */
+	uint8_t run_tag; /* low byte of the number of the run */
 	uint64_t until;
 };
 struct ptrc_drain_given ptrc_drain_given(const struct ptrc_drain *d);

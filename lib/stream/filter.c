@@ -22,7 +22,7 @@ enum ptrc_verdict ptrc_filter_of_patterns(const struct ptrc_stream_header *h, ui
 	verdict = ptrc_load_acquire(&list->verdict[id]);
 	is_known = !((verdict ^ patterns) & PTRC_PATTERNS_NUMBER);
 	verdict &= ~PTRC_PATTERNS_NUMBER;
-	/* The controller has stored the verdict on system event types in list->system. */
+	/* For system event types the controller has stored the verdicts in list->system. */
 	if (id < PTRC_ID_UNNAMED && !(is_known && verdict == PTRC_VERDICT_DECIDED))
 		return list->system >> id & 1 ? PTRC_EXCLUDED : PTRC_RECORDED;
 	if (!is_known)
@@ -69,7 +69,7 @@ void ptrc_filter_store(struct ptrc_stream_header *h, const struct ptrc_filter_ch
 
 	for (uint32_t i = 0; i < PTRC_SET_WORD_COUNT; i++)
 		ptrc_store_release(&h->filter[i], change->filter[i]);
-	/* Few words have a bit, of thousands of types. */
+	/* Of thousands of types few are decided, so most words are 0 and are skipped at once. */
 	for (uint32_t i = 0; change->patterns & PTRC_PATTERNS_ON && i < PTRC_SET_WORD_COUNT; i++)
 		for (uint64_t bits = change->decided[i]; bits; bits &= bits - 1)
 			ptrc_store_release(&list->verdict[i * PTRC_SET_WORD_BITS +

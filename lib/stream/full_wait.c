@@ -13,9 +13,8 @@
 #include "lib/stream/clock.h"
 #include "lib/stream/status.h"
 
-/* After this time without a wake-up, a writer looks for room itself, because the process that
- * should wake it may have been killed, and because it must notice if no process is left that
- * could make room. */
+/* After this time without a wake-up, a writer looks for room itself: the process that should wake
+ * it may have been killed, or no process may be left that could make room. */
 #define LOOK_NS INT64_C(100000000)
 
 /* A writer may find that other writers have taken the new room, and wait again. After this many
@@ -23,7 +22,7 @@
 #define STRETCHES_MAX 100000
 
 /* Sleeps until the word differs from `seen`, for at most `ns` nanoseconds, with the signal mask
- * *mask. True if the time is over. The time that signal handlers take counts. */
+ * *mask. Returns true if the time is over. Signal handlers run meanwhile; their time counts. */
 static bool sleep_on(_Atomic uint32_t *word, uint32_t seen, int64_t ns, uint64_t *mask)
 {
 	struct timespec ts = {.tv_nsec = ns};

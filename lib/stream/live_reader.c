@@ -18,8 +18,8 @@
 
 /* All event calls under way together delay the reader at most this long. A writer that has only
  * lost its processor finishes sooner; a writer that is stopped must not hold up the events of the
- * others. The reader looks at the calls all the time and counts only the time in which it runs:
- * if the reader itself stood still, so may have the writers. */
+ * others. The reader looks at the calls all the time and counts only the time in which it runs
+ * itself, because what stopped the reader may have stopped the writers, too. */
 #define HOLD_NS INT64_C(100000000)
 /* While it waits, the reader looks at this interval whether further events have become complete. */
 #define HOLD_PIECE_NS INT64_C(5000000)
@@ -30,7 +30,8 @@
 
 struct ptrc_live_chunk {
 	uint32_t chunk;
-	/* generation (times emptied) of the chunk at the start of the walk; 0: no walk yet */
+	/* generation of the chunk (how often it was reused) at the start of the walk; 0: no walk
+	 * yet */
 	uint32_t gen;
 	struct ptrc_walk walk;
 	struct ptrc_walk_record
@@ -335,7 +336,7 @@ static void note_told(struct ptrc_live_reader *r, uint64_t stamp)
 		r->told = stamp;
 }
 
-/* Fills the empty heap with the events in the chunks up to r->until. 0, ENOMEM. */
+/* Fills the empty heap with the events in the chunks up to r->until. Returns 0 or ENOMEM. */
 static int fill_heap(struct ptrc_live_reader *r)
 {
 	/* The number of used chunks is read now, after the caller has looked at event calls under
@@ -389,7 +390,8 @@ static int new_batch(struct ptrc_live_reader *r)
 		}
 		if (slot != UINT32_MAX)
 			until = complete_until(r, slot, moment);
-		/* `until` never goes back. */
+		/* r->until never decreases, even if a call under way makes `until` smaller than
+		 * before. */
 		if (until > r->until)
 			r->until = until;
 		error = fill_heap(r);
@@ -399,8 +401,9 @@ static int new_batch(struct ptrc_live_reader *r)
 	}
 }
 
-/* Tells the keeper up to which stamp this tee (a reader that consumes nothing), whose heap is
- * empty, has read. The keeper may consume the events that all active tees have read. */
+/* Stores for the keeper the stamp up to which all active tees (readers that consume nothing) of
+ * this process have read; this tee has read all events up to r->until. The keeper may consume the
+ * events up to that stamp. */
 static void tell_keeper(struct ptrc_live_reader *r)
 {
 	struct ptrc_stream_header *h = r->stream->header;
@@ -427,8 +430,8 @@ static void enqueue(struct ptrc_live_reader *r, uint32_t id, uint64_t stamp, con
 		push(r, id, stamp, data, len);
 }
 
-/* Copies the earliest event out of its chunk and consumes it. False if the event is no longer
- * there: its chunk was overwritten or cleared, or the keeper has consumed it. */
+/* Copies the earliest event out of its chunk and consumes it. Returns false if the event no longer
+ * exists: its chunk was overwritten or cleared, or the keeper has consumed it. */
 static bool take_head(struct ptrc_live_reader *r, struct ptrc_live_event *e)
 {
 	struct ptrc_live_chunk *at = r->heap[0];
@@ -463,14 +466,14 @@ static bool take_head(struct ptrc_live_reader *r, struct ptrc_live_event *e)
 enum place { REPORT, DROP, BEHIND_GAP };
 
 /* What to do in a LOOP stream with the earliest event of the heap, which has this stamp. REPORT:
- * report it as usual. DROP: it is a part of the gap. BEHIND_GAP: it is the first event after the
- * gap. */
+ * report it as usual. DROP: it is inside the gap (the lost events). BEHIND_GAP: it is the first
+ * event after the gap. */
 static enum place place_of(struct ptrc_live_reader *r, uint64_t stamp)
 {
 	struct ptrc_stream_header *h = r->stream->header;
 
-	/* If a writer dies while it overwrites a chunk, another writer notes the same loss again;
-	 * `told` prevents that it is reported twice. */
+	/* If a writer dies while it overwrites a chunk, another writer notes the same loss again.
+	 * r->told keeps the loss from being reported twice. */
 	ptrc_consumer_find_gap(&r->consumer, r->told, NULL, &r->gap);
 	if (r->gap.first == PTRC_TIME_NONE)
 		return REPORT;
@@ -603,9 +606,9 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *ev
 		}
 		if (admit(r, event) && is_wanted(r, event->id_flags & PTRC_REC_ID_MASK))
 			return 0;
-		/* Continue after an event that is not reported; the batch was not idle. But a
-		 * START counts as idle: in damaged memory the stream may stop again each time
-		 * that this reader restarts it, and the reader would never return. */
+		/* The event is not reported, so continue; the batch was not idle. But START does
+		 * not reset the count: in damaged memory the stream may stop again each time that
+		 * this reader restarts it, and the reader would never return. */
 		if ((event->id_flags & PTRC_REC_ID_MASK) != POSIX_TRACE_START)
 			idle = 0;
 	}
@@ -742,9 +745,9 @@ static uint64_t excess(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/* User events that the reader can no longer read and has not read were flushed or lost. The
- * number of lost events includes system events, also those that the reader had read before they
- * were overwritten: these are no longer in the stream and were not flushed. */
+/* The reader has missed the user events that were flushed or lost before it read them. gone.lost
+ * also counts system events. Those that the reader had read before they were lost are the ones in
+ * taken.system that gone.system lacks; they are subtracted. */
 bool ptrc_live_reader_missed(struct ptrc_live_reader *r, uint64_t *missed)
 {
 	uint64_t epoch = ptrc_load_acquire(&r->stream->header->epoch);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading a live stream in the order of time, for the three getnext functions and for cursors.
- * The reader of a stream without a log consumes the events that it reports: it frees their
- * memory. The reader of a logged stream is a tee: it only looks at the events, because the keeper
- * consumes them. A cursor is a tee on any stream; a stream can have several cursors. A lock makes
- * sure that only one reader of a process works at a time.
+ * Reading a live stream in the order of time, for the three getnext functions and for cursors. The
+ * reader of a stream without a log consumes the events that it reports: it frees their memory. The
+ * reader of a logged stream is a tee: it only looks at the events, because the keeper consumes
+ * them. A cursor is a tee on any stream; a stream can have several cursors. The controller's
+ * reader_lock makes sure that only one reader of a process works at a time.
  *
- * The reader works in batches. For a batch it fixes a moment, looks for event calls under way,
- * and merges the events in the chunks up to a limit: the moment or, if calls are under way, the
- * time before which none of them can add an event. All events up to the limit are complete and in
- * order. A writer's stamps never go back, so the stamp of its last event is such a time. The
- * reader waits only if there is no event up to the limit.
+ * The reader works in batches. For a batch it fixes a moment, looks for event calls under way, and
+ * merges the events in the chunks up to a limit: the moment or, if calls are under way, the time
+ * before which none of them can add an event. A call never adds an event before the last event of
+ * its writer, because a writer's stamps never go back. So all events up to the limit are complete
+ * and in order. The reader waits only if there is no event up to the limit.
  */
 #ifndef PTRC_LIB_STREAM_LIVE_READER_H
 #define PTRC_LIB_STREAM_LIVE_READER_H
@@ -81,7 +81,8 @@ struct ptrc_live_reader {
 	struct posixtrace_type_count *withheld;
 	uint32_t withheld_end; /* one more than the last type with a count that is not 0 */
 
-	/* Events to report before the next event of the heap. */
+	/* Events to report before the earliest event in `heap`, for instance OVERFLOW and
+	 * RESUME. */
 	struct ptrc_live_event queue[3];
 	unsigned queue_at, queue_count;
 	uint8_t *buffer; /* data of the last reported event */
@@ -96,8 +97,8 @@ void ptrc_live_reader_destroy(struct ptrc_live_reader *r);
 void ptrc_live_reader_unlist(struct ptrc_live_reader *r);
 
 /* Lets a new tee (a reader that consumes nothing) start with the events that the stream holds now.
- * It reports earlier losses and flushes only if is_past_told. If `limit` is not 0, the tee reports
- * only events recorded up to that stamp. */
+ * The tee reports losses from before this call only if is_past_told. If `limit` is not 0, the tee
+ * reports only events recorded up to that stamp. */
 void ptrc_live_reader_begin_tee(struct ptrc_live_reader *r, bool is_past_told, uint64_t limit);
 
 /* Makes a tee (a reader that consumes nothing) report only gaps and events of the types in the set.

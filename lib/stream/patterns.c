@@ -10,7 +10,8 @@
 #include "lib/base/file.h"
 #include "lib/model/glob.h"
 
-/* How often a name is compared, if other patterns have come into force each time. */
+/* The comparison of a name is repeated if other patterns have come into force meanwhile, at most
+ * this often. */
 #define JUDGE_TRIES 16U
 
 static void copy_pattern(const struct ptrc_pattern_list *list, uint32_t index,
@@ -106,8 +107,9 @@ static bool is_decided(struct ptrc_stream_header *h, uint32_t patterns, uint32_t
 		       ((patterns & PTRC_PATTERNS_NUMBER) | PTRC_VERDICT_DECIDED);
 }
 
-/* Stores the verdict of the new list of patterns, which is not in force yet, on a name. If
- * posix_trace_set_filter() had decided on the type and the verdict is the same, it stays so. */
+/* Stores the verdict of the new list of patterns, which is not in force yet, on a name. A type on
+ * which posix_trace_set_filter() had decided stays decided if the old and the new patterns have the
+ * same verdict on its name. */
 static void judge_anew(struct ptrc_stream_header *h, uint32_t old, struct ptrc_pattern_list *list,
 		       uint32_t id, const char *name, struct ptrc_filter_change *change)
 {

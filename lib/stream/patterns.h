@@ -25,9 +25,9 @@ enum ptrc_verdict ptrc_patterns_verdict(struct ptrc_stream_header *h, uint32_t i
  * complete. Returns the number of names. */
 uint32_t ptrc_patterns_judge_all(struct ptrc_stream_header *h, const struct ptrc_names *n);
 
-/* Prepares a change of the patterns, and judges all registered names. A type that
- * posix_trace_set_filter() has decided stays decided if the new patterns have the same verdict
- * on its name as the old ones. ENOMEM. */
+/* Prepares a change of the patterns, and judges all registered names. A type on which
+ * posix_trace_set_filter() has decided stays decided if the new patterns have the same verdict on
+ * its name as the old ones. Returns 0 or ENOMEM. */
 int ptrc_patterns_prepare(struct ptrc_stream_header *h, const struct ptrc_names *n,
 			  const struct ptrc_pattern *patterns, uint32_t count,
 			  struct ptrc_filter_change *change);

@@ -55,7 +55,7 @@ static inline uint64_t ptrc_stream_chunk_offset(uint32_t chunk_count)
 	return (end + 4095) & ~UINT64_C(4095);
 }
 
-/* `index` must be below chunk_count. */
+/* Chunk number `index`, which must be below pool->chunk_count. */
 static inline struct ptrc_chunk *ptrc_pool_chunk(const struct ptrc_pool *pool, uint32_t index)
 {
 	return (void *)((char *)pool->header + ptrc_stream_chunk_offset(pool->chunk_count) +
@@ -75,7 +75,7 @@ static inline uint32_t ptrc_pool_used(const struct ptrc_pool *pool)
 	return used < pool->chunk_count ? used : pool->chunk_count;
 }
 
-/* Raises a shared word to at least this value. */
+/* Raises a shared word to `value`, if it is lower. */
 static inline void ptrc_stream_raise(_Atomic uint64_t *word, uint64_t value)
 {
 	uint64_t seen = ptrc_load_relaxed(word);

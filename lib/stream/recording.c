@@ -80,9 +80,9 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		if (!w->chunk || need > (uint64_t)(w->limit - w->at)) {
 			if (ptrc_space_make(w, (uint32_t)need, p->is_forced))
 				continue;
-			/* This stamp becomes the end of the run. It is taken after the search for
-			 * room, because other writers may have found room for events during the
-			 * search. */
+			/* If the caller stops the stream because it is full, this stamp becomes the
+			 * end of the run. It is taken after the search for room, because other
+			 * writers may have found room for events during the search. */
 			*stamp = ptrc_stream_now(h);
 			return PTRC_PUT_FULL;
 		}
@@ -122,7 +122,8 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		*stamp = now;
 		return PTRC_PUT_DONE;
 	}
-	/* The stream's clock, its limits or the times in the chunk are damaged. */
+	/* After PUT_TRIES tries the stream's clock, its limits or the times in the chunk must be
+	 * damaged. */
 	ptrc_writer_seal(w);
 	return PTRC_PUT_TOO_BIG;
 }

@@ -94,8 +94,8 @@ void ptrc_slot_release(struct ptrc_stream_header *h, uint32_t slot_index, uint64
 {
 	struct ptrc_slot *s = &ptrc_stream_slots(h)[slot_index];
 
-	/* If the image stayed, the next owner would seem to run this owner's program, and a
-	 * reaper would take the next owner for dead. */
+	/* The image (identity of the owner's program) is cleared first. Otherwise the next owner
+	 * would at first seem to run this owner's program, and a reaper would take it for dead. */
 	if (ptrc_load_relaxed(&s->owner) == owner)
 		ptrc_store_relaxed(&s->image, 0);
 	ptrc_cas(&s->owner, &owner, 0);

@@ -22,17 +22,17 @@ uint32_t ptrc_slot_claim(const struct ptrc_pool *pool, int pid, int tid, uint64_
 void ptrc_slot_release(struct ptrc_stream_header *h, uint32_t slot_index, uint64_t owner);
 /* Seals the chunks of dead threads and frees their slots. If `pid` is not 0, threads of that
  * process that ran a program other than `image` count as dead, because an exec has ended them. If
- * another thread is reaping, this function reaps after that thread if `waits`, else it does
- * nothing. */
+ * another thread is reaping, this function waits for its turn if `waits`, else it does nothing. */
 void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image, bool waits);
 
 /* Whether slots of dead threads were taken back (reaped) so recently that a writer without room
- * need not do it again: in the last slots_used / 64 milliseconds, about what it takes. */
+ * need not do it again: in the last slots_used / 64 milliseconds, about the time that one reaping
+ * takes. */
 bool ptrc_slots_were_reaped(const struct ptrc_stream_header *h);
 
-/* Whether the owner of a table should look for entries of dead owners before the table grows. The
- * table has `used` entries, which is `beyond` entries more than its first size. True each time
- * that the table has grown by about an eighth; looking before each new entry would make the cost
+/* Whether to look for entries of dead threads before a table (of slots or chunks) grows. The table
+ * has `used` entries, which is `beyond` entries more than its first size. True each time that the
+ * table has grown by about an eighth; a look before each new entry would make the cost
  * quadratic. */
 static inline bool ptrc_slots_is_time_to_reap(uint32_t used, uint32_t beyond)
 {

@@ -13,8 +13,8 @@
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
 
-/* How often a search for room is repeated because another writer has taken the chosen chunk first.
- * After this many repetitions the memory must be damaged. */
+/* A search for room is repeated if another writer has taken the chosen chunk first. After this many
+ * repetitions the memory must be damaged. */
 #define ROOM_TRIES 1000
 
 /* ---- the survey of the chunks ---- */
@@ -44,7 +44,7 @@ struct survey {
 	uint64_t victim_unread;
 };
 
-/* Prefers a chunk that was in use before, because it has memory. */
+/* Remembers a free chunk; prefers one that was in use before, because it has memory already. */
 static void note_free(struct survey *v, uint32_t index, uint64_t word)
 {
 	if (!is_found(&v->free) || (PTRC_CHUNK_GEN(v->free.word) == 0 && PTRC_CHUNK_GEN(word) != 0))
@@ -138,8 +138,8 @@ uint64_t ptrc_space_used(const struct ptrc_pool *pool)
 	return sum;
 }
 
-/* Decides in the same way as ptrc_space_make() does when no chunk in use has room for another
- * record. */
+/* ptrc_space_make() overwrites a chunk only if no chunk in use has room for another record, and if
+ * stream-min-size bytes of events remain. This function checks both. */
 bool ptrc_space_would_overwrite(const struct ptrc_pool *pool)
 {
 	uint64_t epoch = ptrc_load_acquire(&pool->header->epoch), sum = 0;
@@ -169,7 +169,7 @@ bool ptrc_space_would_overwrite(const struct ptrc_pool *pool)
 
 /* ---- taking a chunk ---- */
 
-/* Empties the chunk, whose word already names this writer. pos is stored last. Until the
+/* Empties the chunk, whose word already has the slot of this writer. pos is stored last. Until the
  * generation in pos is that of the word, other processes regard the chunk as empty, and a reaper
  * frees it if this writer dies. */
 static void begin_chunk(struct ptrc_writer *w, uint32_t index, uint32_t gen)
@@ -231,8 +231,9 @@ static bool adopt(struct ptrc_writer *w, struct found f)
 	w->count = count;
 	w->epoch = epoch;
 	w->last = tlast;
-	/* The records of the chunk may have moved the base, so it is unknown. The impossible
-	 * last_origin makes the writer store a CONTEXT record next, which sets a new base. */
+	/* The stamp to which the times of the next records would be relative is unknown, because
+	 * the records in the chunk may have changed it. The impossible last_origin makes the writer
+	 * store a CONTEXT record next, which sets a new base. */
 	w->base = 0;
 	memset(&w->last_origin, 0xff, sizeof(w->last_origin));
 	return true;

@@ -57,8 +57,8 @@ void ptrc_status_auto_stopped(struct ptrc_stream_header *h, uint64_t run)
 {
 	uint64_t seen = ptrc_load_relaxed(&h->status);
 
-	/* The number of the run is compared so that a late writer does not suspend a run that has
-	 * started since. */
+	/* The number of the run is compared so that a slow writer of an earlier run does not
+	 * suspend a run that has started since. */
 	while ((seen & PTRC_ST_RUNNING) && ptrc_status_run(seen) == (run & 0xff) &&
 	       !ptrc_cas(&h->status, &seen,
 			 (seen & ~(PTRC_ST_RUNNING | PTRC_ST_STOP_OUT | PTRC_ST_NO_STOP)) |

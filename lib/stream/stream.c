@@ -108,8 +108,8 @@ void ptrc_stream_unmap(struct ptrc_stream *s)
 
 /* ---- system events ---- */
 
-/* Records an event of the trace system with the own writer of controller or keeper, even if the
- * stream is full: where that matters, the caller has checked for room. */
+/* Records an event of the trace system with the writer of controller or keeper, even if the stream
+ * is full. A caller that must not exceed stream-min-size has checked for room. */
 static void record(struct ptrc_stream *s, uint32_t id_flags, const void *data, uint32_t len,
 		   const struct ptrc_context *origin, uint64_t addr)
 {
@@ -244,8 +244,8 @@ void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 	if (status & PTRC_ST_RUNNING)
 		return;
 	if (status & PTRC_ST_LOG_STOPPED) {
-		/* The log is full, so the stream stays suspended. But events from now on count as
-		 * lost, even if they did not after a stop. */
+		/* The log is full, so the stream stays suspended. But from now on events count as
+		 * lost; after posix_trace_stop() they did not. */
 		ptrc_control_change(h, 0, PTRC_CTL_LOSING);
 		return;
 	}
@@ -353,8 +353,7 @@ void ptrc_stream_log_is_full(struct ptrc_stream *s)
 
 /* ---- filter ---- */
 
-/* Makes the stream record every type that the old or the new filter accepts, for as long as the
- * change takes. */
+/* Until let_none_pass(), the stream records every type that the old or the new filter accepts. */
 static void let_pass(struct ptrc_stream_header *h, const struct ptrc_filter_change *change)
 {
 	for (unsigned i = 0; i < PTRC_SET_WORD_COUNT; i++)

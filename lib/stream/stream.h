@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A mapped stream object, and the changes of its state that controller and keeper make. Raw
- * system calls only, because the keeper uses this file too. For traced processes,
- * lib/recorder/attach.c maps streams.
+ * A mapped stream object, and the changes of its state that controller and keeper make. This file
+ * makes raw system calls only, because the keeper, which has no C library, uses it too. For traced
+ * processes, lib/recorder/attach.c maps streams.
  */
 #ifndef PTRC_LIB_STREAM_STREAM_H
 #define PTRC_LIB_STREAM_STREAM_H

@@ -79,8 +79,8 @@ static void survey_chunk(struct try *t, uint32_t i)
 		f.events = ptrc_chunk_unread_events(ctl, word);
 		f.tlast = ptrc_load_relaxed(&ctl->tlast);
 	}
-	/* If the chunk was overwritten meanwhile, its loss was noted in the header before, and is
-	 * found after the survey. */
+	/* If the chunk was overwritten meanwhile, its writer noted the loss in the header before
+	 * that, and survey() reads the header afterwards. */
 	atomic_thread_fence(memory_order_acquire);
 	if (PTRC_CHUNK_GEN(ptrc_load_relaxed(&ctl->word)) != f.gen)
 		return;
@@ -106,8 +106,8 @@ static void survey(struct try *t)
 	t->copy->moment = ptrc_consumer_moment(&t->consumer);
 	for (uint32_t i = 0; i < t->used; i++)
 		survey_chunk(t, i);
-	/* These are read after the survey: a chunk is either in the survey or, if it was
-	 * overwritten before, its loss is included here. first_lost is read before horizon, because
+	/* The gap is read after the survey: a chunk is either in the survey or, if it was
+	 * overwritten before, included in the gap. first_lost is read before horizon, because
 	 * writers store first_lost last. */
 	t->first_lost = ptrc_load_acquire(&h->first_lost);
 	t->horizon = ptrc_load_acquire(&h->horizon);
@@ -194,8 +194,8 @@ int ptrc_stream_copy_make(struct ptrc_stream_copy *copy, struct ptrc_stream *fro
 	struct try t = {
 		.consumer = {.stream = from, .pin = PTRC_CHUNK_PIN_READER, .only_looks = true},
 		.copy = copy,
-		/* Chunks that come into use later hold no events from before the moment of the
-		 * copy, except for events that an earlier try has missed. */
+		/* Chunks that come into use later are not copied: they hold only events from after
+		 * the moment of the copy, unless the copy is made again. */
 		.used = ptrc_pool_used(pool),
 	};
 	void *map;

@@ -54,9 +54,10 @@
 #define PTRC_ST_LOG_OVERRUN (UINT64_C(1) << 4)
 #define PTRC_ST_LOG_FULL (UINT64_C(1) << 5)
 #define PTRC_ST_AUTO_STOPPED (UINT64_C(1) << 6)
-/* The stream restarts by itself after its events and its STOP are reported or flushed. */
+/* The stream restarts by itself once its events and its STOP event are reported or flushed. */
 #define PTRC_ST_RESTART_ARMED (UINT64_C(1) << 7)
-/* OVERRUN and LOG_OVERRUN as they are written into the log: only a clear resets these two bits. */
+/* Copies of OVERRUN and LOG_OVERRUN for the log. posix_trace_get_status() resets the originals;
+ * only a clear resets the copies. */
 #define PTRC_ST_EVER_OVERRUN (UINT64_C(1) << 8)
 #define PTRC_ST_EVER_LOG_OVERRUN (UINT64_C(1) << 9)
 /* The log is full and has the policy UNTIL_FULL: the stream does not restart until it is cleared. */
@@ -65,16 +66,16 @@
 #define PTRC_ST_STOP_OUT (UINT64_C(1) << 11)
 /* A start found the stream full. No run began, so there will be no STOP event. */
 #define PTRC_ST_NO_STOP (UINT64_C(1) << 12)
-/* The low byte of header.run: by it, a late writer of an earlier run sees that it must not change
- * the status. */
+/* The low byte of header.run. A writer that is still busy with an earlier run sees from this byte
+ * that a new run has started, and leaves the status unchanged. */
 #define PTRC_ST_RUN_SHIFT 16
 #define PTRC_ST_RUN_MASK (UINT64_C(0xff) << PTRC_ST_RUN_SHIFT)
-/* the error number of a flush is stored from this bit on */
+/* The upper 32 bits hold the error number of a failed flush; 0: none. */
 #define PTRC_ST_ERROR_SHIFT 32
 
 /* The cut: the moment at which a run stopped because the stream was full, as run << 56 | ticks
- * since t0. `run` is the low byte of the run's number, so that a late writer of an earlier run
- * cannot cut the current run. */
+ * since t0. `run` is the low byte of the run's number, so that a slow writer of an earlier run
+ * cannot stop the current run. */
 #define PTRC_CUT_NONE UINT64_C(0)
 #define PTRC_CUT_RUN_SHIFT 56
 #define PTRC_CUT_TIME_MASK ((UINT64_C(1) << PTRC_CUT_RUN_SHIFT) - 1)
@@ -90,14 +91,14 @@
 
 /* A writer's entry in the stream. */
 struct ptrc_slot {
-	/* tid << 42 | time of the claim in ms of CLOCK_BOOTTIME; 0: the slot is free. A thread
-	 * claims a slot by CAS. The owner releases it, or a process that finds the owner dead
-	 * releases it. */
+	/* tid << 42 | time at which the thread claimed the slot, in ms of CLOCK_BOOTTIME; 0: the
+	 * slot is free. A thread claims a slot by CAS. The owner releases it; if the owner is dead,
+	 * any process that notices this does. */
 	_Atomic uint64_t owner;
-	/* The mark: frame address of the event call that is under way, 0 if there is none. A
-	 * consumer waits until the mark is cleared. A nested event call, in a signal handler,
-	 * sees the mark and takes another slot. Only the owner writes this word; the next owner
-	 * clears the mark of a dead owner. */
+	/* The mark: frame address of the owner's event call that is under way, 0 if there is none.
+	 * A process that needs all events waits until the mark is cleared. An event call in a
+	 * signal handler that interrupted another event call sees the mark and takes another slot.
+	 * Only the owner writes this word; the next owner clears the mark of a dead owner. */
 	_Atomic uint64_t frame;
 	_Atomic int32_t pid;
 	uint32_t reserved;
@@ -111,17 +112,17 @@ _Static_assert(sizeof(struct ptrc_slot) == 128, "a slot has two cache lines of i
 #define PTRC_SLOT_TID_SHIFT 42
 #define PTRC_SLOT_CLAIM_MASK ((UINT64_C(1) << PTRC_SLOT_TID_SHIFT) - 1)
 
-/* Chunk word: gen:32 | slot:14 | claim:13 | pin:2 | state:3. gen (generation) counts how often
- * the chunk was emptied and taken by a writer; claim counts the writers that have adopted it
- * since then, which continue after its records. slot is the slot of its owner. */
+/* Chunk word: gen:32 | slot:14 | claim:13 | pin:2 | state:3. gen (generation) counts how often a
+ * writer has taken the chunk empty. claim counts the writers that have adopted the chunk since
+ * then: taken it to continue after its last record. slot is the index of the owner's slot. */
 #define PTRC_CHUNK_STATE_MASK UINT64_C(7)
 #define PTRC_CHUNK_FREE UINT64_C(0)
 #define PTRC_CHUNK_OWNED UINT64_C(1)
 #define PTRC_CHUNK_SEALED UINT64_C(2)  /* full */
 #define PTRC_CHUNK_PARTIAL UINT64_C(3) /* has room and no owner: a writer may adopt it */
-#define PTRC_CHUNK_STEALING \
-	UINT64_C(4)				 /* a LOOP stream overwrites it; loss not noted
-						  * yet */
+/* A writer of a LOOP stream is taking the chunk to overwrite it, and has not noted yet that its
+ * events are lost. */
+#define PTRC_CHUNK_STEALING UINT64_C(4)
 #define PTRC_CHUNK_PIN_READER (UINT64_C(1) << 3) /* the controller's reader uses the chunk */
 #define PTRC_CHUNK_PIN_KEEPER (UINT64_C(1) << 4)
 #define PTRC_CHUNK_PINS (UINT64_C(3) << 3)
@@ -134,10 +135,10 @@ _Static_assert(sizeof(struct ptrc_slot) == 128, "a slot has two cache lines of i
 
 struct ptrc_chunk_ctl {
 	_Atomic uint64_t word;
-	/* gen << 32 | offset up to which events are reported or flushed. The consumer (reader of
-	 * a stream without a log, keeper of a logged stream) writes it while it has pinned the
-	 * chunk. If this gen differs from that of the chunk word, no event of the chunk is
-	 * consumed. */
+	/* gen << 32 | offset up to which events are consumed: reported by the reader of a stream
+	 * without a log, or flushed by the keeper of a logged stream. Reader or keeper writes this
+	 * word while it has pinned the chunk. If this gen differs from that of the chunk word, no
+	 * event of the chunk is consumed yet. */
 	_Atomic uint64_t rpos;
 	/* Stored by the owner when it takes the chunk. epoch: the header's epoch. tfirst: a
 	 * stamp; no record in the chunk has an earlier stamp. */
@@ -150,9 +151,9 @@ struct ptrc_chunk_ctl {
 	_Atomic uint32_t count;	 /* events in the chunk */
 	_Atomic uint32_t rcount; /* number of events before the offset in rpos */
 	uint32_t pad;
-	/* gen << 32 | offset up to which a flush has taken events. If the keeper dies after it
-	 * has noted that all these events are in the log, the next keeper consumes them. Only a
-	 * keeper writes this. */
+	/* gen << 32 | offset up to which a flush has taken events. If the keeper dies after it has
+	 * noted that all these events are in the log, the next keeper marks them as consumed and
+	 * does not write them again. Only a keeper writes this word. */
 	_Atomic uint64_t taken;
 };
 _Static_assert(sizeof(struct ptrc_chunk_ctl) == 64, "chunk control entry");
@@ -178,8 +179,8 @@ struct ptrc_clock_entry {
 	_Atomic uint64_t counter;
 	_Atomic int64_t ns;
 	_Atomic int64_t true_ns; /* CLOCK_MONOTONIC measured at `counter` */
-	/* The events whose times are computed from this entry have earlier stamps than `due`. It
-	 * is raised if a new entry is due and there is no memory for it. */
+	/* Only events with stamps before `due` get their times from this entry. `due` is raised if
+	 * the next entry is needed and there is no memory for it. */
 	_Atomic uint64_t due;
 	/* 0 or GIVEN_UP: the entry is not valid, and readers skip it. Stored after the other
 	 * members, by CAS. */
@@ -214,37 +215,44 @@ struct ptrc_log_place {
 #define PTRC_LOG_STATE_COPY(which) (((which)-1) & 1)
 #define PTRC_LOG_STATE_PLACE(which) (((which)-1) >> 1)
 
-/* A tee that has not looked at the stream for this time counts as away, and the keeper does not
- * wait for it. An active tee looks every few milliseconds, but may have to wait for a processor. */
+/* A tee is a reader that takes no events out of the stream. If a tee has not looked at the stream
+ * for this time, it counts as away, and the keeper flushes without waiting for it. An active tee
+ * looks every few milliseconds, but may have to wait for a processor. */
 #define PTRC_TEE_AWAY_NS UINT64_C(150000000)
 
-/* An entry for a process that has started to record. The process stores the pid last; the keeper
- * removes the entry. */
+/* A process that has started to record, so that the keeper can read about it in /proc while it
+ * lives. The process stores the pid last; the keeper sets it to 0. */
 struct ptrc_arrival {
 	_Atomic uint64_t stamp;
-	_Atomic int32_t pid;	/* 0: empty entry */
-	_Atomic uint32_t image; /* of the program that the process executes (ptrc_image_of) */
+	_Atomic int32_t pid; /* 0: empty entry */
+	/* identity of the program that the process executes (ptrc_image_of) */
+	_Atomic uint32_t image;
 };
 #define PTRC_ARRIVALS 32U
 
-/* The controller has not ended the trace: if it dies, the log has to say whether processes go on, also a log
- * into which a stream without one is salvaged. */
+/* The controller has asked that, if it dies before it ends the trace, the log says how many traced
+ * processes went on. The keeper then counts them. If the stream has no log, this is about the log
+ * into which the stream is salvaged. */
 #define PTRC_ENDING_WATCHED 1U
-/* The other members are valid. */
+/* The other members of struct ptrc_ending are valid. */
 #define PTRC_ENDING_KNOWN 2U
 struct ptrc_ending {
-	_Atomic uint32_t state; /* 0, or one of the above; stored last */
-	uint32_t has_status;	/* the target, the command of ptrace-run, has ended like this: */
+	_Atomic uint32_t state; /* 0 or PTRC_ENDING_*; stored last */
+	/* Not 0: the command of ptrace-run has ended, with the exit status `status`, or with -1 and
+	 * the signal `signal`. */
+	uint32_t has_status;
 	int32_t status, signal;
-	uint32_t processes; /* that went on */
-	/* The process that has an orphan's log finished: it has mapped the stream, too. */
+	uint32_t processes; /* number of traced processes that went on */
+	/* pid of the process that lets a keeper finish the log of an orphan. It has mapped the
+	 * stream, too, and must not be counted in `processes`. */
 	int32_t finisher;
-	uint64_t stamp; /* when this was so */
+	uint64_t stamp; /* stamp of the moment to which the other members apply */
 };
 
 struct ptrc_stream_header {
-	/* -- first cache line: every event call reads it. It is written seldom: when the stream changes its
-	 * state, its filter or its patterns, and when a reader goes to sleep or is woken -- */
+	/* -- first cache line: every event call reads it, so it is written seldom: when the stream
+	 * changes its state, its filter or its patterns, and when a reader goes to sleep or is
+	 * woken -- */
 	_Alignas(64) _Atomic uint64_t control;
 	/* Not 0: readers sleep on event_futex, and this is the ticket of the reader that went to
 	 * sleep last. A process that wakes the readers then clears the word, but only if no reader
@@ -272,9 +280,9 @@ struct ptrc_stream_header {
 	uint64_t map_size;
 	uint64_t id;
 	uint64_t names_id;
-	uint64_t t0;		 /* stamp of the creation, to which the cut is relative */
-	uint64_t delta_max;	 /* most ticks after a base for which the ticks, and their ns, fit
-				  * in 32 bits */
+	uint64_t t0; /* stamp of the creation, to which the cut is relative */
+	/* largest difference of a stamp from a base that fits in 32 bits both in ticks and in ns */
+	uint64_t delta_max;
 	int64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at creation, ns */
 	/* Inodes of the controller's pid and time namespaces. Processes in other namespaces do
 	 * not map the stream, because they have other thread IDs or another CLOCK_MONOTONIC. 0:
@@ -283,8 +291,8 @@ struct ptrc_stream_header {
 	uint64_t time_namespace;
 	uint64_t stream_min_size; /* the stream can hold at least this many bytes of events */
 	uint64_t max_data_size;
-	/* For a FLUSH stream, how long a writer sleeps if the stream is full and no room is made;
-	 * 0: the writer stops the stream at once. */
+	/* For a FLUSH stream: if the stream is full, a writer waits this long for the keeper to
+	 * make room, and then stops the stream. 0: it stops the stream at once. */
 	uint64_t full_wait_ns;
 	uint32_t record_max; /* in bytes; events with larger records are lost */
 	int32_t policy;	     /* POSIX_TRACE_LOOP, _UNTIL_FULL, _FLUSH */
@@ -297,7 +305,7 @@ struct ptrc_stream_header {
 	uint32_t pad_uid;
 	struct ptrc_attr attr; /* the attributes as posix_trace_get_attr() reports them */
 
-	/* -- changing seldom -- */
+	/* -- words that change seldom -- */
 	_Alignas(64) _Atomic uint64_t status;
 	_Atomic uint64_t cut;
 	/* For a LOOP stream. horizon: stamp of the latest event that was overwritten; it only
@@ -306,7 +314,8 @@ struct ptrc_stream_header {
 	 * consumers. */
 	_Atomic uint64_t horizon;
 	_Atomic uint64_t first_lost;
-	/* Number of clears. Chunks of an older epoch count as empty. */
+	/* Number of times that the stream was cleared. Chunks taken in an older epoch count as
+	 * empty. */
 	_Atomic uint64_t epoch;
 	/* Stamp of the last clear. Losses up to it are not reported. */
 	_Atomic uint64_t cleared_at;
@@ -335,8 +344,9 @@ struct ptrc_stream_header {
 	_Atomic uint64_t clock_due;
 	_Atomic uint32_t processes; /* number of processes that were ever traced by this stream */
 	_Atomic uint32_t threads;   /* number of times that a slot was claimed */
-	/* The thread that now reaps slots of dead threads, in the form of slot.owner. If the
-	 * thread is 0, no thread reaps, and the time is that of the last reaping. */
+	/* The thread that is reaping (taking back the slots of dead threads), and since when, in
+	 * the form of slot.owner. If the thread is 0, no thread reaps, and the time is that of the
+	 * last reaping. */
 	_Atomic uint64_t reaper;
 
 	/* -- sleeping and waking -- */
@@ -370,7 +380,7 @@ struct ptrc_stream_header {
 	/* Number of the command; raised when the command is ready to be read. */
 	_Atomic uint32_t keeper_seq;
 	_Atomic uint32_t keeper_done;  /* futex: number of the last command finished */
-	_Atomic int32_t keeper_result; /* the error number of that command */
+	_Atomic int32_t keeper_result; /* error number of that command, or 0 */
 	_Atomic int32_t keeper_pid;    /* 0 until the keeper is ready */
 	/* Raised before a keeper is started; the keeper knows its own number. A keeper with an
 	 * older number exits, because the process that started it has given it up. */
@@ -383,8 +393,8 @@ struct ptrc_stream_header {
 	struct ptrc_context command_origin;
 	uint64_t command_addr;
 
-	/* -- from tees to the keeper. A tee cannot read events that are flushed before it reads
-	 * them, so an automatic flush waits a moment for active tees. -- */
+	/* -- from tees (readers that take no events out) to the keeper. A tee cannot read an event
+	 * that was flushed before, so an automatic flush waits a moment for active tees. -- */
 	_Alignas(64) _Atomic uint64_t tee_beat; /* time when a tee last looked, CLOCK_MONOTONIC in
 						 * ns */
 	/* all active tees have read events up to this stamp */
@@ -393,7 +403,8 @@ struct ptrc_stream_header {
 	/* -- from the keeper to all processes -- */
 	_Alignas(64) _Atomic uint64_t log_events; /* events that the log holds now */
 	_Atomic uint64_t log_bytes;		  /* bytes of these events */
-	_Atomic uint64_t log_lost_events;	  /* overwritten or discarded in the log */
+	/* events that were overwritten or discarded in the log */
+	_Atomic uint64_t log_lost_events;
 	/* Every event up to this stamp is in the log or lost. */
 	_Atomic uint64_t flushed_until;
 	/* The location of the log, for the process that finishes the log after controller and
@@ -438,7 +449,7 @@ struct ptrc_stream_header {
 /* Counts of the consumed events of one type; events that are in the stream are not included. */
 struct ptrc_type_count {
 	_Atomic uint64_t events;
-	_Atomic uint64_t bytes; /* sum of the lengths of their data */
+	_Atomic uint64_t bytes; /* sum of the lengths of the events' data */
 	_Atomic uint64_t truncated;
 };
 
@@ -450,9 +461,9 @@ struct ptrc_type_count {
  * stream. */
 struct ptrc_type_counts {
 	/* Odd while the keeper consumes events and adds them to these counts. A process that adds
-	 * up these counts and the events in the stream starts over if the version is odd or has
-	 * changed. In a stream without a log, the controller's reader_lock keeps it from counting
-	 * while events are read. */
+	 * these counts to the number of events in the stream starts over if the version is odd or
+	 * has changed. In a stream without a log the version stays 0: only the controller reads and
+	 * counts, and its reader_lock keeps it from doing both at once. */
 	_Atomic uint64_t version;
 	/* The epoch of the counted events. If the header's epoch is newer, all counts are
 	 * regarded as 0. */
@@ -496,8 +507,8 @@ struct ptrc_pattern {
 };
 
 struct ptrc_pattern_list {
-	/* Written by CAS by each process that has compared a name. The controller also stores
-	 * DECIDED. */
+	/* For each event type a verdict (PTRC_VERDICT_RECORD). A process that has compared the name
+	 * of a type stores its verdict by CAS. The controller also stores DECIDED. */
 	_Atomic uint32_t verdict[PTRC_SET_WORD_COUNT * PTRC_SET_WORD_BITS];
 	/* count, system and pattern[] are written by the controller before the list is in force. */
 	uint32_t count;
@@ -526,7 +537,7 @@ _Static_assert(PTRC_SLOT_COUNT <= 0x4000, "slot index fits the chunk word");
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,
 	       "shared words need lock-free atomics");
 
-/* All releases 1.x have these layouts: lib/base/shared_version.h. */
+/* The offsets and sizes are the same in all releases 1.x (lib/base/shared_version.h). */
 PTRC_ASSERT_OFFSET(struct ptrc_slot, owner, 0);
 PTRC_ASSERT_OFFSET(struct ptrc_slot, frame, 8);
 PTRC_ASSERT_OFFSET(struct ptrc_slot, pid, 16);

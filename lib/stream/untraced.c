@@ -50,8 +50,8 @@ static char *put_name(char *at, uint64_t stream_id, int pid)
 	return at;
 }
 
-/* Makes the link of the calling process. `path` is the path of the directory; its buffer has room
- * for the name of the link. */
+/* Makes the symbolic link that says that the calling process could not be traced. `path` is the
+ * path of the directory; its buffer has room for the name of the link. */
 static void make(char *path, uint64_t stream_id, const char *text)
 {
 	char *end = path + strlen(path);
@@ -80,7 +80,7 @@ void ptrc_untraced_tell(uid_t uid, uint64_t stream_id, uint32_t refusal)
 	make(directory, stream_id, text);
 }
 
-/* Whether a page of this name exists. Needs no descriptor. */
+/* Whether a page (the shared object of a process) of this name exists. Needs no descriptor. */
 static bool has_page(const char *directory, const char *name)
 {
 	char path[PTRC_SHMDIR_PATH_BYTES + 64];
@@ -108,8 +108,8 @@ void ptrc_untraced_tell_unknown(uid_t uid, const char *page_name, int error)
 	    !(is_inherited || has_page(directory, page_name)))
 		return;
 	at = ptrc_digits_put(text, (uint64_t)error);
-	/* The list ends with 0 if it is complete. If no descriptor is left to read /proc, it ends
-	 * earlier. */
+	/* The list of ancestors ends with 0 if it is complete. If no descriptor is left to read
+	 * /proc, the list ends earlier, without a 0. */
 	for (uint32_t i = 0; i <= PTRC_UNTRACED_PIDS && pid >= 0; i++) {
 		*at++ = ' ';
 		at = ptrc_digits_put(at, (uint64_t)(uint32_t)pid);

@@ -39,7 +39,7 @@ struct ptrc_untraced_word {
 
 struct ptrc_untraced {
 	uint32_t processes;
-	/* of one of these processes, as in struct ptrc_untraced_word */
+	/* the cause for one of these processes, as in struct ptrc_untraced_word */
 	int error;
 	uint32_t versions;
 };

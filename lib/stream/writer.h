@@ -49,13 +49,14 @@ struct ptrc_writer {
 	/* Not 0: the stamp for the next record, which is about an earlier moment. Never
 	 * decreases. */
 	uint64_t stamp;
-	/* siglongjmp has left an event call of this writer, and the program may yet jump back
-	 * into it. The thread uses this writer again only when it has too many writers of this
-	 * kind. */
+	/* siglongjmp has left an event call of this writer, and the program may yet jump back into
+	 * that call. The thread uses this writer again only when it has too many writers that were
+	 * left. */
 	bool is_left;
 	/* Set by a search for room that found none: whether a flush would make room. If false,
 	 * there is no memory for another chunk, and every chunk belongs to another writer. The
-	 * search itself decides this, because the keeper may make room right after it. */
+	 * search itself stores the answer, because right after it the keeper may change the state
+	 * of the chunks. */
 	bool is_room_coming;
 };
 

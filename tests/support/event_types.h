@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Event types of a reader that a test makes by hand, without a log. */
+/* Event types for a struct ptrc_reader that a test sets up by hand, without a log. */
 #ifndef TESTS_SUPPORT_EVENT_TYPES_H
 #define TESTS_SUPPORT_EVENT_TYPES_H
 
@@ -8,7 +8,8 @@
 #include "src/base/message.h"
 #include "src/query/reader.h"
 
-/* Has the reader know a type of this name, of which nothing else has been looked up. */
+/* Gives the reader an event type with this identifier and name, as if only its name had been looked
+ * up in a log. */
 static inline void knows_type(struct ptrc_reader *r, trace_event_id_t id, const char *name)
 {
 	struct ptrc_type *type = ptrc_cli_allocate(sizeof(*type));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* failing_sync [-k] COMMAND [ARGUMENT]...: runs COMMAND where no file can be brought to its disk, or, with -k,
- * where who tries to is killed. Ends with 77 if this cannot be had. */
+/* failing_sync [-k] COMMAND [ARGUMENT]...: executes COMMAND so that fsync() and fdatasync() fail
+ * with EIO in it and in the processes that it starts. With -k, the kernel kills a process that
+ * calls them. Exit status 77 if the kernel has no seccomp filters. */
 #include "tests/support/failing_sync.h"
 
 #include <string.h>

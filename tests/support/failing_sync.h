@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What brings a file to its disk fails in this process and all that it starts, as on a disk that
- * dies. */
+/* Makes fsync() and fdatasync() fail in this process and in all processes that it starts, as on a
+ * broken disk. */
 #ifndef TESTS_FAILING_SYNC_H
 #define TESTS_FAILING_SYNC_H
 
@@ -12,7 +12,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-/* What happens instead is of seccomp(2). False: there are no such filters here. */
+/* `action` is what the kernel does instead of these two calls, a SECCOMP_RET_ value of seccomp(2).
+ * Returns false if the kernel has no seccomp filters. */
 static inline bool failing_sync_begin_with(unsigned int action)
 {
 	struct sock_filter code[] = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Test cases, each in a forked child of its own, reported as TAP. A test program is
+ * Test cases, each run in a forked child of its own, with results in the format of TAP. A test
+ * program is
  *
  *	#include "tests/support/harness.h"
  *
@@ -10,30 +11,34 @@
  *		CHECK_EQ(actual, expected);
  *	}
  *
- * and nothing else: main() is in here. The name says what is so; the requirements of the
- * standard that the case shows stand behind it. What we have added to the standard has no
- * numbers: TEST(name, ""). The result is `ok 3 - name [POLICY-13 POLICY-14]', or `ok 3 - name'.
+ * and nothing else: main() is in this header. The name of a case is a statement that must be true.
+ * The string after it lists the requirements of the standard that the case proves
+ * (docs/requirements.md); it is empty if the case is about an addition of ours to the standard. The
+ * line of the result is `ok 3 - name [POLICY-13 POLICY-14]', or `ok 3 - name'.
  *
- * The first check that fails ends its process and fails the case, whichever process of the case
- * that is: children forked by a case may check too. A case also fails if it exits non-zero, dies of
- * a signal or outlives HARNESS_TIMEOUT_S; then its whole process group is killed. Case processes
- * start with default signal dispositions and with nothing of the library initialised but what its
- * constructor did in the parent. At its end a case frees and closes nothing, as its process ends.
+ * The first check that fails ends its process and makes the case fail; children that a case forks
+ * may check, too. A case also fails if it exits with another status than 0, dies of a signal, or
+ * runs longer than HARNESS_TIMEOUT_S; then its whole process group is killed. A case starts with
+ * the default signal dispositions. Nothing of the library is initialised, apart from what its
+ * constructor did in the parent. A case need not free or close anything, because its process ends.
  *
- * No case asks for a fast machine or a slow one. It waits for a state (CHECK_EVENTUALLY), or forces
- * the order: stops a process, holds a lock. That a call has not waited is seen by how often its
- * thread has slept (harness_naps), not by a clock; that it waited long enough may be seen by one.
+ * No case depends on the speed of the machine. A case waits for a state (CHECK_EVENTUALLY), or
+ * forces an order of events: it stops a process or holds a lock. To prove that a call has not
+ * waited, it counts how often its thread has slept (harness_naps) instead of measuring time. To
+ * prove that a call has waited long enough, it may measure time.
  *
- *	test_x          run all cases       test_x NAME...  run only these
- *	test_x -l       list them           -v              show notes and times
- *	test_x --helper NAME ARG...         be HELPER(NAME), for cases that exec
+ *	test_x		run all cases	    test_x NAME...	run only these
+ *	test_x -l	list them	    -v			show notes and times
+ *	test_x --helper NAME ARG...	    run HELPER(NAME), for harness_exec()
  *
- * PTRC_TEST_SLOWDOWN, a whole number, multiplies the time after which something counts as hanging.
- * PTRC_TEST_SAMPLE=8 has cases that go through all instructions of a call, or all stores, try
- * each eighth, from a random one on, and has cases that try their luck for a long time do so an
- * eighth as long; PTRC_TEST_SEED repeats the choice that was printed.
- * PTRC_TEST_LACKS, words with blanks between them, says what there is not, for instance under
- * an emulator; cases that need it (TEST(name, ids, NEEDS_KEEPER)) are skipped.
+ * Environment variables:
+ * PTRC_TEST_SLOWDOWN, a whole number, multiplies all time limits, for slow machines.
+ * PTRC_TEST_SAMPLE=8: a case that tries all instructions of a call, or all stores, one by one tries
+ * only each eighth, starting with a random one; a case that repeats a race for a long time repeats
+ * it for an eighth of that time. PTRC_TEST_SEED repeats the random choice of an earlier run, which
+ * has printed this variable.
+ * PTRC_TEST_LACKS, words with blanks between them: features that are missing, for instance under an
+ * emulator. Cases that need them, such as TEST(name, ids, NEEDS_KEEPER), are skipped.
  */
 #ifndef TESTS_HARNESS_H
 #define TESTS_HARNESS_H
@@ -61,7 +66,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* gcc says it by macros, clang by features. */
+/* With a sanitizer, gcc defines one of these macros, and clang reports a feature. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HARNESS_IS_SANITIZED 1
 #elif defined(__has_feature)
@@ -70,14 +75,15 @@
 #endif
 #endif
 
-/* Whatever takes longer than these, times PTRC_TEST_SLOWDOWN, hangs: a case; what it waits for; and
- * the end of what it leaves running, such as the keeper of a stream whose controller was killed. */
+/* After these times, multiplied by PTRC_TEST_SLOWDOWN, something counts as hanging: a case; a
+ * condition for which a case waits (CHECK_EVENTUALLY); and the processes that a case leaves
+ * running, such as the keeper of a stream whose controller was killed. */
 #define HARNESS_TIMEOUT_S 300
 #define HARNESS_PATIENCE_MS 60000
 #define HARNESS_LINGER_MS 20000
 
-/* What a case may need of the machine that an emulator of another processor (qemu-aarch64 7.2,
- * user mode) does not have. */
+/* Features that a case may need and that an emulator of another processor (qemu-aarch64 7.2, user
+ * mode) lacks. */
 enum harness_need {
 	NEEDS_KEEPER = 1 << 0,
 	NEEDS_EXEC = 1 << 1,
@@ -90,7 +96,8 @@ enum harness_need {
 };
 
 #define HARNESS_NEEDS 8
-/* The words are those of PTRC_TEST_LACKS. */
+/* For each need, its word in PTRC_TEST_LACKS, and the reason that is printed when a case is
+ * skipped. */
 static const struct {
 	unsigned int need;
 	const char *word, *reason;
@@ -122,7 +129,8 @@ struct harness_helper {
 	struct harness_helper *next;
 };
 
-/* Shared by all processes of a case and the parent that reports. */
+/* In memory that is shared by all processes of a case and the harness process, which prints the
+ * result. */
 struct harness_shared {
 	atomic_bool failed;
 	atomic_bool skipped;
@@ -134,12 +142,12 @@ static struct harness_case *harness_cases;
 static struct harness_helper *harness_helpers;
 static struct harness_shared *harness_shared;
 static bool harness_verbose;
-/* When the case began. */
+/* When the current case was started, CLOCK_MONOTONIC. */
 static int64_t harness_begin_ns;
 static unsigned int harness_seed;
 
-/* Defines the case `name', a C identifier; ids may be empty. What it needs that is not everywhere
- * comes behind them: TEST(name, "LOG-12", NEEDS_KEEPER | NEEDS_EXEC). */
+/* Defines the case case_name, a C identifier. case_ids, which may be empty, are the requirements
+ * that it proves. The features that it needs may follow, such as NEEDS_KEEPER | NEEDS_EXEC. */
 #define TEST(case_name, case_ids, ...)                                         \
 	static void harness_run_##case_name(void);                             \
 	static struct harness_case harness_case_##case_name = {                \
@@ -155,9 +163,9 @@ static unsigned int harness_seed;
 	}                                                                      \
 	static void harness_run_##case_name(void)
 
-/* Defines what another image of this program does: HELPER(name) { ... return status; }
- * with int argc and char **argv, argv[0] being the first argument after the name. See
- * harness_exec(). */
+/* HELPER(name) { ... return status; } defines a function that harness_exec() runs in a new
+ * execution of this program. It has the parameters int argc and char **argv; argv[0] is the first
+ * argument after the name. */
 #define HELPER(helper_name)                                                       \
 	static int harness_help_##helper_name(int, char **);                      \
 	static struct harness_helper harness_helper_##helper_name = {             \
@@ -176,8 +184,8 @@ static unsigned int harness_seed;
 			harness_fail("%s:%d: %s", __FILE__, __LINE__, #condition); \
 	} while (0)
 
-/* Integers of any type, enumerators, characters, truth values; pointers too. Compared by
- * value as intmax_t. */
+/* These compare integers of any type, enumerators, characters, truth values or pointers, after
+ * converting them to intmax_t. */
 #define CHECK_EQ(actual, expected) HARNESS_COMPARE(actual, ==, expected)
 #define CHECK_NE(actual, expected) HARNESS_COMPARE(actual, !=, expected)
 #define CHECK_LT(actual, expected) HARNESS_COMPARE(actual, <, expected)
@@ -195,8 +203,8 @@ static unsigned int harness_seed;
 				     harness_e);                                                   \
 	} while (0)
 
-/* A call that returns 0 or an error number; or, for CHECK_SYS, -1 with errno. CHECK_SYS
- * is an expression with the value of the call. */
+/* The call must succeed. For CHECK_OK it returns 0 or an error number; for CHECK_SYS it returns -1
+ * and sets errno on failure. CHECK_SYS is an expression with the value of the call. */
 #define CHECK_OK(call)                                                                \
 	do {                                                                          \
 		int harness_err = (call);                                             \
@@ -229,7 +237,7 @@ static unsigned int harness_seed;
 				     __LINE__, #actual, #expected, #bytes);               \
 	} while (0)
 
-/* The child exits, or has exited, with this status. */
+/* Waits for the child to end; it must have exited with this status. */
 #define CHECK_EXIT(pid, status)                                                               \
 	do {                                                                                  \
 		int harness_w = harness_reap(pid);                                            \
@@ -238,10 +246,11 @@ static unsigned int harness_seed;
 				     __LINE__, #pid, (unsigned int)harness_w);                \
 	} while (0)
 
-/* True in a new child; false here, after that has exited with 0: if (IN_CHILD()) { ... _exit(0); } */
+/* Forks. True in the child; false in the parent, after the child has exited with 0, as it must.
+ * Use: if (IN_CHILD()) { ... _exit(0); } */
 #define IN_CHILD() harness_in_child(__FILE__, __LINE__)
 
-/* Waits until the condition is so, looking again every millisecond. */
+/* Waits until the condition is true; evaluates it every millisecond. */
 #define CHECK_EVENTUALLY(condition)                                                          \
 	do {                                                                                 \
 		int64_t harness_end = harness_now_ns() + harness_patience_ms() * 1000000;    \
@@ -256,7 +265,7 @@ static unsigned int harness_seed;
 /* Ends the case as skipped. */
 #define SKIP(reason) harness_skip(reason)
 
-/* A line for the reader of the output, shown with -v or if the case fails. */
+/* Adds a line to the output of the case, which is shown with -v or if the case fails. */
 #define NOTE(...) harness_note(__VA_ARGS__)
 
 __attribute__((format(printf, 1, 0))) static inline void harness_vnote(const char *format,
@@ -288,7 +297,8 @@ __attribute__((format(printf, 1, 2), unused)) static inline void harness_note(co
 	va_end(args);
 }
 
-/* _exit, as the process may be in any state, or be a copy of the one that matters. */
+/* Ends by _exit(), because the process may be in any state, even in a signal handler, or may be a
+ * forked child, which must not run the exit handlers of its parent. */
 __attribute__((noreturn, format(printf, 1, 2))) static inline void harness_fail(const char *format,
 										...)
 {
@@ -304,7 +314,8 @@ __attribute__((noreturn, format(printf, 1, 2))) static inline void harness_fail(
 __attribute__((noreturn, unused)) static inline void harness_skip(const char *reason)
 {
 	if (harness_shared) {
-		/* The reason goes into the result line: earlier notes are dropped. */
+		/* The result line shows the first note as the reason, so earlier notes are
+		 * dropped. */
 		atomic_store(&harness_shared->used, 0);
 		harness_note("%s", reason);
 		atomic_store(&harness_shared->skipped, true);
@@ -333,7 +344,7 @@ static inline void harness_sleep_ms(int ms)
 	nanosleep(&delay, NULL);
 }
 
-/* Factor on every time limit, at least 1. */
+/* The factor by which every time limit is multiplied, at least 1. */
 static inline int harness_slowdown(void)
 {
 	const char *text = getenv("PTRC_TEST_SLOWDOWN");
@@ -341,13 +352,14 @@ static inline int harness_slowdown(void)
 	return factor > 0 ? factor : 1;
 }
 
-/* How long to wait for what should come at once. */
+/* How long to wait for something that should happen at once, before the case fails. */
 static inline int64_t harness_patience_ms(void)
 {
 	return (int64_t)HARNESS_PATIENCE_MS * harness_slowdown();
 }
 
-/* How often the calling thread has slept so far, which it does not if it only lost its processor. */
+/* How often the calling thread has slept (given up its processor to wait) so far. Times when the
+ * kernel took the processor away do not count. */
 __attribute__((unused)) static inline long harness_naps(void)
 {
 	struct rusage usage;
@@ -355,7 +367,7 @@ __attribute__((unused)) static inline long harness_naps(void)
 	return usage.ru_nvcsw;
 }
 
-/* Of points that a case tries one by one it shall try each so many'th. */
+/* A case that tries many points one by one shall try only every n-th; this is n. */
 __attribute__((unused)) static inline unsigned int harness_sample(void)
 {
 	const char *text = getenv("PTRC_TEST_SAMPLE");
@@ -363,7 +375,7 @@ __attribute__((unused)) static inline unsigned int harness_sample(void)
 	return sample > 0 ? (unsigned int)sample : 1;
 }
 
-/* A random number below the bound: where a sample begins. 0 if all points are tried. */
+/* A random number below the bound: the first point of a sample. 0 if all points are tried. */
 __attribute__((unused)) static inline unsigned int harness_random(unsigned int bound)
 {
 	if (harness_sample() == 1)
@@ -372,7 +384,7 @@ __attribute__((unused)) static inline unsigned int harness_random(unsigned int b
 	return (harness_seed >> 8) % bound;
 }
 
-/* A number below the bound, the next of a row that is the same in each run. */
+/* A pseudo-random number below the bound. The sequence of numbers is the same in each run. */
 __attribute__((unused)) static inline uint64_t harness_draw(uint64_t bound)
 {
 	static uint64_t state = 88172645463325252U;
@@ -393,7 +405,7 @@ static inline void harness_choose_seed(void)
 		printf("# PTRC_TEST_SEED=%u\n", harness_seed);
 }
 
-/* Wait status of the child. */
+/* Waits until the child has ended, and returns its wait status. */
 __attribute__((unused)) static inline int harness_reap(pid_t pid)
 {
 	int status;
@@ -441,8 +453,8 @@ __attribute__((unused)) static inline bool harness_in_child(const char *file, in
 	return false;
 }
 
-/* Replaces the process by HELPER(name) of this program; arguments up to a null pointer,
- * ten at most. Environment as it is. Fails the case if it cannot. */
+/* Replaces this process by a new execution of the test program, which runs HELPER(name). At most
+ * ten arguments, then NULL. The environment is unchanged. If the exec fails, the case fails. */
 __attribute__((unused, sentinel)) static inline void harness_exec(const char *name, ...)
 {
 	char *argv[14];
@@ -461,7 +473,7 @@ __attribute__((unused, sentinel)) static inline void harness_exec(const char *na
 	harness_fail("exec of helper %s: %s", name, strerror(errno));
 }
 
-/* Memory that the processes which a case forks share with it. */
+/* Allocates memory that this process will share with the children that it forks. */
 __attribute__((unused)) static inline void *harness_share(size_t bytes)
 {
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -470,7 +482,7 @@ __attribute__((unused)) static inline void *harness_share(size_t bytes)
 	return at;
 }
 
-/* Keeps the order of the source, whatever the order of constructors is. */
+/* Inserts the case in the order of the source lines, because constructors may run in any order. */
 __attribute__((unused)) static inline void harness_add(struct harness_case *new_case)
 {
 	struct harness_case **at = &harness_cases;
@@ -480,7 +492,8 @@ __attribute__((unused)) static inline void harness_add(struct harness_case *new_
 	*at = new_case;
 }
 
-/* Ends what is left of the process group of a case. Orphans come to this process. */
+/* Waits for the processes that are left in the process group of a case, and kills them if they take
+ * too long. Those whose parent has ended are children of this process, which is a subreaper. */
 static inline void harness_end_group(pid_t group)
 {
 	int64_t end = harness_now_ns() + (int64_t)HARNESS_LINGER_MS * harness_slowdown() * 1000000;
@@ -499,7 +512,7 @@ static inline void harness_end_group(pid_t group)
 		;
 }
 
-/* Seconds of processor time of the cases so far. */
+/* Processor time of all cases that have ended, in seconds. */
 static inline double harness_processor_s(void)
 {
 	struct rusage usage;
@@ -530,7 +543,8 @@ static inline void harness_print_text(size_t from)
 	}
 }
 
-/* nohup and the background jobs of scripts leave signals ignored, which cases send. */
+/* Cases send these signals, and expect their default effect. Under nohup, or as a background job of
+ * a script, the harness was started with some of them ignored. */
 static inline void harness_reset_signals(void)
 {
 	static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM};
@@ -539,7 +553,8 @@ static inline void harness_reset_signals(void)
 		signal(signals[i], SIG_DFL);
 }
 
-/* What is lacking that the case needs; null if nothing is. */
+/* The reason for which the case must be skipped: PTRC_TEST_LACKS has a feature that it needs. NULL
+ * if there is none. */
 static inline const char *harness_lacking(const struct harness_case *one)
 {
 	const char *lacks = getenv("PTRC_TEST_LACKS");
@@ -558,7 +573,8 @@ static inline const char *harness_lacking(const struct harness_case *one)
 	return NULL;
 }
 
-/* True if the case passed or was skipped. SIGCHLD is blocked in the caller. */
+/* Runs a case and prints its result. Returns true if it passed or was skipped. The caller has
+ * blocked SIGCHLD. */
 static inline bool harness_run_case(const struct harness_case *one, int number)
 {
 	const char *lacking = harness_lacking(one);
@@ -593,7 +609,8 @@ static inline bool harness_run_case(const struct harness_case *one, int number)
 		exit(0);
 	}
 	setpgid(pid, pid);
-	/* WNOWAIT keeps the leader, and with it the group's number, until all is over. */
+	/* With WNOWAIT the leader of the process group stays a zombie, so that the number of the
+	 * group cannot be used again before the kill() below. */
 	for (;;) {
 		siginfo_t info = {0};
 		if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
@@ -650,7 +667,7 @@ static inline bool harness_wanted(const struct harness_case *one, char **names)
 	return false;
 }
 
-/* What a case reads lives as long as the case: no leaks. */
+/* Cases do not free memory, so leaks are not reported. */
 const char *__asan_default_options(void);
 
 const char *__asan_default_options(void)

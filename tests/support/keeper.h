@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keeper of a stream and the counts inside the library, which a program that is linked with
- * the shared library cannot ask for: a test that includes this is linked with the static one.
+ * The keeper of a stream (the process that writes its log), and counts inside the library. The
+ * shared library does not export the functions for these, so a test that includes this header is
+ * linked with the static library.
  */
 #ifndef TESTS_KEEPER_H
 #define TESTS_KEEPER_H
@@ -34,7 +35,8 @@ __attribute__((unused)) static void kill_keeper(trace_id_t trid)
 	CHECK_EVENTUALLY(process_is_gone(keeper));
 }
 
-/* A child that controls a stream, and its keeper, which else would do its last work. */
+/* Kills a child that controls a stream, and the keeper of the stream. The keeper is stopped first,
+ * because otherwise it would finish the log when the controller dies. */
 __attribute__((unused)) static void kill_both(pid_t controller, pid_t keeper)
 {
 	kill(keeper, SIGSTOP);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Logs made of runs that a test made up, without a stream, and reading them back. */
+/* Writes logs of events that a test makes up, without a stream, and reads logs. A run is a sequence
+ * of events of one thread. */
 #ifndef TESTS_LOG_MAKER_H
 #define TESTS_LOG_MAKER_H
 
@@ -17,7 +18,7 @@
 #include "lib/log/log_reader.h"
 #include "lib/log/log_stream.h"
 
-/* Second 1 700 000 000: times of the tests count from here. */
+/* Event times in tests are nanoseconds after this one, which is 1,700,000,000 s after the Epoch. */
 #define MAKER_EPOCH INT64_C(1700000000000000000)
 
 struct maker {
@@ -25,16 +26,17 @@ struct maker {
 	struct ptrc_names_object *names;
 	struct ptrc_log_writer w;
 	int fd;
-	uint64_t next; /* number the next event carries */
+	uint64_t next; /* the number that run_numbers() puts into the next event */
 };
 
-/* An event of a run. Behind it its data, padded to a multiple of 8. */
+/* An event of a run. Its data follows it, padded to a multiple of 8. */
 struct maker_event {
 	int64_t ns;
 	uint32_t id_flags, len;
 };
 
-/* Events of a thread. CONTEXT events change whose they are. */
+/* Events of a thread, each a struct maker_event and its data. After a CONTEXT event, the thread is
+ * the one in its data. */
 struct maker_run {
 	struct ptrc_context origin;
 	uint32_t order;
@@ -62,12 +64,14 @@ __attribute__((unused)) static inline struct ptrc_stream_header *maker_header(in
 	CHECK_OK(ptrc_attr_resolve(&attr, true, &h->attr));
 	h->attr.createtime_sec = MAKER_EPOCH / 1000000000;
 	h->attr.createtime_nsec = 7;
-	/* That of another library: a log says who wrote it, not who reads it. */
+	/* The version of another library: a log reports the version that wrote it, not the one that
+	 * reads it. */
 	strcpy(h->attr.genversion, "made up 9.9");
 	h->id = UINT64_C(0x1122334455667788);
 	h->target_pid = 41;
 	h->controller_pid = 42;
-	h->owner_uid = UINT32_MAX; /* nobody's directory: nobody is asked about a keeper */
+	/* this user has no directory of shared objects, so readers look for no keeper */
+	h->owner_uid = UINT32_MAX;
 	h->log_policy = policy;
 	h->has_log = 1;
 	h->fsize_limit = RLIM_INFINITY;
@@ -106,7 +110,8 @@ __attribute__((unused)) static inline void maker_free(struct maker *m)
 	free(m->h);
 }
 
-/* A thread's run, times relative to MAKER_EPOCH. */
+/* Starts a run of thread number `thread`; 0: the trace system. `order` is as in struct
+ * ptrc_stretch. */
 __attribute__((unused)) static inline void run_begin(struct maker_run *r, int thread,
 						     uint32_t order)
 {
@@ -166,7 +171,7 @@ __attribute__((unused)) static inline enum ptrc_stretch_kind maker_kind(uint32_t
 									     : PTRC_STRETCH_PLAIN;
 }
 
-/* Adds what the packer has to the flush. */
+/* Adds the events in the packer to the flush, as the stretch *s, and empties the packer. */
 __attribute__((unused)) static inline int maker_add_packed(struct maker *m, struct ptrc_packer *p,
 							   struct ptrc_stretch *s)
 {
@@ -189,7 +194,7 @@ __attribute__((unused)) static inline int maker_add_packed(struct maker *m, stru
 	return error;
 }
 
-/* Adds a run to the flush, in stretches as a drain would give them out. */
+/* Adds a run to the flush, divided into stretches in the way of ptrc_drain_next(). */
 __attribute__((unused)) static inline int maker_add(struct maker *m, const struct maker_run *r)
 {
 	struct ptrc_packer *p = calloc(1, sizeof(*p));
@@ -243,7 +248,8 @@ __attribute__((unused)) static inline int maker_flush(struct maker *m, struct ma
 	return err;
 }
 
-/* `count` events in a row, 1 us apart, each with its number and `extra` more bytes. */
+/* Adds `count` events to the run, 1 us apart. The data of each is the next number (m->next) and
+ * `extra` more bytes. */
 __attribute__((unused)) static inline void run_numbers(struct maker *m, struct maker_run *r,
 						       size_t count, size_t extra)
 {
@@ -257,14 +263,14 @@ __attribute__((unused)) static inline void run_numbers(struct maker *m, struct m
 	}
 }
 
-/* A flush of one run, which is used up. */
+/* Writes the run to the log as one flush, and frees it. */
 __attribute__((unused)) static inline void flush_run(struct maker *m, struct maker_run *r)
 {
 	CHECK_OK(maker_flush(m, r, 1));
 	run_free(r);
 }
 
-/* A flush of numbers of thread 1. */
+/* Writes to the log, as one flush, a run of thread 1 from run_numbers(). */
 __attribute__((unused)) static inline void flush_numbers(struct maker *m, size_t count,
 							 size_t extra)
 {
@@ -303,7 +309,7 @@ __attribute__((unused)) static inline void flip(int fd, uint64_t offset, uint8_t
 	CHECK_EQ(pwrite(fd, &byte, 1, (off_t)offset), 1);
 }
 
-/* Makes the checksums of the packet at the offset right. */
+/* Computes the checksums of the packet at `offset` again, after a test has changed its bytes. */
 __attribute__((unused)) static inline void sign(uint8_t *bytes, size_t size, size_t offset)
 {
 	struct ptrc_log_packet h;
@@ -333,7 +339,7 @@ __attribute__((unused)) static inline bool next_seen(struct ptrc_log_stream *l, 
 	return !s->unavailable;
 }
 
-/* The next event is of the type. */
+/* Reads the next event, which must have this identifier. */
 #define CHECK_SEEN(l, s, id)                            \
 	do {                                            \
 		CHECK(next_seen(l, s));                 \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What tests of logs and of the end of processes share, beside tests/support/support.h: logs of a
- * given policy, copies of log files, descriptors that fail or block.
+ * Functions for tests of logs and of the end of processes, in addition to tests/support/support.h:
+ * logs of a given policy, copies of log files, descriptors that fail or block.
  */
 #ifndef TESTS_LOGS_H
 #define TESTS_LOGS_H
@@ -22,12 +22,13 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* What a log file holds beyond its log-max-size, given the few names of a test. */
+/* A log file may have this many bytes more than its log-max-size, as long as a test has only few
+ * event names. */
 #define LOG_EXTRAS_BYTES 65536
 
 static const int log_policies[3] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_APPEND};
 
-/* 0 leaves the default. */
+/* Attributes with these policies and sizes; an argument of 0 leaves the default. */
 __attribute__((unused)) static trace_attr_t log_attr(int stream_policy, size_t stream_bytes,
 						     int log_policy, size_t log_bytes)
 {
@@ -39,7 +40,8 @@ __attribute__((unused)) static trace_attr_t log_attr(int stream_policy, size_t s
 	return attr;
 }
 
-/* A stream of this process with the log in fd, which stays open; and a running one. */
+/* Creates a stream of this process with the log in fd, which stays open. start_log() also starts
+ * the stream. */
 __attribute__((unused)) static trace_id_t create_log(int stream_policy, size_t stream_bytes,
 						     int log_policy, size_t log_bytes, int fd)
 {
@@ -55,7 +57,7 @@ __attribute__((unused)) static trace_id_t start_log(int stream_policy, size_t st
 	return trid;
 }
 
-/* Numbered events of len bytes (4 to 16384) in [first, end). */
+/* Records events with the numbers first to end - 1, each with len bytes of data (4 to 16384). */
 __attribute__((unused)) static void emit_run(trace_event_id_t id, uint32_t first, uint32_t end,
 					     size_t len)
 {
@@ -67,7 +69,7 @@ __attribute__((unused)) static void emit_run(trace_event_id_t id, uint32_t first
 	}
 }
 
-/* The events without FLUSH_START and FLUSH_STOP; shares their data. */
+/* The events without FLUSH_START and FLUSH_STOP. The result points to the same data as *all. */
 __attribute__((unused)) static struct ts_events without_markers(const struct ts_events *all)
 {
 	struct ts_events rest = {0, calloc(all->count + 1, sizeof(*rest.at))};
@@ -91,7 +93,8 @@ __attribute__((unused)) static int64_t time_at(const struct ts_events *events, s
 	return ts_time_ns(&events->at[i].info.posix_timestamp);
 }
 
-/* The status of a log that nobody has finished. */
+/* Checks the status of a log that was not closed, because its stream goes on or its keeper was
+ * killed. */
 __attribute__((unused)) static void expect_unfinished(trace_id_t log)
 {
 	struct posix_trace_status_info status = ts_status(log);
@@ -101,7 +104,8 @@ __attribute__((unused)) static void expect_unfinished(trace_id_t log)
 	CHECK_EQ(status.posix_stream_flush_error, EOWNERDEAD);
 }
 
-/* The log: closed, numbers 0 to count - 1, and a STOP with data 0. Opening it waits until that is so. */
+/* Checks that the log is closed, and that it has events with the numbers 0 to count - 1 and a STOP
+ * with reason 0. Opening it waits until its keeper has finished it. */
 __attribute__((unused)) static void expect_complete_log(int fd, trace_event_id_t id, uint32_t count)
 {
 	int reader = ts_reopen(fd, O_RDONLY);
@@ -123,7 +127,7 @@ __attribute__((unused)) static void expect_complete_log(int fd, trace_event_id_t
 	close(reader);
 }
 
-/* Same id, pid, address, thread, time, truncation and data. */
+/* Checks that two events have the same id, pid, address, thread, time, truncation and data. */
 __attribute__((unused)) static void expect_same_event(const struct ts_event *a,
 						      const struct ts_event *b)
 {
@@ -137,7 +141,7 @@ __attribute__((unused)) static void expect_same_event(const struct ts_event *a,
 	CHECK_MEM_EQ(a->data, b->data, a->len);
 }
 
-/* The contents of a file. */
+/* The contents of a file, from malloc(). */
 __attribute__((unused)) static unsigned char *file_bytes(int fd, size_t *bytes)
 {
 	*bytes = (size_t)ts_file_size(fd);
@@ -161,7 +165,7 @@ __attribute__((unused)) static void put_bytes(int fd, const void *data, size_t b
 		at += (size_t)CHECK_SYS(pwrite(fd, (const char *)data + at, bytes - at, (off_t)at));
 }
 
-/* A file of its own with what the file holds now. */
+/* Copies the present contents of a file to a new temporary file. */
 __attribute__((unused)) static int file_copy(int fd)
 {
 	size_t bytes;
@@ -172,7 +176,8 @@ __attribute__((unused)) static int file_copy(int fd)
 	return copy;
 }
 
-/* A log never closed: a copy of the log of a stream that is active. */
+/* The events that the log of an active stream has so far. To its reader, it is a log that was not
+ * closed. */
 __attribute__((unused)) static struct ts_events events_so_far(int fd)
 {
 	int reader = ts_reopen(fd, O_RDONLY);
@@ -204,7 +209,7 @@ __attribute__((unused)) static void expect_log_status(trace_id_t trid, int full,
 	CHECK_EQ(info.posix_log_overrun_status, overrun);
 }
 
-/* As it is born: a stream, or a log that lost nothing. */
+/* Checks that the status is that of a new stream, or of a log that has lost nothing. */
 __attribute__((unused)) static void expect_pristine(trace_id_t trid)
 {
 	struct posix_trace_status_info info = ts_status(trid);
@@ -217,7 +222,7 @@ __attribute__((unused)) static void expect_pristine(trace_id_t trid)
 	CHECK_EQ(info.posix_log_full_status, POSIX_TRACE_NOT_FULL);
 }
 
-/* The log in fd was closed. */
+/* Checks that the log in fd was closed. */
 __attribute__((unused)) static void expect_closed_log(int fd)
 {
 	struct posix_trace_status_info status = log_status(fd);
@@ -231,7 +236,8 @@ __attribute__((unused)) static void *flush_in_thread(void *trid)
 	return (void *)(intptr_t)posix_trace_flush(*(trace_id_t *)trid);
 }
 
-/* A thread that flushes, which has begun; its result is that of the call. */
+/* Starts a thread that flushes, and returns when the flush has begun. The thread returns the result
+ * of posix_trace_flush(). */
 __attribute__((unused)) static pthread_t begin_flush(trace_id_t *trid)
 {
 	pthread_t flusher = ts_thread(flush_in_thread, trid);
@@ -239,11 +245,12 @@ __attribute__((unused)) static pthread_t begin_flush(trace_id_t *trid)
 	return flusher;
 }
 
-/* Moves bytes from `from' to the end of the file `to' until the other end is closed. */
+/* A thread that moves bytes from the descriptor `from` to the end of the file `to`, until the other
+ * end of `from` is closed. */
 struct drain {
 	pthread_t thread;
 	int from, to;
-	/* Microseconds to wait before each read, bytes per read at most. */
+	/* delay_us: microseconds to wait before each read. chunk: the most bytes per read. */
 	int delay_us;
 	size_t chunk;
 	_Atomic size_t moved;
@@ -263,7 +270,7 @@ __attribute__((unused)) static void *drain_run(void *arg)
 		got = read(drain->from, buffer, drain->chunk);
 		if (got < 0 && errno == EINTR)
 			continue;
-		/* A pseudo-terminal ends with an error. */
+		/* A pseudo-terminal reports its end as an error. */
 		if (got <= 0)
 			break;
 		CHECK_EQ(write(drain->to, buffer, (size_t)got), got);
@@ -281,7 +288,7 @@ __attribute__((unused)) static void drain_start(struct drain *drain, int from, i
 	drain->thread = ts_thread(drain_run, drain);
 }
 
-/* A pipe whose ends close on exec; ends[0] is the reader's. */
+/* Makes a pipe whose ends close on exec; ends[0] is the end for reading. */
 __attribute__((unused)) static void open_pipe(int ends[2], int flags)
 {
 	CHECK_SYS(pipe2(ends, O_CLOEXEC | flags));
@@ -308,7 +315,7 @@ __attribute__((unused)) static void send_fd(int sock, int fd)
 	CHECK_SYS(sendmsg(sock, &msg, 0));
 }
 
-/* -1 if the other end sent none. */
+/* Returns -1 if the other end has sent no descriptor. */
 __attribute__((unused)) static int receive_fd(int sock)
 {
 	char byte;
@@ -330,7 +337,8 @@ __attribute__((unused)) static int receive_fd(int sock)
 	return fd;
 }
 
-/* Becomes the user that may mount things, in a user namespace of its own if need be. */
+/* Enters a mount namespace of its own, in which this process may mount file systems. Any user but
+ * root also enters a user namespace of its own. */
 __attribute__((unused)) static bool enter_mount_namespace(void)
 {
 	uid_t uid = geteuid();
@@ -340,7 +348,8 @@ __attribute__((unused)) static bool enter_mount_namespace(void)
 	if (uid == 0)
 		return unshare(CLONE_NEWNS) == 0 &&
 		       mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
-	/* After a change of user /proc/self belongs to root until this. */
+	/* After a change of user, the files in /proc/self belong to root until the process is made
+	 * dumpable. */
 	prctl(PR_SET_DUMPABLE, 1);
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
 		return false;
@@ -360,8 +369,8 @@ __attribute__((unused)) static bool enter_mount_namespace(void)
 	return is_mapped;
 }
 
-/* Two empty files on a device of its own that has room for so many bytes in all. Skips
- * the case where no such device can be made. */
+/* Makes two empty files in a small file system of their own. `bytes` is its size in the form of a
+ * mount option of tmpfs. Skips the case if no file system can be mounted. */
 __attribute__((unused)) static void small_device(const char *bytes, int files[2])
 {
 	int ends[2];
@@ -392,7 +401,7 @@ __attribute__((unused)) static void small_device(const char *bytes, int files[2]
 		SKIP("no small file system can be mounted");
 }
 
-/* All file sizes this process may write from now on; RLIM_INFINITY for no limit. */
+/* Sets the largest file size that this process may write; RLIM_INFINITY: no limit. */
 __attribute__((unused)) static void limit_file_size(rlim_t bytes)
 {
 	struct rlimit limit;
@@ -401,8 +410,8 @@ __attribute__((unused)) static void limit_file_size(rlim_t bytes)
 	CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
 }
 
-/* The process, other than this one and `except', that holds the file open: the keeper of
- * the stream whose log it is, if no one else has it. 0 if there is none. */
+/* A process, other than this one and `except`, that has the file open. If only the keeper has a log
+ * open, this is how a test finds the keeper. 0 if there is none. */
 __attribute__((unused)) static pid_t other_holder(int fd, pid_t except)
 {
 	struct stat wanted, st;
@@ -436,7 +445,7 @@ __attribute__((unused)) static pid_t other_holder(int fd, pid_t except)
 	return found;
 }
 
-/* Has the process ended, all threads of it? A zombie has. */
+/* Whether all threads of the process have ended. A zombie counts as ended. */
 __attribute__((unused)) static bool process_is_gone(pid_t pid)
 {
 	char path[64];
@@ -450,11 +459,12 @@ __attribute__((unused)) static bool process_is_gone(pid_t pid)
 	while ((entry = readdir(dir)))
 		threads += entry->d_name[0] != '.';
 	closedir(dir);
-	/* The first thread may be a zombie while others still have what they share. */
+	/* The first thread may be a zombie while other threads of the process still run. */
 	return threads <= 1 && strchr("ZX", thread_state(pid, pid));
 }
 
-/* A small plain stream more of this process; the result of its creation. */
+/* Tries to create another small stream of this process, without a log. Returns the result of the
+ * create. */
 __attribute__((unused)) static int try_create(void)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 4096, 0);
@@ -462,7 +472,8 @@ __attribute__((unused)) static int try_create(void)
 	return posix_trace_create(0, &attr, &trid);
 }
 
-/* Nobody else of the user has a stream. */
+/* Whether this process can create as many streams as a user may have, so no other process of the
+ * user has one. */
 __attribute__((unused)) static bool can_have_all_streams(void)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 4096, 0);
@@ -488,7 +499,7 @@ __attribute__((unused)) static size_t count_lines(const char *path)
 	return lines;
 }
 
-/* 0 if there is no such directory. */
+/* The number of entries of a directory, with "." and ".."; 0 if it does not exist. */
 __attribute__((unused)) static size_t count_entries(const char *path)
 {
 	size_t entries = 0;
@@ -501,7 +512,8 @@ __attribute__((unused)) static size_t count_entries(const char *path)
 	return entries;
 }
 
-/* Path of a program in tests/support, such as prog_emit; this one is in tests/lib/ROOM. */
+/* Stores the path of a program in tests/support, such as prog_emit. The running program is in
+ * tests/lib/ROOM, for some ROOM. */
 __attribute__((unused)) static void support_program(char path[PATH_MAX], const char *name)
 {
 	ssize_t len = CHECK_SYS(readlink("/proc/self/exe", path, PATH_MAX - 1));

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes a log of events that a script on standard input lists, with any times, threads and names:
+ * Writes a log of the events that a script on standard input lists, with any times, threads and
+ * names. Usage, and the lines of a script:
  *
  *     made_log LOG
  *
  *     layout NAME LAYOUT          what the data of an event type means
  *     event NS PID TID NAME [KIND:VALUE]...
  *                                 an event; KIND is u8, u32, u64, f64, str (with a null byte) or hex
- *     repeat COUNT STEP           the last two events, so many times more, each so many ns later
- *     thread NS PID TID [NAME]    the name that a thread has from then on; none: a new one has none
- *     host NAME MACHINE BOOT      whose the log is: host name, machine id and boot id
+ *     repeat COUNT STEP           the last two events again, COUNT times, each time STEP ns later
+ *     thread NS PID TID [NAME]    from this time on the thread has this name; without NAME: none
+ *     host NAME MACHINE BOOT      the host of the log: its name, machine id and boot id
  *     clock LOG REALTIME BOOTTIME ERROR STATUS [WINDOW]
  *                                 a reading of clocks at LOG, the time of events; ERROR is maxerror, and
  *                                 STATUS that of adjtimex: 0 synchronized, 64 not, -1 not known
- *     lost COUNT                  so many events are said to be missing
- *     unobserved COUNT            the kernel is said to have lost so many events
- *     untraced COUNT ERROR        so many processes are said to have been untraced, because of this error
- *     refused COUNT               so many event names are said to have got no type
- *     unclosed                    the log gets no end
+ *     lost COUNT                  COUNT events were lost
+ *     unobserved COUNT            the kernel has lost COUNT events
+ *     untraced COUNT ERROR        COUNT processes could not be traced, because of ERROR
+ *     refused COUNT               COUNT event names got no type
+ *     unclosed                    the log is not closed
  *
- * %XX in a name is a byte, as words end at blanks. Times count from 1 700 000 000 s, but for BOOTTIME.
+ * %XX in a name is the byte with this hexadecimal value, because a word cannot have a blank. All
+ * times except BOOTTIME are ns after 1,700,000,000 s since the Epoch.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -44,7 +46,7 @@ struct made {
 };
 
 static struct posixtrace_log_writer *written;
-/* The last event, and the one before. */
+/* last[1]: the last event of the script so far; last[0]: the one before it. */
 static struct made last[2];
 static unsigned int line_number;
 
@@ -186,7 +188,7 @@ static void take_layout(char *words)
 	check(posixtrace_log_writer_type(written, words, layout, &type), layout);
 }
 
-/* Whose the log is. */
+/* The host, the threads and the clocks of the log. */
 static struct ptrc_log_whose whose;
 
 static void take_host(const char *words)

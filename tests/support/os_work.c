@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program without the library, for the tests of events of the operating system.
+ * A program that does not use the library, for the tests of events of the operating system.
  *
- *	os_work switches N   sleep N times; print how often the kernel says that this thread has waited
- *	                     and that it was preempted
- *	os_work threads N    start N threads, one after the other, and print their numbers
- *	os_work idle N       start N threads, print their numbers, and end them all when a line, or the
- *	                     end of standard input, comes
- *	os_work spin MS      take so much processor time in functions that call each other: main,
+ *	os_work switches N   sleep N times; print how often this thread has waited, and how often it was
+ *	                     preempted, as the kernel counts this
+ *	os_work threads N    start N threads, one after the other; each prints its thread ID
+ *	os_work idle N       start N threads, each of which prints its thread ID and waits; end them all
+ *	                     when standard input has a line or ends
+ *	os_work spin MS      use MS ms of processor time in functions that call each other: main,
  *	                     work_outer, work_middle, work_inner
- *	os_work spins MS N   the same in each of N threads: spin_thread, work_outer, ...
- *	os_work deep N MS    the same below a function, work_deep, that calls itself N times
+ *	os_work spins MS N   do this in each of N threads: spin_thread calls work_outer, and so on
+ *	os_work deep N MS    do this below a function, work_deep, that calls itself N times
  *	os_work refused COMMAND [ARGUMENT]...
- *	                     execute COMMAND with a kernel that refuses perf_event_open()
+ *	                     execute COMMAND so that perf_event_open() fails with EPERM in it
  *	os_work refuse CALL ERROR COMMAND [ARGUMENT]...
- *	                     the same for one of a few system calls, with this error number
+ *	                     execute COMMAND so that the system call CALL, one of a few, fails with the
+ *	                     error number ERROR in it
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -47,7 +48,8 @@ static int switches(long count)
 		return 1;
 	printf("%ld %ld\n", r.ru_nvcsw, r.ru_nivcsw);
 	fflush(stdout);
-	/* What a sanitizer does at the end would be waits that are not counted. */
+	/* exit() is avoided: the waits of a sanitizer at the end would not be in the printed
+	 * counts. */
 	_exit(0);
 }
 
@@ -95,8 +97,8 @@ static int idle(long count)
 	return 0;
 }
 
-/* The tests know these functions by their names. None is inlined, copied or called last, so each has a
- * frame; the program is compiled with frame pointers. */
+/* For functions whose names the tests look for in stacks. None is inlined or cloned, and none is
+ * called by a tail call, so each has a frame; the program is compiled with frame pointers. */
 #ifdef __clang__
 #define FUNCTION __attribute__((noinline, used))
 #else
@@ -111,8 +113,9 @@ static int64_t used_ns(void)
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Most of its time is its own, and not that of the kernel's clock. It calls nothing, so gcc would leave out
- * its frame, and its caller would be missing. */
+/* The loop is long, so that most samples are in this function, not in the clock_gettime() of its
+ * caller. As the function calls nothing, gcc would give it no frame, and its caller would be
+ * missing from the stacks; __builtin_frame_address() makes gcc set up a frame. */
 static FUNCTION unsigned int work_inner(unsigned int n)
 {
 	__asm__ volatile("" : : "r"(__builtin_frame_address(0)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Event data that proves itself: who wrote it, the how manieth it is, and bytes that
- * follow from these two, so that a single foreign or missing byte shows.
+ * Event data that can be checked: the number of the writer, a sequence number, and bytes computed
+ * from these two, so that a single wrong or missing byte is found.
  */
 #ifndef TESTS_PAYLOAD_H
 #define TESTS_PAYLOAD_H
@@ -35,7 +35,7 @@ static inline uint32_t payload_check_word(uint32_t writer, uint32_t seq, uint32_
 	return (uint32_t)payload_mix((uint64_t)writer << 32 ^ seq ^ (uint64_t)len << 40);
 }
 
-/* Writes the payload of that length, PAYLOAD_MIN at least; async-signal-safe. */
+/* Stores a payload of `len` bytes, at least PAYLOAD_MIN. Async-signal-safe. */
 static inline void payload_fill(unsigned char *to, uint32_t len, uint32_t writer, uint32_t seq)
 {
 	struct payload_head head = {writer, seq, len, payload_check_word(writer, seq, len)};
@@ -49,14 +49,14 @@ static inline void payload_fill(unsigned char *to, uint32_t len, uint32_t writer
 	}
 }
 
-/* A length that follows from writer and number, PAYLOAD_MIN to max. */
+/* A length from PAYLOAD_MIN to max, computed from writer and sequence number. */
 static inline uint32_t payload_len(uint32_t max, uint32_t writer, uint32_t seq)
 {
 	return PAYLOAD_MIN +
 	       (uint32_t)(payload_mix((uint64_t)writer * 1000003 + seq) % (max - PAYLOAD_MIN + 1));
 }
 
-/* True if these bytes are a payload, whole; then who and which it is. */
+/* Whether these bytes are a complete payload. If so, stores its writer and sequence number. */
 static inline bool payload_read(const unsigned char *from, size_t len, uint32_t *writer,
 				uint32_t *seq)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Included in a test program that root starts: the whole program runs as a user that
- * nobody else is. So it has the shared directory and the 64 streams of a user for itself,
- * whatever other tests do at the same time, and shows that no privilege is needed. Of no
- * effect for others than root.
+ * If root starts a test program that includes this header, the whole program runs as a user that no
+ * other process has. So it has the shared directory and the 64 streams of a user for itself,
+ * whatever other tests do at the same time, and shows that no privilege is needed. For other users
+ * the header has no effect.
  *
- * Include it once, before any case. PRIVATE_USER_BEFORE, if it is defined, names a function
- * void(void) that is called while the program is still root's.
+ * Include it once, before any case. PRIVATE_USER_BEFORE, if it is defined, is the name of a
+ * function void(void) that is called before the program changes from root to the other user.
  */
 #ifndef TESTS_PRIVATE_USER_H
 #define TESTS_PRIVATE_USER_H
@@ -27,17 +27,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Says, by being in the environment, that this has been done. */
+/* The environment variable that is set when the program already runs as the private user. */
 #define PRIVATE_USER_MARK "PTRC_TEST_PRIVATE_USER"
 #define PRIVATE_USER_UNFIT 113
 
-/* No other program of the user runs: what is in the shared directory is the case's. */
+/* Whether the program runs as a private user. Then no other program has objects in the shared
+ * directory. */
 __attribute__((unused)) static bool private_user_is_on(void)
 {
 	return getenv(PRIVATE_USER_MARK) != NULL;
 }
 
-/* The directory of shared objects of the user. */
+/* Stores the path of the user's directory of shared objects. */
 __attribute__((unused)) static void private_user_dir(char path[64])
 {
 	snprintf(path, 64, "/dev/shm/posixtrace-%lu", (unsigned long)geteuid());
@@ -60,7 +61,8 @@ static void private_user_clean(uid_t uid)
 	rmdir(path);
 }
 
-/* The program has to be found again by its path: tests exec what lies beside it. */
+/* Whether this user can execute the program by its path. Tests execute it again, and programs next
+ * to it. */
 static bool private_user_can_exec(void)
 {
 	char path[4096];
@@ -73,7 +75,8 @@ static bool private_user_can_exec(void)
 
 static pid_t private_user_pid;
 
-/* What ends this process ends the program; then there is still the cleaning. */
+/* A signal that should end this process ends the test program, its child, instead. This process
+ * then still removes the shared directory. */
 static void private_user_end(int signal_number)
 {
 	(void)signal_number;
@@ -91,7 +94,8 @@ static void private_user_run(char **argv, uid_t uid)
 	if (setgroups(1, groups) < 0 || setresgid((gid_t)uid, (gid_t)uid, (gid_t)uid) < 0 ||
 	    setresuid(uid, uid, uid) < 0 || !private_user_can_exec())
 		_exit(PRIVATE_USER_UNFIT);
-	/* Behind the change of user, which clears it. */
+	/* The signal at the parent's death is set after the change of user, which would clear
+	 * it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setenv(PRIVATE_USER_MARK, "1", 1);
 	execv("/proc/self/exe", argv);
@@ -106,13 +110,14 @@ __attribute__((constructor)) static void private_user_enter(int argc, char **arg
 		return;
 	if (argc > 1 && (strcmp(argv[1], "-l") == 0 || strcmp(argv[1], "--helper") == 0))
 		return;
-	/* Far above the users of any system, and below 65536 where only those are mapped. */
+	/* First a user number far above those of any system; if that fails, one below 65536,
+	 * because some user namespaces map only those. */
 	for (int is_low = 0; is_low < 2; is_low++) {
 		pid_t pid = fork();
 		if (pid < 0)
 			return;
-		/* tests/support/driver gives a number, as process IDs are the same in all its
-		 * namespaces. */
+		/* tests/support/isolated sets the variable, because it runs each test in a pid
+		 * namespace of its own, so that tests at the same time have equal pids. */
 		const char *given = getenv("PTRC_TEST_NUMBER");
 		uid_t number =
 			given ? (uid_t)strtoul(given, NULL, 10) : (uid_t)(pid ? pid : getpid());
@@ -131,7 +136,7 @@ __attribute__((constructor)) static void private_user_enter(int argc, char **arg
 		if (WEXITSTATUS(status) != PRIVATE_USER_UNFIT)
 			_exit(WEXITSTATUS(status));
 	}
-	/* As root then. */
+	/* Neither user number can be used, so the program goes on as root. */
 	signal(SIGHUP, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);

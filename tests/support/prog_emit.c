@@ -7,7 +7,7 @@
  *
  *	-w          say "ready" on standard output when the name is open, then wait for a
  *	            byte or the end of standard input before the first event
- *	-q          the same at the end: say "done", and wait before exiting
+ *	-q          say "done" at the end, then wait in this way before exiting
  *	-u          events are of POSIX_TRACE_UNNAMED_USEREVENT, no name is opened
  *	-i          print the identifier of the event on standard output
  *	-f          do it all in a forked child, and exit when that has exited
@@ -30,7 +30,7 @@
 #include <trace.h>
 #include <unistd.h>
 
-/* A privileged process cannot be searched for leaks, nor told by the environment. */
+/* The leak check does not work in a privileged process, and such a process ignores ASAN_OPTIONS. */
 const char *__asan_default_options(void);
 
 const char *__asan_default_options(void)
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 	trace_event_id_t id = POSIX_TRACE_UNNAMED_USEREVENT;
 	int option;
 
-	/* "+": what follows NAME and COUNT belongs to PROGRAM. */
+	/* "+": options end at NAME, because the arguments after COUNT are those of PROGRAM. */
 	while ((option = getopt(argc, argv, "+wquifsx:")) != -1) {
 		switch (option) {
 		case 'w':

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* Probes as sdt.h of SystemTap makes them, which the tests do not require: PROBE(provider, name, arguments). */
+/* Static probes in the form of SystemTap's <sys/sdt.h>, so that the tests do not need that header:
+ * PROBE(provider, name, semaphore, arguments, operands). */
 #ifndef PTRC_TESTS_SUPPORT_SDT_H
 #define PTRC_TESTS_SUPPORT_SDT_H
 
 #if defined(__x86_64__)
 #define SDT_VECTOR(value) "x"(value)
-/* An instruction that sends SIGTRAP, and is followed by the next one. */
+/* Sends SIGTRAP to this thread. After a handler, the program goes on with the next instruction. */
 #define SDT_TRAP() __asm__ volatile("int3")
 #else
 #define SDT_VECTOR(value) "w"(value)
 #define SDT_TRAP() raise(SIGTRAP)
 #endif
 
-/* `arguments` is a string of operands, in the form of the compiler, such as "-4@%0 8@%1"; then their
- * constraints. `semaphore` is the name of a counter, or 0. */
+/* `arguments` is a string that describes the probe's arguments with operands of the asm statement,
+ * such as "-4@%0 8@%1"; the operands with their constraints follow. `semaphore` is the name of a
+ * counter that tells the program whether the probe is in use, or 0. */
 #define PROBE(provider, name, semaphore, arguments, ...)                                         \
 	__asm__ volatile("990: nop\n"                                                            \
 			 ".pushsection .note.stapsdt,\"\",\"note\"\n"                            \

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The other side of a session, well-behaved or not.
+ * A client of a session, or a false session, for tests of the session protocol.
  *
  *	session_peer follow SESSION [MICROSECONDS]
- *		follows it, with a pause after each event; prints "following", a line
- *		NAME PID TID BYTES LATE_US TEXT per event, and at the end
+ *		follows the session, with a pause after each event; prints "following", a line
+ *		NAME PID TID BYTES LATE_US TEXT for each event (LATE_US: microseconds after its time), and
+ *		at the end a line
  *		end EVENTS UNSHOWN ERROR
  *	session_peer hostile SESSION
- *		says all kinds of nonsense to it; prints "done"
+ *		sends the session invalid requests of many kinds; prints "done"
  *	session_peer ask SESSION VERSION VERB FLAGS
- *		asks it with these numbers; prints the version and the error of the reply
+ *		sends the session a request with these numbers; prints the version and the error of the reply
  *	session_peer silent SESSION
- *		connects many times, says nothing and stays; prints "connected"
+ *		connects many times, sends nothing and stays connected; prints "connected"
  *	session_peer listen NAME KIND
- *		is a session of this name that answers nonsense; KIND is mute, close,
+ *		is a session of this name that gives an invalid answer, or none; KIND is mute, close,
  *		short, long, magic, version, size, page, pages, state, follow, log,
  *		head, later (a log of a later version); prints "listening"
  *	session_peer log FILE NAME
- *		makes a log whose trace has the name
+ *		makes a log of an empty trace with this name
  */
 #include "config.h"
 
@@ -110,7 +111,7 @@ static int connect_to(const char *name)
 	return fd;
 }
 
-/* Sends it, and takes what comes. */
+/* Connects to the session, sends the message, and receives the answer, which is ignored. */
 static void say(const char *name, const void *message, size_t size)
 {
 	static char answer[100000];
@@ -137,7 +138,7 @@ static int hostile(const char *name)
 		say(name, &q, n);
 	say(name, &q, sizeof(q));
 	for (unsigned int verb = 0; verb < 300; verb++) {
-		/* Those that would end it, or change it, have their own test. */
+		/* Requests that would change or end the session have tests of their own. */
 		if (verb >= PTRC_SESSION_START && verb <= PTRC_SESSION_SHUTDOWN)
 			continue;
 		q.head = (struct ptrc_session_request){
@@ -151,19 +152,20 @@ static int hostile(const char *name)
 		memset(q.texts, 'x', sizeof(q.texts));
 		say(name, &q, sizeof(q.head));
 		say(name, &q, sizeof(q.head) + 9);
-		/* Texts without an end. */
+		/* The text has no zero byte at its end. */
 		say(name, &q, sizeof(q.head) + 10);
 		q.head.size = UINT32_MAX;
 		say(name, &q, sizeof(q.head) + 10);
 		q.head.size = PTRC_SESSION_TEXTS_MAX;
 		say(name, &q, sizeof(q.head) + PTRC_SESSION_TEXTS_MAX);
-		/* Nothing but ends. */
+		/* The text has only zero bytes: many empty texts. */
 		memset(q.texts, 0, sizeof(q.texts));
 		say(name, &q, sizeof(q.head) + PTRC_SESSION_TEXTS_MAX);
 		q.head.flags = PTRC_SESSION_FILTER_ADD | PTRC_SESSION_FILTER_SET;
 		say(name, &q, sizeof(q.head) + PTRC_SESSION_TEXTS_MAX);
 	}
-	/* Many who say nothing, and many who ask and do not listen. */
+	/* Connections that send nothing, and connections that send a request and do not read the
+	 * answer. */
 	for (size_t i = 0; i < 100; i++) {
 		fds[i] = connect_to(name);
 		q.head.verb = i % 2 ? PTRC_SESSION_TYPES : PTRC_SESSION_FOLLOW;
@@ -208,7 +210,7 @@ static void __attribute__((noreturn)) silent(const char *name)
 
 static struct ptrc_session_reply reply;
 
-/* The begin of a log, as a session sends it. */
+/* The first part of a log, as a session sends it to a client that follows it. */
 static struct ptrc_part begin_of_log(void)
 {
 	static struct posixtrace_cursor *cursor;
@@ -227,7 +229,8 @@ static struct ptrc_part begin_of_log(void)
 	return part;
 }
 
-/* A good answer first, then bytes that are no log, or none that goes on so. */
+/* Sends a valid reply, and then bytes that are no log, or that cannot continue the log that was
+ * sent. */
 static void answer_follow(int fd, const char *kind)
 {
 	struct ptrc_part part = begin_of_log();
@@ -237,7 +240,8 @@ static void answer_follow(int fd, const char *kind)
 	reply.size = sizeof(reply.state);
 	send(fd, &reply, offsetof(struct ptrc_session_reply, state) + reply.size, MSG_NOSIGNAL);
 	memset(nonsense, 0x77, sizeof(nonsense));
-	/* The version stands at 12 in both heads, of which the second one begins at 880. */
+	/* A log starts with two copies of its prefix and HEAD packet; the second copy starts at
+	 * offset 880. The version is at offset 12 of each prefix. */
 	if (!strcmp(kind, "later")) {
 		char later[2000];
 		size_t size = part.pt_length < sizeof(later) ? part.pt_length : sizeof(later);
@@ -248,7 +252,7 @@ static void answer_follow(int fd, const char *kind)
 	} else if (strcmp(kind, "follow")) {
 		send(fd, part.pt_bytes, part.pt_length, MSG_NOSIGNAL);
 	}
-	/* Of a packet that stands in the wrong place, all is right. */
+	/* The start of a valid HEAD packet, which does not belong in this place. */
 	if (!strcmp(kind, "head"))
 		send(fd, (const char *)part.pt_bytes + 32, 100, MSG_NOSIGNAL);
 	send(fd, nonsense, sizeof(nonsense), MSG_NOSIGNAL);
@@ -279,21 +283,22 @@ static void answer(int fd, const char *kind)
 	if (!strcmp(kind, "size"))
 		reply.size = UINT32_MAX;
 	if (!strcmp(kind, "pages")) {
-		/* Endless, with nothing on them. */
+		/* Each page is empty, and says that another page follows. */
 		static uint32_t next;
 
 		reply.body = PTRC_SESSION_BODY_PAGE;
 		reply.next = ++next;
 	}
 	if (!strcmp(kind, "state")) {
-		/* Texts without an end, and no number that means anything. */
+		/* The texts have no zero bytes at their ends, and the numbers are impossible. */
 		reply.body = PTRC_SESSION_BODY_STATE;
 		reply.size = sizeof(reply.state);
 		memset(&reply.state, 0xff, sizeof(reply.state));
 		size += reply.size;
 	}
 	if (!strcmp(kind, "page")) {
-		/* Endless, and names without an end. */
+		/* The page says that another page follows, and its names have no zero bytes at
+		 * their ends. */
 		reply.body = PTRC_SESSION_BODY_PAGE;
 		reply.size = PTRC_SESSION_PAGE_MAX;
 		reply.next = 1;
@@ -328,7 +333,7 @@ static int listen_as(const char *name, const char *kind)
 	}
 }
 
-/* Makes a log whose trace has the name. */
+/* Makes a log of an empty trace with this name. */
 static int make_log(const char *path, const char *name)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Says "ready" and then each signal that reaches it, a word a line on standard output, as
- * often as it comes; ends with status 7 by SIGUSR2. What stops a process stops it.
+ * Prints "ready", and then a line with the name of each signal that it receives. After SIGUSR2 it
+ * exits with status 7. SIGSTOP and SIGTSTP stop it as usual.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A page of memory at whose first touch a thread stops until it is told to go on: an
- * event call whose data lie there is caught in the middle, without luck. Made with
- * userfaultfd; signals reach the thread that hangs there, and so does SIGKILL.
+ * A page of memory at whose first access a thread hangs until slow_page_fill(). If the data of an
+ * event is in the page, a test can rely on the event call hanging in the middle. The page uses
+ * userfaultfd. Signals, also SIGKILL, reach the thread that hangs.
  *
- * The page belongs to the process that made it: a forked child finds zeros there.
+ * Only threads of the process that made the page hang: for a forked child, the page is filled with
+ * zeros.
  */
 #ifndef TESTS_SLOW_PAGE_H
 #define TESTS_SLOW_PAGE_H
@@ -24,15 +25,16 @@
 struct slow_page {
 	unsigned char *data;
 	int fd;
-	/* The thread that hung there last. */
+	/* The thread that hung last, as slow_page_is_touched() has seen it. */
 	pid_t tid;
-	/* How often it was made slow, and filled: a message left over from one round
-	 * is not taken for one of the next. */
+	/* How often the page was made slow, and how often it was filled. If the numbers are equal,
+	 * the page is not slow, and a message of userfaultfd is about a thread that hung before the
+	 * page was filled. */
 	_Atomic uint32_t armed;
 	_Atomic uint32_t filled;
 };
 
-/* Skips the case where the system has no userfaultfd for us. */
+/* Makes a slow page. Skips the case if this process may not use userfaultfd. */
 static inline struct slow_page slow_page_make(void)
 {
 	struct slow_page page = {.armed = 1};
@@ -57,8 +59,8 @@ static inline struct slow_page slow_page_make(void)
 	return page;
 }
 
-/* Does a thread hang at the page, made slow again since it was last filled, that did not hang there
- * at the last look? */
+/* Whether a thread hangs at the page that did not hang there at the last call. False if the page
+ * was filled and not made slow again since. */
 static inline bool slow_page_is_touched(struct slow_page *page)
 {
 	struct uffd_msg message;
@@ -73,13 +75,13 @@ static inline bool slow_page_is_touched(struct slow_page *page)
 	return is_touched;
 }
 
-/* Returns when there is one. */
+/* Waits until a thread hangs at the page. */
 static inline void slow_page_wait(struct slow_page *page)
 {
 	CHECK_EVENTUALLY(slow_page_is_touched(page));
 }
 
-/* Gives the page these contents and lets everybody go on. */
+/* Fills the page with `bytes` and zeros, and lets all threads that hang there go on. */
 static inline void slow_page_fill(struct slow_page *page, const void *bytes, size_t len)
 {
 	static unsigned char contents[SLOW_PAGE_BYTES] __attribute__((aligned(SLOW_PAGE_BYTES)));
@@ -96,7 +98,7 @@ static inline void slow_page_fill(struct slow_page *page, const void *bytes, siz
 	atomic_fetch_add(&page->filled, 1);
 }
 
-/* Makes it slow again, once it has been filled. */
+/* Waits until the page was filled, and makes it slow again. */
 static inline void slow_page_rearm(struct slow_page *page)
 {
 	struct uffd_msg message;

@@ -8,7 +8,7 @@
 #include "lib/stream/stream.h"
 #include "tests/support/harness.h"
 
-/* The header of the one stream that this process has mapped. */
+/* Finds the header of the stream that this process has mapped; there must be only one. */
 static inline struct ptrc_stream_header *find_stream(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");

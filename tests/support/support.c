@@ -271,7 +271,8 @@ bool ts_is_member(const trace_event_set_t *set, trace_event_id_t id)
 
 bool ts_same_set(const trace_event_set_t *a, const trace_event_set_t *b)
 {
-	/* Eight system events and the user events; ids are dense. */
+	/* The identifiers are 1 to 8 for system events; those of user events follow without a
+	 * gap. */
 	for (trace_event_id_t id = 1; id <= 8 + TRACE_USER_EVENT_MAX; id++)
 		if (ts_is_member(a, id) != ts_is_member(b, id))
 			return false;
@@ -416,7 +417,7 @@ void ts_expect_none(trace_id_t trid)
 
 static void append(struct ts_events *events, const struct ts_event *event)
 {
-	/* Room for a power of two of them, always. */
+	/* The array always has room for a power of two of events. */
 	if ((events->count & (events->count - 1)) == 0) {
 		size_t room = events->count ? 2 * events->count : 1;
 		events->at = realloc(events->at, room * sizeof(*events->at));
@@ -677,7 +678,8 @@ static void *move_bytes(void *arg)
 	while ((got = read(stuck->from, data, sizeof(data))) != 0) {
 		if (got < 0 && errno == EINTR)
 			continue;
-		/* The head alone is read without waiting. */
+		/* The pipe is empty. It is non-blocking only while ts_create_stuck() reads the head
+		 * of the log. */
 		if (got < 0 && errno == EAGAIN)
 			break;
 		SYS(got);
@@ -720,9 +722,10 @@ int ts_stuck_log(struct ts_stuck *stuck)
 }
 
 /*
- * Other processes. One SOCK_SEQPACKET message asks, one answers. Routines travel as their
- * distance from ts_target_serve(), so that they survive exec of this program at another
- * address. Descriptors come along with a message.
+ * Targets. A call is one SOCK_SEQPACKET message to the target, and its result is one message back.
+ * The address of a routine is sent as its distance from ts_target_serve(), so that it is valid also
+ * in a target that has executed this program again, at another address. A message can have a
+ * descriptor.
  */
 
 struct request {
@@ -735,7 +738,8 @@ struct reply {
 	intptr_t result;
 };
 
-/* Sends the whole message; false if the other end is gone. */
+/* Sends a message, with the descriptor fd unless that is -1. Returns false if the other end is
+ * closed. */
 static bool send_message(int sock, const void *data, size_t bytes, int fd)
 {
 	struct iovec iov = {(void *)(uintptr_t)data, bytes};
@@ -762,7 +766,8 @@ static bool send_message(int sock, const void *data, size_t bytes, int fd)
 	}
 }
 
-/* Size of the message, 0 if the other end is gone. */
+/* Receives a message, and its descriptor in *fd unless fd is NULL (-1: it has none). Returns the
+ * size of the message, or 0 if the other end is closed. */
 static size_t receive_message(int sock, void *data, size_t bytes, int *fd)
 {
 	struct iovec iov = {data, bytes};
@@ -790,7 +795,8 @@ static size_t receive_message(int sock, void *data, size_t bytes, int *fd)
 	return (size_t)got;
 }
 
-/* What a routine that made a descriptor for its caller leaves here. */
+/* In a target: a routine that makes a descriptor for the test stores it here; it is sent with the
+ * result. */
 static int serve_reply_fd = -1;
 static int serve_sock = -1;
 
@@ -820,11 +826,10 @@ void ts_target_sockets(int ends[2])
 	SYS(fcntl(ends[0], F_SETFD, FD_CLOEXEC));
 }
 
-/* In the new process: never returns to the case. */
+/* Run in a forked child, which must not return to the code of the test. */
 __attribute__((noreturn)) static void be_target(int sock)
 {
-	/* A target must not outlive a parent that gave up; orphans see the end of the
-	 * file instead. */
+	/* If the test dies, its end of the socket is closed, so that the target ends, too. */
 	ts_target_serve(sock);
 	exit(0);
 }
@@ -949,7 +954,7 @@ static intptr_t do_fork(const void *arg, size_t arg_bytes)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) < 0)
 		return -errno;
 	fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-	/* Its end would come as a zombie that nobody waits for. */
+	/* The target does not wait for the child, so the kernel shall reap it. */
 	signal(SIGCHLD, SIG_IGN);
 	pid_t pid = fork();
 	if (pid < 0)
@@ -1000,7 +1005,8 @@ static intptr_t do_nothing(const void *arg, size_t arg_bytes)
 void ts_target_exec(struct ts_target *target)
 {
 	ts_target_call_begin(target, do_exec, NULL, 0);
-	/* A failed exec answers itself; else the new image answers this one. */
+	/* If the exec fails, do_exec() returns its error. If it succeeds, the first answer is that
+	 * of the new program to do_nothing(). */
 	ts_target_call_begin(target, do_nothing, NULL, 0);
 	intptr_t result = target_result(target, NULL);
 	if (result)
@@ -1050,7 +1056,8 @@ void ts_target_release(int release)
 	close(release);
 }
 
-/* Wait status if it was a child of this process, else -1 once it has ended. */
+/* Waits until the process has ended. Returns its wait status if it was a child of this process,
+ * otherwise -1. */
 static int wait_for_end(pid_t pid)
 {
 	int64_t end = monotonic_ms() + ts_patience_ms;
@@ -1070,7 +1077,8 @@ static int wait_for_end(pid_t pid)
 
 void ts_target_end(struct ts_target *target)
 {
-	/* Other targets may have copies of the descriptor. */
+	/* shutdown() is needed in addition to close(), because other targets may have copies of the
+	 * descriptor. */
 	shutdown(target->sock, SHUT_RDWR);
 	close(target->sock);
 	target->sock = -1;
@@ -1100,7 +1108,8 @@ pid_t ts_gettid(void)
 void ts_wait_asleep(pid_t pid, pid_t tid)
 {
 	int64_t end = monotonic_ms() + ts_patience_ms;
-	/* A short sleep on the way, for a lock, does not last that long. */
+	/* Five looks, a millisecond apart: a short sleep before the call that is waited for, for
+	 * instance for a lock, does not last that long. */
 	for (int in_a_row = 0; in_a_row < 5;) {
 		char state = thread_state(pid, tid);
 		if (state == 'X' || state == 'Z')
@@ -1199,7 +1208,8 @@ static void on_alarm(int sig)
 {
 	(void)sig;
 	alarm_count++;
-	/* Whatever is interrupted gets done, however slow the machine is. */
+	/* The time between two signals grows, so that the interrupted call can finish on a slow
+	 * machine, too. */
 	alarm_delay.it_value.tv_nsec += alarm_delay.it_value.tv_nsec / 64;
 	alarm_delay.it_value.tv_nsec %= 1000000000;
 	timer_settime(alarm_timer, 0, &alarm_delay, NULL);
@@ -1230,16 +1240,17 @@ unsigned int ts_interrupt_end(void)
 
 #define USERS_PER_RUN 16
 
-/* The process whose constructor ran, of which all others are copies. */
+/* The process in which the constructor ran. All other processes of the test are forked from it. */
 static pid_t first_pid;
-/* Tells the users of this run from those of others. tests/support/driver gives a number, as process IDs
- * are the same in all its namespaces. */
+/* A number that no other test program has at the same time, for the numbers of users.
+ * tests/support/isolated gives one (PTRC_TEST_NUMBER), because in its pid namespaces tests have
+ * equal pids. */
 static unsigned long run_number;
 static bool has_users;
 
 uid_t ts_user(unsigned int n)
 {
-	/* Far above the users of any system. */
+	/* These numbers are far above those of the users of any system. */
 	return 1610612736 + (uid_t)run_number * USERS_PER_RUN + n;
 }
 
@@ -1278,7 +1289,8 @@ __attribute__((constructor)) static void note_first_process(void)
 
 	first_pid = getpid();
 	run_number = number ? strtoul(number, NULL, 10) : (unsigned long)first_pid;
-	/* With a number of the driver, what they leave is gone with the namespace. */
+	/* With PTRC_TEST_NUMBER, /dev/shm is that of a mount namespace, and its contents disappear
+	 * with it. */
 	has_users = geteuid() == 0 && !number;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tests of several areas share: whole streams read into arrays, processes that
- * can be told to do things while they are traced, threads that wait in a read, logs in
- * unnamed files. Public interface of the library only.
+ * Functions for tests of several areas: they read whole streams into arrays, make processes that
+ * call functions for a test while they are traced, threads that wait in a read, and logs in unnamed
+ * files. They use only the public interface of the library.
  *
- * Whatever goes wrong in here fails the case, with the line of the test that called: no
- * result needs a check. Nothing sleeps for luck; what is waited for is waited for with a
- * bound (HARNESS_PATIENCE_MS).
+ * If a function fails, the case fails, and the message names the line of the test that called it.
+ * So a test need not check results. No function sleeps for a fixed time in the hope that something
+ * has happened by then: it waits until it has happened, at most for HARNESS_PATIENCE_MS.
  */
 #ifndef TESTS_SUPPORT_H
 #define TESTS_SUPPORT_H
@@ -23,16 +23,17 @@
 #include <time.h>
 #include <trace.h>
 
-/* Data of one event that is kept here; more is read but cut (TRUNCATED_READ). */
+/* The most data of one event that these functions read; longer data is truncated
+ * (POSIX_TRACE_TRUNCATED_READ). */
 #define TS_DATA_MAX 16384
 
-/* What a stream holds beyond twice its stream-min-size at most, see SIZE-25. */
+/* A stream holds at most twice its stream-min-size and this many bytes (requirement SIZE-25). */
 #define TS_SLACK_BYTES ((size_t)65536)
 
 struct ts_event {
 	struct posix_trace_event_info info;
 	size_t len;
-	/* malloc'ed; never null, aligned for everything, followed by a null byte. */
+	/* From malloc(), so aligned for every type; never NULL; a null byte follows the data. */
 	unsigned char *data;
 };
 
@@ -45,20 +46,22 @@ struct ts_events {
  * Streams and attributes
  */
 
-/* Attributes with these three set; 0 leaves the default. */
+/* Attributes with these values for stream-full-policy, stream-min-size and max-data-size; 0 leaves
+ * the default. */
 trace_attr_t ts_attr(int stream_policy, size_t stream_bytes, size_t data_bytes);
-/* The same of a stream that children inherit. */
+/* As ts_attr(), with the inheritance policy POSIX_TRACE_INHERITED. */
 trace_attr_t ts_inherited_attr(int stream_policy, size_t stream_bytes, size_t data_bytes);
 
-/* A stream; attr may be null. ts_create_running() also starts it: START is unread. */
+/* Creates a stream; attr may be NULL. ts_create_running() also starts it; its START event is not
+ * read yet. */
 trace_id_t ts_create(pid_t pid, const trace_attr_t *attr);
 trace_id_t ts_create_running(pid_t pid, const trace_attr_t *attr);
-/* One of this process, with attributes as of ts_attr(): not started, and running. */
+/* Create a stream of this process with the attributes of ts_attr(). ts_run() also starts it. */
 trace_id_t ts_make(int stream_policy, size_t stream_bytes, size_t data_bytes);
 trace_id_t ts_run(int stream_policy, size_t stream_bytes, size_t data_bytes);
-/* One of the process that runs, and that children inherit. */
+/* Creates and starts a stream of process `pid`, which its children inherit. */
 trace_id_t ts_run_inherited(pid_t pid, int stream_policy, size_t stream_bytes, size_t data_bytes);
-/* With the log in fd, which stays open. */
+/* Creates a stream with its log in fd, which stays open. */
 trace_id_t ts_create_log(pid_t pid, const trace_attr_t *attr, int fd);
 void ts_start(trace_id_t trid);
 void ts_stop(trace_id_t trid);
@@ -66,18 +69,20 @@ void ts_flush(trace_id_t trid);
 void ts_clear(trace_id_t trid);
 void ts_shutdown(trace_id_t trid);
 
-/* Resets the overrun members and the flush error, as the call does. */
+/* The status of the stream or log. Like posix_trace_get_status(), this resets the overrun members
+ * and the flush error. */
 struct posix_trace_status_info ts_status(trace_id_t trid);
-/* The figure of posixtrace_get_counts() that has this name. */
+/* The count with this name from posixtrace_get_counts(). */
 unsigned long ts_figure(trace_id_t trid, const char *name);
-/* The status is exactly this; overrun members and flush error are those in memory. */
+/* Checks that stream status, full status and overrun status are these. Resets the status like
+ * ts_status(). */
 void ts_expect_status(trace_id_t trid, int status, int full, int overrun);
 
-/* It runs, or does not, and has room and lost nothing. */
+/* Check that the stream runs, or is suspended, is not full and has no overrun. */
 void ts_expect_running(trace_id_t trid);
 void ts_expect_suspended(trace_id_t trid);
 
-/* The types that each stream has. */
+/* The predefined event types, which every stream has. */
 struct ts_predefined {
 	trace_event_id_t id;
 	const char *name;
@@ -85,15 +90,15 @@ struct ts_predefined {
 #define TS_PREDEFINED 9
 extern const struct ts_predefined ts_predefined[TS_PREDEFINED];
 
-/* Identifier of a name in the calling process. */
+/* Opens an event name in this process, and returns its identifier. */
 trace_event_id_t ts_id(const char *name);
-/* The same through a stream. */
+/* Opens an event name in the target of the stream, and returns its identifier. */
 trace_event_id_t ts_trid_id(trace_id_t trid, const char *name);
 
-/* The set with these members, up to a 0. */
+/* The set with these members; the arguments end with 0. */
 trace_event_set_t ts_set(trace_event_id_t first, ...);
 bool ts_is_member(const trace_event_set_t *set, trace_event_id_t id);
-/* Equal members over the representable range. */
+/* Whether the two sets have the same members, among all identifiers that can exist. */
 bool ts_same_set(const trace_event_set_t *a, const trace_event_set_t *b);
 trace_event_set_t ts_filter(trace_id_t trid);
 void ts_set_filter(trace_id_t trid, const trace_event_set_t *set, int how);
@@ -102,67 +107,71 @@ void ts_set_filter(trace_id_t trid, const trace_event_set_t *set, int how);
  * Generating
  */
 
-/* An event with 4 bytes of data, the number. ts_number() is the number of such an
+/* Records an event whose data is the number, 4 bytes. ts_number() returns the number of such an
  * event. */
 void ts_emit(trace_event_id_t id, uint32_t number);
 uint32_t ts_number(const struct ts_event *event);
 
-/* Events of len bytes (4 at least) numbered from `first' on, until the status says FULL;
- * fails if that takes more than twice stream_bytes plus TS_SLACK_BYTES of data. The
- * number after the last one. Resets the overrun status, a loss by the very last event
- * included. */
+/* Records numbered events of len bytes (at least 4), starting with the number `first`, until the
+ * stream is FULL. Returns the number after the last one. Fails if more than 2 * stream_bytes +
+ * TS_SLACK_BYTES bytes of data do not fill the stream. Resets the overrun status, even if the last
+ * event was lost. */
 uint32_t ts_fill(trace_id_t trid, size_t stream_bytes, trace_event_id_t id, size_t len,
 		 uint32_t first);
 
-/* Numbered events of len bytes (4 at least) whose data alone add up to more than any
- * stream of that stream-min-size can hold; the status is left alone. */
+/* Records numbered events of len bytes (at least 4), starting with the number `first`, until their
+ * data is more than a stream with the stream-min-size stream_bytes can hold. Returns the number
+ * after the last one. Does not reset the status. */
 uint32_t ts_flood(size_t stream_bytes, trace_event_id_t id, size_t len, uint32_t first);
 
 /*
- * Reading. An event that was filled in owns its data: ts_event_free(), or let the case
- * end.
+ * Reading. The data of each event that these functions return is allocated. The test may free it
+ * with ts_event_free(), or leave it until the case ends.
  */
 
-/* trygetnext; false if there is no event. */
+/* Reads the next event; returns false if there is none now. */
 bool ts_try_next(trace_id_t trid, struct ts_event *event);
-/* The next event, waited for if need be. */
+/* Reads the next event; waits for it if there is none. */
 struct ts_event ts_next(trace_id_t trid);
-/* As ts_next(), and it is of that type. */
+/* Like ts_next(); the event must be of this type. */
 struct ts_event ts_expect(trace_id_t trid, trace_event_id_t id);
-/* And it has this number. */
+/* Reads the next event, which must be of this type and have this number. */
 void ts_expect_number(trace_id_t trid, trace_event_id_t id, uint32_t number);
-/* There is no event now. */
+/* Checks that there is no event to read now. */
 void ts_expect_none(trace_id_t trid);
-/* Everything that an active stream has now (it stops at the first "unavailable"). */
+/* Reads from an active stream until no event is available. */
 struct ts_events ts_read_all(trace_id_t trid);
-/* Everything up to the first event of the type, which is waited for. While others record,
- * ts_read_all() may stop early: a record in the making holds back what is behind it. */
+/* Reads up to and including the first event of this type, and waits for it. ts_read_all() may stop
+ * too early while other threads record: until an event call has ended, later events cannot be
+ * read. */
 struct ts_events ts_read_until(trace_id_t trid, trace_event_id_t id);
-/* Everything from the position of a pre-recorded stream to its end. */
+/* Reads an opened log from its position to its end. */
 struct ts_events ts_read_log(trace_id_t trid);
 void ts_event_free(struct ts_event *event);
 void ts_events_free(struct ts_events *events);
 
-/* The int that a STOP event carries; a set in the data of an event, by number. */
+/* ts_stop_reason() returns the int in a STOP event; ts_set_in() returns set number `index`, from 0,
+ * in the data of an event. */
 int ts_stop_reason(const struct ts_event *event);
 trace_event_set_t ts_set_in(const struct ts_event *event, size_t index);
 
-/* How many are of the type; index of the first one at or behind `from', or -1. */
+/* ts_count() returns the number of events of this type; ts_find() the index of the first one whose
+ * index is not below `from`, or -1. */
 size_t ts_count(const struct ts_events *events, trace_event_id_t id);
 ssize_t ts_find(const struct ts_events *events, trace_event_id_t id, size_t from);
-/* The ids are exactly these, in this order, up to a 0. */
+/* Checks that the events have exactly these ids, in this order; the arguments end with 0. */
 void ts_expect_ids(const struct ts_events *events, trace_event_id_t first, ...);
-/* Timestamps never go backwards. */
+/* Checks that timestamps never go backwards. */
 void ts_expect_sorted(const struct ts_events *events);
-/* Events of the type are numbered first, first + 1, ... last, and nothing else; timestamps never go
- * backwards. */
+/* Checks that the events of this type have exactly the numbers first to last, in order, and that
+ * timestamps never go backwards. */
 void ts_expect_numbers(const struct ts_events *events, trace_event_id_t id, uint32_t first,
 		       uint32_t last);
 
-/* Nanoseconds since the epoch. */
+/* Nanoseconds since the Epoch: of the argument; of the current CLOCK_REALTIME. */
 int64_t ts_time_ns(const struct timespec *time);
 int64_t ts_realtime_ns(void);
-/* CLOCK_REALTIME in so many milliseconds, for timedgetnext. */
+/* The time `ms` milliseconds from now, for posix_trace_timedgetnext_event(). */
 struct timespec ts_deadline(int ms);
 
 /*
@@ -171,25 +180,28 @@ struct timespec ts_deadline(int ms);
 
 /* A new empty regular file without a name, open for reading and writing. */
 int ts_temp_file(void);
-/* The same with a name, stored in path; the test unlinks it. */
+/* A new empty regular file with a name, which is stored in path; the test unlinks it. */
 int ts_temp_named(char *path, size_t path_bytes);
-/* A second open file description of the same file, with flags of its own. */
+/* Opens the file of fd a second time, with other flags. The result is an open file description of
+ * its own. */
 int ts_reopen(int fd, int flags);
 off_t ts_file_size(int fd);
 /* Opens the log; close with ts_close_log(). */
 trace_id_t ts_open_log(int fd);
 void ts_close_log(trace_id_t trid);
-/* Opens the log in fd, reads it from begin to end, closes it. */
+/* Opens the log in fd, reads all its events, and closes it. */
 struct ts_events ts_log_events(int fd);
-/* Shuts the stream down, and opens its log, which is in fd, or reads all of that. */
+/* Both shut the stream down. Then ts_end_and_open_log() opens its log, which is in fd; ts_end_log()
+ * reads all events of the log. */
 trace_id_t ts_end_and_open_log(trace_id_t trid, int fd);
 struct ts_events ts_end_log(trace_id_t trid, int fd);
-/* Reads it; its events of the type are numbered first to last. */
+/* Shuts the stream down, and checks that the events of this type in its log have the numbers first
+ * to last. */
 void ts_expect_logged(trace_id_t trid, int fd, trace_event_id_t id, uint32_t first, uint32_t last);
 
 /*
- * A log device that is stuck: a pipe that nobody reads and that takes no more than 4096
- * bytes once the head of the log is through. The log-full policy must be APPEND.
+ * A log that accepts no data: a pipe from which no process reads, with room for 4096 bytes after
+ * the head of the log. The log-full policy must be APPEND.
  */
 struct ts_stuck {
 	int from, file;
@@ -197,13 +209,14 @@ struct ts_stuck {
 	pthread_t mover;
 };
 trace_id_t ts_create_stuck(pid_t pid, const trace_attr_t *attr, struct ts_stuck *stuck);
-/* From now on the pipe is read. */
+/* Starts a thread that reads the pipe, so that the log accepts data. */
 void ts_unstick(struct ts_stuck *stuck);
-/* After the end of the stream: a file with the whole log. */
+/* After the stream has ended: returns a file with the whole log. */
 int ts_stuck_log(struct ts_stuck *stuck);
 
 /*
- * Other processes that do as they are told. Each call returns when it has been done.
+ * Targets: other processes that call functions for a test. Unless a comment says otherwise, each
+ * function returns when the target has done what was asked.
  */
 
 struct ts_target {
@@ -211,52 +224,55 @@ struct ts_target {
 	int sock;
 };
 
-/* What a target runs: gets a copy of the argument, its result is the call's. Must be in
- * the test program itself, not in a shared library. */
+/* A function that a target calls. It gets a copy of the argument, and its result is that of
+ * ts_target_call(). It must be in the test program itself, not in a shared library. */
 typedef intptr_t ts_routine(const void *arg, size_t arg_bytes);
 
-/* A child of this process, idle. */
+/* Forks a child of this process that waits for calls. */
 struct ts_target ts_target_fork(void);
-/* Has the target call a routine, with arg_bytes (TS_DATA_MAX at most) of *arg. */
+/* Makes the target call a routine with a copy of *arg, which has arg_bytes bytes (at most
+ * TS_DATA_MAX). */
 intptr_t ts_target_call(struct ts_target *target, ts_routine *routine, const void *arg,
 			size_t arg_bytes);
-/* Begins a call and does not wait; ts_target_result() does. */
+/* Starts a call without waiting for its end. ts_target_result() waits for it and returns its
+ * result. */
 void ts_target_call_begin(struct ts_target *target, ts_routine *routine, const void *arg,
 			  size_t arg_bytes);
 intptr_t ts_target_result(struct ts_target *target);
-/* posix_trace_event() there. */
+/* Make the target call posix_trace_event(), as ts_emit() does in this process. */
 void ts_target_event(struct ts_target *target, trace_event_id_t id, const void *data, size_t len);
 void ts_target_emit(struct ts_target *target, trace_event_id_t id, uint32_t number);
-/* posix_trace_eventid_open() there. */
+/* Makes the target call posix_trace_eventid_open(). */
 trace_event_id_t ts_target_id(struct ts_target *target, const char *name);
-/* A child of the target, idle; end it before its parent. */
+/* Makes the target fork a child that waits for calls. The test ends it before its parent. */
 struct ts_target ts_target_fork_child(struct ts_target *target);
-/* The target execs this program again and goes on taking calls; same pid. */
+/* Makes the target execute this program again. It then waits for calls again, with the same pid. */
 void ts_target_exec(struct ts_target *target);
-/* A shell, without the library, that execs this program as a target when released. */
+/* Starts a shell, which does not have the library. After ts_target_release(*release) it executes
+ * this program, which then waits for calls. */
 struct ts_target ts_target_late(int *release);
 void ts_target_release(int release);
-/* For tests that exec or spawn by their own means: a pair of sockets, of which ends[1]
- * survives exec. `PROGRAM --helper ts_serve ENDS[1]' is the target {its pid, ends[0]}; the
- * caller closes its copy of ends[1]. */
+/* For tests that exec or spawn a target themselves: makes a pair of sockets, of which ends[1]
+ * survives exec. A process that executes `PROGRAM --helper ts_serve ENDS[1]` is the target {its
+ * pid, ends[0]}; the caller closes its own copy of ends[1]. */
 void ts_target_sockets(int ends[2]);
-/* Serves calls on the descriptor until the other end is closed. */
+/* Run in a target: executes the calls that arrive at the socket until its other end is closed. */
 void ts_target_serve(int sock);
 
-/* Ends it by exit(0), if it is this process's child reaps it and checks that; returns when
- * it is gone or a zombie of another parent. */
+/* Makes the target call exit(0), and returns when it has ended. If it is a child of this process,
+ * reaps it and checks the exit status; otherwise it may still be a zombie. */
 void ts_target_end(struct ts_target *target);
-/* The same by SIGKILL. */
+/* Kills the target by SIGKILL, and returns when it has ended. */
 void ts_target_kill(struct ts_target *target);
 
 /*
  * Threads
  */
 
-/* Waits until the thread of the process sleeps in the kernel, several looks in a row. */
+/* Waits until the thread has been found asleep in the kernel several times in a row. */
 void ts_wait_asleep(pid_t pid, pid_t tid);
-/* Waits until the first thread of the process has gone to sleep so many times more: until a keeper,
- * which sleeps between its looks, has looked. */
+/* Waits until the first thread of the process has gone to sleep `turns` more times. A keeper sleeps
+ * after each look at its stream, so this waits until the keeper has looked. */
 void ts_wait_turns(pid_t pid, unsigned int turns);
 /* Thread ID of the calling thread. */
 pid_t ts_gettid(void);
@@ -273,14 +289,14 @@ struct ts_reader {
 	struct ts_event event;
 };
 
-/* Starts it and returns once it waits. */
+/* Starts the thread, and returns when it waits in the call. */
 void ts_reader_start(struct ts_reader *reader, trace_id_t trid);
-/* It has not come back from the call. */
+/* Whether the call of the thread has not returned yet. */
 bool ts_reader_is_waiting(struct ts_reader *reader);
-/* Waits for its end. */
+/* Waits for the end of the thread. */
 void ts_reader_join(struct ts_reader *reader);
 
-/* Creates a thread; waits for its end. */
+/* ts_thread() creates a thread; ts_join() waits for its end and returns its result. */
 pthread_t ts_thread(void *(*run)(void *), void *arg);
 void *ts_join(pthread_t thread);
 
@@ -288,8 +304,9 @@ void *ts_join(pthread_t thread);
  * Signals
  */
 
-/* SIGALRM, with a handler and without SA_RESTART, after so many microseconds, and again a little
- * later, and so on until ts_interrupt_end(), which says how often it came. */
+/* Interrupts system calls: sends SIGALRM, which has a handler without SA_RESTART, after `us`
+ * microseconds, and again and again after a little longer each time. ts_interrupt_end() ends this
+ * and returns the number of signals. */
 void ts_interrupt(long us);
 unsigned int ts_interrupt_end(void);
 
@@ -297,15 +314,15 @@ unsigned int ts_interrupt_end(void);
  * Users
  */
 
-/* User number n (below 16) of those that this run of the program has for itself; what they
- * leave in /dev/shm is removed at its end. */
+/* User number n (below 16) of the users that no other test program uses at the same time. Their
+ * objects in /dev/shm are removed at the end of this program. */
 uid_t ts_user(unsigned int n);
-/* Become that user, for ever. Skips the case if that cannot be. */
+/* Changes this process to that user. Skips the case if the process is not root. */
 void ts_drop_privileges(unsigned int n);
 
 /*
- * How a failure in support.c reaches the harness, which lives in the test program's
- * translation unit alone.
+ * How support.c reports a failure to the harness, whose functions exist only in the test program's
+ * own translation unit.
  */
 void ts_where(const char *file, int line);
 extern void (*ts_on_failure)(const char *message);
@@ -333,7 +350,7 @@ HELPER(ts_serve)
 	return 0;
 }
 
-/* Every call leaves its place behind, for the message. */
+/* Each call first stores its file and line, for the message if it fails. */
 #define TS_HERE ts_where(__FILE__, __LINE__)
 #define ts_attr(...) (TS_HERE, ts_attr(__VA_ARGS__))
 #define ts_inherited_attr(...) (TS_HERE, ts_inherited_attr(__VA_ARGS__))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel says that a thread does. */
+/* The state of a thread, as the kernel shows it in /proc. */
 #ifndef TESTS_THREAD_STATE_H
 #define TESTS_THREAD_STATE_H
 
@@ -9,7 +9,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* The letter of proc(5): R runs or could, S sleeps, T is stopped, Z has ended; X if there is none. */
+/* The letter of proc(5): R is running or ready to run, S sleeps, T is stopped, Z has ended. X if
+ * there is no such thread. */
 static inline char thread_state(pid_t pid, pid_t tid)
 {
 	char path[80], text[512];

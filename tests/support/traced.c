@@ -4,24 +4,25 @@
  *
  *	traced [OPTION]...
  *
- *	-e NAME    name of the events (default: traced.event)
- *	-l LAYOUT  the layout of the data, with which the name is opened
- *	-N COUNT   so many names instead of one: NAME.1, NAME.2...; an event of each
+ *	-e NAME    name of the event type (default: traced.event)
+ *	-l LAYOUT  the layout with which the event type is opened
+ *	-N COUNT   instead of one event type COUNT of them: NAME.1, NAME.2...; an event of each
  *	-n COUNT   events of each thread of each process (default: 1)
- *	-t COUNT   threads (default: the main thread alone)
+ *	-t COUNT   threads that record (default: the main thread alone)
  *	-a         the threads are called worker-0, worker-1...
- *	-c COUNT   forked children that do the same first, one after the other
+ *	-c COUNT   first, COUNT forked children do what this process does, one after the other
  *	-d TEXT    the data of every event (default: its number, from 0, as text)
- *	-z         the same with a null byte at the end
+ *	-z         after -d: the data also has the null byte at the end of TEXT
  *	-b         the data is eight bytes 01 02 03 04 05 06 07 ff
  *	-X HEX     the data is the bytes of these hexadecimal digits
- *	-s BYTES   the data is so many letters x
+ *	-s BYTES   the data is BYTES letters x
  *	-p US      pause after each event, microseconds
- *	-w         say "ready" on standard output, wait for a line on standard input first
- *	-W         the same, with "done", at the end
+ *	-w         print "ready" and wait for a line on standard input before the first event
+ *	-W         print "done" and wait for a line on standard input after the last event
  *	-k SIGNAL  end by this signal
  *	-x STATUS  exit with this status
- *	-f         leave a child behind, forked without the library's knowledge, which waits for a signal, and end at once
+ *	-f         at the end, make a child by clone(), so that no fork handler runs; it waits for a
+ *	           signal, its pid is printed, and this process ends at once
  *
  * Exit status 99 if anything failed.
  */
@@ -245,7 +246,7 @@ int main(int argc, char **argv)
 	case 0:
 		break;
 	case ENOMEM:
-		/* A program that cannot be traced goes on nevertheless. */
+		/* This process cannot be traced. Like a real program, it goes on nevertheless. */
 		event = POSIX_TRACE_UNNAMED_USEREVENT;
 		break;
 	default:

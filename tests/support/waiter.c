@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Waits, for the tests of ptrace-run --waits. The argument says how. Does not use the library. */
+/* A program for the tests of ptrace-run --waits. It does not use the library. Its argument selects
+ * a kind of waits: it makes such calls, and prints the events that the test expects. */
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -44,7 +45,8 @@
 
 enum { MS = 1000000 };
 
-/* A system call without any function of the C library. */
+/* Makes a system call without a function of the C library, so that no wrapper for --waits sees
+ * it. */
 static long raw_call(long number, long a, long b, long c)
 {
 	long result;
@@ -78,7 +80,8 @@ static int own_tid(void)
 	return (int)syscall(SYS_gettid);
 }
 
-/* Prints a call as the test shows its events: its name, the text that is expected, size, result and error. */
+/* Prints the expected event of a call: the name of the call, path or peer, size, result and
+ * error. */
 static void say(const char *call, const char *text, long size, long result)
 {
 	printf("%s %s %ld %ld %s\n", call, *text ? text : "-", size, result,
@@ -115,17 +118,19 @@ static bool sleeps(int tid)
 
 static int main_tid;
 static _Atomic int holder_tid;
-/* Until this is false again, the first thread only makes the call that waits. */
+/* True while the first thread makes no other call than the one that waits, so that if it sleeps, it
+ * sleeps in that call. */
 static _Atomic bool waits;
 
-/* Waits until the first thread waits. */
+/* Waits until the first thread sleeps in the call that waits. */
 static void await_sleep(void)
 {
 	while (!waits || !sleeps(main_tid))
 		pause_ms(1);
 }
 
-/* Holds a lock until the first thread waits for it. */
+/* Locks the lock of this kind, and unlocks it 20 ms after the first thread has begun to wait for
+ * it. */
 static void *hold(void *kind)
 {
 	int which = (int)(intptr_t)kind;
@@ -136,7 +141,7 @@ static void *hold(void *kind)
 			   : mtx_lock(&c_mutex) == thrd_success);
 	holder_tid = own_tid();
 	await_sleep();
-	/* The test looks for this time. */
+	/* The test expects a wait of at least this time. */
 	pause_ms(20);
 	CHECK(which == 0   ? !pthread_mutex_unlock(&mutex)
 	      : which == 3 ? mtx_unlock(&c_mutex) == thrd_success
@@ -154,7 +159,7 @@ static void await_holder(int which, pthread_t *t)
 	waits = true;
 }
 
-/* Prints the expected events of locks: call, holder, address. */
+/* Prints the expected event of a wait for a lock: call, thread ID of the holder, address, error. */
 static void say_lock(const char *call, int holder, const void *lock)
 {
 	printf("%s %d 0x%" PRIxPTR " 0\n", call, holder, (uintptr_t)lock);
@@ -199,7 +204,8 @@ static void end_thread(pthread_t t)
 	int tid = holder_tid;
 
 	waits = false;
-	/* When the thread has ended, nothing waits. */
+	/* Waits until the thread has ended, so that pthread_join() does not wait and makes no
+	 * event. */
 	while (!syscall(SYS_tgkill, getpid(), tid, 0))
 		pause_ms(1);
 	CHECK(!pthread_join(t, NULL));
@@ -214,7 +220,7 @@ static int locks(void)
 	mtx_init(&c_mutex, mtx_plain);
 	sem_init(&semaphore, 0, 0);
 	pthread_barrier_init(&barrier, NULL, 2);
-	/* Locks that are free. */
+	/* Calls for free locks do not wait, so they make no events. */
 	for (int i = 0; i < 100; i++) {
 		pthread_mutex_lock(&mutex);
 		pthread_mutex_unlock(&mutex);
@@ -265,7 +271,7 @@ static int locks(void)
 	t = begin_waker(4);
 	pthread_join(t, NULL);
 	say_lock("pthread_join", holder_tid, (void *)t);
-	/* A lock that this thread holds itself. */
+	/* This thread waits for a lock that it holds itself. */
 	clock_gettime(CLOCK_REALTIME, &later);
 	later.tv_nsec = (later.tv_nsec + 10 * MS) % (1000 * MS);
 	later.tv_sec += later.tv_nsec < 10 * MS;
@@ -273,14 +279,15 @@ static int locks(void)
 	CHECK(pthread_mutex_timedlock(&mutex, &later) == ETIMEDOUT);
 	printf("pthread_mutex_timedlock %d 0x%" PRIxPTR " ETIMEDOUT\n", main_tid,
 	       (uintptr_t)&mutex);
-	/* A holder that does not exist. */
+	/* The mutex names a holder that does not exist: the event has the holder 0. */
 	mutex.__data.__owner = 0x3fffffff;
 	CHECK(pthread_mutex_timedlock(&mutex, &later) == ETIMEDOUT);
 	printf("pthread_mutex_timedlock 0 0x%" PRIxPTR " ETIMEDOUT\n", (uintptr_t)&mutex);
 	futex = (uint32_t)main_tid;
 	CHECK(syscall(SYS_futex, &futex, FUTEX_LOCK_PI_PRIVATE, 0, NULL, NULL, 0) < 0);
 	printf("futex %d 0x%" PRIxPTR " EDEADLK\n", main_tid, (uintptr_t)&futex);
-	/* The kernel has given the mutex to a thread that does not run yet. */
+	/* As when the kernel has given the mutex to a thread that has not run since: the owner
+	 * member is 0, but the futex word has the thread ID of the owner. */
 	for (int i = 0; i < 2; i++) {
 		static pthread_mutex_t handed[2];
 		pthread_mutexattr_t attr;
@@ -324,7 +331,7 @@ static void files(void)
 	CHECK(fcntl(fd, F_GETFL) >= 0);
 	other = openat(AT_FDCWD, "missing.txt", O_RDONLY | O_CLOEXEC);
 	say("openat", "missing.txt", 0, other);
-	/* The number is used again for another file. */
+	/* The number of the descriptor is used again for another file. */
 	close(fd);
 	fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	say("open", "/dev/zero", 0, fd);
@@ -338,14 +345,14 @@ static void files(void)
 	say("read", "pipe", 10, read(pair[0], bytes, 10));
 	errno = 0;
 	say("read", "", 1, read(999, bytes, 1));
-	/* A long path is cut. */
+	/* A long path is truncated in the event. */
 	memset(long_path, 'x', 300);
 	long_path[300] = '\0';
 	snprintf(text, sizeof(text), "%.188s...", long_path);
 	errno = 0;
 	fd = open(long_path, O_RDONLY | O_CLOEXEC);
 	say("open", text, 0, fd);
-	/* Paths that cannot be read. */
+	/* The address of the path is invalid, so the event has no path. */
 	errno = 0;
 	fd = open((const char *)16, O_RDONLY | O_CLOEXEC);
 	say("open", "", 0, fd);
@@ -403,7 +410,7 @@ static void sockets(void)
 	say("sendto", peer, 2, sendto(fd, "ab", 2, 0, (struct sockaddr *)&in6, sizeof(in6)));
 	snprintf(peer, sizeof(peer), "udp local [::1]:%d", ntohs(in6.sin6_port));
 	say("recvfrom", peer, 50, recvfrom(fd, bytes, 50, 0, NULL, NULL));
-	/* A client of IPv4 of a server of IPv6. */
+	/* An IPv4 client of an IPv6 server. */
 	server = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	in6 = (struct sockaddr_in6){.sin6_family = AF_INET6};
 	CHECK(!bind(server, (struct sockaddr *)&in6, sizeof(in6)) && !listen(server, 5));
@@ -431,8 +438,8 @@ static void handle(int signal)
 	int error = errno;
 
 	(void)signal;
-	/* If a handler takes longer than the time between signals, the program runs nothing else, and would run out of
-	 * descriptors. */
+	/* If a handler takes longer than the time between signals, only handlers run. Without this
+	 * limit, the program would run out of descriptors. */
 	if (handled == HANDLED)
 		return;
 	handled++;
@@ -441,7 +448,7 @@ static void handle(int signal)
 	errno = error;
 }
 
-/* Handlers that wait interrupt calls that wait. */
+/* Signal handlers that make calls that wait interrupt other calls that wait. */
 static int signals(void)
 {
 	struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
@@ -554,7 +561,7 @@ static void *interrupt(void *first)
 	return NULL;
 }
 
-/* A signal handler leaves calls that wait. */
+/* A signal handler leaves calls that wait, by siglongjmp(). */
 static int jumps(void)
 {
 	static int count;
@@ -604,7 +611,8 @@ static int family(const char *self)
 			execl(self, self, "last", (char *)NULL);
 		_exit(9);
 	}
-	/* A child that is made before this thread makes any call that may wait. */
+	/* The vfork child shared the memory of this process and has used the number fd for another
+	 * file. This child is forked before this process makes another call that may wait. */
 	next = fork();
 	if (!next)
 		_exit(read(fd, &byte, 1) != 1);
@@ -613,7 +621,7 @@ static int family(const char *self)
 	return 0;
 }
 
-/* Descriptors are closed in each way, and their numbers are used again. */
+/* Closes descriptors in all possible ways, and uses their numbers again for other files. */
 static int reuses(void)
 {
 	char byte;
@@ -632,7 +640,7 @@ static int reuses(void)
 	CHECK(read_some("/proc/self/status") == first);
 	close_range((unsigned int)first, ~0U, 0);
 	CHECK(read_some("/dev/zero") == first);
-	/* Without any function of the C library. */
+	/* Closes and opens without a function of the C library. */
 	raw_call(SYS_close, first, 0, 0);
 	CHECK(raw_call(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY) == first);
 	pause_ms(1);
@@ -640,7 +648,7 @@ static int reuses(void)
 	return 0;
 }
 
-/* A stream that is opened again has the same descriptor. */
+/* freopen() opens another file with the same descriptor. */
 static int reopens(void)
 {
 	static const char *const paths[] = {"/dev/zero", "/dev/full"};
@@ -693,7 +701,8 @@ static void *return_at_once(void *argument)
 	return argument;
 }
 
-/* A filter that ends the process if the library asks the kernel about descriptors or threads. */
+/* Installs a seccomp filter that kills the process if the preloaded library makes one of the system
+ * calls by which it looks up descriptors and threads. With a filter, it must not make them. */
 static int restricts(bool is_by_syscall)
 {
 	static struct sock_filter code[] = {
@@ -768,7 +777,8 @@ static int others(void)
 	return 0;
 }
 
-/* Uses the processor for 20 ms, and prints what the kernel says of the thread then. */
+/* Uses 20 ms of processor time. Then prints pid, thread ID, the processor time of the thread, and
+ * its time ready to run, as the kernel shows it (both in ns). */
 static void spend(void)
 {
 	long runnable = -1, ns = 0;
