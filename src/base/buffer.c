@@ -135,7 +135,7 @@ void ptrc_buffer_hex_bytes(struct ptrc_buffer *b, const void *bytes, size_t size
 	size_t i = 0;
 	char *to;
 
-	/* There is nothing to write, and a buffer that has no memory yet has no place to write to. */
+	/* For a buffer that has no memory yet, ptrc_buffer_room() with 0 bytes returns NULL. */
 	if (!size)
 		return;
 	if (size > SIZE_MAX / 2)
@@ -426,7 +426,7 @@ static uint64_t special_bytes(const unsigned char *p)
 	       EACH_BYTE(0x80);
 }
 
-/* Returns how many bytes at the start of the text are plain, in steps of eight. */
+/* Returns a multiple of eight: at least this many bytes at the start of the text are PLAIN. */
 static size_t plain_bytes(const unsigned char *p, size_t size)
 {
 	size_t i = 0;

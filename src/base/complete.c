@@ -10,8 +10,9 @@
 #include "src/base/output.h"
 #include "src/base/proposals.h"
 
-/* Says which kinds of values to propose for an argument or an operand named `word`. An option, which is in
- * lower case, has the same values in all commands, whatever its argument is called. */
+/* The kinds of values to propose for an argument or operand of this name. A name in lower case is
+ * that of an option: its values are of the same kinds in all commands, whatever --help calls its
+ * argument. */
 static const struct {
 	const char *word;
 	unsigned int kinds;
@@ -41,7 +42,8 @@ struct place {
 	bool is_option;
 	/* The set of kinds of values (PTRC_PROPOSE_*) that the word can be. */
 	unsigned int kinds;
-	/* The words that the word can be, or NULL if they are not from a list. */
+	/* The list of words that are possible, separated by blanks; NULL if there is no such
+	 * list. */
 	const char *words;
 	/* The number, from 1 on, of the word COMMAND, which starts the command line of another command; 0 if
 	 * there is none. */
@@ -225,7 +227,8 @@ static void put_options(struct ptrc_buffer *b)
 			put_option(b, o);
 }
 
-/* Puts the first line of the answer, which complete.h describes. */
+/* Puts the first line of the answer, which complete.h describes. `knows`: what the shell itself is
+ * to propose. */
 static void put_head(struct ptrc_buffer *b, const struct place *p, size_t count, const char *knows)
 {
 	ptrc_buffer_format(b, "%td ", p->rest - p->word);
