@@ -26,8 +26,8 @@ struct ptrc_check {
 	bool is_utc;
 };
 
-/* Makes the check the sink of the query. The caller has opened the query's sources and has called
- * ptrc_rules_bind_again(). */
+/* Lets the query pass its events to the check. The caller has opened the query's sources and has
+ * called ptrc_rules_bind_again(). */
 void ptrc_check_begin(struct ptrc_check *, struct ptrc_rules *, struct ptrc_query *);
 
 /* Reads the logs and decides the rules. Returns the exit status. Does not report losses: the caller calls

@@ -109,18 +109,21 @@ struct ptrc_trial {
 	/* The number of events that match the rule; for rules about two events, the number that match the
 	 * first of them. */
 	uint64_t matched;
-	/* The numbers of events (for the kinds exists and order, of keys): for which the rule is kept; is broken;
-	 * is uncertain because of a loss; was not decided when the log ended. The kind pair counts in .kept the
-	 * pairs that were measured, in .doubtful the events whose other half may be lost, and in .open the pairs
-	 * without an end. */
+	/* The numbers of events, or of keys for the kinds count, exists and order. kept: the rule
+	 * is kept for them. broken: it is broken. doubtful: events that were lost may decide it.
+	 * open: it was not decided when the log ended. The kind pair counts in .kept the pairs that
+	 * were measured, in .doubtful the events whose other half may be lost, and in .open the
+	 * pairs without an end. */
 	uint64_t kept, broken, doubtful, open;
-	/* The number of events that lack the field of the rule's key; of ends whose pair was not open; of
-	 * pairs and answers that ended at an earlier time than they began. */
+	/* without_key: the number of events that lack the field of the rule's key. unmatched_ends:
+	 * of end events of pairs without a begin. backwards: of pairs and answers whose end has an
+	 * earlier time than their start. */
 	uint64_t without_key, unmatched_ends, backwards;
 	/* The number of events of which it is unknown whether they belong to the rule, because their data was
 	 * cut (cut) or does not fit its layout (misfits). */
 	uint64_t cut, misfits;
-	/* The number of the last event in `cut` or `misfits`, so that it is counted once. */
+	/* The number (ptrc_judge.event_count) of the event that was counted last in `cut` or
+	 * `misfits`, so that each event is counted once. */
 	uint64_t maimed_event;
 	/* The number of events for which a pattern took too long to decide whether they belong to the rule. */
 	uint64_t undecided;
@@ -172,8 +175,8 @@ struct ptrc_trial {
 	/* For pairs with at-most: the crowds that may still change, the earliest one first. */
 	struct ptrc_crowd *crowds;
 	size_t crowd_count;
-	/* For pairs with at-most: the largest number of open pairs among all other crowds, and the event that
-	 * opened the last of these pairs. */
+	/* For pairs with at-most: the largest number of open pairs in a crowd that cannot change
+	 * any more, and the event that opened the last of these pairs. */
 	uint64_t most;
 	struct ptrc_moment most_at;
 	struct ptrc_cases crowded;
