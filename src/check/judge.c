@@ -830,8 +830,8 @@ static bool is_complete(const struct ptrc_trial *t, const struct steps *s)
 	return s->seen == (1U << t->rule->event_count) - 1;
 }
 
-/* Takes an event of the list. A list is in order if the first event i comes after the first event i
- * - 1. This is the case if each event i has some event i - 1 before it, which is what is checked
+/* Takes an event of the list. A list is in order if the first event i comes after the first event
+ * i - 1. This is the case if each event i has some event i - 1 before it, which is what is checked
  * here. */
 static void take_order(struct now *n)
 {
