@@ -178,10 +178,10 @@ struct ptrc_config_file {
 
 void ptrc_config_init(struct ptrc_config *);
 
-/*
- * Parses the value of a setting or, if the setting is a list, adds the text to it. The configuration points
- * to the text afterwards. Returns false with the reason if this command does not accept the value.
- */
+/* 
+ * Parses the value of a setting or, if the setting is a list, adds the text to it. The
+ * configuration points to the text afterwards. Returns false with the reason if the command (enum
+ * ptrc_config_user) does not accept the value. */
 bool ptrc_config_set(struct ptrc_config *, enum ptrc_config_key, enum ptrc_config_user,
 		     const char *text, struct ptrc_cli_reason *why);
 

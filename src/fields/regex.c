@@ -49,9 +49,8 @@ struct ptrc_regex {
 
 /* ---- from POSIX to PCRE2 ----
  *
- * pcre2_pattern_convert() does not help. It does not change (?i), (*UTF) and a++, which have another meaning in
- * PCRE2, and does not know {,3} and \<.
- */
+ * PCRE2's own converter, pcre2_pattern_convert(), cannot be used. It leaves (?i), (*UTF) and a++
+ * unchanged, which have another meaning in PCRE2, and does not know {,3} and \<. */
 
 struct reader {
 	const char *begin;
@@ -395,8 +394,8 @@ static pcre2_code *compile(const struct ptrc_buffer *pattern, uint32_t options,
 
 	if (!context)
 		ptrc_cli_no_memory();
-	/* In PCRE2, a dot matches anything but a newline; in the C library, anything but a null byte. So PCRE2 is
-	 * told that a newline is a null byte. */
+	/* In PCRE2, a dot matches anything but a newline; in the C library, anything but a null
+	 * byte. So the null byte is made PCRE2's newline. */
 	pcre2_set_newline(context, PCRE2_NEWLINE_NUL);
 	code = pcre2_compile((PCRE2_SPTR)pattern->bytes, pattern->used,
 			     options | PCRE2_DOLLAR_ENDONLY, &error, &at, context);

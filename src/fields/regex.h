@@ -12,7 +12,8 @@
 
 #include "src/base/message.h"
 
-/* The values are in this order so that && yields the smaller of two answers, and || the greater. */
+/* The answers to a comparison in --where. They are in this order so that && yields the smaller of
+ * two answers, and || the greater. */
 enum ptrc_answer {
 	PTRC_NO,
 	PTRC_UNDECIDED,
