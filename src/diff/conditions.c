@@ -215,8 +215,8 @@ static bool is_unambiguous(const struct ptrc_condition *c, const struct ptrc_pai
 	return false;
 }
 
-/* Whether the condition's pair need not be added: it is in the list already, or it is written as X, which is
- * found by its name. */
+/* Whether the condition's pair need not be added: it is in the list already, or it is written as X.
+ * Pairs X.begin..X.end are found in the logs by their names. */
 static bool is_known(const struct ptrc_condition *c, const struct ptrc_pairs *pairs)
 {
 	for (size_t i = 0; i < pairs->count; i++)

@@ -84,7 +84,7 @@ struct ptrc_diff {
 	struct ptrc_query *query;
 	/* The side of that log. */
 	size_t side;
-	/* The time of its events so far. */
+	/* The times of that log's first event and, so far, of its last one. */
 	struct ptrc_period span;
 	/* The pairs whose durations are compared. They belong to the caller. */
 	struct ptrc_pairs *pairs;
@@ -98,7 +98,7 @@ struct ptrc_diff {
 	size_t pair_count;
 };
 
-/* Makes the diff the sink of a query whose only source is a log of this side. */
+/* Lets a query pass its events to the diff. The query's only source is a log of this side. */
 void ptrc_diff_begin(struct ptrc_diff *, size_t side, struct ptrc_query *);
 
 /* Compares the sides. Called once, after the last log was read. */

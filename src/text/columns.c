@@ -10,8 +10,8 @@
 #include "src/base/message.h"
 #include "src/fields/when.h"
 
-/* A block ends with the event that makes it reach one of these limits. The first one keeps numbers of origins below
- * 2^16, the second one keeps a block of large events small. */
+/* A block ends with the event that makes it reach one of these limits. BLOCK_EVENTS keeps the
+ * numbers of origins in a block below 2^16, BLOCK_BYTES keeps a block of large events small. */
 enum { BLOCK_EVENTS = 8192, BLOCK_BYTES = 1 << 20 };
 
 /* How a block holds the data of an event. */
@@ -36,7 +36,8 @@ struct column {
 /* The events of one type that have their data in one form. */
 struct ptrc_columns_kind {
 	struct ptrc_table_entry entry;
-	/* The text of the kind in the header of a block, up to the number of its events. */
+	/* The JSON text that describes the kind in the header of a block, up to the number of its
+	 * events. */
 	struct ptrc_buffer head;
 	const struct ptrc_layout *layout;
 	enum form form;
@@ -54,7 +55,8 @@ struct kind_key {
 	uint64_t form;
 };
 
-/* What many events have in common. Members that are smaller than their columns are the numbers in these. */
+/* An origin: values that many events have in common. The struct has no padding, because a key of a
+ * table is compared byte by byte. */
 struct origin_key {
 	struct ptrc_columns_kind *kind;
 	uint64_t thread, address;
@@ -212,7 +214,7 @@ static void put_value(struct column *c, const struct ptrc_layout_field *f,
 		memcpy(&bits, &single, sizeof(bits));
 		put_number(&c->values, bits, sizeof(bits));
 	} else {
-		/* The bits of a double are those of the number that shares its memory. */
+		/* v->u shares its memory with v->f, so it has the bits of a double. */
 		put_number(&c->values, v->u, f->item_size);
 	}
 }

@@ -215,7 +215,8 @@ static bool end(void *self)
 		trace_event_id_t went_on =
 			ptrc_reader_find_type(&q->sources[i].reader, PTRC_WENT_ON);
 
-		/* The type says that processes went on, even if its event is not selected. */
+		/* That a log has this event type says that processes went on, so the type is copied
+		 * even if its event is not selected. */
 		if (went_on && !l->error)
 			type_of(l, &q->sources[i], went_on);
 
