@@ -156,7 +156,8 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 	DIR *all;
 	int fd;
 
-	/* If the trace has not written the start of its log yet, the file cannot be found as a log. */
+	/* As long as the start of a log has not been written, ptrc_log_open_last() does not take
+	 * the file for a log. */
 	if (ptrc_log_open_last(path, &fd))
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
@@ -229,7 +230,7 @@ static bool examine_writer(struct ptrc_doctor *d, const char *path)
 static void check_losses(struct ptrc_doctor *d, const char *path, const struct ptrc_losses *l,
 			 bool is_log_full)
 {
-	/* If events were lost because of that, the loss says so. */
+	/* If events were lost because the log was full, the report of that loss says so. */
 	bool is_only_full = is_log_full && !l->log_events;
 	size_t count;
 	struct posixtrace_orphan *orphans = ptrc_orphans_list(&count);

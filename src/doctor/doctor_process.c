@@ -51,7 +51,8 @@ static bool read_status(struct patient *p)
 	return true;
 }
 
-/* Whether a file of the process in /proc is not the same as ours. If that is unknown, returns false. */
+/* Whether the file /proc/PID/`theirs` is another one than the file `ours` of this process. Returns
+ * false if that is unknown. */
 static bool is_other(const struct patient *p, const char *theirs, const char *ours)
 {
 	struct stat a, b;

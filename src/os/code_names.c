@@ -24,7 +24,7 @@ struct noted {
 	uint64_t address, samples;
 };
 
-/* The same, while names are looked for. */
+/* A noted address, and the function that it is in. The function has no name until it is found. */
 struct place {
 	uint64_t address;
 	struct ptrc_code_function function;
@@ -54,7 +54,8 @@ void ptrc_code_names_free(struct ptrc_code_names *names)
 
 /* ---- reading the file ---- */
 
-/* Opens the file that the process may have written. In /tmp other users can put anything at this name. */
+/* Opens the map of names that the process may have written. Any user can create a file of this name
+ * in /tmp, so only a regular file of `user` is accepted. */
 static FILE *open_map(pid_t pid, uid_t user)
 {
 	char path[64];
@@ -135,7 +136,8 @@ static int by_samples(const void *one, const void *other)
 	return (a->samples < b->samples) - (a->samples > b->samples);
 }
 
-/* Whether both are the same function. Its addresses are next to each other. */
+/* Whether both are the same function. Places are sorted by address, so those of one function are
+ * next to each other. */
 static bool is_same(const struct ptrc_code_function *a, const struct ptrc_code_function *b)
 {
 	return a->start == b->start && a->bytes == b->bytes && !strcmp(a->name, b->name);

@@ -31,7 +31,8 @@ enum {
 	/* How long ptrc_os_catch_up() waits at most, because the stream may have no room for the events. */
 	CATCH_UP_S = 1,
 };
-/* When another processor writes a record, the record is in its ring after this time at the latest. */
+/* A record is in its ring at most this long after its timestamp, also if another processor writes
+ * it. */
 #define SETTLE_NS INT64_C(1000000)
 /* The most processes whose command lines are looked for at a time. */
 #define YOUNG_MAX 64U
@@ -221,7 +222,8 @@ static void put_stack(struct ptrc_os_trace *t, const struct ptrc_perf_record *r,
 
 static void put_sample(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
 {
-	/* The kernel's limit concerns only the callers that the kernel finds. */
+	/* The limit of ptrc_perf_stack_max() is only for callers that the kernel finds. Unwinding
+	 * may find more. */
 	uint64_t addresses[PTRC_PERF_STACK_MAX - 1];
 	struct ptrc_unwound found = {.addresses = addresses, .max = PTRC_PERF_STACK_MAX - 1};
 	size_t max = ptrc_perf_stack_max(t->perf), callers;
@@ -370,7 +372,8 @@ static void add_process(void *arg, const struct posixtrace_log_process *process,
 {
 	struct ptrc_os_trace *t = arg;
 
-	/* Events in the batch may be earlier than this process, so they are added first. */
+	/* The events in the batch come before this description of a process, so they are added
+	 * first. */
 	add_batch(t);
 	ptrc_observer_add_process(t->observer, process, mappings, is_addition);
 }
@@ -453,8 +456,9 @@ static bool has_events(const struct ptrc_os_trace *t)
 	return has_any;
 }
 
-/* Adds events. For PTRC_OS_AUTO, does that only at the last chance: when the rings are filling, or the trace ends.
- * Returns false if no events are to be added at all, because a program has recorded an event or a name is in use. */
+/* Adds events. For PTRC_OS_AUTO, does that only at the last chance: when the rings are filling, or
+ * the trace ends. Returns false if no events are to be added at all, because a program has recorded
+ * an event, or has opened one of the event types with another layout. */
 static bool take_round(struct ptrc_os_trace *t, const struct round *r, bool is_filling)
 {
 	struct ptrc_counts counts;
@@ -658,7 +662,7 @@ static void explain(const struct ptrc_perf_refusal *why, struct ptrc_os_refusal 
 		 "no events of the operating system: perf_event_open(2): %s%s", reason, advice);
 }
 
-/* A message about what the kernel limits, or an empty text. */
+/* Stores a message about what the kernel limits, or an empty text. */
 static void explain_limits(const struct ptrc_perf *p, const struct ptrc_perf_plan *plan,
 			   struct ptrc_os_refusal *refusal)
 {
@@ -691,7 +695,7 @@ static bool is_about_copies(const struct ptrc_perf_plan *plan, int error)
 	return plan->registers && (error == EINVAL || error == EOPNOTSUPP || error == ENOSYS);
 }
 
-/* A message about why there are no system calls. */
+/* Stores a message about why there are no system calls. */
 static void explain_calls(int error, struct ptrc_os_refusal *refusal)
 {
 	if (error == EACCES || error == EPERM)

@@ -40,7 +40,7 @@ struct source {
 	pid_t tid;
 	size_t processor;
 	bool is_for_execs;
-	/* The ring has another event as well, of the same thread, which is waited for. */
+	/* Another event of the same thread and ring is polled, so this one is not. */
 	bool is_extra;
 	bool has_hung_up;
 	/* read() on the descriptor returns the number of lost records. */
@@ -111,7 +111,8 @@ static struct perf_event_attr attr_of(const struct ptrc_perf *p, const struct pt
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.context_switch = plan->has_switches,
-		/* The reader needs the rest of the ring until it has a processor. */
+		/* Wakes the reader while the ring still has space for the records that come until
+		 * the reader runs. */
 		.wakeup_watermark = (uint32_t)(ring_bytes / (p->copy_bytes ? 4 : 2)),
 		.build_id = 1,
 	};
@@ -215,7 +216,8 @@ static int open_event(struct ptrc_perf *p, struct perf_event_attr *attr, pid_t t
 	return 0;
 }
 
-/* Tells the reader of records what samples of the event that was opened last are about. */
+/* Registers the identifier of the event that was opened last, so that its samples are parsed as
+ * those of `event`. */
 static int identify(struct ptrc_perf *p, enum ptrc_perf_event event)
 {
 	uint64_t id;
@@ -346,7 +348,8 @@ static pid_t parent_of(pid_t pid)
 	return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* Whether a process executes the same program as the caller: it is the caller, or the caller has started it. */
+/* Whether a process executes the same program as the caller: it is the caller, or a part of the
+ * tracing that the caller has started. Such a process is not traced. */
 static bool is_our_program(pid_t pid)
 {
 	char path[64], program[PATH_MAX], ours[PATH_MAX];
@@ -507,7 +510,8 @@ struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
 	 * all, and samples that fit into that. */
 	while (p && p->copy_bytes && ptrc_perf_ring_bytes(p) < at_most.ring_bytes) {
 		ptrc_perf_close(p);
-		/* A half of the size may fit on all processors, where the smallest ring is what the others left. */
+		/* Half of the size may fit on all processors even if the smallest ring is smaller:
+		 * that one got what the others left. */
 		at_most.ring_bytes /= 2;
 		p = open_rings(&at_most, pid, &why->error);
 	}

@@ -25,7 +25,8 @@ enum ptrc_perf_kind {
 	PTRC_PERF_FAULT,
 	PTRC_PERF_CALL_BEGIN,
 	PTRC_PERF_CALL_END,
-	/* The last kind, because a loss comes after the record whose time it has. */
+	/* This is the last kind, so that of records with the same time, a loss comes last: its time
+	 * is that of the record before it. */
 	PTRC_PERF_LOST,
 };
 

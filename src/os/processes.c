@@ -51,12 +51,14 @@ struct process {
 	/* The first mapping is that of the program. */
 	struct mapping *mappings;
 	size_t mapping_count;
-	/* are_mappings_cut: there are too many; are_mappings_doubtful: records that were lost may have had others. */
+	/* are_mappings_cut: the process has more than MAPPINGS_KEPT_MAX. are_mappings_doubtful:
+	 * records that were lost may have had others. */
 	bool has_program, are_mappings_cut, are_mappings_doubtful;
 	/* Whether a mapping has no file, so that it may have code that was made at run time. */
 	bool has_made_code;
 	struct ptrc_code_names code;
-	/* The effective user of the process at the first sample in such code, or of its parent if it ended before. */
+	/* The effective user of the process at the first sample in code made at run time, or of its
+	 * parent if the process ended before. */
 	uid_t user;
 	/* A command line that was read, at .found_ns, for an exec whose record has not come yet; NULL if
 	 * there is none. */
@@ -186,7 +188,8 @@ static void report(void *thing, void *arg)
 	all->sink(all->arg, &out, mappings, false);
 }
 
-/* Reports the functions whose code the program made, as far as samples have them. */
+/* Reports the functions whose code the program made at run time, if samples have addresses in
+ * them. */
 static void report_code(struct ptrc_os_processes *all, const struct process *p, int64_t ns)
 {
 	size_t count;
@@ -304,8 +307,9 @@ static struct mapping *mapping_at(const struct process *p, uint64_t address)
 	return NULL;
 }
 
-/* Whether the mapping needs no entry: it is known, or can be joined with an anonymous mapping next to it. A runtime
- * that makes code at run time changes the rights of its pages very often, and each time is reported. */
+/* Whether the mapping needs no entry: it is known, or can be joined with an anonymous mapping next
+ * to it. A runtime that makes code at run time changes the rights of its pages very often, and the
+ * kernel reports a mapping each time. */
 static bool is_joined(struct process *p, const struct ptrc_perf_mapping *m)
 {
 	struct mapping *known = mapping_at(p, m->address);
@@ -369,7 +373,8 @@ static void add_line(struct process *p, char *line)
 		return;
 	m.bytes = end - m.address;
 	m.path = line[at] ? line + at : ANONYMOUS;
-	/* The first mapping is that of the program. */
+	/* The first mapping is that of the program, which ptrc_os_processes_add_running() has added
+	 * without an address. */
 	if (p->mapping_count && !p->mappings[0].m.bytes && !strcmp(p->mappings[0].path, m.path)) {
 		m.path = p->mappings[0].path;
 		p->mappings[0].m = m;
@@ -555,7 +560,8 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 		found = *p;
 		p->found_line = NULL;
 	}
-	/* An earlier process had the same number, and the record of its end was lost. */
+	/* An entry that exists is that of an earlier process with the same number: the record of
+	 * its end was lost. */
 	remove_process(all, r->child.pid);
 	p = find_or_add(all, r->child.pid);
 	p->found_line = found.found_line;
@@ -623,7 +629,8 @@ void ptrc_os_processes_note(struct ptrc_os_processes *all, pid_t pid, const uint
 	struct process *p = find(all, pid);
 
 	for (size_t i = 0; p && p->has_made_code && i < count; i++) {
-		/* The first address is that of an instruction, the others are after a call. */
+		/* The first address is that of an instruction. The others are return addresses, so
+		 * the byte before each belongs to the call. */
 		uint64_t address = addresses[i] - (i != 0);
 		const struct mapping *m = mapping_at(p, address);
 
@@ -664,7 +671,9 @@ void ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_per
 		p = find(all, r->pid);
 		if (p && p->has_program)
 			add_mapping(p, r->mapping);
-		/* The mapping is that of the program itself. Later events belong to the program. */
+		/* The first mapping is that of the program's file, which the description needs. The
+		 * process is reported now, because the events that follow belong to this
+		 * program. */
 		if (p && p->has_program && p->mapping_count == 1)
 			report(p, all);
 		break;

@@ -14,8 +14,9 @@
 
 struct ptrc_os_processes;
 
-/* A function that receives the description of a process. If is_addition, the mappings are more of those of the last
- * description of the same program. The pointers are valid during the call. */
+/* A function that receives the description of a process. If is_addition, the mappings are to be
+ * added to those of the last description of the same program. The pointers are valid during the
+ * call. */
 typedef void ptrc_os_process_sink(void *arg, const struct posixtrace_log_process *,
 				  const struct posixtrace_log_mapping *, bool is_addition);
 

@@ -23,7 +23,8 @@
 /* The most bytes of the kernel's own code in each process. */
 #define VDSO_BYTES 65536U
 
-/* A frame pointer that is this much above the copy of the stack, or more, is none. */
+/* An address at least this far above the stack pointer is not on the stack, so it is not a frame
+ * pointer. */
 #define NEAR_BYTES (UINT64_C(1) << 30)
 /* The bytes below the stack pointer in which values of the innermost function may still be. */
 #define RED_ZONE 128U
@@ -57,7 +58,7 @@ enum {
 static const unsigned char numbers[] = {0,  1,	2,  3,	4,  5,	6,  7,	8,  9,	10,
 					11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
 					22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
-/* The bits above an address may be a signature of it. */
+/* The highest 16 bits of a return address may be a signature of it (pointer authentication). */
 #define ADDRESS_MASK ((UINT64_C(1) << 48) - 1)
 #define MACHINE EM_AARCH64
 #else
@@ -180,7 +181,8 @@ static bool is_mapped_file(const struct file *f, const struct ptrc_perf_mapping 
 	if (m->build_id_bytes)
 		return ptrc_dw.dwelf_elf_gnu_build_id(f->elf, &id) == (ssize_t)m->build_id_bytes &&
 		       !memcmp(id, m->build_id, m->build_id_bytes);
-	/* Some file systems show programs another device than the kernel has. Numbers of files say nothing then. */
+	/* Some file systems show programs another device than the kernel has. The numbers of files
+	 * cannot be compared then, so the file is accepted. */
 	return fstat(f->fd, &st) || st.st_ino == m->inode.number ||
 	       major(st.st_dev) != m->inode.major || minor(st.st_dev) != m->inode.minor;
 }
@@ -231,7 +233,8 @@ static bool open_path(struct file *f, const char *path, const struct ptrc_perf_m
 	return false;
 }
 
-/* The kernel maps the same code of its own into this process as into others. */
+/* Opens the vdso, code that the kernel maps into each process. The copy in this process is the same
+ * as in others. */
 static void open_vdso(struct file *f)
 {
 	char *image = (char *)getauxval(AT_SYSINFO_EHDR); /* NOLINT(performance-no-int-to-ptr) */
@@ -551,8 +554,9 @@ static bool find_register(struct machine *m, Dwarf_Frame *frame, int number, uin
 	address = *value = m->stack[m->depth - 1];
 	if (m->is_value || read_memory(m, address, sizeof(*value), value))
 		return true;
-	/* At the end of a function its caller's value was just taken off the stack, which the tables of most
-	 * compilers leave out. */
+	/* At its end, the function has already taken the caller's value off the stack, which the
+	 * tables of most compilers leave out. The value's place is then just below the stack
+	 * pointer, and the register has the value. */
 	*value = m->state->registers[number];
 	return m->stack_pointer - address <= RED_ZONE && address < m->stack_pointer &&
 	       number != RETURN && (m->state->known & UINT64_C(1) << number);
@@ -597,7 +601,7 @@ static enum result apply(struct machine *m, const struct row *row, struct state 
 	return FOUND;
 }
 
-/* An address within the instruction that is executed, or that called. */
+/* An address within the instruction that is executed, or within the call that was made. */
 static uint64_t place_of(const struct state *s)
 {
 	return s->registers[INSTRUCTION] - !s->is_exact;
@@ -619,14 +623,15 @@ static enum result step_by_tables(struct ptrc_unwinder *u, struct machine *m, pi
 	return row->frame ? apply(m, row, caller) : UNKNOWN;
 }
 
-/* Code that a runtime made has no tables. It mostly keeps frame pointers: the register has the address of the
- * caller's value of the register, after which the return address is. */
+/* Finds the caller by the frame pointer, because code made at run time has no tables, but mostly
+ * keeps frame pointers. The register has the address of the caller's frame pointer; the return
+ * address follows it. */
 static enum result step_by_frame_pointer(struct machine *m, struct state *caller)
 {
 	const uint64_t frame = m->state->registers[FRAME_POINTER];
 	uint64_t next, address;
 
-	/* The outermost frame has this mark. */
+	/* A frame pointer of 0 marks the outermost frame. */
 	if ((m->state->known & UINT64_C(1) << FRAME_POINTER) && !frame)
 		return LAST;
 	if (!(m->state->known & UINT64_C(1) << FRAME_POINTER) || frame % sizeof(frame) ||
@@ -668,7 +673,8 @@ static enum result step(struct ptrc_unwinder *u, struct ptrc_os_processes *proce
 	return result;
 }
 
-/* Whether both are the same frame, as tables that make no sense could have it. */
+/* Whether both are the same frame. Tables that make no sense could give a frame as its own
+ * caller. */
 static bool is_same_frame(const struct state *a, const struct state *b)
 {
 	return a->registers[INSTRUCTION] == b->registers[INSTRUCTION] &&
