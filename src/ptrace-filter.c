@@ -188,7 +188,8 @@ static int change(const char *name, const struct ptrc_session_question *q)
 	return PTRC_EXIT_DONE;
 }
 
-/* Adds a pattern as requests have it, with a letter before it. */
+/* Adds a pattern in the form of a request: a letter that says whether it is of --only or of
+ * --exclude, and the glob. */
 static void add_pattern(struct ptrc_cli_texts *patterns, bool is_only, const char *glob)
 {
 	char letter = is_only ? PTRC_SESSION_PATTERN_ONLY : PTRC_SESSION_PATTERN_EXCLUDE;

@@ -139,7 +139,8 @@ struct run {
 	int32_t stage;
 	/* The trace exists, and has not ended. */
 	bool is_recording;
-	/* The processes that went on when the recording ended. Unknown if the recording was ended early. */
+	/* The traced processes that went on when the recording ended. Unknown if the recording was
+	 * ended early. */
 	struct ptrc_traced went_on;
 	/* Processes that COMMAND has started, that are not traced, and that ran when the recording ended, as far as
 	 * they are known. */
@@ -167,7 +168,7 @@ struct run {
 	bool has_os_events;
 	/* --functions was given, but no function was recorded. */
 	bool is_without_functions;
-	/* The same for --waits and --sdt. */
+	/* --waits or --sdt was given, but no wait or no probe was recorded. */
 	bool is_without_waits;
 	bool is_without_probes;
 	/* The log could be read, so event_count, the number of events in it, is known. */
@@ -665,8 +666,8 @@ static int end_as(int status)
 	return PTRC_EXIT_RUN_SIGNAL + s;
 }
 
-/* Waits until a call in the background has ended, or for a signal. Returns -1 if the call has ended; else the
- * number of the signal, or 0 if none could be read. */
+/* Waits until the function that runs in the background has returned, or for a signal. Returns -1 if
+ * it has returned; else the number of the signal, or 0 if none could be read. */
 static int await(const struct ptrc_background *b, int signal_fd)
 {
 	struct pollfd p[] = {
