@@ -10,8 +10,8 @@
 #include "src/base/message.h"
 #include "src/base/option.h"
 
-/* Makes *cli the command that runs, and opens placeholders for standard descriptors that are closed. main() calls
- * this first. */
+/* Makes *cli the command that runs, and opens placeholders for standard descriptors that are
+ * closed, so that no other file gets their numbers. main() calls this first. */
 void ptrc_cli_begin(const struct ptrc_cli *cli);
 
 /* Returns the key of the next option, whose argument is in optarg, or -1 if only operands are left, from

@@ -56,7 +56,7 @@ struct place {
 };
 
 static const struct ptrc_cli *command;
-/* The command's tables of options. */
+/* The command's tables of options: its own, the shared ones, and the standard ones. */
 enum { TABLES = 3 };
 static const struct ptrc_cli_option *tables[TABLES];
 
@@ -104,7 +104,8 @@ static unsigned int kinds_of_operand(size_t number)
 	return kinds_of_names(names);
 }
 
-/* Called if the word is a value of the option. If the value is a list with commas, its last word is completed. */
+/* Notes that the word is completed as a value of the option; NULL: of an unknown option. If the
+ * value is a list with commas, its last word is completed. */
 static void place_value(struct place *p, const struct ptrc_cli_option *o, const char *value)
 {
 	const char *argument = o && o->argument ? o->argument : "";
@@ -138,7 +139,8 @@ static const struct ptrc_cli_option *find_waiting(const char *word)
 	return NULL;
 }
 
-/* Called if the last word starts with a dash. */
+/* Finds out what the last word, which starts with a dash, can be: the name of an option, or its
+ * value. */
 static void place_option(struct place *p)
 {
 	const char *word = p->word;

@@ -129,8 +129,8 @@ static void start_witness(void)
 	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &old);
-	/* fork() would make the witness a traced process. As the flags name no signal, the parent gets none
-	 * when the witness ends. */
+	/* fork() would run the fork handlers of the library, which would make the witness a traced
+	 * process. As the flags name no signal, the parent gets none when the witness ends. */
 	pid = syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
 	if (!pid)
 		witness_main(ends[1]);

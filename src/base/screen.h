@@ -13,7 +13,7 @@
  * its size are noticed from now on. */
 bool ptrc_screen_begin(void);
 
-/* Whether the size of the terminal has changed since this was last asked. */
+/* Whether the size of the terminal has changed since the last call. */
 bool ptrc_screen_has_changed(void);
 
 /* Shows the lines of the text from the top of the terminal on, as far as it has room, and clears the rest. */
