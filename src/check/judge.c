@@ -105,7 +105,8 @@ struct steps {
 	unsigned int broken, doubtful, open;
 	/* Events were lost before one of the events in `first`. */
 	bool is_after_loss;
-	/* The first event of each type, or the one that breaks the rule. */
+	/* For each event i of the rule, the first such event or, once an event i breaks the rule,
+	 * that one. */
 	struct ptrc_moment first[];
 };
 
@@ -332,7 +333,8 @@ static void drop_request(struct ptrc_trial *t, struct ptrc_request *q)
 	ptrc_table_remove(&t->table, q);
 }
 
-/* Counts events that were not answered in time. */
+/* Counts events that were not answered in time. `answer` is the answer, which came too late; NULL
+ * if there is none. */
 static void break_after(struct ptrc_trial *t, const struct waiters *w, int64_t length_ns,
 			const struct ptrc_moment *answer)
 {
@@ -517,7 +519,8 @@ static struct ptrc_waiting *add_waiting(struct now *n, size_t key_size)
 	return w;
 }
 
-/* Notes that an event of an order came before the event that precedes it in the list. */
+/* Notes in one of the sets of w->steps that an event came before the event that precedes it in the
+ * list. */
 static void break_order(const struct ptrc_waiting *w, unsigned int *set)
 {
 	unsigned int bit = 1U << w->step;
@@ -955,8 +958,8 @@ static void end_order(void *thing, void *arg)
 
 		t->missing += is_missing || may_be_lost;
 		*(may_be_lost ? &t->doubtful : is_missing ? &t->broken : &t->open) += 1;
-		/* The first event of the list is not the missing one: without it, a later event would have
-		 * broken the rule above. */
+		/* The first event of the list is not the missing one: without it, a later event
+		 * would have come out of order. */
 		add_case(is_missing ? &t->worst : &t->doubts, 1,
 			 &s->first[missing ? missing - 1 : 0], NULL, "no %s by the end of the log",
 			 t->rule->events[missing].pattern);
@@ -987,9 +990,9 @@ static const struct kind {
 	void (*take_second)(struct now *, const struct ptrc_judge_key *);
 	/* Notes that events were lost at this time, so that what is open is doubtful. */
 	void (*doubt)(struct ptrc_trial *, int64_t ns);
-	/* Called at the end of the trace, for everything that is open outside of the table. */
+	/* Called at the end of the trace, for what is open and not in the table. */
 	void (*end)(struct ptrc_trial *);
-	/* Called then, for each entry of the table. */
+	/* Called at the end of the trace, after end(), for each entry of the table. */
 	void (*end_each)(void *thing, void *trial);
 	/* Whether the second event of the rule ends or answers its first event. */
 	bool has_ends;
@@ -1050,7 +1053,7 @@ static bool is_unsure(const struct ptrc_role *role, struct ptrc_view *view)
 	return (may_hold && is_any) || (r->by_text && ptrc_view_has_lost(view, &r->by));
 }
 
-/* Counts an event, once for the rule, if is_unsure(). */
+/* Counts the event in .cut or .misfits, once for the rule, if is_unsure(). */
 static void count_loss(struct ptrc_judge *j, const struct ptrc_role *role, struct ptrc_view *view)
 {
 	struct ptrc_trial *t = role->trial;
@@ -1086,7 +1089,8 @@ static void take_role(struct now *n, const struct ptrc_role *role)
 		ptrc_where_all_hold(role->trial->rule->events[role->event].wheres, 2, n->view);
 	if (n->is_selected || role->is_by_type)
 		take(n);
-	/* The view has noted whether the fields that the expressions just used are incomplete. */
+	/* The view has noted whether fields that the expressions used were cut or did not fit the
+	 * layout. */
 	if (__builtin_expect(ptrc_view_is_maimed(n->view), 0))
 		count_loss(n->judge, role, n->view);
 }
@@ -1173,7 +1177,7 @@ static bool is_paired_by_type(const struct ptrc_rule *r, const char *name)
 					      ptrc_glob_matches(r->events[1].pattern, name));
 }
 
-/* Returns the index of the rule's key in the judge's list. Adds the key if it is new. */
+/* Returns the index of the rule's kind of key in the judge's list. Adds the kind if it is new. */
 static size_t find_key(struct ptrc_judge *j, const struct ptrc_rule *r)
 {
 	struct ptrc_judge_key *k;

@@ -19,8 +19,8 @@
 #include "src/spans/key.h"
 #include "src/query/view.h"
 
-/* An event type may match several events of several rules. A role is one of these: the event of the rule
- * `trial` with the index `event`. */
+/* An event type may match several events of several rules. Each of these matches is a role: the
+ * event with the index `event` of the rule of `trial`. */
 struct ptrc_role {
 	struct ptrc_trial *trial;
 	unsigned int event;

@@ -285,7 +285,8 @@ static void make_list(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 				 "'tolerance' has no meaning beside 'pair' without 'at-most'");
 }
 
-/* Adds the event that the key of the kind names, and the event of `expect`, `require` or `of`. */
+/* Adds the event of the key that gives the rule its kind, such as `after`, and the event of
+ * `expect`, `require` or `of`. */
 static void make_single(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 {
 	static const int others[PTRC_RULE_KINDS] = {

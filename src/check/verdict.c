@@ -308,8 +308,9 @@ static void show_case(struct ptrc_trial *t, struct ptrc_case *c)
 	*c = (struct ptrc_case){0};
 }
 
-/* Chooses the cases of a broken rule about pairs: first the largest crowd, then pairs that were too long and
- * pairs that were too short by turns, then pairs without an end that are too long already. */
+/* Chooses the cases of a broken rule about pairs: first the moment with the most open pairs, then
+ * pairs that were too long and pairs that were too short by turns, then pairs without an end that
+ * are too long already. */
 static void show_pairs(struct ptrc_trial *t)
 {
 	if (t->crowded.count)
@@ -337,8 +338,8 @@ static uint64_t *fate_of(struct ptrc_trial *t, const struct findings *f)
 	return f->is_open ? &t->open : &t->broken;
 }
 
-/* Moves the counts of keys to where they belong. Before, .doubtful counts the keys with too few events, and
- * .broken those with too many. */
+/* For the kind count: computes the numbers of keys for which the rule is kept, broken, doubtful or
+ * open. Before, .doubtful counts the keys with too few events, and .broken those with too many. */
 static void settle_counts(struct ptrc_trial *t, const struct findings *f)
 {
 	uint64_t *fate = fate_of(t, f);
