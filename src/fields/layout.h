@@ -20,7 +20,8 @@ struct ptrc_layout {
 	/* For each field of the layout, the number of its name (its index in ptrc_layouts.names);
 	 * PTRC_LAYOUT_NAMELESS if it has no name. */
 	int *names;
-	/* The layout has a field that is a place in code, or an array of such places. */
+	/* The layout has a field that is an address in the code of the program, or an array of such
+	 * addresses. */
 	bool has_code;
 	/* The index of this layout among all layouts. */
 	size_t number;
@@ -122,7 +123,7 @@ void ptrc_layout_decode(const struct ptrc_layout *, const void *data, size_t siz
 bool ptrc_layout_pick(const struct ptrc_layout *, const void *data, size_t size, int name,
 		      struct ptrc_value *);
 
-/* The place of an integer in data that has one of these two sizes. */
+/* The place of an integer in data whose size is one of .sizes. */
 struct ptrc_layout_spot {
 	size_t at;
 	unsigned char bytes;
@@ -147,7 +148,7 @@ void ptrc_layout_json(struct ptrc_json *, const struct ptrc_layout *, const stru
 typedef void ptrc_layout_visit(void *arg, const struct ptrc_layout_field *,
 			       const struct ptrc_value *);
 
-/* Calls visit() for each place in code in the decoded data. */
+/* Calls visit() for each field of the decoded data that is an address in code. */
 void ptrc_layout_each_code(const struct ptrc_layout *, const struct ptrc_decoded *,
 			   ptrc_layout_visit *visit, void *arg);
 

@@ -17,8 +17,8 @@
 enum {
 	/* The greatest count in braces, such as x{1,5}; the C library has the same limit. */
 	COUNT_MAX = 32767,
-	/* The greatest depth of nested groups in a pattern. PCRE2 allows 250, but that includes groups that are
-	 * added here. */
+	/* The greatest depth of nested groups in a pattern. PCRE2 allows 250, but that includes
+	 * groups that the translation adds. */
 	GROUPS_MAX = 200,
 	/* Backtracking starts at each byte of the text, each start may make calls up to a limit, and each call
 	 * may scan the text. BACKTRACK_WORK limits the product of the three, so that a match takes less than a

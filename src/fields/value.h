@@ -45,7 +45,7 @@ struct ptrc_value {
 	enum ptrc_value_kind kind;
 	/* One of enum ptrc_unit. */
 	unsigned char unit;
-	/* For an enum: the number is in .i, not in .u. */
+	/* For an enum: its type is signed, so the number is in .i, not in .u. */
 	bool is_signed;
 	union {
 		int64_t i;

@@ -18,10 +18,10 @@ enum { BLOCK_EVENTS = 8192, BLOCK_BYTES = 1 << 20 };
 enum form {
 	/* A column for each field of the layout. */
 	FIELDS,
-	/* Data without a layout, which JSON shows as text and as hexadecimal digits. */
+	/* Data without a layout: TEXT if JSON shows it as text, HEX if as hexadecimal digits. */
 	TEXT,
 	HEX,
-	/* The members that the event has in JSON for its data. This form suits all data. */
+	/* The JSON members for the data of the event, as one text. This form suits all data. */
 	MEMBERS,
 };
 
@@ -66,7 +66,7 @@ struct origin_key {
 
 struct ptrc_columns_origin {
 	struct ptrc_table_entry entry;
-	/* Its kind is NULL until the origin has its number. */
+	/* key.kind is NULL until the origin has its number. */
 	struct origin_key key;
 	uint16_t number;
 };
@@ -304,14 +304,14 @@ static const char origin_columns[] = "[{\"name\":\"kind\",\"type\":\"<u2\"},"
 				     "{\"name\":\"truncated\",\"type\":\"|u1\","
 				     "\"names\":[[0,\"no\"],[1,\"record\"],[2,\"read\"]]}]";
 
-/* Each column is padded, so that it starts at a multiple of eight bytes. */
+/* Pads the column, so that the next one starts at a multiple of eight bytes. */
 static void end_column(struct ptrc_buffer *body)
 {
 	while (body->used % 8)
 		ptrc_buffer_char(body, '\0');
 }
 
-/* Moves the contents of a buffer to the columns of the block. */
+/* Appends the contents of a buffer to the body of the block as a column, and empties the buffer. */
 static void move_column(struct ptrc_buffer *body, struct ptrc_buffer *from)
 {
 	ptrc_buffer_bytes(body, from->bytes, from->used);

@@ -18,7 +18,7 @@
 
 /* The block that is being filled. Starts zeroed. */
 struct ptrc_columns {
-	/* Columns of the events. */
+	/* The columns of the events: time, number of the origin, and size of the data. */
 	struct ptrc_buffer ns, origin, len;
 	uint32_t event_count;
 	/* The approximate size of the data in the block. */

@@ -17,7 +17,8 @@ struct log_sink {
 	struct posixtrace_log_writer *log;
 	/* The error number of the write that failed. */
 	int error;
-	/* An OVERFLOW whose RESUME has not come yet. Its type is 0 if there is none. */
+	/* The event OVERFLOW, at which a gap starts, until the RESUME comes at which it ends. Its
+	 * type is 0 if there is none. */
 	struct posixtrace_event overflow;
 };
 
