@@ -67,8 +67,8 @@ void ptrc_doctor_losses(struct ptrc_doctor *, const char *thing, const struct pt
 /* Writes a size such as "12 KiB" or "3.4 GiB" to `text`, and returns it. */
 const char *ptrc_doctor_size(uint64_t bytes, char text[32]);
 
-/* Returns the user's sessions, which are asked at the first call. The list is empty if the directory cannot
- * be listed. */
+/* Returns the user's sessions and their states, for which the sessions are asked at the first call.
+ * The list is empty if the directory cannot be listed. */
 const struct ptrc_session_list *ptrc_doctor_list(void);
 
 /* Returns the name of the session that this process controls, or NULL. */

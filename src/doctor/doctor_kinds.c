@@ -8,7 +8,8 @@
 #include "src/session/preload.h"
 #include "src/summary/program_probes.h"
 
-/* Whether the preloaded library can be loaded into the program. If not, says why. */
+/* Whether the library that records functions, waits and probes can be preloaded into the program.
+ * If not, reports why. */
 static bool can_preload(struct ptrc_doctor *d, const char *path)
 {
 	struct ptrc_preload preload = {.functions = PTRC_BUFFER_INIT};

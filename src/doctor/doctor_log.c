@@ -87,8 +87,8 @@ enum extent {
 	WHOLE,
 	/* The log has the events written so far; the trace goes on. */
 	SO_FAR,
-	/* The log is incomplete, and only the rest of it can be examined. Another finding says what is
-	 * missing. */
+	/* The log is incomplete, and only what is left of it can be examined. Another finding says
+	 * what is missing. */
 	REMAINS,
 };
 

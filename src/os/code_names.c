@@ -11,7 +11,7 @@
 
 #include "src/base/message.h"
 
-/* The most addresses that are noted, and the most functions that are kept of a process. */
+/* The most addresses that are noted for a process, and the most of its functions that are kept. */
 #define ADDRESSES_MAX 16384U
 #define FUNCTIONS_MAX 1024U
 /* The most bytes of a name, and of a file that is read. */
@@ -75,7 +75,7 @@ static FILE *open_map(pid_t pid, uid_t user)
 	return f;
 }
 
-/* Returns the number of the first place whose address is not less. */
+/* Returns the index of the first place at `address` or above it. */
 static size_t first_place(const struct places *p, uint64_t address)
 {
 	size_t low = 0, high = p->count;
@@ -91,8 +91,9 @@ static size_t first_place(const struct places *p, uint64_t address)
 	return low;
 }
 
-/* Takes a line: start and size in hexadecimal digits, and the name. A later line for an address replaces an earlier
- * one, because code moves, and its place is used again. */
+/* Takes a line of the file: the start and the size of a function in hexadecimal digits, and its
+ * name. A later line for an address replaces an earlier one, because code moves, and its memory is
+ * used again. */
 static void take_line(struct places *p, char *line)
 {
 	struct ptrc_code_function f = {0};

@@ -26,7 +26,7 @@
 #include "src/query/reader.h"
 
 enum {
-	/* How long events stay in the kernel's rings at most. */
+	/* The rings are emptied at least this often. */
 	TAKE_MS = 50,
 	/* How long ptrc_os_catch_up() waits at most, because the stream may have no room for the events. */
 	CATCH_UP_S = 1,
@@ -119,7 +119,7 @@ struct ptrc_os_trace {
 	bool has_thread;
 	int wake_fd; /* wakes the thread */
 
-	/* While the thread runs, only the thread uses the following members. */
+	/* While the thread runs, it alone uses the members from here to `young_count`. */
 
 	/* For PTRC_OS_AUTO: all records stay in the rings until it is known whether they are wanted. */
 	bool is_waiting;
@@ -135,7 +135,8 @@ struct ptrc_os_trace {
 	size_t count;
 	unsigned long unobserved;
 	struct ptrc_os_throttle throttle;
-	/* Processes that have just executed a program and whose command lines are not known yet. */
+	/* Processes that have just executed a program at .ns, whose command lines are not known
+	 * yet. */
 	struct {
 		pid_t pid;
 		int64_t ns;
@@ -408,7 +409,7 @@ static void describe_running(struct ptrc_os_trace *t)
 			ptrc_os_processes_leave_to_keeper(t->processes, pids[i]);
 }
 
-/* A copy of the controller's requests. */
+/* A copy of what the controller requests, for one pass of the thread's loop. */
 struct round {
 	int64_t from_ns;
 	unsigned int wanted;
@@ -421,8 +422,8 @@ static struct round next_round(struct ptrc_os_trace *t)
 	struct round r;
 	uint64_t count;
 
-	/* The eventfd is cleared first. So a request that comes after that is seen below, or wakes this
-	 * thread again. */
+	/* The eventfd is cleared first. So a request that is made later is either read below, or
+	 * wakes this thread again. */
 	if (read(t->wake_fd, &count, sizeof(count)) < 0)
 		count = 0;
 	pthread_mutex_lock(&t->mutex);
@@ -458,7 +459,7 @@ static bool has_events(const struct ptrc_os_trace *t)
 
 /* Adds events. For PTRC_OS_AUTO, does that only at the last chance: when the rings are filling, or
  * the trace ends. Returns false if no events are to be added at all, because a program has recorded
- * an event, or has opened one of the event types with another layout. */
+ * an event, or because the event types cannot be opened. */
 static bool take_round(struct ptrc_os_trace *t, const struct round *r, bool is_filling)
 {
 	struct ptrc_counts counts;
@@ -535,7 +536,8 @@ static void *thread_main(void *arg)
 	if (error)
 		return NULL;
 	if (!take_until_end(t)) {
-		/* The kernel's events are closed now, so that they cost the traced programs nothing any more. */
+		/* The perf events are closed now, so that they cost the traced programs nothing any
+		 * more. */
 		ptrc_perf_close(t->perf);
 		t->perf = NULL;
 		report_ready(t, ECANCELED);
@@ -689,7 +691,7 @@ static void explain_limits(const struct ptrc_perf *p, const struct ptrc_perf_pla
 			 ptrc_perf_copy_bytes(p), kib);
 }
 
-/* Whether the kernel may refuse the event because of its copies of stacks. */
+/* Whether the kernel may have refused the perf event because it cannot copy stacks or registers. */
 static bool is_about_copies(const struct ptrc_perf_plan *plan, int error)
 {
 	return plan->registers && (error == EINVAL || error == EOPNOTSUPP || error == ENOSYS);

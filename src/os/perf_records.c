@@ -23,12 +23,12 @@ struct ptrc_perf_records {
 	struct ptrc_perf_record *records;
 	size_t count;
 	size_t given;	    /* how many records ptrc_perf_records_until() has returned */
-	uint64_t registers; /* those that samples have */
+	uint64_t registers; /* the registers that samples have, as bits */
 	struct ptrc_table events;
 	uint8_t record[RECORD_MAX];
 };
 
-/* An event of the kernel. The key is its identifier; there is one for each thread and processor. */
+/* A perf event, of one thread on one processor. The key is its identifier. */
 struct identified {
 	struct ptrc_table_entry entry;
 	enum ptrc_perf_event event;

@@ -38,7 +38,7 @@ struct process {
 	struct ptrc_table_entry entry;
 	pid_t pid, parent;
 	bool is_known;	 /* whether parent and start are known */
-	bool is_keepers; /* the keeper describes its program */
+	bool is_keepers; /* the keeper, which writes the log, describes its program */
 	bool has_name;
 	int64_t start_ns;
 	int64_t from_ns; /* when the process executed its program */
@@ -60,12 +60,12 @@ struct process {
 	/* The effective user of the process at the first sample in code made at run time, or of its
 	 * parent if the process ended before. */
 	uid_t user;
-	/* A command line that was read, at .found_ns, for an exec whose record has not come yet; NULL if
-	 * there is none. */
+	/* A command line that was read before the record of its exec came, and the time of that
+	 * exec; NULL if there is none. */
 	char *found_line;
 	size_t found_bytes;
 	int64_t found_ns;
-	/* When that command line was read, and when the command line in .line was read. */
+	/* When found_line was read, and when `line` was read. */
 	int64_t found_read_ns, line_read_ns;
 };
 
@@ -326,7 +326,7 @@ static bool is_joined(struct process *p, const struct ptrc_perf_mapping *m)
 	return true;
 }
 
-/* Whether a mapping has no file on a disk. */
+/* Whether the mapping has no file on a disk, so that its code was probably made at run time. */
 static bool is_memory(const char *path)
 {
 	static const char *const others[] = {ANONYMOUS, "/memfd:", "/dev/zero", "/anon_hugepage"};
@@ -515,18 +515,19 @@ bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns
 
 /* ---- records ---- */
 
-/* Takes the record of an exec. The process executes another program from now on, and its data up to now
- * describe the last program. */
+/* Takes the record of an exec: the description of the process up to now is that of the previous
+ * program. */
 static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
 {
 	struct process *p = find_or_add(all, r->pid);
 	char *line = NULL;
 	size_t bytes = 0;
 
-	/* The command line was read so late that it may be that of the new program. */
+	/* The command line was read so late that it may already be that of the new program. */
 	if (p->line && p->line_read_ns > r->ns - EXEC_NS)
 		set_line(p, NULL, 0);
-	/* A child that executes at once needs no entry of its own as a copy of its parent. */
+	/* A child that has only now executed a program is not described as the copy of its parent
+	 * that it was before. */
 	if (p->has_executed)
 		report(p, all);
 	report_code(all, p, r->ns);

@@ -68,8 +68,8 @@ static bool read_numbers(struct ptrc_tracepoints *t)
 
 /* ---- other processes ---- */
 
-/* Runs find() in another process. The caller does not wait for its end, which may take long. Returns whether it has
- * found the numbers. */
+/* Runs find() in another process. Its end may take long, so the caller does not wait for it.
+ * Returns whether find() has found the numbers. */
 static bool in_process(bool (*find)(const void *arg, struct ptrc_tracepoints *), const void *arg,
 		       struct ptrc_tracepoints *t)
 {
@@ -113,7 +113,8 @@ struct range {
 	uint32_t first, last;
 };
 
-/* Counts how often the tracepoint is passed by this thread in CALLS calls of one kind and one of another. */
+/* Counts how often this thread passes the tracepoint in CALLS calls of getppid() and one of
+ * getpgid(). */
 static uint64_t passes(int fd)
 {
 	uint64_t count = 0;
@@ -137,7 +138,8 @@ static bool try_range(const void *arg, struct ptrc_tracepoints *t)
 	for (uint32_t number = r->first; number <= r->last; number++) {
 		int fd = open_tracepoint(number), next;
 
-		/* Closing it would take long, and the process ends soon. */
+		/* The descriptors stay open: to close one takes long, and this process ends
+		 * soon. */
 		if (fd < 0 || passes(fd) != CALLS + 2)
 			continue;
 		next = open_tracepoint(number + 1);

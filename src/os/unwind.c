@@ -39,7 +39,8 @@ enum {
 	RETURN = 16,
 	INSTRUCTION = 16
 };
-/* In the order of the kernel: ax, bx, cx, dx, si, di, bp, sp, ip, r8 to r15. */
+/* The registers of a sample, as bits, and as numbers of DWARF in the kernel's order: ax, bx, cx,
+ * dx, si, di, bp, sp, ip, r8 to r15. */
 #define KERNEL_REGISTERS UINT64_C(0xff01ff)
 static const unsigned char numbers[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15};
 #define ADDRESS_MASK UINT64_MAX
@@ -53,7 +54,7 @@ enum {
 	RETURN = 30,
 	INSTRUCTION = 32
 };
-/* x0 to x30, sp, pc. */
+/* The registers of a sample, in the kernel's order: x0 to x30, sp, pc. */
 #define KERNEL_REGISTERS UINT64_C(0x1ffffffff)
 static const unsigned char numbers[] = {0,  1,	2,  3,	4,  5,	6,  7,	8,  9,	10,
 					11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
@@ -81,7 +82,7 @@ struct segment {
 	uint64_t offset, bytes, address;
 };
 
-/* A file that is mapped somewhere. */
+/* A mapped file, and its unwinding tables. */
 struct file {
 	struct ptrc_table_entry entry; /* the key: build id or inode, and path */
 	uint64_t used;		       /* a number that grows with each use */
@@ -94,7 +95,7 @@ struct file {
 
 struct row {
 	const struct file *file;
-	uint64_t address;   /* in the file */
+	uint64_t address;   /* as the tables of the file have it */
 	Dwarf_Frame *frame; /* NULL: the file has no row for the address */
 	bool is_signal;
 };
@@ -109,17 +110,18 @@ struct ptrc_unwinder {
 struct state {
 	uint64_t registers[REGISTERS];
 	uint64_t known; /* a bit for each register */
-	/* The instruction is where the thread was or was interrupted, and does not follow a call. */
+	/* registers[INSTRUCTION] is the instruction that the thread executes, or at which a signal
+	 * interrupted it. Otherwise it is a return address, which follows a call. */
 	bool is_exact;
 };
 
 enum result {
 	FOUND,
-	/* The frame is the outermost one. */
+	/* The frame is the outermost one, so it has no caller. */
 	LAST,
 	/* The stack goes on beyond the copy. */
 	BEYOND_COPY,
-	/* There is no row for the frame, or it makes no sense. */
+	/* The frame has no row in the tables, or its row or its frame pointer makes no sense. */
 	UNKNOWN,
 };
 
@@ -360,11 +362,12 @@ struct machine {
 	const struct state *state;
 	const struct ptrc_perf_copy *copy;
 	uint64_t stack_pointer; /* of the innermost frame, where the copy starts */
-	uint64_t frame_address; /* of the frame (CFA) */
+	uint64_t frame_address; /* the canonical frame address (CFA) */
 	bool has_frame_address;
 	uint64_t stack[DEPTH_MAX];
 	size_t depth;
-	/* The value on the stack is that of the register, and not the address of the value. */
+	/* The top of `stack` is the value of the register, and not the address at which the value
+	 * is stored. */
 	bool is_value;
 	/* Memory outside the copy was needed; is_near: it is not far above the copy, so the stack may go on there. */
 	bool is_beyond, is_near;
@@ -519,8 +522,8 @@ static bool run_one(struct machine *m, const Dwarf_Op *op)
 	}
 }
 
-/* Evaluates an expression without jumps, which compilers do not write into these tables. Its value stays on the
- * stack. */
+/* Evaluates an expression. Jumps are not possible, because compilers do not write them into these
+ * tables. The value is then at the top of m->stack. */
 static bool run(struct machine *m, const Dwarf_Op *ops, size_t count)
 {
 	m->depth = 0;
@@ -580,7 +583,8 @@ static enum result apply(struct machine *m, const struct row *row, struct state 
 	m->has_frame_address = true;
 	for (int i = 0; i < RULES; i++) {
 		if (!find_register(m, row->frame, i, &value, &has_rule)) {
-			/* Only the return address is needed in any case. */
+			/* Only the return address has to be found; the caller may do without the
+			 * other registers. */
 			if (i == RETURN)
 				return m->is_beyond ? BEYOND_COPY : UNKNOWN;
 			caller->known &= ~(UINT64_C(1) << i);
