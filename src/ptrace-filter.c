@@ -15,7 +15,7 @@
 #include "src/session/orphans.h"
 #include "src/session/session_client.h"
 
-/* The key of an option that sets a flag in the request to the session. */
+/* The key of the option that sets PTRC_SESSION_FILTER_flag in the request to the session. */
 #define KEY(flag) (PTRC_CLI_KEY_FIRST + PTRC_SESSION_FILTER_##flag)
 enum {
 	KEY_JSON = PTRC_CLI_KEY_FIRST,
