@@ -58,9 +58,9 @@ struct ptrc_cli {
 	/* Options whose value is one of the words in the list of their row, or several of these
 	 * with commas between them. NULL if there are none. */
 	const struct ptrc_cli_row *words;
-	/* What the completions propose for each operand, in the words of complete.c and separated
-	 * by blanks, such as "RULES|LOG". The last one is for all further operands. NULL: nothing
-	 * is proposed. */
+	/* The kinds of proposals that the completions make for each operand, in the words of
+	 * complete.c and separated by blanks, such as "RULES|LOG". The last one is for all further
+	 * operands. NULL: nothing is proposed. */
 	const char *operand_kinds;
 	/* Lines at the end of --help, or NULL. */
 	const char *notes;

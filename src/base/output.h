@@ -30,7 +30,7 @@ bool ptrc_output_give_up(struct ptrc_buffer *);
 /* Ignores SIGPIPE, so that write() fails if the reader goes away. Called before anything is written. */
 void ptrc_output_begin(void);
 
-/* From now on it is an error if the reader goes away, as a full disk is one. */
+/* From now on, it is an error if the reader goes away. */
 void ptrc_output_need_reader(void);
 
 /* Whether the path leads to standard output, and standard output is not a character device, such as

@@ -60,7 +60,8 @@ struct ptrc_waiting {
 	TAILQ_ENTRY(ptrc_waiting) others;
 	struct ptrc_moment at;
 	bool is_doubtful;
-	/* For the kind order: the state of the event's key, and the place of the event in the list. */
+	/* For the kind order: the state of the event's key, and the event's index in the rule's
+	 * list. */
 	struct steps *steps;
 	unsigned int step;
 	/* For the kind before: the key. */

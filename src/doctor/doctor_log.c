@@ -26,7 +26,8 @@
 
 struct log_seen {
 	uint64_t user_events;
-	/* The number of events that the user misses, and of their event types. */
+	/* The number of events that --event names, and of their event types. The user misses
+	 * them. */
 	uint64_t wanted;
 	size_t wanted_types;
 	bool is_cut_short;
@@ -35,7 +36,7 @@ struct log_seen {
 
 /* Properties of an event type of the log. */
 struct seen_type {
-	/* Its events are those that the user misses. */
+	/* Its events are those that --event names. */
 	bool is_wanted;
 	/* It is one of the operating system, which no program opens. */
 	bool is_of_os;

@@ -123,7 +123,7 @@ struct ptrc_perf_records;
 struct ptrc_perf_records *ptrc_perf_records_new(uint64_t registers);
 void ptrc_perf_records_free(struct ptrc_perf_records *);
 
-/* What a sample means. This depends on the perf event that it is from. */
+/* The meaning of a sample, which depends on the perf event that it is from. */
 enum ptrc_perf_event {
 	PTRC_PERF_EVENT_STACK,
 	PTRC_PERF_EVENT_MINOR_FAULT,

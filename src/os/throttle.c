@@ -25,7 +25,7 @@ uint64_t ptrc_os_throttle_take(struct ptrc_os_throttle *t, const struct ptrc_per
 		struct ptrc_os_throttled *one = &t->list[i - 1];
 		uint64_t ns = r->ns > one->ns ? (uint64_t)r->ns - (uint64_t)one->ns : 0;
 
-		/* When a thread ends, so do its periods on all processors. */
+		/* When a thread ends, it is no longer throttled, on any processor. */
 		if (one->tid != r->tid ||
 		    (r->kind != PTRC_PERF_EXIT && one->processor != r->processor))
 			continue;

@@ -330,7 +330,7 @@ static bool address_in_file(const struct file *f, const struct ptrc_perf_mapping
 	for (size_t i = 0; i < f->segment_count; i++) {
 		const struct segment *s = &f->segments[i];
 
-		/* The vdso is mapped as a whole, with the offset 0. */
+		/* This holds for the vdso, too, which is mapped as a whole, with the offset 0. */
 		if (offset - s->offset < s->bytes) {
 			*in_file = offset - s->offset + s->address;
 			return true;
@@ -536,8 +536,8 @@ static bool run(struct machine *m, const Dwarf_Op *ops, size_t count)
 
 /* ---- frames ---- */
 
-/* Finds the value that a register had in the caller. *has_rule becomes false if the table does not say. Returns false if
- * the value cannot be found. */
+/* Finds the value that a register had in the caller. *has_rule becomes false if the table has no
+ * rule for the register. Returns false if the value cannot be found. */
 static bool find_register(struct machine *m, Dwarf_Frame *frame, int number, uint64_t *value,
 			  bool *has_rule)
 {
