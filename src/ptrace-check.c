@@ -167,7 +167,8 @@ int main(int argc, char **argv)
 	status = ptrc_check_judge(&check);
 	ptrc_check_put(&query.out, &check, format, ptrc_cli_has_colours());
 	told = ptrc_query_tell(&query, PTRC_EXIT_DONE, true);
-	/* The query fails if an option names events that do not exist, whatever the verdicts are. */
+	/* An option that names events which do not exist is a mistake, whatever the verdicts
+	 * are. */
 	if (told == PTRC_EXIT_FAILED)
 		status = told;
 	ptrc_check_report_times(&check);

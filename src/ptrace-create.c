@@ -159,7 +159,7 @@ static bool prepare(struct making *m, const struct ptrc_config *c)
 	make_stem(m->stem, (pid_t)c->pid);
 	if (ptrc_config_attributes(c, &m->attr))
 		ptrc_cli_no_memory();
-	/* If the log were standard output, the names of sessions would be written into it. */
+	/* Standard output gets the names of the sessions, which would be mixed into the log. */
 	if (c->output && ptrc_output_is(c->output)) {
 		ptrc_cli_message(c->output, "is standard output, which gets the names of "
 					    "sessions; name another file");
@@ -191,8 +191,8 @@ static bool make(struct making *m)
 	plan.snapshots.directory = directory;
 	ptrc_session_create(&plan, &m->outcome);
 	if (!m->outcome.error) {
-		/* Even so the session stays: the process may later execute, load or start a program with the
-		 * library. */
+		/* If the target cannot be traced now, the session stays nevertheless: the process
+		 * may later execute, load or start a program with the library. */
 		if (ptrc_doctor_find_obstacle(plan.target, plan.os.kinds && !*m->outcome.os_refusal,
 					      &m->obstacle))
 			ptrc_cli_message(NULL, "%s", m->obstacle.text);

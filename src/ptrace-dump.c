@@ -153,7 +153,7 @@ static bool is_forced;
 static uint64_t longest_count = UINT64_MAX;
 
 static bool is_tree;
-/* A field of --fields is part of a place in the source code. */
+/* --fields has function, file or line, which need --symbols. */
 static bool has_source_field;
 
 static void check_usage(int operands)
@@ -255,7 +255,7 @@ static void parse(int argc, char **argv)
 			"columns have all fields of events, and cannot be used together with "
 			"--count, --fields, --pair, --pairs, --symbols, --to-log and "
 			"--verify");
-	/* The summary is the end by which a reader knows that it has all of the columns. */
+	/* Columns end with the summary, so that a reader can see that none are missing. */
 	text.has_summary |= is_columns;
 	if (is_csv && !fields.count) {
 		if (argc - optind > 1)

@@ -136,8 +136,8 @@ static void parse(int argc, char **argv)
 		else
 			ptrc_selection_take(&selection, key);
 	}
-	/* If pairs become slices, fields of both of their events can select them; if they become flames, only
-	 * fields of their first event. */
+	/* If pairs become slices of a time line, fields of both of their events can select them; if
+	 * they become parts of a flame graph, only fields of their first event. */
 	pairs.is_by_name = export.format && export.format->slice;
 	selection.is_by_begin = !pairs.is_by_name;
 	ptrc_selection_read(&selection);

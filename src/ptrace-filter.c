@@ -15,7 +15,7 @@
 #include "src/session/orphans.h"
 #include "src/session/session_client.h"
 
-/* The key of an option that sets a flag in the request to the session. */
+/* The key of the option that sets PTRC_SESSION_FILTER_flag in the request to the session. */
 #define KEY(flag) (PTRC_CLI_KEY_FIRST + PTRC_SESSION_FILTER_##flag)
 enum {
 	KEY_JSON = PTRC_CLI_KEY_FIRST,
@@ -188,7 +188,8 @@ static int change(const char *name, const struct ptrc_session_question *q)
 	return PTRC_EXIT_DONE;
 }
 
-/* Adds a pattern as requests have it, with a letter before it. */
+/* Adds a pattern in the form of a request: a letter that says whether it is of --only or of
+ * --exclude, and the glob. */
 static void add_pattern(struct ptrc_cli_texts *patterns, bool is_only, const char *glob)
 {
 	char letter = is_only ? PTRC_SESSION_PATTERN_ONLY : PTRC_SESSION_PATTERN_EXCLUDE;

@@ -87,7 +87,8 @@ static void put_command(struct ptrc_buffer *b, const struct ptrc_session_state *
 		put_or_dash(b, command);
 }
 
-/* The width of the column COMMAND. The bytes that are no text take more room than they have in the name. */
+/* The width of the column COMMAND. It is measured, because unprintable bytes are shown as escapes,
+ * which are wider. */
 static int command_width(const struct ptrc_session_list *all)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;

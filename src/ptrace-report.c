@@ -87,7 +87,7 @@ static const char *output;
 static bool is_forced;
 static bool is_utc;
 static struct ptrc_buffer out;
-/* The selection matches no event type. */
+/* No event type matches the selection, so there is no report. */
 static bool is_vain;
 
 /* Whether the user asks for system events, by --event, --around or as a pair. */

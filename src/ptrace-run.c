@@ -139,12 +139,14 @@ struct run {
 	int32_t stage;
 	/* The trace exists, and has not ended. */
 	bool is_recording;
-	/* The processes that went on when the recording ended. Unknown if the recording was ended early. */
+	/* The traced processes that went on when the recording ended. Unknown if the recording was
+	 * ended early. */
 	struct ptrc_traced went_on;
 	/* Processes that COMMAND has started, that are not traced, and that ran when the recording ended, as far as
 	 * they are known. */
 	struct ptrc_traced others;
-	/* A pidfd of one of these processes while this process waits for its end (--until=all), or -1. */
+	/* A pidfd of a traced or another process whose end this process waits for (--until=all), or
+	 * -1. */
 	int awaited_fd;
 	/* COMMAND has ended. */
 	bool has_command_ended;
@@ -167,7 +169,7 @@ struct run {
 	bool has_os_events;
 	/* --functions was given, but no function was recorded. */
 	bool is_without_functions;
-	/* The same for --waits and --sdt. */
+	/* --waits or --sdt was given, but no wait or no probe was recorded. */
 	bool is_without_waits;
 	bool is_without_probes;
 	/* The log could be read, so event_count, the number of events in it, is known. */
@@ -589,8 +591,9 @@ static void pass_on(const struct run *r, const struct signalfd_siginfo *info)
 		kill(r->child, signal);
 }
 
-/* Waits for a signal, for at most limit_ms milliseconds (-1: no limit), or until the session has work to do. Does
- * this work. Returns whether a signal came. */
+/* Waits for a signal, the end of the process of awaited_fd, or work for the session; for at most
+ * limit_ms milliseconds (-1: no limit). Does the work for the session. Returns whether a signal
+ * came. */
 static bool wait_and_serve(struct run *r, int signal_fd, int limit_ms,
 			   struct signalfd_siginfo *info)
 {
@@ -665,8 +668,8 @@ static int end_as(int status)
 	return PTRC_EXIT_RUN_SIGNAL + s;
 }
 
-/* Waits until a call in the background has ended, or for a signal. Returns -1 if the call has ended; else the
- * number of the signal, or 0 if none could be read. */
+/* Waits until the function that runs in the background has returned, or for a signal. Returns -1 if
+ * it has returned; else the number of the signal, or 0 if none could be read. */
 static int await(const struct ptrc_background *b, int signal_fd)
 {
 	struct pollfd p[] = {
@@ -707,8 +710,9 @@ static int abandon(struct run *r)
 {
 	int status;
 
-	/* Ends the witness first: if the child is the first process of a pid namespace, it cannot end before this
-	 * process has waited for all others in there. */
+	/* The witness (src/base/group_signal.h) ends first: if the child is the first process of a
+	 * pid namespace, the witness is in there, too, and the child cannot end before this process
+	 * has waited for the witness. */
 	ptrc_group_signal_end();
 	close(r->gate[1]);
 	status = wait_child(r);
@@ -719,7 +723,8 @@ static int abandon(struct run *r)
 	return end_as(status);
 }
 
-/* Opens the gate. Returns 0 when COMMAND runs, or the error number with which it could not be executed. */
+/* Opens the gate. Returns the error number if COMMAND could not be executed; 0 if it runs, or if a
+ * signal has ended the child. */
 static int release_child(const struct run *r)
 {
 	int error = 0;
@@ -882,7 +887,7 @@ static void say_why_empty(const struct run *r)
 				 r->no_events.opened_types ? "" : "' looks for the library");
 }
 
-/* Prints messages about surprises that are no losses. */
+/* Prints messages about what the user may not expect, other than losses. */
 static void say_notes(const struct run *r)
 {
 	if (r->waits.count)

@@ -30,8 +30,8 @@
 #define DEFAULT_SERVER "http://localhost:8123"
 #define PASSWORD_VARIABLE "POSIXTRACE_SHIP_PASSWORD"
 
-/* The keys of options. The options up to KEY_SETTINGS_END are also settings, with the same names, of a
- * configuration file. */
+/* The keys of options. Those before KEY_SETTINGS_END are also settings of a configuration file,
+ * with the same names. */
 enum {
 	KEY_SERVER = PTRC_CLI_KEY_FIRST,
 	KEY_DATABASE,

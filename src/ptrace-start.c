@@ -207,8 +207,9 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 	is_away = r->error;
 	text = ptrc_session_explain(r->error);
 	if (!r->error && reply.body == PTRC_SESSION_BODY_STATE) {
-		/* Only a session that has ended answers these requests with its state. The error in the reply is
-		 * then that of writing the log, which counts as a loss. */
+		/* Only a session that has ended sends its state in reply to a request of this
+		 * command. The error in the reply is then that of writing the log, which counts as
+		 * a loss. */
 		r->snapshots = reply.state.snapshots;
 		r->has_losses = reply.state.has_log;
 	}
@@ -223,7 +224,7 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 	} else if (!r->error) {
 		r->error = reply.error;
 		text = ptrc_cli_process_reason(r->error);
-		/* The general text for the error number would mislead here. */
+		/* For these errors, the general text of the error number would mislead. */
 		if (r->error == EAGAIN)
 			prefix = "cannot start the process that writes the log: ";
 		else if (verb == PTRC_SESSION_FLUSH && r->error == EINVAL)

@@ -472,7 +472,8 @@ static void check_together_usage(char *const *operands, size_t count)
 {
 	const char *option = together_option();
 
-	/* These options are about times of events, and the counts of a session have none. */
+	/* These options correct times of events. Without pairs, a session shows counts, which have
+	 * no times. */
 	for (size_t i = 0; option && i < count && !has_pairs(); i++)
 		if (ptrc_summary_is_session_name(operands[i]) && !ptrc_session_knock(operands[i]))
 			ptrc_cli_usage(option,
@@ -540,7 +541,8 @@ static void parse(int argc, char **argv)
 		ptrc_cli_usage("--diff",
 			       "compares two logs, BEFORE and AFTER; several are given as "
 			       "--baseline=LOG... AFTER...");
-	/* Pairs are made of the events that were selected. Waits are selected as such. */
+	/* For pairs, the options select the events of which pairs are made. For waits, they select
+	 * whole waits. */
 	selection.is_by_begin = !is_waits;
 	selection.is_without_symbols = !is_waits;
 	if (is_waits)

@@ -12,11 +12,11 @@
 
 enum { HEX_MAX_BYTES = 18 };
 
-/* eight_digits() makes eight digits in a register, with the first digit in the lowest byte. In memory, that byte
- * must be the first one. */
+/* eight_digits() returns the eight digits in an integer, the first digit in the lowest byte. That
+ * byte must come first when the integer is copied to memory. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first byte is the lowest one");
 
-/* A register that has the same value in each byte, or in each 16 bits. */
+/* An integer that has the same value in each byte, or in each 16 bits. */
 #define EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
 #define EACH_PAIR(number) (UINT64_C(0x0001000100010001) * (number))
 
@@ -36,7 +36,8 @@ static uint64_t eight_digits(uint32_t number)
 	return x | EACH_BYTE('0');
 }
 
-/* Returns the eight hexadecimal digits of four bytes. */
+/* Returns the eight hexadecimal digits of four bytes in an integer, the first digit in the lowest
+ * byte. */
 static uint64_t eight_hex_digits(const unsigned char *bytes)
 {
 	uint32_t number;
@@ -135,7 +136,7 @@ void ptrc_buffer_hex_bytes(struct ptrc_buffer *b, const void *bytes, size_t size
 	size_t i = 0;
 	char *to;
 
-	/* There is nothing to write, and a buffer that has no memory yet has no place to write to. */
+	/* For a buffer that has no memory yet, ptrc_buffer_room() with 0 bytes returns NULL. */
 	if (!size)
 		return;
 	if (size > SIZE_MAX / 2)
@@ -426,7 +427,7 @@ static uint64_t special_bytes(const unsigned char *p)
 	       EACH_BYTE(0x80);
 }
 
-/* Returns how many bytes at the start of the text are plain, in steps of eight. */
+/* Returns a multiple of eight: at least this many bytes at the start of the text are PLAIN. */
 static size_t plain_bytes(const unsigned char *p, size_t size)
 {
 	size_t i = 0;
@@ -535,8 +536,8 @@ void ptrc_text_json(struct ptrc_buffer *b, const char *text, size_t size)
 		if (class == HIGH)
 			ptrc_buffer_text(b, "\xef\xbf\xbd");
 		else
-			/* The characters U+0080 to U+009F have two bytes in UTF-8, and the second is the number
-			 * of the character. */
+			/* For the characters U+0080 to U+009F, p[begin - 1] is the second of two
+			 * bytes in UTF-8, which equals the number of the character. */
 			put_escape(b, p[begin - 1]);
 	}
 	ptrc_buffer_bytes(b, p + begin, size - begin);

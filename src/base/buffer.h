@@ -107,8 +107,8 @@ struct ptrc_time_format {
 	char date[32];
 	char offset[8];
 	char digits[24];
-	/* The nanoseconds that were put last, and their nine digits: the first digit, and the other eight in a
-	 * register. */
+	/* The nanoseconds that were put last, and their nine digits: the first in first_digit, the
+	 * others as the bytes of last_digits. */
 	long nanoseconds;
 	uint64_t last_digits;
 	char first_digit;

@@ -149,7 +149,7 @@ static void __attribute__((noreturn)) version(void)
 	exit(PTRC_EXIT_DONE);
 }
 
-/* Refuses an unknown long option. The message has options with similar names. */
+/* Refuses an unknown long option. The message proposes options with similar names. */
 static void __attribute__((noreturn)) say_unknown(const char *given)
 {
 	struct ptrc_nearest nearest = {0};
@@ -166,8 +166,9 @@ static void __attribute__((noreturn)) say_unknown(const char *given)
 		       ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-/* Whether getopt_long() stopped at a letter that is not an option. The letter is in optopt. If it is within a
- * group of letters (-xyz), argv[optind - 1] is still the word before the group. */
+/* Whether getopt_long() stopped at an unknown option letter, which it leaves in optopt.
+ * argv[optind - 1] does not show this: within a group of letters (-xyz), it is still the word
+ * before the group. */
 static bool is_unknown_letter(void)
 {
 	for (const struct option *o = long_options; o->name; o++)
@@ -176,7 +177,7 @@ static bool is_unknown_letter(void)
 	return optopt > 0 && optopt < PTRC_CLI_KEY_FIRST;
 }
 
-/* Refuses the option at which getopt_long() stopped. The message has it as the user wrote it. */
+/* Refuses the option at which getopt_long() stopped. The message names it as the user wrote it. */
 static void __attribute__((noreturn)) bad_option(char **argv, bool argument_missing)
 {
 	const char *given = optind > 0 && argv[optind - 1] ? argv[optind - 1] : "?";
@@ -252,7 +253,8 @@ int ptrc_cli_next(int argc, char **argv)
 	}
 }
 
-/* Reads a number in digits. Does not accept signs, blanks and 0x. */
+/* Reads decimal digits, without sign, blanks or 0x, and stores where they end. Returns 0; EINVAL if
+ * there is no digit; ERANGE if the number is too large. */
 static int parse_digits(const char *text, const char **end, uint64_t *value)
 {
 	uint64_t v = 0;

@@ -10,8 +10,8 @@
 #include "src/base/message.h"
 #include "src/base/option.h"
 
-/* Makes *cli the command that runs, and opens placeholders for standard descriptors that are closed. main() calls
- * this first. */
+/* Makes *cli the command that runs, and opens placeholders for standard descriptors that are
+ * closed, so that no other file gets their numbers. main() calls this first. */
 void ptrc_cli_begin(const struct ptrc_cli *cli);
 
 /* Returns the key of the next option, whose argument is in optarg, or -1 if only operands are left, from
@@ -34,7 +34,7 @@ int ptrc_cli_parse_word(const char *text, const char *const *words, struct ptrc_
 /* ptrc_cli_number() and ptrc_cli_word() read the value of an option as the ptrc_cli_parse_ functions do. If it
  * is not valid, they end the process with a message about the option. */
 uint64_t ptrc_cli_number(const char *option, const char *text, uint64_t low, uint64_t high);
-/* The words that are possible are in the command's table `words`. */
+/* Returns the index of the text in the option's list of words (ptrc_cli.words). */
 int ptrc_cli_word(const char *option, const char *text);
 
 /* Stores the argument of an option. If *text is not NULL, the option was given before, and is refused: it may be

@@ -8,7 +8,7 @@
 
 #define PTRC_NS_PER_MS INT64_C(1000000)
 
-/* The monotonic time. It does not change when the system's clock is set. */
+/* The time of CLOCK_MONOTONIC in nanoseconds. It does not change when the system's clock is set. */
 static inline int64_t ptrc_now_ns(void)
 {
 	struct timespec t;

@@ -11,7 +11,7 @@
  */
 int ptrc_command_find(const char *name, char path[PATH_MAX]);
 
-/* Why a file that exists cannot be executed if execve() says ENOENT. */
+/* The message if execve() fails with ENOENT although the file exists. */
 #define PTRC_COMMAND_NO_INTERPRETER \
 	"the interpreter of this script, or the loader of this program, was not found"
 

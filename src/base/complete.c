@@ -10,8 +10,9 @@
 #include "src/base/output.h"
 #include "src/base/proposals.h"
 
-/* Says which kinds of values to propose for an argument or an operand named `word`. An option, which is in
- * lower case, has the same values in all commands, whatever its argument is called. */
+/* The kinds of values to propose for an argument or operand of this name. A name in lower case is
+ * that of an option: its values are of the same kinds in all commands, whatever --help calls its
+ * argument. */
 static const struct {
 	const char *word;
 	unsigned int kinds;
@@ -41,7 +42,8 @@ struct place {
 	bool is_option;
 	/* The set of kinds of values (PTRC_PROPOSE_*) that the word can be. */
 	unsigned int kinds;
-	/* The words that the word can be, or NULL if they are not from a list. */
+	/* The list of words that are possible, separated by blanks; NULL if there is no such
+	 * list. */
 	const char *words;
 	/* The number, from 1 on, of the word COMMAND, which starts the command line of another command; 0 if
 	 * there is none. */
@@ -54,7 +56,7 @@ struct place {
 };
 
 static const struct ptrc_cli *command;
-/* The command's tables of options. */
+/* The command's tables of options: its own, the shared ones, and the standard ones. */
 enum { TABLES = 3 };
 static const struct ptrc_cli_option *tables[TABLES];
 
@@ -102,7 +104,8 @@ static unsigned int kinds_of_operand(size_t number)
 	return kinds_of_names(names);
 }
 
-/* Called if the word is a value of the option. If the value is a list with commas, its last word is completed. */
+/* Notes that the word is completed as a value of the option; NULL: of an unknown option. If the
+ * value is a list with commas, its last word is completed. */
 static void place_value(struct place *p, const struct ptrc_cli_option *o, const char *value)
 {
 	const char *argument = o && o->argument ? o->argument : "";
@@ -136,7 +139,8 @@ static const struct ptrc_cli_option *find_waiting(const char *word)
 	return NULL;
 }
 
-/* Called if the last word starts with a dash. */
+/* Finds out what the last word, which starts with a dash, can be: the name of an option, or its
+ * value. */
 static void place_option(struct place *p)
 {
 	const char *word = p->word;
@@ -225,7 +229,8 @@ static void put_options(struct ptrc_buffer *b)
 			put_option(b, o);
 }
 
-/* Puts the first line of the answer, which complete.h describes. */
+/* Puts the first line of the answer, which complete.h describes. `knows`: what the shell itself is
+ * to propose. */
 static void put_head(struct ptrc_buffer *b, const struct place *p, size_t count, const char *knows)
 {
 	ptrc_buffer_format(b, "%td ", p->rest - p->word);

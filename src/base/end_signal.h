@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The signals with which a user ends a command that runs until it is told to stop: SIGINT, SIGTERM and SIGHUP. The
- * command ends in order, then by the same signal, so that a shell which runs it in a loop stops the loop. */
+/* The signals with which a user ends a command that runs until it is stopped: SIGINT, SIGTERM and
+ * SIGHUP. The command first finishes its work, then ends itself by the same signal, so that a shell
+ * that runs it in a loop ends the loop. */
 #ifndef PTRC_SRC_BASE_END_SIGNAL_H
 #define PTRC_SRC_BASE_END_SIGNAL_H
 
 #include <stdbool.h>
 
-/* Catches the first signal of each kind; a second one ends the process at once. From then on, output that its
- * reader does not take is given up once a signal has come. Signals that are ignored stay so. */
+/* Catches the first signal of each kind; a second one of the kind ends the process at once. Ignored
+ * signals stay ignored. Once a signal has come, output that the reader does not take at once is
+ * dropped (ptrc_output_give_up_at()). */
 void ptrc_end_signal_catch(void);
 
 bool ptrc_end_signal_has_come(void);

@@ -20,7 +20,8 @@ enum ptrc_exit {
 	/* ptrace-stat --diff only: a condition of --fail-if holds. */
 	PTRC_EXIT_CHANGED = 5,
 
-	/* ptrace-run only; env(1) and nohup(1) have the same. Lower statuses are those of COMMAND. */
+	/* ptrace-run only; the numbers are those of env(1) and nohup(1). Statuses below 125 are
+	 * COMMAND's own. */
 	PTRC_EXIT_RUN_FAILED = 125,
 	PTRC_EXIT_RUN_CANNOT_EXECUTE = 126,
 	PTRC_EXIT_RUN_NOT_FOUND = 127,

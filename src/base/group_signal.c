@@ -21,7 +21,8 @@ enum {
 	PATIENCE_MS = 20,
 	/* If the witness does not answer in this time, it was stopped or killed. */
 	ANSWER_S = 1,
-	/* The interval at which the witness checks whether COMMAND is still stopped. */
+	/* The interval at which the witness checks whether COMMAND, the program that ptrace-run
+	 * runs, is still stopped. */
 	LOOK_MS = 50,
 	/* A request to the witness, in place of the number of a signal: start or stop watching COMMAND. */
 	WATCH = 0,
@@ -80,8 +81,8 @@ static bool take_signal(int signal, long limit_ns, siginfo_t *info)
 	return received == signal;
 }
 
-/* The witness reads numbers of signals. It answers each with a byte: 1 if that signal was pending for the
- * witness, which takes the signal. The request WATCH gets no answer. */
+/* The witness reads requests of one byte. To the number of a signal, it answers 1 if that signal is
+ * pending for it, and takes the signal; else 0. The request WATCH gets no answer. */
 static void __attribute__((noreturn)) witness_main(int fd)
 {
 	unsigned char signal;
@@ -128,8 +129,8 @@ static void start_witness(void)
 	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &old);
-	/* fork() would make the witness a traced process. As the flags name no signal, the parent gets none
-	 * when the witness ends. */
+	/* fork() would run the fork handlers of the library, which would make the witness a traced
+	 * process. As the flags name no signal, the parent gets none when the witness ends. */
 	pid = syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
 	if (!pid)
 		witness_main(ends[1]);
@@ -221,8 +222,9 @@ void ptrc_group_signal_stop(void)
 		sigaction(SIGTSTP, &action, NULL);
 	}
 	tell(WATCH);
-	/* If a SIGTSTP of the terminal stopped COMMAND, the same signal has now stopped this process, too. Takes
-	 * the witness's copy. Once the witness has answered, it no longer watches. */
+	/* If a SIGTSTP of the terminal stopped COMMAND, the witness has got that signal, too. Takes
+	 * it, so that it does not count as another one later. Once the witness has answered, it no
+	 * longer watches. */
 	ptrc_group_signal_is_for_group(SIGTSTP);
 	drop_own_continue();
 }

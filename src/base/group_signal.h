@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
+/* 
  * Finds out whether a signal was sent to the whole process group or to this process alone.
  *
- * The kernel does not say: siginfo_t is the same for both, and /proc does not list delivered signals. The only
- * difference is whether other members of the group get the signal, too. So this process has a child in its group,
- * the witness, which blocks all signals and says on request whether a signal is pending for it.
+ * The kernel does not say: siginfo_t is the same for both, and /proc does not list delivered
+ * signals. The only difference is whether other members of the group get the signal, too. So this
+ * process has a child in its group, the witness, which blocks all signals and says on request
+ * whether a signal is pending for it.
  *
- * The witness also continues this process after it has stopped together with COMMAND, because a stopped process
- * does not learn when its child is continued.
- */
+ * The witness also continues this process after it has stopped together with COMMAND, the program
+ * that ptrace-run runs, because a stopped process does not learn when its child is continued. */
 #ifndef PTRC_SRC_BASE_GROUP_SIGNAL_H
 #define PTRC_SRC_BASE_GROUP_SIGNAL_H
 

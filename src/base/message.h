@@ -62,8 +62,8 @@ void ptrc_cli_no_memory(void) __attribute__((noreturn));
 void *ptrc_cli_allocate(size_t size) __attribute__((malloc, returns_nonnull));
 void *ptrc_cli_reallocate(void *, size_t size) __attribute__((returns_nonnull));
 
-/* Makes room for one more thing in a list of `count` things of `size` bytes. The room is doubled when it is full.
- * Returns the list, which may have moved. */
+/* Makes room for one more thing in a list of `count` things of `size` bytes each. The room is
+ * doubled when it is full. Returns the list, which may have moved. */
 void *ptrc_cli_grow(void *list, size_t count, size_t size) __attribute__((returns_nonnull));
 
 /* Appends a thing to a list, and counts it. `list` is a variable, and nothing else may append to it. The value is

@@ -6,8 +6,9 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* The keys of options that have no letter. Those of a command's own options start at PTRC_CLI_KEY_FIRST, those of
- * options that commands share (configuration.h, selection.h) at PTRC_CLI_KEY_SHARED. */
+/* The keys with which ptrc_cli_next() reports options that have no letter. Those of a command's own
+ * options start at PTRC_CLI_KEY_FIRST, those of options that commands share (configuration.h,
+ * selection.h) at PTRC_CLI_KEY_SHARED. */
 enum {
 	PTRC_CLI_KEY_FIRST = CHAR_MAX + 1,
 	PTRC_CLI_KEY_SHARED = 1024,
@@ -49,16 +50,17 @@ struct ptrc_cli {
 	const struct ptrc_cli_option *options;
 	/* Further options, which commands share, or NULL. */
 	const struct ptrc_cli_option *shared_options;
-	/* Rows of options that cannot be used together with those in the list; a word in capitals there is an
-	 * operand. Or NULL. */
+	/* Options that cannot be used together with those in the list of their row; a word in
+	 * capitals in the list is an operand. NULL if there are none. */
 	const struct ptrc_cli_row *exclusions;
-	/* Rows of options that need one of those in the list. Or NULL. */
+	/* Options that need one of those in the list of their row. NULL if there are none. */
 	const struct ptrc_cli_row *needs;
-	/* Rows of options whose value is one of the words in the list, or several of these with commas between
-	 * them. Or NULL. */
+	/* Options whose value is one of the words in the list of their row, or several of these
+	 * with commas between them. NULL if there are none. */
 	const struct ptrc_cli_row *words;
-	/* The kinds of the operands, separated by blanks, as complete.c names them: "RULES|LOG", for instance.
-	 * The last one is that of all further operands. NULL: nothing is proposed for operands. */
+	/* The kinds of proposals that the completions make for each operand, in the words of
+	 * complete.c and separated by blanks, such as "RULES|LOG". The last one is for all further
+	 * operands. NULL: nothing is proposed. */
 	const char *operand_kinds;
 	/* Lines at the end of --help, or NULL. */
 	const char *notes;

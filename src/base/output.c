@@ -21,7 +21,7 @@ static bool is_reader_needed;
 static const volatile sig_atomic_t *end_flag;
 static int out_fd = STDOUT_FILENO;
 static const char *out_name = "standard output";
-/* The output is a file. */
+/* The output goes to a file that was named, not to standard output. */
 static bool is_file;
 /* This process has created the file. */
 static bool is_file_new;

@@ -23,28 +23,29 @@ void ptrc_output_clear(void);
 /* Called before an error ends the process: if the output is a file, removes what was written to it. */
 void ptrc_output_abandon(void);
 
-/* Called before anything was written: drops the buffer, and removes the file if the process created it. Returns
- * false. */
+/* Called before anything was written: drops the buffer, and removes the file if the process created
+ * it. Returns false, which the caller can return. */
 bool ptrc_output_give_up(struct ptrc_buffer *);
 
 /* Ignores SIGPIPE, so that write() fails if the reader goes away. Called before anything is written. */
 void ptrc_output_begin(void);
 
-/* From now on it is an error if the reader goes away, as a full disk is one. */
+/* From now on, it is an error if the reader goes away. */
 void ptrc_output_need_reader(void);
 
-/* Whether the path leads to standard output, and standard output is not a character device. */
+/* Whether the path leads to standard output, and standard output is not a character device, such as
+ * a terminal. */
 bool ptrc_output_is(const char *path);
 
-/* Once a signal handler has set *flag, output that the reader does not take at once is given up. */
+/* Once a signal handler has set *flag, output that the reader does not take at once is dropped. */
 void ptrc_output_give_up_at(const volatile sig_atomic_t *flag);
 
 void ptrc_output_write(struct ptrc_buffer *);
 
 /*
- * Waits until the descriptor is readable; -1: no descriptor. Returns false after a signal, or after this many
- * milliseconds. Also ends the process if the reader of standard output goes away, which a command that has nothing
- * to write would not notice.
+ * Waits until `fd` is readable; -1 means no descriptor. Returns false after a signal, or after `ms`
+ * milliseconds. Also ends the process if the reader of standard output goes away, which a command
+ * that has nothing to write would not notice.
  */
 bool ptrc_output_wait(int fd, int ms);
 

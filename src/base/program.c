@@ -60,7 +60,8 @@ static bool is_loader_of_system(const char *path)
 	       !strstr(path, "/../");
 }
 
-/* Starts the loader. Returns a stream from which its output can be read, or NULL. */
+/* Starts the loader so that it lists the libraries of the program. Returns a stream from which its
+ * output can be read, or NULL. */
 static FILE *start_list(const char *loader, const char *program, pid_t *pid)
 {
 	const struct rlimit none = {.rlim_cur = 0};

@@ -15,7 +15,7 @@ enum {
 	/* Files of rules, which are in YAML. */
 	PTRC_PROPOSE_RULES = 8,
 	PTRC_PROPOSE_EVENTS = 16,
-	/* Files of the following kinds are proposed by the shell itself. */
+	/* The following kinds are proposed by the shell itself. */
 	PTRC_PROPOSE_FILES = 32,
 	PTRC_PROPOSE_DIRECTORIES = 64,
 	PTRC_PROPOSE_COMMANDS = 128,

@@ -10,8 +10,8 @@
 
 #include "src/base/output.h"
 
-/* Sequences of ECMA-48, and the private mode for lines that are wider than the terminal, which all of its kinds
- * have. */
+/* Control sequences of ECMA-48. NO_WRAP and WRAP are not in it, but all common terminals have them:
+ * lines that are wider than the terminal are cut off, or are continued on the next line. */
 #define NO_WRAP "\033[?7l"
 #define WRAP "\033[?7h"
 #define HOME "\033[H"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A text on a terminal that is replaced by the next one. Nothing about the terminal has to be restored: the
- * sequences of a text also undo what they have changed, so a process that is killed leaves a usable terminal.
- */
+/* Shows a text on a terminal, in place of the text shown before. Each text also undoes what its
+ * control sequences have changed in the terminal, so a process that is killed leaves a usable
+ * terminal. */
 #ifndef PTRC_SRC_BASE_SCREEN_H
 #define PTRC_SRC_BASE_SCREEN_H
 
@@ -10,11 +9,11 @@
 
 #include "src/base/buffer.h"
 
-/* Returns whether standard output is a terminal on which a text can be replaced. If so, notes from now on when its
- * size changes. */
+/* Returns whether standard output is a terminal on which a text can be replaced. If so, changes of
+ * its size are noticed from now on. */
 bool ptrc_screen_begin(void);
 
-/* Whether the size of the terminal has changed since this was last asked. */
+/* Whether the size of the terminal has changed since the last call. */
 bool ptrc_screen_has_changed(void);
 
 /* Shows the lines of the text from the top of the terminal on, as far as it has room, and clears the rest. */

@@ -39,7 +39,7 @@ void *ptrc_table_find_hashed(struct ptrc_table *, uint64_t hash, const void *key
 void *ptrc_table_seek_hashed(const struct ptrc_table *, uint64_t hash, const void *key,
 			     size_t key_size);
 
-/* Removes and frees a thing. */
+/* Removes a thing, whose memory is then used again or freed. */
 void ptrc_table_remove(struct ptrc_table *, void *thing);
 
 /* Calls visit() for each thing, in no particular order. visit() must not remove any. */

@@ -18,7 +18,8 @@
 
 /* ---- reading ---- */
 
-/* Returns the events of rules that this event type matches (its roles). They are found once for each type. */
+/* Returns the roles of the event type: the events of rules that it matches. They are found once for
+ * each type. */
 static const struct ptrc_roles *roles_of(struct ptrc_check *c, struct ptrc_source *s,
 					 trace_event_id_t id)
 {
@@ -29,8 +30,8 @@ static const struct ptrc_roles *roles_of(struct ptrc_check *c, struct ptrc_sourc
 	return type->of_sink;
 }
 
-/* Skips events from index `at` on until one that a rule needs. The judge also needs each event that reports a
- * loss, and the event of the same source that follows it. */
+/* Returns the index of the first event, from `at` on, that the judge needs: one that a rule
+ * matches, one that reports a loss, or the event that follows such a report in the same source. */
 static size_t skip(void *self, struct ptrc_source *s, const struct posixtrace_block *b, size_t at)
 {
 	struct ptrc_check *c = self;
@@ -48,8 +49,8 @@ static size_t skip(void *self, struct ptrc_source *s, const struct posixtrace_bl
 	return at;
 }
 
-/* Gives an event to the judge. An event that is not selected has no roles, but is given, too, because it may
- * report a loss. */
+/* Gives the current event to the judge. An event that the user's options do not select matches no
+ * rule, but is given, too, because it may report a loss. */
 static void take(void *self, struct ptrc_source *s)
 {
 	static const struct ptrc_roles none;
@@ -71,8 +72,9 @@ static void take_early_end(void *self, struct ptrc_source *s)
 	ptrc_judge_take_early_end(&c->judge, ptrc_source_ns(s), (unsigned int)s->order);
 }
 
-/* Gives the rules' expressions the time of the trace's first event, from which they count. No expression of a
- * rule uses the time of the last event, so the first time stands in for it. */
+/* Times in the rules' expressions may count from the trace's first event, so its time is passed on.
+ * They cannot count from the last event, because bind_where() refuses that; any time does for
+ * it. */
 static void resolve_times(struct ptrc_check *c)
 {
 	int64_t first_ns = c->query->trace.first;
@@ -97,8 +99,8 @@ static void find_losses(struct ptrc_check *c)
 	const struct ptrc_period *span = &c->query->select.span;
 
 	ending->ns = span->last < c->query->trace.last ? span->last : c->query->trace.last;
-	/* If the selected time ends before the trace does, the trace goes on for the rules: later events are
-	 * not judged. */
+	/* If the selected time ends before the trace does, what is open may still end among the
+	 * events that are not judged. */
 	ending->have_all_ended = span->last >= c->query->trace.last;
 	/* If it could not be decided whether an event is selected, an event counts as lost. */
 	ending->has_unplaced_loss = ptrc_query_undecided(c->query) != 0;
@@ -126,7 +128,7 @@ static void find_losses(struct ptrc_check *c)
 	}
 }
 
-/* Adds a note. Returns false if the rule has this note already, or too many. */
+/* Adds a note to the rule's result. Returns false if it has this note already, or too many. */
 static bool __attribute__((format(printf, 2, 3)))
 add_note(struct ptrc_trial *t, const char *format, ...)
 {
@@ -148,9 +150,9 @@ add_note(struct ptrc_trial *t, const char *format, ...)
 	return is_new;
 }
 
-/* Lets a rule that passes only because no event matched fail instead. The reason is the latest note, which
- * names something that no event has: the name is most likely misspelt. If events are missing, nothing can be
- * concluded, and the rule still passes. */
+/* Makes a rule fail that passes only because no event matched it. The reason becomes the latest
+ * note, which names something that no event has: most likely, the name is misspelt. If events are
+ * missing, nothing can be concluded, and the rule still passes. */
 static void fail_by_note(const struct ptrc_check *c, struct ptrc_trial *t)
 {
 	unsigned int kinds = 1U << PTRC_RULE_NEVER | 1U << PTRC_RULE_COUNT | 1U << PTRC_RULE_BEFORE;
@@ -168,7 +170,8 @@ static void note_missing(const struct ptrc_check *c, struct ptrc_trial *t, const
 {
 	struct ptrc_nearest nearest = {0};
 	char proposal[3 * TRACE_EVENT_NAME_MAX];
-	/* With one of the other special characters of patterns it is still meant to match a name. */
+	/* A pattern with '*' need not match anything. Any other pattern is meant to match some
+	 * name, even one with '?' or '['. */
 	bool is_name = !strchr(pattern, '*');
 
 	if (is_name)
@@ -318,8 +321,8 @@ static void show_events(struct ptrc_check *c, struct ptrc_source *source)
 	ptrc_event_format_free(&s.format);
 }
 
-/* Whether some event type matches the pattern, and all that do have the member that connects the events of a
- * pair. */
+/* Whether some event type matches the pattern, and all that match have the data member by which the
+ * begin and the end of a pair find each other (PTRC_PAIR_KEY). */
 static bool has_key(struct ptrc_check *c, const char *pattern)
 {
 	bool is_any = false;
@@ -434,7 +437,8 @@ static void note_missing_member(const char *text, void *arg)
 		fail_by_note(n->c, n->t);
 }
 
-/* Adds a note for each field that no event has, if because of it an expression of the rule can hold for no event. */
+/* Adds a note for each field that no event has and because of which an expression of the rule holds
+ * for no event. */
 static void note_members(struct ptrc_check *c, struct ptrc_trial *t)
 {
 	struct noting n = {c, t};

@@ -14,11 +14,11 @@
 struct ptrc_check {
 	struct ptrc_rules *rules;
 	struct ptrc_judge judge;
-	/* The sources of this query are the logs. */
+	/* Reads the logs, which are its sources. */
 	struct ptrc_query *query;
 	/* The values of --clock-sync; NULL if the option was not given. */
 	const struct ptrc_cli_texts *messages;
-	/* The time of the last event. */
+	/* The time of the event that was taken last, in nanoseconds since 1970. */
 	int64_t last_ns;
 	/* The number of events with an earlier time than the event before them. */
 	uint64_t backwards;
@@ -26,12 +26,12 @@ struct ptrc_check {
 	bool is_utc;
 };
 
-/* Makes the check the sink of the query. The caller has opened the query's sources and has called
- * ptrc_rules_bind_again(). */
+/* Lets the query pass its events to the check. The caller has opened the query's sources and has
+ * called ptrc_rules_bind_again(). */
 void ptrc_check_begin(struct ptrc_check *, struct ptrc_rules *, struct ptrc_query *);
 
-/* Reads the logs and decides the rules. Returns the exit status. Does not report losses: the caller calls
- * ptrc_query_tell(). */
+/* Reads the logs and decides the rules. Returns the exit status. Does not report losses; for that,
+ * the caller calls ptrc_query_tell(). */
 enum ptrc_exit ptrc_check_judge(struct ptrc_check *);
 
 /* Prints messages about clocks that are too inexact for a rule, and about times that go backwards. */

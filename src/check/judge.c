@@ -13,8 +13,8 @@
 #include "src/query/losses.h"
 #include "src/fields/when.h"
 
-/* For rules of the kind after: events with the same key that wait for one answer. They all get the result of
- * the first of them. */
+/* For rules of the kind after: events with the same key that wait for one answer. `at` is the first
+ * of them; the others get the same result. */
 struct waiters {
 	struct ptrc_moment at;
 	/* 0 if no event waits. */
@@ -34,8 +34,9 @@ struct ptrc_request {
 	TAILQ_ENTRY(ptrc_request) others;
 };
 
-/* For rules of the kind after: the latest answers with one key. They are kept for as long as the rule's
- * tolerance, because an event that is read later may count as earlier than its answer. */
+/* For rules of the kind after: the latest answers with one key. They are kept for as long as the
+ * rule's tolerance: an event that is read after its answer, but within the tolerance, counts as
+ * answered. */
 struct ptrc_answer {
 	struct ptrc_table_entry entry;
 	struct ptrc_recent recent;
@@ -51,14 +52,16 @@ struct allowed {
 	struct ptrc_moment at;
 };
 
-/* For rules of the kind before: an event without what it requires. For those of the kind order: an event before
- * which the preceding event of the list has not happened. It is kept for as long as the tolerance, because a
- * required event that is read later may count as earlier. */
+/* For rules of the kind before: an event without the event that it requires. For those of the kind
+ * order: an event that came before the preceding one of the list. It is kept for as long as the
+ * rule's tolerance: a required event that is read later, but within the tolerance, counts as
+ * earlier. */
 struct ptrc_waiting {
 	TAILQ_ENTRY(ptrc_waiting) others;
 	struct ptrc_moment at;
 	bool is_doubtful;
-	/* For the kind order: the state of the event's key, and the place of the event in the list. */
+	/* For the kind order: the state of the event's key, and the event's index in the rule's
+	 * list. */
 	struct steps *steps;
 	unsigned int step;
 	/* For the kind before: the key. */
@@ -77,7 +80,7 @@ struct counted {
 struct begin {
 	struct begin *before;
 	struct ptrc_moment at;
-	/* The condition of the event holds, so the rule is about the pair. */
+	/* The begin event fulfils the rule's conditions, so the rule is about this pair. */
 	bool is_selected;
 	/* The number of the event that opened the pair. */
 	uint64_t event;
@@ -97,12 +100,14 @@ struct begins {
 struct steps {
 	struct ptrc_table_entry entry;
 	unsigned int seen;
-	/* An event i came before the first event i - 1: certainly; unless a lost event i - 1 came before it;
-	 * unless one followed the end of a log that was not closed. */
+	/* The sets of events i that came before the first event i - 1. broken: certainly. doubtful:
+	 * unless an event i - 1 was lost before them. open: unless an event i - 1 came at the end
+	 * of a log that was not closed, and was never written. */
 	unsigned int broken, doubtful, open;
-	/* One of the first events came after a loss. */
+	/* Events were lost before one of the events in `first`. */
 	bool is_after_loss;
-	/* The first event of each type, or the one that breaks the rule. */
+	/* For each event i of the rule, the first such event or, once an event i breaks the rule,
+	 * that one. */
 	struct ptrc_moment first[];
 };
 
@@ -329,7 +334,8 @@ static void drop_request(struct ptrc_trial *t, struct ptrc_request *q)
 	ptrc_table_remove(&t->table, q);
 }
 
-/* Counts events that were not answered in time. */
+/* Counts events that were not answered in time. `answer` is the answer, which came too late; NULL
+ * if there is none. */
 static void break_after(struct ptrc_trial *t, const struct waiters *w, int64_t length_ns,
 			const struct ptrc_moment *answer)
 {
@@ -400,9 +406,9 @@ static void take_request(struct now *n, const struct ptrc_judge_key *k)
 	size_t count = t->table.count;
 
 	t->matched++;
-	/* Looks for an answer among the remembered ones. If this event has just answered an open request, it is
-	 * later than that request, and the request is later than all remembered answers, which would have
-	 * answered it. So none of them answers this event. */
+	/* Looks for an answer among the remembered ones. If this event has just answered an open
+	 * request, none of them is its answer: they all came before that request, which they would
+	 * have answered otherwise, and the request came before this event. */
 	if (a && is_any_near(t, &a->recent, &n->at) && t->used_event != n->judge->event_count) {
 		t->kept++;
 		return;
@@ -514,7 +520,8 @@ static struct ptrc_waiting *add_waiting(struct now *n, size_t key_size)
 	return w;
 }
 
-/* Notes that an event of an order came before the event that precedes it in the list. */
+/* Notes in one of the sets of w->steps that an event came before the event that precedes it in the
+ * list. */
 static void break_order(const struct ptrc_waiting *w, unsigned int *set)
 {
 	unsigned int bit = 1U << w->step;
@@ -827,8 +834,9 @@ static bool is_complete(const struct ptrc_trial *t, const struct steps *s)
 	return s->seen == (1U << t->rule->event_count) - 1;
 }
 
-/* The first of an event comes after the first of the preceding event if each such event has a preceding one before
- * it, as for the kind before. */
+/* Takes an event of the list. A list is in order if the first event i comes after the first event
+ * i - 1. This is the case if each event i has some event i - 1 before it, which is what is checked
+ * here. */
 static void take_order(struct now *n)
 {
 	struct ptrc_trial *t = n->trial;
@@ -898,7 +906,7 @@ static void end_begins(void *thing, void *arg)
 	while (open->latest) {
 		struct begin *b = open->latest;
 		int64_t length_ns = ptrc_when_subtract(t->ending->ns, b->at.ns);
-		/* A pair that never ends violates any upper bound. */
+		/* A pair without an end exceeds any upper bound if no event will follow. */
 		uint64_t weight = t->is_final	  ? (uint64_t)INT64_MAX
 				  : length_ns < 0 ? 0
 						  : (uint64_t)length_ns;
@@ -951,8 +959,8 @@ static void end_order(void *thing, void *arg)
 
 		t->missing += is_missing || may_be_lost;
 		*(may_be_lost ? &t->doubtful : is_missing ? &t->broken : &t->open) += 1;
-		/* The first event of the list is not the missing one: without it, a later event would have
-		 * broken the rule above. */
+		/* The first event of the list is not the missing one: without it, a later event
+		 * would have come out of order. */
 		add_case(is_missing ? &t->worst : &t->doubts, 1,
 			 &s->first[missing ? missing - 1 : 0], NULL, "no %s by the end of the log",
 			 t->rule->events[missing].pattern);
@@ -983,9 +991,9 @@ static const struct kind {
 	void (*take_second)(struct now *, const struct ptrc_judge_key *);
 	/* Notes that events were lost at this time, so that what is open is doubtful. */
 	void (*doubt)(struct ptrc_trial *, int64_t ns);
-	/* Called at the end of the trace, for everything that is open outside of the table. */
+	/* Called at the end of the trace, for what is open and not in the table. */
 	void (*end)(struct ptrc_trial *);
-	/* Called then, for each entry of the table. */
+	/* Called at the end of the trace, after end(), for each entry of the table. */
 	void (*end_each)(void *thing, void *trial);
 	/* Whether the second event of the rule ends or answers its first event. */
 	bool has_ends;
@@ -1046,7 +1054,7 @@ static bool is_unsure(const struct ptrc_role *role, struct ptrc_view *view)
 	return (may_hold && is_any) || (r->by_text && ptrc_view_has_lost(view, &r->by));
 }
 
-/* Counts an event, once for the rule, if is_unsure(). */
+/* Counts the event in .cut or .misfits, once for the rule, if is_unsure(). */
 static void count_loss(struct ptrc_judge *j, const struct ptrc_role *role, struct ptrc_view *view)
 {
 	struct ptrc_trial *t = role->trial;
@@ -1082,7 +1090,8 @@ static void take_role(struct now *n, const struct ptrc_role *role)
 		ptrc_where_all_hold(role->trial->rule->events[role->event].wheres, 2, n->view);
 	if (n->is_selected || role->is_by_type)
 		take(n);
-	/* The view has noted whether the fields that the expressions just used are incomplete. */
+	/* The view has noted whether fields that the expressions used were cut or did not fit the
+	 * layout. */
 	if (__builtin_expect(ptrc_view_is_maimed(n->view), 0))
 		count_loss(n->judge, role, n->view);
 }
@@ -1120,9 +1129,10 @@ void ptrc_judge_take_early_end(struct ptrc_judge *j, int64_t ns, unsigned int so
 	doubt_waiters(j, ns, source);
 }
 
-/* Takes an event that reports a loss, or the event of the same source that follows such an event (START or
- * RESUME). Events are being lost between the two. So whatever the event itself ends or answers was ended
- * before the loss. Pairs that other sources open meanwhile may have lost their ends, too. */
+/* Takes an event that reports a loss, or the next event of the same source (START or RESUME);
+ * events are lost between the two. Both count as a place of loss, because pairs that other sources
+ * open between them may have lost their ends. What the event itself ends or answers is not affected
+ * by the loss, so it is taken first. */
 static void take_at_gap(struct now *n, const struct ptrc_roles *roles)
 {
 	for (size_t i = 0; i < roles->count; i++)
@@ -1168,7 +1178,7 @@ static bool is_paired_by_type(const struct ptrc_rule *r, const char *name)
 					      ptrc_glob_matches(r->events[1].pattern, name));
 }
 
-/* Returns the index of the rule's key in the judge's list. Adds the key if it is new. */
+/* Returns the index of the rule's kind of key in the judge's list. Adds the kind if it is new. */
 static size_t find_key(struct ptrc_judge *j, const struct ptrc_rule *r)
 {
 	struct ptrc_judge_key *k;

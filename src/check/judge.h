@@ -19,8 +19,8 @@
 #include "src/spans/key.h"
 #include "src/query/view.h"
 
-/* An event type may match several events of several rules. A role is one of these: the event of the rule
- * `trial` with the index `event`. */
+/* An event type may match several events of several rules. Each of these matches is a role: the
+ * event with the index `event` of the rule of `trial`. */
 struct ptrc_role {
 	struct ptrc_trial *trial;
 	unsigned int event;
@@ -59,7 +59,8 @@ struct ptrc_judge {
 	struct ptrc_trial *trials;
 	/* The number of the current event, counted from 1. */
 	uint64_t event_count;
-	/* The kinds of keys. Element 0 is for rules without a key: the same constant for each event. */
+	/* The kinds of keys. Element 0 is for rules without a key: for these, the key of every
+	 * event is one constant. */
 	struct ptrc_judge_key *keys;
 	size_t key_count;
 	struct ptrc_judge_source *sources;

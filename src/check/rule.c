@@ -90,7 +90,8 @@ static uint64_t number_of(const struct ptrc_rule_draft *d, enum ptrc_rule_key ke
 	return value;
 }
 
-/* Returns the number of the key at-most, whose value is such as "3 at once". */
+/* Returns the number of the key at-most, whose value is such as "3 at once"; UINT64_MAX if the key
+ * is not given. */
 static uint64_t at_most_of(const struct ptrc_rule_draft *d)
 {
 	static const char words[] = "at once";
@@ -284,7 +285,8 @@ static void make_list(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 				 "'tolerance' has no meaning beside 'pair' without 'at-most'");
 }
 
-/* Adds the event that the key of the kind names, and the event of `expect`, `require` or `of`. */
+/* Adds the event of the key that gives the rule its kind, such as `after`, and the event of
+ * `expect`, `require` or `of`. */
 static void make_single(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 {
 	static const int others[PTRC_RULE_KINDS] = {
@@ -430,7 +432,8 @@ void ptrc_rules_add(struct ptrc_rules *rules, const struct ptrc_rule_draft *d)
 	*ptrc_append(rules->list, rules->count) = r;
 }
 
-/* A mistake in a rule that is found when the rule is bound. */
+/* A mistake that is found when the fields of a rule are looked up and its expressions are
+ * parsed. */
 struct mistake {
 	const struct ptrc_rule *rule;
 	const struct ptrc_config_mark *mark;

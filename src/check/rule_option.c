@@ -23,7 +23,7 @@
 #include "src/config/kept.h"
 #include "src/spans/pairs.h"
 
-/* The rest of the text. Parts are taken off its end. */
+/* What is left of the rule's text. The parts that have been read are taken off its end. */
 struct rest {
 	const char *text;
 	size_t size;
@@ -41,8 +41,8 @@ static const struct word {
   timed_words[] = {{" within ", PTRC_RULE_KEY_WITHIN}, {" by ", PTRC_RULE_KEY_BY}, {0}},
   by_words[] = {{" by ", PTRC_RULE_KEY_BY}, {0}};
 
-/* Takes these words and their values off the end of the text. Messages name the place of the first event,
- * because in a file the whole rule stands there. */
+/* Takes these words and their values off the end of the text. Messages name the place of the first
+ * event: for a pair in a file, it is the place of the whole text. */
 static void take(struct ptrc_rule_draft *d, struct rest *r, const struct word *words)
 {
 	for (const struct word *w = words; w->text; w++) {

@@ -23,8 +23,8 @@ struct ptrc_moment {
 	unsigned int source;
 };
 
-/* The latest event of a group, and the latest event of any other thread in the group. So for each thread, the
- * latest event of all other threads is one of these two. */
+/* The latest event with a key, and the latest one of any other thread with that key. So for each
+ * thread, the latest event of all other threads is one of these two. */
 struct ptrc_recent {
 	bool has_last, has_other;
 	struct ptrc_moment last, other;
@@ -80,7 +80,7 @@ struct ptrc_ending {
 	/* The number of places so far, in all logs, where events were lost. An event that is read while another
 	 * log is at such a place adds one, too, because an event that belongs to it may be lost there. */
 	uint64_t gap_count;
-	/* The times of the first and of the last of these places. */
+	/* The times of the first and of the last place where events were lost. */
 	int64_t first_gap_ns, last_gap_ns;
 	/* The end of the first log that stopped before the others without an end: the time of its last event.
 	 * INT64_MAX if there is no such log. */
@@ -109,29 +109,34 @@ struct ptrc_trial {
 	/* The number of events that match the rule; for rules about two events, the number that match the
 	 * first of them. */
 	uint64_t matched;
-	/* The numbers of events (for the kinds exists and order, of keys): for which the rule is kept; is broken;
-	 * is uncertain because of a loss; was not decided when the log ended. The kind pair counts in .kept the
-	 * pairs that were measured, in .doubtful the events whose other half may be lost, and in .open the pairs
-	 * without an end. */
+	/* The numbers of events, or of keys for the kinds count, exists and order. kept: the rule
+	 * is kept for them. broken: it is broken. doubtful: events that were lost may decide it.
+	 * open: it was not decided when the log ended. The kind pair counts in .kept the pairs that
+	 * were measured, in .doubtful the events whose other half may be lost, and in .open the
+	 * pairs without an end. */
 	uint64_t kept, broken, doubtful, open;
-	/* The number of events that lack the field of the rule's key; of ends whose pair was not open; of
-	 * pairs and answers that ended at an earlier time than they began. */
+	/* without_key: the number of events that lack the field of the rule's key. unmatched_ends:
+	 * of end events of pairs without a begin. backwards: of pairs and answers whose end has an
+	 * earlier time than their start. */
 	uint64_t without_key, unmatched_ends, backwards;
 	/* The number of events of which it is unknown whether they belong to the rule, because their data was
 	 * cut (cut) or does not fit its layout (misfits). */
 	uint64_t cut, misfits;
-	/* The number of the last event in `cut` or `misfits`, so that it is counted once. */
+	/* The number (ptrc_judge.event_count) of the event that was counted last in `cut` or
+	 * `misfits`, so that each event is counted once. */
 	uint64_t maimed_event;
-	/* The number of events for which a pattern took too long to decide whether they belong to the rule. */
+	/* The number of events of which it is unknown whether they belong to the rule, because
+	 * matching a regular expression would have taken too long. */
 	uint64_t undecided;
 	/* The worst cases, and the cases that are in doubt. For the kind pair, `worst` has pairs that are too
 	 * long for a bound, `shortest` has pairs that are too short for one, and `shown` has those of them
 	 * that broke the rule. */
 	struct ptrc_cases worst, shortest, doubts, shown;
 
-	/* The entries of the rule's keys. Their type depends on the kind of the rule. */
+	/* One entry for each key of the rule. Its type depends on the kind of the rule. */
 	struct ptrc_table table;
-	/* For the kind after: the open requests, those with the latest event first. */
+	/* For the kind after: the events that wait for an answer (requests), those with the latest
+	 * event first. */
 	TAILQ_HEAD(ptrc_requests, ptrc_request) requests;
 	/* For the kind after: answers that may belong to an event that is read later. `answers` finds them by
 	 * key; `remembered` lists them in the order in which they expire. */
@@ -169,11 +174,12 @@ struct ptrc_trial {
 	/* For pairs with at-most, else NULL: the open pairs of each log. If the rule has a field, only element
 	 * 0 is used, for all logs together. */
 	struct ptrc_open *sources;
-	/* For pairs with at-most: the crowds that may still change, the earliest one first. */
+	/* For pairs with at-most: the crowds (events that made more pairs open than ever before)
+	 * that may still change, the earliest one first. */
 	struct ptrc_crowd *crowds;
 	size_t crowd_count;
-	/* For pairs with at-most: the largest number of open pairs among all other crowds, and the event that
-	 * opened the last of these pairs. */
+	/* For pairs with at-most: the largest number of open pairs in a crowd that cannot change
+	 * any more, and the event that opened the last of these pairs. */
 	uint64_t most;
 	struct ptrc_moment most_at;
 	struct ptrc_cases crowded;
@@ -184,7 +190,7 @@ struct ptrc_trial {
 
 	/* The shortest duration with which the rule compares others; -1 if it compares none. */
 	int64_t limit_ns;
-	/* NULL if all logs are of one host. */
+	/* The hosts of the logs and their clock errors; NULL if all logs are of one host. */
 	const struct ptrc_hosts *hosts;
 	/* The number of durations between events of two hosts whose clock error is so large that it is
 	 * unknown on which side of limit_ns they are. */

@@ -60,7 +60,8 @@ static void decide_exists(struct ptrc_trial *t, const struct ptrc_ending *e, str
 	int64_t last_ns = ptrc_when_add(base_ns, is_timed ? r->within_ns : 0);
 
 	if (t->is_found) {
-		/* An event that is earlier than the base, from which `within` counts, may have been lost. */
+		/* An event that was lost may be the real base, from which `within` counts: the
+		 * event that was found may then have come too late. */
 		f->has_loss =
 			is_timed &&
 			(r->event_count == 2 ? t->is_base_doubtful || e->has_unplaced_loss
@@ -151,11 +152,10 @@ static void decide_each(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 						: bad[r->kind]);
 }
 
-/*
- * Whether a bound for a quantile is kept if `below` of `count` durations are below the bound. The quantile is
- * the duration at a certain rank when all durations are sorted. So it is below the bound if at least that
- * many durations are. Unlike the histogram, this is exact.
- */
+/* Whether a bound for a quantile is kept if `below` of `count` durations are below the bound. The
+ * quantile is the duration at a certain rank when all durations are sorted. So it is below the
+ * bound if the number of durations below the bound is at least that rank. Unlike a quantile from
+ * the histogram, this result is exact. */
 static bool is_kept(const struct ptrc_rule_bound *b, uint64_t below, uint64_t count)
 {
 	return (below >= ptrc_quantile_rank(count, b->per_million)) == ptrc_rule_is_upper(b);
@@ -308,8 +308,9 @@ static void show_case(struct ptrc_trial *t, struct ptrc_case *c)
 	*c = (struct ptrc_case){0};
 }
 
-/* Chooses the cases of a broken rule about pairs: first the largest crowd, then pairs that were too long and
- * pairs that were too short by turns, then pairs without an end that are too long already. */
+/* Chooses the cases of a broken rule about pairs: first the moment with the most open pairs, then
+ * pairs that were too long and pairs that were too short by turns, then pairs without an end that
+ * are too long already. */
 static void show_pairs(struct ptrc_trial *t)
 {
 	if (t->crowded.count)
@@ -328,7 +329,8 @@ static void show_pairs(struct ptrc_trial *t)
 			show_case(t, &t->doubts.list[i]);
 }
 
-/* Returns the counter for a rule, or for keys, that may not be kept. */
+/* Returns the counter of the rule's result to which keys (or the rule as a whole) that are not
+ * certainly kept are added. */
 static uint64_t *fate_of(struct ptrc_trial *t, const struct findings *f)
 {
 	if (f->has_loss && !is_loss_ignored(t))
@@ -336,8 +338,8 @@ static uint64_t *fate_of(struct ptrc_trial *t, const struct findings *f)
 	return f->is_open ? &t->open : &t->broken;
 }
 
-/* Moves the counts of keys to where they belong. Before, .doubtful counts the keys with too few events, and
- * .broken those with too many. */
+/* For the kind count: computes the numbers of keys for which the rule is kept, broken, doubtful or
+ * open. Before, .doubtful counts the keys with too few events, and .broken those with too many. */
 static void settle_counts(struct ptrc_trial *t, const struct findings *f)
 {
 	uint64_t *fate = fate_of(t, f);

@@ -108,7 +108,7 @@ struct ptrc_config_map {
 };
 
 struct ptrc_config {
-	/* NULL if not given. */
+	/* The name of the session, and the path of its log; NULL if not given. */
 	const char *name;
 	const char *output;
 	/* Events are counted and not kept. The output is then PTRC_CONFIG_NOTHING. */
@@ -125,7 +125,8 @@ struct ptrc_config {
 	uint64_t max_data_size;
 	uint64_t log_max_size;
 	uint64_t full_wait_ns;
-	/* When the log goes on in another file. At most one of the two members is not 0. */
+	/* The size or the age of a file at which the log continues in another one; 0 for none. At
+	 * most one of the two members is not 0. */
 	struct ptrc_config_rotation {
 		uint64_t bytes;
 		uint64_t ns;
@@ -142,7 +143,7 @@ struct ptrc_config {
 	struct ptrc_cli_texts waits;
 	/* Patterns of the probes that are recorded. */
 	struct ptrc_cli_texts sdt;
-	/* 0 if not given. ptrc_config_stream_full_policy() then has the default. */
+	/* 0 if not given; ptrc_config_stream_full_policy() then returns the default. */
 	int stream_full_policy;
 	int inheritance;
 	int log_full_policy;
@@ -178,10 +179,10 @@ struct ptrc_config_file {
 
 void ptrc_config_init(struct ptrc_config *);
 
-/*
- * Parses the value of a setting or, if the setting is a list, adds the text to it. The configuration points
- * to the text afterwards. Returns false with the reason if this command does not accept the value.
- */
+/* 
+ * Parses the value of a setting or, if the setting is a list, adds the text to it. The
+ * configuration points to the text afterwards. Returns false with the reason if the command (enum
+ * ptrc_config_user) does not accept the value. */
 bool ptrc_config_set(struct ptrc_config *, enum ptrc_config_key, enum ptrc_config_user,
 		     const char *text, struct ptrc_cli_reason *why);
 

@@ -104,7 +104,8 @@ refuse_setting(const struct ptrc_config_line *l, const struct ptrc_config_file *
 	ptrc_cli_usage(option, "%s", reason);
 }
 
-/* Checks the setting stacks, which was given. */
+/* Ends the process if the setting `stacks`, which the user gave, has no effect or is not
+ * possible. */
 static void check_stacks(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
 			 const struct ptrc_config *c)
 {

@@ -15,7 +15,8 @@ struct reader {
 	struct ptrc_yaml yaml;
 	struct ptrc_config_file *file;
 	enum ptrc_config_user user;
-	/* The contents of the file that were read so far. */
+	/* The defaults in the file, and which of the keys KEY_DEFAULTS and KEY_SESSIONS were read
+	 * so far. */
 	struct ptrc_config defaults;
 	bool has_defaults;
 	bool has_sessions;

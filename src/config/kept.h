@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* Allocates memory that is never freed. It is not a leak, because it stays reachable. */
+/* Allocates memory that is never freed. A list keeps it reachable, so that leak checkers do not
+ * report it. */
 void *ptrc_config_keep(size_t size) __attribute__((returns_nonnull));
 
 #endif

@@ -14,8 +14,8 @@
 #include "src/base/message.h"
 #include "src/config/kept.h"
 
-/* How long a pipe such as <(command) may send nothing. It is limited, because the file may be a FIFO to which
- * no process writes. */
+/* How long to wait for the next bytes of a pipe such as <(command). The wait is limited, because
+ * the file may be a FIFO to which no process writes. */
 enum { SILENCE_MS = 3000 };
 
 static struct ptrc_config_mark mark_of(const yaml_mark_t *m)

@@ -185,7 +185,8 @@ static bool is_named(const struct ptrc_condition *c, const char *begin, const ch
 	       (!p->by_text || is_same(p->by_text, by));
 }
 
-/* Whether the condition's name fits only one of the pairs. A name with the field of a pair always does. */
+/* Whether the condition's name means at most one of the pairs. A name with a field always does; a
+ * name without a field means each pair of these events, whatever its field. */
 static bool is_unambiguous(const struct ptrc_condition *c, const struct ptrc_pairs *pairs,
 			   struct ptrc_cli_reason *why)
 {
@@ -215,8 +216,8 @@ static bool is_unambiguous(const struct ptrc_condition *c, const struct ptrc_pai
 	return false;
 }
 
-/* Whether the condition's pair need not be added: it is in the list already, or it is written as X, which is
- * found by its name. */
+/* Whether the condition's pair need not be added: it is in the list already, or it is written as X.
+ * Pairs X.begin..X.end are found in the logs by their names. */
 static bool is_known(const struct ptrc_condition *c, const struct ptrc_pairs *pairs)
 {
 	for (size_t i = 0; i < pairs->count; i++)

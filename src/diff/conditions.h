@@ -84,7 +84,8 @@ bool ptrc_conditions_add_pairs(const struct ptrc_conditions *, struct ptrc_pairs
 bool ptrc_conditions_suit(const struct ptrc_conditions *, const struct ptrc_pairs *,
 			  struct ptrc_cli_reason *why);
 
-/* Judges all conditions. Prints a message for each condition that can neither pass nor fail. */
+/* Judges all conditions. Prints a message for each condition whose verdict is MISSING, NOISE or
+ * FEW. */
 void ptrc_conditions_judge(struct ptrc_conditions *, const struct ptrc_diff *);
 
 bool ptrc_conditions_has(const struct ptrc_conditions *, enum ptrc_condition_verdict);

@@ -39,11 +39,14 @@ enum ptrc_diff_verdict {
 	PTRC_DIFF_NEW,
 	PTRC_DIFF_GONE,
 	PTRC_DIFF_NONE,
-	/* The rank test finds a difference. */
+	/* Durations after the change are longer (SLOWER) or shorter (FASTER) by more than chance.
+	 * The rank test shows this if each side has one log; otherwise the tests of the quantiles
+	 * do. */
 	PTRC_DIFF_SLOWER,
 	PTRC_DIFF_FASTER,
-	/* The rank test finds no difference, but the test of a quantile does (CHANGED), or no test does
-	 * (NOISE). */
+	/* CHANGED: with one log on each side, only the test of a quantile finds a difference; with
+	 * several logs, some quantiles are longer and others shorter. NOISE: no test finds a
+	 * difference. */
 	PTRC_DIFF_CHANGED,
 	PTRC_DIFF_NOISE,
 	/* There are too few durations for a test, or too few logs that have durations. */
@@ -54,12 +57,13 @@ struct ptrc_diff_pair {
 	/* The key is the whole name, BEGIN..END by FIELD, with its null byte. */
 	struct ptrc_table_entry entry;
 	const char *whole_name;
-	/* The names of its event types. */
+	/* The names of the event types that begin and end the pair. */
 	char *begin;
 	char *end;
-	/* The field, or NULL. */
+	/* The name of the field whose value the events of a pair have in common; NULL if that is
+	 * the thread. */
 	char *by;
-	/* The name of the pair. */
+	/* X if the event types are X.begin and X.end, else BEGIN..END. */
 	char *name;
 	struct ptrc_diff_pair_side {
 		struct ptrc_quantiles lengths;
@@ -74,17 +78,17 @@ struct ptrc_diff_pair {
 	enum ptrc_diff_verdict verdict;
 	struct ptrc_rank_test test;
 	double p_values[PTRC_QUANTILES_SHOWN];
-	/* For each quantile, whether the test shows that its change is more than chance. */
+	/* For each quantile, whether its test shows that the change is more than chance. */
 	bool is_changed[PTRC_QUANTILES_SHOWN];
 };
 
 /* Zeroed at the start, except for pairs. */
 struct ptrc_diff {
-	/* The log that is being read. */
+	/* The query that reads the current log. */
 	struct ptrc_query *query;
-	/* The side of that log. */
+	/* The side to which the current log belongs. */
 	size_t side;
-	/* The time of its events so far. */
+	/* The times of the current log's first event and, so far, of its last one. */
 	struct ptrc_period span;
 	/* The pairs whose durations are compared. They belong to the caller. */
 	struct ptrc_pairs *pairs;
@@ -98,7 +102,7 @@ struct ptrc_diff {
 	size_t pair_count;
 };
 
-/* Makes the diff the sink of a query whose only source is a log of this side. */
+/* Lets a query pass its events to the diff. The query's only source is a log of this side. */
 void ptrc_diff_begin(struct ptrc_diff *, size_t side, struct ptrc_query *);
 
 /* Compares the sides. Called once, after the last log was read. */

@@ -28,8 +28,9 @@ struct ptrc_rank_test ptrc_ranks_compare(const struct ptrc_quantiles *a,
 	double m = (double)a->count;
 	double n = (double)b->count;
 	double all = m + n;
-	/* `below` is the number of durations of `a` in lower places than the current one. `u` is the number
-	 * of pairs of a duration of `a` and one of `b` in which that of `b` is longer. */
+	/* `below` is the number of durations of `a` that are shorter than those in the current
+	 * place of the histogram. `u` is the number of pairs of a duration of `a` and one of `b` in
+	 * which that of `b` is longer; a tie counts half. */
 	double below = 0;
 	double u = 0;
 	double tied = 0;
@@ -59,8 +60,9 @@ static long double log_ways(uint64_t n, uint64_t k)
 	       lgammal((long double)(n - k) + 1);
 }
 
-/* Fisher's exact test: of_m of m things and of_n of n things have a property. Returns the two-sided p-value
- * of a division that is at least as uneven as this one. */
+/* Fisher's exact test: of_m of m things and of_n of n things have a property. Returns the two-sided
+ * p-value: the probability that chance divides the things with the property at least as
+ * unevenly. */
 static double exact(uint64_t m, uint64_t of_m, uint64_t n, uint64_t of_n)
 {
 	uint64_t property = of_m + of_n;
@@ -134,8 +136,8 @@ double ptrc_runs_least(size_t a_count, size_t b_count)
 	return (a_count == b_count ? 2 : 1) / (ways < PTRC_RUNS_WAYS ? ways : PTRC_RUNS_WAYS);
 }
 
-/* The first k elements of the list are ascending numbers below n. Changes them into the next combination.
- * Returns false after the last combination. */
+/* `chosen` has k ascending numbers below n, which are one way to choose k of n. Changes them into
+ * the next way. Returns false after the last one. */
 static bool next_choice(size_t *chosen, size_t k, size_t n)
 {
 	size_t i = k;

@@ -67,8 +67,8 @@ void ptrc_doctor_losses(struct ptrc_doctor *, const char *thing, const struct pt
 /* Writes a size such as "12 KiB" or "3.4 GiB" to `text`, and returns it. */
 const char *ptrc_doctor_size(uint64_t bytes, char text[32]);
 
-/* Returns the user's sessions, which are asked at the first call. The list is empty if the directory cannot
- * be listed. */
+/* Returns the user's sessions and their states, for which the sessions are asked at the first call.
+ * The list is empty if the directory cannot be listed. */
 const struct ptrc_session_list *ptrc_doctor_list(void);
 
 /* Returns the name of the session that this process controls, or NULL. */
@@ -100,7 +100,8 @@ enum ptrc_doctor_library {
 	PTRC_DOCTOR_LIBRARY_UNKNOWN,
 };
 
-/* Says what else than its own events can be recorded of the program with this path, and why not. */
+/* Reports which events other than its own can be recorded of the program with this path, and why
+ * others cannot. */
 void ptrc_doctor_kinds(struct ptrc_doctor *, const char *path);
 
 /* Returns whether and how the program of a running process contains the library: NONE, STATIC, SHARED or
@@ -109,8 +110,8 @@ enum ptrc_doctor_library ptrc_doctor_library_of(pid_t);
 
 /* ---- doctor_process.c ---- */
 
-/* Examines a process and the streams that trace it. If `controller` is 0, examines all these streams.
- * Otherwise examines only those of this controller, whose state has been reported already. */
+/* Examines a process and the streams that trace it; if `controller` is not 0, only the streams of
+ * this controller, whose state has been reported already. */
 void ptrc_doctor_process(struct ptrc_doctor *, pid_t, pid_t controller);
 
 /* Finds a reason why the calling process cannot trace this one: the process has another /dev/shm, is in
@@ -120,9 +121,9 @@ void ptrc_doctor_process(struct ptrc_doctor *, pid_t, pid_t controller);
  * found. */
 bool ptrc_doctor_find_obstacle(pid_t, bool has_os, struct ptrc_doctor_obstacle *);
 
-/* Reports problems of a stream that its status shows. The advice names commands for the session. The session
- * is NULL for a stream of another controller. Returns whether the stream or its log is full, which the report
- * then says, with advice. */
+/* Reports problems of a stream that its status shows. `session` is the name that the advice gives
+ * to commands; NULL if the stream does not belong to a session. Returns whether the stream or its
+ * log is full, which the report then says, with advice. */
 bool ptrc_doctor_status(struct ptrc_doctor *, const char *thing, const char *session,
 			const struct posix_trace_status_info *, int full_policy, bool has_log);
 

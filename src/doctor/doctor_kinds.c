@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What can be recorded of a program on this machine, kind by kind, and why not. */
+/* Reports which kinds of events can be recorded of a program on this machine, and why others
+ * cannot. */
 #include "config.h"
 
 #include "src/doctor/doctor.h"
@@ -7,7 +8,8 @@
 #include "src/session/preload.h"
 #include "src/summary/program_probes.h"
 
-/* Whether the preloaded library can be loaded into the program. If not, says why. */
+/* Whether the library that records functions, waits and probes can be preloaded into the program.
+ * If not, reports why. */
 static bool can_preload(struct ptrc_doctor *d, const char *path)
 {
 	struct ptrc_preload preload = {.functions = PTRC_BUFFER_INIT};
@@ -56,7 +58,8 @@ static void check_probes(struct ptrc_doctor *d, const char *path)
 	ptrc_program_probes_free(&probes);
 }
 
-/* If the kernel allows none of it, doctor_machine.c has said so. */
+/* Reports that --os can record events of the program. If the kernel does not allow that,
+ * doctor_machine.c has said so. */
 static void check_os(struct ptrc_doctor *d, const char *path)
 {
 	struct ptrc_os_refusal refusal;

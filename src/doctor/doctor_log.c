@@ -26,7 +26,8 @@
 
 struct log_seen {
 	uint64_t user_events;
-	/* The number of events that the user misses, and of their event types. */
+	/* The number of events that --event names, and of their event types. The user misses
+	 * them. */
 	uint64_t wanted;
 	size_t wanted_types;
 	bool is_cut_short;
@@ -35,7 +36,7 @@ struct log_seen {
 
 /* Properties of an event type of the log. */
 struct seen_type {
-	/* Its events are those that the user misses. */
+	/* Its events are those that --event names. */
 	bool is_wanted;
 	/* It is one of the operating system, which no program opens. */
 	bool is_of_os;
@@ -87,8 +88,8 @@ enum extent {
 	WHOLE,
 	/* The log has the events written so far; the trace goes on. */
 	SO_FAR,
-	/* The log is incomplete, and only the rest of it can be examined. Another finding says what is
-	 * missing. */
+	/* The log is incomplete, and only what is left of it can be examined. Another finding says
+	 * what is missing. */
 	REMAINS,
 };
 
@@ -156,7 +157,8 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 	DIR *all;
 	int fd;
 
-	/* If the trace has not written the start of its log yet, the file cannot be found as a log. */
+	/* As long as the start of a log has not been written, ptrc_log_open_last() does not take
+	 * the file for a log. */
 	if (ptrc_log_open_last(path, &fd))
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
@@ -229,7 +231,7 @@ static bool examine_writer(struct ptrc_doctor *d, const char *path)
 static void check_losses(struct ptrc_doctor *d, const char *path, const struct ptrc_losses *l,
 			 bool is_log_full)
 {
-	/* If events were lost because of that, the loss says so. */
+	/* If events were lost because the log was full, the report of that loss says so. */
 	bool is_only_full = is_log_full && !l->log_events;
 	size_t count;
 	struct posixtrace_orphan *orphans = ptrc_orphans_list(&count);

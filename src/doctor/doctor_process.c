@@ -51,7 +51,8 @@ static bool read_status(struct patient *p)
 	return true;
 }
 
-/* Whether a file of the process in /proc is not the same as ours. If that is unknown, returns false. */
+/* Whether the file /proc/PID/`theirs` is another one than the file `ours` of this process. Returns
+ * false if that is unknown. */
 static bool is_other(const struct patient *p, const char *theirs, const char *ours)
 {
 	struct stat a, b;
@@ -133,7 +134,8 @@ static void check_library(struct patient *p)
 				    "is or was set-user-ID or otherwise privileged: such programs "
 				    "are never traced");
 	else if (library == PTRC_DOCTOR_LIBRARY_STATIC || library == PTRC_DOCTOR_LIBRARY_SHARED) {
-		/* A program that is just starting has no page in shared memory yet, but will be traced. */
+		/* A program that is just starting does not show in shared memory yet that it has
+		 * the library, but will be traced. */
 		if (p->d->obstacle)
 			return;
 		ptrc_doctor_problem(p->d, "library", p->thing,
@@ -146,8 +148,8 @@ static void check_library(struct patient *p)
 		ptrc_doctor_problem(p->d, "library", p->thing, NULL,
 				    "shows nothing of the library, and its program cannot be read");
 	else
-		/* For other questions, this is only a note: the purpose of the program may be to start other
-		 * programs. */
+		/* If the question is not whether the process can be traced, this is only a note:
+		 * the purpose of the program may be to start other programs. */
 		ptrc_doctor_say(p->d,
 				p->d->is_about_tracing ? PTRC_DOCTOR_PROBLEM : PTRC_DOCTOR_NOTE,
 				"library", p->thing,

@@ -64,7 +64,8 @@ static bool has_texts(const char *path, const char *const *texts, size_t count)
 	return is_found;
 }
 
-/* Takes a library of the program, and stores what is known from all so far. */
+/* Called for each library of a program. Stores in *arg what is known so far about the posixtrace
+ * library in the program. */
 static void take_library(void *arg, const char *line, const char *path)
 {
 	enum ptrc_doctor_library *result = arg;

@@ -146,7 +146,8 @@ int ptrc_layouts_name(const struct ptrc_layouts *l, const char *name, size_t siz
 	return -1;
 }
 
-/* The set of dimensions that values of the field may have. The hexadecimal digits of bytes may read as a number. */
+/* The set of dimensions that values of the field may have. Bytes are shown as hexadecimal digits,
+ * and these may look like a number. */
 static unsigned int dimensions_of(const struct ptrc_layout_field *f)
 {
 	const unsigned int number = ptrc_unit_ns((enum ptrc_unit)f->unit) ? PTRC_DIMENSION_DURATION

@@ -17,9 +17,11 @@ struct ptrc_layout {
 	char *pattern;
 	char *text;
 	struct ptrc_layout_fields *model;
-	/* For each field of the layout, the number of its name; PTRC_LAYOUT_NAMELESS if it has no name. */
+	/* For each field of the layout, the number of its name (its index in ptrc_layouts.names);
+	 * PTRC_LAYOUT_NAMELESS if it has no name. */
 	int *names;
-	/* The layout has a field that is a place in code, or an array of such places. */
+	/* The layout has a field that is an address in the code of the program, or an array of such
+	 * addresses. */
 	bool has_code;
 	/* The index of this layout among all layouts. */
 	size_t number;
@@ -34,13 +36,13 @@ struct ptrc_layouts {
 	size_t count;
 	char **names;
 	size_t name_count;
-	/* Names of fields are those of pairs of events, such as duration and begin.pid, as ptrc_field_find()
-	 * reads them. */
+	/* Set if the events are pairs: ptrc_field_find() then reads names of fields such as
+	 * duration and begin.pid. */
 	bool is_for_pairs;
 	/* A layout says that all of the data is one JSON text, so the data may have any members. */
 	bool has_json;
-	/* Sources may bring more layouts later. A field that no layout has is therefore accepted, and gets a
-	 * value once a layout has it. */
+	/* Logs and sessions that are opened later may bring more layouts. A field that no layout
+	 * has is therefore accepted, and gets a value once a layout has it. */
 	bool is_open;
 };
 
@@ -78,8 +80,8 @@ struct ptrc_layout_uses ptrc_layouts_uses(const struct ptrc_layouts *, int name)
 
 struct ptrc_nearest;
 
-/* Whether a field of this name may have the text as its value: some of these fields are no enums, or one of the enums
- * has such a member. Offers the names of all members to `nearest`. */
+/* Whether a field of this name may have the text as its value: one of these fields is not an enum,
+ * or is an enum with a member of this name. Offers the names of all members to `nearest`. */
 bool ptrc_layouts_allow_text(const struct ptrc_layouts *, int name, const char *text,
 			     struct ptrc_nearest *nearest);
 
@@ -91,7 +93,7 @@ const struct ptrc_layout_field *ptrc_layout_field(const struct ptrc_layout *, si
  * longer, this is the least size, and *is_open is set. */
 size_t ptrc_layout_size(const struct ptrc_layout *, bool *is_open);
 
-/* Whether data of this size fits the layout, with every field at the offset that the layout gives it. */
+/* Whether in data of this size each field is at the fixed offset that the layout gives it. */
 bool ptrc_layout_has_places(const struct ptrc_layout *, size_t size);
 
 enum ptrc_layout_error {
@@ -121,7 +123,7 @@ void ptrc_layout_decode(const struct ptrc_layout *, const void *data, size_t siz
 bool ptrc_layout_pick(const struct ptrc_layout *, const void *data, size_t size, int name,
 		      struct ptrc_value *);
 
-/* The place of an integer in data that has one of these two sizes. */
+/* The place of an integer in data whose size is one of .sizes. */
 struct ptrc_layout_spot {
 	size_t at;
 	unsigned char bytes;
@@ -146,7 +148,7 @@ void ptrc_layout_json(struct ptrc_json *, const struct ptrc_layout *, const stru
 typedef void ptrc_layout_visit(void *arg, const struct ptrc_layout_field *,
 			       const struct ptrc_value *);
 
-/* Calls visit() for each place in code in the decoded data. */
+/* Calls visit() for each field of the decoded data that is an address in code. */
 void ptrc_layout_each_code(const struct ptrc_layout *, const struct ptrc_decoded *,
 			   ptrc_layout_visit *visit, void *arg);
 

@@ -42,8 +42,8 @@ unsigned int ptrc_dimension_of(enum ptrc_operation operation, unsigned int a, un
 	return result;
 }
 
-/* Returns the set with all dimensions that one of its dimensions can be compared with. A text can be compared
- * with a number, as it may read as one; `true` is the number 1. */
+/* Returns the set of all dimensions with which a value of one of these dimensions can be compared.
+ * A text can be compared with a number, as it may read as one; `true` is the number 1. */
 static unsigned int comparable_with(unsigned int set)
 {
 	unsigned int with = set;

@@ -17,8 +17,8 @@
 enum {
 	/* The greatest count in braces, such as x{1,5}; the C library has the same limit. */
 	COUNT_MAX = 32767,
-	/* The greatest depth of nested groups in a pattern. PCRE2 allows 250, but that includes groups that are
-	 * added here. */
+	/* The greatest depth of nested groups in a pattern. PCRE2 allows 250, but that includes
+	 * groups that the translation adds. */
 	GROUPS_MAX = 200,
 	/* Backtracking starts at each byte of the text, each start may make calls up to a limit, and each call
 	 * may scan the text. BACKTRACK_WORK limits the product of the three, so that a match takes less than a
@@ -49,9 +49,8 @@ struct ptrc_regex {
 
 /* ---- from POSIX to PCRE2 ----
  *
- * pcre2_pattern_convert() does not help. It does not change (?i), (*UTF) and a++, which have another meaning in
- * PCRE2, and does not know {,3} and \<.
- */
+ * PCRE2's own converter, pcre2_pattern_convert(), cannot be used. It leaves (?i), (*UTF) and a++
+ * unchanged, which have another meaning in PCRE2, and does not know {,3} and \<. */
 
 struct reader {
 	const char *begin;
@@ -395,8 +394,8 @@ static pcre2_code *compile(const struct ptrc_buffer *pattern, uint32_t options,
 
 	if (!context)
 		ptrc_cli_no_memory();
-	/* In PCRE2, a dot matches anything but a newline; in the C library, anything but a null byte. So PCRE2 is
-	 * told that a newline is a null byte. */
+	/* In PCRE2, a dot matches anything but a newline; in the C library, anything but a null
+	 * byte. So the null byte is made PCRE2's newline. */
 	pcre2_set_newline(context, PCRE2_NEWLINE_NUL);
 	code = pcre2_compile((PCRE2_SPTR)pattern->bytes, pattern->used,
 			     options | PCRE2_DOLLAR_ENDONLY, &error, &at, context);

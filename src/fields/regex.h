@@ -12,7 +12,8 @@
 
 #include "src/base/message.h"
 
-/* The values are in this order so that && yields the smaller of two answers, and || the greater. */
+/* The answers to a comparison in --where. They are in this order so that && yields the smaller of
+ * two answers, and || the greater. */
 enum ptrc_answer {
 	PTRC_NO,
 	PTRC_UNDECIDED,
@@ -21,13 +22,13 @@ enum ptrc_answer {
 
 struct ptrc_regex;
 
-/* Returns NULL if the pattern is wrong, and stores the reason and the position. */
+/* Compiles the pattern. If it is wrong, returns NULL, and stores the reason and the position. */
 struct ptrc_regex *ptrc_regex_make(const char *pattern, struct ptrc_cli_reason *why);
 
 /* Whether a part of the text matches. */
 enum ptrc_answer ptrc_regex_match(struct ptrc_regex *, const char *text, size_t size);
 
-/* Accepts NULL. */
+/* Frees the expression, which may be NULL. */
 void ptrc_regex_free(struct ptrc_regex *);
 
 #endif

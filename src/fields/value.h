@@ -45,7 +45,7 @@ struct ptrc_value {
 	enum ptrc_value_kind kind;
 	/* One of enum ptrc_unit. */
 	unsigned char unit;
-	/* For an enum: the number is in .i, not in .u. */
+	/* For an enum: its type is signed, so the number is in .i, not in .u. */
 	bool is_signed;
 	union {
 		int64_t i;
@@ -74,8 +74,9 @@ double ptrc_value_shown_single(double);
  * Returns false if it is something else. */
 bool ptrc_value_read_number(const char *, size_t, long double *);
 
-/* Turns a value into the form in which --where compares it: bytes become the text of their hexadecimal digits; a
- * number, a boolean or a string in JSON becomes a value of that kind. The buffer holds the text. */
+/* Turns a value into the form in which --where compares it: bytes become the text of their
+ * hexadecimal digits; a number, a boolean or a string in JSON becomes a value of that kind. A text
+ * that is made is stored in the buffer. */
 void ptrc_value_settle(struct ptrc_value *, struct ptrc_buffer *);
 
 /* ptrc_value_take_name() turns an enum into the text of its name, ptrc_value_take_number() into its number. */
@@ -99,7 +100,8 @@ static inline uint64_t ptrc_value_count(const struct ptrc_value *array)
 /* Stores the element of an array with this index; a value of kind NONE after the last element. */
 void ptrc_value_element(const struct ptrc_value *array, uint64_t index, struct ptrc_value *);
 
-/* Whether all bytes of the value can be restored from what ptrc_value_json() puts under the key itself. */
+/* Whether all bytes of the value can be restored from the member that ptrc_value_json() puts for
+ * it, without the _hex member. */
 bool ptrc_value_is_exact(const struct ptrc_value *);
 
 /* Puts the value as a JSON member with this key. If not all bytes of the value can be restored from that, as from

@@ -11,7 +11,7 @@
 
 #include "src/base/message.h"
 
-/* The most addresses that are noted, and the most functions that are kept of a process. */
+/* The most addresses that are noted for a process, and the most of its functions that are kept. */
 #define ADDRESSES_MAX 16384U
 #define FUNCTIONS_MAX 1024U
 /* The most bytes of a name, and of a file that is read. */
@@ -24,7 +24,7 @@ struct noted {
 	uint64_t address, samples;
 };
 
-/* The same, while names are looked for. */
+/* A noted address, and the function that it is in. The function has no name until it is found. */
 struct place {
 	uint64_t address;
 	struct ptrc_code_function function;
@@ -54,7 +54,8 @@ void ptrc_code_names_free(struct ptrc_code_names *names)
 
 /* ---- reading the file ---- */
 
-/* Opens the file that the process may have written. In /tmp other users can put anything at this name. */
+/* Opens the map of names that the process may have written. Any user can create a file of this name
+ * in /tmp, so only a regular file of `user` is accepted. */
 static FILE *open_map(pid_t pid, uid_t user)
 {
 	char path[64];
@@ -74,7 +75,7 @@ static FILE *open_map(pid_t pid, uid_t user)
 	return f;
 }
 
-/* Returns the number of the first place whose address is not less. */
+/* Returns the index of the first place at `address` or above it. */
 static size_t first_place(const struct places *p, uint64_t address)
 {
 	size_t low = 0, high = p->count;
@@ -90,8 +91,9 @@ static size_t first_place(const struct places *p, uint64_t address)
 	return low;
 }
 
-/* Takes a line: start and size in hexadecimal digits, and the name. A later line for an address replaces an earlier
- * one, because code moves, and its place is used again. */
+/* Takes a line of the file: the start and the size of a function in hexadecimal digits, and its
+ * name. A later line for an address replaces an earlier one, because code moves, and its memory is
+ * used again. */
 static void take_line(struct places *p, char *line)
 {
 	struct ptrc_code_function f = {0};
@@ -135,7 +137,8 @@ static int by_samples(const void *one, const void *other)
 	return (a->samples < b->samples) - (a->samples > b->samples);
 }
 
-/* Whether both are the same function. Its addresses are next to each other. */
+/* Whether both are the same function. Places are sorted by address, so those of one function are
+ * next to each other. */
 static bool is_same(const struct ptrc_code_function *a, const struct ptrc_code_function *b)
 {
 	return a->start == b->start && a->bytes == b->bytes && !strcmp(a->name, b->name);

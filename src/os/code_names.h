@@ -13,7 +13,7 @@
 
 #include "src/base/table.h"
 
-/* The addresses of a process that are in such code. Starts zeroed. */
+/* The addresses of a process that are in code made at run time. Starts zeroed. */
 struct ptrc_code_names {
 	struct ptrc_table addresses;
 };

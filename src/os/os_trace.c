@@ -26,12 +26,13 @@
 #include "src/query/reader.h"
 
 enum {
-	/* How long events stay in the kernel's rings at most. */
+	/* The rings are emptied at least this often. */
 	TAKE_MS = 50,
 	/* How long ptrc_os_catch_up() waits at most, because the stream may have no room for the events. */
 	CATCH_UP_S = 1,
 };
-/* When another processor writes a record, the record is in its ring after this time at the latest. */
+/* A record is in its ring at most this long after its timestamp, also if another processor writes
+ * it. */
 #define SETTLE_NS INT64_C(1000000)
 /* The most processes whose command lines are looked for at a time. */
 #define YOUNG_MAX 64U
@@ -118,7 +119,7 @@ struct ptrc_os_trace {
 	bool has_thread;
 	int wake_fd; /* wakes the thread */
 
-	/* While the thread runs, only the thread uses the following members. */
+	/* While the thread runs, it alone uses the members from here to `young_count`. */
 
 	/* For PTRC_OS_AUTO: all records stay in the rings until it is known whether they are wanted. */
 	bool is_waiting;
@@ -134,7 +135,8 @@ struct ptrc_os_trace {
 	size_t count;
 	unsigned long unobserved;
 	struct ptrc_os_throttle throttle;
-	/* Processes that have just executed a program and whose command lines are not known yet. */
+	/* Processes that have just executed a program at .ns, whose command lines are not known
+	 * yet. */
 	struct {
 		pid_t pid;
 		int64_t ns;
@@ -221,7 +223,8 @@ static void put_stack(struct ptrc_os_trace *t, const struct ptrc_perf_record *r,
 
 static void put_sample(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
 {
-	/* The kernel's limit concerns only the callers that the kernel finds. */
+	/* The limit of ptrc_perf_stack_max() is only for callers that the kernel finds. Unwinding
+	 * may find more. */
 	uint64_t addresses[PTRC_PERF_STACK_MAX - 1];
 	struct ptrc_unwound found = {.addresses = addresses, .max = PTRC_PERF_STACK_MAX - 1};
 	size_t max = ptrc_perf_stack_max(t->perf), callers;
@@ -370,7 +373,8 @@ static void add_process(void *arg, const struct posixtrace_log_process *process,
 {
 	struct ptrc_os_trace *t = arg;
 
-	/* Events in the batch may be earlier than this process, so they are added first. */
+	/* The events in the batch come before this description of a process, so they are added
+	 * first. */
 	add_batch(t);
 	ptrc_observer_add_process(t->observer, process, mappings, is_addition);
 }
@@ -405,7 +409,7 @@ static void describe_running(struct ptrc_os_trace *t)
 			ptrc_os_processes_leave_to_keeper(t->processes, pids[i]);
 }
 
-/* A copy of the controller's requests. */
+/* A copy of what the controller requests, for one pass of the thread's loop. */
 struct round {
 	int64_t from_ns;
 	unsigned int wanted;
@@ -418,8 +422,8 @@ static struct round next_round(struct ptrc_os_trace *t)
 	struct round r;
 	uint64_t count;
 
-	/* The eventfd is cleared first. So a request that comes after that is seen below, or wakes this
-	 * thread again. */
+	/* The eventfd is cleared first. So a request that is made later is either read below, or
+	 * wakes this thread again. */
 	if (read(t->wake_fd, &count, sizeof(count)) < 0)
 		count = 0;
 	pthread_mutex_lock(&t->mutex);
@@ -453,8 +457,9 @@ static bool has_events(const struct ptrc_os_trace *t)
 	return has_any;
 }
 
-/* Adds events. For PTRC_OS_AUTO, does that only at the last chance: when the rings are filling, or the trace ends.
- * Returns false if no events are to be added at all, because a program has recorded an event or a name is in use. */
+/* Adds events. For PTRC_OS_AUTO, does that only at the last chance: when the rings are filling, or
+ * the trace ends. Returns false if no events are to be added at all, because a program has recorded
+ * an event, or because the event types cannot be opened. */
 static bool take_round(struct ptrc_os_trace *t, const struct round *r, bool is_filling)
 {
 	struct ptrc_counts counts;
@@ -531,7 +536,8 @@ static void *thread_main(void *arg)
 	if (error)
 		return NULL;
 	if (!take_until_end(t)) {
-		/* The kernel's events are closed now, so that they cost the traced programs nothing any more. */
+		/* The perf events are closed now, so that they cost the traced programs nothing any
+		 * more. */
 		ptrc_perf_close(t->perf);
 		t->perf = NULL;
 		report_ready(t, ECANCELED);
@@ -658,7 +664,7 @@ static void explain(const struct ptrc_perf_refusal *why, struct ptrc_os_refusal 
 		 "no events of the operating system: perf_event_open(2): %s%s", reason, advice);
 }
 
-/* A message about what the kernel limits, or an empty text. */
+/* Stores a message about what the kernel limits, or an empty text. */
 static void explain_limits(const struct ptrc_perf *p, const struct ptrc_perf_plan *plan,
 			   struct ptrc_os_refusal *refusal)
 {
@@ -685,13 +691,13 @@ static void explain_limits(const struct ptrc_perf *p, const struct ptrc_perf_pla
 			 ptrc_perf_copy_bytes(p), kib);
 }
 
-/* Whether the kernel may refuse the event because of its copies of stacks. */
+/* Whether the kernel may have refused the perf event because it cannot copy stacks or registers. */
 static bool is_about_copies(const struct ptrc_perf_plan *plan, int error)
 {
 	return plan->registers && (error == EINVAL || error == EOPNOTSUPP || error == ENOSYS);
 }
 
-/* A message about why there are no system calls. */
+/* Stores a message about why there are no system calls. */
 static void explain_calls(int error, struct ptrc_os_refusal *refusal)
 {
 	if (error == EACCES || error == EPERM)

@@ -62,8 +62,9 @@ struct ptrc_os_refusal {
 	char text[400];
 };
 
-/* Opens the kernel's events for the process and its descendants. Returns NULL with the reason if the kernel
- * refuses. If there will be fewer events than planned, the refusal's text says so; otherwise it is empty. */
+/* Opens perf events for the process and its descendants. Returns NULL with the reason if the kernel
+ * refuses. If there will be fewer events than planned, the refusal's text says so; otherwise it is
+ * empty. */
 struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *, pid_t, struct ptrc_os_refusal *);
 /* Whether the kernel would allow events of the operating system for a process of the caller. */
 bool ptrc_os_is_allowed(struct ptrc_os_refusal *);
@@ -79,7 +80,7 @@ void ptrc_os_end(struct ptrc_os_trace *);
 /* Returns the process IDs of the target and its descendants that have not ended, as far as the kernel's records
  * show them, in an array that the caller frees. For PTRC_OS_AUTO none are known before ptrc_os_end(). */
 pid_t *ptrc_os_running(struct ptrc_os_trace *, size_t *count);
-/* Frees the trace, which may be NULL. The stream still exists, or ptrc_os_end() was called before. */
+/* Frees the trace, which may be NULL. Call it while the stream exists, or after ptrc_os_end(). */
 void ptrc_os_close(struct ptrc_os_trace *);
 
 #endif

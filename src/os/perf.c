@@ -20,7 +20,7 @@
 /* The size of a ring. The kernel allows each user 516 KiB of rings for each processor
  * (kernel.perf_event_mlock_kb); other programs may use a part of that. */
 #define RING_BYTES (UINT64_C(256) << 10)
-/* The most bytes of a ring for copies of stacks. */
+/* The most bytes of a ring if samples have copies of stacks. */
 #define COPIES_RING_BYTES (UINT64_C(4) << 20)
 /* The bytes of a ring for page faults and system calls, of which there may be very many. */
 #define OFTEN_RING_BYTES (UINT64_C(2) << 20)
@@ -28,10 +28,11 @@
 #define SAMPLE_BYTES 400U
 /* The least that is copied of a stack. If a ring is too small for that, samples are fewer. */
 #define COPY_BYTES_MIN 2048U
-/* For how many milliseconds of samples a ring has room: at least and, if the kernel allows it, at most. */
+/* How many milliseconds of samples fit into a ring: at least RING_MS_MIN, for which samples are
+ * made smaller or fewer; RING_MS if the kernel allows a ring of that size. */
 enum { RING_MS_MIN = 30, RING_MS = 100 };
 #define NS_PER_S UINT64_C(1000000000)
-/* The fields at the end of each record, as perf_records.c expects them. */
+/* The fields at the end of each record. perf_records.c parses records by them. */
 #define SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
 /* A perf event. Its records go into a ring of its processor. */
@@ -40,7 +41,7 @@ struct source {
 	pid_t tid;
 	size_t processor;
 	bool is_for_execs;
-	/* The ring has another event as well, of the same thread, which is waited for. */
+	/* Another event of the same thread and ring is polled, so this one is not. */
 	bool is_extra;
 	bool has_hung_up;
 	/* read() on the descriptor returns the number of lost records. */
@@ -72,7 +73,7 @@ static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int processo
 
 /* ---- opening ---- */
 
-/* If several events share a ring, each record has the identifier of its event. */
+/* If several perf events share a ring, each record must have the identifier of its event. */
 static uint64_t identifier_of(const struct ptrc_perf_plan *plan)
 {
 	return plan->has_faults || plan->calls ? PERF_SAMPLE_IDENTIFIER : 0;
@@ -111,7 +112,8 @@ static struct perf_event_attr attr_of(const struct ptrc_perf *p, const struct pt
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.context_switch = plan->has_switches,
-		/* The reader needs the rest of the ring until it has a processor. */
+		/* Wakes the reader while the ring still has space for the records that come until
+		 * the reader runs. */
 		.wakeup_watermark = (uint32_t)(ring_bytes / (p->copy_bytes ? 4 : 2)),
 		.build_id = 1,
 	};
@@ -130,7 +132,7 @@ static struct perf_event_attr exec_attr(void)
 	return attr;
 }
 
-/* Returns the attributes of an event that only adds samples to a ring. */
+/* Returns the attributes of a perf event that only adds its samples to the ring of another one. */
 static struct perf_event_attr extra_attr(const struct ptrc_perf_plan *plan, uint32_t type,
 					 uint64_t config)
 {
@@ -215,7 +217,8 @@ static int open_event(struct ptrc_perf *p, struct perf_event_attr *attr, pid_t t
 	return 0;
 }
 
-/* Tells the reader of records what samples of the event that was opened last are about. */
+/* Registers the identifier of the event that was opened last, so that its samples are parsed as
+ * those of `event`. */
 static int identify(struct ptrc_perf *p, enum ptrc_perf_event event)
 {
 	uint64_t id;
@@ -346,7 +349,8 @@ static pid_t parent_of(pid_t pid)
 	return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* Whether a process executes the same program as the caller: it is the caller, or the caller has started it. */
+/* Whether a process executes the same program as the caller: it is the caller, or a part of the
+ * tracing that the caller has started. Such a process is not traced. */
 static bool is_our_program(pid_t pid)
 {
 	char path[64], program[PATH_MAX], ours[PATH_MAX];
@@ -431,7 +435,8 @@ static size_t useful_ring(const struct ptrc_perf_plan *plan)
 	return bytes;
 }
 
-/* Chooses how many bytes of a stack are copied, so that a ring has room for the samples of RING_MS_MIN. */
+/* Chooses how many bytes of a stack are copied, so that a ring has room for the samples of
+ * RING_MS_MIN milliseconds. If even the fewest bytes are too many, lowers the frequency. */
 static void plan_copies(struct ptrc_perf *p, size_t ring_bytes)
 {
 	uint64_t room = (uint64_t)ring_bytes * 1000 / RING_MS_MIN / p->frequency;
@@ -471,7 +476,7 @@ const pid_t *ptrc_perf_processes(const struct ptrc_perf *p, size_t *count)
 
 static void close_twins(struct ptrc_perf *);
 
-/* Opens the rings as planned. Smaller ones are used if the kernel allows no more memory. */
+/* Opens the rings as planned; smaller ones if the kernel does not allow that much memory. */
 static struct ptrc_perf *open_rings(const struct ptrc_perf_plan *plan, pid_t pid, int *error)
 {
 	struct ptrc_perf *p = ptrc_cli_allocate(sizeof(*p));
@@ -503,11 +508,12 @@ struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
 	if (!at_most.ring_bytes)
 		at_most.ring_bytes = useful_ring(plan);
 	p = open_rings(&at_most, pid, &why->error);
-	/* Copies need a ring of the planned size on each processor. So all get the size that the kernel allows for
-	 * all, and samples that fit into that. */
+	/* With copies, each processor needs a ring of the planned size. If a ring is smaller, all
+	 * rings are opened again with half the size, and with samples that fit into that. */
 	while (p && p->copy_bytes && ptrc_perf_ring_bytes(p) < at_most.ring_bytes) {
 		ptrc_perf_close(p);
-		/* A half of the size may fit on all processors, where the smallest ring is what the others left. */
+		/* Half of the size may fit on all processors even if the smallest ring is smaller:
+		 * that one got what the others left. */
 		at_most.ring_bytes /= 2;
 		p = open_rings(&at_most, pid, &why->error);
 	}
@@ -645,7 +651,7 @@ const struct ptrc_perf_record *ptrc_perf_take(struct ptrc_perf *p, int64_t until
 	for (size_t i = 0; i < p->ring_count; i++) {
 		struct ptrc_perf_ring *r = &p->rings[i];
 
-		/* Only a ring that was nearly full can have lost records. */
+		/* A ring that was less than half full cannot have lost records. */
 		if (r->page && ptrc_perf_records_take(p->records, r) >= r->size / 2)
 			ptrc_perf_records_lost(p->records, r, lost_of(p, i));
 	}

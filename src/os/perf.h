@@ -18,7 +18,8 @@
 
 struct ptrc_perf_plan {
 	bool has_switches;
-	/* The rings are opened also for the descendants that exist already. */
+	/* Rings are also for the descendants that exist already, not only for those that are
+	 * started later. */
 	bool has_descendants;
 	/* Samples of the stack per second of processor time; 0: none. */
 	unsigned int frequency;
@@ -73,8 +74,8 @@ void ptrc_perf_close(struct ptrc_perf *);
  * with -1 in place of one that has hung up, and returns their number. */
 size_t ptrc_perf_poll_max(const struct ptrc_perf *);
 size_t ptrc_perf_poll(struct ptrc_perf *, struct pollfd *);
-/* Takes the result of poll(). Returns whether a ring has to be emptied soon. Otherwise only an exec has woken the
- * reader. */
+/* Takes the result of poll(). Returns whether a ring has to be emptied soon; if not, poll() has
+ * returned only because of an exec. */
 bool ptrc_perf_polled(struct ptrc_perf *, const struct pollfd *, size_t count);
 
 /* Calls `found` for each process that has executed a program since the last call. */

@@ -9,7 +9,7 @@
 #include "src/base/message.h"
 #include "src/base/table.h"
 
-/* The length of a record is a number of 16 bits. */
+/* The length of a record is stored in 16 bits. */
 #define RECORD_MAX 65536U
 
 /* The fields TID, TIME and CPU. They are at the end of each record, but at the start of a sample. */
@@ -23,12 +23,12 @@ struct ptrc_perf_records {
 	struct ptrc_perf_record *records;
 	size_t count;
 	size_t given;	    /* how many records ptrc_perf_records_until() has returned */
-	uint64_t registers; /* those that samples have */
+	uint64_t registers; /* the registers that samples have, as bits */
 	struct ptrc_table events;
 	uint8_t record[RECORD_MAX];
 };
 
-/* An event of the kernel. The key is its identifier; there is one for each thread and processor. */
+/* A perf event, of one thread on one processor. The key is its identifier. */
 struct identified {
 	struct ptrc_table_entry entry;
 	enum ptrc_perf_event event;
@@ -168,8 +168,8 @@ static bool parse_sample(const struct perf_event_header *h, const uint8_t *b,
 	return true;
 }
 
-/* Parses the registers of a sample: what they are, and their values. Returns the offset of the field after them, or
- * 0 if the record ends before. */
+/* Parses the registers of a sample: a number that says whether the code is of 64 bits (the ABI),
+ * and their values. Returns the offset of the field after them, or 0 if the record ends before. */
 static size_t parse_registers(const struct perf_event_header *h, const uint8_t *b, uint64_t mask,
 			      struct ptrc_perf_copy *copy, bool *is_64)
 {

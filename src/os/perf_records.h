@@ -25,7 +25,8 @@ enum ptrc_perf_kind {
 	PTRC_PERF_FAULT,
 	PTRC_PERF_CALL_BEGIN,
 	PTRC_PERF_CALL_END,
-	/* The last kind, because a loss comes after the record whose time it has. */
+	/* This is the last kind, so that of records with the same time, a loss comes last: its time
+	 * is that of the record before it. */
 	PTRC_PERF_LOST,
 };
 
@@ -34,7 +35,8 @@ enum { PTRC_PERF_ARGUMENTS = 6 };
 #define PTRC_PERF_BUILD_ID_MAX 20
 #define PTRC_PERF_NAME_BYTES 16
 
-/* A file that is mapped, if its build id is not known: its device and its number there. */
+/* The identity of a mapped file whose build id is not known: its device (major, minor), and its
+ * inode. */
 struct ptrc_perf_inode {
 	uint32_t major, minor;
 	uint64_t number, generation;
@@ -116,12 +118,12 @@ struct ptrc_perf_ring {
 
 struct ptrc_perf_records;
 
-/* `registers` says which registers the samples have (perf_event_attr.sample_regs_user); 0: the samples have
- * addresses, and no copies. */
+/* Makes an empty list of records. `registers` says which registers the samples have
+ * (perf_event_attr.sample_regs_user); 0: the samples have addresses, and no copies. */
 struct ptrc_perf_records *ptrc_perf_records_new(uint64_t registers);
 void ptrc_perf_records_free(struct ptrc_perf_records *);
 
-/* The meaning of a sample, which depends on the event that it is from. */
+/* The meaning of a sample, which depends on the perf event that it is from. */
 enum ptrc_perf_event {
 	PTRC_PERF_EVENT_STACK,
 	PTRC_PERF_EVENT_MINOR_FAULT,
@@ -129,8 +131,9 @@ enum ptrc_perf_event {
 	PTRC_PERF_EVENT_CALL,
 };
 
-/* Says which event has this identifier. After the first call, each record is expected to have an identifier
- * (PERF_SAMPLE_IDENTIFIER). Without a call, samples are stacks. */
+/* Says what the samples of the perf event with this identifier mean. After the first call, each
+ * record is expected to have an identifier (PERF_SAMPLE_IDENTIFIER). Without a call, samples are
+ * stacks. */
 void ptrc_perf_records_identify(struct ptrc_perf_records *, uint64_t id, enum ptrc_perf_event);
 
 /* Drops the records that ptrc_perf_records_until() has returned. */

@@ -38,7 +38,7 @@ struct process {
 	struct ptrc_table_entry entry;
 	pid_t pid, parent;
 	bool is_known;	 /* whether parent and start are known */
-	bool is_keepers; /* the keeper describes its program */
+	bool is_keepers; /* the keeper, which writes the log, describes its program */
 	bool has_name;
 	int64_t start_ns;
 	int64_t from_ns; /* when the process executed its program */
@@ -51,19 +51,21 @@ struct process {
 	/* The first mapping is that of the program. */
 	struct mapping *mappings;
 	size_t mapping_count;
-	/* are_mappings_cut: there are too many; are_mappings_doubtful: records that were lost may have had others. */
+	/* are_mappings_cut: the process has more than MAPPINGS_KEPT_MAX. are_mappings_doubtful:
+	 * records that were lost may have had others. */
 	bool has_program, are_mappings_cut, are_mappings_doubtful;
 	/* Whether a mapping has no file, so that it may have code that was made at run time. */
 	bool has_made_code;
 	struct ptrc_code_names code;
-	/* The effective user of the process at the first sample in such code, or of its parent if it ended before. */
+	/* The effective user of the process at the first sample in code made at run time, or of its
+	 * parent if the process ended before. */
 	uid_t user;
-	/* A command line that was read, at .found_ns, for an exec whose record has not come yet; NULL if
-	 * there is none. */
+	/* A command line that was read before the record of its exec came, and the time of that
+	 * exec; NULL if there is none. */
 	char *found_line;
 	size_t found_bytes;
 	int64_t found_ns;
-	/* When that command line was read, and when the command line in .line was read. */
+	/* When found_line was read, and when `line` was read. */
 	int64_t found_read_ns, line_read_ns;
 };
 
@@ -186,7 +188,8 @@ static void report(void *thing, void *arg)
 	all->sink(all->arg, &out, mappings, false);
 }
 
-/* Reports the functions whose code the program made, as far as samples have them. */
+/* Reports the functions whose code the program made at run time, if samples have addresses in
+ * them. */
 static void report_code(struct ptrc_os_processes *all, const struct process *p, int64_t ns)
 {
 	size_t count;
@@ -304,8 +307,9 @@ static struct mapping *mapping_at(const struct process *p, uint64_t address)
 	return NULL;
 }
 
-/* Whether the mapping needs no entry: it is known, or can be joined with an anonymous mapping next to it. A runtime
- * that makes code at run time changes the rights of its pages very often, and each time is reported. */
+/* Whether the mapping needs no entry: it is known, or can be joined with an anonymous mapping next
+ * to it. A runtime that makes code at run time changes the rights of its pages very often, and the
+ * kernel reports a mapping each time. */
 static bool is_joined(struct process *p, const struct ptrc_perf_mapping *m)
 {
 	struct mapping *known = mapping_at(p, m->address);
@@ -322,7 +326,7 @@ static bool is_joined(struct process *p, const struct ptrc_perf_mapping *m)
 	return true;
 }
 
-/* Whether a mapping has no file on a disk. */
+/* Whether the mapping has no file on a disk, so that its code was probably made at run time. */
 static bool is_memory(const char *path)
 {
 	static const char *const others[] = {ANONYMOUS, "/memfd:", "/dev/zero", "/anon_hugepage"};
@@ -369,7 +373,8 @@ static void add_line(struct process *p, char *line)
 		return;
 	m.bytes = end - m.address;
 	m.path = line[at] ? line + at : ANONYMOUS;
-	/* The first mapping is that of the program. */
+	/* The first mapping is that of the program, which ptrc_os_processes_add_running() has added
+	 * without an address. */
 	if (p->mapping_count && !p->mappings[0].m.bytes && !strcmp(p->mappings[0].path, m.path)) {
 		m.path = p->mappings[0].path;
 		p->mappings[0].m = m;
@@ -510,18 +515,19 @@ bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns
 
 /* ---- records ---- */
 
-/* Takes the record of an exec. The process executes another program from now on, and its data up to now
- * describe the last program. */
+/* Takes the record of an exec: the description of the process up to now is that of the previous
+ * program. */
 static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
 {
 	struct process *p = find_or_add(all, r->pid);
 	char *line = NULL;
 	size_t bytes = 0;
 
-	/* The command line was read so late that it may be that of the new program. */
+	/* The command line was read so late that it may already be that of the new program. */
 	if (p->line && p->line_read_ns > r->ns - EXEC_NS)
 		set_line(p, NULL, 0);
-	/* A child that executes at once needs no entry of its own as a copy of its parent. */
+	/* A child that has only now executed a program is not described as the copy of its parent
+	 * that it was before. */
 	if (p->has_executed)
 		report(p, all);
 	report_code(all, p, r->ns);
@@ -555,7 +561,8 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 		found = *p;
 		p->found_line = NULL;
 	}
-	/* An earlier process had the same number, and the record of its end was lost. */
+	/* An entry that exists is that of an earlier process with the same number: the record of
+	 * its end was lost. */
 	remove_process(all, r->child.pid);
 	p = find_or_add(all, r->child.pid);
 	p->found_line = found.found_line;
@@ -623,7 +630,8 @@ void ptrc_os_processes_note(struct ptrc_os_processes *all, pid_t pid, const uint
 	struct process *p = find(all, pid);
 
 	for (size_t i = 0; p && p->has_made_code && i < count; i++) {
-		/* The first address is that of an instruction, the others are after a call. */
+		/* The first address is that of an instruction. The others are return addresses, so
+		 * the byte before each belongs to the call. */
 		uint64_t address = addresses[i] - (i != 0);
 		const struct mapping *m = mapping_at(p, address);
 
@@ -664,7 +672,9 @@ void ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_per
 		p = find(all, r->pid);
 		if (p && p->has_program)
 			add_mapping(p, r->mapping);
-		/* The mapping is that of the program itself. Later events belong to the program. */
+		/* The first mapping is that of the program's file, which the description needs. The
+		 * process is reported now, because the events that follow belong to this
+		 * program. */
 		if (p && p->has_program && p->mapping_count == 1)
 			report(p, all);
 		break;

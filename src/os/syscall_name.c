@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 
-/* Made of <sys/syscall.h> by the makefile. */
+/* The names by number. The makefile generates them from <sys/syscall.h>. */
 static const char *const names[] = {
 #include "src/os/syscall_names.inc"
 };

@@ -16,9 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The greatest number that is tried. Kernels have some 2,500 tracepoints, and these two are among the first. */
+/* The greatest number that is tried. Kernels have some 2,500 tracepoints; sys_enter and sys_exit
+ * are among the first. */
 #define TRIED_MAX 4096U
-/* The calls by which a tracepoint is recognized. */
+/* The number of system calls that are made to recognize a tracepoint. */
 enum { CALLS = 7 };
 
 static int open_tracepoint(uint32_t number)
@@ -67,8 +68,8 @@ static bool read_numbers(struct ptrc_tracepoints *t)
 
 /* ---- other processes ---- */
 
-/* Runs find() in another process. The caller does not wait for its end, which may take long. Returns whether it has
- * found the numbers. */
+/* Runs find() in another process. Its end may take long, so the caller does not wait for it.
+ * Returns whether find() has found the numbers. */
 static bool in_process(bool (*find)(const void *arg, struct ptrc_tracepoints *), const void *arg,
 		       struct ptrc_tracepoints *t)
 {
@@ -81,7 +82,8 @@ static bool in_process(bool (*find)(const void *arg, struct ptrc_tracepoints *),
 		return false;
 	child = fork();
 	if (child == 0) {
-		/* The child of a child belongs to process 1. */
+		/* The work is done by the child's child: as its parent exits at once, process 1
+		 * waits for its end. */
 		if (fork() != 0)
 			_exit(0);
 		/* Closes what it has inherited: if it kept a pipe open, the reader of the pipe would see no end. */
@@ -97,7 +99,7 @@ static bool in_process(bool (*find)(const void *arg, struct ptrc_tracepoints *),
 	return is_found;
 }
 
-/* Root sees the numbers in a tracefs that only this process has. */
+/* Reads the numbers as root, in a tracefs that only this process has mounted. */
 static bool mount_and_read(const void *arg, struct ptrc_tracepoints *t)
 {
 	(void)arg;
@@ -111,7 +113,8 @@ struct range {
 	uint32_t first, last;
 };
 
-/* Counts how often the tracepoint is passed by this thread in CALLS calls of one kind and one of another. */
+/* Counts how often this thread passes the tracepoint in CALLS calls of getppid() and one of
+ * getpgid(). */
 static uint64_t passes(int fd)
 {
 	uint64_t count = 0;
@@ -124,8 +127,10 @@ static uint64_t passes(int fd)
 	return read(fd, &count, sizeof(count)) == (ssize_t)sizeof(count) ? count : 0;
 }
 
-/* The two tracepoints have numbers next to each other. The call that enables one ends there, and the call that
- * disables it starts there, so each is passed CALLS + 2 times: once more for the call of the other kind. */
+/* Finds two tracepoints whose numbers follow each other and that are both passed CALLS + 2 times:
+ * by CALLS + 1 calls of passes(), and by one ioctl(). For sys_exit, this is the ioctl() that
+ * enables it, which ends after that; for sys_enter, it is the one that disables it, which starts
+ * before that. */
 static bool try_range(const void *arg, struct ptrc_tracepoints *t)
 {
 	const struct range *r = arg;
@@ -133,7 +138,8 @@ static bool try_range(const void *arg, struct ptrc_tracepoints *t)
 	for (uint32_t number = r->first; number <= r->last; number++) {
 		int fd = open_tracepoint(number), next;
 
-		/* Closing it would take long, and the process ends soon. */
+		/* The descriptors stay open: to close one takes long, and this process ends
+		 * soon. */
 		if (fd < 0 || passes(fd) != CALLS + 2)
 			continue;
 		next = open_tracepoint(number + 1);
@@ -155,7 +161,8 @@ int ptrc_tracepoints_try(uint32_t first, uint32_t last, struct ptrc_tracepoints 
 
 int ptrc_tracepoints_find(struct ptrc_tracepoints *t)
 {
-	/* Whether the user may open any is seen by one that cannot exist: the rights are checked first. */
+	/* Opens a tracepoint that cannot exist: the kernel checks the user's rights first, so the
+	 * error says whether the user may open any. */
 	int fd = open_tracepoint(UINT32_MAX);
 
 	if (fd >= 0)

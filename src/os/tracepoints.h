@@ -5,16 +5,19 @@
 
 #include <stdint.h>
 
-/* In no particular order: their records have different sizes. */
+/* The tracepoints sys_enter and sys_exit, in no particular order: their records have different
+ * sizes. */
 struct ptrc_tracepoints {
 	uint32_t numbers[2];
 };
 
-/* Returns 0, EACCES or EPERM if the kernel refuses them to this user, or ENOENT if it has none. */
+/* Finds the numbers. Returns 0; EACCES or EPERM if the kernel refuses the tracepoints to this user;
+ * or ENOENT if it has none. */
 int ptrc_tracepoints_find(struct ptrc_tracepoints *);
 
-/* Tries the numbers from `first` to `last`. Returns 0 or ENOENT. The kernel takes some 20 ms to forget each that was
- * tried, so this is done in another process. */
+/* Finds the numbers among those from `first` to `last`, by opening each tracepoint. Returns 0 or
+ * ENOENT. The kernel takes some 20 ms to close each tracepoint that was opened, so this is done in
+ * another process. */
 int ptrc_tracepoints_try(uint32_t first, uint32_t last, struct ptrc_tracepoints *);
 
 #endif

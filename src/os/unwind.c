@@ -23,7 +23,8 @@
 /* The most bytes of the kernel's own code in each process. */
 #define VDSO_BYTES 65536U
 
-/* A frame pointer that is this much above the copy of the stack, or more, is none. */
+/* An address at least this far above the stack pointer is not on the stack, so it is not a frame
+ * pointer. */
 #define NEAR_BYTES (UINT64_C(1) << 30)
 /* The bytes below the stack pointer in which values of the innermost function may still be. */
 #define RED_ZONE 128U
@@ -38,7 +39,8 @@ enum {
 	RETURN = 16,
 	INSTRUCTION = 16
 };
-/* In the order of the kernel: ax, bx, cx, dx, si, di, bp, sp, ip, r8 to r15. */
+/* The registers of a sample, as bits, and as numbers of DWARF in the kernel's order: ax, bx, cx,
+ * dx, si, di, bp, sp, ip, r8 to r15. */
 #define KERNEL_REGISTERS UINT64_C(0xff01ff)
 static const unsigned char numbers[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15};
 #define ADDRESS_MASK UINT64_MAX
@@ -52,12 +54,12 @@ enum {
 	RETURN = 30,
 	INSTRUCTION = 32
 };
-/* x0 to x30, sp, pc. */
+/* The registers of a sample, in the kernel's order: x0 to x30, sp, pc. */
 #define KERNEL_REGISTERS UINT64_C(0x1ffffffff)
 static const unsigned char numbers[] = {0,  1,	2,  3,	4,  5,	6,  7,	8,  9,	10,
 					11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
 					22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
-/* The bits above an address may be a signature of it. */
+/* The highest 16 bits of a return address may be a signature of it (pointer authentication). */
 #define ADDRESS_MASK ((UINT64_C(1) << 48) - 1)
 #define MACHINE EM_AARCH64
 #else
@@ -80,7 +82,7 @@ struct segment {
 	uint64_t offset, bytes, address;
 };
 
-/* A file that is mapped somewhere. */
+/* A mapped file, and its unwinding tables. */
 struct file {
 	struct ptrc_table_entry entry; /* the key: build id or inode, and path */
 	uint64_t used;		       /* a number that grows with each use */
@@ -93,7 +95,7 @@ struct file {
 
 struct row {
 	const struct file *file;
-	uint64_t address;   /* in the file */
+	uint64_t address;   /* as the tables of the file have it */
 	Dwarf_Frame *frame; /* NULL: the file has no row for the address */
 	bool is_signal;
 };
@@ -108,17 +110,18 @@ struct ptrc_unwinder {
 struct state {
 	uint64_t registers[REGISTERS];
 	uint64_t known; /* a bit for each register */
-	/* The instruction is where the thread was or was interrupted, and does not follow a call. */
+	/* registers[INSTRUCTION] is the instruction that the thread executes, or at which a signal
+	 * interrupted it. Otherwise it is a return address, which follows a call. */
 	bool is_exact;
 };
 
 enum result {
 	FOUND,
-	/* The frame is the outermost one. */
+	/* The frame is the outermost one, so it has no caller. */
 	LAST,
 	/* The stack goes on beyond the copy. */
 	BEYOND_COPY,
-	/* There is no row for the frame, or it makes no sense. */
+	/* The frame has no row in the tables, or its row or its frame pointer makes no sense. */
 	UNKNOWN,
 };
 
@@ -180,7 +183,8 @@ static bool is_mapped_file(const struct file *f, const struct ptrc_perf_mapping 
 	if (m->build_id_bytes)
 		return ptrc_dw.dwelf_elf_gnu_build_id(f->elf, &id) == (ssize_t)m->build_id_bytes &&
 		       !memcmp(id, m->build_id, m->build_id_bytes);
-	/* Some file systems show programs another device than the kernel has. Numbers of files say nothing then. */
+	/* Some file systems show programs another device than the kernel has. The numbers of files
+	 * cannot be compared then, so the file is accepted. */
 	return fstat(f->fd, &st) || st.st_ino == m->inode.number ||
 	       major(st.st_dev) != m->inode.major || minor(st.st_dev) != m->inode.minor;
 }
@@ -231,7 +235,8 @@ static bool open_path(struct file *f, const char *path, const struct ptrc_perf_m
 	return false;
 }
 
-/* The kernel maps the same code of its own into this process as into others. */
+/* Opens the vdso, code that the kernel maps into each process. The copy in this process is the same
+ * as in others. */
 static void open_vdso(struct file *f)
 {
 	char *image = (char *)getauxval(AT_SYSINFO_EHDR); /* NOLINT(performance-no-int-to-ptr) */
@@ -325,7 +330,7 @@ static bool address_in_file(const struct file *f, const struct ptrc_perf_mapping
 	for (size_t i = 0; i < f->segment_count; i++) {
 		const struct segment *s = &f->segments[i];
 
-		/* The vdso is mapped as a whole, with the offset 0. */
+		/* This holds for the vdso, too, which is mapped as a whole, with the offset 0. */
 		if (offset - s->offset < s->bytes) {
 			*in_file = offset - s->offset + s->address;
 			return true;
@@ -357,11 +362,12 @@ struct machine {
 	const struct state *state;
 	const struct ptrc_perf_copy *copy;
 	uint64_t stack_pointer; /* of the innermost frame, where the copy starts */
-	uint64_t frame_address; /* of the frame (CFA) */
+	uint64_t frame_address; /* the canonical frame address (CFA) */
 	bool has_frame_address;
 	uint64_t stack[DEPTH_MAX];
 	size_t depth;
-	/* The value on the stack is that of the register, and not the address of the value. */
+	/* The top of `stack` is the value of the register, and not the address at which the value
+	 * is stored. */
 	bool is_value;
 	/* Memory outside the copy was needed; is_near: it is not far above the copy, so the stack may go on there. */
 	bool is_beyond, is_near;
@@ -516,8 +522,8 @@ static bool run_one(struct machine *m, const Dwarf_Op *op)
 	}
 }
 
-/* Evaluates an expression without jumps, which compilers do not write into these tables. Its value stays on the
- * stack. */
+/* Evaluates an expression. Jumps are not possible, because compilers do not write them into these
+ * tables. The value is then at the top of m->stack. */
 static bool run(struct machine *m, const Dwarf_Op *ops, size_t count)
 {
 	m->depth = 0;
@@ -530,8 +536,8 @@ static bool run(struct machine *m, const Dwarf_Op *ops, size_t count)
 
 /* ---- frames ---- */
 
-/* Finds the value that a register had in the caller. *has_rule becomes false if the table does not say. Returns false if
- * the value cannot be found. */
+/* Finds the value that a register had in the caller. *has_rule becomes false if the table has no
+ * rule for the register. Returns false if the value cannot be found. */
 static bool find_register(struct machine *m, Dwarf_Frame *frame, int number, uint64_t *value,
 			  bool *has_rule)
 {
@@ -551,8 +557,9 @@ static bool find_register(struct machine *m, Dwarf_Frame *frame, int number, uin
 	address = *value = m->stack[m->depth - 1];
 	if (m->is_value || read_memory(m, address, sizeof(*value), value))
 		return true;
-	/* At the end of a function its caller's value was just taken off the stack, which the tables of most
-	 * compilers leave out. */
+	/* At its end, the function has already taken the caller's value off the stack, which the
+	 * tables of most compilers leave out. The value's place is then just below the stack
+	 * pointer, and the register has the value. */
 	*value = m->state->registers[number];
 	return m->stack_pointer - address <= RED_ZONE && address < m->stack_pointer &&
 	       number != RETURN && (m->state->known & UINT64_C(1) << number);
@@ -576,7 +583,8 @@ static enum result apply(struct machine *m, const struct row *row, struct state 
 	m->has_frame_address = true;
 	for (int i = 0; i < RULES; i++) {
 		if (!find_register(m, row->frame, i, &value, &has_rule)) {
-			/* Only the return address is needed in any case. */
+			/* Only the return address has to be found; the caller may do without the
+			 * other registers. */
 			if (i == RETURN)
 				return m->is_beyond ? BEYOND_COPY : UNKNOWN;
 			caller->known &= ~(UINT64_C(1) << i);
@@ -597,7 +605,7 @@ static enum result apply(struct machine *m, const struct row *row, struct state 
 	return FOUND;
 }
 
-/* An address within the instruction that is executed, or that called. */
+/* An address within the instruction that is executed, or within the call that was made. */
 static uint64_t place_of(const struct state *s)
 {
 	return s->registers[INSTRUCTION] - !s->is_exact;
@@ -619,14 +627,15 @@ static enum result step_by_tables(struct ptrc_unwinder *u, struct machine *m, pi
 	return row->frame ? apply(m, row, caller) : UNKNOWN;
 }
 
-/* Code that a runtime made has no tables. It mostly keeps frame pointers: the register has the address of the
- * caller's value of the register, after which the return address is. */
+/* Finds the caller by the frame pointer, because code made at run time has no tables, but mostly
+ * keeps frame pointers. The register has the address of the caller's frame pointer; the return
+ * address follows it. */
 static enum result step_by_frame_pointer(struct machine *m, struct state *caller)
 {
 	const uint64_t frame = m->state->registers[FRAME_POINTER];
 	uint64_t next, address;
 
-	/* The outermost frame has this mark. */
+	/* A frame pointer of 0 marks the outermost frame. */
 	if ((m->state->known & UINT64_C(1) << FRAME_POINTER) && !frame)
 		return LAST;
 	if (!(m->state->known & UINT64_C(1) << FRAME_POINTER) || frame % sizeof(frame) ||
@@ -668,7 +677,8 @@ static enum result step(struct ptrc_unwinder *u, struct ptrc_os_processes *proce
 	return result;
 }
 
-/* Whether both are the same frame, as tables that make no sense could have it. */
+/* Whether both are the same frame. Tables that make no sense could give a frame as its own
+ * caller. */
 static bool is_same_frame(const struct state *a, const struct state *b)
 {
 	return a->registers[INSTRUCTION] == b->registers[INSTRUCTION] &&

@@ -20,7 +20,7 @@ struct ptrc_unwinder;
 struct ptrc_unwound {
 	uint64_t *addresses;
 	size_t max, count;
-	/* There are more callers: than `max`, or beyond the copy of the stack. */
+	/* There are more callers than `max`, or callers beyond the copy of the stack. */
 	bool is_cut;
 	/* How many addresses were left out at the end, as they are outside all executable mappings: 0 or 1. */
 	unsigned int noise;
@@ -28,7 +28,7 @@ struct ptrc_unwound {
 
 /* Returns NULL, and stores the reason, if libdw cannot be loaded, or does not know this processor. */
 struct ptrc_unwinder *ptrc_unwinder_new(struct ptrc_cli_reason *);
-/* Accepts NULL. */
+/* Frees the unwinder, which may be NULL. */
 void ptrc_unwinder_free(struct ptrc_unwinder *);
 
 /* Returns the registers that ptrc_unwind() needs, as in perf_event_attr.sample_regs_user. */

@@ -10,18 +10,18 @@
 #include "src/base/message.h"
 #include "src/fields/when.h"
 
-/* A block ends with the event that makes it reach one of these limits. The first one keeps numbers of origins below
- * 2^16, the second one keeps a block of large events small. */
+/* A block ends with the event that makes it reach one of these limits. BLOCK_EVENTS keeps the
+ * numbers of origins in a block below 2^16, BLOCK_BYTES keeps a block of large events small. */
 enum { BLOCK_EVENTS = 8192, BLOCK_BYTES = 1 << 20 };
 
 /* How a block holds the data of an event. */
 enum form {
 	/* A column for each field of the layout. */
 	FIELDS,
-	/* Data without a layout, which JSON shows as text and as hexadecimal digits. */
+	/* Data without a layout: TEXT if JSON shows it as text, HEX if as hexadecimal digits. */
 	TEXT,
 	HEX,
-	/* The members that the event has in JSON for its data. This form suits all data. */
+	/* The JSON members for the data of the event, as one text. This form suits all data. */
 	MEMBERS,
 };
 
@@ -36,7 +36,8 @@ struct column {
 /* The events of one type that have their data in one form. */
 struct ptrc_columns_kind {
 	struct ptrc_table_entry entry;
-	/* The text of the kind in the header of a block, up to the number of its events. */
+	/* The JSON text that describes the kind in the header of a block, up to the number of its
+	 * events. */
 	struct ptrc_buffer head;
 	const struct ptrc_layout *layout;
 	enum form form;
@@ -54,7 +55,8 @@ struct kind_key {
 	uint64_t form;
 };
 
-/* What many events have in common. Members that are smaller than their columns are the numbers in these. */
+/* An origin: values that many events have in common. The struct has no padding, because a key of a
+ * table is compared byte by byte. */
 struct origin_key {
 	struct ptrc_columns_kind *kind;
 	uint64_t thread, address;
@@ -64,7 +66,7 @@ struct origin_key {
 
 struct ptrc_columns_origin {
 	struct ptrc_table_entry entry;
-	/* Its kind is NULL until the origin has its number. */
+	/* key.kind is NULL until the origin has its number. */
 	struct origin_key key;
 	uint16_t number;
 };
@@ -212,7 +214,7 @@ static void put_value(struct column *c, const struct ptrc_layout_field *f,
 		memcpy(&bits, &single, sizeof(bits));
 		put_number(&c->values, bits, sizeof(bits));
 	} else {
-		/* The bits of a double are those of the number that shares its memory. */
+		/* v->u shares its memory with v->f, so it has the bits of a double. */
 		put_number(&c->values, v->u, f->item_size);
 	}
 }
@@ -302,14 +304,14 @@ static const char origin_columns[] = "[{\"name\":\"kind\",\"type\":\"<u2\"},"
 				     "{\"name\":\"truncated\",\"type\":\"|u1\","
 				     "\"names\":[[0,\"no\"],[1,\"record\"],[2,\"read\"]]}]";
 
-/* Each column is padded, so that it starts at a multiple of eight bytes. */
+/* Pads the column, so that the next one starts at a multiple of eight bytes. */
 static void end_column(struct ptrc_buffer *body)
 {
 	while (body->used % 8)
 		ptrc_buffer_char(body, '\0');
 }
 
-/* Moves the contents of a buffer to the columns of the block. */
+/* Appends the contents of a buffer to the body of the block as a column, and empties the buffer. */
 static void move_column(struct ptrc_buffer *body, struct ptrc_buffer *from)
 {
 	ptrc_buffer_bytes(body, from->bytes, from->used);

@@ -18,13 +18,14 @@
 
 /* The block that is being filled. Starts zeroed. */
 struct ptrc_columns {
-	/* Columns of the events. */
+	/* The columns of the events: time, number of the origin, and size of the data. */
 	struct ptrc_buffer ns, origin, len;
 	uint32_t event_count;
 	/* The approximate size of the data in the block. */
 	size_t data_bytes;
-	/* The kinds that this block and earlier ones have needed, the origins of this block, and the kinds and origins
-	 * of this block in the order of their numbers. */
+	/* kinds: the combinations of event type and form of data in this block and earlier ones.
+	 * origins: the values that many events of this block have in common. The lists have the
+	 * kinds and origins of this block in the order of their numbers. */
 	struct ptrc_table kinds, origins;
 	struct ptrc_columns_kind **kind_list;
 	size_t kind_count;

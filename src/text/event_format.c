@@ -192,7 +192,8 @@ void ptrc_event_put_data_json(struct ptrc_json *j, struct ptrc_view *view)
 	put_data_json(j, view, false);
 }
 
-/* Puts the number of events that cannot be read. The latest event is at damage. */
+/* Puts the number of events that cannot be read. The latest event stands for a damaged place of the
+ * log. */
 static void put_damage_json(struct ptrc_json *j, const struct ptrc_reader *r)
 {
 	ptrc_json_key(j, "unreadable_events");

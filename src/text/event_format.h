@@ -10,7 +10,8 @@
 #include "src/query/reader.h"
 #include "src/query/view.h"
 
-/* The columns of a line of text without --fields that become wider, in the order in which a line has them. */
+/* The columns whose width grows with their contents, in a line of text without --fields and in its
+ * order. */
 enum ptrc_event_column {
 	PTRC_COLUMN_LOG,
 	PTRC_COLUMN_PID,

@@ -17,7 +17,8 @@ struct log_sink {
 	struct posixtrace_log_writer *log;
 	/* The error number of the write that failed. */
 	int error;
-	/* An OVERFLOW whose RESUME has not come yet. Its type is 0 if there is none. */
+	/* The event OVERFLOW, at which a gap starts, until the RESUME comes at which it ends. Its
+	 * type is 0 if there is none. */
 	struct posixtrace_event overflow;
 };
 
@@ -215,7 +216,8 @@ static bool end(void *self)
 		trace_event_id_t went_on =
 			ptrc_reader_find_type(&q->sources[i].reader, PTRC_WENT_ON);
 
-		/* The type says that processes went on, even if its event is not selected. */
+		/* That a log has this event type says that processes went on, so the type is copied
+		 * even if its event is not selected. */
 		if (went_on && !l->error)
 			type_of(l, &q->sources[i], went_on);
 

@@ -56,7 +56,8 @@ static bool show_begin(struct ptrc_pair_tree *t, struct ptrc_tree_node *n)
 	return true;
 }
 
-/* Shows the waiting lines, up to the first one of which it is not known yet whether and how it is shown. */
+/* Shows the waiting lines in order. Stops at the first one of which it is not known yet whether it
+ * is shown, and in which form. */
 static void flush(struct ptrc_pair_tree *t)
 {
 	struct waiting *w;
@@ -77,7 +78,7 @@ static void flush(struct ptrc_pair_tree *t)
 	}
 }
 
-/* Notes, for this pair and all pairs in which it lies, that a pair that is shown lies within it. */
+/* Notes that a pair that is shown lies within this pair, and so within all pairs around it. */
 static void mark_outer(struct ptrc_tree_node *n)
 {
 	for (; n && !n->has_inner; n = outer_of(n))

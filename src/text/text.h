@@ -71,8 +71,9 @@ void ptrc_lines_drop(struct ptrc_lines *);
 /* Makes this the sink of the query, whose sources are open. Another sink may replace it and use its .format. */
 void ptrc_text_begin(struct ptrc_text *);
 
-/* For --count: takes the numbers of events that the logs themselves have, without reading the events. Returns
- * false if the logs do not have these numbers, or if options ask for something else. */
+/* For --count: takes the numbers of events that the logs themselves have, without reading the
+ * events. Returns false if the logs do not have these numbers, or if events are selected by more
+ * than their types. */
 bool ptrc_text_count(struct ptrc_text *);
 
 /* Called after ptrc_query_scan(): runs the query or, for --last, reads the events at the end of the logs. Returns

@@ -10,7 +10,7 @@
 /* The greatest memory for lines that are held because an event that matches --around may follow. */
 static const size_t held_max_bytes = (size_t)64 << 20;
 
-/* How often signals are looked for while no event comes. */
+/* While no event comes, signals are checked at this interval. */
 enum { LOOK_UP_MS = 1000 };
 
 /* An event reaches this process at most this long after its timestamp, unless its thread was stopped while it
@@ -53,8 +53,8 @@ static bool read_live(struct ptrc_text *t, struct ptrc_reader *r)
 	}
 }
 
-/* Holds the line of an event that is not near an event that matches --around: one may follow so soon that the
- * line must be shown. */
+/* Keeps the line of an event that is not in the context of an earlier match of --around: a match
+ * may follow so soon that the line is in its context. */
 static void hold(struct ptrc_text *t, struct ptrc_source *s, struct ptrc_lines *held)
 {
 	struct ptrc_query *q = t->query;
