@@ -27,10 +27,11 @@ static inline bool ptrc_is_system_type(trace_event_id_t id)
 }
 
 struct ptrc_reader;
-/* The state of a followed session, defined by src/session/reader_follow.c. */
+/* The state of following a session. It is defined in src/session/reader_follow.c. */
 struct ptrc_reader_input;
 
-/* The functions of a reader whose log comes in parts from a session. src/session/reader_follow.c provides them. */
+/* How a reader gets the log of a session, which comes in parts, as the session writes it.
+ * src/session/reader_follow.c has the functions. */
 struct ptrc_reader_source {
 	/* Waits for the next part of the log. Returns false at the end of the log, or with .error set (see
 	 * ptrc_reader_next()). */
@@ -60,8 +61,8 @@ struct ptrc_reader_block {
 	size_t at;
 	/* The loss that the last event of the block starts, if that is an OVERFLOW. */
 	struct ptrc_reader_gap gap;
-	/* For each event, the time since the preceding event of the same thread. NULL without
-	 * ptrc_reader_watch_threads(). The memory is used again for the next block. */
+	/* For each event, the nanoseconds since the preceding event of the same thread. NULL
+	 * without ptrc_reader_watch_threads(). The next block reuses the memory. */
 	int64_t *since_before;
 };
 
@@ -116,7 +117,8 @@ struct ptrc_reader {
 	/* PTRC_READER_IDS event types, by identifier: NULL for a type that was not looked up yet. Copies of the
 	 * reader share them. */
 	struct ptrc_type **types;
-	/* The source as src/text shows it: one allocation, freed with the types; NULL until it is needed. */
+	/* The name of the source in the form in which src/text shows it: one allocation, freed with
+	 * the types; NULL until it is needed. */
 	void *label_in_lines;
 };
 
@@ -124,8 +126,8 @@ struct ptrc_reader {
  * copied to a temporary file first. On failure prints the reason, returns false and leaves nothing open. */
 bool ptrc_reader_open(struct ptrc_reader *, const char *path);
 
-/* Opens the log at the path in the same way, without a message and with .fd -1. Returns an error of
- * posixtrace_log_open(), or 0. */
+/* Opens a log as ptrc_reader_open() does, but without a message, and sets .fd to -1. Returns an
+ * error of posixtrace_log_open(), or 0. */
 int ptrc_reader_open_log(struct ptrc_reader *, const char *path);
 
 /* Returns the number that all files of a log have in common, and that no other log has; 0 if the file at the path
@@ -258,8 +260,8 @@ const char *ptrc_reader_truncation(const struct ptrc_reader *);
 /* Looks up a type for ptrc_reader_type(), at the first event of the type. */
 struct ptrc_type *ptrc_reader_new_type(struct ptrc_reader *, trace_event_id_t);
 
-/* Returns what the reader keeps about an event type, never NULL. A type without a known name is named by its
- * number. All invalid identifiers are one type. */
+/* Returns the entry of an event type, never NULL. A type whose name is not known is named by its
+ * number. All invalid identifiers share one entry. */
 static inline struct ptrc_type *ptrc_reader_type(struct ptrc_reader *r, trace_event_id_t id)
 {
 	/* No event type has the identifier 0. */
@@ -281,7 +283,7 @@ static inline bool ptrc_reader_reports_loss(struct ptrc_reader *r, trace_event_i
 	return ptrc_is_loss(id, data, size) || ptrc_reader_type(r, id)->is_os_lost;
 }
 
-/* The same for the latest event. */
+/* Whether events were lost next to the latest event, see ptrc_reader_reports_loss(). */
 static inline bool ptrc_reader_is_loss(struct ptrc_reader *r)
 {
 	return ptrc_reader_reports_loss(r, r->event.posix_event_id, r->data, r->size);
@@ -304,8 +306,8 @@ static inline bool ptrc_reader_sees_losses(struct ptrc_reader *r, trace_event_id
 /* The identifier of the type with this name, or 0 if no type looked up so far has the name. */
 trace_event_id_t ptrc_reader_find_type(const struct ptrc_reader *, const char *name);
 
-/* ptrc_reader_own_types() gives the reader an empty table of types. Its old table belongs to another reader, or
- * the caller has freed it by ptrc_reader_free_types(). */
+/* Gives the reader an empty table of types. Its old table belongs to another reader, or the caller
+ * has freed it by ptrc_reader_free_types(). */
 void ptrc_reader_own_types(struct ptrc_reader *);
 void ptrc_reader_free_types(struct ptrc_reader *);
 

@@ -170,7 +170,8 @@ static void make_moment(struct ptrc_parser *p, struct ptrc_operand *o)
 	}
 	ptrc_operand_set(o, ptrc_quantity_whole(PTRC_DIMENSION_MOMENT, o->when.ns));
 	p->bases |= 1U << o->when.base;
-	/* The number of a relative time is known only when the start and the end of the trace are known. */
+	/* A time relative to the start or the end of the trace becomes a number when these are
+	 * known. */
 	o->has_number = o->when.base == PTRC_WHEN_ABSOLUTE;
 	free(o->text);
 	o->text = NULL;
