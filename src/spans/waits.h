@@ -37,7 +37,7 @@ extern const char *const ptrc_waits_kinds[PTRC_WAITS_KINDS];
 enum ptrc_waits_state {
 	PTRC_WAITS_UNKNOWN,
 	PTRC_WAITS_RUNNING,
-	/* Another thread has taken the processor. */
+	/* It could run, but another thread has taken the processor. */
 	PTRC_WAITS_RUNNABLE,
 	/* It does not run, and is in a wait. */
 	PTRC_WAITS_WAITING,
@@ -126,10 +126,10 @@ struct ptrc_waits_open {
 	int64_t begin_ns;
 	uint64_t ns;
 	char *call;
-	/* 0: unknown. */
+	/* The thread that held the lock; 0 if that is not known. */
 	pid_t holder;
 	uint64_t call_site;
-	/* The place of the call. */
+	/* The place of the call in the source code, as a text, owned. */
 	char *place;
 };
 
@@ -160,7 +160,8 @@ struct ptrc_waits {
 	struct ptrc_quantiles lengths[PTRC_WAITS_KINDS];
 	uint64_t open_counts[PTRC_WAITS_KINDS];
 	struct ptrc_pair_halves halves[PTRC_WAITS_KINDS];
-	/* Some event was an os.switch_in or an os.switch_out; a wait.thread. */
+	/* has_switches: some event was an os.switch_in or an os.switch_out. has_counts: some event
+	 * was a wait.thread. */
 	bool has_switches;
 	bool has_counts;
 
