@@ -311,7 +311,8 @@ static double width_of(struct channel *c)
 	return bound == PTRC_BOUND_UNKNOWN ? 1e19 : (double)bound;
 }
 
-/* Gives connected hosts the same group: the number of the first host of the group. */
+/* Hosts that messages connect, directly or by way of other hosts, get the same group: the least
+ * number of a host in it. */
 static void find_groups(const struct channels *c, size_t *group, size_t host_count)
 {
 	bool is_growing = true;
