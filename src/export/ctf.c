@@ -63,7 +63,8 @@ struct stream {
 	uint64_t bytes;
 	/* The number of losses for which the log does not say how many events were lost. */
 	uint64_t uncounted;
-	/* The offset of the packet of the first loss without a number. */
+	/* The offset, in bytes, of the packet of the first loss for which the log does not say how
+	 * many events were lost. */
 	uint64_t uncounted_at;
 };
 
@@ -404,7 +405,8 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	close_packet(c, order, end);
 }
 
-/* Whether all events of the logs are exported, so that every loss is at a place in the export. */
+/* Whether all events of the logs are exported, so that every loss of the logs is at a place in the
+ * export. */
 static bool is_whole(const struct ptrc_query *q)
 {
 	const struct ptrc_period *span = &q->select.span;

@@ -30,7 +30,7 @@ enum {
 	EVENTS_AT_ONCE = 4096,
 };
 
-/* What the session answered at one time. */
+/* The state and the event types of the session at one time, as it answered. */
 struct look {
 	/* The monotonic time, and the time of day. */
 	int64_t ns;
