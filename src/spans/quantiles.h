@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-  * Quantiles of durations. They are exact for up to PTRC_QUANTILES_EXACT durations, which take 8
-  * bytes each. For more durations, only a histogram is kept. Its buckets are less than 1.6 % wide,
-  * so a quantile is wrong by at most 0.8 %. Count, total, least and greatest duration stay exact.
+ * Quantiles of durations. They are exact for up to PTRC_QUANTILES_EXACT durations, which take 8
+ * bytes each. For more durations, only a histogram is kept. Its buckets are less than 1.6 % wide,
+ * so a quantile is wrong by at most 0.8 %. Count, total, least and greatest duration stay exact.
  */
 #ifndef PTRC_SRC_SPANS_QUANTILES_H
 #define PTRC_SRC_SPANS_QUANTILES_H
