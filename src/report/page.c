@@ -247,10 +247,11 @@ static const struct ptrc_symbol *symbol_of(struct page *p, const struct ptrc_rep
 }
 
 /*
- * Returns the number of the text for an address: "function (file:line)", as far as it is known; for a frame
- * of a stack, only the function. If is_exact, the address is that of the instruction itself; otherwise it is
- * the one after a call. The table does not know when a process executes another program, so if both programs
- * use an address, both may get the text of one of them.
+ * Returns the number of the text for an address: "function (file:line)", as far as it is known; for
+ * a frame of a stack, only the function. If is_exact, the address is that of the instruction
+ * itself; otherwise it is the one after a call. The texts are found by process and address only. So
+ * if a process executes another program that uses the same address, both may get the text of one of
+ * them.
  */
 static uint64_t number_of_place(struct page *p, const struct ptrc_report_event *e, uint64_t address,
 				bool is_exact, bool is_frame)
@@ -394,8 +395,8 @@ static void put_value(struct page *p, struct field *f, size_t row,
 	ptrc_report_column_add(&f->column, row, number);
 }
 
-/* Makes the event the current one of the source's view. The source was read to its end, so its reader is free
- * for this. */
+/* Makes the event the latest event of its source's view and reader, so that functions for views can
+ * be used for it. This is possible because the source was read to its end. */
 static struct ptrc_view *look_at(const struct ptrc_report_event *e)
 {
 	struct ptrc_view *v = &e->source->view;
