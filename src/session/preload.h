@@ -64,7 +64,7 @@ void ptrc_preload_set_environment(struct ptrc_preload *);
  * the filter or the patterns. */
 bool ptrc_preload_lacks_functions(const struct ptrc_preload *, trace_id_t);
 
-/* The same for waits and probes. */
+/* Whether waits (probes) are wanted, but none was recorded. */
 bool ptrc_preload_lacks_waits(const struct ptrc_preload *, trace_id_t);
 bool ptrc_preload_lacks_probes(const struct ptrc_preload *, trace_id_t);
 
