@@ -85,9 +85,9 @@ static void put_members(struct ptrc_buffer *b, const struct ptrc_layout_field *f
 	ptrc_buffer_text(b, " }");
 }
 
-/* The text before the name of each field. Readers remove an underscore at the start, which is there
- * so that no name is a keyword of the language. But of the fields `_x` and `x`, written as `__x`
- * and `_x`, readers make `_x` of the first, and then refuse the second, which is written so. With
+/* The text before the name of each field. Readers remove an underscore at the start; it makes sure
+ * that no name is a keyword of the language. But of the fields `_x` and `x`, written as `__x` and
+ * `_x`, readers make `_x` of the first, and then refuse the second, which is written so. With
  * "_field_" the two stay different. */
 static const char *prefix(const struct ptrc_ctf_class *c)
 {
