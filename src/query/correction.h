@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The bound of a time whose error is not known. */
+/* The greatest error of a time (its bound), if that is not known. */
 #define PTRC_BOUND_UNKNOWN INT64_MAX
 
 /* The rate at which the kernel (MAXFREQ) lets the maxerror of adjtimex() grow, in parts per million. */
@@ -75,7 +75,8 @@ struct ptrc_correction {
 	/* The host is the reference (`link` is NULL), or `link` leads to it. */
 	bool is_linked;
 	const struct ptrc_clock_link *link;
-	/* If there is a reference, and the host is not linked to it: the error of the reference. */
+	/* In nanoseconds: the error of the reference, if there is one and this host is not linked
+	 * to it. It is added to the errors of the host's own times. */
 	int64_t more_ns;
 };
 

@@ -142,7 +142,8 @@ struct ptrc_query {
 
 	struct ptrc_source *sources;
 	size_t source_count;
-	/* The hosts of the sources; empty for a single log unless a field needs the bounds of times. */
+	/* The hosts of the sources. Empty for a single log, unless a field needs the greatest
+	 * errors of times (the field `bound`). */
 	struct ptrc_hosts hosts;
 	/* The buffer for standard output. */
 	struct ptrc_buffer out;
@@ -163,8 +164,8 @@ struct ptrc_query {
  * its view points into it. */
 void ptrc_source_begin(struct ptrc_source *, struct ptrc_query *, size_t order);
 
-/* Finds the hosts of the sources, and how their times are corrected, if there are several sources or a field
- * needs the bounds of times. is_for_log: the events become a new log. */
+/* Finds the hosts of the sources, and how their times are corrected, if there are several sources
+ * or a field needs the greatest errors of times. is_for_log: the events become a new log. */
 void ptrc_query_find_hosts(struct ptrc_query *, bool is_for_log);
 
 void ptrc_source_free(struct ptrc_source *);

@@ -44,7 +44,7 @@ struct ptrc_reader_source {
 	void (*close)(struct ptrc_reader *);
 };
 
-/* The loss that an OVERFLOW starts. */
+/* The loss that an OVERFLOW event reports: events are missing after it. */
 struct ptrc_reader_gap {
 	/* The loss is a damaged place of the log. */
 	bool is_damage;
@@ -75,7 +75,8 @@ struct ptrc_reader {
 	 * has the path, and is freed with the reader. */
 	bool is_growing;
 	char *own_path;
-	/* For a session: where its log comes from. Both are NULL if the log is a file. */
+	/* For a session: the functions and the state by which its log is received. Both are NULL if
+	 * the log is a file. */
 	const struct ptrc_reader_source *source;
 	struct ptrc_reader_input *input;
 	/* The number of events of a session that were lost on the way to this reader; and whether an unknown
@@ -147,8 +148,8 @@ bool ptrc_reader_is_log(int fd);
 
 /* Stores the reason why posix_trace_open() refused the file with EINVAL. */
 void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *);
-/* The reason after EPROTO of posixtrace_log_open(): the file, of those of a rotated log, that has a version which this
- * command does not know, and the two versions. */
+/* Stores the reason why posixtrace_log_open() refused a log with EPROTO: which of its files has a
+ * version that this command does not know, that version, and the version that it knows. */
 void ptrc_reader_why_no_version(const char *path, struct ptrc_cli_reason *);
 
 void ptrc_reader_close(struct ptrc_reader *);

@@ -77,7 +77,7 @@ struct ptrc_type {
 	struct ptrc_sieve_place place;
 	/* Data that other modules keep for the type. Each pointer is NULL until it is needed, and
 	 * is freed with the type by one free(). */
-	/* The type as src/text shows it. */
+	/* The name of the type in the form in which src/text shows it. */
 	void *label;
 	/* Owned by the sink, the consumer of the query's events. */
 	void *of_sink;

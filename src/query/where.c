@@ -14,7 +14,8 @@
  * at most this. */
 enum { GLOB_WORK_MAX = 16 << 20 };
 
-/* Calls the function for the operand or, if that is a calculation, for the operands of the calculation. */
+/* Calls the function for the operand and, if that is a calculation, for the operands of the
+ * calculation. */
 static void visit_operand(struct ptrc_operand *o, void (*visit)(struct ptrc_operand *, void *),
 			  void *arg)
 {

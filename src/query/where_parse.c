@@ -370,7 +370,8 @@ static const char *hint_for(const struct ptrc_operand *a, const struct ptrc_oper
 					  : "; a duration has a unit, such as 5ms";
 }
 
-/* Refuses the expression if all values of the field are those of an enum, and the string is no name of one. */
+/* Refuses the expression if all values of the field are those of enums, and the string is not the
+ * name of any value of these. */
 static void check_name(struct ptrc_parser *p, const struct ptrc_operand *other,
 		       const struct ptrc_operand *string)
 {
