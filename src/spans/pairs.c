@@ -19,7 +19,8 @@ static const char end_suffix[] = ".end";
 static const char exec_name[] = "os.exec";
 static const char exit_name[] = "os.exit";
 
-/* The begins with one key whose ends have not come yet. */
+/* The first events with one key whose last events have not come yet: a list of their spans, which
+ * starts with the latest one and is linked by .before. */
 struct open_begins {
 	struct ptrc_table_entry entry;
 	struct ptrc_span *latest;

@@ -50,7 +50,8 @@ struct ptrc_pair_row {
 	struct ptrc_value value;
 	struct ptrc_quantiles lengths;
 	struct ptrc_pair_halves halves;
-	/* An open begin has this row. Only valid within ptrc_pairs_begin_rows(). */
+	/* A pair without its last event, so far, belongs to this row. Only valid within
+	 * ptrc_pairs_begin_rows(). */
 	bool has_open;
 };
 

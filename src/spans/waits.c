@@ -145,7 +145,7 @@ static void take_counts(struct ptrc_waits *w, struct ptrc_source *s)
 	if (!t)
 		return;
 	t->last_ns = w->last_ns > t->last_ns ? w->last_ns : t->last_ns;
-	/* At the end of a process one thread records the ends of all. */
+	/* When a process ends, one thread records an event for the end of each of its threads. */
 	t->has_exited = is_end;
 	if (is_end && !t->has_start)
 		return;
@@ -307,8 +307,9 @@ static bool is_any_of(const struct ptrc_value *call, const char *const *names)
 
 static void add_bytes(struct ptrc_waits_row *row, const struct ptrc_value *call, int64_t result)
 {
-	/* The event has the descriptor from which splice() and copy_file_range() read, and the one to which
-	 * sendfile() writes. */
+	/* splice() and copy_file_range() count as reading, because the event has the descriptor
+	 * from which they read; sendfile() counts as writing, because the event has the one to
+	 * which it writes. */
 	static const char *const reads[] = {
 		"read",	    "pread",   "readv",	 "preadv",	    "recv",
 		"recvfrom", "recvmsg", "splice", "copy_file_range", NULL};
