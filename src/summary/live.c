@@ -150,7 +150,7 @@ static struct difference compare(const struct ptrc_live *live, const struct look
 
 /* ---- text ---- */
 
-/* How often per second something happened, in tenths. */
+/* The number of events of some kind per second, times 10, for a count in `ns` nanoseconds. */
 static uint64_t tenths(uint64_t count, int64_t ns)
 {
 	return (uint64_t)((double)count * 1e10 / (double)ns + 0.5);
@@ -286,7 +286,7 @@ struct watch {
 	bool is_over;
 	/* The number of events that the reader had missed when the session was asked first. */
 	uint64_t missed_before;
-	/* When the session is asked again. */
+	/* When the session is asked again, in nanoseconds of the monotonic clock. */
 	int64_t next_ns;
 };
 
@@ -317,7 +317,8 @@ static int take_look(const struct watch *w, struct look *l)
 	return error;
 }
 
-/* Reads the events that have come, as many as EVENTS_AT_ONCE. Returns false at the end of the session. */
+/* Reads the events that have come, at most EVENTS_AT_ONCE. Returns false at the end of the
+ * session. */
 static bool read_some(const struct ptrc_live *live)
 {
 	struct ptrc_source *s = live->query->sources;
