@@ -389,8 +389,8 @@ static void link_hosts(struct ptrc_sync *s, struct channels *c)
 			size_t near = isinf(far[first]) ? second : first;
 			double sum = far[near] + widths[i];
 
-			/* If several hosts are equally far, takes the host whose last link starts nearest to
-			 * the reference. */
+			/* If several hosts are equally far from the reference, takes the one whose
+			 * last link starts at the host that is nearest to the reference. */
 			if (isinf(far[first]) == isinf(far[second]) || sum > least ||
 			    (sum == least && far[near] >= far[from]))
 				continue;
