@@ -449,7 +449,8 @@ static bool open_trace(struct ptrc_export *x)
 	c->processes = ptrc_cli_allocate(count * sizeof(*c->processes));
 	for (size_t i = 0; i < count; i++)
 		c->processes[i] = ULONG_MAX;
-	/* Readers treat traces with the same UUID as one trace. */
+	/* Readers treat traces with the same UUID as one trace, so each export gets a random
+	 * UUID. */
 	if (getrandom(c->uuid, sizeof(c->uuid), 0) != (ssize_t)sizeof(c->uuid)) {
 		ptrc_cli_error("random numbers", errno);
 		return false;

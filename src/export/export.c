@@ -17,7 +17,8 @@
 #define SWITCH_OUT "os.switch_out"
 #define SAMPLE "os.sample"
 
-/* Completes a name after its text has been put. */
+/* Called after the text of a name was changed: makes the name as a JSON string, and drops the
+ * number that a format gave to the old name. */
 static void end_name(struct ptrc_export_name *name)
 {
 	name->json.used = 0;
