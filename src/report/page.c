@@ -509,7 +509,8 @@ static void put_column_json(struct page *p, struct ptrc_json *j, const struct fi
 	if (f->kind == 'e') {
 		ptrc_json_open(j, "members", '[');
 		for (size_t i = 0; i < model->member_count; i++) {
-			/* The number is put as text, because a double cannot hold every number. */
+			/* The number is put as text, because JavaScript reads numbers as doubles,
+			 * which cannot hold every number. */
 			char number[24];
 
 			snprintf(number, sizeof(number),
@@ -710,7 +711,8 @@ static void put_meta(struct page *p)
 	for (size_t i = 0; i < p->options->argument_count; i++)
 		put_shown(p, &j, NULL, p->options->arguments[i], strlen(p->options->arguments[i]));
 	ptrc_json_close(&j, ']');
-	/* The number is put as text, because a double cannot hold it exactly. */
+	/* The number is put as text, because JavaScript would read it as a double, which cannot
+	 * hold it exactly. */
 	snprintf(number, sizeof(number), "%lld", (long long)r->first_ns);
 	ptrc_json_text(&j, "begin_ns", number);
 	ptrc_json_u64(&j, "span", offset_of(p, r->last_ns));
