@@ -39,9 +39,11 @@ static void terminate(struct ptrc_session_state *s)
 	s->attributes.generation_version[sizeof(s->attributes.generation_version) - 1] = '\0';
 }
 
-/* The version of the protocol that the session of the last question has, if it is not ours; otherwise 0. */
+/* The protocol version of the session that was asked last, if this command has another version;
+ * else 0. */
 static unsigned int other_version;
-/* The version of the log that this session sends, if this command does not know it; otherwise 0. */
+/* The version of the log that this session sends, if this command does not know the version; else
+ * 0. */
 static unsigned int other_log;
 
 void ptrc_session_note_log(unsigned int version)

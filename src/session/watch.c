@@ -191,13 +191,14 @@ static struct condition *condition_of(struct ptrc_watch *w, const struct ptrc_sp
 	return &w->conditions[i];
 }
 
-/* A pair begins. */
+/* Called when a pair begins: adds it to the open pairs of its condition. */
 static void take_begin(void *self, struct ptrc_span *s)
 {
 	append(condition_of(self, s), (struct open_pair *)s);
 }
 
-/* A pair ends. One that has made a snapshot while it was open makes no other. */
+/* Called when a pair ends. If the pair has made a snapshot while it was open, it makes no other
+ * one. */
 static void take_span(void *self, struct ptrc_span *s)
 {
 	struct ptrc_watch *w = self;
@@ -293,8 +294,9 @@ static int64_t time_now(const struct ptrc_watch *w)
 	return ptrc_now_ns() + w->offset_ns;
 }
 
-/* Reads the events up to now_ns; those that come later may come faster than they can be read. Stops at until_ns of
- * CLOCK_MONOTONIC, and at an event that makes a snapshot if `stops`. Returns the time up to which all were read. */
+/* Reads the events up to now_ns. (Later events could come faster than they are read, so that
+ * reading would never end.) Stops when CLOCK_MONOTONIC reaches until_ns and, if `stops`, at an
+ * event that makes a snapshot. Returns the time up to which all events were read. */
 static int64_t read_events(struct ptrc_watch *w, int64_t now_ns, int64_t until_ns, bool stops)
 {
 	w->source.reader.error = 0;
