@@ -47,7 +47,8 @@ static void put_numbers(struct ptrc_buffer *b, int64_t pid, int64_t tid)
 	ptrc_buffer_i64(b, tid);
 }
 
-/* Puts the name of a process or a thread. If there is no name, puts its place among the others instead. */
+/* Puts the name of a process or a thread. If `name` is NULL, puts its place in the viewer's list
+ * (sort_index) instead. */
 static void put_metadata(struct ptrc_buffer *b, const struct ptrc_export_lane *lane, int64_t tid,
 			 const char *what, const struct ptrc_buffer *name, int64_t place)
 {
@@ -346,7 +347,8 @@ static bool end(struct ptrc_export *x)
 	ptrc_buffer_text(&q->out, ",\n\"otherData\":{");
 	if (ptrc_export_start_ns(x)) {
 		ptrc_json_time(&j, "start", &start);
-		/* The number is put as a string, because readers would round it. */
+		/* The number is put as a string, because readers of JSON would round it to a
+		 * double. */
 		ptrc_json_key(&j, "start_ns");
 		ptrc_buffer_char(&q->out, '"');
 		ptrc_buffer_i64(&q->out, ptrc_export_start_ns(x));

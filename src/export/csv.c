@@ -21,7 +21,8 @@ struct csv {
 	size_t count;
 };
 
-/* Puts a comma and a text of the log as a value. Returns whether the value has exactly this text. */
+/* Puts a comma and a text of the log as a value. Returns false if bytes that are not UTF-8 were
+ * replaced. */
 static bool put_text(struct ptrc_buffer *b, const char *text, size_t size)
 {
 	ptrc_buffer_char(b, ',');

@@ -63,7 +63,8 @@ struct stream {
 	uint64_t bytes;
 	/* The number of losses for which the log does not say how many events were lost. */
 	uint64_t uncounted;
-	/* The offset of the packet of the first loss without a number. */
+	/* The offset, in bytes, of the packet of the first loss for which the log does not say how
+	 * many events were lost. */
 	uint64_t uncounted_at;
 };
 
@@ -404,7 +405,8 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	close_packet(c, order, end);
 }
 
-/* Whether all events of the logs are exported, so that every loss is at a place in the export. */
+/* Whether all events of the logs are exported, so that every loss of the logs is at a place in the
+ * export. */
 static bool is_whole(const struct ptrc_query *q)
 {
 	const struct ptrc_period *span = &q->select.span;
@@ -447,7 +449,8 @@ static bool open_trace(struct ptrc_export *x)
 	c->processes = ptrc_cli_allocate(count * sizeof(*c->processes));
 	for (size_t i = 0; i < count; i++)
 		c->processes[i] = ULONG_MAX;
-	/* Readers treat traces with the same UUID as one trace. */
+	/* Readers treat traces with the same UUID as one trace, so each export gets a random
+	 * UUID. */
 	if (getrandom(c->uuid, sizeof(c->uuid), 0) != (ssize_t)sizeof(c->uuid)) {
 		ptrc_cli_error("random numbers", errno);
 		return false;

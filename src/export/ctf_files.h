@@ -28,10 +28,10 @@ struct ptrc_ctf_files {
 };
 
 /*
- * Makes the directory, or uses an existing one that is empty. With is_forced, it also replaces a trace of
- * ours in the directory, of either version of CTF, if there is nothing else in it. Opens the files, and writes the
- * signature. On failure, prints a message, removes what it has made, and returns false; nothing needs to be closed
- * then.
+ * Makes the directory, or uses an existing one that is empty. With is_forced, it also replaces a
+ * trace that ptrace-export has made in the directory, of either version of CTF, if there is nothing
+ * else in it. Opens the files, and writes the signature. On failure, prints a message, removes what
+ * it has made, and returns false; nothing needs to be closed then.
  */
 bool ptrc_ctf_files_open(struct ptrc_ctf_files *, const char *path, bool is_forced, size_t streams,
 			 const char *signature);

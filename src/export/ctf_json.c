@@ -233,7 +233,7 @@ static void put_scope(struct ptrc_json *j, const struct ptrc_export *x, const ch
 	close_structure(j);
 }
 
-/* Puts the first fragment. It has the UUID that each packet has. */
+/* Puts the first fragment, the preamble. It has the UUID that each packet has, too. */
 static void put_preamble(struct ptrc_buffer *b, const unsigned char uuid[PTRC_CTF_UUID_BYTES])
 {
 	struct ptrc_json j = {b, true};

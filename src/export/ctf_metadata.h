@@ -84,11 +84,12 @@ struct ptrc_ctf_class {
 	const struct ptrc_reader_name *name;
 	const struct ptrc_layout_field **fields;
 	size_t count;
-	/* Some field, `_x` say, precedes a field that lacks only the underscore, `x`. */
+	/* One field has the name of a later field with an underscore before it, as `_x` before `x`.
+	 * Readers of CTF 1.8 confuse the two (see prefix() in ctf_tsdl.c). */
 	bool has_underscored;
 };
 
-/* The size of a name that is kept apart from the names of fields. */
+/* The size of the buffer for a name that differs from the names of all fields. */
 enum { PTRC_CTF_NAME_BYTES = PTRC_LAYOUT_NAME_MAX + 16 };
 
 /* The name of a field in the metadata: "data" if the layout gives it none. */

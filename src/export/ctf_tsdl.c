@@ -85,9 +85,10 @@ static void put_members(struct ptrc_buffer *b, const struct ptrc_layout_field *f
 	ptrc_buffer_text(b, " }");
 }
 
-/* What precedes the names of fields. Readers remove the underscore, which keeps words of the language apart from
- * names. They refuse a field if what they made of an earlier one's name is its name with the underscore, hence
- * "field_". */
+/* The text before the name of each field. Readers remove an underscore at the start; it makes sure
+ * that no name is a keyword of the language. But of the fields `_x` and `x`, written as `__x` and
+ * `_x`, readers make `_x` of the first, and then refuse the second, which is written so. With
+ * "_field_" the two stay different. */
 static const char *prefix(const struct ptrc_ctf_class *c)
 {
 	return c->has_underscored ? "_field_" : "_";
@@ -162,7 +163,7 @@ static void put_class(struct ptrc_buffer *b, const struct ptrc_ctf_class *c)
 
 /* ---- the trace ---- */
 
-/* Puts a member that readers use. They know it by its name. */
+/* Puts a member that readers use. They find it by its name, so the name has no prefix. */
 static void put_used(struct ptrc_buffer *b, const struct ptrc_ctf_member *m)
 {
 	const struct ptrc_layout_field *f = &m->field;

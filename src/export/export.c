@@ -17,7 +17,8 @@
 #define SWITCH_OUT "os.switch_out"
 #define SAMPLE "os.sample"
 
-/* Completes a name after its text has been put. */
+/* Called after the text of a name was changed: makes the name as a JSON string, and drops the
+ * number that a format gave to the old name. */
 static void end_name(struct ptrc_export_name *name)
 {
 	name->json.used = 0;
@@ -108,7 +109,8 @@ static bool name_by_itself(struct ptrc_export *x, const struct ptrc_pair *pair,
 	return true;
 }
 
-/* The innermost open span of the lane, or NULL. Valid while events are read, not at their end. */
+/* The innermost open span of the lane, or NULL. Valid only while events are read: at their end,
+ * open spans are freed. */
 static const struct ptrc_export_span *innermost(const struct ptrc_lane *lane)
 {
 	return (const struct ptrc_export_span *)lane->latest;
@@ -135,8 +137,9 @@ static const struct ptrc_span *wait_around(struct ptrc_export *x, const struct p
 	return s;
 }
 
-/* Finds the wait around a span that starts. A wait that a longjmp() has left has no end. So once a later wait has
- * ended, it is no reason for the thread to be off its processor. */
+/* Finds the wait around a span that starts. A wait that the thread has left by longjmp() stays open
+ * without an end. So once a later wait has ended, the open wait is not taken as the reason why the
+ * thread is off its processor. */
 static void find_wait(struct ptrc_export *x, struct ptrc_span *s)
 {
 	struct ptrc_export_lane *lane = (struct ptrc_export_lane *)s->lane;
@@ -247,8 +250,9 @@ static void put_half(struct ptrc_export *x, const struct ptrc_span *s)
 		x->format->event(x, &e);
 }
 
-/* Whether the span is a state of a thread that had another switch of the processor meanwhile. The end of the state is
- * missing then, and its last event belongs to another state. */
+/* Whether the span is a state of a thread, and the thread has had another switch of the processor
+ * since the span started. Then the end of the state is missing, and the span's last event belongs
+ * to another state. */
 static bool is_stale(const struct ptrc_export *x, const struct ptrc_span *s)
 {
 	return is_state(x, s->pair) &&
@@ -261,7 +265,8 @@ static void show(struct ptrc_export *x, struct ptrc_span *s, enum ptrc_slice_kin
 	const struct ptrc_select *select = &x->query->select;
 	bool has_begin = s->begin.source;
 
-	/* The thread was in this state before the trace started, so the start of the state is unknown. */
+	/* The thread was in this state before the trace started. As the start is not known, the
+	 * state is not shown. */
 	if (kind == PTRC_SLICE_STATE && !has_begin)
 		return;
 	if (!ptrc_pairs_select(x->pairs, s))

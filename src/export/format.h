@@ -196,11 +196,11 @@ struct ptrc_export {
 	struct ptrc_table processes;
 	/* For each source, the loss that its last event reported. Its .source is NULL if there is none. */
 	struct ptrc_export_loss *losses;
-	/* By the index of the pair; pairs that were not needed yet are missing at the end. */
+	/* Indexed by pair. The list ends at the last pair that was needed so far. */
 	struct ptrc_export_pair *pair_infos;
 	size_t pair_info_count;
-	/* The indexes of the pairs of --os events that show when a thread runs and when it waits; SIZE_MAX if
-	 * they are not used. */
+	/* The indexes of the pairs that show when a thread runs and when it waits. Their events are
+	 * recorded by ptrace-run --os. SIZE_MAX if they are not used. */
 	size_t running_pair;
 	size_t waiting_pair;
 	/* The name of the current slice, if it differs from the name of its pair. */
@@ -216,10 +216,12 @@ struct ptrc_export {
 	uint64_t slice_count;
 	/* The number of spans that have started, except for states of threads. */
 	uint64_t span_count;
-	/* Formats of flame graphs show samples of stacks. If this is false, because there are none, they show pairs. */
+	/* Formats of flame graphs show samples of stacks, if there are any (has_samples), otherwise
+	 * pairs. */
 	bool has_samples;
 	struct ptrc_flames flames;
-	/* Used by formats of flame graphs: the number of pairs with a field, which are left out. */
+	/* Used by formats of flame graphs: the number of pairs whose key is a field. They are left
+	 * out, as a frame belongs to one thread. */
 	uint64_t unnested_count;
 	/* Used by formats of flame graphs: the number of pairs that overlap those around them. */
 	uint64_t overlap_count;

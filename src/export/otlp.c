@@ -22,7 +22,8 @@
  * 1 MiB. */
 enum { LINE_BYTES = 256 * 1024 };
 
-/* The members of a larger JSON object are not attributes. Programs of OpenTelemetry have this limit, too. */
+/* A JSON object with more members than this is put as one text, not as attributes. Programs of
+ * OpenTelemetry have this limit, too. */
 enum { MEMBERS_MAX = 128 };
 
 enum { KIND_INTERNAL = 1 };
@@ -746,7 +747,8 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *lost)
 	close_loss(x, &l);
 }
 
-/* Puts what waits, and the numbers of losses of each log that has any, as JSON. */
+/* Puts the items that wait for their lines, and the numbers of losses of each log that has any, as
+ * JSON. */
 static bool end(struct ptrc_export *x)
 {
 	struct ptrc_query *q = x->query;

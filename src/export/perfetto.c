@@ -160,13 +160,15 @@ struct key {
 	uint64_t name;
 };
 
-/* A track for slices of the same name and process that do not overlap. */
+/* A track for slices of one process that have the same name. The slices on a track do not
+ * overlap. */
 struct row {
 	uint64_t number;
 	uint64_t end_ns;
 };
 
-/* The rows of a name in a process. They are a heap: the row that ends first is at the top. */
+/* The tracks for slices of one name and process, as a heap: the track whose last slice ends first
+ * is at the top. */
 struct rows {
 	struct ptrc_table_entry entry;
 	struct row **heap;
@@ -812,7 +814,8 @@ static uint64_t row_track(struct ptrc_export *x, const struct ptrc_slice *s)
 
 static uint64_t slice_track(struct ptrc_export *x, const struct ptrc_slice *s)
 {
-	/* If the slice has not ended, the span around it may have been freed already. */
+	/* The slice around this one, unless this one has not ended: then the other may have been
+	 * freed already. */
 	const struct ptrc_span *around = s->end ? s->lane->lane.latest : NULL;
 
 	if (s->kind == PTRC_SLICE_ASYNC ||
@@ -835,7 +838,8 @@ static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s,
 	close_event(x, at);
 }
 
-/* Puts the data of the first event of the slice, and what is special about the slice. */
+/* Puts the data of the first event of the slice, and whether events were lost within it and its end
+ * is missing. */
 static void put_slice_data(struct ptrc_export *x, const struct ptrc_slice *s)
 {
 	struct ptrc_buffer *b = &x->query->out;

@@ -37,7 +37,8 @@ struct record {
 };
 
 struct level {
-	/* Used for comparison only: at the end of the events, an open span is freed before its level ends. */
+	/* Used for comparison only, never followed: at the end of the events, an open span is freed
+	 * before its level ends. */
 	const struct ptrc_span *span;
 	const struct ptrc_source *source;
 	uint32_t frame;
@@ -336,7 +337,8 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	struct track **t = &st->losses[l->source->order];
 	uint32_t frame;
 
-	/* A profile of samples has counts instead of times, so a loss has no place in it. */
+	/* A profile of samples shows numbers of samples instead of times, so it has no place for a
+	 * loss. */
 	if (x->has_samples)
 		return;
 	end_at_loss(x, l);

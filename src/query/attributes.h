@@ -27,7 +27,8 @@ const char *ptrc_attributes_word(const struct ptrc_attributes_policy *, int valu
  * posix_trace_attr_init(). */
 int ptrc_attributes_init(trace_attr_t *attr);
 
-/* The attributes of a stream or a log. A session sends this structure to its clients, so its layout is fixed. */
+/* The attributes of a stream or a log. A session, the process that controls a stream in the
+ * background, sends this structure to its clients, so its layout must not change. */
 struct ptrc_attributes {
 	char trace_name[TRACE_NAME_MAX + 1];
 	char generation_version[TRACE_NAME_MAX + 1];
@@ -38,7 +39,8 @@ struct ptrc_attributes {
 	uint64_t max_data_size;
 	uint64_t log_max_size;
 	uint64_t full_wait_ns;
-	/* The size and the age at which the log is rotated; 0: never. */
+	/* The size in bytes and the age at which a log is continued in another file (rotation); 0:
+	 * never. */
 	uint64_t log_rotate_bytes;
 	uint64_t log_rotate_ns;
 	/* The number of files of a rotated log that are kept; 0: all. */

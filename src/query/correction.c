@@ -4,7 +4,8 @@
 
 #include "src/fields/when.h"
 
-/* The index of the last knot at or before the time, or -1. */
+/* The index of the last knot at or before the time, or -1 if the time is before the first knot. A
+ * knot is a time of the log for which the correction is known. */
 static long knot_before(const struct ptrc_correction *c, int64_t log_ns)
 {
 	size_t low = 0, high = c->count;
@@ -57,8 +58,8 @@ int64_t ptrc_clock_whole(long double ns)
 	return ns >= 0x1p63L ? INT64_MAX : ns < -0x1p63L ? INT64_MIN : (int64_t)ns;
 }
 
-/* Calculates with long double, which holds all 64 bits of a time: with rounded times, corrected times could
- * run back. */
+/* Calculates with long double, which holds all 64 bits of a time. If times were rounded to double,
+ * the corrected time of a later event could be before that of an earlier one. */
 int64_t ptrc_clock_link_ahead(const struct ptrc_clock_link *l, int64_t own_ns)
 {
 	long double since =
@@ -106,8 +107,8 @@ static bool find_between(const struct ptrc_correction *c, int64_t log_ns,
 	return true;
 }
 
-/* The correction at the time is interpolated between two knots. Returns how much it differs from the
- * correction at either knot, whichever differs more. */
+/* The shift at the time, interpolated between the two knots, differs from the shift of either knot.
+ * Returns the greater of the two differences. */
 static int64_t change_at(const struct ptrc_correction_knot *a, const struct ptrc_correction_knot *b,
 			 int64_t log_ns)
 {
@@ -116,22 +117,23 @@ static int64_t change_at(const struct ptrc_correction_knot *a, const struct ptrc
 	return most(ptrc_when_distance(shift, a->shift_ns), ptrc_when_distance(shift, b->shift_ns));
 }
 
-/* Whether the shift changes between the knots by more than the noise of reading clocks. When it changed is
- * not known. */
+/* Whether the shifts of the two knots differ by more than the error of reading the clocks. If so,
+ * it is not known when, between the knots, the shift changed. */
 static bool is_changing(const struct ptrc_correction_knot *a, const struct ptrc_correction_knot *b)
 {
 	return ptrc_when_distance(a->shift_ns, b->shift_ns) > a->noise_ns + b->noise_ns;
 }
 
-/* Whether the shift changes between the knots by more than a clock may drift, as it does if the machine
- * slept. */
+/* Whether the shifts of the two knots differ by more than clocks may drift apart in the time
+ * between them. This happens if the machine slept. */
 static bool is_jumping(const struct ptrc_correction_knot *a, const struct ptrc_correction_knot *b)
 {
 	return ptrc_when_distance(a->shift_ns, b->shift_ns) >
 	       ptrc_clock_error_after(a->noise_ns + b->noise_ns, b->log_ns - a->log_ns);
 }
 
-/* The greatest error of the host's own time, before links to other hosts are applied. */
+/* The greatest error of a time after the correction by the knots of its own host
+ * (ptrc_correction_own_time()). The errors of links to other hosts are not included. */
 static int64_t own_bound(const struct ptrc_correction *c, int64_t log_ns)
 {
 	long before = knot_before(c, log_ns);
@@ -193,9 +195,9 @@ int64_t ptrc_clock_link_bound(const struct ptrc_clock_link *l, int64_t other_ns)
 	for (size_t i = 0; i < l->low_count; i++)
 		if (at - value_at(&l->lows[i], since) > more)
 			more = at - value_at(&l->lows[i], since);
-	/* The lines were evaluated at other_ns, which itself may be wrong by as much as the result. Their
-	 * slopes are less than a thousandth, so 1/256 more covers that error. The nanosecond below is for
-	 * rounding. */
+	/* The lines were evaluated at other_ns, which itself may be wrong by as much as the result.
+	 * Their slopes are less than a thousandth, so adding 1/256 of the result is enough. The
+	 * nanosecond that is added below makes up for rounding down. */
 	more = (more + l->slack_ns) * (1 + 1.0 / 256);
 	return more < 1e18 ? (int64_t)more + 1 : PTRC_BOUND_UNKNOWN;
 }
@@ -206,8 +208,8 @@ int64_t ptrc_correction_bound(const struct ptrc_correction *c, int64_t log_ns)
 
 	if (!c->is_linked)
 		return ptrc_when_add(own_bound(c, log_ns), c->more_ns);
-	/* Links assume that clocks run evenly. The doubt is how far the clock of a host that slept may have
-	 * deviated from that. */
+	/* Links assume that clocks run evenly. If the host slept, its clock may have deviated from
+	 * that by up to `doubt`. */
 	bound = doubt = ptrc_correction_doubt(c, log_ns);
 	ns = ptrc_correction_own_time(c, log_ns);
 	for (const struct ptrc_clock_link *l = c->link; l; l = l->next) {
@@ -251,9 +253,10 @@ int64_t ptrc_correction_worst(const struct ptrc_correction *c)
 
 	for (size_t i = 1; i < c->count; i++) {
 		const struct ptrc_correction_knot *a = &c->knots[i - 1], *b = &c->knots[i];
-		/* Between two knots the error grows from both sides. If the shift does not change, the lesser of
-		 * the two errors counts. It is greatest where both are equal, and there the larger one has grown
-		 * for at most half of the time between the knots. */
+		/* At a time between two knots, the error is that of either knot plus the drift
+		 * since then. If the shift does not change, the lesser of the two errors counts. It
+		 * is greatest where both are equal, and there the larger error of the two knots has
+		 * grown for at most half of the time between them. */
 		int64_t bound = ptrc_clock_error_after(most(a->error_ns, b->error_ns),
 						       (b->log_ns - a->log_ns) /
 							       (is_changing(a, b) ? 1 : 2));

@@ -19,16 +19,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The bound of a time whose error is not known. */
+/* The greatest error of a time (its bound), if that is not known. */
 #define PTRC_BOUND_UNKNOWN INT64_MAX
 
 /* The rate at which the kernel (MAXFREQ) lets the maxerror of adjtimex() grow, in parts per million. */
 #define PTRC_CLOCK_TOLERANCE_PPM 500
 
-/* The error that error_ns becomes after the time `ns`, growing by PTRC_CLOCK_TOLERANCE_PPM. */
+/* The error of a clock `ns` nanoseconds after its error was error_ns. The error grows by
+ * PTRC_CLOCK_TOLERANCE_PPM. */
 int64_t ptrc_clock_error_after(int64_t error_ns, int64_t ns);
 
-/* log_ns, and its sum with shift_ns, are less than 2^62 from 0, so that sums and differences of times fit. */
+/* A time of the log for which the correction is known. log_ns, and log_ns + shift_ns, are less than
+ * 2^62 from 0, so that sums and differences of two times do not overflow. */
 struct ptrc_correction_knot {
 	int64_t log_ns;	  /* the time in the log */
 	int64_t shift_ns; /* the correction, which is added to log_ns */
@@ -36,7 +38,8 @@ struct ptrc_correction_knot {
 	int64_t noise_ns; /* the part of error_ns that comes from reading the clocks */
 };
 
-/* The offset of a clock as a function of time: offset + slope * (time - middle). */
+/* The offset of a clock as a linear function of time: offset_ns + slope * (time - middle_ns).
+ * middle_ns is a member of the link to which the line belongs. */
 struct ptrc_clock_line {
 	double offset_ns;
 	double slope;
@@ -62,7 +65,8 @@ struct ptrc_correction {
 	struct ptrc_correction_knot
 		*knots; /* in the order of log_ns, which is also that of corrected times */
 	size_t count;
-	/* Times are not corrected. ptrc_correction_bound() then gives the error of the log's own times. */
+	/* Times are left as the log has them. ptrc_correction_bound() then gives the error of these
+	 * times. */
 	bool is_as_recorded;
 	/* Corrected times differ from those of the log. */
 	bool is_moving;
@@ -71,7 +75,8 @@ struct ptrc_correction {
 	/* The host is the reference (`link` is NULL), or `link` leads to it. */
 	bool is_linked;
 	const struct ptrc_clock_link *link;
-	/* If there is a reference, and the host is not linked to it: the error of the reference. */
+	/* In nanoseconds: the error of the reference, if there is one and this host is not linked
+	 * to it. It is added to the errors of the host's own times. */
 	int64_t more_ns;
 };
 

@@ -13,14 +13,15 @@
 /* If a clock changes by more than this against another clock of the machine, it was stepped (set). */
 static const int64_t step_ns = 1000000;
 
-/* A reading of the clocks that took longer than this was interrupted, and is used only if the log has no
- * better one. */
+/* The clocks of a reading are read one after another. If that took longer than this, the process
+ * was interrupted meanwhile: such a reading is used only if the log has no better one. */
 static const int64_t window_max_ns = 100000;
 
-/* A reading that took longer than this cannot be true. */
+/* A reading that says that it took longer than this is taken for damaged, and ignored. */
 static const int64_t window_possible_ns = 1000000000;
 
-/* The greatest time between two consecutive readings of clocks. */
+/* The most by which two clocks of a machine seem to differ because they are read one after the
+ * other, not at the same time. */
 static const int64_t noise_ns = 1000;
 
 /* A time 2^62 ns (146 years) or more from 1970 is impossible. Sums and differences of two times that are possible
@@ -182,8 +183,9 @@ static void improve(struct ptrc_host_reading *r, const struct ptrc_host_reading 
 		r->error_ns = error_ns;
 }
 
-/* Finds the best reading, and with it all readings up to the steps before and after it. Lowers the error of
- * each of these by means of the others. */
+/* Finds the best reading, and from it on, in both directions, all readings up to the next step of
+ * the clock (h->first, h->last). Lowers the error of each of these readings by means of the
+ * others. */
 static void choose_readings(struct ptrc_host *h)
 {
 	const struct ptrc_host_reading *best = NULL;

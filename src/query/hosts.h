@@ -65,7 +65,7 @@ struct ptrc_host {
 struct ptrc_hosts {
 	struct ptrc_host *list;
 	size_t count;
-	/* The host and the correction of each source. */
+	/* For each source (log): the index of its host, and its correction. */
 	size_t *host_of;
 	struct ptrc_correction *corrections;
 	struct ptrc_reader **readers;

@@ -41,7 +41,7 @@ struct ptrc_libdw {
 #undef PTRC_LIBDW_MEMBER
 };
 
-/* Valid after ptrc_libdw_load() has returned true. */
+/* The functions of libdw. Valid after ptrc_libdw_load() has returned true. */
 extern struct ptrc_libdw ptrc_dw;
 
 /* Loads libdw. Returns false, and stores the reason, if that fails. */

@@ -56,8 +56,9 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 	}
 }
 
-/* The number of events that a reader gets: those of the log and, if the log starts with a loss, an OVERFLOW and a
- * RESUME. The library makes these two, and counts them in pt_made_up_events, only when the first events are read. */
+/* The number of events that a reader gets: those of the log and, if the log starts with a loss, an
+ * OVERFLOW and a RESUME. The library makes these two, and counts them in pt_made_up_events, only
+ * when a program reads the first events. So this reads two events. */
 static uint64_t count_read(trace_id_t trace)
 {
 	struct posix_trace_event_info event;
@@ -81,7 +82,9 @@ uint64_t ptrc_losses_stand_ins(trace_id_t log)
 
 	if (ptrc_trace_counts(log, &counts))
 		return 0;
-	/* The two events before which a log has lost its oldest events count as events of the log. */
+	/* For each damaged place a reader gets two events that are not in the log. If the log has
+	 * dropped its oldest events, a reader gets two more at the start; these count as events of
+	 * the log, so they are left out here. */
 	return counts.pt_made_up_events < 2 * counts.pt_damaged_gaps ? counts.pt_made_up_events
 								     : 2 * counts.pt_damaged_gaps;
 }
@@ -328,9 +331,9 @@ static const struct loss {
 	const char *key;
 	/* A loss of this kind makes a trace incomplete. */
 	bool is_loss;
-	/* The member is a number of events. */
+	/* The member is a number of events, which is added to the number of missing events. */
 	bool is_of_events;
-	/* The kind stands for lost events whose number is not known. */
+	/* Events were lost, and this member does not say how many. */
 	bool is_uncounted;
 	/* The message, in the format of ptrc_cli_count(); or a function that writes the message, or nothing if
 	 * there is none to write. Both are NULL if the message of another row includes it. */

@@ -28,8 +28,8 @@ struct ptrc_losses {
 	uint64_t unwritten_events;
 	/* The file to which the log was written is no longer at the path of the log. */
 	bool is_log_gone;
-	/* The number of events that cannot be read because the log is damaged; and whether an unknown number
-	 * of others cannot be read, either. */
+	/* The number of events that cannot be read because the log is damaged; and whether more
+	 * events, of unknown number, cannot be read either. */
 	uint64_t unreadable_events;
 	bool is_unreadable_uncounted;
 	/* The number of events of a followed session that were not shown, because the command or the
@@ -50,14 +50,16 @@ struct ptrc_losses {
 	uint64_t missing_names;
 	/* The number of damaged parts of the log that hold no events. */
 	uint64_t damaged_parts;
-	/* The number of damaged events in the logs or the session from which --to-log made this log. This
-	 * member and the next three are losses from before that. */
+	/* If --to-log made this log from other logs or from a session, this member and the next
+	 * three are what was lost before or during that copying. The number of damaged events of
+	 * the sources. */
 	uint64_t source_unreadable_events;
 	/* The number of events that the session recorded faster than they could be copied. */
 	uint64_t source_unshown_events;
-	/* More events, of unknown number, are missing. */
+	/* Events of the sources are missing, and their number is not known. */
 	bool is_source_uncounted;
-	/* The number of damaged names of event types and other damaged parts without events. */
+	/* The number of damaged names of event types and other damaged parts of the sources,
+	 * without events. */
 	uint64_t source_damaged_parts;
 	/* For a rotated log, the number of missing files, and of events in them (0: unknown). */
 	uint64_t missing_files;
@@ -76,20 +78,21 @@ struct ptrc_losses {
 	int read_error;
 };
 
-/* Event types that a log has only if it says this at its end (ptrc_trace_set_ending()): processes went on; the
- * COMMAND of ptrace-run has ended. */
+/* Names of events that the keeper, the process that writes the log, adds at the end of a log:
+ * processes were still traced when the log was closed; the COMMAND of ptrace-run has ended. A log
+ * has these types only if that is so. */
 #define PTRC_WENT_ON "os.went_on"
 #define PTRC_COMMAND_ENDED "os.command"
 
-/* The event type of losses in the kernel. */
+/* The name of the event type that reports events lost in the kernel. */
 #define PTRC_OS_LOST "os.lost"
 
 /* Fills in the losses from the status and the counts of a stream or a log. */
 void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_info *,
 			const struct ptrc_counts *);
 
-/* How many of the events that were read from a log are no events of the log: the OVERFLOW and RESUME that stand
- * for damaged places and missing files. */
+/* The number of events that reading the log has made up, an OVERFLOW and a RESUME for each damaged
+ * place and for missing files: they are not in the log, and --verify does not count them. */
 uint64_t ptrc_losses_stand_ins(trace_id_t log);
 
 /*
@@ -111,13 +114,13 @@ void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint6
 void ptrc_losses_add_read(struct ptrc_losses *, const struct ptrc_counts *,
 			  const uint64_t *read_count);
 
-/* Whether events were lost next to this event of the trace system: overwritten, damaged, or because the stream or the
- * log was full. A STOP precedes the lost events; its data says whether the stream was full.
- * ptrc_reader_is_loss() knows losses in the kernel, too. */
+/* Whether events were lost next to this event of the trace system: overwritten, damaged, or because
+ * the stream or the log was full. A STOP precedes the lost events; its data says whether the stream
+ * was full. ptrc_reader_is_loss() also recognises losses in the kernel. */
 bool ptrc_is_loss(trace_event_id_t id, const void *data, size_t size);
 
-/* Whether events were lost between this event and the next event of its source. (After a RESUME none were: it
- * ends a loss.) */
+/* Whether events were lost between this event and the next event of its source. (Not for a RESUME:
+ * it ends a loss.) */
 bool ptrc_is_loss_open(trace_event_id_t id, const void *data, size_t size);
 
 bool ptrc_losses_is_any(const struct ptrc_losses *);

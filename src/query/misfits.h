@@ -21,8 +21,8 @@ struct ptrc_misfit_types {
 	size_t count;
 };
 
-/* Adds the counts of the reader's event types. Event types of several logs that have the same name and layout
- * become one. */
+/* Adds the numbers of misfits that the reader has counted for its event types. Event types of
+ * several logs that have the same name and layout are counted together. */
 void ptrc_misfits_take(struct ptrc_misfit_types *, const struct ptrc_reader *);
 
 /* Resets the counts of the reader's event types, before its events are read again. */

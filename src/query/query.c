@@ -163,7 +163,8 @@ static bool find_last(struct ptrc_source *s, struct ptrc_period *trace)
 	return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));
 }
 
-/* Adds a window, a period that is shown, around each event of the source that matches --around. */
+/* Adds a window around each event of the source that matches --around: a period whose events are
+ * shown. */
 static bool find_windows(struct ptrc_query *q, struct ptrc_source *s)
 {
 	struct ptrc_reader *r = &s->reader;
@@ -261,8 +262,9 @@ static bool is_before(const struct ptrc_source *a, const struct ptrc_source *b)
 /* A heap of the sources that have a next event, with the earliest event first. */
 PTRC_HEAP_DEFINE(heap, struct ptrc_source, is_before);
 
-/* Reads the next selected event of the source. At the end of the source returns false. But if the log was not
- * closed and the sink wants to know the end of such a log (.early_end), sets is_over and returns true once more. */
+/* Reads the next selected event of the source. Returns false at the end of the source. But if the
+ * log was not closed, and the sink has a function .early_end for that, sets is_over and returns
+ * true once more. */
 static bool has_next(struct ptrc_query *q, struct ptrc_source *s)
 {
 	struct ptrc_losses losses;
@@ -285,8 +287,8 @@ static bool has_next(struct ptrc_query *q, struct ptrc_source *s)
 	return true;
 }
 
-/* Gives the sink the latest event of the source or, if the source is over, the early end of its log. is_last: no
- * other source has events left. */
+/* Gives the sink the latest event of the source or, if the source is over, calls the sink's
+ * .early_end. is_last: no other source has events left. */
 static void take(struct ptrc_query *q, struct ptrc_source *s, bool is_last)
 {
 	if (s->is_over) {
@@ -453,8 +455,8 @@ bool ptrc_query_has_type(const struct ptrc_query *q, const char *name, struct pt
 	return false;
 }
 
-/* Prints a message that no event type matches the pattern. If the pattern is a plain name (is_name), the message
- * proposes similar names. */
+/* Prints a message that no event type matches the pattern. If the pattern is a plain name
+ * (is_name), the message adds names that are similar. */
 static void report_missing(const struct ptrc_query *q, const char *pattern, bool is_name)
 {
 	struct ptrc_nearest nearest = {0};
@@ -485,8 +487,8 @@ static bool check_pattern(const struct ptrc_query *q, const char *pattern)
 	return false;
 }
 
-/* Returns false if the expression can hold for no event because no event type matches a name, or a pattern for
- * names, in it. Then prints a message for each of these. */
+/* Returns false if the expression can hold for no event, because no event type matches a name or a
+ * pattern in it. In this case prints a message for each such name or pattern. */
 static bool check_where(const struct ptrc_query *q, struct ptrc_where *w)
 {
 	const struct ptrc_reader_name *name;
@@ -564,8 +566,9 @@ static bool has_number(struct ptrc_query *q, pid_t number, bool is_thread)
 	return false;
 }
 
-/* Returns false, after a message, if there is a number in the list that no event has as its process (is_thread:
- * its thread). For a session prints no message, as later events may have the number. */
+/* Returns false, after a message, if the list has a process number (is_thread: a thread number)
+ * that no event of the logs has. For a session returns true, as later events may have the
+ * number. */
 static bool check_numbers(struct ptrc_query *q, const struct ptrc_select_numbers *n, bool is_thread)
 {
 	bool is_found = true;
@@ -695,9 +698,9 @@ static void say_missing(const char *text, void *arg)
 	ptrc_cli_add_text(&c->said, ptrc_cli_copy(text));
 }
 
-/* Checks the fields that are members of JSON data, in the expressions and in the sink's fields. Returns false,
- * after messages, if there is one that no event has; in an expression only if that can therefore hold for no
- * event. */
+/* Checks the fields that are members of JSON data. Returns false, after messages, if no event has a
+ * field that the sink shows (--fields), or if an expression can hold for no event because no event
+ * has one of its fields. */
 static bool check_members(struct ptrc_query *q)
 {
 	struct member_check c = {.q = q};
@@ -757,7 +760,8 @@ bool ptrc_query_finish(struct ptrc_query *q, bool is_read)
 enum ptrc_exit ptrc_query_tell(struct ptrc_query *q, enum ptrc_exit status, bool is_read)
 {
 	bool is_complete = ptrc_query_lacks_nothing(q);
-	/* All names of event types are known. A session that was not read to its end may still add names. */
+	/* The names of all event types are known. A session that was not read to its end may still
+	 * add names. */
 	bool has_all_names = !q->session || is_read;
 	bool is_found;
 

@@ -35,7 +35,8 @@ struct ptrc_source {
 	const char *operand;
 	struct ptrc_reader reader;
 	struct ptrc_view view;
-	/* NULL if the source has none. One allocation. */
+	/* The filter of events that are not decoded yet (sieve.h), or NULL. It is freed by one
+	 * free(). */
 	struct ptrc_sieve *sieve;
 	/* The losses of the source, and the number of events that were read. ptrc_query_finish() sets both. */
 	struct ptrc_losses losses;
@@ -60,20 +61,22 @@ struct ptrc_sink {
 	/* Returns the index of the first event of the block, from index `at` on, that the sink wants. */
 	size_t (*skip)(void *self, struct ptrc_source *, const struct posixtrace_block *,
 		       size_t at);
-	/* begin() takes a span (src/spans/span.h) that the latest event starts, span() one that has ended. */
+	/* .begin takes a span, the time between two events (src/spans/span.h), whose first event is
+	 * the latest event of the source. .span takes one that has ended. */
 	void (*begin)(void *self, struct ptrc_span *);
 	void (*span)(void *self, struct ptrc_span *);
-	/* Tells the sink that a log which was not closed ends here. It is called at the time of that log's last
-	 * event, in the order of events, unless no other source has events left. The reader has the time of that
-	 * event. */
+	/* Called when a log that was not closed ends, in the order of events: at the time of the
+	 * last event of the log, which the reader has. Not called if no other source has events
+	 * left. */
 	void (*early_end)(void *self, struct ptrc_source *);
 	/* Whether the sink needs no more events. */
 	bool (*is_full)(const void *self);
 	/* Called after the last event, when the losses of the sources are known. is_read: the sources were read to
 	 * their ends. */
 	void (*finish)(void *self, bool is_read);
-	/* Needed for --last, which reads all events twice, to know how many there are. Called after the first
-	 * pass: adds to shown_count what the sink would show at the end of the events, and forgets all events. */
+	/* Needed for --last, which reads all events twice because it has to know their number.
+	 * Called after the first pass: adds to shown_count what the sink would show only after the
+	 * last event, and forgets all events. */
 	void (*restart)(void *self);
 	/* Prints the sink's messages. Returns false if something that the user asked for does not exist. */
 	bool (*tell)(void *self);
@@ -85,11 +88,12 @@ struct ptrc_sink {
 	bool takes_all;
 	/* The sink also gets all events that report losses, selected or not. */
 	bool takes_losses;
-	/* The sink needs .trace of the query. */
+	/* The sink needs the member .trace of struct ptrc_query. */
 	bool needs_trace;
 	/* The noun for what --summary counts, such as "pair"; NULL: "event". */
 	const char *noun;
-	/* The fields of --fields. If one is a member of JSON data and no event has it, that is reported. */
+	/* The fields of --fields. If one of them is a member of JSON data that no event has, a
+	 * message says so. */
 	const struct ptrc_field *fields;
 	size_t field_count;
 };
@@ -121,10 +125,11 @@ struct ptrc_query {
 	/* All events are read and compared with what the logs say about them (--verify). */
 	bool is_verifying;
 	bool is_loss_allowed;
-	/* Each selected event has to fit its layout, even if its data is not shown. */
+	/* The data of each selected event is compared with its layout, even if the data is not
+	 * shown (--strict). */
 	bool is_strict;
-	/* The sink itself needs the field gap, the field bound, and the first time of .trace, even if no
-	 * expression and no option needs them. */
+	/* The sink itself needs the field `gap`, the field `bound`, and the first time of .trace,
+	 * even if no expression and no option needs them. */
 	bool needs_gap;
 	bool needs_bound;
 	bool needs_first;
@@ -137,12 +142,14 @@ struct ptrc_query {
 
 	struct ptrc_source *sources;
 	size_t source_count;
-	/* The hosts of the sources; empty for a single log unless a field needs the bounds of times. */
+	/* The hosts of the sources. Empty for a single log, unless a field needs the greatest
+	 * errors of times (the field `bound`). */
 	struct ptrc_hosts hosts;
 	/* The buffer for standard output. */
 	struct ptrc_buffer out;
 	uint64_t shown_count;
-	/* The number of selected events that were not shown because too many lines were held back for --around. */
+	/* The number of selected events that were not shown because of the limit of memory for
+	 * lines that wait for a later event that matches --around. */
 	uint64_t unheld_count;
 	/* The expression of --around was evaluated for all events that match its pattern, so those that do not
 	 * fit their layouts are counted already. */
@@ -157,13 +164,14 @@ struct ptrc_query {
  * its view points into it. */
 void ptrc_source_begin(struct ptrc_source *, struct ptrc_query *, size_t order);
 
-/* Finds the hosts of the sources, and how their times are corrected, if there are several sources or a field
- * needs the bounds of times. is_for_log: the events become a new log. */
+/* Finds the hosts of the sources, and how their times are corrected, if there are several sources
+ * or a field needs the greatest errors of times. is_for_log: the events become a new log. */
 void ptrc_query_find_hosts(struct ptrc_query *, bool is_for_log);
 
 void ptrc_source_free(struct ptrc_source *);
 
-/* Makes the sieve of the source, if the selection allows one. Called after ptrc_query_resolve(). */
+/* Makes the sieve of the source, if the expressions of --where allow one (sieve.h). Called after
+ * ptrc_query_resolve(), which sets the times in the expressions. */
 void ptrc_source_make_sieve(struct ptrc_source *, const struct ptrc_query *);
 
 /* Skips the next events of the block, up to one that may be selected or that the sink wants. */
@@ -238,15 +246,15 @@ bool ptrc_query_run(struct ptrc_query *);
  * log cannot be read. */
 bool ptrc_query_select_last(struct ptrc_query *, uint64_t count, bool *is_all);
 
-/* ptrc_query_undecided() returns the number of events whose selection could not be decided;
- * ptrc_query_report_undecided() prints messages about them. */
+/* ptrc_query_undecided() returns the number of events for which matching a pattern of an expression
+ * would have taken too long; ptrc_query_report_undecided() prints messages about them. */
 uint64_t ptrc_query_undecided(const struct ptrc_query *);
 void ptrc_query_report_undecided(const struct ptrc_query *);
 
 /* Whether a source has an event type whose name the pattern matches. */
 bool ptrc_query_has_match(const struct ptrc_query *, const char *pattern);
 
-/* After ptrc_query_finish(): whether the sources lack nothing, and the selection of each event could be decided. */
+/* Called after ptrc_query_finish(): whether no events are missing, and no event was undecided. */
 bool ptrc_query_lacks_nothing(const struct ptrc_query *);
 
 /* Returns false if no event can be selected, because no event type matches the patterns of --event or of

@@ -17,8 +17,8 @@
 #include "src/base/output.h"
 #include "src/fields/when.h"
 
-/* The start of every log, see docs/log-format.md. If the version of the log or the machine that wrote it is
- * another one, only the signature has this meaning. */
+/* The start of every log, see docs/log-format.md. If the log has another version than this program,
+ * or was written by another kind of machine, only the signature has this meaning. */
 struct prefix {
 	unsigned char signature[8];
 	uint32_t byte_order;
@@ -514,8 +514,8 @@ int ptrc_reader_rewind(struct ptrc_reader *r)
 static int select_log(struct ptrc_reader *r, const struct posixtrace_span *spans, size_t count,
 		      const trace_event_set_t *types)
 {
-	/* The gap of an event is the time since another event, which may not be selected. So to know gaps, all
-	 * events are read. */
+	/* The gap of an event is the time since the preceding event of its thread, which may not be
+	 * selected. So if gaps are wanted (r->before is not NULL), all events are read. */
 	if (r->source || r->before)
 		return ptrc_reader_rewind(r);
 	start_over(r);
@@ -551,8 +551,8 @@ int ptrc_reader_refresh(struct ptrc_reader *r, unsigned long first)
 	struct stat own, there;
 	int error;
 
-	/* r->fd was opened before r->trace. So if the file at the path is still that of r->fd, r->trace is this
-	 * file, too. */
+	/* r->fd was opened before r->trace. So if the path still leads to the file of r->fd, it led
+	 * to this file when r->trace was opened, too. */
 	if (r->fd < 0 || fstat(r->fd, &own) || stat(r->path, &there) ||
 	    own.st_dev != there.st_dev || own.st_ino != there.st_ino)
 		return ESTALE;
@@ -594,7 +594,8 @@ struct ptrc_type *ptrc_reader_new_type(struct ptrc_reader *r, trace_event_id_t i
 {
 	struct ptrc_type *type = ptrc_cli_allocate(sizeof(*type));
 
-	/* A source has the name of a type before the first event of the type. */
+	/* A log or session has the name of a type before the first event of the type, so it is
+	 * looked up only once. */
 	type->name.is_known = !posix_trace_eventid_get_name(r->trace, id, type->name.text);
 	if (!type->name.is_known)
 		snprintf(type->name.text, sizeof(type->name.text), "#%u", id);
@@ -721,7 +722,9 @@ bool ptrc_log_find_mapping(trace_id_t log, unsigned long process, uint64_t addre
 	struct posixtrace_log_mapping next;
 	bool is_found = false;
 
-	/* A function that a program made is in a mapping of memory, and says more. */
+	/* The code of a function that the program made at run time is in a mapping of memory
+	 * without a file. Both entries match the address; the one of the function is preferred, as
+	 * it has the name. */
 	for (unsigned long i = 0; (!is_found || !m->pm_is_function) &&
 				  !posixtrace_log_get_mapping(log, process, i, &next, sizeof(next));
 	     i++)

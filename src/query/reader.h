@@ -27,10 +27,11 @@ static inline bool ptrc_is_system_type(trace_event_id_t id)
 }
 
 struct ptrc_reader;
-/* The state of a followed session, defined by src/session/reader_follow.c. */
+/* The state of following a session. It is defined in src/session/reader_follow.c. */
 struct ptrc_reader_input;
 
-/* The functions of a reader whose log comes in parts from a session. src/session/reader_follow.c provides them. */
+/* How a reader gets the log of a session, which comes in parts, as the session writes it.
+ * src/session/reader_follow.c has the functions. */
 struct ptrc_reader_source {
 	/* Waits for the next part of the log. Returns false at the end of the log, or with .error set (see
 	 * ptrc_reader_next()). */
@@ -43,7 +44,7 @@ struct ptrc_reader_source {
 	void (*close)(struct ptrc_reader *);
 };
 
-/* The loss that an OVERFLOW starts. */
+/* The loss that an OVERFLOW event reports: events are missing after it. */
 struct ptrc_reader_gap {
 	/* The loss is a damaged place of the log. */
 	bool is_damage;
@@ -60,8 +61,8 @@ struct ptrc_reader_block {
 	size_t at;
 	/* The loss that the last event of the block starts, if that is an OVERFLOW. */
 	struct ptrc_reader_gap gap;
-	/* For each event, the time since the preceding event of the same thread. NULL without
-	 * ptrc_reader_watch_threads(). The memory is used again for the next block. */
+	/* For each event, the nanoseconds since the preceding event of the same thread. NULL
+	 * without ptrc_reader_watch_threads(). The next block reuses the memory. */
 	int64_t *since_before;
 };
 
@@ -74,7 +75,8 @@ struct ptrc_reader {
 	 * has the path, and is freed with the reader. */
 	bool is_growing;
 	char *own_path;
-	/* For a session: where its log comes from. Both are NULL if the log is a file. */
+	/* For a session: the functions and the state by which its log is received. Both are NULL if
+	 * the log is a file. */
 	const struct ptrc_reader_source *source;
 	struct ptrc_reader_input *input;
 	/* The number of events of a session that were lost on the way to this reader; and whether an unknown
@@ -116,7 +118,8 @@ struct ptrc_reader {
 	/* PTRC_READER_IDS event types, by identifier: NULL for a type that was not looked up yet. Copies of the
 	 * reader share them. */
 	struct ptrc_type **types;
-	/* The source as src/text shows it: one allocation, freed with the types; NULL until it is needed. */
+	/* The name of the source in the form in which src/text shows it: one allocation, freed with
+	 * the types; NULL until it is needed. */
 	void *label_in_lines;
 };
 
@@ -124,8 +127,8 @@ struct ptrc_reader {
  * copied to a temporary file first. On failure prints the reason, returns false and leaves nothing open. */
 bool ptrc_reader_open(struct ptrc_reader *, const char *path);
 
-/* Opens the log at the path in the same way, without a message and with .fd -1. Returns an error of
- * posixtrace_log_open(), or 0. */
+/* Opens a log as ptrc_reader_open() does, but without a message, and sets .fd to -1. Returns an
+ * error of posixtrace_log_open(), or 0. */
 int ptrc_reader_open_log(struct ptrc_reader *, const char *path);
 
 /* Returns the number that all files of a log have in common, and that no other log has; 0 if the file at the path
@@ -145,8 +148,8 @@ bool ptrc_reader_is_log(int fd);
 
 /* Stores the reason why posix_trace_open() refused the file with EINVAL. */
 void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *);
-/* The reason after EPROTO of posixtrace_log_open(): the file, of those of a rotated log, that has a version which this
- * command does not know, and the two versions. */
+/* Stores the reason why posixtrace_log_open() refused a log with EPROTO: which of its files has a
+ * version that this command does not know, that version, and the version that it knows. */
 void ptrc_reader_why_no_version(const char *path, struct ptrc_cli_reason *);
 
 void ptrc_reader_close(struct ptrc_reader *);
@@ -258,8 +261,8 @@ const char *ptrc_reader_truncation(const struct ptrc_reader *);
 /* Looks up a type for ptrc_reader_type(), at the first event of the type. */
 struct ptrc_type *ptrc_reader_new_type(struct ptrc_reader *, trace_event_id_t);
 
-/* Returns what the reader keeps about an event type, never NULL. A type without a known name is named by its
- * number. All invalid identifiers are one type. */
+/* Returns the entry of an event type, never NULL. A type whose name is not known is named by its
+ * number. All invalid identifiers share one entry. */
 static inline struct ptrc_type *ptrc_reader_type(struct ptrc_reader *r, trace_event_id_t id)
 {
 	/* No event type has the identifier 0. */
@@ -281,7 +284,7 @@ static inline bool ptrc_reader_reports_loss(struct ptrc_reader *r, trace_event_i
 	return ptrc_is_loss(id, data, size) || ptrc_reader_type(r, id)->is_os_lost;
 }
 
-/* The same for the latest event. */
+/* Whether events were lost next to the latest event, see ptrc_reader_reports_loss(). */
 static inline bool ptrc_reader_is_loss(struct ptrc_reader *r)
 {
 	return ptrc_reader_reports_loss(r, r->event.posix_event_id, r->data, r->size);
@@ -304,8 +307,8 @@ static inline bool ptrc_reader_sees_losses(struct ptrc_reader *r, trace_event_id
 /* The identifier of the type with this name, or 0 if no type looked up so far has the name. */
 trace_event_id_t ptrc_reader_find_type(const struct ptrc_reader *, const char *name);
 
-/* ptrc_reader_own_types() gives the reader an empty table of types. Its old table belongs to another reader, or
- * the caller has freed it by ptrc_reader_free_types(). */
+/* Gives the reader an empty table of types. Its old table belongs to another reader, or the caller
+ * has freed it by ptrc_reader_free_types(). */
 void ptrc_reader_own_types(struct ptrc_reader *);
 void ptrc_reader_free_types(struct ptrc_reader *);
 

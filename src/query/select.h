@@ -79,16 +79,19 @@ void ptrc_select_get_around(const struct ptrc_select *, struct ptrc_reader *, tr
 /* Whether the selection of an event depends on nothing but its type. */
 bool ptrc_select_is_by_type(const struct ptrc_select *);
 
-/* Whether the event meets all conditions. Windows are left to the caller. */
+/* Whether the event meets all conditions. Does not check whether it is in a window of --around; the
+ * caller does. */
 bool ptrc_select_event(struct ptrc_select *, struct ptrc_view *);
 
-/* Whether the event meets all conditions but the expressions and the windows. */
+/* Whether the event meets all conditions except the expressions of --where and the windows of
+ * --around. */
 bool ptrc_select_meets_rest(struct ptrc_select *, struct ptrc_view *);
 
-/* Whether a pair of events meets the conditions. A condition on type, process or thread is met if either event
- * meets it, that on the time if the pair overlaps the span. If one event of the pair is missing, its view is
- * NULL, and `missing` is its type: then the pair is taken to last from before all times or until after all times,
- * and expressions are ignored. */
+/* Whether a pair of events meets the conditions. Conditions on type, process or thread hold if they
+ * hold for one of the two events. The condition on the time holds if the pair overlaps the span. If
+ * one event is missing, its view is NULL and `missing` is the name of its type. The pair then
+ * counts as lasting from before all times, or until after all times, and expressions are
+ * ignored. */
 bool ptrc_select_pair(struct ptrc_select *, struct ptrc_view *begin, struct ptrc_view *end,
 		      const char *missing);
 

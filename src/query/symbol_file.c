@@ -9,7 +9,7 @@
 
 #include "src/query/libdw.h"
 
-/* The least and the greatest size of a build id in bytes. The path of a debug file needs at least BUILD_ID_MIN. */
+/* The least and the greatest size, in bytes, of a build id for which a file is looked up. */
 enum { BUILD_ID_MIN = 3, BUILD_ID_MAX = 64 };
 /* The greatest number of references followed from one definition to the next, and the greatest depth of nested
  * names. */
@@ -26,7 +26,8 @@ struct ptrc_symbol_file {
 	Elf *elf;
 	/* The addresses that libdw uses are those in the file plus `bias`. */
 	GElf_Addr bias;
-	/* The file is a debug file that was split off from the mapped file, so it has other offsets. */
+	/* The file is a debug file that was split off from the mapped file. Code has the same
+	 * addresses in both, but other offsets in the file. */
 	bool is_split;
 	/* The texts that join() has made, each once. */
 	struct text *texts;
@@ -278,7 +279,7 @@ static const char *name_of(struct ptrc_symbol_file *f, Dwarf_Die *function, int 
 	parts[--at] = ptrc_dw.dwarf_diename(&die);
 	if (!parts[at])
 		return NULL;
-	/* Scope 0 is the declaration itself, so its scopes start at 1. */
+	/* Scope 0 is the declaration itself. The namespaces and classes around it start at 1. */
 	n = ptrc_dw.dwarf_getscopes_die(&die, &scopes);
 	for (int i = 1; i < n && at; i++) {
 		int tag = ptrc_dw.dwarf_tag(&scopes[i]);
@@ -473,7 +474,8 @@ const char *ptrc_symbol_file_find_variable(struct ptrc_symbol_file *f,
 		return NULL;
 	name = ptrc_dw.dwfl_module_addrinfo(f->module, address + f->bias, offset, &symbol, NULL,
 					    NULL, NULL);
-	/* Between two variables there may be others, of which the symbol table says nothing. */
+	/* The address may be in another variable, which has no symbol: then it is after the end of
+	 * this one. */
 	return name && GELF_ST_TYPE(symbol.st_info) == STT_OBJECT && *offset < symbol.st_size
 		       ? name
 		       : NULL;

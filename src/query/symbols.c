@@ -30,7 +30,8 @@ struct file {
 	/* NULL if the file cannot be used; `why` then has the reason. */
 	struct ptrc_symbol_file *opened;
 	bool has_lines;
-	/* A place in the code was sought in the file, not only a variable. */
+	/* Code was looked up in the file, not only variables. So if the file has no source lines, a
+	 * message says so. */
 	bool is_for_code;
 	struct ptrc_cli_reason why;
 	size_t build_id_size;

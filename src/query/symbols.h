@@ -14,7 +14,8 @@
 /* The files that a command has opened. Several threads may use them. */
 struct ptrc_symbols;
 
-/* The places that one thread has found in one log: one allocation, NULL at first. */
+/* The places in the source code that one thread has found in one log. NULL at first; freed by one
+ * free(). */
 struct ptrc_symbol_cache;
 
 /* Returns NULL, and stores the reason, if this command cannot read debug information. */
@@ -33,8 +34,8 @@ const struct ptrc_symbol *ptrc_symbols_find(struct ptrc_symbols *, struct ptrc_s
 const char *ptrc_symbols_find_variable(struct ptrc_symbols *, trace_id_t log, unsigned long process,
 				       uint64_t address, uint64_t *offset);
 
-/* For each file about which nothing is known, prints the reason. If has_lines, prints for each other file without
- * known source lines why these are not known. */
+/* Prints a message for each file in which no names could be looked up. If has_lines, prints one for
+ * each file without line numbers, too. */
 void ptrc_symbols_report(struct ptrc_symbols *, bool has_lines);
 
 /* Accepts NULL. */

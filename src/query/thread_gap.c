@@ -8,7 +8,8 @@
 struct thread {
 	struct ptrc_table_entry entry;
 	int64_t ns;
-	/* One more than the number of places with losses before this event. 0: the thread has had no event. */
+	/* 1 + the number of places with lost events before this event. 0: the thread has had no
+	 * event yet. Two events of a thread with the same value have no loss between them. */
 	uint64_t period;
 };
 

@@ -47,8 +47,9 @@ static inline void ptrc_misfits_add(struct ptrc_misfits *m, const struct ptrc_mi
 
 enum ptrc_type_answer { PTRC_TYPE_UNKNOWN, PTRC_TYPE_NO, PTRC_TYPE_YES };
 
-/* An event type as a sieve (src/query/sieve.h) sees it: the place of the sieve's member in the data, and the
- * bounds from `low` to `low` + `span` that the member must meet. */
+/* The place of a member in the data of an event type, where a sieve (src/query/sieve.h) reads it,
+ * and the range of its values that pass: from `low` to `low` + `span`. The member has this place
+ * only in data that has one of the two sizes. */
 struct ptrc_sieve_place {
 	/* Whether the member has a fixed place, as enum ptrc_type_answer. If not, each event of the type
 	 * passes. */
@@ -56,8 +57,9 @@ struct ptrc_sieve_place {
 	unsigned char bytes;
 	unsigned int at;
 	size_t sizes[2];
-	/* For signed members: the bit whose inversion makes an unsigned number of the same order, and 64 minus
-	 * the number of the member's bits. */
+	/* For a signed member: the highest bit, which turns its value into an unsigned number of
+	 * the same order if it is inverted; and 64 minus the number of bits of the member. 0 for
+	 * unsigned members. */
 	uint64_t bias;
 	unsigned int shift;
 	uint64_t low, span;
@@ -73,9 +75,9 @@ struct ptrc_type {
 	const struct ptrc_layout *layout;
 	struct ptrc_misfits misfits;
 	struct ptrc_sieve_place place;
-	/* Data that other modules attach to the type. Each is NULL until it is needed, is one allocation, and
-	 * is freed with the type. */
-	/* The type as src/text shows it. */
+	/* Data that other modules keep for the type. Each pointer is NULL until it is needed, and
+	 * is freed with the type by one free(). */
+	/* The name of the type in the form in which src/text shows it. */
 	void *label;
 	/* Owned by the sink, the consumer of the query's events. */
 	void *of_sink;

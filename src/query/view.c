@@ -13,7 +13,8 @@
 
 enum { MEMBER_NAME_MAX = 80 };
 
-/* The number, in struct ptrc_field, of a name that no layout had when it was looked up. */
+/* In struct ptrc_field, instead of the number of a member's name: no layout had the name when it
+ * was looked up, but a layout that is added later may have it. */
 enum { FOUND_LATER = -3 };
 
 enum {
@@ -61,7 +62,7 @@ static const struct field {
 
 enum { FIELD_COUNT = sizeof(fields) / sizeof(*fields) };
 
-/* JSON keys that --fields=data may print, but that are not fields. */
+/* Keys of JSON objects that --fields=data may print, but that are not names of fields. */
 static const char *const data_keys[] = {"decode_error", "filter", "old", "new"};
 
 static const char member_prefix[] = "data.";
@@ -275,7 +276,8 @@ void ptrc_view_take_layout(struct ptrc_view *v, struct ptrc_layouts *layouts)
 	if (ptrc_reader_type(v->reader, id)->has_sought_layout)
 		return;
 	take_layout(v, layouts, id);
-	/* Notes that it was looked for, even if no type has a layout. */
+	/* Sets has_sought_layout, so that this function returns early for the type from now on. If
+	 * no type has a layout yet, no other caller does that. */
 	ptrc_view_layout(v, layouts, id);
 }
 
@@ -354,7 +356,7 @@ static struct ptrc_value bytes_value(enum ptrc_value_kind kind, const void *byte
 	return (struct ptrc_value){.kind = kind, .bytes = bytes, .size = size};
 }
 
-/* The text as a value; NULL becomes a value of no kind. */
+/* The text as a value. For NULL the value has the kind PTRC_VALUE_NONE. */
 static struct ptrc_value text_value(const char *text)
 {
 	return text ? bytes_value(PTRC_VALUE_TEXT, text, strlen(text)) : (struct ptrc_value){0};
@@ -369,8 +371,8 @@ static struct ptrc_value data_value(const struct ptrc_reader *r)
 	return bytes_value(PTRC_VALUE_TEXT, r->data, size);
 }
 
-/* The value of a system event of type `id`, whose data is a number. If the latest event has another type, a value
- * of no kind. */
+/* The number that is the data of a system event of type `id`. If the latest event has another type,
+ * a value of the kind PTRC_VALUE_NONE. */
 static struct ptrc_value system_value(const struct ptrc_reader *r, trace_event_id_t id)
 {
 	int number;

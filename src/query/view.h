@@ -113,8 +113,9 @@ struct ptrc_view {
 	const struct ptrc_layouts *layouts;
 	bool is_decoded;
 	struct ptrc_decoded decoded;
-	/* is_again: all events are read once more. is_counted: the latest event was decoded before. In both
-	 * cases, data that does not fit its layout is already counted. */
+	/* Data that does not fit its layout is not counted, because it has been counted before: all
+	 * events are read a second time (is_again), or the latest event was decoded before
+	 * (is_counted). */
 	bool is_again;
 	bool is_counted;
 	/* The name of the machine, once it was looked up. */

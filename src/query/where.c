@@ -14,7 +14,8 @@
  * at most this. */
 enum { GLOB_WORK_MAX = 16 << 20 };
 
-/* Calls the function for the operand or, if that is a calculation, for the operands of the calculation. */
+/* Calls the function for the operand and, if that is a calculation, for the operands of the
+ * calculation. */
 static void visit_operand(struct ptrc_operand *o, void (*visit)(struct ptrc_operand *, void *),
 			  void *arg)
 {
@@ -172,7 +173,7 @@ static bool quantify_value(const struct ptrc_operand *o, const struct ptrc_value
 		break;
 	}
 	if (o->field.id != PTRC_FIELD_MEMBER) {
-		/* The field may also be text, but as a quantity it is a number. */
+		/* A field that may be a number or text, such as `data`, is a number here. */
 		if (q->dimension & (q->dimension - 1))
 			q->dimension = PTRC_DIMENSION_NUMBER;
 	} else if (q->dimension != PTRC_DIMENSION_BOOL) {
@@ -393,7 +394,8 @@ static bool is_whole_field(const struct ptrc_operand *o)
 
 	if (!o->is_field || f->is_of_begin)
 		return false;
-	/* The member itself, without a path into JSON or an index. */
+	/* Only a member as a whole: an element of an array, or a member of JSON data, may be of
+	 * another type. */
 	if (f->id == PTRC_FIELD_MEMBER)
 		return !f->text[f->path];
 	return f->id == PTRC_FIELD_TYPE_ID || f->id == PTRC_FIELD_PID || f->id == PTRC_FIELD_TID ||
@@ -429,7 +431,7 @@ bool ptrc_where_get_bounds(const struct ptrc_where *w, struct ptrc_where_bounds 
 		.low = relations & PTRC_BELOW ? -far : whole + !(relations & PTRC_EQUAL),
 		.high = relations & PTRC_ABOVE ? far : whole - !(relations & PTRC_EQUAL),
 	};
-	/* Both below and above hold, so the relation is !=. */
+	/* The relation includes both less and greater, so it is !=. */
 	if ((relations & PTRC_BELOW) && (relations & PTRC_ABOVE)) {
 		b->low = b->high = whole;
 		b->is_outside = true;
@@ -476,7 +478,8 @@ bool ptrc_where_try_name(struct ptrc_where *w, const char *name, size_t size)
 	return look(w->root, name, size) != PTRC_NO;
 }
 
-/* Whether an earlier comparison in the list has the same name or pattern, and has not matched, either. */
+/* Whether the list has an earlier comparison with the same name or pattern that has not matched:
+ * then the message about it was already given. */
 static bool is_repeated(const struct ptrc_where *w, const struct ptrc_node *n)
 {
 	for (const struct ptrc_node *m = w->names; m != n; m = m->next_of_names)

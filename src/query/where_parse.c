@@ -170,7 +170,8 @@ static void make_moment(struct ptrc_parser *p, struct ptrc_operand *o)
 	}
 	ptrc_operand_set(o, ptrc_quantity_whole(PTRC_DIMENSION_MOMENT, o->when.ns));
 	p->bases |= 1U << o->when.base;
-	/* The number of a relative time is known only when the start and the end of the trace are known. */
+	/* A time relative to the start or the end of the trace becomes a number when these are
+	 * known. */
 	o->has_number = o->when.base == PTRC_WHEN_ABSOLUTE;
 	free(o->text);
 	o->text = NULL;
@@ -369,7 +370,8 @@ static const char *hint_for(const struct ptrc_operand *a, const struct ptrc_oper
 					  : "; a duration has a unit, such as 5ms";
 }
 
-/* Refuses the expression if all values of the field are those of an enum, and the string is no name of one. */
+/* Refuses the expression if all values of the field are those of enums, and the string is not the
+ * name of any value of these. */
 static void check_name(struct ptrc_parser *p, const struct ptrc_operand *other,
 		       const struct ptrc_operand *string)
 {

@@ -86,8 +86,8 @@ struct ptrc_where {
 	 * form they are compared, and for a text with a null byte appended. */
 	struct ptrc_buffer scratch[2];
 	uint64_t undecided_count;
-	/* If data was cut or does not fit its layout, conditions on fields that are missing because of that are
-	 * undecided, not false. */
+	/* Set while an event is judged whose data was cut or does not fit its layout: conditions on
+	 * fields that are missing for that reason are undecided, not false. */
 	bool has_doubts;
 };
 

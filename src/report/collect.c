@@ -442,8 +442,8 @@ static bool is_cut_by_time(const struct ptrc_report *r, const struct ptrc_pair *
 	       ptrc_select_has_name(s, fate == PTRC_SPAN_NO_BEGIN ? pair->begin : pair->end);
 }
 
-/* Adds the part of a pair that is within the selected time. The duration of the whole pair is unknown, so
- * statistics do not include it. */
+/* Adds the part of a pair that is within the selected time. As the duration of the whole pair is
+ * not known, the pair is not in the statistics of durations. */
 static void add_part(struct ptrc_report *r, struct ptrc_report_record *record)
 {
 	const struct ptrc_period *span = &r->query->select.span;
@@ -718,7 +718,8 @@ static void add(void *self, struct ptrc_source *s)
 					       .lane = (uint32_t)lane->lane.number});
 }
 
-/* With --last, the first pass only counts events, so there is nothing to drop. */
+/* With --last, the events are read twice. In the first pass add() keeps nothing, so there is
+ * nothing to forget. */
 static void restart(void *self)
 {
 	(void)self;

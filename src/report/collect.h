@@ -90,9 +90,10 @@ struct ptrc_report_class {
 	size_t record_count;
 	/* The number of bytes of their events. */
 	uint64_t record_bytes;
-	/* For events: of mask + 1 events, one is kept. */
+	/* For events: one of each mask + 1 events is kept. Starts with 0, and grows when the class
+	 * is thinned out. */
 	uint64_t mask;
-	/* For pairs: those that took at least this time are kept. */
+	/* For pairs: the least duration, in nanoseconds, of the pairs that are kept. */
 	uint64_t least_ns;
 	uint64_t seen_count;
 	uint64_t dropped_count;
@@ -193,7 +194,7 @@ struct ptrc_report {
 	/* The source and the lane of the current event. */
 	struct ptrc_source *source;
 	struct ptrc_report_lane *lane;
-	/* Which window of time that --around selects is the current one, as an index. */
+	/* The index of the current one of the windows, the periods that --around selects. */
 	size_t window;
 	/* Writes the report after the last event was taken. Returns false after a message. */
 	bool (*write)(struct ptrc_report *);

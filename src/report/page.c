@@ -247,10 +247,11 @@ static const struct ptrc_symbol *symbol_of(struct page *p, const struct ptrc_rep
 }
 
 /*
- * Returns the number of the text for an address: "function (file:line)", as far as it is known; for a frame
- * of a stack, only the function. If is_exact, the address is that of the instruction itself; otherwise it is
- * the one after a call. The table does not know when a process executes another program, so if both programs
- * use an address, both may get the text of one of them.
+ * Returns the number of the text for an address: "function (file:line)", as far as it is known; for
+ * a frame of a stack, only the function. If is_exact, the address is that of the instruction
+ * itself; otherwise it is the one after a call. The texts are found by process and address only. So
+ * if a process executes another program that uses the same address, both may get the text of one of
+ * them.
  */
 static uint64_t number_of_place(struct page *p, const struct ptrc_report_event *e, uint64_t address,
 				bool is_exact, bool is_frame)
@@ -394,8 +395,8 @@ static void put_value(struct page *p, struct field *f, size_t row,
 	ptrc_report_column_add(&f->column, row, number);
 }
 
-/* Makes the event the current one of the source's view. The source was read to its end, so its reader is free
- * for this. */
+/* Makes the event the latest event of its source's view and reader, so that functions for views can
+ * be used for it. This is possible because the source was read to its end. */
 static struct ptrc_view *look_at(const struct ptrc_report_event *e)
 {
 	struct ptrc_view *v = &e->source->view;
@@ -508,7 +509,8 @@ static void put_column_json(struct page *p, struct ptrc_json *j, const struct fi
 	if (f->kind == 'e') {
 		ptrc_json_open(j, "members", '[');
 		for (size_t i = 0; i < model->member_count; i++) {
-			/* The number is put as text, because a double cannot hold every number. */
+			/* The number is put as text, because JavaScript reads numbers as doubles,
+			 * which cannot hold every number. */
 			char number[24];
 
 			snprintf(number, sizeof(number),
@@ -709,7 +711,8 @@ static void put_meta(struct page *p)
 	for (size_t i = 0; i < p->options->argument_count; i++)
 		put_shown(p, &j, NULL, p->options->arguments[i], strlen(p->options->arguments[i]));
 	ptrc_json_close(&j, ']');
-	/* The number is put as text, because a double cannot hold it exactly. */
+	/* The number is put as text, because JavaScript would read it as a double, which cannot
+	 * hold it exactly. */
 	snprintf(number, sizeof(number), "%lld", (long long)r->first_ns);
 	ptrc_json_text(&j, "begin_ns", number);
 	ptrc_json_u64(&j, "span", offset_of(p, r->last_ns));

@@ -33,7 +33,7 @@ static bool has_pattern(const struct patterns *p, int how, const char *text)
 	return false;
 }
 
-/* Adds the pattern unless the list has it. Returns false if there is no room. */
+/* Adds the pattern unless the list has it already. Returns false if the list is full. */
 static bool add_pattern(struct patterns *p, int how, const char *text)
 {
 	if (has_pattern(p, how, text))

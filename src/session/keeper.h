@@ -21,13 +21,15 @@ struct ptrc_keeper_look {
 	pid_t pid;
 	/* The processor time that the process had used, in clock ticks. */
 	unsigned long long ticks;
-	/* When the process was last seen to make progress; 0 before the first look. */
+	/* When the process was last seen to make progress, in nanoseconds of the monotonic clock; 0
+	 * before the first look. */
 	int64_t since_ns;
 	bool is_stopped;
 };
 
-/* Looks at a process. Returns for how long each look has found it stopped, or asleep without having used
- * processor time. Returns 0 if the process runs, waits for a disk, or is not a keeper. */
+/* Looks at a process. Returns for how many nanoseconds it has been stopped at each look, or asleep
+ * without having used processor time. Returns 0 if the process runs, waits for a disk, or is not a
+ * keeper. */
 int64_t ptrc_keeper_look(struct ptrc_keeper_look *);
 
 /* Prints a message if the keeper that writes this log is stopped. */

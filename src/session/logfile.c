@@ -80,7 +80,8 @@ bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, const trace_att
 
 /* ---- the log before ---- */
 
-/* A rotated log whose files get another name. */
+/* A rotated log that is to be renamed: the number that all its files have in common
+ * (ptrc_reader_log_id()), and its new path. */
 struct move {
 	uint64_t id;
 	/* The new path of the log's first file. */

@@ -19,7 +19,7 @@
 #define RENAME_NOREPLACE 1
 #endif
 
-/* NAMES_MAX: how many names are tried to find one that no file has. */
+/* NAMES_MAX: the number of file names that are tried in the search for a free one. */
 enum { NAMES_MAX = 1000, PATH_BYTES = 4096 };
 
 struct posixtrace_orphan *ptrc_orphans_list(size_t *count)
@@ -118,8 +118,8 @@ const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan
 	struct stat last, own;
 	int fd;
 
-	/* An orphan of a rotated log has the path of the file in which the log was to go on, which is the
-	 * log's last file. So the files are compared. */
+	/* If the log is rotated, the orphan has the path of the log's last file, not of its first
+	 * one. So the orphan's file is compared with the last file of `log`. */
 	if (ptrc_log_open_last(log, &fd))
 		return NULL;
 	for (size_t i = 0; i < count && !fstat(fd, &last) && !found; i++)

@@ -18,9 +18,10 @@ const char *ptrc_orphan_id(const struct posixtrace_orphan *, char text[17]);
  * until the next call. */
 const char *ptrc_orphan_explain(const struct posixtrace_orphan *, int error);
 
-/* Stores a sentence that says how many orphans were dropped. Returns false if none was. */
+/* Stores a sentence that says how many orphans the library has dropped, with all their events,
+ * because there were too many. Returns false if none was dropped. */
 bool ptrc_orphans_dropped(char text[100]);
-/* Prints how many orphans were dropped since that was last forgotten, and forgets it if is_forgetting. */
+/* Prints that sentence if orphans were dropped. If is_forgetting, then resets the count. */
 void ptrc_orphans_say_dropped(bool is_forgetting);
 /* Returns the orphan whose log is this file; NULL if there is none. */
 const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan *list,

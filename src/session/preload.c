@@ -21,12 +21,13 @@
 #define LIBRARY "posixtrace-preload.so"
 /* The environment variable that lib/preload/selection.h reads. */
 #define FUNCTIONS_VARIABLE "POSIXTRACE_FUNCTIONS"
-/* The one that lib/preload/waits.h reads. */
+/* The environment variable that lib/preload/waits.h reads. */
 #define WAITS_VARIABLE "POSIXTRACE_WAITS"
-/* The one that lib/preload/probes.h reads. */
+/* The environment variable that lib/preload/probes.h reads. */
 #define SDT_VARIABLE "POSIXTRACE_SDT"
 
-/* Comes before the release in the file of the library (lib/preload/selection.c). */
+/* The text that precedes the number of the release in the file of the library
+ * (lib/preload/selection.c). */
 #define RELEASE "posixtrace-preload "
 
 /* The pattern for all functions. */
@@ -92,8 +93,8 @@ static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 	return pread(fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* Finds what prevents that the functions of the program in this file are recorded. Nothing is found for
- * scripts and unreadable files. */
+/* Finds reasons why no functions of the program in this file can be recorded: whether it is linked
+ * statically, or lacks a symbol table. Finds none for scripts and unreadable files. */
 static void look_at(struct ptrc_preload *preload, int fd)
 {
 	char name[sizeof("xray_instr_map")];
@@ -118,7 +119,7 @@ static void look_at(struct ptrc_preload *preload, int fd)
 	preload->is_stripped = has_xray && !has_table;
 }
 
-/* Maps the file. NULL with errno: it cannot be read. */
+/* Maps the file into memory. Returns NULL and sets errno if it cannot be read. */
 static char *map_file(const char *path, size_t *size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -268,7 +269,7 @@ bool ptrc_preload_lacks_functions(const struct ptrc_preload *p, trace_id_t trace
 
 bool ptrc_preload_lacks_waits(const struct ptrc_preload *p, trace_id_t trace)
 {
-	/* wait.thread is about threads that wait for nothing, too. */
+	/* Events wait.thread do not count, because threads that never wait record them, too. */
 	return p->waits.used && !has_type(trace, "wait.*.begin");
 }
 

@@ -60,11 +60,11 @@ void ptrc_preload_free(struct ptrc_preload *);
 /* Sets the environment variables, in the process that will execute COMMAND. */
 void ptrc_preload_set_environment(struct ptrc_preload *);
 
-/* Whether functions are wanted, but none was called that was recorded, or that was not recorded only because of
- * the filter or the patterns. */
+/* Whether functions are wanted, but the program called none that could be recorded. A function
+ * counts also if it was not recorded because of the filter or the patterns. */
 bool ptrc_preload_lacks_functions(const struct ptrc_preload *, trace_id_t);
 
-/* The same for waits and probes. */
+/* Whether waits (probes) are wanted, but none was recorded. */
 bool ptrc_preload_lacks_waits(const struct ptrc_preload *, trace_id_t);
 bool ptrc_preload_lacks_probes(const struct ptrc_preload *, trace_id_t);
 

@@ -290,7 +290,7 @@ static int open_snapshot(struct ptrc_reader *r)
 	in->error = 0;
 	r->is_rest_unshown = false;
 	error = open_parts(r, in->added ? in->all.bytes : "", in->added);
-	/* Adds nothing, which still shows whether the log is complete already. */
+	/* Adds no bytes, but finds out whether the log is complete already. */
 	if (!error && !add_part(r, "", 0))
 		error = in->error;
 	return error;

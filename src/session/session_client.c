@@ -39,9 +39,11 @@ static void terminate(struct ptrc_session_state *s)
 	s->attributes.generation_version[sizeof(s->attributes.generation_version) - 1] = '\0';
 }
 
-/* The version of the protocol that the session of the last question has, if it is not ours; otherwise 0. */
+/* The protocol version of the session that was asked last, if this command has another version;
+ * else 0. */
 static unsigned int other_version;
-/* The version of the log that this session sends, if this command does not know it; otherwise 0. */
+/* The version of the log that this session sends, if this command does not know the version; else
+ * 0. */
 static unsigned int other_log;
 
 void ptrc_session_note_log(unsigned int version)
@@ -557,13 +559,14 @@ const char *ptrc_session_explain_of(const char *name, int error)
 	int fd;
 
 	silence[0] = '\0';
-	/* Even if the controller is stopped, the kernel connects at once. Only if the queue of connections is
-	 * full, connecting waits; so a short limit is enough. */
+	/* Even if the controller is stopped, the kernel accepts the connection at once, unless the
+	 * queue of connections is full. So a short limit is enough. */
 	if (error == ETIMEDOUT && !connect_to(name, 50, false, &fd, &controller)) {
 		explain_controller(controller);
 		close(fd);
 	}
-	/* Asks once more, as several sessions may have other versions. */
+	/* Asks this session again, so that the text has the version of this session and not of the
+	 * one that was asked last. */
 	if (error == EPROTO)
 		ptrc_session_stat(name, &state);
 	return ptrc_session_explain(error);

@@ -42,8 +42,8 @@ int ptrc_session_stat(const char *name, const struct ptrc_session_state **);
 /* Returns a text for an error number of ptrc_session_ask(). For ETIMEDOUT, the text says what the last
  * question waited for. */
 const char *ptrc_session_explain(int error);
-/* Notes, for the next ptrc_session_explain(EPROTO), that a session sends a log of this version, which this command does not
- * know. */
+/* Notes the version of the log that a session sends, if this command does not know it. The next
+ * ptrc_session_explain(EPROTO) reports it. */
 void ptrc_session_note_log(unsigned int version);
 
 /* Returns a text for an error number of ptrc_session_stat_all(). If the controller of the session is stopped,

@@ -166,8 +166,9 @@ void ptrc_session_create(const struct ptrc_session_plan *plan, struct ptrc_sessi
 
 	memset(outcome, 0, sizeof(*outcome));
 	outcome->stage = PTRC_SESSION_STAGE_PROCESS;
-	/* The first child would be the init process of its pid namespace. When it ends, the kernel ends all
-	 * other processes there. */
+	/* If children of this process get a new pid namespace, the first child becomes its init
+	 * process. When that ends, which it does at once, the kernel kills all other processes of
+	 * the namespace. */
 	if (foreign && !strcmp(foreign, "pid")) {
 		outcome->error = ECHILD;
 		return;

@@ -13,15 +13,17 @@
 enum {
 	/* The size of a socket's buffer that is requested. The kernel usually grants less. */
 	SOCKET_SIZE = 4 << 20,
-	/* For how long events are read, for all followers together, before the controller does other work. */
+	/* The nanoseconds for which events are read, for all followers together, before the
+	 * controller does other work. */
 	READ_NS = 10000000,
-	/* The least time between two reports of missed events to a follower, because counting them is
-	 * expensive. */
+	/* The least milliseconds between two reports of missed events to a follower, because
+	 * counting them is expensive. */
 	COUNT_MS = 100,
-	/* At the end of the session: how long a follower whose socket is full may take nothing before it is
-	 * given up. */
+	/* At the end of the session: the milliseconds after which a follower whose socket is full,
+	 * and which takes no bytes, is given up. */
 	END_MS = 500,
-	/* At the end of the session: how long the controller waits for all followers together. */
+	/* At the end of the session: the most milliseconds that the controller waits for all
+	 * followers together. */
 	END_ALL_MS = 5000,
 };
 
@@ -78,8 +80,8 @@ int ptrc_follow_add(struct ptrc_follow *f, int fd, bool is_snapshot,
 	count(f, &to->lost_before, &to->written_before);
 	if (!is_snapshot)
 		to->unobserved_before = state->counts.pt_unobserved_events;
-	/* Events that were lost while the cursor was opened are in the snapshot, or the cursor counts them as
-	 * missed. */
+	/* For a snapshot, uses the number from before the cursor was opened: events that were lost
+	 * while it was opened are in the snapshot, or the cursor counts them as missed. */
 	if (is_snapshot)
 		to->lost_before = lost_before;
 	to->end = (struct ptrc_follow_end){.status = state->status, .counts = state->counts};
@@ -283,7 +285,8 @@ static bool read_for(struct ptrc_follow *f, struct ptrc_follower *to, int64_t li
 	unblock(to);
 	if (to->is_finished)
 		return false;
-	/* Before the events, because after them the socket of a follower that is too slow is full. */
+	/* This comes before sending events: after that, the socket of a follower that is too slow
+	 * is full. */
 	if (!to->is_snapshot && has_room(to))
 		report_missed(f, to);
 	while (is_more && has_room(to) && ptrc_now_ns() - since < limit_ns)
@@ -373,8 +376,9 @@ void ptrc_follow_finish(struct ptrc_follow *f)
 		struct ptrc_follower *to = f->followers[i];
 
 		count_missed(f, to);
-		/* A follower that was given up may lack only the bytes that wait for room in its socket.
-		 * These may still be sent. */
+		/* The cursor of a follower that was given up may have no more events: then the
+		 * follower lacks only the bytes that wait for room in its socket, which may still
+		 * be sent. */
 		if (to->pending)
 			to->is_incomplete |= has_event(to);
 	}

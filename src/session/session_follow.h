@@ -30,7 +30,8 @@ enum {
 	PTRC_FOLLOW_READ_MS = 2,
 };
 
-/* The events that a follower has missed since it came or, later, since the session was cleared. */
+/* The events that a follower has missed since it connected, or since the session was last
+ * cleared. */
 struct ptrc_follow_missed {
 	/* The number of events that were overwritten in the stream, or not recorded because the stream had no
 	 * room. */
@@ -63,10 +64,10 @@ struct ptrc_follower {
 	size_t sent;
 	/* When the socket last accepted bytes. */
 	int64_t progress_ns;
-	/* The number of events that were lost in the stream, and of those that were written to the log,
-	 * before the follower came. */
+	/* lost_before and written_before: the numbers of events that were lost in the stream, and
+	 * that were written to the log, before the follower connected. */
 	uint64_t lost_before;
-	/* The number of events that the kernel had lost when the follower came. */
+	/* The number of events that the kernel had lost when the follower connected. */
 	uint64_t unobserved_before;
 	uint64_t written_before;
 	/* The number of events that the follower got. If the log got more events in the same time, the
@@ -74,9 +75,9 @@ struct ptrc_follower {
 	uint64_t taken;
 	/* The numbers in the last STATUS packet. */
 	struct ptrc_follow_missed missed;
-	/* When they were counted. */
+	/* When .missed was last counted. */
 	int64_t counted_ns;
-	/* Events may have been missed since they were counted. */
+	/* Events may have been missed since .missed was last counted. */
 	bool is_behind;
 	/* Events were missed whose number is unknown. */
 	bool is_incomplete;

@@ -10,10 +10,10 @@
  * Each side checks the user of the other side (SO_PEERCRED) and the size of every message. The controller
  * never waits for a client. A client waits for the controller only within the limits below.
  *
- * Both run on one machine, but may be of different releases. All releases 1.x have version 1 of the protocol, and
- * what they add is a verb, a flag, or a member in room that is 0 today. A controller answers a verb or a flag that
- * it does not know with ENOSYS. A message of another version is answered with the own version, and the client names
- * both.
+ * Both run on one machine, but may be of different releases. All releases 1.x have version 1 of
+ * the protocol. Later releases add verbs, flags, or members in space that is reserved and 0 today.
+ * A controller answers a verb or a flag that it does not know with ENOSYS. It answers a message of
+ * another version with its own version, and the client reports both.
  */
 #ifndef PTRC_SRC_SESSION_SESSION_PROTOCOL_H
 #define PTRC_SRC_SESSION_SESSION_PROTOCOL_H
@@ -118,8 +118,8 @@ struct ptrc_snapshots_state {
 	char path[PATH_MAX];
 };
 
-/* A structure with room for the members that later releases add at its end; they are 0 if the other side does not
- * know them. */
+/* A structure with reserved space, in which later releases can add members at its end. These
+ * members are 0 if the other side does not know them. */
 #define PTRC_SESSION_ROOM(type, name, bytes) \
 	union {                              \
 		type name;                   \

@@ -64,7 +64,8 @@ struct ptrc_server {
 	char directory[64];
 	char name[PTRC_SESSION_NAME_MAX + 1];
 	struct sockaddr_un address;
-	/* The inode of our socket. Another controller may have put its own socket in the same place. */
+	/* The inode of the socket of this server. Another controller may have put its own socket in
+	 * the same place. */
 	ino_t inode;
 	/* The descriptor on which we listen; -1 without a socket. */
 	int listen_fd;
@@ -106,9 +107,11 @@ struct ptrc_server {
 	/* How many clients and followers the last ptrc_server_poll() has put into the array. */
 	size_t polled_clients;
 	size_t polled_followers;
-	/* There are more events for followers than there was time to read. */
+	/* ptrc_follow_read() stopped because of its time limit: there may be more events for
+	 * followers. */
 	bool is_more;
-	/* The request that has waited longest, a flush or a clear, has had its snapshot. */
+	/* The request at the head of .waiting, a flush or a clear, waited for a snapshot that was
+	 * made before it. No second snapshot is made for this request. */
 	bool has_last_snapshot;
 	/* The session has to end when the work in the background is done. */
 	bool is_end_wanted;
@@ -258,8 +261,8 @@ static bool is_trace_busy(const struct ptrc_server *s)
 	return s->work > WORK_FLUSH || s->is_stopped;
 }
 
-/* Starts a snapshot if an event demands one. Returns whether it has started one. is_last means that the
- * stream is about to lose its events. */
+/* Starts a snapshot if an event demands one. Returns whether it has started one. is_last: the
+ * stream is about to lose its events, so the snapshot does not wait. */
 static bool begin_snapshot(struct ptrc_server *s, bool is_last)
 {
 	static struct ptrc_session_state state;
@@ -287,7 +290,7 @@ static void begin_end(struct ptrc_server *s)
 		ptrc_os_end(s->os);
 		if (s->plan->stopping)
 			s->plan->stopping(s->plan->arg, s->trace);
-		/* From here on the counts of events do not change. */
+		/* After posix_trace_stop() the counts of events do not change. */
 		posix_trace_stop(s->trace);
 		ptrc_os_close(s->os);
 		s->os = NULL;
@@ -504,8 +507,9 @@ static void begin_next(struct ptrc_server *s)
 		begin_end(s);
 		return;
 	}
-	/* A pending snapshot is made before a flush or clear, because it would miss the events afterwards. One is
-	 * enough: while it was written, a program may have recorded more such events, and would do so again. */
+	/* If an event demands a snapshot, it is made before a flush or a clear, which takes the
+	 * events out of the stream. Only one is made: a program may record more such events while
+	 * it is written, and would do so again. */
 	if (!s->has_last_snapshot && begin_snapshot(s, s->waiting.count > 0)) {
 		s->has_last_snapshot = s->waiting.count > 0;
 	} else if (s->waiting.count) {
@@ -575,7 +579,7 @@ static bool serve(struct ptrc_server *s, int fd)
 	send_reply(s, PTRC_SESSION_DONE);
 	if ((verb != PTRC_SESSION_FOLLOW && verb != PTRC_SESSION_DUMP) || s->reply.error)
 		return false;
-	/* The client waits for the start of the log. */
+	/* The client waits for the first packets of the log, so they are sent at once. */
 	ptrc_follow_greet(&s->follow);
 	return true;
 }

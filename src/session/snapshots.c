@@ -33,7 +33,7 @@ struct ptrc_snapshots {
 	trace_id_t trace;
 	const char *base;
 	bool is_unsynced;
-	/* Looks for what makes snapshots. */
+	/* Finds the events and pairs that make snapshots. */
 	struct ptrc_watch *watch;
 	/* The session makes no more snapshots. */
 	bool is_ended;

@@ -4,10 +4,11 @@
  * pattern, or when a pair of events takes longer than a limit. A snapshot is a copy of what the stream holds at
  * that time, as a closed log in a numbered file. The stream is unchanged.
  *
- * The controller looks for such events and pairs every PTRC_SNAPSHOTS_LOOK_MS (watch.h). At least PTRC_SNAPSHOTS_PAUSE_MS pass between the starts of two snapshots. An event that comes
- * within this pause makes a snapshot at its end. If the stream is about to be flushed, cleared or ended
- * before, the snapshot is made at once. So each event of this kind that the controller saw is in a snapshot,
- * if the stream still holds it then and the maximum is not reached.
+ * The controller looks for such events and pairs every PTRC_SNAPSHOTS_LOOK_MS (watch.h). At least
+ * PTRC_SNAPSHOTS_PAUSE_MS pass between the starts of two snapshots. If such an event comes within
+ * this pause, a snapshot is made at the end of the pause, or at once if the stream is about to be
+ * flushed, cleared or ended. So each such event that the controller saw is in a snapshot, if the
+ * stream still holds it then and the maximum is not reached.
  *
  * A snapshot is written in the background. Until it is complete, its file has a name that ends in
  * PTRC_SNAPSHOTS_PARTIAL. If the process is killed, it leaves such a file.
@@ -31,7 +32,8 @@ enum {
 #define PTRC_SNAPSHOTS_PARTIAL ".partial"
 
 struct ptrc_snapshots_plan {
-	/* What makes snapshots (ptrc_watch_is_valid()). If there are no texts, no snapshots are made. */
+	/* The texts of --snapshot-on: each is a pattern of event names, or a pair with a limit
+	 * (ptrc_watch_is_valid()). If there are none, no snapshots are made. */
 	const char *const *texts;
 	size_t count;
 	uint64_t max;

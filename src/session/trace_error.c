@@ -99,8 +99,8 @@ static bool is_refusal(int error)
 	return error == EPERM || error == EACCES || error == ENOSYS;
 }
 
-/* Returns the name of a system call that a stream needs, and that is refused to this process even for a
- * harmless use; errno is the error. Returns NULL if there is none. */
+/* Tries the system calls that a stream needs, in harmless ways. Returns the name of the first one
+ * that is refused to this process, with the error in errno; NULL if none is refused. */
 static const char *find_refused_call(void)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
@@ -169,7 +169,7 @@ static const char *explain_shortage(void)
 		   "little memory; --stream-min-size=1M needs less";
 }
 
-/* The process has event names of a version that this command does not know. */
+/* Prints that the process has event names of a version that this command does not know. */
 static void say_names_version(pid_t pid, const char *target)
 {
 	struct ptrc_inspected_process p;

@@ -8,7 +8,8 @@
 
 /* The least number of free bytes in /dev/shm that a stream needs. */
 #define PTRC_TRACE_ROOM_LEAST (UINT64_C(1) << 20)
-/* The address space that a stream needs, and the size of its file. The file is sparse. */
+/* The bytes of address space that a stream needs, which is also the size of its file. The file is
+ * sparse, so it takes less memory. */
 #define PTRC_TRACE_SPACE (UINT64_C(320) << 20)
 #define PTRC_TRACE_FILES_LEAST 32
 

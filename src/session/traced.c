@@ -34,7 +34,7 @@ static void add(struct ptrc_traced *t, pid_t pid)
 	size_t used = strlen(t->text);
 	char name[32], one[64];
 
-	/* The text is full: it ends with "...", not with ")". */
+	/* The text is cut already if it ends with "..." instead of ")". */
 	if (used && t->text[used - 1] == '.')
 		return;
 	ptrc_session_command(pid, name);
@@ -116,7 +116,8 @@ void ptrc_traced_find(struct ptrc_traced *t, trace_id_t trace)
 		if (pid <= 0 || pid == self || pid == keeper ||
 		    ptrc_session_process(pid).start < start)
 			continue;
-		/* A process that was just forked has no page yet, but it has its parent's mappings. */
+		/* A process that was just forked is not yet entered in a stream, but it has its
+		 * parent's mappings. */
 		if (is_ours(pid) ||
 		    (has_stream && maps(pid, stream, unused) && !is_new_keeper(pid)))
 			take(t, pid);

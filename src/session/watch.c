@@ -18,7 +18,8 @@
 /* The error of a time of an event is smaller than this. */
 enum { SLACK_NS = 1000000 };
 
-/* Open pairs that make no snapshot any more are dropped if there are more of them, and more than of others. */
+/* If there are more than this many open pairs that make no snapshot any more (.removed_count), and
+ * they are the majority of the open pairs, they are dropped. */
 enum { REMOVED_MAX = 1000 };
 
 /* What makes snapshots: the events that match `glob`, or a pair. */
@@ -44,8 +45,9 @@ struct open_pair {
 
 struct ptrc_watch {
 	trace_id_t trace;
-	/* Returns the events of the types in `wanted`: those that a condition needs, and all types whose names
-	 * are not known yet. The latter start at next_id. NULL after the end. */
+	/* Returns the events of the types in `wanted`: those that a condition needs, and all types
+	 * whose names are not known yet. The latter have identifiers from next_id on. The cursor is
+	 * NULL after the end. */
 	struct posixtrace_cursor *cursor;
 	trace_event_set_t wanted;
 	trace_event_id_t next_id;
@@ -189,13 +191,14 @@ static struct condition *condition_of(struct ptrc_watch *w, const struct ptrc_sp
 	return &w->conditions[i];
 }
 
-/* A pair begins. */
+/* Called when a pair begins: adds it to the open pairs of its condition. */
 static void take_begin(void *self, struct ptrc_span *s)
 {
 	append(condition_of(self, s), (struct open_pair *)s);
 }
 
-/* A pair ends. One that has made a snapshot while it was open makes no other. */
+/* Called when a pair ends. If the pair has made a snapshot while it was open, it makes no other
+ * one. */
 static void take_span(void *self, struct ptrc_span *s)
 {
 	struct ptrc_watch *w = self;
@@ -235,7 +238,8 @@ static void look_at_open(struct ptrc_watch *w, int64_t now_ns)
 			w->removed_count++;
 		}
 	}
-	/* They may never end. */
+	/* The pairs that were taken out may never end, so they are dropped when they are too
+	 * many. */
 	if (w->removed_count > REMOVED_MAX && w->removed_count > w->pairs.spans.open_count / 2) {
 		ptrc_pairs_drop(&w->pairs, is_removed);
 		w->removed_count = 0;
@@ -290,8 +294,9 @@ static int64_t time_now(const struct ptrc_watch *w)
 	return ptrc_now_ns() + w->offset_ns;
 }
 
-/* Reads the events up to now_ns; those that come later may come faster than they can be read. Stops at until_ns of
- * CLOCK_MONOTONIC, and at an event that makes a snapshot if `stops`. Returns the time up to which all were read. */
+/* Reads the events up to now_ns. (Later events could come faster than they are read, so that
+ * reading would never end.) Stops when CLOCK_MONOTONIC reaches until_ns and, if `stops`, at an
+ * event that makes a snapshot. Returns the time up to which all events were read. */
 static int64_t read_events(struct ptrc_watch *w, int64_t now_ns, int64_t until_ns, bool stops)
 {
 	w->source.reader.error = 0;
@@ -392,7 +397,9 @@ int ptrc_watch_open(struct ptrc_watch **watch, trace_id_t trace, const char *con
 			c->glob = texts[i];
 	}
 	*watch = w;
-	/* The stream was created just now, by which the times of its events are given. */
+	/* The time of an event is the real time at which the stream was created, plus the monotonic
+	 * time since then. The stream was created just now, so the difference of the two clocks is
+	 * still the same. */
 	clock_gettime(CLOCK_REALTIME, &now);
 	w->offset_ns = ptrc_when_ns(&now) - ptrc_now_ns();
 	error = posixtrace_cursor_open(trace, 0, &w->cursor);

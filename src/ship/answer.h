@@ -69,9 +69,10 @@ bool ptrc_ship_answer_is_no_table(const struct ptrc_ship_answer *);
 enum ptrc_ship_outcome ptrc_ship_answer_judge(struct ptrc_ship_answer *);
 
 /*
- * These functions parse the body of an answer for which ptrc_ship_answer_judge() has returned PTRC_SHIP_OK.
- * They expect, in this order: the server's version, of which the first number is stored; a number; the numbers
- * of those rows of the range that the server has, in ascending order, as an array that the caller frees; an
+ * These functions parse the body of an answer for which ptrc_ship_answer_judge() has returned
+ * PTRC_SHIP_OK. _version() expects the server's version, and stores its first number; _number()
+ * expects a number; _numbers() expects the numbers of those rows of the range that the server has,
+ * in ascending order, and stores them in an array that the caller frees; _nothing() expects an
  * empty body, the answer to an INSERT.
  */
 enum ptrc_ship_outcome ptrc_ship_answer_version(struct ptrc_ship_answer *, long *major);

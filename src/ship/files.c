@@ -22,7 +22,8 @@ char *ptrc_ship_log_of(const char *path)
 	if (!ptrc_reader_is_later_name(path, &size))
 		return base;
 	base[size] = '\0';
-	/* The first file may be missing, or may be of another log. */
+	/* `base` is now the path of the log's first file, if the file there is of the same log, or
+	 * is known to be missing. Otherwise the name only looks like that of a later file. */
 	if (access(base, F_OK) ? !ptrc_reader_is_there(base)
 			       : ptrc_reader_log_id(base) != ptrc_reader_log_id(path))
 		base[size] = '.';

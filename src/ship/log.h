@@ -39,7 +39,7 @@ struct ptrc_ship_log {
 	 * digits. */
 	uint64_t id;
 	char name[17];
-	/* One past the number of the log's last part. */
+	/* The log consists of parts, numbered from 0. One more than the number of its last part. */
 	uint64_t end_part;
 	/* Parts with this number or a higher one are not read. */
 	uint64_t limit;
@@ -80,9 +80,10 @@ struct ptrc_ship_log {
 struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end);
 void ptrc_ship_log_close(struct ptrc_ship_log *);
 
-/* Reads what was added to a log, up to the offset `end`. Afterwards the log is as if it had just been opened, but
- * starts after the last item that ptrc_ship_log_pass() has left. The time for this does not depend on the length of
- * the log. Returns false if the log has to be opened again. */
+/* Reads what was added to a log, up to part number `end`, not included. Afterwards the log is as if
+ * it had just been opened, but starts after the last item that ptrc_ship_log_pass() has left. The
+ * time for this does not depend on the length of the log. Returns false if the log has to be opened
+ * again. */
 bool ptrc_ship_log_refresh(struct ptrc_ship_log *, uint64_t end);
 
 /* Goes to a place that an earlier run has stored. Returns false, after a message, if the log cannot be read

@@ -118,7 +118,8 @@ static enum ptrc_ship_outcome judge_failure(struct ptrc_ship_server *s)
 {
 	const char *problem = *s->error ? s->error : curl_easy_strerror(s->result);
 
-	/* This error means that give_body() would have had to start again. */
+	/* libcurl wanted to send the body again from its start, because the server had closed the
+	 * connection. give_body() does not allow that. */
 	if (s->result == CURLE_SEND_FAIL_REWIND)
 		problem = "has closed the connection";
 	if (s->result == CURLE_ABORTED_BY_CALLBACK && s->is_late)

@@ -95,8 +95,8 @@ static bool pause_for(struct ptrc_shipper *s, int64_t ns)
 struct attempt {
 	struct ptrc_shipper *shipper;
 	int64_t pause_ns;
-	/* The success of this request does not count, because a server may answer questions and still take no
-	 * rows. */
+	/* The success of this request does not mean that the server works again: a server may
+	 * answer questions and still take no rows. */
 	bool is_quiet;
 	enum ptrc_ship_result result;
 };
@@ -210,8 +210,9 @@ static void put_rows(struct work *w, struct ptrc_ship_batch *b, struct had *had)
 }
 
 /*
- * Puts a batch into the packer, which starts at the confirmed place: `count` rows or, if that is 0, as many
- * rows as fit. Returns false, after a message, if the log cannot be read or no longer has these rows.
+ * Fills the packer with the batch that starts at the confirmed place: `count` rows or, if that is
+ * 0, as many rows as fit. Returns false, after a message, if the log cannot be read or no longer
+ * has these rows.
  */
 static bool fill(struct work *w, uint64_t count, struct had *had, struct ptrc_ship_batch *b)
 {

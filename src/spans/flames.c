@@ -77,8 +77,8 @@ void ptrc_flames_begin_samples(struct ptrc_flames *f, const struct ptrc_query *q
 		ptrc_cli_message(NULL, "functions have no names: %s", why.text);
 }
 
-/* Appends the name of the function at the address, else the path of the file that is mapped there, else the
- * address. */
+/* Appends the name of the function at the address; if that is not known, the name of the file that
+ * is mapped there, in brackets; if that is not known either, the address. */
 static void put_place(struct ptrc_buffer *b, struct ptrc_flames *f, const struct ptrc_source *s,
 		      unsigned long process, uint64_t address)
 {

@@ -34,8 +34,9 @@ struct ptrc_flames {
 	struct ptrc_table stack_table;
 	/* For samples: the number of the frame for each address of a process. */
 	struct ptrc_table addresses;
-	/* For samples: `symbols` looks up the function at an address, or is NULL if names are not wanted; `caches` has a
-	 * cache of its results for each source. */
+	/* For samples: `symbols` looks up the function at an address, and is NULL if libdw, which
+	 * is needed for that, is missing; `caches` has the results found so far, for each
+	 * source. */
 	struct ptrc_symbols *symbols;
 	struct ptrc_symbol_cache **caches;
 	size_t source_count;

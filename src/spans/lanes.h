@@ -50,7 +50,8 @@ struct ptrc_lanes {
 /* Returns the lane of the latest event of the source. */
 struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *, struct ptrc_source *);
 
-/* Returns the lane of this thread of the process of that event. NULL: there is none yet. */
+/* Returns the lane of the thread `tid` of the process that recorded the latest event of the source;
+ * NULL if there is none yet. */
 struct ptrc_lane *ptrc_lanes_seek(const struct ptrc_lanes *, const struct ptrc_source *, pid_t tid);
 
 /* Stores the process to which the lane belonged at this time (that of its last event, say), and the index of the

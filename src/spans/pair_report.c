@@ -311,7 +311,8 @@ static void look_for_value(void *thing, void *arg)
 	*has_any |= row->value.kind != PTRC_VALUE_NONE;
 }
 
-/* Offers the names of the fields that the layout of this event type has, to which `names` is added. */
+/* Offers `nearest` the names of the fields in the layout of this event type. The offered texts are
+ * added to `names`, so that the caller can free them later. */
 static void offer_fields(struct ptrc_nearest *nearest, struct ptrc_cli_texts *names,
 			 const char *wanted, const struct ptrc_query *q, const char *event)
 {
@@ -331,7 +332,8 @@ static void offer_fields(struct ptrc_nearest *nearest, struct ptrc_cli_texts *na
 	}
 }
 
-/* Prints a message that no event has the field of the option, and which fields of begins have similar names. */
+/* Prints a message that no event has the field of the option, with similar names of fields of the
+ * first events of pairs. */
 static void say_without_value(const char *option, const char *events, const struct ptrc_field *f,
 			      const struct ptrc_pairs *p, const struct ptrc_query *q)
 {

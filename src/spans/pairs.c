@@ -19,7 +19,8 @@ static const char end_suffix[] = ".end";
 static const char exec_name[] = "os.exec";
 static const char exit_name[] = "os.exit";
 
-/* The begins with one key whose ends have not come yet. */
+/* The first events with one key whose last events have not come yet: a list of their spans, which
+ * starts with the latest one and is linked by .before. */
 struct open_begins {
 	struct ptrc_table_entry entry;
 	struct ptrc_span *latest;
@@ -189,8 +190,9 @@ bool ptrc_pair_has_key(struct ptrc_view *view, const struct ptrc_layouts *layout
 	return member_of(ptrc_view_layout(view, layouts, id), PTRC_PAIR_KEY);
 }
 
-/* Finds an event type by its name; 0: it is not known. A session announces a type only with its first event, so
- * there only the type of this event is looked at. */
+/* Finds an event type by its name. Returns 0 if it is not known. A session announces a type only
+ * with the first event of the type, so for a session only the type of the latest event is
+ * compared. */
 static trace_event_id_t find_type(const struct ptrc_view *view, const char *name)
 {
 	const struct ptrc_reader *r = view->reader;
@@ -202,8 +204,8 @@ static trace_event_id_t find_type(const struct ptrc_view *view, const char *name
 	return ptrc_reader_find_type(r, name);
 }
 
-/* Finds the field for a member of this event's data. (By default, a field of a pair is that of the pair's first
- * event.) Returns its name. */
+/* Makes *f the field data.MEMBER of the event itself. (ptrc_field_find() makes it that of the first
+ * event of the pair.) Returns the name of the field, which the caller owns. */
 static char *find_member(struct ptrc_view *view, const char *member, struct ptrc_field *f)
 {
 	char *name = ptrc_cli_text("data.%s", member);
@@ -214,8 +216,9 @@ static char *find_member(struct ptrc_view *view, const char *member, struct ptrc
 	return name;
 }
 
-/* Called once for a pair for which the user has named no key. If both events have the member `key`, makes that
- * the key. Otherwise stores another field that both events have, if there is one. */
+/* Chooses the key of a pair for which the user has named none, once: if both events have the member
+ * `key`, that is the key. Otherwise the key is the thread, and another field that both events have,
+ * if there is one, is stored for is_crossed(). */
 static void bind(struct ptrc_pair *pair, struct ptrc_view *view)
 {
 	trace_event_id_t ids[2] = {find_type(view, pair->begin), find_type(view, pair->end)};
@@ -258,7 +261,9 @@ static uint64_t hash_common(const struct ptrc_pair *pair, struct ptrc_view *view
 	return hash;
 }
 
-/* Whether the end, by its value of the common field, belongs not to the latest open begin, but to an earlier one. */
+/* Whether the end belongs not to the latest open begin, but to an earlier one, because that one has
+ * the same value of the common field. Then the two pairs do not nest, and both durations are
+ * wrong. */
 static bool is_crossed(const struct ptrc_pair *pair, const struct ptrc_span *latest,
 		       struct ptrc_view *view)
 {
@@ -569,7 +574,8 @@ static void drop_open(void *thing, void *arg)
 struct drop {
 	struct ptrc_pairs *pairs;
 	bool (*is_dropped)(const struct ptrc_span *);
-	/* Those that have no open begin any more. */
+	/* The entries whose last open begin was dropped. They are removed after the table was
+	 * visited. */
 	struct open_begins **empty;
 	size_t count;
 };

@@ -40,7 +40,8 @@ struct ptrc_pair_halves {
 	uint64_t cut;
 };
 
-/* A row of the report: the durations of a pair or, with --per, of a pair and a value of that field. */
+/* A row of the report: the durations of a pair or, with --per, of those of its events that have one
+ * value of the field of --per. */
 struct ptrc_pair_row {
 	struct ptrc_table_entry entry;
 	size_t pair;
@@ -49,7 +50,8 @@ struct ptrc_pair_row {
 	struct ptrc_value value;
 	struct ptrc_quantiles lengths;
 	struct ptrc_pair_halves halves;
-	/* An open begin has this row. Only valid within ptrc_pairs_begin_rows(). */
+	/* A pair without its last event, so far, belongs to this row. Only valid within
+	 * ptrc_pairs_begin_rows(). */
 	bool has_open;
 };
 
@@ -119,7 +121,8 @@ struct ptrc_pairs {
 	const struct ptrc_field *per;
 	/* The label of --label-by, or NULL. */
 	struct ptrc_label *label;
-	/* The rows are shown again and again (ptrc_pairs_begin_rows()). */
+	/* The rows are shown and begun anew several times while events are read
+	 * (ptrc_pairs_begin_rows()). */
 	bool is_live;
 	/* The sink needs no rows, so no durations are collected. */
 	bool is_without_rows;
@@ -188,8 +191,9 @@ void ptrc_pairs_count_half(struct ptrc_pairs *, const struct ptrc_span *);
 /* Drops the open pairs for which is_dropped() is true. Their last events, if they come, belong to no pair. */
 void ptrc_pairs_drop(struct ptrc_pairs *, bool (*is_dropped)(const struct ptrc_span *));
 
-/* Begins the rows anew: from now on they have the pairs that end from now on. Open begins stay open. Rows that had
- * nothing are removed if --per makes them. */
+/* Begins a new period of the report: empties the rows, so that they get only the pairs that end
+ * from now on. Open begins stay open. With --per, removes rows that got no pair in the last period
+ * and have no open begin. */
 void ptrc_pairs_begin_rows(struct ptrc_pairs *);
 
 /* Returns the rows, sorted by pair and, for each pair, by total duration, the greatest first. The caller frees

@@ -7,8 +7,9 @@
 
 #include "src/base/message.h"
 
-/* The histogram divides the range from each power of two to the next into STEPS places of equal width. So a place
- * below 2 * STEPS has a single length, and a place above that is at most 1/STEPS as wide as its least length. */
+/* The histogram divides the range from each power of two to the next into STEPS buckets of equal
+ * width, here called places. So a place below 2 * STEPS has a single length, and a place above that
+ * is at most 1/STEPS as wide as its least length. */
 enum { STEPS_POWER = 6, STEPS = 1 << STEPS_POWER };
 
 const struct ptrc_quantile ptrc_quantiles_shown[PTRC_QUANTILES_SHOWN] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Quantiles of durations. They are exact for up to PTRC_QUANTILES_EXACT durations, which take 8 bytes each. For
- * more durations, only a histogram is kept. Its places are less than 1.6 % wide, so a quantile is wrong by at
- * most 0.8 %. Count, total, least and greatest duration stay exact.
+ * Quantiles of durations. They are exact for up to PTRC_QUANTILES_EXACT durations, which take 8
+ * bytes each. For more durations, only a histogram is kept. Its buckets are less than 1.6 % wide,
+ * so a quantile is wrong by at most 0.8 %. Count, total, least and greatest duration stay exact.
  */
 #ifndef PTRC_SRC_SPANS_QUANTILES_H
 #define PTRC_SRC_SPANS_QUANTILES_H
@@ -26,14 +26,15 @@ struct ptrc_quantiles {
 	/* The least and the greatest length. Valid if .count is not 0. */
 	uint64_t least;
 	uint64_t greatest;
-	/* The histogram: counts[i] is the number of lengths in place first_place + i, which is a range of
-	 * lengths. All other places are empty. */
+	/* The histogram: counts[i] is the number of lengths in bucket first_place + i, which is a
+	 * range of lengths. All other buckets are empty. */
 	uint64_t *counts;
 	size_t first_place;
 	size_t place_count;
 	/* All lengths; NULL if there are none, or too many to keep. */
 	struct ptrc_lengths *exact;
-	/* Only PTRC_QUANTILES_EXACT_BRIEF lengths are kept, because they are sorted often. */
+	/* Only PTRC_QUANTILES_EXACT_BRIEF lengths are kept, because quantiles are asked for often,
+	 * and each time the lengths have to be sorted. */
 	bool is_brief;
 };
 

@@ -66,7 +66,8 @@ struct ptrc_span {
 	struct ptrc_lane *lane;
 	/* The span in which this span lies, or NULL. */
 	struct ptrc_span *outer;
-	/* The number that ptrc_span_nest() gave to the span, from 1; 0: it was not called for this span. */
+	/* The number of the span, from 1 on, in the order of the calls of ptrc_span_nest(); 0: not
+	 * called yet. */
 	uint64_t number;
 	/* Other spans may lie within this span, because since it started no span that started earlier on its lane
 	 * has ended. */

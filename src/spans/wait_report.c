@@ -16,7 +16,8 @@ const char *const ptrc_waits_keys[PTRC_WAITS_KINDS] = {"locks", "files", "peers"
 
 /* ---- names ---- */
 
-/* The lane of another thread of the process. */
+/* Makes a lane for another thread of the process, for the functions that find the name of a lane's
+ * thread. */
 static struct ptrc_lane thread_lane(const struct ptrc_lane *process, pid_t tid)
 {
 	struct ptrc_lane lane = *process;

@@ -25,7 +25,7 @@ void ptrc_waits_put_text(struct ptrc_buffer *, const struct ptrc_waits *);
  * array. */
 void ptrc_waits_json(struct ptrc_json *, const struct ptrc_waits *, size_t rows_max);
 
-/* Returns whether the sources have no waits at all, and no times on processors; then prints a message. */
+/* If the sources have neither waits nor times on processors, prints a message and returns true. */
 bool ptrc_waits_report_missing(const struct ptrc_waits *);
 
 #endif

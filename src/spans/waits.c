@@ -90,7 +90,8 @@ static struct ptrc_waits_thread *thread_of(struct ptrc_waits *w, struct ptrc_sou
 	return (struct ptrc_waits_thread *)ptrc_lanes_find(&w->threads, s);
 }
 
-/* Takes an event of the thread. If events were lost since its last one, it is not known what it did meanwhile. */
+/* Takes an event of the thread. If events were lost since the thread's previous event, its state is
+ * unknown. */
 static void take_thread(struct ptrc_waits *w, struct ptrc_waits_thread *t, size_t source,
 			int64_t ns)
 {
@@ -126,7 +127,8 @@ static void add_growth(uint64_t *growth, uint64_t *count, uint64_t now)
 	*count = now;
 }
 
-/* Takes a wait.thread, which may be about another thread of the process. */
+/* Takes an event wait.thread: how long the kernel has had a thread on a processor, and ready to
+ * run, so far. The thread may be another one of the process that recorded the event. */
 static void take_counts(struct ptrc_waits *w, struct ptrc_source *s)
 {
 	struct ptrc_value at = text_of(w, &s->view, "at");
@@ -143,12 +145,13 @@ static void take_counts(struct ptrc_waits *w, struct ptrc_source *s)
 	if (!t)
 		return;
 	t->last_ns = w->last_ns > t->last_ns ? w->last_ns : t->last_ns;
-	/* At the end of a process one thread records the ends of all. */
+	/* When a process ends, one thread records an event for the end of each of its threads. */
 	t->has_exited = is_end;
 	if (is_end && !t->has_start)
 		return;
-	/* A program that the thread executes goes on with the counts of the thread. After an end, a start is that
-	 * of another thread with the same number. */
+	/* The counts start at the first start. Later starts are of programs that the same thread
+	 * has executed, for which the kernel counts on. But a start after an end is that of a new
+	 * thread with the same number. */
 	if (!t->has_start || (t->has_end && !is_end))
 		t->counts = now;
 	t->has_start = true;
@@ -157,7 +160,8 @@ static void take_counts(struct ptrc_waits *w, struct ptrc_source *s)
 		return;
 	add_growth(&t->growth.processor_ns, &t->counts.processor_ns, now.processor_ns);
 	add_growth(&t->growth.runnable_ns, &t->counts.runnable_ns, now.runnable_ns);
-	/* The start of a child of a fork() may be recorded only when the child ends. */
+	/* A child of fork() may record its start only when it ends. first_ns is then too late, so
+	 * it is moved back by the time that the thread was on a processor or ready to run. */
 	used_ns = t->growth.processor_ns + t->growth.runnable_ns;
 	if (used_ns > (uint64_t)ptrc_when_subtract(t->last_ns, t->first_ns))
 		t->first_ns = t->last_ns - (int64_t)used_ns;
@@ -195,7 +199,8 @@ void ptrc_waits_take(struct ptrc_waits *w, struct ptrc_source *s)
 		t->has_exited = true;
 }
 
-/* Whether the end of such a wait would be selected, too. If not, it is not known whether the wait has ended. */
+/* Whether the end of a wait of this pair would be selected. If not, it is not known whether waits
+ * have ended. */
 static bool is_end_selected(const struct ptrc_waits *w, const struct ptrc_pair *pair)
 {
 	const struct ptrc_query *q = w->query;
@@ -207,7 +212,7 @@ static bool is_end_selected(const struct ptrc_waits *w, const struct ptrc_pair *
 
 /* ---- rows ---- */
 
-/* Returns the row for this wait. */
+/* Returns the row of what was waited for: the lock, file, peer or call. Adds it if it is new. */
 static struct ptrc_waits_row *row_of(struct ptrc_waits *w, enum ptrc_waits_kind kind,
 				     const struct ptrc_waits_thread *t, struct ptrc_view *begin,
 				     const struct ptrc_value *call)
@@ -258,7 +263,8 @@ static char *place_of(const struct ptrc_waits *w, struct ptrc_view *view, uint64
 	const struct ptrc_symbol *s;
 	char *text;
 
-	/* The event was recorded with the call's address. */
+	/* The address of the event is that of the call, so the event's symbol is the place of the
+	 * call. */
 	view->symbols = w->symbols;
 	s = ptrc_view_symbol(view);
 	view->symbols = symbols;
@@ -301,8 +307,9 @@ static bool is_any_of(const struct ptrc_value *call, const char *const *names)
 
 static void add_bytes(struct ptrc_waits_row *row, const struct ptrc_value *call, int64_t result)
 {
-	/* The event has the descriptor from which splice() and copy_file_range() read, and the one to which
-	 * sendfile() writes. */
+	/* splice() and copy_file_range() count as reading, because the event has the descriptor
+	 * from which they read; sendfile() counts as writing, because the event has the one to
+	 * which it writes. */
 	static const char *const reads[] = {
 		"read",	    "pread",   "readv",	 "preadv",	    "recv",
 		"recvfrom", "recvmsg", "splice", "copy_file_range", NULL};
@@ -330,7 +337,8 @@ void ptrc_waits_take_begin(struct ptrc_waits *w, const struct ptrc_span *span,
 	t = thread_of(w, span->begin.source);
 	t->latest_begin = ++w->begin_count;
 	t->is_in_wait = true;
-	/* A thread whose end another thread has recorded may still begin a wait before its process is gone. */
+	/* If another thread has recorded the end of this thread (has_end), has_exited stays true:
+	 * this thread may still begin a wait before its process is gone. */
 	t->has_exited &= t->has_end;
 	*start = (struct ptrc_waits_start){t, t->latest_begin, t->waited_ns};
 }
@@ -348,7 +356,8 @@ static struct ptrc_waits_row *add_wait(struct ptrc_waits *w, enum ptrc_waits_kin
 	struct ptrc_waits_thread *t = start->thread;
 	struct ptrc_value call = call_of(w, begin, kind);
 	struct ptrc_waits_row *row = row_of(w, kind, t, begin, &call);
-	/* The time of the waits within this one, which are counted already. */
+	/* The time of the waits within this wait (in a signal handler, say), which were added to
+	 * the thread already. */
 	uint64_t inner_ns = t->waited_ns - start->waited_ns;
 	pid_t holder;
 

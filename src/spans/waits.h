@@ -37,11 +37,11 @@ extern const char *const ptrc_waits_kinds[PTRC_WAITS_KINDS];
 enum ptrc_waits_state {
 	PTRC_WAITS_UNKNOWN,
 	PTRC_WAITS_RUNNING,
-	/* Another thread has taken the processor. */
+	/* It could run, but another thread has taken the processor. */
 	PTRC_WAITS_RUNNABLE,
-	/* It does not run, and is in a wait. */
+	/* The thread does not run, and is in a wait. */
 	PTRC_WAITS_WAITING,
-	/* It does not run, and no wait was recorded. */
+	/* The thread does not run, and no wait was recorded. */
 	PTRC_WAITS_BLOCKED,
 	PTRC_WAITS_STATES,
 };
@@ -49,9 +49,10 @@ enum ptrc_waits_state {
 /* A holder of a lock, or a place from which a thread waited for it. */
 struct ptrc_waits_share {
 	struct ptrc_table_entry entry;
-	/* The thread that held the lock; 0: unknown, for a place. */
+	/* For a holder: the thread that held the lock. For a place: 0. */
 	pid_t holder;
-	/* The address to which the call returns, and the text of that place, owned; for a holder 0 and NULL. */
+	/* For a place: the address to which the call returns, and the place as a text, owned. For a
+	 * holder: 0 and NULL. */
 	uint64_t call_site;
 	char *place;
 	/* The number of waits and their total time. */
@@ -68,7 +69,7 @@ struct ptrc_waits_shares {
 struct ptrc_waits_row {
 	struct ptrc_table_entry entry;
 	enum ptrc_waits_kind kind;
-	/* The number of the row, in the order in which they were found. */
+	/* The number of the row, in the order in which rows are found. */
 	size_t number;
 	/* For a lock: its process and its address. */
 	struct ptrc_lane process;
@@ -104,13 +105,15 @@ struct ptrc_waits_thread {
 	uint64_t latest_begin;
 	bool is_in_wait;
 	bool has_exited;
-	/* Whether an event switched the thread. The time in each state; the present state, and since when. */
+	/* Whether an os.switch_in or os.switch_out of the thread was read; the time in each state
+	 * so far; the present state, and the time since when the thread has been in it. */
 	bool has_switched;
 	uint64_t state_ns[PTRC_WAITS_STATES];
 	enum ptrc_waits_state state;
 	int64_t state_since_ns;
-	/* What events wait.thread say: the latest counts of the kernel, and how much they grew while the thread was
-	 * traced. The growth is known only if the last such event was that of an end. */
+	/* From the events wait.thread of the thread: the latest counts of the kernel, and how much
+	 * they grew while the thread was traced. The growth is known only if the last of these
+	 * events was that of an end. */
 	struct ptrc_waits_counts {
 		uint64_t processor_ns, runnable_ns;
 	} counts, growth;
@@ -119,21 +122,21 @@ struct ptrc_waits_thread {
 	uint64_t gap_count;
 };
 
-/* A wait that has not ended. */
+/* A wait that had not ended at the end of the trace. */
 struct ptrc_waits_open {
 	const struct ptrc_waits_thread *thread;
 	const struct ptrc_waits_row *row;
 	int64_t begin_ns;
 	uint64_t ns;
 	char *call;
-	/* 0: unknown. */
+	/* The thread that held the lock; 0 if that is not known. */
 	pid_t holder;
 	uint64_t call_site;
-	/* The place of the call. */
+	/* The place of the call in the source code, as a text, owned. */
 	char *place;
 };
 
-/* A wait that has started and not ended. */
+/* What ptrc_waits_take_begin() stores about a wait for ptrc_waits_take_end(). */
 struct ptrc_waits_start {
 	struct ptrc_waits_thread *thread;
 	/* The number of the wait, and the thread's waited_ns when it started. */
@@ -160,7 +163,8 @@ struct ptrc_waits {
 	struct ptrc_quantiles lengths[PTRC_WAITS_KINDS];
 	uint64_t open_counts[PTRC_WAITS_KINDS];
 	struct ptrc_pair_halves halves[PTRC_WAITS_KINDS];
-	/* Some event was an os.switch_in or an os.switch_out; a wait.thread. */
+	/* has_switches: some event was an os.switch_in or an os.switch_out. has_counts: some event
+	 * was a wait.thread. */
 	bool has_switches;
 	bool has_counts;
 
@@ -173,7 +177,7 @@ struct ptrc_waits {
 	size_t open_count;
 };
 
-/* Makes the waits pairs of the query, as if the user had given them. */
+/* Adds the pairs of waits to the pairs of the query, as if the user had given them. */
 void ptrc_waits_add_pairs(struct ptrc_cli_texts *pairs);
 
 /* Stores the kind of waits that the pair is. Returns false if it is something else. */

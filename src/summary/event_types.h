@@ -51,8 +51,8 @@ void ptrc_event_type_put_text(struct ptrc_buffer *, const struct ptrc_session_ty
 /* Puts an event type as members of the open JSON object. */
 void ptrc_event_type_put_json(struct ptrc_json *, const struct ptrc_session_type *);
 
-/* Append the table of the types that are used, and put them as a JSON array. has_filtered: says of each type
- * whether it is in the filter. */
+/* Append a table of the types that are used, or put them as a JSON array. has_filtered: the array
+ * also has, for each type, whether the filter leaves it out. */
 void ptrc_event_types_put_text(struct ptrc_buffer *, const struct ptrc_event_types *);
 void ptrc_event_types_json(struct ptrc_json *, const char *key, const struct ptrc_event_types *,
 			   bool has_filtered);

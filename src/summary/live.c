@@ -18,17 +18,19 @@
 #include "src/summary/event_types.h"
 
 enum {
-	/* How often signals are looked for while nothing happens. */
+	/* The milliseconds between two checks for signals while nothing else happens. */
 	LOOK_UP_MS = 1000,
-	/* When a session that broke off its answer is asked again. It clears its trace, or it is about to end. */
+	/* The milliseconds after which a session that broke off its answer is asked again. It broke
+	 * off because it clears its trace, or is about to end. */
 	AGAIN_MS = 50,
-	/* For how long events are read that were recorded before. */
+	/* The milliseconds for which the command, when it starts, reads events that were recorded
+	 * earlier. */
 	EARLIER_MS = 50,
-	/* How many events are read before the clock is looked at. */
+	/* The number of events that are read between two looks at the clock. */
 	EVENTS_AT_ONCE = 4096,
 };
 
-/* The answers of the session at one time. */
+/* The state and the event types of the session at one time, as it answered. */
 struct look {
 	/* The monotonic time, and the time of day. */
 	int64_t ns;
@@ -39,21 +41,21 @@ struct look {
 	uint64_t unshown;
 };
 
-/* An event type, and its events between two looks. */
+/* An event type, and the number and bytes of its events between two answers. */
 struct row {
 	const struct ptrc_session_type *type;
 	uint64_t events;
 	uint64_t bytes;
 };
 
-/* The difference of two looks. */
+/* What changed between two answers of the session. */
 struct difference {
 	const struct ptrc_live *live;
 	const struct look *now;
 	int64_t ns;
 	uint64_t events;
 	uint64_t bytes;
-	/* in the stream; in the kernel, before they came to it */
+	/* lost: events lost in the stream; unobserved: events lost in the kernel */
 	uint64_t lost, unobserved;
 	uint64_t unshown;
 	/* The types that are shown, the most frequent first. */
@@ -63,13 +65,14 @@ struct difference {
 
 /* ---- the difference of two looks ---- */
 
-/* The increase of a count. If the session was cleared meanwhile, the count began anew. */
+/* The increase of a count. If the session was cleared meanwhile, the count started again from 0. */
 static uint64_t increase(uint64_t now, uint64_t before)
 {
 	return now >= before ? now - before : now;
 }
 
-/* Whether the stream overwrites events. These are then not counted by type. */
+/* Whether the stream overwrites its oldest events. Then the counts by type lack the overwritten
+ * events. */
 static bool is_overwriting(const struct look *l)
 {
 	return l->state.attributes.stream_full_policy == POSIX_TRACE_LOOP;
@@ -147,7 +150,7 @@ static struct difference compare(const struct ptrc_live *live, const struct look
 
 /* ---- text ---- */
 
-/* How often per second something happened, in tenths. */
+/* The number of events of some kind per second, times 10, for a count in `ns` nanoseconds. */
 static uint64_t tenths(uint64_t count, int64_t ns)
 {
 	return (uint64_t)((double)count * 1e10 / (double)ns + 0.5);
@@ -267,7 +270,8 @@ static void put_json(struct ptrc_buffer *b, const struct difference *d)
 struct watch {
 	const struct ptrc_live *live;
 	bool has_screen;
-	/* Two looks, which take turns. */
+	/* The previous and the latest answer of the session; `before` and `now` point to one
+	 * each. */
 	struct look looks[2];
 	struct look *before;
 	struct look *now;
@@ -280,9 +284,9 @@ struct watch {
 	int controller_fd;
 	/* The source of the query has no more events, or the session's process has ended. */
 	bool is_over;
-	/* How many events the reader had missed before the first look. */
+	/* The number of events that the reader had missed when the session was asked first. */
 	uint64_t missed_before;
-	/* When the session is asked again. */
+	/* When the session is asked again, in nanoseconds of the monotonic clock. */
 	int64_t next_ns;
 };
 
@@ -294,7 +298,8 @@ static uint64_t missed(const struct watch *w)
 	return increase(r->unshown_count + r->counts.pt_lost_events, w->missed_before);
 }
 
-/* Asks the session. Returns 0 or an error number of ptrc_session_ask(). */
+/* Asks the session for its state and its event types. Returns 0 or an error number of
+ * ptrc_session_ask(). */
 static int take_look(const struct watch *w, struct look *l)
 {
 	const struct ptrc_session_state *state;
@@ -312,7 +317,8 @@ static int take_look(const struct watch *w, struct look *l)
 	return error;
 }
 
-/* Reads the events that have come, as many as EVENTS_AT_ONCE. Returns false at the end of the session. */
+/* Reads the events that have come, at most EVENTS_AT_ONCE. Returns false at the end of the
+ * session. */
 static bool read_some(const struct ptrc_live *live)
 {
 	struct ptrc_source *s = live->query->sources;
@@ -447,7 +453,7 @@ static int step(struct watch *w)
 	struct look *last = w->before;
 	int error = take_look(w, w->now);
 
-	/* Another session has taken the name. */
+	/* Another session now has the name, so this one has ended. */
 	if (!error && w->now->state.controller != last->state.controller)
 		return ENOENT;
 	if (error == ETIMEDOUT && (w->has_screen || !w->is_silent))
@@ -471,7 +477,8 @@ static enum ptrc_exit run(struct watch *w)
 {
 	int error;
 
-	/* The stream still holds events from before, whose pairs belong to no table. */
+	/* The stream still holds events from before this command started. They are read first, so
+	 * that their pairs are in no table. */
 	if (w->live->pairs) {
 		wait_until(w, ptrc_now_ns() + EARLIER_MS * PTRC_NS_PER_MS);
 		w->missed_before = missed(w);
@@ -495,7 +502,7 @@ static enum ptrc_exit run(struct watch *w)
 		else if (w->has_shown)
 			ptrc_screen_show(&w->text);
 	}
-	/* A session that answered once has ended. */
+	/* There is no session of this name. If it has answered before, it has ended. */
 	if (error == ENOENT && w->before->ns)
 		return report_end(w);
 	ptrc_orphans_say_session(w->live->session, error);

@@ -3,8 +3,8 @@
  * Live numbers of a session (ptrace-stat --watch): once in each interval a table, or a line of JSON, with the rates
  * of the event types, the losses and, if wanted, the durations of pairs.
  *
- * The session itself counts its events, so the rates cost no more the more events there are. Only pairs need the
- * events.
+ * The session itself counts its events, so the cost of showing rates does not grow with the number
+ * of events. Only for pairs are the events themselves read.
  */
 #ifndef PTRC_SRC_SUMMARY_LIVE_H
 #define PTRC_SRC_SUMMARY_LIVE_H
@@ -22,7 +22,7 @@ struct ptrc_live {
 	enum ptrc_format format;
 	bool is_utc;
 	bool has_histogram;
-	/* The patterns of its .select choose the event types that are shown. */
+	/* The patterns in its member .select choose the event types that are shown. */
 	struct ptrc_query *query;
 	/* The pairs, or NULL. If pairs are wanted, the source of the query follows the session. */
 	struct ptrc_pairs *pairs;

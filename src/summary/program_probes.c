@@ -20,7 +20,7 @@
 struct search {
 	struct ptrc_program_probes *probes;
 	const char *file;
-	/* The first probe of the file. */
+	/* The index in probes->list of the first probe of this file. */
 	size_t first;
 };
 
@@ -54,8 +54,8 @@ static void take(void *arg, const struct ptrc_note *n)
 	p->left_out = ptrc_cli_copy(n->arguments);
 }
 
-/* Adds the probes of a file. Returns 0 or an error number: ENOEXEC if it is no program or library for this
- * machine. Stores the path of its loader. */
+/* Adds the probes of a file. Returns 0 or an error number: ENOEXEC if it is no program or library
+ * for this machine. Stores the path of the dynamic loader that the file names. */
 static int add_file(struct ptrc_program_probes *all, const char *path, char loader[PATH_MAX])
 {
 	struct search search = {.probes = all, .file = path, .first = all->count};
@@ -95,7 +95,8 @@ bool ptrc_program_probes_find(struct ptrc_program_probes *all, const char *progr
 	int error = ptrc_command_find(program, path);
 
 	*all = (struct ptrc_program_probes){0};
-	/* A library need not be executable. */
+	/* EACCES: the file is not executable. A library need not be, so the file is read
+	 * nevertheless. */
 	if (error == EACCES)
 		error = snprintf(path, sizeof(path), "%s", program) >= (int)sizeof(path)
 				? ENAMETOOLONG

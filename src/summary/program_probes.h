@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The probes (lib/preload/notes.h) of a program and of the libraries that it is linked with. */
+/* The static probes (SDT, lib/preload/notes.h) of a program and of the libraries that it is linked
+ * with. */
 #ifndef PTRC_SRC_SUMMARY_PROGRAM_PROBES_H
 #define PTRC_SRC_SUMMARY_PROGRAM_PROBES_H
 
@@ -13,8 +14,9 @@ struct ptrc_program_probe {
 	char *event;
 	char *file;
 	struct ptrc_arguments arguments;
-	/* How many places of the probe cannot be recorded, because their arguments have a form that is not known, and
-	 * the arguments of the last of these. */
+	/* A probe may be at several places of the code. The number of places that cannot be
+	 * recorded, because the form of their arguments is not known; and the arguments of the last
+	 * such place. */
 	size_t left_out_count;
 	char *left_out;
 };

@@ -17,7 +17,8 @@
 #include "src/base/json.h"
 #include "src/base/output.h"
 
-/* The first bytes of every JSON object that our commands print. */
+/* The first bytes of every JSON object that the commands print. An existing file that starts with
+ * them may be replaced. */
 static const char signature[] = "{\"version\":";
 
 static const struct ptrc_replace_kind json_kind = {

@@ -85,10 +85,11 @@ bool ptrc_run_result_write(int fd, const char *name, struct ptrc_buffer *);
 void ptrc_run_result_put_untraced(int status);
 
 /*
- * If the object was asked for: writes it for a traced COMMAND that ended with this status of wait(). event_count
- * is NULL if the number is unknown. The event types are those of a session that only counts, else NULL. is_ended_early: the recording was ended before COMMAND, by ptrace-shutdown
- * for instance. went_on: the number of processes that went on after COMMAND. Returns false, after a message, if
- * the object cannot be written.
+ * If the object was asked for: writes it for a traced COMMAND that ended with this status of
+ * wait(). event_count is NULL if the number is unknown. The event types are those of a session that
+ * only counts events, else NULL. is_ended_early: the recording was ended before COMMAND, by
+ * ptrace-shutdown for instance. went_on: the number of processes that went on after COMMAND.
+ * Returns false, after a message, if the object cannot be written.
  */
 bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_count,
 			 const struct ptrc_losses *, const struct ptrc_run_waits *,

@@ -268,7 +268,8 @@ static bool open_source(const struct ptrc_selection *s, struct ptrc_reader *r, c
 	return error == ENOENT ? ptrc_summary_open_log(r, name) : !error;
 }
 
-/* Finds the fields of --pair again. Refuses a field that no layout has, if there are events of the pair. */
+/* Finds the fields of --pair again, now that the layouts of the logs are known. If a field is in
+ * none of them, and there are events of its pair, ends the process with a message. */
 static void find_keys(struct ptrc_selection *s)
 {
 	struct ptrc_query *q = s->query;

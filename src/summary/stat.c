@@ -165,7 +165,7 @@ static uint64_t recorded(const struct ptrc_stat *s)
 	return s->types.event_count + overwritten;
 }
 
-/* How often per second something happened, in hundredths. */
+/* The number of events or bytes per second, times 100, for a count in `ns` nanoseconds. */
 static uint64_t per_second(uint64_t count, int64_t ns)
 {
 	return (uint64_t)((double)count * 1e11 / (double)ns + 0.5);

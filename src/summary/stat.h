@@ -19,7 +19,7 @@ struct ptrc_stat {
 	const char *thing;
 	/* The label that the user gave to the log's host, or NULL. */
 	const char *label;
-	/* The log, which is open. */
+	/* For a log: the open log. */
 	trace_id_t trace;
 	/* For a log, only has_log, attributes, status and counts are set. */
 	struct ptrc_session_state state;

@@ -14,7 +14,8 @@ static void take_event(void *self, struct ptrc_source *s)
 {
 	struct ptrc_wait_stat *w = self;
 
-	/* The expressions of --where are about waits, not about events. */
+	/* The expressions of --where are about waits, so they are evaluated when a wait has ended,
+	 * not here. */
 	s->is_for_loss = !ptrc_select_meets_rest(&w->waits.query->select, &s->view);
 	if (s->is_for_loss && !ptrc_reader_sees_losses(&s->reader, s->reader.event.posix_event_id))
 		return;

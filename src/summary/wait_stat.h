@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The sink of ptrace-stat --waits: why threads waited, of the selected waits. */
+/* The sink of ptrace-stat --waits: collects the selected waits of threads, and what they were
+ * for. */
 #ifndef PTRC_SRC_SUMMARY_WAIT_STAT_H
 #define PTRC_SRC_SUMMARY_WAIT_STAT_H
 
@@ -13,7 +14,8 @@ struct ptrc_wait_stat {
 	void (*put)(struct ptrc_wait_stat *);
 };
 
-/* Makes this the sink of the query, whose sources are open. The pairs have those of ptrc_waits_add_pairs(). */
+/* Makes this the sink of the query, whose sources are open. The pairs include those of
+ * ptrc_waits_add_pairs(). */
 void ptrc_wait_stat_begin(struct ptrc_wait_stat *, struct ptrc_query *, struct ptrc_pairs *,
 			  void (*put)(struct ptrc_wait_stat *));
 

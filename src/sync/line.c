@@ -106,8 +106,8 @@ static double edge(const struct hull *h, size_t i)
 	return (b->ahead - a->ahead) / (b->at - a->at);
 }
 
-/* Returns the highest value, at time 0, of a line of this slope that passes below the hull. If the hull is
- * turned upside down, the slope is, too. */
+/* Returns the value at time 0 of the highest line of this slope that passes below the hull. For a
+ * hull that is turned upside down, the caller negates the slope and the result. */
 static double reach(const struct hull *h, double slope)
 {
 	size_t low = 0, high = h->count - 1;
@@ -143,8 +143,9 @@ static int by_size(const void *one, const void *other)
 	return (*a > *b) - (*a < *b);
 }
 
-/* Returns, sorted, all slopes at which the line begins to touch another corner, as far as they are possible
- * for a clock, and the least and the greatest possible slope. */
+/* Returns, sorted, the slopes of all edges of the hulls, as far as they are possible for a clock,
+ * and the least and the greatest possible slope. Between two of these slopes, the highest and the
+ * lowest line touch the same corners. */
 static double *find_slopes(const struct hull *highs, const struct hull *lows, size_t *count)
 {
 	double *slopes = ptrc_cli_allocate((highs->count + lows->count + 2) * sizeof(*slopes));
@@ -213,8 +214,8 @@ static struct passage find_passage(const struct hull *highs, const struct hull *
 	return p;
 }
 
-/* Returns lines through the corners of a hull. Each line that passes between the hulls is, on the side of that
- * hull, within the outermost of these lines. */
+/* Returns lines through the corners of a hull. For the highs: at any time, no line that passes
+ * between the hulls is above all of these lines. For the lows: none is below all of them. */
 static struct ptrc_clock_line *find_bounds(const struct hull *h, const struct passage *p,
 					   size_t *count)
 {

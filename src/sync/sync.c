@@ -311,7 +311,8 @@ static double width_of(struct channel *c)
 	return bound == PTRC_BOUND_UNKNOWN ? 1e19 : (double)bound;
 }
 
-/* Gives connected hosts the same group: the number of the first host of the group. */
+/* Hosts that messages connect, directly or by way of other hosts, get the same group: the least
+ * number of a host in it. */
 static void find_groups(const struct channels *c, size_t *group, size_t host_count)
 {
 	bool is_growing = true;
@@ -388,8 +389,8 @@ static void link_hosts(struct ptrc_sync *s, struct channels *c)
 			size_t near = isinf(far[first]) ? second : first;
 			double sum = far[near] + widths[i];
 
-			/* If several hosts are equally far, takes the host whose last link starts nearest to
-			 * the reference. */
+			/* If several hosts are equally far from the reference, takes the one whose
+			 * last link starts at the host that is nearest to the reference. */
 			if (isinf(far[first]) == isinf(far[second]) || sum > least ||
 			    (sum == least && far[near] >= far[from]))
 				continue;

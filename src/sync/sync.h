@@ -19,11 +19,12 @@
 struct ptrc_sync_host {
 	struct ptrc_clock_link link;
 	bool is_linked;
-	/* The host with which this host was compared. */
+	/* The index of the host with which this host was compared. */
 	size_t other;
-	/* The number of messages from that host and to it. */
+	/* The numbers of messages from that host to this one, and from this one to that host. */
 	uint64_t from_other, to_other;
-	/* How far its clock is ahead of the reference, in the middle of its messages. */
+	/* The nanoseconds by which this host's clock is ahead of that of the reference, in the
+	 * middle of the time of its messages. */
 	int64_t offset_ns;
 	/* The growth of offset_ns, in seconds per second. */
 	double drift;
