@@ -1163,11 +1163,9 @@ const struct ptrc_log_whose *ptrc_log_stream_whose(struct ptrc_log_stream *l)
 {
 	/* The origins are sorted only when a caller asks for them. So only a caller that asks after
 	 * each part pays for sorting after each part. */
-	if (l->reader.whose.is_unsorted) {
-		pthread_mutex_lock(&l->mutex);
-		ptrc_log_whose_sort(&l->reader.whose);
-		pthread_mutex_unlock(&l->mutex);
-	}
+	pthread_mutex_lock(&l->mutex);
+	ptrc_log_whose_sort(&l->reader.whose);
+	pthread_mutex_unlock(&l->mutex);
 	return &l->reader.whose;
 }
 
