@@ -190,7 +190,9 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 	error = pack_stretches(w, d, &list);
 	if (error == ENOMEM) {
 		ptrc_log_buffer_free(&list);
-		error = start_over(d, &begin);
+		/* The drain may have begun anew, and then has events of types that were registered
+		 * since the names were written. */
+		error = start_over(d, &begin) ?: ptrc_log_names_write(w);
 		return error ?: write_one_by_one(w, d);
 	}
 	if (!error) {
