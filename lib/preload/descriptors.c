@@ -73,7 +73,7 @@ static PTRC_COLD void measure_ticks(uint64_t now)
 	static _Atomic uint64_t first, first_ns;
 	static _Atomic bool is_measured;
 	struct timespec t;
-	uint64_t ns, before = 0;
+	uint64_t ns, begun_ns, before = 0;
 
 	if (ptrc_load_relaxed(&is_measured) || ptrc_sys(SYS_clock_gettime, CLOCK_MONOTONIC, &t))
 		return;
@@ -83,10 +83,10 @@ static PTRC_COLD void measure_ticks(uint64_t now)
 		return;
 	}
 	before = ptrc_load_relaxed(&first);
-	ns -= ptrc_load_acquire(&first_ns);
-	/* If the thread of the first call has not stored first_ns yet, ns is far too large. A short
-	 * time gives no exact rate. */
-	if (ns < 1000000 || ns > UINT64_C(3600000000000))
+	begun_ns = ptrc_load_acquire(&first_ns);
+	ns -= begun_ns;
+	/* 0: the thread of the first call has not stored it yet. A short time gives no exact rate. */
+	if (!begun_ns || ns < 1000000)
 		return;
 	ptrc_store_relaxed(&fresh_ticks, (now - before) * FRESH_NS / ns);
 	ptrc_store_relaxed(&is_measured, true);
