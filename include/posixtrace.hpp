@@ -891,7 +891,7 @@ template <class... Args> class [[nodiscard]] span
 
 	static_assert(
 		!has_key || detail::kind_of<key_type>() == detail::kind::number ||
-			detail::kind_of<key_type>() == detail::kind::pointer || !has_key,
+			detail::kind_of<key_type>() == detail::kind::pointer,
 		"posixtrace: the key of a span is a number or a pointer, which the span keeps");
 
 	const span_type<Args...> &type_;
