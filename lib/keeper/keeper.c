@@ -51,8 +51,8 @@
  * The keeper is the program embedded in the library, executed from a file in memory. Where such
  * files may not be executed, it is a forked copy of the caller that runs the same code. If the
  * caller is process 1 or a subreaper, processes whose parent has ended become its children, so a
- * helper is useless. Then the keeper is a direct child of the caller and a forked copy of it:
- * otherwise the application would have a child that runs another program.
+ * helper is useless. Then the keeper is a direct child of the caller, and a forked copy of it, as
+ * children are that the application makes by fork().
  */
 
 /* The size of a stack. Two processes run on the caller's memory, the helper and the new keeper, and

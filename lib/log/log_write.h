@@ -76,9 +76,10 @@ struct ptrc_log_batch {
 
 /* The earlier files of a log; all 0 for the first file. */
 struct ptrc_log_past {
-	uint64_t ordinal, first_seq, events; /* as in struct ptrc_log_head */
-	uint64_t bytes;			     /* bytes of the events in the earlier files */
-	struct ptrc_log_before before;	     /* is_overrun is unused */
+	uint64_t ordinal;	       /* number of these files since the last clear */
+	uint64_t first_seq;	       /* number of EVENTS packets in them */
+	uint64_t events, bytes;	       /* in them */
+	struct ptrc_log_before before; /* is_overrun is unused */
 };
 
 /* Where and how to continue the log. log_state in the stream's header has two copies of this

@@ -137,8 +137,7 @@ static int by_samples(const void *one, const void *other)
 	return (a->samples < b->samples) - (a->samples > b->samples);
 }
 
-/* Whether both are the same function. Places are sorted by address, so those of one function are
- * next to each other. */
+/* Whether both samples were taken in the same function. */
 static bool is_same(const struct ptrc_code_function *a, const struct ptrc_code_function *b)
 {
 	return a->start == b->start && a->bytes == b->bytes && !strcmp(a->name, b->name);
