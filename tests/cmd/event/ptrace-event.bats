@@ -151,7 +151,7 @@ shown() {
 	END
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
-	[ "$(shown job .data | jq -c .)" = '{"user":{"name":"ann","groups":[1,2]},"note":"no [JSON","quoted":"7","n":7}
+	[ "$(ptrace-dump --format=json -e job run.log | jq -c .data)" = '{"user":{"name":"ann","groups":[1,2]},"note":"no [JSON","quoted":"7","n":7}
 {"deep":{"a":[true]}}
 {"from":["input"]}' ]
 	[ "$(shown text .data.user)" = '{"name":"ann"}' ]

@@ -60,11 +60,11 @@ load ../../support/helpers
 }
 
 @test "a session, asked without any effect on it" {
-	traced_session "$me.a" -o run.log --stream-min-size=100K -- -w
+	traced_session "$me.a" --keep -o run.log --stream-min-size=100K -- -w
 	silently 0 ptrace-stat --format=json "$me.a"
 	jq -e --argjson pid "$pid" --arg name "$me.a" '.kind == "session" and
 		.session == $name and .target == $pid and .target_alive and
-		.until_exit and .attributes.trace_name == $name and
+		(.until_exit | not) and .attributes.trace_name == $name and
 		.attributes.stream_min_size == 102400 and .status.stream == "suspended" and
 		.complete and .event_count == 0 and .running_ns == 0 and
 		(has("events_per_second") | not)' <<<"$stdout"
