@@ -19,7 +19,8 @@ drive() {
 
 ended() {
 	drive 'echo 1..1; while :; do sleep 1; done' 1
-	grep -q '^:test-result: ERROR it did not come to its end' "$dir/case.trs"
+	grep -q '^:test-result: ERROR it did not come to its end' "$dir/case.trs" &&
+		grep -q '^# .*case.sh' "$dir/case.log"
 }
 
 dead() {
