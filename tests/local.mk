@@ -168,6 +168,7 @@ ptrc_bats_tests = \
 	%D%/product/versions.bats
 
 check_PROGRAMS += $(ptrc_c_tests)
+%D%/%.o: CFLAGS += $(TEST_CFLAGS)
 
 # Programs that tests run.
 ptrc_test_programs = \
