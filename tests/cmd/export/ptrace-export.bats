@@ -1221,13 +1221,12 @@ check_ctf_events() {
 	same_in_ctf fields.log
 	[ "$(wc -l <told.json)" -eq 29 ]
 	# By the name that a field has in the layout; what does not fit is bytes.
-	# With NaN, which is no JSON, but what jq reads.
 	ctf fields.log >events
-	command jq -se 'map(select(.ns == "1700000000000000072"))[0] | .fields ==
+	jq -se 'map(select(.ns == "1700000000000000072"))[0] | .fields ==
 		{int: 1, string: 2, _x: -3, align: [5, 6]} and .pid == 2 and .tid == 4' events
-	command jq -se 'map(select(.event == "bits"))[0].fields | del(.flag) == {lo: 5, hi: -1, wide: 806595981055}' events
-	command jq -se 'map(select(.event == "query")) | map(.fields.data_length) == [null, null, null, 8]' events
-	command jq -se 'map(.env)[0] | .tracer_name == "posixtrace" and .log == "fields.log"' events
+	jq -se 'map(select(.event == "bits"))[0].fields | del(.flag) == {lo: 5, hi: -1, wide: 806595981055}' events
+	jq -se 'map(select(.event == "query")) | map(.fields.data_length) == [null, null, null, 8]' events
+	jq -se 'map(.env)[0] | .tracer_name == "posixtrace" and .log == "fields.log"' events
 	# More than a packet, which has 256 KiB, and what selections leave.
 	printf 'layout q u64 id, u32 rows\nevent 1 7 8 q u64:1 u32:7 hex:00000000\nevent 5 7 8 r u64:1\nrepeat 4000 1000\n' |
 		made many.log
@@ -1252,7 +1251,7 @@ check_ctf_events() {
 	# Several logs: a stream each.
 	same_in_ctf fields.log many.log
 	ctf fields.log many.log >events
-	command jq -se 'map(.log) | unique == ["fields.log", "many.log"]' events
+	jq -se 'map(.log) | unique == ["fields.log", "many.log"]' events
 	[ -s out.ctf/stream_1 ]
 	ctf --label=first=fields.log --label=second=many.log fields.log many.log |
 		jq -se 'map(.log + " " + .host) | unique == ["fields.log first", "many.log second"]'

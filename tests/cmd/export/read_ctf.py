@@ -6,6 +6,7 @@ same events, it compares each event with its line instead, and prints how many t
 import importlib
 import json
 import math
+import math
 import sys
 
 
@@ -111,8 +112,12 @@ else:
     messages = reader.messages
 if len(sys.argv) == 3:
     for line in messages(sys.argv[2]):
-        # jq would round the numbers.
-        print(json.dumps({k: str(v) if k in ("ns", "from", "to") else v for k, v in line.items()}))
+        # Numbers that jq would round are text, and a number that JSON does not have is missing.
+        line = {k: str(v) if k in ("ns", "from", "to") else v for k, v in line.items()}
+        if "fields" in line:
+            line["fields"] = {k: v for k, v in line["fields"].items()
+                              if not isinstance(v, float) or math.isfinite(v)}
+        print(json.dumps(line))
 else:
     events = [line for line in messages(sys.argv[2]) if "event" in line]
     with open(sys.argv[3], encoding="utf-8") as file:
