@@ -23,7 +23,7 @@
 #include "src/config/kept.h"
 #include "src/spans/pairs.h"
 
-/* What is left of the rule's text. The parts that have been read are taken off its end. */
+/* The part of the rule's text that has not been read yet: reading takes parts off its end. */
 struct rest {
 	const char *text;
 	size_t size;

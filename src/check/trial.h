@@ -116,7 +116,7 @@ struct ptrc_trial {
 	 * pairs without an end. */
 	uint64_t kept, broken, doubtful, open;
 	/* without_key: the number of events that lack the field of the rule's key. unmatched_ends:
-	 * of end events of pairs without a begin. backwards: of pairs and answers whose end has an
+	 * of end events that lack the other event of their pair. backwards: of pairs and answers whose end has an
 	 * earlier time than their start. */
 	uint64_t without_key, unmatched_ends, backwards;
 	/* The number of events of which it is unknown whether they belong to the rule, because their data was
