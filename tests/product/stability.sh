@@ -57,7 +57,7 @@ stored_log() {
 valid_json() {
 	python3 -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null || { echo 'no jsonschema'; return 77; }
 	for file in event stat check; do
-		python3 "$PTRC_SOURCE/tests/support/validate.py" "$PTRC_SOURCE/docs/ptrace-$file.schema.json" <"$stored/$file.json" || return 1
+		python3 "$PTRC_SOURCE/tests/support/validate.py" "$PTRC_SOURCE/docs" "$file" "$stored/$file.json" || return 1
 	done
 }
 

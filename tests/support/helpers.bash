@@ -55,6 +55,9 @@ exec {idle}<> <(:)
 
 teardown() {
 	clean_up
+}
+
+teardown_file() {
 	are_valid
 }
 
@@ -321,24 +324,24 @@ has_validator() {
 	[ "$(<"$answer")" = yes ]
 }
 
-# validates KIND: whether each line of standard input is what docs/ptrace-KIND.schema.json
-# says, and there is one
+# validates KIND [FILE]...: whether each line of the files, or of standard input, is what
+# docs/ptrace-KIND.schema.json says, and there is one
 validates() {
-	local words
-	IFS='#' read -ra words <<<"$1"
-	python3 "$PTRC_SOURCE/tests/support/validate.py" "$PTRC_SOURCE/docs/ptrace-${words[0]}.schema.json" "${words[@]:1}"
+	python3 "$PTRC_SOURCE/tests/support/validate.py" "$PTRC_SOURCE/docs" "$@"
 }
 
-# valid KIND: the same of all that a case has so told of, at its end, where there is a validator
+# valid KIND: the same of standard input, but not before all cases of the file have ended, as a validator takes
+# longer to begin than to judge; which case it was is in the name that are_valid prints
 valid() {
 	cat >"$BATS_TEST_TMPDIR.new"
-	[ -s "$BATS_TEST_TMPDIR.new" ] && cat "$BATS_TEST_TMPDIR.new" >>"$BATS_TEST_TMPDIR.valid.$1"
+	[ -s "$BATS_TEST_TMPDIR.new" ] &&
+		cat "$BATS_TEST_TMPDIR.new" >>"$BATS_FILE_TMPDIR/case-$BATS_TEST_NUMBER.$1"
 }
 
 are_valid() {
-	local all
-	for all in "$BATS_TEST_TMPDIR".valid.*; do
-		[ ! -e "$all" ] || ! has_validator || validates "${all##*.}" <"$all"
+	local kind
+	for kind in $(printf '%s\n' "$BATS_FILE_TMPDIR"/case-* | sed -n 's|.*/case-[0-9]*\.||p' | sort -u); do
+		! has_validator || validates "$kind" "$BATS_FILE_TMPDIR"/case-*."$kind"
 	done
 }
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""validate.py SCHEMA [DEFINITION]: whether each line of standard input is what the JSON Schema, or one of its
-definitions, says.
+"""validate.py DIRECTORY KIND[#DEFINITION] [FILE]...: whether each line of the files, or of standard input, is what
+DIRECTORY/ptrace-KIND.schema.json, or one of its definitions, says.
 
 Stricter than the schema, which readers of later versions use, too: a member that it does
 not know is an error here, and so is one that comes twice. Where there is X_hex beside X,
 X is what it stands for, but in data that a layout took apart. The first ten errors are printed.
 """
+import itertools
 import json
+import os
 import sys
 
 import jsonschema
@@ -60,38 +62,44 @@ def hex_errors(value, path="$"):
                 pass
 
 
-def errors(validator, lines):
+def errors(validator, name, lines):
     number = 0
     for number, line in enumerate(lines, 1):
         try:
             value = json.loads(line.decode("utf-8"), object_pairs_hook=unique)
         except ValueError as error:
-            yield f"line {number}: {error}"
+            yield f"{name}: line {number}: {error}"
             continue
         for error in validator.iter_errors(value):
             best = jsonschema.exceptions.best_match([error])
-            yield f"line {number}: {best.json_path}: {best.message}"
+            yield f"{name}: line {number}: {best.json_path}: {best.message}"
         for error in hex_errors(value):
-            yield f"line {number}: {error}"
+            yield f"{name}: line {number}: {error}"
     if number == 0:
-        yield "no line"
+        yield f"{name}: no line"
+
+
+def all_errors(validator, names):
+    if not names:
+        yield from errors(validator, "standard input", sys.stdin.buffer)
+    for name in names:
+        with open(name, "rb") as file:
+            yield from errors(validator, os.path.basename(name), file)
 
 
 def main():
-    with open(sys.argv[1], encoding="utf-8") as file:
+    name, _, definition = sys.argv[2].partition("#")
+    with open(f"{sys.argv[1]}/ptrace-{name}.schema.json", encoding="utf-8") as file:
         schema = json.load(file)
-    if len(sys.argv) > 2:
-        schema = {"$ref": f"#/$defs/{sys.argv[2]}", "$defs": schema["$defs"]}
+    if definition:
+        schema = {"$ref": f"#/$defs/{definition}", "$defs": schema["$defs"]}
     kind = jsonschema.Draft202012Validator
     kind.check_schema(schema)
     strict(schema)
-    found = 0
-    for error in errors(kind(schema), sys.stdin.buffer):
-        print(f"{sys.argv[1]}: {error}"[:400])
-        found += 1
-        if found == 10:
-            break
-    return found > 0
+    found = list(itertools.islice(all_errors(kind(schema), sys.argv[3:]), 10))
+    for error in found:
+        print(f"ptrace-{sys.argv[2]}: {error}"[:400])
+    return len(found) > 0
 
 
 sys.exit(main())
