@@ -522,7 +522,8 @@ static void free_channels(struct channels *c)
 
 static void compare(struct ptrc_sync *s, struct channels *c)
 {
-	s->list = ptrc_cli_allocate((s->hosts->count + 1) * sizeof(*s->list));
+	s->count = s->hosts->count;
+	s->list = ptrc_cli_allocate((s->count + 1) * sizeof(*s->list));
 	for (size_t i = 0; i < c->count; i++)
 		add_said(s->hosts, c->list[i]);
 	s->reference = choose_reference(s->hosts, c);
@@ -625,7 +626,8 @@ void ptrc_sync_report(const struct ptrc_sync *s)
 
 void ptrc_sync_free(struct ptrc_sync *s)
 {
-	for (size_t i = 0; s->list && i < s->hosts->count; i++)
+	/* The hosts themselves may have been freed before. */
+	for (size_t i = 0; i < s->count; i++)
 		ptrc_sync_link_free(&s->list[i].link);
 	free(s->list);
 	for (size_t i = 0; i < s->messages.count; i++)
