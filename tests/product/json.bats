@@ -4,9 +4,7 @@
 
 load ../support/helpers
 
-setup_file() {
-	has_validator || skip "no python3-jsonschema"
-}
+has_validator || lacking="no python3-jsonschema"
 
 # Two bytes that are UTF-8, one that is not, quotes, a control byte.
 odd_name=$'\xc3\xa4\xff "x"\\\x01'

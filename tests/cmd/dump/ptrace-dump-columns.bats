@@ -5,10 +5,8 @@
 
 load ../../support/helpers
 
-setup_file() {
-	export PYTHONPATH=$PTRC_BUILD/bindings/python LD_LIBRARY_PATH=$PTRC_BUILD/lib/.libs PYTHONDONTWRITEBYTECODE=1
-	[ -e "$PYTHONPATH/importable" ] || skip "no module for Python, as configure said"
-}
+export PYTHONPATH=$PTRC_BUILD/bindings/python LD_LIBRARY_PATH=$PTRC_BUILD/lib/.libs PYTHONDONTWRITEBYTECODE=1
+[ -e "$PYTHONPATH/importable" ] || lacking="no module for Python, as configure said"
 
 columns() {
 	python3 "$PTRC_SOURCE/tests/cmd/dump/columns.py" "$@"

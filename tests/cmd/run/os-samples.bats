@@ -123,12 +123,14 @@ has_samples() {
 	needs_os
 	needs_symbols
 	ptrace-run --os=samples -o a.log -- "$work" deep 500 200
-	fields a.log os.sample 'select(.data.stack | length > 100) | "\(.data.cut) \(.data.stack | length)"' |
-		sort | uniq -c >lengths
+	fields a.log os.sample 'select(.data.stack | length > 60) | "\(.data.cut) \(.data.stack | length)"' |
+		sort | uniq -c | sort -n >lengths
 	cat lengths
-	# 126, or fewer if kernel.perf_event_max_stack says so.
-	[ "$(wc -l <lengths)" -eq 1 ]
-	read -r count cut length <lengths
+	# 126, or fewer if kernel.perf_event_max_stack says so; a sample may be taken on the way down.
+	[ -s lengths ]
+	most "$(tail -n 1 lengths | awk '{ print $1 }')" "$(awk '{ n += $1 } END { print n }' lengths)"
+	tail -n 1 lengths >deepest
+	read -r count cut length <deepest
 	[ "$count" -gt 30 ]
 	[ "$cut" = true ]
 	[ "$length" -le 126 ]
@@ -156,7 +158,7 @@ has_samples() {
 	counts a.log os.sample=0 os.exec=1
 	ptrace-run --os=samples -o b.log -- "$work" spin 100
 	all=$(events b.log os.sample)
-	[ "$(ptrace-dump --count --format=text --where 'data.cut == false' b.log)" -eq "$all" ]
+	most "$(ptrace-dump --count --format=text --where 'data.cut == false' b.log)" "$all"
 	[ "$(ptrace-dump --count --format=text --where 'data.stack[3] != 0' b.log)" -gt $((all / 2)) ]
 	ptrace-stat b.log | grep -q 'os.sample {u32 processor, bool cut, u8 noise, code\[\] stack}'
 	# Data that the stream cuts is a shorter stack.

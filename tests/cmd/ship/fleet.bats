@@ -7,9 +7,11 @@ load ../../support/helpers
 
 fleet=$PTRC_SOURCE/tests/cmd/ship/fleet
 
+[ -x "$PTRACE_BIN/ptrace-ship" ] || lacking="built without libcurl"
+
 setup_file() {
 	local dialect
-	[ -x "$PTRACE_BIN/ptrace-ship" ] || skip "built without libcurl"
+	[ -z "$lacking" ] || return 0
 	for dialect in plain modern; do
 		if "$PTRC_SOURCE/tests/cmd/ship/fleet/server" has $dialect >"$BATS_FILE_TMPDIR/$dialect.has"; then
 			"$PTRC_SOURCE/tests/cmd/ship/fleet/server" start $dialect "$BATS_FILE_TMPDIR/$dialect" || return 1

@@ -10,9 +10,7 @@ cxx=${CXX:-c++}
 static=$PTRC_BUILD/lib/.libs/libposixtrace.a
 shared=$PTRC_BUILD/lib/.libs/libposixtrace.so
 
-setup_file() {
-	command -v ${CC:-cc} >/dev/null || skip "no compiler"
-}
+command -v ${CC:-cc} >/dev/null || lacking="no compiler"
 
 # compile PROGRAM SOURCE OPTION...: with hooks in its functions
 compile() {

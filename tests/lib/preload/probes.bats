@@ -8,9 +8,7 @@ load ../../support/helpers
 cc=${CC:-cc}
 here=$PTRC_SOURCE/tests/lib/preload
 
-setup_file() {
-	command -v ${CC:-cc} >/dev/null || skip "no compiler"
-}
+command -v ${CC:-cc} >/dev/null || lacking="no compiler"
 
 # compile: the program and the library
 compile() {
