@@ -297,7 +297,11 @@ diagnoses() {
 		[[ $stdout != *"has the library"* ]]
 	done
 	head -c 1000 run.log >cut.log
-	diagnoses note log 'not closed' ./cut.log
+	diagnoses problem log 'not closed' ./cut.log
+	ptrace-run -o long.log --stream-min-size=16K --no-loss --quiet -- "$traced" -n 5000
+	head -c $(($(stat -c %s long.log) * 3 / 4)) long.log >short.log
+	diagnoses problem log 'not closed, and no process writes it' ./short.log
+	finds ok events 'has [0-9]* events'
 	# So many that most of the log is events.
 	ptrace-run -o damaged.log -- "$traced" -n 5000
 	damages damaged.log '\377\377' $(($(stat -c %s damaged.log) / 2))
@@ -331,6 +335,16 @@ diagnoses() {
 		diagnoses problem log '' "$it"
 	done
 	diagnoses problem operand 'no such session, log or process' "$me.none"
+}
+
+@test "a log whose last events are in a stream that is left" {
+	record "$me" -o run.log -- -n 10
+	controller=$(controller "$me")
+	finds_keeper run.log
+	kills "$keeper" "$controller"
+	diagnoses problem log 'killed, and its last events stand in /dev/shm; ptrace-salvage writes them' ./run.log
+	stream=$(ptrace-salvage --json | jq -r .stream)
+	ptrace-salvage "$stream"
 }
 
 @test "what ptrace-stat says that a log lacks, and no more" {
@@ -503,6 +517,12 @@ diagnoses() {
 	chmod 4755 traced
 	run_split $user ./ptrace-doctor --json -- ./traced
 	finds problem privileged 'set-user-ID'
+	# Of a log of another user nobody else knows whether a process still writes it.
+	ptrace-run -o whole.log -- "$traced" -n 500
+	head -c $(($(stat -c %s whole.log) - 8)) whole.log >cut.log
+	chmod 644 cut.log
+	exits 0 $user ./ptrace-doctor --json ./cut.log
+	finds note log "not closed: another user's trace writes it"
 	rm -rf /dev/shm/posixtrace-54321
 }
 
