@@ -458,6 +458,11 @@ diagnoses() {
 	[ "$status" -eq 125 ]
 	finds note shared-memory 'use --stream-min-size=1M'
 	[[ $stderr == "ptrace-run: true: no memory for the stream: /dev/shm has too little room "*"; --stream-min-size=1M needs less" ]]
+	own_mounts 'mount -t tmpfs -o nr_inodes=6,mode=1777 tmpfs /dev/shm
+		ptrace-doctor --json || exec ptrace-run true'
+	[ "$status" -eq 125 ]
+	finds problem shared-memory 'can have only [0-9] more files'
+	[[ $stderr == "ptrace-run: true: no memory for the stream: /dev/shm can have too few more files (df -i /dev/shm)" ]]
 	own_mounts 'mount -t tmpfs -o size=100m,mode=777 tmpfs /dev/shm; ptrace-doctor --json'
 	finds problem shared-memory 'chmod 1777'
 	own_mounts 'mount -t tmpfs tmpfs /dev; ptrace-doctor --json'
