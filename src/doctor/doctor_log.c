@@ -15,6 +15,7 @@
 #include "src/base/nearest.h"
 #include "src/doctor/doctor.h"
 #include "src/os/os_trace.h"
+#include "src/session/keeper.h"
 #include "src/session/orphans.h"
 #include "src/session/session_path.h"
 #include "src/query/losses.h"
@@ -172,11 +173,20 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 	all = opendir("/proc");
 	while (all && (e = readdir(all))) {
 		char name[32];
+		char advice[48];
+		pid_t pid;
 
 		if (strspn(e->d_name, "0123456789") != strlen(e->d_name) ||
 		    !is_writing(e->d_name, directory, &last))
 			continue;
-		ptrc_session_command((pid_t)strtol(e->d_name, NULL, 10), name);
+		pid = (pid_t)strtol(e->d_name, NULL, 10);
+		ptrc_session_command(pid, name);
+		if (ptrc_keeper_is_stopped(pid)) {
+			snprintf(advice, sizeof(advice), "kill -CONT %ld continues it", (long)pid);
+			ptrc_doctor_problem(d, "writer", path, advice,
+					    "process %ld (%s), which writes it, is stopped",
+					    (long)pid, name);
+		}
 		if (!*thing || strcmp(name, "ptrace-keeper") != 0)
 			snprintf(thing, sizeof(thing), "%.20s (%.31s)", e->d_name, name);
 	}

@@ -192,6 +192,12 @@ diagnoses() {
 	run_split ptrace-list
 	[[ $stderr == *"$me.s: the session $why"* ]]
 	kill -CONT "$controller"
+	# Its log, too.
+	traced_session "$me.l" -o run.log --start -- -w
+	controller=$(controller "$me.l")
+	kill -STOP "$controller"
+	diagnoses problem writer "process $controller (.*), which writes it, is stopped; kill -CONT $controller" ./run.log
+	kill -CONT "$controller"
 }
 
 @test "a keeper that is stopped" {
