@@ -141,6 +141,8 @@ int ptrc_cursor_get_part(struct posixtrace_cursor *cursor, struct ptrc_part *par
 			error = 0;
 	}
 	if (!error)
+		error = ptrc_log_copy_names(cursor->log);
+	if (!error)
 		error = ptrc_log_copy_part(cursor->log, &part->pt_bytes, &part->pt_length);
 	return error;
 }

@@ -515,6 +515,12 @@ int ptrc_log_copy_part(struct posixtrace_log_writer *c, const void **bytes, size
 	return c->error;
 }
 
+int ptrc_log_copy_names(struct posixtrace_log_writer *c)
+{
+	c->error = c->error ?: ptrc_log_names_write(&c->writer);
+	return c->error;
+}
+
 void ptrc_log_copy_next_part(struct posixtrace_log_writer *c)
 {
 	ptrc_log_buffer_clear(&c->part);

@@ -43,6 +43,8 @@ PTRC_MUST_CHECK int ptrc_log_copy_take(struct posixtrace_log_writer *c,
 				       const struct ptrc_live_event *event);
 /* Whether the events added so far are enough for a part (ptrc_log_copy_part()). */
 bool ptrc_log_copy_is_large(const struct posixtrace_log_writer *c);
+/* Adds the names that are not in the log yet, also those of types without events. */
+PTRC_MUST_CHECK int ptrc_log_copy_names(struct posixtrace_log_writer *c);
 /* Adds a STATUS packet (counts and losses) and, with is_end, an END packet. They precede the events
  * that were added since the last ptrc_log_copy_part(). */
 PTRC_MUST_CHECK int ptrc_log_copy_status(struct posixtrace_log_writer *c,

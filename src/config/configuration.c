@@ -331,8 +331,9 @@ void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *ab
 
 bool ptrc_config_is_of_kept_events(enum ptrc_config_key key)
 {
+	/* ptrace-run replaces the files of results with PTRC_CONFIG_FORCE, too. */
 	return (ptrc_config_settings[key].users & PTRC_CONFIG_OF_LOG &&
-		key != PTRC_CONFIG_FULL_WAIT) ||
+		key != PTRC_CONFIG_FULL_WAIT && key != PTRC_CONFIG_FORCE) ||
 	       key == PTRC_CONFIG_OUTPUT || key == PTRC_CONFIG_STREAM_FULL_POLICY ||
 	       key == PTRC_CONFIG_SNAPSHOT_ON || key == PTRC_CONFIG_SNAPSHOT_MAX;
 }

@@ -129,8 +129,10 @@ static void set_count_only(const struct ptrc_config_line *l, const struct ptrc_c
 	ptrc_config_init(&plain);
 	for (int key = 0; key < PTRC_CONFIG_KEYS; key++) {
 		const struct ptrc_config_setting *s = &ptrc_config_settings[key];
+		bool is_of_log_only = key == PTRC_CONFIG_FORCE && l->user == PTRC_CONFIG_FOR_CREATE;
 
-		if (!ptrc_config_is_of_kept_events((enum ptrc_config_key)key) ||
+		if ((!ptrc_config_is_of_kept_events((enum ptrc_config_key)key) &&
+		     !is_of_log_only) ||
 		    !(c->given & 1U << key))
 			continue;
 		if (!(c->from_defaults & 1U << key))

@@ -15,6 +15,7 @@
 #include "src/base/nearest.h"
 #include "src/doctor/doctor.h"
 #include "src/os/os_trace.h"
+#include "src/session/keeper.h"
 #include "src/session/orphans.h"
 #include "src/session/session_path.h"
 #include "src/query/losses.h"
@@ -172,11 +173,20 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 	all = opendir("/proc");
 	while (all && (e = readdir(all))) {
 		char name[32];
+		char advice[48];
+		pid_t pid;
 
 		if (strspn(e->d_name, "0123456789") != strlen(e->d_name) ||
 		    !is_writing(e->d_name, directory, &last))
 			continue;
-		ptrc_session_command((pid_t)strtol(e->d_name, NULL, 10), name);
+		pid = (pid_t)strtol(e->d_name, NULL, 10);
+		ptrc_session_command(pid, name);
+		if (ptrc_keeper_is_stopped(pid)) {
+			snprintf(advice, sizeof(advice), "kill -CONT %ld continues it", (long)pid);
+			ptrc_doctor_problem(d, "writer", path, advice,
+					    "process %ld (%s), which writes it, is stopped",
+					    (long)pid, name);
+		}
 		if (!*thing || strcmp(name, "ptrace-keeper") != 0)
 			snprintf(thing, sizeof(thing), "%.20s (%.31s)", e->d_name, name);
 	}
@@ -226,6 +236,15 @@ static bool examine_writer(struct ptrc_doctor *d, const char *path)
 	return examine_process(d, path, absolute);
 }
 
+/* Whether examine_process() finds each process that can write the file, because the file belongs to this user, or the
+ * user is root. */
+static bool is_own(const char *path)
+{
+	struct stat st;
+
+	return !geteuid() || (!stat(path, &st) && st.st_uid == geteuid());
+}
+
 /* Reports what is missing from a log, as ptrace-stat does. If the log has no end, although no process of this
  * user writes it, also reports why. */
 static void check_losses(struct ptrc_doctor *d, const char *path, const struct ptrc_losses *l,
@@ -239,10 +258,14 @@ static void check_losses(struct ptrc_doctor *d, const char *path, const struct p
 	struct ptrc_losses others = *l;
 
 	if (l->is_unclosed && orphan)
-		ptrc_doctor_note(d, "log", path, "ptrace-salvage writes them",
-				 "is not closed: process %ld, which was to write it, was killed, "
-				 "and its last events stand in /dev/shm",
-				 (long)orphan->pt_controller);
+		ptrc_doctor_problem(d, "log", path, "ptrace-salvage writes them",
+				    "is not closed: process %ld, which was to write it, was "
+				    "killed, and its last events stand in /dev/shm",
+				    (long)orphan->pt_controller);
+	else if (l->is_unclosed && !l->is_last_file_missing && is_own(path))
+		ptrc_doctor_problem(d, "log", path, NULL,
+				    "is not closed, and no process writes it: it was cut short, or "
+				    "the processes that wrote it were killed");
 	else if (l->is_unclosed && !l->is_last_file_missing)
 		ptrc_doctor_note(d, "log", path, NULL,
 				 "is not closed: another user's trace writes it, or it was cut "

@@ -69,9 +69,12 @@ static void check_memory(struct ptrc_doctor *d)
 				    "remount,size=1G " SHM,
 				    "is full: %s free of %s; a stream does not fit", free_text,
 				    size_text);
-	else if (v.f_files && !v.f_favail)
-		ptrc_doctor_problem(d, "shared-memory", SHM, "remove what lies in it",
-				    "has as many files as it can have");
+	else if (v.f_files && v.f_favail < PTRC_TRACE_INODES_LEAST)
+		ptrc_doctor_problem(d, "shared-memory", SHM,
+				    "remove what lies in it, or mount it for more files: mount -o "
+				    "remount,nr_inodes=100k " SHM,
+				    "can have only %lu more files; a trace needs %d",
+				    (unsigned long)v.f_favail, PTRC_TRACE_INODES_LEAST);
 	else if (size && room < ROOM_USUAL)
 		ptrc_doctor_note(d, "shared-memory", SHM,
 				 "use --stream-min-size=1M, or mount it larger",

@@ -484,7 +484,14 @@ bool ptrc_reader_is_waiting(struct ptrc_reader *r)
 	if (!r->source || (b->events && b->at < b->events->pt_count))
 		return false;
 	posixtrace_log_free_block(b->events);
-	return !ptrc_reader_next_block(r, b) && !r->error && r->source->is_waiting(r);
+	/* Takes the messages that have come: they may have no event, as the one that reports losses. */
+	while (!ptrc_reader_next_block(r, b) && !r->error) {
+		if (r->source->is_waiting(r))
+			return true;
+		if (!r->source->receive(r))
+			return false;
+	}
+	return false;
 }
 
 void ptrc_reader_go_to_end(struct ptrc_reader *r)

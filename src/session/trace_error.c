@@ -159,6 +159,8 @@ static const char *explain_shortage(void)
 	if (!statvfs(SHM, &v) && v.f_blocks &&
 	    (uint64_t)v.f_bavail * v.f_frsize < PTRC_TRACE_ROOM_LEAST)
 		return SHM " is full";
+	if (!statvfs(SHM, &v) && v.f_files && v.f_favail < PTRC_TRACE_INODES_LEAST)
+		return SHM " can have too few more files (df -i " SHM ")";
 	if (is_below(RLIMIT_AS, 2 * PTRC_TRACE_SPACE))
 		return "the limit on address space (ulimit -v) is too low";
 	if (is_below(RLIMIT_FSIZE, PTRC_TRACE_SPACE))

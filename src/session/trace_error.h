@@ -8,6 +8,8 @@
 
 /* The least number of free bytes in /dev/shm that a stream needs. */
 #define PTRC_TRACE_ROOM_LEAST (UINT64_C(1) << 20)
+/* The number of files and directories in /dev/shm that the first trace of a user needs. */
+#define PTRC_TRACE_INODES_LEAST 9
 /* The bytes of address space that a stream needs, which is also the size of its file. The file is
  * sparse, so it takes less memory. */
 #define PTRC_TRACE_SPACE (UINT64_C(320) << 20)

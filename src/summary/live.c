@@ -26,6 +26,9 @@ enum {
 	/* The milliseconds for which the command, when it starts, reads events that were recorded
 	 * earlier. */
 	EARLIER_MS = 50,
+	/* The most milliseconds for which the command, when the session has ended, reads what the session has sent
+	 * before. */
+	LAST_MS = 5000,
 	/* The number of events that are read between two looks at the clock. */
 	EVENTS_AT_ONCE = 4096,
 };
@@ -290,12 +293,15 @@ struct watch {
 	int64_t next_ns;
 };
 
-/* The number of events that the reader of the session has missed. */
+/* The number of events that the reader of the session has missed although the stream recorded them. Events that were
+ * lost in a full stream are not among them: the session itself counts these. */
 static uint64_t missed(const struct watch *w)
 {
 	const struct ptrc_reader *r = &w->live->query->sources->reader;
+	bool is_overwritten = r->attributes.stream_full_policy == POSIX_TRACE_LOOP;
 
-	return increase(r->unshown_count + r->counts.pt_lost_events, w->missed_before);
+	return increase(r->unshown_count + (is_overwritten ? r->counts.pt_lost_events : 0),
+			w->missed_before);
 }
 
 /* Asks the session for its state and its event types. Returns 0 or an error number of
@@ -415,6 +421,10 @@ static enum ptrc_exit report_end(const struct watch *w)
 
 	ptrc_losses_gather(&losses, &last->state.status, &last->state.counts);
 	if (live->pairs) {
+		/* The last messages of the session have the names of event types without events, and the number
+		 * of events that were missed. */
+		if (!w->is_over)
+			wait_until(w, ptrc_now_ns() + LAST_MS * PTRC_NS_PER_MS);
 		ptrc_query_finish(q, true);
 		losses.unshown_events = missed(w);
 		losses.is_rest_unshown = q->sources->losses.is_rest_unshown;

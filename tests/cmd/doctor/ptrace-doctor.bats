@@ -192,6 +192,12 @@ diagnoses() {
 	run_split ptrace-list
 	[[ $stderr == *"$me.s: the session $why"* ]]
 	kill -CONT "$controller"
+	# Its log, too.
+	traced_session "$me.l" -o run.log --start -- -w
+	controller=$(controller "$me.l")
+	kill -STOP "$controller"
+	diagnoses problem writer "process $controller (.*), which writes it, is stopped; kill -CONT $controller" ./run.log
+	kill -CONT "$controller"
 }
 
 @test "a keeper that is stopped" {
@@ -297,7 +303,11 @@ diagnoses() {
 		[[ $stdout != *"has the library"* ]]
 	done
 	head -c 1000 run.log >cut.log
-	diagnoses note log 'not closed' ./cut.log
+	diagnoses problem log 'not closed' ./cut.log
+	ptrace-run -o long.log --stream-min-size=16K --no-loss --quiet -- "$traced" -n 5000
+	head -c $(($(stat -c %s long.log) * 3 / 4)) long.log >short.log
+	diagnoses problem log 'not closed, and no process writes it' ./short.log
+	finds ok events 'has [0-9]* events'
 	# So many that most of the log is events.
 	ptrace-run -o damaged.log -- "$traced" -n 5000
 	damages damaged.log '\377\377' $(($(stat -c %s damaged.log) / 2))
@@ -331,6 +341,16 @@ diagnoses() {
 		diagnoses problem log '' "$it"
 	done
 	diagnoses problem operand 'no such session, log or process' "$me.none"
+}
+
+@test "a log whose last events are in a stream that is left" {
+	record "$me" -o run.log -- -n 10
+	controller=$(controller "$me")
+	finds_keeper run.log
+	kills "$keeper" "$controller"
+	diagnoses problem log 'killed, and its last events stand in /dev/shm; ptrace-salvage writes them' ./run.log
+	stream=$(ptrace-salvage --json | jq -r .stream)
+	ptrace-salvage "$stream"
 }
 
 @test "what ptrace-stat says that a log lacks, and no more" {
@@ -444,6 +464,11 @@ diagnoses() {
 	[ "$status" -eq 125 ]
 	finds note shared-memory 'use --stream-min-size=1M'
 	[[ $stderr == "ptrace-run: true: no memory for the stream: /dev/shm has too little room "*"; --stream-min-size=1M needs less" ]]
+	own_mounts 'mount -t tmpfs -o nr_inodes=6,mode=1777 tmpfs /dev/shm
+		ptrace-doctor --json || exec ptrace-run true'
+	[ "$status" -eq 125 ]
+	finds problem shared-memory 'can have only [0-9] more files'
+	[[ $stderr == "ptrace-run: true: no memory for the stream: /dev/shm can have too few more files (df -i /dev/shm)" ]]
 	own_mounts 'mount -t tmpfs -o size=100m,mode=777 tmpfs /dev/shm; ptrace-doctor --json'
 	finds problem shared-memory 'chmod 1777'
 	own_mounts 'mount -t tmpfs tmpfs /dev; ptrace-doctor --json'
@@ -503,6 +528,12 @@ diagnoses() {
 	chmod 4755 traced
 	run_split $user ./ptrace-doctor --json -- ./traced
 	finds problem privileged 'set-user-ID'
+	# Of a log of another user nobody else knows whether a process still writes it.
+	ptrace-run -o whole.log -- "$traced" -n 500
+	head -c $(($(stat -c %s whole.log) - 8)) whole.log >cut.log
+	chmod 644 cut.log
+	exits 0 $user ./ptrace-doctor --json ./cut.log
+	finds note log "not closed: another user's trace writes it"
 	rm -rf /dev/shm/posixtrace-54321
 }
 

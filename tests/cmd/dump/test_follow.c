@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "src/query/reader.h"
 #include "src/session/session_follow.h"
 
 #define KIB ((size_t)1024)
@@ -320,6 +321,29 @@ TEST(the_log_of_a_follower_says_at_once_which_names_there_are, "")
 	finish_whole(&g);
 }
 
+TEST(a_follower_is_sent_names_without_events, "")
+{
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 16 * KIB, 100);
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	trace_event_id_t id;
+	struct got g;
+
+	begin(trid, false);
+	g = join();
+	take_all(&g);
+	id = ts_id("later");
+	while (ptrc_follow_read(&follow))
+		;
+	CHECK(take(&g));
+	CHECK_EQ(g.events, 0u);
+	CHECK_OK(posix_trace_eventid_get_name(g.log, id, name));
+	CHECK_STR_EQ(name, "later");
+	/* Each name is sent once. */
+	ptrc_follow_read(&follow);
+	CHECK(!take(&g));
+	finish_whole(&g);
+}
+
 TEST(what_is_missed_is_told_before_the_end_too, "")
 {
 	trace_id_t trid = begin_logged();
@@ -367,4 +391,50 @@ TEST(a_log_of_which_something_could_not_be_sent_has_no_end, "")
 	take_all(&g);
 	CHECK_EQ(g.events, 1u);
 	CHECK(!g.has_end);
+}
+
+/* ---- the reader of a follower ---- */
+
+static struct got waiting;
+
+static bool is_waiting(const struct ptrc_reader *r)
+{
+	struct pollfd p = {.fd = waiting.fd, .events = POLLIN};
+
+	(void)r;
+	return !poll(&p, 1, 0);
+}
+
+/* Never waits for a message. */
+static bool receive(struct ptrc_reader *r)
+{
+	static unsigned char m[PTRC_SESSION_PIECE_MAX];
+	ssize_t n = recv(waiting.fd, m, sizeof(m), MSG_DONTWAIT);
+
+	CHECK(n > 0);
+	CHECK_OK(ptrc_log_add_part(r->trace, m, (size_t)n, NULL));
+	return true;
+}
+
+TEST(a_reader_waits_if_the_messages_that_have_come_have_no_event, "")
+{
+	static const struct ptrc_reader_source source = {.receive = receive,
+							 .is_waiting = is_waiting};
+	static struct ptrc_reader r;
+
+	begin(ts_run(POSIX_TRACE_LOOP, 16 * KIB, 100), false);
+	waiting = join();
+	/* The start of the log; a report of losses follows. */
+	CHECK(take(&waiting));
+	CHECK(!is_waiting(&r));
+	r.trace = waiting.log;
+	r.source = &source;
+	CHECK(ptrc_reader_is_waiting(&r));
+	CHECK(is_waiting(&r));
+	posix_trace_event(ts_id("event"), "x", 1);
+	while (is_waiting(&r))
+		ptrc_follow_read(&follow);
+	CHECK(!ptrc_reader_is_waiting(&r));
+	CHECK(ptrc_reader_next(&r));
+	CHECK(ptrc_reader_is_waiting(&r));
 }

@@ -1353,8 +1353,18 @@ background='"$0" -n 3 -w <in >out & until grep -qsx ready out; do sleep 0.02; do
 	jq -e 'has("types") | not' run.json
 }
 
+@test "--count-only: --force replaces the file of --json" {
+	echo text >notes
+	does_not_run "notes: exists and is not the result of a run; *--force" --count-only --json=notes
+	exits 0 ptrace-run --count-only --quiet --force --json=notes -- "$traced" -n 10
+	jq -e '.types | any(.event == "traced.event" and .count == 10)' notes
+	[ -c /dev/null ]
+	# Without it, ptrace-create has nothing to replace.
+	refuses 2 "--force: cannot be used together with count-only*" ptrace-create --pid=$$ --count-only --force
+}
+
 @test "--count-only: what needs events is refused" {
-	for option in --output=x.log --force --no-fsync --log-max-size=1M --log-full-policy=append --log-rotate=1M \
+	for option in --output=x.log --no-fsync --log-max-size=1M --log-full-policy=append --log-rotate=1M \
 		--log-keep=2 --snapshot-on=x --snapshot-max=2 --stream-full-policy=flush; do
 		does_not_run "${option%=*}: cannot be used together with count-only, which keeps no event. Try *" \
 			--count-only "$option"
@@ -1366,12 +1376,12 @@ background='"$0" -n 3 -w <in >out & until grep -qsx ready out; do sleep 0.02; do
 	[ ! -e x.log ]
 	# A file of several sessions: its defaults are for those that keep events.
 	cat >many.yaml <<-'END'
-		defaults: {output: x.log, log-full-policy: loop, log-max-size: 1M, snapshot-on: [x], force: true}
+		defaults: {output: x.log, log-full-policy: loop, log-max-size: 1M, snapshot-on: [x]}
 		sessions: [{name: a, count-only: true}]
 	END
 	ptrace-run -c many.yaml --dump-config >whole.yaml
 	grep -q 'count-only: true' whole.yaml
-	[ -z "$(grep -E 'output|log-|snapshot|force|policy' whole.yaml)" ]
+	[ -z "$(grep -E 'output|log-|snapshot|policy' whole.yaml)" ]
 	ptrace-run -c whole.yaml --dump-config | diff whole.yaml -
 	exits 0 ptrace-run -c many.yaml -- "$traced" -n 3
 	[ ! -e x.log ]

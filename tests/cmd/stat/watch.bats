@@ -144,6 +144,18 @@ pairs() {
 	grep -q "no event type is named 'none.begin' or 'none.end'" live.err
 }
 
+@test "pairs: events that a full stream has lost are not counted as too fast as well" {
+	traced_session "$me" --stream-full-policy=until-full --stream-min-size=16K --start -- -w -W -N 2 -n 5000
+	watches --watch=50ms --json --pair=traced.event.1..traced.event.2
+	go done
+	full() { jq -se "map(.lost_events) | add > 0" live >/dev/null; }
+	wait_until full
+	ptrace-shutdown --allow-loss "$me"
+	ends 3 "$watch"
+	jq -se 'all(.unshown_events == 0) and (map(.lost_events) | add) > 0' live
+	[[ $(<live.err) == "ptrace-stat: $me: "*" events lost in the stream, which was full" ]]
+}
+
 @test "the end of the session, and what is no session" {
 	reports 1 "$me: no such session" ptrace-stat --watch "$me"
 	reports 1 "$me: no such session" ptrace-stat --watch --pairs "$me"
