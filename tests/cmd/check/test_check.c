@@ -707,12 +707,20 @@ TEST(pair, "")
 		"pair: [a, b], by: data.id, max: '<= 5us', at_end: ignore <- a1@1 b1@2 a2@3 .@8 => pass: 1 pair; max 1us (bound <= 5us); 1 begin without an end",
 		"pair: [a, b], by: data.id, min: '> 3us', at_end: ignore <- a1@1 b1@5 a2@6 .@7 => pass: 1 pair; min 4us (bound > 3us); 1 begin without an end",
 		"pair: [a, b], by: data.id, p50: '> 3us', at_end: ignore <- a1@1 b1@2 a2@3 a3@3 a4@69 .@70 => pass: 1 pair; p50 1us (bound > 3us, kept by 2 begins without an end); 3 begins without an end",
-		/* It makes no difference to this quantile. */
+		/* Of the lost events, only those after its start, or at an unknown time, may have ended it. */
+		"pair: [a, b], by: data.id, max: '< 5us' <- !@1 a1@2 .@7 => fail: 0 pairs; 1 begin without an end | 2 no end for 5us",
+		"!@1 a1@2 b1@3 a2@3 .@8 => fail: 1 pair; max 1us (bound < 5us); 1 begin without an end | 3 no end for 5us",
+		"!@1 a1@2 .@6 => undecided: 0 pairs, at least 1 wanted; events were lost; 1 open at the end of the log | 2 no end for 4us",
+		"a1@2 !@3 .@80 => undecided: 0 pairs, at least 1 wanted; events were lost",
+		"a1@2 .@80 holed => undecided: 0 pairs, at least 1 wanted; events were lost; 1 open at the end of the log | 2 no end for 78us",
+		"pair: [a, b], by: data.id, min: '> 5us' <- !@1 a1@2 .@5 => undecided: 0 pairs, at least 1 wanted; events were lost; 1 open at the end of the log | 2 no end for 3us",
+		"pair: [a, b], by: data.id, p50: '< 5us' <- !@1 a1@2 .@80 => undecided: 0 pairs, at least 1 wanted; events were lost; 1 open at the end of the log | 2 no end for 78us",
+		/* A begin without an end makes no difference to this quantile. */
 		"pair: [a, b], by: data.id, p50: '< 5us' <- a1@1 b1@2 a3@2 b3@3 a2@3 .@70 => pass: 2 pairs; p50 1us (bound < 5us); 1 begin without an end",
 		"a1@1 b1@2 open => undecided: 1 pair; max 1us (bound < 5us); the log has no end",
 		/* Behind the end of a log that was not closed there may be as many pairs as it takes. */
 		"a1@1 b1@7 open => fail: 1 pair; max 6us (bound < 5us) | 1 took 6us",
-		"a1@1 b1@2 a2@3 .@8 open => fail: 1 pair; max 1us (bound < 5us) | 3 no end for 5us",
+		"a1@1 b1@2 a2@3 .@8 open => fail: 1 pair; max 1us (bound < 5us); 1 begin without an end | 3 no end for 5us",
 		"pair: [a, b], min: '> 1us' <- a1@1 b1@2 open => fail: 1 pair; min 1us (bound > 1us) | 1 took 1us",
 		"pair: [a, b], min: '< 1us' <- a1@1 b1@2 open => undecided: 1 pair; min 1us (bound < 1us); the log has no end",
 		"pair: [a, b], max: '> 9us' <- a1@1 b1@2 open => undecided: 1 pair; max 1us (bound > 9us); the log has no end",
