@@ -138,6 +138,9 @@ void ptrc_span_leave(struct ptrc_span *s)
 {
 	struct ptrc_span **latest = &s->lane->latest;
 
+	/* It has left with the span around it, and the spans that started later do not lie within it. */
+	if (!s->is_nested)
+		return;
 	for (; *latest && (*latest)->number >= s->number; *latest = (*latest)->outer)
 		(*latest)->is_nested = false;
 }

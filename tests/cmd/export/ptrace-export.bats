@@ -1153,6 +1153,27 @@ otlp() {
 	tail -n 1 otlp.jsonl | jq -e '.resourceLogs | length == 5'
 }
 
+@test "a pair that lasts beyond the pair around it is around no pair from then on, and ends none" {
+	made chain.log <<-'END'
+		event 100 7 8 one.begin
+		event 200 7 8 two.begin
+		event 300 7 8 one.end
+		event 350 7 8 alone.begin
+		event 360 7 8 alone.end
+		event 400 7 8 three.begin
+		event 500 7 8 two.end
+		event 600 7 8 within.begin
+		event 700 7 8 within.end
+		event 800 7 8 three.end
+	END
+	otlp chain.log | jq -se '(map({(.name): .id}) | add) as $of | map([.name, .parent]) == [["one", null],
+		["two", $of.one], ["alone", null], ["three", null], ["within", $of.three]]'
+	chrome chain.log | jq -r 'select(.ph == "X").name' | xargs >lane
+	[ "$(<lane)" = 'one alone within three' ]
+	ptrace-export --to=folded chain.log >folded
+	grep -qx 'process 7;three;within 100' folded
+}
+
 @test "OTLP: losses are records whatever is selected, and spans know of them" {
 	make_lost
 	exits 3 ptrace-export --to=otlp lost.log
