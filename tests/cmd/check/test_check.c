@@ -431,7 +431,13 @@ TEST(a_log_without_an_end_is_unknown_from_its_last_event_on, "")
 		"X#1@1 a@2 b@50 .@90 => undecided: 0 pairs, at least 1 wanted; the log has no end",
 		", at_end: ignore <- X#1@1 a@2 b@50 .@90 => fail: 1 pair; max 48us (bound < 9us) | 2 took 48us",
 		/* Its own thread had no time to end what it had begun. */
-		"pair: [a, b], max: '< 9us' <- a#1@1 X#1@2 a/2@3 b/2@5 .@90 => undecided: 1 pair; max 2us (bound < 9us); the log has no end");
+		"pair: [a, b], max: '< 9us' <- a#1@1 X#1@2 a/2@3 b/2@5 .@90 => undecided: 1 pair; max 2us (bound < 9us); 1 open at the end of the log | 1 no end for 1us",
+		/* What had lasted too long by then has, whatever the other logs have. */
+		"pair: [a, b], max: '< 9us' <- a#1@1 X#1@20 a/2@23 b/2@25 .@90 => fail: 1 pair; max 2us (bound < 9us); 1 begin without an end | 1 no end for 19us",
+		"pair: [a, b], max: '< 9us' <- !#1@1 a#1@2 X#1@20 .@90 => fail: 0 pairs; 1 begin without an end | 2 no end for 18us",
+		"pair: [a, b], max: '< 9us' <- a#1@1 !#1@2 X#1@20 .@90 => undecided: 0 pairs, at least 1 wanted; events were lost; the log has no end",
+		"a1@1 X#1@20 b1@22 .@90 => fail: 0 pairs; 1 begin without an end | 1 no end for 19us",
+		"a1@1 X#1@5 b1@22 .@90 => undecided: 0 pairs, at least 1 wanted; 1 open at the end of the log | 1 no end for 4us");
 }
 
 /* What breaks the rule, and nothing else. */
