@@ -99,6 +99,8 @@ static struct ptrc_view *look(const struct ptrc_query *q, struct ptrc_kept_view 
 	if (!v) {
 		v = views[s->order] = ptrc_cli_allocate(sizeof(*v));
 		v->reader = s->reader;
+		/* Lines of kept events make a label of their own. */
+		v->reader.label_in_lines = NULL;
 		v->view = (struct ptrc_view){
 			.reader = &v->reader, .symbols = q->symbols, .is_again = true};
 	}
@@ -162,6 +164,7 @@ void ptrc_spans_free(struct ptrc_spans *all)
 		for (size_t k = 0; k < all->query->source_count; k++)
 			if (all->views[i][k]) {
 				ptrc_view_free(&all->views[i][k]->view);
+				free(all->views[i][k]->reader.label_in_lines);
 				free(all->views[i][k]);
 			}
 		free(all->views[i]);
