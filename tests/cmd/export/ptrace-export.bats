@@ -294,6 +294,29 @@ make_late_names() {
 	ptrace-export --to=speedscope --allow-loss end.log | jq -e '.profiles | length > 0'
 }
 
+@test "flames: what a loss ends is not open later, whatever time is selected" {
+	made past.log <<-'END'
+		event 100 7 8 job.begin
+		event 200 0 0 posix_trace_overflow
+		event 300 0 0 posix_trace_resume
+		event 400 7 8 part.begin
+		event 500 7 8 part.end
+		event 900 7 8 mark
+	END
+	local since
+	for since in 50 150 250; do
+		ptrace-export --to=folded --allow-loss --since="+${since}ns" past.log >"$since"
+		ptrace-export --to=speedscope --allow-loss --since="+${since}ns" past.log >"$since.json"
+	done
+	[ "$(sort 50)" = 'process 7;job 50
+process 7;part 100' ]
+	[ "$(<150)" = 'process 7;part 100' ]
+	[ "$(<250)" = 'process 7;part 100' ]
+	# Losses outside of the selected time are not exported.
+	jq -se 'map([.profiles[].name]) == [["process 7 (7), thread 8 (8)", "events lost: past.log"],
+		["process 7 (7), thread 8 (8)", "events lost: past.log"], ["process 7 (7), thread 8 (8)"]]' ./{50,150,250}.json
+}
+
 @test "threads have the name that the log tells last, at whatever time it came" {
 	make_late_names
 	chrome late.log >events
