@@ -82,6 +82,8 @@ struct begin {
 	struct ptrc_moment at;
 	/* The begin event fulfils the rule's conditions, so the rule is about this pair. */
 	bool is_selected;
+	/* The pair was counted as open when a log ended before the others without an end. */
+	bool is_counted;
 	/* The number of the event that opened the pair. */
 	uint64_t event;
 	/* Points to the counter of the losses that may hide the end of the pair. */
@@ -802,7 +804,7 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 	b = open->latest;
 	if (t->sources && b->is_selected)
 		count_end(n, b);
-	if (b->is_selected && n->is_selected) {
+	if (b->is_selected && n->is_selected && !b->is_counted) {
 		if (is_cut_off(t, b))
 			t->doubtful++;
 		else
@@ -898,6 +900,22 @@ static void end_count(void *thing, void *arg)
 	}
 }
 
+/* Counts a pair that had no end when its log, or the first log without an end, ended at this time. */
+static void count_unended(struct ptrc_trial *t, const struct begin *b, int64_t ns)
+{
+	int64_t length_ns = ptrc_when_subtract(ns, b->at.ns);
+	/* A pair without an end exceeds any upper bound if no event will follow. */
+	uint64_t weight = t->is_final	  ? (uint64_t)INT64_MAX
+			  : length_ns < 0 ? 0
+					  : (uint64_t)length_ns;
+
+	t->open++;
+	for (size_t i = 0; i < t->rule->bound_count; i++)
+		t->open_below[i] += ptrc_rule_is_below(&t->rule->bounds[i], (int64_t)weight);
+	add_case(&t->doubts, weight, &b->at, NULL, "no end for %s",
+		 ptrc_duration_text(length_ns < 0 ? 0 : length_ns, true));
+}
+
 static void end_begins(void *thing, void *arg)
 {
 	struct ptrc_trial *t = arg;
@@ -905,24 +923,39 @@ static void end_begins(void *thing, void *arg)
 
 	while (open->latest) {
 		struct begin *b = open->latest;
-		int64_t length_ns = ptrc_when_subtract(t->ending->ns, b->at.ns);
-		/* A pair without an end exceeds any upper bound if no event will follow. */
-		uint64_t weight = t->is_final	  ? (uint64_t)INT64_MAX
-				  : length_ns < 0 ? 0
-						  : (uint64_t)length_ns;
 
-		if (b->is_selected && is_cut_off(t, b)) {
-			t->doubtful++;
-		} else if (b->is_selected) {
-			t->open++;
-			for (size_t i = 0; i < t->rule->bound_count; i++)
-				t->open_below[i] +=
-					ptrc_rule_is_below(&t->rule->bounds[i], (int64_t)weight);
-			add_case(&t->doubts, weight, &b->at, NULL, "no end for %s",
-				 ptrc_duration_text(length_ns < 0 ? 0 : length_ns, true));
+		if (b->is_selected && !b->is_counted) {
+			if (is_cut_off(t, b))
+				t->doubtful++;
+			else
+				count_unended(t, b, t->ending->ns);
 		}
 		open->latest = b->before;
 		free(b);
+	}
+}
+
+/* A log that ended before the others without an end. */
+struct early_end {
+	struct ptrc_trial *trial;
+	int64_t ns;
+	unsigned int source;
+};
+
+/* Counts the pairs whose end may be missing because the log ended. What is known of them is how long they had
+ * lasted then. */
+static void end_begins_early(void *thing, void *arg)
+{
+	const struct early_end *e = arg;
+	struct begins *open = thing;
+
+	for (struct begin *b = open->latest; b; b = b->before) {
+		bool is_of_log = e->trial->rule->by_text || b->at.source == e->source;
+
+		if (b->is_selected && is_of_log && !is_cut_off(e->trial, b)) {
+			count_unended(e->trial, b, e->ns);
+			b->is_counted = true;
+		}
 	}
 }
 
@@ -1124,6 +1157,13 @@ void ptrc_judge_take_gap(struct ptrc_judge *j, int64_t ns, unsigned int source)
 
 void ptrc_judge_take_early_end(struct ptrc_judge *j, int64_t ns, unsigned int source)
 {
+	for (size_t i = 0; i < j->rules->count; i++) {
+		struct early_end e = {&j->trials[i], ns, source};
+
+		if (e.trial->rule->kind == PTRC_RULE_PAIR &&
+		    !(e.trial->rule->by_text && e.trial->rule->at_end == PTRC_RULE_IGNORE))
+			ptrc_table_visit(&e.trial->table, end_begins_early, &e);
+	}
 	if (j->ending.early_end_ns == INT64_MAX)
 		j->ending.early_end_ns = ns;
 	doubt_waiters(j, ns, source);

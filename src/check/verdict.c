@@ -178,22 +178,20 @@ static void decide_bound(struct ptrc_trial *t, const struct ptrc_ending *e, size
 	uint64_t open_below = is_end_ignored ? 0 : t->open_below[i];
 	uint64_t open = t->open - (t->open_below[i] - open_below);
 	uint64_t count = t->kept + open;
-	bool is_kept_if_long, is_kept_if_short, is_missed, is_broken = false;
+	bool is_kept_if_long, is_kept_if_short, is_broken;
 
 	if (!count)
 		return;
 	is_kept_if_long = is_kept(b, t->below[i], count);
 	is_kept_if_short = is_kept(b, t->below[i] + open_below, count);
 	/* If a log was not closed, any number of pairs may be missing. */
-	is_missed = !is_kept_if_long && !is_kept_if_short &&
+	is_broken = !is_kept_if_long && !is_kept_if_short &&
 		    (!e->is_unclosed || is_limit(b) || is_end_ignored);
+	/* Lost events cannot undo one duration beyond a limit. Nor can they end an open pair that is counted here:
+	 * no events were lost since its begin event. */
 	if (has_loss(e)) {
 		f->has_loss = true;
-		is_broken = !e->has_unplaced_loss && is_limit(b) && t->kept &&
-			    !is_kept(b, t->below[i], t->kept);
-		is_broken |= is_loss_ignored(t) && is_missed;
-	} else {
-		is_broken = is_missed;
+		is_broken &= is_loss_ignored(t) || (is_limit(b) && !e->has_unplaced_loss);
 	}
 	f->is_broken |= is_broken;
 	t->broken_bounds |= (unsigned int)is_broken << i;
@@ -225,7 +223,7 @@ static void decide_pair(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 	for (size_t i = 0; i < r->bound_count; i++)
 		decide_bound(t, e, i, f);
 	/* Mentions begins without an end. If these leave the rule undecided, put_doubts() mentions them instead. */
-	if (t->open && r->bound_count && !f->is_open)
+	if (t->open && r->bound_count && (f->is_broken || !f->is_open))
 		ptrc_buffer_format(&f->text, "; %" PRIu64 " begin%s without an end", t->open,
 				   plural(t->open));
 	if (!t->sources)

@@ -319,8 +319,9 @@ static void end_loss(struct ptrc_export *x, struct ptrc_export_loss *l)
 	int64_t last = ptrc_when_add(ptrc_export_start_ns(x), (int64_t)x->now_ns);
 
 	l->end_ns = x->now_ns;
-	if (x->format->loss && !x->query->is_rehearsal && first <= span->last &&
-	    last >= span->first && is_near(x, first, last))
+	l->is_selected = first <= span->last && last >= span->first && is_near(x, first, last);
+	/* Frames end at a loss, also at one before the selected time. */
+	if (x->format->loss && !x->query->is_rehearsal && (l->is_selected || x->format->push))
 		x->format->loss(x, l);
 }
 

@@ -155,6 +155,8 @@ struct ptrc_export_loss {
 	bool is_counted;
 	/* The number of lost events. */
 	uint64_t events;
+	/* The loss is within the selected time, so it is exported. */
+	bool is_selected;
 };
 
 /* The export's record of an event type of a source; .of_sink of the type points to it. */
@@ -247,6 +249,7 @@ struct ptrc_export_format {
 	/* Takes a number in the data of the latest event. */
 	void (*counter)(struct ptrc_export *, struct ptrc_export_counter *,
 			const struct ptrc_value *);
+	/* If the format has push, it also gets losses outside of the selected time: frames end there. */
 	void (*loss)(struct ptrc_export *, const struct ptrc_export_loss *);
 	/* Called instead of .slice: the latest event starts (push) or ends (pop) a pair of this name on its
 	 * thread. */

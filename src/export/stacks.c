@@ -342,6 +342,8 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	if (x->has_samples)
 		return;
 	end_at_loss(x, l);
+	if (!l->is_selected)
+		return;
 	frame = ptrc_flames_frame(&x->flames, name, sizeof(name) - 1);
 	if (!*t)
 		*t = add_track(st, NULL, l->source);

@@ -99,6 +99,7 @@ static struct ptrc_view *look(const struct ptrc_query *q, struct ptrc_kept_view 
 	if (!v) {
 		v = views[s->order] = ptrc_cli_allocate(sizeof(*v));
 		v->reader = s->reader;
+		/* Lines of kept events make a label of their own. */
 		v->reader.label_in_lines = NULL;
 		v->view = (struct ptrc_view){
 			.reader = &v->reader, .symbols = q->symbols, .is_again = true};
@@ -139,6 +140,9 @@ void ptrc_span_leave(struct ptrc_span *s)
 {
 	struct ptrc_span **latest = &s->lane->latest;
 
+	/* It has left with the span around it, and the spans that started later do not lie within it. */
+	if (!s->is_nested)
+		return;
 	for (; *latest && (*latest)->number >= s->number; *latest = (*latest)->outer)
 		(*latest)->is_nested = false;
 }

@@ -118,8 +118,8 @@ struct ptrc_view *ptrc_span_end_view(struct ptrc_spans *, const struct ptrc_span
 /* Called for a span that starts: notes that it lies within the latest span of its lane. */
 void ptrc_span_nest(struct ptrc_spans *, struct ptrc_span *);
 
-/* Ends the nesting of the span, and of all spans that started after it on its lane: those overlap it, or their
- * last events were lost. */
+/* Ends the nesting of the span, and of all spans that lie within it: those overlap it, or their last events were
+ * lost. Does nothing if the nesting of the span has ended already. */
 void ptrc_span_leave(struct ptrc_span *);
 
 /* Gives up one use of the span. If no use is left, frees the span, and gives up its use of the span in which it

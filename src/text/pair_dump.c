@@ -412,11 +412,12 @@ static void begin_branch(void *self, struct ptrc_span *s)
 static void take_branch(void *self, struct ptrc_span *s)
 {
 	struct ptrc_pair_dump *p = self;
-	/* An expression cannot be evaluated for a pair that lacks one of its events, so such a pair is not shown. */
-	bool is_shown = ptrc_pairs_select(p->pairs, s) &&
-			((s->begin.source && s->end) || !p->query->select.where_count);
+	bool is_selected = ptrc_pairs_select(p->pairs, s);
+	/* An expression selects only complete pairs: the duration of a pair that was cut is unknown. */
+	bool is_shown =
+		is_selected && (s->fate == PTRC_SPAN_MEASURED || !p->query->select.where_count);
 
-	if (is_shown)
+	if (is_selected)
 		ptrc_pairs_count_half(p->pairs, s);
 	if (s->begin.source)
 		ptrc_pair_tree_end(&p->tree, (struct ptrc_tree_node *)s, is_shown);

@@ -98,8 +98,7 @@ void ptrc_pair_tree_begin(struct ptrc_pair_tree *t, struct ptrc_spans *spans,
 
 void ptrc_pair_tree_end(struct ptrc_pair_tree *t, struct ptrc_tree_node *n, bool is_shown)
 {
-	if (n->span.is_nested)
-		ptrc_span_leave(&n->span);
+	ptrc_span_leave(&n->span);
 	n->is_over = true;
 	n->is_shown = is_shown;
 	if (is_shown && t->is_holding)

@@ -431,7 +431,13 @@ TEST(a_log_without_an_end_is_unknown_from_its_last_event_on, "")
 		"X#1@1 a@2 b@50 .@90 => undecided: 0 pairs, at least 1 wanted; the log has no end",
 		", at_end: ignore <- X#1@1 a@2 b@50 .@90 => fail: 1 pair; max 48us (bound < 9us) | 2 took 48us",
 		/* Its own thread had no time to end what it had begun. */
-		"pair: [a, b], max: '< 9us' <- a#1@1 X#1@2 a/2@3 b/2@5 .@90 => undecided: 1 pair; max 2us (bound < 9us); the log has no end");
+		"pair: [a, b], max: '< 9us' <- a#1@1 X#1@2 a/2@3 b/2@5 .@90 => undecided: 1 pair; max 2us (bound < 9us); 1 open at the end of the log | 1 no end for 1us",
+		/* What had lasted too long by then has, whatever the other logs have. */
+		"pair: [a, b], max: '< 9us' <- a#1@1 X#1@20 a/2@23 b/2@25 .@90 => fail: 1 pair; max 2us (bound < 9us); 1 begin without an end | 1 no end for 19us",
+		"pair: [a, b], max: '< 9us' <- !#1@1 a#1@2 X#1@20 .@90 => fail: 0 pairs; 1 begin without an end | 2 no end for 18us",
+		"pair: [a, b], max: '< 9us' <- a#1@1 !#1@2 X#1@20 .@90 => undecided: 0 pairs, at least 1 wanted; events were lost; the log has no end",
+		"a1@1 X#1@20 b1@22 .@90 => fail: 0 pairs; 1 begin without an end | 1 no end for 19us",
+		"a1@1 X#1@5 b1@22 .@90 => undecided: 0 pairs, at least 1 wanted; 1 open at the end of the log | 1 no end for 4us");
 }
 
 /* What breaks the rule, and nothing else. */
@@ -707,12 +713,20 @@ TEST(pair, "")
 		"pair: [a, b], by: data.id, max: '<= 5us', at_end: ignore <- a1@1 b1@2 a2@3 .@8 => pass: 1 pair; max 1us (bound <= 5us); 1 begin without an end",
 		"pair: [a, b], by: data.id, min: '> 3us', at_end: ignore <- a1@1 b1@5 a2@6 .@7 => pass: 1 pair; min 4us (bound > 3us); 1 begin without an end",
 		"pair: [a, b], by: data.id, p50: '> 3us', at_end: ignore <- a1@1 b1@2 a2@3 a3@3 a4@69 .@70 => pass: 1 pair; p50 1us (bound > 3us, kept by 2 begins without an end); 3 begins without an end",
-		/* It makes no difference to this quantile. */
+		/* Of the lost events, only those after its start, or at an unknown time, may have ended it. */
+		"pair: [a, b], by: data.id, max: '< 5us' <- !@1 a1@2 .@7 => fail: 0 pairs; 1 begin without an end | 2 no end for 5us",
+		"!@1 a1@2 b1@3 a2@3 .@8 => fail: 1 pair; max 1us (bound < 5us); 1 begin without an end | 3 no end for 5us",
+		"!@1 a1@2 .@6 => undecided: 0 pairs, at least 1 wanted; events were lost; 1 open at the end of the log | 2 no end for 4us",
+		"a1@2 !@3 .@80 => undecided: 0 pairs, at least 1 wanted; events were lost",
+		"a1@2 .@80 holed => undecided: 0 pairs, at least 1 wanted; events were lost; 1 open at the end of the log | 2 no end for 78us",
+		"pair: [a, b], by: data.id, min: '> 5us' <- !@1 a1@2 .@5 => undecided: 0 pairs, at least 1 wanted; events were lost; 1 open at the end of the log | 2 no end for 3us",
+		"pair: [a, b], by: data.id, p50: '< 5us' <- !@1 a1@2 .@80 => undecided: 0 pairs, at least 1 wanted; events were lost; 1 open at the end of the log | 2 no end for 78us",
+		/* A begin without an end makes no difference to this quantile. */
 		"pair: [a, b], by: data.id, p50: '< 5us' <- a1@1 b1@2 a3@2 b3@3 a2@3 .@70 => pass: 2 pairs; p50 1us (bound < 5us); 1 begin without an end",
 		"a1@1 b1@2 open => undecided: 1 pair; max 1us (bound < 5us); the log has no end",
 		/* Behind the end of a log that was not closed there may be as many pairs as it takes. */
 		"a1@1 b1@7 open => fail: 1 pair; max 6us (bound < 5us) | 1 took 6us",
-		"a1@1 b1@2 a2@3 .@8 open => fail: 1 pair; max 1us (bound < 5us) | 3 no end for 5us",
+		"a1@1 b1@2 a2@3 .@8 open => fail: 1 pair; max 1us (bound < 5us); 1 begin without an end | 3 no end for 5us",
 		"pair: [a, b], min: '> 1us' <- a1@1 b1@2 open => fail: 1 pair; min 1us (bound > 1us) | 1 took 1us",
 		"pair: [a, b], min: '< 1us' <- a1@1 b1@2 open => undecided: 1 pair; min 1us (bound < 1us); the log has no end",
 		"pair: [a, b], max: '> 9us' <- a1@1 b1@2 open => undecided: 1 pair; max 1us (bound > 9us); the log has no end",

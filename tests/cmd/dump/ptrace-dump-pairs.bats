@@ -304,6 +304,22 @@ tree() {
 		"time duration pid tid pair data" ]
 }
 
+@test "tree: --where does not select pairs that losses cut" {
+	made cut.log <<-'END'
+		event 110 7 8 cut.begin
+		event 120 7 8 whole.begin
+		event 130 7 8 whole.end
+		event 200 0 0 posix_trace_overflow
+		event 300 0 0 posix_trace_resume
+		event 400 7 8 cut.end
+	END
+	ptrace-dump --tree --allow-loss cut.log >all
+	[ "$(grep -c 'cut' all)" -eq 2 ]
+	ptrace-dump --tree --allow-loss --where='duration > 1ns' cut.log >some 2>said.txt
+	grep -q 'cut: 1 cut by lost events: not measured' said.txt
+	[ "$(awk '{print $2, $NF}' some)" = '10ns whole' ]
+}
+
 @test "tree: of each thread, deep, and cut by losses" {
 	ptrace-run -o one.log -- ptrace-event a.begin
 	ptrace-run -o two.log -- sh -c 'ptrace-event b.begin; ptrace-event b.end'

@@ -294,6 +294,29 @@ make_late_names() {
 	ptrace-export --to=speedscope --allow-loss end.log | jq -e '.profiles | length > 0'
 }
 
+@test "flames: what a loss ends is not open later, whatever time is selected" {
+	made past.log <<-'END'
+		event 100 7 8 job.begin
+		event 200 0 0 posix_trace_overflow
+		event 300 0 0 posix_trace_resume
+		event 400 7 8 part.begin
+		event 500 7 8 part.end
+		event 900 7 8 mark
+	END
+	local since
+	for since in 50 150 250; do
+		ptrace-export --to=folded --allow-loss --since="+${since}ns" past.log >"$since"
+		ptrace-export --to=speedscope --allow-loss --since="+${since}ns" past.log >"$since.json"
+	done
+	[ "$(sort 50)" = 'process 7;job 50
+process 7;part 100' ]
+	[ "$(<150)" = 'process 7;part 100' ]
+	[ "$(<250)" = 'process 7;part 100' ]
+	# Losses outside of the selected time are not exported.
+	jq -se 'map([.profiles[].name]) == [["process 7 (7), thread 8 (8)", "events lost: past.log"],
+		["process 7 (7), thread 8 (8)", "events lost: past.log"], ["process 7 (7), thread 8 (8)"]]' ./{50,150,250}.json
+}
+
 @test "threads have the name that the log tells last, at whatever time it came" {
 	make_late_names
 	chrome late.log >events
@@ -1151,6 +1174,27 @@ otlp() {
 	[ "$(awk 'length > most {most = length} END {print most}' otlp.jsonl)" -lt 300000 ]
 	# A line has several processes, each once.
 	tail -n 1 otlp.jsonl | jq -e '.resourceLogs | length == 5'
+}
+
+@test "a pair that lasts beyond the pair around it is around no pair from then on, and ends none" {
+	made chain.log <<-'END'
+		event 100 7 8 one.begin
+		event 200 7 8 two.begin
+		event 300 7 8 one.end
+		event 350 7 8 alone.begin
+		event 360 7 8 alone.end
+		event 400 7 8 three.begin
+		event 500 7 8 two.end
+		event 600 7 8 within.begin
+		event 700 7 8 within.end
+		event 800 7 8 three.end
+	END
+	otlp chain.log | jq -se '(map({(.name): .id}) | add) as $of | map([.name, .parent]) == [["one", null],
+		["two", $of.one], ["alone", null], ["three", null], ["within", $of.three]]'
+	chrome chain.log | jq -r 'select(.ph == "X").name' | xargs >lane
+	[ "$(<lane)" = 'one alone within three' ]
+	ptrace-export --to=folded chain.log >folded
+	grep -qx 'process 7;three;within 100' folded
 }
 
 @test "OTLP: losses are records whatever is selected, and spans know of them" {
