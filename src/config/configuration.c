@@ -322,6 +322,12 @@ void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *ab
 
 		if (!(above->given & 1U << key))
 			continue;
+		if (s->kind == PTRC_CONFIG_LIST) {
+			/* Other sessions may share the list that is replaced. */
+			struct ptrc_cli_texts *replaced = ptrc_config_keep(sizeof(*replaced));
+
+			memcpy(replaced, (char *)below + s->offset, sizeof(*replaced));
+		}
 		memcpy((char *)below + s->offset, (const char *)above + s->offset, s->size);
 		below->marks[key] = above->marks[key];
 	}
