@@ -135,9 +135,10 @@ has_samples() {
 	[ "$cut" = true ]
 	[ "$length" -le 126 ]
 	chains a.log | grep -q '^work_inner work_middle work_outer work_deep work_deep .*work_deep$'
-	ptrace-run --os=samples -o b.log -- "$work" deep 50 200
-	fields b.log os.sample 'select(.data.stack | length > 50) | .data.cut' | sort -u >cuts
-	[ "$(cat cuts)" = false ]
+	ptrace-run --os=samples -o b.log -- "$work" deep 30 200
+	fields b.log os.sample 'select(.data.stack | length > 30) | .data.cut' >cuts
+	most "$(grep -c false cuts)" "$(wc -l <cuts)"
+	[ -s cuts ]
 }
 
 @test "samples that the kernel has lost are told, and counted" {
