@@ -188,7 +188,7 @@ static void decide_bound(struct ptrc_trial *t, const struct ptrc_ending *e, size
 	is_broken = !is_kept_if_long && !is_kept_if_short &&
 		    (!e->is_unclosed || is_limit(b) || is_end_ignored);
 	/* Lost events cannot undo one duration beyond a limit. Nor can they end an open pair that is counted here:
-	 * no events were lost since its begin event. */
+	 * no events were lost since it was opened. */
 	if (has_loss(e)) {
 		f->has_loss = true;
 		is_broken &= is_loss_ignored(t) || (is_limit(b) && !e->has_unplaced_loss);
