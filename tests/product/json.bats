@@ -199,6 +199,16 @@ odd_log() {
 	refused stat '.version = 2, .first = "today", .events[0].event_hex = "61", .events = 1'
 	run validates stat </dev/null
 	[ "$status" -ne 0 ]
+	# What cases have left for the end of their file, and the last kind is right.
+	mkdir left
+	echo '{}' >left/case-1.check
+	cp good left/case-2.stat
+	BATS_FILE_TMPDIR=left run are_valid
+	[ "$status" -ne 0 ]
+	[[ $output == *"case-1.check: line 1: "* && $output != *case-2* ]]
+	rm left/case-1.check
+	BATS_FILE_TMPDIR=left run are_valid
+	[ "$status" -eq 0 ]
 	ptrace-dump -e traced.event run.log >good
 	refused event '.tid = "1", del(.tid), del(.data), .data_hex = "00"'
 	refused event '.data = 5, .data = [1], .data = 1, .decode_error = "short"'

@@ -30,7 +30,7 @@ me=t$$
 # jq 1.6 takes 40 ms to begin, and `jq -e` succeeds without input; gojq takes 4, and does not. But gojq sorts the
 # keys of objects, so it is not asked where these are printed; `command jq` is jq.
 jq() {
-	if [[ $1 == -[a-z]*[cS]* || $1 == -[cS]* || $* == *keys_unsorted* ]] || ! command -v gojq >/dev/null; then
+	if [[ $1 =~ ^-[a-z]*[cS] || $* == *keys_unsorted* ]] || ! command -v gojq >/dev/null; then
 		command jq "$@"
 	else
 		gojq "$@"
@@ -344,10 +344,11 @@ valid() {
 }
 
 are_valid() {
-	local kind
+	local kind status=0
 	for kind in $(printf '%s\n' "$BATS_FILE_TMPDIR"/case-* | sed -n 's|.*/case-[0-9]*\.||p' | sort -u); do
-		! has_validator || validates "$kind" "$BATS_FILE_TMPDIR"/case-*."$kind"
+		! has_validator || validates "$kind" "$BATS_FILE_TMPDIR"/case-*."$kind" || status=1
 	done
+	return "$status"
 }
 
 # Functions have names in builds with libdw.
