@@ -117,7 +117,7 @@ traces_today() {
 	exec 9>control.in
 	until_is grep tracing control.out || return 1
 	echo >&8
-	until_is grep done today.out || return 1
+	until_is grep "done" today.out || return 1
 	"$bin/ptrace-event" --pid=$traced today.event || return 1
 	exec 9>&-
 	wait $! || return 1

@@ -6,7 +6,6 @@ same events, it compares each event with its line instead, and prints how many t
 import importlib
 import json
 import math
-import math
 import sys
 
 
