@@ -478,8 +478,8 @@ int ptrc_keeper_work_obey(struct ptrc_keeper_work *k)
 	switch (ptrc_load_relaxed(&k->stream.header->keeper_command)) {
 	case PTRC_KEEPER_FLUSH:
 		error = flush(k, true, false);
-		/* The next command may be there before the keeper looks again, and which file has
-		 * which events is not to depend on that. */
+		/* If the keeper rotated only after it has reported this flush, a command that comes
+		 * soon would be obeyed first: which file has which events would depend on time. */
 		if (!k->has_failed && ptrc_log_rotate_is_due(&k->writer, &wait_ns))
 			ptrc_keeper_work_rotate(k);
 		return error;

@@ -323,7 +323,8 @@ void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *ab
 		if (!(above->given & 1U << key))
 			continue;
 		if (s->kind == PTRC_CONFIG_LIST) {
-			/* Other sessions may share the list that is replaced. */
+			/* Another session may share the list that is replaced, so it cannot be freed. It is
+			 * kept, as everything of a configuration is, or a leak checker would report it. */
 			struct ptrc_cli_texts *replaced = ptrc_config_keep(sizeof(*replaced));
 
 			memcpy(replaced, (char *)below + s->offset, sizeof(*replaced));

@@ -140,7 +140,8 @@ void ptrc_span_leave(struct ptrc_span *s)
 {
 	struct ptrc_span **latest = &s->lane->latest;
 
-	/* It has left with the span around it, and the spans that started later do not lie within it. */
+	/* The nesting of this span ended with that of the span around it. The spans that started later on the
+	 * lane do not lie within this one. */
 	if (!s->is_nested)
 		return;
 	for (; *latest && (*latest)->number >= s->number; *latest = (*latest)->outer)

@@ -42,7 +42,7 @@ struct ptrc_sync {
 	struct ptrc_pairs messages;
 	struct ptrc_hosts *hosts;
 	struct ptrc_sync_host *list; /* indexed by host; NULL if nothing was compared */
-	size_t count;
+	size_t count;		     /* of list */
 	size_t reference;
 	/* The number of receiving events that could not be matched: several hosts have sent a message with
 	 * their key, or a message was not received as often as it was sent. */
