@@ -148,7 +148,7 @@ struct ptrc_os_trace {
 	 * thread. */
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
-	int64_t from_ns;     /* earlier events are dropped */
+	int64_t from_ns;     /* earlier events are dropped; INT64_MAX drops all */
 	unsigned int wanted; /* the number of the last request to catch up */
 	/* The number of the last request to catch up that is done. */
 	unsigned int caught_up;
@@ -564,7 +564,7 @@ int ptrc_os_begin(struct ptrc_os_trace *t, trace_id_t trace)
 	int error;
 
 	t->trace = trace;
-	t->from_ns = ptrc_now_ns();
+	t->from_ns = INT64_MAX;
 	error = start_thread(t);
 	if (error)
 		return error;
@@ -608,13 +608,26 @@ void ptrc_os_catch_up(struct ptrc_os_trace *t)
 	want(t, false);
 }
 
-void ptrc_os_forget(struct ptrc_os_trace *t)
+static void set_from(struct ptrc_os_trace *t, int64_t ns)
 {
 	if (!t)
 		return;
 	pthread_mutex_lock(&t->mutex);
-	t->from_ns = ptrc_now_ns();
+	t->from_ns = ns;
 	pthread_mutex_unlock(&t->mutex);
+}
+
+void ptrc_os_suspend(struct ptrc_os_trace *t)
+{
+	set_from(t, INT64_MAX);
+	/* The thread may be in a pass that began with the old from_ns and still adds events. The answer to
+	 * a request comes after that pass. */
+	want(t, false);
+}
+
+void ptrc_os_resume(struct ptrc_os_trace *t)
+{
+	set_from(t, ptrc_now_ns());
 }
 
 void ptrc_os_end(struct ptrc_os_trace *t)

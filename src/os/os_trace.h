@@ -69,13 +69,16 @@ struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *, pid_t, struct pt
 /* Whether the kernel would allow events of the operating system for a process of the caller. */
 bool ptrc_os_is_allowed(struct ptrc_os_refusal *);
 
-/* Starts to add events to the stream. Returns 0, an error number of ptrc_observer_type(), or that of starting
+/* Opens the event types. Events are added from ptrc_os_resume() on. Returns 0, an error number of ptrc_observer_type(), or that of starting
  * a thread. After an error there will be no events. */
 int ptrc_os_begin(struct ptrc_os_trace *, trace_id_t);
 /* Adds all events up to now. Called before the stream is stopped or flushed, or its filter changes. */
 void ptrc_os_catch_up(struct ptrc_os_trace *);
-/* Drops all events up to now. Called after the stream was started or cleared. */
-void ptrc_os_forget(struct ptrc_os_trace *);
+/* Drops all events up to now, and all later ones until ptrc_os_resume(). Called before the stream is started or
+ * cleared: an event from before must not be added after. */
+void ptrc_os_suspend(struct ptrc_os_trace *);
+/* Adds events again, from now on. */
+void ptrc_os_resume(struct ptrc_os_trace *);
 void ptrc_os_end(struct ptrc_os_trace *);
 /* Returns the process IDs of the target and its descendants that have not ended, as far as the kernel's records
  * show them, in an array that the caller frees. For PTRC_OS_AUTO none are known before ptrc_os_end(). */

@@ -344,9 +344,18 @@ static int answer_stat(struct ptrc_server *s)
 
 static int answer_start(struct ptrc_server *s)
 {
-	int error = posix_trace_start(s->trace);
+	struct ptrc_session_state state;
+	bool was_running;
+	int error;
 
-	ptrc_os_forget(s->os);
+	gather(s, &state);
+	was_running = s->is_running;
+	/* If the trace runs already, its events stay. */
+	if (!was_running)
+		ptrc_os_suspend(s->os);
+	error = posix_trace_start(s->trace);
+	if (!was_running)
+		ptrc_os_resume(s->os);
 	if (!error)
 		set_running(s, true);
 	return error;
@@ -377,12 +386,12 @@ static void begin_flush(struct ptrc_server *s)
 
 static void begin_clear(struct ptrc_server *s)
 {
+	ptrc_os_suspend(s->os);
 	begin_work(s, WORK_CLEAR);
 }
 
 static void finish_clear(struct ptrc_server *s)
 {
-	ptrc_os_forget(s->os);
 	s->is_stream_overrun = false;
 	s->is_log_overrun = false;
 	s->flush_error = 0;
@@ -533,6 +542,8 @@ static void finish_work(struct ptrc_server *s)
 		finish_end(s, error);
 		answer_end(s);
 	} else {
+		if (work == WORK_CLEAR)
+			ptrc_os_resume(s->os);
 		if (work == WORK_CLEAR && !error)
 			finish_clear(s);
 		answer_waiting(s, error);
@@ -949,7 +960,7 @@ int ptrc_server_make_stream(struct ptrc_server *s, int32_t *stage)
 	if (!error && plan->is_started) {
 		*stage = PTRC_SESSION_STAGE_STREAM;
 		error = posix_trace_start(s->trace);
-		ptrc_os_forget(s->os);
+		ptrc_os_resume(s->os);
 	}
 	if (error) {
 		ptrc_os_close(s->os);

@@ -492,3 +492,19 @@ closed() {
 		[ "$(events a.log os.switch_in)" -ge 1 ]
 	fi
 }
+
+@test "a cleared trace has no event from before, however many come meanwhile" {
+	needs_os
+	sh -c 'yes | cat >/dev/null' 3>&- &
+	pids=$!
+	POSIXTRACE_OS_BYTES=65536 ptrace-create --pid="$pids" --name="$me" --os=process,sched --start -o a.log
+	for _ in $(seq 20); do
+		now=$(date -u +%Y-%m-%dT%H:%M:%S.%NZ)
+		ptrace-clear "$me"
+		ptrace-flush "$me"
+		[ "$(ptrace-dump --count --until="$now" a.log)" = 0 ]
+	done
+	[ "$(events a.log os.switch_in)" -gt 0 ]
+	ptrace-shutdown "$me"
+	pkill -P "$pids"
+}
