@@ -221,7 +221,7 @@ static inline bool ptrc_reader_is_at_damage(const struct ptrc_reader *r)
 	return r->event.posix_event_id == POSIX_TRACE_OVERFLOW && r->gap.is_damage;
 }
 
-/* Whether ptrc_reader_next() would have to wait now. */
+/* Whether ptrc_reader_next() would have to wait now. May free the data of the latest event. */
 bool ptrc_reader_is_waiting(struct ptrc_reader *);
 
 /* Called after all events were read: sets the time of the latest event to that of the last event in the log,

@@ -273,10 +273,10 @@ static void follow(enum ptrc_format format)
 	view.reader = &r;
 	ptrc_reader_load_names(&r);
 	while (ptrc_reader_next(&r)) {
-		ptrc_reader_is_waiting(&r);
 		ptrc_event_put(&out, &f, &view);
 		FUZZ_CHECK(out.used && !memchr(out.bytes, '\n', out.used - 1));
 		out.used = 0;
+		ptrc_reader_is_waiting(&r);
 	}
 	FUZZ_CHECK(r.error != EINTR);
 	ptrc_reader_losses(&r, true, &losses);
