@@ -463,12 +463,12 @@ static void add_part(struct ptrc_report *r, struct ptrc_report_record *record)
 	add_pair(r, record);
 }
 
-/* Adds a wait that has not ended, up to the end of the trace. */
-static void add_open_wait(struct ptrc_report *r, const struct ptrc_span *span,
+/* Adds a wait that has no end, up to the end of its thread or of the trace. */
+static void add_open_wait(struct ptrc_report *r, const struct span *span,
 			  struct ptrc_report_record *record)
 {
 	r->classes[record->class].behind_count++;
-	record->duration_ns = ptrc_waits_time_so_far(&r->waits, span);
+	record->duration_ns = ptrc_waits_time_so_far(&r->waits, &span->span, &span->wait);
 	add_pair(r, record);
 }
 
@@ -520,7 +520,7 @@ static void take(void *self, struct ptrc_span *span)
 		return;
 	}
 	if (is_open) {
-		add_open_wait(r, span, &record);
+		add_open_wait(r, s, &record);
 		return;
 	}
 	if (is_cut_by_time(r, pair, fate)) {

@@ -146,14 +146,16 @@ static void take_counts(struct ptrc_waits *w, struct ptrc_source *s)
 		return;
 	t->last_ns = w->last_ns > t->last_ns ? w->last_ns : t->last_ns;
 	/* When a process ends, one thread records an event for the end of each of its threads. */
-	t->has_exited = is_end;
+	t->exit_ns = is_end ? w->last_ns : 0;
 	if (is_end && !t->has_start)
 		return;
 	/* The counts start at the first start. Later starts are of programs that the same thread
 	 * has executed, for which the kernel counts on. But a start after an end is that of a new
 	 * thread with the same number. */
-	if (!t->has_start || (t->has_end && !is_end))
+	if (!t->has_start || (t->has_end && !is_end)) {
 		t->counts = now;
+		t->is_in_wait &= !t->has_end;
+	}
 	t->has_start = true;
 	t->has_end = is_end;
 	if (!is_end)
@@ -196,7 +198,7 @@ void ptrc_waits_take(struct ptrc_waits *w, struct ptrc_source *s)
 	else if (is_out)
 		take_switch_out(w, t, s, ns);
 	else if (!strcmp(name->text, "os.exit"))
-		t->has_exited = true;
+		t->exit_ns = ns;
 }
 
 /* Whether the end of a wait of this pair would be selected. If not, it is not known whether waits
@@ -337,15 +339,20 @@ void ptrc_waits_take_begin(struct ptrc_waits *w, const struct ptrc_span *span,
 	t = thread_of(w, span->begin.source);
 	t->latest_begin = ++w->begin_count;
 	t->is_in_wait = true;
-	/* If another thread has recorded the end of this thread (has_end), has_exited stays true:
-	 * this thread may still begin a wait before its process is gone. */
-	t->has_exited &= t->has_end;
+	/* If another thread has recorded the end of this thread (has_end), exit_ns stays: this thread may
+	 * still begin a wait before its process is gone. */
+	if (!t->has_end)
+		t->exit_ns = 0;
 	*start = (struct ptrc_waits_start){t, t->latest_begin, t->waited_ns};
 }
 
-uint64_t ptrc_waits_time_so_far(const struct ptrc_waits *w, const struct ptrc_span *span)
+uint64_t ptrc_waits_time_so_far(const struct ptrc_waits *w, const struct ptrc_span *span,
+				const struct ptrc_waits_start *start)
 {
-	return w->last_ns > span->ns ? (uint64_t)ptrc_when_subtract(w->last_ns, span->ns) : 0;
+	const struct ptrc_waits_thread *t = start->thread;
+	int64_t last_ns = t && t->exit_ns ? t->exit_ns : w->last_ns;
+
+	return last_ns > span->ns ? (uint64_t)ptrc_when_subtract(last_ns, span->ns) : 0;
 }
 
 /* Adds a wait that took this time. */
@@ -385,7 +392,7 @@ static void add_open(struct ptrc_waits *w, enum ptrc_waits_kind kind, struct ptr
 		     const struct ptrc_span *span, const struct ptrc_waits_start *start)
 {
 	struct ptrc_waits_thread *t = start->thread;
-	uint64_t ns = ptrc_waits_time_so_far(w, span);
+	uint64_t ns = ptrc_waits_time_so_far(w, span, start);
 	struct ptrc_waits_row *row = add_wait(w, kind, begin, start, ns);
 	struct ptrc_value call = call_of(w, begin, kind);
 	pid_t holder = kind == PTRC_WAITS_LOCK ? (pid_t)number_of(w, begin, "holder") : 0;
@@ -393,7 +400,8 @@ static void add_open(struct ptrc_waits *w, enum ptrc_waits_kind kind, struct ptr
 
 	row->open_count++;
 	w->open_counts[kind]++;
-	t->last_ns = w->last_ns > t->last_ns ? w->last_ns : t->last_ns;
+	if (!t->exit_ns && w->last_ns > t->last_ns)
+		t->last_ns = w->last_ns;
 	*ptrc_append(w->open, w->open_count) = (struct ptrc_waits_open){
 		.thread = t,
 		.row = row,
@@ -428,8 +436,7 @@ bool ptrc_waits_take_end(struct ptrc_waits *w, const struct ptrc_span *span,
 		call = call_of(w, begin, kind);
 		add_bytes(row, &call, number_of(w, end, "result"));
 	} else if (span->fate == PTRC_SPAN_NO_END && start->thread->is_in_wait &&
-		   start->thread->latest_begin == start->number && is_end_selected(w, pair) &&
-		   !start->thread->has_exited) {
+		   start->thread->latest_begin == start->number && is_end_selected(w, pair)) {
 		add_open(w, kind, begin, span, start);
 		return true;
 	} else {

@@ -5,8 +5,8 @@
  * os.switch_in and os.switch_out, each thread also has the times when it ran, could have run, and did not run;
  * otherwise, the sums of the first two from the events wait.thread at its start and its end.
  *
- * A wait without an end counts as one that lasted until the end of the trace, and is called open, unless its thread
- * recorded a later wait or has ended, or ends were not selected.
+ * A wait without an end counts as one that lasted until its thread ended, or until the end of the trace, and is called
+ * open, unless its thread recorded a later wait, or ends were not selected.
  */
 #ifndef PTRC_SRC_SPANS_WAITS_H
 #define PTRC_SRC_SPANS_WAITS_H
@@ -104,7 +104,8 @@ struct ptrc_waits_thread {
 	/* The number of the wait that started last, from 1; and whether no wait has ended since. */
 	uint64_t latest_begin;
 	bool is_in_wait;
-	bool has_exited;
+	/* When the thread ended; 0 if no event says that it did. */
+	int64_t exit_ns;
 	/* Whether an os.switch_in or os.switch_out of the thread was read; the time in each state
 	 * so far; the present state, and the time since when the thread has been in it. */
 	bool has_switched;
@@ -122,7 +123,7 @@ struct ptrc_waits_thread {
 	uint64_t gap_count;
 };
 
-/* A wait that had not ended at the end of the trace. */
+/* A wait without an end. */
 struct ptrc_waits_open {
 	const struct ptrc_waits_thread *thread;
 	const struct ptrc_waits_row *row;
@@ -196,11 +197,12 @@ void ptrc_waits_take_begin(struct ptrc_waits *, const struct ptrc_span *,
 bool ptrc_waits_take_end(struct ptrc_waits *, const struct ptrc_span *,
 			 const struct ptrc_waits_start *start, bool is_selected);
 
-/* How long the span has lasted at the end of the trace. */
-uint64_t ptrc_waits_time_so_far(const struct ptrc_waits *, const struct ptrc_span *);
+/* How long the span, which has no end, has lasted when its thread ended, or at the end of the trace. */
+uint64_t ptrc_waits_time_so_far(const struct ptrc_waits *, const struct ptrc_span *,
+				const struct ptrc_waits_start *start);
 
-/* Ends the pairs (ptrc_pairs_end()), and makes the sorted lists. Waits that have not ended last until the end of what
- * is selected. */
+/* Ends the pairs (ptrc_pairs_end()), and makes the sorted lists. Waits that have not ended last until their thread
+ * ends, or until the end of what is selected. */
 void ptrc_waits_end(struct ptrc_waits *, bool is_read);
 
 /* Stores how long the thread was on a processor and runnable. Returns false if that is not known. */

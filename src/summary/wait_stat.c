@@ -32,7 +32,7 @@ static void begin_span(void *self, struct ptrc_span *span)
 	ptrc_waits_take_begin(&w->waits, span, &((struct span *)span)->start);
 }
 
-/* Whether the expressions hold for a wait that has no end. Its duration is that until the end of the trace. */
+/* Whether the expressions hold for a wait that has no end. */
 static bool is_half_selected(struct ptrc_wait_stat *w, const struct ptrc_span *span)
 {
 	const struct ptrc_select *select = &w->waits.query->select;
@@ -41,7 +41,8 @@ static bool is_half_selected(struct ptrc_wait_stat *w, const struct ptrc_span *s
 
 	begin->begin = begin;
 	begin->pair = w->waits.pairs->list[span->pair].name;
-	begin->duration_ns = ptrc_waits_time_so_far(&w->waits, span);
+	begin->duration_ns =
+		ptrc_waits_time_so_far(&w->waits, span, &((const struct span *)span)->start);
 	is_selected = ptrc_where_all_hold(select->wheres, select->where_count, begin);
 	begin->begin = NULL;
 	return is_selected;

@@ -173,7 +173,7 @@ example() {
 	refuses 2 "--where: column 1: *data.pth*" ptrace-stat --waits --where='data.pth == "x"' run.log
 }
 
-@test "a wait whose thread went on, or ended, is not open" {
+@test "a wait without an end lasts until its thread ended, and is not open if its thread went on" {
 	waits run.log <<-'END'
 		event 1000 5 5 wait.lock.begin u32:0 u32:0 u64:1 u64:2
 		event 1001 5 6 wait.lock.begin u32:0 u32:0 u64:1 u64:2
@@ -188,8 +188,8 @@ example() {
 	END
 	exits 0 ptrace-stat --waits --json run.log
 	# A process ends with its last thread, so that of 9 8 goes on.
-	jq -e '[.still_waiting[].tid] == [5, 8] and
-		(.kinds[0] | .count == 2 and .open == 2 and .total_ns == 5996 and .unmatched_begins == 3)' <<<"$stdout"
+	jq -e '[.still_waiting[] | [.tid, .duration_ns]] == [[5, 3000], [8, 2996], [7, 1998], [9, 1997]] and
+		(.kinds[0] | .count == 4 and .open == 4 and .total_ns == 9991 and .unmatched_begins == 1)' <<<"$stdout"
 }
 
 @test "times on a processor and runnable, as the kernel counts them" {
@@ -241,7 +241,7 @@ example() {
 	END
 }
 
-@test "a thread that has ended waits no more, whichever thread records its end" {
+@test "a wait ends with its thread, whichever thread records the end" {
 	waits run.log <<-'END'
 		event 1000 5 5 wait.thread u32:0 u32:5 u64:0 u64:0
 		event 1000 5 6 wait.thread u32:0 u32:6 u64:0 u64:0
@@ -259,9 +259,18 @@ example() {
 		event 2000 9 9 end
 	END
 	# Thread 7 ended with its process; 8 began a wait in that time; the number of 6 is used again.
-	ptrace-stat --waits --json run.log | jq -e '[.still_waiting[] | [.tid, .duration_ns]] == [[6, 400]] and
-		.kinds[0].unmatched_begins == 3 and
+	ptrace-stat --waits --json run.log | jq -e '[.still_waiting[] | [.tid, .duration_ns]] == [[6, 400], [7, 200], [8, 0]] and
+		.kinds[0].unmatched_begins == 1 and
 		([.threads[] | select(.tid == 7).seen_ns] == [400])'
+	waits run.log <<-'END'
+		event 1000 5 6 wait.thread u32:0 u32:6 u64:0 u64:0
+		event 1100 5 6 wait.lock.begin u32:0 u32:0 u64:1 u64:2
+		event 1300 5 6 wait.thread u32:1 u32:6 u64:0 u64:0
+		event 1500 5 6 wait.thread u32:0 u32:6 u64:0 u64:0
+		event 2000 9 9 end
+	END
+	# Another thread has the number of the one that waited.
+	ptrace-stat --waits --json run.log | jq -e '.still_waiting == [] and .kinds[0].unmatched_begins == 1'
 }
 
 @test "losses cut waits" {
