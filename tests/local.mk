@@ -312,17 +312,25 @@ CLEANFILES += %D%/lock
 
 # The quick run leaves these out: they take long and seldom break alone, or are about the whole product.
 ptrc_full_tests = \
+	%D%/cmd/doctor/ptrace-doctor.bats \
+	%D%/cmd/dump/hosts.bats \
+	%D%/cmd/dump/ptrace-dump-columns.bats \
 	%D%/cmd/dump/ptrace-dump-gap.bats \
+	%D%/cmd/dump/ptrace-dump-symbols.bats \
 	%D%/cmd/dump/ptrace-dump-threads.bats \
 	%D%/cmd/export/ptrace-export.bats \
 	%D%/cmd/report/report-browser.sh \
+	%D%/cmd/run/os-events.bats \
 	%D%/cmd/run/os-samples.bats \
 	%D%/cmd/run/os-stacks.bats \
+	%D%/cmd/salvage/ptrace-salvage.bats \
 	%D%/cmd/ship/bench-fleet.bats \
 	%D%/cmd/ship/fleet.bats \
 	%D%/cmd/ship/ptrace-ship.bats \
 	%D%/fuzz/fuzz.sh \
 	%D%/lib/api/cxx.sh \
+	%D%/lib/api/header.sh \
+	%D%/lib/api/test_gen \
 	%D%/lib/preload/exports.bats \
 	%D%/lib/preload/functions.bats \
 	%D%/lib/preload/probes.bats \
@@ -336,6 +344,7 @@ ptrc_full_tests = \
 	%D%/lib/recorder/test_hammer \
 	%D%/lib/recorder/test_singlestep \
 	%D%/lib/stream/test_damage \
+	%D%/product/agreement.bats \
 	%D%/product/bench-cli.bats \
 	%D%/product/bench-peers.bats \
 	%D%/product/bench-report.bats \
