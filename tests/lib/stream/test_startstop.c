@@ -101,6 +101,8 @@ TEST(start_of_a_full_flush_stream_does_nothing, "STARTSTOP-03 STATUS-13 STARTSTO
 	ts_unstick(&stuck);
 	CHECK_EVENTUALLY(ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING);
 	ts_shutdown(trid);
+	/* The thread that empties the pipe ends before the function. */
+	close(ts_stuck_log(&stuck));
 }
 
 TEST(stop_suspends_a_running_stream, "STARTSTOP-04 SYSEVENT-02 STATUS-06")
