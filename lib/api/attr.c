@@ -24,7 +24,7 @@
 		return 0;                                               \
 	}
 
-/* Defines a setter. The statement `set` changes `a`, if the value is valid. */
+/* Defines a setter. If the condition is_valid is true, the statement `set` changes `a`. */
 #define SETTER(function, type, is_valid, set)                    \
 	PTRC_PUBLIC int function(trace_attr_t *attr, type value) \
 	{                                                        \
@@ -78,8 +78,8 @@ SETTER(posix_trace_attr_setname, const char *, value, set_name(a, value))
 
 GETTER(posix_trace_attr_getinherited, int, *value = a->inherited)
 GETTER(posix_trace_attr_getlogfullpolicy, int, *value = a->log_full_policy)
-/* If no policy was set, this stores LOOP, the default of a stream without a log. The default of a
- * stream with a log is FLUSH, but only its creation shows whether it has one. */
+/* If no policy was set, stores LOOP, the default of a stream without a log. For a stream with a log
+ * the default is FLUSH, but attributes do not say whether a stream will have a log. */
 GETTER(posix_trace_attr_getstreamfullpolicy, int,
        *value = a->stream_full_policy ? a->stream_full_policy : POSIX_TRACE_LOOP)
 SETTER(posix_trace_attr_setinherited, int,

@@ -27,8 +27,8 @@ PTRC_PUBLIC int posix_trace_eventid_equal(trace_id_t trid, trace_event_id_t even
 					  trace_event_id_t event2)
 {
 	/* A process and the streams that trace it take identifiers from the same table of names, so
-	 * identifiers can be compared as numbers. For other identifiers the standard does not
-	 * define the result. */
+	 * identifiers can be compared as numbers. For identifiers of other streams or logs than
+	 * `trid`, the standard leaves the result open. */
 	(void)trid;
 	return event1 == event2;
 }

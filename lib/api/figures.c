@@ -7,8 +7,8 @@
 
 #include "lib/base/common.h"
 
-/* The names of posixtrace_get_counts(), in its order. Programs rely on both: no name is ever
- * changed, and new figures are added at the end. */
+/* The figures that posixtrace_get_counts() reports, in this order. Programs rely on names and
+ * order, so no name ever changes, and new figures are added at the end. */
 static const struct {
 	const char *name;
 	size_t at;

@@ -7,8 +7,8 @@
 
 #include "include/posixtrace-private.h"
 
-/* Stores at most the first `size` of these counts in the array. Returns the number of all
- * figures. */
+/* Stores the counts in the array as figures, at most the first `size` of them. Returns the number
+ * of all figures. */
 size_t ptrc_figures_get(const struct ptrc_counts *, struct posixtrace_count *, size_t size);
 /* Sets the member of ptrc_counts that has the name of the figure. Does nothing if there is no
  * such member. */

@@ -46,8 +46,8 @@ static void tell_number(const struct ptrc_layout_field *from, const char *data, 
 	}
 }
 
-/* Fills in *f for a field, or for one element of an array, whose value is in these `size` bytes. A
- * bit field starts at bit bit_at of them. */
+/* Fills in *f for a field, or for one element of an array, whose value is the `size` bytes at
+ * `data`. A bit field starts at bit bit_at of these bytes. */
 static void tell(const struct ptrc_layout_field *from, const char *data, size_t size,
 		 unsigned int bit_at, struct posixtrace_field *f)
 {
@@ -62,8 +62,8 @@ static void tell(const struct ptrc_layout_field *from, const char *data, size_t 
 		tell_number(from, data, bit_at, f);
 }
 
-/* Stores in *f the field at which its pt_next_ members point, and makes them point at the field
- * after it. */
+/* Stores in *f the field, or element of an array, to which the pt_next_ members of *f point, and
+ * moves these members to the one after it. */
 static int next(const struct ptrc_layout_fields *l, const char *data, size_t size,
 		struct posixtrace_field *f)
 {

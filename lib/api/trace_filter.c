@@ -24,8 +24,8 @@ PTRC_PUBLIC int posix_trace_get_filter(trace_id_t id, trace_event_set_t *set)
 
 	if (!c || !set)
 		return EINVAL;
-	/* Changes of the filter hold the lock. While they are made, the filter in the header is
-	 * neither the old nor the new one. */
+	/* A thread that changes the filter holds this lock. Until it has finished, the filter in
+	 * the header is a mixture of the old and the new one. */
 	PTRC_LOCK(&c->lock);
 	ptrc_patterns_judge_all(c->stream.header, c->names);
 	ptrc_filter_told(c->stream.header, bits);
@@ -33,8 +33,8 @@ PTRC_PUBLIC int posix_trace_get_filter(trace_id_t id, trace_event_set_t *set)
 	return 0;
 }
 
-/* Returns the new value of one word of the filter, a set of bits; `given` is the same word of the
- * program's set. */
+/* Computes a word of the new filter, which is a set of bits. `word` is the same word of the old
+ * filter, `given` that of the set that the program passed. */
 static uint64_t combine(uint64_t word, uint64_t given, int how)
 {
 	return how == POSIX_TRACE_SET_EVENTSET	 ? given

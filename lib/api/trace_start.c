@@ -40,8 +40,8 @@ PTRC_PUBLIC int posix_trace_stop(trace_id_t id)
 	pthread_mutex_lock(&c->lock);
 	ptrc_stream_stop(&c->stream, &origin, addr);
 	pthread_mutex_unlock(&c->lock);
-	/* Wait for event calls that started before the stop, so that a program that now reads
-	 * until there are no more events gets all of them. */
+	/* Wait for event calls that started before the stop, so that a program that then reads all
+	 * available events gets the events of these calls, too. */
 	PTRC_LOCK(&c->reader_lock);
 	ptrc_marks_wait_all(c->stream.header, &c->stream.given_up);
 	return 0;

@@ -16,8 +16,8 @@ int ptrc_file_open(int dirfd, const char *path, int flags, unsigned int mode, in
 /* Opens the file of fd again. Unlike a duplicate of fd, *again has an open file description of
  * its own, and so its own offset and locks. */
 int ptrc_file_reopen(int fd, int flags, int *again);
-/* The path of the file as the kernel knows it; empty if it has none or does not fit in `size`
- * bytes. */
+/* The path of the file as the kernel knows it; empty if the file has no path, or the path does not
+ * fit in `size` bytes. */
 void ptrc_file_path(int fd, char *path, size_t size);
 /* Removes the " (deleted)" that the kernel appends to the path of an unlinked file. */
 void ptrc_file_path_undelete(char *path);
@@ -41,9 +41,9 @@ static inline bool ptrc_file_read_whole(int fd, void *buffer, size_t size, uint6
 }
 
 /* Calls visit() for each entry of the directory from dirfd's offset on, until visit() returns true,
- * and returns whether it did. *is_whole (is_whole may be NULL) says whether all entries were read.
- * Other processes may add and remove entries meanwhile. The function's buffer holds only three long
- * names, because a thread that records an event may call it on a small stack. */
+ * and returns whether it did. *is_whole (is_whole may be NULL) becomes false if an error ended the
+ * reading. Other processes may add and remove entries meanwhile. The function's buffer holds only
+ * three long names, because a thread that records an event may call it on a small stack. */
 PTRC_NOINLINE bool ptrc_file_visit(int dirfd,
 				   bool (*visit)(const char *name, uint64_t ino, void *arg),
 				   void *arg, bool *is_whole);
@@ -69,9 +69,9 @@ int ptrc_file_map_sparse(int fd, uint64_t size, void *at, void **map);
 /* Private zeroed memory. The caller may munmap() it. NULL: out of memory. */
 void *ptrc_file_zeros(uint64_t size);
 
-/* Gives memory to the pages of a mapping. Otherwise the first access to a page of a sparse shared
- * object raises SIGBUS if the file system is full. False: out of memory. Kernels before 5.14 lack
- * MADV_POPULATE_WRITE; there the function does nothing and returns true. */
+/* Gives memory to the pages of a mapping. Without this call, the first access to a page of a sparse
+ * shared object raises SIGBUS if the file system is full. False: out of memory. Kernels before 5.14
+ * lack MADV_POPULATE_WRITE; there the function does nothing and returns true. */
 bool ptrc_file_populate(const void *start, uint64_t bytes);
 
 void ptrc_file_sleep_ns(uint64_t ns);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory functions to which compilers generate calls, for the keeper: this program is linked
- * without the C library. */
+/* The memory functions that the keeper needs, because the compiler generates calls of them, and the
+ * keeper is linked without the C library. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -41,8 +41,8 @@ void ptrc_limit_raise(struct ptrc_limit *l, int resource, uint64_t need)
 	if (!l->is_in_the_way)
 		return;
 	ptrc_pid_lock(&lock);
-	/* Read the limit again: at the first look, another thread may have had the limit raised,
-	 * and that value must not be restored as the user's limit. */
+	/* Read the limit again under the lock. The first value may be one to which another thread
+	 * had raised the limit, and must not be restored as the user's limit. */
 	if (is_below(&l->old, resource, need) && l->old.rlim_cur != l->old.rlim_max) {
 		raised.rlim_cur = raised.rlim_max = l->old.rlim_max;
 		l->is_raised = ptrc_sys(SYS_prlimit64, 0, resource, &raised, 0) == 0;

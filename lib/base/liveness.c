@@ -16,9 +16,9 @@
 
 #define MAP_BYTES 4096U
 #define PLACE_COUNT 64U
-/* Each byte of the file of places is a place, which a stream holds by a lock. While other processes
- * remove and create the file, a process tries this often to lock a byte, for one second in all.
- * Removing the file takes microseconds. */
+/* The number of tries to take a place (a byte of the file of places, which a stream locks) while
+ * other processes remove and create that file. The tries take one second in all, and removing the
+ * file takes microseconds. */
 #define PLACE_TRIES 5000
 
 /* A thread holds this lock (ptrc_pid_lock()) while it takes a liveness lock or forks. Otherwise the
@@ -138,9 +138,9 @@ static int try_places(int dirfd, uid_t uid, struct ptrc_liveness *l)
 	error = hold(fd, 0, PLACE_COUNT, l);
 	if (error == EAGAIN && is_being_cleaned(fd))
 		error = ESTALE;
-	/* If the file was removed after it was opened, the place is worthless: other processes use
-	 * the new file. A process that removes the file locks all its bytes first, so while a place
-	 * is held, a file that still has a name keeps it. */
+	/* If the file was removed after it was opened, the place is worthless, because other
+	 * processes use the new file. If the file still exists, it stays while the place is held: a
+	 * process must lock all its bytes before it removes it. */
 	if ((error == 0 || error == EAGAIN) && (ptrc_file_stat(fd, &st) || st.st_nlink == 0)) {
 		ptrc_liveness_drop(l);
 		error = ESTALE;

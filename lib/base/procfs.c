@@ -239,8 +239,8 @@ int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st)
 
 	st->depth = 0;
 	st->inner_pid = pid;
-	/* This file has escapes in program names, so no name looks like a key at the start of a
-	 * line. */
+	/* In this file the kernel escapes line breaks in the program's name, so no name can look
+	 * like a line with one of the keys. */
 	error = ptrc_procfs_lines(pid, "status", text, sizeof(text), take_status, &to);
 	if (error)
 		return error;
@@ -316,8 +316,8 @@ static bool bears_in_another(const char *own_name, const char *name)
 		return false;
 	if (stat_file(0, name, 0, &st) == 0)
 		return st.st_ino != own.st_ino;
-	/* After unshare(), the link leads nowhere until the first child starts, but it exists.
-	 * Kernels before 4.12 do not have it. */
+	/* After unshare(), the link `name` exists, but leads nowhere until the first child starts.
+	 * In kernels before 4.12 this link does not exist. */
 	return stat_file(0, name, AT_SYMLINK_NOFOLLOW, &st) == 0;
 }
 

@@ -52,8 +52,8 @@ bool ptrc_procfs_bears_elsewhere(void);
  * namespace. range[] becomes the first ID inside, the first ID in the caller's namespace, and the
  * number of IDs. False: there is no such range. */
 bool ptrc_procfs_user_range(int pid, int column, uint64_t number, uint64_t range[3]);
-/* Whether the process is in another user namespace than the caller, and this user has no ID there.
- * The process then cannot create shared objects for this user. */
+/* Whether the process is in another user namespace than the caller, and the user `uid` has no ID in
+ * that namespace. The process then cannot create shared objects for this user. */
 bool ptrc_procfs_lacks_user(int pid, uint32_t uid);
 /* The effective user of the process. ESRCH. */
 int ptrc_procfs_user(int pid, uint32_t *uid);

@@ -26,8 +26,8 @@ static inline bool ptrc_shared_version_is_known(uint32_t version)
 	return version >= 1 && version <= PTRC_SHARED_VERSION;
 }
 
-/* Two versions in one number, for messages: that of this library << 8, plus that of an object that
- * it has refused. */
+/* Packs two versions into one number, for messages: the low byte is `object`, the version of an
+ * object that was refused (at most 0xff); above it comes the version of this library. */
 static inline uint32_t ptrc_shared_versions(uint32_t object)
 {
 	return PTRC_SHARED_VERSION << 8 | (object < 0xff ? object : 0xff);

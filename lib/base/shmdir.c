@@ -25,7 +25,7 @@
 #define MODE_BITS 0777U
 /* Hexadecimal digits of the random number in the second name of a user's directory. */
 #define SECOND_DIGITS 8
-/* Tries to lock the base directory, a millisecond apart. */
+/* How often lock_base() tries to lock the base directory, a millisecond apart. */
 #define LOCK_TRIES 100
 
 static char *put_hex(char *at, uint64_t n)
@@ -240,8 +240,9 @@ static void look_at_name(const char *name, void *arg)
 		memcpy(s->found, name, s->size + 1 + SECOND_DIGITS + 1);
 }
 
-/* Keeps other processes from creating a directory with a second name. Any user can hold this lock,
- * so the wait is bounded; without the lock two processes may each create a directory. */
+/* Locks the base directory, so that only one process at a time creates a directory with a second
+ * name. Any user can hold this lock, so the wait is bounded; without the lock, two processes may
+ * each create a directory. */
 static void lock_base(int base)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
@@ -514,9 +515,8 @@ static int allocate(int fd, uint64_t offset, uint64_t bytes)
 	return (int)-ptrc_sys_retry(SYS_fallocate, fd, 0, offset, bytes);
 }
 
-/* Extends an object that is shorter than `size` bytes to this size, and may reserve `bytes` bytes
- * at `offset`: if they end at `size`, reserving them already extends the object, so ftruncate() is
- * not needed. */
+/* Extends an object to `size` bytes. If the `bytes` bytes at `offset` end at `size`, also reserves
+ * memory for them, because fallocate() extends the object by the same call. */
 static int grow(int fd, uint64_t size, uint64_t offset, uint64_t bytes)
 {
 	struct ptrc_limit limit;

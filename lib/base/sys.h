@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Raw system calls: no errno, cancellation points or locks. So signal handlers can make them, and
- * so can children that share their parent's memory, and the keeper, which has no C library. Each
- * call returns its result or a negative error number.
+ * Raw system calls, without errno, cancellation points or locks. They are for signal handlers, for
+ * children that share their parent's memory, and for the keeper, which has no C library. Each call
+ * returns its result or a negative error number.
  */
 #ifndef PTRC_LIB_BASE_SYS_H
 #define PTRC_LIB_BASE_SYS_H

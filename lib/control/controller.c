@@ -29,9 +29,10 @@
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
-/* The most chunks (pieces of memory for one writer each) that a stream has beyond those that
- * stream-min-size needs, so that more threads can record at the same time. They take no memory
- * until they are used. */
+/* Limits for the extra chunks of a stream. A chunk is a piece of memory for one writer; extra
+ * chunks are those beyond stream-min-size, so that more threads can record at the same time. They
+ * take no memory until they are used. A low file size limit may reduce them to about
+ * EXTRA_CHUNKS_MIN. */
 #define EXTRA_CHUNKS 4096U
 #define EXTRA_BYTES_MAX (1024 * MIB)
 #define EXTRA_CHUNKS_MIN 64U
@@ -84,7 +85,8 @@ static int plan(const struct ptrc_attr *attr, struct geometry *g)
 	return 0;
 }
 
-/* Reserves the memory of the parts that writers use without a check that they have memory. */
+/* Reserves memory for the parts of the object that writers use without checking first whether those
+ * parts have memory. */
 static bool reserve_base(int fd, const struct geometry *g)
 {
 	return !ptrc_shmdir_reserve(fd, 0, PTRC_STREAM_CLOCK_OFFSET, 4096) &&
@@ -518,12 +520,12 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 
 		/* The keeper writes the number of untraced processes into the log. It counts notes
 		 * that name the stream. A process that did not know its streams left a note without
-		 * a stream; counting here first adds a note with this stream if it should have
-		 * traced the process. */
+		 * a stream. If this stream should have traced that process, count_untraced() first
+		 * adds a note that names the stream. */
 		count_untraced(c, &untraced);
 		error = command_keeper(c, PTRC_KEEPER_CLOSE, &origin, addr);
 		ptrc_keeper_reap(c->stream.header);
-		/* The keeper is dead, and no other keeper can be started now. The next
+		/* If the keeper is dead and no other keeper can be started now, the next
 		 * posix_trace_create() of the user finishes the log, as if controller and keeper
 		 * had been killed. */
 		if (error == ECHILD || error == EAGAIN)

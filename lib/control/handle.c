@@ -82,9 +82,9 @@ void ptrc_handle_unlock(void)
 void ptrc_handle_fork_child(void)
 {
 	forget();
-	/* The fork handler that ran before the fork has raised the count. If a signal handler has
-	 * forked, the interrupted code may have raised it too; that code may continue in the child,
-	 * and then lowers it itself. */
+	/* This undoes only what the fork handler did before the fork. If a signal handler has
+	 * forked, the code that it interrupted may have raised `depth`, too; if that code continues
+	 * in the child, it lowers `depth` itself. */
 	depth -= 1;
 	ptrc_store_relaxed(&owner, ptrc_self_pid());
 }

@@ -15,7 +15,7 @@ enum ptrc_handle_kind {
 	PTRC_HANDLE_ACTIVE = 1, /* object: struct ptrc_controller */
 	PTRC_HANDLE_LOG = 2,	/* object: struct ptrc_log_stream (log_stream.h) */
 	PTRC_HANDLE_ANY = 3,
-	PTRC_HANDLE_TAKEN = 4, /* added to a kind: also find what ptrc_handle_take() has taken */
+	PTRC_HANDLE_TAKEN = 4, /* added to a kind: also finds taken objects (ptrc_handle_take()) */
 };
 
 /* A reference to the object of an identifier. The object is not freed before the reference is

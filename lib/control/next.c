@@ -51,8 +51,8 @@ int ptrc_next_try(struct ptrc_controller *c, struct ptrc_live_reader *reader,
 }
 
 /* For functions in which the thread may be cancelled: the address sanitizer must not watch their
- * stack frames. A cancellation removes the frames without its notice, and it would report the next
- * use of that stack as an error. */
+ * stack frames. It does not notice that a cancellation removes the frames, and would report the
+ * next use of that stack as an error. */
 #define MAY_BE_CANCELLED __attribute__((no_sanitize("address")))
 
 /* Sleeps until the futex has another value than `seen`. This is the only cancellation point: here
@@ -84,10 +84,9 @@ static bool is_past(const struct timespec *t)
 	return now.tv_sec > t->tv_sec || (now.tv_sec == t->tv_sec && now.tv_nsec >= t->tv_nsec);
 }
 
-/* Returns a ticket: a value for h->waiters, not 0, that says that a reader sleeps. Each ticket is
- * new, because a process that wakes the readers afterwards clears h->waiters only if the word is
- * still the ticket that it has read before. So it does not clear the ticket of a reader that went
- * to sleep meanwhile. */
+/* Returns a ticket: a new number, never 0, for h->waiters, which says that a reader sleeps. A
+ * process that wakes the readers then clears h->waiters, but only if the ticket in it has not
+ * changed meanwhile. So it does not clear the ticket of a reader that has just gone to sleep. */
 static uint32_t new_ticket(struct ptrc_stream_header *h)
 {
 	uint32_t ticket;

@@ -38,12 +38,12 @@
  * record must fit in a chunk. */
 #define PROCESS_BYTES 12288U
 
-/* How long ptrc_observer_look() waits until the keeper has looked at a process, and its pause
- * between two checks. */
+/* ptrc_observer_look() waits for at most LOOK_WAIT_NS until the keeper has looked at a process, and
+ * checks this every LOOK_NS. */
 #define LOOK_WAIT_NS UINT64_C(20000000)
 #define LOOK_NS UINT64_C(50000)
 
-/* An event of an observer waits at most this long for room while no room is made, even if the
+/* An event of an observer gives up waiting for room if none was made for this long, even if the
  * stream's full-wait is longer: the thread that adds events has other work, such as signals and
  * clients of a session. */
 #define WAIT_MAX_NS UINT64_C(1000000000)
@@ -63,8 +63,9 @@ struct ptrc_observer {
 	unsigned int moment_count;
 	uint64_t last; /* stamp of the last record */
 	struct ptrc_clock_cursor clock;
-	/* has_given_up: the last event that waited for room got none. made_then: header.room_made
-	 * (how often room was made) at that time. While room_made is unchanged, no event waits. */
+	/* has_given_up: the last event that waited for room got none. made_then: the value of
+	 * header.room_made (how often room was made) at that time. As long as header.room_made has
+	 * this value, no event waits. */
 	bool has_given_up;
 	uint32_t made_then;
 };
@@ -92,10 +93,10 @@ static const struct moment *moments_around(struct ptrc_observer *o, int64_t ns)
 }
 
 /* Converts a time of CLOCK_MONOTONIC to a stamp, a value of the counter, by interpolation between
- * two readings of both. So the events of the observer are in the right order with events whose
- * stamps were read from the counter. A new reading does not change the stamps of earlier times. So
- * an exec event, and the description of the process that starts with this exec, get the same stamp
- * even if different calls add them. */
+ * two readings of both clocks. So the events of the observer are in the right order with events
+ * whose stamps were read from the counter. A new reading does not change the stamps of earlier
+ * times. So an exec event, and the description of the process that starts with this exec, get the
+ * same stamp even if different calls add them. */
 static uint64_t stamp_of(struct ptrc_observer *o, const struct ptrc_stream_header *h, int64_t ns)
 {
 	const struct moment *m = moments_around(o, ns);
@@ -136,7 +137,8 @@ static bool need_slot(struct ptrc_observer *o, const struct ptrc_stream *s)
 	return true;
 }
 
-/* Sets the stamp of the next record to this time, but not earlier than that of the last record. */
+/* Sets the stamp of the next record to the time `ns`, but not below the stamp of the last
+ * record. */
 static void set_time(struct ptrc_observer *o, const struct ptrc_stream_header *h, int64_t ns)
 {
 	uint64_t stamp = stamp_of(o, h, ns);
@@ -178,8 +180,8 @@ static struct wait begin_wait(const struct ptrc_observer *o, struct ptrc_stream_
  * that a signal handler has forked during the wait: it must not touch the stream. */
 static bool wait_for_room(struct ptrc_observer *o, struct wait *w, uint64_t *mask)
 {
-	/* Only a shortened wait can be over here. When another wait is over, put() sets is_patient
-	 * to false, and the record is not made to wait any more. */
+	/* Only a shortened wait can be over here. When any other wait is over, put() sets
+	 * is_patient to false, and ptrc_writer_record() no longer asks for a wait. */
 	if (w->full.is_over) {
 		o->has_given_up = true;
 		o->made_then = ptrc_load_acquire(&w->full.header->room_made);

@@ -51,8 +51,8 @@
  * The keeper is the program embedded in the library, executed from a file in memory. Where such
  * files may not be executed, it is a forked copy of the caller that runs the same code. If the
  * caller is process 1 or a subreaper, processes whose parent has ended become its children, so a
- * helper is useless. Then the keeper is a direct child of the caller, and a forked copy of it, as
- * children are that the application makes by fork().
+ * helper is useless. Then the keeper is a direct child of the caller: a forked copy, like the
+ * children that the application itself makes by fork().
  */
 
 /* The size of a stack. Two processes run on the caller's memory, the helper and the new keeper, and
@@ -300,8 +300,8 @@ static int make_either(struct launch *l)
 
 	if (!l->is_child)
 		*program = program_file();
-	/* A keeper that replaces a killed one, and its helper, may exceed the soft limit of the
-	 * user: they only replace a process that was within the limit. A new keeper may not. */
+	/* A keeper that replaces a killed one may exceed the user's soft limit on processes, and so
+	 * may its helper, because the killed keeper was within the limit. A new keeper may not. */
 	if (l->task != PTRC_KEEPER_NEW)
 		ptrc_limit_raise(&limit, RLIMIT_NPROC, UINT64_MAX);
 	if (*program >= 0) {
@@ -374,8 +374,8 @@ static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task tas
  * no lock after this time. If it takes the lock later, it notices that it was replaced, and
  * ends. */
 #define STRAY_NS INT64_C(200000000)
-/* How long to wait for the process of a keeper to end after it has reported the end of its work: it
- * may have been stopped (SIGSTOP) in between. */
+/* How long to wait for the process of a keeper to end after it has reported the end of its work.
+ * There is a limit because the process may have been stopped (SIGSTOP) after its report. */
 #define LEAVE_WAIT_NS INT64_C(1000000000)
 #define LEAVE_PAUSE_NS 200000
 /* How often a keeper is started if each dies at once. One may have been killed by chance; if all
@@ -431,8 +431,8 @@ static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_hea
 	int error, said;
 	int64_t waited_ns = 0;
 
-	/* A keeper with an earlier number has taken the lock. It is at work, or is about to end
-	 * because it sees the new number (ptrc_keeper_live). */
+	/* If the lock is held, a keeper with an earlier number has taken it. That keeper is at
+	 * work, or is about to end because it sees the new number (ptrc_keeper_live()). */
 	if (lives(args)) {
 		if (task == PTRC_KEEPER_RESTART)
 			return 0;
@@ -477,8 +477,8 @@ int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_he
 	int error = ECHILD;
 
 	/* A keeper in another pid namespace would consider the stream's writers dead, and would die
-	 * with its helper, the first process of that namespace. One in another time namespace would
-	 * read another clock. */
+	 * with its helper, the first process of that namespace. A keeper in another time namespace
+	 * would read another clock. */
 	if (ptrc_procfs_bears_elsewhere())
 		return EPERM;
 	/* For an orphan, the file size limit of its own controller stays in force. */
@@ -783,8 +783,8 @@ static int make_log(const struct ptrc_stream_header *h, uint32_t uid,
 	}
 }
 
-/* Closes the log. Unless is_kept, deletes a new log if no keeper has written its head; if one has,
- * a later attempt will continue that log. */
+/* Closes the log. Unless is_kept, also deletes a new log whose head no keeper has written. A new
+ * log with a head stays, and a later attempt continues it. */
 static void close_log(const struct ptrc_stream_header *h, struct orphan_log *log, bool is_kept)
 {
 	struct stat st, there;
@@ -823,8 +823,8 @@ static int finish(struct ptrc_keeper_args *args, uint32_t uid, struct ptrc_strea
 	if (!error) {
 		error = start_on(args, h, log.fd, false, orders->written);
 		close_log(h, &log, true);
-		/* The orphan's log cannot be written. Then a new file in the same directory
-		 * probably cannot be written either, but one at the caller's path may work. */
+		/* If the orphan's log cannot be written, a new file in the same directory probably
+		 * cannot be written either, but a file at the caller's path may work. */
 		if (!error || error == ECHILD || !orders->path)
 			return error;
 	}

@@ -44,12 +44,12 @@ struct keeper {
 	_Atomic bool is_controller_dead;
 	bool is_ready;	      /* the log has its head, and the keeper obeys commands */
 	int64_t next_look_ns; /* when to check for an automatic flush; CLOCK_MONOTONIC; 0: unset */
-	/* A process announces itself when it begins to record. arrival_ns: when the first process
-	 * whose threads the keeper has not looked at yet did so; 0: there is none. arrival_used:
-	 * bytes in use in the stream at the last check. */
+	/* A process announces itself when it begins to record. arrival_ns: the time of the first
+	 * announcement since the keeper last looked at the threads; 0: there was none.
+	 * arrival_used: bytes in use in the stream at the last check. */
 	int64_t arrival_ns;
 	uint64_t arrival_used;
-	/* a process has announced itself that the keeper has not looked at */
+	/* some process has announced itself, and the keeper has not looked at it yet */
 	bool has_arrivals;
 };
 
@@ -62,11 +62,11 @@ static char object_kind(const struct keeper *k)
 
 /* ---- the log file ---- */
 
-/* Opens the log again. The keeper needs other O_APPEND and O_NONBLOCK flags than the application;
- * the flags belong to the open file description, which the application's descriptor shares, so they
- * are not changed there. The log is opened for reading, too, if that is allowed, so that the
- * packets in a ring can be found again. If opening fails, the keeper uses the descriptor that it
- * has. */
+/* Opens the log again. The keeper needs other O_APPEND and O_NONBLOCK flags than the application.
+ * It cannot change them on its descriptor, because the application's descriptor shares the open
+ * file description, to which they belong. The log is opened for reading, too, if that is allowed,
+ * so that the packets in a ring can be found again. If opening fails, the keeper uses the
+ * descriptor that it has. */
 static void reopen_log(struct ptrc_keeper_work *k)
 {
 	struct stat st;
@@ -147,7 +147,7 @@ static int start_watcher(struct keeper *k)
 				      CLONE_SYSVSEM,
 			      stack + sizeof(stack), watch, k);
 
-	/* Limits on processes count threads, too. */
+	/* EAGAIN: a limit on processes, which counts threads, too. */
 	return ret >= 0 ? 0 : ret == -EAGAIN ? EAGAIN : ENOMEM;
 }
 
@@ -173,7 +173,8 @@ static bool give_up(void *arg)
 #define FINISHER_WAIT_NS INT64_C(5000000000)
 #define NOTICE_WAIT_NS INT64_C(100000000)
 
-/* A process that was killed together with the controller has this time to end. */
+/* A process that was killed together with the controller has KILLED_STEPS times KILLED_STEP_NS to
+ * end. */
 #define KILLED_STEPS 10
 #define KILLED_STEP_NS 10000000
 
@@ -205,8 +206,9 @@ static uint32_t count_users(const struct ptrc_stream_header *h, int stream_fd, b
 	struct stat st;
 	int fd;
 
-	/* The target counts if it is alive, because a program without the library does not map the
-	 * stream. An orphan may be found late, when another process may have the target's pid. */
+	/* A living target is counted even if it does not map the stream, because it may be a
+	 * program without the library. For an orphan this is left out: when an orphan is found,
+	 * another process may have the target's pid. */
 	if (!is_orphan) {
 		u.others[2] = h->target_pid;
 		u.count = ptrc_procfs_exists(h->target_pid) == 0;
@@ -254,8 +256,9 @@ static int finish_for_dead(struct keeper *k)
 	int error;
 
 	ptrc_log_lock(k->work.log_fd, PTRC_LOG_LOCK_FINISHING);
-	/* The stream still has the events that an earlier keeper could not write. The log reports
-	 * an error only if this keeper cannot write them either. */
+	/* The error bits are those of an earlier keeper that could not write all events. The stream
+	 * still has these events, and the log is to report an error only if this keeper cannot
+	 * write them either. */
 	if (k->work.is_orphans)
 		ptrc_status_clear(h, error_bits);
 	ptrc_keeper_note_users(h, k->work.stream_fd, k->work.is_orphans, &k->work);
@@ -313,12 +316,12 @@ static bool is_flush_due(struct keeper *k, uint32_t why_rung, int64_t *wait_ns)
 		(unread && (unread >= h->stream_min_size / 2 || (why_rung & PTRC_WAKE_ROOM))));
 }
 
-/* When the keeper looks at a process that has begun to record, and at its threads: when the stream
- * has been quiet for QUIET_NS, because by then the threads have set their names; at the latest
- * after ARRIVAL_WAIT_NS. Before that, the keeper must be free to flush: a look takes some 200 us,
- * in which a process may record a tenth of ROOM_BYTES and fill a small stream. But if the stream
- * has ROOM_BYTES left, the keeper looks at once at the process, though not at its threads, because
- * the process may soon end. */
+/* The keeper looks at a process that has begun to record, and at its threads, when the stream has
+ * been quiet for QUIET_NS, because by then the threads have set their names; at the latest after
+ * ARRIVAL_WAIT_NS. Until then it must be free to flush: a look takes some 200 us, in which a
+ * process may record a tenth of ROOM_BYTES and fill a small stream. But if the stream has
+ * ROOM_BYTES left, the keeper looks at once at the process, though not at its threads, because the
+ * process may soon end. */
 #define QUIET_NS INT64_C(500000)
 #define ARRIVAL_WAIT_NS INT64_C(100000000)
 #define ROOM_BYTES (UINT64_C(4) << 20)
@@ -405,8 +408,8 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 				leave(0);
 			continue;
 		}
-		/* keeper_wake is cleared before the stream is checked. A writer that makes a flush
-		 * due after that sets it again and rings the bell. */
+		/* keeper_wake is cleared before the stream is checked. So no flush is missed: a
+		 * writer that makes one due later sets keeper_wake again and rings the bell. */
 		why_rung = atomic_exchange_explicit(&h->keeper_wake, 0, memory_order_acq_rel);
 		k->has_arrivals |= (why_rung & PTRC_WAKE_ARRIVAL) != 0;
 		if ((why_rung & PTRC_WAKE_ARRIVAL) && !k->arrival_ns) {
@@ -414,8 +417,9 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 			k->arrival_used = UINT64_MAX;
 		}
 		is_flush = is_flush_due(k, why_rung, &wait_ns);
-		/* If both are due, the log is rotated and not flushed: a flush would make the file
-		 * still larger, and a rotation takes the events out of the stream, too. */
+		/* If a flush and a rotation are due, the log is rotated and not flushed: a flush
+		 * would make the file still larger, and a rotation takes the events out of the
+		 * stream, too. */
 		if (!k->work.has_failed && ptrc_log_rotate_is_due(&k->work.writer, &wait_ns)) {
 			follow_limit(h);
 			ptrc_keeper_work_rotate(&k->work);
@@ -459,7 +463,7 @@ static void wait_for_finisher(int log_fd)
 	struct stat st;
 	int keeper;
 
-	/* Several logs may be written to one device or pipe. */
+	/* A device or pipe may get several logs at once, so only a regular file is waited for. */
 	if (ptrc_file_stat(log_fd, &st) || !S_ISREG(st.st_mode))
 		return;
 	while (ptrc_log_is_locked(log_fd, PTRC_LOG_LOCK_KEEPER, &keeper) &&

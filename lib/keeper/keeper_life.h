@@ -33,7 +33,7 @@ enum ptrc_keeper_task {
 __attribute__((noreturn)) void ptrc_keeper_live(enum ptrc_keeper_task task, uint32_t number);
 
 /* Called when the controller has died: counts the traced processes that go on, for the end of the
- * log, which will lack their later events. A process counts if it maps the stream and is still
+ * log, which will lack their later events. Counts a process if it maps the stream and is still
  * alive 100 ms later. This is done before recording is stopped, because processes that were killed
  * together with the controller record until they end, and the log gets these events. work: if not
  * NULL, the stream is flushed meanwhile, so that it does not become full. */

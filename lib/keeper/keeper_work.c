@@ -197,9 +197,9 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 	}
 	if (!error) {
 		/* If this keeper dies after the events are written to the log and before they are
-		 * taken out of the stream, the next keeper must not write them again. So which
-		 * events they are is noted in the stream, and in the state, which
-		 * ptrc_log_events_end() saves when all are written. */
+		 * taken out of the stream, the next keeper must not write them again. So both the
+		 * stream and the state get a note of these events. ptrc_log_events_end() saves the
+		 * state when all events are written. */
 		visit_notes(d, &list, false);
 		w->state.written = ptrc_drain_given(d);
 		error = ptrc_log_events_end(w);
@@ -327,8 +327,8 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 	uint64_t armed_run = run_to_restart(h);
 	int error;
 
-	/* While flushes fail, only the first one records its markers, as each pair takes room in
-	 * the stream. A full log takes no more of them. */
+	/* While flushes fail, only the first records its markers (FLUSH_START and FLUSH_STOP), as
+	 * each pair takes room in the stream. A full log takes no more markers. */
 	if (*flags & (PTRC_LOG_STATE_MARKERS_WAIT | PTRC_LOG_STATE_FULL))
 		has_markers = false;
 	ptrc_status_set(h, PTRC_ST_FLUSHING);
@@ -396,7 +396,7 @@ static int clear(struct ptrc_keeper_work *k)
 
 bool ptrc_keeper_may_wait(const struct ptrc_stream_header *h, int error)
 {
-	/* The file is too large for a limit. If that is the hard limit of this process, another
+	/* EFBIG: a file size limit was reached. If that is the hard limit of this process, another
 	 * process may succeed. If it is the limit of the log's controller, no process can, so the
 	 * log is closed and reports the error. */
 	if (error == EFBIG)
@@ -455,8 +455,8 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 	 * written; look_at_log() reports it below. */
 	if (error == ESTALE)
 		error = 0;
-	/* Drains the stream once more, to write the FLUSH_STOP of the first flush. In an UNTIL_FULL
-	 * log nothing may follow the last STOP. */
+	/* Drains the stream once more, to write the FLUSH_STOP that flush() has recorded above. An
+	 * UNTIL_FULL log gets no markers here, because nothing may follow its last STOP. */
 	if (!error && has_markers)
 		error = ptrc_keeper_work_drain(k);
 	again = ptrc_log_names_write(&k->writer);
@@ -478,8 +478,9 @@ int ptrc_keeper_work_obey(struct ptrc_keeper_work *k)
 	switch (ptrc_load_relaxed(&k->stream.header->keeper_command)) {
 	case PTRC_KEEPER_FLUSH:
 		error = flush(k, true, false);
-		/* If the keeper rotated only after it has reported this flush, a command that comes
-		 * soon would be obeyed first: which file has which events would depend on time. */
+		/* The log is rotated before this flush is reported. If it were rotated later, the
+		 * keeper could get the next command before or after the rotation, and chance would
+		 * decide which file has which events. */
 		if (!k->has_failed && ptrc_log_rotate_is_due(&k->writer, &wait_ns))
 			ptrc_keeper_work_rotate(k);
 		return error;

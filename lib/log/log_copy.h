@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A log that a program writes, and not a keeper. The keeper's writer (log_write.h) does the work;
- * it gets the events in flushes of some 256 KiB. It has two uses: a program writes events of
- * another source into a file; or a log of the events that a live reader gets from a stream is made
- * in memory, part by part, to be sent.
+ * it gets the events in flushes of some 256 KiB. Such a log has two uses: a program writes events
+ * of another source into a file; or it makes a log of a stream's events in memory, part by part,
+ * and sends the parts.
  */
 #ifndef PTRC_LIB_LOG_LOG_COPY_H
 #define PTRC_LIB_LOG_LOG_COPY_H
@@ -43,15 +43,15 @@ PTRC_MUST_CHECK int ptrc_log_copy_take(struct posixtrace_log_writer *c,
 				       const struct ptrc_live_event *event);
 /* Whether the events added so far are enough for a part (ptrc_log_copy_part()). */
 bool ptrc_log_copy_is_large(const struct posixtrace_log_writer *c);
-/* Adds the names that are not in the log yet, also those of types without events. */
+/* Adds the names that are not in the log yet, including those of types without events. */
 PTRC_MUST_CHECK int ptrc_log_copy_names(struct posixtrace_log_writer *c);
 /* Adds a STATUS packet (counts and losses) and, with is_end, an END packet. They precede the events
  * that were added since the last ptrc_log_copy_part(). */
 PTRC_MUST_CHECK int ptrc_log_copy_status(struct posixtrace_log_writer *c,
 					 const struct posix_trace_status_info *info,
 					 const struct ptrc_counts *counts, bool is_end);
-/* Makes a part of everything added since the last part. It is valid until ptrc_log_copy_next_part()
- * starts another part. */
+/* Makes a part of everything added since the last part. Its bytes are valid until
+ * ptrc_log_copy_next_part() starts another part. */
 PTRC_MUST_CHECK int ptrc_log_copy_part(struct posixtrace_log_writer *c, const void **bytes,
 				       size_t *size);
 void ptrc_log_copy_next_part(struct posixtrace_log_writer *c);

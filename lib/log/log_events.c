@@ -18,7 +18,7 @@ struct ptrc_log_piece {
 	uint64_t at;	       /* offset of its packed events in the batch's data */
 	uint64_t sums_at;      /* offset of its counts by event type in the batch's sums */
 	uint32_t rank;	       /* among pieces of equal time and order, the smallest comes first */
-	uint32_t chosen;       /* the number of its first events that are chosen */
+	uint32_t chosen;       /* how many of its events, from the first, are chosen */
 };
 
 /* Whether this piece (packed events of one writer) ends later than the piece `last`, which may be
@@ -400,7 +400,8 @@ static int finish(struct ptrc_log_batch *b, uint64_t end, struct ptrc_log_slice 
 		slice->events += p->s.event_count;
 		b->counted -= p->s.counted;
 	}
-	/* These pieces now start with a later event, so they are sorted again. */
+	/* Pieces that have lost their first events now start later, so the waiting pieces are
+	 * sorted again. */
 	for (uint64_t i = end; i-- > b->next;)
 		if (waiting[i] != UINT32_MAX)
 			sink(b, waiting[i], --keep);
@@ -414,7 +415,7 @@ static uint64_t cost(const struct ptrc_log_piece *p)
 }
 
 /* Marks all waiting events up to this time as chosen. Returns the index after the last waiting
- * piece that has any of them. *bytes becomes the approximate size of the chosen events in a
+ * piece that has chosen events. *bytes becomes the approximate size of the chosen events in a
  * packet. */
 static uint64_t mark_until(struct ptrc_log_batch *b, int64_t ns, uint64_t *bytes)
 {
@@ -442,8 +443,8 @@ static uint64_t mark_until(struct ptrc_log_batch *b, int64_t ns, uint64_t *bytes
 	return i;
 }
 
-/* The approximate size of the waiting events up to this time, if the events of each piece are
- * spread evenly. Counting stops above `enough`. */
+/* The approximate size of the waiting events up to this time, computed as if the events of each
+ * piece were spread evenly. Counting stops above `enough`. */
 static uint64_t estimate(const struct ptrc_log_batch *b, int64_t ns, uint64_t enough)
 {
 	const struct ptrc_log_piece *p;
@@ -533,7 +534,8 @@ static uint64_t cursor_bytes(const struct ptrc_log_piece *p)
 }
 
 /* Whether choosing ends before this event. `counted` is the size of the events chosen so far, as
- * log-max-size counts it; `bytes` is about their size, with this one, in a packet. */
+ * log-max-size counts it; `bytes` is the approximate size of these events and of this one in a
+ * packet. */
 static bool ends(struct ptrc_log_end *end, const struct ptrc_packed_event *e, uint64_t counted,
 		 uint64_t bytes)
 {
@@ -779,8 +781,8 @@ int ptrc_log_names_write(struct ptrc_log_writer *w)
 
 	if (!names)
 		return 0;
-	/* The layouts are counted before the names. So all names that have one of these layouts are
-	 * counted, and those of them that are new are written with their layouts. */
+	/* The layouts are counted before the names. So each counted layout belongs to a counted
+	 * name, and if that name is new, it is written with its layout. */
 	for (late.end = late.next; ptrc_names_object_described(names, late.end) < PTRC_NAMES_MAX;)
 		late.end++;
 	new.end = ptrc_names_object_count(names);

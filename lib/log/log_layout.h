@@ -85,7 +85,7 @@ enum ptrc_log_packet_type {
 
 /* Flags of an EVENTS packet. */
 #define PTRC_LOG_HAS_RING 1U   /* struct ptrc_log_ring follows the sums */
-#define PTRC_LOG_HAS_FILTER 2U /* then follows the filter before the first event */
+#define PTRC_LOG_HAS_FILTER 2U /* then follows the filter as it was before the first event */
 /* The filter (the set of types that are not recorded) before the first event is unknown. If neither
  * this flag nor PTRC_LOG_HAS_FILTER is set, that filter is empty. */
 #define PTRC_LOG_FILTER_UNKNOWN 4U
@@ -318,8 +318,8 @@ struct ptrc_log_status {
 	uint32_t log_overrun;
 	uint32_t log_full;
 	uint16_t flags; /* PTRC_LOG_SOURCE_UNCOUNTED, PTRC_LOG_GOES_ON */
-	/* For a log that a program made of events from another source: how many parts without
-	 * events, and how many names, are damaged in that source; at most UINT16_MAX. */
+	/* For a log that a program made of events from another source: the number of damaged parts
+	 * without events and of missing names in that source together; at most UINT16_MAX. */
 	uint16_t source_damaged_parts;
 	uint64_t lost_events;
 	uint64_t log_lost_events;
@@ -333,8 +333,8 @@ struct ptrc_log_status {
 	uint16_t untraced_versions;
 	/* At least this many names got no identifier, because all identifiers were taken. */
 	uint32_t refused_names;
-	/* Some data was cut to max-data-size; the largest of it had this many bytes, at most
-	 * UINT32_MAX. 0: none was cut. */
+	/* The size of the largest data that was cut to max-data-size, at most UINT32_MAX. 0: no
+	 * data was cut. */
 	uint32_t data_needed;
 	/* The number of names in the log, by which a reader notices that some are missing. 0: there
 	 * are none, or the number is unknown. */
@@ -509,8 +509,8 @@ _Static_assert(PTRC_LOG_CLOSE_OFFSET + PTRC_LOG_CLOSE_BYTES <= PTRC_LOG_RING_OFF
 	       "close area fits");
 
 /* A keeper locks these bytes of a log in a regular file; they lie far beyond any data. It locks
- * KEEPER while it runs, and FINISHING while it finishes the log of a controller that has died;
- * processes that open the log then wait for it. */
+ * KEEPER while it runs, and FINISHING while it finishes the log of a controller that has died.
+ * Processes that open the log then wait for the keeper. */
 #define PTRC_LOG_LOCK_KEEPER INT64_C(0x7ffffffffffffff0)
 #define PTRC_LOG_LOCK_FINISHING INT64_C(0x7ffffffffffffff1)
 

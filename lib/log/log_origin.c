@@ -531,8 +531,8 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 				     ptrc_procfs_link(p->pid, "exe", k->exe, sizeof(k->exe)));
 		found = ptrc_image_of(st.arguments_end);
 	}
-	/* The process has executed another program since from_ns, so the program that it executes
-	 * now did not record the events of that time. */
+	/* If the process has executed another program since from_ns, its program of now did not
+	 * record the events of that time. */
 	if (image && found && image != found) {
 		if (p->program_ns)
 			return;
@@ -541,8 +541,9 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 		used = w->origins.pending_processes.used;
 		from_ns = realtime_now(w);
 	}
-	/* The events belong to the program that the controller reported. If the process now
-	 * executes another program, the controller will report that program. */
+	/* If the process now executes another program than the controller reported, nothing is
+	 * described: the events belong to the reported program, and the controller will report the
+	 * new one. */
 	if (p->program_ns && !is_urgent && program != p->program)
 		return;
 	if (p->program_ns && !p->is_seen && program == p->program)
@@ -563,8 +564,8 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 		memcpy(p->comm, st.comm, sizeof(p->comm));
 	}
 	changes = describe(w, p, has_stat ? &st : NULL, from_ns);
-	/* The process has executed another program during this look. The description may mix both
-	 * programs, so it is dropped. */
+	/* If the process has executed another program during this look, the description may mix
+	 * both programs, so it is dropped. */
 	if (found && image_of(p->pid) != found && ptrc_procfs_exists(p->pid) == 0) {
 		w->origins.pending_processes.used = used;
 		p->crc = p->image = 0;
@@ -574,8 +575,8 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 	p->changes += changes;
 	p->image = found;
 	p->program = program;
-	/* For a process of another user, which the keeper may not read, the controller's report
-	 * counts. */
+	/* For a process of another user, which the keeper may not read, is_seen stays false, so
+	 * that the controller's report is still written. */
 	p->is_seen = !p->is_gone && may_look(w, p->pid);
 	if (p->is_gone)
 		p->gone_ns = from_ns;
@@ -654,7 +655,8 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 			p->program_ns - head.from_ns < SAME_EXEC_NS;
 	if (!(head.flags & PTRC_LOG_PROCESS_ADDITION))
 		p->program_ns = head.from_ns;
-	/* The log has a description of this program from /proc, which says more. */
+	/* If the log has a description of this program from /proc, that one says more, and this one
+	 * is dropped. */
 	if (is_known_exec && p->is_seen && program == p->program)
 		return;
 	if (head.flags & PTRC_LOG_PROCESS_ADDITION) {
@@ -725,7 +727,7 @@ void ptrc_log_origin_look(struct ptrc_log_writer *w, const struct ptrc_context *
 {
 	bool is_other = is_another_image(w, origin);
 
-	/* The process has announced itself, so the keeper looks at it after this flush. */
+	/* If the process has announced itself, the keeper looks at it after this flush. */
 	if (w->header && ptrc_is_announced(w->header, origin->pid))
 		return;
 	if (origin->pid != *pid || is_other)
@@ -792,7 +794,7 @@ static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t
 
 	if (!known)
 		return false;
-	/* If the slot was taken later, the tid now belongs to another thread. */
+	/* If claim_ms is later than known->claim_ms, the tid now belongs to another thread. */
 	is_new = known->pid != pid || known->claim_ms < claim_ms;
 	if (!is_new && now < known->next_look_ns)
 		return false;
@@ -808,8 +810,8 @@ static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t
 	if (known->is_in_log ? memcmp(known->name, thread.name, sizeof(known->name)) != 0 &&
 				       (is_new || thread.name[0])
 			     : thread.name[0] != '\0') {
-		/* The name counts from a moment before the thread took its slot, and so before its
-		 * first event. */
+		/* The name of a new thread is valid from a moment before the thread took its slot,
+		 * so that it is valid for the thread's first event. */
 		thread.from_ns = is_new ? time_of(w, (claim_ms - 1) * 1000000) : realtime_now(w);
 		if (w->origins.pending_threads.used < THREADS_PENDING &&
 		    ptrc_log_buffer_add(&w->origins.pending_threads, &thread, sizeof(thread)))
@@ -823,8 +825,8 @@ static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t
 	return true;
 }
 
-/* Looks at the names of the recording threads if next_scan_ns is reached, or if is_last is set: the
- * threads may end soon. */
+/* Looks at the names of the recording threads if next_scan_ns is reached, or if is_last says that
+ * the threads may end soon. */
 static void look_at_threads(struct ptrc_log_writer *w, bool is_last)
 {
 	const struct ptrc_stream_header *h = w->origin;

@@ -18,7 +18,7 @@
 #define NAMES_MAX (UINT64_C(1) << 20)
 /* A larger TOTALS packet is damaged (TOTALS_MAX). If all INDEX packets of a file together are
  * larger than INDEX_MAX, the index is not used: in a sparse file a packet can be of any size
- * without taking any space, and reading it takes long. An index of INDEX_MAX bytes lists 3.7
+ * without taking any space, and reading it takes long. An index of INDEX_MAX bytes lists 3.3
  * million packets, nearly a terabyte. */
 #define TOTALS_MAX                                            \
 	(sizeof(struct ptrc_log_totals_head) +                \
@@ -325,8 +325,8 @@ static int take_names(struct ptrc_log_reader *r, struct ptrc_log_file *f, const 
 	return error;
 }
 
-/* The number of missing names: `recorded` is the number by STATUS, which may be any, `count` that
- * of the names found. */
+/* The number of missing names. `recorded` is the number of names that STATUS states, which may be a
+ * wrong number; `count` is the number of names found. */
 static uint64_t missing_names(uint64_t recorded, uint64_t count)
 {
 	if (recorded > PTRC_NAMES_MAX)
@@ -507,7 +507,7 @@ static int walk(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_t off
 		if (!is_there)
 			break;
 		/* Bytes before this packet are a damaged packet without events, unless a number of
-		 * an EVENTS packet is missing here. Fewer bytes than a header do not count: a
+		 * an EVENTS packet is missing here. Fewer bytes than a header are not counted: a
 		 * killed writer may have left them. (More bytes of such a writer would start with a
 		 * valid header.) */
 		*damaged += !is_torn && at - offset >= sizeof(p) && (!has_events || p.seq == seq);
@@ -748,7 +748,8 @@ static int open_ring(struct ptrc_log_reader *r, struct ptrc_log_walk *w)
 	if (first)
 		memmove(r->entries, r->entries + first, r->entry_count * sizeof(*r->entries));
 	/* Only the newest packet says which packet should be the oldest. If the log is not closed,
-	 * that one may be missing without damage: a keeper may have died while overwriting it. */
+	 * that oldest packet may be missing without damage: a keeper may have died while
+	 * overwriting it. */
 	if (!r->entry_count)
 		f->first_seq = f->end_seq - (f->end_seq && f->status.log_events);
 	else if (f->is_closed && r->entries[r->entry_count - 1].head.seq + 1 == f->end_seq &&
@@ -1008,15 +1009,15 @@ static int open_file(struct ptrc_log_reader *r, int fd)
 	 * a ring has each name twice, and a packet whose header is damaged is not found at all. */
 	torn = r->missing_names - before;
 	r->missing_names = before + missing_names(f->status.names, f->name_count);
-	/* No name is missing. But a damaged packet may have had the only copy of a layout, so it
-	 * counts as a damaged part. */
+	/* If no name is missing, each damaged NAMES packet counts as a damaged part, because it may
+	 * have had the only copy of a layout. */
 	if (r->missing_names == before)
 		r->damaged_parts += torn;
 	return 0;
 }
 
-/* Adds a file to a sum over the files of a log. The sum so far is at least `least`, the number that
- * this file's head has for all earlier files; `own` is the file's own number. */
+/* Adds `own`, the number of one file, to *count, the sum over the files before it. First raises
+ * that sum to `least`, the number that this file's head has for all earlier files. */
 static void join(uint64_t *count, uint64_t least, uint64_t own)
 {
 	*count = (*count < least ? least : *count) + own;
@@ -1072,7 +1073,7 @@ static void join_status(struct ptrc_log_reader *r)
 		s->log_overrun |= m->log_overrun;
 	}
 	/* Each head says how many events precede its file, so the events of missing and damaged
-	 * files count, too. */
+	 * files are counted, too. */
 	s->log_events += last->head.events_before - r->files->head.events_before;
 	join_losses(r);
 	if (r->is_closed && s->names)

@@ -62,9 +62,9 @@ static uint64_t member_of(const struct ptrc_stream_header *h)
 	return ptrc_log_state_read(h, &state) ? state.member : 0;
 }
 
-/* Stores in `place` which file is meant: its device, inode and path. st NULL: no file. The keeper
- * may be killed at any of these stores, so the inode, without which the rest is ignored, is cleared
- * first and stored last. */
+/* Stores the device, inode and path of a file in `place`. st NULL: there is no file. The keeper may
+ * be killed at any of these stores. So the inode is cleared first and stored last: while it is 0,
+ * the rest is ignored. */
 static void note(struct ptrc_log_place *place, const struct stat *st, const char *path,
 		 const char *base)
 {
@@ -122,8 +122,8 @@ int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd, bool 
 
 /* ---- existing members ---- */
 
-/* Opens a member, one file of a rotated log. ENOENT: no file has this path, or the file is not that
- * member. */
+/* Opens a member, one file of a rotated log. ENOENT: the path cannot be opened, for whatever
+ * reason, or the file is not that member. */
 static int open_member(const struct ptrc_stream_header *h, const char *path, uint64_t number,
 		       int flags, int *fd, struct ptrc_log_head *head)
 {
@@ -160,9 +160,9 @@ static int reopen(const struct ptrc_stream_header *h, const char *base, int *fd)
 	return ENOENT;
 }
 
-/* Deletes the file of the log that a keeper had begun when it was killed. If the invalid element of
- * header.log_place has a file of a larger number than the current file, that is the one. Such a
- * file was made by a keeper, so it is deleted whatever it contains. */
+/* Deletes the file of the log that a keeper had begun when it was killed. That file is the one in
+ * the invalid element of header.log_place, if its number is larger than that of the current file.
+ * It was made by a keeper, so it is deleted whatever it contains. */
 static void tidy(const struct ptrc_stream_header *h, const char *base)
 {
 	const struct ptrc_log_place *place = &h->log_place[1 - ptrc_log_state_place(h)];
@@ -393,8 +393,8 @@ int ptrc_log_rotate(struct ptrc_log_writer *w)
 	char path[PTRC_LOG_PATH_BYTES];
 	int fd, error;
 
-	/* A failed flush has left packets in this file that are no part of the log; the next flush
-	 * removes them first. */
+	/* After a failed flush, this file has packets that are no part of the log. The rotation
+	 * waits for the next flush, which removes them. */
 	if (w->has_retry)
 		return EAGAIN;
 	error = make_member(w->header, w->base, w->fd, &number, &fd);

@@ -351,13 +351,14 @@ static void note_file_gap(struct ptrc_log_stream *l, const struct ptrc_log_entry
 	}
 }
 
-/* Skips a packet that is damaged, or whose header contradicts it, or several missing packets. All
- * earlier events have been reported. */
+/* Skips a packet that is damaged or whose header contradicts its contents; or skips several missing
+ * packets. All earlier events have been reported. */
 static void skip_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
 	const struct ptrc_log_reader *r = &l->reader;
 
-	/* The keeper has overwritten the packet since the log was opened. */
+	/* If the keeper has overwritten the packet since the log was opened, this is a gap, but no
+	 * damage. */
 	if (ptrc_log_reader_is_replaced(r, e)) {
 		begin_gap(l, e->head.first_ns, e->head.first_ns);
 		return;
@@ -522,8 +523,8 @@ static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 	uint32_t id = e->id_flags & PTRC_REC_ID_MASK;
 	bool is_hidden = e->id_flags & PTRC_REC_HIDDEN;
 
-	/* The event is left from the time in which the ring lost events. Reporting it would split
-	 * one gap into several. */
+	/* If the event is from the time in which the ring lost events, reporting it would split one
+	 * gap into several. */
 	if (ring_has_lost(l) && e->ns < l->reader.ring.lost_last_ns) {
 		l->counts.pt_gap_events += !is_hidden;
 		return false;
@@ -688,7 +689,7 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 }
 
 /* Waits while the keeper finishes the log: a program that has waited for the end of a controller
- * must find a finished log when it opens that. */
+ * must find a finished log when it opens the log. */
 static void wait_for_keeper(int fd, const struct ptrc_log_head *head)
 {
 	int64_t waited_ns = 0, limit_ns = FINISH_WAIT_NS;
@@ -1223,9 +1224,10 @@ static int64_t time_of_others(const struct ptrc_log_stream *l)
 	return ns;
 }
 
-/* Reports up to `room` events of the cursor on top of the heap, up to the next event of another
- * cursor, or to one for which next_event() does more than return it. It is faster than calling
- * next_event() for each event. Returns the number of reported events. */
+/* Reports up to `room` events of the cursor on top of the heap. Stops before the next event of
+ * another cursor, and before a system, hidden or filtered event, for which next_event() does more
+ * than report it. Faster than calling next_event() for each event. Returns the number of reported
+ * events. */
 static size_t next_of_cursor(struct ptrc_log_stream *l, struct posixtrace_event *to, size_t room)
 {
 	int64_t end_ns = time_of_others(l);

@@ -202,7 +202,8 @@ static bool is_near(int64_t a, int64_t b)
 }
 
 /* Gives all descriptions of a process the start time of the one that was written first. Each
- * description computes the start time anew, some from a clock with ticks of 10 ms. */
+ * description has a start time of its own, some from a clock with ticks of 10 ms, so they
+ * differ. */
 static void share_starts(struct ptrc_log_whose *x)
 {
 	for (size_t begin = 0, end; begin < x->process_count; begin = end) {
@@ -233,7 +234,7 @@ static void share_starts(struct ptrc_log_whose *x)
 }
 
 /* Whether both describe a process in the same way. A keeper that replaces a dead one describes each
- * process again. */
+ * process again, so a log may have equal descriptions. */
 static bool is_same(const struct ptrc_log_whose_process *a, const struct ptrc_log_whose_process *b)
 {
 	struct ptrc_log_process x = a->head, y = b->head;
@@ -244,8 +245,9 @@ static bool is_same(const struct ptrc_log_whose_process *a, const struct ptrc_lo
 }
 
 /* Whether x is an observer's (a controller's) description of a process, and y a keeper's
- * description of the same process. Only a keeper's has the user. Its time may be later than that of
- * x, as it is when the keeper looked at the process, not when the process executed its program. */
+ * description of the same process. Only a keeper's description has the user. The time of y may be
+ * later than that of x: y has the time when the keeper looked at the process, not the time when the
+ * process executed its program. */
 static bool is_looked_at(const struct ptrc_log_process *x, const struct ptrc_log_process *y)
 {
 	return !(x->flags & PTRC_LOG_PROCESS_USER) && (y->flags & PTRC_LOG_PROCESS_USER) &&
@@ -260,8 +262,8 @@ static bool has_same_file(const struct ptrc_log_whose_process *a,
 		      b->payload + sizeof(b->head) + b->head.comm_bytes, a->head.exe_bytes) == 0;
 }
 
-/* Whether exactly one of them lacks the path of the program, as a keeper's description of another
- * user's process does. */
+/* Whether exactly one of the descriptions lacks the path of the program. A keeper's description
+ * lacks it if the process belongs to another user. */
 static bool lacks_program(const struct ptrc_log_process *a, const struct ptrc_log_process *b)
 {
 	return !a->exe_bytes != !b->exe_bytes;
@@ -276,7 +278,7 @@ static bool is_same_name(const struct ptrc_log_whose_process *a,
 }
 
 /* Whether both describe the same program of the process. The controller, as an observer, reports a
- * program once when it starts and once when it has ended, and computes from_ns anew each time. */
+ * program once when it starts and once when it has ended, with slightly different from_ns. */
 static bool is_same_program(const struct ptrc_log_whose_process *a,
 			    const struct ptrc_log_whose_process *b)
 {
@@ -343,9 +345,9 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 				free_process(p);
 			continue;
 		}
-		/* Of two descriptions of a program the one written later counts; but if one is a
-		 * controller's and one a keeper's, the keeper's. The order of writing is that of
-		 * `number`, and need not be that of the times. */
+		/* Of two descriptions of the same program, keeps the one written later, which has
+		 * the larger `number`. But if `p` is a keeper's and `last` a controller's, keeps
+		 * `p`; and if only one has the program's path, keeps that one. */
 		if (last && is_same_program(last, p)) {
 			bool is_newer =
 				last->number < p->number || is_looked_at(&last->head, &p->head);
@@ -476,8 +478,8 @@ int ptrc_log_whose_find(const struct ptrc_log_whose *x, pid_t pid, int64_t ns, u
 		else
 			high = middle;
 	}
-	/* If no description is earlier, the first one counts: a process is described only after its
-	 * first event. */
+	/* If no description is early enough, the first one of the process is used: a process is
+	 * described only after its first event. */
 	if (low && x->processes[low - 1].head.pid == pid)
 		*index = low - 1;
 	else if (low < x->process_count && x->processes[low].head.pid == pid)

@@ -63,7 +63,7 @@ struct ptrc_log_batch {
 #define PTRC_LOG_STATE_AFTER_STOP UINT64_C(2)
 /* A ring has wrapped: its first lap is over. */
 #define PTRC_LOG_STATE_WRAPPED UINT64_C(4)
-/* `filter` is unknown, because the keeper that saved this state has died since. */
+/* `filter` is unknown: events were lost, or the keeper that saved this state has died. */
 #define PTRC_LOG_STATE_FILTER_UNKNOWN UINT64_C(8)
 /* A flush failed, and its markers (FLUSH_START, FLUSH_STOP) stay in the stream until a flush
  * succeeds. Until then no flush records markers. */
@@ -208,8 +208,8 @@ struct ptrc_log_writer {
 	struct ptrc_log_state retry; /* if has_retry: the state before a flush that failed midway */
 	bool has_retry;
 	/* If a flush into a pipe failed midway, the pipe has the events up to this time. The next
-	 * flush gets all events of the failed flush again, and skips those. INT64_MIN: no event is
-	 * skipped. */
+	 * flush gets all events of the failed flush again, and skips the ones up to this time.
+	 * INT64_MIN: no event is skipped. */
 	int64_t skip_ns;
 	int64_t last_ns; /* time of the latest event of the last packet written */
 	uint32_t place;	 /* index in header.log_place of the file being written */
@@ -263,9 +263,9 @@ PTRC_MUST_CHECK bool ptrc_log_state_read(const struct ptrc_stream_header *h,
  * saved before the flush, with PTRC_LOG_STATE_MARKERS_WAIT added if the flush has set it. */
 void ptrc_log_state_leave(struct ptrc_log_writer *w);
 /* Called when the events left of a stream are salvaged into a new log. At first *state is the state
- * of the stream's own log, all 0 if it has none; it becomes that of the new log. If the own log has
- * events, it counts as an earlier file of the new log, so that readers know that its events are
- * missing here. */
+ * of the stream's own log, all 0 if it has none; it becomes that of the new log. If the stream's
+ * own log has events, it counts as an earlier file of the new log, so that readers know that its
+ * events are missing in the new log. */
 void ptrc_log_state_begin_rest(struct ptrc_log_state *state);
 /* Notes in the status of the stream that the log has lost events. */
 void ptrc_log_note_loss(struct ptrc_log_writer *w);
