@@ -57,8 +57,8 @@ PTRC_PUBLIC int posix_trace_clear(trace_id_t id)
 	PTRC_LOCK(&c->keeper_lock);
 	PTRC_LOCK(&c->lock);
 	pthread_mutex_lock(&c->reader_lock);
-	/* If the stream has a log, the keeper clears stream and log, so that no flush of the keeper
-	 * comes in between. */
+	/* If the stream has a log, the keeper clears both, so that it does not flush between the
+	 * two clears. */
 	if (c->has_log && !c->is_closing)
 		error = ptrc_controller_command(c, PTRC_KEEPER_CLEAR, NULL, 0);
 	else

@@ -84,8 +84,8 @@ PTRC_PUBLIC int posixtrace_get_counts(trace_id_t id, struct posixtrace_count *fi
 	return 0;
 }
 
-/* A count of the events is not exact if the keeper commits a flush meanwhile. count_types() then
- * counts again, after a pause of COUNT_PAUSE_NS each time, for at most COUNT_WAIT_NS in all. */
+/* A count is not exact if the keeper takes flushed events out of the stream meanwhile. count_types()
+ * then counts again, after a pause of COUNT_PAUSE_NS each time, for at most COUNT_WAIT_NS in all. */
 #define COUNT_WAIT_NS INT64_C(1000000000)
 #define COUNT_PAUSE_NS 500000
 

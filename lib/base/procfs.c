@@ -331,7 +331,7 @@ int ptrc_procfs_user(int pid, uint32_t *uid)
 {
 	struct stat st;
 
-	/* The directory, unlike the files in it, always belongs to the effective user. */
+	/* The directory /proc/<pid>, unlike the files in it, always belongs to the effective user. */
 	if (stat_file(pid, "", 0, &st))
 		return ESRCH;
 	*uid = st.st_uid;
@@ -520,8 +520,8 @@ int ptrc_procfs_exists(int pid)
 		return ESRCH;
 	fd = ptrc_sys(SYS_pidfd_open, pid, 0);
 	if (fd == -ENOSYS || fd == -EPERM) {
-		/* An old kernel, or a system call filter that does not know the call. kill()
-		 * succeeds for thread IDs and zombies, too. */
+		/* An old kernel or a system call filter does not know pidfd_open(). kill() is less
+		 * exact: it also succeeds for thread IDs and zombies. */
 		ret = ptrc_sys(SYS_kill, pid, 0);
 		return ret == 0 || ret == -EPERM ? 0 : ESRCH;
 	}

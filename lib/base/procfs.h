@@ -34,7 +34,7 @@ struct ptrc_procfs_status {
 	int inner_pid; /* pid in its own namespace */
 };
 
-/* ESRCH: the process does not exist, or the caller may not look at it. */
+/* These read /proc/<pid>/stat and status. ESRCH: there is no such process, or the caller may not read it. */
 int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st);
 int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st);
 /* Whether the process has mapped the file with this st_dev and st_ino. Also false if the caller

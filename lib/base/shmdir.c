@@ -240,9 +240,8 @@ static void look_at_name(const char *name, void *arg)
 		memcpy(s->found, name, s->size + 1 + SECOND_DIGITS + 1);
 }
 
-/* Locks the base directory, so that only one process at a time creates a directory with a second
- * name. Any user can hold this lock, so the wait is bounded; without the lock, two processes may
- * each create a directory. */
+/* Locks the base directory, so that only one process at a time creates a directory with a second name. Any user
+ * can hold this lock, so the wait is bounded; without the lock, two processes may each create a directory. */
 static void lock_base(int base)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {

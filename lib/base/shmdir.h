@@ -37,11 +37,10 @@ PTRC_MUST_CHECK int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd);
 PTRC_MUST_CHECK int ptrc_shmdir_find(uid_t uid, bool is_create,
 				     char name[PTRC_SHMDIR_DIRECTORY_BYTES], int *dirfd);
 
-/* Stores the path of a user's directory. *is_inherited becomes true if the directory has a
- * subdirectory, which announces a stream that also traces children (INHERITED). Needs no free
- * descriptor: if the directory does not have the first name, a short-lived child with descriptors
- * of its own looks for it. EPERM: the directory does not exist or is not safe to use.
- * Async-signal-safe. */
+/* Stores the path of a user's directory. *is_inherited becomes true if the directory has a subdirectory,
+ * which announces a stream that also traces children (INHERITED). Needs no free descriptor: if the
+ * directory does not have the first name, a short-lived child with descriptors of its own looks for it.
+ * EPERM: the directory does not exist or is not safe to use. Async-signal-safe. */
 PTRC_MUST_CHECK int ptrc_shmdir_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES],
 				     bool *is_inherited);
 

@@ -23,8 +23,8 @@ static inline bool ptrc_tid_lock_take(_Atomic uint32_t *lock, uint32_t *holder)
 	return ptrc_cas(lock, holder, (uint32_t)ptrc_sys_gettid());
 }
 
-/* Takes the lock. Returns false if the lock was not free for wait_ns. *holder is then the ID of a
- * living thread that is stopped; or it is 0 or the ID of no thread, and the shared memory is
+/* Takes the lock. Returns false if the lock was not free for wait_ns. If *holder is then the ID of
+ * a living thread, that thread is stopped; if it is 0 or the ID of no thread, the shared memory is
  * damaged. */
 static inline bool ptrc_tid_lock(_Atomic uint32_t *lock, int64_t wait_ns, uint32_t *holder)
 {

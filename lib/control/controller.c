@@ -29,10 +29,9 @@
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
-/* Limits for the extra chunks of a stream. A chunk is a piece of memory for one writer; extra
- * chunks are those beyond stream-min-size, so that more threads can record at the same time. They
- * take no memory until they are used. A low file size limit may reduce them to about
- * EXTRA_CHUNKS_MIN. */
+/* Limits for the extra chunks of a stream. A chunk is a piece of memory for one writer; extra chunks
+ * are those beyond stream-min-size, so that more threads can record at the same time. They take no
+ * memory until they are used. A low file size limit may reduce them to about EXTRA_CHUNKS_MIN. */
 #define EXTRA_CHUNKS 4096U
 #define EXTRA_BYTES_MAX (1024 * MIB)
 #define EXTRA_CHUNKS_MIN 64U
@@ -365,8 +364,7 @@ int ptrc_controller_revive_keeper(struct ptrc_controller *c, int *pid)
 	/* If another thread holds the lock, do not wait for it: it is giving a command, which
 	 * starts a keeper if there is none. */
 	if (pthread_mutex_trylock(&c->keeper_lock) == 0) {
-		/* A command starts a keeper if there is none. PTRC_KEEPER_NONE is a command that
-		 * the keeper refuses, so nothing else happens. */
+		/* The keeper refuses the command PTRC_KEEPER_NONE, so this only starts a keeper. */
 		if (!c->is_closing) {
 			error = ptrc_controller_command(c, PTRC_KEEPER_NONE, NULL, 0);
 			if (has_keeper(c, pid))

@@ -13,15 +13,15 @@
 #include "lib/stream/live_reader.h"
 #include "lib/stream/stream_copy.h"
 
-/* While the keeper commits a flush, missed events cannot be counted. ptrc_cursor_missed() then
- * counts again, after a pause of COUNT_PAUSE_NS each time, at most COUNT_TRIES times. */
+/* While the keeper takes flushed events out of the stream, missed events cannot be counted. ptrc_cursor_missed()
+ * then counts again, after a pause of COUNT_PAUSE_NS each time, at most COUNT_TRIES times. */
 #define COUNT_PAUSE_NS 500000
 #define COUNT_TRIES 200
 
 struct posixtrace_cursor {
 	trace_id_t stream;
-	/* Only for a snapshot of a LOOP stream: the copy of the stream from which the reader
-	 * reads, with the number of events that are missing from it. */
+	/* Only for a snapshot of a LOOP stream: a copy of the stream, which the reader reads, and
+	 * the number of events that are missing in this copy. */
 	struct ptrc_stream_copy copy;
 	/* Reads the copy if there is a copy, else the stream of the controller. In the latter
 	 * case the reader is valid only while the controller's identifier is valid. */

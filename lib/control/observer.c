@@ -63,9 +63,8 @@ struct ptrc_observer {
 	unsigned int moment_count;
 	uint64_t last; /* stamp of the last record */
 	struct ptrc_clock_cursor clock;
-	/* has_given_up: the last event that waited for room got none. made_then: the value of
-	 * header.room_made (how often room was made) at that time. As long as header.room_made has
-	 * this value, no event waits. */
+	/* has_given_up: the last event that waited for room got none. made_then: the value of header.room_made
+	 * (how often room was made) at that time. As long as header.room_made has this value, no event waits. */
 	bool has_given_up;
 	uint32_t made_then;
 };
@@ -137,8 +136,7 @@ static bool need_slot(struct ptrc_observer *o, const struct ptrc_stream *s)
 	return true;
 }
 
-/* Sets the stamp of the next record to the time `ns`, but not below the stamp of the last
- * record. */
+/* Sets the stamp of the next record to the time `ns`, but not below the stamp of the last record. */
 static void set_time(struct ptrc_observer *o, const struct ptrc_stream_header *h, int64_t ns)
 {
 	uint64_t stamp = stamp_of(o, h, ns);

@@ -111,7 +111,7 @@ CHILD_CODE static long place_descriptors(const struct launch *l)
 			return parked[i];
 	}
 	for (int i = 0; i < count; i++) {
-		/* The keeper needs all these descriptors but that of its program, which exec
+		/* The keeper needs all these descriptors except that of its program, which exec
 		 * closes. */
 		int flags = i == PTRC_KEEPER_FD_COUNT ? O_CLOEXEC : 0;
 		long ret;
@@ -754,8 +754,8 @@ static bool is_directory(const char *path)
 	return true;
 }
 
-/* Creates a new log. ENOENT: no directory, or no path is known; EACCES, EROFS, ENOSPC and so on;
- * EPERM: the stream belongs to another user. */
+/* Creates a new log. ENOENT: no directory, or no path is known. EPERM: the stream belongs to
+ * another user. Other errors, such as EROFS, say why the file cannot be made. */
 static int make_log(const struct ptrc_stream_header *h, uint32_t uid,
 		    const struct ptrc_keeper_orders *orders, struct orphan_log *log)
 {

@@ -147,7 +147,7 @@ static int start_watcher(struct keeper *k)
 				      CLONE_SYSVSEM,
 			      stack + sizeof(stack), watch, k);
 
-	/* EAGAIN: a limit on processes, which counts threads, too. */
+	/* EAGAIN: a limit on processes was reached, which counts threads, too. */
 	return ret >= 0 ? 0 : ret == -EAGAIN ? EAGAIN : ENOMEM;
 }
 
@@ -173,8 +173,7 @@ static bool give_up(void *arg)
 #define FINISHER_WAIT_NS INT64_C(5000000000)
 #define NOTICE_WAIT_NS INT64_C(100000000)
 
-/* A process that was killed together with the controller has KILLED_STEPS times KILLED_STEP_NS to
- * end. */
+/* A process that was killed together with the controller has KILLED_STEPS times KILLED_STEP_NS to end. */
 #define KILLED_STEPS 10
 #define KILLED_STEP_NS 10000000
 
@@ -256,9 +255,8 @@ static int finish_for_dead(struct keeper *k)
 	int error;
 
 	ptrc_log_lock(k->work.log_fd, PTRC_LOG_LOCK_FINISHING);
-	/* The error bits are those of an earlier keeper that could not write all events. The stream
-	 * still has these events, and the log is to report an error only if this keeper cannot
-	 * write them either. */
+	/* The error bits are those of an earlier keeper that could not write all events. The stream still has
+	 * these events, and the log is to report an error only if this keeper cannot write them either. */
 	if (k->work.is_orphans)
 		ptrc_status_clear(h, error_bits);
 	ptrc_keeper_note_users(h, k->work.stream_fd, k->work.is_orphans, &k->work);
@@ -326,8 +324,8 @@ static bool is_flush_due(struct keeper *k, uint32_t why_rung, int64_t *wait_ns)
 #define ARRIVAL_WAIT_NS INT64_C(100000000)
 #define ROOM_BYTES (UINT64_C(4) << 20)
 
-/* Looks at the processes that have begun to record, if it is time; returns whether it was. If it is
- * not time yet, shortens *wait_ns. */
+/* If it is time for that, looks at the processes that have begun to record and returns true.
+ * Otherwise shortens *wait_ns and returns false. */
 static bool look_at_arrivals(struct keeper *k, int64_t *wait_ns)
 {
 	int64_t now = ptrc_clock_ns(CLOCK_MONOTONIC);
@@ -417,9 +415,8 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 			k->arrival_used = UINT64_MAX;
 		}
 		is_flush = is_flush_due(k, why_rung, &wait_ns);
-		/* If a flush and a rotation are due, the log is rotated and not flushed: a flush
-		 * would make the file still larger, and a rotation takes the events out of the
-		 * stream, too. */
+		/* If a flush and a rotation are due, the log is rotated and not flushed: a flush would
+		 * make the file still larger, and a rotation takes the events out of the stream, too. */
 		if (!k->work.has_failed && ptrc_log_rotate_is_due(&k->work.writer, &wait_ns)) {
 			follow_limit(h);
 			ptrc_keeper_work_rotate(&k->work);

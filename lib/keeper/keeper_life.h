@@ -12,8 +12,8 @@
 struct ptrc_stream_header;
 struct ptrc_keeper_work;
 
-/* The purpose of a keeper. The program's arguments are "new", "restart" or "orphan", and its number
- * in decimal digits. */
+/* The purpose of a keeper. The program's arguments are "new", "restart" or "orphan", and the
+ * keeper's number in decimal digits. */
 enum ptrc_keeper_task {
 	PTRC_KEEPER_NEW,     /* begin a log */
 	PTRC_KEEPER_RESTART, /* continue the log of a killed keeper */

@@ -41,9 +41,9 @@ int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
 /*
  * A flush drains the stream (lib/stream/drain.h): the drain returns the events as stretches, each
  * of one writer. The flush packs all stretches first, because the log gets the events of all of
- * them in time order. When they are written, it commits each stretch by a note made when it was
- * packed: exactly the packed events are taken out of the stream. Events that a slow writer has
- * added to the stretch since then stay for the next flush.
+ * them in time order. When all are written, the flush commits each stretch by a note that was made
+ * when the stretch was packed: exactly the packed events are taken out of the stream. Events that a
+ * slow writer has added to the stretch since then stay for the next flush.
  *
  * If the log is /dev/null, nothing is packed: the events are counted by type and freed.
  */
@@ -319,8 +319,8 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 {
 	struct ptrc_stream_header *h = k->stream.header;
 	struct ptrc_context origin = h->command_origin;
-	/* FLUSH_START and FLUSH_STOP of an automatic flush belong to the trace system, others to
-	 * the call that asked for the flush. */
+	/* FLUSH_START and FLUSH_STOP belong to the call that asked for the flush; those of an
+	 * automatic flush belong to the trace system. */
 	const struct ptrc_context *by = is_automatic ? NULL : &origin;
 	uint64_t addr = is_automatic ? 0 : h->command_addr;
 	uint64_t *flags = &k->writer.state.flags;
@@ -404,10 +404,10 @@ bool ptrc_keeper_may_wait(const struct ptrc_stream_header *h, int error)
 	return error != 0;
 }
 
-/* Writes the last events of the log, about the processes of the trace, as ptrc_trace_set_ending()
- * describes: os.command, how the traced command has ended, and os.went_on, how many processes ran
- * on. The state is saved once after both, so if this keeper dies before, the next one removes an
- * incomplete pair and writes both again. */
+/* Writes the last events of the log, as ptrc_trace_set_ending() describes: os.command (how the
+ * traced command has ended) and os.went_on (how many processes ran on). The state is saved after
+ * both. So if this keeper dies before that, the next one removes what was written and writes both
+ * again. */
 static int write_ending(struct ptrc_keeper_work *k)
 {
 	struct ptrc_log_writer *w = &k->writer;

@@ -14,9 +14,8 @@
 #include "lib/process/process.h"
 #include "lib/recorder/attach.h"
 
-/* The lowest number that programs can use: the constructor runs before, and the destructor after,
- * those of the program, so that events in the program's constructors and destructors are
- * recorded. */
+/* The lowest priority number that programs can use. So the library's constructor runs before those
+ * of the program, and its destructor after them, and events in these functions are recorded. */
 #define PRIORITY 101
 
 /* The signal mask before the fork, protected by the locks that before_fork() takes. */

@@ -216,7 +216,7 @@ static const uint64_t nothing[PTRC_SET_WORD_COUNT];
  * Returns the run (waiting events of one thread) to which an event is to be added; NULL: no memory.
  * A reader of the log reports events with equal times in the order of their runs. So if the
  * previous event has the same time as this one, this one must go into the same run or a later one.
- * If none of these is of the event's thread, the event starts a new run.
+ * If no such run is of the event's thread, the event starts a new run.
  */
 static struct run *run_for(struct posixtrace_log_writer *c, const struct ptrc_live_event *e)
 {

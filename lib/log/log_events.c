@@ -361,9 +361,9 @@ static void sink(struct ptrc_log_batch *b, uint32_t number, uint64_t to)
 	waiting[to] = number;
 }
 
-/* Moves the chosen events from the waiting pieces to b->slice, the events of the next packet, which
- * *slice describes. The member `chosen` of each waiting piece before index `end` says how many of
- * its events are chosen. ENOMEM. */
+/* Moves the chosen events from the waiting pieces to b->slice, the pieces of the next packet.
+ * *slice describes these events. The member `chosen` of each waiting piece before index `end` says
+ * how many of its events are chosen. ENOMEM. */
 static int finish(struct ptrc_log_batch *b, uint64_t end, struct ptrc_log_slice *slice)
 {
 	uint64_t keep = end;
@@ -400,8 +400,7 @@ static int finish(struct ptrc_log_batch *b, uint64_t end, struct ptrc_log_slice 
 		slice->events += p->s.event_count;
 		b->counted -= p->s.counted;
 	}
-	/* Pieces that have lost their first events now start later, so the waiting pieces are
-	 * sorted again. */
+	/* Pieces that have lost their first events now start later, so the waiting pieces are sorted again. */
 	for (uint64_t i = end; i-- > b->next;)
 		if (waiting[i] != UINT32_MAX)
 			sink(b, waiting[i], --keep);
@@ -534,8 +533,7 @@ static uint64_t cursor_bytes(const struct ptrc_log_piece *p)
 }
 
 /* Whether choosing ends before this event. `counted` is the size of the events chosen so far, as
- * log-max-size counts it; `bytes` is the approximate size of these events and of this one in a
- * packet. */
+ * log-max-size counts it; `bytes` is the approximate size of these events and of this one in a packet. */
 static bool ends(struct ptrc_log_end *end, const struct ptrc_packed_event *e, uint64_t counted,
 		 uint64_t bytes)
 {
@@ -605,8 +603,8 @@ static int batch_choose_exactly(struct ptrc_log_batch *b, struct ptrc_log_end *e
 	return finish(b, i, slice);
 }
 
-/* Chooses all events up to some time, so that they take about `target` bytes in a packet, and at
- * most twice that unless it is a single event. */
+/* Chooses all events up to a time such that they take about `target` bytes in a packet, and never
+ * more than twice that, unless a single event does. */
 static int batch_choose(struct ptrc_log_batch *b, uint64_t target, struct ptrc_log_slice *slice)
 {
 	struct ptrc_log_end end = {.target = target, .room = UINT64_MAX};
@@ -625,8 +623,8 @@ static const struct ptrc_log_piece *batch_chosen(const struct ptrc_log_batch *b,
 	return listed(b, &b->slice, i);
 }
 
-/* Removes from the batch the events that are larger than b->most, and so too large for the log.
- * *lost becomes their number, without FLUSH_START, FLUSH_STOP and HIDDEN ones. b->slice becomes the
+/* Removes from the batch the events that are larger than b->most, and so too large for the log. *lost
+ * becomes their number, not counting FLUSH_START, FLUSH_STOP and hidden events. b->slice becomes the
  * list of those removed pieces that may have changed the filter, for follow_filter(). ENOMEM. */
 static int batch_strip(struct ptrc_log_batch *b, uint64_t *lost)
 {
@@ -708,7 +706,7 @@ static bool batch_waits(const struct ptrc_log_batch *b)
  * they have got since. */
 struct range {
 	bool is_late;
-	/* Indices of entries of the names object; if is_late, of layouts in its list. */
+	/* Indices of entries of the names object; if is_late, indices in its list of layouts. */
 	uint32_t next, end;
 	/* If is_late: entries from this index on are skipped, because they are new, and are written
 	 * with their layouts anyway. */
@@ -854,8 +852,8 @@ static void follow_filter(struct ptrc_log_writer *w)
 	}
 }
 
-/* Updates the filter in w->state, and the flag that says whether the log's last event is a STOP,
- * for the chosen events, which go into the log. */
+/* Updates w->state for the chosen events, which go into the log: the filter, and the flag that says
+ * whether the log's last event is a STOP. */
 static void follow(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_piece *piece, *last = NULL;

@@ -55,7 +55,7 @@ static int by_number(const void *x, const void *y)
 	return PTRC_ORDER(*(const uint64_t *)x, *(const uint64_t *)y);
 }
 
-/* Makes the suffix in the name of the file with this number of a rotated log. */
+/* Makes the suffix that file number `number` of a rotated log has in its name. */
 static void put_suffix(char suffix[32], uint64_t number)
 {
 	snprintf(suffix, 32, ".%06llu", (unsigned long long)number);

@@ -531,7 +531,7 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 				     ptrc_procfs_link(p->pid, "exe", k->exe, sizeof(k->exe)));
 		found = ptrc_image_of(st.arguments_end);
 	}
-	/* If the process has executed another program since from_ns, its program of now did not
+	/* If the process has executed another program since from_ns, its present program did not
 	 * record the events of that time. */
 	if (image && found && image != found) {
 		if (p->program_ns)
@@ -541,9 +541,8 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 		used = w->origins.pending_processes.used;
 		from_ns = realtime_now(w);
 	}
-	/* If the process now executes another program than the controller reported, nothing is
-	 * described: the events belong to the reported program, and the controller will report the
-	 * new one. */
+	/* If the process now executes another program than the controller reported, nothing is described:
+	 * the events belong to the reported program, and the controller will report the new one. */
 	if (p->program_ns && !is_urgent && program != p->program)
 		return;
 	if (p->program_ns && !p->is_seen && program == p->program)
@@ -655,8 +654,7 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 			p->program_ns - head.from_ns < SAME_EXEC_NS;
 	if (!(head.flags & PTRC_LOG_PROCESS_ADDITION))
 		p->program_ns = head.from_ns;
-	/* If the log has a description of this program from /proc, that one says more, and this one
-	 * is dropped. */
+	/* If the log has a description of this program from /proc, that one says more, and this one is dropped. */
 	if (is_known_exec && p->is_seen && program == p->program)
 		return;
 	if (head.flags & PTRC_LOG_PROCESS_ADDITION) {

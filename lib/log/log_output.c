@@ -208,8 +208,8 @@ bool ptrc_log_is_locked(int fd, int64_t byte, int *keeper)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
 
-	/* The kernel may report the keeper's two locks, on neighbouring bytes, as one; a lock on
-	 * the whole file belongs to the application. */
+	/* The kernel may report the keeper's two locks, on neighbouring bytes, as one. A lock on
+	 * more bytes, such as on the whole file, belongs to the application. */
 	if (ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK ||
 	    lock.l_start < PTRC_LOG_LOCK_KEEPER || lock.l_len <= 0 ||
 	    lock.l_len > PTRC_LOG_LOCK_FINISHING - lock.l_start + 1)

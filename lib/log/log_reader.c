@@ -629,8 +629,8 @@ static struct ptrc_log_entry missing_between(const struct ptrc_log_reader *r, ui
 	return e;
 }
 
-/* If packets are missing at a single place of a closed log, the number of their events is known, as
- * the log says how many it has in all. */
+/* If packets are missing at a single place of a closed log, computes the number of their events
+ * from STATUS, which has the number of all events. */
 static void count_missing(struct ptrc_log_reader *r)
 {
 	struct ptrc_log_entry *missing = NULL;
@@ -747,9 +747,8 @@ static int open_ring(struct ptrc_log_reader *r, struct ptrc_log_walk *w)
 	r->entry_count -= first;
 	if (first)
 		memmove(r->entries, r->entries + first, r->entry_count * sizeof(*r->entries));
-	/* Only the newest packet says which packet should be the oldest. If the log is not closed,
-	 * that oldest packet may be missing without damage: a keeper may have died while
-	 * overwriting it. */
+	/* Only the newest packet says which packet should be the oldest. If the log is not closed, that
+	 * oldest packet may be missing without damage: a keeper may have died while overwriting it. */
 	if (!r->entry_count)
 		f->first_seq = f->end_seq - (f->end_seq && f->status.log_events);
 	else if (f->is_closed && r->entries[r->entry_count - 1].head.seq + 1 == f->end_seq &&
@@ -826,7 +825,7 @@ static int load_pieces(const struct ptrc_log_file *f, uint64_t offset, struct in
 	return 0;
 }
 
-/* Whether the header in the file is the one in the index. */
+/* Whether the header at `offset` in the file equals `said`, the header in the index. */
 static bool has_header(const struct ptrc_log_file *f, uint64_t offset,
 		       const struct ptrc_log_packet *said)
 {
@@ -873,8 +872,8 @@ static int go_over(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	return 0;
 }
 
-/* Adds the payload of TOTALS to the totals of other files. EINVAL: it is impossible, or the sum of
- * its counts is not `events`. ENOMEM. */
+/* Adds the payload of a TOTALS packet to r->totals. EINVAL: the payload is impossible, or the sum
+ * of its counts is not `events`. ENOMEM. */
 static int take_totals(struct ptrc_log_reader *r, const uint8_t *payload, uint64_t length,
 		       uint64_t events)
 {
@@ -1142,8 +1141,8 @@ static bool has_good_length(const struct ptrc_log_packet *p)
 				     : NAMES_MAX);
 }
 
-/* Takes the packet that follows those taken before, which is complete. ESTALE: the packet is wrong,
- * or the file has to be opened again. ENOMEM. */
+/* Takes the complete packet `p`, which follows those taken before. ESTALE: the packet is wrong, or
+ * the file has to be opened again. ENOMEM. */
 static int take_next(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 		     const struct ptrc_log_packet *p)
 {
@@ -1187,7 +1186,7 @@ static int take_following(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 /* ---- a file that grows ---- */
 
 /* Whether the log is of a kind that can grow, and everything taken so far is undamaged, so that
- * only the bytes appended since need be read. */
+ * only the bytes that were appended later have to be read. */
 static bool can_grow(const struct ptrc_log_reader *r)
 {
 	const struct ptrc_log_head *h = &r->files->head;

@@ -68,7 +68,7 @@ struct ptrc_log_reader_name {
 };
 
 /* For a log that is not closed: the packets taken so far, which end at offset `end`. When more is
- * read, the headers from offset `from` on are checked once more; the headers before are not. */
+ * read, only the headers from offset `from` on are checked once more. */
 struct ptrc_log_tail {
 	uint64_t from, end;
 	uint64_t seq; /* number of the next EVENTS packet */

@@ -28,8 +28,8 @@
 #include "lib/base/sys.h"
 
 /* How long an open waits for a keeper that finishes the log of a dead controller. The wait starts
- * anew whenever the file has grown or the keeper is found running. For a keeper that is stopped it
- * is only STOPPED_WAIT_NS. Commands open a log twice, and should wait for 5 s at most. */
+ * anew whenever the file has grown or the keeper is found running. For a keeper that is stopped,
+ * the wait is only STOPPED_WAIT_NS. Commands open a log twice, and should wait for 5 s at most. */
 #define FINISH_WAIT_NS INT64_C(2500000000)
 #define STOPPED_WAIT_NS INT64_C(1000000000)
 /* The limit for the whole wait. A keeper has no more to write than a stream holds; if a log grows
@@ -357,8 +357,7 @@ static void skip_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *
 {
 	const struct ptrc_log_reader *r = &l->reader;
 
-	/* If the keeper has overwritten the packet since the log was opened, this is a gap, but no
-	 * damage. */
+	/* If the keeper has overwritten the packet since the log was opened, this is a gap, but no damage. */
 	if (ptrc_log_reader_is_replaced(r, e)) {
 		begin_gap(l, e->head.first_ns, e->head.first_ns);
 		return;
@@ -430,8 +429,8 @@ static bool can_skip(const struct ptrc_log_stream *l, const struct ptrc_log_entr
 	*error = 0;
 	if (e->is_missing || e->is_damaged)
 		return false;
-	/* If there is a gap before the packet, the packet's first event ends it, so the gap's time
-	 * counts as time of the packet. */
+	/* If there is a gap before the packet, the packet's first event ends the gap. So the time
+	 * of the packet is taken to begin with the gap. */
 	if (l->gap.state != GAP_NONE && l->gap.first_ns < first_ns)
 		first_ns = l->gap.first_ns;
 	if (!is_in_spans(l, first_ns, e->head.last_ns))
@@ -671,8 +670,8 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 
 	if (ptrc_log_is_locked(fd, PTRC_LOG_LOCK_FINISHING, &pid))
 		return true;
-	/* If the stream object does not exist, the log is closed; if this process may not open it,
-	 * it cannot know. In both cases it does not wait. */
+	/* If the stream object does not exist, the log is closed. If this process may not open the
+	 * object, it cannot know whether the controller is dead. In both cases it does not wait. */
 	if (ptrc_shmdir_open(head->owner_uid, false, &dirfd))
 		return false;
 	error = ptrc_shmdir_open_id(dirfd, 's', head->stream_id, head->owner_uid, &stream, &size);
@@ -943,7 +942,7 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *count
 		return;
 	}
 	counts->pt_log_lost_events = r->ring.lost_events;
-	/* The sums from the heads, and from those files that were closed. */
+	/* These sums are from the heads of all files and from the STATUS of closed files. */
 	if (r->is_whole) {
 		counts->pt_lost_events = r->status.lost_events;
 		counts->pt_log_lost_events = r->status.log_lost_events;
@@ -1143,8 +1142,8 @@ int ptrc_log_stream_totals(struct ptrc_log_stream *l, struct posixtrace_type_cou
 			continue;
 		if (id > POSIX_TRACE_ERROR && r->filtered[id / 64] >> id % 64 & 1)
 			return ENODATA;
-		/* A log with an OVERFLOW has a gap. Events that other threads recorded during the
-		 * gap are in TOTALS, but are not reported. */
+		/* A log with an OVERFLOW has a gap. TOTALS counts the events that other threads
+		 * recorded during the gap, but readers do not report these. */
 		if (id == POSIX_TRACE_OVERFLOW)
 			return ENODATA;
 	}
@@ -1224,10 +1223,9 @@ static int64_t time_of_others(const struct ptrc_log_stream *l)
 	return ns;
 }
 
-/* Reports up to `room` events of the cursor on top of the heap. Stops before the next event of
- * another cursor, and before a system, hidden or filtered event, for which next_event() does more
- * than report it. Faster than calling next_event() for each event. Returns the number of reported
- * events. */
+/* Reports up to `room` events of the cursor on top of the heap. Stops before the next event of another
+ * cursor, and before a system, hidden or filtered event, for which next_event() does more than report
+ * it. Faster than calling next_event() for each event. Returns the number of reported events. */
 static size_t next_of_cursor(struct ptrc_log_stream *l, struct posixtrace_event *to, size_t room)
 {
 	int64_t end_ns = time_of_others(l);

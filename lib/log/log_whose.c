@@ -202,8 +202,7 @@ static bool is_near(int64_t a, int64_t b)
 }
 
 /* Gives all descriptions of a process the start time of the one that was written first. Each
- * description has a start time of its own, some from a clock with ticks of 10 ms, so they
- * differ. */
+ * description has a start time of its own, some from a clock with ticks of 10 ms, so they differ. */
 static void share_starts(struct ptrc_log_whose *x)
 {
 	for (size_t begin = 0, end; begin < x->process_count; begin = end) {
@@ -244,10 +243,9 @@ static bool is_same(const struct ptrc_log_whose_process *a, const struct ptrc_lo
 	       memcmp(a->payload + sizeof(x), b->payload + sizeof(x), a->length - sizeof(x)) == 0;
 }
 
-/* Whether x is an observer's (a controller's) description of a process, and y a keeper's
- * description of the same process. Only a keeper's description has the user. The time of y may be
- * later than that of x: y has the time when the keeper looked at the process, not the time when the
- * process executed its program. */
+/* Whether x is an observer's (a controller's) description of a process, and y a keeper's description of the
+ * same process. Only a keeper's description has the user. The time of y may be later than that of x: y has
+ * the time when the keeper looked at the process, not the time when the process executed its program. */
 static bool is_looked_at(const struct ptrc_log_process *x, const struct ptrc_log_process *y)
 {
 	return !(x->flags & PTRC_LOG_PROCESS_USER) && (y->flags & PTRC_LOG_PROCESS_USER) &&
@@ -300,8 +298,8 @@ static bool is_extended_by(const struct ptrc_log_whose_process *p,
 	       (p->head.exe_bytes || is_same_name(p, addition));
 }
 
-/* Adds the mappings of an addition to those of the description before it, which owns them from then
- * on. Returns false if there is no memory for them. */
+/* Adds the mappings of `addition` to those of `p`, the description before it. `p` then owns them.
+ * Returns false if there is no memory for them. */
 static bool add_mappings(struct ptrc_log_whose_process *p,
 			 const struct ptrc_log_whose_process *addition)
 {

@@ -88,8 +88,8 @@ struct ptrc_log_state {
 	/* In a sequential log: its size. In a ring: the place of the next packet. */
 	uint64_t offset;
 	uint64_t seq; /* number of the next EVENTS packet */
-	/* The numbers of entries and of layouts of the names object (the shared table of event
-	 * names) that the log has. */
+	/* How many entries and how many layouts of the names object (the shared table of event
+	 * names) the log has. */
 	uint32_t names, layouts;
 	uint64_t flags;
 	uint64_t events, bytes;	   /* number and size of the events in the log now */
@@ -98,8 +98,8 @@ struct ptrc_log_state {
 	uint64_t tail;		   /* bytes of the packets after the ring */
 	/* A flush first writes its events to the log, then takes them out of the stream. Between
 	 * these two steps written.until is the stamp up to which the log has the events; otherwise
-	 * it is 0. If the keeper dies at this point, the next keeper takes these events out of the
-	 * stream without writing them again. */
+	 * it is 0. If the keeper dies between the steps, the next keeper takes these events out of
+	 * the stream without writing them again. */
 	struct ptrc_drain_given written;
 	uint64_t aside; /* bytes of packets that count for PTRC_LOG_ASIDE_BYTES */
 	/* `member`, `oldest`, `past` and begun_ns are for rotated logs. `past` is also used when a
@@ -545,11 +545,11 @@ void ptrc_log_rotate_note(struct ptrc_log_place *place, int fd, const char *base
 PTRC_MUST_CHECK int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd,
 					 bool is_noted, char base[PTRC_LOG_PATH_BYTES]);
 
-/* Finds the file in which a keeper that starts is to write. *log_fd: at first the log's first file,
- * then that file. is_new: the log is new. is_last: *log_fd already is the last file, which is only
- * to be ended. `base` becomes the path of the first file, or empty if no other file is to follow.
- * *number becomes 0; or, if the file in which the log should continue has disappeared, the number
- * of a new file that was made. Errors of open(); EINVAL: the first file has no name. */
+/* Finds the file in which a keeper that starts is to write. *log_fd is at first a descriptor of the log's
+ * first file, and becomes one of the file found. is_new: the log is new. is_last: *log_fd already is the
+ * last file, which is only to be ended. `base` becomes the path of the first file, or empty if no other
+ * file is to follow. *number becomes 0; or, if the file in which the log should continue has disappeared,
+ * the number of a new file that was made. Errors of open(); EINVAL: the first file has no name. */
 PTRC_MUST_CHECK int ptrc_log_rotate_find(struct ptrc_stream_header *h, bool is_new, bool is_last,
 					 int *log_fd, char *base, uint64_t *number);
 /* Begins file number `number` of a rotated log, w->fd. The caller has stored that file in the
