@@ -13,8 +13,8 @@
 #include "lib/base/sys.h"
 #include "lib/process/orphan.h"
 
-/* None of these functions is a cancellation point, although none disables cancellation: lib/process
- * makes raw system calls only. */
+/* These functions are no cancellation points, although they do not disable cancellation:
+ * lib/process makes raw system calls only. */
 
 PTRC_PUBLIC int posixtrace_get_orphan(unsigned int number, struct posixtrace_orphan *orphan,
 				      size_t size)

@@ -59,7 +59,7 @@ PTRC_PUBLIC int posixtrace_log_writer_add_origin(struct posixtrace_log_writer *l
 }
 
 /* For a new log whose events a program has copied from another log: `c` has the counts of that
- * other log. Adds its damage to the pt_source_ counts, which the new log stores. */
+ * other log. Adds the other log's damage to the pt_source_ counts, which the new log stores. */
 static void take_damage(struct ptrc_counts *c)
 {
 	c->pt_source_damaged_events +=

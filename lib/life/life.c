@@ -57,9 +57,9 @@ static void after_fork_in_child(void)
 
 __attribute__((destructor(PRIORITY))) static void end_process(void)
 {
-	/* A vfork() child must not end the streams of its parent. A child that was forked without
-	 * fork handlers and has not called the library since then has no streams that it could
-	 * end. */
+	/* The process is not known if it is a vfork() child, which must not end its parent's
+	 * streams, or a child that was forked without fork handlers and has not called the library
+	 * since, which has no streams. */
 	if (!ptrc_process_is_known())
 		return;
 	ptrc_controller_shutdown_all();

@@ -1260,7 +1260,7 @@ static void forget_entries(struct ptrc_log_reader *r, uint64_t first)
 }
 
 /* Whether another packet follows the incomplete packet at the end. Packets are written one after
- * the other; so the writer of the incomplete one is gone, and it will never be complete. */
+ * the other; so the writer of the incomplete packet is gone, and that packet stays incomplete. */
 static bool is_abandoned(const struct ptrc_log_reader *r, struct ptrc_log_walk *w)
 {
 	uint64_t at = r->tail.end + sizeof(struct ptrc_log_packet);

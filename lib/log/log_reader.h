@@ -139,8 +139,8 @@ void ptrc_log_reader_close(struct ptrc_log_reader *r);
 /* Takes the packets that were appended to the file, and drops the EVENTS packets with numbers below
  * `first` from `entries`. ESTALE: the file has to be opened again, because the headers of earlier
  * packets have changed, or something else than packets was appended. The result is always ESTALE
- * for a log that was closed or is damaged, for a ring, and for a rotated log. ENOMEM. After both
- * errors, some of the new packets may have been taken. */
+ * for a log that was closed or is damaged, for a ring, and for a rotated log. ENOMEM. After either
+ * error, some of the new packets may have been taken. */
 PTRC_MUST_CHECK int ptrc_log_reader_grow(struct ptrc_log_reader *r, uint64_t first);
 
 /* Opens a log that comes in parts, of which these are the first bytes. EINVAL: they are not the

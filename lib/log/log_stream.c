@@ -474,8 +474,8 @@ static int open_due(struct ptrc_log_stream *l)
 		struct ptrc_log_entry *e = next_packet(l);
 		int error;
 
-		/* If packets are read one by one, the next packet is opened when all events of this
-		 * one are reported, whatever its times are: what is reported must not depend on how
+		/* If packets are read one by one, the next packet is opened when all events of the
+		 * current one are reported, whatever their times: the result must not depend on how
 		 * many packets have arrived. */
 		if (l->heap_count && (is_one_by_one(l) || l->heap[0]->event.ns < e->head.first_ns))
 			break;
@@ -651,7 +651,7 @@ static void rewind_events(struct ptrc_log_stream *l)
 	while (l->by_number && l->next_entry < l->reader.entry_count &&
 	       next_packet(l)->head.seq < l->from)
 		l->next_entry++;
-	/* Packets before the first one that is read may have changed the filter; that packet says
+	/* Packets that are not read may have changed the filter. The first packet that is read says
 	 * which filter is in force. */
 	if (l->next_entry || l->reader.forgotten_seq)
 		ptrc_sequencer_gap(&l->sequencer);

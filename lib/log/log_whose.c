@@ -202,7 +202,7 @@ static bool is_near(int64_t a, int64_t b)
 }
 
 /* Gives all descriptions of a process the start time of the one that was written first. Each
- * description has a start time of its own, some from a clock with ticks of 10 ms, so they differ. */
+ * description has a start time of its own, some from a clock with ticks of 10 ms, so these differ. */
 static void share_starts(struct ptrc_log_whose *x)
 {
 	for (size_t begin = 0, end; begin < x->process_count; begin = end) {
@@ -276,7 +276,7 @@ static bool is_same_name(const struct ptrc_log_whose_process *a,
 }
 
 /* Whether both describe the same program of the process. The controller, as an observer, reports a
- * program once when it starts and once when it has ended, with slightly different from_ns. */
+ * program once when it starts and once when it has ended, with slightly different values of from_ns. */
 static bool is_same_program(const struct ptrc_log_whose_process *a,
 			    const struct ptrc_log_whose_process *b)
 {

@@ -101,7 +101,7 @@ struct ptrc_log_state {
 	 * it is 0. If the keeper dies between the steps, the next keeper takes these events out of
 	 * the stream without writing them again. */
 	struct ptrc_drain_given written;
-	uint64_t aside; /* bytes of packets that count for PTRC_LOG_ASIDE_BYTES */
+	uint64_t aside; /* bytes of packets to which the limit PTRC_LOG_ASIDE_BYTES applies */
 	/* `member`, `oldest`, `past` and begun_ns are for rotated logs. `past` is also used when a
 	 * stream without controller and keeper is salvaged into a new log
 	 * (ptrc_log_state_begin_rest()). */
@@ -290,7 +290,7 @@ PTRC_MUST_CHECK int ptrc_log_packet_put(struct ptrc_log_writer *w, uint16_t type
 
 /* Locks a byte of the log (PTRC_LOG_LOCK_*), which shows readers that a keeper is at work. The lock
  * belongs to the process and not to the open file description, because the application may share
- * that description, and would keep such a lock after the keeper's death. */
+ * that description, which would keep the lock after the keeper's death. */
 void ptrc_log_lock(int fd, int64_t byte);
 
 /* Whether a keeper, which may be the calling process, locks this byte. *keeper becomes its pid, or
@@ -355,8 +355,8 @@ bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *pa
 			uint64_t bytes);
 
 /* Called when a ring is full for the first time and its oldest packets are about to be overwritten:
- * copies as many as possible of those that are neither EVENTS nor NAMES to the space after the
- * ring. Overwrites w->out. */
+ * copies the packets other than EVENTS and NAMES, as many as possible, to the space after the ring.
+ * Overwrites w->out. */
 void ptrc_log_aside_before_wrap(struct ptrc_log_writer *w);
 
 /*
@@ -382,8 +382,8 @@ void ptrc_log_index_keep(struct ptrc_log_writer *w);
 /* After a flush that failed: removes the packets from `offset` on from the index. */
 void ptrc_log_index_forget(struct ptrc_log_writer *w, uint64_t offset);
 
-/* Called between two flushes: writes an INDEX packet if PTRC_LOG_INDEX_COUNT packets are in none
- * yet. If this fails, the packets wait for the next call. */
+/* Called between two flushes: writes an INDEX packet if PTRC_LOG_INDEX_COUNT packets wait for it.
+ * If this fails, they wait for the next call. */
 void ptrc_log_index_write(struct ptrc_log_writer *w);
 /* Appends the rest of the index, and TOTALS, to w->out, which the caller then writes to the end of
  * the log. Returns the offset that the last INDEX packet will have; 0: there is no index. */
