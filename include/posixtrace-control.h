@@ -25,9 +25,9 @@ extern "C" {
 int posixtrace_attr_setfullwait(trace_attr_t *, const struct timespec *);
 int posixtrace_attr_getfullwait(const trace_attr_t *, struct timespec *);
 
-/* When a log is rotated, that is, continued in another file: when its current file has at least
- * pt_bytes bytes (0: no limit) or is pt_time old (0: no limit). At most pt_keep files of the log
- * are kept, including the current file (0: all files; 1 is EINVAL). */
+/* Says when a log is rotated, that is, continued in another file: as soon as its current file has
+ * at least pt_bytes bytes (0: no limit) or is pt_time old (0: no limit). At most pt_keep files of
+ * the log are kept, including the current file (0: all files; 1 is EINVAL). */
 struct posixtrace_log_rotation {
 	size_t pt_bytes;
 	struct timespec pt_time;
@@ -68,10 +68,10 @@ struct posixtrace_pattern {
 	/* Not 0: the pattern matches the name of an existing event type. posixtrace_get_patterns()
 	 * sets this member, and posixtrace_set_patterns() ignores it. */
 	int pt_has_matched;
-	/* The pattern, null-terminated. As in a shell, * matches any number of any bytes, ?
-	 * matches any byte, [a-z], [!a-z] and [[:digit:]] match a byte of a set, and \\ makes the
-	 * next byte literal. A pattern without these characters matches one name. The locale
-	 * makes no difference; a bracket without a closing bracket is literal. */
+	/* The pattern, null-terminated. As in a shell, * matches any number of any bytes, ? matches
+	 * any byte, [a-z], [!a-z] and [[:digit:]] match a byte of a set, and a backslash makes the
+	 * next byte literal. A pattern without these characters matches one name. The locale makes
+	 * no difference; a bracket without a closing bracket is literal. */
 	char pt_glob[TRACE_EVENT_NAME_MAX + 1];
 };
 
@@ -96,11 +96,11 @@ int posixtrace_set_patterns(trace_id_t, const struct posixtrace_pattern *, size_
 int posixtrace_get_patterns(trace_id_t, struct posixtrace_pattern *, size_t size, size_t *count);
 
 /*
- * Sets whether a shutdown waits until the log is on the disk. If is_synced is 0, the log is
- * closed without waiting when the stream is shut down or its controller has died, and an error of
- * the disk after that is not reported. Otherwise the shutdown waits for the disk and returns its
- * error; this is the default. A flush never waits for the disk. If this function is called
- * several times, the last call counts.
+ * Sets whether a shutdown waits until the log is on the disk. If is_synced is 0, the log is closed
+ * without waiting when the stream is shut down or its controller has died, and an error of the disk
+ * after that is not reported. Otherwise the shutdown waits for the disk and returns its error; this
+ * is the default. A flush never waits for the disk. If this function is called several times, the
+ * last call takes effect.
  */
 int posixtrace_set_log_sync(trace_id_t, int is_synced);
 
@@ -120,8 +120,8 @@ int posixtrace_set_command_line(trace_id_t, int is_wanted);
 struct posixtrace_cursor;
 
 /* A flag of posixtrace_cursor_open() that makes the cursor a snapshot: it reports only events that
- * were recorded before it was opened. A POSIX_TRACE_OVERFLOW and a POSIX_TRACE_RESUME report what
- * the stream had lost until then. */
+ * were recorded before it was opened. If the stream had lost events by then, it also reports a
+ * POSIX_TRACE_OVERFLOW and a POSIX_TRACE_RESUME. */
 #define POSIXTRACE_CURSOR_SNAPSHOT 1
 
 /*
@@ -170,7 +170,7 @@ struct posixtrace_orphan {
 	unsigned long pt_size; /* bytes of this structure that were filled in */
 	uint64_t pt_id;	       /* for posixtrace_salvage_orphan(), _discard_orphan() */
 	/* 0, or why the orphan cannot be salvaged. ENOTSUP: this library does not know the version
-	 * of the orphan's memory (pt_version), so the members below that one are 0. EINVAL: the
+	 * of the orphan's memory (pt_version), so the members after pt_version are 0. EINVAL: the
 	 * memory is damaged. ECHILD: each keeper (process that writes a log) that was started for
 	 * this orphan has died, possibly because the memory is damaged; creating a stream does not
 	 * start another one. ENOMEM: the caller's memory is exhausted. */
@@ -194,9 +194,9 @@ struct posixtrace_orphan {
 };
 
 /*
- * Stores information about orphan number `number` of the caller's effective user, in a structure of
- * `size` bytes, the last argument. Orphans are numbered from 0; ENOENT: the number is too large.
- * The numbers change when orphans appear or disappear.
+ * Stores information about orphan number `number` of the caller's effective user. The last argument
+ * is the size of the structure in bytes. Orphans are numbered from 0; ENOENT: the number is too
+ * large. The numbers change when orphans appear or disappear.
  */
 int posixtrace_get_orphan(unsigned int number, struct posixtrace_orphan *, size_t);
 
@@ -211,8 +211,8 @@ int posixtrace_get_orphan(unsigned int number, struct posixtrace_orphan *, size_
  */
 int posixtrace_salvage_orphan(uint64_t id, const char *path, char *written);
 
-/* Removes the orphan with this identifier, and its events. With id 0, removes nothing, and sets the
- * number of orphans that were dropped because there were too many back to 0. */
+/* Removes the orphan with this identifier, and its events. With id 0, removes nothing, but resets
+ * to 0 the number of orphans that were dropped because there were too many. */
 int posixtrace_discard_orphan(uint64_t id);
 
 #ifdef __cplusplus

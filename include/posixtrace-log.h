@@ -61,11 +61,11 @@ struct posixtrace_type_count {
  * types for whose counts there was no memory in /dev/shm. The call takes time in proportion to the
  * number of events in the stream, and resets no counts.
  *
- * For an active stream, the events are counted that were recorded since it was created or last
- * cleared, and were read or flushed or are in the stream now. Lost events do not count. While
- * events are flushed, the numbers may be wrong by some events.
+ * For an active stream, the counts cover the events that were recorded since it was created or last
+ * cleared, and that were read or flushed or are in the stream now. Lost events are not counted.
+ * While events are flushed, the numbers may be wrong by some events.
  *
- * For a log that was closed, the events are counted that a reader of the whole log would get.
+ * For a log that was closed, the counts cover the events that a reader of the whole log would get.
  * ENODATA: the log has not stored these counts; only reading all events would give them.
  */
 int posixtrace_get_type_counts(trace_id_t, struct posixtrace_type_count *, size_t);
@@ -97,9 +97,9 @@ int posixtrace_log_select(trace_id_t, const struct posixtrace_span *, size_t cou
 			  const trace_event_set_t *);
 
 /*
- * Finds the last `count` events of a log: stores the time at which the part of the log that
- * contains the first of them begins. So the log has at least `count` events from this time on, and
- * more only as far as that part begins with earlier events. A reader that selects this time may get
+ * Finds the last `count` events of a log, and stores the start time of the part of the log that
+ * contains the first of these events. So the log has at least `count` events from this time on; if
+ * it has more, the others are earlier events of that part. A reader that selects this time may get
  * a few events fewer, because events are damaged or excluded by the filter. ENODATA: the log has
  * fewer than `count` events.
  */
@@ -332,10 +332,10 @@ int posixtrace_log_get_mapping(trace_id_t, unsigned long process, unsigned long 
 struct posixtrace_log_writer;
 
 /*
- * Starts a log with these attributes (a null pointer: the defaults). The log is written to the
- * file descriptor, which must be such as posix_trace_create_withlog() accepts; the caller closes
- * it after the log was closed. The third argument is the creation time (a null pointer: now). The
- * log-full policy is POSIX_TRACE_APPEND.
+ * Starts a log with these attributes (a null pointer: the defaults). The log is written to the file
+ * descriptor, which must meet the conditions of posix_trace_create_withlog(); the caller closes the
+ * descriptor after the log was closed. The third argument is the creation time (a null pointer:
+ * now). The log-full policy is POSIX_TRACE_APPEND.
  */
 int posixtrace_log_writer_open(int fd, const trace_attr_t *, const struct timespec *,
 			       struct posixtrace_log_writer **);

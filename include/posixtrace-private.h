@@ -17,8 +17,8 @@ extern "C" {
 
 struct posixtrace_cursor;
 
-/* The figures of posixtrace_get_counts(). The name of a member is pt_ and the name of the figure
- * (lib/api/figures.c). */
+/* The figures of posixtrace_get_counts(). The name of a member is pt_ followed by the name of the
+ * figure (lib/api/figures.c). */
 struct ptrc_counts {
 	/* Events lost in the stream: they were overwritten before they were read (in a stream
 	 * with a log: before they were flushed), or were not recorded because there was no room. */
@@ -27,7 +27,7 @@ struct ptrc_counts {
 	 * the log. */
 	unsigned long pt_log_lost_events;
 	/* Events of the operating system that the kernel has lost, so that the trace never got
-	 * them. A log stores at most 2^32 - 1. */
+	 * them. In a log, this figure is at most 2^32 - 1. */
 	unsigned long pt_unobserved_events;
 	/* Number of events in the log now, and the bytes of these events. */
 	unsigned long pt_log_events;
@@ -35,9 +35,9 @@ struct ptrc_counts {
 	/* Bytes of the events in the stream that were not read yet (in a stream with a log: not
 	 * flushed yet). */
 	unsigned long pt_stream_bytes;
-	/* Number of processes that have been traced into the stream. A process counts from its
-	 * first event or from its fork on; a process that traces itself counts from the creation
-	 * of the stream on. */
+	/* Number of processes that have been traced into the stream. A process is counted when it
+	 * records its first event or is forked; a process that traces itself is counted when the
+	 * stream is created. */
 	unsigned long pt_processes;
 	/* Number of threads that have recorded an event. If a signal handler records an event
 	 * while its thread is recording an event, this counts as one more thread. */
@@ -61,15 +61,14 @@ struct ptrc_counts {
 	/* Number of processes that should have been traced and could not be, so that all their
 	 * events are lost, and the cause for one of these processes: EMFILE, too few descriptors;
 	 * ENOMEM, too little memory or address space; EPROTO, the library of the program does not
-	 * know the version of the stream. A process counts when it records an event or, if it
+	 * know the version of the stream. A process is counted when it records an event or, if it
 	 * cannot even find its streams, when it starts. A clear does not reset these figures. */
 	unsigned long pt_untraced_processes;
 	unsigned long pt_untraced_error;
 	/* Number of names of event types that got POSIX_TRACE_UNNAMED_USEREVENT, because the
-	 * processes that share names with the traced process had TRACE_USER_EVENT_MAX types. It
-	 * is a lower bound, at most 4096; the more names there are, the less exact it is. Names
-	 * count since these processes opened their first name. A clear does not reset this
-	 * figure. */
+	 * processes that share names with the traced process had TRACE_USER_EVENT_MAX types. It is
+	 * a lower bound, at most 4096; the more names there are, the less exact it is. The count
+	 * starts when these processes open their first name. A clear does not reset this figure. */
 	unsigned long pt_refused_names;
 	/* Names of event types that cannot be read from the log because of damage. If the log
 	 * has no end, there may be more. */
@@ -117,16 +116,16 @@ struct ptrc_counts {
 	unsigned long pt_file_gap_events;
 	/* For a log that was written by posixtrace_log_writer_open() and the like: number of
 	 * damaged parts without events, and of unreadable names of event types, in the source of
-	 * its events; at most 65535. If it is not 0, descriptions of machine, processes and
-	 * clocks may be missing from the log, and names may be numbers. */
+	 * its events; at most 65535. If it is not 0, descriptions of machine, processes and clocks
+	 * may be missing from the log, and event types may have numbers as names. */
 	unsigned long pt_source_damaged_parts;
-	/* For a rotated log that was opened by its path: 1 if the last file says that another
-	 * file follows, which does not exist; else 0. If it is 1, the log has no end, and the
-	 * numbers of missing files and events are unknown. */
+	/* For a rotated log that was opened by its path: 1 if the last file says that another file
+	 * follows, but no such file exists; else 0. If it is 1, the log has no end, and the numbers
+	 * of missing files and events are unknown. */
 	unsigned long pt_is_last_file_missing;
 	/* Length in bytes of the largest data that was truncated to max-data-size since the
-	 * creation or the last clear. 0: no data was truncated, or the log has no end. A log stores
-	 * at most 2^32 - 1. */
+	 * creation or the last clear. 0: no data was truncated, or the log has no end. In a log,
+	 * this figure is at most 2^32 - 1. */
 	unsigned long pt_data_needed;
 	/* If pt_untraced_error is EPROTO, two versions of the layout of the shared memory: the
 	 * newest version that the library of the untraced process knows, << 8, plus the version of
@@ -135,11 +134,10 @@ struct ptrc_counts {
 };
 
 /*
- * Fills in the counts. Members that have no meaning are 0. For a stream without a log these are
- * the members about a log. For a log, they are the members about stream memory, processes and
- * threads. For an active stream, they are the members from pt_gap_events to pt_uncounted_gaps,
- * pt_missing_names, pt_skipped_events, and those from pt_damaged_parts to
- * pt_is_last_file_missing.
+ * Fills in the counts. Members that have no meaning are 0: for a stream without a log, the members
+ * about a log; for a log, the members about stream memory, processes and threads; for an active
+ * stream, the members from pt_gap_events to pt_uncounted_gaps, pt_missing_names, pt_skipped_events,
+ * and the members from pt_damaged_parts to pt_is_last_file_missing.
  *   EINVAL  neither an active stream nor an open log.
  */
 int ptrc_trace_counts(trace_id_t, struct ptrc_counts *);
@@ -160,8 +158,9 @@ struct ptrc_ending_facts {
  * this log, not in the stream, so another log of the same processes has neither. A log into which a
  * stream without a log is salvaged gets these events, too.
  *
- * With a null pointer nothing is known yet, and a log that is closed gets no such event. But if the
- * controller dies while the target or another traced process is running, the log gets os.went_on.
+ * A null pointer means that nothing is known yet: a log that is closed then gets neither event. But
+ * if the controller dies while a traced process, such as the target, is running, the log gets
+ * os.went_on.
  *   EINVAL  not an active stream.
  */
 int ptrc_trace_set_ending(trace_id_t, const struct ptrc_ending_facts *);
@@ -195,10 +194,10 @@ int ptrc_trace_give_up_log(trace_id_t);
  * for the stream. A program that makes no calls for a long time while others record can watch the
  * keeper by pidfd_open(2), and call this function when the keeper has ended. The keeper is no
  * child of the caller.
- *   EAGAIN  the process has ended, and another thread is about to start the next, or a limit on
- *           processes allows none.
+ *   EAGAIN  the keeper has ended, and another thread is about to start the next keeper, or a limit
+ *           on processes allows no other keeper.
  *   EINVAL  not an active stream with a log.
- *   ENOMEM  no other process can be started.
+ *   ENOMEM  no other keeper can be started.
  */
 int ptrc_trace_keeper(trace_id_t, pid_t *);
 
@@ -263,8 +262,8 @@ int ptrc_cursor_end_part(struct posixtrace_cursor *, const struct posix_trace_st
 int ptrc_log_open_parts(const void *bytes, size_t size, trace_id_t *);
 
 /*
- * Adds the next bytes of the log, any number of them. Stores whether the log is complete now (if
- * the pointer is not NULL); if it is, no bytes may follow. Pointers from
+ * Adds the next bytes of the log, any number of them. If is_complete is not NULL, stores there
+ * whether the log is complete now; no bytes may follow a complete log. Pointers from
  * posixtrace_log_get_process() and the like become invalid; blocks of events stay valid. The
  * library keeps the bytes in memory until their events are read.
  *   EINVAL  not a log that arrives in parts.
@@ -521,8 +520,8 @@ int ptrc_inspect_event(pid_t, unsigned int number, trace_event_id_t *, char *eve
 /*
  * Stores the path of this user's directory of shared objects in /dev/shm, at most 64 bytes. If
  * is_create, creates the directory if it does not exist. The library and all commands use this
- * directory. Its name is posixtrace-<user> or, if another user has taken that name, starts with
- * it.
+ * directory. Its name is posixtrace-<user> or, if another user has taken that name, a longer name
+ * that starts with posixtrace-<user>.
  *   ENOENT  it does not exist yet; the path is the one that it would have.
  *   EPERM   it is not safe to use: no directory, or open to others. The path is stored.
  *   ENOMEM  no memory or no descriptor.

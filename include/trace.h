@@ -8,8 +8,8 @@
  * These rules hold for every function below, unless its comment says otherwise:
  *
  *   result      0, or a positive error number; errno is not part of the result.
- *   on error    objects to which result pointers lead are unchanged.
- *   arguments   a null pointer where an object is needed is EINVAL, never a crash. The stream
+ *   on error    objects to which result pointers point are unchanged.
+ *   arguments   a null pointer where an object is needed gives EINVAL, never a crash. The stream
  *               identifier is checked first, then the other arguments, then the state of the
  *               stream.
  *   ownership   the caller owns every object that it passes; the library keeps no pointer to it
@@ -27,9 +27,9 @@
  *   sizes       bytes.          times       CLOCK_REALTIME.
  *
  * Terms: posix_trace_create() makes a stream without a log, posix_trace_create_withlog() a stream
- * with a log; both are active streams. posix_trace_open() opens a log as a pre-recorded stream.
- * An event is lost if it was generated and not filtered, but not kept, while the stream was
- * running or had stopped itself because it was full.
+ * with a log; both are active streams. posix_trace_open() opens a log as a pre-recorded stream. An
+ * event is lost if the stream does not keep it, although no filter excludes it, and it was
+ * generated while the stream was running or had stopped itself because it was full.
  */
 #ifndef _TRACE_H
 #define _TRACE_H 1
@@ -335,8 +335,8 @@ int posix_trace_attr_setstreamfullpolicy(trace_attr_t *, int);
 int posix_trace_attr_getlogsize(const trace_attr_t *__trace_restrict, size_t *__trace_restrict);
 
 /*
- * max-data-size: how many bytes of the data of a user event are recorded; the rest is cut off. It
- * counts the caller's data only and does not affect system events. Default 4096; 0 is allowed.
+ * max-data-size: how many bytes of the data of a user event are recorded; the rest is cut off. This
+ * size limits the caller's data only and does not affect system events. Default 4096; 0 is allowed.
  * POSIX.1 posix_trace_attr_getmaxdatasize, in posix_trace_attr_getlogsize.
  */
 int posix_trace_attr_getmaxdatasize(const trace_attr_t *__trace_restrict, size_t *__trace_restrict);
@@ -357,9 +357,10 @@ int posix_trace_attr_getmaxusereventsize(const trace_attr_t *__trace_restrict, s
 
 /*
  * stream-min-size: the stream keeps all events, without loss, as long as the sum of their maximum
- * sizes is at most this size. User events, START, FILTER and the STOP of a call count; for all
- * other events room is reserved. The default is 1048576, or four times the maximum size of a user
- * event if that is more. A stream always has room for START, the smallest user event and STOP.
+ * sizes is at most this size. The sum includes user events, START, FILTER, and the STOP that
+ * posix_trace_stop() records; for all other events room is reserved. The default is 1048576, or
+ * four times the maximum size of a user event if that is more. A stream always has room for START,
+ * the smallest user event and STOP.
  *
  * In an object from posix_trace_get_attr() this attribute is the size that is guaranteed; the
  * stream may hold more. If only one thread records, the stream is full after at most twice this
@@ -426,7 +427,7 @@ int posix_trace_create_withlog(pid_t, const trace_attr_t *__trace_restrict, int,
  *   ENOSPC  the device is full.
  *   ESTALE  another program has truncated the log or written over its end: its contents are
  *           missing. The events in the stream are written all the same.
- *   others  the error number of the failed write; EPIPE without SIGPIPE.
+ *   others  the error number of the failed write; for EPIPE, no SIGPIPE is sent.
  * POSIX.1 posix_trace_flush, in posix_trace_create.
  */
 int posix_trace_flush(trace_id_t);
@@ -515,8 +516,8 @@ int posix_trace_get_status(trace_id_t, struct posix_trace_status_info *);
  * stream with a full-wait (see <posixtrace-control.h>). It preserves errno.
  *
  * Each stream truncates the data to its own max-data-size. With a null pointer the event has no
- * data. The call is ignored if the process has not opened the type, or if it is a system event.
- * The address of the event is the return address of the call.
+ * data. The call is ignored if the process has not opened the type, or if the type is that of a
+ * system event. The address of the event is the return address of the call.
  */
 void posix_trace_event(trace_event_id_t, const void *__trace_restrict, size_t);
 
@@ -528,7 +529,7 @@ void posix_trace_event(trace_event_id_t, const void *__trace_restrict, size_t);
  * counts such names.
  *   EINVAL        null pointer.
  *   ENAMETOOLONG  more than TRACE_EVENT_NAME_MAX bytes without the null.
- *   ENOMEM        a new name found no memory, or no descriptor to get it.
+ *   ENOMEM        there is no memory for a new name, or no descriptor with which to get memory.
  * POSIX.1 posix_trace_eventid_open, in posix_trace_event.
  */
 int posix_trace_eventid_open(const char *__trace_restrict, trace_event_id_t *__trace_restrict);

@@ -33,8 +33,8 @@
 	((PTRC_ATTR_EVENT_OVERHEAD + sizeof(trace_event_set_t)) + PTRC_ATTR_EVENT_OVERHEAD + \
 	 (PTRC_ATTR_EVENT_OVERHEAD + 8))
 
-/* Every log with a limit of size has room for a START and a STOP. Towards the limit, each event
- * counts 8 bytes in addition to its data (ptrc_packed_counted). */
+/* Every log with a limit of size has room for a START and a STOP. For this limit, 8 bytes are
+ * counted for each event in addition to its data (ptrc_packed_counted). */
 #define PTRC_ATTR_LOG_SIZE_FLOOR ((8 + sizeof(trace_event_set_t)) + (8 + sizeof(int)))
 
 struct ptrc_attr {

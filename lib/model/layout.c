@@ -441,9 +441,9 @@ static bool take_unit(struct parser *p, const struct type *type, struct ptrc_lay
 /*
  * Finds the place of a field that follows *bits bits of data: stores its offset in bytes in *at and
  * its first bit in that byte in *bit_at. Adds to *bits the padding before the field and the size of
- * the field; if the size depends on the data, adds only the padding. The parser uses this function,
- * and so does ptrc_layout_next(), because after a field whose size depends on the data the places
- * are known only from the data.
+ * the field; if the size depends on the data, adds only the padding. The parser uses this function.
+ * ptrc_layout_next() uses it, too: after a field whose size depends on the data, the places of the
+ * next fields are known only from the data.
  */
 static void find_place(const struct ptrc_layout_fields *l, const struct ptrc_layout_field *f,
 		       uint64_t *bits, size_t *at, unsigned char *bit_at)
@@ -479,8 +479,8 @@ static bool place(struct parser *p, const char *at, struct ptrc_layout_field *f)
 	if (!l->is_packed && f->item_size > l->alignment)
 		l->alignment = f->item_size;
 	f->is_placed = l->is_fixed;
-	/* Only the data gives the length of a str. Here the field before counts as an empty str,
-	 * one zero byte. */
+	/* The length of a str is known only from the data. Here the str before this field is taken
+	 * to be empty: one zero byte. */
 	if (last && last->kind == PTRC_LAYOUT_STRING)
 		p->bits += 8;
 	find_place(l, f, &p->bits, &f->at, &f->bit_at);
@@ -550,8 +550,8 @@ static bool take_field(struct parser *p)
 		f->size = 0;
 	else if (!f->bits)
 		f->size = type->size ? (size_t)type->size * (f->count ? f->count : 1) : f->count;
-	/* For char, bytes and pad, [N] is the size of the field, which f->size has now, not a
-	 * number of elements. */
+	/* For char, bytes and pad, [N] is not a number of elements but the size of the field, which
+	 * f->size now holds. */
 	if (!type->size)
 		f->count = 0;
 	if (!place(p, begin, f))

@@ -159,8 +159,8 @@ static void enter_index(struct ptrc_names_object *object, uint32_t index)
 	ptrc_cas(bucket, &head, (uint16_t)(index + 1));
 }
 
-/* Notes a name for which no identifier is left, so that commands can report how many names there
- * were, and one of them. */
+/* Notes a name for which no identifier is left, so that commands can report the number of such
+ * names, and the first of them. */
 static void refuse(struct ptrc_names_object *object, const char *name)
 {
 	uint32_t hash = hash_of(name), none = 0;
@@ -616,7 +616,7 @@ void ptrc_names_release(int dirfd, uint32_t uid, uint64_t id)
 	ptrc_shmdir_name(file, 'n', id);
 	ptrc_sys_block_signals(&mask);
 	if (ptrc_shmdir_open_object(dirfd, file, uid, &fd, &size) == 0) {
-		/* Identities are never reused, so the name is that of this file or of no file. */
+		/* An id is never reused, so no other file can have this name now. */
 		if (ptrc_file_lock(fd, F_WRLCK, USER_BYTE, 1) == 0) {
 			ptrc_sys(SYS_unlinkat, dirfd, file, 0);
 			ptrc_file_lock(fd, F_UNLCK, USER_BYTE, 1);

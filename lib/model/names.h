@@ -10,22 +10,22 @@
  * it is still alive, claims another entry.
  *
  * The index is a hash table. The names of a bucket form a chain, the newest first. A chain leads
- * only from higher numbers to lower ones, so even a damaged one ends. A thread that registers a
- * name first enters the preceding name into the index if it is missing. So if several threads
- * enter the same name, all of them store the same values.
+ * only from higher numbers to lower ones, so even a damaged chain ends. A thread that registers a
+ * name first enters the preceding name into the index if it is missing. So if several threads enter
+ * the same name, all of them store the same values.
  *
- * A name may have a layout, the description of its events' data. The first layout that a name
- * gets is never replaced. The texts of all layouts follow the names. So does a list of the
- * layouts in the order of their arrival, in which the writer of a log finds new layouts. A thread
- * that adds a layout first writes the text, then stores the place of the text in the list, and
- * then stores it in the entry of the name. If the thread is killed before the last step, the next
- * thread that adds a layout does this step. If it is killed before the text is in the list, the
- * text is wasted space.
+ * A name may have a layout, the description of its events' data. The first layout that a name gets
+ * is never replaced. The texts of all layouts follow the names. So does a list of the layouts in
+ * the order of their arrival, in which the writer of a log finds new layouts. A thread that adds a
+ * layout first writes the text, then stores the place of the text in the list, and then stores this
+ * place in the entry of the name. If the thread is killed before the last step, the next thread
+ * that adds a layout does this step. If it is killed before the text is in the list, the text is
+ * wasted space.
  *
  * The file is sparse. On a full file system, reading or writing a page without memory raises
  * SIGBUS. So memory is reserved for the entries below `count`, for the list up to and including
- * layouts[layout_count], and for the texts up to `texts_used`, each before that word is raised.
- * Readers look at nothing else.
+ * layouts[layout_count], and for the texts up to `texts_used`, before the word in question is
+ * raised. Readers look at nothing else.
  *
  * Each process that uses the object holds a read lock on byte 0 of its file, through a mapping or
  * a descriptor. A process that stops using the object and then gets the write lock was the last
@@ -117,7 +117,7 @@ struct ptrc_names_object {
 	struct ptrc_names_entry entry[PTRC_NAMES_MAX];
 	/* The list of layouts, in the order of their arrival: offsets in `texts`; 0: unused
 	 * element. An element changes once, by CAS, after the element before it. If the list has
-	 * several layouts for a name, the first of them counts. */
+	 * several layouts for a name, the first of them is valid. */
 	_Atomic uint32_t layouts[PTRC_NAMES_MAX];
 	char texts[PTRC_NAMES_TEXTS_BYTES];
 };
@@ -267,8 +267,8 @@ void ptrc_names_unref(struct ptrc_names *n);
 /* Opens the object for a process that does not map it. The descriptor holds the read lock until
  * it and all its duplicates are closed. ENOENT, EPERM, ENOMEM. */
 int ptrc_names_open_fd(int dirfd, uint32_t uid, uint64_t id, int *fd);
-/* Whether this library knows the version of the object. EPROTO: it does not; *version is that
- * version. Other errors: those of ptrc_names_open. */
+/* Whether this library knows the version of the object. EPROTO: it does not know this version,
+ * which is in *version. Other errors: those of ptrc_names_open. */
 PTRC_MUST_CHECK int ptrc_names_check(int dirfd, uint32_t uid, uint64_t id, uint32_t *version);
 /* Unlinks the object if no process uses it. */
 void ptrc_names_release(int dirfd, uint32_t uid, uint64_t id);

@@ -12,8 +12,8 @@ void ptrc_packer_begin(struct ptrc_packer *p, uint8_t *out)
 	p->sums.count = 0;
 }
 
-/* Adds the events of a shape (those with equal address, id, flags and length) to the section's sums
- * by event type. */
+/* Adds the events of a shape (events with equal address, id and flags) to the section's sums by
+ * event type. */
 static void sum_up(struct ptrc_packer *p, const struct ptrc_packer_shape *shape)
 {
 	uint32_t id_flags = (uint32_t)(shape->key >> 48);

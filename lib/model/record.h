@@ -37,8 +37,8 @@ _Static_assert(sizeof(struct ptrc_record) == 16, "record header is 16 bytes");
  * but do not report the event. */
 #define PTRC_REC_HIDDEN 0x8000U
 
-/* A record that is no event: by it the controller reports a process to the keeper, which writes it
- * into the log as a PROCESS packet. No other HIDDEN record has this id. */
+/* Flag and id of a record that is no event: in it the controller describes a process, and the
+ * keeper writes this into the log as a PROCESS packet. No other HIDDEN record has this id. */
 #define PTRC_REC_PROCESS (PTRC_REC_HIDDEN | 9U)
 
 /* The id of a CONTEXT record, which gives the origin of the events that follow. */

@@ -85,7 +85,8 @@ static PTRC_COLD void measure_ticks(uint64_t now)
 	before = ptrc_load_relaxed(&first);
 	begun_ns = ptrc_load_acquire(&first_ns);
 	ns -= begun_ns;
-	/* 0: the thread of the first call has not stored it yet. A short time gives no exact rate. */
+	/* If begun_ns is 0, the thread of the first call has not stored first_ns yet. A short time
+	 * gives no exact rate. */
 	if (!begun_ns || ns < 1000000)
 		return;
 	ptrc_store_relaxed(&fresh_ticks, (now - before) * FRESH_NS / ns);
@@ -342,8 +343,8 @@ static uint64_t device_of(const struct statx *file)
 	return (uint64_t)file->stx_dev_major << 32 | file->stx_dev_minor;
 }
 
-/* The time at which the file was created, in nanoseconds; it tells a file from an earlier one with
- * the same inode number. 0: the file system does not have it. */
+/* The time at which the file was created, in nanoseconds; it distinguishes a file from an earlier
+ * one with the same inode number. 0: the file system does not store it. */
 static uint64_t birth_of(const struct statx *file)
 {
 	return file->stx_mask & STATX_BTIME

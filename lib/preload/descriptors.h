@@ -44,8 +44,8 @@ static inline void ptrc_descriptor_forget(int fd)
 void ptrc_descriptor_get_peer(int fd, const void *address, size_t size, struct ptrc_descriptor *d);
 
 /* Called when the process restricts its own system calls by seccomp: from now on this library makes
- * no system calls that the filter might punish, so it looks up no descriptor. Returns false if that
- * was so already. */
+ * no system calls that the filter might punish, so it looks up no descriptor. Returns false if this
+ * was in force already. */
 bool ptrc_descriptors_end(void);
 /* Undoes ptrc_descriptors_end(). */
 void ptrc_descriptors_resume(void);

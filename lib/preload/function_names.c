@@ -33,8 +33,8 @@ static void skip_word(const char **at, const char *end)
 }
 
 /* Reads a line of /proc/self/maps, which ends with a null byte. If the line is the first mapping of
- * a file, stores the file in *m; if it is no mapping of that file, sets m->inode to 0. Returns true
- * if the mapping contains the address. */
+ * a file, stores the file in *m; if it is no mapping of the file in *m, sets m->inode to 0. Returns
+ * true if the mapping contains the address. */
 static bool take_line(const char *at, char *end, uint64_t address, struct mapped *m)
 {
 	uint64_t start, last, offset, inode;

@@ -12,7 +12,7 @@
  * So a hook requires no more than posix_trace_event() does. No function that a hook calls may
  * itself call a hook, because that recursion would never end. A program may define functions of the
  * C library itself, such as memcpy(), with hooks in them; so text.c and freestanding.c have their
- * own versions of those that a hook needs.
+ * own versions of the functions that a hook needs.
  */
 #include "config.h"
 

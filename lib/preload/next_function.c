@@ -155,7 +155,7 @@ void *ptrc_next_function(const char *name)
 {
 	void *found = NULL;
 
-	/* Called before the constructor, when no library is being loaded or unloaded. */
+	/* Before the constructor has set `first`, no library is being loaded or unloaded. */
 	if (!ptrc_load_acquire(&first))
 		ptrc_next_function_begin();
 	for (const struct link_map *m = ptrc_load_acquire(&first); m && !found; m = m->l_next) {

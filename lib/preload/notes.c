@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* The type and the owner of the notes that describe probes; all others are ignored. */
+/* The type and the owner of the notes that describe probes; all other notes are ignored. */
 enum { NOTE_TYPE = 3 };
 static const char owner[] = "stapsdt";
 

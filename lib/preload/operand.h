@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The arguments of a probe (notes.h), which are written as operands of instructions: -4@%eax is a
- * signed number of 4 bytes in the register eax, 8@-16(%rbp) one of 8 bytes in memory. Their values
- * are computed from the registers that the context of a signal handler has.
+ * signed number of 4 bytes in the register eax, 8@-16(%rbp) an unsigned number of 8 bytes in
+ * memory. Their values are computed from the registers that the context of a signal handler has.
  */
 #ifndef PTRC_LIB_PRELOAD_OPERAND_H
 #define PTRC_LIB_PRELOAD_OPERAND_H
@@ -49,8 +49,8 @@ struct ptrc_operand {
 bool ptrc_operands_read(const char *text, struct ptrc_operand[PTRC_OPERANDS_MAX], size_t *count);
 
 /* The types of the arguments in the events of a probe. At several places of one probe an argument
- * may have different types: then it gets the greatest size, and is signed if it is signed at one
- * place. Starts zeroed. */
+ * may have different types: then it gets the greatest size, and is signed if it is signed at any
+ * place. The caller zeroes the structure first. */
 struct ptrc_arguments {
 	size_t place_count;
 	size_t count;
@@ -71,9 +71,9 @@ bool ptrc_arguments_add(struct ptrc_arguments *, const struct ptrc_operand *, si
  * PTRC_ARGUMENTS_LAYOUT_BYTES. */
 void ptrc_arguments_layout(const struct ptrc_arguments *, char *layout);
 
-/* Returns the value of the argument, extended to 64 bits; of a floating point number the bits. 0 if
- * its address cannot be read. may_call: system calls are allowed; without them only addresses on
- * the page of the stack pointer can be read. Async-signal-safe. */
+/* Returns the value of the argument, extended to 64 bits; for a floating point number, its bits.
+ * Returns 0 if its address cannot be read. may_call: system calls are allowed; without them only
+ * addresses on the page of the stack pointer can be read. Async-signal-safe. */
 uint64_t ptrc_operand_value(const struct ptrc_operand *, const ucontext_t *, bool may_call);
 
 #endif

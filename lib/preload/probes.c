@@ -118,8 +118,8 @@ static void record(const struct site *s, const ucontext_t *c)
 		memcpy(data + at, &value, a->list[i].size);
 		at += a->list[i].size;
 	}
-	/* The address is the one after the probe's, because readers look up the instruction before
-	 * the event's address. */
+	/* The event's address is one more than the probe's, because readers look up the instruction
+	 * before the event's address. */
 	ptrc_event_record(ptrc_event_type_id(&s->probe->type), data, at, s->address + 1);
 }
 
@@ -273,8 +273,8 @@ static void take_note(void *arg, const struct ptrc_note *n)
 
 /* ---- modules ---- */
 
-/* Whether the file is the one that is loaded: their first bytes are equal. These have the offsets
- * of all other parts, and the build ID. */
+/* Whether the file is the one that is loaded: the first bytes in file and memory are equal. These
+ * bytes contain the offsets of all other parts, and the build ID. */
 static bool is_loaded(const struct ptrc_elf *e, const struct link_map *map, int memory_fd)
 {
 	enum { MAX = 4096 };
@@ -357,8 +357,8 @@ static void sort(struct site *list, size_t count)
 	}
 }
 
-/* Removes all but one of the sites with equal addresses, which several notes may have: there can be
- * only one trap. */
+/* If several sites have the same address, because several notes name it, removes all but one of
+ * them: there can be only one trap at an address. */
 static void remove_doubles(struct module *m)
 {
 	size_t kept = 0;

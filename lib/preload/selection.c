@@ -77,7 +77,7 @@ static bool grow(struct ptrc_selection *s)
 	return true;
 }
 
-/* Adds an address. The table never becomes full, because a hook searches until it finds an empty
+/* Adds an address, unless the table would become too full: a hook searches until it finds an empty
  * word. */
 static void add(uint64_t address, bool is_selected)
 {
@@ -154,7 +154,7 @@ bool ptrc_selection_learn(uint64_t address)
 	if (!word && ptrc_load_relaxed(&ptrc_selection) != (struct ptrc_selection *)&unknown) {
 		ptrc_function_names(address, visit);
 		word = look_up(address);
-		/* No symbol has this address, so the function has no name, and is not selected. */
+		/* If no symbol has this address, the function has no name and is not selected. */
 		if (!word)
 			add(address, false);
 	}

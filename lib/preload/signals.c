@@ -125,8 +125,8 @@ static void hold(ucontext_t *c)
 			continue;
 		if (!atomic_exchange(&is_held, false))
 			return;
-		/* This thread is about to wait for the signal. To be pending then, the signal stays
-		 * blocked after this handler; wait_for() unblocks it. */
+		/* If this thread itself is about to wait for the signal, the signal must be pending
+		 * then, so it stays blocked after this handler; wait_for() unblocks it. */
 		if (thread == ptrc_sys_gettid())
 			sigaddset(&c->uc_sigmask, SIGTRAP);
 		if (!ptrc_sys(SYS_tgkill, ptrc_sys_getpid(), thread, SIGTRAP))
@@ -137,7 +137,8 @@ static void hold(ucontext_t *c)
 	}
 }
 
-/* Stores this thread's ID in a free element of `waiters` and returns that; NULL if none is free. */
+/* Stores this thread's ID in a free element of `waiters`, which it returns; NULL if none is
+ * free. */
 static _Atomic int *enter(void)
 {
 	int self = (int)ptrc_sys_gettid();
@@ -391,8 +392,8 @@ long ptrc_signals_suspend(long mask, long b, long c, long d, long e, long f)
 	return result;
 }
 
-/* Calls a function that waits for one of the signals in `set`, but if a SIGTRAP is held and in
- * `set`, takes that one. Returns what the function returns, or SIGTRAP. The thread may be cancelled
+/* If a SIGTRAP is held and is in `set`, takes it and returns SIGTRAP. Otherwise calls a function
+ * that waits for one of the signals in `set`, and returns its result. The thread may be cancelled
  * in the call. */
 static long wait_for(ptrc_function *function, long set, long b, long c)
 {

@@ -18,7 +18,7 @@ bool ptrc_vfork_look(void)
 }
 
 /* The child of fork() inherits ptrc_vfork_parent, which may still be set after an earlier vfork()
- * of this thread. The child would be taken for the child of that vfork(). */
+ * of this thread. Then the child of fork() would be taken for the child of that vfork(). */
 static void after_fork_in_child(void)
 {
 	ptrc_vfork_parent = 0;

@@ -99,8 +99,8 @@ static PTRC_ALWAYS_INLINE void end(enum ptrc_wait_kind kind, long result, uint64
 		    PTRC_CALL_SITE),                                                           \
 	      NOTHING)
 
-/* The size is in bytes if the call has a single argument for it, otherwise it is the number of
- * buffers, messages or events. */
+/* The size is in bytes if an argument of the call has the number of bytes; otherwise it is the
+ * number of buffers, messages or events. */
 TRANSFERS(read, read, IO, a, c, long)
 TRANSFERS(__read_chk, read, IO, a, c, long)
 TRANSFERS(readv, readv, IO, a, c, long)
@@ -140,7 +140,7 @@ TRANSFERS(recvfrom, recvfrom, NET, a, c, long)
 TRANSFERS(recvmsg, recvmsg, NET, a, 1, long)
 TRANSFERS(recvmmsg, recvmmsg, NET, a, c, int)
 
-/* If the call has an address (e), that is the peer: the socket usually has none then. */
+/* If the call has an address (e), this is the peer, because the socket usually has no peer then. */
 WAITS(sendto, long, NOTHING, PTRC_WAIT_IO_OR_NET,
       !e || !ptrc_wait_is_selected(PTRC_WAIT_BIT(NET))
 	      ? begin(PTRC_WAIT_NET, PTRC_WAIT_CALL_sendto, (int)a, (uint64_t)c, PTRC_CALL_SITE)
@@ -164,8 +164,8 @@ PTRC_PUBLIC long ptrc_wrapper___recvfrom_chk(long a, long b, long c, long d, lon
 	return result;
 }
 
-/* Records the start of a wait for `count` descriptors. Only if there is just one, the event has the
- * descriptor and its text. The kind is io also if these are sockets. */
+/* Records the start of a wait for `count` descriptors. The event has the descriptor and its text
+ * only if `count` is 1. The kind is io, even if the descriptors are sockets. */
 static PTRC_NOINLINE enum ptrc_wait_kind begin_several(uint32_t call, long fds, uint64_t count,
 						       uint64_t call_site)
 {

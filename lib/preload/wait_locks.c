@@ -222,8 +222,8 @@ static PTRC_NOINLINE long wait_for_futex(long a, long b, long c, long d, long e,
 PTRC_PUBLIC long ptrc_wrapper_syscall(long number, long a, long b, long c, long d, long e,
 				      long f) __asm__("syscall");
 
-/* syscall() has a variable number of arguments. Like that of the C library, this one always reads
- * seven. */
+/* syscall() has a variable number of arguments. Like the C library's syscall(), this wrapper always
+ * reads seven. */
 PTRC_PUBLIC PTRC_NO_STACK_PROTECTOR long ptrc_wrapper_syscall(long number, long a, long b, long c,
 							      long d, long e, long f)
 {

@@ -19,8 +19,8 @@
 #include "lib/preload/thread_times.h"
 #include "lib/preload/waits.h"
 
-/* If the process restricts its system calls by seccomp, those that an event of a new thread needs
- * might kill it, so nothing is recorded. */
+/* If the process restricts its system calls by seccomp, the system calls that an event of a new
+ * thread needs might kill the process, so nothing is recorded. */
 static bool is_recorded(void)
 {
 	return ptrc_wait_is_recorded(PTRC_WAIT_ALL) && ptrc_descriptors_are_known();
@@ -67,7 +67,7 @@ static int run_c_thread(void *arg)
 
 /* Makes a thread that calls `run` in place of the program's function. `function` is the next
  * definition of pthread_create() or thrd_create(), arguments[] its arguments: arguments[place] is
- * the program's function, the following one that function's argument. */
+ * the program's function, arguments[place + 1] that function's argument. */
 static long make_thread(ptrc_function *function, long arguments[4], int place, long run)
 {
 	int error = errno;

@@ -31,11 +31,11 @@ enum ptrc_wait_kind {
  * line. Without it no wait is recorded. */
 #define PTRC_WAIT_VARIABLE "POSIXTRACE_WAITS"
 
-/* Bit i: waits of kind i are selected. */
+/* The bits of ptrc_wait_selection. Bit i: waits of kind i are selected. */
 #define PTRC_WAIT_BIT(kind) (1U << PTRC_WAIT_##kind)
 #define PTRC_WAIT_IO_OR_NET (PTRC_WAIT_BIT(IO) | PTRC_WAIT_BIT(NET))
 #define PTRC_WAIT_ALL ((1U << PTRC_WAIT_KINDS) - 1)
-/* the environment variable was not read yet */
+/* This bit is set in ptrc_wait_selection until the environment variable was read. */
 #define PTRC_WAIT_UNREAD (1U << 31)
 extern PTRC_HIDDEN _Atomic uint32_t ptrc_wait_selection;
 

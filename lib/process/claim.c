@@ -52,8 +52,8 @@ static bool is_ours(const struct claim *c, const struct ptrc_untraced_word *word
 		if (traces(c, pid, i == 0))
 			return true;
 	}
-	/* The process could not list all its ancestors. The last one in the list may still live, so
-	 * the search continues with the ancestors of that one. */
+	/* If the process could not list all its ancestors, the last ancestor in the list may still live. So the
+	 * search continues with the ancestors of that one. */
 	for (uint32_t i = 0; pid > 0 && !has_all && i < PTRC_UNTRACED_PIDS; i++) {
 		if (ptrc_procfs_stat(pid, &st))
 			break;

@@ -82,9 +82,9 @@ static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f
 	return 0;
 }
 
-/* Maps the names object (table of event names) that the page has: streams in the page go on tracing
- * the process, and use this object. The new program has opened none of the names in it yet, so all
- * are below ptrc_here.base. */
+/* Maps the names object (table of event names) whose id is in the page: the streams in the page go on tracing the
+ * process, and use this object. The new program has opened none of the names in it yet, so all are below
+ * ptrc_here.base. */
 static void keep_names(int dirfd, struct ptrc_page *page)
 {
 	uint64_t id = ptrc_load_relaxed(&page->names_id);
@@ -104,9 +104,9 @@ static void tell_unknown(int error)
 	ptrc_untraced_tell_unknown(ptrc_here.uid, name, error);
 }
 
-/* A copy, made before a fork, of the parts of the page that a child needs, and the number of the
- * parent's names then. A process that makes its first page has no such copy yet, and uses `noted`
- * as memory for copies of its ancestors' pages. */
+/* noted: a copy, made before a fork, of the parts of the page that a child needs. noted_names_count: how many names
+ * the parent had then. A process that makes its first page has no such copy yet, and uses `noted` as memory for
+ * copies of its ancestors' pages. */
 static struct ptrc_page noted;
 static uint32_t noted_names_count;
 
@@ -357,9 +357,9 @@ int ptrc_image_start_child(int32_t pid, bool is_noted)
 			if (ptrc_page_slot(&noted, i, &e) && (e.flags & PTRC_PAGE_SLOT_INHERITED))
 				ptrc_untraced_tell(ptrc_here.uid, e.stream_id,
 						   ptrc_refusal(error, 0));
-		/* The child must not use its parent's page. But an event call that was interrupted by the
-		 * signal handler that forked goes on in the child, and reads the page. So private memory is
-		 * mapped over it. */
+		/* The child must not use its parent's page. But if a signal handler forked in the middle of an
+		 * event call, this call goes on in the child and reads the page. So private memory is mapped over
+		 * the page. */
 		ptrc_sys(SYS_mmap, place, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 		ptrc_here.borrowed_count = ptrc_self_names_count();

@@ -21,20 +21,20 @@ int ptrc_inherit_announce(int dirfd, uint64_t stream_id);
 /* Removes the subdirectory of a stream that has ended. Takes the stream out of the pages (lists of streams)
  * of all processes that joined it. */
 void ptrc_inherit_withdraw(int dirfd, uint64_t stream_id);
-/* Whether any INHERITED stream is announced in the directory. The first function makes one system call; the
- * second makes none, because it gets the stat() of the directory. */
+/* Whether any INHERITED stream is announced in the directory. ptrc_inherit_is_announced() makes one system call;
+ * ptrc_inherit_is_announced_in() makes none, because it gets the stat() of the directory. */
 bool ptrc_inherit_is_announced(int dirfd);
 bool ptrc_inherit_is_announced_in(const struct stat *dir);
 
 /* Puts the INHERITED streams of the page `from` into the page of a child that started at `ticks`, except
  * streams that are younger than the child. The caller holds the page's lock. */
 void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks, struct ptrc_page *page);
-/* Puts the INHERITED streams of the ancestors into `page`, which is the page of this place. Looks at all
- * ancestors up to the nearest one that runs the library. (Ancestors before that one may have pages, too,
- * which a controller has made.) The process descends from a child of each ancestor: a stream that is younger
- * than that child is left out. The caller holds the page's lock. *copy is memory for the page of an ancestor,
- * which is too large for the small stacks on which events may come here; its contents before do not matter.
- * ENOMEM: /proc cannot be read, so no ancestor was found. */
+/* Puts the INHERITED streams of the ancestors into `page`, which is the page of this place. Looks at all ancestors
+ * up to the nearest one that runs the library. (Nearer ancestors may have pages, too, which a controller has made.)
+ * The process descends from a child of each ancestor: a stream that is younger than that child is left out. The
+ * caller holds the page's lock. *copy is memory for the page of an ancestor, which is too large for the small
+ * stacks on which events may come here; its old contents do not matter. ENOMEM: /proc cannot be read, so no
+ * ancestor was found. */
 int ptrc_inherit_join(const struct ptrc_page_place *place, struct ptrc_page *page,
 		      struct ptrc_page *copy);
 /* Puts the names of the parent into the page of a process that has not run the library yet. It may be a

@@ -149,7 +149,7 @@ static int open_names(const struct view *v, int *fd, uint32_t *count, uint32_t *
 	return 0;
 }
 
-/* Reports how many names found no room in the names object, and one of these names. */
+/* Reports how many names found no room in the names object, and the first of these names. */
 static void tell_refused(int fd, struct ptrc_inspected_process *process)
 {
 	_Atomic uint64_t seen[PTRC_NAMES_REFUSED_WORDS];

@@ -115,9 +115,8 @@ void ptrc_orphan_end(int fd)
 	ptrc_stream_unmap(&stream);
 }
 
-/* Whether the stream has an unread user event. START and other system events do not count, because
- * every stream has some. Events without a known thread count, because ptrace-event records such
- * events. */
+/* Whether the stream has an unread user event. START and other system events are left out, because every stream has
+ * some. Events of an unknown thread are included, because ptrace-event records such events. */
 static bool has_user_event(struct ptrc_stream *s)
 {
 	const struct ptrc_consumer c = {
@@ -136,7 +135,7 @@ static bool has_user_event(struct ptrc_stream *s)
 			is_found = record.off >= ptrc_consumer_rpos(&c, &p) &&
 				   (record.id_flags & PTRC_REC_ID_MASK) >=
 					   POSIX_TRACE_UNNAMED_USEREVENT;
-		/* The walk has stopped at damage. There may be a user event after it. */
+		/* If the walk has stopped at damage, there may be a user event after it. */
 		is_found |= walk.off < walk.end;
 		ptrc_consumer_unpin(&c, &p);
 	}
@@ -319,17 +318,16 @@ struct need {
 	int dirfd;
 	uint32_t uid;
 	uint64_t names_id;
-	/* when the names object was made: its mtime, which changes through a mapping leave
-	 * unchanged */
+	/* when the names object was made: its mtime, because changes through a mapping do not set the mtime */
 	struct timespec made;
 	bool is_needed;
 };
 
 /*
- * Whether an orphan may need the names object that was made at *made. This library does not know
- * the version of the orphan, so it cannot read which names object the orphan uses. An orphan uses
- * none that was made after it was put aside, which was at its ctime at the latest, because renaming
- * sets ctime.
+ * Whether an orphan may need the names object that was made at *made. This library does not know the version of the
+ * orphan, so it cannot read which names object the orphan uses. But an orphan uses no names object that was made
+ * after the orphan was put aside. This was at the orphan's ctime at the latest, because putting it aside renames
+ * it, which sets ctime.
  */
 static bool may_need(int fd, const struct timespec *made)
 {
@@ -498,8 +496,8 @@ int ptrc_orphan_tell(unsigned int number, struct posixtrace_orphan *orphan)
 	return error == ESRCH ? ENOENT : error;
 }
 
-/* Writes the rest of the orphan's events into its log and removes it. If `orders` is NULL, only removes
- * it. */
+/* Writes the rest of the orphan's events into its log and removes the orphan. If `orders` is NULL, only removes the
+ * orphan. */
 static int settle(int dirfd, uint32_t uid, uint64_t id, int fd, bool is_aside,
 		  const struct ptrc_keeper_orders *orders)
 {

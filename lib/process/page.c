@@ -140,8 +140,8 @@ static int open_locked(const struct ptrc_page_place *place, bool is_create,
 	 * removed. */
 	if (!error && st.st_nlink == 0)
 		error = ESTALE;
-	/* The file is new and has no size yet: this process has made it, or another one that died
-	 * before it set the size. */
+	/* If the file has no size yet, this process has just made it, or another process made it and died before it
+	 * set the size. */
 	if (!error && size < PTRC_PAGE_SIZE) {
 		error = ptrc_shmdir_reserve(fd, PTRC_PAGE_SIZE, 0, PTRC_PAGE_SIZE);
 		if (error)
@@ -181,8 +181,8 @@ int ptrc_page_open(const struct ptrc_page_place *place, uint64_t start_ticks, bo
 	ticks = ptrc_load_relaxed(&f->page->start_ticks);
 	f->is_new = ticks != start_ticks;
 	if (f->is_new) {
-		/* The page belongs to another process with the same pid. Only a caller that knows that the
-		 * process in `place` lives can know that the other process is dead. */
+		/* The page is new, or belongs to another process with the same pid. Only a caller that knows that
+		 * the process in `place` lives can know that the other process is dead. */
 		if (!is_create) {
 			ptrc_page_unmap(f->page);
 			ptrc_page_unlock(f);

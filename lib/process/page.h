@@ -69,8 +69,8 @@ void ptrc_page_unmap(struct ptrc_page *page);
  * page. */
 void ptrc_page_unlink(const struct ptrc_page_place *place, uint64_t inode);
 
-/* Copies a page. It is not locked or mapped for this, because another process may change or truncate it
- * meanwhile. Errors: ENOENT, EPERM. */
+/* Copies a page without locking or mapping it, because another process may change or truncate it meanwhile. Errors:
+ * ENOENT, EPERM. */
 int ptrc_page_copy(const struct ptrc_page_place *place, struct ptrc_page *copy);
 
 /* Puts a stream into slot `preferred` or, if that is used, into another slot. Returns the number of the slot,
@@ -84,9 +84,9 @@ bool ptrc_page_has(const struct ptrc_page *page, uint32_t flags);
 /* Reads slot i. Returns false if the slot is free. */
 bool ptrc_page_slot(const struct ptrc_page *page, uint32_t i, struct ptrc_page_entry *e);
 
-/* Maps the names object of the page's process (at the address `at`, if that is not NULL). If the process has
- * none, it gets a new one. This starts with the first own_count names of `own` or, if `own` is NULL, with the
- * names of the parent process. The caller holds the page's lock. Errors: EPERM, ENOMEM. */
+/* Maps the names object of the page's process (at the address `at`, if that is not NULL). If the process has none,
+ * it gets a new one, which starts with the first own_count names of `own` or, if `own` is NULL, with the names of
+ * the parent process. The caller holds the page's lock. Errors: EPERM, ENOMEM. */
 int ptrc_page_names(int dirfd, uint32_t uid, struct ptrc_page *page,
 		    const struct ptrc_names_object *own, uint32_t own_count, void *at,
 		    struct ptrc_names *n);

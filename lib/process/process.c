@@ -31,7 +31,7 @@ static int init(bool sweeps)
 
 	if (known == pid && ptrc_here.uid == uid)
 		return 0;
-	/* This is a vfork child, which uses the memory of its parent until it calls exec. */
+	/* A vfork child, which uses the memory of its parent until it calls exec, finds the pid of its parent. */
 	if ((known != 0 && known != pid) || (known == 0 && quiet != 0 && quiet != pid))
 		return EPERM;
 	ptrc_self_lock(&mask);
@@ -104,8 +104,8 @@ bool ptrc_process_is_known(void)
 	return ptrc_here.pid == ptrc_sys_getpid();
 }
 
-/* Whether this process is in the time namespace. A process that is not traced does not need to know its own
- * time namespace, so it is looked up only now. If /proc cannot be read any more, for example after chroot(),
+/* Whether this process is in the time namespace. A process that is not traced does not need to know its own time
+ * namespace, so this function looks it up only now. If /proc cannot be read any more, for example after chroot(),
  * the process counts as being in that namespace. */
 static bool is_in_time(uint64_t time_namespace)
 {
@@ -122,8 +122,8 @@ bool ptrc_process_is_in(uint64_t pid_namespace, uint64_t time_namespace)
 	return pid_namespace == ptrc_here.ns && is_in_time(time_namespace);
 }
 
-/* Whether this library knows the version of the names object that the slot's stream uses. Errors other than
- * EPROTO do not count. */
+/* Whether this library knows the version of the names object that the slot's stream uses. Returns true after errors
+ * other than EPROTO. */
 static bool knows_names(int dirfd, const struct ptrc_page_slot *slot, uint32_t *version)
 {
 	uint64_t id = ptrc_load_relaxed(&slot->names_id);

@@ -49,9 +49,9 @@ void ptrc_process_tell_untraced(uint64_t stream_id, uint32_t refusal);
  * Async-signal-safe. */
 int ptrc_process_open_stream(uint64_t stream_id, int *fd, uint32_t *version);
 
-/* The fork handlers. The caller blocks all signals before ptrc_process_fork_prepare, and restores them after
- * one of the others. This is necessary because a signal handler may record an event, which may need the lock
- * that is held during the fork. */
+/* The fork handlers. The caller blocks all signals before ptrc_process_fork_prepare, and restores them after one of
+ * the other two. This is necessary because a signal handler may record an event, which may need the lock that is
+ * held during the fork. */
 void ptrc_process_fork_prepare(void);
 void ptrc_process_fork_parent(void);
 void ptrc_process_fork_child(void);

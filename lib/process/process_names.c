@@ -15,7 +15,7 @@
 #include "lib/process/self.h"
 #include "lib/process/sweep.h"
 
-/* Maps the names object (table of event names) whose id is in the page. It may be another one than before,
+/* Maps the names object (table of event names) whose id is in the page. This may be another object than before,
  * because a controller may have given it to the process. The caller holds the lock of self.h. */
 static void follow_names(void)
 {
@@ -96,9 +96,9 @@ static int make_names(void)
 		ptrc_page_unlock(&f);
 		ptrc_page_unmap(f.page);
 	}
-	/* The names that a controller has given to this process have a version that this library does not
-	 * know. ptrc_process_open_stream refuses the streams that use them; the names of this process serve
-	 * only itself. */
+	/* EPROTO: the names that a controller has given to this process have a version that this library does not
+	 * know. ptrc_process_open_stream refuses the streams that use them; the names of this process serve only
+	 * itself. */
 	if (error == EPROTO)
 		error = ptrc_names_create_private(&ptrc_here.names);
 	if (!error) {

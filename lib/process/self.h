@@ -57,8 +57,8 @@ struct ptrc_process_state {
 	uint64_t bells_dev, bells_inode;
 	uint64_t image;
 	_Atomic uint64_t mapped[PTRC_SET_WORD_COUNT];
-	/* Names with a lower index were registered by earlier programs of this process. This program may use
-	 * such a name only after it has opened the name itself. */
+	/* Names with an index below `base` were registered by earlier programs of this process. This program may
+	 * use such a name only after it has opened the name itself. */
 	uint32_t base;
 	/* The names object always stays at the same address, because looking names up takes no lock. When the
 	 * process changes to another names object, that object is mapped over the old one. It starts with the
@@ -112,8 +112,8 @@ void ptrc_self_publish(int32_t pid, struct ptrc_page *page);
 
 bool ptrc_self_has_mapped(uint32_t id);
 void ptrc_self_set_mapped(uint32_t id);
-/* Copies the bits of ptrc_here.mapped to a structure that has none: a new one, or that of a forked child,
- * which the fork has cleared. */
+/* Copies the bits of ptrc_here.mapped to *to, where no bits are set yet: the structure is new, or was cleared in a
+ * forked child. */
 void ptrc_self_copy_mapped(struct ptrc_self *to);
 /* The number of names in the names object (table of event names) of this process; if the object is
  * borrowed from the parent, at most borrowed_count. */

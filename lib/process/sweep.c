@@ -45,8 +45,8 @@ struct sweep {
 	int log_fd;	       /* the log that the caller is about to start; -1: none */
 	uint64_t ended_stream; /* if not 0, the sweep only takes this stream out of pages */
 	uint64_t entry_count;  /* number of entries of the directory, computed from its size */
-	/* page_count pages have been visited. The sweep looks into look_count of the pages, starting with
-	 * page number first_page. */
+	/* page_count pages have been visited. The sweep looks into each page whose pid is free, and into look_count
+	 * of the other pages, starting with page number first_page. */
 	uint64_t first_page, page_count, look_count;
 };
 
@@ -145,8 +145,8 @@ static void visit_orphan(const char *name, void *arg)
 	if (!id || ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size))
 		return;
 	s->has_orphans = true;
-	/* Before a stream is created, the logs of all orphans are finished. So this waits for another process
-	 * that is finishing one. */
+	/* Before a stream is created, the logs of all orphans are finished. So this waits for another process that
+	 * is finishing the log. */
 	if (s->finishes_logs && ptrc_orphan_read(fd, id, &f) && f.is_known && f.has_log &&
 	    !f.has_killed_keepers && ptrc_orphan_lock(fd, &mask)) {
 		if (ptrc_file_stat(fd, &st) == 0 && st.st_nlink &&
@@ -222,7 +222,7 @@ static void clean_page(const struct sweep *s, int pid, uint64_t ns, int fd)
 	if (ptrc_file_stat(fd, &st) || st.st_nlink == 0 ||
 	    ptrc_file_read(fd, &copy, sizeof(copy), 0, &got))
 		return;
-	/* The process that makes this page has not given it its size yet, or has died before it could. */
+	/* If the page is too short, the process that makes it has not set its size yet, or died before that. */
 	if (got != sizeof(copy))
 		memset((void *)&copy, 0, sizeof(copy));
 	is_unused = ns == s->ns && is_dead(s, pid, copy.start_ticks);

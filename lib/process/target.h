@@ -38,10 +38,10 @@ int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page);
 /* Gives up the target. If its page was made for a process without the library and has no stream, also removes
  * the page. */
 void ptrc_target_close(struct ptrc_target *t);
-/* ptrc_target_rest closes dirfd, and ptrc_target_wake opens it again (errors: ENOENT, EPERM, ENOMEM; without
- * dirfd, the functions below do what they can). A controller keeps no descriptor between calls: if the
- * program closes all its descriptors, it closes that one, too. The controller would later close a descriptor
- * of the program that has got the same number. */
+/* ptrc_target_rest closes dirfd, and ptrc_target_wake opens it again (errors: ENOENT, EPERM, ENOMEM; without dirfd,
+ * the functions below do what they can). A controller keeps no descriptor between calls, because the program may
+ * close all its descriptors. Then dirfd could be the number of another descriptor of the program, which the
+ * controller would close later. */
 void ptrc_target_rest(struct ptrc_target *t);
 int ptrc_target_wake(struct ptrc_target *t);
 /* Maps the names object of the target, which is made if there is none. The caller gives the mapping back with

@@ -190,9 +190,9 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id, uint32_t *v
 	ptrc_sys(SYS_close, fd);
 	if (error)
 		return error;
-	/* A process in other namespaces than the stream, which may have inherited the stream from
-	 * its parent, does not use it. Other processes check by the tid of a chunk's owner whether
-	 * the owner is alive, so a tid must mean the same for all of them. And the stream's clock
+	/* A process that has inherited the stream from its parent does not use it if it is in other
+	 * namespaces than the stream. Processes check by the tid of a chunk's owner whether the
+	 * owner is alive, so a tid must mean the same for all of them. And the stream's clock
 	 * follows CLOCK_MONOTONIC, of which each time namespace has its own. */
 	if (s.header->id != stream_id || has_ended(s.header))
 		error = ENOENT;

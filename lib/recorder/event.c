@@ -18,8 +18,8 @@
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
 
-/* siglongjmp() can leave an event call and with it a writer in use. Limit for such writers of one
- * thread in one stream: if there are more, the oldest of them is used again. */
+/* siglongjmp() can leave an event call, whose writer then stays in use. If a thread has more than
+ * this number of such writers for one stream, the oldest of them is used again. */
 #define LEFT_MAX 32
 
 void ptrc_event_finish(struct ptrc_thread *t, struct ptrc_stream_header *h,
@@ -205,11 +205,11 @@ static bool put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 		if (result != PTRC_PUT_STALE)
 			break;
 	}
-	/* The interrupted call may be using the same writer, if it has not marked its slot yet or
-	 * has removed its mark already. It has read its table of wanted events for the control word
-	 * that it expected. If this nested call left a newer word in w->expect, the interrupted
-	 * call would go on with that word and the old table. With UINT64_MAX it takes the cold
-	 * way. */
+	/* If this call has interrupted another one, that call may be using the same writer: it has
+	 * not marked its slot yet, or has removed its mark already. It has read its table of wanted
+	 * events for the control word that it expected. If this nested call left a newer word in
+	 * w->expect, the interrupted call would go on with that word and the old table. With
+	 * UINT64_MAX it takes the cold way. */
 	if (is_nested && w)
 		w->expect = UINT64_MAX;
 	return true;
@@ -323,8 +323,8 @@ PTRC_NO_STACK_PROTECTOR void ptrc_event_each(uint32_t id, const void *data, uint
 		len = 0;
 	if (id >= PTRC_WANT_COUNT)
 		return;
-	/* In a forked child that still has its parent's mappings, ptrc_attach_owner is the
-	 * parent. */
+	/* In a forked child that still has its parent's mappings, ptrc_attach_owner is the parent's
+	 * pid. */
 	if (t == &ptrc_thread_nobody || ptrc_thread_frame(t) != 0 ||
 	    ptrc_attach_owner != ptrc_self->pid) {
 		ptrc_event_cold(active, id, data, len, addr, frame);

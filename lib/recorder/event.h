@@ -26,7 +26,7 @@ PTRC_COLD void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uin
 PTRC_NOINLINE void ptrc_event_each(uint32_t id, const void *data, uint64_t len, uint64_t addr,
 				   uint64_t active, uint64_t frame);
 /* Finishes an event call whose outcome is PTRC_WAKE (wakes readers) or PTRC_LOSE (counts the loss),
- * and then sets the thread's state to that at rest, from which on the stream may be unmapped. */
+ * and then sets the thread's state to t->rest; from then on the stream may be unmapped. */
 PTRC_COLD void ptrc_event_finish(struct ptrc_thread *t, struct ptrc_stream_header *h,
 				 enum ptrc_outcome outcome);
 

@@ -39,7 +39,7 @@
 #include "lib/stream/clock.h"
 #include "lib/stream/writer.h"
 
-/* The outcome of an event on the fast way, the one in this file. */
+/* The outcome of an attempt to record an event on the fast way. */
 enum ptrc_outcome {
 	PTRC_DONE,
 	PTRC_WAKE,     /* recorded, and a reader must be woken */

@@ -16,8 +16,8 @@ static bool is_readable(uint64_t at)
 	return ptrc_sys(SYS_rt_sigprocmask, SIG_BLOCK, at, 0, sizeof(uint64_t)) == 0;
 }
 
-/* Whether a signal handler interrupted the call at `old` and is still running: whether its frame
- * lies between `frame`, that of the present event call, and `old`, above it on the same stack.
+/* Whether a signal handler that interrupted the call at `old` is still running. Then the handler's
+ * frame lies between `frame`, that of the present event call, and `old`, higher on the same stack.
  * blocked: the signals that were blocked when the present call began. While a handler runs, its own
  * signal is blocked, unless the handler was installed with SA_NODEFER. A handler's frame has the
  * address of the restorer, a function that the C library passes with every handler. A handler that

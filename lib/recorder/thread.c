@@ -10,8 +10,8 @@
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
 
-/* The bytes of a thread's block with its writers, and those of its table want[], which a fork wipes
- * in the child. */
+/* BLOCK_BYTES: the size of a thread's block with its writers. WIPED_BYTES: the size of the pages of
+ * its table want[], which a fork wipes in the child. */
 #define BLOCK_BYTES 28672U
 #define WIPED_BYTES 8192U
 
@@ -22,8 +22,9 @@ struct ptrc_thread *_Atomic ptrc_thread_list;
 struct ptrc_thread ptrc_thread_nobody;
 __thread struct ptrc_thread *ptrc_thread_self = &ptrc_thread_nobody;
 
-/* The writer and the slot for the fast way of a thread whose stream is being unmapped. The control
- * word of the header is never the expected one, so each event calls ptrc_event_cold(). */
+/* ptrc_thread_use_nowhere() makes `nowhere` and no_slot the writer and the slot of a thread's fast
+ * way. The control word of no_header is 0 and never equals nowhere.expect, so each event of the
+ * thread calls ptrc_event_cold(). */
 static struct ptrc_stream_header no_header;
 static struct ptrc_slot no_slot;
 static struct ptrc_writer nowhere = {.expect = UINT64_MAX, .header = &no_header};

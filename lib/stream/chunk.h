@@ -36,13 +36,13 @@ uint32_t ptrc_chunk_unread(const struct ptrc_pool *pool, uint32_t index, uint64_
 /* Changes the state of a chunk from `from` to `to`. Returns false, and changes nothing, if the
  * chunk is in another state, or if its slot, generation or claim is no longer that in `word`. */
 bool ptrc_chunk_change(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from, uint64_t to);
-/* The owner leaves the chunk: its state changes from OWNED to `state`. Nothing happens if the
- * chunk's word differs from `word` in more than the pins: then another process has taken the
+/* The owner leaves the chunk: its state changes from OWNED to `state`. The state stays the same if
+ * the chunk's word differs from `word` in more than the pins: then another process has taken the
  * owner for dead and sealed the chunk. */
 void ptrc_chunk_seal(struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end, uint32_t count,
 		     uint64_t tlast, uint64_t state);
-/* Takes a chunk away from its dead owner; it ends after its last complete record. The caller makes
- * sure that no other process does this for a chunk of this slot at the same time. */
+/* Takes a chunk away from its dead owner; the chunk then ends after its last complete record. The
+ * caller makes sure that no other process does this for a chunk of this slot at the same time. */
 void ptrc_chunk_seal_dead(const struct ptrc_pool *pool, uint32_t index, uint64_t word);
 /* Makes a chunk FREE. Returns false, and changes nothing, if its word is no longer `word`. */
 bool ptrc_chunk_free(struct ptrc_chunk_ctl *ctl, uint64_t word);
@@ -50,12 +50,12 @@ bool ptrc_chunk_free(struct ptrc_chunk_ctl *ctl, uint64_t word);
 /* Notes in the stream's header (horizon and first_lost) that the unconsumed events of a chunk are
  * lost, because a writer of a LOOP stream, the thief, overwrites the chunk. The thief does this
  * while the chunk's state is STEALING. A consumer that finds this state does it too, because the
- * thief may be slow or dead. Doing it twice has the same result. */
+ * thief may be slow or dead. Noting the loss twice has the same result as once. */
 void ptrc_chunk_note_loss(const struct ptrc_pool *pool, uint32_t index, uint64_t word);
 /* The number of unconsumed events in a chunk without an owner. */
 uint32_t ptrc_chunk_unread_events(const struct ptrc_chunk_ctl *ctl, uint64_t word);
 
-/* An iterator over the records of a chunk or of a copy of one. */
+/* An iterator over the records of a chunk or of a copy of a chunk. */
 struct ptrc_walk {
 	const uint8_t *bytes; /* the chunk, including its header */
 	uint32_t off, end;    /* offsets of the next record and of the end of the last record */

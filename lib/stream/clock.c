@@ -18,7 +18,7 @@
  * unusable if the thread that appended it died before the entry was complete. */
 #define ABANDONED_MAX 64
 /* How often a thread looks at the appender, the thread that is appending a clock entry, before it
- * takes over. An appender that is running is done before that. */
+ * takes over. An appender that is running finishes sooner. */
 #define APPEND_TRIES 200
 /* The counter's rate for a new clock entry is measured over the time since the entry that is this
  * many entries older. */
@@ -392,8 +392,8 @@ int64_t ptrc_clock_look_up(const struct ptrc_stream_header *h, struct ptrc_clock
 	uint64_t count, due, low, high;
 	struct entry e, next;
 
-	/* clock_due is read before the count. If it changes in between, the cursor's copy is only
-	 * taken to be valid for a shorter time. */
+	/* clock_due is read before the count. If clock_due changes between the two reads, the
+	 * cursor only takes its copy of the entry to be valid for a shorter time. */
 	due = ptrc_load_acquire(&h->clock_due);
 	count = ptrc_load_acquire(&h->clock_word) >> 32;
 	low = count > PTRC_CLOCK_ENTRY_COUNT ? count - PTRC_CLOCK_ENTRY_COUNT + 1 : 0;

@@ -188,8 +188,8 @@ void ptrc_type_counts_add(struct ptrc_type_counts *c, uint64_t epoch,
 	uint64_t known = ptrc_load_relaxed(&c->epoch);
 	struct ptrc_type_count *type;
 
-	/* With an older epoch the stream was cleared after the events were recorded, so they do not
-	 * count. */
+	/* If `epoch` is older than that of the counts, the stream was cleared after these events
+	 * were recorded, so they are not counted. */
 	if (epoch < known || sum->id >= PTRC_TYPE_COUNT)
 		return;
 	if (epoch > known) {
@@ -239,8 +239,8 @@ bool ptrc_consumer_find_gap(const struct ptrc_consumer *c, uint64_t told, _Atomi
 	if (first == PTRC_TIME_NONE)
 		return false;
 	/* first_lost is read before the horizon, and writers store the horizon before first_lost.
-	 * So a consumer never sees the start of a loss without its end. It may see only a later
-	 * end, if it has already reported the start of that loss. */
+	 * So a consumer that sees the start of a loss also sees its end. If it has already reported
+	 * the start (first <= told), only the rest of the loss is new. */
 	last = ptrc_load_acquire(&h->horizon);
 	if (last <= told) {
 		if (kept)

@@ -251,9 +251,9 @@ static bool belongs(const struct ptrc_packer *p, uint64_t max, const struct ptrc
 	       walk->origin.thread == stretch->origin.thread;
 }
 
-/* Steps to the next event of the chunk that the drain returns, and counts in the note the events
- * that it leaves out. False: there is none. *is_last is set if the rest of the chunk stays for the
- * next drain; the walk then ends before it. */
+/* Steps to the chunk's next event that belongs to this drain, and counts in the note the events
+ * that are left out. False: there is no such event. *is_last is set if the rest of the chunk stays
+ * for the next drain; the walk then ends before this rest. */
 static PTRC_ALWAYS_INLINE bool step(const struct ptrc_drain *d,
 				    const struct ptrc_excluded *excluded, struct ptrc_walk *walk,
 				    struct ptrc_drain_note *note, struct ptrc_walk_record *r,

@@ -57,7 +57,7 @@ struct ptrc_stretch {
 	uint64_t largest;		  /* bytes by which its largest event counts */
 	const struct ptrc_type_sum *sums; /* sums by event type, without HIDDEN records */
 	uint32_t sum_count;
-	/* Of events with equal times, those with the smaller order come first: OVERFLOW and
+	/* If events have equal times, the stretch with the smaller order comes first: OVERFLOW and
 	 * RESUME, which the drain makes up, come before the events that they announce. */
 	uint32_t order;
 };
@@ -137,9 +137,9 @@ int ptrc_drain_begin_again(struct ptrc_stream *s, struct ptrc_drain *d,
 			   const struct ptrc_drain_given *given);
 /* Limits the size of later stretches to `bytes` packed bytes. A single event may exceed it. */
 void ptrc_drain_limit(struct ptrc_drain *d, uint64_t bytes);
-/* From now on a stretch has all events of a chunk, of several writers, which are only counted: its
- * members packed, bytes, times and origin are not set. Each stretch must be committed before the
- * next one is asked for. */
+/* From now on the drain only counts events. Each stretch then stands for all events of a chunk, of
+ * any writers; its members packed, bytes, origin and the times are not set. Each stretch must be
+ * committed before the next one is asked for. */
 void ptrc_drain_only_count(struct ptrc_drain *d);
 /* The bytes of memory that packing a stretch may need. */
 uint64_t ptrc_drain_room(const struct ptrc_drain *d);

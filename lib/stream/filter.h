@@ -45,7 +45,7 @@ void ptrc_filter_told(const struct ptrc_stream_header *h, uint64_t bits[PTRC_SET
 /* A change of filter or patterns, prepared by the controller under its lock. */
 struct ptrc_filter_change {
 	uint64_t filter[PTRC_SET_WORD_COUNT];
-	/* types for which only the filter counts from now on, and not the patterns */
+	/* types for which only the filter decides from now on, not the patterns */
 	uint64_t decided[PTRC_SET_WORD_COUNT];
 	/* value of header.patterns after the change */
 	uint32_t patterns;

@@ -22,7 +22,8 @@
 #define STRETCHES_MAX 100000
 
 /* Sleeps until the word differs from `seen`, for at most `ns` nanoseconds, with the signal mask
- * *mask. Returns true if the time is over. Signal handlers run meanwhile; their time counts. */
+ * *mask. Returns true if the time is over. Signal handlers may run meanwhile; the sleep includes
+ * their time. */
 static bool sleep_on(_Atomic uint32_t *word, uint32_t seen, int64_t ns, uint64_t *mask)
 {
 	struct timespec ts = {.tv_nsec = ns};

@@ -21,7 +21,7 @@
  * others. The reader looks at the calls all the time and counts only the time in which it runs
  * itself, because what stopped the reader may have stopped the writers, too. */
 #define HOLD_NS INT64_C(100000000)
-/* While it waits, the reader looks at this interval whether further events have become complete. */
+/* At this interval a waiting reader looks whether further events have become complete. */
 #define HOLD_PIECE_NS INT64_C(5000000)
 
 /* A call of ptrc_live_reader_next() gives up after this many batches without an event. More than
@@ -200,7 +200,7 @@ static bool is_skipped(struct ptrc_live_reader *r, const struct ptrc_walk_record
 	return true;
 }
 
-/* Steps to the next event in the chunk that is not later than r->until. False: there is none. */
+/* Steps to the chunk's next event that is not later than r->until. False: there is none. */
 static bool step(struct ptrc_live_reader *r, struct ptrc_live_chunk *at,
 		 const struct ptrc_pinned *p)
 {
@@ -351,8 +351,8 @@ static int fill_heap(struct ptrc_live_reader *r)
 			r->heap[r->heap_count++] = &r->chunks[i];
 	heap_build(r->heap, r->heap_count);
 	/* `told` is the stamp up to which events and losses are reported. Skipped events do not
-	 * raise it, so it is raised here; losses are looked for first, because later calls ignore
-	 * those up to `told`. */
+	 * raise it, so it is raised here; losses are looked for first, because later searches
+	 * ignore losses up to `told`. */
 	if (r->is_selective && r->stream->header->policy == POSIX_TRACE_LOOP) {
 		ptrc_consumer_find_gap(&r->consumer, r->told, NULL, &r->gap);
 		note_told(r, r->until);
@@ -607,8 +607,8 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *ev
 		if (admit(r, event) && is_wanted(r, event->id_flags & PTRC_REC_ID_MASK))
 			return 0;
 		/* The event is not reported, so continue; the batch was not idle. But START does
-		 * not reset the count: in damaged memory the stream may stop again each time that
-		 * this reader restarts it, and the reader would never return. */
+		 * not reset `idle`: in damaged memory the stream may stop again each time that this
+		 * reader restarts it, and the reader would never return. */
 		if ((event->id_flags & PTRC_REC_ID_MASK) != POSIX_TRACE_START)
 			idle = 0;
 	}
@@ -672,7 +672,7 @@ static void take_off(struct posixtrace_type_count *from, const struct posixtrace
 		t->pt_truncated < from->pt_truncated ? t->pt_truncated : from->pt_truncated;
 }
 
-/* Whether counts are exact that were read after `version` was read: nothing was consumed or
+/* Whether the counts that were read after `version` was read are exact: nothing was consumed or
  * cleared meanwhile. */
 static bool are_exact(const struct ptrc_live_reader *r, uint64_t version)
 {
@@ -746,8 +746,8 @@ static uint64_t excess(uint64_t a, uint64_t b)
 }
 
 /* The reader has missed the user events that were flushed or lost before it read them. gone.lost
- * also counts system events. Those that the reader had read before they were lost are the ones in
- * taken.system that gone.system lacks; they are subtracted. */
+ * also counts system events. The system events that the reader had read before they were lost are
+ * counted in taken.system but not in gone.system, so the difference is subtracted. */
 bool ptrc_live_reader_missed(struct ptrc_live_reader *r, uint64_t *missed)
 {
 	uint64_t epoch = ptrc_load_acquire(&r->stream->header->epoch);

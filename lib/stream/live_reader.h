@@ -117,10 +117,9 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *ev
 bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_count *counts,
 			    size_t count);
 
-/* Stores the number of events that a tee could not read, and never can, since its start or the
- * last clear: events lost in the stream, and user events that were flushed before it read them.
- * False if the keeper has consumed events meanwhile or the stream was cleared; then the caller
- * must try again. */
+/* Stores the number of events that a tee has missed since its start or the last clear: events lost
+ * in the stream, and user events that were flushed before the tee read them. False if the keeper
+ * has consumed events meanwhile or the stream was cleared; then the caller must try again. */
 bool ptrc_live_reader_missed(struct ptrc_live_reader *r, uint64_t *missed);
 
 #endif

@@ -60,7 +60,7 @@ void ptrc_marks_give_up(struct ptrc_stream_header *h, struct ptrc_given_up *give
 	given_up->has_any = true;
 }
 
-/* Called when no event call is under way in the slot: the next one will be waited for again. */
+/* Called when no event call is under way in the slot. The next call in it will be waited for. */
 static void forget_given_up(struct ptrc_given_up *given_up, uint32_t slot)
 {
 	uint64_t *mark = given_up->has_any ? given_up_mark(given_up, slot) : NULL;
@@ -97,7 +97,8 @@ uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *giv
 			uint64_t mark;
 			int64_t now;
 
-			/* Pairs with the writer's release: if 0 is seen, so is the new pos. */
+			/* Pairs with the writer's release: if this load returns 0, later loads
+			 * return the new pos. */
 			mark = ptrc_load_acquire(&slot->frame);
 			if (mark == 0) {
 				forget_given_up(given_up, i);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Barriers, and waiting for event calls. A writer marks its slot while an event call is under
- * way. A process that needs all events up to a moment fixes the moment, executes the barrier, and
- * waits until all event calls whose slots are marked then have ended. Event calls that start
- * later get later stamps.
+ * Barriers, and waiting for event calls. A writer marks its slot while an event call is under way.
+ * A process that needs all events up to a moment fixes the moment, executes the barrier, and then
+ * waits until each event call whose slot is marked has ended. Event calls that start later get
+ * later stamps.
  *
  * The barrier is the expensive half of an asymmetric barrier. When ptrc_barrier() returns, every
  * thread that records into the stream has executed a full memory barrier since the call. So an
@@ -48,8 +48,8 @@ struct ptrc_given_up {
  * subtracts the time waited from *left_ns. Does not wait for calls of dead threads. Returns the
  * first slot in which an event call is still under way; UINT32_MAX if there is none.
  *
- * If this process itself is stopped while it waits, that time hardly counts, because the writers
- * may have been stopped together with it.
+ * If this process itself is stopped while it waits, only a small part of that time is subtracted,
+ * because the writers may have been stopped together with it.
  */
 uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *given_up,
 			 uint32_t from, int64_t *left_ns);

@@ -139,7 +139,7 @@ bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64
 
 	if (ptrc_load_acquire(&h->control) != expect)
 		return false; /* another run has started, or the run was stopped */
-	/* If several writers cut the same run, the earliest cut counts. A cut of a later run is
+	/* If several writers cut the same run, the earliest cut is kept. A cut of a later run is
 	 * not changed. */
 	while (seen == PTRC_CUT_NONE || (int8_t)(run - (seen >> PTRC_CUT_RUN_SHIFT)) > 0 ||
 	       (seen >> PTRC_CUT_RUN_SHIFT == run && seen > cut))

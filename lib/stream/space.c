@@ -239,9 +239,9 @@ static bool adopt(struct ptrc_writer *w, struct found f)
 	return true;
 }
 
-/* Overwrites a chunk of a LOOP stream: it "steals" the chunk. If the thief, the writer that does
- * this, dies while the state is STEALING, another writer that finds no room completes the theft
- * by this function. */
+/* Overwrites ("steals") a chunk of a LOOP stream. If the thief, the writer that does this, dies
+ * while the state is STEALING, another writer that finds no room completes the theft by this
+ * function. */
 static bool steal(struct ptrc_writer *w, struct found f)
 {
 	struct ptrc_stream_header *h = w->header;
@@ -250,9 +250,9 @@ static bool steal(struct ptrc_writer *w, struct found f)
 	uint32_t lost = ptrc_chunk_unread_events(ctl, f.word), still_lost;
 
 	/* The lost events are counted before the chunk is taken. If this writer dies in between,
-	 * events are counted that still exist, or are counted twice by the writer that completes
-	 * the theft. That is better than not counting them, because no reader looks at a chunk
-	 * that is being stolen. */
+	 * the count includes events that still exist; if it dies later, the writer that completes
+	 * the theft counts the events again. That is better than not counting them, because no
+	 * reader looks at a chunk that is being stolen. */
 	ptrc_add_relaxed(&h->lost_events, lost);
 	if (PTRC_CHUNK_STATE(f.word) != PTRC_CHUNK_STEALING &&
 	    !ptrc_cas(&ctl->word, &f.word, stealing)) {

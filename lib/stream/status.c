@@ -108,13 +108,13 @@ void ptrc_stream_wake_readers(struct ptrc_stream_header *h)
 
 	atomic_fetch_add_explicit(&h->event_futex, 1, memory_order_release);
 	ptrc_sys(SYS_futex, &h->event_futex, FUTEX_WAKE, INT_MAX, 0, 0, 0);
-	/* The word is cleared only after the wake-up, and only if it still holds the ticket that
-	 * was seen before. If this process dies in between, the next event wakes the readers
-	 * again. A reader that went to sleep meanwhile has stored another ticket. */
+	/* `waiters` is cleared only after the wake-up, and only if it still holds the ticket that
+	 * was seen before. If this process dies in between, the next event wakes the readers again.
+	 * A reader that went to sleep meanwhile has stored another ticket. */
 	ptrc_cas(&h->waiters, &ticket, 0);
 }
 
-/* If this process dies after it has changed the word and before it has woken the writers, the
+/* If this process dies after it has changed room_word and before it has woken the writers, the
  * writers notice the change by themselves: they look from time to time (full_wait.c). */
 void ptrc_stream_wake_writers(struct ptrc_stream_header *h)
 {
@@ -142,9 +142,9 @@ void ptrc_announce(struct ptrc_stream_header *h, int pid, uint32_t image)
 
 	if (!h->has_log)
 		return;
-	/* The keeper has not looked yet at the program that the process executed before. If this
-	 * announcement replaced that of the earlier program, the events of the earlier program
-	 * would seem to be of this program. */
+	/* If the keeper has not looked yet at the program that the process executed before, the
+	 * announcement of that program stays. Otherwise the events of that program would seem to be
+	 * events of the new program. */
 	if (ptrc_load_relaxed(&a->pid) == pid && image && ptrc_load_relaxed(&a->image) != image) {
 		ptrc_ring_keeper(h, PTRC_WAKE_ARRIVAL);
 		return;

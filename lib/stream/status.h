@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of the header for the state of a stream: the control word, which writers compare
- * before they record; the status word, from which posix_trace_get_status() is answered; and the
- * cut, the moment at which a run stopped because the stream was full. Each change is one atomic
- * operation on one word, because writers, controller and keeper change them concurrently.
+ * The words of the header for the state of a stream: the control word, which writers compare before
+ * they record; the status word, which posix_trace_get_status() reports; and the cut, the moment at
+ * which a run stopped because the stream was full. Each change is one atomic operation on one word,
+ * because writers, controller and keeper change them concurrently.
  */
 #ifndef PTRC_LIB_STREAM_STATUS_H
 #define PTRC_LIB_STREAM_STATUS_H
@@ -21,9 +21,9 @@ void ptrc_status_set(struct ptrc_stream_header *h, uint64_t bits);
 void ptrc_status_clear(struct ptrc_stream_header *h, uint64_t bits);
 /* Clears some bits and sets others, in one step. */
 void ptrc_status_change(struct ptrc_stream_header *h, uint64_t clear, uint64_t set);
-/* Stores in the status that the run with this number has stopped because the stream was full.
- * Does nothing if the status says so already, or if another run has started since. Only the low
- * byte of the number counts. */
+/* Stores in the status that the run with this number has stopped because the stream was full. Does
+ * nothing if the status says so already, or if another run has started since. Only the low byte of
+ * the number is compared. */
 void ptrc_status_auto_stopped(struct ptrc_stream_header *h, uint64_t run);
 /* Stores the error number of a flush in the status. If the status has an earlier error that
  * posix_trace_get_status() has not reported yet, that error stays. */

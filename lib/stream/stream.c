@@ -179,8 +179,8 @@ static void complete(struct ptrc_stream *s)
 	uint64_t run = ptrc_load_acquire(&h->run), cut;
 
 	if (!(status & PTRC_ST_RUNNING)) {
-		/* The keeper that restarted the stream died after it had stored the number of the
-		 * run and before it had changed the status. */
+		/* If a keeper that restarted the stream died after it had stored the number of the
+		 * run and before it had changed the status, finish the restart. */
 		if ((status & PTRC_ST_RESTART_ARMED) && ptrc_status_run(status) != (run & 0xff))
 			enter_run(h, run);
 		return;
@@ -388,10 +388,10 @@ void ptrc_stream_change_filter(struct ptrc_stream *s, const struct ptrc_filter_c
 	ptrc_barrier(h);
 	if (!is_told)
 		return;
-	/* Writers see a new filter at different moments. So the stream first accepts all types
-	 * that the old or the new filter accepts; then FILTER is recorded; then only the new
-	 * filter counts. Readers apply the old filter to events before FILTER, and the new filter
-	 * to events after it. */
+	/* Writers see a new filter at different moments. So the stream first accepts all types that
+	 * the old or the new filter accepts; then FILTER is recorded; then only the new filter
+	 * applies. Readers apply the old filter to events before FILTER, and the new filter to
+	 * events after it. */
 	ptrc_set_from_bits(&sets[0], change->old_told);
 	ptrc_set_from_bits(&sets[1], change->new_told);
 	hidden = ptrc_set_has(&sets[0], POSIX_TRACE_FILTER) &&

@@ -44,9 +44,9 @@ int ptrc_stream_map(int fd, enum ptrc_role role, struct ptrc_stream *s);
 void ptrc_stream_unmap(struct ptrc_stream *s);
 
 /*
- * Changes of state. Each takes state_lock itself; the caller makes sure that one thread at a time
- * uses `s`. `origin` and `addr` go into the event that reports the change; without an origin (NULL)
- * the event comes from the trace system.
+ * Changes of state. Each takes state_lock itself; the caller makes sure that only one thread at a
+ * time uses `s`. `origin` and `addr` go into the event that reports the change; without an origin
+ * (NULL) the event comes from the trace system.
  */
 void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr);
 void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr);

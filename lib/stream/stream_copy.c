@@ -79,8 +79,8 @@ static void survey_chunk(struct try *t, uint32_t i)
 		f.events = ptrc_chunk_unread_events(ctl, word);
 		f.tlast = ptrc_load_relaxed(&ctl->tlast);
 	}
-	/* If the chunk was overwritten meanwhile, its writer noted the loss in the header before
-	 * that, and survey() reads the header afterwards. */
+	/* If a writer has overwritten the chunk meanwhile, it had first noted the loss in the
+	 * header, and survey() reads the header after this. */
 	atomic_thread_fence(memory_order_acquire);
 	if (PTRC_CHUNK_GEN(ptrc_load_relaxed(&ctl->word)) != f.gen)
 		return;

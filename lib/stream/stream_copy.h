@@ -20,7 +20,7 @@
 struct ptrc_stream_copy {
 	struct ptrc_stream stream; /* the copy, in private memory; only header, pool and map_size
 				    * are set */
-	uint64_t moment;	   /* stamp of the moment of the copy; of later events some may be
+	uint64_t moment;	   /* stamp of the moment of the copy; some later events may be
 				    * missing */
 	/* events that existed at the moment and were then overwritten or flushed */
 	uint64_t missed;

@@ -92,8 +92,8 @@
 /* A writer's entry in the stream. */
 struct ptrc_slot {
 	/* tid << 42 | time at which the thread claimed the slot, in ms of CLOCK_BOOTTIME; 0: the
-	 * slot is free. A thread claims a slot by CAS. The owner releases it; if the owner is dead,
-	 * any process that notices this does. */
+	 * slot is free. A thread claims a slot by CAS. The owner releases the slot; if the owner is
+	 * dead, any process that notices this releases it. */
 	_Atomic uint64_t owner;
 	/* The mark: frame address of the owner's event call that is under way, 0 if there is none.
 	 * A process that needs all events waits until the mark is cleared. An event call in a
@@ -231,15 +231,15 @@ struct ptrc_arrival {
 #define PTRC_ARRIVALS 32U
 
 /* The controller has asked that, if it dies before it ends the trace, the log says how many traced
- * processes went on. The keeper then counts them. If the stream has no log, this is about the log
+ * processes went on. The keeper then counts them. If the stream has no log, this holds for the log
  * into which the stream is salvaged. */
 #define PTRC_ENDING_WATCHED 1U
 /* The other members of struct ptrc_ending are valid. */
 #define PTRC_ENDING_KNOWN 2U
 struct ptrc_ending {
 	_Atomic uint32_t state; /* 0 or PTRC_ENDING_*; stored last */
-	/* Not 0: the command of ptrace-run has ended, with the exit status `status`, or with -1 and
-	 * the signal `signal`. */
+	/* Not 0: the command of ptrace-run has ended. `status` is its exit status, or -1 if signal
+	 * `signal` ended it. */
 	uint32_t has_status;
 	int32_t status, signal;
 	uint32_t processes; /* number of traced processes that went on */
@@ -263,8 +263,8 @@ struct ptrc_stream_header {
 	 * controller, under its lock. */
 	_Atomic uint64_t filter[PTRC_SET_WORD_COUNT];
 	/* A bit for each event type; events whose bit is set are recorded even if filter or
-	 * patterns exclude them. While filter or patterns are being changed, the bits of all
-	 * types are set that the old or the new setting accepts. */
+	 * patterns exclude them. While filter or patterns are being changed, the bit of a type is
+	 * set if only the old or only the new setting accepts the type. */
 	_Atomic uint64_t pass[PTRC_SET_WORD_COUNT];
 	/* The patterns in force: number << 2 | list << 1 | PTRC_PATTERNS_ON. Each change of the
 	 * patterns and each clear of the stream gives them a new number. Written by the
@@ -339,8 +339,8 @@ struct ptrc_stream_header {
 	_Atomic uint64_t clock_word;  /* number of entries << 32 | thread that appends an entry,
 				       * or 0 */
 	/* Writers record no event with this or a later stamp before a new clock entry is appended.
-	 * It is the `due` of the last clock entry, or of an earlier entry if an appender is slow or
-	 * dead. Only raised. */
+	 * The word is the `due` of the last clock entry, or of an earlier entry if an appender is
+	 * slow or dead. It is only raised. */
 	_Atomic uint64_t clock_due;
 	_Atomic uint32_t processes; /* number of processes that were ever traced by this stream */
 	_Atomic uint32_t threads;   /* number of times that a slot was claimed */
@@ -430,9 +430,9 @@ struct ptrc_stream_header {
 	 * event. gap_first is PTRC_TIME_NONE once the gap is in the log. */
 	_Atomic uint64_t gap_first, gap_last;
 	/* Processes that have started to record into a stream with a log, each in entry pid %
-	 * PTRC_ARRIVALS. The keeper reads about these processes in /proc while they are alive,
-	 * and clears the entries. If another process overwrites an entry, nothing is lost: the
-	 * keeper notices the first process when it reads its first events. */
+	 * PTRC_ARRIVALS. The keeper reads about these processes in /proc while they are alive, and
+	 * clears the entries. If another process overwrites an entry, nothing is lost: the keeper
+	 * notices the first process when it reads the first events of that process. */
 	struct ptrc_arrival arrival[PTRC_ARRIVALS];
 	/* Not 0: command lines of processes are not written to the log. Written by the
 	 * controller. */
@@ -495,8 +495,8 @@ _Static_assert(offsetof(struct ptrc_type_counts, type[PTRC_TYPE_READY_COUNT]) ==
  * number is not that of the patterns in force, the type's name was not compared with them yet. */
 #define PTRC_VERDICT_RECORD 0U
 #define PTRC_VERDICT_EXCLUDE 1U
-/* posix_trace_set_filter() was called for this type after the patterns were set: for it only the
- * filter counts. */
+/* posix_trace_set_filter() was called for this type after the patterns were set: only the filter
+ * decides on this type. */
 #define PTRC_VERDICT_DECIDED 2U
 
 struct ptrc_pattern {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that should have been traced and could not be, because descriptors or memory were
- * short.
+ * Processes that should have been traced and could not be, because descriptors or memory were short
+ * or their library does not know the version of the stream.
  *
- * Such a process cannot map or write a shared object. It leaves a message as a symbolic link in
- * the directory of shared objects, because making a link needs neither a descriptor nor memory.
- * The link's name is `u.<stream>.<pid>`, and its text starts with the error number of the cause,
- * which after EPROTO the two versions follow.
- * If the process does not know its streams, the stream in the name is 0, and the pids of the
- * process and of its ancestors follow in the text; by these pids the controllers find out whether
- * they should have traced the process (lib/process/claim.h). Raw system calls only, because the
- * keeper counts the links for the log.
+ * Such a process cannot map or write a shared object. It leaves a message as a symbolic link in the
+ * directory of shared objects, because making a link needs neither a descriptor nor memory. The
+ * link's name is `u.<stream>.<pid>`, and its text starts with the error number of the cause. If
+ * this is EPROTO, the two versions follow. If the process does not know its streams, the stream in
+ * the name is 0, and the pids of the process and of its ancestors follow in the text; by these pids
+ * the controllers find out whether they should have traced the process (lib/process/claim.h). This
+ * file makes raw system calls only, because the keeper counts the links for the log.
  */
 #ifndef PTRC_LIB_STREAM_UNTRACED_H
 #define PTRC_LIB_STREAM_UNTRACED_H
@@ -44,9 +43,9 @@ struct ptrc_untraced {
 	uint32_t versions;
 };
 
-/* Leaves a message that the calling process, with effective user `uid`, could not be traced by
- * this stream because of this refusal (lib/base/shared_version.h). Does nothing for errors other than
- * those in struct ptrc_untraced_word: after those, a process is not traced by design. */
+/* Leaves a message that the calling process, with effective user `uid`, could not be traced by this
+ * stream because of this refusal (lib/base/shared_version.h). Does nothing for errors other than
+ * those in struct ptrc_untraced_word: with such an error, the process is not traced by design. */
 void ptrc_untraced_tell(uid_t uid, uint64_t stream_id, uint32_t refusal);
 /* Leaves a message that the calling process, which does not know its streams, could not be
  * traced. Does nothing if no stream can be tracing the process: it has no page (the object that
