@@ -54,7 +54,7 @@ int posixtrace_attr_getlogrotation(const trace_attr_t *, struct posixtrace_log_r
 
 /*
  * Patterns select by name the event types that a stream records. They apply to every event of a
- * name, whenever and in whichever process the name is opened, also in processes that are traced
+ * name, no matter when and in which process the name is opened, even in processes that are traced
  * only later.
  */
 #define POSIXTRACE_ONLY 1    /* record only names that match a pattern of this kind */

@@ -311,7 +311,7 @@ int ptrc_log_get_place(trace_id_t, struct ptrc_reading_place *);
  * time that this takes depends on how much was written and on how much follows the start of part
  * `first`, but not on the size of the log. The parts before number `first` are forgotten:
  * afterwards the log behaves as if it had just been opened and started with part `first`, except
- * that its counts are those of the whole log. The selections of posixtrace_log_select() and
+ * that its counts cover the whole log. The selections of posixtrace_log_select() and
  * ptrc_log_select_parts() end. Pointers from posixtrace_log_get_process() and the like become
  * invalid. No other thread may use the log during the call.
  *   EINVAL  not an open log; a log that arrives in parts (ptrc_log_open_parts).
@@ -522,7 +522,7 @@ int ptrc_inspect_event(pid_t, unsigned int number, trace_event_id_t *, char *eve
  * is_create, creates the directory if it does not exist. The library and all commands use this
  * directory. Its name is posixtrace-<user> or, if another user has taken that name, a longer name
  * that starts with posixtrace-<user>.
- *   ENOENT  it does not exist yet; the path is the one that it would have.
+ *   ENOENT  the directory does not exist yet; its future path is stored.
  *   EPERM   it is not safe to use: no directory, or open to others. The path is stored.
  *   ENOMEM  no memory or no descriptor.
  */

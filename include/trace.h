@@ -124,8 +124,8 @@ typedef struct {
 	unsigned long __posix_trace_opaque[96];
 } trace_attr_t;
 
-/* A set of event types. It has no pointers, so a copy of its bytes is an equal set, in memory, as
- * the data of an event and in a log. posix_trace_eventset_empty() and _fill() initialise a set;
+/* A set of event types. It has no pointers, so a copy of its bytes is an equal set: in memory, in
+ * the data of an event or in a log. posix_trace_eventset_empty() and _fill() initialise a set;
  * zeroed memory is not an initialised set. */
 typedef struct {
 	unsigned long __posix_trace_magic;
@@ -349,7 +349,7 @@ int posix_trace_attr_getmaxsystemeventsize(const trace_attr_t *__trace_restrict,
 
 /*
  * Stores the most stream memory that a user event takes; the second argument is the length of its
- * data. Only max-data-size bytes of the data count, because the rest is cut off.
+ * data. Only max-data-size bytes of the data are counted, because the rest is cut off.
  *   EINVAL  the result does not fit in size_t; see also "Attributes" above.
  */
 int posix_trace_attr_getmaxusereventsize(const trace_attr_t *__trace_restrict, size_t,
@@ -388,7 +388,7 @@ int posix_trace_attr_setstreamsize(trace_attr_t *, size_t);
  *   EAGAIN  TRACE_SYS_MAX active streams of this effective user exist.
  *   EINVAL  attributes that were never initialised, or were destroyed; POSIX_TRACE_FLUSH; null
  *           identifier.
- *   ENOMEM  no memory for the stream, all of which is reserved now; no descriptors left.
+ *   ENOMEM  no memory for the stream (all its memory is reserved now); no descriptors left.
  *   EPERM   the caller is neither root nor has the target's effective user ID, or the target is
  *           a set-user-ID program.
  *   ESRCH   no such process; also for a negative pid, a zombie, a thread's ID.

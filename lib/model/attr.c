@@ -63,8 +63,8 @@ int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log, struct ptr
 		if (ptrc_attr_check(attr_or_null))
 			return EINVAL;
 		new = *ptrc_attr_get(attr_or_null);
-		/* If the object was read from a log, its version and clock resolution are those of
-		 * the traced stream of that log. Those of this library replace them. */
+		/* If the object was read from a log, its version and clock resolution come from the
+		 * stream of that log. The values of this library replace them. */
 		set_origin(&new);
 	}
 	if (!new.stream_full_policy)

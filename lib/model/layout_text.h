@@ -8,8 +8,8 @@
 
 #include "lib/base/common.h"
 
-/* EINVAL: the text is no layout. ENAMETOOLONG: it has more than POSIXTRACE_LAYOUT_MAX bytes.
- * ENOMEM. */
+/* Checks a text. EINVAL: it is no layout. ENAMETOOLONG: it has more than POSIXTRACE_LAYOUT_MAX
+ * bytes. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_layout_check(const char *text);
 
 /* Writes the layout of a C structure with these members, which macros of posixtrace.h have

@@ -428,8 +428,8 @@ int ptrc_names_get_layout(const struct ptrc_names *n, uint32_t id,
 	return 0;
 }
 
-/* Copies the layouts of `from` to a new object, whose first `count` entries are copies of those of
- * `from` and still hold the offsets of their layouts in `from`. */
+/* Copies the layouts of `from` to a new object. Its first `count` entries were copied from `from`,
+ * and still hold the offsets that their layouts have in `from`. */
 static int copy_layouts(struct ptrc_names_object *object, int fd,
 			const struct ptrc_names_object *from, uint32_t count)
 {
@@ -458,7 +458,7 @@ int ptrc_names_open_fd(int dirfd, uint32_t uid, uint64_t id, int *fd)
 		return error;
 	if (size < MAP_BYTES)
 		error = EPERM;
-	/* A process with the write lock is about to remove the object. */
+	/* If the lock is refused, a process with the write lock is about to remove the object. */
 	else if (ptrc_file_lock(opened, F_RDLCK, USER_BYTE, 1))
 		error = ENOENT;
 	else if (ptrc_file_stat(opened, &st) || st.st_nlink == 0)

@@ -5,9 +5,9 @@
  * There are no locks. A thread that registers a name claims the first free entry, writes the name,
  * marks the entry as made, counts it and enters it into the index. If the thread is stopped or
  * killed before it has counted the entry or entered it into the index, the next thread that
- * registers a name does that. If the thread has not made its entry after some milliseconds, the
- * next thread gives the entry up: this entry never gets a name, and the thread that claimed it, if
- * it is still alive, claims another entry.
+ * registers a name takes these steps. If the thread has not made its entry after some milliseconds,
+ * the next thread gives the entry up: this entry never gets a name, and the thread that claimed it,
+ * if it is still alive, claims another entry.
  *
  * The index is a hash table. The names of a bucket form a chain, the newest first. A chain leads
  * only from higher numbers to lower ones, so even a damaged chain ends. A thread that registers a
@@ -45,8 +45,8 @@
 #include "lib/model/eventset.h"
 #include "lib/model/record.h"
 
-/* When no other identifier is left, every further name gets this one
- * (posix_trace_unnamed_userevent). */
+/* When no other identifier is left, every further name gets this identifier, that of
+ * posix_trace_unnamed_userevent. */
 #define PTRC_ID_UNNAMED 9U
 /* The first identifier that is not predefined. */
 #define PTRC_ID_FIRST 10U

@@ -16,8 +16,8 @@
  * without CONTEXT and FULLSTAMP. A varint has seven bits in each byte, the lowest first; all
  * bytes but the last have bit 7 set.
  *
- * The packer does not check its input, which is valid events. The unpacker checks every byte,
- * because a log may be damaged.
+ * The packer does not check its input: callers pass only valid events. The unpacker checks every
+ * byte, because a log may be damaged.
  */
 #ifndef PTRC_LIB_MODEL_PACKED_H
 #define PTRC_LIB_MODEL_PACKED_H

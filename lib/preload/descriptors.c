@@ -263,7 +263,8 @@ static bool has_name(const struct address *a)
 	return a->any.sa_family == AF_UNIX && a->size > offsetof(struct sockaddr_un, sun_path);
 }
 
-/* Appends the text for a socket whose peer, or with is_local whose own, address is `a`. */
+/* Appends the text for a socket. `a` is the address of its peer or, if is_local, its own
+ * address. */
 static void put_address(struct ptrc_descriptor *d, int fd, const struct address *a, bool is_local)
 {
 	if (a->any.sa_family == AF_UNIX) {

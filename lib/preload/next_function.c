@@ -8,8 +8,8 @@
 #include <link.h>
 #include <string.h>
 
-/* The first and the last library that are searched: those loaded with the program, after this
- * one. */
+/* The first and the last library to search: the libraries that were loaded with the program and
+ * follow this library in the list of the dynamic linker are searched. */
 static const struct link_map *_Atomic first, *_Atomic last;
 
 /* The tables of a loaded library that a search needs. A member is NULL if the library lacks that

@@ -18,9 +18,9 @@ struct ptrc_note {
 	const char *name;
 	/* The arguments in the form of the compiler, such as "-4@%eax 8@-16(%rbp)". */
 	const char *arguments;
-	/* Addresses of the same kind as those in the file's symbol table: `address` is that of the
-	 * nop. `semaphore` is that of a counter of 16 bits, which tracers increase; while it is 0,
-	 * most programs skip the probe. 0: there is none. */
+	/* Addresses of the same kind as those in the file's symbol table. address: the nop.
+	 * semaphore: a counter of 16 bits, which tracers increase; while the counter is 0, most
+	 * programs skip the probe. If semaphore is 0, there is no counter. */
 	uint64_t address;
 	uint64_t semaphore;
 };

@@ -29,9 +29,9 @@ struct ptrc_operand {
 	uint8_t size;
 	bool is_signed;
 	bool is_float;
-	/* The number of the register: for x86-64 as in <sys/ucontext.h>, such as REG_RAX. For
-	 * memory, base and index register, each of which may be PTRC_OPERAND_NONE; the index is
-	 * shifted left by `shift` bits. */
+	/* base: the number of the register; for x86-64 as in <sys/ucontext.h>, such as REG_RAX. For
+	 * memory, base and index are two registers, each of which may be PTRC_OPERAND_NONE; the
+	 * index is shifted left by `shift` bits. */
 	uint8_t base;
 	uint8_t index;
 	uint8_t shift;

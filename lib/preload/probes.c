@@ -72,8 +72,8 @@ struct module {
 
 static struct ptrc_patterns patterns;
 /* The list of modules, newest first. Handlers read it at any time, so modules are never freed. A
- * handler may still read sites of an unloaded module while they are overwritten by those of another
- * one, but it reads none beyond `capacity`. */
+ * handler may still read sites of an unloaded module while those of another module overwrite them,
+ * but it reads none beyond `capacity`. */
 static struct module *_Atomic modules;
 /* The address of the empty function that the dynamic linker calls when its list has changed; 0 if
  * it has no trap. */

@@ -2,8 +2,8 @@
 /*
  * Selects the functions that are recorded. The user selects them by name, but a hook has only an
  * address. So when a function of an executable or library is first called, all functions in the
- * symbol table of that file are compared with the patterns and put into a table by address, in
- * which hooks look them up without a lock.
+ * symbol table of that file are compared with the patterns and put into a table by address. Hooks
+ * look functions up in this table without a lock.
  */
 #ifndef PTRC_LIB_PRELOAD_SELECTION_H
 #define PTRC_LIB_PRELOAD_SELECTION_H

@@ -19,9 +19,9 @@ static bool (*take_trap)(ucontext_t *);
  * of the other; no program does that. */
 static struct sigaction action;
 
-/* Whether the program has blocked SIGTRAP in this thread. A thread that has set no mask has that of
- * the thread that made it. Which thread that was is unknown, so the last mask that any thread has
- * set is used. */
+/* Whether the program has blocked SIGTRAP in this thread. A thread that has set no mask has the
+ * mask of the thread that made it. That thread is unknown, so the last mask that any thread has set
+ * is used. */
 enum { NOT_SET, OPEN, BLOCKED };
 static __thread uint8_t own_mask __attribute__((tls_model("initial-exec")));
 static _Atomic uint8_t last_mask;
@@ -112,9 +112,9 @@ static void pass_on(int number, siginfo_t *info, void *context)
 	ptrc_sys(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, sizeof(uint64_t));
 }
 
-/* Holds a signal that this thread blocks, or sends it to a thread that waits for it. This sets
- * is_held and then reads `waiters`; wait_for() writes `waiters` and then reads is_held. So at least
- * one of the two sees what the other has stored. */
+/* Holds a signal that this thread blocks, or sends it to a thread that waits for it. This function
+ * sets is_held and then reads `waiters`; wait_for() writes `waiters` and then reads is_held. So at
+ * least one of the two sees what the other has stored. */
 static void hold(ucontext_t *c)
 {
 	atomic_store(&is_held, true);

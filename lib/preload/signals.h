@@ -25,8 +25,8 @@ bool ptrc_signals_begin(bool (*take)(ucontext_t *));
  * `mask`, *copy, which is the mask without it. */
 const sigset_t *ptrc_signals_without_trap(const sigset_t *mask, sigset_t *copy);
 
-/* Call the next definitions of sigsuspend(), sigwait(), sigwaitinfo() and sigtimedwait(), and also
- * return for a SIGTRAP that is held. */
+/* These functions call the next definitions of sigsuspend(), sigwait(), sigwaitinfo() and
+ * sigtimedwait(), but return at once if a SIGTRAP is held for which they wait. */
 ptrc_function ptrc_signals_suspend, ptrc_signals_wait, ptrc_signals_wait_info,
 	ptrc_signals_timed_wait;
 

@@ -27,8 +27,8 @@ struct data {
 
 PTRC_ASSERT_SIZE(struct data, 24);
 
-/* Stores for how long the thread was on a processor and runnable since its start. Returns false if
- * the kernel does not report both. */
+/* Stores for how long the thread was on a processor, and for how long it was runnable without one,
+ * since its start. Returns false if the kernel does not report both. */
 static bool get_times(struct data *d)
 {
 	/* the clock ID of the thread's processor time, as pthread_getcpuclockid() makes it */

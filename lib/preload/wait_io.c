@@ -12,7 +12,7 @@
 #include "lib/preload/wait_calls.h"
 #include "lib/preload/waits.h"
 
-/* In place of a kind: the wait is not recorded. */
+/* This value in place of a kind says that the wait is not recorded. */
 #define NO_WAIT PTRC_WAIT_KINDS
 
 /* Records the start of a wait for a descriptor, if it is to be recorded. The kind is net if the

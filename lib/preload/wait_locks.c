@@ -46,9 +46,9 @@ static PTRC_NOINLINE PTRC_NO_STACK_PROTECTOR int wait_for(uint32_t call, ptrc_fu
 	return result;
 }
 
-/* The ID of the thread that holds a mutex. It is in __owner, but for robust and priority-inheriting
- * mutexes in the futex word __lock: there the kernel gives the mutex to the next thread, which sets
- * __owner only when it runs. */
+/* The ID of the thread that holds a mutex. Usually it is in __owner. For robust and
+ * priority-inheriting mutexes it is in the futex word __lock: the kernel gives these to the next
+ * thread, which sets __owner only when it runs. */
 static int32_t owner_of_mutex(long mutex)
 {
 	enum { ROBUST = 16, INHERITS = 32 };

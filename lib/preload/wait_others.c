@@ -28,8 +28,7 @@ static int64_t ns_of(long at)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* The nanoseconds for which clock_nanosleep() will sleep; its arguments are those of that
- * function. */
+/* The nanoseconds for which clock_nanosleep() will sleep if it gets these arguments. */
 static int64_t ns_until(long clock, long flags, long at)
 {
 	int64_t ns = ns_of(at), now;

@@ -30,7 +30,8 @@
 #define CLEANER_TRIES 400
 #define CLEANER_PAUSE_NS 2500000
 
-/* The file that lists dropped orphans, with a record for each. It never gets larger than this. */
+/* DROPPED: the file that lists dropped orphans, with a record for each. DROPPED_BYTES_MAX: at this size it gets no
+ * more records. */
 #define DROPPED "dropped"
 #define DROPPED_BYTES_MAX 4096
 

@@ -5,11 +5,11 @@
  * finds such a stream puts it aside: it renames the object s.<id> to o.<id>, which no process maps
  * and which does not count as a stream any more.
  *
- * When a stream is created, the logs of orphans are finished. Orphans whose logs cannot be finished stay, and
- * so do orphans without a log that hold unread events ("plain" orphans). They stay until the user salvages or
- * discards them, or until there are too many: at most PTRC_ORPHAN_LOGGED_MAX and PTRC_ORPHAN_PLAIN_MAX, and
- * the plain ones take at most half of /dev/shm together. If there are more, the oldest one is dropped and
- * noted in the file `dropped`.
+ * When a stream is created, the logs of orphans are finished. Two kinds of orphans stay: orphans whose logs cannot
+ * be finished, and orphans without a log that hold unread events ("plain" orphans). They stay until the user
+ * salvages or discards them, or until there are too many: at most PTRC_ORPHAN_LOGGED_MAX and PTRC_ORPHAN_PLAIN_MAX,
+ * and the plain ones take at most half of /dev/shm together. If there are more, the oldest one is dropped and noted
+ * in the file `dropped`.
  *
  * The cleaner's lock is a lock on a byte of the stream's file (PTRC_LIVE_CLEANER). A process holds
  * it while it puts an orphan aside, finishes its log or removes it. The functions use raw system

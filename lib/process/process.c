@@ -154,7 +154,8 @@ int ptrc_process_open_stream(uint64_t stream_id, int *fd, uint32_t *version)
 			return ENOENT;
 		}
 	} else if (error == ENOENT) {
-		/* The directory cannot be reached, for example after a chroot. The stream may still exist. */
+		/* ENOENT would mean that the stream has ended. But only the directory cannot be reached, for
+		 * example after a chroot. */
 		error = EPERM;
 	}
 	for (uint32_t i = 0; error && i < PTRC_PAGE_SLOT_COUNT; i++)
@@ -234,8 +235,8 @@ void ptrc_process_end(void)
 	int dirfd;
 
 	ptrc_self_lock(&mask);
-	/* If the bell rings (a controller has raised it), makes the page, because children inherit its
-	 * streams. It is removed below. */
+	/* If the bell rings (a controller has raised it), makes the page, because children inherit its streams. The
+	 * page is removed below. */
 	if (ptrc_image_is_called())
 		ptrc_image_start(ptrc_here.pid, false);
 	if (ptrc_here.has_page && ptrc_self_pid() == ptrc_sys_getpid())

@@ -8,9 +8,9 @@
 
 #include "lib/model/names.h"
 
-/* Whether this program may record events of type `id`. It may if this is the predefined user event, if the
- * program has opened the name, or if a controller has put the name into the names object of this process. If
- * so, also sets the bit in ptrc_self->mapped. Async-signal-safe. */
+/* Whether this program may record events of type `id`. It may if `id` is the predefined user event, if the program
+ * has opened the name, or if a controller has put the name into the names object of this process. If so, also sets
+ * the bit in ptrc_self->mapped. Async-signal-safe. */
 bool ptrc_process_maps_id(uint32_t id);
 
 /* Stores the names object of this process, which is made if there is none yet. The caller must not unmap it.
@@ -21,8 +21,8 @@ int ptrc_process_names(struct ptrc_names **names);
  * Async-signal-safe. */
 const struct ptrc_names *ptrc_process_own_names(void);
 
-/* Finds or makes an event type, and allows this program to use its id. The caller has checked the layout. It
- * is NULL if the type has none. The errors are those of posixtrace_eventid_open_layout(). */
+/* Finds or makes an event type, and allows this program to use its id. The caller has checked the layout, which is
+ * NULL if the type has none. The errors are those of posixtrace_eventid_open_layout(). */
 int ptrc_process_open_type(const char *name, const char *layout, uint32_t *id);
 
 #endif

@@ -12,7 +12,7 @@
  * log_fd is the log that the caller is about to start, which must not be taken for the log of an
  * orphan; -1: there is none. */
 void ptrc_sweep(int dirfd, uid_t uid, int log_fd);
-/* Like ptrc_sweep(), but does nothing with streams that have a log, so it takes long (0.1 s) only
+/* Like ptrc_sweep(), but does nothing with streams that have a log. So it takes long (0.1 s) only
  * if it finds a new orphan that has no log and into which processes still record. */
 void ptrc_sweep_processes(int dirfd, uid_t uid);
 /* Does what ptrc_sweep_processes() does, if is_due or if the number of entries in the directory is a multiple

@@ -30,9 +30,9 @@ int ptrc_target_status(pid_t pid, struct ptrc_procfs_status *status);
 /* Finds or makes the page (list of streams) of an existing process; pid 0 is the caller. Removes what dead
  * processes left, and finishes their logs; log_fd is as for ptrc_sweep(). ESRCH, EPERM, ENOMEM. */
 int ptrc_target_open(pid_t pid, int log_fd, struct ptrc_target *t);
-/* Copies into *page the streams that trace the process. These are the streams in its page and, if no program
- * with the library has run in it yet, those that such a program would join. Makes, locks and removes nothing.
- * *t then has no page, so ptrc_target_rest is enough to give it up. ENOENT: no process of that user is
+/* Copies into *page the streams that trace the process. These are the streams in its page and, if no program with
+ * the library has run in the process yet, the streams that such a program would join. Makes, locks and removes
+ * nothing. *t then has no page, so ptrc_target_rest is enough to give it up. ENOENT: no process of that user is
  * traced. Other errors: ESRCH, EPERM, ENOMEM. */
 int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page);
 /* Gives up the target. If its page was made for a process without the library and has no stream, also removes
@@ -40,8 +40,8 @@ int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page);
 void ptrc_target_close(struct ptrc_target *t);
 /* ptrc_target_rest closes dirfd, and ptrc_target_wake opens it again (errors: ENOENT, EPERM, ENOMEM; without dirfd,
  * the functions below do what they can). A controller keeps no descriptor between calls, because the program may
- * close all its descriptors. Then dirfd could be the number of another descriptor of the program, which the
- * controller would close later. */
+ * close all its descriptors: then the number in dirfd could become that of another descriptor of the program, which
+ * the controller would close. */
 void ptrc_target_rest(struct ptrc_target *t);
 int ptrc_target_wake(struct ptrc_target *t);
 /* Maps the names object of the target, which is made if there is none. The caller gives the mapping back with

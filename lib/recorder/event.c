@@ -32,9 +32,9 @@ void ptrc_event_finish(struct ptrc_thread *t, struct ptrc_stream_header *h,
 	ptrc_store_release(&t->state, t->rest);
 }
 
-/* Returns a writer of this thread that no event call is using, for the stream that slot i of the
- * page names and that is mapped at h. If all are in use, makes another one. NULL: there is no
- * memory or no slot for it, or the stream was detached. */
+/* Returns a writer of this thread for the stream of page slot i, which is mapped at h. No event
+ * call is using the writer; if all writers are in use, makes another one. NULL: there is no memory
+ * or no slot for it, or the stream was detached. */
 static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 				       struct ptrc_stream_header *h, uint64_t frame,
 				       uint64_t blocked)
@@ -234,9 +234,9 @@ static void lose(uint64_t active, uint32_t id)
 	ptrc_attach_unlock();
 }
 
-/* Prepares the fast way (fast.h) of the thread, for a process that one stream traces: the stream
- * whose bit is the only one in `all`. Returns the thread's state at rest: `all`, or 0 if the thread
- * has no writer for the stream. */
+/* Prepares the fast way (fast.h) of the thread for the only stream that traces the process: `all`
+ * is the bit of this stream. Returns the thread's state at rest: `all`, or 0 if the thread has no
+ * writer for the stream. */
 static uint64_t set_up_fast(struct ptrc_thread *t, uint64_t all, uint32_t id)
 {
 	unsigned i = (unsigned)__builtin_ctzll(all);

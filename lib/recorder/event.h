@@ -17,8 +17,8 @@
 
 /* The cold way: records an event in the rare cases. These are the first event of a process, a
  * thread or a stream; a full chunk; a changed state of the stream; an event call in a signal
- * handler that interrupted another one; and an id that may be unknown. `todo` has a bit for each
- * slot of the page (list of streams) whose stream is to get the event. */
+ * handler that interrupted another event call; and an id that may be unknown. `todo` has a bit for
+ * each slot of the page (list of streams) whose stream is to get the event. */
 PTRC_COLD void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 			       uint64_t addr, uint64_t frame);
 /* Records an event if several streams trace the process, or if the thread's fast way is not
@@ -58,8 +58,8 @@ static PTRC_ALWAYS_INLINE void ptrc_event_record(uint32_t id, const void *data, 
 	ptrc_store_relaxed(&t->state, frame);
 	atomic_signal_fence(memory_order_seq_cst);
 	/* The writer is loaded after the mark in t->state is set. So if another thread unmaps the
-	 * stream, either that thread sees the mark, or this one loads a writer that records nothing
-	 * (ptrc_thread_use_nowhere()). */
+	 * stream, either that thread sees the mark, or this thread loads a writer that records
+	 * nothing (ptrc_thread_use_nowhere()). */
 	w = ptrc_load_relaxed(&t->fast);
 	outcome = ptrc_fast_put(w, ptrc_load_relaxed(&t->slot), t->want[id], id, data, len,
 				PTRC_EVENT_ADDRESS(addr), frame);

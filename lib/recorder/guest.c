@@ -130,8 +130,8 @@ static int record(const struct event *e, uint64_t stream_id, const struct ptrc_n
 	/* If another thread forks meanwhile, its child must not get the mapping, which nothing
 	 * would unmap there. */
 	ptrc_sys(SYS_madvise, s.header, s.map_size, MADV_DONTFORK);
-	/* The target itself would not record into a stream of other namespaces, which it may have
-	 * inherited. So the guest does not either. */
+	/* The target may have inherited a stream of other namespaces, but would not record into it.
+	 * So the guest does not either. */
 	if (s.header->id == stream_id && s.header->pid_namespace == e->target.ns &&
 	    s.header->time_namespace == ptrc_procfs_time_namespace()) {
 		if (!ptrc_barrier_register())

@@ -80,7 +80,7 @@ void ptrc_thread_forget_list(struct ptrc_thread *t, unsigned i)
 	}
 }
 
-/* Returns a block left by an ended thread, or else a new one. NULL: no memory. */
+/* Returns a block that an ended thread has left, or else a new block. NULL: no memory. */
 static struct ptrc_thread *claim_block(int32_t tid)
 {
 	struct ptrc_thread *made;

@@ -102,7 +102,7 @@ struct ptrc_gap {
 	uint64_t last;	/* stamp of the last lost event */
 };
 
-/* Adds the loss that writers have noted in the header to *gap, and removes it from the header
+/* Adds to *gap the loss that writers have noted in the header, and removes it from the header
  * unless the consumer is a tee. False if no event after the stamp `told` was lost; losses up to
  * `told` have been reported before. If `kept` is not NULL, the start of the loss is saved there
  * before it is removed, so that the next keeper finds it if this keeper dies. */

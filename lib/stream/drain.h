@@ -54,7 +54,7 @@ struct ptrc_stretch {
 	uint32_t event_count;
 	/* bytes by which the stretch counts towards log-max-size */
 	uint64_t counted;
-	uint64_t largest;		  /* bytes by which its largest event counts */
+	uint64_t largest;		  /* the same for its largest event */
 	const struct ptrc_type_sum *sums; /* sums by event type, without HIDDEN records */
 	uint32_t sum_count;
 	/* If events have equal times, the stretch with the smaller order comes first: OVERFLOW and

@@ -4,11 +4,11 @@
  * its patterns, which match names (posixtrace_set_patterns).
  *
  * A name is not compared with the patterns when it is registered. Its type is unjudged until the
- * name was compared with the patterns in force. A writer that is about to record an event of an
- * unjudged type compares the name (patterns.h) and stores the verdict, and so does a controller
- * that is asked for the filter. If a name is registered while the patterns change, the old
- * patterns apply to events recorded under the old control word, and the new patterns to events
- * recorded under the new one.
+ * name was compared with the patterns in force. A writer compares the name (patterns.h) and stores
+ * the verdict before it records an event of an unjudged type; a controller does this when it is
+ * asked for the filter. If a name is registered while the patterns change, the old patterns apply
+ * to events recorded under the old control word, and the new patterns to events recorded under the
+ * new one.
  */
 #ifndef PTRC_LIB_STREAM_FILTER_H
 #define PTRC_LIB_STREAM_FILTER_H
@@ -38,8 +38,8 @@ static inline bool ptrc_stream_is_filtered(const struct ptrc_stream_header *h, u
 /* The verdict of the patterns alone; PTRC_RECORDED if there are none. */
 enum ptrc_verdict ptrc_filter_of_patterns(const struct ptrc_stream_header *h, uint32_t id);
 
-/* Stores the filter that programs are shown: the types that the filter excludes, and the types
- * that the patterns exclude, as far as their names were compared with the patterns. */
+/* Stores the filter as posix_trace_get_filter() reports it: the types that the filter excludes, and
+ * the types that the patterns exclude, as far as their names were compared with the patterns. */
 void ptrc_filter_told(const struct ptrc_stream_header *h, uint64_t bits[PTRC_SET_WORD_COUNT]);
 
 /* A change of filter or patterns, prepared by the controller under its lock. */
@@ -56,8 +56,8 @@ struct ptrc_filter_change {
 	bool is_always_told;
 };
 
-/* The next value of header.patterns. is_other: it selects the list of patterns that is not in
- * force. is_on: there are patterns. */
+/* The next value of header.patterns. is_other: the value selects the list of patterns that is not
+ * in force now. is_on: there are patterns. */
 uint32_t ptrc_filter_next_patterns(uint32_t patterns, bool is_other, bool is_on);
 
 /* Stores the change in the header. Only ptrc_stream_change_filter() calls this; it then makes

@@ -617,7 +617,7 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *ev
 
 /* ---- counting ---- */
 
-/* Finds the first event of each chunk that was not reported. If the chunk is in the heap, that is
+/* Finds the first event of each chunk that was not reported. If the chunk is in the heap, this is
  * the event `next`, which the walk has already passed. */
 static void find_unread(struct ptrc_live_reader *r)
 {

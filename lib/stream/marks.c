@@ -13,9 +13,9 @@
 #include "lib/stream/clock.h"
 #include "lib/stream/slots.h"
 
+/* The limits for waiting for one event call and for all event calls together. The second limit is
+ * needed because damaged memory may show any number of calls. */
 #define WAIT_NS INT64_C(100000000)
-/* The limit for waiting for all event calls together. It is needed because damaged memory may show
- * any number of calls. */
 #define WAIT_ALL_NS INT64_C(1000000000)
 /* The time between two looks at an event call counts as at most this much. If it was longer, the
  * whole machine or this process stood still, and perhaps the writer too. */
@@ -60,7 +60,8 @@ void ptrc_marks_give_up(struct ptrc_stream_header *h, struct ptrc_given_up *give
 	given_up->has_any = true;
 }
 
-/* Called when no event call is under way in the slot. The next call in it will be waited for. */
+/* Called when no event call is under way in the slot. This process waits for the next call in it
+ * again. */
 static void forget_given_up(struct ptrc_given_up *given_up, uint32_t slot)
 {
 	uint64_t *mark = given_up->has_any ? given_up_mark(given_up, slot) : NULL;
@@ -162,9 +163,9 @@ void ptrc_barrier(struct ptrc_stream_header *h)
 		struct ptrc_given_up none = {0};
 
 		/* Writers of this stream set their mark, execute a fence, and then look at the
-		 * control word. After this process's own fence, an event call either sees what
-		 * this process stored, or has a mark that this process sees. A marked call may
-		 * have looked at the control word before, so wait for it. */
+		 * control word. After this process's own fence, an event call either sees what this
+		 * process stored, or has a mark that this process sees. A marked call may have
+		 * looked at the control word too early, so wait for this call. */
 		ptrc_counter_fence();
 		ptrc_marks_wait_all(h, &none);
 		return;

@@ -41,8 +41,8 @@ static uint8_t *store(struct ptrc_writer *w, const struct ptrc_put *p, uint64_t 
 	return at + ptrc_record_size(&head);
 }
 
-/* Sets w->delta_max, the limit of the fast way (lib/recorder/fast.h), which must not record a stamp
- * that needs the next clock entry, or whose time relative to the base does not fit in a record. */
+/* Sets w->delta_max, the limit of the fast way (lib/recorder/fast.h). The fast way must not record
+ * a stamp that needs the next clock entry, or that is too far from the base to fit in a record. */
 static void bound_fast_way(struct ptrc_writer *w)
 {
 	uint64_t until_due = ptrc_load_acquire(&w->header->clock_due) - 1 - w->base;

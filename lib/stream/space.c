@@ -69,8 +69,8 @@ static void survey_chunks(struct ptrc_writer *w, uint32_t need, struct survey *v
 			note_free(v, i, word);
 			continue;
 		}
-		/* A LOOP stream does not count chunks with an owner, and looking at them takes
-		 * long if there are many threads. */
+		/* In a LOOP stream, chunks with an owner do not matter here, and looking at them
+		 * takes long if there are many threads. */
 		if (state == PTRC_CHUNK_OWNED && is_loop)
 			continue;
 		unread = ptrc_chunk_unread(&w->pool, i, word, epoch);
@@ -107,7 +107,7 @@ static void survey_chunks(struct ptrc_writer *w, uint32_t need, struct survey *v
 
 /* Whether a LOOP stream may overwrite the chunk whose last event has the stamp `tlast`: readers
  * then drop all events up to this stamp, and at least `min` bytes of later events must be left.
- * Chunks with an owner do not count, because a thread that seldom records may keep its chunk for
+ * Chunks with an owner are left out, because a thread that seldom records may keep its chunk for
  * long. */
 static bool leaves_enough(const struct ptrc_pool *pool, uint64_t tlast, uint64_t min)
 {

@@ -26,7 +26,7 @@ struct ptrc_writer {
 		struct ptrc_pool pool;
 	};
 	uint64_t base;		  /* the stamp to which the times in the chunk are relative */
-	uint64_t delta_max;	  /* later stamps than base + delta_max do not take the fast way */
+	uint64_t delta_max;	  /* events later than base + delta_max do not take the fast way */
 	uint8_t *at;		  /* where the next record goes; NULL if the writer has no chunk */
 	uint8_t *limit;		  /* the writer may write up to here without a search for room */
 	uint64_t pos_bias;	  /* chunk->pos is (uintptr_t)at + pos_bias */
