@@ -251,7 +251,7 @@ static const char *keep_name(struct parser *p, const struct word *w)
 	return name;
 }
 
-/* Whether `v` can be stored in a signed or unsigned integer, as `type` says, of `bits` bits. */
+/* Whether an integer of `bits` bits can hold `v`; `type` says whether it is signed. */
 static bool fits(const struct type *type, unsigned int bits, value v)
 {
 	bool is_signed = type->kind == PTRC_LAYOUT_SIGNED;

@@ -66,8 +66,7 @@ static _Atomic uint64_t fresh_ticks = FRESH_NS;
 static _Atomic uint64_t fresh_ticks = FRESH_NS / 40;
 #endif
 
-/* Measures the rate of the counter, from the first call to one that comes at least a millisecond
- * later. */
+/* Measures the rate of the counter, from the first call to a call at least a millisecond later. */
 static PTRC_COLD void measure_ticks(uint64_t now)
 {
 	static _Atomic uint64_t first, first_ns;

@@ -75,8 +75,8 @@ static struct ptrc_patterns patterns;
  * handler may still read sites of an unloaded module while those of another module overwrite them,
  * but it reads none beyond `capacity`. */
 static struct module *_Atomic modules;
-/* The address of the empty function that the dynamic linker calls when its list has changed; 0 if
- * it has no trap. */
+/* The address of the empty function that the dynamic linker calls when its list has changed; 0: the
+ * function has no trap. */
 static _Atomic uint64_t linker_function;
 
 /* ---- memory ---- */
@@ -418,8 +418,8 @@ static struct module *make_module(size_t capacity)
 	return m;
 }
 
-/* Adds a module and writes its traps. e: its file; NULL if that cannot be read, so that the module
- * gets no probes. */
+/* Adds a module and writes its traps. e: the module's file; NULL if the file cannot be read, so
+ * that the module gets no probes. */
 static void add_module(const struct link_map *map, const struct ptrc_elf *e, int memory_fd)
 {
 	struct scan scan = {.elf = e, .bias = map->l_addr, .memory_fd = memory_fd};

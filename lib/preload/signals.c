@@ -84,8 +84,8 @@ static void die(void)
 	ptrc_sys(SYS_tgkill, ptrc_sys_getpid(), ptrc_sys_gettid(), SIGTRAP);
 }
 
-/* Does with a SIGTRAP that is not from a probe what the kernel would do, by the program's own
- * action and mask. */
+/* Handles a SIGTRAP that is not from a probe as the kernel would, by the program's own action and
+ * mask. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
 	struct sigaction now = action;

@@ -23,7 +23,7 @@ void ptrc_thread_times_record_new(void);
 
 /* Set in the child of a fork(): the start of its first thread is to be recorded, but only before
  * its first other event. So a child that at once executes another program has no event from before
- * that, and readers do not take the new program's events for events of the old one. */
+ * the exec, and readers do not take the new program's events for events of the old one. */
 extern PTRC_HIDDEN _Atomic bool ptrc_thread_start_is_due;
 
 /* If ptrc_thread_start_is_due is set, records the start of the calling thread, the only one of the

@@ -156,7 +156,7 @@ WAITS(cnd_timedwait, no_owner, RETURNS_OTHER)
 WAITS(pthread_barrier_wait, no_owner, RETURNS_ERROR)
 
 /* Wraps a function that takes a semaphore. These functions are cancellation points even if they
- * need not wait, and sem_trywait() is not. */
+ * need not wait, but sem_trywait() is not: so pthread_testcancel() comes first. */
 #define TAKES(name)                                                                        \
 	PTRC_WRAPPER(name)                                                                 \
 	{                                                                                  \

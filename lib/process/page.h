@@ -44,7 +44,7 @@ struct ptrc_page_entry {
 
 /* Makes the name of a page: "p.<pid>" or, if the pid namespace is not the initial one (0), "p.<pid>.<ns>". */
 void ptrc_page_name(char name[PTRC_PAGE_NAME_BYTES], int pid, uint64_t ns);
-/* Parses the name of a page. Returns false if `name` is not one. */
+/* Parses the name of a page. Returns false if `name` is no name of a page. */
 bool ptrc_page_parse(const char *name, int *pid, uint64_t *ns);
 
 /* Opens, locks and maps the page of the process that started at start_ticks. is_create means that the caller

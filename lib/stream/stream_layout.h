@@ -328,8 +328,8 @@ struct ptrc_stream_header {
 	/* Events that an observer (ptrc_observer_add()) could not see, because the kernel had lost
 	 * them. They are not among lost_events. */
 	_Atomic uint64_t unobserved_events;
-	/* The lock for changes of state: the ID of the thread, of controller or keeper, that
-	 * holds it. Another thread can take it if that thread is dead. */
+	/* The lock for changes of state: the ID of the thread, of controller or keeper, that holds
+	 * it. Another thread can take the lock if its holder is dead. */
 	_Atomic uint32_t state_lock;
 	/* Not 0: a traced process could not register for membarrier, so ptrc_barrier() must reach
 	 * all processes. Written by that process. */
