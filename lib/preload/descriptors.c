@@ -310,8 +310,8 @@ static bool put_socket(struct ptrc_descriptor *d, int fd)
 
 	d->is_socket = true;
 	has_peer = get_address(SYS_getpeername, fd, &a);
-	/* The peer of an accepted unix connection usually has no name; then the own name is
-	 * shown. */
+	/* The peer of an accepted unix connection usually has no name; then this socket's own name
+	 * is shown. */
 	if (has_peer && (a.any.sa_family != AF_UNIX || has_name(&a)))
 		put_address(d, fd, &a, false);
 	else if (get_address(SYS_getsockname, fd, &a))

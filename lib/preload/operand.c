@@ -347,7 +347,7 @@ void ptrc_arguments_layout(const struct ptrc_arguments *a, char *at)
 }
 
 /* Reads `size` bytes of the program's memory. An address on the page of the stack pointer, `stack`,
- * is readable. Another one may be wrong, so the kernel is asked to copy the bytes. */
+ * is readable. Another address may be wrong, so the kernel is asked to copy the bytes. */
 static uint64_t read_memory(uint64_t address, size_t size, uint64_t stack, bool may_call)
 {
 	uint64_t value = 0;

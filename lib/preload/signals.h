@@ -2,7 +2,7 @@
 /*
  * Keeps SIGTRAP usable for the traps of probes (probes.h), whatever the program does with this
  * signal. The functions of the C library that set handlers and masks are wrapped. The program's own
- * action for SIGTRAP is stored here, and gets each trap that is not one of a probe. SIGTRAP is
+ * action for SIGTRAP is stored here, and gets each SIGTRAP that is not from a probe. SIGTRAP is
  * removed from each mask that the program sets: if it were blocked, the kernel would kill the
  * program at the next probe. A SIGTRAP that was sent by kill() to a thread that wants to block it
  * is held here until the thread unblocks it or waits for it.

@@ -39,7 +39,7 @@ void ptrc_consumer_unpin(const struct ptrc_consumer *c, const struct ptrc_pinned
 /* The offset of the first unconsumed record. */
 uint32_t ptrc_consumer_rpos(const struct ptrc_consumer *c, const struct ptrc_pinned *p);
 /* Marks the records up to offset `off` as consumed, which frees their memory. `events` is the
- * number of events among the records that were not consumed before. */
+ * number of events among the records that this call consumes. */
 void ptrc_consumer_advance(const struct ptrc_consumer *c, const struct ptrc_pinned *p, uint32_t off,
 			   uint32_t events);
 
