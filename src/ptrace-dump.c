@@ -167,8 +167,8 @@ static void check_usage(int operands)
 	ptrc_selection_check(&selection, operands);
 }
 
-/* Whether the first or last events are shown as text, and nothing else is selected. Then the events that flushes
- * of the log record are left out. */
+/* Whether the user wants the first or last events as text, without any other selection. Then the events that
+ * flushes of the log record are left out. */
 static bool is_without_flushes(void)
 {
 	const struct ptrc_select *s = &query.select;
@@ -255,7 +255,7 @@ static void parse(int argc, char **argv)
 			"columns have all fields of events, and cannot be used together with "
 			"--count, --fields, --pair, --pairs, --symbols, --to-log and "
 			"--verify");
-	/* Columns end with the summary, so that a reader can see that none are missing. */
+	/* The columns end with the summary, so that their reader can see that no event is missing. */
 	text.has_summary |= is_columns;
 	if (is_csv && !fields.count) {
 		if (argc - optind > 1)

@@ -216,8 +216,8 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 	return false;
 }
 
-/* Records the event for the process that the user named or, if none, for the script that runs this command.
- * Returns false after a message. */
+/* Records the event for the process that the user named or, if the user named none, for the script that runs this
+ * command. Returns false after a message. */
 static bool find_and_record(const char *name, const struct ptrc_buffer *data, struct result *r)
 {
 	struct result own = {.pid = getpid()};

@@ -19,7 +19,7 @@
 #define KEY(flag) (PTRC_CLI_KEY_FIRST + PTRC_SESSION_FILTER_##flag)
 enum {
 	KEY_JSON = PTRC_CLI_KEY_FIRST,
-	/* KEY_JSON sets a flag, the keys from here on do not. */
+	/* Neither KEY_JSON nor the keys from here on set a flag. */
 	KEY_ONLY = KEY(PATTERNS) + 1,
 	KEY_EXCLUDE,
 };

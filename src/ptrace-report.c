@@ -70,9 +70,9 @@ enum {
 	/* The least size: enough for the script, the style and some data. */
 	SIZE_MIN = 1 << 18,
 	SIZE_DEFAULT = 20 << 20,
-	/* Estimates: the bytes that a record takes in the report, at least; the memory for records while the
-	 * report is made, as a multiple of the report's size; and the bytes that a lane (a thread's row) takes in
-	 * the report. */
+	/* Estimates. RECORD_BYTES: the least size of a record in the report. MEMORY_FACTOR: the memory for records
+	 * while the report is made, as a multiple of the report's size. LANE_BYTES: the size of a lane (a thread's
+	 * row) in the report. */
 	RECORD_BYTES = 6,
 	MEMORY_FACTOR = 12,
 	LANE_BYTES = 300,

@@ -130,7 +130,7 @@ struct run {
 	char **command;
 	struct ptrc_logfile log;
 	trace_attr_t attr;
-	/* The session. session_error: the error number with which it got no name, or 0. */
+	/* The session. session_error is the error because of which other commands cannot reach it, or 0. */
 	struct ptrc_session_plan plan;
 	char stem[PTRC_SESSION_NAME_MAX + 1];
 	struct ptrc_server *server;
@@ -351,8 +351,8 @@ static void find_others(struct run *r, struct ptrc_traced *others)
 	free(pids);
 }
 
-/* Called just before the trace is stopped: finds the processes that go on, and has the log say so, and how
- * COMMAND ended. */
+/* Called just before the trace is stopped: finds the processes that go on. The log then says how many these are,
+ * and how COMMAND ended. */
 static void trace_stopping(void *arg, trace_id_t trace)
 {
 	struct run *r = arg;
@@ -550,8 +550,8 @@ static int start_child(struct run *r)
 	sigaddset(&waited_signals, SIGCHLD);
 	for (size_t i = 0; i < sizeof(passed_signals) / sizeof(passed_signals[0]); i++)
 		sigaddset(&waited_signals, passed_signals[i]);
-	/* The parent may have set SIGCHLD to be ignored. Then the kernel would reap the child before this process
-	 * gets its status. */
+	/* This process may have inherited that SIGCHLD is ignored. Then the kernel would reap the child before this
+	 * process gets the child's status. */
 	sigaction(SIGCHLD, &standard, &r->child_action);
 	sigprocmask(SIG_BLOCK, &waited_signals, &r->mask);
 	r->signal_fd = signalfd(-1, &waited_signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -563,8 +563,8 @@ static int start_child(struct run *r)
 	if (r->child < 0)
 		return errno;
 	ptrc_group_signal_begin(r->child);
-	/* COMMAND may make its own process group that of the terminal. Messages of this process must still be
-	 * printed, not stop it. */
+	/* COMMAND may make its own process group the foreground group of the terminal. Then the messages of this
+	 * process must still be printed, and not stop this process. */
 	signal(SIGTTIN, SIG_IGN);
 	signal(SIGTTOU, SIG_IGN);
 	close(r->gate[0]);
@@ -775,12 +775,12 @@ static void __attribute__((noreturn)) leave_log(struct run *r)
 	r->losses.is_unclosed = true;
 	put_result(r);
 	ptrc_server_remove_socket(r->server);
-	/* Not exit(), which would wait for the log, too. */
+	/* exit() is not called, because it would also wait for the log. */
 	_exit(status_without_log(r->status));
 }
 
-/* For --until=all: waits until all processes have ended that are traced, or that events of the operating system
- * show; or for a signal. */
+/* For --until=all: waits until a signal comes, or until all processes have ended that are traced or that events of
+ * the operating system show. */
 static void wait_rest(struct run *r)
 {
 	int signals = open_end_signals(true);

@@ -112,7 +112,7 @@ static struct ptrc_cli_texts befores;
 static enum ptrc_format format = PTRC_FORMAT_TEXT;
 static bool is_utc;
 static bool has_histogram;
-/* The interval of --watch; 0: not given. */
+/* The interval of --watch; 0 if it was not given. */
 static int64_t watch_ns;
 /* Whether some operand could not be read, and whether the data of some operand is incomplete. */
 static bool is_failed;

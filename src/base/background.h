@@ -13,16 +13,14 @@ struct ptrc_background {
 	int (*work)(void *);
 	void *arg;
 	int result;
-	/* Becomes readable when work() has returned. -1 if work() does not run: none was started,
-	 * or no descriptor could be made; ptrc_background_begin() has then run work() before it
-	 * returned. */
+	/* A descriptor that becomes readable when work() has returned; -1 if no work() was started, or if no
+	 * descriptor could be made. In the latter case, ptrc_background_begin() runs work() itself. */
 	int fd;
 	bool has_thread;
 };
 
-/* Runs work(arg) in a new thread, which blocks all signals; if no thread can be started, runs it in
- * this one. If .fd is not -1 then, the caller waits until it is readable. Then the caller calls
- * ptrc_background_end(). */
+/* Runs work(arg) in a new thread, which blocks all signals; if no thread can be started, runs it in this one. The
+ * caller then waits until .fd is readable, unless .fd is -1, and calls ptrc_background_end(). */
 void ptrc_background_begin(struct ptrc_background *, int (*work)(void *), void *arg);
 /* Waits until work() has returned, and returns its result. */
 int ptrc_background_end(struct ptrc_background *);

@@ -16,15 +16,15 @@ enum { HEX_MAX_BYTES = 18 };
  * byte must come first when the integer is copied to memory. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first byte is the lowest one");
 
-/* An integer that has the same value in each byte, or in each 16 bits. */
+/* EACH_BYTE() is an integer that has this value in each byte, EACH_PAIR() one that has it in each 16 bits. */
 #define EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
 #define EACH_PAIR(number) (UINT64_C(0x0001000100010001) * (number))
 
 static const char hex_digits[] = "0123456789abcdef";
 
-/* Returns the eight digits of a number below 100,000,000. Splits it into two numbers of four digits, both of
- * these at once into numbers of two digits, and all of these at once into digits. The divisions by 100 and 10 are
- * multiplications, which are exact for numbers of so few digits. */
+/* Returns the eight digits of a number below 100,000,000. Splits it into two numbers of four digits. One step
+ * splits both into numbers of two digits, and the next step splits all four of them into digits. The divisions by
+ * 100 and 10 are multiplications, which are exact for numbers of so few digits. */
 static uint64_t eight_digits(uint32_t number)
 {
 	uint64_t x = number / 10000 | (uint64_t)(number % 10000) << 32;
@@ -240,8 +240,8 @@ static void format_second(struct ptrc_time_format *f, time_t second)
 	f->second = second;
 }
 
-/* Returns nine digits for the nanoseconds, also if these are a second or more, as they may be in a damaged log.
- * Stores the first digit; returns the other eight. */
+/* Makes nine digits of the nanoseconds: stores the first one and returns the other eight. In a damaged log, `ns`
+ * may be any number; the remainder makes nine digits of it, too. */
 static uint64_t nanosecond_digits(long ns, char *first)
 {
 	uint32_t v = (uint32_t)ns % 1000000000;
@@ -410,9 +410,8 @@ static unsigned int byte_class(unsigned char c)
 	return c < 0x20 || c == 0x7f ? CONTROL : PLAIN;
 }
 
-/* Finds bytes that may not be plain in the next eight bytes of a text. The highest bit of each byte of the result
- * says that the byte in the text may not be plain. This is reliable only up to the first such byte: a borrow or a
- * carry from it may mark later bytes wrongly. */
+/* Looks at the next eight bytes of a text. In the result, the highest bit of a byte is set if the text's byte is
+ * not surely PLAIN. Only the first set bit is reliable: a borrow or a carry may set later bits wrongly. */
 static uint64_t special_bytes(const unsigned char *p)
 {
 	uint64_t x, quote, backslash;

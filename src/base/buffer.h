@@ -98,8 +98,8 @@ void ptrc_buffer_base64(struct ptrc_buffer *, const void *, size_t);
 void ptrc_buffer_format(struct ptrc_buffer *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The format of times. It keeps the text of the second that was formatted last, because most events happen in the
- * same second as the preceding one. Starts zeroed, except for is_local. */
+/* The format of times, and the text of the second that was formatted last. It is kept because most events happen in
+ * the same second as the preceding one. Starts zeroed, except for is_local. */
 struct ptrc_time_format {
 	bool is_local;
 	time_t second;

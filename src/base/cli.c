@@ -18,7 +18,7 @@
 #include "src/base/nearest.h"
 #include "src/base/output.h"
 
-/* The greatest number of options that a command has, and of words that are possible as the value of an option
+/* OPTIONS_MAX: the most options that a command has. WORDS_MAX: the most words that can be the value of one option
  * (ptrc_cli_word()). */
 enum { OPTIONS_MAX = 64, WORDS_MAX = 16 };
 
@@ -57,11 +57,11 @@ static void table_add(const struct ptrc_cli_option *o)
 }
 
 /*
- * Opens a placeholder for each standard descriptor that is closed. Otherwise a file or socket that is opened
- * later would get its number, and output for the user would go there. The placeholder is an O_PATH descriptor, so
- * reading and writing it fails with EBADF, as before. It is of a symbolic link that cannot be opened, so that
- * opening /dev/stdout fails, too. (Without /proc, the placeholder is of the root directory, but then /dev/stdout
- * does not exist.)
+ * Opens a placeholder for each standard descriptor that is closed. Otherwise a file or socket that is opened later
+ * would get its number, and output for the user would go there. The placeholder is an O_PATH descriptor, so reading
+ * and writing it fails with EBADF, as before. It refers to a symbolic link, not to the link's target, so that
+ * opening /dev/stdout fails, too. (Without /proc, it refers to the root directory, but then /dev/stdout does not
+ * exist.)
  */
 static void occupy_standard_descriptors(void)
 {

@@ -104,7 +104,7 @@ static unsigned int kinds_of_operand(size_t number)
 	return kinds_of_names(names);
 }
 
-/* Notes that the word is completed as a value of the option; NULL: of an unknown option. If the
+/* Notes that the word is completed as a value of the option *o, or of an unknown option if `o` is NULL. If the
  * value is a list with commas, its last word is completed. */
 static void place_value(struct place *p, const struct ptrc_cli_option *o, const char *value)
 {
@@ -229,8 +229,8 @@ static void put_options(struct ptrc_buffer *b)
 			put_option(b, o);
 }
 
-/* Puts the first line of the answer, which complete.h describes. `knows`: what the shell itself is
- * to propose. */
+/* Puts the first line of the answer, which complete.h describes. `knows` says what the shell itself is to
+ * propose. */
 static void put_head(struct ptrc_buffer *b, const struct place *p, size_t count, const char *knows)
 {
 	ptrc_buffer_format(b, "%td ", p->rest - p->word);

@@ -54,8 +54,8 @@ static bool is_stopped(const char *stat_path)
 
 /*
  * Runs in the witness, the child of group_signal.h, while its parent has stopped itself because COMMAND was
- * stopped. Continues the parent when another process has continued COMMAND, or COMMAND has died. A SIGCONT may
- * come too early, just before the parent stops, so it is repeated until the parent sends the next byte.
+ * stopped. Continues the parent when another process has continued COMMAND, or COMMAND has died. A SIGCONT may come
+ * too early, just before the parent stops, so it is repeated until the parent sends the next request.
  */
 static void watch(int fd, const char *stat_path)
 {
@@ -81,8 +81,8 @@ static bool take_signal(int signal, long limit_ns, siginfo_t *info)
 	return received == signal;
 }
 
-/* The witness reads requests of one byte. To the number of a signal, it answers 1 if that signal is
- * pending for it, and takes the signal; else 0. The request WATCH gets no answer. */
+/* The witness reads requests of one byte. If a request is the number of a signal that is pending for the witness,
+ * it takes the signal and answers 1; if the signal is not pending, it answers 0. WATCH gets no answer. */
 static void __attribute__((noreturn)) witness_main(int fd)
 {
 	unsigned char signal;
@@ -95,8 +95,8 @@ static void __attribute__((noreturn)) witness_main(int fd)
 	syscall(SYS_close_range, 1, ~0U, 0);
 	/* With this name, the witness does not look like another ptrace-run in a list of processes. */
 	prctl(PR_SET_NAME, "ptrace-witness");
-	/* The witness is to end with its parent. The end of the socket would say so, too, but a stopped witness
-	 * would not notice it. */
+	/* The witness has to end with its parent. If it is stopped, it does not notice that the socket has
+	 * ended. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	snprintf(stat_path, sizeof(stat_path), "/proc/%ld/stat", (long)command);
 	for (;;) {
@@ -222,9 +222,9 @@ void ptrc_group_signal_stop(void)
 		sigaction(SIGTSTP, &action, NULL);
 	}
 	tell(WATCH);
-	/* If a SIGTSTP of the terminal stopped COMMAND, the witness has got that signal, too. Takes
-	 * it, so that it does not count as another one later. Once the witness has answered, it no
-	 * longer watches. */
+	/* If a SIGTSTP of the terminal stopped COMMAND, the witness has got that signal, too. The call makes the
+	 * witness take it, so that it does not count as another one later. The answer also shows that the witness
+	 * has stopped watching, so it sends no more SIGCONT. */
 	ptrc_group_signal_is_for_group(SIGTSTP);
 	drop_own_continue();
 }

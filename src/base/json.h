@@ -32,11 +32,11 @@ void ptrc_json_i64(struct ptrc_json *, const char *key, int64_t);
 void ptrc_json_bool(struct ptrc_json *, const char *key, bool);
 void ptrc_json_time(struct ptrc_json *, const char *key, const struct timespec *);
 
-/* Puts the bytes as a string. If they are not UTF-8, JSON cannot hold them: a member follows, named the key with
- * _hex appended, that has all bytes in hexadecimal. */
+/* Puts the bytes as a string. JSON cannot hold bytes that are not UTF-8. If there are any, a second member follows,
+ * as from ptrc_json_hex(). */
 void ptrc_json_bytes(struct ptrc_json *, const char *key, const char *, size_t);
 
-/* Puts a member that is named the key with _hex appended, and has all bytes as lower-case hexadecimal digits. */
+/* Puts a member whose name is the key with _hex appended, with all bytes as lower-case hexadecimal digits. */
 void ptrc_json_hex(struct ptrc_json *, const char *key, const void *, size_t);
 
 /* Puts an address as a string such as "0x7f00". */

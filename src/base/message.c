@@ -172,7 +172,7 @@ void *ptrc_cli_allocate(size_t size)
 
 void *ptrc_cli_grow(void *list, size_t count, size_t size)
 {
-	/* The list has room for a power of two. So it is full if its count is a power of two. */
+	/* A list has room for 0 things or for a power of two, so it is full if `count` is 0 or a power of two. */
 	if (count & (count - 1))
 		return list;
 	return ptrc_cli_reallocate(list, (count ? 2 * count : 1) * size);

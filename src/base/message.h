@@ -37,8 +37,8 @@ void ptrc_cli_error(const char *thing, int error);
 void ptrc_cli_usage(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2), noreturn));
 
-/* Prints a message, and exits with the status for wrong usage. For wrong input that is not on the command line,
- * such as a configuration file. */
+/* Prints a message, and exits with the status for wrong usage. It is for wrong input that is not on the command
+ * line, such as a configuration file. */
 void ptrc_cli_refuse(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2), noreturn));
 
@@ -66,8 +66,8 @@ void *ptrc_cli_reallocate(void *, size_t size) __attribute__((returns_nonnull));
  * doubled when it is full. Returns the list, which may have moved. */
 void *ptrc_cli_grow(void *list, size_t count, size_t size) __attribute__((returns_nonnull));
 
-/* Appends a thing to a list, and counts it. `list` is a variable, and nothing else may append to it. The value is
- * a pointer to the new thing, which is not initialised. */
+/* Appends a thing to a list, and adds 1 to `count`. `list` and `count` are variables; only this macro may append to
+ * the list. Its value is a pointer to the new thing, which is not initialised. */
 #define ptrc_append(list, count) \
 	((list) = ptrc_cli_grow((list), (count), sizeof(*(list))), &(list)[(count)++])
 

@@ -49,7 +49,7 @@ void ptrc_nearest_offer(struct ptrc_nearest *n, const char *wanted, const char *
 	unsigned int d = distance(wanted, name);
 	size_t i;
 
-	/* A name of which a part, even a long one, was left out is a likely mistake. */
+	/* If `wanted` is a part of `name`, the user has probably left out the rest, however long it is. */
 	if (size >= 3 && strstr(name, wanted))
 		d = least(d, 2);
 	if (d > 1 + size / 4)

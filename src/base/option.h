@@ -6,9 +6,9 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* The keys with which ptrc_cli_next() reports options that have no letter. Those of a command's own
- * options start at PTRC_CLI_KEY_FIRST, those of options that commands share (configuration.h,
- * selection.h) at PTRC_CLI_KEY_SHARED. */
+/* The keys with which ptrc_cli_next() reports options that have no letter. The keys of a command's own options
+ * start at PTRC_CLI_KEY_FIRST, the keys of options that commands share (configuration.h, selection.h) at
+ * PTRC_CLI_KEY_SHARED. */
 enum {
 	PTRC_CLI_KEY_FIRST = CHAR_MAX + 1,
 	PTRC_CLI_KEY_SHARED = 1024,
@@ -53,7 +53,7 @@ struct ptrc_cli {
 	/* Options that cannot be used together with those in the list of their row; a word in
 	 * capitals in the list is an operand. NULL if there are none. */
 	const struct ptrc_cli_row *exclusions;
-	/* Options that need one of those in the list of their row. NULL if there are none. */
+	/* Options that can be given only with one of those in the list of their row. NULL if there are none. */
 	const struct ptrc_cli_row *needs;
 	/* Options whose value is one of the words in the list of their row, or several of these
 	 * with commas between them. NULL if there are none. */
@@ -64,7 +64,7 @@ struct ptrc_cli {
 	const char *operand_kinds;
 	/* Lines at the end of --help, or NULL. */
 	const char *notes;
-	/* The exit status for a wrong command line; 0: PTRC_EXIT_USAGE. */
+	/* The exit status for a wrong command line; 0 stands for PTRC_EXIT_USAGE. */
 	int usage_status;
 	/* The first operand ends the options: it is COMMAND, and all that follows belongs to it. */
 	bool has_command;

@@ -12,12 +12,12 @@
 #include "src/base/exit_status.h"
 #include "src/base/message.h"
 
-/* LOOK_MS: while the reader takes nothing, end_flag is checked at this interval. PIECE_BYTES: if poll() calls a
- * pipe writable, it takes at least this many bytes. */
+/* LOOK_MS: while the reader takes nothing, *end_flag is checked at this interval. PIECE_BYTES: a pipe that poll()
+ * reports as writable has room for at least this many bytes. */
 enum { LOOK_MS = 200, PIECE_BYTES = 4096 };
 
 static bool is_reader_needed;
-/* Once this flag is set, output that the reader does not take at once is given up. NULL: there is no such flag. */
+/* Once *end_flag is set, output that the reader does not take at once is given up. NULL if there is no flag. */
 static const volatile sig_atomic_t *end_flag;
 static int out_fd = STDOUT_FILENO;
 static const char *out_name = "standard output";
@@ -98,7 +98,7 @@ void ptrc_output_give_up_at(const volatile sig_atomic_t *flag)
 		end_flag = flag;
 }
 
-/* Waits until the output can take some bytes. Returns false if it cannot and end_flag is set. */
+/* Waits until the output can take some bytes. Returns false if it cannot take any and *end_flag is set. */
 static bool wait_for_room(void)
 {
 	struct pollfd p = {.fd = out_fd, .events = POLLOUT};

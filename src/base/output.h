@@ -43,9 +43,9 @@ void ptrc_output_give_up_at(const volatile sig_atomic_t *flag);
 void ptrc_output_write(struct ptrc_buffer *);
 
 /*
- * Waits until `fd` is readable; -1 means no descriptor. Returns false after a signal, or after `ms`
- * milliseconds. Also ends the process if the reader of standard output goes away, which a command
- * that has nothing to write would not notice.
+ * Waits until `fd` is readable; -1 means no descriptor. Returns false after a signal, or after `ms` milliseconds.
+ * Also ends the process if the reader of standard output goes away; a command that has nothing to write would not
+ * notice this otherwise.
  */
 bool ptrc_output_wait(int fd, int ms);
 

@@ -18,8 +18,8 @@ struct ptrc_replace_kind {
 };
 
 /*
- * Opens the path for writing without changing its contents; the caller may then truncate and write the file. What
- * is checked is the opened file, so it cannot be exchanged meanwhile. Symbolic links are followed.
+ * Opens the path for writing without changing its contents; the caller may then truncate and write the file. The
+ * checks are made on the opened file, so it cannot be exchanged after them. Symbolic links are followed.
  *
  * Unless is_forced, refuses a block device, and a regular file that is neither new nor empty nor of the kind.
  * FIFOs, terminals, sockets and other devices have no contents to lose. If a FIFO has no reader, prints a message

@@ -72,9 +72,8 @@ static void take_early_end(void *self, struct ptrc_source *s)
 	ptrc_judge_take_early_end(&c->judge, ptrc_source_ns(s), (unsigned int)s->order);
 }
 
-/* Times in the rules' expressions may count from the trace's first event, so its time is passed on.
- * They cannot count from the last event, because bind_where() refuses that; any time does for
- * it. */
+/* Times in the rules' expressions may be relative to the trace's first event, so its time is passed on.
+ * bind_where() refuses times relative to the last event, so any time can be passed on for that event. */
 static void resolve_times(struct ptrc_check *c)
 {
 	int64_t first_ns = c->query->trace.first;
@@ -102,7 +101,7 @@ static void find_losses(struct ptrc_check *c)
 	/* If the selected time ends before the trace does, what is open may still end among the
 	 * events that are not judged. */
 	ending->have_all_ended = span->last >= c->query->trace.last;
-	/* If it could not be decided whether an event is selected, an event counts as lost. */
+	/* If it could not be decided whether an event is selected, this event counts as lost. */
 	ending->has_unplaced_loss = ptrc_query_undecided(c->query) != 0;
 	for (size_t i = 0; i < c->query->source_count; i++) {
 		const struct ptrc_source *s = &c->query->sources[i];
@@ -115,8 +114,8 @@ static void find_losses(struct ptrc_check *c)
 		/* Damaged and differing parts contain no events, so no event is missing because of them. */
 		ending->has_damaged_part |= rest.damaged_parts || rest.differing_parts;
 		rest.damaged_parts = rest.differing_parts = 0;
-		/* Events of the trace system, if recorded, mark the places where a stream or a log was full
-		 * or damaged. The judge has counted these losses already. */
+		/* Events of the trace system, if recorded, mark the places where a stream or a log was full or
+		 * damaged. The judge has counted the losses at these places, so they are taken out of `rest`. */
 		if (ending->gap_count) {
 			rest.stream_events = rest.log_events = rest.unreadable_events = 0;
 			rest.is_overrun = rest.is_unreadable_uncounted = false;
@@ -150,9 +149,9 @@ add_note(struct ptrc_trial *t, const char *format, ...)
 	return is_new;
 }
 
-/* Makes a rule fail that passes only because no event matched it. The reason becomes the latest
- * note, which names something that no event has: most likely, the name is misspelt. If events are
- * missing, nothing can be concluded, and the rule still passes. */
+/* Makes a rule fail that passes only because no event matched it. The latest note says that no event has some name
+ * of the rule: most likely, this name is misspelt. So this note becomes the reason. If events are missing, nothing
+ * can be concluded, and the rule still passes. */
 static void fail_by_note(const struct ptrc_check *c, struct ptrc_trial *t)
 {
 	unsigned int kinds = 1U << PTRC_RULE_NEVER | 1U << PTRC_RULE_COUNT | 1U << PTRC_RULE_BEFORE;
@@ -437,8 +436,7 @@ static void note_missing_member(const char *text, void *arg)
 		fail_by_note(n->c, n->t);
 }
 
-/* Adds a note for each field that no event has and because of which an expression of the rule holds
- * for no event. */
+/* Adds a note for each field that no event has, if an expression of the rule holds for no event because of it. */
 static void note_members(struct ptrc_check *c, struct ptrc_trial *t)
 {
 	struct noting n = {c, t};

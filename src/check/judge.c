@@ -26,8 +26,8 @@ struct waiters {
 /* For rules of the kind after: all events with one key that wait for an answer. */
 struct ptrc_request {
 	struct ptrc_table_entry entry;
-	/* `old` has the events before the latest loss: their answer may have been lost, or was late already.
-	 * `fresh` has the events after that loss. */
+	/* `fresh` has the events after the latest loss. `old` has the events before it: their answer may have been
+	 * lost, unless it was late already when the loss happened. */
 	struct waiters old, fresh;
 	/* Position in the list .requests: the requests with the latest fresh event first, those without a
 	 * fresh event last. */
@@ -40,7 +40,7 @@ struct ptrc_request {
 struct ptrc_answer {
 	struct ptrc_table_entry entry;
 	struct ptrc_recent recent;
-	/* Position in the list .remembered, which is sorted by the time when the answer was listed. */
+	/* The position in the list .remembered, which is sorted by listed_ns; whether the key is in this list. */
 	TAILQ_ENTRY(ptrc_answer) others;
 	bool is_listed;
 	int64_t listed_ns;
@@ -52,10 +52,9 @@ struct allowed {
 	struct ptrc_moment at;
 };
 
-/* For rules of the kind before: an event without the event that it requires. For those of the kind
- * order: an event that came before the preceding one of the list. It is kept for as long as the
- * rule's tolerance: a required event that is read later, but within the tolerance, counts as
- * earlier. */
+/* For rules of the kind before: an event without the event that it requires. For rules of the kind order: an event
+ * of the list that came before the event that precedes it in the list. It is kept for as long as the rule's
+ * tolerance: if the missing event is read within that time, it counts as earlier. */
 struct ptrc_waiting {
 	TAILQ_ENTRY(ptrc_waiting) others;
 	struct ptrc_moment at;
@@ -82,7 +81,7 @@ struct begin {
 	struct ptrc_moment at;
 	/* The begin event fulfils the rule's conditions, so the rule is about this pair. */
 	bool is_selected;
-	/* The pair was counted as open when a log ended before the others without an end. */
+	/* The pair was counted as open when a log without an end stopped before the other logs. */
 	bool is_counted;
 	/* The number of the event that opened the pair. */
 	uint64_t event;
@@ -108,8 +107,7 @@ struct steps {
 	unsigned int broken, doubtful, open;
 	/* Events were lost before one of the events in `first`. */
 	bool is_after_loss;
-	/* For each event i of the rule, the first such event or, once an event i breaks the rule,
-	 * that one. */
+	/* first[i] is the first event i of the rule or, once an event i breaks the rule, that event. */
 	struct ptrc_moment first[];
 };
 
@@ -121,7 +119,7 @@ struct now {
 	struct ptrc_moment at;
 	/* Which event of the rule the current event matches, as an index. */
 	unsigned int event;
-	/* The conditions of that event hold. Only the kind pair gets events for which they do not. */
+	/* The conditions of that event hold. Only rules of the kind pair take events for which they do not hold. */
 	bool is_selected;
 };
 
@@ -181,7 +179,8 @@ static bool is_same_thread(const struct ptrc_moment *a, const struct ptrc_moment
 	return a->source == b->source && a->pid == b->pid && a->tid == b->tid;
 }
 
-/* Whether the order of two events is unknown: they are of different threads, and as near as the tolerance. */
+/* Whether the order of two events is unknown: they are of different threads, and no further apart than the
+ * tolerance. */
 static bool is_near(const struct ptrc_trial *t, const struct ptrc_moment *a,
 		    const struct ptrc_moment *b)
 {
@@ -268,7 +267,7 @@ static void take_never(struct now *n)
 	add_case(&t->worst, UINT64_MAX - t->broken, &n->at, NULL, "happened");
 }
 
-/* Takes an event that came after the moment from which `within` counts. */
+/* Takes an event that came after t->base, the moment from which `within` counts. */
 static void take_existing(struct now *n)
 {
 	struct ptrc_trial *t = n->trial;
@@ -408,15 +407,15 @@ static void take_request(struct now *n, const struct ptrc_judge_key *k)
 	size_t count = t->table.count;
 
 	t->matched++;
-	/* Looks for an answer among the remembered ones. If this event has just answered an open
-	 * request, none of them is its answer: they all came before that request, which they would
-	 * have answered otherwise, and the request came before this event. */
+	/* Looks for an answer among the remembered ones, unless this event has just answered an open request. Then
+	 * no remembered answer is near enough: it would have answered that request, too, so it came before the
+	 * request, which came before this event. */
 	if (a && is_any_near(t, &a->recent, &n->at) && t->used_event != n->judge->event_count) {
 		t->kept++;
 		return;
 	}
 	q = find_at(&t->table, k, sizeof(*q));
-	/* The answer to the first waiting event will answer this event, too, and after a shorter time. */
+	/* If an event waits already, the answer to it will answer this event, too, and after a shorter time. */
 	if (q->fresh.count++)
 		return;
 	q->fresh.at = n->at;
@@ -427,8 +426,8 @@ static void take_request(struct now *n, const struct ptrc_judge_key *k)
 	TAILQ_INSERT_HEAD(&t->requests, q, others);
 }
 
-/* Decides about waiting events: at their answer or, if `at` is NULL, at the end of the log. `ns` is the time
- * of either. */
+/* Decides about waiting events: at their answer or, if `at` is NULL, at the end of the log. `ns` is the time of the
+ * answer or of the end. */
 static void answer(struct ptrc_trial *t, const struct waiters *w, int64_t ns,
 		   const struct ptrc_moment *at)
 {
@@ -522,7 +521,7 @@ static struct ptrc_waiting *add_waiting(struct now *n, size_t key_size)
 	return w;
 }
 
-/* Notes in one of the sets of w->steps that an event came before the event that precedes it in the
+/* Notes in one of the sets of w->steps that the waiting event came before the event that precedes it in the
  * list. */
 static void break_order(const struct ptrc_waiting *w, unsigned int *set)
 {
@@ -564,8 +563,8 @@ static void doubt_waiting(struct ptrc_trial *t, int64_t ns)
 	w->is_doubtful = true;
 }
 
-/* Ends the waiting at the end of the trace. If the log was not closed, the required event may have come after
- * the last event that was written, but within the tolerance. */
+/* Ends the waiting at the end of the trace. If the log was not closed, a required event may have come after the
+ * last event that was written, but within the tolerance. So the latest waiting events count as open. */
 static void end_waitings(struct ptrc_trial *t)
 {
 	struct ptrc_waiting *w;
@@ -611,9 +610,9 @@ static void take_allowing(struct now *n, const struct ptrc_judge_key *k)
 	struct allowed *a = find_at(&t->table, k, sizeof(*a));
 
 	a->at = n->at;
-	/* If this event has just found what it requires, it is later than that required event. The waiting
-	 * events with the same key are earlier than that one, because they have not found it. So this event
-	 * comes after all of them and is not what they require. */
+	/* If this event has just found the event that it requires, it is later than that event. The waiting events
+	 * with the same key have not found that event, so they are earlier than it. So this event comes after all
+	 * of them, and cannot be what they require. */
 	if (t->used_event == n->judge->event_count)
 		return;
 	for (struct ptrc_waiting *w = TAILQ_FIRST(&t->waiting), *next; w; w = next) {
@@ -673,7 +672,7 @@ static struct ptrc_open *open_of(const struct now *n)
 }
 
 /* Removes the crowds (struct ptrc_crowd: moments with more open pairs than ever before) that are older than the
- * tolerance: nothing changes them any more. Updates the maximum. */
+ * tolerance: nothing changes them any more. Updates t->most, the maximum of such crowds. */
 static void settle_crowds(struct ptrc_trial *t, int64_t ns)
 {
 	size_t settled = 0;
@@ -715,8 +714,8 @@ static void count_begin(struct now *n)
 		(struct ptrc_crowd){n->at, n->judge->event_count, count};
 }
 
-/* Subtracts the pair from the number of open pairs. Subtracts it also from each crowd of another thread
- * within the tolerance, because the end may count as earlier. */
+/* Subtracts the pair from the number of open pairs, and from each crowd that another thread made within the
+ * tolerance: the end of the pair may count as earlier than that crowd. */
 static void count_end(struct now *n, const struct begin *b)
 {
 	struct ptrc_trial *t = n->trial;
@@ -818,7 +817,7 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 
 /* ---- order ---- */
 
-/* Drops the events of the next place in the list that wait for this event, and are so near to it that it may have
+/* Ends the waiting of the events that follow this event in the list, if they are so near to it that it may have
  * come before them. */
 static void allow_next(struct now *n, const struct steps *s)
 {
@@ -900,7 +899,7 @@ static void end_count(void *thing, void *arg)
 	}
 }
 
-/* Counts a pair that had no end when its log, or the first log without an end, ended at this time. */
+/* Counts a pair that was open at this time, when the trace ended or a log without an end stopped. */
 static void count_unended(struct ptrc_trial *t, const struct begin *b, int64_t ns)
 {
 	int64_t length_ns = ptrc_when_subtract(ns, b->at.ns);
@@ -935,15 +934,15 @@ static void end_begins(void *thing, void *arg)
 	}
 }
 
-/* A log that ended before the others without an end. */
+/* A log without an end that stopped before the other logs. */
 struct early_end {
 	struct ptrc_trial *trial;
 	int64_t ns;
 	unsigned int source;
 };
 
-/* Counts the pairs whose end may be missing because the log ended. What is known of them is how long they had
- * lasted then. */
+/* Counts the pairs whose end may be missing because the log stopped. It is known only how long they had lasted by
+ * then. */
 static void end_begins_early(void *thing, void *arg)
 {
 	const struct early_end *e = arg;
@@ -1169,10 +1168,10 @@ void ptrc_judge_take_early_end(struct ptrc_judge *j, int64_t ns, unsigned int so
 	doubt_waiters(j, ns, source);
 }
 
-/* Takes an event that reports a loss, or the next event of the same source (START or RESUME);
- * events are lost between the two. Both count as a place of loss, because pairs that other sources
- * open between them may have lost their ends. What the event itself ends or answers is not affected
- * by the loss, so it is taken first. */
+/* Takes an event that reports a loss, or the next event of the same source (START or RESUME); events are lost
+ * between the two. Both count as a place of loss, because pairs that other sources open between them may have lost
+ * their ends. The loss does not affect what the event itself ends or answers, so the event is taken in these roles
+ * first. */
 static void take_at_gap(struct now *n, const struct ptrc_roles *roles)
 {
 	for (size_t i = 0; i < roles->count; i++)

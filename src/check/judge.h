@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Judges a trace by rules while its events are read in order of time. Rules group events by keys: threads, or
- * values of a field. The memory for a rule grows with the number of keys for which something is open, or with
- * the number of all keys if everything before an event matters to the rule.
+ * values of a field. The memory for a rule grows with the number of keys for which something is open, or with the
+ * number of all keys if everything before an event matters to the rule.
  *
  * A rule may stay undecided for two reasons: the log ends while something is open, or lost events or data might
- * have decided it. If two events of different threads are as near to each other as the rule's tolerance, their
- * order is unknown, and is taken to be the one that keeps the rule.
+ * have decided it. If two events of different threads are no further apart than the rule's tolerance, their order
+ * is unknown, and the order that keeps the rule is assumed.
  */
 #ifndef PTRC_SRC_CHECK_JUDGE_H
 #define PTRC_SRC_CHECK_JUDGE_H
@@ -85,7 +85,8 @@ struct ptrc_roles *ptrc_judge_find_roles(struct ptrc_judge *, const char *name);
 void ptrc_judge_take(struct ptrc_judge *, const struct ptrc_roles *, struct ptrc_view *,
 		     unsigned int source);
 
-/* Notes that events of the source were lost at this time or before it, and that no event reports this loss. */
+/* Notes that events of the source were lost at this time or before it. The caller calls it only for losses that no
+ * event reports. */
 void ptrc_judge_take_gap(struct ptrc_judge *, int64_t ns, unsigned int source);
 
 /* Notes that the log of the source has no end and stops at this time, while other logs go on. So later events

@@ -90,8 +90,8 @@ static uint64_t number_of(const struct ptrc_rule_draft *d, enum ptrc_rule_key ke
 	return value;
 }
 
-/* Returns the number of the key at-most, whose value is such as "3 at once"; UINT64_MAX if the key
- * is not given. */
+/* Returns the number of the key at-most, whose value has the form "3 at once"; UINT64_MAX if the key is not
+ * given. */
 static uint64_t at_most_of(const struct ptrc_rule_draft *d)
 {
 	static const char words[] = "at once";
@@ -242,7 +242,7 @@ static void make_count(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 		ptrc_rule_refuse(d, &d->marks[PTRC_RULE_KEY_MIN], "min is greater than max");
 }
 
-/* Refuses bounds that no durations keep: a quantile is at least as long as each lower quantile. */
+/* Refuses bounds that no durations can keep: a quantile is at least as long as each lower quantile. */
 static void check_bounds(const struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 {
 	for (size_t i = 0; i < r->bound_count; i++)
@@ -421,8 +421,8 @@ void ptrc_rules_add(struct ptrc_rules *rules, const struct ptrc_rule_draft *d)
 				 "tolerance: is more than a minute");
 	r.at_end = doubt_of(d, PTRC_RULE_KEY_AT_END);
 	r.at_loss = doubt_of(d, PTRC_RULE_KEY_AT_LOSS);
-	/* By default, a rule needs at least one event that shows that it is kept. This does not hold for a
-	 * rule of the kind before, which is kept if no event happens. */
+	/* By default, a rule of these kinds passes only if at least one event shows that it is kept. A rule of the
+	 * kind before also passes if no event happens. */
 	has_count =
 		r.kind == PTRC_RULE_AFTER || r.kind == PTRC_RULE_PAIR || r.kind == PTRC_RULE_ORDER;
 	r.min_count = number_of(d, PTRC_RULE_KEY_MIN_COUNT, has_count);

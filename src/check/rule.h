@@ -72,8 +72,8 @@ struct ptrc_rule_bound {
 /* The verdict on a rule that could not be decided before the log ended, or because events were lost. */
 enum ptrc_rule_doubt { PTRC_RULE_UNDECIDED, PTRC_RULE_IGNORE, PTRC_RULE_FAIL };
 
-/* The largest tolerance, which is limited because events are kept in memory for that time, and the default,
- * both in nanoseconds. */
+/* The largest tolerance and the default one, in nanoseconds. Events are kept in memory for as long as the
+ * tolerance, so it is limited. */
 #define PTRC_RULE_TOLERANCE_MAX INT64_C(60000000000)
 #define PTRC_RULE_TOLERANCE INT64_C(1000)
 
@@ -162,8 +162,8 @@ static inline bool ptrc_rule_is_upper(const struct ptrc_rule_bound *b)
 	return b->order == PTRC_RULE_BELOW || b->order == PTRC_RULE_AT_MOST;
 }
 
-/* Whether a duration is below the bound. A duration that is equal to the bound counts as below it for <= and
- * for >. So an upper bound allows what is below it, and a lower bound forbids that. */
+/* Whether a duration is below the bound. A duration that is equal to the bound counts as below it for <= and for >.
+ * So an upper bound allows the durations below it, and a lower bound forbids them. */
 static inline bool ptrc_rule_is_below(const struct ptrc_rule_bound *b, int64_t ns)
 {
 	return b->order == PTRC_RULE_AT_MOST || b->order == PTRC_RULE_ABOVE ? ns <= b->ns

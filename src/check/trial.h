@@ -77,13 +77,13 @@ struct ptrc_ending {
 	int64_t ns;
 	/* The time of the first event within the selected time. */
 	int64_t start_ns;
-	/* The number of places so far, in all logs, where events were lost. An event that is read while another
-	 * log is at such a place adds one, too, because an event that belongs to it may be lost there. */
+	/* The number of places so far, in all logs, where events were lost. Each event that is read while another
+	 * log is at such a place also adds 1: an event that belongs to it may be lost in that log. */
 	uint64_t gap_count;
 	/* The times of the first and of the last place where events were lost. */
 	int64_t first_gap_ns, last_gap_ns;
-	/* The end of the first log that stopped before the others without an end: the time of its last event.
-	 * INT64_MAX if there is no such log. */
+	/* The time of the last event of the first log that has no end and stopped before the others. INT64_MAX if
+	 * there is no such log. */
 	int64_t early_end_ns;
 	/* Events are missing, and it is unknown where. This member and the following ones are set when all
 	 * events have been read. */
@@ -115,9 +115,9 @@ struct ptrc_trial {
 	 * were measured, in .doubtful the events whose other half may be lost, and in .open the
 	 * pairs without an end. */
 	uint64_t kept, broken, doubtful, open;
-	/* without_key: the number of events that lack the field of the rule's key. unmatched_ends:
-	 * of end events that lack the other event of their pair. backwards: of pairs and answers whose end has an
-	 * earlier time than their start. */
+	/* The numbers of events that lack the field of the rule's key (without_key), of end events whose begin
+	 * event is missing (unmatched_ends), and of pairs and answers that end at an earlier time than they start
+	 * (backwards). */
 	uint64_t without_key, unmatched_ends, backwards;
 	/* The number of events of which it is unknown whether they belong to the rule, because their data was
 	 * cut (cut) or does not fit its layout (misfits). */
@@ -128,9 +128,9 @@ struct ptrc_trial {
 	/* The number of events of which it is unknown whether they belong to the rule, because
 	 * matching a regular expression would have taken too long. */
 	uint64_t undecided;
-	/* The worst cases, and the cases that are in doubt. For the kind pair, `worst` has pairs that are too
-	 * long for a bound, `shortest` has pairs that are too short for one, and `shown` has those of them
-	 * that broke the rule. */
+	/* The worst cases, and the cases that are in doubt. For the kind pair, `worst` has pairs that are too long
+	 * for a bound, `shortest` has pairs that are too short for one, and `shown` has the cases that are reported
+	 * if the rule is broken. */
 	struct ptrc_cases worst, shortest, doubts, shown;
 
 	/* One entry for each key of the rule. Its type depends on the kind of the rule. */
@@ -192,8 +192,8 @@ struct ptrc_trial {
 	int64_t limit_ns;
 	/* The hosts of the logs and their clock errors; NULL if all logs are of one host. */
 	const struct ptrc_hosts *hosts;
-	/* The number of durations between events of two hosts whose clock error is so large that it is
-	 * unknown on which side of limit_ns they are. */
+	/* The number of durations between events of two hosts that may be above or below limit_ns, because the
+	 * error of the hosts' clocks is too large. */
 	uint64_t unclear;
 	/* The largest clock error of the durations in .unclear. */
 	int64_t clock_error_ns;

@@ -184,11 +184,11 @@ static void decide_bound(struct ptrc_trial *t, const struct ptrc_ending *e, size
 		return;
 	is_kept_if_long = is_kept(b, t->below[i], count);
 	is_kept_if_short = is_kept(b, t->below[i] + open_below, count);
-	/* If a log was not closed, any number of pairs may be missing. */
+	/* If a log was not closed, any number of pairs may be missing, so only a limit is broken for certain. */
 	is_broken = !is_kept_if_long && !is_kept_if_short &&
 		    (!e->is_unclosed || is_limit(b) || is_end_ignored);
-	/* Lost events cannot undo one duration beyond a limit. Nor can they end an open pair that is counted here:
-	 * no events were lost since it was opened. */
+	/* A duration beyond a limit breaks it, whatever events were lost. An open pair that is counted here cannot
+	 * have ended by a lost event: no events were lost since it was opened. */
 	if (has_loss(e)) {
 		f->has_loss = true;
 		is_broken &= is_loss_ignored(t) || (is_limit(b) && !e->has_unplaced_loss);
@@ -203,7 +203,8 @@ static void decide_bound(struct ptrc_trial *t, const struct ptrc_ending *e, size
 		ptrc_quantiles_is_exact(&t->lengths) ? "" : "~",
 		ptrc_duration_text((int64_t)ptrc_quantiles_at(&t->lengths, b->per_million), true),
 		b->text);
-	/* The duration that is shown breaks the bound, but not together with the pairs that are still open. */
+	/* The quantile that is shown is that of the pairs with an end. It breaks the bound, but together with the
+	 * pairs that are still open, the bound is kept. */
 	if (is_kept_if_long && is_kept_if_short && !is_kept(b, t->below[i], t->kept))
 		ptrc_buffer_format(&f->text, ", kept by %" PRIu64 " begin%s without an end", open,
 				   plural(open));
@@ -327,8 +328,8 @@ static void show_pairs(struct ptrc_trial *t)
 			show_case(t, &t->doubts.list[i]);
 }
 
-/* Returns the counter of the rule's result to which keys (or the rule as a whole) that are not
- * certainly kept are added. */
+/* Returns the counter for the keys of the rule (or for the rule as a whole) that are not certainly kept: .doubtful,
+ * .open or .broken. */
 static uint64_t *fate_of(struct ptrc_trial *t, const struct findings *f)
 {
 	if (f->has_loss && !is_loss_ignored(t))

@@ -323,8 +323,8 @@ void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *ab
 		if (!(above->given & 1U << key))
 			continue;
 		if (s->kind == PTRC_CONFIG_LIST) {
-			/* Another session may share the list that is replaced, so it cannot be freed. It is
-			 * kept, as everything of a configuration is, or a leak checker would report it. */
+			/* Another session may share the list that is replaced, so it cannot be freed. A copy of its
+			 * pointer is kept, or a leak checker would report the list. */
 			struct ptrc_cli_texts *replaced = ptrc_config_keep(sizeof(*replaced));
 
 			memcpy(replaced, (char *)below + s->offset, sizeof(*replaced));
@@ -338,7 +338,7 @@ void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *ab
 
 bool ptrc_config_is_of_kept_events(enum ptrc_config_key key)
 {
-	/* ptrace-run replaces the files of results with PTRC_CONFIG_FORCE, too. */
+	/* PTRC_CONFIG_FORCE is not about kept events alone: with it, ptrace-run also replaces files of results. */
 	return (ptrc_config_settings[key].users & PTRC_CONFIG_OF_LOG &&
 		key != PTRC_CONFIG_FULL_WAIT && key != PTRC_CONFIG_FORCE) ||
 	       key == PTRC_CONFIG_OUTPUT || key == PTRC_CONFIG_STREAM_FULL_POLICY ||

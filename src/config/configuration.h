@@ -223,8 +223,8 @@ void ptrc_config_parse(struct ptrc_config_file *, const char *name, const void *
 
 /* ---- configuration_dump.c ---- */
 
-/* Puts the sessions as a YAML file that means the same when it is read. Ends the process if a value from the
- * command line is not UTF-8, because YAML cannot hold such a value. */
+/* Puts the text of a YAML file with these sessions. A command that reads this file gets the same settings. Ends the
+ * process if a value from the command line is not UTF-8, because YAML cannot hold such a value. */
 void ptrc_config_dump(const struct ptrc_config_file *, enum ptrc_config_user, struct ptrc_buffer *);
 
 /* ---- configuration_options.c: settings as options of a command ---- */

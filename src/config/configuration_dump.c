@@ -201,8 +201,8 @@ static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
 	}
 }
 
-/* Whether --dump-config leaves the setting out: if the setting has no value; also if it has no effect (such as
- * a setting of the log without a log), unless it was given for this session itself. */
+/* Whether --dump-config leaves the setting out, because it has no value, or because it has no effect (such as a
+ * setting of the log without a log) and was not given for this session itself. */
 static bool is_missing(const struct ptrc_config *c, int key, bool has_log)
 {
 	unsigned int own = c->given & ~c->from_defaults;
@@ -213,7 +213,7 @@ static bool is_missing(const struct ptrc_config *c, int key, bool has_log)
 		return true;
 	if (key == PTRC_CONFIG_SNAPSHOT_ON || key == PTRC_CONFIG_SNAPSHOT_MAX)
 		return !c->snapshot_on.count && !(own & 1U << key);
-	/* These settings have no built-in value. */
+	/* `stacks`, `log-rotate` and `log-keep` have no built-in value. */
 	if (key == PTRC_CONFIG_STACKS)
 		return !(c->given & 1U << key);
 	if (key == PTRC_CONFIG_LOG_ROTATE || key == PTRC_CONFIG_LOG_KEEP)

@@ -80,7 +80,8 @@ bool ptrc_config_option(struct ptrc_config_line *l, int key, const char *value)
 	if (setting < 0 || setting >= PTRC_CONFIG_KEYS)
 		return false;
 	snprintf(option, sizeof(option), "--%s", ptrc_config_settings[setting].key);
-	/* An option without an argument sets its setting to true, or adds what matches everything to a list. */
+	/* An option without an argument sets its setting to true, or adds a pattern that matches all to its
+	 * list. */
 	if (!value)
 		value = ptrc_config_settings[setting].kind == PTRC_CONFIG_LIST ? "*" : "true";
 	if (!ptrc_config_set(&l->options, (enum ptrc_config_key)setting, l->user, value, &why))
@@ -119,8 +120,8 @@ static void check_stacks(const struct ptrc_config_line *l, const struct ptrc_con
 	}
 }
 
-/* Prepares a session that only counts. Settings of events that are kept end the process if the session itself has
- * them; those of the file's defaults are for other sessions, and are dropped. */
+/* Prepares a session that only counts. The process ends if the session itself has a setting about events that are
+ * kept. Such settings of the file's defaults are for other sessions, and are dropped. */
 static void set_count_only(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
 			   struct ptrc_config *c)
 {
@@ -154,7 +155,8 @@ static void check_together(const struct ptrc_config_line *l, const struct ptrc_c
 	/* The keys that the session itself gives. The file's defaults may be meant for other sessions. */
 	unsigned int own = c->given & ~c->from_defaults;
 
-	/* With the policy append, the size has no effect, but a user who gives both options knows that. */
+	/* With the policy append, the default, the size has no effect. A user who also gives a policy is assumed to
+	 * know that. */
 	if (c->given & 1U << PTRC_CONFIG_LOG_MAX_SIZE &&
 	    !(c->given & 1U << PTRC_CONFIG_LOG_FULL_POLICY))
 		refuse_setting(l, file, c, PTRC_CONFIG_LOG_MAX_SIZE,

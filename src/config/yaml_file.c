@@ -131,8 +131,8 @@ yaml_event_type_t ptrc_yaml_next(struct ptrc_yaml *r)
 	yaml_event_delete(&r->event);
 	if (!yaml_parser_parse(&r->parser, &r->event))
 		refuse_syntax(r);
-	/* In libyaml's structures for the three kinds of nodes, anchor and tag are the first members, so the
-	 * member of the scalar serves for all three. */
+	/* In libyaml's structures for the three kinds of nodes, anchor and tag are the first members, so
+	 * data.scalar gives them for all three. */
 	is_node = r->event.type == YAML_SCALAR_EVENT ||
 		  r->event.type == YAML_SEQUENCE_START_EVENT ||
 		  r->event.type == YAML_MAPPING_START_EVENT;
@@ -233,7 +233,7 @@ void ptrc_yaml_end(struct ptrc_yaml *r)
 	yaml_parser_delete(&r->parser);
 }
 
-/* Reads the file, but at most one byte more than the largest valid file has. Returns the number of bytes. */
+/* Reads at most one byte more than a valid file has, so that one that is too large is noticed. Returns the size. */
 static size_t read_bytes(const char *name, int fd, bool is_patient, unsigned char *bytes)
 {
 	size_t size = 0;

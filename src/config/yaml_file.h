@@ -29,8 +29,8 @@ struct ptrc_yaml {
 };
 
 /*
- * Reads a file of at most PTRC_YAML_BYTES_MAX bytes. "-" means standard input. Stores the name of the file,
- * as messages have it, and the size. The bytes are valid until the next call.
+ * Reads a file of at most PTRC_YAML_BYTES_MAX bytes. "-" means standard input. Stores the name by which messages
+ * call the file, and the size. The bytes are valid until the next call.
  */
 const void *ptrc_yaml_read(const char *path, const char **name, size_t *size);
 

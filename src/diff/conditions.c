@@ -68,7 +68,7 @@ static bool take_number(struct ptrc_condition *c, long double number, const char
 	       refuse(why, c->text, at, "'%s' is beyond the largest number, 1.79e308", amount);
 }
 
-/* Reads an amount without a sign: of time for a quantile, else of events. `at` is its place in the
+/* Reads an amount without a sign: a time for a quantile, else a number of events. `at` is its place in the
  * condition's text. */
 static bool read_amount(struct ptrc_condition *c, const char *amount, const char *at,
 			struct ptrc_cli_reason *why)

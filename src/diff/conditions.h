@@ -74,13 +74,13 @@ struct ptrc_conditions {
  * starts with the column. */
 bool ptrc_conditions_add(struct ptrc_conditions *, const char *text, struct ptrc_cli_reason *why);
 
-/* Adds the pairs that conditions on durations name by two events or with a field, and that are missing in the
- * list. Returns false, with the reason, if there is no such field. */
+/* Adds to the list the pairs that conditions on durations name as BEGIN..END or with a field, unless it has them.
+ * Returns false, with the reason, if there is no such field. */
 bool ptrc_conditions_add_pairs(const struct ptrc_conditions *, struct ptrc_pairs *,
 			       const struct ptrc_layouts *, struct ptrc_cli_reason *why);
 
-/* Whether the name of each condition means a single pair. Returns false, with the reason, if one means
- * several. */
+/* Whether the name of each condition means a single pair. Returns false, with the reason, if a name means several
+ * pairs. */
 bool ptrc_conditions_suit(const struct ptrc_conditions *, const struct ptrc_pairs *,
 			  struct ptrc_cli_reason *why);
 

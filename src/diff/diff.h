@@ -119,7 +119,7 @@ double ptrc_diff_test(const struct ptrc_diff *, const struct ptrc_diff_pair *,
 /* Whether each side has exactly one log. Then the tests compare durations; otherwise they compare logs. */
 bool ptrc_diff_is_single(const struct ptrc_diff *);
 
-/* The threshold of p-values: a lower one means a change, not noise. */
+/* The threshold of p-values: a p-value below it means a change, not noise. */
 double ptrc_diff_threshold(const struct ptrc_diff *);
 
 /* The relative change of a value; infinite if the value was 0 before. */

@@ -13,7 +13,7 @@ enum { NAME_MAX_COLUMNS = 12 };
 /* The widths of columns. */
 enum { LABEL = 28, VALUE = 13, CHANGE = 10, NAME = 26, COUNT = 10, RATE = 12 };
 
-/* A p-value below this is shown as "< 1e-06", because the approximation is not better. */
+/* A p-value below this is shown as "< 1e-06", because the approximation is not more exact. */
 #define P_LEAST 1e-6
 
 static const char *const side_names[PTRC_DIFF_SIDES] = {"before", "after"};

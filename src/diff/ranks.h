@@ -34,10 +34,10 @@ struct ptrc_rank_test ptrc_ranks_compare(const struct ptrc_quantiles *,
 					 const struct ptrc_quantiles *);
 
 /*
- * Compares one quantile of two runs by Fisher's exact test: how many durations of each run are above the
- * lesser of both quantiles (Mathisen, A method of testing the hypothesis that two samples are from the same
- * population, Annals of Mathematical Statistics 14, 1943). Returns the p-value. The test notices a change in
- * the tail, which the rank test does not notice among all other ranks.
+ * Compares one quantile of two runs by Fisher's exact test, from the number of durations of each run that are above
+ * the smaller of the two quantiles (Mathisen, A method of testing the hypothesis that two samples are from the same
+ * population, Annals of Mathematical Statistics 14, 1943). Returns the p-value. The test notices a change in the
+ * tail, which the rank test does not notice among all other ranks.
  */
 double ptrc_ranks_compare_at(const struct ptrc_quantiles *, const struct ptrc_quantiles *,
 			     unsigned int per_million);

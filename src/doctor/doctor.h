@@ -60,15 +60,15 @@ bool ptrc_doctor_is_missed(const struct ptrc_doctor *, const char *name);
 
 /* Reports each kind of loss of a log or a stream. is_advised means that another finding says what to do about a
  * full stream or log. is_ring means that the stream has no log, and that its policy is to overwrite its oldest
- * events; that it has lost these is not a problem. */
+ * events; that it has lost the oldest events is then not a problem. */
 void ptrc_doctor_losses(struct ptrc_doctor *, const char *thing, const struct ptrc_losses *,
 			bool is_advised, bool is_ring);
 
 /* Writes a size such as "12 KiB" or "3.4 GiB" to `text`, and returns it. */
 const char *ptrc_doctor_size(uint64_t bytes, char text[32]);
 
-/* Returns the user's sessions and their states, for which the sessions are asked at the first call.
- * The list is empty if the directory cannot be listed. */
+/* Returns the user's sessions and their states. The first call asks the sessions for their states. The list is
+ * empty if the directory cannot be listed. */
 const struct ptrc_session_list *ptrc_doctor_list(void);
 
 /* Returns the name of the session that this process controls, or NULL. */
@@ -100,8 +100,8 @@ enum ptrc_doctor_library {
 	PTRC_DOCTOR_LIBRARY_UNKNOWN,
 };
 
-/* Reports which events other than its own can be recorded of the program with this path, and why
- * others cannot. */
+/* Reports which kinds of events, other than those that the program itself records, can be recorded of the program
+ * with this path, and why other kinds cannot. */
 void ptrc_doctor_kinds(struct ptrc_doctor *, const char *path);
 
 /* Returns whether and how the program of a running process contains the library: NONE, STATIC, SHARED or
@@ -114,16 +114,15 @@ enum ptrc_doctor_library ptrc_doctor_library_of(pid_t);
  * this controller, whose state has been reported already. */
 void ptrc_doctor_process(struct ptrc_doctor *, pid_t, pid_t controller);
 
-/* Finds a reason why the calling process cannot trace this one: the process has another /dev/shm, is in
- * another pid or time namespace, is privileged, or runs a program without the library. A program that is just
- * starting counts as one with the library if it will load it. has_os means that the stream also records
- * events of the operating system, for which no program needs the library. Returns false if no reason was
- * found. */
+/* Finds a reason why the calling process cannot trace this one: the process has another /dev/shm, is in another pid
+ * or time namespace, is privileged, or runs a program without the library. A program that is just starting counts
+ * as one with the library if it is going to load the library. has_os means that the stream also records events of
+ * the operating system, for which no program needs the library. Returns false if no reason was found. */
 bool ptrc_doctor_find_obstacle(pid_t, bool has_os, struct ptrc_doctor_obstacle *);
 
-/* Reports problems of a stream that its status shows. `session` is the name that the advice gives
- * to commands; NULL if the stream does not belong to a session. Returns whether the stream or its
- * log is full, which the report then says, with advice. */
+/* Reports problems of a stream that its status shows. `session` is the name that the advice gives to commands; NULL
+ * if the stream does not belong to a session. Returns whether the stream or its log is full; the report then says
+ * so, with advice. */
 bool ptrc_doctor_status(struct ptrc_doctor *, const char *thing, const char *session,
 			const struct posix_trace_status_info *, int full_policy, bool has_log);
 

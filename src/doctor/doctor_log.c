@@ -27,8 +27,7 @@
 
 struct log_seen {
 	uint64_t user_events;
-	/* The number of events that --event names, and of their event types. The user misses
-	 * them. */
+	/* The number of events that --event names, which the user misses, and the number of their event types. */
 	uint64_t wanted;
 	size_t wanted_types;
 	bool is_cut_short;
@@ -39,7 +38,7 @@ struct log_seen {
 struct seen_type {
 	/* Its events are those that --event names. */
 	bool is_wanted;
-	/* It is one of the operating system, which no program opens. */
+	/* It is an event type of the operating system, which no program opens. */
 	bool is_of_os;
 };
 
@@ -250,7 +249,7 @@ static bool is_own(const char *path)
 static void check_losses(struct ptrc_doctor *d, const char *path, const struct ptrc_losses *l,
 			 bool is_log_full)
 {
-	/* If events were lost because the log was full, the report of that loss says so. */
+	/* If events were lost because the log was full, ptrc_doctor_losses() says that the log was full. */
 	bool is_only_full = is_log_full && !l->log_events;
 	size_t count;
 	struct posixtrace_orphan *orphans = ptrc_orphans_list(&count);

@@ -86,7 +86,8 @@ static bool check_place(struct patient *p)
 					      "(chroot)");
 		is_good = false;
 	}
-	/* The controller of a session is a child of the command, so the namespace for children counts. */
+	/* The controller of a session is a child of the command, so it will be in the command's time namespace for
+	 * children, which is compared here. */
 	if (is_other(p, "ns/time", "/proc/self/ns/time_for_children")) {
 		ptrc_doctor_problem(
 			p->d, "time-namespace", p->thing, "run the commands where it is (nsenter)",
@@ -134,8 +135,8 @@ static void check_library(struct patient *p)
 				    "is or was set-user-ID or otherwise privileged: such programs "
 				    "are never traced");
 	else if (library == PTRC_DOCTOR_LIBRARY_STATIC || library == PTRC_DOCTOR_LIBRARY_SHARED) {
-		/* A program that is just starting does not show in shared memory yet that it has
-		 * the library, but will be traced. */
+		/* If the program is just starting, shared memory does not show yet that it has the library. It will
+		 * be traced, so this is no obstacle. */
 		if (p->d->obstacle)
 			return;
 		ptrc_doctor_problem(p->d, "library", p->thing,

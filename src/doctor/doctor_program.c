@@ -248,8 +248,8 @@ static void say_library(struct ptrc_doctor *d, const char *path, enum ptrc_docto
 		if (preload && strstr(preload, "libposixtrace"))
 			ptrc_doctor_ok(d, "library", path, "gets the library by LD_PRELOAD");
 		else
-			/* This is only a note, because it is normal for a shell, env(1), nice(1) and the
-			 * like. */
+			/* This is only a note, because a shell, env(1), nice(1) and the like normally lack the
+			 * library. */
 			ptrc_doctor_note(d, "library", path,
 					 "if its own events are missing, link it with -lposixtrace",
 					 "is not linked with the library, so it has no events of "

@@ -109,7 +109,7 @@ static void take_loss(void *arg, const char *key, bool is_loss, const char *text
 	const struct told *t = arg;
 	const char *check = "lost", *advice = NULL;
 
-	/* This is no loss: --log-keep has deleted files of the log, as the user wanted. */
+	/* If is_loss is false, --log-keep has deleted files of the log, as the user wanted. */
 	if (!is_loss)
 		return;
 	if (key && !t->is_advised && (!strcmp(key, "stream_events") || !strcmp(key, "log_events")))

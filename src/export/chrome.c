@@ -116,8 +116,7 @@ static void open_event(struct ptrc_buffer *b, const char *phase, uint64_t ns,
 	put_name(b, name, category);
 }
 
-/* Puts the event's data, the fact that they were cut, and the place in the source, as members of the open
- * object. */
+/* Puts the event's data, whether they were cut, and the place in the source code, as members of the open object. */
 static void put_details(const struct ptrc_export *x, struct ptrc_json *j, struct ptrc_view *view)
 {
 	const struct ptrc_reader *r = view->reader;
@@ -136,7 +135,7 @@ static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
 	struct ptrc_buffer *b = &x->query->out;
 	uint32_t stack = ptrc_flames_sample(f, x->query, x->source, 0);
 
-	/* If some sample has no stack, viewers assume that none has one. So the sample gets a stack with the
+	/* If a sample has no stack, viewers assume that no sample has one. So the sample gets a stack with the
 	 * frame "-". */
 	if (!stack)
 		stack = ptrc_flames_stack(f, 0, ptrc_flames_frame(f, "-", 1));
@@ -313,8 +312,8 @@ static void begin(struct ptrc_export *x)
 			    "\"args\":{\"name\":\"trace system\"}}");
 }
 
-/* Puts the stacks of samples. Each has its innermost frame, and the number of the stack of the frames around
- * it. */
+/* Puts the stacks of samples. A stack is put as the name of its innermost frame and the number of another stack,
+ * that of the frames around it. */
 static void put_stacks(struct ptrc_export *x)
 {
 	const struct ptrc_flames *f = &x->flames;

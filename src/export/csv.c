@@ -152,7 +152,7 @@ const struct ptrc_export_format ptrc_export_csv = {
 	.name = "csv",
 	.kind = {.mode = 0600,
 		 .signature = head,
-		 /* A signature may have no more bytes than this. */
+		 /* The first 32 bytes of `head` are enough to recognise such a file. */
 		 .signature_bytes = 32,
 		 .noun = "an export to csv"},
 	.state_size = sizeof(struct csv),

@@ -34,8 +34,8 @@ struct type {
 	const struct ptrc_layout *layout;
 	/* Element 2 * kind + is_cut is 1 + the number of the class, or 0 if the class does not exist yet. */
 	uint32_t classes[2 * PTRC_CTF_KINDS];
-	/* The layout has no bit fields, so data of fixed size can be copied without decoding it. The parts
-	 * are what is copied; padding between them is left out. */
+	/* The layout has no bit fields, so data of fixed size can be copied without decoding it. `parts` says which
+	 * bytes are copied: all but the padding. */
 	bool has_parts;
 	size_t part_count;
 	struct part {
@@ -63,8 +63,7 @@ struct stream {
 	uint64_t bytes;
 	/* The number of losses for which the log does not say how many events were lost. */
 	uint64_t uncounted;
-	/* The offset, in bytes, of the packet of the first loss for which the log does not say how
-	 * many events were lost. */
+	/* The offset, in bytes, of the packet of the first of these losses. */
 	uint64_t uncounted_at;
 };
 
@@ -352,7 +351,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	enum ptrc_ctf_kind kind = kind_of(t, e->view);
 	bool is_cut = ptrc_view_is_cut(e->view);
 	uint32_t *class = &t->classes[2 * kind + is_cut];
-	/* The time in a stream may not go back, but it may do so in a damaged log. */
+	/* In a stream of CTF, times must not go back, as they may in a damaged log. */
 	uint64_t ns = e->ns > s->last_ns ? e->ns : s->last_ns;
 	struct ptrc_buffer *b = &s->packet;
 	struct ptrc_ctf_event head = {
@@ -398,8 +397,8 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	close_packet(c, order, begin);
 	if (!is_counted && !s->uncounted++)
 		s->uncounted_at = s->bytes;
-	/* If the number of lost events is unknown, counts one. If it is known at the end, put_rest() adds the
-	 * others. */
+	/* If it is unknown how many events this loss cost, counts one. If the sum of all losses is known at the
+	 * end, put_rest() adds the rest. */
 	s->head.events_discarded += is_counted ? l->events : 1;
 	open_packet(x, l->source, begin);
 	close_packet(c, order, end);
@@ -415,8 +414,8 @@ static bool is_whole(const struct ptrc_query *q)
 	       q->first_count == UINT64_MAX && q->last_count == UINT64_MAX;
 }
 
-/* Adds the lost events that no packet has counted yet. If exactly one loss had no number, they were lost
- * there; otherwise they are counted at the end. */
+/* Adds the lost events that no packet has counted yet. If the log gives no number for exactly one of the losses,
+ * they are counted at that loss; otherwise at the end. */
 static void put_rest(struct ptrc_export *x, const struct ptrc_source *source)
 {
 	struct ctf *c = x->state;

@@ -63,7 +63,7 @@ static void put_length_place(struct ptrc_json *j, const char *length)
 	ptrc_json_close(j, '}');
 }
 
-/* Puts the names of the values of an enum: each is a range of one value. */
+/* Puts the names of the values of an enum, each with a range of values, whose first and last value are the same. */
 static void put_mappings(struct ptrc_json *j, const struct ptrc_layout_field *f)
 {
 	ptrc_json_open(j, "mappings", '{');
@@ -123,7 +123,7 @@ static void put_number(struct ptrc_json *j, const char *key, const struct ptrc_l
 	ptrc_json_close(j, '}');
 }
 
-/* Puts the class of bytes, text or an array of this size, or of the size in the field `length`. */
+/* Puts the class of bytes, text or an array. Its size is fixed, or is in the field `length` if this is not NULL. */
 static void put_items(struct ptrc_json *j, const struct ptrc_layout_field *f, const char *role,
 		      const char *length)
 {

@@ -126,8 +126,8 @@ extern const struct ptrc_ctf_version ptrc_ctf_tsdl, ptrc_ctf_json;
 /* The languages, in the order of the words of --ctf-version. The list ends with a NULL pointer. */
 extern const struct ptrc_ctf_version *const ptrc_ctf_versions[];
 
-/* Puts a class of events. If is_cut, the events' data were cut, and each event has a number before its data
- * that says where. The layout is used only for PTRC_CTF_FIELDS. */
+/* Puts a class of events. If is_cut, the events' data were cut, and each event has a number before its data that
+ * says where they were cut. The layout is used only for PTRC_CTF_FIELDS. */
 void ptrc_ctf_put_class(const struct ptrc_ctf_version *, struct ptrc_buffer *, uint32_t id,
 			enum ptrc_ctf_kind, bool is_cut, const struct ptrc_layout *,
 			const struct ptrc_reader_name *);

@@ -85,10 +85,9 @@ static void put_members(struct ptrc_buffer *b, const struct ptrc_layout_field *f
 	ptrc_buffer_text(b, " }");
 }
 
-/* The text before the name of each field. Readers remove an underscore at the start; it makes sure
- * that no name is a keyword of the language. But of the fields `_x` and `x`, written as `__x` and
- * `_x`, readers make `_x` of the first, and then refuse the second, which is written so. With
- * "_field_" the two stay different. */
+/* Returns the text before the name of each field. It starts with an underscore, so that no name is a keyword of the
+ * language. Readers remove this underscore. But they then confuse the fields `_x`, written as `__x`, and `x`,
+ * written as `_x`, and refuse the second one. With "_field_" the two stay different. */
 static const char *prefix(const struct ptrc_ctf_class *c)
 {
 	return c->has_underscored ? "_field_" : "_";
@@ -104,8 +103,8 @@ static void put_line(struct ptrc_buffer *b, const struct ptrc_ctf_class *c,
 	ptrc_buffer_text(b, ";\n");
 }
 
-/* Puts a number, bytes or an array. An array that has its length in the data gets the field with the length before
- * it. */
+/* Puts a number, bytes or an array. If the data has the length of an array, the field with the length is put before
+ * the array. */
 static void put_items(struct ptrc_buffer *b, const struct ptrc_ctf_class *c,
 		      const struct ptrc_layout_field *f, const char *type, size_t count)
 {

@@ -17,8 +17,8 @@
 #define SWITCH_OUT "os.switch_out"
 #define SAMPLE "os.sample"
 
-/* Called after the text of a name was changed: makes the name as a JSON string, and drops the
- * number that a format gave to the old name. */
+/* Called after the text of a name was changed: makes the JSON string of the name, and drops the number that a
+ * format gave to the old name. */
 static void end_name(struct ptrc_export_name *name)
 {
 	name->json.used = 0;
@@ -320,7 +320,7 @@ static void end_loss(struct ptrc_export *x, struct ptrc_export_loss *l)
 
 	l->end_ns = x->now_ns;
 	l->is_selected = first <= span->last && last >= span->first && is_near(x, first, last);
-	/* Frames end at a loss, also at one before the selected time. */
+	/* Formats with .push get all losses, because frames end at a loss, even at one before the selected time. */
 	if (x->format->loss && !x->query->is_rehearsal && (l->is_selected || x->format->push))
 		x->format->loss(x, l);
 }

@@ -34,8 +34,9 @@ struct ptrc_export_options {
 	const struct ptrc_ctf_version *ctf_version;
 };
 
-/* The pids and tids of the second machine are raised by this, those of the third by twice as much, and so on.
- * It is more than any pid of Linux. Viewers read 31 bits, so there is room for PTRC_LANE_MACHINES machines. */
+/* PTRC_LANE_MACHINE_STEP is added to the pids and tids of the second machine, twice as much to those of the third,
+ * and so on. It is larger than any pid of Linux. Viewers read 31 bits, so there is room for PTRC_LANE_MACHINES
+ * machines. */
 enum { PTRC_LANE_MACHINE_STEP = 10000000, PTRC_LANE_MACHINES = 100 };
 
 /* A process in the export. The one whose pid is 0 is the trace system itself. */
@@ -45,7 +46,8 @@ struct ptrc_export_process {
 	int32_t pid;
 	/* The number of the process, counted from 1. */
 	uint64_t number;
-	/* The name as in the log, or the number of the process if the name is unknown; without a null byte. */
+	/* The text of --label, if any, and the name from the log or, if it is unknown, "process PID"; no null
+	 * byte. */
 	struct ptrc_buffer name;
 	/* Set by the format when it has written the process. */
 	bool is_written;
@@ -133,13 +135,12 @@ struct ptrc_slice {
 	struct ptrc_view *end;
 	/* Events were lost between begin and end, so the end may belong to another slice. */
 	bool is_cut;
-	/* If the slice is a wait that alone says what the thread did, because the logs have no switches of the
-	 * processor: the name of that state. Otherwise NULL. */
+	/* If the slice is a wait, and the logs have no switches of the processor, so that only the wait shows the
+	 * state of the thread: the name of that state. Otherwise NULL. */
 	struct ptrc_export_name *wait_state;
 };
 
-/* The states of threads. Those of threads in a wait of a known kind follow PTRC_STATE_WAITING, in the order of the
- * kinds. */
+/* The states of threads. A thread in a wait of a known kind has the state PTRC_STATE_WAITING + 1 + the kind. */
 enum {
 	PTRC_STATE_RUNNING,
 	PTRC_STATE_PREEMPTED,

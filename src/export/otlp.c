@@ -54,14 +54,14 @@ struct resource {
 };
 
 struct otlp {
-	/* The number from which those of traces and spans are made. */
+	/* The numbers of traces and spans are made from this number. */
 	uint64_t seed;
-	/* The resources of processes, by the number of the process - 1; NULL until it is needed. */
+	/* The resources of processes, by the number of the process - 1; an element is NULL until it is needed. */
 	struct resource **processes;
 	size_t process_count;
-	/* The resources of the losses of each source, by its order; NULL until it is needed. */
+	/* The resource of the losses of each source, by its order; NULL until it is needed. */
 	struct resource **losses;
-	/* The resources that have waiting items, in the order of the line, and how many bytes these take. */
+	/* The resources that have waiting items, in the order of the line, and the number of bytes of both. */
 	struct resource *first[ITEMS], *last[ITEMS];
 	size_t bytes[ITEMS];
 	/* Scratch space for text. */
@@ -95,8 +95,8 @@ static uint64_t source_number(const struct ptrc_reader *r)
 	       (uint64_t)r->attributes.creation_ns;
 }
 
-/* Makes the seed of all logs and of the pairs that the user has given, because spans get other numbers with other
- * pairs. */
+/* Makes the seed from the numbers of all logs, and from the pairs that the user has given: with other pairs, the
+ * same number would mean another span. */
 static void begin(struct ptrc_export *x)
 {
 	struct otlp *o = x->state;
@@ -127,7 +127,8 @@ static inline void put_id(struct ptrc_buffer *b, uint64_t id)
 	ptrc_buffer_hex_bytes(b, &big_endian, sizeof(big_endian));
 }
 
-/* Puts the number of the trace, which ends with that of its outermost span, and the number of the span. */
+/* Puts the number of the span's trace and the number of the span. A span and all spans within it form a trace,
+ * whose number ends with the number of the outermost span. */
 static void put_ids(const struct otlp *o, struct ptrc_buffer *b,
 		    const struct ptrc_export_span *span)
 {
@@ -213,7 +214,7 @@ static void put_double(struct ptrc_buffer *b, const struct ptrc_value *v)
 		ptrc_value_json(&j, "doubleValue", &plain);
 }
 
-/* Whether the digits of a JSON number are an integer or a fraction that OTLP has. */
+/* Whether OTLP can hold the integer or fraction that these digits of a JSON number are. */
 static bool has_number(const char *digits, size_t size, bool is_integer)
 {
 	char copy[400];
@@ -229,7 +230,7 @@ static bool has_number(const char *digits, size_t size, bool is_integer)
 	return !errno;
 }
 
-/* Puts a number of a JSON text; as text if OTLP has no such number. */
+/* Puts a number of a JSON text: as a number if OTLP can hold it, else as text. */
 static void put_json_number(struct ptrc_buffer *b, const char *digits, size_t size)
 {
 	bool is_integer = true;
@@ -348,8 +349,8 @@ static bool has_name(const struct ptrc_json_text_member *first,
 	return false;
 }
 
-/* Puts the members of a JSON object as attributes. If several have the same name, the last one counts, because the
- * keys of attributes must differ. Returns false, and puts nothing, if there are too many members. */
+/* Puts the members of a JSON object as attributes. If several have the same name, only the last one is put, because
+ * the keys of attributes must differ. Returns false, and puts nothing, if there are too many members. */
 static bool put_members(struct list *l, struct ptrc_buffer *room, const struct ptrc_value *object)
 {
 	struct ptrc_json_text_member members[MEMBERS_MAX + 1];

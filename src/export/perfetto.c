@@ -88,7 +88,7 @@ enum {
 	SAMPLE_CALLSTACK = 4,
 	SAMPLE_MODE = 5,
 	SAMPLE_COUNT = 6,
-	/* In interned names, frames and stacks, field 1 is the number of the thing, as NAME_IID is. */
+	/* In interned names, frames and stacks, field 1 (NAME_IID) is the number of the thing. */
 	FRAME_FUNCTION = 2,
 	FRAME_MAPPING = 3,
 	CALLSTACK_FRAMES = 2,
@@ -113,7 +113,7 @@ static const char signature[] = "\n\x12\xa2\x38\x0f\n\x0d"
 				"ptrace-export";
 
 /* The number of a track is made of its kind, in the lowest bits, and the number of what the track shows. The
- * number is kept small, because each event has it, and small numbers take few bytes. */
+ * track's number is kept small, because each event has it, and small numbers take few bytes. */
 enum track_of { OF_PROCESS = 1, OF_THREAD, OF_STATES, OF_LOSSES, OF_COUNTER, OF_SLICES };
 #define TRACK(of, number) ((uint64_t)(number) << 3 | (uint64_t)(of))
 
@@ -148,7 +148,7 @@ static const char *const words[WORDS] = {
 	[WORD_UNREADABLE_EVENTS] = "unreadable_events",
 };
 
-/* Something that is written once and then used by its number; 0 until it has been written. */
+/* Something that is written once and then used by its number. The number is 0 until it has been written. */
 struct interned {
 	struct ptrc_table_entry entry;
 	uint64_t number;
@@ -814,8 +814,7 @@ static uint64_t row_track(struct ptrc_export *x, const struct ptrc_slice *s)
 
 static uint64_t slice_track(struct ptrc_export *x, const struct ptrc_slice *s)
 {
-	/* The slice around this one, unless this one has not ended: then the other may have been
-	 * freed already. */
+	/* The slice around this one; NULL if this one has no end, because the other may then have been freed. */
 	const struct ptrc_span *around = s->end ? s->lane->lane.latest : NULL;
 
 	if (s->kind == PTRC_SLICE_ASYNC ||
@@ -838,8 +837,8 @@ static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s,
 	close_event(x, at);
 }
 
-/* Puts the data of the first event of the slice, and whether events were lost within it and its end
- * is missing. */
+/* Puts the data of the slice's first event, whether events were lost within the slice, and whether it has no
+ * end. */
 static void put_slice_data(struct ptrc_export *x, const struct ptrc_slice *s)
 {
 	struct ptrc_buffer *b = &x->query->out;
@@ -870,8 +869,9 @@ static uint64_t state_track(struct ptrc_buffer *b, struct ptrc_export_lane *lane
 	return track;
 }
 
-/* Puts a state of a thread. The data of its first event are put with it, but not those of its last event, which is
- * the first one of the next state. If the slice is a wait, which is put as a slice, too, the state has no data. */
+/* Puts a state of a thread. It has the data of its first event, but not those of its last event, which is also the
+ * first event of the next state. If the state comes from a wait, it has no data, because the wait is also put as a
+ * slice with its data. */
 static void put_state(struct ptrc_export *x, const struct ptrc_slice *s)
 {
 	struct ptrc_buffer *b = &x->query->out;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The formats of flame graphs, folded and speedscope. If the logs have samples of stacks, a flame graph shows
- * these, otherwise the pairs of events on each thread: a pair counts for the time in which no pair within it
- * was open. If two pairs overlap, the end of the earlier one ends the later one, too.
+ * these, otherwise the pairs of events on each thread: the time of a pair is that in which no pair within it was
+ * open. If two pairs overlap, the end of the earlier one ends the later one, too.
  *
- * Folded stacks are lines, each with a stack and a sum. A file of speedscope has one thread after the other, so
- * the steps of each thread are kept in a temporary file until the end.
+ * Folded stacks are lines, each with a stack and a sum. A file of speedscope has one thread after the other, so the
+ * steps of each thread are kept in a temporary file until the end.
  */
 #include "config.h"
 #include "src/export/format.h"
