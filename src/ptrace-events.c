@@ -73,7 +73,8 @@ static void put(struct ptrc_buffer *b, const char *thing, bool is_session,
 	for (size_t i = 0; i < types->count; i++) {
 		const struct ptrc_session_type *type = &types->list[i];
 
-		/* Every trace has the type for user events without a name, but few programs use it. */
+		/* Every trace has the type for user events without a name. As few programs use it, it is left out
+		 * if unused. */
 		if (is_user && (ptrc_is_system_type(type->id) || !ptrc_event_type_is_used(type)))
 			continue;
 		if (!has_head)

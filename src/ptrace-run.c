@@ -689,7 +689,7 @@ static int await(const struct ptrc_background *b, int signal_fd)
 	return 0;
 }
 
-/* Returns a signalfd for the signals that end a command. is_ignored_too: also for those of them that this process
+/* Returns a signalfd for the signals that end a command. If is_ignored_too, it is also for those that this process
  * ignores. */
 static int open_end_signals(bool is_ignored_too)
 {
@@ -817,7 +817,7 @@ static void end_recording(struct run *r)
 	int signals = open_end_signals(true);
 	bool is_interrupted = false;
 	bool is_given_up = false;
-	/* The time at which a message says that this process waits for the log; 0: never. */
+	/* The time at which a message says that this process waits for the log; 0 if no message is to come. */
 	int64_t say_ns = 0;
 
 	ptrc_server_end(r->server);

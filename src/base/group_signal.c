@@ -167,8 +167,9 @@ bool ptrc_group_signal_is_for_group(int signal)
 		start_witness();
 		return false;
 	}
-	/* timeout(1) sends a signal first to its child and then to the group. If this process took the first
-	 * signal before the second came, the second is now pending, and must not count as another one. */
+	/* timeout(1) sends a signal first to its child and then to the group. If this process took the first signal
+	 * before the second came, the second is now pending. It is dropped, because it must not count as another
+	 * signal. */
 	if (byte)
 		take_signal(signal, 0, NULL);
 	return byte;

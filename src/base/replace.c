@@ -68,7 +68,7 @@ static bool may_replace(int fd, const char *path, const struct ptrc_replace_kind
 	return is_ours;
 }
 
-/* Opens what exists at the path. If it is a FIFO without a reader, prints a message and waits for one. Once a
+/* Opens what exists at the path. If it is a FIFO without a reader, prints a message and waits for a reader. Once a
  * FIFO was opened, its descriptor is kept, as closing it would end the reader's input. */
 static int open_existing(const char *path, mode_t mode)
 {

@@ -10,8 +10,8 @@
 
 #include "src/base/output.h"
 
-/* Control sequences of ECMA-48. NO_WRAP and WRAP are not in it, but all common terminals have them:
- * lines that are wider than the terminal are cut off, or are continued on the next line. */
+/* Control sequences of ECMA-48. All common terminals also have two others: after NO_WRAP, lines that are wider than
+ * the terminal are cut off; after WRAP, they continue on the next line. */
 #define NO_WRAP "\033[?7l"
 #define WRAP "\033[?7h"
 #define HOME "\033[H"
@@ -63,7 +63,7 @@ void ptrc_screen_show(const struct ptrc_buffer *text)
 		const char *end = memchr(at, '\n', left);
 		size_t length = end ? (size_t)(end - at) : left;
 
-		/* The last line has no line feed, which would scroll the text. */
+		/* No line feed follows the last line, because it would scroll the text. */
 		if (i)
 			ptrc_buffer_text(&out, "\r\n");
 		ptrc_buffer_bytes(&out, at, length);

@@ -25,7 +25,7 @@ struct ptrc_table {
 	struct ptrc_table_entry *spare;
 };
 
-/* Finds the thing with this key. If there is none, makes one of thing_size bytes, which are zero after the entry. */
+/* Finds the thing with this key. If there is none, makes one of thing_size bytes: an entry, followed by zeros. */
 void *ptrc_table_find(struct ptrc_table *, const void *key, size_t key_size, size_t thing_size);
 
 /* Finds the thing with this key. Returns NULL if there is none. */

@@ -96,14 +96,14 @@ struct begins {
 	struct begin *latest;
 };
 
-/* For rules of the kind order: the events of the list with one key. In the sets, bit i stands for event i of the
+/* For rules of the kind order: the events of the list with one key. Bit i of a set stands for event i of the
  * rule. */
 struct steps {
 	struct ptrc_table_entry entry;
 	unsigned int seen;
-	/* The sets of events i that came before the first event i - 1. broken: certainly. doubtful:
-	 * unless an event i - 1 was lost before them. open: unless an event i - 1 came at the end
-	 * of a log that was not closed, and was never written. */
+	/* Bit i is set if an event i came before the first event i - 1: in `broken`, certainly; in `doubtful`,
+	 * unless an event i - 1 was lost before it; in `open`, unless an event i - 1 came at the end of a log that
+	 * was not closed, and was never written. */
 	unsigned int broken, doubtful, open;
 	/* Events were lost before one of the events in `first`. */
 	bool is_after_loss;
@@ -407,9 +407,8 @@ static void take_request(struct now *n, const struct ptrc_judge_key *k)
 	size_t count = t->table.count;
 
 	t->matched++;
-	/* Looks for an answer among the remembered ones, unless this event has just answered an open request. Then
-	 * no remembered answer is near enough: it would have answered that request, too, so it came before the
-	 * request, which came before this event. */
+	/* Looks for an answer A among the remembered ones, unless this event E has just answered an open request R.
+	 * Then A came before R, or it would have answered R; and R came before E. So A is too early to answer E. */
 	if (a && is_any_near(t, &a->recent, &n->at) && t->used_event != n->judge->event_count) {
 		t->kept++;
 		return;
@@ -627,8 +626,9 @@ static void take_allowing(struct now *n, const struct ptrc_judge_key *k)
 
 /* ---- pair ---- */
 
-/* Returns the counter of the losses that may hide events of the pair. The events of a thread are all in one
- * log, so only losses of that log count. Events with the same field may be in several logs. */
+/* Returns the counter of the losses that may hide events of the pair. If a pair has a field, its events may be in
+ * several logs, so these are all losses. Otherwise the events of a pair are of one thread, so these are the losses
+ * of the thread's log. */
 static const uint64_t *gaps_of(const struct now *n)
 {
 	return n->trial->rule->by_text ? &n->judge->ending.gap_count

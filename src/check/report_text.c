@@ -95,10 +95,10 @@ static bool is_given(const struct ptrc_layouts *l, size_t number)
 	return number < l->count && l->layouts[number]->pattern;
 }
 
-/* Puts options that give the data the same meaning for ptrace-dump as in this check. ptrace-dump uses the
- * first layout that it finds for an event, and looks at those of --config last. So --config is put only if
- * its layouts are the last ones here, too, and if the file can be read again. Otherwise a --decode is put for
- * each layout. */
+/* Puts options that give the data the same meaning for ptrace-dump as in this check. ptrace-dump uses the first
+ * layout that it finds for an event, and looks at the layouts of --config last. So --config is put only if its
+ * layouts are the last ones here, too, and if the file can be read again. Otherwise a --decode is put for each
+ * layout. */
 static void put_layouts(struct ptrc_buffer *b, const struct ptrc_rules *r)
 {
 	struct ptrc_buffer word = PTRC_BUFFER_INIT;

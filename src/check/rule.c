@@ -142,7 +142,7 @@ const char *ptrc_rule_keep(const char *text, size_t size)
 	return copy;
 }
 
-/* Adds the event of a key's text, which is PATTERN or "PATTERN where EXPRESSION". */
+/* Adds the event that the text of a key describes: PATTERN or "PATTERN where EXPRESSION". */
 static void add_event(struct ptrc_rule *r, const struct ptrc_rule_draft *d, const char *key,
 		      const char *text, const struct ptrc_config_mark *mark)
 {

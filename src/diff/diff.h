@@ -60,8 +60,8 @@ struct ptrc_diff_pair {
 	/* The names of the event types that begin and end the pair. */
 	char *begin;
 	char *end;
-	/* The name of the field whose value the events of a pair have in common; NULL if that is
-	 * the thread. */
+	/* The name of the field whose value the events of a pair have in common; NULL if it is the thread that they
+	 * have in common. */
 	char *by;
 	/* X if the event types are X.begin and X.end, else BEGIN..END. */
 	char *name;

@@ -13,7 +13,7 @@
 #include "src/text/event_format.h"
 #include "src/fields/when.h"
 
-/* The states of a thread are shown on a lane of their own, which has the thread's number plus this. */
+/* The states of a thread are shown on a lane of their own. Its number is that of the thread plus STATES_TID. */
 enum { STATES_TID = 1000000000 };
 
 /* Puts a key and a time as microseconds with three decimals. */
@@ -275,7 +275,7 @@ static void counter(struct ptrc_export *x, struct ptrc_export_counter *c,
 	ptrc_export_write_some(x);
 }
 
-/* Puts a loss on the lane for the losses of its log, which belongs to process 0, the trace system. */
+/* Puts a loss on the lane for the losses of its log. This lane belongs to process 0, the trace system. */
 static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 {
 	struct ptrc_buffer *b = &x->query->out;

@@ -119,8 +119,8 @@ static bool has_field(const struct ptrc_ctf_class *c, const char *name, const ch
 	return false;
 }
 
-/* Stores a name that consists of `name`, `rest` and as many underscores as are needed for it to
- * differ from the names of all fields, also if readers remove an underscore at their start. */
+/* Stores a name that consists of `name`, `rest` and as many underscores as are needed for it to differ from the
+ * names of all fields, even after readers have removed an underscore from the start of a field's name. */
 static void keep_apart(const struct ptrc_ctf_class *c, const char *name, const char *rest,
 		       char text[PTRC_CTF_NAME_BYTES])
 {

@@ -56,8 +56,8 @@ enum ptrc_ctf_kind {
 	PTRC_CTF_KINDS,
 };
 
-/* The parts of packets and events whose members ptrc_ctf_members() lists. The first two are struct ptrc_ctf_packet,
- * the others struct ptrc_ctf_event, each with the strings that follow it. */
+/* The parts of packets and events whose members ptrc_ctf_members() lists. The first two together are struct
+ * ptrc_ctf_packet, the other two struct ptrc_ctf_event, each with the strings that follow it. */
 enum ptrc_ctf_scope {
 	PTRC_CTF_PACKET_HEADER,
 	PTRC_CTF_PACKET_CONTEXT,

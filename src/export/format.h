@@ -27,7 +27,7 @@ struct ptrc_export_options {
 	const char *path;
 	bool is_forced;
 	/* Numbers are exported as counters: if `counters` is NULL, those with a unit, otherwise those whose
-	 * names match this pattern. */
+	 * EVENT.FIELD matches this pattern. */
 	bool has_counters;
 	const char *counters;
 	/* For ctf: the version. */

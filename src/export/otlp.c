@@ -501,8 +501,8 @@ static void put_host(struct list *l, const struct ptrc_reader *r)
 		put_text(l, "host.arch", arch_of(h.ph_machine), strlen(arch_of(h.ph_machine)));
 }
 
-/* Makes the resource of a process: the last description of it that the log has. If pid is 0, that of the trace
- * system. */
+/* Makes the resource of a process from the last description of the process in the log; if pid is 0, that of the
+ * trace system. */
 static struct resource *make_resource(const struct ptrc_reader *r, pid_t pid)
 {
 	static const char unknown[] = "unknown_service";
@@ -748,8 +748,8 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *lost)
 	close_loss(x, &l);
 }
 
-/* Puts the items that wait for their lines, and the numbers of losses of each log that has any, as
- * JSON. */
+/* Adds a record for each log with losses, which has the numbers of losses as JSON. Then puts all items that still
+ * wait. */
 static bool end(struct ptrc_export *x)
 {
 	struct ptrc_query *q = x->query;

@@ -98,7 +98,7 @@ enum {
 enum { MODE_USER = 2 };
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4, STATE = 5 };
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
-/* Flags of a packet: no names have been interned yet; the packet uses interned names. */
+/* Flags of a packet. STATE_CLEARED: no names have been interned yet. NEEDS_STATE: it uses interned names. */
 enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
 /* The number of the only sequence, and the numbers of built-in clocks. */
 enum { SEQUENCE = 1, CLOCK_REALTIME_ID = 1, CLOCK_BOOTTIME_ID = 6 };
@@ -534,7 +534,7 @@ static void put_text(struct ptrc_buffer *b, unsigned int field, enum word name, 
 	close_message(b, at);
 }
 
-/* Puts a number as an annotation. `kind` is the field for a value of its type. */
+/* Puts a number as an annotation. `kind` is the field for numbers of this type. */
 static void put_figure(struct ptrc_buffer *b, unsigned int field, enum word name, unsigned int kind,
 		       uint64_t v)
 {
