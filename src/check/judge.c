@@ -87,7 +87,7 @@ struct begin {
 	uint64_t event;
 	/* Points to the counter of the losses that may hide the end of the pair. */
 	const uint64_t *gaps;
-	/* The value of that counter when the pair was opened. */
+	/* The value of *gaps when the pair was opened. */
 	uint64_t gap_count;
 };
 
@@ -119,7 +119,8 @@ struct now {
 	struct ptrc_moment at;
 	/* Which event of the rule the current event matches, as an index. */
 	unsigned int event;
-	/* The conditions of that event hold. Only rules of the kind pair take events for which they do not hold. */
+	/* The current event fulfils the conditions of the rule's event. Only the kind pair takes other events,
+	 * too. */
 	bool is_selected;
 };
 
@@ -860,7 +861,8 @@ static void take_order(struct now *n)
 	t->matched += !is_counted;
 	s = find_at(&t->table, k, sizeof(*s) + t->rule->event_count * sizeof(s->first[0]));
 	if (!(s->seen & bit)) {
-		/* The event already is the first of an earlier place in the list; it cannot precede itself. */
+		/* This event is already the first event of an earlier place in the list, and cannot precede
+		 * itself. */
 		if (is_used)
 			return;
 		t->used_event = n->judge->event_count;
@@ -1208,9 +1210,9 @@ void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struc
 	j->ending.gap_count += is_other_at_loss(j, source);
 }
 
-/* Whether events of this type are begins or ends of the rule's pairs whatever the conditions say: the conditions
- * select pairs, as --where does. But if the type matches both events of the rule, its conditions say which of its
- * events are begins and which are ends. */
+/* Whether events of this type begin or end pairs of the rule whatever the conditions say: the conditions select
+ * pairs, as --where does. But if the type matches both events of the rule, the conditions say which events begin
+ * pairs and which end them. */
 static bool is_paired_by_type(const struct ptrc_rule *r, const char *name)
 {
 	return r->kind == PTRC_RULE_PAIR && !(ptrc_glob_matches(r->events[0].pattern, name) &&

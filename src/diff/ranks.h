@@ -26,9 +26,9 @@ struct ptrc_rank_test {
 };
 
 /*
- * The test of Mann and Whitney (On a test of whether one of two random variables is stochastically larger
- * than the other, Annals of Mathematical Statistics 18, 1947), with the normal approximation, corrected for
- * ties and for continuity. Both sides have durations.
+ * The test of Mann and Whitney (On a test of whether one of two random variables is stochastically larger than the
+ * other, Annals of Mathematical Statistics 18, 1947), with the normal approximation, corrected for ties and for
+ * continuity. Both sides must have durations.
  */
 struct ptrc_rank_test ptrc_ranks_compare(const struct ptrc_quantiles *,
 					 const struct ptrc_quantiles *);

@@ -198,8 +198,8 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 	return *thing;
 }
 
-/* Resolves links, "." and ".." in the path, as sessions do. Stores at most PATH_MAX bytes. The file itself
- * may be missing, as the first file of a rotated log may be deleted. */
+/* Resolves links, "." and ".." in the path, as sessions do. Stores at most PATH_MAX bytes. The file itself may be
+ * missing, because --log-keep may have deleted the first file of a rotated log. */
 static bool make_absolute(const char *path, char *absolute)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

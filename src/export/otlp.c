@@ -112,7 +112,7 @@ static void begin(struct ptrc_export *x)
 	o->seed = seed;
 }
 
-/* The number of a span in OTLP, which is never 0. */
+/* Returns the number that the span has in OTLP. OTLP does not allow 0. */
 static inline uint64_t span_id(const struct otlp *o, uint64_t number)
 {
 	uint64_t id = mix(o->seed + number * UINT64_C(0x9e3779b97f4a7c15));
