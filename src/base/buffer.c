@@ -16,7 +16,7 @@ enum { HEX_MAX_BYTES = 18 };
  * byte must come first when the integer is copied to memory. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first byte is the lowest one");
 
-/* EACH_BYTE() is an integer that has this value in each byte, EACH_PAIR() one that has it in each 16 bits. */
+/* EACH_BYTE() repeats the value in each byte of an integer, EACH_PAIR() repeats it in each 16 bits. */
 #define EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
 #define EACH_PAIR(number) (UINT64_C(0x0001000100010001) * (number))
 

@@ -818,8 +818,8 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 
 /* ---- order ---- */
 
-/* Ends the waiting of the events that follow this event in the list, if they are so near to it that it may have
- * come before them. */
+/* Drops the waiting events of the next place in the list that are near this event, which may have come before
+ * them. */
 static void allow_next(struct now *n, const struct steps *s)
 {
 	struct ptrc_trial *t = n->trial;

@@ -88,7 +88,7 @@ struct ptrc_ending {
 	/* Events are missing, and it is unknown where. This member and the following ones are set when all
 	 * events have been read. */
 	bool has_unplaced_loss;
-	/* A part of a log that contains no events is damaged. This matters only to a rule about losses. */
+	/* A log is damaged in a part that contains no events. This matters only to a rule about losses. */
 	bool has_damaged_part;
 	/* A log has no end: it was not closed. */
 	bool is_unclosed;

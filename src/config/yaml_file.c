@@ -233,7 +233,8 @@ void ptrc_yaml_end(struct ptrc_yaml *r)
 	yaml_parser_delete(&r->parser);
 }
 
-/* Reads at most one byte more than a valid file has, so that one that is too large is noticed. Returns the size. */
+/* Reads at most one byte more than a valid file has, so that a larger file is noticed. Returns the number of
+ * bytes. */
 static size_t read_bytes(const char *name, int fd, bool is_patient, unsigned char *bytes)
 {
 	size_t size = 0;

@@ -33,8 +33,8 @@ enum ptrc_condition_verdict {
 	PTRC_CONDITION_PASSED,
 	/* The condition holds. */
 	PTRC_CONDITION_FAILED,
-	/* The condition holds, but by the statistical test that may be chance (NOISE), or there are too few
-	 * durations for the test (FEW). */
+	/* The condition holds, but it may do so by chance, as the statistical test shows (NOISE), or there are too
+	 * few durations for the test (FEW). */
 	PTRC_CONDITION_NOISE,
 	PTRC_CONDITION_FEW,
 	/* The logs have no such event type or pair. */

@@ -28,9 +28,9 @@ struct ptrc_rank_test ptrc_ranks_compare(const struct ptrc_quantiles *a,
 	double m = (double)a->count;
 	double n = (double)b->count;
 	double all = m + n;
-	/* `below` is the number of durations of `a` that are shorter than those in the current
-	 * place of the histogram. `u` is the number of pairs of a duration of `a` and one of `b` in
-	 * which that of `b` is longer; a tie counts half. */
+	/* `below` is the number of durations of `a` that are shorter than those in the current place of the
+	 * histogram. `u` is the number of pairs of a duration of `a` and a longer one of `b`; a pair of equal
+	 * durations counts as half a pair. */
 	double below = 0;
 	double u = 0;
 	double tied = 0;

@@ -60,7 +60,7 @@ bool ptrc_doctor_is_missed(const struct ptrc_doctor *, const char *name);
 
 /* Reports each kind of loss of a log or a stream. is_advised means that another finding says what to do about a
  * full stream or log. is_ring means that the stream has no log, and that its policy is to overwrite its oldest
- * events; that it has lost the oldest events is then not a problem. */
+ * events; the loss of these is then not a problem. */
 void ptrc_doctor_losses(struct ptrc_doctor *, const char *thing, const struct ptrc_losses *,
 			bool is_advised, bool is_ring);
 

@@ -3,14 +3,13 @@
  * The Common Trace Format: a directory with a file of metadata and a stream of events for each log. Versions 1.8
  * and 2 differ only in the metadata.
  *
- * A stream is a series of packets. A packet has the full time of its first event, but only the lower 32 bits of
- * the time of each event. So a packet ends where two events are 2^32 ns or more apart. A packet also ends where
- * events were lost. The loss is then a packet without events, which raises the number of discarded events, so that
- * readers report the loss at the right place.
+ * A stream is a series of packets. A packet has the full time of its first event, but only the lower 32 bits of the
+ * time of each event. So a packet ends where two events are 2^32 ns or more apart. A packet also ends where events
+ * were lost. The loss is then a packet without events, which raises the number of discarded events, so that readers
+ * report the loss at the right place.
  *
- * An event type has up to eight classes of events. A class is made when it is first needed. There is one for
- * data that fits the layout, one for text, one for bytes, one for no data, and another one of each for data
- * that was cut.
+ * An event type has up to eight classes of events. A class is made when it is first needed. There are classes for
+ * data that fits the layout, for text, for bytes and for no data, and a second one of each for data that was cut.
  */
 #include "config.h"
 #include "src/export/format.h"
@@ -351,7 +350,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	enum ptrc_ctf_kind kind = kind_of(t, e->view);
 	bool is_cut = ptrc_view_is_cut(e->view);
 	uint32_t *class = &t->classes[2 * kind + is_cut];
-	/* In a stream of CTF, times must not go back, as they may in a damaged log. */
+	/* Times may go back in a damaged log, but must not do so in a stream of CTF. */
 	uint64_t ns = e->ns > s->last_ns ? e->ns : s->last_ns;
 	struct ptrc_buffer *b = &s->packet;
 	struct ptrc_ctf_event head = {

@@ -126,8 +126,7 @@ static void number_span(struct ptrc_export *x, struct ptrc_span *s)
 	own->root = outer ? outer->root : own->number;
 }
 
-/* Returns the innermost wait of the thread that is open, and whose end cannot have been lost; NULL if there is
- * none. */
+/* Returns the thread's innermost open wait whose end cannot have been lost; NULL if there is none. */
 static const struct ptrc_span *wait_around(struct ptrc_export *x, const struct ptrc_lane *lane)
 {
 	const struct ptrc_span *s = lane->latest;

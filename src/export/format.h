@@ -226,7 +226,7 @@ struct ptrc_export {
 	/* Used by formats of flame graphs: the number of pairs whose key is a field. They are left
 	 * out, as a frame belongs to one thread. */
 	uint64_t unnested_count;
-	/* Used by formats of flame graphs: the number of pairs that overlap those around them. */
+	/* Used by formats of flame graphs: the number of pairs that overlap the pairs around them. */
 	uint64_t overlap_count;
 	/* An event had a number that is exported as a counter. */
 	bool has_counter;
