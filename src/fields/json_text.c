@@ -263,7 +263,7 @@ static bool is_key(struct scan s, const char *key, size_t size)
 		character = *s.at++;
 		if (character == '\\')
 			take_escape(&s, &character);
-		/* As all characters of a key are ASCII, each byte of it is a character. */
+		/* All characters of the key are ASCII, so each of its bytes is a character. */
 		if (i == size || character != (unsigned char)key[i])
 			return false;
 	}

@@ -15,8 +15,8 @@ enum { PTRC_JSON_TEXT_DEPTH_MAX = 128 };
  * text that has an escape of half a surrogate pair, or is nested too deeply, is not valid. */
 bool ptrc_json_text_is_valid(const char *, size_t size);
 
-/* Finds the value at a path such as ".user.name" or ".list[2].id" in a valid text. If an object has several
- * members of the same name, the last one counts. Returns false if there is no such value. */
+/* Finds the value at a path such as ".user.name" or ".list[2].id" in a valid text. If an object has several members
+ * of the same name, finds the last of them. Returns false if there is no such value. */
 bool ptrc_json_text_find(const char *, size_t size, const char *path, const char **value,
 			 size_t *value_size);
 

@@ -12,8 +12,8 @@
 #include "src/base/nearest.h"
 #include "src/fields/json_text.h"
 
-/* Stores a proposal for the message: the words that are similar to the wrong word or, if none is, all words that
- * are possible. */
+/* Stores a proposal for the message: the possible words that are similar to the wrong word or, if none is similar,
+ * all possible words. */
 static void propose(const struct ptrc_layout_mistake *m, char *proposal, size_t size)
 {
 	struct ptrc_nearest nearest = {0};
@@ -233,11 +233,11 @@ static void decode_text(const char *data, size_t size, struct ptrc_value *v)
 	}
 }
 
-/* Decodes a field of type json. If the text is not valid, the value stays one of kind NONE. */
+/* Decodes a field of type json. If the text is not valid, v->kind stays PTRC_VALUE_NONE. */
 static void decode_json(const struct ptrc_layout_field *f, const char *data, size_t size,
 			struct ptrc_value *v)
 {
-	/* Many programs record the null byte at the end of a text. It is left out. */
+	/* Many programs record the null byte at the end of a text. This byte is no part of the value. */
 	if (!data[size - 1])
 		size--;
 	if (!ptrc_json_text_is_valid(data, size))
@@ -284,7 +284,7 @@ static inline void decode_field(const struct ptrc_layout_field *f, const char *d
 	v->elements = f;
 	v->bytes = data;
 	v->size = size;
-	/* The raw bytes are printed in addition if an element, as it is printed, does not show all of its bytes. */
+	/* If the printed form of an element does not show all of its bytes, the raw bytes are printed, too. */
 	v->raw = data;
 	v->raw_size = size;
 }

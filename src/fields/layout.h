@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Layouts, and the data that they decode. A layout is for the events whose names match a pattern (--decode), or
- * for one event type of a trace. posixtrace-layout(5) describes the language of layouts, lib/model/layout.h has
- * its grammar. */
+/* Layouts, and the data that they decode. A layout is for the events whose names match a pattern (--decode), or for
+ * one event type of a trace. posixtrace-layout(5) describes the language of layouts, and lib/model/layout.h has its
+ * grammar. */
 #ifndef PTRC_SRC_FIELDS_LAYOUT_H
 #define PTRC_SRC_FIELDS_LAYOUT_H
 
@@ -20,8 +20,7 @@ struct ptrc_layout {
 	/* For each field of the layout, the number of its name (its index in ptrc_layouts.names);
 	 * PTRC_LAYOUT_NAMELESS if it has no name. */
 	int *names;
-	/* The layout has a field that is an address in the code of the program, or an array of such
-	 * addresses. */
+	/* Whether a field is an address in the code of the program, or an array of such addresses. */
 	bool has_code;
 	/* The index of this layout among all layouts. */
 	size_t number;
@@ -39,16 +38,16 @@ struct ptrc_layouts {
 	/* Set if the events are pairs: ptrc_field_find() then reads names of fields such as
 	 * duration and begin.pid. */
 	bool is_for_pairs;
-	/* A layout says that all of the data is one JSON text, so the data may have any members. */
+	/* Set if, by some layout, all data of an event is one JSON text. Such data may have any members. */
 	bool has_json;
-	/* Logs and sessions that are opened later may bring more layouts. A field that no layout
-	 * has is therefore accepted, and gets a value once a layout has it. */
+	/* Set if logs and sessions that are opened later may bring more layouts. An expression may then name a
+	 * field that no layout has: the field gets a value once a layout has it. */
 	bool is_open;
 };
 
-/* Adds a layout for the events whose names match the pattern. If an event matches several patterns, the first one
- * counts. Copies both texts. Returns false if the layout is wrong, and stores the reason, which starts with the
- * column. */
+/* Adds a layout for the events whose names match the pattern. If an event matches several patterns, it gets the
+ * layout that was added first. Copies both texts. If the layout is wrong, returns false, and stores the reason,
+ * which starts with the column. */
 bool ptrc_layouts_add(struct ptrc_layouts *, const char *pattern, const char *layout,
 		      struct ptrc_cli_reason *why);
 
@@ -67,9 +66,9 @@ const struct ptrc_layout *ptrc_layouts_find(const struct ptrc_layouts *, const c
 /* The number of the name of a field; -1 if no layout has a field of this name. */
 int ptrc_layouts_name(const struct ptrc_layouts *, const char *name, size_t size);
 
-/* Properties of all fields of one name, in all layouts. `dimensions` is the set of the dimensions (PTRC_DIMENSION_*) of
- * their values or, for arrays, of the elements. `element_count` is the number of elements of the longest array; 0 if
- * none is an array. is_json: one of them is JSON. */
+/* Properties of all fields of one name, in all layouts. `dimensions` is the set of the dimensions
+ * (PTRC_DIMENSION_*) of their values or, for arrays, of the elements. `element_count` is the number of elements of
+ * the longest array, or 0 if no field is an array. `is_json` is set if one of the fields is JSON. */
 struct ptrc_layout_uses {
 	unsigned int dimensions;
 	uint32_t element_count;
@@ -80,8 +79,8 @@ struct ptrc_layout_uses ptrc_layouts_uses(const struct ptrc_layouts *, int name)
 
 struct ptrc_nearest;
 
-/* Whether a field of this name may have the text as its value: one of these fields is not an enum,
- * or is an enum with a member of this name. Offers the names of all members to `nearest`. */
+/* Whether some field whose name has the number `name` can have the value `text`, because the field is no enum, or
+ * is an enum with a member named `text`. Offers the names of all members to `nearest`. */
 bool ptrc_layouts_allow_text(const struct ptrc_layouts *, int name, const char *text,
 			     struct ptrc_nearest *nearest);
 
@@ -102,12 +101,12 @@ enum ptrc_layout_error {
 	PTRC_LAYOUT_SHORT,
 	/* The data has bytes after the last field. */
 	PTRC_LAYOUT_REST,
-	/* A field of type json is not valid JSON, or all of the data is one JSON text, but is no object. */
+	/* A field of type json is not valid JSON; or all data should be one JSON text, but is not a JSON object. */
 	PTRC_LAYOUT_NOT_JSON,
 };
 
 struct ptrc_decoded {
-	/* The value of each field; a value of kind NONE if the data ends before the field. */
+	/* The value of each field. Its kind is PTRC_VALUE_NONE if the data ends before the field. */
 	struct ptrc_value *values;
 	size_t size;
 	enum ptrc_layout_error error;
@@ -135,7 +134,7 @@ struct ptrc_layout_spot {
  * integer other than an enum or a bit field, and has a fixed offset. */
 bool ptrc_layout_find_spot(const struct ptrc_layout *, int name, struct ptrc_layout_spot *);
 
-/* The value of the field whose name has this number, or NULL if there is none. */
+/* The value of the field whose name has this number, or NULL if the layout has no such field. */
 const struct ptrc_value *ptrc_layout_value(const struct ptrc_layout *, const struct ptrc_decoded *,
 					   int name);
 
@@ -152,8 +151,8 @@ typedef void ptrc_layout_visit(void *arg, const struct ptrc_layout_field *,
 void ptrc_layout_each_code(const struct ptrc_layout *, const struct ptrc_decoded *,
 			   ptrc_layout_visit *visit, void *arg);
 
-/* Appends the fields as text, such as "id=7 rows=3". After each field that is an address of
- * code, calls visit(), unless that is NULL; visit() can append the function and line. */
+/* Appends the fields as text, such as "id=7 rows=3". After each field that is an address of code, calls visit(), if
+ * it is not NULL; visit() can append the function and line. */
 void ptrc_layout_text_with_code(struct ptrc_buffer *, const struct ptrc_layout *,
 				const struct ptrc_decoded *, ptrc_layout_visit *visit, void *arg);
 

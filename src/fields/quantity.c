@@ -18,7 +18,7 @@ enum {
 	BOOL = PTRC_DIMENSION_BOOL,
 };
 
-/* The possible operations: the dimensions of the operands a and b, and that of the result. */
+/* The possible operations, with the dimensions of the operands a and b and of the result. */
 static const struct rule {
 	char operations[6];
 	unsigned char a;
@@ -42,8 +42,8 @@ unsigned int ptrc_dimension_of(enum ptrc_operation operation, unsigned int a, un
 	return result;
 }
 
-/* Returns the set of all dimensions with which a value of one of these dimensions can be compared.
- * A text can be compared with a number, as it may read as one; `true` is the number 1. */
+/* Returns all dimensions that can be compared with a dimension of `set`. A text can be compared with a number,
+ * because the text may be a number, such as "12"; `true` is the number 1. */
 static unsigned int comparable_with(unsigned int set)
 {
 	unsigned int with = set;
@@ -138,8 +138,8 @@ static bool take_whole(const struct ptrc_quantity *q, ptrc_whole *whole)
 	return (long double)*whole == q->number;
 }
 
-/* Adds two numbers. Returns false if the result does not fit. -2^127 counts as not fitting, so that every number
- * can be negated. */
+/* Adds two numbers. Returns false if the result does not fit. The result -2^127 is refused, too, so that every
+ * number can be negated. */
 static bool add(ptrc_whole a, ptrc_whole b, ptrc_whole *result)
 {
 	if (b > 0 ? a > WHOLE_MAX - b : a < -WHOLE_MAX - b)
@@ -201,7 +201,7 @@ bool ptrc_quantity_calculate(enum ptrc_operation operation, const struct ptrc_qu
 			return false;
 		*result = ptrc_quantity_whole(dimension, i % j);
 	} else if (a->is_whole && b->is_whole && operation == PTRC_DIVIDE && i % j) {
-		/* The division of whole numbers may give a fraction: 7 / 2 is 3.5. The fraction may be inexact. */
+		/* The division of whole numbers may give a fraction, which may be inexact: 7 / 2 is 3.5. */
 		*result = (struct ptrc_quantity){.dimension = dimension,
 						 .number = (double)(number_of(a) / number_of(b))};
 	} else if (a->is_whole && b->is_whole) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers that --where calculates with and compares. Each has a dimension: a time and a number, for example,
- * cannot be compared, and the difference of two times is a duration.
+ * Numbers with which --where calculates, and which it compares. Each has a dimension: a time and a number, for
+ * example, cannot be compared, and the difference of two times is a duration.
  *
- * Times and durations are in nanoseconds. Whole numbers are exact. A calculation whose result does not fit in 128
- * bits, or that divides by 0, has no result.
+ * Times and durations are in nanoseconds. Whole numbers are exact. A calculation has no result if it divides by 0,
+ * or if the result does not fit in 128 bits.
  */
 #ifndef PTRC_SRC_FIELDS_QUANTITY_H
 #define PTRC_SRC_FIELDS_QUANTITY_H
@@ -53,18 +53,18 @@ struct ptrc_quantity ptrc_quantity_number(unsigned int dimension, long double);
  * number. */
 void ptrc_quantity_take_unit(struct ptrc_quantity *, enum ptrc_unit);
 
-/* The set of dimensions that the result may have if the operands have dimensions of the sets a and b. 0: the
- * operation is not possible. */
+/* Returns the set of dimensions that the result may have if the operands have dimensions of the sets a and b, or 0
+ * if the operation is not possible. */
 unsigned int ptrc_dimension_of(enum ptrc_operation, unsigned int a, unsigned int b);
 
-/* Whether a value that has a dimension of set a can be compared with one that has a dimension of set b. */
+/* Whether some dimension of set a can be compared with some dimension of set b. */
 bool ptrc_dimension_is_comparable(unsigned int a, unsigned int b);
 
 /* The words for a set of dimensions, such as "a time" or "a duration or a number". */
 enum { PTRC_DIMENSION_WORDS = 80 };
 const char *ptrc_dimension_words(unsigned int set, char text[PTRC_DIMENSION_WORDS]);
 
-/* Stores the result of the operation. Returns false if it has none. */
+/* Stores the result of the operation. Returns false if there is no result. */
 bool ptrc_quantity_calculate(enum ptrc_operation, const struct ptrc_quantity *,
 			     const struct ptrc_quantity *, struct ptrc_quantity *result);
 

@@ -20,9 +20,9 @@ enum {
 	/* The greatest depth of nested groups in a pattern. PCRE2 allows 250, but that includes
 	 * groups that the translation adds. */
 	GROUPS_MAX = 200,
-	/* Backtracking starts at each byte of the text, each start may make calls up to a limit, and each call
-	 * may scan the text. BACKTRACK_WORK limits the product of the three, so that a match takes less than a
-	 * second. A text longer than BACKTRACK_TEXT_MAX is only matched by the search. */
+	/* Matching by backtracking starts at each byte of the text. Each start may make several calls, and each
+	 * call may scan the text. BACKTRACK_WORK limits the product of starts, calls and bytes, so that a match
+	 * takes less than a second. A text longer than BACKTRACK_TEXT_MAX is only matched by the search. */
 	BACKTRACK_TEXT_MAX = 4096,
 	BACKTRACK_CALLS_MAX = 1000,
 	BACKTRACK_WORK = 1 << 28,
@@ -33,8 +33,8 @@ enum {
 	WORKSPACE = 6 * STATES_MAX + 2,
 };
 
-/* At each byte, the search compares each of its states with all others. This limits the number of comparisons, so
- * that a search takes less than a second. */
+/* At each byte, the search compares each of its states with all others. states_work limits the number of these
+ * comparisons, so that a search takes less than a second. */
 static const size_t states_work = (size_t)1 << 32;
 
 struct ptrc_regex {
@@ -49,8 +49,8 @@ struct ptrc_regex {
 
 /* ---- from POSIX to PCRE2 ----
  *
- * PCRE2's own converter, pcre2_pattern_convert(), cannot be used. It leaves (?i), (*UTF) and a++
- * unchanged, which have another meaning in PCRE2, and does not know {,3} and \<. */
+ * PCRE2's own converter, pcre2_pattern_convert(), cannot be used: it does not know {,3} and \<, and it leaves (?i),
+ * (*UTF) and a++ unchanged, although they have another meaning in PCRE2. */
 
 struct reader {
 	const char *begin;
@@ -161,7 +161,7 @@ static enum element read_element(struct reader *r, const char **name, size_t *si
 	return BYTE;
 }
 
-/* Reads an element of a set or a range, and appends it to `out`. */
+/* Reads a single element or a range of a set, and appends it to `out`. */
 static bool read_range(struct reader *r, bool is_first)
 {
 	const char *at = r->at;
@@ -236,7 +236,7 @@ static void put_repetition(struct reader *r, char sign)
 	}
 	r->atom_size = r->out.used - r->atom;
 	r->repetition = sign;
-	/* Writes x+ as xx*, because for x+ the search would keep a state for each number of x. */
+	/* Writes x+ as xx*. For x+, the search would keep one state for each number of x that it has seen. */
 	if (sign == '+' && !r->is_group) {
 		ptrc_buffer_room(&r->out, r->atom_size);
 		ptrc_buffer_bytes(&r->out, r->out.bytes + r->atom, r->atom_size);
@@ -394,8 +394,8 @@ static pcre2_code *compile(const struct ptrc_buffer *pattern, uint32_t options,
 
 	if (!context)
 		ptrc_cli_no_memory();
-	/* In PCRE2, a dot matches anything but a newline; in the C library, anything but a null
-	 * byte. So the null byte is made PCRE2's newline. */
+	/* In PCRE2, a dot matches every byte except a newline; in the C library, every byte except the null byte.
+	 * So PCRE2 is told that the null byte is the newline. */
 	pcre2_set_newline(context, PCRE2_NEWLINE_NUL);
 	code = pcre2_compile((PCRE2_SPTR)pattern->bytes, pattern->used,
 			     options | PCRE2_DOLLAR_ENDONLY, &error, &at, context);
@@ -444,7 +444,7 @@ struct ptrc_regex *ptrc_regex_make(const char *pattern, struct ptrc_cli_reason *
 	return x;
 }
 
-/* Matches by the search. Returns an error of PCRE2 if the pattern is in too many states at once. */
+/* Matches by the search. Returns an error of PCRE2 if the search would need too many states at once. */
 static int search(struct ptrc_regex *x, PCRE2_SPTR text, size_t size)
 {
 	size_t states = STATES_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The value of a field of an event, as --where compares it, and as it is printed as text and as JSON. */
+/* The value of a field of an event: in the form that --where compares, and printed as text and as JSON. */
 #ifndef PTRC_SRC_FIELDS_VALUE_H
 #define PTRC_SRC_FIELDS_VALUE_H
 
@@ -54,7 +54,7 @@ struct ptrc_value {
 		/* For an array: the field that describes its elements. */
 		const struct ptrc_layout_field *elements;
 	};
-	/* The text or the bytes. They are part of the event, which owns them. */
+	/* The text or the bytes. The value does not own them: the event, a layout or a buffer does. */
 	const char *bytes;
 	size_t size;
 	/* All bytes of the value in the event, if they cannot be restored from the value as it is printed; else
@@ -67,16 +67,15 @@ struct ptrc_value {
  * the value is neither a number nor a text that reads as a number. */
 bool ptrc_value_number(const struct ptrc_value *, long double *);
 
-/* The number as which a float is printed: 0.1 for (float)0.1, which is 0.10000000149. */
+/* The number that the printed text of a float stands for: 0.1 for (float)0.1, whose value is 0.10000000149. */
 double ptrc_value_shown_single(double);
 
 /* Reads the whole text as a number: decimal, with or without sign, point and exponent, or hexadecimal with 0x.
  * Returns false if it is something else. */
 bool ptrc_value_read_number(const char *, size_t, long double *);
 
-/* Turns a value into the form in which --where compares it: bytes become the text of their
- * hexadecimal digits; a number, a boolean or a string in JSON becomes a value of that kind. A text
- * that is made is stored in the buffer. */
+/* Turns a value into the form in which --where compares it: bytes become the text of their hexadecimal digits; a
+ * number, a boolean or a string in JSON becomes a value of that kind. A new text is stored in the buffer. */
 void ptrc_value_settle(struct ptrc_value *, struct ptrc_buffer *);
 
 /* ptrc_value_take_name() turns an enum into the text of its name, ptrc_value_take_number() into its number. */
@@ -104,9 +103,9 @@ void ptrc_value_element(const struct ptrc_value *array, uint64_t index, struct p
  * it, without the _hex member. */
 bool ptrc_value_is_exact(const struct ptrc_value *);
 
-/* Puts the value as a JSON member with this key. If not all bytes of the value can be restored from that, as from
- * a text that is not UTF-8, also puts a member named the key with _hex appended, which has all bytes in
- * hexadecimal. Puts nothing if there is no value. */
+/* Puts the value as a JSON member with this key. If the member does not show all bytes of the value, such as a text
+ * that is not UTF-8, also puts a member whose name is the key with _hex appended, with all bytes in hexadecimal.
+ * Puts nothing for PTRC_VALUE_NONE. */
 void ptrc_value_json(struct ptrc_json *, const char *key, const struct ptrc_value *);
 
 /* Appends the value as text, with its unit. A text is quoted by ptrc_text_quote(). */

@@ -74,8 +74,8 @@ static bool take_digits(const char **p, int count, int low, int high, int *value
 	return v >= low && v <= high;
 }
 
-/* Reads a decimal point and digits, and stores the value of that fraction of `unit`, rounded down. If there is no
- * point, leaves *value unchanged. Returns false for a point without digits. */
+/* Reads a decimal point and digits, and stores that fraction of `unit`, rounded down. If there is no point, leaves
+ * *value unchanged. Returns false for a point without digits. */
 static bool take_fraction(const char **p, int64_t unit, int64_t *value)
 {
 	int64_t v = 0;
@@ -182,9 +182,9 @@ enum which {
 	FIRST,
 };
 
-/* Finds the moment at which local clocks showed the time `local`, which is given as if it were UTC. Offsets from
- * UTC change by less than a day, so each offset that may matter is in force at some full hour within 27 hours of
- * the time. */
+/* Finds the moment at which local clocks showed the time `local`, which is given as if it were UTC. Tries each
+ * offset from UTC that is in force at a full hour within REACH_HOURS: offsets change by less than a day, so no
+ * other offset matters. */
 static bool find_local(time_t local, enum which which, time_t *moment, const char **why)
 {
 	enum { HOUR = 3600, REACH_HOURS = 27 };
@@ -282,8 +282,8 @@ static bool parse_calendar(const char *p, int64_t *ns, const char **why)
 	}
 	if (has_clock && (!take_clock(&p, &tm, &fraction) || !take_zone(&p, &has_zone, &zone)))
 		return false;
-	/* A time without a date means today in local time. It must not have a zone, as in another zone it may be
-	 * another day. */
+	/* A time without a date means today in local time. It must not have a zone, because today may be another
+	 * day in that zone. */
 	if (*p || (has_zone && !has_date))
 		return false;
 	/* The clock of a computer has no leap seconds. At a leap second it shows the next second. */
@@ -362,8 +362,8 @@ static bool take_duration(const char **p, int64_t *ns, bool *is_whole)
 			return false;
 		*p += n;
 		sum = ptrc_when_add(sum, multiply(whole, unit->ns));
-		/* Calculates billionths * unit->ns / SECOND_NS without overflow. Units of a second and more are
-		 * whole seconds. */
+		/* Calculates billionths * unit->ns / SECOND_NS without overflow: a unit is shorter than a second,
+		 * or a whole number of seconds. */
 		rest = billionths * (unit->ns % SECOND_NS);
 		sum = ptrc_when_add(sum, billionths * (unit->ns / SECOND_NS) + rest / SECOND_NS);
 		*is_whole = *is_whole && rest % SECOND_NS == 0;

@@ -14,7 +14,7 @@
  *
  * A local time that the clocks showed twice, or never, because they were set, is refused: it needs an offset.
  *
- * Times are nanoseconds since 1970. One beyond the range of 64 bits is clamped to its end.
+ * Times are nanoseconds since 1970. A time beyond the range of int64_t is clamped to the end of that range.
  */
 #ifndef PTRC_SRC_FIELDS_WHEN_H
 #define PTRC_SRC_FIELDS_WHEN_H
@@ -51,8 +51,8 @@ int64_t ptrc_when_add(int64_t a, int64_t b);
 int64_t ptrc_when_subtract(int64_t a, int64_t b);
 int64_t ptrc_when_distance(int64_t a, int64_t b);
 
-/* Reads a time in one of the forms that the start of this file lists. Returns false if the text has none of
- * these forms, and stores the reason. */
+/* Reads a time in one of the forms that the start of this file lists. If the text has none of these forms, returns
+ * false, and stores the reason. */
 bool ptrc_when_parse(const char *text, struct ptrc_when *, struct ptrc_cli_reason *why);
 
 /* Reads a duration: numbers with units, such as 10s, 1.5ms, 1m30s or 2 hours 5 min. The units are ns, us, ms, s,

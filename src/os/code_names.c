@@ -11,10 +11,10 @@
 
 #include "src/base/message.h"
 
-/* The most addresses that are noted for a process, and the most of its functions that are kept. */
+/* At most ADDRESSES_MAX addresses are noted for a process, and at most FUNCTIONS_MAX functions are returned. */
 #define ADDRESSES_MAX 16384U
 #define FUNCTIONS_MAX 1024U
-/* The most bytes of a name, and of a file that is read. */
+/* A name is cut after NAME_MAX_BYTES, and a file of more than FILE_MAX_BYTES is not read. */
 #define NAME_MAX_BYTES 250U
 #define FILE_MAX_BYTES (INT64_C(256) << 20)
 
@@ -24,7 +24,7 @@ struct noted {
 	uint64_t address, samples;
 };
 
-/* A noted address, and the function that it is in. The function has no name until it is found. */
+/* A noted address, and the function at that address. function.name is NULL until take_line() has found it. */
 struct place {
 	uint64_t address;
 	struct ptrc_code_function function;
@@ -91,9 +91,8 @@ static size_t first_place(const struct places *p, uint64_t address)
 	return low;
 }
 
-/* Takes a line of the file: the start and the size of a function in hexadecimal digits, and its
- * name. A later line for an address replaces an earlier one, because code moves, and its memory is
- * used again. */
+/* Takes a line of the file: the start and the size of a function in hexadecimal digits, and its name. A later line
+ * for an address replaces an earlier one: a runtime moves code, and uses its memory again for other code. */
 static void take_line(struct places *p, char *line)
 {
 	struct ptrc_code_function f = {0};
@@ -137,7 +136,7 @@ static int by_samples(const void *one, const void *other)
 	return (a->samples < b->samples) - (a->samples > b->samples);
 }
 
-/* Whether both samples were taken in the same function. */
+/* Whether both are the same function, found at two addresses. */
 static bool is_same(const struct ptrc_code_function *a, const struct ptrc_code_function *b)
 {
 	return a->start == b->start && a->bytes == b->bytes && !strcmp(a->name, b->name);

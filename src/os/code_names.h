@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of functions whose code a program made at run time, from /tmp/perf-PID.map, which many runtimes write for
- * perf(1). Only the functions at addresses that samples have are kept.
+ * Names of functions whose code a program made at run time, from /tmp/perf-PID.map, a file that many runtimes write
+ * for perf(1). Only functions that were found in stacks of samples are kept.
  */
 #ifndef PTRC_SRC_OS_CODE_NAMES_H
 #define PTRC_SRC_OS_CODE_NAMES_H
@@ -25,8 +25,8 @@ struct ptrc_code_function {
 
 void ptrc_code_names_note(struct ptrc_code_names *, uint64_t address);
 
-/* Reads the names of the noted addresses, if the file is a regular file of this user. Returns an array of the functions
- * found, those with most samples first; the caller frees it and the names. */
+/* Reads the names of the functions at the noted addresses, if /tmp/perf-PID.map is a regular file of this user.
+ * Returns an array of these functions, those with most samples first. The caller frees the array and the names. */
 struct ptrc_code_function *ptrc_code_names_read(const struct ptrc_code_names *, pid_t, uid_t,
 						size_t *count);
 

@@ -31,14 +31,13 @@ enum {
 	/* How long ptrc_os_catch_up() waits at most, because the stream may have no room for the events. */
 	CATCH_UP_S = 1,
 };
-/* A record is in its ring at most this long after its timestamp, also if another processor writes
- * it. */
+/* A record is in its ring at most this long after its timestamp, even if another processor writes it. */
 #define SETTLE_NS INT64_C(1000000)
-/* The most processes whose command lines are looked for at a time. */
+/* At most this many processes are in young[], whose command lines are not known yet. */
 #define YOUNG_MAX 64U
-/* How often the command line of a process is looked for: once each millisecond, up to this number. */
+/* The command line of such a process is looked for once each millisecond, at most this many times. */
 #define YOUNG_TRIES 20U
-/* The most events that are added to the stream at once, and the most bytes of their stacks. */
+/* At most BATCH events are added to the stream at once, with at most STACKS_BYTES bytes of stacks. */
 #define BATCH 256U
 #define STACKS_BYTES (UINT64_C(64) << 10)
 
@@ -121,7 +120,7 @@ struct ptrc_os_trace {
 
 	/* While the thread runs, it alone uses the members from here to `young_count`. */
 
-	/* For PTRC_OS_AUTO: all records stay in the rings until it is known whether they are wanted. */
+	/* For PTRC_OS_AUTO: all records stay in the rings until it is known whether their events are wanted. */
 	bool is_waiting;
 	struct ptrc_perf *perf;
 	struct ptrc_os_processes *processes;
@@ -135,8 +134,7 @@ struct ptrc_os_trace {
 	size_t count;
 	unsigned long unobserved;
 	struct ptrc_os_throttle throttle;
-	/* Processes that have just executed a program at .ns, whose command lines are not known
-	 * yet. */
+	/* Processes whose command lines are not known yet. Each has just executed a program, at .ns. */
 	struct {
 		pid_t pid;
 		int64_t ns;
@@ -223,8 +221,8 @@ static void put_stack(struct ptrc_os_trace *t, const struct ptrc_perf_record *r,
 
 static void put_sample(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
 {
-	/* The limit of ptrc_perf_stack_max() is only for callers that the kernel finds. Unwinding
-	 * may find more. */
+	/* The limit of ptrc_perf_stack_max() applies only to callers that the kernel finds. Unwinding may find
+	 * more. */
 	uint64_t addresses[PTRC_PERF_STACK_MAX - 1];
 	struct ptrc_unwound found = {.addresses = addresses, .max = PTRC_PERF_STACK_MAX - 1};
 	size_t max = ptrc_perf_stack_max(t->perf), callers;
@@ -373,8 +371,7 @@ static void add_process(void *arg, const struct posixtrace_log_process *process,
 {
 	struct ptrc_os_trace *t = arg;
 
-	/* The events in the batch come before this description of a process, so they are added
-	 * first. */
+	/* The events in the batch are older than this description of a process, so they are added first. */
 	add_batch(t);
 	ptrc_observer_add_process(t->observer, process, mappings, is_addition);
 }
@@ -385,7 +382,7 @@ static int make_observer(struct ptrc_os_trace *t)
 {
 	int error = ptrc_observer_open(t->trace, &t->observer);
 
-	/* The event type of losses is opened when there are losses. */
+	/* The event type of losses is opened at the first loss. */
 	for (int i = 0; i < TYPE_LOST && !error; i++)
 		if (types[i].kinds & t->plan.kinds)
 			error = open_type(t, (enum type)i);
@@ -444,8 +441,8 @@ static int wait_ms(const struct ptrc_os_trace *t, int64_t next_ns)
 	return t->young_count ? 1 : (int)(left_ns / PTRC_NS_PER_MS) + 1;
 }
 
-/* Whether a script has recorded events with ptrace-event. That command asks the controller to add the events,
- * so no traced process is counted for them. */
+/* Whether a script has recorded events with ptrace-event. That command asks the controller to add the events, so
+ * the stream's count of traced processes does not show them. */
 static bool has_events(const struct ptrc_os_trace *t)
 {
 	struct posixtrace_type_count *counts = ptrc_type_counts(t->trace);
@@ -457,9 +454,9 @@ static bool has_events(const struct ptrc_os_trace *t)
 	return has_any;
 }
 
-/* Adds events. For PTRC_OS_AUTO, does that only at the last chance: when the rings are filling, or
- * the trace ends. Returns false if no events are to be added at all, because a program has recorded
- * an event, or because the event types cannot be opened. */
+/* Adds events. For PTRC_OS_AUTO, does so as late as possible: when the rings are filling, or the trace ends.
+ * Returns false if no events are to be added at all, because a program has recorded an event, or the event types
+ * cannot be opened. */
 static bool take_round(struct ptrc_os_trace *t, const struct round *r, bool is_filling)
 {
 	struct ptrc_counts counts;
@@ -771,7 +768,7 @@ bool ptrc_os_has_dwarf(struct ptrc_cli_reason *why)
 	return u != NULL;
 }
 
-/* Returns NULL if samples have no copies of stacks. */
+/* Returns NULL if samples are to have no copies of stacks. */
 static struct ptrc_unwinder *make_unwinder(const struct ptrc_os_plan *plan)
 {
 	struct ptrc_cli_reason why;

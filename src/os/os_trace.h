@@ -62,26 +62,26 @@ struct ptrc_os_refusal {
 	char text[400];
 };
 
-/* Opens perf events for the process and its descendants. Returns NULL with the reason if the kernel
- * refuses. If there will be fewer events than planned, the refusal's text says so; otherwise it is
- * empty. */
+/* Opens perf events for the process and its descendants. If the kernel refuses, returns NULL, and the text of the
+ * refusal says why. Otherwise the text says why there will be fewer events than planned, or is empty. */
 struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *, pid_t, struct ptrc_os_refusal *);
 /* Whether the kernel would allow events of the operating system for a process of the caller. */
 bool ptrc_os_is_allowed(struct ptrc_os_refusal *);
 
-/* Opens the event types. Events are added from ptrc_os_resume() on. Returns 0, an error number of ptrc_observer_type(), or that of starting
- * a thread. After an error there will be no events. */
+/* Opens the event types, and starts a thread, which adds events from ptrc_os_resume() on. Returns 0 or an error
+ * number, as of ptrc_observer_type() or of pthread_create(). After an error, no events are added. */
 int ptrc_os_begin(struct ptrc_os_trace *, trace_id_t);
 /* Adds all events up to now. Called before the stream is stopped or flushed, or its filter changes. */
 void ptrc_os_catch_up(struct ptrc_os_trace *);
 /* Drops all events up to now, and all later ones until ptrc_os_resume(). Called before the stream is started or
- * cleared: an event from before must not be added after. */
+ * cleared, so that no event from before that moment is added after it. */
 void ptrc_os_suspend(struct ptrc_os_trace *);
 /* Adds events again, from now on. */
 void ptrc_os_resume(struct ptrc_os_trace *);
 void ptrc_os_end(struct ptrc_os_trace *);
 /* Returns the process IDs of the target and its descendants that have not ended, as far as the kernel's records
- * show them, in an array that the caller frees. For PTRC_OS_AUTO none are known before ptrc_os_end(). */
+ * show them, in an array that the caller frees. For PTRC_OS_AUTO, none are known as long as all records stay in the
+ * rings. */
 pid_t *ptrc_os_running(struct ptrc_os_trace *, size_t *count);
 /* Frees the trace, which may be NULL. Call it while the stream exists, or after ptrc_os_end(). */
 void ptrc_os_close(struct ptrc_os_trace *);

@@ -17,7 +17,7 @@
 
 #include "src/base/message.h"
 
-/* The size of a ring. The kernel allows each user 516 KiB of rings for each processor
+/* The usual size of a ring. The kernel allows each user 516 KiB of rings for each processor
  * (kernel.perf_event_mlock_kb); other programs may use a part of that. */
 #define RING_BYTES (UINT64_C(256) << 10)
 /* The most bytes of a ring if samples have copies of stacks. */
@@ -26,10 +26,10 @@
 #define OFTEN_RING_BYTES (UINT64_C(2) << 20)
 /* The bytes of a sample with a copy, other than the copy itself. */
 #define SAMPLE_BYTES 400U
-/* The least that is copied of a stack. If a ring is too small for that, samples are fewer. */
+/* The least that is copied of a stack. If a ring is too small for that, fewer samples are taken. */
 #define COPY_BYTES_MIN 2048U
-/* How many milliseconds of samples fit into a ring: at least RING_MS_MIN, for which samples are
- * made smaller or fewer; RING_MS if the kernel allows a ring of that size. */
+/* A ring has room for the samples of RING_MS milliseconds if the kernel allows so large a ring. In a smaller ring,
+ * samples are made smaller or fewer, so that those of at least RING_MS_MIN milliseconds fit. */
 enum { RING_MS_MIN = 30, RING_MS = 100 };
 #define NS_PER_S UINT64_C(1000000000)
 /* The fields at the end of each record. perf_records.c parses records by them. */
@@ -49,7 +49,7 @@ struct source {
 };
 
 struct ptrc_perf {
-	/* The processes for whose threads perf events were opened: first the process that was asked for, then
+	/* The processes for whose threads perf events were opened: first the process that the caller named, then
 	 * its descendants. */
 	pid_t *pids;
 	size_t pid_count;
@@ -58,9 +58,9 @@ struct ptrc_perf {
 	struct ptrc_perf_ring *rings, *exec_rings;
 	size_t ring_count;
 	struct ptrc_perf_records *records, *execs;
-	/* The samples per second of processor time, or 0; and the most addresses of a sample. */
+	/* The samples per second of processor time, or 0 for no samples; and the most addresses of a sample. */
 	unsigned int frequency, stack_max;
-	/* The registers that a sample has, and the bytes of its copy; or 0. */
+	/* The registers and the bytes of the stack that a sample copies. Without copies, copy_bytes is 0. */
 	uint64_t registers;
 	size_t copy_bytes;
 	bool has_small_rings, has_calls;
@@ -119,7 +119,7 @@ static struct perf_event_attr attr_of(const struct ptrc_perf *p, const struct pt
 	};
 }
 
-/* Returns the attributes of a perf event that wakes the reader at each exec. So the reader can read the
+/* Returns the attributes of a perf event that wakes the reader at each exec, so that the reader can read the
  * command line even of a short-lived program. */
 static struct perf_event_attr exec_attr(void)
 {
@@ -275,7 +275,7 @@ static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, p
 	for (size_t i = 0; i < p->ring_count; i++) {
 		int error = open_event(p, &attr, tid, (int)i, &p->rings[i], &fds[2 * i], bytes);
 
-		/* The processor is offline, so it has no event. */
+		/* If the processor is offline, it has no event. */
 		if (error == ENODEV)
 			continue;
 		if (!error && identifier_of(plan))
@@ -313,7 +313,7 @@ static int open_threads(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, 
 		if (tid <= 0)
 			continue;
 		error = open_thread(p, plan, tid, fds);
-		/* The thread has ended, which is not an error. */
+		/* It is no error if the thread has ended meanwhile. */
 		if (error == ESRCH)
 			error = 0;
 		else
@@ -349,8 +349,8 @@ static pid_t parent_of(pid_t pid)
 	return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* Whether a process executes the same program as the caller: it is the caller, or a part of the
- * tracing that the caller has started. Such a process is not traced. */
+/* Whether a process executes the same program as the caller. If so, it is the caller, or a part of the tracing that
+ * the caller has started, and is not traced. */
 static bool is_our_program(pid_t pid)
 {
 	char path[64], program[PATH_MAX], ours[PATH_MAX];
@@ -378,7 +378,7 @@ static int open_children(struct ptrc_perf *p, const struct ptrc_perf_plan *plan,
 			continue;
 		*ptrc_append(p->pids, p->pid_count) = pid;
 		error = open_threads(p, plan, pid, fds);
-		/* The child has ended, or has executed a set-user-ID program. Neither is an error here. */
+		/* It is no error if the child has ended, or has executed a set-user-ID program. */
 		if (error == ESRCH || error == EACCES || error == EPERM)
 			error = 0;
 	}
@@ -423,7 +423,7 @@ long ptrc_perf_paranoid(void)
 	return kernel_setting("perf_event_paranoid");
 }
 
-/* Returns the bytes that a ring gets if the kernel allows it. */
+/* Returns the size in bytes that a ring gets if the kernel allows it. */
 static size_t useful_ring(const struct ptrc_perf_plan *plan)
 {
 	uint64_t sample = PTRC_PERF_COPY_BYTES + SAMPLE_BYTES;
@@ -435,8 +435,8 @@ static size_t useful_ring(const struct ptrc_perf_plan *plan)
 	return bytes;
 }
 
-/* Chooses how many bytes of a stack are copied, so that a ring has room for the samples of
- * RING_MS_MIN milliseconds. If even the fewest bytes are too many, lowers the frequency. */
+/* Chooses how many bytes of a stack are copied, so that a ring has room for the samples of RING_MS_MIN
+ * milliseconds. If COPY_BYTES_MIN is still too much, lowers the frequency. */
 static void plan_copies(struct ptrc_perf *p, size_t ring_bytes)
 {
 	uint64_t room = (uint64_t)ring_bytes * 1000 / RING_MS_MIN / p->frequency;
@@ -512,8 +512,8 @@ struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
 	 * rings are opened again with half the size, and with samples that fit into that. */
 	while (p && p->copy_bytes && ptrc_perf_ring_bytes(p) < at_most.ring_bytes) {
 		ptrc_perf_close(p);
-		/* Half of the size may fit on all processors even if the smallest ring is smaller:
-		 * that one got what the others left. */
+		/* Half of the size may fit on all processors even if the smallest ring is smaller than that: it got
+		 * only the memory that the other rings left. */
 		at_most.ring_bytes /= 2;
 		p = open_rings(&at_most, pid, &why->error);
 	}
@@ -602,8 +602,8 @@ bool ptrc_perf_polled(struct ptrc_perf *p, const struct pollfd *from, size_t cou
 
 	for (size_t i = 0; i < count && i < p->source_count; i++) {
 		is_filling |= from[i].revents && !p->sources[i].is_for_execs;
-		/* The threads of the event have ended. If its descriptor stayed in the array, poll() would
-		 * return at once each time. */
+		/* If the threads of an event have ended, its descriptor is not polled again: poll() would return at
+		 * once each time. */
 		if (from[i].revents & (POLLHUP | POLLERR))
 			p->sources[i].has_hung_up = true;
 	}
@@ -658,8 +658,8 @@ const struct ptrc_perf_record *ptrc_perf_take(struct ptrc_perf *p, int64_t until
 	return ptrc_perf_records_until(p->records, until_ns, count);
 }
 
-/* If a thread was made after the perf events of its parent were opened, it has inherited these. Closes the
- * events that were opened for the thread itself, because they would double its records. */
+/* If a thread was made after the perf events of its parent were opened, it has inherited them. Closes the events
+ * that were opened for such a thread itself, because they would double its records. */
 static void close_twins(struct ptrc_perf *p)
 {
 	size_t count, kept = 0;

@@ -18,13 +18,12 @@
 
 struct ptrc_perf_plan {
 	bool has_switches;
-	/* Rings are also for the descendants that exist already, not only for those that are
-	 * started later. */
+	/* Also opens rings for the descendants that exist already, not only for those that are started later. */
 	bool has_descendants;
 	/* Samples of the stack per second of processor time; 0: none. */
 	unsigned int frequency;
-	/* Samples have a copy of the stack and of these registers, as in perf_event_attr.sample_regs_user; 0: they
-	 * have the addresses that the kernel finds by frame pointers. */
+	/* Samples have a copy of the stack and of these registers, as in perf_event_attr.sample_regs_user. 0:
+	 * samples have the addresses that the kernel finds by frame pointers. */
 	uint64_t registers;
 	/* Records of page faults in user space. */
 	bool has_faults;
@@ -48,13 +47,12 @@ struct ptrc_perf_refusal {
 	long paranoid;
 };
 
-/* Opens the rings for a process, all its threads, and all threads and processes that these start later.
- * Records come from then on. Returns NULL with the reason if the kernel refuses or there is not enough
- * memory. */
+/* Opens the rings for a process, all its threads, and all threads and processes that these start later. The kernel
+ * writes records from then on. Returns NULL with the reason if the kernel refuses or there is not enough memory. */
 struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *, pid_t,
 				 struct ptrc_perf_refusal *why);
-/* Returns the samples per second, and the bytes that are copied of a stack. Both may be fewer than planned, because
- * the kernel limits them, or the memory of a ring. */
+/* Return the samples per second, and the bytes that are copied of a stack. Both may be fewer than planned, because
+ * the kernel limits the frequency and the size of a ring. */
 unsigned int ptrc_perf_frequency(const struct ptrc_perf *);
 size_t ptrc_perf_copy_bytes(const struct ptrc_perf *);
 bool ptrc_perf_has_calls(const struct ptrc_perf *);

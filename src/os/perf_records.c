@@ -139,7 +139,7 @@ static bool parse_task(const struct perf_event_header *h, const uint8_t *b, size
 	return true;
 }
 
-/* Parses a sample: the ids, a count, and this many numbers. These are addresses, and markers that say whether
+/* Parses a sample: the ids, a count, and this many numbers. The numbers are addresses, and markers that say whether
  * the addresses after them are in user space. */
 static bool parse_sample(const struct perf_event_header *h, const uint8_t *b,
 			 struct ptrc_perf_record *r)
@@ -168,8 +168,8 @@ static bool parse_sample(const struct perf_event_header *h, const uint8_t *b,
 	return true;
 }
 
-/* Parses the registers of a sample: a number that says whether the code is of 64 bits (the ABI),
- * and their values. Returns the offset of the field after them, or 0 if the record ends before. */
+/* Parses the registers of a sample: a number that says whether the code is of 64 bits (the ABI), and their values.
+ * Returns the offset of the field after them, or 0 if the record is too short. */
 static size_t parse_registers(const struct perf_event_header *h, const uint8_t *b, uint64_t mask,
 			      struct ptrc_perf_copy *copy, bool *is_64)
 {
@@ -267,8 +267,8 @@ static bool parse_fault(const uint8_t *b, size_t size, bool is_major, struct ptr
 	       get(b, size, 40, &r->fault.address, 8) && get(b, size, 48, &r->processor, 4);
 }
 
-/* Parses the start or the end of a system call: identifier, ids, the size of the tracepoint's data, and the data: 8 bytes
- * that all tracepoints have, the number of the call, and 6 arguments or a result. */
+/* Parses the start or the end of a system call: identifier, ids, the size of the tracepoint's data, and the data: 8
+ * bytes that all tracepoints have, the number of the call, and 6 arguments or a result. */
 static bool parse_call(const uint8_t *b, size_t size, struct ptrc_perf_record *r)
 {
 	const size_t at = 16 + sizeof(struct id);
@@ -329,7 +329,7 @@ static void copy_out(const struct ptrc_perf_ring *r, uint64_t at, uint8_t *to, s
 	memcpy(to + first, r->bytes, bytes - first);
 }
 
-/* Copies the next record that is before `head` out of a ring. Returns false if there is none. */
+/* Copies the next record before `head` out of a ring. Returns false if there is none, or if its length is damaged. */
 static bool take_bytes(const struct ptrc_perf_ring *r, uint64_t *tail, uint64_t head, uint8_t *to)
 {
 	struct perf_event_header h;
@@ -376,8 +376,8 @@ uint64_t ptrc_perf_records_take(struct ptrc_perf_records *p, struct ptrc_perf_ri
 			continue;
 		if (record.kind == PTRC_PERF_LOST) {
 			record.lost_until_ns = record.ns;
-			/* The kernel writes the record when it next writes into the ring, so its time is
-			 * that of the end of the loss. */
+			/* The kernel writes the record of a loss when it next writes into the ring, so this time is
+			 * the end of the loss. The loss began after the last record. */
 			if (r->last.ns && r->last.ns < record.ns)
 				record.ns = r->last.ns;
 		} else {

@@ -25,8 +25,8 @@ enum ptrc_perf_kind {
 	PTRC_PERF_FAULT,
 	PTRC_PERF_CALL_BEGIN,
 	PTRC_PERF_CALL_END,
-	/* This is the last kind, so that of records with the same time, a loss comes last: its time
-	 * is that of the record before it. */
+	/* This is the last kind, because records with the same time are sorted by their kind: a loss has the time
+	 * of the record before it, and has to follow that record. */
 	PTRC_PERF_LOST,
 };
 
@@ -50,15 +50,15 @@ struct ptrc_perf_mapping {
 	const char *path;
 };
 
-/* The most registers that a sample has a copy of. */
+/* The greatest number of registers in the copy that a sample has. */
 #define PTRC_PERF_REGISTERS_MAX 33
 
-/* The part of a sample in which callers are searched: the registers of the thread, in the kernel's order (asm/perf_regs.h),
- * and the innermost bytes of its stack, from the stack pointer on. */
+/* The part of a sample in which callers are searched: the registers of the thread, in the kernel's order
+ * (asm/perf_regs.h), and the innermost bytes of its stack, from the stack pointer on. */
 struct ptrc_perf_copy {
 	uint64_t registers[PTRC_PERF_REGISTERS_MAX];
 	size_t register_count;
-	/* No bytes if the thread executes code of 32 bits. */
+	/* stack_bytes is 0 if the thread executes code of 32 bits. */
 	const uint8_t *stack;
 	size_t stack_bytes;
 };
@@ -77,8 +77,8 @@ struct ptrc_perf_record {
 		} child;
 		char name[PTRC_PERF_NAME_BYTES];
 		bool is_preempted;
-		/* A loss. Its time is that of the last record before it. It ended at .lost_until_ns;
-		 * INT64_MAX: it may go on. */
+		/* A loss. Its time (.ns) is that of the last record before it. The loss ended at .lost_until_ns;
+		 * INT64_MAX means that it may go on. */
 		struct {
 			uint64_t lost;
 			int64_t lost_until_ns;
@@ -91,7 +91,7 @@ struct ptrc_perf_record {
 			size_t count;
 			const struct ptrc_perf_copy *copy;
 		} stack;
-		/* A page fault: the address of the memory, and of the instruction. */
+		/* A page fault: the addresses of the memory (.address) and of the instruction (.place). */
 		struct {
 			uint64_t address, place;
 			bool is_major;
@@ -131,23 +131,22 @@ enum ptrc_perf_event {
 	PTRC_PERF_EVENT_CALL,
 };
 
-/* Says what the samples of the perf event with this identifier mean. After the first call, each
- * record is expected to have an identifier (PERF_SAMPLE_IDENTIFIER). Without a call, samples are
- * stacks. */
+/* Says what the samples of the perf event with this identifier mean. After the first call, each record is expected
+ * to have an identifier (PERF_SAMPLE_IDENTIFIER). If this is never called, all samples are stacks. */
 void ptrc_perf_records_identify(struct ptrc_perf_records *, uint64_t id, enum ptrc_perf_event);
 
 /* Drops the records that ptrc_perf_records_until() has returned. */
 void ptrc_perf_records_begin(struct ptrc_perf_records *);
 /* Empties a ring. Returns the number of bytes that were in it. */
 uint64_t ptrc_perf_records_take(struct ptrc_perf_records *, struct ptrc_perf_ring *);
-/* Appends a record about the losses that no record has reported yet. `all` is the number of records of the
- * ring that were lost so far. This is necessary because the kernel reports a loss only when it next writes
- * into the ring. */
+/* Appends a record about the losses that no record has reported yet. `all` is the number of records of the ring
+ * that were lost so far. This is necessary because the kernel reports a loss only when it next writes into the
+ * ring. */
 void ptrc_perf_records_lost(struct ptrc_perf_records *, struct ptrc_perf_ring *, uint64_t all);
-/* Returns whether the record of the fork that made the thread `tid` is still here: ptrc_perf_records_until() has not
- * returned it yet. */
+/* Returns whether the list still has the record of the fork that made the thread `tid`, because
+ * ptrc_perf_records_until() has not returned that record yet. */
 bool ptrc_perf_records_has_fork(const struct ptrc_perf_records *, int32_t tid);
-/* Returns the records up to this time, sorted by time. The others stay. */
+/* Returns the records up to this time, sorted by time. Later records stay in the list. */
 const struct ptrc_perf_record *ptrc_perf_records_until(struct ptrc_perf_records *, int64_t until_ns,
 						       size_t *count);
 

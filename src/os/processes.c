@@ -17,15 +17,16 @@
 #include "src/fields/when.h"
 #include "src/os/code_names.h"
 
-/* The most bytes of a command line in a log, and the most mappings of a process: in a log, and in memory. */
+/* A log gets at most LINE_MAX_BYTES of a command line, and at most MAPPINGS_MAX mappings of a process. At most
+ * MAPPINGS_KEPT_MAX mappings are kept in memory. */
 #define LINE_MAX_BYTES 4096U
 #define MAPPINGS_MAX 256U
 #define MAPPINGS_KEPT_MAX 4096U
 /* The kernel's name for a mapping without a file. */
 #define ANONYMOUS "//anon"
-/* Both rings of a processor (perf.h) report the same exec. The times in them differ by less than this. */
+/* Both rings of a processor (perf.h) report the same exec. The two times differ by less than this. */
 #define SAME_EXEC_NS 1000000
-/* /proc may show the command line of a new program at most this long before the time of its exec. */
+/* /proc may show the command line of a new program before the time of its exec, but at most this long before. */
 #define EXEC_NS 200000
 
 struct mapping {
@@ -51,14 +52,14 @@ struct process {
 	/* The first mapping is that of the program. */
 	struct mapping *mappings;
 	size_t mapping_count;
-	/* are_mappings_cut: the process has more than MAPPINGS_KEPT_MAX. are_mappings_doubtful:
-	 * records that were lost may have had others. */
+	/* are_mappings_cut: the process has more than MAPPINGS_KEPT_MAX. are_mappings_doubtful: the records of some
+	 * mappings may have been lost. */
 	bool has_program, are_mappings_cut, are_mappings_doubtful;
 	/* Whether a mapping has no file, so that it may have code that was made at run time. */
 	bool has_made_code;
 	struct ptrc_code_names code;
-	/* The effective user of the process at the first sample in code made at run time, or of its
-	 * parent if the process ended before. */
+	/* The effective user of the process at the first sample in code made at run time or, if the process had
+	 * ended by then, of its parent. */
 	uid_t user;
 	/* A command line that was read before the record of its exec came, and the time of that
 	 * exec; NULL if there is none. */
@@ -298,7 +299,7 @@ static void set_line(struct process *p, char *line, size_t bytes)
 	p->line_bytes = line && p->is_line_cut ? LINE_MAX_BYTES : bytes;
 }
 
-/* Finds the mapping at the address. The newest one counts, because the kernel does not report what is unmapped. */
+/* Finds the mapping at the address: the newest one, because the kernel does not report what is unmapped. */
 static struct mapping *mapping_at(const struct process *p, uint64_t address)
 {
 	for (size_t i = p->mapping_count; i--;)
@@ -404,7 +405,7 @@ static bool read_mappings(struct process *p)
 	return is_any;
 }
 
-/* Finds the user of a process that lives. */
+/* Finds the user of a process that still runs. */
 static void read_user(struct process *p)
 {
 	char path[64];
@@ -523,11 +524,11 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	char *line = NULL;
 	size_t bytes = 0;
 
-	/* The command line was read so late that it may already be that of the new program. */
+	/* If the command line was read so late that it may already be that of the new program, it is dropped. */
 	if (p->line && p->line_read_ns > r->ns - EXEC_NS)
 		set_line(p, NULL, 0);
-	/* A child that has only now executed a program is not described as the copy of its parent
-	 * that it was before. */
+	/* If a child executes a program for the first time, it is not described as the copy of its parent that it
+	 * was before. */
 	if (p->has_executed)
 		report(p, all);
 	report_code(all, p, r->ns);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The processes of the operating system's events: their parents, names, programs, mappings and command lines,
- * even if they end before /proc can be read. */
+/* The processes of the operating system's events: their parents, names, programs, mappings and command lines, even
+ * of processes that end before /proc can be read. */
 #ifndef PTRC_SRC_OS_PROCESSES_H
 #define PTRC_SRC_OS_PROCESSES_H
 
@@ -27,11 +27,11 @@ void ptrc_os_processes_free(struct ptrc_os_processes *);
 void ptrc_os_processes_add_child(struct ptrc_os_processes *, pid_t, int64_t start_ns);
 /* Adds a running process, with the name, the path and the command line of its program. */
 void ptrc_os_processes_add_running(struct ptrc_os_processes *, pid_t);
-/* Called if the keeper, which writes the log, describes the process. So nothing is described here
- * until the process executes another program. */
+/* Called if the keeper, which writes the log, describes the process. The process is then not described by these
+ * functions until it executes another program. */
 void ptrc_os_processes_leave_to_keeper(struct ptrc_os_processes *, pid_t);
-/* Reads the command line of a process that has just executed a program. Returns false if the kernel has not
- * stored it yet. The caller then calls this again later. */
+/* Reads the command line of a process that executed a program at the time `ns`. Returns false if the kernel has not
+ * stored the command line yet; the caller then calls this again later. */
 bool ptrc_os_processes_look(struct ptrc_os_processes *, pid_t, int64_t ns);
 /* Takes a record of the kernel. The caller passes all records, sorted by time. */
 void ptrc_os_processes_take(struct ptrc_os_processes *, const struct ptrc_perf_record *);
@@ -39,12 +39,12 @@ void ptrc_os_processes_take(struct ptrc_os_processes *, const struct ptrc_perf_r
  * is valid until the next call of another function. */
 const struct ptrc_perf_mapping *ptrc_os_processes_mapping(struct ptrc_os_processes *, pid_t,
 							  uint64_t address);
-/* Returns how many addresses of a sample's stack are valid. The first address that is outside of all
- * executable mappings, and all addresses after it, are noise. If some mappings are unknown, all addresses
- * count as valid. */
+/* Returns how many addresses of a sample's stack are valid. The first address that is outside of all executable
+ * mappings, and all addresses after it, are noise. If some mappings are unknown, all addresses are taken for
+ * valid. */
 size_t ptrc_os_processes_callers(struct ptrc_os_processes *, const struct ptrc_perf_record *);
-/* Notes the addresses that are in code that the program made at run time. Their names are looked for when the process
- * ends or executes another program, and by ptrc_os_processes_tell_rest(). */
+/* Notes those addresses that are in code made at run time. The names of the functions there are read when the
+ * process ends or executes another program, or by ptrc_os_processes_tell_rest(). */
 void ptrc_os_processes_note(struct ptrc_os_processes *, pid_t, const uint64_t *addresses,
 			    size_t count);
 void ptrc_os_processes_tell_rest(struct ptrc_os_processes *);

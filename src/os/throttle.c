@@ -6,8 +6,8 @@
 
 #include "src/base/message.h"
 
-/* The kernel unthrottles a thread at its next clock tick while the thread runs, at most this much
- * later. If a period is longer, the thread did not run during the rest of it. */
+/* The kernel unthrottles a thread at the next clock tick while the thread runs, so after at most this time of
+ * running. If a period is longer, the thread did not run during the rest of it. */
 #define TICK_NS INT64_C(10000000)
 #define NS_PER_S UINT64_C(1000000000)
 

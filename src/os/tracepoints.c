@@ -68,8 +68,8 @@ static bool read_numbers(struct ptrc_tracepoints *t)
 
 /* ---- other processes ---- */
 
-/* Runs find() in another process. Its end may take long, so the caller does not wait for it.
- * Returns whether find() has found the numbers. */
+/* Runs find() in another process, which may take long to end, so the caller does not wait for its end. Returns
+ * whether find() has found the numbers. */
 static bool in_process(bool (*find)(const void *arg, struct ptrc_tracepoints *), const void *arg,
 		       struct ptrc_tracepoints *t)
 {
@@ -82,11 +82,10 @@ static bool in_process(bool (*find)(const void *arg, struct ptrc_tracepoints *),
 		return false;
 	child = fork();
 	if (child == 0) {
-		/* The work is done by the child's child: as its parent exits at once, process 1
-		 * waits for its end. */
+		/* The child's child does the work: as its parent exits at once, process 1 waits for its end. */
 		if (fork() != 0)
 			_exit(0);
-		/* Closes what it has inherited: if it kept a pipe open, the reader of the pipe would see no end. */
+		/* Closes all inherited descriptors: the reader of a pipe sees no end while one is open. */
 		dup2(ends[1], STDIN_FILENO);
 		syscall(SYS_close_range, 1, ~0U, 0);
 		_exit(!find(arg, &found) || write(STDIN_FILENO, &found, sizeof(found)) < 0);
@@ -127,10 +126,10 @@ static uint64_t passes(int fd)
 	return read(fd, &count, sizeof(count)) == (ssize_t)sizeof(count) ? count : 0;
 }
 
-/* Finds two tracepoints whose numbers follow each other and that are both passed CALLS + 2 times:
- * by CALLS + 1 calls of passes(), and by one ioctl(). For sys_exit, this is the ioctl() that
- * enables it, which ends after that; for sys_enter, it is the one that disables it, which starts
- * before that. */
+/* Finds two tracepoints whose numbers follow each other and that are both passed CALLS + 2 times: by the CALLS + 1
+ * system calls of passes(), and by one ioctl(). sys_exit is passed by the ioctl() that enables it, because that
+ * call returns afterwards; sys_enter is passed by the ioctl() that disables it, because that call was entered
+ * before. */
 static bool try_range(const void *arg, struct ptrc_tracepoints *t)
 {
 	const struct range *r = arg;
@@ -138,8 +137,7 @@ static bool try_range(const void *arg, struct ptrc_tracepoints *t)
 	for (uint32_t number = r->first; number <= r->last; number++) {
 		int fd = open_tracepoint(number), next;
 
-		/* The descriptors stay open: to close one takes long, and this process ends
-		 * soon. */
+		/* The descriptors stay open: closing one takes long, and this process ends soon. */
 		if (fd < 0 || passes(fd) != CALLS + 2)
 			continue;
 		next = open_tracepoint(number + 1);

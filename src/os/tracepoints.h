@@ -5,8 +5,7 @@
 
 #include <stdint.h>
 
-/* The tracepoints sys_enter and sys_exit, in no particular order: their records have different
- * sizes. */
+/* The tracepoints sys_enter and sys_exit, in any order: the sizes of their records tell which is which. */
 struct ptrc_tracepoints {
 	uint32_t numbers[2];
 };

@@ -13,14 +13,14 @@
 #include "src/base/table.h"
 #include "src/query/libdw.h"
 
-/* The most files whose tables are kept. The one that was used longest ago is dropped for another one. */
+/* The most files whose tables are kept. For another file, the one that was used longest ago is dropped. */
 #define FILES_MAX 256U
 /* The number of rows that are kept, a power of two. A row says how to find the caller of one place in the code. */
 #define ROWS 16384U
-/* The most segments of a file, and the deepest stack of a DWARF expression. */
+/* The most segments of a file (SEGMENTS_MAX), and the deepest stack of a DWARF expression (DEPTH_MAX). */
 #define SEGMENTS_MAX 8U
 #define DEPTH_MAX 16U
-/* The most bytes of the kernel's own code in each process. */
+/* The most bytes of the vdso, the kernel's code in each process. */
 #define VDSO_BYTES 65536U
 
 /* An address at least this far above the stack pointer is not on the stack, so it is not a frame
@@ -110,8 +110,8 @@ struct ptrc_unwinder {
 struct state {
 	uint64_t registers[REGISTERS];
 	uint64_t known; /* a bit for each register */
-	/* registers[INSTRUCTION] is the instruction that the thread executes, or at which a signal
-	 * interrupted it. Otherwise it is a return address, which follows a call. */
+	/* Whether registers[INSTRUCTION] is the instruction that the thread executes, or at which a signal
+	 * interrupted it. If not, it is a return address, which follows a call. */
 	bool is_exact;
 };
 
@@ -183,8 +183,8 @@ static bool is_mapped_file(const struct file *f, const struct ptrc_perf_mapping 
 	if (m->build_id_bytes)
 		return ptrc_dw.dwelf_elf_gnu_build_id(f->elf, &id) == (ssize_t)m->build_id_bytes &&
 		       !memcmp(id, m->build_id, m->build_id_bytes);
-	/* Some file systems show programs another device than the kernel has. The numbers of files
-	 * cannot be compared then, so the file is accepted. */
+	/* Some file systems show programs another device number than the kernel reports. Inode numbers cannot be
+	 * compared then, so the file is accepted. */
 	return fstat(f->fd, &st) || st.st_ino == m->inode.number ||
 	       major(st.st_dev) != m->inode.major || minor(st.st_dev) != m->inode.minor;
 }
@@ -205,7 +205,7 @@ static void take_segments(struct file *f)
 	}
 }
 
-/* Takes the tables from the opened f->elf. Tables of another processor are not used. */
+/* Takes the tables of f->elf, unless they are for another kind of processor. */
 static void take_tables(struct file *f)
 {
 	GElf_Ehdr mem, *head = ptrc_dw.gelf_getehdr(f->elf, &mem);
@@ -216,8 +216,8 @@ static void take_tables(struct file *f)
 	f->cfi = ptrc_dw.dwarf_getcfi_elf(f->elf);
 }
 
-/* Opens the file at the path if it is the one that is mapped. The parts that are needed are read, and not mapped,
- * because another program may truncate the file. */
+/* Opens the file at the path if it is the one that is mapped. The parts that are needed are read into memory, not
+ * mapped, because another program may truncate the file. */
 static bool open_path(struct file *f, const char *path, const struct ptrc_perf_mapping *m)
 {
 	f->fd = ptrc_libdw_open_regular(path);
@@ -225,7 +225,7 @@ static bool open_path(struct file *f, const char *path, const struct ptrc_perf_m
 		f->elf = ptrc_dw.elf_begin(f->fd, ELF_C_READ, NULL);
 	if (f->elf && is_mapped_file(f, m)) {
 		take_tables(f);
-		/* The tables are in memory. */
+		/* The tables are in memory, so the file can be closed. */
 		ptrc_dw.elf_cntl(f->elf, ELF_C_FDDONE);
 		close(f->fd);
 		f->fd = -1;
@@ -321,7 +321,7 @@ static struct file *file_of(struct ptrc_unwinder *u, pid_t pid, const struct ptr
 
 /* ---- rows ---- */
 
-/* Converts an address in the process into the one that the tables of the file have for it. */
+/* Converts an address in the process into the address that the tables of the file use for it. */
 static bool address_in_file(const struct file *f, const struct ptrc_perf_mapping *m,
 			    uint64_t address, uint64_t *in_file)
 {
@@ -522,8 +522,8 @@ static bool run_one(struct machine *m, const Dwarf_Op *op)
 	}
 }
 
-/* Evaluates an expression. Jumps are not possible, because compilers do not write them into these
- * tables. The value is then at the top of m->stack. */
+/* Evaluates an expression, and leaves the value at the top of m->stack. Jumps are not supported, because compilers
+ * do not write them into these tables. */
 static bool run(struct machine *m, const Dwarf_Op *ops, size_t count)
 {
 	m->depth = 0;
@@ -557,9 +557,9 @@ static bool find_register(struct machine *m, Dwarf_Frame *frame, int number, uin
 	address = *value = m->stack[m->depth - 1];
 	if (m->is_value || read_memory(m, address, sizeof(*value), value))
 		return true;
-	/* At its end, the function has already taken the caller's value off the stack, which the
-	 * tables of most compilers leave out. The value's place is then just below the stack
-	 * pointer, and the register has the value. */
+	/* Near its end, a function has already taken the saved value off the stack, but the tables of most
+	 * compilers do not say so. The place of the value is then just below the stack pointer, and the register
+	 * has the value again. */
 	*value = m->state->registers[number];
 	return m->stack_pointer - address <= RED_ZONE && address < m->stack_pointer &&
 	       number != RETURN && (m->state->known & UINT64_C(1) << number);
@@ -627,9 +627,8 @@ static enum result step_by_tables(struct ptrc_unwinder *u, struct machine *m, pi
 	return row->frame ? apply(m, row, caller) : UNKNOWN;
 }
 
-/* Finds the caller by the frame pointer, because code made at run time has no tables, but mostly
- * keeps frame pointers. The register has the address of the caller's frame pointer; the return
- * address follows it. */
+/* Finds the caller by the frame pointer, because code made at run time has no tables, but mostly keeps frame
+ * pointers. The register points to the saved frame pointer of the caller; the return address is stored after it. */
 static enum result step_by_frame_pointer(struct machine *m, struct state *caller)
 {
 	const uint64_t frame = m->state->registers[FRAME_POINTER];
@@ -677,8 +676,7 @@ static enum result step(struct ptrc_unwinder *u, struct ptrc_os_processes *proce
 	return result;
 }
 
-/* Whether both are the same frame. Tables that make no sense could give a frame as its own
- * caller. */
+/* Whether both are the same frame. By tables that make no sense, a frame could be its own caller. */
 static bool is_same_frame(const struct state *a, const struct state *b)
 {
 	return a->registers[INSTRUCTION] == b->registers[INSTRUCTION] &&
@@ -698,7 +696,7 @@ void ptrc_unwind(struct ptrc_unwinder *u, struct ptrc_os_processes *processes,
 	out->noise = 0;
 	out->addresses[0] = state.registers[INSTRUCTION];
 	out->count = 1;
-	/* Without a copy of the stack, for example of a program of 32 bits, no more is known. */
+	/* Without a copy of the stack, for example of a program of 32 bits, no callers can be found. */
 	out->is_cut = !copy->stack_bytes;
 	while (copy->stack_bytes) {
 		enum result result;

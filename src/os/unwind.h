@@ -22,11 +22,12 @@ struct ptrc_unwound {
 	size_t max, count;
 	/* There are more callers than `max`, or callers beyond the copy of the stack. */
 	bool is_cut;
-	/* How many addresses were left out at the end, as they are outside all executable mappings: 0 or 1. */
+	/* 1 if the last address was left out, because the caller's frame makes no sense or its address is outside
+	 * all executable mappings; else 0. */
 	unsigned int noise;
 };
 
-/* Returns NULL, and stores the reason, if libdw cannot be loaded, or does not know this processor. */
+/* Returns NULL, and stores the reason, if libdw cannot be loaded, or if this kind of processor is not supported. */
 struct ptrc_unwinder *ptrc_unwinder_new(struct ptrc_cli_reason *);
 /* Frees the unwinder, which may be NULL. */
 void ptrc_unwinder_free(struct ptrc_unwinder *);
