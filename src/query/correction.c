@@ -208,8 +208,8 @@ int64_t ptrc_correction_bound(const struct ptrc_correction *c, int64_t log_ns)
 
 	if (!c->is_linked)
 		return ptrc_when_add(own_bound(c, log_ns), c->more_ns);
-	/* Links assume that clocks run evenly. If the host slept, its clock may have deviated from
-	 * that by up to `doubt`. */
+	/* Links assume that clocks run evenly. If the host slept, its own clock may deviate from an even clock by
+	 * up to `doubt`. */
 	bound = doubt = ptrc_correction_doubt(c, log_ns);
 	ns = ptrc_correction_own_time(c, log_ns);
 	for (const struct ptrc_clock_link *l = c->link; l; l = l->next) {
@@ -253,10 +253,10 @@ int64_t ptrc_correction_worst(const struct ptrc_correction *c)
 
 	for (size_t i = 1; i < c->count; i++) {
 		const struct ptrc_correction_knot *a = &c->knots[i - 1], *b = &c->knots[i];
-		/* At a time between two knots, the error is that of either knot plus the drift
-		 * since then. If the shift does not change, the lesser of the two errors counts. It
-		 * is greatest where both are equal, and there the larger error of the two knots has
-		 * grown for at most half of the time between them. */
+		/* At a time between two knots, the error is that of either knot plus the drift since then. If the
+		 * shift does not change, the lesser of these two sums applies. It is greatest where both sums are
+		 * equal: there, the error of the worse knot has grown for at most half of the time between the
+		 * knots. */
 		int64_t bound = ptrc_clock_error_after(most(a->error_ns, b->error_ns),
 						       (b->log_ns - a->log_ns) /
 							       (is_changing(a, b) ? 1 : 2));

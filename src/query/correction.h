@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The correction of times of a log to a common clock of several hosts, and the bound of the error that
- * remains.
+ * The correction of times of a log to a common clock of several hosts, and the bound of the error that remains.
  *
- * Events are stamped by a clock of their machine that is never stepped. At some times, the knots, the log has
- * a reading of CLOCK_REALTIME and the error of that reading. Between two knots the correction is
- * interpolated; before the first and after the last knot, the correction of that knot applies. So corrected
- * times keep their order. The error grows with the distance from a knot at the rate that the kernel assumes.
+ * Events are stamped by a clock of their machine that is never stepped. At some times, the knots, the log has a
+ * reading of CLOCK_REALTIME and the error of that reading. Between two knots the correction is interpolated; before
+ * the first and after the last knot, the correction of that knot applies. So corrected times keep their order. The
+ * error grows with the distance from a knot, at the rate that the kernel assumes.
  *
- * If the clock of a host was compared with that of another host by the messages between them, the host has a
- * link, which converts its times to those of the other host. A chain of links leads to the reference, the
- * host whose clock counts.
+ * If the clock of a host was compared with that of another host by the messages between them, the host has a link,
+ * which converts its times to those of the other host. A chain of links leads to the reference, the host to whose
+ * clock all times are converted.
  */
 #ifndef PTRC_SRC_QUERY_CORRECTION_H
 #define PTRC_SRC_QUERY_CORRECTION_H
@@ -70,13 +69,14 @@ struct ptrc_correction {
 	bool is_as_recorded;
 	/* Corrected times differ from those of the log. */
 	bool is_moving;
-	/* The log has no knots, but its host has other logs: how its times relate to theirs is not known. */
+	/* The log has no knots, but its host has other logs. It is not known how the times of this log relate to
+	 * theirs. */
 	bool is_apart;
 	/* The host is the reference (`link` is NULL), or `link` leads to it. */
 	bool is_linked;
 	const struct ptrc_clock_link *link;
-	/* In nanoseconds: the error of the reference, if there is one and this host is not linked
-	 * to it. It is added to the errors of the host's own times. */
+	/* In nanoseconds: the error of the reference, if there is one and this host is not linked to it; else 0. It
+	 * is added to the errors of the host's own times. */
 	int64_t more_ns;
 };
 
@@ -95,9 +95,9 @@ int64_t ptrc_correction_last(const struct ptrc_correction *, int64_t ns);
 /* The time corrected by the knots alone, without links: that of the host's own clock. */
 int64_t ptrc_correction_own_time(const struct ptrc_correction *, int64_t log_ns);
 
-/* If the machine slept between two knots, it is not known when the correction changed.
- * ptrc_correction_doubt() returns how far the host's own clock may deviate from one that runs evenly, at this
- * time, or PTRC_BOUND_UNKNOWN; ptrc_correction_worst_doubt() the greatest deviation at any time. */
+/* If the machine slept between two knots, it is not known when the correction changed. ptrc_correction_doubt()
+ * returns how far, at this time, the host's own clock may deviate from a clock that runs evenly, or
+ * PTRC_BOUND_UNKNOWN. ptrc_correction_worst_doubt() returns the greatest such deviation at any time. */
 int64_t ptrc_correction_doubt(const struct ptrc_correction *, int64_t log_ns);
 int64_t ptrc_correction_worst_doubt(const struct ptrc_correction *);
 

@@ -13,11 +13,11 @@
 /* If a clock changes by more than this against another clock of the machine, it was stepped (set). */
 static const int64_t step_ns = 1000000;
 
-/* The clocks of a reading are read one after another. If that took longer than this, the process
- * was interrupted meanwhile: such a reading is used only if the log has no better one. */
+/* The clocks of a reading are read one after another. If that took longer than this, the process was interrupted
+ * meanwhile. Such a reading is used only if the log has no reading that took less time. */
 static const int64_t window_max_ns = 100000;
 
-/* A reading that says that it took longer than this is taken for damaged, and ignored. */
+/* A reading that says that it took longer than this is damaged, so it is not used. */
 static const int64_t window_possible_ns = 1000000000;
 
 /* The most by which two clocks of a machine seem to differ because they are read one after the
@@ -114,8 +114,8 @@ static int by_log_time(const void *one, const void *other)
 	return (a->log_ns > b->log_ns) - (a->log_ns < b->log_ns);
 }
 
-/* Whether, from each reading to the next, the clock of the events did not run further than that of the host.
- * It may have done so in a log that was made from several streams, whose clocks differ. */
+/* Whether the clock of the events never ran further between two readings than the clock of the host. It may do so
+ * in a log that was made from several streams, whose clocks differ. */
 static bool is_of_one_clock(const struct reading *list, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
@@ -183,9 +183,8 @@ static void improve(struct ptrc_host_reading *r, const struct ptrc_host_reading 
 		r->error_ns = error_ns;
 }
 
-/* Finds the best reading, and from it on, in both directions, all readings up to the next step of
- * the clock (h->first, h->last). Lowers the error of each of these readings by means of the
- * others. */
+/* Finds the best reading, and all readings around it up to the nearest steps of the clock (h->first, h->last).
+ * Lowers the error of each of these readings by means of the others. */
 static void choose_readings(struct ptrc_host *h)
 {
 	const struct ptrc_host_reading *best = NULL;
@@ -285,8 +284,8 @@ static size_t host_of(struct ptrc_hosts *h, const struct ptrc_reader *r)
 	return h->count++;
 }
 
-/* If all labels of a host's logs are equal, this label becomes the name of the host, and the label of its logs
- * that have none. */
+/* If the labels of a host's logs do not differ, the label becomes the name of the host, and the label of those of
+ * its logs that have none. */
 static void name_host(struct ptrc_hosts *h, size_t host)
 {
 	const char *label = NULL;

@@ -2,11 +2,11 @@
 /*
  * The hosts of logs: their names, the comparison of their clocks, and the events whose order is uncertain.
  *
- * A host is a machine from one boot to the next, during which all its logs use the same clocks. So there is
- * no error between logs of one host, and each of them adds readings of CLOCK_REALTIME. If CLOCK_REALTIME was
- * stepped, corrected times neither jump nor run back: only the readings between two steps are used, and apply
- * to all times. Those around the best reading are chosen: the reading with the least error, the latest of
- * several.
+ * A host is a machine from one boot to the next, during which all its logs use the same clocks. So there is no
+ * error between logs of one host, and each of them adds readings of CLOCK_REALTIME. If CLOCK_REALTIME was stepped,
+ * corrected times neither jump nor run back: only the readings between two steps are used, and apply to all times.
+ * These are the readings around the best one. A reading of a synchronized clock is better than others, then one
+ * with a lesser error, then a later one.
  */
 #ifndef PTRC_SRC_QUERY_HOSTS_H
 #define PTRC_SRC_QUERY_HOSTS_H
@@ -36,8 +36,8 @@ struct ptrc_host {
 	/* Machine and boot, which identify the host. Both are empty if the log does not have them: then no other
 	 * log is known to be of this host. */
 	char machine_id[128], boot_id[128];
-	/* Sorted by time. Only those from index `first` to before `last` are used, because the clock was not
-	 * stepped between them. */
+	/* Sorted by time. Only the readings from index `first` to before `last` are used: between them, the clock
+	 * was not stepped. */
 	struct ptrc_host_reading *readings;
 	size_t reading_count;
 	size_t first, last;
@@ -55,7 +55,7 @@ struct ptrc_host {
 	bool is_linked;
 	/* The number of messages compared. */
 	uint64_t message_count;
-	/* The time by which its clock is ahead of the reference. */
+	/* The time by which the host's clock is ahead of the reference. */
 	int64_t offset_ns;
 	/* The growth of offset_ns, in seconds per second. */
 	double drift;
@@ -76,20 +76,20 @@ struct ptrc_hosts {
 	bool has_last;
 	size_t last_source;
 	int64_t last_ns, last_log_ns;
-	/* The number of events whose preceding event, in the merged order, is of another host; and how many
-	 * of these may really have come before that event. */
+	/* The number of events whose preceding event, in the merged order, is of another host; and the number of
+	 * those that may really have come before that preceding event. */
 	uint64_t neighbour_count, uncertain_count;
 };
 
-/* Ends the process if a value of --label is not NAME=LOG, or its LOG is no operand. */
+/* Ends the process if a value of --label is not NAME=LOG, if LOG is no operand, or if a LOG has two labels. */
 void ptrc_labels_check(const struct ptrc_cli_texts *labels, char *const *operands, size_t count);
 
 /* Returns the label that --label gives to an operand, or NULL. The caller frees it. */
 char *ptrc_labels_find(const struct ptrc_cli_texts *labels, const char *operand);
 
-/* Finds the hosts of the open readers, and gives each reader its correction and the label of its host. Times
- * are not corrected if there is a single log, or if is_for_log and all logs are of one host: then these logs
- * become a new log, and what reads that log corrects its times. The bounds are then those of the uncorrected
+/* Finds the hosts of the open readers, and gives each reader its correction and the label of its host. Times are
+ * not corrected if there is a single log, or if is_for_log is set and all logs are of one host: the events then
+ * become a new log, and commands correct its times when they read it. The bounds are then those of the uncorrected
  * times. */
 void ptrc_hosts_begin(struct ptrc_hosts *, struct ptrc_reader *const *readers, size_t count,
 		      bool is_for_log);
@@ -97,8 +97,8 @@ void ptrc_hosts_begin(struct ptrc_hosts *, struct ptrc_reader *const *readers, s
 /* The greatest error of the corrected time `ns` of an event of the source, or PTRC_BOUND_UNKNOWN. */
 int64_t ptrc_hosts_bound(const struct ptrc_hosts *, size_t source, int64_t ns);
 
-/* Called for each event in the merged order. If the event may have come before the preceding event, counts it
- * as uncertain. */
+/* Called for each event in the merged order. Counts the event as uncertain if it may have come before the preceding
+ * event. */
 void ptrc_hosts_note(struct ptrc_hosts *, size_t source, const struct ptrc_reader *);
 
 /* Resets what ptrc_hosts_note() has counted, before all events are read again. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of libdw that the commands use. libdw is loaded when it is needed first, because linking it would
+ * The functions of libdw that the commands use. libdw is loaded when it is first needed, because linking it would
  * make each start of a command a third slower. Only one thread at a time may call its functions.
  */
 #ifndef PTRC_SRC_QUERY_LIBDW_H

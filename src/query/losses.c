@@ -82,9 +82,9 @@ uint64_t ptrc_losses_stand_ins(trace_id_t log)
 
 	if (ptrc_trace_counts(log, &counts))
 		return 0;
-	/* For each damaged place a reader gets two events that are not in the log. If the log has
-	 * dropped its oldest events, a reader gets two more at the start; these count as events of
-	 * the log, so they are left out here. */
+	/* For each damaged place a reader gets two events that are not in the log. If the log has dropped its
+	 * oldest events, a reader gets two more at the start. The library counts those two as events of the log, so
+	 * they are left out here. */
 	return counts.pt_made_up_events < 2 * counts.pt_damaged_gaps ? counts.pt_made_up_events
 								     : 2 * counts.pt_damaged_gaps;
 }

@@ -50,9 +50,8 @@ struct ptrc_losses {
 	uint64_t missing_names;
 	/* The number of damaged parts of the log that hold no events. */
 	uint64_t damaged_parts;
-	/* If --to-log made this log from other logs or from a session, this member and the next
-	 * three are what was lost before or during that copying. The number of damaged events of
-	 * the sources. */
+	/* If --to-log made this log from other logs or from a session, this member and the next three are what was
+	 * lost before or during that copying. This one is the number of damaged events of the sources. */
 	uint64_t source_unreadable_events;
 	/* The number of events that the session recorded faster than they could be copied. */
 	uint64_t source_unshown_events;
@@ -64,11 +63,11 @@ struct ptrc_losses {
 	/* For a rotated log, the number of missing files, and of events in them (0: unknown). */
 	uint64_t missing_files;
 	uint64_t missing_events;
-	/* The last file is missing, and maybe others before it. It counts as one file of missing_files, and
+	/* The last file is missing, and maybe others before it. missing_files counts these as one file, and
 	 * is_unclosed is true. */
 	bool is_last_file_missing;
-	/* The number of files that --log-keep has deleted, which is no loss; and of the events in all files
-	 * before the first file that exists. */
+	/* deleted_files: the number of files that --log-keep has deleted, which is no loss. earlier_events: the
+	 * number of events in all files before the first file that exists. */
 	uint64_t deleted_files;
 	uint64_t earlier_events;
 	/* The number of other parts that differ from what the log says about them, though their events may be
@@ -78,9 +77,9 @@ struct ptrc_losses {
 	int read_error;
 };
 
-/* Names of events that the keeper, the process that writes the log, adds at the end of a log:
- * processes were still traced when the log was closed; the COMMAND of ptrace-run has ended. A log
- * has these types only if that is so. */
+/* Names of event types that the keeper, the process that writes the log, adds to a log at its end. A log has
+ * PTRC_WENT_ON if processes were still traced when it was closed, and PTRC_COMMAND_ENDED if the COMMAND of
+ * ptrace-run has ended. */
 #define PTRC_WENT_ON "os.went_on"
 #define PTRC_COMMAND_ENDED "os.command"
 
@@ -91,16 +90,17 @@ struct ptrc_losses {
 void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_info *,
 			const struct ptrc_counts *);
 
-/* The number of events that reading the log has made up, an OVERFLOW and a RESUME for each damaged
- * place and for missing files: they are not in the log, and --verify does not count them. */
+/* The number of events that the reading of the log has made up: an OVERFLOW and a RESUME for each damaged place and
+ * for missing files. They are not in the log, and --verify does not count them. */
 uint64_t ptrc_losses_stand_ins(trace_id_t log);
 
 /*
- * Fills in the losses from a finished log, including those of its last flush. *in_log becomes the number of
- * events in the log. If event_count is not NULL, *event_count becomes the number that a reader gets: two more, an
- * OVERFLOW and a RESUME, if the log is a ring that has lost events. The caller passes is_gone if it knows that
- * the log no longer exists; a regular file that is no log counts as gone, too. Returns false if the log is gone
- * or cannot be read (a pipe, for instance); then nothing but .is_log_gone is changed.
+ * Fills in the losses from a finished log, including those of its last flush. *in_log becomes the number of events
+ * in the log. If event_count is not NULL, *event_count becomes the number of events that a reader gets. If the log
+ * is a ring that has lost events, a reader gets two more, an OVERFLOW and a RESUME. The caller passes is_gone if it
+ * knows that the log no longer exists; the log is also gone if the path leads to a regular file that is no log.
+ * Returns false if the log is gone or cannot be read (a pipe, for instance); then nothing but .is_log_gone is
+ * changed.
  */
 bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone, uint64_t *in_log,
 			   uint64_t *event_count);
@@ -114,9 +114,9 @@ void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint6
 void ptrc_losses_add_read(struct ptrc_losses *, const struct ptrc_counts *,
 			  const uint64_t *read_count);
 
-/* Whether events were lost next to this event of the trace system: overwritten, damaged, or because
- * the stream or the log was full. A STOP precedes the lost events; its data says whether the stream
- * was full. ptrc_reader_is_loss() also recognises losses in the kernel. */
+/* Whether this event of the trace system reports that events next to it were lost: overwritten, damaged, or refused
+ * by a full stream or log. A STOP precedes the lost events; its data says whether the stream was full.
+ * ptrc_reader_is_loss() also recognises losses in the kernel. */
 bool ptrc_is_loss(trace_event_id_t id, const void *data, size_t size);
 
 /* Whether events were lost between this event and the next event of its source. (Not for a RESUME:

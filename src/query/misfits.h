@@ -21,8 +21,8 @@ struct ptrc_misfit_types {
 	size_t count;
 };
 
-/* Adds the numbers of misfits that the reader has counted for its event types. Event types of
- * several logs that have the same name and layout are counted together. */
+/* Adds the misfits of the reader, which are the events whose data does not fit the layout. Event types of several
+ * logs share one entry if they have the same name and layout. */
 void ptrc_misfits_take(struct ptrc_misfit_types *, const struct ptrc_reader *);
 
 /* Resets the counts of the reader's event types, before its events are read again. */

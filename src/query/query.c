@@ -61,7 +61,7 @@ void ptrc_source_make_sieve(struct ptrc_source *s, const struct ptrc_query *q)
 	free(s->sieve);
 	s->sieve = NULL;
 	/* A sieve, a filter on undecoded data (sieve.h), needs all layouts from the start, but a session adds
-	 * layouts later; and it compares the times in the log, so they must not be corrected. */
+	 * layouts later. A sieve compares the times in the log, so these must not be corrected. */
 	if (q->select.where_count && !ptrc_reader_is_moving(&s->reader) && !s->reader.source &&
 	    !q->sink.takes_all)
 		s->sieve = ptrc_sieve_make(q->select.wheres[0], &q->layouts);
@@ -163,7 +163,7 @@ static bool find_last(struct ptrc_source *s, struct ptrc_period *trace)
 	return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));
 }
 
-/* Adds a window around each event of the source that matches --around: a period whose events are
+/* Adds a window for each event of the source that matches --around: a period around the event, whose events are
  * shown. */
 static bool find_windows(struct ptrc_query *q, struct ptrc_source *s)
 {
@@ -188,7 +188,7 @@ static bool find_windows(struct ptrc_query *q, struct ptrc_source *s)
 	return report(r, error);
 }
 
-/* Tells the reader which times and event types are selected, so that it need not read the rest. */
+/* Selects the times and event types for the reader, so that it need not read other parts of the log. */
 static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 {
 	const struct ptrc_period *all = &q->select.span;
@@ -214,8 +214,8 @@ static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 	}
 	if (!q->select.around && (all->first != INT64_MIN || all->last != INT64_MAX))
 		spans[count++] = ptrc_when_span(all->first, all->last);
-	/* If --around has no window in the selected time, selects an empty span: without any span all events
-	 * would be selected. */
+	/* If --around has no window in the selected time, selects an empty span, because without any span the
+	 * reader would give all events. */
 	if (q->select.around && !count)
 		spans[count++] = ptrc_when_span(INT64_MAX, INT64_MIN);
 	error = ptrc_reader_select(&s->reader, spans, count, is_by_type ? &types : NULL);
@@ -262,9 +262,8 @@ static bool is_before(const struct ptrc_source *a, const struct ptrc_source *b)
 /* A heap of the sources that have a next event, with the earliest event first. */
 PTRC_HEAP_DEFINE(heap, struct ptrc_source, is_before);
 
-/* Reads the next selected event of the source. Returns false at the end of the source. But if the
- * log was not closed, and the sink has a function .early_end for that, sets is_over and returns
- * true once more. */
+/* Reads the next selected event of the source. Returns false at the end of the source. But if the log was not
+ * closed, and the sink has .early_end, first sets is_over and returns true once more. */
 static bool has_next(struct ptrc_query *q, struct ptrc_source *s)
 {
 	struct ptrc_losses losses;
@@ -304,7 +303,8 @@ static void take(struct ptrc_query *q, struct ptrc_source *s, bool is_last)
 	ptrc_query_take(q, s);
 }
 
-/* Gives the sink the selected events of all sources, merged by time. Returns whether all were read. */
+/* Gives the sink the selected events of all sources, merged by time. Returns whether all sources were read to their
+ * ends. */
 static bool show(struct ptrc_query *q)
 {
 	struct ptrc_source **heap =
@@ -426,8 +426,8 @@ void ptrc_query_sources_json(const struct ptrc_query *q, struct ptrc_json *j)
 	ptrc_json_close(j, ']');
 }
 
-/* Iterates over the names of the sources' event types, in any order, and returns NULL after the last. *place is 0
- * for the first call. */
+/* Iterates over the names of the sources' event types, in any order. *place is 0 for the first call. Returns NULL
+ * after the last name. */
 static const struct ptrc_reader_name *next_name(const struct ptrc_query *q, size_t *place)
 {
 	while (*place < q->source_count * PTRC_READER_IDS) {
@@ -478,7 +478,7 @@ bool ptrc_query_has_match(const struct ptrc_query *q, const char *pattern)
 	return false;
 }
 
-/* Whether a source has an event type whose name the pattern matches. Prints a message if none has. */
+/* Whether a source has an event type whose name the pattern matches. If not, prints a message. */
 static bool check_pattern(const struct ptrc_query *q, const char *pattern)
 {
 	if (ptrc_query_has_match(q, pattern))
@@ -487,8 +487,8 @@ static bool check_pattern(const struct ptrc_query *q, const char *pattern)
 	return false;
 }
 
-/* Returns false if the expression can hold for no event, because no event type matches a name or a
- * pattern in it. In this case prints a message for each such name or pattern. */
+/* Returns false if the expression can hold for no event because it has names or patterns that match no event type.
+ * If so, prints a message for each of these. */
 static bool check_where(const struct ptrc_query *q, struct ptrc_where *w)
 {
 	const struct ptrc_reader_name *name;
@@ -532,8 +532,8 @@ bool ptrc_query_may_select(const struct ptrc_query *q)
 }
 
 /* Whether each pattern that selects events matches an event type, and each expression can hold for some type.
- * Prints a message about each that does not. A pattern of --decode that matches nothing only leads to a message;
- * one of a configuration file, which may be for other logs, does not even do that. */
+ * Prints a message for each pattern or expression that does not. If a pattern of --decode matches nothing, this is
+ * only a message. A pattern of a configuration file may be for other logs, so it is not checked. */
 static bool check_patterns(const struct ptrc_query *q)
 {
 	struct ptrc_where *w;
@@ -550,7 +550,7 @@ static bool check_patterns(const struct ptrc_query *q)
 	return is_found;
 }
 
-/* Whether an event is of the process (is_thread: of the thread) with this number. Reads the logs again, up to the
+/* Whether an event is of the process with this number; if is_thread, of the thread. Reads the logs again, up to the
  * first such event. */
 static bool has_number(struct ptrc_query *q, pid_t number, bool is_thread)
 {
@@ -566,9 +566,8 @@ static bool has_number(struct ptrc_query *q, pid_t number, bool is_thread)
 	return false;
 }
 
-/* Returns false, after a message, if the list has a process number (is_thread: a thread number)
- * that no event of the logs has. For a session returns true, as later events may have the
- * number. */
+/* Returns false, after a message, if no event of the logs has a process number (is_thread: a thread number) of the
+ * list. For a session returns true, because later events may have the number. */
 static bool check_numbers(struct ptrc_query *q, const struct ptrc_select_numbers *n, bool is_thread)
 {
 	bool is_found = true;
@@ -592,7 +591,7 @@ struct keys {
 	size_t count;
 };
 
-/* Adds the keys of a JSON object. The prefix is what precedes a key in the name of the field. */
+/* Adds the keys of a JSON object. The name of a field is the prefix and then a key. */
 static void add_keys(struct keys *k, const char *prefix, const struct ptrc_value *v)
 {
 	struct ptrc_json_text_member m;
@@ -612,8 +611,8 @@ static void add_keys(struct keys *k, const char *prefix, const struct ptrc_value
 	}
 }
 
-/* Whether the latest event of the source has the field. Adds the keys of the event's JSON data, in which the field
- * would be, to *keys. */
+/* Whether the latest event of the source has the field. Adds the keys of the JSON data in which the field was
+ * looked for to *keys. */
 static bool has_member(struct ptrc_query *q, struct ptrc_source *s, const struct ptrc_field *f,
 		       struct keys *keys)
 {
@@ -698,9 +697,8 @@ static void say_missing(const char *text, void *arg)
 	ptrc_cli_add_text(&c->said, ptrc_cli_copy(text));
 }
 
-/* Checks the fields that are members of JSON data. Returns false, after messages, if no event has a
- * field that the sink shows (--fields), or if an expression can hold for no event because no event
- * has one of its fields. */
+/* Checks the fields that are members of JSON data. Returns false, after messages, if no event has a field of
+ * --fields, or if an expression can hold for no event because of a field that no event has. */
 static bool check_members(struct ptrc_query *q)
 {
 	struct member_check c = {.q = q};
@@ -760,13 +758,13 @@ bool ptrc_query_finish(struct ptrc_query *q, bool is_read)
 enum ptrc_exit ptrc_query_tell(struct ptrc_query *q, enum ptrc_exit status, bool is_read)
 {
 	bool is_complete = ptrc_query_lacks_nothing(q);
-	/* The names of all event types are known. A session that was not read to its end may still
-	 * add names. */
+	/* Whether the names of all event types are known. A session that was not read to its end may still add
+	 * names. */
 	bool has_all_names = !q->session || is_read;
 	bool is_found;
 
-	/* Standard output and standard error may be the same terminal, on which the messages shall follow the
-	 * events. */
+	/* Writes the events first: standard output and standard error may be the same terminal, where the messages
+	 * shall follow them. */
 	if (q->out.used)
 		ptrc_output_write(&q->out);
 	is_found = check_patterns(q);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The selected events of logs, merged by time, or of a session. They are given to a sink, which makes something
- * of them: lines of text, a log, pairs, an export, a report, a verdict.
+ * The selected events of logs, merged by time, or of a session. They are given to a sink, which makes something of
+ * them: lines of text, a log, pairs, an export, a report, a verdict.
  *
- * A command opens the sources (src/summary/selection.h) and sets .sink. ptrc_query_scan() reads what must be
- * known before the first event, ptrc_query_run() gives all events to the sink, ptrc_query_end() reports what is
+ * A command opens the sources (src/summary/selection.h) and sets .sink. Then ptrc_query_scan() reads what must be
+ * known before the first event, ptrc_query_run() gives all events to the sink, and ptrc_query_end() reports what is
  * missing.
  */
 #ifndef PTRC_SRC_QUERY_QUERY_H
@@ -43,12 +43,13 @@ struct ptrc_source {
 	uint64_t read_count;
 	/* The log is damaged, so the search for the events of --around may have missed some. */
 	bool is_damaged;
-	/* The position on the command line. Of events with the same time, that of the first source comes first. */
+	/* The position on the command line. If events of several sources have the same time, that of the first
+	 * source comes first. */
 	size_t order;
-	/* All events of this log, which was not closed, were read. Its end is now merged among the events of
+	/* All events of this log were read, and the log was not closed. Its end is now merged among the events of
 	 * the other sources. */
 	bool is_over;
-	/* The latest event is not selected. The sink gets it because it may report lost events. */
+	/* The latest event is not selected. The sink gets it only because it may report lost events. */
 	bool is_for_loss;
 };
 
@@ -61,8 +62,8 @@ struct ptrc_sink {
 	/* Returns the index of the first event of the block, from index `at` on, that the sink wants. */
 	size_t (*skip)(void *self, struct ptrc_source *, const struct posixtrace_block *,
 		       size_t at);
-	/* .begin takes a span, the time between two events (src/spans/span.h), whose first event is
-	 * the latest event of the source. .span takes one that has ended. */
+	/* .begin takes a new span, the time between two events (src/spans/span.h). The latest event of the source
+	 * is the first event of the span. .span takes a span that has ended. */
 	void (*begin)(void *self, struct ptrc_span *);
 	void (*span)(void *self, struct ptrc_span *);
 	/* Called when a log that was not closed ends, in the order of events: at the time of the
@@ -74,9 +75,9 @@ struct ptrc_sink {
 	/* Called after the last event, when the losses of the sources are known. is_read: the sources were read to
 	 * their ends. */
 	void (*finish)(void *self, bool is_read);
-	/* Needed for --last, which reads all events twice because it has to know their number.
-	 * Called after the first pass: adds to shown_count what the sink would show only after the
-	 * last event, and forgets all events. */
+	/* Needed for --last, which reads all events twice because it has to know their number. Called after the
+	 * first pass: adds to shown_count the number of what the sink would show only after the last event, and
+	 * forgets all events. */
 	void (*restart)(void *self);
 	/* Prints the sink's messages. Returns false if something that the user asked for does not exist. */
 	bool (*tell)(void *self);
@@ -92,8 +93,7 @@ struct ptrc_sink {
 	bool needs_trace;
 	/* The noun for what --summary counts, such as "pair"; NULL: "event". */
 	const char *noun;
-	/* The fields of --fields. If one of them is a member of JSON data that no event has, a
-	 * message says so. */
+	/* The fields of --fields. If one of these is a member of JSON data and no event has it, a message says so. */
 	const struct ptrc_field *fields;
 	size_t field_count;
 };
@@ -148,11 +148,11 @@ struct ptrc_query {
 	/* The buffer for standard output. */
 	struct ptrc_buffer out;
 	uint64_t shown_count;
-	/* The number of selected events that were not shown because of the limit of memory for
-	 * lines that wait for a later event that matches --around. */
+	/* Lines of selected events wait in memory for a later event that matches --around. This is the number of
+	 * lines that were dropped unshown because this memory is limited. */
 	uint64_t unheld_count;
-	/* The expression of --around was evaluated for all events that match its pattern, so those that do not
-	 * fit their layouts are counted already. */
+	/* Set when the expression of --around was evaluated for all events that match its pattern. Those of them
+	 * that do not fit their layouts are counted already. */
 	bool has_counted_around;
 	/* The events that do not fit their layouts; set by ptrc_query_finish(). */
 	struct ptrc_misfit_types misfits;
@@ -218,8 +218,8 @@ static inline void ptrc_query_take(struct ptrc_query *q, struct ptrc_source *s)
 	q->sink.event(q->sink.self, s);
 }
 
-/* Called for each event or pair that the sink has selected: counts it. Returns whether --first and --last let it
- * be shown. */
+/* Called for each event or pair that the sink has selected, and counts it. Returns whether it is shown, as --first
+ * and --last decide. */
 static inline bool ptrc_query_is_due(struct ptrc_query *q)
 {
 	if (__builtin_expect(q->skip_count || q->shown_count >= q->first_count, 0)) {
@@ -241,8 +241,8 @@ bool ptrc_query_scan(struct ptrc_query *);
 /* Gives the sink the events of all logs. Returns whether it read the logs to their ends. */
 bool ptrc_query_run(struct ptrc_query *);
 
-/* Selects a part at the end of each log that has at least `count` events, as far as the index of the log says,
- * and resets all counts. *is_all becomes whether that is all of the logs. Returns false, after a message, if a
+/* Selects a part at the end of each log that has at least `count` events, as far as the index of the log says, and
+ * resets all counts. *is_all becomes whether these parts are all of the logs. Returns false, after a message, if a
  * log cannot be read. */
 bool ptrc_query_select_last(struct ptrc_query *, uint64_t count, bool *is_all);
 
@@ -254,7 +254,7 @@ void ptrc_query_report_undecided(const struct ptrc_query *);
 /* Whether a source has an event type whose name the pattern matches. */
 bool ptrc_query_has_match(const struct ptrc_query *, const char *pattern);
 
-/* Called after ptrc_query_finish(): whether no events are missing, and no event was undecided. */
+/* Called after ptrc_query_finish(): whether no event is missing, and each event could be decided. */
 bool ptrc_query_lacks_nothing(const struct ptrc_query *);
 
 /* Returns false if no event can be selected, because no event type matches the patterns of --event or of

@@ -484,7 +484,8 @@ bool ptrc_reader_is_waiting(struct ptrc_reader *r)
 	if (!r->source || (b->events && b->at < b->events->pt_count))
 		return false;
 	posixtrace_log_free_block(b->events);
-	/* Takes the messages that have come: they may have no event, as the one that reports losses. */
+	/* Takes the messages that have come, because they may bring no event: the message that reports losses has
+	 * none. */
 	while (!ptrc_reader_next_block(r, b) && !r->error) {
 		if (r->source->is_waiting(r))
 			return true;
@@ -601,8 +602,8 @@ struct ptrc_type *ptrc_reader_new_type(struct ptrc_reader *r, trace_event_id_t i
 {
 	struct ptrc_type *type = ptrc_cli_allocate(sizeof(*type));
 
-	/* A log or session has the name of a type before the first event of the type, so it is
-	 * looked up only once. */
+	/* A log or session has the name of a type before the first event of the type, so the name is looked up only
+	 * once. */
 	type->name.is_known = !posix_trace_eventid_get_name(r->trace, id, type->name.text);
 	if (!type->name.is_known)
 		snprintf(type->name.text, sizeof(type->name.text), "#%u", id);

@@ -59,7 +59,7 @@ struct ptrc_reader_block {
 	struct posixtrace_block *events;
 	/* The number of events of the block that were taken so far. */
 	size_t at;
-	/* The loss that the last event of the block starts, if that is an OVERFLOW. */
+	/* The loss that the last event of the block starts, if that event is an OVERFLOW. */
 	struct ptrc_reader_gap gap;
 	/* For each event, the nanoseconds since the preceding event of the same thread. NULL
 	 * without ptrc_reader_watch_threads(). The next block reuses the memory. */
@@ -71,8 +71,8 @@ struct ptrc_reader {
 	const char *path;
 	int fd;
 	trace_id_t trace;
-	/* The path is the log of a session that is not closed yet, so its missing end is no loss. own_path then
-	 * has the path, and is freed with the reader. */
+	/* Set if the path leads to the log of a session that still runs, so that the missing end of the log is no
+	 * loss. own_path then has the path, and is freed with the reader. */
 	bool is_growing;
 	char *own_path;
 	/* For a session: the functions and the state by which its log is received. Both are NULL if
@@ -99,7 +99,8 @@ struct ptrc_reader {
 	int64_t since_before;
 	/* The last event of each thread. NULL without ptrc_reader_watch_threads(). */
 	struct ptrc_thread_gap *before;
-	/* The user's name for the host of the log, owned; or NULL: the host has the name that the log gives. */
+	/* The label that the user gave the host of the log, owned; or NULL if the host has the name that the log
+	 * gives. */
 	char *label;
 	/* Makes times comparable with those of other logs; NULL: times are unchanged. If the correction changes
 	 * times, log_time is the uncorrected time of the latest event. */
@@ -109,7 +110,8 @@ struct ptrc_reader {
 	struct timespec block_end;
 	/* The number of events read so far. */
 	uint64_t read_count;
-	/* The loss that the latest OVERFLOW starts, and the counts of the log after it. */
+	/* The loss that the OVERFLOW at the end of the block starts, if there is one; and the counts of the log
+	 * when the latest such OVERFLOW was read. */
 	struct ptrc_reader_gap gap;
 	struct ptrc_counts gap_counts;
 	/* The error number that ended the reading, or 0. */
@@ -135,8 +137,8 @@ int ptrc_reader_open_log(struct ptrc_reader *, const char *path);
  * is no log. */
 uint64_t ptrc_reader_log_id(const char *path);
 
-/* Whether the name has the form of a rotated log's second or later file: that of its first file, a point and
- * digits. *base becomes the length of the first file's name. */
+/* Whether the name has the form that the second and later files of a rotated log have: the name of the first file,
+ * a point and digits. *base becomes the length of the first file's name. */
 bool ptrc_reader_is_later_name(const char *name, size_t *base);
 
 /* Whether a file exists at the path, or one existed there that was the first file of a rotated log and is now
@@ -243,8 +245,8 @@ int ptrc_reader_select(struct ptrc_reader *, const struct posixtrace_span *, siz
 int ptrc_reader_select_parts(struct ptrc_reader *, unsigned long first, unsigned long end);
 
 /* Selects a part at the end of a log that has at least the last `count` events, as far as the index of the log
- * says; and in this part the events until a time and of these types (NULL: all types). *is_all becomes whether
- * the part is all of the log. A session is always read from its start. */
+ * says. In this part, selects the events up to until_ns that are of these types (NULL: all types). *is_all becomes
+ * whether the part is all of the log. A session is always read from its start. */
 int ptrc_reader_select_last(struct ptrc_reader *, uint64_t count, int64_t until_ns,
 			    const trace_event_set_t *types, bool *is_all);
 
@@ -312,15 +314,13 @@ trace_event_id_t ptrc_reader_find_type(const struct ptrc_reader *, const char *n
 void ptrc_reader_own_types(struct ptrc_reader *);
 void ptrc_reader_free_types(struct ptrc_reader *);
 
-/* Finds the name of a thread in the log. Most threads get their names after their first events, so the last name
- * counts. But if a later thread with the same number has no name, the name that the number had at log_time
- * counts. Returns false if there is none; the first thread of a process, for instance, has the name of the
- * process. */
+/* Finds the name of a thread in the log. Most threads get their names after their first events, so the last name is
+ * taken. But if a later thread with the same number has no name, the name that the number had at log_time is taken.
+ * Returns false if there is no name; the first thread of a process, for instance, has the name of the process. */
 bool ptrc_reader_find_thread(const struct ptrc_reader *, pid_t pid, pid_t tid,
 			     const struct timespec *log_time, struct posixtrace_log_thread *);
 
-/* Finds a process by its number. A process gets another entry when it executes another program: the last entry
- * counts. */
+/* Finds the last entry of a process, by its number. A process gets another entry when it executes another program. */
 bool ptrc_reader_find_process(const struct ptrc_reader *, pid_t, struct posixtrace_log_process *);
 
 /* Stores the layout that the log or session has for the event type. Returns false if it has none. */
@@ -339,8 +339,9 @@ size_t ptrc_reader_load_names(struct ptrc_reader *);
  * that no process went on after it. */
 bool ptrc_reader_have_all_ended(const struct ptrc_reader *);
 
-/* Fills in what is missing. If a log was read to its end (is_read), this includes events that the log counts but
- * that could not be read. For a session, takes its latest counts, and the events lost on the way to this reader. */
+/* Fills in the losses of the source. If a log was read to its end (is_read), they include the events that the log
+ * counts but that could not be read. The losses of a session are those of its latest counts, and the events that
+ * were lost on the way to this reader. */
 void ptrc_reader_losses(const struct ptrc_reader *, bool is_read, struct ptrc_losses *);
 
 /* Called after a log was read to its end: counts as losses the parts that differ from what the log says about

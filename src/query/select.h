@@ -87,11 +87,10 @@ bool ptrc_select_event(struct ptrc_select *, struct ptrc_view *);
  * --around. */
 bool ptrc_select_meets_rest(struct ptrc_select *, struct ptrc_view *);
 
-/* Whether a pair of events meets the conditions. Conditions on type, process or thread hold if they
- * hold for one of the two events. The condition on the time holds if the pair overlaps the span. If
- * one event is missing, its view is NULL and `missing` is the name of its type. The pair then
- * counts as lasting from before all times, or until after all times, and expressions are
- * ignored. */
+/* Whether a pair of events meets the conditions. Conditions on type, process or thread hold if they hold for one of
+ * the two events. The condition on the time holds if the pair overlaps the span. If one event is missing, its view
+ * is NULL and `missing` is the name of its type. The pair is then taken to last from before all times, or until
+ * after all times, and expressions are not evaluated. */
 bool ptrc_select_pair(struct ptrc_select *, struct ptrc_view *begin, struct ptrc_view *end,
 		      const char *missing);
 

@@ -35,8 +35,8 @@ static bool set_bounds(struct ptrc_sieve_place *p, const struct ptrc_where_bound
 	return true;
 }
 
-/* Stores where the member is in the data of this layout. Returns PTRC_TYPE_NO if the layout has it at no fixed
- * offset, or if the bounds of the sieve include no value of the member. */
+/* Stores where the member is in the data of this layout. Returns PTRC_TYPE_NO if the member has no fixed offset
+ * there, or if the bounds of the sieve include no value of the member. */
 static enum ptrc_type_answer
 find_place(const struct ptrc_sieve *s, const struct ptrc_layout *layout, struct ptrc_sieve_place *p)
 {

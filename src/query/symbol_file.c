@@ -11,8 +11,8 @@
 
 /* The least and the greatest size, in bytes, of a build id for which a file is looked up. */
 enum { BUILD_ID_MIN = 3, BUILD_ID_MAX = 64 };
-/* The greatest number of references followed from one definition to the next, and the greatest depth of nested
- * names. */
+/* At most REFERENCES_MAX references are followed from one definition to the next. Names are nested at most
+ * SCOPES_MAX deep. */
 enum { REFERENCES_MAX = 16, SCOPES_MAX = 32 };
 
 struct text {
@@ -146,8 +146,8 @@ bool ptrc_symbol_file_has_names(struct ptrc_symbol_file *f)
 
 /* ---- addresses ---- */
 
-/* Converts an address in the process into the address that the file has for it. Returns false if the file has
- * none. */
+/* Converts an address in the process into the address that the file has for it. Returns false if the file has no
+ * such address. */
 static bool address_in_file(const struct ptrc_symbol_file *f, const struct ptrc_symbol_mapping *m,
 			    uint64_t address, uint64_t *in_file)
 {
@@ -234,8 +234,8 @@ static const char *path_of(struct ptrc_symbol_file *f, Dwarf_Die *unit, const ch
 	return directory ? join(f, (const char *[]){directory, path}, 2, "/") : path;
 }
 
-/* Follows references from the definition of a function to its declaration, which is in the namespace or class
- * that belongs to its name. */
+/* Follows references from the definition of a function to its declaration. The namespaces and classes around the
+ * declaration belong to the function's name. */
 static Dwarf_Die declaration_of(const Dwarf_Die *definition)
 {
 	Dwarf_Die die = *definition;
@@ -327,8 +327,8 @@ static bool is_of_header(const char *name)
 	return name && !strncmp(name, "posixtrace::", strlen("posixtrace::"));
 }
 
-/* Finds the innermost function at the address, also a lambda. libdw looks for a lambda only within the addresses
- * of the function that defines it, but the code of the lambda may be elsewhere. */
+/* Finds the innermost function at the address, even if it is a lambda. libdw looks for a lambda only within the
+ * addresses of the function that defines it, but the code of the lambda may be elsewhere. */
 static bool find_anywhere(Dwarf_Die *die, Dwarf_Addr address, int depth, Dwarf_Die *found)
 {
 	Dwarf_Die child;
@@ -413,8 +413,8 @@ void ptrc_symbol_file_find(struct ptrc_symbol_file *f, const struct ptrc_symbol_
 
 /* ---- variables ---- */
 
-/* Stores the address that the file has for the start of the mapping, a whole segment of code. Returns false if it has
- * none, or if several may be meant. */
+/* Finds the segment of code that was mapped: the mapping is that of a whole segment. Stores the address at which
+ * this segment starts in the file. Returns false if no segment fits the mapping, or if several do. */
 static bool start_in_file(const struct ptrc_symbol_file *f, const struct ptrc_symbol_mapping *m,
 			  uint64_t *start)
 {
@@ -441,7 +441,7 @@ static bool start_in_file(const struct ptrc_symbol_file *f, const struct ptrc_sy
 	return found == 1;
 }
 
-/* Whether the address, one of the file, is in a segment that the program can write to. */
+/* Whether the address, as the file has it, is in a segment that the program can write to. */
 static bool is_writable(const struct ptrc_symbol_file *f, uint64_t in_file)
 {
 	size_t count = 0;
@@ -466,7 +466,8 @@ const char *ptrc_symbol_file_find_variable(struct ptrc_symbol_file *f,
 	const char *name;
 	GElf_Sym symbol;
 
-	/* All segments of a file are moved by the same amount. */
+	/* All segments of a file are moved by the same amount, so the mapping of code gives the address of data,
+	 * too. */
 	if (!start_in_file(f, m, &start))
 		return NULL;
 	address = address - m->start + start;
@@ -474,8 +475,7 @@ const char *ptrc_symbol_file_find_variable(struct ptrc_symbol_file *f,
 		return NULL;
 	name = ptrc_dw.dwfl_module_addrinfo(f->module, address + f->bias, offset, &symbol, NULL,
 					    NULL, NULL);
-	/* The address may be in another variable, which has no symbol: then it is after the end of
-	 * this one. */
+	/* The address may be after the end of this variable, in another variable that has no symbol. */
 	return name && GELF_ST_TYPE(symbol.st_info) == STT_OBJECT && *offset < symbol.st_size
 		       ? name
 		       : NULL;

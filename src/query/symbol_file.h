@@ -27,9 +27,9 @@ struct ptrc_symbol_file;
 /* Loads libdw. Returns false, and stores the reason, if that fails. */
 bool ptrc_symbol_file_load(struct ptrc_cli_reason *);
 
-/* Opens the file at this path if it has this build id; it may have been replaced by another file. Otherwise opens
- * the debug file for the build id in /usr/lib/debug/.build-id. Returns NULL, and stores the reason, if neither
- * can be opened. */
+/* Opens the file at this path if it has this build id. Otherwise, the file was deleted or replaced: opens the debug
+ * file for the build id in /usr/lib/debug/.build-id. Returns NULL, and stores the reason, if neither can be
+ * opened. */
 struct ptrc_symbol_file *ptrc_symbol_file_open(const char *path, const unsigned char *build_id,
 					       size_t size, struct ptrc_cli_reason *);
 
@@ -37,9 +37,9 @@ struct ptrc_symbol_file *ptrc_symbol_file_open(const char *path, const unsigned 
 void ptrc_symbol_file_find(struct ptrc_symbol_file *, const struct ptrc_symbol_mapping *,
 			   uint64_t address, struct ptrc_symbol *);
 
-/* Finds the variable at an address of the process, which need not lie within the mapping: the mapping, one of code,
- * says where the file's segments are. Stores the offset of the address in the variable. Returns NULL if the file has
- * none there. */
+/* Finds the variable at an address of the process. The mapping is one of code, and only says where the process has
+ * the segments of the file; the address may be in another segment. Stores the offset of the address in the
+ * variable. Returns NULL if the file has no variable there. */
 const char *ptrc_symbol_file_find_variable(struct ptrc_symbol_file *,
 					   const struct ptrc_symbol_mapping *, uint64_t address,
 					   uint64_t *offset);

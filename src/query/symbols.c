@@ -106,7 +106,7 @@ static char *path_of(const struct posixtrace_log_mapping *m)
 	return path;
 }
 
-/* The file of a mapping, opened at its first use, or NULL if the mapping has none. */
+/* The file of a mapping, which is opened at its first use, or NULL if the mapping has no file. */
 static struct file *file_of(struct ptrc_symbols *s, const struct posixtrace_log_mapping *m)
 {
 	struct file **at = &s->files;
@@ -169,8 +169,8 @@ void ptrc_symbols_report(struct ptrc_symbols *s, bool has_lines)
 
 /* ---- addresses ---- */
 
-/* The address at which the kernel has put its own code (vdso) into a process. It is chosen anew with each program
- * that the process executes. */
+/* The address at which the kernel has put its own code (vdso) into a process. The kernel chooses it anew for each
+ * program that the process executes. */
 static uint64_t place_of_vdso(trace_id_t log, unsigned long process)
 {
 	struct posixtrace_log_mapping m;
@@ -256,7 +256,8 @@ const struct ptrc_symbol *ptrc_symbols_find(struct ptrc_symbols *s,
 		return &c->symbol;
 	*c = (struct cached){.is_used = true, .process = process, .address = address};
 	pthread_mutex_lock(&s->lock);
-	/* The address is that of the instruction after the call, which may belong to another line or function. */
+	/* The instruction at the address follows the call, and may belong to another line or function, so the byte
+	 * before it is looked up. */
 	if (address)
 		find(s, log, process, address - 1, &c->symbol);
 	pthread_mutex_unlock(&s->lock);

@@ -23,14 +23,14 @@ struct ptrc_symbols *ptrc_symbols_open(struct ptrc_cli_reason *);
 
 /* Finds the place of the call that returns to the address. `process` is an index in the log. is_growing: the log
  * may get more mappings later, so an address that was not found is looked up again. The texts of the result stay
- * valid as long as the symbols, the result itself until the next call with this cache. */
+ * valid as long as the symbols, and the result itself until the next call with this cache. */
 const struct ptrc_symbol *ptrc_symbols_find(struct ptrc_symbols *, struct ptrc_symbol_cache **,
 					    trace_id_t log, unsigned long process, uint64_t address,
 					    bool is_growing);
 
-/* Finds the variable at the address: a global one, or a static one, of a file whose code the process had mapped.
- * *offset becomes the offset of the address in it. Returns NULL if there is none. The text stays valid as long as
- * the symbols. */
+/* Finds the global or static variable at the address, in a file whose code the process had mapped. *offset becomes
+ * the offset of the address in the variable. Returns NULL if there is no such variable. The text stays valid as
+ * long as the symbols. */
 const char *ptrc_symbols_find_variable(struct ptrc_symbols *, trace_id_t log, unsigned long process,
 				       uint64_t address, uint64_t *offset);
 
@@ -38,7 +38,7 @@ const char *ptrc_symbols_find_variable(struct ptrc_symbols *, trace_id_t log, un
  * each file without line numbers, too. */
 void ptrc_symbols_report(struct ptrc_symbols *, bool has_lines);
 
-/* Accepts NULL. */
+/* Frees the symbols, which may be NULL. */
 void ptrc_symbols_free(struct ptrc_symbols *);
 
 #endif

@@ -12,7 +12,7 @@
 struct ptrc_layout;
 
 struct ptrc_reader_name {
-	/* The source has the name of the type. Otherwise `text` is "#" and the type's number. */
+	/* Whether the source has the name of the type. If not, `text` is "#" and the type's number. */
 	bool is_known;
 	size_t size;
 	char text[TRACE_EVENT_NAME_MAX + 1];
@@ -57,9 +57,8 @@ struct ptrc_sieve_place {
 	unsigned char bytes;
 	unsigned int at;
 	size_t sizes[2];
-	/* For a signed member: the highest bit, which turns its value into an unsigned number of
-	 * the same order if it is inverted; and 64 minus the number of bits of the member. 0 for
-	 * unsigned members. */
+	/* For a signed member, `bias` is the highest bit: inverting it turns the value into an unsigned number of
+	 * the same order. `shift` is 64 minus the number of bits of the member. Both are 0 for unsigned members. */
 	uint64_t bias;
 	unsigned int shift;
 	uint64_t low, span;

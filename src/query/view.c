@@ -95,7 +95,7 @@ unsigned int ptrc_field_dimensions(const struct ptrc_field *f)
 	return f->id < PTRC_FIELD_MEMBER ? fields[f->id].dimensions : f->dimensions;
 }
 
-/* The name without "begin." or "end.", which say the event of a pair to which a field belongs. */
+/* The name without "begin." or "end.", which say to which event of a pair a field belongs. */
 static const char *skip_pair_prefix(const char *name)
 {
 	static const char *const prefixes[] = {"begin.", "end."};
@@ -305,7 +305,7 @@ void ptrc_view_find_layout(struct ptrc_view *v, const struct ptrc_layouts *layou
 	v->is_decoded = false;
 }
 
-/* Counts the event that was just decoded, and does not fit its layout, for its type. */
+/* Counts, for its event type, the event that was just decoded and does not fit its layout. */
 static void add_misfit(struct ptrc_view *v)
 {
 	struct ptrc_misfits one = {
@@ -472,8 +472,8 @@ const struct ptrc_symbol *ptrc_view_symbol_of(struct ptrc_view *view,
 {
 	bool is_call = f->kind == PTRC_LAYOUT_CALLER || (index && ptrc_layout_is_stack(f));
 
-	/* find_symbol() takes a return address, which is after the call. If the value is an address within the
-	 * function itself, 1 is added, which find_symbol() takes off. */
+	/* find_symbol() takes a return address, which is after the call, and subtracts 1. If the value is an
+	 * address within the function itself, 1 is added before. */
 	return find_symbol(view, is_call || !v->u ? v->u : v->u + 1);
 }
 
@@ -492,7 +492,7 @@ void ptrc_view_free(struct ptrc_view *view)
 	free(view->symbol_cache);
 }
 
-/* Replaces the value *v of an array by its element f->index, or a value in JSON by what `path` leads to in it. */
+/* Replaces the value *v: an array by its element f->index, JSON by the value to which `path` leads in it. */
 static __attribute__((noinline)) void follow_path(const struct ptrc_field *f, const char *path,
 						  struct ptrc_value *v)
 {
@@ -649,7 +649,7 @@ static bool has_lost_member(struct ptrc_view *view, const struct ptrc_field *f)
 	int name = ptrc_field_number(f, view->layouts);
 	struct ptrc_value v = {0};
 
-	/* Even complete data would not have the field. */
+	/* If the layout has no such field, even complete data would not have it. */
 	if (!ptrc_layout_value(view->layout, d, name) && !ptrc_layout_whole(view->layout, d))
 		return false;
 	get_member(view, f, &v);

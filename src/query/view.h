@@ -62,16 +62,16 @@ struct ptrc_field {
 	/* The field is that of the first event of a pair, not that of the last. */
 	bool is_of_begin;
 
-	/* This member and the following ones are for members of the data (PTRC_FIELD_MEMBER). The number of the
-	 * member's name in the layouts; or PTRC_FIELD_OF_JSON: only JSON data can have the member; or -3: no
-	 * layout had the name when it was looked up, but one may have it now. */
+	/* This and the rest of the struct are for fields of the data (PTRC_FIELD_MEMBER). `name` is the number of
+	 * the field's name in the layouts; PTRC_FIELD_OF_JSON if only JSON data can have the field; or FOUND_LATER
+	 * (view.c) if no layout had the name when it was looked up, but one may have it now. */
 	int name;
 	/* The 2 in data.x[2]; -1 if the field is not an element of an array. */
 	int64_t index;
 	/* The set of dimensions (PTRC_DIMENSION_*) that the member's values may have. */
 	unsigned int dimensions;
-	/* `text` is what follows "data." in the name. `path` is the offset in it at which the path into JSON, or
-	 * the index, starts; the length of the text if it has neither. */
+	/* `text` is what follows "data." in the name. `path` is the offset in `text` at which the path into JSON,
+	 * or the index, starts; the length of `text` if there is neither. */
 	unsigned char path;
 	char text[PTRC_FIELD_TEXT_MAX + 1];
 };
@@ -139,8 +139,8 @@ void ptrc_view_take_layouts(struct ptrc_view *, struct ptrc_layouts *);
 /* Adds the layout of the latest event's type, if it is new. A session announces event types while it is read. */
 void ptrc_view_take_layout(struct ptrc_view *, struct ptrc_layouts *);
 
-/* Finds the layout of an event type: the first one whose pattern matches the name, or else the one that the
- * source itself has for the type, if it was added. NULL if there is none; system events have none. */
+/* Finds the layout of an event type: the first one whose pattern matches the name, or else the layout that the
+ * source itself has for the type, if it was added. Returns NULL if there is none, as for system events. */
 const struct ptrc_layout *ptrc_view_layout(struct ptrc_view *, const struct ptrc_layouts *,
 					   trace_event_id_t);
 

@@ -254,7 +254,8 @@ static bool compare_calculated(struct ptrc_where *w, const struct ptrc_node *n,
 
 	if (quantify(&n->operands[0], view, &a) && quantify(&n->operands[1], view, &b))
 		return ptrc_quantity_compare(&a, &b, &relation) && (n->relations & relation);
-	/* In the layout of this event the field may be text, though another layout gives it a unit. */
+	/* In the layout of this event the field may be text, though another layout gives it a unit. Then compares
+	 * the values without converting them. */
 	return !n->operands[0].calculation && !n->operands[1].calculation && compare(w, n, view);
 }
 
@@ -319,8 +320,8 @@ static enum ptrc_answer join_answers(enum ptrc_node_kind kind, enum ptrc_answer 
 	return (kind == PTRC_NODE_OR) == (a > b) ? a : b;
 }
 
-/* Whether one of the fields has lost data. Looks at all of them, because that decodes the event, and so counts it
- * if it does not fit its layout. */
+/* Whether one of the fields has lost data. Looks at all fields, even after one is found: this decodes the event, so
+ * that it is counted if it does not fit its layout. */
 static bool has_lost(const struct ptrc_operand operands[2], struct ptrc_view *view)
 {
 	bool is_found = false;
@@ -394,8 +395,8 @@ static bool is_whole_field(const struct ptrc_operand *o)
 
 	if (!o->is_field || f->is_of_begin)
 		return false;
-	/* Only a member as a whole: an element of an array, or a member of JSON data, may be of
-	 * another type. */
+	/* Only a whole member is an integer in every event: an element of an array, or a member of JSON data, may
+	 * be of another type. */
 	if (f->id == PTRC_FIELD_MEMBER)
 		return !f->text[f->path];
 	return f->id == PTRC_FIELD_TYPE_ID || f->id == PTRC_FIELD_PID || f->id == PTRC_FIELD_TID ||
@@ -431,7 +432,7 @@ bool ptrc_where_get_bounds(const struct ptrc_where *w, struct ptrc_where_bounds 
 		.low = relations & PTRC_BELOW ? -far : whole + !(relations & PTRC_EQUAL),
 		.high = relations & PTRC_ABOVE ? far : whole - !(relations & PTRC_EQUAL),
 	};
-	/* The relation includes both less and greater, so it is !=. */
+	/* A relation that includes both less and greater is !=. */
 	if ((relations & PTRC_BELOW) && (relations & PTRC_ABOVE)) {
 		b->low = b->high = whole;
 		b->is_outside = true;
@@ -478,8 +479,8 @@ bool ptrc_where_try_name(struct ptrc_where *w, const char *name, size_t size)
 	return look(w->root, name, size) != PTRC_NO;
 }
 
-/* Whether the list has an earlier comparison with the same name or pattern that has not matched:
- * then the message about it was already given. */
+/* Whether the list has an earlier comparison with the same name or pattern that has not matched. If so, the message
+ * about it was already given. */
 static bool is_repeated(const struct ptrc_where *w, const struct ptrc_node *n)
 {
 	for (const struct ptrc_node *m = w->names; m != n; m = m->next_of_names)

@@ -16,13 +16,13 @@
  * =~ matches an extended regular expression, ~ a pattern of the shell. A value alone holds if the event has it and it
  * is not 0, false or empty.
  *
- * Values have dimensions (src/fields/quantity.h), and what cannot go together is refused. A string that is compared
- * with a time, or added to or subtracted from something, is a time. A comparison, even one with !=, is false if its
- * values are not comparable or one is missing: the event lacks the field, a text is not a number, or a calculation has
- * no result.
+ * Values have dimensions (src/fields/quantity.h), and an expression is refused if it compares or combines values whose
+ * dimensions do not allow it. A string that is compared with a time, or added to or subtracted from something, is a
+ * time. A comparison, even one with !=, is false if its values are not comparable or one is missing: the event lacks
+ * the field, a text is not a number, or a calculation has no result.
  *
- * A match that would take too much time or memory is undecided, and so is everything that depends on it: the
- * expression then does not hold, and the event is counted.
+ * A match that would take too much time or memory is undecided. If the expression depends on this match, it does not
+ * hold, and the event is counted as undecided.
  */
 #ifndef PTRC_SRC_QUERY_WHERE_H
 #define PTRC_SRC_QUERY_WHERE_H
@@ -57,15 +57,15 @@ bool ptrc_where_has_source_field(const struct ptrc_where *);
 bool ptrc_where_has_field(const struct ptrc_where *, enum ptrc_field_id);
 
 /* Calls find() for each field of the expression. If no event has the field, find() returns a message that says so,
- * which is freed here; otherwise NULL. Calls visit() with the message of each field because of which the expression
- * can hold for no event. */
+ * which this function frees; otherwise find() returns NULL. Calls visit() with the message of each field because of
+ * which the expression can hold for no event. */
 void ptrc_where_each_vain(struct ptrc_where *, char *(*find)(const struct ptrc_field *, void *arg),
 			  void (*visit)(const char *text, void *arg), void *arg);
 
 /* Whether the expression has a time that is relative to this base, the start or the end of the trace. */
 bool ptrc_where_has_base(const struct ptrc_where *, enum ptrc_when_base);
 
-/* Tells the expression the start and the end of the trace. Before, comparisons with times relative to these are
+/* Sets the start and the end of the trace. Until then, comparisons with times that are relative to these are
  * false. */
 void ptrc_where_resolve(struct ptrc_where *, int64_t first_ns, int64_t last_ns);
 
@@ -81,12 +81,11 @@ struct ptrc_where_bounds {
 bool ptrc_where_get_bounds(const struct ptrc_where *, struct ptrc_where_bounds *);
 
 /* Whether all expressions hold for the event; some may be NULL. If this cannot be decided, counts the event as
- * undecided in one of them. */
+ * undecided in one of the expressions. */
 bool ptrc_where_all_hold(struct ptrc_where *const *, size_t count, struct ptrc_view *);
 
-/* Called if the event's data was cut, or does not fit its layout: whether the expression may hold for the
- * complete event. *is_unsure becomes whether that depends on what is missing. Does not count the event as
- * undecided. */
+/* Called if the event's data was cut, or does not fit its layout: whether the expression may hold for the complete
+ * event. *is_unsure becomes whether that depends on the missing data. Does not count the event as undecided. */
 bool ptrc_where_may_hold(struct ptrc_where *, struct ptrc_view *, bool *is_unsure);
 
 /* Points to the number of events for which the expression could not be decided. */

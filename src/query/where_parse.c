@@ -370,8 +370,8 @@ static const char *hint_for(const struct ptrc_operand *a, const struct ptrc_oper
 					  : "; a duration has a unit, such as 5ms";
 }
 
-/* Refuses the expression if all values of the field are those of enums, and the string is not the
- * name of any value of these. */
+/* Refuses the expression if the field is an enum in all layouts, and none of these enums has a value that is named
+ * by the string. */
 static void check_name(struct ptrc_parser *p, const struct ptrc_operand *other,
 		       const struct ptrc_operand *string)
 {

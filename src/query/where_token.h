@@ -43,8 +43,8 @@ struct ptrc_parser {
 	/* The list of comparisons of event names. */
 	struct ptrc_node *names;
 	struct ptrc_node **names_end;
-	/* The fields in the expression, and the bases of its relative times: a bit for each, 1 << enum
-	 * ptrc_field_id and 1 << enum ptrc_when_base. */
+	/* `fields` has a bit for each field in the expression, 1 << enum ptrc_field_id; `bases` has a bit for each
+	 * base of its relative times, 1 << enum ptrc_when_base. */
 	uint64_t fields;
 	unsigned int bases;
 

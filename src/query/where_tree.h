@@ -82,8 +82,8 @@ struct ptrc_where {
 	/* Set by ptrc_where_resolve(): the start and the end of the trace are known. */
 	bool is_resolved;
 	int64_t first_ns, last_ns;
-	/* Memory for the values of the two operands of a comparison: for bytes as hexadecimal digits, in which
-	 * form they are compared, and for a text with a null byte appended. */
+	/* Memory for the two operands of a comparison: for the hexadecimal digits of bytes, which are compared in
+	 * this form, and for a text with a null byte appended. */
 	struct ptrc_buffer scratch[2];
 	uint64_t undecided_count;
 	/* Set while an event is judged whose data was cut or does not fit its layout: conditions on

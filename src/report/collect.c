@@ -9,11 +9,11 @@
 #include "src/spans/pair_report.h"
 #include "src/query/losses.h"
 
-/* If there are more losses, they are merged into the last one. */
+/* If there are more losses than this, the rest are merged into the last one. */
 enum { LOSSES_MAX = 4096 };
 
-/* If a pair has more names of functions, programs or labels, they are counted in the class of the pair
- * itself. */
+/* If the pairs have more names of functions, programs or labels than this, the records of the other names are
+ * counted in the classes of the pairs themselves. */
 enum { NAMES_MAX = 1000 };
 
 /* The report's data about an event type. */
@@ -289,8 +289,8 @@ struct function {
 	size_t class;
 };
 
-/* Returns the class for the pair's records that have this name. If the pair has too many names, returns the
- * class for all its records. */
+/* Returns the class for the pair's records that have this name. If there are too many names already, returns the
+ * class for all records of the pair. */
 static size_t class_of_name(struct ptrc_report *r, const struct ptrc_pair *pair, const char *name,
 			    size_t size)
 {
@@ -624,7 +624,7 @@ static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 	if (is_open) {
 		r->losses[*open - 1].last_ns = ns;
 		extend(r, ns);
-		/* The loss ended before the selected time, so it is not shown. */
+		/* A loss that ended before the selected time is not shown. */
 		if (event_ns < span->first && *open == r->loss_count)
 			r->loss_count--;
 	}

@@ -88,7 +88,7 @@ struct ptrc_report_class {
 	/* The records that are kept. */
 	struct ptrc_report_record *records;
 	size_t record_count;
-	/* The number of bytes of their events. */
+	/* The number of bytes of the events of these records. */
 	uint64_t record_bytes;
 	/* For events: one of each mask + 1 events is kept. Starts with 0, and grows when the class
 	 * is thinned out. */
@@ -194,7 +194,7 @@ struct ptrc_report {
 	/* The source and the lane of the current event. */
 	struct ptrc_source *source;
 	struct ptrc_report_lane *lane;
-	/* The index of the current one of the windows, the periods that --around selects. */
+	/* The index of the current window. The windows are the periods that --around selects. */
 	size_t window;
 	/* Writes the report after the last event was taken. Returns false after a message. */
 	bool (*write)(struct ptrc_report *);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The data of a report in binary, for the script in its page: columns of numbers, mostly varints, each column
- * in its shortest form. Texts and stacks are in tables, each of them once; columns have their numbers.
+ * The data of a report in binary, for the script in its page: columns of numbers, mostly varints, each column in
+ * its shortest form. Texts and stacks are in tables, each of them once; columns have their numbers in the tables.
  */
 #ifndef PTRC_SRC_REPORT_COLUMNS_H
 #define PTRC_SRC_REPORT_COLUMNS_H
@@ -25,14 +25,15 @@ uint64_t ptrc_report_text_number(struct ptrc_report_texts *, const void *, size_
 
 void ptrc_report_texts_free(struct ptrc_report_texts *);
 
-/* A column: a number for each record, which may be missing. Starts zeroed. */
+/* A column: for each record a number, or none. Starts zeroed. */
 struct ptrc_report_column {
 	uint64_t *numbers;
 	size_t count;
 	/* The number of records so far, including those without a number. */
 	size_t row_count;
-	/* The lengths of runs: records with a number and records without one follow each other by turns. The
-	 * last run is in run and is_run_missing. */
+	/* The lengths of runs: a run of records with a number, then a run of records without one, and so on by
+	 * turns. `run` and `is_run_missing` are the length and the kind of the last run, which is not in `runs`
+	 * yet. */
 	struct ptrc_buffer runs;
 	size_t run;
 	bool is_run_missing;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A report as a single HTML file with a script, which loads no other file. Everything from a log is in it as
- * JSON without '<', or as base64. */
+/* A report as a single HTML file with a script, which loads no other file. Everything from a log is in the file as
+ * JSON without '<', or as base64, so that it cannot act as HTML. */
 #ifndef PTRC_SRC_REPORT_PAGE_H
 #define PTRC_SRC_REPORT_PAGE_H
 
