@@ -220,7 +220,7 @@ static bool is_key_byte(char c)
 	       (c >= 'A' && c <= 'Z');
 }
 
-/* Reads an index, [N]. Returns what follows it, or NULL if the text is something else. */
+/* Reads an index, [N]. Returns the text after it, or NULL if `path` does not start with an index. */
 static const char *read_index(const char *path, uint64_t *index)
 {
 	const char *begin = ++path;

@@ -245,7 +245,7 @@ static void put_repetition(struct reader *r, char sign)
 	ptrc_buffer_char(&r->out, sign);
 }
 
-/* Reads a number. Returns -1 if the pattern has none here. */
+/* Reads a number. Returns -1 if the pattern has no number here. */
 static long read_count(struct reader *r)
 {
 	long count = isdigit((unsigned char)*r->at) ? 0 : -1;

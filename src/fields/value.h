@@ -25,7 +25,7 @@ enum ptrc_value_kind {
 	PTRC_VALUE_TEXT,
 	/* Bytes, which are printed as hexadecimal digits. */
 	PTRC_VALUE_BYTES,
-	/* A number of an enum that has a name. The name is in .bytes. */
+	/* A number for which the enum has a name. The name is in .bytes. */
 	PTRC_VALUE_ENUM,
 	PTRC_VALUE_ARRAY,
 	/* A valid JSON text. */

@@ -386,7 +386,7 @@ static int make_observer(struct ptrc_os_trace *t)
 	for (int i = 0; i < TYPE_LOST && !error; i++)
 		if (types[i].kinds & t->plan.kinds)
 			error = open_type(t, (enum type)i);
-	/* This fails, for example, if a program has given one of these names another layout. */
+	/* Opening a type fails, for example, if a program has given its name another layout. */
 	if (error) {
 		ptrc_observer_close(t->observer);
 		t->observer = NULL;
@@ -512,7 +512,7 @@ static bool take_until_end(struct ptrc_os_trace *t)
 	return r.is_last;
 }
 
-/* Reports that the thread is ready. If there is an error, there will be no more events. */
+/* Reports that the thread is ready or, with an error, that it adds no more events. */
 static void report_ready(struct ptrc_os_trace *t, int error)
 {
 	pthread_mutex_lock(&t->mutex);

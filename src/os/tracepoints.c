@@ -85,7 +85,8 @@ static bool in_process(bool (*find)(const void *arg, struct ptrc_tracepoints *),
 		/* The child's child does the work: as its parent exits at once, process 1 waits for its end. */
 		if (fork() != 0)
 			_exit(0);
-		/* Closes all inherited descriptors: the reader of a pipe sees no end while one is open. */
+		/* Closes all inherited descriptors: the reader of a pipe sees no end while this process has the
+		 * pipe open. */
 		dup2(ends[1], STDIN_FILENO);
 		syscall(SYS_close_range, 1, ~0U, 0);
 		_exit(!find(arg, &found) || write(STDIN_FILENO, &found, sizeof(found)) < 0);

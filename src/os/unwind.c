@@ -369,7 +369,8 @@ struct machine {
 	/* The top of `stack` is the value of the register, and not the address at which the value
 	 * is stored. */
 	bool is_value;
-	/* Memory outside the copy was needed; is_near: it is not far above the copy, so the stack may go on there. */
+	/* is_beyond: memory outside the copy was needed. is_near: it is not far above the copy, so the stack may go
+	 * on there. */
 	bool is_beyond, is_near;
 };
 

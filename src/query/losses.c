@@ -327,13 +327,13 @@ enum kind { COUNT, ERROR, FLAG };
 static const struct loss {
 	enum kind kind;
 	size_t offset;
-	/* The name of its member in JSON, or NULL. */
+	/* The key of the loss in JSON, or NULL. */
 	const char *key;
 	/* A loss of this kind makes a trace incomplete. */
 	bool is_loss;
-	/* The member is a number of events, which is added to the number of missing events. */
+	/* The member at `offset` is a number of events, which is added to the number of missing events. */
 	bool is_of_events;
-	/* Events were lost, and this member does not say how many. */
+	/* Events were lost, and the member at `offset` does not say how many. */
 	bool is_uncounted;
 	/* The message, in the format of ptrc_cli_count(); or a function that writes the message, or nothing if
 	 * there is none to write. Both are NULL if the message of another row includes it. */

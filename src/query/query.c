@@ -532,8 +532,8 @@ bool ptrc_query_may_select(const struct ptrc_query *q)
 }
 
 /* Whether each pattern that selects events matches an event type, and each expression can hold for some type.
- * Prints a message for each pattern or expression that does not. If a pattern of --decode matches nothing, this is
- * only a message. A pattern of a configuration file may be for other logs, so it is not checked. */
+ * Prints a message for each pattern or expression that does not. A pattern of --decode that matches nothing only
+ * causes a message. A pattern of a configuration file may be for other logs, so it is not checked. */
 static bool check_patterns(const struct ptrc_query *q)
 {
 	struct ptrc_where *w;

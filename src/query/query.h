@@ -66,9 +66,9 @@ struct ptrc_sink {
 	 * is the first event of the span. .span takes a span that has ended. */
 	void (*begin)(void *self, struct ptrc_span *);
 	void (*span)(void *self, struct ptrc_span *);
-	/* Called when a log that was not closed ends, in the order of events: at the time of the
-	 * last event of the log, which the reader has. Not called if no other source has events
-	 * left. */
+	/* Called at the end of a log that was not closed. The end comes in the order of events, at the time of the
+	 * log's last event, which is then the time of the reader's latest event. Not called if no other source has
+	 * events left. */
 	void (*early_end)(void *self, struct ptrc_source *);
 	/* Whether the sink needs no more events. */
 	bool (*is_full)(const void *self);

@@ -484,8 +484,8 @@ bool ptrc_reader_is_waiting(struct ptrc_reader *r)
 	if (!r->source || (b->events && b->at < b->events->pt_count))
 		return false;
 	posixtrace_log_free_block(b->events);
-	/* Takes the messages that have come, because they may bring no event: the message that reports losses has
-	 * none. */
+	/* Takes the messages that have come, until one brings an event: some have none, such as the message that
+	 * reports losses. */
 	while (!ptrc_reader_next_block(r, b) && !r->error) {
 		if (r->source->is_waiting(r))
 			return true;

@@ -141,8 +141,7 @@ uint64_t ptrc_reader_log_id(const char *path);
  * a point and digits. *base becomes the length of the first file's name. */
 bool ptrc_reader_is_later_name(const char *name, size_t *base);
 
-/* Whether a file exists at the path, or one existed there that was the first file of a rotated log and is now
- * missing. */
+/* Whether a file exists at the path, or the first file of a rotated log existed there and is now missing. */
 bool ptrc_reader_is_there(const char *path);
 
 /* Whether the file starts like a log, of whatever version and machine. */
@@ -176,7 +175,7 @@ void ptrc_reader_watch_threads(struct ptrc_reader *);
 /* Replaces the time of the latest event by its corrected time, see posixtrace-clocks(7). */
 void ptrc_reader_correct(struct ptrc_reader *);
 
-/* The name by which output calls the source. */
+/* The name of the source in output. */
 static inline const char *ptrc_reader_shown_name(const struct ptrc_reader *r)
 {
 	return r->label ? r->label : r->path;

@@ -320,8 +320,8 @@ static void take_call(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Die *in
 	s->line = (int)line;
 }
 
-/* Whether a function is one of <posixtrace.hpp>. These are inlined into the function that records an event, and
- * that function is shown instead. */
+/* Whether a function is one of <posixtrace.hpp>. Such functions are inlined into the function that records an
+ * event, and that function is shown instead. */
 static bool is_of_header(const char *name)
 {
 	return name && !strncmp(name, "posixtrace::", strlen("posixtrace::"));

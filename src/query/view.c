@@ -13,8 +13,8 @@
 
 enum { MEMBER_NAME_MAX = 80 };
 
-/* In struct ptrc_field, instead of the number of a member's name: no layout had the name when it
- * was looked up, but a layout that is added later may have it. */
+/* The value of ptrc_field.name if no layout had the name when it was looked up, but a layout that is added later
+ * may have it. */
 enum { FOUND_LATER = -3 };
 
 enum {

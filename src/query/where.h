@@ -100,9 +100,9 @@ struct ptrc_where *ptrc_where_again(const struct ptrc_where *);
  * comparisons of the field `event` with a name or a pattern match this name. */
 bool ptrc_where_try_name(struct ptrc_where *, const char *name, size_t size);
 
-/* Iterates over the names and patterns in the expression that matched none of the names tried so far. Returns
- * each once, and NULL after the last. *place is NULL for the first call. *is_name becomes whether what is
- * returned is a name, or a pattern without special characters. */
+/* Iterates over the names and patterns in the expression that matched none of the names tried so far. Returns each
+ * once, and NULL after the last. *place is NULL for the first call. *is_name becomes whether the result is a name,
+ * or a pattern without special characters. */
 const char *ptrc_where_next_missing(const struct ptrc_where *, const void **place, bool *is_name);
 
 void ptrc_where_free(struct ptrc_where *);

@@ -187,7 +187,7 @@ struct ptrc_report {
 	struct ptrc_flames flames;
 	uint64_t sample_count;
 
-	/* Why threads waited. The caller may set its .symbols. */
+	/* The waits of threads, and what they waited for. The caller may set waits.symbols. */
 	struct ptrc_waits waits;
 
 	bool is_in_pair;

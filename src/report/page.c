@@ -41,8 +41,8 @@ struct field {
 	struct ptrc_report_column column;
 };
 
-/* For the first events of the records of a class, or for the last ones: the layout of the latest event, and
- * the columns of its fields. */
+/* For one side of the records of a class, their first events or their last events: the layout of the event that was
+ * put last, and the columns of its fields. */
 struct side {
 	const struct ptrc_layout *layout;
 	size_t *fields;
