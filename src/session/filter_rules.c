@@ -182,9 +182,9 @@ int ptrc_filter_rules_change(trace_id_t trace, uint32_t flags, const char *texts
 
 /* ---- the answer to TYPES ---- */
 
-/* A page: those records from number .from on that fit into the reply. Event types are numbered from 0; their
- * list only grows. Patterns are numbered from IDS. So no event type gets another number when a pattern is
- * added or removed between two pages. */
+/* A page: the records from number .from on, as many as fit into the reply. Event types have the numbers from 0 on,
+ * and their list only grows; patterns have the numbers from IDS on. So an event type keeps its number when a
+ * pattern is added or removed between two pages. */
 struct page {
 	struct ptrc_session_reply *reply;
 	uint32_t from;

@@ -22,9 +22,9 @@ static inline bool ptrc_filter_rules_is_glob(const char *text)
 }
 
 /*
- * Changes filter and patterns of the stream by the flags of a FILTER request (session_protocol.h). Each text
- * ends with its null byte; all are checked before anything is changed. Returns 0 or an error number, with the
- * index of the text that caused it in *culprit:
+ * Changes the filter and the patterns of the stream as the flags of a FILTER request say (session_protocol.h). Each
+ * text ends with its null byte; all texts are checked before anything is changed. Returns 0 or an error number,
+ * with the index of the text that caused it in *culprit:
  *   ENOENT        no program has opened the name, or the glob matches no name
  *   ENAMETOOLONG  the text is longer than any name
  *   ENOSPC        too many patterns

@@ -27,8 +27,8 @@ struct ptrc_keeper_look {
 	bool is_stopped;
 };
 
-/* Looks at a process. Returns for how many nanoseconds it has been stopped at each look, or asleep
- * without having used processor time. Returns 0 if the process runs, waits for a disk, or is not a
+/* Looks at a process. Returns the nanoseconds since it was last seen to make progress: each look since then found
+ * it stopped, or asleep without having used processor time. Returns 0 if it runs, waits for a disk, or is not a
  * keeper. */
 int64_t ptrc_keeper_look(struct ptrc_keeper_look *);
 

@@ -88,8 +88,8 @@ struct move {
 	const char *to;
 };
 
-/* Calls visit() for each file whose name is that of a later file of the log at this path, with the file's path
- * and the end of its name, from the dot on. Stops when visit() returns false, and then returns false, too. */
+/* Calls visit() for each existing file that is named like a later file of the log at this path. visit() gets the
+ * file's path and the end of its name, from the dot on. Stops and returns false when visit() returns false. */
 static bool visit_later_files(const char *log, const struct move *m,
 			      bool (*visit)(const char *path, const char *end, const struct move *))
 {

@@ -42,10 +42,8 @@ bool ptrc_logfile_keep_old(struct ptrc_logfile *, const trace_attr_t *, bool is_
 /* Prints that a file of this type needs the log-full policy append. */
 void ptrc_logfile_say_wrong_policy(const char *path);
 
-/*
- * Whether the path no longer leads to the regular file that this descriptor has open. Files of other types,
- * such as FIFOs, are never gone: what was written to them has gone to their reader.
- */
+/* Whether the path no longer leads to the regular file that this descriptor has open. Returns false for files of
+ * other types, such as FIFOs, because their readers have got what was written. */
 bool ptrc_logfile_is_gone(int fd, const char *path);
 
 /* Closes the file. Unless is_kept, removes it if it is new. */
@@ -55,21 +53,18 @@ void ptrc_logfile_close(struct ptrc_logfile *, bool is_kept);
  * It cannot be standard output if something else is written there (is_output_used). */
 void ptrc_log_target_check(const char *option, const char *path, bool is_output_used);
 
-/*
- * Opens the file like ptrc_logfile_open(), and starts a log for the events of the query. The query's sources
- * are open. The file must not be one of them. Returns false after a message; then there is nothing to close.
- */
+/* Opens the file like ptrc_logfile_open(), and starts a log for the events of the query. The query's sources must
+ * be open already, and the file must not be one of them. Returns false after a message; then there is nothing to
+ * close. */
 bool ptrc_log_target_open(struct ptrc_logfile *, struct ptrc_query *, const char *path,
 			  bool is_forced);
 
 /* Closes the file. If writing the log has failed, removes the file if it is new, and empties it otherwise. */
 void ptrc_log_target_close(struct ptrc_logfile *);
 
-/*
- * Makes the command write its output to a file, which ptrc_replace_open() opens, but does not change the file
- * yet. Returns false after a message. If the query reads the same file, that is an error, too; its message is
- * if_read, unless that is NULL.
- */
+/* Opens a file with ptrc_replace_open(), without changing it yet, and makes the command write its output there.
+ * Returns false after a message. It is an error if the query reads the same file; the message for this is if_read,
+ * or a default text if if_read is NULL. */
 bool ptrc_log_target_output(const struct ptrc_query *, const char *path,
 			    const struct ptrc_replace_kind *, bool is_forced, const char *if_read);
 

@@ -21,7 +21,7 @@ const char *ptrc_orphan_explain(const struct posixtrace_orphan *, int error);
 /* Stores a sentence that says how many orphans the library has dropped, with all their events,
  * because there were too many. Returns false if none was dropped. */
 bool ptrc_orphans_dropped(char text[100]);
-/* Prints that sentence if orphans were dropped. If is_forgetting, then resets the count. */
+/* Prints the sentence of ptrc_orphans_dropped() if there is one. If is_forgetting, resets the count. */
 void ptrc_orphans_say_dropped(bool is_forgetting);
 /* Returns the orphan whose log is this file; NULL if there is none. */
 const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan *list,
@@ -36,11 +36,11 @@ void ptrc_orphans_say(void);
 /* The most bytes of the text that ptrc_orphans_of_session() stores. */
 #define PTRC_ORPHANS_TEXT_BYTES 400
 
-/* If a session of this name was killed and left an orphan, stores a text that says so. Meanwhile another
- * session may have the name. */
+/* If a session of this name was killed and left an orphan, stores a text that says so, and returns true. Another
+ * session may have taken the name since. */
 bool ptrc_orphans_of_session(const char *name, char text[PTRC_ORPHANS_TEXT_BYTES]);
-/* Prints why a session does not answer, for an error number of ptrc_session_ask(). If the session was killed,
- * prints also which orphan it left. */
+/* Prints why a session does not answer, for an error number of ptrc_session_ask(). If the session was killed and
+ * left an orphan, the message names the orphan. */
 void ptrc_orphans_say_session(const char *name, int error);
 
 /*

@@ -47,7 +47,7 @@ bool ptrc_preload_has_waits(const char *glob)
 {
 	char kind[PTRC_OPTION_WORD];
 
-	/* The list has commas, which are no part of a word. */
+	/* The words of the list have commas at their ends, which are not part of the kinds. */
 	for (const char *list = PTRC_PRELOAD_WAIT_KINDS;
 	     !strchr(glob, '\n') && (list = ptrc_option_next_word(list, kind));) {
 		kind[strcspn(kind, ",")] = '\0';
@@ -153,7 +153,7 @@ bool ptrc_preload_has_hooks(const char *command)
 	return has_hooks;
 }
 
-/* Whether the library is of the release of this command. If not, prints a message with both. */
+/* Whether the library is of the release of this command. If not, prints a message with both releases. */
 static bool check_release(const char *library)
 {
 	size_t size, room;
@@ -278,7 +278,7 @@ bool ptrc_preload_lacks_probes(const struct ptrc_preload *p, trace_id_t trace)
 	return p->sdt.used && !has_type(trace, "sdt.*");
 }
 
-/* Says that the library could not be loaded into COMMAND, if that is so. */
+/* Prints why the library could not be loaded into COMMAND. Returns false if there is no such reason. */
 static bool say_not_loaded(const struct ptrc_preload *p, const char *command, const char *what)
 {
 	if (p->is_static)

@@ -16,7 +16,8 @@
 
 /* Zeroed at the start. */
 struct ptrc_preload {
-	/* The patterns of --functions, --waits and --sdt, each on a line. Empty: the option was not given. */
+	/* The patterns of --functions, --waits and --sdt, one on each line. A buffer is empty if its option was not
+	 * given. */
 	struct ptrc_buffer functions;
 	struct ptrc_buffer waits;
 	struct ptrc_buffer sdt;
@@ -29,7 +30,7 @@ struct ptrc_preload {
 	/* COMMAND was compiled for XRay, but has no symbol table, which is needed to find the runtime of
 	 * XRay. */
 	bool is_stripped;
-	/* COMMAND is a program without a symbol table, which has the names of its functions. */
+	/* The program has no symbol table, so the names of its functions are unknown. */
 	bool has_no_table;
 };
 
@@ -60,11 +61,11 @@ void ptrc_preload_free(struct ptrc_preload *);
 /* Sets the environment variables, in the process that will execute COMMAND. */
 void ptrc_preload_set_environment(struct ptrc_preload *);
 
-/* Whether functions are wanted, but the program called none that could be recorded. A function
- * counts also if it was not recorded because of the filter or the patterns. */
+/* Whether --functions was given, but the program called no function that could be recorded. The answer is no if
+ * functions were only left out by the filter or the patterns. */
 bool ptrc_preload_lacks_functions(const struct ptrc_preload *, trace_id_t);
 
-/* Whether waits (probes) are wanted, but none was recorded. */
+/* Whether --waits (--sdt) was given, but no wait (no probe) was recorded. */
 bool ptrc_preload_lacks_waits(const struct ptrc_preload *, trace_id_t);
 bool ptrc_preload_lacks_probes(const struct ptrc_preload *, trace_id_t);
 

@@ -92,10 +92,10 @@ static bool take_status(struct ptrc_reader *r)
 }
 
 /*
- * Handles a connection that was closed before the log was complete. If the controller was killed, its socket
- * still exists and refuses connections; the socket is left there, so that other followers find out, too. If
- * the controller ended and did not wait for this reader, it has removed its socket; another session may have
- * taken the name since.
+ * Handles a connection that was closed before the log was complete. If the controller was killed, its socket still
+ * exists and refuses connections; the socket is left there, so that other followers notice this, too. If the
+ * controller ended without waiting for this reader, it has removed its socket; another session may have taken the
+ * name since.
  */
 static bool take_silence(struct ptrc_reader *r)
 {
@@ -172,7 +172,8 @@ static const struct ptrc_reader_source source = {
 	.close = close_input,
 };
 
-/* Opens the log of which these are the first bytes. EPROTO: it is no log, or has another version, which is noted. */
+/* Opens the log that starts with these bytes. Returns EPROTO if they are no log, or one of another version; notes
+ * the version. */
 static int open_parts(struct ptrc_reader *r, const void *bytes, size_t size)
 {
 	enum { VERSION_AT = 12 };
@@ -197,7 +198,8 @@ static int begin_log(struct ptrc_reader *r)
 	error = open_parts(r, r->input->message, size);
 	if (error)
 		return error;
-	/* If the rest of the log's start is late, the names of event types come with the events. */
+	/* If the first STATUS packet is late, the reader starts without it, and the names of event types come with
+	 * the events. */
 	while (!take_status(r) && receive(r))
 		;
 	look_up_names(r);
@@ -339,8 +341,8 @@ static int take_snapshot(struct ptrc_reader *r, const char *session)
 	return error;
 }
 
-/* Whether the session has flushed its stream just now, to a log that has all its events and can be read here.
- * Sets *error to ETIMEDOUT if the flush takes too long. */
+/* If the session has a log that gets all its events and can be read here, asks it to flush its stream. Returns
+ * whether it has flushed it. Sets *error to ETIMEDOUT if the flush takes too long. */
 static bool is_flushed(const char *session, const struct ptrc_session_state *s, int *error)
 {
 	static struct ptrc_session_reply reply;

@@ -177,8 +177,8 @@ static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper, pid_
 	return ETIMEDOUT;
 }
 
-/* Sends the question and receives the last reply. The time limits of the socket bound the wait for the first
- * reply. */
+/* Sends the question and receives the last reply. The wait for the first reply is limited by the time limits of the
+ * socket. */
 static int exchange(int fd, const struct ptrc_session_question *q, pid_t controller,
 		    struct ptrc_session_reply *reply)
 {
@@ -200,8 +200,8 @@ static int exchange(int fd, const struct ptrc_session_question *q, pid_t control
 	return error;
 }
 
-/* Connects to the controller of this name. If it was killed, and is_removing, removes the sockets of all
- * killed controllers. */
+/* Connects to the controller of this name. If is_removing and this controller was killed, removes the sockets of
+ * all killed controllers. */
 static int reach(const char *name, int limit_ms, bool is_removing, int *fd)
 {
 	struct sockaddr_un address;
@@ -334,7 +334,7 @@ void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 		int64_t left = (until - ptrc_now_ns()) / PTRC_NS_PER_MS;
 
 		p[i] = (struct pollfd){.fd = -1, .events = POLLIN};
-		/* If a controller accepts no connection, enough time has to be left for the other sessions. */
+		/* A controller that accepts no connection must not use up the time for the other sessions. */
 		errors[i] = connect_to(names[i], left > 200 ? (int)left / 4 : 50, is_removing,
 				       &p[i].fd, &controller);
 		if (!errors[i]) {
@@ -383,7 +383,7 @@ bool ptrc_session_keeps_nothing(const struct ptrc_session_state *s)
 
 uint64_t ptrc_session_recorded(const struct ptrc_session_state *s)
 {
-	/* With any other policy, a full stream loses events before they are recorded. */
+	/* Only with this policy were the lost events recorded before: they were overwritten. */
 	bool is_ring = s->attributes.stream_full_policy == POSIX_TRACE_LOOP;
 
 	return s->event_count + (is_ring ? s->counts.pt_lost_events : 0);

@@ -15,8 +15,8 @@ struct ptrc_session_question {
 	uint32_t from;
 	const char *const *texts;
 	size_t text_count;
-	/* If not NULL, the event types of the session are stored here just before the question is asked. The
-	 * list is empty if the session does not answer that, for example because another client ends it. */
+	/* If not NULL, the event types of the session are stored here just before the question is asked. The list
+	 * is empty if the session does not send them, for example because another client ends it. */
 	struct ptrc_session_types *types;
 };
 
@@ -42,7 +42,7 @@ int ptrc_session_stat(const char *name, const struct ptrc_session_state **);
 /* Returns a text for an error number of ptrc_session_ask(). For ETIMEDOUT, the text says what the last
  * question waited for. */
 const char *ptrc_session_explain(int error);
-/* Notes the version of the log that a session sends, if this command does not know it. The next
+/* Notes the version of a log that a session sends and that this command cannot read. The next
  * ptrc_session_explain(EPROTO) reports it. */
 void ptrc_session_note_log(unsigned int version);
 
@@ -50,8 +50,8 @@ void ptrc_session_note_log(unsigned int version);
  * the text names it. */
 const char *ptrc_session_explain_of(const char *name, int error);
 
-/* Returns 0 if a controller listens under the name, or an error number of ptrc_session_ask(). Unlike that
- * function, does not remove the socket of a killed controller. */
+/* Returns 0 if a controller listens under the name, or an error number of ptrc_session_ask(). Unlike
+ * ptrc_session_ask(), does not remove the socket of a killed controller. */
 int ptrc_session_knock(const char *name);
 
 /*

@@ -54,11 +54,9 @@ static int make_process(struct ptrc_session_plan *plan, int *signal_fd)
 	return 0;
 }
 
-/*
- * Closes all descriptors except these two and the standard ones; both are above the standard ones. log_fd is
- * -1 without a log. A pipe that stays open would make $(ptrace-create ...) hang, because the shell reads the
- * pipe to its end.
- */
+/* Opens /dev/null as the standard descriptors, and closes all others except outcome_fd and log_fd (-1 without a
+ * log), which are above the standard ones. A pipe that stays open would make $(ptrace-create ...) hang, because the
+ * shell reads the pipe to its end. */
 static int close_inherited(int outcome_fd, int log_fd)
 {
 	int high = outcome_fd > log_fd ? outcome_fd : log_fd;
@@ -166,9 +164,8 @@ void ptrc_session_create(const struct ptrc_session_plan *plan, struct ptrc_sessi
 
 	memset(outcome, 0, sizeof(*outcome));
 	outcome->stage = PTRC_SESSION_STAGE_PROCESS;
-	/* If children of this process get a new pid namespace, the first child becomes its init
-	 * process. When that ends, which it does at once, the kernel kills all other processes of
-	 * the namespace. */
+	/* If children of this process get a new pid namespace, the first child becomes its init process. This child
+	 * ends at once, and then the kernel kills all other processes of the namespace. */
 	if (foreign && !strcmp(foreign, "pid")) {
 		outcome->error = ECHILD;
 		return;

@@ -209,8 +209,9 @@ static bool count_missed(const struct ptrc_follow *f, struct ptrc_follower *to)
 	return m->lost != before.lost || m->flushed != before.flushed;
 }
 
-/* Whether events that the follower did not get were flushed since this function last returned true. It may
- * notice that late, because some of the events that the follower did get have not been flushed yet. */
+/* Whether events were flushed before the follower got them, since this function last returned true: the log has
+ * then got more events than the follower. The answer may be late, because the follower has also got events that
+ * were not flushed yet. */
 static bool is_overtaken(const struct ptrc_follow *f, struct ptrc_follower *to)
 {
 	uint64_t lost, written;
@@ -376,9 +377,8 @@ void ptrc_follow_finish(struct ptrc_follow *f)
 		struct ptrc_follower *to = f->followers[i];
 
 		count_missed(f, to);
-		/* The cursor of a follower that was given up may have no more events: then the
-		 * follower lacks only the bytes that wait for room in its socket, which may still
-		 * be sent. */
+		/* If the cursor of a follower that was given up has no more events, the follower lacks only the
+		 * bytes that wait for room in its socket. These may still be sent. */
 		if (to->pending)
 			to->is_incomplete |= has_event(to);
 	}

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Serves the followers of a session, and clients that ask for what the stream holds now (snapshots). Each of
- * them has a cursor of its own, so it takes no events away from other followers, the stream or the log. The
- * controller reads the stream every PTRC_FOLLOW_READ_MS and does not wait for events. So traced processes
- * never have to wake a reader.
+ * Serves the followers of a session, and clients that ask for what the stream holds now (snapshots). Each of them
+ * has a cursor of its own, so it takes no events away from other followers, the stream or the log. The controller
+ * reads the stream every PTRC_FOLLOW_READ_MS and does not wait for events. So traced processes never have to wake a
+ * reader.
  *
  * While the socket of a follower is full, the controller reads no events for it. If events are overwritten or
  * flushed meanwhile, the follower misses them. It is informed of their number.
  *
- * A follower gets a log (session_protocol.h), in parts that the library makes of the events at its cursor.
- * The stream may be gone when the log ends.
+ * A follower gets a log (session_protocol.h), in parts that the library makes of the events at its cursor. The end
+ * of the log may be sent when the stream is gone already.
  */
 #ifndef PTRC_SRC_SESSION_SESSION_FOLLOW_H
 #define PTRC_SRC_SESSION_SESSION_FOLLOW_H
@@ -106,8 +106,8 @@ void ptrc_follow_greet(struct ptrc_follow *);
 /* Fills in an entry of the array for each follower. Returns the number of followers. */
 size_t ptrc_follow_poll(const struct ptrc_follow *, struct pollfd *);
 
-/* Sends the bytes that wait to followers whose sockets have room, and removes followers that have left. The
- * entries are those of ptrc_follow_poll(). Between the two calls no follower may be added. */
+/* Sends waiting bytes to the followers whose sockets have room, and removes followers that have left. The entries
+ * are those that ptrc_follow_poll() filled in; no follower may be added between the two calls. */
 void ptrc_follow_serve(struct ptrc_follow *, const struct pollfd *, size_t count);
 
 /* Reads events for at most 10 ms and sends them. Returns whether there are more events. */

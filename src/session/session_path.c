@@ -100,7 +100,7 @@ void ptrc_session_say_directory(int error)
 {
 	char path[64];
 
-	/* This is usual after chroot(). */
+	/* After chroot(), /dev/shm usually does not exist. */
 	if (error == EPERM && access("/dev/shm", F_OK) && errno == ENOENT) {
 		ptrc_cli_message(
 			"/dev/shm",
@@ -178,8 +178,8 @@ int ptrc_session_connect(const struct sockaddr_un *address, int limit_ms, int *f
 	return error;
 }
 
-/* Whether the socket belongs to no process any more. The type of the socket here is wrong on purpose: the
- * kernel compares the types only if it has found a process. So this never connects to a controller and never
+/* Whether the socket belongs to no process any more. The socket has another type than a controller's on purpose:
+ * the kernel compares the types only if it has found a process. So this never connects to a controller and never
  * wakes one. */
 static bool is_stale(const struct sockaddr_un *address)
 {

@@ -29,8 +29,8 @@
  */
 bool ptrc_session_is_name(const char *name);
 
-/* Changes the text into a valid name of a session, by replacing other bytes with _. The text needs room for
- * two bytes. */
+/* Changes the text into a valid name of a session, by replacing bytes that are not allowed with _. The buffer needs
+ * at least two bytes, because an empty text also becomes a name. */
 void ptrc_session_make_name(char *text);
 
 /* Reads the name of the program that a process runs. If the process does not exist, the name is "". */

@@ -87,7 +87,7 @@ struct ptrc_server {
 	struct ptrc_os_refusal os_refusal;
 	/* The start of each snapshot's path. */
 	char snapshot_base[PATH_MAX];
-	/* posix_trace_get_status() resets these facts when it reports them, so they are kept here. */
+	/* posix_trace_get_status() resets the next three facts when it reports them, so they are kept here. */
 	bool is_stream_overrun;
 	bool is_log_overrun;
 	int flush_error;
@@ -190,7 +190,7 @@ static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 		ptrc_snapshots_gather(s->snapshots, &state->snapshots);
 	/* This cannot fail while the stream exists. */
 	ptrc_attributes_gather(s->trace, &state->attributes);
-	/* This does not apply to a rotated log, whose first file may be moved or deleted. */
+	/* A rotated log is never reported as gone, because the user may move or delete its first file. */
 	state->is_log_gone = state->has_log && !state->attributes.log_rotate_bytes &&
 			     !state->attributes.log_rotate_ns &&
 			     ptrc_logfile_is_gone(s->plan->log_fd, s->plan->log_path);
@@ -261,8 +261,8 @@ static bool is_trace_busy(const struct ptrc_server *s)
 	return s->work > WORK_FLUSH || s->is_stopped;
 }
 
-/* Starts a snapshot if an event demands one. Returns whether it has started one. is_last: the
- * stream is about to lose its events, so the snapshot does not wait. */
+/* Starts a snapshot if an event demands one. Returns whether it has started one. is_last: the stream is about to
+ * lose its events, so no pause (PTRC_SNAPSHOTS_PAUSE_MS) delays the snapshot. */
 static bool begin_snapshot(struct ptrc_server *s, bool is_last)
 {
 	static struct ptrc_session_state state;
@@ -350,7 +350,7 @@ static int answer_start(struct ptrc_server *s)
 
 	gather(s, &state);
 	was_running = s->is_running;
-	/* If the trace runs already, its events stay. */
+	/* Events of the operating system from before the start are dropped, unless the trace runs already. */
 	if (!was_running)
 		ptrc_os_suspend(s->os);
 	error = posix_trace_start(s->trace);
@@ -409,7 +409,7 @@ static void want_end(struct ptrc_server *s)
 
 static int answer_filter(struct ptrc_server *s)
 {
-	/* Events that were recorded earlier are still subject to the old filter. */
+	/* Events of the operating system up to now are added before, because the old filter applies to them. */
 	ptrc_os_catch_up(s->os);
 	return ptrc_filter_rules_change(s->trace, s->request.head.flags, s->request.texts,
 					s->request.head.size, &s->reply.text);
@@ -433,7 +433,7 @@ static int answer_follow(struct ptrc_server *s)
 
 static const struct {
 	int (*answer)(struct ptrc_server *);
-	/* Used for a verb that takes long: sends a reply of kind WORKING and starts the work in the
+	/* Used for a verb that takes long, after a reply of kind WORKING was sent: starts the work in the
 	 * background. */
 	void (*begin)(struct ptrc_server *);
 } verbs[PTRC_SESSION_VERBS] = {
@@ -516,9 +516,9 @@ static void begin_next(struct ptrc_server *s)
 		begin_end(s);
 		return;
 	}
-	/* If an event demands a snapshot, it is made before a flush or a clear, which takes the
-	 * events out of the stream. Only one is made: a program may record more such events while
-	 * it is written, and would do so again. */
+	/* If an event demands a snapshot, the snapshot is made before a flush or a clear, which takes the events
+	 * out of the stream. Only one is made for each request: a program may demand snapshots all the time, and
+	 * the request would never be done. */
 	if (!s->has_last_snapshot && begin_snapshot(s, s->waiting.count > 0)) {
 		s->has_last_snapshot = s->waiting.count > 0;
 	} else if (s->waiting.count) {
@@ -563,13 +563,14 @@ static bool serve(struct ptrc_server *s, int fd)
 	if (n < (ssize_t)offsetof(struct ptrc_session_request, flags) ||
 	    n > (ssize_t)sizeof(s->request) || r->magic != PTRC_SESSION_MAGIC)
 		return false;
-	/* If a request is incomplete, of another version, or has a verb or a flag that a later release has
-	 * added, its verb counts as 0, for which the reply is ENOSYS. */
+	/* If a request is incomplete, of another version, or has a verb or a flag that a later release has added,
+	 * it is treated as verb 0, for which the reply is ENOSYS. */
 	if ((size_t)n >= sizeof(*r) && r->version == PTRC_SESSION_VERSION &&
 	    r->size == (size_t)n - sizeof(*r) && r->verb < PTRC_SESSION_VERBS &&
 	    !(r->flags & ~flags))
 		verb = r->verb;
-	/* After the end, only SHUTDOWN is answered, with the same reply as the first SHUTDOWN. */
+	/* After the end, only SHUTDOWN is answered, with the same reply as the first SHUTDOWN. While the trace is
+	 * cleared or ended, STAT is answered, too. */
 	if ((s->is_ending || (is_trace_busy(s) && verb != PTRC_SESSION_STAT)) &&
 	    verb != PTRC_SESSION_SHUTDOWN)
 		return false;
@@ -702,7 +703,8 @@ void ptrc_server_begin(struct ptrc_server *s)
 size_t ptrc_server_poll(struct ptrc_server *s, struct pollfd *p, int *limit_ms)
 {
 	bool is_busy = is_trace_busy(s);
-	/* While the trace is cleared, requests wait. While it ends, all requests except STAT are refused. */
+	/* While the trace is cleared, requests wait. While it ends, all requests except STAT and SHUTDOWN are
+	 * refused. */
 	bool is_serving = s->work != WORK_CLEAR;
 
 	if (s->listen_fd >= 0)
@@ -774,8 +776,8 @@ void ptrc_server_close(struct ptrc_server *s)
 	close_all(s);
 }
 
-/* Makes a socket under a temporary name. It listens before it gets the name of the session, because a socket
- * with such a name that refuses connections means that its controller was killed. */
+/* Makes a socket under a temporary name. It listens before it gets the name of the session, because a socket of a
+ * session that refuses connections is taken for that of a killed controller. */
 static int make_socket(struct ptrc_server *s)
 {
 	struct sockaddr_un address;
@@ -902,8 +904,7 @@ static int make_snapshots(struct ptrc_server *s)
 				    plan->is_unsynced);
 }
 
-/* Starts to record events of the operating system. If that fails, it is not an error: the trace has no such
- * events. */
+/* Starts to record events of the operating system. A failure is not an error: the trace then has no such events. */
 static void begin_os(struct ptrc_server *s)
 {
 	int error;
@@ -912,7 +913,7 @@ static void begin_os(struct ptrc_server *s)
 		return;
 	s->os = ptrc_os_open(&s->plan->os, s->plan->target, &s->os_refusal);
 	error = s->os ? ptrc_os_begin(s->os, s->trace) : 0;
-	/* The user did not ask for these events, so the user is not told why they are missing. */
+	/* With PTRC_OS_AUTO the user did not ask for these events, so no message says why they are missing. */
 	if (s->plan->os.kinds == PTRC_OS_AUTO)
 		*s->os_refusal.text = '\0';
 	if (!error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Serves the clients of a session, in the process that controls its trace: a background process
- * (session_create.h) or ptrace-run. The caller has the main loop, and calls from one thread:
+ * Serves the clients of a session, in the process that controls its trace: a background process (session_create.h)
+ * or ptrace-run. The caller has the main loop, and calls these functions from one thread, in this order:
  *
  *	ptrc_server_new, ptrc_server_listen, ptrc_server_make_stream, ptrc_server_begin,
  *	ptrc_server_poll and ptrc_server_step again and again, until ptrc_server_has_ended,
@@ -108,7 +108,7 @@ size_t ptrc_server_poll(struct ptrc_server *, struct pollfd *, int *limit_ms);
  * be called. */
 void ptrc_server_step(struct ptrc_server *, const struct pollfd *);
 
-/* Called if the target has ended, as the caller has noticed. The session goes on. */
+/* Called when the caller has noticed that the target has ended. This does not end the session. */
 void ptrc_server_target_ended(struct ptrc_server *);
 
 /* Ends the session once the work in the background is done. */

@@ -37,7 +37,7 @@ struct ptrc_snapshots {
 	struct ptrc_watch *watch;
 	/* The session makes no more snapshots. */
 	bool is_ended;
-	/* An event has come that makes a snapshot, which has not been started yet. */
+	/* An event that makes a snapshot has come, and the snapshot has not been started yet. */
 	bool is_pending;
 	/* The earliest time at which the next snapshot may start. */
 	int64_t next_ns;
@@ -94,7 +94,8 @@ static void look(struct ptrc_snapshots *s, bool is_last)
 {
 	struct ptrc_watch_event found;
 
-	/* The next snapshot will contain the events that come meanwhile, so they need none of their own. */
+	/* While a snapshot is pending, new events need no snapshot of their own: the pending one will contain
+	 * them. */
 	if (s->is_pending)
 		ptrc_watch_pass(s->watch);
 	else if (ptrc_watch_look(s->watch, is_last ? INT64_MAX : ptrc_now_ns() + READ_NS, &found)) {
@@ -181,7 +182,7 @@ static int make_path(const struct ptrc_snapshots *s, char path[PATH_MAX], const 
 	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
 }
 
-/* Opens a new partial file. Its number is one that no complete file has. */
+/* Opens a new partial file, with a number that no complete file has. */
 static int open_file(struct ptrc_snapshots *s, char partial[PATH_MAX], int *fd)
 {
 	for (; s->number <= NUMBER_MAX; s->number++) {
@@ -193,7 +194,7 @@ static int open_file(struct ptrc_snapshots *s, char partial[PATH_MAX], int *fd)
 			return error;
 		if (!faccessat(AT_FDCWD, s->snapshot.path, F_OK, AT_SYMLINK_NOFOLLOW))
 			continue;
-		/* Only the user may read it, because a log contains addresses and data of the program. */
+		/* Only the user may read the file, because a log contains addresses and data of the program. */
 		*fd = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (*fd >= 0)
 			return 0;

@@ -67,9 +67,9 @@ int ptrc_snapshots_begin(struct ptrc_snapshots **, const struct ptrc_snapshots_p
  * while a snapshot is written. */
 int ptrc_snapshots_wait_ms(const struct ptrc_snapshots *);
 
-/* Looks for events that make snapshots. Returns whether a snapshot has to start now. is_last means that the
- * stream is about to lose its events. If no snapshot is made because the maximum is reached, *refused is a
- * snapshot that says so, to be reported; otherwise it is NULL. */
+/* Looks for events that make snapshots. Returns whether a snapshot has to start now. is_last means that the stream
+ * is about to lose its events. If no snapshot is made because the maximum is reached, sets *refused to a record of
+ * this, which the caller reports; otherwise to NULL. */
 bool ptrc_snapshots_is_due(struct ptrc_snapshots *, bool is_last,
 			   const struct ptrc_snapshot **refused);
 
@@ -85,9 +85,9 @@ const struct ptrc_snapshot *ptrc_snapshots_finish(struct ptrc_snapshots *, int e
 
 /* Copies the state. May be called while a snapshot is written. */
 void ptrc_snapshots_gather(const struct ptrc_snapshots *, struct ptrc_snapshots_state *);
-/* Returns text i, and whether an event type has matched it; NULL if there is no such text, or if no
- * snapshots are made. With i 0, first finds out for all texts whether they have matched. May be called
- * while a snapshot is written. */
+/* Returns text i of --snapshot-on, and whether an event type has matched it; NULL if there is no such text, or if
+ * no snapshots are made. With i 0, first finds out for all texts whether they have matched. May be called while a
+ * snapshot is written. */
 const char *ptrc_snapshots_pattern(struct ptrc_snapshots *, size_t i, bool *has_matched);
 
 /* Stops watching. Called before the stream is shut down. */

@@ -140,8 +140,8 @@ static bool say_refused(const char *target)
 	return true;
 }
 
-/* Whether a resource limit is too low. The library can raise the limit on the size of files to the hard limit,
- * so for that resource the hard limit counts. */
+/* Whether a resource limit is too low. The library can raise the limit on the size of files to the hard limit, so
+ * the hard limit is compared for that resource. */
 static bool is_below(int resource, uint64_t least)
 {
 	struct rlimit l;

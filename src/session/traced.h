@@ -15,10 +15,10 @@ struct ptrc_traced {
 	int fd;
 };
 
-/* Finds the processes that this trace, which the calling process has made, traces. */
+/* Finds the processes that the trace traces. The calling process has made the trace. */
 void ptrc_traced_find(struct ptrc_traced *, trace_id_t);
 
-/* Finds those of these processes that still run, and that no trace of the calling process traces. */
+/* Finds the processes in `pids` that still run and that no trace of the calling process traces. */
 void ptrc_traced_find_others(struct ptrc_traced *, const pid_t *pids, size_t count);
 
 #endif

@@ -22,7 +22,7 @@ enum { SLACK_NS = 1000000 };
  * they are the majority of the open pairs, they are dropped. */
 enum { REMOVED_MAX = 1000 };
 
-/* What makes snapshots: the events that match `glob`, or a pair. */
+/* A condition of --snapshot-on: an event matches `glob`, or a pair takes longer than a limit. */
 struct condition {
 	const char *glob;
 	/* The index of the pair in the watch's pairs, and its limit; used if there is no glob. */
@@ -222,8 +222,8 @@ static bool is_removed(const struct ptrc_span *s)
 	return !((const struct open_pair *)s)->list;
 }
 
-/* Looks for a pair that was open for longer than its limit at this time, up to which all events were read. If
- * events were lost since it began, its last event may be among them, so it makes no snapshot. */
+/* Looks for a pair that has been open for longer than its limit at now_ns. All events up to now_ns were read. If
+ * events were lost since the pair began, its last event may be among the lost ones, so it makes no snapshot. */
 static void look_at_open(struct ptrc_watch *w, int64_t now_ns)
 {
 	for (size_t i = 0; i < w->count; i++) {
@@ -331,7 +331,7 @@ void ptrc_watch_pass(struct ptrc_watch *w)
 
 	if (!w->cursor)
 		return;
-	/* Without pairs no event is needed. Only the OVERFLOW and the RESUME of a gap come then. */
+	/* If there are no pairs, no event is needed. Only the OVERFLOW and the RESUME of a gap come then. */
 	posix_trace_eventset_empty(&nothing);
 	if (!w->pairs.count)
 		posixtrace_cursor_select(w->cursor, &nothing);

@@ -29,15 +29,15 @@ bool ptrc_watch_is_valid(const char *text, struct ptrc_cli_reason *why);
 /* Starts to watch a stream with the texts, which are valid; the caller keeps them. Returns 0 or an error number. */
 int ptrc_watch_open(struct ptrc_watch **, trace_id_t, const char *const *texts, size_t count);
 
-/* Reads the events that have come before the call, at most until this time of CLOCK_MONOTONIC. Returns whether one
- * of them, or an open pair, makes a snapshot. After the first such event it reads no further. */
+/* Reads the events that have come before the call, but stops when CLOCK_MONOTONIC reaches until_ns. Returns whether
+ * one of them, or an open pair, makes a snapshot. After the first such event it reads no further. */
 bool ptrc_watch_look(struct ptrc_watch *, int64_t until_ns, struct ptrc_watch_event *);
 
-/* Reads all events that have come before the call. None of them makes a snapshot, nor does a pair that is open for
- * too long. */
+/* Reads all events that have come before the call, without reporting any of them, or an open pair, as one that
+ * makes a snapshot. */
 void ptrc_watch_pass(struct ptrc_watch *);
 
-/* Looks for new event types. May be called while a snapshot is written, and after the end. */
+/* Looks for new event types. May be called while a snapshot is written, and after ptrc_watch_end(). */
 void ptrc_watch_learn(struct ptrc_watch *);
 /* Whether an event type has matched text number i: the pattern, or the first event of the pair. */
 bool ptrc_watch_has_matched(const struct ptrc_watch *, size_t i);
