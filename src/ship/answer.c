@@ -153,7 +153,7 @@ enum ptrc_ship_outcome ptrc_ship_answer_judge(struct ptrc_ship_answer *a)
 		return ptrc_ship_because(a, PTRC_SHIP_REFUSED,
 					 "refuses this user or password (status %ld): %s",
 					 a->status, words(a, text));
-	/* The exceptions for a full disk have several numbers. */
+	/* A full disk causes exceptions of several numbers, so their text is searched, too. */
 	if (exception &&
 	    (exception == NOT_ENOUGH_SPACE || strstr(a->body.bytes, "No space left on device")))
 		return ptrc_ship_because(a, PTRC_SHIP_LATER,

@@ -22,8 +22,8 @@ char *ptrc_ship_log_of(const char *path)
 	if (!ptrc_reader_is_later_name(path, &size))
 		return base;
 	base[size] = '\0';
-	/* `base` is now the path of the log's first file, if the file there is of the same log, or
-	 * is known to be missing. Otherwise the name only looks like that of a later file. */
+	/* If the file at `base` belongs to the same log, or is known to be missing, `base` is the path of the log's
+	 * first file. Otherwise the name of `path` only looks like that of a later file. */
 	if (access(base, F_OK) ? !ptrc_reader_is_there(base)
 			       : ptrc_reader_log_id(base) != ptrc_reader_log_id(path))
 		base[size] = '.';

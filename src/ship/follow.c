@@ -24,7 +24,7 @@ enum { KEPT_MAX = 16 };
 /* A log in the directory. */
 struct followed {
 	char *path;
-	/* A hash of the sizes, times and inodes of the log's files as they are now. */
+	/* A hash of the sizes, times and inodes of the log's files, from the start of this round. */
 	uint64_t look;
 	/* The same hash, from just before the log was last sent. */
 	uint64_t last_look;
@@ -96,7 +96,7 @@ static int scan(const char *directory, struct followed **all)
 
 			f = find(all, ptrc_ship_log_of(path));
 			f->exists = true;
-			/* The hash is a sum, because the files of a rotated log come in any order. */
+			/* The hash is a sum, because readdir() returns the files of a rotated log in any order. */
 			f->look += ptrc_table_hash(key, sizeof(key));
 		}
 		free(path);
@@ -136,7 +136,8 @@ static void remove_log(struct ptrc_ship_follow *follow, const char *directory,
 	const struct dirent *entry;
 	DIR *d;
 
-	/* Another log may have taken the log's place meanwhile. */
+	/* If a file of the log has changed meanwhile, another log may have taken its place, so nothing is
+	 * removed. */
 	if (scan(directory, all) || (f->exists && f->look != f->last_look))
 		return;
 	d = opendir(directory);
@@ -223,7 +224,7 @@ enum ptrc_ship_result ptrc_ship_directory(struct ptrc_ship_follow *follow, const
 			if (!f->exists)
 				report(follow, f);
 		forget(&all, false);
-		/* This is done even if there is no log, so that a wrong server is reported at once. */
+		/* The server is asked even if there is no log, so that a wrong server is reported at once. */
 		result = ptrc_ship_greet(follow->shipper);
 		if (result == PTRC_SHIPPED)
 			result = send_all(follow, directory, &all);

@@ -12,14 +12,14 @@ struct ptrc_ship_follow {
 	struct ptrc_shipper *shipper;
 	/* The time between the starts of two rounds. */
 	int64_t interval_ns;
-	/* The first pause, which is shorter, is over. */
+	/* The first pause is over. It is shorter than the others. */
 	bool has_paused;
 	uint64_t sent_count;
 	/* --remove-shipped: a closed log is removed when the server has all of it. Damaged logs are not
 	 * removed, because they may be the only source from which events can be rescued. */
 	bool is_removing;
-	/* This function is called with a log when the log will not grow any more. When the command ends, it
-	 * is called with all other logs. */
+	/* Called with a log that was sent whole, cannot be sent or is gone, and at the end of the command with each
+	 * log that was sent since the last call for it. */
 	void (*report)(const char *path, const struct ptrc_ship_report *);
 	/* All of a log was sent, but the log itself lacks events. */
 	bool is_incomplete;

@@ -338,8 +338,8 @@ bool ptrc_ship_log_is_damaged(const struct ptrc_ship_log *l)
 	struct ptrc_counts counts;
 	struct ptrc_losses losses;
 
-	/* A missing file between two other files counts as damage even while the log is open, because the
-	 * file may be found again. */
+	/* A missing file between two other files is treated as damage even while the log is open, because the user
+	 * may put the file back. */
 	if (!ptrc_trace_counts(l->reader.trace, &counts) && counts.pt_file_gaps)
 		return true;
 

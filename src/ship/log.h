@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A log as rows. Its events are read in the order in which they were written. So a log that grows starts with
- * the same rows each time it is opened. The rows are numbered in this order, from 0.
+ * A log as rows. Its events are read in the order in which they were written. So a log that grows starts with the
+ * same rows each time it is opened. The rows are numbered in this order, from 0.
  *
  * Where events are missing, there is a row `posixtrace.lost' before the row of the event that ends the loss: a
- * RESUME, or the START after a full stream has stopped. It has the time of the OVERFLOW or STOP; if that was on
- * another day, it has the start of the day of the RESUME or START. Its fields are from_ns, until_ns and, if the
- * number of lost events is known, `lost'. A closed log ends with such a row for each kind of loss that the log
- * reports.
+ * RESUME, or the START after a full stream has stopped. The time of this row is that of the OVERFLOW or STOP with
+ * which the loss began; if that was on an earlier day, it is the start of the day on which the loss ended. Its
+ * fields are from_ns, until_ns and, if the number of lost events is known, `lost'. A closed log ends with such a
+ * row for each kind of loss that the log reports.
  */
 #ifndef PTRC_SRC_SHIP_LOG_H
 #define PTRC_SRC_SHIP_LOG_H
@@ -39,7 +39,7 @@ struct ptrc_ship_log {
 	 * digits. */
 	uint64_t id;
 	char name[17];
-	/* The log consists of parts, numbered from 0. One more than the number of its last part. */
+	/* One more than the number of the log's last part. The log consists of parts, numbered from 0. */
 	uint64_t end_part;
 	/* Parts with this number or a higher one are not read. */
 	uint64_t limit;
@@ -80,18 +80,17 @@ struct ptrc_ship_log {
 struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end);
 void ptrc_ship_log_close(struct ptrc_ship_log *);
 
-/* Reads what was added to a log, up to part number `end`, not included. Afterwards the log is as if
- * it had just been opened, but starts after the last item that ptrc_ship_log_pass() has left. The
- * time for this does not depend on the length of the log. Returns false if the log has to be opened
- * again. */
+/* Reads what was added to a log, up to part number `end`, not included. Afterwards the log is as if it had just
+ * been opened, but starts after the last item that ptrc_ship_log_pass() has passed. How long this takes does not
+ * depend on the length of the log. Returns false if the log has to be opened again. */
 bool ptrc_ship_log_refresh(struct ptrc_ship_log *, uint64_t end);
 
 /* Goes to a place that an earlier run has stored. Returns false, after a message, if the log cannot be read
  * or was cut off or replaced, so that it has fewer events. */
 bool ptrc_ship_log_seek(struct ptrc_ship_log *, const struct ptrc_ship_place *);
 
-/* Goes to the next item, which has one row or more, unless the current item was not passed. Returns false at
- * the end, or if the rest cannot be read (.reader.error). */
+/* Goes to the next item, which has one row or more. If the current item was not passed, stays at it. Returns false
+ * at the end, or if the rest cannot be read (.reader.error). */
 bool ptrc_ship_log_next(struct ptrc_ship_log *);
 
 /* Puts a row of the current item. Rows are numbered from 0. Returns the time of the row. All rows of an item

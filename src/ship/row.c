@@ -176,7 +176,7 @@ static void add_json(struct ptrc_ship_fields *f, const char *prefix, const char 
 	for (size_t i = 0; i < count; i++) {
 		const struct ptrc_ship_member *m = &f->members[i];
 
-		/* If several members have the same name, the last of them counts, as in ptrace-dump. */
+		/* If several members have the same name, the last one is used, as in ptrace-dump. */
 		if (i + 1 < count && m[1].name_size == m->name_size &&
 		    (!m->name_size || !memcmp(m[1].name, m->name, m->name_size)))
 			continue;

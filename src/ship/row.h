@@ -64,10 +64,10 @@ void ptrc_ship_put_u32(struct ptrc_buffer *, uint32_t);
 void ptrc_ship_put_u64(struct ptrc_buffer *, uint64_t);
 
 /*
- * Adds a field of an event. Integers, addresses and booleans are added as numbers. An enum is added twice, as
- * its number and as its word. Text and bytes are added unchanged, and an array as text. Each member of a JSON
- * object becomes a field; if several have the same name, the last one counts. An object or array within it is
- * added as text.
+ * Adds a field of an event. Integers, addresses and booleans are added as numbers. An enum is added twice, as its
+ * number and as its word. Text and bytes are added unchanged, and an array as text. Each member of a JSON object
+ * becomes a field; if several members have the same name, the last one is used. A member that is an object or an
+ * array is added as text.
  */
 void ptrc_ship_add(struct ptrc_ship_fields *, const char *name, const struct ptrc_value *);
 

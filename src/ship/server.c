@@ -13,9 +13,9 @@
 
 /* The longest time that connecting may take. */
 #define CONNECT_MS 10000L
-/* The longest time in which no byte comes. So a server may work on an INSERT for at most this time. */
+/* A request is given up if no byte comes for this time. So a server may work on an INSERT for at most this time. */
 #define STALL_S 120L
-/* The longest time in which no byte comes in answer to the first question, which asks for the server's version. */
+/* The same limit for the first request, which asks for the server's version. */
 #define GREET_STALL_S 10L
 /* If the server has not answered for this time, the user is told that the command waits for it. */
 #define SILENT_NS (INT64_C(15000) * PTRC_NS_PER_MS)
@@ -395,9 +395,8 @@ enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *s, const
 	/* This makes the rows form a single block, which is inserted as a whole or not at all. */
 	put_parameter(s, "max_insert_block_size", "1048576");
 	put_parameter(s, "wait_end_of_query", "1");
-	/* The server refuses a second query with this id while a query with the id is running. So if a
-	 * process was killed and the server has not noticed that, its query is not run twice at the same
-	 * time. */
+	/* The server refuses a query while another one with the same id is running. So if a process was killed and
+	 * the server has not noticed that, its query is not run twice at the same time. */
 	put_parameter(s, "query_id", token);
 	if (s->dialect == PTRC_SHIP_MODERN) {
 		headers = curl_slist_append(headers, "Content-Encoding: zstd");

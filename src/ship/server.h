@@ -42,10 +42,10 @@ struct ptrc_ship_server {
 	CURLcode result;
 	/* libcurl's text about this result. */
 	char error[CURL_ERROR_SIZE];
-	/* When a request that a signal has stopped is given up; 0 before a signal. */
+	/* When the running request is given up, because a signal has come; 0 before a signal. */
 	int64_t released_ns;
-	/* When the first of the requests started that have failed since the last success; 0 if none has
-	 * failed. */
+	/* The start of the first request since the last success that has failed or stays without an answer; 0 if
+	 * there is none. */
 	int64_t silent_since_ns;
 	/* When the last request started, or last sent a piece of its body. */
 	int64_t asked_ns;
@@ -63,7 +63,7 @@ struct ptrc_ship_server *ptrc_ship_server_new(const struct ptrc_ship_options *,
 					      struct ptrc_cli_reason *why);
 void ptrc_ship_server_free(struct ptrc_ship_server *);
 
-/* Closes the connection before a pause of this length, if it would not be used again after the pause. */
+/* Closes the connection before a pause of this length, if the pause is too long to use the connection again. */
 void ptrc_ship_server_rest(struct ptrc_ship_server *, int64_t ns);
 
 /* Asks the server for its version, decides on the dialect, and checks the version of the tables. */
@@ -81,8 +81,8 @@ enum ptrc_ship_outcome ptrc_ship_server_list(struct ptrc_ship_server *,
 					     const struct ptrc_ship_range *, uint64_t **numbers,
 					     uint64_t *count);
 
-/* Asks the server for the last row that it has of a host's log. Stores the number after that; 0 if it has no
- * row. */
+/* Asks the server for the last row that it has of a host's log. Stores the number of that row plus 1; 0 if the
+ * server has no row. */
 enum ptrc_ship_outcome ptrc_ship_server_end_of(struct ptrc_ship_server *, const char *host,
 					       const char *log, uint64_t *end);
 

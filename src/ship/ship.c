@@ -28,9 +28,9 @@
 #define PAUSE_FIRST_NS (INT64_C(250) * PTRC_NS_PER_MS)
 #define PAUSE_LAST_NS (INT64_C(30000) * PTRC_NS_PER_MS)
 #define NS_PER_S (1000 * PTRC_NS_PER_MS)
-/* A keeper may be killed after it has written events to a log and before it has committed them. The next
- * keeper then writes these events again at the same place, perhaps in another order. So events are sent only
- * if their file was not written to for this time. */
+/* A keeper may be killed after it has written events to a log and before it has committed them. The next keeper
+ * then writes these events again at the same place, perhaps in another order. So events are sent only when their
+ * file has not been written to for this time. */
 #define SETTLE_NS (INT64_C(100) * PTRC_NS_PER_MS)
 
 /* The state of the work on one log. */
@@ -505,7 +505,8 @@ static bool take_progress(struct work *w)
 	if (read == PTRC_SHIP_PROGRESS_FAILED)
 		return false;
 	is_same = read == PTRC_SHIP_PROGRESS_READ && p->log_id == w->log->id;
-	/* Another process may have written or removed the file meanwhile. */
+	/* Another process may have changed or removed the progress file while the log was kept open. Then rows may
+	 * be wanted that the open log no longer has. */
 	w->has_forgotten = (is_same ? p->place.part : 0) < w->log->first;
 	if (w->has_forgotten)
 		return false;

@@ -11,8 +11,8 @@
 #include "src/fields/when.h"
 #include "src/query/view.h"
 
-/* The kernel reports when a process started in ticks of this length. If that is read twice and converted to
- * real time, the results differ by less than two ticks. */
+/* The kernel reports the start time of a process in ticks of this length. If the time is read twice and converted
+ * to real time, the results differ by less than two ticks. */
 #define TICK_NS INT64_C(10000000)
 /* How many bits the largest pid of Linux has. */
 enum { PID_BITS = 22 };

@@ -29,8 +29,8 @@ struct ptrc_ship_whose {
 	struct ptrc_hosts hosts;
 };
 
-/* Loads the origin of the reader's log. Also gives the reader the correction of its times. The reader stays
- * at its place. */
+/* Loads what the reader's log says about its host, processes and clocks, and gives the reader the correction from
+ * which the errors of its times follow (the times stay as recorded). The reader goes on at the same event. */
 void ptrc_ship_whose_load(struct ptrc_ship_whose *, struct ptrc_reader *);
 /* Loads everything again if the log has more entries than before. */
 void ptrc_ship_whose_refresh(struct ptrc_ship_whose *, struct ptrc_reader *);

@@ -2,8 +2,8 @@
 /*
  * Stacks of frames, as flame graphs show them, each with a count: the number of samples, or the nanoseconds that
  * were spent in the innermost frame of the stack itself. The memory grows with the number of different stacks. A
- * frame of a sample (os.sample) is named after its function if debug information is found, else after the file
- * that was mapped there, else by its address.
+ * frame of a sample (os.sample) is named after its function if debug information is found, else after the file that
+ * was mapped at its address, else by the address.
  */
 #ifndef PTRC_SRC_SPANS_FLAMES_H
 #define PTRC_SRC_SPANS_FLAMES_H
@@ -34,9 +34,8 @@ struct ptrc_flames {
 	struct ptrc_table stack_table;
 	/* For samples: the number of the frame for each address of a process. */
 	struct ptrc_table addresses;
-	/* For samples: `symbols` looks up the function at an address, and is NULL if libdw, which
-	 * is needed for that, is missing; `caches` has the results found so far, for each
-	 * source. */
+	/* For samples: `symbols` looks up the function at an address; it is NULL if libdw is missing. `caches` has
+	 * the results found so far, for each source. */
 	struct ptrc_symbols *symbols;
 	struct ptrc_symbol_cache **caches;
 	size_t source_count;

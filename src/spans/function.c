@@ -2,8 +2,8 @@
 #include "config.h"
 #include "src/spans/function.h"
 
-/* The address is in the field `function`. An event without this field is itself recorded at a place within the
- * function. */
+/* The address is in the field `function`. If an event lacks this field, its own address is used, which is within
+ * the function. */
 uint64_t ptrc_function_address(const struct ptrc_layouts *layouts, struct ptrc_view *view)
 {
 	const struct ptrc_value *v = ptrc_view_member(view, layouts, "function");

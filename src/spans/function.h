@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of pairs that are not those of their event types: a call of a function (ptrace-run --functions) has the
+/* Names of pairs that do not come from their event types: a call of a function (ptrace-run --functions) has the
  * name of the function, a program that a process executed (--os=process) the name of the program. */
 #ifndef PTRC_SRC_SPANS_FUNCTION_H
 #define PTRC_SRC_SPANS_FUNCTION_H
@@ -17,7 +17,7 @@ void ptrc_function_put_place(struct ptrc_buffer *, const struct ptrc_reader *, u
  * address. The reader has read an event of the process. */
 void ptrc_place_put(struct ptrc_buffer *, const struct ptrc_reader *, uint64_t address);
 
-/* Whether pairs of this kind, function calls and programs, have names of their own. */
+/* Whether the pair has a name of its own, because it is a function call or a program. */
 bool ptrc_pair_has_own_name(const struct ptrc_pair *);
 
 /* Appends the pair's own name: that of the program; or that of the function if the view's symbols know it, else

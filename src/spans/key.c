@@ -64,7 +64,7 @@ static void add_whole(struct ptrc_key *k, unsigned char kind, ptrc_whole whole)
 	add_number(k, kind, &size, size > UINT64_MAX ? sizeof(size) : sizeof(uint64_t));
 }
 
-/* Adds a number with its unit to the key, so that 1 and 1.0 give the same key, and 5 us and 5000 ns, too. */
+/* Adds a number with its unit to the key, so that 1 and 1.0 give the same key, and so do 5 us and 5000 ns. */
 static void add_quantity(struct ptrc_key *k, struct ptrc_quantity q, enum ptrc_unit unit)
 {
 	unsigned char kind;
@@ -105,7 +105,7 @@ void ptrc_key_add(struct ptrc_key *k, const struct ptrc_value *v)
 	case PTRC_VALUE_UNSIGNED:
 	case PTRC_VALUE_HEX:
 	case PTRC_VALUE_BOOL:
-	/* An enum counts as its number: two enums may have different names for one number. */
+	/* An enum is treated as its number: two enums may have different names for one number. */
 	case PTRC_VALUE_ENUM:
 		if (__builtin_expect(ptrc_unit_ns(v->unit) != 0, 0))
 			add_quantity(k,

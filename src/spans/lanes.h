@@ -35,7 +35,7 @@ struct ptrc_lanes {
 	/* The sink has a structure for each lane, with the lane as its first member. This is the size of that
 	 * structure, which starts zeroed. */
 	size_t lane_size;
-	/* The number of the machine of each source. NULL: logs do not share lanes. */
+	/* The number of the machine of each source; NULL if logs do not share lanes. */
 	size_t *machines;
 	/* The greatest number of lanes; all further threads share one more lane, `rest`. 0: no limit. */
 	size_t max;
@@ -54,8 +54,8 @@ struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *, struct ptrc_source *);
  * NULL if there is none yet. */
 struct ptrc_lane *ptrc_lanes_seek(const struct ptrc_lanes *, const struct ptrc_source *, pid_t tid);
 
-/* Stores the process to which the lane belonged at this time (that of its last event, say), and the index of the
- * process in the log. Returns false if the process is unknown. */
+/* Stores the process to which the lane belonged at the time ns, for example the time of its last event, and the
+ * index of the process in the log. Returns false if the process is unknown. */
 bool ptrc_lane_process(const struct ptrc_lane *, int64_t ns, unsigned long *index,
 		       struct posixtrace_log_process *);
 

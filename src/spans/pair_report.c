@@ -406,8 +406,8 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_que
 				"%s: ends come in another order than they would nest, so the "
 				"durations are wrong; measure them with --pair='%s by %s'",
 				pair->name, pair->name, pair->common_text);
-		/* If no event has the field that is the key of the pair, that is as wrong as the name of an event
-		 * type that does not exist. */
+		/* A key that no event has is treated like an event type that does not exist: something that the
+		 * user named is missing. */
 		is_missing |= !pair->has_key && pair->without_key > pair->cut_keys;
 	}
 	return is_missing;

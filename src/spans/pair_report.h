@@ -15,8 +15,8 @@ void ptrc_pairs_put_text(struct ptrc_buffer *, const struct ptrc_pairs *, bool h
 /* Puts the JSON members that identify the pair. */
 void ptrc_pair_json(struct ptrc_json *, const struct ptrc_pair *);
 
-/* Puts the JSON members that count halves (begins without end, ends without begin, and pairs that lost events
- * have cut), and events that lack the field that is the key. */
+/* Puts the JSON members that count halves (begins without end, ends without begin, and pairs cut by lost events),
+ * and events that lack the field that is the key. */
 void ptrc_pair_halves_json(struct ptrc_json *, const struct ptrc_pair_halves *,
 			   uint64_t without_key);
 
@@ -24,7 +24,7 @@ void ptrc_pair_halves_json(struct ptrc_json *, const struct ptrc_pair_halves *,
 void ptrc_pairs_json(const struct ptrc_pairs *, struct ptrc_json *, bool has_histogram);
 
 /* For each pair that has halves, prints a message such as "NAME: 3 begins without end", followed by `rest`. `cut`
- * is the text for a half that lost events have cut. */
+ * is the text for a half that is cut by lost events. */
 void ptrc_pairs_report_halves(const struct ptrc_pairs *, const char *rest, const char *cut);
 
 /*

@@ -204,8 +204,8 @@ static trace_event_id_t find_type(const struct ptrc_view *view, const char *name
 	return ptrc_reader_find_type(r, name);
 }
 
-/* Makes *f the field data.MEMBER of the event itself. (ptrc_field_find() makes it that of the first
- * event of the pair.) Returns the name of the field, which the caller owns. */
+/* Makes *f the field data.MEMBER of the event itself, whereas ptrc_field_find() makes it the field of the pair's
+ * first event. Returns the name of the field, which the caller owns. */
 static char *find_member(struct ptrc_view *view, const char *member, struct ptrc_field *f)
 {
 	char *name = ptrc_cli_text("data.%s", member);
@@ -358,8 +358,8 @@ static void count(struct ptrc_pair_row *row, enum ptrc_span_fate fate, uint64_t 
 
 /* ---- events ---- */
 
-/* The counter of losses that may have cut pairs of this kind: if both events are of one thread, that of the
- * source; else that of all sources. */
+/* Returns the counter of the losses that may have cut this pair: that of the source if the key is the thread, else
+ * that of all sources. */
 static const uint64_t *gaps_of(const struct ptrc_pairs *p, const struct ptrc_pair *pair,
 			       size_t source)
 {
@@ -610,7 +610,7 @@ void ptrc_pairs_drop(struct ptrc_pairs *p, bool (*is_dropped)(const struct ptrc_
 	free(d.empty);
 }
 
-/* Makes rows for those given pairs that had no events. */
+/* Makes rows for the pairs that the user gave and that had no events. */
 static void make_given_rows(struct ptrc_pairs *p)
 {
 	for (size_t i = 0; i < p->given_count && !p->per && !p->is_without_rows; i++)

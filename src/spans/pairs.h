@@ -3,8 +3,8 @@
  * Pairs of events, of which one begins something and the other ends it; and how long it took.
  *
  * An end belongs to the latest open begin with the same key. The key is the value of a field, which is the field
- * that the user names, or the member `key` if both events have it. Otherwise the key is the thread. If events
- * were lost between the two events, the true end or another begin may be among them. So the pair is counted as
+ * that the user names, or the member `key` if both events have it. Otherwise the key is the thread. If events were
+ * lost between the two events, the true end or another begin may be among the lost ones. So the pair is counted as
  * cut, and not measured.
  */
 #ifndef PTRC_SRC_SPANS_PAIRS_H
@@ -40,8 +40,7 @@ struct ptrc_pair_halves {
 	uint64_t cut;
 };
 
-/* A row of the report: the durations of a pair or, with --per, of those of its events that have one
- * value of the field of --per. */
+/* A row of the report: the durations of a pair, or of that part of them which has the same .value. */
 struct ptrc_pair_row {
 	struct ptrc_table_entry entry;
 	size_t pair;
@@ -50,7 +49,7 @@ struct ptrc_pair_row {
 	struct ptrc_value value;
 	struct ptrc_quantiles lengths;
 	struct ptrc_pair_halves halves;
-	/* A pair without its last event, so far, belongs to this row. Only valid within
+	/* A pair whose last event has not come yet belongs to this row. Only valid within
 	 * ptrc_pairs_begin_rows(). */
 	bool has_open;
 };
@@ -71,8 +70,8 @@ struct ptrc_pair {
 	 * none. */
 	struct ptrc_field common;
 	char *common_text;
-	/* Some end had the value of the common field that an earlier begin of its thread had, not that of the
-	 * latest begin, to which it was assigned. */
+	/* Some end was assigned to the latest begin of its thread, although its value of the common field was that
+	 * of an earlier begin. */
 	bool is_crossed;
 	/* The number of events without the field that is the key; and how many of them lack it because their data
 	 * was cut. */
@@ -115,7 +114,7 @@ struct ptrc_pairs {
 	size_t count;
 	/* The number of pairs that the user has given; they are the first in the list. */
 	size_t given_count;
-	/* Each two event types X.begin and X.end that appear are made a pair, too. */
+	/* Any two event types X.begin and X.end that appear become a pair, too. */
 	bool is_by_name;
 	/* The field of --per, or NULL. */
 	const struct ptrc_field *per;
@@ -153,11 +152,9 @@ void ptrc_pair_free(struct ptrc_pair *);
 /* Whether events of the type have the member PTRC_PAIR_KEY, according to their layout. */
 bool ptrc_pair_has_key(struct ptrc_view *, const struct ptrc_layouts *, trace_event_id_t);
 
-/*
- * Reads the names of the two event types of a pair from BEGIN..END, or from X, which stands for X.begin..X.end.
- * Each name may be followed by " where " and an expression, which stays part of it; that of X goes to X.begin.
- * `allocate` makes the memory for the names. Returns false if a name is empty.
- */
+/* Reads the names of the two event types of a pair from BEGIN..END, or from X, which stands for X.begin..X.end.
+ * Each name may be followed by " where " and an expression, which stays part of the name; an expression after X
+ * becomes a part of X.begin. `allocate` makes the memory for the names. Returns false if a name is empty. */
 bool ptrc_pair_read_names(const char *text, size_t size, void *(*allocate)(size_t), char *names[2]);
 
 /* Reads a pair as users write it: its names, perhaps followed by " by FIELD". Does not look up the field. Returns
@@ -171,14 +168,14 @@ bool ptrc_pairs_add(struct ptrc_pairs *, const char *text, const struct ptrc_lay
 /* Whether an event type of this name makes a pair by its name. */
 bool ptrc_pair_has_name(const struct ptrc_reader_name *);
 
-/* Takes the latest event of the source, whose layout has been found. The events of several sources must come
- * merged by time, as two events from different sources make a pair if a field is the key (though not if the
- * thread is). An event that is not selected makes no pair, but cuts pairs if it reports lost events. */
+/* Takes the latest event of the source, whose layout has been found. The events of several sources must come merged
+ * by time, because two events from different sources make a pair if their key is a field (not if it is the thread).
+ * An event that is not selected makes no pair, but cuts pairs if it reports lost events. */
 void ptrc_pairs_take(struct ptrc_pairs *, struct ptrc_source *);
 
-/* Called after the last event: counts the open begins, and makes rows for those given pairs that had no events.
- * If the sink takes spans and --first stopped the reading, the ends of open spans were not read, so these spans
- * are dropped, not counted. */
+/* Called after the last event: counts the open begins, and makes rows for pairs that the user gave and that had no
+ * events. If the sink takes spans and --first stopped the reading (is_read is false), the ends of open spans were
+ * not read, so these spans are dropped, not counted. */
 void ptrc_pairs_end(struct ptrc_pairs *, bool is_read);
 
 /* Returns whether the query selects this span, which has ended. If one of its two events is missing (it is a
@@ -200,7 +197,8 @@ void ptrc_pairs_begin_rows(struct ptrc_pairs *);
  * the list. */
 struct ptrc_pair_row **ptrc_pairs_rows(const struct ptrc_pairs *, size_t *count);
 
-/* Forgets all events, and the pairs that were made by their names, before the events of another log come. */
+/* Forgets all events, and the pairs that were made by the names of event types, before the events of another log
+ * come. */
 void ptrc_pairs_forget(struct ptrc_pairs *);
 
 /* Appends "NAME: LABEL" for a pair whose first event the view's reader has read. Returns false, and appends

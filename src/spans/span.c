@@ -99,7 +99,8 @@ static struct ptrc_view *look(const struct ptrc_query *q, struct ptrc_kept_view 
 	if (!v) {
 		v = views[s->order] = ptrc_cli_allocate(sizeof(*v));
 		v->reader = s->reader;
-		/* Lines of kept events make a label of their own. */
+		/* The copy must not share the label with the source's reader, which frees it, so it makes one of
+		 * its own. */
 		v->reader.label_in_lines = NULL;
 		v->view = (struct ptrc_view){
 			.reader = &v->reader, .symbols = q->symbols, .is_again = true};
@@ -140,8 +141,8 @@ void ptrc_span_leave(struct ptrc_span *s)
 {
 	struct ptrc_span **latest = &s->lane->latest;
 
-	/* The nesting of this span ended with that of the span around it. The spans that started later on the
-	 * lane do not lie within this one. */
+	/* If the nesting of this span ended together with that of a span around it, the spans that started later on
+	 * the lane do not lie within this one. */
 	if (!s->is_nested)
 		return;
 	for (; *latest && (*latest)->number >= s->number; *latest = (*latest)->outer)

@@ -49,8 +49,8 @@ struct ptrc_span {
 	const uint64_t *gaps;
 	uint64_t gap_count;
 
-	/* All that follows exists only if the sink takes spans. The number of users of the span; the last user
-	 * frees it. */
+	/* This member and those after it exist only if the sink takes spans. The number of users of the span; the
+	 * last user frees it. */
 	size_t users;
 	/* Valid when the span has ended: how it ended, and the source whose latest event is the last event of the
 	 * span; NULL if that event is missing. */
@@ -109,17 +109,17 @@ void ptrc_span_free(struct ptrc_spans *, struct ptrc_span *);
 void ptrc_span_keep_end(struct ptrc_span *);
 
 /* ptrc_span_begin_view() returns the view of the first event, or NULL if that is missing. ptrc_span_end_view()
- * returns the view of the last event if that is the latest event of its source or was kept, else NULL; the view
- * points to that of the first event. Each view is valid until the same view of another span of the same source is
- * asked for. */
+ * returns the view of the last event if that is the latest event of its source or was kept, else NULL; this view
+ * points to the view of the first event. Each view is valid until the same view of another span of the same source
+ * is asked for. */
 struct ptrc_view *ptrc_span_begin_view(struct ptrc_spans *, const struct ptrc_span *);
 struct ptrc_view *ptrc_span_end_view(struct ptrc_spans *, const struct ptrc_span *);
 
 /* Called for a span that starts: notes that it lies within the latest span of its lane. */
 void ptrc_span_nest(struct ptrc_spans *, struct ptrc_span *);
 
-/* Ends the nesting of the span, and of all spans that lie within it: those overlap it, or their last events were
- * lost. Does nothing if the nesting of the span has ended already. */
+/* Ends the nesting of the span, and of all spans that still lie within it, which overlap it or whose last events
+ * were lost. Does nothing if the nesting of the span has ended already. */
 void ptrc_span_leave(struct ptrc_span *);
 
 /* Gives up one use of the span. If no use is left, frees the span, and gives up its use of the span in which it

@@ -10,7 +10,7 @@
 #include "src/spans/waits.h"
 
 enum {
-	/* The number of rows that a table of text shows, and of holders and places that it shows of a lock. */
+	/* The most rows that a table of text shows, and the most holders and places that it shows below a lock. */
 	PTRC_WAITS_ROWS = 20,
 	PTRC_WAITS_SHARES = 3,
 };

@@ -149,9 +149,9 @@ static void take_counts(struct ptrc_waits *w, struct ptrc_source *s)
 	t->exit_ns = is_end ? w->last_ns : 0;
 	if (is_end && !t->has_start)
 		return;
-	/* The counts start at the first start. Later starts are of programs that the same thread
-	 * has executed, for which the kernel counts on. But a start after an end is that of a new
-	 * thread with the same number. */
+	/* Growth is measured from the thread's first start. A later start is that of a program that the same thread
+	 * has executed, and the kernel goes on counting. But a start after an end is that of a new thread with the
+	 * same number. */
 	if (!t->has_start || (t->has_end && !is_end)) {
 		t->counts = now;
 		t->is_in_wait &= !t->has_end;
@@ -499,7 +499,7 @@ static void sort_shares(struct ptrc_waits_shares *s)
 		qsort(s->list, s->count, sizeof(struct ptrc_waits_share *), compare_shares);
 }
 
-/* If symbols are asked for, and the lock is a variable that they know, it gets the variable's name. */
+/* If symbols are asked for, and the lock is a variable that they know, the row gets the variable's name. */
 static void name_lock(const struct ptrc_waits *w, struct ptrc_waits_row *row)
 {
 	const struct ptrc_reader *r = &row->process.source->reader;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Why threads waited: the pairs wait.KIND.begin and wait.KIND.end that ptrace-run --waits records
- * (posixtrace-waits(7)), summed by thread and by what was waited for: a lock, a file, a peer, a call. If the log has
- * os.switch_in and os.switch_out, each thread also has the times when it ran, could have run, and did not run;
- * otherwise, the sums of the first two from the events wait.thread at its start and its end.
+ * (posixtrace-waits(7)), summed by thread and by what was waited for: a lock, a file, a peer, a call. If the log
+ * has os.switch_in and os.switch_out, it is also known when each thread ran, could have run, and did not run.
+ * Otherwise the events wait.thread at the start and the end of a thread give the sums of the first two.
  *
- * A wait without an end counts as one that lasted until its thread ended, or until the end of the trace, and is called
- * open, unless its thread recorded a later wait, or ends were not selected.
+ * A wait without an end is called open, unless its thread recorded a later wait or ends were not selected. It is
+ * counted as if it had lasted until its thread ended, or until the end of the trace.
  */
 #ifndef PTRC_SRC_SPANS_WAITS_H
 #define PTRC_SRC_SPANS_WAITS_H
@@ -37,7 +37,7 @@ extern const char *const ptrc_waits_kinds[PTRC_WAITS_KINDS];
 enum ptrc_waits_state {
 	PTRC_WAITS_UNKNOWN,
 	PTRC_WAITS_RUNNING,
-	/* It could run, but another thread has taken the processor. */
+	/* The thread could run, but another thread has taken the processor. */
 	PTRC_WAITS_RUNNABLE,
 	/* The thread does not run, and is in a wait. */
 	PTRC_WAITS_WAITING,
@@ -89,16 +89,16 @@ struct ptrc_waits_row {
 	struct ptrc_waits_shares places;
 };
 
-/* A thread; its lane is of the list .threads. */
+/* A thread. Its lane is an element of the list .threads of struct ptrc_waits. */
 struct ptrc_waits_thread {
 	struct ptrc_lane lane;
 	int64_t first_ns, last_ns;
-	/* The number of waits, and their time by kind. A wait within another one, as in a signal handler, counts
-	 * only for itself. */
+	/* The number of waits, and their time by kind. The time of a wait within another one, as in a signal
+	 * handler, is added once, for the inner wait. */
 	uint64_t wait_count;
 	uint64_t kind_ns[PTRC_WAITS_KINDS];
 	uint64_t waited_ns;
-	/* The longest wait, and what it was for; NULL if there was none. */
+	/* The longest wait, and the row of what it was for; NULL if there was no wait. */
 	uint64_t longest_ns;
 	const struct ptrc_waits_row *longest;
 	/* The number of the wait that started last, from 1; and whether no wait has ended since. */
@@ -112,9 +112,8 @@ struct ptrc_waits_thread {
 	uint64_t state_ns[PTRC_WAITS_STATES];
 	enum ptrc_waits_state state;
 	int64_t state_since_ns;
-	/* From the events wait.thread of the thread: the latest counts of the kernel, and how much
-	 * they grew while the thread was traced. The growth is known only if the last of these
-	 * events was that of an end. */
+	/* From the events wait.thread of the thread: the latest counts of the kernel, and how much they grew while
+	 * the thread was traced. The growth is known only if the last of these events was recorded at an end. */
 	struct ptrc_waits_counts {
 		uint64_t processor_ns, runnable_ns;
 	} counts, growth;
@@ -184,7 +183,7 @@ void ptrc_waits_add_pairs(struct ptrc_cli_texts *pairs);
 /* Stores the kind of waits that the pair is. Returns false if it is something else. */
 bool ptrc_waits_find_kind(const struct ptrc_pair *, enum ptrc_waits_kind *);
 
-/* Takes the latest event of the source, which is selected, before ptrc_pairs_take() does. */
+/* Takes the latest event of the source. The event is selected, and ptrc_pairs_take() has not taken it yet. */
 void ptrc_waits_take(struct ptrc_waits *, struct ptrc_source *);
 
 /* Takes a span that has just started. *start becomes what ptrc_waits_take_end() needs. If the span is no wait, does
