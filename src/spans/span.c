@@ -99,8 +99,7 @@ static struct ptrc_view *look(const struct ptrc_query *q, struct ptrc_kept_view 
 	if (!v) {
 		v = views[s->order] = ptrc_cli_allocate(sizeof(*v));
 		v->reader = s->reader;
-		/* The copy must not share the label with the source's reader, which frees it, so it makes one of
-		 * its own. */
+		/* The source's reader frees its label, so the copy must not share it, and makes one of its own. */
 		v->reader.label_in_lines = NULL;
 		v->view = (struct ptrc_view){
 			.reader = &v->reader, .symbols = q->symbols, .is_again = true};

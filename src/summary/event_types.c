@@ -31,8 +31,7 @@ int ptrc_event_types_from_session(struct ptrc_event_types *t, const char *name)
 	return 0;
 }
 
-/* Returns the counts of the type, which it keeps in .of_sink. Makes them, as zeros, at the first
- * call. */
+/* Returns the counts of the type, which are kept in .of_sink. The first call makes them, as zeros. */
 static struct posixtrace_type_count *counts_of(struct ptrc_reader *r, trace_event_id_t id)
 {
 	struct ptrc_type *type = ptrc_reader_type(r, id);
@@ -104,8 +103,8 @@ static bool count_by_totals(struct ptrc_event_types *t, struct ptrc_reader *r)
 			t->last = r->event.posix_timestamp;
 	is_damaged = is_damaged || has_met_damage(r);
 	if (is_damaged) {
-		/* The counts of the log include events that cannot be read. So goes back to the
-		 * start of the log, where the caller counts the events by reading them. */
+		/* The counts that the log states include events that cannot be read. So this goes back to the start
+		 * of the log, and the caller counts the events by reading them. */
 		r->error = ptrc_reader_select(r, NULL, 0, NULL);
 	} else {
 		r->read_count = 0;

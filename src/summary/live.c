@@ -26,8 +26,7 @@ enum {
 	/* The milliseconds for which the command, when it starts, reads events that were recorded
 	 * earlier. */
 	EARLIER_MS = 50,
-	/* The most milliseconds for which the command, when the session has ended, reads what the session has sent
-	 * before. */
+	/* After the end of the session: the most milliseconds for reading what the session has sent before. */
 	LAST_MS = 5000,
 	/* The number of events that are read between two looks at the clock. */
 	EVENTS_AT_ONCE = 4096,
@@ -346,8 +345,8 @@ static bool read_some(const struct ptrc_live *live)
 	return true;
 }
 
-/* Waits until the time has come, or a signal. Meanwhile reads the events of the session if there are pairs. Returns
- * false at the end of these events or, without pairs, of the session's process. */
+/* Waits until the time until_ns, or until a signal comes. Meanwhile reads the events of the session if there are
+ * pairs. Returns false at the end of these events or, without pairs, of the session's process. */
 static bool wait_until(const struct watch *w, int64_t until_ns)
 {
 	const struct ptrc_live *live = w->live;
@@ -421,8 +420,8 @@ static enum ptrc_exit report_end(const struct watch *w)
 
 	ptrc_losses_gather(&losses, &last->state.status, &last->state.counts);
 	if (live->pairs) {
-		/* The last messages of the session have the names of event types without events, and the number
-		 * of events that were missed. */
+		/* Reads the last messages of the session: they have the names of event types without events, and
+		 * the number of events that were missed. */
 		if (!w->is_over)
 			wait_until(w, ptrc_now_ns() + LAST_MS * PTRC_NS_PER_MS);
 		ptrc_query_finish(q, true);
@@ -512,7 +511,7 @@ static enum ptrc_exit run(struct watch *w)
 		else if (w->has_shown)
 			ptrc_screen_show(&w->text);
 	}
-	/* There is no session of this name. If it has answered before, it has ended. */
+	/* ENOENT: there is no session of this name. If the session has answered before, it has ended since. */
 	if (error == ENOENT && w->before->ns)
 		return report_end(w);
 	ptrc_orphans_say_session(w->live->session, error);

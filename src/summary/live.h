@@ -3,8 +3,8 @@
  * Live numbers of a session (ptrace-stat --watch): once in each interval a table, or a line of JSON, with the rates
  * of the event types, the losses and, if wanted, the durations of pairs.
  *
- * The session itself counts its events, so the cost of showing rates does not grow with the number
- * of events. Only for pairs are the events themselves read.
+ * The session itself counts its events, so the cost of showing rates does not grow with the number of events. The
+ * events themselves are read only if pairs are wanted.
  */
 #ifndef PTRC_SRC_SUMMARY_LIVE_H
 #define PTRC_SRC_SUMMARY_LIVE_H

@@ -23,8 +23,8 @@ void ptrc_no_events_gather(struct ptrc_no_events *n, trace_id_t trace)
 	n->is_closed_for_child = inheritance == POSIX_TRACE_CLOSE_FOR_CHILD;
 	posix_trace_eventtypelist_rewind(trace);
 	while (!posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) && !unavailable) {
-		/* Programs do not open the event types of the operating system (ptrace-run --os),
-		 * so these do not count. */
+		/* Programs do not open the event types of the operating system (ptrace-run --os), so these are not
+		 * counted. */
 		if (id <= POSIX_TRACE_UNNAMED_USEREVENT ||
 		    posix_trace_eventid_get_name(trace, id, name) || ptrc_os_has_type(name))
 			continue;

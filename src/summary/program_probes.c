@@ -95,7 +95,7 @@ bool ptrc_program_probes_find(struct ptrc_program_probes *all, const char *progr
 	int error = ptrc_command_find(program, path);
 
 	*all = (struct ptrc_program_probes){0};
-	/* EACCES: the file is not executable. A library need not be, so the file is read
+	/* EACCES: the file is not executable. A library need not be executable, so the file is read
 	 * nevertheless. */
 	if (error == EACCES)
 		error = snprintf(path, sizeof(path), "%s", program) >= (int)sizeof(path)

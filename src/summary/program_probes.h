@@ -14,9 +14,9 @@ struct ptrc_program_probe {
 	char *event;
 	char *file;
 	struct ptrc_arguments arguments;
-	/* A probe may be at several places of the code. The number of places that cannot be
-	 * recorded, because the form of their arguments is not known; and the arguments of the last
-	 * such place. */
+	/* A probe may be at several places of the code. left_out_count: the number of places that cannot be
+	 * recorded, because the form of their arguments is not known. left_out: the arguments of the last such
+	 * place. */
 	size_t left_out_count;
 	char *left_out;
 };
@@ -26,8 +26,8 @@ struct ptrc_program_probes {
 	size_t count;
 };
 
-/* Finds the probes of a program, which is found as a shell finds it, or of a library. Returns false, after a
- * message, if its file cannot be read or is none for this machine. */
+/* Finds the probes of a library, or of a program, which is searched for as a shell does. Returns false, after a
+ * message, if the file cannot be read or is not for this machine. */
 bool ptrc_program_probes_find(struct ptrc_program_probes *, const char *program);
 
 void ptrc_program_probes_free(struct ptrc_program_probes *);

@@ -23,7 +23,7 @@ struct ptrc_run_waits {
 	uint64_t ns;
 };
 
-/* The number of events whose data was cut to max-data-size, and the size of the largest of these data before the
+/* The number of events whose data was cut to max-data-size, and the largest size that such data had before it was
  * cut. */
 struct ptrc_run_cut {
 	uint64_t events;
@@ -58,7 +58,7 @@ void ptrc_run_result_to_file(const char *path);
 void ptrc_run_result_to_descriptor(const char *number);
 
 /* Sets the command that the object names; the text is not copied. is_forced: the file of --json is replaced,
- * whatever it is. */
+ * whatever it contains. */
 void ptrc_run_result_set(const char *command, bool is_forced);
 
 /* Opens and empties the file of --json, if there is one, before COMMAND runs. Unless is_forced was set, an

@@ -136,8 +136,8 @@ bool ptrc_selection_take(struct ptrc_selection *s, int key)
 	return true;
 }
 
-/* Reads --label-by. Its field is one of single events, so this must be done before add_pairs(), after which
- * fields are those of pairs. */
+/* Reads --label-by. Its field is a field of single events, so this must be done before add_pairs(), after which
+ * fields are looked up as fields of pairs. */
 static void read_label(struct ptrc_selection *s)
 {
 	struct ptrc_cli_reason why;
@@ -151,8 +151,8 @@ static void read_label(struct ptrc_selection *s)
 	s->pairs->label = &s->label;
 }
 
-/* Reads --pair. From then on, fields may be those of pairs, as in the expressions of --where, which are read
- * later. */
+/* Reads --pair. From then on, fields are looked up as fields of pairs, as in the expressions of --where, which are
+ * read later. */
 static void add_pairs(struct ptrc_selection *s)
 {
 	struct ptrc_cli_reason why;
@@ -175,7 +175,8 @@ static struct ptrc_where *read_where(const struct ptrc_selection *s, const char 
 	return w;
 }
 
-/* Reads --around. The fields in its expression are those of events, even if those in --where are of pairs. */
+/* Reads --around. The fields in its expression are fields of events, even if those in --where are fields of
+ * pairs. */
 static void read_around(struct ptrc_selection *s)
 {
 	struct ptrc_select *select = &s->query->select;
@@ -204,7 +205,8 @@ void ptrc_selection_read(struct ptrc_selection *s)
 	q->given_layout_count = q->layouts.count;
 	if (s->config)
 		ptrc_config_read_layouts(&q->layouts, s->config, q->session);
-	/* The sources, which are not open yet, may have further layouts. */
+	/* The sources, which are not open yet, may have further layouts, so a field that no layout has is
+	 * accepted. */
 	q->layouts.is_open = true;
 	ptrc_sync_read(&s->sync, &s->sync_texts, &q->layouts);
 	read_label(s);
@@ -330,7 +332,7 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 	}
 	q->has_log = count > 1;
 	q->has_host = s->labels.count;
-	/* A session that is followed may still open event types with new layouts, so its layouts stay open. */
+	/* While a session is followed, programs may open event types with new layouts, so the layouts stay open. */
 	if (!q->session && q->source_count)
 		close_layouts(s);
 	ptrc_query_find_hosts(q, s->is_for_log);

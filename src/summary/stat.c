@@ -132,8 +132,8 @@ void ptrc_stat_from_log(struct ptrc_stat *s, struct ptrc_reader *r)
 			  .counts = r->counts},
 	};
 	ptrc_event_types_from_log(&s->types, r, true);
-	/* Only events that could be read count here. Events that are damaged, or in a file that is missing, are
-	 * among the losses. */
+	/* Only events that could be read are counted here. Events that are damaged, or in a missing file, are among
+	 * the losses. */
 	s->state.counts.pt_log_events = s->types.event_count - ptrc_losses_stand_ins(r->trace);
 	if (!ptrc_trace_counts(r->trace, &counts))
 		s->state.counts.pt_log_bytes = counts.pt_log_bytes;

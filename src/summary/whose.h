@@ -10,7 +10,7 @@
 #include "src/base/buffer.h"
 #include "src/base/json.h"
 
-/* Append parts of the output of ptrace-stat: the label of a line, a line with a text, a line with a number. */
+/* Append parts of the output of ptrace-stat: the label of a line, or a line with a text, a number or a time. */
 void ptrc_stat_put_label(struct ptrc_buffer *, const char *label);
 void ptrc_stat_put_line(struct ptrc_buffer *, const char *label, const char *text, size_t size);
 void ptrc_stat_put_number(struct ptrc_buffer *, const char *label, int64_t);

@@ -64,7 +64,7 @@ static bool is_above(const struct corner *a, const struct corner *b, const struc
 
 static void add_corner(struct hull *h, struct corner c)
 {
-	/* Only the lowest of several points at the same time counts. */
+	/* Among points with the same time, only the lowest one matters. */
 	if (h->count && h->corners[h->count - 1].at == c.at) {
 		if (h->corners[h->count - 1].ahead <= c.ahead)
 			return;
@@ -124,8 +124,8 @@ static double reach(const struct hull *h, double slope)
 	return h->corners[low].ahead - slope * h->corners[low].at;
 }
 
-/* The value at time 0 of the highest line of this slope below the upper bounds, and that of the lowest line
- * above the lower bounds. */
+/* high_at() returns the value at time 0 of the highest line of this slope below the upper bounds, low_at() that of
+ * the lowest line above the lower bounds. */
 static double high_at(const struct hull *highs, double slope)
 {
 	return highs->count ? reach(highs, slope) : HUGE_VAL;
@@ -241,7 +241,7 @@ static double between(double low, double x, double high)
 	return x < low ? low : x > high ? high : x;
 }
 
-/* Chooses the line if there are messages in one direction only: of the lines that they allow, the one that
+/* Chooses the line if all messages go in one direction: among the lines that the messages allow, the one that
  * changes the clocks' own times least. */
 static struct ptrc_clock_line choose_nearest(const struct hull *highs, const struct hull *lows,
 					     const struct passage *p, double zero, bool has_highs)
@@ -253,8 +253,8 @@ static struct ptrc_clock_line choose_nearest(const struct hull *highs, const str
 	best.offset_ns = between(low, zero, high);
 	if (best.offset_ns == zero)
 		return best;
-	/* By the clocks' own times, messages arrived before they were sent. So the chosen line touches the
-	 * earliest ones. */
+	/* By the clocks' own times, some messages arrived before they were sent. So the chosen line touches the
+	 * bounds of those that arrived earliest in relation to their sending. */
 	for (size_t i = 0; i + 1 < h->count; i++) {
 		double slope = between(p->least, h->sign * edge(h, i), p->greatest);
 		double at = has_highs ? high_at(highs, slope) : low_at(lows, slope);

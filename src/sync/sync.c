@@ -239,8 +239,8 @@ static void match_all(struct ptrc_sync *s, struct events *e, struct channels *c)
 	free(e->keys);
 }
 
-/* Stores the time, by the host's own clock, in which its logs state the error of the clock. Returns false if
- * they do not. */
+/* Stores the period, by the host's own clock, in which its logs state the error of the clock. Returns false if they
+ * state none. */
 static bool find_span(const struct ptrc_hosts *h, size_t host, struct ptrc_period *span)
 {
 	*span = ptrc_period_none;
@@ -255,8 +255,8 @@ static bool find_span(const struct ptrc_hosts *h, size_t host, struct ptrc_perio
 	return span->first <= span->last;
 }
 
-/* Adds bounds from the errors that both clocks state: while both state one, the clocks are apart by at most
- * the sum of both errors. */
+/* Adds bounds from the errors that both clocks state: in the period in which both state an error, the clocks are
+ * apart by at most the sum of the two errors. */
 static void add_said(const struct ptrc_hosts *h, struct channel *c)
 {
 	const struct ptrc_host *a = &h->list[c->first], *b = &h->list[c->second];
@@ -425,7 +425,7 @@ static int64_t ahead_of_reference(const struct ptrc_clock_link *link, int64_t ow
 	return ptrc_when_subtract(own_ns, ns);
 }
 
-/* Returns the time of the messages between this host and the host that it was compared with, by this host's
+/* Returns the period of the messages between this host and the host with which it was compared, by this host's
  * clock. */
 static struct ptrc_period find_ends(const struct channels *c, const struct ptrc_sync_host *found,
 				    size_t host)
@@ -626,7 +626,7 @@ void ptrc_sync_report(const struct ptrc_sync *s)
 
 void ptrc_sync_free(struct ptrc_sync *s)
 {
-	/* The hosts themselves may have been freed before. */
+	/* The structure at s->hosts may have been freed already, so it is not used here. */
 	for (size_t i = 0; i < s->count; i++)
 		ptrc_sync_link_free(&s->list[i].link);
 	free(s->list);

@@ -27,8 +27,8 @@ enum form {
 
 static const char *const form_names[] = {"fields", "text", "hex", "members"};
 
-/* A column of numbers has them in `values`. A column of texts has the texts in `texts`, and in `values` the offset in
- * it at which each text ends. */
+/* A column of numbers has them in `values`. A column of texts has the texts in `texts`, and in `values` the offsets
+ * in `texts` at which they end. */
 struct column {
 	struct ptrc_buffer values, texts;
 };

@@ -653,7 +653,7 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, struct 
 		ptrc_event_put_source(b, view);
 		used = columns_of(b, begin);
 		last_width = &f->widths[PTRC_COLUMN_SOURCE];
-		/* A long name is not to widen the column in all lines that follow. */
+		/* A long name must not widen the column in all following lines. */
 		if (used > TEXT_COLUMNS_MAX && used > *last_width) {
 			width = used;
 			last_width = &width;

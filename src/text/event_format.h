@@ -10,8 +10,8 @@
 #include "src/query/reader.h"
 #include "src/query/view.h"
 
-/* The columns whose width grows with their contents, in a line of text without --fields and in its
- * order. */
+/* The columns whose widths grow with their contents, in the order in which a line of text without --fields has
+ * them. */
 enum ptrc_event_column {
 	PTRC_COLUMN_LOG,
 	PTRC_COLUMN_PID,
@@ -39,8 +39,8 @@ struct ptrc_event_format {
 	char **field_names;
 	int *field_widths;
 	size_t field_count;
-	/* The greatest width that each column has had so far. With --fields, that of the event's name is used,
-	 * too. */
+	/* The greatest width that each column has had so far. With --fields, only widths[PTRC_COLUMN_EVENT] is
+	 * used, for the field `event`. */
 	int widths[PTRC_COLUMNS];
 	struct ptrc_time_format time;
 	/* Instead of the time, text has two relative times: since the start of the trace, and since the event of

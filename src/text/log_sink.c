@@ -17,8 +17,7 @@ struct log_sink {
 	struct posixtrace_log_writer *log;
 	/* The error number of the write that failed. */
 	int error;
-	/* The event OVERFLOW, at which a gap starts, until the RESUME comes at which it ends. Its
-	 * type is 0 if there is none. */
+	/* The OVERFLOW of a gap whose RESUME has not come yet. Its type is 0 if there is no such gap. */
 	struct posixtrace_event overflow;
 };
 
@@ -216,8 +215,8 @@ static bool end(void *self)
 		trace_event_id_t went_on =
 			ptrc_reader_find_type(&q->sources[i].reader, PTRC_WENT_ON);
 
-		/* That a log has this event type says that processes went on, so the type is copied
-		 * even if its event is not selected. */
+		/* If a log has this event type, processes were still traced when it was closed. So the type is
+		 * copied even if its event is not selected. */
 		if (went_on && !l->error)
 			type_of(l, &q->sources[i], went_on);
 
@@ -235,7 +234,7 @@ static bool end(void *self)
 			lost.pt_untraced_error = (unsigned long)s->untraced_error;
 			lost.pt_untraced_versions = s->untraced_versions;
 		}
-		/* Several sources may have refused the same names, so the greatest of their numbers counts, not
+		/* Several sources may have refused the same names, so the greatest of their numbers is used, not
 		 * the sum. */
 		if (lost.pt_refused_names < s->refused_names)
 			lost.pt_refused_names = s->refused_names;

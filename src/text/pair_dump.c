@@ -62,7 +62,7 @@ struct ptrc_pair_dump {
 };
 
 /* Whether the pair of line a is shorter than that of line b. If both took the same time, the one that ended first
- * counts as longer. */
+ * is treated as longer. */
 static bool is_shorter(const struct line *a, const struct line *b)
 {
 	if (a->duration_ns != b->duration_ns)
@@ -283,7 +283,7 @@ static void add_longest(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 	struct line *l;
 
 	if (p->count == p->longest_count) {
-		/* A pair as long as the shortest one ended later than that, so it counts as shorter. */
+		/* A pair as long as the shortest one in the heap ended later, so it is treated as shorter. */
 		if (!p->count || end->view.duration_ns <= p->longest[0]->duration_ns)
 			return;
 		l = p->longest[0];
@@ -334,7 +334,7 @@ static void take(void *self, struct ptrc_span *s)
 
 /* ---- the tree ---- */
 
-/* Whether it is known when a pair starts that it is shown, whatever its last event is. */
+/* Whether each pair that starts is shown, whatever its last event is. */
 static bool selects_all(const struct ptrc_select *s)
 {
 	return ptrc_select_is_by_type(s) && !s->globs.count && !s->is_user;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pairs of events as a tree, for ptrace-dump --tree. A pair lies within another pair if its thread started it
- * while the other pair was open. The lines are in the order of the events. A pair that contains no other pair is
- * a single line. So the line of a first event must wait for the next event of the thread. If the last event
- * decides whether the pair is shown, the line waits for that.
+ * Pairs of events as a tree, for ptrace-dump --tree. A pair lies within another pair if its thread started it while
+ * the other pair was open. The lines are in the order of the events. A pair that contains no other pair is a single
+ * line. So the line of a first event must wait for the next event of the thread. If the last event decides whether
+ * the pair is shown, the line waits for the last event.
  */
 #ifndef PTRC_SRC_TEXT_PAIR_TREE_H
 #define PTRC_SRC_TEXT_PAIR_TREE_H
@@ -29,7 +29,7 @@ struct ptrc_tree_node {
 
 /* Starts zeroed, except for the first three members. */
 struct ptrc_pair_tree {
-	/* Whether a pair is shown depends on its last event, so its lines must wait for that. */
+	/* Whether a pair is shown depends on its last event, so its lines must wait for that event. */
 	bool is_holding;
 	void (*put)(void *arg, const struct ptrc_tree_node *, enum ptrc_tree_line);
 	void *arg;

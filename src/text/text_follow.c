@@ -53,8 +53,8 @@ static bool read_live(struct ptrc_text *t, struct ptrc_reader *r)
 	}
 }
 
-/* Keeps the line of an event that is not in the context of an earlier match of --around: a match
- * may follow so soon that the line is in its context. */
+/* Keeps the line of an event that is not in the context of an earlier match of --around: a match may follow so soon
+ * that the line is in the context of that match. */
 static void hold(struct ptrc_text *t, struct ptrc_source *s, struct ptrc_lines *held)
 {
 	struct ptrc_query *q = t->query;

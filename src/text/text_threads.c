@@ -2,12 +2,12 @@
 /*
  * Several threads show the events of a log. The main thread reads blocks of events and writes the lines; the
  * others, the workers, select and format events. A job is a few blocks. Jobs are finished in any order, but their
- * lines are written in the order of the blocks, so the output is the same as that of one thread. Columns are in other
- * blocks than those of one thread, because a block of columns ends with its job.
+ * lines are written in the order of the blocks, so the output is the same as that of one thread. Only columns come
+ * in other blocks than with one thread, because a block of columns ends with its job.
  *
- * Columns of text become wider with their contents, so the lines of a job depend on the widths after the
- * preceding jobs. A worker assumes the widths that were known when the job was given to it. If preceding jobs
- * changed them later, which is rare, the main thread formats the job again.
+ * Columns of text become wider with their contents, so the lines of a job depend on the widths after the preceding
+ * jobs. A worker assumes the widths that were known when the job was given to it. If preceding jobs changed them
+ * later, which is rare, the main thread formats the job again.
  */
 #include "config.h"
 #include "src/text/text.h"
@@ -280,7 +280,7 @@ static void finish(struct crew *c, struct ptrc_query *q, struct ptrc_source *s)
 	free(c->workers);
 }
 
-/* The number of workers. 0: one thread must do it alone, because lines depend on preceding lines (relative
+/* The number of workers; 0 if one thread must do all, for example because lines depend on preceding lines (relative
  * times), because the header depends on the first line, or because several logs have to be merged. */
 static size_t useful_threads(const struct ptrc_text *t)
 {
