@@ -23,8 +23,7 @@ static int load_patterns(trace_id_t trace, struct patterns *p)
 	return posixtrace_get_patterns(trace, p->list, POSIXTRACE_PATTERNS_MAX, &p->count);
 }
 
-/* Whether the list has this pattern with this effect (POSIXTRACE_ONLY or _EXCLUDE). If `how` is 0, any effect
- * will do. */
+/* Whether the list has this pattern with the effect `how` (POSIXTRACE_ONLY or _EXCLUDE; 0 for any effect). */
 static bool has_pattern(const struct patterns *p, int how, const char *text)
 {
 	for (size_t i = 0; i < p->count; i++)
@@ -197,7 +196,7 @@ static bool is_before(struct page *p)
 	return p->number++ < p->from;
 }
 
-/* Appends the record that was just counted. Returns false if the page is full. */
+/* Appends the record that is_before() has just counted. Returns false if the page is full. */
 static bool put_record(struct page *p, const struct ptrc_session_type_record *record,
 		       const char *name, const char *layout)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The events that a session does not record, as users write them: names, globs, all system events, or all
- * events. Existing names are put into the filter of the stream, which is a set of event types. Rules for
- * names that do not exist yet become patterns of the stream (posixtrace_set_patterns).
- */
+/* Rules that say which events a session does not record, as users write them: names, globs, all system events, or
+ * all events. Event types that exist are put into the filter of the stream, which is a set of event types. Rules
+ * for names that do not exist yet become patterns of the stream (posixtrace_set_patterns). */
 #ifndef PTRC_SRC_SESSION_FILTER_RULES_H
 #define PTRC_SRC_SESSION_FILTER_RULES_H
 
@@ -25,7 +23,7 @@ static inline bool ptrc_filter_rules_is_glob(const char *text)
  * Changes the filter and the patterns of the stream as the flags of a FILTER request say (session_protocol.h). Each
  * text ends with its null byte; all texts are checked before anything is changed. Returns 0 or an error number,
  * with the index of the text that caused it in *culprit:
- *   ENOENT        no program has opened the name, or the glob matches no name
+ *   ENOENT        no event type has this name, or a name that the glob matches
  *   ENAMETOOLONG  the text is longer than any name
  *   ENOSPC        too many patterns
  *   EINVAL        invalid flags or texts

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Watches keepers, the processes that write logs: whether they live and make progress. If the keeper of a
- * session is killed, starts another one at once. Otherwise the stream would get full and lose events until
- * the controller next calls the library.
- */
+/* Watches keepers, the processes that write logs: whether they live and make progress. If the keeper of a session
+ * is killed, starts another one at once. Without this, the stream would get full and lose events until the
+ * controller next calls the library. */
 #ifndef PTRC_SRC_SESSION_KEEPER_H
 #define PTRC_SRC_SESSION_KEEPER_H
 
@@ -35,10 +33,9 @@ int64_t ptrc_keeper_look(struct ptrc_keeper_look *);
 /* Prints a message if the keeper that writes this log is stopped. */
 void ptrc_keeper_say_stopped(const char *log);
 
-/* Starts a thread that watches the keeper until the trace is shut down. It is a thread because the main loop
- * may be blocked, for example while the log is a pipe that no process reads. The thread inherits the caller's
- * signal mask. If the thread cannot be started, a killed keeper is replaced only by the next call of the
- * library. */
+/* Starts a thread that watches the keeper until the trace is shut down. It is a thread because the main loop may be
+ * blocked, for example while the log is a pipe that no process reads. The thread inherits the caller's signal mask.
+ * If the thread cannot be started, a killed keeper is replaced only when the controller next calls the library. */
 void ptrc_keeper_watch(trace_id_t);
 
 /* Returns the keeper that is watched, or 0 if it is unknown. Does not wait. */

@@ -137,7 +137,8 @@ static bool move_own(const char *path, const char *end, const struct move *m)
 	if (ptrc_reader_log_id(path) != m->id)
 		return true;
 	to = ptrc_cli_text("%s%s", m->to, end);
-	/* If a file of this name still exists, it is not a log, so it is not replaced. */
+	/* remove_other() has removed files of other logs. If a file of this name still exists, it is not a log, so
+	 * it is not replaced. */
 	error = !access(to, F_OK) ? EEXIST : rename(path, to) ? errno : 0;
 	if (error)
 		ptrc_cli_error(to, error);

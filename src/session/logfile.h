@@ -39,7 +39,7 @@ bool ptrc_logfile_open(struct ptrc_logfile *, const char *path, const trace_attr
  */
 bool ptrc_logfile_keep_old(struct ptrc_logfile *, const trace_attr_t *, bool is_forced);
 
-/* Prints that a file of this type needs the log-full policy append. */
+/* Prints that the file at the path is of a type that needs the log-full policy append. */
 void ptrc_logfile_say_wrong_policy(const char *path);
 
 /* Whether the path no longer leads to the regular file that this descriptor has open. Returns false for files of

@@ -21,7 +21,7 @@ struct ptrc_preload {
 	struct ptrc_buffer functions;
 	struct ptrc_buffer waits;
 	struct ptrc_buffer sdt;
-	/* The value of LD_PRELOAD. */
+	/* The value that LD_PRELOAD gets for COMMAND. */
 	struct ptrc_buffer libraries;
 	/* COMMAND is linked statically, so the library cannot be loaded into it. */
 	bool is_static;
@@ -37,7 +37,7 @@ struct ptrc_preload {
 /* Takes the option --functions. `glob` is its pattern, or NULL. Ends the process if the pattern is not valid. */
 void ptrc_preload_functions(struct ptrc_preload *, const char *glob);
 
-/* The kinds of waits (lib/preload/waits.h), and the longest pattern for them. */
+/* The kinds of waits (lib/preload/waits.h), and the most bytes of a pattern for them. */
 #define PTRC_PRELOAD_WAIT_KINDS "lock, io, net, sleep, child"
 #define PTRC_PRELOAD_WAIT_MAX 63
 

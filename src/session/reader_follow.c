@@ -83,7 +83,8 @@ static bool take_status(struct ptrc_reader *r)
 	if (!r->input->is_snapshot) {
 		r->status = status;
 		r->counts = counts;
-		/* The session has flushed these events to its own log, so they are not lost. */
+		/* pt_log_lost_events counts events that the session has flushed to its own log, so they are not
+		 * lost. */
 		r->counts.pt_log_lost_events = 0;
 		r->status.posix_log_overrun_status = POSIX_TRACE_NO_OVERRUN;
 	}
@@ -172,8 +173,8 @@ static const struct ptrc_reader_source source = {
 	.close = close_input,
 };
 
-/* Opens the log that starts with these bytes. Returns EPROTO if they are no log, or one of another version; notes
- * the version. */
+/* Opens the log that starts with these bytes. If they are no log, or one of another version, returns EPROTO and
+ * notes the version for ptrc_session_explain(). */
 static int open_parts(struct ptrc_reader *r, const void *bytes, size_t size)
 {
 	enum { VERSION_AT = 12 };
@@ -220,7 +221,7 @@ static int connect_reader(struct ptrc_reader *r, const char *session, enum ptrc_
 		r->attributes = reply->state.attributes;
 		r->status = reply->state.status;
 		r->counts = reply->state.counts;
-		/* Events that the stream lost before do not concern this reader. */
+		/* Events that the stream lost before this reader connected are not counted as missed. */
 		set_missed(r, 0, 0);
 		r->input = ptrc_cli_allocate(sizeof(*r->input));
 		r->input->controller_fd = controller_fd;

@@ -146,9 +146,9 @@ static void explain_keeper(const struct ptrc_keeper_look *keeper)
 			 (long)keeper->pid);
 }
 
-/* Waits for the last reply. Gives up after PTRC_SESSION_WORK_MS, or when the controller or the keeper has
- * been stalled for PTRC_SESSION_STALL_MS. For SHUTDOWN, a sleeping keeper does not count as stalled, because
- * it may have to wait for a reader of the log. */
+/* Waits for the last reply. Gives up after PTRC_SESSION_WORK_MS, or when the controller or the keeper has been
+ * stalled for PTRC_SESSION_STALL_MS. For SHUTDOWN, a sleeping keeper is not treated as stalled, because it may have
+ * to wait for a reader of the log. */
 static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper, pid_t controller)
 {
 	const int64_t stall_ns = PTRC_SESSION_STALL_MS * PTRC_NS_PER_MS;
@@ -217,7 +217,7 @@ static int reach(const char *name, int limit_ms, bool is_removing, int *fd)
 	error = ptrc_session_connect(&address, limit_ms, fd);
 	if (error == ECONNREFUSED && is_removing)
 		ptrc_session_sweep(directory);
-	/* These errors mean that there is another kind of file, or a socket of another type, in place of the
+	/* EPROTOTYPE and ENOTSOCK mean that a socket of another type, or another kind of file, is in place of the
 	 * socket. */
 	return error == EPROTOTYPE || error == ENOTSOCK ? EPROTO : error;
 }
@@ -383,7 +383,7 @@ bool ptrc_session_keeps_nothing(const struct ptrc_session_state *s)
 
 uint64_t ptrc_session_recorded(const struct ptrc_session_state *s)
 {
-	/* Only with this policy were the lost events recorded before: they were overwritten. */
+	/* With the policy loop, lost events are events that were recorded and then overwritten. */
 	bool is_ring = s->attributes.stream_full_policy == POSIX_TRACE_LOOP;
 
 	return s->event_count + (is_ring ? s->counts.pt_lost_events : 0);

@@ -81,8 +81,8 @@ struct ptrc_follower {
 	bool is_behind;
 	/* Events were missed whose number is unknown. */
 	bool is_incomplete;
-	/* The state of the session when the follower came. It is used for the last STATUS packet of a
-	 * snapshot. */
+	/* The state of the session when the follower connected, later with newer counts. All STATUS packets are
+	 * made from it, except the last one of a follower that is no snapshot. */
 	struct ptrc_follow_end end;
 };
 

@@ -137,7 +137,8 @@ void ptrc_session_address(const char *directory, const char *name, struct sockad
 
 int ptrc_session_lock(const char *directory)
 {
-	/* Processes hold the lock only for a few system calls. A process that holds it longer was stopped. */
+	/* Processes hold the lock only for a few system calls. A process that holds it longer was stopped, so this
+	 * gives up after two seconds. */
 	const struct timespec pause = {.tv_nsec = 2000000};
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -221,8 +222,8 @@ void ptrc_session_sweep(const char *directory)
 			lock = ptrc_session_lock(directory);
 		if (lock < 0)
 			break;
-		/* This is checked a second time, under the lock, because a new controller may have taken the
-		 * name since the first check. */
+		/* is_stale() is called a second time, under the lock, because a new controller may have taken the
+		 * name since the first call. */
 		if (is_stale(&address))
 			unlink(address.sun_path);
 	}

@@ -157,8 +157,8 @@ static bool keep_spare(struct ptrc_server *s)
 	return s->spare_fd >= 0;
 }
 
-/* Adds the OVERFLOW and the RESUME with which a log of the policy loop starts if it has lost events, unless
- * the filter excludes them. The library does not count the two, because readers generate them. */
+/* Adds to pt_log_events the OVERFLOW and the RESUME with which a log of the policy loop starts if it has lost
+ * events, unless the filter excludes them. The library does not count the two, because readers generate them. */
 static void count_gap_of_ring(trace_id_t trace, struct ptrc_session_state *state)
 {
 	static const trace_event_id_t ids[] = {POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME};

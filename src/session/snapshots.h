@@ -73,7 +73,8 @@ int ptrc_snapshots_wait_ms(const struct ptrc_snapshots *);
 bool ptrc_snapshots_is_due(struct ptrc_snapshots *, bool is_last,
 			   const struct ptrc_snapshot **refused);
 
-/* Determines what the snapshot will contain. status and counts are those of the session. */
+/* Fixes what the snapshot will contain: the events that the stream holds now. status and counts are those of the
+ * session. */
 void ptrc_snapshots_prepare(struct ptrc_snapshots *, const struct posix_trace_status_info *,
 			    const struct ptrc_counts *);
 /* Writes the snapshot. May be called in another thread; meanwhile only functions whose comments allow it may be

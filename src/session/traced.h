@@ -9,9 +9,9 @@
 
 struct ptrc_traced {
 	size_t count;
-	/* The first of these processes, as "name (pid), name (pid)". */
+	/* The first of the processes that were found, as "name (pid), name (pid)". */
 	char text[160];
-	/* A pidfd of one of these processes, which the caller closes; -1 if there is none. */
+	/* A pidfd of one of the processes, which the caller closes; -1 if no process was found. */
 	int fd;
 };
 

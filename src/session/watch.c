@@ -15,7 +15,7 @@
 #include "src/query/query.h"
 #include "src/spans/pairs.h"
 
-/* The error of a time of an event is smaller than this. */
+/* Times of events are wrong by less than this. */
 enum { SLACK_NS = 1000000 };
 
 /* If there are more than this many open pairs that make no snapshot any more (.removed_count), and
@@ -45,9 +45,8 @@ struct open_pair {
 
 struct ptrc_watch {
 	trace_id_t trace;
-	/* Returns the events of the types in `wanted`: those that a condition needs, and all types
-	 * whose names are not known yet. The latter have identifiers from next_id on. The cursor is
-	 * NULL after the end. */
+	/* The cursor returns the events of the types in `wanted`: those that a condition needs, and all types whose
+	 * names are not known yet, which have identifiers from next_id on. It is NULL after ptrc_watch_end(). */
 	struct posixtrace_cursor *cursor;
 	trace_event_set_t wanted;
 	trace_event_id_t next_id;
@@ -59,7 +58,8 @@ struct ptrc_watch {
 	struct ptrc_pairs pairs;
 	/* The number of open pairs that were removed from the list of their condition. */
 	uint64_t removed_count;
-	/* The time of an event minus CLOCK_MONOTONIC. It stays the same when the system's clock is set. */
+	/* The time of an event minus the time of CLOCK_MONOTONIC at which it was recorded. The difference stays the
+	 * same when the system's clock is set. */
 	int64_t offset_ns;
 	/* The last event that makes a snapshot; without a name if there is none. */
 	struct ptrc_watch_event found;
@@ -204,7 +204,7 @@ static void take_span(void *self, struct ptrc_span *s)
 	struct ptrc_watch *w = self;
 	struct open_pair *o = (struct open_pair *)s;
 
-	/* Without a first event, the span is no open_pair. */
+	/* If the first event is missing, the span is not the start of a struct open_pair, so `o` is not used. */
 	if (!s->begin.source)
 		return;
 	if (!o->list) {
@@ -288,7 +288,7 @@ static void take_event(void *self, struct ptrc_source *s)
 		ptrc_pairs_take(&w->pairs, s);
 }
 
-/* The time that an event would have now. */
+/* The time of an event that is recorded now. */
 static int64_t time_now(const struct ptrc_watch *w)
 {
 	return ptrc_now_ns() + w->offset_ns;

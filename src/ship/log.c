@@ -67,7 +67,7 @@ static bool begin(struct ptrc_ship_log *l, const char *path, uint64_t end)
 	l->last_ns = ptrc_when_ns(&created);
 	l->is_shortened = !error && place.pl_first_part;
 	if (l->is_shortened && !access(path, F_OK)) {
-		/* The rows of this file would get the numbers of the first file's rows. */
+		/* The rows of this file would get the same numbers as those of the first file. */
 		ptrc_cli_message(path,
 				 "is a later file of a rotated log, and cannot be sent alone");
 		return false;

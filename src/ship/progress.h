@@ -23,7 +23,7 @@ struct ptrc_ship_place {
 	int64_t loss_ns;
 };
 
-/* Rows that were sent, but whose answer is unknown. They start at the confirmed place. */
+/* Rows that were sent, and for which the server's answer is unknown. They start at the confirmed place. */
 struct ptrc_ship_batch {
 	/* The number of rows; 0 if the answers for all rows sent are known. */
 	uint64_t count;
@@ -50,7 +50,7 @@ struct ptrc_ship_progress {
 	/* 1 + the number of the log's processes that were sent to the server; 0 if neither the host nor
 	 * processes were sent yet. */
 	uint64_t told;
-	/* The server may have unconfirmed rows whose numbers are below this one. */
+	/* The server may have rows with numbers below this one that it has not confirmed. */
 	uint64_t doubtful;
 	/* A part of the log was damaged and was not sent. */
 	bool is_damaged;

@@ -490,8 +490,8 @@ static void begin_progress(struct work *w)
 	p->told = 0;
 }
 
-/* Opens the progress file and goes to the place in it. Returns false after a message, or without one if
- * .has_forgotten is set. */
+/* Opens the progress file and goes to the place in the log that it states. Returns false after a message, or
+ * without one if .has_forgotten is set. */
 static bool take_progress(struct work *w)
 {
 	struct ptrc_ship_progress *p = &w->progress;

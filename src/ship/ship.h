@@ -31,7 +31,7 @@ struct ptrc_shipper {
 	const char *state_directory;
 	/* The most bytes of a batch as it is sent, approximately. */
 	uint64_t batch_bytes;
-	/* Open logs are expected, so their losses are not reported before they are closed. */
+	/* Open logs are expected, so the losses of a log are not reported before it is closed. */
 	bool is_following;
 
 	/* ptrc_ship_greet() has succeeded. */

@@ -17,7 +17,7 @@ struct ptrc_ship_whose {
 	/* The log's entries about processes, sorted by pid and then by time. */
 	struct ptrc_ship_process {
 		int32_t pid;
-		/* The entry applies from this time on. The first entry of a pid also applies before. */
+		/* The entry applies from this time on. The first entry of a pid also applies to the time before. */
 		int64_t from_ns;
 		/* Identifies the process within the log. All entries of a process have the same number. A
 		 * later process with the same pid has another number. */
@@ -36,7 +36,8 @@ void ptrc_ship_whose_load(struct ptrc_ship_whose *, struct ptrc_reader *);
 void ptrc_ship_whose_refresh(struct ptrc_ship_whose *, struct ptrc_reader *);
 void ptrc_ship_whose_free(struct ptrc_ship_whose *);
 
-/* Returns the .id of the process that had this pid at this time; if the log has no entry about it, the pid. */
+/* Returns the .id of the process that had this pid at this time; if the log has no entry about the process, the
+ * pid. */
 uint64_t ptrc_ship_whose_process(const struct ptrc_ship_whose *, trace_id_t, int32_t pid,
 				 int64_t ns);
 

@@ -332,8 +332,8 @@ static void offer_fields(struct ptrc_nearest *nearest, struct ptrc_cli_texts *na
 	}
 }
 
-/* Prints a message that no event has the field of the option, with similar names of fields of the
- * first events of pairs. */
+/* Prints a message that no event has the field of the option. It proposes similar names, which are those of fields
+ * of the pairs' first events. */
 static void say_without_value(const char *option, const char *events, const struct ptrc_field *f,
 			      const struct ptrc_pairs *p, const struct ptrc_query *q)
 {

@@ -536,9 +536,9 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	role_count = source->is_for_loss ? 0 : r->count;
 	for (; i < role_count && r->roles[i].is_end; i++)
 		take_end(p, r->roles[i].pair, source);
-	/* A STOP, an OVERFLOW or an os.lost precedes the lost events, so the pairs that it ends are not cut: ends were taken
-	 * first. The loss lasts until the next event of the source, a START or RESUME. Pairs that begin in other
-	 * sources before that event may have lost their ends, too. */
+	/* A STOP, an OVERFLOW or an os.lost precedes the lost events, so the pairs that this event itself ends are
+	 * not cut: its ends were taken before. The loss lasts until the next event of the source, a START or
+	 * RESUME. Pairs that begin in other sources before that event may have lost their ends, too. */
 	if (s->is_at_loss || ptrc_reader_is_loss(reader)) {
 		p->gap_count++;
 		s->gap_count++;

@@ -40,7 +40,7 @@ struct ptrc_pair_halves {
 	uint64_t cut;
 };
 
-/* A row of the report: the durations of a pair, or of that part of them which has the same .value. */
+/* A row of the report: the durations of all spans of a pair, or of those with the same .value. */
 struct ptrc_pair_row {
 	struct ptrc_table_entry entry;
 	size_t pair;
@@ -62,7 +62,7 @@ struct ptrc_pair {
 	/* The field whose value is the key, and the field's name; by_text is NULL if the thread is the key. */
 	struct ptrc_field by;
 	char *by_text;
-	/* The default key has been looked for. */
+	/* bind() has looked for the default key. */
 	bool is_bound;
 	/* `by` is the default key, the member `key` of the data. */
 	bool is_own_key;

@@ -57,7 +57,7 @@ uint64_t ptrc_quantile_rank(uint64_t count, unsigned int per_million);
 uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *, unsigned int per_million);
 bool ptrc_quantiles_is_exact(const struct ptrc_quantiles *);
 
-/* The number of lengths from 2^power to 2^(power + 1) - 1. A length of 0 counts as 1. */
+/* The number of lengths from 2^power to 2^(power + 1) - 1. A length of 0 is counted as 1. */
 uint64_t ptrc_quantiles_octave(const struct ptrc_quantiles *, unsigned int power);
 
 void ptrc_quantiles_free(struct ptrc_quantiles *);

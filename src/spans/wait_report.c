@@ -34,7 +34,7 @@ static void put_holder(struct ptrc_buffer *b, const struct ptrc_lane *process, p
 	ptrc_lane_put_thread(b, &lane, ns);
 }
 
-/* Appends what was waited for: a lock without its process, a path, a peer, or the call. */
+/* Appends what threads waited for: a lock without its process, a path, a peer, or the call. */
 static void put_row_name(struct ptrc_buffer *b, const struct ptrc_waits_row *row)
 {
 	if (row->name)
@@ -85,7 +85,7 @@ static void put_percent(struct ptrc_buffer *b, uint64_t part, uint64_t all)
 	ptrc_buffer_format(b, "%.0f %%", all ? 100.0 * (double)part / (double)all : 0.0);
 }
 
-/* Appends a time, and its share of the time for which the thread was seen; dashes if it is not known. */
+/* Appends a time, and its share of the time for which the thread was seen; a dash if the time is not known. */
 static void put_share(struct ptrc_buffer *b, bool is_known, uint64_t ns, uint64_t seen_ns)
 {
 	size_t begin;
@@ -215,7 +215,7 @@ static void put_thread(struct ptrc_buffer *b, const struct ptrc_waits *w,
 	ptrc_buffer_char(b, '\n');
 }
 
-/* Whether one of the threads that are shown lacks the times on a processor. */
+/* Whether the times on a processor are unknown for one of the threads that are shown. */
 static bool lacks_times(const struct ptrc_waits *w)
 {
 	uint64_t processor_ns, runnable_ns;
@@ -408,7 +408,7 @@ static void put_lane_json(struct ptrc_json *j, const struct ptrc_waits *w,
 	put_thread_name_json(j, "thread", lane, ns);
 }
 
-/* Puts the members that say what was waited for. */
+/* Puts the members that say what threads waited for. */
 static void put_subject_json(struct ptrc_json *j, const struct ptrc_waits_row *row)
 {
 	static const char *const keys[] = {[PTRC_WAITS_LOCK] = "variable",

@@ -207,14 +207,14 @@ static bool is_end_selected(const struct ptrc_waits *w, const struct ptrc_pair *
 {
 	const struct ptrc_query *q = w->query;
 
-	/* For a sink that takes all events, the expressions of --where are about waits. */
+	/* For a sink that takes all events, the expressions of --where are about waits, not about single events. */
 	return ptrc_select_has_name(&q->select, pair->end) &&
 	       (q->sink.takes_all || !q->select.where_count);
 }
 
 /* ---- rows ---- */
 
-/* Returns the row of what was waited for: the lock, file, peer or call. Adds it if it is new. */
+/* Returns the row of what the thread waited for: the lock, file, peer or call. Adds it if it is new. */
 static struct ptrc_waits_row *row_of(struct ptrc_waits *w, enum ptrc_waits_kind kind,
 				     const struct ptrc_waits_thread *t, struct ptrc_view *begin,
 				     const struct ptrc_value *call)

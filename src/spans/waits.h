@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Why threads waited: the pairs wait.KIND.begin and wait.KIND.end that ptrace-run --waits records
- * (posixtrace-waits(7)), summed by thread and by what was waited for: a lock, a file, a peer, a call. If the log
- * has os.switch_in and os.switch_out, it is also known when each thread ran, could have run, and did not run.
- * Otherwise the events wait.thread at the start and the end of a thread give the sums of the first two.
+ * (posixtrace-waits(7)), summed by thread and by what the threads waited for: a lock, a file, a peer, a call. If
+ * the log has os.switch_in and os.switch_out, it is also known when each thread ran, could have run, and did not
+ * run. Otherwise the events wait.thread at the start and the end of a thread give the sums of the first two.
  *
  * A wait without an end is called open, unless its thread recorded a later wait or ends were not selected. It is
  * counted as if it had lasted until its thread ended, or until the end of the trace.
@@ -82,7 +82,7 @@ struct ptrc_waits_row {
 	struct ptrc_quantiles lengths;
 	/* The number of open waits, which the lengths include. */
 	uint64_t open_count;
-	/* The bytes that calls said they had read and written. */
+	/* The sums of the bytes that the calls reported as read and as written. */
 	uint64_t read_bytes, written_bytes;
 	/* For a lock: the holders and the places, sorted by ptrc_waits_end(). */
 	struct ptrc_waits_shares holders;
@@ -150,7 +150,8 @@ struct ptrc_waits {
 	struct ptrc_pairs *pairs;
 	/* For finding functions and variables; NULL if these are not to be named. */
 	struct ptrc_symbols *symbols;
-	/* The times of the first and of the last event; after ptrc_waits_end(), the end of what is selected. */
+	/* The times of the first and the last event. ptrc_waits_end() moves last_ns to the end of the selected
+	 * time, if that is later. */
 	bool has_time;
 	int64_t first_ns, last_ns;
 	struct ptrc_lanes threads;
@@ -201,7 +202,7 @@ uint64_t ptrc_waits_time_so_far(const struct ptrc_waits *, const struct ptrc_spa
 				const struct ptrc_waits_start *start);
 
 /* Ends the pairs (ptrc_pairs_end()), and makes the sorted lists. Waits that have not ended last until their thread
- * ends, or until the end of what is selected. */
+ * ends, or until the end of the selected time. */
 void ptrc_waits_end(struct ptrc_waits *, bool is_read);
 
 /* Stores how long the thread was on a processor and runnable. Returns false if that is not known. */

@@ -60,8 +60,8 @@ void ptrc_event_types_json(struct ptrc_json *, const char *key, const struct ptr
 /* Whether an operand may be the name of a session: it has no / and is not "-", which is standard input. */
 bool ptrc_summary_is_session_name(const char *operand);
 
-/* Opens the log that an operand names, if it is not a session. On failure returns false after a message, which
- * may say that a session of this name was killed. */
+/* Opens the log that an operand names. Called if no session has this name. On failure returns false after a
+ * message, which may say that a session of this name was killed. */
 bool ptrc_summary_open_log(struct ptrc_reader *, const char *operand);
 
 #endif

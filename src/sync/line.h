@@ -4,10 +4,10 @@
  *
  * Nothing arrives before it was sent. So each message from one host to another is an upper bound of how far the
  * receiver's clock is ahead, and each message back is a lower bound. If both clocks run evenly, the offset is a
- * line over time that passes below all upper bounds and above all lower bounds; only the convex hulls of both
- * sets matter. This is due to Duda, Harrus, Haddad and Bernard, "Estimating global time in distributed systems",
- * 7th International Conference on Distributed Computing Systems, 1987. As there, the result is the line in the
- * middle between the steepest and the least steep line that pass.
+ * line over time that passes below all upper bounds and above all lower bounds; only the convex hulls of both sets
+ * matter. This is due to Duda, Harrus, Haddad and Bernard, "Estimating global time in distributed systems", 7th
+ * International Conference on Distributed Computing Systems, 1987. As there, the result is the line in the middle
+ * between the steepest and the least steep line that pass between the bounds.
  */
 #ifndef PTRC_SRC_SYNC_LINE_H
 #define PTRC_SRC_SYNC_LINE_H

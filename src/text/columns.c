@@ -73,7 +73,7 @@ struct ptrc_columns_origin {
 
 static void put_number(struct ptrc_buffer *b, uint64_t number, size_t size)
 {
-	/* Layouts and logs are little endian as well, see lib/model/layout.h. */
+	/* The columns are little endian, as are this machine, layouts and logs: see lib/model/layout.h. */
 	memcpy(ptrc_buffer_room(b, sizeof(number)), &number, sizeof(number));
 	b->used += size;
 }

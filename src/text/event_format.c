@@ -222,7 +222,8 @@ static void put_hex_text(struct ptrc_buffer *b, const struct ptrc_reader *r)
 	ptrc_buffer_hex_bytes(b, r->data, r->size);
 }
 
-/* The argument of put_place_text() and put_place_json(), which are called for each place in code in the data. */
+/* The argument of put_place_text() and put_place_json(), which are called for each field of the data that is a
+ * place in the code. */
 struct places {
 	struct ptrc_buffer *buffer;
 	struct ptrc_json *json;

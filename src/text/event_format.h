@@ -51,8 +51,8 @@ struct ptrc_event_format {
 	int64_t last_ns;
 	int since_first_width;
 	int since_before_width;
-	/* A cache for JSON: the text of the members from the event's name to the key of its length, and the
-	 * values from which that text was made. The next event mostly has the same values. */
+	/* A cache for JSON: the text of the members from the event's name to the key of the size of its data, and
+	 * the values from which that text was made. The next event mostly has the same values. */
 	struct ptrc_buffer origin;
 	const void *origin_label;
 	pid_t origin_pid;
