@@ -269,7 +269,7 @@ bool ptrc_preload_lacks_functions(const struct ptrc_preload *p, trace_id_t trace
 
 bool ptrc_preload_lacks_waits(const struct ptrc_preload *p, trace_id_t trace)
 {
-	/* Events wait.thread do not count, because threads that never wait record them, too. */
+	/* Events wait.thread are no sign of waits, because threads that never wait record them, too. */
 	return p->waits.used && !has_type(trace, "wait.*.begin");
 }
 

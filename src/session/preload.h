@@ -44,8 +44,7 @@ void ptrc_preload_functions(struct ptrc_preload *, const char *glob);
 /* Whether the pattern matches a kind of waits. */
 bool ptrc_preload_has_waits(const char *glob);
 
-/* Takes the patterns of --waits, which ptrc_preload_has_waits() has accepted, and those of --sdt, which have no line
- * ends. */
+/* Takes the patterns of --waits (accepted by ptrc_preload_has_waits()) and those of --sdt (without line ends). */
 void ptrc_preload_patterns(struct ptrc_preload *, const struct ptrc_cli_texts *waits,
 			   const struct ptrc_cli_texts *sdt);
 
@@ -58,7 +57,7 @@ bool ptrc_preload_prepare(struct ptrc_preload *, const char *path);
 
 void ptrc_preload_free(struct ptrc_preload *);
 
-/* Sets the environment variables, in the process that will execute COMMAND. */
+/* Sets LD_PRELOAD and the variables that the library reads, in the process that will execute COMMAND. */
 void ptrc_preload_set_environment(struct ptrc_preload *);
 
 /* Whether --functions was given, but the program called no function that could be recorded. The answer is no if

@@ -173,8 +173,8 @@ static const struct ptrc_reader_source source = {
 	.close = close_input,
 };
 
-/* Opens the log that starts with these bytes. If they are no log, or one of another version, returns EPROTO and
- * notes the version for ptrc_session_explain(). */
+/* Opens the log that starts with these bytes. Returns EPROTO if they are no log, or a log of another version, which
+ * is then noted for ptrc_session_explain(). */
 static int open_parts(struct ptrc_reader *r, const void *bytes, size_t size)
 {
 	enum { VERSION_AT = 12 };

@@ -286,8 +286,8 @@ static bool read_for(struct ptrc_follow *f, struct ptrc_follower *to, int64_t li
 	unblock(to);
 	if (to->is_finished)
 		return false;
-	/* This comes before sending events: after that, the socket of a follower that is too slow
-	 * is full. */
+	/* Missed events are reported before events are sent, because afterwards the socket of a follower that is
+	 * too slow is full. */
 	if (!to->is_snapshot && has_room(to))
 		report_missed(f, to);
 	while (is_more && has_room(to) && ptrc_now_ns() - since < limit_ns)
@@ -362,7 +362,7 @@ void ptrc_follow_finish(struct ptrc_follow *f)
 	int64_t now = ptrc_now_ns();
 	int64_t until = now + END_ALL_MS * PTRC_NS_PER_MS;
 
-	/* For a follower that was idle until now, END_MS counts from now. */
+	/* For a follower that was idle until now, END_MS is measured from now. */
 	for (size_t i = 0; i < f->count; i++)
 		f->followers[i]->progress_ns = now;
 	while (f->count) {

@@ -29,8 +29,8 @@
  */
 bool ptrc_session_is_name(const char *name);
 
-/* Changes the text into a valid name of a session, by replacing bytes that are not allowed with _. The buffer needs
- * at least two bytes, because an empty text also becomes a name. */
+/* Changes the text into a valid name of a session, by putting _ in place of each byte that is not allowed. The
+ * buffer needs at least two bytes, because an empty text also becomes a name. */
 void ptrc_session_make_name(char *text);
 
 /* Reads the name of the program that a process runs. If the process does not exist, the name is "". */
@@ -50,11 +50,9 @@ uint32_t ptrc_session_pid_namespace(void);
 /* Prints why the directory cannot be used, for an error number of ptrc_inspect_directory(). */
 void ptrc_session_say_directory(int error);
 
-/*
- * Lists the names of all sessions that have a socket, sorted. The caller frees each name and the list. If
- * is_removing, removes the sockets of killed controllers first. A missing directory counts as empty. If the
- * directory cannot be read, returns the error number and an empty list.
- */
+/* Lists the names of all sessions that have a socket, sorted. The caller frees each name and the list. If
+ * is_removing, removes the sockets of killed controllers first. A missing directory is treated as an empty one. If
+ * the directory cannot be read, returns the error number and an empty list. */
 int ptrc_session_names(bool is_removing, char ***names, size_t *count);
 
 /* Makes the address of a session's socket. Before a controller has the name of its session, it uses the name

@@ -213,7 +213,8 @@ void ptrc_trace_error(int stage, int error, pid_t pid, const char *target, const
 			say_not_allowed(pid, target, log_path);
 		return;
 	case EAGAIN:
-		/* Only a stream with a log needs another process, its keeper. */
+		/* Only a stream with a log needs another process, its keeper. If the user can have more traces,
+		 * starting the keeper has failed. */
 		if (log_path && !has_all_traces(pid)) {
 			ptrc_trace_no_process("the process that writes the log", EAGAIN);
 			return;

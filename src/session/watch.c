@@ -197,8 +197,7 @@ static void take_begin(void *self, struct ptrc_span *s)
 	append(condition_of(self, s), (struct open_pair *)s);
 }
 
-/* Called when a pair ends. If the pair has made a snapshot while it was open, it makes no other
- * one. */
+/* Called when a pair ends. A pair that has made a snapshot while it was open makes no second one. */
 static void take_span(void *self, struct ptrc_span *s)
 {
 	struct ptrc_watch *w = self;

@@ -53,7 +53,7 @@ bool ptrc_ship_look_at(const char *path)
 				 "server has it");
 		return false;
 	}
-	/* The first file of a rotated log may be missing. */
+	/* A rotated log whose first file is missing can be sent, too. */
 	if (stat(path, &st) && errno == ENOENT && ptrc_reader_is_there(path))
 		return true;
 	if (stat(path, &st)) {

@@ -125,7 +125,7 @@ struct ptrc_pairs {
 	bool is_live;
 	/* The sink needs no rows, so no durations are collected. */
 	bool is_without_rows;
-	/* A pair of function calls has a row for each function that the symbols of the views know. */
+	/* The pair of function calls has a row for each function that the symbols of the views know. */
 	bool has_functions;
 	struct ptrc_spans spans;
 	/* Increased by ptrc_pairs_forget(). */

@@ -35,7 +35,7 @@ enum ptrc_span_fate {
 };
 
 struct ptrc_span {
-	/* The latest earlier span with the same key that has not ended, either. */
+	/* The latest earlier span with the same key that is still open. */
 	struct ptrc_span *before;
 	struct ptrc_pair_row *row;
 	/* The index of the pair in struct ptrc_pairs. */

@@ -309,9 +309,8 @@ static bool is_any_of(const struct ptrc_value *call, const char *const *names)
 
 static void add_bytes(struct ptrc_waits_row *row, const struct ptrc_value *call, int64_t result)
 {
-	/* splice() and copy_file_range() count as reading, because the event has the descriptor
-	 * from which they read; sendfile() counts as writing, because the event has the one to
-	 * which it writes. */
+	/* splice() and copy_file_range() are treated as reading, because the event has the descriptor from which
+	 * they read; sendfile() is treated as writing, because the event has the descriptor to which it writes. */
 	static const char *const reads[] = {
 		"read",	    "pread",   "readv",	 "preadv",	    "recv",
 		"recvfrom", "recvmsg", "splice", "copy_file_range", NULL};

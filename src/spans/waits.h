@@ -106,8 +106,8 @@ struct ptrc_waits_thread {
 	bool is_in_wait;
 	/* When the thread ended; 0 if no event says that it did. */
 	int64_t exit_ns;
-	/* Whether an os.switch_in or os.switch_out of the thread was read; the time in each state
-	 * so far; the present state, and the time since when the thread has been in it. */
+	/* has_switched: an os.switch_in or os.switch_out of the thread was read. state_ns: the time in each state
+	 * so far. state and state_since_ns: the present state, and when it began. */
 	bool has_switched;
 	uint64_t state_ns[PTRC_WAITS_STATES];
 	enum ptrc_waits_state state;

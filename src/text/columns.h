@@ -35,7 +35,7 @@ struct ptrc_columns {
 	struct ptrc_buffer body;
 };
 
-/* Adds the event that the view's reader has read to the block. Appends the block to the buffer if it is full. */
+/* Adds to the block the event that the view's reader has read. Appends the block to the buffer if it is full. */
 void ptrc_columns_put(struct ptrc_columns *, struct ptrc_buffer *, const struct ptrc_event_format *,
 		      struct ptrc_view *);
 

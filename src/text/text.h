@@ -45,8 +45,8 @@ struct ptrc_text {
 	struct ptrc_lines last;
 };
 
-/* Appends a line for the event that the view's reader has read to the buffer. In columns, the event becomes a row of
- * a block, which is appended to the buffer when it is full. */
+/* Appends to the buffer a line for the event that the view's reader has read. In columns, the event becomes a row
+ * of a block, which is appended to the buffer when it is full. */
 static inline void ptrc_text_add(struct ptrc_text *t, struct ptrc_buffer *b, struct ptrc_view *view)
 {
 	if (__builtin_expect(t->format.format == PTRC_FORMAT_COLUMNS, 0))
