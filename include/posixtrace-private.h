@@ -256,7 +256,7 @@ int ptrc_cursor_end_part(struct posixtrace_cursor *, const struct posix_trace_st
  * An error ends the reading: from then on the functions that read events return EPROTO, too.
  *   EINVAL  the bytes are not the first of a log, or too few; the log is of a kind that cannot be
  *           sent through a pipe.
- *   EPROTO  the following bytes are no log.
+ *   EPROTO  this library does not know the version of the log.
  *   ENOMEM  no memory.
  */
 int ptrc_log_open_parts(const void *bytes, size_t size, trace_id_t *);

@@ -1324,7 +1324,7 @@ int ptrc_log_reader_grow(struct ptrc_log_reader *r, uint64_t first)
 
 /* ---- a log that comes in parts ---- */
 
-/* Takes the packets that are complete with these bytes. EPROTO, ENOMEM. */
+/* Takes the packets that are complete with these bytes. ESTALE: they are no packets of the log. ENOMEM. */
 static int take_parts(struct ptrc_log_reader *r, const void *bytes, size_t size)
 {
 	struct ptrc_log_file *f = r->files;
@@ -1332,7 +1332,7 @@ static int take_parts(struct ptrc_log_reader *r, const void *bytes, size_t size)
 	int error = file_add(f, needed, bytes, size) ?: take_following(r, f);
 	r->status = f->status;
 	r->is_closed = f->is_closed;
-	return error == ESTALE ? EPROTO : error;
+	return error;
 }
 
 int ptrc_log_reader_begin(const void *bytes, size_t size, struct ptrc_log_reader *r)
@@ -1355,7 +1355,7 @@ int ptrc_log_reader_begin(const void *bytes, size_t size, struct ptrc_log_reader
 		error = take_parts(r, "", 0);
 	if (error)
 		ptrc_log_reader_close(r);
-	return error;
+	return error == ESTALE ? EINVAL : error;
 }
 
 int ptrc_log_reader_feed(struct ptrc_log_reader *r, const void *bytes, size_t size, size_t read)
@@ -1369,7 +1369,7 @@ int ptrc_log_reader_feed(struct ptrc_log_reader *r, const void *bytes, size_t si
 		return EPROTO;
 	error = take_parts(r, bytes, size);
 	r->is_refused = error;
-	return error;
+	return error == ESTALE ? EPROTO : error;
 }
 
 /* ---- reading ---- */

@@ -143,9 +143,9 @@ void ptrc_log_reader_close(struct ptrc_log_reader *r);
  * error, some of the new packets may have been taken. */
 PTRC_MUST_CHECK int ptrc_log_reader_grow(struct ptrc_log_reader *r, uint64_t first);
 
-/* Opens a log that comes in parts, of which these are the first bytes. EINVAL: they are not the
- * head of a sequential log, or fewer than PTRC_LOG_HEADS_BYTES. EPROTO, ENOMEM: as for
- * ptrc_log_reader_feed(). */
+/* Opens a log that comes in parts, of which these are the first bytes. EINVAL: they are not the first of a
+ * sequential log, or fewer than PTRC_LOG_HEADS_BYTES. EPROTO: this library does not know the version of the log.
+ * ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_reader_begin(const void *bytes, size_t size,
 					  struct ptrc_log_reader *r);
 /* Takes the next bytes, and all packets that are complete with them. Drops the first `read`

@@ -260,7 +260,7 @@ static void say_write_error(const struct ptrc_losses *l, char text[TEXT_BYTES])
 		    (unsigned long long)l->unwritten_events,
 		    l->unwritten_events == 1 ? "event" : "events", strerror(l->write_error));
 	else if (l->write_error == ESTALE && !l->is_log_gone)
-		put(text, "the log was truncated or written to by somebody else "
+		put(text, "the log was truncated or written to by another process "
 			  "while it was written: events are missing from it");
 	else if (l->write_error != ESTALE)
 		put(text, "writing the log failed: %s", strerror(l->write_error));

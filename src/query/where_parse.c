@@ -282,7 +282,7 @@ static void read_factor(struct ptrc_parser *p, struct part *part, bool is_right)
 		part->at = at;
 		if (!(dimensions_in_calculation(&part->value) &
 		      (PTRC_DIMENSION_NUMBER | PTRC_DIMENSION_DURATION)))
-			ptrc_parser_refuse(p, at, "a sign needs a number or a duration behind it");
+			ptrc_parser_refuse(p, at, "a sign needs a number or a duration after it");
 		calculate(p, PTRC_MULTIPLY, at, &part->value, &sign);
 		part->value.at = sign.at;
 	} else if (p->token == PTRC_TOKEN_LEFT) {
@@ -462,7 +462,7 @@ static void read_pattern(struct ptrc_parser *p, struct ptrc_node *n)
 
 	ptrc_parser_next(p);
 	if (p->token != PTRC_TOKEN_STRING)
-		ptrc_parser_refuse(p, p->token_at, "'%s' needs text in quotes behind it", sign);
+		ptrc_parser_refuse(p, p->token_at, "'%s' needs text in quotes after it", sign);
 	else
 		read_operand(p, pattern, true);
 	if (p->token == PTRC_TOKEN_BAD)

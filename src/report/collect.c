@@ -9,7 +9,7 @@
 #include "src/spans/pair_report.h"
 #include "src/query/losses.h"
 
-/* If there are more losses than this, the rest are merged into the last one. */
+/* If there are more losses than this, later ones are merged with the last one of the same source. */
 enum { LOSSES_MAX = 4096 };
 
 /* If the pairs have more names of functions, programs or labels than this, the records of the other names are
@@ -593,11 +593,11 @@ static void take_sample(struct ptrc_report *r, struct ptrc_source *s)
 
 static void add_loss(struct ptrc_report *r, struct ptrc_source *s, int64_t ns)
 {
-	struct ptrc_report_loss *last = r->loss_count ? &r->losses[r->loss_count - 1] : NULL;
+	size_t *last = &r->last_loss[s->order];
 
-	if (r->loss_count == LOSSES_MAX && last->source == s) {
+	if (r->loss_count >= LOSSES_MAX && *last) {
 		r->loss_merged_count++;
-		r->open_loss[s->order] = r->loss_count;
+		r->open_loss[s->order] = *last;
 		return;
 	}
 	*ptrc_append(r->losses, r->loss_count) =
@@ -605,6 +605,7 @@ static void add_loss(struct ptrc_report *r, struct ptrc_source *s, int64_t ns)
 					  .first_ns = ns,
 					  .last_ns = ns,
 					  .is_damage = ptrc_reader_is_at_damage(&s->reader)};
+	*last = r->loss_count;
 	if (s->reader.event.posix_event_id != POSIX_TRACE_RESUME)
 		r->open_loss[s->order] = r->loss_count;
 }
@@ -625,8 +626,10 @@ static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 		r->losses[*open - 1].last_ns = ns;
 		extend(r, ns);
 		/* A loss that ended before the selected time is not shown. */
-		if (event_ns < span->first && *open == r->loss_count)
+		if (event_ns < span->first && *open == r->loss_count) {
 			r->loss_count--;
+			r->last_loss[s->order] = 0;
+		}
 	}
 	*open = 0;
 	if (event_ns > span->last)
@@ -785,6 +788,7 @@ void ptrc_report_begin(struct ptrc_report *r)
 	r->lanes->lane_size = sizeof(struct ptrc_report_lane);
 	r->lanes->max = r->lanes_max;
 	r->open_loss = ptrc_cli_allocate(count * sizeof(*r->open_loss));
+	r->last_loss = ptrc_cli_allocate(count * sizeof(*r->last_loss));
 	r->gap_counts = ptrc_cli_allocate(count * sizeof(*r->gap_counts));
 }
 
@@ -809,6 +813,7 @@ void ptrc_report_free(struct ptrc_report *r)
 	ptrc_table_free(&r->places);
 	free(r->losses);
 	free(r->open_loss);
+	free(r->last_loss);
 	free(r->gap_counts);
 	ptrc_flames_free(&r->flames);
 	ptrc_waits_forget(&r->waits);

@@ -166,8 +166,8 @@ struct ptrc_report {
 	struct ptrc_report_loss *losses;
 	size_t loss_count;
 	uint64_t loss_merged_count;
-	/* For each source: 1 + the index of the loss that has not ended; 0 if there is none. */
-	size_t *open_loss;
+	/* For each source: 1 + the index of the loss that has not ended, and of the last loss; 0 if there is none. */
+	size_t *open_loss, *last_loss;
 	/* The number of losses so far, for each source and for all sources together. */
 	uint64_t *gap_counts;
 	uint64_t all_gap_count;

@@ -392,6 +392,19 @@ meta() {
 	grep -Fqx "  Why threads did not run is not known: the log has no waits (ptrace-run --waits)." <<<"$stdout"
 }
 
+@test "report: very many losses, of two logs in turns, are merged" {
+	for log in a b; do
+		made $log.log <<-'END'
+			event 1000 1 1 e
+			event 1500 0 0 posix_trace_overflow
+			repeat 2499 1000
+			lost 2500
+		END
+	done
+	ptrace-report --allow-loss -o report.html a.log b.log
+	meta report.html '(.losses | length) <= 4098 and (.losses | length) + .losses_merged == 5000'
+}
+
 @test "report: wrong usage" {
 	scene work.log work 10
 	for options in '' '-o a -o b' '--text -o a' '--text --max-size=1M' '--text --force' '-o a --utc' \

@@ -420,6 +420,10 @@ TEST(only_the_begin_of_a_log_opens_one, "", NEEDS_KEEPER)
 		b.at[i] ^= 1;
 	}
 	b.at[find(&b, PTRC_LOG_NAMES)] ^= 1;
+	CHECK_EQ(ptrc_log_open_parts(b.at, b.used, &log), EINVAL);
+	b = make();
+	for (size_t i = 0; i < 2; i++)
+		b.at[12 + i * PTRC_LOG_HEADS_BYTES / 2] = 255;
 	CHECK_EQ(ptrc_log_open_parts(b.at, b.used, &log), EPROTO);
 	/* Nobody gets a ring in parts. */
 	ts_shutdown(create_log(POSIX_TRACE_UNTIL_FULL, 0, POSIX_TRACE_LOOP, 100000, fd));
