@@ -505,6 +505,6 @@ closed() {
 		[ "$(ptrace-dump --count --until="$now" a.log)" = 0 ]
 	done
 	[ "$(events a.log os.switch_in)" -gt 0 ]
-	ptrace-shutdown "$me"
+	ptrace-shutdown --allow-loss "$me"
 	pkill -P "$pids"
 }
