@@ -319,10 +319,25 @@ struct need {
 	int dirfd;
 	uint32_t uid;
 	uint64_t names_id;
-	/* when the names object was made: its mtime, because changes through a mapping do not set the mtime */
+	/* when the names object was made */
 	struct timespec made;
 	bool is_needed;
 };
+
+/* Returns when the file was made. For tmpfs, kernels before 5.18 do not say this. Its mtime is used then, although the
+ * first write to a page of a mapping sets it. All zero if the file is gone. */
+static struct timespec creation(int dirfd, const char *name)
+{
+	const unsigned int mask = STATX_BTIME | STATX_MTIME;
+	struct statx file;
+	const struct statx_timestamp *at = &file.stx_btime;
+
+	if (ptrc_sys(SYS_statx, dirfd, name, AT_SYMLINK_NOFOLLOW, mask, &file))
+		return (struct timespec){0};
+	if (!(file.stx_mask & STATX_BTIME))
+		at = &file.stx_mtime;
+	return (struct timespec){.tv_sec = at->tv_sec, .tv_nsec = at->tv_nsec};
+}
 
 /*
  * Whether an orphan may need the names object that was made at *made. This library does not know the version of the
@@ -356,11 +371,9 @@ bool ptrc_orphan_needs_names(int dirfd, uint32_t uid, uint64_t names_id)
 {
 	struct need n = {.dirfd = dirfd, .uid = uid, .names_id = names_id};
 	char name[PTRC_SHMDIR_NAME_BYTES];
-	struct stat st;
 
 	ptrc_shmdir_name(name, 'n', names_id);
-	if (ptrc_file_stat_at(dirfd, name, &st) == 0)
-		n.made = st.st_mtim;
+	n.made = creation(dirfd, name);
 	each_name_again(dirfd, look_at_names, &n);
 	return n.is_needed;
 }
