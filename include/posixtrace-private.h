@@ -190,10 +190,10 @@ int ptrc_trace_give_up_log(trace_id_t);
 /*
  * Stores the pid of the keeper, the process that writes the log of an active stream. If the
  * keeper was killed, another keeper is started first. Until then nothing is flushed, and the
- * stream may fill up and lose events. The library notices that a keeper was killed in any call
- * for the stream. A program that makes no calls for a long time while others record can watch the
- * keeper by pidfd_open(2), and call this function when the keeper has ended. The keeper is no
- * child of the caller.
+ * stream may fill up and lose events. Every call for the stream looks whether the keeper was
+ * killed. A program that makes no calls for a long time while others record can watch the keeper
+ * by pidfd_open(2), and call this function when the keeper has ended. The keeper is no child of
+ * the caller, so wait(2) does not report its end.
  *   EAGAIN  the keeper has ended, and another thread is about to start the next keeper, or a limit
  *           on processes allows no other keeper.
  *   EINVAL  not an active stream with a log.

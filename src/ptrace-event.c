@@ -154,7 +154,7 @@ static void check_name(const char *name)
 /* The event gets the layout "json", because its data is a JSON object. */
 static bool is_typed;
 
-/* Explains EPROTO: a stream of the process, or its event names, have a version that this command does not know. */
+/* Explains EPROTO: this command does not know the version of a stream, or of the event names, of the process. */
 static void say_version(pid_t process, const char *pid)
 {
 	static struct ptrc_inspected_stream s;

@@ -126,7 +126,7 @@ static void parse(int argc, char **argv)
 	}
 	if (!output && !report.is_text)
 		ptrc_cli_usage(NULL, "neither -o FILE nor --text given");
-	/* Expressions select single events, and pairs are then made of the selected events. */
+	/* Expressions are about single events, not about pairs. */
 	selection.is_by_begin = true;
 	ptrc_selection_read(&selection);
 	ptrc_selection_check(&selection, argc - optind);

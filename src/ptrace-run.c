@@ -990,7 +990,7 @@ static int judge(const struct run *r, int status)
 	return status;
 }
 
-/* Whether a signal killed the child before it could be traced. Its status then says so, and no message is needed. */
+/* Whether the child ended before it could be traced. Its status then says why, and no message is needed. */
 static bool is_child_gone(const struct run *r)
 {
 	siginfo_t info = {.si_pid = 0};

@@ -545,11 +545,12 @@ void ptrc_log_rotate_note(struct ptrc_log_place *place, int fd, const char *base
 PTRC_MUST_CHECK int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd,
 					 bool is_noted, char base[PTRC_LOG_PATH_BYTES]);
 
-/* Finds the file in which a keeper that starts is to write. *log_fd is at first a descriptor of the log's
- * first file, and becomes one of the file found. is_new: the log is new. is_last: *log_fd already is the
- * last file, which is only to be ended. `base` becomes the path of the first file, or empty if no other
- * file is to follow. *number becomes 0; or, if the file in which the log should continue has disappeared,
- * the number of a new file that was made. Errors of open(); EINVAL: the first file has no name. */
+/* Finds the file to which a keeper that starts is to write. *log_fd is a descriptor of the log's first file;
+ * if the keeper is to write to a later file, it is replaced by a descriptor of that one. is_new: the log is
+ * new. is_last: *log_fd already is the file to write to, and the keeper begins no other. `base` becomes the
+ * path of the first file, or empty if the keeper begins no other file. *number becomes 0; or, if the file in
+ * which the log should continue has disappeared, the number of a new file that was made for it. Errors of
+ * open(); EINVAL: the first file has no name. */
 PTRC_MUST_CHECK int ptrc_log_rotate_find(struct ptrc_stream_header *h, bool is_new, bool is_last,
 					 int *log_fd, char *base, uint64_t *number);
 /* Begins file number `number` of a rotated log, w->fd. The caller has stored that file in the

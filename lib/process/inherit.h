@@ -29,12 +29,11 @@ bool ptrc_inherit_is_announced_in(const struct stat *dir);
 /* Puts the INHERITED streams of the page `from` into the page of a child that started at `ticks`, except
  * streams that are younger than the child. The caller holds the page's lock. */
 void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks, struct ptrc_page *page);
-/* Puts the INHERITED streams of the ancestors into `page`, which is the page of this place. Looks at all ancestors
- * up to the nearest one that runs the library. (Nearer ancestors may have pages, too, which a controller has made.)
- * The process descends from a child of each ancestor: a stream that is younger than that child is left out. The
- * caller holds the page's lock. *copy is memory for the page of an ancestor, which is too large for the small
- * stacks on which events may come here; its old contents do not matter. ENOMEM: /proc cannot be read, so no
- * ancestor was found. */
+/* Puts INHERITED streams of the ancestors of the process at `place` into its page, `page`. Looks at the ancestors
+ * from the nearest one up to the first that runs the library. (An ancestor that does not run it may have a page, too,
+ * made by a controller.) A stream is left out if it is younger than that child of the ancestor from which the process
+ * descends. The caller holds the lock of `page`. *copy is memory for the page of an ancestor; this function may run
+ * on a stack that is too small for it. ENOMEM: /proc cannot be read, so no ancestor was found. */
 int ptrc_inherit_join(const struct ptrc_page_place *place, struct ptrc_page *page,
 		      struct ptrc_page *copy);
 /* Puts the names of the parent into the page of a process that has not run the library yet. It may be a

@@ -65,8 +65,8 @@ static PTRC_ALWAYS_INLINE void ptrc_fast_copy(uint8_t *to, const uint8_t *from, 
 			memcpy(to, &a, 16);
 			memcpy(to + 16, &b, 16);
 		}
-		/* 1 to 32 bytes are left, copied in two pieces that may overlap each other and what
-		 * has been copied. */
+		/* 1 to 32 bytes are left, copied in one or two pieces, which may overlap each other and
+		 * what has been copied. */
 		memcpy(&b, last, 16);
 		if (last > from) {
 			memcpy(&a, from, 16);

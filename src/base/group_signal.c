@@ -53,9 +53,10 @@ static bool is_stopped(const char *stat_path)
 }
 
 /*
- * Runs in the witness, the child of group_signal.h, while its parent has stopped itself because COMMAND was
- * stopped. Continues the parent when another process has continued COMMAND, or COMMAND has died. A SIGCONT may come
- * too early, just before the parent stops, so it is repeated until the parent sends the next request.
+ * Runs in the witness, the child process that group_signal.h describes, while its parent has stopped itself
+ * because COMMAND was stopped. Continues the parent when another process has continued COMMAND, or COMMAND has
+ * died. A SIGCONT may come too early, just before the parent stops, so it is repeated until the parent sends the
+ * next request.
  */
 static void watch(int fd, const char *stat_path)
 {

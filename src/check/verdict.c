@@ -285,8 +285,8 @@ static void worsen(enum ptrc_verdict *verdict, enum ptrc_rule_doubt doubt)
 		*verdict = PTRC_VERDICT_UNDECIDED;
 }
 
-/* Whether this duration violates one of the bounds that the rule has broken: it is above an upper bound if
- * is_long, else below a lower bound. */
+/* Whether length_ns violates one of the rule's bounds that were found broken: whether it is above such an upper
+ * bound if is_long, else below such a lower bound. */
 static bool breaks(const struct ptrc_trial *t, uint64_t length_ns, bool is_long)
 {
 	for (size_t i = 0; i < t->rule->bound_count; i++) {

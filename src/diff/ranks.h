@@ -42,13 +42,14 @@ struct ptrc_rank_test ptrc_ranks_compare(const struct ptrc_quantiles *,
 double ptrc_ranks_compare_at(const struct ptrc_quantiles *, const struct ptrc_quantiles *,
 			     unsigned int per_million);
 
-/*
- * Tests by permutation whether the means of two groups of runs differ; each run is one number. Returns the
- * p-value: of all divisions of the runs into groups of these sizes, the share in which the difference is at
- * least as great. If there are more than PTRC_RUNS_WAYS divisions, that many are drawn by a generator with a
- * fixed seed.
- */
+/* The greatest number of divisions that ptrc_runs_compare() tries. */
 enum { PTRC_RUNS_WAYS = 20000 };
+/*
+ * Tests by permutation whether the means of two groups of runs differ; one number stands for each run. Returns the
+ * p-value: of all divisions of the runs into groups of these sizes, the share in which the means differ at least
+ * as much. If there are more than PTRC_RUNS_WAYS divisions, a generator with a fixed seed draws PTRC_RUNS_WAYS of
+ * them.
+ */
 double ptrc_runs_compare(const double *a, size_t a_count, const double *b, size_t b_count);
 
 /* Returns the least p-value that groups of these sizes can have. */

@@ -110,7 +110,7 @@ void ptrc_ctf_each_fact(const struct ptrc_export *, const unsigned long *process
 			void (*take)(void *arg, const char *name, const char *text, size_t size),
 			void *arg);
 
-/* A language of metadata. */
+/* How the metadata of a version of CTF are written: in the language TSDL, or in JSON. */
 struct ptrc_ctf_version {
 	/* The first bytes of the file metadata. */
 	const char *signature;

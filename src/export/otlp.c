@@ -56,7 +56,8 @@ struct resource {
 struct otlp {
 	/* The numbers of traces and spans are made from this number. */
 	uint64_t seed;
-	/* The resources of processes, by the number of the process - 1; an element is NULL until it is needed. */
+	/* The resources of processes. The index is the number of the process minus 1; an element is NULL until it
+	 * is needed. */
 	struct resource **processes;
 	size_t process_count;
 	/* The resource of the losses of each source, by its order; NULL until it is needed. */

@@ -83,7 +83,8 @@ void ptrc_os_end(struct ptrc_os_trace *);
  * show them, in an array that the caller frees. For PTRC_OS_AUTO, none are known as long as all records stay in the
  * rings. */
 pid_t *ptrc_os_running(struct ptrc_os_trace *, size_t *count);
-/* Frees the trace, which may be NULL. Call it while the stream exists, or after ptrc_os_end(). */
+/* Frees the trace, which may be NULL. Until ptrc_os_end() or this call, a thread adds events to the stream, so one of
+ * the two has to come before the stream ends. */
 void ptrc_os_close(struct ptrc_os_trace *);
 
 #endif

@@ -142,8 +142,8 @@ struct ptrc_query {
 
 	struct ptrc_source *sources;
 	size_t source_count;
-	/* The hosts of the sources. Empty for a single log, unless a field needs the greatest
-	 * errors of times (the field `bound`). */
+	/* The hosts of the sources, for the correction of times. Empty for a single log, unless the field
+	 * `bound` is needed, which says how wrong a time may be. */
 	struct ptrc_hosts hosts;
 	/* The buffer for standard output. */
 	struct ptrc_buffer out;

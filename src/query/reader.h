@@ -313,9 +313,10 @@ trace_event_id_t ptrc_reader_find_type(const struct ptrc_reader *, const char *n
 void ptrc_reader_own_types(struct ptrc_reader *);
 void ptrc_reader_free_types(struct ptrc_reader *);
 
-/* Finds the name of a thread in the log. Most threads get their names after their first events, so the last name is
- * taken. But if a later thread with the same number has no name, the name that the number had at log_time is taken.
- * Returns false if there is no name; the first thread of a process, for instance, has the name of the process. */
+/* Finds the name of a thread in the log. Most threads get their names after their first events, so the result is the
+ * last entry that the log has for the number `tid`. But if that entry has no name, as of a later thread with the same
+ * number, the result is the entry at log_time. Returns false if there is no name; the first thread of a process, for
+ * instance, has the name of the process. */
 bool ptrc_reader_find_thread(const struct ptrc_reader *, pid_t pid, pid_t tid,
 			     const struct timespec *log_time, struct posixtrace_log_thread *);
 

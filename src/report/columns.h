@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The data of a report in binary, for the script in its page: columns of numbers, mostly varints, each column in
- * its shortest form. Texts and stacks are in tables, each of them once; columns have their numbers in the tables.
+ * its shortest form. Each text and each stack is stored once, in a table; a column has the number of the text or
+ * stack in its table.
  */
 #ifndef PTRC_SRC_REPORT_COLUMNS_H
 #define PTRC_SRC_REPORT_COLUMNS_H

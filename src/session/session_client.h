@@ -21,14 +21,15 @@ struct ptrc_session_question {
 };
 
 /*
- * Asks the session and writes its last reply to *reply. After SHUTDOWN the controller has ended. Returns 0, or
+ * Sends the question to the session and waits for the answer. If that has several replies, *reply becomes the last
+ * one. After SHUTDOWN the controller has ended. Returns 0, or
  *   ENOENT        there is no such session
  *   ECONNREFUSED  its controller was killed; the name is free again
  *   ETIMEDOUT     the session did not answer in time, or its controller or keeper is stopped
  *   EPERM         the directory is not safe, or the controller belongs to another user
  *   EPROTO        the answer is of another protocol version
  *   ECONNRESET    the controller ended without an answer
- *   E2BIG         the texts have more than PTRC_SESSION_TEXTS_MAX bytes
+ *   E2BIG         the texts of the question have more than PTRC_SESSION_TEXTS_MAX bytes
  *   others        from socket() or connect()
  */
 int ptrc_session_ask(const char *name, enum ptrc_session_verb, struct ptrc_session_reply *reply);

@@ -32,8 +32,8 @@ enum {
 #define PTRC_SNAPSHOTS_PARTIAL ".partial"
 
 struct ptrc_snapshots_plan {
-	/* The texts of --snapshot-on: each is a pattern of event names, or a pair with a limit
-	 * (ptrc_watch_is_valid()). If there are none, no snapshots are made. */
+	/* The texts of --snapshot-on: each is a pattern of event names, or "PAIR > DURATION" (see
+	 * ptrc_watch_is_valid()). If there are none, no snapshots are made. */
 	const char *const *texts;
 	size_t count;
 	uint64_t max;

@@ -301,8 +301,7 @@ static enum ptrc_ship_result settle(struct work *w, struct delivery *d)
 	return a.result;
 }
 
-/* Sends the batch in the packer until the server has all of it. The server may also have got it from another
- * process. */
+/* Sends the batch until the server has all of its rows. Rows that another process has sent are not sent again. */
 static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
 {
 	struct ptrc_shipper *s = w->shipper;

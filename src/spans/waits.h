@@ -187,8 +187,8 @@ bool ptrc_waits_find_kind(const struct ptrc_pair *, enum ptrc_waits_kind *);
 /* Takes the latest event of the source. The event is selected, and ptrc_pairs_take() has not taken it yet. */
 void ptrc_waits_take(struct ptrc_waits *, struct ptrc_source *);
 
-/* Takes a span that has just started. *start becomes what ptrc_waits_take_end() needs. If the span is no wait, does
- * nothing. */
+/* Takes a span that has just started. *start becomes what ptrc_waits_take_end() needs. If the span is no
+ * wait, *start stays unchanged. */
 void ptrc_waits_take_begin(struct ptrc_waits *, const struct ptrc_span *,
 			   struct ptrc_waits_start *start);
 

@@ -87,9 +87,9 @@ bool ptrc_event_has_members(const struct ptrc_reader *);
 /* Puts what ptrc_event_put_data_json() puts, and the member "unreadable_events", if the event has it. */
 void ptrc_event_put_members_json(struct ptrc_json *, struct ptrc_view *);
 
-/* Append parts of a line of text, for other kinds of lines: the column of the time, or of the two relative times;
- * a name, in the colour of user events; the data; the place in the source code; the column of the time in the
- * header. */
+/* Each of these appends one part of a line of text, for lines that ptrc_event_put() does not make. _time: the column
+ * of the time, or the columns of the two relative times. _name: a name in the colour of user events. _data: the data.
+ * _source: the place in the source code. _time_name: the header of the column of the time. */
 void ptrc_event_put_time(struct ptrc_buffer *, struct ptrc_event_format *,
 			 const struct ptrc_reader *);
 void ptrc_event_put_name(struct ptrc_buffer *, const struct ptrc_event_format *,
