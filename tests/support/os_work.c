@@ -2,8 +2,8 @@
 /*
  * A program that does not use the library, for the tests of events of the operating system.
  *
- *	os_work switches N   sleep N times; print how often this thread has waited, and how often it was
- *	                     preempted, as the kernel counts this
+ *	os_work switches N   sleep N times; print how often this thread has waited, how often it was
+ *	                     preempted, as the kernel counts this, and the time
  *	os_work threads N    start N threads, one after the other; each prints its thread ID
  *	os_work idle N       start N threads, each of which prints its thread ID and waits; end them all
  *	                     when standard input has a line or ends
@@ -40,13 +40,14 @@
 static int switches(long count)
 {
 	const struct timespec moment = {.tv_nsec = 1};
+	struct timespec now;
 	struct rusage r;
 
 	for (long i = 0; i < count; i++)
 		nanosleep(&moment, NULL);
-	if (getrusage(RUSAGE_THREAD, &r))
+	if (getrusage(RUSAGE_THREAD, &r) || clock_gettime(CLOCK_REALTIME, &now))
 		return 1;
-	printf("%ld %ld\n", r.ru_nvcsw, r.ru_nivcsw);
+	printf("%ld %ld @%ld.%09ld\n", r.ru_nvcsw, r.ru_nivcsw, (long)now.tv_sec, now.tv_nsec);
 	fflush(stdout);
 	/* exit() is avoided: the waits of a sanitizer at the end would not be in the printed
 	 * counts. */

@@ -109,19 +109,20 @@ until_told='until ptrace-dump --event=os.lost a.log 2>/dev/null | grep -q .; do 
 
 @test "switches are as many as the kernel counts" {
 	needs_os
-	local waited preempted pid out in
+	local waited preempted look pid until waits out in
 	ptrace-run --os=sched,process -o a.log -- "$work" switches 500 >counted
-	read -r waited preempted <counted
+	read -r waited preempted look <counted
 	pid=$(fields a.log os.exec .pid)
-	out=$(fields a.log os.switch_out "select(.pid == $pid and .data.preempted == false) | 1" | wc -l)
-	in=$(fields a.log os.switch_in "select(.pid == $pid) | 1" | wc -l)
-	echo "waited $waited, preempted $preempted; out $out, in $in"
+	until=(--count --until="$look" --pid="$pid")
+	waits=$(ptrace-dump "${until[@]}" --event=os.switch_out --where='data.preempted == false' a.log)
+	out=$(ptrace-dump "${until[@]}" --event=os.switch_out --where='data.preempted == true' a.log)
+	in=$(ptrace-dump "${until[@]}" --event=os.switch_in a.log)
+	echo "waited $waited, preempted $preempted; waits $waits, out $out, in $in"
 	# A few of the 500 sleeps are over before the thread gives its processor up: it does not wait.
 	[ "$waited" -ge 50 ]
-	# It was at the gate before, and has ended after the look.
-	[ "$out" -ge $((waited - 5)) ]
-	[ "$out" -le $((waited + 5)) ]
-	out=$(fields a.log os.switch_out "select(.pid == $pid and .data.preempted) | 1" | wc -l)
+	# It was at the gate before.
+	[ "$waits" -ge $((waited - 5)) ]
+	[ "$waits" -le $((waited + 5)) ]
 	[ "$out" -ge $((preempted - 5)) ]
 	[ "$out" -le $((preempted + 5)) ]
 	[ "$in" -ge $((waited + preempted - 10)) ]
