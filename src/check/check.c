@@ -31,7 +31,8 @@ static const struct ptrc_roles *roles_of(struct ptrc_check *c, struct ptrc_sourc
 }
 
 /* Returns the index of the first event, from `at` on, that the judge needs: one that a rule
- * matches, one that reports a loss, or the event that follows such a report in the same source. */
+ * matches, one that reports a loss, the event that follows such a report in the same source, or the
+ * START or STOP of the trace. */
 static size_t skip(void *self, struct ptrc_source *s, const struct posixtrace_block *b, size_t at)
 {
 	struct ptrc_check *c = self;
@@ -40,10 +41,11 @@ static size_t skip(void *self, struct ptrc_source *s, const struct posixtrace_bl
 		return at;
 	for (; at < b->pt_count; at++) {
 		const struct posixtrace_event *e = &b->pt_events[at];
+		trace_event_id_t id = e->pt_info.posix_event_id;
 
-		if (roles_of(c, s, e->pt_info.posix_event_id)->count ||
-		    ptrc_reader_reports_loss(&s->reader, e->pt_info.posix_event_id, e->pt_data,
-					     e->pt_size))
+		if (roles_of(c, s, id)->count || id == POSIX_TRACE_START ||
+		    id == POSIX_TRACE_STOP ||
+		    ptrc_reader_reports_loss(&s->reader, id, e->pt_data, e->pt_size))
 			break;
 	}
 	return at;
@@ -97,7 +99,8 @@ static void find_losses(struct ptrc_check *c)
 	struct ptrc_ending *ending = &c->judge.ending;
 	const struct ptrc_period *span = &c->query->select.span;
 
-	ending->ns = span->last < c->query->trace.last ? span->last : c->query->trace.last;
+	ending->ns = ptrc_judge_end_ns(&c->judge, c->query->trace.last);
+	ending->ns = span->last < ending->ns ? span->last : ending->ns;
 	/* If the selected time ends before the trace does, what is open may still end among the
 	 * events that are not judged. */
 	ending->have_all_ended = span->last >= c->query->trace.last;
@@ -116,7 +119,7 @@ static void find_losses(struct ptrc_check *c)
 		rest.damaged_parts = rest.differing_parts = 0;
 		/* Events of the trace system, if recorded, mark the places where a stream or a log was full or
 		 * damaged. The judge has counted the losses at these places, so they are taken out of `rest`. */
-		if (ending->gap_count) {
+		if (ptrc_ending_has_loss(ending)) {
 			rest.stream_events = rest.log_events = rest.unreadable_events = 0;
 			rest.is_overrun = rest.is_unreadable_uncounted = false;
 			rest.missing_files = 0;
@@ -227,8 +230,8 @@ static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 		   "events have data that does not fit its layout");
 	note_count(t, t->unmatched_ends, "end without a begin", "ends without a begin");
 	if (r->kind == PTRC_RULE_PAIR)
-		note_count(t, t->doubtful, "begin or end with a loss before the other one",
-			   "begins and ends with a loss before the other one");
+		note_count(t, t->doubtful, "begin or end with a loss or a stop before the other one",
+			   "begins and ends with a loss or a stop before the other one");
 	if (r->kind == PTRC_RULE_LOSS)
 		note_logs(c, t);
 	note_count(t, t->backwards, "answer with an earlier time than what it answers",

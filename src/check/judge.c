@@ -1149,11 +1149,20 @@ static void doubt_waiters(struct ptrc_judge *j, int64_t ns, unsigned int source)
 
 void ptrc_judge_take_gap(struct ptrc_judge *j, int64_t ns, unsigned int source)
 {
-	if (!j->ending.gap_count)
+	if (!ptrc_ending_has_loss(&j->ending))
 		j->ending.first_gap_ns = ns;
 	j->ending.last_gap_ns = ns;
 	j->ending.gap_count++;
 	doubt_waiters(j, ns, source);
+}
+
+/* Takes the START after a stop. While the trace was stopped, an answer may have come that was not late at the STOP. */
+static void take_restart(struct ptrc_judge *j, int64_t ns, unsigned int source)
+{
+	j->ending.last_gap_ns = ns;
+	j->ending.gap_count++;
+	j->ending.stop_count++;
+	doubt_waiters(j, j->sources[source].stop_ns, source);
 }
 
 void ptrc_judge_take_early_end(struct ptrc_judge *j, int64_t ns, unsigned int source)
@@ -1172,14 +1181,17 @@ void ptrc_judge_take_early_end(struct ptrc_judge *j, int64_t ns, unsigned int so
 
 /* Takes an event that reports a loss, or the next event of the same source (START or RESUME); events are lost
  * between the two. Both count as a place of loss, because pairs that other sources open between them may have lost
- * their ends. The loss does not affect what the event itself ends or answers, so the event is taken in these roles
- * first. */
-static void take_at_gap(struct now *n, const struct ptrc_roles *roles)
+ * their ends. Or takes the START after a stop (is_restart). The loss does not affect what the event itself ends or
+ * answers, so the event is taken in these roles first. */
+static void take_at_gap(struct now *n, const struct ptrc_roles *roles, bool is_restart)
 {
 	for (size_t i = 0; i < roles->count; i++)
 		if (is_end(&roles->list[i]))
 			take_role(n, &roles->list[i]);
-	ptrc_judge_take_gap(n->judge, n->at.ns, n->at.source);
+	if (is_restart)
+		take_restart(n->judge, n->at.ns, n->at.source);
+	else
+		ptrc_judge_take_gap(n->judge, n->at.ns, n->at.source);
 	for (size_t i = 0; i < roles->count; i++)
 		if (!is_end(&roles->list[i]))
 			take_role(n, &roles->list[i]);
@@ -1195,19 +1207,38 @@ void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struc
 		.at = {ptrc_when_ns(&e->posix_timestamp), e->posix_event_id, e->posix_pid,
 		       e->posix_tid, source},
 	};
-	bool is_loss = ptrc_reader_is_loss(view->reader);
+	struct ptrc_judge_source *s = &j->sources[source];
+	bool is_loss = ptrc_reader_is_loss(view->reader) || s->is_at_loss;
+	bool is_restart = s->is_stopped && n.at.id == POSIX_TRACE_START;
 
 	j->event_count++;
-	if (__builtin_expect(is_loss || j->sources[source].is_at_loss, 0)) {
-		j->at_loss_count -= j->sources[source].is_at_loss;
-		j->sources[source].is_at_loss = ptrc_reader_is_loss_open(view->reader);
-		j->at_loss_count += j->sources[source].is_at_loss;
-		take_at_gap(&n, roles);
+	s->is_stopped = n.at.id == POSIX_TRACE_STOP || (s->is_stopped && !is_restart);
+	if (n.at.id == POSIX_TRACE_STOP)
+		s->stop_ns = n.at.ns;
+	if (__builtin_expect(is_loss || is_restart, 0)) {
+		j->at_loss_count -= s->is_at_loss;
+		s->is_at_loss = ptrc_reader_is_loss_open(view->reader);
+		j->at_loss_count += s->is_at_loss;
+		take_at_gap(&n, roles, !is_loss);
 	} else {
 		for (size_t i = 0; i < roles->count; i++)
 			take_role(&n, &roles->list[i]);
 	}
 	j->ending.gap_count += is_other_at_loss(j, source);
+}
+
+int64_t ptrc_judge_end_ns(const struct ptrc_judge *j, int64_t last_ns)
+{
+	int64_t end_ns = INT64_MIN;
+
+	for (size_t i = 0; i < j->source_count; i++) {
+		const struct ptrc_judge_source *s = &j->sources[i];
+
+		if (!s->is_stopped)
+			return last_ns;
+		end_ns = s->stop_ns > end_ns ? s->stop_ns : end_ns;
+	}
+	return end_ns;
 }
 
 /* Whether events of this type begin or end pairs of the rule whatever the conditions say: the conditions select
@@ -1252,7 +1283,10 @@ static int64_t limit_of(const struct ptrc_rule *r)
 void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules, size_t source_count)
 {
 	*j = (struct ptrc_judge){
-		.rules = rules, .source_count = source_count, .ending.early_end_ns = INT64_MAX};
+		.rules = rules,
+		.source_count = source_count,
+		.ending.early_end_ns = INT64_MAX,
+	};
 	j->sources = ptrc_cli_allocate(source_count * sizeof(*j->sources));
 	j->trials = ptrc_cli_allocate((rules->count + 1) * sizeof(*j->trials));
 	j->keys = ptrc_cli_allocate((rules->count + 1) * sizeof(*j->keys));

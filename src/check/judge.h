@@ -38,6 +38,9 @@ struct ptrc_judge_source {
 	uint64_t gap_count;
 	/* The last event of this source reported a loss. The loss lasts until the next event of the source. */
 	bool is_at_loss;
+	/* The latest STOP of this source has no START yet; and the time of that STOP. */
+	bool is_stopped;
+	int64_t stop_ns;
 };
 
 /* The kind of key by which rules group events. Rules with the same kind share it, so that the key of an event
@@ -74,6 +77,10 @@ struct ptrc_judge {
 /* Starts to judge. The caller has called ptrc_rules_bind_again(). The judge must not move in memory afterwards,
  * because trials point into it. */
 void ptrc_judge_begin(struct ptrc_judge *, const struct ptrc_rules *, size_t source_count);
+
+/* Returns when the recording ended: at last_ns, the time of the last event, unless all traces were stopped before. The
+ * events of a flush may come long after that. */
+int64_t ptrc_judge_end_ns(const struct ptrc_judge *, int64_t last_ns);
 
 /* Finds the roles of an event type of this name: the events of rules that it matches. The caller frees the
  * result. */

@@ -73,14 +73,17 @@ struct ptrc_crowd {
 
 /* Facts about the logs as a whole. */
 struct ptrc_ending {
-	/* The time of the last event within the selected time. */
+	/* The end of the recording (ptrc_judge_end_ns()), or of the selected time if that is earlier. */
 	int64_t ns;
 	/* The time of the first event within the selected time. */
 	int64_t start_ns;
 	/* The number of places so far, in all logs, where events were lost. Each event that is read while another
 	 * log is at such a place also adds 1: an event that belongs to it may be lost in that log. */
 	uint64_t gap_count;
-	/* The times of the first and of the last place where events were lost. */
+	/* How many of these are times in which a call or command had stopped a trace. What happened then does not count
+	 * as lost for the rules about single events, but for those about two events. */
+	uint64_t stop_count;
+	/* The time of the first place where events were lost, stops left out, and of the last one of all. */
 	int64_t first_gap_ns, last_gap_ns;
 	/* The time of the last event of the first log that has no end and stopped before the others. INT64_MAX if
 	 * there is no such log. */
@@ -96,6 +99,11 @@ struct ptrc_ending {
 	 * will. */
 	bool have_all_ended;
 };
+
+static inline bool ptrc_ending_has_loss(const struct ptrc_ending *e)
+{
+	return e->gap_count > e->stop_count;
+}
 
 enum ptrc_verdict { PTRC_VERDICT_PASS, PTRC_VERDICT_FAIL, PTRC_VERDICT_UNDECIDED };
 

@@ -31,7 +31,7 @@ static const char *plural(uint64_t count)
 
 static bool has_loss(const struct ptrc_ending *e)
 {
-	return e->gap_count || e->has_unplaced_loss;
+	return ptrc_ending_has_loss(e) || e->has_unplaced_loss;
 }
 
 static void decide_never(struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)
@@ -62,17 +62,17 @@ static void decide_exists(struct ptrc_trial *t, const struct ptrc_ending *e, str
 	if (t->is_found) {
 		/* An event that was lost may be the real base, from which `within` counts: the
 		 * event that was found may then have come too late. */
-		f->has_loss =
-			is_timed &&
-			(r->event_count == 2 ? t->is_base_doubtful || e->has_unplaced_loss
-					     : e->gap_count && e->first_gap_ns <= e->start_ns);
+		f->has_loss = is_timed &&
+			      (r->event_count == 2
+				       ? t->is_base_doubtful || e->has_unplaced_loss
+				       : ptrc_ending_has_loss(e) && e->first_gap_ns <= e->start_ns);
 		f->is_open = is_timed && e->early_end_ns < base_ns;
 		ptrc_buffer_text(&f->text, "happened");
 		return;
 	}
 	/* A loss after the last moment at which the event would have been in time makes no difference. */
-	f->has_loss =
-		e->has_unplaced_loss || (e->gap_count && (!has_base || e->first_gap_ns <= last_ns));
+	f->has_loss = e->has_unplaced_loss ||
+		      (ptrc_ending_has_loss(e) && (!has_base || e->first_gap_ns <= last_ns));
 	f->is_open = has_base ? (!t->worst.count && e->ns <= last_ns && !t->is_final) ||
 					e->early_end_ns < last_ns
 			      : e->is_unclosed;
@@ -133,7 +133,7 @@ static void decide_each(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 	bool is_whole = r->kind == PTRC_RULE_ORDER && !r->by_text && t->is_whole && is_sure;
 
 	f->is_broken = t->broken && is_sure;
-	f->has_loss = has_loss(e) && !is_whole;
+	f->has_loss = (has_loss(e) || t->doubtful) && !is_whole;
 	f->is_open = t->open || (e->is_unclosed && !is_whole);
 	f->count = r->kind == PTRC_RULE_ORDER ? t->kept : t->matched;
 	if (!all)
@@ -261,6 +261,8 @@ static void put_doubts(const struct ptrc_trial *t, const struct findings *f, str
 	if (f->has_loss && !is_loss_ignored(t)) {
 		if (has_loss(t->ending))
 			ptrc_buffer_text(b, "; events were lost");
+		if (t->ending->stop_count)
+			ptrc_buffer_text(b, "; the trace was stopped for a time");
 		if (t->cut || t->misfits)
 			ptrc_buffer_text(b, "; data of events is missing");
 		if (t->undecided)

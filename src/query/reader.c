@@ -675,10 +675,24 @@ trace_event_id_t ptrc_reader_find_type(const struct ptrc_reader *r, const char *
 	return 0;
 }
 
+/* Whether the log has the ends of fewer threads than were started, those of processes that are not traced included.
+ * COMMAND's own first thread has an os.exit, too, but no os.fork. */
+static bool is_thread_left(const struct ptrc_reader *r)
+{
+	trace_event_id_t fork = ptrc_reader_find_type(r, "os.fork");
+	trace_event_id_t exit = ptrc_reader_find_type(r, "os.exit");
+	struct posixtrace_type_count *counts = fork || exit ? ptrc_type_counts(r->trace) : NULL;
+	bool is_left = counts &&
+		       (exit ? counts[exit].pt_events : 0) <= (fork ? counts[fork].pt_events : 0);
+
+	free(counts);
+	return is_left;
+}
+
 bool ptrc_reader_have_all_ended(const struct ptrc_reader *r)
 {
 	return ptrc_reader_find_type(r, PTRC_COMMAND_ENDED) &&
-	       !ptrc_reader_find_type(r, PTRC_WENT_ON);
+	       !ptrc_reader_find_type(r, PTRC_WENT_ON) && !is_thread_left(r);
 }
 
 void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_losses *l)

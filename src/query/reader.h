@@ -335,8 +335,8 @@ struct posixtrace_type_count *ptrc_type_counts(trace_id_t);
  * bytes. */
 size_t ptrc_reader_load_names(struct ptrc_reader *);
 
-/* Whether a closed log shows that all traced processes ended: ptrace-run has recorded that COMMAND ended, and
- * that no process went on after it. */
+/* Whether a closed log shows that all processes ended: ptrace-run has recorded that COMMAND ended, that no traced
+ * process went on after it, and, if the log has the events of --os=process, the end of each thread. */
 bool ptrc_reader_have_all_ended(const struct ptrc_reader *);
 
 /* Fills in the losses of the source. If a log was read to its end (is_read), they include the events that the log

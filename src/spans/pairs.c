@@ -523,7 +523,9 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	struct ptrc_type *type = ptrc_reader_type(reader, reader->event.posix_event_id);
 	struct ptrc_pair_roles *r = type->of_pairs;
 	size_t role_count;
+	trace_event_id_t id = reader->event.posix_event_id;
 	bool is_open = ptrc_reader_is_loss_open(reader);
+	bool is_restart;
 	size_t i = 0;
 
 	while (source->order >= p->source_count)
@@ -538,13 +540,17 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 		take_end(p, r->roles[i].pair, source);
 	/* A STOP, an OVERFLOW or an os.lost precedes the lost events, so the pairs that this event itself ends are
 	 * not cut: its ends were taken before. The loss lasts until the next event of the source, a START or
-	 * RESUME. Pairs that begin in other sources before that event may have lost their ends, too. */
-	if (s->is_at_loss || ptrc_reader_is_loss(reader)) {
+	 * RESUME. Pairs that begin in other sources before that event may have lost their ends, too. If a call or
+	 * command stops the trace, only its next START is such a place: a trace that ends after the stop lacks
+	 * nothing. */
+	is_restart = id == POSIX_TRACE_START && s->is_stopped;
+	if (is_restart || s->is_at_loss || ptrc_reader_is_loss(reader)) {
 		p->gap_count++;
 		s->gap_count++;
 	}
 	p->at_loss_count += (size_t)is_open - (size_t)s->is_at_loss;
 	s->is_at_loss = is_open;
+	s->is_stopped = id == POSIX_TRACE_STOP || (s->is_stopped && !is_restart);
 	for (; i < role_count; i++)
 		take_begin(p, r->roles[i].pair, source);
 	p->gap_count += p->at_loss_count > (size_t)s->is_at_loss;

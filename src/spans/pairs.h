@@ -106,6 +106,8 @@ struct ptrc_pair_source {
 	uint64_t gap_count;
 	/* Events were lost after the latest event; the loss lasts until the next event. */
 	bool is_at_loss;
+	/* The latest STOP has no START yet. */
+	bool is_stopped;
 };
 
 /* Starts zeroed, except for is_by_name, is_live, per and label. */

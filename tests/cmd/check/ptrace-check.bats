@@ -704,3 +704,57 @@ odd_rules() {
 	exits 3 ptrace-check --json a.log --order='os.syscall.begin, os.syscall.end'
 	exits 4 ptrace-check --json a.log --after='os.syscall.begin -> os.syscall.end within 1us'
 }
+
+@test "what happened while the trace was stopped is not known" {
+	local stop='posix_trace_stop u32:0'
+	# The recording ends with the stop, not with the flush after it.
+	made a.log <<-END
+		event 100000 7 8 a
+		event 400000 7 8 $stop
+		event 9000000 7 8 posix_trace_flush_start
+		event 9000000 7 8 posix_trace_flush_stop
+	END
+	exits 4 ptrace-check a.log --after='a -> b within 2ms'
+	exits 4 ptrace-check a.log --exists='b within 2ms'
+	exits 1 ptrace-check a.log --after='a -> b within 200us'
+	[[ $stdout == *"not answered for 300us"* ]]
+	exits 4 ptrace-check a.log --max='a..b < 2ms'
+	# Stopped within the second pair and for the third; the second begin and the third end seem to be one.
+	made b.log <<-END
+		event 100000 7 8 posix_trace_start
+		event 110000 7 8 j.begin u32:1
+		event 210000 7 8 j.end u32:1
+		event 300000 7 8 j.begin u32:2
+		event 350000 7 8 $stop
+		event 900000 7 8 posix_trace_start
+		event 950000 7 8 j.end u32:3
+		event 1000000 7 8 j.begin u32:4
+		event 1100000 7 8 j.end u32:4
+	END
+	exits 0 ptrace-check --json b.log --max='j < 200us'
+	jq -e '.rules[0] | .kept == 2 and .broken == 0 and .doubtful >= 1' <<<"$stdout"
+	exits 0 ptrace-stat --json --pairs b.log
+	jq -e '.pairs[0] | .count == 2 and .max_ns == 100000 and .cut == 1' <<<"$stdout"
+	exits 4 ptrace-check b.log --after='j.begin -> j.end within 100us'
+	[[ $stdout == "undecided"*"; the trace was stopped for a time"* ]]
+	exits 4 ptrace-check b.log --before='j.end require j.begin by data'
+	rules <<<'rules: [{never: "k*"}, {count: j.begin, max: 3}, {exists: j.end, within: 1ms}]'
+	exits 0 ptrace-check rules.yaml b.log
+	# Of one that runs, the time without an event counts.
+	made c.log <<-'END'
+		event 100000 7 8 a
+		event 9000000 7 8 posix_trace_flush_start
+	END
+	exits 1 ptrace-check c.log --after='a -> b within 2ms'
+}
+
+@test "a process that goes on leaves what it may do open, traced or not" {
+	needs_os
+	rules <<<'rules: [{after: os.exec, expect: os.exit, by: pid, within: 1h}]'
+	mkfifo in
+	exec 7<>in
+	exits 4 ptrace-run --os=process --check=rules.yaml -o run.log -- sh -c 'exec 3>&-; cat <in & sleep 0.1' 3>&-
+	exits 4 ptrace-check rules.yaml run.log
+	exec 7>&-
+	exits 0 ptrace-run --os=process --check=rules.yaml -o run.log -- sh -c '/bin/true & wait'
+}

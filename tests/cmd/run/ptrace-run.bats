@@ -873,10 +873,10 @@ gone() {
 		[ "$(grep -vcE 'events waited|damaged: ' stderr.txt)" -eq 2 ]
 		tail -n 1 stderr.txt | valid run
 		tail -n 1 stderr.txt | jq -e '.losses.write_error == 116 and (.complete | not)'
-		grep -q 'truncated or written to by somebody else' stderr.txt
+		grep -q 'truncated or written to by another process' stderr.txt
 		# The log tells it, too.
 		exits 3 ptrace-dump run.log
-		grep -q 'truncated or written to by somebody else' stderr.txt
+		grep -q 'truncated or written to by another process' stderr.txt
 	done
 }
 
