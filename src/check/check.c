@@ -230,7 +230,8 @@ static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 		   "events have data that does not fit its layout");
 	note_count(t, t->unmatched_ends, "end without a begin", "ends without a begin");
 	if (r->kind == PTRC_RULE_PAIR)
-		note_count(t, t->doubtful, "begin or end with a loss or a stop before the other one",
+		note_count(t, t->doubtful,
+			   "begin or end with a loss or a stop before the other one",
 			   "begins and ends with a loss or a stop before the other one");
 	if (r->kind == PTRC_RULE_LOSS)
 		note_logs(c, t);
