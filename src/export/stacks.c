@@ -51,7 +51,11 @@ struct track {
 	const struct ptrc_source *source;
 	struct level *levels;
 	size_t depth;
+	/* For folded stacks: the stack that has only the name of the program that the process executes; the program's
+	 * number in the log; and whether the process executes no other one after it. */
 	uint32_t root;
+	unsigned long program;
+	bool is_last_program;
 	uint64_t last_ns;
 	/* Whether the selected time has started, and whether it has ended. Records are kept between the two. */
 	bool has_begun;
@@ -85,20 +89,48 @@ static struct track *add_track(struct stacks *st, const struct ptrc_export_lane 
 	return t;
 }
 
+static void set_root(struct ptrc_export *x, struct track *t, const struct ptrc_buffer *name)
+{
+	t->root = ptrc_flames_stack(&x->flames, 0,
+				    ptrc_flames_frame(&x->flames, name->bytes, name->used));
+}
+
+/* Folded stacks have no times. So each program that a process executes gets a root of its own. */
+static void find_root(struct ptrc_export *x, struct track *t)
+{
+	const struct ptrc_reader *r = &x->source->reader;
+	struct posixtrace_log_process p, last;
+	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	unsigned long program;
+
+	if (!ptrc_lane_process(&t->lane->lane, ptrc_source_ns(x->source), &program, &p) ||
+	    !p.pp_name_size) {
+		if (!t->root)
+			set_root(x, t, &t->lane->process->name);
+		return;
+	}
+	if (t->root && program == t->program)
+		return;
+	t->program = program;
+	t->is_last_program = !ptrc_reader_find_process(r, p.pp_pid, &last) ||
+			     (last.pp_from.tv_sec == p.pp_from.tv_sec &&
+			      last.pp_from.tv_nsec == p.pp_from.tv_nsec);
+	if (r->label)
+		ptrc_buffer_format(&name, "%s: ", r->label);
+	ptrc_buffer_bytes(&name, p.pp_name, p.pp_name_size);
+	set_root(x, t, &name);
+	ptrc_buffer_free(&name);
+}
+
 static struct track *track_of(struct ptrc_export *x, struct ptrc_export_lane *lane)
 {
 	struct stacks *st = x->state;
-	const struct ptrc_buffer *name;
 	struct track *t = lane->state;
 
-	if (t)
-		return t;
-	t = lane->state = add_track(st, lane, NULL);
-	if (!st->is_folded)
-		return t;
-	name = &lane->process->name;
-	t->root = ptrc_flames_stack(&x->flames, 0,
-				    ptrc_flames_frame(&x->flames, name->bytes, name->used));
+	if (!t)
+		t = lane->state = add_track(st, lane, NULL);
+	if (st->is_folded && !t->is_last_program)
+		find_root(x, t);
 	return t;
 }
 

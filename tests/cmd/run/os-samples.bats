@@ -57,6 +57,17 @@ most() {
 	[ "$(events a.log os.exec)" -ge 2 ]
 }
 
+@test "folded stacks begin with the program that a process executed at that time" {
+	needs_os
+	# shellcheck disable=SC2016 # the inner shell's
+	ptrace-run --os=process,samples -o a.log -- sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done; exec "$0" spin 150' "$work"
+	ptrace-export --to=folded a.log >folded
+	[ "$(cut -d';' -f1 folded | sort -u)" = $'os_work\nsh' ]
+	[ "$(awk '/^sh;/ { n += $NF } END { print n }' folded)" -eq \
+		"$(ptrace-dump --count --event=os.sample --where='comm == "sh"' a.log)" ]
+	grep -q '^os_work;.*work_inner' folded
+}
+
 @test "a process that runs already is sampled" {
 	needs_os
 	"$work" spins 60000 2 3>&- &
