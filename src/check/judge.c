@@ -295,7 +295,7 @@ static void take_exists(struct now *n)
 		t->has_base = true;
 		t->base = n->at;
 		t->used_event = n->judge->event_count;
-		t->is_base_doubtful = t->ending->gap_count;
+		t->is_base_doubtful = ptrc_ending_has_loss(t->ending);
 		if (is_any_near(t, &t->early, &n->at))
 			t->is_found = true;
 		else if (t->early.has_last && t->rule->within_ns >= 0)

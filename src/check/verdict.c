@@ -133,7 +133,7 @@ static void decide_each(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 	bool is_whole = r->kind == PTRC_RULE_ORDER && !r->by_text && t->is_whole && is_sure;
 
 	f->is_broken = t->broken && is_sure;
-	f->has_loss = (has_loss(e) || t->doubtful) && !is_whole;
+	f->has_loss = (has_loss(e) || (e->stop_count && t->doubtful)) && !is_whole;
 	f->is_open = t->open || (e->is_unclosed && !is_whole);
 	f->count = r->kind == PTRC_RULE_ORDER ? t->kept : t->matched;
 	if (!all)
@@ -261,7 +261,7 @@ static void put_doubts(const struct ptrc_trial *t, const struct findings *f, str
 	if (f->has_loss && !is_loss_ignored(t)) {
 		if (has_loss(t->ending))
 			ptrc_buffer_text(b, "; events were lost");
-		if (t->ending->stop_count)
+		if (t->ending->stop_count && t->doubtful)
 			ptrc_buffer_text(b, "; the trace was stopped for a time");
 		if (t->cut || t->misfits)
 			ptrc_buffer_text(b, "; data of events is missing");

@@ -729,6 +729,7 @@ odd_rules() {
 		event 900000 7 8 posix_trace_start
 		event 950000 7 8 j.end u32:3
 		event 1000000 7 8 j.begin u32:4
+		event 1050000 7 8 late
 		event 1100000 7 8 j.end u32:4
 	END
 	exits 0 ptrace-check --json b.log --max='j < 200us'
@@ -738,7 +739,8 @@ odd_rules() {
 	exits 4 ptrace-check b.log --after='j.begin -> j.end within 100us'
 	[[ $stdout == "undecided"*"; the trace was stopped for a time"* ]]
 	exits 4 ptrace-check b.log --before='j.end require j.begin by data'
-	rules <<<'rules: [{never: "k*"}, {count: j.begin, max: 3}, {exists: j.end, within: 1ms}]'
+	rules <<<'rules: [{never: "k*"}, {count: j.begin, max: 3}, {exists: j.end, within: 1ms},
+		{exists: j.end, of: late, within: 200us}]'
 	exits 0 ptrace-check rules.yaml b.log
 	# Of one that runs, the time without an event counts.
 	made c.log <<-'END'
