@@ -173,6 +173,27 @@ static void count_gap_of_ring(trace_id_t trace, struct ptrc_session_state *state
 			state->counts.pt_log_events++;
 }
 
+/* Stores the status of the trace, and notes whether the trace runs. Overruns and errors of flushes stay in the status
+ * until the trace is cleared. Returns false if the stream does not exist any more. */
+static bool take_status(struct ptrc_server *s, struct posix_trace_status_info *status)
+{
+	if (posix_trace_get_status(s->trace, status))
+		return false;
+	/* Not only START and STOP change whether the trace runs: a full stream stops by itself, and continues
+	 * after it was read. */
+	set_running(s, status->posix_stream_status == POSIX_TRACE_RUNNING);
+	s->is_stream_overrun |= status->posix_stream_overrun_status == POSIX_TRACE_OVERRUN;
+	s->is_log_overrun |= status->posix_log_overrun_status == POSIX_TRACE_OVERRUN;
+	if (!s->flush_error)
+		s->flush_error = status->posix_stream_flush_error;
+	if (s->is_stream_overrun)
+		status->posix_stream_overrun_status = POSIX_TRACE_OVERRUN;
+	if (s->is_log_overrun)
+		status->posix_log_overrun_status = POSIX_TRACE_OVERRUN;
+	status->posix_stream_flush_error = s->flush_error;
+	return true;
+}
+
 static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 {
 	memset(state, 0, sizeof(*state));
@@ -197,23 +218,11 @@ static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 	ptrc_trace_counts(s->trace, &state->counts);
 	count_gap_of_ring(s->trace, state);
 	state->event_count = count_events(s->trace);
-	if (posix_trace_get_status(s->trace, &state->status))
+	if (!take_status(s, &state->status))
 		return;
-	/* Not only START and STOP change whether the trace runs: a full stream stops by itself, and continues
-	 * after it was read. */
-	set_running(s, state->status.posix_stream_status == POSIX_TRACE_RUNNING);
 	state->running_ns = (uint64_t)s->ran_ns;
 	if (s->is_running)
 		state->running_ns += (uint64_t)(ptrc_now_ns() - s->running_since_ns);
-	s->is_stream_overrun |= state->status.posix_stream_overrun_status == POSIX_TRACE_OVERRUN;
-	s->is_log_overrun |= state->status.posix_log_overrun_status == POSIX_TRACE_OVERRUN;
-	if (!s->flush_error)
-		s->flush_error = state->status.posix_stream_flush_error;
-	if (s->is_stream_overrun)
-		state->status.posix_stream_overrun_status = POSIX_TRACE_OVERRUN;
-	if (s->is_log_overrun)
-		state->status.posix_log_overrun_status = POSIX_TRACE_OVERRUN;
-	state->status.posix_stream_flush_error = s->flush_error;
 }
 
 void ptrc_server_remove_socket(struct ptrc_server *s)
@@ -344,12 +353,10 @@ static int answer_stat(struct ptrc_server *s)
 
 static int answer_start(struct ptrc_server *s)
 {
-	struct ptrc_session_state state;
-	bool was_running;
+	struct posix_trace_status_info status;
+	bool was_running = take_status(s, &status) && s->is_running;
 	int error;
 
-	gather(s, &state);
-	was_running = s->is_running;
 	/* Events of the operating system from before the start are dropped, unless the trace runs already. */
 	if (!was_running)
 		ptrc_os_suspend(s->os);

@@ -509,3 +509,16 @@ closed() {
 	ptrace-shutdown --allow-loss "$me"
 	pkill -P "$pids"
 }
+
+@test "to start a trace that runs drops no event" {
+	needs_os
+	mkfifo go
+	sh -c 'read -r _ <go; for i in $(seq 200); do /bin/true; done' 3>&- &
+	pids=$!
+	ptrace-create --os=process --pid="$pids" --name="$me" --start -o a.log
+	echo >go
+	# The session ends with the process.
+	while ptrace-start "$me" 2>/dev/null; do :; done
+	wait_until closed a.log
+	[ "$(fields a.log os.exec .data.name | grep -cx true)" -eq 200 ]
+}
