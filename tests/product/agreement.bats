@@ -196,15 +196,15 @@ page_of() {
 @test "a page of a command names under SEE ALSO the commands that it speaks of" {
 	for c in $commands; do
 		page=$(page_of "$c")
-		sed '/^\.SH "SEE ALSO"/q' "$page" | grep -oE '^\.BR ptrace\\-[a-z]+ \(1\)' |
-			grep -vF "\\-$c (" | sort -u >spoken || true
+		sed '/^\.SH "SEE ALSO"/q' "$page" | grep -oE 'fBptrace\\-[a-z]+\\fR\(1\)' |
+			grep -oE '\-[a-z]+' | grep -vxF -e "-$c" | sort -u >spoken || true
 		sed '1,/^\.SH "SEE ALSO"/d' "$page" | grep -oE '^\.BR ptrace\\-[a-z]+ \(1\)' |
-			sort -u >named
+			grep -oE '\-[a-z]+' | sort -u >named
 		[ -z "$(comm -23 spoken named)" ]
 	done
 	# These speak of logs and streams that may be unfinished.
 	for c in create doctor dump list run stat; do
-		grep -qF '.BR ptrace\-salvage (1)' "$PTRC_SOURCE/man/ptrace-$c.1"
+		grep -qE '(\\fB|^\.BR )ptrace\\-salvage(\\fR| )\(1\)' "$PTRC_SOURCE/man/ptrace-$c.1"
 	done
 }
 

@@ -59,8 +59,9 @@ every_name_is_a_function() {
 # Pages of ours that the text and SEE ALSO speak of.
 every_reference_leads_somewhere() {
 	for page in "$man"/*.[1357]; do
-		refs=$(sed -n 's/^\(\.BR\|\.RB (\) \(\(posix\|ptrace\)[a-z_.\\-]*\) (\([1357]\)).*/\2.\4/p' "$page" |
-			sed 's/\\//g' | sort -u)
+		refs=$(sed 's/\\-/-/g' "$page" |
+			grep -oE '(\\fB|^\.BR |^\.RB \( )(posix|ptrace)[a-z_.-]*(\\fR| )\([1357]\)' |
+			sed -E 's/^.*(posix|ptrace)([a-z_.-]*)(\\fR| )\(([1357])\)$/\1\2.\4/' | sort -u)
 		for ref in $refs; do
 			case $ref in
 			posix_spawn.3) continue ;;
