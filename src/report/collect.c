@@ -610,7 +610,7 @@ static void add_loss(struct ptrc_report *r, struct ptrc_source *s, int64_t ns)
 		r->open_loss[s->order] = r->loss_count;
 }
 
-/* Takes an event that may report a loss. The event may be outside the selected time; its loss is shown only
+/* Takes an event that may report a loss, or that the trace was stopped and started. The event may be outside the selected time; its loss is shown only
  * as far as it is within that time. */
 static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 {
@@ -634,7 +634,7 @@ static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 	*open = 0;
 	if (event_ns > span->last)
 		return;
-	if (!is_loss && !is_open)
+	if (!is_loss && !is_open && !ptrc_pairs_is_restart(r->pairs, s))
 		return;
 	r->all_gap_count++;
 	r->gap_counts[s->order]++;

@@ -406,6 +406,12 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_que
 				"%s: ends come in another order than they would nest, so the "
 				"durations are wrong; measure them with --pair='%s by %s'",
 				pair->name, pair->name, pair->common_text);
+		if (pair->is_across_threads)
+			ptrc_cli_message(thing,
+					 "%s: begins and ends with the same %s are on different "
+					 "threads; measure them with --pair='%s by %s'",
+					 pair->name, pair->common_text, pair->name,
+					 pair->common_text);
 		/* A key that no event has is treated like an event type that does not exist: something that the
 		 * user named is missing. */
 		is_missing |= !pair->has_key && pair->without_key > pair->cut_keys;

@@ -248,6 +248,9 @@ static void bind(struct ptrc_pair *pair, struct ptrc_view *view)
 		}
 }
 
+/* How many begins is_crossed() compares with an end, and for how many ends look_elsewhere() searches. */
+enum { LOOKS_MAX = 64 };
+
 static uint64_t hash_common(const struct ptrc_pair *pair, struct ptrc_view *view)
 {
 	struct ptrc_key k;
@@ -267,7 +270,6 @@ static uint64_t hash_common(const struct ptrc_pair *pair, struct ptrc_view *view
 static bool is_crossed(const struct ptrc_pair *pair, const struct ptrc_span *latest,
 		       struct ptrc_view *view)
 {
-	enum { LOOKS_MAX = 64 };
 	const struct ptrc_span *b = latest->before;
 	uint64_t hash;
 
@@ -279,6 +281,35 @@ static bool is_crossed(const struct ptrc_pair *pair, const struct ptrc_span *lat
 	for (int i = 0; b && b->common_hash != hash; b = i++ < LOOKS_MAX ? b->before : NULL)
 		continue;
 	return b;
+}
+
+struct elsewhere {
+	size_t pair;
+	uint64_t common_hash;
+	bool is_found;
+};
+
+static void compare_common(void *thing, void *arg)
+{
+	const struct open_begins *open = thing;
+	struct elsewhere *e = arg;
+
+	for (const struct ptrc_span *b = open->latest; b && b->pair == e->pair; b = b->before)
+		e->is_found |= b->common_hash == e->common_hash;
+}
+
+/* Searches the open begins of all threads for one to which an end without a begin on its thread belongs, because the
+ * two have the same value of the common field. */
+static void look_elsewhere(struct ptrc_pairs *p, size_t number, struct ptrc_view *view)
+{
+	struct ptrc_pair *pair = &p->list[number];
+	struct elsewhere e = {.pair = number};
+
+	if (!pair->common_text || pair->is_across_threads || pair->look_count++ >= LOOKS_MAX)
+		return;
+	e.common_hash = hash_common(pair, view);
+	ptrc_table_visit(&p->open, compare_common, &e);
+	pair->is_across_threads = e.is_found;
 }
 
 /* ---- rows ---- */
@@ -423,6 +454,7 @@ static void take_end(struct ptrc_pairs *p, size_t number, struct ptrc_source *so
 		enum ptrc_span_fate fate =
 			*gaps_of(p, pair, source->order) ? PTRC_SPAN_CUT : PTRC_SPAN_NO_BEGIN;
 
+		look_elsewhere(p, number, view);
 		count(row_of(p, number, view), fate, 0);
 		ptrc_span_end(&p->spans, NULL, number, fate, source);
 		return;
@@ -516,6 +548,13 @@ static struct ptrc_pair_roles *find_roles(struct ptrc_pairs *p, struct ptrc_type
 	return type->of_pairs = r;
 }
 
+bool ptrc_pairs_is_restart(const struct ptrc_pairs *p, const struct ptrc_source *source)
+{
+	return source->reader.event.posix_event_id == POSIX_TRACE_START &&
+	       source->order < p->source_count && p->sources[source->order] &&
+	       p->sources[source->order]->is_stopped;
+}
+
 void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 {
 	struct ptrc_reader *reader = &source->reader;
@@ -543,7 +582,7 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	 * RESUME. Pairs that begin in other sources before that event may have lost their ends, too. If a call or
 	 * command stops the trace, only its next START is such a place: a trace that ends after the stop lacks
 	 * nothing. */
-	is_restart = id == POSIX_TRACE_START && s->is_stopped;
+	is_restart = ptrc_pairs_is_restart(p, source);
 	if (is_restart || s->is_at_loss || ptrc_reader_is_loss(reader)) {
 		p->gap_count++;
 		s->gap_count++;

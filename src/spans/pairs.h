@@ -73,6 +73,10 @@ struct ptrc_pair {
 	/* Some end was assigned to the latest begin of its thread, although its value of the common field was that
 	 * of an earlier begin. */
 	bool is_crossed;
+	/* Some end without a begin on its thread had the common field's value of an open begin on another thread; and
+	 * the number of ends for which such a begin was looked for. */
+	bool is_across_threads;
+	unsigned int look_count;
 	/* The number of events without the field that is the key; and how many of them lack it because their data
 	 * was cut. */
 	uint64_t without_key;
@@ -169,6 +173,9 @@ bool ptrc_pairs_add(struct ptrc_pairs *, const char *text, const struct ptrc_lay
 
 /* Whether an event type of this name makes a pair by its name. */
 bool ptrc_pair_has_name(const struct ptrc_reader_name *);
+
+/* Whether the latest event of the source, which ptrc_pairs_take() has not taken yet, is a START after a STOP. */
+bool ptrc_pairs_is_restart(const struct ptrc_pairs *, const struct ptrc_source *);
 
 /* Takes the latest event of the source, whose layout has been found. The events of several sources must come merged
  * by time, because two events from different sources make a pair if their key is a field (not if it is the thread).

@@ -392,6 +392,21 @@ meta() {
 	grep -Fqx "  Why threads did not run is not known: the log has no waits (ptrace-run --waits)." <<<"$stdout"
 }
 
+@test "report: a stop and a start cut gaps and times on a processor, too" {
+	made stopped.log <<-END
+		event 1000 7 8 tick
+		event 1500 7 9 os.switch_in
+		event 3000 0 0 posix_trace_stop u32:0
+		event 90000 0 0 posix_trace_start
+		event 100000 7 8 tick
+		event 103000 7 9 os.switch_out
+	END
+	ptrace-report -o report.html stopped.log
+	meta report.html '[.classes[] | select(.kind == 2)] == []'
+	meta report.html '(.lanes[] | select(.tid == 8)) | .gap == 0'
+	meta report.html '(.classes[] | select(.name == "tick")) | .count == 2 and .max == null'
+}
+
 @test "report: very many losses, of two logs in turns, are merged" {
 	for log in a b; do
 		made $log.log <<-'END'

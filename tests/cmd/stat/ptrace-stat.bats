@@ -398,4 +398,17 @@ names_stopped_keeper() {
 	[ "$stderr" = "ptrace-stat: made.log: job: ends come in another order than they would nest, so the durations are wrong; measure them with --pair='job by data.job'" ]
 	exits 0 ptrace-stat --pair='job by data.job' made.log
 	[ -z "$stderr" ]
+	# The same if a begin and its end are on different threads, but not if an end has no begin at all.
+	made threads.log <<-'END'
+		layout job.begin u64 job
+		layout job.end u64 job
+		event 1000 1 1 job.begin u64:0
+		event 2000 1 2 job.end u64:1
+		event 3000 1 2 job.end u64:0
+	END
+	exits 0 ptrace-stat --pairs threads.log
+	grep -Fqx "ptrace-stat: threads.log: job: begins and ends with the same data.job are on different threads; measure them with --pair='job by data.job'" <<<"$stderr"
+	ptrace-dump --to-log=ends.log --where='data.job == 1 || event == "job.begin"' threads.log
+	exits 0 ptrace-stat --pairs ends.log
+	fails grep -Fq 'different threads' <<<"$stderr"
 }
