@@ -214,14 +214,24 @@ static bool is_end_selected(const struct ptrc_waits *w, const struct ptrc_pair *
 
 /* ---- rows ---- */
 
+static bool is_any_of(const struct ptrc_value *call, const char *const *names)
+{
+	for (; *names; names++)
+		if (call->size == strlen(*names) && !memcmp(call->bytes, *names, call->size))
+			return true;
+	return false;
+}
+
 /* Returns the row of what the thread waited for: the lock, file, peer or call. Adds it if it is new. */
 static struct ptrc_waits_row *row_of(struct ptrc_waits *w, enum ptrc_waits_kind kind,
 				     const struct ptrc_waits_thread *t, struct ptrc_view *begin,
 				     const struct ptrc_value *call)
 {
+	static const char *const joins[] = {"pthread_join", "pthread_timedjoin_np",
+					    "pthread_clockjoin_np", "thrd_join", NULL};
 	struct ptrc_value text = {.kind = PTRC_VALUE_TEXT, .bytes = ""};
 	struct ptrc_buffer key = PTRC_BUFFER_INIT;
-	uint64_t head[4] = {kind, 0, 0, 0};
+	uint64_t head[5] = {kind};
 	size_t count = w->rows.count;
 	struct ptrc_waits_row *row;
 
@@ -229,6 +239,9 @@ static struct ptrc_waits_row *row_of(struct ptrc_waits *w, enum ptrc_waits_kind 
 		head[1] = (uint64_t)number_of(w, begin, "lock");
 		head[2] = (uint64_t)t->lane.pid;
 		head[3] = t->lane.group;
+		/* When a thread was joined, the C library may give its pthread_t to a new thread. */
+		if (is_any_of(call, joins))
+			head[4] = (uint64_t)number_of(w, begin, "holder");
 	} else if (kind == PTRC_WAITS_IO || kind == PTRC_WAITS_NET) {
 		text = text_of(w, begin, kind == PTRC_WAITS_IO ? "path" : "peer");
 		head[1] = text.size != 0;
@@ -297,14 +310,6 @@ static void add_share(struct ptrc_waits *w, const struct ptrc_waits_row *row,
 		*ptrc_append(shares->list, shares->count) = s;
 	}
 	s->ns += ns;
-}
-
-static bool is_any_of(const struct ptrc_value *call, const char *const *names)
-{
-	for (; *names; names++)
-		if (call->size == strlen(*names) && !memcmp(call->bytes, *names, call->size))
-			return true;
-	return false;
 }
 
 static void add_bytes(struct ptrc_waits_row *row, const struct ptrc_value *call, int64_t result)

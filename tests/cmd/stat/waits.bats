@@ -341,6 +341,24 @@ example() {
 		[["/from", 50, 0], ["/to", 0, 10]]'
 }
 
+@test "joins of threads that had the same address in turn are not one lock" {
+	made run.log <<-'END'
+		layout wait.lock.begin enum u32 {pthread_mutex_lock, pthread_join} call, i32 holder, x64 lock, caller call_site
+		layout wait.lock.end i64 result, i32 error
+		event 1 5 5 wait.lock.begin u32:1 u32:6 u64:2748 u64:2
+		event 2 5 5 wait.lock.end u64:0 u32:0
+		event 3 5 5 wait.lock.begin u32:1 u32:7 u64:2748 u64:2
+		event 5 5 5 wait.lock.end u64:0 u32:0
+		event 6 5 5 wait.lock.begin u32:0 u32:6 u64:3000 u64:2
+		event 7 5 5 wait.lock.end u64:0 u32:0
+		event 8 5 5 wait.lock.begin u32:0 u32:7 u64:3000 u64:2
+		event 9 5 5 wait.lock.end u64:0 u32:0
+	END
+	ptrace-stat --waits --json run.log |
+		jq -e '[.locks[] | [.lock, .count, [.holders[].tid]]] | sort ==
+			[["0xabc", 1, [6]], ["0xabc", 1, [7]], ["0xbb8", 2, [6, 7]]]'
+}
+
 @test "the first 20 rows of a table, and a count of the rest" {
 	for ((i = 0; i < 25; i++)); do
 		echo "event $((i * 100)) 5 5 wait.io.begin u32:0 u32:3 u64:1 u64:2 str:/file$i"
