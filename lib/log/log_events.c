@@ -1055,19 +1055,29 @@ static int write_stop(struct ptrc_log_writer *w, int64_t ns)
 					    sizeof(reason));
 }
 
-/* Chooses the earliest events that together have about `counted` counted bytes and not more; but if
- * the first event alone has more, chooses it alone. */
-static int choose_at_most(struct ptrc_log_writer *w, uint64_t counted, struct ptrc_log_slice *slice)
+/* The size of the waiting events in packets. */
+static uint64_t packed_bytes(const struct ptrc_log_batch *b)
+{
+	const struct ptrc_log_piece *p;
+	uint64_t sum = 0;
+
+	for (uint64_t i = b->next; (p = listed(b, &b->waiting, i)); i++)
+		sum += cost(p);
+	return sum;
+}
+
+/* Chooses the earliest events that together have about `counted` of the bytes that log-max-size counts. If that is
+ * much, it chooses fewer, so that the caller comes near to `counted` in several steps, none of which has to look at
+ * each event. */
+static int choose_about(struct ptrc_log_writer *w, uint64_t counted, struct ptrc_log_slice *slice)
 {
 	struct ptrc_log_end end = {.target = counted, .room = UINT64_MAX};
+	double share = (double)counted / (double)w->batch.counted;
 
-	if (counted > 4 * EXACT_BELOW) {
-		int error = batch_choose(&w->batch, counted / 2, slice);
-
-		if (error || slice->counted <= counted)
-			return error;
-	}
-	return batch_choose_exactly(&w->batch, &end, slice);
+	if (counted <= 4 * EXACT_BELOW)
+		return batch_choose_exactly(&w->batch, &end, slice);
+	return batch_choose(&w->batch, (uint64_t)(share / 2 * (double)packed_bytes(&w->batch)),
+			    slice);
 }
 
 /* Discards the oldest events of a flush that has more than the ring can hold. */
@@ -1080,7 +1090,7 @@ static int discard_oldest(struct ptrc_log_writer *w)
 		return 0;
 	while (w->batch.counted > w->limit) {
 		struct ptrc_log_slice slice;
-		int error = choose_at_most(w, w->batch.counted - w->limit, &slice);
+		int error = choose_about(w, w->batch.counted - w->limit, &slice);
 
 		if (error)
 			return error;

@@ -1141,6 +1141,25 @@ TEST(loop_log_keeps_the_newest,
 	ts_close_log(log);
 }
 
+TEST(loop_log_counts_all_that_a_large_flush_overwrites, "LOG-30 LOG-32", NEEDS_KEEPER)
+{
+	enum { COUNT = 100000 };
+	int fd = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 8 * KIB * KIB, POSIX_TRACE_LOOP,
+				    256 * KIB, fd);
+
+	/* Events without data take much less than log-max-size counts for them. */
+	for (int i = 0; i < COUNT; i++)
+		posix_trace_event(id, NULL, 0);
+	ts_flush(trid);
+	struct ts_events events = ts_end_log(trid, fd);
+	size_t kept = ts_count(&events, id);
+	CHECK_GT(kept * 8, 128 * KIB);
+	/* START is lost, too. */
+	CHECK_EQ(log_counts(fd).pt_log_lost_events, COUNT - kept + 1);
+}
+
 TEST(small_loop_log_gives_up_no_more_than_it_must, "LOG-30 SIZE-20", NEEDS_KEEPER)
 {
 	/* What the system records at the end takes the place of the oldest events only. */
