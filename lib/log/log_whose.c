@@ -85,7 +85,7 @@ static int take_process(struct ptrc_log_whose *x, uint8_t *payload, uint64_t len
 	if (texts_of(&p.head) > length || length > UINT32_MAX || p.head.pid <= 0 ||
 	    x->bytes + length > BYTES_MAX)
 		return 0;
-	p.number = (uint32_t)x->process_count;
+	p.number = x->taken_count++;
 	if (!PTRC_ARRAY_RESERVE(x->processes, x->process_count, 1, &x->process_size) ||
 	    find_mappings(&p))
 		return ENOMEM;

@@ -37,8 +37,9 @@ struct ptrc_log_whose {
 	size_t thread_count, thread_size;
 	struct ptrc_log_clock *clocks; /* by time */
 	size_t clock_count, clock_size;
-	uint64_t bytes;	  /* bytes of memory for all of these */
-	bool is_unsorted; /* a payload has been taken since the last sort */
+	uint32_t taken_count; /* descriptions of processes so far, duplicates included */
+	uint64_t bytes;	      /* bytes of memory for all of these */
+	bool is_unsorted;     /* a payload has been taken since the last sort */
 };
 
 /* Takes the payload of a packet of this type, and becomes its owner. An impossible payload is freed

@@ -12,6 +12,7 @@
 #include <sys/utsname.h>
 
 #include "lib/log/log_layout.h"
+#include "lib/log/log_whose.h"
 
 #define KIB ((size_t)1024)
 
@@ -420,6 +421,42 @@ TEST(a_new_keeper_does_not_tell_it_twice, "", NEEDS_KEEPER)
 	struct posixtrace_log_process p = only_one_of(trid, getpid());
 	CHECK_GT(p.pp_executable_size, 0);
 	ts_close_log(trid);
+}
+
+/* Takes a description of a process with this command line. */
+static void take_description(struct ptrc_log_whose *x, int32_t pid, int64_t from_ns,
+			     const char *line)
+{
+	struct ptrc_log_process head = {.from_ns = from_ns,
+					.pid = pid,
+					.exe_bytes = 2,
+					.line_bytes = (uint32_t)strlen(line)};
+	size_t size = sizeof(head) + 2 + head.line_bytes;
+	uint8_t *payload = calloc(1, size + 8);
+
+	CHECK(payload);
+	memcpy(payload, &head, sizeof(head));
+	memcpy(payload + sizeof(head), "/p", 2);
+	memcpy(payload + sizeof(head) + 2, line, head.line_bytes);
+	CHECK_OK(ptrc_log_whose_take(x, PTRC_LOG_PROCESS, payload, size));
+}
+
+TEST(the_description_that_was_written_last_is_kept, "")
+{
+	struct ptrc_log_whose x = {0};
+	struct posixtrace_log_process p;
+
+	/* The first two are equal, so one of them is dropped before the last one comes. */
+	take_description(&x, 8, 1000, "other");
+	take_description(&x, 8, 1000, "other");
+	take_description(&x, 7, 1000, "first");
+	ptrc_log_whose_sort(&x);
+	take_description(&x, 7, 1001, "second");
+	ptrc_log_whose_sort(&x);
+	CHECK_EQ(x.process_count, 2);
+	CHECK_OK(ptrc_log_whose_process(&x, 0, &p));
+	expect_text(p.pp_command_line, p.pp_command_line_size, "second");
+	ptrc_log_whose_free(&x);
 }
 
 TEST(command_lines_can_be_left_out, "", NEEDS_KEEPER)
