@@ -173,10 +173,12 @@ void ptrc_orphan_put_aside(int dirfd, uint64_t id, int fd)
 	ptrc_stream_unmap(&stream);
 }
 
-static void remove_object(int dirfd, uint64_t id)
+static bool remove_object(int dirfd, uint64_t id)
 {
-	ptrc_shmdir_remove_id(dirfd, 'o', id);
+	bool is_removed = ptrc_shmdir_remove_id(dirfd, 'o', id);
+
 	ptrc_untraced_forget(dirfd, id);
+	return is_removed;
 }
 
 int ptrc_orphan_finish(int dirfd, uint32_t uid, uint64_t id, int fd,
@@ -266,26 +268,27 @@ static void note_dropped(int dirfd, uint64_t id, const struct ptrc_orphan_facts 
 	ptrc_file_close(fd);
 }
 
-/* Removes an orphan and its events. Returns false if another process holds the orphan's lock. */
+/* Removes an orphan and its events. Returns false if it stays, as when a process salvages it, or a keeper that has
+ * failed to finish its log still exists. */
 static bool drop(int dirfd, uint32_t uid, uint64_t id)
 {
 	struct ptrc_orphan_facts f;
 	uint64_t size, mask;
-	bool is_locked;
+	bool is_removed = false;
 	int fd;
 
 	if (ptrc_shmdir_open_id(dirfd, 'o', id, uid, &fd, &size))
 		return false;
 	ptrc_sys_block_signals(&mask);
-	is_locked = ptrc_file_lock(fd, F_WRLCK, PTRC_LIVE_CLEANER, 1) == 0;
-	if (is_locked && !ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2)) {
+	if (ptrc_file_lock(fd, F_WRLCK, PTRC_LIVE_CLEANER, 1) == 0 &&
+	    !ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2)) {
 		if (ptrc_orphan_read(fd, id, &f))
 			note_dropped(dirfd, id, &f);
-		remove_object(dirfd, id);
+		is_removed = remove_object(dirfd, id);
 	}
 	ptrc_orphan_unlock(fd, &mask);
 	ptrc_file_close(fd);
-	return is_locked;
+	return is_removed;
 }
 
 void ptrc_orphan_limit(int dirfd, uint32_t uid)

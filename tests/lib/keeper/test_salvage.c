@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "lib/base/liveness.h"
 #include "lib/base/shared_version.h"
 #include "lib/stream/stream_layout.h"
 
@@ -705,6 +706,29 @@ static int open_aside(void)
 	private_user_dir(user);
 	snprintf(file, sizeof(file), "%s/o.%016" PRIx64, user, only_orphan().pt_id);
 	return (int)CHECK_SYS(open(file, O_RDWR | O_CLOEXEC));
+}
+
+TEST(an_orphan_that_cannot_be_dropped_is_not_tried_for_ever, "")
+{
+	struct flock keeper = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = PTRC_LIVE_KEEPER, .l_len = 1};
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
+
+	needs_own_directory();
+	crash(-1, &attr, 0, 10);
+	create_once();
+	int fd = open_aside();
+	CHECK_SYS(fcntl(fd, F_OFD_SETLK, &keeper));
+	for (int i = 0; i < 9; i++) {
+		crash(-1, &attr, 0, 10);
+		create_once();
+	}
+	CHECK_GT(orphan_count(), 8);
+	close(fd);
+	crash(-1, &attr, 0, 10);
+	create_once();
+	CHECK_EQ(orphan_count(), 8);
+	discard_all();
 }
 
 static void crash_without_directory(void)
