@@ -43,7 +43,7 @@ struct run {
 struct posixtrace_log_writer {
 	struct ptrc_attr attr;
 	struct ptrc_names_object *own_names; /* NULL: the names are those of an existing stream */
-	struct ptrc_log_buffer part;	     /* the log, if there is no file */
+	struct ptrc_log_buffer part; /* the bytes of the log since the last part, if fd is -1 */
 	struct ptrc_log_writer writer;
 	struct ptrc_packer *packer;
 	struct ptrc_log_buffer events; /* struct waiting; 8 unused bytes first, so 0 is no offset */
@@ -367,8 +367,8 @@ static bool is_same_machine(const struct posixtrace_log_host *a,
 	       !strcmp(a->ph_machine_id, b->ph_machine_id) && !strcmp(a->ph_name, b->ph_name);
 }
 
-/* Descriptions of processes and threads that do not fit in the log are dropped. Errors when writing
- * them are ignored: if the cause persists, writing the next events reports it. */
+/* The results of ptrc_log_aside_put() are ignored: the log can do without descriptions, and if the
+ * disk is full, writing the next events reports the error. */
 int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_log_whose *whose)
 {
 	struct posixtrace_log_host host;
@@ -412,7 +412,7 @@ int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_l
 	return 0;
 }
 
-/* Makes the payload of a STATUS packet from the losses in `counts`. */
+/* The payload of a STATUS packet with the losses in `counts`. */
 static struct ptrc_log_status status_of(const struct ptrc_counts *counts)
 {
 	return (struct ptrc_log_status){

@@ -18,11 +18,12 @@ struct ptrc_log_piece {
 	uint64_t at;	       /* offset of its packed events in the batch's data */
 	uint64_t sums_at;      /* offset of its counts by event type in the batch's sums */
 	uint32_t rank;	       /* among pieces of equal time and order, the smallest comes first */
-	uint32_t chosen;       /* how many of its events, from the first, are chosen */
+	uint32_t chosen;       /* how many of its first events are chosen for the next packet */
 };
 
-/* Whether this piece (packed events of one writer) ends later than the piece `last`, which may be
- * NULL. False for FLUSH_START and FLUSH_STOP, which do not count as events of the program. */
+/* Whether the last event of this piece (packed events of one writer) comes after that of `last`,
+ * which may be NULL. False for FLUSH_START and FLUSH_STOP, which do not count as events of the
+ * program. */
 static bool piece_is_last(const struct ptrc_log_piece *p, const struct ptrc_log_piece *last)
 {
 	return p->s.kind != PTRC_STRETCH_MARKER &&
@@ -30,7 +31,8 @@ static bool piece_is_last(const struct ptrc_log_piece *p, const struct ptrc_log_
 		(p->s.last_ns == last->s.last_ns && p->s.order >= last->s.order));
 }
 
-/* The events chosen for a packet. `records` counts hidden events, too; `events` does not. */
+/* The events chosen for a packet. `counted` is their size as log-max-size counts it. `records`
+ * counts hidden events, too; `events` does not. */
 struct ptrc_log_slice {
 	uint64_t counted, records, events;
 	int64_t first_ns, last_ns;
@@ -69,7 +71,7 @@ static uint32_t piece_count(const struct ptrc_log_batch *b)
 	return (uint32_t)PTRC_LOG_COUNT(&b->pieces, struct ptrc_log_piece);
 }
 
-/* The piece whose number is element i of a list; NULL if the list is shorter. */
+/* The piece whose number is element i of a list of numbers; NULL if the list is shorter. */
 static struct ptrc_log_piece *listed(const struct ptrc_log_batch *b,
 				     const struct ptrc_log_buffer *list, uint64_t i)
 {
@@ -109,7 +111,8 @@ static int batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *in)
 	struct ptrc_log_piece piece = {
 		.s = *in, .at = b->data.used, .sums_at = b->sums.used, .rank = piece_count(b)};
 	uint64_t sum_bytes = in->sum_count * sizeof(struct ptrc_type_sum);
-	/* The slack is needed because the unpacker may read a few bytes past the events. */
+	/* The slack: pack_again() copies data in units of 8 bytes and so may read past the last
+	 * event. */
 	int error = ptrc_log_buffer_reserve(&b->data, in->bytes + PTRC_PACKED_SLACK)
 			    ?: ptrc_log_buffer_reserve(&b->sums, sum_bytes);
 	if (!error)
@@ -228,7 +231,8 @@ static bool is_later(const struct ptrc_log_piece *a, const struct ptrc_log_piece
 
 PTRC_HEAP_DEFINE(later, struct ptrc_log_piece, is_later);
 
-/* Sorts the pieces (packed events of one writer each) by time, once all were added. ENOMEM. */
+/* Puts the numbers of all pieces (packed events of one writer each) into b->waiting, sorted by
+ * time. ENOMEM. */
 static int batch_sort(struct ptrc_log_batch *b)
 {
 	uint32_t count = piece_count(b), used = 0;
@@ -400,7 +404,8 @@ static int finish(struct ptrc_log_batch *b, uint64_t end, struct ptrc_log_slice 
 		slice->events += p->s.event_count;
 		b->counted -= p->s.counted;
 	}
-	/* Pieces that have lost their first events now start later, so the waiting pieces are sorted again. */
+	/* Pieces that have lost their first events now start later, so the waiting pieces are
+	 * sorted again. */
 	for (uint64_t i = end; i-- > b->next;)
 		if (waiting[i] != UINT32_MAX)
 			sink(b, waiting[i], --keep);
@@ -532,8 +537,9 @@ static uint64_t cursor_bytes(const struct ptrc_log_piece *p)
 	       ptrc_unpacker_shapes(p->s.bytes) * sizeof(struct ptrc_unpacker_shape);
 }
 
-/* Whether choosing ends before this event. `counted` is the size of the events chosen so far, as
- * log-max-size counts it; `bytes` is the approximate size of these events and of this one in a packet. */
+/* Whether the choice of events for a packet ends before this event. `counted` is the size of the
+ * events chosen so far, as log-max-size counts it; `bytes` is the approximate size of these events
+ * and of this one in a packet. */
 static bool ends(struct ptrc_log_end *end, const struct ptrc_packed_event *e, uint64_t counted,
 		 uint64_t bytes)
 {
@@ -575,7 +581,7 @@ static int batch_choose_exactly(struct ptrc_log_batch *b, struct ptrc_log_end *e
 	for (i = b->next;;) {
 		struct ptrc_log_cursor *c;
 
-		/* A piece is opened when its first event may be the next one. */
+		/* Opens each piece whose first event may be the next one. */
 		while ((p = listed(b, &b->waiting, i)) &&
 		       !(used && heap[0]->event.ns < p->s.first_ns)) {
 			c = (struct ptrc_log_cursor *)(void *)(b->cursors.bytes + b->cursors.used);
@@ -610,7 +616,8 @@ static int batch_choose(struct ptrc_log_batch *b, uint64_t target, struct ptrc_l
 	struct ptrc_log_end end = {.target = target, .room = UINT64_MAX};
 	uint64_t bytes, behind = mark_until(b, time_for(b, target), &bytes);
 
-	/* time_for() assumes that the events of each piece are spread evenly, and they are not. */
+	/* If the events of a piece are not spread evenly, as time_for() assumes, too many may have
+	 * been chosen. */
 	if (bytes > 2 * target)
 		return batch_choose_exactly(b, &end, slice);
 	return finish(b, behind, slice);
@@ -661,7 +668,6 @@ static int batch_strip(struct ptrc_log_batch *b, uint64_t *lost)
 	return 0;
 }
 
-/* Adds to `out` the counts of the chosen events by type. */
 static int batch_put_sums(struct ptrc_log_batch *b, struct ptrc_log_buffer *out)
 {
 	struct ptrc_type_sums *sums = &work_of(b)->packer.sums;
@@ -699,7 +705,8 @@ static bool batch_waits(const struct ptrc_log_batch *b)
 
 /* ---- names ---- */
 
-/* Bytes of names per packet: few enough that a packet fits between the events of a small log. */
+/* The most bytes of names in a NAMES packet: few enough that it fits between the events of a small
+ * log. */
 #define NAMES_BYTES UINT64_C(4096)
 
 /* Names to be written: new ones; or, if is_late, names that are in the log without the layout that
@@ -829,7 +836,6 @@ uint64_t ptrc_log_names_count(const struct ptrc_log_writer *w)
  * exactly, one by one, and not by an estimate. */
 #define EXACT_BELOW UINT64_C(65536)
 
-/* Updates the filter in w->state if the chosen events change it. */
 static void follow_filter(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_piece *piece;
@@ -842,7 +848,7 @@ static void follow_filter(struct ptrc_log_writer *w)
 			w->state.flags |= PTRC_LOG_STATE_FILTER_UNKNOWN;
 		if (piece->s.kind != PTRC_STRETCH_FILTER)
 			continue;
-		u = unpack(&w->batch, piece, &shape); /* one shape: one event */
+		u = unpack(&w->batch, piece, &shape); /* such a piece has one event, so one shape */
 		if (ptrc_unpacker_next(&u, &e) &&
 		    ptrc_sequencer_learn(e.id_flags & PTRC_REC_ID_MASK, e.data, e.len,
 					 w->state.filter)) {
@@ -910,7 +916,7 @@ static int place_in_ring(struct ptrc_log_writer *w, const struct ptrc_log_packet
 	return 0;
 }
 
-/* Ends the EVENTS packet in w->out and writes it. */
+/* Completes the EVENTS packet in w->out, writes it, and counts its events in w->state. */
 static int write_packet(struct ptrc_log_writer *w, const struct ptrc_log_packet *p)
 {
 	bool is_ring = w->kind == PTRC_LOG_RING;
@@ -939,7 +945,6 @@ static void note_lost(struct ptrc_log_writer *w, uint64_t events)
 	ptrc_log_note_loss(w);
 }
 
-/* Writes an EVENTS packet with one event. */
 static int write_single(struct ptrc_log_writer *w, struct ptrc_log_section section,
 			uint32_t id_flags, const void *data, uint32_t len)
 {
@@ -1101,7 +1106,7 @@ static int discard_oldest(struct ptrc_log_writer *w)
 		events += slice.events;
 		follow(w);
 	}
-	ptrc_log_ring_drop_all(w); /* the ring's events are even older */
+	ptrc_log_ring_drop_all(w); /* the ring's events are older than the discarded ones */
 	ptrc_log_ring_note_lost(w, events, first_ns, last_ns);
 	return 0;
 }
@@ -1114,7 +1119,7 @@ static int choose(struct ptrc_log_writer *w, struct ptrc_log_slice *slice, struc
 	end->room = UINT64_MAX;
 	if (w->policy == POSIX_TRACE_UNTIL_FULL) {
 		end->room = w->limit > w->state.bytes ? w->limit - w->state.bytes : 0;
-		/* Room for the last STOP, which no other event may use. */
+		/* Only the STOP that ends the full log may use this room. */
 		end->reserve = PTRC_LOG_STOP_BYTES;
 	}
 	if (end->target >= EXACT_BELOW && end->room >= w->batch.counted + end->reserve)
@@ -1141,7 +1146,6 @@ static int sort_batch(struct ptrc_log_writer *w)
 	return error;
 }
 
-/* Drops all waiting events, and counts them as lost. */
 static int discard_rest(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_piece *piece;
@@ -1183,7 +1187,7 @@ static void undo(struct ptrc_log_writer *w)
 	struct ptrc_log_state now = w->state;
 
 	if (!w->is_regular)
-		return; /* a pipe keeps the packets; skip_ns skips their events */
+		return; /* a pipe keeps the packets; sort_batch() skips their events by skip_ns */
 	if (w->kind == PTRC_LOG_SEQUENTIAL) {
 		ptrc_sys(SYS_ftruncate, w->fd, w->retry.offset);
 		ptrc_log_index_forget(w, w->retry.offset);

@@ -19,7 +19,7 @@
 #include "lib/log/log_reader.h"
 
 struct members {
-	/* The numbers of the files whose names look like the log's, in ascending order. */
+	/* The numbers in the names of the files that may belong to the log, in ascending order. */
 	uint64_t *number;
 	size_t number_count, number_size;
 	/* Descriptors of the log's files, first to last: elements `first` to `end` - 1. */
@@ -55,7 +55,6 @@ static int by_number(const void *x, const void *y)
 	return PTRC_ORDER(*(const uint64_t *)x, *(const uint64_t *)y);
 }
 
-/* Makes the suffix that file number `number` of a rotated log has in its name. */
 static void put_suffix(char suffix[32], uint64_t number)
 {
 	snprintf(suffix, 32, ".%06llu", (unsigned long long)number);
@@ -120,8 +119,8 @@ static int open_member(DIR *directory, const char *name, uint64_t number, int *f
 	return error;
 }
 
-/* Called if the first file of a rotated log does not exist. Several logs may have left files with
- * this name: sets m->log to the log that was created last, if there is any. EPROTO. */
+/* Called if the first file of a rotated log does not exist. Files of several logs may have this
+ * name and a number: sets m->log to the log that was created last, if there is any. EPROTO. */
 static int find_newest(DIR *directory, const char *name, struct members *m)
 {
 	int64_t sec = 0, nsec = 0;
@@ -164,7 +163,8 @@ static int take_numbered(DIR *directory, const char *name, struct members *m)
 	return 0;
 }
 
-/* Finds the other files of the log, in the directory of the first one. */
+/* Takes the files of the rotated log at `path` that have a number in their names, from the
+ * directory of the path. has_first: the caller has opened the first file. */
 static int search(const char *path, bool has_first, struct members *m)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

@@ -12,8 +12,8 @@
  *     INDEX, TOTALS (only in a regular file), STATUS, END, once it is closed
  *   or, in a ring (regular file, POSIX_TRACE_LOOP):
  *     at head.close_offset  STATUS, END, once it is closed
- *     at head.ring_offset   EVENTS (and NAMES in the first lap), oldest overwritten
- *     after the ring        NAMES of later laps
+ *     at head.ring_offset   EVENTS (and NAMES until the ring is full), oldest overwritten
+ *     after the ring        NAMES written once the ring was full
  *
  * A packet is a header and `length` bytes of payload, padded to a multiple of 8.
  */
@@ -83,9 +83,10 @@ enum ptrc_log_packet_type {
 	PTRC_LOG_THREADS = 11,
 };
 
-/* Flags of an EVENTS packet. */
-#define PTRC_LOG_HAS_RING 1U   /* struct ptrc_log_ring follows the sums */
-#define PTRC_LOG_HAS_FILTER 2U /* then follows the filter as it was before the first event */
+/* Flags of an EVENTS packet: which optional parts its payload has between the sums (sums_bytes of
+ * the header) and the sections. */
+#define PTRC_LOG_HAS_RING 1U   /* struct ptrc_log_ring */
+#define PTRC_LOG_HAS_FILTER 2U /* after it, the filter before the first event */
 /* The filter (the set of types that are not recorded) before the first event is unknown. If neither
  * this flag nor PTRC_LOG_HAS_FILTER is set, that filter is empty. */
 #define PTRC_LOG_FILTER_UNKNOWN 4U
@@ -106,14 +107,14 @@ struct ptrc_log_packet {
 	uint32_t magic;
 	uint16_t type;
 	uint16_t flags;
-	uint64_t length; /* of the payload, without padding */
+	uint64_t length; /* bytes of the payload, without padding */
 	uint64_t log_id; /* a random number, the same in all packets of a log */
-	uint64_t seq;	 /* number of EVENTS packets written before this packet */
+	uint64_t seq;	 /* number of EVENTS packets before this packet in the log */
 	/* Times of the earliest and the latest event. In packets other than EVENTS these and the
 	 * following members are 0, except payload_crc and header_crc. */
 	int64_t first_ns;
 	int64_t last_ns;
-	uint32_t event_count; /* events without PTRC_REC_HIDDEN */
+	uint32_t event_count; /* number of events, not counting PTRC_REC_HIDDEN */
 	uint32_t payload_crc; /* CRC-32C of the payload without padding */
 	/* The payload begins with this many bytes of struct ptrc_type_sum: counts by event type. */
 	uint32_t sums_bytes;
@@ -189,7 +190,7 @@ struct ptrc_log_head {
 	int32_t controller_pid;
 	uint32_t owner_uid; /* user ID of the owner of the stream's files in /dev/shm */
 	uint32_t zero0;
-	uint64_t close_offset; /* of STATUS and END; 0 in a sequential log, as are the next two */
+	uint64_t close_offset; /* offset of STATUS and END; 0 if not a ring, as the next two */
 	uint64_t ring_offset;
 	uint64_t ring_size;
 	uint64_t stream_id; /* the shared object of the stream is s.<id> */
@@ -199,9 +200,9 @@ struct ptrc_log_head {
 	uint64_t rotate_bytes, rotate_ns;
 	uint64_t keep;
 	uint64_t member;	/* number in the file's name; 0: the first file */
-	uint64_t ordinal;	/* number of files before this one since the last clear */
-	uint64_t first_seq;	/* number of EVENTS packets in the files before */
-	uint64_t events_before; /* number of events in the files before */
+	uint64_t ordinal;	/* number of earlier files, since the last clear of the log */
+	uint64_t first_seq;	/* number of EVENTS packets in the earlier files */
+	uint64_t events_before; /* number of events in the earlier files */
 	struct ptrc_log_before before;
 	uint8_t zero1[32];
 	char name[256]; /* zero terminated */
@@ -362,9 +363,9 @@ static inline uint64_t ptrc_log_at_most(uint64_t count, uint64_t most)
 	return count < most ? count : most;
 }
 
-/* The exact number is unknown: more events may be missing than source_damaged_events says. */
+/* A flag of a STATUS packet: more events may be missing than source_damaged_events says. */
 #define PTRC_LOG_SOURCE_UNCOUNTED 1U
-/* The log is rotated and continues in another file. */
+/* A flag of a STATUS packet: the log is rotated and continues in another file. */
 #define PTRC_LOG_GOES_ON 2U
 
 /* The payload of an INDEX packet: this structure, then the headers of all packets since the
@@ -464,7 +465,7 @@ PTRC_ASSERT_SIZE(struct ptrc_log_process, 56);
  * then padding to a multiple of 8. */
 struct ptrc_log_mapping {
 	uint64_t start, end; /* addresses */
-	uint64_t offset;     /* in the file */
+	uint64_t offset;     /* offset of the mapped bytes in the file */
 	uint16_t build_id_bytes, path_bytes;
 	uint32_t flags;
 };
@@ -483,7 +484,7 @@ PTRC_ASSERT_SIZE(struct ptrc_log_thread, 32);
 struct ptrc_log_clock {
 	int64_t event_ns; /* the timestamp that an event gets at this moment */
 	int64_t realtime_ns, monotonic_ns, boottime_ns;
-	uint64_t counter;			  /* of the processor */
+	uint64_t counter;			  /* the processor's counter, such as the TSC */
 	int64_t window_ns;			  /* how long reading these clocks took */
 	int64_t max_error_ns, estimated_error_ns; /* of CLOCK_REALTIME, from adjtimex() */
 	int32_t status;				  /* from adjtimex(); -1: unknown */

@@ -27,7 +27,7 @@
 #define CLOCK_AGE_PARTS 64
 #define CLOCK_STEP_NS INT64_C(1000000)
 
-/* The payload of HOST. */
+/* The payload of a HOST packet. */
 struct payload {
 	struct ptrc_log_host host;
 	char texts[8 * 128];
@@ -151,12 +151,12 @@ static void table_clear(struct ptrc_log_table *t)
 	t->count = 0;
 }
 
-/* Returns the item with the ID `number` in a table of `size` items of `bytes` bytes. If there is
- * none, makes one, which is all zero except for its ID. A table that is three quarters full is
- * emptied first. NULL: no memory. */
+/* Returns the item with the ID `number` in a table of `size` items of `bytes` bytes. If the table
+ * has no such item, makes one, which is all zero except for its ID. A table that is three quarters
+ * full is emptied first. NULL: no memory. */
 static void *table_find(struct ptrc_log_table *t, int32_t number, uint64_t bytes, uint32_t size)
 {
-	/* Memory from the kernel is zero. */
+	/* All items are free at first: ptrc_log_buffer_reserve() gets zeroed memory. */
 	if (!t->items.used && ptrc_log_buffer_reserve(&t->items, size * bytes))
 		return NULL;
 	t->items.used = size * bytes;
@@ -180,7 +180,7 @@ static void *table_find(struct ptrc_log_table *t, int32_t number, uint64_t bytes
  * most, so that frequent changes do not fill the log. */
 #define LOOK_NS INT64_C(1000000000)
 #define LOOK_DOUBLINGS 12U
-/* Size of the table of processes. */
+/* The number of items in the table of processes. */
 #define PROCESSES_KNOWN 8192U
 /* Limit in bytes for the descriptions that wait for a flush. */
 #define PROCESSES_PENDING (UINT64_C(4) << 20)
@@ -193,10 +193,10 @@ enum { PROC_UNKNOWN, PROC_OURS, PROC_OTHER };
 
 /* A process that the log describes. */
 struct known {
-	int32_t pid;  /* 0: the entry is free */
-	uint32_t crc; /* checksum of its last description, without the times */
-	uint32_t changes;
-	uint32_t is_gone;
+	int32_t pid;	  /* 0: the entry is free */
+	uint32_t crc;	  /* checksum of its last description, without the times */
+	uint32_t changes; /* number of descriptions made so far */
+	uint32_t is_gone; /* the last description says that the process has ended */
 	uint64_t start_ticks, memory_bytes;
 	uint64_t exe_dev, exe_ino;
 	/* The pthread_self() of its first thread, which changes with an exec; 0: unknown. */
@@ -226,7 +226,7 @@ struct work {
 	uint8_t mapping_id[PTRC_LOG_BUILD_ID_MAX];
 };
 
-/* Whether /proc shows our processes, and not those of another pid namespace. */
+/* Whether /proc shows the processes of our pid namespace, and not those of another one. */
 static bool has_proc(struct ptrc_log_writer *w)
 {
 	uint32_t *proc = &w->origins.proc;
@@ -336,7 +336,7 @@ static bool add_mapping(const char *at, void *arg)
 		return maps->all > MAPS_MAX;
 	m.offset = ptrc_digits_take_hex(&at, end);
 	skip_word(&at, end);
-	skip_word(&at, end); /* the device */
+	skip_word(&at, end); /* skips the device */
 	ino = at < end ? ptrc_digits_take(&at) : 0;
 	bytes = at < end ? (size_t)(end - at) : 0;
 	/* A path longer than MAPS_LINE_MAX may have been cut when the line was read. */
@@ -349,8 +349,8 @@ static bool add_mapping(const char *at, void *arg)
 	}
 	m.path_bytes = (uint16_t)bytes;
 	if (ino && ino == maps->p->exe_ino) {
-		/* This is the executable, whose build ID add_private() has read. The path would not
-		 * do: the file may have been renamed or deleted. */
+		/* This is the executable, whose build ID add_private() has read by /proc/PID/exe:
+		 * its path may be that of another file by now. */
 		id = k->build_id;
 		m.build_id_bytes = head->build_id_bytes;
 	} else {
@@ -581,7 +581,8 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 		p->gone_ns = from_ns;
 }
 
-/* Looks at a process if it is unknown, is_urgent is set, or its pause is over. */
+/* Looks at a process if it is unknown, or is_urgent is set, or the pause since the last look (at
+ * least LOOK_NS) is over. */
 static void meet(struct ptrc_log_writer *w, int pid, bool is_urgent, int64_t from_ns,
 		 uint32_t image)
 {
@@ -654,7 +655,8 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 			p->program_ns - head.from_ns < SAME_EXEC_NS;
 	if (!(head.flags & PTRC_LOG_PROCESS_ADDITION))
 		p->program_ns = head.from_ns;
-	/* If the log has a description of this program from /proc, that one says more, and this one is dropped. */
+	/* The description of this program from /proc, which the log has, says more than this
+	 * one. */
 	if (is_known_exec && p->is_seen && program == p->program)
 		return;
 	if (head.flags & PTRC_LOG_PROCESS_ADDITION) {
@@ -749,17 +751,17 @@ void ptrc_log_origin_meet(struct ptrc_log_writer *w)
 #define SCAN_NS INT64_C(5000)
 /* In a flush, at most this many threads are looked at, which takes some 2 ms. */
 #define LOOKS_MAX 512U
-/* Size of the table of threads. */
+/* The number of items in the table of threads. */
 #define THREADS_KNOWN 16384U
 /* Limit in bytes for the names that wait for a flush. */
 #define THREADS_PENDING (UINT64_C(1) << 20)
 
 struct known_thread {
 	int32_t tid, pid;
-	uint64_t claim_ms; /* when the thread took its slot; CLOCK_BOOTTIME */
+	uint64_t claim_ms; /* when the thread took its slot: ms of CLOCK_BOOTTIME */
 	int64_t next_look_ns;
 	uint32_t doublings;
-	bool is_in_log; /* the log has a name for this tid */
+	bool is_in_log; /* a name for this tid was written or is pending */
 	char name[PTRC_LOG_THREAD_NAME];
 };
 

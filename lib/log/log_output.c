@@ -104,8 +104,9 @@ bool ptrc_log_state_is_saved(const struct ptrc_stream_header *h)
 	return load_which(h) != 0;
 }
 
-/* A keeper may be killed at any store. So this fills the copy of the state that is not valid; then
- * a single store makes that copy valid, together with the place of the file that it describes. */
+/* A keeper may be killed at any store. So this function fills the copy of the state that is not
+ * valid; then a single store makes that copy valid, and with it the element of header.log_place
+ * that names its file. */
 void ptrc_log_state_save(struct ptrc_log_writer *w)
 {
 	struct ptrc_stream_header *h = w->header;
@@ -231,7 +232,6 @@ static int wait_writable(struct ptrc_log_writer *w)
 	return n == 0 && w->has_given_up ? ECANCELED : 0;
 }
 
-/* Appends room for the header of a packet to w->out. */
 static void open_packet(struct ptrc_log_writer *w)
 {
 	static const struct ptrc_log_packet none;
@@ -336,7 +336,7 @@ int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset)
 	look_at_size(w);
 	while (!error && done < w->out.used) {
 		const uint8_t *from = w->out.bytes + done;
-		/* The kernel would shorten a larger write anyway. */
+		/* The kernel writes less than 2 GiB per call in any case. */
 		uint64_t left = w->out.used - done, part = left < 1 << 30 ? left : 1 << 30;
 		long n;
 
@@ -359,8 +359,8 @@ int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset)
 		else if (n != -EINTR)
 			error = n == 0 ? EIO : (int)-n;
 	}
-	/* A packet that was partly written into a pipe stays there; a reader finds the next packet
-	 * by its magic. */
+	/* A packet that was partly written into a pipe cannot be removed; a reader finds the next
+	 * packet by its magic. */
 	if (error && done && w->is_regular && w->kind == PTRC_LOG_SEQUENTIAL)
 		ptrc_sys(SYS_ftruncate, w->fd, offset);
 	if (!error)
@@ -424,12 +424,12 @@ void ptrc_log_index_note_filter(struct ptrc_log_writer *w)
 		w->index.filtered[i] |= w->state.filter[i];
 }
 
-/* The totals, one for each event type, all zero at first. NULL: no memory. */
+/* The array of totals, one for each event type. NULL: no memory. */
 static struct ptrc_log_total *totals_of(struct ptrc_log_index *x)
 {
 	uint64_t bytes = PTRC_TYPE_SUMS_MAX * sizeof(struct ptrc_log_total);
 
-	/* Memory from the kernel is zero. */
+	/* The counts start at 0: ptrc_log_buffer_reserve() gets zeroed memory. */
 	if (!x->totals.used && ptrc_log_buffer_reserve(&x->totals, bytes))
 		return NULL;
 	x->totals.used = bytes;

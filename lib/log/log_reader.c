@@ -391,8 +391,8 @@ static int take_payload(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	return error;
 }
 
-/* Takes a packet. has_events: EVENTS packets may be in this part of the file; elsewhere they are
- * ignored. */
+/* Takes a packet. has_events: EVENTS packets may be in the range of the file that the caller walks;
+ * in other ranges they are ignored. */
 static int take_packet(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 		       const struct ptrc_log_packet *p, uint64_t offset, bool has_events)
 {
@@ -479,7 +479,7 @@ static int walk(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_t off
 	struct ptrc_log_file *f = w->f;
 	bool is_sure = true, is_torn = false;
 	struct ptrc_log_packet p;
-	uint64_t seq = f->head.first_seq; /* of the next EVENTS packet */
+	uint64_t seq = f->head.first_seq; /* number that the next EVENTS packet should have */
 	int error = 0;
 
 	f->has_status = false;
@@ -629,8 +629,8 @@ static struct ptrc_log_entry missing_between(const struct ptrc_log_reader *r, ui
 	return e;
 }
 
-/* If packets are missing at a single place of a closed log, computes the number of their events
- * from STATUS, which has the number of all events. */
+/* If packets are missing at a single place of a closed log, computes the number of their events:
+ * STATUS has the number of all events. */
 static void count_missing(struct ptrc_log_reader *r)
 {
 	struct ptrc_log_entry *missing = NULL;
@@ -653,8 +653,8 @@ static void count_missing(struct ptrc_log_reader *r)
 }
 
 /* Adds an entry for each place where packets are missing, from number `seq` on and, in a closed
- * log, up to the last. The entries are sorted by their numbers, without duplicates; the new ones
- * come last. ENOMEM. */
+ * log, up to end_seq. The entries are sorted by their numbers, without duplicates; the new ones are
+ * added at the end, unsorted. ENOMEM. */
 static int add_missing(struct ptrc_log_reader *r, uint64_t seq)
 {
 	size_t count = r->entry_count;
@@ -763,13 +763,13 @@ static int open_ring(struct ptrc_log_reader *r, struct ptrc_log_walk *w)
 
 /* An INDEX packet. */
 struct index_piece {
-	uint64_t offset, size; /* of the packet */
+	uint64_t offset, size; /* offset and size of the packet */
 	uint32_t count;
 	uint8_t *payload;
 };
 
 struct index_pieces {
-	struct index_piece *piece; /* from the last one of the file to the first */
+	struct index_piece *piece; /* in reverse order: the last INDEX packet of the file first */
 	size_t count, size;
 };
 
@@ -988,7 +988,7 @@ static int take_file(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 	return error;
 }
 
-/* Opens the next file, and adds its contents to those of the others. */
+/* Opens the next file of the log, and adds its contents to those of the files before it. */
 static int open_file(struct ptrc_log_reader *r, int fd)
 {
 	struct ptrc_log_file *f = &r->files[r->file_count];
@@ -1015,15 +1015,14 @@ static int open_file(struct ptrc_log_reader *r, int fd)
 	return 0;
 }
 
-/* Adds `own`, the number of one file, to *count, the sum over the files before it. First raises
- * that sum to `least`, the number that this file's head has for all earlier files. */
+/* Adds `own`, the losses of one file, to *count, the losses of the files before it. First raises
+ * *count to `least`, which the head of the file states for these: a STATUS may be missing. */
 static void join(uint64_t *count, uint64_t least, uint64_t own)
 {
 	*count = (*count < least ? least : *count) + own;
 }
 
-/* Sums up the losses of all files. Where the STATUS of a file is missing or damaged, the head of a
- * later file has the sum. */
+/* Stores in r->status the losses of all files together. */
 static void join_losses(struct ptrc_log_reader *r)
 {
 	const struct ptrc_log_file *m = r->files;
@@ -1054,7 +1053,7 @@ static void join_losses(struct ptrc_log_reader *r)
 	s->stream_overrun = all.is_overrun != 0;
 }
 
-/* Makes the status of the whole log from those of its files. */
+/* Makes r->status, the status of the whole log, from the STATUS packets of its files. */
 static void join_status(struct ptrc_log_reader *r)
 {
 	const struct ptrc_log_file *last = &r->files[r->file_count - 1];
@@ -1079,7 +1078,6 @@ static void join_status(struct ptrc_log_reader *r)
 		r->missing_names = missing_names(s->names, r->name_count);
 }
 
-/* Completes the reader after all files are taken. ENOMEM. */
 static int finish(struct ptrc_log_reader *r)
 {
 	int error;
@@ -1141,8 +1139,8 @@ static bool has_good_length(const struct ptrc_log_packet *p)
 				     : NAMES_MAX);
 }
 
-/* Takes the complete packet `p`, which follows those taken before. ESTALE: the packet is wrong, or
- * the file has to be opened again. ENOMEM. */
+/* Takes the complete packet `p` at r->tail.end. ESTALE: the packet is wrong, or the file has to be
+ * opened again. ENOMEM. */
 static int take_next(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 		     const struct ptrc_log_packet *p)
 {
@@ -1164,8 +1162,8 @@ static int take_next(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	return 0;
 }
 
-/* Takes all complete packets after those taken before. ESTALE: something else than a packet
- * follows, or take_next() returned it. ENOMEM. */
+/* Takes all complete packets after r->tail.end. ESTALE: something else than a packet is there, or
+ * take_next() has refused a packet. ENOMEM. */
 static int take_following(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 {
 	struct ptrc_log_packet p;
@@ -1232,7 +1230,6 @@ static int compare_tail(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint
 	return 0;
 }
 
-/* Drops the entries of packets with numbers below `first`. */
 static void forget_entries(struct ptrc_log_reader *r, uint64_t first)
 {
 	size_t kept = 0;
@@ -1269,7 +1266,6 @@ static bool is_abandoned(const struct ptrc_log_reader *r, struct ptrc_log_walk *
 	return walk_next(w, &at, UINT64_MAX, &p);
 }
 
-/* Whether the last packet taken is an EVENTS packet. */
 static bool ends_with_events(const struct ptrc_log_reader *r)
 {
 	const struct ptrc_log_entry *e = &r->entries[r->entry_count - 1];
@@ -1277,7 +1273,7 @@ static bool ends_with_events(const struct ptrc_log_reader *r)
 	return e->offset + ptrc_log_packet_size(&e->head) == r->tail.end;
 }
 
-/* Takes the new packets of the file. ESTALE, ENOMEM. */
+/* Takes the packets that were appended to the file. ESTALE, ENOMEM. */
 static int take_new(struct ptrc_log_reader *r, struct ptrc_log_file *f, struct ptrc_log_walk *w)
 {
 	size_t count = r->entry_count;
@@ -1324,7 +1320,8 @@ int ptrc_log_reader_grow(struct ptrc_log_reader *r, uint64_t first)
 
 /* ---- a log that comes in parts ---- */
 
-/* Takes the packets that are complete with these bytes. ESTALE: they are no packets of the log. ENOMEM. */
+/* Takes the packets that are complete with these bytes. ESTALE: the bytes are no packets of the
+ * log. ENOMEM. */
 static int take_parts(struct ptrc_log_reader *r, const void *bytes, size_t size)
 {
 	struct ptrc_log_file *f = r->files;
@@ -1419,7 +1416,7 @@ int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint64_t *differing)
 	bool differs = false;
 
 	*differing = r->damaged_parts + r->differing_headers;
-	/* An index that exists and could not be used is damaged. */
+	/* STATUS names an index that open_by_index() could not use. */
 	for (uint32_t i = 0; i < r->file_count; i++)
 		*differing += r->files[i].is_closed && r->files[i].status.index_offset &&
 			      r->files[i].head.kind == PTRC_LOG_SEQUENTIAL &&

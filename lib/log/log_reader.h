@@ -29,7 +29,7 @@ struct ptrc_log_file {
 	uint8_t *bytes;
 	size_t used, room;
 	uint64_t from;
-	uint64_t size; /* of the file when it was last looked at, or of all parts */
+	uint64_t size; /* bytes of the file at the last look, or of all parts */
 	uint64_t log_id;
 	struct ptrc_log_head head;
 	struct ptrc_attr attr; /* the attributes in the head */
@@ -44,10 +44,10 @@ struct ptrc_log_file {
 
 /* An EVENTS packet, or a place where such packets are missing. */
 struct ptrc_log_entry {
-	uint64_t offset; /* of its header in the file */
+	uint64_t offset; /* offset of the packet's header in the file */
 	struct ptrc_log_packet head;
-	uint64_t events; /* number of events in it; for missing packets 0 if it is unknown */
-	uint32_t file;	 /* index in `files` */
+	uint64_t events; /* number of events; 0 if packets are missing and it is unknown */
+	uint32_t file;	 /* index in `files` of struct ptrc_log_reader */
 	bool is_damaged; /* the payload was found to be damaged; most are checked later */
 	/* The header of the packet is impossible, or contradicts the payload. */
 	bool is_lying;
@@ -61,9 +61,9 @@ struct ptrc_log_entry {
 };
 
 struct ptrc_log_reader_name {
-	const struct ptrc_log_file *file;  /* the last file in which it was found */
-	char *layout;			   /* NULL: none */
-	struct ptrc_layout_fields *fields; /* of the layout; NULL until a caller asks for them */
+	const struct ptrc_log_file *file;  /* the last file in which the name was found */
+	char *layout;			   /* NULL: the type has no layout */
+	struct ptrc_layout_fields *fields; /* parsed `layout`; NULL until a caller asks for it */
 	char name[256];
 };
 
@@ -100,7 +100,7 @@ struct ptrc_log_reader {
 	bool is_closed;		       /* the last file ends with STATUS and END */
 	struct ptrc_log_status status; /* summed over all files */
 	struct ptrc_log_ring ring;     /* a ring's state, from its newest undamaged packet */
-	uint64_t ring_seq;	       /* number of that packet */
+	uint64_t ring_seq;	       /* number of that newest packet */
 	/* The number of names that the log should have but that are unreadable; at least this many
 	 * if the log is not closed. */
 	uint64_t missing_names;
@@ -117,7 +117,7 @@ struct ptrc_log_reader {
 	uint64_t filtered[PTRC_SET_WORD_COUNT];
 	struct ptrc_log_whose whose;
 	bool is_whole;	      /* the files are all that exist of a rotated log */
-	bool is_last_missing; /* is_whole, and the last file says that another one follows */
+	bool is_last_missing; /* is_whole, and the last file found says that another follows */
 };
 
 static inline uint64_t ptrc_log_last_ordinal(const struct ptrc_log_reader *r)
@@ -125,7 +125,7 @@ static inline uint64_t ptrc_log_last_ordinal(const struct ptrc_log_reader *r)
 	return r->files[r->file_count - 1].head.ordinal;
 }
 
-/* Reads only the head. Errors as for ptrc_log_reader_open_all(). */
+/* Reads the head of a log from its file. Errors as for ptrc_log_reader_open_all(). */
 PTRC_MUST_CHECK int ptrc_log_reader_head(int fd, struct ptrc_log_head *head);
 
 /* Opens the files of a log: several if it is rotated, from the first to the last. The reader makes
@@ -143,9 +143,9 @@ void ptrc_log_reader_close(struct ptrc_log_reader *r);
  * error, some of the new packets may have been taken. */
 PTRC_MUST_CHECK int ptrc_log_reader_grow(struct ptrc_log_reader *r, uint64_t first);
 
-/* Opens a log that comes in parts, of which these are the first bytes. EINVAL: they are not the first of a
- * sequential log, or fewer than PTRC_LOG_HEADS_BYTES. EPROTO: this library does not know the version of the log.
- * ENOMEM. */
+/* Opens a log that comes in parts, of which these are the first bytes. EINVAL: they are not the
+ * first of a sequential log, or fewer than PTRC_LOG_HEADS_BYTES. EPROTO: this library does not know
+ * the version of the log. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_reader_begin(const void *bytes, size_t size,
 					  struct ptrc_log_reader *r);
 /* Takes the next bytes, and all packets that are complete with them. Drops the first `read`

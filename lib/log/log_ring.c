@@ -9,7 +9,7 @@
 
 /* A packet in the ring: an item of w->lap. */
 struct ptrc_log_lap_entry {
-	uint64_t place; /* from the start of the ring */
+	uint64_t place; /* offset from the start of the ring */
 	struct ptrc_log_packet head;
 };
 
@@ -158,7 +158,7 @@ static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 
 /* Counts as lost the events that a dead keeper overwrote without counting them. Their times are
  * unknown, because they cannot be read any more; but they were older than the oldest event left,
- * and newer than the events lost before. */
+ * and newer than the events already counted as lost. */
 static void note_missing(struct ptrc_log_writer *w, uint64_t events)
 {
 	const struct ptrc_attr *a = w->trace.attr;
@@ -240,10 +240,10 @@ bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *pa
 	return true;
 }
 
-/* Called in the first lap of a ring. Loads into w->out the next packet from *place on that is
- * neither EVENTS nor NAMES, and moves *place (at first 0) past it. Reads the file and not w->lap,
- * because packets that were dropped from w->lap in this lap are still in the file. False: there are
- * no more. */
+/* Called before a ring overwrites packets for the first time. Loads into w->out the next packet
+ * from *place on that is neither EVENTS nor NAMES, and moves *place (at first 0) past it. Reads the
+ * file and not w->lap, because packets that were dropped from w->lap are still in the file. False:
+ * there are no more. */
 static bool load_aside(struct ptrc_log_writer *w, uint64_t *place)
 {
 	struct ptrc_log_packet p;

@@ -123,7 +123,7 @@ int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd, bool 
 /* ---- existing members ---- */
 
 /* Opens a member, one file of a rotated log. ENOENT: the path cannot be opened, for whatever
- * reason, or the file is not that member. */
+ * reason, or leads to another file. */
 static int open_member(const struct ptrc_stream_header *h, const char *path, uint64_t number,
 		       int flags, int *fd, struct ptrc_log_head *head)
 {
@@ -184,7 +184,8 @@ static void tidy(const struct ptrc_stream_header *h, const char *base)
 	ptrc_sys(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
-/* Deletes each file of this log that `keep` or more files follow, counting the current file. */
+/* Deletes each file of this log that is followed by `keep` or more files, the current one
+ * included. */
 static void delete_old(struct ptrc_log_writer *w, uint64_t keep)
 {
 	struct ptrc_log_state *s = &w->state;

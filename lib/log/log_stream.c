@@ -42,7 +42,7 @@ struct packet;
 struct cursor {
 	struct packet *packet;
 	struct ptrc_unpacker unpacker;
-	struct ptrc_packed_event event; /* the next one */
+	struct ptrc_packed_event event; /* the next event to report from this section */
 	uint64_t seq;
 	uint32_t section;
 	uint32_t order;
@@ -58,7 +58,7 @@ struct packet {
 	 * packet. Any thread may free a block. */
 	_Atomic size_t holders;
 	uint64_t block;		 /* number of the last block that became a holder */
-	struct cursor cursors[]; /* the shapes of their unpackers follow */
+	struct cursor cursors[]; /* after them: the memory of their unpackers (shapes) */
 };
 
 /* Events per block: few enough to stay in a processor's cache until they are used. */
@@ -67,7 +67,7 @@ struct packet {
 /* A block of events, with what this file needs to free it. */
 struct posixtrace_block_memory {
 	struct posixtrace_block block; /* what the caller gets; must be first */
-	struct packet **packets;       /* held by this block */
+	struct packet **packets;       /* the packets with the data of these events */
 	size_t packet_count, packet_size;
 	struct posixtrace_event events[BLOCK_EVENTS];
 };
@@ -79,9 +79,9 @@ struct gap {
 		GAP_PENDING,  /* neither the OVERFLOW nor the RESUME was reported */
 		GAP_OVERFLOW, /* only the OVERFLOW was reported */
 	} state;
-	bool is_damage;		   /* packets in it are damaged or missing */
-	bool is_uncounted;	   /* the number of events in them is unknown */
-	bool is_absent;		   /* all these packets are in missing files */
+	bool is_damage;		   /* packets with events of the gap are damaged or missing */
+	bool is_uncounted;	   /* how many events these packets had is unknown */
+	bool is_absent;		   /* the lost packets are in missing files of a rotated log */
 	int64_t first_ns, last_ns; /* times of the first and the last lost event */
 };
 
@@ -113,7 +113,7 @@ struct ptrc_log_stream {
 	size_t *by_number;
 	uint64_t from, until, place, place_events;
 	struct ptrc_sequencer sequencer;
-	bool is_admitted; /* it is decided that the event on top of the heap is reported */
+	bool is_admitted; /* admit() has accepted the event on top of the heap */
 	/* Counts since the start of reading. These members are used: pt_gap_events,
 	 * pt_filtered_events, pt_skipped_events (events that were not reported), pt_made_up_events,
 	 * and the counts of damage and of missing files. */
@@ -217,7 +217,8 @@ static bool has_sums(const struct ptrc_type_sums *counted, const uint8_t *payloa
 }
 
 /* Whether the sections of the payload, which begin at `at`, match the packet's header and sums, and
- * nothing follows them. Counts the sections, and the shapes needed to unpack them. */
+ * nothing follows them. Counts the sections, and the elements of struct ptrc_unpacker_shape that
+ * unpacking them needs. */
 static bool is_what_it_says(struct ptrc_log_stream *l, const struct ptrc_log_entry *e,
 			    const uint8_t *payload, const uint8_t *at, uint32_t *sections,
 			    size_t *shape_count)
@@ -368,7 +369,8 @@ static void skip_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *
 	if (!r->is_closed && e->head.seq + 1 == r->end_seq)
 		return;
 	begin_gap(l, e->head.first_ns, e->head.last_ns);
-	/* If an OVERFLOW was reported, its RESUME may be in this packet, so do not wait for it. */
+	/* If an OVERFLOW was reported, its RESUME may be in this unreadable packet. Without this
+	 * store, the sequencer would drop all events until a RESUME comes. */
 	l->sequencer.is_in_gap = false;
 	l->counts.pt_damaged_events += e->is_lying ? 0 : e->events;
 	l->counts.pt_damaged_gaps += !l->gap.is_damage;
@@ -452,13 +454,13 @@ static void pass_over(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 	ptrc_sequencer_gap(&l->sequencer);
 }
 
-/* Whether packets are read one by one, and not merged. */
+/* Whether packets are read one by one, and not merged by the times of their events. */
 static bool is_one_by_one(const struct ptrc_log_stream *l)
 {
 	return l->reader.is_parts || l->by_number;
 }
 
-/* The next packet. The caller has checked that next_entry is below entry_count. */
+/* The packet to open next. The caller has checked that next_entry is below entry_count. */
 static struct ptrc_log_entry *next_packet(const struct ptrc_log_stream *l)
 {
 	size_t place = l->by_number ? l->by_number[l->next_entry] : l->next_entry;
@@ -715,7 +717,7 @@ static void wait_for_keeper(int fd, const struct ptrc_log_head *head)
 	}
 }
 
-/* Completes a stream after its reader was opened with the result `error`. */
+/* Completes a stream whose reader was opened with the result `error`; frees it after an error. */
 static int make_stream(struct ptrc_log_stream *l, int error, struct ptrc_log_stream **result)
 {
 	if (!error && pthread_mutex_init(&l->mutex, NULL)) {
@@ -749,7 +751,7 @@ int ptrc_log_stream_open_all(const int *fds, size_t count, bool is_whole,
 	return make_stream(l, error, result);
 }
 
-/* Ends any selection: nothing is skipped, and packets are merged. */
+/* Ends any selection: no packet is skipped, and packets are merged by time. */
 static void select_all(struct ptrc_log_stream *l)
 {
 	free(l->by_number);
@@ -841,7 +843,8 @@ void ptrc_log_stream_status(struct ptrc_log_stream *l, struct posix_trace_status
 	const struct ptrc_log_status *s = &l->reader.status;
 
 	memset(st, 0, sizeof(*st));
-	/* Without its last file the end of a log is unknown. */
+	/* A log without STATUS, or a rotated log without its last file, does not say how it ended.
+	 * The stream then counts as running and as not flushed by its keeper (EOWNERDEAD). */
 	if (!has_status(l) || l->reader.is_last_missing) {
 		st->posix_stream_status = POSIX_TRACE_RUNNING;
 		st->posix_stream_full_status = POSIX_TRACE_NOT_FULL;
@@ -862,8 +865,8 @@ void ptrc_log_stream_status(struct ptrc_log_stream *l, struct posix_trace_status
 	st->posix_log_full_status = (int)s->log_full;
 }
 
-/* The number of events in the files that are missing between others; 0 if it is unknown for any of
- * these places. */
+/* The number of events in missing files that have existing files before and after them. 0 if that
+ * number is unknown for any such place. */
 static uint64_t count_missing_events(const struct ptrc_log_reader *r)
 {
 	uint64_t events = 0;
@@ -942,7 +945,8 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *count
 		return;
 	}
 	counts->pt_log_lost_events = r->ring.lost_events;
-	/* These sums are from the heads of all files and from the STATUS of closed files. */
+	/* join_losses() has made these sums from the heads of all files and the STATUS of closed
+	 * files. */
 	if (r->is_whole) {
 		counts->pt_lost_events = r->status.lost_events;
 		counts->pt_log_lost_events = r->status.log_lost_events;
@@ -1280,7 +1284,7 @@ int ptrc_log_stream_getnext_block(struct ptrc_log_stream *l, struct posixtrace_b
 			break;
 		hold(b, number, l->reported);
 		count++;
-		/* Most of the following events are in the same packet. */
+		/* Takes the fast way if the next event is in the same packet, as most are. */
 		if (l->reported && l->heap_count && l->heap[0]->packet == l->reported &&
 		    !l->is_admitted)
 			count += next_of_cursor(l, e + 1, BLOCK_EVENTS - count);

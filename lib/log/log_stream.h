@@ -24,15 +24,16 @@ struct ptrc_log_whose;
 int ptrc_log_stream_open_all(const int *fds, size_t count, bool is_whole,
 			     struct ptrc_log_stream **l);
 void ptrc_log_stream_close(struct ptrc_log_stream *l);
-/* These implement ptrc_log_refresh(), ptrc_log_open_parts() and ptrc_log_add_part(). */
+/* These implement ptrc_log_refresh(), ptrc_log_open_parts() and ptrc_log_add_part() of
+ * posixtrace-private.h. */
 int ptrc_log_stream_refresh(struct ptrc_log_stream *l, uint64_t first);
 int ptrc_log_stream_begin(const void *bytes, size_t size, struct ptrc_log_stream **l);
 int ptrc_log_stream_feed(struct ptrc_log_stream *l, const void *bytes, size_t size,
 			 int *is_complete);
 
-/* Any thread may call the following at any time. */
+/* Several threads may call the functions below for the same log at the same time. */
 
-/* EINVAL: the log comes in parts. */
+/* Goes back to the first event. EINVAL: the log comes in parts. */
 int ptrc_log_stream_rewind(struct ptrc_log_stream *l);
 void ptrc_log_stream_attr(struct ptrc_log_stream *l, trace_attr_t *attr);
 void ptrc_log_stream_status(struct ptrc_log_stream *l, struct posix_trace_status_info *st);

@@ -11,7 +11,7 @@
 #include "lib/base/array.h"
 #include "lib/base/timespec.h"
 
-/* The limit for the memory of all descriptions. No keeper writes this much. */
+/* The limit in bytes for the payloads of all descriptions. No keeper writes this much. */
 #define BYTES_MAX (UINT64_C(64) << 20)
 /* If two descriptions are of the same program of a process, their times differ by less than
  * this. */
@@ -34,7 +34,6 @@ static struct ptrc_log_mapping mapping_at(const uint8_t *at)
 	return m;
 }
 
-/* Finds the complete mappings in the payload. ENOMEM. */
 static int find_mappings(struct ptrc_log_whose_process *p)
 {
 	uint64_t at = (texts_of(&p->head) + 7) & ~UINT64_C(7);
@@ -201,8 +200,9 @@ static bool is_near(int64_t a, int64_t b)
 	       (uint64_t)b - (uint64_t)a < START_APART_NS;
 }
 
-/* Gives all descriptions of a process the start time of the one that was written first. Each
- * description has a start time of its own, some from a clock with ticks of 10 ms, so these differ. */
+/* Gives all descriptions of a process the start time of the description that was written first.
+ * Descriptions of one process may differ in it, because some have it from a clock with ticks of 10
+ * ms. */
 static void share_starts(struct ptrc_log_whose *x)
 {
 	for (size_t begin = 0, end; begin < x->process_count; begin = end) {
@@ -298,8 +298,8 @@ static bool is_extended_by(const struct ptrc_log_whose_process *p,
 	       (p->head.exe_bytes || is_same_name(p, addition));
 }
 
-/* Adds the mappings of `addition` to those of `p`, the description before it. `p` then owns them.
- * Returns false if there is no memory for them. */
+/* Adds the mappings of `addition` to those of `p`, the description before it. `p` then owns the
+ * payload and frees it. False: there is no memory. */
 static bool add_mappings(struct ptrc_log_whose_process *p,
 			 const struct ptrc_log_whose_process *addition)
 {
@@ -466,7 +466,7 @@ int ptrc_log_whose_find(const struct ptrc_log_whose *x, pid_t pid, int64_t ns, u
 {
 	size_t low = 0, high = x->process_count;
 
-	/* Finds the first description that is later than `ns` or has a greater pid. */
+	/* Finds the first description after this pid and time, in the order of pid and time. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		const struct ptrc_log_process *head = &x->processes[middle].head;
@@ -476,7 +476,7 @@ int ptrc_log_whose_find(const struct ptrc_log_whose *x, pid_t pid, int64_t ns, u
 		else
 			high = middle;
 	}
-	/* If no description is early enough, the first one of the process is used: a process is
+	/* If no description of the process is early enough, its first one is used: a process is
 	 * described only after its first event. */
 	if (low && x->processes[low - 1].head.pid == pid)
 		*index = low - 1;
@@ -533,7 +533,7 @@ int ptrc_log_whose_find_thread(const struct ptrc_log_whose *x, pid_t pid, pid_t 
 {
 	size_t low = 0, high = x->thread_count;
 
-	/* Finds the first entry that is later than `ns` or belongs to a thread further on. */
+	/* Finds the first entry after this thread and time, in the order of pid, tid and time. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		const struct ptrc_log_thread *t = &x->threads[middle];

@@ -19,26 +19,26 @@ struct ptrc_log_whose_process {
 	struct ptrc_log_process head;
 	uint8_t *payload;
 	uint64_t length;
-	const uint8_t **mappings; /* in the payload, and in additions */
+	const uint8_t **mappings; /* addresses in `payload` and in the additions' payloads */
 	uint32_t mapping_count;
-	uint32_t number; /* how many descriptions were taken before this one */
+	uint32_t number; /* process_count when this one was taken; a later one has more */
 	/* The descriptions whose mappings were added to this one. */
 	struct ptrc_log_whose_process *additions;
 	size_t addition_count, addition_size;
 };
 
 struct ptrc_log_whose {
-	uint8_t *host;	     /* the payload; NULL: none */
+	uint8_t *host;	     /* payload of the first HOST packet; NULL: none */
 	uint64_t host_bytes; /* its bytes without padding */
 	/* Sorted by pid, then by time. */
 	struct ptrc_log_whose_process *processes;
 	size_t process_count, process_size;
-	struct ptrc_log_thread *threads; /* by pid, then by tid, then by time */
+	struct ptrc_log_thread *threads; /* sorted by pid, then by tid, then by time */
 	size_t thread_count, thread_size;
-	struct ptrc_log_clock *clocks; /* by time */
+	struct ptrc_log_clock *clocks; /* sorted by CLOCK_MONOTONIC */
 	size_t clock_count, clock_size;
 	uint32_t taken_count; /* descriptions of processes so far, duplicates included */
-	uint64_t bytes;	      /* bytes of memory for all of these */
+	uint64_t bytes;	      /* bytes of these without the host; see BYTES_MAX of log_whose.c */
 	bool is_unsorted;     /* a payload has been taken since the last sort */
 };
 

@@ -30,7 +30,7 @@ PTRC_MUST_CHECK int ptrc_log_buffer_reserve(struct ptrc_log_buffer *b, uint64_t 
 /* Appends bytes. ENOMEM. Instead of each result, a caller may check is_short once after several
  * calls. */
 int ptrc_log_buffer_add(struct ptrc_log_buffer *b, const void *data, uint64_t bytes);
-/* The contents as an array of this type, and the number of its elements. */
+/* The buffer's contents as an array of this type, and the number of elements of that array. */
 #define PTRC_LOG_ITEMS(buffer, type) ((type *)(void *)(buffer)->bytes)
 #define PTRC_LOG_COUNT(buffer, type) ((buffer)->used / sizeof(type))
 /* Adds zeros until the size is a multiple of 8 bytes. */
@@ -74,11 +74,11 @@ struct ptrc_log_batch {
  * written. */
 #define PTRC_LOG_STATE_ENDED UINT64_C(64)
 
-/* The earlier files of a log; all 0 for the first file. */
+/* The files of a rotated log before the current one; all 0 if that is the first. */
 struct ptrc_log_past {
 	uint64_t ordinal;	       /* number of these files since the last clear */
 	uint64_t first_seq;	       /* number of EVENTS packets in them */
-	uint64_t events, bytes;	       /* in them */
+	uint64_t events, bytes;	       /* number and size of the events in these files */
 	struct ptrc_log_before before; /* is_overrun is unused */
 };
 
@@ -93,7 +93,7 @@ struct ptrc_log_state {
 	uint32_t names, layouts;
 	uint64_t flags;
 	uint64_t events, bytes;	   /* number and size of the events in the log now */
-	uint64_t lost_events;	   /* events that were discarded, or too big for the log */
+	uint64_t lost_events;	   /* events that a full log dropped, or that were too big */
 	struct ptrc_log_ring ring; /* `ring` and `tail` are for rings only */
 	uint64_t tail;		   /* bytes of the packets after the ring */
 	/* A flush first writes its events to the log, then takes them out of the stream. Between
@@ -125,20 +125,20 @@ PTRC_ASSERT_OFFSET(struct ptrc_log_state, past, 136);
 PTRC_ASSERT_OFFSET(struct ptrc_log_state, filter, 216);
 PTRC_ASSERT_SIZE(struct ptrc_log_state, 1240);
 
-/* The part of a log's index (the list of its packets) that is not written yet. */
+/* What a later INDEX or TOTALS packet of the log will hold. */
 struct ptrc_log_index {
-	struct ptrc_log_buffer entries; /* struct ptrc_log_packet */
+	struct ptrc_log_buffer entries; /* struct ptrc_log_packet, since the last INDEX packet */
 	/* struct ptrc_type_sum of the packets of the current flush */
 	struct ptrc_log_buffer fresh;
 	struct ptrc_log_buffer totals; /* struct ptrc_log_total of finished flushes, by type */
 	uint64_t filtered[PTRC_SET_WORD_COUNT];
 	uint64_t previous; /* offset of the last INDEX packet */
-	bool is_lost;	   /* the log gets no index */
+	bool is_lost;	   /* the log gets no index, since the list of packets is incomplete */
 };
 
 /* A hash table of processes or threads that the keeper knows, by their IDs. */
 struct ptrc_log_table {
-	struct ptrc_log_buffer items; /* each starts with its ID, an int32_t; 0: free */
+	struct ptrc_log_buffer items; /* each item starts with its ID, an int32_t; 0: free */
 	uint32_t count;
 };
 
@@ -151,15 +151,15 @@ struct ptrc_log_clocks {
 
 /* The processes and threads that the log describes. */
 struct ptrc_log_origins {
-	struct ptrc_log_table processes, threads; /* that the keeper knows */
+	struct ptrc_log_table processes, threads; /* items: struct known, struct known_thread */
 	struct ptrc_log_buffer work;		  /* scratch: struct work of log_origin.c */
 	/* Descriptions that are not in the log yet. pending_processes: PROCESS payloads, each after
 	 * its length. pending_threads: struct ptrc_log_thread. */
 	struct ptrc_log_buffer pending_processes, pending_threads;
 	int64_t next_scan_ns; /* when to look at the threads again; CLOCK_MONOTONIC */
 	struct ptrc_log_clocks clocks;
-	bool is_observed; /* the controller reports processes in the stream */
-	uint32_t proc;	  /* whether /proc shows our pid namespace; see log_origin.c */
+	bool is_observed; /* the controller reports processes in the stream (--os=process) */
+	uint32_t proc;	  /* PROC_* of log_origin.c: does /proc show our pid namespace? */
 };
 
 /* The trace that a log records. */
@@ -180,12 +180,12 @@ struct ptrc_log_writer {
 	const struct ptrc_stream_header *origin;
 	int fd;				/* -1: none */
 	struct ptrc_log_buffer *memory; /* where the log goes if fd is -1 */
-	int dirfd;			/* of the directory of shared objects; -1: none */
-	uint32_t kind;			/* PTRC_LOG_RING or _SEQUENTIAL */
+	int dirfd;     /* descriptor of the directory of shared objects; -1: none */
+	uint32_t kind; /* PTRC_LOG_RING or _SEQUENTIAL */
 	int policy;
 	bool is_regular, is_socket;
 	bool keeps_nothing;    /* the log is /dev/null */
-	uint64_t added_events; /* by this flush to the batch, without FLUSH_START and FLUSH_STOP */
+	uint64_t added_events; /* events added in this flush, but for FLUSH_START and FLUSH_STOP */
 	/* Events of the last flush that are not in the log; 0 if the flush succeeded. */
 	uint64_t unwritten_events;
 	bool must_not_append; /* the descriptor has O_APPEND: pwrite() would append */
@@ -222,8 +222,8 @@ struct ptrc_log_writer {
 	char base[4096];
 	const struct ptrc_names_object *names; /* NULL: none */
 	uint32_t own_names;		       /* names written by ptrc_log_events_write_own() */
-	struct ptrc_log_buffer out;	       /* the packets being made */
-	struct ptrc_log_batch batch;	       /* the events of the flush */
+	struct ptrc_log_buffer out;  /* packets that are being built, before they are written */
+	struct ptrc_log_batch batch; /* the events of the flush */
 	/* A log with the policy UNTIL_FULL must end with a STOP. So the markers (FLUSH_START,
 	 * FLUSH_STOP) of flushes after that STOP are kept in `held`, and are written only when
 	 * another event follows. A flush collects markers in held_next, which replaces `held` if
@@ -377,9 +377,9 @@ void ptrc_log_index_note(struct ptrc_log_writer *w);
 /* Adds the types of the filter now in force, w->state.filter, to the types that were ever
  * filtered. */
 void ptrc_log_index_note_filter(struct ptrc_log_writer *w);
-/* After a flush that succeeded: the packets that it added stay in the index. */
+/* Called after a successful flush: makes its packets a lasting part of the index. */
 void ptrc_log_index_keep(struct ptrc_log_writer *w);
-/* After a flush that failed: removes the packets from `offset` on from the index. */
+/* Called after a failed flush: removes the packets at `offset` and after it from the index. */
 void ptrc_log_index_forget(struct ptrc_log_writer *w, uint64_t offset);
 
 /* Called between two flushes: writes an INDEX packet if PTRC_LOG_INDEX_COUNT packets wait for it.

@@ -21,8 +21,8 @@
 
 /* ---- head ---- */
 
-/* Sets the state for a file without events. In a rotated log, the numbers, the filter and some
- * flags continue from the previous file. */
+/* Sets w->state for a file without events. In a rotated log, the numbers, the filter and some flags
+ * continue from the previous file. */
 static void begin_state(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_state old = w->state, *s = &w->state;
@@ -178,7 +178,8 @@ static int restart(struct ptrc_log_writer *w)
 		s->flags |= PTRC_LOG_STATE_CUT;
 	}
 	w->file_end = s->offset;
-	/* The earlier keeper may have died in the middle of a packet. */
+	/* The earlier keeper may have died while it wrote a packet, whose bytes are cut off
+	 * here. */
 	if ((uint64_t)st.st_size > s->offset)
 		ptrc_sys(SYS_ftruncate, w->fd, s->offset);
 	return 0;
@@ -332,7 +333,7 @@ static int write_whole_end(struct ptrc_log_writer *w, const struct ptrc_log_stat
 	ptrc_log_origin_clock(w, false);
 	*with_index = !w->index.is_lost;
 	error = write_end(w, *status, *with_index);
-	/* The disk may have room only for STATUS and END. */
+	/* A full disk may have room for STATUS and END only: try without the index. */
 	if (error && *with_index) {
 		*with_index = false;
 		error = write_end(w, *status, false);
