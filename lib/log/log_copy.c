@@ -412,7 +412,6 @@ int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_l
 	return 0;
 }
 
-/* The payload of a STATUS packet with the losses in `counts`. */
 static struct ptrc_log_status status_of(const struct ptrc_counts *counts)
 {
 	return (struct ptrc_log_status){

@@ -21,9 +21,8 @@ struct ptrc_log_piece {
 	uint32_t chosen;       /* how many of its first events are chosen for the next packet */
 };
 
-/* Whether the last event of this piece (packed events of one writer) comes after that of `last`,
- * which may be NULL. False for FLUSH_START and FLUSH_STOP, which do not count as events of the
- * program. */
+/* Whether the last event of this piece (packed events of one writer) comes after that of `last`
+ * (may be NULL). False for FLUSH_START and FLUSH_STOP, which are no events of the program. */
 static bool piece_is_last(const struct ptrc_log_piece *p, const struct ptrc_log_piece *last)
 {
 	return p->s.kind != PTRC_STRETCH_MARKER &&
@@ -111,8 +110,7 @@ static int batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *in)
 	struct ptrc_log_piece piece = {
 		.s = *in, .at = b->data.used, .sums_at = b->sums.used, .rank = piece_count(b)};
 	uint64_t sum_bytes = in->sum_count * sizeof(struct ptrc_type_sum);
-	/* The slack: pack_again() copies data in units of 8 bytes and so may read past the last
-	 * event. */
+	/* The slack: pack_again() copies units of 8 bytes, and may read past the last event. */
 	int error = ptrc_log_buffer_reserve(&b->data, in->bytes + PTRC_PACKED_SLACK)
 			    ?: ptrc_log_buffer_reserve(&b->sums, sum_bytes);
 	if (!error)
@@ -231,8 +229,7 @@ static bool is_later(const struct ptrc_log_piece *a, const struct ptrc_log_piece
 
 PTRC_HEAP_DEFINE(later, struct ptrc_log_piece, is_later);
 
-/* Puts the numbers of all pieces (packed events of one writer each) into b->waiting, sorted by
- * time. ENOMEM. */
+/* Puts the numbers of all pieces (packed events of one writer) into b->waiting, by time. ENOMEM. */
 static int batch_sort(struct ptrc_log_batch *b)
 {
 	uint32_t count = piece_count(b), used = 0;
@@ -271,8 +268,8 @@ static int batch_sort(struct ptrc_log_batch *b)
 
 /* ---- choosing the events of the next packet ---- */
 
-/* Packs again, into the new piece *to, those events of `from` that the unpacker u has not returned
- * yet, without events of more than `most` counted bytes. ENOMEM. */
+/* Packs into the new piece *to those events of `from` that the unpacker u has not returned yet, but
+ * leaves out events of more than `most` counted bytes. ENOMEM. */
 static int pack_again(struct ptrc_log_batch *b, const struct ptrc_log_piece *from,
 		      struct ptrc_unpacker u, uint64_t most, struct ptrc_log_piece *to)
 {
@@ -404,8 +401,7 @@ static int finish(struct ptrc_log_batch *b, uint64_t end, struct ptrc_log_slice 
 		slice->events += p->s.event_count;
 		b->counted -= p->s.counted;
 	}
-	/* Pieces that have lost their first events now start later, so the waiting pieces are
-	 * sorted again. */
+	/* Pieces that lost their first events start later now, so the order must be restored. */
 	for (uint64_t i = end; i-- > b->next;)
 		if (waiting[i] != UINT32_MAX)
 			sink(b, waiting[i], --keep);
@@ -581,7 +577,7 @@ static int batch_choose_exactly(struct ptrc_log_batch *b, struct ptrc_log_end *e
 	for (i = b->next;;) {
 		struct ptrc_log_cursor *c;
 
-		/* Opens each piece whose first event may be the next one. */
+		/* Puts on the heap each piece whose first event may be the next to choose. */
 		while ((p = listed(b, &b->waiting, i)) &&
 		       !(used && heap[0]->event.ns < p->s.first_ns)) {
 			c = (struct ptrc_log_cursor *)(void *)(b->cursors.bytes + b->cursors.used);
@@ -616,8 +612,7 @@ static int batch_choose(struct ptrc_log_batch *b, uint64_t target, struct ptrc_l
 	struct ptrc_log_end end = {.target = target, .room = UINT64_MAX};
 	uint64_t bytes, behind = mark_until(b, time_for(b, target), &bytes);
 
-	/* If the events of a piece are not spread evenly, as time_for() assumes, too many may have
-	 * been chosen. */
+	/* time_for() assumes evenly spread events; if they are not, choose event by event. */
 	if (bytes > 2 * target)
 		return batch_choose_exactly(b, &end, slice);
 	return finish(b, behind, slice);
@@ -705,8 +700,7 @@ static bool batch_waits(const struct ptrc_log_batch *b)
 
 /* ---- names ---- */
 
-/* The most bytes of names in a NAMES packet: few enough that it fits between the events of a small
- * log. */
+/* The most bytes of names in a NAMES packet: it must fit between the events of a small log. */
 #define NAMES_BYTES UINT64_C(4096)
 
 /* Names to be written: new ones; or, if is_late, names that are in the log without the layout that
@@ -720,7 +714,6 @@ struct range {
 	uint32_t new_names;
 };
 
-/* Adds names to the packet in w->out until the range ends or the packet is full. */
 static void add_names(struct ptrc_log_writer *w, struct range *r)
 {
 	const struct ptrc_names_object *names = w->names;

@@ -85,8 +85,8 @@ enum ptrc_log_packet_type {
 
 /* Flags of an EVENTS packet: which optional parts its payload has between the sums (sums_bytes of
  * the header) and the sections. */
-#define PTRC_LOG_HAS_RING 1U   /* struct ptrc_log_ring */
-#define PTRC_LOG_HAS_FILTER 2U /* after it, the filter before the first event */
+#define PTRC_LOG_HAS_RING 1U   /* the payload has a struct ptrc_log_ring */
+#define PTRC_LOG_HAS_FILTER 2U /* the payload has the filter before the first event */
 /* The filter (the set of types that are not recorded) before the first event is unknown. If neither
  * this flag nor PTRC_LOG_HAS_FILTER is set, that filter is empty. */
 #define PTRC_LOG_FILTER_UNKNOWN 4U
@@ -190,7 +190,7 @@ struct ptrc_log_head {
 	int32_t controller_pid;
 	uint32_t owner_uid; /* user ID of the owner of the stream's files in /dev/shm */
 	uint32_t zero0;
-	uint64_t close_offset; /* offset of STATUS and END; 0 if not a ring, as the next two */
+	uint64_t close_offset; /* ring only, otherwise 0: offset of STATUS and END */
 	uint64_t ring_offset;
 	uint64_t ring_size;
 	uint64_t stream_id; /* the shared object of the stream is s.<id> */
@@ -228,7 +228,6 @@ static inline int64_t ptrc_log_creation_ns(int64_t sec, int64_t nsec)
 	return ns;
 }
 
-/* The first bytes of a log. */
 struct ptrc_log_begin {
 	struct ptrc_log_prefix prefix;
 	struct ptrc_log_packet packet;

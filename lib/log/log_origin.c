@@ -62,7 +62,6 @@ static void add_line(struct payload *p, uint32_t *used, uint32_t which, const ch
 	add(p, used, which, text, bytes);
 }
 
-/* Writes the HOST packet, unless the log has no room for it. */
 static void write_host(struct ptrc_log_writer *w)
 {
 	const struct ptrc_stream_header *h = w->origin;
@@ -445,7 +444,7 @@ static bool end_payload(struct ptrc_log_buffer *out, uint64_t begin)
 }
 
 /* Adds a description of the process to those that wait to be written. st NULL: the process no
- * longer exists. False: none was added, because there was no memory, or the last description says
+ * longer exists. False: no description was added, because there was no memory, or the last one says
  * the same. */
 static bool describe(struct ptrc_log_writer *w, struct known *p, const struct ptrc_procfs_stat *st,
 		     int64_t from_ns)
@@ -655,8 +654,7 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 			p->program_ns - head.from_ns < SAME_EXEC_NS;
 	if (!(head.flags & PTRC_LOG_PROCESS_ADDITION))
 		p->program_ns = head.from_ns;
-	/* The description of this program from /proc, which the log has, says more than this
-	 * one. */
+	/* The log has a description of this program from /proc, which says more. */
 	if (is_known_exec && p->is_seen && program == p->program)
 		return;
 	if (head.flags & PTRC_LOG_PROCESS_ADDITION) {
@@ -727,7 +725,7 @@ void ptrc_log_origin_look(struct ptrc_log_writer *w, const struct ptrc_context *
 {
 	bool is_other = is_another_image(w, origin);
 
-	/* If the process has announced itself, the keeper looks at it after this flush. */
+	/* After this flush ptrc_log_origin_meet() looks at a process that has announced itself. */
 	if (w->header && ptrc_is_announced(w->header, origin->pid))
 		return;
 	if (origin->pid != *pid || is_other)
@@ -782,8 +780,8 @@ static void read_name(int pid, int tid, char name[PTRC_LOG_THREAD_NAME])
 	memcpy(name, text, bytes);
 }
 
-/* Reads the name of a thread again if it is unknown or its pause (LOOK_NS) is over; returns whether
- * it did. claim_ms: when the thread took its slot. */
+/* Reads the name of a thread if it is unknown or the pause since the last read (at least LOOK_NS)
+ * is over; returns whether it was read. claim_ms: when the thread took its slot. */
 static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t claim_ms,
 			   int64_t now)
 {

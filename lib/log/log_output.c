@@ -325,7 +325,7 @@ int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset)
 	int error = 0;
 
 	if (limit > INT64_MAX)
-		limit = INT64_MAX; /* RLIM_INFINITY */
+		limit = INT64_MAX; /* fsize_limit is RLIM_INFINITY */
 	if (w->is_regular && (__builtin_add_overflow(offset, w->out.used, &end) || end > limit ||
 			      limit - end < w->close_reserve))
 		return EFBIG;

@@ -39,8 +39,9 @@
  * however large or sparse, keeps an open busy for long. */
 #define SEARCH_MAX (UINT64_C(256) << 20)
 
-/* Makes a descriptor for *f from fd. If fd has O_DIRECT, which demands alignment, the file is
- * opened again if possible. EINVAL: fd is not open for reading, or not a regular file. ENOMEM. */
+/* Gives *f a descriptor of its own: a duplicate of fd or, if fd has O_DIRECT, which demands
+ * alignment, a new descriptor of the same file. EINVAL: fd is not open for reading, or not a
+ * regular file. ENOMEM. */
 static int file_open(int fd, struct ptrc_log_file *f)
 {
 	struct stat st;
@@ -418,7 +419,7 @@ static int take_packet(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	case PTRC_LOG_CLOCK:
 	case PTRC_LOG_THREADS:
 		return take_payload(r, f, p, offset);
-	default: /* a type of a later version */
+	default: /* a type that a later version of the format has */
 		return 0;
 	}
 }
@@ -1162,7 +1163,7 @@ static int take_next(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	return 0;
 }
 
-/* Takes all complete packets after r->tail.end. ESTALE: something else than a packet is there, or
+/* Takes all complete packets after r->tail.end. ESTALE: something else than a packet follows, or
  * take_next() has refused a packet. ENOMEM. */
 static int take_following(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 {

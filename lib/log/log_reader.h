@@ -48,7 +48,7 @@ struct ptrc_log_entry {
 	struct ptrc_log_packet head;
 	uint64_t events; /* number of events; 0 if packets are missing and it is unknown */
 	uint32_t file;	 /* index in `files` of struct ptrc_log_reader */
-	bool is_damaged; /* the payload was found to be damaged; most are checked later */
+	bool is_damaged; /* the payload is known to be damaged; most are checked when read */
 	/* The header of the packet is impossible, or contradicts the payload. */
 	bool is_lying;
 	/* This is no packet, but stands for one or more missing ones. head.seq is the number of the

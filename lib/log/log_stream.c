@@ -33,7 +33,7 @@
 #define FINISH_WAIT_NS INT64_C(2500000000)
 #define STOPPED_WAIT_NS INT64_C(1000000000)
 /* The limit for the whole wait. A keeper has no more to write than a stream holds; if a log grows
- * for longer, its writer only pretends to be its keeper. */
+ * for longer, the process that locks it only pretends to be its keeper. */
 #define FINISH_WAIT_ALL_NS INT64_C(20000000000)
 
 struct packet;
@@ -58,7 +58,7 @@ struct packet {
 	 * packet. Any thread may free a block. */
 	_Atomic size_t holders;
 	uint64_t block;		 /* number of the last block that became a holder */
-	struct cursor cursors[]; /* after them: the memory of their unpackers (shapes) */
+	struct cursor cursors[]; /* struct ptrc_unpacker_shape of all cursors follow */
 };
 
 /* Events per block: few enough to stay in a processor's cache until they are used. */
@@ -90,13 +90,13 @@ struct ptrc_log_stream {
 	struct ptrc_log_reader reader;
 	uint32_t next_id;
 
-	/* The reading position. `heap` has the cursors of all open packets, with the cursor of
-	 * the earliest event on top. A packet is opened as soon as its first event may be the
-	 * next one. */
+	/* The reading position. `heap` has the cursors of all open packets, with the cursor of the
+	 * earliest event on top. A packet is opened as soon as its first event may be the next to
+	 * report. */
 	size_t next_entry;
 	struct cursor **heap;
 	size_t heap_count, heap_size;
-	struct packet *done; /* a packet read to its end, which the last reported event may be in */
+	struct packet *done;	 /* a packet read to its end; kept for the last reported event */
 	uint64_t block_count;	 /* number of blocks made */
 	struct packet *reported; /* packet of the last event reported; NULL: a made-up event */
 	/* The selection of times and types. A packet without any selected event is skipped. Without
@@ -517,7 +517,6 @@ static void make_up(struct posix_trace_event_info *info, trace_event_id_t id, in
 	info->posix_timestamp = ptrc_timespec_of(ns);
 }
 
-/* Whether the event at the cursor is to be reported. */
 static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 {
 	const struct ptrc_packed_event *e = &c->event;
@@ -945,8 +944,7 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *count
 		return;
 	}
 	counts->pt_log_lost_events = r->ring.lost_events;
-	/* join_losses() has made these sums from the heads of all files and the STATUS of closed
-	 * files. */
+	/* join_losses() has summed these from all heads and from the STATUS of closed files. */
 	if (r->is_whole) {
 		counts->pt_lost_events = r->status.lost_events;
 		counts->pt_log_lost_events = r->status.log_lost_events;

@@ -201,8 +201,7 @@ static bool is_near(int64_t a, int64_t b)
 }
 
 /* Gives all descriptions of a process the start time of the description that was written first.
- * Descriptions of one process may differ in it, because some have it from a clock with ticks of 10
- * ms. */
+ * Start times of one process may differ, as some come from a clock with ticks of 10 ms. */
 static void share_starts(struct ptrc_log_whose *x)
 {
 	for (size_t begin = 0, end; begin < x->process_count; begin = end) {

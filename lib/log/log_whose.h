@@ -21,7 +21,7 @@ struct ptrc_log_whose_process {
 	uint64_t length;
 	const uint8_t **mappings; /* addresses in `payload` and in the additions' payloads */
 	uint32_t mapping_count;
-	uint32_t number; /* process_count when this one was taken; a later one has more */
+	uint32_t number; /* process_count before this one was taken; larger: taken later */
 	/* The descriptions whose mappings were added to this one. */
 	struct ptrc_log_whose_process *additions;
 	size_t addition_count, addition_size;
@@ -38,7 +38,7 @@ struct ptrc_log_whose {
 	struct ptrc_log_clock *clocks; /* sorted by CLOCK_MONOTONIC */
 	size_t clock_count, clock_size;
 	uint32_t taken_count; /* descriptions of processes so far, duplicates included */
-	uint64_t bytes;	      /* bytes of these without the host; see BYTES_MAX of log_whose.c */
+	uint64_t bytes;	      /* bytes of processes, threads and clocks; limit: BYTES_MAX */
 	bool is_unsorted;     /* a payload has been taken since the last sort */
 };
 

@@ -54,14 +54,14 @@ struct ptrc_log_batch {
 	struct ptrc_log_buffer cursors; /* scratch, for choosing event by event */
 	struct ptrc_log_buffer work;	/* scratch, for splitting pieces: struct ptrc_log_work */
 	uint64_t counted;		/* size of the waiting pieces, as log-max-size counts it */
-	uint64_t most; /* size of the largest event that the log takes, counted the same way */
+	uint64_t most; /* size of the largest event that the log takes, counted so, too */
 };
 
 /* An UNTIL_FULL log is full and takes no more events. */
 #define PTRC_LOG_STATE_FULL UINT64_C(1)
-/* The last event is a STOP, not counting the markers of flushes (FLUSH_START, FLUSH_STOP). */
+/* The last event in the log, not counting FLUSH_START and FLUSH_STOP, is a STOP. */
 #define PTRC_LOG_STATE_AFTER_STOP UINT64_C(2)
-/* A ring has wrapped: its first lap is over. */
+/* A ring was full once, and overwrites its oldest packets since then. */
 #define PTRC_LOG_STATE_WRAPPED UINT64_C(4)
 /* `filter` is unknown: events were lost, or the keeper that saved this state has died. */
 #define PTRC_LOG_STATE_FILTER_UNKNOWN UINT64_C(8)
@@ -77,7 +77,7 @@ struct ptrc_log_batch {
 /* The files of a rotated log before the current one; all 0 if that is the first. */
 struct ptrc_log_past {
 	uint64_t ordinal;	       /* number of these files since the last clear */
-	uint64_t first_seq;	       /* number of EVENTS packets in them */
+	uint64_t first_seq;	       /* number of EVENTS packets in these files */
 	uint64_t events, bytes;	       /* number and size of the events in these files */
 	struct ptrc_log_before before; /* is_overrun is unused */
 };
@@ -125,7 +125,7 @@ PTRC_ASSERT_OFFSET(struct ptrc_log_state, past, 136);
 PTRC_ASSERT_OFFSET(struct ptrc_log_state, filter, 216);
 PTRC_ASSERT_SIZE(struct ptrc_log_state, 1240);
 
-/* What a later INDEX or TOTALS packet of the log will hold. */
+/* The contents of the INDEX and TOTALS packets that are still to be written. */
 struct ptrc_log_index {
 	struct ptrc_log_buffer entries; /* struct ptrc_log_packet, since the last INDEX packet */
 	/* struct ptrc_type_sum of the packets of the current flush */
@@ -178,8 +178,8 @@ struct ptrc_log_writer {
 	/* The header of the stream whose clock and processes the log describes. NULL: the events
 	 * come from another source, perhaps another machine. */
 	const struct ptrc_stream_header *origin;
-	int fd;				/* -1: none */
-	struct ptrc_log_buffer *memory; /* where the log goes if fd is -1 */
+	int fd;				/* of the log; -1: the log goes to `memory` */
+	struct ptrc_log_buffer *memory; /* holds the log if fd is -1; otherwise unused */
 	int dirfd;     /* descriptor of the directory of shared objects; -1: none */
 	uint32_t kind; /* PTRC_LOG_RING or _SEQUENTIAL */
 	int policy;
@@ -220,7 +220,7 @@ struct ptrc_log_writer {
 	/* After a failed rotation, no other one is attempted before this time (CLOCK_BOOTTIME). */
 	int64_t rotate_after_ns;
 	char base[4096];
-	const struct ptrc_names_object *names; /* NULL: none */
+	const struct ptrc_names_object *names; /* the names to write; NULL: there are none */
 	uint32_t own_names;		       /* names written by ptrc_log_events_write_own() */
 	struct ptrc_log_buffer out;  /* packets that are being built, before they are written */
 	struct ptrc_log_batch batch; /* the events of the flush */
@@ -341,7 +341,7 @@ void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq);
 PTRC_MUST_CHECK int ptrc_log_ring_restore(struct ptrc_log_writer *w);
 
 /* Writes the packet in w->out to the end of a sequential log; in a ring, to the space after the
- * ring, where nothing is overwritten. `between`: in the first lap of a ring, the packet goes
+ * ring, where nothing is overwritten. `between`: while a ring has never been full, the packet goes
  * between the EVENTS packets if there is room, because a packet after the ring would give a log
  * with few events the full length of the ring. Returns 0 or the error number of the write. */
 PTRC_MUST_CHECK int ptrc_log_aside_write(struct ptrc_log_writer *w, bool between);

@@ -178,8 +178,7 @@ static int restart(struct ptrc_log_writer *w)
 		s->flags |= PTRC_LOG_STATE_CUT;
 	}
 	w->file_end = s->offset;
-	/* The earlier keeper may have died while it wrote a packet, whose bytes are cut off
-	 * here. */
+	/* If the earlier keeper died while it wrote a packet, cuts the rest of that packet off. */
 	if ((uint64_t)st.st_size > s->offset)
 		ptrc_sys(SYS_ftruncate, w->fd, s->offset);
 	return 0;

@@ -148,7 +148,7 @@ void ptrc_chunk_note_loss(const struct ptrc_pool *pool, uint32_t index, uint64_t
 		if (!ptrc_walk_next(&walk, &record))
 			return;
 	while (record.off < rpos);
-	/* If another writer has the chunk now, the record just read may be overwritten. */
+	/* If another writer has taken the chunk, the stamp just read may be of a new record. */
 	atomic_thread_fence(memory_order_acquire);
 	if (PTRC_CHUNK_GEN(ptrc_load_acquire(&ctl->word)) != PTRC_CHUNK_GEN(word))
 		return;

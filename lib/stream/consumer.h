@@ -36,7 +36,7 @@ bool ptrc_consumer_pin(const struct ptrc_consumer *c, uint32_t chunk, uint64_t e
 		       struct ptrc_pinned *p);
 /* Unpins the chunk. A full chunk becomes FREE if everything in it is consumed. */
 void ptrc_consumer_unpin(const struct ptrc_consumer *c, const struct ptrc_pinned *p);
-/* The offset of the first unconsumed record. */
+/* The offset of the first unconsumed record of the pinned chunk. */
 uint32_t ptrc_consumer_rpos(const struct ptrc_consumer *c, const struct ptrc_pinned *p);
 /* Marks the records up to offset `off` as consumed, which frees their memory. `events` is the
  * number of events among the records that this call consumes. */
@@ -87,7 +87,7 @@ struct ptrc_excluded {
 	uint64_t dead_from, dead_until;
 };
 
-/* The events that are excluded now. If there is a gap, the caller sets gap_last. */
+/* Returns which events are excluded now, not counting a gap, for which the caller sets gap_last. */
 struct ptrc_excluded ptrc_excluded_now(const struct ptrc_stream_header *h);
 
 static inline bool ptrc_is_excluded(const struct ptrc_excluded *x, uint64_t stamp)

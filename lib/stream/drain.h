@@ -33,7 +33,7 @@ enum ptrc_stretch_kind {
 	PTRC_STRETCH_MARKER, /* FLUSH_START or FLUSH_STOP, which are no events of the program */
 	PTRC_STRETCH_STOP,
 	PTRC_STRETCH_FILTER,  /* START or FILTER, which contain the filter */
-	PTRC_STRETCH_PROCESS, /* a PTRC_REC_PROCESS record, which is no event */
+	PTRC_STRETCH_PROCESS, /* the controller's description of a process, no event */
 	/* OVERFLOW and RESUME; a change of the filter may be among the events lost between them */
 	PTRC_STRETCH_GAP,
 };
@@ -54,7 +54,7 @@ struct ptrc_stretch {
 	uint32_t event_count;
 	/* bytes by which the stretch counts towards log-max-size */
 	uint64_t counted;
-	uint64_t largest;		  /* the same for its largest event */
+	uint64_t largest;		  /* bytes by which its largest event counts */
 	const struct ptrc_type_sum *sums; /* sums by event type, without HIDDEN records */
 	uint32_t sum_count;
 	/* If events have equal times, the stretch with the smaller order comes first: OVERFLOW and
@@ -98,9 +98,9 @@ struct ptrc_drain {
 	bool is_stopped; /* the run has stopped because the stream was full */
 	bool has_stop;	 /* the drain returns the STOP event of the run */
 	bool is_again;	 /* this drain returns only the events that a dead keeper had taken */
-	int phase;
-	uint32_t chunk; /* index of the current or next chunk */
-	bool is_pinned; /* the current chunk is pinned */
+	int phase;	 /* PHASE_* of drain.c: which events the drain returns next */
+	uint32_t chunk;	 /* index of the current or next chunk */
+	bool is_pinned;	 /* the current chunk is pinned */
 	struct ptrc_pinned pinned;
 	uint32_t rpos;	 /* offset of the first unconsumed record of the pinned chunk */
 	bool is_damaged; /* the rest of the pinned chunk is skipped */

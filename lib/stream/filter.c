@@ -69,7 +69,8 @@ void ptrc_filter_store(struct ptrc_stream_header *h, const struct ptrc_filter_ch
 
 	for (uint32_t i = 0; i < PTRC_SET_WORD_COUNT; i++)
 		ptrc_store_release(&h->filter[i], change->filter[i]);
-	/* Few of the thousands of types are decided, so most words are 0 and take no time. */
+	/* Few of the thousands of types have a bit in `decided`: most words are 0, and cost
+	 * nothing. */
 	for (uint32_t i = 0; change->patterns & PTRC_PATTERNS_ON && i < PTRC_SET_WORD_COUNT; i++)
 		for (uint64_t bits = change->decided[i]; bits; bits &= bits - 1)
 			ptrc_store_release(&list->verdict[i * PTRC_SET_WORD_BITS +

@@ -35,7 +35,7 @@ static inline bool ptrc_stream_is_filtered(const struct ptrc_stream_header *h, u
 	return ptrc_filter_verdict(h, id) == PTRC_EXCLUDED;
 }
 
-/* The verdict of the patterns alone; PTRC_RECORDED if there are none. */
+/* The verdict of the patterns alone; PTRC_RECORDED if there are no patterns. */
 enum ptrc_verdict ptrc_filter_of_patterns(const struct ptrc_stream_header *h, uint32_t id);
 
 /* Stores the filter as posix_trace_get_filter() reports it: the types that the filter excludes, and
@@ -49,7 +49,7 @@ struct ptrc_filter_change {
 	uint64_t decided[PTRC_SET_WORD_COUNT];
 	/* value of header.patterns after the change */
 	uint32_t patterns;
-	/* ptrc_filter_told() before and after the change */
+	/* results of ptrc_filter_told() before and after the change */
 	uint64_t old_told[PTRC_SET_WORD_COUNT];
 	uint64_t new_told[PTRC_SET_WORD_COUNT];
 	/* record a FILTER event even if old_told and new_told are equal */

@@ -26,7 +26,7 @@
  * was made; each time a flush makes space, a new stretch starts. The full-wait limits each stretch,
  * not the whole call. */
 struct ptrc_full_wait {
-	struct ptrc_stream_header *header; /* header of the stream */
+	struct ptrc_stream_header *header;
 	uint64_t full_wait_ns;
 	int64_t begin_ns;   /* start of the current stretch, CLOCK_MONOTONIC; 0: no stretch has
 			     * started */

@@ -169,7 +169,6 @@ static void report_damage(struct ptrc_live_reader *r)
 	push(r, POSIX_TRACE_ERROR, r->until, &error, sizeof(error));
 }
 
-/* Skips the rest of a damaged chunk. */
 static void skip_damage(struct ptrc_live_reader *r, struct ptrc_live_chunk *at,
 			const struct ptrc_pinned *p)
 {
@@ -617,8 +616,8 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *ev
 
 /* ---- counting ---- */
 
-/* Finds the first event of each chunk that was not reported. If the chunk is in the heap, this is
- * the event `next`, which the walk has already passed. */
+/* Sets `unread` of each chunk to the offset of its first unreported event. If the chunk is in the
+ * heap, this is the event `next`, which the walk has already passed. */
 static void find_unread(struct ptrc_live_reader *r)
 {
 	for (uint32_t i = 0; i < r->chunk_capacity; i++)

@@ -60,8 +60,8 @@ void ptrc_marks_give_up(struct ptrc_stream_header *h, struct ptrc_given_up *give
 	given_up->has_any = true;
 }
 
-/* Called when no event call is under way in the slot. This process waits for the next call in it
- * again. */
+/* Called when no event call is under way in the slot: this process will wait again for later calls
+ * in this slot. */
 static void forget_given_up(struct ptrc_given_up *given_up, uint32_t slot)
 {
 	uint64_t *mark = given_up->has_any ? given_up_mark(given_up, slot) : NULL;
@@ -71,7 +71,8 @@ static void forget_given_up(struct ptrc_given_up *given_up, uint32_t slot)
 }
 
 /* Whether the event call in the slot will never end: its thread is dead; or its thread is the
- * calling thread, which is in no event call now and so has left that call by siglongjmp. */
+ * calling thread, which is in no event call now and so has left that call by siglongjmp.
+ * is_suspicious: checks also for a zombie and for a reused thread ID, which takes longer. */
 static bool is_abandoned(struct ptrc_slot *slot, bool is_suspicious)
 {
 	uint64_t owner = ptrc_load_relaxed(&slot->owner);
@@ -79,7 +80,6 @@ static bool is_abandoned(struct ptrc_slot *slot, bool is_suspicious)
 
 	if (owner == 0 || tid == ptrc_sys_gettid() || ptrc_thread_is_gone(tid))
 		return true;
-	/* The owner may be a zombie, or its thread ID may be reused. */
 	return is_suspicious && ptrc_thread_has_ended(tid, owner & PTRC_SLOT_CLAIM_MASK);
 }
 

@@ -122,8 +122,6 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		*stamp = now;
 		return PTRC_PUT_DONE;
 	}
-	/* After PUT_TRIES tries the stream's clock, its limits or the times in the chunk must be
-	 * damaged. */
 	ptrc_writer_seal(w);
 	return PTRC_PUT_TOO_BIG;
 }
@@ -155,7 +153,6 @@ bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64
 	return true;
 }
 
-/* Whether the record would fit in the stream if the stream were empty. */
 static bool fits_alone(const struct ptrc_writer *w, const struct ptrc_put *p)
 {
 	return 16 + ptrc_align8(p->len) + 24 + sizeof(struct ptrc_context) <=

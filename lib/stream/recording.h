@@ -28,15 +28,15 @@ enum ptrc_put_result {
 	PTRC_PUT_STALE,	 /* the control word is no longer w->expect: the caller starts over */
 	PTRC_PUT_FULL,	 /* there is no room */
 	PTRC_PUT_WAIT,	 /* there is no room yet, and the caller waits (full_wait.h) */
-	PTRC_PUT_TOO_BIG /* the record would not fit even in the empty stream */
+	PTRC_PUT_TOO_BIG /* even the empty stream has no room for the record, or memory is damaged */
 };
 
 /* Records an event. *stamp becomes the stamp of the event or, if it is not recorded, of the
  * moment of the failure. The caller has blocked all signals. */
 enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_put *p,
 				     uint64_t *stamp);
-/* Records an event of the application with `bytes` bytes of data. The caller has just read the
- * control word, and it has RUN. Truncates the data to max-data-size, wakes readers, stops a
+/* Records an event of the application with `bytes` bytes of data. The caller has just read
+ * `control`, which has PTRC_CTL_RUN. Truncates the data to max-data-size, wakes readers, stops a
  * stream that has no room, and counts the event if it is lost. If the result is PTRC_PUT_STALE or
  * PTRC_PUT_WAIT, nothing was done; PTRC_PUT_WAIT is returned only if p->is_patient. */
 enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control, struct ptrc_put *p,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slots: each writer of a stream has a slot, which identifies it and says whether an event call
- * is under way. To reap is to take back the slots and chunks of dead threads; a thread that needs
- * a slot or a chunk does this first.
+ * Slots: each writer of a stream has a slot, which identifies it and says whether an event call is
+ * under way. To reap is to take back the slots and chunks of dead threads; a thread that finds no
+ * free slot or chunk does this.
  */
 #ifndef PTRC_LIB_STREAM_SLOTS_H
 #define PTRC_LIB_STREAM_SLOTS_H

@@ -50,8 +50,8 @@ bool ptrc_stream_cut(const struct ptrc_stream_header *h, uint64_t *cut);
 void ptrc_stream_wake_readers(struct ptrc_stream_header *h);
 /* Wakes every writer that sleeps until there is room, so that it looks for room again. */
 void ptrc_stream_wake_writers(struct ptrc_stream_header *h);
-/* Wakes the keeper; `why` is one of the reasons PTRC_WAKE_. If the keeper was woken before and
- * has not looked at the reasons since, only adds the reason. */
+/* Wakes the keeper; `why` is one of PTRC_WAKE_*. If the keeper was woken before and has not looked
+ * at the reasons since, only adds the reason. */
 void ptrc_ring_keeper(struct ptrc_stream_header *h, uint32_t why);
 /* A number that identifies a program among the programs that a process executes. It is made from the
  * address after the program's arguments and environment, which the kernel chooses at random at each

@@ -61,7 +61,7 @@ static void take_over(struct ptrc_stream *s)
 						  ~PTRC_CHUNK_PIN_KEEPER, memory_order_acquire) &
 			~PTRC_CHUNK_PIN_KEEPER;
 
-		/* Reaping does not handle the keeper's slot, so its chunks are sealed here. */
+		/* ptrc_slots_reap() skips the keeper's slot, so this seals the keeper's chunks. */
 		if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED &&
 		    PTRC_CHUNK_SLOT(word) == PTRC_SLOT_KEEPER)
 			ptrc_chunk_seal_dead(&s->pool, i, word);
@@ -250,8 +250,8 @@ void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 		return;
 	}
 	if (status & PTRC_ST_AUTO_STOPPED) {
-		/* The stream will restart by itself. If a stop had prevented that, the start
-		 * allows it again. */
+		/* The stream will restart by itself. If posix_trace_stop() has prevented that
+		 * since, this start allows it again. */
 		if (!(status & PTRC_ST_RESTART_ARMED)) {
 			ptrc_status_set(h, PTRC_ST_RESTART_ARMED);
 			ptrc_control_change(h, 0, PTRC_CTL_LOSING);

@@ -30,7 +30,7 @@ struct ptrc_stream_copy {
  * the same pin. Takes as much memory as the stream uses. 0 or ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_stream_copy_make(struct ptrc_stream_copy *copy, struct ptrc_stream *from);
-/* Frees the memory of the copy. If *copy is all zeros, there is none. */
+/* Frees the memory of the copy. Does nothing if *copy is all zeros. */
 PTRC_NONNULL() void ptrc_stream_copy_free(struct ptrc_stream_copy *copy);
 
 #endif

@@ -230,9 +230,9 @@ struct ptrc_arrival {
 };
 #define PTRC_ARRIVALS 32U
 
-/* The controller has asked that, if it dies before it ends the trace, the log says how many traced
- * processes went on. The keeper then counts them. If the stream has no log, this holds for the log
- * into which the stream is salvaged. */
+/* The controller has asked that, if the controller dies before it ends the trace, the log says how
+ * many traced processes went on. The keeper then counts them. If the stream has no log, this holds
+ * for the log into which the stream is salvaged. */
 #define PTRC_ENDING_WATCHED 1U
 /* The other members of struct ptrc_ending are valid. */
 #define PTRC_ENDING_KNOWN 2U
@@ -273,7 +273,7 @@ struct ptrc_stream_header {
 
 	/* -- identity: written at creation only -- */
 	_Alignas(64) uint64_t magic;
-	uint32_t version; /* lib/base/shared_version.h */
+	uint32_t version; /* of this layout; see lib/base/shared_version.h */
 	uint32_t chunk_size;
 	uint32_t chunk_count;	   /* number of chunks for which the file has space */
 	uint32_t base_chunk_count; /* number of chunks whose memory was reserved at creation */
@@ -368,8 +368,8 @@ struct ptrc_stream_header {
 	_Atomic uint32_t room_made;
 	/* Error number of the last flush, or 0. Only the keeper writes it. */
 	_Atomic int32_t flush_error;
-	/* waits: how often writers have slept on room_word. wait_ns: how long they have slept in
-	 * all. Written by writers. */
+	/* waits: number of event calls that have slept on room_word. wait_ns: how long they have
+	 * slept in all. Written by writers. */
 	_Atomic uint64_t waits, wait_ns;
 	/* Length in bytes of the largest data that was truncated to max_data_size; 0: no data was
 	 * truncated. Only raised. */
@@ -457,8 +457,8 @@ struct ptrc_type_count {
 /* The number of types whose counts have memory from the start. Few programs have more types. */
 #define PTRC_TYPE_READY_COUNT 680U
 
-/* Written only by the consumer: the reader of a stream without a log, the keeper of a logged
- * stream. */
+/* Counts by event type. Only the consumer writes them: the reader of a stream without a log, or the
+ * keeper of a logged stream. */
 struct ptrc_type_counts {
 	/* Odd while the keeper consumes events and adds them to these counts. A process that adds
 	 * these counts to the number of events in the stream starts over if the version is odd or
@@ -469,7 +469,7 @@ struct ptrc_type_counts {
 	 * regarded as 0. */
 	_Atomic uint64_t epoch;
 	/* The counts of types below this number have memory; no process touches the others. The
-	 * consumer raises it after reserving memory. */
+	 * consumer raises the number after reserving memory. */
 	_Atomic uint64_t ready;
 	uint8_t pad[64 - 24];
 	/* The counts by event type. Element 0, which belongs to no type, counts the events of all
@@ -500,8 +500,8 @@ _Static_assert(offsetof(struct ptrc_type_counts, type[PTRC_TYPE_READY_COUNT]) ==
 #define PTRC_VERDICT_DECIDED 2U
 
 struct ptrc_pattern {
-	/* 1: an "only" pattern: names that match none of these are excluded. 0: names that match
-	 * this pattern are excluded. */
+	/* 1: an "only" pattern: names that match no "only" pattern are excluded. 0: names that
+	 * match this pattern are excluded. */
 	uint32_t is_only;
 	char glob[PTRC_NAME_BYTES];
 };

@@ -44,17 +44,17 @@ struct ptrc_untraced {
 };
 
 /* Leaves a message that the calling process, with effective user `uid`, could not be traced by this
- * stream because of this refusal (lib/base/shared_version.h). Does nothing if its error is none of
- * those that struct ptrc_untraced_word lists: then the process is untraced by design. */
+ * stream because of this refusal (lib/base/shared_version.h). Does nothing if the error of the
+ * refusal is none that struct ptrc_untraced_word lists: then the process is untraced by design. */
 void ptrc_untraced_tell(uid_t uid, uint64_t stream_id, uint32_t refusal);
 /* Leaves a message that the calling process, which does not know its streams, could not be
  * traced. Does nothing if no stream can be tracing the process: it has no page (the object that
  * lists the streams of a process), and no stream of the user is INHERITED. */
 void ptrc_untraced_tell_unknown(uid_t uid, const char *page_name, int error);
 
-/* Parses the name of a link. False: it has another form. */
+/* Parses the name of a link, u.<stream>.<pid>. False: the name has another form. */
 PTRC_NONNULL() bool ptrc_untraced_parse(const char *name, uint64_t *stream_id, int *pid);
-/* Reads the text of a link. False: it has another form. */
+/* Reads the text of a link. False: there is no link, or its text has another form. */
 PTRC_NONNULL()
 bool ptrc_untraced_read(int dirfd, const char *name, struct ptrc_untraced_word *word);
 /* Makes a link with only the error number, for a process that a controller should have traced. */
