@@ -705,8 +705,9 @@ static void drop_torn_end(struct ptrc_log_reader *r, const struct ptrc_log_file 
 		r->entry_count--;
 }
 
-/* Whether the ring has never wrapped. Only then are bytes that are no packet certainly damage, and
- * not the rest of an overwritten packet. The entries are in the order of their numbers. */
+/* Whether no packet of the ring was ever overwritten. Only then are bytes that are no packet
+ * certainly damage, and not the rest of an overwritten packet. The entries are in the order of
+ * their numbers. */
 static bool is_first_lap(const struct ptrc_log_reader *r)
 {
 	for (size_t i = 1; i < r->entry_count; i++)

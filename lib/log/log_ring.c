@@ -85,8 +85,8 @@ uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t 
 		bool is_in_place = e->place < place + size &&
 				   e->place + ptrc_log_packet_size(&e->head) > place;
 
-		/* A wrap leaves the bytes after the last packet unused. If the oldest packets are
-		 * there, they are given up, too. */
+		/* A wrap, a return to the start of the ring, leaves the bytes after the last packet
+		 * unused. The oldest packets are given up, too, if they are in these bytes. */
 		if (!(is_wrap && e->place >= old) && !is_in_place &&
 		    w->state.bytes + bytes <= w->limit)
 			break;

@@ -58,7 +58,7 @@ struct packet {
 	 * packet. Any thread may free a block. */
 	_Atomic size_t holders;
 	uint64_t block;		 /* number of the last block that became a holder */
-	struct cursor cursors[]; /* struct ptrc_unpacker_shape of all cursors follow */
+	struct cursor cursors[]; /* followed by the struct ptrc_unpacker_shape of all cursors */
 };
 
 /* Events per block: few enough to stay in a processor's cache until they are used. */
@@ -907,8 +907,8 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *count
 
 	pthread_mutex_lock(&l->mutex);
 	*counts = l->counts;
-	/* The STATUS of a closed log has the sums. For other logs, adds up the headers of packets,
-	 * except those found to be wrong. */
+	/* The STATUS of a closed log has these two sums. For other logs, adds up the headers of
+	 * packets, except those found to be wrong. */
 	counts->pt_log_events = r->forgotten_events;
 	counts->pt_log_bytes = r->forgotten_bytes;
 	for (size_t i = 0; i < r->entry_count && !r->is_closed; i++)

@@ -427,10 +427,10 @@ void ptrc_log_origin_arrive(struct ptrc_log_writer *w, bool with_threads);
 /* Called between two flushes: looks at the processes that have announced themselves, and writes
  * their descriptions. */
 void ptrc_log_origin_meet(struct ptrc_log_writer *w);
-/* A flush calls these two before it writes its events. ptrc_log_origin_look() is called for each
- * piece (packed events of one writer), and looks at its process if that is due; *pid is the process
- * of the previous call, at first 0. ptrc_log_origin_write() then looks at the threads, and writes
- * all descriptions that are waiting. */
+/* A flush calls the next two functions before it writes its events. ptrc_log_origin_look() is
+ * called for each piece (packed events of one writer), and looks at its process if that is due;
+ * *pid is the process of the previous call, at first 0. ptrc_log_origin_write() then looks at the
+ * threads, and writes all descriptions that are waiting. */
 void ptrc_log_origin_look(struct ptrc_log_writer *w, const struct ptrc_context *origin,
 			  int64_t first_ns, int *pid);
 void ptrc_log_origin_write(struct ptrc_log_writer *w);

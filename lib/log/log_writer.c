@@ -145,7 +145,8 @@ int ptrc_log_writer_begin(struct ptrc_log_writer *w, const struct ptrc_log_trace
 		uint64_t bytes = ptrc_log_at_most(w->limit, UINT64_C(1) << 60);
 
 		/* Besides the events, the ring has room for the headers of packets and sections,
-		 * and for the bytes that a wrap leaves unused. */
+		 * and for the bytes at its end that stay unused when the next packet goes to its
+		 * start. */
 		w->ring_size = ptrc_align8(bytes + bytes / 16 + 16384);
 		w->limit = ptrc_log_at_most(w->limit, w->ring_size);
 	}

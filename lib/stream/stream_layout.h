@@ -243,8 +243,8 @@ struct ptrc_ending {
 	uint32_t has_status;
 	int32_t status, signal;
 	uint32_t processes; /* number of traced processes that went on */
-	/* pid of the process that lets a keeper finish the log of an orphan. It has mapped the
-	 * stream, too, and must not be counted in `processes`. */
+	/* pid of the process that has started a keeper to finish the log after the controller died.
+	 * It has mapped the stream, too, and must not be counted in `processes`. */
 	int32_t finisher;
 	uint64_t stamp; /* stamp of the moment to which the other members apply */
 };
@@ -416,12 +416,14 @@ struct ptrc_stream_header {
 	_Atomic uint64_t log_state[PTRC_STREAM_LOG_STATE_WORDS];
 	/* Not 0: this stream is an orphan (its controller and keeper have died), and the keepers
 	 * that were started to write its events into the log died too. posix_trace_create() then
-	 * ignores the stream; ptrace-salvage tries again. Written under the cleaner's lock. */
+	 * ignores the stream; ptrace-salvage tries again. Written under the cleaner's lock
+	 * (lib/process/orphan.h). */
 	_Atomic uint32_t has_killed_keepers;
-	/* Not 0: the log that a keeper gets for this orphan is a new, empty file. The inode does
-	 * not show this, because the new file may have the inode of the old log. Set or cleared
-	 * under the cleaner's lock before the keeper is started. The keeper clears it once it has
-	 * written the start of the file, before it writes events. */
+	/* Not 0: the log that a keeper gets for this stream, whose controller has died, is a new,
+	 * empty file. The inode does not show this, because the new file may have the inode of the
+	 * old log. Set or cleared under the cleaner's lock (lib/process/orphan.h) before the keeper
+	 * is started. The keeper clears it once it has written the start of the file, before it
+	 * writes events. */
 	_Atomic uint32_t is_log_new;
 	/* Not 0: the log is closed without waiting until its data is on the disk. Written by the
 	 * controller. */
