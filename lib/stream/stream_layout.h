@@ -243,8 +243,8 @@ struct ptrc_ending {
 	uint32_t has_status;
 	int32_t status, signal;
 	uint32_t processes; /* number of traced processes that went on */
-	/* pid of the process that has started a keeper to finish the log after the controller died.
-	 * It has mapped the stream, too, and must not be counted in `processes`. */
+	/* pid of the process that starts a keeper to finish the log after the controller died. It
+	 * has mapped the stream, too, and must not be counted in `processes`. */
 	int32_t finisher;
 	uint64_t stamp; /* stamp of the moment to which the other members apply */
 };
