@@ -55,8 +55,8 @@
  * children that the application itself makes by fork().
  */
 
-/* The size of a stack. Two processes run on the caller's memory, the helper and the new keeper, and
- * each has a stack. */
+/* The bytes of a stack. Two processes run on the caller's memory, each on a stack of its own: the
+ * new keeper, and the helper that makes the keeper and ends. */
 #define STACK_BYTES 65536U
 /* The keeper's descriptors are first moved above this number, so that none is overwritten when they
  * are moved to their final places. */

@@ -48,7 +48,8 @@ int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
  * If the log is /dev/null, nothing is packed: the events are counted by type and freed.
  */
 
-/* wait_for_tee() looks at the tee at most TEE_WAIT_COUNT times, TEE_WAIT_NS apart. */
+/* A tee is a live reader of a stream that also has a log. wait_for_tee() checks at most
+ * TEE_WAIT_COUNT times, TEE_WAIT_NS apart, whether the tee has read the events. */
 #define TEE_WAIT_NS 500000
 #define TEE_WAIT_COUNT 200
 #define TEE_WAIT_COMMANDED_COUNT 40 /* if a caller is waiting for the flush */
@@ -215,7 +216,7 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 	return error;
 }
 
-/* For a log that keeps nothing: counts the events and takes them out of the stream. */
+/* For a log that keeps nothing, /dev/null: counts the events and takes them out of the stream. */
 static int count_all(struct ptrc_log_writer *w, struct ptrc_drain *d)
 {
 	struct ptrc_stretch stretch;

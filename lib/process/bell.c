@@ -34,8 +34,9 @@ static int map_object(int dirfd, const char *name, uint32_t uid, struct ptrc_bel
 	return error;
 }
 
-/* Makes the object under a temporary name, and renames it when it is complete, because programs map it
- * without a lock. If another process was faster, the object of that process stays. */
+/* Makes the object `bells` under a temporary name, and renames it when it is complete, because
+ * programs map it without a lock. If another process was faster, the object of that process
+ * stays. */
 static int make_object(int dirfd, uint32_t uid)
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];

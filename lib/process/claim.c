@@ -9,8 +9,8 @@
 #include "lib/base/procfs.h"
 #include "lib/stream/untraced.h"
 
-/* In nanoseconds. The kernel gives files the time of its last clock tick, so a file's time may be too early by at
- * most this much. */
+/* The ctime of a file may be too early by at most this many nanoseconds, because the kernel stamps
+ * files with the time of its last timer tick (10 ms at HZ=100). */
 #define TICK_NS 10000000
 
 struct claim {

@@ -45,9 +45,9 @@ static uint64_t image_identity(void)
 	return id ? id : 1;
 }
 
-/* Fills in ptrc_here. Opens, locks and maps the page of this process, the object that lists the streams that
- * trace it; `at` is as for ptrc_page_open. Stores the descriptor of the page's directory, which the caller
- * closes. Errors: EPERM, ENOMEM, EAGAIN. */
+/* Fills in ptrc_here, the state of this process. Opens, locks and maps the page of this process,
+ * the object that lists the streams that trace it; `at` is as for ptrc_page_open. Stores the
+ * descriptor of the page's directory, which the caller closes. Errors: EPERM, ENOMEM, EAGAIN. */
 static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f)
 {
 	struct ptrc_page_place place;
@@ -373,7 +373,7 @@ int ptrc_image_start_child(int32_t pid, bool is_noted)
 	ptrc_self_publish(pid, f.page);
 	ptrc_page_unlock(&f);
 	/* Without fork handlers, the child is here because it records its first event, perhaps on a
-	 * small stack. So it does only the part of a sweep that needs little stack. */
+	 * small stack. So it removes only the pages of dead processes, which needs little stack. */
 	if (is_noted)
 		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, false);
 	else

@@ -238,7 +238,8 @@ static void tell_stream(const struct ptrc_stream_header *h, int fd, struct ptrc_
 		memcpy(s->pt_log, log->path, bytes);
 }
 
-/* Reads the patterns that apply now into their place after the copy of the header. */
+/* Reads the name patterns that the stream uses now (h->patterns says which of its lists) to the
+ * place in *h that they have in the object, after the header. */
 static int read_patterns(struct ptrc_stream_header *h, int fd)
 {
 	struct ptrc_pattern_list *list = ptrc_stream_patterns(h, h->patterns);

@@ -200,7 +200,7 @@ struct tally {
 	struct kind {
 		unsigned int count;
 		uint64_t oldest;
-		/* creation of the stream `oldest`, as in struct ptrc_orphan_facts */
+		/* when the stream `oldest` was created: seconds since the Epoch, and ns */
 		int64_t oldest_s, oldest_ns;
 	} logged, plain;
 };
@@ -322,13 +322,14 @@ struct need {
 	int dirfd;
 	uint32_t uid;
 	uint64_t names_id;
-	/* when the names object was made */
+	/* when the object names_id was made; all zero if it is gone */
 	struct timespec made;
 	bool is_needed;
 };
 
-/* Returns when the file was made. For tmpfs, kernels before 5.18 do not say this. Its mtime is used then, although the
- * first write to a page of a mapping sets it. All zero if the file is gone. */
+/* Returns when the file was made, or all zero if it is gone. Kernels before 5.18 keep no creation
+ * time for files of tmpfs; then this returns the mtime, which may be later, because the first write
+ * to a page of a mapping sets it. */
 static struct timespec creation(int dirfd, const char *name)
 {
 	const unsigned int mask = STATX_BTIME | STATX_MTIME;
@@ -343,10 +344,10 @@ static struct timespec creation(int dirfd, const char *name)
 }
 
 /*
- * Whether an orphan may need the names object that was made at *made. This library does not know the version of the
- * orphan, so it cannot read which names object the orphan uses. But an orphan uses no names object that was made
- * after the orphan was put aside. This was at the orphan's ctime at the latest, because putting it aside renames
- * it, which sets ctime.
+ * Whether an orphan may need the names object that was made at *made. This library does not know
+ * the version of the orphan, so it cannot read which names object the orphan uses. But an orphan
+ * uses no names object that was made after the orphan was put aside, that is, renamed to o.<id>.
+ * The renaming set the ctime of the orphan, so it happened at that ctime or earlier.
  */
 static bool may_need(int fd, const struct timespec *made)
 {

@@ -5,7 +5,7 @@
  * finds such a stream puts it aside: it renames the object s.<id> to o.<id>, which no process maps
  * and which does not count as a stream any more.
  *
- * When a stream is created, the logs of orphans are finished. Two kinds of orphans stay: orphans whose logs cannot
+ * A process that creates a stream first finishes the logs of orphans. Two kinds of orphans stay: orphans whose logs cannot
  * be finished, and orphans without a log that hold unread events ("plain" orphans). They stay until the user
  * salvages or discards them, or until there are too many: at most PTRC_ORPHAN_LOGGED_MAX and PTRC_ORPHAN_PLAIN_MAX,
  * and the plain ones take at most half of /dev/shm together. If there are more, the oldest one is dropped and noted
@@ -39,7 +39,8 @@ struct ptrc_orphan_facts {
 	int64_t created_s, created_ns; /* creation: seconds since the Epoch, and ns */
 	uint64_t names_id;
 };
-/* Returns false if the object has no header yet. */
+/* Reads the facts of the stream from its object `fd`. Returns false if the object has no header
+ * yet. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK bool ptrc_orphan_read(int fd, uint64_t id, struct ptrc_orphan_facts *f);
 

@@ -29,7 +29,7 @@ struct ptrc_page_file {
 	int fd;
 	uint64_t inode;
 	uint64_t signal_mask; /* the signal mask that ptrc_page_unlock restores */
-	/* This call has made the page, or has cleared a page of an earlier process. */
+	/* ptrc_page_open has made the page, or has cleared a page of an earlier process. */
 	bool is_new;
 	struct ptrc_page *page;
 };
