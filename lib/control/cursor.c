@@ -26,8 +26,9 @@ struct posixtrace_cursor {
 	/* Reads the copy if there is a copy, else the stream of the controller. In the latter
 	 * case the reader is valid only while the controller's identifier is valid. */
 	struct ptrc_live_reader reader;
-	struct posixtrace_log_writer *log; /* writes the parts of a log that ptrc_cursor_get_part()
-					    * returns; NULL before the first part */
+	struct posixtrace_log_writer
+		*log; /* writes the parts of a log that ptrc_cursor_get_part() returns;
+					    * NULL before the first part */
 };
 
 /* Initialises the cursor's reader. The caller holds reader_lock. Returns 0 or ENOMEM. */
@@ -101,8 +102,8 @@ int ptrc_cursor_select(struct posixtrace_cursor *cursor, const trace_event_set_t
 	return 0;
 }
 
-/* Reads events into the next part of the log. Returns 0 if there may be more events, ENODATA if
- * there are no more, or ENOMEM. */
+/* Reads events into the next part of the log. Returns 0 if there may be more events, ENODATA if there are no
+ * more, or ENOMEM. */
 static int read_part(struct posixtrace_cursor *cursor, struct ptrc_part *part)
 {
 	struct ptrc_live_event e;

@@ -26,7 +26,7 @@ int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
 		if (error)
 			return error;
 	}
-	/* The names of an orphan may no longer exist. */
+	/* The names object of an orphan (a stream whose controller died) may have been removed. */
 	if (ptrc_file_stat(k->names_fd, &st))
 		return k->is_orphans ? 0 : ENOMEM;
 	if ((uint64_t)st.st_size < sizeof(struct ptrc_names_object) ||

@@ -88,7 +88,8 @@ MAKES(inotify_init, result)
 MAKES(inotify_init1, result)
 
 /* Wraps dup2() or dup3(), which close descriptor b if it is open. The text is removed before the
- * call, as in CLOSES, and after it, because another thread may have looked it up meanwhile. */
+ * call, so that no thread uses it once the descriptor has changed, and after the call, because
+ * another thread may have looked it up meanwhile. */
 #define REPLACES(name)                                            \
 	PTRC_WRAPPER(name)                                        \
 	{                                                         \

@@ -92,9 +92,9 @@ static PTRC_COLD void measure_ticks(uint64_t now)
 	ptrc_store_relaxed(&is_measured, true);
 }
 
-/* Whether the 8 bytes at this address can be read. Calls rt_sigprocmask() with them as the set and
- * -1 as the invalid action: the kernel copies the set first, and fails with EFAULT if it cannot,
- * otherwise with EINVAL. */
+/* Whether the 8 bytes at this address can be read. Calls rt_sigprocmask() with these bytes as the
+ * new mask and -1, which is invalid, as `how`: the kernel copies the mask first, and fails with
+ * EFAULT if it cannot, otherwise with EINVAL. */
 static bool is_readable(uintptr_t at)
 {
 	return ptrc_sys(SYS_rt_sigprocmask, -1, at, 0, sizeof(uint64_t)) == -EINVAL;

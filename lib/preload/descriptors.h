@@ -20,9 +20,9 @@
 #define PTRC_DESCRIPTOR_TEXT_MAX 191
 
 struct ptrc_descriptor {
-	/* `bytes` bytes, without a null byte at the end */
+	/* not ended by a null byte */
 	char text[PTRC_DESCRIPTOR_TEXT_MAX + 1];
-	/* 0: unknown */
+	/* length of the text; 0: it is not known what the descriptor is open on */
 	uint8_t bytes;
 	bool is_socket;
 };

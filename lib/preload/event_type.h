@@ -16,8 +16,8 @@ struct ptrc_event_type {
 
 /* Opens the event type and returns its identifier. Several threads may do this at the same time;
  * all get the same identifier. If the program has given the name another layout, the events are
- * recorded as unnamed events, so that their data is not misread. If there is no memory, this event
- * is recorded as unnamed, and the next one tries again. Async-signal-safe. */
+ * recorded as unnamed events, so that their data is not misread. If there is no memory, only this
+ * event is recorded as unnamed: the next event tries again. Async-signal-safe. */
 PTRC_COLD uint32_t ptrc_event_type_open(struct ptrc_event_type *);
 
 static PTRC_ALWAYS_INLINE uint32_t ptrc_event_type_id(struct ptrc_event_type *t)

@@ -23,7 +23,6 @@ struct mapped {
 	char *path;
 };
 
-/* Skips a word and the blanks after it. */
 static void skip_word(const char **at, const char *end)
 {
 	while (*at < end && **at != ' ')

@@ -155,7 +155,8 @@ void *ptrc_next_function(const char *name)
 {
 	void *found = NULL;
 
-	/* Before the constructor has set `first`, no library is being loaded or unloaded. */
+	/* Before the constructor has set `first`, no library is being loaded or unloaded, so the
+	 * list of libraries can be read. */
 	if (!ptrc_load_acquire(&first))
 		ptrc_next_function_begin();
 	for (const struct link_map *m = ptrc_load_acquire(&first); m && !found; m = m->l_next) {

@@ -53,7 +53,7 @@ ptrc_function ptrc_function_fails, ptrc_function_error;
 	})
 #define PTRC_NEXT(name) PTRC_NEXT_OR(#name, ptrc_function_fails)
 
-/* For a function that has a seventh argument, which is on the stack. */
+/* For a function with a seventh argument, which is on the stack on x86-64. */
 typedef long ptrc_function_of_7(long, long, long, long, long, long, long);
 #define PTRC_NEXT_OF_7(name) ((ptrc_function_of_7 *)(void (*)(void))PTRC_NEXT(name))
 

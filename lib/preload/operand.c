@@ -44,7 +44,6 @@ static bool take_number(const char **at, int64_t *number)
 	return *at > first;
 }
 
-/* The size of the word at `at`: lower-case letters and digits. */
 static size_t word_size(const char *at)
 {
 	size_t size = 0;

@@ -38,7 +38,6 @@ static bool has_trap(const sigset_t *set)
 	return set && sigismember(set, SIGTRAP) == 1;
 }
 
-/* Whether the program has blocked SIGTRAP in this thread. */
 static bool is_blocked(void)
 {
 	return (own_mask != NOT_SET ? own_mask : ptrc_load_relaxed(&last_mask)) == BLOCKED;

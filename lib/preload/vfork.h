@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Recognizes the child of a vfork(). It runs in the memory of its parent, as the thread that called
+/* Recognises the child of a vfork(). It runs in the memory of its parent, as the thread that called
  * vfork(). It records no waits, because they would be recorded as waits of the parent. */
 #ifndef PTRC_LIB_PRELOAD_VFORK_H
 #define PTRC_LIB_PRELOAD_VFORK_H

@@ -35,8 +35,8 @@ static inline _Atomic uint64_t *ptrc_bell(struct ptrc_bells *bells, int pid)
 	return &bells->pages[(uint32_t)pid % PTRC_BELL_COUNT];
 }
 
-/* Maps the object `bells` of user `uid` in the directory dirfd, and makes the object if it does not
- * exist. Errors: ENOENT, EPERM, ENOMEM. */
+/* Maps the object `bells` of user `uid` in the directory dirfd, and makes the object if it does not exist.
+ * Errors: ENOENT, EPERM, ENOMEM. */
 PTRC_MUST_CHECK int ptrc_bells_open(int dirfd, uint32_t uid, struct ptrc_bells **bells);
 /* Like ptrc_bells_open, but with fewer system calls, for a program that starts. Stores in *dir the
  * stat() of the directory. Returns false if the directory or the object does not exist, or has a

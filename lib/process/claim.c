@@ -9,8 +9,8 @@
 #include "lib/base/procfs.h"
 #include "lib/stream/untraced.h"
 
-/* The ctime of a file may be too early by at most this many nanoseconds, because the kernel stamps
- * files with the time of its last timer tick (10 ms at HZ=100). */
+/* The ctime of a file may be too early by at most this many nanoseconds, because the kernel stamps files with
+ * the time of its last timer tick (10 ms at HZ=100). */
 #define TICK_NS 10000000
 
 struct claim {
@@ -18,8 +18,8 @@ struct claim {
 	const struct ptrc_stream_header *header;
 };
 
-/* Whether the stream traces process `pid`. is_itself is false if `pid` is only an ancestor of the process
- * that could not be traced. Then the stream must trace the descendants of `pid`, too. */
+/* Whether the stream traces process `pid`. That is the process that could not be traced (is_itself) or an
+ * ancestor of it. A stream of an ancestor counts only if descendants inherit it. */
 static bool traces(const struct claim *c, int pid, bool is_itself)
 {
 	const struct ptrc_stream_header *h = c->header;
@@ -52,8 +52,8 @@ static bool is_ours(const struct claim *c, const struct ptrc_untraced_word *word
 		if (traces(c, pid, i == 0))
 			return true;
 	}
-	/* If the process could not list all its ancestors, the last ancestor in the list may still live. So the
-	 * search continues with the ancestors of that one. */
+	/* If the process could not list all its ancestors, the last ancestor that it listed may still live. So
+	 * the search continues with the ancestors of that one. */
 	for (uint32_t i = 0; pid > 0 && !has_all && i < PTRC_UNTRACED_PIDS; i++) {
 		if (ptrc_procfs_stat(pid, &st))
 			break;

@@ -45,9 +45,9 @@ static uint64_t image_identity(void)
 	return id ? id : 1;
 }
 
-/* Fills in ptrc_here, the state of this process. Opens, locks and maps the page of this process,
- * the object that lists the streams that trace it; `at` is as for ptrc_page_open. Stores the
- * descriptor of the page's directory, which the caller closes. Errors: EPERM, ENOMEM, EAGAIN. */
+/* Fills in ptrc_here, the state of this process. Opens, locks and maps the page of this process, the object
+ * that lists the streams that trace it; `at` is as for ptrc_page_open. Stores the descriptor of the page's
+ * directory, which the caller closes. Errors: EPERM, ENOMEM, EAGAIN. */
 static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f)
 {
 	struct ptrc_page_place place;
@@ -82,9 +82,9 @@ static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f
 	return 0;
 }
 
-/* Maps the names object (table of event names) whose id is in the page: the streams in the page go on tracing the
- * process, and use this object. The new program has opened none of the names in it yet, so all are below
- * ptrc_here.base. */
+/* Maps the names object (table of event names) whose id is in the page: the streams in the page go on tracing
+ * the process, and use this object. The new program has opened none of these names yet, so ptrc_here.base
+ * becomes their number, which marks them as names of earlier programs. */
 static void keep_names(int dirfd, struct ptrc_page *page)
 {
 	uint64_t id = ptrc_load_relaxed(&page->names_id);
@@ -104,14 +104,14 @@ static void tell_unknown(int error)
 	ptrc_untraced_tell_unknown(ptrc_here.uid, name, error);
 }
 
-/* noted: a copy, made before a fork, of the parts of the page that a child needs. noted_names_count: how many names
- * the parent had then. A process that makes its first page has no such copy yet, and uses `noted` as memory for
- * copies of its ancestors' pages. */
+/* noted: a copy, made before a fork, of what a child needs of the page (list of the process's streams).
+ * noted_names_count: how many names the parent had then. A process that makes its first page has no such copy
+ * yet, and uses `noted` as memory for copies of its ancestors' pages. */
 static struct ptrc_page noted;
 static uint32_t noted_names_count;
 
-/* Called if this is the first program of the process that has the library. The page is new, or was made by a
- * controller, or by a parent that has ended. */
+/* Called if this is the first program of the process that has the library. The page (list of the process's
+ * streams) is new, or was made by a controller, or by a parent that has ended. */
 static void begin_page(const struct ptrc_page_file *f, bool may_inherit)
 {
 	if (may_inherit && ptrc_here.has_own_proc && ptrc_inherit_is_announced(f->place.dirfd) &&
@@ -123,9 +123,9 @@ static void begin_page(const struct ptrc_page_file *f, bool may_inherit)
 		ptrc_here.base = f->page->names_from_count;
 }
 
-/* Called after an exec, if an earlier program of the process had the library and used this page. Stores in
- * *unused the id of a names object that the process no longer needs. If there is none, *unused is
- * unchanged. */
+/* Called after an exec, if an earlier program of the process had the library and used this page (list of the
+ * process's streams). Stores in *unused the id of a names object that the process no longer needs. If there is
+ * none, *unused is unchanged. */
 static void take_over_page(int dirfd, struct ptrc_page *page, uint64_t *unused)
 {
 	struct ptrc_page_entry e;
@@ -187,7 +187,7 @@ bool ptrc_image_begin(int32_t pid)
 void ptrc_image_begin_child(int32_t pid)
 {
 	ptrc_here.has_ended = false;
-	/* Old kernels do not know MADV_WIPEONFORK, so the structure is cleared here. */
+	/* Kernels before 4.14 do not know MADV_WIPEONFORK, so *ptrc_self is cleared here. */
 	memset((void *)ptrc_self_private(), 0, sizeof(struct ptrc_self));
 	if (ptrc_here.uid == (uint32_t)ptrc_sys(SYS_geteuid, 0) && !is_hidden())
 		ptrc_self_publish_quiet(pid);
@@ -205,7 +205,8 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 {
 	struct ptrc_page_file f;
 	uint64_t image, unused = 0;
-	/* If the process began without a page, it had no stream to inherit. */
+	/* A process that began without a page (list of its streams) has no streams to inherit, so begin_page()
+	 * need not look for any. */
 	bool was_quiet = ptrc_here.is_quiet && ptrc_here.pid == pid;
 	int dirfd = -1, error;
 
@@ -235,7 +236,7 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 	else if (image != ptrc_here.image)
 		take_over_page(dirfd, f.page, &unused);
 	if (image != ptrc_here.image) {
-		/* Only a forked child keeps the names of its parent. A new program does not. */
+		/* Only a forked child uses event names of its parent (names_from). A new program does not. */
 		ptrc_store_relaxed(&f.page->names_from, 0);
 		ptrc_store_relaxed(&f.page->names_from_count, 0);
 	}
@@ -244,8 +245,8 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 	ptrc_page_unlock(&f);
 	if (unused)
 		ptrc_names_release(dirfd, ptrc_here.uid, unused);
-	/* The program that this process ran before may have been a controller. The sweep ends its
-	 * streams. */
+	/* If `image` is not 0, this process ran another program before, which may have been a controller. The
+	 * sweep ends the streams of that program. */
 	if (sweeps)
 		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, image != 0);
 	else
@@ -349,7 +350,7 @@ int ptrc_image_start_child(int32_t pid, bool is_noted)
 	int dirfd, error;
 
 	ptrc_here.has_ended = false;
-	/* Old kernels do not know MADV_WIPEONFORK, so the structure is cleared here. */
+	/* Kernels before 4.14 do not know MADV_WIPEONFORK, so *me is cleared here. */
 	memset((void *)me, 0, sizeof(*me));
 	error = open_page(pid, place, &dirfd, &f);
 	if (error) {
@@ -372,8 +373,8 @@ int ptrc_image_start_child(int32_t pid, bool is_noted)
 	ptrc_store_release(&f.page->image, ptrc_here.image);
 	ptrc_self_publish(pid, f.page);
 	ptrc_page_unlock(&f);
-	/* Without fork handlers, the child is here because it records its first event, perhaps on a
-	 * small stack. So it removes only the pages of dead processes, which needs little stack. */
+	/* Without fork handlers, the child is here because it records its first event, perhaps on a small
+	 * stack. So it removes only the pages of dead processes, which needs little stack. */
 	if (is_noted)
 		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, false);
 	else

@@ -8,11 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts this image. If no stream traces the process, and it inherits none, makes its events look at its
- * bell, a counter that a controller raises before it makes a page. Returns false if the process needs a
- * page. */
+/* Starts this image (the program since the last exec). If no stream traces the process, and it inherits none,
+ * makes its events look at its bell, a counter that a controller raises before it makes a page. Returns false
+ * if the process needs a page. */
 bool ptrc_image_begin(int32_t pid);
-/* Starts a forked child whose parent has no page. */
+/* Sets up a forked child whose parent has no page (list of its streams): makes the child's events look at its
+ * own bell or, if that is impossible, makes a page. */
 void ptrc_image_begin_child(int32_t pid);
 /* Whether this process began without a page (list of its streams), and its bell (a counter) is not 0 now. */
 bool ptrc_image_is_called(void);
@@ -24,7 +25,8 @@ int ptrc_image_start(int32_t pid, bool sweeps);
  * directory of that user, where controllers will look for it. */
 void ptrc_image_move_home(uint32_t uid);
 
-/* Called before a fork. Copies from the page of this process what the child will take over. */
+/* Called before a fork. Copies what the child will take over from the page of this process, the list of its
+ * streams. */
 void ptrc_image_note_page(void);
 /* Starts a forked child, which has a copy of its parent's memory. Maps a page of its own in place of the
  * parent's page, and puts into it the streams and names that the child takes over. is_noted means that

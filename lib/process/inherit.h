@@ -26,20 +26,21 @@ void ptrc_inherit_withdraw(int dirfd, uint64_t stream_id);
 bool ptrc_inherit_is_announced(int dirfd);
 bool ptrc_inherit_is_announced_in(const struct stat *dir);
 
-/* Puts the INHERITED streams of the page `from` into the page of a child, except streams that are
- * younger than the child. `ticks` is when the child started (field 22 of /proc/<pid>/stat). The
- * caller holds the page's lock. */
+/* Puts the INHERITED streams of the page `from` into the page of a child, except streams that are younger than
+ * the child. `ticks` is when the child started (field 22 of /proc/<pid>/stat). The caller holds the page's
+ * lock. */
 void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks, struct ptrc_page *page);
-/* Puts INHERITED streams of the ancestors of the process at `place` into its page, `page`. Looks at the ancestors
- * from the nearest one up to the first that runs the library. (An ancestor that does not run it may have a page, too,
- * made by a controller.) A stream is left out if it is younger than that child of the ancestor from which the process
- * descends. The caller holds the lock of `page`. *copy is memory for the page of an ancestor; this function may run
- * on a stack that is too small for it. ENOMEM: /proc cannot be read, so no ancestor was found. */
+/* Puts INHERITED streams of the ancestors of the process at `place` into its page (list of its streams),
+ * `page`. Looks at the ancestors from the nearest one up to the first that runs the library. (An ancestor that
+ * does not run it may have a page, too, made by a controller.) A stream of an ancestor is left out if it is
+ * younger than the child of this ancestor from which the process descends. The caller holds the lock of `page`.
+ * *copy is memory for the page of an ancestor; this function may run on a stack that is too small for it.
+ * ENOMEM: /proc cannot be read, so no ancestor was found. */
 int ptrc_inherit_join(const struct ptrc_page_place *place, struct ptrc_page *page,
 		      struct ptrc_page *copy);
-/* Puts the names of the parent into the page of a process that has not run the library yet. It may be a
- * forked child that has not noticed the fork, and such a child keeps the ids of its parent's names. The
- * caller holds the page's lock. */
+/* Puts the event names of the parent into the page of a process that has not run the library yet. It may be a
+ * forked child that has not noticed the fork, and such a child keeps the ids of its parent's names. The caller
+ * holds the page's lock. */
 void ptrc_inherit_names(const struct ptrc_page_place *place, struct ptrc_page *page);
 
 /* Called when the calling process, whose page is at this place, ends. Makes pages (lists of streams) for its

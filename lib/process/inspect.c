@@ -39,7 +39,8 @@ struct view {
 	struct ptrc_page page;
 };
 
-/* Opens an object and reads its first `size` bytes. EPERM: the object has fewer bytes. */
+/* Opens the shared object with this prefix ('s': a stream, 'n': event names) and id, and reads its first `size`
+ * bytes. EPERM: the object has fewer bytes. */
 static int open_object(const struct view *v, char prefix, uint64_t id, int *fd, void *to,
 		       size_t size)
 {
@@ -112,8 +113,9 @@ static void close_view(const struct view *v)
 		ptrc_file_close(v->dirfd);
 }
 
-/* Opens the names object of the process. Stores in *count how many of the names in it are names of this
- * process. ENOENT: the process has no names object. EPROTO: this library does not know its version, *version. */
+/* Opens the names object (table of event names) of the process. Stores in *count how many of the names in it
+ * are names of this process. ENOENT: the process has none. EPROTO: this library does not know its version,
+ * *version. */
 static int open_names(const struct view *v, int *fd, uint32_t *count, uint32_t *version)
 {
 	uint32_t most = PTRC_NAMES_MAX;
@@ -238,8 +240,8 @@ static void tell_stream(const struct ptrc_stream_header *h, int fd, struct ptrc_
 		memcpy(s->pt_log, log->path, bytes);
 }
 
-/* Reads the name patterns that the stream uses now (h->patterns says which of its lists) to the
- * place in *h that they have in the object, after the header. */
+/* Reads the name patterns that the stream uses now (h->patterns says which of its lists) to the place in *h
+ * that they have in the object, after the header. */
 static int read_patterns(struct ptrc_stream_header *h, int fd)
 {
 	struct ptrc_pattern_list *list = ptrc_stream_patterns(h, h->patterns);

@@ -30,8 +30,8 @@
 #define CLEANER_TRIES 400
 #define CLEANER_PAUSE_NS 2500000
 
-/* DROPPED: the file that lists dropped orphans, with a record for each. DROPPED_BYTES_MAX: at this size it gets no
- * more records. */
+/* DROPPED: the file that lists dropped orphans (streams of dead controllers that were removed with their
+ * events), with a record for each. DROPPED_BYTES_MAX: at this size it gets no more records. */
 #define DROPPED "dropped"
 #define DROPPED_BYTES_MAX 4096
 
@@ -327,9 +327,9 @@ struct need {
 	bool is_needed;
 };
 
-/* Returns when the file was made, or all zero if it is gone. Kernels before 5.18 keep no creation
- * time for files of tmpfs; then this returns the mtime, which may be later, because the first write
- * to a page of a mapping sets it. */
+/* Returns when the file was made, or all zero if it is gone. Kernels before 5.18 keep no creation time for
+ * files of tmpfs; then this returns the mtime, which may be later, because the first write to a page of a
+ * mapping sets it. */
 static struct timespec creation(int dirfd, const char *name)
 {
 	const unsigned int mask = STATX_BTIME | STATX_MTIME;
@@ -344,10 +344,10 @@ static struct timespec creation(int dirfd, const char *name)
 }
 
 /*
- * Whether an orphan may need the names object that was made at *made. This library does not know
- * the version of the orphan, so it cannot read which names object the orphan uses. But an orphan
- * uses no names object that was made after the orphan was put aside, that is, renamed to o.<id>.
- * The renaming set the ctime of the orphan, so it happened at that ctime or earlier.
+ * Whether an orphan may need the names object that was made at *made. This library does not know the version of
+ * the orphan, so it cannot read which names object the orphan uses. But an orphan uses no names object that was
+ * made after the orphan was put aside, that is, renamed to o.<id>. The renaming set the ctime of the orphan, so
+ * it happened at that ctime or earlier.
  */
 static bool may_need(int fd, const struct timespec *made)
 {

@@ -39,8 +39,7 @@ struct ptrc_orphan_facts {
 	int64_t created_s, created_ns; /* creation: seconds since the Epoch, and ns */
 	uint64_t names_id;
 };
-/* Reads the facts of the stream from its object `fd`. Returns false if the object has no header
- * yet. */
+/* Reads the facts of the stream from its object `fd`. Returns false if the object has no header yet. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK bool ptrc_orphan_read(int fd, uint64_t id, struct ptrc_orphan_facts *f);
 
@@ -55,8 +54,9 @@ void ptrc_orphan_unlock(int fd, const uint64_t *mask);
 
 /* Ends the stream, so that processes that still record into it unmap it. */
 void ptrc_orphan_end(int fd);
-/* Whether the orphan may have unread events (without a log) or a log that must be finished. If the controller
- * died before the keeper had started the log, nothing was recorded. Returns true if this is unknown. */
+/* Whether the orphan has something to keep: unread events or, if it has a log, a log that must be finished. If
+ * the controller died before the keeper had started the log, nothing was recorded. Returns true if this is
+ * unknown. */
 PTRC_NONNULL() bool ptrc_orphan_has_events(int fd, const struct ptrc_orphan_facts *f);
 /* Renames the stream s.<id> to o.<id>, notes how many processes still record into it, and ends it. */
 void ptrc_orphan_put_aside(int dirfd, uint64_t id, int fd);
@@ -69,9 +69,10 @@ PTRC_MUST_CHECK int ptrc_orphan_finish(int dirfd, uint32_t uid, uint64_t id, int
 /* Drops (removes, with their events) the oldest orphans if there are more than the limits allow.
  * Does nothing unless uid is that of the caller. */
 void ptrc_orphan_limit(int dirfd, uint32_t uid);
-/* Drops the oldest orphan without a log to free its memory. Returns false if there is none. */
+/* Drops the oldest orphan without a log to free its memory. Returns false if there is none, or if another
+ * process works on it. */
 bool ptrc_orphan_make_room(int dirfd, uint32_t uid);
-/* Whether an orphan that was put aside needs the names object. */
+/* Whether an orphan that was put aside needs the names object (table of event names) with this id. */
 bool ptrc_orphan_needs_names(int dirfd, uint32_t uid, uint64_t names_id);
 
 /* ---- for the effective user of the caller; not for signal handlers ---- */

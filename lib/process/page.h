@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The pages of processes as files: finds, makes, locks and changes them. Uses raw system calls only. See
- * page_layout.h. */
+/* The pages of processes (lists of the streams that trace them) as files: finds, makes, locks and changes them.
+ * Uses raw system calls only. See page_layout.h. */
 #ifndef PTRC_LIB_PROCESS_PAGE_H
 #define PTRC_LIB_PROCESS_PAGE_H
 
@@ -34,7 +34,8 @@ struct ptrc_page_file {
 	struct ptrc_page *page;
 };
 
-/* A copy of a slot of a page: a stream that traces the process. */
+/* A copy of a slot of a page: a stream that traces the process. The members are those of struct
+ * ptrc_page_slot. */
 struct ptrc_page_entry {
 	uint64_t stream_id;
 	uint64_t attach_ns;
@@ -54,7 +55,8 @@ bool ptrc_page_parse(const char *name, int *pid, uint64_t *ns);
  * ptrc_page_unlock. ENOENT, EPERM, ENOMEM; EAGAIN: another process does not release the lock. */
 int ptrc_page_open(const struct ptrc_page_place *place, uint64_t start_ticks, bool is_create,
 		   void *at, struct ptrc_page_file *f);
-/* Takes the read lock by which a process shows that it lives. The mapping keeps the lock. */
+/* Takes the read lock by which a process shows that it lives. It lasts as long as the page is mapped, even if
+ * the descriptor is closed. */
 void ptrc_page_mark_alive(const struct ptrc_page_file *f);
 bool ptrc_page_is_alive(int fd);
 /* Locks a page that is not mapped. Returns false at once if another process has the lock. Blocks
@@ -69,8 +71,8 @@ void ptrc_page_unmap(struct ptrc_page *page);
  * page. */
 void ptrc_page_unlink(const struct ptrc_page_place *place, uint64_t inode);
 
-/* Copies a page without locking or mapping it, because another process may change or truncate it meanwhile. Errors:
- * ENOENT, EPERM. */
+/* Copies a page without a lock. Does not map the page, because another process may truncate it meanwhile.
+ * Errors: ENOENT, EPERM. */
 int ptrc_page_copy(const struct ptrc_page_place *place, struct ptrc_page *copy);
 
 /* Puts a stream into slot `preferred` or, if that is used, into another slot. Returns the number of the slot,

@@ -25,9 +25,9 @@ int ptrc_process_init(void);
 void ptrc_process_begin(void);
 
 /* A forked child gets a copy of all state in ordinary memory, but that state belongs to its parent. *owner,
- * initially 0, is the pid of the process to which the state belongs. A unit calls this before it uses its
- * state. If the state belongs to the parent, this calls forget(), once and under the lock of self.h, and
- * makes this process the owner. It does nothing in a vfork child, which uses its parent's memory.
+ * initially 0, is the pid of the process to which the state belongs. A source file with such state calls this
+ * before it uses the state. If the state belongs to the parent, this calls forget(), once and under the lock of
+ * self.h, and makes this process the owner. It does nothing in a vfork child, which uses its parent's memory.
  * Async-signal-safe if forget() is. */
 void ptrc_process_own(_Atomic int32_t *owner, void (*forget)(void));
 

@@ -60,8 +60,9 @@ static bool is_old(const struct stat *st)
 	return age > HALF_MADE_S || age < -HALF_MADE_S;
 }
 
-/* Writes an orphan's events into its log. If that fails, the orphan stays. All processes are searched for the
- * log only if the orphan is new, because that takes long. ptrace-salvage searches them again. */
+/* Writes an orphan's events into its log. If that fails, the orphan stays. If the log is not at its path, the
+ * descriptors of all processes are searched for it, but only if the orphan is new, because that takes long.
+ * ptrace-salvage searches them again. */
 static void finish(struct sweep *s, uint64_t id, int fd, bool is_new)
 {
 	struct ptrc_keeper_orders orders = {.searches = is_new};
@@ -132,7 +133,8 @@ static void visit_stream(const char *name, void *arg)
 	ptrc_file_close(fd);
 }
 
-/* Visits an orphan that an earlier sweep has renamed to o.<id>. Its log may be writable now. */
+/* Visits an orphan that an earlier sweep has renamed to o.<id>. Tries again to finish its log, which may be
+ * writable now. */
 static void visit_orphan(const char *name, void *arg)
 {
 	struct sweep *s = arg;
@@ -145,8 +147,8 @@ static void visit_orphan(const char *name, void *arg)
 	if (!id || ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size))
 		return;
 	s->has_orphans = true;
-	/* Before a stream is created, the logs of all orphans are finished. So this waits for another process that
-	 * is finishing the log. */
+	/* Before a stream is created, the logs of all orphans are finished. So if another process is
+	 * finishing this log, ptrc_orphan_lock() waits for it. */
 	if (s->finishes_logs && ptrc_orphan_read(fd, id, &f) && f.is_known && f.has_log &&
 	    !f.has_killed_keepers && ptrc_orphan_lock(fd, &mask)) {
 		if (ptrc_file_stat(fd, &st) == 0 && st.st_nlink &&
@@ -176,7 +178,6 @@ static bool is_pid_free(int pid)
 	return ptrc_sys(SYS_kill, pid, 0) == -ESRCH;
 }
 
-/* Whether the process with this pid and start time is dead. */
 static bool is_dead(const struct sweep *s, int pid, uint64_t start_ticks)
 {
 	struct ptrc_procfs_stat st;

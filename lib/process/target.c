@@ -235,7 +235,6 @@ static bool is_unused(const struct ptrc_target *t)
 	return !t->is_self && !ptrc_load_relaxed(&t->page->image) && !ptrc_page_has(t->page, 0);
 }
 
-/* Takes the stream out of the page. If the page is unused then, also removes it. */
 void ptrc_target_detach(struct ptrc_target *t, uint64_t stream_id)
 {
 	struct ptrc_page_file f;

@@ -339,7 +339,7 @@ void ptrc_attach_begin(void)
 }
 
 /* Whether this process has announced itself to the keeper of the stream in slot i of the page, and
- * the keeper has not looked at it yet. */
+ * the keeper has not looked at the process yet. */
 static bool is_awaited(unsigned i)
 {
 	struct ptrc_stream_header *h;

@@ -22,7 +22,7 @@ struct ptrc_attachment {
 	uint64_t stream_id;
 	uint64_t size;
 	struct ptrc_pool pool;
-	_Atomic uint64_t full_wait_ns; /* the stream's full-wait when it was mapped */
+	_Atomic uint64_t full_wait_ns; /* the stream's full-wait: how long events wait for space */
 	/* wants[]: for each event type (index: its id), what the stream does with its events (enum
 	 * ptrc_want), as far as known. Valid for the value wants_control of the stream's control
 	 * word; all types from id wants_end on are unknown. */

@@ -144,10 +144,10 @@ static void note_want(struct ptrc_attachment *a, struct ptrc_stream_header *h, u
 	}
 }
 
-/* Records the event in the stream that slot i of the page names. If the stream has a full-wait, the
- * thread may sleep here. Signal handlers may then run, and may record events, detach streams, fork,
- * or never return; so everything is read again after the sleep. False: this process is a child that
- * a handler has forked; its parent records the event. */
+/* Records the event in the stream that slot i of the page names. If the stream has a full-wait
+ * (events wait for space), the thread may sleep here. Signal handlers may then run, and may record
+ * events, detach streams, fork, or never return; so everything is read again after the sleep.
+ * False: this process is a child that a handler has forked; its parent records the event. */
 static bool put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint64_t len,
 		     bool is_nested, uint64_t *blocked)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The frame of an event call is its stack pointer, made odd. While the call is at work, the frame
- * is stored in the thread's state and in the slots of the streams, as a mark. A signal handler that
- * records an event finds the frame of the call that it has interrupted. If a handler was left by
- * siglongjmp(), the interrupted call is gone, but its marks remain, and the thread's next event
- * finds them. So frames are compared to find out which of the two has happened.
+ * The frame of an event call is its stack pointer, made odd. While the call is at work, the frame is
+ * stored in the thread's state and in the slots of the streams, as a mark. A signal handler that records
+ * an event finds the frame of the call that it has interrupted. If a handler was left by siglongjmp(),
+ * the interrupted call is gone, but its marks remain, and the thread's next event finds them. So the
+ * frames of two calls are compared to find out whether the earlier call is gone.
  */
 #ifndef PTRC_LIB_RECORDER_FRAME_H
 #define PTRC_LIB_RECORDER_FRAME_H

@@ -27,8 +27,8 @@
 #include "lib/stream/stream.h"
 #include "lib/stream/writer.h"
 
-/* How long the call waits until the keeper has looked at the target, and its pause between two
- * checks. */
+/* posixtrace_event_for() waits for at most LOOK_WAIT_NS until the keeper has looked at the target,
+ * and checks this every LOOK_NS. */
 #define LOOK_WAIT_NS UINT64_C(20000000)
 #define LOOK_NS UINT64_C(50000)
 
@@ -131,7 +131,7 @@ static int record(const struct event *e, uint64_t stream_id, const struct ptrc_n
 	 * would unmap there. */
 	ptrc_sys(SYS_madvise, s.header, s.map_size, MADV_DONTFORK);
 	/* The target may have inherited a stream of other namespaces, but would not record into it.
-	 * So the guest does not either. */
+	 * So this process does not record into it for the target. */
 	if (s.header->id == stream_id && s.header->pid_namespace == e->target.ns &&
 	    s.header->time_namespace == ptrc_procfs_time_namespace()) {
 		if (!ptrc_barrier_register())
