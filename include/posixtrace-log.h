@@ -243,12 +243,14 @@ struct posixtrace_log_process {
 	size_t pp_executable_size;
 	const unsigned char *pp_build_id;
 	size_t pp_build_id_size;
-	/* The arguments of the program, each null-terminated; at most their first 4096 bytes. */
+	/* The arguments of the program, each null-terminated, if pp_has_command_line is not 0. At
+	 * most their first 4096 bytes: if pp_is_command_line_cut is not 0, there are more. */
 	int pp_has_command_line, pp_is_command_line_cut;
 	const char *pp_command_line;
 	size_t pp_command_line_size;
-	/* The number of executable mappings (posixtrace_log_get_mapping). If pp_are_mappings_cut
-	 * is not 0, the process has more mappings than the log contains. */
+	/* The number of executable mappings (posixtrace_log_get_mapping), valid if pp_has_mappings
+	 * is not 0. If pp_are_mappings_cut is not 0, the process has more mappings than the log
+	 * contains. */
 	int pp_has_mappings, pp_are_mappings_cut;
 	unsigned long pp_mapping_count;
 	/* The time at which the keeper found the process in this state. */

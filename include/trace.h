@@ -247,14 +247,10 @@ struct posix_trace_status_info {
  */
 int posix_trace_attr_init(trace_attr_t *);
 
-/*
- * Destroys the object. It may be initialised again.
- */
+/* Destroys the object. It may be initialised again. */
 int posix_trace_attr_destroy(trace_attr_t *);
 
-/*
- * Stores the resolution of CLOCK_REALTIME, the clock of the events' times.
- */
+/* Stores the resolution of CLOCK_REALTIME, the clock of the events' times. */
 int posix_trace_attr_getclockres(const trace_attr_t *, struct timespec *);
 
 /*
@@ -270,9 +266,7 @@ int posix_trace_attr_getcreatetime(const trace_attr_t *, struct timespec *);
  */
 int posix_trace_attr_getgenversion(const trace_attr_t *, char *);
 
-/*
- * Stores the trace name, null-terminated, in a buffer of TRACE_NAME_MAX bytes.
- */
+/* Stores the trace name, null-terminated, in a buffer of TRACE_NAME_MAX bytes. */
 int posix_trace_attr_getname(const trace_attr_t *, char *);
 
 /*
@@ -281,9 +275,7 @@ int posix_trace_attr_getname(const trace_attr_t *, char *);
  */
 int posix_trace_attr_setname(trace_attr_t *, const char *);
 
-/*
- * Attributes: policies
- */
+/* Attributes: policies */
 
 /*
  * inherited: whether processes that a traced process forks or spawns are traced into the same
@@ -341,9 +333,7 @@ int posix_trace_attr_getlogsize(const trace_attr_t *__trace_restrict, size_t *__
  */
 int posix_trace_attr_getmaxdatasize(const trace_attr_t *__trace_restrict, size_t *__trace_restrict);
 
-/*
- * Stores the most stream memory that a system event takes.
- */
+/* Stores the most stream memory that a system event takes. */
 int posix_trace_attr_getmaxsystemeventsize(const trace_attr_t *__trace_restrict,
 					   size_t *__trace_restrict);
 
@@ -377,9 +367,7 @@ int posix_trace_attr_setlogsize(trace_attr_t *, size_t);
 int posix_trace_attr_setmaxdatasize(trace_attr_t *, size_t);
 int posix_trace_attr_setstreamsize(trace_attr_t *, size_t);
 
-/*
- * Streams: creation and end
- */
+/* Streams: creation and end */
 
 /*
  * Creates a stream that traces process pid (0: the caller). The stream is SUSPENDED and empty,
@@ -504,9 +492,7 @@ int posix_trace_get_attr(trace_id_t, trace_attr_t *);
  */
 int posix_trace_get_status(trace_id_t, struct posix_trace_status_info *);
 
-/*
- * Events and event types
- */
+/* Events and event types */
 
 /*
  * Records an event of the given type, with a copy of the data, in every running stream that
@@ -683,9 +669,7 @@ int posix_trace_trygetnext_event(trace_id_t, struct posix_trace_event_info *__tr
 				 void *__trace_restrict, size_t, size_t *__trace_restrict,
 				 int *__trace_restrict);
 
-/*
- * Logs
- */
+/* Logs */
 
 /*
  * Opens a log for reading, at its oldest event. The descriptor must be open for reading, and the

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_attach and posixtrace_is_traced. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_attr_init, _destroy, and the getters and setters of the attributes of the standard
- * and of posixtrace-control.h. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_cursor_open, _select, _trygetnext_event, _get_missed, _close. */
 #include "config.h"
 
 #include <errno.h>

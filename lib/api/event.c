@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* POSIX.1 posix_trace_event. */
 #include "config.h"
 
 #include <trace.h>

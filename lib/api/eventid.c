@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_eventid_open and posix_trace_eventid_equal. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_eventid_open_layout and posixtrace_eventid_get_layout. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_log_next_field. */
 #include "config.h"
 
 #include <errno.h>

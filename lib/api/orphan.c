@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_get_orphan, _salvage_orphan, _discard_orphan. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_log_writer_open, _type, _add, _add_origin, _close. */
 #include "config.h"
 
 #include <errno.h>

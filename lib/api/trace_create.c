@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_create, _create_withlog, _flush, _shutdown; posixtrace_set_log_sync;
- * ptrc_trace_shutdown, _set_ending, _give_up_log, _keeper. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_trid_eventid_open, _eventid_get_name, and the event type list. */
 #include "config.h"
 
 #include <errno.h>

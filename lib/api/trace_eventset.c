@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* POSIX.1 posix_trace_eventset_add and the functions on its page. */
 #include "config.h"
 
 #include "lib/model/eventset.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_get_filter, _set_filter; posixtrace_get_patterns, _set_patterns. */
 #include "config.h"
 
 #include <errno.h>

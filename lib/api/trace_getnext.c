@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_getnext_event, _timedgetnext_event, _trygetnext_event. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_open, _close, _rewind; posixtrace_log_open; ptrc_log_open_last; for logs that arrive
- * in parts or still grow, ptrc_log_open_parts, _add_part and _refresh. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_log_select, _get_time_of_last, _next_block, _free_block; ptrc_log_select_parts,
- * _get_place, _verify. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_start, _stop, _clear. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_get_attr, _get_status, posixtrace_get_counts and _get_type_counts. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_log_get_host, _get_process, _find_process, _get_mapping, _get_thread, _find_thread,
- * _get_clock; posixtrace_set_command_line. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_open_type and posixtrace_begin_type. */
 #include "config.h"
 
 #include <errno.h>

@@ -18,8 +18,8 @@
 struct ptrc_limit {
 	struct rlimit old;
 	int resource;
-	/* is_in_the_way: the soft limit was below the need. was_pending: a SIGXFSZ was pending
-	 * before. */
+	/* is_in_the_way: the soft limit was below the need. is_raised: it was raised. was_pending:
+	 * a SIGXFSZ was pending before that. */
 	bool is_in_the_way, is_raised, was_pending;
 };
 

@@ -14,7 +14,8 @@
 
 #include "lib/base/common.h"
 
-/* Bytes of a stream object that processes lock. */
+/* Bytes of a stream object. A process locks one of them to show that it is the living controller or keeper
+ * of the stream. */
 #define PTRC_LIVE_CONTROLLER 0
 #define PTRC_LIVE_KEEPER 1
 #define PTRC_LIVE_CLEANER 2 /* held by a process that removes a stream of dead processes */

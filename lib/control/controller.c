@@ -244,8 +244,8 @@ static void release(struct ptrc_controller *c)
 	if (c->is_announced)
 		ptrc_inherit_withdraw(c->target.dirfd, c->id);
 	if (c->names && c->is_orphaned) {
-		/* The names object is not removed, because the process that finishes the log
-		 * needs it. */
+		/* The names object (table of event names) stays, because the process that finishes
+		 * the log needs it. */
 		ptrc_names_unmap(c->names);
 		free(c->names);
 	} else if (c->names) {

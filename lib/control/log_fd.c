@@ -14,8 +14,9 @@
 #include "lib/control/handle.h"
 #include "lib/process/process.h"
 
-/* The list of the kept descriptors of all streams. The lock of handle.h protects it. A fork waits
- * for that lock, so a child has a complete copy of the list. */
+/* The list of the duplicates that the controllers of this process keep of their logs' descriptors.
+ * The lock of handle.h protects it. A fork waits for that lock, so a child has a complete copy of
+ * the list. */
 static struct ptrc_log_fd *all;
 static _Atomic int32_t owner; /* pid of the process that the list belongs to, see
 			       * ptrc_process_own() */

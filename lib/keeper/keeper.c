@@ -452,8 +452,8 @@ static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_hea
 		sleep_on(word, 0);
 		waited_ns += LOOK_NS;
 	}
-	/* As long as an orphan's keeper holds its lock, other processes take the stream for one in
-	 * use. So this waits until the keeper has ended. */
+	/* As long as the keeper of an orphan (stream of a dead controller) holds its lock, other
+	 * processes take the stream for one in use. So this waits until the keeper has ended. */
 	for (int64_t waited = 0; task == PTRC_KEEPER_ORPHAN && waited < LEAVE_WAIT_NS &&
 				 !has_ended(args, &process, 0) && lives(args);
 	     waited += LEAVE_PAUSE_NS)
@@ -800,7 +800,7 @@ static void close_log(const struct ptrc_stream_header *h, struct orphan_log *log
 
 /* ---- orphans ---- */
 
-/* Starts a keeper that writes the events that the orphan's log lacks into log_fd, and closes that
+/* Starts a keeper that writes into log_fd the events that the orphan's log lacks, and closes that
  * log. Stores the log's path in `path`, if that is not NULL. */
 static int start_on(struct ptrc_keeper_args *args, struct ptrc_stream_header *h, int log_fd,
 		    bool is_new, char *path)
@@ -855,8 +855,9 @@ int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd,
 	if (!stream.header->has_log)
 		note_limit(stream.header);
 	stream.header->ending.finisher = ptrc_sys_getpid();
-	/* The names object may have been removed by the last process that used it. Then names_fd
-	 * stays -1, and the log has only the names that earlier flushes have written. */
+	/* The names object (table of event names) may have been removed by the last process that
+	 * used it. Then names_fd stays -1, and the log has only the names that earlier flushes have
+	 * written. */
 	error = ptrc_shmdir_open_id(dirfd, 'n', stream.header->names_id, uid, &args.names_fd,
 				    &size);
 	if (error != ENOMEM)

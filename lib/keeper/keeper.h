@@ -22,7 +22,8 @@
 struct ptrc_keeper_args {
 	int log_fd;
 	int stream_fd; /* the stream object */
-	int names_fd;  /* the names object; -1: it no longer exists (possible for an orphan) */
+	int names_fd;  /* the table of event names; -1: it no longer exists (possible for an orphan,
+		        * a stream of a dead controller) */
 	int dirfd;     /* the directory of the stream object */
 };
 
@@ -53,11 +54,11 @@ PTRC_MUST_CHECK int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 void ptrc_keeper_reap(struct ptrc_stream_header *header);
 
 /*
- * Where a keeper writes the events of an orphan: into the orphan's own log, which may still have
- * its path, have another name in the same directory, or only be open in some process. If that log
- * is not found, or cannot be opened, the events go into a new file: `NAME.salvaged` next to the old
- * path, or at the path that the caller gives. No file is ever replaced: if the name exists, a
- * number is added.
+ * Where a keeper writes the events of an orphan (a stream whose controller died): into the orphan's
+ * own log, which may still have its path, have another name in the same directory, or only be open
+ * in some process. If that log is not found, or cannot be opened, the events go into a new file:
+ * `NAME.salvaged` next to the old path, or at the path that the caller gives. No file is ever
+ * replaced: if the name exists, a number is added.
  *
  * Any process of the stream's user can write the stream's header, so its contents are not trusted,
  * and the caller may be root. The log must therefore be a regular file that belongs to this user,

@@ -53,8 +53,8 @@ struct keeper {
 	bool has_arrivals;
 };
 
-/* The first letter of the stream object's name: 's', or 'o' for an orphan, whose object was
- * renamed. */
+/* The first letter of the stream object's name: 's', or 'o' for an orphan (stream of a dead controller),
+ * whose object was renamed. */
 static char object_kind(const struct keeper *k)
 {
 	return k->work.is_orphans ? 'o' : 's';
@@ -406,8 +406,9 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 				leave(0);
 			continue;
 		}
-		/* keeper_wake is cleared before the stream is checked. So no flush is missed: a
-		 * writer that makes one due later sets keeper_wake again and rings the bell. */
+		/* keeper_wake is cleared before the stream is checked. So no flush is missed: a writer
+		 * that makes a flush due later sets keeper_wake again and wakes the keeper by
+		 * keeper_bell. */
 		why_rung = atomic_exchange_explicit(&h->keeper_wake, 0, memory_order_acq_rel);
 		k->has_arrivals |= (why_rung & PTRC_WAKE_ARRIVAL) != 0;
 		if ((why_rung & PTRC_WAKE_ARRIVAL) && !k->arrival_ns) {
@@ -488,7 +489,8 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 		error = start_watcher(k);
 	if (error)
 		return error;
-	/* Whether this keeper begins a log. An orphan's events may go into a new log, too. */
+	/* Whether this keeper begins a log. The events of an orphan (stream of a dead controller) may go
+	 * into a new log, too. */
 	begins = task == PTRC_KEEPER_NEW ||
 		 (work->is_orphans && ptrc_load_relaxed(&work->stream.header->is_log_new));
 	reopen_log(work);

@@ -20,10 +20,9 @@ enum ptrc_keeper_task {
 	PTRC_KEEPER_ORPHAN,  /* finish the log of a keeper that died with its controller */
 };
 
-/* The numbers of the keeper's descriptors. */
 #define PTRC_KEEPER_LOG_FD 3
 #define PTRC_KEEPER_STREAM_FD 4
-#define PTRC_KEEPER_NAMES_FD 5 /* may be missing for an orphan */
+#define PTRC_KEEPER_NAMES_FD 5 /* may be missing for an orphan, a stream of a dead controller */
 #define PTRC_KEEPER_DIR_FD 6
 #define PTRC_KEEPER_FD_COUNT 4
 

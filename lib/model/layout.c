@@ -315,7 +315,6 @@ static bool take_member(struct parser *p, const struct type *type, struct ptrc_l
 	return true;
 }
 
-/* Reads the type and the members after the word enum. */
 static bool take_enum(struct parser *p, const struct type **type, struct ptrc_layout_field *f)
 {
 	struct word w;
@@ -386,7 +385,6 @@ static bool take_name(struct parser *p, const struct type *type, struct ptrc_lay
 	return true;
 }
 
-/* Reads the optional number of bits of a bit field. */
 static bool take_bits(struct parser *p, const struct type *type, struct ptrc_layout_field *f)
 {
 	uint64_t most = type->kind == PTRC_LAYOUT_BOOL ? 1 : 8U * type->size;
@@ -415,7 +413,6 @@ static bool take_bits(struct parser *p, const struct type *type, struct ptrc_lay
 	return true;
 }
 
-/* Reads the optional unit after a field. */
 static bool take_unit(struct parser *p, const struct type *type, struct ptrc_layout_field *f)
 {
 	struct word w;

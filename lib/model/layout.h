@@ -34,7 +34,6 @@ enum {
 	PTRC_LAYOUT_FIELDS_MAX = 256,
 	/* Bytes of the name of a field or of a member of an enum. */
 	PTRC_LAYOUT_NAME_MAX = 64,
-	/* The most members of one enum. */
 	PTRC_LAYOUT_MEMBERS_MAX = 256,
 	/* Bytes of the fields whose size the layout gives, and of the gaps between them. */
 	PTRC_LAYOUT_SIZE_MAX = 1 << 24,

@@ -16,7 +16,8 @@
 #include "lib/base/sys.h"
 #include "lib/base/timespec.h"
 
-/* Each process that uses the names object has a read lock on this byte of its file. */
+/* Each process that uses a names object (table of event names) has a read lock on this byte of its
+ * file. */
 #define USER_BYTE 0
 
 /* How long to wait for a thread that has claimed an entry of the table of names. Writing the name
@@ -55,9 +56,9 @@ const char *ptrc_names_predefined(uint32_t id)
 }
 
 /*
- * memcpy() for the names object. A traced program may be built with the thread sanitizer, which
- * replaces memcpy() by its own function and cannot see the synchronisation in this library: it
- * would report a race.
+ * memcpy() for the names object (table of event names). A traced program may be built with the
+ * thread sanitizer, which replaces memcpy() by its own function and cannot see the synchronisation
+ * in this library: it would report a race.
  */
 static void copy(void *to, const void *from, size_t bytes)
 {

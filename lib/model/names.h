@@ -231,8 +231,8 @@ static inline uint32_t ptrc_names_count_refused(const _Atomic uint64_t *seen)
 	return count;
 }
 
-/* A process's mapping of a names object. The mapping holds the read lock that keeps the object from
- * being removed. */
+/* A process's mapping of a names object (table of event names). The mapping holds the read lock
+ * that keeps the object from being removed. */
 struct ptrc_names {
 	struct ptrc_names_object *object;
 	uint64_t id;  /* 0: names in private memory, not a shared object */

@@ -131,7 +131,6 @@ static void *search(const struct link_map *m, const char *name)
 	return index ? (void *)(m->l_addr + t.symbols[index].st_value) : NULL;
 }
 
-/* The entry of this library in the list of loaded libraries. */
 static const struct link_map *own_entry(void)
 {
 	const struct link_map *m = _r_debug.r_map;

@@ -11,7 +11,6 @@ static const char owner[] = "stapsdt";
 /* Each note has three addresses, then three texts. */
 enum { ADDRESS, BASE, SEMAPHORE, ADDRESSES };
 
-/* Whether section *s has this name. */
 static bool is_called(const struct ptrc_elf *e, const Elf64_Shdr *sections, const Elf64_Shdr *s,
 		      const char *name)
 {

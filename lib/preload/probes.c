@@ -374,7 +374,6 @@ static void remove_doubles(struct module *m)
 	m->site_count = kept;
 }
 
-/* Finds the probes of the file. */
 static void fill(struct scan *scan)
 {
 	struct module *m = scan->module;

@@ -35,8 +35,7 @@ static int map_object(int dirfd, const char *name, uint32_t uid, struct ptrc_bel
 }
 
 /* Makes the object `bells` under a temporary name, and renames it when it is complete, because
- * programs map it without a lock. If another process was faster, the object of that process
- * stays. */
+ * programs map it without a lock. If another process was faster, its object stays. */
 static int make_object(int dirfd, uint32_t uid)
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];
@@ -92,7 +91,8 @@ void ptrc_bell_unring(struct ptrc_bells *bells, int pid)
 	_Atomic uint64_t *bell = ptrc_bell(bells, pid);
 	uint64_t pages = ptrc_load_relaxed(bell);
 
-	/* Any process of the user may have changed the bell, so the loop keeps it from going below 0. */
+	/* Any process of the user may have changed the bell (counter of pages), so the loop keeps
+	 * it from going below 0. */
 	while (pages &&
 	       !atomic_compare_exchange_weak_explicit(bell, &pages, pages - 1, memory_order_seq_cst,
 						      memory_order_relaxed))

@@ -57,8 +57,8 @@ static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f
 	ptrc_here.pid = pid;
 	ptrc_here.has_page = false;
 	ptrc_here.uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
-	/* The pid namespace is found first, because that needs no descriptor. So if descriptors are
-	 * short, tell_unknown() knows the namespace, which is a part of the page's name. */
+	/* The pid namespace is found first, because that needs no descriptor. So if descriptors are short,
+	 * tell_unknown() knows the namespace, which it needs for the name of the page. */
 	if (ptrc_procfs_pid_namespace(0, &ptrc_here.ns))
 		return EPERM;
 	error = ptrc_procfs_stat(0, &st);
@@ -158,9 +158,9 @@ static int map_bells(uint32_t uid, struct stat *dir)
 	return error;
 }
 
-/* Whether other processes cannot see that this process has the library, because it is not dumpable,
- * and so they may not read its mappings in /proc. A controller would make no page for such a
- * process, so the process must make one itself. */
+/* Whether other processes cannot see that this process has the library, because it is not dumpable, and so they
+ * may not read its mappings in /proc. A controller would make no page (list of streams) for such a process, so
+ * the process must make its page itself. */
 static bool is_hidden(void)
 {
 	return ptrc_sys(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0) != 1;
@@ -281,7 +281,8 @@ void ptrc_image_move_home(uint32_t uid)
 		ptrc_store_release(&made->names_id, names.id);
 	}
 	ptrc_store_release(&made->image, ptrc_here.image);
-	/* Events of other threads may read the page at any time, so the new page is mapped over the old one. */
+	/* Events of other threads may read the page (list of streams) at any time, so the new page is mapped
+	 * over the old one. */
 	if (ptrc_file_map(f.fd, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE, old, &map) == 0) {
 		ptrc_here.uid = uid;
 		ptrc_here.inode = f.inode;

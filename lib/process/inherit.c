@@ -58,7 +58,8 @@ void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks, struct ptrc
 		if (!ptrc_page_slot(from, i, &e) || !(e.flags & PTRC_PAGE_SLOT_INHERITED) ||
 		    ticks < e.attach_ns / PTRC_PROCFS_TICK_NS)
 			continue;
-		/* A process has one names object, so it cannot join a stream that uses another names object. */
+		/* A process has one names object (table of event names), so it cannot join a stream that
+		 * uses another one. */
 		if (names_id && names_id != e.names_id)
 			continue;
 		e.flags = PTRC_PAGE_SLOT_INHERITED | PTRC_PAGE_SLOT_JOINED;

@@ -27,8 +27,7 @@ bool ptrc_inherit_is_announced(int dirfd);
 bool ptrc_inherit_is_announced_in(const struct stat *dir);
 
 /* Puts the INHERITED streams of the page `from` into the page of a child, except streams that are younger than
- * the child. `ticks` is when the child started (field 22 of /proc/<pid>/stat). The caller holds the page's
- * lock. */
+ * the child. `ticks`: when the child started (field 22 of its stat file). The caller holds the page's lock. */
 void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks, struct ptrc_page *page);
 /* Puts INHERITED streams of the ancestors of the process at `place` into its page (list of its streams),
  * `page`. Looks at the ancestors from the nearest one up to the first that runs the library. (An ancestor that

@@ -70,8 +70,8 @@ static int read_page(struct view *v, uint64_t ns, uint64_t start_ticks)
 	error = ptrc_shmdir_open_object(v->dirfd, name, v->uid, &fd, &size);
 	if (error)
 		return error == ENOENT ? 0 : error;
-	/* The page may belong to an earlier process with this pid, or to a process that died while it made
-	 * the page. */
+	/* The page (list of streams) may belong to an earlier process with this pid, or to a process that died
+	 * while it made the page. */
 	v->has_page = ptrc_file_read_whole(fd, &v->page, sizeof(v->page), 0) &&
 		      v->page.start_ticks == start_ticks;
 	v->is_alive = ptrc_page_is_alive(fd);
@@ -79,8 +79,8 @@ static int read_page(struct view *v, uint64_t ns, uint64_t start_ticks)
 	return 0;
 }
 
-/* Fills in *v with the status of the process and, if it has one, a copy of its page. Errors: ESRCH,
- * EPERM, ENOMEM. */
+/* Fills in *v with the status of the process and, if it has one, a copy of its page (list of streams). Errors:
+ * ESRCH, EPERM, ENOMEM. */
 static int open_view(pid_t pid, struct view *v)
 {
 	struct ptrc_procfs_stat st;
@@ -151,7 +151,7 @@ static int open_names(const struct view *v, int *fd, uint32_t *count, uint32_t *
 	return 0;
 }
 
-/* Reports how many names found no room in the names object, and the first of these names. */
+/* Reports how many event names got no identifier because the names object was full, and the first of them. */
 static void tell_refused(int fd, struct ptrc_inspected_process *process)
 {
 	_Atomic uint64_t seen[PTRC_NAMES_REFUSED_WORDS];
@@ -201,8 +201,8 @@ int ptrc_inspect_process(pid_t pid, struct ptrc_inspected_process *process)
 	return 0;
 }
 
-/* Returns the slot of the stream with this number; streams are counted from 0. Returns NULL if there are
- * fewer streams. */
+/* Returns the slot of the process's page that names stream number `number`, counted from 0. Returns NULL if
+ * there are fewer streams. */
 static const struct ptrc_page_slot *find_slot(const struct view *v, unsigned int number)
 {
 	struct ptrc_page_entry e;

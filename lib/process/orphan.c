@@ -268,8 +268,8 @@ static void note_dropped(int dirfd, uint64_t id, const struct ptrc_orphan_facts 
 	ptrc_file_close(fd);
 }
 
-/* Removes an orphan and its events. Returns false if it stays, as when a process salvages it, or a keeper that has
- * failed to finish its log still exists. */
+/* Removes an orphan (stream of a dead controller) and its events. Returns false if it stays, as when a process salvages
+ * it, or a keeper that has failed to finish its log still exists. */
 static bool drop(int dirfd, uint32_t uid, uint64_t id)
 {
 	struct ptrc_orphan_facts f;
@@ -399,7 +399,7 @@ unsigned int ptrc_orphan_count_dropped(int dirfd, uint32_t uid, bool is_forgetti
 
 /* ---- looking from outside ---- */
 
-/* Opens an orphan: o.<id>, or s.<id> if no process has put it aside yet. */
+/* Opens an orphan (stream of a dead controller): o.<id>, or s.<id> if no process has put it aside yet. */
 static int open_orphan(int dirfd, uint32_t uid, uint64_t id, bool *is_aside, int *fd)
 {
 	uint64_t size;
@@ -514,8 +514,8 @@ int ptrc_orphan_tell(unsigned int number, struct posixtrace_orphan *orphan)
 	return error == ESRCH ? ENOENT : error;
 }
 
-/* Writes the rest of the orphan's events into its log and removes the orphan. If `orders` is NULL, only removes the
- * orphan. */
+/* Writes the rest of an orphan's events into its log and removes the orphan (stream of a dead controller). If
+ * `orders` is NULL, only removes it. */
 static int settle(int dirfd, uint32_t uid, uint64_t id, int fd, bool is_aside,
 		  const struct ptrc_keeper_orders *orders)
 {

@@ -5,11 +5,11 @@
  * finds such a stream puts it aside: it renames the object s.<id> to o.<id>, which no process maps
  * and which does not count as a stream any more.
  *
- * A process that creates a stream first finishes the logs of orphans. Two kinds of orphans stay: orphans whose logs cannot
- * be finished, and orphans without a log that hold unread events ("plain" orphans). They stay until the user
- * salvages or discards them, or until there are too many: at most PTRC_ORPHAN_LOGGED_MAX and PTRC_ORPHAN_PLAIN_MAX,
- * and the plain ones take at most half of /dev/shm together. If there are more, the oldest one is dropped and noted
- * in the file `dropped`.
+ * A process that creates a stream first finishes the logs of orphans. Two kinds of orphans stay: orphans whose
+ * logs cannot be finished, and orphans without a log that hold unread events ("plain" orphans). They stay
+ * until the user salvages or discards them, or until there are too many: at most PTRC_ORPHAN_LOGGED_MAX and
+ * PTRC_ORPHAN_PLAIN_MAX, and the plain ones take at most half of /dev/shm together. If there are more, the
+ * oldest one is dropped and noted in the file `dropped`.
  *
  * The cleaner's lock is a lock on a byte of the stream's file (PTRC_LIVE_CLEANER). A process holds
  * it while it puts an orphan aside, finishes its log or removes it. The functions use raw system
@@ -27,8 +27,8 @@
 #define PTRC_ORPHAN_LOGGED_MAX 64U
 #define PTRC_ORPHAN_PLAIN_MAX 8U
 
-/* The members of a stream's header that matter for an orphan. The whole header is too large for the
- * stack of a signal handler. */
+/* The members of a stream's header that matter for an orphan (stream of a dead controller). The whole header is
+ * too large for the stack of a signal handler. */
 struct ptrc_orphan_facts {
 	uint32_t version; /* version of the stream's layout */
 	bool is_known;	  /* this library knows the version; if not, all other members are 0 */
@@ -66,8 +66,8 @@ PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_orphan_finish(int dirfd, uint32_t uid, uint64_t id, int fd,
 				       const struct ptrc_keeper_orders *orders);
 
-/* Drops (removes, with their events) the oldest orphans if there are more than the limits allow.
- * Does nothing unless uid is that of the caller. */
+/* Drops (removes, with their events) the oldest orphans, streams of dead controllers, if there are more than
+ * the limits allow. Does nothing unless uid is that of the caller. */
 void ptrc_orphan_limit(int dirfd, uint32_t uid);
 /* Drops the oldest orphan without a log to free its memory. Returns false if there is none, or if another
  * process works on it. */
@@ -87,7 +87,8 @@ PTRC_MUST_CHECK int ptrc_orphan_tell(unsigned int number, struct posixtrace_orph
  * orphan. EBUSY: its controller lives, or another process works on it. Other errors: those of
  * ptrc_orphan_finish(). */
 PTRC_MUST_CHECK int ptrc_orphan_salvage(uint64_t id, const struct ptrc_keeper_orders *orders);
-/* Returns how many orphans were dropped. If is_forgetting, counting starts again from 0. */
+/* Returns how many orphans were dropped because there were too many. If is_forgetting, counting starts again
+ * from 0. */
 unsigned int ptrc_orphan_count_dropped(int dirfd, uint32_t uid, bool is_forgetting);
 
 #endif

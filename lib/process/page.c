@@ -64,7 +64,7 @@ bool ptrc_page_parse(const char *name, int *pid, uint64_t *ns)
 	return *ns != 0 && *at == '\0';
 }
 
-/* Clears a page that belonged to an earlier process with the same pid. */
+/* Clears a page (list of streams) that belonged to an earlier process with the same pid. */
 static void reset(struct ptrc_page *page)
 {
 	ptrc_store_relaxed(&page->active, 0);
@@ -109,8 +109,8 @@ static int make_file(const struct ptrc_page_place *place, const char *name, int 
 
 	if (error)
 		return error;
-	/* If root makes the page of another user, the file has its size before it has its name. A
-	 * user's own page gets its size in open_locked(), under the lock. */
+	/* If root makes the page of another user, the file has its full size before it gets its name. A page of
+	 * the own user gets its size in open_locked(), under the lock. */
 	*size = is_foreign ? PTRC_PAGE_SIZE : 0;
 	error = ptrc_shmdir_create_object(place->dirfd, name, place->uid, *size, *size, fd);
 	if (error)
@@ -118,7 +118,8 @@ static int make_file(const struct ptrc_page_place *place, const char *name, int 
 	return error == EEXIST || error == ENOENT ? ESTALE : error;
 }
 
-/* Opens and locks the file of a page. ESTALE: another process has removed or made it meanwhile. */
+/* Opens and locks the file of a page (list of a process's streams). ESTALE: another process has removed or made
+ * it meanwhile. */
 static int open_locked(const struct ptrc_page_place *place, bool is_create,
 		       struct ptrc_page_file *f)
 {

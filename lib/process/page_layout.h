@@ -53,7 +53,7 @@ struct ptrc_page {
 	_Atomic uint64_t start_ticks;
 	/* The identity of the program that runs now; 0: no program with the library has run yet. */
 	_Atomic uint64_t image;
-	_Atomic uint64_t names_id; /* id of the process's names object; 0: it has none */
+	_Atomic uint64_t names_id; /* id of the names object (event names); 0: none */
 	/* A forked child that has joined no stream keeps the ids of its parent's names. While names_id is 0,
 	 * its names are the first names_from_count names of the object names_from. Before it adds a name, it
 	 * copies them into an object of its own. From then on the count does not change. */

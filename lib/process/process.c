@@ -122,8 +122,8 @@ bool ptrc_process_is_in(uint64_t pid_namespace, uint64_t time_namespace)
 	return pid_namespace == ptrc_here.ns && is_in_time(time_namespace);
 }
 
-/* Whether this library knows the version of the names object that the slot's stream uses. Returns true after errors
- * other than EPROTO. */
+/* Whether this library knows the version of the names object (table of event names) that the slot's stream
+ * uses. Returns true after errors other than EPROTO. */
 static bool knows_names(int dirfd, const struct ptrc_page_slot *slot, uint32_t *version)
 {
 	uint64_t id = ptrc_load_relaxed(&slot->names_id);
@@ -173,8 +173,8 @@ void ptrc_process_fork_prepare(void)
 {
 	ptrc_pid_lock(&ptrc_here.lock);
 	ptrc_liveness_fork_prepare();
-	/* If the bell of this process rings (a controller has raised it), its page must exist before a child
-	 * inherits from the page. */
+	/* If the bell of this process rings (a controller has raised it), its page (list of streams) must exist
+	 * before a child inherits streams from it. */
 	if (ptrc_image_is_called() && ptrc_here.pid == ptrc_sys_getpid())
 		ptrc_image_start(ptrc_here.pid, false);
 	if (ptrc_here.has_page)
@@ -211,8 +211,8 @@ static void end_page(int dirfd)
 	ptrc_page_unlink(&place, ptrc_here.inode);
 }
 
-/* Gives up the names object. The shared mapping keeps its file open, and so keeps the lock by which
- * this process uses the object. Other threads may still look names up at this address, so it must
+/* Gives up the names object (table of event names). The shared mapping keeps its file open, and so keeps the
+ * lock by which this process uses the object. Other threads may still look names up at this address, so it must
  * stay mapped. It is mapped again, privately, from a newly opened descriptor without a lock. */
 static void let_names_go(int dirfd)
 {
@@ -235,8 +235,8 @@ void ptrc_process_end(void)
 	int dirfd;
 
 	ptrc_self_lock(&mask);
-	/* If the bell rings (a controller has raised it), makes the page, because children inherit its streams. The
-	 * page is removed below. */
+	/* If the bell rings (a controller has raised it), makes the page (list of streams), because children
+	 * inherit its streams. The page is removed below. */
 	if (ptrc_image_is_called())
 		ptrc_image_start(ptrc_here.pid, false);
 	if (ptrc_here.has_page && ptrc_self_pid() == ptrc_sys_getpid())

@@ -31,7 +31,7 @@ static void follow_names(void)
 		ptrc_here.is_borrowed = false;
 		return;
 	}
-	/* A process that has a names object of its own keeps it. */
+	/* A process that has a names object (table of event names) of its own keeps it. */
 	if (ptrc_here.names.object && !ptrc_here.is_borrowed)
 		return;
 	if (ptrc_shmdir_open(ptrc_here.uid, false, &dirfd))
@@ -86,8 +86,8 @@ static int make_names(void)
 		return error;
 	old = ptrc_here.names.object ? ptrc_here.names.id : 0;
 	place = ptrc_self_place(dirfd);
-	/* The file of the page may have been removed. Then no controller can find the page, so no lock is
-	 * needed. */
+	/* The file of the page (list of streams) may have been removed. Then no controller can find the page,
+	 * so no lock is needed. */
 	is_locked = ptrc_page_open(&place, ptrc_here.start_ticks, false, NULL, &f) == 0;
 	error = ptrc_page_names(dirfd, ptrc_here.uid, ptrc_self_page(),
 				ptrc_here.is_borrowed ? ptrc_here.names.object : NULL,
@@ -105,8 +105,8 @@ static int make_names(void)
 		ptrc_here.is_borrowed = false;
 		if (old)
 			ptrc_names_release(dirfd, ptrc_here.uid, old);
-		/* Children that were forked without fork handlers and then killed leave their names
-		 * objects, so a process that makes one also sweeps. */
+		/* Children that were forked without fork handlers and then killed leave their names objects, so
+		 * a process that makes a names object also removes those of dead processes. */
 		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, false);
 	}
 	ptrc_file_close(dirfd);
@@ -174,8 +174,8 @@ int ptrc_process_open_type(const char *name, const char *layout, uint32_t *id)
 	if (strnlen(name, PTRC_NAME_BYTES) == PTRC_NAME_BYTES || bytes == PTRC_NAMES_LAYOUT_BYTES)
 		return ENAMETOOLONG;
 	error = find_type(name, layout, bytes, &found);
-	/* A child that uses a name of its parent needs no names object of its own. But it needs one to give
-	 * that name a layout. */
+	/* A child that uses a name of its parent needs no names object (table of names) of its own. But it
+	 * needs one to give that name a layout. */
 	if (error == ENODATA) {
 		error = ptrc_process_names(&names);
 		if (!error)

@@ -25,10 +25,11 @@ struct ptrc_self {
 	_Atomic uint64_t mapped[PTRC_SET_WORD_COUNT];
 };
 
-/* The page of this process; never NULL. Before initialisation, it is a page with one active bit, which sends
- * every event to ptrc_event_cold(). In a process that began without a page, it is the bell of the process, of
- * which only the word `active` may be read. When the bell rings, it sends the next event to
- * ptrc_event_cold(). If the process cannot be traced, it is a page without active bits. */
+/* The page of this process (list of its streams); never NULL. Before initialisation, it is a page with one
+ * active bit, which sends every event to ptrc_event_cold(). In a process that began without a page, it is the
+ * bell of the process, a counter of which only the word `active` may be read: when a controller rings it, it
+ * sends the next event to ptrc_event_cold(). If the process cannot be traced, it is a page without active
+ * bits. */
 extern struct ptrc_page *ptrc_page_self;
 extern struct ptrc_self *ptrc_self;
 
@@ -60,9 +61,9 @@ struct ptrc_process_state {
 	/* Names with an index below `base` were registered by earlier programs of this process. This program may
 	 * use such a name only after it has opened the name itself. */
 	uint32_t base;
-	/* The names object always stays at the same address, because looking names up takes no lock. When the
-	 * process changes to another names object, that object is mapped over the old one. It starts with the
-	 * same names. */
+	/* The names object (table of event names) always stays at the same address, because looking names up
+	 * takes no lock. When the process changes to another names object, which starts with the same names,
+	 * that object is mapped over the old one. */
 	struct ptrc_names names;
 	/* `names` is the parent's names object (table of event names). Only its first
 	 * borrowed_count names are names of this process, and this process must not add names to
@@ -93,7 +94,7 @@ static inline struct ptrc_page_place ptrc_self_place(int dirfd)
 	return (struct ptrc_page_place){dirfd, ptrc_here.uid, ptrc_here.pid, ptrc_here.ns, NULL};
 }
 
-/* Returns the mapped bells if they are in this directory; otherwise NULL. */
+/* Returns the mapped bells (counters of pages) if they are in this directory; otherwise NULL. */
 struct ptrc_bells *ptrc_self_bells(int dirfd);
 
 /* These take and release ptrc_here.lock. All signals are blocked between the two, because a signal handler
@@ -105,9 +106,9 @@ void ptrc_self_unlock(const uint64_t *mask);
 int ptrc_self_make(void);
 /* This process cannot be traced: from now on no event calls ptrc_event_cold(). */
 void ptrc_self_give_up_page(void);
-/* Makes events look at the bell of this process, which has no page. */
+/* Makes events look at the bell (counter) of this process, which has no page (list of streams). */
 void ptrc_self_publish_quiet(int32_t pid);
-/* Makes events use `page`, which is complete. After this, the process is initialised. */
+/* Makes events use `page` (list of streams), which is complete. After this, the process is initialised. */
 void ptrc_self_publish(int32_t pid, struct ptrc_page *page);
 
 bool ptrc_self_has_mapped(uint32_t id);

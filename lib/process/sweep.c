@@ -39,7 +39,7 @@ struct sweep {
 	bool has_own_proc;     /* /proc uses the same pids as this process */
 	bool finishes_logs;    /* also rename orphans with a log to o.<id>, and finish their logs */
 	bool has_streams;      /* the sweep has found a stream */
-	bool keeps_names;      /* an orphan was not renamed and stays, so it needs its names */
+	bool keeps_names;      /* an orphan stays under the name s.<id>, so its names are needed */
 	bool has_orphans;      /* some orphans had the name o.<id> before this sweep */
 	bool has_new_orphans;  /* this sweep has renamed some orphans to o.<id> */
 	int log_fd;	       /* the log that the caller is about to start; -1: none */
@@ -189,7 +189,8 @@ static bool is_dead(const struct sweep *s, int pid, uint64_t start_ticks)
 	       st.start_ticks != start_ticks;
 }
 
-/* Takes streams that no longer exist out of the page, and also out of its copy *copy. */
+/* Takes streams that no longer exist out of the page (list of streams), and also out of *copy, a copy of
+ * it. */
 static void clear_slots(const struct sweep *s, int fd, struct ptrc_page *copy)
 {
 	void *map = NULL;
@@ -210,8 +211,8 @@ static void clear_slots(const struct sweep *s, int fd, struct ptrc_page *copy)
 		ptrc_page_unmap(map);
 }
 
-/* Removes the page if it is unused. Otherwise clears slots of streams that no longer exist. The caller holds
- * the page's lock. */
+/* Removes the page (list of a process's streams) if it is unused. Otherwise clears slots of streams that no
+ * longer exist. The caller holds the page's lock. */
 static void clean_page(const struct sweep *s, int pid, uint64_t ns, int fd)
 {
 	const struct ptrc_page_place place = {s->dirfd, s->uid, pid, ns, NULL};
@@ -322,8 +323,8 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, int log_fd, uint64_t
 	s.entry_count = (uint64_t)st.st_size / ENTRY_BYTES;
 	if (s.entry_count > s.look_count)
 		s.first_page = ptrc_shmdir_new_id() % s.entry_count;
-	/* Streams are visited before pages and names: if a stream is removed, its slots and names can be
-	 * removed, too. */
+	/* Streams are visited before pages (lists of streams) and names: if a stream is removed, its slots in
+	 * pages and its names can be removed, too. */
 	if (!ended_stream) {
 		/* Orphans are visited before streams, so that streams that this sweep makes orphans are not
 		 * visited again. */
@@ -374,8 +375,8 @@ static void visit_dead_page(const char *name, void *arg)
 	    !is_pid_free(place.pid) || ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size))
 		return;
 	if (ptrc_page_try_lock(fd, &mask)) {
-		/* If a new process has got the pid meanwhile, it takes the lock, too, before it uses the
-		 * page. */
+		/* If a new process has got the pid meanwhile, it takes the lock of the page, too, before it
+		 * uses the page. */
 		if (is_pid_free(place.pid) && ptrc_file_stat(fd, &st) == 0)
 			ptrc_page_unlink(&place, st.st_ino);
 		ptrc_page_release(fd, &mask);

@@ -44,8 +44,8 @@ int ptrc_target_status(pid_t pid, struct ptrc_procfs_status *status)
 	return error;
 }
 
-/* Sets all members of *t except the page, if the caller may trace the process. is_create is as for
- * ptrc_shmdir_open. */
+/* Sets all members of *t except the page (list of streams), if the caller may trace the process. is_create is
+ * as for ptrc_shmdir_open. */
 static int identify(pid_t pid, bool is_create, struct ptrc_target *t)
 {
 	struct ptrc_procfs_status status;
@@ -82,8 +82,8 @@ static int check_alive(const struct ptrc_target *t)
 	return error;
 }
 
-/* Whether a program with the library would publish a page in the process. It would not if it has, or had,
- * more privileges than the process that started it. */
+/* Whether a program with the library would publish a page (list of its streams) in the process. It would not
+ * if it has, or had, more privileges than the process that started it. */
 static bool may_publish(const struct ptrc_target *t)
 {
 	uint32_t owner;
@@ -92,8 +92,8 @@ static bool may_publish(const struct ptrc_target *t)
 	       (ptrc_procfs_owner(t->pid, &owner) == 0 && owner == t->uid);
 }
 
-/* Called if no program with the library has run in the process yet. Puts into the page what such a
- * program would put there itself: inherited streams, and names. */
+/* Called if no program with the library has run in the process yet. Puts into the page what such a program
+ * would put there itself: inherited streams, and event names. */
 static void prepare_unborn(const struct ptrc_target *t, struct ptrc_page *page)
 {
 	const struct ptrc_page_place place = place_of(t);
@@ -201,9 +201,9 @@ int ptrc_target_open(pid_t pid, int log_fd, struct ptrc_target *t)
 	return error;
 }
 
-/* Opens and locks the target's page. If is_create, and the page was made for a process without the library
- * and then removed as unused, makes it again. If the target is this process, the page that its events use
- * stays mapped. */
+/* Opens and locks the target's page (list of its streams). If is_create, and the page was made for a process
+ * without the library and then removed as unused, makes it again. If the target is this process, the page
+ * that its events use stays mapped. */
 static int lock_page(struct ptrc_target *t, bool is_create, struct ptrc_page_file *f)
 {
 	const struct ptrc_page_place place = place_of(t);
@@ -229,7 +229,7 @@ static int lock_page(struct ptrc_target *t, bool is_create, struct ptrc_page_fil
 	return 0;
 }
 
-/* Whether the page is unused: the process does not have the library, and no stream traces the process. */
+/* Whether the page (list of streams) is unused: the process lacks the library, and no stream traces it. */
 static bool is_unused(const struct ptrc_target *t)
 {
 	return !t->is_self && !ptrc_load_relaxed(&t->page->image) && !ptrc_page_has(t->page, 0);

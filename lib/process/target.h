@@ -30,13 +30,13 @@ int ptrc_target_status(pid_t pid, struct ptrc_procfs_status *status);
 /* Finds or makes the page (list of streams) of an existing process; pid 0 is the caller. Removes what dead
  * processes left, and finishes their logs; log_fd is as for ptrc_sweep(). ESRCH, EPERM, ENOMEM. */
 int ptrc_target_open(pid_t pid, int log_fd, struct ptrc_target *t);
-/* Copies into *page the streams that trace the process. These are the streams in its page and, if no program with
- * the library has run in the process yet, the streams that such a program would join. Makes, locks and removes
- * nothing. *t then has no page, so ptrc_target_rest is enough to give it up. ENOENT: no process of that user is
- * traced. Other errors: ESRCH, EPERM, ENOMEM. */
+/* Copies into *page the streams that trace the process. These are the streams in its page (list of streams)
+ * and, if no program with the library has run in the process yet, the streams that such a program would join.
+ * Makes, locks and removes nothing. *t then has no page, so ptrc_target_rest is enough to give it up. ENOENT:
+ * no process of that user is traced. Other errors: ESRCH, EPERM, ENOMEM. */
 int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page);
-/* Gives up the target. If its page was made for a process without the library and has no stream, also removes
- * the page. */
+/* Gives up the target. If its page (list of its streams) was made for a process without the library and has no
+ * stream, also removes the page. */
 void ptrc_target_close(struct ptrc_target *t);
 /* ptrc_target_rest closes dirfd, and ptrc_target_wake opens it again (errors: ENOENT, EPERM, ENOMEM; without dirfd,
  * the functions below do what they can). A controller keeps no descriptor between calls, because the program may
@@ -44,15 +44,16 @@ void ptrc_target_close(struct ptrc_target *t);
  * the controller would close. */
 void ptrc_target_rest(struct ptrc_target *t);
 int ptrc_target_wake(struct ptrc_target *t);
-/* Maps the names object of the target, which is made if there is none. The caller gives the mapping back with
- * ptrc_names_unref. Errors: ESRCH, EPERM, ENOMEM. */
+/* Maps the names object (table of event names) of the target, which is made if there is none. The caller gives
+ * the mapping back with ptrc_names_unref. Errors: ESRCH, EPERM, ENOMEM. */
 int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names);
-/* Puts the stream into a free slot of the page. EAGAIN: all 64 slots are used. Other errors: ESRCH, ENOMEM.
- * For an INHERITED stream this may take 10 ms; exclude_earlier_children in target.c says why. */
+/* Puts the stream into a free slot of the target's page (list of streams). EAGAIN: all 64 slots are used. Other
+ * errors: ESRCH, ENOMEM. For an INHERITED stream this may take 10 ms; exclude_earlier_children in target.c says
+ * why. */
 int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names_id,
 		       uint32_t flags);
-/* Takes the stream (0: none) out of the page. The target unmaps the stream when it next calls
- * ptrc_event_cold(). If the target is this process, ptrc_attach_drop does that at once. */
+/* Takes the stream (0: none) out of the target's page (list of streams). The target unmaps the stream when it
+ * next calls ptrc_event_cold(). If the target is this process, ptrc_attach_drop does that at once. */
 void ptrc_target_detach(struct ptrc_target *t, uint64_t stream_id);
 
 #endif

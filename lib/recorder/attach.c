@@ -29,7 +29,7 @@ _Atomic int32_t ptrc_attach_owner;
 static _Atomic int32_t lock; /* see ptrc_attach_lock() */
 
 /* Mappings of streams that the process has given up while some thread may still write to them.
- * Private zeros have replaced the stream there (cover()), and bury_zombies() unmaps them later. */
+ * cover() has replaced the stream there by private zeros, and bury_zombies() unmaps them later. */
 static struct {
 	void *start;
 	uint64_t size;
@@ -191,8 +191,8 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id, uint32_t *v
 	if (error)
 		return error;
 	/* A process that has inherited the stream from its parent does not use it if it is in other
-	 * namespaces than the stream. Processes check by the tid of a chunk's owner whether the
-	 * owner is alive, so a tid must mean the same for all of them. And the stream's clock
+	 * namespaces than the stream. Processes check by the tid of a chunk's owner whether this
+	 * thread is alive, so a tid must mean the same for all of them. And the stream's clock
 	 * follows CLOCK_MONOTONIC, of which each time namespace has its own. */
 	if (s.header->id != stream_id || has_ended(s.header))
 		error = ENOENT;
@@ -205,8 +205,9 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id, uint32_t *v
 	if (!ptrc_barrier_register())
 		ptrc_store_seq_cst(&s.header->needs_global_barrier, 1);
 	atomic_fetch_add_explicit(&s.header->processes, 1, memory_order_relaxed);
-	/* A program that this process ran before its last exec may have left its slots marked as in
-	 * use. Take these slots back, so that no reader waits for that program. */
+	/* A program that this process ran before its last exec may have left its slots (entries of
+	 * writers in the stream) marked as in use. Take these slots back, so that no reader waits
+	 * for that program. */
 	ptrc_slots_reap(&s.pool, ptrc_sys_getpid(), ptrc_self->image, true);
 	a->stream_id = stream_id;
 	a->size = s.map_size;
@@ -226,7 +227,7 @@ struct ptrc_stream_header *ptrc_attach_locked(unsigned i, bool is_nested)
 	int error;
 
 	/* If this event call has interrupted another one, that call may still use a mapping in
-	 * zombies[]. */
+	 * zombies[], so nothing is unmapped then. */
 	if (!is_nested)
 		bury_zombies();
 	h = ptrc_load_relaxed(&a->header);
@@ -318,7 +319,8 @@ static void on_thread_exit(void *block)
 		struct ptrc_stream_header *h = ptrc_load_relaxed(&ptrc_attachments[i].header);
 
 		for (struct ptrc_writer *w = t->lists[i]; w; w = w->next) {
-			/* The slots of a stream that is no longer mapped cannot be released. */
+			/* The slots (entries of writers) of a stream that is no longer mapped
+			 * cannot be released. */
 			if (w->header != h)
 				continue;
 			ptrc_writer_release(w);

@@ -15,8 +15,8 @@
 #include "lib/recorder/thread.h"
 #include "lib/stream/pool.h"
 
-/* The mapping of a stream; there is one for each slot of the process's page. Changed only under
- * ptrc_attach_lock(). */
+/* The mapping of a stream; there is one for each slot of the process's page (list of streams).
+ * Changed only under ptrc_attach_lock(). */
 struct ptrc_attachment {
 	struct ptrc_stream_header *_Atomic header; /* NULL: nothing is mapped */
 	uint64_t stream_id;
@@ -36,18 +36,18 @@ struct ptrc_attachment {
 };
 extern PTRC_HIDDEN struct ptrc_attachment ptrc_attachments[PTRC_PAGE_SLOT_COUNT];
 /* Whether this process has ever announced itself to a keeper. If not, ptrc_attach_end() need not
- * look at the attachments, which would load many pages of memory. */
+ * look at ptrc_attachments, which would load many pages of memory. */
 extern PTRC_HIDDEN _Atomic bool ptrc_attach_has_announced;
 
-/* The pid of the process to which the attachments belong. In a forked child that has not noticed
- * the fork yet, it is the parent's pid (see ptrc_process_own()). */
+/* The pid of the process to which ptrc_attachments, the mapped streams, belong. In a forked child
+ * that has not noticed the fork yet, it is the parent's pid (see ptrc_process_own()). */
 extern PTRC_HIDDEN _Atomic int32_t ptrc_attach_owner;
-/* If this is a forked child that still has its parent's attachments, removes them, and the blocks
- * (struct ptrc_thread) of the parent's threads. Otherwise does nothing. */
+/* If this is a forked child that still has its parent's attachments (mapped streams), removes them,
+ * and the blocks (struct ptrc_thread) of the parent's threads. Otherwise does nothing. */
 void ptrc_attach_own(void);
 
-/* The lock that a thread holds while it changes attachments or writers of other threads. The caller
- * has blocked all signals. */
+/* The lock that a thread holds while it changes attachments (mapped streams) or writers of other
+ * threads. The caller has blocked all signals. */
 void ptrc_attach_lock(void);
 void ptrc_attach_unlock(void);
 
@@ -61,8 +61,9 @@ struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested);
  * lock is released. */
 struct ptrc_stream_header *ptrc_attach_locked(unsigned i, bool is_nested);
 
-/* Called if an event is lost because the stream in slot i of the process's page cannot be mapped.
- * Leaves a note for the controller (lib/stream/untraced.h), once for each stream. */
+/* Called if an event is lost because the stream in slot i of the process's page (list of streams)
+ * cannot be mapped. Leaves a note for the controller (lib/stream/untraced.h), once for each
+ * stream. */
 void ptrc_attach_lost(unsigned i);
 
 /* Maps every stream that traces this process. Returns 0, or the error number if the process cannot

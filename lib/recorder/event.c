@@ -209,7 +209,7 @@ static bool put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 	 * not marked its slot yet, or has removed its mark already. It has read its table of wanted
 	 * events for the control word that it expected. If this nested call left a newer word in
 	 * w->expect, the interrupted call would go on with that word and the old table. With
-	 * UINT64_MAX it takes the cold way. */
+	 * UINT64_MAX it calls ptrc_event_cold() instead. */
 	if (is_nested && w)
 		w->expect = UINT64_MAX;
 	return true;
@@ -275,9 +275,9 @@ void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 		if (ptrc_process_init() != 0)
 			goto out;
 	}
-	/* If the thread has no block yet, the caller may have got `todo` from the bell of a process
-	 * without a page (lib/process/self.h). The bits of a bell do not stand for slots, so all
-	 * streams get the event. */
+	/* If the thread has no block yet, the caller may have got `todo` from the bell (a counter)
+	 * of a process without a page (lib/process/self.h). The bits of a bell do not stand for
+	 * slots, so all streams get the event. */
 	if (is_first || ptrc_thread_self == &ptrc_thread_nobody)
 		todo = UINT64_MAX;
 	ptrc_attach_own();

@@ -19,7 +19,7 @@
 #define PTRC_FRAME_NEAR_BYTES 64
 
 /* The frame of the calling function. It is odd and larger than 1, so at least two of its bits are set: it
- * never equals the word `active` of a page if only one bit of that is set. */
+ * never equals the word `active` of a page (list of streams) if only one bit of that is set. */
 static PTRC_ALWAYS_INLINE uint64_t ptrc_frame_here(void)
 {
 	uint64_t frame;

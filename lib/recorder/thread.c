@@ -23,8 +23,8 @@ struct ptrc_thread ptrc_thread_nobody;
 __thread struct ptrc_thread *ptrc_thread_self = &ptrc_thread_nobody;
 
 /* ptrc_thread_use_nowhere() makes `nowhere` and no_slot the writer and the slot of a thread's fast
- * way. The control word of no_header is 0 and never equals nowhere.expect, so each event of the
- * thread calls ptrc_event_cold(). */
+ * way (fast.h). The control word of no_header is 0 and never equals nowhere.expect, so each event
+ * of the thread calls ptrc_event_cold(). */
 static struct ptrc_stream_header no_header;
 static struct ptrc_slot no_slot;
 static struct ptrc_writer nowhere = {.expect = UINT64_MAX, .header = &no_header};

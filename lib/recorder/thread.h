@@ -27,22 +27,22 @@ enum ptrc_want {
 
 struct ptrc_thread {
 	/* While the thread is at rest, not in an event call: the word `active` of the process's
-	 * page, if this word has a single bit (one stream) and the fast way (fast.h) is prepared
-	 * for that stream; otherwise 0. During an event call: the frame of the call (frame.h),
-	 * which is odd. */
+	 * page (list of streams), if this word has a single bit (one stream) and the fast way
+	 * (fast.h) is prepared for that stream; otherwise 0. During an event call: the frame of the
+	 * call (frame.h), which is odd. */
 	_Atomic uint64_t state;
 	uint64_t rest; /* what `state` becomes at the end of the event call */
 	/* The writer that the fast way (fast.h) uses, and the writer's slot. */
 	struct ptrc_writer *_Atomic fast;
 	struct ptrc_slot *_Atomic slot;
-	/* For each slot of the page: the writer for the next event in the stream of the slot; NULL:
-	 * there is none. */
+	/* For each slot of the process's page (list of streams): the writer for the next event in
+	 * the stream of the slot; NULL: there is none. */
 	struct ptrc_writer *writers[PTRC_PAGE_SLOT_COUNT];
 	_Atomic int32_t tid; /* 0: no thread uses this block */
 	struct ptrc_thread *next;
-	/* For each slot of the page: all writers of this thread for the stream of the slot,
-	 * including those of event calls that a signal handler interrupted and of calls that
-	 * siglongjmp() has left. */
+	/* For each slot of the process's page (list of streams): all writers of this thread for the
+	 * stream of the slot, including those of event calls that a signal handler interrupted and
+	 * of calls that siglongjmp() has left. */
 	struct ptrc_writer *lists[PTRC_PAGE_SLOT_COUNT];
 	struct ptrc_writer *unused; /* list of freed writers */
 	struct ptrc_context origin;
@@ -100,7 +100,7 @@ void ptrc_thread_leave(void);
 /* Returns memory for a writer, from the thread's block. NULL: the block is full. */
 struct ptrc_writer *ptrc_thread_new_writer(struct ptrc_thread *t);
 void ptrc_thread_free_writer(struct ptrc_thread *t, struct ptrc_writer *w);
-/* Frees all writers of the thread for page slot i. */
+/* Frees all writers of the thread for the stream in slot i of the process's page. */
 void ptrc_thread_forget_list(struct ptrc_thread *t, unsigned i);
 /* Ends the thread's fast way: its next event calls ptrc_event_cold(). */
 void ptrc_thread_use_nowhere(struct ptrc_thread *t);
