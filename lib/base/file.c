@@ -17,7 +17,8 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* How long ptrc_file_lock_wait() waits. The lock is normally held for microseconds. */
+/* The most time that ptrc_file_lock_wait() waits for a lock, which is normally held for
+ * microseconds. */
 #define LOCK_WAIT_NS UINT64_C(2000000000)
 
 int ptrc_file_open(int dirfd, const char *path, int flags, unsigned int mode, int *fd)

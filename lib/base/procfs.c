@@ -108,7 +108,7 @@ int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
 	st->is_runnable = at[2] == 'R';
 	at += 4;
 	st->ppid = (int)ptrc_digits_take(&at);
-	/* Skips fields 5 to 21. */
+	/* Skips fields 5 to 21. Field 22 is the start time. */
 	if (!skip_fields(&at, 22 - 5))
 		return ESRCH;
 	st->start_ticks = ptrc_digits_take(&at);
@@ -386,7 +386,7 @@ static bool visit_thread(const char *name, uint64_t ino, void *arg)
 	memcpy(list, name, len);
 	memcpy(list + len, "/children", 10);
 	if (ptrc_file_open(c->tasks, list, O_RDONLY, 0, &fd)) {
-		/* Either the thread has ended, or this kernel has no such lists. */
+		/* Either the thread has ended, or this kernel keeps no lists of children. */
 		list[len] = '\0';
 		c->is_good = ptrc_file_stat_at(c->tasks, list, &st) != 0;
 	} else {

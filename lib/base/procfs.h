@@ -15,9 +15,9 @@ struct ptrc_procfs_stat {
 	/* The thread whose ID is `pid` is a zombie or about to end. If it is the first thread of a
 	 * process, other threads of that process may still run. */
 	bool has_ended;
-	bool is_stopped;       /* by a signal or a debugger */
-	bool is_runnable;      /* runs or waits for a processor */
-	uint64_t start_ticks;  /* since boot; exec does not change it */
+	bool is_stopped;       /* stopped by a signal or a debugger */
+	bool is_runnable;      /* it runs, or waits for a processor */
+	uint64_t start_ticks;  /* ticks from boot to its start; exec does not change them */
 	uint64_t memory_bytes; /* size of the address space */
 	/* The address after the program's arguments and environment (AT_EXECFN). Each exec gives it
 	 * another value. 0: unknown. */
@@ -34,7 +34,8 @@ struct ptrc_procfs_status {
 	int inner_pid; /* pid in its own namespace */
 };
 
-/* These read /proc/<pid>/stat and status. ESRCH: there is no such process, or the caller may not read it. */
+/* ptrc_procfs_stat reads /proc/<pid>/stat, ptrc_procfs_status the file status there. ESRCH: there is no such
+ * process, or the caller may not read the file. */
 int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st);
 int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st);
 /* Whether the process has mapped the file with this st_dev and st_ino. Also false if the caller

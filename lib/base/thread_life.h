@@ -46,7 +46,7 @@ static inline bool ptrc_thread_has_ended(int tid, uint64_t claim_ms)
 {
 	struct ptrc_procfs_stat st;
 
-	/* ptrc_thread_is_dead() works even where /proc is not mounted. */
+	/* ptrc_thread_is_dead() comes first, because it works even where /proc is not mounted. */
 	return ptrc_thread_is_dead(tid) ||
 	       (tid > 0 && ptrc_procfs_stat(tid, &st) == 0 &&
 		(st.has_ended || st.start_ticks > claim_ms / (PTRC_PROCFS_TICK_NS / 1000000) + 2));

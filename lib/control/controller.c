@@ -377,7 +377,7 @@ int ptrc_controller_revive_keeper(struct ptrc_controller *c, int *pid)
 	return error;
 }
 
-/* Creates the stream. After an error, the caller undoes what was done. */
+/* Creates the stream. After an error, the caller undoes by release() what was done. */
 static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *attr, int log_fd,
 		  trace_id_t *id)
 {

@@ -36,13 +36,13 @@ struct ptrc_controller {
 				     * and is alive */
 	struct ptrc_liveness place; /* one of the user's 64 places for streams */
 	struct ptrc_log_fd log;	    /* the log's descriptor, if the stream has a log */
-	uint64_t id;		    /* of the stream object */
+	uint64_t id;		    /* random number in the name s.<id> of the stream object */
 	int32_t pid; /* pid of the controller; a forked child has a copy of this structure, but no
 		      * streams */
 	/* is_announced: other processes can find this INHERITED stream. is_attached: the stream is
 	 * in the target's page (list of streams). */
 	bool has_log, is_announced, is_attached;
-	bool is_orphaned;   /* shut down without a keeper: the stream object stays */
+	bool is_orphaned;   /* was shut down while no keeper could run: the stream object stays */
 	unsigned list_next; /* event type that posix_trace_eventtypelist_getnext_id() returned
 			     * last */
 	_Atomic bool is_closing;

@@ -19,7 +19,7 @@
 #define INDEX_MAX ((1UL << INDEX_BITS) - 1)
 
 struct entry {
-	unsigned long id; /* 0: the entry is free */
+	unsigned long id; /* identifier of the object (trace_id_t); 0: the entry is free */
 	enum ptrc_handle_kind kind;
 	bool is_taken; /* the identifier is no longer valid */
 	unsigned references;

@@ -61,7 +61,7 @@ struct ptrc_observer {
 	 * entry. When the array is full, moments[1] is dropped. */
 	struct moment moments[MOMENTS];
 	unsigned int moment_count;
-	uint64_t last; /* stamp of the last record */
+	uint64_t last; /* stamp (value of the counter) of the last record */
 	struct ptrc_clock_cursor clock;
 	/* has_given_up: the last event that waited for room got none. made_then: the value of header.room_made
 	 * (how often room was made) at that time. As long as header.room_made has this value, no event waits. */

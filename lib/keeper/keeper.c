@@ -82,7 +82,7 @@ struct launch {
 	uint32_t number;
 	char digits[12]; /* `number` as text */
 	bool is_child;
-	/* Written by the helper and by the new process. */
+	/* The pid of the keeper and an error number: stored by make_keeper() and run_program(). */
 	int pid;
 	int error;
 };
@@ -176,7 +176,7 @@ CHILD_CODE static int run_program(void *arg)
 		argv[3] = envp[0] = NULL;
 		ret = ptrc_sys(SYS_execveat, PTRC_KEEPER_LOG_FD + PTRC_KEEPER_FD_COUNT, "", argv,
 			       envp, AT_EMPTY_PATH);
-		if (ret == -ENOSYS) /* some emulators */
+		if (ret == -ENOSYS) /* some processor emulators lack execveat() */
 			ret = ptrc_sys(SYS_execve, "/proc/self/fd/7", argv, envp);
 	}
 	l->error = (int)-ret;
@@ -245,7 +245,7 @@ static int program_file(void)
 	struct ptrc_limit limit;
 	long n = 0, fd = ptrc_sys(SYS_memfd_create, name, MFD_CLOEXEC | MFD_EXEC);
 
-	if (fd == -EINVAL) /* kernels before 6.3 */
+	if (fd == -EINVAL) /* kernels before 6.3 lack MFD_EXEC */
 		fd = ptrc_sys(SYS_memfd_create, name, MFD_CLOEXEC);
 	if (fd < 0)
 		return -1;
@@ -359,13 +359,13 @@ static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task tas
 			.pid = l->pid, .pidfd = fd < 0 ? -1 : (int)fd, .is_child = l->is_child};
 	}
 	ptrc_sys(SYS_munmap, map, 2 * STACK_BYTES);
-	/* EAGAIN of clone() and execve() is about the limit on processes. */
+	/* EAGAIN of clone() and execve() means that a limit on processes was reached. */
 	return error && error != EAGAIN ? ENOMEM : error;
 }
 
 /* ---- starting a keeper ---- */
 
-/* How often a waiting caller checks that the keeper is alive. */
+/* While a caller waits for the keeper, it checks this often that the keeper is alive. */
 #define LOOK_NS 50000000
 /* If there is no pidfd, a keeper counts as dead if it has no lock after this time: a keeper takes
  * its lock within a millisecond of its birth. */
@@ -381,7 +381,7 @@ static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task tas
 /* How often a keeper is started if each dies at once. One may have been killed by chance; if all
  * die, the stream's memory is probably damaged, and would kill the next one as well. */
 #define START_TRIES 5
-/* A command fails when more than RESTARTS_MAX keepers were killed while it was waiting, and
+/* A command fails when more than RESTARTS_MAX keepers were killed since it was given, and
  * RESTARTS_NS have passed. */
 #define RESTARTS_MAX 20
 #define RESTARTS_NS INT64_C(2000000000)
@@ -445,7 +445,7 @@ static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_hea
 	/* This wait has no limit, because the keeper may have to wait for room in a pipe before it
 	 * can write the head of the log. */
 	while ((said = ptrc_load_acquire(&header->keeper_pid)) == 0) {
-		/* The keeper may have reported and ended between the two loads. */
+		/* The keeper may have reported and ended after keeper_pid was loaded. */
 		if (has_ended(args, &process, waited_ns) &&
 		    ptrc_load_acquire(&header->keeper_pid) == 0)
 			break;
@@ -567,14 +567,14 @@ void ptrc_keeper_reap(struct ptrc_stream_header *header)
  * directory. DESCRIPTORS_MAX: processes and their descriptors together. */
 #define ENTRIES_MAX 100000U
 #define DESCRIPTORS_MAX 20000U
-/* How many names are tried for a new log. */
+/* make_log() tries at most this many file names for a new log. */
 #define LOG_NAMES_MAX 1000U
 
 #define SUFFIX ".salvaged"
 
 struct orphan_log {
 	int fd;
-	char path[PTRC_LOG_PATH_BYTES]; /* of a new log; empty: an existing one */
+	char path[PTRC_LOG_PATH_BYTES]; /* path of a new log; empty: the log existed before */
 };
 
 struct search {
@@ -583,7 +583,7 @@ struct search {
 	struct ptrc_log_place place; /* a copy, as other processes can write the header */
 	int at;			     /* the directory being searched; AT_FDCWD: none */
 	unsigned int budget;	     /* entries left to look at */
-	int fd;			     /* of the log; -1: not found */
+	int fd;			     /* descriptor of the log; -1: not found */
 };
 
 /* Opens the file if it is the log that is searched for, and stores its descriptor in s->fd. Checks

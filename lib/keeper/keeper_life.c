@@ -42,14 +42,14 @@ struct keeper {
 	struct ptrc_keeper_work work;
 	struct ptrc_liveness life;
 	_Atomic bool is_controller_dead;
-	bool is_ready;	      /* the log has its head, and the keeper obeys commands */
+	bool is_ready;	      /* the log has its header, and the keeper obeys commands */
 	int64_t next_look_ns; /* when to check for an automatic flush; CLOCK_MONOTONIC; 0: unset */
 	/* A process announces itself when it begins to record. arrival_ns: the time of the first
 	 * announcement since the keeper last looked at the threads; 0: there was none.
 	 * arrival_used: bytes in use in the stream at the last check. */
 	int64_t arrival_ns;
 	uint64_t arrival_used;
-	/* some process has announced itself, and the keeper has not looked at it yet */
+	/* a process has announced itself, and the keeper has not looked at it yet */
 	bool has_arrivals;
 };
 
@@ -77,7 +77,7 @@ static void reopen_log(struct ptrc_keeper_work *k)
 		return;
 	if (S_ISREG(st.st_mode)) {
 		long flags = ptrc_sys(SYS_fcntl, k->log_fd, F_GETFL, 0);
-		/* With O_SYNC, each write must be on the disk when it returns. */
+		/* With O_SYNC, the application wants each write to be on the disk when it returns. */
 		int keep = O_NOCTTY | (flags < 0 ? 0 : (int)flags & O_SYNC);
 		struct stat own;
 
@@ -180,7 +180,7 @@ static bool give_up(void *arg)
 /* A count of the processes that map the stream object, which is the file (dev, ino). */
 struct users {
 	uint64_t dev, ino;
-	int others[3]; /* pids that are not counted by visit_user() */
+	int others[3]; /* keeper, finisher and target: visit_user() does not count them */
 	uint32_t count;
 };
 

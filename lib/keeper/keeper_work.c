@@ -52,7 +52,7 @@ int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
  * TEE_WAIT_COUNT times, TEE_WAIT_NS apart, whether the tee has read the events. */
 #define TEE_WAIT_NS 500000
 #define TEE_WAIT_COUNT 200
-#define TEE_WAIT_COMMANDED_COUNT 40 /* if a caller is waiting for the flush */
+#define TEE_WAIT_COMMANDED_COUNT 40 /* as TEE_WAIT_COUNT, if a caller waits for the flush */
 
 /* Packs the next stretch (events of one writer) of the stream into the batch's memory. ENODATA:
  * there are no more. ENOMEM. */
@@ -191,8 +191,8 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 	error = pack_stretches(w, d, &list);
 	if (error == ENOMEM) {
 		ptrc_log_buffer_free(&list);
-		/* The drain may have begun anew, and then has events of types that were registered
-		 * since the names were written. */
+		/* start_over() may have begun another drain, which returns also events of types
+		 * that were registered since the names were written. */
 		error = start_over(d, &begin) ?: ptrc_log_names_write(w);
 		return error ?: write_one_by_one(w, d);
 	}

@@ -18,9 +18,9 @@ struct ptrc_keeper_work {
 	struct ptrc_stream stream;
 	struct ptrc_log_writer writer;
 	const struct ptrc_names_object *names;
-	bool is_orphans; /* the log is that of an orphan (stream of a dead controller): after a
-			  * failure, a later keeper may finish it */
-	bool has_failed; /* the last flush failed, so the next one waits for the timer */
+	bool is_orphans; /* the log is an orphan's (dead controller): after a failure, a later
+			  * keeper may finish it */
+	bool has_failed; /* the last flush failed: the next one waits for keeper_life.c's timer */
 };
 
 /* Maps the stream, unless it is mapped, and the names object (the table of event names). ENOMEM,

@@ -172,7 +172,8 @@ static const uint8_t *unpack_head(struct ptrc_unpacker *u, struct ptrc_packed_ev
 	if (!pos || len > PTRC_REC_LEN_MAX)
 		return NULL;
 	e->id_flags = (uint32_t)(shape->key >> 48);
-	/* Both are damage: a CONTEXT record is no event, and a packed event has no full stamp. */
+	/* The id of a CONTEXT record is damage, because that is no event; so is FULLSTAMP, because
+	 * a packed event has no full stamp. */
 	if ((e->id_flags & PTRC_REC_ID_MASK) == PTRC_REC_CONTEXT ||
 	    (e->id_flags & PTRC_REC_FULLSTAMP))
 		return NULL;

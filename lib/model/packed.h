@@ -59,13 +59,13 @@ struct ptrc_packer_shape {
 #define PTRC_PACKER_SLOTS 512U
 
 struct ptrc_packer {
-	uint8_t *begin, *out; /* start of the section; where the next event goes */
+	uint8_t *begin, *out; /* start of the section; address for the next event */
 	int64_t base_ns, last_ns;
 	uint32_t defined; /* number of shapes defined so far */
 	/* records, reported, counted (bytes that count towards log-max-size) and largest are valid
 	 * after ptrc_packer_end(). */
 	uint32_t records;
-	uint32_t reported; /* records that are not HIDDEN */
+	uint32_t reported; /* records that are not HIDDEN, as readers report them */
 	uint64_t counted;
 	uint64_t largest; /* ptrc_packed_counted() of the largest event */
 	/* A hash table from keys to shapes: for each hash, the codes of two shapes that may have

@@ -31,10 +31,10 @@ _Static_assert(sizeof(struct ptrc_record) == 16, "record header is 16 bytes");
 #define PTRC_REC_ID_MASK 0x1fffU
 /* Flag: 8 bytes of absolute time follow the header. */
 #define PTRC_REC_FULLSTAMP 0x2000U
-/* The data was truncated to max-data-size. */
+/* Flag: the data was truncated to max-data-size. */
 #define PTRC_REC_TRUNCATED 0x4000U
-/* A START or FILTER event that the filter excludes: readers take the new filter from its data,
- * but do not report the event. */
+/* Flag of a START or FILTER event that the filter excludes: readers take the new filter from its
+ * data, but do not report the event. */
 #define PTRC_REC_HIDDEN 0x8000U
 
 /* Flag and id of a record that is no event: in it the controller describes a process, and the

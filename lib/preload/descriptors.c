@@ -251,7 +251,7 @@ static void put_path(struct ptrc_descriptor *d, const struct sockaddr_un *un, si
 		put_text(d, un->sun_path, strnlen(un->sun_path, n));
 		return;
 	}
-	/* An abstract name. Its bytes may have any value. */
+	/* An abstract name of a unix socket. Its bytes may have any value. */
 	put(d, "@");
 	for (size_t i = 1; i < n; i++)
 		put_text(d, un->sun_path[i] > ' ' ? &un->sun_path[i] : "?", 1);

@@ -8,7 +8,7 @@
 enum { NOTE_TYPE = 3 };
 static const char owner[] = "stapsdt";
 
-/* Each note has three addresses, then three texts. */
+/* Each note has three addresses, then three texts (provider, name, arguments). */
 enum { ADDRESS, BASE, SEMAPHORE, ADDRESSES };
 
 static bool is_called(const struct ptrc_elf *e, const Elf64_Shdr *sections, const Elf64_Shdr *s,

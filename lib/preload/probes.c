@@ -25,7 +25,7 @@
 #define NAME_START "sdt."
 static struct ptrc_event_type left_out = {.name = "sdt.left_out", .layout = "str probe"};
 
-/* The name in sdt.left_out if newly loaded libraries were not searched for probes. */
+/* An event sdt.left_out has this in place of a name if newly loaded libraries were not searched. */
 #define ALL_LEFT_OUT "*"
 
 /* The nop of a probe, the trap that replaces it, and by how many bytes the program counter has
@@ -410,7 +410,7 @@ static struct module *make_module(size_t capacity)
 		m->capacity = capacity;
 		m->sites = (struct site *)(m + 1);
 		m->next = ptrc_load_relaxed(&modules);
-		/* Handlers can find the module from here on; it has no sites yet. */
+		/* The SIGTRAP handler can find the module from here on; it has no sites yet. */
 		ptrc_store_release(&modules, m);
 	}
 	m->probes = (struct probe *)(m->sites + capacity);

@@ -43,7 +43,7 @@ static bool is_blocked(void)
 	return (own_mask != NOT_SET ? own_mask : ptrc_load_relaxed(&last_mask)) == BLOCKED;
 }
 
-/* Sends this thread the signal that is held, if any. Returns whether one was held. */
+/* Sends this thread the SIGTRAP that is held (is_held), if any. Returns whether one was held. */
 static bool release(void)
 {
 	if (!atomic_exchange_explicit(&is_held, false, memory_order_relaxed))

@@ -91,7 +91,7 @@ static int32_t no_owner(long object)
 
 #define ARGUMENTS ((const long[4]){a, b, c, d})
 
-/* Wraps a function that cannot be tried first, so each call is recorded. */
+/* Wraps a function for which no other function only tries, so each call is recorded. */
 #define WAITS(name, owner, outcome)                                                            \
 	PTRC_WRAPPER(name)                                                                     \
 	{                                                                                      \
@@ -119,8 +119,8 @@ static int32_t no_owner(long object)
 				ARGUMENTS, owner(a), outcome, PTRC_CALL_SITE);                   \
 	}
 
-/* Called in place of an `attempt` that the C library lacks: each call counts as one that may
- * wait. */
+/* TRIES() calls these in place of an `attempt` that the C library lacks: the lock counts as
+ * busy. */
 static long no_attempt_EBUSY(long a, long b, long c, long d, long e, long f)
 {
 	(void)a, (void)b, (void)c, (void)d, (void)e, (void)f;

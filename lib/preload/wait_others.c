@@ -13,7 +13,7 @@
 #include "lib/preload/wait_calls.h"
 #include "lib/preload/waits.h"
 
-/* the duration of a wait without a limit */
+/* the duration (ns) in the event of a wait without a limit */
 #define FOR_EVER (-1)
 
 /* The nanoseconds of the struct timespec at an address that the program passes; 0 if it is

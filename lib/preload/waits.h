@@ -84,7 +84,7 @@ struct ptrc_wait_io {
 	struct ptrc_descriptor about;
 };
 
-/* kind: PTRC_WAIT_IO or PTRC_WAIT_NET. */
+/* Records the start of a wait for a descriptor. kind: PTRC_WAIT_IO or PTRC_WAIT_NET. */
 PTRC_NOINLINE void ptrc_wait_begin_io(enum ptrc_wait_kind kind, const struct ptrc_wait_io *data);
 
 /* Records the end of a wait: the result of the call, and its error number, 0 if it succeeded. */

@@ -17,7 +17,7 @@
  * that is made by fork or raw clone. So the child finds pid 0 here even if no fork handler has run. A vfork
  * child uses its parent's memory and finds the pid of its parent. */
 struct ptrc_self {
-	_Atomic int32_t pid; /* 0: this process has no page yet */
+	_Atomic int32_t pid; /* pid of this process; 0: it has no page (list of streams) yet */
 	/* The pid of the process if it began without a page (bell.h); otherwise 0. */
 	_Atomic int32_t quiet_pid;
 	uint64_t image; /* identity of this program, another after each exec; never 0 */
@@ -51,7 +51,7 @@ struct ptrc_process_state {
 	uint64_t ns;		  /* pid namespace; 0: the initial one */
 	_Atomic uint64_t time_ns; /* time namespace; 0: not known yet */
 	uint64_t start_ticks;
-	uint64_t inode; /* inode of the page's file */
+	uint64_t inode; /* inode of the file of the page (list of streams) */
 	/* The bells (counters of pages) of the user with which this program started; NULL: not mapped. They
 	 * are in the directory that bells_dev and bells_inode identify. */
 	struct ptrc_bells *bells;

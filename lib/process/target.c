@@ -54,11 +54,11 @@ static int identify(pid_t pid, bool is_create, struct ptrc_target *t)
 
 	if (error)
 		return error;
-	/* These IDs differ if a set-user-ID program has run in the process. */
+	/* The real, effective and saved IDs differ if a set-user-ID program has run in the process. */
 	for (int i = 0; i < 3 && ptrc_sys(SYS_geteuid, 0) != 0; i++)
 		if (status.uid[i] != status.uid[1] || status.gid[i] != status.gid[1])
 			return EPERM;
-	/* If the process is in a pid namespace below ours, its threads have other numbers there. */
+	/* If the process is in a pid namespace below that of the caller, its threads have other IDs there. */
 	if (status.depth != 1)
 		return EPERM;
 	*t = (struct ptrc_target){.pid = pid, .uid = status.uid[1], .dirfd = -1};

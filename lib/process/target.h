@@ -16,10 +16,10 @@ struct ptrc_target {
 	pid_t pid;
 	uid_t uid; /* the process's effective user; the page is in this user's directory */
 	int dirfd; /* the directory of that user; -1: not open */
-	struct ptrc_page *page; /* the page of the process, mapped */
-	uint64_t inode;		/* inode of the page's file */
+	struct ptrc_page *page; /* the page of the process (list of its streams), mapped */
+	uint64_t inode;		/* inode of the file of the page */
 	uint64_t start_ticks;
-	uint64_t ns; /* pid namespace of the process, which is also ours */
+	uint64_t ns; /* pid namespace of the process, the same as that of this process */
 	bool is_self;
 };
 

@@ -270,7 +270,7 @@ void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 
 	ptrc_sys_block_signals(&mask);
 	if (!is_first && ptrc_self->pid != ptrc_sys_getpid())
-		goto out; /* a vfork() child runs on its parent's memory */
+		goto out; /* a vfork() child, which runs on its parent's memory, records nothing */
 	if (is_first) {
 		if (ptrc_process_init() != 0)
 			goto out;

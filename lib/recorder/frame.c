@@ -23,7 +23,7 @@ static bool is_readable(uint64_t at)
  * address of the restorer, a function that the C library passes with every handler. A handler that
  * was left by siglongjmp() may have left that address there, too. Then the call at `old` seems to
  * be alive, and a reader waits for it in vain; no other harm is done. */
-__attribute__((no_sanitize("address"))) /* reads other functions' frames */
+__attribute__((no_sanitize("address"))) /* it reads the stack frames of other functions */
 static bool
 is_interrupted(uint64_t old, uint64_t frame, uint64_t blocked)
 {
@@ -43,7 +43,7 @@ is_interrupted(uint64_t old, uint64_t frame, uint64_t blocked)
 	if (!may_be_running)
 		return false;
 	if (old - frame > 1 << 20)
-		return true; /* too far to search: assume a handler's frame */
+		return true; /* a distance of more than 1 MiB: assume that a handler runs */
 	frame &= ~UINT64_C(7);
 	for (uint64_t at = frame; at < old; at += 8) {
 		/* The two frames may be on stacks of coroutines, with no memory in between. */

@@ -46,7 +46,7 @@ struct ptrc_thread {
 	struct ptrc_writer *lists[PTRC_PAGE_SLOT_COUNT];
 	struct ptrc_writer *unused; /* list of freed writers */
 	struct ptrc_context origin;
-	uint32_t arena_used; /* bytes used in the block: this structure, followed by writers */
+	uint32_t arena_used; /* bytes used in the block: this structure, then writers */
 	/* want[]: for each event type, the decision of the stream that `fast` writes to, valid
 	 * while the stream's control word is want_control; PTRC_WANT_UNKNOWN until this thread has
 	 * asked.
@@ -56,7 +56,7 @@ struct ptrc_thread {
 	 * the child. So the child's first event calls ptrc_event_cold(), and is not recorded as one
 	 * of the parent, even if no fork handler ran. */
 	uint64_t want_control;
-	uint32_t want_end; /* one past the last id in want[] */
+	uint32_t want_end; /* no element of want[] from this id on was set */
 	_Alignas(4096) uint8_t want[PTRC_WANT_COUNT];
 };
 
