@@ -65,8 +65,8 @@ static int next_stretch(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	return error ?: ptrc_drain_next(d, out, stretch);
 }
 
-/* Packs all events of the flush, in stretches (events of one writer). For each stretch, the list
- * gets its note, then its counts of events by type. */
+/* Packs all events of the flush, in stretches (events of one writer). For each stretch, `list` gets
+ * the note by which visit_notes() commits it, then its numbers of events by type. */
 static int pack_stretches(struct ptrc_log_writer *w, struct ptrc_drain *d,
 			  struct ptrc_log_buffer *list)
 {

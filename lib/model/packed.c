@@ -73,8 +73,8 @@ uint32_t ptrc_packer_find(struct ptrc_packer *p, uint64_t key, uint32_t len, boo
 		is_known = true;
 	}
 	*is_new = true;
-	/* If the key has a shape with another length already (is_known), the new shape is one whose
-	 * length varies. */
+	/* If the key has a shape (address, id, flags, length) with another length already
+	 * (is_known), the new shape is one whose length varies. */
 	return add_shape(p, key, len, is_known);
 }
 

@@ -26,7 +26,7 @@ struct ptrc_selection {
 	_Atomic uint64_t words[];
 };
 
-/* NULL: every function is recorded. */
+/* The table in use, which hooks read; NULL: every function is recorded. */
 extern PTRC_HIDDEN struct ptrc_selection *_Atomic ptrc_selection;
 
 /* The place of the address in the table, or the empty word into which the address would be put. */

@@ -116,8 +116,8 @@ void ptrc_orphan_end(int fd)
 	ptrc_stream_unmap(&stream);
 }
 
-/* Whether the stream has an unread user event. START and other system events are left out, because every stream has
- * some. Events of an unknown thread are included, because ptrace-event records such events. */
+/* Whether the stream has an unread user event. START and other system events are left out, because every stream
+ * has some. Events without a thread are included, because ptrace-event records such events. */
 static bool has_user_event(struct ptrc_stream *s)
 {
 	const struct ptrc_consumer c = {
