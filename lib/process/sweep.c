@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Objects of other processes are not trusted here, so they are read, not mapped. */
+/* Objects of other processes are not trusted here, so they are read; only clear_slots() maps one. */
 #include "config.h"
 
 #include "lib/process/sweep.h"
