@@ -40,7 +40,7 @@ struct ptrc_request {
 struct ptrc_answer {
 	struct ptrc_table_entry entry;
 	struct ptrc_recent recent;
-	/* The position in the list .remembered, which is sorted by listed_ns; whether the key is in this list. */
+	/* The position in the list .remembered, which is sorted by listed_ns. */
 	TAILQ_ENTRY(ptrc_answer) others;
 	bool is_listed;
 	int64_t listed_ns;
@@ -610,9 +610,9 @@ static void take_allowing(struct now *n, const struct ptrc_judge_key *k)
 	struct allowed *a = find_at(&t->table, k, sizeof(*a));
 
 	a->at = n->at;
-	/* If this event has just found the event that it requires, it is later than that event. The waiting events
-	 * with the same key have not found that event, so they are earlier than it. So this event comes after all
-	 * of them, and cannot be what they require. */
+	/* If this event E has just found the event R that it requires, R is earlier than E. The waiting events with
+	 * the same key have not found R, so they are earlier than R. So E comes after all of them, and cannot be
+	 * the event that they require. */
 	if (t->used_event == n->judge->event_count)
 		return;
 	for (struct ptrc_waiting *w = TAILQ_FIRST(&t->waiting), *next; w; w = next) {
@@ -627,9 +627,9 @@ static void take_allowing(struct now *n, const struct ptrc_judge_key *k)
 
 /* ---- pair ---- */
 
-/* Returns the counter of the losses that may hide events of the pair. If a pair has a field, its events may be in
- * several logs, so these are all losses. Otherwise the events of a pair are of one thread, so these are the losses
- * of the thread's log. */
+/* Returns the counter of the losses that may hide events of the pair. If the rule has the key by, the events of a
+ * pair may be in several logs, so all losses count. Otherwise both events are of one thread, so only the losses
+ * of its log count. */
 static const uint64_t *gaps_of(const struct now *n)
 {
 	return n->trial->rule->by_text ? &n->judge->ending.gap_count
@@ -818,8 +818,8 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 
 /* ---- order ---- */
 
-/* Drops the waiting events of the next place in the list that are near this event, which may have come before
- * them. */
+/* Drops the waiting events that come next in the rule's list, if they are within the tolerance of this event: it
+ * may have come before them. */
 static void allow_next(struct now *n, const struct steps *s)
 {
 	struct ptrc_trial *t = n->trial;
@@ -943,8 +943,8 @@ struct early_end {
 	unsigned int source;
 };
 
-/* Counts the pairs whose end may be missing because the log stopped. It is known only how long they had lasted by
- * then. */
+/* Counts the pairs whose end may be missing because the log stopped at e->ns. Only the time that they had lasted
+ * by then is known. */
 static void end_begins_early(void *thing, void *arg)
 {
 	const struct early_end *e = arg;
@@ -1017,15 +1017,15 @@ static void end_crowds(struct ptrc_trial *t)
 static const struct kind {
 	/* Takes an event of the rule. If this function is NULL, the next three are used. */
 	void (*take)(struct now *);
-	/* Drops what is older than the tolerance. */
+	/* Drops the remembered answers or waiting events that are older than the tolerance. */
 	void (*forget)(struct ptrc_trial *, int64_t ns);
 	/* Takes an event that matches the first event of the rule, with its key. */
 	void (*take_first)(struct now *, const struct ptrc_judge_key *);
 	/* Takes an event that matches the second event of the rule, with its key. */
 	void (*take_second)(struct now *, const struct ptrc_judge_key *);
-	/* Notes that events were lost at this time, so that what is open is doubtful. */
+	/* Notes that events were lost at this time, so that unanswered or waiting events become doubtful. */
 	void (*doubt)(struct ptrc_trial *, int64_t ns);
-	/* Called at the end of the trace, for what is open and not in the table. */
+	/* Called once at the end of the trace. */
 	void (*end)(struct ptrc_trial *);
 	/* Called at the end of the trace, after end(), for each entry of the table. */
 	void (*end_each)(void *thing, void *trial);
@@ -1156,7 +1156,8 @@ void ptrc_judge_take_gap(struct ptrc_judge *j, int64_t ns, unsigned int source)
 	doubt_waiters(j, ns, source);
 }
 
-/* Takes the START after a stop. While the trace was stopped, an answer may have come that was not late at the STOP. */
+/* Takes the START after a stop. An answer may have come while the trace was stopped. An event whose answer was late
+ * already at the STOP is not in doubt, so the losses are dated to the STOP. */
 static void take_restart(struct ptrc_judge *j, int64_t ns, unsigned int source)
 {
 	j->ending.last_gap_ns = ns;

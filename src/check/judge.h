@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judges a trace by rules while its events are read in order of time. Rules group events by keys: threads, or
- * values of a field. The memory for a rule grows with the number of keys for which something is open, or with the
- * number of all keys if everything before an event matters to the rule.
- *
- * A rule may stay undecided for two reasons: the log ends while something is open, or lost events or data might
- * have decided it. If two events of different threads are no further apart than the rule's tolerance, their order
- * is unknown, and the order that keeps the rule is assumed.
+  * Judges a trace by rules while its events are read in order of time. A rule groups events by a key: the thread, or
+  * the value of a field. The memory for a rule grows with the number of keys that have an unanswered event (kind
+  * after) or an open pair (kind pair), or with the number of all keys (kinds count, before and order).
+  *
+  * A rule may stay undecided for two reasons: the log ends before an answer or the end of a pair, or lost events or
+  * data might have decided the rule. If two events of different threads are no further apart than the rule's
+  * tolerance, their order is unknown, and the order that keeps the rule is assumed.
  */
 #ifndef PTRC_SRC_CHECK_JUDGE_H
 #define PTRC_SRC_CHECK_JUDGE_H
@@ -19,12 +19,12 @@
 #include "src/spans/key.h"
 #include "src/query/view.h"
 
-/* An event type may match several events of several rules. Each of these matches is a role: the
- * event with the index `event` of the rule of `trial`. */
+/* One way in which an event type matches a rule: its events count as rule->events[event] of the rule of
+ * `trial`. An event type may have several roles. */
 struct ptrc_role {
 	struct ptrc_trial *trial;
 	unsigned int event;
-	/* The type alone gives the event this role, whatever the conditions of the rule are. */
+	/* Events of the type have this role even if they do not fulfil the rule's conditions. */
 	bool is_by_type;
 };
 
@@ -34,23 +34,23 @@ struct ptrc_roles {
 };
 
 struct ptrc_judge_source {
-	/* The number of places in this source, so far, where events were lost. */
+	/* The number of places in this log, so far, where events are missing: losses, stops, and its early end. */
 	uint64_t gap_count;
 	/* The last event of this source reported a loss. The loss lasts until the next event of the source. */
 	bool is_at_loss;
-	/* The latest STOP of this source has no START yet; and the time of that STOP. */
+	/* is_stopped: no START has followed the latest STOP of this source. stop_ns: the time of that STOP. */
 	bool is_stopped;
 	int64_t stop_ns;
 };
 
-/* The kind of key by which rules group events. Rules with the same kind share it, so that the key of an event
- * is made once. */
+/* A kind of key by which rules group events: the thread, or one field. Rules that group by the same field share
+ * this structure, so that the key of an event is made once for all of them. */
 struct ptrc_judge_key {
 	/* The field whose value is the key; NULL: the key is the thread. */
 	const char *by_text;
-	/* The number of the event for which the key was made. */
+	/* The number (ptrc_judge.event_count) of the event for which `key` was made. */
 	uint64_t event;
-	/* Whether that event has such a key. */
+	/* Whether that event has the field. If not, `key` and `hash` mean nothing. */
 	bool has_key;
 	struct ptrc_key key;
 	uint64_t hash;
@@ -78,17 +78,17 @@ struct ptrc_judge {
  * because trials point into it. */
 void ptrc_judge_begin(struct ptrc_judge *, const struct ptrc_rules *, size_t source_count);
 
-/* Returns when the recording ended: at last_ns, the time of the last event, unless all traces were stopped before. The
- * events of a flush may come long after that. */
+/* Returns the time at which the recording ended: last_ns, the time of the last event. But if all traces were
+ * stopped, the time of the latest STOP, because the events of a flush may follow a STOP much later. */
 int64_t ptrc_judge_end_ns(const struct ptrc_judge *, int64_t last_ns);
 
 /* Finds the roles of an event type of this name: the events of rules that it matches. The caller frees the
  * result. */
 struct ptrc_roles *ptrc_judge_find_roles(struct ptrc_judge *, const char *name);
 
-/* Takes the current event of the view's reader, with the roles of its type. The caller must also pass the
- * events that report losses, and the next event of the same source after each of them; these may have no
- * roles. */
+/* Takes the current event of the view's reader, with the roles of its type. Even without roles, the caller must
+ * pass these events: each START and STOP, each event that reports a loss, and the event that follows such a report
+ * in the same source. */
 void ptrc_judge_take(struct ptrc_judge *, const struct ptrc_roles *, struct ptrc_view *,
 		     unsigned int source);
 

@@ -69,7 +69,8 @@ struct ptrc_rule_bound {
 	int64_t ns;
 };
 
-/* The verdict on a rule that could not be decided before the log ended, or because events were lost. */
+/* The verdict on a rule that the end of the log (at_end) or a loss (at_loss) leaves undecided. IGNORE: the rule
+ * is decided as if nothing were missing. */
 enum ptrc_rule_doubt { PTRC_RULE_UNDECIDED, PTRC_RULE_IGNORE, PTRC_RULE_FAIL };
 
 /* The largest tolerance and the default one, in nanoseconds. Events are kept in memory for as long as the

@@ -23,8 +23,8 @@ struct ptrc_moment {
 	unsigned int source;
 };
 
-/* The latest event with a key, and the latest one of any other thread with that key. So for each
- * thread, the latest event of all other threads is one of these two. */
+/* The latest event with a key (last), and the latest event with that key of a thread other than that of `last`
+ * (other). So for each thread, the latest event of all other threads is one of these two. */
 struct ptrc_recent {
 	bool has_last, has_other;
 	struct ptrc_moment last, other;
@@ -48,14 +48,14 @@ struct ptrc_case {
 
 enum { PTRC_CASES = 3, PTRC_NOTES_MAX = PTRC_RULE_EVENTS_MAX + 8 };
 
-/* The worst cases, the worst one first. */
+/* The worst cases of a rule, at most PTRC_CASES. The worst one is first. */
 struct ptrc_cases {
 	struct ptrc_case list[PTRC_CASES];
 	size_t count;
 };
 
-/* For pairs with the key at-most: the number of pairs that are certainly open. It holds only while the number
- * of losses is gap_count: a later loss may have hidden ends of pairs. */
+/* For pairs with the key at-most: the number of pairs that are certainly open (count). It is valid only while the
+ * judge has counted exactly gap_count losses: a later loss may have hidden ends of pairs. */
 struct ptrc_open {
 	uint64_t gap_count;
 	uint64_t count;
@@ -75,15 +75,15 @@ struct ptrc_crowd {
 struct ptrc_ending {
 	/* The end of the recording (ptrc_judge_end_ns()), or of the selected time if that is earlier. */
 	int64_t ns;
-	/* The time of the first event within the selected time. */
+	/* The start of the selected time, or the time of the first event if that is later. */
 	int64_t start_ns;
 	/* The number of places so far, in all logs, where events were lost. Each event that is read while another
-	 * log is at such a place also adds 1: an event that belongs to it may be lost in that log. */
+	 * log is at such a place also adds 1: that log may have lost the event's answer or the end of its pair. */
 	uint64_t gap_count;
-	/* How many of these are times in which a call or command had stopped a trace. What happened then does not count
-	 * as lost for the rules about single events, but for those about two events. */
+	/* The number of places counted in gap_count at which a call or command had stopped a trace. Rules about
+	 * single events do not count events of that time as lost, but rules about two events do. */
 	uint64_t stop_count;
-	/* The time of the first place where events were lost, stops left out, and of the last one of all. */
+	/* The time of the first loss that was not a stop, and of the latest loss or stop (that of its START). */
 	int64_t first_gap_ns, last_gap_ns;
 	/* The time of the last event of the first log that has no end and stopped before the others. INT64_MAX if
 	 * there is no such log. */
@@ -95,8 +95,8 @@ struct ptrc_ending {
 	bool has_damaged_part;
 	/* A log has no end: it was not closed. */
 	bool is_unclosed;
-	/* All logs have an end, and all their processes had ended before. So what has not happened never
-	 * will. */
+	/* All logs have an end, all their processes had ended by then, and the selected time includes the end. So no
+	 * event can follow. */
 	bool have_all_ended;
 };
 
@@ -143,11 +143,11 @@ struct ptrc_trial {
 
 	/* One entry for each key of the rule. Its type depends on the kind of the rule. */
 	struct ptrc_table table;
-	/* For the kind after: the events that wait for an answer (requests), those with the latest
-	 * event first. */
+	/* For the kind after: the keys with events that wait for an answer, one request for each key. The request
+	 * with the latest event is first. */
 	TAILQ_HEAD(ptrc_requests, ptrc_request) requests;
-	/* For the kind after: answers that may belong to an event that is read later. `answers` finds them by
-	 * key; `remembered` lists them in the order in which they expire. */
+	/* For the kind after: answers that may belong to an event that is read later, but within the tolerance.
+	 * `answers` finds them by key; `remembered` lists them in the order in which they expire. */
 	struct ptrc_table answers;
 	TAILQ_HEAD(ptrc_answers, ptrc_answer) remembered;
 	/* For the kinds before and order: events that lack what they require. The required event may still follow
@@ -179,8 +179,8 @@ struct ptrc_trial {
 	/* For the kind pair: for each bound, the number of pairs without an end that had lasted less than the
 	 * bound when the log ended. */
 	uint64_t open_below[PTRC_RULE_BOUNDS_MAX];
-	/* For pairs with at-most, else NULL: the open pairs of each log. If the rule has a field, only element
-	 * 0 is used, for all logs together. */
+	/* For pairs with at-most, else NULL: the open pairs of each log. If the rule has the key by, only
+	 * element 0 is used, for all logs together. */
 	struct ptrc_open *sources;
 	/* For pairs with at-most: the crowds (events that made more pairs open than ever before)
 	 * that may still change, the earliest one first. */
@@ -193,7 +193,8 @@ struct ptrc_trial {
 	struct ptrc_cases crowded;
 
 	const struct ptrc_ending *ending;
-	/* No event will follow, so what is open will stay open. */
+	/* No event can follow (ending->have_all_ended), and the rule does not ignore that (at_end): an open pair or
+	 * an unanswered event will stay so. */
 	bool is_final;
 
 	/* The shortest duration with which the rule compares others; -1 if it compares none. */

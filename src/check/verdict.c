@@ -184,11 +184,11 @@ static void decide_bound(struct ptrc_trial *t, const struct ptrc_ending *e, size
 		return;
 	is_kept_if_long = is_kept(b, t->below[i], count);
 	is_kept_if_short = is_kept(b, t->below[i] + open_below, count);
-	/* If a log was not closed, any number of pairs may be missing, so only a limit is broken for certain. */
+	/* If a log was not closed, any number of pairs may be missing, so only is_limit() bounds are surely broken. */
 	is_broken = !is_kept_if_long && !is_kept_if_short &&
 		    (!e->is_unclosed || is_limit(b) || is_end_ignored);
-	/* A duration beyond a limit breaks it, whatever events were lost. An open pair that is counted here cannot
-	 * have ended by a lost event: no events were lost since it was opened. */
+	/* One duration beyond an is_limit() bound breaks it, whatever events were lost. An open pair that is counted
+	 * here cannot have ended by a lost event: no events were lost since the pair was opened. */
 	if (has_loss(e)) {
 		f->has_loss = true;
 		is_broken &= is_loss_ignored(t) || (is_limit(b) && !e->has_unplaced_loss);
@@ -287,8 +287,8 @@ static void worsen(enum ptrc_verdict *verdict, enum ptrc_rule_doubt doubt)
 		*verdict = PTRC_VERDICT_UNDECIDED;
 }
 
-/* Whether length_ns violates one of the rule's bounds that were found broken: whether it is above such an upper
- * bound if is_long, else below such a lower bound. */
+/* Whether length_ns violates one of the bounds in t->broken_bounds: whether it is too long for an upper bound if
+ * is_long, else too short for a lower bound. */
 static bool breaks(const struct ptrc_trial *t, uint64_t length_ns, bool is_long)
 {
 	for (size_t i = 0; i < t->rule->bound_count; i++) {
@@ -340,7 +340,7 @@ static uint64_t *fate_of(struct ptrc_trial *t, const struct findings *f)
 }
 
 /* For the kind count: computes the numbers of keys for which the rule is kept, broken, doubtful or
- * open. Before, .doubtful counts the keys with too few events, and .broken those with too many. */
+ * open. When called, .doubtful counts the keys with too few events, and .broken those with too many. */
 static void settle_counts(struct ptrc_trial *t, const struct findings *f)
 {
 	uint64_t *fate = fate_of(t, f);
