@@ -21,7 +21,7 @@ struct ptrc_log_whose_process {
 	uint64_t length;
 	const uint8_t **mappings; /* addresses in `payload` and in the additions' payloads */
 	uint32_t mapping_count;
-	uint32_t number; /* process_count when it was taken; rises until the next sort */
+	uint32_t number; /* how many descriptions were taken before this one */
 	/* The descriptions whose mappings were added to this one. */
 	struct ptrc_log_whose_process *additions;
 	size_t addition_count, addition_size;

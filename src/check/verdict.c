@@ -184,7 +184,7 @@ static void decide_bound(struct ptrc_trial *t, const struct ptrc_ending *e, size
 		return;
 	is_kept_if_long = is_kept(b, t->below[i], count);
 	is_kept_if_short = is_kept(b, t->below[i] + open_below, count);
-	/* If a log was not closed, any number of pairs may be missing, so only is_limit() bounds are surely broken. */
+	/* If a log was not closed, any number of pairs may be missing: only is_limit() bounds are surely broken. */
 	is_broken = !is_kept_if_long && !is_kept_if_short &&
 		    (!e->is_unclosed || is_limit(b) || is_end_ignored);
 	/* One duration beyond an is_limit() bound breaks it, whatever events were lost. An open pair that is counted

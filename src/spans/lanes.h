@@ -22,7 +22,7 @@ struct ptrc_lane {
 	/* The number of the log or, if logs share lanes, of the machine. */
 	size_t group;
 	pid_t pid, tid;
-	/* The lane is for all threads after the first `max`. */
+	/* The lane is shared by all threads after the first ptrc_lanes.max. */
 	bool is_rest;
 	/* The innermost span of the lane that is open, so that a new span may lie within it; or NULL. */
 	struct ptrc_span *latest;

@@ -264,8 +264,8 @@ static uint64_t hash_common(const struct ptrc_pair *pair, struct ptrc_view *view
 	return hash;
 }
 
-/* Whether the end belongs not to the latest open begin, but to an earlier one, because that one has
- * the same value of the common field. Then the two pairs do not nest, and both durations are
+/* Whether the end that the view has read shares its value of the common field with an earlier open
+ * begin, but not with the latest one. Then the two pairs do not nest, and both durations are
  * wrong. */
 static bool is_crossed(const struct ptrc_pair *pair, const struct ptrc_span *latest,
 		       struct ptrc_view *view)
@@ -580,8 +580,8 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	/* A STOP, an OVERFLOW or an os.lost precedes the lost events, so the pairs that this event itself ends are
 	 * not cut: its ends were taken before. The loss lasts until the next event of the source, a START or
 	 * RESUME. Pairs that begin in other sources before that event may have lost their ends, too. If a call or
-	 * command stops the trace, only its next START is such a place: a trace that ends after the stop lacks
-	 * nothing. */
+	 * command stopped the trace, only the next START counts as a loss: a trace that ends after such a STOP
+	 * lacks nothing. */
 	is_restart = ptrc_pairs_is_restart(p, source);
 	if (is_restart || s->is_at_loss || ptrc_reader_is_loss(reader)) {
 		p->gap_count++;
@@ -819,7 +819,7 @@ void ptrc_pairs_forget(struct ptrc_pairs *p)
 /* The greatest size of a label. A label is a name, and the start of a longer value identifies it well enough. */
 enum { LABEL_BYTES_MAX = 200 };
 
-/* Cuts a text that is longer than a label, without cutting a UTF-8 character. */
+/* Cuts the text from `begin` on to LABEL_BYTES_MAX bytes, without cutting a UTF-8 character. */
 static void cut(struct ptrc_buffer *b, size_t begin)
 {
 	size_t end = begin + LABEL_BYTES_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pairs of events, of which one begins something and the other ends it; and how long it took.
+  * Pairs of events, a begin and an end, and the time between the two.
  *
  * An end belongs to the latest open begin with the same key. The key is the value of a field, which is the field
  * that the user names, or the member `key` if both events have it. Otherwise the key is the thread. If events were
@@ -32,8 +32,8 @@ struct ptrc_label {
 	bool has_any;
 };
 
-/* Counts of first events without a last one, of last events without a first one, and of cut pairs: those where
- * events were lost, so that the other event of the pair may be among these. */
+/* Counts of first events without a last one, of last events without a first one, and of cut pairs: lost events may
+ * have been the true first or last event of such a pair. */
 struct ptrc_pair_halves {
 	uint64_t begins;
 	uint64_t ends;
@@ -70,8 +70,8 @@ struct ptrc_pair {
 	 * none. */
 	struct ptrc_field common;
 	char *common_text;
-	/* Some end was assigned to the latest begin of its thread, although its value of the common field was that
-	 * of an earlier begin. */
+	/* Some end was assigned to the latest begin of its thread, although an earlier open begin, and not the
+	 * latest one, has the end's value of the common field. */
 	bool is_crossed;
 	/* Some end without a begin on its thread had the common field's value of an open begin on another thread; and
 	 * the number of ends for which such a begin was looked for. */
@@ -92,7 +92,7 @@ struct ptrc_pair {
 	struct ptrc_pair_row *plain_row;
 };
 
-/* The pairs to which an event type belongs. This is the .of_pairs of the type. */
+/* The pairs to which an event type belongs (the member .of_pairs of struct ptrc_type). */
 struct ptrc_pair_roles {
 	/* The generation of the pairs (struct ptrc_pairs) for which this was made. In a later generation it is
 	 * made anew. */
@@ -114,7 +114,7 @@ struct ptrc_pair_source {
 	bool is_stopped;
 };
 
-/* Starts zeroed, except for is_by_name, is_live, per and label. */
+/* Starts zeroed, except for is_by_name, per, label, is_live, is_without_rows and has_functions. */
 struct ptrc_pairs {
 	struct ptrc_pair *list;
 	size_t count;
@@ -126,8 +126,7 @@ struct ptrc_pairs {
 	const struct ptrc_field *per;
 	/* The label of --label-by, or NULL. */
 	struct ptrc_label *label;
-	/* The rows are shown and begun anew several times while events are read
-	 * (ptrc_pairs_begin_rows()). */
+	/* The rows are shown, and then emptied by ptrc_pairs_begin_rows(), several times while events are read. */
 	bool is_live;
 	/* The sink needs no rows, so no durations are collected. */
 	bool is_without_rows;
@@ -171,7 +170,7 @@ bool ptrc_pair_read(struct ptrc_pair *, const char *text, struct ptrc_cli_reason
 bool ptrc_pairs_add(struct ptrc_pairs *, const char *text, const struct ptrc_layouts *,
 		    struct ptrc_cli_reason *why);
 
-/* Whether an event type of this name makes a pair by its name. */
+/* Whether the name makes an event type part of a pair: it ends with .begin or .end, or is os.exec or os.exit. */
 bool ptrc_pair_has_name(const struct ptrc_reader_name *);
 
 /* Whether the latest event of the source, which ptrc_pairs_take() has not taken yet, is a START after a STOP. */

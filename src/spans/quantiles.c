@@ -22,7 +22,7 @@ struct ptrc_lengths {
 	uint64_t list[];
 };
 
-/* Makes room for `count` more exact lengths. If these become too many, frees all exact lengths and returns NULL. */
+/* Returns room for `count` more exact lengths. If these are too many, frees all exact lengths and returns NULL. */
 static uint64_t *extend(struct ptrc_quantiles *q, uint64_t count)
 {
 	struct ptrc_lengths *e = q->exact;

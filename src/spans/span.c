@@ -140,8 +140,8 @@ void ptrc_span_leave(struct ptrc_span *s)
 {
 	struct ptrc_span **latest = &s->lane->latest;
 
-	/* If the nesting of this span ended together with that of a span around it, the spans that started later on
-	 * the lane do not lie within this one, so their nesting goes on. */
+	/* If this span left the chain together with a span around it, the spans that are in the chain now do not lie
+	 * within this span, so they stay. */
 	if (!s->is_nested)
 		return;
 	for (; *latest && (*latest)->number >= s->number; *latest = (*latest)->outer)

@@ -28,7 +28,7 @@ struct ptrc_kept {
 
 enum ptrc_span_fate {
 	PTRC_SPAN_MEASURED,
-	/* Events were lost between the two events or, if one is missing, where it may have been. */
+	/* Events were lost between the two events or, if one is missing, at a time when it may have come. */
 	PTRC_SPAN_CUT,
 	PTRC_SPAN_NO_BEGIN,
 	PTRC_SPAN_NO_END,
@@ -49,8 +49,8 @@ struct ptrc_span {
 	const uint64_t *gaps;
 	uint64_t gap_count;
 
-	/* This member and those after it exist only if the sink takes spans. The number of users of the span; the
-	 * last user frees it. */
+	/* The number of references to the span; the last ptrc_span_release() frees it. This member and those after
+	 * it exist only if the sink takes spans. */
 	size_t users;
 	/* Valid when the span has ended: how it ended, and the source whose latest event is the last event of the
 	 * span; NULL if that event is missing. */
@@ -69,8 +69,8 @@ struct ptrc_span {
 	/* The number of the span, from 1 on, in the order of the calls of ptrc_span_nest(); 0: not
 	 * called yet. */
 	uint64_t number;
-	/* Other spans may lie within this span, because since it started no span that started earlier on its lane
-	 * has ended. */
+	/* The span is in its lane's chain of open spans (lane->latest, and then by .outer): ptrc_span_leave() was
+	 * called neither for this span nor for a span around it. */
 	bool is_nested;
 	/* The last event, if the sink has called ptrc_span_keep_end(). */
 	struct ptrc_kept *end_kept;
@@ -118,8 +118,8 @@ struct ptrc_view *ptrc_span_end_view(struct ptrc_spans *, const struct ptrc_span
 /* Called for a span that starts: notes that it lies within the latest span of its lane. */
 void ptrc_span_nest(struct ptrc_spans *, struct ptrc_span *);
 
-/* Ends the nesting of the span, and of all spans that still lie within it, which overlap it or whose last events
- * were lost. Does nothing if the nesting of the span has ended already. */
+/* Takes the span, and the spans that still lie within it, off its lane's chain of open spans. (Those spans overlap
+ * this one, or their last events were lost.) Does nothing if the span has left the chain already. */
 void ptrc_span_leave(struct ptrc_span *);
 
 /* Gives up one use of the span. If no use is left, frees the span, and gives up its use of the span in which it

@@ -57,7 +57,7 @@ static struct ptrc_value text_of(struct ptrc_waits *w, struct ptrc_view *view, c
 		       : (struct ptrc_value){.kind = PTRC_VALUE_TEXT, .bytes = ""};
 }
 
-/* The function that waited; the kind of the wait if the event does not say it. */
+/* The function that waited, or the kind of the wait if the event lacks the member `call`. */
 static struct ptrc_value call_of(struct ptrc_waits *w, struct ptrc_view *view,
 				 enum ptrc_waits_kind kind)
 {
@@ -127,8 +127,8 @@ static void add_growth(uint64_t *growth, uint64_t *count, uint64_t now)
 	*count = now;
 }
 
-/* Takes an event wait.thread: how long the kernel has had a thread on a processor, and ready to
- * run, so far. The thread may be another one of the process that recorded the event. */
+/* Takes an event wait.thread: for how long, so far, a thread was on a processor and ready to run. The
+ * event may be about another thread of the process than the one that recorded it. */
 static void take_counts(struct ptrc_waits *w, struct ptrc_source *s)
 {
 	struct ptrc_value at = text_of(w, &s->view, "at");

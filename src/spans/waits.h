@@ -5,8 +5,8 @@
  * the log has os.switch_in and os.switch_out, it is also known when each thread ran, could have run, and did not
  * run. Otherwise the events wait.thread at the start and the end of a thread give the sums of the first two.
  *
- * A wait without an end is called open, unless its thread recorded a later wait or ends were not selected. It is
- * counted as if it had lasted until its thread ended, or until the end of the trace.
+  * A wait without an end is called open, unless its thread recorded a later wait or ends were not selected. An open
+  * wait is counted as if it had lasted until its thread ended, or until the end of the trace.
  */
 #ifndef PTRC_SRC_SPANS_WAITS_H
 #define PTRC_SRC_SPANS_WAITS_H
@@ -98,7 +98,7 @@ struct ptrc_waits_thread {
 	uint64_t wait_count;
 	uint64_t kind_ns[PTRC_WAITS_KINDS];
 	uint64_t waited_ns;
-	/* The longest wait, and the row of what it was for; NULL if there was no wait. */
+	/* The longest wait, and the row to which that wait belongs; NULL if there was no wait. */
 	uint64_t longest_ns;
 	const struct ptrc_waits_row *longest;
 	/* The number of the wait that started last, from 1; and whether no wait has ended since. */
@@ -112,8 +112,8 @@ struct ptrc_waits_thread {
 	uint64_t state_ns[PTRC_WAITS_STATES];
 	enum ptrc_waits_state state;
 	int64_t state_since_ns;
-	/* From the events wait.thread of the thread: the latest counts of the kernel, and how much they grew while
-	 * the thread was traced. The growth is known only if the last of these events was recorded at an end. */
+	/* From the events wait.thread of the thread: the latest counts of the kernel, and their growth while the
+	 * thread was traced. The growth is known only if the last of these events was for the thread's end. */
 	struct ptrc_waits_counts {
 		uint64_t processor_ns, runnable_ns;
 	} counts, growth;
