@@ -47,7 +47,7 @@ struct ptrc_condition {
 	enum ptrc_condition_what what;
 	/* The quantile: 0 is the shortest duration, PTRC_QUANTILE_MAX the longest. */
 	unsigned int per_million;
-	/* The name as the user wrote it, and the pair that it would mean. */
+	/* The name as the user wrote it, and the pair that it means unless it is the name of an event type. */
 	char *name;
 	struct ptrc_pair pair;
 	bool is_above;

@@ -309,8 +309,8 @@ static double distance(double before, double after)
 	return fabs(log(after / before));
 }
 
-/* Returns the sort key of a pair: its largest change that is not noise. A pair that has only noise comes
- * after all others, sorted by its largest change. */
+/* Returns the sort key of a pair: its largest change that is not noise; infinity if the pair is new or gone. Pairs
+ * with only noise come after these, sorted by their largest changes; pairs without durations come last. */
 static double weight_of(const struct ptrc_diff_pair *p)
 {
 	double changed = -1;

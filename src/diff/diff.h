@@ -27,7 +27,7 @@ struct ptrc_diff_side {
 };
 
 struct ptrc_diff_type {
-	/* The key is the name with its null byte. */
+	/* The entry in .type_table of struct ptrc_diff. Its key is the name with its null byte. */
 	struct ptrc_table_entry entry;
 	const char *name;
 	uint64_t counts[PTRC_DIFF_SIDES];
@@ -54,7 +54,7 @@ enum ptrc_diff_verdict {
 };
 
 struct ptrc_diff_pair {
-	/* The key is the whole name, BEGIN..END by FIELD, with its null byte. */
+	/* The entry in .pair_table of struct ptrc_diff. Its key is BEGIN..END by FIELD, with the null byte. */
 	struct ptrc_table_entry entry;
 	const char *whole_name;
 	/* The names of the event types that begin and end the pair. */
@@ -67,14 +67,14 @@ struct ptrc_diff_pair {
 	char *name;
 	struct ptrc_diff_pair_side {
 		struct ptrc_quantiles lengths;
-		/* The durations of each log. Logs without durations are at the end, from run_count on. */
+		/* The durations of each log, in the order of the logs. Later logs than run_count lack the pair. */
 		struct ptrc_quantiles *runs;
 		size_t run_count;
 		struct ptrc_pair_halves halves;
 		uint64_t without_key;
 	} sides[PTRC_DIFF_SIDES];
-	/* Filled in by ptrc_diff_end(). The tests are valid if both sides have durations; the rank test needs
-	 * exactly one log on each side. The p-values are corrected for the number of tests. */
+	/* Filled in by ptrc_diff_end(). The tests are valid if both sides have durations; `test`, the rank test, is
+	 * used only if each side has exactly one log. The p-values are corrected for the number of tests. */
 	enum ptrc_diff_verdict verdict;
 	struct ptrc_rank_test test;
 	double p_values[PTRC_QUANTILES_SHOWN];

@@ -16,7 +16,7 @@ struct ptrc_losses {
 	uint64_t log_events;
 	/* The number of events of the operating system that the kernel has lost, or withheld. */
 	uint64_t unobserved_events;
-	/* An unknown number of events was lost. */
+	/* Events were lost in the stream or in the log, and neither has counted them. */
 	bool is_overrun;
 	/* The log has no end, because its trace still goes on or its keeper was killed. */
 	bool is_unclosed;

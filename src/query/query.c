@@ -202,7 +202,7 @@ static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 	     id++)
 		if (ptrc_reader_sees_losses(&s->reader, id))
 			posix_trace_eventset_add(id, &types);
-	/* If find_windows() met damage, reads the whole log again, so that the losses include the damage. */
+	/* If an earlier search met damage (is_damaged), reads the whole log, so that the losses include the damage. */
 	if (s->is_damaged || q->sink.takes_all)
 		return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));
 	spans = ptrc_cli_allocate((q->select.window_count + 1) * sizeof(*spans));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The selected events of logs, merged by time, or of a session. They are given to a sink, which makes something of
- * them: lines of text, a log, pairs, an export, a report, a verdict.
+  * Reads the events of logs, merged by time, or of a session, selects some of them, and gives these to a sink. The
+  * sink makes lines of text, a log, pairs, an export, a report or a verdict from them.
  *
  * A command opens the sources (src/summary/selection.h) and sets .sink. Then ptrc_query_scan() reads what must be
  * known before the first event, ptrc_query_run() gives all events to the sink, and ptrc_query_end() reports what is
@@ -41,13 +41,13 @@ struct ptrc_source {
 	/* The losses of the source, and the number of events that were read. ptrc_query_finish() sets both. */
 	struct ptrc_losses losses;
 	uint64_t read_count;
-	/* The log is damaged, so the search for the events of --around may have missed some. */
+	/* The search for messages of --clock-sync or for events of --around has met damage in the log. */
 	bool is_damaged;
 	/* The position on the command line. If events of several sources have the same time, that of the first
 	 * source comes first. */
 	size_t order;
-	/* All events of this log were read, and the log was not closed. Its end is now merged among the events of
-	 * the other sources. */
+	/* All events of this log were read, and the log was not closed. The end of the log, as if it were an event,
+	 * now waits for its turn among the events of the other sources. */
 	bool is_over;
 	/* The latest event is not selected. The sink gets it only because it may report lost events. */
 	bool is_for_loss;
@@ -111,7 +111,7 @@ struct ptrc_query {
 	/* The time that is shown before and after an event of --around. */
 	int64_t before_ns;
 	int64_t after_ns;
-	/* How many selected events are shown: the first ones, or the last ones. UINT64_MAX: all. */
+	/* The greatest number of selected events that are shown: of --first and of --last. UINT64_MAX: all. */
 	uint64_t first_count;
 	uint64_t last_count;
 	/* The session that is followed; NULL if logs are shown. */
@@ -151,7 +151,7 @@ struct ptrc_query {
 	/* Lines of selected events wait in memory for a later event that matches --around. This is the number of
 	 * lines that were dropped unshown because this memory is limited. */
 	uint64_t unheld_count;
-	/* Set when the expression of --around was evaluated for all events that match its pattern. Those of them
+	/* The expression of --around was evaluated for all events that match its pattern. So those of these events
 	 * that do not fit their layouts are counted already. */
 	bool has_counted_around;
 	/* The events that do not fit their layouts; set by ptrc_query_finish(). */
@@ -170,8 +170,8 @@ void ptrc_query_find_hosts(struct ptrc_query *, bool is_for_log);
 
 void ptrc_source_free(struct ptrc_source *);
 
-/* Makes the sieve of the source, if the expressions of --where allow one (sieve.h). Called after
- * ptrc_query_resolve(), which sets the times in the expressions. */
+/* Makes the sieve of the source (a filter of events that are not decoded yet, sieve.h), if the expressions of
+ * --where allow one. Called after ptrc_query_resolve(), which sets the times in the expressions. */
 void ptrc_source_make_sieve(struct ptrc_source *, const struct ptrc_query *);
 
 /* Skips the next events of the block, up to one that may be selected or that the sink wants. */

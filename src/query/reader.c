@@ -675,8 +675,8 @@ trace_event_id_t ptrc_reader_find_type(const struct ptrc_reader *r, const char *
 	return 0;
 }
 
-/* Whether the log has the ends of fewer threads than were started, those of processes that are not traced included.
- * COMMAND's own first thread has an os.exit, too, but no os.fork. */
+/* Whether a thread was still running at the end of the log. If none was, the log has one os.exit more than os.fork:
+ * each thread has both, also in processes that are not traced, but COMMAND's first thread has only an os.exit. */
 static bool is_thread_left(const struct ptrc_reader *r)
 {
 	trace_event_id_t fork = ptrc_reader_find_type(r, "os.fork");
@@ -744,9 +744,9 @@ bool ptrc_log_find_mapping(trace_id_t log, unsigned long process, uint64_t addre
 	struct posixtrace_log_mapping next;
 	bool is_found = false;
 
-	/* The code of a function that the program made at run time is in a mapping of memory
-	 * without a file. Both entries match the address; the one of the function is preferred, as
-	 * it has the name. */
+	/* For a function that the program made at run time, the log has two mappings that match the
+	 * address: the memory without a file that has its code, and the function itself. The latter is
+	 * preferred, because it has the name. */
 	for (unsigned long i = 0; (!is_found || !m->pm_is_function) &&
 				  !posixtrace_log_get_mapping(log, process, i, &next, sizeof(next));
 	     i++)

@@ -14,8 +14,8 @@
 struct ptrc_sieve {
 	const struct ptrc_layouts *layouts;
 	struct ptrc_where_bounds bounds;
-	/* The bounds if the field is not a member of the data. (Those for a member are kept with each event
-	 * type.) */
+	/* The bounds if the field is not a member of the data. (The bounds of a member are in the member .place of
+	 * each struct ptrc_type.) */
 	struct ptrc_sieve_place place;
 };
 

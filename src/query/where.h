@@ -85,7 +85,8 @@ bool ptrc_where_get_bounds(const struct ptrc_where *, struct ptrc_where_bounds *
 bool ptrc_where_all_hold(struct ptrc_where *const *, size_t count, struct ptrc_view *);
 
 /* Called if the event's data was cut, or does not fit its layout: whether the expression may hold for the complete
- * event. *is_unsure becomes whether that depends on the missing data. Does not count the event as undecided. */
+ * event. *is_unsure becomes whether that cannot be decided, because data is missing or a match takes too long. Does
+ * not count the event as undecided. */
 bool ptrc_where_may_hold(struct ptrc_where *, struct ptrc_view *, bool *is_unsure);
 
 /* Points to the number of events for which the expression could not be decided. */

@@ -165,8 +165,8 @@ static double *find_slopes(const struct hull *highs, const struct hull *lows, si
 	return slopes;
 }
 
-/* Returns the slope between a and b at which the room is 0; it has different signs at a and b. For a slope, the
- * room is the distance between the highest and the lowest line that pass between the hulls. */
+/* Returns the slope between a and b at which the room is 0. For a slope, the room is the distance between the
+ * highest and the lowest line that pass between the hulls. It is negative at either a or b, but not at both. */
 static double find_zero(double a, double room_a, double b, double room_b)
 {
 	return isinf(room_b) || isinf(room_a) ? (room_a < 0 ? b : a)
@@ -281,8 +281,8 @@ static struct ptrc_clock_line choose(const struct ptrc_sync_evidence *e, const s
 	return line;
 }
 
-/* Finds the line. If with_said, the errors that the clocks state are used, too; if then no line passes,
- * returns false without a result. */
+/* Finds the line. If with_said, the errors that the clocks state are bounds, too, and if no line passes all
+ * bounds, returns false without a result. */
 static bool fit(const struct ptrc_sync_evidence *e, bool with_said, struct ptrc_clock_link *l)
 {
 	static const struct ptrc_sync_points none;

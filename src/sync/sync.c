@@ -35,11 +35,11 @@ void ptrc_sync_read(struct ptrc_sync *s, const struct ptrc_cli_texts *texts,
 /* ---- messages ---- */
 
 struct event {
-	size_t key; /* offset of its key in .keys */
+	size_t key; /* the offset of the key in .keys of struct events */
 	uint32_t key_size;
 	uint32_t host;
 	bool is_received;
-	/* The event's time is not known. */
+	/* The event's time is uncertain, because its machine slept or its log lacks clock readings. */
 	bool is_doubtful;
 	int64_t ns;
 };
@@ -297,7 +297,7 @@ static void turn(struct ptrc_sync_points *highs, struct ptrc_sync_points *lows)
 
 /* ---- links ---- */
 
-/* Returns the error of a channel's link. The link with the least error is the best. */
+/* Returns the error, in nanoseconds, of the link between the two hosts of a channel. */
 static double width_of(struct channel *c)
 {
 	struct ptrc_clock_link link;
@@ -307,12 +307,12 @@ static double width_of(struct channel *c)
 	ptrc_sync_fit(&c->evidence, &link, &is_contradicted);
 	bound = ptrc_clock_link_bound(&link, link.middle_ns);
 	ptrc_sync_link_free(&link);
-	/* The result is finite, because a bad channel is better than none. */
+	/* The result is finite, so that hosts without any better channel are linked by this one. */
 	return bound == PTRC_BOUND_UNKNOWN ? 1e19 : (double)bound;
 }
 
-/* Hosts that messages connect, directly or by way of other hosts, get the same group: the least
- * number of a host in it. */
+/* Stores the group of each host. Hosts that messages connect, directly or by way of other hosts, get
+ * the same group: the least number of a host among them. */
 static void find_groups(const struct channels *c, size_t *group, size_t host_count)
 {
 	bool is_growing = true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares the clocks of hosts by the messages between them. The user names the events of sending and receiving,
- * and the field that identifies a message. For each two hosts with messages between them, line.h estimates how
- * far their clocks are apart. The best clock of a group of connected hosts is the reference; the other hosts are
- * linked to it along the most exact links.
+  * Compares the clocks of hosts by the messages between them. The user names the events of sending and receiving,
+  * and the field that identifies a message. For each two hosts with messages between them, line.h estimates how
+  * far their clocks are apart. In the largest group of hosts that messages connect, the host with the best clock is
+  * the reference; the other hosts of the group are linked to it along the most exact links.
  */
 #ifndef PTRC_SRC_SYNC_SYNC_H
 #define PTRC_SRC_SYNC_SYNC_H
@@ -30,7 +30,7 @@ struct ptrc_sync_host {
 	double drift;
 	/* The largest error of offset_ns at the time of a message. */
 	int64_t bound_ns;
-	/* By how much the messages contradict each other; 0 if they do not. */
+	/* The nanoseconds by which the messages contradict each other; 0 if they do not. */
 	int64_t slack_ns;
 	/* The messages contradict the errors that the clocks state themselves. */
 	bool is_contradicted;
