@@ -52,7 +52,7 @@ static size_t skip(void *self, struct ptrc_source *s, const struct posixtrace_bl
 }
 
 /* Gives the current event to the judge. An event that the user's options do not select matches no
- * rule, but is given, too, because it may report a loss. */
+ * rule, but the judge gets it, too, because it may report a loss. */
 static void take(void *self, struct ptrc_source *s)
 {
 	static const struct ptrc_roles none;
@@ -101,8 +101,8 @@ static void find_losses(struct ptrc_check *c)
 
 	ending->ns = ptrc_judge_end_ns(&c->judge, c->query->trace.last);
 	ending->ns = span->last < ending->ns ? span->last : ending->ns;
-	/* If the selected time ends before the trace does, what is open may still end among the
-	 * events that are not judged. */
+	/* If the selected time ends before the trace does, an event that is not judged may still be
+	 * the answer or the end of a pair that a rule waits for. */
 	ending->have_all_ended = span->last >= c->query->trace.last;
 	/* If it could not be decided whether an event is selected, this event counts as lost. */
 	ending->has_unplaced_loss = ptrc_query_undecided(c->query) != 0;
@@ -114,7 +114,7 @@ static void find_losses(struct ptrc_check *c)
 		ending->have_all_ended &=
 			!rest.is_unclosed && ptrc_reader_have_all_ended(&s->reader);
 		rest.is_unclosed = false;
-		/* Damaged and differing parts contain no events, so no event is missing because of them. */
+		/* No event is missing in these parts: damaged_parts hold none, and differing_parts were readable. */
 		ending->has_damaged_part |= rest.damaged_parts || rest.differing_parts;
 		rest.damaged_parts = rest.differing_parts = 0;
 		/* Events of the trace system, if recorded, mark the places where a stream or a log was full or
@@ -344,8 +344,8 @@ static bool has_key(struct ptrc_check *c, const char *pattern)
 	return is_any;
 }
 
-/* For each rule about pairs without a field: if all events of the pair have the member that connects pairs,
- * uses that member as the field, as ptrc_pairs_take() does. */
+/* For each rule of the kind pair without the key by: if all events of the pair have the data member PTRC_PAIR_KEY,
+ * makes the rule group by that member, as ptrc_pairs_take() does. */
 static void find_keys(struct ptrc_check *c)
 {
 	struct ptrc_cli_reason why;
@@ -440,7 +440,7 @@ static void note_missing_member(const char *text, void *arg)
 		fail_by_note(n->c, n->t);
 }
 
-/* Adds a note for each field that no event has, if an expression of the rule holds for no event because of it. */
+/* Adds a note for each field that no event has and because of which an expression of the rule never holds. */
 static void note_members(struct ptrc_check *c, struct ptrc_trial *t)
 {
 	struct noting n = {c, t};

@@ -29,8 +29,8 @@ struct ptrc_request {
 	/* `fresh` has the events after the latest loss. `old` has the events before it: their answer may have been
 	 * lost, unless it was late already when the loss happened. */
 	struct waiters old, fresh;
-	/* Position in the list .requests: the requests with the latest fresh event first, those without a
-	 * fresh event last. */
+	/* The position in ptrc_trial.requests: the requests with the latest fresh event come first, those without
+	 * a fresh event last. */
 	TAILQ_ENTRY(ptrc_request) others;
 };
 
@@ -40,7 +40,7 @@ struct ptrc_request {
 struct ptrc_answer {
 	struct ptrc_table_entry entry;
 	struct ptrc_recent recent;
-	/* The position in the list .remembered, which is sorted by listed_ns. */
+	/* The position in ptrc_trial.remembered, which is sorted by listed_ns. */
 	TAILQ_ENTRY(ptrc_answer) others;
 	bool is_listed;
 	int64_t listed_ns;
@@ -1015,7 +1015,7 @@ static void end_crowds(struct ptrc_trial *t)
 /* ---- all kinds of rules ---- */
 
 static const struct kind {
-	/* Takes an event of the rule. If this function is NULL, the next three are used. */
+	/* Takes an event of the rule. NULL: forget(), take_first() and take_second() are called instead. */
 	void (*take)(struct now *);
 	/* Drops the remembered answers or waiting events that are older than the tolerance. */
 	void (*forget)(struct ptrc_trial *, int64_t ns);

@@ -55,7 +55,7 @@ uint64_t ptrc_check_count(const struct ptrc_check *, enum ptrc_verdict);
 /* Puts "N passed, N failed, N undecided" and a line feed. */
 void ptrc_check_put_counts(struct ptrc_buffer *, const struct ptrc_check *);
 
-/* Puts all rules in this format. Only the format text has colours. */
+/* Puts the verdicts on all rules in this format. Only the format text has colours. */
 void ptrc_check_put(struct ptrc_buffer *, const struct ptrc_check *, enum ptrc_check_format,
 		    bool is_coloured);
 

@@ -91,7 +91,7 @@ struct ptrc_ending {
 	/* Events are missing, and it is unknown where. This member and the following ones are set when all
 	 * events have been read. */
 	bool has_unplaced_loss;
-	/* A log is damaged in a part that contains no events. This matters only to a rule about losses. */
+	/* A part of a log is damaged, but no event is missing because of that. Only the kind loss cares. */
 	bool has_damaged_part;
 	/* A log has no end: it was not closed. */
 	bool is_unclosed;
@@ -193,8 +193,8 @@ struct ptrc_trial {
 	struct ptrc_cases crowded;
 
 	const struct ptrc_ending *ending;
-	/* No event can follow (ending->have_all_ended), and the rule does not ignore that (at_end): an open pair or
-	 * an unanswered event will stay so. */
+	/* No event can follow (ending->have_all_ended), and the rule does not have `at_end: ignore`. So a pair that
+	 * is open, or an event that is not answered, breaks the rule. */
 	bool is_final;
 
 	/* The shortest duration with which the rule compares others; -1 if it compares none. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides rules. A rule that is certainly broken fails. Otherwise, a rule is undecided if events were lost or
- * if something is open at the end; its at_loss or at_end may give another verdict for that. A rule also fails
- * if it has fewer events than its min_count.
+  * Decides rules. A rule that is certainly broken fails. Otherwise, a rule is undecided if lost events, or events
+  * after the end of the log, might break it; its at_loss and at_end may say that it passes or fails then. A rule
+  * also fails if it has fewer events than its min_count.
  */
 #include "config.h"
 #include "src/check/trial.h"
@@ -229,7 +229,7 @@ static void decide_pair(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 				   plural(t->open));
 	if (!t->sources)
 		return;
-	/* The pairs that are counted are certainly open, unless events were lost at an unknown place. */
+	/* The pairs counted in t->most were certainly open, unless events were lost at an unknown place. */
 	f->is_broken |= t->most > r->at_most && (!e->has_unplaced_loss || is_loss_ignored(t));
 	ptrc_buffer_format(&f->text, "; %" PRIu64 " at once (bound %" PRIu64 ")", t->most,
 			   r->at_most);

@@ -45,7 +45,7 @@ static void add_json(struct ptrc_key *k, struct ptrc_value v)
 	ptrc_buffer_free(&b);
 }
 
-/* The first byte of a number in a key. It says what the bytes after it are. */
+/* The first byte of a number in a key: the kind of the number, combined with DURATION if it is a duration. */
 enum number_kind { WHOLE = 'w', NEGATIVE = '-', FRACTION = 'f', DURATION = 0x80 };
 
 static void add_number(struct ptrc_key *k, unsigned char kind, const void *bytes, size_t size)
@@ -72,7 +72,7 @@ static void add_quantity(struct ptrc_key *k, struct ptrc_quantity q, enum ptrc_u
 
 	ptrc_quantity_take_unit(&q, unit);
 	kind = q.dimension == PTRC_DIMENSION_DURATION ? DURATION : 0;
-	/* A number may be whole, even if it is too large for an integer of 64 bits. */
+	/* A long double may be a whole number, even one that is too large for an integer of 64 bits. */
 	if (!q.is_whole && fabsl(q.number) < 0x1p126L &&
 	    (long double)(ptrc_whole)q.number == q.number)
 		q = ptrc_quantity_whole(q.dimension, (ptrc_whole)q.number);

@@ -216,9 +216,9 @@ static char *find_member(struct ptrc_view *view, const char *member, struct ptrc
 	return name;
 }
 
-/* Chooses the key of a pair for which the user has named none, once: if both events have the member
- * `key`, that is the key. Otherwise the key is the thread, and another field that both events have,
- * if there is one, is stored for is_crossed(). */
+/* Called at the first event of a pair. If the user has named no key for the pair, chooses it: the
+ * member `key` if both events have it, else the thread. If it is the thread, stores a field that both
+ * events have, if there is one, for is_crossed(). */
 static void bind(struct ptrc_pair *pair, struct ptrc_view *view)
 {
 	trace_event_id_t ids[2] = {find_type(view, pair->begin), find_type(view, pair->end)};

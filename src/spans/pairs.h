@@ -94,8 +94,8 @@ struct ptrc_pair {
 
 /* The pairs to which an event type belongs (the member .of_pairs of struct ptrc_type). */
 struct ptrc_pair_roles {
-	/* The generation of the pairs (struct ptrc_pairs) for which this was made. In a later generation it is
-	 * made anew. */
+	/* The value of .generation of struct ptrc_pairs when this structure was made. If they differ, the structure
+	 * is out of date and is made anew. */
 	unsigned int generation;
 	size_t count;
 	struct ptrc_pair_role {
@@ -108,9 +108,9 @@ struct ptrc_pair_roles {
 struct ptrc_pair_source {
 	/* The number of places where events of the source were lost so far. */
 	uint64_t gap_count;
-	/* Events were lost after the latest event; the loss lasts until the next event. */
+	/* Events were lost after the latest event of the source; the loss lasts until its next event. */
 	bool is_at_loss;
-	/* The latest STOP has no START yet. */
+	/* No START of the source has followed its latest STOP. */
 	bool is_stopped;
 };
 
@@ -130,10 +130,10 @@ struct ptrc_pairs {
 	bool is_live;
 	/* The sink needs no rows, so no durations are collected. */
 	bool is_without_rows;
-	/* The pair of function calls has a row for each function that the symbols of the views know. */
+	/* The pair of function calls has a row for each function whose name the debug information has. */
 	bool has_functions;
 	struct ptrc_spans spans;
-	/* Increased by ptrc_pairs_forget(). */
+	/* The number of calls of ptrc_pairs_forget(). */
 	unsigned int generation;
 	/* One for each source; NULL if no event of the source was taken. */
 	struct ptrc_pair_source **sources;
@@ -190,7 +190,7 @@ void ptrc_pairs_end(struct ptrc_pairs *, bool is_read);
  * half), the expressions of --where are not evaluated here; the sink evaluates them. */
 bool ptrc_pairs_select(struct ptrc_pairs *, struct ptrc_span *);
 
-/* If a span that the sink has selected is a half or is cut, counts it. */
+/* Called for a span that the sink has selected: counts it in .halves of its pair if it is a half or is cut. */
 void ptrc_pairs_count_half(struct ptrc_pairs *, const struct ptrc_span *);
 
 /* Drops the open pairs for which is_dropped() is true. Their last events, if they come, belong to no pair. */

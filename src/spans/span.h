@@ -122,8 +122,8 @@ void ptrc_span_nest(struct ptrc_spans *, struct ptrc_span *);
  * this one, or their last events were lost.) Does nothing if the span has left the chain already. */
 void ptrc_span_leave(struct ptrc_span *);
 
-/* Gives up one use of the span. If no use is left, frees the span, and gives up its use of the span in which it
- * lies. */
+/* Gives up one reference to the span. If that was the last one, frees the span, and gives up its reference to the
+ * span in which it lies (.outer). */
 void ptrc_span_release(struct ptrc_span *);
 
 void ptrc_spans_free(struct ptrc_spans *);

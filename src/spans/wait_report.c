@@ -258,7 +258,7 @@ static void put_threads(struct ptrc_buffer *b, const struct ptrc_waits *w)
 				    "(ptrace-run --waits).\n");
 }
 
-/* Appends the columns that the tables of rows share. */
+/* Appends the columns that the tables of locks, files, peers, sleeps and children have in common. */
 static void put_row(struct ptrc_buffer *b, const struct ptrc_waits_row *row)
 {
 	const struct ptrc_quantiles *q = &row->lengths;

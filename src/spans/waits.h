@@ -65,7 +65,7 @@ struct ptrc_waits_shares {
 	size_t count;
 };
 
-/* What threads waited for: a lock of a process, a file, a peer, a sleeping call, or a call for a child. */
+/* A thing that threads waited for: a lock of a process, a file, a peer, a sleeping call, or a call for a child. */
 struct ptrc_waits_row {
 	struct ptrc_table_entry entry;
 	enum ptrc_waits_kind kind;
@@ -77,7 +77,7 @@ struct ptrc_waits_row {
 	/* The path, the peer, or the variable that is the lock; NULL if there is none. */
 	char *name;
 	size_t name_size;
-	/* The function that waited, if that is what distinguishes the row; else NULL. */
+	/* The function that waited, if the row has the waits of this function for a thing without a name; else NULL. */
 	char *call;
 	struct ptrc_quantiles lengths;
 	/* The number of open waits, which the lengths include. */
@@ -136,7 +136,7 @@ struct ptrc_waits_open {
 	char *place;
 };
 
-/* What ptrc_waits_take_begin() stores about a wait for ptrc_waits_take_end(). */
+/* The facts about a wait that ptrc_waits_take_begin() stores for ptrc_waits_take_end(). */
 struct ptrc_waits_start {
 	struct ptrc_waits_thread *thread;
 	/* The number of the wait, and the thread's waited_ns when it started. */
@@ -181,7 +181,7 @@ struct ptrc_waits {
 /* Adds the pairs of waits to the pairs of the query, as if the user had given them. */
 void ptrc_waits_add_pairs(struct ptrc_cli_texts *pairs);
 
-/* Stores the kind of waits that the pair is. Returns false if it is something else. */
+/* Stores the kind of the waits that the pair measures. Returns false if it is no pair of waits. */
 bool ptrc_waits_find_kind(const struct ptrc_pair *, enum ptrc_waits_kind *);
 
 /* Takes the latest event of the source. The event is selected, and ptrc_pairs_take() has not taken it yet. */
@@ -197,7 +197,7 @@ void ptrc_waits_take_begin(struct ptrc_waits *, const struct ptrc_span *,
 bool ptrc_waits_take_end(struct ptrc_waits *, const struct ptrc_span *,
 			 const struct ptrc_waits_start *start, bool is_selected);
 
-/* How long the span, which has no end, has lasted when its thread ended, or at the end of the trace. */
+/* Returns the nanoseconds that a span without an end had lasted when its thread ended or, without that, the trace. */
 uint64_t ptrc_waits_time_so_far(const struct ptrc_waits *, const struct ptrc_span *,
 				const struct ptrc_waits_start *start);
 
