@@ -22,7 +22,6 @@ struct ptrc_check {
 	int64_t last_ns;
 	/* The number of events with an earlier time than the event before them. */
 	uint64_t backwards;
-	/* Whether times are shown in UTC instead of local time. */
 	bool is_utc;
 };
 

@@ -62,8 +62,7 @@ struct ptrc_judge {
 	struct ptrc_trial *trials;
 	/* The number of the current event, counted from 1. */
 	uint64_t event_count;
-	/* The kinds of keys. Element 0 is for rules without a key: for these, the key of every
-	 * event is one constant. */
+	/* The kinds of keys. Element 0 is for rules without a key: the key of every event is one constant. */
 	struct ptrc_judge_key *keys;
 	size_t key_count;
 	struct ptrc_judge_source *sources;

@@ -59,7 +59,6 @@ void ptrc_check_put_counts(struct ptrc_buffer *, const struct ptrc_check *);
 void ptrc_check_put(struct ptrc_buffer *, const struct ptrc_check *, enum ptrc_check_format,
 		    bool is_coloured);
 
-/* One function for each format. */
 void ptrc_check_put_text(struct ptrc_buffer *, const struct ptrc_check *, bool is_coloured);
 void ptrc_check_put_json(struct ptrc_buffer *, const struct ptrc_check *);
 void ptrc_check_put_tap(struct ptrc_buffer *, const struct ptrc_check *);

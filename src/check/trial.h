@@ -91,7 +91,7 @@ struct ptrc_ending {
 	/* Events are missing, and it is unknown where. This member and the following ones are set when all
 	 * events have been read. */
 	bool has_unplaced_loss;
-	/* A part of a log is damaged, but no event is missing because of that. Only the kind loss cares. */
+	/* A part of a log is damaged, but no event is missing because of that. Only rules of the kind loss fail. */
 	bool has_damaged_part;
 	/* A log has no end: it was not closed. */
 	bool is_unclosed;
@@ -134,7 +134,7 @@ struct ptrc_trial {
 	 * `misfits`, so that each event is counted once. */
 	uint64_t maimed_event;
 	/* The number of events of which it is unknown whether they belong to the rule, because
-	 * matching a regular expression would have taken too long. */
+	 * matching a pattern of an expression would have taken too long. */
 	uint64_t undecided;
 	/* The worst cases, and the cases that are in doubt. For the kind pair, `worst` has pairs that are too long
 	 * for a bound, `shortest` has pairs that are too short for one, and `shown` has the cases that are reported
@@ -194,7 +194,7 @@ struct ptrc_trial {
 
 	const struct ptrc_ending *ending;
 	/* No event can follow (ending->have_all_ended), and the rule does not have `at_end: ignore`. So a pair that
-	 * is open, or an event that is not answered, breaks the rule. */
+	 * is open will not end, and an event without an answer will get none. */
 	bool is_final;
 
 	/* The shortest duration with which the rule compares others; -1 if it compares none. */

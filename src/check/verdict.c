@@ -161,7 +161,8 @@ static bool is_kept(const struct ptrc_rule_bound *b, uint64_t below, uint64_t co
 	return (below >= ptrc_quantile_rank(count, b->per_million)) == ptrc_rule_is_upper(b);
 }
 
-/* Whether the bound is for the longest or the shortest duration, so that a single duration can break it. */
+/* Whether a single duration can break the bound: it is an upper bound for the longest duration, or a lower bound
+ * for the shortest one. */
 static bool is_limit(const struct ptrc_rule_bound *b)
 {
 	return b->per_million == (ptrc_rule_is_upper(b) ? PTRC_QUANTILE_MAX : 0);

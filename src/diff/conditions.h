@@ -37,7 +37,7 @@ enum ptrc_condition_verdict {
 	 * few durations for the test (FEW). */
 	PTRC_CONDITION_NOISE,
 	PTRC_CONDITION_FEW,
-	/* The logs have no such event type or pair. */
+	/* The logs lack the event type or pair, or the value that the condition compares. */
 	PTRC_CONDITION_MISSING,
 };
 

@@ -161,8 +161,8 @@ static double *logarithms(const struct ptrc_diff_pair_side *s, unsigned int per_
 	return list;
 }
 
-/* Whether a test is able to find a change. With too few durations or logs, for this number of pairs, its
- * p-value is always above the threshold. */
+/* Whether there are enough durations for a test and, unless each side has one log, enough logs: with fewer logs,
+ * no p-value could be below the threshold after the correction for the number of pairs. */
 static bool is_enough(const struct ptrc_diff *d, const struct ptrc_diff_pair *p)
 {
 	const struct ptrc_diff_pair_side *s = p->sides;

@@ -67,7 +67,7 @@ struct ptrc_diff_pair {
 	char *name;
 	struct ptrc_diff_pair_side {
 		struct ptrc_quantiles lengths;
-		/* The durations of each log, in the order of the logs. Later logs than run_count lack the pair. */
+		/* The durations of each log, by its index. Logs from index run_count on lack the pair. */
 		struct ptrc_quantiles *runs;
 		size_t run_count;
 		struct ptrc_pair_halves halves;
@@ -84,7 +84,6 @@ struct ptrc_diff_pair {
 
 /* Zeroed at the start, except for pairs. */
 struct ptrc_diff {
-	/* The query that reads the current log. */
 	struct ptrc_query *query;
 	/* The side to which the current log belongs. */
 	size_t side;

@@ -14,7 +14,8 @@
 #define PTRC_RANKS_THRESHOLD 0.001
 #define PTRC_RUNS_THRESHOLD 0.05
 
-/* If a side has fewer durations than this, the p-value of the rank test is never below the threshold. */
+/* If both sides have fewer durations than this, the p-value of the rank test is never below PTRC_RANKS_THRESHOLD.
+ * So sides with fewer durations are not tested. */
 enum { PTRC_RANKS_LEAST = 8 };
 
 struct ptrc_rank_test {

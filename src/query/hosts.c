@@ -403,7 +403,7 @@ void ptrc_hosts_forget(struct ptrc_hosts *h)
 	}
 }
 
-/* Sorts hosts by their uncertainty, the greatest first. */
+/* Orders hosts by their uncertainty, the greatest first. */
 static int by_uncertainty(const void *one, const void *other)
 {
 	const struct ptrc_host *a = *(const struct ptrc_host *const *)one;

@@ -202,7 +202,7 @@ static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 	     id++)
 		if (ptrc_reader_sees_losses(&s->reader, id))
 			posix_trace_eventset_add(id, &types);
-	/* If an earlier search met damage (is_damaged), reads the whole log, so that the losses include the damage. */
+	/* If an earlier search met damage, reads the whole log, so that the losses include the damage. */
 	if (s->is_damaged || q->sink.takes_all)
 		return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));
 	spans = ptrc_cli_allocate((q->select.window_count + 1) * sizeof(*spans));
@@ -675,7 +675,7 @@ char *ptrc_query_missing_member(struct ptrc_query *q, const struct ptrc_field *f
 struct member_check {
 	struct ptrc_query *q;
 	const char *option;
-	/* The messages, so that each is printed once. */
+	/* The messages that were printed, so that none is printed twice. */
 	struct ptrc_cli_texts said;
 };
 

@@ -183,7 +183,7 @@ void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *why)
 			why, "a trace log that is damaged or was cut off within its first bytes");
 }
 
-/* Whether the file has the version of a log that this command does not know. */
+/* Whether the file is a log of a version that this command does not know. If so, stores a message about that. */
 static bool is_of_other_version(int fd, struct ptrc_cli_reason *why)
 {
 	struct prefix p;
@@ -675,8 +675,9 @@ trace_event_id_t ptrc_reader_find_type(const struct ptrc_reader *r, const char *
 	return 0;
 }
 
-/* Whether a thread was still running at the end of the log. If none was, the log has one os.exit more than os.fork:
- * each thread has both, also in processes that are not traced, but COMMAND's first thread has only an os.exit. */
+/* Whether os.fork and os.exit, if recorded, show that a thread was still running at the end of the log. Each thread
+ * has both, also in processes that are not traced, but COMMAND's first thread has only an os.exit. So if all threads
+ * have ended, there is one os.exit more than os.fork. */
 static bool is_thread_left(const struct ptrc_reader *r)
 {
 	trace_event_id_t fork = ptrc_reader_find_type(r, "os.fork");

@@ -175,7 +175,6 @@ void ptrc_reader_watch_threads(struct ptrc_reader *);
 /* Replaces the time of the latest event by its corrected time, see posixtrace-clocks(7). */
 void ptrc_reader_correct(struct ptrc_reader *);
 
-/* The name of the source in output. */
 static inline const char *ptrc_reader_shown_name(const struct ptrc_reader *r)
 {
 	return r->label ? r->label : r->path;
@@ -259,7 +258,7 @@ int64_t ptrc_reader_bound(const struct ptrc_reader *);
 /* The truncation status of the latest event: "no", "record" or "read". */
 const char *ptrc_reader_truncation(const struct ptrc_reader *);
 
-/* Looks up a type for ptrc_reader_type(), at the first event of the type. */
+/* Looks up the type for ptrc_reader_type(), and stores it, at the first event of the type. */
 struct ptrc_type *ptrc_reader_new_type(struct ptrc_reader *, trace_event_id_t);
 
 /* Returns the entry of an event type, never NULL. A type whose name is not known is named by its

@@ -106,7 +106,7 @@ static bool read_duration(const char *text, struct ptrc_quantity *q)
 	return true;
 }
 
-/* If the text is a whole number that fits in 128 bits, replaces *q by exactly that number. */
+/* If the text is a whole number that fits in a signed integer of 128 bits, replaces *q by exactly that number. */
 static void read_whole(const char *text, struct ptrc_quantity *q)
 {
 	static const ptrc_whole max = ((((ptrc_whole)1 << 126) - 1) << 1) + 1;
@@ -120,7 +120,6 @@ static void read_whole(const char *text, struct ptrc_quantity *q)
 	*q = ptrc_quantity_whole(PTRC_DIMENSION_NUMBER, whole);
 }
 
-/* Reads a number or a duration. */
 static void read_number(struct ptrc_parser *p)
 {
 	char word[PTRC_WORD_MAX_BYTES + 1];

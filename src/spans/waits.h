@@ -77,7 +77,7 @@ struct ptrc_waits_row {
 	/* The path, the peer, or the variable that is the lock; NULL if there is none. */
 	char *name;
 	size_t name_size;
-	/* The function that waited, if the row has the waits of this function for a thing without a name; else NULL. */
+	/* The function that waited, if the thing has no name and the row is for this function; else NULL. */
 	char *call;
 	struct ptrc_quantiles lengths;
 	/* The number of open waits, which the lengths include. */
@@ -197,7 +197,8 @@ void ptrc_waits_take_begin(struct ptrc_waits *, const struct ptrc_span *,
 bool ptrc_waits_take_end(struct ptrc_waits *, const struct ptrc_span *,
 			 const struct ptrc_waits_start *start, bool is_selected);
 
-/* Returns the nanoseconds that a span without an end had lasted when its thread ended or, without that, the trace. */
+/* Returns how many nanoseconds a span without an end had lasted when its thread ended or, if the thread did not
+ * end, when the trace ended. */
 uint64_t ptrc_waits_time_so_far(const struct ptrc_waits *, const struct ptrc_span *,
 				const struct ptrc_waits_start *start);
 
