@@ -344,8 +344,8 @@ static bool has_key(struct ptrc_check *c, const char *pattern)
 	return is_any;
 }
 
-/* For each rule of the kind pair without the key by: if all events of the pair have the data member PTRC_PAIR_KEY,
- * makes the rule group by that member, as ptrc_pairs_take() does. */
+/* For each rule of the kind pair without the key `by`: if all events of the pair have the data member
+ * PTRC_PAIR_KEY, makes the rule group by that member, as ptrc_pairs_take() does. */
 static void find_keys(struct ptrc_check *c)
 {
 	struct ptrc_cli_reason why;

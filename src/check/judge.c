@@ -627,7 +627,7 @@ static void take_allowing(struct now *n, const struct ptrc_judge_key *k)
 
 /* ---- pair ---- */
 
-/* Returns the counter of the losses that may hide events of the pair. If the rule has the key by, the events of a
+/* Returns the counter of the losses that may hide events of the pair. If the rule has the key `by`, the events of a
  * pair may be in several logs, so all losses count. Otherwise both events are of one thread, so only the losses
  * of its log count. */
 static const uint64_t *gaps_of(const struct now *n)

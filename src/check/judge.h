@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
-  * Judges a trace by rules while its events are read in order of time. A rule groups events by a key: the thread, or
-  * the value of a field. The memory for a rule grows with the number of keys that have an unanswered event (kind
-  * after) or an open pair (kind pair), or with the number of all keys (kinds count, before and order).
-  *
-  * A rule may stay undecided for two reasons: the log ends before an answer or the end of a pair, or lost events or
-  * data might have decided the rule. If two events of different threads are no further apart than the rule's
-  * tolerance, their order is unknown, and the order that keeps the rule is assumed.
+ * Judges a trace by rules while its events are read in order of time. A rule groups events by a key: the thread, or
+ * the value of a field. The memory for a rule grows with the number of keys that have an unanswered event (kind
+ * after) or an open pair (kind pair), or with the number of all keys (kinds count, before and order).
+ *
+ * A rule may stay undecided for two reasons: the log ends before an answer or the end of a pair, or lost events or
+ * data might have decided the rule. If two events of different threads are no further apart than the rule's
+ * tolerance, their order is unknown, and the order that keeps the rule is assumed.
  */
 #ifndef PTRC_SRC_CHECK_JUDGE_H
 #define PTRC_SRC_CHECK_JUDGE_H

@@ -41,7 +41,6 @@ void ptrc_check_put_command(struct ptrc_buffer *, const struct ptrc_check *,
 /* Whether the user gave the rule a name. Otherwise its text is its name. */
 bool ptrc_trial_is_named(const struct ptrc_trial *);
 
-/* Puts the verdict on a rule as text. */
 void ptrc_check_put_rule(struct ptrc_buffer *, const struct ptrc_check *, struct ptrc_trial *,
 			 bool is_coloured);
 

@@ -91,7 +91,7 @@ struct ptrc_ending {
 	/* Events are missing, and it is unknown where. This member and the following ones are set when all
 	 * events have been read. */
 	bool has_unplaced_loss;
-	/* A part of a log is damaged, but no event is missing because of that. Only rules of the kind loss fail. */
+	/* A part of a log is damaged, but no event is missing because of that. Only a rule of the kind loss then fails. */
 	bool has_damaged_part;
 	/* A log has no end: it was not closed. */
 	bool is_unclosed;
@@ -179,7 +179,7 @@ struct ptrc_trial {
 	/* For the kind pair: for each bound, the number of pairs without an end that had lasted less than the
 	 * bound when the log ended. */
 	uint64_t open_below[PTRC_RULE_BOUNDS_MAX];
-	/* For pairs with at-most, else NULL: the open pairs of each log. If the rule has the key by, only
+	/* For pairs with at-most, else NULL: the open pairs of each log. If the rule has the key `by`, only
 	 * element 0 is used, for all logs together. */
 	struct ptrc_open *sources;
 	/* For pairs with at-most: the crowds (events that made more pairs open than ever before)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-  * Decides rules. A rule that is certainly broken fails. Otherwise, a rule is undecided if lost events, or events
-  * after the end of the log, might break it; its at_loss and at_end may say that it passes or fails then. A rule
-  * also fails if it has fewer events than its min_count.
+ * Decides rules. A rule that is certainly broken fails. Otherwise, a rule is undecided if lost events, or events
+ * after the end of the log, might break it; its at_loss and at_end may say that it passes or fails then. A rule
+ * also fails if it has fewer events than its min_count.
  */
 #include "config.h"
 #include "src/check/trial.h"

@@ -10,7 +10,6 @@
 
 /* If a name is longer than this, the verdict follows on the next line. */
 enum { NAME_MAX_COLUMNS = 12 };
-/* The widths of columns. */
 enum { LABEL = 28, VALUE = 13, CHANGE = 10, NAME = 26, COUNT = 10, RATE = 12 };
 
 /* A p-value below this is shown as "< 1e-06", because the approximation is not more exact. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-  * Reads the events of logs, merged by time, or of a session, selects some of them, and gives these to a sink. The
-  * sink makes lines of text, a log, pairs, an export, a report or a verdict from them.
+ * Reads the events of logs, merged by time, or of a session, selects some of them, and gives these to a sink. The
+ * sink makes lines of text, a log, pairs, an export, a report or a verdict from them.
  *
  * A command opens the sources (src/summary/selection.h) and sets .sink. Then ptrc_query_scan() reads what must be
  * known before the first event, ptrc_query_run() gives all events to the sink, and ptrc_query_end() reports what is

@@ -177,7 +177,7 @@ static bool find_member(const char *name, const struct ptrc_layouts *l, struct p
 	/* A layout that is added later may have a field of this name, and of any type. */
 	if (l->is_open)
 		f->dimensions |= DURATION;
-	/* A value in JSON may have any type. A whole array may be compared with any type, but never holds. */
+	/* A value in JSON may have any type. A whole array may be compared with any type: that never holds. */
 	if (l->is_open || l->has_json || number < 0 || (uses.element_count && !is_element))
 		f->dimensions |= NUMBER | TEXT | BOOL;
 	if (is_element)

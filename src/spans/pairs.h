@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-  * Pairs of events, a begin and an end, and the time between the two.
+ * Pairs of events, of which the first begins something and the second ends it, and the time between the two.
  *
  * An end belongs to the latest open begin with the same key. The key is the value of a field, which is the field
  * that the user names, or the member `key` if both events have it. Otherwise the key is the thread. If events were
@@ -94,8 +94,8 @@ struct ptrc_pair {
 
 /* The pairs to which an event type belongs (the member .of_pairs of struct ptrc_type). */
 struct ptrc_pair_roles {
-	/* The value of .generation of struct ptrc_pairs when this structure was made. If they differ, the structure
-	 * is out of date and is made anew. */
+	/* The value of .generation of struct ptrc_pairs when this structure was made. Once that value has changed,
+	 * the structure is out of date and is made anew. */
 	unsigned int generation;
 	size_t count;
 	struct ptrc_pair_role {

@@ -5,8 +5,8 @@
  * the log has os.switch_in and os.switch_out, it is also known when each thread ran, could have run, and did not
  * run. Otherwise the events wait.thread at the start and the end of a thread give the sums of the first two.
  *
-  * A wait without an end is called open, unless its thread recorded a later wait or ends were not selected. An open
-  * wait is counted as if it had lasted until its thread ended, or until the end of the trace.
+ * A wait without an end is called open, unless its thread recorded a later wait or ends were not selected. An open
+ * wait is counted as if it had lasted until its thread ended, or until the end of the trace.
  */
 #ifndef PTRC_SRC_SPANS_WAITS_H
 #define PTRC_SRC_SPANS_WAITS_H

@@ -5,9 +5,9 @@
  * Nothing arrives before it was sent. So each message from one host to another is an upper bound of how far the
  * receiver's clock is ahead, and each message back is a lower bound. If both clocks run evenly, the offset is a
  * line over time that passes below all upper bounds and above all lower bounds; only the convex hulls of both sets
-  * matter. This is due to Duda, Harrus, Haddad and Bernard, "Estimating global time in distributed systems", 7th
-  * International Conference on Distributed Computing Systems, 1987. As in that paper, the result is the line in the
-  * middle between the steepest and the least steep line that pass between the bounds.
+ * matter. This is due to Duda, Harrus, Haddad and Bernard, "Estimating global time in distributed systems", 7th
+ * International Conference on Distributed Computing Systems, 1987. As in that paper, the result is the line in the
+ * middle between the steepest and the least steep line that pass between the bounds.
  */
 #ifndef PTRC_SRC_SYNC_LINE_H
 #define PTRC_SRC_SYNC_LINE_H
@@ -21,9 +21,10 @@
 /* The largest difference in speed between two clocks that the kernel allows. */
 #define PTRC_SYNC_DRIFT_MAX 1e-3
 
+/* A bound of how far the clock of a host is ahead of the clock of another host. */
 struct ptrc_sync_point {
-	int64_t at_ns;	  /* a time by the clock of the other of two hosts */
-	int64_t ahead_ns; /* a bound of how far the host's clock is ahead at that time */
+	int64_t at_ns;	  /* a time, by the clock of the other host */
+	int64_t ahead_ns; /* the bound at that time */
 };
 
 /* Starts zeroed. */
@@ -44,9 +45,9 @@ struct ptrc_sync_evidence {
 void ptrc_sync_evidence_free(struct ptrc_sync_evidence *);
 
 /*
-  * Finds the line of the link. There is at least one message. If the errors that the clocks state contradict the
-  * messages, ignores these errors. If no line passes the bounds of the messages, takes the line that violates them
-  * least, and stores in .slack_ns by how much; otherwise sets *is_contradicted if it has ignored errors.
+ * Finds the line of the link. There is at least one message. If the errors that the clocks state contradict the
+ * messages, ignores these errors. If no line passes the bounds of the messages, takes the line that violates them
+ * least, and stores in .slack_ns by how much; otherwise sets *is_contradicted if it has ignored errors.
  */
 void ptrc_sync_fit(const struct ptrc_sync_evidence *, struct ptrc_clock_link *,
 		   bool *is_contradicted);

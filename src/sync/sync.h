@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
-  * Compares the clocks of hosts by the messages between them. The user names the events of sending and receiving,
-  * and the field that identifies a message. For each two hosts with messages between them, line.h estimates how
-  * far their clocks are apart. In the largest group of hosts that messages connect, the host with the best clock is
-  * the reference; the other hosts of the group are linked to it along the most exact links.
+ * Compares the clocks of hosts by the messages between them. The user names the events of sending and receiving,
+ * and the field that identifies a message. For each two hosts with messages between them, line.h estimates how
+ * far their clocks are apart. In the largest group of hosts that messages connect, the host with the best clock is
+ * the reference; the other hosts of the group are linked to it along the most exact links.
  */
 #ifndef PTRC_SRC_SYNC_SYNC_H
 #define PTRC_SRC_SYNC_SYNC_H
