@@ -119,8 +119,8 @@ struct now {
 	struct ptrc_moment at;
 	/* Which event of the rule the current event matches, as an index. */
 	unsigned int event;
-	/* The current event fulfils the conditions of the rule's event. Only the kind pair takes other events,
-	 * too. */
+	/* The current event fulfils the conditions of the rule's event. Only rules of the kind pair also take
+	 * events that do not. */
 	bool is_selected;
 };
 
@@ -426,8 +426,8 @@ static void take_request(struct now *n, const struct ptrc_judge_key *k)
 	TAILQ_INSERT_HEAD(&t->requests, q, others);
 }
 
-/* Decides about waiting events: at their answer or, if `at` is NULL, at the end of the log. `ns` is the time of the
- * answer or of the end. */
+/* Counts waiting events as kept, broken, doubtful or open, when their answer comes or, if `at` is NULL, at the end
+ * of the log. `ns` is the time of the answer or of the end. */
 static void answer(struct ptrc_trial *t, const struct waiters *w, int64_t ns,
 		   const struct ptrc_moment *at)
 {
@@ -465,8 +465,8 @@ static void take_answer(struct now *n, const struct ptrc_judge_key *k)
 	remember_answer(n, k);
 }
 
-/* Notes that events were lost at this time. One of them may have answered the request, unless an answer would
- * have been late already. */
+/* Notes that events were lost at this time, so that q->fresh becomes a part of q->old. A lost event may have
+ * answered the request, unless an answer would have been late already. */
 static void doubt(struct ptrc_trial *t, struct ptrc_request *q, int64_t ns)
 {
 	int64_t length_ns = ptrc_when_subtract(ns, q->fresh.at.ns);
@@ -521,8 +521,8 @@ static struct ptrc_waiting *add_waiting(struct now *n, size_t key_size)
 	return w;
 }
 
-/* Notes in one of the sets of w->steps that the waiting event came before the event that precedes it in the
- * list. */
+/* Adds the waiting event to `set`, which is .broken, .doubtful or .open of w->steps: it came before the event that
+ * precedes it in the rule's list. */
 static void break_order(const struct ptrc_waiting *w, unsigned int *set)
 {
 	unsigned int bit = 1U << w->step;
@@ -533,8 +533,8 @@ static void break_order(const struct ptrc_waiting *w, unsigned int *set)
 	*set |= bit;
 }
 
-/* Counts as broken or doubtful the events that have waited for longer than the tolerance for what they
- * require. */
+/* Counts as broken or doubtful the events that have waited for longer than the tolerance for the event that
+ * they require. */
 static void end_waiting(struct ptrc_trial *t, int64_t ns)
 {
 	struct ptrc_waiting *w;
@@ -553,7 +553,7 @@ static void end_waiting(struct ptrc_trial *t, int64_t ns)
 	}
 }
 
-/* Notes that events were lost at this time: one of them may be what the waiting events require. */
+/* Notes that events were lost at this time: one of them may be the event for which the others wait. */
 static void doubt_waiting(struct ptrc_trial *t, int64_t ns)
 {
 	struct ptrc_waiting *w;
@@ -850,7 +850,7 @@ static void take_order(struct now *n)
 
 	t->matched_event = n->judge->event_count;
 	end_waiting(t, n->at.ns);
-	/* All events of the list have happened, so each later event has the preceding one before it. */
+	/* All events of the list have happened, so no later event can lack the one that precedes it in the list. */
 	if (t->is_settled && TAILQ_EMPTY(&t->waiting)) {
 		t->matched += !is_counted;
 		return;
@@ -1180,10 +1180,10 @@ void ptrc_judge_take_early_end(struct ptrc_judge *j, int64_t ns, unsigned int so
 	doubt_waiters(j, ns, source);
 }
 
-/* Takes an event that reports a loss, or the next event of the same source (START or RESUME); events are lost
- * between the two. Both count as a place of loss, because pairs that other sources open between them may have lost
- * their ends. Or takes the START after a stop (is_restart). The loss does not affect what the event itself ends or
- * answers, so the event is taken in these roles first. */
+/* Takes an event at a place of loss: an event that reports a loss, the next event of the same source (START or
+ * RESUME), or the START after a stop (is_restart). Events were lost between the first two; both count as places of
+ * loss, because pairs that other sources open between them may have lost their ends. The loss does not affect the
+ * pairs that this event ends and the events that it answers, so it is taken in these roles first. */
 static void take_at_gap(struct now *n, const struct ptrc_roles *roles, bool is_restart)
 {
 	for (size_t i = 0; i < roles->count; i++)

@@ -141,7 +141,7 @@ struct ptrc_trial {
 	 * if the rule is broken. */
 	struct ptrc_cases worst, shortest, doubts, shown;
 
-	/* One entry for each key of the rule. Its type depends on the kind of the rule. */
+	/* One entry for each key of the rule. The type of the entries depends on the kind of the rule. */
 	struct ptrc_table table;
 	/* For the kind after: the keys with events that wait for an answer, one request for each key. The request
 	 * with the latest event is first. */

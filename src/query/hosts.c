@@ -76,7 +76,7 @@ static bool is_possible(int64_t ns)
 	return ns > -ns_max && ns < ns_max;
 }
 
-/* Converts a reading of the clocks in a log. Returns false if its values are impossible. */
+/* Converts a reading of the clocks in a log to *r. Returns false if its values are impossible. */
 static bool make_reading(const struct posixtrace_log_clock *c, struct reading *r)
 {
 	int64_t realtime = ptrc_when_ns(&c->pk_realtime);

@@ -50,8 +50,8 @@ struct ptrc_host {
 	bool is_uncertain;
 	/* The greatest clock error at an event whose order is uncertain. */
 	int64_t uncertain_ns;
-	/* This host is the reference, or its clock was compared with that of the reference. The next three
-	 * members are the result. */
+	/* This host is the reference, or its clock was compared with that of the reference, directly or by way of
+	 * other hosts. The next three members are the result. */
 	bool is_linked;
 	/* The number of messages compared. */
 	uint64_t message_count;

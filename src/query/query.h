@@ -57,7 +57,7 @@ struct ptrc_source {
  * NULL. */
 struct ptrc_sink {
 	void *self;
-	/* Takes the latest event of the source. Counts in the query's shown_count what it shows. */
+	/* Takes the latest event of the source. Adds the events that it shows to the query's shown_count. */
 	void (*event)(void *self, struct ptrc_source *);
 	/* Returns the index of the first event of the block, from index `at` on, that the sink wants. */
 	size_t (*skip)(void *self, struct ptrc_source *, const struct posixtrace_block *,

@@ -15,7 +15,7 @@
  * behalf of a process, not by a thread. */
 struct ptrc_lane {
 	struct ptrc_table_entry entry;
-	/* The index of the lane in the list. */
+	/* The index of the lane in ptrc_lanes.list. */
 	size_t number;
 	/* The source of the lane's first event. */
 	struct ptrc_source *source;

@@ -154,7 +154,7 @@ static int by_key(const void *one, const void *other)
 struct channel {
 	struct ptrc_table_entry entry;
 	size_t first, second;
-	/* Bounds of how far the clock of `second` is ahead, at times by the clock of `first`. */
+	/* Bounds of how far the clock of `second` is ahead of that of `first`, at times by the clock of `first`. */
 	struct ptrc_sync_evidence evidence;
 };
 
