@@ -57,7 +57,8 @@
  * unattended COMMAND must not hang for ever. */
 #define NO_LOSS_WAIT "10m"
 
-/* If, after an interrupt, the log accepts nothing for this long, a message says that this process waits for it. */
+/* If the log accepts nothing for this long after an interrupt, a message says that this process waits for the
+ * log. */
 enum { WORD_MS = 1000 };
 
 enum {
@@ -152,7 +153,7 @@ struct run {
 	bool has_command_ended;
 	/* A client of the session ended the recording while COMMAND ran. */
 	bool is_ended_early;
-	/* The result of the trace. It is complete when the trace has ended. */
+	/* The results of the trace, up to event_count. They are complete when trace_ended() was called. */
 	struct ptrc_losses losses;
 	struct posixtrace_pattern patterns[POSIXTRACE_PATTERNS_MAX];
 	size_t pattern_count;
@@ -286,9 +287,9 @@ static bool is_of_os(trace_id_t trace, trace_event_id_t id)
 }
 
 /*
- * Counts the recorded events. *has_user_events becomes whether a user event is among them. Events of the
- * operating system do not count as user events. (A script that does not have the library may still have user
- * events, by ptrace-event.)
+ * Counts the recorded events, and in r->cut those whose data was cut. *has_user_events becomes whether
+ * programs have recorded any of the events; events of the operating system do not count. It is true if the
+ * counts are unknown.
  */
 static uint64_t count_recorded(struct run *r, trace_id_t trace, bool *has_user_events)
 {
@@ -419,8 +420,8 @@ static void trace_ended(void *arg, int error, const struct ptrc_counts *counts)
 	ptrc_logfile_close(&r->log, true);
 }
 
-/* Makes the session, without a trace yet. Ends the process if the name that the user wants is taken. Any other
- * failure is reported later, when COMMAND is traced. */
+/* Makes the session, without a trace yet. Ends the process if the name that the user wants is taken. Any
+ * other failure is reported by say_session_error(), when COMMAND is traced. */
 static void make_session(struct run *r, const struct ptrc_config *c)
 {
 	const char *slash = strrchr(r->command[0], '/');
@@ -572,9 +573,9 @@ static int start_child(struct run *r)
 	return 0;
 }
 
-/* Passes a signal on to COMMAND, unless COMMAND has sent it, or has already received it because it was sent to
- * the process group and COMMAND is still in that group. A SIGCONT from the witness (src/base/group_signal.h) was
- * meant for this process only. */
+/* Passes a signal on to COMMAND, unless COMMAND has sent it, or has already received it because it was sent
+ * to the process group and COMMAND is still in that group. A SIGCONT from the witness (the process in the
+ * group by which group_signal.h recognizes such signals) was meant for this process only. */
 static void pass_on(const struct run *r, const struct signalfd_siginfo *info)
 {
 	int signal = (int)info->ssi_signo;
@@ -644,8 +645,8 @@ static int wait_child(struct run *r)
 	}
 }
 
-/* Ends this process in the same way as COMMAND ended. A shell that was interrupted together with COMMAND has to
- * see that its child died of the signal, too. */
+/* Returns the exit status of COMMAND. If a signal has ended COMMAND, ends this process by that signal: a
+ * shell that was interrupted together with COMMAND has to see that its child died of the signal, too. */
 static int end_as(int status)
 {
 	struct rlimit none = {.rlim_cur = 0};
@@ -723,8 +724,8 @@ static int abandon(struct run *r)
 	return end_as(status);
 }
 
-/* Opens the gate. Returns the error number if COMMAND could not be executed; 0 if it runs, or if a
- * signal has ended the child. */
+/* Opens the gate, so that the child executes COMMAND. Returns the error number if COMMAND could not be
+ * executed; 0 if it runs, or if a signal has ended the child. */
 static int release_child(const struct run *r)
 {
 	int error = 0;
@@ -806,11 +807,11 @@ static void wait_rest(struct run *r)
 }
 
 /*
- * Ends the trace. The log may be a pipe whose reader no longer reads, so the user must be able to stop the wait.
- * COMMAND has ended, so the signals that would have ended it now act on this process. After the first SIGINT, a
- * message is printed if the log accepts nothing. A second SIGINT, or the first signal of another kind, makes the
- * keeper give the log up if the log accepts nothing for a second. After one more signal this process ends at
- * once, without waiting for the keeper.
+ * Ends the trace. The log may be a pipe whose reader no longer reads, so the user must be able to stop the
+ * wait. COMMAND has ended, so the signals that would have ended it now act on this process. After the first
+ * SIGINT, a message is printed if the log accepts nothing. A second SIGINT, or the first signal of another
+ * kind, makes the keeper (the process that writes the log) give the log up if the log accepts nothing for a
+ * second. After one more signal this process ends at once, without waiting for the keeper.
  */
 static void end_recording(struct run *r)
 {

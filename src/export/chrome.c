@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Trace Event Format of Chromium, in JSON, for about:tracing, Perfetto's viewer, speedscope and others. Times
- * are microseconds with three decimals since the first event, so that a double has room for every nanosecond.
- * Viewers sort the events.
+ * The Trace Event Format of Chromium, in JSON, for about:tracing, Perfetto's viewer, speedscope and others.
+ * Times are microseconds with three decimals since the first event, so that a double has room for every
+ * nanosecond. Viewers sort the events, so a slice is put when it ends.
  */
 #include "config.h"
 #include "src/export/format.h"
@@ -188,8 +188,8 @@ static void put_slice_args(struct ptrc_export *x, const struct ptrc_slice *s)
 	ptrc_buffer_char(j.buffer, '}');
 }
 
-/* Puts one end of an arrow. Viewers connect slices with arrows, so each end is a slice of 1 ns, which is too
- * short to overlap others. */
+/* Puts one end of the arrow from the thread on which a slice started to the thread on which it ended. Viewers
+ * connect slices with arrows, so each end is a slice of 1 ns, which is too short to overlap others. */
 static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s, bool is_end)
 {
 	struct ptrc_export_lane *lane = is_end ? s->end_lane : s->lane;
@@ -307,7 +307,7 @@ static void begin(struct ptrc_export *x)
 
 	ptrc_buffer_format(b, "{\"exporter\":\"ptrace-export %s\",\"displayTimeUnit\":\"ns\",\n",
 			   PACKAGE_VERSION);
-	/* All other events start with a comma. */
+	/* Starts the list with an event, because put_phase() puts a comma before each later one. */
 	ptrc_buffer_text(b, "\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":0,\"name\":\"process_name\","
 			    "\"args\":{\"name\":\"trace system\"}}");
 }

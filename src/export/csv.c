@@ -45,8 +45,8 @@ static bool put_fields(struct csv *c, struct ptrc_buffer *b, struct ptrc_view *v
 	return is_whole;
 }
 
-/* Puts the last two columns: the data as text, and the bytes of the data unless other columns have all of
- * them. */
+/* Puts the last two columns, "data" and "data_hex": the data as text, and its bytes unless the other columns
+ * have all of them. */
 static void put_data(struct ptrc_buffer *b, struct ptrc_view *view, bool is_whole)
 {
 	const struct ptrc_reader *r = view->reader;

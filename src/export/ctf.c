@@ -52,7 +52,7 @@ struct class
 };
 
 struct stream {
-	/* The open packet. */
+	/* The bytes of the open packet, if is_open. */
 	struct ptrc_buffer packet;
 	bool is_open;
 	struct ptrc_ctf_packet head;
@@ -327,7 +327,7 @@ static void put_symbol(struct ptrc_buffer *b, struct ptrc_view *view)
 	ptrc_buffer_bytes(b, &line, sizeof(line));
 }
 
-/* Returns the name of the thread, up to its first null byte. */
+/* Returns the name of the thread as a string of CTF, which ends with the first null byte. */
 static const struct ptrc_buffer *thread_name(struct ptrc_export_lane *lane)
 {
 	if (__builtin_expect(!lane->is_written, 0)) {
@@ -380,8 +380,8 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 
 /* ---- losses ---- */
 
-/* Puts a packet for a loss. The packet before it ends at the start of the loss, so that readers show the loss
- * between the two. */
+/* Puts a packet without events for a loss. The packet before it ends at the start of the loss, because
+ * readers show a loss between the ends of these two packets. */
 static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 {
 	struct ctf *c = x->state;
@@ -413,8 +413,8 @@ static bool is_whole(const struct ptrc_query *q)
 	       q->first_count == UINT64_MAX && q->last_count == UINT64_MAX;
 }
 
-/* Adds the lost events that no packet has counted yet. If the log gives no number for exactly one of the losses,
- * they are counted at that loss; otherwise at the end. */
+/* Adds the lost events that no packet has counted yet. If exactly one loss has no number in the log, adds
+ * them to that loss, otherwise in a packet at the end. */
 static void put_rest(struct ptrc_export *x, const struct ptrc_source *source)
 {
 	struct ctf *c = x->state;

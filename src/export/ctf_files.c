@@ -102,8 +102,8 @@ static DIR *open_list(int dir)
 	return list;
 }
 
-/* Stores the number of the directory's entries in *count, and the number of those that do not belong to a trace in
- * *others. Returns 0 or an error number. */
+/* Stores the number of the directory's entries in *count, and in *others the number of those that, by their
+ * names, are not files of a CTF trace. Returns 0 or an error number. */
 static int look(int dir, size_t *count, size_t *others)
 {
 	DIR *list = open_list(dir);

@@ -16,7 +16,6 @@
 #define SIGNATURE                                                               \
 	"\x1e{\"type\":\"preamble\",\"version\":2,\"attributes\":{\"" NAMESPACE \
 	"\":{\"exporter\":\"ptrace-export"
-/* The ID of the only clock. */
 #define CLOCK "posixtrace"
 
 enum { STREAM_CLASS = 0 };
@@ -37,7 +36,7 @@ static void close_fragment(struct ptrc_json *j)
 	ptrc_buffer_char(j->buffer, '\n');
 }
 
-/* Puts a text of the log. */
+/* Puts a text from the log, which may need escapes, as the value of this key. */
 static void put_text(struct ptrc_json *j, const char *key, const char *text, size_t size)
 {
 	ptrc_json_key(j, key);
@@ -46,7 +45,7 @@ static void put_text(struct ptrc_json *j, const char *key, const char *text, siz
 
 /* ---- classes of fields ---- */
 
-/* Opens a class of fields, which is the value of this key. */
+/* Opens the description of a field, as the value of this key; CTF calls it a class of fields. */
 static void open_field_class(struct ptrc_json *j, const char *key, const char *type)
 {
 	ptrc_json_open(j, key, '{');
@@ -96,7 +95,7 @@ static const char *number_type(const struct ptrc_layout_field *f)
 	}
 }
 
-/* Puts the class of a number, or of the elements of an array. */
+/* Puts the description of a number, or of each element of an array of numbers. */
 static void put_number(struct ptrc_json *j, const char *key, const struct ptrc_layout_field *f,
 		       const char *role)
 {
@@ -123,7 +122,8 @@ static void put_number(struct ptrc_json *j, const char *key, const struct ptrc_l
 	ptrc_json_close(j, '}');
 }
 
-/* Puts the class of bytes, text or an array. Its size is fixed, or is in the field `length` if this is not NULL. */
+/* Puts the description of bytes, text or an array, whose size is fixed or is in the field `length`, if that
+ * is not NULL. */
 static void put_items(struct ptrc_json *j, const struct ptrc_layout_field *f, const char *role,
 		      const char *length)
 {

@@ -214,7 +214,6 @@ static void visit_text(const struct facts *f, const char *name, const char *text
 	visit(f, name, text, strlen(text));
 }
 
-/* Visits facts about the log: its host, its program, and its losses. */
 static void visit_log(const struct facts *f, const struct ptrc_source *s, unsigned long process)
 {
 	struct posixtrace_log_host host = {0};

@@ -19,7 +19,8 @@ enum { PTRC_CTF_UUID_BYTES = 16 };
 
 #define PTRC_CTF_MAGIC UINT32_C(0xc1fc1fc1)
 
-/* The start of a packet. If there are several logs, the names of the log and of the host follow as strings. */
+/* The start of a packet. Two strings may follow: the name of the log, if there are several logs, and the
+ * label of its host, if the hosts have labels. */
 struct ptrc_ctf_packet {
 	uint32_t magic;
 	unsigned char uuid[PTRC_CTF_UUID_BYTES];
@@ -27,7 +28,7 @@ struct ptrc_ctf_packet {
 	uint32_t stream_instance_id;
 	uint64_t timestamp_begin;
 	uint64_t timestamp_end;
-	/* The sizes are in bits. */
+	/* In bits. */
 	uint64_t content_size;
 	uint64_t packet_size;
 	uint64_t packet_seq_num;

@@ -53,7 +53,6 @@ static void put_quoted(struct ptrc_buffer *b, const char *text, size_t size)
 
 /* ---- classes of events ---- */
 
-/* Puts the name of the TSDL type for a number. */
 static void put_number_type(struct ptrc_buffer *b, const struct ptrc_layout_field *f)
 {
 	char letter = 'u';

@@ -95,8 +95,8 @@ static bool is_flame(struct ptrc_export *x)
 	return is_selected;
 }
 
-/* Some pairs have names of their own: that of a function, or one with the value of --label-by. Stores the
- * name in x->own_name; returns false if the pair has no such name. */
+/* A function call is named after its function, and with --label-by a pair is named "PAIR: LABEL". Stores such
+ * a name in x->own_name. Returns false if the pair has only the name of its kind. */
 static bool name_by_itself(struct ptrc_export *x, const struct ptrc_pair *pair,
 			   struct ptrc_view *view)
 {
@@ -136,8 +136,8 @@ static const struct ptrc_span *wait_around(struct ptrc_export *x, const struct p
 	return s;
 }
 
-/* Finds the wait around a span that starts. A wait that the thread has left by longjmp() stays open
- * without an end. So once a later wait has ended, the open wait is not taken as the reason why the
+/* Stores the kind of the wait around a span that starts. A wait that the thread has left by longjmp() stays
+ * open without an end. So once a later wait has ended, the open wait is not taken as the reason why the
  * thread is off its processor. */
 static void find_wait(struct ptrc_export *x, struct ptrc_span *s)
 {
@@ -453,12 +453,13 @@ static void finish(void *self, bool is_read)
 			end_loss(x, &x->losses[i]);
 }
 
-/* Starts again from the first event. Keeps the lanes (the rows of threads), because they will be needed again. */
+/* Called before the events are read a second time, for --last. Keeps the lanes (the rows of threads), because
+ * the same threads come again. */
 static void restart(void *self)
 {
 	struct ptrc_export *x = self;
 
-	/* Pairs that are open at the end are shown, too. */
+	/* Counts the pairs that are still open, because these are shown, too. */
 	finish(x, true);
 	ptrc_pairs_forget(x->pairs);
 	x->source = NULL;
@@ -516,7 +517,6 @@ static bool has_type(const struct ptrc_query *q, const char *name)
 	return ptrc_select_has_name(&q->select, name) && ptrc_query_has_type(q, name, NULL);
 }
 
-/* Adds a pair of two event types and returns its index. */
 static size_t add_pair(struct ptrc_export *x, const char *names)
 {
 	struct ptrc_cli_reason why;

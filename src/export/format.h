@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface of an export format: functions that write the selected events and slices. Times are
- * nanoseconds since the first event of all logs, so they are never negative. Events come in the order of
- * their times, slices in the order of their ends.
+ * The interface of an export format: functions that write the selected events and slices (pairs of events).
+ * Times are nanoseconds since the first event of all logs, so they are never negative. Events come in the
+ * order of their times, slices in the order of their ends.
  */
 #ifndef PTRC_SRC_EXPORT_FORMAT_H
 #define PTRC_SRC_EXPORT_FORMAT_H
@@ -26,11 +26,11 @@ struct ptrc_export_options {
 	/* The file or directory to write; NULL means standard output. */
 	const char *path;
 	bool is_forced;
-	/* Numbers are exported as counters: if `counters` is NULL, those with a unit, otherwise those whose
-	 * EVENT.FIELD matches this pattern. */
+	/* Whether numbers in the data of events are exported as counters. `counters` is a pattern for
+	 * EVENT.FIELD, the name of a number; NULL stands for all numbers that have a unit. */
 	bool has_counters;
 	const char *counters;
-	/* For ctf: the version. */
+	/* The version of CTF; used only by the format ctf. */
 	const struct ptrc_ctf_version *ctf_version;
 };
 
@@ -39,15 +39,17 @@ struct ptrc_export_options {
  * machines. */
 enum { PTRC_LANE_MACHINE_STEP = 10000000, PTRC_LANE_MACHINES = 100 };
 
-/* A process in the export. The one whose pid is 0 is the trace system itself. */
+/* A process in the export. The trace system, which records events such as START, counts as a process, too:
+ * the one with pid 0 of its machine. */
 struct ptrc_export_process {
 	struct ptrc_table_entry entry;
-	/* The pid of the process, changed so that it is unique in the export. */
+	/* The pid of the process plus a multiple of PTRC_LANE_MACHINE_STEP, which differs for each
+	 * machine. */
 	int32_t pid;
-	/* The number of the process, counted from 1. */
+	/* The number of the process in the export, from 1 on. */
 	uint64_t number;
-	/* The text of --label, if any, and the name from the log or, if it is unknown, "process PID"; no null
-	 * byte. */
+	/* "LABEL: NAME", or "NAME" without --label. A process whose name the log does not have is "process
+	 * PID". No null byte follows. */
 	struct ptrc_buffer name;
 	/* Set by the format when it has written the process. */
 	bool is_written;
@@ -56,15 +58,17 @@ struct ptrc_export_process {
 struct ptrc_export_lane {
 	struct ptrc_lane lane;
 	struct ptrc_export_process *process;
-	/* The pid and tid of the thread, changed so that they are unique in the export. */
+	/* The pid and tid of the thread plus a multiple of PTRC_LANE_MACHINE_STEP, which differs for each
+	 * machine. */
 	int32_t pid;
 	int32_t tid;
-	/* The number of the thread, counted from 1. */
+	/* The number of the thread in the export, from 1 on. */
 	uint64_t number;
 	struct ptrc_buffer name;
 	/* Set by the format when it has written the thread. */
 	bool is_written;
-	/* The state that the thread's latest switch of the processor has started. */
+	/* The span (running or off the processor) that the thread's latest os.switch_in or os.switch_out has
+	 * started; NULL before the first. */
 	const struct ptrc_span *latest_state;
 	/* The wait that the thread has started last; NULL if a wait has ended since. */
 	const struct ptrc_span *latest_wait;
@@ -72,7 +76,7 @@ struct ptrc_export_lane {
 	bool is_state_written;
 	/* For the format: text that many events of the thread share. */
 	struct ptrc_buffer text;
-	/* For the format: memory that it allocates and frees. */
+	/* The format's own data about the thread, which the format allocates and frees. */
 	void *state;
 };
 
@@ -81,7 +85,7 @@ struct ptrc_export_name {
 	struct ptrc_buffer text;
 	/* The name as a JSON string. */
 	struct ptrc_buffer json;
-	/* For the format: a number for the name; 0 until it has one. */
+	/* The number that the format has given to the name; 0 until it has given one. */
 	uint64_t number;
 };
 
@@ -93,9 +97,9 @@ struct ptrc_export_span {
 	uint64_t outer;
 	/* The number of the outermost one of the spans around this one; its own number if there was none. */
 	uint64_t root;
-	/* For a wait: the kind of the wait in which it started, as a wait in a signal handler does. For the state of a
-	 * thread that is off its processor: the kind of the wait that was the reason. PTRC_WAITS_KINDS if there was
-	 * none. */
+	/* For a wait that lies within another wait, as one in a signal handler may: the kind of the outer
+	 * wait. For the state of a thread that is off its processor: the kind of the wait that is the reason.
+	 * PTRC_WAITS_KINDS if there is no such wait. */
 	enum ptrc_waits_kind wait;
 };
 
@@ -107,7 +111,7 @@ struct ptrc_export_pair {
 	enum ptrc_waits_kind wait;
 };
 
-/* The place where a slice is shown. */
+/* The place in a viewer where a slice is shown. */
 enum ptrc_slice_kind {
 	/* The slice is on its thread. Any two such slices of a thread are nested or do not overlap. */
 	PTRC_SLICE_NESTED,
@@ -135,8 +139,8 @@ struct ptrc_slice {
 	struct ptrc_view *end;
 	/* Events were lost between begin and end, so the end may belong to another slice. */
 	bool is_cut;
-	/* If the slice is a wait, and the logs have no switches of the processor, so that only the wait shows the
-	 * state of the thread: the name of that state. Otherwise NULL. */
+	/* The name of the thread's state during the slice, such as "waiting: lock", if the slice is a wait
+	 * and the states are not known from os.switch_in and os.switch_out; otherwise NULL. */
 	struct ptrc_export_name *wait_state;
 };
 
@@ -152,11 +156,11 @@ struct ptrc_export_loss {
 	const struct ptrc_source *source;
 	uint64_t begin_ns;
 	uint64_t end_ns;
-	/* Whether the log says how many events were lost. */
+	/* Whether the loss is a damaged place of the log, and the log says how many events it had. */
 	bool is_counted;
-	/* The number of lost events. */
+	/* The number of lost events; not known unless is_counted is set. */
 	uint64_t events;
-	/* The loss is within the selected time, so it is exported. */
+	/* The loss overlaps the selected time. Only formats with .push get other losses, too. */
 	bool is_selected;
 };
 
@@ -197,13 +201,15 @@ struct ptrc_export {
 	void *state;
 	/* The processes, found by pid. */
 	struct ptrc_table processes;
-	/* For each source, the loss that its last event reported. Its .source is NULL if there is none. */
+	/* For each source, the loss that began with its latest event; .source is NULL if none did. */
 	struct ptrc_export_loss *losses;
-	/* Indexed by pair. The list ends at the last pair that was needed so far. */
+	/* The names and kinds of pairs, by the index of the pair. An element is made when its pair is first
+	 * needed. */
 	struct ptrc_export_pair *pair_infos;
 	size_t pair_info_count;
-	/* The indexes of the pairs that show when a thread runs and when it waits. Their events are
-	 * recorded by ptrace-run --os. SIZE_MAX if they are not used. */
+	/* The indexes of the pairs os.switch_in..os.switch_out (the thread runs) and
+	 * os.switch_out..os.switch_in (it does not run), whose events ptrace-run --os records. SIZE_MAX if
+	 * they are not used. */
 	size_t running_pair;
 	size_t waiting_pair;
 	/* The name of the current slice, if it differs from the name of its pair. */
@@ -243,14 +249,15 @@ struct ptrc_export_format {
 	/* The format has no states of threads: the events that make them are exported as events. */
 	bool has_no_states;
 	size_t state_size;
-	/* Any of these functions may be NULL. .begin is called first. */
+	/* The functions that the export calls, .begin first. Any of them may be NULL. */
 	void (*begin)(struct ptrc_export *);
 	void (*event)(struct ptrc_export *, const struct ptrc_export_event *);
 	void (*slice)(struct ptrc_export *, const struct ptrc_slice *);
 	/* Takes a number in the data of the latest event. */
 	void (*counter)(struct ptrc_export *, struct ptrc_export_counter *,
 			const struct ptrc_value *);
-	/* If the format has push, it also gets losses outside of the selected time: frames end there. */
+	/* A format with .push also gets losses outside of the selected time, because it ends its open frames
+	 * at each loss. */
 	void (*loss)(struct ptrc_export *, const struct ptrc_export_loss *);
 	/* Called instead of .slice: the latest event starts (push) or ends (pop) a pair of this name on its
 	 * thread. */
@@ -276,21 +283,21 @@ extern const struct ptrc_export_format *const ptrc_export_formats[];
 /* Returns the time of the first event of all logs, in nanoseconds since 1970; 0 if there is no event. */
 int64_t ptrc_export_start_ns(const struct ptrc_export *);
 
-/* Returns the time since the first event; 0 for earlier times. */
+/* Returns the nanoseconds from the first event of all logs to the time `ns`; 0 if `ns` is earlier. */
 uint64_t ptrc_export_since_start(const struct ptrc_export *, int64_t ns);
 
 /* Returns the lane (one thread's row) of the latest event's thread. */
 struct ptrc_export_lane *ptrc_export_lane(struct ptrc_export *);
 
-/* Puts the name of a thread, or its number if the name is unknown. Escapes nothing. */
+/* Appends the name of a thread, or "thread TID" if the name is unknown. Escapes nothing in the name. */
 void ptrc_export_put_thread(struct ptrc_buffer *, const struct ptrc_export_lane *);
 
-/* Finds which sources are of the same machine. Returns false, after a message, if there are too many
- * machines. */
+/* Finds which sources are logs of the same machine, so that their events share threads and processes. Returns
+ * false, after a message, if there are more than PTRC_LANE_MACHINES machines. */
 bool ptrc_export_begin_lanes(struct ptrc_export *);
 void ptrc_export_free_lanes(struct ptrc_export *);
 
-/* Writes the output so far if it is larger than 64 KiB. */
+/* Writes the output that has been collected so far, if it is at least 64 KiB. */
 void ptrc_export_write_some(struct ptrc_export *);
 
 #endif

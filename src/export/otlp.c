@@ -47,9 +47,9 @@ static const struct {
 struct resource {
 	/* The attributes as JSON. */
 	struct ptrc_buffer attributes;
-	/* The items that wait for the end of their line, separated by commas. */
+	/* The items that wait until the line is put, separated by commas. */
 	struct ptrc_buffer items[ITEMS];
-	/* The next resource in the line. */
+	/* The next resource with waiting items of this kind. */
 	struct resource *next[ITEMS];
 };
 
@@ -60,9 +60,11 @@ struct otlp {
 	 * is needed. */
 	struct resource **processes;
 	size_t process_count;
-	/* The resource of the losses of each source, by its order; NULL until it is needed. */
+	/* The resources of records about losses, by the order of the source; NULL until the first loss. An
+	 * element is NULL until its source has a loss. */
 	struct resource **losses;
-	/* The resources that have waiting items, in the order of the line, and the number of bytes of both. */
+	/* For each kind of item, the list of resources that have waiting items, in the order in which the
+	 * line gets them; and the number of bytes of these items and of the resources' attributes. */
 	struct resource *first[ITEMS], *last[ITEMS];
 	size_t bytes[ITEMS];
 	/* Scratch space for text. */
@@ -319,7 +321,7 @@ static void put_scalar(struct ptrc_buffer *b, struct ptrc_buffer *room, const st
 	ptrc_buffer_char(b, '"');
 }
 
-/* Puts the elements of an array. Returns false if not all bytes can be restored from them. */
+/* Puts the elements of an array. Returns false if the array's bytes cannot all be restored from them. */
 static bool put_array(struct ptrc_buffer *b, struct ptrc_buffer *room,
 		      const struct ptrc_value *array)
 {
@@ -431,7 +433,8 @@ static void put_symbol(struct list *l, const struct ptrc_symbol *s)
 		put_number(l, "code.line.number", s->line);
 }
 
-/* Puts data that has been decoded. All of it may be one JSON text. */
+/* Puts decoded data. If all of it is one JSON object, puts the object's members as attributes; an object with
+ * too many members becomes the attribute "data". */
 static void put_decoded(struct list *l, struct ptrc_buffer *room, const struct ptrc_layout *layout,
 			const struct ptrc_decoded *d)
 {
@@ -451,7 +454,6 @@ static void put_decoded(struct list *l, struct ptrc_buffer *room, const struct p
 			put_field(l, room, f->name, &d->values[i]);
 }
 
-/* Puts the data of the event as attributes. */
 static void put_data(struct ptrc_export *x, struct list *l, struct ptrc_view *view)
 {
 	struct ptrc_buffer *room = &((struct otlp *)x->state)->text;
@@ -474,7 +476,7 @@ static void put_data(struct ptrc_export *x, struct list *l, struct ptrc_view *vi
 
 /* ---- resources ---- */
 
-/* The name of a machine's kind in OpenTelemetry. */
+/* Returns the name that OpenTelemetry has for a processor architecture that uname() names so. */
 static const char *arch_of(const char *machine)
 {
 	static const char *const names[][2] = {
@@ -576,7 +578,8 @@ static void put_line(struct ptrc_export *x, enum item kind)
 	ptrc_export_write_some(x);
 }
 
-/* Opens an item of the resource. Returns the buffer to which the caller writes it. */
+/* Starts an item of the resource, and adds the resource to the line if it has no item there yet. Returns the
+ * buffer to which the caller appends the item before it calls close_item(). */
 static struct ptrc_buffer *open_item(struct otlp *o, struct resource *r, enum item kind)
 {
 	struct ptrc_buffer *b = &r->items[kind];
@@ -749,8 +752,7 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *lost)
 	close_loss(x, &l);
 }
 
-/* Adds a record for each log with losses, which has the numbers of losses as JSON. Then puts all items that still
- * wait. */
+/* Adds a record for each log with losses, with the numbers of losses as JSON. Then puts all waiting items. */
 static bool end(struct ptrc_export *x)
 {
 	struct ptrc_query *q = x->query;

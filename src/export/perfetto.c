@@ -25,7 +25,7 @@
 #include "src/base/table.h"
 #include "src/text/event_format.h"
 
-/* The numbers of the fields of messages. */
+/* The numbers of the fields of messages, as in perfetto_trace.proto. */
 enum {
 	TRACE_PACKET = 1,
 
@@ -103,7 +103,6 @@ enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
 /* The number of the only sequence, and the numbers of built-in clocks. */
 enum { SEQUENCE = 1, CLOCK_REALTIME_ID = 1, CLOCK_BOOTTIME_ID = 6 };
 
-/* Enough bytes for a message with a few numbers. */
 enum { FEW_NUMBERS_BYTES = 96 };
 /* A length below this takes one byte; larger lengths take more. */
 enum { SHORT_LENGTH = 0x80 };
@@ -154,7 +153,8 @@ struct interned {
 	uint64_t number;
 };
 
-/* The key by which counters and rows are found: the number of a process and that of a name. */
+/* The key of the tables `counters` and `rows` in struct perfetto: the number of a process and that of a
+ * name. */
 struct key {
 	uint64_t process;
 	uint64_t name;
@@ -439,7 +439,8 @@ static void learn_layout(struct ptrc_export *x, const struct ptrc_layout *layout
 	close_packet(b, at);
 }
 
-/* Interns the names of the event's fields. This has to be done before the packet that uses them is opened. */
+/* Interns the names of the event's fields, in a packet of its own. So it is called before the packet that
+ * uses the names is opened. */
 static inline void need_layout(struct ptrc_export *x, const struct ptrc_view *view)
 {
 	const struct perfetto *p = x->state;
@@ -461,7 +462,8 @@ static void put_clock(struct ptrc_buffer *b, uint64_t id, uint64_t time)
 	close_message(b, one);
 }
 
-/* Puts the first packet. It starts the sequence, relates its clock to the time of day, and interns the words. */
+/* Puts the first packet. It starts the sequence, relates its clock to the time of day, and interns
+ * words[]. */
 static void put_begin(struct ptrc_export *x)
 {
 	struct perfetto *p = x->state;
@@ -516,7 +518,7 @@ static inline void close_event(struct ptrc_export *x, struct packet at)
 
 /* ---- annotations ---- */
 
-/* Opens an annotation. It is in a field of an event, or of another annotation. */
+/* Opens an annotation, which is this field of an event or of another annotation. */
 static inline size_t open_annotation(struct ptrc_buffer *b, unsigned int field, uint64_t name)
 {
 	size_t at = open_message(b, field);
@@ -814,7 +816,8 @@ static uint64_t row_track(struct ptrc_export *x, const struct ptrc_slice *s)
 
 static uint64_t slice_track(struct ptrc_export *x, const struct ptrc_slice *s)
 {
-	/* The slice around this one; NULL if this one has no end, because the other may then have been freed. */
+	/* The span around the slice. A slice without an end is shown after the last event, when the span
+	 * around it may have been freed; so that span is not used. */
 	const struct ptrc_span *around = s->end ? s->lane->lane.latest : NULL;
 
 	if (s->kind == PTRC_SLICE_ASYNC ||
@@ -823,7 +826,7 @@ static uint64_t slice_track(struct ptrc_export *x, const struct ptrc_slice *s)
 	return thread_track(&x->query->out, s->lane);
 }
 
-/* Puts one end of an arrow between two threads. */
+/* Puts one end of the arrow from the thread on which a slice started to the thread on which it ended. */
 static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s,
 			 struct ptrc_export_lane *lane, uint64_t ns)
 {

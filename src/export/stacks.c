@@ -19,7 +19,7 @@
 #include "src/base/json.h"
 #include "src/base/output.h"
 
-/* How many records are written to the temporary file at a time. */
+/* The number of records in a piece, which is what is written to the temporary file at a time. */
 enum { PIECE_RECORDS = 256 };
 
 /* The most frames in a line of folded stacks. n nested frames make n lines of up to n frames each, so without
@@ -37,15 +37,16 @@ struct record {
 };
 
 struct level {
-	/* Used for comparison only, never followed: at the end of the events, an open span is freed
-	 * before its level ends. */
+	/* The span of this open frame. The pointer is only compared, never followed: at the end of the
+	 * events, an open span is freed before its level ends. */
 	const struct ptrc_span *span;
 	const struct ptrc_source *source;
 	uint32_t frame;
 	uint32_t stack;
 };
 
-/* The content of a profile: a thread, or the losses of a log. */
+/* The content of a profile of speedscope, or a thread of folded stacks. `lane` is the thread; it is NULL for
+ * the losses of a log, which is `source`. */
 struct track {
 	const struct ptrc_export_lane *lane;
 	const struct ptrc_source *source;
@@ -62,7 +63,8 @@ struct track {
 	bool is_over;
 	struct record *records;
 	size_t record_count;
-	/* The offsets of the track's full pieces in the temporary file. */
+	/* The offsets, in the temporary file, of the pieces (of PIECE_RECORDS records) that were written
+	 * there. */
 	uint64_t *pieces;
 	size_t piece_count;
 };
@@ -95,7 +97,8 @@ static void set_root(struct ptrc_export *x, struct track *t, const struct ptrc_b
 				    ptrc_flames_frame(&x->flames, name->bytes, name->used));
 }
 
-/* Folded stacks have no times. So each program that a process executes gets a root of its own. */
+/* Makes the name of the program that the process executes the outermost frame of the thread's stacks. Folded
+ * stacks have no times that would otherwise keep one program apart from the next. */
 static void find_root(struct ptrc_export *x, struct track *t)
 {
 	const struct ptrc_reader *r = &x->source->reader;
@@ -279,7 +282,6 @@ static void begin(struct ptrc_export *x)
 	st->losses = ptrc_cli_allocate(x->query->source_count * sizeof(struct track *));
 }
 
-/* Ends the open frames of all threads. */
 static void close_tracks(struct ptrc_export *x)
 {
 	struct stacks *st = x->state;
@@ -400,7 +402,6 @@ static void put_track_name(struct ptrc_buffer *b, const struct track *t)
 	ptrc_buffer_free(&name);
 }
 
-/* Puts the records of a track as elements of a JSON array. */
 static void put_records(struct ptrc_export *x, struct track *t)
 {
 	struct stacks *st = x->state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Layouts, and the data that they decode. A layout is for the events whose names match a pattern (--decode), or for
- * one event type of a trace. posixtrace-layout(5) describes the language of layouts, and lib/model/layout.h has its
- * grammar. */
+/* Layouts, which describe the fields in the data of events, and the decoding of data by layouts. A layout is
+ * for the events whose names match a pattern (--decode), or for one event type of a trace.
+ * posixtrace-layout(5) describes the language of layouts, and lib/model/layout.h has its grammar. */
 #ifndef PTRC_SRC_FIELDS_LAYOUT_H
 #define PTRC_SRC_FIELDS_LAYOUT_H
 

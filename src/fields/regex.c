@@ -20,20 +20,21 @@ enum {
 	/* The greatest depth of nested groups in a pattern. PCRE2 allows 250, but that includes
 	 * groups that the translation adds. */
 	GROUPS_MAX = 200,
-	/* Matching by backtracking starts at each byte of the text. Each start may make several calls, and each
-	 * call may scan the text. BACKTRACK_WORK limits the product of starts, calls and bytes, so that a match
-	 * takes less than a second. A text longer than BACKTRACK_TEXT_MAX is only matched by the search. */
+	/* Matching by backtracking starts at each byte of the text. Each start may make several calls, and
+	 * each call may scan the text. BACKTRACK_WORK limits the product of starts, calls and bytes, so that
+	 * a match takes less than a second. A text longer than BACKTRACK_TEXT_MAX is only matched by
+	 * search(). */
 	BACKTRACK_TEXT_MAX = 4096,
 	BACKTRACK_CALLS_MAX = 1000,
 	BACKTRACK_WORK = 1 << 28,
 	HEAP_MAX_KIB = 16384,
 	STATES_MAX = 4096,
-	/* The number of integers in the workspace of the search: two sets of states, with three integers for each
-	 * state, and two more. */
+	/* The number of integers that search() needs: two sets of states, with three integers for each state,
+	 * and two more. */
 	WORKSPACE = 6 * STATES_MAX + 2,
 };
 
-/* At each byte, the search compares each of its states with all others. states_work limits the number of these
+/* At each byte, search() compares each of its states with all others. states_work limits the number of these
  * comparisons, so that a search takes less than a second. */
 static const size_t states_work = (size_t)1 << 32;
 
@@ -444,7 +445,8 @@ struct ptrc_regex *ptrc_regex_make(const char *pattern, struct ptrc_cli_reason *
 	return x;
 }
 
-/* Matches by the search. Returns an error of PCRE2 if the search would need too many states at once. */
+/* Matches with pcre2_dfa_match(), which reads the text once. Returns an error of PCRE2 if that would need too
+ * many states at once. */
 static int search(struct ptrc_regex *x, PCRE2_SPTR text, size_t size)
 {
 	size_t states = STATES_MAX;

@@ -49,7 +49,7 @@ static void take_lane(struct ptrc_report_lane *lane, int64_t ns, uint64_t gap_co
 
 /* ---- dropped records ---- */
 
-/* Doubles the time of each bucket, in which the dropped records of a lane are counted. */
+/* Doubles the time that each bucket covers. A lane counts its dropped records in buckets, by time. */
 static void widen(struct ptrc_report *r)
 {
 	for (size_t i = 0; i < r->lanes->count; i++) {
@@ -370,7 +370,6 @@ static size_t class_of_runs(struct ptrc_report *r)
 	return r->class_of_runs - 1;
 }
 
-/* Extends the time that the report covers to include this time. */
 static void extend(struct ptrc_report *r, int64_t ns)
 {
 	if (!r->has_time || ns < r->first_ns)

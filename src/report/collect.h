@@ -19,8 +19,8 @@
 #include "src/query/query.h"
 
 enum {
-	/* The time of the report is divided into this many equal parts, and for each part there is a count of the records
-	 * that were left out. */
+	/* The number of equal parts of the report's time; records that were left out are counted for each
+	 * part. */
 	PTRC_REPORT_BUCKETS = 1024,
 	/* The number of longest pairs that the text report shows. */
 	PTRC_REPORT_LONGEST = 10,
@@ -45,7 +45,7 @@ enum ptrc_report_kind {
 /* An event or a pair. A pair that goes beyond the selected time is shown only within it, and lacks the event
  * that is outside. */
 struct ptrc_report_record {
-	/* The time, in nanoseconds since 1970. */
+	/* The time of the event, or of the start of the pair, in nanoseconds since 1970. */
 	int64_t ns;
 	uint64_t duration_ns;
 	/* The event, or the first event of a pair; NULL if it is outside the selected time. Only pairs and
@@ -66,29 +66,27 @@ struct ptrc_report_class {
 	size_t name_size;
 	/* For a class of events: the layout, or NULL. */
 	const struct ptrc_layout *layout;
-	/* For a class of pairs: the index of the pair. */
+	/* For a class of pairs: the index of the pair in struct ptrc_pairs. */
 	size_t pair;
 	uint64_t count;
 	uint64_t no_begin_count;
 	uint64_t no_end_count;
 	uint64_t cut_count;
-	/* The number of pairs that start before the selected time (before_count), or end after it
-	 * (behind_count). */
+	/* The number of pairs that start before the selected time (before_count), or that end after it or are
+	 * waits without an end (behind_count). */
 	uint64_t before_count;
 	uint64_t behind_count;
 	/* For pairs, their durations. For events, the times between an event and the next one. */
 	struct ptrc_quantiles lengths;
-	/* When the longest of these durations started. */
+	/* When the longest of these durations started, in nanoseconds since 1970. */
 	int64_t longest_ns;
-	/* The time of the latest event. */
+	/* For events: the time of the latest one, and the number of losses of all sources before it. */
 	int64_t last_ns;
-	/* The number of losses of all sources before that event. */
 	uint64_t gap_count;
 
-	/* The records that are kept. */
+	/* The records that are kept, and the number of bytes of their events. */
 	struct ptrc_report_record *records;
 	size_t record_count;
-	/* The number of bytes of the events of these records. */
 	uint64_t record_bytes;
 	/* For events: one of each mask + 1 events is kept. Starts with 0, and grows when the class
 	 * is thinned out. */
@@ -103,14 +101,16 @@ struct ptrc_report_lane {
 	struct ptrc_lane lane;
 	uint64_t count;
 	int64_t first_ns, last_ns;
-	/* The longest time between two events, if no event was lost between them. */
+	/* The longest time without an event between two events of the thread, and its start. Times in which
+	 * events were lost do not count. */
 	uint64_t gap_ns;
 	int64_t gap_begin_ns;
 	/* The number of losses of the lane's source before the lane's latest event. */
 	uint64_t gap_count;
 	/* If the thread is running, the os.switch_in with which it started. */
 	struct ptrc_report_event *running;
-	/* Whether an event showed the thread being switched, or a loss may have hidden such an event. */
+	/* Whether the thread had an os.switch_in or os.switch_out, or a loss may have hidden one. If not, the
+	 * thread has been running since the start. */
 	bool has_switched;
 	/* How many records were dropped, by time: PTRC_REPORT_BUCKETS counts; NULL if none were dropped. */
 	uint32_t *dropped;
@@ -141,7 +141,7 @@ struct ptrc_report {
 	struct ptrc_pairs *pairs;
 	/* The report is text, which shows only statistics and the longest pairs, so no records are kept. */
 	bool is_text;
-	/* The most records, the most bytes of their events, and the most lanes. */
+	/* Limits: the most records that are kept, the most bytes of their events, and the most lanes. */
 	size_t records_max;
 	uint64_t bytes_max;
 	size_t lanes_max;
@@ -151,7 +151,7 @@ struct ptrc_report {
 	/* For each pair of the query: 1 + the index of its class; 0 until it has one. */
 	size_t *class_of_pair;
 	size_t class_of_pair_count;
-	/* 1 + the index of the class for the stays of threads on processors; 0 until there is one. */
+	/* 1 + the index of the class of kind PTRC_REPORT_RUNS; 0 until there is one. */
 	size_t class_of_runs;
 	/* Classes of pairs that have names of their own (programs, functions, labels), found by pair and
 	 * name. */
@@ -166,7 +166,8 @@ struct ptrc_report {
 	struct ptrc_report_loss *losses;
 	size_t loss_count;
 	uint64_t loss_merged_count;
-	/* For each source: 1 + the index of the loss that has not ended, and of the last loss; 0 if there is none. */
+	/* For each source: 1 + the index in .losses of the loss that has not ended, and of the last loss; 0
+	 * if there is none. */
 	size_t *open_loss, *last_loss;
 	/* The number of losses so far, for each source and for all sources together. */
 	uint64_t *gap_counts;
@@ -190,8 +191,8 @@ struct ptrc_report {
 	/* The waits of threads, and what they waited for. The caller may set waits.symbols. */
 	struct ptrc_waits waits;
 
+	/* The current event: whether it is part of a pair, its source and its lane. */
 	bool is_in_pair;
-	/* The source and the lane of the current event. */
 	struct ptrc_source *source;
 	struct ptrc_report_lane *lane;
 	/* The index of the current window. The windows are the periods that --around selects. */

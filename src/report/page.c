@@ -59,7 +59,7 @@ struct page {
 	const struct ptrc_page_options *options;
 	/* JSON with everything except the records and their data. */
 	struct ptrc_buffer meta;
-	/* The records. */
+	/* The records, in binary (put_records()). */
 	struct ptrc_buffer records;
 	/* The columns, texts and stacks. */
 	struct ptrc_buffer data;
@@ -395,8 +395,8 @@ static void put_value(struct page *p, struct field *f, size_t row,
 	ptrc_report_column_add(&f->column, row, number);
 }
 
-/* Makes the event the latest event of its source's view and reader, so that functions for views can
- * be used for it. This is possible because the source was read to its end. */
+/* Makes a kept event the latest event of its source's view and reader, so that functions for views can be
+ * used for the event. The source was read to its end, so its true latest event is no longer needed. */
 static struct ptrc_view *look_at(const struct ptrc_report_event *e)
 {
 	struct ptrc_view *v = &e->source->view;

@@ -151,7 +151,7 @@ static void put_classes(struct ptrc_buffer *b, const struct ptrc_report *r,
 static void put_place(struct ptrc_buffer *b, const struct ptrc_report *r,
 		      const struct ptrc_report_longest *l)
 {
-	/* The source was read to its end, so its view can be used for this event. */
+	/* The source was read to its end, so its view is free to be used for this event. */
 	struct ptrc_view *view = &l->source->view;
 	const struct ptrc_symbol *s;
 
