@@ -16,7 +16,8 @@
 #include "src/summary/selection.h"
 
 enum {
-	/* The keys of the options that are rules start here, in the order of the table of rules. */
+	/* The keys of the options that are rules start here, in the order in which options[] starts with
+	 * them. */
 	KEY_RULE = PTRC_CLI_KEY_FIRST,
 	KEY_TOLERANCE = KEY_RULE + 16,
 	KEY_FORMAT,

@@ -154,7 +154,7 @@ int main(int argc, char **argv)
 		command = command_width(&all);
 	for (size_t i = 0; i < all.count; i++) {
 		error = all.errors[i];
-		/* The session has ended since it was found. */
+		/* These errors mean that the session has ended since it was found. */
 		if (error == ENOENT || error == ECONNREFUSED || error == ECONNRESET)
 			continue;
 		count++;

@@ -59,7 +59,7 @@ static const struct ptrc_cli cli = {
 };
 
 static const struct ptrc_replace_kind report_kind = {
-	/* Only its owner can read the report, as it is with logs. */
+	/* Only the owner can read the file, as with logs. */
 	.mode = 0600,
 	.signature = PTRC_REPORT_SIGNATURE,
 	.signature_bytes = sizeof(PTRC_REPORT_SIGNATURE) - 1,

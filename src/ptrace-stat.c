@@ -112,20 +112,20 @@ static struct ptrc_cli_texts befores;
 static enum ptrc_format format = PTRC_FORMAT_TEXT;
 static bool is_utc;
 static bool has_histogram;
-/* The interval of --watch; 0 if it was not given. */
+/* The interval of --watch in nanoseconds; 0 if it was not given. */
 static int64_t watch_ns;
 /* Whether some operand could not be read, and whether the data of some operand is incomplete. */
 static bool is_failed;
 static bool is_incomplete;
 
-/* Whether options ask for the durations of pairs. */
+/* Whether options ask for pairs of events: --pair, --pairs or --waits. */
 static bool has_pairs(void)
 {
 	return pairs.is_by_name || pairs.given_count;
 }
 
-/* Shows the figures of a session. Returns false if no session has this name. If the session does not answer,
- * prints a message and sets *has_no_answer. */
+/* Fills in stat_of_it for a session. Returns false if no session has this name. If the session does not
+ * answer, prints a message and sets *has_no_answer. */
 static bool stat_session(const char *name, bool *has_no_answer)
 {
 	const struct ptrc_session_state *state;
@@ -472,7 +472,7 @@ static void check_together_usage(char *const *operands, size_t count)
 {
 	const char *option = together_option();
 
-	/* These options correct times of events. Without pairs, a session shows counts, which have
+	/* --label and --clock-sync correct times of events. Without pairs, a session shows counts, which have
 	 * no times. */
 	for (size_t i = 0; option && i < count && !has_pairs(); i++)
 		if (ptrc_summary_is_session_name(operands[i]) && !ptrc_session_knock(operands[i]))

@@ -23,8 +23,7 @@ enum {
 	/* The milliseconds after which a session that broke off its answer is asked again. It broke
 	 * off because it clears its trace, or is about to end. */
 	AGAIN_MS = 50,
-	/* The milliseconds for which the command, when it starts, reads events that were recorded
-	 * earlier. */
+	/* The milliseconds for which the command, at its start, reads events that were recorded earlier. */
 	EARLIER_MS = 50,
 	/* After the end of the session: the most milliseconds for reading what the session has sent before. */
 	LAST_MS = 5000,
@@ -34,12 +33,12 @@ enum {
 
 /* The state and the event types of the session at one time, as it answered. */
 struct look {
-	/* The monotonic time, and the time of day. */
+	/* When it answered: the monotonic time, and the time of day. */
 	int64_t ns;
 	struct timespec time;
 	struct ptrc_session_state state;
 	struct ptrc_event_types types;
-	/* The number of events that the follower has missed so far. */
+	/* If pairs are shown: the number of events that their reader has missed so far (missed()). */
 	uint64_t unshown;
 };
 
@@ -57,7 +56,8 @@ struct difference {
 	int64_t ns;
 	uint64_t events;
 	uint64_t bytes;
-	/* lost: events lost in the stream; unobserved: events lost in the kernel */
+	/* Events that were lost: `lost` in the stream, `unobserved` in the kernel and, if pairs are shown,
+	 * `unshown` on the way to this command. */
 	uint64_t lost, unobserved;
 	uint64_t unshown;
 	/* The types that are shown, the most frequent first. */
@@ -95,7 +95,6 @@ static int compare_rows(const void *a, const void *b)
 	return strcmp(s->type->name, t->type->name);
 }
 
-/* Whether the type is shown. */
 static bool is_wanted(const struct ptrc_select *select, const struct ptrc_session_type *type)
 {
 	if (select->is_user && type->id < POSIX_TRACE_UNNAMED_USEREVENT)
@@ -152,7 +151,7 @@ static struct difference compare(const struct ptrc_live *live, const struct look
 
 /* ---- text ---- */
 
-/* The number of events of some kind per second, times 10, for a count in `ns` nanoseconds. */
+/* The number of events or bytes per second, times 10, for a count in `ns` nanoseconds. */
 static uint64_t tenths(uint64_t count, int64_t ns)
 {
 	return (uint64_t)((double)count * 1e10 / (double)ns + 0.5);
@@ -277,7 +276,7 @@ struct watch {
 	struct look looks[2];
 	struct look *before;
 	struct look *now;
-	/* The last table. */
+	/* The table, or the line of JSON, that was made last. */
 	struct ptrc_buffer text;
 	bool has_shown;
 	/* The session did not answer the last question. */
@@ -375,7 +374,8 @@ static bool wait_until(const struct watch *w, int64_t until_ns)
 
 /* ---- output ---- */
 
-/* Shows a table, or a line of JSON. On a terminal it replaces the last one. */
+/* Shows a table, or a line of JSON. On a terminal (has_screen), the table replaces the one before; otherwise
+ * is_apart puts an empty line between the two. */
 static void show(const struct ptrc_buffer *text, bool has_screen, bool is_apart)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;

@@ -17,7 +17,7 @@ struct ptrc_no_events {
 	bool is_closed_for_child;
 };
 
-/* Fills in *n from a stream that this process controls, or from an open log. */
+/* Fills in the struct from a stream that this process controls, or from an open log. */
 void ptrc_no_events_gather(struct ptrc_no_events *, trace_id_t);
 
 /* Writes the reason into the buffer, and returns it. */

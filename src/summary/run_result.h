@@ -57,8 +57,8 @@ void ptrc_run_snapshots_report(const struct ptrc_run_snapshots *);
 void ptrc_run_result_to_file(const char *path);
 void ptrc_run_result_to_descriptor(const char *number);
 
-/* Sets the command that the object names; the text is not copied. is_forced: the file of --json is replaced,
- * whatever it contains. */
+/* Sets the command that the JSON object names; the text is not copied. is_forced: the file of --json is
+ * replaced, whatever it contains. */
 void ptrc_run_result_set(const char *command, bool is_forced);
 
 /* Opens and empties the file of --json, if there is one, before COMMAND runs. Unless is_forced was set, an

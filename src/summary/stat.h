@@ -28,11 +28,12 @@ struct ptrc_stat {
 	struct ptrc_event_types types;
 };
 
-/* Fills in *s for a session. From then on *s owns the types, and points to the name in the session's state. */
+/* Fills in the struct for a session. The struct then owns the types, and points to the name in the session's
+ * state. */
 void ptrc_stat_from_session(struct ptrc_stat *, const struct ptrc_session_state *,
 			    const struct ptrc_event_types *);
 
-/* Reads a log to its end, and fills in *s, which points to the path of the reader. */
+/* Reads a log to its end, and fills in the struct, which then points to the path of the reader. */
 void ptrc_stat_from_log(struct ptrc_stat *, struct ptrc_reader *);
 
 /* Appends text for people. Times are local, unless is_utc. */

@@ -19,7 +19,7 @@ struct ptrc_wait_stat {
 void ptrc_wait_stat_begin(struct ptrc_wait_stat *, struct ptrc_query *, struct ptrc_pairs *,
 			  void (*put)(struct ptrc_wait_stat *));
 
-/* Frees all, so that another log can be taken. */
+/* Frees the waits and the pairs, so that another log can be taken. */
 void ptrc_wait_stat_end(struct ptrc_wait_stat *);
 
 #endif

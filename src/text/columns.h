@@ -18,7 +18,8 @@
 
 /* The block that is being filled. Starts zeroed. */
 struct ptrc_columns {
-	/* The columns of the events: time, number of the origin, and size of the data. */
+	/* The columns of the events: the time, the number of the origin (see `origins`), and the size of the
+	 * data. */
 	struct ptrc_buffer ns, origin, len;
 	uint32_t event_count;
 	/* The approximate size of the data in the block. */
@@ -31,7 +32,7 @@ struct ptrc_columns {
 	size_t kind_count;
 	struct ptrc_columns_origin **origin_list;
 	size_t origin_count;
-	/* Scratch space for the columns of a block, as they are written. */
+	/* Scratch space for the columns of the block that is being written. */
 	struct ptrc_buffer body;
 };
 

@@ -15,7 +15,7 @@ struct log_sink {
 	const char *path;
 	bool *is_broken;
 	struct posixtrace_log_writer *log;
-	/* The error number of the write that failed. */
+	/* The error number of the write that failed; 0: none has failed. */
 	int error;
 	/* The OVERFLOW of a gap whose RESUME has not come yet. Its type is 0 if there is no such gap. */
 	struct posixtrace_event overflow;

@@ -28,7 +28,8 @@ enum {
 /* A line for one of the longest pairs. */
 struct line {
 	uint64_t duration_ns;
-	/* The number of pairs that ended before this one. */
+	/* The number of pairs that ended before this one. It decides between pairs that took the same
+	 * time. */
 	uint64_t number;
 	struct ptrc_buffer text;
 };
@@ -229,7 +230,7 @@ static void put_event_json(struct ptrc_pair_dump *p, const char *key, struct ptr
 {
 	ptrc_buffer_text(&p->line, key);
 	ptrc_event_put(&p->line, &p->text->format, view);
-	/* Takes the line feed away, as the event is a member of the pair's object. */
+	/* Removes the line feed, because the event is a member of the pair's object. */
 	p->line.used--;
 }
 

@@ -56,8 +56,8 @@ static bool show_begin(struct ptrc_pair_tree *t, struct ptrc_tree_node *n)
 	return true;
 }
 
-/* Shows the waiting lines in order. Stops at the first one of which it is not known yet whether it
- * is shown, and in which form. */
+/* Shows the waiting lines in order, up to the first one for which it is not known yet whether it is shown, or
+ * in which form. */
 static void flush(struct ptrc_pair_tree *t)
 {
 	struct waiting *w;
