@@ -171,7 +171,6 @@ static void put_probe(struct ptrc_buffer *b, const char *program,
 	ptrc_buffer_char(b, '\n');
 }
 
-/* Lists the probes of a program, file by file. */
 static enum ptrc_exit list_probes(struct ptrc_buffer *b, const char *program)
 {
 	struct ptrc_program_probes all;

@@ -149,7 +149,6 @@ struct run {
 	/* A pidfd of a traced or another process whose end this process waits for (--until=all), or
 	 * -1. */
 	int awaited_fd;
-	/* COMMAND has ended. */
 	bool has_command_ended;
 	/* A client of the session ended the recording while COMMAND ran. */
 	bool is_ended_early;
@@ -287,9 +286,8 @@ static bool is_of_os(trace_id_t trace, trace_event_id_t id)
 }
 
 /*
- * Counts the recorded events, and in r->cut those whose data was cut. *has_user_events becomes whether
- * programs have recorded any of the events; events of the operating system do not count. It is true if the
- * counts are unknown.
+ * Counts the recorded events, and in r->cut those whose data was cut. *has_user_events becomes whether one of
+ * the events is neither a system event nor one of the operating system; true if the counts are unknown.
  */
 static uint64_t count_recorded(struct run *r, trace_id_t trace, bool *has_user_events)
 {
@@ -453,7 +451,6 @@ static void make_session(struct run *r, const struct ptrc_config *c)
 	exit(PTRC_EXIT_RUN_FAILED);
 }
 
-/* Prints a warning if other commands cannot reach the session. */
 static void say_session_error(const struct run *r)
 {
 	const char *reason = strerror(r->session_error);
@@ -762,7 +759,8 @@ static int status_without_log(int status)
 	return WEXITSTATUS(status) || is_loss_allowed ? WEXITSTATUS(status) : PTRC_EXIT_INCOMPLETE;
 }
 
-/* Ends this process although the log is not finished. COMMAND has ended, and the user does not want to wait. */
+/* Ends this process although the log is not finished, because COMMAND has ended and the user does not want to
+ * wait. */
 static void __attribute__((noreturn)) leave_log(struct run *r)
 {
 	struct stat st;
@@ -911,7 +909,6 @@ static void say_notes(const struct run *r)
 			is_until_all ? "" : "; --until=all records to the end");
 }
 
-/* Prints the counts of a session that only counts. */
 static void put_counts(const struct run *r)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;

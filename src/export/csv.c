@@ -12,7 +12,7 @@
 #include "src/text/csv.h"
 #include "src/text/event_format.h"
 
-/* The columns of every event. Each file starts with them. */
+/* The first columns. Each file starts with their names. */
 static const char head[] = "time,ns,event,pid,tid,comm,thread_name";
 
 struct csv {
@@ -152,7 +152,7 @@ const struct ptrc_export_format ptrc_export_csv = {
 	.name = "csv",
 	.kind = {.mode = 0600,
 		 .signature = head,
-		 /* The first 32 bytes of `head` are enough to recognise such a file. */
+		 /* The first 32 bytes of `head` are enough to recognise a file of this format. */
 		 .signature_bytes = 32,
 		 .noun = "an export to csv"},
 	.state_size = sizeof(struct csv),

@@ -111,7 +111,6 @@ static void open_packet(struct ptrc_export *x, const struct ptrc_source *source,
 	ptrc_buffer_char(&s->packet, '\0');
 }
 
-/* Ends the open packet at this time, and writes it. */
 static void close_packet(struct ctf *c, size_t order, uint64_t ns)
 {
 	struct stream *s = &c->streams[order];
@@ -148,7 +147,8 @@ static void plan(struct type *t)
 	for (size_t i = 0; (f = ptrc_layout_field(t->layout, i)); i++) {
 		struct part *last = t->part_count ? &t->parts[t->part_count - 1] : NULL;
 
-		/* In a text of fixed size, the bytes after the null byte are copied, too. */
+		/* put_value() copies all bytes of a text of fixed size, too, so such a text is no
+		 * exception. */
 		t->has_parts &= !f->bits;
 		if (f->kind == PTRC_LAYOUT_PADDING)
 			continue;
@@ -403,8 +403,8 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	close_packet(c, order, end);
 }
 
-/* Whether all events of the logs are exported, so that every loss of the logs is at a place in the
- * export. */
+/* Whether no part of the logs is left out by its time or number, so that each loss of the logs is at a place
+ * in the export. */
 static bool is_whole(const struct ptrc_query *q)
 {
 	const struct ptrc_period *span = &q->select.span;

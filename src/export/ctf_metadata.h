@@ -67,7 +67,7 @@ enum ptrc_ctf_scope {
 };
 
 struct ptrc_ctf_member {
-	/* The name and the type. */
+	/* The name and the type of the member. */
 	struct ptrc_layout_field field;
 	/* The use that readers make of the member, as CTF 2 names it; NULL if it is only shown. */
 	const char *role;
@@ -96,7 +96,7 @@ enum { PTRC_CTF_NAME_BYTES = PTRC_LAYOUT_NAME_MAX + 16 };
 /* The name of a field in the metadata: "data" if the layout gives it none. */
 const char *ptrc_ctf_field_name(const struct ptrc_layout_field *);
 
-/* Whether the data has the length of this field, in a field of 32 bits that precedes it. Stores the name of that
+/* Whether the data has, before this field, a field of 32 bits with its length. Stores the name of that
  * field. */
 bool ptrc_ctf_has_length(const struct ptrc_ctf_class *, const struct ptrc_layout_field *,
 			 char name[PTRC_CTF_NAME_BYTES]);

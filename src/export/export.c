@@ -95,8 +95,9 @@ static bool is_flame(struct ptrc_export *x)
 	return is_selected;
 }
 
-/* A function call is named after its function, and with --label-by a pair is named "PAIR: LABEL". Stores such
- * a name in x->own_name. Returns false if the pair has only the name of its kind. */
+/* A pair that is a function call or a program has the name of that; with --label-by, other pairs are named
+ * "PAIR: LABEL". Stores such a name in x->own_name. Returns false if the pair has only the name of its
+ * kind. */
 static bool name_by_itself(struct ptrc_export *x, const struct ptrc_pair *pair,
 			   struct ptrc_view *view)
 {
@@ -344,7 +345,6 @@ static void look_for_loss(struct ptrc_export *x, struct ptrc_export_loss *l)
 
 /* ---- counters ---- */
 
-/* Finds the fields of the layout that are exported as counters. */
 static void find_counters(const struct ptrc_export *x, struct ptrc_export_type *t,
 			  const struct ptrc_layout *layout, const struct ptrc_reader_name *name)
 {
@@ -383,7 +383,6 @@ static void put_counters(struct ptrc_export *x, struct ptrc_export_type *t, stru
 
 /* ---- the sink ---- */
 
-/* Returns the export's record of the latest event's type. */
 static struct ptrc_export_type *type_of(const struct ptrc_export *x, struct ptrc_source *s)
 {
 	struct ptrc_type *type = ptrc_reader_type(&s->reader, s->reader.event.posix_event_id);

@@ -43,8 +43,7 @@ enum { PTRC_LANE_MACHINE_STEP = 10000000, PTRC_LANE_MACHINES = 100 };
  * the one with pid 0 of its machine. */
 struct ptrc_export_process {
 	struct ptrc_table_entry entry;
-	/* The pid of the process plus a multiple of PTRC_LANE_MACHINE_STEP, which differs for each
-	 * machine. */
+	/* The pid of the process plus a multiple of PTRC_LANE_MACHINE_STEP that differs for each machine. */
 	int32_t pid;
 	/* The number of the process in the export, from 1 on. */
 	uint64_t number;
@@ -58,7 +57,7 @@ struct ptrc_export_process {
 struct ptrc_export_lane {
 	struct ptrc_lane lane;
 	struct ptrc_export_process *process;
-	/* The pid and tid of the thread plus a multiple of PTRC_LANE_MACHINE_STEP, which differs for each
+	/* The pid and tid of the thread, each plus a multiple of PTRC_LANE_MACHINE_STEP that differs for each
 	 * machine. */
 	int32_t pid;
 	int32_t tid;
@@ -67,8 +66,8 @@ struct ptrc_export_lane {
 	struct ptrc_buffer name;
 	/* Set by the format when it has written the thread. */
 	bool is_written;
-	/* The span (running or off the processor) that the thread's latest os.switch_in or os.switch_out has
-	 * started; NULL before the first. */
+	/* The span of the state (running or not) that the thread's latest os.switch_in or os.switch_out has
+	 * started. */
 	const struct ptrc_span *latest_state;
 	/* The wait that the thread has started last; NULL if a wait has ended since. */
 	const struct ptrc_span *latest_wait;
@@ -103,9 +102,8 @@ struct ptrc_export_span {
 	enum ptrc_waits_kind wait;
 };
 
-/* The name and the kind of a pair. */
 struct ptrc_export_pair {
-	/* The name of its slices. */
+	/* The name of the pair's slices. */
 	struct ptrc_export_name name;
 	/* The kind of wait that the pair is; PTRC_WAITS_KINDS if it is none. */
 	enum ptrc_waits_kind wait;

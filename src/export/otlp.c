@@ -476,7 +476,7 @@ static void put_data(struct ptrc_export *x, struct list *l, struct ptrc_view *vi
 
 /* ---- resources ---- */
 
-/* Returns the name that OpenTelemetry has for a processor architecture that uname() names so. */
+/* Returns the name that OpenTelemetry has for the processor architecture that uname() calls `machine`. */
 static const char *arch_of(const char *machine)
 {
 	static const char *const names[][2] = {

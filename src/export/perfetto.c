@@ -98,13 +98,14 @@ enum {
 enum { MODE_USER = 2 };
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4, STATE = 5 };
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
-/* Flags of a packet. STATE_CLEARED: no names have been interned yet. NEEDS_STATE: it uses interned names. */
+/* Flags of a packet. STATE_CLEARED: no names have been interned yet. NEEDS_STATE: the packet uses such
+ * names. */
 enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
 /* The number of the only sequence, and the numbers of built-in clocks. */
 enum { SEQUENCE = 1, CLOCK_REALTIME_ID = 1, CLOCK_BOOTTIME_ID = 6 };
 
 enum { FEW_NUMBERS_BYTES = 96 };
-/* A length below this takes one byte; larger lengths take more. */
+/* A length below this takes one byte as a varint; larger lengths take more. */
 enum { SHORT_LENGTH = 0x80 };
 
 /* The first bytes of each file: a packet for tests, which readers skip. It contains the name of the command. */
@@ -185,9 +186,7 @@ PTRC_HEAP_DEFINE(heap, struct row, ends_before);
 struct perfetto {
 	/* The interned names of events. */
 	struct ptrc_table names;
-	/* The interned names of fields. */
 	struct ptrc_table field_names;
-	/* The tracks of counters. */
 	struct ptrc_table counters;
 	struct ptrc_table rows;
 	uint64_t row_count;
@@ -198,7 +197,7 @@ struct perfetto {
 	size_t layout_count;
 	/* Scratch space for text. */
 	struct ptrc_buffer text;
-	/* How many frames of samples have been written. */
+	/* The number of frames, the functions in stacks of samples, that have been interned. */
 	uint32_t frame_count;
 	/* The stacks that have been written. */
 	struct ptrc_table stacks;
@@ -613,7 +612,6 @@ static void put_array(struct ptrc_buffer *b, struct ptrc_buffer *room, uint64_t 
 	close_message(b, at);
 }
 
-/* Puts the values of the fields as entries of the open annotation. */
 static void put_fields(struct ptrc_buffer *b, struct ptrc_buffer *room,
 		       const struct ptrc_layout *layout, const struct ptrc_decoded *d,
 		       const uint64_t *names)
@@ -816,8 +814,8 @@ static uint64_t row_track(struct ptrc_export *x, const struct ptrc_slice *s)
 
 static uint64_t slice_track(struct ptrc_export *x, const struct ptrc_slice *s)
 {
-	/* The span around the slice. A slice without an end is shown after the last event, when the span
-	 * around it may have been freed; so that span is not used. */
+	/* The span around the slice. It is not used for a slice without an end: such a slice is shown after
+	 * the last event, when the span around it may have been freed. */
 	const struct ptrc_span *around = s->end ? s->lane->lane.latest : NULL;
 
 	if (s->kind == PTRC_SLICE_ASYNC ||

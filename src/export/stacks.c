@@ -97,8 +97,8 @@ static void set_root(struct ptrc_export *x, struct track *t, const struct ptrc_b
 				    ptrc_flames_frame(&x->flames, name->bytes, name->used));
 }
 
-/* Makes the name of the program that the process executes the outermost frame of the thread's stacks. Folded
- * stacks have no times that would otherwise keep one program apart from the next. */
+/* Makes the name of the process's program the outermost frame of the thread's stacks. Folded stacks have no
+ * times that would otherwise keep the programs of a process apart. */
 static void find_root(struct ptrc_export *x, struct track *t)
 {
 	const struct ptrc_reader *r = &x->source->reader;

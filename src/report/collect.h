@@ -26,7 +26,6 @@ enum {
 	PTRC_REPORT_LONGEST = 10,
 };
 
-/* A copy of an event. */
 struct ptrc_report_event {
 	struct posix_trace_event_info info;
 	struct ptrc_source *source;

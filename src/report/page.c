@@ -61,7 +61,7 @@ struct page {
 	struct ptrc_buffer meta;
 	/* The records, in binary (put_records()). */
 	struct ptrc_buffer records;
-	/* The columns, texts and stacks. */
+	/* The columns of the classes, and the tables of texts and stacks, in binary. */
 	struct ptrc_buffer data;
 	struct ptrc_report_texts texts;
 	struct ptrc_report_texts stacks;
@@ -334,7 +334,6 @@ static char kind_of(const struct ptrc_layout_field *f, bool is_sample)
 	}
 }
 
-/* Finds the columns for the fields of the layout. */
 static void learn_layout(struct page *p, const struct ptrc_layout *layout, bool is_end,
 			 bool is_sample)
 {

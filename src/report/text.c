@@ -244,7 +244,6 @@ static void put_gaps(struct ptrc_buffer *b, const struct ptrc_report *r,
 	free(sorted);
 }
 
-/* A function in samples. */
 struct function {
 	/* .self counts the samples in which the function is the innermost frame, .total those in which it is
 	 * anywhere in the stack. */

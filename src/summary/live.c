@@ -31,9 +31,9 @@ enum {
 	EVENTS_AT_ONCE = 4096,
 };
 
-/* The state and the event types of the session at one time, as it answered. */
+/* The state and the event types of the session, as it answered one question. */
 struct look {
-	/* When it answered: the monotonic time, and the time of day. */
+	/* The time of the answer: monotonic, and as time of day. */
 	int64_t ns;
 	struct timespec time;
 	struct ptrc_session_state state;

@@ -10,7 +10,7 @@
 #include "lib/preload/operand.h"
 
 struct ptrc_program_probe {
-	/* The name of its events, sdt.PROVIDER.NAME, and the path of the file that has the probe. */
+	/* The name of the probe's events, sdt.PROVIDER.NAME, and the path of the file that has the probe. */
 	char *event;
 	char *file;
 	struct ptrc_arguments arguments;

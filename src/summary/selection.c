@@ -14,7 +14,6 @@
 #include "src/fields/when.h"
 #include "src/query/where.h"
 
-/* The greatest number of options --where. */
 enum { WHERE_MAX = 100 };
 
 /* The default of --context. */

@@ -136,7 +136,6 @@ void ptrc_whose_put_clock_text(struct ptrc_buffer *b, trace_id_t log)
 				       (uint64_t)ptrc_when_ns(&c.pk_time)));
 }
 
-/* Appends a line for each thread that has a name. */
 static void put_threads_text(struct ptrc_buffer *b, trace_id_t log)
 {
 	struct posixtrace_log_thread t;

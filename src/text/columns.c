@@ -230,7 +230,6 @@ static void put_members(struct column *c, struct ptrc_view *view)
 	put_text(c, NULL, 0);
 }
 
-/* Adds the data of an event to the columns of its kind. */
 static void put_data(struct ptrc_columns_kind *kind, struct ptrc_view *view)
 {
 	const struct ptrc_reader *r = view->reader;

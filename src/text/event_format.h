@@ -28,7 +28,6 @@ struct ptrc_event_format {
 	enum ptrc_format format;
 	/* There are several logs, so each line names its log. */
 	bool has_log;
-	/* Lines of text have colours for a terminal. */
 	bool is_coloured;
 	/* Each line says where in the source code the event was recorded. */
 	bool has_symbols;
