@@ -16,8 +16,7 @@
 #include "src/summary/selection.h"
 
 enum {
-	/* The keys of the options that are rules start here, in the order in which options[] starts with
-	 * them. */
+	/* The keys of the options that are rules, which are the first rows of options[], start here. */
 	KEY_RULE = PTRC_CLI_KEY_FIRST,
 	KEY_TOLERANCE = KEY_RULE + 16,
 	KEY_FORMAT,

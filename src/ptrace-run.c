@@ -57,8 +57,8 @@
  * unattended COMMAND must not hang for ever. */
 #define NO_LOSS_WAIT "10m"
 
-/* If the log accepts nothing for this long after an interrupt, a message says that this process waits for the
- * log. */
+/* If the log accepts nothing for this long after an interrupt, a message says that this process waits for
+ * it. */
 enum { WORD_MS = 1000 };
 
 enum {
@@ -759,8 +759,7 @@ static int status_without_log(int status)
 	return WEXITSTATUS(status) || is_loss_allowed ? WEXITSTATUS(status) : PTRC_EXIT_INCOMPLETE;
 }
 
-/* Ends this process although the log is not finished, because COMMAND has ended and the user does not want to
- * wait. */
+/* Ends this process before the log is finished: COMMAND has ended, and the user does not want to wait. */
 static void __attribute__((noreturn)) leave_log(struct run *r)
 {
 	struct stat st;

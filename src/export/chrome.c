@@ -13,7 +13,7 @@
 #include "src/text/event_format.h"
 #include "src/fields/when.h"
 
-/* The states of a thread (running, waiting) have a lane of their own, whose tid is that of the thread plus
+/* The states of a thread (running, waiting) have a lane of their own: its tid is the thread's plus
  * STATES_TID. */
 enum { STATES_TID = 1000000000 };
 
@@ -31,8 +31,7 @@ static void put_ts(struct ptrc_buffer *b, const char *key, uint64_t ns)
 	b->used = (size_t)(p + 4 - b->bytes);
 }
 
-/* Opens an event; `phase` says of which kind it is. begin() has put the first event, so each other one starts
- * with a comma. */
+/* Opens an event of the kind `phase`. begin() has put the first event, so this one starts with a comma. */
 static inline void put_phase(struct ptrc_buffer *b, const char *phase)
 {
 	ptrc_buffer_text(b, ",\n{\"ph\":\"");
@@ -117,8 +116,7 @@ static void open_event(struct ptrc_buffer *b, const char *phase, uint64_t ns,
 	put_name(b, name, category);
 }
 
-/* Puts the event's data, whether it was cut, and the place in the source code, as members of the open
- * object. */
+/* Puts the event's data, whether it was cut, and its place in the source code, into the open object. */
 static void put_details(const struct ptrc_export *x, struct ptrc_json *j, struct ptrc_view *view)
 {
 	const struct ptrc_reader *r = view->reader;

@@ -147,8 +147,7 @@ static void plan(struct type *t)
 	for (size_t i = 0; (f = ptrc_layout_field(t->layout, i)); i++) {
 		struct part *last = t->part_count ? &t->parts[t->part_count - 1] : NULL;
 
-		/* put_value() copies all bytes of a text of fixed size, too, so such a text is no
-		 * exception. */
+		/* A text of fixed size is no exception: put_value() puts all of its bytes, too. */
 		t->has_parts &= !f->bits;
 		if (f->kind == PTRC_LAYOUT_PADDING)
 			continue;

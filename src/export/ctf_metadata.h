@@ -19,8 +19,8 @@ enum { PTRC_CTF_UUID_BYTES = 16 };
 
 #define PTRC_CTF_MAGIC UINT32_C(0xc1fc1fc1)
 
-/* The start of a packet. Two strings may follow: the name of the log, if there are several logs, and the
- * label of its host, if the hosts have labels. */
+/* The start of a packet. The name of the log (if there are several logs) and the host's label (if any)
+ * follow. */
 struct ptrc_ctf_packet {
 	uint32_t magic;
 	unsigned char uuid[PTRC_CTF_UUID_BYTES];

@@ -95,9 +95,8 @@ static bool is_flame(struct ptrc_export *x)
 	return is_selected;
 }
 
-/* A pair that is a function call or a program has the name of that; with --label-by, other pairs are named
- * "PAIR: LABEL". Stores such a name in x->own_name. Returns false if the pair has only the name of its
- * kind. */
+/* Stores the name of a pair in x->own_name if it is that of a function or program, or has a label
+ * (--label-by). Returns false if the pair has only the name of its kind. */
 static bool name_by_itself(struct ptrc_export *x, const struct ptrc_pair *pair,
 			   struct ptrc_view *view)
 {
@@ -452,8 +451,7 @@ static void finish(void *self, bool is_read)
 			end_loss(x, &x->losses[i]);
 }
 
-/* Called before the events are read a second time, for --last. Keeps the lanes (the rows of threads), because
- * the same threads come again. */
+/* Called before a second reading (--last). Keeps the lanes (rows of threads): the same threads come again. */
 static void restart(void *self)
 {
 	struct ptrc_export *x = self;

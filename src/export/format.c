@@ -66,8 +66,7 @@ bool ptrc_export_begin_lanes(struct ptrc_export *x)
 	return count <= PTRC_LANE_MACHINES;
 }
 
-/* Puts the last name that the process has in the log, because viewers show a single name for the whole
- * time. */
+/* Puts the last name of the process in the log, because viewers show a single name for the whole time. */
 static void take_process_name(struct ptrc_buffer *to, const struct ptrc_reader *r)
 {
 	struct posixtrace_log_process p;
@@ -121,8 +120,7 @@ struct ptrc_export_lane *ptrc_export_lane(struct ptrc_export *x)
 
 	if (lane->number)
 		return lane;
-	/* The sums are unsigned: with the pid of a damaged log, which may be any number, they may wrap
-	 * around. */
+	/* Unsigned, because the pid of a damaged log may be any number, and the sum may wrap around. */
 	first = (uint32_t)l->machines[x->source->order] * PTRC_LANE_MACHINE_STEP;
 	lane->pid = (int32_t)(first + (uint32_t)e->posix_pid);
 	lane->tid = (int32_t)(first + (uint32_t)e->posix_tid);

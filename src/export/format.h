@@ -39,11 +39,11 @@ struct ptrc_export_options {
  * machines. */
 enum { PTRC_LANE_MACHINE_STEP = 10000000, PTRC_LANE_MACHINES = 100 };
 
-/* A process in the export. The trace system, which records events such as START, counts as a process, too:
- * the one with pid 0 of its machine. */
+/* A process in the export; pid 0 of a machine stands for the trace system, which records START, for
+ * example. */
 struct ptrc_export_process {
 	struct ptrc_table_entry entry;
-	/* The pid of the process plus a multiple of PTRC_LANE_MACHINE_STEP that differs for each machine. */
+	/* The pid of the process, plus the multiple of PTRC_LANE_MACHINE_STEP for its machine. */
 	int32_t pid;
 	/* The number of the process in the export, from 1 on. */
 	uint64_t number;
@@ -57,8 +57,7 @@ struct ptrc_export_process {
 struct ptrc_export_lane {
 	struct ptrc_lane lane;
 	struct ptrc_export_process *process;
-	/* The pid and tid of the thread, each plus a multiple of PTRC_LANE_MACHINE_STEP that differs for each
-	 * machine. */
+	/* The pid and tid of the thread, plus the multiple of PTRC_LANE_MACHINE_STEP for its machine. */
 	int32_t pid;
 	int32_t tid;
 	/* The number of the thread in the export, from 1 on. */
@@ -66,8 +65,7 @@ struct ptrc_export_lane {
 	struct ptrc_buffer name;
 	/* Set by the format when it has written the thread. */
 	bool is_written;
-	/* The span of the state (running or not) that the thread's latest os.switch_in or os.switch_out has
-	 * started. */
+	/* The span of the state that the thread's latest os.switch_in or os.switch_out has started. */
 	const struct ptrc_span *latest_state;
 	/* The wait that the thread has started last; NULL if a wait has ended since. */
 	const struct ptrc_span *latest_wait;
@@ -201,13 +199,12 @@ struct ptrc_export {
 	struct ptrc_table processes;
 	/* For each source, the loss that began with its latest event; .source is NULL if none did. */
 	struct ptrc_export_loss *losses;
-	/* The names and kinds of pairs, by the index of the pair. An element is made when its pair is first
-	 * needed. */
+	/* The names and kinds of pairs, by the pair's index; an element is made when it is needed. */
 	struct ptrc_export_pair *pair_infos;
 	size_t pair_info_count;
 	/* The indexes of the pairs os.switch_in..os.switch_out (the thread runs) and
-	 * os.switch_out..os.switch_in (it does not run), whose events ptrace-run --os records. SIZE_MAX if
-	 * they are not used. */
+	 * os.switch_out..os.switch_in (it does not), of events of ptrace-run --os. SIZE_MAX if they are not
+	 * used. */
 	size_t running_pair;
 	size_t waiting_pair;
 	/* The name of the current slice, if it differs from the name of its pair. */
@@ -254,8 +251,8 @@ struct ptrc_export_format {
 	/* Takes a number in the data of the latest event. */
 	void (*counter)(struct ptrc_export *, struct ptrc_export_counter *,
 			const struct ptrc_value *);
-	/* A format with .push also gets losses outside of the selected time, because it ends its open frames
-	 * at each loss. */
+	/* Takes a loss. Formats with .push get losses outside of the selected time, too, to end their open
+	 * frames. */
 	void (*loss)(struct ptrc_export *, const struct ptrc_export_loss *);
 	/* Called instead of .slice: the latest event starts (push) or ends (pop) a pair of this name on its
 	 * thread. */

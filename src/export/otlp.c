@@ -60,11 +60,10 @@ struct otlp {
 	 * is needed. */
 	struct resource **processes;
 	size_t process_count;
-	/* The resources of records about losses, by the order of the source; NULL until the first loss. An
-	 * element is NULL until its source has a loss. */
+	/* For each source, by its order, the resource of the records about its losses; NULL until needed. */
 	struct resource **losses;
-	/* For each kind of item, the list of resources that have waiting items, in the order in which the
-	 * line gets them; and the number of bytes of these items and of the resources' attributes. */
+	/* The list of resources with waiting items, in the order of the line, and the bytes that these items
+	 * and the resources' attributes take. */
 	struct resource *first[ITEMS], *last[ITEMS];
 	size_t bytes[ITEMS];
 	/* Scratch space for text. */
@@ -433,8 +432,8 @@ static void put_symbol(struct list *l, const struct ptrc_symbol *s)
 		put_number(l, "code.line.number", s->line);
 }
 
-/* Puts decoded data. If all of it is one JSON object, puts the object's members as attributes; an object with
- * too many members becomes the attribute "data". */
+/* Puts decoded data. The members of a JSON object become attributes; an object with too many is put as one
+ * text. */
 static void put_decoded(struct list *l, struct ptrc_buffer *room, const struct ptrc_layout *layout,
 			const struct ptrc_decoded *d)
 {
@@ -578,8 +577,7 @@ static void put_line(struct ptrc_export *x, enum item kind)
 	ptrc_export_write_some(x);
 }
 
-/* Starts an item of the resource, and adds the resource to the line if it has no item there yet. Returns the
- * buffer to which the caller appends the item before it calls close_item(). */
+/* Starts an item of the resource. Returns the buffer to which the caller appends it before close_item(). */
 static struct ptrc_buffer *open_item(struct otlp *o, struct resource *r, enum item kind)
 {
 	struct ptrc_buffer *b = &r->items[kind];

@@ -98,7 +98,7 @@ enum {
 enum { MODE_USER = 2 };
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4, STATE = 5 };
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
-/* Flags of a packet. STATE_CLEARED: no names have been interned yet. NEEDS_STATE: the packet uses such
+/* Flags of a packet. STATE_CLEARED: no names have been interned yet. NEEDS_STATE: the packet uses interned
  * names. */
 enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
 /* The number of the only sequence, and the numbers of built-in clocks. */
@@ -154,8 +154,7 @@ struct interned {
 	uint64_t number;
 };
 
-/* The key of the tables `counters` and `rows` in struct perfetto: the number of a process and that of a
- * name. */
+/* The key of `counters` and `rows` in struct perfetto: the numbers of a process and of a name. */
 struct key {
 	uint64_t process;
 	uint64_t name;
@@ -438,8 +437,8 @@ static void learn_layout(struct ptrc_export *x, const struct ptrc_layout *layout
 	close_packet(b, at);
 }
 
-/* Interns the names of the event's fields, in a packet of its own. So it is called before the packet that
- * uses the names is opened. */
+/* Interns the names of the event's fields. They need a packet of their own, so this is done before the packet
+ * that uses the names is opened. */
 static inline void need_layout(struct ptrc_export *x, const struct ptrc_view *view)
 {
 	const struct perfetto *p = x->state;
@@ -461,8 +460,7 @@ static void put_clock(struct ptrc_buffer *b, uint64_t id, uint64_t time)
 	close_message(b, one);
 }
 
-/* Puts the first packet. It starts the sequence, relates its clock to the time of day, and interns
- * words[]. */
+/* Puts the first packet: starts the sequence, relates its clock to the time of day, and interns words[]. */
 static void put_begin(struct ptrc_export *x)
 {
 	struct perfetto *p = x->state;
@@ -814,8 +812,8 @@ static uint64_t row_track(struct ptrc_export *x, const struct ptrc_slice *s)
 
 static uint64_t slice_track(struct ptrc_export *x, const struct ptrc_slice *s)
 {
-	/* The span around the slice. It is not used for a slice without an end: such a slice is shown after
-	 * the last event, when the span around it may have been freed. */
+	/* The span around the slice; not used for a slice without an end, because at the end of the events
+	 * that span may have been freed. */
 	const struct ptrc_span *around = s->end ? s->lane->lane.latest : NULL;
 
 	if (s->kind == PTRC_SLICE_ASYNC ||

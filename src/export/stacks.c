@@ -45,8 +45,7 @@ struct level {
 	uint32_t stack;
 };
 
-/* The content of a profile of speedscope, or a thread of folded stacks. `lane` is the thread; it is NULL for
- * the losses of a log, which is `source`. */
+/* The content of a profile: the thread `lane` or, if that is NULL, the losses of the log `source`. */
 struct track {
 	const struct ptrc_export_lane *lane;
 	const struct ptrc_source *source;
@@ -63,8 +62,7 @@ struct track {
 	bool is_over;
 	struct record *records;
 	size_t record_count;
-	/* The offsets, in the temporary file, of the pieces (of PIECE_RECORDS records) that were written
-	 * there. */
+	/* The offsets of the track's pieces (PIECE_RECORDS records each) in the temporary file. */
 	uint64_t *pieces;
 	size_t piece_count;
 };
@@ -97,8 +95,8 @@ static void set_root(struct ptrc_export *x, struct track *t, const struct ptrc_b
 				    ptrc_flames_frame(&x->flames, name->bytes, name->used));
 }
 
-/* Makes the name of the process's program the outermost frame of the thread's stacks. Folded stacks have no
- * times that would otherwise keep the programs of a process apart. */
+/* Makes the process's program the outermost frame of the thread's stacks: a folded stack has no time that
+ * would show to which of the process's programs it belongs. */
 static void find_root(struct ptrc_export *x, struct track *t)
 {
 	const struct ptrc_reader *r = &x->source->reader;

@@ -20,10 +20,9 @@ enum {
 	/* The greatest depth of nested groups in a pattern. PCRE2 allows 250, but that includes
 	 * groups that the translation adds. */
 	GROUPS_MAX = 200,
-	/* Matching by backtracking starts at each byte of the text. Each start may make several calls, and
+	/* Matching by backtracking starts at each byte of the text; each start may make several calls, and
 	 * each call may scan the text. BACKTRACK_WORK limits the product of starts, calls and bytes, so that
-	 * a match takes less than a second. A text longer than BACKTRACK_TEXT_MAX is only matched by
-	 * search(). */
+	 * a match takes less than a second. Longer texts than BACKTRACK_TEXT_MAX are left to search(). */
 	BACKTRACK_TEXT_MAX = 4096,
 	BACKTRACK_CALLS_MAX = 1000,
 	BACKTRACK_WORK = 1 << 28,
@@ -445,8 +444,7 @@ struct ptrc_regex *ptrc_regex_make(const char *pattern, struct ptrc_cli_reason *
 	return x;
 }
 
-/* Matches with pcre2_dfa_match(), which reads the text once. Returns an error of PCRE2 if that would need too
- * many states at once. */
+/* Matches by reading the text once. Returns an error of PCRE2 if that would need too many states at once. */
 static int search(struct ptrc_regex *x, PCRE2_SPTR text, size_t size)
 {
 	size_t states = STATES_MAX;

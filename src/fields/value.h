@@ -32,8 +32,8 @@ enum ptrc_value_kind {
 	PTRC_VALUE_JSON,
 };
 
-/* The dimension of a value: values of different dimensions, such as a time and a number, cannot be compared.
- * Each dimension is one bit, so that a set of them is a number. */
+/* The dimension of a value: a time and a number, for example, cannot be compared. Each dimension is one bit,
+ * so that a set of dimensions is a number. */
 enum ptrc_dimension {
 	PTRC_DIMENSION_NUMBER = 1,
 	PTRC_DIMENSION_DURATION = 2,

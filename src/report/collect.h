@@ -108,8 +108,8 @@ struct ptrc_report_lane {
 	uint64_t gap_count;
 	/* If the thread is running, the os.switch_in with which it started. */
 	struct ptrc_report_event *running;
-	/* Whether the thread had an os.switch_in or os.switch_out, or a loss may have hidden one. If not, the
-	 * thread has been running since the start. */
+	/* Whether the thread had an os.switch_*, or a loss may have hidden one. If not, it has run since the
+	 * start. */
 	bool has_switched;
 	/* How many records were dropped, by time: PTRC_REPORT_BUCKETS counts; NULL if none were dropped. */
 	uint32_t *dropped;
@@ -165,8 +165,8 @@ struct ptrc_report {
 	struct ptrc_report_loss *losses;
 	size_t loss_count;
 	uint64_t loss_merged_count;
-	/* For each source: 1 + the index in .losses of the loss that has not ended, and of the last loss; 0
-	 * if there is none. */
+	/* For each source: 1 + the index in .losses of the open loss, and of the last one; 0: there is
+	 * none. */
 	size_t *open_loss, *last_loss;
 	/* The number of losses so far, for each source and for all sources together. */
 	uint64_t *gap_counts;

@@ -56,8 +56,8 @@ struct difference {
 	int64_t ns;
 	uint64_t events;
 	uint64_t bytes;
-	/* Events that were lost: `lost` in the stream, `unobserved` in the kernel and, if pairs are shown,
-	 * `unshown` on the way to this command. */
+	/* Events that were lost in the stream (`lost`), in the kernel (`unobserved`) and, if pairs are shown,
+	 * on the way to this command (`unshown`). */
 	uint64_t lost, unobserved;
 	uint64_t unshown;
 	/* The types that are shown, the most frequent first. */
@@ -374,8 +374,8 @@ static bool wait_until(const struct watch *w, int64_t until_ns)
 
 /* ---- output ---- */
 
-/* Shows a table, or a line of JSON. On a terminal (has_screen), the table replaces the one before; otherwise
- * is_apart puts an empty line between the two. */
+/* Shows a table, or a line of JSON. A table on a terminal replaces the last one; is_apart puts a blank line
+ * before any other. */
 static void show(const struct ptrc_buffer *text, bool has_screen, bool is_apart)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;

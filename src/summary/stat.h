@@ -28,7 +28,7 @@ struct ptrc_stat {
 	struct ptrc_event_types types;
 };
 
-/* Fills in the struct for a session. The struct then owns the types, and points to the name in the session's
+/* Fills in the struct for a session. It then owns the types, and points to the name in the session's
  * state. */
 void ptrc_stat_from_session(struct ptrc_stat *, const struct ptrc_session_state *,
 			    const struct ptrc_event_types *);

@@ -18,8 +18,7 @@
 
 /* The block that is being filled. Starts zeroed. */
 struct ptrc_columns {
-	/* The columns of the events: the time, the number of the origin (see `origins`), and the size of the
-	 * data. */
+	/* The columns of the events: the time, the number in `origins`, and the size of the data. */
 	struct ptrc_buffer ns, origin, len;
 	uint32_t event_count;
 	/* The approximate size of the data in the block. */

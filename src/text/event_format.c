@@ -37,8 +37,8 @@ static const struct part {
 	{POSIX_TRACE_ERROR, sizeof(int), "error", 0, false},
 };
 
-/* Returns the first row of parts[], from `part` on, that is for the data of the latest event; NULL if there
- * is none. */
+/* Returns the first row, from `part` on, of parts[] that is for the latest event's data; NULL: there is
+ * none. */
 static const struct part *find_part(const struct ptrc_reader *r, const struct part *part)
 {
 	for (; part < parts + sizeof(parts) / sizeof(*parts); part++)

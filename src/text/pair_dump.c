@@ -28,8 +28,7 @@ enum {
 /* A line for one of the longest pairs. */
 struct line {
 	uint64_t duration_ns;
-	/* The number of pairs that ended before this one. It decides between pairs that took the same
-	 * time. */
+	/* The number of pairs that ended before this one. It decides between equal durations. */
 	uint64_t number;
 	struct ptrc_buffer text;
 };
