@@ -60,9 +60,9 @@ struct stream {
 	uint64_t last_ns;
 	/* The number of bytes written so far. */
 	uint64_t bytes;
-	/* The number of losses for which the log does not say how many events were lost. */
+	/* The number of losses without a number of lost events in the log. */
 	uint64_t uncounted;
-	/* The offset, in bytes, of the packet of the first of these losses. */
+	/* The offset in the stream, in bytes, of the packet of the first uncounted loss. */
 	uint64_t uncounted_at;
 };
 

@@ -34,7 +34,8 @@ static void free_name(struct ptrc_export_name *name)
 
 /* ---- selection ---- */
 
-/* Makes a single event both start and end of itself, so that expressions about pairs can be used for it. */
+/* Makes a single event the first event of its own pair, so that expressions about pairs can be evaluated for
+ * it. */
 static struct ptrc_view *single(struct ptrc_view *view)
 {
 	view->begin = view;

@@ -118,7 +118,7 @@ enum ptrc_slice_kind {
 	PTRC_SLICE_STATE,
 };
 
-/* A pair of events. */
+/* A pair of events, shown as a period of time. */
 struct ptrc_slice {
 	enum ptrc_slice_kind kind;
 	/* The number of the slice, counted from 1. */
@@ -195,7 +195,7 @@ struct ptrc_export {
 	const struct ptrc_export_format *format;
 	/* The format's own state: state_size bytes, which are zeroed at the start. */
 	void *state;
-	/* The processes, found by pid. */
+	/* The processes (struct ptrc_export_process), found by their .pid. */
 	struct ptrc_table processes;
 	/* For each source, the loss that began with its latest event; .source is NULL if none did. */
 	struct ptrc_export_loss *losses;

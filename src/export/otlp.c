@@ -679,7 +679,7 @@ static void slice(struct ptrc_export *x, const struct ptrc_slice *s)
 	close_item(x, b, ITEM_SPAN);
 }
 
-/* Opens a log record up to its attributes. `name` is JSON. */
+/* Puts the start of a log record, up to its attributes. `name` is a JSON string. */
 static void open_record(const struct ptrc_export *x, struct ptrc_buffer *b, uint64_t ns,
 			unsigned int severity, const char *name, size_t name_size)
 {
@@ -715,7 +715,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	close_item(x, b, ITEM_RECORD);
 }
 
-/* Opens a log record about the losses of a source, with the attribute `log`. `name` is JSON. */
+/* Starts a log record about the losses of a source, with the attribute `log`. `name` is a JSON string. */
 static struct list open_loss(struct ptrc_export *x, const struct ptrc_source *s, uint64_t ns,
 			     const char *name)
 {

@@ -148,7 +148,8 @@ static const char *const words[WORDS] = {
 	[WORD_UNREADABLE_EVENTS] = "unreadable_events",
 };
 
-/* Something that is written once and then used by its number. The number is 0 until it has been written. */
+/* A name, counter or stack, which is written once and then referred to by its number; 0 until it is
+ * written. */
 struct interned {
 	struct ptrc_table_entry entry;
 	uint64_t number;
@@ -783,7 +784,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	close_event(x, at);
 }
 
-/* Returns a track for slices of this name and process on which no slice overlaps this one. */
+/* Returns a track for slices with the slice's name and process, on which no other slice overlaps it. */
 static uint64_t row_track(struct ptrc_export *x, const struct ptrc_slice *s)
 {
 	struct perfetto *p = x->state;

@@ -50,7 +50,7 @@ static bool read_layout(const char *text, struct ptrc_layout_fields **fields,
 	return ptrc_cli_because(why, "column %zu: %s%s", mistake.column, mistake.reason, proposal);
 }
 
-/* Returns the number of the name of a field. Adds the name if it is new. */
+/* Returns the number of a field's name, which is its index in l->names. Adds the name if it is new. */
 static int number_of(struct ptrc_layouts *l, const char *name)
 {
 	size_t size = strlen(name);

@@ -63,7 +63,7 @@ void ptrc_layouts_free(struct ptrc_layouts *);
 /* The first layout whose pattern matches the name of the event type, or NULL. */
 const struct ptrc_layout *ptrc_layouts_find(const struct ptrc_layouts *, const char *event);
 
-/* The number of the name of a field; -1 if no layout has a field of this name. */
+/* The number of a field's name, which is its index in `names`; -1 if no layout has a field of this name. */
 int ptrc_layouts_name(const struct ptrc_layouts *, const char *name, size_t size);
 
 /* Properties of all fields of one name, in all layouts. `dimensions` is the set of the dimensions

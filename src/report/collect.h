@@ -77,7 +77,7 @@ struct ptrc_report_class {
 	uint64_t behind_count;
 	/* For pairs, their durations. For events, the times between an event and the next one. */
 	struct ptrc_quantiles lengths;
-	/* When the longest of these durations started, in nanoseconds since 1970. */
+	/* When the longest time in `lengths` started, in nanoseconds since 1970. */
 	int64_t longest_ns;
 	/* For events: the time of the latest one, and the number of losses of all sources before it. */
 	int64_t last_ns;

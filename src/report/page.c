@@ -29,7 +29,7 @@ struct item {
 	struct ptrc_report_record *record;
 };
 
-/* A column of a class. The two events of a pair have separate columns. */
+/* A column: a field of the events of a class. The two events of a pair have separate columns. */
 struct field {
 	const char *name;
 	/* i, u: numbers; x: hexadecimal; b: bool; e: enum; f: double; g: float; s: text; j: JSON; a: a place in the
@@ -283,7 +283,8 @@ static uint64_t number_of_place(struct page *p, const struct ptrc_report_event *
 	return place->text - 1;
 }
 
-/* Finds the column of the class, or adds it. Stores its index in *number unless that is NULL. */
+/* Finds the column in p->fields, which are those of the current class, or adds it. Stores its index in
+ * *number unless that is NULL. */
 static struct ptrc_report_column *column(struct page *p, const char *name, char kind, bool is_end,
 					 const struct ptrc_layout_field *model, size_t *number)
 {

@@ -462,7 +462,7 @@ static int step(struct watch *w)
 	struct look *last = w->before;
 	int error = take_look(w, w->now);
 
-	/* Another session now has the name, so this one has ended. */
+	/* Another session now has the name, so the one that is watched has ended. */
 	if (!error && w->now->state.controller != last->state.controller)
 		return ENOENT;
 	if (error == ETIMEDOUT && (w->has_screen || !w->is_silent))

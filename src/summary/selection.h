@@ -105,7 +105,7 @@ struct ptrc_selection {
 	struct ptrc_cli_texts wheres;
 	const char *around_text;
 	struct ptrc_cli_texts pair_texts;
-	/* The field of --label-by, or NULL; and the label that the pairs use. */
+	/* The argument of --label-by, or NULL; and the label of the pairs, which is made from it. */
 	const char *label_text;
 	struct ptrc_label label;
 	struct ptrc_cli_texts labels;

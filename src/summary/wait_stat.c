@@ -32,7 +32,7 @@ static void begin_span(void *self, struct ptrc_span *span)
 	ptrc_waits_take_begin(&w->waits, span, &((struct span *)span)->start);
 }
 
-/* Whether the expressions hold for a wait that has no end. */
+/* Whether the expressions of --where hold for a wait that has no end. */
 static bool is_half_selected(struct ptrc_wait_stat *w, const struct ptrc_span *span)
 {
 	const struct ptrc_select *select = &w->waits.query->select;

@@ -67,7 +67,7 @@ struct origin_key {
 
 struct ptrc_columns_origin {
 	struct ptrc_table_entry entry;
-	/* key.kind is NULL until the origin has its number. */
+	/* key.kind is NULL until the origin has its number in the block. */
 	struct origin_key key;
 	uint16_t number;
 };

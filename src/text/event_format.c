@@ -481,8 +481,8 @@ static void put_source_json(struct ptrc_json *j, const struct ptrc_symbol *s)
 		ptrc_json_i64(j, "line", s->line);
 }
 
-/* Puts a JSON member with what is known of a place in code: its function, file and line. For an array, the member
- * is an array of these. */
+/* Puts a JSON member with what is known of a place in code: an object with function, file and line, or, for
+ * an array of places, an array of such objects. */
 static void put_place_json(void *arg, const struct ptrc_layout_field *f, const struct ptrc_value *v)
 {
 	struct places *p = arg;

@@ -22,8 +22,8 @@ enum ptrc_event_column {
 	PTRC_COLUMNS,
 };
 
-/* Starts zeroed, except for format, widths[PTRC_COLUMN_EVENT], has_log, is_coloured, is_relative and
- * time.is_local. */
+/* Starts zeroed. The user then sets format, widths[PTRC_COLUMN_EVENT], has_log, has_symbols, is_coloured,
+ * is_relative, begin_ns and time.is_local. */
 struct ptrc_event_format {
 	enum ptrc_format format;
 	/* There are several logs, so each line names its log. */

@@ -19,8 +19,8 @@ enum {
 	DURATION_COLUMNS = 9,
 	/* A name longer than this does not widen its column. */
 	NAME_COLUMNS_MAX = 40,
-	/* Each level of a tree is indented by this much. Below the level TREE_DEPTH_MAX, the level is shown as a
-	 * number. */
+	/* Each level of a tree is indented by TREE_COLUMNS blanks. Below TREE_DEPTH_MAX, the level is shown
+	 * as a number. */
 	TREE_COLUMNS = 2,
 	TREE_DEPTH_MAX = 40,
 };
