@@ -75,7 +75,7 @@ struct ctf {
 	 * if it is unknown. */
 	unsigned long *processes;
 	struct ptrc_table classes;
-	/* The text of the classes, in the language of the metadata. */
+	/* The descriptions of the classes, in the language of the metadata. */
 	struct ptrc_buffer text;
 };
 

@@ -12,8 +12,9 @@
 #include "src/spans/pairs.h"
 #include "src/query/query.h"
 
-/* Makes an export the sink of the query. The caller has opened the query's sources and has added the pairs of
- * --pair. Stores the export, which the caller frees in any case. Returns false after a message. */
+/* Makes an export, and has the query give it the events. The caller has opened the query's sources and has
+ * added the pairs of --pair. Stores the export, which the caller frees in any case. Returns false after a
+ * message. */
 bool ptrc_export_begin(struct ptrc_export **, struct ptrc_query *, struct ptrc_pairs *,
 		       const struct ptrc_export_options *);
 

@@ -43,7 +43,7 @@ static const struct {
 			 "\"" PACKAGE_VERSION "\"},\"logRecords\":["},
 };
 
-/* A process, or the trace system, whose items have a resource in common. */
+/* A resource of OTLP, a process or the trace system: attributes that its items (spans or records) share. */
 struct resource {
 	/* The attributes as JSON. */
 	struct ptrc_buffer attributes;

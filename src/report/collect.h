@@ -200,7 +200,7 @@ struct ptrc_report {
 	bool (*write)(struct ptrc_report *);
 };
 
-/* Makes the report the sink of its query. The caller has set query, pairs, is_text, the three limits and
+/* Has the query give its events to the report. The caller has set query, pairs, is_text, the three limits and
  * write, and has zeroed the rest. */
 void ptrc_report_begin(struct ptrc_report *);
 

@@ -14,7 +14,7 @@ struct ptrc_wait_stat {
 	void (*put)(struct ptrc_wait_stat *);
 };
 
-/* Makes this the sink of the query, whose sources are open. The pairs include those of
+/* Has the query, whose sources are open, give its events to this sink. The pairs include those of
  * ptrc_waits_add_pairs(). */
 void ptrc_wait_stat_begin(struct ptrc_wait_stat *, struct ptrc_query *, struct ptrc_pairs *,
 			  void (*put)(struct ptrc_wait_stat *));

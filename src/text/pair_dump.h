@@ -11,9 +11,9 @@
 #include "src/spans/pairs.h"
 #include "src/text/text.h"
 
-/* Makes a new output of pairs the sink of the query. The caller has added the pairs, which must stay in
- * memory. Shows the longest_count longest pairs (UINT64_MAX: all pairs, by time) or, if is_tree, all pairs as
- * a tree. */
+/* Makes an output of pairs, and has the query give it the events. The caller has added the pairs, which must
+ * stay in memory. Shows the longest_count longest pairs (UINT64_MAX: all pairs, by time) or, if is_tree, all
+ * pairs as a tree. */
 struct ptrc_pair_dump *ptrc_pair_dump_begin(struct ptrc_text *, struct ptrc_pairs *,
 					    uint64_t longest_count, bool is_tree);
 

@@ -68,7 +68,8 @@ void ptrc_lines_keep(struct ptrc_lines *, uint64_t max, struct ptrc_buffer *);
 /* Frees the oldest line. There must be one. */
 void ptrc_lines_drop(struct ptrc_lines *);
 
-/* Makes this the sink of the query, whose sources are open. Another sink may replace it and use its .format. */
+/* Has the query, whose sources are open, give its events to this sink. Another sink may replace it and use
+ * its .format. */
 void ptrc_text_begin(struct ptrc_text *);
 
 /* For --count: takes the numbers of events that the logs themselves have, without reading the
