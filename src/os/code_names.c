@@ -18,7 +18,7 @@
 #define NAME_MAX_BYTES 250U
 #define FILE_MAX_BYTES (INT64_C(256) << 20)
 
-/* An address in code that was made at run time. */
+/* An address in code that was made at run time, and the number of samples that have it. */
 struct noted {
 	struct ptrc_table_entry entry;
 	uint64_t address, samples;
@@ -92,7 +92,8 @@ static size_t first_place(const struct places *p, uint64_t address)
 }
 
 /* Takes a line of the file: the start and the size of a function in hexadecimal digits, and its name. A later line
- * for an address replaces an earlier one: a runtime moves code, and uses its memory again for other code. */
+ * for an address replaces an earlier one, because a JIT compiler may reuse the memory of a function for another
+ * one. */
 static void take_line(struct places *p, char *line)
 {
 	struct ptrc_code_function f = {0};
@@ -136,7 +137,7 @@ static int by_samples(const void *one, const void *other)
 	return (a->samples < b->samples) - (a->samples > b->samples);
 }
 
-/* Whether both are the same function, found at two addresses. */
+/* Whether both, found at different addresses, are the same function. */
 static bool is_same(const struct ptrc_code_function *a, const struct ptrc_code_function *b)
 {
 	return a->start == b->start && a->bytes == b->bytes && !strcmp(a->name, b->name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of functions whose code a program made at run time, from /tmp/perf-PID.map, a file that many runtimes write
- * for perf(1). Only functions that were found in stacks of samples are kept.
+ * Names of functions whose code a program made at run time. Many JIT compilers write /tmp/perf-PID.map with these
+ * names, for perf(1). Only functions in which samples have addresses are kept.
  */
 #ifndef PTRC_SRC_OS_CODE_NAMES_H
 #define PTRC_SRC_OS_CODE_NAMES_H
@@ -13,7 +13,7 @@
 
 #include "src/base/table.h"
 
-/* The addresses of a process that are in code made at run time. Starts zeroed. */
+/* Addresses of samples in code that a process made at run time. Zeroed at the start. */
 struct ptrc_code_names {
 	struct ptrc_table addresses;
 };
@@ -25,8 +25,9 @@ struct ptrc_code_function {
 
 void ptrc_code_names_note(struct ptrc_code_names *, uint64_t address);
 
-/* Reads the names of the functions at the noted addresses, if /tmp/perf-PID.map is a regular file of this user.
- * Returns an array of these functions, those with most samples first. The caller frees the array and the names. */
+/* Reads the names of the functions at the noted addresses, if /tmp/perf-PID.map is a regular file of this
+ * user. Returns an array of these functions, the one with most samples first. The caller frees the array
+ * and the names. */
 struct ptrc_code_function *ptrc_code_names_read(const struct ptrc_code_names *, pid_t, uid_t,
 						size_t *count);
 

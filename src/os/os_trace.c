@@ -31,11 +31,11 @@ enum {
 	/* How long ptrc_os_catch_up() waits at most, because the stream may have no room for the events. */
 	CATCH_UP_S = 1,
 };
-/* A record is in its ring at most this long after its timestamp, even if another processor writes it. */
+/* The kernel has written a record into its ring at most this long after the record's timestamp. */
 #define SETTLE_NS INT64_C(1000000)
-/* At most this many processes are in young[], whose command lines are not known yet. */
+/* The most processes whose command lines are awaited at the same time (young[]). Each command line is looked for
+ * once each millisecond, at most YOUNG_TRIES times. */
 #define YOUNG_MAX 64U
-/* The command line of such a process is looked for once each millisecond, at most this many times. */
 #define YOUNG_TRIES 20U
 /* At most BATCH events are added to the stream at once, with at most STACKS_BYTES bytes of stacks. */
 #define BATCH 256U
@@ -77,7 +77,7 @@ bool ptrc_os_has_type(const char *name)
 	return !strncmp(name, "os.", 3);
 }
 
-/* The data of an event, in the layouts of types[]. Samples are not included. */
+/* The data of each event type except os.sample, as its layout in types[] says. */
 union data {
 	struct {
 		uint32_t pid, tid;
@@ -103,7 +103,7 @@ union data {
 	} fault;
 };
 
-/* The data of a sample, up to the addresses of its stack. */
+/* The start of the data of os.sample. The addresses of the stack follow. */
 struct sample {
 	uint32_t processor;
 	uint8_t is_cut;
@@ -120,7 +120,7 @@ struct ptrc_os_trace {
 
 	/* While the thread runs, it alone uses the members from here to `young_count`. */
 
-	/* For PTRC_OS_AUTO: all records stay in the rings until it is known whether their events are wanted. */
+	/* For PTRC_OS_AUTO: no records are taken from the rings until events are wanted for sure. */
 	bool is_waiting;
 	struct ptrc_perf *perf;
 	struct ptrc_os_processes *processes;
@@ -134,7 +134,8 @@ struct ptrc_os_trace {
 	size_t count;
 	unsigned long unobserved;
 	struct ptrc_os_throttle throttle;
-	/* Processes whose command lines are not known yet. Each has just executed a program, at .ns. */
+	/* Processes whose command lines /proc does not show yet, because they have just executed a program, at
+	 * the monotonic time .ns. */
 	struct {
 		pid_t pid;
 		int64_t ns;
@@ -146,9 +147,9 @@ struct ptrc_os_trace {
 	 * thread. */
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
-	int64_t from_ns;     /* earlier events are dropped; INT64_MAX drops all */
-	unsigned int wanted; /* the number of the last request to catch up */
-	/* The number of the last request to catch up that is done. */
+	int64_t from_ns;     /* events before this monotonic time are dropped */
+	unsigned int wanted; /* the number of the controller's last request to catch up */
+	/* The number of the last request to catch up that the thread has done. */
 	unsigned int caught_up;
 	bool is_ending;
 	bool is_ready;
@@ -199,7 +200,7 @@ static void put(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, enum 
 	put_data(t, r, type, &t->data[t->count], size);
 }
 
-/* Adds a sample with the first `count` addresses of its stack to the batch. */
+/* Adds a sample with `count` addresses to the batch. `noise`: the number of senseless ones left out. */
 static void put_stack(struct ptrc_os_trace *t, const struct ptrc_perf_record *r,
 		      const uint64_t *addresses, size_t count, bool is_cut, size_t noise)
 {
@@ -221,8 +222,7 @@ static void put_stack(struct ptrc_os_trace *t, const struct ptrc_perf_record *r,
 
 static void put_sample(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
 {
-	/* The limit of ptrc_perf_stack_max() applies only to callers that the kernel finds. Unwinding may find
-	 * more. */
+	/* Unwinding may find more addresses than ptrc_perf_stack_max(), which limits the kernel. */
 	uint64_t addresses[PTRC_PERF_STACK_MAX - 1];
 	struct ptrc_unwound found = {.addresses = addresses, .max = PTRC_PERF_STACK_MAX - 1};
 	size_t max = ptrc_perf_stack_max(t->perf), callers;
@@ -358,7 +358,7 @@ static void take(struct ptrc_os_trace *t, int64_t from_ns, int64_t until_ns)
 			   records[i].lost_until_ns >= from_ns) {
 			struct ptrc_perf_record rest = records[i];
 
-			/* Some of the lost events may be later than from_ns. */
+			/* The loss may have gone on after from_ns, so it is reported with that time. */
 			rest.ns = from_ns;
 			put_record(t, &rest);
 		}
@@ -406,7 +406,7 @@ static void describe_running(struct ptrc_os_trace *t)
 			ptrc_os_processes_leave_to_keeper(t->processes, pids[i]);
 }
 
-/* A copy of what the controller requests, for one pass of the thread's loop. */
+/* A copy of what the controller requests, for one pass of the loop in take_until_end(). */
 struct round {
 	int64_t from_ns;
 	unsigned int wanted;
@@ -419,8 +419,8 @@ static struct round next_round(struct ptrc_os_trace *t)
 	struct round r;
 	uint64_t count;
 
-	/* The eventfd is cleared first. So a request that is made later is either read below, or
-	 * wakes this thread again. */
+	/* Clears the eventfd before it copies the requests. So a request that is made meanwhile is
+	 * copied, or wakes this thread again. */
 	if (read(t->wake_fd, &count, sizeof(count)) < 0)
 		count = 0;
 	pthread_mutex_lock(&t->mutex);
@@ -441,8 +441,8 @@ static int wait_ms(const struct ptrc_os_trace *t, int64_t next_ns)
 	return t->young_count ? 1 : (int)(left_ns / PTRC_NS_PER_MS) + 1;
 }
 
-/* Whether a script has recorded events with ptrace-event. That command asks the controller to add the events, so
- * the stream's count of traced processes does not show them. */
+/* Whether the stream has events of a user's event type, also from ptrace-event. That command does not record
+ * events itself but asks the controller, so no traced process is counted for it. */
 static bool has_events(const struct ptrc_os_trace *t)
 {
 	struct posixtrace_type_count *counts = ptrc_type_counts(t->trace);
@@ -454,9 +454,9 @@ static bool has_events(const struct ptrc_os_trace *t)
 	return has_any;
 }
 
-/* Adds events. For PTRC_OS_AUTO, does so as late as possible: when the rings are filling, or the trace ends.
- * Returns false if no events are to be added at all, because a program has recorded an event, or the event types
- * cannot be opened. */
+/* Adds the events that are in the rings. For PTRC_OS_AUTO, does so as late as possible: when the rings are
+ * filling, or the trace ends. Returns false if no events are to be added at all, because a program has recorded an
+ * event, or the event types cannot be opened. */
 static bool take_round(struct ptrc_os_trace *t, const struct round *r, bool is_filling)
 {
 	struct ptrc_counts counts;
@@ -533,8 +533,8 @@ static void *thread_main(void *arg)
 	if (error)
 		return NULL;
 	if (!take_until_end(t)) {
-		/* The perf events are closed now, so that they cost the traced programs nothing any
-		 * more. */
+		/* Closes the perf events before the end of the trace, so that they no longer cost the
+		 * traced programs any time. */
 		ptrc_perf_close(t->perf);
 		t->perf = NULL;
 		report_ready(t, ECANCELED);
@@ -617,8 +617,8 @@ static void set_from(struct ptrc_os_trace *t, int64_t ns)
 void ptrc_os_suspend(struct ptrc_os_trace *t)
 {
 	set_from(t, INT64_MAX);
-	/* The thread may be in a pass that began with the old from_ns and still adds events. The answer to
-	 * a request comes after that pass. */
+	/* The thread may be in a pass of its loop that began with the old from_ns. Waits until it has done a later
+	 * pass, because the old one still adds events. */
 	want(t, false);
 }
 
@@ -674,7 +674,7 @@ static void explain(const struct ptrc_perf_refusal *why, struct ptrc_os_refusal 
 		 "no events of the operating system: perf_event_open(2): %s%s", reason, advice);
 }
 
-/* Stores a message about what the kernel limits, or an empty text. */
+/* Stores a message if the kernel's limits allow fewer samples, or smaller ones, than planned; else "". */
 static void explain_limits(const struct ptrc_perf *p, const struct ptrc_perf_plan *plan,
 			   struct ptrc_os_refusal *refusal)
 {

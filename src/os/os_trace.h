@@ -20,16 +20,16 @@ enum {
 	PTRC_OS_SAMPLES = 4,   /* os.sample */
 	PTRC_OS_SYSCALLS = 16, /* os.syscall.begin, os.syscall.end */
 	PTRC_OS_FAULTS = 32,   /* os.fault */
-	/* This bit is used alone: the events of PTRC_OS_PROCESS, but only if no program records an event. */
+	/* PTRC_OS_PROCESS if no program records an event; never combined with other bits. */
 	PTRC_OS_AUTO = 8,
 };
 
-/* The default and the maximum of the frequency, in samples per second of processor time. */
+/* The default and the maximum of the frequency of PTRC_OS_SAMPLES, in samples per second of processor time. */
 enum { PTRC_OS_FREQUENCY = 1000, PTRC_OS_FREQUENCY_MAX = 100000 };
 
 /* How the callers of a sample are found. */
 enum ptrc_os_stacks {
-	/* By unwinding tables where libdw can be loaded, else by frame pointers. */
+	/* Like DWARF if libdw can be loaded, else like FP. */
 	PTRC_OS_STACKS_AUTO,
 	/* By the unwinding tables (DWARF) that each program has, from a copy of its stack. */
 	PTRC_OS_STACKS_DWARF,
@@ -40,7 +40,7 @@ enum ptrc_os_stacks {
 struct ptrc_os_plan {
 	/* PTRC_OS_* bits, at least one. */
 	unsigned int kinds;
-	/* Samples per second of processor time. */
+	/* For PTRC_OS_SAMPLES: samples per second of processor time, from 1 to PTRC_OS_FREQUENCY_MAX. */
 	unsigned int frequency;
 	enum ptrc_os_stacks stacks;
 	bool hides_command_lines;
@@ -68,20 +68,20 @@ struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *, pid_t, struct pt
 /* Whether the kernel would allow events of the operating system for a process of the caller. */
 bool ptrc_os_is_allowed(struct ptrc_os_refusal *);
 
-/* Opens the event types, and starts a thread, which adds events from ptrc_os_resume() on. Returns 0 or an error
- * number, as of ptrc_observer_type() or of pthread_create(). After an error, no events are added. */
+/* Opens the event types, and starts a thread. From ptrc_os_resume() on, the thread adds events. Returns 0 or an
+ * error number of ptrc_observer_type() or pthread_create(). After an error, no events are added. */
 int ptrc_os_begin(struct ptrc_os_trace *, trace_id_t);
 /* Adds all events up to now. Called before the stream is stopped or flushed, or its filter changes. */
 void ptrc_os_catch_up(struct ptrc_os_trace *);
 /* Drops all events up to now, and all later ones until ptrc_os_resume(). Called before the stream is started or
  * cleared, so that no event from before that moment is added after it. */
 void ptrc_os_suspend(struct ptrc_os_trace *);
-/* Adds events again, from now on. */
+/* Adds the events that occur from now on, after ptrc_os_begin() or ptrc_os_suspend(). */
 void ptrc_os_resume(struct ptrc_os_trace *);
 void ptrc_os_end(struct ptrc_os_trace *);
 /* Returns the process IDs of the target and its descendants that have not ended, as far as the kernel's records
- * show them, in an array that the caller frees. For PTRC_OS_AUTO, none are known as long as all records stay in the
- * rings. */
+ * show, in an array that the caller frees. For PTRC_OS_AUTO, none are known as long as it is open whether events
+ * are wanted, because the records are not read until then. */
 pid_t *ptrc_os_running(struct ptrc_os_trace *, size_t *count);
 /* Frees the trace, which may be NULL. Until ptrc_os_end() or this call, a thread adds events to the stream, so one of
  * the two has to come before the stream ends. */

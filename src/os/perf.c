@@ -17,31 +17,31 @@
 
 #include "src/base/message.h"
 
-/* The usual size of a ring. The kernel allows each user 516 KiB of rings for each processor
- * (kernel.perf_event_mlock_kb); other programs may use a part of that. */
+/* The usual size of a ring in bytes. The kernel allows each user 516 KiB of rings for each
+ * processor (kernel.perf_event_mlock_kb); other programs may use a part of that. */
 #define RING_BYTES (UINT64_C(256) << 10)
 /* The most bytes of a ring if samples have copies of stacks. */
 #define COPIES_RING_BYTES (UINT64_C(4) << 20)
-/* The bytes of a ring for page faults and system calls, of which there may be very many. */
+/* The bytes of a ring if page faults or system calls are recorded, of which there may be very many. */
 #define OFTEN_RING_BYTES (UINT64_C(2) << 20)
-/* The bytes of a sample with a copy, other than the copy itself. */
+/* The bytes of a sample with a copy of the stack, without the copy itself. */
 #define SAMPLE_BYTES 400U
-/* The least that is copied of a stack. If a ring is too small for that, fewer samples are taken. */
+/* The least bytes that are copied of a stack. If a ring is too small for that, fewer samples are taken. */
 #define COPY_BYTES_MIN 2048U
 /* A ring has room for the samples of RING_MS milliseconds if the kernel allows so large a ring. In a smaller ring,
  * samples are made smaller or fewer, so that those of at least RING_MS_MIN milliseconds fit. */
 enum { RING_MS_MIN = 30, RING_MS = 100 };
 #define NS_PER_S UINT64_C(1000000000)
-/* The fields at the end of each record. perf_records.c parses records by them. */
+/* The fields at the end of each record (at the start of a sample): struct id of perf_records.c. */
 #define SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
-/* A perf event. Its records go into a ring of its processor. */
+/* A perf event of a thread on a processor. The kernel writes its records into a ring of this processor. */
 struct source {
 	int fd;
 	pid_t tid;
 	size_t processor;
 	bool is_for_execs;
-	/* Another event of the same thread and ring is polled, so this one is not. */
+	/* This event of open_extras() is not polled, because another event with the same thread and ring is. */
 	bool is_extra;
 	bool has_hung_up;
 	/* read() on the descriptor returns the number of lost records. */
@@ -60,7 +60,8 @@ struct ptrc_perf {
 	struct ptrc_perf_records *records, *execs;
 	/* The samples per second of processor time, or 0 for no samples; and the most addresses of a sample. */
 	unsigned int frequency, stack_max;
-	/* The registers and the bytes of the stack that a sample copies. Without copies, copy_bytes is 0. */
+	/* The registers (bits of perf_event_attr.sample_regs_user) and the bytes of the stack that a sample
+	 * copies. If samples have no copies, copy_bytes is 0. */
 	uint64_t registers;
 	size_t copy_bytes;
 	bool has_small_rings, has_calls;
@@ -73,13 +74,14 @@ static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int processo
 
 /* ---- opening ---- */
 
-/* If several perf events share a ring, each record must have the identifier of its event. */
+/* If page faults or system calls are recorded, several perf events share a ring. Then each record must have the
+ * identifier of its event. */
 static uint64_t identifier_of(const struct ptrc_perf_plan *plan)
 {
 	return plan->has_faults || plan->calls ? PERF_SAMPLE_IDENTIFIER : 0;
 }
 
-/* Returns the attributes of the perf event. Samples are taken by a timer, because virtual machines seldom
+/* Returns the attributes of a thread's main perf event. A timer takes the samples, because virtual machines seldom
  * have performance counters. */
 static struct perf_event_attr attr_of(const struct ptrc_perf *p, const struct ptrc_perf_plan *plan,
 				      size_t ring_bytes)
@@ -132,7 +134,8 @@ static struct perf_event_attr exec_attr(void)
 	return attr;
 }
 
-/* Returns the attributes of a perf event that only adds its samples to the ring of another one. */
+/* Returns the attributes of a perf event for page faults or a tracepoint. It only adds samples to the ring of the
+ * thread's main perf event, which has all other records. */
 static struct perf_event_attr extra_attr(const struct ptrc_perf_plan *plan, uint32_t type,
 					 uint64_t config)
 {
@@ -172,8 +175,8 @@ static void unmap_ring(struct ptrc_perf_ring *r)
 	r->page = NULL;
 }
 
-/* Opens a perf event of a thread on a processor. Its records go into the ring, which is made if necessary.
- * Returns 0 or an error number. */
+/* Opens a perf event of a thread on a processor, and directs its records into the ring of *first_fd. If that ring
+ * does not exist yet, makes it, and stores the new descriptor in *first_fd. Returns 0 or an error number. */
 static int open_event(struct ptrc_perf *p, struct perf_event_attr *attr, pid_t tid, int processor,
 		      struct ptrc_perf_ring *ring, int *first_fd, size_t bytes)
 {
@@ -194,8 +197,8 @@ static int open_event(struct ptrc_perf *p, struct perf_event_attr *attr, pid_t t
 		return errno;
 	if (!ring->page) {
 		while (!map_ring(ring, fd, bytes)) {
-			/* Other programs may use a part of the memory that the user is allowed, so a smaller
-			 * ring is tried. */
+			/* Tries a smaller ring, because other programs of the user may use a part of the
+			 * memory that the kernel allows for rings. */
 			error = errno;
 			bytes /= 2;
 			if (bytes < (size_t)sysconf(_SC_PAGESIZE)) {
@@ -217,8 +220,8 @@ static int open_event(struct ptrc_perf *p, struct perf_event_attr *attr, pid_t t
 	return 0;
 }
 
-/* Registers the identifier of the event that was opened last, so that its samples are parsed as
- * those of `event`. */
+/* Registers the identifier of the perf event that was opened last, so that perf_records.c parses
+ * its samples as those of `event`. */
 static int identify(struct ptrc_perf *p, enum ptrc_perf_event event)
 {
 	uint64_t id;
@@ -229,7 +232,7 @@ static int identify(struct ptrc_perf *p, enum ptrc_perf_event event)
 	return 0;
 }
 
-/* Opens the events of page faults and system calls, whose records go into a ring that exists. */
+/* Opens the perf events of page faults and system calls, which share the ring of the thread's main perf event. */
 static int open_extras(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t tid,
 		       int processor, int *first_fd)
 {
@@ -293,8 +296,8 @@ static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, p
 	return opened ? 0 : ENODEV;
 }
 
-/* Opens perf events for each thread of the process. A thread that is started meanwhile is found here, or
- * inherits the events of the thread that starts it. If both happen, close_twins() closes one of the two. */
+/* Opens perf events for each thread of the process. A thread that is started meanwhile is found here, or inherits
+ * the perf events of the thread that starts it. If both happen, close_twins() closes those that were opened here. */
 static int open_threads(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t pid, int *fds)
 {
 	char path[64];
@@ -344,13 +347,13 @@ static pid_t parent_of(pid_t pid)
 		return 0;
 	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
 	fclose(f);
-	/* The name may contain any bytes, including parentheses. */
+	/* The program's name, in parentheses, may contain any bytes, including parentheses. */
 	end = strrchr(text, ')');
 	return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* Whether a process executes the same program as the caller. If so, it is the caller, or a part of the tracing that
- * the caller has started, and is not traced. */
+/* Whether a process executes the same program as the caller. If so, it is the caller, or a process that the caller
+ * has started for the tracing, and is not traced. */
 static bool is_our_program(pid_t pid)
 {
 	char path[64], program[PATH_MAX], ours[PATH_MAX];
@@ -387,8 +390,8 @@ static int open_children(struct ptrc_perf *p, const struct ptrc_perf_plan *plan,
 	return error;
 }
 
-/* Opens perf events for the process and its descendants. A child that is made after the last look at /proc
- * inherits the events of its parent. */
+/* Opens perf events for the process and its descendants. A child that starts after /proc was read the last time
+ * inherits the perf events of its parent. */
 static int open_tree(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t pid, int *fds)
 {
 	int error = open_threads(p, plan, pid, fds);
@@ -402,7 +405,7 @@ static int open_tree(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid
 	return error;
 }
 
-/* The value of kernel.NAME; -1 if it is not known. */
+/* Returns the value of the setting kernel.NAME; -1 if it is not known. */
 static long kernel_setting(const char *name)
 {
 	char path[64];
@@ -423,7 +426,7 @@ long ptrc_perf_paranoid(void)
 	return kernel_setting("perf_event_paranoid");
 }
 
-/* Returns the size in bytes that a ring gets if the kernel allows it. */
+/* Returns the size in bytes that a ring is to have. If the kernel does not allow it, the ring gets smaller. */
 static size_t useful_ring(const struct ptrc_perf_plan *plan)
 {
 	uint64_t sample = PTRC_PERF_COPY_BYTES + SAMPLE_BYTES;
@@ -476,7 +479,7 @@ const pid_t *ptrc_perf_processes(const struct ptrc_perf *p, size_t *count)
 
 static void close_twins(struct ptrc_perf *);
 
-/* Opens the rings as planned; smaller ones if the kernel does not allow that much memory. */
+/* Opens rings of the planned size, or smaller ones if the kernel does not allow as much memory. */
 static struct ptrc_perf *open_rings(const struct ptrc_perf_plan *plan, pid_t pid, int *error)
 {
 	struct ptrc_perf *p = ptrc_cli_allocate(sizeof(*p));
@@ -508,12 +511,12 @@ struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
 	if (!at_most.ring_bytes)
 		at_most.ring_bytes = useful_ring(plan);
 	p = open_rings(&at_most, pid, &why->error);
-	/* With copies, each processor needs a ring of the planned size. If a ring is smaller, all
-	 * rings are opened again with half the size, and with samples that fit into that. */
+	/* If samples have copies of stacks, each processor needs a ring of the planned size. If a
+	 * ring is smaller, opens all rings again with half the size, and with fewer or smaller samples. */
 	while (p && p->copy_bytes && ptrc_perf_ring_bytes(p) < at_most.ring_bytes) {
 		ptrc_perf_close(p);
-		/* Half of the size may fit on all processors even if the smallest ring is smaller than that: it got
-		 * only the memory that the other rings left. */
+		/* Only half, even if the smallest ring is still smaller: that ring got only the memory that the
+		 * other rings had left. */
 		at_most.ring_bytes /= 2;
 		p = open_rings(&at_most, pid, &why->error);
 	}
@@ -556,7 +559,7 @@ size_t ptrc_perf_ring_bytes(const struct ptrc_perf *p)
 
 size_t ptrc_perf_stack_max(const struct ptrc_perf *p)
 {
-	/* A stack that has the maximum length may have been cut. */
+	/* The kernel may have cut a stack that has stack_max addresses. */
 	return p->stack_max - 1;
 }
 
@@ -602,8 +605,8 @@ bool ptrc_perf_polled(struct ptrc_perf *p, const struct pollfd *from, size_t cou
 
 	for (size_t i = 0; i < count && i < p->source_count; i++) {
 		is_filling |= from[i].revents && !p->sources[i].is_for_execs;
-		/* If the threads of an event have ended, its descriptor is not polled again: poll() would return at
-		 * once each time. */
+		/* If the threads of a perf event have ended, its descriptor is not polled again, because poll()
+		 * would return at once each time. */
 		if (from[i].revents & (POLLHUP | POLLERR))
 			p->sources[i].has_hung_up = true;
 	}
@@ -635,7 +638,7 @@ static uint64_t lost_of(const struct ptrc_perf *p, size_t processor)
 
 	for (size_t i = 0; i < p->source_count; i++) {
 		const struct source *s = &p->sources[i];
-		/* The value of the event, and the number of its lost records. */
+		/* The value of the perf event's counter, and the number of its lost records. */
 		uint64_t values[2];
 
 		if (s->processor == processor && s->counts_lost &&
@@ -651,15 +654,15 @@ const struct ptrc_perf_record *ptrc_perf_take(struct ptrc_perf *p, int64_t until
 	for (size_t i = 0; i < p->ring_count; i++) {
 		struct ptrc_perf_ring *r = &p->rings[i];
 
-		/* A ring that was less than half full cannot have lost records. */
+		/* Only a ring that was half full can have lost records; lost_of() takes time. */
 		if (r->page && ptrc_perf_records_take(p->records, r) >= r->size / 2)
 			ptrc_perf_records_lost(p->records, r, lost_of(p, i));
 	}
 	return ptrc_perf_records_until(p->records, until_ns, count);
 }
 
-/* If a thread was made after the perf events of its parent were opened, it has inherited them. Closes the events
- * that were opened for such a thread itself, because they would double its records. */
+/* A thread that was started after perf events were opened for its parent has inherited them. Closes the perf
+ * events that open_threads() has opened for such a thread itself, because they would double its records. */
 static void close_twins(struct ptrc_perf *p)
 {
 	size_t count, kept = 0;

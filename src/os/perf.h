@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The kernel's records about a process and its descendants (perf_event_open(2)). The kernel writes them into
- * a ring for each processor. Each processor has a second, small ring, which only wakes the reader at each
- * exec. The lengths and contents of records are not trusted.
+ * a ring buffer for each processor. Each processor has a second, small ring, which only wakes the reader at
+ * each exec. The lengths and contents of records are not trusted.
  */
 #ifndef PTRC_SRC_OS_PERF_H
 #define PTRC_SRC_OS_PERF_H
@@ -18,7 +18,7 @@
 
 struct ptrc_perf_plan {
 	bool has_switches;
-	/* Also opens rings for the descendants that exist already, not only for those that are started later. */
+	/* Also opens perf events for the descendants that exist already; later ones inherit them. */
 	bool has_descendants;
 	/* Samples of the stack per second of processor time; 0: none. */
 	unsigned int frequency;
@@ -36,7 +36,7 @@ struct ptrc_perf_plan {
 
 /* The most addresses of a stack. This is the usual value of kernel.perf_event_max_stack. */
 #define PTRC_PERF_STACK_MAX 127U
-/* The bytes that are copied of a stack, if there is memory for that. */
+/* The bytes of the stack that a sample copies, if the rings are large enough for that. */
 #define PTRC_PERF_COPY_BYTES 8192
 
 struct ptrc_perf;
@@ -47,20 +47,20 @@ struct ptrc_perf_refusal {
 	long paranoid;
 };
 
-/* Opens the rings for a process, all its threads, and all threads and processes that these start later. The kernel
- * writes records from then on. Returns NULL with the reason if the kernel refuses or there is not enough memory. */
+/* Opens perf events and rings for a process, all its threads, and all threads and processes that these start later.
+ * The kernel writes records from then on. Returns NULL, and stores the reason, if the kernel refuses that. */
 struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *, pid_t,
 				 struct ptrc_perf_refusal *why);
-/* Return the samples per second, and the bytes that are copied of a stack. Both may be fewer than planned, because
- * the kernel limits the frequency and the size of a ring. */
+/* Return the samples per second of processor time, and the bytes of the stack that a sample copies (0: no copies).
+ * Both may be fewer than planned, because the kernel limits the frequency and the size of a ring. */
 unsigned int ptrc_perf_frequency(const struct ptrc_perf *);
 size_t ptrc_perf_copy_bytes(const struct ptrc_perf *);
 bool ptrc_perf_has_calls(const struct ptrc_perf *);
 /* Whether the frequency is lower than planned because the rings are too small for more. */
 bool ptrc_perf_has_small_rings(const struct ptrc_perf *);
-/* Returns the bytes of the smallest ring. */
+/* Returns the size of the smallest ring in bytes, without its control page. */
 size_t ptrc_perf_ring_bytes(const struct ptrc_perf *);
-/* The setting kernel.perf_event_paranoid; -1 if it is unknown. */
+/* Returns the setting kernel.perf_event_paranoid; -1 if it is unknown. */
 long ptrc_perf_paranoid(void);
 /* Returns the most addresses of a complete stack. If a stack has more, the kernel has cut it. */
 size_t ptrc_perf_stack_max(const struct ptrc_perf *);
@@ -72,11 +72,11 @@ void ptrc_perf_close(struct ptrc_perf *);
  * with -1 in place of one that has hung up, and returns their number. */
 size_t ptrc_perf_poll_max(const struct ptrc_perf *);
 size_t ptrc_perf_poll(struct ptrc_perf *, struct pollfd *);
-/* Takes the result of poll(). Returns whether a ring has to be emptied soon; if not, poll() has
- * returned only because of an exec. */
+/* Takes the result of poll(). Returns whether a ring has to be emptied soon. If not, poll() has
+ * returned only because a process has executed a program. */
 bool ptrc_perf_polled(struct ptrc_perf *, const struct pollfd *, size_t count);
 
-/* Calls `found` for each process that has executed a program since the last call. */
+/* Calls `found` for each exec since the last call, with the process ID and the monotonic time of the exec. */
 void ptrc_perf_take_execs(struct ptrc_perf *, void (*found)(void *arg, pid_t, int64_t ns),
 			  void *arg);
 

@@ -9,10 +9,10 @@
 #include "src/base/message.h"
 #include "src/base/table.h"
 
-/* The length of a record is stored in 16 bits. */
+/* The most bytes of a record: perf_event_header.size has 16 bits. */
 #define RECORD_MAX 65536U
 
-/* The fields TID, TIME and CPU. They are at the end of each record, but at the start of a sample. */
+/* The fields TID, TIME and CPU. They are at the end of each record, but after the header of a sample. */
 struct id {
 	uint32_t pid, tid;
 	uint64_t ns;
@@ -22,13 +22,14 @@ struct id {
 struct ptrc_perf_records {
 	struct ptrc_perf_record *records;
 	size_t count;
-	size_t given;	    /* how many records ptrc_perf_records_until() has returned */
-	uint64_t registers; /* the registers that samples have, as bits */
+	size_t given; /* how many records ptrc_perf_records_until() has returned */
+	uint64_t
+		registers; /* the bits of the registers that samples have; 0: samples have addresses */
 	struct ptrc_table events;
 	uint8_t record[RECORD_MAX];
 };
 
-/* A perf event, of one thread on one processor. The key is its identifier. */
+/* A perf event and what its samples mean, an entry of .events. The key is the identifier of the perf event. */
 struct identified {
 	struct ptrc_table_entry entry;
 	enum ptrc_perf_event event;
@@ -93,7 +94,7 @@ static bool parse_mapping(const struct perf_event_header *h, const uint8_t *b, s
 	else if (get(b, size, 40, &id_bytes, 1) && id_bytes <= PTRC_PERF_BUILD_ID_MAX &&
 		 get(b, size, 44, m.build_id, id_bytes))
 		m.build_id_bytes = id_bytes;
-	/* The path is stored after the structure. */
+	/* One allocation has the structure and then its path. */
 	r->memory = kept = ptrc_cli_allocate(sizeof(*kept) + strlen(path) + 1);
 	m.path = strcpy((char *)(kept + 1), path);
 	*kept = m;
@@ -139,8 +140,8 @@ static bool parse_task(const struct perf_event_header *h, const uint8_t *b, size
 	return true;
 }
 
-/* Parses a sample: the ids, a count, and this many numbers. The numbers are addresses, and markers that say whether
- * the addresses after them are in user space. */
+/* Parses a sample: a struct id, a count, and this many numbers. The numbers are addresses, and markers that say
+ * whether the addresses after them are in user space. */
 static bool parse_sample(const struct perf_event_header *h, const uint8_t *b,
 			 struct ptrc_perf_record *r)
 {
@@ -168,8 +169,8 @@ static bool parse_sample(const struct perf_event_header *h, const uint8_t *b,
 	return true;
 }
 
-/* Parses the registers of a sample: a number that says whether the code is of 64 bits (the ABI), and their values.
- * Returns the offset of the field after them, or 0 if the record is too short. */
+/* Parses the registers of a sample: first a number that says whether the thread executes 64-bit code (the ABI),
+ * then their values. Returns the offset of the next field, or 0 if the record is too short. */
 static size_t parse_registers(const struct perf_event_header *h, const uint8_t *b, uint64_t mask,
 			      struct ptrc_perf_copy *copy, bool *is_64)
 {
@@ -257,7 +258,7 @@ static bool parse(const uint8_t *b, uint64_t registers, struct ptrc_perf_record 
 	}
 }
 
-/* Parses a page fault: identifier, place, pid, tid, time, address, processor. */
+/* Parses a page fault, whose fields are identifier, place, pid, tid, time, address, processor. */
 static bool parse_fault(const uint8_t *b, size_t size, bool is_major, struct ptrc_perf_record *r)
 {
 	*r = (struct ptrc_perf_record){.kind = PTRC_PERF_FAULT};
@@ -267,8 +268,8 @@ static bool parse_fault(const uint8_t *b, size_t size, bool is_major, struct ptr
 	       get(b, size, 40, &r->fault.address, 8) && get(b, size, 48, &r->processor, 4);
 }
 
-/* Parses the start or the end of a system call: identifier, ids, the size of the tracepoint's data, and the data: 8
- * bytes that all tracepoints have, the number of the call, and 6 arguments or a result. */
+/* Parses the start or the end of a system call. Its fields are identifier, struct id, and size and bytes of the
+ * tracepoint's data: 8 bytes that all tracepoints have, the number of the call, and 6 arguments or a result. */
 static bool parse_call(const uint8_t *b, size_t size, struct ptrc_perf_record *r)
 {
 	const size_t at = 16 + sizeof(struct id);
@@ -291,7 +292,8 @@ static bool parse_call(const uint8_t *b, size_t size, struct ptrc_perf_record *r
 			: get(b, size, at + 20, &r->call.result, 8));
 }
 
-/* Parses a record with an identifier, which is the first field of a sample, and the last one of other records. */
+/* Parses a record with the identifier of its perf event. The identifier is the first field of a sample, and the
+ * last field of other records. */
 static bool parse_identified(const struct ptrc_perf_records *p, uint8_t *b,
 			     struct ptrc_perf_record *r)
 {
@@ -345,13 +347,13 @@ static bool take_bytes(const struct ptrc_perf_ring *r, uint64_t *tail, uint64_t 
 	}
 	copy_out(r, *tail, to, h.size);
 	*tail += h.size;
-	/* The header in the ring may have changed since it was checked, so the checked copy is used. */
+	/* Uses the header that was checked: the one in the ring may have changed since. */
 	memcpy(to, &h, sizeof(h));
 	return true;
 }
 
-/* Subtracts from *lost the losses that ptrc_perf_records_lost() has reported already. Returns whether some
- * remain. */
+/* Subtracts from *lost the losses that ptrc_perf_records_lost() has reported already. Returns whether *lost is not
+ * 0 then. */
 static bool take_loss(struct ptrc_perf_ring *r, uint64_t *lost)
 {
 	uint64_t known = *lost < r->ahead ? *lost : r->ahead;
@@ -364,7 +366,7 @@ static bool take_loss(struct ptrc_perf_ring *r, uint64_t *lost)
 
 uint64_t ptrc_perf_records_take(struct ptrc_perf_records *p, struct ptrc_perf_ring *r)
 {
-	/* This pairs with the kernel's barrier between writing the record and writing data_head. */
+	/* ACQUIRE pairs with the kernel's barrier between writing a record and writing data_head. */
 	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = r->page->data_tail, from = tail;
 
@@ -376,8 +378,8 @@ uint64_t ptrc_perf_records_take(struct ptrc_perf_records *p, struct ptrc_perf_ri
 			continue;
 		if (record.kind == PTRC_PERF_LOST) {
 			record.lost_until_ns = record.ns;
-			/* The kernel writes the record of a loss when it next writes into the ring, so this time is
-			 * the end of the loss. The loss began after the last record. */
+			/* The kernel writes the record of a loss when it next writes into the ring, so the
+			 * record's time is the end of the loss. The loss began after the last record before it. */
 			if (r->last.ns && r->last.ns < record.ns)
 				record.ns = r->last.ns;
 		} else {
@@ -386,7 +388,7 @@ uint64_t ptrc_perf_records_take(struct ptrc_perf_records *p, struct ptrc_perf_ri
 		if (record.kind != PTRC_PERF_LOST || take_loss(r, &record.lost))
 			*ptrc_append(p->records, p->count) = record;
 	}
-	/* This pairs with the kernel's reading of data_tail: the kernel may overwrite the records before it. */
+	/* RELEASE pairs with the kernel's reading of data_tail: then the kernel may overwrite what was copied. */
 	__atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
 	return head - from;
 }
@@ -419,7 +421,7 @@ static int by_time(const void *one, const void *other)
 
 	if (a->ns != b->ns)
 		return a->ns < b->ns ? -1 : 1;
-	/* A fork comes before the events of the child, and a loss after the record that precedes it. */
+	/* At the same time, a fork comes before the events of the child, and a loss after other records. */
 	return (int)a->kind - (int)b->kind;
 }
 

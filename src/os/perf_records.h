@@ -25,8 +25,8 @@ enum ptrc_perf_kind {
 	PTRC_PERF_FAULT,
 	PTRC_PERF_CALL_BEGIN,
 	PTRC_PERF_CALL_END,
-	/* This is the last kind, because records with the same time are sorted by their kind: a loss has the time
-	 * of the record before it, and has to follow that record. */
+	/* A loss has the time of the record before it and has to follow that record. Records with the same time
+	 * are sorted by their kind, so this is the last kind. */
 	PTRC_PERF_LOST,
 };
 
@@ -50,10 +50,10 @@ struct ptrc_perf_mapping {
 	const char *path;
 };
 
-/* The greatest number of registers in the copy that a sample has. */
+/* The most registers in a sample's copy: those of AArch64. */
 #define PTRC_PERF_REGISTERS_MAX 33
 
-/* The part of a sample in which callers are searched: the registers of the thread, in the kernel's order
+/* The part of a sample from which unwind.c finds the callers: the registers of the thread, in the kernel's order
  * (asm/perf_regs.h), and the innermost bytes of its stack, from the stack pointer on. */
 struct ptrc_perf_copy {
 	uint64_t registers[PTRC_PERF_REGISTERS_MAX];
@@ -70,15 +70,15 @@ struct ptrc_perf_record {
 	int64_t ns; /* CLOCK_MONOTONIC */
 	int32_t pid, tid;
 	uint32_t processor;
-	void *memory; /* what mapping or stack points to, or NULL; freed by perf_records.c */
+	void *memory; /* the allocation to which mapping or stack points, or NULL; perf_records.c frees it */
 	union {
 		struct {
 			int32_t pid, tid;
 		} child;
 		char name[PTRC_PERF_NAME_BYTES];
 		bool is_preempted;
-		/* A loss. Its time (.ns) is that of the last record before it. The loss ended at .lost_until_ns;
-		 * INT64_MAX means that it may go on. */
+		/* A loss: the number of lost records, and when the loss ended (INT64_MAX: it may go on). Its start
+		 * (.ns) is the time of the last record before it. */
 		struct {
 			uint64_t lost;
 			int64_t lost_until_ns;
@@ -104,26 +104,27 @@ struct ptrc_perf_record {
 	};
 };
 
-/* A ring into which the kernel writes: a control page, and .size bytes, which are a power of two. */
 struct perf_event_mmap_page;
+/* A ring buffer into which the kernel writes: a control page, and .size bytes, a power of two. */
 struct ptrc_perf_ring {
 	struct perf_event_mmap_page *page;
 	const uint8_t *bytes;
 	size_t size;
 	struct ptrc_perf_record last;
-	/* `told` is the number of lost records that the kernel's own records have reported so far. `ahead` is
-	 * the number that ptrc_perf_records_lost() has reported and the kernel has not reported yet. */
+	/* `told`: how many lost records the kernel has reported so far, by records of kind PTRC_PERF_LOST.
+	 * `ahead`: how many ptrc_perf_records_lost() has reported before the kernel. */
 	uint64_t told, ahead;
 };
 
 struct ptrc_perf_records;
 
 /* Makes an empty list of records. `registers` says which registers the samples have
- * (perf_event_attr.sample_regs_user); 0: the samples have addresses, and no copies. */
+ * (perf_event_attr.sample_regs_user); 0: the samples have addresses instead of registers and a copy of
+ * the stack. */
 struct ptrc_perf_records *ptrc_perf_records_new(uint64_t registers);
 void ptrc_perf_records_free(struct ptrc_perf_records *);
 
-/* The meaning of a sample, which depends on the perf event that it is from. */
+/* The meaning of a sample (PERF_RECORD_SAMPLE), which depends on the perf event that wrote it. */
 enum ptrc_perf_event {
 	PTRC_PERF_EVENT_STACK,
 	PTRC_PERF_EVENT_MINOR_FAULT,
@@ -131,22 +132,22 @@ enum ptrc_perf_event {
 	PTRC_PERF_EVENT_CALL,
 };
 
-/* Says what the samples of the perf event with this identifier mean. After the first call, each record is expected
- * to have an identifier (PERF_SAMPLE_IDENTIFIER). If this is never called, all samples are stacks. */
+/* Sets what the samples of the perf event with this identifier mean. After the first call, each record is expected
+ * to have an identifier (PERF_SAMPLE_IDENTIFIER). If this function is never called, all samples are stacks. */
 void ptrc_perf_records_identify(struct ptrc_perf_records *, uint64_t id, enum ptrc_perf_event);
 
 /* Drops the records that ptrc_perf_records_until() has returned. */
 void ptrc_perf_records_begin(struct ptrc_perf_records *);
 /* Empties a ring. Returns the number of bytes that were in it. */
 uint64_t ptrc_perf_records_take(struct ptrc_perf_records *, struct ptrc_perf_ring *);
-/* Appends a record about the losses that no record has reported yet. `all` is the number of records of the ring
- * that were lost so far. This is necessary because the kernel reports a loss only when it next writes into the
- * ring. */
+/* Appends a record PTRC_PERF_LOST about the losses that no record has reported yet, because the kernel
+ * reports a loss only when it next writes into the ring. `all` is the number of records of the ring that
+ * were lost so far. */
 void ptrc_perf_records_lost(struct ptrc_perf_records *, struct ptrc_perf_ring *, uint64_t all);
-/* Returns whether the list still has the record of the fork that made the thread `tid`, because
- * ptrc_perf_records_until() has not returned that record yet. */
+/* Whether the record of the fork that made the thread `tid` is among the records that
+ * ptrc_perf_records_until() has not returned yet. */
 bool ptrc_perf_records_has_fork(const struct ptrc_perf_records *, int32_t tid);
-/* Returns the records up to this time, sorted by time. Later records stay in the list. */
+/* Returns the records up to the monotonic time until_ns, sorted by time. Later records stay in the list. */
 const struct ptrc_perf_record *ptrc_perf_records_until(struct ptrc_perf_records *, int64_t until_ns,
 						       size_t *count);
 

@@ -24,9 +24,9 @@
 #define MAPPINGS_KEPT_MAX 4096U
 /* The kernel's name for a mapping without a file. */
 #define ANONYMOUS "//anon"
-/* Both rings of a processor (perf.h) report the same exec. The two times differ by less than this. */
+/* Two records of an exec, from the two rings of a processor (perf.h), differ in their times by less than this. */
 #define SAME_EXEC_NS 1000000
-/* /proc may show the command line of a new program before the time of its exec, but at most this long before. */
+/* /proc may show the new command line before the time in the record of the exec, but at most this long before. */
 #define EXEC_NS 200000
 
 struct mapping {
@@ -38,11 +38,11 @@ struct mapping {
 struct process {
 	struct ptrc_table_entry entry;
 	pid_t pid, parent;
-	bool is_known;	 /* whether parent and start are known */
-	bool is_keepers; /* the keeper, which writes the log, describes its program */
+	bool is_known;	 /* whether parent and start_ns are known */
+	bool is_keepers; /* the keeper (the writer of the log) describes the process */
 	bool has_name;
-	int64_t start_ns;
-	int64_t from_ns; /* when the process executed its program */
+	int64_t start_ns; /* monotonic, like all times here */
+	int64_t from_ns;  /* when the process executed its program */
 	char name[PTRC_PERF_NAME_BYTES];
 	char *line;
 	size_t line_bytes;
@@ -52,17 +52,17 @@ struct process {
 	/* The first mapping is that of the program. */
 	struct mapping *mappings;
 	size_t mapping_count;
-	/* are_mappings_cut: the process has more than MAPPINGS_KEPT_MAX. are_mappings_doubtful: the records of some
-	 * mappings may have been lost. */
+	/* are_mappings_cut: the process has more mappings than MAPPINGS_KEPT_MAX. are_mappings_doubtful: the
+	 * kernel may have lost records of mappings. has_program: the current program's are known. */
 	bool has_program, are_mappings_cut, are_mappings_doubtful;
 	/* Whether a mapping has no file, so that it may have code that was made at run time. */
 	bool has_made_code;
 	struct ptrc_code_names code;
-	/* The effective user of the process at the first sample in code made at run time or, if the process had
-	 * ended by then, of its parent. */
+	/* The effective user of the process, read at the first sample in code made at run time. If the process had
+	 * ended by then, the one of its parent. */
 	uid_t user;
-	/* A command line that was read before the record of its exec came, and the time of that
-	 * exec; NULL if there is none. */
+	/* A command line that was read before the record of its exec came, or NULL; and the time of
+	 * that exec. */
 	char *found_line;
 	size_t found_bytes;
 	int64_t found_ns;
@@ -189,8 +189,7 @@ static void report(void *thing, void *arg)
 	all->sink(all->arg, &out, mappings, false);
 }
 
-/* Reports the functions whose code the program made at run time, if samples have addresses in
- * them. */
+/* Reports those functions made at run time (by a JIT compiler) in which samples have addresses. */
 static void report_code(struct ptrc_os_processes *all, const struct process *p, int64_t ns)
 {
 	size_t count;
@@ -273,7 +272,7 @@ static ssize_t read_proc(pid_t pid, const char *name, char *to, size_t size)
 }
 
 /* Reads the command line of a process. Returns NULL if the process has ended. Also returns NULL, and sets
- * *is_early, if the process does not have its command line yet. */
+ * *is_early, if the kernel has not stored the command line of a new program yet. */
 static char *read_line(pid_t pid, size_t *bytes, bool *is_early)
 {
 	char line[LINE_MAX_BYTES + 1];
@@ -299,7 +298,7 @@ static void set_line(struct process *p, char *line, size_t bytes)
 	p->line_bytes = line && p->is_line_cut ? LINE_MAX_BYTES : bytes;
 }
 
-/* Finds the mapping at the address: the newest one, because the kernel does not report what is unmapped. */
+/* Finds the newest mapping at the address. Older ones may be gone, as the kernel does not report munmap(). */
 static struct mapping *mapping_at(const struct process *p, uint64_t address)
 {
 	for (size_t i = p->mapping_count; i--;)
@@ -308,9 +307,8 @@ static struct mapping *mapping_at(const struct process *p, uint64_t address)
 	return NULL;
 }
 
-/* Whether the mapping needs no entry: it is known, or can be joined with an anonymous mapping next
- * to it. A runtime that makes code at run time changes the rights of its pages very often, and the
- * kernel reports a mapping each time. */
+/* Whether the mapping needs no new entry, because it is known, or was joined with an anonymous mapping next to
+ * it. A JIT compiler changes the rights of its pages very often, and the kernel reports a mapping each time. */
 static bool is_joined(struct process *p, const struct ptrc_perf_mapping *m)
 {
 	struct mapping *known = mapping_at(p, m->address);
@@ -327,7 +325,7 @@ static bool is_joined(struct process *p, const struct ptrc_perf_mapping *m)
 	return true;
 }
 
-/* Whether the mapping has no file on a disk, so that its code was probably made at run time. */
+/* Whether a mapping with this path has no file on a disk, so that its code was probably made at run time. */
 static bool is_memory(const char *path)
 {
 	static const char *const others[] = {ANONYMOUS, "/memfd:", "/dev/zero", "/anon_hugepage"};
@@ -374,8 +372,8 @@ static void add_line(struct process *p, char *line)
 		return;
 	m.bytes = end - m.address;
 	m.path = line[at] ? line + at : ANONYMOUS;
-	/* The first mapping is that of the program, which ptrc_os_processes_add_running() has added
-	 * without an address. */
+	/* ptrc_os_processes_add_running() has added the mapping of the program's file first, without
+	 * an address. */
 	if (p->mapping_count && !p->mappings[0].m.bytes && !strcmp(p->mappings[0].path, m.path)) {
 		m.path = p->mappings[0].path;
 		p->mappings[0].m = m;
@@ -405,7 +403,7 @@ static bool read_mappings(struct process *p)
 	return is_any;
 }
 
-/* Finds the user of a process that still runs. */
+/* Stores the effective user of the process, unless it has ended: /proc/PID belongs to this user. */
 static void read_user(struct process *p)
 {
 	char path[64];
@@ -425,7 +423,7 @@ static bool read_stat(struct process *p)
 	ssize_t n = read_proc(p->pid, "stat", text, sizeof(text) - 1);
 
 	text[n > 0 ? n : 0] = '\0';
-	/* The name may contain any bytes, including parentheses. */
+	/* The program's name, in parentheses, may contain any bytes, including parentheses. */
 	begin = strchr(text, '(');
 	end = strrchr(text, ')');
 	if (!begin || !end ||
@@ -446,7 +444,7 @@ void ptrc_os_processes_add_child(struct ptrc_os_processes *all, pid_t pid, int64
 
 	p->is_known = true;
 	p->user = geteuid();
-	/* The process was started a moment ago and waits, so /proc shows its parent and start time. */
+	/* ptrace-run has started the process, which waits, so /proc shows its parent and start time. */
 	if (!read_stat(p)) {
 		p->parent = getpid();
 		p->start_ns = start_ns;
@@ -500,7 +498,7 @@ bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns
 	if (!line)
 		return !is_early;
 	p = find_or_add(all, pid);
-	/* The record of the exec may have come before the command line was read. */
+	/* If take_exec() has taken the record of this exec already, the line is that of the current program. */
 	if (p->has_executed && !p->line && is_same_exec(p->from_ns, ns)) {
 		set_line(p, line, bytes);
 		p->line_read_ns = ptrc_now_ns();
@@ -524,11 +522,11 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	char *line = NULL;
 	size_t bytes = 0;
 
-	/* If the command line was read so late that it may already be that of the new program, it is dropped. */
+	/* If the old program's line was read so late that it may be that of the new program, drops it. */
 	if (p->line && p->line_read_ns > r->ns - EXEC_NS)
 		set_line(p, NULL, 0);
-	/* If a child executes a program for the first time, it is not described as the copy of its parent that it
-	 * was before. */
+	/* A child that executes a program for the first time was a copy of its parent before, which needs no
+	 * description. */
 	if (p->has_executed)
 		report(p, all);
 	report_code(all, p, r->ns);
@@ -557,13 +555,13 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	if (r->child.pid == r->pid)
 		return;
 	p = find(all, r->child.pid);
-	/* If the child's command line was read before the fork record came, it is kept. */
+	/* Keeps a command line that was read before the record of the child's fork was taken. */
 	if (p && p->found_line && p->found_ns >= r->ns) {
 		found = *p;
 		p->found_line = NULL;
 	}
-	/* An entry that exists is that of an earlier process with the same number: the record of
-	 * its end was lost. */
+	/* If an entry exists, it is that of an earlier process with the same ID, whose record of
+	 * the exit was lost. */
 	remove_process(all, r->child.pid);
 	p = find_or_add(all, r->child.pid);
 	p->found_line = found.found_line;
@@ -591,7 +589,7 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	p->are_mappings_doubtful = parent->are_mappings_doubtful;
 }
 
-/* Finds the mapping at the address. If a mapping may have been lost, looks for it in /proc. */
+/* Finds the mapping at the address. If the kernel may have lost records of mappings, also reads /proc. */
 static const struct mapping *find_mapping(struct process *p, uint64_t address)
 {
 	const struct mapping *m = mapping_at(p, address);
@@ -644,7 +642,7 @@ void ptrc_os_processes_note(struct ptrc_os_processes *all, pid_t pid, const uint
 	}
 }
 
-/* Called when records were lost: mappings may be among them. */
+/* Called for each process when the kernel has lost records: records of its mappings may be among them. */
 static void doubt_mappings(void *thing, void *arg)
 {
 	struct process *p = thing;
@@ -673,14 +671,13 @@ void ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_per
 		p = find(all, r->pid);
 		if (p && p->has_program)
 			add_mapping(p, r->mapping);
-		/* The first mapping is that of the program's file, which the description needs. The
-		 * process is reported now, because the events that follow belong to this
-		 * program. */
+		/* The first mapping is that of the program's file, which the description needs. Reports the
+		 * process now, so that its description precedes the events of the program. */
 		if (p && p->has_program && p->mapping_count == 1)
 			report(p, all);
 		break;
 	case PTRC_PERF_EXIT:
-		/* Other threads of the process may outlive its first thread, but this is rare and is ignored. */
+		/* Takes the exit of the first thread for that of the process: other threads seldom outlive it. */
 		p = r->pid == r->tid ? find(all, r->pid) : NULL;
 		if (p) {
 			report(p, all);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The processes of the operating system's events: their parents, names, programs, mappings and command lines, even
- * of processes that end before /proc can be read. */
+/* The processes that events of the operating system are about: their parents, names, programs, mappings and
+ * command lines, even if a process ends before its files in /proc can be read. */
 #ifndef PTRC_SRC_OS_PROCESSES_H
 #define PTRC_SRC_OS_PROCESSES_H
 
@@ -14,9 +14,8 @@
 
 struct ptrc_os_processes;
 
-/* A function that receives the description of a process. If is_addition, the mappings are to be
- * added to those of the last description of the same program. The pointers are valid during the
- * call. */
+/* A function that receives the description of a process. If is_addition, it adds the mappings to
+ * those of the last description of the same program. The pointers are valid during the call. */
 typedef void ptrc_os_process_sink(void *arg, const struct posixtrace_log_process *,
 				  const struct posixtrace_log_mapping *, bool is_addition);
 
@@ -27,11 +26,11 @@ void ptrc_os_processes_free(struct ptrc_os_processes *);
 void ptrc_os_processes_add_child(struct ptrc_os_processes *, pid_t, int64_t start_ns);
 /* Adds a running process, with the name, the path and the command line of its program. */
 void ptrc_os_processes_add_running(struct ptrc_os_processes *, pid_t);
-/* Called if the keeper, which writes the log, describes the process. The process is then not described by these
- * functions until it executes another program. */
+/* Called if the keeper (the process that writes the log) describes the process. The sink gets no description of it
+ * then until it executes another program. */
 void ptrc_os_processes_leave_to_keeper(struct ptrc_os_processes *, pid_t);
-/* Reads the command line of a process that executed a program at the time `ns`. Returns false if the kernel has not
- * stored the command line yet; the caller then calls this again later. */
+/* Reads the command line of a process that executed a program at the monotonic time `ns`. Returns false if /proc
+ * does not show the command line yet; the caller then tries again later. */
 bool ptrc_os_processes_look(struct ptrc_os_processes *, pid_t, int64_t ns);
 /* Takes a record of the kernel. The caller passes all records, sorted by time. */
 void ptrc_os_processes_take(struct ptrc_os_processes *, const struct ptrc_perf_record *);
@@ -43,10 +42,11 @@ const struct ptrc_perf_mapping *ptrc_os_processes_mapping(struct ptrc_os_process
  * mappings, and all addresses after it, are noise. If some mappings are unknown, all addresses are taken for
  * valid. */
 size_t ptrc_os_processes_callers(struct ptrc_os_processes *, const struct ptrc_perf_record *);
-/* Notes those addresses that are in code made at run time. The names of the functions there are read when the
- * process ends or executes another program, or by ptrc_os_processes_tell_rest(). */
+/* Notes the addresses of a sample that are in code made at run time. The names of the functions there are read
+ * when the process ends or executes another program, or by ptrc_os_processes_tell_rest(). */
 void ptrc_os_processes_note(struct ptrc_os_processes *, pid_t, const uint64_t *addresses,
 			    size_t count);
+/* Passes the descriptions of all processes that have not ended to the sink. Called at the end of the trace. */
 void ptrc_os_processes_tell_rest(struct ptrc_os_processes *);
 /* Returns the process IDs of the processes that have not ended, in an array that the caller frees. */
 pid_t *ptrc_os_processes_list(const struct ptrc_os_processes *, size_t *count);

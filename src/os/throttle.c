@@ -6,8 +6,8 @@
 
 #include "src/base/message.h"
 
-/* The kernel unthrottles a thread at the next clock tick while the thread runs, so after at most this time of
- * running. If a period is longer, the thread did not run during the rest of it. */
+/* The longest interval of the kernel's clock tick. The kernel unthrottles a thread at the next tick while the
+ * thread runs. So if a thread was throttled for longer, it did not run for the rest of the time. */
 #define TICK_NS INT64_C(10000000)
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -25,7 +25,7 @@ uint64_t ptrc_os_throttle_take(struct ptrc_os_throttle *t, const struct ptrc_per
 		struct ptrc_os_throttled *one = &t->list[i - 1];
 		uint64_t ns = r->ns > one->ns ? (uint64_t)r->ns - (uint64_t)one->ns : 0;
 
-		/* When a thread ends, it is no longer throttled, on any processor. */
+		/* The end of a thread ends its throttling on all processors; UNTHROTTLE ends it on one. */
 		if (one->tid != r->tid ||
 		    (r->kind != PTRC_PERF_EXIT && one->processor != r->processor))
 			continue;

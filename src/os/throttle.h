@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Estimates how many samples are missing because the kernel has throttled threads. */
+/* Estimates how many samples are missing because the kernel has throttled threads (taken no samples of them for a
+ * time). */
 #ifndef PTRC_SRC_OS_THROTTLE_H
 #define PTRC_SRC_OS_THROTTLE_H
 
@@ -8,7 +9,7 @@
 
 #include "src/os/perf_records.h"
 
-/* The threads that are throttled now, and since when. Zeroed at the start. */
+/* The threads that are throttled now, and since what monotonic time (.ns). Zeroed at the start. */
 struct ptrc_os_throttle {
 	struct ptrc_os_throttled {
 		int32_t tid;

@@ -16,10 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The greatest number that is tried. Kernels have some 2,500 tracepoints; sys_enter and sys_exit
- * are among the first. */
+/* The greatest number of a tracepoint that is tried. Kernels have some 2,500 tracepoints; sys_enter
+ * and sys_exit are among the first. */
 #define TRIED_MAX 4096U
-/* The number of system calls that are made to recognize a tracepoint. */
+/* How often passes() calls getppid(). */
 enum { CALLS = 7 };
 
 static int open_tracepoint(uint32_t number)
@@ -68,7 +68,7 @@ static bool read_numbers(struct ptrc_tracepoints *t)
 
 /* ---- other processes ---- */
 
-/* Runs find() in another process, which may take long to end, so the caller does not wait for its end. Returns
+/* Runs find() in another process, and does not wait for the end of that process, which may take long. Returns
  * whether find() has found the numbers. */
 static bool in_process(bool (*find)(const void *arg, struct ptrc_tracepoints *), const void *arg,
 		       struct ptrc_tracepoints *t)
@@ -82,11 +82,11 @@ static bool in_process(bool (*find)(const void *arg, struct ptrc_tracepoints *),
 		return false;
 	child = fork();
 	if (child == 0) {
-		/* The child's child does the work: as its parent exits at once, process 1 waits for its end. */
+		/* A grandchild does the work: its parent exits at once, so process 1 waits for it. */
 		if (fork() != 0)
 			_exit(0);
-		/* Closes all inherited descriptors: the reader of a pipe sees no end while this process has the
-		 * pipe open. */
+		/* Closes all other descriptors: a reader of an inherited pipe would wait for the end of this
+		 * process. */
 		dup2(ends[1], STDIN_FILENO);
 		syscall(SYS_close_range, 1, ~0U, 0);
 		_exit(!find(arg, &found) || write(STDIN_FILENO, &found, sizeof(found)) < 0);
@@ -99,7 +99,7 @@ static bool in_process(bool (*find)(const void *arg, struct ptrc_tracepoints *),
 	return is_found;
 }
 
-/* Reads the numbers as root, in a tracefs that only this process has mounted. */
+/* Reads the numbers as root, from a tracefs that it mounts in a mount namespace of its own. */
 static bool mount_and_read(const void *arg, struct ptrc_tracepoints *t)
 {
 	(void)arg;
@@ -161,7 +161,7 @@ int ptrc_tracepoints_try(uint32_t first, uint32_t last, struct ptrc_tracepoints 
 int ptrc_tracepoints_find(struct ptrc_tracepoints *t)
 {
 	/* Opens a tracepoint that cannot exist: the kernel checks the user's rights first, so the
-	 * error says whether the user may open any. */
+	 * error says whether the user may open tracepoints. */
 	int fd = open_tracepoint(UINT32_MAX);
 
 	if (fd >= 0)

@@ -5,18 +5,17 @@
 
 #include <stdint.h>
 
-/* The tracepoints sys_enter and sys_exit, in any order: the sizes of their records tell which is which. */
+/* The numbers of the tracepoints sys_enter and sys_exit, in any order. (Their records differ in size.) */
 struct ptrc_tracepoints {
 	uint32_t numbers[2];
 };
 
-/* Finds the numbers. Returns 0; EACCES or EPERM if the kernel refuses the tracepoints to this user;
- * or ENOENT if it has none. */
+/* Finds the numbers. Returns 0; EACCES or EPERM if the kernel refuses tracepoints to this user; or
+ * ENOENT if the numbers were not found. */
 int ptrc_tracepoints_find(struct ptrc_tracepoints *);
 
-/* Finds the numbers among those from `first` to `last`, by opening each tracepoint. Returns 0 or
- * ENOENT. The kernel takes some 20 ms to close each tracepoint that was opened, so this is done in
- * another process. */
+/* Finds the numbers among those from `first` to `last`, by opening each tracepoint in another
+ * process: the kernel takes some 20 ms to close a tracepoint. Returns 0, or ENOENT if it finds none. */
 int ptrc_tracepoints_try(uint32_t first, uint32_t last, struct ptrc_tracepoints *);
 
 #endif

@@ -13,23 +13,23 @@
 #include "src/base/table.h"
 #include "src/query/libdw.h"
 
-/* The most files whose tables are kept. For another file, the one that was used longest ago is dropped. */
+/* The most files whose unwinding tables are kept. For one more, the file that was used longest ago is dropped. */
 #define FILES_MAX 256U
-/* The number of rows that are kept, a power of two. A row says how to find the caller of one place in the code. */
+/* How many rows are kept. A row of a table says how to find the caller of one place in the code. */
 #define ROWS 16384U
-/* The most segments of a file (SEGMENTS_MAX), and the deepest stack of a DWARF expression (DEPTH_MAX). */
+/* The most executable segments of a file, and the most values on the stack of a DWARF expression. */
 #define SEGMENTS_MAX 8U
 #define DEPTH_MAX 16U
-/* The most bytes of the vdso, the kernel's code in each process. */
+/* The most bytes of the vdso, the code that the kernel maps into each process. */
 #define VDSO_BYTES 65536U
 
 /* An address at least this far above the stack pointer is not on the stack, so it is not a frame
  * pointer. */
 #define NEAR_BYTES (UINT64_C(1) << 30)
-/* The bytes below the stack pointer in which values of the innermost function may still be. */
+/* The bytes below the stack pointer in which a value that a function has just taken off its stack may be. */
 #define RED_ZONE 128U
 
-/* Registers have the numbers of DWARF. The tables have rules for the first RULES of them. */
+/* Registers have DWARF's numbers. Unwinding tables have rules for the first RULES registers. */
 #if defined(__x86_64__)
 enum {
 	REGISTERS = 17,
@@ -95,7 +95,7 @@ struct file {
 
 struct row {
 	const struct file *file;
-	uint64_t address;   /* as the tables of the file have it */
+	uint64_t address;   /* in the file: see address_in_file() */
 	Dwarf_Frame *frame; /* NULL: the file has no row for the address */
 	bool is_signal;
 };
@@ -109,9 +109,9 @@ struct ptrc_unwinder {
 /* The registers of a frame. */
 struct state {
 	uint64_t registers[REGISTERS];
-	uint64_t known; /* a bit for each register */
-	/* Whether registers[INSTRUCTION] is the instruction that the thread executes, or at which a signal
-	 * interrupted it. If not, it is a return address, which follows a call. */
+	uint64_t known; /* a bit for each register whose value is known */
+	/* Whether registers[INSTRUCTION] is the address of the instruction that the thread executes, or at which a
+	 * signal interrupted the thread. If not, it is a return address, which is just after a call. */
 	bool is_exact;
 };
 
@@ -119,9 +119,9 @@ enum result {
 	FOUND,
 	/* The frame is the outermost one, so it has no caller. */
 	LAST,
-	/* The stack goes on beyond the copy. */
+	/* The frame's caller is in a part of the stack that was not copied. */
 	BEYOND_COPY,
-	/* The frame has no row in the tables, or its row or its frame pointer makes no sense. */
+	/* There is no row for the frame in the tables, or its row or its frame pointer makes no sense. */
 	UNKNOWN,
 };
 
@@ -174,7 +174,7 @@ void ptrc_unwinder_free(struct ptrc_unwinder *u)
 	free(u);
 }
 
-/* Whether the open file is the one that was mapped. */
+/* Whether the open file is the one that the process has mapped. */
 static bool is_mapped_file(const struct file *f, const struct ptrc_perf_mapping *m)
 {
 	const void *id = NULL;
@@ -183,8 +183,8 @@ static bool is_mapped_file(const struct file *f, const struct ptrc_perf_mapping 
 	if (m->build_id_bytes)
 		return ptrc_dw.dwelf_elf_gnu_build_id(f->elf, &id) == (ssize_t)m->build_id_bytes &&
 		       !memcmp(id, m->build_id, m->build_id_bytes);
-	/* Some file systems show programs another device number than the kernel reports. Inode numbers cannot be
-	 * compared then, so the file is accepted. */
+	/* For some file systems, fstat() returns another device number than the kernel reports for a mapping. Then
+	 * inode numbers cannot be compared, so the file is accepted. */
 	return fstat(f->fd, &st) || st.st_ino == m->inode.number ||
 	       major(st.st_dev) != m->inode.major || minor(st.st_dev) != m->inode.minor;
 }
@@ -205,7 +205,7 @@ static void take_segments(struct file *f)
 	}
 }
 
-/* Takes the tables of f->elf, unless they are for another kind of processor. */
+/* Takes the segments and the unwinding tables of f->elf, unless it is for another kind of processor. */
 static void take_tables(struct file *f)
 {
 	GElf_Ehdr mem, *head = ptrc_dw.gelf_getehdr(f->elf, &mem);
@@ -216,8 +216,8 @@ static void take_tables(struct file *f)
 	f->cfi = ptrc_dw.dwarf_getcfi_elf(f->elf);
 }
 
-/* Opens the file at the path if it is the one that is mapped. The parts that are needed are read into memory, not
- * mapped, because another program may truncate the file. */
+/* Opens the file at the path if it is the one that is mapped. Reads the needed parts into memory instead of
+ * mapping the file, because another program may truncate it. */
 static bool open_path(struct file *f, const char *path, const struct ptrc_perf_mapping *m)
 {
 	f->fd = ptrc_libdw_open_regular(path);
@@ -235,8 +235,8 @@ static bool open_path(struct file *f, const char *path, const struct ptrc_perf_m
 	return false;
 }
 
-/* Opens the vdso, code that the kernel maps into each process. The copy in this process is the same
- * as in others. */
+/* Opens the vdso, code that the kernel maps into each process. The sampled process has the same
+ * vdso as this one. */
 static void open_vdso(struct file *f)
 {
 	char *image = (char *)getauxval(AT_SYSINFO_EHDR); /* NOLINT(performance-no-int-to-ptr) */
@@ -261,7 +261,7 @@ static void open_file(struct file *f, pid_t pid, const struct ptrc_perf_mapping 
 	}
 	if (*m->path != '/' || !strcmp(m->path, "//anon") || open_path(f, m->path, m))
 		return;
-	/* The process may see other files, as in a container, or the file may be removed by now. */
+	/* In a container, the process may have another root directory; or the file may have been removed since. */
 	snprintf(path, sizeof(path), "/proc/%ld/root%s", (long)pid, m->path);
 	if (open_path(f, path, m))
 		return;
@@ -330,7 +330,7 @@ static bool address_in_file(const struct file *f, const struct ptrc_perf_mapping
 	for (size_t i = 0; i < f->segment_count; i++) {
 		const struct segment *s = &f->segments[i];
 
-		/* This holds for the vdso, too, which is mapped as a whole, with the offset 0. */
+		/* The kernel maps the vdso as a whole, with the offset 0, so this also holds for the vdso. */
 		if (offset - s->offset < s->bytes) {
 			*in_file = offset - s->offset + s->address;
 			return true;
@@ -366,11 +366,11 @@ struct machine {
 	bool has_frame_address;
 	uint64_t stack[DEPTH_MAX];
 	size_t depth;
-	/* The top of `stack` is the value of the register, and not the address at which the value
-	 * is stored. */
+	/* The result of the expression is the value of the register, not the address at which the
+	 * value is stored. */
 	bool is_value;
-	/* is_beyond: memory outside the copy was needed. is_near: it is not far above the copy, so the stack may go
-	 * on there. */
+	/* is_beyond: memory outside the copy was needed. is_near: that memory is less than NEAR_BYTES above the
+	 * stack pointer, so it may belong to the stack. */
 	bool is_beyond, is_near;
 };
 
@@ -402,7 +402,7 @@ static bool push_register(struct machine *m, uint64_t number, uint64_t offset)
 	       push(m, m->state->registers[number] + offset);
 }
 
-/* Performs an operation with two operands. */
+/* Replaces the two values on top of the stack by the result of the operation. */
 static bool combine(struct machine *m, unsigned int atom)
 {
 	uint64_t b, a, result;
@@ -523,8 +523,8 @@ static bool run_one(struct machine *m, const Dwarf_Op *op)
 	}
 }
 
-/* Evaluates an expression, and leaves the value at the top of m->stack. Jumps are not supported, because compilers
- * do not write them into these tables. */
+/* Evaluates a DWARF expression, and leaves the value at the top of m->stack. Jumps are not supported, because
+ * compilers do not write them into unwinding tables. */
 static bool run(struct machine *m, const Dwarf_Op *ops, size_t count)
 {
 	m->depth = 0;
@@ -558,9 +558,9 @@ static bool find_register(struct machine *m, Dwarf_Frame *frame, int number, uin
 	address = *value = m->stack[m->depth - 1];
 	if (m->is_value || read_memory(m, address, sizeof(*value), value))
 		return true;
-	/* Near its end, a function has already taken the saved value off the stack, but the tables of most
-	 * compilers do not say so. The place of the value is then just below the stack pointer, and the register
-	 * has the value again. */
+	/* Near its end, a function has already restored the register from the stack, but the tables of most
+	 * compilers do not say so. If they name a place just below the stack pointer, the register itself has
+	 * the value. */
 	*value = m->state->registers[number];
 	return m->stack_pointer - address <= RED_ZONE && address < m->stack_pointer &&
 	       number != RETURN && (m->state->known & UINT64_C(1) << number);
@@ -584,8 +584,8 @@ static enum result apply(struct machine *m, const struct row *row, struct state 
 	m->has_frame_address = true;
 	for (int i = 0; i < RULES; i++) {
 		if (!find_register(m, row->frame, i, &value, &has_rule)) {
-			/* Only the return address has to be found; the caller may do without the
-			 * other registers. */
+			/* Only the return address has to be found. Any other register is then unknown
+			 * in the caller, which may not need it. */
 			if (i == RETURN)
 				return m->is_beyond ? BEYOND_COPY : UNKNOWN;
 			caller->known &= ~(UINT64_C(1) << i);
@@ -606,7 +606,7 @@ static enum result apply(struct machine *m, const struct row *row, struct state 
 	return FOUND;
 }
 
-/* An address within the instruction that is executed, or within the call that was made. */
+/* Returns an address within the instruction that the frame executes; for a return address, within the call. */
 static uint64_t place_of(const struct state *s)
 {
 	return s->registers[INSTRUCTION] - !s->is_exact;
@@ -628,8 +628,8 @@ static enum result step_by_tables(struct ptrc_unwinder *u, struct machine *m, pi
 	return row->frame ? apply(m, row, caller) : UNKNOWN;
 }
 
-/* Finds the caller by the frame pointer, because code made at run time has no tables, but mostly keeps frame
- * pointers. The register points to the saved frame pointer of the caller; the return address is stored after it. */
+/* Finds the caller by the frame pointer, because code made at run time has no tables, but mostly keeps
+ * frame pointers. The register points to the caller's saved frame pointer and return address. */
 static enum result step_by_frame_pointer(struct machine *m, struct state *caller)
 {
 	const uint64_t frame = m->state->registers[FRAME_POINTER];
@@ -677,7 +677,7 @@ static enum result step(struct ptrc_unwinder *u, struct ptrc_os_processes *proce
 	return result;
 }
 
-/* Whether both are the same frame. By tables that make no sense, a frame could be its own caller. */
+/* Whether both are the same frame. If tables make no sense, a frame could be its own caller for ever. */
 static bool is_same_frame(const struct state *a, const struct state *b)
 {
 	return a->registers[INSTRUCTION] == b->registers[INSTRUCTION] &&

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The callers of a sample, found by the unwinding tables (.eh_frame) of the files that its process has mapped, from
- * a copy of the registers and of the stack. Each table is read once, and kept for all processes that map the file.
+ * Finds the callers of a sample from its copy of the registers and of the stack, by the unwinding tables
+ * (.eh_frame) of the files that the process has mapped. Each table is read once, and kept for all processes that
+ * map the file.
  */
 #ifndef PTRC_SRC_OS_UNWIND_H
 #define PTRC_SRC_OS_UNWIND_H
@@ -22,7 +23,7 @@ struct ptrc_unwound {
 	size_t max, count;
 	/* There are more callers than `max`, or callers beyond the copy of the stack. */
 	bool is_cut;
-	/* 1 if the last address was left out, because the caller's frame makes no sense or its address is outside
+	/* 1 if a further address was left out, because the caller's frame makes no sense or the address is outside
 	 * all executable mappings; else 0. */
 	unsigned int noise;
 };

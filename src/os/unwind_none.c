@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Replaces unwind.c in a build without libdw. As ptrc_unwinder_new() fails, the other functions are never called. */
+/* Replaces unwind.c in a build without libdw. As ptrc_unwinder_new() fails, ptrc_unwind() is never called. */
 #include "config.h"
 #include "src/os/unwind.h"
 

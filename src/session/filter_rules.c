@@ -12,7 +12,6 @@
 
 enum { IDS = PTRC_READER_IDS };
 
-/* The patterns of a stream. */
 struct patterns {
 	size_t count;
 	struct posixtrace_pattern list[POSIXTRACE_PATTERNS_MAX];
@@ -23,7 +22,7 @@ static int load_patterns(trace_id_t trace, struct patterns *p)
 	return posixtrace_get_patterns(trace, p->list, POSIXTRACE_PATTERNS_MAX, &p->count);
 }
 
-/* Whether the list has this pattern with the effect `how` (POSIXTRACE_ONLY or _EXCLUDE; 0 for any effect). */
+/* Whether the list has this pattern with .pt_how `how` (POSIXTRACE_ONLY or _EXCLUDE; 0: any of them). */
 static bool has_pattern(const struct patterns *p, int how, const char *text)
 {
 	for (size_t i = 0; i < p->count; i++)
@@ -54,7 +53,7 @@ static void remove_pattern(struct patterns *p, const char *text)
 	p->count = kept;
 }
 
-/* ---- a change ---- */
+/* ---- the request FILTER ---- */
 
 /* Adds to the set the stream's event types whose names match the text. Returns false if no name does. */
 static bool find(trace_id_t trace, const char *text, trace_event_set_t *set)
@@ -171,8 +170,8 @@ int ptrc_filter_rules_change(trace_id_t trace, uint32_t flags, const char *texts
 			return error;
 		++*culprit;
 	}
-	/* The filter, which applies to existing types only, is set before the patterns. So a name that a
-	 * program opens between the two calls is still subject to the new patterns. */
+	/* The filter, which applies to existing types only, is set before the patterns. So the new patterns
+	 * also apply to a name that a program opens between the two calls. */
 	error = posix_trace_set_filter(trace, &set, how);
 	if (!error)
 		error = posixtrace_set_patterns(trace, patterns.list, patterns.count);
@@ -190,7 +189,7 @@ struct page {
 	uint32_t number;
 };
 
-/* Counts a record. Returns whether it comes before the page. */
+/* Counts a record. Returns whether it belongs to an earlier page. */
 static bool is_before(struct page *p)
 {
 	return p->number++ < p->from;
@@ -224,7 +223,7 @@ static bool is_member(trace_event_id_t id, const trace_event_set_t *set)
 	return !posix_trace_eventset_ismember(id, set, &is) && is;
 }
 
-/* Appends the event types that belong to the page. Returns false if the page is full. */
+/* Appends the records of the event types from number .from on. Returns false if the page is full. */
 static bool put_types(trace_id_t trace, const trace_event_set_t *filter, struct page *p)
 {
 	struct posixtrace_type_count *counts = ptrc_type_counts(trace);

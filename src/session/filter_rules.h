@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules that say which events a session does not record, as users write them: names, globs, all system events, or
+/* Changes which events a session does not record, by rules that users write: names, globs, all system events, or
  * all events. Event types that exist are put into the filter of the stream, which is a set of event types. Rules
  * for names that do not exist yet become patterns of the stream (posixtrace_set_patterns). */
 #ifndef PTRC_SRC_SESSION_FILTER_RULES_H
@@ -23,7 +23,7 @@ static inline bool ptrc_filter_rules_is_glob(const char *text)
  * Changes the filter and the patterns of the stream as the flags of a FILTER request say (session_protocol.h). Each
  * text ends with its null byte; all texts are checked before anything is changed. Returns 0 or an error number,
  * with the index of the text that caused it in *culprit:
- *   ENOENT        no event type has this name, or a name that the glob matches
+ *   ENOENT        the text is the name of no event type, or a glob that matches none
  *   ENAMETOOLONG  the text is longer than any name
  *   ENOSPC        too many patterns
  *   EINVAL        invalid flags or texts
@@ -31,8 +31,8 @@ static inline bool ptrc_filter_rules_is_glob(const char *text)
 int ptrc_filter_rules_change(trace_id_t, uint32_t flags, const char *texts, size_t size,
 			     uint32_t *culprit);
 
-/* Fills in the reply to TYPES: the page, starting at number `from`, of the event types and the patterns,
- * including those of --snapshot-on. Returns 0 or an error number. */
+/* Fills in the reply to TYPES: a page of the event types, the patterns and the texts of --snapshot-on. It starts
+ * at number `from`, which is 0 or .next of the reply before. Returns 0 or an error number. */
 int ptrc_filter_rules_page(trace_id_t, struct ptrc_snapshots *, uint32_t from,
 			   struct ptrc_session_reply *);
 

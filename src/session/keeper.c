@@ -20,8 +20,8 @@ enum {
 	STACK_BYTES = 128 * 1024,
 	/* The pause after a failed attempt to watch or to replace the keeper. */
 	PAUSE_MS = 50,
-	/* If a keeper ends within this time, its successor is watched only after a pause of the same length.
-	 * Otherwise keepers that end at once would keep a processor busy. */
+	/* If a keeper ends within this time, the next keeper is started only after a pause of the same
+	 * length. Otherwise keepers that end at once would keep a processor busy. */
 	SOON_MS = 1000,
 };
 
@@ -60,8 +60,8 @@ int64_t ptrc_keeper_look(struct ptrc_keeper_look *w)
 
 void ptrc_keeper_say_stopped(const char *log)
 {
-	/* A keeper holds a lock on bytes of its log far after the end of the file. F_GETLK returns the holder of
-	 * this lock. */
+	/* A keeper holds a lock on bytes far beyond the end of its log. F_GETLK returns the process that
+	 * holds the lock. */
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 	int fd;
 
@@ -87,8 +87,8 @@ static void wait_for_end(trace_id_t trace, pid_t keeper)
 		poll(NULL, 0, PAUSE_MS);
 		return;
 	}
-	/* The keeper may have ended before pidfd_open(), and another process may have got its number. So the
-	 * library is asked again for the keeper's number. */
+	/* The keeper may have ended before pidfd_open(), and another process may have got its process ID. So the
+	 * library is asked again for the keeper's process ID. */
 	if (!ptrc_trace_keeper(trace, &now) && now == keeper)
 		poll(&p, 1, -1);
 	close(p.fd);

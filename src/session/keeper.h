@@ -25,9 +25,8 @@ struct ptrc_keeper_look {
 	bool is_stopped;
 };
 
-/* Looks at a process. Returns the nanoseconds since it was last seen to make progress: each look since then found
- * it stopped, or asleep without having used processor time. Returns 0 if it runs, waits for a disk, or is not a
- * keeper. */
+/* Looks at a keeper. Returns the nanoseconds since it was last seen to make progress: each look since then found
+ * it stopped, or asleep without having used processor time. Returns 0 if it runs or waits for a disk. */
 int64_t ptrc_keeper_look(struct ptrc_keeper_look *);
 
 /* Prints a message if the keeper that writes this log is stopped. */
@@ -38,7 +37,8 @@ void ptrc_keeper_say_stopped(const char *log);
  * If the thread cannot be started, a killed keeper is replaced only when the controller next calls the library. */
 void ptrc_keeper_watch(trace_id_t);
 
-/* Returns the keeper that is watched, or 0 if it is unknown. Does not wait. */
+/* Returns the process ID of the keeper that the thread of ptrc_keeper_watch() watches, or 0 if it is unknown. Does
+ * not wait. */
 pid_t ptrc_keeper_watched(void);
 
 #endif

@@ -78,11 +78,11 @@ bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, const trace_att
 	return true;
 }
 
-/* ---- the log before ---- */
+/* ---- the older log, which becomes PATH.old ---- */
 
-/* A rotated log that is to be renamed: the number that all its files have in common
- * (ptrc_reader_log_id()), and its new path. */
+/* A rotated log whose files are to be renamed. */
 struct move {
+	/* The number that all its files have in common; 0 if it has none (ptrc_reader_log_id()). */
 	uint64_t id;
 	/* The new path of the log's first file. */
 	const char *to;
@@ -117,7 +117,7 @@ static bool visit_later_files(const char *log, const struct move *m,
 	return is_done;
 }
 
-/* Removes the file if it belongs to another log. */
+/* Removes the file if it belongs to another log than the one that is moved. */
 static bool remove_other(const char *path, const char *end, const struct move *m)
 {
 	uint64_t id = ptrc_reader_log_id(path);
@@ -146,8 +146,8 @@ static bool move_own(const char *path, const char *end, const struct move *m)
 	return !error;
 }
 
-/* Moves the later files of a rotated log. The caller moves the first file afterwards. If the command is killed
- * before that, there are two logs that lack files; the next call goes on with moving them. */
+/* Moves the later files of a rotated log to the path `old`. The caller then moves the first file. If the command
+ * is killed between, the files of the log are under both paths; the next call goes on with moving them. */
 static bool move_later_files(const char *path, const char *old)
 {
 	const struct move m = {.id = ptrc_reader_log_id(path), .to = old};
@@ -223,7 +223,7 @@ void ptrc_log_target_check(const char *option, const char *path, bool is_output_
 		ptrc_cli_usage(option, "'%s' is standard output; name another file", path);
 }
 
-/* Whether the query reads this file. If it does, prints the message. */
+/* Whether the query reads the open file. If so, prints the message, or a default one if it is NULL. */
 static bool is_read(const struct ptrc_query *q, int fd, const char *path, const char *message)
 {
 	struct stat own, other;

@@ -16,7 +16,7 @@ struct ptrc_logfile {
 	int fd;
 	/* The file did not exist before. If no trace is made, it is removed. */
 	bool is_new;
-	/* The log continues in other files, so its first file may be moved away. */
+	/* The log is rotated: it continues in other files, and the user may move its first file away. */
 	bool is_rotated;
 	/* Writing the log failed, so it is incomplete. */
 	bool is_broken;
@@ -42,8 +42,8 @@ bool ptrc_logfile_keep_old(struct ptrc_logfile *, const trace_attr_t *, bool is_
 /* Prints that the file at the path is of a type that needs the log-full policy append. */
 void ptrc_logfile_say_wrong_policy(const char *path);
 
-/* Whether the path no longer leads to the regular file that this descriptor has open. Returns false for files of
- * other types, such as FIFOs, because their readers have got what was written. */
+/* Whether the path no longer leads to the regular file of this descriptor. Returns false for files of other types:
+ * what was written to a FIFO is with its reader, wherever the path leads. */
 bool ptrc_logfile_is_gone(int fd, const char *path);
 
 /* Closes the file. Unless is_kept, removes it if it is new. */

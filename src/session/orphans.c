@@ -19,7 +19,7 @@
 #define RENAME_NOREPLACE 1
 #endif
 
-/* NAMES_MAX: the number of file names that are tried in the search for a free one. */
+/* NAMES_MAX: how many names LOG.salvaged.N are tried until one is free. PATH_BYTES: the most bytes of a path. */
 enum { NAMES_MAX = 1000, PATH_BYTES = 4096 };
 
 struct posixtrace_orphan *ptrc_orphans_list(size_t *count)
@@ -118,8 +118,8 @@ const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan
 	struct stat last, own;
 	int fd;
 
-	/* If the log is rotated, the orphan has the path of the log's last file, not of its first
-	 * one. So the orphan's file is compared with the last file of `log`. */
+	/* If the log is rotated, .pt_log is the path of the log's last file, not of its first. So it
+	 * is compared with the last file of `log`. */
 	if (ptrc_log_open_last(log, &fd))
 		return NULL;
 	for (size_t i = 0; i < count && !fstat(fd, &last) && !found; i++)
@@ -222,7 +222,8 @@ static bool settle_one(const struct posixtrace_orphan *o, const char *output)
 {
 	char written[PATH_BYTES] = "";
 
-	/* Orphans that cannot be salvaged stay. ptrace-list and ptrace-doctor report them. */
+	/* An orphan (a stream of a killed controller) without a log, or that cannot be salvaged, stays.
+	 * ptrace-list and ptrace-doctor report it. */
 	if (!o->pt_has_log || o->pt_error || posixtrace_salvage_orphan(o->pt_id, NULL, written))
 		return true;
 	if (output && is_same_file(written, output))

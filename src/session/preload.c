@@ -19,18 +19,16 @@
 #include "src/base/program.h"
 
 #define LIBRARY "posixtrace-preload.so"
-/* The environment variable that lib/preload/selection.h reads. */
+/* The environment variables from which the preloaded library (lib/preload) reads its patterns. */
 #define FUNCTIONS_VARIABLE "POSIXTRACE_FUNCTIONS"
-/* The environment variable that lib/preload/waits.h reads. */
 #define WAITS_VARIABLE "POSIXTRACE_WAITS"
-/* The environment variable that lib/preload/probes.h reads. */
 #define SDT_VARIABLE "POSIXTRACE_SDT"
 
 /* The text that precedes the number of the release in the file of the library
  * (lib/preload/selection.c). */
 #define RELEASE "posixtrace-preload "
 
-/* The pattern for all functions. */
+/* The pattern that --functions without a pattern stands for. */
 #define ALL "*"
 
 void ptrc_preload_functions(struct ptrc_preload *p, const char *glob)
@@ -47,7 +45,7 @@ bool ptrc_preload_has_waits(const char *glob)
 {
 	char kind[PTRC_OPTION_WORD];
 
-	/* The words of the list have commas at their ends, which are not part of the kinds. */
+	/* The words of PTRC_PRELOAD_WAIT_KINDS end with commas, which are not part of the kinds. */
 	for (const char *list = PTRC_PRELOAD_WAIT_KINDS;
 	     !strchr(glob, '\n') && (list = ptrc_option_next_word(list, kind));) {
 		kind[strcspn(kind, ",")] = '\0';
@@ -93,8 +91,8 @@ static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 	return pread(fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* Finds reasons why no functions of the program in this file can be recorded: whether it is linked
- * statically, or lacks a symbol table. Finds none for scripts and unreadable files. */
+/* Finds out whether the program in this file is linked statically or lacks a symbol table, so that
+ * none of its functions can be recorded. Finds nothing about scripts and unreadable files. */
 static void look_at(struct ptrc_preload *preload, int fd)
 {
 	char name[sizeof("xray_instr_map")];
@@ -201,7 +199,7 @@ bool ptrc_preload_prepare(struct ptrc_preload *p, const char *path)
 	}
 	if (!check_release(library))
 		return false;
-	/* LD_PRELOAD has no escapes for these characters. */
+	/* In LD_PRELOAD, a blank or a colon separates paths, and cannot be escaped. */
 	if (strpbrk(library, " :")) {
 		ptrc_cli_message(library, "cannot be preloaded: its path has a blank or a colon");
 		return false;
@@ -269,7 +267,7 @@ bool ptrc_preload_lacks_functions(const struct ptrc_preload *p, trace_id_t trace
 
 bool ptrc_preload_lacks_waits(const struct ptrc_preload *p, trace_id_t trace)
 {
-	/* Events wait.thread are no sign of waits, because threads that never wait record them, too. */
+	/* Event types wait.thread.* are no sign of waits, because threads that never wait have them, too. */
 	return p->waits.used && !has_type(trace, "wait.*.begin");
 }
 
@@ -278,7 +276,8 @@ bool ptrc_preload_lacks_probes(const struct ptrc_preload *p, trace_id_t trace)
 	return p->sdt.used && !has_type(trace, "sdt.*");
 }
 
-/* Prints why the library could not be loaded into COMMAND. Returns false if there is no such reason. */
+/* Prints that COMMAND is statically linked or privileged, so the library was not loaded into it. Returns false if
+ * neither is so. */
 static bool say_not_loaded(const struct ptrc_preload *p, const char *command, const char *what)
 {
 	if (p->is_static)

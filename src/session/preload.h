@@ -27,10 +27,10 @@ struct ptrc_preload {
 	bool is_static;
 	/* COMMAND runs with more rights than its caller, so the library is not loaded into it. */
 	bool is_privileged;
-	/* COMMAND was compiled for XRay, but has no symbol table, which is needed to find the runtime of
-	 * XRay. */
+	/* COMMAND was compiled for XRay (-fxray-instrument), but has no symbol table, which is needed to find
+	 * the runtime of XRay. */
 	bool is_stripped;
-	/* The program has no symbol table, so the names of its functions are unknown. */
+	/* COMMAND has no symbol table, so the names of its functions are unknown. */
 	bool has_no_table;
 };
 
@@ -48,7 +48,7 @@ bool ptrc_preload_has_waits(const char *glob);
 void ptrc_preload_patterns(struct ptrc_preload *, const struct ptrc_cli_texts *waits,
 			   const struct ptrc_cli_texts *sdt);
 
-/* Whether COMMAND was compiled with hooks for its functions, as far as its file shows. */
+/* Whether the file of COMMAND contains the names of the hooks of -finstrument-functions or -fxray-instrument. */
 bool ptrc_preload_has_hooks(const char *command);
 
 /* Finds the library and examines the file of COMMAND, if the library is wanted. Returns false, after a message,
@@ -60,8 +60,8 @@ void ptrc_preload_free(struct ptrc_preload *);
 /* Sets LD_PRELOAD and the variables that the library reads, in the process that will execute COMMAND. */
 void ptrc_preload_set_environment(struct ptrc_preload *);
 
-/* Whether --functions was given, but the program called no function that could be recorded. The answer is no if
- * functions were only left out by the filter or the patterns. */
+/* Whether --functions was given, but the trace has no event type for functions. It has these types, although no
+ * event was recorded, if the filter or the patterns left all functions out. */
 bool ptrc_preload_lacks_functions(const struct ptrc_preload *, trace_id_t);
 
 /* Whether --waits (--sdt) was given, but no wait (no probe) was recorded. */

@@ -21,15 +21,15 @@
 struct ptrc_reader_input {
 	/* A pidfd of the controller, or -1. */
 	int controller_fd;
-	/* No more bytes will come: the log is complete, or there was an error (.error), or the controller has
-	 * ended. */
+	/* No more bytes will come, because the log is complete, the controller has ended, or there was an error.
+	 * The latter is in .error, which is 0 otherwise. */
 	bool is_ended;
 	int error;
 	/* The last message that was received. */
 	unsigned char message[PTRC_SESSION_PIECE_MAX];
-	/* The session sends a snapshot. The next two members are used only then. */
+	/* DUMP was asked for, so the session sends a snapshot. Only then are the next two members used. */
 	bool is_snapshot;
-	/* All bytes that the session has sent. */
+	/* All bytes of the log that the session has sent, for reading and for rewinding. */
 	struct ptrc_buffer all;
 	/* How many bytes of .all the reader has got. */
 	size_t added;
@@ -60,8 +60,8 @@ static bool fail(struct ptrc_reader *r, int error)
 	return false;
 }
 
-/* Sets how many events this reader has missed: events that were lost in the stream, and events that were
- * flushed before they were sent. */
+/* Sets how many events this reader has missed: events that the stream lost, and events that the session flushed to
+ * its own log before it could send them. */
 static void set_missed(struct ptrc_reader *r, uint64_t lost, uint64_t flushed)
 {
 	r->counts.pt_lost_events = lost;
@@ -70,8 +70,8 @@ static void set_missed(struct ptrc_reader *r, uint64_t lost, uint64_t flushed)
 		r->status.posix_stream_overrun_status = POSIX_TRACE_NO_OVERRUN;
 }
 
-/* Takes over the last STATUS packet of the log. For a snapshot, takes only the number of missed events from
- * it, because the reply to DUMP had the rest. Returns false if the log has no STATUS packet yet. */
+/* Takes over the last STATUS packet of the log. For a snapshot, takes only the number of missed events from the
+ * packet, because the reply to DUMP had the rest. Returns false if the log has no STATUS packet yet. */
 static bool take_status(struct ptrc_reader *r)
 {
 	struct posix_trace_status_info status;
@@ -102,8 +102,8 @@ static bool take_silence(struct ptrc_reader *r)
 {
 	struct pollfd controller = {.fd = r->input->controller_fd, .events = POLLIN};
 
-	/* A controller that is being killed may have closed this connection, but not yet the socket on which
-	 * it listens. So this waits until the controller is gone. */
+	/* Waits until the controller is gone: the kernel may have closed this connection of a killed
+	 * controller, but not yet the socket on which the controller listens. */
 	poll(&controller, controller.fd >= 0, PTRC_SESSION_LOOK_UP_MS);
 	if (ptrc_session_knock(r->path) == ECONNREFUSED)
 		return fail(r, ECONNRESET);
@@ -199,8 +199,8 @@ static int begin_log(struct ptrc_reader *r)
 	error = open_parts(r, r->input->message, size);
 	if (error)
 		return error;
-	/* If the first STATUS packet is late, the reader starts without it, and the names of event types come with
-	 * the events. */
+	/* If receive() stops before the first STATUS packet has come, the reader starts without it, and the names
+	 * of event types come with the events. */
 	while (!take_status(r) && receive(r))
 		;
 	look_up_names(r);
@@ -282,7 +282,7 @@ static int receive_all(struct ptrc_reader *r)
 	return 0;
 }
 
-/* Opens the log of a snapshot with its first bytes. This happens at the start and after each rewind. */
+/* Opens the log of a snapshot with the first bytes of .all, at the start and for each rewind. */
 static int open_snapshot(struct ptrc_reader *r)
 {
 	struct ptrc_reader_input *in = r->input;
@@ -293,7 +293,7 @@ static int open_snapshot(struct ptrc_reader *r)
 	in->error = 0;
 	r->is_rest_unshown = false;
 	error = open_parts(r, in->added ? in->all.bytes : "", in->added);
-	/* Adds no bytes, but finds out whether the log is complete already. */
+	/* Adding no bytes sets .is_ended if the log is complete already. */
 	if (!error && !add_part(r, "", 0))
 		error = in->error;
 	return error;
@@ -342,8 +342,8 @@ static int take_snapshot(struct ptrc_reader *r, const char *session)
 	return error;
 }
 
-/* If the session has a log that gets all its events and can be read here, asks it to flush its stream. Returns
- * whether it has flushed it. Sets *error to ETIMEDOUT if the flush takes too long. */
+/* If the session has a log that gets all its events and can be read here, asks the session to flush its stream.
+ * Returns whether the stream was flushed. Sets *error to ETIMEDOUT if the flush takes too long. */
 static bool is_flushed(const char *session, const struct ptrc_session_state *s, int *error)
 {
 	static struct ptrc_session_reply reply;

@@ -42,8 +42,8 @@ static void terminate(struct ptrc_session_state *s)
 /* The protocol version of the session that was asked last, if this command has another version;
  * else 0. */
 static unsigned int other_version;
-/* The version of the log that this session sends, if this command does not know the version; else
- * 0. */
+/* The version of the log that the session asked last has sent, if this command does not know the
+ * version; else 0. */
 static unsigned int other_log;
 
 void ptrc_session_note_log(unsigned int version)
@@ -51,7 +51,7 @@ void ptrc_session_note_log(unsigned int version)
 	other_log = version;
 }
 
-/* Whether the message of n bytes is a reply of this protocol version, and its sizes agree. */
+/* Whether the message of n bytes is a reply of this protocol version, and n agrees with its .size and .body. */
 static bool is_reply(const struct ptrc_session_reply *r, size_t n)
 {
 	const size_t head = offsetof(struct ptrc_session_reply, state);
@@ -120,7 +120,7 @@ static int send_question(int fd, const struct ptrc_session_question *q)
 	return error;
 }
 
-/* Why the last question was not answered in time; "" if the reason is unknown. */
+/* Why the last question was not answered in time: the text for ETIMEDOUT; "" if the reason is unknown. */
 static char silence[200];
 
 static void explain_controller(pid_t controller)
@@ -146,9 +146,9 @@ static void explain_keeper(const struct ptrc_keeper_look *keeper)
 			 (long)keeper->pid);
 }
 
-/* Waits for the last reply. Gives up after PTRC_SESSION_WORK_MS, or when the controller or the keeper has been
- * stalled for PTRC_SESSION_STALL_MS. For SHUTDOWN, a sleeping keeper is not treated as stalled, because it may have
- * to wait for a reader of the log. */
+/* Waits for the reply DONE. Gives up after PTRC_SESSION_WORK_MS, or when the controller or the keeper, which
+ * writes the log, has been stalled for PTRC_SESSION_STALL_MS. For SHUTDOWN, a sleeping keeper is not treated as
+ * stalled, because it may have to wait for a reader of the log. */
 static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper, pid_t controller)
 {
 	const int64_t stall_ns = PTRC_SESSION_STALL_MS * PTRC_NS_PER_MS;
@@ -167,7 +167,7 @@ static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper, pid_
 			explain_controller(controller);
 			break;
 		}
-		/* If the controller is stopped, the keeper sleeps because of that, so it is not blamed. */
+		/* If the controller is stopped, the keeper sleeps only for that reason, so it is not reported. */
 		if (keeper > 0 && ptrc_keeper_look(&watch) > stall_ns && running_ns == now &&
 		    (watch.is_stopped || verb != PTRC_SESSION_SHUTDOWN)) {
 			explain_keeper(&watch);
@@ -177,8 +177,7 @@ static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper, pid_
 	return ETIMEDOUT;
 }
 
-/* Sends the question and receives the last reply. The wait for the first reply is limited by the time limits of the
- * socket. */
+/* Sends the question and receives the reply DONE. SO_RCVTIMEO limits the wait for the first reply. */
 static int exchange(int fd, const struct ptrc_session_question *q, pid_t controller,
 		    struct ptrc_session_reply *reply)
 {
@@ -200,8 +199,8 @@ static int exchange(int fd, const struct ptrc_session_question *q, pid_t control
 	return error;
 }
 
-/* Connects to the controller of this name. If is_removing and this controller was killed, removes the sockets of
- * all killed controllers. */
+/* Connects to the controller of the session of this name. If is_removing and this controller was killed, removes
+ * the sockets of all killed controllers. */
 static int reach(const char *name, int limit_ms, bool is_removing, int *fd)
 {
 	struct sockaddr_un address;
@@ -217,8 +216,7 @@ static int reach(const char *name, int limit_ms, bool is_removing, int *fd)
 	error = ptrc_session_connect(&address, limit_ms, fd);
 	if (error == ECONNREFUSED && is_removing)
 		ptrc_session_sweep(directory);
-	/* EPROTOTYPE and ENOTSOCK mean that a socket of another type, or another kind of file, is in place of the
-	 * socket. */
+	/* EPROTOTYPE and ENOTSOCK mean that the path leads to a socket of another type or to no socket. */
 	return error == EPROTOTYPE || error == ENOTSOCK ? EPROTO : error;
 }
 
@@ -232,8 +230,8 @@ int ptrc_session_knock(const char *name)
 	return error;
 }
 
-/* Connects like reach(), but only to a controller that runs as this user. Stores the process ID of the
- * controller. */
+/* Connects like reach(), but fails with EPERM if the controller runs as another user. Stores the controller's
+ * process ID. */
 static int connect_to(const char *name, int limit_ms, bool is_removing, int *fd, pid_t *controller)
 {
 	int error = reach(name, limit_ms, is_removing, fd);
@@ -262,8 +260,8 @@ int ptrc_session_ask_about(const char *name, const struct ptrc_session_question 
 	if (q->types)
 		ptrc_session_types_get(name, q->types);
 	error = exchange(fd, q, controller, reply);
-	/* Waits until the controller's process has ended. This does not apply to ptrace-run, which continues
-	 * until COMMAND ends. */
+	/* Waits until the controller's process has ended. Does not wait for ptrace-run, which continues until
+	 * its COMMAND ends. */
 	if (!error && end.fd >= 0 &&
 	    !(reply->body == PTRC_SESSION_BODY_STATE && reply->state.is_run))
 		poll(&end, 1, PTRC_SESSION_ANSWER_MS);
@@ -309,7 +307,7 @@ int ptrc_session_follow(const char *name, enum ptrc_session_verb verb,
 	error = exchange(*fd, &q, controller, reply);
 	if (!error)
 		error = state_error(reply);
-	/* The limit makes the follower notice signals while it waits for events. */
+	/* Without a limit, a signal that comes just before recv() sleeps would go unnoticed. */
 	if (!error && setsockopt(*fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
 		error = errno;
 	if (error && *controller_fd >= 0)
@@ -432,7 +430,7 @@ static void add_record(struct ptrc_session_types *t, const struct ptrc_session_t
 
 static int add_page(struct ptrc_session_types *t, const struct ptrc_session_reply *reply)
 {
-	/* The limit is more patterns than a command line can hold. */
+	/* More texts of --snapshot-on than a command line can hold. */
 	enum { SNAPSHOT_PATTERNS_MAX = 1 << 20 };
 	struct ptrc_session_type_record record;
 	size_t at = 0;
@@ -474,7 +472,7 @@ int ptrc_session_types_get(const char *name, struct ptrc_session_types *t)
 		error = ptrc_session_ask_about(name, &q, reply);
 		if (!error)
 			error = reply->error;
-		/* Each page has to end later than the page before. Otherwise a faulty controller could send
+		/* Each page has to start later than the page before. Otherwise a faulty controller could send
 		 * pages for ever. */
 		if (!error && (reply->body != PTRC_SESSION_BODY_PAGE ||
 			       (reply->next && (reply->next <= q.from || !reply->size))))

@@ -21,8 +21,8 @@ struct ptrc_session_question {
 };
 
 /*
- * Sends the question to the session and waits for the answer. If that has several replies, *reply becomes the last
- * one. After SHUTDOWN the controller has ended. Returns 0, or
+ * Sends the question to the session and waits for the reply of kind DONE, which becomes *reply. After SHUTDOWN, also
+ * waits until the controller has ended. Returns 0 (reply->error may still be an error of the request), or
  *   ENOENT        there is no such session
  *   ECONNREFUSED  its controller was killed; the name is free again
  *   ETIMEDOUT     the session did not answer in time, or its controller or keeper is stopped
@@ -40,15 +40,15 @@ int ptrc_session_ask_about(const char *name, const struct ptrc_session_question 
  * an error number of ptrc_session_ask(), or the error number in the reply. */
 int ptrc_session_stat(const char *name, const struct ptrc_session_state **);
 
-/* Returns a text for an error number of ptrc_session_ask(). For ETIMEDOUT, the text says what the last
- * question waited for. */
+/* Returns a text for an error number of ptrc_session_ask(). For ETIMEDOUT, the text says which process did not
+ * answer the last question, if that is known. */
 const char *ptrc_session_explain(int error);
 /* Notes the version of a log that a session sends and that this command cannot read. The next
  * ptrc_session_explain(EPROTO) reports it. */
 void ptrc_session_note_log(unsigned int version);
 
-/* Returns a text for an error number of ptrc_session_stat_all(). If the controller of the session is stopped,
- * the text names it. */
+/* Returns a text for an error number of ptrc_session_stat_all(). If the session's controller is stopped (SIGSTOP),
+ * the text has its process ID. */
 const char *ptrc_session_explain_of(const char *name, int error);
 
 /* Returns 0 if a controller listens under the name, or an error number of ptrc_session_ask(). Unlike
@@ -101,7 +101,7 @@ struct ptrc_session_type {
 	uint64_t bytes;
 	uint64_t truncated;
 	char *name;
-	char *layout; /* NULL if it has none */
+	char *layout; /* NULL if the type has no layout */
 };
 
 struct ptrc_session_types {

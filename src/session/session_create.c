@@ -16,8 +16,8 @@
 
 #include "src/session/trace_error.h"
 
-/* After this many signals the controller ends at once and does not wait for the end of the session. The
- * keeper goes on. */
+/* After this many signals (SIGHUP, SIGINT, SIGTERM) the controller ends at once, without waiting for the end of
+ * the session. The keeper, a process of its own, continues to write the log. */
 enum { SIGNALS_MAX = 3 };
 
 static void get_end_signals(sigset_t *signals)
@@ -78,8 +78,8 @@ static int close_inherited(int outcome_fd, int log_fd)
 	return 0;
 }
 
-/* Ends the session after a signal. Does not wait for a log that blocks, because there may be no user who
- * could end the wait. */
+/* Ends the session after a signal. If the log blocks (a pipe that no process reads), gives it up, because there
+ * may be no user who could end the wait. */
 static void take_signal(struct ptrc_server *server, int signal_fd, bool has_log)
 {
 	static unsigned int count;
@@ -140,8 +140,8 @@ controller_main(const struct ptrc_session_plan *given, int outcome_fd)
 	snprintf(outcome.os_refusal, sizeof(outcome.os_refusal), "%s",
 		 ptrc_server_os_refusal(server));
 	outcome.controller = getpid();
-	/* A write this small is atomic. If the command that reads the pipe is gone, the user does not know
-	 * the name of the session, so the session ends. */
+	/* The structure is smaller than PIPE_BUF, so the write is atomic. If the command that reads the pipe is
+	 * gone, the user does not know the name of the session, so the session ends. */
 	if (write(outcome_fd, &outcome, sizeof(outcome)) != (ssize_t)sizeof(outcome) &&
 	    !outcome.error) {
 		posix_trace_shutdown(ptrc_server_trace(server));
@@ -174,7 +174,7 @@ void ptrc_session_create(const struct ptrc_session_plan *plan, struct ptrc_sessi
 		outcome->error = errno;
 		return;
 	}
-	/* If the stdio buffer were not empty, both processes would write its content. */
+	/* Otherwise this process and its child would both write what is in the buffer. */
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {

@@ -13,13 +13,13 @@
 
 /* The result of making a session, which the controller sends through a pipe. */
 struct ptrc_session_outcome {
-	/* 0 if the controller serves clients. */
+	/* 0 if the controller serves clients, otherwise an error number. */
 	int32_t error;
 	/* The step that failed: an enum ptrc_session_stage. */
 	int32_t stage;
 	int32_t controller;
 	char name[PTRC_SESSION_NAME_MAX + 1];
-	/* Why events of the operating system are missing: see ptrc_server_os_refusal(). */
+	/* Why events of the operating system are missing although wanted; "" if none are missing. */
 	char os_refusal[300];
 };
 

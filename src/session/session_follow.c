@@ -13,11 +13,11 @@
 enum {
 	/* The size of a socket's buffer that is requested. The kernel usually grants less. */
 	SOCKET_SIZE = 4 << 20,
-	/* The nanoseconds for which events are read, for all followers together, before the
-	 * controller does other work. */
+	/* For how many nanoseconds a call of ptrc_follow_read() reads events, for all followers
+	 * together, before the controller does other work. */
 	READ_NS = 10000000,
-	/* The least milliseconds between two reports of missed events to a follower, because
-	 * counting them is expensive. */
+	/* The least milliseconds between two reports of missed events to a follower. Counting the
+	 * missed events is expensive. */
 	COUNT_MS = 100,
 	/* At the end of the session: the milliseconds after which a follower whose socket is full,
 	 * and which takes no bytes, is given up. */
@@ -80,8 +80,8 @@ int ptrc_follow_add(struct ptrc_follow *f, int fd, bool is_snapshot,
 	count(f, &to->lost_before, &to->written_before);
 	if (!is_snapshot)
 		to->unobserved_before = state->counts.pt_unobserved_events;
-	/* For a snapshot, uses the number from before the cursor was opened: events that were lost
-	 * while it was opened are in the snapshot, or the cursor counts them as missed. */
+	/* For a snapshot, uses the number from before the cursor was opened: an event that was lost
+	 * while the cursor was opened is in the snapshot, or the cursor counts it as missed. */
 	if (is_snapshot)
 		to->lost_before = lost_before;
 	to->end = (struct ptrc_follow_end){.status = state->status, .counts = state->counts};
@@ -135,8 +135,8 @@ static void unblock(struct ptrc_follower *to)
 	}
 }
 
-/* Sends a part of the log, or keeps it until the socket has room. If there is not enough memory to keep it,
- * nothing more is sent to the follower, because a log with a gap cannot be read. */
+/* Sends a part (some packets of the follower's log), or keeps it until the socket has room. If there is not enough
+ * memory for it, sends nothing more to the follower, because a log with a gap cannot be read. */
 static void send_part(struct ptrc_follower *to, const struct ptrc_part *part)
 {
 	unsigned char *all;
@@ -167,7 +167,8 @@ void ptrc_follow_serve(struct ptrc_follow *f, const struct pollfd *p, size_t cou
 
 /* ---- missed events ---- */
 
-/* Sends a STATUS packet: the state of the session, and how many events the follower has missed. */
+/* Sends a STATUS packet: the state of the session, with the number of events that the follower has missed in place
+ * of the session's losses. */
 static void send_status(struct ptrc_follower *to, const struct ptrc_follow_end *session,
 			bool is_end)
 {
@@ -282,7 +283,7 @@ static bool read_for(struct ptrc_follow *f, struct ptrc_follower *to, int64_t li
 	int64_t since = ptrc_now_ns();
 	bool is_more = true;
 
-	/* This does not rely on poll(), for which a socket that was full is writable only when it is nearly empty. */
+	/* Tries to send even if poll() did not report room: it does so only when the socket is nearly empty. */
 	unblock(to);
 	if (to->is_finished)
 		return false;
@@ -377,8 +378,8 @@ void ptrc_follow_finish(struct ptrc_follow *f)
 		struct ptrc_follower *to = f->followers[i];
 
 		count_missed(f, to);
-		/* If the cursor of a follower that was given up has no more events, the follower lacks only the
-		 * bytes that wait for room in its socket. These may still be sent. */
+		/* If the cursor has no more events, a follower whose socket is still full lacks only the bytes in
+		 * .pending. ptrc_follow_end() tries to send them. */
 		if (to->pending)
 			to->is_incomplete |= has_event(to);
 	}

@@ -6,10 +6,10 @@
  * reader.
  *
  * While the socket of a follower is full, the controller reads no events for it. If events are overwritten or
- * flushed meanwhile, the follower misses them. It is informed of their number.
+ * flushed meanwhile, the follower misses them. A STATUS packet in its log reports their number.
  *
  * A follower gets a log (session_protocol.h), in parts that the library makes of the events at its cursor. The end
- * of the log may be sent when the stream is gone already.
+ * of the log may be sent after the stream has been shut down.
  */
 #ifndef PTRC_SRC_SESSION_SESSION_FOLLOW_H
 #define PTRC_SRC_SESSION_SESSION_FOLLOW_H
@@ -26,7 +26,7 @@
 
 enum {
 	PTRC_FOLLOWERS_MAX = 64,
-	/* How often ptrc_follow_read() has to be called while there are followers. */
+	/* ptrc_follow_read() has to be called at this interval while there are followers. */
 	PTRC_FOLLOW_READ_MS = 2,
 };
 
@@ -44,7 +44,7 @@ struct ptrc_follow_missed {
 /* The state of the session when it ended. It is written into the STATUS packet at the end of a follower's
  * log. */
 struct ptrc_follow_end {
-	/* The error number of writing the session's log, or 0. */
+	/* The result of the stream's shutdown, for example an error of writing the log; 0: no error. */
 	int error;
 	struct posix_trace_status_info status;
 	struct ptrc_counts counts;
@@ -62,7 +62,7 @@ struct ptrc_follower {
 	size_t pending_size;
 	/* How many bytes of .pending were sent. */
 	size_t sent;
-	/* When the socket last accepted bytes. */
+	/* The monotonic time at which the socket last accepted bytes. */
 	int64_t progress_ns;
 	/* lost_before and written_before: the numbers of events that were lost in the stream, and
 	 * that were written to the log, before the follower connected. */
@@ -70,23 +70,23 @@ struct ptrc_follower {
 	/* The number of events that the kernel had lost when the follower connected. */
 	uint64_t unobserved_before;
 	uint64_t written_before;
-	/* The number of events that the follower got. If the log got more events in the same time, the
-	 * follower has missed some. */
+	/* The number of events that the follower got, and of those that is_overtaken() found missing. If
+	 * more events were written to the log since it connected, the follower has missed others. */
 	uint64_t taken;
 	/* The numbers in the last STATUS packet. */
 	struct ptrc_follow_missed missed;
-	/* When .missed was last counted. */
+	/* The monotonic time at which .missed was last counted. */
 	int64_t counted_ns;
 	/* Events may have been missed since .missed was last counted. */
 	bool is_behind;
-	/* Events were missed whose number is unknown. */
+	/* An error has made a gap in the follower's log, so nothing more is sent, not even END. */
 	bool is_incomplete;
-	/* The state of the session when the follower connected, later with newer counts. All STATUS packets are
-	 * made from it, except the last one of a follower that is no snapshot. */
+	/* The state of the session when the follower connected, with later counts if events were missed. STATUS
+	 * packets are made from it, except the one at the end of the session. */
 	struct ptrc_follow_end end;
 };
 
-/* Starts zeroed. */
+/* The followers of a session. Zeroed at the start. */
 struct ptrc_follow {
 	trace_id_t trace;
 	bool has_log;
@@ -99,25 +99,25 @@ struct ptrc_follow {
 int ptrc_follow_add(struct ptrc_follow *, int fd, bool is_snapshot,
 		    const struct ptrc_session_state *state);
 
-/* Sends the start of the log, up to the first STATUS packet, to the follower that was added last. The start
- * includes the names of all event types. */
+/* Sends the start of its log to the follower that was added last: the names of all event types, and the first
+ * events and STATUS packet. */
 void ptrc_follow_greet(struct ptrc_follow *);
 
 /* Fills in an entry of the array for each follower. Returns the number of followers. */
 size_t ptrc_follow_poll(const struct ptrc_follow *, struct pollfd *);
 
-/* Sends waiting bytes to the followers whose sockets have room, and removes followers that have left. The entries
- * are those that ptrc_follow_poll() filled in; no follower may be added between the two calls. */
+/* Sends waiting bytes to the followers whose sockets have room, and removes followers that have closed their
+ * connections. Takes the entries of ptrc_follow_poll(); no follower may be added in between. */
 void ptrc_follow_serve(struct ptrc_follow *, const struct pollfd *, size_t count);
 
 /* Reads events for at most 10 ms and sends them. Returns whether there are more events. */
 bool ptrc_follow_read(struct ptrc_follow *);
 
-/* Called after posix_trace_clear(), which resets the counts of the stream. */
+/* Called after posix_trace_clear(): resets the counts of the followers, as it has reset those of the stream. */
 void ptrc_follow_cleared(struct ptrc_follow *);
 
-/* Reads and sends the rest of a stream that was stopped. If sockets are full, waits for their followers for a
- * limited time. */
+/* Reads the rest of the events of a stopped stream and sends them. Waits at most 5 s for followers whose sockets
+ * are full. */
 void ptrc_follow_finish(struct ptrc_follow *);
 
 /* Sends END to all followers that got everything before it. Then removes all followers. */

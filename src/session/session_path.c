@@ -100,7 +100,7 @@ void ptrc_session_say_directory(int error)
 {
 	char path[64];
 
-	/* After chroot(), /dev/shm usually does not exist. */
+	/* In a chroot() environment, /dev/shm usually does not exist. */
 	if (error == EPERM && access("/dev/shm", F_OK) && errno == ENOENT) {
 		ptrc_cli_message(
 			"/dev/shm",
@@ -137,8 +137,8 @@ void ptrc_session_address(const char *directory, const char *name, struct sockad
 
 int ptrc_session_lock(const char *directory)
 {
-	/* Processes hold the lock only for a few system calls. A process that holds it longer was stopped, so this
-	 * gives up after two seconds. */
+	/* Processes hold the lock only for a few system calls. A process that holds the lock longer was stopped,
+	 * so this function gives up after two seconds. */
 	const struct timespec pause = {.tv_nsec = 2000000};
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -179,9 +179,8 @@ int ptrc_session_connect(const struct sockaddr_un *address, int limit_ms, int *f
 	return error;
 }
 
-/* Whether the socket belongs to no process any more. The socket has another type than a controller's on purpose:
- * the kernel compares the types only if it has found a process. So this never connects to a controller and never
- * wakes one. */
+/* Whether no process has the socket any more. Tries to connect a socket of another type on purpose: the kernel
+ * compares the types only if a process has the socket. So a controller gets no connection and is not woken. */
 static bool is_stale(const struct sockaddr_un *address)
 {
 	int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

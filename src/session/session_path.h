@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of sessions, and the sockets of their controllers. Both sides of a session use this.
+ * Names of sessions, and the sockets of their controllers. The controllers and their clients use these functions.
  *
  * The socket c.<session name> is in the user's directory of shared objects, usually
  * /dev/shm/posixtrace-<effective user>, which has mode 0700. A socket that refuses connections belonged to a
- * controller that was killed. The next command that makes a session, lists sessions or meets such a socket
+ * controller that was killed. The next command that makes a session, lists sessions or connects to such a socket
  * removes all such sockets. The keeper completes the log of a session whose controller was killed.
  */
 #ifndef PTRC_SRC_SESSION_SESSION_PATH_H
@@ -20,7 +20,7 @@
  * of a socket. */
 #define PTRC_SESSION_NAME_MAX 64
 
-/* How long a command waits for a connection, and how long it then waits for the first reply. */
+/* How long a command waits until a controller accepts its connection, and then for the first reply. */
 #define PTRC_SESSION_ANSWER_MS 5000
 
 /*
@@ -55,8 +55,8 @@ void ptrc_session_say_directory(int error);
  * the directory cannot be read, returns the error number and an empty list. */
 int ptrc_session_names(bool is_removing, char ***names, size_t *count);
 
-/* Makes the address of a session's socket. Before a controller has the name of its session, it uses the name
- * ~<process ID>, which cannot be the name of a session. */
+/* Makes the address of a session's socket. Until a controller has got a name for its session, its socket has the
+ * name ~<process ID>, which cannot be the name of a session. */
 void ptrc_session_address(const char *directory, const char *name, struct sockaddr_un *);
 
 /*
@@ -66,8 +66,8 @@ void ptrc_session_address(const char *directory, const char *name, struct sockad
 int ptrc_session_lock(const char *directory);
 
 /*
- * Makes a socket that is connected to the address. Connecting, and later each sending and receiving, wait at
- * most for limit_ms, which must not be 0. Returns 0, an error number of connect(), or ETIMEDOUT.
+ * Makes a socket that is connected to the address. connect(), and later each send() and recv(), wait at most for
+ * limit_ms, which must not be 0. Returns 0, an error number of connect(), or ETIMEDOUT.
  */
 int ptrc_session_connect(const struct sockaddr_un *, int limit_ms, int *fd);
 

@@ -5,10 +5,10 @@
  * A session is a background process, the controller, which has one stream. It listens on a SOCK_SEQPACKET
  * socket (see session_path.h). A client sends one request; texts may follow in the same message. It then gets
  * a reply of kind DONE. If the request may take long, it gets a reply of kind WORKING before. Only FOLLOW and
- * DUMP keep the connection open: after DONE comes a log, in several messages (see below).
+ * DUMP keep the connection open: after DONE comes a log, in several messages (see the end of this file).
  *
  * Each side checks the user of the other side (SO_PEERCRED) and the size of every message. The controller
- * never waits for a client. A client waits for the controller only within the limits below.
+ * never waits for a client. A client waits for the controller only for the times PTRC_SESSION_*_MS.
  *
  * Both run on one machine, but may be of different releases. All releases 1.x have version 1 of
  * the protocol. Later releases add verbs, flags, or members in space that is reserved and 0 today.
@@ -31,15 +31,15 @@
 
 /* The most bytes that all texts of a request may have, including their null bytes. */
 #define PTRC_SESSION_TEXTS_MAX 65536U
-/* The most bytes of the page in a reply. */
+/* The most bytes of a page, which is a part of the list of event types, in a reply to TYPES. */
 #define PTRC_SESSION_PAGE_MAX 32768U
 
-/* How long a client waits for DONE after WORKING. This is long, because the controller may have to write much
- * to a slow disk. */
+/* How long a client waits for the reply DONE after the reply WORKING. This is long, because the keeper (the
+ * process that writes the log) may have to write much to a slow disk. */
 #define PTRC_SESSION_WORK_MS 60000
-/* The shorter limit that applies while the controller is stopped, or the keeper is stopped or asleep. */
+/* After WORKING, a client gives up sooner if the controller or the keeper has been stalled for this long. */
 #define PTRC_SESSION_STALL_MS 4000
-/* The time between two looks at the controller and the keeper. */
+/* How often a client that waits for DONE checks whether the controller or the keeper is stalled. */
 #define PTRC_SESSION_STALL_LOOK_MS 200
 /* How often a follower that waits for events checks for a signal. A signal that comes just before the
  * follower sleeps does not interrupt the sleep. */
@@ -52,29 +52,29 @@ enum ptrc_session_verb {
 	PTRC_SESSION_FLUSH = 4,
 	PTRC_SESSION_CLEAR = 5,
 	PTRC_SESSION_SHUTDOWN = 6,
-	/* Changes the filter by the flags PTRC_SESSION_FILTER_*. The texts are names and globs. */
+	/* Changes the filter by the flags PTRC_SESSION_FILTER_*. The request's texts are names and globs. */
 	PTRC_SESSION_FILTER = 7,
 	/* Asks for a page of the event types and the patterns. */
 	PTRC_SESSION_TYPES = 8,
+	/* FOLLOW asks for a log of the events in the stream and of all later ones, DUMP without the later ones. */
 	PTRC_SESSION_FOLLOW = 9,
-	/* Like FOLLOW, but the log ends with the events that the stream holds now. */
 	PTRC_SESSION_DUMP = 10,
 	PTRC_SESSION_VERBS,
 };
 
-/* Flags of FILTER: exactly one of the first three, and any of the others. */
+/* Flags of FILTER: either exactly one of SET, ADD and REMOVE, and any of SYSTEM, ALL and NEW; or only PATTERNS. */
 enum {
 	PTRC_SESSION_FILTER_SET = 1,
 	PTRC_SESSION_FILTER_ADD = 2,
 	PTRC_SESSION_FILTER_REMOVE = 4,
 	PTRC_SESSION_FILTER_SYSTEM = 8,
 	PTRC_SESSION_FILTER_ALL = 16,
-	/* The texts become patterns, which apply also to names that programs open later. */
+	/* The request's texts become patterns, which apply also to names that programs open later. */
 	PTRC_SESSION_FILTER_NEW = 32,
-	/* This flag is used alone: the texts replace all patterns of the session. Each text is preceded by
+	/* The request's texts replace all patterns of the session. The first byte of each text is
 	 * PTRC_SESSION_PATTERN_ONLY or PTRC_SESSION_PATTERN_EXCLUDE. */
 	PTRC_SESSION_FILTER_PATTERNS = 64,
-	PTRC_SESSION_FILTER_FLAGS = 127, /* all of these */
+	PTRC_SESSION_FILTER_FLAGS = 127, /* the sum of all flags */
 };
 
 #define PTRC_SESSION_PATTERN_ONLY '+'
@@ -90,9 +90,9 @@ struct ptrc_session_request {
 	uint16_t version;
 	uint16_t verb;
 	uint32_t flags;
-	/* Where the page of TYPES starts: 0 for the first page, otherwise .next of the reply before. */
+	/* For TYPES, where the page starts: 0 for the first page, otherwise .next of the reply before. */
 	uint32_t from;
-	/* The number of bytes of all texts. */
+	/* The number of bytes of the texts that follow this structure, including their null bytes. */
 	uint32_t size;
 	uint32_t reserved;
 };
@@ -105,12 +105,12 @@ struct ptrc_snapshots_state {
 	/* The number of events that were overwritten before the controller looked at them. Any of them may have
 	 * been an event that makes a snapshot. */
 	uint64_t unseen_events;
-	/* When the event that made the last snapshot was recorded. */
+	/* When the event that made the last snapshot was recorded: seconds since 1970, and nanoseconds. */
 	int64_t time_s;
 	int64_t time_ns;
-	/* The error number of the last snapshot that failed. */
+	/* The error number of the last snapshot that failed; 0 if none failed. */
 	int32_t error;
-	/* A snapshot was not made because .max snapshots had been written. */
+	/* 1 if a snapshot was not made because .max snapshots had already been written or had failed. */
 	uint32_t is_used_up;
 	/* The name of the event that made the last snapshot. */
 	char event[TRACE_EVENT_NAME_MAX + 1];
@@ -118,8 +118,8 @@ struct ptrc_snapshots_state {
 	char path[PATH_MAX];
 };
 
-/* A structure with reserved space, in which later releases can add members at its end. These
- * members are 0 if the other side does not know them. */
+/* Declares a structure in a room of fixed size, so that later releases can add members at its end. A member that
+ * the sender does not know is 0. */
 #define PTRC_SESSION_ROOM(type, name, bytes) \
 	union {                              \
 		type name;                   \
@@ -133,9 +133,9 @@ struct ptrc_session_state {
 	uint32_t has_log;
 	uint32_t is_target_alive;
 	uint32_t is_until_exit;
-	/* Whether the log's path no longer leads to the log: see ptrc_logfile_is_gone(). */
+	/* 1 if the log's path no longer leads to the log, because the file was moved or deleted. */
 	uint32_t is_log_gone;
-	/* The controller is ptrace-run. */
+	/* 1 if the controller is ptrace-run, 0 if it is a background process of ptrace-create. */
 	uint32_t is_run;
 	/* The pid namespace of .controller and .target; 0 if it is unknown. */
 	uint32_t pid_namespace;
@@ -155,10 +155,10 @@ struct ptrc_session_state {
 };
 
 /*
- * A page is a sequence of type records. The name and the layout follow each record, both without a null byte,
- * and are padded to a multiple of 8 bytes. A type without a layout has .layout_size 0. A pattern also has a
- * record: its .id is 0, its .is_filtered is an enum ptrc_session_pattern, and its .events is 1 if the pattern
- * matches a name.
+ * A page (the body of a reply to TYPES) is a sequence of struct ptrc_session_type_record. The name and the layout
+ * follow each record, both without a null byte, and are padded to a multiple of 8 bytes. A type without a layout
+ * has .layout_size 0. A pattern also has a record: its .id is 0, its .is_filtered is an enum ptrc_session_pattern,
+ * and its .events is 1 if the pattern matches a name.
  */
 enum ptrc_session_pattern {
 	PTRC_SESSION_PATTERN_IS_ONLY = 0,
@@ -192,7 +192,7 @@ struct ptrc_session_reply {
 	/* An enum ptrc_session_body. STATE answers STAT, SHUTDOWN, FOLLOW and DUMP. */
 	uint32_t body;
 	uint32_t size;
-	/* The index of the text in the request that caused the error. */
+	/* If .error is not 0: the index of the request's text that caused the error. */
 	uint32_t text;
 	/* In a reply to TYPES: where the next page starts; 0 if this page is the last one. */
 	uint32_t next;
@@ -229,10 +229,10 @@ _Static_assert(offsetof(struct ptrc_session_state, attributes) == 32 &&
  * last one. If it is missing, the rest of the events is missing, too.
  */
 
-/* The most bytes of a message. */
+/* The most bytes of one of these messages. */
 #define PTRC_SESSION_PIECE_MAX 32768U
 
-/* Each record in a page begins at a multiple of 8 bytes. */
+/* Rounds a size up: each record in a page begins at a multiple of 8 bytes. */
 static inline size_t ptrc_session_padded(size_t size)
 {
 	return (size + 7) & ~(size_t)7;

@@ -23,11 +23,12 @@
 #include "src/query/reader.h"
 
 enum {
-	/* The most connections that have not sent a request. One more connection replaces the oldest of them. */
+	/* The most connections that have not sent a request; one more replaces the oldest. Also the most clients
+	 * that wait for work in the background. */
 	CLIENTS_MAX = 16,
 	/* How long a controller that ends waits for the requests of clients that are connected. */
 	LAST_CLIENTS_MS = 100,
-	/* How long no connection is accepted after the process has run out of descriptors. */
+	/* For how long no connection is accepted after this process has run out of descriptors. */
 	LISTEN_PAUSE_MS = 100,
 };
 
@@ -40,7 +41,7 @@ enum work {
 	WORK_SHUTDOWN,
 };
 
-/* Indexes of the array for poll(). The followers come after the clients. */
+/* Indexes of the array for poll(). The entries of the followers come after those of the clients. */
 enum {
 	POLL_LISTEN,
 	POLL_TARGET,
@@ -64,15 +65,15 @@ struct ptrc_server {
 	char directory[64];
 	char name[PTRC_SESSION_NAME_MAX + 1];
 	struct sockaddr_un address;
-	/* The inode of the socket of this server. Another controller may have put its own socket in
-	 * the same place. */
+	/* The inode of this server's socket, so that this server does not remove a socket that another
+	 * controller has put in its place. */
 	ino_t inode;
 	/* The descriptor on which we listen; -1 without a socket. */
 	int listen_fd;
 	/* A descriptor of /dev/null, or -1. When no other descriptor is left, it is closed to accept a
 	 * connection, so that commands can reach the session however many processes follow it. */
 	int spare_fd;
-	/* No connection is accepted before this time. It is usually 0. */
+	/* No connection is accepted before this monotonic time, in ns; 0: connections are accepted. */
 	int64_t listen_pause_ns;
 	/* A pidfd of the target. It is -1 after the target's end, and in ptrace-run, which is the target's
 	 * parent and notices the end by itself. */
@@ -87,13 +88,13 @@ struct ptrc_server {
 	struct ptrc_os_refusal os_refusal;
 	/* The start of each snapshot's path. */
 	char snapshot_base[PATH_MAX];
-	/* posix_trace_get_status() resets the next three facts when it reports them, so they are kept here. */
+	/* posix_trace_get_status() reports the next three facts only once, so they are kept here until a CLEAR. */
 	bool is_stream_overrun;
 	bool is_log_overrun;
 	int flush_error;
-	/* For how long the trace has run in all, up to its last stop. */
+	/* For how long the trace has run in all since it was created or cleared, up to its last stop. */
 	int64_t ran_ns;
-	/* When the current run of the trace began; only valid if is_running. */
+	/* The monotonic time at which the trace was last started; only valid if is_running. */
 	int64_t running_since_ns;
 	bool is_running;
 	/* Clients that have not sent a request yet. */
@@ -113,7 +114,7 @@ struct ptrc_server {
 	/* The request at the head of .waiting, a flush or a clear, waited for a snapshot that was
 	 * made before it. No second snapshot is made for this request. */
 	bool has_last_snapshot;
-	/* The session has to end when the work in the background is done. */
+	/* The session has to end as soon as no work is being done in the background. */
 	bool is_end_wanted;
 	/* The trace was stopped because the session ends. A last snapshot of its stream may follow. */
 	bool is_stopped;
@@ -209,7 +210,6 @@ static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 		snprintf(state->log, sizeof(state->log), "%s", s->plan->log_path);
 	if (s->snapshots)
 		ptrc_snapshots_gather(s->snapshots, &state->snapshots);
-	/* This cannot fail while the stream exists. */
 	ptrc_attributes_gather(s->trace, &state->attributes);
 	/* A rotated log is never reported as gone, because the user may move or delete its first file. */
 	state->is_log_gone = state->has_log && !state->attributes.log_rotate_bytes &&
@@ -263,8 +263,8 @@ static void begin_work(struct ptrc_server *s, enum work work)
 	ptrc_background_begin(&s->background, do_work, s);
 }
 
-/* Whether the trace is being cleared or ended. Then calls of the library for this trace would make this
- * process wait. */
+/* Whether the background thread clears or ends the trace. Until it has done so, calls of the library for this
+ * trace would make the main loop wait. */
 static bool is_trace_busy(const struct ptrc_server *s)
 {
 	return s->work > WORK_FLUSH || s->is_stopped;
@@ -322,7 +322,7 @@ static void finish_end(struct ptrc_server *s, int error)
 {
 	struct ptrc_session_state *state = &s->end_state;
 
-	/* A log such as a pipe cannot be read, so only these counts say how many events it has. */
+	/* If the log is a pipe, no command can count its events later, so the last counts are reported. */
 	state->counts = s->final_counts;
 	s->end = (struct ptrc_follow_end){
 		.error = error, .status = state->status, .counts = state->counts};
@@ -416,7 +416,7 @@ static void want_end(struct ptrc_server *s)
 
 static int answer_filter(struct ptrc_server *s)
 {
-	/* Events of the operating system up to now are added before, because the old filter applies to them. */
+	/* Adds the events of the operating system up to now before the change: the old filter applies to them. */
 	ptrc_os_catch_up(s->os);
 	return ptrc_filter_rules_change(s->trace, s->request.head.flags, s->request.texts,
 					s->request.head.size, &s->reply.text);
@@ -430,8 +430,8 @@ static int answer_types(struct ptrc_server *s)
 static int answer_follow(struct ptrc_server *s)
 {
 	put_state(s, false);
-	/* A follower keeps its descriptor for a long time. At least one descriptor has to be left for other
-	 * clients. */
+	/* A follower keeps its descriptor for a long time. The spare descriptor has to be left for other
+	 * clients, so that they can still connect. */
 	return keep_spare(s)
 		       ? ptrc_follow_add(&s->follow, s->client_fd,
 					 s->request.head.verb == PTRC_SESSION_DUMP, &s->reply.state)
@@ -440,8 +440,8 @@ static int answer_follow(struct ptrc_server *s)
 
 static const struct {
 	int (*answer)(struct ptrc_server *);
-	/* Used for a verb that takes long, after a reply of kind WORKING was sent: starts the work in the
-	 * background. */
+	/* For a verb that takes long: starts the work in the background. The client has got WORKING already, and
+	 * gets DONE from answer_waiting(). */
 	void (*begin)(struct ptrc_server *);
 } verbs[PTRC_SESSION_VERBS] = {
 	[PTRC_SESSION_STAT] = {.answer = answer_stat},
@@ -487,7 +487,7 @@ static int take_client(struct clients *c, size_t i)
 	return fd;
 }
 
-/* Sends the last reply to the client that has waited longest. */
+/* Sends DONE to the first client in .waiting, whose request is done, and closes the connection. */
 static void answer_waiting(struct ptrc_server *s, int error)
 {
 	bool is_shutdown = s->waiting.list[0].verb == PTRC_SESSION_SHUTDOWN;
@@ -495,16 +495,16 @@ static void answer_waiting(struct ptrc_server *s, int error)
 
 	begin_reply(s, fd);
 	s->reply.error = error;
-	/* If the session has no log and makes no snapshots, no events were meant to be kept, so losses are
-	 * not reported. */
+	/* The state in the reply makes the client report losses. If the session has no log and makes no
+	 * snapshots, no events were meant to be kept, so the reply has no state. */
 	if (is_shutdown && (s->plan->log_fd >= 0 || s->snapshots))
 		put_state(s, true);
 	send_reply(s, PTRC_SESSION_DONE);
 	close(fd);
 }
 
-/* Called when the session has ended. Answers the waiting clients that asked for the end, and closes the
- * connections of the others. */
+/* Called when the session has ended. Answers the clients that wait for a SHUTDOWN, and closes the connections of
+ * those that wait for a flush or a clear. */
 static void answer_end(struct ptrc_server *s)
 {
 	while (s->waiting.count)
@@ -514,7 +514,7 @@ static void answer_end(struct ptrc_server *s)
 			close(take_client(&s->waiting, 0));
 }
 
-/* Starts the next work. The end of the session comes before all other requests. */
+/* Starts the next work in the background, unless some is being done. The end of the session has precedence. */
 static void begin_next(struct ptrc_server *s)
 {
 	if (s->work || s->is_ending)
@@ -557,8 +557,8 @@ static void finish_work(struct ptrc_server *s)
 	}
 }
 
-/* Receives a request, and answers it or queues it for the background. Returns whether the connection stays
- * open, which it does for a follower or a waiting client. */
+/* Receives a request, and answers it or queues it for the background. Returns false if the caller has to close the
+ * connection, true for a follower or a client that waits for work in the background. */
 static bool serve(struct ptrc_server *s, int fd)
 {
 	const struct ptrc_session_request *r = &s->request.head;
@@ -618,7 +618,8 @@ static int accept_connection(struct ptrc_server *s)
 		close(take_client(&s->clients, 0));
 	}
 	fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	/* Without this pause poll() would return at once, because the client is still waiting. */
+	/* Without this pause poll() would return at once again and again, because the client still waits for
+	 * its connection. */
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 		s->listen_pause_ns = ptrc_now_ns() + LISTEN_PAUSE_MS * PTRC_NS_PER_MS;
 	return fd;
@@ -637,7 +638,7 @@ static void accept_client(struct ptrc_server *s)
 		close(fd);
 		return;
 	}
-	/* A few clients that send nothing must not keep all others out. */
+	/* Closes the oldest connection, because clients that send nothing must not keep all others out. */
 	if (s->clients.count == CLIENTS_MAX)
 		close(take_client(&s->clients, 0));
 	add_client(&s->clients, fd, 0);
@@ -648,7 +649,7 @@ void ptrc_server_target_ended(struct ptrc_server *s)
 	s->has_target_ended = true;
 }
 
-/* The limit for poll() in milliseconds; usually -1: no limit. */
+/* Returns the limit for the next poll() in milliseconds; -1: no limit. */
 static int next_look(const struct ptrc_server *s)
 {
 	int ms = s->follow.count ? PTRC_FOLLOW_READ_MS : -1;
@@ -710,8 +711,8 @@ void ptrc_server_begin(struct ptrc_server *s)
 size_t ptrc_server_poll(struct ptrc_server *s, struct pollfd *p, int *limit_ms)
 {
 	bool is_busy = is_trace_busy(s);
-	/* While the trace is cleared, requests wait. While it ends, all requests except STAT and SHUTDOWN are
-	 * refused. */
+	/* While the background clears the trace, no request is read. While it ends the trace, serve() refuses all
+	 * requests except STAT and SHUTDOWN. */
 	bool is_serving = s->work != WORK_CLEAR;
 
 	if (s->listen_fd >= 0)
@@ -897,7 +898,7 @@ static int make_snapshots(struct ptrc_server *s)
 			       s->name);
 	if (n < 0 || n >= PATH_MAX)
 		return ENAMETOOLONG;
-	/* The directory is checked now, not when the awaited event comes. */
+	/* The directory is checked now, so that the user learns of an error before the awaited event comes. */
 	slash = strrchr(s->snapshot_base, '/');
 	if (slash && slash != s->snapshot_base) {
 		*slash = '\0';

@@ -44,17 +44,17 @@ struct ptrc_session_plan {
 	struct ptrc_snapshots_plan snapshots;
 	/* If .kinds is 0, no events of the operating system are recorded. */
 	struct ptrc_os_plan os;
-	/* The controller is ptrace-run. */
+	/* The controller is ptrace-run, not a background process of ptrace-create. */
 	bool is_run;
 	/* The following functions, unless they are NULL, are called with .arg. This one is called after a
-	 * snapshot was made or has failed. */
+	 * snapshot was made, has failed, or was refused because the session has made the most it may. */
 	void (*snapshot)(void *arg, const struct ptrc_snapshot *);
 	/* Called at the end of the session, before the trace is stopped. */
 	void (*stopping)(void *arg, trace_id_t);
 	/* Called after the trace was stopped, while the stream still exists. */
 	void (*stopped)(void *arg, trace_id_t, const struct ptrc_session_state *);
-	/* Called when the stream is gone, before the clients are answered, with the error number of its end
-	 * and the last counts. */
+	/* Called when the stream is gone, before the clients are answered, with the result of its shutdown (0 or
+	 * an error number) and the last counts. */
 	void (*ended)(void *arg, int error, const struct ptrc_counts *);
 	void *arg;
 };
@@ -95,10 +95,10 @@ struct ptrc_snapshots *ptrc_server_snapshots(const struct ptrc_server *);
  * missing. */
 const char *ptrc_server_os_refusal(const struct ptrc_server *);
 
-/* Returns the running processes, as ptrc_os_running() does. */
+/* Returns the running processes of the trace in an array that the caller frees: ptrc_os_running(). */
 pid_t *ptrc_server_running(struct ptrc_server *, size_t *count);
 
-/* Called once before the main loop. */
+/* Called once, before the main loop. If there is a log, watches the process that writes it. */
 void ptrc_server_begin(struct ptrc_server *);
 
 /* Fills in the arguments of poll(): the descriptors, and the limit in milliseconds, which is -1 for none.
@@ -118,7 +118,7 @@ bool ptrc_server_has_ended(const struct ptrc_server *);
 /* Answers the clients of a session that has ended, and closes their connections. */
 void ptrc_server_close(struct ptrc_server *);
 
-/* Removes the socket. Called if the session does not end in the usual way. */
+/* Removes the socket. Called only if the process ends without ptrc_server_close(). */
 void ptrc_server_remove_socket(struct ptrc_server *);
 
 #endif

@@ -24,7 +24,7 @@ enum {
 	/* The largest number in the name of a snapshot. It is far above the number of snapshots of one session, because
 	 * numbers that files of earlier sessions have are not used again. */
 	NUMBER_MAX = 9999,
-	/* For how long events are read before the controller does other work. */
+	/* For how many ns a look reads events before the controller does other work. */
 	READ_NS = 5000000,
 };
 
@@ -39,7 +39,7 @@ struct ptrc_snapshots {
 	bool is_ended;
 	/* An event that makes a snapshot has come, and the snapshot has not been started yet. */
 	bool is_pending;
-	/* The earliest time at which the next snapshot may start. */
+	/* The earliest monotonic time at which the next snapshot may start; 0 before the first one. */
 	int64_t next_ns;
 	/* The number in the name of the next file. */
 	unsigned int number;
@@ -94,8 +94,8 @@ static void look(struct ptrc_snapshots *s, bool is_last)
 {
 	struct ptrc_watch_event found;
 
-	/* While a snapshot is pending, new events need no snapshot of their own: the pending one will contain
-	 * them. */
+	/* While a snapshot is pending, new events need no snapshot of their own: the pending snapshot will
+	 * contain them. */
 	if (s->is_pending)
 		ptrc_watch_pass(s->watch);
 	else if (ptrc_watch_look(s->watch, is_last ? INT64_MAX : ptrc_now_ns() + READ_NS, &found)) {
@@ -218,7 +218,8 @@ static int rename_new(const char *from, const char *to)
 	return 0;
 }
 
-/* Gives the file its name. If another file with that name was made meanwhile, uses the next free number. */
+/* Renames the complete file from `partial` to .snapshot.path. If another file has got that name meanwhile, uses
+ * the next free number. */
 static int name_file(struct ptrc_snapshots *s, const char *partial)
 {
 	int error = rename_new(partial, s->snapshot.path);

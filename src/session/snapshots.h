@@ -41,7 +41,7 @@ struct ptrc_snapshots_plan {
 	const char *directory;
 };
 
-/* A snapshot, or a failure to make one. */
+/* A snapshot, or the failure or refusal to make a snapshot. */
 struct ptrc_snapshot {
 	/* The name of the event that made the snapshot. */
 	char event[TRACE_EVENT_NAME_MAX + 1];
@@ -52,14 +52,14 @@ struct ptrc_snapshot {
 	uint64_t event_count;
 	/* 0 or an error number. */
 	int error;
-	/* No snapshot was made, because the maximum is reached. This is reported once. */
+	/* No snapshot was made, because the session has made ptrc_snapshots_plan.max. This is reported once. */
 	bool is_too_many;
 };
 
 struct ptrc_snapshots;
 
-/* Starts to watch a stream. The path of each snapshot starts with `base`. The caller keeps plan and base
- * valid. Returns 0 or an error number. */
+/* Starts to look for events that make snapshots. The path of each snapshot starts with `base`. If is_unsynced,
+ * files are not synced to disk. The caller keeps plan and base valid. Returns 0 or an error number. */
 int ptrc_snapshots_begin(struct ptrc_snapshots **, const struct ptrc_snapshots_plan *, trace_id_t,
 			 const char *base, bool is_unsynced);
 
@@ -67,14 +67,14 @@ int ptrc_snapshots_begin(struct ptrc_snapshots **, const struct ptrc_snapshots_p
  * while a snapshot is written. */
 int ptrc_snapshots_wait_ms(const struct ptrc_snapshots *);
 
-/* Looks for events that make snapshots. Returns whether a snapshot has to start now. is_last means that the stream
- * is about to lose its events. If no snapshot is made because the maximum is reached, sets *refused to a record of
- * this, which the caller reports; otherwise to NULL. */
+/* Looks for events that make snapshots. Returns whether a snapshot has to start now. is_last: the stream is about
+ * to be flushed, cleared or ended. Sets *refused to a snapshot that the caller reports as not made, because the
+ * maximum is reached; otherwise to NULL. */
 bool ptrc_snapshots_is_due(struct ptrc_snapshots *, bool is_last,
 			   const struct ptrc_snapshot **refused);
 
-/* Fixes what the snapshot will contain: the events that the stream holds now. status and counts are those of the
- * session. */
+/* Opens the snapshot's cursor, so that it will contain the events that the stream holds now. Status and counts are
+ * those of the session. */
 void ptrc_snapshots_prepare(struct ptrc_snapshots *, const struct posix_trace_status_info *,
 			    const struct ptrc_counts *);
 /* Writes the snapshot. May be called in another thread; meanwhile only functions whose comments allow it may be
@@ -91,7 +91,7 @@ void ptrc_snapshots_gather(const struct ptrc_snapshots *, struct ptrc_snapshots_
  * snapshot is written. */
 const char *ptrc_snapshots_pattern(struct ptrc_snapshots *, size_t i, bool *has_matched);
 
-/* Stops watching. Called before the stream is shut down. */
+/* Stops looking for events that make snapshots. Called before the stream is shut down. */
 void ptrc_snapshots_end(struct ptrc_snapshots *);
 
 #endif

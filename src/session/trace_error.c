@@ -37,9 +37,9 @@ static bool are_different(const char *own, const char *of_children)
 
 	if (stat(own, &a))
 		return false;
-	/* If the process has chosen a new namespace for its children, but has no child yet, the link of_children
-	 * exists and leads nowhere: the namespaces differ. Kernels before 4.12 do not have this link: the
-	 * namespaces are taken to be the same. */
+	/* If the process has called unshare(), but has no child yet, the link of_children exists and leads
+	 * nowhere: the namespaces differ. Kernels before 4.12 do not have this link: the namespaces are taken to
+	 * be the same. */
 	return stat(of_children, &b) ? !lstat(of_children, &b) : a.st_ino != b.st_ino;
 }
 
@@ -99,8 +99,8 @@ static bool is_refusal(int error)
 	return error == EPERM || error == EACCES || error == ENOSYS;
 }
 
-/* Tries the system calls that a stream needs, in harmless ways. Returns the name of the first one
- * that is refused to this process, with the error in errno; NULL if none is refused. */
+/* Tries the system calls that a stream needs, in harmless ways. Returns the name of the first call
+ * that is refused to this process, and its error in errno; NULL if none is refused. */
 static const char *find_refused_call(void)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
@@ -234,7 +234,7 @@ void ptrc_trace_error(int stage, int error, pid_t pid, const char *target, const
 				 "set the clock");
 		return;
 	case EINVAL:
-		/* All other causes of EINVAL have been checked before. */
+		/* The commands check all other causes of EINVAL before they make a stream. */
 		if (!log_path)
 			ptrc_cli_message(target, "the stream-full-policy flush needs a log");
 		else if (!stat(log_path, &st) && S_ISREG(st.st_mode))

@@ -10,9 +10,9 @@
 #define PTRC_TRACE_ROOM_LEAST (UINT64_C(1) << 20)
 /* The number of files and directories in /dev/shm that the first trace of a user needs. */
 #define PTRC_TRACE_INODES_LEAST 9
-/* The bytes of address space that a stream needs, which is also the size of its file. The file is
- * sparse, so it takes less memory. */
+/* The bytes of address space that a stream needs, which is also the size of its sparse file. */
 #define PTRC_TRACE_SPACE (UINT64_C(320) << 20)
+/* The least limit on open files (RLIMIT_NOFILE) that a trace needs. */
 #define PTRC_TRACE_FILES_LEAST 32
 
 /*

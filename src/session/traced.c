@@ -34,7 +34,7 @@ static void add(struct ptrc_traced *t, pid_t pid)
 	size_t used = strlen(t->text);
 	char name[32], one[64];
 
-	/* The text is cut already if it ends with "..." instead of ")". */
+	/* If the text ends with "..." instead of ")", it is full. */
 	if (used && t->text[used - 1] == '.')
 		return;
 	ptrc_session_command(pid, name);
@@ -83,9 +83,9 @@ static bool maps(pid_t pid, const char *stream, char name[32])
 	return is_found;
 }
 
-/* Whether the process is a keeper that this process has just started. Until a keeper takes over, the stream
- * does not hold its process number. So the keeper is recognized by its name or, before it has set its name,
- * by having the same executable as this process. */
+/* Whether the process is a keeper (a writer of the log) that this process has just started. Until the keeper takes
+ * over, the stream does not hold its process ID. So the keeper is recognized by its name or, before it has set its
+ * name, by having the same executable as this process. */
 static bool is_new_keeper(pid_t pid)
 {
 	char path[64], name[32];
@@ -116,8 +116,8 @@ void ptrc_traced_find(struct ptrc_traced *t, trace_id_t trace)
 		if (pid <= 0 || pid == self || pid == keeper ||
 		    ptrc_session_process(pid).start < start)
 			continue;
-		/* A process that was just forked is not yet entered in a stream, but it has its
-		 * parent's mappings. */
+		/* A process that was just forked is not yet registered as traced, but it has its
+		 * parent's mapping of the stream. */
 		if (is_ours(pid) ||
 		    (has_stream && maps(pid, stream, unused) && !is_new_keeper(pid)))
 			take(t, pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes that still run: those that the calling process traces, and others. */
+/* Finds processes that still run: those that the calling process traces, and those that it does not trace. */
 #ifndef PTRC_SRC_SESSION_TRACED_H
 #define PTRC_SRC_SESSION_TRACED_H
 
@@ -9,13 +9,13 @@
 
 struct ptrc_traced {
 	size_t count;
-	/* The first of the processes that were found, as "name (pid), name (pid)". */
+	/* The processes that were found, as "name (pid), name (pid)"; cut with ", ..." if they are too many. */
 	char text[160];
 	/* A pidfd of one of the processes, which the caller closes; -1 if no process was found. */
 	int fd;
 };
 
-/* Finds the processes that the trace traces. The calling process has made the trace. */
+/* Finds the running processes that the trace traces. The calling process has to be the trace's controller. */
 void ptrc_traced_find(struct ptrc_traced *, trace_id_t);
 
 /* Finds the processes in `pids` that still run and that no trace of the calling process traces. */

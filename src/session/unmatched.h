@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Patterns, and pairs of --snapshot-on, that have matched no event name by the end of a trace, usually because the
- * user made a mistake in them. */
+/* Reports patterns, and texts of --snapshot-on, that have matched no event name by the end of a trace, usually
+ * because the user made a mistake in them. */
 #ifndef PTRC_SRC_SESSION_UNMATCHED_H
 #define PTRC_SRC_SESSION_UNMATCHED_H
 
@@ -11,15 +11,15 @@
 
 #include "src/base/json.h"
 
-/* Prints a message for each pattern that has matched no name. The message is about `thing`, which may be NULL. */
+/* Prints a message for each pattern that has matched no name. `thing`, if not NULL, is the name or the path with
+ * which the message starts. */
 void ptrc_unmatched_report(const struct posixtrace_pattern *, size_t count, const char *thing);
 /* Puts the member "unmatched" if any pattern has matched no name. */
 void ptrc_unmatched_json(const struct posixtrace_pattern *, size_t count, struct ptrc_json *);
 
 /* Prints a message that a text of --snapshot-on has matched no event. `name` is the name of the session, or NULL. */
 void ptrc_unmatched_report_snapshot(const char *name, const char *text);
-/* Prints how many events were overwritten before they were compared with the texts of
- * --snapshot-on. */
+/* Prints how many events were overwritten before they were compared with --snapshot-on. */
 void ptrc_unmatched_report_unseen(const char *name, uint64_t events);
 /* Puts the member "unmatched": a list of the texts of --snapshot-on that have matched no event. */
 void ptrc_unmatched_snapshots_json(const char *const *texts, size_t count, struct ptrc_json *);

@@ -15,17 +15,17 @@
 #include "src/query/query.h"
 #include "src/spans/pairs.h"
 
-/* Times of events are wrong by less than this. */
+/* The timestamps of events of different threads differ from their true order by less than this. */
 enum { SLACK_NS = 1000000 };
 
-/* If there are more than this many open pairs that make no snapshot any more (.removed_count), and
- * they are the majority of the open pairs, they are dropped. */
+/* If more open pairs than this can make no snapshot any more (.removed_count), and they are the
+ * majority of the open pairs, they are dropped. */
 enum { REMOVED_MAX = 1000 };
 
 /* A condition of --snapshot-on: an event matches `glob`, or a pair takes longer than a limit. */
 struct condition {
 	const char *glob;
-	/* The index of the pair in the watch's pairs, and its limit; used if there is no glob. */
+	/* If glob is NULL: the index of the pair in the watch's .pairs, and the longest time it may take. */
 	size_t pair;
 	int64_t limit_ns;
 	/* The open pairs that have not made a snapshot, sorted by their first events. */
@@ -37,7 +37,7 @@ struct condition {
 /* A pair whose last event has not come. */
 struct open_pair {
 	struct ptrc_span span;
-	/* NULL once it was removed from the list of the condition. */
+	/* The condition whose list has this pair; NULL once the pair was removed from the list. */
 	struct condition *list;
 	struct open_pair *before;
 	struct open_pair *after;
@@ -52,24 +52,25 @@ struct ptrc_watch {
 	trace_event_id_t next_id;
 	struct condition *conditions;
 	size_t count;
-	/* The query has one source, which reads the cursor's events as a log. */
+	/* The query's only source, which reads the cursor's events as a log. */
 	struct ptrc_query query;
 	struct ptrc_source source;
 	struct ptrc_pairs pairs;
-	/* The number of open pairs that were removed from the list of their condition. */
+	/* The number of open pairs that were removed from the lists of their conditions, because they exceeded
+	 * their limits. */
 	uint64_t removed_count;
-	/* The time of an event minus the time of CLOCK_MONOTONIC at which it was recorded. The difference stays the
-	 * same when the system's clock is set. */
+	/* The timestamp of an event minus the time of CLOCK_MONOTONIC at which it was recorded: constant, even if
+	 * the system's clock is set. */
 	int64_t offset_ns;
-	/* The last event that makes a snapshot; without a name if there is none. */
+	/* The last event that makes a snapshot; its name is "" if there is none. */
 	struct ptrc_watch_event found;
-	/* The number of events that were overwritten before they were read; known at the end. */
+	/* The number of events that were overwritten before they were read; 0 until ptrc_watch_end(). */
 	uint64_t missed;
 };
 
 /* ---- conditions ---- */
 
-/* Splits PAIR > DURATION. Returns the size of PAIR; 0 if the text is no pair with a limit, but a pattern. */
+/* Splits PAIR > DURATION. Returns the size of PAIR; 0 if the text has not this form, so it is a pattern. */
 static size_t split(const char *text, int64_t *limit_ns)
 {
 	const char *mark = strrchr(text, '>');
@@ -84,7 +85,7 @@ static size_t split(const char *text, int64_t *limit_ns)
 	return ptrc_when_duration(limit, limit_ns) ? size : 0;
 }
 
-/* Adds the pair of a condition to the pairs. Returns false, and stores the reason, if the text names no pair. */
+/* Adds the pair that the first `size` bytes of the text name. If they name none, returns false, and why. */
 static bool add_pair(struct ptrc_pairs *pairs, const struct ptrc_layouts *layouts, const char *text,
 		     size_t size, struct ptrc_cli_reason *why)
 {
@@ -222,7 +223,7 @@ static bool is_removed(const struct ptrc_span *s)
 }
 
 /* Looks for a pair that has been open for longer than its limit at now_ns. All events up to now_ns were read. If
- * events were lost since the pair began, its last event may be among the lost ones, so it makes no snapshot. */
+ * events were lost since the pair began, its last event may be among them, so the pair makes no snapshot. */
 static void look_at_open(struct ptrc_watch *w, int64_t now_ns)
 {
 	for (size_t i = 0; i < w->count; i++) {
@@ -237,8 +238,7 @@ static void look_at_open(struct ptrc_watch *w, int64_t now_ns)
 			w->removed_count++;
 		}
 	}
-	/* The pairs that were taken out may never end, so they are dropped when they are too
-	 * many. */
+	/* The pairs that were taken out of the lists may never end, so too many of them are dropped. */
 	if (w->removed_count > REMOVED_MAX && w->removed_count > w->pairs.spans.open_count / 2) {
 		ptrc_pairs_drop(&w->pairs, is_removed);
 		w->removed_count = 0;
@@ -252,7 +252,7 @@ static struct ptrc_watch *watch_of(struct ptrc_reader *r)
 	return (void *)((char *)r - offsetof(struct ptrc_watch, source.reader));
 }
 
-/* Gets the events that have come. If there are none, sets .error to EINTR, so that the caller returns later. */
+/* Gets the events at the cursor. If there are none, .error is EINTR: ptrc_reader_next() returns false. */
 static bool receive(struct ptrc_reader *r)
 {
 	struct ptrc_part part;
@@ -287,15 +287,15 @@ static void take_event(void *self, struct ptrc_source *s)
 		ptrc_pairs_take(&w->pairs, s);
 }
 
-/* The time of an event that is recorded now. */
+/* Returns the timestamp that an event would have if it were recorded now. */
 static int64_t time_now(const struct ptrc_watch *w)
 {
 	return ptrc_now_ns() + w->offset_ns;
 }
 
-/* Reads the events up to now_ns. (Later events could come faster than they are read, so that
- * reading would never end.) Stops when CLOCK_MONOTONIC reaches until_ns and, if `stops`, at an
- * event that makes a snapshot. Returns the time up to which all events were read. */
+/* Reads the events with timestamps up to now_ns. (Later ones could come faster than they are read, so
+ * that reading would never end.) Stops when CLOCK_MONOTONIC reaches until_ns and, if `stops`, at an
+ * event that makes a snapshot. Returns the timestamp up to which all events were read. */
 static int64_t read_events(struct ptrc_watch *w, int64_t now_ns, int64_t until_ns, bool stops)
 {
 	w->source.reader.error = 0;
@@ -330,7 +330,7 @@ void ptrc_watch_pass(struct ptrc_watch *w)
 
 	if (!w->cursor)
 		return;
-	/* If there are no pairs, no event is needed. Only the OVERFLOW and the RESUME of a gap come then. */
+	/* If there are no pairs, no event is needed, so an empty set is selected to skip the events fast. */
 	posix_trace_eventset_empty(&nothing);
 	if (!w->pairs.count)
 		posixtrace_cursor_select(w->cursor, &nothing);
@@ -340,7 +340,7 @@ void ptrc_watch_pass(struct ptrc_watch *w)
 
 /* ---- start and end ---- */
 
-/* Opens the log of the cursor's events. */
+/* Opens the reader that reads the cursor's events as a log, and sets up the query for them. */
 static int open_reader(struct ptrc_watch *w)
 {
 	struct ptrc_reader *r = &w->source.reader;

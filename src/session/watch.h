@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looks for what makes a snapshot of a stream (snapshots.h): an event whose name matches a pattern, or a pair of
- * events that takes longer than a limit. The stream is unchanged.
+ * Looks in a stream for the conditions of --snapshot-on (snapshots.h): an event whose name matches a pattern, or a
+ * pair of events that takes longer than a limit. The stream is unchanged.
  */
 #ifndef PTRC_SRC_SESSION_WATCH_H
 #define PTRC_SRC_SESSION_WATCH_H
@@ -23,26 +23,27 @@ struct ptrc_watch_event {
 	struct timespec time;
 };
 
-/* Whether a user may write this for --snapshot-on: GLOB, or PAIR > DURATION. If not, stores the reason. */
+/* Whether the text is valid for --snapshot-on: GLOB, or PAIR > DURATION. If not, stores the reason. */
 bool ptrc_watch_is_valid(const char *text, struct ptrc_cli_reason *why);
 
 /* Starts to watch a stream with the texts, which are valid; the caller keeps them. Returns 0 or an error number. */
 int ptrc_watch_open(struct ptrc_watch **, trace_id_t, const char *const *texts, size_t count);
 
-/* Reads the events that have come before the call, but stops when CLOCK_MONOTONIC reaches until_ns. Returns whether
- * one of them, or an open pair, makes a snapshot. After the first such event it reads no further. */
+/* Reads the events that were recorded before the call, but stops when CLOCK_MONOTONIC reaches until_ns. Returns
+ * whether one of them, or an open pair, makes a snapshot. Stops at the first event that makes a snapshot. */
 bool ptrc_watch_look(struct ptrc_watch *, int64_t until_ns, struct ptrc_watch_event *);
 
-/* Reads all events that have come before the call, without reporting any of them, or an open pair, as one that
- * makes a snapshot. */
+/* Reads all events that were recorded before the call without reporting any, because the snapshot that is about to
+ * be made contains them. */
 void ptrc_watch_pass(struct ptrc_watch *);
 
-/* Looks for new event types. May be called while a snapshot is written, and after ptrc_watch_end(). */
+/* Compares the names of new event types with the texts. May be called while a snapshot is written, and after
+ * ptrc_watch_end(). */
 void ptrc_watch_learn(struct ptrc_watch *);
 /* Whether an event type has matched text number i: the pattern, or the first event of the pair. */
 bool ptrc_watch_has_matched(const struct ptrc_watch *, size_t i);
 
-/* Ends the watching: no event comes any more. The watch itself stays, as it is needed until the process ends.
+/* Stops reading events. The watch is not freed, because ptrc_watch_has_matched() is called until the process ends.
  * Returns the number of events that were overwritten before they were read. */
 uint64_t ptrc_watch_end(struct ptrc_watch *);
 
