@@ -12,8 +12,8 @@ static void say_done(const struct ptrc_background *b)
 	const uint64_t one = 1;
 
 	if (b->fd >= 0 && write(b->fd, &one, sizeof(one)) < 0) {
-		/* Cannot happen: adding 1 to an eventfd whose counter is 0 succeeds. Testing the
-		 * result avoids a warning about an unused result. */
+		/* Adding 1 to an eventfd whose counter is 0 does not fail. Testing the result
+		 * avoids a compiler warning about an unused result. */
 	}
 }
 

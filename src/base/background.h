@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a function that may block for long in a thread of its own, one at a time. Writing to a log
- * that is a pipe without a reader blocks, for instance. Meanwhile the main thread serves signals
- * and clients. */
+/* Runs a function that may block for long (writing to a pipe without a reader, for instance) in a
+ * thread of its own, one function at a time. Meanwhile the main thread serves signals and clients. */
 #ifndef PTRC_SRC_BASE_BACKGROUND_H
 #define PTRC_SRC_BASE_BACKGROUND_H
 
@@ -19,8 +18,8 @@ struct ptrc_background {
 	bool has_thread;
 };
 
-/* Runs work(arg) in a new thread, which blocks all signals; if no thread can be started, runs it in this one. The
- * caller then waits until .fd is readable, unless .fd is -1, and calls ptrc_background_end(). */
+/* Runs work(arg) in a new thread, which blocks all signals; if no thread can be started, runs work(arg) in this
+ * one. Afterwards the caller waits until .fd is readable, unless .fd is -1, and calls ptrc_background_end(). */
 void ptrc_background_begin(struct ptrc_background *, int (*work)(void *), void *arg);
 /* Waits until work() has returned, and returns its result. */
 int ptrc_background_end(struct ptrc_background *);

@@ -12,7 +12,7 @@
 
 enum { HEX_MAX_BYTES = 18 };
 
-/* eight_digits() returns the eight digits in an integer, the first digit in the lowest byte. That
+/* eight_digits() returns eight digits in an integer, the first digit in the lowest byte. The lowest
  * byte must come first when the integer is copied to memory. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first byte is the lowest one");
 
@@ -136,7 +136,7 @@ void ptrc_buffer_hex_bytes(struct ptrc_buffer *b, const void *bytes, size_t size
 	size_t i = 0;
 	char *to;
 
-	/* For a buffer that has no memory yet, ptrc_buffer_room() with 0 bytes returns NULL. */
+	/* Avoids arithmetic with NULL, which ptrc_buffer_room() returns for 0 bytes of a buffer without memory. */
 	if (!size)
 		return;
 	if (size > SIZE_MAX / 2)
@@ -198,7 +198,7 @@ void ptrc_buffer_format(struct ptrc_buffer *b, const char *format, ...)
 }
 
 /* Returns the second in local time, and fills in the offset from UTC. RFC 3339 only has offsets of whole minutes.
- * So the offset is rounded, and the time is shifted by the rounded offset: the two together are exact. */
+ * So both the offset and the shift of the time are rounded to minutes: the two together are exact. */
 static time_t shift_to_local(struct ptrc_time_format *f, time_t second)
 {
 	struct tm tm;
@@ -276,7 +276,7 @@ static void prepare_second(struct ptrc_time_format *f, const struct timespec *t)
 char *ptrc_write_time(char *to, struct ptrc_time_format *f, const struct timespec *t)
 {
 	prepare_second(f, t);
-	/* Copies the whole array: as its size is constant, that is faster than copying only the used part. */
+	/* Copying the whole array, whose size is constant, is faster than copying only the used part. */
 	memcpy(to, f->date, sizeof(f->date));
 	to += f->date_used;
 	*to++ = '.';
@@ -360,8 +360,8 @@ const char *ptrc_duration_text(int64_t ns, bool is_exact)
 	return b->bytes;
 }
 
-/* Writes a time before 1970 in nanoseconds. The number is negative, so its digits are not those of the seconds
- * followed by those of the nanoseconds. */
+/* Writes a time up to 1970 in nanoseconds. A negative number does not have the digits of the seconds followed by
+ * those of the nanoseconds, so ptrc_write_ns() cannot write it. */
 static char *write_early_ns(char *to, const struct timespec *t)
 {
 	int64_t ns;
@@ -393,11 +393,11 @@ void ptrc_buffer_ns(struct ptrc_buffer *b, struct ptrc_time_format *f, const str
 
 enum {
 	PLAIN = 0,
-	/* Written as a backslash and one more character. */
+	/* The byte is written as a backslash and one more character. */
 	ESCAPE = 1,
-	/* A control character. Data with such a character is not shown as text. */
+	/* The byte is a control character. Data that has one is not shown as text. */
 	CONTROL = 2,
-	/* Part of a UTF-8 character of several bytes, or not UTF-8. */
+	/* The byte is part of a UTF-8 character of several bytes, or is not UTF-8. */
 	HIGH = 4,
 };
 
@@ -410,8 +410,8 @@ static unsigned int byte_class(unsigned char c)
 	return c < 0x20 || c == 0x7f ? CONTROL : PLAIN;
 }
 
-/* Looks at the next eight bytes of a text. In the result, the highest bit of a byte is set if the text's byte is
- * not surely PLAIN. Only the first set bit is reliable: a borrow or a carry may set later bits wrongly. */
+/* Finds the bytes that may not be PLAIN among the next eight bytes of a text: sets the highest bit of each such
+ * byte in the result. Only the first set bit is reliable: a borrow or a carry may set later bits wrongly. */
 static uint64_t special_bytes(const unsigned char *p)
 {
 	uint64_t x, quote, backslash;
@@ -426,7 +426,7 @@ static uint64_t special_bytes(const unsigned char *p)
 	       EACH_BYTE(0x80);
 }
 
-/* Returns a multiple of eight: at least this many bytes at the start of the text are PLAIN. */
+/* Returns how many bytes at the start of the text are PLAIN, rounded down to a multiple of eight. */
 static size_t plain_bytes(const unsigned char *p, size_t size)
 {
 	size_t i = 0;
@@ -514,7 +514,7 @@ void ptrc_text_json(struct ptrc_buffer *b, const char *text, size_t size)
 	size_t length;
 
 	ptrc_buffer_char(b, '"');
-	/* Bytes that need no escape are copied in pieces, each as long as possible. */
+	/* Copies bytes that need no escape in pieces: p[begin] is the first byte that was not copied yet. */
 	for (size_t i = plain_bytes(p, size); i < size; i += length) {
 		unsigned int class = byte_class(p[i]);
 		bool is_character = true;
@@ -543,8 +543,8 @@ void ptrc_text_json(struct ptrc_buffer *b, const char *text, size_t size)
 	ptrc_buffer_char(b, '"');
 }
 
-/* Appends the text, escaped. A backslash is escaped, too, so that it cannot be taken for an escape. is_quoted:
- * quotes are escaped as well. */
+/* Appends the text, escaped. Also escapes backslashes, so that they cannot be taken for escapes, and, if
+ * is_quoted, quotes. */
 static void put_text(struct ptrc_buffer *b, const char *text, size_t size, bool is_quoted)
 {
 	const unsigned char *p = (const unsigned char *)text;

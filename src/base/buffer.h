@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A growing output buffer, and functions that append ("put") to it: numbers and times, fast enough for millions
- * of events per second, and text, escaped for people or for JSON. If memory is short, each of them ends the
+ * of events per second, and text, escaped for people or for JSON. If memory is short, these functions end the
  * process.
  */
 #ifndef PTRC_SRC_BASE_BUFFER_H
@@ -27,7 +27,7 @@ struct ptrc_buffer {
 
 void ptrc_buffer_free(struct ptrc_buffer *);
 
-/* Does the work of ptrc_buffer_room() if the buffer must grow. */
+/* Makes the buffer larger, so that it has room for `bytes` more bytes. Called by ptrc_buffer_room(). */
 void ptrc_buffer_grow(struct ptrc_buffer *, size_t bytes);
 
 /* Makes room for `bytes` more bytes, and returns where they start. The caller writes there, and adds the number
@@ -60,7 +60,7 @@ static inline void ptrc_buffer_char(struct ptrc_buffer *b, char c)
 }
 
 /* Writes a number as a varint: seven bits in each byte, the low bits first; the highest bit of a byte says that
- * another byte follows. Returns the end of what it has written. */
+ * another byte follows. Returns a pointer to the end of the varint. */
 enum { PTRC_VARINT_BYTES = 10 };
 static inline char *ptrc_write_varint(char *to, uint64_t number)
 {
@@ -98,12 +98,14 @@ void ptrc_buffer_base64(struct ptrc_buffer *, const void *, size_t);
 void ptrc_buffer_format(struct ptrc_buffer *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The format of times, and the text of the second that was formatted last. It is kept because most events happen in
- * the same second as the preceding one. Starts zeroed, except for is_local. */
+/* The format of times, and the text of the second that was formatted last, which is kept because most events
+ * happen in the same second as the preceding one. Zeroed at the start, except for is_local (local time instead of
+ * UTC). */
 struct ptrc_time_format {
 	bool is_local;
 	time_t second;
-	/* The text of .second: "2026-01-02T03:04:05", its offset from UTC, and the seconds since 1970 in digits. */
+	/* The texts of .second: "2026-01-02T03:04:05", the offset from UTC, and the digits of the seconds since
+	 * 1970. */
 	char date[32];
 	char offset[8];
 	char digits[24];
@@ -118,9 +120,9 @@ struct ptrc_time_format {
 	unsigned char digits_used;
 };
 
-/* Puts a time in the format of RFC 3339, with nanoseconds: in UTC as 2026-01-02T03:04:05.123456789Z, in local
- * time as 2026-01-02T04:04:05.123456789+01:00. RFC 3339 has no years of other than four digits: a local time in
- * such a year is put as @ and seconds since 1970. */
+/* Puts a time in the format of RFC 3339, with nanoseconds: in UTC as 2026-01-02T03:04:05.123456789Z, in local time
+ * as 2026-01-02T04:04:05.123456789+01:00. In RFC 3339 a year has four digits: a local time in another year is put
+ * as @ and seconds since 1970. */
 void ptrc_buffer_time(struct ptrc_buffer *, struct ptrc_time_format *, const struct timespec *);
 
 /* How many columns a time of ptrc_buffer_time() takes, in UTC and in local time. */
@@ -180,7 +182,7 @@ void ptrc_text_json(struct ptrc_buffer *, const char *, size_t);
 /* Puts the text, replacing each byte that is not UTF-8 by U+FFFD. Returns false if there was such a byte. */
 bool ptrc_text_put_utf8(struct ptrc_buffer *, const char *text, size_t size);
 
-/* Puts the text for people, on one line, escaped by ptrc_escape(). */
+/* Puts the text for people to read: on one line, escaped by ptrc_escape(). */
 void ptrc_text_put(struct ptrc_buffer *, const char *, size_t);
 
 /* Puts the text as ptrc_text_put() does, but in quotes, and escapes quotes in it. */

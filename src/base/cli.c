@@ -58,10 +58,10 @@ static void table_add(const struct ptrc_cli_option *o)
 
 /*
  * Opens a placeholder for each standard descriptor that is closed. Otherwise a file or socket that is opened later
- * would get its number, and output for the user would go there. The placeholder is an O_PATH descriptor, so reading
- * and writing it fails with EBADF, as before. It refers to a symbolic link, not to the link's target, so that
- * opening /dev/stdout fails, too. (Without /proc, it refers to the root directory, but then /dev/stdout does not
- * exist.)
+ * would get its number, and output for the user would go there. The placeholder is an O_PATH descriptor, so
+ * reading and writing it fails with EBADF, like on a closed descriptor. It refers to a symbolic link, not to the
+ * link's target, so that opening /dev/stdout fails, too. (Without /proc, the placeholder refers to the root
+ * directory, but then /dev/stdout does not exist.)
  */
 static void occupy_standard_descriptors(void)
 {
@@ -166,9 +166,8 @@ static void __attribute__((noreturn)) say_unknown(const char *given)
 		       ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-/* Whether getopt_long() stopped at an unknown option letter, which it leaves in optopt.
- * argv[optind - 1] does not show this: within a group of letters (-xyz), it is still the word
- * before the group. */
+/* Whether getopt_long() stopped at an unknown option letter, which it leaves in optopt. Within a
+ * group of letters (-xyz), argv[optind - 1] is not the group but the word before it. */
 static bool is_unknown_letter(void)
 {
 	for (const struct option *o = long_options; o->name; o++)

@@ -18,17 +18,17 @@ void ptrc_cli_begin(const struct ptrc_cli *cli);
  * argv[optind] on. Ends the process after --help, --version and an option that is wrong. */
 int ptrc_cli_next(int argc, char **argv);
 
-/* Reads the whole text as a decimal number from `low` to `high`. If it is not one, returns false, stores the
- * reason in *why, and leaves *value unchanged. */
+/* Reads the whole text as a decimal number from `low` to `high`. If the text is no such number, returns false,
+ * stores the reason in *why, and leaves *value unchanged. */
 bool ptrc_cli_parse_number(const char *text, uint64_t low, uint64_t high, uint64_t *value,
 			   struct ptrc_cli_reason *why);
 
-/* Reads a size in bytes, as ptrc_cli_parse_number() reads a number. It may end with K, M or G, for 1024, 1024^2
- * or 1024^3. */
+/* Reads a size in bytes, as ptrc_cli_parse_number() reads a number. The text may end with K, M or G, for 1024,
+ * 1024^2 or 1024^3. */
 bool ptrc_cli_parse_size(const char *text, uint64_t *value, struct ptrc_cli_reason *why);
 
-/* Returns the index of the text in a list of words, which ends with NULL. If the text is not in it, returns -1
- * and stores a reason that lists the words. */
+/* Returns the index of the text in a list of words, which ends with NULL. If the list does not have the text,
+ * returns -1 and stores a reason that lists the words. */
 int ptrc_cli_parse_word(const char *text, const char *const *words, struct ptrc_cli_reason *why);
 
 /* ptrc_cli_number() and ptrc_cli_word() read the value of an option as the ptrc_cli_parse_ functions do. If it
@@ -37,11 +37,11 @@ uint64_t ptrc_cli_number(const char *option, const char *text, uint64_t low, uin
 /* Returns the index of the text in the option's list of words (ptrc_cli.words). */
 int ptrc_cli_word(const char *option, const char *text);
 
-/* Stores the argument of an option. If *text is not NULL, the option was given before, and is refused: it may be
- * given only once. */
+/* Stores the argument of an option that may be given only once. If *text is not NULL, the option was given before,
+ * so the process ends with a message. */
 void ptrc_cli_once(const char *option, const char **text);
 
-/* The arguments, in order, of an option that may be given several times. Starts zeroed. */
+/* The arguments, in order, of an option that may be given several times. Zeroed at the start. */
 struct ptrc_cli_texts {
 	const char **texts;
 	size_t count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The clock for timeouts. */
+/* The clock for timeouts and intervals. */
 #ifndef PTRC_SRC_BASE_CLOCK_H
 #define PTRC_SRC_BASE_CLOCK_H
 
@@ -8,7 +8,7 @@
 
 #define PTRC_NS_PER_MS INT64_C(1000000)
 
-/* The time of CLOCK_MONOTONIC in nanoseconds. It does not change when the system's clock is set. */
+/* Returns the time of CLOCK_MONOTONIC, which setting the system's clock does not change, in nanoseconds. */
 static inline int64_t ptrc_now_ns(void)
 {
 	struct timespec t;

@@ -6,8 +6,7 @@
 
 /*
  * Finds the file of a command as execvp() does, and stores its path. Returns 0; ENOENT if there is no such
- * command; or the error number with which the file that was found cannot be executed (EACCES for a directory,
- * too).
+ * command; or the reason why a file that was found cannot be executed (EACCES for a directory, too).
  */
 int ptrc_command_find(const char *name, char path[PATH_MAX]);
 

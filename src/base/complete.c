@@ -10,9 +10,8 @@
 #include "src/base/output.h"
 #include "src/base/proposals.h"
 
-/* The kinds of values to propose for an argument or operand of this name. A name in lower case is
- * that of an option: its values are of the same kinds in all commands, whatever --help calls its
- * argument. */
+/* The kinds of values to propose for an argument or operand of this name. A name in lower case is that of an
+ * option, whose values are of the same kinds in all commands, whatever the name of its argument. */
 static const struct {
 	const char *word;
 	unsigned int kinds;
@@ -42,15 +41,14 @@ struct place {
 	bool is_option;
 	/* The set of kinds of values (PTRC_PROPOSE_*) that the word can be. */
 	unsigned int kinds;
-	/* The list of words that are possible, separated by blanks; NULL if there is no such
-	 * list. */
+	/* The words that can be the value, separated by blanks; NULL if they are not known. */
 	const char *words;
 	/* The number, from 1 on, of the word COMMAND, which starts the command line of another command; 0 if
-	 * there is none. */
+	 * there is no such word. */
 	size_t command;
 	/* The option of which the last word is the value, or NULL. */
 	const struct ptrc_cli_option *waiting;
-	/* The number of operands before the word; and whether -- has ended the options. */
+	/* The number of operands before the last word; and whether a word before it is --. */
 	size_t operands;
 	bool is_ended;
 };
@@ -79,7 +77,7 @@ static unsigned int kinds_of(const char *word, size_t size)
 	return 0;
 }
 
-/* The kinds of values for an argument or operand of this name. The name A|B stands for the kinds of both A and B. */
+/* Returns the kinds of values for an argument or operand of this name; for A|B, the kinds of both A and B. */
 static unsigned int kinds_of_names(const char *names)
 {
 	unsigned int kinds = 0;
@@ -93,8 +91,8 @@ static unsigned int kinds_of_names(const char *names)
 	return kinds;
 }
 
-/* The kinds of values for the operand with this number, from 0 on. If fewer operands are described, the last
- * description is for all others. */
+/* Returns the kinds of values for the operand with this number, from 0 on. The last word of operand_kinds is also
+ * for all further operands. */
 static unsigned int kinds_of_operand(size_t number)
 {
 	const char *names = command->operand_kinds ? command->operand_kinds : "";
@@ -104,7 +102,7 @@ static unsigned int kinds_of_operand(size_t number)
 	return kinds_of_names(names);
 }
 
-/* Notes that the word is completed as a value of the option *o, or of an unknown option if `o` is NULL. If the
+/* Fills in the place for a word that is, or ends with, a value of the option *o (an unknown option: NULL). If the
  * value is a list with commas, its last word is completed. */
 static void place_value(struct place *p, const struct ptrc_cli_option *o, const char *value)
 {
@@ -139,8 +137,7 @@ static const struct ptrc_cli_option *find_waiting(const char *word)
 	return NULL;
 }
 
-/* Finds out what the last word, which starts with a dash, can be: the name of an option, or its
- * value. */
+/* Finds out what the last word, which starts with a dash, can be: an option, or an option with its value. */
 static void place_option(struct place *p)
 {
 	const char *word = p->word;
@@ -202,7 +199,7 @@ static void put_option(struct ptrc_buffer *b, const struct ptrc_cli_option *o)
 	bool has_value = o->argument;
 	char help[200];
 
-	/* Leaves out the text after a semicolon, which has details. */
+	/* Leaves out the explanation's details, which follow a semicolon. */
 	snprintf(help, sizeof(help), "%.*s", (int)strcspn(o->help, ";"), o->help);
 	for (char *line = help; (line = strchr(line, '\n'));)
 		*line = ' ';
@@ -229,8 +226,8 @@ static void put_options(struct ptrc_buffer *b)
 			put_option(b, o);
 }
 
-/* Puts the first line of the answer, which complete.h describes. `knows` says what the shell itself is to
- * propose. */
+/* Puts the first line of the answer, which complete.h describes. `knows` is the word for what the shell itself is
+ * to propose, such as "files". */
 static void put_head(struct ptrc_buffer *b, const struct place *p, size_t count, const char *knows)
 {
 	ptrc_buffer_format(b, "%td ", p->rest - p->word);

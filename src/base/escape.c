@@ -20,8 +20,8 @@ size_t ptrc_utf8_length(const unsigned char *p, size_t size)
 	return length;
 }
 
-/* The number of a character of two or three bytes of UTF-8, if the character changes the direction of text, ends
- * a line, or is a noncharacter; else 0. */
+/* Returns the code point of a UTF-8 character if it has two or three bytes, and changes the direction of text,
+ * ends a line, or is a noncharacter; else 0. */
 static unsigned int number_of_unseen(const unsigned char *p, size_t length)
 {
 	unsigned int c = 0;

@@ -12,7 +12,7 @@
 /* The size of the longest escape of a character, with its null byte. */
 enum { PTRC_ESCAPE_BYTES = 16 };
 
-/* If the text starts with a UTF-8 character of several bytes, the length of that character; else 0. */
+/* If the text starts with a UTF-8 character of several bytes, returns its number of bytes; else 0. */
 size_t ptrc_utf8_length(const unsigned char *, size_t size);
 
 /* Whether a UTF-8 character of several bytes is one of the control characters U+0080 to U+009F, which some
@@ -23,9 +23,8 @@ static inline bool ptrc_is_high_control(const unsigned char *character)
 }
 
 /*
- * Returns the length of the character with which the text starts, and stores what people are shown in its place;
- * an empty text means that they are shown the character itself. The text must not be empty. These characters get
- * an escape:
+ * Returns the length of the character with which the text starts, and stores its escape, or "" if the character can
+ * be shown itself. The text must not be empty. These characters get an escape:
  *
  * 	line feed, tab, carriage return         \n \t \r
  * 	other control characters, also U+0080 to U+009F, and bytes that are not UTF-8

@@ -20,16 +20,16 @@ enum ptrc_exit {
 	/* ptrace-stat --diff only: a condition of --fail-if holds. */
 	PTRC_EXIT_CHANGED = 5,
 
-	/* ptrace-run only; the numbers are those of env(1) and nohup(1). Statuses below 125 are
-	 * COMMAND's own. */
+	/* ptrace-run only, with the numbers of env(1) and nohup(1): ptrace-run failed itself, or COMMAND
+	 * was not executed. Statuses below 125 are COMMAND's own. */
 	PTRC_EXIT_RUN_FAILED = 125,
 	PTRC_EXIT_RUN_CANNOT_EXECUTE = 126,
 	PTRC_EXIT_RUN_NOT_FOUND = 127,
-	/* The exit status is this plus the number of the signal that ended COMMAND. */
+	/* The exit status of ptrace-run is 128 plus the number of the signal that ended COMMAND. */
 	PTRC_EXIT_RUN_SIGNAL = 128,
 };
 
-/* The worse of two exit statuses. Each is PTRC_EXIT_DONE, _INCOMPLETE or _FAILED. */
+/* Returns the worse of two exit statuses. Each is PTRC_EXIT_DONE, _INCOMPLETE or _FAILED. */
 static inline enum ptrc_exit ptrc_exit_worse(enum ptrc_exit a, enum ptrc_exit b)
 {
 	return a == PTRC_EXIT_FAILED || b == PTRC_EXIT_DONE ? a : b;

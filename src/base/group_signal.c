@@ -17,9 +17,10 @@
 #include <unistd.h>
 
 enum {
-	/* How long the witness, a child in the same process group, waits for the signal about which it is asked. */
+	/* How long the witness (a child in the same process group) waits for the signal about which it is
+	 * asked. */
 	PATIENCE_MS = 20,
-	/* If the witness does not answer in this time, it was stopped or killed. */
+	/* If the witness does not answer in this time, it was stopped or killed, and is replaced. */
 	ANSWER_S = 1,
 	/* The interval at which the witness checks whether COMMAND, the program that ptrace-run
 	 * runs, is still stopped. */
@@ -33,8 +34,8 @@ static pid_t witness;
 /* This process's end of the socket to the witness; -1 if there is no witness. */
 static int witness_fd = -1;
 
-/* Whether COMMAND is stopped. If /proc cannot be read, returns false: the parent is then continued, which is
- * better than leaving it stopped. */
+/* Whether COMMAND is stopped. Returns false if /proc cannot be read, because watch() then continues ptrace-run,
+ * which is better than leaving it stopped. */
 static bool is_stopped(const char *stat_path)
 {
 	char text[256];
@@ -53,10 +54,10 @@ static bool is_stopped(const char *stat_path)
 }
 
 /*
- * Runs in the witness, the child process that group_signal.h describes, while its parent has stopped itself
- * because COMMAND was stopped. Continues the parent when another process has continued COMMAND, or COMMAND has
- * died. A SIGCONT may come too early, just before the parent stops, so it is repeated until the parent sends the
- * next request.
+ * Runs in the witness, the child process that group_signal.h describes, while its parent (ptrace-run) has stopped
+ * itself because COMMAND was stopped. Continues the parent when another process has continued COMMAND, or COMMAND
+ * has died. Repeats the SIGCONT until the parent sends the next request, because a SIGCONT may come too early,
+ * just before the parent stops.
  */
 static void watch(int fd, const char *stat_path)
 {
@@ -90,14 +91,14 @@ static void __attribute__((noreturn)) witness_main(int fd)
 	bool is_watching = false;
 	char stat_path[40];
 
-	/* Closes what this process has inherited: if the witness kept a pipe open, the reader of the pipe would
+	/* Closes all other descriptors: if the witness kept an inherited pipe open, the reader of the pipe would
 	 * see no end. */
 	dup2(fd, STDIN_FILENO);
 	syscall(SYS_close_range, 1, ~0U, 0);
 	/* With this name, the witness does not look like another ptrace-run in a list of processes. */
 	prctl(PR_SET_NAME, "ptrace-witness");
-	/* The witness has to end with its parent. If it is stopped, it does not notice that the socket has
-	 * ended. */
+	/* Makes the witness end with its parent even if the witness is stopped, and so cannot notice that the
+	 * socket was closed. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	snprintf(stat_path, sizeof(stat_path), "/proc/%ld/stat", (long)command);
 	for (;;) {
@@ -168,8 +169,8 @@ bool ptrc_group_signal_is_for_group(int signal)
 		start_witness();
 		return false;
 	}
-	/* timeout(1) sends a signal first to its child and then to the group. If this process took the first signal
-	 * before the second came, the second is now pending. It is dropped, because it must not count as another
+	/* timeout(1) sends a signal first to its child and then to the group. If this process took the first
+	 * signal before the second came, the second is now pending. Drops it, because it must not count as another
 	 * signal. */
 	if (byte)
 		take_signal(signal, 0, NULL);
@@ -224,8 +225,8 @@ void ptrc_group_signal_stop(void)
 		sigaction(SIGTSTP, &action, NULL);
 	}
 	tell(WATCH);
-	/* If a SIGTSTP of the terminal stopped COMMAND, the witness has got that signal, too. The call makes the
-	 * witness take it, so that it does not count as another one later. The answer also shows that the witness
+	/* If a SIGTSTP of the terminal stopped COMMAND, the witness has got that signal, too. This call makes the
+	 * witness take the signal, so that it does not count again later. The answer also shows that the witness
 	 * has stopped watching, so it sends no more SIGCONT. */
 	ptrc_group_signal_is_for_group(SIGTSTP);
 	drop_own_continue();
@@ -237,7 +238,7 @@ void ptrc_group_signal_end(void)
 		return;
 	close(witness_fd);
 	witness_fd = -1;
-	/* If the witness is stopped, it would not notice that the socket was closed. */
+	/* Kills the witness, because a stopped witness does not notice that the socket was closed. */
 	kill(witness, SIGKILL);
 	while (waitpid(witness, NULL, __WALL) < 0 && errno == EINTR)
 		;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* 
+/*
  * Finds out whether a signal was sent to the whole process group or to this process alone.
  *
- * The kernel does not say: siginfo_t is the same for both, and /proc does not list delivered
+ * The kernel does not say which: siginfo_t is the same for both, and /proc does not list delivered
  * signals. The only difference is whether other members of the group get the signal, too. So this
- * process has a child in its group, the witness, which blocks all signals and says on request
+ * process has a child in its group, the witness, which blocks all signals and answers on request
  * whether a signal is pending for it.
  *
  * The witness also continues this process after it has stopped together with COMMAND, the program
@@ -27,7 +27,7 @@ void ptrc_group_signal_begin(pid_t command);
  */
 bool ptrc_group_signal_is_for_group(int signal);
 
-/* Whether the process is the witness. A SIGCONT from the witness is not meant for COMMAND. */
+/* Whether the process, from which a SIGCONT came, is the witness. If so, the SIGCONT is not meant for COMMAND. */
 bool ptrc_group_signal_is_witness(pid_t);
 
 /*

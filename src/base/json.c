@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Puts a comma and the key with the suffix, which precede a value. Returns the buffer, to which the caller adds
- * the value. */
+/* Puts a comma, except before the first member, and the key with the suffix. Returns the buffer, to which the
+ * caller adds the value. */
 static struct ptrc_buffer *member(struct ptrc_json *j, const char *key, const char *suffix)
 {
 	if (!j->is_first)

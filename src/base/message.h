@@ -11,8 +11,8 @@
  * ptrc_cli_begin() calls this. */
 void ptrc_message_begin(const char *program, int usage_status);
 
-/* Prints "program: thing: reason" on one line, escaped by ptrc_escape(). If `thing` is NULL, it is left out; if
- * it is empty, '' is printed. */
+/* Prints "program: thing: reason" on one line, escaped by ptrc_escape(). `thing` is what the message is about,
+ * such as a path; NULL is left out, and "" is printed as ''. */
 void ptrc_cli_message(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2)));
 
@@ -23,11 +23,11 @@ void ptrc_cli_count(const char *thing, unsigned long long count, const char *tex
 /* Writes "COUNT text", as ptrc_cli_count() prints it, into the buffer. */
 void ptrc_cli_count_text(char *buffer, size_t size, unsigned long long count, const char *text);
 
-/* The last message that this process printed, without the name of the program; "" if it printed none. */
+/* Returns the last message that this process printed, without the name of the program; "" if it printed none. */
 const char *ptrc_message_last(void);
 
-/* The text for an error number of fork() and similar functions. There EAGAIN means that a limit on processes was
- * reached. */
+/* Returns the text for an error number of fork() and similar functions, whose EAGAIN means that a limit on
+ * processes was reached. */
 const char *ptrc_cli_process_reason(int error);
 
 /* Prints "program: thing: reason", where the reason is the text of the error number. */
@@ -37,13 +37,13 @@ void ptrc_cli_error(const char *thing, int error);
 void ptrc_cli_usage(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2), noreturn));
 
-/* Prints a message, and exits with the status for wrong usage. It is for wrong input that is not on the command
- * line, such as a configuration file. */
+/* Prints a message about wrong input that is not on the command line, such as a configuration file, and exits with
+ * the status for wrong usage. */
 void ptrc_cli_refuse(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2), noreturn));
 
-/* Why something is refused. The caller that prints the reason adds where the mistake was found. A longer reason
- * is cut. */
+/* Why a function refuses something. The caller that prints the reason adds where the mistake was found. A reason
+ * that is longer than the array is cut. */
 struct ptrc_cli_reason {
 	char text[400];
 };
@@ -52,7 +52,8 @@ struct ptrc_cli_reason {
 bool ptrc_cli_because(struct ptrc_cli_reason *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The exit status for a failure other than wrong usage. (In ptrace-run, wrong usage has the same exit status.) */
+/* Returns the exit status for a failure other than wrong usage. (In ptrace-run, both have the same exit
+ * status.) */
 int ptrc_cli_failure_status(void);
 
 /* Reports that memory is short, and ends the process. */
@@ -62,8 +63,8 @@ void ptrc_cli_no_memory(void) __attribute__((noreturn));
 void *ptrc_cli_allocate(size_t size) __attribute__((malloc, returns_nonnull));
 void *ptrc_cli_reallocate(void *, size_t size) __attribute__((returns_nonnull));
 
-/* Makes room for one more thing in a list of `count` things of `size` bytes each. The room is
- * doubled when it is full. Returns the list, which may have moved. */
+/* Makes room for one more thing in a list of `count` things of `size` bytes each: doubles the room
+ * when it is full. Returns the list, which may have moved. */
 void *ptrc_cli_grow(void *list, size_t count, size_t size) __attribute__((returns_nonnull));
 
 /* Appends a thing to a list, and adds 1 to `count`. `list` and `count` are variables; only this macro may append to
@@ -71,7 +72,7 @@ void *ptrc_cli_grow(void *list, size_t count, size_t size) __attribute__((return
 #define ptrc_append(list, count) \
 	((list) = ptrc_cli_grow((list), (count), sizeof(*(list))), &(list)[(count)++])
 
-/* Formats a text as asprintf() does. The caller frees it. */
+/* Formats a text as asprintf() does. The caller frees the text. */
 char *ptrc_cli_text(const char *format, ...)
 	__attribute__((format(printf, 1, 2), malloc, returns_nonnull));
 

@@ -14,8 +14,8 @@ static unsigned int least(unsigned int a, unsigned int b)
 	return a < b ? a : b;
 }
 
-/* The edit distance of two names: the number of insertions, deletions, changes of a byte and exchanges of
- * neighbouring bytes that turn one into the other. Case is ignored. */
+/* Returns the edit distance of two names: the least number of insertions, deletions and changes of a byte, and of
+ * exchanges of neighbouring bytes, that turn one name into the other. Ignores case. */
 static unsigned int distance(const char *a, const char *b)
 {
 	unsigned int rows[3][COMPARED_MAX + 1];
@@ -49,7 +49,7 @@ void ptrc_nearest_offer(struct ptrc_nearest *n, const char *wanted, const char *
 	unsigned int d = distance(wanted, name);
 	size_t i;
 
-	/* If `wanted` is a part of `name`, the user has probably left out the rest, however long it is. */
+	/* If `wanted` is a part of `name`, the user has probably left out the rest of `name`, however long. */
 	if (size >= 3 && strstr(name, wanted))
 		d = least(d, 2);
 	if (d > 1 + size / 4)

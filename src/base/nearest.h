@@ -13,8 +13,8 @@ struct ptrc_nearest {
 	size_t count;
 };
 
-/* Keeps a pointer to a known name if the name is similar to the wanted one, and among the most similar ones so
- * far. The structure starts zeroed. */
+/* Keeps a pointer to a known name if the name is similar to the wanted name, and among the most similar names so
+ * far. The structure is zeroed at the start. */
 void ptrc_nearest_offer(struct ptrc_nearest *, const char *wanted, const char *name);
 
 /* Stores " (did you mean 'a', 'b' or 'c'?)", or "" if no name was similar. Returns the buffer. */

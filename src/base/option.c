@@ -33,7 +33,7 @@ const char *ptrc_option_words(const struct ptrc_cli *c, const char *name)
 	return NULL;
 }
 
-/* Returns an option that was given, is in the list and is not `except`; NULL if there is none. */
+/* Returns an option that was given, is in the list and is not `except`; NULL if there is no such option. */
 static const char *find_given(const char *list, const char *const *given, const char *except)
 {
 	for (; *given; given++)

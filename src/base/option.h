@@ -58,15 +58,15 @@ struct ptrc_cli {
 	/* Options whose value is one of the words in the list of their row, or several of these
 	 * with commas between them. NULL if there are none. */
 	const struct ptrc_cli_row *words;
-	/* The kinds of proposals that the completions make for each operand, in the words of
-	 * complete.c and separated by blanks, such as "RULES|LOG". The last one is for all further
+	/* What the completions of the shells propose for each operand: words of `meanings' in
+	 * complete.c, separated by blanks, such as "RULES|LOG". The last word is for all further
 	 * operands. NULL: nothing is proposed. */
 	const char *operand_kinds;
 	/* Lines at the end of --help, or NULL. */
 	const char *notes;
 	/* The exit status for a wrong command line; 0 stands for PTRC_EXIT_USAGE. */
 	int usage_status;
-	/* The first operand ends the options: it is COMMAND, and all that follows belongs to it. */
+	/* The first operand is COMMAND, and ends the options: all further words belong to COMMAND. */
 	bool has_command;
 };
 
@@ -78,11 +78,11 @@ const char *ptrc_option_next_word(const char *list, char word[PTRC_OPTION_WORD])
 
 bool ptrc_option_is_in(const char *list, const char *word);
 
-/* The list of words that can be the value of the option, or NULL. */
+/* Returns the list of words that can be the value of the option, or NULL if there is none. */
 const char *ptrc_option_words(const struct ptrc_cli *, const char *name);
 
-/* Ends the process with a message if options that exclude each other were given, or if an option was given
- * without one that it needs. `given` has the names of the options that were given, and ends with NULL. */
+/* Ends the process with a message if options that exclude each other were given, or an option without the other
+ * options that it needs. `given` has the names of the options that were given, and ends with NULL. */
 void ptrc_option_check(const struct ptrc_cli *, const char *const *given, bool has_operands);
 
 #endif

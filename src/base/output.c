@@ -12,18 +12,18 @@
 #include "src/base/exit_status.h"
 #include "src/base/message.h"
 
-/* LOOK_MS: while the reader takes nothing, *end_flag is checked at this interval. PIECE_BYTES: a pipe that poll()
- * reports as writable has room for at least this many bytes. */
+/* LOOK_MS: how often *end_flag is checked while the reader takes nothing. PIECE_BYTES: the least room of a pipe
+ * that poll() reports as writable. */
 enum { LOOK_MS = 200, PIECE_BYTES = 4096 };
 
 static bool is_reader_needed;
-/* Once *end_flag is set, output that the reader does not take at once is given up. NULL if there is no flag. */
+/* Once *end_flag is set, output that the reader does not take at once is dropped. NULL: there is no flag. */
 static const volatile sig_atomic_t *end_flag;
 static int out_fd = STDOUT_FILENO;
 static const char *out_name = "standard output";
-/* The output goes to a file that was named, not to standard output. */
+/* ptrc_output_to() was called, so the output goes to the file out_name. */
 static bool is_file;
-/* This process has created the file. */
+/* This process has created the file out_name. */
 static bool is_file_new;
 
 static void __attribute__((noreturn)) write_failed(int error)
@@ -98,7 +98,7 @@ void ptrc_output_give_up_at(const volatile sig_atomic_t *flag)
 		end_flag = flag;
 }
 
-/* Waits until the output can take some bytes. Returns false if it cannot take any and *end_flag is set. */
+/* Waits until the output can take some bytes. Returns false if *end_flag is set and the output can take none. */
 static bool wait_for_room(void)
 {
 	struct pollfd p = {.fd = out_fd, .events = POLLOUT};
@@ -123,8 +123,8 @@ void ptrc_output_write(struct ptrc_buffer *b)
 		if (n >= 0) {
 			done += (size_t)n;
 		} else if (errno == EAGAIN) {
-			/* Another process has made the pipe or terminal non-blocking. Waits until it can be
-			 * written. */
+			/* Another process has made the pipe or terminal non-blocking. Waits until the pipe or
+			 * terminal can take bytes again. */
 			struct pollfd p = {.fd = out_fd, .events = POLLOUT};
 
 			poll(&p, 1, -1);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The file to which a command writes its data: standard output or another file. If the reader of a pipe goes away
- * (EPIPE), it has all that it wants, so the process ends without a message. Any other error ends the process with
- * a message.
+ * (EPIPE), as head(1) does, the process ends without a message. Any other error ends the process with a message.
  */
 #ifndef PTRC_SRC_BASE_OUTPUT_H
 #define PTRC_SRC_BASE_OUTPUT_H
@@ -12,9 +11,9 @@
 
 #include "src/base/buffer.h"
 
-/* From now on writes to this descriptor of a file, not to standard output. It is then an error if a reader goes
- * away, unless `name` is a path that leads to standard output. If an error ends the process, no part of the
- * output stays in the file; if the process created the file (is_new), the file is removed. */
+/* From now on, output goes to the descriptor `fd` of the file `name`, not to standard output. It is then an error
+ * if a reader goes away, unless `name` is a path that leads to standard output. If an error ends the process, no
+ * part of the output stays in the file; if the process created the file (is_new), the file is removed. */
 void ptrc_output_to(int fd, const char *name, bool is_new);
 
 /* If the output is a file, empties it. */
@@ -30,7 +29,7 @@ bool ptrc_output_give_up(struct ptrc_buffer *);
 /* Ignores SIGPIPE, so that write() fails if the reader goes away. Called before anything is written. */
 void ptrc_output_begin(void);
 
-/* From now on, it is an error if the reader goes away. */
+/* From now on, it is an error if the reader of the output goes away (EPIPE). */
 void ptrc_output_need_reader(void);
 
 /* Whether the path leads to standard output, and standard output is not a character device, such as

@@ -74,7 +74,7 @@ static FILE *start_list(const char *loader, const char *program, pid_t *pid)
 
 	if (pipe2(ends, O_CLOEXEC))
 		return NULL;
-	/* Other variables would make the loader load other files or print more, so they are not passed on. */
+	/* Passes on no other variable, because others would make the loader load other files or print more. */
 	if (library_path)
 		env[0] = ptrc_cli_text("LD_LIBRARY_PATH=%s", library_path);
 	/* A damaged program may crash the loader. The loader should leave no core file then. */
@@ -109,8 +109,8 @@ bool ptrc_program_libraries(const char *program, const char *loader,
 	f = start_list(loader, file, &pid);
 	if (!f)
 		return false;
-	/* A line is "NAME => PATH (ADDRESS)" or "PATH (ADDRESS)". If a library was not found, its line has no
-	 * address; the kernel's own library has no path. */
+	/* A line is "NAME => PATH (ADDRESS)" or "PATH (ADDRESS)". The line of a library that was not found has no
+	 * address; the kernel's own library (vdso) has a name without a slash instead of a path. */
 	while (fgets(line, sizeof(line), f)) {
 		const char *address = strstr(line, " (0x");
 		const char *arrow = strstr(line, " => ");

@@ -15,11 +15,11 @@
 #include "include/posixtrace-private.h"
 #include "src/base/message.h"
 
-/* If more files than this in a directory match what the user typed, no more files are opened to look for logs,
- * because the user waits. */
+/* If more files than this in a directory match what the user typed, they are not opened to find out which are
+ * logs, because that takes long and the user waits. */
 enum { FILES_MAX = 500 };
 
-/* Puts the names of the user's sessions. The socket of a session is c.NAME; names that start with ~ are
+/* Puts the names of the user's sessions. The socket of a session is the file c.NAME; a name that starts with ~ is
  * temporary. */
 static void put_sessions(struct ptrc_buffer *b)
 {
@@ -90,7 +90,7 @@ static void put_process(struct ptrc_buffer *b, const char *pid)
 	ptrc_buffer_char(b, '\n');
 }
 
-/* Puts the processes that use the library, apart from this one; or all processes if there are none. */
+/* Puts the processes that use the library, apart from this one. If there are none, puts all processes. */
 static void put_processes(struct ptrc_buffer *b)
 {
 	struct ptrc_buffer all = PTRC_BUFFER_INIT;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What exists and can be proposed to the user: sessions, processes, logs, files of rules, names of event types. */
+/* Proposals for completion of things that exist: sessions, processes, logs, files of rules, names of
+ * event types. */
 #ifndef PTRC_SRC_BASE_PROPOSALS_H
 #define PTRC_SRC_BASE_PROPOSALS_H
 
@@ -21,12 +22,12 @@ enum {
 	PTRC_PROPOSE_COMMANDS = 128,
 };
 
-/* Puts a line for each thing of these kinds, except for event types. Of files, only those whose paths start with
- * the text `begin` are put. Returns what the shell is to propose in addition (complete.h): all files if no log
- * and no file of rules was found. */
+/* Puts a line for each thing of these kinds, except for event types. Puts only files whose paths start with the
+ * text `begin`. Returns what the shell is to propose in addition (complete.h): all files if no log and no file of
+ * rules was found. */
 const char *ptrc_proposals_put(struct ptrc_buffer *, unsigned int kinds, const char *begin);
 
-/* Whether the path is that of a file of rules, by its end: .yaml or .yml. */
+/* Whether the path ends with .yaml or .yml, as those of files of rules do. */
 bool ptrc_is_rules_name(const char *path);
 
 /* Executes ptrace-events, which lists the event types of those sessions and logs that are among the words. The

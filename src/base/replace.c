@@ -22,8 +22,8 @@ static int has_signature(int fd, const struct ptrc_replace_kind *kind, bool *ans
 	int error = 0;
 	int in;
 
-	/* As the descriptor is write-only, the file is opened once more. By now the user's path may lead to
-	 * another file; this path cannot. */
+	/* As the descriptor is write-only, opens the file again, by a path that leads to the same file even if
+	 * the user's path now leads to another one. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	in = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (in < 0)
@@ -68,11 +68,11 @@ static bool may_replace(int fd, const char *path, const struct ptrc_replace_kind
 	return is_ours;
 }
 
-/* Opens what exists at the path. If it is a FIFO without a reader, prints a message and waits for a reader. Once a
- * FIFO was opened, its descriptor is kept, as closing it would end the reader's input. */
+/* Opens the existing file at the path. If it is a FIFO without a reader, prints a message and waits for a reader.
+ * Does not close and open a FIFO again to make it blocking, because closing it would end the reader's input. */
 static int open_existing(const char *path, mode_t mode)
 {
-	/* O_CREAT is for a symbolic link to a file that does not exist. */
+	/* O_CREAT is needed if the path is a symbolic link to a file that does not exist. */
 	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY;
 	struct stat st;
 	int fd;

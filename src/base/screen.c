@@ -10,8 +10,8 @@
 
 #include "src/base/output.h"
 
-/* Control sequences of ECMA-48. All common terminals also have two others: after NO_WRAP, lines that are wider than
- * the terminal are cut off; after WRAP, they continue on the next line. */
+/* Control sequences. After NO_WRAP, lines that are wider than the terminal are cut off; after WRAP, they continue
+ * on the next line. These two are not in ECMA-48, but all common terminals have them. */
 #define NO_WRAP "\033[?7l"
 #define WRAP "\033[?7h"
 #define HOME "\033[H"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Shows a text on a terminal, in place of the text shown before. Each text also undoes what its
- * control sequences have changed in the terminal, so a process that is killed leaves a usable
- * terminal. */
+/* Shows a text on a terminal, in place of the text shown before. What is written also undoes its own
+ * changes of the terminal's modes, so a process that is killed leaves a usable terminal. */
 #ifndef PTRC_SRC_BASE_SCREEN_H
 #define PTRC_SRC_BASE_SCREEN_H
 
@@ -16,7 +15,7 @@ bool ptrc_screen_begin(void);
 /* Whether the size of the terminal has changed since the last call. */
 bool ptrc_screen_has_changed(void);
 
-/* Shows the lines of the text from the top of the terminal on, as far as it has room, and clears the rest. */
+/* Shows the first lines of the text, as many as the terminal has, and clears the rest of the terminal. */
 void ptrc_screen_show(const struct ptrc_buffer *text);
 
 /* Moves the cursor below the text. */

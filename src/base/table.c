@@ -17,8 +17,8 @@ static uint64_t word_at(const unsigned char *bytes)
 	return word;
 }
 
-/* A log could be made so that its keys have equal hashes, which would slow its readers down. The random seed
- * prevents that. */
+/* The random seed of hashes. Without it, a log could be made whose keys have equal hashes, which would slow its
+ * readers down. */
 static uint64_t seed;
 
 static uint64_t mix(uint64_t hash, uint64_t word)
@@ -172,7 +172,7 @@ void ptrc_table_remove(struct ptrc_table *t, void *thing)
 	if (t->last == e)
 		t->last = NULL;
 	t->count--;
-	/* Keeps the thing for reuse: usually as many things are added as are removed, all of one size. */
+	/* Keeps the thing for reuse, because usually things are added as often as removed, all of one size. */
 	if (!t->spare ||
 	    (t->spare->key_size == e->key_size && thing_size_of(t->spare) == thing_size_of(e))) {
 		e->next = t->spare;

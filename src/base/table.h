@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An entry is the first member of each thing in a table. */
+/* The first member of each thing in a table. The key is stored after the thing, in the same allocation. */
 struct ptrc_table_entry {
 	struct ptrc_table_entry *next;
 	uint64_t hash;
@@ -14,7 +14,7 @@ struct ptrc_table_entry {
 	unsigned char *key;
 };
 
-/* Starts zeroed. */
+/* A hash table. Zeroed at the start. */
 struct ptrc_table {
 	struct ptrc_table_entry **slots;
 	size_t slot_count; /* a power of two */
@@ -25,14 +25,15 @@ struct ptrc_table {
 	struct ptrc_table_entry *spare;
 };
 
-/* Finds the thing with this key. If there is none, makes one of thing_size bytes: an entry, followed by zeros. */
+/* Finds the thing with this key. If there is none, adds a thing of thing_size bytes, zeroed except for
+ * its entry. */
 void *ptrc_table_find(struct ptrc_table *, const void *key, size_t key_size, size_t thing_size);
 
 /* Finds the thing with this key. Returns NULL if there is none. */
 void *ptrc_table_seek(const struct ptrc_table *, const void *key, size_t key_size);
 
-/* Variants of ptrc_table_find() and ptrc_table_seek() for a key whose hash is known, because it is looked up in
- * several tables. */
+/* Variants of ptrc_table_find() and ptrc_table_seek() for a key whose hash is known, because the caller looks the
+ * key up in several tables. */
 uint64_t ptrc_table_hash(const void *key, size_t key_size);
 void *ptrc_table_find_hashed(struct ptrc_table *, uint64_t hash, const void *key, size_t key_size,
 			     size_t thing_size);

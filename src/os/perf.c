@@ -296,8 +296,9 @@ static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, p
 	return opened ? 0 : ENODEV;
 }
 
-/* Opens perf events for each thread of the process. A thread that is started meanwhile is found here, or inherits
- * the perf events of the thread that starts it. If both happen, close_twins() closes those that were opened here. */
+/* Opens perf events for each thread of the process. A thread that is started meanwhile is found here, or
+ * inherits the perf events of the thread that starts it. If both happen, close_twins() closes those that
+ * were opened here. */
 static int open_threads(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t pid, int *fds)
 {
 	char path[64];

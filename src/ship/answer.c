@@ -120,7 +120,7 @@ static bool is_one_of(const long *list, long exception)
 	return *list;
 }
 
-/* Whether an error that is not an exception of ClickHouse may pass by itself. Such an answer comes from a
+/* Whether an error without a ClickHouse exception may pass by itself. An answer without an exception comes from a
  * proxy or another program. */
 static bool is_passing_status(long status)
 {
@@ -135,7 +135,7 @@ enum ptrc_ship_outcome ptrc_ship_answer_judge(struct ptrc_ship_answer *a)
 	long exception = exception_of(a);
 	char text[PTRC_SHIP_WORDS_MAX];
 
-	/* An exception may happen after the server has sent the status 200. */
+	/* Also looks for an exception: it may happen after the server has sent the status 200. */
 	if (a->status == 200 && a->exception <= 0)
 		return PTRC_SHIP_OK;
 	if (a->status >= 300 && a->status < 400)

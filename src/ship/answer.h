@@ -40,9 +40,9 @@ struct ptrc_ship_answer {
 	long status;
 	/* From the head of the answer: the number of a ClickHouse exception, or 0. */
 	long exception;
-	/* The target of a redirect, from the head of the answer. */
+	/* The target of a redirect, from the head of the answer; "" if there is none. */
 	char location[PTRC_SHIP_WORDS_MAX];
-	/* The text of the answer. A null byte follows it, which is not counted. */
+	/* The text of the answer. A null byte, which .body.used does not count, follows the text. */
 	struct ptrc_buffer body;
 	bool is_too_long;
 	/* The reason why the request failed. */

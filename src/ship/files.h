@@ -14,7 +14,7 @@ bool ptrc_ship_is_log(const char *path, struct stat *);
  * of the first file. The caller frees the path. */
 char *ptrc_ship_log_of(const char *path) __attribute__((returns_nonnull));
 
-/* Whether the path is that of a log that can be sent. Prints a message if it is not. */
+/* Whether the path is that of a log that can be sent. If not, prints a message with the reason. */
 bool ptrc_ship_look_at(const char *path);
 
 /* Returns the nanoseconds since any file of the log was last written; 0 if that is unknown, because a clock

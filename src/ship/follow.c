@@ -21,12 +21,12 @@
 /* How many logs are kept open at most. Each open log keeps its names in memory. */
 enum { KEPT_MAX = 16 };
 
-/* A log in the directory. */
+/* A log in the directory that ptrace-ship follows. */
 struct followed {
 	char *path;
-	/* A hash of the sizes, times and inodes of the log's files, from the start of this round. */
+	/* A hash of the sizes, times and inodes of the log's files, from the last scan() of the directory. */
 	uint64_t look;
-	/* The same hash, from just before the log was last sent. */
+	/* The value of .look when the log was last sent; 0 if it was not sent yet. */
 	uint64_t last_look;
 	bool exists;
 	/* The open log; NULL if it is not kept open. */
@@ -35,14 +35,14 @@ struct followed {
 	 * is closed first. */
 	uint64_t turn;
 	struct ptrc_ship_report report;
-	/* The report has not been given to the caller yet. */
+	/* .report has not been passed to ptrc_ship_follow.report() yet. */
 	bool has_report;
 	struct followed *next;
 };
 
 /*
- * Waits for the next round. The round before started at `begin`. The first pause is a random part of the
- * interval, so that machines that were started together do not always send at the same moment.
+ * Waits for the next round; the last round started at the monotonic time `begin`. The first pause is a random part
+ * of the interval, so that machines that were started together do not always send at the same moment.
  */
 static bool wait_for_turn(struct ptrc_ship_follow *follow, int64_t begin)
 {
@@ -136,8 +136,8 @@ static void remove_log(struct ptrc_ship_follow *follow, const char *directory,
 	const struct dirent *entry;
 	DIR *d;
 
-	/* If a file of the log has changed meanwhile, another log may have taken its place, so nothing is
-	 * removed. */
+	/* If a file of the log has changed since it was sent, another log may have taken its place, so nothing
+	 * is removed. */
 	if (scan(directory, all) || (f->exists && f->look != f->last_look))
 		return;
 	d = opendir(directory);

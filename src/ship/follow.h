@@ -12,16 +12,17 @@ struct ptrc_ship_follow {
 	struct ptrc_shipper *shipper;
 	/* The time between the starts of two rounds. */
 	int64_t interval_ns;
-	/* The first pause is over. It is shorter than the others. */
+	/* The first pause between rounds, which has a random length, is over. */
 	bool has_paused;
+	/* How often a log was sent. */
 	uint64_t sent_count;
 	/* --remove-shipped: a closed log is removed when the server has all of it. Damaged logs are not
 	 * removed, because they may be the only source from which events can be rescued. */
 	bool is_removing;
-	/* Called with a log that was sent whole, cannot be sent or is gone, and at the end of the command with each
-	 * log that was sent since the last call for it. */
+	/* Called with a log that was sent whole, cannot be sent or is gone. Also called at the end of the command,
+	 * with each log that was sent since the last call for this log. */
 	void (*report)(const char *path, const struct ptrc_ship_report *);
-	/* All of a log was sent, but the log itself lacks events. */
+	/* At least one log was sent completely, but the log itself lacks events. */
 	bool is_incomplete;
 	bool has_failed;
 };

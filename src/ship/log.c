@@ -134,7 +134,7 @@ void ptrc_ship_log_close(struct ptrc_ship_log *l)
 	free(l);
 }
 
-/* ---- going through it ---- */
+/* ---- going through a log ---- */
 
 static bool read_event(struct ptrc_ship_log *l)
 {
@@ -338,8 +338,8 @@ bool ptrc_ship_log_is_damaged(const struct ptrc_ship_log *l)
 	struct ptrc_counts counts;
 	struct ptrc_losses losses;
 
-	/* A missing file between two other files is treated as damage even while the log is open, because the user
-	 * may put the file back. */
+	/* Even while the log is open, a missing file between two others counts as damage: if the user puts the
+	 * file back later, its events still were not sent. */
 	if (!ptrc_trace_counts(l->reader.trace, &counts) && counts.pt_file_gaps)
 		return true;
 

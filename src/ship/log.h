@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A log as rows. Its events are read in the order in which they were written. So a log that grows starts with the
- * same rows each time it is opened. The rows are numbered in this order, from 0.
+ * A log as rows of the server's table `events'. The events are read in the order in which they were written. So a log
+ * that grows starts with the same rows each time it is opened. The rows are numbered in this order, from 0.
  *
  * Where events are missing, there is a row `posixtrace.lost' before the row of the event that ends the loss: a
  * RESUME, or the START after a full stream has stopped. The time of this row is that of the OVERFLOW or STOP with
@@ -26,7 +26,7 @@
 
 #define PTRC_SHIP_LOST "posixtrace.lost"
 
-/* How many kinds of losses a closed log may report at most. */
+/* The most kinds of losses that a closed log may report: the calls of note_end() in log.c. */
 enum { PTRC_SHIP_END_ROWS_MAX = 7 };
 
 struct ptrc_ship_log {
@@ -43,11 +43,11 @@ struct ptrc_ship_log {
 	uint64_t end_part;
 	/* Parts with this number or a higher one are not read. */
 	uint64_t limit;
-	/* Parts with a lower number can no longer be read. */
+	/* ptrc_ship_log_refresh() has forgotten the parts before this one, so they cannot be read any more. */
 	uint64_t first;
 	/* The log was closed, so it does not grow any more. */
 	bool is_closed;
-	/* The first files of the rotated log are gone. */
+	/* The log was rotated, and its first files are gone. */
 	bool is_shortened;
 	/* The first columns of every row: host, boot and log. */
 	struct ptrc_buffer head;
@@ -66,8 +66,9 @@ struct ptrc_ship_log {
 	size_t row_count;
 	/* The time of the event before the current item. */
 	int64_t last_ns;
-	/* The loss that the last OVERFLOW reports; zero after a STOP. */
+	/* The loss that the last OVERFLOW reports; zeroed after a STOP, which reports none. */
 	struct ptrc_reader_gap loss;
+	/* The losses that the closed log reports: their causes, as words for users, and numbers of events. */
 	struct {
 		const char *cause;
 		uint64_t lost;
@@ -93,8 +94,8 @@ bool ptrc_ship_log_seek(struct ptrc_ship_log *, const struct ptrc_ship_place *);
  * at the end, or if the rest cannot be read (.reader.error). */
 bool ptrc_ship_log_next(struct ptrc_ship_log *);
 
-/* Puts a row of the current item. Rows are numbered from 0. Returns the time of the row. All rows of an item
- * belong to the same day. */
+/* Puts row `number` of the current item, from 0 on, into the buffer. Returns the time of the row. All rows of an
+ * item belong to the same day. */
 int64_t ptrc_ship_log_put(struct ptrc_ship_log *, size_t number, struct ptrc_buffer *);
 
 /* Returns the day of a time in UTC; 1970-01-01 is day 0. */

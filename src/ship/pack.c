@@ -48,7 +48,7 @@ void ptrc_ship_packer_reset(struct ptrc_ship_packer *p)
 	p->rows.used = p->body.used = p->raw = 0;
 }
 
-/* Returns the result of Zstandard. As it is used here, Zstandard fails only if there is not enough memory. */
+/* Returns the result of a Zstandard function. Here, these functions fail only if there is not enough memory. */
 static size_t checked(size_t result)
 {
 	if (ZSTD_isError(result))
@@ -97,7 +97,7 @@ static void put(struct ptrc_ship_packer *p, size_t size, bool is_end)
 
 void ptrc_ship_packer_take(struct ptrc_ship_packer *p)
 {
-	/* The last byte of the row is left for the next block; pack.h says why. */
+	/* Leaves the row's last byte for the next block, so that a body that breaks off ends within a row. */
 	if (p->rows.used >= p->block_bytes)
 		put(p, p->rows.used - 1, false);
 }

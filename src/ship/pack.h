@@ -20,7 +20,7 @@
 /* Zeroed at the start. */
 struct ptrc_ship_packer {
 	enum ptrc_ship_dialect dialect;
-	/* When this many bytes of rows have been put, they are compressed. */
+	/* When .rows has this many bytes, they are compressed. */
 	size_t block_bytes;
 	struct ZSTD_CCtx_s *context;
 	/* The rows that are not compressed yet. The caller puts whole rows here. */
@@ -30,13 +30,13 @@ struct ptrc_ship_packer {
 	size_t raw;
 };
 
-/* `bytes` is the approximate size of the bodies that will be made. */
+/* Prepares the packer for bodies of approximately `bytes` compressed bytes. */
 void ptrc_ship_packer_begin(struct ptrc_ship_packer *, enum ptrc_ship_dialect, uint64_t bytes);
 void ptrc_ship_packer_free(struct ptrc_ship_packer *);
 
 void ptrc_ship_packer_reset(struct ptrc_ship_packer *);
 
-/* Called after each row that was put. Compresses the rows when they fill a block. */
+/* Called after each row that was put into .rows. Compresses the rows when they fill a block. */
 void ptrc_ship_packer_take(struct ptrc_ship_packer *);
 
 /* ptrc_ship_packer_packed() returns the approximate size of a body with all rows put so far,
@@ -44,7 +44,7 @@ void ptrc_ship_packer_take(struct ptrc_ship_packer *);
 size_t ptrc_ship_packer_packed(const struct ptrc_ship_packer *);
 size_t ptrc_ship_packer_raw(const struct ptrc_ship_packer *);
 
-/* Compresses the rows that are left. The body is valid until the packer is reset. */
+/* Compresses the rows that are left, and returns the body, which is valid until the packer is reset. */
 const struct ptrc_buffer *ptrc_ship_packer_end(struct ptrc_ship_packer *)
 	__attribute__((returns_nonnull));
 

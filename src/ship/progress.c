@@ -19,11 +19,11 @@
 #include "src/base/output.h"
 
 static const char head[] = "posixtrace-ship 1\n";
-/* This is larger than any valid file. */
+/* A progress file with more bytes is not valid. */
 enum { FILE_MAX_BYTES = 16384 };
 
-/* Parses "KEY VALUE\n" at *at, and moves *at after it. Ends the value with a null byte and returns it; NULL
- * if the text is different. */
+/* Parses "KEY VALUE\n" at *at, and moves *at to the next line. Ends the value with a null byte and returns it.
+ * Returns NULL if the text at *at is different. */
 static char *value_of(char **at, const char *key)
 {
 	size_t size = strlen(key);
@@ -57,7 +57,7 @@ static bool read_numbers(char **at, const char *key, uint64_t *numbers, size_t c
 	return value;
 }
 
-/* Parses the file. Times are written in it as unsigned numbers. */
+/* Parses the text of a progress file, in which times are written as unsigned numbers. */
 static bool take(struct ptrc_ship_progress *p, char *text)
 {
 	uint64_t place[3], batch[3], damaged, complete, loss = 0;
@@ -81,7 +81,7 @@ static bool take(struct ptrc_ship_progress *p, char *text)
 	    !read_numbers(&at, "damaged", &damaged, 1, 10) ||
 	    !read_numbers(&at, "complete", &complete, 1, 10) || *at || damaged > 1 || complete > 1)
 		return false;
-	/* The numbers of the batch's rows must not overflow. */
+	/* Refuses a batch whose row numbers would overflow. */
 	if (batch[0] > UINT64_MAX - place[2])
 		return false;
 	p->place =
@@ -205,7 +205,7 @@ bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
 
 	put(&text, p);
 	fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	/* This process holds the lock of the current file, so no other process locks the new file. */
+	/* Only the process that holds the lock of the current file locks the new file, so this does not wait. */
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB))
 		error = errno;
 	if (!error)

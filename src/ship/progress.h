@@ -11,19 +11,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A place between two events of a log: see struct ptrc_reading_place. */
+/* A place between two events of a log. */
 struct ptrc_ship_place {
+	/* The number of the part (a piece of the log), and how many of its events are before the place. */
 	uint64_t part;
 	uint64_t events;
 	/* The number of rows of all events before the place. It is also the number of the next row. */
 	uint64_t rows;
 	/* Whether a loss has begun, with an OVERFLOW or with the STOP of a full stream, and has not ended. */
 	bool is_in_loss;
-	/* If is_in_loss, events are missing from this time on. */
+	/* If is_in_loss, events are missing from this time on, in ns since 1970. */
 	int64_t loss_ns;
 };
 
-/* Rows that were sent, and for which the server's answer is unknown. They start at the confirmed place. */
+/* Rows that were sent, and for which the server's answer is unknown. They start at .place of the progress file. */
 struct ptrc_ship_batch {
 	/* The number of rows; 0 if the answers for all rows sent are known. */
 	uint64_t count;
@@ -36,7 +37,7 @@ struct ptrc_ship_progress {
 	char *path;
 	/* The descriptor of the file, which holds the lock; -1 while the file is closed. */
 	int fd;
-	/* The file has no content yet. */
+	/* The file was just created and has no content yet. */
 	bool is_empty;
 	uint64_t log_id;
 	/* A random number that distinguishes the batches of this file from those of another progress file for
@@ -50,7 +51,8 @@ struct ptrc_ship_progress {
 	/* 1 + the number of the log's processes that were sent to the server; 0 if neither the host nor
 	 * processes were sent yet. */
 	uint64_t told;
-	/* The server may have rows with numbers below this one that it has not confirmed. */
+	/* The server may have unconfirmed rows with numbers below this one, from a run whose progress file is
+	 * lost. */
 	uint64_t doubtful;
 	/* A part of the log was damaged and was not sent. */
 	bool is_damaged;

@@ -20,7 +20,7 @@ void ptrc_ship_put_string(struct ptrc_buffer *b, const void *bytes, size_t size)
 	b->used = (size_t)(to - b->bytes) + size;
 }
 
-/* RowBinary is little-endian, and so is this machine: see value.h. */
+/* RowBinary is little-endian, like the processors that are supported, so the bytes are copied. */
 void ptrc_ship_put_u32(struct ptrc_buffer *b, uint32_t n)
 {
 	ptrc_buffer_bytes(b, &n, sizeof(n));
@@ -108,7 +108,7 @@ static void add_json_value(struct ptrc_ship_fields *f, const char *name, size_t 
 	}
 }
 
-/* Puts the name of the member: PREFIX.NAME, or NAME if there is no prefix. */
+/* Puts the name of the member's field into .names: PREFIX.NAME, or NAME if the prefix is "". */
 static void name_member(struct ptrc_ship_fields *f, const char *prefix, struct ptrc_ship_member *m)
 {
 	size_t begin = f->names.used;
@@ -138,7 +138,7 @@ static size_t find_members(struct ptrc_ship_fields *f, const char *prefix, const
 		f->members[count].json = json;
 		name_member(f, prefix, &f->members[count]);
 	}
-	/* From here on the buffer of the names does not grow any more, so it does not move. */
+	/* The pointers are set only now, because the buffer of the names could move while it grew. */
 	for (size_t i = 0; i < count; i++) {
 		f->members[i].name = f->names.bytes + begin;
 		begin += f->members[i].name_size;
@@ -163,7 +163,7 @@ static void add_json(struct ptrc_ship_fields *f, const char *prefix, const char 
 {
 	size_t count;
 
-	/* Finds the value without the blanks around it. */
+	/* With the path "", this finds the whole value, without the blanks around it. */
 	if (!ptrc_json_text_find(text, size, "", &text, &size))
 		return;
 	if (*text != '{') {

@@ -14,7 +14,7 @@
 #include "src/fields/json_text.h"
 #include "src/fields/layout.h"
 
-/* The columns that have the fields of events: a column for each kind of value. */
+/* The columns for the fields of events: a column for each kind of value. */
 enum ptrc_ship_kind {
 	PTRC_SHIP_INTS,
 	PTRC_SHIP_UINTS,
@@ -25,8 +25,8 @@ enum ptrc_ship_kind {
 
 struct ptrc_ship_fields {
 	enum ptrc_ship_dialect dialect;
-	/* The modern dialect takes each name followed by its value, so both are in `names`. The plain dialect
-	 * takes an array of names and an array of values. */
+	/* The fields of each column. The modern dialect takes each name followed by its value, so both are in
+	 * `names`. The plain dialect takes an array of names and an array of values. */
 	struct {
 		size_t count;
 		struct ptrc_buffer names;
@@ -48,7 +48,7 @@ struct ptrc_ship_fields {
 struct ptrc_ship_event {
 	uint64_t seq;
 	int64_t ns;
-	/* The largest error of the time. PTRC_BOUND_UNKNOWN is sent as UINT64_MAX. */
+	/* The largest error of .ns, in ns. PTRC_BOUND_UNKNOWN is sent as UINT64_MAX. */
 	int64_t bound_ns;
 	int32_t pid;
 	int32_t tid;

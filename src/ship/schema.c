@@ -17,8 +17,8 @@ struct column {
 /* toDateTime() uses only the low 32 bits of its argument, so the seconds are limited to their range. */
 #define SECOND "toDateTime(least(greatest(intDiv(time, 1000000000), 0), 4294967295), 'UTC')"
 
-/* The columns in the order in which ptrace-ship sends their values. The server itself calculates the columns
- * with ALIAS or MATERIALIZED. */
+/* The columns of the table `events', in the order in which ptrace-ship sends their values. The server itself
+ * calculates the columns with ALIAS or MATERIALIZED. */
 static const struct column event_columns[] = {
 	{"host", {WORD, "String"}},
 	{"boot", {WORD, "String"}},

@@ -22,7 +22,7 @@ enum ptrc_ship_dialect {
 	PTRC_SHIP_DIALECTS,
 };
 
-/* Stores the dialect of this name. Returns false if there is none. */
+/* Stores the dialect of this name. Returns false if there is no such dialect. */
 bool ptrc_ship_dialect_named(const char *name, enum ptrc_ship_dialect *);
 
 /* Puts a name, which may have any bytes, as a quoted SQL identifier. */

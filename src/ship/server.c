@@ -15,18 +15,18 @@
 #define CONNECT_MS 10000L
 /* A request is given up if no byte comes for this time. So a server may work on an INSERT for at most this time. */
 #define STALL_S 120L
-/* The same limit for the first request, which asks for the server's version. */
+/* The first request, which asks for the server's version, is given up if no byte comes for this time. */
 #define GREET_STALL_S 10L
 /* If the server has not answered for this time, the user is told that the command waits for it. */
 #define SILENT_NS (INT64_C(15000) * PTRC_NS_PER_MS)
 /* A connection that was idle for longer than this is not used again, because servers close idle connections
  * after some seconds. */
 #define IDLE_S 2L
-/* For how long a request may go on after a signal. */
+/* For how long a running request may go on after a signal. */
 #define RELEASE_NS (INT64_C(500) * PTRC_NS_PER_MS)
 /* The least time for a request, even if less is left until the time of --give-up. */
 #define LAST_TRY_NS (INT64_C(1000) * PTRC_NS_PER_MS)
-/* The first release that understands the dialect of the current engine. */
+/* The first release of ClickHouse that understands the dialect PTRC_SHIP_MODERN. */
 enum { MODERN_MAJOR = 21 };
 
 /* ---- one request ---- */
@@ -195,7 +195,7 @@ static void begin_query(struct ptrc_ship_server *s, const char *text, const char
 	ptrc_buffer_text(&s->query, table);
 }
 
-/* Whether the error is one that happens if only one side uses TLS. */
+/* Whether libcurl reports such an error if one side uses TLS and the other does not. */
 static bool is_misunderstood(CURLcode result)
 {
 	return result == CURLE_SSL_CONNECT_ERROR || result == CURLE_GOT_NOTHING ||
@@ -236,8 +236,8 @@ static bool answers_otherwise(struct ptrc_ship_server *s)
 	return answers;
 }
 
-/* Looks for a better reason why the first request has failed: the user may have given the wrong protocol,
- * http or https. */
+/* Finds out whether the first request has failed because the user has given the wrong protocol, http or https, and
+ * returns a better reason and outcome in this case. */
 static enum ptrc_ship_outcome look_why(struct ptrc_ship_server *s, enum ptrc_ship_outcome outcome)
 {
 	bool is_http = !strncmp(s->options.server, "http:", 5);
@@ -318,7 +318,7 @@ enum ptrc_ship_outcome ptrc_ship_server_create(struct ptrc_ship_server *s)
 			break;
 		outcome = ask(s);
 	}
-	/* Tables that existed before may have another version. */
+	/* Checks the version, because tables that existed before were not changed. */
 	return outcome == PTRC_SHIP_OK ? check_tables(s) : outcome;
 }
 
@@ -331,8 +331,8 @@ static void put_time(struct ptrc_ship_server *s, int64_t ns)
 			   ns);
 }
 
-/* Puts the condition that selects a log. It includes the host, because the tables are sorted by host:
- * otherwise the server would scan all rows. */
+/* Puts the condition that selects the rows of a log. The condition includes the host, because the tables are
+ * sorted by host: otherwise the server would scan all rows. */
 static void put_log(struct ptrc_ship_server *s, const char *host, const char *log)
 {
 	ptrc_buffer_text(&s->query, " WHERE host = '");
@@ -342,7 +342,8 @@ static void put_log(struct ptrc_ship_server *s, const char *host, const char *lo
 	ptrc_buffer_format(&s->query, "' AND log = '%s'", log);
 }
 
-/* Puts the condition that selects a range. The times limit the search to a few partitions, which are days. */
+/* Puts the condition that selects a range of rows. Its times limit the search to a few partitions, which
+ * are days. */
 static void put_range(struct ptrc_ship_server *s, const struct ptrc_ship_range *r)
 {
 	put_log(s, r->host, r->log);
@@ -392,7 +393,7 @@ enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *s, const
 	ptrc_buffer_char(&s->query, '\0');
 	begin_url(s);
 	put_parameter(s, "query", s->query.bytes);
-	/* This makes the rows form a single block, which is inserted as a whole or not at all. */
+	/* With this size, the rows form a single block, which the server inserts as a whole or not at all. */
 	put_parameter(s, "max_insert_block_size", "1048576");
 	put_parameter(s, "wait_end_of_query", "1");
 	/* The server refuses a query while another one with the same id is running. So if a process was killed and

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The server, as it is used through its HTTP interface. */
+/* Requests to the database server (ClickHouse) through its HTTP interface. */
 #ifndef PTRC_SRC_SHIP_SERVER_H
 #define PTRC_SRC_SHIP_SERVER_H
 
@@ -42,10 +42,10 @@ struct ptrc_ship_server {
 	CURLcode result;
 	/* libcurl's text about this result. */
 	char error[CURL_ERROR_SIZE];
-	/* When the running request is given up, because a signal has come; 0 before a signal. */
+	/* The following times are of CLOCK_MONOTONIC. The running request is given up at .released_ns, because a
+	 * signal has come; 0 before a signal. */
 	int64_t released_ns;
-	/* The start of the first request since the last success that has failed or stays without an answer; 0 if
-	 * there is none. */
+	/* The start of the first request since the last success that has failed or got no answer; 0: none. */
 	int64_t silent_since_ns;
 	/* When the last request started, or last sent a piece of its body. */
 	int64_t asked_ns;
@@ -54,7 +54,7 @@ struct ptrc_ship_server {
 	/* The body of the last request. */
 	const char *body;
 	size_t size;
-	/* How many bytes of the body may have arrived. */
+	/* How many bytes of the body libcurl has taken, so that they may have arrived. */
 	size_t sent;
 };
 

@@ -40,12 +40,12 @@ struct work {
 	struct ptrc_ship_log *log;
 	struct ptrc_ship_progress progress;
 	struct ptrc_ship_packer packer;
-	/* The place after the batch in the packer. */
+	/* The place in the log after the batch that is in the packer. */
 	struct ptrc_ship_place end;
 	bool is_end_of_log;
-	/* The progress file existed, and belongs to this log. */
+	/* The progress file existed before, and belongs to this log. */
 	bool is_known;
-	/* The log was kept open, but it no longer has the first rows that have to be sent. */
+	/* The log was kept open since the last round, but it no longer has the first rows that have to be sent. */
 	bool has_forgotten;
 };
 
@@ -95,8 +95,8 @@ static bool pause_for(struct ptrc_shipper *s, int64_t ns)
 struct attempt {
 	struct ptrc_shipper *shipper;
 	int64_t pause_ns;
-	/* The success of this request does not mean that the server works again: a server may
-	 * answer questions and still take no rows. */
+	/* If this request succeeds, "answers again" is not printed yet: a server may answer
+	 * questions and still take no rows. */
 	bool is_quiet;
 	enum ptrc_ship_result result;
 };
@@ -106,7 +106,7 @@ static struct attempt attempt_by(struct ptrc_shipper *s)
 	return (struct attempt){.shipper = s, .pause_ns = PAUSE_FIRST_NS};
 }
 
-/* Handles a failed request. If it is to be repeated, waits and returns PTRC_SHIPPED. */
+/* Handles a failed request. If the request is to be repeated, pauses before that, and returns PTRC_SHIPPED. */
 static enum ptrc_ship_result after(struct attempt *a, enum ptrc_ship_outcome outcome)
 {
 	struct ptrc_ship_server *server = a->shipper->server;
@@ -188,7 +188,8 @@ static bool has(struct had *had, uint64_t number)
 	return had->at < had->count && had->numbers[had->at] == number;
 }
 
-/* Puts the rows of the current item into the packer, except those that the server has already. */
+/* Puts the rows of the log's current item (an event, or the losses at the end) into the packer, except those that
+ * the server has already. */
 static void put_rows(struct work *w, struct ptrc_ship_batch *b, struct had *had)
 {
 	struct ptrc_buffer *rows = &w->packer.rows;
@@ -210,9 +211,8 @@ static void put_rows(struct work *w, struct ptrc_ship_batch *b, struct had *had)
 }
 
 /*
- * Fills the packer with the batch that starts at the confirmed place: `count` rows or, if that is
- * 0, as many rows as fit. Returns false, after a message, if the log cannot be read or no longer
- * has these rows.
+ * Fills the packer with the batch that starts at progress.place: `count` rows or, if `count` is 0, as many rows
+ * as fit. Returns false, after a message, if the log cannot be read or no longer has these rows.
  */
 static bool fill(struct work *w, uint64_t count, struct had *had, struct ptrc_ship_batch *b)
 {
@@ -237,7 +237,8 @@ static bool fill(struct work *w, uint64_t count, struct had *had, struct ptrc_sh
 		return false;
 	}
 	w->end = w->log->place;
-	/* If the next item cannot be read, the error is reported with the next batch. */
+	/* If reading further fails, the next call of this function reports the error, after this batch
+	 * was sent. */
 	w->is_end_of_log =
 		w->log->is_closed && !ptrc_ship_log_next(w->log) && !w->log->reader.error;
 	if (count && b->count != count) {
@@ -255,9 +256,9 @@ struct delivery {
 	struct ptrc_ship_range range;
 	const struct ptrc_buffer *body;
 	char token[96];
-	/* The server may have rows of the batch. */
+	/* The server may have rows of the batch, because the result of sending them is unknown. */
 	bool is_doubtful;
-	/* How many rows of the batch the server has. */
+	/* How many rows of the batch the server has, according to settle(). */
 	uint64_t known;
 };
 
@@ -301,7 +302,8 @@ static enum ptrc_ship_result settle(struct work *w, struct delivery *d)
 	return a.result;
 }
 
-/* Sends the batch until the server has all of its rows. Rows that another process has sent are not sent again. */
+/* Sends the batch until the server has all of its rows. Rows that an earlier attempt or process has sent are left
+ * out. */
 static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
 {
 	struct ptrc_shipper *s = w->shipper;
@@ -318,7 +320,7 @@ static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
 		if (is_stopped(s))
 			return PTRC_SHIP_STOPPED;
 		outcome = ptrc_ship_server_insert(s->server, "events", d->body, d->token);
-		/* If the server could not be reached, it has got nothing. */
+		/* If no byte was sent, for example because no connection was made, the server has no rows. */
 		d->is_doubtful = d->is_doubtful || s->server->sent;
 	} while (is_asked_again(&a, outcome));
 	if (a.result == PTRC_SHIPPED) {
@@ -452,8 +454,8 @@ static char *progress_path(const struct ptrc_shipper *s, const char *log)
 	return ptrc_cli_text("%s.ship", log);
 }
 
-/* Asks the server what it has of a log without a progress file. Usually it has nothing, but the file may have
- * been removed. */
+/* For a log without a progress file, asks the server which rows of the log it has. Usually there are none, but the
+ * progress file may have been removed. */
 static enum ptrc_ship_result find_end(struct work *w)
 {
 	struct attempt a = attempt_by(w->shipper);
@@ -464,8 +466,8 @@ static enum ptrc_ship_result find_end(struct work *w)
 		;
 	if (a.result != PTRC_SHIPPED || !w->progress.doubtful || !w->log->is_shortened)
 		return a.result;
-	/* The log's first files are missing, so its rows would get numbers that the server has for other
-	 * rows. */
+	/* Rows are numbered from the first existing file on. As the first files are gone, the rows would get
+	 * numbers under which the server has other rows. */
 	ptrc_cli_message(w->path,
 			 "its first files and the progress file %s are gone, so it is not known "
 			 "which of its rows the server has",
@@ -490,7 +492,7 @@ static void begin_progress(struct work *w)
 }
 
 /* Opens the progress file and goes to the place in the log that it states. Returns false after a message, or
- * without one if .has_forgotten is set. */
+ * without a message if it sets .has_forgotten. */
 static bool take_progress(struct work *w)
 {
 	struct ptrc_ship_progress *p = &w->progress;
@@ -558,14 +560,14 @@ static enum ptrc_ship_result open_log(struct work *w)
 			w->log = ptrc_ship_log_open(w->path, end);
 		if (!w->log)
 			return PTRC_SHIP_LOG_FAILED;
-		/* The age is taken after the log was opened, so everything in the log is at least this old. */
+		/* Gets the age after the log was opened, so everything in the opened log is at least this old. */
 		age_ns = ptrc_ship_age_ns(w->path);
 		has_more = w->log->end_part > end;
 		if (age_ns >= SETTLE_NS && !has_more)
 			return PTRC_SHIPPED;
-		/* The parts before `end' are old enough. Later parts are left for the next round. But if the
-		 * log was closed meanwhile, it does not grow any more, so this waits until all of it is old
-		 * enough. */
+		/* After the wait, the parts before `end' are old enough. Later parts are left for the next round.
+		 * But if the log was closed meanwhile, waits until all of it is old enough, because it does not
+		 * grow any more. */
 		if (age_ns < SETTLE_NS && has_waited && !(has_more && w->log->is_closed))
 			return PTRC_SHIPPED;
 		end = age_ns < SETTLE_NS ? w->log->end_part : UINT64_MAX;
@@ -615,7 +617,7 @@ bool ptrc_ship_is_incomplete(const struct ptrc_shipper *s, const struct ptrc_shi
 {
 	if (r->result != PTRC_SHIPPED && r->result != PTRC_SHIPPED_WHOLE)
 		return false;
-	/* The losses of a log that still grows are reported when it is closed. */
+	/* With --follow, the losses of a log that still grows are reported later, when the log is closed. */
 	return (ptrc_losses_is_any(&r->losses) || r->is_damaged) &&
 	       !(s->is_following && r->losses.is_unclosed);
 }
@@ -640,8 +642,8 @@ static void report(struct work *w, const struct ptrc_ship_sent *before, struct p
 static enum ptrc_ship_result ship_log(struct work *w)
 {
 	struct ptrc_shipper *s = w->shipper;
-	/* Errors on this machine are reported before the server is asked, because the server may not answer
-	 * for a long time. */
+	/* Reads the progress file before it asks the server, which may not answer for a long time, so that errors
+	 * on this machine are reported at once. */
 	enum ptrc_ship_result result = take_progress(w) ? ptrc_ship_greet(s) : PTRC_SHIP_LOG_FAILED;
 
 	if (result == PTRC_SHIPPED && !w->progress.is_complete) {

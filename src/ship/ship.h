@@ -29,17 +29,17 @@ struct ptrc_shipper {
 	/* The directory of the progress files. If it is NULL, each progress file is in the directory of its
 	 * log. */
 	const char *state_directory;
-	/* The most bytes of a batch as it is sent, approximately. */
+	/* The approximate size at which a batch is full, in compressed bytes. */
 	uint64_t batch_bytes;
-	/* Open logs are expected, so the losses of a log are not reported before it is closed. */
+	/* --follow: logs may still be written, so the losses of a log are not reported before it is closed. */
 	bool is_following;
 
 	/* ptrc_ship_greet() has succeeded. */
 	bool is_greeted;
-	/* A set-associative cache of the rows about hosts and processes that were sent. It has their hashes;
-	 * 0 is unused. Each set starts with the latest hash. With the cache, a log that is opened again does
-	 * not cause all its processes to be sent again. A row that has dropped out of the cache is sent
-	 * twice, which the tables allow. */
+	/* A set-associative cache of the rows about hosts and processes that were sent: their hashes, in each
+	 * set the latest first; 0 in unused entries. With the cache, a log that is opened again does not
+	 * cause all its processes to be sent again. A row that has dropped out of the cache is sent twice,
+	 * which the tables allow. */
 	uint64_t told[PTRC_SHIP_TOLD_SETS][PTRC_SHIP_TOLD_WAYS];
 	/* Sums of what was sent. .retries counts requests that had to be repeated. */
 	struct ptrc_ship_sent {
@@ -69,12 +69,12 @@ struct ptrc_ship_report {
 	struct ptrc_ship_sent sent;
 	/* The log could be opened, so the following members are set. */
 	bool is_open;
-	/* The log's name in the tables. */
+	/* The log's identifier in the tables, 16 hexadecimal digits. */
 	char name[17];
 	/* The server has confirmed all rows before this place. */
 	struct ptrc_ship_place place;
 	struct ptrc_losses losses;
-	/* A part of the log was damaged, in this run or in an earlier one. */
+	/* This run, or an earlier one, has found a part of the log damaged. */
 	bool is_damaged;
 };
 
@@ -83,13 +83,13 @@ enum ptrc_ship_result ptrc_ship_greet(struct ptrc_shipper *);
 
 enum ptrc_ship_result ptrc_ship_create(struct ptrc_shipper *);
 
-/* Waits for this time. Returns false if a signal has come. */
+/* Waits for this time, or until a signal comes. Returns false if a signal has come. */
 bool ptrc_ship_wait(struct ptrc_shipper *, int64_t ns);
 
-/* Returns a random time that is at least 0 and less than ns. */
+/* Returns a random time that is at least 0 and less than ns, which must not be 0. */
 int64_t ptrc_ship_part_of(int64_t ns);
 
-/* Removes the progress file of a log that was removed. */
+/* Removes the progress file (progress.h) of a log that was removed. */
 void ptrc_ship_forget(struct ptrc_shipper *, const char *path);
 
 /* Sends the rows of a log that the server does not have. Adds to the report, which starts zeroed or is that
@@ -101,8 +101,8 @@ enum ptrc_ship_result ptrc_ship_log(struct ptrc_shipper *, const char *path,
 /* Closes the log that was left open, if there is one. */
 void ptrc_ship_let_go(struct ptrc_ship_log **kept);
 
-/* Whether everything in the log was sent, but events are missing from the log itself. A message has already
- * told the user so. */
+/* Whether everything in the log was sent, but events are missing from the log itself, as ptrc_ship_log() has
+ * already reported to the user. */
 bool ptrc_ship_is_incomplete(const struct ptrc_shipper *, const struct ptrc_ship_report *);
 
 #endif

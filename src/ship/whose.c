@@ -11,10 +11,10 @@
 #include "src/fields/when.h"
 #include "src/query/view.h"
 
-/* The kernel reports the start time of a process in ticks of this length. If the time is read twice and converted
- * to real time, the results differ by less than two ticks. */
+/* The kernel reports the start time of a process in ticks of this length. If the start time of one process is read
+ * twice and converted to real time, the results differ by less than two ticks. */
 #define TICK_NS INT64_C(10000000)
-/* How many bits the largest pid of Linux has. */
+/* The number of bits of the largest process ID on Linux. */
 enum { PID_BITS = 22 };
 
 static uint64_t id_of(const struct posixtrace_log_process *p, int64_t start_ns)
@@ -126,7 +126,7 @@ bool ptrc_ship_whose_put_process(const struct ptrc_ship_whose *w, trace_id_t tra
 	struct posixtrace_log_process p;
 	char command[PTRC_COMMAND_LINE_BYTES];
 
-	/* Only the last entry of a process is sent. */
+	/* Sends only the last of the entries about a process, because it describes the process best. */
 	if (number + 1 < w->process_count && own[1].id == own->id)
 		return false;
 	if (posixtrace_log_get_process(trace, number, &p, sizeof(p)))

@@ -12,7 +12,7 @@
 #include "src/query/hosts.h"
 
 struct ptrc_ship_whose {
-	/* Its .ph_name is empty if the log does not name its host. */
+	/* The machine; .ph_name is "" if the log does not name it. */
 	struct posixtrace_log_host host;
 	/* The log's entries about processes, sorted by pid and then by time. */
 	struct ptrc_ship_process {
@@ -32,12 +32,12 @@ struct ptrc_ship_whose {
 /* Loads what the reader's log says about its host, processes and clocks, and gives the reader the correction from
  * which the errors of its times follow (the times stay as recorded). The reader goes on at the same event. */
 void ptrc_ship_whose_load(struct ptrc_ship_whose *, struct ptrc_reader *);
-/* Loads everything again if the log has more entries than before. */
+/* Calls ptrc_ship_whose_load() again if the log has more entries than before. */
 void ptrc_ship_whose_refresh(struct ptrc_ship_whose *, struct ptrc_reader *);
 void ptrc_ship_whose_free(struct ptrc_ship_whose *);
 
-/* Returns the .id of the process that had this pid at this time; if the log has no entry about the process, the
- * pid. */
+/* Returns the .id of the process that had this pid at this time, or the pid if the log has no entry about the
+ * process. */
 uint64_t ptrc_ship_whose_process(const struct ptrc_ship_whose *, trace_id_t, int32_t pid,
 				 int64_t ns);
 
