@@ -18,7 +18,7 @@
 #define CREATE_ONLY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_DUMP)
 #define OF_LOG (EVERYBODY | PTRC_CONFIG_OF_LOG)
 
-/* The default of snapshot-max. It is small, because each snapshot may be as large as the stream. */
+/* The default of the setting snapshot-max. It is small, because a snapshot may be as large as the stream. */
 #define SNAPSHOT_MAX 10
 
 static const struct ptrc_attributes_policy stacks = {
@@ -79,7 +79,7 @@ void ptrc_config_init(struct ptrc_config *c)
 	memset(c, 0, sizeof(*c));
 	if (ptrc_attributes_init(&attr))
 		ptrc_cli_no_memory();
-	/* These functions fail only if the attributes object is not initialised. */
+	/* The functions do not fail, because the attributes object is initialised. */
 	posix_trace_attr_getstreamsize(&attr, &c->stream_min_size);
 	posix_trace_attr_getmaxdatasize(&attr, &c->max_data_size);
 	posix_trace_attr_getlogsize(&attr, &c->log_max_size);
@@ -160,7 +160,7 @@ static bool set_frequency(struct ptrc_config_os *os, const char *text, size_t le
 	return true;
 }
 
-/* Adds a kind of events to the setting os. The word samples may be followed by '=' and a frequency. */
+/* Adds a kind of events to the setting `os'. '=' and a frequency may follow the word samples. */
 static bool add_os_kind(struct ptrc_config_os *os, const char *text, size_t length,
 			struct ptrc_cli_reason *why)
 {
@@ -323,8 +323,8 @@ void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *ab
 		if (!(above->given & 1U << key))
 			continue;
 		if (s->kind == PTRC_CONFIG_LIST) {
-			/* Another session may share the list that is replaced, so it cannot be freed. A copy of its
-			 * pointer is kept, or a leak checker would report the list. */
+			/* The list that is replaced cannot be freed, because another session may share it. Keeps
+			 * a copy of its pointer, so that a leak checker does not report the list. */
 			struct ptrc_cli_texts *replaced = ptrc_config_keep(sizeof(*replaced));
 
 			memcpy(replaced, (char *)below + s->offset, sizeof(*replaced));
@@ -338,7 +338,7 @@ void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *ab
 
 bool ptrc_config_is_of_kept_events(enum ptrc_config_key key)
 {
-	/* PTRC_CONFIG_FORCE is not about kept events alone: with it, ptrace-run also replaces files of results. */
+	/* PTRC_CONFIG_FORCE is not about logs alone: it also makes ptrace-run replace files of results. */
 	return (ptrc_config_settings[key].users & PTRC_CONFIG_OF_LOG &&
 		key != PTRC_CONFIG_FULL_WAIT && key != PTRC_CONFIG_FORCE) ||
 	       key == PTRC_CONFIG_OUTPUT || key == PTRC_CONFIG_STREAM_FULL_POLICY ||
@@ -349,7 +349,7 @@ int ptrc_config_stream_full_policy(const struct ptrc_config *c, bool has_log)
 {
 	if (c->stream_full_policy)
 		return c->stream_full_policy;
-	/* With the policy flush, a snapshot would lack the events that were flushed before. */
+	/* Not flush, because snapshots would lack the events that were flushed before. */
 	if (c->snapshot_on.count)
 		return POSIX_TRACE_LOOP;
 	return has_log ? POSIX_TRACE_FLUSH : POSIX_TRACE_LOOP;

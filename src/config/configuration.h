@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The settings of sessions. Options override the file (ptrace.yaml(5)), and the file overrides the built-in
- * values. The keys of the file, the options and the output of --dump-config all come from one table.
+ * The settings of sessions. Options override the configuration file (ptrace.yaml(5)), and the file overrides the
+ * built-in values. The keys of the file, the options and the output of --dump-config all come from one table,
+ * ptrc_config_settings.
  *
  * Configurations that override each other share texts and lists, so nothing here is ever freed.
  */
@@ -52,12 +53,12 @@ enum ptrc_config_key {
 	PTRC_CONFIG_KEYS,
 };
 
-/* The command that reads the file, as a bit. ptrace-dump accepts every key. */
+/* The command that reads the configuration file, as a bit. ptrace-dump accepts every key. */
 enum ptrc_config_user {
 	PTRC_CONFIG_FOR_CREATE = 1,
 	PTRC_CONFIG_FOR_RUN = 2,
 	PTRC_CONFIG_FOR_DUMP = 4,
-	/* Not a command, but another bit of .users: the setting has no effect without a log. */
+	/* Not a command, but a bit of ptrc_config_setting.users: the setting has no effect without a log. */
 	PTRC_CONFIG_OF_LOG = 8,
 };
 
@@ -65,10 +66,10 @@ enum ptrc_config_kind {
 	PTRC_CONFIG_TEXT,
 	PTRC_CONFIG_NUMBER,
 	PTRC_CONFIG_SIZE,
-	/* A time in nanoseconds, written as a number with a unit. */
+	/* A time in nanoseconds, written in the file as a number with a unit. */
 	PTRC_CONFIG_DURATION,
 	PTRC_CONFIG_BOOL,
-	/* A size or a duration. The unit shows which one it is. */
+	/* A size or a duration, which its unit distinguishes. */
 	PTRC_CONFIG_ROTATION,
 	PTRC_CONFIG_POLICY,
 	PTRC_CONFIG_OS_KINDS,
@@ -78,15 +79,15 @@ enum ptrc_config_kind {
 };
 
 struct ptrc_config_setting {
-	/* The key in the file. The long option has the same name. */
+	/* The key in the configuration file, which is also the name of the long option. */
 	const char *key;
 	enum ptrc_config_kind kind;
 	/* The commands that have the setting, as bits of enum ptrc_config_user. */
 	unsigned int users;
-	/* The place of the setting's member in struct ptrc_config. */
+	/* The offset and the size of the setting's member in struct ptrc_config. */
 	size_t offset;
 	size_t size;
-	/* The smallest and the largest value of a number; for a text, of its length in bytes. */
+	/* The smallest and the largest value of a number; for a text, the least and the most bytes. */
 	uint64_t low;
 	uint64_t high;
 	const struct ptrc_attributes_policy *policy;
@@ -98,7 +99,7 @@ extern const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS];
 struct ptrc_config_layout {
 	const char *event;
 	const char *text;
-	/* Where the text is in the file. */
+	/* The place of .text in the configuration file. */
 	struct ptrc_config_mark mark;
 };
 
@@ -111,11 +112,11 @@ struct ptrc_config {
 	/* The name of the session, and the path of its log; NULL if not given. */
 	const char *name;
 	const char *output;
-	/* Events are counted and not kept. The output is then PTRC_CONFIG_NOTHING. */
+	/* Events are counted and not kept. .output is then PTRC_CONFIG_NOTHING. */
 	bool only_counts;
-	/* The process to trace; 0 if not given. */
+	/* The process ID of the process to trace; 0 if not given. */
 	uint64_t pid;
-	/* The output may be replaced even if it is not a log. */
+	/* The file .output may be replaced even if it is not a log. */
 	bool is_forced;
 	bool is_unsynced;
 	bool hides_command_lines;
@@ -125,8 +126,8 @@ struct ptrc_config {
 	uint64_t max_data_size;
 	uint64_t log_max_size;
 	uint64_t full_wait_ns;
-	/* The size or the age of a file at which the log continues in another one; 0 for none. At
-	 * most one of the two members is not 0. */
+	/* The size or the age at which the log continues in another file; both are 0 if it is not
+	 * rotated, else one of them is. */
 	struct ptrc_config_rotation {
 		uint64_t bytes;
 		uint64_t ns;
@@ -136,12 +137,12 @@ struct ptrc_config {
 	uint64_t snapshot_max;
 	struct ptrc_config_os {
 		unsigned int kinds;	/* PTRC_OS_* bits */
-		unsigned int frequency; /* samples per second */
+		unsigned int frequency; /* samples per second of processor time */
 	} os;
 	int stacks; /* enum ptrc_os_stacks */
-	/* Patterns of the kinds of waits that are recorded. */
+	/* Patterns of the kinds of waits (such as lock, io) that are recorded. */
 	struct ptrc_cli_texts waits;
-	/* Patterns of the probes that are recorded. */
+	/* Patterns of the names of static probes that are recorded. */
 	struct ptrc_cli_texts sdt;
 	/* 0 if not given; ptrc_config_stream_full_policy() then returns the default. */
 	int stream_full_policy;
@@ -150,11 +151,11 @@ struct ptrc_config {
 	struct ptrc_cli_texts only;
 	struct ptrc_cli_texts exclude;
 	struct ptrc_config_map decode;
-	/* The keys that the file or an option gives; bit i stands for key i. */
+	/* The keys that the file or an option gives; bit i stands for the ptrc_config_key i. */
 	unsigned int given;
-	/* The keys in .given that only the defaults of the file give, not the session itself. */
+	/* The keys in .given that only the `defaults' of the file give, not the session itself or an option. */
 	unsigned int from_defaults;
-	/* The place of the session in the file, and the places of its values. */
+	/* The place of the session in the configuration file, and the places of its values. */
 	struct ptrc_config_mark mark;
 	struct ptrc_config_mark marks[PTRC_CONFIG_KEYS];
 };
@@ -164,43 +165,44 @@ enum {
 	PTRC_CONFIG_ITEMS_MAX = TRACE_USER_EVENT_MAX,
 };
 
-/* The sessions of a file. Settings that a session does not give come from the file's defaults or from the
- * built-in values. */
+/* The sessions of a configuration file. Settings that a session does not give come from the file's `defaults' or
+ * from the built-in values. */
 struct ptrc_config_file {
 	const char *name;
 	struct ptrc_config *sessions;
 	size_t count;
-	/* The file has a list of sessions, even if there is only one in it. */
+	/* The file has a list of sessions, which may have only one entry, not the settings of a single session. */
 	bool is_list;
 };
 
-/* The log of a session that only counts. Its keeper counts the events of such a log and drops them. */
+/* The log of a session that only counts. The keeper, which writes logs, counts the events of such a log and drops
+ * them. */
 #define PTRC_CONFIG_NOTHING "/dev/null"
 
 void ptrc_config_init(struct ptrc_config *);
 
-/* 
- * Parses the value of a setting or, if the setting is a list, adds the text to it. The
+/* Parses the value of a setting or, if the setting is a list, adds the text to it. The
  * configuration points to the text afterwards. Returns false with the reason if the command (enum
  * ptrc_config_user) does not accept the value. */
 bool ptrc_config_set(struct ptrc_config *, enum ptrc_config_key, enum ptrc_config_user,
 		     const char *text, struct ptrc_cli_reason *why);
 
-/* Adds a layout. Returns false with the reason if it cannot be added. */
+/* Adds a layout to the setting `decode'. Returns false with the reason if its texts are empty or too long, or the
+ * setting has too many. */
 bool ptrc_config_add_layout(struct ptrc_config *, const struct ptrc_config_layout *,
 			    struct ptrc_cli_reason *why);
 
-/* Copies the settings that are given in *above to *below, where they override those of *below. */
+/* Copies the settings that are given in *above to *below, also lists as a whole. */
 void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *above);
 
 /* Returns the policy for a full stream: the one that was given, or a default that depends on whether there is
  * a log and whether snapshots are made. */
 int ptrc_config_stream_full_policy(const struct ptrc_config *, bool has_log);
 
-/* Whether the setting is about events that are kept, so that it cannot be given together with count-only. */
+/* Whether the setting is about events that are kept in a log or a snapshot, so that it excludes count-only. */
 bool ptrc_config_is_of_kept_events(enum ptrc_config_key);
 
-/* Writes the value of the setting os as it is written in the file. */
+/* Writes the value of the setting `os' in the form that the configuration file has. */
 #define PTRC_CONFIG_OS_BYTES 64
 void ptrc_config_os_text(const struct ptrc_config_os *, char text[PTRC_CONFIG_OS_BYTES]);
 
@@ -214,10 +216,10 @@ struct ptrc_session_plan ptrc_config_plan(const struct ptrc_config *);
 /* ---- configuration_yaml.c: files in YAML (ptrace.yaml(5)). A mistake in a file ends the process with one
  * message, "file:line:column: reason". ---- */
 
-/* Reads the file. "-" means standard input. */
+/* Reads the configuration file; "-" is standard input. Ends the process if the file has a mistake. */
 void ptrc_config_read(struct ptrc_config_file *, const char *path, enum ptrc_config_user);
 
-/* Reads a file that is in memory. Messages call it `name`. */
+/* Reads a configuration file that is in memory. Messages about mistakes call it `name`. */
 void ptrc_config_parse(struct ptrc_config_file *, const char *name, const void *bytes, size_t size,
 		       enum ptrc_config_user);
 
@@ -229,16 +231,16 @@ void ptrc_config_dump(const struct ptrc_config_file *, enum ptrc_config_user, st
 
 /* ---- configuration_options.c: settings as options of a command ---- */
 
-/* The key, in a command's table of options, of the option that has the name of this setting. */
+/* ptrc_cli_option.key of the option that has the name of this setting. */
 #define PTRC_CONFIG_OPTION(key) (PTRC_CLI_KEY_SHARED + (int)(key))
 
 enum { PTRC_CONFIG_OPTION_DUMP = PTRC_CONFIG_OPTION(PTRC_CONFIG_KEYS) };
 
-/* The options for the attributes of the trace. A command uses them as .shared_options. */
+/* The options for the attributes of the trace. Commands use this table as ptrc_cli.shared_options. */
 extern const struct ptrc_cli_option ptrc_config_attribute_options[];
 
 /* clang-format off */
-/* The rows for ptrc_config_attribute_options in the command's table of words. */
+/* The rows for ptrc_config_attribute_options in a command's table ptrc_cli.words. */
 #define PTRC_CONFIG_WORDS                                                                         \
 	{"stream-full-policy", "loop until-full flush"},                                          \
 	{"log-full-policy", "loop until-full append"},                                            \
@@ -280,14 +282,14 @@ struct ptrc_config_line {
 	bool is_dump;
 };
 
-/* Takes an option that gives a setting, or --config or --dump-config. Returns false if the key is none of
- * these. Ends the process if the value is not valid. */
+/* Takes an option that gives a setting, or --config or --dump-config. Returns false if `key` is that of another
+ * option. Ends the process if the value is not valid. */
 bool ptrc_config_option(struct ptrc_config_line *, int key, const char *value);
 
 /*
- * Reads the file, if one is given. Then overrides the settings of each session in the file by the options.
- * Without a file, there is one session. If several_advice is not NULL, the command can handle only one
- * session; if the file has several, the process ends with a message that contains this advice.
+ * Reads the configuration file, if --config is given. Then overrides the settings of each session in the file by
+ * the options. Without a file, there is one session. If several_advice is not NULL, the command can handle only
+ * one session; if the file has several, the process ends with a message that contains this advice.
  */
 void ptrc_config_resolve(const struct ptrc_config_line *, const char *several_advice,
 			 struct ptrc_config_file *);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Whether some YAML readers would not take this word as text. */
+/* Whether some YAML readers would take this word, without quotes, as a boolean or as null instead of a text. */
 static bool is_reserved(const char *text)
 {
 	static const char *const words[] = {"true", "false", "null", "yes", "no",
@@ -28,7 +28,7 @@ static bool is_plain(const char *text)
 	       !is_reserved(text);
 }
 
-/* Returns the number of a valid UTF-8 character of two or more bytes, and stores its length. */
+/* Returns the code point of a valid UTF-8 character of two or more bytes, and stores its number of bytes. */
 static unsigned int code_point(const unsigned char *p, size_t *length)
 {
 	unsigned int v;
@@ -40,7 +40,8 @@ static unsigned int code_point(const unsigned char *p, size_t *length)
 	return v;
 }
 
-/* Whether this character, which is not ASCII, is visible and YAML allows it in quotes without an escape. */
+/* Whether this code point, which is not ASCII, is a visible character that YAML allows in quotes without an
+ * escape. */
 static bool is_printable(unsigned int c)
 {
 	if (c == 0x2028 || c == 0x2029 || c == 0xfeff)
@@ -91,7 +92,7 @@ static void put_text(struct ptrc_buffer *b, const char *key, const char *text)
 		put_quoted(b, text);
 }
 
-/* Puts the size in the largest unit of which it is a multiple. */
+/* Puts the size in bytes as a multiple of the largest unit that divides it, such as 64M. */
 static void put_size(struct ptrc_buffer *b, uint64_t size)
 {
 	static const char units[] = "KMG";
@@ -106,12 +107,12 @@ static void put_size(struct ptrc_buffer *b, uint64_t size)
 		ptrc_buffer_char(b, units[n - 1]);
 }
 
-/* Puts the time in the largest unit of which it is a multiple. */
+/* Puts the time as a multiple of the largest unit that divides it, such as 90s. */
 static void put_duration(struct ptrc_buffer *b, uint64_t ns)
 {
 	static const struct {
 		const char *unit;
-		uint64_t factor; /* to the next larger unit */
+		uint64_t factor; /* how many of these are the next larger unit */
 	} units[] = {{"ns", 1000}, {"us", 1000}, {"ms", 1000}, {"s", 60},
 		     {"m", 60},	   {"h", 24},	 {"d", 0}};
 	size_t n = 0;
@@ -201,8 +202,8 @@ static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
 	}
 }
 
-/* Whether --dump-config leaves the setting out, because it has no value, or because it has no effect (such as a
- * setting of the log without a log) and was not given for this session itself. */
+/* Whether --dump-config leaves the setting out, because the setting has no value, or because it has no effect
+ * (such as a setting of the log without a log) and was not given for this session itself. */
 static bool is_missing(const struct ptrc_config *c, int key, bool has_log)
 {
 	unsigned int own = c->given & ~c->from_defaults;

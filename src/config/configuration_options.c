@@ -80,8 +80,8 @@ bool ptrc_config_option(struct ptrc_config_line *l, int key, const char *value)
 	if (setting < 0 || setting >= PTRC_CONFIG_KEYS)
 		return false;
 	snprintf(option, sizeof(option), "--%s", ptrc_config_settings[setting].key);
-	/* An option without an argument sets its setting to true, or adds a pattern that matches all to its
-	 * list. */
+	/* An option without an argument sets a boolean to true, or adds the pattern that matches everything to a
+	 * list, as --waits does. */
 	if (!value)
 		value = ptrc_config_settings[setting].kind == PTRC_CONFIG_LIST ? "*" : "true";
 	if (!ptrc_config_set(&l->options, (enum ptrc_config_key)setting, l->user, value, &why))
@@ -105,8 +105,7 @@ refuse_setting(const struct ptrc_config_line *l, const struct ptrc_config_file *
 	ptrc_cli_usage(option, "%s", reason);
 }
 
-/* Ends the process if the setting `stacks`, which the user gave, has no effect or is not
- * possible. */
+/* Ends the process if the user gave the setting `stacks' without effect, or a value that is not possible here. */
 static void check_stacks(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
 			 const struct ptrc_config *c)
 {
@@ -120,8 +119,8 @@ static void check_stacks(const struct ptrc_config_line *l, const struct ptrc_con
 	}
 }
 
-/* Prepares a session that only counts. The process ends if the session itself has a setting about events that are
- * kept. Such settings of the file's defaults are for other sessions, and are dropped. */
+/* Prepares a session that only counts. Ends the process if the session itself has a setting about events that are
+ * kept. Drops such settings of the file's `defaults', because they are for other sessions. */
 static void set_count_only(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
 			   struct ptrc_config *c)
 {
@@ -149,14 +148,14 @@ static void set_count_only(const struct ptrc_config_line *l, const struct ptrc_c
 static void check_together(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
 			   const struct ptrc_config *c)
 {
-	/* Without an output there is no log. But --dump-config may show a configuration that gets an output
-	 * later, and ptrace-run always has a log. */
+	/* ptrace-create makes no log without an output; ptrace-run always makes one. A configuration that
+	 * --dump-config shows may get an output later. */
 	bool lacks_log = !c->output && !l->is_dump && l->user == PTRC_CONFIG_FOR_CREATE;
-	/* The keys that the session itself gives. The file's defaults may be meant for other sessions. */
+	/* The keys that the session itself or an option gives. The file's `defaults' may be for other sessions. */
 	unsigned int own = c->given & ~c->from_defaults;
 
-	/* With the policy append, the default, the size has no effect. A user who also gives a policy is assumed to
-	 * know that. */
+	/* With append, the default policy, log-max-size has no effect. A user who also gives a policy is assumed
+	 * to know that. */
 	if (c->given & 1U << PTRC_CONFIG_LOG_MAX_SIZE &&
 	    !(c->given & 1U << PTRC_CONFIG_LOG_FULL_POLICY))
 		refuse_setting(l, file, c, PTRC_CONFIG_LOG_MAX_SIZE,
@@ -216,8 +215,8 @@ void ptrc_config_resolve(const struct ptrc_config_line *l, const char *several_a
 				    several_advice);
 	for (size_t i = 0; i < file->count; i++) {
 		ptrc_config_overlay(&file->sessions[i], &l->options);
-		/* By default, ptrace-run records events of processes if no program records an event, so that a
-		 * trace shows at least its processes. */
+		/* By default, ptrace-run records events os.fork, os.exec and os.exit if no program records an
+		 * event, so that a trace shows at least its processes. */
 		if (l->user == PTRC_CONFIG_FOR_RUN &&
 		    !(file->sessions[i].given & 1U << PTRC_CONFIG_OS))
 			file->sessions[i].os.kinds = PTRC_OS_AUTO;

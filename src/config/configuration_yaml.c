@@ -15,14 +15,14 @@ struct reader {
 	struct ptrc_yaml yaml;
 	struct ptrc_config_file *file;
 	enum ptrc_config_user user;
-	/* The defaults in the file, and which of the keys KEY_DEFAULTS and KEY_SESSIONS were read
-	 * so far. */
+	/* The settings of the key KEY_DEFAULTS, and which of the keys KEY_DEFAULTS and KEY_SESSIONS
+	 * were read so far. */
 	struct ptrc_config defaults;
 	bool has_defaults;
 	bool has_sessions;
 };
 
-/* For each kind of setting, what its value has to be; for messages. */
+/* For messages: what the value of each kind of setting has to be. */
 static const char *const expected[] = {
 	[PTRC_CONFIG_TEXT] = "text",
 	[PTRC_CONFIG_NUMBER] = "a number",
@@ -54,8 +54,8 @@ static void read_scalar(struct reader *r, struct ptrc_config *c, enum ptrc_confi
 		ptrc_yaml_refuse(&r->yaml, "%s: %s", s->key, why.text);
 }
 
-/* Checks a layout. Only ptrace-dump uses layouts, but every command checks them, so that the user notices a
- * mistake before the trace is made. */
+/* Ends the process if a layout of the key `decode' is wrong. Only ptrace-dump uses layouts, but every command
+ * checks them, so that the user notices a mistake before the trace is made. */
 static void check_layout(const struct reader *r, const char *key,
 			 const struct ptrc_config_layout *l)
 {
@@ -114,7 +114,7 @@ static void read_value(struct reader *r, struct ptrc_config *c, enum ptrc_config
 		read_scalar(r, c, key);
 	while (is_list && ptrc_yaml_next(&r->yaml) != YAML_SEQUENCE_END_EVENT)
 		read_scalar(r, c, key);
-	/* Even an empty list or mapping counts as given, because it overrides the defaults. */
+	/* Even an empty list or mapping counts as given, because it overrides that of KEY_DEFAULTS. */
 	c->given |= 1U << key;
 }
 
@@ -194,7 +194,7 @@ static void read_sessions(struct reader *r)
 		ptrc_yaml_refuse(&r->yaml, KEY_SESSIONS ": the list is empty");
 }
 
-/* Reads the list of sessions or the defaults. The current event is the key. */
+/* Reads the value of KEY_SESSIONS or KEY_DEFAULTS. libyaml's current event is the key. */
 static void read_common(struct reader *r, bool is_sessions)
 {
 	if (is_sessions ? r->has_sessions : r->has_defaults)
@@ -210,8 +210,8 @@ static void read_common(struct reader *r, bool is_sessions)
 	}
 }
 
-/* Reads either a list of sessions and their defaults, or the settings of a single session. A file with both
- * is refused. */
+/* Reads a file that has either a list of sessions and their defaults, or the settings of a single session. Refuses
+ * a file with both. */
 static void read_mapping(struct reader *r, struct ptrc_config *one)
 {
 	while (ptrc_yaml_next(&r->yaml) != YAML_MAPPING_END_EVENT) {

@@ -9,8 +9,7 @@
 #include "src/config/configuration.h"
 #include "src/config/yaml_file.h"
 
-/* Finds the '=' between the event and the layout. It is the last one that is not within the braces of an
- * enum. */
+/* Finds the '=' in EVENT=LAYOUT: the last '=' that is not within the braces of an enum, such as {ok=0}. */
 static const char *find_sign(const char *text)
 {
 	size_t depth = 0;

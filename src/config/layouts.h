@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The layouts that are given by --decode and by the key decode in ptrace.yaml. */
+/* The layouts (the fields of events) that the user gives by --decode and by the key decode in ptrace.yaml. */
 #ifndef PTRC_SRC_CONFIG_LAYOUTS_H
 #define PTRC_SRC_CONFIG_LAYOUTS_H
 
@@ -9,9 +9,9 @@
  * valid. */
 void ptrc_config_take_layout(struct ptrc_layouts *, const char *text);
 
-/* Adds the layouts of the file's sessions: only those of the session with this name if the file has it,
- * otherwise those of all sessions. `session` may be NULL. Ends the process with a message if the file is not
- * valid. May be called only once. */
+/* Adds the layouts of the sessions in the configuration file `path`: only those of `session` if the file has a
+ * session of this name, otherwise (also for NULL) those of all sessions. Ends the process with a message if the
+ * file is not valid. May be called only once. */
 void ptrc_config_read_layouts(struct ptrc_layouts *, const char *path, const char *session);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* A place in a file. Lines and columns are counted from 1. The line is 0 if the value is not from the file. */
+/* The place of a value in a configuration file. Lines and columns are counted from 1. The line is 0 if the value
+ * is not from the file. */
 struct ptrc_config_mark {
 	size_t line;
 	size_t column;

@@ -14,8 +14,8 @@
 #include "src/base/message.h"
 #include "src/config/kept.h"
 
-/* How long to wait for the next bytes of a pipe such as <(command). The wait is limited, because
- * the file may be a FIFO to which no process writes. */
+/* The longest wait for the next bytes of a pipe such as <(command). The file may also be a FIFO to
+ * which no process writes, and then the process ends with a message. */
 enum { SILENCE_MS = 3000 };
 
 static struct ptrc_config_mark mark_of(const yaml_mark_t *m)
@@ -68,7 +68,7 @@ struct ptrc_config_mark ptrc_yaml_mark(const struct ptrc_yaml *r)
 	return mark_of(&r->event.start_mark);
 }
 
-/* Finds the place of an offset. libyaml reports only an offset, not a line, for bytes that are not UTF-8. */
+/* Converts an offset into a line and a column: for bytes that are not UTF-8, libyaml reports only an offset. */
 static struct ptrc_config_mark mark_of_offset(const struct ptrc_yaml *r, size_t offset)
 {
 	struct ptrc_config_mark m = {1, 1};
@@ -90,7 +90,7 @@ static bool is_tab(const struct ptrc_yaml *r, const yaml_mark_t *m)
 
 	for (size_t line = 0; line < m->line && i < r->size; i++)
 		line += r->bytes[i] == '\n';
-	/* Only spaces can precede a tab that indents, so here the column is the number of bytes. */
+	/* Only spaces, of one byte each, can precede a tab that indents, so the column is an offset in bytes. */
 	return i + m->column < r->size && r->bytes[i + m->column] == '\t';
 }
 
@@ -131,8 +131,8 @@ yaml_event_type_t ptrc_yaml_next(struct ptrc_yaml *r)
 	yaml_event_delete(&r->event);
 	if (!yaml_parser_parse(&r->parser, &r->event))
 		refuse_syntax(r);
-	/* In libyaml's structures for the three kinds of nodes, anchor and tag are the first members, so
-	 * data.scalar gives them for all three. */
+	/* In libyaml's structures for scalars, sequences and mappings, anchor and tag are the first members, so
+	 * data.scalar gives them for all three kinds of nodes. */
 	is_node = r->event.type == YAML_SCALAR_EVENT ||
 		  r->event.type == YAML_SEQUENCE_START_EVENT ||
 		  r->event.type == YAML_MAPPING_START_EVENT;
@@ -213,7 +213,8 @@ bool ptrc_yaml_begin(struct ptrc_yaml *r, const void *bytes, size_t size)
 		ptrc_cli_no_memory();
 	yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&r->parser, bytes, size);
-	/* Skips the start of the stream. A document follows unless the file has only comments. */
+	/* Skips the event for the start of the stream. The start of a document follows unless the file has only
+	 * comments. */
 	ptrc_yaml_next(r);
 	if (ptrc_yaml_next(r) != YAML_DOCUMENT_START_EVENT)
 		return false;
@@ -224,7 +225,7 @@ bool ptrc_yaml_begin(struct ptrc_yaml *r, const void *bytes, size_t size)
 void ptrc_yaml_end(struct ptrc_yaml *r)
 {
 	if (r->event.type != YAML_STREAM_END_EVENT) {
-		/* Skips the end of the document. */
+		/* Skips the event for the end of the document. */
 		ptrc_yaml_next(r);
 		if (ptrc_yaml_next(r) != YAML_STREAM_END_EVENT)
 			ptrc_yaml_refuse(r, "a second YAML document: a file can have only one");
@@ -233,8 +234,8 @@ void ptrc_yaml_end(struct ptrc_yaml *r)
 	yaml_parser_delete(&r->parser);
 }
 
-/* Reads at most one byte more than a valid file has, so that a larger file is noticed. Returns the number of
- * bytes. */
+/* Reads the file, and ends the process if it has more than PTRC_YAML_BYTES_MAX bytes or, unless is_patient, writes
+ * nothing for SILENCE_MS. Returns the number of bytes. */
 static size_t read_bytes(const char *name, int fd, bool is_patient, unsigned char *bytes)
 {
 	size_t size = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * YAML files, as a sequence of libyaml's events. The caller takes one event after the other and refuses
- * events that it does not expect, so the file cannot be nested deeper than the caller's functions. Anchors,
- * aliases and tags are refused here. If the file has a mistake, the process ends with one message,
+ * events that it does not expect, so the file cannot be nested deeper than the caller's functions. This room
+ * refuses anchors, aliases and tags. If the file has a mistake, the process ends with one message,
  * "file:line:column: reason".
  */
 #ifndef PTRC_SRC_CONFIG_YAML_FILE_H
@@ -22,7 +22,7 @@ struct ptrc_yaml {
 	const char *name;
 	const unsigned char *bytes;
 	size_t size;
-	/* For messages: what the user should write instead of an anchor. */
+	/* The end of the message that refuses an anchor: what the user should write instead; or "". */
 	const char *anchor_advice;
 	yaml_parser_t parser;
 	yaml_event_t event;
@@ -35,13 +35,12 @@ struct ptrc_yaml {
 const void *ptrc_yaml_read(const char *path, const char **name, size_t *size);
 
 /*
- * Starts to parse the bytes, which the caller keeps valid. The caller has set .name and .anchor_advice.
- * Returns false if the file has only comments. Otherwise the current event is the first one of the document's
- * content.
+ * Starts to parse the bytes, which the caller keeps valid. The caller has set .name and .anchor_advice. Returns
+ * false if the file has only comments. Otherwise .event is the first event of the document's content.
  */
 bool ptrc_yaml_begin(struct ptrc_yaml *, const void *bytes, size_t size);
 
-/* Refuses a second document, and frees the parser. Called after the last event of the content. */
+/* Refuses a second document, and frees the parser. Called when .event is the last of the document's content. */
 void ptrc_yaml_end(struct ptrc_yaml *);
 
 /* Moves on to the next event, and returns its type. */
@@ -69,7 +68,7 @@ bool ptrc_yaml_is_null(const struct ptrc_yaml *);
 
 bool ptrc_yaml_is_value(const struct ptrc_yaml *);
 
-/* Returns the kind of the current event, in words. */
+/* Returns the kind of the current event in words, such as "a list", for messages. */
 const char *ptrc_yaml_what(const struct ptrc_yaml *);
 
 /* Returns a copy of the current scalar, which is never freed. */

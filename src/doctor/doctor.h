@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The checks of ptrace-doctor, with a file for each kind of thing: machine, program, process, session and log.
- * The checks change nothing. Data of others (programs, logs, what processes publish) are untrusted. */
+ * The checks change nothing. They do not trust data of others (programs, logs, what processes publish). */
 #ifndef PTRC_SRC_DOCTOR_DOCTOR_H
 #define PTRC_SRC_DOCTOR_DOCTOR_H
 
@@ -29,14 +29,14 @@ struct ptrc_doctor_obstacle {
 };
 
 struct ptrc_doctor {
-	/* If not NULL, the first problem is stored here, and nothing is printed. */
+	/* If not NULL, ptrc_doctor_say() stores the first problem here, and prints nothing. */
 	struct ptrc_doctor_obstacle *obstacle;
-	/* The question is whether a process can be traced. So a program without the library is a problem, and
-	 * a process that no stream traces is not. */
+	/* The user asks whether a process can be traced. So a program without the library is a problem, and a
+	 * process that no stream traces is not. */
 	bool is_about_tracing;
 	bool is_json;
 	bool is_brief;
-	/* The name of the event that the user misses, or a pattern for several; NULL if none was given. */
+	/* --event: the name of the event that the user misses, or a pattern for several; NULL if not given. */
 	const char *event;
 	struct ptrc_buffer *out;
 	unsigned int problems;
@@ -55,23 +55,23 @@ void ptrc_doctor_say(struct ptrc_doctor *, enum ptrc_doctor_status, const char *
 #define ptrc_doctor_note(d, ...) ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, __VA_ARGS__)
 #define ptrc_doctor_problem(d, ...) ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, __VA_ARGS__)
 
-/* Whether the name is that of the event that the user misses, or matches its pattern. */
+/* Whether the name is that of the event that the user misses (.event), or matches the pattern in .event. */
 bool ptrc_doctor_is_missed(const struct ptrc_doctor *, const char *name);
 
-/* Reports each kind of loss of a log or a stream. is_advised means that another finding says what to do about a
- * full stream or log. is_ring means that the stream has no log, and that its policy is to overwrite its oldest
- * events; the loss of these is then not a problem. */
+/* Reports each kind of loss of a log or a stream. is_advised: another finding says already what to do about a full
+ * stream or log. is_ring: the stream has no log and overwrites its oldest events; their loss is then a note, not a
+ * problem. */
 void ptrc_doctor_losses(struct ptrc_doctor *, const char *thing, const struct ptrc_losses *,
 			bool is_advised, bool is_ring);
 
-/* Writes a size such as "12 KiB" or "3.4 GiB" to `text`, and returns it. */
+/* Writes the size as "12 KiB" or "3.4 GiB", for instance, to `text`. Returns `text`. */
 const char *ptrc_doctor_size(uint64_t bytes, char text[32]);
 
-/* Returns the user's sessions and their states. The first call asks the sessions for their states. The list is
- * empty if the directory cannot be listed. */
+/* Returns the user's sessions and their states, for which the first call asks the sessions. The list is empty if
+ * the directory of the sessions cannot be read. */
 const struct ptrc_session_list *ptrc_doctor_list(void);
 
-/* Returns the name of the session that this process controls, or NULL. */
+/* Returns the name of the session that the process `controller` controls; NULL if there is none. */
 const char *ptrc_doctor_session_of(pid_t controller);
 
 /* ---- doctor_machine.c ---- */
@@ -100,8 +100,8 @@ enum ptrc_doctor_library {
 	PTRC_DOCTOR_LIBRARY_UNKNOWN,
 };
 
-/* Reports which kinds of events, other than those that the program itself records, can be recorded of the program
- * with this path, and why other kinds cannot. */
+/* Reports which kinds of events other than its own can be recorded of the program with this path (functions,
+ * waits, probes, events of the operating system), and why others cannot. */
 void ptrc_doctor_kinds(struct ptrc_doctor *, const char *path);
 
 /* Returns whether and how the program of a running process contains the library: NONE, STATIC, SHARED or
@@ -110,19 +110,19 @@ enum ptrc_doctor_library ptrc_doctor_library_of(pid_t);
 
 /* ---- doctor_process.c ---- */
 
-/* Examines a process and the streams that trace it; if `controller` is not 0, only the streams of
- * this controller, whose state has been reported already. */
+/* Examines a process and the streams that trace it. If `controller` is not 0, examines only the
+ * streams of this controller, whose state ptrc_doctor_session() has reported already. */
 void ptrc_doctor_process(struct ptrc_doctor *, pid_t, pid_t controller);
 
-/* Finds a reason why the calling process cannot trace this one: the process has another /dev/shm, is in another pid
- * or time namespace, is privileged, or runs a program without the library. A program that is just starting counts
- * as one with the library if it is going to load the library. has_os means that the stream also records events of
- * the operating system, for which no program needs the library. Returns false if no reason was found. */
+/* Finds a reason why the caller cannot trace a process: the process has another /dev/shm, is in another pid or
+ * time namespace, is privileged, or runs a program without the library. A program that is just starting counts as
+ * one with the library if it is going to load the library. has_os: the stream also records events of the operating
+ * system, for which no program needs the library. Returns false if no reason was found. */
 bool ptrc_doctor_find_obstacle(pid_t, bool has_os, struct ptrc_doctor_obstacle *);
 
-/* Reports problems of a stream that its status shows. `session` is the name that the advice gives to commands; NULL
- * if the stream does not belong to a session. Returns whether the stream or its log is full; the report then says
- * so, with advice. */
+/* Reports the problems that a stream's status shows. `session` is the session's name for the advice; NULL if the
+ * stream does not belong to a session. Returns whether it has reported that the stream or its log is full, with
+ * advice. */
 bool ptrc_doctor_status(struct ptrc_doctor *, const char *thing, const char *session,
 			const struct posix_trace_status_info *, int full_policy, bool has_log);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports which kinds of events can be recorded of a program on this machine, and why others
- * cannot. */
+/* Reports which kinds of events can be recorded of a program, and why other kinds cannot. */
 #include "config.h"
 
 #include "src/doctor/doctor.h"
@@ -58,8 +57,8 @@ static void check_probes(struct ptrc_doctor *d, const char *path)
 	ptrc_program_probes_free(&probes);
 }
 
-/* Reports that --os can record events of the program. If the kernel does not allow that,
- * doctor_machine.c has said so. */
+/* Reports that --os can record events of the program, unless the kernel does not allow that, which
+ * doctor_machine.c has reported. */
 static void check_os(struct ptrc_doctor *d, const char *path)
 {
 	struct ptrc_os_refusal refusal;

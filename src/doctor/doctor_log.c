@@ -22,7 +22,7 @@
 #include "src/query/reader.h"
 #include "src/summary/no_events.h"
 
-/* The longest time that is spent on reading a log. */
+/* For how long a log is read at most, because the user waits. */
 #define READ_NS INT64_C(2000000000)
 
 struct log_seen {
@@ -30,15 +30,17 @@ struct log_seen {
 	/* The number of events that --event names, which the user misses, and the number of their event types. */
 	uint64_t wanted;
 	size_t wanted_types;
+	/* READ_NS was over before the end of the log. */
 	bool is_cut_short;
+	/* A filter of the trace has excluded events that --event names. */
 	bool is_filtered;
 };
 
 /* Properties of an event type of the log. */
 struct seen_type {
-	/* Its events are those that --event names. */
+	/* --event names this event type. */
 	bool is_wanted;
-	/* It is an event type of the operating system, which no program opens. */
+	/* The event type is one of the operating system (os.*), which no program opens. */
 	bool is_of_os;
 };
 
@@ -86,15 +88,15 @@ static void read_events(struct ptrc_reader *r, struct log_seen *seen)
 enum extent {
 	/* The log has all events that its trace recorded. */
 	WHOLE,
-	/* The log has the events written so far; the trace goes on. */
+	/* The trace goes on, so the log has only the events that were written so far. */
 	SO_FAR,
-	/* The log is incomplete, and only what is left of it can be examined. Another finding says
-	 * what is missing. */
+	/* The log is incomplete, so only what is left of the log can be examined. check_losses() has
+	 * reported what is missing. */
 	REMAINS,
 };
 
-/* Notes which event types of the log are of the operating system, and which are those whose events the user expected
- * (--event). Offers the name of each other type to `nearest`, which suggests a similar name for a misspelt one. */
+/* Notes which event types of the log are of the operating system, and which --event names. Offers the names of the
+ * other types to `nearest`, which finds those that are similar to a misspelt --event. */
 static void find_events(const struct ptrc_doctor *d, struct ptrc_reader *r, struct log_seen *seen,
 			struct ptrc_nearest *nearest)
 {
@@ -114,10 +116,10 @@ static void find_events(const struct ptrc_doctor *d, struct ptrc_reader *r, stru
 	}
 }
 
-/* Whether the process has this file, which is in the directory, open for writing. Follows only links in /proc
- * that lead into the directory, because following another one might wait for a file system that does not
- * answer. The links are compared by the directory only: a later file of a rotated log had no name yet when it
- * was opened, so its link does not have the file's name. */
+/* Whether the process has this file, which is in the directory, open for writing. Follows only links in
+ * /proc/PID/fd that lead into the directory, because following others might wait for a file system that does not
+ * answer. Does not compare the file's name: a later file of a rotated log had no name yet when it was opened, so
+ * its link lacks it. */
 static bool is_writing(const char *pid, const char *directory, const struct stat *file)
 {
 	char path[64 + NAME_MAX], target[PATH_MAX];
@@ -135,7 +137,7 @@ static bool is_writing(const char *pid, const char *directory, const struct stat
 		if (n < 0)
 			continue;
 		target[n] = '\0';
-		/* The permissions of the link say how the file was opened. */
+		/* The link is writable if the file was opened for writing. */
 		is_found = !strncmp(target, directory, size) && !strchr(target + size, '/') &&
 			   !fstatat(dirfd(fds), e->d_name, &link, AT_SYMLINK_NOFOLLOW) &&
 			   link.st_mode & S_IWUSR && !fstatat(dirfd(fds), e->d_name, &st, 0) &&
@@ -146,8 +148,8 @@ static bool is_writing(const char *pid, const char *directory, const struct stat
 	return is_found;
 }
 
-/* Reports a process of this user that writes the log: the controller if there is one, otherwise the keeper.
- * Returns false if no process writes it. */
+/* Reports a process of this user that writes the log: the controller or, if that is gone, the keeper (a process
+ * that only writes the log). Returns false if no process of this user writes the log. */
 static bool examine_process(struct ptrc_doctor *d, const char *path, const char *absolute)
 {
 	char thing[32 + PTRC_SESSION_NAME_MAX] = "";
@@ -157,8 +159,8 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 	DIR *all;
 	int fd;
 
-	/* As long as the start of a log has not been written, ptrc_log_open_last() does not take
-	 * the file for a log. */
+	/* ptrc_log_open_last() refuses a log whose start has not been written yet, so such a file
+	 * is opened here. */
 	if (ptrc_log_open_last(path, &fd))
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
@@ -166,7 +168,7 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 	if (fstat(fd, &last))
 		last.st_ino = 0;
 	close(fd);
-	/* The directory's path includes the slash at its end. */
+	/* The path of the directory, with the slash at its end. */
 	snprintf(directory, sizeof(directory), "%.*s", (int)(strrchr(absolute, '/') + 1 - absolute),
 		 absolute);
 	all = opendir("/proc");
@@ -198,8 +200,9 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 	return *thing;
 }
 
-/* Resolves links, "." and ".." in the path, as sessions do. Stores at most PATH_MAX bytes. The file itself may be
- * missing, because --log-keep may have deleted the first file of a rotated log. */
+/* Resolves links, "." and ".." in the path, so that it can be compared with the paths of sessions' logs. Stores at
+ * most PATH_MAX bytes. The file itself may be missing: --log-keep may have deleted the first file of a rotated
+ * log. */
 static bool make_absolute(const char *path, char *absolute)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -235,8 +238,8 @@ static bool examine_writer(struct ptrc_doctor *d, const char *path)
 	return examine_process(d, path, absolute);
 }
 
-/* Whether examine_process() finds each process that can write the file, because the file belongs to this user, or the
- * user is root. */
+/* Whether examine_process() can see all processes that may write the file, because this user owns the file or is
+ * root. */
 static bool is_own(const char *path)
 {
 	struct stat st;
@@ -244,7 +247,7 @@ static bool is_own(const char *path)
 	return !geteuid() || (!stat(path, &st) && st.st_uid == geteuid());
 }
 
-/* Reports what is missing from a log, as ptrace-stat does. If the log has no end, although no process of this
+/* Reports what is missing from a log, as ptrace-stat does. If the log was not closed, although no process of this
  * user writes it, also reports why. */
 static void check_losses(struct ptrc_doctor *d, const char *path, const struct ptrc_losses *l,
 			 bool is_log_full)
@@ -304,8 +307,8 @@ static void check_events(struct ptrc_doctor *d, const char *path, trace_id_t tra
 			"has no event of a program: %s", ptrc_no_events_reason(&no_events, reason));
 }
 
-/* Reports what the log has of the event that the user misses. If the log is incomplete, the lack of this
- * event is not a problem. */
+/* Reports what the log has of the event that the user misses (--event). If the log is incomplete, the lack of this
+ * event is a note, not a problem. */
 static void check_event(struct ptrc_doctor *d, const char *path, const struct log_seen *seen,
 			const struct ptrc_nearest *nearest, enum extent extent,
 			unsigned long refused)
@@ -396,7 +399,7 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 		close(fd);
 		return;
 	}
-	/* If the file is not a log, neither the disk nor a process that writes it matters. */
+	/* Returns early if the file is not a log: then neither the disk nor a process that writes it matters. */
 	if (st.st_size && !ptrc_reader_is_log(fd)) {
 		ptrc_reader_why_no_log(fd, &why);
 		ptrc_doctor_problem(d, "log", path, NULL, "%s", why.text);

@@ -18,9 +18,9 @@
 
 #define SHM "/dev/shm"
 #define TMPFS_TYPE 0x01021994
-/* The space for a stream of the size that ptrace-run uses by default. */
+/* The bytes in /dev/shm for a stream of the default size of the commands; also a usual log. */
 #define ROOM_USUAL (UINT64_C(12) << 20)
-/* The space for a packet of a log, and for the start and the end of the log. */
+/* The bytes on the disk for one packet of a log, and for the start and the end of the log. */
 #define LOG_ROOM_LEAST (UINT64_C(272) << 10)
 
 static void check_memory(struct ptrc_doctor *d)
@@ -58,7 +58,7 @@ static void check_memory(struct ptrc_doctor *d)
 	size = (uint64_t)v.f_blocks * v.f_frsize;
 	ptrc_doctor_size(room, free_text);
 	ptrc_doctor_size(size, size_text);
-	/* A tmpfs without a limit says that it has 0 blocks and 0 files. */
+	/* A tmpfs without a limit reports 0 blocks and 0 files. */
 	if (size && size < PTRC_TRACE_ROOM_LEAST)
 		ptrc_doctor_problem(d, "shared-memory", SHM,
 				    "mount it larger: mount -o remount,size=1G " SHM,

@@ -11,14 +11,16 @@
 #include "src/base/nearest.h"
 #include "src/doctor/doctor.h"
 
+/* A process that is examined. */
 struct patient {
 	struct ptrc_doctor *d;
 	pid_t pid;
+	/* If not 0, only streams of this controller are examined: see ptrc_doctor_process(). */
 	pid_t controller;
-	/* The process in the report, for example "4711 (name)". */
+	/* The name of the process in the report, for example "4711 (name)". */
 	char thing[64];
 	struct ptrc_inspected_process seen;
-	/* The following members are from /proc/PID/status. */
+	/* From /proc/PID/status: the state, the effective user (-1: unknown), and the seccomp mode (2: filter). */
 	char state;
 	long uid;
 	int seccomp;
@@ -51,8 +53,8 @@ static bool read_status(struct patient *p)
 	return true;
 }
 
-/* Whether the file /proc/PID/`theirs` is another one than the file `ours` of this process. Returns
- * false if that is unknown. */
+/* Whether the file /proc/PID/`theirs` of the process is another file than `ours` of this process.
+ * Returns false if that is unknown. */
 static bool is_other(const struct patient *p, const char *theirs, const char *ours)
 {
 	struct stat a, b;
@@ -64,8 +66,8 @@ static bool is_other(const struct patient *p, const char *theirs, const char *ou
 	return stat(path, &a) ? errno == ENOENT : a.st_dev != b.st_dev || a.st_ino != b.st_ino;
 }
 
-/* Checks the namespaces of the process and its /dev/shm. Returns false if their state makes further checks
- * impossible. */
+/* Checks the namespaces of the process and its /dev/shm. Returns false if the process cannot be traced from here,
+ * so that further checks make no sense. */
 static bool check_place(struct patient *p)
 {
 	bool is_good = !p->seen.pt_depth;
@@ -86,8 +88,8 @@ static bool check_place(struct patient *p)
 					      "(chroot)");
 		is_good = false;
 	}
-	/* The controller of a session is a child of the command, so it will be in the command's time namespace for
-	 * children, which is compared here. */
+	/* Compares with the time namespace of this command's children, because a session's controller is a child
+	 * of the command that makes the session. */
 	if (is_other(p, "ns/time", "/proc/self/ns/time_for_children")) {
 		ptrc_doctor_problem(
 			p->d, "time-namespace", p->thing, "run the commands where it is (nsenter)",
@@ -100,7 +102,7 @@ static bool check_place(struct patient *p)
 	return is_good;
 }
 
-/* Whether the process is or was privileged. If so, its files in /proc belong to root. */
+/* Whether the process is or was privileged: then its files in /proc belong to root, not to its user. */
 static bool is_privileged(const struct patient *p)
 {
 	char path[64];
@@ -135,8 +137,8 @@ static void check_library(struct patient *p)
 				    "is or was set-user-ID or otherwise privileged: such programs "
 				    "are never traced");
 	else if (library == PTRC_DOCTOR_LIBRARY_STATIC || library == PTRC_DOCTOR_LIBRARY_SHARED) {
-		/* If the program is just starting, shared memory does not show yet that it has the library. It will
-		 * be traced, so this is no obstacle. */
+		/* A program that is just starting has not published yet that it has the library. It will be
+		 * traced, so this is no obstacle. */
 		if (p->d->obstacle)
 			return;
 		ptrc_doctor_problem(p->d, "library", p->thing,
@@ -149,7 +151,7 @@ static void check_library(struct patient *p)
 		ptrc_doctor_problem(p->d, "library", p->thing, NULL,
 				    "shows nothing of the library, and its program cannot be read");
 	else
-		/* If the question is not whether the process can be traced, this is only a note:
+		/* Unless the user asks whether the process can be traced, this is only a note:
 		 * the purpose of the program may be to start other programs. */
 		ptrc_doctor_say(p->d,
 				p->d->is_about_tracing ? PTRC_DOCTOR_PROBLEM : PTRC_DOCTOR_NOTE,
@@ -225,7 +227,7 @@ static void check_filter(struct patient *p, const char *thing,
 	size_t used = 0;
 	int is_member;
 
-	/* doctor_session.c has already reported whether the missed event is filtered out. */
+	/* check_event() of doctor_session.c has already reported whether the missed event is filtered out. */
 	if (p->d->event && p->controller)
 		return;
 	for (; ptrc_inspect_event(p->pid, asked, &id, name) == 0; asked++) {

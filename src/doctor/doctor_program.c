@@ -2,8 +2,8 @@
 /*
  * Finds out whether a program contains the library, without running it.
  *
- * A program with the static library contains certain texts. The shared libraries of a program are listed by
- * src/base/program.h, those of a running process are in /proc/PID/maps.
+ * A program with the static library contains certain texts. ptrc_program_libraries() lists the shared libraries of a
+ * program, /proc/PID/maps those of a running process.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@
 #define LIBRARY "libposixtrace.so"
 /* execvp(3) runs a file with this program if the kernel refuses to execute the file. */
 #define SHELL "/bin/sh"
-/* Each program that contains the library has these texts in it, even if it was stripped. */
+/* Texts in each program that contains the static library, even if the program was stripped. */
 static const char *const marks[] = {"posix_trace_unnamed_userevent", "ptrace-keeper"};
 
 enum {
@@ -35,7 +35,7 @@ enum {
 	INTERPRETERS_MAX = 4,
 };
 
-/* Whether the file contains all these texts. Each has at most 254 bytes. */
+/* Whether the file contains all these texts, each of at most 254 bytes. Reads at most SCAN_MAX bytes. */
 static bool has_texts(const char *path, const char *const *texts, size_t count)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -64,8 +64,8 @@ static bool has_texts(const char *path, const char *const *texts, size_t count)
 	return is_found;
 }
 
-/* Called for each library of a program. Stores in *arg what is known so far about the posixtrace
- * library in the program. */
+/* Called by ptrc_program_libraries() for each library of a program. Updates *arg, which says
+ * whether and how the program contains the posixtrace library, as far as is known. */
 static void take_library(void *arg, const char *line, const char *path)
 {
 	enum ptrc_doctor_library *result = arg;
@@ -104,7 +104,7 @@ enum ptrc_doctor_library ptrc_doctor_library_of(pid_t pid)
 	char name[64], line[PATH_MAX + 128];
 	FILE *f;
 
-	/* This link can be read even if the program's file was removed. */
+	/* Reads the program by this link, which works even if the program's file was removed. */
 	snprintf(name, sizeof(name), "/proc/%ld/exe", (long)pid);
 	if (has_texts(name, marks, 2))
 		return PTRC_DOCTOR_LIBRARY_STATIC;
@@ -131,8 +131,8 @@ enum ptrc_doctor_library ptrc_doctor_library_of(pid_t pid)
 	return result;
 }
 
-/* Finds the program that is named in the first line of a script. If that is env(1), the program is the first
- * word after it that is neither an option nor a variable. */
+/* Finds the interpreter in the first line of a script. If the line names env(1), the interpreter is the first
+ * following word that is neither an option nor a variable. */
 static bool find_interpreter(const char *script, char path[PATH_MAX])
 {
 	char line[512] = "", found[PATH_MAX];
@@ -159,7 +159,7 @@ static bool find_interpreter(const char *script, char path[PATH_MAX])
 	return true;
 }
 
-/* Whether execvp(3) would run the file with SHELL: it is neither a program nor a script that starts with #!. */
+/* Whether execvp(3) would run the file with SHELL, because it is neither an ELF file nor starts with #!. */
 static bool is_plain_script(const char *path)
 {
 	char head[SELFMAG];
@@ -172,7 +172,7 @@ static bool is_plain_script(const char *path)
 	       (n < SELFMAG || memcmp(head, ELFMAG, SELFMAG) != 0);
 }
 
-/* Whether the program names a loader that does not exist. */
+/* Whether the program names a loader (dynamic linker) that does not exist. */
 static bool lacks_loader(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

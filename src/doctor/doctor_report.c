@@ -67,11 +67,12 @@ void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status, cons
 		}
 		ptrc_buffer_char(d->out, '\n');
 	}
-	/* The output is written at once, because the next check may take seconds. */
+	/* Writes each finding at once, because the next check may take seconds. */
 	ptrc_output_write(d->out);
 }
 
-/* Returns the advice for events that were lost in the stream, in the log, or in both. */
+/* Returns the advice for events that were lost in the stream, in the log, or in both: the numbers of lost
+ * events. */
 static const char *room(uint64_t in_stream, uint64_t in_log)
 {
 	if (!in_stream)
@@ -83,7 +84,8 @@ static const char *room(uint64_t in_stream, uint64_t in_log)
 	return "use a larger --stream-min-size";
 }
 
-/* For each kind of loss, by its member in JSON: the name of the check that reports it, and what to do. */
+/* For each kind of loss, which is named by its member in JSON: the check under which it is reported ("lost" if it
+ * is not in this table), and what to do. */
 static const struct {
 	const char *key, *check, *advice;
 } losses[] = {
@@ -109,7 +111,7 @@ static void take_loss(void *arg, const char *key, bool is_loss, const char *text
 	const struct told *t = arg;
 	const char *check = "lost", *advice = NULL;
 
-	/* If is_loss is false, --log-keep has deleted files of the log, as the user wanted. */
+	/* is_loss is false for files of the log that --log-keep has deleted, as the user wanted. */
 	if (!is_loss)
 		return;
 	if (key && !t->is_advised && (!strcmp(key, "stream_events") || !strcmp(key, "log_events")))
@@ -137,7 +139,7 @@ const struct ptrc_session_list *ptrc_doctor_list(void)
 {
 	static struct ptrc_session_list all;
 
-	/* If the directory cannot be used, doctor_machine.c reports that. */
+	/* Ignores the error if the directory cannot be used, because doctor_machine.c reports that. */
 	if (!all.errors)
 		ptrc_session_list(&all, false);
 	return &all;

@@ -16,10 +16,10 @@
 #include "src/session/orphans.h"
 #include "src/query/reader.h"
 
-/* Enough bytes for an advice that has the names of an event and of a session. */
+/* The bytes of the longest advice, a command with the names of an event and of a session. */
 enum { ADVICE_MAX = TRACE_EVENT_NAME_MAX + PTRC_SESSION_NAME_MAX + 40 };
 
-/* Reports a log that is a named pipe and accepts no data, so that the keeper has to wait. */
+/* Reports if the log, a named pipe, accepts no data, so that the keeper (which writes the log) has to wait. */
 static void check_pipe(struct ptrc_doctor *d, const char *log)
 {
 	struct pollfd p = {.fd = open(log, O_WRONLY | O_CLOEXEC | O_NONBLOCK), .events = POLLOUT};
@@ -43,7 +43,7 @@ static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_stat
 	if (!s->has_log)
 		return;
 	error = stat(s->log, &st) ? errno : 0;
-	/* --log-keep also deletes the first file of a log, whose name is that of the log. */
+	/* The log of a session with --log-keep is not gone if only its first file was deleted. */
 	if (error == ENOENT && ptrc_reader_is_there(s->log))
 		return;
 	if (error || s->is_log_gone)
@@ -59,8 +59,8 @@ static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_stat
 		check_pipe(d, s->log);
 }
 
-/* Reports a keeper that was killed or is stopped. The target publishes, for each stream that traces it,
- * whether the keeper lives. */
+/* Reports if the session's keeper, which writes its log, was killed or is stopped. Finds the session's stream
+ * among those that trace the target. */
 static void check_keeper(struct ptrc_doctor *d, const struct ptrc_session_state *s)
 {
 	static struct ptrc_inspected_stream stream;
@@ -115,7 +115,7 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 		ptrc_doctor_problem(d, "target", s->name, end,
 				    "process %d, which it traces, has ended", s->target);
 	ptrc_losses_gather(&losses, &s->status, &s->counts);
-	/* ptrc_doctor_status() has reported this error already. */
+	/* ptrc_doctor_status() has reported the write error already. */
 	losses.write_error = 0;
 	ptrc_doctor_losses(d, s->name, &losses, is_full,
 			   !s->has_log && s->attributes.stream_full_policy == POSIX_TRACE_LOOP);
@@ -127,7 +127,8 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 	check_log_file(d, s);
 }
 
-/* Writes a command that the user can copy. The command would be wrong if the name had quotes in it. */
+/* Writes a command that the user can copy. If the event's name has a quote ('), the command is wrong, which is
+ * accepted because such names are rare. */
 static const char *say_remove(char advice[ADVICE_MAX], const char *options, const char *session,
 			      const char *event)
 {
@@ -234,7 +235,7 @@ bool ptrc_doctor_session(struct ptrc_doctor *d, const char *name)
 	char *names[] = {(char *)name};
 	int error;
 
-	/* This function is used because ptrc_session_ask() would remove the socket of a killed controller. */
+	/* Does not call ptrc_session_ask(), which would remove the socket of a killed controller. */
 	ptrc_session_stat_all(names, 1, false, &reply, &error);
 	if (error == ENOENT)
 		return false;
