@@ -36,8 +36,7 @@ static uint64_t eight_digits(uint32_t number)
 	return x | EACH_BYTE('0');
 }
 
-/* Returns the eight hexadecimal digits of four bytes in an integer, the first digit in the lowest
- * byte. */
+/* Returns the eight hexadecimal digits of four bytes in an integer, the first in the lowest byte. */
 static uint64_t eight_hex_digits(const unsigned char *bytes)
 {
 	uint32_t number;

@@ -98,14 +98,12 @@ void ptrc_buffer_base64(struct ptrc_buffer *, const void *, size_t);
 void ptrc_buffer_format(struct ptrc_buffer *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The format of times, and the text of the second that was formatted last, which is kept because most events
- * happen in the same second as the preceding one. Zeroed at the start, except for is_local (local time instead of
- * UTC). */
+/* The format of times, and the text of the second that was formatted last: most events happen in the same second
+ * as the one before. Zeroed at the start, except for is_local (local time instead of UTC). */
 struct ptrc_time_format {
 	bool is_local;
 	time_t second;
-	/* The texts of .second: "2026-01-02T03:04:05", the offset from UTC, and the digits of the seconds since
-	 * 1970. */
+	/* The texts of .second: "2026-01-02T03:04:05", the offset from UTC, and the seconds since 1970. */
 	char date[32];
 	char offset[8];
 	char digits[24];
@@ -131,8 +129,7 @@ enum { PTRC_UTC_TIME_COLUMNS = 30, PTRC_LOCAL_TIME_COLUMNS = 35 };
 /* Puts a difference of times in seconds with nanoseconds, such as +12.000000345s. */
 void ptrc_buffer_span(struct ptrc_buffer *, int64_t ns);
 
-/* Puts a duration in the largest unit in which it is at least 1, rounded down to three decimals, such as
- * 12.345ms. */
+/* Puts a duration in the largest unit in which it is at least 1, rounded down to 3 decimals: 12.345ms. */
 void ptrc_buffer_duration(struct ptrc_buffer *, uint64_t ns);
 
 /* Puts a duration, which may be negative, in the largest unit in which it is at least 1, with all its decimals,

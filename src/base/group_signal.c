@@ -17,13 +17,11 @@
 #include <unistd.h>
 
 enum {
-	/* How long the witness (a child in the same process group) waits for the signal about which it is
-	 * asked. */
+	/* How long the witness (a child in the process group) waits for the signal it is asked about. */
 	PATIENCE_MS = 20,
 	/* If the witness does not answer in this time, it was stopped or killed, and is replaced. */
 	ANSWER_S = 1,
-	/* The interval at which the witness checks whether COMMAND, the program that ptrace-run
-	 * runs, is still stopped. */
+	/* How often the witness checks whether COMMAND (which ptrace-run runs) is still stopped. */
 	LOOK_MS = 50,
 	/* A request to the witness, in place of the number of a signal: start or stop watching COMMAND. */
 	WATCH = 0,
@@ -97,8 +95,7 @@ static void __attribute__((noreturn)) witness_main(int fd)
 	syscall(SYS_close_range, 1, ~0U, 0);
 	/* With this name, the witness does not look like another ptrace-run in a list of processes. */
 	prctl(PR_SET_NAME, "ptrace-witness");
-	/* Makes the witness end with its parent even if the witness is stopped, and so cannot notice that the
-	 * socket was closed. */
+	/* Makes the witness end with its parent even if it is stopped and does not notice the closed socket. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	snprintf(stat_path, sizeof(stat_path), "/proc/%ld/stat", (long)command);
 	for (;;) {

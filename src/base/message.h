@@ -52,8 +52,7 @@ struct ptrc_cli_reason {
 bool ptrc_cli_because(struct ptrc_cli_reason *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Returns the exit status for a failure other than wrong usage. (In ptrace-run, both have the same exit
- * status.) */
+/* Returns the exit status for a failure other than wrong usage, which differs except in ptrace-run. */
 int ptrc_cli_failure_status(void);
 
 /* Reports that memory is short, and ends the process. */

@@ -15,8 +15,8 @@
 #include "include/posixtrace-private.h"
 #include "src/base/message.h"
 
-/* If more files than this in a directory match what the user typed, they are not opened to find out which are
- * logs, because that takes long and the user waits. */
+/* If more files than this in a directory match the user's text, no more are opened to look for logs, because the
+ * user waits. */
 enum { FILES_MAX = 500 };
 
 /* Puts the names of the user's sessions. The socket of a session is the file c.NAME; a name that starts with ~ is

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Proposals for completion of things that exist: sessions, processes, logs, files of rules, names of
- * event types. */
+/* Proposals of existing things: sessions, processes, logs, files of rules, and names of event types. */
 #ifndef PTRC_SRC_BASE_PROPOSALS_H
 #define PTRC_SRC_BASE_PROPOSALS_H
 

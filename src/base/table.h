@@ -25,8 +25,7 @@ struct ptrc_table {
 	struct ptrc_table_entry *spare;
 };
 
-/* Finds the thing with this key. If there is none, adds a thing of thing_size bytes, zeroed except for
- * its entry. */
+/* Finds the thing with this key. If there is none, adds one of thing_size bytes, zeroed except for its entry. */
 void *ptrc_table_find(struct ptrc_table *, const void *key, size_t key_size, size_t thing_size);
 
 /* Finds the thing with this key. Returns NULL if there is none. */

@@ -349,7 +349,7 @@ int ptrc_config_stream_full_policy(const struct ptrc_config *c, bool has_log)
 {
 	if (c->stream_full_policy)
 		return c->stream_full_policy;
-	/* Not flush, because snapshots would lack the events that were flushed before. */
+	/* Loop instead of flush, because snapshots would lack events that were flushed. */
 	if (c->snapshot_on.count)
 		return POSIX_TRACE_LOOP;
 	return has_log ? POSIX_TRACE_FLUSH : POSIX_TRACE_LOOP;

@@ -175,8 +175,7 @@ struct ptrc_config_file {
 	bool is_list;
 };
 
-/* The log of a session that only counts. The keeper, which writes logs, counts the events of such a log and drops
- * them. */
+/* The log of a session that only counts: its keeper (the writer of the log) counts the events and drops them. */
 #define PTRC_CONFIG_NOTHING "/dev/null"
 
 void ptrc_config_init(struct ptrc_config *);
@@ -187,12 +186,12 @@ void ptrc_config_init(struct ptrc_config *);
 bool ptrc_config_set(struct ptrc_config *, enum ptrc_config_key, enum ptrc_config_user,
 		     const char *text, struct ptrc_cli_reason *why);
 
-/* Adds a layout to the setting `decode'. Returns false with the reason if its texts are empty or too long, or the
- * setting has too many. */
+/* Adds a layout to the setting `decode'. Returns false, with the reason, if a text is empty or too long, or
+ * there are too many. */
 bool ptrc_config_add_layout(struct ptrc_config *, const struct ptrc_config_layout *,
 			    struct ptrc_cli_reason *why);
 
-/* Copies the settings that are given in *above to *below, also lists as a whole. */
+/* Copies the settings that *above gives to *below. A list or mapping replaces the one of *below as a whole. */
 void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *above);
 
 /* Returns the policy for a full stream: the one that was given, or a default that depends on whether there is

@@ -40,8 +40,7 @@ static unsigned int code_point(const unsigned char *p, size_t *length)
 	return v;
 }
 
-/* Whether this code point, which is not ASCII, is a visible character that YAML allows in quotes without an
- * escape. */
+/* Whether this code point, not ASCII, is a visible character that YAML allows in quotes unescaped. */
 static bool is_printable(unsigned int c)
 {
 	if (c == 0x2028 || c == 0x2029 || c == 0xfeff)

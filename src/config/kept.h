@@ -4,8 +4,7 @@
 
 #include <stddef.h>
 
-/* Allocates memory that is never freed. A list keeps it reachable, so that leak checkers do not
- * report it. */
+/* Allocates memory that is never freed, but stays reachable by a list, so that leak checkers are silent. */
 void *ptrc_config_keep(size_t size) __attribute__((returns_nonnull));
 
 #endif

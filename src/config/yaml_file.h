@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * YAML files, as a sequence of libyaml's events. The caller takes one event after the other and refuses
- * events that it does not expect, so the file cannot be nested deeper than the caller's functions. This room
+ * YAML files, as a sequence of libyaml's events. The caller takes one event after the other and refuses events
+ * that it does not expect, so the file cannot be nested deeper than the caller's functions. ptrc_yaml_next()
  * refuses anchors, aliases and tags. If the file has a mistake, the process ends with one message,
  * "file:line:column: reason".
  */

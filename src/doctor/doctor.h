@@ -95,8 +95,7 @@ enum ptrc_doctor_library {
 	PTRC_DOCTOR_LIBRARY_MISSING,
 	/* The file is not an ELF file of this machine, or the loader refuses it. */
 	PTRC_DOCTOR_LIBRARY_ALIEN,
-	/* The file cannot be read, or names a loader that must not be started because it does not belong to
-	 * the system. */
+	/* The file cannot be read, or names a loader that is not the system's and so is not started. */
 	PTRC_DOCTOR_LIBRARY_UNKNOWN,
 };
 
@@ -121,8 +120,8 @@ void ptrc_doctor_process(struct ptrc_doctor *, pid_t, pid_t controller);
 bool ptrc_doctor_find_obstacle(pid_t, bool has_os, struct ptrc_doctor_obstacle *);
 
 /* Reports the problems that a stream's status shows. `session` is the session's name for the advice; NULL if the
- * stream does not belong to a session. Returns whether it has reported that the stream or its log is full, with
- * advice. */
+ * stream belongs to no session. Returns whether it has reported, with advice, that the stream or its log is
+ * full. */
 bool ptrc_doctor_status(struct ptrc_doctor *, const char *thing, const char *session,
 			const struct posix_trace_status_info *, int full_policy, bool has_log);
 

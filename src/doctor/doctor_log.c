@@ -117,9 +117,9 @@ static void find_events(const struct ptrc_doctor *d, struct ptrc_reader *r, stru
 }
 
 /* Whether the process has this file, which is in the directory, open for writing. Follows only links in
- * /proc/PID/fd that lead into the directory, because following others might wait for a file system that does not
- * answer. Does not compare the file's name: a later file of a rotated log had no name yet when it was opened, so
- * its link lacks it. */
+ * /proc/PID/fd that lead into the directory: following others might wait for a file system that does not answer.
+ * Ignores the file's name, which the link lacks if the file, as a later one of a rotated log, had no name yet
+ * when it was opened. */
 static bool is_writing(const char *pid, const char *directory, const struct stat *file)
 {
 	char path[64 + NAME_MAX], target[PATH_MAX];
@@ -159,8 +159,7 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 	DIR *all;
 	int fd;
 
-	/* ptrc_log_open_last() refuses a log whose start has not been written yet, so such a file
-	 * is opened here. */
+	/* ptrc_log_open_last() refuses a log whose start is not written yet, so this opens it. */
 	if (ptrc_log_open_last(path, &fd))
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
@@ -200,8 +199,8 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 	return *thing;
 }
 
-/* Resolves links, "." and ".." in the path, so that it can be compared with the paths of sessions' logs. Stores at
- * most PATH_MAX bytes. The file itself may be missing: --log-keep may have deleted the first file of a rotated
+/* Resolves links, "." and ".." in the path, to compare it with the paths of sessions' logs. Stores at most
+ * PATH_MAX bytes. The file itself may be missing: --log-keep may have deleted the first file of a rotated
  * log. */
 static bool make_absolute(const char *path, char *absolute)
 {

@@ -54,8 +54,8 @@ static bool has_texts(const char *path, const char *const *texts, size_t count)
 				found |= 1U << i;
 		is_found = found == (1U << count) - 1;
 		at += n;
-		/* A text may start in this piece of the file and end in the next one, so the end of this
-		 * piece is kept. */
+		/* Keeps the end of this piece of the file, because a text may start in it and end in the next
+		 * piece. */
 		kept = have < 255 ? have : 255;
 		memmove(piece, piece + have - kept, kept);
 	}
@@ -248,8 +248,7 @@ static void say_library(struct ptrc_doctor *d, const char *path, enum ptrc_docto
 		if (preload && strstr(preload, "libposixtrace"))
 			ptrc_doctor_ok(d, "library", path, "gets the library by LD_PRELOAD");
 		else
-			/* This is only a note, because a shell, env(1), nice(1) and the like normally lack the
-			 * library. */
+			/* Only a note, because a shell, env(1), nice(1) and the like normally lack the library. */
 			ptrc_doctor_note(d, "library", path,
 					 "if its own events are missing, link it with -lposixtrace",
 					 "is not linked with the library, so it has no events of "

@@ -71,8 +71,7 @@ void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status, cons
 	ptrc_output_write(d->out);
 }
 
-/* Returns the advice for events that were lost in the stream, in the log, or in both: the numbers of lost
- * events. */
+/* Returns the advice if these numbers of events were lost in the stream and in the log. */
 static const char *room(uint64_t in_stream, uint64_t in_log)
 {
 	if (!in_stream)

@@ -52,7 +52,7 @@ void ptrc_code_names_free(struct ptrc_code_names *names)
 	ptrc_table_free(&names->addresses);
 }
 
-/* ---- reading the file ---- */
+/* ---- reading /tmp/perf-PID.map ---- */
 
 /* Opens the map of names that the process may have written. Any user can create a file of this name
  * in /tmp, so only a regular file of `user` is accepted. */
@@ -91,9 +91,8 @@ static size_t first_place(const struct places *p, uint64_t address)
 	return low;
 }
 
-/* Takes a line of the file: the start and the size of a function in hexadecimal digits, and its name. A later line
- * for an address replaces an earlier one, because a JIT compiler may reuse the memory of a function for another
- * one. */
+/* Takes a line of the file: the start and the size of a function in hexadecimal digits, and its name. A later
+ * line for an address replaces an earlier one, because a JIT compiler may reuse the memory of a function. */
 static void take_line(struct places *p, char *line)
 {
 	struct ptrc_code_function f = {0};

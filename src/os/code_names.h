@@ -25,9 +25,8 @@ struct ptrc_code_function {
 
 void ptrc_code_names_note(struct ptrc_code_names *, uint64_t address);
 
-/* Reads the names of the functions at the noted addresses, if /tmp/perf-PID.map is a regular file of this
- * user. Returns an array of these functions, the one with most samples first. The caller frees the array
- * and the names. */
+/* Reads the names of the functions at the noted addresses, if /tmp/perf-PID.map is a regular file of this user.
+ * The caller frees the returned array, which starts with the function of most samples, and the names. */
 struct ptrc_code_function *ptrc_code_names_read(const struct ptrc_code_names *, pid_t, uid_t,
 						size_t *count);
 

@@ -26,7 +26,7 @@
 #include "src/query/reader.h"
 
 enum {
-	/* The rings are emptied at least this often. */
+	/* The kernel's ring buffers are emptied at least this often. */
 	TAKE_MS = 50,
 	/* How long ptrc_os_catch_up() waits at most, because the stream may have no room for the events. */
 	CATCH_UP_S = 1,
@@ -135,7 +135,7 @@ struct ptrc_os_trace {
 	unsigned long unobserved;
 	struct ptrc_os_throttle throttle;
 	/* Processes whose command lines /proc does not show yet, because they have just executed a program, at
-	 * the monotonic time .ns. */
+	 * .ns (monotonic). */
 	struct {
 		pid_t pid;
 		int64_t ns;
@@ -143,8 +143,7 @@ struct ptrc_os_trace {
 	} young[YOUNG_MAX];
 	size_t young_count;
 
-	/* The mutex protects the following members: the requests of the controller, and the answers of the
-	 * thread. */
+	/* The mutex protects these members: requests of the controller, and answers of the thread. */
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	int64_t from_ns;     /* events before this monotonic time are dropped */
@@ -159,7 +158,7 @@ struct ptrc_os_trace {
 	size_t running_count;
 };
 
-/* ---- events ---- */
+/* ---- turning records into events ---- */
 
 static int open_type(struct ptrc_os_trace *t, enum type type)
 {
@@ -175,8 +174,8 @@ static void add_batch(struct ptrc_os_trace *t)
 	t->unobserved = 0;
 }
 
-/* Adds an event with data to the batch. The caller keeps the data in place until the batch is added to the
- * stream. */
+/* Adds an event with data to the batch. The caller keeps the data in place until add_batch() has added the batch
+ * to the stream. */
 static void put_data(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, enum type type,
 		     const void *data, size_t size)
 {
@@ -200,7 +199,7 @@ static void put(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, enum 
 	put_data(t, r, type, &t->data[t->count], size);
 }
 
-/* Adds a sample with `count` addresses to the batch. `noise`: the number of senseless ones left out. */
+/* Adds a sample with `count` addresses to the batch. `noise`: how many were left out because they are invalid. */
 static void put_stack(struct ptrc_os_trace *t, const struct ptrc_perf_record *r,
 		      const uint64_t *addresses, size_t count, bool is_cut, size_t noise)
 {

@@ -49,8 +49,8 @@ struct source {
 };
 
 struct ptrc_perf {
-	/* The processes for whose threads perf events were opened: first the process that the caller named, then
-	 * its descendants. */
+	/* The processes for whose threads perf events were opened: the one that the caller named, and its
+	 * descendants. */
 	pid_t *pids;
 	size_t pid_count;
 	struct source *sources;
@@ -72,10 +72,9 @@ static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int processo
 	return (int)syscall(SYS_perf_event_open, attr, pid, processor, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* ---- opening ---- */
+/* ---- opening perf events ---- */
 
-/* If page faults or system calls are recorded, several perf events share a ring. Then each record must have the
- * identifier of its event. */
+/* If page faults or system calls are recorded, perf events share a ring, so each record needs their identifier. */
 static uint64_t identifier_of(const struct ptrc_perf_plan *plan)
 {
 	return plan->has_faults || plan->calls ? PERF_SAMPLE_IDENTIFIER : 0;
@@ -114,8 +113,7 @@ static struct perf_event_attr attr_of(const struct ptrc_perf *p, const struct pt
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.context_switch = plan->has_switches,
-		/* Wakes the reader while the ring still has space for the records that come until
-		 * the reader runs. */
+		/* Wakes the reader while the ring still has room for records until the reader runs. */
 		.wakeup_watermark = (uint32_t)(ring_bytes / (p->copy_bytes ? 4 : 2)),
 		.build_id = 1,
 	};
@@ -297,8 +295,7 @@ static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, p
 }
 
 /* Opens perf events for each thread of the process. A thread that is started meanwhile is found here, or
- * inherits the perf events of the thread that starts it. If both happen, close_twins() closes those that
- * were opened here. */
+ * inherits the perf events of its parent. If both happen, close_twins() closes those that were opened here. */
 static int open_threads(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t pid, int *fds)
 {
 	char path[64];
@@ -366,8 +363,8 @@ static bool is_our_program(pid_t pid)
 	       !memcmp(program, ours, (size_t)bytes);
 }
 
-/* Opens perf events for the children of the processes in p->pids, and adds the children to p->pids. Returns 0
- * or an error number. */
+/* Opens perf events for the children of the processes in p->pids, and adds the children there. Returns 0 or an
+ * error number. */
 static int open_children(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, int *fds)
 {
 	DIR *dir = opendir("/proc");
@@ -516,8 +513,8 @@ struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
 	 * ring is smaller, opens all rings again with half the size, and with fewer or smaller samples. */
 	while (p && p->copy_bytes && ptrc_perf_ring_bytes(p) < at_most.ring_bytes) {
 		ptrc_perf_close(p);
-		/* Only half, even if the smallest ring is still smaller: that ring got only the memory that the
-		 * other rings had left. */
+		/* Half the size may fit even if the smallest ring is smaller: that ring got what the others had
+		 * left. */
 		at_most.ring_bytes /= 2;
 		p = open_rings(&at_most, pid, &why->error);
 	}
@@ -583,7 +580,7 @@ void ptrc_perf_close(struct ptrc_perf *p)
 	free(p);
 }
 
-/* ---- waiting ---- */
+/* ---- polling ---- */
 
 size_t ptrc_perf_poll_max(const struct ptrc_perf *p)
 {
@@ -614,7 +611,7 @@ bool ptrc_perf_polled(struct ptrc_perf *p, const struct pollfd *from, size_t cou
 	return is_filling;
 }
 
-/* ---- records ---- */
+/* ---- taking records out of the rings ---- */
 
 void ptrc_perf_take_execs(struct ptrc_perf *p, void (*found)(void *arg, pid_t, int64_t ns),
 			  void *arg)

@@ -47,9 +47,8 @@ struct ptrc_perf_refusal {
 	long paranoid;
 };
 
-/* Opens perf events and rings for a process, all its threads, and all threads and processes that these
- * start later. The kernel writes records from then on. Returns NULL, and stores the reason, if the kernel
- * refuses that. */
+/* Opens perf events and rings for a process, all its threads, and all threads and processes that these start
+ * later. From then on, the kernel writes records. If it refuses, returns NULL and stores the reason. */
 struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *, pid_t,
 				 struct ptrc_perf_refusal *why);
 /* Return the samples per second of processor time, and the bytes of the stack that a sample copies (0: no copies).

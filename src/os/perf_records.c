@@ -352,8 +352,8 @@ static bool take_bytes(const struct ptrc_perf_ring *r, uint64_t *tail, uint64_t 
 	return true;
 }
 
-/* Subtracts from *lost the losses that ptrc_perf_records_lost() has reported already. Returns whether *lost is not
- * 0 then. */
+/* Subtracts from *lost the losses that ptrc_perf_records_lost() has reported already. Returns whether any
+ * remain. */
 static bool take_loss(struct ptrc_perf_ring *r, uint64_t *lost)
 {
 	uint64_t known = *lost < r->ahead ? *lost : r->ahead;

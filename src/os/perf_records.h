@@ -119,8 +119,7 @@ struct ptrc_perf_ring {
 struct ptrc_perf_records;
 
 /* Makes an empty list of records. `registers` says which registers the samples have
- * (perf_event_attr.sample_regs_user); 0: the samples have addresses instead of registers and a copy of
- * the stack. */
+ * (perf_event_attr.sample_regs_user); 0: samples have addresses instead of registers and stack. */
 struct ptrc_perf_records *ptrc_perf_records_new(uint64_t registers);
 void ptrc_perf_records_free(struct ptrc_perf_records *);
 
@@ -140,9 +139,8 @@ void ptrc_perf_records_identify(struct ptrc_perf_records *, uint64_t id, enum pt
 void ptrc_perf_records_begin(struct ptrc_perf_records *);
 /* Empties a ring. Returns the number of bytes that were in it. */
 uint64_t ptrc_perf_records_take(struct ptrc_perf_records *, struct ptrc_perf_ring *);
-/* Appends a record PTRC_PERF_LOST about the losses that no record has reported yet, because the kernel
- * reports a loss only when it next writes into the ring. `all` is the number of records of the ring that
- * were lost so far. */
+/* Appends a record PTRC_PERF_LOST about the losses that no record has reported yet, because the kernel reports a
+ * loss only when it next writes into the ring. `all`: how many records of the ring were lost so far. */
 void ptrc_perf_records_lost(struct ptrc_perf_records *, struct ptrc_perf_ring *, uint64_t all);
 /* Whether the record of the fork that made the thread `tid` is among the records that
  * ptrc_perf_records_until() has not returned yet. */

@@ -61,8 +61,7 @@ struct process {
 	/* The effective user of the process, read at the first sample in code made at run time. If the process had
 	 * ended by then, the one of its parent. */
 	uid_t user;
-	/* A command line that was read before the record of its exec came, or NULL; and the time of
-	 * that exec. */
+	/* A command line that was read before the record of its exec came, or NULL; when that exec was. */
 	char *found_line;
 	size_t found_bytes;
 	int64_t found_ns;
@@ -140,7 +139,7 @@ void ptrc_os_processes_free(struct ptrc_os_processes *all)
 	free(all);
 }
 
-/* ---- reporting ---- */
+/* ---- passing descriptions to the sink ---- */
 
 static void report(void *thing, void *arg)
 {
@@ -372,8 +371,7 @@ static void add_line(struct process *p, char *line)
 		return;
 	m.bytes = end - m.address;
 	m.path = line[at] ? line + at : ANONYMOUS;
-	/* ptrc_os_processes_add_running() has added the mapping of the program's file first, without
-	 * an address. */
+	/* ptrc_os_processes_add_running() has added the program's file as first mapping, without an address. */
 	if (p->mapping_count && !p->mappings[0].m.bytes && !strcmp(p->mappings[0].path, m.path)) {
 		m.path = p->mappings[0].path;
 		p->mappings[0].m = m;
@@ -512,10 +510,9 @@ bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns
 	return true;
 }
 
-/* ---- records ---- */
+/* ---- taking records of the kernel ---- */
 
-/* Takes the record of an exec: the description of the process up to now is that of the previous
- * program. */
+/* Takes the record of an exec. What is known of the process so far describes its previous program. */
 static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
 {
 	struct process *p = find_or_add(all, r->pid);
@@ -560,8 +557,7 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 		found = *p;
 		p->found_line = NULL;
 	}
-	/* If an entry exists, it is that of an earlier process with the same ID, whose record of
-	 * the exit was lost. */
+	/* An existing entry is that of an earlier process of the same ID, whose exit record was lost. */
 	remove_process(all, r->child.pid);
 	p = find_or_add(all, r->child.pid);
 	p->found_line = found.found_line;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Estimates how many samples are missing because the kernel has throttled threads (taken no samples of them for a
+/* Estimates how many samples are missing because the kernel has throttled threads (stopped sampling them for a
  * time). */
 #ifndef PTRC_SRC_OS_THROTTLE_H
 #define PTRC_SRC_OS_THROTTLE_H

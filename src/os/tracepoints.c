@@ -36,7 +36,7 @@ static int open_tracepoint(uint32_t number)
 	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* ---- tracefs ---- */
+/* ---- reading the numbers from tracefs ---- */
 
 static uint32_t number_in(const char *directory, const char *name)
 {
@@ -66,7 +66,7 @@ static bool read_numbers(struct ptrc_tracepoints *t)
 	return false;
 }
 
-/* ---- other processes ---- */
+/* ---- finding the numbers in another process ---- */
 
 /* Runs find() in another process, and does not wait for the end of that process, which may take long. Returns
  * whether find() has found the numbers. */
@@ -85,7 +85,7 @@ static bool in_process(bool (*find)(const void *arg, struct ptrc_tracepoints *),
 		/* A grandchild does the work: its parent exits at once, so process 1 waits for it. */
 		if (fork() != 0)
 			_exit(0);
-		/* Closes all other descriptors: a reader of an inherited pipe would wait for the end of this
+		/* Closes all other descriptors, because the reader of an inherited pipe would wait for this
 		 * process. */
 		dup2(ends[1], STDIN_FILENO);
 		syscall(SYS_close_range, 1, ~0U, 0);

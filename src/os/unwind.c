@@ -23,8 +23,7 @@
 /* The most bytes of the vdso, the code that the kernel maps into each process. */
 #define VDSO_BYTES 65536U
 
-/* An address at least this far above the stack pointer is not on the stack, so it is not a frame
- * pointer. */
+/* An address at least this far above the stack pointer is not on the stack, so it is no frame pointer. */
 #define NEAR_BYTES (UINT64_C(1) << 30)
 /* The bytes below the stack pointer in which a value that a function has just taken off its stack may be. */
 #define RED_ZONE 128U
@@ -142,7 +141,7 @@ uint64_t ptrc_unwinder_registers(void)
 	return KERNEL_REGISTERS;
 }
 
-/* ---- files ---- */
+/* ---- unwinding tables of files ---- */
 
 static void close_file(struct file *f)
 {
@@ -235,8 +234,7 @@ static bool open_path(struct file *f, const char *path, const struct ptrc_perf_m
 	return false;
 }
 
-/* Opens the vdso, code that the kernel maps into each process. The sampled process has the same
- * vdso as this one. */
+/* Opens the vdso, code that the kernel maps into each process, from this process: it is the same in all. */
 static void open_vdso(struct file *f)
 {
 	char *image = (char *)getauxval(AT_SYSINFO_EHDR); /* NOLINT(performance-no-int-to-ptr) */
@@ -319,7 +317,7 @@ static struct file *file_of(struct ptrc_unwinder *u, pid_t pid, const struct ptr
 	return f;
 }
 
-/* ---- rows ---- */
+/* ---- rows of unwinding tables ---- */
 
 /* Converts an address in the process into the address that the tables of the file use for it. */
 static bool address_in_file(const struct file *f, const struct ptrc_perf_mapping *m,
@@ -356,7 +354,7 @@ static const struct row *row_of(struct ptrc_unwinder *u, const struct file *f, u
 	return row;
 }
 
-/* ---- expressions ---- */
+/* ---- DWARF expressions ---- */
 
 struct machine {
 	const struct state *state;
@@ -366,8 +364,7 @@ struct machine {
 	bool has_frame_address;
 	uint64_t stack[DEPTH_MAX];
 	size_t depth;
-	/* The result of the expression is the value of the register, not the address at which the
-	 * value is stored. */
+	/* The expression's result is the value of the register, not the address where it is stored. */
 	bool is_value;
 	/* is_beyond: memory outside the copy was needed. is_near: that memory is less than NEAR_BYTES above the
 	 * stack pointer, so it may belong to the stack. */
@@ -558,9 +555,8 @@ static bool find_register(struct machine *m, Dwarf_Frame *frame, int number, uin
 	address = *value = m->stack[m->depth - 1];
 	if (m->is_value || read_memory(m, address, sizeof(*value), value))
 		return true;
-	/* Near its end, a function has already restored the register from the stack, but the tables of most
-	 * compilers do not say so. If they name a place just below the stack pointer, the register itself has
-	 * the value. */
+	/* Near its end, a function has already restored the register from the stack, although most tables do not
+	 * say so. If the tables name a place just below the stack pointer, the register itself has the value. */
 	*value = m->state->registers[number];
 	return m->stack_pointer - address <= RED_ZONE && address < m->stack_pointer &&
 	       number != RETURN && (m->state->known & UINT64_C(1) << number);

@@ -60,8 +60,7 @@ int64_t ptrc_keeper_look(struct ptrc_keeper_look *w)
 
 void ptrc_keeper_say_stopped(const char *log)
 {
-	/* A keeper holds a lock on bytes far beyond the end of its log. F_GETLK returns the process that
-	 * holds the lock. */
+	/* A keeper locks bytes far beyond the end of its log. F_GETLK returns the process that holds the lock. */
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 	int fd;
 

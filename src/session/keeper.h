@@ -19,14 +19,15 @@ struct ptrc_keeper_look {
 	pid_t pid;
 	/* The processor time that the process had used, in clock ticks. */
 	unsigned long long ticks;
-	/* When the process was last seen to make progress, in nanoseconds of the monotonic clock; 0
-	 * before the first look. */
+	/* The monotonic time, in ns, at which the process was last seen to make progress; 0 before the first
+	 * look. */
 	int64_t since_ns;
 	bool is_stopped;
 };
 
 /* Looks at a keeper. Returns the nanoseconds since it was last seen to make progress: each look since then found
- * it stopped, or asleep without having used processor time. Returns 0 if it runs or waits for a disk. */
+ * it stopped, or asleep without having used processor time. Returns 0 if it runs, waits for a disk, or is no
+ * keeper. */
 int64_t ptrc_keeper_look(struct ptrc_keeper_look *);
 
 /* Prints a message if the keeper that writes this log is stopped. */
@@ -37,8 +38,7 @@ void ptrc_keeper_say_stopped(const char *log);
  * If the thread cannot be started, a killed keeper is replaced only when the controller next calls the library. */
 void ptrc_keeper_watch(trace_id_t);
 
-/* Returns the process ID of the keeper that the thread of ptrc_keeper_watch() watches, or 0 if it is unknown. Does
- * not wait. */
+/* Returns the process ID of the keeper that ptrc_keeper_watch() watches, or 0 if it is unknown, without waiting. */
 pid_t ptrc_keeper_watched(void);
 
 #endif

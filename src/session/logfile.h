@@ -49,8 +49,8 @@ bool ptrc_logfile_is_gone(int fd, const char *path);
 /* Closes the file. Unless is_kept, removes it if it is new. */
 void ptrc_logfile_close(struct ptrc_logfile *, bool is_kept);
 
-/* Ends the process with a message if the option's value cannot be the path of a log that the command writes.
- * It cannot be standard output if something else is written there (is_output_used). */
+/* Ends the process with a message if the option's value cannot be the path of a log that the command writes. The
+ * path must not lead to standard output if something else is written there (is_output_used). */
 void ptrc_log_target_check(const char *option, const char *path, bool is_output_used);
 
 /* Opens the file like ptrc_logfile_open(), and starts a log for the events of the query. The query's sources must

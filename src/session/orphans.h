@@ -8,7 +8,7 @@
 
 #include <posixtrace-control.h>
 
-/* Returns a list of all orphans, which the caller frees. */
+/* Returns a list of all orphans (unfinished streams of killed controllers), which the caller frees. */
 struct posixtrace_orphan *ptrc_orphans_list(size_t *count);
 
 /* Writes the identifier of an orphan's stream, 16 hexadecimal digits, to `text`. Returns `text`. */
@@ -18,19 +18,19 @@ const char *ptrc_orphan_id(const struct posixtrace_orphan *, char text[17]);
  * until the next call. */
 const char *ptrc_orphan_explain(const struct posixtrace_orphan *, int error);
 
-/* Stores a sentence that says how many orphans the library has dropped, with all their events,
- * because there were too many. Returns false if none was dropped. */
+/* Stores a sentence that says how many orphans (streams of killed controllers) the library has dropped, with all
+ * their events, because there were too many. Returns false if none was dropped. */
 bool ptrc_orphans_dropped(char text[100]);
 /* Prints the sentence of ptrc_orphans_dropped() if orphans were dropped. If is_forgetting, resets their count. */
 void ptrc_orphans_say_dropped(bool is_forgetting);
-/* Returns the orphan whose log is this file; NULL if there is none. */
+/* Returns the orphan (a stream of a killed controller) whose log is this file; NULL if there is none. */
 const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan *list,
 						  size_t count, const char *log);
-/* Prints a message if the log belongs to an orphan, or if the keeper that writes it is stopped. */
+/* Prints a message if the log is that of an orphan (a stream of a killed controller), or its keeper is stopped. */
 void ptrc_orphans_say_of(const char *log);
-/* Stores a sentence that says how many orphans there are. Returns false if there are none. */
+/* Stores a sentence that says how many orphans (streams of killed controllers) exist. Returns false if none. */
 bool ptrc_orphans_count(char text[100]);
-/* Prints how many orphans there are, and how many were dropped, unless these numbers are 0. */
+/* Prints how many orphans (streams of killed controllers) exist and how many were dropped, unless 0. */
 void ptrc_orphans_say(void);
 
 /* The most bytes of the text that ptrc_orphans_of_session() stores. */

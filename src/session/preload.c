@@ -204,8 +204,7 @@ bool ptrc_preload_prepare(struct ptrc_preload *p, const char *path)
 		ptrc_cli_message(library, "cannot be preloaded: its path has a blank or a colon");
 		return false;
 	}
-	/* The libraries that the user preloads come first, because the runtime of a sanitizer has to be the
-	 * first. */
+	/* The user's libraries come first, because the runtime of a sanitizer has to be the first. */
 	ptrc_buffer_format(&p->libraries, "%s%s%s%c", others ? others : "",
 			   others && *others ? ":" : "", library, '\0');
 	p->is_privileged = !stat(path, &st) && ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
@@ -276,8 +275,8 @@ bool ptrc_preload_lacks_probes(const struct ptrc_preload *p, trace_id_t trace)
 	return p->sdt.used && !has_type(trace, "sdt.*");
 }
 
-/* Prints that COMMAND is statically linked or privileged, so the library was not loaded into it. Returns false if
- * neither is so. */
+/* Prints why the library was not loaded into COMMAND: it is static or privileged. Returns false if it is
+ * neither. */
 static bool say_not_loaded(const struct ptrc_preload *p, const char *command, const char *what)
 {
 	if (p->is_static)

@@ -14,10 +14,9 @@
 #include "src/base/buffer.h"
 #include "src/base/cli.h"
 
-/* Zeroed at the start. */
+/* What ptrace-run knows about the options and about COMMAND. Zeroed at the start. */
 struct ptrc_preload {
-	/* The patterns of --functions, --waits and --sdt, one on each line. A buffer is empty if its option was not
-	 * given. */
+	/* The patterns of --functions, --waits and --sdt, one on each line; empty if the option was not given. */
 	struct ptrc_buffer functions;
 	struct ptrc_buffer waits;
 	struct ptrc_buffer sdt;
@@ -27,8 +26,7 @@ struct ptrc_preload {
 	bool is_static;
 	/* COMMAND runs with more rights than its caller, so the library is not loaded into it. */
 	bool is_privileged;
-	/* COMMAND was compiled for XRay (-fxray-instrument), but has no symbol table, which is needed to find
-	 * the runtime of XRay. */
+	/* COMMAND was compiled with -fxray-instrument, but has no symbol table, by which XRay would be found. */
 	bool is_stripped;
 	/* COMMAND has no symbol table, so the names of its functions are unknown. */
 	bool has_no_table;

@@ -31,7 +31,7 @@ struct ptrc_reader_input {
 	bool is_snapshot;
 	/* All bytes of the log that the session has sent, for reading and for rewinding. */
 	struct ptrc_buffer all;
-	/* How many bytes of .all the reader has got. */
+	/* How many bytes of .all were passed to ptrc_log_add_part(). */
 	size_t added;
 };
 
@@ -51,7 +51,7 @@ static bool is_waiting(const struct ptrc_reader *r)
 	return !r->input->is_snapshot && !r->input->is_ended && poll(&p, 1, 0) == 0;
 }
 
-/* ---- messages ---- */
+/* ---- receiving ---- */
 
 static bool fail(struct ptrc_reader *r, int error)
 {
@@ -83,8 +83,8 @@ static bool take_status(struct ptrc_reader *r)
 	if (!r->input->is_snapshot) {
 		r->status = status;
 		r->counts = counts;
-		/* pt_log_lost_events counts events that the session has flushed to its own log, so they are not
-		 * lost. */
+		/* In a STATUS packet, pt_log_lost_events counts events that the session's own log has: they are
+		 * not lost. */
 		r->counts.pt_log_lost_events = 0;
 		r->status.posix_log_overrun_status = POSIX_TRACE_NO_OVERRUN;
 	}

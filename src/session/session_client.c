@@ -260,8 +260,8 @@ int ptrc_session_ask_about(const char *name, const struct ptrc_session_question 
 	if (q->types)
 		ptrc_session_types_get(name, q->types);
 	error = exchange(fd, q, controller, reply);
-	/* Waits until the controller's process has ended. Does not wait for ptrace-run, which continues until
-	 * its COMMAND ends. */
+	/* Waits until the controller's process has ended, except for ptrace-run, which goes on until its COMMAND
+	 * ends. */
 	if (!error && end.fd >= 0 &&
 	    !(reply->body == PTRC_SESSION_BODY_STATE && reply->state.is_run))
 		poll(&end, 1, PTRC_SESSION_ANSWER_MS);
@@ -316,8 +316,6 @@ int ptrc_session_follow(const char *name, enum ptrc_session_verb verb,
 		close(*fd);
 	return error;
 }
-
-/* ---- many at once ---- */
 
 void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 			   struct ptrc_session_reply *replies, int *errors)
@@ -472,8 +470,8 @@ int ptrc_session_types_get(const char *name, struct ptrc_session_types *t)
 		error = ptrc_session_ask_about(name, &q, reply);
 		if (!error)
 			error = reply->error;
-		/* Each page has to start later than the page before. Otherwise a faulty controller could send
-		 * pages for ever. */
+		/* Each page has to start later than the page before, or a faulty controller could send pages for
+		 * ever. */
 		if (!error && (reply->body != PTRC_SESSION_BODY_PAGE ||
 			       (reply->next && (reply->next <= q.from || !reply->size))))
 			error = EPROTO;

@@ -22,8 +22,7 @@ enum {
 	/* At the end of the session: the milliseconds after which a follower whose socket is full,
 	 * and which takes no bytes, is given up. */
 	END_MS = 500,
-	/* At the end of the session: the most milliseconds that the controller waits for all
-	 * followers together. */
+	/* At the end of the session: the longest wait for all followers together, in milliseconds. */
 	END_ALL_MS = 5000,
 };
 
@@ -94,14 +93,13 @@ size_t ptrc_follow_poll(const struct ptrc_follow *f, struct pollfd *p)
 	for (size_t i = 0; i < f->count; i++)
 		p[i] = (struct pollfd){
 			.fd = f->followers[i]->fd,
-			/* A follower sends nothing after its request. So POLLIN means that it has closed the
-			 * connection. */
+			/* A follower sends nothing more, so POLLIN means that it has closed the connection. */
 			.events = f->followers[i]->pending ? POLLIN | POLLOUT : POLLIN,
 		};
 	return f->count;
 }
 
-/* ---- messages ---- */
+/* ---- sending ---- */
 
 /* Sends a message. Returns false if the socket is full or the follower has left. */
 static bool put(struct ptrc_follower *to, const void *message, size_t size)
@@ -238,7 +236,7 @@ static void report_missed(struct ptrc_follow *f, struct ptrc_follower *to)
 	send_status(to, &to->end, false);
 }
 
-/* ---- reading ---- */
+/* ---- reading the stream ---- */
 
 /* Reads some events and sends them. Returns whether there may be more events. */
 static bool send_events(struct ptrc_follower *to)
@@ -283,12 +281,11 @@ static bool read_for(struct ptrc_follow *f, struct ptrc_follower *to, int64_t li
 	int64_t since = ptrc_now_ns();
 	bool is_more = true;
 
-	/* Tries to send even if poll() did not report room: it does so only when the socket is nearly empty. */
+	/* Tries to send even without POLLOUT, which poll() reports only when the socket is nearly empty. */
 	unblock(to);
 	if (to->is_finished)
 		return false;
-	/* Missed events are reported before events are sent, because afterwards the socket of a follower that is
-	 * too slow is full. */
+	/* Reports missed events first: after sending events, the socket of a slow follower is full. */
 	if (!to->is_snapshot && has_room(to))
 		report_missed(f, to);
 	while (is_more && has_room(to) && ptrc_now_ns() - since < limit_ns)
@@ -325,7 +322,7 @@ void ptrc_follow_cleared(struct ptrc_follow *f)
 	}
 }
 
-/* ---- the end ---- */
+/* ---- the end of the session ---- */
 
 static bool has_event(struct ptrc_follower *to)
 {

@@ -30,14 +30,11 @@ enum {
 	PTRC_FOLLOW_READ_MS = 2,
 };
 
-/* The events that a follower has missed since it connected, or since the session was last
- * cleared. */
+/* The events that a follower has missed since it connected, or since the session was last cleared. */
 struct ptrc_follow_missed {
-	/* The number of events that were overwritten in the stream, or not recorded because the stream had no
-	 * room. */
+	/* The number of events that the stream has overwritten, or not recorded for lack of room. */
 	uint64_t lost;
-	/* The number of events that were flushed to the session's log before they could be sent to the
-	 * follower. */
+	/* The number of events that were flushed to the session's log before they could be sent. */
 	uint64_t flushed;
 };
 

@@ -76,8 +76,7 @@ struct ptrc_session_process ptrc_session_process(pid_t pid)
 	char text[1024];
 
 	read_proc(pid, "stat", text, sizeof(text));
-	/* The name of the program comes first, in parentheses. It may contain any bytes, including
-	 * parentheses. */
+	/* The program's name, in parentheses, comes first. It may contain any bytes, including parentheses. */
 	rest = strrchr(text, ')');
 	if (!rest || sscanf(rest,
 			    ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu"
@@ -166,8 +165,7 @@ int ptrc_session_connect(const struct sockaddr_un *address, int limit_ms, int *f
 
 	if (s < 0)
 		return errno;
-	/* The limit for sending applies to connect(), too, which waits while the queue of connections is
-	 * full. */
+	/* SO_SNDTIMEO also limits connect(), which waits while the queue of connections is full. */
 	if (!setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) &&
 	    !setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) &&
 	    !connect(s, (const struct sockaddr *)address, sizeof(*address))) {

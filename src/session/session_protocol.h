@@ -54,7 +54,7 @@ enum ptrc_session_verb {
 	PTRC_SESSION_SHUTDOWN = 6,
 	/* Changes the filter by the flags PTRC_SESSION_FILTER_*. The request's texts are names and globs. */
 	PTRC_SESSION_FILTER = 7,
-	/* Asks for a page of the event types and the patterns. */
+	/* Asks for a page (a part of the list) of the event types and the patterns. */
 	PTRC_SESSION_TYPES = 8,
 	/* FOLLOW asks for a log of the events in the stream and of all later ones, DUMP without the later ones. */
 	PTRC_SESSION_FOLLOW = 9,
@@ -118,8 +118,8 @@ struct ptrc_snapshots_state {
 	char path[PATH_MAX];
 };
 
-/* Declares a structure in a room of fixed size, so that later releases can add members at its end. A member that
- * the sender does not know is 0. */
+/* Declares a structure in a space of fixed size, so that later releases can add members at its end. A member
+ * that the sender does not know is 0. */
 #define PTRC_SESSION_ROOM(type, name, bytes) \
 	union {                              \
 		type name;                   \
@@ -140,8 +140,7 @@ struct ptrc_session_state {
 	/* The pid namespace of .controller and .target; 0 if it is unknown. */
 	uint32_t pid_namespace;
 	PTRC_SESSION_ROOM(struct ptrc_attributes, attributes, 1024);
-	/* Differs from the result of posix_trace_get_status(): an overrun or a flush error stays here until
-	 * CLEAR. */
+	/* Unlike what posix_trace_get_status() returns, an overrun or a flush error stays here until CLEAR. */
 	struct posix_trace_status_info status;
 	PTRC_SESSION_ROOM(struct ptrc_counts, counts, 512);
 	/* The number of events of all types, and how long the trace has been running, both since the trace
@@ -196,8 +195,7 @@ struct ptrc_session_reply {
 	uint32_t text;
 	/* In a reply to TYPES: where the next page starts; 0 if this page is the last one. */
 	uint32_t next;
-	/* In a reply to TYPES: the filter contains every event type, including those that no program has
-	 * opened yet. */
+	/* In a reply to TYPES: the filter contains every type, also those that no program has opened yet. */
 	uint32_t is_all_filtered;
 	/* In a reply of kind WORKING: the keeper, which writes the log, by its pid in the controller's pid
 	 * namespace; 0 if it is unknown. */

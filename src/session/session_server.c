@@ -108,13 +108,12 @@ struct ptrc_server {
 	/* How many clients and followers the last ptrc_server_poll() has put into the array. */
 	size_t polled_clients;
 	size_t polled_followers;
-	/* ptrc_follow_read() stopped because of its time limit: there may be more events for
-	 * followers. */
+	/* ptrc_follow_read() stopped because of its time limit, so there may be more events for followers. */
 	bool is_more;
 	/* The request at the head of .waiting, a flush or a clear, waited for a snapshot that was
 	 * made before it. No second snapshot is made for this request. */
 	bool has_last_snapshot;
-	/* The session has to end as soon as no work is being done in the background. */
+	/* The session has to end as soon as the background thread has nothing to do. */
 	bool is_end_wanted;
 	/* The trace was stopped because the session ends. A last snapshot of its stream may follow. */
 	bool is_stopped;
@@ -357,7 +356,7 @@ static int answer_start(struct ptrc_server *s)
 	bool was_running = take_status(s, &status) && s->is_running;
 	int error;
 
-	/* Events of the operating system from before the start are dropped, unless the trace runs already. */
+	/* Drops events of the operating system from before the start, unless the trace was running already. */
 	if (!was_running)
 		ptrc_os_suspend(s->os);
 	error = posix_trace_start(s->trace);
@@ -412,7 +411,7 @@ static void want_end(struct ptrc_server *s)
 	s->is_end_wanted = true;
 }
 
-/* ---- the other verbs ---- */
+/* ---- verbs that are answered at once ---- */
 
 static int answer_filter(struct ptrc_server *s)
 {
@@ -514,7 +513,7 @@ static void answer_end(struct ptrc_server *s)
 			close(take_client(&s->waiting, 0));
 }
 
-/* Starts the next work in the background, unless some is being done. The end of the session has precedence. */
+/* Starts the next work in the background, unless some is being done. The end of the session takes precedence. */
 static void begin_next(struct ptrc_server *s)
 {
 	if (s->work || s->is_ending)
@@ -603,7 +602,7 @@ static bool serve(struct ptrc_server *s, int fd)
 	return true;
 }
 
-/* ---- clients ---- */
+/* ---- connections ---- */
 
 static int accept_connection(struct ptrc_server *s)
 {
@@ -618,8 +617,7 @@ static int accept_connection(struct ptrc_server *s)
 		close(take_client(&s->clients, 0));
 	}
 	fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	/* Without this pause poll() would return at once again and again, because the client still waits for
-	 * its connection. */
+	/* Otherwise poll() would return at once again and again, as the client still waits for its connection. */
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 		s->listen_pause_ns = ptrc_now_ns() + LISTEN_PAUSE_MS * PTRC_NS_PER_MS;
 	return fd;

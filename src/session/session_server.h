@@ -34,7 +34,7 @@ struct ptrc_session_plan {
 	/* The descriptor and the absolute path of the log; -1 and NULL without a log. */
 	int log_fd;
 	const char *log_path;
-	/* The patterns of the stream. They apply from its start. */
+	/* The patterns (--only, --exclude) of the stream. They apply from its start. */
 	const struct posixtrace_pattern *patterns;
 	size_t pattern_count;
 	bool is_until_exit;
@@ -42,19 +42,19 @@ struct ptrc_session_plan {
 	bool is_unsynced;
 	bool hides_command_lines;
 	struct ptrc_snapshots_plan snapshots;
-	/* If .kinds is 0, no events of the operating system are recorded. */
+	/* Which events of the operating system are recorded; none if .kinds is 0. */
 	struct ptrc_os_plan os;
 	/* The controller is ptrace-run, not a background process of ptrace-create. */
 	bool is_run;
-	/* The following functions, unless they are NULL, are called with .arg. This one is called after a
-	 * snapshot was made, has failed, or was refused because the session has made the most it may. */
+	/* The following functions, unless NULL, are called with .arg. This one is called after a snapshot was
+	 * made, has failed, or was refused because the session has made the most that it may make. */
 	void (*snapshot)(void *arg, const struct ptrc_snapshot *);
 	/* Called at the end of the session, before the trace is stopped. */
 	void (*stopping)(void *arg, trace_id_t);
 	/* Called after the trace was stopped, while the stream still exists. */
 	void (*stopped)(void *arg, trace_id_t, const struct ptrc_session_state *);
-	/* Called when the stream is gone, before the clients are answered, with the result of its shutdown (0 or
-	 * an error number) and the last counts. */
+	/* Called when the stream is gone, before the clients are answered, with the result of
+	 * posix_trace_shutdown() (0 or an error number) and the last counts. */
 	void (*ended)(void *arg, int error, const struct ptrc_counts *);
 	void *arg;
 };
@@ -91,8 +91,7 @@ trace_id_t ptrc_server_trace(const struct ptrc_server *);
 /* Returns NULL if the session makes no snapshots by itself. */
 struct ptrc_snapshots *ptrc_server_snapshots(const struct ptrc_server *);
 
-/* Returns why events of the operating system are missing although the plan asks for them; "" if they are not
- * missing. */
+/* Returns why events of the operating system are missing although wanted; "" if none are missing. */
 const char *ptrc_server_os_refusal(const struct ptrc_server *);
 
 /* Returns the running processes of the trace in an array that the caller frees: ptrc_os_running(). */
@@ -108,7 +107,8 @@ size_t ptrc_server_poll(struct ptrc_server *, struct pollfd *, int *limit_ms);
  * be called. */
 void ptrc_server_step(struct ptrc_server *, const struct pollfd *);
 
-/* Called when the caller has noticed that the target has ended. This does not end the session. */
+/* Notes that the target has ended, if the caller notices that itself (.target_fd is -1). Does not end the
+ * session. */
 void ptrc_server_target_ended(struct ptrc_server *);
 
 /* Ends the session once the work in the background is done. */

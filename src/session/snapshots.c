@@ -52,7 +52,7 @@ struct ptrc_snapshots {
 	struct ptrc_snapshots_state state;
 };
 
-/* ---- watching ---- */
+/* ---- looking for events that make snapshots ---- */
 
 int ptrc_snapshots_begin(struct ptrc_snapshots **snapshots, const struct ptrc_snapshots_plan *plan,
 			 trace_id_t trace, const char *base, bool is_unsynced)
@@ -94,8 +94,7 @@ static void look(struct ptrc_snapshots *s, bool is_last)
 {
 	struct ptrc_watch_event found;
 
-	/* While a snapshot is pending, new events need no snapshot of their own: the pending snapshot will
-	 * contain them. */
+	/* While a snapshot is pending, new events need none of their own: the pending snapshot will have them. */
 	if (s->is_pending)
 		ptrc_watch_pass(s->watch);
 	else if (ptrc_watch_look(s->watch, is_last ? INT64_MAX : ptrc_now_ns() + READ_NS, &found)) {
@@ -121,7 +120,7 @@ bool ptrc_snapshots_is_due(struct ptrc_snapshots *s, bool is_last,
 	return false;
 }
 
-/* ---- writing ---- */
+/* ---- writing a snapshot ---- */
 
 void ptrc_snapshots_prepare(struct ptrc_snapshots *s, const struct posix_trace_status_info *status,
 			    const struct ptrc_counts *counts)
@@ -272,8 +271,6 @@ const struct ptrc_snapshot *ptrc_snapshots_finish(struct ptrc_snapshots *s, int 
 	state->time_ns = s->snapshot.time.tv_nsec;
 	return &s->snapshot;
 }
-
-/* ---- state ---- */
 
 void ptrc_snapshots_gather(const struct ptrc_snapshots *s, struct ptrc_snapshots_state *state)
 {

@@ -45,7 +45,7 @@ struct ptrc_snapshots_plan {
 struct ptrc_snapshot {
 	/* The name of the event that made the snapshot. */
 	char event[TRACE_EVENT_NAME_MAX + 1];
-	/* When that event was recorded. */
+	/* When the event that made the snapshot was recorded. */
 	struct timespec time;
 	/* The path of the file; empty if the snapshot failed before there was a file. */
 	char path[PATH_MAX];
@@ -84,7 +84,7 @@ int ptrc_snapshots_write(struct ptrc_snapshots *);
  * the next call. */
 const struct ptrc_snapshot *ptrc_snapshots_finish(struct ptrc_snapshots *, int error);
 
-/* Copies the state. May be called while a snapshot is written. */
+/* Copies what STAT reports about snapshots. May be called while a snapshot is written. */
 void ptrc_snapshots_gather(const struct ptrc_snapshots *, struct ptrc_snapshots_state *);
 /* Returns text i of --snapshot-on, and whether an event type has matched it; NULL if there is no such text, or if
  * no snapshots are made. With i 0, first finds out for all texts whether they have matched. May be called while a

@@ -15,7 +15,7 @@
 #include "src/query/query.h"
 #include "src/spans/pairs.h"
 
-/* The timestamps of events of different threads differ from their true order by less than this. */
+/* The largest error of an event's timestamp, in ns. */
 enum { SLACK_NS = 1000000 };
 
 /* If more open pairs than this can make no snapshot any more (.removed_count), and they are the
@@ -56,8 +56,7 @@ struct ptrc_watch {
 	struct ptrc_query query;
 	struct ptrc_source source;
 	struct ptrc_pairs pairs;
-	/* The number of open pairs that were removed from the lists of their conditions, because they exceeded
-	 * their limits. */
+	/* The number of open pairs that have exceeded their limits, and are in no condition's list any more. */
 	uint64_t removed_count;
 	/* The timestamp of an event minus the time of CLOCK_MONOTONIC at which it was recorded: constant, even if
 	 * the system's clock is set. */
@@ -115,7 +114,7 @@ bool ptrc_watch_is_valid(const char *text, struct ptrc_cli_reason *why)
 	return is_valid;
 }
 
-/* Whether a condition needs the events of this type. */
+/* Whether a condition needs the events of this name. Also notes which conditions the name matches. */
 static bool needs(struct ptrc_watch *w, const char *name)
 {
 	bool is_needed = false;

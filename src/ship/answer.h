@@ -22,8 +22,7 @@ enum ptrc_ship_outcome {
 	PTRC_SHIP_INTERRUPTED,
 };
 
-/* The rows of a log whose numbers are first to first + count - 1. Their times are between first_ns and
- * last_ns. */
+/* The rows first to first + count - 1 of a log, whose times are between first_ns and last_ns. */
 struct ptrc_ship_range {
 	const char *host;
 	const char *log;

@@ -136,7 +136,7 @@ static void remove_log(struct ptrc_ship_follow *follow, const char *directory,
 	const struct dirent *entry;
 	DIR *d;
 
-	/* If a file of the log has changed since it was sent, another log may have taken its place, so nothing
+	/* If a file of the log has changed since the log was sent, another log may have replaced it, so nothing
 	 * is removed. */
 	if (scan(directory, all) || (f->exists && f->look != f->last_look))
 		return;
@@ -192,8 +192,7 @@ static enum ptrc_ship_result send_all(struct ptrc_ship_follow *follow, const cha
 		limit_kept(*all);
 		if (result == PTRC_SHIP_SERVER_FAILED || result == PTRC_SHIP_STOPPED)
 			return result;
-		/* The hash .look was taken before the log was sent. So if the log has grown since, the next
-		 * round sends it again. */
+		/* .look was taken before the log was sent, so if the log has grown since, it is sent again. */
 		f->last_look = f->look;
 		follow->has_failed |= result == PTRC_SHIP_LOG_FAILED;
 		follow->is_incomplete |= ptrc_ship_is_incomplete(follow->shipper, &f->report);

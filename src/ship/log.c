@@ -15,7 +15,7 @@
 
 #define DAY_NS INT64_C(86400000000000)
 
-/* ---- opening ---- */
+/* ---- opening a log ---- */
 
 static void note_end(struct ptrc_ship_log *l, const char *cause, uint64_t lost)
 {
@@ -236,7 +236,7 @@ bool ptrc_ship_log_seek(struct ptrc_ship_log *l, const struct ptrc_ship_place *p
 	return true;
 }
 
-/* ---- rows ---- */
+/* ---- putting rows ---- */
 
 int64_t ptrc_ship_day_of(int64_t ns)
 {

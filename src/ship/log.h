@@ -35,8 +35,7 @@ struct ptrc_ship_log {
 	struct ptrc_layouts layouts;
 	struct ptrc_ship_whose whose;
 	struct ptrc_ship_fields fields;
-	/* Identifies the log; all its files have this number. `name` is the same number as 16 hexadecimal
-	 * digits. */
+	/* Identifies the log, in all its files. `name` is the same number as 16 hexadecimal digits. */
 	uint64_t id;
 	char name[17];
 	/* One more than the number of the log's last part. The log consists of parts, numbered from 0. */
@@ -101,7 +100,7 @@ int64_t ptrc_ship_log_put(struct ptrc_ship_log *, size_t number, struct ptrc_buf
 /* Returns the day of a time in UTC; 1970-01-01 is day 0. */
 int64_t ptrc_ship_day_of(int64_t ns);
 
-/* Goes past the current item. */
+/* Goes past the current item, at which ptrc_ship_log_next() has stopped. */
 void ptrc_ship_log_pass(struct ptrc_ship_log *);
 
 /* Whether a part of the log that was read so far is damaged, or a file is missing. */

@@ -17,7 +17,7 @@
 #include "src/base/buffer.h"
 #include "src/ship/schema.h"
 
-/* Zeroed at the start. */
+/* Makes bodies of INSERTs. Zeroed at the start. */
 struct ptrc_ship_packer {
 	enum ptrc_ship_dialect dialect;
 	/* When .rows has this many bytes, they are compressed. */

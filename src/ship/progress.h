@@ -51,8 +51,7 @@ struct ptrc_ship_progress {
 	/* 1 + the number of the log's processes that were sent to the server; 0 if neither the host nor
 	 * processes were sent yet. */
 	uint64_t told;
-	/* The server may have unconfirmed rows with numbers below this one, from a run whose progress file is
-	 * lost. */
+	/* If a progress file was lost: the server may have rows with numbers below this one. */
 	uint64_t doubtful;
 	/* A part of the log was damaged and was not sent. */
 	bool is_damaged;

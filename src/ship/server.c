@@ -181,7 +181,7 @@ static enum ptrc_ship_outcome ask_number(struct ptrc_ship_server *s, uint64_t *n
 	return outcome == PTRC_SHIP_OK ? ptrc_ship_answer_number(&s->answer, number) : outcome;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 /* Starts a query with this text. If `table` is not NULL, the name of the table follows. */
 static void begin_query(struct ptrc_ship_server *s, const char *text, const char *table)
@@ -342,8 +342,7 @@ static void put_log(struct ptrc_ship_server *s, const char *host, const char *lo
 	ptrc_buffer_format(&s->query, "' AND log = '%s'", log);
 }
 
-/* Puts the condition that selects a range of rows. Its times limit the search to a few partitions, which
- * are days. */
+/* Puts the condition that selects a range of rows. Its times limit the search to few partitions (days). */
 static void put_range(struct ptrc_ship_server *s, const struct ptrc_ship_range *r)
 {
 	put_log(s, r->host, r->log);
@@ -379,7 +378,7 @@ enum ptrc_ship_outcome ptrc_ship_server_end_of(struct ptrc_ship_server *s, const
 	return ask_number(s, end);
 }
 
-/* ---- rows ---- */
+/* ---- inserting rows ---- */
 
 enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *s, const char *table,
 					       const struct ptrc_buffer *body, const char *token)

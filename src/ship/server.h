@@ -26,7 +26,7 @@ struct ptrc_ship_options {
 	enum ptrc_ship_dialect dialect;
 	/* For how long a server that does not answer is tried again; 0: for ever. */
 	int64_t give_up_ns;
-	/* Set when a signal comes. A request that is running is given up soon afterwards. */
+	/* *is_stopped becomes true when a signal comes. A running request is given up soon afterwards. */
 	volatile const bool *is_stopped;
 };
 

@@ -188,8 +188,8 @@ static bool has(struct had *had, uint64_t number)
 	return had->at < had->count && had->numbers[had->at] == number;
 }
 
-/* Puts the rows of the log's current item (an event, or the losses at the end) into the packer, except those that
- * the server has already. */
+/* Puts those rows of the log's current item (an event, or the losses at the end) that the server does not have
+ * into the packer. */
 static void put_rows(struct work *w, struct ptrc_ship_batch *b, struct had *had)
 {
 	struct ptrc_buffer *rows = &w->packer.rows;
@@ -237,8 +237,7 @@ static bool fill(struct work *w, uint64_t count, struct had *had, struct ptrc_sh
 		return false;
 	}
 	w->end = w->log->place;
-	/* If reading further fails, the next call of this function reports the error, after this batch
-	 * was sent. */
+	/* If reading on fails, the next call reports the error, after this batch was sent. */
 	w->is_end_of_log =
 		w->log->is_closed && !ptrc_ship_log_next(w->log) && !w->log->reader.error;
 	if (count && b->count != count) {
@@ -269,8 +268,7 @@ static void set_token(struct delivery *d, uint64_t rest)
 			    "%016" PRIx64 "-%016" PRIx64 "-%" PRIu64 "-%" PRIu64, p->log_id,
 			    p->nonce, p->place.rows, d->batch.count);
 
-	/* The server drops a batch whose token it has seen before. So the rest of a batch needs a token of
-	 * its own. */
+	/* The server drops a batch whose token it knows, so the rest of a batch needs another token. */
 	if (rest)
 		snprintf(d->token + used, sizeof(d->token) - (size_t)used, "-%" PRIu64, rest);
 }
@@ -302,8 +300,8 @@ static enum ptrc_ship_result settle(struct work *w, struct delivery *d)
 	return a.result;
 }
 
-/* Sends the batch until the server has all of its rows. Rows that an earlier attempt or process has sent are left
- * out. */
+/* Sends the batch until the server has all of its rows, except those that an earlier attempt or process has
+ * sent. */
 static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
 {
 	struct ptrc_shipper *s = w->shipper;
@@ -358,7 +356,7 @@ static enum ptrc_ship_result send_batch(struct work *w, bool was_pending)
 	return PTRC_SHIPPED;
 }
 
-/* ---- the other tables ---- */
+/* ---- the tables of hosts and processes ---- */
 
 static enum ptrc_ship_result insert_table(struct work *w, const char *table)
 {
@@ -443,7 +441,7 @@ static enum ptrc_ship_result tell_whose(struct work *w)
 	return result;
 }
 
-/* ---- the log ---- */
+/* ---- sending one log ---- */
 
 static char *progress_path(const struct ptrc_shipper *s, const char *log)
 {

@@ -26,8 +26,7 @@ enum { PTRC_SHIP_BATCH_BYTES = 4 << 20, PTRC_SHIP_TOLD_SETS = 4096, PTRC_SHIP_TO
 
 struct ptrc_shipper {
 	struct ptrc_ship_server *server;
-	/* The directory of the progress files. If it is NULL, each progress file is in the directory of its
-	 * log. */
+	/* The directory of the progress files; NULL: each progress file is in the directory of its log. */
 	const char *state_directory;
 	/* The approximate size at which a batch is full, in compressed bytes. */
 	uint64_t batch_bytes;
