@@ -52,7 +52,7 @@ struct ptrc_cli_reason {
 bool ptrc_cli_because(struct ptrc_cli_reason *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Returns the exit status for a failure other than wrong usage, which differs except in ptrace-run. */
+/* Returns the exit status for a failure: PTRC_EXIT_FAILED, but in ptrace-run the one for wrong usage. */
 int ptrc_cli_failure_status(void);
 
 /* Reports that memory is short, and ends the process. */

@@ -58,9 +58,9 @@ struct ptrc_cli {
 	/* Options whose value is one of the words in the list of their row, or several of these
 	 * with commas between them. NULL if there are none. */
 	const struct ptrc_cli_row *words;
-	/* What the completions of the shells propose for each operand: words of `meanings' in
-	 * complete.c, separated by blanks, such as "RULES|LOG". The last word is for all further
-	 * operands. NULL: nothing is proposed. */
+	/* The proposals of the shells' completions for each operand: words of `meanings' in complete.c,
+	 * separated by blanks, such as "RULES|LOG". The last word is for all further operands. NULL: nothing is
+	 * proposed. */
 	const char *operand_kinds;
 	/* Lines at the end of --help, or NULL. */
 	const char *notes;

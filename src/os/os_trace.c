@@ -116,7 +116,7 @@ struct ptrc_os_trace {
 	trace_id_t trace;
 	pthread_t thread;
 	bool has_thread;
-	int wake_fd; /* wakes the thread */
+	int wake_fd; /* an eventfd that wakes the thread */
 
 	/* While the thread runs, it alone uses the members from here to `young_count`. */
 

@@ -71,7 +71,8 @@ bool ptrc_os_is_allowed(struct ptrc_os_refusal *);
 /* Opens the event types, and starts a thread. From ptrc_os_resume() on, the thread adds events. Returns 0 or an
  * error number of ptrc_observer_type() or pthread_create(). After an error, no events are added. */
 int ptrc_os_begin(struct ptrc_os_trace *, trace_id_t);
-/* Adds all events up to now. Called before the stream is stopped or flushed, or its filter changes. */
+/* Adds all events up to now to the stream. Called before the stream is stopped or flushed, or its filter
+ * changes. */
 void ptrc_os_catch_up(struct ptrc_os_trace *);
 /* Drops all events up to now, and all later ones until ptrc_os_resume(). Called before the stream is started or
  * cleared, so that no event from before that moment is added after it. */

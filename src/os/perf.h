@@ -25,9 +25,9 @@ struct ptrc_perf_plan {
 	/* Samples have a copy of the stack and of these registers, as in perf_event_attr.sample_regs_user. 0:
 	 * samples have the addresses that the kernel finds by frame pointers. */
 	uint64_t registers;
-	/* Records of page faults in user space. */
+	/* Whether page faults in user space are recorded. */
 	bool has_faults;
-	/* The tracepoints of system calls, or NULL: none. */
+	/* The tracepoints of system calls; NULL: system calls are not recorded. */
 	const struct ptrc_tracepoints *calls;
 	/* The most bytes of a ring: a power of two times the page size; 0: as many as are useful. If the kernel
 	 * allows fewer, rings are smaller. */

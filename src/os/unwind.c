@@ -87,7 +87,7 @@ struct file {
 	uint64_t used;		       /* a number that grows with each use */
 	int fd;
 	Elf *elf;
-	Dwarf_CFI *cfi; /* NULL: it has no tables, or cannot be read */
+	Dwarf_CFI *cfi; /* NULL: the file has no tables, or cannot be read */
 	struct segment segments[SEGMENTS_MAX];
 	size_t segment_count;
 };

@@ -23,7 +23,7 @@
 static const char signature[] = "\211PTRLOG\n";
 
 static const struct ptrc_replace_kind log_kind = {
-	/* Only the user may read it, because a log contains addresses and data of the program. */
+	/* Only the user may read a log, because it contains addresses and data of the program. */
 	.mode = 0600,
 	.signature = signature,
 	.signature_bytes = sizeof(signature) - 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages about orphans: unfinished streams whose controllers were killed (see posixtrace.h). */
+/* Messages about orphans: unfinished streams whose controllers were killed (see posixtrace-control.h). */
 #ifndef PTRC_SRC_SESSION_ORPHANS_H
 #define PTRC_SRC_SESSION_ORPHANS_H
 
@@ -14,8 +14,8 @@ struct posixtrace_orphan *ptrc_orphans_list(size_t *count);
 /* Writes the identifier of an orphan's stream, 16 hexadecimal digits, to `text`. Returns `text`. */
 const char *ptrc_orphan_id(const struct posixtrace_orphan *, char text[17]);
 
-/* Returns why the orphan could not be salvaged, for an error number of posixtrace_salvage_orphan(). The text is valid
- * until the next call. */
+/* Returns why an orphan (a stream of a killed controller) could not be salvaged (written to a log), for an error
+ * number of posixtrace_salvage_orphan(). The text is valid until the next call. */
 const char *ptrc_orphan_explain(const struct posixtrace_orphan *, int error);
 
 /* Stores a sentence that says how many orphans (streams of killed controllers) the library has dropped, with all

@@ -115,7 +115,7 @@ static bool put(struct ptrc_follower *to, const void *message, size_t size)
 	return n >= 0;
 }
 
-/* Sends the bytes that wait, as far as the socket has room. */
+/* Sends bytes of .pending, as many as the socket has room for. */
 static void unblock(struct ptrc_follower *to)
 {
 	while (to->pending) {

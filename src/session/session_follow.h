@@ -100,7 +100,7 @@ int ptrc_follow_add(struct ptrc_follow *, int fd, bool is_snapshot,
  * events and STATUS packet. */
 void ptrc_follow_greet(struct ptrc_follow *);
 
-/* Fills in an entry of the array for each follower. Returns the number of followers. */
+/* Fills in an entry of poll()'s array for each follower. Returns the number of followers. */
 size_t ptrc_follow_poll(const struct ptrc_follow *, struct pollfd *);
 
 /* Sends waiting bytes to the followers whose sockets have room, and removes followers that have closed their

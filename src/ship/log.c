@@ -134,7 +134,7 @@ void ptrc_ship_log_close(struct ptrc_ship_log *l)
 	free(l);
 }
 
-/* ---- going through a log ---- */
+/* ---- reading the items of a log ---- */
 
 static bool read_event(struct ptrc_ship_log *l)
 {

@@ -9,8 +9,7 @@
 #include "src/base/message.h"
 
 /* The bytes of uncompressed rows in a block. Larger blocks do not compress better. For small bodies, a block has
- * only BLOCK_PARTS times the bytes of a compressed body. So the packer notices that a body is full before it is far
- * too large. */
+ * only BLOCK_PARTS times the bytes of a compressed body, so that a body does not get far larger than planned. */
 enum { BLOCK_BYTES = 512 << 10, BLOCK_PARTS = 2 };
 /* The fastest level of compression. The next levels hardly compress better. */
 enum { LEVEL = 1 };

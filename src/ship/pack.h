@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The body of an INSERT: rows, compressed with Zstandard. The current engine takes a single Zstandard stream
- * (Content-Encoding: zstd). The old server reads Zstandard only in blocks of its own format, so it gets such
+ * The body of an INSERT: rows, compressed with Zstandard. ClickHouse 21 and later take a single Zstandard stream
+ * (Content-Encoding: zstd). Older servers read Zstandard only in blocks of their own format, so they get such
  * blocks (decompress=1). Each frame has a checksum of its content, so rows that were altered on the way do
  * not get into a table.
  *

@@ -205,7 +205,7 @@ bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
 
 	put(&text, p);
 	fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	/* Only the process that holds the lock of the current file locks the new file, so this does not wait. */
+	/* Only the process that holds the lock of the current file locks the new file, so the lock is free. */
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB))
 		error = errno;
 	if (!error)

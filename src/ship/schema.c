@@ -63,10 +63,11 @@ static const struct column host_columns[] = {
 };
 
 /*
- * No row of the table `events' may be counted twice. The current engine drops a batch if it has seen its
- * deduplication token before. The old engine has no such tokens. There the number of a row is part of its key, and
- * the engine drops rows with the same key when it merges parts or when a query has FINAL. It compares only rows of
- * the same partition, which is a day. So a row must have the same time each time it is sent.
+ * No row of the table `events' may be counted twice. The current engine of ClickHouse drops a batch if it has
+ * seen its deduplication token before. The old engine has no such tokens. There the number of a row is part of
+ * its key, and the engine drops rows with the same key when it merges parts or when a query has FINAL. It
+ * compares only rows of the same partition, which is a day. So a row must have the same time each time it is
+ * sent.
  */
 static const struct table {
 	const char *name;
