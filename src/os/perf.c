@@ -513,7 +513,7 @@ struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
 	 * ring is smaller, opens all rings again with half the size, and with fewer or smaller samples. */
 	while (p && p->copy_bytes && ptrc_perf_ring_bytes(p) < at_most.ring_bytes) {
 		ptrc_perf_close(p);
-		/* Half the size may fit even if the smallest ring is smaller: that ring got what the others had
+		/* Halves the size even if the smallest ring is smaller: that ring got only what the others had
 		 * left. */
 		at_most.ring_bytes /= 2;
 		p = open_rings(&at_most, pid, &why->error);

@@ -237,7 +237,7 @@ static void look_at_open(struct ptrc_watch *w, int64_t now_ns)
 			w->removed_count++;
 		}
 	}
-	/* The pairs that were taken out of the lists may never end, so too many of them are dropped. */
+	/* Drops the pairs that were taken out of the lists if they are many, because they may never end. */
 	if (w->removed_count > REMOVED_MAX && w->removed_count > w->pairs.spans.open_count / 2) {
 		ptrc_pairs_drop(&w->pairs, is_removed);
 		w->removed_count = 0;

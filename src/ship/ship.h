@@ -97,7 +97,7 @@ void ptrc_ship_forget(struct ptrc_shipper *, const char *path);
 enum ptrc_ship_result ptrc_ship_log(struct ptrc_shipper *, const char *path,
 				    struct ptrc_ship_log **kept, struct ptrc_ship_report *);
 
-/* Closes the log that was left open, if there is one. */
+/* Closes the log that ptrc_ship_log() has left open, if there is one. */
 void ptrc_ship_let_go(struct ptrc_ship_log **kept);
 
 /* Whether everything in the log was sent, but events are missing from the log itself, as ptrc_ship_log() has
