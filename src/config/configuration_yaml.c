@@ -139,11 +139,13 @@ static enum ptrc_config_key find_key(const struct reader *r, const char *text, b
 		if (strcmp(ptrc_config_settings[key].key, text))
 			continue;
 		if (!(ptrc_config_settings[key].users & r->user))
-			ptrc_yaml_refuse(
-				&r->yaml,
-				"'%s' is not for ptrace-run, which starts the program that "
-				"it traces",
-				text);
+			ptrc_yaml_refuse(&r->yaml,
+					 r->user == PTRC_CONFIG_FOR_RUN
+						 ? "'%s' is not for ptrace-run, which starts the "
+						   "program that it traces"
+						 : "'%s' is only for ptrace-run, which starts the "
+						   "program that it traces",
+					 text);
 		return (enum ptrc_config_key)key;
 	}
 	refuse_key(r, text, is_root);

@@ -377,6 +377,18 @@ static void add_process(void *arg, const struct posixtrace_log_process *process,
 
 /* ---- the thread ---- */
 
+/* Asks the keeper to describe the processes that run already. The keeper does so now, not when it writes their
+ * first events, because the processes may have ended by then. */
+static void describe_running(struct ptrc_os_trace *t)
+{
+	size_t count;
+	const pid_t *pids = ptrc_perf_processes(t->perf, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (!ptrc_observer_look(t->observer, pids[i]))
+			ptrc_os_processes_leave_to_keeper(t->processes, pids[i]);
+}
+
 static int make_observer(struct ptrc_os_trace *t)
 {
 	int error = ptrc_observer_open(t->trace, &t->observer);
@@ -389,20 +401,10 @@ static int make_observer(struct ptrc_os_trace *t)
 	if (error) {
 		ptrc_observer_close(t->observer);
 		t->observer = NULL;
+	} else if (!t->plan.is_child) {
+		describe_running(t);
 	}
 	return error;
-}
-
-/* Asks the keeper to describe the processes that run already. The keeper does so now, not when it writes their
- * first events, because the processes may have ended by then. */
-static void describe_running(struct ptrc_os_trace *t)
-{
-	size_t count;
-	const pid_t *pids = ptrc_perf_processes(t->perf, &count);
-
-	for (size_t i = 0; i < count; i++)
-		if (!ptrc_observer_look(t->observer, pids[i]))
-			ptrc_os_processes_leave_to_keeper(t->processes, pids[i]);
 }
 
 /* A copy of what the controller requests, for one pass of the loop in take_until_end(). */
@@ -526,8 +528,6 @@ static void *thread_main(void *arg)
 	struct ptrc_os_trace *t = arg;
 	int error = t->is_waiting ? 0 : make_observer(t);
 
-	if (!error && !t->plan.is_child)
-		describe_running(t);
 	report_ready(t, error);
 	if (error)
 		return NULL;

@@ -214,6 +214,14 @@ sessions: [{name: a, output: a.log}, {name: b}]" --all
 	[ "$(session_files)" -eq 0 ]
 }
 
+@test "keys of ptrace-run are not for ptrace-create" {
+	for key in waits sdt; do
+		echo "$key: [a]" >file.yaml
+		reports 2 "file.yaml:1:1: '$key' is only for ptrace-run, which starts the program that it traces" \
+			ptrace-create -c file.yaml
+	done
+}
+
 @test "keys of ptrace-create are not for ptrace-run" {
 	for key in 'pid: 1' 'start: true' 'keep: true'; do
 		echo "$key" >file.yaml

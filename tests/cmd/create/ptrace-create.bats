@@ -289,6 +289,21 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	silently 0 ptrace-create --os=process --pid="$sleeper" --name="$me.c"
 }
 
+@test "--os=auto records processes if no program recorded an event" {
+	needs_os
+	sleep 1000 3>&- &
+	pids="$pids $!"
+	local sleeper=$!
+	wait_until grep -qsx sleep /proc/$!/comm
+	exits 0 ptrace-create --os=auto --pid="$sleeper" --name="$me.a" -o run.log
+	ptrace-start "$me.a"
+	kill "$sleeper"
+	wait "$sleeper" || true
+	ptrace-shutdown "$me.a"
+	ptrace-dump --json run.log | jq -se --argjson pid "$sleeper" 'any(.event == "os.exit" and .pid == $pid)'
+	ptrace-stat --json run.log | jq -e --argjson pid "$sleeper" 'any(.processes[]; .pid == $pid)'
+}
+
 @test "a process with another /dev/shm is told, and its session made" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	unshare -m true 2>/dev/null || skip "no mount namespaces"
