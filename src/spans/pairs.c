@@ -298,8 +298,8 @@ static void compare_common(void *thing, void *arg)
 		e->is_found |= b->common_hash == e->common_hash;
 }
 
-/* Searches the open begins of all threads for one to which an end without a begin on its thread belongs, because the
- * two have the same value of the common field. */
+/* Searches the open begins of all threads for the one of an end that has none on its own thread: both have the same
+ * value of the common field. */
 static void look_elsewhere(struct ptrc_pairs *p, size_t number, struct ptrc_view *view)
 {
 	struct ptrc_pair *pair = &p->list[number];

@@ -73,8 +73,8 @@ struct ptrc_pair {
 	/* Some end was assigned to the latest begin of its thread, although an earlier open begin, and not the
 	 * latest one, has the end's value of the common field. */
 	bool is_crossed;
-	/* Some end without a begin on its thread had the common field's value of an open begin on another thread; and
-	 * the number of ends for which such a begin was looked for. */
+	/* Some end has no begin on its own thread, but another thread has an open one with the same value of the common
+	 * field; and for how many ends this was looked up. */
 	bool is_across_threads;
 	unsigned int look_count;
 	/* The number of events without the field that is the key; and how many of them lack it because their data
