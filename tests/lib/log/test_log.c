@@ -1146,8 +1146,8 @@ TEST(loop_log_counts_all_that_a_large_flush_overwrites, "LOG-30 LOG-32", NEEDS_K
 	enum { COUNT = 100000 };
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 8 * KIB * KIB, POSIX_TRACE_LOOP,
-				    256 * KIB, fd);
+	trace_id_t trid =
+		start_log(POSIX_TRACE_UNTIL_FULL, 8 * KIB * KIB, POSIX_TRACE_LOOP, 256 * KIB, fd);
 
 	/* Events without data take much less than log-max-size counts for them. */
 	for (int i = 0; i < COUNT; i++)
