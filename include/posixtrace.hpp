@@ -746,7 +746,7 @@ template <class... Args> class event
 	{
 	}
 
-	/* Only for span_type, which adds .begin or .end to the name. */
+	/* Public only for span_type, which adds .begin or .end to the name. */
 	template <class... Names>
 	constexpr event(detail::suffixed s, const char *name, const Names &...names) noexcept
 	    : type_(name, s.suffix), names_{{names..., nullptr}}

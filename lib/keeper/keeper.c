@@ -785,7 +785,7 @@ static int make_log(const struct ptrc_stream_header *h, uint32_t uid,
 }
 
 /* Closes the log. Unless is_kept, also deletes a new log whose head no keeper has written. A new
- * log with a head stays, and a later attempt continues it. */
+ * log with a head stays, and a later attempt to finish the orphan continues it. */
 static void close_log(const struct ptrc_stream_header *h, struct orphan_log *log, bool is_kept)
 {
 	struct stat st, there;

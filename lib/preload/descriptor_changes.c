@@ -11,8 +11,9 @@
 #include "lib/preload/next_function.h"
 #include "lib/preload/waits.h"
 
-/* Wraps a function that closes the descriptors `first` to `last`. Their texts are removed before
- * the call, because another thread may get one of the numbers before the call returns. */
+/* Wraps a function that closes the descriptors `first` to `last`. The paths and addresses that are
+ * kept for them are forgotten before the call, because another thread may get one of the numbers
+ * before the call returns. */
 #define CLOSES(name, first, last)                                                             \
 	PTRC_WRAPPER(name)                                                                    \
 	{                                                                                     \

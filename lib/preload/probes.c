@@ -75,8 +75,8 @@ static struct ptrc_patterns patterns;
  * handler may still read sites of an unloaded module while those of another module overwrite them,
  * but it reads none beyond `capacity`. */
 static struct module *_Atomic modules;
-/* The address of the empty function that the dynamic linker calls when its list has changed; 0: the
- * function has no trap. */
+/* The address of the empty function that the dynamic linker calls when its list of loaded objects
+ * has changed; 0: the function has no trap. */
 static _Atomic uint64_t linker_function;
 
 /* ---- memory ---- */

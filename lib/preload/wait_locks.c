@@ -18,11 +18,11 @@
 #include "lib/preload/wait_calls.h"
 #include "lib/preload/waits.h"
 
-/* How a function reports an error. */
+/* How a wrapped function reports an error. */
 enum outcome {
-	RETURNS_ERROR, /* it returns the error number */
-	SETS_ERRNO,    /* it returns -1 and sets errno */
-	RETURNS_OTHER, /* it reports no error number (<threads.h>) */
+	RETURNS_ERROR, /* returns the error number */
+	SETS_ERRNO,    /* returns -1 and sets errno */
+	RETURNS_OTHER, /* reports no error number (<threads.h>) */
 };
 
 /* Calls a function that may wait, with events at its start and end. */
@@ -91,7 +91,8 @@ static int32_t no_owner(long object)
 
 #define ARGUMENTS ((const long[4]){a, b, c, d})
 
-/* Wraps a function for which no other function only tries, so each call is recorded. */
+/* Wraps a function that has no variant which only tries, as pthread_mutex_trylock() does: whether a
+ * call will wait cannot be known before it, so each call is recorded. */
 #define WAITS(name, owner, outcome)                                                            \
 	PTRC_WRAPPER(name)                                                                     \
 	{                                                                                      \

@@ -26,8 +26,9 @@ struct ptrc_consumer {
 /* A chunk that the consumer has pinned, so that no writer overwrites it. */
 struct ptrc_pinned {
 	uint32_t chunk;
-	uint32_t end;  /* offset of the end of the last record */
-	uint64_t word; /* word of the chunk, including the pin */
+	uint32_t end; /* offset of the end of the last record */
+	uint64_t
+		word; /* the chunk's state (ctl->word) when it was pinned, with the pin's bit set */
 };
 
 /* Pins a chunk. False if it has nothing to consume, or holds events from before the last clear (its

@@ -59,11 +59,11 @@ struct ptrc_waiting {
 	TAILQ_ENTRY(ptrc_waiting) others;
 	struct ptrc_moment at;
 	bool is_doubtful;
-	/* For the kind order: the state of the event's key, and the event's index in the rule's
-	 * list. */
+	/* If the rule is of the kind "order": how far the events with this event's key have come in the rule's list,
+	 * and the index of this event in that list. */
 	struct steps *steps;
 	unsigned int step;
-	/* For the kind before: the key. */
+	/* If the rule is of the kind "before": the key. */
 	size_t key_size;
 	unsigned char key[];
 };

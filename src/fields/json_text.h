@@ -40,8 +40,8 @@ bool ptrc_json_text_is_path(const char *);
  * terminals; if is_for_people, also characters that change the direction of text or end a line. */
 void ptrc_json_text_put(struct ptrc_buffer *, const char *, size_t size, bool is_for_people);
 
-/* Appends the characters of a valid JSON string, without its quotes and escapes. The string is given with its
- * quotes. */
+/* Appends the characters of a valid JSON string, which is given with its quotes. Leaves the quotes out and decodes
+ * escapes. */
 void ptrc_json_text_unescape(struct ptrc_buffer *, const char *, size_t size);
 
 #endif

@@ -585,7 +585,7 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	p->are_mappings_doubtful = parent->are_mappings_doubtful;
 }
 
-/* Finds the mapping at the address. If the kernel may have lost records of mappings, also reads /proc. */
+/* Finds the mapping at the address. If none is known, but the kernel may have lost records of mappings, reads /proc. */
 static const struct mapping *find_mapping(struct process *p, uint64_t address)
 {
 	const struct mapping *m = mapping_at(p, address);

@@ -110,7 +110,7 @@ struct ptrc_reader {
 	struct timespec block_end;
 	/* The number of events read so far. */
 	uint64_t read_count;
-	/* The loss that the OVERFLOW at the end of the block starts, if there is one; and the counts of the log
+	/* If the block ends with an OVERFLOW: the loss that this OVERFLOW starts. gap_counts: the counts of the log
 	 * when the latest such OVERFLOW was read. */
 	struct ptrc_reader_gap gap;
 	struct ptrc_counts gap_counts;

@@ -413,8 +413,9 @@ void ptrc_symbol_file_find(struct ptrc_symbol_file *f, const struct ptrc_symbol_
 
 /* ---- variables ---- */
 
-/* Finds the segment of code that was mapped: the mapping is that of a whole segment. Stores the address at which
- * this segment starts in the file. Returns false if no segment fits the mapping, or if several do. */
+/* Finds the segment of code that the mapping maps, assuming that a mapping always covers a whole segment. Stores the
+ * segment's address according to the file's program header, rounded down to a page. Returns false if no segment fits
+ * the mapping, or if several do. */
 static bool start_in_file(const struct ptrc_symbol_file *f, const struct ptrc_symbol_mapping *m,
 			  uint64_t *start)
 {

@@ -152,8 +152,8 @@ struct ptrc_report {
 	size_t class_of_pair_count;
 	/* 1 + the index of the class of kind PTRC_REPORT_RUNS; 0 until there is one. */
 	size_t class_of_runs;
-	/* Classes of pairs that have names of their own (programs, functions, labels), found by pair and
-	 * name. */
+	/* A pair may have several classes, one for each name of a program, function or label. They are found by the
+	 * pair and this name. */
 	struct ptrc_table functions;
 	/* Classes of functions without symbols, found by source, process and address. */
 	struct ptrc_table places;

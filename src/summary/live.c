@@ -291,8 +291,9 @@ struct watch {
 	int64_t next_ns;
 };
 
-/* The number of events that the reader of the session has missed although the stream recorded them. Events that were
- * lost in a full stream are not among them: the session itself counts these. */
+/* The number of events, since missed_before was taken, that the stream recorded and the reader of the session did not
+ * get. In a LOOP stream these include events that were overwritten before they were read. With another policy a full
+ * stream records no events; the session itself counts these. */
 static uint64_t missed(const struct watch *w)
 {
 	const struct ptrc_reader *r = &w->live->query->sources->reader;
