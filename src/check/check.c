@@ -11,7 +11,7 @@
 
 #include "lib/model/glob.h"
 #include "src/base/nearest.h"
-#include "src/spans/pairs.h"
+#include "src/spans/pair_report.h"
 #include "src/text/event_format.h"
 #include "src/query/losses.h"
 #include "src/fields/when.h"
@@ -60,6 +60,8 @@ static void take(void *self, struct ptrc_source *s)
 	int64_t ns = ptrc_source_ns(s);
 	bool is_selected = ptrc_select_event(&c->query->select, &s->view);
 
+	if (is_selected && c->pairs.count)
+		ptrc_pairs_take(&c->pairs, s);
 	c->backwards += ns < c->last_ns;
 	c->last_ns = ns;
 	ptrc_judge_take(&c->judge,
@@ -361,11 +363,43 @@ static void find_keys(struct ptrc_check *c)
 	}
 }
 
+/* Collects the pairs of the rules that pair by thread. Rules with one type for both events are left out, because
+ * their conditions say which events begin pairs. */
+static void add_pairs(struct ptrc_check *c)
+{
+	for (size_t i = 0; i < c->rules->count; i++) {
+		const struct ptrc_rule *r = &c->rules->list[i];
+
+		if (r->kind == PTRC_RULE_PAIR && !r->by_text &&
+		    strcmp(r->events[0].pattern, r->events[1].pattern) != 0)
+			ptrc_pairs_add_types(&c->pairs, r->events[0].pattern, r->events[1].pattern);
+	}
+}
+
+static void report_pairs(struct ptrc_check *c)
+{
+	const char *thing = c->query->source_count == 1 ? c->query->sources->reader.path : NULL;
+
+	for (size_t i = 0; i < c->pairs.count; i++) {
+		const struct ptrc_pair *pair = &c->pairs.list[i];
+		char *advice;
+
+		if (!pair->common_text)
+			continue;
+		advice = ptrc_cli_text("add 'by %s' to the rule", pair->common_text);
+		ptrc_pair_report_order(pair, thing, advice);
+		free(advice);
+	}
+	ptrc_pairs_forget(&c->pairs);
+	free(c->pairs.list);
+}
+
 static void finish(void *self, bool is_read)
 {
 	struct ptrc_check *c = self;
 
 	(void)is_read;
+	report_pairs(c);
 	find_losses(c);
 	ptrc_judge_end(&c->judge);
 	for (size_t i = 0; i < c->rules->count; i++)
@@ -374,7 +408,12 @@ static void finish(void *self, bool is_read)
 
 void ptrc_check_begin(struct ptrc_check *c, struct ptrc_rules *rules, struct ptrc_query *q)
 {
-	*c = (struct ptrc_check){.rules = rules, .query = q, .last_ns = INT64_MIN};
+	*c = (struct ptrc_check){
+		.rules = rules,
+		.query = q,
+		.pairs.is_without_rows = true,
+		.last_ns = INT64_MIN,
+	};
 	q->sink = (struct ptrc_sink){
 		.self = c,
 		.event = take,
@@ -385,6 +424,7 @@ void ptrc_check_begin(struct ptrc_check *c, struct ptrc_rules *rules, struct ptr
 		.needs_trace = true,
 	};
 	find_keys(c);
+	add_pairs(c);
 	ptrc_judge_begin(&c->judge, rules, q->source_count);
 	for (size_t i = 0; i < rules->count; i++) {
 		q->is_verifying |= rules->list[i].kind == PTRC_RULE_LOSS;

@@ -10,10 +10,13 @@
 #include "src/base/cli.h"
 #include "src/base/exit_status.h"
 #include "src/query/query.h"
+#include "src/spans/pairs.h"
 
 struct ptrc_check {
 	struct ptrc_rules *rules;
 	struct ptrc_judge judge;
+	/* The pairs of the rules that pair by thread, only for the messages about a field that contradicts them. */
+	struct ptrc_pairs pairs;
 	/* Reads the logs, which are its sources. */
 	struct ptrc_query *query;
 	/* The values of --clock-sync; NULL if the option was not given. */

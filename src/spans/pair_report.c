@@ -380,6 +380,19 @@ static bool has_pair_names(const struct ptrc_query *q)
 	return false;
 }
 
+void ptrc_pair_report_order(const struct ptrc_pair *pair, const char *thing, const char *advice)
+{
+	if (pair->is_crossed)
+		ptrc_cli_message(thing,
+				 "%s: ends come in another order than they would nest, so the "
+				 "durations are wrong; %s",
+				 pair->name, advice);
+	if (pair->is_across_threads)
+		ptrc_cli_message(
+			thing, "%s: begins and ends with the same %s are on different threads; %s",
+			pair->name, pair->common_text, advice);
+}
+
 bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_query *q,
 			       bool has_asked)
 {
@@ -400,18 +413,13 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_que
 			is_missing |= !has_types(q, pair, thing);
 		if (pair->without_key)
 			report_without_key(pair, thing);
-		if (pair->is_crossed)
-			ptrc_cli_message(
-				thing,
-				"%s: ends come in another order than they would nest, so the "
-				"durations are wrong; measure them with --pair='%s by %s'",
-				pair->name, pair->name, pair->common_text);
-		if (pair->is_across_threads)
-			ptrc_cli_message(thing,
-					 "%s: begins and ends with the same %s are on different "
-					 "threads; measure them with --pair='%s by %s'",
-					 pair->name, pair->common_text, pair->name,
-					 pair->common_text);
+		if (pair->common_text) {
+			char *advice = ptrc_cli_text("measure them with --pair='%s by %s'",
+						     pair->name, pair->common_text);
+
+			ptrc_pair_report_order(pair, thing, advice);
+			free(advice);
+		}
 		/* A key that no event has is treated like an event type that does not exist: something that the
 		 * user named is missing. */
 		is_missing |= !pair->has_key && pair->without_key > pair->cut_keys;

@@ -27,6 +27,10 @@ void ptrc_pairs_json(const struct ptrc_pairs *, struct ptrc_json *, bool has_his
  * is the text for a half that is cut by lost events. */
 void ptrc_pairs_report_halves(const struct ptrc_pairs *, const char *rest, const char *cut);
 
+/* Prints messages if a field that both events of the pair have shows that pairs by thread are wrong. `advice` says
+ * how to form them by that field. */
+void ptrc_pair_report_order(const struct ptrc_pair *, const char *thing, const char *advice);
+
 /*
  * Prints messages: which event types of the pairs no source has; whether no event has the field of --per or
  * --label-by; and, if the user asked for pairs by their names (has_asked), that there are none. Returns whether

@@ -158,6 +158,14 @@ bool ptrc_pairs_add(struct ptrc_pairs *p, const char *text, const struct ptrc_la
 	return true;
 }
 
+void ptrc_pairs_add_types(struct ptrc_pairs *p, const char *begin, const char *end)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (!strcmp(p->list[i].begin, begin) && !strcmp(p->list[i].end, end))
+			return;
+	*ptrc_append(p->list, p->count) = make_pair(ptrc_cli_copy(begin), ptrc_cli_copy(end));
+}
+
 /* Makes the key of an event of the pair. If the event lacks the field that is the key, counts the event and
  * returns false. */
 static bool make_key(struct ptrc_pairs *p, size_t number, size_t source, struct ptrc_view *view,

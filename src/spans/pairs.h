@@ -170,6 +170,9 @@ bool ptrc_pair_read(struct ptrc_pair *, const char *text, struct ptrc_cli_reason
 bool ptrc_pairs_add(struct ptrc_pairs *, const char *text, const struct ptrc_layouts *,
 		    struct ptrc_cli_reason *why);
 
+/* Adds the pair of two event types, unless it exists. ptrc_pairs_forget() removes it. */
+void ptrc_pairs_add_types(struct ptrc_pairs *, const char *begin, const char *end);
+
 /* Whether the name makes an event type part of a pair: it ends with .begin or .end, or is os.exec or os.exit. */
 bool ptrc_pair_has_name(const struct ptrc_reader_name *);
 

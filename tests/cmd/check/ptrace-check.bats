@@ -555,6 +555,29 @@ odd_rules() {
 	reports 2 "*at-most: 'x at once' is not a number of pairs such as 3 at once*" ptrace-check --at-most='a..b x at once' run.log
 }
 
+@test "a field that contradicts the pairs of a thread is named, once for each pair" {
+	made made.log <<-'END'
+		layout job.begin u64 job
+		layout job.end u64 job
+		event 1000 1 1 job.begin u64:0
+		event 2000 1 1 job.begin u64:1
+		event 3000 1 1 job.end u64:0
+		event 4000 1 1 job.end u64:1
+	END
+	exits 0 ptrace-check --max='job < 1s' --min='job > 0s' made.log
+	[ "$stderr" = "ptrace-check: made.log: job: ends come in another order than they would nest, so the durations are wrong; add 'by data.job' to the rule" ]
+	exits 0 ptrace-check --at-most='job by data.job 2 at once' --max='job by tid < 1s' made.log
+	[ -z "$stderr" ]
+	made threads.log <<-'END'
+		layout job.begin u64 job
+		layout job.end u64 job
+		event 1000 1 1 job.begin u64:0
+		event 3000 1 2 job.end u64:0
+	END
+	exits 4 ptrace-check --at-most='job 1 at once' --max='job < 1s' threads.log
+	[ "$stderr" = "ptrace-check: threads.log: job: begins and ends with the same data.job are on different threads; add 'by data.job' to the rule" ]
+}
+
 @test "ptrace-run --check runs, records and judges" {
 	rules <<-'END'
 		decode: {traced.event: u32 number}
