@@ -51,6 +51,60 @@ static size_t skip(void *self, struct ptrc_source *s, const struct posixtrace_bl
 	return at;
 }
 
+/* Whether some event type matches the pattern, and all that match may have the data member by which the
+ * begin and the end of a pair find each other (PTRC_PAIR_KEY). */
+static bool may_have_key(struct ptrc_check *c, const char *pattern)
+{
+	bool is_any = false;
+
+	for (size_t i = 0; i < c->query->source_count; i++)
+		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
+			struct ptrc_source *s = &c->query->sources[i];
+			const struct ptrc_type *type = s->reader.types[id];
+
+			if (!type || !ptrc_glob_matches(pattern, type->name.text))
+				continue;
+			is_any = true;
+			if (!ptrc_pair_may_have_key(&s->view, &c->query->layouts, id))
+				return false;
+		}
+	return is_any;
+}
+
+/* Called at the first event of a rule of the kind pair. If the rule has no key `by`, chooses what pairs its events,
+ * as ptrc_pairs_take() does: the data member PTRC_PAIR_KEY, if all events of the pair have it, else the thread. */
+static void bind_pair(struct ptrc_check *c, struct ptrc_source *s, struct ptrc_trial *t)
+{
+	struct ptrc_rule *r = &c->rules->list[t - c->judge.trials];
+	const char *begin = r->events[0].pattern, *end = r->events[1].pattern;
+	struct ptrc_cli_reason why;
+
+	if (r->by_text)
+		return;
+	if (may_have_key(c, begin) && may_have_key(c, end) &&
+	    ptrc_field_find("data." PTRC_PAIR_KEY, &c->query->layouts, &r->by, &why) &&
+	    ptrc_pair_has_key(&s->view, &r->by)) {
+		r->by_text = "data." PTRC_PAIR_KEY;
+		ptrc_judge_find_key(&c->judge, t);
+	} else if (strcmp(begin, end) != 0) {
+		/* If one type begins and ends pairs, the conditions say which of its events begin them, and c->pairs
+		 * knows no conditions. */
+		ptrc_pairs_add_types(&c->pairs, begin, end);
+	}
+}
+
+static void bind_pairs(struct ptrc_check *c, struct ptrc_source *s, const struct ptrc_roles *roles)
+{
+	for (size_t i = 0; i < roles->count; i++) {
+		struct ptrc_trial *t = roles->list[i].trial;
+
+		if (t->is_bound || t->rule->kind != PTRC_RULE_PAIR)
+			continue;
+		t->is_bound = true;
+		bind_pair(c, s, t);
+	}
+}
+
 /* Gives the current event to the judge. An event that the user's options do not select matches no
  * rule, but the judge gets it, too, because it may report a loss. */
 static void take(void *self, struct ptrc_source *s)
@@ -59,14 +113,15 @@ static void take(void *self, struct ptrc_source *s)
 	struct ptrc_check *c = self;
 	int64_t ns = ptrc_source_ns(s);
 	bool is_selected = ptrc_select_event(&c->query->select, &s->view);
+	const struct ptrc_roles *roles =
+		is_selected ? roles_of(c, s, s->reader.event.posix_event_id) : &none;
 
+	bind_pairs(c, s, roles);
 	if (is_selected && c->pairs.count)
 		ptrc_pairs_take(&c->pairs, s);
 	c->backwards += ns < c->last_ns;
 	c->last_ns = ns;
-	ptrc_judge_take(&c->judge,
-			is_selected ? roles_of(c, s, s->reader.event.posix_event_id) : &none,
-			&s->view, (unsigned int)s->order);
+	ptrc_judge_take(&c->judge, roles, &s->view, (unsigned int)s->order);
 }
 
 static void take_early_end(void *self, struct ptrc_source *s)
@@ -326,56 +381,6 @@ static void show_events(struct ptrc_check *c, struct ptrc_source *source)
 	ptrc_event_format_free(&s.format);
 }
 
-/* Whether some event type matches the pattern, and all that match have the data member by which the
- * begin and the end of a pair find each other (PTRC_PAIR_KEY). */
-static bool has_key(struct ptrc_check *c, const char *pattern)
-{
-	bool is_any = false;
-
-	for (size_t i = 0; i < c->query->source_count; i++)
-		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
-			struct ptrc_source *s = &c->query->sources[i];
-			const struct ptrc_type *type = s->reader.types[id];
-
-			if (!type || !ptrc_glob_matches(pattern, type->name.text))
-				continue;
-			is_any = true;
-			if (!ptrc_pair_has_key(&s->view, &c->query->layouts, id))
-				return false;
-		}
-	return is_any;
-}
-
-/* For each rule of the kind pair without the key `by`: if all events of the pair have the data member
- * PTRC_PAIR_KEY, makes the rule group by that member, as ptrc_pairs_take() does. */
-static void find_keys(struct ptrc_check *c)
-{
-	struct ptrc_cli_reason why;
-
-	for (size_t i = 0; i < c->rules->count; i++) {
-		struct ptrc_rule *r = &c->rules->list[i];
-
-		if (r->kind != PTRC_RULE_PAIR || r->by_text || !has_key(c, r->events[0].pattern) ||
-		    !has_key(c, r->events[1].pattern))
-			continue;
-		r->by_text = "data." PTRC_PAIR_KEY;
-		ptrc_field_find(r->by_text, &c->query->layouts, &r->by, &why);
-	}
-}
-
-/* Collects the pairs of the rules that pair by thread. Rules with one type for both events are left out, because
- * their conditions say which events begin pairs. */
-static void add_pairs(struct ptrc_check *c)
-{
-	for (size_t i = 0; i < c->rules->count; i++) {
-		const struct ptrc_rule *r = &c->rules->list[i];
-
-		if (r->kind == PTRC_RULE_PAIR && !r->by_text &&
-		    strcmp(r->events[0].pattern, r->events[1].pattern) != 0)
-			ptrc_pairs_add_types(&c->pairs, r->events[0].pattern, r->events[1].pattern);
-	}
-}
-
 static void report_pairs(struct ptrc_check *c)
 {
 	const char *thing = c->query->source_count == 1 ? c->query->sources->reader.path : NULL;
@@ -423,8 +428,6 @@ void ptrc_check_begin(struct ptrc_check *c, struct ptrc_rules *rules, struct ptr
 		.takes_all = true,
 		.needs_trace = true,
 	};
-	find_keys(c);
-	add_pairs(c);
 	ptrc_judge_begin(&c->judge, rules, q->source_count);
 	for (size_t i = 0; i < rules->count; i++) {
 		q->is_verifying |= rules->list[i].kind == PTRC_RULE_LOSS;

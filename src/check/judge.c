@@ -1270,6 +1270,11 @@ static size_t find_key(struct ptrc_judge *j, const struct ptrc_rule *r)
 	return j->key_count++;
 }
 
+void ptrc_judge_find_key(struct ptrc_judge *j, struct ptrc_trial *t)
+{
+	t->key = find_key(j, t->rule);
+}
+
 /* Returns the shortest duration with which the rule compares others; -1 if it compares none. */
 static int64_t limit_of(const struct ptrc_rule *r)
 {
@@ -1290,7 +1295,7 @@ void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules, size
 	};
 	j->sources = ptrc_cli_allocate(source_count * sizeof(*j->sources));
 	j->trials = ptrc_cli_allocate((rules->count + 1) * sizeof(*j->trials));
-	j->keys = ptrc_cli_allocate((rules->count + 1) * sizeof(*j->keys));
+	j->keys = ptrc_cli_allocate((rules->count + 2) * sizeof(*j->keys));
 	j->keys[0].has_key = true;
 	ptrc_key_begin(&j->keys[0].key, 0);
 	j->keys[0].hash = ptrc_table_hash(j->keys[0].key.bytes, j->keys[0].key.size);
@@ -1304,7 +1309,7 @@ void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules, size
 		t->limit_ns = limit_of(r);
 		if (r->at_most != UINT64_MAX)
 			t->sources = ptrc_cli_allocate(source_count * sizeof(*t->sources));
-		t->key = find_key(j, r);
+		ptrc_judge_find_key(j, t);
 		t->tolerance_ns = r->tolerance_ns < 0 ? rules->tolerance_ns : r->tolerance_ns;
 		TAILQ_INIT(&t->requests);
 		TAILQ_INIT(&t->remembered);

@@ -85,6 +85,9 @@ int64_t ptrc_judge_end_ns(const struct ptrc_judge *, int64_t last_ns);
  * result. */
 struct ptrc_roles *ptrc_judge_find_roles(struct ptrc_judge *, const char *name);
 
+/* Called when a rule of which no event was taken yet has got a key: from now on, its events have that key. */
+void ptrc_judge_find_key(struct ptrc_judge *, struct ptrc_trial *);
+
 /* Takes the current event of the view's reader, with the roles of its type. Even without roles, the caller must
  * pass these events: each START and STOP, each event that reports a loss, and the event that follows such a report
  * in the same source. */

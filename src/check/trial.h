@@ -112,6 +112,8 @@ struct ptrc_trial {
 	int64_t tolerance_ns;
 	/* The index of the rule's kind of key in ptrc_judge.keys. */
 	size_t key;
+	/* For the kind pair: it was chosen what pairs the events of a rule without the key `by`. */
+	bool is_bound;
 	/* Bit i: some event type of the logs matches event i of the rule. */
 	unsigned int has_type;
 	/* The number of events that match the rule; for rules about two events, the number that match the

@@ -65,11 +65,6 @@ static int number_of(struct ptrc_layouts *l, const char *name)
 	return (int)l->name_count++;
 }
 
-static bool is_all_json(const struct ptrc_layout_fields *m)
-{
-	return m->fields->kind == PTRC_LAYOUT_JSON && !*m->fields->name;
-}
-
 /* Parses and adds a layout. Returns NULL, and stores the reason, if the layout is wrong. */
 static struct ptrc_layout *add(struct ptrc_layouts *l, const char *text,
 			       struct ptrc_cli_reason *why)
@@ -81,14 +76,18 @@ static struct ptrc_layout *add(struct ptrc_layouts *l, const char *text,
 		return NULL;
 	layout = ptrc_cli_allocate(sizeof(*layout));
 	*layout = (struct ptrc_layout){
-		.text = ptrc_cli_copy(text), .model = model, .number = l->count};
+		.text = ptrc_cli_copy(text),
+		.model = model,
+		.is_json = model->fields->kind == PTRC_LAYOUT_JSON && !*model->fields->name,
+		.number = l->count,
+	};
 	layout->names = ptrc_cli_allocate(model->count * sizeof(*layout->names));
 	for (size_t i = 0; i < model->count; i++) {
 		layout->names[i] = number_of(l, model->fields[i].name);
 		layout->has_code |= ptrc_layout_is_code(model->fields[i].kind);
 	}
 	*ptrc_append(l->layouts, l->count) = layout;
-	l->has_json |= is_all_json(model);
+	l->has_json |= layout->is_json;
 	return layout;
 }
 
@@ -393,7 +392,7 @@ const struct ptrc_value *ptrc_layout_value(const struct ptrc_layout *l,
 const struct ptrc_value *ptrc_layout_whole(const struct ptrc_layout *l,
 					   const struct ptrc_decoded *d)
 {
-	return is_all_json(l->model) ? d->values : NULL;
+	return l->is_json ? d->values : NULL;
 }
 
 void ptrc_layout_json(struct ptrc_json *j, const struct ptrc_layout *l,

@@ -20,6 +20,8 @@ struct ptrc_layout {
 	/* For each field of the layout, the number of its name (its index in ptrc_layouts.names);
 	 * PTRC_LAYOUT_NAMELESS if it has no name. */
 	int *names;
+	/* All data of an event is one JSON text. */
+	bool is_json;
 	/* Whether a field is an address in the code of the program, or an array of such addresses. */
 	bool has_code;
 	/* The index of this layout among all layouts. */

@@ -192,10 +192,18 @@ static const struct ptrc_layout_field *member_of(const struct ptrc_layout *layou
 	return NULL;
 }
 
-bool ptrc_pair_has_key(struct ptrc_view *view, const struct ptrc_layouts *layouts,
-		       trace_event_id_t id)
+bool ptrc_pair_may_have_key(struct ptrc_view *view, const struct ptrc_layouts *layouts,
+			    trace_event_id_t id)
 {
-	return member_of(ptrc_view_layout(view, layouts, id), PTRC_PAIR_KEY);
+	const struct ptrc_layout *layout = ptrc_view_layout(view, layouts, id);
+
+	return layout && (layout->is_json || member_of(layout, PTRC_PAIR_KEY));
+}
+
+bool ptrc_pair_has_key(struct ptrc_view *view, const struct ptrc_field *key)
+{
+	return !view->layout || !view->layout->is_json ||
+	       ptrc_view_value(view, key).kind != PTRC_VALUE_NONE;
 }
 
 /* Finds an event type by its name. Returns 0 if it is not known. A session announces a type only
@@ -242,12 +250,15 @@ static void bind(struct ptrc_pair *pair, struct ptrc_view *view)
 		if (!ids[i])
 			continue;
 		layouts[i] = ptrc_view_layout(view, view->layouts, ids[i]);
-		has_key &= member_of(layouts[i], PTRC_PAIR_KEY) != NULL;
+		has_key &= ptrc_pair_may_have_key(view, view->layouts, ids[i]);
 	}
 	if (has_key) {
-		pair->is_own_key = true;
 		pair->by_text = find_member(view, PTRC_PAIR_KEY, &pair->by);
-		return;
+		pair->is_own_key = ptrc_pair_has_key(view, &pair->by);
+		if (pair->is_own_key)
+			return;
+		free(pair->by_text);
+		pair->by_text = NULL;
 	}
 	for (size_t i = 0; layouts[0] && (f = ptrc_layout_field(layouts[0], i)); i++)
 		if (*f->name && member_of(layouts[1], f->name)) {

@@ -154,8 +154,11 @@ void ptrc_pair_free(struct ptrc_pair *);
 /* The name of the member that is the key of a pair if both of its events have it and the user named no other. */
 #define PTRC_PAIR_KEY "key"
 
-/* Whether events of the type have the member PTRC_PAIR_KEY, according to their layout. */
-bool ptrc_pair_has_key(struct ptrc_view *, const struct ptrc_layouts *, trace_event_id_t);
+/* Whether events of the type may have the member PTRC_PAIR_KEY, according to their layout. */
+bool ptrc_pair_may_have_key(struct ptrc_view *, const struct ptrc_layouts *, trace_event_id_t);
+
+/* Whether the view's event, whose type may have the member PTRC_PAIR_KEY (`key`), has it: JSON may lack it. */
+bool ptrc_pair_has_key(struct ptrc_view *, const struct ptrc_field *key);
 
 /* Reads the names of the two event types of a pair from BEGIN..END, or from X, which stands for X.begin..X.end.
  * Each name may be followed by " where " and an expression, which stays part of the name; an expression after X

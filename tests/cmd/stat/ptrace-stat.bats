@@ -385,6 +385,24 @@ names_stopped_keeper() {
 	reports 2 "--until: is before --since*" ptrace-stat --pairs --since=10:00 --until=09:00 run.log
 }
 
+@test "pairs of JSON data are formed by its member key, if the first event has it" {
+	ptrace-run -o run.log -- sh -c 'for e in begin end; do for k in 1 2; do ptrace-event job.$e key=$k; done; done'
+	exits 0 ptrace-stat --json --pairs run.log
+	jq -e '.pairs[0] | .by == "data.key" and .count == 2' <<<"$stdout"
+	exits 0 ptrace-check --json --max='job < 1h' run.log
+	jq -e '.rules[0].kept == 2' <<<"$stdout"
+	made made.log <<-'END'
+		layout job.begin json
+		layout job.end json
+		event 1000 1 1 job.begin hex:7b7d
+		event 2000 1 1 job.end hex:7b7d
+	END
+	exits 0 ptrace-stat --json --pairs made.log
+	jq -e '.pairs[0] | .count == 1 and (has("by") | not)' <<<"$stdout"
+	exits 0 ptrace-check --json --max='job < 1h' made.log
+	jq -e '.rules[0].kept == 1' <<<"$stdout"
+}
+
 @test "ends that do not nest on their thread are told, with the field that pairs them" {
 	made made.log <<-'END'
 		layout job.begin u64 job
