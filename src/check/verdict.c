@@ -112,6 +112,12 @@ static void decide_count(struct ptrc_trial *t, const struct ptrc_ending *e, stru
 				   r->by_text);
 }
 
+/* Returns the number of cases that are open at the end of the log, but count as if what they lack came in time. */
+static uint64_t count_ignored(const struct ptrc_trial *t)
+{
+	return t->rule->at_end == PTRC_RULE_IGNORE ? t->open : 0;
+}
+
 /* Decides a rule that each event, or each key, keeps or breaks by itself. */
 static void decide_each(struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)
 {
@@ -135,7 +141,7 @@ static void decide_each(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 	f->is_broken = t->broken && is_sure;
 	f->has_loss = (has_loss(e) || (e->stop_count && t->doubtful)) && !is_whole;
 	f->is_open = t->open || (e->is_unclosed && !is_whole);
-	f->count = r->kind == PTRC_RULE_ORDER ? t->kept : t->matched;
+	f->count = r->kind == PTRC_RULE_ORDER ? t->kept + count_ignored(t) : t->matched;
 	if (!all)
 		ptrc_buffer_text(&f->text, "there was none");
 	else if (r->kind == PTRC_RULE_ORDER && !r->by_text)
@@ -218,7 +224,7 @@ static void decide_pair(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 
 	/* A rule that only limits how many pairs are open at once needs no durations, so it counts every begin
 	 * (matched). Any other rule counts the pairs that have both events (kept). */
-	f->count = t->sources && !r->bound_count ? t->matched : t->kept;
+	f->count = t->sources && !r->bound_count ? t->matched : t->kept + count_ignored(t);
 	f->has_loss = has_loss(e);
 	f->is_open = e->is_unclosed || (t->open && !t->is_final && f->count < r->min_count);
 	ptrc_buffer_format(&f->text, "%" PRIu64 " pair%s", t->kept, plural(t->kept));
@@ -386,7 +392,11 @@ void ptrc_trial_decide(struct ptrc_trial *t)
 	if (f.is_open)
 		worsen(&t->verdict, r->at_end);
 	if (f.count < r->min_count) {
-		if (t->verdict == PTRC_VERDICT_PASS)
+		/* An answer that is still to come adds no event that wants one. */
+		bool is_sure = r->kind == PTRC_RULE_AFTER && !own.is_unclosed &&
+			       (!f.has_loss || is_loss_ignored(t));
+
+		if (t->verdict == PTRC_VERDICT_PASS || is_sure)
 			t->verdict = PTRC_VERDICT_FAIL;
 		if (!f.is_broken)
 			ptrc_buffer_format(&f.text, ", at least %" PRIu64 " wanted", r->min_count);

@@ -555,6 +555,22 @@ odd_rules() {
 	reports 2 "*at-most: 'x at once' is not a number of pairs such as 3 at once*" ptrace-check --at-most='a..b x at once' run.log
 }
 
+@test "what is still to come counts for min_count only with at_end: ignore" {
+	made run.log <<-'END'
+		event 1000 1 1 a
+		event 2000 1 1 b
+	END
+	rules <<-'END'
+		rules:
+		  - {order: [a, b, c], at_end: ignore}
+		  - {pair: [b, c], max: < 1s, at_end: ignore}
+	END
+	exits 0 ptrace-check rules.yaml run.log
+	exits 4 ptrace-check --order='a, b, c' run.log
+	rules <<<'rules: [{after: b, expect: c, min_count: 2}]'
+	exits 1 ptrace-check rules.yaml run.log
+}
+
 @test "a field that contradicts the pairs of a thread is named, once for each pair" {
 	made made.log <<-'END'
 		layout job.begin u64 job
