@@ -439,9 +439,12 @@ void ptrc_check_begin(struct ptrc_check *c, struct ptrc_rules *rules, struct ptr
 		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
 			if (s->reader.types[id])
 				roles_of(c, s, id);
-		/* The events in files that --log-keep has deleted count as lost before the first event. */
-		if (s->reader.counts.pt_earlier_files)
+		/* The events in files that are missing before the first file count as lost; but not those in files that
+		 * --log-keep has deleted. */
+		if (s->reader.counts.pt_earlier_files > s->reader.counts.pt_deleted_files)
 			ptrc_judge_take_gap(&c->judge, INT64_MIN, (unsigned int)i);
+		else if (s->reader.counts.pt_deleted_files)
+			ptrc_judge_take_deleted(&c->judge, (unsigned int)i);
 	}
 }
 

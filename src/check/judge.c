@@ -1166,6 +1166,12 @@ static void take_restart(struct ptrc_judge *j, int64_t ns, unsigned int source)
 	doubt_waiters(j, j->sources[source].stop_ns, source);
 }
 
+void ptrc_judge_take_deleted(struct ptrc_judge *j, unsigned int source)
+{
+	j->ending.has_deleted_files = true;
+	take_restart(j, INT64_MIN, source);
+}
+
 void ptrc_judge_take_early_end(struct ptrc_judge *j, int64_t ns, unsigned int source)
 {
 	for (size_t i = 0; i < j->rules->count; i++) {

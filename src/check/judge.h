@@ -98,6 +98,9 @@ void ptrc_judge_take(struct ptrc_judge *, const struct ptrc_roles *, struct ptrc
  * event reports. */
 void ptrc_judge_take_gap(struct ptrc_judge *, int64_t ns, unsigned int source);
 
+/* Notes, before any event, that --log-keep has deleted the first files of the log. */
+void ptrc_judge_take_deleted(struct ptrc_judge *, unsigned int source);
+
 /* Notes that the log of the source has no end and stops at this time, while other logs go on. So later events
  * of this source are unknown. */
 void ptrc_judge_take_early_end(struct ptrc_judge *, int64_t ns, unsigned int source);

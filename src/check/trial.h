@@ -80,9 +80,12 @@ struct ptrc_ending {
 	/* The number of places so far, in all logs, where events were lost. Each event that is read while another
 	 * log is at such a place also adds 1: that log may have lost the event's answer or the end of its pair. */
 	uint64_t gap_count;
-	/* The number of places counted in gap_count at which a call or command had stopped a trace. Rules about
-	 * single events do not count events of that time as lost, but rules about two events do. */
+	/* The number of places counted in gap_count at which a call or command had stopped a trace, or before which
+	 * files were deleted. Rules about single events do not count events of that time as lost, but rules about
+	 * two events do. */
 	uint64_t stop_count;
+	/* --log-keep has deleted the first files of a log. */
+	bool has_deleted_files;
 	/* The time of the first loss that was not a stop, and of the latest loss or stop (that of its START). */
 	int64_t first_gap_ns, last_gap_ns;
 	/* The time of the last event of the first log that has no end and stopped before the others. INT64_MAX if

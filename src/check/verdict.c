@@ -269,7 +269,9 @@ static void put_doubts(const struct ptrc_trial *t, const struct findings *f, str
 		if (has_loss(t->ending))
 			ptrc_buffer_text(b, "; events were lost");
 		if (t->ending->stop_count && t->doubtful)
-			ptrc_buffer_text(b, "; the trace was stopped for a time");
+			ptrc_buffer_text(b, t->ending->has_deleted_files
+						    ? "; files of the log were deleted"
+						    : "; the trace was stopped for a time");
 		if (t->cut || t->misfits)
 			ptrc_buffer_text(b, "; data of events is missing");
 		if (t->undecided)

@@ -789,6 +789,16 @@ odd_rules() {
 	exits 1 ptrace-check c.log --after='a -> b within 2ms'
 }
 
+@test "files that --log-keep has deleted are no loss, but may have what comes first" {
+	# shellcheck disable=SC2016 # the inner shell's
+	ptrace-run -o run.log --name="$me" --log-rotate=16K --log-keep=2 -- \
+		sh -c 'for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done' "$traced" "$me"
+	[ ! -e run.log ]
+	exits 0 ptrace-check --no-loss --min='traced.event..traced.event >= 0s' run.log
+	exits 4 ptrace-check --before='traced.event require first' run.log
+	[[ $stdout == *"; files of the log were deleted"* ]]
+}
+
 @test "a process that goes on leaves what it may do open, traced or not" {
 	needs_os
 	rules <<<'rules: [{after: os.exec, expect: os.exit, by: pid, within: 1h}]'
