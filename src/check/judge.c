@@ -390,6 +390,12 @@ static bool is_other_at_loss(const struct ptrc_judge *j, unsigned int source)
 	return j->at_loss_count > (size_t)j->sources[source].is_at_loss;
 }
 
+/* Whether another source is stopped now, but will be started again. */
+static bool is_other_paused(const struct ptrc_judge *j, unsigned int source)
+{
+	return j->paused_count > (size_t)j->sources[source].is_paused;
+}
+
 /* Whether the event came after the latest loss by no more than the tolerance. A lost event may then count as
  * later than this event. */
 static bool is_near_loss(const struct now *n)
@@ -419,7 +425,8 @@ static void take_request(struct now *n, const struct ptrc_judge_key *k)
 	if (q->fresh.count++)
 		return;
 	q->fresh.at = n->at;
-	q->fresh.is_doubtful = is_other_at_loss(n->judge, n->at.source) || is_near_loss(n) ||
+	q->fresh.is_doubtful = is_other_at_loss(n->judge, n->at.source) ||
+			       is_other_paused(n->judge, n->at.source) || is_near_loss(n) ||
 			       t->ending->early_end_ns != INT64_MAX;
 	if (t->table.count == count)
 		TAILQ_REMOVE(&t->requests, q, others);
@@ -1156,8 +1163,9 @@ void ptrc_judge_take_gap(struct ptrc_judge *j, int64_t ns, unsigned int source)
 	doubt_waiters(j, ns, source);
 }
 
-/* Takes the START after a stop. An answer may have come while the trace was stopped. An event whose answer was late
- * already at the STOP is not in doubt, so the losses are dated to the STOP. */
+/* Takes the START after a stop, or the STOP if it is known that a START will follow. An answer may have come while
+ * the trace was stopped. An event whose answer was late already at the STOP is not in doubt, so the losses are dated
+ * to the STOP. */
 static void take_restart(struct ptrc_judge *j, int64_t ns, unsigned int source)
 {
 	j->ending.last_gap_ns = ns;
@@ -1187,9 +1195,10 @@ void ptrc_judge_take_early_end(struct ptrc_judge *j, int64_t ns, unsigned int so
 }
 
 /* Takes an event at a place of loss: an event that reports a loss, the next event of the same source (START or
- * RESUME), or the START after a stop (is_restart). Events were lost between the first two; both count as places of
- * loss, because pairs that other sources open between them may have lost their ends. The loss does not affect the
- * pairs that this event ends and the events that it answers, so it is taken in these roles first. */
+ * RESUME), or the STOP or START of a time without recording (is_restart). Events were lost between the first two;
+ * both count as places of loss, because pairs that other sources open between them may have lost their ends. The loss
+ * does not affect the pairs that this event ends and the events that it answers, so it is taken in these roles
+ * first. */
 static void take_at_gap(struct now *n, const struct ptrc_roles *roles, bool is_restart)
 {
 	for (size_t i = 0; i < roles->count; i++)
@@ -1217,12 +1226,17 @@ void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struc
 	struct ptrc_judge_source *s = &j->sources[source];
 	bool is_loss = ptrc_reader_is_loss(view->reader) || s->is_at_loss;
 	bool is_restart = s->is_stopped && n.at.id == POSIX_TRACE_START;
+	bool was_paused;
 
 	j->event_count++;
 	s->is_stopped = n.at.id == POSIX_TRACE_STOP || (s->is_stopped && !is_restart);
 	if (n.at.id == POSIX_TRACE_STOP)
 		s->stop_ns = n.at.ns;
-	if (__builtin_expect(is_loss || is_restart, 0)) {
+	s->starts_left -= n.at.id == POSIX_TRACE_START && s->starts_left;
+	was_paused = s->is_paused;
+	s->is_paused = s->is_stopped && s->starts_left;
+	j->paused_count += (size_t)s->is_paused - (size_t)was_paused;
+	if (__builtin_expect(is_loss || is_restart || s->is_paused != was_paused, 0)) {
 		j->at_loss_count -= s->is_at_loss;
 		s->is_at_loss = ptrc_reader_is_loss_open(view->reader);
 		j->at_loss_count += s->is_at_loss;
@@ -1231,7 +1245,12 @@ void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struc
 		for (size_t i = 0; i < roles->count; i++)
 			take_role(&n, &roles->list[i]);
 	}
-	j->ending.gap_count += is_other_at_loss(j, source);
+	if (is_other_at_loss(j, source)) {
+		j->ending.gap_count++;
+	} else if (is_other_paused(j, source)) {
+		j->ending.gap_count++;
+		j->ending.stop_count++;
+	}
 }
 
 int64_t ptrc_judge_end_ns(const struct ptrc_judge *j, int64_t last_ns)

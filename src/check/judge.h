@@ -41,6 +41,10 @@ struct ptrc_judge_source {
 	/* is_stopped: no START has followed the latest STOP of this source. stop_ns: the time of that STOP. */
 	bool is_stopped;
 	int64_t stop_ns;
+	/* The number of START events of this source that are still to come; 0 if that is unknown. */
+	uint64_t starts_left;
+	/* The source is stopped, and a START is still to come. */
+	bool is_paused;
 };
 
 /* A kind of key by which rules group events: the thread, or one field. Rules that group by the same field share
@@ -69,6 +73,8 @@ struct ptrc_judge {
 	size_t source_count;
 	/* The number of sources whose .is_at_loss is true. */
 	size_t at_loss_count;
+	/* The number of sources whose .is_paused is true. */
+	size_t paused_count;
 	/* Facts about the logs as a whole. The trials point to them. */
 	struct ptrc_ending ending;
 };

@@ -188,6 +188,17 @@ static bool find_windows(struct ptrc_query *q, struct ptrc_source *s)
 	return report(r, error);
 }
 
+/* Returns the number of START events of the log; 0 if that is unknown. */
+static uint64_t count_starts(const struct ptrc_reader *r)
+{
+	struct posixtrace_type_count *counts =
+		r->source || r->counts.pt_earlier_files ? NULL : ptrc_type_counts(r->trace);
+	uint64_t count = counts ? counts[POSIX_TRACE_START].pt_events : 0;
+
+	free(counts);
+	return count;
+}
+
 /* Selects the times and event types for the reader, so that it need not read other parts of the log. */
 static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 {
@@ -202,6 +213,10 @@ static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 	     id++)
 		if (ptrc_reader_sees_losses(&s->reader, id))
 			posix_trace_eventset_add(id, &types);
+	s->start_count = 0;
+	if (q->source_count > 1 &&
+	    (q->sink.takes_all || (!q->select.window_count && all->first == INT64_MIN)))
+		s->start_count = count_starts(&s->reader);
 	/* If an earlier search met damage, reads the whole log, so that the losses include the damage. */
 	if (s->is_damaged || q->sink.takes_all)
 		return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));

@@ -599,16 +599,18 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	/* A STOP, an OVERFLOW or an os.lost precedes the lost events, so the pairs that this event itself ends are
 	 * not cut: its ends were taken before. The loss lasts until the next event of the source, a START or
 	 * RESUME. Pairs that begin in other sources before that event may have lost their ends, too. If a call or
-	 * command stopped the trace, only the next START counts as a loss: a trace that ends after such a STOP
-	 * lacks nothing. */
+	 * command stopped the trace, the time until the next START counts as a loss: a trace that ends after such
+	 * a STOP lacks nothing. */
 	is_restart = ptrc_pairs_is_restart(p, source);
-	if (is_restart || s->is_at_loss || ptrc_reader_is_loss(reader)) {
+	s->is_stopped = id == POSIX_TRACE_STOP || (s->is_stopped && !is_restart);
+	s->start_count += id == POSIX_TRACE_START;
+	is_open |= s->is_stopped && s->start_count < source->start_count;
+	if (is_restart || s->is_at_loss || is_open || ptrc_reader_is_loss(reader)) {
 		p->gap_count++;
 		s->gap_count++;
 	}
 	p->at_loss_count += (size_t)is_open - (size_t)s->is_at_loss;
 	s->is_at_loss = is_open;
-	s->is_stopped = id == POSIX_TRACE_STOP || (s->is_stopped && !is_restart);
 	for (; i < role_count; i++)
 		take_begin(p, r->roles[i].pair, source);
 	p->gap_count += p->at_loss_count > (size_t)s->is_at_loss;

@@ -108,10 +108,13 @@ struct ptrc_pair_roles {
 struct ptrc_pair_source {
 	/* The number of places where events of the source were lost so far. */
 	uint64_t gap_count;
-	/* Events were lost after the latest event of the source; the loss lasts until its next event. */
+	/* Events were lost after the latest event of the source; the loss lasts until its next event. Or the source is
+	 * stopped, and one of several that are read, and will be started again. */
 	bool is_at_loss;
 	/* No START of the source has followed its latest STOP. */
 	bool is_stopped;
+	/* The number of START events of the source so far. */
+	uint64_t start_count;
 };
 
 /* Starts zeroed, except for is_by_name, per, label, is_live, is_without_rows and has_functions. */

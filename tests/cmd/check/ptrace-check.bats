@@ -789,6 +789,27 @@ odd_rules() {
 	exits 1 ptrace-check c.log --after='a -> b within 2ms'
 }
 
+@test "while one of several logs is stopped, events of the others may lack theirs" {
+	local stop='posix_trace_stop u32:0' start='event 8000000 1 1 posix_trace_start'
+	both() {
+		printf '%s\n' 'event 0 1 1 c' "event 1000000 1 1 $stop" "$@" | made a.log
+		printf 'event %s\n' '500000 2 2 q.begin u32:1' '1500000 2 2 a' '2000000 2 2 d' '4000000 2 2 b' \
+			'4500000 2 2 e' '5000000 2 2 q.end u32:1' '9000000 2 2 c' | made b.log
+	}
+	both "$start"
+	exits 4 ptrace-check --after='a -> b within 1ms' a.log b.log
+	exits 4 ptrace-check --order='e, d' a.log b.log
+	exits 0 ptrace-check --no-loss --exists=b a.log b.log
+	exits 0 ptrace-dump --json --pair='q by data' a.log b.log
+	[ -z "$stdout" ]
+	# A stop without a start is the end of the log.
+	both
+	exits 1 ptrace-check --after='a -> b within 1ms' a.log b.log
+	exits 1 ptrace-check --order='e, d' a.log b.log
+	exits 0 ptrace-dump --json --pair='q by data' a.log b.log
+	[ "$(jq .duration_ns <<<"$stdout")" -eq 4500000 ]
+}
+
 @test "files that --log-keep has deleted are no loss, but may have what comes first" {
 	# shellcheck disable=SC2016 # the inner shell's
 	ptrace-run -o run.log --name="$me" --log-rotate=16K --log-keep=2 -- \
