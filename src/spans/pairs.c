@@ -431,6 +431,7 @@ static void take_begin(struct ptrc_pairs *p, size_t number, struct ptrc_source *
 	ptrc_key_free(&k);
 	b = ptrc_span_make(&p->spans, source);
 	b->before = open->latest;
+	b->order = p->begin_count++;
 	b->ns = ptrc_source_ns(source);
 	b->gaps = gaps_of(p, pair, source->order);
 	b->gap_count = *b->gaps;
@@ -441,17 +442,14 @@ static void take_begin(struct ptrc_pairs *p, size_t number, struct ptrc_source *
 	ptrc_span_begin(&p->spans, b);
 }
 
-/* Ends the span of the latest open begin. If events were lost since it started, its fate becomes CUT, not `fate`. */
-static void end_span(struct ptrc_pairs *p, struct open_begins *open, enum ptrc_span_fate fate,
+/* Ends the span of an open begin. If events were lost since it started, its fate becomes CUT, not `fate`. */
+static void end_span(struct ptrc_pairs *p, struct ptrc_span *b, enum ptrc_span_fate fate,
 		     struct ptrc_source *end)
 {
-	struct ptrc_span *b = open->latest;
-
 	if (b->gap_count != *b->gaps)
 		fate = PTRC_SPAN_CUT;
 	count(b->row, fate, end ? (uint64_t)ptrc_when_subtract(ptrc_source_ns(end), b->ns) : 0);
 	ptrc_span_end(&p->spans, b, b->pair, fate, end);
-	open->latest = b->before;
 	ptrc_span_free(&p->spans, b);
 }
 
@@ -460,6 +458,7 @@ static void take_end(struct ptrc_pairs *p, size_t number, struct ptrc_source *so
 	struct ptrc_pair *pair = &p->list[number];
 	struct ptrc_view *view = &source->view;
 	struct open_begins *open;
+	struct ptrc_span *b;
 	struct ptrc_key k;
 
 	pair->has_end = true;
@@ -478,8 +477,10 @@ static void take_end(struct ptrc_pairs *p, size_t number, struct ptrc_source *so
 		ptrc_span_end(&p->spans, NULL, number, fate, source);
 		return;
 	}
-	pair->is_crossed = pair->is_crossed || is_crossed(pair, open->latest, view);
-	end_span(p, open, PTRC_SPAN_MEASURED, source);
+	b = open->latest;
+	pair->is_crossed = pair->is_crossed || is_crossed(pair, b, view);
+	open->latest = b->before;
+	end_span(p, b, PTRC_SPAN_MEASURED, source);
 	if (!open->latest)
 		ptrc_table_remove(&p->open, open);
 }
@@ -616,12 +617,39 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	p->gap_count += p->at_loss_count > (size_t)s->is_at_loss;
 }
 
-static void end_open(void *thing, void *arg)
-{
-	struct open_begins *open = thing;
+struct open_list {
+	struct ptrc_span **spans;
+	size_t count;
+};
 
-	while (open->latest)
-		end_span(arg, open, PTRC_SPAN_NO_END, NULL);
+static void add_open(void *thing, void *arg)
+{
+	const struct open_begins *open = thing;
+	struct open_list *l = arg;
+
+	for (struct ptrc_span *b = open->latest; b; b = b->before)
+		*ptrc_append(l->spans, l->count) = b;
+}
+
+static int compare_begins(const void *a, const void *b)
+{
+	const struct ptrc_span *s = *(struct ptrc_span *const *)a;
+	const struct ptrc_span *t = *(struct ptrc_span *const *)b;
+
+	return (s->order > t->order) - (s->order < t->order);
+}
+
+/* Ends the open begins in their order: the order of the table differs from run to run. */
+static void end_open(struct ptrc_pairs *p)
+{
+	struct open_list l = {0};
+
+	ptrc_table_visit(&p->open, add_open, &l);
+	if (l.count)
+		qsort(l.spans, l.count, sizeof(*l.spans), compare_begins);
+	for (size_t i = 0; i < l.count; i++)
+		end_span(p, l.spans[i], PTRC_SPAN_NO_END, NULL);
+	free(l.spans);
 }
 
 static void drop_open(void *thing, void *arg)
@@ -690,7 +718,7 @@ void ptrc_pairs_end(struct ptrc_pairs *p, bool is_read)
 
 	if (q && !is_read && q->shown_count >= q->first_count)
 		ptrc_table_visit(&p->open, drop_open, p);
-	ptrc_table_visit(&p->open, end_open, p);
+	end_open(p);
 	ptrc_table_free(&p->open);
 	make_given_rows(p);
 }

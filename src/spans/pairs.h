@@ -141,6 +141,8 @@ struct ptrc_pairs {
 	/* One for each source; NULL if no event of the source was taken. */
 	struct ptrc_pair_source **sources;
 	size_t source_count;
+	/* The number of begins so far. */
+	uint64_t begin_count;
 	/* The open begins, by pair and key. */
 	struct ptrc_table open;
 	/* The rows of the report, by pair and value. */
@@ -190,9 +192,9 @@ bool ptrc_pairs_is_restart(const struct ptrc_pairs *, const struct ptrc_source *
  * An event that is not selected makes no pair, but cuts pairs if it reports lost events. */
 void ptrc_pairs_take(struct ptrc_pairs *, struct ptrc_source *);
 
-/* Called after the last event: counts the open begins, and makes rows for pairs that the user gave and that had no
- * events. If the sink takes spans and --first stopped the reading (is_read is false), the ends of open spans were
- * not read, so these spans are dropped, not counted. */
+/* Called after the last event: counts the open begins, in their order, and makes rows for pairs that the user gave
+ * and that had no events. If the sink takes spans and --first stopped the reading (is_read is false), the ends of open
+ * spans were not read, so these spans are dropped, not counted. */
 void ptrc_pairs_end(struct ptrc_pairs *, bool is_read);
 
 /* Returns whether the query selects this span, which has ended. If one of its two events is missing (it is a

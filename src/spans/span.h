@@ -40,6 +40,8 @@ struct ptrc_span {
 	struct ptrc_pair_row *row;
 	/* The index of the pair in struct ptrc_pairs. */
 	size_t pair;
+	/* How many spans have started before this one. */
+	uint64_t order;
 	int64_t ns;
 	/* A hash of the value that the first event has in the field that both events have (`common` in struct
 	 * ptrc_pair); 0 if there is no such field. */

@@ -387,6 +387,13 @@ make_lost() {
 	[[ $stderr == *"nothing"* ]]
 }
 
+@test "pairs that are open at the end come in the order of their begins" {
+	for i in {1..9}; do echo "event ${i}000 7 $i a.begin"; done | made ends.log
+	chrome ends.log 2>/dev/null | jq -se 'map(select(.ph == "B").tid) == [range(1; 10)]'
+	chrome --first=4 ends.log 2>/dev/null | jq -se 'map(select(.ph == "B").tid) == [1, 2, 3, 4]'
+	chrome --last=2 ends.log 2>/dev/null | jq -se 'map(select(.ph == "B").tid) == [8, 9]'
+}
+
 @test "CSV has a line for each event, and a column for each field" {
 	made fields.log <<-END
 		layout query u64 id, u32[2] pair, str sql
