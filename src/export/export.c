@@ -16,6 +16,7 @@
 #define SWITCH_IN "os.switch_in"
 #define SWITCH_OUT "os.switch_out"
 #define SAMPLE "os.sample"
+#define EXIT "os.exit"
 
 /* Called after the text of a name was changed: makes the JSON string of the name, and drops the number that a
  * format gave to the old name. */
@@ -157,6 +158,25 @@ static void find_wait(struct ptrc_export *x, struct ptrc_span *s)
 		lane->latest_wait = s;
 }
 
+static bool is_preempted(struct ptrc_export *x, struct ptrc_view *view)
+{
+	const struct ptrc_value *v = ptrc_view_member(view, &x->query->layouts, "preempted");
+
+	return v && v->kind >= PTRC_VALUE_SIGNED && v->kind <= PTRC_VALUE_BOOL && v->u;
+}
+
+static void begin_state(struct ptrc_export *x, struct ptrc_span *s)
+{
+	struct ptrc_export_lane *lane = (struct ptrc_export_lane *)s->lane;
+
+	lane->latest_state = s;
+	if (s->pair != x->waiting_pair)
+		return;
+	/* A thread that has ended leaves its processor, perhaps only after it was preempted. */
+	((struct ptrc_export_span *)s)->is_after_exit = lane->has_ended;
+	lane->has_ended = lane->has_ended && is_preempted(x, &x->source->view);
+}
+
 static void begin_span(void *self, struct ptrc_span *s)
 {
 	struct ptrc_export *x = self;
@@ -165,7 +185,7 @@ static void begin_span(void *self, struct ptrc_span *s)
 	s->lane = &ptrc_export_lane(x)->lane;
 	x->is_in_pair = true;
 	if (is_state(x, s->pair))
-		((struct ptrc_export_lane *)s->lane)->latest_state = s;
+		begin_state(x, s);
 	else
 		number_span(x, s);
 	find_wait(x, s);
@@ -181,13 +201,6 @@ static void begin_span(void *self, struct ptrc_span *s)
 				name_by_itself(x, pair, &x->source->view)
 					? &x->own_name.text
 					: &info_of(x, s->pair)->name.text);
-}
-
-static bool is_preempted(struct ptrc_export *x, struct ptrc_view *view)
-{
-	const struct ptrc_value *v = ptrc_view_member(view, &x->query->layouts, "preempted");
-
-	return v && v->kind >= PTRC_VALUE_SIGNED && v->kind <= PTRC_VALUE_BOOL && v->u;
 }
 
 static struct ptrc_export_name *state_name(struct ptrc_export *x, const struct ptrc_slice *s)
@@ -265,9 +278,10 @@ static void show(struct ptrc_export *x, struct ptrc_span *s, enum ptrc_slice_kin
 	const struct ptrc_select *select = &x->query->select;
 	bool has_begin = s->begin.source;
 
-	/* The thread was in this state before the trace started. As the start is not known, the
-	 * state is not shown. */
-	if (kind == PTRC_SLICE_STATE && !has_begin)
+	/* A state without a first event started before the trace did, and is not shown. A thread that has ended has
+	 * no state. */
+	if (kind == PTRC_SLICE_STATE &&
+	    (!has_begin || ((const struct ptrc_export_span *)s)->is_after_exit))
 		return;
 	if (!ptrc_pairs_select(x->pairs, s))
 		return;
@@ -393,6 +407,7 @@ static struct ptrc_export_type *type_of(const struct ptrc_export *x, struct ptrc
 		return t;
 	t = type->of_sink = ptrc_cli_allocate(sizeof(*t));
 	t->is_sample = name->is_known && !strcmp(name->text, SAMPLE);
+	t->is_exit = name->is_known && !strcmp(name->text, EXIT);
 	ptrc_buffer_bytes(&t->name.text, name->text, name->size);
 	end_name(&t->name);
 	if (x->options.has_counters && s->view.layout)
@@ -411,6 +426,8 @@ static void add(void *self, struct ptrc_source *s)
 	x->now_ns = ptrc_export_since_start(x, ns);
 	x->is_in_pair = false;
 	look_for_loss(x, loss);
+	if (t->is_exit)
+		ptrc_export_lane(x)->has_ended = true;
 	if (!x->format->has_only_events)
 		ptrc_pairs_take(x->pairs, s);
 	if (x->is_in_pair && !t->counter_count)
@@ -461,8 +478,12 @@ static void restart(void *self)
 	finish(x, true);
 	ptrc_pairs_forget(x->pairs);
 	x->source = NULL;
-	for (size_t i = 0; i < x->pairs->spans.lanes.count; i++)
-		x->pairs->spans.lanes.list[i]->latest = NULL;
+	for (size_t i = 0; i < x->pairs->spans.lanes.count; i++) {
+		struct ptrc_lane *lane = x->pairs->spans.lanes.list[i];
+
+		lane->latest = NULL;
+		((struct ptrc_export_lane *)lane)->has_ended = false;
+	}
 	for (size_t i = 0; i < x->query->source_count; i++)
 		x->losses[i].source = NULL;
 	free_pair_infos(x);

@@ -67,6 +67,8 @@ struct ptrc_export_lane {
 	bool is_written;
 	/* The span of the state that the thread's latest os.switch_in or os.switch_out has started. */
 	const struct ptrc_span *latest_state;
+	/* The thread has ended (os.exit), and may still leave its processor. */
+	bool has_ended;
 	/* The wait that the thread has started last; NULL if a wait has ended since. */
 	const struct ptrc_span *latest_wait;
 	/* Set by the format when it has written the track for the states of the thread. */
@@ -98,6 +100,8 @@ struct ptrc_export_span {
 	 * wait. For the state of a thread that is off its processor: the kind of the wait that is the reason.
 	 * PTRC_WAITS_KINDS if there is no such wait. */
 	enum ptrc_waits_kind wait;
+	/* The span is the state of a thread that has ended. */
+	bool is_after_exit;
 };
 
 struct ptrc_export_pair {
@@ -163,6 +167,7 @@ struct ptrc_export_loss {
 /* The export's record of an event type of a source; .of_sink of the type points to it. */
 struct ptrc_export_type {
 	bool is_sample;
+	bool is_exit;
 	struct ptrc_export_name name;
 	/* The fields of the layout that are exported as counters: the index of each field, and the name of
 	 * its counter. */

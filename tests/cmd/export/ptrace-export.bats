@@ -229,6 +229,23 @@ make_states() {
 		["running", "0.500"], ["waiting: io", "0.520"]]' events
 }
 
+@test "the states of a thread end with it" {
+	made exit.log <<-END
+		layout os.switch_out u32 processor, bool preempted
+		event 100 7 7 os.switch_in u32:0
+		event 200 7 7 os.exit
+		event 200 7 7 os.switch_out u32:0 u8:1 hex:000000
+		event 210 7 7 os.switch_in u32:0
+		event 220 7 7 os.switch_out u32:0 u8:0 hex:000000
+		event 300 7 7 os.switch_in u32:0
+		event 400 7 7 os.switch_out u32:0 u8:0 hex:000000
+		event 900 8 8 mark
+	END
+	# The number of the thread is used again, by one that does not end.
+	chrome exit.log | jq -se 'map(select(.cat == "state") | [.ph, .name, .ts, .dur]) == [["X", "running", "0.000", "0.100"],
+		["X", "running", "0.110", "0.010"], ["X", "running", "0.200", "0.100"], ["B", "waiting", "0.300", null]]'
+}
+
 @test "processes and threads have the names that the log tells" {
 	ptrace-run -o run.log -- "$traced" -N 3 -t 2
 	chrome run.log >events
