@@ -333,9 +333,10 @@ static void end_loss(struct ptrc_export *x, struct ptrc_export_loss *l)
 	int64_t last = ptrc_when_add(ptrc_export_start_ns(x), (int64_t)x->now_ns);
 
 	l->end_ns = x->now_ns;
-	l->is_selected = first <= span->last && last >= span->first && is_near(x, first, last);
-	/* Formats with .push get all losses, because frames end at a loss, even at one before the selected time. */
-	if (x->format->loss && !x->query->is_rehearsal && (l->is_selected || x->format->push))
+	if (x->format->cut)
+		x->format->cut(x, l->source, l->begin_ns);
+	if (x->format->loss && !x->query->is_rehearsal && first <= span->last &&
+	    last >= span->first && is_near(x, first, last))
 		x->format->loss(x, l);
 }
 
@@ -347,6 +348,10 @@ static void look_for_loss(struct ptrc_export *x, struct ptrc_export_loss *l)
 	if (l->source)
 		end_loss(x, l);
 	l->source = NULL;
+	if (x->format->cut && ptrc_pairs_is_restart(x->pairs, x->source))
+		x->format->cut(
+			x, x->source,
+			ptrc_export_since_start(x, x->pairs->sources[x->source->order]->stop_ns));
 	if (!ptrc_reader_is_loss_open(r))
 		return;
 	*l = (struct ptrc_export_loss){
@@ -497,7 +502,7 @@ static bool tell(void *self)
 	struct ptrc_export *x = self;
 	bool is_missing;
 
-	ptrc_pairs_report_halves(x->pairs, "", "with lost events in between");
+	ptrc_pairs_report_halves(x->pairs, "", "with lost events or a restart in between");
 	is_missing = ptrc_pairs_report_missing(x->pairs, x->query, false);
 	if (x->unnested_count)
 		ptrc_cli_message(x->format->name,

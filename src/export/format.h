@@ -160,8 +160,6 @@ struct ptrc_export_loss {
 	bool is_counted;
 	/* The number of lost events; not known unless is_counted is set. */
 	uint64_t events;
-	/* The loss overlaps the selected time. Only formats with .push get other losses, too. */
-	bool is_selected;
 };
 
 /* The export's record of an event type of a source; .of_sink of the type points to it. */
@@ -256,9 +254,11 @@ struct ptrc_export_format {
 	/* Takes a number in the data of the latest event. */
 	void (*counter)(struct ptrc_export *, struct ptrc_export_counter *,
 			const struct ptrc_value *);
-	/* Takes a loss. Formats with .push get losses outside of the selected time, too, to end their open
-	 * frames. */
+	/* Takes a loss that overlaps the selected time. */
 	void (*loss)(struct ptrc_export *, const struct ptrc_export_loss *);
+	/* Called for formats with .push: a loss, or a restart of the trace, cuts the open pairs of the source. They
+	 * end at this time, whatever time is selected. */
+	void (*cut)(struct ptrc_export *, const struct ptrc_source *, uint64_t ns);
 	/* Called instead of .slice: the latest event starts (push) or ends (pop) a pair of this name on its
 	 * thread. */
 	void (*push)(struct ptrc_export *, struct ptrc_span *, const struct ptrc_buffer *name);

@@ -349,16 +349,16 @@ static bool end_folded(struct ptrc_export *x)
 
 /* ---- speedscope ---- */
 
-/* Ends all open frames of the log at a loss, because their ends may be among the lost events. */
-static void end_at_loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
+/* Ends all open frames of the log, because their ends may be among the events that are missing. */
+static void cut(struct ptrc_export *x, const struct ptrc_source *source, uint64_t ns)
 {
 	struct stacks *st = x->state;
 
 	for (size_t i = 0; i < st->track_count; i++) {
 		struct track *t = st->tracks[i];
 
-		if (t->depth && t->levels[0].source == l->source)
-			end_levels(x, t, 0, l->begin_ns);
+		if (t->depth && t->levels[0].source == source)
+			end_levels(x, t, 0, ns > t->last_ns ? ns : t->last_ns);
 	}
 }
 
@@ -372,9 +372,6 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	/* A profile of samples shows numbers of samples instead of times, so it has no place for a
 	 * loss. */
 	if (x->has_samples)
-		return;
-	end_at_loss(x, l);
-	if (!l->is_selected)
 		return;
 	frame = ptrc_flames_frame(&x->flames, name, sizeof(name) - 1);
 	if (!*t)
@@ -530,7 +527,7 @@ const struct ptrc_export_format ptrc_export_folded = {
 	.event = event,
 	.push = push,
 	.pop = pop,
-	.loss = end_at_loss,
+	.cut = cut,
 	.end = end_folded,
 	.free = free_stacks,
 };
@@ -547,6 +544,7 @@ const struct ptrc_export_format ptrc_export_speedscope = {
 	.push = push,
 	.pop = pop,
 	.loss = loss,
+	.cut = cut,
 	.end = end_speedscope,
 	.free = free_stacks,
 };

@@ -612,6 +612,8 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	}
 	p->at_loss_count += (size_t)is_open - (size_t)s->is_at_loss;
 	s->is_at_loss = is_open;
+	if (id == POSIX_TRACE_STOP)
+		s->stop_ns = ptrc_source_ns(source);
 	for (; i < role_count; i++)
 		take_begin(p, r->roles[i].pair, source);
 	p->gap_count += p->at_loss_count > (size_t)s->is_at_loss;

@@ -111,8 +111,9 @@ struct ptrc_pair_source {
 	/* Events were lost after the latest event of the source; the loss lasts until its next event. Or the source is
 	 * stopped, and one of several that are read, and will be started again. */
 	bool is_at_loss;
-	/* No START of the source has followed its latest STOP. */
+	/* No START of the source has followed its latest STOP, and the time of this STOP. */
 	bool is_stopped;
+	int64_t stop_ns;
 	/* The number of START events of the source so far. */
 	uint64_t start_count;
 };

@@ -462,7 +462,7 @@ static bool tell(void *self)
 	struct ptrc_pair_dump *p = self;
 
 	ptrc_pairs_report_halves(p->pairs, p->is_tree ? ": not measured" : ": not shown",
-				 "cut by lost events");
+				 "cut by lost events or a restart");
 	return !ptrc_pairs_report_missing(p->pairs, p->query, true);
 }
 

@@ -334,6 +334,22 @@ process 7;part 100' ]
 		["process 7 (7), thread 8 (8)", "events lost: past.log"], ["process 7 (7), thread 8 (8)"]]' ./{50,150,250}.json
 }
 
+@test "flames: pairs that a restart cuts end at the stop" {
+	made restart.log <<-'END'
+		event 100 7 8 job.begin
+		event 200 7 8 posix_trace_stop u32:0
+		event 300 7 8 posix_trace_start
+		event 400 7 8 part.begin
+		event 500 7 8 part.end
+		event 900 7 8 mark
+	END
+	ptrace-export --to=folded restart.log >folded
+	[ "$(sort folded)" = 'process 7;job 100
+process 7;part 100' ]
+	ptrace-export --to=speedscope restart.log | jq -e '[.profiles[].events[] | [.type, .at]] ==
+		[["O", 0], ["C", 100], ["O", 300], ["C", 400]]'
+}
+
 @test "threads have the name that the log tells last, at whatever time it came" {
 	make_late_names
 	chrome late.log >events
@@ -511,7 +527,7 @@ process 7;c 20' ]
 	END
 	run_split ptrace-export --to=folded --allow-loss cut.log
 	[ "$stdout" = 'process 7;w 70' ]
-	[[ $stderr == *"w: 1 with lost events in between"* ]]
+	[[ $stderr == *"w: 1 with lost events or a restart in between"* ]]
 	run_split ptrace-export --to=speedscope --allow-loss cut.log
 	jq -se '.[0].profiles[] | select(.name | test("lost") | not) | .events | map([.type, .at]) ==
 		[["O", 0], ["C", 10], ["O", 20], ["C", 50], ["O", 950], ["C", 980]]' <<<"$stdout"
