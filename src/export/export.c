@@ -111,11 +111,13 @@ static bool name_by_itself(struct ptrc_export *x, const struct ptrc_pair *pair,
 	return true;
 }
 
-/* The innermost open span of the lane, or NULL. Valid only while events are read: at their end,
- * open spans are freed. */
+/* The innermost open span of the lane; NULL if there is none, or if that span is cut, because then the spans around
+ * it are cut, too. Valid only while events are read: at their end, open spans are freed. */
 static const struct ptrc_export_span *innermost(const struct ptrc_lane *lane)
 {
-	return (const struct ptrc_export_span *)lane->latest;
+	const struct ptrc_span *s = lane->latest;
+
+	return s && *s->gaps == s->gap_count ? (const struct ptrc_export_span *)s : NULL;
 }
 
 static void number_span(struct ptrc_export *x, struct ptrc_span *s)

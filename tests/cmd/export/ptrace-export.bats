@@ -1257,6 +1257,24 @@ otlp() {
 		.kind == "log" and .attributes.missing == "string end" and .id == $a and $a != null' all
 }
 
+@test "OTLP: what a loss or a restart cuts is no parent later" {
+	local cut
+	for cut in 'posix_trace_overflow posix_trace_resume' 'posix_trace_stop posix_trace_start'; do
+		made cut.log <<-END
+			event 100 7 8 a.begin
+			event 200 0 0 ${cut% *}
+			event 300 0 0 ${cut#* }
+			event 400 7 8 b.begin
+			event 500 7 8 c
+			event 600 7 8 b.end
+			event 700 7 8 c
+		END
+		otlp --allow-loss cut.log 2>/dev/null >all
+		jq -se '(map(select(.name == "b"))[0]) as $b | $b.parent == null and
+			(map(select(.name == "c") | .id) == [$b.id, null])' all
+	done
+}
+
 @test "OTLP: resources are what the log tells of processes; switches are records" {
 	ptrace-run -o run.log -- "$traced" -N 3 -t 2
 	otlp run.log >all
