@@ -735,6 +735,7 @@ bool ptrc_pairs_select(struct ptrc_pairs *p, struct ptrc_span *s)
 	struct ptrc_view *end = s->end_view = ptrc_span_end_view(&p->spans, s);
 	int64_t last = end ? ptrc_when_ns(&end->reader->event.posix_timestamp) : s->ns;
 	int64_t first = begin ? s->ns : last;
+	bool is_open = s->fate == PTRC_SPAN_NO_END;
 
 	if (begin && end) {
 		end->begin = begin;
@@ -742,7 +743,8 @@ bool ptrc_pairs_select(struct ptrc_pairs *p, struct ptrc_span *s)
 		end->duration_ns = (uint64_t)ptrc_when_subtract(last, first);
 	}
 	return ptrc_select_pair(select, begin, end, begin ? pair->end : pair->begin) &&
-	       (!select->around || ptrc_select_meets_window(select, first, last));
+	       (!select->around ||
+		ptrc_select_meets_window(select, first, is_open ? INT64_MAX : last));
 }
 
 void ptrc_pairs_count_half(struct ptrc_pairs *p, const struct ptrc_span *s)

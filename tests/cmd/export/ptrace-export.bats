@@ -73,6 +73,9 @@ make_pairs() {
 			[["11.000", "11.000"], ["0.000", "32.000"]]' events
 		jq -e '.otherData.start_ns == "1700000000000001000"' trace.json
 	done
+	# A pair without an end is open until the end.
+	printf '%s\n' 'event 1000 7 8 w.begin' 'event 9000 7 8 mark' 'event 20000 7 8 v.begin' | made open.log
+	chrome --around=mark --context=1us open.log 2>/dev/null | jq -se 'map(select(.ph == "B").name) == ["w"]'
 	# The second reading, too, goes on until the end of the time.
 	chrome --last=2 --until=+22us ar.log >events
 	jq -se 'map(select(.ph == "X") | .ts) == ["11.000", "0.000"]' events
