@@ -155,7 +155,7 @@ void ptrc_export_put_thread(struct ptrc_buffer *b, const struct ptrc_export_lane
 {
 	if (lane->name.used)
 		ptrc_buffer_bytes(b, lane->name.bytes, lane->name.used);
-	else if (!lane->pid)
+	else if (!lane->lane.pid)
 		ptrc_buffer_text(b, "trace");
 	else
 		ptrc_buffer_format(b, "thread %d", (int)lane->lane.tid);

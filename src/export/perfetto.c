@@ -361,7 +361,7 @@ static void put_thread(struct ptrc_buffer *b, struct ptrc_export_lane *lane)
 			  0);
 	ptrc_export_put_thread(&name, lane);
 	put_track(b, TRACK(OF_THREAD, lane->number), TRACK(OF_PROCESS, p->number), name.bytes,
-		  name.used, lane->tid ? lane->pid : 0, lane->tid);
+		  name.used, lane->lane.tid ? lane->pid : 0, lane->tid);
 	ptrc_buffer_free(&name);
 	p->is_written = lane->is_written = true;
 }

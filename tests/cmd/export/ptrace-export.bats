@@ -301,6 +301,14 @@ make_late_names() {
 		jq -se 'map(select(.cat == "pair").pid) | unique == [7]'
 }
 
+@test "the trace system of a second machine has a name" {
+	for log in one two; do
+		printf '%s\n' "host $log $log boot" 'event 100 0 0 posix_trace_start' | made $log.log
+	done
+	chrome one.log two.log | jq -se 'map(select(.name == "thread_name").args.name) == ["trace", "trace"]'
+	! command -v protoc >/dev/null || perfetto one.log two.log | jq -se 'map(.track) == ["trace", "trace"]'
+}
+
 @test "flames of a log that ends with a loss while pairs are open" {
 	made end.log <<-'END'
 		event 0 7 7 posix_trace_start
