@@ -274,10 +274,19 @@ static bool is_stale(const struct ptrc_export *x, const struct ptrc_span *s)
 	       ((const struct ptrc_export_lane *)s->lane)->latest_state != s;
 }
 
+/* Whether the only known event of a pair is selected by its own name and by the expressions. */
+static bool is_half_selected(struct ptrc_export *x, struct ptrc_view *view)
+{
+	const struct ptrc_select *select = &x->query->select;
+	trace_event_id_t id = view->reader->event.posix_event_id;
+
+	return ptrc_select_has_name(select, ptrc_reader_name(view->reader, id)->text) &&
+	       ptrc_where_all_hold(select->wheres, select->where_count, single(view));
+}
+
 /* Shows a pair, or the only known event of a pair. */
 static void show(struct ptrc_export *x, struct ptrc_span *s, enum ptrc_slice_kind kind)
 {
-	const struct ptrc_select *select = &x->query->select;
 	bool has_begin = s->begin.source;
 
 	/* A state without a first event started before the trace did, and is not shown. A thread that has ended has
@@ -287,9 +296,7 @@ static void show(struct ptrc_export *x, struct ptrc_span *s, enum ptrc_slice_kin
 		return;
 	if (!ptrc_pairs_select(x->pairs, s))
 		return;
-	if (!(has_begin && s->end) &&
-	    !ptrc_where_all_hold(select->wheres, select->where_count,
-				 single(has_begin ? s->begin_view : s->end_view)))
+	if (!(has_begin && s->end) && !is_half_selected(x, has_begin ? s->begin_view : s->end_view))
 		return;
 	if (kind != PTRC_SLICE_STATE)
 		ptrc_pairs_count_half(x->pairs, s);

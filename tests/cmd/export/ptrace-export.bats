@@ -438,6 +438,12 @@ make_lost() {
 	chrome --last=2 ends.log 2>/dev/null | jq -se 'map(select(.ph == "B").tid) == [8, 9]'
 }
 
+@test "an event without its counterpart is not selected by the name of that" {
+	printf '%s\n' 'event 1000 7 8 x.end' 'event 2000 7 8 x.begin' | made halves.log
+	chrome -e x.end halves.log 2>/dev/null | jq -se 'map(select(.ph == "B" or .ph == "i") | .name) == ["x.end"]'
+	chrome -e x.begin halves.log 2>/dev/null | jq -se 'map(select(.ph == "B" or .ph == "i") | .name) == ["x"]'
+}
+
 @test "CSV has a line for each event, and a column for each field" {
 	made fields.log <<-END
 		layout query u64 id, u32[2] pair, str sql
