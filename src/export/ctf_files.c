@@ -131,9 +131,11 @@ static int remove_trace(int dir)
 
 	/* The file with the signature is removed last, so that a half-removed trace is still recognized as
 	 * one. */
+	errno = 0;
 	while (list && !error && (e = readdir(list)))
 		if (is_stream(e->d_name) && unlinkat(dir, e->d_name, 0))
 			error = errno;
+	error = error ? error : errno;
 	if (list)
 		closedir(list);
 	if (!error && unlinkat(dir, metadata_name, 0))
@@ -206,6 +208,8 @@ bool ptrc_ctf_files_open(struct ptrc_ctf_files *f, const char *path, bool is_for
 		f->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (f->dir < 0) {
 		ptrc_cli_error(path, errno);
+		if (f->is_new)
+			rmdir(path);
 		return false;
 	}
 	if (!f->is_new && !clear(f->dir, path, is_forced)) {
