@@ -265,14 +265,6 @@ static const struct ptrc_diff_pair *find_pair(const struct ptrc_diff *d,
 	return found;
 }
 
-static const struct ptrc_diff_type *find_type(const struct ptrc_diff *d, const char *name)
-{
-	for (size_t i = 0; i < d->type_count; i++)
-		if (!strcmp(d->types[i]->name, name))
-			return d->types[i];
-	return NULL;
-}
-
 static void say_missing(const struct ptrc_diff *d, const struct ptrc_condition *c)
 {
 	bool has_types = c->what <= PTRC_CONDITION_RATE;
@@ -292,7 +284,8 @@ static void say_missing(const struct ptrc_diff *d, const struct ptrc_condition *
 static bool get_values(const struct ptrc_diff *d, const struct ptrc_condition *c,
 		       const struct ptrc_diff_pair *p, double values[PTRC_DIFF_SIDES])
 {
-	const struct ptrc_diff_type *type = find_type(d, c->name);
+	const struct ptrc_diff_type *type =
+		ptrc_table_seek(&d->type_table, c->name, strlen(c->name) + 1);
 
 	if (c->what == PTRC_CONDITION_LOSS) {
 		values[0] = (double)d->sides[0].lost_count;

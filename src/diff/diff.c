@@ -11,19 +11,23 @@
 
 /* ---- taking events ---- */
 
-/* Adds the number of events of each type in a log to the sums of its side. */
+/* Adds the number of events of each type in a log to the sums of its side: also 0, for a type without events. */
 static void add_types(struct ptrc_diff *d, const struct ptrc_reader *r)
 {
 	for (trace_event_id_t id = 0; id < PTRC_READER_IDS; id++) {
 		const struct ptrc_type *counted = r->types[id];
 		struct ptrc_diff_type *type;
 
-		if (!counted || !counted->of_sink)
+		if (!counted || ptrc_is_system_type(id) ||
+		    (!counted->of_sink &&
+		     !(counted->name.is_known &&
+		       ptrc_select_has_name(&d->query->select, counted->name.text))))
 			continue;
 		type = ptrc_table_find(&d->type_table, counted->name.text, counted->name.size + 1,
 				       sizeof(*type));
 		type->name = (const char *)type->entry.key;
-		type->counts[d->side] += *(const uint64_t *)counted->of_sink;
+		if (counted->of_sink)
+			type->counts[d->side] += *(const uint64_t *)counted->of_sink;
 	}
 }
 
@@ -368,8 +372,10 @@ static int compare_types(const void *a, const void *b, void *arg)
 static void add_type(void *thing, void *arg)
 {
 	struct ptrc_diff *d = arg;
+	struct ptrc_diff_type *type = thing;
 
-	d->types[d->type_count++] = thing;
+	if (type->counts[PTRC_DIFF_BEFORE] || type->counts[PTRC_DIFF_AFTER])
+		d->types[d->type_count++] = type;
 }
 
 static void add_pair(void *thing, void *arg)

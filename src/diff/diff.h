@@ -94,7 +94,8 @@ struct ptrc_diff {
 	struct ptrc_diff_side sides[PTRC_DIFF_SIDES];
 	struct ptrc_table type_table;
 	struct ptrc_table pair_table;
-	/* The event types and pairs, sorted by ptrc_diff_end(): those with the largest change first. */
+	/* The event types that have events, and the pairs, sorted by ptrc_diff_end(): those with the largest change
+	 * first. */
 	struct ptrc_diff_type **types;
 	size_t type_count;
 	struct ptrc_diff_pair **pair_list;

@@ -152,6 +152,14 @@ verdict_of() {
 	logs
 	reports 1 "*p99 reg > +10%: the logs have no pair 'reg' (did you mean 'req'\?)*" ptrace-stat --diff --fail-if='p99 reg > +10%' before.log after.log
 	reports 1 "*no pair or event type 'req.ende' (did you mean 'req.end'\?)*" ptrace-stat --diff --fail-if='count req.ende > 1' before.log after.log
+	# A type without events has a count of 0; --event decides which types there are.
+	printf 'layout error u8 code\nevent %d 7 7 a\n' 0 100 | made none.log
+	for condition in 'count error > +0' 'rate error > 0'; do
+		silently 0 ptrace-stat --diff --json --fail-if="$condition" none.log none.log
+		jq -e '.conditions[0].after == 0 and [.events[].event] == ["a"]' <<<"$stdout"
+	done
+	reports 1 "*no pair or event type 'error'*" ptrace-stat --diff --event=a --fail-if='count error > +0' none.log none.log
+	rm none.log
 	durations other.log other 100 1000 2000 1 1
 	reports 1 "*the logs from before the change have no such pair*" ptrace-stat --diff --fail-if='p99 req > +10%' other.log before.log
 	reports 1 "*the logs from after the change have no such pair*" ptrace-stat --diff --fail-if='p99 req > 1h' before.log other.log
