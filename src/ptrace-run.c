@@ -282,7 +282,7 @@ static bool is_of_os(trace_id_t trace, trace_event_id_t id)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
 
-	return !posix_trace_eventid_get_name(trace, id, name) && ptrc_os_has_type(name);
+	return !posix_trace_eventid_get_name(trace, id, name) && ptrc_is_os_name(name);
 }
 
 /*

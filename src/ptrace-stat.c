@@ -482,6 +482,16 @@ static void check_together_usage(char *const *operands, size_t count)
 				       operands[i]);
 }
 
+/* Whether --event or --where names event types, so that those of the operating system are selected like others. */
+static bool has_type_names(void)
+{
+	bool is_found = query.select.globs.count;
+
+	for (size_t i = 0; i < query.select.where_count; i++)
+		is_found |= ptrc_where_has_field(query.select.wheres[i], PTRC_FIELD_EVENT);
+	return is_found;
+}
+
 /* Reads the options about pairs. Called after all options were taken, because pairs may have fields of a layout
  * that a later --decode has. */
 static void read_pairs(const char *per)
@@ -490,6 +500,7 @@ static void read_pairs(const char *per)
 	struct ptrc_cli_reason why;
 
 	ptrc_selection_read(&selection);
+	pairs.is_without_os = is_diff && !has_type_names();
 	if (!ptrc_conditions_add_pairs(&conditions, &pairs, &query.layouts, &why) ||
 	    !ptrc_conditions_suit(&conditions, &pairs, &why))
 		ptrc_cli_usage("--fail-if", "%s", why.text);

@@ -223,7 +223,8 @@ static bool is_known(const struct ptrc_condition *c, const struct ptrc_pairs *pa
 	for (size_t i = 0; i < pairs->count; i++)
 		if (is_named(c, pairs->list[i].begin, pairs->list[i].end, pairs->list[i].by_text))
 			return true;
-	return !c->pair.by_text && !strstr(c->pair.name, "..");
+	return !c->pair.by_text && !strstr(c->pair.name, "..") &&
+	       !(pairs->is_without_os && ptrc_is_os_name(c->pair.name));
 }
 
 bool ptrc_conditions_add_pairs(const struct ptrc_conditions *s, struct ptrc_pairs *pairs,

@@ -88,7 +88,6 @@ static void add_log(struct ptrc_diff_side *s, const struct ptrc_reader *r,
 static void take(void *self, struct ptrc_source *source)
 {
 	struct ptrc_diff *d = self;
-	struct ptrc_diff_side *s = &d->sides[d->side];
 	trace_event_id_t id = source->reader.event.posix_event_id;
 	int64_t ns = ptrc_source_ns(source);
 
@@ -99,7 +98,6 @@ static void take(void *self, struct ptrc_source *source)
 		if (!type->of_sink)
 			type->of_sink = ptrc_cli_allocate(sizeof(uint64_t));
 		++*(uint64_t *)type->of_sink;
-		s->event_count++;
 	}
 	ptrc_pairs_take(d->pairs, source);
 }
@@ -374,8 +372,12 @@ static void add_type(void *thing, void *arg)
 	struct ptrc_diff *d = arg;
 	struct ptrc_diff_type *type = thing;
 
-	if (type->counts[PTRC_DIFF_BEFORE] || type->counts[PTRC_DIFF_AFTER])
-		d->types[d->type_count++] = type;
+	if ((!type->counts[PTRC_DIFF_BEFORE] && !type->counts[PTRC_DIFF_AFTER]) ||
+	    (d->pairs->is_without_os && ptrc_is_os_name(type->name)))
+		return;
+	d->types[d->type_count++] = type;
+	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
+		d->sides[i].event_count += type->counts[i];
 }
 
 static void add_pair(void *thing, void *arg)

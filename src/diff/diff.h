@@ -18,6 +18,7 @@ enum { PTRC_DIFF_BEFORE, PTRC_DIFF_AFTER, PTRC_DIFF_SIDES };
 struct ptrc_diff_side {
 	char **logs;
 	size_t log_count;
+	/* The number of events of the types that are shown, filled in by ptrc_diff_end(). */
 	uint64_t event_count;
 	/* The time from the first event of a log to its last one, summed over all logs of the side. */
 	uint64_t span_ns;
@@ -94,7 +95,7 @@ struct ptrc_diff {
 	struct ptrc_diff_side sides[PTRC_DIFF_SIDES];
 	struct ptrc_table type_table;
 	struct ptrc_table pair_table;
-	/* The event types that have events, and the pairs, sorted by ptrc_diff_end(): those with the largest change
+	/* The event types that are shown, and the pairs, sorted by ptrc_diff_end(): those with the largest change
 	 * first. */
 	struct ptrc_diff_type **types;
 	size_t type_count;

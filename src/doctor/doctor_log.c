@@ -14,7 +14,6 @@
 #include "src/base/clock.h"
 #include "src/base/nearest.h"
 #include "src/doctor/doctor.h"
-#include "src/os/os_trace.h"
 #include "src/session/keeper.h"
 #include "src/session/orphans.h"
 #include "src/session/session_path.h"
@@ -108,7 +107,7 @@ static void find_events(const struct ptrc_doctor *d, struct ptrc_reader *r, stru
 		if (!type)
 			continue;
 		type->of_sink = own = ptrc_cli_allocate(sizeof(*own));
-		own->is_of_os = ptrc_os_has_type(type->name.text);
+		own->is_of_os = ptrc_is_os_name(type->name.text);
 		own->is_wanted = ptrc_doctor_is_missed(d, type->name.text);
 		seen->wanted_types += own->is_wanted;
 		if (d->event && !own->is_wanted && !ptrc_filter_rules_is_glob(d->event))

@@ -72,11 +72,6 @@ static const struct {
 	[TYPE_LOST] = {PTRC_OS_LOST, "u64 events, u32 processor, bool withheld", ~0U},
 };
 
-bool ptrc_os_has_type(const char *name)
-{
-	return !strncmp(name, "os.", 3);
-}
-
 /* The data of each event type except os.sample, as its layout in types[] says. */
 union data {
 	struct {

@@ -53,9 +53,6 @@ struct ptrc_os_trace;
 /* Whether PTRC_OS_STACKS_DWARF is possible. If not, stores the reason. */
 bool ptrc_os_has_dwarf(struct ptrc_cli_reason *);
 
-/* Whether the name is reserved for events of the operating system and of ptrace-run. */
-bool ptrc_os_has_type(const char *name);
-
 /* A sentence for users: why the kernel gives no events of the requested kind, or fewer than requested, and
  * what setting would allow them. */
 struct ptrc_os_refusal {

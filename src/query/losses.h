@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "include/posixtrace-private.h"
 #include "src/base/json.h"
@@ -82,6 +83,12 @@ struct ptrc_losses {
  * ptrace-run has ended. */
 #define PTRC_WENT_ON "os.went_on"
 #define PTRC_COMMAND_ENDED "os.command"
+
+/* Whether the name is reserved for events of the operating system, of the keeper and of ptrace-run. */
+static inline bool ptrc_is_os_name(const char *name)
+{
+	return !strncmp(name, "os.", 3);
+}
 
 /* The name of the event type that reports events lost in the kernel. */
 #define PTRC_OS_LOST "os.lost"

@@ -527,6 +527,8 @@ static void find_by_name(struct ptrc_pairs *p, const struct ptrc_reader_name *na
 {
 	size_t size;
 
+	if (p->is_without_os && ptrc_is_os_name(name->text))
+		return;
 	if (is_of_program(name)) {
 		for (size_t i = 0; i < p->count; i++)
 			if (ptrc_pair_is_program(&p->list[i]))

@@ -118,7 +118,7 @@ struct ptrc_pair_source {
 	uint64_t start_count;
 };
 
-/* Starts zeroed, except for is_by_name, per, label, is_live, is_without_rows and has_functions. */
+/* Starts zeroed, except for is_by_name, is_without_os, per, label, is_live, is_without_rows and has_functions. */
 struct ptrc_pairs {
 	struct ptrc_pair *list;
 	size_t count;
@@ -126,6 +126,8 @@ struct ptrc_pairs {
 	size_t given_count;
 	/* Any two event types X.begin and X.end that appear become a pair, too. */
 	bool is_by_name;
+	/* Except those of the operating system. */
+	bool is_without_os;
 	/* The field of --per, or NULL. */
 	const struct ptrc_field *per;
 	/* The label of --label-by, or NULL. */

@@ -5,7 +5,7 @@
 #include <posixtrace-control.h>
 #include <stdio.h>
 
-#include "src/os/os_trace.h"
+#include "src/query/losses.h"
 
 void ptrc_no_events_gather(struct ptrc_no_events *n, trace_id_t trace)
 {
@@ -26,7 +26,7 @@ void ptrc_no_events_gather(struct ptrc_no_events *n, trace_id_t trace)
 		/* Programs do not open the event types of the operating system (ptrace-run --os), so these are not
 		 * counted. */
 		if (id <= POSIX_TRACE_UNNAMED_USEREVENT ||
-		    posix_trace_eventid_get_name(trace, id, name) || ptrc_os_has_type(name))
+		    posix_trace_eventid_get_name(trace, id, name) || ptrc_is_os_name(name))
 			continue;
 		n->opened_types++;
 		if (n->is_filter_known && !posix_trace_eventset_ismember(id, &filter, &is_in))

@@ -189,6 +189,23 @@ verdict_of() {
 	[[ $stderr == *"would take too long"* ]]
 }
 
+@test "diff: events of the operating system are left out unless they are named" {
+	printf 'event %d 7 7 %s\n' 0 a 100 a | made before.log
+	printf 'event %d 7 7 %s\n' 0 a 10 os.fork 20 os.syscall.begin 30 os.syscall.end 40 os.exec 50 os.exit 100 a | made after.log
+	silently 0 ptrace-stat --diff --json before.log after.log
+	jq -e '[.events[].event] == ["a"] and .pairs == [] and .after.event_count == 2 and
+		.after.events_per_second == .before.events_per_second' <<<"$stdout"
+	for option in --event='os.[fs]*' --where='event ~ "os.[fs]*"'; do
+		silently 0 ptrace-stat --diff --json "$option" before.log after.log
+		jq -e '([.events[].event] | sort == ["os.fork", "os.syscall.begin", "os.syscall.end"]) and
+			[.pairs[].pair] == ["os.syscall"] and .after.event_count == 3' <<<"$stdout"
+	done
+	silently 0 ptrace-stat --diff --json --pair=os.syscall before.log after.log
+	jq -e '[.pairs[].pair] == ["os.syscall"]' <<<"$stdout"
+	silently 5 ptrace-stat --diff --json --fail-if='count os.fork > +0' --fail-if='p50 os.syscall < 1h' before.log after.log
+	jq -e '[.conditions[].verdict] == ["failed", "failed"]' <<<"$stdout"
+}
+
 @test "diff: wrong use is refused" {
 	logs
 	for options in --baseline=before.log '--fail-if=loss>0' '--diff --per=pid' '--diff --histogram' \
