@@ -35,8 +35,9 @@ enum {
 	INTERPRETERS_MAX = 4,
 };
 
-/* Whether the file contains all these texts, each of at most 254 bytes. Reads at most SCAN_MAX bytes. */
-static bool has_texts(const char *path, const char *const *texts, size_t count)
+/* Whether the file contains all these texts, each of at most 254 bytes; if is_c, each with a null byte after it.
+ * Reads at most SCAN_MAX bytes. */
+static bool has_texts(const char *path, const char *const *texts, size_t count, bool is_c)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	static char piece[SCAN_BYTES + 256];
@@ -50,7 +51,7 @@ static bool has_texts(const char *path, const char *const *texts, size_t count)
 		size_t have = kept + (size_t)n;
 
 		for (size_t i = 0; i < count; i++)
-			if (memmem(piece, have, texts[i], strlen(texts[i])))
+			if (memmem(piece, have, texts[i], strlen(texts[i]) + is_c))
 				found |= 1U << i;
 		is_found = found == (1U << count) - 1;
 		at += n;
@@ -74,7 +75,8 @@ static void take_library(void *arg, const char *line, const char *path)
 		*result = path ? PTRC_DOCTOR_LIBRARY_SHARED : PTRC_DOCTOR_LIBRARY_MISSING;
 	else if (path && *result == PTRC_DOCTOR_LIBRARY_ALIEN)
 		*result = PTRC_DOCTOR_LIBRARY_NONE;
-	if (path && *path && *result == PTRC_DOCTOR_LIBRARY_NONE && has_texts(path, marks, 2))
+	if (path && *path && *result == PTRC_DOCTOR_LIBRARY_NONE &&
+	    has_texts(path, marks, 2, false))
 		*result = PTRC_DOCTOR_LIBRARY_STATIC;
 }
 
@@ -88,7 +90,7 @@ static enum ptrc_doctor_library find_library(const char *path)
 		return PTRC_DOCTOR_LIBRARY_UNKNOWN;
 	if (!ptrc_program_loader(fd, loader))
 		result = PTRC_DOCTOR_LIBRARY_ALIEN;
-	else if (has_texts(path, marks, 2))
+	else if (has_texts(path, marks, 2, false))
 		result = PTRC_DOCTOR_LIBRARY_STATIC;
 	else if (!loader[0])
 		result = PTRC_DOCTOR_LIBRARY_NONE;
@@ -106,7 +108,7 @@ enum ptrc_doctor_library ptrc_doctor_library_of(pid_t pid)
 
 	/* Reads the program by this link, which works even if the program's file was removed. */
 	snprintf(name, sizeof(name), "/proc/%ld/exe", (long)pid);
-	if (has_texts(name, marks, 2))
+	if (has_texts(name, marks, 2, false))
 		return PTRC_DOCTOR_LIBRARY_STATIC;
 	snprintf(name, sizeof(name), "/proc/%ld/maps", (long)pid);
 	f = fopen(name, "re");
@@ -123,7 +125,7 @@ enum ptrc_doctor_library ptrc_doctor_library_of(pid_t pid)
 		if (strstr(path, "/" LIBRARY)) {
 			result = PTRC_DOCTOR_LIBRARY_SHARED;
 		} else if (result == PTRC_DOCTOR_LIBRARY_NONE && strstr(line, "r-xp") &&
-			   has_texts(path, marks, 2)) {
+			   has_texts(path, marks, 2, false)) {
 			result = PTRC_DOCTOR_LIBRARY_STATIC;
 		}
 	}
@@ -201,7 +203,7 @@ static void check_privileged(struct ptrc_doctor *d, const char *path)
 				    "gives capabilities: such programs are never traced");
 }
 
-static void check_event_text(struct ptrc_doctor *d, const char *path)
+static void check_event_text(struct ptrc_doctor *d, const char *path, bool is_script)
 {
 	if (!*d->event || strlen(d->event) > 254 || access(path, R_OK))
 		return;
@@ -209,7 +211,9 @@ static void check_event_text(struct ptrc_doctor *d, const char *path)
 		ptrc_doctor_note(d, "event", path, NULL,
 				 "cannot be searched for the pattern %s, only for a name",
 				 d->event);
-	else if (has_texts(path, &d->event, 1))
+	/* In a program, only the end of a text is compared: linkers store a text that is the end of another text
+	 * only once. */
+	else if (has_texts(path, &d->event, 1, !is_script))
 		ptrc_doctor_ok(d, "event", path, "has the name %s in it", d->event);
 	else
 		ptrc_doctor_note(d, "event", path, NULL,
@@ -297,5 +301,5 @@ void ptrc_doctor_command(struct ptrc_doctor *d, char **argv)
 	if (library != PTRC_DOCTOR_LIBRARY_ALIEN && library != PTRC_DOCTOR_LIBRARY_UNKNOWN)
 		ptrc_doctor_kinds(d, path);
 	if (d->event)
-		check_event_text(d, first);
+		check_event_text(d, first, strcmp(first, path) != 0);
 }
