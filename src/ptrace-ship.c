@@ -20,6 +20,7 @@
 #include "src/base/json.h"
 #include "src/base/output.h"
 #include "src/config/yaml_file.h"
+#include "src/query/reader.h"
 #include "src/ship/files.h"
 #include "src/ship/follow.h"
 #include "src/ship/schema.h"
@@ -427,7 +428,7 @@ static void find_logs(struct logs *logs, char **operands, size_t count)
 			logs->has_failed = true;
 			continue;
 		}
-		path = ptrc_ship_log_of(operands[i]);
+		path = ptrc_reader_first_path(operands[i]);
 		while (at < logs->count && strcmp(logs->paths[at], path))
 			at++;
 		if (at < logs->count)

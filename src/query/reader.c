@@ -257,6 +257,22 @@ bool ptrc_reader_is_later_name(const char *name, size_t *base)
 	return true;
 }
 
+char *ptrc_reader_first_path(const char *path)
+{
+	char *base = ptrc_cli_copy(path);
+	size_t size;
+
+	if (!ptrc_reader_is_later_name(path, &size))
+		return base;
+	base[size] = '\0';
+	/* If the file at `base` belongs to the same log, or is known to be missing, `base` is the path of the log's
+	 * first file. Otherwise the name of `path` only looks like that of a later file. */
+	if (access(base, F_OK) ? !ptrc_reader_is_there(base)
+			       : ptrc_reader_log_id(base) != ptrc_reader_log_id(path))
+		base[size] = '.';
+	return base;
+}
+
 bool ptrc_reader_is_there(const char *path)
 {
 	trace_id_t trace;

@@ -141,6 +141,10 @@ uint64_t ptrc_reader_log_id(const char *path);
  * a point and digits. *base becomes the length of the first file's name. */
 bool ptrc_reader_is_later_name(const char *name, size_t *base);
 
+/* Returns the path of the log to which the file belongs. For a later file of a rotated log, that is the path
+ * of the first file. The caller frees the path. */
+char *ptrc_reader_first_path(const char *path) __attribute__((returns_nonnull));
+
 /* Whether a file exists at the path, or the first file of a rotated log existed there and is now missing. */
 bool ptrc_reader_is_there(const char *path);
 

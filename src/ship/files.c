@@ -14,22 +14,6 @@
 #include "src/fields/when.h"
 #include "src/query/reader.h"
 
-char *ptrc_ship_log_of(const char *path)
-{
-	char *base = ptrc_cli_copy(path);
-	size_t size;
-
-	if (!ptrc_reader_is_later_name(path, &size))
-		return base;
-	base[size] = '\0';
-	/* If the file at `base` belongs to the same log, or is known to be missing, `base` is the path of the log's
-	 * first file. Otherwise the name of `path` only looks like that of a later file. */
-	if (access(base, F_OK) ? !ptrc_reader_is_there(base)
-			       : ptrc_reader_log_id(base) != ptrc_reader_log_id(path))
-		base[size] = '.';
-	return base;
-}
-
 bool ptrc_ship_is_log(const char *path, struct stat *st)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -10,10 +10,6 @@
 /* Whether the file is a log or belongs to a rotated log. Stores its stat data if it could be opened. */
 bool ptrc_ship_is_log(const char *path, struct stat *);
 
-/* Returns the path of the log to which the file belongs. For a later file of a rotated log, that is the path
- * of the first file. The caller frees the path. */
-char *ptrc_ship_log_of(const char *path) __attribute__((returns_nonnull));
-
 /* Whether the path is that of a log that can be sent. If not, prints a message with the reason. */
 bool ptrc_ship_look_at(const char *path);
 

@@ -15,6 +15,7 @@
 #include "src/base/table.h"
 #include "src/fields/when.h"
 #include "src/session/session_client.h"
+#include "src/query/reader.h"
 #include "src/ship/files.h"
 #include "src/ship/server.h"
 
@@ -94,7 +95,7 @@ static int scan(const char *directory, struct followed **all)
 			uint64_t key[] = {st.st_dev, st.st_ino, (uint64_t)st.st_size,
 					  (uint64_t)ptrc_when_ns(&st.st_mtim)};
 
-			f = find(all, ptrc_ship_log_of(path));
+			f = find(all, ptrc_reader_first_path(path));
 			f->exists = true;
 			/* The hash is a sum, because readdir() returns the files of a rotated log in any order. */
 			f->look += ptrc_table_hash(key, sizeof(key));
@@ -144,9 +145,9 @@ static void remove_log(struct ptrc_ship_follow *follow, const char *directory,
 	while (d && (entry = readdir(d))) {
 		char *path = ptrc_cli_text("%s/%s", directory, entry->d_name);
 		struct stat st;
-		char *log = ptrc_ship_is_log(path, &st) ? ptrc_ship_log_of(path) : NULL;
+		char *log = ptrc_ship_is_log(path, &st) ? ptrc_reader_first_path(path) : NULL;
 
-		/* The first file is removed last, because without it ptrc_ship_log_of() cannot find out to
+		/* The first file is removed last, because without it ptrc_reader_first_path() cannot find out to
 		 * which log the other files belong. */
 		if (log && !strcmp(log, f->path) && strcmp(path, f->path) && unlink(path))
 			ptrc_cli_error(path, errno);

@@ -269,6 +269,29 @@ static bool open_source(const struct ptrc_selection *s, struct ptrc_reader *r, c
 	return error == ENOENT ? ptrc_summary_open_log(r, name) : !error;
 }
 
+static bool has_text(char *const *texts, size_t count, const char *text)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(texts[i], text))
+			return true;
+	return false;
+}
+
+/* Whether the operand is a later file of a rotated log whose first file is an operand, too. The first file brings
+ * the events of all files. Ends the process if the operand occurs before. */
+static bool is_read_already(char *const *operands, size_t count, size_t i)
+{
+	char *first;
+	bool is_read;
+
+	if (has_text(operands, i, operands[i]))
+		ptrc_cli_usage(operands[i], "is given twice, so its events would count twice");
+	first = ptrc_reader_first_path(operands[i]);
+	is_read = strcmp(first, operands[i]) && has_text(operands, count, first);
+	free(first);
+	return is_read;
+}
+
 /* Finds the fields of --pair again, now that the layouts of the logs are known. If a field is in
  * none of them, and there are events of its pair, ends the process with a message. */
 static void find_keys(struct ptrc_selection *s)
@@ -312,6 +335,7 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 	static char name[] = PTRC_SELECTION_LOG;
 	static char *standard[] = {name};
 	struct ptrc_query *q = s->query;
+	size_t wanted = 0;
 
 	if (!count) {
 		operands = standard;
@@ -322,6 +346,9 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 	for (size_t i = 0; i < count; i++) {
 		size_t n = q->source_count;
 
+		if (is_read_already(operands, count, i))
+			continue;
+		wanted++;
 		if (!open_source(s, &q->sources[n].reader, operands[i]))
 			continue;
 		q->sources[n].operand = operands[i];
@@ -329,13 +356,13 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 		ptrc_source_begin(&q->sources[n], q, n);
 		q->source_count++;
 	}
-	q->has_log = count > 1;
+	q->has_log = wanted > 1;
 	q->has_host = s->labels.count;
 	/* While a session is followed, programs may open event types with new layouts, so the layouts stay open. */
 	if (!q->session && q->source_count)
 		close_layouts(s);
 	ptrc_query_find_hosts(q, s->is_for_log);
-	if (q->source_count != count)
+	if (q->source_count != wanted)
 		return false;
 	if (s->sync_texts.count) {
 		if (!ptrc_sync_hosts(&s->sync, q))

@@ -243,6 +243,6 @@ sys.exit(count != int(sys.argv[1]))
 	ptrace-run -o run.log -- "$traced" -n 9000
 	exits 1 sh -c 'ptrace-dump --format=columns "$1" >/dev/full' sh run.log
 	[[ $stderr == "ptrace-dump: "*"No space left on device"* ]]
-	ptrace-dump --format=columns run.log run.log | head -c 100 >/dev/null
+	ptrace-dump --format=columns run.log ./run.log | head -c 100 >/dev/null
 	[ "${PIPESTATUS[0]}" -eq 0 ]
 }

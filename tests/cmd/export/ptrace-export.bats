@@ -256,7 +256,7 @@ make_states() {
 	jq -se '(map(select(.name == "process_name" and .args.name == "traced"))[0].pid) as $p |
 		any(.name == "thread_name" and .pid == $p and .tid == $p and .args.name == "traced")' events
 	# The same process in two logs of a machine is one; a log that does not tell its machine is of another.
-	chrome run.log run.log >events
+	chrome run.log ./run.log >events
 	[ "$(jq -s 'map(select(.name == "process_name")) | length' events)" -eq \
 		"$(ptrace-export --to=chrome run.log | grep -c process_name)" ]
 	make_pairs
@@ -1301,7 +1301,7 @@ otlp() {
 		.["process.executable.path"] == "string " + $exe and .["process.user.id"] == "int " + $user and
 		(.["process.command_line"] | endswith(" -N 3 -t 2")) and (.["process.pid"] | startswith("int "))) and
 		(.attributes["thread.name"] | startswith("string "))' all
-	otlp --label=here=run.log run.log run.log | jq -se 'any(.resource["host.name"] == "string here")'
+	otlp --label=here=run.log run.log ./run.log | jq -se 'any(.resource["host.name"] == "string here")'
 	made switches.log <<-END
 		layout os.switch_in u32 processor
 		layout os.switch_out u32 processor, bool preempted
@@ -1552,10 +1552,10 @@ check_ctf_names() {
 	[[ $stderr == *"out: exists and is not empty"*"--force"* ]]
 	diff -r out before
 	# --force replaces such a trace, also one with more streams, or one that was not finished.
-	ptrace-export --to=ctf --force -o out calls.log calls.log
+	ptrace-export --to=ctf --force -o out calls.log ./calls.log
 	[ "$(ls -A out | xargs)" = 'metadata stream_0 stream_1' ]
 	# It may be of the other version.
-	ptrace-export --to=ctf --ctf-version=2 --force -o out calls.log calls.log
+	ptrace-export --to=ctf --ctf-version=2 --force -o out calls.log ./calls.log
 	head -c 100 out/metadata >start
 	mv start out/metadata
 	ptrace-export --to=ctf --force -o out calls.log

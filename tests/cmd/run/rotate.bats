@@ -37,6 +37,24 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 	ptrace-stat --json one.log | jq -e '.attributes.log_rotate_bytes == 0'
 }
 
+@test "the files of a log beside its first file are read once, and a log twice is refused" {
+	make_log
+	ptrace-dump run.log >all.json
+	silently 0 ptrace-dump run.log*
+	diff stdout.txt all.json
+	silently 0 ptrace-check --times='traced.event max 9000' $(printf '%s\n' run.log* | sort -r)
+	ptrace-report --text run.log* | diff - <(ptrace-report --text run.log)
+	for command in 'ptrace-dump --count' 'ptrace-check --no-loss' 'ptrace-report --text' 'ptrace-stat --label=h=run.log'; do
+		refuses 2 "run.log: is given twice*" $command run.log run.log.000002 run.log
+	done
+	ptrace-stat --diff run.log run.log
+	# Without the first name, each file is a log.
+	first=$(ptrace-dump --count - <run.log)
+	rm run.log
+	silently 0 ptrace-dump --count run.log.*
+	[ "$stdout" -eq $(($(wc -l <all.json) - first)) ]
+}
+
 @test "files that are missing are told with status 3" {
 	make_log
 	missing=$(ptrace-dump --count run.log.000001)
