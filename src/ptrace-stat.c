@@ -366,8 +366,20 @@ static void read_interval(const char *text)
 
 /* ---- what differs ---- */
 
-/* For each pattern of --event: whether it matches an event type in one of the compared logs. */
+/* For each pattern of --event and --decode: whether it matches an event type in one of the compared logs. */
 static bool *found_globs;
+
+static const char *glob_at(size_t i)
+{
+	size_t count = query.select.globs.count;
+
+	return i < count ? query.select.globs.texts[i] : query.layouts.layouts[i - count]->pattern;
+}
+
+static size_t glob_count(void)
+{
+	return query.select.globs.count + query.given_layout_count;
+}
 
 /* Takes the events of a log for one side of the comparison. Returns false, after a message, if the log cannot be
  * read. */
@@ -383,8 +395,8 @@ static bool take_side(size_t side, char *thing)
 	ptrc_diff_begin(&diff, side, &query);
 	is_read = ptrc_query_scan(&query) && ptrc_query_run(&query);
 	ptrc_query_finish(&query, is_read);
-	for (size_t i = 0; i < query.select.globs.count; i++)
-		found_globs[i] |= ptrc_query_has_match(&query, query.select.globs.texts[i]);
+	for (size_t i = 0; i < glob_count(); i++)
+		found_globs[i] |= ptrc_query_has_match(&query, glob_at(i));
 	losses = &query.sources->losses;
 	is_read &= !losses->read_error;
 	ptrc_losses_report(losses, query.sources->reader.path);
@@ -399,10 +411,10 @@ static bool take_side(size_t side, char *thing)
  * decide. */
 static void report_selection(void)
 {
-	for (size_t i = 0; i < query.select.globs.count; i++) {
+	for (size_t i = 0; i < glob_count(); i++) {
 		if (found_globs[i])
 			continue;
-		ptrc_cli_message(query.select.globs.texts[i], "no event type has such a name");
+		ptrc_cli_message(glob_at(i), "no event type has such a name");
 		is_failed = true;
 	}
 	ptrc_query_report_undecided(&query);
@@ -441,7 +453,7 @@ static void put_diff(char **operands, size_t count)
 
 	pairs.is_by_name = true;
 	diff.pairs = &pairs;
-	found_globs = ptrc_cli_allocate(query.select.globs.count * sizeof(*found_globs));
+	found_globs = ptrc_cli_allocate(glob_count() * sizeof(*found_globs));
 	for (size_t i = 0; i < befores.count; i++)
 		is_read &= take_side(PTRC_DIFF_BEFORE, (char *)(uintptr_t)befores.texts[i]);
 	for (size_t i = 0; i < count; i++)

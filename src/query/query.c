@@ -546,9 +546,9 @@ bool ptrc_query_may_select(const struct ptrc_query *q)
 	return has_any || may_lack_names(q);
 }
 
-/* Whether each pattern that selects events matches an event type, and each expression can hold for some type.
- * Prints a message for each pattern or expression that does not. A pattern of --decode that matches nothing only
- * causes a message. A pattern of a configuration file may be for other logs, so it is not checked. */
+/* Whether each pattern in an option matches an event type, and each expression can hold for some type.
+ * Prints a message for each pattern or expression that does not. A pattern of a configuration file may be for other
+ * logs, so it is not checked. */
 static bool check_patterns(const struct ptrc_query *q)
 {
 	struct ptrc_where *w;
@@ -561,7 +561,7 @@ static bool check_patterns(const struct ptrc_query *q)
 	for (size_t i = 0; (w = ptrc_select_where(&q->select, i)); i++)
 		is_found &= check_where(q, w);
 	for (size_t i = 0; i < q->given_layout_count; i++)
-		check_pattern(q, q->layouts.layouts[i]->pattern);
+		is_found &= check_pattern(q, q->layouts.layouts[i]->pattern);
 	return is_found;
 }
 

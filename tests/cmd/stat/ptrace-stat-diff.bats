@@ -183,6 +183,7 @@ verdict_of() {
 	exits 0 ptrace-stat --diff --event=b one.log two.log
 	exits 1 ptrace-stat --diff --event=a --event=c one.log two.log
 	[ "$stderr" = "ptrace-stat: c: no event type has such a name" ]
+	reports 1 "c: no event type has such a name" ptrace-stat --diff --decode='b=u8 n' --decode='c=u8 n' one.log two.log
 	head -c 20000 /dev/zero | tr '\0' x >data
 	ptrace-run -o hard.log --max-data-size=64K -- sh -c 'ptrace-event --stdin big <data; :'
 	exits 3 ptrace-stat --diff --where="data =~ '((x?){30}){15}[yz]'" hard.log hard.log
