@@ -310,6 +310,8 @@ static bool read_escape(struct reader *r)
 		ptrc_buffer_text(&r->out, escapes[i].text);
 		return true;
 	}
+	if (isalnum((unsigned char)c))
+		return refuse(r, r->at - 2, "'\\%c' has no meaning", c);
 	put_literal(r, c);
 	return true;
 }
