@@ -521,9 +521,8 @@ static void read_pairs(const char *per)
 	if (!ptrc_field_find_key(per, &query.layouts, &per_field, &why))
 		ptrc_cli_usage("--per", "%s", why.text);
 	if (ptrc_field_is_of_source(per_field.id))
-		ptrc_cli_usage(
-			"--per",
-			"function, file and line need --symbols, which this command does not have");
+		ptrc_cli_usage("--per",
+			       "function, file and line need --symbols, which cannot be used here");
 	pairs.per = &per_field;
 }
 

@@ -109,7 +109,7 @@ static const char *skip_pair_prefix(const char *name)
 static void say_no_field(const char *name, const struct ptrc_layouts *l,
 			 struct ptrc_cli_reason *why)
 {
-	struct ptrc_nearest nearest = {0};
+	struct ptrc_nearest nearest = {0}, of_data = {0};
 	char members[64][MEMBER_NAME_MAX];
 	char proposal[3 * MEMBER_NAME_MAX];
 	const char *of_event = skip_pair_prefix(name);
@@ -127,6 +127,16 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 	for (size_t i = 0; i < l->name_count && i < 64; i++) {
 		snprintf(members[i], sizeof(members[i]), "%s%s", member_prefix, l->names[i]);
 		ptrc_nearest_offer(&nearest, name, members[i]);
+	}
+	/* "data" may be misspelt, as in dta.i, while its members are not known yet. */
+	if (!nearest.count && strncmp(name, member_prefix, PREFIX_BYTES)) {
+		size_t size = strcspn(name, ".");
+
+		snprintf(members[0], sizeof(members[0]), "%.*s", (int)size, name);
+		ptrc_nearest_offer(&of_data, members[0], "data");
+		snprintf(members[0], sizeof(members[0]), "data%s", name + size);
+		if (of_data.count && name[size])
+			ptrc_nearest_offer(&nearest, name, members[0]);
 	}
 	for (size_t i = 0; i < sizeof(data_keys) / sizeof(*data_keys); i++)
 		if (!strcmp(name, data_keys[i])) {

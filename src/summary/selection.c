@@ -237,7 +237,7 @@ void ptrc_selection_check(const struct ptrc_selection *s, int operands)
 	struct ptrc_query *q = s->query;
 	const char *why =
 		s->is_without_symbols
-			? "function, file and line need --symbols, which this command does not have"
+			? "function, file and line need --symbols, which cannot be used here"
 			: "function, file and line need --symbols";
 	const struct ptrc_where *w;
 

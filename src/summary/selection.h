@@ -115,7 +115,7 @@ struct ptrc_selection {
 	bool has_symbols;
 	/* The conditions of the selection apply to the first event of a pair only. */
 	bool is_by_begin;
-	/* The command has no --symbols. */
+	/* The command, or what it was asked for, cannot have --symbols. */
 	bool is_without_symbols;
 	/* The operands are paths of logs, not names of sessions. */
 	bool is_of_logs;

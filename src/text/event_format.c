@@ -951,7 +951,11 @@ bool ptrc_event_fields(struct ptrc_event_format *f, const char *list,
 			    f->fields[i].is_of_begin == field.is_of_begin &&
 			    (field.id != PTRC_FIELD_MEMBER ||
 			     !strcmp(f->fields[i].text, field.text)))
-				return ptrc_cli_because(why, "'%s' is given twice", name);
+				return strcmp(f->field_names[i], name)
+					       ? ptrc_cli_because(why,
+								  "'%s' is the same field as '%s'",
+								  name, f->field_names[i])
+					       : ptrc_cli_because(why, "'%s' is given twice", name);
 		f->field_names = ptrc_cli_grow(f->field_names, f->field_count, sizeof(char *));
 		f->field_names[f->field_count] = ptrc_cli_copy(name);
 		*ptrc_append(f->fields, f->field_count) = field;

@@ -691,7 +691,7 @@ odd_rules() {
 	exits 4 ptrace-check --after='a -> b' --until="$last" run.log
 	exits 1 ptrace-check --no-loss --event=no.such run.log
 	[[ $stderr == *"no.such: no event type has such a name"* ]]
-	reports 2 "--where: function, file and line need --symbols, which this command does not have*" \
+	reports 2 "--where: function, file and line need --symbols, which cannot be used here*" \
 		ptrace-check --no-loss --where='line == 3' run.log
 }
 

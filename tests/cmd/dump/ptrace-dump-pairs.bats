@@ -232,7 +232,8 @@ time_of() {
 	refuses 2 "*--fields: events have no field 'duratoin' (did you mean 'duration'?)*" ptrace-dump --pairs --fields=duratoin run.log
 	refuses 2 "*--where: column 7: events have no field 'rows' (did you mean 'data.rows'?)*" ptrace-dump --where='1 +   rows == 1' run.log
 	refuses 2 "*--fields: events have no field 'pidd' (did you mean 'pid'*" ptrace-dump --pairs --format=csv --fields=end.pidd run.log
-	refuses 2 "*--fields: 'pid' is given twice*" ptrace-dump --pairs --fields=begin.pid,pid run.log
+	refuses 2 "*--fields: 'begin.ns' is the same field as 'ns'*" ptrace-dump --pairs --fields=ns,begin.ns run.log
+	refuses 2 "*--fields: 'pid' is given twice*" ptrace-dump --pairs --fields=pid,pid run.log
 	refuses 2 "*--fields: 'pair' is a field of pairs, not of events*" ptrace-dump --fields=pair run.log
 }
 

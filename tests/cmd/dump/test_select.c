@@ -755,6 +755,7 @@ TEST(wrong_expressions_are_refused_with_the_column, "")
 		{"pid == 4 & tid", "column 10: write '&&' instead of '&'"},
 		{"pid == 4 tid", "column 10: '&&' or '||' is missing before 'tid'"},
 		{"pdi == 4", "column 1: events have no field 'pdi' (did you mean 'pid'"},
+		{"dta.i == 1", "column 1: events have no field 'dta.i' (did you mean 'data.i'?)"},
 		{"1 == 1 && evnt", "column 11: events have no field 'evnt'"},
 		{"data.sall == 1", "(did you mean 'data.small'"},
 		{"data.qqqqqqqq", "no layout has a field 'data.qqqqqqqq'"},

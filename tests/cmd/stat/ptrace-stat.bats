@@ -311,7 +311,7 @@ pairs_log() {
 @test "pairs: fields that only symbols tell are refused" {
 	ptrace-run -o run.log -- ptrace-event a
 	for option in --per=function '--pair=a..b by file'; do
-		reports 2 "*function, file and line need --symbols, which this command does not have*" ptrace-stat --pairs "$option" run.log
+		reports 2 "*function, file and line need --symbols, which cannot be used here*" ptrace-stat --pairs "$option" run.log
 	done
 	reports 2 "*--pair: function, file and line need --symbols*" ptrace-dump '--pair=a..b by file' run.log
 }
