@@ -241,27 +241,19 @@ static double between(double low, double x, double high)
 	return x < low ? low : x > high ? high : x;
 }
 
-/* Chooses the line if all messages go in one direction: among the lines that the messages allow, the one that
- * changes the clocks' own times least. */
+/* Chooses the line if all messages go in one direction: the one that changes the clocks' own times least. Such
+ * messages do not determine a drift. */
 static struct ptrc_clock_line choose_nearest(const struct hull *highs, const struct hull *lows,
 					     const struct passage *p, double zero, bool has_highs)
 {
 	struct ptrc_clock_line best = {0, between(p->least, 0, p->greatest)};
-	const struct hull *h = has_highs ? highs : lows;
 	double low = low_at(lows, best.slope), high = high_at(highs, best.slope);
 
 	best.offset_ns = between(low, zero, high);
-	if (best.offset_ns == zero)
-		return best;
-	/* By the clocks' own times, some messages arrived before they were sent. So the chosen line touches the
-	 * bounds of those that arrived earliest in relation to their sending. */
-	for (size_t i = 0; i + 1 < h->count; i++) {
-		double slope = between(p->least, h->sign * edge(h, i), p->greatest);
-		double at = has_highs ? high_at(highs, slope) : low_at(lows, slope);
-
-		if (has_highs ? at > best.offset_ns : at < best.offset_ns)
-			best = (struct ptrc_clock_line){at, slope};
-	}
+	/* By the clocks' own times, some messages arrived before they were sent. They now arrive one nanosecond
+	 * after they were sent, because events with the same time have no order. */
+	if (best.offset_ns != zero)
+		best.offset_ns = between(low, best.offset_ns + (has_highs ? -1 : 1), high);
 	return best;
 }
 

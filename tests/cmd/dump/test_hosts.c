@@ -654,6 +654,26 @@ TEST(messages_of_both_directions_tell_offset_and_drift, "")
 	ptrc_sync_evidence_free(&c.evidence);
 }
 
+TEST(messages_of_one_direction_tell_no_drift_and_move_times_least, "")
+{
+	static const int64_t delays[] = {300000, 900000, 500000};
+
+	for (int is_forth = 0; is_forth < 2; is_forth++) {
+		struct channel c = {.offset = is_forth ? -5e6 : 5e6};
+		struct ptrc_clock_link l;
+		bool is_contradicted;
+
+		for (int i = 0; i < 3; i++)
+			send(&c, epoch + i * 10 * ms, delays[i], is_forth);
+		ptrc_sync_fit(&c.evidence, &l, &is_contradicted);
+		CHECK(l.line.slope == 0);
+		/* The fastest message is received one nanosecond after it was sent, not at the same time. */
+		CHECK_EQ(ptrc_clock_link_ahead(&l, epoch), is_forth ? -4700000 - 1 : 4700000 + 1);
+		ptrc_sync_link_free(&l);
+		ptrc_sync_evidence_free(&c.evidence);
+	}
+}
+
 TEST(a_few_messages_tell_no_drift, "")
 {
 	struct channel c = {.offset = -5e6};
