@@ -324,7 +324,8 @@ static void look_elsewhere(struct ptrc_pairs *p, size_t number, struct ptrc_view
 	struct ptrc_pair *pair = &p->list[number];
 	struct elsewhere e = {.pair = number};
 
-	if (!pair->common_text || pair->is_across_threads || pair->look_count++ >= LOOKS_MAX)
+	if (!pair->common_text || pair->is_across_threads || !strcmp(pair->begin, pair->end) ||
+	    pair->look_count++ >= LOOKS_MAX)
 		return;
 	e.common_hash = hash_common(pair, view);
 	ptrc_table_visit(&p->open, compare_common, &e);

@@ -429,4 +429,8 @@ names_stopped_keeper() {
 	ptrace-dump --to-log=ends.log --where='data.job == 1 || event == "job.begin"' threads.log
 	exits 0 ptrace-stat --pairs ends.log
 	fails grep -Fq 'different threads' <<<"$stderr"
+	# Events of one type that begin and end pairs are not such halves.
+	printf 'layout tick u64 n\nevent 1 1 1 tick u64:1\nevent 2 1 2 tick u64:1\n' | made ticks.log
+	run_split ptrace-stat --pair=tick..tick ticks.log
+	fails grep -Fq 'different threads' <<<"$stderr"
 }
