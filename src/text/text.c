@@ -113,7 +113,8 @@ void ptrc_text_put_lines(struct ptrc_text *t, struct ptrc_lines *lines, int64_t 
 
 		if (line->ns < since_ns || q->shown_count >= q->first_count)
 			continue;
-		put_header(t, q->out.used);
+		if (!t->is_counting)
+			put_header(t, q->out.used);
 		ptrc_buffer_bytes(&q->out, line->text, line->used);
 		write_some(q);
 		q->shown_count++;

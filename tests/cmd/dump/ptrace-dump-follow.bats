@@ -178,6 +178,15 @@ shows() {
 	reports 2 "*--around: cannot have times before the end of a session that goes on*" ptrace-dump --follow="$me" --around='x where time > "-1s"'
 }
 
+@test "around: a count has no header" {
+	begin -n 5 -e other
+	follow --around='posix_trace_stop' --context=1h,0s --count --header=always -e other
+	go done
+	ptrace-shutdown "$me"
+	ended 0
+	[ "$(cat lines)" = 5 ]
+}
+
 @test "an interrupt ends it, as the signal does, with the count" {
 	begin -n 5
 	follow -e traced.event --summary
