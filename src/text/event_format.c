@@ -574,6 +574,14 @@ static void put_span_right(struct ptrc_buffer *b, int64_t ns, int *width)
 	align_right(b, begin, width);
 }
 
+void ptrc_event_put_since_before(struct ptrc_buffer *b, struct ptrc_event_format *f, int64_t ns)
+{
+	put_span_right(b, f->has_last ? ptrc_when_subtract(ns, f->last_ns) : 0,
+		       &f->since_before_width);
+	f->last_ns = ns;
+	f->has_last = true;
+}
+
 void ptrc_event_put_time(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			 const struct ptrc_reader *r)
 {
@@ -583,10 +591,8 @@ void ptrc_event_put_time(struct ptrc_buffer *b, struct ptrc_event_format *f,
 
 		put_span_right(b, ptrc_when_subtract(ns, f->begin_ns), &f->since_first_width);
 		ptrc_buffer_char(b, ' ');
-		put_span_right(b, f->has_last ? ptrc_when_subtract(ns, f->last_ns) : 0,
-			       &f->since_before_width);
-		f->last_ns = ns;
-		f->has_last = true;
+		f->since_before_at = b->used;
+		ptrc_event_put_since_before(b, f, ns);
 	} else {
 		ptrc_buffer_time(b, &f->time, &r->event.posix_timestamp);
 	}

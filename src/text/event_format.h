@@ -43,11 +43,13 @@ struct ptrc_event_format {
 	int widths[PTRC_COLUMNS];
 	struct ptrc_time_format time;
 	/* Instead of the time, text has two relative times: since the start of the trace, and since the event of
-	 * the preceding line. last_ns is the time of that event, if has_last; the widths are the greatest so far. */
+	 * the preceding line. last_ns is the time of that event, if has_last; since_before_at is the offset of the
+	 * latest such time in its buffer; the widths are the greatest so far. */
 	bool is_relative;
 	int64_t begin_ns;
 	bool has_last;
 	int64_t last_ns;
+	size_t since_before_at;
 	int since_first_width;
 	int since_before_width;
 	/* A cache for JSON: the text of the members from the event's name to the key of the size of its data, and
@@ -87,10 +89,11 @@ bool ptrc_event_has_members(const struct ptrc_reader *);
 void ptrc_event_put_members_json(struct ptrc_json *, struct ptrc_view *);
 
 /* Each of these appends one part of a line of text, for lines that ptrc_event_put() does not make. _time: the column
- * of the time, or the columns of the two relative times. _name: a name in the colour of user events. _data: the data.
+ * of the time, or the columns of the two relative times. _since_before: the second of these. _name: a name in the colour of user events. _data: the data.
  * _source: the place in the source code. _time_name: the header of the column of the time. */
 void ptrc_event_put_time(struct ptrc_buffer *, struct ptrc_event_format *,
 			 const struct ptrc_reader *);
+void ptrc_event_put_since_before(struct ptrc_buffer *, struct ptrc_event_format *, int64_t ns);
 void ptrc_event_put_name(struct ptrc_buffer *, const struct ptrc_event_format *,
 			 const struct ptrc_buffer *name);
 void ptrc_event_put_data(struct ptrc_buffer *, struct ptrc_view *);

@@ -103,6 +103,19 @@ static void take(void *self, struct ptrc_source *s)
 	ptrc_lines_keep(&t->last, q->last_count, &q->out);
 }
 
+static void put_line(struct ptrc_text *t, const struct ptrc_line *line)
+{
+	struct ptrc_buffer *out = &t->query->out;
+	size_t rest = line->since_before_at + line->since_before_size;
+
+	if (!t->is_counting)
+		put_header(t, out->used);
+	ptrc_buffer_bytes(out, line->text, line->since_before_at);
+	if (line->since_before_size)
+		ptrc_event_put_since_before(out, &t->format, line->ns);
+	ptrc_buffer_bytes(out, line->text + rest, line->used - rest);
+}
+
 void ptrc_text_put_lines(struct ptrc_text *t, struct ptrc_lines *lines, int64_t since_ns)
 {
 	struct ptrc_query *q = t->query;
@@ -113,9 +126,7 @@ void ptrc_text_put_lines(struct ptrc_text *t, struct ptrc_lines *lines, int64_t 
 
 		if (line->ns < since_ns || q->shown_count >= q->first_count)
 			continue;
-		if (!t->is_counting)
-			put_header(t, q->out.used);
-		ptrc_buffer_bytes(&q->out, line->text, line->used);
+		put_line(t, line);
 		write_some(q);
 		q->shown_count++;
 	}

@@ -16,6 +16,10 @@ struct ptrc_line {
 	struct ptrc_line *next;
 	/* The time of the event, in nanoseconds since 1970. */
 	int64_t ns;
+	/* For --follow --around --relative: where the text has the time since the event of the preceding line,
+	 * which is not known before the line is shown. The size is 0 if the text has no such time. */
+	size_t since_before_at;
+	size_t since_before_size;
 	size_t used;
 	char text[];
 };

@@ -58,6 +58,9 @@ static bool read_live(struct ptrc_text *t, struct ptrc_reader *r)
 static void hold(struct ptrc_text *t, struct ptrc_source *s, struct ptrc_lines *held)
 {
 	struct ptrc_query *q = t->query;
+	struct ptrc_event_format *f = &t->format;
+	bool has_last = f->has_last;
+	int64_t last_ns = f->last_ns;
 	struct ptrc_buffer line = PTRC_BUFFER_INIT;
 	int64_t ns = ptrc_source_ns(s);
 	int64_t since_ns = ptrc_when_add(ns, -q->before_ns);
@@ -66,9 +69,16 @@ static void hold(struct ptrc_text *t, struct ptrc_source *s, struct ptrc_lines *
 		ptrc_lines_drop(held);
 	if (!q->before_ns)
 		return;
+	f->has_last = false;
 	if (!t->is_counting)
 		ptrc_text_add_alone(t, &line, &s->view);
 	ptrc_lines_add(held, ns, &line);
+	if (f->has_last) {
+		held->last->since_before_at = f->since_before_at;
+		held->last->since_before_size = (size_t)f->since_before_width;
+	}
+	f->has_last = has_last;
+	f->last_ns = last_ns;
 	ptrc_buffer_free(&line);
 	for (; held->bytes > held_max_bytes; q->unheld_count++)
 		ptrc_lines_drop(held);

@@ -187,6 +187,27 @@ shows() {
 	[ "$(cat lines)" = 5 ]
 }
 
+@test "around: times are relative to the preceding line, not to events that were not shown" {
+	begin -n 5 -e other
+	follow --around=mark --context=1h,0s --relative --fields=time,event
+	mv lines all
+	all=$follower
+	follow --around=mark --context=1us,0s --relative --fields=time,event
+	ptrace-event "--pid=$pid" mark
+	go done
+	ptrace-event "--pid=$pid" mark
+	ptrace-shutdown "$me"
+	ended 0
+	ends 0 "$all"
+	[ "$(grep -c other all)" -eq 5 ]
+	[ "$(grep -c mark lines)" -eq 2 ]
+	for shown in all lines; do
+		tr -d +s <"$shown" | awk 'NR == 1 { first = $1 } { since += $2 } END { printf "%.6f %.6f\n", $1 - first, since }' >sums
+		read -r passed since <sums
+		[ "$passed" = "$since" ]
+	done
+}
+
 @test "an interrupt ends it, as the signal does, with the count" {
 	begin -n 5
 	follow -e traced.event --summary
