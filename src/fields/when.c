@@ -74,23 +74,27 @@ static bool take_digits(const char **p, int count, int low, int high, int *value
 	return v >= low && v <= high;
 }
 
-/* Reads a decimal point and digits, and stores that fraction of `unit`, rounded down. If there is no point, leaves
- * *value unchanged. Returns false for a point without digits. */
-static bool take_fraction(const char **p, int64_t unit, int64_t *value)
+/* Reads a decimal point and digits, and stores that fraction of `unit`, rounded down; if it is rounded, *is_whole
+ * becomes false. If there is no point, stores 0. Returns false for a point without digits. */
+static bool take_fraction(const char **p, int64_t unit, int64_t *value, bool *is_whole)
 {
+	const char *point = *p;
 	int64_t v = 0;
 
-	if (**p != '.')
+	*value = 0;
+	if (*point != '.')
 		return true;
-	++*p;
-	if (!is_digit(**p))
-		return false;
-	for (; is_digit(**p); ++*p) {
-		unit /= 10;
-		v += unit * (**p - '0');
+	for (++*p; is_digit(**p); ++*p)
+		;
+	/* From the last digit to the first: each step has a tenth of the next one. */
+	for (const char *digit = *p - 1; digit > point; digit--) {
+		v += unit * (*digit - '0');
+		if (v % 10)
+			*is_whole = false;
+		v /= 10;
 	}
 	*value = v;
-	return true;
+	return *p > point + 1;
 }
 
 static bool take_whole(const char **p, int64_t *value)
@@ -107,13 +111,16 @@ static bool take_whole(const char **p, int64_t *value)
 
 static bool take_clock(const char **p, struct tm *tm, int64_t *fraction)
 {
+	bool is_whole;
+
 	if (!take_digits(p, 2, 0, 23, &tm->tm_hour) || *(*p)++ != ':' ||
 	    !take_digits(p, 2, 0, 59, &tm->tm_min))
 		return false;
 	if (**p != ':')
 		return true;
 	++*p;
-	return take_digits(p, 2, 0, 60, &tm->tm_sec) && take_fraction(p, SECOND_NS, fraction);
+	return take_digits(p, 2, 0, 60, &tm->tm_sec) &&
+	       take_fraction(p, SECOND_NS, fraction, &is_whole);
 }
 
 static int days_of_month(int year, int month)
@@ -304,6 +311,7 @@ static bool parse_calendar(const char *p, int64_t *ns, const char **why)
 
 /* ---- durations ---- */
 
+/* Each is less than INT64_MAX / 10, which take_fraction() needs. */
 static const struct unit {
 	const char *names;
 	int64_t ns;
@@ -346,12 +354,16 @@ static bool take_duration(const char **p, int64_t *ns, bool *is_whole)
 	*is_whole = true;
 	do {
 		int64_t whole;
-		int64_t billionths = 0;
+		int64_t part;
 		const struct unit *unit = NULL;
-		int64_t rest;
+		const char *point;
 		size_t n;
 
-		if (!take_whole(p, &whole) || !take_fraction(p, SECOND_NS, &billionths))
+		if (!take_whole(p, &whole))
+			return false;
+		/* The unit of the fraction comes after it, so the fraction is read twice. */
+		point = *p;
+		if (!take_fraction(p, 0, &part, is_whole))
 			return false;
 		skip_blanks(p);
 		n = strspn(*p, "abcdefghijklmnopqrstuvwxyz");
@@ -361,12 +373,9 @@ static bool take_duration(const char **p, int64_t *ns, bool *is_whole)
 		if (!unit)
 			return false;
 		*p += n;
+		take_fraction(&point, unit->ns, &part, is_whole);
 		sum = ptrc_when_add(sum, multiply(whole, unit->ns));
-		/* Calculates billionths * unit->ns / SECOND_NS without overflow: a unit is shorter than a second,
-		 * or a whole number of seconds. */
-		rest = billionths * (unit->ns % SECOND_NS);
-		sum = ptrc_when_add(sum, billionths * (unit->ns / SECOND_NS) + rest / SECOND_NS);
-		*is_whole = *is_whole && rest % SECOND_NS == 0;
+		sum = ptrc_when_add(sum, part);
 		if (is_digit((*p)[strspn(*p, " ")]))
 			skip_blanks(p);
 	} while (is_digit(**p));
@@ -426,11 +435,13 @@ static bool parse_word(const char *text, int64_t *ns, const char **why)
 static bool parse_seconds(const char *text, int64_t *ns)
 {
 	bool is_negative = *text == '-';
-	int64_t fraction = 0;
+	int64_t fraction;
 	int64_t sum;
+	bool is_whole;
 
 	text += is_negative;
-	if (!take_whole(&text, &sum) || !take_fraction(&text, SECOND_NS, &fraction) || *text)
+	if (!take_whole(&text, &sum) || !take_fraction(&text, SECOND_NS, &fraction, &is_whole) ||
+	    *text)
 		return false;
 	sum = ptrc_when_add(multiply(sum, SECOND_NS), fraction);
 	*ns = is_negative ? -sum : sum;

@@ -343,6 +343,9 @@ TEST(durations_have_units, "")
 		{"1 hour 1 min 1 sec", 3661000000000},
 		{"2 weeks", 1209600000000000},
 		{"0.000000001s", 1},
+		{"1.0000000000000s", 1000000000},
+		{"0.0000000001h", 360},
+		{"0.00000000000625w", 3780},
 		{"99999999999999999999h", INT64_MAX},
 	};
 	int64_t ns;
@@ -351,6 +354,16 @@ TEST(durations_have_units, "")
 		CHECK(ptrc_when_duration(cases[i].text, &ns));
 		CHECK_EQ(ns, cases[i].ns);
 	}
+}
+
+TEST(a_duration_is_a_whole_number_of_nanoseconds, "")
+{
+	static const char *const bad[] = {"0.5ns", "1.0005us", "1.00000000005s", "0.0000000000001h",
+					  "0.000000000000000000001w"};
+	int64_t ns;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		CHECK(!ptrc_when_duration(bad[i], &ns));
 }
 
 TEST(what_is_no_time_is_refused, "")
