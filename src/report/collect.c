@@ -609,6 +609,21 @@ static void add_loss(struct ptrc_report *r, struct ptrc_source *s, int64_t ns)
 		r->open_loss[s->order] = r->loss_count;
 }
 
+/* Removes the source's open loss, which ended before the selected time. */
+static void drop_loss(struct ptrc_report *r, size_t order)
+{
+	size_t number = r->open_loss[order];
+
+	memmove(&r->losses[number - 1], &r->losses[number],
+		(r->loss_count - number) * sizeof(*r->losses));
+	r->loss_count--;
+	for (size_t i = 0; i < r->query->source_count; i++) {
+		r->open_loss[i] -= r->open_loss[i] > number;
+		r->last_loss[i] -= r->last_loss[i] > number;
+	}
+	r->last_loss[order] = 0;
+}
+
 /* Takes an event that may report a loss, or that the trace was stopped and started. The event may be outside the selected time; its loss is shown only
  * as far as it is within that time. */
 static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
@@ -624,11 +639,8 @@ static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 	if (is_open) {
 		r->losses[*open - 1].last_ns = ns;
 		extend(r, ns);
-		/* A loss that ended before the selected time is not shown. */
-		if (event_ns < span->first && *open == r->loss_count) {
-			r->loss_count--;
-			r->last_loss[s->order] = 0;
-		}
+		if (event_ns < span->first)
+			drop_loss(r, s->order);
 	}
 	*open = 0;
 	if (event_ns > span->last)

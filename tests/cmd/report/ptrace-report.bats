@@ -420,6 +420,24 @@ meta() {
 	meta report.html '(.losses | length) <= 4098 and (.losses | length) + .losses_merged == 5000'
 }
 
+@test "report: losses of two logs that ended before the selected time are not shown" {
+	made a.log <<-'END'
+		event 1000 1 1 e
+		event 2000 0 0 posix_trace_overflow
+		event 4000 0 0 posix_trace_resume
+		event 20000 1 1 e
+		event 21000 0 0 posix_trace_overflow
+		event 22000 0 0 posix_trace_resume
+	END
+	made b.log <<-'END'
+		event 3000 0 0 posix_trace_overflow
+		event 15000 0 0 posix_trace_resume
+		event 23000 2 2 e
+	END
+	ptrace-report --allow-loss --since=+10us -o report.html a.log b.log
+	meta report.html '[.losses[] | [.log, .to - .from]] | sort == [[0, 1000], [1, 4000]]'
+}
+
 @test "report: wrong usage" {
 	scene work.log work 10
 	for options in '' '-o a -o b' '--text -o a' '--text --max-size=1M' '--text --force' '-o a --utc' \
