@@ -37,7 +37,7 @@ const isOpenWait = item => item.fate === 3 && model.kinds[item.class];
 function noteOf(item) {
 	if (!item.track.kind)
 		return 'This event ' + fateTexts[item.fate] + '.';
-	return isOpenWait(item) ? 'This wait has not ended.' : 'This pair ' + cutTexts[item.fate] + ', and is cut there.';
+	return isOpenWait(item) ? 'This wait has no end among the selected events.' : 'This pair ' + cutTexts[item.fate] + ', and is cut there.';
 }
 
 const holderName = holder => typeof holder === 'object' ? laneName(holder) : 'thread ' + holder;
@@ -56,7 +56,7 @@ const lanes = makeLanes(model, element('lanes'), element('overview'), element('t
 		if (wait)
 			text += '\n' + wait.text + (wait.holder ? '\nheld by ' + holderName(wait.holder) : '');
 		if (item.fate)
-			text += '\n' + (!item.track.kind ? fateTexts[item.fate] : isOpenWait(item) ? 'has not ended' : cutTexts[item.fate]);
+			text += '\n' + (!item.track.kind ? fateTexts[item.fate] : isOpenWait(item) ? 'has no end among the selected events' : cutTexts[item.fate]);
 		return text + '\n' + showTime(meta, item.begin);
 	},
 });

@@ -199,10 +199,10 @@ static void put_longest(struct ptrc_buffer *b, const struct ptrc_report *r,
 		if (l->fate == PTRC_SPAN_NO_BEGIN)
 			ptrc_buffer_text(b, ", at least: it started before the selected time");
 		else if (l->fate == PTRC_SPAN_NO_END)
-			ptrc_buffer_text(b,
-					 ptrc_waits_find_kind(pair, &kind)
-						 ? ", at least: it has not ended"
-						 : ", at least: it ended after the selected time");
+			ptrc_buffer_text(
+				b, ptrc_waits_find_kind(pair, &kind)
+					   ? ", at least: it has no end among the selected events"
+					   : ", at least: it ended after the selected time");
 		ptrc_buffer_char(b, '\n');
 		ptrc_buffer_free(&name);
 	}

@@ -377,14 +377,15 @@ meta() {
 	grep -Eq '^ +3.600us +700ns +19 % +50ns +1 % .* process 7, thread 10 *$' <<<"$stdout"
 	ptrace-report -o waits.html waits.log
 	grep -q '"processor_ns":700' waits.html
-	grep -Fqx "2023-11-14T22:13:20.000005000Z   4.000us wait.lock (process 7, thread 8), at least: it has not ended" <<<"$stdout"
+	grep -Fqx "2023-11-14T22:13:20.000005000Z   4.000us wait.lock (process 7, thread 8), at least: it has no end among the selected events" <<<"$stdout"
 	exits 0 ptrace-report --text --until=@1700000000.000002 waits.log
+	grep -Eq ' 1\.000us wait\.lock .*, at least: it has no end among the selected events$' <<<"$stdout"
 	grep -Fq "    1.000us  process 7, thread 8: pthread_mutex_lock for lock 0xabc0, held by thread 9, called by 0x200" <<<"$stdout"
 	# A wait whose end is not selected may have ended.
 	for options in '--where=data.holder==9' '--event=wait.lock.begin'; do
 		exits 0 ptrace-report --text "$options" waits.log
 		grep -Eq '^wait\.lock +0 +[12] +0 +0 ' <<<"$stdout"
-		fails grep -Eq '^Still waiting|has not ended' <<<"$stdout"
+		fails grep -Eq '^Still waiting|has no end' <<<"$stdout"
 	done
 	# Without waits.
 	printf 'event 1000 5 5 os.switch_in\nevent 2000 5 5 os.switch_out\n' | made run.log

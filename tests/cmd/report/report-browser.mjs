@@ -373,10 +373,10 @@ const cases = {
 		assert.deepEqual([fields.path, matches], ['/etc', '1 of 1']);
 		[fields, matches] = await click('Locks', '0xabc0');
 		assert.deepEqual([fields.lock, matches], ['0xabc0', '1 of 2']);
-		// A wait that has not ended says so.
+		// A wait without an end says so.
 		await page.click('#table h2:has-text("Locks") + * tr:has(td:text-is("0xabc0"))');
 		await page.evaluate(() => ptraceReport.goToMatch(1));
-		assert.match(await page.textContent('#details'), /NoteThis wait has not ended\./);
+		assert.match(await page.textContent('#details'), /NoteThis wait has no end among the selected events\./);
 	},
 	async 'without waits, the page says that it is not known why threads did not run'() {
 		const page = await open('switches.html');
