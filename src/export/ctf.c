@@ -183,13 +183,20 @@ static bool is_of_fixed_size(const struct type *t, size_t size)
 	return t->has_parts && ptrc_layout_has_places(t->layout, size);
 }
 
+static bool has_fields(const struct type *t, struct ptrc_view *view)
+{
+	const struct ptrc_decoded *d = ptrc_view_decode(view);
+	const struct ptrc_value *whole = ptrc_layout_whole(t->layout, d);
+
+	return d->error == PTRC_LAYOUT_FITS && (!whole || whole->kind != PTRC_VALUE_NONE);
+}
+
 static enum ptrc_ctf_kind kind_of(const struct type *t, struct ptrc_view *view)
 {
 	const struct ptrc_reader *r = view->reader;
 	size_t size = r->size;
 
-	if (t->layout &&
-	    (is_of_fixed_size(t, size) || ptrc_view_decode(view)->error == PTRC_LAYOUT_FITS))
+	if (t->layout && (is_of_fixed_size(t, size) || has_fields(t, view)))
 		return PTRC_CTF_FIELDS;
 	if (!size)
 		return PTRC_CTF_EMPTY;

@@ -99,7 +99,7 @@ bool ptrc_layout_has_places(const struct ptrc_layout *, size_t size);
 
 enum ptrc_layout_error {
 	PTRC_LAYOUT_FITS,
-	/* The data ends before the layout does. */
+	/* The data ends before the layout does. An event without data fits a layout of one JSON text. */
 	PTRC_LAYOUT_SHORT,
 	/* The data has bytes after the last field. */
 	PTRC_LAYOUT_REST,

@@ -51,6 +51,20 @@ shown() {
 	[ "$(ptrace-dump --count --where='data.name == "orders"' run.log)" = 1 ]
 }
 
+@test "an event without data is no JSON, and fits its type" {
+	script <<-'END'
+		ptrace-event step a=1
+		ptrace-event step
+	END
+	silently 0 ptrace-dump --strict -e step run.log
+	[ "$(jq -c .data <<<"$stdout")" = $'{"a":1}\n{}' ]
+	[ "$(ptrace-export --to=csv -e step run.log | tr -d '\r' | awk -F, 'END { print $(NF - 1) "," $NF }')" = , ]
+	ptrace-export --to=ctf --ctf-version=2 -o out.ctf run.log
+	python3 "$PTRC_SOURCE/tests/cmd/export/read_ctf.py" ctf2 out.ctf >ctf
+	[ "$(grep -c '"step"' ctf)" = 2 ]
+	[ "$(ptrace-dump --count --where='data.a == 1' run.log)" = 1 ]
+}
+
 @test "a type that is not JSON" {
 	ln -s "$traced" traced
 	script <<-'END'
