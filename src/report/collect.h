@@ -29,7 +29,7 @@ enum {
 struct ptrc_report_event {
 	struct posix_trace_event_info info;
 	struct ptrc_source *source;
-	size_t lane;
+	uint32_t lane;
 	uint32_t size;
 	unsigned char data[];
 };
