@@ -18,10 +18,11 @@ void ptrc_key_begin(struct ptrc_key *k, size_t number)
 
 static inline void add_bytes(struct ptrc_key *k, const void *bytes, size_t size)
 {
-	if (size > sizeof(k->room) - k->size) {
+	if (k->bytes != k->room || size > sizeof(k->room) - k->size) {
 		unsigned char *grown = ptrc_cli_allocate(k->size + size);
 
 		memcpy(grown, k->bytes, k->size);
+		ptrc_key_free(k);
 		k->bytes = grown;
 	}
 	if (size)

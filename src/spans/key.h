@@ -20,7 +20,7 @@ struct ptrc_key {
 /* Starts a key with a number, such as that of a pair. */
 void ptrc_key_begin(struct ptrc_key *, size_t number);
 
-/* Adds a value to the key, at most one for each key. Numbers that --where calls equal give the same bytes, whatever
+/* Adds a value to the key. Numbers that --where calls equal give the same bytes, whatever
  * their types; durations do so whatever their units. A text never gives the bytes of a number. */
 void ptrc_key_add(struct ptrc_key *, const struct ptrc_value *);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How long it takes from one event to another. */
+#include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -344,6 +345,23 @@ TEST(keys_are_equal_where_expressions_are, "")
 }
 
 /* What was cut would be the same as other keys that begin so. */
+TEST(a_key_grows_with_each_value, "")
+{
+	char text[100];
+	struct ptrc_value v = {.kind = PTRC_VALUE_TEXT, .bytes = text, .size = sizeof(text)};
+	struct ptrc_key k;
+
+	memset(text, 'x', sizeof(text));
+	ptrc_key_begin(&k, 1);
+	for (size_t i = 1; i <= 3; i++) {
+		ptrc_key_add(&k, &v);
+		CHECK_EQ(k.size, sizeof(size_t) + i * (1 + sizeof(text)));
+		CHECK_GE(malloc_usable_size(k.bytes), k.size);
+		CHECK(!memcmp(k.bytes + k.size - sizeof(text), text, sizeof(text)));
+	}
+	ptrc_key_free(&k);
+}
+
 TEST(a_key_that_was_cut_is_none, "")
 {
 	setup();
