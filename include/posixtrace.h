@@ -214,7 +214,7 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 		t##_##m##_is_known = POSIXTRACE_CODE_OF_(POSIXTRACE_OF_(t, m)) != 0        \
 	};                                                                                 \
 	_Static_assert(t##_##m##_is_no_pointer,                                            \
-		       "the pointer " #m " means nothing to who reads the event");         \
+		       "the pointer " #m " means nothing to readers of the event");        \
 	_Static_assert(t##_##m##_is_known, "the type of the member " #m " cannot be recorded");
 #define POSIXTRACE_MEMBER_(t, m)                          \
 	{#m,                                              \

@@ -366,7 +366,7 @@ static bool take_name(struct parser *p, const struct type *type, struct ptrc_lay
 		return true;
 	}
 	if (!w.size || is_digit(*w.at))
-		return refuse(p, w.at, "'%s' needs a name behind it: letters, digits and _",
+		return refuse(p, w.at, "'%s' needs a name after it: letters, digits and _",
 			      type->name);
 	f->name = keep_name(p, &w);
 	for (size_t i = 0; i < l->count; i++) {
@@ -535,11 +535,11 @@ static bool take_field(struct parser *p)
 	if (!take_count(p, type, &f->count))
 		return false;
 	if (!f->count && (type->kind == PTRC_LAYOUT_CHARS || type->kind == PTRC_LAYOUT_PADDING))
-		return refuse(p, p->at, "'%s' needs [N] behind it", type->name);
+		return refuse(p, p->at, "'%s' needs [N] after it", type->name);
 	if (!take_name(p, type, f))
 		return false;
 	if (type->size && take(p, '['))
-		return refuse(p, p->at - 1, "[N] stands behind the type: %s[4] %s",
+		return refuse(p, p->at - 1, "[N] stands after the type: %s[4] %s",
 			      f->member_count ? "enum {...}" : type->name, f->name);
 	if (!take_bits(p, type, f) || !take_unit(p, type, f))
 		return false;

@@ -145,7 +145,7 @@ members() {
 	done <<'END'
 struct { int i; } it|the type of the member it cannot be recorded
 const char *it|the type of the member it cannot be recorded
-char *it|the pointer it means nothing to who reads the event
+char *it|the pointer it means nothing to readers of the event
 int it[2][2]|the type of the member it cannot be recorded
 long double it|the type of the member it cannot be recorded
 END

@@ -292,7 +292,7 @@ TEST(bad_layouts_are_refused_with_column_and_reason, "")
 		{"char[99999999999999999999] a", 5, "needs a number"},
 		{"char[2 a", 5, "needs a number"},
 		{"char[] a", 5, "needs a number"},
-		{"u8 a[2]", 5, "[N] stands behind the type: u8[4] a"},
+		{"u8 a[2]", 5, "[N] stands after the type: u8[4] a"},
 		{"u8[2][2] a", 6, "'u8' needs a name"},
 		{"str[2] a", 4, "'str' takes no [N]"},
 		{"json[2] a", 5, "'json' takes no [N]"},
