@@ -755,7 +755,7 @@ static bool is_directory(const char *path)
 	return true;
 }
 
-/* Creates a new log. ENOENT: no directory, or no path is known. EPERM: the stream belongs to
+/* Creates a new log. ENOENT: no directory. EDESTADDRREQ: no path is known. EPERM: the stream belongs to
  * another user. Other errors, such as EROFS, say why the file cannot be made. */
 static int make_log(const struct ptrc_stream_header *h, uint32_t uid,
 		    const struct ptrc_keeper_orders *orders, struct orphan_log *log)
@@ -765,7 +765,7 @@ static int make_log(const struct ptrc_stream_header *h, uint32_t uid,
 	if (uid != (uint32_t)ptrc_sys(SYS_geteuid, 0))
 		return EPERM;
 	if (!choose_path(h, orders, log->path))
-		return ENOENT;
+		return orders->path ? ENOENT : EDESTADDRREQ;
 	size = strlen(log->path);
 	if (size + 6 > sizeof(log->path))
 		return ENAMETOOLONG;

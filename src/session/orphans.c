@@ -56,7 +56,7 @@ const char *ptrc_orphan_explain(const struct posixtrace_orphan *o, int error)
 	case EBUSY:
 		return "another process is salvaging it";
 	case EDESTADDRREQ:
-		return "it has no log";
+		return "it has no log with a path";
 	default:
 		return ptrc_cli_process_reason(error);
 	}

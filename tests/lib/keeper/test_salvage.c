@@ -382,6 +382,24 @@ TEST(without_a_directory_the_stream_stays_until_there_is_one, "", NEEDS_KEEPER)
 	remove_directory();
 }
 
+TEST(a_stream_whose_log_was_a_pipe_needs_a_path, "", NEEDS_KEEPER)
+{
+	trace_attr_t attr = append_attr();
+	int log[2];
+
+	needs_own_directory();
+	make_directory();
+	open_pipe(log, 0);
+	crash(log[1], &attr, 10, 10);
+	struct posixtrace_orphan o = only_orphan();
+	CHECK(o.pt_has_log);
+	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), EDESTADDRREQ);
+	CHECK_OK(posixtrace_salvage_orphan(o.pt_id, path, NULL));
+	expect_log(path, 10, 20);
+	CHECK_EQ(orphan_count(), 0);
+	remove_directory();
+}
+
 TEST(without_permission_the_stream_stays, "", NEEDS_KEEPER)
 {
 	needs_own_directory();
