@@ -243,8 +243,9 @@ static void bind(struct ptrc_pair *pair, struct ptrc_view *view)
 	bool has_key = true;
 
 	pair->is_bound = true;
+	/* What the operating system does is paired by thread: its fields do not identify pairs. */
 	if (!view->layouts || pair->by_text || ptrc_pair_is_function(pair) ||
-	    ptrc_pair_is_program(pair))
+	    ptrc_is_os_name(pair->begin))
 		return;
 	for (size_t i = 0; i < 2; i++) {
 		if (!ids[i])

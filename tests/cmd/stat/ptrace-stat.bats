@@ -429,6 +429,15 @@ names_stopped_keeper() {
 	ptrace-dump --to-log=ends.log --where='data.job == 1 || event == "job.begin"' threads.log
 	exits 0 ptrace-stat --pairs ends.log
 	fails grep -Fq 'different threads' <<<"$stderr"
+	# Fields of events of the operating system do not identify pairs.
+	made os.log <<-'END'
+		layout os.switch_in u32 processor
+		layout os.switch_out u32 processor
+		event 1000 1 1 os.switch_in u32:0
+		event 2000 1 2 os.switch_out u32:0
+	END
+	run_split ptrace-stat --pair=os.switch_in..os.switch_out os.log
+	fails grep -Fq 'different threads' <<<"$stderr"
 	# Events of one type that begin and end pairs are not such halves.
 	printf 'layout tick u64 n\nevent 1 1 1 tick u64:1\nevent 2 1 2 tick u64:1\n' | made ticks.log
 	run_split ptrace-stat --pair=tick..tick ticks.log
