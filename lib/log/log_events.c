@@ -415,8 +415,7 @@ static uint64_t cost(const struct ptrc_log_piece *p)
 }
 
 /* Marks all waiting events up to this time as chosen. Returns the index after the last waiting
- * piece that has chosen events. *bytes becomes the approximate size of the chosen events in a
- * packet. */
+ * piece that has chosen events. *bytes becomes the size of the chosen events in a packet. */
 static uint64_t mark_until(struct ptrc_log_batch *b, int64_t ns, uint64_t *bytes)
 {
 	struct ptrc_log_piece *p;
@@ -424,6 +423,7 @@ static uint64_t mark_until(struct ptrc_log_batch *b, int64_t ns, uint64_t *bytes
 
 	*bytes = 0;
 	for (i = b->next; (p = listed(b, &b->waiting, i)) && p->s.first_ns <= ns; i++) {
+		const uint8_t *begin, *end;
 		struct ptrc_packed_event e;
 		struct ptrc_unpacker u;
 
@@ -433,12 +433,13 @@ static uint64_t mark_until(struct ptrc_log_batch *b, int64_t ns, uint64_t *bytes
 			continue;
 		}
 		u = unpack(b, p, work_of(b)->shapes);
+		begin = end = u.pos;
 		p->chosen = 0;
 		while (ptrc_unpacker_next(&u, &e) && e.ns <= ns) {
 			p->chosen++;
-			*bytes += e.len + 4;
+			end = u.pos;
 		}
-		*bytes += sizeof(struct ptrc_log_section);
+		*bytes += (uint64_t)(end - begin) + sizeof(struct ptrc_log_section);
 	}
 	return i;
 }
