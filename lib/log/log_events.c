@@ -1102,6 +1102,7 @@ static int discard_oldest(struct ptrc_log_writer *w)
 	}
 	ptrc_log_ring_drop_all(w); /* the ring's events are older than the discarded ones */
 	ptrc_log_ring_note_lost(w, events, first_ns, last_ns);
+	w->discarded_events = events;
 	return 0;
 }
 
@@ -1200,6 +1201,7 @@ static void undo(struct ptrc_log_writer *w)
 	w->state.layouts = now.layouts;
 	w->state.tail = now.tail;
 	w->state.ring = now.ring;
+	w->state.ring.lost_events -= w->discarded_events;
 	w->state.ring.oldest_seq = ptrc_log_at_most(now.ring.oldest_seq, w->retry.seq);
 }
 
@@ -1211,6 +1213,7 @@ void ptrc_log_events_begin(struct ptrc_log_writer *w)
 	if (w->has_retry)
 		undo(w);
 	w->has_retry = false;
+	w->discarded_events = 0;
 }
 
 int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch)

@@ -207,6 +207,9 @@ struct ptrc_log_writer {
 	struct ptrc_log_state state;
 	struct ptrc_log_state retry; /* if has_retry: the state before a flush that failed midway */
 	bool has_retry;
+	/* Events of this flush that a ring has no room for, counted as lost in state.ring. If the
+	 * flush fails, the next one gets them again, and counts them. */
+	uint64_t discarded_events;
 	/* If a flush into a pipe failed midway, the pipe has the events up to this time. The next
 	 * flush gets all events of the failed flush again, and skips the ones up to this time.
 	 * INT64_MIN: no event is skipped. */

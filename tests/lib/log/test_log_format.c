@@ -582,6 +582,27 @@ TEST(one_flush_larger_than_the_ring_keeps_the_newest, "LOG-30 LOG-32")
 		run_free(&r[t]);
 }
 
+TEST(a_flush_larger_than_the_ring_that_fails_counts_its_losses_once, "LOG-30 LOG-22")
+{
+	struct maker_run r;
+	struct maker m;
+	int fd = maker_file();
+
+	maker_open(&m, fd, POSIX_TRACE_LOOP, 65536);
+	run_begin(&r, 1, 1);
+	run_numbers(&m, &r, 40000, 0);
+	m.h->fsize_limit = 20000;
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(maker_flush(&m, &r, 1), EFBIG);
+	m.h->fsize_limit = RLIM_INFINITY;
+	CHECK_OK(maker_flush(&m, &r, 1));
+	CHECK_EQ(m.h->log_lost_events + m.h->log_events, 40000);
+	flush_numbers(&m, 40000, 0);
+	CHECK_EQ(m.h->log_lost_events + m.h->log_events, 80000);
+	run_free(&r);
+	maker_free(&m);
+}
+
 TEST(event_too_big_for_the_log_is_lost_alone, "SIZE-22")
 {
 	for (size_t i = 0; i < 2; i++) {
