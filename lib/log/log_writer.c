@@ -240,6 +240,8 @@ int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns)
 					     sets, sizeof(sets));
 	if (!error) {
 		w->state.events = w->state.bytes = w->state.lost_events = 0;
+		memset(w->state.filter, 0, sizeof(w->state.filter));
+		w->state.flags &= ~PTRC_LOG_STATE_FILTER_UNKNOWN;
 		ptrc_log_state_save(w);
 	}
 	return error == ENOMEM ? error : 0;
