@@ -180,15 +180,19 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 	struct ptrc_log_writer *w = &k->writer;
 	struct ptrc_log_buffer list = {0};
 	struct ptrc_drain begin = *d;
-	int error;
+	int error, of_names;
 
 	ptrc_log_events_begin(w);
 	/* Names are written first, so that each event in the log has one. The drain returns only
 	 * events from before its beginning, and their names are already registered. */
-	error = ptrc_log_names_write(w);
-	if (error)
-		return error;
+	of_names = ptrc_log_names_write(w);
 	error = pack_stretches(w, d, &list);
+	if (of_names) {
+		/* The events were packed only to count them. */
+		ptrc_log_events_give_up(w);
+		ptrc_log_buffer_free(&list);
+		return of_names;
+	}
 	if (error == ENOMEM) {
 		ptrc_log_buffer_free(&list);
 		/* start_over() may have begun another drain, which returns also events of types

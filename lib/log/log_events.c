@@ -1227,6 +1227,12 @@ int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *st
 	return batch_add(&w->batch, stretch);
 }
 
+void ptrc_log_events_give_up(struct ptrc_log_writer *w)
+{
+	w->unwritten_events = w->added_events;
+	ptrc_log_batch_clear(&w->batch);
+}
+
 /* The number of events that the log has got or has counted as lost. */
 static uint64_t taken_events(const struct ptrc_log_state *s)
 {

@@ -472,6 +472,9 @@ void ptrc_log_batch_free(struct ptrc_log_batch *b);
 void ptrc_log_events_begin(struct ptrc_log_writer *w);
 PTRC_MUST_CHECK int ptrc_log_events_add(struct ptrc_log_writer *w,
 					const struct ptrc_stretch *stretch);
+/* Instead of ptrc_log_events_end(), if the flush has failed already: counts the added events as
+ * unwritten. The next flush must bring them again. */
+void ptrc_log_events_give_up(struct ptrc_log_writer *w);
 /* May fail with ENOMEM, as ptrc_log_events_add() may, or with the error number of a write. After
  * any error of this function, the next flush must bring the same events again. */
 PTRC_MUST_CHECK int ptrc_log_events_end(struct ptrc_log_writer *w);

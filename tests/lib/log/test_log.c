@@ -1885,6 +1885,29 @@ TEST(failed_flush_shows_in_the_log, "STATUS-17 STATUS-22 LOG-25", NEEDS_KEEPER)
 	ts_expect_numbers(&events, id, 0, 99);
 }
 
+TEST(a_log_without_room_for_names_says_how_many_events_it_lacks, "STATUS-17 LOG-25", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
+	count_signals(SIGXFSZ);
+	ts_start(trid);
+	ts_flush(trid);
+	for (int i = 0; i < 40; i++) {
+		char name[201];
+		snprintf(name, sizeof(name), "%0200d", i);
+		ts_id(name);
+	}
+	emit_run(id, 0, 100, 10);
+	limit_file_size((rlim_t)ts_file_size(fd) + 2000);
+	CHECK_EQ(posix_trace_flush(trid), EFBIG);
+	CHECK_EQ(posix_trace_shutdown(trid), EFBIG);
+	limit_file_size(RLIM_INFINITY);
+	CHECK_EQ(log_status(fd).posix_stream_flush_error, EFBIG);
+	/* The events and the STOP. */
+	CHECK_EQ(log_counts(fd).pt_unwritten_events, 101);
+}
+
 TEST(log_that_does_not_come_to_its_disk_is_told, "STATUS-17 SHUTDOWN-10", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
