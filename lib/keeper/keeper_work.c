@@ -379,8 +379,12 @@ void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k)
 	tell_writers(h, error);
 	/* If the drain failed, no rotation is tried until a flush succeeds. */
 	k->has_failed = error != 0;
-	if (!error)
+	if (!error) {
+		/* Reports in the status of the stream that another program has changed the file.
+		 * Nothing looks at the file after the rotation. */
+		(void)look_at_log(k);
 		error = ptrc_log_rotate(&k->writer);
+	}
 	k->log_fd = k->writer.fd;
 	if (error)
 		ptrc_status_error(h, error);

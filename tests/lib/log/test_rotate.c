@@ -617,6 +617,33 @@ TEST(a_log_goes_on_where_no_other_file_can_be_made, "", NEEDS_KEEPER)
 	rmdir(directory);
 }
 
+TEST(a_rotation_tells_that_a_file_was_truncated, "", NEEDS_KEEPER)
+{
+	const struct posixtrace_log_rotation r = {.pt_time = {.tv_sec = 1}};
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	bool is_early;
+
+	CHECK_OK(posixtrace_attr_setlogrotation(&attr, &r));
+	do {
+		struct family f = {.id = ts_id("number")};
+		int64_t begin_ns = harness_now_ns();
+
+		f.fd = ts_temp_named(f.path, sizeof(f.path));
+		f.trid = ts_create_log(0, &attr, f.fd);
+		ts_start(f.trid);
+		emit_run(f.id, 0, 10, 100);
+		ts_flush(f.trid);
+		CHECK_SYS(ftruncate(f.fd, 100));
+		/* Otherwise the rotation may have begun before the file was truncated. */
+		is_early = harness_now_ns() - begin_ns < 1000000000;
+		CHECK_EVENTUALLY(has(&f, 1));
+		if (is_early)
+			CHECK_EQ(ts_status(f.trid).posix_stream_flush_error, ESTALE);
+		CHECK_EQ(posix_trace_shutdown(f.trid), 0);
+		end(&f);
+	} while (!is_early);
+}
+
 TEST(time_alone_rotates_a_log_only_if_it_has_something, "", NEEDS_KEEPER)
 {
 	struct ts_target target = ts_target_fork();
