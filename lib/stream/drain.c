@@ -509,7 +509,9 @@ void ptrc_drain_commit(struct ptrc_drain *d, const struct ptrc_drain_note *note,
 		       const struct ptrc_type_sum *sums)
 {
 	struct ptrc_type_counts *types = ptrc_stream_types(d->stream->header);
-	uint64_t epoch = ptrc_load_relaxed(&types->epoch);
+	/* OVERFLOW, RESUME and STOP, which the drain makes up, belong to the present epoch. The counts may
+	 * still be those of an older one, if no event of a chunk was counted since the last clear. */
+	uint64_t epoch = ptrc_load_relaxed(&d->stream->header->epoch);
 	uint64_t version = ptrc_load_relaxed(&types->version);
 	bool is_there = true;
 

@@ -179,6 +179,27 @@ TEST(a_clear_begins_the_counts_anew, "", NEEDS_KEEPER)
 	}
 }
 
+/* The first flush after the clear writes the gap before any event of the stream. */
+TEST(after_a_clear_the_marks_of_a_gap_are_counted, "", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	trace_id_t trid = start_log(POSIX_TRACE_LOOP, SMALL, POSIX_TRACE_APPEND, 0, fd);
+
+	ts_emit(id, 0);
+	ts_flush(trid);
+	ts_clear(trid);
+	ts_flood(SMALL, id, 100, 0);
+	ts_flush(trid);
+	count_types(trid);
+	expect_count(POSIX_TRACE_OVERFLOW, 1, 0, 0);
+	expect_count(POSIX_TRACE_RESUME, 1, 0, 0);
+	struct ts_events events = ts_end_log(trid, fd);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_OVERFLOW), 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_RESUME), 1);
+	ts_events_free(&events);
+}
+
 TEST(what_was_flushed_is_counted_as_the_log_has_it, "", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
