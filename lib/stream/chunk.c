@@ -103,7 +103,7 @@ void ptrc_chunk_seal_dead(const struct ptrc_pool *pool, uint32_t index, uint64_t
 	}
 	while (ptrc_walk_next(&walk, &record)) {
 		tlast = record.stamp;
-		count++;
+		count += !(record.id_flags & PTRC_REC_HIDDEN);
 	}
 	/* PARTIAL lets another writer continue after the last record. A damaged chunk becomes
 	 * SEALED, because its end is unknown. A keeper's chunk becomes SEALED, because it does

@@ -272,8 +272,9 @@ static PTRC_ALWAYS_INLINE bool step(const struct ptrc_drain *d,
 		}
 		if (!ptrc_is_excluded(excluded, r->stamp))
 			return true;
-		if (!(r->id_flags & PTRC_REC_HIDDEN))
-			note->lost++;
+		if (r->id_flags & PTRC_REC_HIDDEN)
+			continue;
+		note->lost++;
 		note->events++;
 	}
 	return false;
@@ -332,7 +333,7 @@ static void pack(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 		}
 		ptrc_packer_add(p, ns, ptrc_packed_key(r.addr, r.id_flags), walk.bytes + r.data,
 				r.len);
-		note->events++;
+		note->events += !(r.id_flags & PTRC_REC_HIDDEN);
 	}
 	d->clock = clock;
 	end_walk(d, walk, is_last);
@@ -353,10 +354,10 @@ static void count(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 	while (step(d, &excluded, &walk, &d->note, &r, &is_last)) {
 		struct ptrc_type_sum *sum;
 
-		d->note.events++;
 		stretch->records++;
 		if (r.id_flags & PTRC_REC_HIDDEN)
 			continue;
+		d->note.events++;
 		sum = ptrc_type_sums_of(sums, r.id_flags & PTRC_REC_ID_MASK);
 		sum->events++;
 		sum->bytes += r.len;

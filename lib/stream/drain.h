@@ -76,7 +76,7 @@ struct ptrc_drain_note {
 	 * events are gone */
 	uint32_t gen;
 	uint32_t consumed;  /* offset of the end of the stretch in the chunk */
-	uint32_t events;    /* number of events that the commit consumes */
+	uint32_t events;    /* number of events that the commit consumes, without HIDDEN records */
 	uint32_t lost;	    /* number of those events that are no part of the trace */
 	uint32_t sum_count; /* number of sums by event type */
 	bool is_damaged;    /* the rest of the chunk is damaged and is skipped */

@@ -453,7 +453,7 @@ static bool take_head(struct ptrc_live_reader *r, struct ptrc_live_event *e)
 	/* Even if the length is damaged, the data is inside the chunk: the walk has checked this. */
 	memcpy(r->buffer, at->walk.bytes + at->next.data, e->len);
 	is_there = at->next.off >= ptrc_consumer_rpos(&r->consumer, &p);
-	ptrc_consumer_advance(&r->consumer, &p, at->walk.off, 1);
+	ptrc_consumer_advance(&r->consumer, &p, at->walk.off, !(e->id_flags & PTRC_REC_HIDDEN));
 	if (step(r, at, &p))
 		heap_sift_down(r->heap, r->heap_count, 0);
 	else

@@ -113,7 +113,7 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		}
 		w->at = store(w, p, now, has_context);
 		w->last = now;
-		w->count++;
+		w->count += !(p->id_flags & PTRC_REC_HIDDEN);
 		/* The record exists once pos is stored. If the thread dies before that, no
 		 * process sees the record. */
 		ptrc_store_release(&w->chunk->pos, (uintptr_t)w->at + w->pos_bias);

@@ -148,8 +148,8 @@ struct ptrc_chunk_ctl {
 	 * valid from then on. */
 	_Atomic uint64_t tlast;	 /* stamp of the last record */
 	_Atomic uint32_t end;	 /* offset of the end of the last record */
-	_Atomic uint32_t count;	 /* events in the chunk */
-	_Atomic uint32_t rcount; /* number of events before the offset in rpos */
+	_Atomic uint32_t count;	 /* events in the chunk, without HIDDEN records */
+	_Atomic uint32_t rcount; /* how many of these events are before the offset in rpos */
 	uint32_t pad;
 	/* gen << 32 | offset up to which a flush has taken events. If the keeper dies after it has
 	 * noted that all these events are in the log, the next keeper marks them as consumed and

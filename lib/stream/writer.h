@@ -33,7 +33,7 @@ struct ptrc_writer {
 	uint64_t last;		  /* stamp of the last record in the chunk; the next stamp must
 				   * not be earlier */
 	uint64_t data_max;	  /* longer data does not take the fast way */
-	uint64_t count;		  /* number of events in the chunk */
+	uint64_t count;		  /* number of events in the chunk, without HIDDEN records */
 	struct ptrc_chunk *chunk; /* NULL: the writer has no chunk */
 	const uint8_t *wants;	  /* which event types to record, by id (lib/recorder/attach.h) */
 

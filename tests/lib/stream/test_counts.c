@@ -261,6 +261,26 @@ TEST(lost_events_are_not_counted, "")
 	}
 }
 
+/* The filter leaves START out of the trace, so it cannot be lost. */
+TEST(what_the_filter_hides_does_not_count_as_lost, "")
+{
+	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
+	trace_event_set_t set = ts_set(POSIX_TRACE_START, 0);
+	trace_event_id_t id = ts_id("event");
+
+	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+	ts_start(trid);
+	uint32_t all = ts_flood(SMALL, id, 100, 0);
+	count_types(trid);
+	unsigned long kept = counts[id].pt_events;
+	CHECK_EQ(kept + counts_of(trid).pt_lost_events, all);
+	struct ts_events events = ts_read_all(trid);
+	CHECK_EQ(ts_count(&events, id), kept);
+	CHECK_EQ(kept + counts_of(trid).pt_lost_events, all);
+	ts_events_free(&events);
+	ts_shutdown(trid);
+}
+
 struct bystander {
 	trace_event_id_t id;
 	_Atomic int step;
