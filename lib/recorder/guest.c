@@ -39,8 +39,16 @@ struct event {
 	const void *data;
 	size_t size;
 	uint32_t image; /* ptrc_image_of() of the program that the target executes */
+	pid_t caller;	/* the process that has called posixtrace_event_for() */
 	uint64_t *mask; /* the caller's signal mask, in force while the call waits for space */
 };
+
+/* Whether this process is a child that a signal handler has forked while the call waited for space.
+ * The parent records the event. The child has no mapping of the stream, because of MADV_DONTFORK. */
+static bool is_child(const struct event *e)
+{
+	return ptrc_sys_getpid() != e->caller;
+}
 
 /* Records the event by this writer. Returns true if the event is in the stream now. */
 static bool put(struct ptrc_writer *w, const struct event *e, const struct ptrc_names *n,
@@ -99,6 +107,8 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, const str
 	w.origin.pid = e->target.pid;
 	ptrc_announce(h, e->target.pid, e->image);
 	is_done = put(&w, e, n, id);
+	if (is_child(e))
+		return false;
 	ptrc_writer_release(&w);
 	ptrc_slot_release(h, slot, owner);
 	/* Wait until the keeper has looked at the target: if the target is a script that called
@@ -138,7 +148,8 @@ static int record(const struct event *e, uint64_t stream_id, const struct ptrc_n
 			ptrc_store_seq_cst(&s.header->needs_global_barrier, 1);
 		*streams += put_as_guest(&s, e, n, id);
 	}
-	ptrc_stream_unmap(&s);
+	if (!is_child(e))
+		ptrc_stream_unmap(&s);
 	return 0;
 }
 
@@ -170,7 +181,7 @@ static int record_each(const struct event *e, const struct ptrc_page *page, unsi
 	uint32_t id = 0;
 	int first_error = 0;
 
-	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++) {
+	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT && !is_child(e); i++) {
 		int error;
 
 		if (!ptrc_page_slot(page, i, &entry))
@@ -193,8 +204,12 @@ int ptrc_guest_record(pid_t pid, const char *name, const char *layout, const voi
 		      size_t size, unsigned int *streams)
 {
 	uint64_t mask;
-	struct event e = {
-		.name = name, .layout = layout, .data = data, .size = size, .mask = &mask};
+	struct event e = {.name = name,
+			  .layout = layout,
+			  .data = data,
+			  .size = size,
+			  .mask = &mask,
+			  .caller = ptrc_sys_getpid()};
 	struct ptrc_procfs_stat st;
 	struct ptrc_page page;
 	int error;

@@ -764,3 +764,59 @@ TEST(a_guest_waits, "", NEEDS_KEEPER)
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 	CHECK_GE(events.count, 100);
 }
+
+struct guest {
+	pid_t target;
+	int count;
+	_Atomic pid_t tid;
+};
+
+static void *record_until_forked(void *arg)
+{
+	static const unsigned char data[4000];
+	struct guest *g = arg;
+	pid_t me = getpid();
+	unsigned int streams;
+
+	g->tid = ts_gettid();
+	for (int i = 0; i < g->count; i++) {
+		int error = posixtrace_event_for(g->target, "guest", NULL, data, sizeof(data),
+						 &streams);
+
+		/* The child comes out of the call, too; its parent records the event. */
+		if (getpid() != me)
+			_exit(error || streams != 0);
+		CHECK_OK(error);
+		CHECK_EQ(streams, 1);
+	}
+	return NULL;
+}
+
+TEST(a_guests_child_forked_in_a_wait_leaves_the_event_to_its_parent, "", NEEDS_KEEPER)
+{
+	trace_attr_t attr = waiting_attr(60000);
+	struct ts_target target = ts_target_fork();
+	struct guest g = {.target = target.pid, .count = 100};
+	int fd = ts_temp_file(), status;
+	trace_id_t trid = ts_create_log(target.pid, &attr, fd);
+	pid_t keeper = keeper_of(trid);
+
+	on(SIGUSR1, fork_in_handler);
+	ts_start(trid);
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	pthread_t thread = ts_thread(record_until_forked, &g);
+	CHECK_EVENTUALLY(counts_of(trid).pt_waits > 0);
+	ts_wait_asleep(getpid(), g.tid);
+	pthread_kill(thread, SIGUSR1);
+	CHECK_EVENTUALLY(forked > 0);
+	CHECK_EVENTUALLY(waitpid(forked, &status, WNOHANG) == forked);
+	CHECK_EQ(status, 0);
+	CHECK_SYS(kill(keeper, SIGCONT));
+	ts_join(thread);
+	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
+	ts_target_end(&target);
+	struct ts_events events = ts_end_log(trid, fd);
+	CHECK_GE(events.count, 100);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+	ts_events_free(&events);
+}
