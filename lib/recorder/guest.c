@@ -153,24 +153,32 @@ static int record(const struct event *e, uint64_t stream_id, const struct ptrc_n
 	return 0;
 }
 
+static void close_names(const struct event *e, struct ptrc_names *n)
+{
+	if (!n->object)
+		return;
+	ptrc_names_unmap(n);
+	ptrc_names_release(e->target.dirfd, e->target.uid, n->id);
+}
+
 /* Opens the object with the event names of a stream, unless it is open already, and gets the
  * event's id from it. Usually all streams that trace a process have the same names object. But the
- * target can write anything into its page, so names_id may differ from stream to stream. */
+ * target can write anything into its page, so names_id may differ from stream to stream. After an
+ * error no object is open, so the next stream with these names gets the error, too. */
 static int use_names(const struct event *e, uint64_t names_id, struct ptrc_names *n, uint32_t *id)
 {
 	int error;
 
 	if (n->object && n->id == names_id)
 		return 0;
-	if (n->object) {
-		ptrc_names_unmap(n);
-		ptrc_names_release(e->target.dirfd, e->target.uid, n->id);
-	}
+	close_names(e, n);
 	error = ptrc_names_open(e->target.dirfd, e->target.uid, names_id, NULL, n);
 	if (!error)
 		error = ptrc_names_register(n, e->name, id);
 	if (!error && e->layout && *id != PTRC_ID_UNNAMED)
 		error = ptrc_names_set_layout(n, *id, e->layout, (uint32_t)strlen(e->layout));
+	if (error)
+		close_names(e, n);
 	return error;
 }
 
@@ -193,10 +201,7 @@ static int record_each(const struct event *e, const struct ptrc_page *page, unsi
 		if (error && error != ENOENT && !first_error)
 			first_error = error;
 	}
-	if (names.object) {
-		ptrc_names_unmap(&names);
-		ptrc_names_release(e->target.dirfd, e->target.uid, names.id);
-	}
+	close_names(e, &names);
 	return first_error;
 }
 

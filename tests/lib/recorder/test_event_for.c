@@ -312,6 +312,32 @@ TEST(errors_are_told_and_nothing_is_stored, "")
 	CHECK_EQ(streams, 4711);
 }
 
+TEST(a_refused_layout_keeps_the_event_out_of_every_stream, "")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
+	struct shell shell = traceable_shell();
+	trace_id_t one = ts_create_running(shell.pid, &attr);
+	trace_id_t two = ts_create_running(shell.pid, &attr);
+	uint32_t number = 1;
+	unsigned int streams = 4711;
+
+	CHECK_OK(posixtrace_event_for(shell.pid, "typed", "u32 number", &number, sizeof(number),
+				      &streams));
+	CHECK_EQ(streams, 2);
+	for (int i = 0; i < 2; i++) {
+		ts_expect(i ? two : one, POSIX_TRACE_START);
+		ts_next(i ? two : one);
+	}
+	streams = 4711;
+	CHECK_EQ(posixtrace_event_for(shell.pid, "typed", "str text", "text", 5, &streams), EEXIST);
+	CHECK_EQ(streams, 4711);
+	ts_expect_none(one);
+	ts_expect_none(two);
+	ts_shutdown(one);
+	ts_shutdown(two);
+	end_shell(&shell);
+}
+
 struct guest {
 	pid_t target;
 	uint32_t first, count;
