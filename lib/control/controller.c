@@ -135,7 +135,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	struct timespec now;
 	struct geometry g;
 	void *map;
-	uint64_t size;
+	uint64_t size, needed;
 	int fd, error;
 
 	error = plan(attr, &g);
@@ -145,16 +145,20 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	if (!ptrc_clock_is_in_range(now.tv_sec))
 		return EOVERFLOW;
 	size = object_size(&g);
+	/* No file may have this size, however much memory is free. */
+	if (size > ptrc_limit_most(RLIMIT_FSIZE))
+		return ENOMEM;
 	/* If memory is short, remove the oldest streams without a log that killed controllers have
-	 * left, one after the other. */
+	 * left, one after the other. Most memory is for the base chunks. */
+	needed = g.base_count * g.chunk_size;
 	do
 		error = ptrc_shmdir_create_object(c->target.dirfd, name, c->target.uid, size,
 						  reserved, &fd);
-	while (error == ENOMEM && ptrc_orphan_make_room(c->target.dirfd, c->target.uid));
+	while (error == ENOMEM && ptrc_orphan_make_room(c->target.dirfd, c->target.uid, needed));
 	if (error)
 		return error;
 	while (!reserve_base(fd, &g))
-		if (!ptrc_orphan_make_room(c->target.dirfd, c->target.uid)) {
+		if (!ptrc_orphan_make_room(c->target.dirfd, c->target.uid, needed)) {
 			close(fd);
 			return ENOMEM;
 		}

@@ -308,14 +308,25 @@ void ptrc_orphan_limit(int dirfd, uint32_t uid)
 	}
 }
 
-bool ptrc_orphan_make_room(int dirfd, uint32_t uid)
+/* How many bytes are free in /dev/shm. */
+static uint64_t free_bytes(int dirfd)
+{
+	struct statfs s;
+
+	if (ptrc_sys(SYS_fstatfs, dirfd, &s) || s.f_blocks == 0)
+		return UINT64_MAX / 2;
+	return (uint64_t)s.f_bavail * (uint64_t)s.f_bsize;
+}
+
+bool ptrc_orphan_make_room(int dirfd, uint32_t uid, uint64_t bytes)
 {
 	struct tally t;
 
 	if (uid != (uint32_t)ptrc_sys(SYS_geteuid, 0))
 		return false;
 	t = count_all(dirfd, uid);
-	return t.plain.count && drop(dirfd, uid, t.plain.oldest);
+	return t.plain.count && free_bytes(dirfd) + t.plain_bytes >= bytes &&
+	       drop(dirfd, uid, t.plain.oldest);
 }
 
 struct need {

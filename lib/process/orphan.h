@@ -69,9 +69,10 @@ PTRC_MUST_CHECK int ptrc_orphan_finish(int dirfd, uint32_t uid, uint64_t id, int
 /* Drops (removes, with their events) the oldest orphans, streams of dead controllers, if there are more than
  * the limits allow. Does nothing unless uid is that of the caller. */
 void ptrc_orphan_limit(int dirfd, uint32_t uid);
-/* Drops the oldest orphan without a log to free its memory. Returns false if there is none, or if another
- * process works on it. */
-bool ptrc_orphan_make_room(int dirfd, uint32_t uid);
+/* Drops the oldest orphan without a log to free its memory, for a caller that needs `bytes` bytes. Returns
+ * false if there is none, if another process works on it, or if the memory of all of them would not be
+ * enough. */
+bool ptrc_orphan_make_room(int dirfd, uint32_t uid, uint64_t bytes);
 /* Whether an orphan that was put aside needs the names object (table of event names) with this id. */
 bool ptrc_orphan_needs_names(int dirfd, uint32_t uid, uint64_t names_id);
 

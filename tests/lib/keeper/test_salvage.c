@@ -13,6 +13,8 @@
 #include <posixtrace-control.h>
 #include <posixtrace.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 
 #include "lib/base/liveness.h"
@@ -639,6 +641,41 @@ TEST(plain_orphans_give_way_to_a_stream, "", NEEDS_KEEPER)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
 		SKIP("no file system can be mounted");
 	CHECK_EQ(status, 0);
+}
+
+static void create_under_a_file_size_limit(void)
+{
+	const struct rlimit limit = {4096 * KIB, 4096 * KIB};
+	pid_t pid = harness_fork();
+	trace_id_t trid;
+
+	if (pid == 0) {
+		CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+		CHECK_EQ(posix_trace_create(0, NULL, &trid), ENOMEM);
+		_exit(0);
+	}
+	CHECK_EQ(harness_reap(pid), 0);
+}
+
+/* A stream that is larger than /dev/shm, and one that is larger than a file may be. */
+TEST(plain_orphans_stay_if_their_memory_would_not_be_enough, "")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
+	struct statvfs shm;
+	trace_id_t trid;
+
+	needs_own_directory();
+	crash(-1, &attr, 0, 10);
+	create_once();
+	CHECK_EQ(orphan_count(), 1);
+	create_under_a_file_size_limit();
+	CHECK_EQ(orphan_count(), 1);
+	CHECK_SYS(statvfs("/dev/shm", &shm));
+	attr = ts_attr(POSIX_TRACE_LOOP, 2 * shm.f_blocks * shm.f_frsize, 0);
+	if (shm.f_blocks)
+		CHECK_EQ(posix_trace_create(0, &attr, &trid), ENOMEM);
+	CHECK_EQ(orphan_count(), 1);
+	discard_all();
 }
 
 TEST(a_living_target_lets_go_of_the_plain_stream_of_a_killed_controller, "", NEEDS_KEEPER)
