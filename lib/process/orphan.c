@@ -43,15 +43,16 @@ struct dropped {
 };
 
 /* Calls visit() for every name in the directory. Uses a descriptor of its own, because the caller is itself
- * going through the names with dirfd. */
-static void each_name_again(int dirfd, void (*visit)(const char *name, void *arg), void *arg)
+ * going through the names with dirfd. Returns false if no descriptor is free. */
+static bool each_name_again(int dirfd, void (*visit)(const char *name, void *arg), void *arg)
 {
 	int again;
 
 	if (ptrc_file_open(dirfd, ".", O_RDONLY | O_DIRECTORY, 0, &again))
-		return;
+		return false;
 	ptrc_shmdir_for_each(again, visit, arg);
 	ptrc_file_close(again);
+	return true;
 }
 
 bool ptrc_orphan_read(int fd, uint64_t id, struct ptrc_orphan_facts *f)
@@ -373,9 +374,14 @@ static void look_at_names(const char *name, void *arg)
 	struct need *n = arg;
 	uint64_t id = ptrc_shmdir_parse(name, 'o'), size;
 	struct ptrc_orphan_facts f;
-	int fd;
+	int fd, error;
 
-	if (!id || n->is_needed || ptrc_shmdir_open_object(n->dirfd, name, n->uid, &fd, &size))
+	if (!id || n->is_needed)
+		return;
+	error = ptrc_shmdir_open_object(n->dirfd, name, n->uid, &fd, &size);
+	/* If descriptors are short, it is unknown which names the orphan needs. */
+	n->is_needed = error == ENOMEM;
+	if (error)
 		return;
 	if (ptrc_orphan_read(fd, id, &f))
 		n->is_needed = f.is_known ? f.names_id == n->names_id : may_need(fd, &n->made);
@@ -389,8 +395,7 @@ bool ptrc_orphan_needs_names(int dirfd, uint32_t uid, uint64_t names_id)
 
 	ptrc_shmdir_name(name, 'n', names_id);
 	n.made = creation(dirfd, name);
-	each_name_again(dirfd, look_at_names, &n);
-	return n.is_needed;
+	return !each_name_again(dirfd, look_at_names, &n) || n.is_needed;
 }
 
 unsigned int ptrc_orphan_count_dropped(int dirfd, uint32_t uid, bool is_forgetting)

@@ -114,12 +114,16 @@ static void visit_stream(const char *name, void *arg)
 	struct sweep *s = arg;
 	uint64_t id = ptrc_shmdir_parse(name, 's');
 	uint64_t size, mask;
-	int fd;
+	int fd, error;
 
 	if (!id)
 		return;
 	s->has_streams = true;
-	if (ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size))
+	error = ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size);
+	/* If descriptors are short, it is unknown whether the stream is an orphan. */
+	if (error == ENOMEM)
+		s->keeps_names = true;
+	if (error)
 		return;
 	if (!ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2)) {
 		if (ptrc_orphan_lock(fd, &mask)) {
@@ -142,9 +146,15 @@ static void visit_orphan(const char *name, void *arg)
 	struct ptrc_orphan_facts f;
 	uint64_t size, mask;
 	struct stat st;
-	int fd;
+	int fd, error;
 
-	if (!id || ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size))
+	if (!id)
+		return;
+	error = ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size);
+	/* If descriptors are short, it is unknown which names the orphan needs. */
+	if (error == ENOMEM)
+		s->keeps_names = true;
+	if (error)
 		return;
 	s->has_orphans = true;
 	/* Before a stream is created, the logs of all orphans are finished. So if another process is

@@ -862,6 +862,38 @@ TEST(a_stream_of_another_version_stays_and_is_named, "", NEEDS_KEEPER)
 	remove_directory();
 }
 
+/* Creates with every number of free descriptors, of which most fail. */
+static void create_with_few_descriptors(void)
+{
+	struct rlimit limit;
+	pid_t pid = harness_fork();
+	trace_id_t trid;
+
+	if (pid == 0) {
+		close_range(3, ~0U, 0);
+		CHECK_SYS(getrlimit(RLIMIT_NOFILE, &limit));
+		for (limit.rlim_cur = 12; limit.rlim_cur >= 3; limit.rlim_cur--) {
+			CHECK_SYS(setrlimit(RLIMIT_NOFILE, &limit));
+			if (posix_trace_create(0, NULL, &trid) == 0)
+				ts_shutdown(trid);
+		}
+		_exit(0);
+	}
+	CHECK_EQ(harness_reap(pid), 0);
+}
+
+TEST(the_names_of_a_stream_stay_if_descriptors_are_short, "", NEEDS_KEEPER)
+{
+	needs_own_directory();
+	crash_without_directory();
+	create_with_few_descriptors();
+	CHECK_SYS(mkdir(directory, 0700));
+	create_once();
+	CHECK_EQ(orphan_count(), 0);
+	expect_log(beside("log.salvaged"), 100, 1000);
+	remove_directory();
+}
+
 TEST(absurd_sizes_do_no_harm, "", NEEDS_KEEPER)
 {
 	static const off_t sizes[] = {0, 1, 300, 4096, 70000, (off_t)1 << 46};
