@@ -189,7 +189,8 @@ static void put_text(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, str
 	width = p->shown_name.used;
 	if (width > w->name)
 		w->name = width < NAME_COLUMNS_MAX ? width : NAME_COLUMNS_MAX;
-	ptrc_buffer_blanks(b, (long)w->name - (long)width + 1);
+	ptrc_buffer_blanks(b, (long)w->name - (long)width);
+	ptrc_buffer_char(b, ' ');
 	put_data(b, end);
 	ptrc_buffer_char(b, '\n');
 }

@@ -103,6 +103,22 @@ time_of() {
 	[ "$(ptrace-dump "$by_data" --count --event=other pairs.log 2>said)" = 0 ]
 }
 
+@test "pairs: text with a name that is longer than its column" {
+	local name
+	name=$(printf 'n%.0s' {1..60})
+	made long.log <<-END
+		event 1000 7 8 $name.begin
+		event 2000 7 8 $name.end
+		event 3000 7 8 $name.begin str:a
+		event 4000 7 8 $name.end str:b
+	END
+	ptrace-dump --pair="$name" --format=text --color=never long.log >lines
+	[[ $(sed -n 1p lines) == *" $name" ]]
+	[[ $(sed -n 2p lines) == *" $name \"a\" .. \"b\"" ]]
+	ptrace-dump --pair="$name" --format=text --color=always long.log | sed -n 1p >lines
+	[[ $(cat lines) == *"$name"$'\033[0m' ]]
+}
+
 @test "pairs: the longest" {
 	pairs_log
 	[ "$(shown --longest=1)" = "1 " ]
