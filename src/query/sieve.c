@@ -95,6 +95,13 @@ static inline int64_t number_of(const struct posixtrace_event *e, enum ptrc_fiel
 	}
 }
 
+/* Whether all events of this type pass: they may report a loss, and some sinks take such events, selected or
+ * not. */
+static inline bool passes_always(struct ptrc_view *view, trace_event_id_t id)
+{
+	return ptrc_is_system_type(id) || ptrc_reader_type(view->reader, id)->is_os_lost;
+}
+
 static size_t pass_members(struct ptrc_sieve *s, struct ptrc_view *view,
 			   const struct posixtrace_block *b, size_t at)
 {
@@ -105,7 +112,10 @@ static size_t pass_members(struct ptrc_sieve *s, struct ptrc_view *view,
 		uint64_t u;
 
 		if (__builtin_expect(p->answer == PTRC_TYPE_UNKNOWN, 0))
-			p->answer = find_place(s, ptrc_view_layout(view, s->layouts, id), p);
+			p->answer =
+				passes_always(view, id)
+					? PTRC_TYPE_NO
+					: find_place(s, ptrc_view_layout(view, s->layouts, id), p);
 		/* Data that does not fit its layout passes the sieve: either it lacks the member, or it has to be
 		 * reported. */
 		if (p->answer != PTRC_TYPE_YES ||
@@ -128,10 +138,10 @@ size_t ptrc_sieve_pass(struct ptrc_sieve *s, struct ptrc_view *view,
 
 	if (field == PTRC_FIELD_MEMBER)
 		return pass_members(s, view, b, from);
-	/* System events pass the sieve, because they may report lost events. */
-	while (at < b->pt_count && !ptrc_is_system_type(b->pt_events[at].pt_info.posix_event_id) &&
+	while (at < b->pt_count &&
 	       is_inside(&s->place, (uint64_t)number_of(&b->pt_events[at], field)) ==
-		       s->bounds.is_outside)
+		       s->bounds.is_outside &&
+	       !passes_always(view, b->pt_events[at].pt_info.posix_event_id))
 		at++;
 	return at;
 }

@@ -403,6 +403,22 @@ names_stopped_keeper() {
 	jq -e '.rules[0].kept == 1' <<<"$stdout"
 }
 
+@test "pairs: what the kernel lost cuts pairs, whichever events an expression selects" {
+	made lost.log <<-END
+		layout os.lost u64 events, u32 processor, bool withheld
+		layout work.begin u32 processor
+		layout work.end u32 processor
+		event 1000 7 7 work.begin u32:1
+		event 2000 9 9 os.lost u64:3 u32:0 u8:0
+		event 3000 7 7 work.end u32:1
+		event 4000 7 7 work.begin u32:1
+		event 5000 7 7 work.end u32:1
+	END
+	for select in --pid=7 '--where=pid == 7' '--where=tid != 9' '--where=data.processor == 1'; do
+		ptrace-stat --json --pair=work "$select" lost.log | jq -e '.pairs[0] | .count == 1 and .cut == 1'
+	done
+}
+
 @test "ends that do not nest on their thread are told, with the field that pairs them" {
 	made made.log <<-'END'
 		layout job.begin u64 job
