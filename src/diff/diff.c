@@ -92,7 +92,8 @@ static void take(void *self, struct ptrc_source *source)
 	int64_t ns = ptrc_source_ns(source);
 
 	ptrc_period_widen(&d->span, ns);
-	if (!ptrc_is_system_type(id)) {
+	/* An event that only reports a loss (os.lost) need not be selected. */
+	if (!source->is_for_loss && !ptrc_is_system_type(id)) {
 		struct ptrc_type *type = ptrc_reader_type(&source->reader, id);
 
 		if (!type->of_sink)

@@ -417,6 +417,9 @@ names_stopped_keeper() {
 	for select in --pid=7 '--where=pid == 7' '--where=tid != 9' '--where=data.processor == 1'; do
 		ptrace-stat --json --pair=work "$select" lost.log | jq -e '.pairs[0] | .count == 1 and .cut == 1'
 	done
+	# In a comparison the loss itself is none of the selected events.
+	ptrace-stat --diff --json --event='work.*' lost.log lost.log |
+		jq -e '.before.event_count == 4 and [.events[].event] == ["work.begin", "work.end"]'
 }
 
 @test "ends that do not nest on their thread are told, with the field that pairs them" {
