@@ -689,6 +689,7 @@ static void add(void *self, struct ptrc_source *s)
 	struct ptrc_report_lane *lane;
 	const struct type *type;
 	struct ptrc_report_class *c;
+	bool is_switch;
 
 	if (!s->is_for_loss && !ptrc_query_is_due(q))
 		return;
@@ -718,12 +719,15 @@ static void add(void *self, struct ptrc_source *s)
 	ptrc_waits_take(&r->waits, s);
 	if (type->role == ROLE_SAMPLE && r->is_text)
 		take_sample(r, s);
-	if (type->role == ROLE_SWITCH_IN || type->role == ROLE_SWITCH_OUT) {
+	is_switch = type->role == ROLE_SWITCH_IN || type->role == ROLE_SWITCH_OUT;
+	/* The threads that share a lane may run at the same time, so their switches stay single events. */
+	if (is_switch && !lane->lane.is_rest) {
 		take_switch(r, lane, type->role == ROLE_SWITCH_IN);
 		return;
 	}
 	r->is_in_pair = false;
-	ptrc_pairs_take(r->pairs, s);
+	if (!is_switch)
+		ptrc_pairs_take(r->pairs, s);
 	if (r->is_in_pair || r->is_text)
 		return;
 	add_record(r, type->class,

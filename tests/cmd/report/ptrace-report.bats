@@ -191,6 +191,22 @@ meta() {
 		[[200, 0], [200, 0]]'
 }
 
+@test "report: threads that share a lane have no times on a processor" {
+	for i in {1..1000}; do echo "event $i 7 $i fill"; done >script
+	# Two threads whose runs of 1 ms overlap.
+	for i in {1..20}; do
+		printf 'event %d %s\n' "${i}2000000" '7 5001 os.switch_in' "${i}2001000" '7 5002 os.switch_in' \
+			"${i}3000000" '7 5001 os.switch_out' "${i}3001000" '7 5002 os.switch_out'
+	done >>script
+	made many.log <script
+	ptrace-report --max-size=1M -o all.html many.log
+	meta all.html '(.lanes[-1].is_rest | not) and
+		([.classes[] | select(.kind == 2) | [.count, .min, .max]] == [[40, 1000000, 1000000]])'
+	ptrace-report --max-size=256K -o few.html many.log
+	meta few.html '.lanes[-1].is_rest and ([.classes[] | select(.kind == 2)] == []) and
+		([.classes[] | select(.name | startswith("os.switch")) | [.count, .kept]] == [[40, 40], [40, 40]])'
+}
+
 @test "report: several logs, also of one process number, have lanes of their own" {
 	scene one.log work 20
 	scene two.log work 30
