@@ -75,21 +75,23 @@ char ptrc_report_column_put(struct ptrc_buffer *b, const struct ptrc_report_colu
 			    bool *is_wide)
 {
 	uint64_t plain = 0, differing = 0, before = 0;
-	bool is_constant = true;
+	bool is_constant = true, is_plain_wide = false, is_difference_wide = false;
 	char form;
 
-	*is_wide = false;
 	for (size_t i = 0; i < c->count; i++) {
-		uint64_t number = c->numbers[i];
+		uint64_t number = c->numbers[i], difference = zigzag(number - before);
+		uint64_t varint = c->is_signed ? zigzag(number) : number;
 
-		plain += varint_size(c->is_signed ? zigzag(number) : number);
-		differing += varint_size(zigzag(number - before));
+		plain += varint_size(varint);
+		differing += varint_size(difference);
 		is_constant &= number == c->numbers[0];
-		*is_wide |=
-			!c->is_float && (c->is_signed ? zigzag(number) / 2 : number) > exact_max;
+		is_plain_wide |= varint > exact_max;
+		is_difference_wide |= difference > exact_max;
 		before = number;
 	}
 	form = c->is_float ? 'f' : is_constant ? 'k' : differing < plain ? 'd' : 'v';
+	/* The script reads a varint as a double before it undoes the zigzag encoding. */
+	*is_wide = !c->is_float && (is_plain_wide || (form == 'd' && is_difference_wide));
 	if (c->has_missing) {
 		ptrc_buffer_varint(b, c->runs.used);
 		ptrc_buffer_bytes(b, c->runs.bytes, c->runs.used);

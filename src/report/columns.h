@@ -55,7 +55,7 @@ void ptrc_report_column_end(struct ptrc_report_column *, size_t row_count);
  * Puts the column. Returns the letter of its form: k, one number for all records; v, varints; d, differences
  * from the previous number; f, doubles of 8 bytes. Signed numbers and differences are zigzag-encoded: n >= 0
  * as 2n, n < 0 as -2n - 1. If some records have no number, the runs come first: the number of bytes that they
- * take, and their lengths. Sets *is_wide if a double cannot hold all numbers exactly.
+ * take, and their lengths. Sets *is_wide if a double cannot hold all numbers and varints exactly.
  */
 char ptrc_report_column_put(struct ptrc_buffer *, const struct ptrc_report_column *, bool *is_wide);
 

@@ -207,6 +207,25 @@ meta() {
 		([.classes[] | select(.name | startswith("os.switch")) | [.count, .kept]] == [[40, 40], [40, 40]])'
 }
 
+@test "report: numbers that a double cannot hold in their encoding are marked" {
+	made wide.log <<-END
+		layout signed i64 n
+		layout falling u64 n
+		layout narrow i64 n
+		event 1000 7 8 signed u64:18441740474082181119
+		event 2000 7 8 signed u64:5
+		event 3000 7 8 falling u64:9000000000000000
+		event 3001 7 8 falling u64:9000000000000001
+		event 3002 7 8 falling u64:9000000000000002
+		event 3003 7 8 falling u64:1
+		event 4000 7 8 narrow u64:4000000000000000
+		event 5000 7 8 narrow u64:7
+	END
+	ptrace-report -o wide.html wide.log
+	meta wide.html '[.classes[] | select(.kind == 0) | [.name, .columns[0].form, .columns[0].wide]] ==
+		[["signed", "v", true], ["falling", "d", true], ["narrow", "v", false]]'
+}
+
 @test "report: several logs, also of one process number, have lanes of their own" {
 	scene one.log work 20
 	scene two.log work 30
