@@ -49,10 +49,10 @@ struct function {
 	bool is_recorded;
 	bool is_on_trial;
 	trace_event_id_t begin, end;
-	/* During the trial: the name, how many calls have ended and how many have not, and the sum
-	 * of their times. A call subtracts the time at its start and adds that at its end. */
+	/* During the trial: the name, how many calls have ended and how many have not, the sum of the
+	 * times of those that ended, and the value of `breaks` when these were last 0. */
 	char *name;
-	uint32_t ended, open;
+	uint32_t ended, open, breaks;
 	int64_t sum_ns;
 };
 
@@ -79,13 +79,24 @@ static trace_event_id_t newest;
  * imports of that. */
 static bool has_begun;
 
+/* A function that is recorded as running. During its trial: the time at its start, and the value of `breaks`
+ * then. */
+struct call {
+	struct function *function;
+	int64_t begin_ns;
+	uint32_t breaks;
+};
+
 /* The functions that are recorded as running in this thread, innermost last; those whose code objects
  * were freed may be among them, so that they are only compared. The destructor of the key frees the
  * list. */
 static __thread struct {
-	struct function **list;
+	struct call *list;
 	size_t count, room;
 } running;
+/* How often such a list was emptied because the process was no longer traced, or was forked. The ends of the calls in
+ * it are not seen, so each trial starts again. */
+static uint32_t breaks;
 static pthread_key_t running_key;
 
 static int64_t now_ns(void)
@@ -336,7 +347,7 @@ static void free_running(void *list)
 static PTRC_NOINLINE bool make_room(void)
 {
 	size_t room = 2 * running.room + 64;
-	struct function **larger = realloc(running.list, room * sizeof(*larger));
+	struct call *larger = realloc(running.list, room * sizeof(*larger));
 
 	if (!larger)
 		return false;
@@ -347,18 +358,24 @@ static PTRC_NOINLINE bool make_room(void)
 }
 
 /* Takes the function off the list of those that run, and any that began after it, whose ends the
- * interpreter has not reported. Returns false if it is not in the list: it began before the recording,
- * or the interpreter has not reported its begin. */
-static inline bool stop_running(const struct function *f)
+ * interpreter has not reported. Returns NULL if it is not in the list: it began before the recording,
+ * or the interpreter has not reported its begin. The result is valid until the next function begins. */
+static inline const struct call *stop_running(const struct function *f)
 {
 	size_t at = running.count;
 
-	while (at && running.list[at - 1] != f)
+	while (at && running.list[at - 1].function != f)
 		at--;
 	if (!at)
-		return false;
+		return NULL;
 	running.count = at - 1;
-	return true;
+	return &running.list[at - 1];
+}
+
+static inline void empty_running(void)
+{
+	breaks += running.count != 0;
+	running.count = 0;
 }
 
 /* Whether the process is traced. If not, what runs in this thread has begun before the next session. */
@@ -367,8 +384,32 @@ static inline bool is_traced(void)
 	bool it_is = posixtrace_is_traced();
 
 	if (!it_is)
-		running.count = 0;
+		empty_running();
 	return it_is;
+}
+
+/* Counts a call of a function that is on trial. */
+static void begin_trial_call(struct function *f, struct call *c)
+{
+	if (f->breaks != breaks) {
+		f->breaks = breaks;
+		f->ended = f->open = 0;
+		f->sum_ns = 0;
+	}
+	f->open++;
+	c->breaks = breaks;
+	c->begin_ns = now_ns();
+}
+
+static void end_trial_call(struct function *f, const struct call *c)
+{
+	if (c->breaks != f->breaks)
+		return;
+	f->sum_ns += now_ns() - c->begin_ns;
+	f->ended++;
+	f->open--;
+	if (f->ended >= TRIAL_CALLS && !f->open)
+		judge(f);
 }
 
 /* A frame starts to run. Returns false if its function is never recorded. */
@@ -385,11 +426,9 @@ static inline bool begin(PyObject *code)
 		return !f;
 	if (PTRC_UNLIKELY(running.count == running.room) && !make_room())
 		return true;
-	running.list[running.count++] = f;
-	if (PTRC_UNLIKELY(f->is_on_trial)) {
-		f->open++;
-		f->sum_ns -= now_ns();
-	}
+	running.list[running.count++].function = f;
+	if (PTRC_UNLIKELY(f->is_on_trial))
+		begin_trial_call(f, &running.list[running.count - 1]);
 	posix_trace_event(f->begin, NULL, 0);
 	return true;
 }
@@ -397,6 +436,7 @@ static inline bool begin(PyObject *code)
 /* A frame stops. Returns false if its function is never recorded. */
 static inline bool end(PyObject *code)
 {
+	const struct call *c;
 	struct function *f;
 
 	if (!is_traced())
@@ -404,16 +444,12 @@ static inline bool end(PyObject *code)
 	f = find(code);
 	if (!f || !f->is_recorded)
 		return !f;
-	if (!stop_running(f))
+	c = stop_running(f);
+	if (!c)
 		return true;
 	posix_trace_event(f->end, NULL, 0);
-	if (PTRC_UNLIKELY(f->is_on_trial)) {
-		f->sum_ns += now_ns();
-		f->ended++;
-		f->open--;
-		if (f->ended >= TRIAL_CALLS && !f->open)
-			judge(f);
-	}
+	if (PTRC_UNLIKELY(f->is_on_trial))
+		end_trial_call(f, c);
 	return true;
 }
 
@@ -421,6 +457,7 @@ static inline bool end(PyObject *code)
 static void after_fork(void)
 {
 	running.count = 0;
+	breaks++;
 }
 
 /* ---- the hooks: before Python 3.12 ---- */

@@ -108,7 +108,7 @@ result 'without NumPy or pandas, an error says so' passes Logs.test_no_numpy
 result 'what cannot be read is an error that names it' passes Logs.test_errors
 result 'readers that are closed, forgotten or forked' passes Logs.test_closed
 result 'a library that is not there' passes Untraced.test_no_library
-for case in nesting generators no_begin tasks selection threshold threads sessions fork program no_program untraced mistakes names freed many; do
+for case in nesting generators no_begin tasks selection threshold threads sessions trials fork program no_program untraced mistakes names freed many; do
 	result "functions: $case" passes "Functions.test_$case"
 done
 result 'functions, by sys.monitoring' with_monitoring

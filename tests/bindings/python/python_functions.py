@@ -335,6 +335,40 @@ wait()
             child.stdin.close()
         self.assertEqual(self.nested(), ["__main__.g"])
 
+    def test_trials(self):
+        """A call whose end no session sees does not keep its function on trial for ever."""
+        program = """
+import sys
+def wait():
+    print(flush=True)
+    sys.stdin.readline()
+def f(count):
+    for _ in range(count):
+        wait()
+wait()
+f(2)
+for _ in range(150):
+    f(0)
+wait()
+"""
+        command = [sys.executable, "-m", "posixtrace", "run", "--functions=f", "--threshold=9s"]
+        command.append(self.write("program.py", program))
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+            child.stdout.readline()
+            for number in 1, 2:
+                name = f"trials-{os.getpid()}-{number}"
+                create = ["ptrace-create", f"--pid={child.pid}", f"--name={name}", "-o", self.log, "--force", "--start"]
+                subprocess.run(create, check=True, stdout=subprocess.DEVNULL)
+                print(file=child.stdin, flush=True)
+                child.stdout.readline()
+                subprocess.run(["ptrace-shutdown", name], check=True)
+                print(file=child.stdin, flush=True)
+                child.stdout.readline()
+            child.stdin.close()
+        found = self.events()
+        self.assertEqual(len(self.nested(found)), 100)
+        self.assertEqual(found[-1]["event"], "function.left_out")
+
     def test_fork(self):
         program = """
 import multiprocessing, os
