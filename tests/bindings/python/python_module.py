@@ -732,7 +732,8 @@ class Logs(unittest.TestCase):
         self.assertEqual([e.data for e in log], [{"id": 2, "sql": "select 2"}])
         log = posixtrace.open(self.log, event="db.*", decode={"db.*": "u64 id"})
         self.assertEqual({e.misfit for e in log}, {"rest"})
-        self.assertEqual(len(list(posixtrace.open(self.log, self.log, event="db.*"))), 10)
+        again = shutil.copy(self.log, self.log + ".copy")
+        self.assertEqual(len(list(posixtrace.open(self.log, again, event="db.*"))), 10)
 
     def test_cut_record(self):
         """A record of logging that is too long is cut, and the log says so."""

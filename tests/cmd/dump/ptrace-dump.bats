@@ -500,7 +500,7 @@ times() {
 		'"+0s" < time - 0.01s' "ns > $first + 10000000" 'time - 5ms > "+0s" + 5ms'; do
 		[ "$(count --where="$where")" -eq "$expected" ]
 		[ "$(count --threads=3 --where="$where")" -eq "$expected" ]
-		[ "$(count --threads=1 -e '*' --where="$where" run.log)" -eq "$((2 * expected))" ]
+		[ "$(count --threads=1 -e '*' --where="$where" ./run.log)" -eq "$((2 * expected))" ]
 	done
 	[ "$(count --since=+10ms --where='time > "+10ms"')" -eq "$expected" ]
 	[ "$(ptrace-dump --last=1 --where='time == "-0s"' --fields=ns run.log | tr -cd 0-9)" = "$last" ]
