@@ -119,16 +119,46 @@ static void check_stacks(const struct ptrc_config_line *l, const struct ptrc_con
 	}
 }
 
+/* Gives the setting its built-in value, as if nothing had given another one. */
+static void reset(struct ptrc_config *c, enum ptrc_config_key key)
+{
+	const struct ptrc_config_setting *s = &ptrc_config_settings[key];
+	struct ptrc_config plain;
+
+	ptrc_config_init(&plain);
+	memcpy((char *)c + s->offset, (const char *)&plain + s->offset, s->size);
+	c->given &= ~(1U << key);
+	c->from_defaults &= ~(1U << key);
+}
+
+/* Drops settings of the file's `defaults' that have no effect together with the session's other settings, because
+ * they are for other sessions. Otherwise no stream could be made, or --dump-config would write a file that is refused
+ * when it is read. */
+static void drop_defaults(struct ptrc_config *c)
+{
+	unsigned int own = c->given & ~c->from_defaults;
+	bool is_flushed = c->stream_full_policy ? c->stream_full_policy == POSIX_TRACE_FLUSH
+						: !c->snapshot_on.count;
+
+	if (!is_flushed && c->from_defaults & 1U << PTRC_CONFIG_FULL_WAIT)
+		reset(c, PTRC_CONFIG_FULL_WAIT);
+	/* If the policy is one of the `defaults', too, these contradict each other: check_together() refuses them. */
+	if (own & 1U << PTRC_CONFIG_LOG_FULL_POLICY && c->log_full_policy != POSIX_TRACE_APPEND &&
+	    c->from_defaults & 1U << PTRC_CONFIG_LOG_ROTATE)
+		reset(c, PTRC_CONFIG_LOG_ROTATE);
+	if (!(c->given & 1U << PTRC_CONFIG_LOG_ROTATE) &&
+	    c->from_defaults & 1U << PTRC_CONFIG_LOG_KEEP)
+		reset(c, PTRC_CONFIG_LOG_KEEP);
+	if (!(c->os.kinds & PTRC_OS_SAMPLES) && c->from_defaults & 1U << PTRC_CONFIG_STACKS)
+		reset(c, PTRC_CONFIG_STACKS);
+}
+
 /* Prepares a session that only counts. Ends the process if the session itself has a setting about events that are
  * kept. Drops such settings of the file's `defaults', because they are for other sessions. */
 static void set_count_only(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
 			   struct ptrc_config *c)
 {
-	struct ptrc_config plain;
-
-	ptrc_config_init(&plain);
 	for (int key = 0; key < PTRC_CONFIG_KEYS; key++) {
-		const struct ptrc_config_setting *s = &ptrc_config_settings[key];
 		bool is_of_log_only = key == PTRC_CONFIG_FORCE && l->user == PTRC_CONFIG_FOR_CREATE;
 
 		if ((!ptrc_config_is_of_kept_events((enum ptrc_config_key)key) &&
@@ -139,8 +169,7 @@ static void set_count_only(const struct ptrc_config_line *l, const struct ptrc_c
 			refuse_setting(l, file, c, (enum ptrc_config_key)key,
 				       "cannot be used together with count-only, which keeps no "
 				       "event");
-		memcpy((char *)c + s->offset, (const char *)&plain + s->offset, s->size);
-		c->given &= ~(1U << key);
+		reset(c, (enum ptrc_config_key)key);
 	}
 	c->output = PTRC_CONFIG_NOTHING;
 }
@@ -151,6 +180,7 @@ static void check_together(const struct ptrc_config_line *l, const struct ptrc_c
 	/* ptrace-create makes no log without an output; ptrace-run always makes one. A configuration that
 	 * --dump-config shows may get an output later. */
 	bool lacks_log = !c->output && !l->is_dump && l->user == PTRC_CONFIG_FOR_CREATE;
+	bool has_log = c->output || l->user == PTRC_CONFIG_FOR_RUN;
 	/* The keys that the session itself or an option gives. The file's `defaults' may be for other sessions. */
 	unsigned int own = c->given & ~c->from_defaults;
 
@@ -187,7 +217,8 @@ static void check_together(const struct ptrc_config_line *l, const struct ptrc_c
 			"flush, events leave the stream, and the log has them all");
 	if (own & 1U << PTRC_CONFIG_SNAPSHOT_MAX && !c->snapshot_on.count)
 		refuse_setting(l, file, c, PTRC_CONFIG_SNAPSHOT_MAX, "needs snapshot-on");
-	if (own & 1U << PTRC_CONFIG_LOG_ROTATE && c->log_full_policy != POSIX_TRACE_APPEND)
+	if (c->given & 1U << PTRC_CONFIG_LOG_ROTATE && c->log_full_policy != POSIX_TRACE_APPEND &&
+	    (own & 1U << PTRC_CONFIG_LOG_ROTATE || has_log))
 		refuse_setting(l, file, c, PTRC_CONFIG_LOG_ROTATE,
 			       "needs the log-full-policy append, which is the default");
 	if (own & 1U << PTRC_CONFIG_LOG_KEEP && !(c->given & 1U << PTRC_CONFIG_LOG_ROTATE))
@@ -222,6 +253,7 @@ void ptrc_config_resolve(const struct ptrc_config_line *l, const char *several_a
 			file->sessions[i].os.kinds = PTRC_OS_AUTO;
 		if (file->sessions[i].only_counts)
 			set_count_only(l, file, &file->sessions[i]);
+		drop_defaults(&file->sessions[i]);
 		check_together(l, file, &file->sessions[i]);
 	}
 }

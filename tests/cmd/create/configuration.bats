@@ -132,6 +132,27 @@ sessions: [{name: a, output: a.log}, {name: b}]" --all
 	ptrace-run -c <(echo 'stream-full-policy: flush') -o run.log -- "$traced"
 }
 
+@test "defaults that a session's own settings exclude are for the other sessions" {
+	cat >file.yaml <<-END
+		defaults: {pid: $$, log-rotate: 1M, log-keep: 3, full-wait: 1s, os: samples, stacks: fp}
+		sessions:
+		  - {name: $me.a, output: a.log, log-full-policy: loop, stream-full-policy: loop, os: none}
+		  - {name: $me.b, output: b.log}
+	END
+	run_split ptrace-create -c file.yaml --all --dump-config
+	[ "$status" -eq 0 ]
+	[ "$(grep -cE '(log-rotate: 1M|log-keep: 3|full-wait: 1s|stacks: fp)$' <<<"$stdout")" -eq 4 ]
+	cp stdout.txt whole.yaml
+	ptrace-create -c whole.yaml --all --dump-config | diff whole.yaml -
+	sed -i 's/os: samples, stacks: fp/os: none/' file.yaml
+	ptrace-create -c file.yaml --all
+	# These exclude each other in every session.
+	reads 'defaults: {log-rotate: 1M, log-full-policy: loop}
+sessions: [{output: a.log}]'
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"file.yaml:1:24: log-rotate: needs the log-full-policy append"* ]]
+}
+
 @test "what is wrong is told with its place, and nothing is done" {
 	local lines=0 place reason text
 	while IFS=$'\t' read -r place reason text; do
