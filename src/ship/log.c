@@ -79,6 +79,7 @@ static bool begin(struct ptrc_ship_log *l, const char *path, uint64_t end)
 		return false;
 	}
 	l->id = place.pl_log_id;
+	l->first_part = place.pl_first_part;
 	l->end_part = place.pl_end_part;
 	l->limit = end;
 	snprintf(l->name, sizeof(l->name), "%016" PRIx64, l->id);

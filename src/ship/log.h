@@ -48,6 +48,8 @@ struct ptrc_ship_log {
 	bool is_closed;
 	/* The log was rotated, and its first files are gone. */
 	bool is_shortened;
+	/* The number of the first part that exists: not 0 if .is_shortened. */
+	uint64_t first_part;
 	/* The first columns of every row: host, boot and log. */
 	struct ptrc_buffer head;
 	/* The place before the first event of the current block. */

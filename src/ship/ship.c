@@ -489,6 +489,24 @@ static void begin_progress(struct work *w)
 	p->told = 0;
 }
 
+/* If the part of the log at which the sending has to go on was deleted with the first files (--log-keep), goes on at
+ * the first part that exists. The numbers of the rows that were being sent are not used again, because the server may
+ * have these rows. */
+static void skip_deleted(struct work *w)
+{
+	struct ptrc_ship_progress *p = &w->progress;
+	uint64_t first = w->log->first_part;
+
+	if (p->is_complete || p->place.part >= first)
+		return;
+	/* If only this part is gone, all of its events may have been sent. */
+	if (p->place.part + 1 < first)
+		ptrc_cli_message(w->path, "its first files were deleted before all of their events "
+					  "were sent");
+	p->place = (struct ptrc_ship_place){.part = first, .rows = p->place.rows + p->batch.count};
+	p->batch = (struct ptrc_ship_batch){0};
+}
+
 /* Opens the progress file and goes to the place in the log that it states. Returns false after a message, or
  * without a message if it sets .has_forgotten. */
 static bool take_progress(struct work *w)
@@ -523,7 +541,9 @@ static bool take_progress(struct work *w)
 				 "has replaced another log, of which %" PRIu64
 				 " rows were shipped, maybe not all",
 				 p->place.rows);
-	if (!is_same)
+	if (is_same)
+		skip_deleted(w);
+	else
 		begin_progress(w);
 	w->is_known = is_same;
 	return ptrc_ship_log_seek(w->log, &p->place);

@@ -589,6 +589,25 @@ has_once() {
 	ship_reports 1 "*r.log: its first files and the progress file r.log.ship are gone, so it is not known*" r.log
 }
 
+@test "events after files that --log-keep has deleted are all sent" {
+	# While the log has one file, its events are sent; then this file is deleted.
+	ptrace-run -o r.log --name="$me" --log-rotate=16K --log-keep=2 -- sh -c '"$0" -n 500; ptrace-flush "$1"
+		ptrace-ship --server="$2" r.log 2>/dev/null; cp r.log.ship first
+		for i in 1 2 3 4; do "$0" -n 3000; ptrace-flush "$1"; done' "$traced" "$me" "$url"
+	[ ! -e r.log ]
+	sent=$(wc -l <server/events)
+	[ "$sent" -gt 500 ]
+	count=$(events r.log)
+	ship_reports 0 "r.log: its first files were deleted before all of their events were sent" r.log
+	has_once r.log $((sent + count))
+	# A batch was being sent when the file was deleted: its rows may be those of the server.
+	sed 's/^batch 0 /batch 7 /' first >r.log.ship
+	: >server/events
+	ship_reports 0 "r.log: its first files were deleted before all of their events were sent" r.log
+	jq -se --argjson first $((sent + 7)) --argjson count "$count" \
+		'map(.seq) | sort == [range($first; $first + $count)]' server/events
+}
+
 @test "what speaks something else is told at once, and so are rights that are missing" {
 	many a.log 10
 	ships 1 --give-up=0 --server="https://${url#http://}" a.log
