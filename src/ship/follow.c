@@ -274,13 +274,16 @@ enum ptrc_ship_result ptrc_ship_session(struct ptrc_ship_follow *follow, const c
 	while (result == PTRC_SHIPPED) {
 		int64_t begin = ptrc_now_ns();
 		int error = ptrc_session_ask(session, PTRC_SESSION_FLUSH, &reply);
-		/* A session that does not answer may have been stopped, and may answer later. */
-		bool is_over = error == ENOENT || error == ECONNREFUSED || error == ECONNRESET;
+		/* A session that is ending closes the connection (ECONNRESET), and the rest of its log is
+		 * written before its name is free. A session that does not answer may have been stopped, and
+		 * may answer later. */
+		bool is_ending = error == ECONNRESET;
+		bool is_over = error == ENOENT || error == ECONNREFUSED;
 
-		if (error && !is_over && !is_silent)
+		if (error && !is_over && !is_ending && !is_silent)
 			ptrc_cli_message(session, "%s; it is asked again",
 					 ptrc_session_explain(error));
-		is_silent = error && !is_over;
+		is_silent = error && !is_over && !is_ending;
 		/* When the session has ended, its log does not grow any more, even if it was not closed. */
 		follow->shipper->is_following = !is_over;
 		result = ptrc_ship_log(follow->shipper, path, &log, &r);

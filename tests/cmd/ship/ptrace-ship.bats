@@ -1043,6 +1043,24 @@ has_sent() {
 	has_once s.log "$(events s.log)"
 }
 
+@test "--follow=SESSION: a session whose log is still being closed is not over" {
+	traced_session "$me" --start -o s.log -- -e traced.one -w -W
+	follow --follow="$me" --batch-time=1s
+	ship_pid=$pid
+	wait_until test -s s.log.ship
+	go
+	# While the keeper is stopped, the session ends and answers no more questions.
+	finds_keeper s.log
+	kill -STOP "$keeper"
+	ptrace-shutdown "$me" 2>/dev/null || true
+	kill -0 "$ship_pid"
+	kill -CONT "$keeper"
+	ends 0 "$ship_pid"
+	[ ! -s err ]
+	is_complete s.log
+	has_once s.log "$(events s.log)"
+}
+
 @test "what was written just now is left for later, as it may be written again" {
 	command -v ${CC:-cc} >/dev/null || skip "no compiler"
 	! grep -q __asan_init "$PTRACE_BIN/ptrace-ship" || skip "a sanitizer wants to be loaded first"
