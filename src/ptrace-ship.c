@@ -547,6 +547,8 @@ int main(int argc, char **argv)
 		ptrc_output_end(&out);
 		return PTRC_EXIT_DONE;
 	}
+	/* If no process reads the reports, this command ends before everything was sent, which is a failure. */
+	ptrc_output_need_reader();
 	server_options.password = read_password();
 	shipper.server = ptrc_ship_server_new(&server_options, &why);
 	if (!shipper.server)

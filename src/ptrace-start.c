@@ -340,15 +340,16 @@ int main(int argc, char **argv)
 		return PTRC_EXIT_FAILED;
 	}
 	ptrc_output_begin();
+	ptrc_output_need_reader();
 	for (size_t i = 0; i < count; i++) {
 		ask(names[i], command->verb, &r);
 		if (is_all && has_gone(&r, names[i]))
 			continue;
 		tell(&r, names[i], &worst);
-		if (is_json) {
+		/* The objects are written at the end: a reader that closes the pipe must not keep the command from the
+		 * other sessions. */
+		if (is_json)
 			put_json(&out, names[i], command->program + strlen("ptrace-"), &r);
-			ptrc_output_write(&out);
-		}
 	}
 	if (is_json)
 		ptrc_output_end(&out);

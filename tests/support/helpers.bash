@@ -142,6 +142,18 @@ ends() {
 	[ "$status" -eq "$1" ] || { echo "status $status"; return 1; }
 }
 
+# unread COMMAND...: its standard output is a pipe that no process reads any more
+unread() {
+	(
+		set -o pipefail
+		trap '' PIPE
+		{
+			while echo; do :; done 2>/dev/null
+			"$@"
+		} | true
+	)
+}
+
 # own_mounts SCRIPT ARGUMENT...: run_split of a script, in mounts of its own
 own_mounts() {
 	[ "$EUID" -eq 0 ] || skip "root only"

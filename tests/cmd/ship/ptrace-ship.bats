@@ -608,6 +608,14 @@ has_once() {
 		'map(.seq) | sort == [range($first; $first + $count)]' server/events
 }
 
+@test "it is a failure if the reports are not read, as the other logs are not sent" {
+	many a.log 10
+	many b.log 10
+	exits 1 unread ptrace-ship --verbose --server="$url" a.log b.log
+	[ "$stderr" = "ptrace-ship: standard output: Broken pipe" ]
+	ships 0 b.log
+}
+
 @test "what speaks something else is told at once, and so are rights that are missing" {
 	many a.log 10
 	ships 1 --give-up=0 --server="https://${url#http://}" a.log

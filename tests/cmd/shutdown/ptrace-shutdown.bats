@@ -131,3 +131,12 @@ load ../../support/helpers
 	[ $((got + lost)) -le 200103 ]
 	[ $((got + lost)) -gt $((200003 - 65536)) ]
 }
+
+@test "a reader that goes away keeps no session from its end" {
+	for name in a b; do
+		ptrace-create --pid=$$ --name="$me.$name" 2>/dev/null
+	done
+	exits 1 unread ptrace-shutdown --json "$me.a" "$me.b"
+	[ "$stderr" = "ptrace-shutdown: standard output: Broken pipe" ]
+	[ -z "$(ptrace-list | grep "^$me\.")" ]
+}
