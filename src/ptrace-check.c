@@ -157,6 +157,8 @@ int main(int argc, char **argv)
 
 	parse(argc, argv);
 	ptrc_output_begin();
+	/* If no process reads the verdicts, the status must not be that of rules that were kept. */
+	ptrc_output_need_reader();
 	if (!ptrc_selection_open(&selection, argv + optind, (size_t)(argc - optind)))
 		return PTRC_EXIT_FAILED;
 	if (!ptrc_rules_bind_again(&rules))

@@ -589,6 +589,9 @@ int main(int argc, char **argv)
 	if (!ptrc_selection_load_symbols(&selection))
 		return PTRC_EXIT_FAILED;
 	ptrc_output_begin();
+	/* If no process reads the differences, the status must not say that no condition holds. */
+	if (conditions.count)
+		ptrc_output_need_reader();
 	if (watch_ns)
 		put_live(argv[optind]);
 	else if (is_diff)

@@ -830,3 +830,9 @@ odd_rules() {
 	exec 7>&-
 	exits 0 ptrace-run --os=process --check=rules.yaml -o run.log -- sh -c '/bin/true & wait'
 }
+
+@test "verdicts that no process reads are no success" {
+	make_log
+	exits 1 unread ptrace-check run.log --never=app.error
+	[ "$stderr" = "ptrace-check: standard output: Broken pipe" ]
+}

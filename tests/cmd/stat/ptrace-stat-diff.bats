@@ -98,6 +98,8 @@ verdict_of() {
 		'loss > +0' 'rate req < -50%' 'p50 db > +10%'; do
 		exits 0 ptrace-stat --diff --fail-if="$condition" before.log slow.log
 	done
+	# A condition that holds is no success if no process reads that it does.
+	exits 1 unread ptrace-stat --diff --fail-if='p99 req > +10%' before.log slow.log
 	# One of several is enough.
 	exits 5 ptrace-stat --diff --fail-if='p50 db > +10%' --fail-if='p50 req > +10%' before.log slow.log
 	# What is noise does not fail, and is told; a limit of what is there now is no comparison.
