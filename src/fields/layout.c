@@ -328,7 +328,7 @@ void ptrc_layout_decode(const struct ptrc_layout *l, const void *bytes, size_t s
 		}
 	}
 	if (w.is_short)
-		d->error = is_all_json(m) && !size ? PTRC_LAYOUT_FITS : PTRC_LAYOUT_SHORT;
+		d->error = l->is_json && !size ? PTRC_LAYOUT_FITS : PTRC_LAYOUT_SHORT;
 	else
 		d->error = ptrc_layout_ends(m, &w, size) ? PTRC_LAYOUT_FITS : PTRC_LAYOUT_REST;
 }
