@@ -243,7 +243,7 @@ static void bind(struct ptrc_pair *pair, struct ptrc_view *view)
 	bool has_key = true;
 
 	pair->is_bound = true;
-	/* What the operating system does is paired by thread: its fields do not identify pairs. */
+	/* Events of the operating system are paired by thread: their fields do not identify pairs. */
 	if (!view->layouts || pair->by_text || ptrc_pair_is_function(pair) ||
 	    ptrc_is_os_name(pair->begin))
 		return;
