@@ -974,6 +974,9 @@ int ptrc_log_events_write_single(struct ptrc_log_writer *w, int64_t ns, uint32_t
 	return write_single(w, section, id_flags, data, len);
 }
 
+/* The most names that a log has on its own: os.command and os.went_on. */
+#define OWN_NAMES_MAX 2U
+
 /* Writes a name that is in this log only. Its identifier is above those of the names object. */
 static int write_own_name(struct ptrc_log_writer *w, uint32_t id, const char *name,
 			  const char *layout)
@@ -1000,7 +1003,10 @@ int ptrc_log_events_write_own(struct ptrc_log_writer *w, int64_t ns,
 			      const char *layout, const void *data, uint32_t len)
 {
 	const struct ptrc_log_section section = {.base_ns = ns, .origin = *origin};
-	uint32_t index = w->state.names + w->own_names;
+	/* If the names object no longer exists, the log may have events of types whose names it
+	 * lacks, so the last identifiers are used. */
+	uint32_t index =
+		(w->names ? w->state.names : PTRC_NAMES_MAX - OWN_NAMES_MAX) + w->own_names;
 	int pid = 0, error;
 
 	/* Nothing may follow the STOP that ends a full log. */

@@ -350,6 +350,37 @@ TEST(a_log_lacks_names_that_were_given_up, "LOG-36")
 	}
 }
 
+TEST(a_keepers_own_events_have_no_type_of_the_program, "")
+{
+	static const struct ptrc_context origin = {.pid = 1, .tid = 1};
+	struct maker m;
+	struct seen s;
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	int32_t status[2] = {3, 0};
+	int fd = maker_file();
+
+	/* The table of names is gone, as it may be when an orphan is salvaged. */
+	maker_open(&m, fd, POSIX_TRACE_APPEND, 0);
+	flush_numbers(&m, 1, 0);
+	m.w.names = NULL;
+	for (int i = 0; i < 2; i++)
+		CHECK_OK(ptrc_log_events_write_own(&m.w, MAKER_EPOCH + 1000 + i, &origin,
+						   i ? "os.went_on" : "os.command", "i32 a, i32 b",
+						   status, sizeof(status)));
+	maker_close(&m);
+	struct ptrc_log_stream *l = log_open(fd);
+	CHECK_SEEN(l, &s, 10);
+	CHECK_EQ(ptrc_log_stream_name(l, 10, name), EINVAL);
+	for (int i = 0; i < 2; i++) {
+		CHECK(next_seen(l, &s));
+		CHECK_OK(ptrc_log_stream_name(l, s.info.posix_event_id, name));
+		CHECK_STR_EQ(name, i ? "os.went_on" : "os.command");
+	}
+	CHECK(!next_seen(l, &s));
+	ptrc_log_stream_close(l);
+	maker_free(&m);
+}
+
 TEST(a_creation_beyond_all_times_overflows_nothing, "")
 {
 	struct ptrc_log_writer again;
