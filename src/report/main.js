@@ -294,13 +294,13 @@ function classColumns(isPair) {
 	if (isPair && meta.classes.some(c => c.before || c.behind))
 		columns.push(['Cut', c => c.before + c.behind, (v, c) => {
 			const span = make('span', showCount(v));
-			span.title = c.before + ' started before the selected time, ' + c.behind + (model.kinds[c.number] ? ' had not ended' : ' ended after it') + '; they do not count among the durations';
+			span.title = c.before + ' started before the selected time, ' + c.behind + (model.kinds[c.number] ? ' have no end among the selected events' : ' ended after it') + '; they do not count among the durations';
 			return span;
 		}]);
 	if (isPair && meta.classes.some(c => c.no_begin || c.no_end || c.cut))
 		columns.push(['Unmatched', c => c.no_begin + c.no_end + c.cut, (v, c) => {
 			const span = make('span', v ? showCount(v) : '');
-			span.title = c.no_begin + ' without a begin, ' + c.no_end + ' without an end, ' + c.cut + ' cut by losses';
+			span.title = c.no_begin + ' without a begin, ' + c.no_end + ' without an end, ' + c.cut + ' cut by losses or a restart';
 			return span;
 		}]);
 	return columns;
