@@ -295,7 +295,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	pids="$pids $!"
 	local sleeper=$!
 	wait_until grep -qsx sleep /proc/$!/comm
-	exits 0 ptrace-create --os=auto --pid="$sleeper" --name="$me.a" -o run.log
+	exits 0 ptrace-create --os=auto --keep --pid="$sleeper" --name="$me.a" -o run.log
 	ptrace-start "$me.a"
 	kill "$sleeper"
 	wait "$sleeper" || true
