@@ -315,7 +315,7 @@ has_unseen() {
 	shows text flush_stop --last=1 -e '*'
 	shows text flush_stop --last=1 --where='ns > 0'
 	shows text flush_stop --last=1 --around=two
-	shows text 'flush_start flush_sto' --last=1 --pair=posix_trace_flush_start..posix_trace_flush_stop
+	shows text 'flush_start flush_stop' --last=1 --pair=posix_trace_flush_start..posix_trace_flush_stop
 	shows json flush_start --first=1
 	shows json flush_stop --last=1
 	shows text 'flush_start flush_stop one two flush_start flush_stop'
