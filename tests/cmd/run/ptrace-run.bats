@@ -662,7 +662,7 @@ untraced() {
 
 @test "what the last flush could not keep is told, too" {
 	for policy in until-full loop; do
-		reports 4 '*' ptrace-run -o run.log --log-full-policy=$policy --log-max-size=64K -- \
+		reports 4 '*' ptrace-run -o run.log --full-wait=1m --log-full-policy=$policy --log-max-size=64K -- \
 			"$traced" -n 100000 -x 4
 		lost=$(grep -oE '[0-9]+ events lost in the log' <<<"$stderr" | cut -d' ' -f1)
 		exits 3 ptrace-stat --format=json run.log
