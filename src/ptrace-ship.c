@@ -155,7 +155,7 @@ static void __attribute__((noreturn)) fail_at(const char *path, int error)
 }
 
 /* Returns the password: the first line of the password file or, without such a file, the value of the environment
- * variable. The variable is then removed from the environment, so that child processes do not get it. */
+ * variable. In the second case the variable is removed from the environment, so that child processes do not get it. */
 static const char *read_password(void)
 {
 	static char text[1024];

@@ -188,7 +188,8 @@ struct ptrc_log_writer {
 	uint64_t added_events; /* events added in this flush, but for FLUSH_START and FLUSH_STOP */
 	/* Events of the last flush that are not in the log; 0 if the flush succeeded. */
 	uint64_t unwritten_events;
-	bool must_not_append; /* the descriptor has O_APPEND: pwrite() would append */
+	/* The descriptor has O_APPEND, with which pwrite() ignores its offset, so each write needs RWF_NOAPPEND. */
+	bool must_not_append;
 	/* file_end and `last` show whether another program has changed a regular file: the file
 	 * must still have at least file_end bytes, and the first and the last bytes of the latest
 	 * write, which are in `last`, must be unchanged. */

@@ -46,7 +46,7 @@ struct ptrc_answer {
 	int64_t listed_ns;
 };
 
-/* For rules of the kind before: the latest required event with one key. */
+/* For rules of the kind "before": the latest event, with one key, of those that have to come before others. */
 struct allowed {
 	struct ptrc_table_entry entry;
 	struct ptrc_moment at;
@@ -1008,8 +1008,9 @@ static void end_order(void *thing, void *arg)
 	}
 }
 
-/* Ends the count of open pairs. If a log was not closed, pairs may have ended after its last event, but
- * within the tolerance, so the latest crowds do not count. */
+/* Ends the count of pairs that are open at a time. Events may be out of order by the rule's tolerance. So if a log was
+ * not closed, a pair that looks open may have ended in an event that is missing, and what was open within the
+ * tolerance before the end does not count. */
 static void end_crowds(struct ptrc_trial *t)
 {
 	if (!t->sources)

@@ -131,9 +131,9 @@ static void reset(struct ptrc_config *c, enum ptrc_config_key key)
 	c->from_defaults &= ~(1U << key);
 }
 
-/* Drops settings of the file's `defaults' that have no effect together with the session's other settings, because
- * they are for other sessions. Otherwise no stream could be made, or --dump-config would write a file that is refused
- * when it is read. */
+/* The file's `defaults' are for all sessions, so some may not fit this session's own settings (such as log-rotate, if
+ * its log-full-policy is loop). Drops those: with them no stream could be made, or --dump-config would write a file
+ * that is refused when it is read. */
 static void drop_defaults(struct ptrc_config *c)
 {
 	unsigned int own = c->given & ~c->from_defaults;

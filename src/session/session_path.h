@@ -24,8 +24,8 @@
 #define PTRC_SESSION_ANSWER_MS 5000
 
 /*
- * Whether the text can be the name of a session: it consists of letters, digits and . _ - + : @ = , and does
- * not start with -. So it can be the name of a file, and needs no quotes in a shell.
+ * Whether the text can be the name of a session: it consists of letters, digits and the characters ._-+:@=,
+ * (with the comma), and does not start with -. So it can be the name of a file, and needs no quotes in a shell.
  */
 bool ptrc_session_is_name(const char *name);
 

@@ -61,8 +61,8 @@ struct ptrc_span {
 	/* Valid after ptrc_pairs_select(): views of the two events. The view of a missing event is NULL. */
 	struct ptrc_view *begin_view;
 	struct ptrc_view *end_view;
-	/* The first event. If it is missing, its source is NULL, and the members that the sink has added to the
-	 * span do not exist. */
+	/* The first event. If it is missing, its source is NULL. A sink may have a larger structure that begins with
+	 * this one; a span without a first event is not part of one. */
 	struct ptrc_kept begin;
 	/* The lane (the thread's row in a picture) of the first event, if the sink has set it. */
 	struct ptrc_lane *lane;
