@@ -105,6 +105,19 @@ static void bind_pairs(struct ptrc_check *c, struct ptrc_source *s, const struct
 	}
 }
 
+/* Whether c->pairs may still show that a field contradicts a pair for which that was not found yet. */
+static bool may_contradict(const struct ptrc_check *c)
+{
+	for (size_t i = 0; i < c->pairs.count; i++) {
+		const struct ptrc_pair *pair = &c->pairs.list[i];
+
+		if (!pair->is_bound ||
+		    (pair->common_text && !pair->is_crossed && !pair->is_across_threads))
+			return true;
+	}
+	return false;
+}
+
 /* Gives the current event to the judge. An event that the user's options do not select matches no
  * rule, but the judge gets it, too, because it may report a loss. */
 static void take(void *self, struct ptrc_source *s)
@@ -117,7 +130,7 @@ static void take(void *self, struct ptrc_source *s)
 		is_selected ? roles_of(c, s, s->reader.event.posix_event_id) : &none;
 
 	bind_pairs(c, s, roles);
-	if (is_selected && c->pairs.count)
+	if (is_selected && may_contradict(c))
 		ptrc_pairs_take(&c->pairs, s);
 	c->backwards += ns < c->last_ns;
 	c->last_ns = ns;

@@ -624,8 +624,8 @@ static void drop_loss(struct ptrc_report *r, size_t order)
 	r->last_loss[order] = 0;
 }
 
-/* Takes an event that may report a loss, or that the trace was stopped and started. The event may be outside the selected time; its loss is shown only
- * as far as it is within that time. */
+/* Takes an event that may report a loss, or a START after a stop. The event may be outside the selected time; its loss
+ * is shown only as far as it is within that time. */
 static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 {
 	const struct ptrc_period *span = &r->query->select.span;

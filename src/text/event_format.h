@@ -89,8 +89,8 @@ bool ptrc_event_has_members(const struct ptrc_reader *);
 void ptrc_event_put_members_json(struct ptrc_json *, struct ptrc_view *);
 
 /* Each of these appends one part of a line of text, for lines that ptrc_event_put() does not make. _time: the column
- * of the time, or the columns of the two relative times. _since_before: the second of these. _name: a name in the colour of user events. _data: the data.
- * _source: the place in the source code. _time_name: the header of the column of the time. */
+ * of the time, or the columns of the two relative times. _since_before: the second of these. _name: a name in the colour of user events.
+ * _data: the data. _source: the place in the source code. _time_name: the header of the column of the time. */
 void ptrc_event_put_time(struct ptrc_buffer *, struct ptrc_event_format *,
 			 const struct ptrc_reader *);
 void ptrc_event_put_since_before(struct ptrc_buffer *, struct ptrc_event_format *, int64_t ns);
