@@ -127,8 +127,8 @@ struct ptrc_drain_given {
 	uint64_t until;
 };
 struct ptrc_drain_given ptrc_drain_given(const struct ptrc_drain *d);
-/* Notes in the chunk that this stretch is about to be written to the log. If the keeper is
- * killed, its successor sees from this note which events it had taken. */
+/* Stores in the chunk which events the keeper is about to write to the log (note). If the keeper
+ * is killed, its successor reads there which events the keeper had taken. */
 void ptrc_drain_take(struct ptrc_drain *d, const struct ptrc_drain_note *note);
 /* Starts a drain for the successor of a keeper that has died after it had written all events that
  * it had taken. This drain returns the stretches that the dead keeper had not committed, only so

@@ -59,8 +59,8 @@ struct ptrc_live_reader {
 	/* All events up to this stamp are complete, and the reader has put them into the heap. When
 	 * the heap is empty, it has passed all of them. */
 	uint64_t until;
-	struct ptrc_live_chunk **heap;	/* chunks with events of this batch; the top one has the
-					 * earliest event */
+	struct ptrc_live_chunk **heap;	/* chunks with complete events not reported yet; the top
+					 * one has the earliest */
 	struct ptrc_live_chunk *chunks; /* the reader's position in each chunk */
 	uint32_t heap_count, chunk_capacity;
 

@@ -54,9 +54,10 @@ struct ptrc_cases {
 	size_t count;
 };
 
-/* For pairs with the key at-most: the number of pairs that are certainly open (count). It is valid only while the
- * judge has counted exactly gap_count losses: a later loss may have hidden ends of pairs. */
+/* For pairs with the key at-most: how many pairs are certainly open. */
 struct ptrc_open {
+	/* The number of losses when a pair was last counted here. If the judge has seen another loss since, it may have
+	 * hidden ends of pairs, and count is out of date. */
 	uint64_t gap_count;
 	uint64_t count;
 };

@@ -174,7 +174,8 @@ static void begin_state(struct ptrc_export *x, struct ptrc_span *s)
 	lane->latest_state = s;
 	if (s->pair != x->waiting_pair)
 		return;
-	/* A thread that has ended leaves its processor, perhaps only after it was preempted. */
+	/* After os.exit a thread may be preempted, and then waits to finish its exit; the first wait that begins
+	 * otherwise is its last. */
 	((struct ptrc_export_span *)s)->is_after_exit = lane->has_ended;
 	lane->has_ended = lane->has_ended && is_preempted(x, &x->source->view);
 }

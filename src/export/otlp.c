@@ -151,7 +151,8 @@ struct list {
 	bool is_first;
 };
 
-/* Opens an attribute and its value. `group` and `key` together are the key, as JSON without quotes. */
+/* Opens an attribute and its value. The attribute's key is the list's prefix, `group` and `key`, all three escaped
+ * for JSON already. */
 static void open_value(struct list *l, const char *group, const char *key, size_t key_size)
 {
 	struct ptrc_buffer *b = l->buffer;

@@ -552,7 +552,8 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	if (r->child.pid == r->pid)
 		return;
 	p = find(all, r->child.pid);
-	/* Keeps a command line that was read before the record of the child's fork was taken. */
+	/* The child may have executed a program, and its command line may have been read, before the record of its
+	 * fork is taken: that line is kept. */
 	if (p && p->found_line && p->found_ns >= r->ns) {
 		found = *p;
 		p->found_line = NULL;

@@ -68,8 +68,8 @@ static bool read_numbers(struct ptrc_tracepoints *t)
 
 /* ---- finding the numbers in another process ---- */
 
-/* Runs find() in another process, and does not wait for the end of that process, which may take long. Returns
- * whether find() has found the numbers. */
+/* Runs find() in another process, which passes the numbers back through a pipe. Does not wait until that process
+ * has exited, as that may take long. Returns whether find() has found the numbers. */
 static bool in_process(bool (*find)(const void *arg, struct ptrc_tracepoints *), const void *arg,
 		       struct ptrc_tracepoints *t)
 {

@@ -76,8 +76,9 @@ struct ptrc_where_bounds {
 	bool is_outside;
 };
 
-/* Stores the bounds that the first comparison sets, if the expression cannot hold without that comparison, and if
- * it compares an integer of the event with a literal. Otherwise returns false. */
+/* Stores between which values a field must be for the expression to hold: the bounds of its first comparison.
+ * Returns false if the expression may hold without that comparison, or if that does not compare an integer of the
+ * event with a literal. */
 bool ptrc_where_get_bounds(const struct ptrc_where *, struct ptrc_where_bounds *);
 
 /* Whether all expressions hold for the event; some may be NULL. If this cannot be decided, counts the event as

@@ -35,8 +35,8 @@ struct ptrc_sync_points {
 
 void ptrc_sync_points_add(struct ptrc_sync_points *, int64_t at_ns, int64_t ahead_ns);
 
-/* The bounds of the offset between two clocks: upper bounds (highs) and lower bounds (lows). `highs` and
- * `lows` come from messages; said_highs and said_lows come from the errors that the clocks state themselves. */
+/* Bounds of the offset between two clocks: upper ones (highs) and lower ones (lows). Those in `highs` and `lows` come
+ * from messages between the hosts; those in said_highs and said_lows from the errors that the clocks state. */
 struct ptrc_sync_evidence {
 	struct ptrc_sync_points highs, lows;
 	struct ptrc_sync_points said_highs, said_lows;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints events as lines of text, JSON or CSV, or as columns. This is the usual sink of ptrace-dump, which also
- * counts events and prints a summary. */
+/* The sink that ptrace-dump uses unless an option asks for pairs or a tree: it prints events as lines of text, JSON or
+ * CSV, or as typed columns, or counts them. */
 #ifndef PTRC_SRC_TEXT_TEXT_H
 #define PTRC_SRC_TEXT_TEXT_H
 
