@@ -74,6 +74,7 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/base/proposals.h \
 	%D%/base/replace.c \
 	%D%/base/replace.h \
+	%D%/base/same_file.h \
 	%D%/base/screen.c \
 	%D%/base/screen.h \
 	%D%/base/table.c \

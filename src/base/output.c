@@ -11,6 +11,7 @@
 
 #include "src/base/exit_status.h"
 #include "src/base/message.h"
+#include "src/base/same_file.h"
 
 /* LOOK_MS: how often *end_flag is checked while the reader takes nothing. PIECE_BYTES: the least room of a pipe
  * that poll() reports as writable. */
@@ -86,7 +87,7 @@ bool ptrc_output_is(const char *path)
 	struct stat out;
 
 	return !stat(path, &named) && !fstat(STDOUT_FILENO, &out) && !S_ISCHR(out.st_mode) &&
-	       named.st_dev == out.st_dev && named.st_ino == out.st_ino;
+	       ptrc_is_same_file(&named, &out);
 }
 
 void ptrc_output_give_up_at(const volatile sig_atomic_t *flag)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "src/base/message.h"
+#include "src/base/same_file.h"
 
 enum { SIGNATURE_MAX_BYTES = 80 };
 
@@ -95,8 +96,8 @@ static bool is_closed_descriptor(const char *path)
 	struct stat st;
 
 	for (int fd = STDIN_FILENO; !stat(path, &named) && fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFL) & O_PATH && !fstat(fd, &st) && st.st_dev == named.st_dev &&
-		    st.st_ino == named.st_ino)
+		if (fcntl(fd, F_GETFL) & O_PATH && !fstat(fd, &st) &&
+		    ptrc_is_same_file(&st, &named))
 			return true;
 	return false;
 }

@@ -13,6 +13,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/nearest.h"
+#include "src/base/same_file.h"
 #include "src/doctor/doctor.h"
 #include "src/session/keeper.h"
 #include "src/session/orphans.h"
@@ -140,7 +141,7 @@ static bool is_writing(const char *pid, const char *directory, const struct stat
 		is_found = !strncmp(target, directory, size) && !strchr(target + size, '/') &&
 			   !fstatat(dirfd(fds), e->d_name, &link, AT_SYMLINK_NOFOLLOW) &&
 			   link.st_mode & S_IWUSR && !fstatat(dirfd(fds), e->d_name, &st, 0) &&
-			   st.st_dev == file->st_dev && st.st_ino == file->st_ino;
+			   ptrc_is_same_file(&st, file);
 	}
 	if (fds)
 		closedir(fds);

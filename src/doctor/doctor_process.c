@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/base/nearest.h"
+#include "src/base/same_file.h"
 #include "src/doctor/doctor.h"
 
 /* A process that is examined. */
@@ -63,7 +64,7 @@ static bool is_other(const struct patient *p, const char *theirs, const char *ou
 	proc_path(p->pid, theirs, path);
 	if (stat(ours, &b))
 		return false;
-	return stat(path, &a) ? errno == ENOENT : a.st_dev != b.st_dev || a.st_ino != b.st_ino;
+	return stat(path, &a) ? errno == ENOENT : !ptrc_is_same_file(&a, &b);
 }
 
 /* Checks the namespaces of the process and its /dev/shm. Returns false if the process cannot be traced from here,

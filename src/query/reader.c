@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "src/base/output.h"
+#include "src/base/same_file.h"
 #include "src/fields/when.h"
 
 /* The start of every log, see docs/log-format.md. If the log has another version than this program,
@@ -309,7 +310,7 @@ static bool open_path(struct ptrc_reader *r, bool *is_spooled)
 	if (!open_file(r->path, false, &r->fd))
 		return false;
 	*is_spooled = fstat(r->fd, &st) || stat(r->path, &there) || !S_ISREG(there.st_mode) ||
-		      st.st_dev != there.st_dev || st.st_ino != there.st_ino;
+		      !ptrc_is_same_file(&st, &there);
 	return true;
 }
 
@@ -578,7 +579,7 @@ int ptrc_reader_refresh(struct ptrc_reader *r, unsigned long first)
 	/* r->fd was opened before r->trace. So if the path still leads to the file of r->fd, it led
 	 * to this file when r->trace was opened, too. */
 	if (r->fd < 0 || fstat(r->fd, &own) || stat(r->path, &there) ||
-	    own.st_dev != there.st_dev || own.st_ino != there.st_ino)
+	    !ptrc_is_same_file(&own, &there))
 		return ESTALE;
 	start_over(r);
 	ptrc_reader_free_types(r);

@@ -16,6 +16,7 @@
 #include "src/base/message.h"
 #include "src/base/output.h"
 #include "src/base/replace.h"
+#include "src/base/same_file.h"
 #include "src/query/reader.h"
 #include "src/text/log_sink.h"
 
@@ -68,8 +69,10 @@ bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, const trace_att
 	l->fd = ptrc_replace_open(path, &log_kind, is_forced, &l->is_new);
 	if (l->fd < 0)
 		return false;
-	if (!fstat(l->fd, &st) && S_ISREG(st.st_mode) && flock(l->fd, LOCK_EX | LOCK_NB) &&
-	    errno == EWOULDBLOCK) {
+	/* The file is gone if another command has moved it away (ptrc_logfile_keep_old()) since it was opened here. */
+	if (!fstat(l->fd, &st) && S_ISREG(st.st_mode) &&
+	    ((flock(l->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) ||
+	     ptrc_logfile_is_gone(l->fd, path))) {
 		ptrc_cli_message(path, "another trace is writing to this file");
 		close(l->fd);
 		l->fd = -1;
@@ -156,39 +159,48 @@ static bool move_later_files(const char *path, const char *old)
 	       (!m.id || visit_later_files(path, &m, move_own));
 }
 
-bool ptrc_logfile_keep_old(struct ptrc_logfile *l, const trace_attr_t *attr, bool is_forced)
+/* Renames the open log to PATH.old. Returns false after a message. */
+static bool move_to_old(const struct ptrc_logfile *l, bool is_forced)
 {
 	char old[PATH_MAX];
-	struct stat st;
-	bool is_new, is_moved;
+	bool is_new;
 	int fd;
 
-	if (l->is_new || lstat(l->path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
-		return true;
 	snprintf(old, sizeof(old), "%s.old", l->path);
 	/* If PATH.old exists and is not a log, this refuses to replace it. */
 	fd = ptrc_replace_open(old, &log_kind, is_forced, &is_new);
-	if (fd >= 0)
-		close(fd);
-	is_moved = fd >= 0 && move_later_files(l->path, old);
-	ptrc_logfile_close(l, true);
-	if (!is_moved)
+	if (fd < 0)
 		return false;
-	if (rename(l->path, old)) {
-		ptrc_cli_error(old, errno);
+	close(fd);
+	if (!move_later_files(l->path, old))
 		return false;
+	if (!rename(l->path, old))
+		return true;
+	ptrc_cli_error(old, errno);
+	return false;
+}
+
+bool ptrc_logfile_keep_old(struct ptrc_logfile *l, const trace_attr_t *attr, bool is_forced)
+{
+	struct stat st;
+
+	/* Another command may write a whole log to the path after the older log was moved away: then that one is
+	 * moved, too. */
+	while (!l->is_new && !lstat(l->path, &st) && S_ISREG(st.st_mode) && st.st_size) {
+		bool is_moved = move_to_old(l, is_forced);
+
+		/* The lock is kept until here, so that no other command takes this file for its own before it is
+		 * moved. */
+		ptrc_logfile_close(l, true);
+		if (!is_moved || !ptrc_logfile_open(l, l->path, attr, is_forced))
+			return false;
 	}
-	return ptrc_logfile_open(l, l->path, attr, is_forced);
+	return true;
 }
 
 void ptrc_logfile_say_wrong_policy(const char *path)
 {
 	ptrc_cli_message(path, "is not a regular file, which needs the log-full-policy append");
-}
-
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
 bool ptrc_logfile_is_gone(int fd, const char *path)
@@ -200,7 +212,7 @@ bool ptrc_logfile_is_gone(int fd, const char *path)
 		return false;
 	if (stat(path, &there))
 		return errno == ENOENT || errno == ENOTDIR;
-	return !is_same(&opened, &there);
+	return !ptrc_is_same_file(&opened, &there);
 }
 
 void ptrc_logfile_close(struct ptrc_logfile *l, bool is_kept)
@@ -229,7 +241,7 @@ static bool is_read(const struct ptrc_query *q, int fd, const char *path, const 
 	struct stat own, other;
 
 	for (size_t i = 0; i < q->source_count && !fstat(fd, &own); i++)
-		if (!fstat(q->sources[i].reader.fd, &other) && is_same(&own, &other)) {
+		if (!fstat(q->sources[i].reader.fd, &other) && ptrc_is_same_file(&own, &other)) {
 			ptrc_cli_message(path, "%s",
 					 message ? message
 						 : "is read, and cannot be written to meanwhile");

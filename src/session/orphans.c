@@ -12,6 +12,7 @@
 
 #include "include/posixtrace-private.h"
 #include "src/base/message.h"
+#include "src/base/same_file.h"
 #include "src/session/session_client.h"
 #include "src/session/keeper.h"
 
@@ -104,13 +105,6 @@ void ptrc_orphans_say_dropped(bool is_forgetting)
 		posixtrace_discard_orphan(0);
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan *list,
 						  size_t count, const char *log)
 {
@@ -123,8 +117,8 @@ const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan
 	if (ptrc_log_open_last(log, &fd))
 		return NULL;
 	for (size_t i = 0; i < count && !fstat(fd, &last) && !found; i++)
-		if (*list[i].pt_log && !stat(list[i].pt_log, &own) && own.st_dev == last.st_dev &&
-		    own.st_ino == last.st_ino)
+		if (*list[i].pt_log && !stat(list[i].pt_log, &own) &&
+		    ptrc_is_same_file(&own, &last))
 			found = &list[i];
 	close(fd);
 	return found;
@@ -226,7 +220,7 @@ static bool settle_one(const struct posixtrace_orphan *o, const char *output)
 	 * ptrace-list and ptrace-doctor report it. */
 	if (!o->pt_has_log || o->pt_error || posixtrace_salvage_orphan(o->pt_id, NULL, written))
 		return true;
-	if (output && is_same_file(written, output))
+	if (output && ptrc_is_path_of_same_file(written, output))
 		return put_away(written, o);
 	if (strcmp(written, o->pt_log) != 0)
 		ptrc_cli_message(written,

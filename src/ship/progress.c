@@ -17,6 +17,7 @@
 #include "src/base/buffer.h"
 #include "src/base/message.h"
 #include "src/base/output.h"
+#include "src/base/same_file.h"
 
 static const char head[] = "posixtrace-ship 1\n";
 /* A progress file with more bytes is not valid. */
@@ -129,8 +130,7 @@ static int open_locked(const char *path)
 			errno = error;
 			return -1;
 		}
-		if (!stat(path, &there) && mine.st_dev == there.st_dev &&
-		    mine.st_ino == there.st_ino)
+		if (!stat(path, &there) && ptrc_is_same_file(&mine, &there))
 			return fd;
 		close(fd);
 	}

@@ -16,6 +16,7 @@
 #include "src/base/exit_status.h"
 #include "src/base/json.h"
 #include "src/base/output.h"
+#include "src/base/same_file.h"
 
 /* The first bytes of every JSON object that the commands print. An existing file that starts with
  * them may be replaced. */
@@ -222,8 +223,7 @@ int ptrc_run_result_open_file(const char *path, const struct ptrc_replace_kind *
 		return -1;
 	if (fstat(fd, &st) || (log_fd >= 0 && fstat(log_fd, &log))) {
 		ptrc_cli_error(path, errno);
-	} else if (S_ISREG(st.st_mode) && log_fd >= 0 && st.st_dev == log.st_dev &&
-		   st.st_ino == log.st_ino) {
+	} else if (S_ISREG(st.st_mode) && log_fd >= 0 && ptrc_is_same_file(&st, &log)) {
 		ptrc_cli_message(path, "is the log, so the result needs another file");
 	} else if (S_ISREG(st.st_mode) && ftruncate(fd, 0)) {
 		ptrc_cli_error(path, errno);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
+#include "src/base/same_file.h"
 #include "src/summary/selection.h"
 
 #include <errno.h>
@@ -269,10 +270,11 @@ static bool open_source(const struct ptrc_selection *s, struct ptrc_reader *r, c
 	return error == ENOENT ? ptrc_summary_open_log(r, name) : !error;
 }
 
-static bool has_text(char *const *texts, size_t count, const char *text)
+static bool has_source(char *const *operands, size_t count, const char *operand)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!strcmp(texts[i], text))
+		if (!strcmp(operands[i], operand) ||
+		    ptrc_is_path_of_same_file(operands[i], operand))
 			return true;
 	return false;
 }
@@ -284,10 +286,10 @@ static bool is_read_already(char *const *operands, size_t count, size_t i)
 	char *first;
 	bool is_read;
 
-	if (has_text(operands, i, operands[i]))
+	if (has_source(operands, i, operands[i]))
 		ptrc_cli_usage(operands[i], "is given twice, so its events would count twice");
 	first = ptrc_reader_first_path(operands[i]);
-	is_read = strcmp(first, operands[i]) && has_text(operands, count, first);
+	is_read = strcmp(first, operands[i]) && has_source(operands, count, first);
 	free(first);
 	return is_read;
 }

@@ -1320,6 +1320,20 @@ background='"$0" -n 3 -w <in >out & until grep -qsx ready out; do sleep 0.02; do
 	[ "$(cat ptrace.log)" = precious ]
 }
 
+@test "a run does not replace a log that another run writes meanwhile" {
+	strace -qq -o /dev/null true || skip "strace cannot trace here"
+	ptrace-run -- "$traced" -n 1
+	# This run stops after it has renamed the older log, and before it opens its own.
+	strace -qq -o calls -e trace=/^rename -e inject=/^rename:signal=STOP:when=1 ptrace-run -- "$traced" -n 2 &
+	wait_until grep -q 'SIGSTOP' calls
+	ptrace-run -- "$traced" -n 3
+	[ "$(events ptrace.log traced.event)" -eq 3 ]
+	pkill -CONT -P $!
+	wait $!
+	[ "$(events ptrace.log.old traced.event)" -eq 3 ]
+	[ "$(events ptrace.log traced.event)" -eq 2 ]
+}
+
 @test "the log says how COMMAND ended, if it failed" {
 	exits 7 ptrace-run -o run.log -- "$traced" -x 7
 	how() { ptrace-dump --json --event=os.command run.log | jq -c '[.data, .pid == .tid]'; }

@@ -47,6 +47,10 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 	for command in 'ptrace-dump --count' 'ptrace-check --no-loss' 'ptrace-report --text' 'ptrace-stat --label=h=run.log'; do
 		refuses 2 "run.log: is given twice*" $command run.log run.log.000002 run.log
 	done
+	ln -s run.log same.log
+	for other in ./run.log same.log; do
+		refuses 2 "$other: is given twice*" ptrace-dump run.log $other
+	done
 	ptrace-stat --diff run.log run.log
 	# Without the first name, each file is a log.
 	first=$(ptrace-dump --count - <run.log)
