@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The Trace Event Format of Chromium, in JSON, for about:tracing, Perfetto's viewer, speedscope and others.
- * Times are microseconds with three decimals since the first event, so that a double has room for every
- * nanosecond. Viewers sort the events, so a slice is put when it ends.
+ * Times are microseconds with three decimals, and count from the first event: a time since 1970 would not fit a
+ * double to the nanosecond. Viewers sort the events, so a slice is put when it ends.
  */
 #include "config.h"
 #include "src/export/format.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Comma-separated values (RFC 4180) in UTF-8: a line with the names of the columns, and a line for each
- * event. The columns are those of every event, one for each field of any layout, and two for data without a
- * layout.
+ * event. The columns are those that every event has, one for each name of a field in any layout, and two for data
+ * that the columns of fields do not show in full.
  */
 #include "config.h"
 #include "src/export/format.h"
@@ -45,8 +45,8 @@ static bool put_fields(struct csv *c, struct ptrc_buffer *b, struct ptrc_view *v
 	return is_whole;
 }
 
-/* Puts the last two columns, "data" and "data_hex": the data as text, and its bytes unless the other columns
- * have all of them. */
+/* Puts the last two columns. "data" has data that is a text or JSON, and not made of fields. "data_hex" has all bytes
+ * of the data, unless the other columns have them. */
 static void put_data(struct ptrc_buffer *b, struct ptrc_view *view, bool is_whole)
 {
 	const struct ptrc_reader *r = view->reader;

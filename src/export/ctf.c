@@ -60,7 +60,7 @@ struct stream {
 	uint64_t last_ns;
 	/* The number of bytes written so far. */
 	uint64_t bytes;
-	/* The number of losses without a number of lost events in the log. */
+	/* The number of losses for which the log does not say how many events were lost. */
 	uint64_t uncounted;
 	/* The offset in the stream, in bytes, of the packet of the first uncounted loss. */
 	uint64_t uncounted_at;
@@ -147,7 +147,8 @@ static void plan(struct type *t)
 	for (size_t i = 0; (f = ptrc_layout_field(t->layout, i)); i++) {
 		struct part *last = t->part_count ? &t->parts[t->part_count - 1] : NULL;
 
-		/* A text of fixed size is no exception: put_value() puts all of its bytes, too. */
+		/* Bit fields have to be decoded. Any other field of fixed size, even a text, is put by put_value() with
+		 * the same bytes as it has in the data. */
 		t->has_parts &= !f->bits;
 		if (f->kind == PTRC_LAYOUT_PADDING)
 			continue;
@@ -409,8 +410,8 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	close_packet(c, order, end);
 }
 
-/* Whether no part of the logs is left out by its time or number, so that each loss of the logs is at a place
- * in the export. */
+/* Whether no option has selected a time (--since, --until, --around) or a number of events (--first, --last). If so,
+ * the export covers all of the logs, and loss() has got each of their losses. */
 static bool is_whole(const struct ptrc_query *q)
 {
 	const struct ptrc_period *span = &q->select.span;
@@ -419,8 +420,8 @@ static bool is_whole(const struct ptrc_query *q)
 	       q->first_count == UINT64_MAX && q->last_count == UINT64_MAX;
 }
 
-/* Adds the lost events that no packet has counted yet. If exactly one loss has no number in the log, adds
- * them to that loss, otherwise in a packet at the end. */
+/* Adds the lost events that no packet has counted yet. If the log lacks the number of lost events for exactly one
+ * loss, adds them to that loss, otherwise in a packet at the end. */
 static void put_rest(struct ptrc_export *x, const struct ptrc_source *source)
 {
 	struct ctf *c = x->state;

@@ -122,8 +122,8 @@ static void put_number(struct ptrc_json *j, const char *key, const struct ptrc_l
 	ptrc_json_close(j, '}');
 }
 
-/* Puts the description of bytes, text or an array. The field `length` has its size; NULL: the size is
- * fixed. */
+/* Puts the description of bytes, text or an array. `length` is the name of the field that has its size; NULL if the
+ * size is fixed. */
 static void put_items(struct ptrc_json *j, const struct ptrc_layout_field *f, const char *role,
 		      const char *length)
 {

@@ -28,7 +28,7 @@ struct ptrc_ctf_packet {
 	uint32_t stream_instance_id;
 	uint64_t timestamp_begin;
 	uint64_t timestamp_end;
-	/* In bits. */
+	/* The sizes are in bits. */
 	uint64_t content_size;
 	uint64_t packet_size;
 	uint64_t packet_seq_num;
@@ -85,8 +85,8 @@ struct ptrc_ctf_class {
 	const struct ptrc_reader_name *name;
 	const struct ptrc_layout_field **fields;
 	size_t count;
-	/* One field has the name of a later field with an underscore before it, as `_x` before `x`.
-	 * Readers of CTF 1.8 confuse the two (see prefix() in ctf_tsdl.c). */
+	/* The name of one field is an underscore and the name of a later field, such as `_x` and `x`. Readers
+	 * of CTF 1.8 confuse the two (see prefix() in ctf_tsdl.c). */
 	bool has_underscored;
 };
 

@@ -83,7 +83,7 @@ static bool is_state(const struct ptrc_export *x, size_t pair)
 	return pair == x->running_pair || pair == x->waiting_pair;
 }
 
-/* Whether the pair that the latest event starts is shown as a frame of a flame graph. */
+/* Whether the latest event, which starts or ends a pair, is selected. If so, the pair is a frame of a flame graph. */
 static bool is_flame(struct ptrc_export *x)
 {
 	struct ptrc_select *select = &x->query->select;
@@ -97,8 +97,8 @@ static bool is_flame(struct ptrc_export *x)
 	return is_selected;
 }
 
-/* Stores the name of a pair in x->own_name if it is that of a function or program, or has a label
- * (--label-by). Returns false if the pair has only the name of its kind. */
+/* Stores in x->own_name the name that this one pair has, if the pair is a function or a program, or has a label
+ * (--label-by). Returns false if there is none: the pair then has the name that all pairs of its definition share. */
 static bool name_by_itself(struct ptrc_export *x, const struct ptrc_pair *pair,
 			   struct ptrc_view *view)
 {
@@ -111,8 +111,9 @@ static bool name_by_itself(struct ptrc_export *x, const struct ptrc_pair *pair,
 	return true;
 }
 
-/* The innermost open span of the lane; NULL if there is none, or if that span is cut, because then the spans around
- * it are cut, too. Valid only while events are read: at their end, open spans are freed. */
+/* The innermost open span of the lane. NULL if there is none, or if events were lost since that span started: its end
+ * may be among them, and so may the ends of the spans around it. Valid only while events are read: at the end of the
+ * events, open spans are freed. */
 static const struct ptrc_export_span *innermost(const struct ptrc_lane *lane)
 {
 	const struct ptrc_span *s = lane->latest;
@@ -140,9 +141,9 @@ static const struct ptrc_span *wait_around(struct ptrc_export *x, const struct p
 	return s;
 }
 
-/* Stores the kind of the wait around a span that starts. A wait that the thread has left by longjmp() stays
- * open without an end. So once a later wait has ended, the open wait is not taken as the reason why the
- * thread is off its processor. */
+/* If the span that starts is a wait, or the state of a thread that is off its processor, stores the kind of the wait
+ * around it. A wait that the thread has left by longjmp() stays open without an end. So once a later wait has
+ * started or ended, the earlier one is not taken as the reason why the thread is off its processor. */
 static void find_wait(struct ptrc_export *x, struct ptrc_span *s)
 {
 	struct ptrc_export_lane *lane = (struct ptrc_export_lane *)s->lane;
@@ -335,7 +336,7 @@ static void take(void *self, struct ptrc_span *s)
 /* ---- losses ---- */
 
 /* Ends the loss at the time of the latest event. A loss may concern any event, so it is exported whatever
- * events are selected, if it is within the selected time. */
+ * events are selected, if it overlaps the selected time. */
 static void end_loss(struct ptrc_export *x, struct ptrc_export_loss *l)
 {
 	const struct ptrc_period *span = &x->query->select.span;

@@ -66,7 +66,7 @@ bool ptrc_export_begin_lanes(struct ptrc_export *x)
 	return count <= PTRC_LANE_MACHINES;
 }
 
-/* Puts the last name of the process in the log, because viewers show a single name for the whole time. */
+/* Puts the latest name that the log has for the process, because viewers show a single name for the whole time. */
 static void take_process_name(struct ptrc_buffer *to, const struct ptrc_reader *r)
 {
 	struct posixtrace_log_process p;

@@ -67,7 +67,7 @@ struct ptrc_export_lane {
 	bool is_written;
 	/* The span of the state that the thread's latest os.switch_in or os.switch_out has started. */
 	const struct ptrc_span *latest_state;
-	/* The thread has ended (os.exit), and may still leave its processor. */
+	/* The thread's os.exit has been read, but not the switch by which the thread leaves its processor for good. */
 	bool has_ended;
 	/* The wait that the thread has started last; NULL if a wait has ended since. */
 	const struct ptrc_span *latest_wait;
@@ -88,9 +88,10 @@ struct ptrc_export_name {
 	uint64_t number;
 };
 
-/* A pair whose first event was read. The numbers of spans count from 1, in the order of their first events. */
+/* A pair whose first event was read. */
 struct ptrc_export_span {
 	struct ptrc_span span;
+	/* The number of the span, from 1 on, in the order of the first events; 0 for the state of a thread. */
 	uint64_t number;
 	/* The number of the innermost span of the thread that was open when this one started; 0 if there was none. */
 	uint64_t outer;
@@ -223,8 +224,8 @@ struct ptrc_export {
 	uint64_t slice_count;
 	/* The number of spans that have started, except for states of threads. */
 	uint64_t span_count;
-	/* Formats of flame graphs show samples of stacks, if there are any (has_samples), otherwise
-	 * pairs. */
+	/* Whether an event type for samples of stacks (os.sample) exists and may be selected. If so, formats of flame
+	 * graphs show the samples, otherwise pairs. */
 	bool has_samples;
 	struct ptrc_flames flames;
 	/* Used by formats of flame graphs: the number of pairs whose key is a field. They are left
@@ -240,7 +241,8 @@ struct ptrc_export_format {
 	const char *name;
 	/* The kind of file that the format writes; not used if .open is set. */
 	struct ptrc_replace_kind kind;
-	/* Opens the output of a format that does not write a file. Returns false after a message. */
+	/* Opens the output of a format that writes a directory instead of a file; otherwise NULL. Returns false after a
+	 * message. */
 	bool (*open)(struct ptrc_export *);
 	/* The format has no slices: the events of pairs are exported as events. */
 	bool has_only_events;

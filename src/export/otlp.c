@@ -217,7 +217,7 @@ static void put_double(struct ptrc_buffer *b, const struct ptrc_value *v)
 		ptrc_value_json(&j, "doubleValue", &plain);
 }
 
-/* Whether OTLP can hold the integer or fraction that these digits of a JSON number are. */
+/* Whether OTLP can hold this number of a JSON text: as an integer of 64 bits or, if it is no integer, as a double. */
 static bool has_number(const char *digits, size_t size, bool is_integer)
 {
 	char copy[400];
@@ -340,7 +340,7 @@ static bool put_array(struct ptrc_buffer *b, struct ptrc_buffer *room,
 	return is_exact;
 }
 
-/* Whether one of the members from the first to the last has the name. */
+/* Whether a member from `first` on, up to but not including `last`, has the same name as `name`. */
 static bool has_name(const struct ptrc_json_text_member *first,
 		     const struct ptrc_json_text_member *last,
 		     const struct ptrc_json_text_member *name)

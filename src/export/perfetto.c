@@ -148,8 +148,8 @@ static const char *const words[WORDS] = {
 	[WORD_UNREADABLE_EVENTS] = "unreadable_events",
 };
 
-/* A name, counter or stack, which is written once and then referred to by its number; 0 until it is
- * written. */
+/* A name, counter or stack, which is written once and then referred to by its number. `number` is 0 until then. A
+ * stack has a number already, so `number` only becomes 1. */
 struct interned {
 	struct ptrc_table_entry entry;
 	uint64_t number;
@@ -326,7 +326,8 @@ static inline void close_packet(struct ptrc_buffer *b, struct packet at)
 	close_message(b, at.packet);
 }
 
-/* Puts the descriptor of a track for a process or a thread. If pid is 0, the track only has a name. */
+/* Puts the descriptor of a track: that of a thread or, if tid is 0, of a process. If pid is 0, the track only has a
+ * name. */
 static void put_track(struct ptrc_buffer *b, uint64_t track, uint64_t parent, const char *name,
 		      size_t size, int32_t pid, int32_t tid)
 {

@@ -519,8 +519,8 @@ static void free_stacks(struct ptrc_export *x)
 
 const struct ptrc_export_format ptrc_export_folded = {
 	.name = "folded",
-	/* The format has no signature, and no file of folded stacks starts with a null byte. So without
-	 * --force, only an empty file is replaced. */
+	/* The format has no signature. The one here, a null byte, is not found in a file of folded stacks. So
+	 * without --force, only an empty file is replaced. */
 	.kind = {.mode = 0600, .signature = "", .signature_bytes = 1, .noun = "empty"},
 	.state_size = sizeof(struct stacks),
 	.begin = begin,
