@@ -282,7 +282,7 @@ static size_t class_of_pair(struct ptrc_report *r, const struct ptrc_pair *pair)
 	return r->class_of_pair[number] - 1;
 }
 
-/* An entry of the tables .functions and .places. */
+/* An entry of the tables .functions and .places of struct ptrc_report. */
 struct function {
 	struct ptrc_table_entry entry;
 	/* 1 + the index of the class; 0 until there is a class. */
@@ -342,7 +342,7 @@ bool ptrc_report_has_own_class(const struct ptrc_report *r, const struct ptrc_pa
 }
 
 /* Returns the class for the pair that the view's event starts, or for the function that the event leaves.
- * With --label-by, each value has a class of its own. */
+ * With --label-by, each label of a pair has a class of its own. */
 static size_t class_of_span(struct ptrc_report *r, const struct ptrc_pair *pair,
 			    struct ptrc_view *view)
 {
@@ -624,8 +624,8 @@ static void drop_loss(struct ptrc_report *r, size_t order)
 	r->last_loss[order] = 0;
 }
 
-/* Takes an event that may report a loss, or a START after a stop. The event may be outside the selected time; its loss
- * is shown only as far as it is within that time. */
+/* Takes any event, as it may report a loss, end a loss, or be a START after a stop. The event may be outside the
+ * selected time; a loss is shown only as far as it is within that time. */
 static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 {
 	const struct ptrc_period *span = &r->query->select.span;

@@ -47,8 +47,8 @@ struct ptrc_report_record {
 	/* The time of the event, or of the start of the pair, in nanoseconds since 1970. */
 	int64_t ns;
 	uint64_t duration_ns;
-	/* The event, or the first event of a pair; NULL if it is outside the selected time. Only pairs and
-	 * runs have an end, and a run that has not ended has none. */
+	/* `begin` is the event, or the first event of a pair or run; `end` is the last event of a pair or run. NULL if
+	 * the event is missing or outside the selected time; `end` is NULL for a record of a single event, too. */
 	struct ptrc_report_event *begin;
 	struct ptrc_report_event *end;
 	uint32_t lane;
@@ -79,7 +79,7 @@ struct ptrc_report_class {
 	struct ptrc_quantiles lengths;
 	/* When the longest time in `lengths` started, in nanoseconds since 1970. */
 	int64_t longest_ns;
-	/* For events: the time of the latest one, and the number of losses of all sources before it. */
+	/* For events: the time of the latest one, and the value of all_gap_count at that event. */
 	int64_t last_ns;
 	uint64_t gap_count;
 
@@ -104,12 +104,12 @@ struct ptrc_report_lane {
 	 * events were lost do not count. */
 	uint64_t gap_ns;
 	int64_t gap_begin_ns;
-	/* The number of losses of the lane's source before the lane's latest event. */
+	/* The value of gap_counts for the lane's source at the lane's latest event. */
 	uint64_t gap_count;
-	/* If the thread is running, the os.switch_in with which it started. */
+	/* The os.switch_in by which the thread got the processor that it has now; NULL if that is not known. */
 	struct ptrc_report_event *running;
-	/* Whether the thread had an os.switch_*, or a loss may have hidden one. If not, it has run since the
-	 * start. */
+	/* Whether the thread had an os.switch_*, or a loss may have hidden one. If not, an os.switch_out shows that
+	 * the thread had its processor from the start on. */
 	bool has_switched;
 	/* How many records were dropped, by time: PTRC_REPORT_BUCKETS counts; NULL if none were dropped. */
 	uint32_t *dropped;
@@ -168,7 +168,8 @@ struct ptrc_report {
 	/* For each source: 1 + the index in .losses of the open loss, and of the last one; 0: there is
 	 * none. */
 	size_t *open_loss, *last_loss;
-	/* The number of losses so far, for each source and for all sources together. */
+	/* Counters, for each source and for all sources together. They grow wherever events may be missing: at a loss,
+	 * at its end, at a restart of the trace, and between two windows. */
 	uint64_t *gap_counts;
 	uint64_t all_gap_count;
 

@@ -283,8 +283,7 @@ static uint64_t number_of_place(struct page *p, const struct ptrc_report_event *
 	return place->text - 1;
 }
 
-/* Finds the column in p->fields, which are those of the current class, or adds it. Stores its index in
- * *number unless that is NULL. */
+/* Finds a column of the current class in p->fields, or adds it. Stores its index in *number unless `number` is NULL. */
 static struct ptrc_report_column *column(struct page *p, const char *name, char kind, bool is_end,
 					 const struct ptrc_layout_field *model, size_t *number)
 {
@@ -678,7 +677,7 @@ static void put_table(struct page *p, struct ptrc_json *j, const char *key,
 	ptrc_buffer_bytes(&p->data, t->bytes.bytes, t->bytes.used);
 }
 
-/* Puts the tables of waits, with the number of rows that each has in all. */
+/* Puts the tables of waits, cut after PTRC_WAITS_ROWS rows, and the number of rows that each has uncut. */
 static void put_waits(struct ptrc_json *j, const struct ptrc_waits *w)
 {
 	if (!ptrc_waits_has_any(w) && !w->has_switches)
