@@ -103,8 +103,8 @@ static bool count_by_totals(struct ptrc_event_types *t, struct ptrc_reader *r)
 			t->last = r->event.posix_timestamp;
 	is_damaged = is_damaged || has_met_damage(r);
 	if (is_damaged) {
-		/* The counts that the log states include events that cannot be read. So this goes back to the start
-		 * of the log, and the caller counts the events by reading them. */
+		/* The counts that the log states include events that cannot be read. So the reader goes back to the
+		 * start of the log, and the caller counts the events by reading them. */
 		r->error = ptrc_reader_select(r, NULL, 0, NULL);
 	} else {
 		r->read_count = 0;

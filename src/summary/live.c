@@ -38,7 +38,7 @@ struct look {
 	struct timespec time;
 	struct ptrc_session_state state;
 	struct ptrc_event_types types;
-	/* If pairs are shown: the number of events that their reader has missed so far (missed()). */
+	/* If pairs are shown: the number of events that this command has not got so far (missed()). */
 	uint64_t unshown;
 };
 
@@ -292,8 +292,8 @@ struct watch {
 };
 
 /* The number of events, since missed_before was taken, that the stream recorded and the reader of the session did not
- * get. In a LOOP stream these include events that were overwritten before they were read. With another policy a full
- * stream records no events; the session itself counts these. */
+ * get. In a LOOP stream these include events that were overwritten before they were read. With another policy, a full
+ * stream does not record an event, and the session itself counts that event as lost. */
 static uint64_t missed(const struct watch *w)
 {
 	const struct ptrc_reader *r = &w->live->query->sources->reader;
@@ -345,8 +345,9 @@ static bool read_some(const struct ptrc_live *live)
 	return true;
 }
 
-/* Waits until the time until_ns, or until a signal comes. Meanwhile reads the events of the session if there are
- * pairs. Returns false at the end of these events or, without pairs, of the session's process. */
+/* Waits until the time until_ns, or until a signal comes or the size of the terminal changes. Meanwhile reads the
+ * events of the session if there are pairs. Returns false at the end of these events or, without pairs, of the
+ * session's process. */
 static bool wait_until(const struct watch *w, int64_t until_ns)
 {
 	const struct ptrc_live *live = w->live;
@@ -375,8 +376,8 @@ static bool wait_until(const struct watch *w, int64_t until_ns)
 
 /* ---- output ---- */
 
-/* Shows a table, or a line of JSON. A table on a terminal replaces the last one; is_apart puts a blank line
- * before any other. */
+/* Shows a table, or a line of JSON. A table on a terminal replaces the last one; otherwise is_apart puts a blank
+ * line first. */
 static void show(const struct ptrc_buffer *text, bool has_screen, bool is_apart)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;

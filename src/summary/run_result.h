@@ -62,8 +62,8 @@ void ptrc_run_result_to_descriptor(const char *number);
 void ptrc_run_result_set(const char *command, bool is_forced);
 
 /* Opens and empties the file of --json, if there is one, before COMMAND runs. Unless is_forced was set, an
- * existing file is replaced only if it is empty or starts like the JSON object of a run. Returns false, after a
- * message, if the file cannot be opened, or if it is the log. */
+ * existing file is replaced only if it is empty or starts like a JSON object of a ptrace-* command. Returns false,
+ * after a message, if the file cannot be opened, or if it is the log. */
 bool ptrc_run_result_open(int log_fd);
 
 /* ---- for each file with a result of a run ---- */

@@ -11,7 +11,8 @@
 #include "src/check/report.h"
 
 /* Called for the option of a format. With a path, verdicts in this format go to that file; without one, the
- * verdicts on standard error have this format. Ends the process if the path is not valid. */
+ * verdicts on standard error have this format. Ends the process if the path is not valid, or if another format was
+ * given for standard error before. */
 void ptrc_run_verdicts_option(enum ptrc_check_format, const char *path);
 
 /* Opens and empties the files before COMMAND runs. Unless is_forced, existing files are replaced only if they are

@@ -151,8 +151,8 @@ static void read_label(struct ptrc_selection *s)
 	s->pairs->label = &s->label;
 }
 
-/* Reads --pair. From then on, fields are looked up as fields of pairs, as in the expressions of --where, which are
- * read later. */
+/* Reads --pair. If there are pairs, fields are from then on looked up as fields of pairs (unless is_by_begin is set),
+ * because the expressions of --where, which are read next, are then about pairs. */
 static void add_pairs(struct ptrc_selection *s)
 {
 	struct ptrc_cli_reason why;
@@ -280,7 +280,7 @@ static bool has_source(char *const *operands, size_t count, const char *operand)
 }
 
 /* Whether the operand is a later file of a rotated log whose first file is an operand, too. The first file brings
- * the events of all files. Ends the process if the operand occurs before. */
+ * the events of all files. Ends the process if the same operand was given earlier. */
 static bool is_read_already(char *const *operands, size_t count, size_t i)
 {
 	char *first;
@@ -295,7 +295,7 @@ static bool is_read_already(char *const *operands, size_t count, size_t i)
 }
 
 /* Finds the fields of --pair again, now that the layouts of the logs are known. If a field is in
- * none of them, and there are events of its pair, ends the process with a message. */
+ * none of them, and the logs have an event type of its pair, ends the process with a message. */
 static void find_keys(struct ptrc_selection *s)
 {
 	struct ptrc_query *q = s->query;
