@@ -41,8 +41,8 @@ struct ptrc_columns_kind {
 	struct ptrc_buffer head;
 	const struct ptrc_layout *layout;
 	enum form form;
-	/* The number of the kind in the block, and the number of its events there. If that is 0, the kind has
-	 * no number. */
+	/* The number of the kind in the block, and how many events of the kind the block has. If it has none,
+	 * the kind has no number. */
 	uint16_t number;
 	uint32_t event_count;
 	/* For FIELDS, a column for each field of the layout; the columns of padding stay empty. For other forms, one

@@ -69,7 +69,7 @@ static bool has_json_name(const struct ptrc_reader_name *name)
 }
 
 /* Puts the names of the types in the set as a JSON array. If some types have no known name, or one that is not
- * valid in JSON, their numbers follow in an array named the key with _ids appended. */
+ * valid in JSON, their numbers follow in a second array, whose key is that of the first one with _ids appended. */
 static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r, const struct part *part)
 {
 	trace_event_set_t set;
@@ -543,8 +543,8 @@ static void widen(int *width, size_t used)
 		*width = (int)used;
 }
 
-/* Appends blanks to a column, of which `used` columns are taken, up to the greatest width that the column has had
- * so far. */
+/* Appends blanks to a column that has `used` characters of text, up to the greatest width that the column has had so
+ * far. */
 static void end_column(struct ptrc_buffer *b, int used, int *width)
 {
 	widen(width, (size_t)used);
@@ -751,7 +751,8 @@ static const char *ns_key_of(enum ptrc_field_id id)
 	}
 }
 
-/* The view from which a field is taken: `view`, or that of the first event of the pair that ends with it. */
+/* The view from which a field is taken: `view`, or, for a field of the first event of a pair, the view of that event.
+ * The event of `view` then ends the pair. */
 static struct ptrc_view *view_of(const struct ptrc_field *f, struct ptrc_view *view)
 {
 	return f->is_of_begin ? view->begin : view;

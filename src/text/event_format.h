@@ -22,7 +22,7 @@ enum ptrc_event_column {
 	PTRC_COLUMNS,
 };
 
-/* Starts zeroed. The user then sets format, widths[PTRC_COLUMN_EVENT], has_log, has_symbols, is_coloured,
+/* Starts zeroed. The owner then sets format, widths[PTRC_COLUMN_EVENT], has_log, has_symbols, is_coloured,
  * is_relative, begin_ns and time.is_local. */
 struct ptrc_event_format {
 	enum ptrc_format format;
@@ -43,8 +43,8 @@ struct ptrc_event_format {
 	int widths[PTRC_COLUMNS];
 	struct ptrc_time_format time;
 	/* Instead of the time, text has two relative times: since the start of the trace, and since the event of
-	 * the preceding line. last_ns is the time of that event, if has_last; since_before_at is the offset of the
-	 * latest such time in its buffer; the widths are the greatest so far. */
+	 * the preceding line. last_ns is the time of that event, if has_last. since_before_at is the offset, in the
+	 * buffer, of the second relative time that was put last. The widths are the greatest so far. */
 	bool is_relative;
 	int64_t begin_ns;
 	bool has_last;
@@ -88,9 +88,10 @@ bool ptrc_event_has_members(const struct ptrc_reader *);
 /* Puts what ptrc_event_put_data_json() puts, and the member "unreadable_events", if the event has it. */
 void ptrc_event_put_members_json(struct ptrc_json *, struct ptrc_view *);
 
-/* Each of these appends one part of a line of text, for lines that ptrc_event_put() does not make. _time: the column
- * of the time, or the columns of the two relative times. _since_before: the second of these. _name: a name in the colour of user events.
- * _data: the data. _source: the place in the source code. _time_name: the header of the column of the time. */
+/* Each of these appends one part of a line of text, for lines that ptrc_event_put() does not make. _time: the column of
+ * the time, or the columns of the two relative times. _since_before: the second relative time. _name: a name in the
+ * colour of user events. _data: the data. _source: the place in the source code. _time_name: the header of what _time
+ * appends. */
 void ptrc_event_put_time(struct ptrc_buffer *, struct ptrc_event_format *,
 			 const struct ptrc_reader *);
 void ptrc_event_put_since_before(struct ptrc_buffer *, struct ptrc_event_format *, int64_t ns);

@@ -19,8 +19,8 @@ enum {
 	DURATION_COLUMNS = 9,
 	/* A name longer than this does not widen its column. */
 	NAME_COLUMNS_MAX = 40,
-	/* Each level of a tree is indented by TREE_COLUMNS blanks. Below TREE_DEPTH_MAX, the level is shown
-	 * as a number. */
+	/* Each level of a tree is indented by TREE_COLUMNS blanks. Levels deeper than TREE_DEPTH_MAX are not
+	 * indented further; their lines show the level as a number. */
 	TREE_COLUMNS = 2,
 	TREE_DEPTH_MAX = 40,
 };

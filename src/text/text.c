@@ -137,7 +137,7 @@ void ptrc_text_put_lines(struct ptrc_text *t, struct ptrc_lines *lines, int64_t 
 static bool show_last(struct ptrc_text *t)
 {
 	struct ptrc_query *q = t->query;
-	/* The first line has a time relative to the event that precedes it, so one more event is needed. */
+	/* With --relative, the first line has a time relative to the event before it, so one more event is needed. */
 	uint64_t wanted = (q->last_count ? q->last_count : 1) + t->format.is_relative;
 	uint64_t count = wanted;
 	bool is_all = false;

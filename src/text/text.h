@@ -14,7 +14,7 @@
 /* A line of output, or a block of columns with one event, that is kept until it is known whether it is shown. */
 struct ptrc_line {
 	struct ptrc_line *next;
-	/* The time of the event, in nanoseconds since 1970. */
+	/* The time of the event, in nanoseconds since 1970; 0 in lines that are kept for --last. */
 	int64_t ns;
 	/* For --follow --around --relative: where the text has the time since the event of the preceding line,
 	 * which is not known before the line is shown. The size is 0 if the text has no such time. */

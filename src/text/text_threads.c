@@ -307,7 +307,7 @@ bool ptrc_text_by_threads(struct ptrc_text *t)
 		return false;
 	crew.workers = ptrc_cli_allocate(count * sizeof(*crew.workers));
 	start(&crew, t, s, count);
-	/* With this number of jobs, no worker must wait while the lines of a job are written. */
+	/* With this number of jobs, no worker has to wait while the lines of a job are written. */
 	crew.job_count = 2 * crew.worker_count + 2;
 	crew.jobs = ptrc_cli_allocate(crew.job_count * sizeof(*crew.jobs));
 	for (size_t i = 0; i < crew.job_count; i++) {
