@@ -68,7 +68,7 @@ struct making {
 	struct ptrc_logfile log;
 	char *absolute_log;
 	struct ptrc_session_outcome outcome;
-	/* Why the target is not traced yet; empty if it is. */
+	/* Why the target cannot be traced now; empty if no reason was found. */
 	struct ptrc_doctor_obstacle obstacle;
 };
 

@@ -167,8 +167,8 @@ static void check_usage(int operands)
 	ptrc_selection_check(&selection, operands);
 }
 
-/* Whether the user wants the first or last events as text, without any other selection. Then the events that
- * flushes of the log record are left out. */
+/* Whether the user wants the first or last events as text, and gives neither --event nor --where nor --around. Then
+ * the system events about flushes of the log are left out. */
 static bool is_without_flushes(void)
 {
 	const struct ptrc_select *s = &query.select;

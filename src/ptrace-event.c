@@ -55,7 +55,8 @@ struct result {
 	unsigned int streams;
 };
 
-/* The length of KEY in KEY=VALUE. 0 if the operand is not of this form, but data that merely contains a "=". */
+/* The length of KEY in KEY=VALUE; 0 if the operand is not of this form. A "=" makes it a pair only after a key of
+ * letters, digits and _ . - that does not start with a digit, a point or a hyphen. */
 static size_t key_length(const char *operand)
 {
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"

@@ -35,7 +35,8 @@ static const struct ptrc_cli cli = {
 		 "Exit status: 0 done, 1 a session does not answer, 2 wrong usage.",
 };
 
-/* Stores the name of the target's program, which may have any bytes; "" if the target has ended. */
+/* Stores the name of the target's program, which may have any bytes; "" if the target has ended or belongs to
+ * another pid namespace. */
 static void find_command(const struct ptrc_session_state *s, char command[32])
 {
 	*command = '\0';

@@ -90,7 +90,7 @@ static struct ptrc_buffer out;
 /* No event type matches the selection, so there is no report. */
 static bool is_vain;
 
-/* Whether the user asks for system events, by --event, --around or as a pair. */
+/* Whether the user may want system events: --event, --where or --around is given, or a pair of system events. */
 static bool asks_for_system(void)
 {
 	static const char prefix[] = "posix_trace_";

@@ -152,7 +152,8 @@ struct run {
 	bool has_command_ended;
 	/* A client of the session ended the recording while COMMAND ran. */
 	bool is_ended_early;
-	/* The results of the trace, up to event_count. They are complete when trace_ended() was called. */
+	/* The results of the trace: the members from here to event_count. They are complete when trace_ended() was
+	 * called. */
 	struct ptrc_losses losses;
 	struct posixtrace_pattern patterns[POSIXTRACE_PATTERNS_MAX];
 	size_t pattern_count;
@@ -845,9 +846,9 @@ static void end_recording(struct run *r)
 	close(signals);
 }
 
-/* If no program recorded an event, prints a message that says why. Prints none if events were lost, because that
- * is the reason, and report() says so. With --os=KIND the user may want no other events; so then a message is
- * printed only if a program opened an event type. */
+/* Prints a message that says why, if --functions, --waits or --sdt recorded nothing, or else if no program recorded an
+ * event. In the second case, prints none if events were lost: that is the reason, and report() says so. With --os=KIND
+ * the user may want no events of programs; so then a message is printed only if a program opened an event type. */
 static void say_why_empty(const struct run *r)
 {
 	bool is_auto = r->plan.os.kinds == PTRC_OS_AUTO;

@@ -267,8 +267,8 @@ static void apply(int key, const char *text)
 	}
 }
 
-/* Reads a setting, a key and its value, from the configuration file. The value is checked even if an option
- * overrides it. */
+/* Reads a setting, a key and its value, from the configuration file. If an option overrides the value, only the
+ * value's YAML is checked: that it is a single value or, for a switch, true or false. */
 static void read_setting(struct ptrc_yaml *y)
 {
 	const char *name = ptrc_yaml_key(y);
