@@ -57,8 +57,8 @@
  * unattended COMMAND must not hang for ever. */
 #define NO_LOSS_WAIT "10m"
 
-/* If the log accepts nothing for this long after an interrupt, a message says that this process waits for
- * it. */
+/* If the log accepts nothing for this long after an interrupt, a message says that this process waits for the
+ * log. */
 enum { WORD_MS = 1000 };
 
 enum {

@@ -421,7 +421,7 @@ static void report_selection(void)
 	is_incomplete |= ptrc_query_undecided(&query) && !query.is_loss_allowed;
 }
 
-/* Prints messages about pairs that no log has, and about events that were left out. */
+/* Prints messages about pairs that no log has, and about events that were left out because they have no key. */
 static void report_pairs(void)
 {
 	for (size_t i = 0; i < diff.pair_count; i++) {

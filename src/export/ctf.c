@@ -237,7 +237,7 @@ static void add_class(struct ctf *c, size_t order, struct type *t, uint32_t *num
 
 /* ---- events ---- */
 
-/* Puts the value of a field. Numbers are copied from the data. A bit field is put as a number of its whole
+/* Puts the value of a field. Numbers are copied from the data. A bit field is put as a number with all bits of its
  * type. */
 static void put_value(struct ptrc_buffer *b, const struct ptrc_layout_field *f,
 		      const struct ptrc_value *v)

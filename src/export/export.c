@@ -351,7 +351,8 @@ static void end_loss(struct ptrc_export *x, struct ptrc_export_loss *l)
 		x->format->loss(x, l);
 }
 
-/* Ends the loss that was going on before the latest event. If this event reports a loss, starts a new one. */
+/* Ends the loss that was going on before the latest event. If the trace was restarted before this event, cuts the open
+ * pairs. If this event reports a loss, starts a new one. */
 static void look_for_loss(struct ptrc_export *x, struct ptrc_export_loss *l)
 {
 	struct ptrc_reader *r = &x->source->reader;
