@@ -43,7 +43,7 @@ struct run {
 struct posixtrace_log_writer {
 	struct ptrc_attr attr;
 	struct ptrc_names_object *own_names; /* NULL: the names are those of an existing stream */
-	struct ptrc_log_buffer part; /* the bytes of the log since the last part, if fd is -1 */
+	struct ptrc_log_buffer part; /* for a log in memory: its bytes since the last part */
 	struct ptrc_log_writer writer;
 	struct ptrc_packer *packer;
 	struct ptrc_log_buffer events; /* struct waiting; 8 unused bytes first, so 0 is no offset */

@@ -33,7 +33,7 @@ PTRC_MUST_CHECK int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c,
 /*
  * Begins a log in memory, with its head and the names of the stream. `stream` and `names` must stay
  * valid for all later calls except ptrc_log_copy_status() and ptrc_log_copy_free(). ENOMEM: no log
- * was begun. If memory is short later, that call and all calls after it fail with ENOMEM.
+ * was begun. If a later call fails for want of memory, so do all calls after it.
  */
 PTRC_MUST_CHECK int ptrc_log_copy_begin(const struct ptrc_stream_header *stream,
 					const struct ptrc_names_object *names,

@@ -22,7 +22,7 @@ struct ptrc_log_piece {
 };
 
 /* Whether the last event of this piece (packed events of one writer) comes after that of `last`
- * (may be NULL). False for FLUSH_START and FLUSH_STOP, which are no events of the program. */
+ * (NULL: true). False for FLUSH_START and FLUSH_STOP, which are no events of the program. */
 static bool piece_is_last(const struct ptrc_log_piece *p, const struct ptrc_log_piece *last)
 {
 	return p->s.kind != PTRC_STRETCH_MARKER &&
@@ -467,8 +467,7 @@ static uint64_t estimate(const struct ptrc_log_batch *b, int64_t ns, uint64_t en
 			part >>= 32;
 			all >>= 32;
 		}
-		/* A piece of more than 4 GiB has a single event, so first_ns equals last_ns and the
-		 * loop has handled it above. */
+		/* No factor has more than 32 bits, so the product does not overflow. */
 		sum += (p->s.bytes & UINT32_MAX) * (part & UINT32_MAX) / (all + 1);
 	}
 	return sum;
@@ -701,7 +700,8 @@ static bool batch_waits(const struct ptrc_log_batch *b)
 
 /* ---- names ---- */
 
-/* The most bytes of names in a NAMES packet: it must fit between the events of a small log. */
+/* The most bytes of names in a NAMES packet (a single name may have more), so that the packet fits
+ * between the EVENTS packets of a small ring. */
 #define NAMES_BYTES UINT64_C(4096)
 
 /* Names to be written: new ones; or, if is_late, names that are in the log without the layout that
@@ -1003,8 +1003,8 @@ int ptrc_log_events_write_own(struct ptrc_log_writer *w, int64_t ns,
 			      const char *layout, const void *data, uint32_t len)
 {
 	const struct ptrc_log_section section = {.base_ns = ns, .origin = *origin};
-	/* If the names object no longer exists, the log may have events of types whose names it
-	 * lacks, so the last identifiers are used. */
+	/* If the names object no longer exists, the log may have events of types whose names are
+	 * not in the log. The last identifiers are used, so as not to take that of such a type. */
 	uint32_t index =
 		(w->names ? w->state.names : PTRC_NAMES_MAX - OWN_NAMES_MAX) + w->own_names;
 	int pid = 0, error;
@@ -1071,9 +1071,9 @@ static uint64_t packed_bytes(const struct ptrc_log_batch *b)
 	return sum;
 }
 
-/* Chooses the earliest events that together have about `counted` of the bytes that log-max-size counts. If that is
- * much, it chooses fewer, so that the caller comes near to `counted` in several steps, none of which has to look at
- * each event. */
+/* Chooses the earliest events, which together have about `counted` bytes as log-max-size counts
+ * them. If `counted` is large, chooses events of about half as many bytes, by an estimate that does
+ * not look at each event; the caller calls again for the rest. */
 static int choose_about(struct ptrc_log_writer *w, uint64_t counted, struct ptrc_log_slice *slice)
 {
 	struct ptrc_log_end end = {.target = counted, .room = UINT64_MAX};

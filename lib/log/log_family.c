@@ -146,7 +146,8 @@ static int find_newest(DIR *directory, const char *name, struct members *m)
 }
 
 /* Takes the files of the log m->log whose names have a number. Ends at the log's first file
- * (ordinal 0), which has a number if the log was cleared in a later file. */
+ * (ordinal 0). Its name has a number if the log was cleared: the file that was then being written
+ * became the first. */
 static int take_numbered(DIR *directory, const char *name, struct members *m)
 {
 	for (size_t i = m->number_count; i-- > 0 && !(m->first < m->end && m->ordinal == 0);) {

@@ -12,9 +12,9 @@
  * Opens the log at this path. If that is the path of the first file of a rotated log (which need
  * not exist any more), opens all files, and stores their descriptors from the first to the last.
  * The caller closes these with ptrc_log_family_close(). *is_whole becomes true if *fds has all
- * existing files of a rotated log. It also becomes true for a salvaged log that continues the
- * stream's own log, which was not found. EINVAL: no log. EPROTO: a file has a version that this
- * library does not know. ENOMEM, or an error of open().
+ * existing files of a rotated log. It also becomes true for a log of salvaged events that could not
+ * be added to the stream's own log: its head counts that log as an earlier file. EINVAL: no log.
+ * EPROTO: a file has a version that this library does not know. ENOMEM, or an error of open().
  */
 PTRC_MUST_CHECK int ptrc_log_family_open(const char *path, int **fds, size_t *count,
 					 bool *is_whole);

@@ -281,9 +281,9 @@ PTRC_ASSERT_SIZE(struct ptrc_log_name, 8);
 /* The state of a ring after the EVENTS packet that contains this structure was written. */
 struct ptrc_log_ring {
 	uint64_t oldest_seq;   /* EVENTS packets with smaller numbers are overwritten */
-	int64_t lost_first_ns; /* the earliest time of the overwritten events */
+	int64_t lost_first_ns; /* earliest time of the events that the ring has lost */
 	int64_t lost_last_ns;  /* their latest time; readers report no earlier events */
-	uint64_t lost_events;  /* number of overwritten events; 0: the two times mean nothing */
+	uint64_t lost_events;  /* their number; 0: the two times mean nothing */
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_ring, 32);
 
@@ -326,8 +326,8 @@ struct ptrc_log_status {
 	uint64_t log_events;
 	uint64_t log_bytes;
 	/* The number of processes that could not be traced, and for one of them the reason: EMFILE,
-	 * ENOMEM or EPROTO. With EPROTO, untraced_versions is ptrc_shared_versions() of that
-	 * process; otherwise 0. */
+	 * ENOMEM or EPROTO. With EPROTO, untraced_versions is the newest version of shared objects
+	 * that this process knows, << 8, plus the version that it refused; otherwise 0. */
 	uint32_t untraced_processes;
 	uint16_t untraced_error;
 	uint16_t untraced_versions;
@@ -351,8 +351,8 @@ struct ptrc_log_status {
 	 * are missing because that source was damaged. */
 	uint64_t source_damaged_events;
 	/* If flush_error is set: the number of events that are missing because the last flush
-	 * failed. Otherwise: the number of events that came too fast for a program that made this
-	 * log of events from another source. */
+	 * failed. Otherwise, for a log that a program made of events from another source: the
+	 * number of events that this program was too slow to read. */
 	uint64_t missed_events;
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_status, 128);

@@ -109,8 +109,8 @@ static void read_clocks(const struct ptrc_stream_header *h, struct ptrc_log_cloc
 	}
 }
 
-/* Whether a CLOCK packet is to be written: the last one is wrong by now, because a clock was set,
- * or is older than a 64th of the log's age. */
+/* Whether a CLOCK packet is to be written: the last one is wrong by now, because a clock was set or
+ * its status has changed, or it is older than a 64th of the log's age. */
 static bool is_due(const struct ptrc_log_clocks *x, const struct ptrc_log_clock *c)
 {
 	int64_t step = difference(difference(c->realtime_ns, c->event_ns), x->ahead_ns);
@@ -444,7 +444,7 @@ static bool end_payload(struct ptrc_log_buffer *out, uint64_t begin)
 }
 
 /* Adds a description of the process to those that wait to be written. st NULL: the process no
- * longer exists. False: no description was added, because there was no memory, or the last one says
+ * longer exists. False: no description was added, because there was no room, or the last one says
  * the same. */
 static bool describe(struct ptrc_log_writer *w, struct known *p, const struct ptrc_procfs_stat *st,
 		     int64_t from_ns)
@@ -530,8 +530,9 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 				     ptrc_procfs_link(p->pid, "exe", k->exe, sizeof(k->exe)));
 		found = ptrc_image_of(st.arguments_end);
 	}
-	/* If the process has executed another program since from_ns, its present program did not
-	 * record the events of that time. */
+	/* If the process has executed another program since from_ns, the present one is described
+	 * from now on; the program of that time is described as unknown, unless the last
+	 * description is of it. If the controller reports this process, neither is done. */
 	if (image && found && image != found) {
 		if (p->program_ns)
 			return;
@@ -747,7 +748,7 @@ void ptrc_log_origin_meet(struct ptrc_log_writer *w)
 /* The pause between two scans of the stream's slots (one slot per recording thread), for each slot
  * in use. A scan takes about a hundredth of this time. */
 #define SCAN_NS INT64_C(5000)
-/* In a flush, at most this many threads are looked at, which takes some 2 ms. */
+/* In a scan, at most this many threads are looked at, which takes some 2 ms. */
 #define LOOKS_MAX 512U
 /* The number of items in the table of threads. */
 #define THREADS_KNOWN 16384U

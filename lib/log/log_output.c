@@ -359,8 +359,8 @@ int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset)
 		else if (n != -EINTR)
 			error = n == 0 ? EIO : (int)-n;
 	}
-	/* A packet that was partly written into a pipe cannot be removed; a reader finds the next
-	 * packet by its magic. */
+	/* Removes a packet that was partly written. This is not possible in a pipe; there a reader
+	 * finds the next packet by its magic. */
 	if (error && done && w->is_regular && w->kind == PTRC_LOG_SEQUENTIAL)
 		ptrc_sys(SYS_ftruncate, w->fd, offset);
 	if (!error)

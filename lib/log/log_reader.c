@@ -14,7 +14,8 @@
 #include "lib/model/names.h"
 #include "lib/model/packed.h"
 
-/* A larger NAMES packet is damaged: a keeper puts about 4 KiB of names into one. */
+/* A larger packet of names or about origins (HOST, PROCESS, THREADS, CLOCK) is damaged: a keeper
+ * puts about 4 KiB of names, or at most 64 KiB about origins, into one. */
 #define NAMES_MAX (UINT64_C(1) << 20)
 /* A larger TOTALS packet is damaged (TOTALS_MAX). If all INDEX packets of a file together are
  * larger than INDEX_MAX, the index is not used: in a sparse file a packet can be of any size

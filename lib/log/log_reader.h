@@ -131,7 +131,8 @@ PTRC_MUST_CHECK int ptrc_log_reader_head(int fd, struct ptrc_log_head *head);
 /* Opens the files of a log: several if it is rotated, from the first to the last. The reader makes
  * its own descriptors from `fds`. is_whole: these are all files that exist; then the log's losses
  * include those that the head of the first file has for earlier files. EINVAL: a file is no log, or
- * the log of another machine or version, or not open for reading, or not a regular file. ENOMEM. */
+ * the log of another kind of machine, or not open for reading, or not a regular file. EPROTO: this
+ * library does not know the version of a file. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_reader_open_all(const int *fds, size_t count, bool is_whole,
 					     struct ptrc_log_reader *r);
 void ptrc_log_reader_close(struct ptrc_log_reader *r);

@@ -184,7 +184,8 @@ static void tidy(const struct ptrc_stream_header *h, const char *base)
 	ptrc_sys(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
-/* Deletes each file of this log that at least `keep` files follow, the current one included. */
+/* Deletes each file of this log that at least `keep` later files follow. The current file counts as
+ * one of these, and is never deleted. */
 static void delete_old(struct ptrc_log_writer *w, uint64_t keep)
 {
 	struct ptrc_log_state *s = &w->state;

@@ -173,9 +173,9 @@ static bool ring_has_lost(const struct ptrc_log_stream *l)
 }
 
 /* If the filter is unknown, takes the filter at the start of this packet. Does not do so if a
- * skipped packet has events that are later than the first events of this packet: then the stored
- * filter is the one after the skipped packet, and the filter at the time of these first events is
- * unknown. */
+ * skipped packet has events that are later than the first events of this packet: then the filter
+ * stored in this packet is the one after the skipped packet, and the filter at the time of these
+ * first events is unknown. */
 static void adopt_filter(struct ptrc_log_stream *l, const struct ptrc_log_entry *e,
 			 const uint8_t *filter)
 {

@@ -53,8 +53,10 @@ struct ptrc_log_batch {
 	uint64_t next;
 	struct ptrc_log_buffer cursors; /* scratch, for choosing event by event */
 	struct ptrc_log_buffer work;	/* scratch, for splitting pieces: struct ptrc_log_work */
-	uint64_t counted;		/* size of the waiting pieces, as log-max-size counts it */
-	uint64_t most; /* size of the largest event that the log takes, counted so, too */
+	/* Sizes as log-max-size counts them: of the waiting pieces, and of the largest event that
+	 * the log takes. */
+	uint64_t counted;
+	uint64_t most;
 };
 
 /* An UNTIL_FULL log is full and takes no more events. */
@@ -381,7 +383,7 @@ void ptrc_log_index_note(struct ptrc_log_writer *w);
 /* Adds the types of the filter now in force, w->state.filter, to the types that were ever
  * filtered. */
 void ptrc_log_index_note_filter(struct ptrc_log_writer *w);
-/* Called after a successful flush: makes its packets a lasting part of the index. */
+/* Called after a successful flush: adds the sums of its packets to the totals. */
 void ptrc_log_index_keep(struct ptrc_log_writer *w);
 /* Called after a failed flush: removes the packets at `offset` and after it from the index. */
 void ptrc_log_index_forget(struct ptrc_log_writer *w, uint64_t offset);
@@ -420,8 +422,8 @@ void ptrc_log_origin_begin(struct ptrc_log_writer *w);
 void ptrc_log_origin_free(struct ptrc_log_origins *x);
 
 /* Writes a CLOCK packet. if_due: only if the previous CLOCK packet is at least a second old, and
- * also either wrong by now (a clock was set) or older than a 64th of the log's age. So a log has
- * few CLOCK packets. */
+ * also either wrong by now (a clock was set, or its status has changed) or older than a 64th of the
+ * log's age. So a log has few CLOCK packets. */
 void ptrc_log_origin_clock(struct ptrc_log_writer *w, bool if_due);
 
 /* Looks at the processes that have announced themselves in the stream's header. with_threads: first

@@ -307,8 +307,8 @@ int ptrc_log_writer_put_status(struct ptrc_log_writer *w, struct ptrc_log_status
 	return error || !is_end ? error : ptrc_log_packet_put(w, PTRC_LOG_END, NULL, 0);
 }
 
-/* Writes STATUS and END, and with_index before them the rest of the index. A second call writes to
- * the same offset. */
+/* Writes STATUS and END, and before them the rest of the index if with_index is set. A second call
+ * writes to the same offset. */
 static int write_end(struct ptrc_log_writer *w, struct ptrc_log_status status, bool with_index)
 {
 	int error;
