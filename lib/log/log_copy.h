@@ -45,8 +45,8 @@ PTRC_MUST_CHECK int ptrc_log_copy_take(struct posixtrace_log_writer *c,
 bool ptrc_log_copy_is_large(const struct posixtrace_log_writer *c);
 /* Adds the names that are not in the log yet, including those of types without events. */
 PTRC_MUST_CHECK int ptrc_log_copy_names(struct posixtrace_log_writer *c);
-/* Adds a STATUS packet (counts and losses) and, with is_end, an END packet. They precede the events
- * that were added since the last ptrc_log_copy_part(). */
+/* Called at the start of a part: adds a STATUS packet (counts and losses) and, with is_end, an END
+ * packet. */
 PTRC_MUST_CHECK int ptrc_log_copy_status(struct posixtrace_log_writer *c,
 					 const struct posix_trace_status_info *info,
 					 const struct ptrc_counts *counts, bool is_end);

@@ -13,7 +13,7 @@
 
 /* The limit in bytes for the payloads of all descriptions. No keeper writes this much. */
 #define BYTES_MAX (UINT64_C(64) << 20)
-/* If two descriptions are of the same program of a process, their times differ by less than
+/* Two descriptions with the same pid and program count as one if their times differ by less than
  * this. */
 #define SAME_PROGRAM_NS UINT64_C(1000000)
 /* If two descriptions are of the same process, their start times differ by less than this: two
