@@ -359,8 +359,8 @@ const char *ptrc_duration_text(int64_t ns, bool is_exact)
 	return b->bytes;
 }
 
-/* Writes a time up to 1970 in nanoseconds. A negative number does not have the digits of the seconds followed by
- * those of the nanoseconds, so ptrc_write_ns() cannot write it. */
+/* Writes a time up to 1970 in nanoseconds. ptrc_write_ns() writes a later one as the digits of the seconds and then
+ * those of the nanoseconds, which would be wrong for a negative number. */
 static char *write_early_ns(char *to, const struct timespec *t)
 {
 	int64_t ns;

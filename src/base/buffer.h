@@ -132,8 +132,8 @@ void ptrc_buffer_span(struct ptrc_buffer *, int64_t ns);
 /* Puts a duration in the largest unit in which it is at least 1, rounded down to 3 decimals: 12.345ms. */
 void ptrc_buffer_duration(struct ptrc_buffer *, uint64_t ns);
 
-/* Puts a duration, which may be negative, in the largest unit in which it is at least 1, with all its decimals,
- * such as 8.25ms. */
+/* Puts a duration in the largest unit in which it is at least 1, with all its decimals, such as 8.25ms; a negative
+ * one in nanoseconds. */
 void ptrc_buffer_exact_duration(struct ptrc_buffer *, int64_t ns);
 
 /* Returns the text of ptrc_buffer_duration() or, if is_exact, of ptrc_buffer_exact_duration(). The fourth call

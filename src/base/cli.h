@@ -56,7 +56,7 @@ enum ptrc_format {
 	PTRC_FORMAT_COLUMNS,
 };
 
-/* Whether standard output is a terminal, and the user allows colours (no environment variable NO_COLOR). */
+/* Whether standard output is a terminal, and the environment variable NO_COLOR is not set or is empty. */
 bool ptrc_cli_has_colours(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shows a text on a terminal, in place of the text shown before. What is written also undoes its own
+/* Shows a text on a terminal, in place of the text shown before. Each such output ends by undoing its
  * changes of the terminal's modes, so a process that is killed leaves a usable terminal. */
 #ifndef PTRC_SRC_BASE_SCREEN_H
 #define PTRC_SRC_BASE_SCREEN_H
