@@ -144,8 +144,8 @@ static int by_size(const void *one, const void *other)
 }
 
 /* Returns, sorted, the slopes of all edges of the hulls, as far as they are possible for a clock,
- * and the least and the greatest possible slope. Between two of these slopes, the highest and the
- * lowest line touch the same corners. */
+ * and the least and the greatest possible slope. For all slopes between two successive ones, the
+ * highest and the lowest line that pass between the hulls touch the same corners. */
 static double *find_slopes(const struct hull *highs, const struct hull *lows, size_t *count)
 {
 	double *slopes = ptrc_cli_allocate((highs->count + lows->count + 2) * sizeof(*slopes));
@@ -241,8 +241,8 @@ static double between(double low, double x, double high)
 	return x < low ? low : x > high ? high : x;
 }
 
-/* Chooses the line if all messages go in one direction: the one that changes the clocks' own times least. Such
- * messages do not determine a drift. */
+/* Chooses the line if all messages go in one direction: the one that changes the clocks' own times least. `zero` is
+ * the offset that does not change them. Such messages do not determine a drift. */
 static struct ptrc_clock_line choose_nearest(const struct hull *highs, const struct hull *lows,
 					     const struct passage *p, double zero, bool has_highs)
 {
@@ -250,7 +250,7 @@ static struct ptrc_clock_line choose_nearest(const struct hull *highs, const str
 	double low = low_at(lows, best.slope), high = high_at(highs, best.slope);
 
 	best.offset_ns = between(low, zero, high);
-	/* By the clocks' own times, some messages arrived before they were sent. They now arrive one nanosecond
+	/* If some messages arrived before they were sent, by the clocks' own times, they now arrive one nanosecond
 	 * after they were sent, because events with the same time have no order. */
 	if (best.offset_ns != zero)
 		best.offset_ns = between(low, best.offset_ns + (has_highs ? -1 : 1), high);

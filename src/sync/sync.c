@@ -276,7 +276,7 @@ static void add_said(const struct ptrc_hosts *h, struct channel *c)
 	}
 }
 
-/* Converts the bounds of one host's clock to bounds of the other host's clock. */
+/* Turns the bounds of how far a clock B is ahead of a clock A into bounds of how far A is ahead of B. */
 static void turn(struct ptrc_sync_points *highs, struct ptrc_sync_points *lows)
 {
 	struct ptrc_sync_points p = *highs;
