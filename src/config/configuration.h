@@ -69,7 +69,7 @@ enum ptrc_config_kind {
 	/* A time in nanoseconds, written in the file as a number with a unit. */
 	PTRC_CONFIG_DURATION,
 	PTRC_CONFIG_BOOL,
-	/* A size or a duration, which its unit distinguishes. */
+	/* A size or a duration; the unit shows which. */
 	PTRC_CONFIG_ROTATION,
 	PTRC_CONFIG_POLICY,
 	PTRC_CONFIG_OS_KINDS,
@@ -191,7 +191,7 @@ bool ptrc_config_set(struct ptrc_config *, enum ptrc_config_key, enum ptrc_confi
 bool ptrc_config_add_layout(struct ptrc_config *, const struct ptrc_config_layout *,
 			    struct ptrc_cli_reason *why);
 
-/* Copies the settings that *above gives to *below. A list or mapping replaces the one of *below as a whole. */
+/* Copies to *below each setting that *above gives. A list or mapping replaces that of *below as a whole. */
 void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *above);
 
 /* Returns the policy for a full stream: the one that was given, or a default that depends on whether there is

@@ -105,7 +105,8 @@ refuse_setting(const struct ptrc_config_line *l, const struct ptrc_config_file *
 	ptrc_cli_usage(option, "%s", reason);
 }
 
-/* Ends the process if the user gave the setting `stacks' without effect, or a value that is not possible here. */
+/* Called if an option or the session itself gives the setting `stacks'. Ends the process if it has no effect, or if its
+ * value is not possible on this machine. */
 static void check_stacks(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
 			 const struct ptrc_config *c)
 {
