@@ -170,8 +170,8 @@ int ptrc_filter_rules_change(trace_id_t trace, uint32_t flags, const char *texts
 			return error;
 		++*culprit;
 	}
-	/* The filter, which applies to existing types only, is set before the patterns. So the new patterns
-	 * also apply to a name that a program opens between the two calls. */
+	/* In the other order, the new patterns could fail to apply to a type that a program opens between the two
+	 * calls: types that posix_trace_set_filter() leaves out of the filter are recorded in spite of the patterns. */
 	error = posix_trace_set_filter(trace, &set, how);
 	if (!error)
 		error = posixtrace_set_patterns(trace, patterns.list, patterns.count);

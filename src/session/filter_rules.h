@@ -23,7 +23,8 @@ static inline bool ptrc_filter_rules_is_glob(const char *text)
  * Changes the filter and the patterns of the stream as the flags of a FILTER request say (session_protocol.h). Each
  * text ends with its null byte; all texts are checked before anything is changed. Returns 0 or an error number,
  * with the index of the text that caused it in *culprit:
- *   ENOENT        the text is the name of no event type, or a glob that matches none
+ *   ENOENT        no event type has this name or matches this glob. With the flag NEW this is no error. With REMOVE
+ *                 it is one only if the stream does not have this pattern either.
  *   ENAMETOOLONG  the text is longer than any name
  *   ENOSPC        too many patterns
  *   EINVAL        invalid flags or texts

@@ -38,7 +38,7 @@ void ptrc_keeper_say_stopped(const char *log);
  * If the thread cannot be started, a killed keeper is replaced only when the controller next calls the library. */
 void ptrc_keeper_watch(trace_id_t);
 
-/* Returns the process ID of the keeper that ptrc_keeper_watch() watches, or 0 if it is unknown, without waiting. */
+/* Returns, without waiting, the process ID of the keeper that ptrc_keeper_watch() watches; 0 if it is unknown. */
 pid_t ptrc_keeper_watched(void);
 
 #endif

@@ -150,7 +150,7 @@ static bool move_own(const char *path, const char *end, const struct move *m)
 }
 
 /* Moves the later files of a rotated log to the path `old`. The caller then moves the first file. If the command
- * is killed between, the files of the log are under both paths; the next call goes on with moving them. */
+ * is killed before that, some files of the log are at each path, and the next command moves the others. */
 static bool move_later_files(const char *path, const char *old)
 {
 	const struct move m = {.id = ptrc_reader_log_id(path), .to = old};

@@ -27,15 +27,15 @@ struct ptrc_logfile {
  * Unless is_forced, refuses a file that is neither a log nor empty; see ptrc_replace_open(). Locks a regular
  * file so that no other command writes a log to it, until all duplicates of the descriptor are closed.
  * Returns false, after a message, if the file cannot be opened or locked, or is of a type that does not allow
- * the log-full policy of the attributes. Then there is nothing to close.
+ * the log-full policy or the rotation that the attributes demand. Then there is nothing to close.
  */
 bool ptrc_logfile_open(struct ptrc_logfile *, const char *path, const trace_attr_t *,
 		       bool is_forced);
 
 /*
  * Renames the opened file to PATH.old, where it may replace an older log, and opens a new file. The other files
- * of a rotated log are renamed, too. Does nothing if the file is not regular, or is empty. Returns false in the
- * same cases as ptrc_logfile_open().
+ * of a rotated log are renamed, too. Does nothing if the file is not regular, or is empty. Returns false, after a
+ * message, if a file cannot be renamed or the new file cannot be opened. Then there is nothing to close.
  */
 bool ptrc_logfile_keep_old(struct ptrc_logfile *, const trace_attr_t *, bool is_forced);
 

@@ -20,7 +20,7 @@
 #define RENAME_NOREPLACE 1
 #endif
 
-/* NAMES_MAX: how many names LOG.salvaged.N are tried until one is free. PATH_BYTES: the most bytes of a path. */
+/* NAMES_MAX: names LOG.salvaged.N are tried with N below this number. PATH_BYTES: the most bytes of a path. */
 enum { NAMES_MAX = 1000, PATH_BYTES = 4096 };
 
 struct posixtrace_orphan *ptrc_orphans_list(size_t *count)

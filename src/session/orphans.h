@@ -26,7 +26,8 @@ void ptrc_orphans_say_dropped(bool is_forgetting);
 /* Returns the orphan (a stream of a killed controller) whose log is this file; NULL if there is none. */
 const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan *list,
 						  size_t count, const char *log);
-/* Prints a message if the log is that of an orphan (a stream of a killed controller), or its keeper is stopped. */
+/* Prints a message if the log is that of an orphan (a stream of a killed controller), or else if the keeper that
+ * writes the log is stopped. */
 void ptrc_orphans_say_of(const char *log);
 /* Stores a sentence that says how many orphans (streams of killed controllers) exist. Returns false if none. */
 bool ptrc_orphans_count(char text[100]);
@@ -46,8 +47,8 @@ void ptrc_orphans_say_session(const char *name, int error);
 /*
  * Finishes the logs of orphans (streams of killed controllers); called before a trace is made. Prints a message
  * for each orphan whose events were written to another file than its log. `output`, if not NULL, is the file that
- * the caller will replace: if it is one of the finished logs, renames it. Returns false, after a message, if that
- * fails.
+ * the caller will replace: if it is one of the finished logs, renames it. Returns false, after a message, if it
+ * cannot be renamed.
  */
 bool ptrc_orphans_settle(const char *output);
 

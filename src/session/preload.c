@@ -91,8 +91,8 @@ static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 	return pread(fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* Finds out whether the program in this file is linked statically or lacks a symbol table, so that
- * none of its functions can be recorded. Finds nothing about scripts and unreadable files. */
+/* Finds out whether the program in this file is linked statically, and whether it lacks a symbol table.
+ * Changes nothing for scripts and unreadable files. */
 static void look_at(struct ptrc_preload *preload, int fd)
 {
 	char name[sizeof("xray_instr_map")];

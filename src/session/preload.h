@@ -26,7 +26,8 @@ struct ptrc_preload {
 	bool is_static;
 	/* COMMAND runs with more rights than its caller, so the library is not loaded into it. */
 	bool is_privileged;
-	/* COMMAND was compiled with -fxray-instrument, but has no symbol table, by which XRay would be found. */
+	/* COMMAND was compiled with -fxray-instrument, but has no symbol table, in which the library would find the
+	 * functions of the XRay runtime. */
 	bool is_stripped;
 	/* COMMAND has no symbol table, so the names of its functions are unknown. */
 	bool has_no_table;
@@ -46,11 +47,12 @@ bool ptrc_preload_has_waits(const char *glob);
 void ptrc_preload_patterns(struct ptrc_preload *, const struct ptrc_cli_texts *waits,
 			   const struct ptrc_cli_texts *sdt);
 
-/* Whether the file of COMMAND contains the names of the hooks of -finstrument-functions or -fxray-instrument. */
+/* Whether the file of COMMAND contains the name of the hook that code of -finstrument-functions calls, or of the
+ * section that -fxray-instrument makes. */
 bool ptrc_preload_has_hooks(const char *command);
 
-/* Finds the library and examines the file of COMMAND, if the library is wanted. Returns false, after a message,
- * if the library cannot be loaded into any program. */
+/* If --functions, --waits or --sdt was given, finds the library and examines the file of COMMAND. Returns false,
+ * after a message, if the library is missing, is of another release, or has a path that LD_PRELOAD cannot hold. */
 bool ptrc_preload_prepare(struct ptrc_preload *, const char *path);
 
 void ptrc_preload_free(struct ptrc_preload *);
@@ -58,8 +60,8 @@ void ptrc_preload_free(struct ptrc_preload *);
 /* Sets LD_PRELOAD and the variables that the library reads, in the process that will execute COMMAND. */
 void ptrc_preload_set_environment(struct ptrc_preload *);
 
-/* Whether --functions was given, but the trace has no event type for functions. It has these types, although no
- * event was recorded, if the filter or the patterns left all functions out. */
+/* Whether --functions was given, but the trace has no event type for functions. If the filter or the patterns leave
+ * out all events of functions, the trace still has these types. */
 bool ptrc_preload_lacks_functions(const struct ptrc_preload *, trace_id_t);
 
 /* Whether --waits (--sdt) was given, but no wait (no probe) was recorded. */

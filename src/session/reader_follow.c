@@ -83,8 +83,8 @@ static bool take_status(struct ptrc_reader *r)
 	if (!r->input->is_snapshot) {
 		r->status = status;
 		r->counts = counts;
-		/* In a STATUS packet, pt_log_lost_events counts events that the session's own log has: they are
-		 * not lost. */
+		/* In the STATUS packets that a session sends, pt_log_lost_events counts events that the session
+		 * flushed to its own log before it could send them. They are not lost. */
 		r->counts.pt_log_lost_events = 0;
 		r->status.posix_log_overrun_status = POSIX_TRACE_NO_OVERRUN;
 	}
@@ -94,9 +94,9 @@ static bool take_status(struct ptrc_reader *r)
 
 /*
  * Handles a connection that was closed before the log was complete. If the controller was killed, its socket still
- * exists and refuses connections; the socket is left there, so that other followers notice this, too. If the
- * controller ended without waiting for this reader, it has removed its socket; another session may have taken the
- * name since.
+ * exists and refuses connections, and the error is ECONNRESET. The socket is left there, so that other followers
+ * notice this, too. If the controller ended without waiting for this reader, it has removed its socket, and another
+ * session may have taken the name since; then the rest of the events counts as not shown.
  */
 static bool take_silence(struct ptrc_reader *r)
 {

@@ -26,8 +26,8 @@ struct ptrc_session_question {
  *   ENOENT        there is no such session
  *   ECONNREFUSED  its controller was killed; the name is free again
  *   ETIMEDOUT     the session did not answer in time, or its controller or keeper is stopped
- *   EPERM         the directory is not safe, or the controller belongs to another user
- *   EPROTO        the answer is of another protocol version
+ *   EPERM         the directory of the sockets is not safe, or the controller belongs to another user
+ *   EPROTO        the answer is invalid or of another protocol version
  *   ECONNRESET    the controller ended without an answer
  *   E2BIG         the texts of the question have more than PTRC_SESSION_TEXTS_MAX bytes
  *   others        from socket() or connect()

@@ -41,7 +41,8 @@ static int make_process(struct ptrc_session_plan *plan, int *signal_fd)
 	signal(SIGXFSZ, SIG_IGN);
 	sigemptyset(&none);
 	get_end_signals(&signals);
-	/* Until the session is ready, these signals kill this process: writing the start of the log may block. */
+	/* These signals are blocked only when the session is ready. Until then they kill this process, even while
+	 * it waits because the log accepts no data. */
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	*signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (*signal_fd < 0)

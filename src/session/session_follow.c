@@ -208,9 +208,9 @@ static bool count_missed(const struct ptrc_follow *f, struct ptrc_follower *to)
 	return m->lost != before.lost || m->flushed != before.flushed;
 }
 
-/* Whether events were flushed before the follower got them, since this function last returned true: the log has
- * then got more events than the follower. The answer may be late, because the follower has also got events that
- * were not flushed yet. */
+/* Whether the log has got more events than .taken counts, so that some were flushed before the follower got them.
+ * Adds these to .taken, so each is found once. They may be found late, because .taken also counts events that were
+ * not flushed yet. */
 static bool is_overtaken(const struct ptrc_follow *f, struct ptrc_follower *to)
 {
 	uint64_t lost, written;

@@ -67,8 +67,8 @@ struct ptrc_follower {
 	/* The number of events that the kernel had lost when the follower connected. */
 	uint64_t unobserved_before;
 	uint64_t written_before;
-	/* The number of events that the follower got, and of those that is_overtaken() found missing. If
-	 * more events were written to the log since it connected, the follower has missed others. */
+	/* The number of events that the follower got or that is_overtaken() found missing. If more events
+	 * than this were written to the log since the follower connected, it has missed some more. */
 	uint64_t taken;
 	/* The numbers in the last STATUS packet. */
 	struct ptrc_follow_missed missed;

@@ -29,8 +29,8 @@
  */
 bool ptrc_session_is_name(const char *name);
 
-/* Changes the text into a valid name of a session, by putting _ in place of each byte that is not allowed. The
- * buffer needs at least two bytes, because an empty text also becomes a name. */
+/* Changes the text, which is not longer than a name may be, into a valid name of a session. Each byte that is not
+ * allowed becomes _. A - at the start becomes p, and so does an empty text, so the buffer needs at least two bytes. */
 void ptrc_session_make_name(char *text);
 
 /* Reads the name of the program that a process runs. If the process does not exist, the name is "". */

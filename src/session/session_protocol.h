@@ -188,7 +188,8 @@ struct ptrc_session_reply {
 	/* An enum ptrc_session_kind. */
 	uint16_t kind;
 	int32_t error;
-	/* An enum ptrc_session_body. STATE answers STAT, SHUTDOWN, FOLLOW and DUMP. */
+	/* An enum ptrc_session_body. STATE answers STAT, FOLLOW and DUMP, and SHUTDOWN if the session has a log or
+	 * makes snapshots. */
 	uint32_t body;
 	uint32_t size;
 	/* If .error is not 0: the index of the request's text that caused the error. */

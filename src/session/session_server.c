@@ -83,7 +83,7 @@ struct ptrc_server {
 	struct ptrc_follow follow;
 	/* NULL if the session makes no snapshots by itself. */
 	struct ptrc_snapshots *snapshots;
-	/* NULL if no events of the operating system are recorded; then .os_refusal says why. */
+	/* NULL if no events of the operating system are recorded. If the user asked for them, .os_refusal says why. */
 	struct ptrc_os_trace *os;
 	struct ptrc_os_refusal os_refusal;
 	/* The start of each snapshot's path. */
@@ -298,7 +298,7 @@ static void begin_end(struct ptrc_server *s)
 		ptrc_os_end(s->os);
 		if (s->plan->stopping)
 			s->plan->stopping(s->plan->arg, s->trace);
-		/* After posix_trace_stop() the counts of events do not change. */
+		/* After posix_trace_stop() no event is recorded, so gather() below gets the final counts of events. */
 		posix_trace_stop(s->trace);
 		ptrc_os_close(s->os);
 		s->os = NULL;

@@ -94,7 +94,8 @@ struct ptrc_snapshots *ptrc_server_snapshots(const struct ptrc_server *);
 /* Returns why events of the operating system are missing although wanted; "" if none are missing. */
 const char *ptrc_server_os_refusal(const struct ptrc_server *);
 
-/* Returns the running processes of the trace in an array that the caller frees: ptrc_os_running(). */
+/* Returns the process IDs of the target and its descendants that still run, as far as events of the operating
+ * system show them (ptrc_os_running()), in an array that the caller frees. */
 pid_t *ptrc_server_running(struct ptrc_server *, size_t *count);
 
 /* Called once, before the main loop. If there is a log, watches the process that writes it. */
@@ -118,7 +119,7 @@ bool ptrc_server_has_ended(const struct ptrc_server *);
 /* Answers the clients of a session that has ended, and closes their connections. */
 void ptrc_server_close(struct ptrc_server *);
 
-/* Removes the socket. Called only if the process ends without ptrc_server_close(). */
+/* Removes the socket. The caller needs this only if the process ends before ptrc_server_has_ended() returns true. */
 void ptrc_server_remove_socket(struct ptrc_server *);
 
 #endif

@@ -47,12 +47,14 @@ struct ptrc_snapshot {
 	char event[TRACE_EVENT_NAME_MAX + 1];
 	/* When the event that made the snapshot was recorded. */
 	struct timespec time;
-	/* The path of the file; empty if the snapshot failed before there was a file. */
+	/* The path of the file, even if it could not be written; empty if the snapshot failed before its path was
+	 * made. */
 	char path[PATH_MAX];
 	uint64_t event_count;
 	/* 0 or an error number. */
 	int error;
-	/* No snapshot was made, because the session has made ptrc_snapshots_plan.max. This is reported once. */
+	/* No snapshot was made, because the session has tried to make ptrc_snapshots_plan.max already. This is
+	 * reported once. */
 	bool is_too_many;
 };
 
@@ -81,7 +83,7 @@ void ptrc_snapshots_prepare(struct ptrc_snapshots *, const struct posix_trace_st
  * called. Returns 0 or an error number. */
 int ptrc_snapshots_write(struct ptrc_snapshots *);
 /* Ends the snapshot; `error` is the result of ptrc_snapshots_write(). The returned snapshot is valid until
- * the next call. */
+ * ptrc_snapshots_is_due() is called. */
 const struct ptrc_snapshot *ptrc_snapshots_finish(struct ptrc_snapshots *, int error);
 
 /* Copies what STAT reports about snapshots. May be called while a snapshot is written. */

@@ -84,7 +84,8 @@ static size_t split(const char *text, int64_t *limit_ns)
 	return ptrc_when_duration(limit, limit_ns) ? size : 0;
 }
 
-/* Adds the pair that the first `size` bytes of the text name. If they name none, returns false, and why. */
+/* Adds the pair that the first `size` bytes of the text name. If they name none, stores the reason and returns
+ * false. */
 static bool add_pair(struct ptrc_pairs *pairs, const struct ptrc_layouts *layouts, const char *text,
 		     size_t size, struct ptrc_cli_reason *why)
 {
@@ -251,7 +252,7 @@ static struct ptrc_watch *watch_of(struct ptrc_reader *r)
 	return (void *)((char *)r - offsetof(struct ptrc_watch, source.reader));
 }
 
-/* Gets the events at the cursor. If there are none, .error is EINTR: ptrc_reader_next() returns false. */
+/* Gets the events at the cursor. If there are none, fails with EINTR, so that ptrc_reader_next() returns false. */
 static bool receive(struct ptrc_reader *r)
 {
 	struct ptrc_part part;
