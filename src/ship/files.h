@@ -13,8 +13,8 @@ bool ptrc_ship_is_log(const char *path, struct stat *);
 /* Whether the path is that of a log that can be sent. If not, prints a message with the reason. */
 bool ptrc_ship_look_at(const char *path);
 
-/* Returns the nanoseconds since any file of the log was last written; 0 if that is unknown, because a clock
- * was set back. `path` is that of the log's first file. */
+/* Returns the nanoseconds since the last write to any file of the log; 0 if they are unknown, for example because
+ * a clock was set back. `path` is that of the log's first file. */
 int64_t ptrc_ship_age_ns(const char *path);
 
 #endif

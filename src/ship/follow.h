@@ -14,7 +14,7 @@ struct ptrc_ship_follow {
 	int64_t interval_ns;
 	/* The first pause between rounds, which has a random length, is over. */
 	bool has_paused;
-	/* How often a log was sent. */
+	/* How many times a log was sent, all logs and rounds together. */
 	uint64_t sent_count;
 	/* --remove-shipped: a closed log is removed when the server has all of it. Damaged logs are not
 	 * removed, because they may be the only source from which events can be rescued. */

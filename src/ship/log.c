@@ -177,7 +177,7 @@ bool ptrc_ship_log_next(struct ptrc_ship_log *l)
 	if (l->is_past_end)
 		return false;
 	if (!read_event(l)) {
-		/* If the loss was not ended by an event, its row comes after all events. */
+		/* A loss that no event has ended gets its row after all events. */
 		l->row_count = l->end_count + l->place.is_in_loss;
 		l->ns = l->last_ns;
 		l->is_at_end = l->is_closed && !l->reader.error && l->row_count;

@@ -6,8 +6,9 @@
  * Where events are missing, there is a row `posixtrace.lost' before the row of the event that ends the loss: a
  * RESUME, or the START after a full stream has stopped. The time of this row is that of the OVERFLOW or STOP with
  * which the loss began; if that was on an earlier day, it is the start of the day on which the loss ended. Its
- * fields are from_ns, until_ns and, if the number of lost events is known, `lost'. A closed log ends with such a
- * row for each kind of loss that the log reports.
+ * fields are cause, from_ns, until_ns and, if the number of lost events is known, `lost'. After the events of a
+ * closed log, there is a row `posixtrace.lost' with the fields cause and `lost' for each kind of loss that the log
+ * reports.
  */
 #ifndef PTRC_SRC_SHIP_LOG_H
 #define PTRC_SRC_SHIP_LOG_H

@@ -29,9 +29,9 @@ struct ptrc_ship_whose {
 	struct ptrc_hosts hosts;
 };
 
-/* Loads what the reader's log says about its host, processes and clocks, and gives the reader the correction of
- * its clock, of which only the error bounds are used: times stay as recorded. The reader goes on at the same
- * event. */
+/* Loads what the reader's log says about its host, processes and clocks. Also gives the reader a correction of its
+ * clock; only the error bounds of the correction are used, and times stay as recorded. The reader goes on at the
+ * same event. */
 void ptrc_ship_whose_load(struct ptrc_ship_whose *, struct ptrc_reader *);
 /* Calls ptrc_ship_whose_load() again if the log has more entries than before. */
 void ptrc_ship_whose_refresh(struct ptrc_ship_whose *, struct ptrc_reader *);
