@@ -59,7 +59,8 @@ static void put_pair(struct ptrc_buffer *b, const struct ptrc_pair *pair)
 	}
 }
 
-/* Appends the first column of a row: the name of the pair or, with --per, the value of the field of --per. */
+/* Appends the first column of a row: with --per, the value of its field; otherwise the label or the function that
+ * the row is for, or else the name of the pair. */
 static void put_subject(struct ptrc_buffer *b, const struct ptrc_pairs *p,
 			const struct ptrc_pair_row *row)
 {

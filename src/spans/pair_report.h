@@ -24,7 +24,7 @@ void ptrc_pair_halves_json(struct ptrc_json *, const struct ptrc_pair_halves *,
 void ptrc_pairs_json(const struct ptrc_pairs *, struct ptrc_json *, bool has_histogram);
 
 /* For each pair that has halves, prints a message such as "NAME: 3 begins without end", followed by `rest`. `cut`
- * is the text for a half that is cut by lost events. */
+ * is the text that follows the number of the cut ones, such as "cut by lost events". */
 void ptrc_pairs_report_halves(const struct ptrc_pairs *, const char *rest, const char *cut);
 
 /* Prints messages if a field that both events of the pair have shows that pairs by thread are wrong. `advice` says

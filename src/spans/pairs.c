@@ -232,9 +232,9 @@ static char *find_member(struct ptrc_view *view, const char *member, struct ptrc
 	return name;
 }
 
-/* Called at the first event of a pair. If the user has named no key for the pair, chooses it: the
- * member `key` if both events have it, else the thread. If it is the thread, stores a field that both
- * events have, if there is one, for is_crossed(). */
+/* Called once for a pair, when an event of one of its types is first read. If the user has named no key for
+ * the pair, chooses it: the member `key` if both events have it, else the thread. If it is the thread, stores
+ * a field that both events have, if there is one, for is_crossed(). */
 static void bind(struct ptrc_pair *pair, struct ptrc_view *view)
 {
 	trace_event_id_t ids[2] = {find_type(view, pair->begin), find_type(view, pair->end)};
@@ -318,8 +318,8 @@ static void compare_common(void *thing, void *arg)
 		e->is_found |= b->common_hash == e->common_hash;
 }
 
-/* Searches the open begins of all threads for the one of an end that has none on its own thread: both have the same
- * value of the common field. */
+/* For an end that has no open begin on its own thread: notes whether another thread has one with the same value of
+ * the common field. */
 static void look_elsewhere(struct ptrc_pairs *p, size_t number, struct ptrc_view *view)
 {
 	struct ptrc_pair *pair = &p->list[number];
@@ -604,8 +604,8 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	/* A STOP, an OVERFLOW or an os.lost precedes the lost events, so the pairs that this event itself ends are
 	 * not cut: its ends were taken before. The loss lasts until the next event of the source, a START or
 	 * RESUME. Pairs that begin in other sources before that event may have lost their ends, too. If a call or
-	 * command stopped the trace, the time until the next START counts as a loss: a trace that ends after such
-	 * a STOP lacks nothing. */
+	 * command stopped the trace, the time until the next START counts as a loss only if there is a next START:
+	 * a trace that ends after such a STOP lacks nothing. */
 	is_restart = ptrc_pairs_is_restart(p, source);
 	s->is_stopped = id == POSIX_TRACE_STOP || (s->is_stopped && !is_restart);
 	s->start_count += id == POSIX_TRACE_START;

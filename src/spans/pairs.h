@@ -109,7 +109,7 @@ struct ptrc_pair_source {
 	/* The number of places where events of the source were lost so far. */
 	uint64_t gap_count;
 	/* Events were lost after the latest event of the source; the loss lasts until its next event. Or the source is
-	 * stopped, and one of several that are read, and will be started again. */
+	 * stopped and will be started again, which is known only if several logs are read. */
 	bool is_at_loss;
 	/* No START of the source has followed its latest STOP, and the time of this STOP. */
 	bool is_stopped;

@@ -33,8 +33,8 @@ struct ptrc_quantiles {
 	size_t place_count;
 	/* All lengths; NULL if there are none, or too many to keep. */
 	struct ptrc_lengths *exact;
-	/* Only PTRC_QUANTILES_EXACT_BRIEF lengths are kept, because quantiles are asked for often,
-	 * and each time the lengths have to be sorted. */
+	/* .exact has at most PTRC_QUANTILES_EXACT_BRIEF lengths, because quantiles are asked for
+	 * often, and each time the lengths have to be sorted. */
 	bool is_brief;
 };
 
@@ -57,7 +57,7 @@ uint64_t ptrc_quantile_rank(uint64_t count, unsigned int per_million);
 uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *, unsigned int per_million);
 bool ptrc_quantiles_is_exact(const struct ptrc_quantiles *);
 
-/* The number of lengths from 2^power to 2^(power + 1) - 1. A length of 0 is counted as 1. */
+/* The number of lengths from 2^power to 2^(power + 1) - 1. A length of 0 counts as a length of 1. */
 uint64_t ptrc_quantiles_octave(const struct ptrc_quantiles *, unsigned int power);
 
 void ptrc_quantiles_free(struct ptrc_quantiles *);

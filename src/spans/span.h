@@ -14,8 +14,8 @@
 #include "src/query/query.h"
 #include "src/spans/lanes.h"
 
-/* A copy of an event that was read. The event was decoded before it was copied, so data that does not fit its
- * layout is counted only once. */
+/* A copy of an event that was read. Decoding counts data that does not fit its layout. The event was decoded before
+ * it was copied, so decoding the copy does not count its data again. */
 struct ptrc_kept {
 	struct ptrc_source *source;
 	struct posix_trace_event_info event;
@@ -61,8 +61,8 @@ struct ptrc_span {
 	/* Valid after ptrc_pairs_select(): views of the two events. The view of a missing event is NULL. */
 	struct ptrc_view *begin_view;
 	struct ptrc_view *end_view;
-	/* The first event. If it is missing, its source is NULL. A sink may have a larger structure that begins with
-	 * this one; a span without a first event is not part of one. */
+	/* The first event. If it is missing, its source is NULL. A sink may have a larger structure whose first member
+	 * is the span (span_size); a span without a first event is not part of such a structure. */
 	struct ptrc_kept begin;
 	/* The lane (the thread's row in a picture) of the first event, if the sink has set it. */
 	struct ptrc_lane *lane;
@@ -111,9 +111,9 @@ void ptrc_span_free(struct ptrc_spans *, struct ptrc_span *);
 void ptrc_span_keep_end(struct ptrc_span *);
 
 /* ptrc_span_begin_view() returns the view of the first event, or NULL if that is missing. ptrc_span_end_view()
- * returns the view of the last event if that is the latest event of its source or was kept, else NULL; this view
- * points to the view of the first event. Each view is valid until the same view of another span of the same source
- * is asked for. */
+ * returns the view of the last event if that is the latest event of its source or was kept, else NULL. The caller
+ * sets .begin of this view, if that is needed. Each view is valid until the same view of another span of the same
+ * source is asked for. */
 struct ptrc_view *ptrc_span_begin_view(struct ptrc_spans *, const struct ptrc_span *);
 struct ptrc_view *ptrc_span_end_view(struct ptrc_spans *, const struct ptrc_span *);
 
