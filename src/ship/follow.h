@@ -12,7 +12,7 @@ struct ptrc_ship_follow {
 	struct ptrc_shipper *shipper;
 	/* The time between the starts of two rounds. */
 	int64_t interval_ns;
-	/* The first pause between rounds, which has a random length, is over. */
+	/* The first pause between rounds, which has a random length, has begun. */
 	bool has_paused;
 	/* How many times a log was sent, all logs and rounds together. */
 	uint64_t sent_count;

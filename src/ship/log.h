@@ -43,7 +43,7 @@ struct ptrc_ship_log {
 	uint64_t end_part;
 	/* Parts with this number or a higher one are not read. */
 	uint64_t limit;
-	/* ptrc_ship_log_refresh() has forgotten the parts before this one, so they cannot be read any more. */
+	/* The number of the first part that can be read: ptrc_ship_log_refresh() forgets earlier ones. */
 	uint64_t first;
 	/* The log was closed, so it does not grow any more. */
 	bool is_closed;
@@ -84,8 +84,8 @@ struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end);
 void ptrc_ship_log_close(struct ptrc_ship_log *);
 
 /* Reads what was added to a log, up to part number `end`, not included. Afterwards the log is as if it had just
- * been opened, but starts after the last item that ptrc_ship_log_pass() has passed. How long this takes does not
- * depend on the length of the log. Returns false if the log has to be opened again. */
+ * been opened and started with part number .place.part; ptrc_ship_log_seek() has to follow. How long this takes does
+ * not depend on the length of the log. Returns false if the log has to be opened again. */
 bool ptrc_ship_log_refresh(struct ptrc_ship_log *, uint64_t end);
 
 /* Goes to a place that an earlier run has stored. Returns false, after a message, if the log cannot be read

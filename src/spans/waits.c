@@ -241,7 +241,7 @@ static struct ptrc_waits_row *row_of(struct ptrc_waits *w, enum ptrc_waits_kind 
 		head[1] = (uint64_t)number_of(w, begin, "lock");
 		head[2] = (uint64_t)t->lane.pid;
 		head[3] = t->lane.group;
-		/* For a join, `lock' is the pthread_t of the joined thread, which the C library may later give to a
+		/* For a join, `lock` is the pthread_t of the joined thread, which the C library may later give to a
 		 * new thread. So the ID of the joined thread is a part of the key, too. */
 		if (is_any_of(call, joins))
 			head[4] = (uint64_t)number_of(w, begin, "holder");
