@@ -919,18 +919,18 @@ static void begin_os(struct ptrc_server *s)
 		return;
 	s->os = ptrc_os_open(&s->plan->os, s->plan->target, &s->os_refusal);
 	error = s->os ? ptrc_os_begin(s->os, s->trace) : 0;
+	if (error) {
+		snprintf(s->os_refusal.text, sizeof(s->os_refusal.text),
+			 "no events of the operating system: %s",
+			 error == EEXIST ? "the program has an event type of such a name, whose "
+					   "data means something else"
+					 : strerror(error));
+		ptrc_os_close(s->os);
+		s->os = NULL;
+	}
 	/* With PTRC_OS_AUTO the user did not ask for these events, so no message says why they are missing. */
 	if (s->plan->os.kinds == PTRC_OS_AUTO)
 		*s->os_refusal.text = '\0';
-	if (!error)
-		return;
-	snprintf(s->os_refusal.text, sizeof(s->os_refusal.text),
-		 "no events of the operating system: %s",
-		 error == EEXIST ? "the program has an event type of such a name, whose data means "
-				   "something else"
-				 : strerror(error));
-	ptrc_os_close(s->os);
-	s->os = NULL;
 }
 
 int ptrc_server_make_stream(struct ptrc_server *s, int32_t *stage)

@@ -66,5 +66,5 @@ bool ptrc_csv_value(struct ptrc_buffer *b, const struct ptrc_value *v)
 		put_plain(b, *v);
 	}
 	ptrc_csv_end(b, begin);
-	return !v->raw || v->kind == PTRC_VALUE_ARRAY;
+	return ptrc_value_is_exact(v);
 }

@@ -448,6 +448,7 @@ make_lost() {
 	made fields.log <<-END
 		layout query u64 id, u32[2] pair, str sql
 		layout note json
+		layout odd bool[2] flags
 		event 10 1 2 query u64:5 u32:1 u32:2 str:a%22b%2cc%0ad
 		event 20 1 2 plain str:text
 		event 30 1 2 plain hex:00ff
@@ -455,12 +456,14 @@ make_lost() {
 		event 50 1 2 note str:{"user":1}
 		event 60 1 2 =name%2c str:%c3%28
 		event 70 0 0 posix_trace_stop u32:0
+		event 80 1 2 odd hex:0100
+		event 90 1 2 odd hex:0102
 	END
 	exits 0 ptrace-export --to=csv fields.log
 	python3 - <<-'END'
 		import csv
 		rows = list(csv.DictReader(open("stdout.txt", newline="", encoding="utf-8")))
-		assert [r["event"] for r in rows] == ["query", "plain", "plain", "query", "note", "=name,", "posix_trace_stop"]
+		assert [r["event"] for r in rows] == ["query", "plain", "plain", "query", "note", "=name,", "posix_trace_stop", "odd", "odd"]
 		first = rows[0]
 		assert first["ns"] == "1700000000000000010" and first["time"] == "2023-11-14T22:13:20.000000010Z"
 		assert (first["pid"], first["tid"], first["truncated"], first["len"]) == ("1", "2", "no", "24")
@@ -473,6 +476,8 @@ make_lost() {
 		assert rows[4]["data"] == '{"user":1}'
 		assert rows[5]["data_hex"] == "c32800"
 		assert rows[6]["data"] == "reason=0"
+		# An element that is shown in another way than its bytes say.
+		assert [r["data_hex"] for r in rows[7:]] == ["", "0102"]
 		assert all(len(r) == len(first) and None not in r for r in rows)
 	END
 	# As many lines as events, of any log and selection.
@@ -483,7 +488,7 @@ make_lost() {
 			"$(ptrace-dump --json $selection run.log | jq -r .time)" ]
 	done
 	[ "$(ptrace-export --to=csv run.log fields.log | head -n 1 | tr -d '\r')" = \
-		time,ns,event,pid,tid,comm,thread_name,truncated,len,log,data.id,data.pair,data.sql,data,data_hex ]
+		time,ns,event,pid,tid,comm,thread_name,truncated,len,log,data.id,data.pair,data.sql,data.flags,data,data_hex ]
 	refuses 2 "*(ptrace-dump --pairs --format=csv has pairs)*" ptrace-export --to=csv --pair=a..b fields.log
 }
 
