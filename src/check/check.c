@@ -72,7 +72,8 @@ static bool may_have_key(struct ptrc_check *c, const char *pattern)
 }
 
 /* Called at the first event of a rule of the kind pair. If the rule has no key `by`, chooses what pairs its events,
- * as ptrc_pairs_take() does: the data member PTRC_PAIR_KEY, if all events of the pair have it, else the thread. */
+ * as ptrc_pairs_take() does: the data member PTRC_PAIR_KEY if this event has it and all event types of the pair may
+ * have it; else the thread. */
 static void bind_pair(struct ptrc_check *c, struct ptrc_source *s, struct ptrc_trial *t)
 {
 	struct ptrc_rule *r = &c->rules->list[t - c->judge.trials];
@@ -87,8 +88,8 @@ static void bind_pair(struct ptrc_check *c, struct ptrc_source *s, struct ptrc_t
 		r->by_text = "data." PTRC_PAIR_KEY;
 		ptrc_judge_find_key(&c->judge, t);
 	} else if (strcmp(begin, end) != 0) {
-		/* If one type begins and ends pairs, the conditions say which of its events begin them, and c->pairs
-		 * knows no conditions. */
+		/* c->pairs knows no conditions. So it cannot take pairs of a single type, whose events begin or end a
+		 * pair depending on the conditions. */
 		ptrc_pairs_add_types(&c->pairs, begin, end);
 	}
 }
@@ -105,7 +106,8 @@ static void bind_pairs(struct ptrc_check *c, struct ptrc_source *s, const struct
 	}
 }
 
-/* Whether c->pairs may still show that a field contradicts a pair for which that was not found yet. */
+/* Whether c->pairs may still find that pairing by thread is wrong. That is possible for a pair of types that had no
+ * event yet, or whose events share a field (common_text) and by this field were right so far. */
 static bool may_contradict(const struct ptrc_check *c)
 {
 	for (size_t i = 0; i < c->pairs.count; i++) {
@@ -184,7 +186,8 @@ static void find_losses(struct ptrc_check *c)
 		ending->have_all_ended &=
 			!rest.is_unclosed && ptrc_reader_have_all_ended(&s->reader);
 		rest.is_unclosed = false;
-		/* No event is missing in these parts: damaged_parts hold none, and differing_parts were readable. */
+		/* These parts alone do not mean that events are missing: damaged_parts hold none, and events of
+		 * differing_parts that could not be read are counted as unreadable. */
 		ending->has_damaged_part |= rest.damaged_parts || rest.differing_parts;
 		rest.damaged_parts = rest.differing_parts = 0;
 		/* Events of the trace system, if recorded, mark the places where a stream or a log was full or
@@ -499,7 +502,8 @@ static void note_missing_member(const char *text, void *arg)
 		fail_by_note(n->c, n->t);
 }
 
-/* Adds a note for each field that no event has and because of which an expression of the rule never holds. */
+/* If an expression of the rule can hold for no event, because it uses a field that no event has, adds a note that
+ * names the field. */
 static void note_members(struct ptrc_check *c, struct ptrc_trial *t)
 {
 	struct noting n = {c, t};
@@ -525,8 +529,8 @@ enum ptrc_exit ptrc_check_judge(struct ptrc_check *c)
 		ptrc_query_run(q);
 	}
 	is_done &= ptrc_query_finish(q, is_done);
-	/* show_events() decodes events a second time, so it comes after ptrc_query_finish(), which reports
-	 * how many events have data that does not fit. */
+	/* ptrc_query_finish() has counted the events whose data does not fit its layout. show_events() comes after it,
+	 * because it decodes events again and would count them twice. */
 	for (size_t i = 0; i < q->source_count; i++) {
 		is_done &= !q->sources[i].losses.read_error;
 		show_events(c, &q->sources[i]);

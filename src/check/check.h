@@ -15,13 +15,14 @@
 struct ptrc_check {
 	struct ptrc_rules *rules;
 	struct ptrc_judge judge;
-	/* The pairs of the rules that pair by thread, only for the messages about a field that contradicts them. */
+	/* Only for messages: the pairs of rules that pair events by thread. If a field that both events have shows that
+	 * this is wrong, a message proposes the field as the key `by`. */
 	struct ptrc_pairs pairs;
 	/* Reads the logs, which are its sources. */
 	struct ptrc_query *query;
 	/* The values of --clock-sync; NULL if the option was not given. */
 	const struct ptrc_cli_texts *messages;
-	/* The time of the event that was taken last, in nanoseconds since 1970. */
+	/* The time of the event that was taken last, in nanoseconds since 1970; INT64_MIN before the first event. */
 	int64_t last_ns;
 	/* The number of events with an earlier time than the event before them. */
 	uint64_t backwards;

@@ -29,8 +29,8 @@ struct ptrc_request {
 	/* `fresh` has the events after the latest loss. `old` has the events before it: their answer may have been
 	 * lost, unless it was late already when the loss happened. */
 	struct waiters old, fresh;
-	/* The position in ptrc_trial.requests: the requests with the latest fresh event come first, those without
-	 * a fresh event last. */
+	/* The position in ptrc_trial.requests: first the requests with fresh events, the latest fresh.at first; then
+	 * those without fresh events. */
 	TAILQ_ENTRY(ptrc_request) others;
 };
 
@@ -40,30 +40,31 @@ struct ptrc_request {
 struct ptrc_answer {
 	struct ptrc_table_entry entry;
 	struct ptrc_recent recent;
-	/* The position in ptrc_trial.remembered, which is sorted by listed_ns. */
+	/* The position in ptrc_trial.remembered, which is sorted by listed_ns: the time of .recent.last when this entry
+	 * was put there. */
 	TAILQ_ENTRY(ptrc_answer) others;
 	bool is_listed;
 	int64_t listed_ns;
 };
 
-/* For rules of the kind "before": the latest event, with one key, of those that have to come before others. */
+/* For rules of the kind before: the latest event with one key that matches `require`. */
 struct allowed {
 	struct ptrc_table_entry entry;
 	struct ptrc_moment at;
 };
 
 /* For rules of the kind before: an event without the event that it requires. For rules of the kind order: an event
- * of the list that came before the event that precedes it in the list. It is kept for as long as the rule's
- * tolerance: if the missing event is read within that time, it counts as earlier. */
+ * of the list that came before the event that precedes it in the list. Either event waits for as long as the rule's
+ * tolerance: a missing event that another thread records within that time counts as earlier. */
 struct ptrc_waiting {
 	TAILQ_ENTRY(ptrc_waiting) others;
 	struct ptrc_moment at;
 	bool is_doubtful;
-	/* If the rule is of the kind "order": how far the events with this event's key have come in the rule's list,
-	 * and the index of this event in that list. */
+	/* For the kind order: the state of this event's key, and the index of this event in the rule's list. For the
+	 * kind before, `steps` is NULL. */
 	struct steps *steps;
 	unsigned int step;
-	/* If the rule is of the kind "before": the key. */
+	/* For the kind before: the event's key. */
 	size_t key_size;
 	unsigned char key[];
 };
@@ -71,7 +72,7 @@ struct ptrc_waiting {
 struct counted {
 	struct ptrc_table_entry entry;
 	uint64_t count;
-	/* The last event; once the maximum is exceeded, the event that exceeded it. */
+	/* The last event with this key; once the maximum is exceeded, the event that exceeded it. */
 	struct ptrc_moment at;
 };
 
@@ -105,7 +106,7 @@ struct steps {
 	 * unless an event i - 1 was lost before it; in `open`, unless an event i - 1 came at the end of a log that
 	 * was not closed, and was never written. */
 	unsigned int broken, doubtful, open;
-	/* Events were lost before one of the events in `first`. */
+	/* Events may be missing before one of the events in `first`. */
 	bool is_after_loss;
 	/* first[i] is the first event i of the rule or, once an event i breaks the rule, that event. */
 	struct ptrc_moment first[];
@@ -237,8 +238,8 @@ static void *seek_at(const struct ptrc_table *t, const struct ptrc_judge_key *k)
 	return ptrc_table_seek_hashed(t, k->hash, k->key.bytes, k->key.size);
 }
 
-/* Counts durations between two events of different hosts as unclear if the clock error may change the result:
- * if the error is larger than the limit of the rule, and than the distance of the duration from that limit. */
+/* Counts durations between two events of different hosts as unclear if the clock error may change the result: the
+ * error is larger than both the rule's limit and the difference between the duration and that limit. */
 static void compare_clocks(struct ptrc_trial *t, const struct ptrc_moment *from,
 			   const struct ptrc_moment *to, uint64_t count)
 {
@@ -414,8 +415,8 @@ static void take_request(struct now *n, const struct ptrc_judge_key *k)
 	size_t count = t->table.count;
 
 	t->matched++;
-	/* Looks for an answer A among the remembered ones, unless this event E has just answered an open request R.
-	 * Then A came before R, or it would have answered R; and R came before E. So A is too early to answer E. */
+	/* A remembered answer A within the tolerance answers this event E, unless E itself has just answered a request
+	 * R. In that case A is too early: A came before R, or A would have answered R; and R came before E. */
 	if (a && is_any_near(t, &a->recent, &n->at) && t->used_event != n->judge->event_count) {
 		t->kept++;
 		return;
@@ -472,8 +473,9 @@ static void take_answer(struct now *n, const struct ptrc_judge_key *k)
 	remember_answer(n, k);
 }
 
-/* Notes that events were lost at this time, so that q->fresh becomes a part of q->old. A lost event may have
- * answered the request, unless an answer would have been late already. */
+/* Notes that events were lost at this time. A lost event may have answered q->fresh, unless an answer would have been
+ * late already. Moves q->fresh to q->old. If q->old has events already: if one of the two is late for certain, counts
+ * it as broken; else joins them. */
 static void doubt(struct ptrc_trial *t, struct ptrc_request *q, int64_t ns)
 {
 	int64_t length_ns = ptrc_when_subtract(ns, q->fresh.at.ns);
@@ -528,7 +530,7 @@ static struct ptrc_waiting *add_waiting(struct now *n, size_t key_size)
 	return w;
 }
 
-/* Adds the waiting event to `set`, which is .broken, .doubtful or .open of w->steps: it came before the event that
+/* Notes in `set`, which is .broken, .doubtful or .open of w->steps, that the waiting event came before the event that
  * precedes it in the rule's list. */
 static void break_order(const struct ptrc_waiting *w, unsigned int *set)
 {
@@ -560,7 +562,7 @@ static void end_waiting(struct ptrc_trial *t, int64_t ns)
 	}
 }
 
-/* Notes that events were lost at this time: one of them may be the event for which the others wait. */
+/* Notes that events were lost at this time: a lost event may be the one that a waiting event requires. */
 static void doubt_waiting(struct ptrc_trial *t, int64_t ns)
 {
 	struct ptrc_waiting *w;
@@ -825,8 +827,8 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 
 /* ---- order ---- */
 
-/* Drops the waiting events that come next in the rule's list, if they are within the tolerance of this event: it
- * may have come before them. */
+/* Drops the waiting events with this key that match the next item of the rule's list and are within the tolerance of
+ * this event: this event may have come before them. */
 static void allow_next(struct now *n, const struct steps *s)
 {
 	struct ptrc_trial *t = n->trial;
@@ -1008,9 +1010,8 @@ static void end_order(void *thing, void *arg)
 	}
 }
 
-/* Ends the count of pairs that are open at a time. Events may be out of order by the rule's tolerance. So if a log was
- * not closed, a pair that looks open may have ended in an event that is missing, and what was open within the
- * tolerance before the end does not count. */
+/* Finds the largest number of pairs that were open at a time. If a log was not closed, it may lack an end event that
+ * counts as earlier than crowds within the tolerance before the end. So these crowds do not count. */
 static void end_crowds(struct ptrc_trial *t)
 {
 	if (!t->sources)
@@ -1164,9 +1165,9 @@ void ptrc_judge_take_gap(struct ptrc_judge *j, int64_t ns, unsigned int source)
 	doubt_waiters(j, ns, source);
 }
 
-/* Takes the START after a stop, or the STOP if it is known that a START will follow. An answer may have come while
- * the trace was stopped. An event whose answer was late already at the STOP is not in doubt, so the losses are dated
- * to the STOP. */
+/* Notes a time without recording: called at the START after a stop, at the STOP if it is known that a START will
+ * follow, and before all events if files were deleted. An answer may have come in that time. An event whose answer
+ * was late already at the STOP is not in doubt, so the losses are dated to the STOP. */
 static void take_restart(struct ptrc_judge *j, int64_t ns, unsigned int source)
 {
 	j->ending.last_gap_ns = ns;
@@ -1198,8 +1199,8 @@ void ptrc_judge_take_early_end(struct ptrc_judge *j, int64_t ns, unsigned int so
 /* Takes an event at a place of loss: an event that reports a loss, the next event of the same source (START or
  * RESUME), or the STOP or START of a time without recording (is_restart). Events were lost between the first two;
  * both count as places of loss, because pairs that other sources open between them may have lost their ends. The loss
- * does not affect the pairs that this event ends and the events that it answers, so it is taken in these roles
- * first. */
+ * does not affect the pairs that this event ends and the events that this event answers. So the event is first taken
+ * as an end and an answer, then the loss is noted, then the event is taken in its other roles. */
 static void take_at_gap(struct now *n, const struct ptrc_roles *roles, bool is_restart)
 {
 	for (size_t i = 0; i < roles->count; i++)
@@ -1301,7 +1302,7 @@ void ptrc_judge_find_key(struct ptrc_judge *j, struct ptrc_trial *t)
 	t->key = find_key(j, t->rule);
 }
 
-/* Returns the shortest duration with which the rule compares others; -1 if it compares none. */
+/* Returns the shortest of the rule's limits: `within` and the bounds of a pair. Returns -1 if the rule has none. */
 static int64_t limit_of(const struct ptrc_rule *r)
 {
 	int64_t least_ns = r->within_ns;

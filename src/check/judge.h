@@ -36,7 +36,7 @@ struct ptrc_roles {
 struct ptrc_judge_source {
 	/* The number of places in this log, so far, where events are missing: losses, stops, and its early end. */
 	uint64_t gap_count;
-	/* The last event of this source reported a loss. The loss lasts until the next event of the source. */
+	/* A loss started at the last event of this source. It lasts until the next event of the source. */
 	bool is_at_loss;
 	/* is_stopped: no START has followed the latest STOP of this source. stop_ns: the time of that STOP. */
 	bool is_stopped;
@@ -91,7 +91,8 @@ int64_t ptrc_judge_end_ns(const struct ptrc_judge *, int64_t last_ns);
  * result. */
 struct ptrc_roles *ptrc_judge_find_roles(struct ptrc_judge *, const char *name);
 
-/* Called when a rule of which no event was taken yet has got a key: from now on, its events have that key. */
+/* Makes the judge use the key rule->by_text, which was chosen after ptrc_judge_begin(). No event of the rule has been
+ * taken yet. */
 void ptrc_judge_find_key(struct ptrc_judge *, struct ptrc_trial *);
 
 /* Takes the current event of the view's reader, with the roles of its type. Even without roles, the caller must

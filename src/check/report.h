@@ -44,8 +44,8 @@ bool ptrc_trial_is_named(const struct ptrc_trial *);
 void ptrc_check_put_rule(struct ptrc_buffer *, const struct ptrc_check *, struct ptrc_trial *,
 			 bool is_coloured);
 
-/* Puts the notes on a rule and its cases. Each case comes with the command that shows its events. Each line
- * begins with a line feed and the indent. */
+/* Puts the notes on the rule, then the rule's cases, each with the command that shows its events. Each line begins
+ * with a line feed and the indent. */
 void ptrc_check_put_details(struct ptrc_buffer *, const struct ptrc_check *, struct ptrc_trial *,
 			    const char *indent);
 

@@ -76,7 +76,7 @@ void ptrc_check_put_tap(struct ptrc_buffer *b, const struct ptrc_check *c)
 
 /* ---- XML ---- */
 
-/* Puts text that shown() has made, as character data or as the value of an attribute. */
+/* Puts text as character data or as the value of an attribute. */
 static void put_xml(struct ptrc_buffer *b, const struct ptrc_buffer *text)
 {
 	static const char *const entities[UCHAR_MAX + 1] = {
@@ -146,8 +146,8 @@ void ptrc_check_put_junit(struct ptrc_buffer *b, const struct ptrc_check *c)
 
 /* ---- GitHub ---- */
 
-/* Puts text as the message of a workflow command, or as one of its properties, in which more characters are
- * escaped. */
+/* Puts text as the message of a workflow command; if is_property, as the value of a property of the command, in which
+ * more characters are escaped. */
 static void put_escaped(struct ptrc_buffer *b, const struct ptrc_buffer *text, bool is_property)
 {
 	for (size_t i = 0; i < text->used; i++) {

@@ -31,8 +31,8 @@ static void put(struct ptrc_buffer *b, const char *text)
 	ptrc_text_put(b, text, strlen(text));
 }
 
-/* Puts a quoted pattern that matches the name. Characters that are special in patterns or to the shell become
- * '?'. */
+/* Puts a quoted pattern that matches the name; '*' if the name is NULL. Characters that are special in patterns or to
+ * the shell become '?'. */
 static void put_pattern(struct ptrc_buffer *b, const char *name)
 {
 	ptrc_buffer_char(b, '\'');

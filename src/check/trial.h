@@ -23,8 +23,8 @@ struct ptrc_moment {
 	unsigned int source;
 };
 
-/* The latest event with a key (last), and the latest event with that key of a thread other than that of `last`
- * (other). So for each thread, the latest event of all other threads is one of these two. */
+/* The latest of some events (last), and the latest of those that are not of the thread of `last` (other). So for any
+ * thread, the latest event of all other threads is one of these two. */
 struct ptrc_recent {
 	bool has_last, has_other;
 	struct ptrc_moment last, other;
@@ -81,13 +81,14 @@ struct ptrc_ending {
 	/* The number of places so far, in all logs, where events were lost. Each event that is read while another
 	 * log is at such a place also adds 1: that log may have lost the event's answer or the end of its pair. */
 	uint64_t gap_count;
-	/* The number of places counted in gap_count at which a call or command had stopped a trace, or before which
-	 * files were deleted. Rules about single events do not count events of that time as lost, but rules about
-	 * two events do. */
+	/* The part of gap_count that is due to times without recording: a call or command had stopped a trace, or
+	 * --log-keep has deleted files. Rules about single events do not count events of these times as lost, but
+	 * rules about two events do. */
 	uint64_t stop_count;
 	/* --log-keep has deleted the first files of a log. */
 	bool has_deleted_files;
-	/* The time of the first loss that was not a stop, and of the latest loss or stop (that of its START). */
+	/* first_gap_ns: the time of the first loss that was not a stop. last_gap_ns: that of the latest loss, or of the
+	 * latest STOP or START that counts as one. Valid only after such a place. */
 	int64_t first_gap_ns, last_gap_ns;
 	/* The time of the last event of the first log that has no end and stopped before the others. INT64_MAX if
 	 * there is no such log. */
@@ -116,7 +117,8 @@ struct ptrc_trial {
 	int64_t tolerance_ns;
 	/* The index of the rule's kind of key in ptrc_judge.keys. */
 	size_t key;
-	/* For the kind pair: it was chosen what pairs the events of a rule without the key `by`. */
+	/* For the kind pair: the first event has come. If the rule has no key `by`, this event has decided whether a
+	 * field or the thread pairs the rule's events. */
 	bool is_bound;
 	/* Bit i: some event type of the logs matches event i of the rule. */
 	unsigned int has_type;
@@ -130,8 +132,8 @@ struct ptrc_trial {
 	 * pairs without an end. */
 	uint64_t kept, broken, doubtful, open;
 	/* The numbers of events that lack the field of the rule's key (without_key), of end events whose begin
-	 * event is missing (unmatched_ends), and of pairs and answers that end at an earlier time than they start
-	 * (backwards). */
+	 * event is missing (unmatched_ends), and of ends and answers with an earlier time than the begin or the event
+	 * that they answer (backwards). */
 	uint64_t without_key, unmatched_ends, backwards;
 	/* The number of events of which it is unknown whether they belong to the rule, because their data was
 	 * cut (cut) or does not fit its layout (misfits). */
@@ -149,8 +151,7 @@ struct ptrc_trial {
 
 	/* One entry for each key of the rule. The type of the entries depends on the kind of the rule. */
 	struct ptrc_table table;
-	/* For the kind after: the keys with events that wait for an answer, one request for each key. The request
-	 * with the latest event is first. */
+	/* For the kind after: the keys with events that wait for an answer, one request for each key. */
 	TAILQ_HEAD(ptrc_requests, ptrc_request) requests;
 	/* For the kind after: answers that may belong to an event that is read later, but within the tolerance.
 	 * `answers` finds them by key; `remembered` lists them in the order in which they expire. */
@@ -203,14 +204,14 @@ struct ptrc_trial {
 	 * is open will not end, and an event without an answer will get none. */
 	bool is_final;
 
-	/* The shortest duration with which the rule compares others; -1 if it compares none. */
+	/* The shortest of the rule's limits: `within` and the bounds of a pair; -1 if the rule has none. */
 	int64_t limit_ns;
 	/* The hosts of the logs and their clock errors; NULL if all logs are of one host. */
 	const struct ptrc_hosts *hosts;
 	/* The number of durations between events of two hosts that may be above or below limit_ns, because the
 	 * error of the hosts' clocks is too large. */
 	uint64_t unclear;
-	/* The largest clock error of the durations in .unclear. */
+	/* The largest clock error of the durations in .unclear; PTRC_BOUND_UNKNOWN if an error is not known. */
 	int64_t clock_error_ns;
 
 	enum ptrc_verdict verdict;

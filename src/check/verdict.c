@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Decides rules. A rule that is certainly broken fails. Otherwise, a rule is undecided if lost events, or events
- * after the end of the log, might break it; its at_loss and at_end may say that it passes or fails then. A rule
- * also fails if it has fewer events than its min_count.
+ * after the end of the log, might change the result; its keys at_loss and at_end may say that it passes or fails
+ * then. A rule also fails if it has fewer events than its min_count.
  */
 #include "config.h"
 #include "src/check/trial.h"
@@ -92,7 +92,7 @@ static void decide_count(struct ptrc_trial *t, const struct ptrc_ending *e, stru
 	uint64_t wrong = t->broken ? t->broken : t->doubtful;
 	/* A key has too few events, or no event happened at all. */
 	bool is_short = t->doubtful || (!keys && r->min);
-	/* There may be a key whose events are all missing. Such a key may have too few events, too. */
+	/* All events of some key may be missing. That key, too, may have had too few events, if min is above 1. */
 	bool is_uncertain = r->has_max || is_short || (r->by_text && r->min > 1);
 
 	f->has_loss = has_loss(e) && is_uncertain;
@@ -112,7 +112,7 @@ static void decide_count(struct ptrc_trial *t, const struct ptrc_ending *e, stru
 				   r->by_text);
 }
 
-/* Returns the number of cases that are open at the end of the log, but count as if what they lack came in time. */
+/* Returns the number of events or keys that are open at the end of the log and count as kept by `at_end: ignore`. */
 static uint64_t count_ignored(const struct ptrc_trial *t)
 {
 	return t->rule->at_end == PTRC_RULE_IGNORE ? t->open : 0;
@@ -394,7 +394,8 @@ void ptrc_trial_decide(struct ptrc_trial *t)
 	if (f.is_open)
 		worsen(&t->verdict, r->at_end);
 	if (f.count < r->min_count) {
-		/* An answer that is still to come adds no event that wants one. */
+		/* For the kind after, f.count is the number of events that want an answer. Answers that are still to
+		 * come do not add to it. */
 		bool is_sure = r->kind == PTRC_RULE_AFTER && !own.is_unclosed &&
 			       (!f.has_loss || is_loss_ignored(t));
 
