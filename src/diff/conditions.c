@@ -68,8 +68,8 @@ static bool take_number(struct ptrc_condition *c, long double number, const char
 	       refuse(why, c->text, at, "'%s' is beyond the largest number, 1.79e308", amount);
 }
 
-/* Reads an amount without a sign: a time for a quantile, else a number of events. `at` is its place in the
- * condition's text. */
+/* Reads an amount without its sign: a number of percent, else a time for a quantile, else a number of events. `at` is
+ * its place in the condition's text. */
 static bool read_amount(struct ptrc_condition *c, const char *amount, const char *at,
 			struct ptrc_cli_reason *why)
 {
@@ -175,7 +175,7 @@ static bool is_same(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* Whether the condition names this pair: it has the same events, and the same field or none. */
+/* Whether the condition names this pair: the condition has the same events, and the same field or none. */
 static bool is_named(const struct ptrc_condition *c, const char *begin, const char *end,
 		     const char *by)
 {
@@ -216,8 +216,8 @@ static bool is_unambiguous(const struct ptrc_condition *c, const struct ptrc_pai
 	return false;
 }
 
-/* Whether the condition's pair need not be added: it is in the list already, or it is written as X.
- * Pairs X.begin..X.end are found in the logs by their names. */
+/* Whether the condition's pair need not be added: it is in the list already, or it is written as X. Pairs
+ * X.begin..X.end are found in the logs by their names, except, with is_without_os, those of the operating system. */
 static bool is_known(const struct ptrc_condition *c, const struct ptrc_pairs *pairs)
 {
 	for (size_t i = 0; i < pairs->count; i++)

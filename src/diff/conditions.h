@@ -47,14 +47,15 @@ struct ptrc_condition {
 	enum ptrc_condition_what what;
 	/* The quantile: 0 is the shortest duration, PTRC_QUANTILE_MAX the longest. */
 	unsigned int per_million;
-	/* The name as the user wrote it, and the pair that it means unless it is the name of an event type. */
+	/* The name as the user wrote it (empty for loss), and the pair that it means. A condition on
+	 * count or rate is about the event type of this name, if the logs have it, not about the pair. */
 	char *name;
 	struct ptrc_pair pair;
 	bool is_above;
 	/* Whether a value that is equal to the limit counts, too. */
 	bool is_equal_included;
-	/* The limit is for the change, absolute or in percent. Otherwise it is for the value after the
-	 * change. */
+	/* is_change: the limit is for the change; otherwise it is for the value after the change. `limit` is in percent
+	 * if is_percent, else in nanoseconds (quantiles) or in events or events per second. */
 	bool is_change;
 	bool is_percent;
 	double limit;
@@ -74,13 +75,12 @@ struct ptrc_conditions {
  * starts with the column. */
 bool ptrc_conditions_add(struct ptrc_conditions *, const char *text, struct ptrc_cli_reason *why);
 
-/* Adds to the list the pairs that conditions on durations name as BEGIN..END or with a field, unless it has them.
- * Returns false, with the reason, if there is no such field. */
+/* Adds the pairs that conditions on durations name, unless they are in the list already, or ptrc_pairs finds them by
+ * the names of their event types. Returns false, with the reason, if a pair's field does not exist. */
 bool ptrc_conditions_add_pairs(const struct ptrc_conditions *, struct ptrc_pairs *,
 			       const struct ptrc_layouts *, struct ptrc_cli_reason *why);
 
-/* Whether the name of each condition means a single pair. Returns false, with the reason, if a name means several
- * pairs. */
+/* Returns false, with the reason, if the name of a condition means several pairs. */
 bool ptrc_conditions_suit(const struct ptrc_conditions *, const struct ptrc_pairs *,
 			  struct ptrc_cli_reason *why);
 

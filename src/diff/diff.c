@@ -11,7 +11,8 @@
 
 /* ---- taking events ---- */
 
-/* Adds the number of events of each type in a log to the sums of its side: also 0, for a type without events. */
+/* Adds the number of events of each type in a log to the sums of the log's side. A type that has no events, but whose
+ * name --event selects, gets an entry with the count 0. */
 static void add_types(struct ptrc_diff *d, const struct ptrc_reader *r)
 {
 	for (trace_event_id_t id = 0; id < PTRC_READER_IDS; id++) {
@@ -92,7 +93,7 @@ static void take(void *self, struct ptrc_source *source)
 	int64_t ns = ptrc_source_ns(source);
 
 	ptrc_period_widen(&d->span, ns);
-	/* An event that only reports a loss (os.lost) need not be selected. */
+	/* An event that is not selected comes only because it may report a loss (os.lost). It is not counted. */
 	if (!source->is_for_loss && !ptrc_is_system_type(id)) {
 		struct ptrc_type *type = ptrc_reader_type(&source->reader, id);
 
@@ -164,8 +165,8 @@ static double *logarithms(const struct ptrc_diff_pair_side *s, unsigned int per_
 	return list;
 }
 
-/* Whether there are enough durations for a test and, unless each side has one log, enough logs: with fewer logs,
- * no p-value could be below the threshold after the correction for the number of pairs. */
+/* Whether there are enough durations for a test and, unless each side has one log, enough logs: the least possible
+ * p-value has to be below the threshold even if it is corrected for the number of all pairs. */
 static bool is_enough(const struct ptrc_diff *d, const struct ptrc_diff_pair *p)
 {
 	const struct ptrc_diff_pair_side *s = p->sides;
@@ -181,7 +182,8 @@ static bool is_enough(const struct ptrc_diff *d, const struct ptrc_diff_pair *p)
 		       PTRC_RUNS_THRESHOLD;
 }
 
-/* Compares the ranks of the durations of both sides. If a side has none, the verdict says so. */
+/* Stores a first verdict: NEW, GONE or NONE if a side has no durations; FEW if there are too few for a test; else
+ * NOISE, which judge() may replace. If both sides have durations, stores the result of the rank test. */
 static void compare(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
 {
 	const struct ptrc_quantiles *a = &p->sides[PTRC_DIFF_BEFORE].lengths;
@@ -333,7 +335,7 @@ static double weight_of(const struct ptrc_diff_pair *p)
 			changed = d;
 		noise = d > noise ? d : noise;
 	}
-	/* The result is between -1 and 0, which is less than any change. */
+	/* For noise, the result is between -1 and 0, which is less than any change. */
 	return changed >= 0 ? changed : -1 / (1 + noise);
 }
 

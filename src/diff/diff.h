@@ -123,7 +123,7 @@ bool ptrc_diff_is_single(const struct ptrc_diff *);
 /* The threshold of p-values: a p-value below it means a change, not noise. */
 double ptrc_diff_threshold(const struct ptrc_diff *);
 
-/* The relative change of a value; infinite if the value was 0 before. */
+/* The relative change of a value; infinite if the value was 0 before and is not 0 after. */
 double ptrc_diff_change(double before, double after);
 
 void ptrc_diff_free(struct ptrc_diff *);

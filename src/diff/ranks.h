@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statistical tests whether the durations of two runs differ by more than chance. The tests of durations depend
- * only on their order, not on their distribution. Durations in the same place of the histogram of
- * src/spans/quantiles.h are ties.
+ * Statistical tests whether the durations of two runs (logs) differ by more than chance. The tests of durations use
+ * only the order of the durations, and assume no distribution. Durations in the same place of the histogram of
+ * src/spans/quantiles.h are ties: they count as equal.
  */
 #ifndef PTRC_SRC_DIFF_RANKS_H
 #define PTRC_SRC_DIFF_RANKS_H
@@ -14,8 +14,8 @@
 #define PTRC_RANKS_THRESHOLD 0.001
 #define PTRC_RUNS_THRESHOLD 0.05
 
-/* If both sides have fewer durations than this, the p-value of the rank test is never below PTRC_RANKS_THRESHOLD.
- * So sides with fewer durations are not tested. */
+/* A pair is not tested if one of its sides has fewer durations than this. If both sides have fewer, the p-value of the
+ * rank test is never below PTRC_RANKS_THRESHOLD. */
 enum { PTRC_RANKS_LEAST = 8 };
 
 struct ptrc_rank_test {
