@@ -99,8 +99,8 @@ enum ptrc_doctor_library {
 	PTRC_DOCTOR_LIBRARY_UNKNOWN,
 };
 
-/* Reports which kinds of events other than its own can be recorded of the program with this path (functions,
- * waits, probes, events of the operating system), and why others cannot. */
+/* Reports which kinds of events can be recorded of the program with this path, in addition to its own events:
+ * functions, waits, probes and events of the operating system. Reports why the other kinds cannot be recorded. */
 void ptrc_doctor_kinds(struct ptrc_doctor *, const char *path);
 
 /* Returns whether and how the program of a running process contains the library: NONE, STATIC, SHARED or

@@ -22,7 +22,7 @@
 #include "src/query/reader.h"
 #include "src/summary/no_events.h"
 
-/* For how long a log is read at most, because the user waits. */
+/* The longest time for which a log is read: the user waits for the result. */
 #define READ_NS INT64_C(2000000000)
 
 struct log_seen {
@@ -118,8 +118,8 @@ static void find_events(const struct ptrc_doctor *d, struct ptrc_reader *r, stru
 
 /* Whether the process has this file, which is in the directory, open for writing. Follows only links in
  * /proc/PID/fd that lead into the directory: following others might wait for a file system that does not answer.
- * Ignores the file's name, which the link lacks if the file, as a later one of a rotated log, had no name yet
- * when it was opened. */
+ * Does not compare names: a later file of a rotated log may be made without a name (O_TMPFILE), and the link then
+ * does not show the name that the file gets later. */
 static bool is_writing(const char *pid, const char *directory, const struct stat *file)
 {
 	char path[64 + NAME_MAX], target[PATH_MAX];
@@ -159,7 +159,7 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 	DIR *all;
 	int fd;
 
-	/* ptrc_log_open_last() refuses a log whose start is not written yet, so this opens it. */
+	/* ptrc_log_open_last() refuses a log whose start is not written yet. Then the file at `path` is opened. */
 	if (ptrc_log_open_last(path, &fd))
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)

@@ -18,7 +18,7 @@
 
 #define SHM "/dev/shm"
 #define TMPFS_TYPE 0x01021994
-/* The bytes in /dev/shm for a stream of the default size of the commands; also a usual log. */
+/* The bytes in /dev/shm for a stream of the commands' default size; also the bytes on the disk for a usual log. */
 #define ROOM_USUAL (UINT64_C(12) << 20)
 /* The bytes on the disk for one packet of a log, and for the start and the end of the log. */
 #define LOG_ROOM_LEAST (UINT64_C(272) << 10)

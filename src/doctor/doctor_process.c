@@ -54,7 +54,7 @@ static bool read_status(struct patient *p)
 	return true;
 }
 
-/* Whether the file /proc/PID/`theirs` of the process is another file than `ours` of this process.
+/* Whether the process lacks the file /proc/PID/`theirs`, or this file is another one than `ours` of this process.
  * Returns false if that is unknown. */
 static bool is_other(const struct patient *p, const char *theirs, const char *ours)
 {
