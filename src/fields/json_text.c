@@ -220,7 +220,7 @@ static bool is_key_byte(char c)
 	       (c >= 'A' && c <= 'Z');
 }
 
-/* Reads an index, [N]. Returns the text after it, or NULL if `path` does not start with an index. */
+/* Reads an index, [N], from a path that starts with '['. Returns the text after it, or NULL if it is no index. */
 static const char *read_index(const char *path, uint64_t *index)
 {
 	const char *begin = ++path;

@@ -232,7 +232,8 @@ static void decode_text(const char *data, size_t size, struct ptrc_value *v)
 	}
 }
 
-/* Decodes a field of type json. If the text is not valid, v->kind stays PTRC_VALUE_NONE. */
+/* Decodes a field of type json. If the text is not valid, or if a field without a name (all the data) is no object,
+ * v->kind stays PTRC_VALUE_NONE. */
 static void decode_json(const struct ptrc_layout_field *f, const char *data, size_t size,
 			struct ptrc_value *v)
 {
@@ -252,7 +253,7 @@ static void decode_json(const struct ptrc_layout_field *f, const char *data, siz
 	*v = (struct ptrc_value){.kind = PTRC_VALUE_JSON, .bytes = data, .size = size};
 }
 
-/* Decodes a field. `size` is not used for bit fields. */
+/* Decodes a field. Single numbers do not need `size`, and only bit fields need `bit_at`. */
 static inline void decode_field(const struct ptrc_layout_field *f, const char *data,
 				unsigned int bit_at, size_t size, struct ptrc_value *v)
 {
@@ -283,7 +284,7 @@ static inline void decode_field(const struct ptrc_layout_field *f, const char *d
 	v->elements = f;
 	v->bytes = data;
 	v->size = size;
-	/* If the printed form of an element does not show all of its bytes, the raw bytes are printed, too. */
+	/* .raw is printed only if the printed form of an element does not show all of the element's bytes. */
 	v->raw = data;
 	v->raw_size = size;
 }

@@ -108,7 +108,8 @@ enum ptrc_layout_error {
 };
 
 struct ptrc_decoded {
-	/* The value of each field. Its kind is PTRC_VALUE_NONE if the data ends before the field. */
+	/* The value of each field. Its kind is PTRC_VALUE_NONE for padding, for a json field that is not valid, and if
+	 * the data ends before the field. `size`: the number of allocated elements. */
 	struct ptrc_value *values;
 	size_t size;
 	enum ptrc_layout_error error;
@@ -143,7 +144,7 @@ const struct ptrc_value *ptrc_layout_value(const struct ptrc_layout *, const str
 /* The value of all the data, if the layout says that it is one JSON text; else NULL. */
 const struct ptrc_value *ptrc_layout_whole(const struct ptrc_layout *, const struct ptrc_decoded *);
 
-/* Puts the JSON member "data", an object with a member for each field. */
+/* Puts the JSON member "data": the data itself if it is one JSON text, else an object with a member for each field. */
 void ptrc_layout_json(struct ptrc_json *, const struct ptrc_layout *, const struct ptrc_decoded *);
 
 typedef void ptrc_layout_visit(void *arg, const struct ptrc_layout_field *,

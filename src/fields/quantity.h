@@ -4,7 +4,7 @@
  * example, cannot be compared, and the difference of two times is a duration.
  *
  * Times and durations are in nanoseconds. Whole numbers are exact. A calculation has no result if it divides by 0,
- * or if the result does not fit in 128 bits.
+ * takes the remainder of a fraction, or if its whole result does not fit in 128 bits.
  */
 #ifndef PTRC_SRC_FIELDS_QUANTITY_H
 #define PTRC_SRC_FIELDS_QUANTITY_H

@@ -76,7 +76,8 @@ double ptrc_value_shown_single(double);
 bool ptrc_value_read_number(const char *, size_t, long double *);
 
 /* Turns a value into the form in which --where compares it: bytes become the text of their hexadecimal digits; a
- * number, a boolean or a string in JSON becomes a value of that kind. A new text is stored in the buffer. */
+ * number, a boolean or a string in JSON becomes a value of that kind; null becomes no value (PTRC_VALUE_NONE). A new
+ * text is stored in the buffer. */
 void ptrc_value_settle(struct ptrc_value *, struct ptrc_buffer *);
 
 /* ptrc_value_take_name() turns an enum into the text of its name, ptrc_value_take_number() into its number. */

@@ -86,7 +86,7 @@ static bool take_fraction(const char **p, int64_t unit, int64_t *value, bool *is
 		return true;
 	for (++*p; is_digit(**p); ++*p)
 		;
-	/* From the last digit to the first: each step has a tenth of the next one. */
+	/* Horner's scheme, from the last digit to the first: each step adds a digit and divides the sum by 10. */
 	for (const char *digit = *p - 1; digit > point; digit--) {
 		v += unit * (*digit - '0');
 		if (v % 10)
@@ -190,8 +190,8 @@ enum which {
 };
 
 /* Finds the moment at which local clocks showed the time `local`, which is given as if it were UTC. Tries each
- * offset from UTC that is in force at a full hour within REACH_HOURS: offsets change by less than a day, so no
- * other offset matters. */
+ * offset from UTC that is in force up to REACH_HOURS before or after it, hour by hour: offsets change by less than a
+ * day, so no other offset matters. */
 static bool find_local(time_t local, enum which which, time_t *moment, const char **why)
 {
 	enum { HOUR = 3600, REACH_HOURS = 27 };
