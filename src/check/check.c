@@ -203,7 +203,8 @@ static void find_losses(struct ptrc_check *c)
 	}
 }
 
-/* Adds a note to the rule's result. Returns false if the rule has this note already, or PTRC_NOTES_MAX notes. */
+/* Adds a note to the rule's result. Returns false, and adds nothing, if the rule has this text as a note or as its
+ * reason already, or has PTRC_NOTES_MAX notes. */
 static bool __attribute__((format(printf, 2, 3)))
 add_note(struct ptrc_trial *t, const char *format, ...)
 {

@@ -12,7 +12,8 @@
  * 	+2s                                   2 s after the start of the trace
  * 	-1m30s                                1 min 30 s before its end
  *
- * A local time that the clocks showed twice, or never, because they were set, is refused: it needs an offset.
+ * A local time of day that the clocks showed twice, or never, because they were set, is refused: it needs an offset.
+ * A date without a time of day means the first moment of that day.
  *
  * Times are nanoseconds since 1970. A time beyond the range of int64_t is clamped to the end of that range.
  */
