@@ -13,7 +13,7 @@
 
 #include "src/base/table.h"
 
-/* Addresses of samples in code that a process made at run time. Zeroed at the start. */
+/* Addresses of samples in code that a process made at run time. Starts zeroed. */
 struct ptrc_code_names {
 	struct ptrc_table addresses;
 };
@@ -25,8 +25,8 @@ struct ptrc_code_function {
 
 void ptrc_code_names_note(struct ptrc_code_names *, uint64_t address);
 
-/* Reads the names of the functions at the noted addresses, if /tmp/perf-PID.map is a regular file of this user.
- * The caller frees the returned array, which starts with the function of most samples, and the names. */
+/* Returns the functions at the noted addresses, those with most samples first, if /tmp/perf-PID.map is a regular
+ * file of the user. Returns NULL if there are none. The caller frees the array and each name in it. */
 struct ptrc_code_function *ptrc_code_names_read(const struct ptrc_code_names *, pid_t, uid_t,
 						size_t *count);
 

@@ -115,7 +115,7 @@ struct ptrc_os_trace {
 
 	/* While the thread runs, it alone uses the members from here to `young_count`. */
 
-	/* For PTRC_OS_AUTO: no records are taken from the rings until events are wanted for sure. */
+	/* For PTRC_OS_AUTO: no records were taken from the rings yet. None are wanted if a program records an event. */
 	bool is_waiting;
 	struct ptrc_perf *perf;
 	struct ptrc_os_processes *processes;
@@ -216,7 +216,7 @@ static void put_stack(struct ptrc_os_trace *t, const struct ptrc_perf_record *r,
 
 static void put_sample(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
 {
-	/* Unwinding may find more addresses than ptrc_perf_stack_max(), which limits the kernel. */
+	/* ptrc_perf_stack_max() limits only the stacks that the kernel finds. Unwinding may find more addresses. */
 	uint64_t addresses[PTRC_PERF_STACK_MAX - 1];
 	struct ptrc_unwound found = {.addresses = addresses, .max = PTRC_PERF_STACK_MAX - 1};
 	size_t max = ptrc_perf_stack_max(t->perf), callers;
@@ -437,8 +437,8 @@ static int wait_ms(const struct ptrc_os_trace *t, int64_t next_ns)
 	return t->young_count ? 1 : (int)(left_ns / PTRC_NS_PER_MS) + 1;
 }
 
-/* Whether the stream has events of a user's event type, also from ptrace-event. That command does not record
- * events itself but asks the controller, so no traced process is counted for it. */
+/* Whether the stream has events of user event types. It may have some although no traced process was counted:
+ * ptrace-event can record for a process that is not counted. */
 static bool has_events(const struct ptrc_os_trace *t)
 {
 	struct posixtrace_type_count *counts = ptrc_type_counts(t->trace);

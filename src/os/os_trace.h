@@ -27,7 +27,7 @@ enum {
 /* The default and the maximum of the frequency of PTRC_OS_SAMPLES, in samples per second of processor time. */
 enum { PTRC_OS_FREQUENCY = 1000, PTRC_OS_FREQUENCY_MAX = 100000 };
 
-/* How the callers of a sample are found. */
+/* How the callers in the stack of a sample are found. */
 enum ptrc_os_stacks {
 	/* Like DWARF if libdw can be loaded, else like FP. */
 	PTRC_OS_STACKS_AUTO,
@@ -65,8 +65,8 @@ struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *, pid_t, struct pt
 /* Whether the kernel would allow events of the operating system for a process of the caller. */
 bool ptrc_os_is_allowed(struct ptrc_os_refusal *);
 
-/* Opens the event types, and starts a thread. From ptrc_os_resume() on, the thread adds events. Returns 0 or an
- * error number of ptrc_observer_type() or pthread_create(). After an error, no events are added. */
+/* Starts a thread, which opens the event types; for PTRC_OS_AUTO, it opens them later. From ptrc_os_resume() on, the
+ * thread adds events. Returns 0 or an error number. After an error, no events are added. */
 int ptrc_os_begin(struct ptrc_os_trace *, trace_id_t);
 /* Adds all events up to now to the stream. Called before the stream is stopped or flushed, or its filter
  * changes. */
@@ -78,8 +78,8 @@ void ptrc_os_suspend(struct ptrc_os_trace *);
 void ptrc_os_resume(struct ptrc_os_trace *);
 void ptrc_os_end(struct ptrc_os_trace *);
 /* Returns the process IDs of the target and its descendants that have not ended, as far as the kernel's records
- * show, in an array that the caller frees. For PTRC_OS_AUTO, none are known as long as it is open whether events
- * are wanted, because the records are not read until then. */
+ * show, in an array that the caller frees. For PTRC_OS_AUTO, the array is empty until a ring is filling or the trace
+ * ends, because no records are read before. */
 pid_t *ptrc_os_running(struct ptrc_os_trace *, size_t *count);
 /* Frees the trace, which may be NULL. Until ptrc_os_end() or this call, a thread adds events to the stream, so one of
  * the two has to come before the stream ends. */

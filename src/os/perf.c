@@ -41,7 +41,8 @@ struct source {
 	pid_t tid;
 	size_t processor;
 	bool is_for_execs;
-	/* This event of open_extras() is not polled, because another event with the same thread and ring is. */
+	/* The perf event is from open_extras(). It is not polled: the thread's main perf event, which shares its
+	 * ring, is polled. */
 	bool is_extra;
 	bool has_hung_up;
 	/* read() on the descriptor returns the number of lost records. */
@@ -74,7 +75,8 @@ static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int processo
 
 /* ---- opening perf events ---- */
 
-/* If page faults or system calls are recorded, perf events share a ring, so each record needs their identifier. */
+/* If page faults or system calls are recorded, perf events of several kinds share a ring. Then each record needs the
+ * identifier of its perf event. */
 static uint64_t identifier_of(const struct ptrc_perf_plan *plan)
 {
 	return plan->has_faults || plan->calls ? PERF_SAMPLE_IDENTIFIER : 0;
@@ -113,7 +115,7 @@ static struct perf_event_attr attr_of(const struct ptrc_perf *p, const struct pt
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.context_switch = plan->has_switches,
-		/* Wakes the reader while the ring still has room for records until the reader runs. */
+		/* Wakes the reader early: the rest of the ring has to hold the records that come until it runs. */
 		.wakeup_watermark = (uint32_t)(ring_bytes / (p->copy_bytes ? 4 : 2)),
 		.build_id = 1,
 	};
@@ -276,7 +278,7 @@ static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, p
 	for (size_t i = 0; i < p->ring_count; i++) {
 		int error = open_event(p, &attr, tid, (int)i, &p->rings[i], &fds[2 * i], bytes);
 
-		/* If the processor is offline, it has no event. */
+		/* ENODEV: the processor is offline. It gets no perf event. */
 		if (error == ENODEV)
 			continue;
 		if (!error && identifier_of(plan))
@@ -513,8 +515,8 @@ struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
 	 * ring is smaller, opens all rings again with half the size, and with fewer or smaller samples. */
 	while (p && p->copy_bytes && ptrc_perf_ring_bytes(p) < at_most.ring_bytes) {
 		ptrc_perf_close(p);
-		/* Halves the size even if the smallest ring is smaller: that ring got only what the others had
-		 * left. */
+		/* Halves the planned size, however small the smallest ring is: that ring got only the memory that
+		 * the other rings had left. */
 		at_most.ring_bytes /= 2;
 		p = open_rings(&at_most, pid, &why->error);
 	}
@@ -652,7 +654,8 @@ const struct ptrc_perf_record *ptrc_perf_take(struct ptrc_perf *p, int64_t until
 	for (size_t i = 0; i < p->ring_count; i++) {
 		struct ptrc_perf_ring *r = &p->rings[i];
 
-		/* Only a ring that was half full can have lost records; lost_of() takes time. */
+		/* The kernel loses records only while a ring is nearly full, and only this function empties the
+		 * ring. So lost_of(), which takes time, is called only if the ring was at least half full. */
 		if (r->page && ptrc_perf_records_take(p->records, r) >= r->size / 2)
 			ptrc_perf_records_lost(p->records, r, lost_of(p, i));
 	}

@@ -62,18 +62,18 @@ bool ptrc_perf_has_small_rings(const struct ptrc_perf *);
 size_t ptrc_perf_ring_bytes(const struct ptrc_perf *);
 /* Returns the setting kernel.perf_event_paranoid; -1 if it is unknown. */
 long ptrc_perf_paranoid(void);
-/* Returns the most addresses of a complete stack. If a stack has more, the kernel has cut it. */
+/* Returns the most addresses of a complete stack. If a stack has more, the kernel may have cut it. */
 size_t ptrc_perf_stack_max(const struct ptrc_perf *);
 /* Returns the process, and those of its descendants that existed when the rings were opened. */
 const pid_t *ptrc_perf_processes(const struct ptrc_perf *, size_t *count);
 void ptrc_perf_close(struct ptrc_perf *);
 
 /* ptrc_perf_poll_max() returns the number of descriptors for poll(). ptrc_perf_poll() stores the descriptors,
- * with -1 in place of one that has hung up, and returns their number. */
+ * with -1 in place of those that need no polling, and returns their number. */
 size_t ptrc_perf_poll_max(const struct ptrc_perf *);
 size_t ptrc_perf_poll(struct ptrc_perf *, struct pollfd *);
-/* Takes the result of poll(). Returns whether a ring has to be emptied soon. If not, poll() has
- * returned only because a process has executed a program. */
+/* Takes the result of poll(). Returns whether a ring has to be emptied soon. An exec, which also wakes poll(), is no
+ * reason for that. */
 bool ptrc_perf_polled(struct ptrc_perf *, const struct pollfd *, size_t count);
 
 /* Calls `found` for each exec since the last call, with the process ID and the monotonic time of the exec. */

@@ -12,7 +12,7 @@
 /* The most bytes of a record: perf_event_header.size has 16 bits. */
 #define RECORD_MAX 65536U
 
-/* The fields TID, TIME and CPU. They are at the end of each record, but after the header of a sample. */
+/* The fields TID, TIME and CPU. In a sample they follow the header. In other records they are at the end. */
 struct id {
 	uint32_t pid, tid;
 	uint64_t ns;

@@ -112,7 +112,7 @@ struct ptrc_perf_ring {
 	size_t size;
 	struct ptrc_perf_record last;
 	/* `told`: how many lost records the kernel has reported so far, by records of kind PTRC_PERF_LOST.
-	 * `ahead`: how many ptrc_perf_records_lost() has reported before the kernel. */
+	 * `ahead`: how many more ptrc_perf_records_lost() has reported, which the kernel has not reported yet. */
 	uint64_t told, ahead;
 };
 

@@ -53,15 +53,16 @@ struct process {
 	struct mapping *mappings;
 	size_t mapping_count;
 	/* are_mappings_cut: the process has more mappings than MAPPINGS_KEPT_MAX. are_mappings_doubtful: the
-	 * kernel may have lost records of mappings. has_program: the current program's are known. */
+	 * kernel may have lost records of mappings. has_program: the mappings of the current program are known. */
 	bool has_program, are_mappings_cut, are_mappings_doubtful;
 	/* Whether a mapping has no file, so that it may have code that was made at run time. */
 	bool has_made_code;
 	struct ptrc_code_names code;
-	/* The effective user of the process, read at the first sample in code made at run time. If the process had
-	 * ended by then, the one of its parent. */
+	/* The effective user. A child first gets that of its parent. The user is read again at the first sample in
+	 * code made at run time, unless the process has ended by then. */
 	uid_t user;
-	/* A command line that was read before the record of its exec came, or NULL; when that exec was. */
+	/* A command line that was read before take_exec() got the record of its exec, or NULL. found_ns is the time
+	 * of that exec. */
 	char *found_line;
 	size_t found_bytes;
 	int64_t found_ns;
@@ -306,8 +307,9 @@ static struct mapping *mapping_at(const struct process *p, uint64_t address)
 	return NULL;
 }
 
-/* Whether the mapping needs no new entry, because it is known, or was joined with an anonymous mapping next to
- * it. A JIT compiler changes the rights of its pages very often, and the kernel reports a mapping each time. */
+/* Whether the mapping needs no new entry: it is known, or this function has joined it with the anonymous mapping in
+ * which, or at whose end, it starts. A JIT compiler changes the rights of its pages very often, and the kernel
+ * reports a mapping each time. */
 static bool is_joined(struct process *p, const struct ptrc_perf_mapping *m)
 {
 	struct mapping *known = mapping_at(p, m->address);
@@ -522,8 +524,7 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	/* If the old program's line was read so late that it may be that of the new program, drops it. */
 	if (p->line && p->line_read_ns > r->ns - EXEC_NS)
 		set_line(p, NULL, 0);
-	/* A child that executes a program for the first time was a copy of its parent before, which needs no
-	 * description. */
+	/* Before its first exec, a child was a copy of its parent. That copy needs no description. */
 	if (p->has_executed)
 		report(p, all);
 	report_code(all, p, r->ns);
@@ -558,7 +559,8 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 		found = *p;
 		p->found_line = NULL;
 	}
-	/* An existing entry is that of an earlier process of the same ID, whose exit record was lost. */
+	/* Apart from found_line, an existing entry is about an earlier process of the same ID, whose exit record was
+	 * lost. */
 	remove_process(all, r->child.pid);
 	p = find_or_add(all, r->child.pid);
 	p->found_line = found.found_line;

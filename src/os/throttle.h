@@ -9,7 +9,7 @@
 
 #include "src/os/perf_records.h"
 
-/* The threads that are throttled now, and since what monotonic time (.ns). Zeroed at the start. */
+/* The threads that are throttled now, and since what monotonic time (.ns). Starts zeroed. */
 struct ptrc_os_throttle {
 	struct ptrc_os_throttled {
 		int32_t tid;

@@ -14,8 +14,8 @@ struct ptrc_tracepoints {
  * ENOENT if the numbers were not found. */
 int ptrc_tracepoints_find(struct ptrc_tracepoints *);
 
-/* Finds the numbers among those from `first` to `last`, by opening each tracepoint in another
- * process: the kernel takes some 20 ms to close a tracepoint. Returns 0, or ENOENT if it finds none. */
+/* Finds the numbers among those from `first` to `last`. Another process opens each tracepoint, so that the caller does
+ * not wait while the kernel closes them, which takes some 20 ms each. Returns 0, or ENOENT if it finds none. */
 int ptrc_tracepoints_try(uint32_t first, uint32_t last, struct ptrc_tracepoints *);
 
 #endif

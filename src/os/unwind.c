@@ -328,7 +328,7 @@ static bool address_in_file(const struct file *f, const struct ptrc_perf_mapping
 	for (size_t i = 0; i < f->segment_count; i++) {
 		const struct segment *s = &f->segments[i];
 
-		/* The kernel maps the vdso as a whole, with the offset 0, so this also holds for the vdso. */
+		/* The vdso needs no exception: the kernel maps it as a whole, with the offset 0. */
 		if (offset - s->offset < s->bytes) {
 			*in_file = offset - s->offset + s->address;
 			return true;
