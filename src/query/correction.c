@@ -253,10 +253,10 @@ int64_t ptrc_correction_worst(const struct ptrc_correction *c)
 
 	for (size_t i = 1; i < c->count; i++) {
 		const struct ptrc_correction_knot *a = &c->knots[i - 1], *b = &c->knots[i];
-		/* At a time between two knots, the error is that of either knot plus the drift since then. If the
-		 * shift does not change, the lesser of these two sums applies. It is greatest where both sums are
-		 * equal: there, the error of the worse knot has grown for at most half of the time between the
-		 * knots. */
+		/* At a time between two knots, the error is that of either knot plus the drift between the knot and
+		 * that time. If the shift does not change, the lesser of these two sums applies. It is greatest
+		 * where both sums are equal: there, the error of the worse knot has grown for at most half of the
+		 * time between the knots. */
 		int64_t bound = ptrc_clock_error_after(most(a->error_ns, b->error_ns),
 						       (b->log_ns - a->log_ns) /
 							       (is_changing(a, b) ? 1 : 2));

@@ -114,8 +114,8 @@ static int by_log_time(const void *one, const void *other)
 	return (a->log_ns > b->log_ns) - (a->log_ns < b->log_ns);
 }
 
-/* Whether the clock of the events never advanced more between two readings than CLOCK_BOOTTIME. It may have done so
- * in a log that was made from several streams, whose clocks differ. */
+/* Whether, between any two successive readings, the clock of the events advanced no more than CLOCK_BOOTTIME. It may
+ * have advanced more in a log that was made from several streams, whose clocks differ. */
 static bool is_of_one_clock(const struct reading *list, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {

@@ -5,8 +5,8 @@
  * A host is a machine from one boot to the next, during which all its logs use the same clocks. So there is no
  * error between logs of one host, and each of them adds readings of CLOCK_REALTIME. If CLOCK_REALTIME was stepped,
  * corrected times neither jump nor run back: only the readings between two steps are used, and apply to all times.
- * These are the readings around the best one. A reading of a synchronized clock is better than others, then one
- * with a lesser error, then a later one.
+ * These are the readings around the best one. The best reading is one of a synchronized clock if there is any, of
+ * these one with the least error, and of these the latest.
  */
 #ifndef PTRC_SRC_QUERY_HOSTS_H
 #define PTRC_SRC_QUERY_HOSTS_H
@@ -51,7 +51,7 @@ struct ptrc_host {
 	/* The greatest clock error at an event whose order is uncertain. */
 	int64_t uncertain_ns;
 	/* This host is the reference, or its clock was compared with that of the reference, directly or by way of
-	 * other hosts. The next three members are the result. */
+	 * other hosts. The next three members are the result of this comparison. */
 	bool is_linked;
 	/* The number of messages compared. */
 	uint64_t message_count;
@@ -87,10 +87,10 @@ void ptrc_labels_check(const struct ptrc_cli_texts *labels, char *const *operand
 /* Returns the label that --label gives to an operand, or NULL. The caller frees it. */
 char *ptrc_labels_find(const struct ptrc_cli_texts *labels, const char *operand);
 
-/* Finds the hosts of the open readers, and gives each reader its correction and the label of its host. Times are
- * not corrected if there is a single log, or if is_for_log is set and all logs are of one host: the events then
- * become a new log, and commands correct its times when they read it. The bounds are then those of the uncorrected
- * times. */
+/* Finds the hosts of the open readers, and gives each reader its correction and the label of its host. is_for_log: the
+ * events become a new log. Times are not corrected if there is a single log. Nor are they if all logs are of one host
+ * and is_for_log is set, because commands correct the times of the new log when they read it. Bounds are then those of
+ * the uncorrected times. */
 void ptrc_hosts_begin(struct ptrc_hosts *, struct ptrc_reader *const *readers, size_t count,
 		      bool is_for_log);
 
@@ -111,8 +111,8 @@ void ptrc_hosts_json(const struct ptrc_hosts *, struct ptrc_json *);
 
 void ptrc_hosts_free(struct ptrc_hosts *);
 
-/* Whether both logs are from the same boot of the same machine, so that a process number means the same
- * process in both. */
+/* Whether both logs are from the same boot of the same machine and have the same host name, so that a process number
+ * means the same process in both. */
 bool ptrc_hosts_is_same_machine(const struct posixtrace_log_host *,
 				const struct posixtrace_log_host *);
 

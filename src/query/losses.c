@@ -83,8 +83,8 @@ uint64_t ptrc_losses_stand_ins(trace_id_t log)
 	if (ptrc_trace_counts(log, &counts))
 		return 0;
 	/* For each damaged place a reader gets two events that are not in the log. If the log has dropped its
-	 * oldest events, a reader gets two more at the start. The library counts those two as events of the log, so
-	 * they are left out here. */
+	 * oldest events, a reader gets two more at the start. Those two are left out here, because commands count
+	 * them as events of the log. */
 	return counts.pt_made_up_events < 2 * counts.pt_damaged_gaps ? counts.pt_made_up_events
 								     : 2 * counts.pt_damaged_gaps;
 }
@@ -335,8 +335,8 @@ static const struct loss {
 	bool is_of_events;
 	/* Events were lost, and the member at `offset` does not say how many. */
 	bool is_uncounted;
-	/* The message, in the format of ptrc_cli_count(); or a function that writes the message, or nothing if
-	 * there is none to write. Both are NULL if the message of another row includes it. */
+	/* `message`: the message; for COUNT, in the format of ptrc_cli_count(). `say`: a function that writes the
+	 * message, or nothing. Both are NULL if the message of another row has what this row counts. */
 	const char *message;
 	void (*say)(const struct ptrc_losses *, char *text);
 } losses[] = {

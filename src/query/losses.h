@@ -44,8 +44,8 @@ struct ptrc_losses {
 	uint64_t untraced_processes;
 	int untraced_error;
 	unsigned int untraced_versions;
-	/* At least this many event types got no name, because the limit of names was reached. Their events are
-	 * recorded without a name of their own. */
+	/* At least this many event names got no event type of their own, because the limit of types was reached.
+	 * Their events are recorded as posix_trace_unnamed_userevent. */
 	uint64_t refused_names;
 	/* The number of names of event types that cannot be read because the log is damaged. */
 	uint64_t missing_names;
@@ -71,8 +71,8 @@ struct ptrc_losses {
 	 * number of events in all files before the first file that exists. */
 	uint64_t deleted_files;
 	uint64_t earlier_events;
-	/* The number of other parts that differ from what the log says about them, though their events may be
-	 * readable. Only --verify finds these parts. */
+	/* The number of parts, without damaged_parts, that differ from what the log says about them. Their events
+	 * may be readable. Only --verify finds these parts. */
 	uint64_t differing_parts;
 	/* The error number with which reading the log or following the session failed, or 0. */
 	int read_error;
@@ -104,16 +104,16 @@ uint64_t ptrc_losses_stand_ins(trace_id_t log);
 /*
  * Fills in the losses from a finished log, including those of its last flush. *in_log becomes the number of events
  * in the log. If event_count is not NULL, *event_count becomes the number of events that a reader gets. If the log
- * is a ring that has lost events, a reader gets two more, an OVERFLOW and a RESUME. The caller passes is_gone if it
+ * starts with a loss, this includes an OVERFLOW and a RESUME, which *in_log does not. The caller passes is_gone if it
  * knows that the log no longer exists; the log is also gone if the path leads to a regular file that is no log.
- * Returns false if the log is gone or cannot be read (a pipe, for instance); then nothing but .is_log_gone is
- * changed.
+ * Returns false if the log is gone or cannot be read (a pipe, for instance); then only .is_log_gone may have changed.
  */
 bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone, uint64_t *in_log,
 			   uint64_t *event_count);
 
-/* Counts as unwritten the recorded events that are neither in the log nor lost because the log was full; but
- * only if writing the log failed, and the log does not say how many events it lacks. */
+/* If writing the log failed and the log does not say how many events it lacks, counts as unwritten the recorded events
+ * that are neither in the log nor lost because the log was full. Does not count them if another program has changed the
+ * log (ESTALE), or if ptrace-salvage can still write the rest. */
 void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint64_t in_log);
 
 /* Adds the losses that were found while a log was read. The counts must be those after the reading. *read_count

@@ -301,8 +301,8 @@ static bool has_next(struct ptrc_query *q, struct ptrc_source *s)
 	return true;
 }
 
-/* Gives the sink the latest event of the source or, if the source is over, calls the sink's
- * .early_end. is_last: no other source has events left. */
+/* Gives the sink the latest event of the source. If the source is over, calls the sink's .early_end instead, unless no
+ * other source has events left (is_last). */
 static void take(struct ptrc_query *q, struct ptrc_source *s, bool is_last)
 {
 	if (s->is_over) {
@@ -581,8 +581,8 @@ static bool has_number(struct ptrc_query *q, pid_t number, bool is_thread)
 	return false;
 }
 
-/* Returns false, after a message, if no event of the logs has a process number (is_thread: a thread number) of the
- * list. For a session returns true, because later events may have the number. */
+/* Prints a message for each number of the list that no event of the logs has as process number (is_thread: as thread
+ * number), and then returns false. For a session returns true, because later events may have the number. */
 static bool check_numbers(struct ptrc_query *q, const struct ptrc_select_numbers *n, bool is_thread)
 {
 	bool is_found = true;

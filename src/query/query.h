@@ -78,8 +78,8 @@ struct ptrc_sink {
 	 * their ends. */
 	void (*finish)(void *self, bool is_read);
 	/* Needed for --last, which reads all events twice because it has to know their number. Called after the
-	 * first pass: adds to shown_count the number of what the sink would show only after the last event, and
-	 * forgets all events. */
+	 * first pass: adds to shown_count the number of items that the sink would show only after the last event,
+	 * and forgets all events. */
 	void (*restart)(void *self);
 	/* Prints the sink's messages. Returns false if something that the user asked for does not exist. */
 	bool (*tell)(void *self);
@@ -110,7 +110,7 @@ struct ptrc_query {
 	/* The period from the first event of the sources to the last, selected or not. ptrc_query_scan() sets it
 	 * if something needs it. */
 	struct ptrc_period trace;
-	/* The time that is shown before and after an event of --around. */
+	/* For --around: how long before and after a matching event the events are shown. */
 	int64_t before_ns;
 	int64_t after_ns;
 	/* The greatest number of selected events that are shown: of --first and of --last. UINT64_MAX: all. */
@@ -220,8 +220,8 @@ static inline void ptrc_query_take(struct ptrc_query *q, struct ptrc_source *s)
 	q->sink.event(q->sink.self, s);
 }
 
-/* Called for each event or pair that the sink has selected, and counts it. Returns whether it is shown, as --first
- * and --last decide. */
+/* Called for each event or pair that the sink has selected. Returns whether it is shown, as --first and --last decide.
+ * If so, counts it in shown_count; the first pass of --last counts it but does not show it. */
 static inline bool ptrc_query_is_due(struct ptrc_query *q)
 {
 	if (__builtin_expect(q->skip_count || q->shown_count >= q->first_count, 0)) {

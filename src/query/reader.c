@@ -18,8 +18,8 @@
 #include "src/base/same_file.h"
 #include "src/fields/when.h"
 
-/* The start of every log, see docs/log-format.md. If the log has another version than this program,
- * or was written by another kind of machine, only the signature has this meaning. */
+/* The start of every log, see docs/log-format.md. The members are checked in this order: if one is not as expected,
+ * those after it may have another meaning. */
 struct prefix {
 	unsigned char signature[8];
 	uint32_t byte_order;

@@ -166,8 +166,8 @@ void ptrc_reader_close(struct ptrc_reader *);
  */
 bool ptrc_reader_next(struct ptrc_reader *);
 
-/* Reads the next block of events, which the caller frees. Returns false at the end, or with .error set. A caller
- * uses this or ptrc_reader_next(), not both. */
+/* Reads the next block of events into a structure that starts zeroed. The caller frees the block. Returns false at the
+ * end, or with .error set. A caller uses this or ptrc_reader_next(), not both. */
 bool ptrc_reader_next_block(struct ptrc_reader *, struct ptrc_reader_block *);
 
 void ptrc_reader_block_free(struct ptrc_reader_block *);
@@ -317,9 +317,9 @@ void ptrc_reader_own_types(struct ptrc_reader *);
 void ptrc_reader_free_types(struct ptrc_reader *);
 
 /* Finds the name of a thread in the log. Most threads get their names after their first events, so the result is the
- * last entry that the log has for the number `tid`. But if that entry has no name, as of a later thread with the same
- * number, the result is the entry at log_time. Returns false if there is no name; the first thread of a process, for
- * instance, has the name of the process. */
+ * last entry that the log has for the number `tid`. If that entry has no name, because it is of a later thread with the
+ * same number, the result is the entry at log_time. Returns false if there is no name; the first thread of a process,
+ * for instance, has the name of the process. */
 bool ptrc_reader_find_thread(const struct ptrc_reader *, pid_t pid, pid_t tid,
 			     const struct timespec *log_time, struct posixtrace_log_thread *);
 

@@ -151,8 +151,8 @@ void ptrc_select_add_window(struct ptrc_select *s, int64_t first, int64_t last)
 	struct ptrc_period window = {first, last};
 	size_t n = s->window_count;
 
-	/* Events of one log arrive sorted by time. So if the window touches another window, this is mostly the last
-	 * one in the list. Joining the two here keeps the list short. */
+	/* Events of one log arrive sorted by time. So if the new window touches another window, that other window is
+	 * mostly the last one in the list. Joining the two here keeps the list short. */
 	if (n && s->windows[n - 1].first <= first && join(&s->windows[n - 1], &window))
 		return;
 	*ptrc_append(s->windows, s->window_count) = window;

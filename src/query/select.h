@@ -70,7 +70,7 @@ bool ptrc_select_is_around(const struct ptrc_select *, struct ptrc_reader *, tra
 /* Whether the patterns of --event select event types of this name. */
 bool ptrc_select_has_name(const struct ptrc_select *, const char *name);
 
-/* Stores the event types of the reader that the patterns of --event select. Returns false if they select all. */
+/* Stores the selected event types of the reader. Returns false, with no type stored, if all types are selected. */
 bool ptrc_select_get_types(const struct ptrc_select *, struct ptrc_reader *, trace_event_set_t *);
 
 /* Stores the event types of the reader that the pattern of --around matches. */

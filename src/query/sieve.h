@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Skips the events of a block that --where refuses, usually most of them, before they are even copied. A sieve is
- * made from the first comparison of an expression, if the expression cannot hold without that comparison, and if it
- * compares an integer with a literal: the type, process, thread, time or length of an event, or a member of the
- * data with a fixed offset. Events that pass the sieve still have to be selected.
+ * made from the first comparison of an expression, unless the expression may hold without it. The comparison has to
+ * compare an integer with a literal: the type, process, thread, time or length of an event, or a member of the data
+ * with a fixed offset. Events that pass the sieve still have to be selected.
  */
 #ifndef PTRC_SRC_QUERY_SIEVE_H
 #define PTRC_SRC_QUERY_SIEVE_H

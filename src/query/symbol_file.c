@@ -11,8 +11,8 @@
 
 /* The least and the greatest size, in bytes, of a build id for which a file is looked up. */
 enum { BUILD_ID_MIN = 3, BUILD_ID_MAX = 64 };
-/* At most REFERENCES_MAX references are followed from one definition to the next. Names are nested at most
- * SCOPES_MAX deep. */
+/* REFERENCES_MAX: the most references from the definition of a function to its declaration, and the most functions
+ * around a lambda. SCOPES_MAX: the most parts of a name, and the most nested scopes that are searched. */
 enum { REFERENCES_MAX = 16, SCOPES_MAX = 32 };
 
 struct text {

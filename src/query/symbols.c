@@ -113,7 +113,7 @@ static struct file *file_of(struct ptrc_symbols *s, const struct posixtrace_log_
 	struct file *f;
 	char *path;
 
-	/* Other mappings, such as "[vdso]", have no file. */
+	/* A mapping whose name does not start with '/', such as "[vdso]", has no file. */
 	if (!m->pm_path_size || *m->pm_path != '/')
 		return NULL;
 	path = path_of(m);

@@ -32,8 +32,8 @@ int64_t ptrc_thread_gap_take(struct ptrc_thread_gap *b, const struct posixtrace_
 		t->ns = ns;
 		t->period = b->period + 1;
 	}
-	/* An event that reports a loss precedes the loss, even if a thread has recorded it (a STOP). So the
-	 * next event of that thread has no gap. */
+	/* Counts a loss after the event that reports it: lost events follow a STOP, so the next event of the thread
+	 * that has recorded the STOP has no gap. */
 	b->period += is_loss;
 	return since;
 }

@@ -47,12 +47,12 @@ static inline void ptrc_misfits_add(struct ptrc_misfits *m, const struct ptrc_mi
 
 enum ptrc_type_answer { PTRC_TYPE_UNKNOWN, PTRC_TYPE_NO, PTRC_TYPE_YES };
 
-/* The place of a member in the data of an event type, where a sieve (src/query/sieve.h) reads it,
- * and the range of its values that pass: from `low` to `low` + `span`. The member has this place
- * only in data that has one of the two sizes. */
+/* The place of a member in the data of an event type, where a sieve (src/query/sieve.h) reads it, and the range with
+ * which the sieve compares the value: from `low` to `low` + `span`, with `bias` applied. The member has this place only
+ * in data that has one of the two sizes. */
 struct ptrc_sieve_place {
-	/* Whether the member has a fixed place, as enum ptrc_type_answer. If not, each event of the type
-	 * passes. */
+	/* PTRC_TYPE_YES: the sieve compares the member. PTRC_TYPE_NO: each event of the type passes, for example
+	 * because the member has no fixed place. */
 	unsigned char answer;
 	unsigned char bytes;
 	unsigned int at;
@@ -65,8 +65,8 @@ struct ptrc_sieve_place {
 };
 
 struct ptrc_type {
-	/* Whether the name matches the patterns of the selection (is_selected) and the pattern of --around
-	 * (is_around), as enum ptrc_type_answer. */
+	/* As enum ptrc_type_answer: whether the selection includes the type, and whether its name matches the
+	 * pattern of --around. */
 	unsigned char is_selected;
 	unsigned char is_around;
 	/* The layout of the type's data, or NULL if it has none. Valid if has_sought_layout. */

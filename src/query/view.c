@@ -187,7 +187,8 @@ static bool find_member(const char *name, const struct ptrc_layouts *l, struct p
 	/* A layout that is added later may have a field of this name, and of any type. */
 	if (l->is_open)
 		f->dimensions |= DURATION;
-	/* A value in JSON may have any type. A whole array may be compared with any type: that never holds. */
+	/* A value in JSON may have any type. A whole array may be compared with any type, but the comparison never
+	 * holds. */
 	if (l->is_open || l->has_json || number < 0 || (uses.element_count && !is_element))
 		f->dimensions |= NUMBER | TEXT | BOOL;
 	if (is_element)
@@ -286,8 +287,8 @@ void ptrc_view_take_layout(struct ptrc_view *v, struct ptrc_layouts *layouts)
 	if (ptrc_reader_type(v->reader, id)->has_sought_layout)
 		return;
 	take_layout(v, layouts, id);
-	/* Sets has_sought_layout, so that this function returns early for the type from now on. If
-	 * no type has a layout yet, no other caller does that. */
+	/* Sets has_sought_layout, so that this function returns early for the type from now on. As long as
+	 * there are no layouts, a query calls ptrc_view_layout() only here. */
 	ptrc_view_layout(v, layouts, id);
 }
 

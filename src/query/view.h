@@ -113,9 +113,8 @@ struct ptrc_view {
 	const struct ptrc_layouts *layouts;
 	bool is_decoded;
 	struct ptrc_decoded decoded;
-	/* Data that does not fit its layout is not counted, because it has been counted before: all
-	 * events are read a second time (is_again), or the latest event was decoded before
-	 * (is_counted). */
+	/* If either is set, data that does not fit its layout is not counted, because it was counted before. is_again:
+	 * all events are read a second time. is_counted: the latest event was decoded before. */
 	bool is_again;
 	bool is_counted;
 	/* The name of the machine, once it was looked up. */
@@ -159,8 +158,8 @@ const struct ptrc_value *ptrc_view_member(struct ptrc_view *, const struct ptrc_
 /* The place in the source code that recorded the event, as far as it is known; never NULL. */
 const struct ptrc_symbol *ptrc_view_symbol(struct ptrc_view *);
 
-/* The place in the source code of the address `v`: the value of a layout's field that is a place in code, or of
- * element `index` of an array of such places. Never NULL. */
+/* The place in the source code of an address: the value of a layout's field that is a place in code, or of element
+ * `index` of an array of such places. Never NULL. */
 const struct ptrc_symbol *ptrc_view_symbol_of(struct ptrc_view *, const struct ptrc_layout_field *,
 					      uint64_t index, const struct ptrc_value *);
 

@@ -388,15 +388,15 @@ bool ptrc_where_may_hold(struct ptrc_where *w, struct ptrc_view *view, bool *is_
 
 /* ---- bounds ---- */
 
-/* Whether the operand is a field that is an integer in every event that has the field. */
+/* Whether the operand is a field that is an integer in every event, or a member of the data. The sieve checks for each
+ * layout whether the member is an integer. */
 static bool is_whole_field(const struct ptrc_operand *o)
 {
 	const struct ptrc_field *f = &o->field;
 
 	if (!o->is_field || f->is_of_begin)
 		return false;
-	/* Only a whole member is an integer in every event: an element of an array, or a member of JSON data, may
-	 * be of another type. */
+	/* Leaves out data.NAME[N] and data.NAME.KEY. */
 	if (f->id == PTRC_FIELD_MEMBER)
 		return !f->text[f->path];
 	return f->id == PTRC_FIELD_TYPE_ID || f->id == PTRC_FIELD_PID || f->id == PTRC_FIELD_TID ||
