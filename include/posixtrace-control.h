@@ -19,8 +19,8 @@ extern "C" {
  * The attribute full-wait: how long an event waits for room if a stream with the policy
  * POSIX_TRACE_FLUSH is full. The default is 0: the event does not wait and is lost. If no flush
  * makes room in this time, the event is lost, and the stream stops until everything was flushed.
- * So a log that accepts no data delays each thread only once. The setter returns EINVAL for a
- * negative time; a time longer than 292 years counts as 292 years.
+ * Meanwhile no event waits, so a log that accepts no data delays each thread only once. The setter
+ * returns EINVAL for a negative time; a time longer than 292 years counts as 292 years.
  */
 int posixtrace_attr_setfullwait(trace_attr_t *, const struct timespec *);
 int posixtrace_attr_getfullwait(const trace_attr_t *, struct timespec *);

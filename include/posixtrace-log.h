@@ -215,7 +215,7 @@ struct posixtrace_log_host {
 
 /*
  * A process as the keeper (the process that writes the log) found it in /proc. The keeper looks at
- * a process when it starts to record into the stream, and adds another description if the process
+ * a process that starts to record into the stream, and adds another description if the process
  * has changed later: if it has executed another program, mapped more code or got another name, or
  * if it is another process with the same pid. Pointers are valid until the log is closed. Texts
  * have no null byte at the end.
@@ -238,7 +238,7 @@ struct posixtrace_log_process {
 	int pp_has_user;
 	uid_t pp_user;
 	/* The path of the program from /proc/PID/exe, and the build ID that the linker has put
-	 * into that file. If a size is 0, this is unknown or does not exist. */
+	 * into that file. Size 0: the path or the build ID is unknown or does not exist. */
 	const char *pp_executable;
 	size_t pp_executable_size;
 	const unsigned char *pp_build_id;

@@ -158,8 +158,8 @@ struct ptrc_ending_facts {
  * this log, not in the stream, so another log of the same processes has neither. A log into which a
  * stream without a log is salvaged gets these events, too.
  *
- * A null pointer means that nothing is known yet: a log that is closed then gets neither event. But
- * if the controller dies while a traced process, such as the target, is running, the log gets
+ * With a null pointer nothing is known: a log that is closed after this call gets neither event.
+ * But if the controller dies while a traced process, such as the target, is running, the log gets
  * os.went_on.
  *   EINVAL  not an active stream.
  */
@@ -189,11 +189,12 @@ int ptrc_trace_give_up_log(trace_id_t);
 
 /*
  * Stores the pid of the keeper, the process that writes the log of an active stream. If the
- * keeper was killed, another keeper is started first. Until then nothing is flushed, and the
- * stream may fill up and lose events. Every call for the stream looks whether the keeper was
- * killed. A program that makes no calls for a long time while others record can watch the keeper
- * by pidfd_open(2), and call this function when the keeper has ended. The keeper is no child of
- * the caller, so wait(2) does not report its end.
+ * keeper was killed, another keeper is started first. Until another keeper runs, nothing is
+ * flushed, and the stream may fill up and lose events. posix_trace_get_status(),
+ * posixtrace_get_type_counts() and the calls that give the keeper a command, such as
+ * posix_trace_flush(), also start another keeper. A program that makes none of these calls for a
+ * long time can watch the keeper by pidfd_open(2), and call this function when the keeper has
+ * ended. The keeper is no child of the caller, so wait(2) does not report its end.
  *   EAGAIN  the keeper has ended, and another thread is about to start the next keeper, or a limit
  *           on processes allows no other keeper.
  *   EINVAL  not an active stream with a log.
@@ -247,8 +248,8 @@ int ptrc_cursor_end_part(struct posixtrace_cursor *, const struct posix_trace_st
  * Opens a log that arrives in parts, from a pipe or a socket, and stores an identifier, which
  * posix_trace_close() closes. The caller passes at least the first 1760 bytes of the log, which are
  * its header. The functions that read logs report the events that have arrived; after the last of
- * these they report that there is no event. Packets of events are read in the order of their
- * arrival.
+ * these they report that there is no event. Packets, the pieces of a log that hold events, are read
+ * in the order of their arrival.
  *
  * posix_trace_rewind() and posixtrace_log_select() refuse such a log with EINVAL, because the
  * parts are not kept. Its status and counts are the last that have arrived; before any have

@@ -29,10 +29,10 @@ extern "C" {
 const char *posixtrace_version(void);
 
 /*
- * Maps everything that recording needs: the process page, the event names, and every stream that
- * traces this process. If this function is not called, the first event after a stream's creation
- * maps these, which takes a few system calls. A process may call this function any number of
- * times, even if it is not traced.
+ * Maps everything that recording needs: the page of this process (the list of the streams that
+ * trace it), the event names, and these streams. If this function is not called, the first event
+ * after a stream's creation maps these, which takes a few system calls. A process may call this
+ * function any number of times, even if it is not traced.
  */
 int posixtrace_attach(void);
 

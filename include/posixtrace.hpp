@@ -420,7 +420,7 @@ template <class T, bool is_final> struct piece {
 		return at + (of.size ? of.size : size + has_null);
 	}
 
-	/* Makes a text empty. Called if there is no memory for the data of the event. */
+	/* Makes a field of variable size empty, if there is no memory for the data of the event. */
 	void forget_text() noexcept
 	{
 		if (!of.size)
@@ -442,7 +442,7 @@ constexpr bool is_same(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* The name of a field, optionally followed by a blank and its unit. */
+/* Whether `name` is the name of a field, optionally followed by a blank and a unit. */
 constexpr bool is_field_name(const char *name)
 {
 	const char *const units[] = {"ns", "us", "ms", "s", "B", "KiB", "MiB", "percent", "count"};
@@ -632,8 +632,8 @@ __attribute__((noinline, cold)) inline void give_memory(char *memory) noexcept
 	std::free(memory);
 }
 
-/* The most bytes that the data of an event takes if all its texts are empty. For each text these
- * are its null byte and up to 7 bytes that align the next field. */
+/* The most bytes that the data of an event takes if all its fields of variable size are empty. Each
+ * of these counts as 8 bytes: a null byte, and up to 7 bytes that align the next field. */
 template <class... Args> constexpr std::size_t least_size()
 {
 	std::size_t size = 0;
@@ -719,8 +719,8 @@ template <class... Args> class event
 				detail::give_memory(data);
 	}
 
-	/* Records an event whose only field is a text. The data of this event is the text itself,
-	 * so nothing is copied. */
+	/* Records an event whose only field is a text, JSON or bytes. The data of this event is the
+	 * caller's memory, so nothing is copied before posix_trace_event(). */
 	template <class Piece>
 	POSIXTRACE_INLINE_ static void record_text(trace_event_id_t id, const Piece &piece) noexcept
 	{

@@ -28,8 +28,8 @@
  *
  * Terms: posix_trace_create() makes a stream without a log, posix_trace_create_withlog() a stream
  * with a log; both are active streams. posix_trace_open() opens a log as a pre-recorded stream. An
- * event is lost if the stream does not keep it, although no filter excludes it, and it was
- * generated while the stream was running or had stopped itself because it was full.
+ * event that the stream does not keep is lost, unless a filter excludes it or the stream was
+ * suspended for another reason than being full.
  */
 #ifndef _TRACE_H
 #define _TRACE_H 1
@@ -306,7 +306,7 @@ int posix_trace_attr_getstreamfullpolicy(const trace_attr_t *__trace_restrict,
 /*
  * The setters of the attributes inherited, log-full-policy and stream-full-policy.
  *   EINVAL  a policy other than those named above; see also "Attributes" above.
- * POSIX.1 posix_trace_attr_getinherited, _getlogfullpolicy, _getstreamfullpolicy.
+ * POSIX.1 pages: posix_trace_attr_getinherited, _getlogfullpolicy, _getstreamfullpolicy.
  */
 int posix_trace_attr_setinherited(trace_attr_t *, int);
 int posix_trace_attr_setlogfullpolicy(trace_attr_t *, int);
@@ -329,7 +329,7 @@ int posix_trace_attr_getlogsize(const trace_attr_t *__trace_restrict, size_t *__
 /*
  * max-data-size: how many bytes of the data of a user event are recorded; the rest is cut off. This
  * size limits the caller's data only and does not affect system events. Default 4096; 0 is allowed.
- * POSIX.1 posix_trace_attr_getmaxdatasize, in posix_trace_attr_getlogsize.
+ * POSIX.1 page: posix_trace_attr_getlogsize.
  */
 int posix_trace_attr_getmaxdatasize(const trace_attr_t *__trace_restrict, size_t *__trace_restrict);
 
@@ -361,7 +361,7 @@ int posix_trace_attr_getstreamsize(const trace_attr_t *__trace_restrict, size_t 
 
 /*
  * The setters of log-max-size, max-data-size and stream-min-size.
- * POSIX.1 posix_trace_attr_getlogsize.
+ * POSIX.1 page: posix_trace_attr_getlogsize.
  */
 int posix_trace_attr_setlogsize(trace_attr_t *, size_t);
 int posix_trace_attr_setmaxdatasize(trace_attr_t *, size_t);
@@ -399,7 +399,7 @@ int posix_trace_create(pid_t, const trace_attr_t *__trace_restrict, trace_id_t *
  *           STOP event.
  *   ENOSPC  the device cannot take the new log.
  *   others  the error number of a failed write of the log's header.
- * POSIX.1 posix_trace_create_withlog, in posix_trace_create.
+ * POSIX.1 page: posix_trace_create.
  */
 int posix_trace_create_withlog(pid_t, const trace_attr_t *__trace_restrict, int,
 			       trace_id_t *__trace_restrict);
@@ -416,7 +416,7 @@ int posix_trace_create_withlog(pid_t, const trace_attr_t *__trace_restrict, int,
  *   ESTALE  another program has truncated the log or written over its end: its contents are
  *           missing. The events in the stream are written all the same.
  *   others  the error number of the failed write; for EPIPE, no SIGPIPE is sent.
- * POSIX.1 posix_trace_flush, in posix_trace_create.
+ * POSIX.1 page: posix_trace_create.
  */
 int posix_trace_flush(trace_id_t);
 
@@ -427,7 +427,7 @@ int posix_trace_flush(trace_id_t);
  * and closed when the process that created it ends in any way, or executes a program.
  *   EFBIG, ENOSPC, ESTALE, others  as for posix_trace_flush(); the stream is gone nevertheless.
  *   EINVAL  not an active stream, with or without log.
- * POSIX.1 posix_trace_shutdown, in posix_trace_create.
+ * POSIX.1 page: posix_trace_create.
  */
 int posix_trace_shutdown(trace_id_t);
 
@@ -460,7 +460,7 @@ int posix_trace_start(trace_id_t);
  * of posix_trace_event() under way, at most 100 ms for each, so that all events can be read when
  * it returns.
  *   EINVAL  not an active stream.
- * POSIX.1 posix_trace_stop, in posix_trace_start.
+ * POSIX.1 page: posix_trace_start.
  */
 int posix_trace_stop(trace_id_t);
 
@@ -488,7 +488,7 @@ int posix_trace_get_attr(trace_id_t, trace_attr_t *);
  * A log reports all losses since it was created or cleared. A log that was never closed reports
  * RUNNING, OVERRUN for stream and log, and EOWNERDEAD as flush error.
  *   EINVAL  neither an active stream nor an open log; null pointer.
- * POSIX.1 posix_trace_get_status, in posix_trace_get_attr.
+ * POSIX.1 page: posix_trace_get_attr.
  */
 int posix_trace_get_status(trace_id_t, struct posix_trace_status_info *);
 
@@ -516,7 +516,7 @@ void posix_trace_event(trace_event_id_t, const void *__trace_restrict, size_t);
  *   EINVAL        null pointer.
  *   ENAMETOOLONG  more than TRACE_EVENT_NAME_MAX bytes without the null.
  *   ENOMEM        there is no memory for a new name, or no descriptor with which to get memory.
- * POSIX.1 posix_trace_eventid_open, in posix_trace_event.
+ * POSIX.1 page: posix_trace_event.
  */
 int posix_trace_eventid_open(const char *__trace_restrict, trace_event_id_t *__trace_restrict);
 
@@ -530,7 +530,7 @@ int posix_trace_eventid_equal(trace_id_t, trace_event_id_t, trace_event_id_t);
  * Stores the name of an event type, null-terminated, in a buffer of TRACE_EVENT_NAME_MAX + 1
  * bytes.
  *   EINVAL  neither an active stream nor an open log; no such event type; null pointer.
- * POSIX.1 posix_trace_eventid_get_name, in posix_trace_eventid_equal.
+ * POSIX.1 page: posix_trace_eventid_equal.
  */
 int posix_trace_eventid_get_name(trace_id_t, trace_event_id_t, char *);
 
@@ -540,7 +540,7 @@ int posix_trace_eventid_get_name(trace_id_t, trace_event_id_t, char *);
  *   EINVAL        not an active stream; null pointer.
  *   ENAMETOOLONG  more than TRACE_EVENT_NAME_MAX bytes without the null.
  *   ENOMEM        as for posix_trace_eventid_open().
- * POSIX.1 posix_trace_trid_eventid_open, in posix_trace_eventid_equal.
+ * POSIX.1 page: posix_trace_eventid_equal.
  */
 int posix_trace_trid_eventid_open(trace_id_t, const char *__trace_restrict,
 				  trace_event_id_t *__trace_restrict);
@@ -558,7 +558,7 @@ int posix_trace_eventtypelist_getnext_id(trace_id_t, trace_event_id_t *__trace_r
 /*
  * Returns to the first event type. Each stream identifier has a position of its own.
  *   EINVAL  neither an active stream nor an open log.
- * POSIX.1 posix_trace_eventtypelist_rewind, in posix_trace_eventtypelist_getnext_id.
+ * POSIX.1 page: posix_trace_eventtypelist_getnext_id.
  */
 int posix_trace_eventtypelist_rewind(trace_id_t);
 
@@ -574,10 +574,10 @@ int posix_trace_eventtypelist_rewind(trace_id_t);
 int posix_trace_eventset_add(trace_event_id_t, trace_event_set_t *);
 
 /* Removes an event type. It is no error if the set does not contain the type. POSIX.1
- * posix_trace_eventset_del, in posix_trace_eventset_add. */
+ * page: posix_trace_eventset_add. */
 int posix_trace_eventset_del(trace_event_id_t, trace_event_set_t *);
 
-/* Initialises an empty set. POSIX.1 posix_trace_eventset_empty, in posix_trace_eventset_add. */
+/* Initialises an empty set. POSIX.1 page: posix_trace_eventset_add. */
 int posix_trace_eventset_empty(trace_event_set_t *);
 
 /*
@@ -585,12 +585,12 @@ int posix_trace_eventset_empty(trace_event_set_t *);
  * including those that are opened later. With POSIX_TRACE_SYSTEM_EVENTS, it contains the eight
  * system event types. With POSIX_TRACE_WOPID_EVENTS, it is empty, because every system event of
  * this implementation depends on a process.
- * POSIX.1 posix_trace_eventset_fill, in posix_trace_eventset_add.
+ * POSIX.1 page: posix_trace_eventset_add.
  */
 int posix_trace_eventset_fill(trace_event_set_t *, int);
 
 /* Stores non-zero if the event type is in the set, else 0. POSIX.1
- * posix_trace_eventset_ismember, in posix_trace_eventset_add. */
+ * page: posix_trace_eventset_add. */
 int posix_trace_eventset_ismember(trace_event_id_t, const trace_event_set_t *__trace_restrict,
 				  int *__trace_restrict);
 
@@ -609,7 +609,7 @@ int posix_trace_get_filter(trace_id_t, trace_event_set_t *);
  * happens. In addition to the filter, patterns of names may select events; see
  * posixtrace_set_patterns() in <posixtrace-control.h>.
  *   EINVAL  not an active stream; unknown operation; null pointer, or an uninitialised set.
- * POSIX.1 posix_trace_set_filter, in posix_trace_get_filter.
+ * POSIX.1 page: posix_trace_get_filter.
  */
 int posix_trace_set_filter(trace_id_t, const trace_event_set_t *, int);
 
@@ -651,7 +651,7 @@ int posix_trace_getnext_event(trace_id_t, struct posix_trace_event_info *__trace
  *   EINVAL     as for posix_trace_getnext_event(); or there is no event, and tv_nsec is not in
  *              0 to 999999999 or the pointer is null.
  *   ETIMEDOUT  there is no event, and the time is over.
- * POSIX.1 posix_trace_timedgetnext_event, in posix_trace_getnext_event.
+ * POSIX.1 page: posix_trace_getnext_event.
  */
 int posix_trace_timedgetnext_event(trace_id_t, struct posix_trace_event_info *__trace_restrict,
 				   void *__trace_restrict, size_t, size_t *__trace_restrict,
@@ -663,7 +663,7 @@ int posix_trace_timedgetnext_event(trace_id_t, struct posix_trace_event_info *__
  * other events in the stream, the function waits at most 100 ms for this event, and then
  * continues without it.
  *   EINVAL  as for posix_trace_getnext_event(); a pre-recorded stream.
- * POSIX.1 posix_trace_trygetnext_event, in posix_trace_getnext_event.
+ * POSIX.1 page: posix_trace_getnext_event.
  */
 int posix_trace_trygetnext_event(trace_id_t, struct posix_trace_event_info *__trace_restrict,
 				 void *__trace_restrict, size_t, size_t *__trace_restrict,
@@ -679,7 +679,7 @@ int posix_trace_trygetnext_event(trace_id_t, struct posix_trace_event_info *__tr
  *   EINVAL  not a log, or of another ABI or format version; descriptor closed, not readable or
  *           not seekable; null pointer.
  *   ENOMEM  no memory or descriptors left.
- * POSIX.1 posix_trace_open, in posix_trace_close.
+ * POSIX.1 page: posix_trace_close.
  */
 int posix_trace_open(int, trace_id_t *);
 
@@ -692,7 +692,7 @@ int posix_trace_close(trace_id_t);
 /*
  * Returns to the oldest event of a log.
  *   EINVAL  not an open log; an active stream is not changed.
- * POSIX.1 posix_trace_rewind, in posix_trace_close.
+ * POSIX.1 page: posix_trace_close.
  */
 int posix_trace_rewind(trace_id_t);
 
