@@ -62,7 +62,7 @@ static void tell(const struct ptrc_layout_field *from, const char *data, size_t 
 }
 
 /* Stores in *f the field, or element of an array, to which the pt_next_ members of *f point, and
- * moves these members to the one after it. */
+ * advances these members to the next one. */
 static int next(const struct ptrc_layout_fields *l, const char *data, size_t size,
 		struct posixtrace_field *f)
 {

@@ -91,8 +91,9 @@ int ptrc_trace_set_ending(trace_id_t id, const struct ptrc_ending_facts *facts)
 
 int ptrc_trace_give_up_log(trace_id_t id)
 {
-	/* PTRC_HANDLE_TAKEN finds the stream even if another thread is shutting it down, and has made
-	 * its identifier invalid. That thread may be waiting for the log that is to be given up. */
+	/* PTRC_HANDLE_TAKEN finds the stream even if another thread is shutting it down, and has
+	 * made its identifier invalid. That thread may be waiting for the log that is to be given
+	 * up. */
 	PTRC_REF(ref, id, PTRC_HANDLE_ACTIVE | PTRC_HANDLE_TAKEN);
 	struct ptrc_controller *c = ref.object;
 

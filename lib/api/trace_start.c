@@ -20,8 +20,8 @@ PTRC_PUBLIC int posix_trace_start(trace_id_t id)
 	PTRC_LOCK(&c->lock);
 	/* A stream that is being shut down has been stopped and must not start again. */
 	if (!c->is_closing) {
-		/* The START event contains the filter, so every name must have been compared with
-		 * the patterns before. */
+		/* The filter in the START event includes the types that the patterns exclude, so
+		 * every name is compared with the patterns first. */
 		ptrc_patterns_judge_all(c->stream.header, c->names);
 		ptrc_stream_start(&c->stream, &origin, addr);
 	}

@@ -83,8 +83,9 @@ PTRC_PUBLIC int posixtrace_get_counts(trace_id_t id, struct posixtrace_count *fi
 	return 0;
 }
 
-/* A count is not exact if the keeper takes flushed events out of the stream meanwhile. count_types()
- * then counts again, after a pause of COUNT_PAUSE_NS each time, for at most COUNT_WAIT_NS in all. */
+/* A count is not exact if the keeper takes flushed events out of the stream meanwhile. Then
+ * count_types() counts again, after a pause of COUNT_PAUSE_NS each time, for at most COUNT_WAIT_NS
+ * in all. */
 #define COUNT_WAIT_NS INT64_C(1000000000)
 #define COUNT_PAUSE_NS 500000
 
@@ -101,7 +102,7 @@ static void count_types(struct ptrc_controller *c, struct posixtrace_type_count 
 	give_up = ptrc_clock_ns(CLOCK_MONOTONIC) + COUNT_WAIT_NS;
 	while (count) {
 		/* posix_trace_getnext_event() holds this lock while it reads, but not while it
-		 * sleeps, so this does not wait long. */
+		 * sleeps, so the lock is soon free. */
 		pthread_mutex_lock(&c->reader_lock);
 		is_exact = ptrc_live_reader_count(&c->reader, counts, count);
 		pthread_mutex_unlock(&c->reader_lock);
