@@ -19,7 +19,7 @@ struct ptrc_limit {
 	struct rlimit old;
 	int resource;
 	/* is_in_the_way: the soft limit was below the need. is_raised: it was raised. was_pending:
-	 * a SIGXFSZ was pending before that. */
+	 * a SIGXFSZ was pending before the work under the raised limit. */
 	bool is_in_the_way, is_raised, was_pending;
 };
 

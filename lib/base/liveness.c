@@ -21,8 +21,9 @@
  * file takes microseconds. */
 #define PLACE_TRIES 5000
 
-/* A thread holds this lock (ptrc_pid_lock()) while it takes a liveness lock or forks. Otherwise the
- * child could inherit the descriptor of the liveness lock and keep that lock. */
+/* A thread holds this lock (ptrc_pid_lock()) while it takes a liveness lock or forks. Otherwise a
+ * child that another thread forks could inherit the descriptor of the liveness lock, and keep that
+ * lock. */
 static _Atomic int32_t making;
 
 void ptrc_liveness_fork_prepare(void)
@@ -35,8 +36,9 @@ void ptrc_liveness_fork_done(void)
 	ptrc_pid_unlock(&making);
 }
 
-/* Locks the first free byte of `count` bytes and maps the file. The mapping keeps the lock when
- * the caller closes fd, the only descriptor of its open file description. EAGAIN, ENOMEM. */
+/* Locks the first free one of the `count` bytes from `byte` on, and maps the file. The mapping
+ * keeps the lock when the caller closes fd, the only descriptor of its open file description.
+ * EAGAIN, ENOMEM. */
 static int hold(int fd, uint64_t byte, uint64_t count, struct ptrc_liveness *l)
 {
 	void *map;

@@ -14,8 +14,8 @@
 
 #include "lib/base/common.h"
 
-/* Bytes of a stream object. A process locks one of them to show that it is the living controller or keeper
- * of the stream. */
+/* Bytes of a stream object. A process locks one of them to show that it is the living controller or
+ * keeper of the stream. */
 #define PTRC_LIVE_CONTROLLER 0
 #define PTRC_LIVE_KEEPER 1
 #define PTRC_LIVE_CLEANER 2 /* held by a process that removes a stream of dead processes */
@@ -33,8 +33,9 @@ PTRC_MUST_CHECK int ptrc_liveness_take(int dirfd, const char *name, uint64_t byt
 void ptrc_liveness_drop(struct ptrc_liveness *l);
 /* Whether any process holds a lock on one of `count` bytes from `byte` on. */
 bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count);
-/* Whether a controller holds its lock on this byte. When the controller has died, a thread of its keeper
- * (watch() in keeper_life.c) read-locks the byte for a moment; that lock does not make the result true. */
+/* Whether a controller holds its lock on this byte. When the controller has died, a thread of its
+ * keeper (watch() in keeper_life.c) read-locks the byte for a moment; that lock does not make the
+ * result true. */
 bool ptrc_liveness_is_controlled(int fd, uint64_t byte);
 
 /* A child that another thread forks during ptrc_liveness_take() would inherit the descriptor and

@@ -19,9 +19,9 @@
 
 #define PATH_BYTES 64
 
-/* Writes "/proc/./<pid>/<rest>" or, if `pid` is 0, "/proc/./self/<rest>". The dot is for emulators
- * of processors: they answer "/proc/self/..." themselves, with a start time that differs from the
- * one that other processes see. */
+/* Writes "/proc/./<pid>/<rest>" or, if `pid` is 0, "/proc/./self/<rest>". Without the dot,
+ * processor emulators would answer "/proc/self/..." themselves, with a start time that differs from
+ * the one that other processes see. */
 static void make_path(char path[PATH_BYTES], int pid, const char *rest)
 {
 	char *at = path + 12;
@@ -331,7 +331,8 @@ int ptrc_procfs_user(int pid, uint32_t *uid)
 {
 	struct stat st;
 
-	/* The directory /proc/<pid>, unlike the files in it, always belongs to the effective user. */
+	/* The directory /proc/<pid>, unlike the files in it, always belongs to the effective
+	 * user. */
 	if (stat_file(pid, "", 0, &st))
 		return ESRCH;
 	*uid = st.st_uid;

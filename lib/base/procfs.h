@@ -22,7 +22,7 @@ struct ptrc_procfs_stat {
 	/* The address after the program's arguments and environment (AT_EXECFN). Each exec gives it
 	 * another value. 0: unknown. */
 	uint64_t arguments_end;
-	/* Name of the first thread, zero-terminated; may hold any bytes. */
+	/* Name of the thread whose ID is `pid`, zero-terminated; may hold any bytes. */
 	char comm[64];
 };
 
@@ -34,8 +34,8 @@ struct ptrc_procfs_status {
 	int inner_pid; /* pid in its own namespace */
 };
 
-/* ptrc_procfs_stat reads /proc/<pid>/stat, ptrc_procfs_status the file status there. ESRCH: there is no such
- * process, or the caller may not read the file. */
+/* ptrc_procfs_stat() reads /proc/<pid>/stat, ptrc_procfs_status() reads /proc/<pid>/status. ESRCH:
+ * there is no such process, or the caller may not read the file. */
 int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st);
 int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st);
 /* Whether the process has mapped the file with this st_dev and st_ino. Also false if the caller

@@ -3,9 +3,9 @@
  * The version of the layout of the shared memory: of the objects s.<id> (streams) and n.<id> (event
  * names), which processes with different builds of the library share. The creator of an object
  * gives it the lowest version that describes its layout. A process uses an object only if it knows
- * the version. Otherwise it refuses the object with EPROTO, and records both versions for the
- * message. HACKING.md ("A stable thing") says when the number is raised; all releases 1.x create
- * and use objects of version 1.
+ * the version. Otherwise it refuses the object with EPROTO, and records the object's version and
+ * its own, which messages show. HACKING.md ("A stable thing") says when the number is raised; all
+ * releases 1.x create and use objects of version 1.
  *
  * Three kinds of objects have no version: p.<pid> (page: which streams trace a process), bells (by
  * which processes notice that they are traced) and the links u.<stream>.<pid> (notes of processes

@@ -61,9 +61,9 @@ uint64_t ptrc_shmdir_new_id(void)
 	uint64_t id = 0;
 
 	/* The flag 4 is GRND_INSECURE: identities must differ, but it does no harm if they can be
-	 * guessed. The flag 1 is GRND_NONBLOCK, for kernels without GRND_INSECURE. Early at boot,
-	 * or if the kernel lacks getrandom(), the identity is made from the clock, the thread ID
-	 * and the address of a local variable. */
+	 * guessed. The flag 1 is GRND_NONBLOCK, for kernels without GRND_INSECURE. If both calls
+	 * fail (early at boot, or without getrandom()), the identity is made from the clock, the
+	 * thread ID, the address of a local variable and a counter. */
 	if (ptrc_sys(SYS_getrandom, &id, sizeof(id), 4) != (long)sizeof(id) &&
 	    ptrc_sys(SYS_getrandom, &id, sizeof(id), 1) != (long)sizeof(id)) {
 		static _Atomic uint64_t count;
@@ -240,8 +240,9 @@ static void look_at_name(const char *name, void *arg)
 		memcpy(s->found, name, s->size + 1 + SECOND_DIGITS + 1);
 }
 
-/* Locks the base directory, so that only one process at a time creates a directory with a second name. Any user
- * can hold this lock, so the wait is bounded; without the lock, two processes may each create a directory. */
+/* Locks the base directory, so that only one process at a time creates a directory with a second
+ * name. Any user can hold this lock, so the wait is bounded; without the lock, two processes may
+ * each create a directory. */
 static void lock_base(int base)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {

@@ -37,15 +37,16 @@ PTRC_MUST_CHECK int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd);
 PTRC_MUST_CHECK int ptrc_shmdir_find(uid_t uid, bool is_create,
 				     char name[PTRC_SHMDIR_DIRECTORY_BYTES], int *dirfd);
 
-/* Stores the path of a user's directory. *is_inherited becomes true if the directory has a subdirectory,
- * which announces a stream that also traces children (INHERITED). Needs no free descriptor: if the
- * directory does not have the first name, a short-lived child with descriptors of its own looks for it.
- * EPERM: the directory does not exist or is not safe to use. Async-signal-safe. */
+/* Stores the path of a user's directory. *is_inherited becomes true if the directory has a
+ * subdirectory, which announces a stream that also traces children (INHERITED). Needs no free
+ * descriptor: if the directory does not have the first name, a short-lived child with descriptors
+ * of its own looks for it. EPERM: the directory does not exist or is not safe to use.
+ * Async-signal-safe. */
 PTRC_MUST_CHECK int ptrc_shmdir_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES],
 				     bool *is_inherited);
 
-/* Stores the path of a user's directory and the result of its stat(). Returns false if no
- * directory exists under the first name. */
+/* Stores the path of a user's directory and the result of its stat(). False: under the first name
+ * there is no directory with the right owner and mode, or root does not own /dev/shm. */
 bool ptrc_shmdir_usual_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES], struct stat *st);
 
 /* Calls visit() for every name in an open directory. Other processes may add and remove entries
@@ -57,7 +58,8 @@ void ptrc_shmdir_for_each(int dirfd, void (*visit)(const char *name, void *arg),
  * stream; 'o' orphan (stream of dead processes); 'i' subdirectory that announces an INHERITED
  * stream; 't' temporary; 'u' note of a process that could not be traced. */
 void ptrc_shmdir_name(char name[PTRC_SHMDIR_NAME_BYTES], char prefix, uint64_t id);
-/* The pid or identity in a name with this prefix; 0 if the name has another form. */
+/* The identity in a name with this prefix; 0 if the name has another form. Not for prefix 'p': it
+ * reads no pid. */
 uint64_t ptrc_shmdir_parse(const char *name, char prefix);
 
 /* Opens an object for reading and writing. EPERM: it is no regular file of the user, or has

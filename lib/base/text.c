@@ -2,8 +2,8 @@
 /*
  * String functions for code that must not call those of the C library: the keeper, which is linked
  * without the C library, and the library that ptrace-run preloads (lib/preload). A traced program
- * may define functions of these names itself, with hooks that call the preloaded library. If that
- * library called these functions, the calls would never end.
+ * may define functions of these names itself, compiled with calls of the preloaded library at their
+ * start and end. If that library called these functions, the calls would never end.
  */
 #include <stddef.h>
 #include <string.h>

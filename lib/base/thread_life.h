@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that find out whether a thread of any process has ended. They are for threads that own
- * something in shared memory, such as a lock, and are too slow to be called for each event. */
+/* Functions that find out whether a thread of any process has ended, for example the thread that
+ * holds a lock in shared memory. They are too slow to be called for each event. */
 #ifndef PTRC_LIB_BASE_THREAD_LIFE_H
 #define PTRC_LIB_BASE_THREAD_LIFE_H
 
