@@ -29,9 +29,10 @@
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
-/* Limits for the extra chunks of a stream. A chunk is a piece of memory for one writer; extra chunks
- * are those beyond stream-min-size, so that more threads can record at the same time. They take no
- * memory until they are used. A low file size limit may reduce them to about EXTRA_CHUNKS_MIN. */
+/* Limits for the extra chunks of a stream. A chunk is a piece of memory for one writer; extra
+ * chunks are those beyond stream-min-size, so that more threads can record at the same time. They
+ * take no memory until they are used. A low file size limit may reduce them to about
+ * EXTRA_CHUNKS_MIN. */
 #define EXTRA_CHUNKS 4096U
 #define EXTRA_BYTES_MAX (1024 * MIB)
 #define EXTRA_CHUNKS_MIN 64U
@@ -145,11 +146,12 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	if (!ptrc_clock_is_in_range(now.tv_sec))
 		return EOVERFLOW;
 	size = object_size(&g);
-	/* No file may have this size, however much memory is free. */
+	/* The hard file size limit forbids the object, however much memory is free. */
 	if (size > ptrc_limit_most(RLIMIT_FSIZE))
 		return ENOMEM;
 	/* If memory is short, remove the oldest streams without a log that killed controllers have
-	 * left, one after the other. Most memory is for the base chunks. */
+	 * left, one after the other. `needed` counts only the base chunks, which take most of the
+	 * memory. */
 	needed = g.base_count * g.chunk_size;
 	do
 		error = ptrc_shmdir_create_object(c->target.dirfd, name, c->target.uid, size,
@@ -192,8 +194,8 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	h->slots_used = PTRC_SLOT_FIRST;
 	h->chunks_used = (uint32_t)g.base_count;
 	h->control = UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT;
-	/* Some machines have no usable counter or no barrier; there the stream uses
-	 * CLOCK_MONOTONIC or fences instead. Tests force this by the environment variables
+	/* Some machines have no usable counter or no membarrier(); there the stream uses
+	 * CLOCK_MONOTONIC, or its writers use fences. Tests force this by the environment variables
 	 * POSIXTRACE_CLOCK_MONOTONIC and POSIXTRACE_FENCE. */
 	if (!ptrc_counter_is_usable() || secure_getenv("POSIXTRACE_CLOCK_MONOTONIC"))
 		h->control |= PTRC_CTL_MONO;

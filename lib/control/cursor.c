@@ -13,8 +13,9 @@
 #include "lib/stream/live_reader.h"
 #include "lib/stream/stream_copy.h"
 
-/* While the keeper takes flushed events out of the stream, missed events cannot be counted. ptrc_cursor_missed()
- * then counts again, after a pause of COUNT_PAUSE_NS each time, at most COUNT_TRIES times. */
+/* While the keeper takes flushed events out of the stream, missed events cannot be counted. Then
+ * ptrc_cursor_missed() counts again, after a pause of COUNT_PAUSE_NS each time, at most COUNT_TRIES
+ * times. */
 #define COUNT_PAUSE_NS 500000
 #define COUNT_TRIES 200
 
@@ -67,9 +68,9 @@ int ptrc_cursor_open(trace_id_t stream, bool is_snapshot, struct posixtrace_curs
 	if (!new)
 		return ENOMEM;
 	new->stream = stream;
-	/* Only one reader of this process may work at a time. A reader pins a chunk, so that no
-	 * writer overwrites it, by a bit that all readers share: if two readers worked at once, one
-	 * would remove the other's pin. */
+	/* Only one reader of this process may work at a time. A reader pins a chunk (a piece of the
+	 * stream), so that no writer overwrites it, by a bit that all readers share. If two readers
+	 * worked at once, the first to finish would remove the pin that the second still needs. */
 	PTRC_LOCK(&c->reader_lock);
 	error = begin(new, &c->stream, is_snapshot);
 	if (!error) {
@@ -102,8 +103,8 @@ int ptrc_cursor_select(struct posixtrace_cursor *cursor, const trace_event_set_t
 	return 0;
 }
 
-/* Reads events into the next part of the log. Returns 0 if there may be more events, ENODATA if there are no
- * more, or ENOMEM. */
+/* Reads events into the next part of the log. Returns 0 if there may be more events, ENODATA if
+ * there are no more, or ENOMEM. */
 static int read_part(struct posixtrace_cursor *cursor, struct ptrc_part *part)
 {
 	struct ptrc_live_event e;

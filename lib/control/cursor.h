@@ -19,8 +19,7 @@ int ptrc_cursor_open(trace_id_t stream, bool is_snapshot, struct posixtrace_curs
 int ptrc_cursor_next(struct posixtrace_cursor *cursor, const struct ptrc_next_result *out);
 /* Does the work of posixtrace_cursor_select(). EINVAL: the stream was shut down. */
 int ptrc_cursor_select(struct posixtrace_cursor *cursor, const trace_event_set_t *types);
-/* Stores the number of events that the cursor could not read, as ptrc_live_reader_missed() does.
- * EINVAL: the stream was shut down. */
+/* Does the work of posixtrace_cursor_get_missed(). EINVAL: the stream was shut down. */
 int ptrc_cursor_missed(struct posixtrace_cursor *cursor, uint64_t *missed);
 void ptrc_cursor_close(struct posixtrace_cursor *cursor);
 

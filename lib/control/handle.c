@@ -37,7 +37,7 @@ struct entry {
  *
  * The count also allows that fork handlers of the application call the library after the library's
  * own handler has locked the mutex and before the fork. Handlers that were registered before the
- * library was loaded run in this interval, because fork() calls such handlers in reverse order of
+ * library was loaded run in this interval, because before a fork, handlers run in reverse order of
  * registration.
  */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

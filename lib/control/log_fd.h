@@ -18,7 +18,7 @@ struct ptrc_log_fd {
 	ino_t ino;
 	int access;
 	struct ptrc_log_fd *next, **prev; /* list of all kept descriptors; prev NULL: this
-					   * structure keeps none */
+					   * structure keeps no descriptor */
 };
 
 /* Duplicates the descriptor and keeps the duplicate. ENOMEM. */

@@ -2,9 +2,9 @@
 /*
  * An observer: a writer in the controller that records events of other threads, for example those
  * that the operating system reports. It records them a moment after they occurred, with the time at
- * which they occurred. The events in its chunks are in order of time, like those of any writer. But
- * because they are recorded late, a flush may write events that are older than events of the
- * previous flush. So readers of the log merge the packets of different flushes by time.
+ * which they occurred. Its events are in order of time, like those of any writer. But because they
+ * are recorded late, a flush may write events that are older than events of the previous flush. So
+ * readers of the log merge the events of different flushes by time.
  */
 #include "config.h"
 
@@ -35,7 +35,7 @@
 /* The number of readings of counter and CLOCK_MONOTONIC that an observer keeps. */
 #define MOMENTS 64U
 /* The most bytes of a record that describes a process. Longer descriptions are divided, because a
- * record must fit in a chunk. */
+ * record must fit in a chunk (piece of the stream). */
 #define PROCESS_BYTES 12288U
 
 /* ptrc_observer_look() waits for at most LOOK_WAIT_NS until the keeper has looked at a process, and
@@ -63,8 +63,9 @@ struct ptrc_observer {
 	unsigned int moment_count;
 	uint64_t last; /* stamp (value of the counter) of the last record */
 	struct ptrc_clock_cursor clock;
-	/* has_given_up: the last event that waited for room got none. made_then: the value of header.room_made
-	 * (how often room was made) at that time. As long as header.room_made has this value, no event waits. */
+	/* has_given_up: an event has waited for room in vain. made_then: the value that
+	 * header.room_made (how often room was made) had the last time that this happened. As long
+	 * as header.room_made has this value, shortened waits (struct wait) end at once. */
 	bool has_given_up;
 	uint32_t made_then;
 };
@@ -136,7 +137,8 @@ static bool need_slot(struct ptrc_observer *o, const struct ptrc_stream *s)
 	return true;
 }
 
-/* Sets the stamp of the next record to the time `ns`, but not below the stamp of the last record. */
+/* Sets the stamp of the next record to the time `ns`, but not below the stamp of the last
+ * record. */
 static void set_time(struct ptrc_observer *o, const struct ptrc_stream_header *h, int64_t ns)
 {
 	uint64_t stamp = stamp_of(o, h, ns);
@@ -256,7 +258,7 @@ struct payload {
 	size_t used, limit;
 };
 
-/* The number of free bytes in the payload, without 8 bytes for padding. */
+/* The number of free bytes in the payload, minus 8 that are kept for padding. */
 static size_t room_of(const struct payload *p)
 {
 	return p->used + 8 < p->limit ? p->limit - p->used - 8 : 0;
