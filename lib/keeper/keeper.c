@@ -58,8 +58,8 @@
 /* The bytes of a stack. Two processes run on the caller's memory, each on a stack of its own: the
  * new keeper, and the helper that makes the keeper and ends. */
 #define STACK_BYTES 65536U
-/* The keeper's descriptors are first moved above this number, so that none is overwritten when they
- * are moved to their final places. */
+/* The keeper's descriptors are first copied to numbers from this one on, so that none is
+ * overwritten when they are copied to their final places. */
 #define FD_PARKING 16
 
 /* Marks functions that run in another process, but on the caller's memory. They are not
@@ -96,7 +96,7 @@ CHILD_CODE static long place_descriptors(const struct launch *l)
 	long parked[PTRC_KEEPER_FD_COUNT + 1], null;
 	struct rlimit most;
 
-	/* The application's soft limit may forbid numbers above FD_PARKING. */
+	/* The application's soft limit may forbid numbers from FD_PARKING on. */
 	if (ptrc_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, &most) == 0) {
 		most.rlim_cur = most.rlim_max;
 		ptrc_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, &most, 0);
@@ -755,8 +755,9 @@ static bool is_directory(const char *path)
 	return true;
 }
 
-/* Creates a new log. ENOENT: no directory. EDESTADDRREQ: no path is known. EPERM: the stream belongs to
- * another user. Other errors, such as EROFS, say why the file cannot be made. */
+/* Creates a new log. ENOENT: the directory of the path does not exist, or the caller's path is
+ * empty or too long. EDESTADDRREQ: no path is known. EPERM: the stream belongs to another user.
+ * Other errors, such as EROFS, say why the file cannot be made. */
 static int make_log(const struct ptrc_stream_header *h, uint32_t uid,
 		    const struct ptrc_keeper_orders *orders, struct orphan_log *log)
 {
@@ -800,8 +801,8 @@ static void close_log(const struct ptrc_stream_header *h, struct orphan_log *log
 
 /* ---- orphans ---- */
 
-/* Starts a keeper that writes into log_fd the events that the orphan's log lacks, and closes that
- * log. Stores the log's path in `path`, if that is not NULL. */
+/* Starts a keeper that finishes the log open as log_fd: it writes the events that the orphan's own
+ * log lacks, and closes the log. Stores the path of the log in `path`, unless `path` is NULL. */
 static int start_on(struct ptrc_keeper_args *args, struct ptrc_stream_header *h, int log_fd,
 		    bool is_new, char *path)
 {

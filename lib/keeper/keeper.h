@@ -40,12 +40,12 @@ PTRC_MUST_CHECK int ptrc_keeper_start(const struct ptrc_keeper_args *args,
 				      enum ptrc_keeper_task task);
 
 /* Gives the keeper a command (PTRC_KEEPER_FLUSH, _CLEAR, _CLOSE) and waits until it is done. If the
- * keeper is dead, starts another one first. The caller holds the controller's lock. The events that
- * the command records (FLUSH_START and FLUSH_STOP) get `origin` and `addr`; origin NULL: the trace
- * system is their origin. Returns the error number of the command. ECHILD: nothing was done,
- * because the keeper is dead and no other could be started (args NULL: the caller has no
- * descriptors for that). EAGAIN: nothing was done, because a limit on processes forbids another
- * keeper. */
+ * keeper is dead, starts another one first. The caller makes sure that no other thread gives a
+ * command meanwhile. The events that the command records (FLUSH_START and FLUSH_STOP) get `origin`
+ * and `addr`; origin NULL: the trace system is their origin. Returns the error number of the
+ * command. ECHILD: nothing was done, because the keeper is dead and no other could be started (args
+ * NULL: the caller has no descriptors for that). EAGAIN: nothing was done, because a limit on
+ * processes forbids another keeper. */
 PTRC_MUST_CHECK int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 					struct ptrc_stream_header *header, uint32_t command,
 					const struct ptrc_context *origin, uint64_t addr);

@@ -53,8 +53,8 @@ struct keeper {
 	bool has_arrivals;
 };
 
-/* The first letter of the stream object's name: 's', or 'o' for an orphan (stream of a dead controller),
- * whose object was renamed. */
+/* The first letter of the stream object's name: 's', or 'o' for an orphan (stream of a dead
+ * controller), whose object was renamed. */
 static char object_kind(const struct keeper *k)
 {
 	return k->work.is_orphans ? 'o' : 's';
@@ -65,8 +65,8 @@ static char object_kind(const struct keeper *k)
 /* Opens the log again. The keeper needs other O_APPEND and O_NONBLOCK flags than the application.
  * It cannot change them on its descriptor, because the application's descriptor shares the open
  * file description, to which they belong. The log is opened for reading, too, if that is allowed,
- * so that the packets in a ring can be found again. If opening fails, the keeper uses the
- * descriptor that it has. */
+ * so that the packets in a ring (a LOOP log) can be found again. If opening fails, the keeper uses
+ * the descriptor that it has. */
 static void reopen_log(struct ptrc_keeper_work *k)
 {
 	struct stat st;
@@ -77,7 +77,8 @@ static void reopen_log(struct ptrc_keeper_work *k)
 		return;
 	if (S_ISREG(st.st_mode)) {
 		long flags = ptrc_sys(SYS_fcntl, k->log_fd, F_GETFL, 0);
-		/* With O_SYNC, the application wants each write to be on the disk when it returns. */
+		/* With O_SYNC, the application wants each write to be on the disk when it
+		 * returns. */
 		int keep = O_NOCTTY | (flags < 0 ? 0 : (int)flags & O_SYNC);
 		struct stat own;
 
@@ -173,14 +174,16 @@ static bool give_up(void *arg)
 #define FINISHER_WAIT_NS INT64_C(5000000000)
 #define NOTICE_WAIT_NS INT64_C(100000000)
 
-/* A process that was killed together with the controller has KILLED_STEPS times KILLED_STEP_NS to end. */
+/* A process that was killed together with the controller has KILLED_STEPS times KILLED_STEP_NS to
+ * end. */
 #define KILLED_STEPS 10
 #define KILLED_STEP_NS 10000000
 
 /* A count of the processes that map the stream object, which is the file (dev, ino). */
 struct users {
 	uint64_t dev, ino;
-	int others[3]; /* keeper, finisher and target: visit_user() does not count them */
+	int others[3]; /* visit_user() does not count these pids: this keeper, the process that has
+			* an orphan finished, the target; 0: unused */
 	uint32_t count;
 };
 
@@ -255,8 +258,9 @@ static int finish_for_dead(struct keeper *k)
 	int error;
 
 	ptrc_log_lock(k->work.log_fd, PTRC_LOG_LOCK_FINISHING);
-	/* The error bits are those of an earlier keeper that could not write all events. The stream still has
-	 * these events, and the log is to report an error only if this keeper cannot write them either. */
+	/* The error bits are those of an earlier keeper that could not write all events. The stream
+	 * still has these events, and the log is to report an error only if this keeper cannot
+	 * write them either. */
 	if (k->work.is_orphans)
 		ptrc_status_clear(h, error_bits);
 	ptrc_keeper_note_users(h, k->work.stream_fd, k->work.is_orphans, &k->work);
@@ -406,9 +410,9 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 				leave(0);
 			continue;
 		}
-		/* keeper_wake is cleared before the stream is checked. So no flush is missed: a writer
-		 * that makes a flush due later sets keeper_wake again and wakes the keeper by
-		 * keeper_bell. */
+		/* keeper_wake is cleared before the stream is checked. So no flush is missed: a
+		 * writer that makes a flush due later sets keeper_wake again and wakes the keeper
+		 * by keeper_bell. */
 		why_rung = atomic_exchange_explicit(&h->keeper_wake, 0, memory_order_acq_rel);
 		k->has_arrivals |= (why_rung & PTRC_WAKE_ARRIVAL) != 0;
 		if ((why_rung & PTRC_WAKE_ARRIVAL) && !k->arrival_ns) {
@@ -416,8 +420,9 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 			k->arrival_used = UINT64_MAX;
 		}
 		is_flush = is_flush_due(k, why_rung, &wait_ns);
-		/* If a flush and a rotation are due, the log is rotated and not flushed: a flush would
-		 * make the file still larger, and a rotation takes the events out of the stream, too. */
+		/* If a flush and a rotation are due, the log is rotated and not flushed: a flush
+		 * would make the file still larger, and a rotation takes the events out of the
+		 * stream, too. */
 		if (!k->work.has_failed && ptrc_log_rotate_is_due(&k->work.writer, &wait_ns)) {
 			follow_limit(h);
 			ptrc_keeper_work_rotate(&k->work);
@@ -489,8 +494,8 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 		error = start_watcher(k);
 	if (error)
 		return error;
-	/* Whether this keeper begins a log. The events of an orphan (stream of a dead controller) may go
-	 * into a new log, too. */
+	/* Whether this keeper begins a log. The events of an orphan (stream of a dead controller)
+	 * may go into a new log, too. */
 	begins = task == PTRC_KEEPER_NEW ||
 		 (work->is_orphans && ptrc_load_relaxed(&work->stream.header->is_log_new));
 	reopen_log(work);

@@ -17,7 +17,7 @@ struct ptrc_keeper_work;
 enum ptrc_keeper_task {
 	PTRC_KEEPER_NEW,     /* begin a log */
 	PTRC_KEEPER_RESTART, /* continue the log of a killed keeper */
-	PTRC_KEEPER_ORPHAN,  /* finish the log of a keeper that died with its controller */
+	PTRC_KEEPER_ORPHAN,  /* finish the log of an orphan (stream of a dead controller) */
 };
 
 #define PTRC_KEEPER_LOG_FD 3

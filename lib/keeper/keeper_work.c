@@ -54,8 +54,8 @@ int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
 #define TEE_WAIT_COUNT 200
 #define TEE_WAIT_COMMANDED_COUNT 40 /* as TEE_WAIT_COUNT, if a caller waits for the flush */
 
-/* Packs the next stretch (events of one writer) of the stream into the batch's memory. ENODATA:
- * there are no more. ENOMEM. */
+/* Packs the next stretch (events of one writer) of the stream into w->batch, the memory for the
+ * events of a flush. ENODATA: there are no more. ENOMEM. */
 static int next_stretch(struct ptrc_log_writer *w, struct ptrc_drain *d,
 			struct ptrc_stretch *stretch)
 {
@@ -127,8 +127,9 @@ static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 {
 	if (d->is_pinned) {
-		/* The drain was left in the middle of a chunk. Only the end of a drain unpins that
-		 * chunk, so this drain is ended and another one begun. */
+		/* The drain was left in the middle of a chunk, which it has pinned so that no
+		 * writer overwrites it. Only the end of a drain unpins the chunk, so this drain is
+		 * ended and another one begun. */
 		struct ptrc_stream *s = d->stream;
 		int error;
 
@@ -188,7 +189,8 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 	of_names = ptrc_log_names_write(w);
 	error = pack_stretches(w, d, &list);
 	if (of_names) {
-		/* The events were packed only to count them. */
+		/* Without the names, the events are not written. They were packed only so that
+		 * ptrc_log_events_give_up() can count them as unwritten. */
 		ptrc_log_events_give_up(w);
 		ptrc_log_buffer_free(&list);
 		return of_names;
@@ -202,9 +204,9 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 	}
 	if (!error) {
 		/* If this keeper dies after the events are written to the log and before they are
-		 * taken out of the stream, the next keeper must not write them again. So both the
-		 * stream and the state get a note of these events. ptrc_log_events_end() saves the
-		 * state when all events are written. */
+		 * taken out of the stream, the next keeper must not write them again. So the chunks
+		 * of the stream and w->state get a note of these events. ptrc_log_events_end()
+		 * saves w->state in the stream when all events are written. */
 		visit_notes(d, &list, false);
 		w->state.written = ptrc_drain_given(d);
 		error = ptrc_log_events_end(w);
@@ -373,15 +375,15 @@ void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k)
 	struct ptrc_stream_header *h = k->stream.header;
 	int error;
 
-	/* FLUSH_START and FLUSH_STOP of the last flush are still in the stream. They go into the
-	 * old file, which has the events of that flush. */
+	/* The FLUSH_STOP of the last flush is still in the stream. It goes into the old file, which
+	 * has the events of that flush. */
 	error = ptrc_keeper_work_drain(k);
 	tell_writers(h, error);
 	/* If the drain failed, no rotation is tried until a flush succeeds. */
 	k->has_failed = error != 0;
 	if (!error) {
 		/* Reports in the status of the stream that another program has changed the file.
-		 * Nothing looks at the file after the rotation. */
+		 * Nothing looks at that file after the rotation. */
 		(void)look_at_log(k);
 		error = ptrc_log_rotate(&k->writer);
 	}
