@@ -89,8 +89,8 @@ int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log, struct ptr
 	}
 	if (new.stream_min_size < PTRC_ATTR_STREAM_SIZE_FLOOR)
 		new.stream_min_size = PTRC_ATTR_STREAM_SIZE_FLOOR;
-	/* If this object is used to create another stream, that stream gets the same size, not a
-	 * default. */
+	/* If a program creates another stream with the attributes of this one
+	 * (posix_trace_get_attr()), that stream gets the same size, not a default. */
 	new.is_stream_size_set = 1;
 
 	*out = new;

@@ -115,8 +115,8 @@ PTRC_MUST_CHECK int ptrc_attr_user_event_size(uint64_t max_data_size, uint64_t d
 PTRC_MUST_CHECK int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log,
 				      struct ptrc_attr *out);
 
-/* Checks attributes that come from a log or shared memory. EINVAL: the posix_trace_attr_get...()
- * functions could not return them. */
+/* Checks attributes that come from a log or shared memory. EINVAL: the magic word, a text, a time
+ * or a policy has a value that attributes of a stream never have. */
 PTRC_MUST_CHECK int ptrc_attr_validate(const struct ptrc_attr *in);
 
 /* Initialises *attr, the object of the application, with the members of *in. */

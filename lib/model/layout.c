@@ -65,8 +65,8 @@ uint64_t ptrc_unit_ns(enum ptrc_unit unit)
 	return unit < PTRC_ARRAY_COUNT(ns) ? ns[unit] : 0;
 }
 
-/* Holds every value of every integer type that a layout can have, and the value that follows it in
- * an enum. */
+/* Can hold every integer of 64 bits, signed or unsigned, and the number after it, which the next
+ * member of an enum gets. */
 __extension__ typedef __int128 value;
 
 /* The start of the one allocation that holds a parsed layout: this structure, then the fields, the
@@ -627,8 +627,8 @@ void ptrc_layout_fields_free(struct ptrc_layout_fields *l)
 	free(l);
 }
 
-/* Stores in *taken the size of a field whose size depends on the data, which starts at `data` with
- * `size` bytes left. Returns false if the data is too short. */
+/* Stores in *taken the size of a field whose size depends on the data. The field starts at `data`,
+ * and `size` bytes are left from there to the end. Returns false if they are too few. */
 static bool measure(const struct ptrc_layout_field *f, bool is_last, const char *data, size_t size,
 		    size_t *taken)
 {

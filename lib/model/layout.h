@@ -206,8 +206,8 @@ static inline uint64_t ptrc_layout_bits(const char *data, unsigned int bit_at, u
 	return bits < 64 ? u & ((UINT64_C(1) << bits) - 1) : u;
 }
 
-/* Reads a number of 1, 2, 4 or 8 bytes. Each size has a load of its own: if a number was just
- * stored piece by piece, one larger load would stall until the stores are done. */
+/* Reads a number of 1, 2, 4 or 8 bytes. Each size has a load of its own, because a load of more
+ * bytes than were just stored at once would stall until the stores are done. */
 static inline uint64_t ptrc_layout_load(const char *data, size_t size)
 {
 	uint64_t whole;

@@ -144,9 +144,9 @@ int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_
 }
 
 /* Puts an entry into the index, if the entry has a name and is not in the index yet. The caller
- * guarantees that the object's count includes the entry and that all lower entries are in the index.
- * No thread takes a higher entry before this one is in the index. So if the bucket changes meanwhile,
- * another thread has put in this same entry, and nothing is left to do. */
+ * guarantees that the object's count includes the entry and that all lower entries are in the
+ * index. No thread takes a higher entry before this one is in the index. So if the bucket changes
+ * meanwhile, another thread has put in this same entry, and nothing is left to do. */
 static void enter_index(struct ptrc_names_object *object, uint32_t index)
 {
 	struct ptrc_names_entry *e = &object->entry[index];

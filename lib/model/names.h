@@ -250,7 +250,8 @@ int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id);
 int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_BYTES]);
 /* Gives a type a layout, which the caller has checked. Returns 0 also if the type already has the
  * same layout. EEXIST: it has another layout. ENOSPC: the object has no space for more layouts.
- * ENOMEM: out of memory, or the object is damaged. EINVAL: the type has no name of its own. */
+ * ENOMEM: out of memory, or the object is damaged. EINVAL: the type is predefined or does not
+ * exist. */
 int ptrc_names_set_layout(struct ptrc_names *n, uint32_t id, const char *layout, uint32_t bytes);
 /* Stores the layout of a type, zero-terminated. EINVAL: no such type. ENODATA: the type has no
  * layout. */
@@ -276,7 +277,8 @@ void ptrc_names_release(int dirfd, uint32_t uid, uint64_t id);
 /* ---- the mapping: raw system calls only, no malloc() ---- */
 
 /* Maps an existing object. If `at` is not NULL, the mapping replaces what is mapped at this
- * address. EPROTO: the object has a version that this library does not know. ENOENT, EPERM, ENOMEM. */
+ * address. EPROTO: the object has a version that this library does not know. ENOENT, EPERM,
+ * ENOMEM. */
 int ptrc_names_open(int dirfd, uint32_t uid, uint64_t id, void *at, struct ptrc_names *n);
 /* Creates an object with the first `count` names of `from` and their layouts; with NULL for
  * `from`, an object without names. */

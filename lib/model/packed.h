@@ -173,8 +173,8 @@ struct ptrc_unpacker {
 	int64_t ns; /* time of the previous event */
 };
 
-/* An event decoded from a section, the packed events of one packet of a log. `data` points into
- * the bytes of the section and is valid as long as the section. */
+/* An event decoded from a section. `data` points into the bytes of the section and is valid as long
+ * as these. */
 struct ptrc_packed_event {
 	int64_t ns;
 	uint64_t addr;
@@ -183,8 +183,8 @@ struct ptrc_packed_event {
 	uint32_t len;
 };
 
-/* The most shapes that a section, the packed events of one packet of a log, can have if it has
- * `bytes` bytes. The caller gives the unpacker memory for this number of shapes. */
+/* The most shapes that a section (the packed events of one writer in a packet of a log) can have if
+ * it has `bytes` bytes. The caller gives the unpacker memory for this number of shapes. */
 static inline uint32_t ptrc_unpacker_shapes(uint64_t bytes)
 {
 	/* A definition with its event takes at least 11 bytes. */

@@ -8,7 +8,7 @@
 #include "lib/base/common.h"
 #include "lib/model/record.h"
 
-/* The events of one type. The EVENTS packets of a log have the same structure. */
+/* The events of one type. The EVENTS packets of a log contain this structure. */
 struct ptrc_type_sum {
 	uint32_t id;
 	uint32_t events; /* without HIDDEN records */
