@@ -89,11 +89,11 @@ int posixtrace_eventid_get_layout(trace_id_t, trace_event_id_t event, char *layo
  *
  * POSIXTRACE_EMIT(TYPE, .MEMBER = VALUE...) records an event; members without a value are 0.
  * POSIXTRACE_EMIT_FROM(TYPE, POINTER) records the structure that the pointer points to. Like
- * posix_trace_event(), both are async-signal-safe and no cancellation points. In a process that
- * is not traced both only read two words, and POSIXTRACE_EMIT does not evaluate the values. The
- * data of the event ends with the last member that is listed. Padding between members is recorded
- * as zeros, because it might contain anything in memory; a structure with such padding is copied
- * first.
+ * posix_trace_event(), both are async-signal-safe and no cancellation points. As long as the type
+ * is not open, both only read two words in a process that is not traced, and POSIXTRACE_EMIT does
+ * not evaluate the values. The data of the event ends with the last member that is listed. Padding
+ * between members is recorded as zeros, because it might contain anything in memory; a structure
+ * with such padding is copied first.
  *
  * The first event in a traced process opens the type, which takes some system calls and up to 16
  * KiB of stack. Call posixtrace_open_type() before the first event if a signal handler with
