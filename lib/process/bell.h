@@ -38,9 +38,10 @@ static inline _Atomic uint64_t *ptrc_bell(struct ptrc_bells *bells, int pid)
 /* Maps the object `bells` of user `uid` in the directory dirfd, and makes the object if it does not exist.
  * Errors: ENOENT, EPERM, ENOMEM. */
 PTRC_MUST_CHECK int ptrc_bells_open(int dirfd, uint32_t uid, struct ptrc_bells **bells);
-/* Like ptrc_bells_open, but with fewer system calls, for a program that starts. Stores in *dir the
- * stat() of the directory. Returns false if the directory or the object does not exist, or has a
- * wrong owner, mode or type. The caller then has to call ptrc_bells_open. */
+/* Like ptrc_bells_open, but with fewer system calls, for a program that starts. Looks only in
+ * /dev/shm/posixtrace-<uid>, and stores the stat() of this directory in *dir. Returns false if the
+ * directory or the object does not exist, or has a wrong owner, mode or type. The caller then has
+ * to call ptrc_bells_open. */
 bool ptrc_bells_open_usual(uint32_t uid, struct ptrc_bells **bells, struct stat *dir);
 void ptrc_bells_unmap(struct ptrc_bells *bells);
 

@@ -18,8 +18,9 @@ struct claim {
 	const struct ptrc_stream_header *header;
 };
 
-/* Whether the stream traces process `pid`. That is the process that could not be traced (is_itself) or an
- * ancestor of it. A stream of an ancestor counts only if descendants inherit it. */
+/* Whether the stream traces process `pid`, which is the process that could not be traced
+ * (is_itself) or one of its ancestors. For an ancestor, returns false if its descendants do not
+ * inherit the stream. */
 static bool traces(const struct claim *c, int pid, bool is_itself)
 {
 	const struct ptrc_stream_header *h = c->header;

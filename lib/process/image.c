@@ -110,8 +110,9 @@ static void tell_unknown(int error)
 static struct ptrc_page noted;
 static uint32_t noted_names_count;
 
-/* Called if this is the first program of the process that has the library. The page (list of the process's
- * streams) is new, or was made by a controller, or by a parent that has ended. */
+/* Called if no earlier program of this process had the library. The page (list of the process's
+ * streams) is new, or was made by a controller, or by a parent that has ended. If may_inherit, the
+ * process also joins the INHERITED streams of its ancestors. */
 static void begin_page(const struct ptrc_page_file *f, bool may_inherit)
 {
 	if (may_inherit && ptrc_here.has_own_proc && ptrc_inherit_is_announced(f->place.dirfd) &&
@@ -123,9 +124,10 @@ static void begin_page(const struct ptrc_page_file *f, bool may_inherit)
 		ptrc_here.base = f->page->names_from_count;
 }
 
-/* Called after an exec, if an earlier program of the process had the library and used this page (list of the
- * process's streams). Stores in *unused the id of a names object that the process no longer needs. If there is
- * none, *unused is unchanged. */
+/* Called after an exec, if an earlier program of the process had the library and used this page
+ * (list of the process's streams). If no stream remains in the page, the process no longer needs
+ * the names object of that program: stores the id of this object (0 if there is none) in
+ * *unused. */
 static void take_over_page(int dirfd, struct ptrc_page *page, uint64_t *unused)
 {
 	struct ptrc_page_entry e;
@@ -205,8 +207,8 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 {
 	struct ptrc_page_file f;
 	uint64_t image, unused = 0;
-	/* A process that began without a page (list of its streams) has no streams to inherit, so begin_page()
-	 * need not look for any. */
+	/* A process begins without a page (list of its streams) only if it inherits no stream, so
+	 * begin_page() need not look for any. */
 	bool was_quiet = ptrc_here.is_quiet && ptrc_here.pid == pid;
 	int dirfd = -1, error;
 

@@ -22,8 +22,9 @@ bool ptrc_image_is_called(void);
  * program does when it starts (sweep.h). Returns 0, or the error because of which the process cannot be
  * traced. */
 int ptrc_image_start(int32_t pid, bool sweeps);
-/* Called when the process has another effective user. If no stream traces the process, moves its page (list
- * of its streams) to the directory of that user, where controllers will look for it. */
+/* Called after the effective user of the process has changed to `uid`. If no stream traces the
+ * process, moves its page (list of its streams) to the directory of that user, where controllers
+ * will look for it. */
 void ptrc_image_move_home(uint32_t uid);
 
 /* Called before a fork. Copies what the child will take over from the page of this process, the list of its

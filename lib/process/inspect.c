@@ -233,15 +233,17 @@ static void tell_stream(const struct ptrc_stream_header *h, int fd, struct ptrc_
 	ptrc_set_from_bits(&s->pt_filter, bits);
 	/* The caller has zeroed *s, so the name ends with a null byte. */
 	memcpy(s->pt_name, h->attr.name, strnlen(h->attr.name, sizeof(s->pt_name) - 1));
-	/* The path of a rotated log is that of its first file, which is the start of the stored path. */
+	/* For a rotated log, only the path of its first file is reported: the first base_bytes
+	 * bytes of the stored path. */
 	if (log->base_bytes && log->base_bytes < bytes)
 		bytes = log->base_bytes;
 	if (h->has_log)
 		memcpy(s->pt_log, log->path, bytes);
 }
 
-/* Reads the name patterns that the stream uses now (h->patterns says which of its lists) to the place in *h
- * that they have in the object, after the header. */
+/* Reads the list of name patterns that is in force (h->patterns says which of the two lists that
+ * is). Stores it at the same distance from `h` as in the stream object. EPERM: it cannot be
+ * read. */
 static int read_patterns(struct ptrc_stream_header *h, int fd)
 {
 	struct ptrc_pattern_list *list = ptrc_stream_patterns(h, h->patterns);

@@ -31,7 +31,8 @@
  * too large for the stack of a signal handler. */
 struct ptrc_orphan_facts {
 	uint32_t version; /* version of the stream's layout */
-	bool is_known;	  /* this library knows the version; if not, all other members are 0 */
+	/* The version is known and the header could be read; if not, only `version` is set. */
+	bool is_known;
 	bool has_log;
 	bool has_begun_log; /* a keeper has started to write the log */
 	bool has_killed_keepers;
@@ -54,9 +55,9 @@ void ptrc_orphan_unlock(int fd, const uint64_t *mask);
 
 /* Ends the stream, so that processes that still record into it unmap it. */
 void ptrc_orphan_end(int fd);
-/* Whether the orphan has something to keep: unread events or, if it has a log, a log that must be finished. If
- * the controller died before the keeper had started the log, nothing was recorded. Returns true if this is
- * unknown. */
+/* Whether the orphan has something to keep: unread events or, if it has a log, a log that must be
+ * finished. If the controller died before the keeper had started the log, nothing was recorded.
+ * Returns true if the stream cannot be mapped. */
 PTRC_NONNULL() bool ptrc_orphan_has_events(int fd, const struct ptrc_orphan_facts *f);
 /* Renames the stream s.<id> to o.<id>, notes how many processes still record into it, and ends it. */
 void ptrc_orphan_put_aside(int dirfd, uint64_t id, int fd);

@@ -43,10 +43,10 @@ bool ptrc_process_is_in(uint64_t pid_namespace, uint64_t time_namespace);
  * leaves a note that this process could not map the stream. */
 void ptrc_process_tell_untraced(uint64_t stream_id, uint32_t refusal);
 
-/* Opens a stream that traces this process. The caller closes it. ENOENT: the stream does not exist any more,
- * and its slot in the page (list of streams) has been cleared. EPROTO: the names of the stream have a version
- * that this library does not know; *version is that version. Any other error is also stored in the slot, for
- * ptrc_inspect_stream. Async-signal-safe. */
+/* Opens a stream that traces this process. The caller closes it. ENOENT: the stream does not exist
+ * any more, and its slot in the page (list of streams) has been cleared. EPROTO: the names of the
+ * stream have a version that this library does not know; *version is that version. Each error
+ * except ENOENT is also stored in the slot, for ptrc_inspect_stream. Async-signal-safe. */
 int ptrc_process_open_stream(uint64_t stream_id, int *fd, uint32_t *version);
 
 /* The fork handlers. The caller blocks all signals before ptrc_process_fork_prepare, and restores them after one of

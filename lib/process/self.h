@@ -25,11 +25,11 @@ struct ptrc_self {
 	_Atomic uint64_t mapped[PTRC_SET_WORD_COUNT];
 };
 
-/* The page of this process (list of its streams); never NULL. Before initialisation, it is a page with one
- * active bit, which sends every event to ptrc_event_cold(). In a process that began without a page, it is the
- * bell of the process, a counter of which only the word `active` may be read: when a controller rings it, it
- * sends the next event to ptrc_event_cold(). If the process cannot be traced, it is a page without active
- * bits. */
+/* The page of this process (list of its streams); never NULL. Before initialisation, it is a page
+ * with one active bit, which sends every event to ptrc_event_cold(). In a process that began
+ * without a page, it points to the bell of the process, which is a single counter, so only the
+ * member `active` may be read: after a controller has rung the bell, this counter sends the next
+ * event to ptrc_event_cold(). If the process cannot be traced, it is a page without active bits. */
 extern struct ptrc_page *ptrc_page_self;
 extern struct ptrc_self *ptrc_self;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Objects of other processes are not trusted here, so they are read; only clear_slots() maps one. */
+/* Pages of other processes are not trusted: any of these processes may truncate its page. So pages
+ * are read and not mapped here, except in clear_slots(). */
 #include "config.h"
 
 #include "lib/process/sweep.h"
@@ -20,7 +21,8 @@
 #include "lib/process/page.h"
 #include "lib/stream/untraced.h"
 
-/* A stream object without a magic number is still being made, unless it is older than this. */
+/* In seconds. A stream object without a magic number, or a temporary object (t.<id>), is still
+ * being made, unless it is older than this. */
 #define HALF_MADE_S 10
 
 /* Looking into the page of a process that seems to be alive takes about 5 us. So a sweep, which removes what
@@ -39,7 +41,7 @@ struct sweep {
 	bool has_own_proc;     /* /proc uses the same pids as this process */
 	bool finishes_logs;    /* also rename orphans with a log to o.<id>, and finish their logs */
 	bool has_streams;      /* the sweep has found a stream */
-	bool keeps_names;      /* an orphan stays under the name s.<id>, so its names are needed */
+	bool keeps_names;      /* remove no names objects: a stream s.<id> may need them */
 	bool has_orphans;      /* some orphans had the name o.<id> before this sweep */
 	bool has_new_orphans;  /* this sweep has renamed some orphans to o.<id> */
 	int log_fd;	       /* the log that the caller is about to start; -1: none */
@@ -77,8 +79,9 @@ static void finish(struct sweep *s, uint64_t id, int fd, bool is_new)
 	(void)error;
 }
 
-/* Renames a stream to o.<id>, or removes it if it holds no events. The caller holds the cleaner's lock, and
- * has found the controller and the keeper dead. */
+/* Renames a stream to o.<id> and finishes its log, or removes the stream if it holds no events.
+ * Unless s->finishes_logs, leaves a stream alone if its log has been started. The caller holds the
+ * cleaner's lock, and has found the controller and the keeper dead. */
 static void put_aside(struct sweep *s, uint64_t id, const char *name, int fd)
 {
 	struct ptrc_orphan_facts f;
@@ -322,8 +325,9 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, int log_fd, uint64_t
 	struct ptrc_procfs_stat own;
 	struct stat st;
 
-	/* There is nothing to do if the directory is empty (its size has two entries) or has only
-	 * one object, the bells, as usual when a program ends. */
+	/* There is nothing to do if the directory is empty (its size is that of two entries). At
+	 * the end of a program it usually has one object, the bells, and then there is nothing to
+	 * do either. */
 	if (ptrc_file_stat(dirfd, &st) || st.st_size == 2 * ENTRY_BYTES ||
 	    (st.st_size == 3 * ENTRY_BYTES && !finishes_logs))
 		return;

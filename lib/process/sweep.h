@@ -12,13 +12,15 @@
  * which may take a while. log_fd is the log that the caller is about to start, which must not be taken for
  * the log of an orphan; -1: there is none. */
 void ptrc_sweep(int dirfd, uid_t uid, int log_fd);
-/* Like ptrc_sweep(), but does nothing with streams that have a log. So it takes long (0.1 s) only if it finds
- * a stream without a log whose controller has died, and into which processes still record. */
+/* Like ptrc_sweep(), but leaves a stream alone if its log has been started. So it takes long (100
+ * ms) only if it finds a stream without a log whose controller has died, and into which processes
+ * still record. */
 void ptrc_sweep_processes(int dirfd, uid_t uid);
-/* Does what ptrc_sweep_processes() does, if is_due or if the number of entries in the directory is a multiple
- * of 256. So what killed processes leave is limited, and most calls take no time. Called by programs that
- * start or end, by forked children, and by processes that make a names object. is_due is true at the end of a
- * program that was traced, has traced, or has opened a name. */
+/* Does what ptrc_sweep_processes() does, if is_due or if the number of entries in the directory is
+ * a multiple of 256. So what killed processes leave is limited, and most calls take no time. Called
+ * by programs that start or end, by forked children, and by processes that make a names object.
+ * is_due is true at the end of a program that was traced, has traced, or has opened a name, and at
+ * the start of a program if an earlier program of the process had the library. */
 void ptrc_sweep_sometimes(int dirfd, uid_t uid, bool is_due);
 /* Removes the pages (lists of streams) of dead processes of this pid namespace, if the number of entries in
  * the directory is a multiple of 256. Called by children that were forked without fork handlers. They may be

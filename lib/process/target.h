@@ -52,8 +52,10 @@ int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names);
  * why. */
 int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names_id,
 		       uint32_t flags);
-/* Takes the stream (0: none) out of the target's page (list of streams). The target unmaps the stream when it
- * next calls ptrc_event_cold(). If the target is this process, ptrc_attach_drop does that at once. */
+/* Takes the stream (0: none) out of the target's page (list of streams), and removes a page that
+ * was made for a process without the library and has no other stream. The target unmaps the stream
+ * when it next calls ptrc_event_cold(). If the target is this process, ptrc_attach_drop does that
+ * at once. */
 void ptrc_target_detach(struct ptrc_target *t, uint64_t stream_id);
 
 #endif
