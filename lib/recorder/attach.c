@@ -147,10 +147,11 @@ void ptrc_attach_lost(unsigned i)
 	ptrc_process_tell_untraced(id, ptrc_load_relaxed(&ptrc_page_self->slots[i].error));
 }
 
-/* Called if the stream in slot i of the process's page cannot be mapped, because of `error`.
- * `version` is the version of shared memory that EPROTO is about. Stores the error in the slot. If
- * another attempt would be useless, also makes events ignore the slot, and after ENOENT frees it. A
- * controller may be filling the slot again meanwhile. */
+/* Called if the stream in slot i of the process's page cannot be mapped, because of `error`. For
+ * EPROTO, `version` is the version of the stream or of its names, which this library does not know.
+ * Stores the error in the slot. If another attempt would be useless, also makes events ignore the
+ * slot, and after ENOENT frees it, unless a controller has put another stream into the slot
+ * meanwhile. */
 static void drop_slot(unsigned i, uint64_t stream_id, int error, uint32_t version)
 {
 	struct ptrc_page_slot *slot = &ptrc_page_self->slots[i];
@@ -190,8 +191,8 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id, uint32_t *v
 	ptrc_sys(SYS_close, fd);
 	if (error)
 		return error;
-	/* A process that has inherited the stream from its parent does not use it if it is in other
-	 * namespaces than the stream. Processes check by the tid of a chunk's owner whether this
+	/* A process that has inherited the stream does not use the stream if the process is in
+	 * another pid or time namespace. Processes check by the tid of a chunk's owner whether this
 	 * thread is alive, so a tid must mean the same for all of them. And the stream's clock
 	 * follows CLOCK_MONOTONIC, of which each time namespace has its own. */
 	if (s.header->id != stream_id || has_ended(s.header))

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The streams that trace this process, mapped into its memory. Each slot of the process's page
- * (lib/process/page_layout.h) may name a stream, and has one attachment: the mapping of this
- * stream, until the slot no longer names the stream or the stream ends.
+ * The streams that trace this process, mapped into its memory. A slot of the process's page
+ * (lib/process/page_layout.h) may name a stream. Each slot has an attachment: the mapping of the
+ * stream that the slot names. The mapping is removed after the slot has changed or the stream has
+ * ended.
  */
 #ifndef PTRC_LIB_RECORDER_ATTACH_H
 #define PTRC_LIB_RECORDER_ATTACH_H
@@ -16,7 +17,7 @@
 #include "lib/stream/pool.h"
 
 /* The mapping of a stream; there is one for each slot of the process's page (list of streams).
- * Changed only under ptrc_attach_lock(). */
+ * Changed only under ptrc_attach_lock(), except told_id and is_announced. */
 struct ptrc_attachment {
 	struct ptrc_stream_header *_Atomic header; /* NULL: nothing is mapped */
 	uint64_t stream_id;
@@ -76,8 +77,8 @@ void ptrc_attach_drop(uint64_t stream_id);
  * the end of each thread releases the thread's writers. */
 void ptrc_attach_begin(void);
 /* Called at the end of the process. If the process has just announced itself to keepers, waits
- * until they have looked at it, because afterwards /proc does not show it any more: some
- * microseconds, if the keepers get a processor. */
+ * until they have looked at it in /proc, because afterwards /proc does not show it any more. The
+ * wait usually takes some microseconds, and 100 ms at most. */
 void ptrc_attach_end(void);
 /* The fork handler that runs in the child, after ptrc_process_fork_child(), which makes the child's
  * page. */

@@ -22,8 +22,8 @@
 PTRC_COLD void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 			       uint64_t addr, uint64_t frame);
 /* Records an event if several streams trace the process, or if the thread's fast way is not
- * prepared for the only stream. `active` is this word of the process's page (list of streams); each
- * bit stands for a stream. */
+ * prepared for the only stream. `active` has the value of page->active, a word of the process's
+ * page (list of streams), in which each bit stands for a stream. */
 PTRC_NOINLINE void ptrc_event_each(uint32_t id, const void *data, uint64_t len, uint64_t addr,
 				   uint64_t active, uint64_t frame);
 /* Finishes an event call whose outcome is PTRC_WAKE (wakes readers) or PTRC_LOSE (counts the loss),

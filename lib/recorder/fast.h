@@ -116,7 +116,7 @@ static PTRC_ALWAYS_INLINE enum ptrc_outcome ptrc_fast_put(struct ptrc_writer *w,
 	}
 	at = (void *)w->at;
 	at[0] = delta | (id | len << 16) << 32;
-	at[1] = addr; /* addr has 48 bits and len 16, so bits 48-63 (the upper half of len) are 0 */
+	at[1] = addr; /* bits 48-63, the upper half of the data length, are 0 */
 	ptrc_fast_copy((uint8_t *)&at[2], data, len);
 	w->last = now;
 	w->count++;
