@@ -42,7 +42,9 @@ CLOSES(closefrom, (int)a < 0 ? 0 : a, ~0U)
 CLOSES_STREAM(fclose, FILE, fileno(stream))
 CLOSES_STREAM(closedir, DIR, dirfd(stream))
 
-/* Wraps a function that reopens a stdio stream, which usually keeps its descriptor. */
+/* Wraps a function that reopens a stdio stream, usually with the descriptor that it has. The text
+ * is removed before the call, and after it, because another thread may have looked the old file up
+ * meanwhile. */
 #define REOPENS(name)                                                       \
 	PTRC_WRAPPER(name)                                                  \
 	{                                                                   \

@@ -352,7 +352,8 @@ static uint64_t birth_of(const struct statx *file)
 		       : 0;
 }
 
-/* Looks the descriptor up, and fills all of the slot but its state. */
+/* Looks the descriptor up, and fills in s->file and s->about. Leaves s->about.bytes 0 if that
+ * fails. */
 static void look_up(int fd, struct slot *s)
 {
 	struct statx file;

@@ -44,13 +44,13 @@ static inline void ptrc_descriptor_forget(int fd)
 void ptrc_descriptor_get_peer(int fd, const void *address, size_t size, struct ptrc_descriptor *d);
 
 /* Called when the process restricts its own system calls by seccomp: from now on this library makes
- * no system calls that the filter might punish, so it looks up no descriptor. Returns false if this
- * was in force already. */
+ * no system calls that the filter might punish, so it looks up no descriptor. Returns false if an
+ * earlier call is in force. */
 bool ptrc_descriptors_end(void);
 /* Undoes ptrc_descriptors_end(). */
 void ptrc_descriptors_resume(void);
-/* Whether the library may make system calls to look up descriptors and other facts:
- * ptrc_descriptors_end() was not called. */
+/* Whether the library may make system calls to look up descriptors and other facts: no call of
+ * ptrc_descriptors_end() is in force. */
 bool ptrc_descriptors_are_known(void);
 
 /* Stores a path that the program has passed to a function; d->bytes becomes 0 if it cannot be

@@ -51,8 +51,8 @@ static PTRC_ALWAYS_INLINE void put(unsigned which, const struct data *data, uint
 	ptrc_event_record(ptrc_event_type_id(&types[which]), data, sizeof(*data), address);
 }
 
-/* Records an event. Address 0 is replaced by the return address of the hook, which is inside the
- * recorded function. */
+/* Records an event if the function is selected. The event's address is the return address of the
+ * hook (put() gets 0), which is inside the function. */
 static PTRC_ALWAYS_INLINE void record(unsigned which, void *function, void *call_site)
 {
 	struct data data = {(uint64_t)function, (uint64_t)call_site};

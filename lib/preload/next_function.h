@@ -37,7 +37,7 @@ typedef long ptrc_function(long, long, long, long, long, long);
 ptrc_function ptrc_function_fails, ptrc_function_error;
 
 /* The next definition of the function whose name is the string `name`; `otherwise` if there is
- * none. Searched only once. */
+ * none. Each use of the macro in the code searches only once. */
 #define PTRC_NEXT_OR(name, otherwise)                                          \
 	({                                                                     \
 		static ptrc_function *_Atomic next_;                           \

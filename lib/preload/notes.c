@@ -36,8 +36,8 @@ static const char *take_text(const char **at, const char *end)
 }
 
 /* Takes the contents of a note. `base` is the address of the section .stapsdt.base, 0 if there is
- * none. If it differs from the address in the note, the linker or prelink has moved the code by
- * `moved` bytes since the note was made. */
+ * none. The note has the address that this section had when the note was made. If the two differ,
+ * the linker or prelink has moved the code by `moved` bytes since. */
 static void take_note(const char *at, size_t size, uint64_t base,
 		      void (*visit)(void *, const struct ptrc_note *), void *arg)
 {

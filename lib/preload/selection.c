@@ -54,8 +54,8 @@ static void put(struct ptrc_selection *s, uint64_t address, bool is_selected)
 	uint64_t word = ptrc_load_relaxed(place);
 
 	s->used += !word;
-	/* A function with several names is recorded if one of its names is selected, so the
-	 * lowest bit is only ever set. */
+	/* A function with several names is recorded if one of its names is selected, so the lowest
+	 * bit is never cleared. */
 	ptrc_store_relaxed(place, word | address << 1 | is_selected);
 }
 
@@ -127,7 +127,8 @@ static void begin(void)
 		ptrc_store_relaxed(&is_none, true);
 }
 
-/* The word of the function in the table; 0: the table does not contain it. */
+/* The word of the function in the table; 0: the table does not contain it. Without a table, 1:
+ * every function is recorded. */
 static uint64_t look_up(uint64_t address)
 {
 	struct ptrc_selection *s = ptrc_load_relaxed(&ptrc_selection);

@@ -136,7 +136,7 @@ static void hold(ucontext_t *c)
 	}
 }
 
-/* Stores this thread's ID in a free element of `waiters`, which it returns; NULL if none is
+/* Stores this thread's ID in a free element of `waiters`. Returns the element, or NULL if none is
  * free. */
 static _Atomic int *enter(void)
 {
@@ -207,8 +207,8 @@ static void set_action(const struct sigaction *new)
 {
 	bool is_handled = new->sa_handler != SIG_DFL &&new->sa_handler != SIG_IGN;
 
-	/* The child of vfork() shares the variable `action` with its parent, but has a kernel
-	 * action of its own. */
+	/* The child of vfork() sets nothing: the variable `action` is shared with its parent, but
+	 * the action in the kernel is not. */
 	if (ptrc_vfork_is_in_child())
 		return;
 	action = *new;

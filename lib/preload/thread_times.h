@@ -14,8 +14,8 @@
 
 enum ptrc_thread_moment { PTRC_THREAD_START, PTRC_THREAD_END };
 
-/* Records an event about a thread of this process, given by its ID, unless the kernel does not
- * report its times. */
+/* Records an event about the thread of this process with this ID, if the kernel reports the
+ * thread's times. */
 void ptrc_thread_times_record(enum ptrc_thread_moment, int32_t thread);
 
 /* Records the start of the calling thread, with times of 0. */
@@ -26,8 +26,8 @@ void ptrc_thread_times_record_new(void);
  * the exec, and readers do not take the new program's events for events of the old one. */
 extern PTRC_HIDDEN _Atomic bool ptrc_thread_start_is_due;
 
-/* If ptrc_thread_start_is_due is set, records the start of the calling thread, the only one of the
- * process, and clears it. */
+/* If ptrc_thread_start_is_due is set, clears it, and records the start of the calling thread, which
+ * is the only one of the process. */
 PTRC_COLD void ptrc_thread_times_record_due(void);
 
 #endif

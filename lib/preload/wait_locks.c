@@ -104,8 +104,8 @@ static int32_t no_owner(long object)
 				PTRC_CALL_SITE);                                               \
 	}
 
-/* Wraps a function that waits only if `attempt`, a function with the same first argument, returns
- * `busy`. */
+/* Wraps a function that waits only if `attempt`, a function with the same first one or two
+ * arguments, returns `busy`. */
 #define TRIES(name, attempt, busy, owner, outcome)                                               \
 	PTRC_WRAPPER(name)                                                                       \
 	{                                                                                        \

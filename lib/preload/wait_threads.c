@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Wrappers of functions that make threads and end processes, which record the processor times of
- * the threads (thread_times.h). */
+/* Wrappers of functions that make threads or end the process. The wrappers record the processor
+ * times of threads (thread_times.h). */
 #include "config.h"
 
 #include <errno.h>

@@ -74,8 +74,8 @@ PTRC_NOINLINE void ptrc_wait_begin_lock(uint32_t call, int32_t holder, uint64_t 
 PTRC_NOINLINE void ptrc_wait_begin_sleep(uint32_t call, int64_t ns, uint64_t call_site);
 PTRC_NOINLINE void ptrc_wait_begin_child(uint32_t call, int32_t pid, uint64_t call_site);
 
-/* The data of the event at the start of a wait for a descriptor. It ends with the last byte of
- * about.text. */
+/* The data of the event at the start of a wait for a descriptor. It ends after the first
+ * about.bytes bytes of about.text. */
 struct ptrc_wait_io {
 	uint32_t call;
 	int32_t fd;
