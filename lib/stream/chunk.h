@@ -24,7 +24,8 @@
 	 (uint64_t)(claim) << PTRC_CHUNK_CLAIM_SHIFT | (state))
 
 /* The offset after the last complete record of a chunk whose word (owner, generation, pins and
- * state) was `word`; 0 if the chunk holds no record, or if the offset is impossible. */
+ * state) was `word`; 0 if the chunk holds no record, or if the offset in shared memory is outside
+ * the chunk. */
 uint32_t ptrc_chunk_end(const struct ptrc_pool *pool, uint32_t index, uint64_t word);
 /* The offset of the first record that was neither reported nor flushed, at most `end`. */
 uint32_t ptrc_chunk_rpos(const struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end);
@@ -76,8 +77,8 @@ struct ptrc_walk_record {
  * everything that it reads; the caller has checked `end`. */
 struct ptrc_walk ptrc_walk_begin(const struct ptrc_chunk *chunk, uint32_t end);
 /* Steps to the next event, which may be HIDDEN (not for the user). Sets walk->origin from the
- * CONTEXT records before the event. Returns false at the end, or at damage; then walk->off <
- * walk->end. */
+ * CONTEXT records before the event. Returns false at the end, and at damage; only at damage
+ * walk->off < walk->end. */
 static inline bool ptrc_walk_next(struct ptrc_walk *walk, struct ptrc_walk_record *record)
 {
 	while (walk->off < walk->end) {

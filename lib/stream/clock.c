@@ -15,7 +15,7 @@
 #define ENTRY_INTERVAL_MIN_NS INT64_C(1000000)
 #define ENTRY_INTERVAL_MAX_NS INT64_C(1000000000)
 /* A search for a clock entry gives up after this many unusable entries in a row. An entry is
- * unusable if the thread that appended it died before the entry was complete. */
+ * unusable if the thread that appended it died, or was too slow, before the entry was complete. */
 #define ABANDONED_MAX 64
 /* How often a thread looks at the appender, the thread that is appending a clock entry, before it
  * takes over. An appender that is running finishes sooner. */
@@ -233,9 +233,9 @@ static bool has_word(struct ptrc_stream_header *h, uint64_t word)
 
 /* Makes this thread the appender in place of the appender that `word` names. The old appender may
  * be storing its entry, so the index of that entry is given up. If there is no memory for another
- * entry, the index is kept: the old appender has not started to store then, and will not, because
- * it sees that clock_word has changed. Returns the new word, or 0 if a third thread has become
- * the appender. */
+ * entry, the index is kept: an appender stores only if it has that memory, so the old appender has
+ * not started, and it will not start, because it sees that clock_word has changed. Returns the new
+ * word, or 0 if a third thread has become the appender. */
 static uint64_t take_over(struct ptrc_stream_header *h, uint64_t word, uint32_t tid)
 {
 	uint64_t mine = (word & ~(uint64_t)UINT32_MAX) | tid, count = word >> 32;
@@ -305,8 +305,8 @@ static bool append(struct ptrc_stream_header *h, uint64_t word, const struct ent
 	int64_t reached, interval, excess;
 	struct entry old;
 
-	/* The new entry must not change times up to *due. There is no event between *due and now,
-	 * so if the stream's time is less than CLOCK_MONOTONIC, it may jump forward. */
+	/* The new entry must not change times up to *due. No event has a stamp from *due on yet, so
+	 * if the stream's time is less than CLOCK_MONOTONIC, it may jump forward. */
 	reached = add(last->ns, scale(*due - last->counter, last->mult));
 	old = load_entry(h, count > RATE_ENTRIES ? count - RATE_ENTRIES : 0);
 	if (old.mult == 0 || counter - old.counter < 1000)

@@ -31,9 +31,10 @@ static inline uint64_t ptrc_counter(void)
 #endif
 }
 
-/* Memory fences do not order a read of the counter, which is no memory access. If a fence
- * precedes this function, the processor reads the counter only when other processors can see all
- * earlier stores, and it starts later instructions only after the counter is read. */
+/* Memory fences do not order a read of the counter, which is no memory access. If this function is
+ * called after a fence and before a read of the counter, the counter is read only when other
+ * processors can see all earlier stores. If it is called after a read of the counter, later
+ * instructions start only after this read. */
 static inline void ptrc_counter_fence(void)
 {
 #if defined(__x86_64__)

@@ -55,8 +55,9 @@ enum ptrc_step {
 	PTRC_STEP_DAMAGE /* the chunk is damaged: what follows in it cannot be trusted */
 };
 
-/* Steps to the next event at offset `rpos` or later whose stamp is not later than `until`. After
- * PTRC_STEP_END the walk is at the first event with a later stamp, which the next step returns. */
+/* Steps to the next event at offset `rpos` or later whose stamp is not later than `until`. If it
+ * returns PTRC_STEP_END because of an event with a later stamp, the walk stays before this
+ * event. */
 enum ptrc_step ptrc_consumer_step(const struct ptrc_consumer *c, struct ptrc_walk *walk,
 				  uint32_t rpos, uint64_t until, struct ptrc_walk_record *record);
 

@@ -493,8 +493,9 @@ static bool commit_chunk(struct ptrc_drain *d, const struct ptrc_drain_note *not
 		unpin(d);
 		return false;
 	}
-	/* The log now has all events that the drain has taken. flushed_until makes a later gap
-	 * start after these events, so that OVERFLOW and RESUME do not hide events that are in
+	/* The log now has all events that the drain has taken, unless the keeper writes and commits
+	 * one stretch after the other (is_inside, and not is_again). flushed_until makes a later
+	 * gap start after these events, so that OVERFLOW and RESUME do not hide events that are in
 	 * the log. */
 	if ((!is_inside || d->is_again) && note->events > note->lost &&
 	    PTRC_CHUNK_SLOT(d->pinned.word) != PTRC_SLOT_KEEPER)

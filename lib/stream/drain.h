@@ -62,7 +62,8 @@ struct ptrc_stretch {
 	uint32_t order;
 };
 
-/* Ends the packer's section and sets all members of the stretch but origin, kind and order. */
+/* Ends the packing (ptrc_packer_end) and sets all members of the stretch but origin, kind and
+ * order. */
 void ptrc_stretch_pack(struct ptrc_stretch *stretch, struct ptrc_packer *p);
 
 /* The facts about a stretch that ptrc_drain_commit() needs. */

@@ -48,9 +48,10 @@ static inline struct ptrc_full_wait ptrc_full_wait_begin(struct ptrc_stream_head
 
 /*
  * The caller calls this and looks for room again, until the stream has room or w->is_over. The
- * first call of a wait only announces that the caller is about to sleep; later calls sleep. The
- * caller has blocked signals; during the sleep the signal mask is *mask, so handlers run. False:
- * this process is a child that a handler has forked, and it must not touch the stream.
+ * first call of a wait only announces that the caller is about to sleep; a later call sleeps,
+ * unless a flush has made room since the call before it. The caller has blocked signals; during the
+ * sleep the signal mask is *mask, so handlers run. False: this process is a child that a handler
+ * has forked, and it must not touch the stream.
  */
 bool ptrc_full_wait(struct ptrc_full_wait *w, uint64_t *mask);
 

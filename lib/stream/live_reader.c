@@ -481,8 +481,8 @@ static enum place place_of(struct ptrc_live_reader *r, uint64_t stamp)
 	 * time. */
 	if (stamp > ptrc_load_acquire(&h->horizon))
 		return BEHIND_GAP;
-	/* A late event may be older than the last reported event, but the gap must not start
-	 * before that event. */
+	/* The gap must not start before the last reported event, which may be later than this
+	 * one. */
 	if (stamp < r->gap.first)
 		r->gap.first = stamp > r->told ? stamp : r->told + 1;
 	return DROP;

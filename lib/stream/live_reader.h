@@ -105,10 +105,10 @@ void ptrc_live_reader_begin_tee(struct ptrc_live_reader *r, bool is_past_told, u
  * It skips other user events without copying or merging them. */
 void ptrc_live_reader_select(struct ptrc_live_reader *r, const trace_event_set_t *types);
 
-/* Stores the next event. ENODATA: all events that were recorded before this call started have
- * been reported. ENOMEM. If an event call under way could still record an event earlier than all
- * events in the stream, the reader waits at most 100 ms for this call, and then continues without
- * it. */
+/* Stores the next event. ENODATA: all events that were recorded before this call started have been
+ * reported. ENOMEM. If an event call under way could still record an event earlier than all events
+ * in the stream, the reader waits for all such calls, 100 ms at most, and then continues without
+ * them. */
 int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *event);
 
 /* Sets the counts of the first `count` types: events that were consumed, and events that are in

@@ -20,9 +20,9 @@
 /* The time between two looks at an event call counts as at most this much. If it was longer, the
  * whole machine or this process stood still, and perhaps the writer too. */
 #define LOOK_MAX_NS INT64_C(1000000)
-/* How often a process looks whether an event call has ended before it checks that the thread is
- * alive; most calls end sooner. After this many looks each look yields the processor, and after
- * twice as many it sleeps. */
+/* How often a process looks at an event call before it checks whether the call's thread is alive;
+ * most calls end sooner. From then on the process yields the processor after each look, and after
+ * twice as many looks it sleeps. */
 #define SPIN_COUNT 200
 
 bool ptrc_barrier_register(void)

@@ -27,7 +27,7 @@ enum ptrc_put_result {
 	PTRC_PUT_DONE,
 	PTRC_PUT_STALE,	 /* the control word is no longer w->expect: the caller starts over */
 	PTRC_PUT_FULL,	 /* there is no room */
-	PTRC_PUT_WAIT,	 /* there is no room yet, and the caller waits (full_wait.h) */
+	PTRC_PUT_WAIT,	 /* there is no room yet: the caller is to wait (full_wait.h) */
 	PTRC_PUT_TOO_BIG /* even the empty stream has no room for the record, or memory is damaged */
 };
 

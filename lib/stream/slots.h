@@ -22,8 +22,7 @@ uint32_t ptrc_slot_claim(const struct ptrc_pool *pool, int pid, int tid, uint64_
 void ptrc_slot_release(struct ptrc_stream_header *h, uint32_t slot_index, uint64_t owner);
 /* Seals the chunks of dead threads and frees their slots. If `pid` is not 0, threads of that
  * process that ran a program other than `image` count as dead, because an exec has ended them. If
- * another thread is reaping, this function waits some milliseconds for its turn if `waits`, else it
- * does nothing. */
+ * another thread is reaping, waits some milliseconds for its turn (`waits`) or does nothing. */
 void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image, bool waits);
 
 /* Whether slots of dead threads were taken back (reaped) so recently that a writer without room

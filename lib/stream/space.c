@@ -31,8 +31,10 @@ static bool is_found(const struct found *f)
 }
 
 struct survey {
-	uint64_t unread; /* bytes neither reported nor flushed, without the keeper's chunks */
-	uint64_t sealed_unread; /* the part of `unread` that is in chunks without an owner */
+	/* bytes neither reported nor flushed, without the keeper's chunks; in a LOOP stream, also
+	 * without chunks that have an owner */
+	uint64_t unread;
+	uint64_t sealed_unread; /* such bytes in chunks without an owner, also in the keeper's */
 	bool has_pinned;	/* a consumer has pinned a chunk without an owner */
 	struct found free;	/* a chunk that holds nothing */
 	struct found partial;	/* a chunk without an owner that has enough room */
@@ -138,8 +140,9 @@ uint64_t ptrc_space_used(const struct ptrc_pool *pool)
 	return sum;
 }
 
-/* ptrc_space_make() overwrites a chunk only if no chunk in use has room for another record, and if
- * stream-min-size bytes of events remain. This function checks both. */
+/* If there is memory for more chunks, ptrc_space_make() overwrites a chunk only if no chunk in use
+ * has room for another record, and if stream-min-size bytes of events remain. This function checks
+ * both. */
 bool ptrc_space_would_overwrite(const struct ptrc_pool *pool)
 {
 	uint64_t epoch = ptrc_load_acquire(&pool->header->epoch), sum = 0;

@@ -113,8 +113,8 @@ _Static_assert(sizeof(struct ptrc_slot) == 128, "a slot has two cache lines of i
 #define PTRC_SLOT_CLAIM_MASK ((UINT64_C(1) << PTRC_SLOT_TID_SHIFT) - 1)
 
 /* Chunk word: gen:32 | slot:14 | claim:13 | pin:2 | state:3. gen (generation) counts how often a
- * writer has taken the chunk empty. claim counts the writers that have adopted the chunk since
- * then: taken it to continue after its last record. slot is the index of the owner's slot. */
+ * writer has taken the chunk empty. claim counts the writers that have adopted the chunk since: an
+ * adopter continues after the last record. slot is the index of the owner's slot. */
 #define PTRC_CHUNK_STATE_MASK UINT64_C(7)
 #define PTRC_CHUNK_FREE UINT64_C(0)
 #define PTRC_CHUNK_OWNED UINT64_C(1)
@@ -220,7 +220,7 @@ struct ptrc_log_place {
  * looks every few milliseconds, but may have to wait for a processor. */
 #define PTRC_TEE_AWAY_NS UINT64_C(150000000)
 
-/* A process that has started to record, so that the keeper can read about it in /proc while it
+/* Announces a process that has started to record: the keeper reads about it in /proc while it
  * lives. The process stores the pid last; the keeper sets it to 0. */
 struct ptrc_arrival {
 	_Atomic uint64_t stamp;
@@ -260,7 +260,7 @@ struct ptrc_stream_header {
 	_Atomic uint32_t waiters;
 	_Atomic uint32_t waiter_ticket; /* the last ticket given out */
 	/* A bit for each event type; events whose bit is set are not recorded. Written by the
-	 * controller, under its lock. */
+	 * controller, under its lock, and for a clear also by the keeper. */
 	_Atomic uint64_t filter[PTRC_SET_WORD_COUNT];
 	/* A bit for each event type; events whose bit is set are recorded even if filter or
 	 * patterns exclude them. While filter or patterns are being changed, the bit of a type is
@@ -309,9 +309,9 @@ struct ptrc_stream_header {
 	_Alignas(64) _Atomic uint64_t status;
 	_Atomic uint64_t cut;
 	/* For a LOOP stream. horizon: stamp of the latest event that was overwritten; it only
-	 * rises. first_lost: stamp of the earliest lost event whose loss no consumer has taken note
-	 * of, lowered by writers; PTRC_TIME_NONE: there is none. Written by writers and
-	 * consumers. */
+	 * rises, until a clear sets it to 0. first_lost: stamp of the earliest lost event whose
+	 * loss no consumer has taken note of, lowered by writers; PTRC_TIME_NONE: there is none.
+	 * Written by writers and consumers. */
 	_Atomic uint64_t horizon;
 	_Atomic uint64_t first_lost;
 	/* Number of times that the stream was cleared. Chunks taken in an older epoch count as
@@ -342,8 +342,8 @@ struct ptrc_stream_header {
 	 * The word is the `due` of the last clock entry, or of an earlier entry if an appender is
 	 * slow or dead. It is only raised. */
 	_Atomic uint64_t clock_due;
-	_Atomic uint32_t processes; /* number of processes that were ever traced by this stream */
-	_Atomic uint32_t threads;   /* number of times that a slot was claimed */
+	_Atomic uint32_t processes; /* how often a traced process has mapped the stream */
+	_Atomic uint32_t threads;   /* slots claimed, without those of guests and observers */
 	/* The thread that is reaping (taking back the slots of dead threads), and since when, in
 	 * the form of slot.owner. If the thread is 0, no thread reaps, and the time is that of the
 	 * last reaping. */
@@ -369,10 +369,10 @@ struct ptrc_stream_header {
 	/* Error number of the last flush, or 0. Only the keeper writes it. */
 	_Atomic int32_t flush_error;
 	/* waits: number of event calls that have slept on room_word. wait_ns: how long they have
-	 * slept in all. Written by writers. */
+	 * slept in all. Written by writers; a clear sets both to 0. */
 	_Atomic uint64_t waits, wait_ns;
 	/* Length in bytes of the largest data that was truncated to max_data_size; 0: no data was
-	 * truncated. Only raised. */
+	 * truncated. Only raised, until a clear sets it to 0. */
 	_Atomic uint64_t data_needed;
 
 	/* -- controller to keeper: one command at a time, under the controller's lock -- */

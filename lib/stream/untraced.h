@@ -44,8 +44,8 @@ struct ptrc_untraced {
 };
 
 /* Leaves a message that the calling process, with effective user `uid`, could not be traced by this
- * stream because of this refusal (lib/base/shared_version.h). Does nothing if the error of the
- * refusal is none that struct ptrc_untraced_word lists: then the process is untraced by design. */
+ * stream because of this refusal (lib/base/shared_version.h). Does nothing if the cause is neither
+ * a version nor a lack of descriptors or memory: then the process is untraced by design. */
 void ptrc_untraced_tell(uid_t uid, uint64_t stream_id, uint32_t refusal);
 /* Leaves a message that the calling process, which does not know its streams, could not be
  * traced. Does nothing if no stream can be tracing the process: it has no page (the object that
