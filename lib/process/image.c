@@ -126,8 +126,7 @@ static void begin_page(const struct ptrc_page_file *f, bool may_inherit)
 
 /* Called after an exec, if an earlier program of the process had the library and used this page
  * (list of the process's streams). If no stream remains in the page, the process no longer needs
- * the names object of that program: stores the id of this object (0 if there is none) in
- * *unused. */
+ * its names object, and the id of this object (0: none) is stored in *unused. */
 static void take_over_page(int dirfd, struct ptrc_page *page, uint64_t *unused)
 {
 	struct ptrc_page_entry e;

@@ -26,10 +26,9 @@ void ptrc_inherit_withdraw(int dirfd, uint64_t stream_id);
 bool ptrc_inherit_is_announced(int dirfd);
 bool ptrc_inherit_is_announced_in(const struct stat *dir);
 
-/* Puts the INHERITED streams of `from`, the page of an ancestor, into `page`, the page of a
- * descendant. Leaves out streams that are younger than the process that started at `ticks` (field
- * 22 of its stat file), and streams whose names object is not that of the descendant. The caller
- * holds the lock of `page`. */
+/* Puts the INHERITED streams of `from`, the page of an ancestor, into `page`. Leaves out streams
+ * that are younger than the child that started at `ticks` (field 22 of its stat file), and streams
+ * with another names object than `page`. The caller holds the lock of `page`. */
 void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks, struct ptrc_page *page);
 /* Puts INHERITED streams of the ancestors of the process at `place` into its page (list of its streams),
  * `page`. Looks at the ancestors from the nearest one up to the first that runs the library. (An ancestor that
@@ -39,10 +38,9 @@ void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks, struct ptrc
  * ENOMEM: /proc cannot be read, so no ancestor was found. */
 int ptrc_inherit_join(const struct ptrc_page_place *place, struct ptrc_page *page,
 		      struct ptrc_page *copy);
-/* For a process that has not run the library yet, and so may be a forked child that has not noticed
- * the fork: such a child keeps the ids of its parent's event names. So this function notes in
- * `page`, the page of the process, the names object of the parent (names_from). The caller holds
- * the lock of `page`. */
+/* Stores in `page` that the process has the event names of its parent (names_from). The process has
+ * not run the library yet, so it may be a forked child that has not noticed the fork; such a child
+ * keeps the ids of its parent's names. The caller holds the lock of `page`. */
 void ptrc_inherit_names(const struct ptrc_page_place *place, struct ptrc_page *page);
 
 /* Called when the calling process, whose page is at this place, ends. Makes pages (lists of streams) for its

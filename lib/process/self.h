@@ -27,9 +27,9 @@ struct ptrc_self {
 
 /* The page of this process (list of its streams); never NULL. Before initialisation, it is a page
  * with one active bit, which sends every event to ptrc_event_cold(). In a process that began
- * without a page, it points to the bell of the process, which is a single counter, so only the
- * member `active` may be read: after a controller has rung the bell, this counter sends the next
- * event to ptrc_event_cold(). If the process cannot be traced, it is a page without active bits. */
+ * without a page, it points to the bell of the process, a single counter, so only the member
+ * `active` may be read: after a controller has rung the bell, it sends the next event to
+ * ptrc_event_cold(). If the process cannot be traced, it is a page without active bits. */
 extern struct ptrc_page *ptrc_page_self;
 extern struct ptrc_self *ptrc_self;
 

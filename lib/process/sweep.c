@@ -325,9 +325,8 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, int log_fd, uint64_t
 	struct ptrc_procfs_stat own;
 	struct stat st;
 
-	/* There is nothing to do if the directory is empty (its size is that of two entries). At
-	 * the end of a program it usually has one object, the bells, and then there is nothing to
-	 * do either. */
+	/* There is nothing to do if the directory is empty (its size is that of two entries) or, as
+	 * usual at the end of a program, has only the bells. */
 	if (ptrc_file_stat(dirfd, &st) || st.st_size == 2 * ENTRY_BYTES ||
 	    (st.st_size == 3 * ENTRY_BYTES && !finishes_logs))
 		return;
