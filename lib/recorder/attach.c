@@ -150,11 +150,12 @@ void ptrc_attach_lost(unsigned i)
 /* Called if the stream in slot i of the process's page cannot be mapped, because of `error`. For
  * EPROTO, `version` is the version of the stream or of its names, which this library does not know.
  * Stores the error in the slot. If another attempt would be useless, also makes events ignore the
- * slot, and after ENOENT frees it, unless a controller has put another stream into the slot
- * meanwhile. */
+ * slot, and after ENOENT frees it. If a controller puts another stream into the slot meanwhile,
+ * events do not ignore that one. */
 static void drop_slot(unsigned i, uint64_t stream_id, int error, uint32_t version)
 {
 	struct ptrc_page_slot *slot = &ptrc_page_self->slots[i];
+	uint64_t now;
 
 	ptrc_store_relaxed(&slot->error, ptrc_refusal(error, version));
 	if (error == EPROTO)
@@ -168,7 +169,8 @@ static void drop_slot(unsigned i, uint64_t stream_id, int error, uint32_t versio
 		return;
 	atomic_fetch_and_explicit(&ptrc_page_self->active, ~(UINT64_C(1) << i),
 				  memory_order_seq_cst);
-	if (error == ENOENT && ptrc_load_seq_cst(&slot->stream_id) != 0)
+	now = ptrc_load_seq_cst(&slot->stream_id);
+	if (now != 0 && now != stream_id)
 		atomic_fetch_or_explicit(&ptrc_page_self->active, UINT64_C(1) << i,
 					 memory_order_seq_cst);
 }
