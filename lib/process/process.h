@@ -21,7 +21,7 @@ int ptrc_process_init(void);
 /* The constructor calls this instead of ptrc_process_init. If no stream traces the process, this makes no
  * page. The page is then made by the next event, fork or call that needs it. Otherwise this makes the page,
  * and removes what dead processes left (sweep.h). If an event came before the constructor, the page exists
- * already. Then only the removing is done, because the stack of the event may have been too small for it. */
+ * already, and this only removes: the event did not remove anything, as its thread may have had a small stack. */
 void ptrc_process_begin(void);
 
 /* A forked child gets a copy of all state in ordinary memory, but that state belongs to its parent. *owner,

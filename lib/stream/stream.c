@@ -284,8 +284,8 @@ void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin, 
 	complete(s);
 	status = ptrc_load_acquire(&h->status);
 	if (!(status & PTRC_ST_RUNNING)) {
-		/* The user has stopped the stream: events from now on do not count as lost, and
-		 * the stream does not restart by itself. */
+		/* The stream has stopped by itself before. From this call on, events that it does
+		 * not record do not count as lost, and it does not restart by itself. */
 		if (status & (PTRC_ST_RESTART_ARMED | PTRC_ST_LOG_STOPPED)) {
 			ptrc_control_change(h, PTRC_CTL_LOSING, 0);
 			ptrc_status_clear(h, PTRC_ST_RESTART_ARMED);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Proposals of existing things: sessions, processes, logs, files of rules, and names of event types. */
+/* What shells propose to complete an operand or the argument of an option: sessions, processes, logs, files of rules,
+ * and names of event types. */
 #ifndef PTRC_SRC_BASE_PROPOSALS_H
 #define PTRC_SRC_BASE_PROPOSALS_H
 

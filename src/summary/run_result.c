@@ -30,7 +30,8 @@ static const struct ptrc_replace_kind json_kind = {
 };
 
 static struct {
-	/* The path of the file, or a name for the descriptor; NULL if no object was asked for. */
+	/* The path of the file to which the JSON object is written, or a name for the descriptor; NULL if the user did
+	 * not ask for the result. */
 	const char *name;
 	bool is_file;
 	int fd;
