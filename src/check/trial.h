@@ -132,8 +132,8 @@ struct ptrc_trial {
 	 * pairs without an end. */
 	uint64_t kept, broken, doubtful, open;
 	/* The numbers of events that lack the field of the rule's key (without_key), of end events whose begin
-	 * event is missing (unmatched_ends), and of ends and answers with an earlier time than the begin or the event
-	 * that they answer (backwards). */
+	 * event is missing (unmatched_ends), and of ends and answers with an earlier time than the event that began
+	 * the pair, or that they answer (backwards). */
 	uint64_t without_key, unmatched_ends, backwards;
 	/* The number of events of which it is unknown whether they belong to the rule, because their data was
 	 * cut (cut) or does not fit its layout (misfits). */

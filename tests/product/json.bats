@@ -68,11 +68,12 @@ odd_log() {
 	traced_session "$me" --start -- -w
 	ptrace-stat --pair=posix_trace_start..posix_trace_stop --json "$me" | valid pairs
 	ptrace-dump --pair="$odd_name..$odd_name" --summary --json odd.log | valid event
-	ptrace-dump --pair="$odd_name..posix_trace_stop by log" --summary --json odd.log ./odd.log >pairs
+	cp odd.log copy.log
+	ptrace-dump --pair="$odd_name..posix_trace_stop by log" --summary --json odd.log copy.log >pairs
 	valid event <pairs
 	jq -se '.[0] | has("pair_hex") and (.begin | has("log")) and .end.reason == 0' pairs
 	ptrace-dump --pair="$odd_name..posix_trace_stop by log" --fields=pair,time,ns,duration,begin.pid,end.event \
-		odd.log ./odd.log >pairs
+		odd.log copy.log >pairs
 	valid 'event#pair_members' <pairs
 	jq -se '.[0] | has("pair_hex") and has("duration_ns") and (.begin | keys == ["pid"]) and (.end | keys == ["event"])' pairs
 	ptrace-shutdown "$me"

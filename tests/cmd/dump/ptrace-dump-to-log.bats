@@ -40,8 +40,9 @@ same_dump() {
 	same_dump both.log ptrace-dump b.log a.log
 	[ "$(events both.log traced.event.2)" -eq "$(($(events a.log traced.event.2) + 1500))" ]
 	# The same events from two logs are of one time.
-	ptrace-dump --to-log=twice.log b.log ./b.log
-	same_dump twice.log ptrace-dump b.log ./b.log
+	cp b.log copy.log
+	ptrace-dump --to-log=twice.log b.log copy.log
+	same_dump twice.log ptrace-dump b.log copy.log
 }
 
 @test "layouts are carried over, and none is taken for another" {
@@ -89,7 +90,8 @@ same_dump() {
 	ptrace-dump --allow-loss part.log | plain >copied
 	diff original copied
 	# Of several logs the numbers are added.
-	ptrace-dump --allow-loss --to-log=twice.log lossy.log ./lossy.log
+	cp lossy.log copy.log
+	ptrace-dump --allow-loss --to-log=twice.log lossy.log copy.log
 	[ "$(ptrace-stat --allow-loss --json twice.log | jq .losses.stream_events)" -eq $((2 * lost)) ]
 	[ "$(events twice.log traced.event)" -eq "$((2 * $(events lossy.log traced.event)))" ]
 }

@@ -400,11 +400,12 @@ times() {
 	exits 0 ptrace-dump --format=csv run.log
 	[ "$(head -n 1 <<<"$stdout")" = $'time,event,pid,tid,data\r' ]
 	[ "$(grep -c '"1,""2' <<<"$stdout")" -ge 2 ]
-	ptrace-dump --format=csv --fields=event,pid,data_hex,gap run.log ./run.log >csv
+	cp run.log copy.log
+	ptrace-dump --format=csv --fields=event,pid,data_hex,gap run.log copy.log >csv
 	[ "$(head -n 1 csv)" = $'event,pid,data_hex,gap_ns\r' ]
 	[ "$(wc -l <csv)" -eq "$(($(ptrace-dump --count run.log) * 2 + 1))" ]
 	[ "$(ptrace-dump --format=csv --threads=1 run.log)" = "$(ptrace-dump --format=csv --threads=3 run.log)" ]
-	[ "$(ptrace-dump --format=csv run.log ./run.log --header=never | head -n 1 | cut -d, -f1)" = run.log ]
+	[ "$(ptrace-dump --format=csv run.log copy.log --header=never | head -n 1 | cut -d, -f1)" = run.log ]
 	[ "$(ptrace-dump --format=csv --first=0 run.log)" = $'time,event,pid,tid,data\r' ]
 	refuses 1 '*' ptrace-dump --format=csv ./none.log
 	for option in --count --summary --verify --tree --to-log=x.log --relative; do

@@ -30,7 +30,8 @@ load ../../support/helpers
 	[ "$(ptrace-events --names run.log | tail -n 1)" = traced.event ]
 	[ "$(ptrace-events --names - <run.log | tail -n 1)" = traced.event ]
 	ptrace-events --json - <run.log | jq -se 'all(.[]; .log == "standard input")'
-	run_split ptrace-events run.log ./run.log
+	cp run.log copy.log
+	run_split ptrace-events run.log copy.log
 	[ "$(grep -c traced.event <<<"$stdout")" -eq 2 ]
 	grep -qx 'run.log:' <<<"$stdout"
 }

@@ -256,7 +256,8 @@ make_states() {
 	jq -se '(map(select(.name == "process_name" and .args.name == "traced"))[0].pid) as $p |
 		any(.name == "thread_name" and .pid == $p and .tid == $p and .args.name == "traced")' events
 	# The same process in two logs of a machine is one; a log that does not tell its machine is of another.
-	chrome run.log ./run.log >events
+	cp run.log copy.log
+	chrome run.log copy.log >events
 	[ "$(jq -s 'map(select(.name == "process_name")) | length' events)" -eq \
 		"$(ptrace-export --to=chrome run.log | grep -c process_name)" ]
 	make_pairs
@@ -1306,7 +1307,8 @@ otlp() {
 		.["process.executable.path"] == "string " + $exe and .["process.user.id"] == "int " + $user and
 		(.["process.command_line"] | endswith(" -N 3 -t 2")) and (.["process.pid"] | startswith("int "))) and
 		(.attributes["thread.name"] | startswith("string "))' all
-	otlp --label=here=run.log run.log ./run.log | jq -se 'any(.resource["host.name"] == "string here")'
+	cp run.log copy.log
+	otlp --label=here=run.log run.log copy.log | jq -se 'any(.resource["host.name"] == "string here")'
 	made switches.log <<-END
 		layout os.switch_in u32 processor
 		layout os.switch_out u32 processor, bool preempted
@@ -1557,10 +1559,11 @@ check_ctf_names() {
 	[[ $stderr == *"out: exists and is not empty"*"--force"* ]]
 	diff -r out before
 	# --force replaces such a trace, also one with more streams, or one that was not finished.
-	ptrace-export --to=ctf --force -o out calls.log ./calls.log
+	cp calls.log copy.log
+	ptrace-export --to=ctf --force -o out calls.log copy.log
 	[ "$(ls -A out | xargs)" = 'metadata stream_0 stream_1' ]
 	# It may be of the other version.
-	ptrace-export --to=ctf --ctf-version=2 --force -o out calls.log ./calls.log
+	ptrace-export --to=ctf --ctf-version=2 --force -o out calls.log copy.log
 	head -c 100 out/metadata >start
 	mv start out/metadata
 	ptrace-export --to=ctf --force -o out calls.log
