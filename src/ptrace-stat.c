@@ -11,6 +11,7 @@
 #include "src/base/end_signal.h"
 #include "src/base/exit_status.h"
 #include "src/base/output.h"
+#include "src/base/same_file.h"
 #include "src/diff/conditions.h"
 #include "src/diff/diff.h"
 #include "src/diff/diff_report.h"
@@ -445,12 +446,25 @@ static void report_pairs(void)
 	}
 }
 
+/* Ends the process if a log is given twice for one side. A test takes each log for another run. */
+static void check_runs(const char *const *logs, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(logs[i], logs[k]) ||
+			    ptrc_is_path_of_same_file(logs[i], logs[k]))
+				ptrc_cli_usage(logs[i], "is given twice, but each log of a side "
+							"must be of another run");
+}
+
 static void put_diff(char **operands, size_t count)
 {
 	static struct ptrc_buffer out;
 	size_t first_after = befores.count ? 0 : 1;
 	bool is_read = true;
 
+	check_runs(befores.texts, befores.count);
+	check_runs((const char *const *)operands + first_after, count - first_after);
 	pairs.is_by_name = true;
 	diff.pairs = &pairs;
 	found_globs = ptrc_cli_allocate(glob_count() * sizeof(*found_globs));

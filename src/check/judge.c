@@ -54,7 +54,7 @@ struct allowed {
 };
 
 /* For rules of the kind before: an event without the event that it requires. For rules of the kind order: an event
- * of the list that came before the event that precedes it in the list. Either event waits for as long as the rule's
+ * of the list that came before an event that precedes it in the list. Either event waits for as long as the rule's
  * tolerance: a missing event that another thread records within that time counts as earlier. */
 struct ptrc_waiting {
 	TAILQ_ENTRY(ptrc_waiting) others;
@@ -64,6 +64,8 @@ struct ptrc_waiting {
 	 * kind before, `steps` is NULL. */
 	struct steps *steps;
 	unsigned int step;
+	/* For the kind order: the set of earlier events of the list that have not come. */
+	unsigned int missing;
 	/* For the kind before: the event's key. */
 	size_t key_size;
 	unsigned char key[];
@@ -102,14 +104,18 @@ struct begins {
 struct steps {
 	struct ptrc_table_entry entry;
 	unsigned int seen;
-	/* Bit i is set if an event i came before the first event i - 1: in `broken`, certainly; in `doubtful`,
-	 * unless an event i - 1 was lost before it; in `open`, unless an event i - 1 came at the end of a log that
-	 * was not closed, and was never written. */
+	/* Bit i is set if an event i came before the first event k, for some k below i: in `broken`, certainly; in
+	 * `doubtful`, unless an event k was lost before it; in `open`, unless an event k came at the end of a log
+	 * that was not closed, and was never written. */
 	unsigned int broken, doubtful, open;
 	/* Events may be missing before one of the events in `first`. */
 	bool is_after_loss;
-	/* first[i] is the first event i of the rule or, once an event i breaks the rule, that event. */
-	struct ptrc_moment first[];
+	struct first {
+		/* The first event i of the rule or, once an event i breaks the rule, that event. */
+		struct ptrc_moment at;
+		/* The k of the event that broke the rule. */
+		unsigned int lacks;
+	} first[];
 };
 
 /* The current event, taken as one of the events of a rule that it matches. */
@@ -521,24 +527,47 @@ static void drop_waiting(struct ptrc_trial *t, struct ptrc_waiting *w)
 	free(w);
 }
 
+/* Whether an event before the current one may be missing, and would be in the rule's time limit. */
+static bool may_lack_earlier(const struct now *n)
+{
+	const struct ptrc_ending *e = n->trial->ending;
+	int64_t within_ns = n->trial->rule->within_ns;
+
+	return is_in_doubt(e) && (within_ns < 0 || e->lacks_start || e->early_end_ns != INT64_MAX ||
+				  is_other_at_loss(n->judge, n->at.source) ||
+				  is_other_paused(n->judge, n->at.source) ||
+				  ptrc_when_subtract(n->at.ns, e->last_gap_ns) <= within_ns);
+}
+
 static struct ptrc_waiting *add_waiting(struct now *n, size_t key_size)
 {
 	struct ptrc_waiting *w = ptrc_cli_allocate(sizeof(*w) + key_size);
 
-	*w = (struct ptrc_waiting){.at = n->at, .is_doubtful = is_in_doubt(n->trial->ending)};
+	*w = (struct ptrc_waiting){.at = n->at, .is_doubtful = may_lack_earlier(n)};
 	TAILQ_INSERT_TAIL(&n->trial->waiting, w, others);
 	return w;
 }
 
-/* Notes in `set`, which is .broken, .doubtful or .open of w->steps, that the waiting event came before the event that
- * precedes it in the rule's list. */
+/* Whether an event that precedes event i in the rule's list came too early itself. */
+static bool has_wrong_before(const struct steps *s, unsigned int i)
+{
+	return (s->broken | s->doubtful | s->open) & ((1U << i) - 1);
+}
+
+/* Notes in `set`, which is .broken, .doubtful or .open of w->steps, that the waiting event came before one that
+ * precedes it in the rule's list. Does nothing if it came after the one directly before it, and that one or an
+ * earlier one came too early itself: that says enough. */
 static void break_order(const struct ptrc_waiting *w, unsigned int *set)
 {
 	unsigned int bit = 1U << w->step;
 	struct steps *s = w->steps;
 
+	if (!(w->missing & bit >> 1) && has_wrong_before(s, w->step))
+		return;
 	if (set == &s->broken && !(*set & bit))
-		s->first[w->step] = w->at;
+		s->first[w->step].at = w->at;
+	if (!((s->broken | s->doubtful | s->open) & bit) || set == &s->broken)
+		s->first[w->step].lacks = 31 - (unsigned int)__builtin_clz(w->missing);
 	*set |= bit;
 }
 
@@ -729,14 +758,18 @@ static void count_begin(struct now *n)
 static void count_end(struct now *n, const struct begin *b)
 {
 	struct ptrc_trial *t = n->trial;
+	const struct begin *from = b;
 
 	count_open(n->judge, t);
 	settle_crowds(t, n->at.ns);
 	if (is_cut_off(t, b))
 		return;
 	open_of(n)->count--;
+	/* An end event that counts as earlier than the start of this pair ends an earlier pair with the same key. */
+	while (from->before && is_near(t, &from->at, &n->at))
+		from = from->before;
 	for (size_t i = 0; i < t->crowd_count; i++)
-		if (t->crowds[i].event > b->event && is_near(t, &t->crowds[i].at, &n->at))
+		if (t->crowds[i].event > from->event && is_near(t, &t->crowds[i].at, &n->at))
 			t->crowds[i].count--;
 }
 
@@ -827,15 +860,18 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 
 /* ---- order ---- */
 
-/* Drops the waiting events with this key that match the next item of the rule's list and are within the tolerance of
- * this event: this event may have come before them. */
-static void allow_next(struct now *n, const struct steps *s)
+/* The waiting events with this key that are within the tolerance of this event wait no longer for an event of its
+ * place in the rule's list: it may have come before them. */
+static void allow_later(struct now *n, const struct steps *s)
 {
 	struct ptrc_trial *t = n->trial;
 
 	for (struct ptrc_waiting *w = TAILQ_FIRST(&t->waiting), *next; w; w = next) {
 		next = TAILQ_NEXT(w, others);
-		if (w->steps == s && w->step == n->event + 1 && is_near(t, &w->at, &n->at))
+		if (w->steps != s || !is_near(t, &w->at, &n->at))
+			continue;
+		w->missing &= ~(1U << n->event);
+		if (!w->missing)
 			drop_waiting(t, w);
 	}
 }
@@ -845,13 +881,15 @@ static bool is_complete(const struct ptrc_trial *t, const struct steps *s)
 	return s->seen == (1U << t->rule->event_count) - 1;
 }
 
-/* Takes an event of the list. A list is in order if the first event i comes after the first event
- * i - 1. This is the case if each event i has some event i - 1 before it, which is what is checked
- * here. */
+/* Takes an event of the list. A list is in order if the first event i comes after the first event i - 1. This is the
+ * case if each event i has some event k before it, for each k below i, which is what is checked here. It is not
+ * enough that each has an event i - 1 before it: within the tolerance, b may have come after a, and c after b, but
+ * not c after a if c and a are of the same thread. */
 static void take_order(struct now *n)
 {
 	struct ptrc_trial *t = n->trial;
 	unsigned int bit = 1U << n->event;
+	unsigned int missing;
 	struct steps *s;
 	const struct ptrc_judge_key *k;
 	bool is_counted = t->matched_event == n->judge->event_count;
@@ -869,6 +907,7 @@ static void take_order(struct now *n)
 		return;
 	t->matched += !is_counted;
 	s = find_at(&t->table, k, sizeof(*s) + t->rule->event_count * sizeof(s->first[0]));
+	missing = (bit - 1) & ~s->seen;
 	if (!(s->seen & bit)) {
 		/* This event is already the first event of an earlier place in the list, and cannot precede
 		 * itself. */
@@ -877,15 +916,17 @@ static void take_order(struct now *n)
 		t->used_event = n->judge->event_count;
 		s->seen |= bit;
 		s->is_after_loss |= is_in_doubt(t->ending);
-		s->first[n->event] = n->at;
+		s->first[n->event].at = n->at;
 		t->is_settled = !t->rule->by_text && is_complete(t, s);
 	}
-	allow_next(n, s);
-	if (n->event && !(s->seen & bit >> 1) && !(s->broken & bit)) {
+	allow_later(n, s);
+	if (missing && !(s->broken & bit) &&
+	    (missing & bit >> 1 || !has_wrong_before(s, n->event))) {
 		struct ptrc_waiting *w = add_waiting(n, 0);
 
 		w->steps = s;
 		w->step = n->event;
+		w->missing = missing;
 	}
 }
 
@@ -976,15 +1017,16 @@ static void end_order(void *thing, void *arg)
 	unsigned int wrong = s->broken ? s->broken : s->doubtful | s->open;
 
 	for (size_t i = 1; i < t->rule->event_count; i++) {
-		const struct ptrc_moment *at = &s->first[i];
-		bool has_before = s->seen & 1U << (i - 1);
+		const struct first *f = &s->first[i];
+		bool has_before = s->seen & 1U << f->lacks;
 
 		if (wrong & 1U << i)
-			add_case(s->broken ? &t->worst : &t->doubts, UINT64_MAX - (uint64_t)at->ns,
-				 at, has_before ? &s->first[i - 1] : NULL,
+			add_case(s->broken ? &t->worst : &t->doubts,
+				 UINT64_MAX - (uint64_t)f->at.ns, &f->at,
+				 has_before ? &s->first[f->lacks].at : NULL,
 				 has_before ? "came before the first %s"
 					    : "came without any %s before it",
-				 t->rule->events[i - 1].pattern);
+				 t->rule->events[f->lacks].pattern);
 	}
 	t->is_whole |= !wrong && !s->is_after_loss && is_complete(t, s);
 	if (s->broken) {
@@ -1005,8 +1047,8 @@ static void end_order(void *thing, void *arg)
 		/* The first event of the list is not the missing one: without it, a later event
 		 * would have come out of order. */
 		add_case(is_missing ? &t->worst : &t->doubts, 1,
-			 &s->first[missing ? missing - 1 : 0], NULL, "no %s by the end of the log",
-			 t->rule->events[missing].pattern);
+			 &s->first[missing ? missing - 1 : 0].at, NULL,
+			 "no %s by the end of the log", t->rule->events[missing].pattern);
 	}
 }
 
@@ -1161,6 +1203,7 @@ void ptrc_judge_take_gap(struct ptrc_judge *j, int64_t ns, unsigned int source)
 	if (!ptrc_ending_has_loss(&j->ending))
 		j->ending.first_gap_ns = ns;
 	j->ending.last_gap_ns = ns;
+	j->ending.lacks_start |= ns == INT64_MIN;
 	j->ending.gap_count++;
 	doubt_waiters(j, ns, source);
 }
@@ -1178,7 +1221,7 @@ static void take_restart(struct ptrc_judge *j, int64_t ns, unsigned int source)
 
 void ptrc_judge_take_deleted(struct ptrc_judge *j, unsigned int source)
 {
-	j->ending.has_deleted_files = true;
+	j->ending.has_deleted_files = j->ending.lacks_start = true;
 	take_restart(j, INT64_MIN, source);
 }
 

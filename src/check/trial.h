@@ -87,6 +87,8 @@ struct ptrc_ending {
 	uint64_t stop_count;
 	/* --log-keep has deleted the first files of a log. */
 	bool has_deleted_files;
+	/* The first files of a log were deleted, or are missing. */
+	bool lacks_start;
 	/* first_gap_ns: the time of the first loss that was not a stop. last_gap_ns: that of the latest loss, or of the
 	 * latest STOP or START that counts as one. Valid only after such a place. */
 	int64_t first_gap_ns, last_gap_ns;

@@ -276,13 +276,15 @@ static bool is_stale(const struct ptrc_export *x, const struct ptrc_span *s)
 	       ((const struct ptrc_export_lane *)s->lane)->latest_state != s;
 }
 
-/* Whether the only known event of a pair is selected by its own name and by the expressions. */
+/* Whether the only known event of a pair is selected by its own name and by the expressions, and is not later than the
+ * selected time: an end event of a pair that began in that time may be later, but this one has no begin event. */
 static bool is_half_selected(struct ptrc_export *x, struct ptrc_view *view)
 {
 	const struct ptrc_select *select = &x->query->select;
 	trace_event_id_t id = view->reader->event.posix_event_id;
 
-	return ptrc_select_has_name(select, ptrc_reader_name(view->reader, id)->text) &&
+	return ptrc_when_ns(&view->reader->event.posix_timestamp) <= select->span.last &&
+	       ptrc_select_has_name(select, ptrc_reader_name(view->reader, id)->text) &&
 	       ptrc_where_all_hold(select->wheres, select->where_count, single(view));
 }
 

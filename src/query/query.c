@@ -2,6 +2,7 @@
 #include "config.h"
 #include "src/query/query.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -600,11 +601,24 @@ static bool check_numbers(struct ptrc_query *q, const struct ptrc_select_numbers
 	return is_found;
 }
 
-/* The names of members found in JSON data, each once. */
+/* The names of members that the data of events has, each once. */
 struct keys {
 	char *list[64];
 	size_t count;
 };
+
+static void add_key(struct keys *k, const char *prefix, const char *key, int size)
+{
+	char *name = ptrc_cli_text("%s%.*s", prefix, size, key);
+	size_t i = 0;
+
+	while (i < k->count && strcmp(k->list[i], name))
+		i++;
+	if (i == k->count && i < sizeof(k->list) / sizeof(*k->list))
+		k->list[k->count++] = name;
+	else
+		free(name);
+}
 
 /* Adds the keys of a JSON object. The name of a field is the prefix and then a key. */
 static void add_keys(struct keys *k, const char *prefix, const struct ptrc_value *v)
@@ -613,17 +627,8 @@ static void add_keys(struct keys *k, const char *prefix, const struct ptrc_value
 	const char *at = v->bytes;
 
 	while (v->kind == PTRC_VALUE_JSON &&
-	       ptrc_json_text_next_member(&at, v->bytes + v->size, &m)) {
-		char *name = ptrc_cli_text("%s%.*s", prefix, (int)m.name_size - 2, m.name + 1);
-		size_t i = 0;
-
-		while (i < k->count && strcmp(k->list[i], name))
-			i++;
-		if (i == k->count && i < sizeof(k->list) / sizeof(*k->list))
-			k->list[k->count++] = name;
-		else
-			free(name);
-	}
+	       ptrc_json_text_next_member(&at, v->bytes + v->size, &m))
+		add_key(k, prefix, m.name + 1, (int)m.name_size - 2);
 }
 
 /* Whether the latest event of the source has the field. Adds the keys of the JSON data in which the field was
@@ -678,6 +683,9 @@ char *ptrc_query_missing_member(struct ptrc_query *q, const struct ptrc_field *f
 		while (!is_found && ptrc_reader_next(&s->reader))
 			is_found = has_member(q, s, &field, &keys);
 	}
+	for (size_t i = 0; i < q->layouts.name_count && !is_found; i++)
+		if (f->name == PTRC_FIELD_OF_JSON && *q->layouts.names[i])
+			add_key(&keys, "data.", q->layouts.names[i], INT_MAX);
 	snprintf(name, sizeof(name), "data.%s", f->text);
 	for (size_t i = 0; i < keys.count && !is_found; i++)
 		ptrc_nearest_offer(&nearest, name, keys.list[i]);

@@ -126,7 +126,8 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 			ptrc_nearest_offer(&nearest, name, fields[i].name);
 	for (size_t i = 0; i < l->name_count && i < 64; i++) {
 		snprintf(members[i], sizeof(members[i]), "%s%s", member_prefix, l->names[i]);
-		ptrc_nearest_offer(&nearest, name, members[i]);
+		if (*l->names[i])
+			ptrc_nearest_offer(&nearest, name, members[i]);
 	}
 	/* "data" may be misspelt, as in dta.i, while its members are not known yet. */
 	if (!nearest.count && strncmp(name, member_prefix, PREFIX_BYTES)) {

@@ -116,10 +116,6 @@ static const struct ptrc_value *evaluate(struct ptrc_where *w, const struct ptrc
 
 static bool number_of(const struct ptrc_operand *o, const struct ptrc_value *v, long double *number)
 {
-	if (o->is_field && v->kind == PTRC_VALUE_FLOAT && fabs(v->f) >= 0x1p24) {
-		*number = ptrc_value_shown_single(v->f);
-		return true;
-	}
 	if (o->is_field)
 		return ptrc_value_number(v, number);
 	*number = o->number.is_whole ? (long double)o->number.whole : o->number.number;
@@ -209,6 +205,11 @@ static bool quantify(const struct ptrc_operand *o, struct ptrc_view *view, struc
 	return is_number;
 }
 
+static bool is_floating(const struct ptrc_value *v)
+{
+	return v->kind == PTRC_VALUE_FLOAT || v->kind == PTRC_VALUE_DOUBLE;
+}
+
 static bool compare(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc_view *view)
 {
 	struct ptrc_value room[2];
@@ -227,17 +228,19 @@ static bool compare(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc
 	} else if (!number_of(&n->operands[0], u, &a) || !number_of(&n->operands[1], v, &b)) {
 		return false;
 	}
-	/* A literal that is compared with a double is rounded to a double, so that it equals the value that is
-	 * printed like it. */
-	if (u->kind == PTRC_VALUE_DOUBLE && !n->operands[1].is_field)
+	/* A literal that is compared with a floating-point field is rounded to a double, so that it equals the value
+	 * that is printed like it. */
+	if (is_floating(u) && !n->operands[1].is_field)
 		b = (double)b;
-	if (v->kind == PTRC_VALUE_DOUBLE && !n->operands[0].is_field)
+	if (is_floating(v) && !n->operands[0].is_field)
 		a = (double)a;
-	/* A value of type f32 that is printed as 0.1 equals the literal 0.1: both are rounded to f32. */
-	if ((u->kind == PTRC_VALUE_FLOAT && !whole_of(&n->operands[1], v, &j)) ||
-	    (v->kind == PTRC_VALUE_FLOAT && !whole_of(&n->operands[0], u, &i))) {
-		a = (float)a;
-		b = (float)b;
+	/* A value of type f32 counts as the number that is printed for it, 0.1 for instance. That number rounds to the
+	 * f32, so it differs in order from the f32 only for an operand that rounds to the f32, too. */
+	if ((u->kind == PTRC_VALUE_FLOAT || v->kind == PTRC_VALUE_FLOAT) && (float)a == (float)b) {
+		if (u->kind == PTRC_VALUE_FLOAT)
+			a = ptrc_value_shown_single(u->f);
+		if (v->kind == PTRC_VALUE_FLOAT)
+			b = ptrc_value_shown_single(v->f);
 	}
 	return n->relations & (a < b	? PTRC_BELOW
 			       : a == b ? PTRC_EQUAL

@@ -212,6 +212,19 @@ void ptrc_run_result_set(const char *command, bool is_forced)
 	result.is_forced = is_forced;
 }
 
+/* Whether another result is written to the regular file. If not, notes that this result is. */
+static bool is_taken(const struct stat *file)
+{
+	static struct stat *taken;
+	static size_t count;
+
+	for (size_t i = 0; i < count && S_ISREG(file->st_mode); i++)
+		if (ptrc_is_same_file(file, &taken[i]))
+			return true;
+	*ptrc_append(taken, count) = *file;
+	return false;
+}
+
 int ptrc_run_result_open_file(const char *path, const struct ptrc_replace_kind *kind,
 			      bool is_forced, int log_fd)
 {
@@ -226,6 +239,8 @@ int ptrc_run_result_open_file(const char *path, const struct ptrc_replace_kind *
 		ptrc_cli_error(path, errno);
 	} else if (S_ISREG(st.st_mode) && log_fd >= 0 && ptrc_is_same_file(&st, &log)) {
 		ptrc_cli_message(path, "is the log, so the result needs another file");
+	} else if (is_taken(&st)) {
+		ptrc_cli_message(path, "is the file of another result already");
 	} else if (S_ISREG(st.st_mode) && ftruncate(fd, 0)) {
 		ptrc_cli_error(path, errno);
 	} else {

@@ -270,13 +270,17 @@ static bool open_source(const struct ptrc_selection *s, struct ptrc_reader *r, c
 	return error == ENOENT ? ptrc_summary_open_log(r, name) : !error;
 }
 
-static bool has_source(char *const *operands, size_t count, const char *operand)
+static bool has_text(char *const *texts, size_t count, const char *text)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!strcmp(operands[i], operand) ||
-		    ptrc_is_path_of_same_file(operands[i], operand))
+		if (!strcmp(texts[i], text))
 			return true;
 	return false;
+}
+
+static void refuse_twice(const char *operand)
+{
+	ptrc_cli_usage(operand, "is given twice, so its events would count twice");
 }
 
 /* Whether the operand is a later file of a rotated log whose first file is an operand, too. The first file brings
@@ -286,12 +290,24 @@ static bool is_read_already(char *const *operands, size_t count, size_t i)
 	char *first;
 	bool is_read;
 
-	if (has_source(operands, i, operands[i]))
-		ptrc_cli_usage(operands[i], "is given twice, so its events would count twice");
+	if (has_text(operands, i, operands[i]))
+		refuse_twice(operands[i]);
 	first = ptrc_reader_first_path(operands[i]);
-	is_read = strcmp(first, operands[i]) && has_source(operands, count, first);
+	is_read = strcmp(first, operands[i]) && has_text(operands, count, first);
 	free(first);
 	return is_read;
+}
+
+/* Ends the process if the reader reads the same file as a source that was opened before. */
+static void check_file(const struct ptrc_query *q, const struct ptrc_reader *r, const char *operand)
+{
+	struct stat own, other;
+
+	if (r->fd < 0 || fstat(r->fd, &own) || !S_ISREG(own.st_mode))
+		return;
+	for (size_t i = 0; i < q->source_count; i++)
+		if (!fstat(q->sources[i].reader.fd, &other) && ptrc_is_same_file(&own, &other))
+			refuse_twice(operand);
 }
 
 /* Finds the fields of --pair again, now that the layouts of the logs are known. If a field is in
@@ -353,6 +369,7 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 		wanted++;
 		if (!open_source(s, &q->sources[n].reader, operands[i]))
 			continue;
+		check_file(q, &q->sources[n].reader, operands[i]);
 		q->sources[n].operand = operands[i];
 		q->sources[n].reader.label = ptrc_labels_find(&s->labels, operands[i]);
 		ptrc_source_begin(&q->sources[n], q, n);

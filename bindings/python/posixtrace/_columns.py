@@ -49,6 +49,11 @@ def _shown_single(value: float) -> float:
     return value
 
 
+def _number(text: str) -> Union[int, float]:
+    """A whole number in JSON. Only a floating-point number is written as -0."""
+    return -0.0 if text == "-0" else int(text)
+
+
 class Field:
     """The name and the type of a column or of a field of a layout, from JSON as the header of a block has it."""
 
@@ -158,7 +163,7 @@ class Kind:
 
     def members(self, row: bytes) -> Dict[str, Any]:
         """The members of JSON for the data of an event in the form "members"."""
-        members: Dict[str, Any] = json.loads(row)
+        members: Dict[str, Any] = json.loads(row, parse_int=_number)
         for field in self.fields:
             # JSON has no point in a whole number.
             if field.is_float and isinstance(members["data"].get(field.name), int):

@@ -735,6 +735,11 @@ class Logs(unittest.TestCase):
         again = shutil.copy(self.log, self.log + ".copy")
         self.assertEqual(len(list(posixtrace.open(self.log, again, event="db.*"))), 10)
 
+    def test_negative_zero(self):
+        """It stays negative next to a text that is not UTF-8, too."""
+        self.record("import posixtrace\nz = posixtrace.event('z', 'char[4] c, f64 g')\nz(b'a', -0.0)\nz(b'\\xff', -0.0)\n")
+        self.assertEqual([str(e.data["g"]) for e in posixtrace.open(self.log, event="z")], ["-0.0", "-0.0"])
+
     def test_cut_record(self):
         """A record of logging that is too long is cut, and the log says so."""
         program = "import logging, posixtrace\nlogging.basicConfig(handlers=[posixtrace.LogHandler()])\n"

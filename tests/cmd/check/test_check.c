@@ -334,6 +334,13 @@ TEST(what_was_lost_may_have_been_near, "")
 		"after: a, expect: b, within: 5us, by: data.id",
 		"!@1 a1@2 b1@8 => undecided: 0 of 1 answered; events were lost | 2 answered after 6us",
 		", tolerance: 0s <- !@1 a1@1 b1@8 => fail: 1 of 1 not answered in time | 1 answered after 7us",
+		"before: a, require: b, within: 5us",
+		"!@14.5 a@20 .@90 => fail: 1 of 1 lack what they require before them | 20 none before it",
+		"!@15 a@20 .@90 => undecided: 0 of 1 have what they require before them; events were lost | 20 none before it",
+		", at_loss: ignore <- !@1 a@20 .@90 => fail: 1 of 1 lack what they require before them | 20 none before it",
+		"before: a, require: b, within: 5us, by: data.id",
+		"S#1@1 a@20 G#1@30 => undecided: 0 of 1 have what they require before them; events were lost | 20 none before it",
+		"S#1@1 G#1@2 a@20 .@30 => fail: 1 of 1 lack what they require before them | 20 none before it",
 		"before: a, require: b",
 		"a1@2 !@3 b1@4 => undecided: 0 of 1 have what they require before them; events were lost | 2 none before it",
 		", tolerance: 0s <- a1@2 !@3 b1@4 => fail: 1 of 1 lack what they require before them | 2 none before it",
@@ -623,6 +630,10 @@ TEST(pairs_of_threads_that_are_near_need_not_be_open_at_once, "")
 		", tolerance: 2us <- a/1@10 a/2@20 b/1@21.5 b/2@30 => pass: 2 pairs; 1 at once (bound 1)",
 		/* The order of one thread's events is known. */
 		"pair: [a, b], by: data.id, at-most: 1 at once <- a1@10 a2@20 b1@20.5 b2@30 => fail: 2 pairs; 2 at once (bound 1) | 20 2 at once",
+		/* With a key that is used again, it ends the earlier pair. */
+		"pair: [a, b], by: data.id, at-most: 1 at once",
+		"a1/1@10 a1/2@15 b1/1@15.5 b1/2@19 => pass: 2 pairs; 1 at once (bound 1)",
+		"a1/1@10 a1/2@15 b1/1@16.5 b1/2@19 => fail: 2 pairs; 2 at once (bound 1) | 15 2 at once",
 		/* A pair does not end before it has begun, and one that begins later is another one. */
 		"pair: [a, b], by: data.id, at-most: 1 at once <- a1/1@10 a2/1@20 b2/2@20.5 b1/1@30 => fail: 2 pairs; 2 at once (bound 1) | 20 2 at once",
 		"a/1@10 a/2@20 b/2@20.2 a/3@20.4 b/3@20.5 b/1@30 => fail: 3 pairs; 2 at once (bound 1) | 20 2 at once");
@@ -838,6 +849,14 @@ TEST(order, "")
 		"b@3 b/2@3.1 a/2@3.5 a/3@3.6 .@9 => pass: in order",
 		"order: ['[ab]', a, c]",
 		"a@1 a@2 c@3 .@9 => pass: in order",
+		/* The order of any two is possible by itself, but not of all together. */
+		"order: [a, b, c]",
+		"c@3 b/2@3.5 a@4 .@9 => fail: out of order | 3 came before the first a",
+		"b/2@3 c@3.5 a@4 .@9 => fail: out of order | 3.5 came before the first a",
+		"b/2@3 c/3@3.5 a@4 .@9 => pass: in order",
+		"c@3 b/2@3.9 a/3@4.8 .@9 => fail: out of order | 3 came before the first a",
+		"b@3 c@4.5 a/2@6 .@9 => fail: out of order | 3 came before the first a",
+		"order: ['[ab]', a, c]",
 		"c/2@3 a@3.5 a@9 .@99 => fail: out of order | 3 came before the first a");
 }
 

@@ -488,6 +488,7 @@ times() {
 
 @test "where: times, durations and calculations" {
 	ptrace-run -o run.log -- "$traced" -n 20 -p 1000
+	cp run.log copy.log
 	count() { ptrace-dump --count --format=text "$@" run.log; }
 	all=$(events run.log)
 	ptrace-dump --fields=ns run.log | tr -cd '0-9\n' >ns
@@ -501,7 +502,7 @@ times() {
 		'"+0s" < time - 0.01s' "ns > $first + 10000000" 'time - 5ms > "+0s" + 5ms'; do
 		[ "$(count --where="$where")" -eq "$expected" ]
 		[ "$(count --threads=3 --where="$where")" -eq "$expected" ]
-		[ "$(count --threads=1 -e '*' --where="$where" ./run.log)" -eq "$((2 * expected))" ]
+		[ "$(count --threads=1 -e '*' --where="$where" copy.log)" -eq "$((2 * expected))" ]
 	done
 	[ "$(count --since=+10ms --where='time > "+10ms"')" -eq "$expected" ]
 	[ "$(ptrace-dump --last=1 --where='time == "-0s"' --fields=ns run.log | tr -cd 0-9)" = "$last" ]
@@ -641,12 +642,20 @@ times() {
 		layout b u32 k us
 		event 1000 1 1 a hex:cdcccc3d hex:00000000 f64:2.5 hex:cdcccc3d hex:00000000 f64:1e23 str:{"t":"a\u0000b"}
 		event 1100 1 1 b u32:1
+		layout inf f32 f
+		event 1200 1 1 inf hex:0000807f
 		event 2000 1 1 p.begin
 		event 2010 1 1 p.end
 	END
 	selected() { [ "$(ptrace-dump --count --where="$1" "${@:3}" made.log)" = "$2" ]; }
 	selected 'data.k == 0.1' 1 --event=a
 	selected 'data.k > 0.1' 0 --event=a
+	selected 'data.k > 0.0999999999' 1 --event=a
+	selected 'data.k == 0.10000000149' 0 --event=a
+	selected '0.1000000001 > data.k' 1 --event=a
+	selected 'data.f > 1e300' 1
+	selected 'data.f == 1e300' 0
+	selected 'data.f != 1e300' 1
 	selected 'data.d == 2.5ns' 1
 	selected 'data.d < 2.6ns' 1
 	selected 'data.t == 0.1ms' 1
@@ -770,6 +779,9 @@ times() {
 		reports 2 "*--fields: '$fields' cannot be chosen alone: it is part of 'data'.*" ptrace-dump --fields="$fields" run.log
 	done
 	reports 2 "*(did you mean 'data.rows'\?)*" ptrace-dump --decode='*=u8 rows' --fields=data.row run.log
+	# One type with JSON data may have any member.
+	ptrace-run -o run.log -- sh -c 'ptrace-event sh x=1; "$0" -e job -l "u8 status" -d 1' "$traced"
+	reports 1 "*no event has data.statu (did you mean 'data.status'?)*" ptrace-dump --where='data.statu == 1' run.log
 }
 
 @test "the summary tells what is missing" {

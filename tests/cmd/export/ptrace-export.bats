@@ -80,6 +80,12 @@ make_pairs() {
 	chrome --last=2 --until=+22us ar.log >events
 	jq -se 'map(select(.ph == "X") | .ts) == ["11.000", "0.000"]' events
 	# What is exported does not change the origin of the times.
+	# An end without a begin is not of that time.
+	made ends.log <<-END
+		event 1000 7 8 mark
+		event 5000 7 8 w.end
+	END
+	chrome --until=+2us ends.log | jq -se 'map(select(.ph == "i") | .name) == ["mark"]'
 	for selection in --first=0 --first=1 --event=mark --until=-1h; do
 		chrome $selection ar.log
 		jq -e '.otherData.start_ns == "1700000000000001000"' trace.json

@@ -524,6 +524,9 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	# The log of a run that did not begin is not left, nor is a log the result.
 	does_not_run "new: is the log*" --json=new -o new
 	[ ! -e new ]
+	# Nor do two results get one file.
+	printf 'rules: [{exists: e}]\n' >rules.yaml
+	does_not_run "./both: is the file of another result already" --check=rules.yaml --json=both --junit=./both -o new
 	ptrace-run --json-fd=5 -o run.log -- "$traced" -n 3 5>fd.json
 	jq -e '.exit_status == 0 and .events >= 5' fd.json
 	# Neither COMMAND nor what it leaves running has the descriptor.

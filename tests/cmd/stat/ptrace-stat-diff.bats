@@ -79,9 +79,10 @@ verdict_of() {
 
 @test "diff: several logs on each side" {
 	logs
-	exits 0 ptrace-stat --diff --json --baseline=before.log --baseline=before.log after.log slow.log
+	cp before.log copy.log
+	exits 0 ptrace-stat --diff --json --baseline=before.log --baseline=copy.log after.log slow.log
 	jq -e '(.pairs[] | select(.pair == "req") | .before.count == 4000 and .after.count == 4000 and
-		.verdict == "too few") and .threshold == 0.05 and [.before.logs[].log] == ["before.log", "before.log"] and
+		.verdict == "too few") and .threshold == 0.05 and [.before.logs[].log] == ["before.log", "copy.log"] and
 		.before.event_count == 12000' <<<"$stdout"
 	exits 0 ptrace-stat --diff --json --baseline=before.log after.log
 }
@@ -222,6 +223,9 @@ verdict_of() {
 		exits 2 ptrace-stat --diff $operands
 	done
 	exits 2 ptrace-stat --diff --baseline=before.log
+	reports 2 "*./before.log: is given twice, but each log of a side must be of another run*" \
+		ptrace-stat --diff --baseline=before.log --baseline=./before.log after.log
+	reports 2 "*after.log: is given twice*" ptrace-stat --diff --baseline=before.log after.log after.log
 	reports 2 "*--fail-if: column 1: 'p9o' is none of *did you mean 'p90'*" ptrace-stat --diff --fail-if='p9o req > +10%' before.log after.log
 }
 
