@@ -81,7 +81,7 @@ static void find_ends_of_gap(struct ptrc_drain *d)
 				continue;
 			if (r.stamp < d->gap.first)
 				d->gap.first = r.stamp;
-			if (!ptrc_is_excluded(&d->excluded, r.stamp)) {
+			if (!ptrc_is_excluded(&d->excluded, r.stamp, r.id_flags)) {
 				if (r.stamp < d->resume)
 					d->resume = r.stamp;
 				break;
@@ -270,7 +270,7 @@ static PTRC_ALWAYS_INLINE bool step(const struct ptrc_drain *d,
 			walk->off = r->off;
 			return false;
 		}
-		if (!ptrc_is_excluded(excluded, r->stamp))
+		if (!ptrc_is_excluded(excluded, r->stamp, r->id_flags))
 			return true;
 		if (r->id_flags & PTRC_REC_HIDDEN)
 			continue;

@@ -1081,6 +1081,32 @@ TEST(until_full_log_not_full_ends_with_the_last_stop, "LOG-28 SHUTDOWN-09 SYSEVE
 	}
 }
 
+TEST(flushes_of_a_stream_that_has_stopped_itself_have_their_markers, "SYSEVENT-23 SYSEVENT-24",
+     NEEDS_KEEPER)
+{
+	for (size_t flushes = 0; flushes < 2; flushes++) {
+		int fd = ts_temp_file();
+		trace_event_id_t id = ts_id("event");
+		trace_id_t trid =
+			start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
+		uint32_t number = 0;
+
+		for (; ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING; number++)
+			emit_run(id, number, number + 1, 4);
+		CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+		if (flushes)
+			ts_flush(trid);
+		struct ts_events events = ts_end_log(trid, fd);
+		ts_expect_sorted(&events);
+		CHECK_EQ(ts_count(&events, POSIX_TRACE_FLUSH_START), flushes + 1);
+		CHECK_EQ(ts_count(&events, POSIX_TRACE_FLUSH_STOP), flushes + 1);
+		CHECK_EQ(ts_count(&events, id), number);
+		CHECK_EQ(log_counts(fd).pt_lost_events, 0);
+		CHECK_EQ(log_counts(fd).pt_log_events, events.count);
+		close(fd);
+	}
+}
+
 TEST(loop_log_keeps_the_newest,
      "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20 STATUS-18 STATUS-19 STATUS-24 SYSEVENT-16 OPEN-06",
      NEEDS_KEEPER)
