@@ -728,7 +728,7 @@ void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_l
 	/* These counts, unlike r->counts, which were taken at the start, include what reading found missing. */
 	if (ptrc_trace_counts(r->trace, &counts))
 		return;
-	ptrc_losses_add_read(l, &counts, is_read ? &r->read_count : NULL);
+	ptrc_losses_add_read(l, &counts, is_read && !r->is_growing ? &r->read_count : NULL);
 	if (r->is_growing)
 		l->is_unclosed = false;
 }

@@ -359,6 +359,35 @@ static bool is_flushed(const char *session, const struct ptrc_session_state *s, 
 	return !away && !reply.error;
 }
 
+/* Opens the log to which the session has just flushed its stream. What the session has lost is not in the log before
+ * the log is closed, so the state of the session has it. */
+static int open_log(struct ptrc_reader *r, const char *session)
+{
+	const struct ptrc_session_state *s;
+	int error = ptrc_session_stat(session, &s);
+	char *path;
+
+	if (error)
+		return error;
+	path = ptrc_cli_copy(s->log);
+	if (!ptrc_reader_open(r, path)) {
+		free(path);
+		return EIO;
+	}
+	r->own_path = path;
+	r->is_growing = true;
+	r->status = s->status;
+	r->counts.pt_lost_events = s->counts.pt_lost_events;
+	r->counts.pt_log_lost_events = s->counts.pt_log_lost_events;
+	r->counts.pt_unobserved_events = s->counts.pt_unobserved_events;
+	r->counts.pt_untraced_processes = s->counts.pt_untraced_processes;
+	r->counts.pt_untraced_error = s->counts.pt_untraced_error;
+	r->counts.pt_untraced_versions = s->counts.pt_untraced_versions;
+	r->counts.pt_refused_names = s->counts.pt_refused_names;
+	r->counts.pt_missing_names = s->counts.pt_missing_names;
+	return 0;
+}
+
 int ptrc_reader_dump(struct ptrc_reader *r, const char *session)
 {
 	const struct ptrc_session_state *s;
@@ -373,17 +402,8 @@ int ptrc_reader_dump(struct ptrc_reader *r, const char *session)
 			"ptrace-dump --follow the events that come from now on");
 		return ENODATA;
 	}
-	if (!error && is_flushed(session, s, &error)) {
-		char *path = ptrc_cli_copy(s->log);
-
-		if (!ptrc_reader_open(r, path)) {
-			free(path);
-			return EIO;
-		}
-		r->own_path = path;
-		r->is_growing = true;
-		return 0;
-	}
+	if (!error && is_flushed(session, s, &error))
+		return open_log(r, session);
 	if (!error)
 		error = take_snapshot(r, session);
 	if (error)

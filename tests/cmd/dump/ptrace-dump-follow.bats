@@ -457,6 +457,25 @@ numbers() {
 	reports 1 "$me: no such session or log" ptrace-dump "$me"
 }
 
+@test "what a session with a log has lost is not in its log yet, and is reported all the same" {
+	traced_session "$me" --start -o run.log --stream-min-size=4K -- -w -W -n 2000
+	finds_keeper run.log
+	kill -STOP "$keeper"
+	go done
+	kill -CONT "$keeper"
+	ptrace-flush "$me"
+	for options in --summary --count --verify --to-log=copy.log; do
+		reports 3 "*/run.log: * events lost in the stream, which was full" ptrace-dump "$options" "$me"
+	done
+	reports 3 "*events lost in the stream*" ptrace-snapshot -o held.log "$me"
+	lost=$(ptrace-stat --json --allow-loss "$me" | jq .losses.stream_events)
+	[ "$lost" -gt 0 ]
+	for log in copy.log held.log; do
+		[ "$(ptrace-stat --json --allow-loss $log | jq .losses.stream_events)" -eq "$lost" ]
+	done
+	ptrace-shutdown --allow-loss "$me"
+}
+
 @test "a session of that name, a log of that name, ptrace.log" {
 	reports 2 "*there is no ptrace.log in this directory*" ptrace-dump
 	ptrace-run -o "$me" -- "$traced" -n 2
