@@ -61,7 +61,8 @@ struct ptrc_counts {
 	/* Number of processes that should have been traced and could not be, so that all their
 	 * events are lost, and the cause for one of these processes: EMFILE, too few descriptors;
 	 * ENOMEM, too little memory or address space; EPROTO, the library of the program does not
-	 * know the version of the stream. A process is counted when it records an event or, if it
+	 * know the version of the stream; EXDEV, the process is in another pid or time namespace
+	 * than the trace. A process is counted when it records an event or, if it
 	 * cannot even find its streams, when it starts. A clear does not reset these figures. */
 	unsigned long pt_untraced_processes;
 	unsigned long pt_untraced_error;

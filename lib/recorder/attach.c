@@ -158,10 +158,11 @@ static void drop_slot(unsigned i, uint64_t stream_id, int error, uint32_t versio
 	uint64_t now;
 
 	ptrc_store_relaxed(&slot->error, ptrc_refusal(error, version));
-	if (error == EPROTO)
+	if (error == EPROTO || error == EXDEV)
 		ptrc_attach_lost(i);
 	/* With any other error, such as ENOMEM, the next event tries again. */
-	if (error != ENOENT && error != EPERM && error != EINVAL && error != EPROTO)
+	if (error != ENOENT && error != EPERM && error != EINVAL && error != EPROTO &&
+	    error != EXDEV)
 		return;
 	if (error == ENOENT &&
 	    !atomic_compare_exchange_strong_explicit(&slot->stream_id, &stream_id, 0,
@@ -200,7 +201,7 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id, uint32_t *v
 	if (s.header->id != stream_id || has_ended(s.header))
 		error = ENOENT;
 	else if (!ptrc_process_is_in(s.header->pid_namespace, s.header->time_namespace))
-		error = EPERM;
+		error = EXDEV;
 	if (error) {
 		ptrc_stream_unmap(&s);
 		return error;

@@ -37,7 +37,9 @@ static int cause(int error)
 		ptrc_sys(SYS_close, fds[--count]);
 	if (last == -EMFILE || last == -ENFILE)
 		return EMFILE;
-	return error == ENOMEM || error == EPROTO ? error : error == EAGAIN ? ENOMEM : 0;
+	if (error == ENOMEM || error == EPROTO || error == EXDEV)
+		return error;
+	return error == EAGAIN ? ENOMEM : 0;
 }
 
 static char *put_name(char *at, uint64_t stream_id, int pid)
@@ -152,7 +154,7 @@ bool ptrc_untraced_read(int dirfd, const char *name, struct ptrc_untraced_word *
 	text[n] = '\0';
 	memset(word, 0, sizeof(*word));
 	number = ptrc_digits_take(&at);
-	if (number != EMFILE && number != ENOMEM && number != EPROTO)
+	if (number != EMFILE && number != ENOMEM && number != EPROTO && number != EXDEV)
 		return false;
 	word->error = (int)number;
 	if (number == EPROTO) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that should have been traced and could not be, because descriptors or memory were short
- * or their library does not know the version of the stream.
+ * Processes that should have been traced and could not be, because descriptors or memory were
+ * short, their library does not know the version of the stream, or they are in another pid or time
+ * namespace.
  *
  * Such a process cannot map or write a shared object. It leaves a message as a symbolic link in the
  * directory of shared objects, because making a link needs neither a descriptor nor memory. The
@@ -25,8 +26,8 @@
 
 /* The text of the symbolic link that an untraced process leaves. */
 struct ptrc_untraced_word {
-	/* EMFILE, ENOMEM, or EPROTO if the library of the process does not know the version of the
-	 * stream or of its names */
+	/* EMFILE, ENOMEM, EPROTO if the library of the process does not know the version of the
+	 * stream or of its names, or EXDEV if the process is in another pid or time namespace */
 	int error;
 	uint32_t versions; /* if EPROTO: ptrc_shared_versions(); otherwise 0 */
 	/* pids of the process, its parent, its parent's parent, and so on */
@@ -45,7 +46,8 @@ struct ptrc_untraced {
 
 /* Leaves a message that the calling process, with effective user `uid`, could not be traced by this
  * stream because of this refusal (lib/base/shared_version.h). Does nothing if the cause is neither
- * a version nor a lack of descriptors or memory: then the process is untraced by design. */
+ * a version, nor a namespace, nor a lack of descriptors or memory: then the process is untraced by
+ * design. */
 void ptrc_untraced_tell(uid_t uid, uint64_t stream_id, uint32_t refusal);
 /* Leaves a message that the calling process, which does not know its streams, could not be
  * traced. Does nothing if no stream can be tracing the process: it has no page (the object that

@@ -193,6 +193,9 @@ static const char *untraced_cause(int error)
 	switch (error) {
 	case EMFILE:
 		return "too few descriptors";
+	case EXDEV:
+		return "in another pid or time namespace than the trace; trace inside that "
+		       "namespace";
 	default:
 		return "too little memory or address space";
 	}

@@ -663,6 +663,15 @@ untraced() {
 	done
 }
 
+@test "a process in another time namespace is a loss" {
+	unshare -T true 2>/dev/null || skip "no time namespaces"
+	reason="in another pid or time namespace than the trace; trace inside that namespace"
+	[ "$(untraced unshare -T "$traced" -n 5)" = "$reason" ]
+	[ "$(untraced sh -c '"$0" -n 20; unshare -T "$0" -n 5' "$traced")" = "$reason" ]
+	# A program there that records nothing loses nothing.
+	exits 0 ptrace-run -o run.log -- sh -c '"$0" -n 20; unshare -T true' "$traced"
+}
+
 @test "what the last flush could not keep is told, too" {
 	for policy in until-full loop; do
 		reports 4 '*' ptrace-run -o run.log --full-wait=1m --log-full-policy=$policy --log-max-size=64K -- \
