@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -166,18 +165,10 @@ static long number_in(const char *path)
 
 static void check_kernel(struct ptrc_doctor *d, const struct ptrc_inspected_system *s)
 {
-	char self[32] = "";
-	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
+	const char *proc_fault = ptrc_trace_proc_fault();
 
-	if (n > 0)
-		self[n] = '\0';
-	if (n <= 0 || atol(self) != (long)getpid())
-		ptrc_doctor_problem(
-			d, "proc", "/proc",
-			"mount the proc of this pid namespace: mount -t proc proc /proc",
-			n <= 0 ? "is not mounted: processes cannot be told apart"
-			       : "is of another pid namespace: its numbers mean other "
-				 "processes");
+	if (proc_fault)
+		ptrc_doctor_problem(d, "proc", "/proc", PTRC_TRACE_PROC_ADVICE, "%s", proc_fault);
 	else
 		ptrc_doctor_ok(d, "proc", "/proc", "of this pid namespace");
 	if (s->pt_has_barrier)

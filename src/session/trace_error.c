@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -52,6 +53,17 @@ const char *ptrc_trace_foreign_children(void)
 	return NULL;
 }
 
+const char *ptrc_trace_proc_fault(void)
+{
+	char self[32] = "";
+
+	if (readlink("/proc/self", self, sizeof(self) - 1) <= 0)
+		return "is not mounted: processes cannot be told apart";
+	if (atol(self) != (long)getpid())
+		return "is of another pid namespace: its numbers mean other processes";
+	return NULL;
+}
+
 static void say_not_allowed(pid_t pid, const char *target, bool has_log)
 {
 	struct ptrc_inspected_process p;
@@ -60,7 +72,9 @@ static void say_not_allowed(pid_t pid, const char *target, bool has_log)
 
 	snprintf(path, sizeof(path), "/proc/%ld", (long)pid);
 	snprintf(user_namespace, sizeof(user_namespace), "/proc/%ld/ns/user", (long)pid);
-	if (has_log && ptrc_trace_foreign_children())
+	if (ptrc_trace_proc_fault())
+		ptrc_cli_message("/proc", "%s; " PTRC_TRACE_PROC_ADVICE, ptrc_trace_proc_fault());
+	else if (has_log && ptrc_trace_foreign_children())
 		ptrc_cli_message(target,
 				 "cannot be traced: what this command starts is in another %s "
 				 "namespace; call 'unshare' with --fork",

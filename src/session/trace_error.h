@@ -27,6 +27,11 @@ void ptrc_trace_error(int stage, int error, pid_t pid, const char *target, const
  * kind than the process itself; otherwise NULL. */
 const char *ptrc_trace_foreign_children(void);
 
+/* The advice for a fault that ptrc_trace_proc_fault() returns. */
+#define PTRC_TRACE_PROC_ADVICE "mount the proc of this pid namespace: mount -t proc proc /proc"
+/* Returns what is wrong with /proc, so that no process can be traced; NULL if nothing is. */
+const char *ptrc_trace_proc_fault(void);
+
 /* Prints why a process could not be started: "cannot start <what>: ...". */
 void ptrc_trace_no_process(const char *what, int error);
 

@@ -326,6 +326,18 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	[ ! -e run.log ]
 }
 
+@test "that /proc is missing, or of another pid namespace, is the reason given" {
+	# A sanitizer needs /proc to look for leaks, and warns that it is missing.
+	export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+	own_mounts 'mount -t tmpfs tmpfs /proc; ptrace-create --pid=$$ --name="$1"' "$me.a"
+	[[ $stderr == *"ptrace-create: /proc: is not mounted: processes cannot be told apart; mount the proc of this pid namespace: mount -t proc proc /proc"* ]]
+	own_mounts 'mount -t tmpfs tmpfs /proc; ptrace-run -o run.log -- true'
+	[[ $stderr == *"ptrace-run: /proc: is not mounted: "* ]]
+	unshare -p -f true 2>/dev/null || skip "no pid namespaces"
+	run_split unshare -p -f ptrace-run -o run.log -- true
+	[[ $stderr == *"ptrace-run: /proc: is of another pid namespace: "* ]]
+}
+
 @test "--full-wait is an attribute of the session's stream" {
 	traced_session "$me.a" -o run.log --full-wait=1500ms -- -w
 	run_split ptrace-stat --json "$me.a"
