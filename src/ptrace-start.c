@@ -149,8 +149,8 @@ static void report_losses(const struct result *r, const char *name)
 	if (*r->full_log)
 		ptrc_cli_message(name,
 				 "the log %s is full: %llu event%s lost, and nothing is recorded "
-				 "before ptrace-clear %s",
-				 r->full_log, lost, lost == 1 ? " was" : "s were", name);
+				 "before ptrace-clear %s and ptrace-start %s",
+				 r->full_log, lost, lost == 1 ? " was" : "s were", name, name);
 	ptrc_losses_report(*r->full_log ? &gone : &r->losses, name);
 }
 
@@ -181,12 +181,17 @@ static void look_for_room(const char *name, struct result *r)
 		return;
 	if (s->has_log && s->status.posix_log_full_status == POSIX_TRACE_FULL)
 		snprintf(r->reason, sizeof(r->reason),
-			 "stays suspended, as its log is full: first ptrace-clear %s", name);
+			 "stays suspended, as its log is full: ptrace-clear %s, then "
+			 "ptrace-start %s",
+			 name, name);
 	else if (s->status.posix_stream_full_status == POSIX_TRACE_FULL &&
 		 s->attributes.stream_full_policy == POSIX_TRACE_UNTIL_FULL)
 		snprintf(r->reason, sizeof(r->reason),
-			 "stays suspended, as its stream is full: first ptrace-%s %s",
-			 s->has_log ? "flush" : "clear", name);
+			 s->has_log
+				 ? "stays suspended, as its stream is full: first ptrace-flush %s"
+				 : "stays suspended, as its stream is full: ptrace-clear %s, then "
+				   "ptrace-start %s",
+			 name, name);
 	else
 		return;
 	r->error = ENOSPC;

@@ -198,9 +198,12 @@ bool ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *se
 				 name);
 		else
 			snprintf(advice, sizeof(advice),
-				 "ptrace-%s %s; a larger --stream-min-size, or "
-				 "--stream-full-policy=loop",
-				 has_log ? "flush" : "clear", name);
+				 has_log ? "ptrace-flush %s; a larger --stream-min-size, or "
+					   "--stream-full-policy=loop"
+					 : "ptrace-clear %s empties it, and ptrace-start %s then "
+					   "goes on; a larger --stream-min-size, or "
+					   "--stream-full-policy=loop",
+				 name, name);
 		ptrc_doctor_problem(d, "stream-full", thing, advice,
 				    "is suspended because its stream is full");
 		return true;

@@ -248,7 +248,7 @@ diagnoses() {
 	ptrace-create --pid="$pid" --name="$me.l" --start -o run.log --log-max-size=20K \
 		--log-full-policy=until-full
 	go done
-	diagnoses problem stream-full "ptrace-clear $me.f" "$me.f"
+	diagnoses problem stream-full "ptrace-clear $me.f.*ptrace-start $me.f" "$me.f"
 	finds problem lost 'which was full; $'
 	ptrace-flush "$me.l" || [ $? -eq 3 ]
 	diagnoses problem log-full "ptrace-clear $me.l.*ptrace-start $me.l" "$me.l"

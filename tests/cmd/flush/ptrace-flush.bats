@@ -35,7 +35,7 @@ load ../../support/helpers
 		[ -z "$stdout" ]
 		lost=$(ptrace-stat --json "$me.l" 2>/dev/null | jq .losses.log_events)
 		[ "$lost" -gt 0 ]
-		[ "$stderr" = "ptrace-flush: $me.l: the log $PWD/run.log is full: $lost events were lost, and nothing is recorded before ptrace-clear $me.l" ]
+		[ "$stderr" = "ptrace-flush: $me.l: the log $PWD/run.log is full: $lost events were lost, and nothing is recorded before ptrace-clear $me.l and ptrace-start $me.l" ]
 	done
 	exits 3 ptrace-flush --json "$me.l"
 	jq -e --argjson n "$lost" '.error == 0 and .log_full and .losses.log_events == $n and

@@ -36,11 +36,12 @@ load ../../support/helpers
 	ptrace-flush "$me.l" || [ $? -eq 3 ]
 	for i in 's stream' 'l log'; do
 		s=$me.${i% *}
-		reports 1 "$s: stays suspended, as its ${i#* } is full: first ptrace-clear $s" ptrace-start "$s"
+		reports 1 "$s: stays suspended, as its ${i#* } is full: ptrace-clear $s, then ptrace-start $s" ptrace-start "$s"
+		ptrace-clear "$s"
+		ptrace-stat --json "$s" | jq -e '.status.stream == "suspended"'
+		ptrace-start "$s"
+		ptrace-stat --json "$s" | jq -e '.status.stream == "running"'
 	done
-	ptrace-clear "$me.l"
-	ptrace-start "$me.l"
-	ptrace-stat --json "$me.l" | jq -e '.status.stream == "running"'
 }
 
 @test "one program with five names: it does what its name says, whatever was added to it" {
