@@ -864,7 +864,7 @@ static void say_why_empty(const struct run *r)
 	else if (r->is_without_probes)
 		ptrc_preload_say_no_probe(&preload, r->command[0]);
 	else if (!r->is_empty || ptrc_losses_is_any(&r->losses) ||
-		 (r->has_os_events && !is_auto && !r->no_events.opened_types))
+		 (r->plan.os.kinds && !is_auto && !r->no_events.opened_types))
 		return;
 	else if (!r->no_events.opened_types && ptrc_preload_has_hooks(r->command[0]))
 		ptrc_cli_message(r->command[0],

@@ -712,6 +712,7 @@ untraced() {
 	# Events of the operating system were asked for, and may be all that was wanted.
 	needs_os
 	says_nothing ptrace-run --os=process -o run.log -- true
+	says_nothing ptrace-run --os=samples -o run.log -- true
 	reports 0 "$traced: no event was recorded but of the operating system: $opened" ptrace-run --os=sched -o run.log -- "$traced" -n 0
 	says_nothing ptrace-run --quiet -o run.log -- "$traced" -n 0
 }
