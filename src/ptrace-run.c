@@ -523,6 +523,7 @@ static void __attribute__((noreturn)) child_main(struct run *r)
 	close(r->gate[1]);
 	close(r->failure[0]);
 	sigaction(SIGCHLD, &r->child_action, NULL);
+	ptrc_cli_restore_signals();
 	sigprocmask(SIG_SETMASK, &r->mask, NULL);
 	do
 		n = read(r->gate[0], &go, 1);

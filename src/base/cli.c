@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,8 @@ static struct option long_options[OPTIONS_MAX + 1];
 static char short_options[2 * OPTIONS_MAX + 3];
 /* The names of the options given so far, each once; NULL follows the last. */
 static const char *names_given[OPTIONS_MAX + 1];
+/* What this process did on SIGXFSZ when it started. */
+static struct sigaction file_size_action;
 
 static void table_add(const struct ptrc_cli_option *o)
 {
@@ -74,15 +77,24 @@ static void occupy_standard_descriptors(void)
 
 void ptrc_cli_begin(const struct ptrc_cli *c)
 {
+	const struct sigaction ignore = {.sa_handler = SIG_IGN};
+
 	command = c;
 	ptrc_message_begin(c->program, c->usage_status ? c->usage_status : PTRC_EXIT_USAGE);
 	occupy_standard_descriptors();
+	/* If a file reaches the limit on file size, write() must fail, not end this process. */
+	sigaction(SIGXFSZ, &ignore, &file_size_action);
 	/* The colon makes getopt_long() return ':', not '?', if an argument is missing. */
 	strcpy(short_options, c->has_command ? "+:" : ":");
 	table_add(c->options);
 	table_add(c->shared_options);
 	table_add(standard_options);
 	opterr = 0;
+}
+
+void ptrc_cli_restore_signals(void)
+{
+	sigaction(SIGXFSZ, &file_size_action, NULL);
 }
 
 static void put_option(struct ptrc_buffer *b, const struct ptrc_cli_option *o)

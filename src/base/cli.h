@@ -10,9 +10,12 @@
 #include "src/base/message.h"
 #include "src/base/option.h"
 
-/* Makes *cli the command that runs, and opens placeholders for standard descriptors that are
- * closed, so that no other file gets their numbers. main() calls this first. */
+/* Makes *cli the command that runs, opens placeholders for standard descriptors that are closed, so that no
+ * other file gets their numbers, and ignores SIGXFSZ. main() calls this first. */
 void ptrc_cli_begin(const struct ptrc_cli *cli);
+
+/* Called in a child that executes the user's program: handles SIGXFSZ as when this command was started. */
+void ptrc_cli_restore_signals(void);
 
 /* Returns the key of the next option, whose argument is in optarg, or -1 if only operands are left, from
  * argv[optind] on. Ends the process after --help, --version and an option that is wrong. */

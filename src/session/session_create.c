@@ -38,7 +38,6 @@ static int make_process(struct ptrc_session_plan *plan, int *signal_fd)
 	if (chdir("/"))
 		return errno;
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
 	sigemptyset(&none);
 	get_end_signals(&signals);
 	/* These signals are blocked only when the session is ready. Until then they kill this process, even while

@@ -693,6 +693,22 @@ untraced() {
 	exits 3 ptrace-dump run.log
 }
 
+@test "a limit on file size ends COMMAND as it would without ptrace-run" {
+	(ulimit -S -f 200 && exits 153 ptrace-run -o run.log -- sh -c 'head -c 1M /dev/zero >big')
+	(trap '' XFSZ && ulimit -S -f 200 && exits 1 ptrace-run -o run.log -- sh -c 'head -c 1M /dev/zero >big')
+}
+
+@test "without room for a file there is a message and no file" {
+	# Nothing can be written to a file, so the message goes through a pipe.
+	ptrace-run -o run.log -- "$traced"
+	[ "$( (ulimit -f 0 && ptrace-run -o a.log -- "$traced") 2>&1)" = \
+		"ptrace-run: $traced: no memory for the stream: the limit on file size (ulimit -f) is too low" ]
+	[ "$( (ulimit -f 0 && ptrace-dump --to-log=a.log run.log) 2>&1)" = "ptrace-dump: a.log: File too large" ]
+	[ "$( (ulimit -f 0 && ptrace-report -o a.html run.log) 2>&1)" = "ptrace-report: a.html: File too large" ]
+	[ "$( (ulimit -f 0 && ptrace-export --to=csv -o a.csv run.log) 2>&1)" = "ptrace-export: a.csv: File too large" ]
+	[ -z "$(ls a.*)" ]
+}
+
 @test "that nothing was recorded is told in one line" {
 	refuses 3 "sh: no event was recorded*" ptrace-run -o run.log -- sh -c 'exit 3'
 }
