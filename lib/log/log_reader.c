@@ -18,9 +18,9 @@
  * puts about 4 KiB of names, or at most 64 KiB about origins, into one. */
 #define NAMES_MAX (UINT64_C(1) << 20)
 /* A larger TOTALS packet is damaged (TOTALS_MAX). If all INDEX packets of a file together are
- * larger than INDEX_MAX, the index is not used: in a sparse file a packet can be of any size
- * without taking any space, and reading it takes long. An index of INDEX_MAX bytes lists 3.3
- * million packets, nearly a terabyte. */
+ * larger than INDEX_MAX, the index is not used, which is no damage: in a sparse file a packet can
+ * be of any size without taking any space, and reading it takes long. An index of INDEX_MAX bytes
+ * lists 3.3 million packets, nearly a terabyte. */
 #define TOTALS_MAX                                            \
 	(sizeof(struct ptrc_log_totals_head) +                \
 	 sizeof(struct ptrc_log_total) * PTRC_TYPE_SUMS_MAX + \
@@ -515,13 +515,13 @@ static int walk(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_t off
 		*damaged += !is_torn && at - offset >= sizeof(p) && (!has_events || p.seq == seq);
 		is_torn = false;
 		seq = p.seq + (p.type == PTRC_LOG_EVENTS);
+		note_taken(&r->tail, &p, at);
 		if (p.type == PTRC_LOG_END && f->has_status) {
 			f->is_closed = true;
 			f->end_seq = p.seq;
 			break;
 		}
 		error = take_packet(r, f, &p, at, has_events);
-		note_taken(&r->tail, &p, at);
 		is_sure = !has_events || p.type != PTRC_LOG_EVENTS;
 		offset = at + ptrc_log_packet_size(&p);
 	}
@@ -784,18 +784,20 @@ static void free_pieces(struct index_pieces *all)
 }
 
 /* Reads the packet of this type at `offset`, whose payload must have at most `most` bytes; the
- * caller frees the payload. EINVAL: there is no such packet, or it is damaged. ENOMEM. */
+ * caller frees the payload. EINVAL: there is no such packet, or it is damaged. EFBIG: it is an INDEX
+ * packet that is larger. ENOMEM. */
 static int load_packet(const struct ptrc_log_file *f, uint64_t offset, uint16_t type, uint64_t most,
 		       struct ptrc_log_packet *p, uint8_t **payload)
 {
-	if (offset < PTRC_LOG_HEADS_BYTES || !file_packet(f, offset, p) || p->type != type ||
-	    p->length > most)
+	if (offset < PTRC_LOG_HEADS_BYTES || !file_packet(f, offset, p) || p->type != type)
 		return EINVAL;
+	if (p->length > most)
+		return type == PTRC_LOG_INDEX ? EFBIG : EINVAL;
 	return file_load(f, offset + sizeof(*p), p->length, p->payload_crc, payload);
 }
 
 /* Reads the INDEX packets, from the last one, at `offset`, back to the first. EINVAL: one of them
- * is damaged. ENOMEM. */
+ * is damaged. EFBIG: they are larger than INDEX_MAX. ENOMEM. */
 static int load_pieces(const struct ptrc_log_file *f, uint64_t offset, struct index_pieces *all)
 {
 	uint64_t most = INDEX_MAX;
@@ -935,7 +937,7 @@ static int take_index(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 }
 
 /* Opens a closed sequential file by the index before its end. EINVAL: there is no index, or a byte
- * of it is wrong; then nothing has changed. ENOMEM. */
+ * of it is wrong. EFBIG: it is too large. After these two, nothing has changed. ENOMEM. */
 static int open_by_index(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 {
 	uint64_t status = f->size - PTRC_LOG_CLOSE_BYTES;
@@ -978,14 +980,19 @@ static int take_file(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 {
 	struct ptrc_log_walk w = {.f = f};
 	size_t first = r->entry_count;
+	bool is_refused;
 	int error;
 
 	f->first_seq = f->head.first_seq;
 	if (f->head.kind == PTRC_LOG_RING)
 		return open_ring(r, &w);
 	error = open_by_index(r, f);
-	if (error == EINVAL)
+	is_refused = error == EINVAL;
+	if (error == EINVAL || error == EFBIG)
 		error = walk(r, &w, PTRC_LOG_HEADS_BYTES, f->size, true, &r->damaged_parts);
+	/* STATUS names an index that could not be used, or bytes follow END. */
+	r->damaged_parts += f->is_closed && !f->has_totals &&
+			    ((is_refused && f->status.index_offset) || r->tail.end < f->size);
 	sort_entries(r, first);
 	drop_torn_end(r, f, first);
 	return error;
@@ -1419,11 +1426,6 @@ int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint64_t *differing)
 	bool differs = false;
 
 	*differing = r->damaged_parts + r->differing_headers;
-	/* STATUS names an index that open_by_index() could not use. */
-	for (uint32_t i = 0; i < r->file_count; i++)
-		*differing += r->files[i].is_closed && r->files[i].status.index_offset &&
-			      r->files[i].head.kind == PTRC_LOG_SEQUENTIAL &&
-			      !r->files[i].has_totals;
 	if (!r->totals)
 		return 0;
 	all = malloc(PTRC_TYPE_SUMS_MAX * sizeof(*all));

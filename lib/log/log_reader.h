@@ -105,7 +105,8 @@ struct ptrc_log_reader {
 	 * if the log is not closed. */
 	uint64_t missing_names;
 	/* The number of damaged parts without events: copies of the head, packets about origins
-	 * (HOST, PROCESS, THREADS, CLOCK), and bytes where a packet should be. */
+	 * (HOST, PROCESS, THREADS, CLOCK), bytes where a packet should be, and sequential files
+	 * whose index contradicts them or that have bytes after END. */
 	uint64_t damaged_parts;
 	/* The number of packets without events whose headers differ from the index. */
 	uint64_t differing_headers;
@@ -163,7 +164,7 @@ PTRC_MUST_CHECK int ptrc_log_reader_load(const struct ptrc_log_reader *r,
 					 uint8_t **payload);
 /* Compares the index with the headers of the packets, and TOTALS with the sums in the packets,
  * without looking at events. *differing becomes the number of packets that differ; it includes
- * damaged parts without events, and each index that could not be used. ENOMEM. */
+ * damaged parts without events. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint64_t *differing);
 /* Whether a keeper has overwritten this packet of a ring since the log was opened. In a ring that
  * was not closed, missing packets count as overwritten. */

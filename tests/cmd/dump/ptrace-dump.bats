@@ -1196,12 +1196,27 @@ times() {
 	# The end of the last INDEX, before TOTALS, STATUS and END; a command line.
 	cp run.log damaged.log
 	damages damaged.log '\377\376' "$((size - 288 - 1400))"
-	exits 0 ptrace-dump --count damaged.log
-	reports 3 "* of the log * not what the log says of *" ptrace-dump --verify damaged.log
+	for option in --count --verify; do
+		reports 3 "*1 part of the log without events is damaged*" ptrace-dump "$option" damaged.log
+	done
 	cp run.log damaged.log
 	damages damaged.log '\377\376' "$((at + 2))"
 	for option in --count --verify; do
 		reports 3 "*1 part of the log without events is damaged*" ptrace-dump "$option" damaged.log
+	done
+}
+
+@test "a log with other bytes after its end is damaged" {
+	ptrace-run -o a.log -- "$traced" -n 3
+	ptrace-run -o b.log -- "$traced" -n 4
+	cat a.log b.log >ab.log
+	cat a.log a.log >aa.log
+	ptrace-dump a.log >whole
+	for log in ab.log aa.log; do
+		reports 3 "*1 part of the log without events is damaged*" ptrace-dump "$log"
+		[ "$stdout" = "$(cat whole)" ]
+		exits 3 ptrace-stat --json "$log"
+		jq -e '.losses.damaged_parts == 1 and (.complete | not)' <<<"$stdout"
 	done
 }
 

@@ -277,8 +277,54 @@ TEST(any_byte_of_the_end_flipped, "")
 		CHECK_EQ(counts_of(trid).pt_damaged_gaps, 0);
 		CHECK_EQ(counts_of(trid).pt_missing_names, 0);
 		CHECK(!has_totals(trid));
+		if (at < p.status)
+			CHECK_GE(counts_of(trid).pt_damaged_parts, 1);
 		ts_close_log(trid);
 		flip(fd, at, 1 << at % 8);
+	}
+}
+
+/* A packet without events is cut out, so that only the index says that it was there. */
+TEST(a_packet_without_events_that_was_removed_is_damage, "")
+{
+	int fd = make_simple(6, 8, 20);
+	struct events all = read_log(fd);
+	struct ptrc_log_packet h;
+	struct places p;
+	size_t size, packet;
+	uint8_t *bytes = bytes_of(fd, &size);
+
+	find_places(fd, &p);
+	/* The log ends with a CLOCK before the index. */
+	packet = sizeof(h) + sizeof(struct ptrc_log_clock);
+	memcpy(&h, bytes + p.index - packet, sizeof(h));
+	CHECK_EQ(h.type, PTRC_LOG_CLOCK);
+	memmove(bytes + p.index - packet, bytes + p.index, size - p.index);
+	put_bytes(fd, bytes, size - packet);
+	trace_id_t trid = ts_open_log(fd);
+	CHECK_EQ(counts_of(trid).pt_damaged_parts, 1);
+	check_rest(trid, &all);
+	ts_close_log(trid);
+}
+
+TEST(bytes_after_the_end_are_damage, "")
+{
+	struct plan plan = {.policy = POSIX_TRACE_APPEND, .flushes = 3, .events = 8, .data = 20};
+
+	plan.is_closed = true;
+	for (int i = 0; i < 2; i++) {
+		plan.has_no_index = i;
+		int fd = make_log(&plan);
+		struct events all = read_log(fd);
+		trace_id_t trid = ts_open_log(fd);
+
+		CHECK_EQ(counts_of(trid).pt_damaged_parts, 0);
+		ts_close_log(trid);
+		CHECK_EQ(pwrite(fd, "", 1, (off_t)size_of(fd)), 1);
+		trid = ts_open_log(fd);
+		CHECK_EQ(counts_of(trid).pt_damaged_parts, 1);
+		check_rest(trid, &all);
+		ts_close_log(trid);
 	}
 }
 
@@ -1435,6 +1481,7 @@ TEST(a_huge_index_keeps_no_open_busy, "")
 		 size - p.status);
 	trace_id_t trid = ts_open_log(fd);
 	CHECK(!has_totals(trid));
+	CHECK_EQ(counts_of(trid).pt_damaged_parts, 0);
 	left = read_rest(trid);
 	check_same(&left, &all);
 	ts_close_log(trid);
