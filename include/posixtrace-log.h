@@ -295,6 +295,7 @@ struct posixtrace_log_thread {
 struct posixtrace_log_clock {
 	unsigned long pk_size;	 /* bytes of this structure that were filled in */
 	struct timespec pk_time; /* the time that an event of this moment has */
+	/* pk_boottime, unlike pk_monotonic, is without the offset of a time namespace. */
 	struct timespec pk_realtime, pk_monotonic, pk_boottime;
 	long pk_window_ns;	  /* duration of the reading */
 	unsigned long pk_counter; /* the processor's counter: TSC or cntvct_el0 */

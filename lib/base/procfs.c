@@ -308,6 +308,32 @@ uint64_t ptrc_procfs_time_namespace(void)
 	return stat_file(0, "ns/time", 0, &st) ? 0 : st.st_ino;
 }
 
+/* Takes "boottime <seconds> <nanoseconds>", where only the seconds may be negative. */
+static bool take_boottime(const char *line, void *arg)
+{
+	const char *at = value_of(line, "boottime");
+	int64_t *ns = arg;
+	bool is_negative;
+	uint64_t sec_ns;
+
+	if (!at)
+		return false;
+	is_negative = *at == '-';
+	at += is_negative;
+	sec_ns = ptrc_digits_take(&at) * 1000000000;
+	*ns = (int64_t)((is_negative ? -sec_ns : sec_ns) + ptrc_digits_take(&at));
+	return true;
+}
+
+int64_t ptrc_procfs_boottime_offset(void)
+{
+	char text[128];
+	int64_t ns = 0;
+
+	(void)ptrc_procfs_lines(0, "timens_offsets", text, sizeof(text), take_boottime, &ns);
+	return ns;
+}
+
 static bool bears_in_another(const char *own_name, const char *name)
 {
 	struct stat own, st;

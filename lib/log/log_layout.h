@@ -482,6 +482,7 @@ PTRC_ASSERT_SIZE(struct ptrc_log_thread, 32);
 /* The payload of CLOCK: several clocks, read in immediate succession. */
 struct ptrc_log_clock {
 	int64_t event_ns; /* the timestamp that an event gets at this moment */
+	/* boottime_ns does not have the offset of the keeper's time namespace. */
 	int64_t realtime_ns, monotonic_ns, boottime_ns;
 	uint64_t counter;			  /* the processor's counter, such as the TSC */
 	int64_t window_ns;			  /* how long reading these clocks took */

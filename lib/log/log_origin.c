@@ -94,10 +94,11 @@ static void read_clocks(const struct ptrc_stream_header *h, struct ptrc_log_cloc
 {
 	struct ptrc_clock_cursor cursor = {0};
 	struct timex t = {.modes = 0};
+	int64_t offset = ptrc_procfs_boottime_offset();
 
 	c->monotonic_ns = ptrc_clock_ns(CLOCK_MONOTONIC);
 	c->realtime_ns = ptrc_clock_ns(CLOCK_REALTIME);
-	c->boottime_ns = ptrc_clock_ns(CLOCK_BOOTTIME);
+	c->boottime_ns = difference(ptrc_clock_ns(CLOCK_BOOTTIME), offset);
 	c->counter = ptrc_counter();
 	c->event_ns = ptrc_clock_realtime(h, &cursor, ptrc_stream_now(h));
 	c->window_ns = difference(ptrc_clock_ns(CLOCK_MONOTONIC), c->monotonic_ns);
