@@ -338,7 +338,7 @@ struct posixtrace_log_writer;
  * Starts a log with these attributes (a null pointer: the defaults). The log is written to the file
  * descriptor, which must meet the conditions of posix_trace_create_withlog(); the caller closes the
  * descriptor after the log was closed. The third argument is the creation time (a null pointer:
- * now). The log-full policy is POSIX_TRACE_APPEND.
+ * now), which must not be before 1970. The log-full policy is POSIX_TRACE_APPEND.
  */
 int posixtrace_log_writer_open(int fd, const trace_attr_t *, const struct timespec *,
 			       struct posixtrace_log_writer **);
@@ -355,11 +355,13 @@ int posixtrace_log_writer_type(struct posixtrace_log_writer *, const char *name,
 
 /*
  * Adds an event, for example from posixtrace_log_next_block(). Its type must be an event type of
- * this log, and it must not be earlier than the event added before. Readers of the log report the
- * events in the order in which they were added. As in every log, readers leave out events between a
- * POSIX_TRACE_OVERFLOW and a POSIX_TRACE_RESUME. But readers of this log do not apply the filters
- * that its POSIX_TRACE_START and POSIX_TRACE_FILTER events contain; the types in these filters must
- * be types of this log. After a write error no more events can be added.
+ * this log, and it must not be earlier than the event added before. EINVAL: it is earlier, its time
+ * is more than 2^63 nanoseconds from 1970, or its truncation status is not one of <trace.h>.
+ * Readers of the log report the events in the order in which they were added. As in every log,
+ * readers leave out events between a POSIX_TRACE_OVERFLOW and a POSIX_TRACE_RESUME. But readers of
+ * this log do not apply the filters that its POSIX_TRACE_START and POSIX_TRACE_FILTER events
+ * contain; the types in these filters must be types of this log. After a write error no more events
+ * can be added.
  */
 int posixtrace_log_writer_add(struct posixtrace_log_writer *, const struct posixtrace_event *);
 

@@ -19,7 +19,7 @@ PTRC_PUBLIC int posixtrace_log_writer_open(int fd, const trace_attr_t *attr,
 	trace_attr_t defaults;
 	PTRC_NO_CANCEL();
 
-	if (!log || (created && !ptrc_timespec_is_valid(created)))
+	if (!log || (created && (created->tv_sec < 0 || !ptrc_timespec_is_valid(created))))
 		return EINVAL;
 	posix_trace_attr_init(&defaults);
 	return ptrc_log_copy_create(fd, attr ? attr : &defaults, created, log);

@@ -24,14 +24,20 @@ static inline bool ptrc_timespec_is_valid(const struct timespec *t)
 	return t->tv_nsec >= 0 && t->tv_nsec < 1000000000;
 }
 
+/* Converts a timespec to nanoseconds. Returns false if the time is out of range. */
+static inline bool ptrc_timespec_to_ns(const struct timespec *t, int64_t *ns)
+{
+	return !__builtin_mul_overflow((int64_t)t->tv_sec, INT64_C(1000000000), ns) &&
+	       !__builtin_add_overflow(*ns, (int64_t)t->tv_nsec, ns);
+}
+
 /* Converts a timespec to nanoseconds. A time out of range becomes the smallest or the largest
  * int64_t. */
 static inline int64_t ptrc_timespec_ns(const struct timespec *t)
 {
 	int64_t ns;
 
-	if (__builtin_mul_overflow((int64_t)t->tv_sec, INT64_C(1000000000), &ns) ||
-	    __builtin_add_overflow(ns, (int64_t)t->tv_nsec, &ns))
+	if (!ptrc_timespec_to_ns(t, &ns))
 		return t->tv_sec < 0 ? INT64_MIN : INT64_MAX;
 	return ns;
 }

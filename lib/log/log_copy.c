@@ -330,8 +330,7 @@ int ptrc_log_copy_add(struct posixtrace_log_writer *c, const struct posixtrace_e
 {
 	const struct posix_trace_event_info *info = &event->pt_info;
 	trace_event_id_t id = info->posix_event_id;
-	struct ptrc_live_event e = {.ns = ptrc_timespec_ns(&info->posix_timestamp),
-				    .origin = {.pid = info->posix_pid,
+	struct ptrc_live_event e = {.origin = {.pid = info->posix_pid,
 					       .tid = info->posix_tid,
 					       .thread = (uint64_t)info->posix_thread_id},
 				    .addr = (uint64_t)(uintptr_t)info->posix_prog_address,
@@ -341,7 +340,9 @@ int ptrc_log_copy_add(struct posixtrace_log_writer *c, const struct posixtrace_e
 
 	if (c->error)
 		return c->error;
-	if (!ptrc_set_is_id(id) || event->pt_size > PTRC_REC_LEN_MAX || e.ns < c->last_ns ||
+	if (!ptrc_timespec_to_ns(&info->posix_timestamp, &e.ns) || e.ns < c->last_ns ||
+	    (unsigned)info->posix_truncation_status > POSIX_TRACE_TRUNCATED_READ ||
+	    !ptrc_set_is_id(id) || event->pt_size > PTRC_REC_LEN_MAX ||
 	    (id >= PTRC_ID_FIRST && id - PTRC_ID_FIRST >= ptrc_names_object_count(c->writer.names)))
 		return EINVAL;
 	if (info->posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED)

@@ -489,6 +489,8 @@ TEST(arguments_that_are_refused, "")
 	CHECK_EQ(posixtrace_log_writer_open(fd, NULL, &bad, &log), EINVAL);
 	bad.tv_nsec = -1;
 	CHECK_EQ(posixtrace_log_writer_open(fd, NULL, &bad, &log), EINVAL);
+	bad = (struct timespec){-1, 0};
+	CHECK_EQ(posixtrace_log_writer_open(fd, NULL, &bad, &log), EINVAL);
 	memset(&attr, 0, sizeof(attr));
 	CHECK_EQ(posixtrace_log_writer_open(fd, &attr, NULL, &log), EINVAL);
 	CHECK(!log);
@@ -519,11 +521,43 @@ TEST(arguments_that_are_refused, "")
 	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
 	e = event(id, 10, 0, large, SIZE_MAX);
 	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
+	e = event(id, 10, 0, NULL, 0);
+	e.pt_info.posix_truncation_status = POSIX_TRACE_TRUNCATED_READ + 1;
+	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
+	e.pt_info.posix_truncation_status = -1;
+	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
 	/* None of that has done harm. */
 	add(log, event(id, 10, 0, large, 60000));
 	CHECK_EQ(posixtrace_log_writer_close(NULL, NULL, 0), EINVAL);
 	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
 	CHECK_EQ(ts_log_events(fd).count, 2);
+}
+
+TEST(times_up_to_the_limits, "")
+{
+	const struct timespec last = {INT64_MAX / NS, INT64_MAX % NS};
+	const struct timespec too_early = {INT64_MIN / NS - 1, 0}, too_late = {10000000000, 0};
+	int fd = ts_temp_file();
+	struct posixtrace_log_writer *log = begin(fd);
+	trace_event_id_t id = type(log, "a");
+	struct posixtrace_event e = event(id, 0, 0, NULL, 0);
+
+	e.pt_info.posix_timestamp = too_early;
+	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
+	e.pt_info.posix_timestamp = (struct timespec){-1, 1};
+	add(log, e);
+	e.pt_info.posix_timestamp = too_late;
+	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
+	e.pt_info.posix_timestamp = last;
+	e.pt_info.posix_timestamp.tv_nsec++;
+	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
+	e.pt_info.posix_timestamp = last;
+	add(log, e);
+	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
+	struct ts_events all = ts_log_events(fd);
+	CHECK_EQ(all.count, 2);
+	CHECK_EQ(ts_time_ns(&all.at[0].info.posix_timestamp), 1 - NS);
+	CHECK_EQ(ts_time_ns(&all.at[1].info.posix_timestamp), INT64_MAX);
 }
 
 TEST(names_up_to_the_limit, "")
