@@ -74,6 +74,8 @@ every_reference_leads_somewhere() {
 every_section_is_there() {
 	for page in "$man"/*.3; do
 		grep -q '^\.so ' "$page" && continue
+		sed -n '/^\.SH SYNOPSIS/,/^\.SH DESC/p' "$page" | grep -q '^\.EE' &&
+			echo "${page##*/}: .EE in SYNOPSIS, which joins the prototypes after it"
 		for section in NAME SYNOPSIS DESCRIPTION '"RETURN VALUE"' ERRORS ATTRIBUTES NOTES \
 			'"SEE ALSO"'; do
 			grep -qx "\.SH $section" "$page" || echo "${page##*/}: $section"
@@ -232,7 +234,7 @@ node_example_works() (
 result 'every function has a page, which names and declares it' silent every_function_has_a_page
 result 'every page is one of a function or a macro' silent every_name_is_a_function
 result 'every page that is referred to exists' silent every_reference_leads_somewhere
-result 'every page of a function has all sections' silent every_section_is_there
+result 'every page of a function has all sections and unjoined prototypes' silent every_section_is_there
 result 'every decision is in the conformance statement [GEN-03]' \
 	silent every_decision_is_told
 result 'every requirement that it speaks of exists' silent every_choice_is_required
