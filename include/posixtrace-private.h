@@ -35,12 +35,14 @@ struct ptrc_counts {
 	/* Bytes of the events in the stream that were not read yet (in a stream with a log: not
 	 * flushed yet). */
 	unsigned long pt_stream_bytes;
-	/* Number of processes that have been traced into the stream. A process is counted when it
-	 * records its first event or is forked; a process that traces itself is counted when the
-	 * stream is created. */
+	/* How often a traced process has mapped the stream; 0 for a log. A process is counted when
+	 * it is forked, records its first event or calls posixtrace_attach(); a process that traces
+	 * itself is counted when the stream is created. A process is counted once more for each
+	 * program that it executes and that records an event. A clear does not reset this figure. */
 	unsigned long pt_processes;
 	/* Number of threads that have recorded an event. If a signal handler records an event
-	 * while its thread is recording an event, this counts as one more thread. */
+	 * while its thread is recording an event, this counts as one more thread. 0 for a log. A
+	 * clear does not reset this figure. */
 	unsigned long pt_threads;
 	/* Events in the log that reading has left out since the log was opened or rewound.
 	 * pt_gap_events: events between OVERFLOW and RESUME, which are left out because others
