@@ -406,9 +406,9 @@ int posix_trace_create_withlog(pid_t, const trace_attr_t *__trace_restrict, int,
 
 /*
  * Writes the events in the stream to its log and frees their room; returns when that is done.
- * Recording, reading and posix_trace_get_status() continue during the flush. Calls of start,
- * stop, clear, shutdown and set_filter in other threads wait until the flush is done, even if a
- * pipe or device takes long. Events that could not be written stay in the stream for the next
+ * Recording, reading and the calls of start, stop, set_filter and get_status continue during the
+ * flush. Calls of flush, clear and shutdown in other threads wait until the flush is done, even if
+ * a pipe or device takes long. Events that could not be written stay in the stream for the next
  * flush.
  *   EFBIG   the log would exceed a file size limit (RLIMIT_FSIZE too; no SIGXFSZ is sent).
  *   EINVAL  not an active stream with log.
@@ -435,9 +435,9 @@ int posix_trace_shutdown(trace_id_t);
  * Resets the stream and its log to their state after creation: no events, NOT_FULL, no overrun, an
  * empty filter, and the position in the event type list at its start. The stream keeps its status
  * (running or suspended), names, attributes and creation time. The call itself is not recorded as
- * an event. A stream that had stopped itself is started again only by posix_trace_start(). What was
- * written to a device, pipe or socket stays written. Events that are generated during the call are
- * either recorded after the clear or discarded.
+ * an event. A stream that had stopped itself is empty after the call and stays suspended until
+ * posix_trace_start(). Events that were written to a device, pipe or socket stay there. Events that
+ * are generated during the call are either recorded after the clear or discarded.
  *   EINVAL  not an active stream.
  *   ENOMEM  the process that writes the log was killed, and there are no descriptors left to
  *           start another process; nothing was cleared.
@@ -478,7 +478,7 @@ int posix_trace_get_attr(trace_id_t, trace_attr_t *);
  *   stream status   RUNNING: accepting events. SUSPENDED: not started, or stopped.
  *   full            if RUNNING: newer events overwrite older ones (LOOP only). If SUSPENDED:
  *                   the stream stopped because it was full, until the automatic restart or a
- *                   clear.
+ *                   clear; or its UNTIL_FULL log became full, until a clear.
  *   overrun         events were lost since the last call of this function.
  *   flush status    a flush is in progress.
  *   flush error     0, or the first error number of a flush since the last call.
