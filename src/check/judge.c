@@ -104,16 +104,17 @@ struct begins {
 struct steps {
 	struct ptrc_table_entry entry;
 	unsigned int seen;
-	/* Bit i is set if an event i came before the first event k, for some k below i: in `broken`, certainly; in
-	 * `doubtful`, unless an event k was lost before it; in `open`, unless an event k came at the end of a log
-	 * that was not closed, and was never written. */
+	/* Bit i is set if an event i came before the first event k, for some k below i. In `broken` this is
+	 * certain. In `doubtful` an event k may have been lost before it. In `open` a log was not closed: it may
+	 * lack an event k at its end that counts as earlier. */
 	unsigned int broken, doubtful, open;
 	/* Events may be missing before one of the events in `first`. */
 	bool is_after_loss;
 	struct first {
 		/* The first event i of the rule or, once an event i breaks the rule, that event. */
 		struct ptrc_moment at;
-		/* The k of the event that broke the rule. */
+		/* The greatest k below i whose first event came after an event i; valid if bit i of `broken`,
+		 * `doubtful` or `open` is set. */
 		unsigned int lacks;
 	} first[];
 };
@@ -215,8 +216,8 @@ static bool is_any_near(const struct ptrc_trial *t, const struct ptrc_recent *r,
 	       (r->has_other && is_near(t, &r->other, at));
 }
 
-/* Returns the event's key for the rule, or NULL if the event does not have the field. The key is valid until
- * the next event. */
+/* Returns the event's key for the rule. The key is valid until the next event. Returns NULL if the event does not
+ * have the field; then counts the event in .without_key if it fulfils the rule's conditions. */
 static const struct ptrc_judge_key *key_of(struct now *n)
 {
 	const struct ptrc_rule *r = n->trial->rule;
@@ -479,9 +480,9 @@ static void take_answer(struct now *n, const struct ptrc_judge_key *k)
 	remember_answer(n, k);
 }
 
-/* Notes that events were lost at this time. A lost event may have answered q->fresh, unless an answer would have been
- * late already. Moves q->fresh to q->old. If q->old has events already: if one of the two is late for certain, counts
- * it as broken; else joins them. */
+/* Notes that events were lost at this time. A lost event may have answered q->fresh, unless an answer would have
+ * been late already. Moves q->fresh to q->old. If q->old has events, too: counts q->fresh as broken if it is late
+ * for certain, or else q->old if that is; otherwise joins the two. */
 static void doubt(struct ptrc_trial *t, struct ptrc_request *q, int64_t ns)
 {
 	int64_t length_ns = ptrc_when_subtract(ns, q->fresh.at.ns);
@@ -554,9 +555,9 @@ static bool has_wrong_before(const struct steps *s, unsigned int i)
 	return (s->broken | s->doubtful | s->open) & ((1U << i) - 1);
 }
 
-/* Notes in `set`, which is .broken, .doubtful or .open of w->steps, that the waiting event came before one that
- * precedes it in the rule's list. Does nothing if it came after the one directly before it, and that one or an
- * earlier one came too early itself: that says enough. */
+/* Notes in `set`, which is .broken, .doubtful or .open of w->steps, that the waiting event came before an event
+ * that precedes it in the rule's list. Does nothing if the event directly before it in the list has come, and
+ * has_wrong_before(): it is enough to note the earlier mistake. */
 static void break_order(const struct ptrc_waiting *w, unsigned int *set)
 {
 	unsigned int bit = 1U << w->step;
@@ -648,9 +649,9 @@ static void take_allowing(struct now *n, const struct ptrc_judge_key *k)
 	struct allowed *a = find_at(&t->table, k, sizeof(*a));
 
 	a->at = n->at;
-	/* If this event E has just found the event R that it requires, R is earlier than E. The waiting events with
-	 * the same key have not found R, so they are earlier than R. So E comes after all of them, and cannot be
-	 * the event that they require. */
+	/* Suppose that this event E, which matches both patterns of the rule, has just found the event R that it
+	 * requires. Then R is earlier than E. The waiting events with the same key have not found R, so they are
+	 * earlier than R. So E comes after all of them, and cannot be the event that they require. */
 	if (t->used_event == n->judge->event_count)
 		return;
 	for (struct ptrc_waiting *w = TAILQ_FIRST(&t->waiting), *next; w; w = next) {
@@ -674,7 +675,8 @@ static const uint64_t *gaps_of(const struct now *n)
 				       : &n->judge->sources[n->at.source].gap_count;
 }
 
-/* Whether events of the pair may be missing because a log stopped before the others. */
+/* Whether events of the rule's pairs may be missing because a log stopped before the others. Only the key `by` lets
+ * a pair have events in several logs. */
 static bool is_beyond_end(const struct ptrc_trial *t)
 {
 	return t->rule->by_text && t->rule->at_end != PTRC_RULE_IGNORE &&
@@ -860,8 +862,8 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 
 /* ---- order ---- */
 
-/* The waiting events with this key that are within the tolerance of this event wait no longer for an event of its
- * place in the rule's list: it may have come before them. */
+/* The current event may have come before the waiting events with this key that are within the tolerance of it. So
+ * these wait no longer for an event of the current event's place in the list. */
 static void allow_later(struct now *n, const struct steps *s)
 {
 	struct ptrc_trial *t = n->trial;
@@ -881,10 +883,11 @@ static bool is_complete(const struct ptrc_trial *t, const struct steps *s)
 	return s->seen == (1U << t->rule->event_count) - 1;
 }
 
-/* Takes an event of the list. A list is in order if the first event i comes after the first event i - 1. This is the
- * case if each event i has some event k before it, for each k below i, which is what is checked here. It is not
- * enough that each has an event i - 1 before it: within the tolerance, b may have come after a, and c after b, but
- * not c after a if c and a are of the same thread. */
+/* Takes an event of the list. A list is in order if the first event i comes after the first event i - 1. This is
+ * the case if each event i has some event k before it, for each k below i, which is what is checked here. It is not
+ * enough that each has an event i - 1 before it. Example: for the list a, b, c, a thread records c, then a, and
+ * another thread records b, all within the tolerance. Then b counts as later than a, and c as later than b, but c
+ * is earlier than a. */
 static void take_order(struct now *n)
 {
 	struct ptrc_trial *t = n->trial;
@@ -1312,9 +1315,9 @@ int64_t ptrc_judge_end_ns(const struct ptrc_judge *j, int64_t last_ns)
 	return end_ns;
 }
 
-/* Whether events of this type begin or end pairs of the rule whatever the conditions say: the conditions select
- * pairs, as --where does. But if the type matches both events of the rule, the conditions say which events begin
- * pairs and which end them. */
+/* Whether every event of this type begins or ends a pair of the rule, even if it does not fulfil the conditions.
+ * The conditions then only select which of these pairs are judged. This does not hold if the type matches both
+ * events of the rule: then the conditions say which events begin pairs and which end them. */
 static bool is_paired_by_type(const struct ptrc_rule *r, const char *name)
 {
 	return r->kind == PTRC_RULE_PAIR && !(ptrc_glob_matches(r->events[0].pattern, name) &&

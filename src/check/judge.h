@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judges a trace by rules while its events are read in order of time. A rule groups events by a key: the thread, or
- * the value of a field. The memory for a rule grows with the number of keys that have an unanswered event (kind
- * after) or an open pair (kind pair), or with the number of all keys (kinds count, before and order).
+ * Judges a trace by rules while its events are read in order of time. A rule groups events by a key: the value of a
+ * field or, for the kind pair without a field, the thread; other rules without a field have one group. The memory for
+ * a rule grows with the number of keys that have an unanswered event (kind after) or an open pair (kind pair), or
+ * with the number of all keys (kinds count, before and order).
  *
  * A rule may stay undecided for two reasons: the log ends before an answer or the end of a pair, or lost events or
  * data might have decided the rule. If two events of different threads are no further apart than the rule's
@@ -19,8 +20,8 @@
 #include "src/spans/key.h"
 #include "src/query/view.h"
 
-/* One way in which an event type matches a rule: its events count as rule->events[event] of the rule of
- * `trial`. An event type may have several roles. */
+/* One way in which an event type matches a rule: its events count as trial->rule->events[event]. An event type may
+ * have several roles. */
 struct ptrc_role {
 	struct ptrc_trial *trial;
 	unsigned int event;
@@ -36,7 +37,7 @@ struct ptrc_roles {
 struct ptrc_judge_source {
 	/* The number of places in this log, so far, where events are missing: losses, stops, and its early end. */
 	uint64_t gap_count;
-	/* A loss started at the last event of this source. It lasts until the next event of the source. */
+	/* A loss started at the latest event of this source. It lasts until the next event of the source. */
 	bool is_at_loss;
 	/* is_stopped: no START has followed the latest STOP of this source. stop_ns: the time of that STOP. */
 	bool is_stopped;
@@ -95,14 +96,14 @@ struct ptrc_roles *ptrc_judge_find_roles(struct ptrc_judge *, const char *name);
  * taken yet. */
 void ptrc_judge_find_key(struct ptrc_judge *, struct ptrc_trial *);
 
-/* Takes the current event of the view's reader, with the roles of its type. Even without roles, the caller must
- * pass these events: each START and STOP, each event that reports a loss, and the event that follows such a report
- * in the same source. */
+/* Takes the current event of the view's reader, with the roles of its type. The caller may leave out events without
+ * a role, but not these: a START or STOP, an event that reports a loss, and the event that follows such a report in
+ * the same source. */
 void ptrc_judge_take(struct ptrc_judge *, const struct ptrc_roles *, struct ptrc_view *,
 		     unsigned int source);
 
-/* Notes that events of the source were lost at this time or before it. The caller calls it only for losses that no
- * event reports. */
+/* Notes that events of the source were lost at this time or before it. Called for losses that no event reports;
+ * ptrc_judge_take() notes the others itself. */
 void ptrc_judge_take_gap(struct ptrc_judge *, int64_t ns, unsigned int source);
 
 /* Notes, before any event, that --log-keep has deleted the first files of the log. */

@@ -41,8 +41,7 @@ struct ptrc_case {
 	char *text;
 	/* The events as lines of text. */
 	char *line, *other_line;
-	/* The name of the first event. The lines and the name are NULL until the log has been read a second
-	 * time. */
+	/* The name of the event type of `at`. It and the lines are NULL until the log has been read a second time. */
 	char *name;
 };
 
@@ -56,19 +55,19 @@ struct ptrc_cases {
 
 /* For pairs with the key at-most: how many pairs are certainly open. */
 struct ptrc_open {
-	/* The number of losses when a pair was last counted here. If the judge has seen another loss since, it may have
-	 * hidden ends of pairs, and count is out of date. */
+	/* The number of losses that the judge had seen when `count` was updated last. If it has seen more by now,
+	 * the ends of these pairs may be lost, and `count` is out of date. */
 	uint64_t gap_count;
 	uint64_t count;
 };
 
-/* For pairs with the key at-most: an event that opened a pair while more pairs were open than ever before. It is
- * kept for as long as the rule's tolerance, because the end of a pair in another thread may count as earlier. */
+/* For pairs with the key at-most: an event by which more pairs were open than ever before. It is kept for as long
+ * as the rule's tolerance, because an end event of another thread that comes within that time may count as earlier. */
 struct ptrc_crowd {
 	struct ptrc_moment at;
 	/* The number of the event that opened the pair. */
 	uint64_t event;
-	/* The number of pairs that were open then. */
+	/* The number of pairs that were open then, including this one. */
 	uint64_t count;
 };
 
@@ -89,11 +88,12 @@ struct ptrc_ending {
 	bool has_deleted_files;
 	/* The first files of a log were deleted, or are missing. */
 	bool lacks_start;
-	/* first_gap_ns: the time of the first loss that was not a stop. last_gap_ns: that of the latest loss, or of the
-	 * latest STOP or START that counts as one. Valid only after such a place. */
+	/* first_gap_ns: the time of the first loss that was not a time without recording; valid if
+	 * ptrc_ending_has_loss(). last_gap_ns: the time of the latest loss, or of the latest STOP or START that is
+	 * counted in stop_count; valid if gap_count is not 0. */
 	int64_t first_gap_ns, last_gap_ns;
-	/* The time of the last event of the first log that has no end and stopped before the others. INT64_MAX if
-	 * there is no such log. */
+	/* The time at which a log stopped that has no end, while others went on; if there are several, the first
+	 * such time. INT64_MAX if there is none. */
 	int64_t early_end_ns;
 	/* Events are missing, and it is unknown where. This member and the following ones are set when all
 	 * events have been read. */
@@ -134,8 +134,8 @@ struct ptrc_trial {
 	 * pairs without an end. */
 	uint64_t kept, broken, doubtful, open;
 	/* The numbers of events that lack the field of the rule's key (without_key), of end events whose begin
-	 * event is missing (unmatched_ends), and of ends and answers with an earlier time than the event that began
-	 * the pair, or that they answer (backwards). */
+	 * event is missing (unmatched_ends), and of end events and answers with an earlier time than the event that
+	 * they end or answer (backwards). */
 	uint64_t without_key, unmatched_ends, backwards;
 	/* The number of events of which it is unknown whether they belong to the rule, because their data was
 	 * cut (cut) or does not fit its layout (misfits). */
@@ -159,8 +159,8 @@ struct ptrc_trial {
 	 * `answers` finds them by key; `remembered` lists them in the order in which they expire. */
 	struct ptrc_table answers;
 	TAILQ_HEAD(ptrc_answers, ptrc_answer) remembered;
-	/* For the kinds before and order: events that lack what they require. The required event may still follow
-	 * within the tolerance. */
+	/* For the kinds before and order: events that lack an event before them. That event may still follow within
+	 * the tolerance, and then counts as earlier. */
 	TAILQ_HEAD(ptrc_waitings, ptrc_waiting) waiting;
 	/* For the kind exists: whether the moment from which `within` counts (the base) is known, whether an
 	 * earlier base may have been lost, and whether the event was found in time. */
@@ -168,11 +168,11 @@ struct ptrc_trial {
 	/* For the kind exists: the base, from which `within` counts. Without `of` it is the start of the log,
 	 * and only its time is set. */
 	struct ptrc_moment base;
-	/* For the kind exists: the latest events before the base. */
+	/* For the kind exists: the latest events of the key `exists` that were read before the base. */
 	struct ptrc_recent early;
-	/* An event may match two events of a rule, but must not fulfil its own condition. So this is the
-	 * number of the last event that was used as: the base (exists); an event of the list (order); an
-	 * answer (after); an event that had what it requires (before). */
+	/* An event that matches two events of a rule must not count for both. So this is the number of the last
+	 * event that was used as: the base (exists); an event of the list (order); an answer (after); an event that
+	 * had what it requires (before). */
 	uint64_t used_event;
 	/* For the kind order: the number of the last event that was counted in .matched. */
 	uint64_t matched_event;
@@ -185,8 +185,8 @@ struct ptrc_trial {
 	/* For the kind pair: the durations; for each bound, the number of durations below it. */
 	struct ptrc_quantiles lengths;
 	uint64_t below[PTRC_RULE_BOUNDS_MAX];
-	/* For the kind pair: for each bound, the number of pairs without an end that had lasted less than the
-	 * bound when the log ended. */
+	/* For the kind pair: for each bound, the number of pairs without an end that had lasted less than the bound
+	 * when the log ended. 0 if .is_final: these pairs count as endless. */
 	uint64_t open_below[PTRC_RULE_BOUNDS_MAX];
 	/* For pairs with at-most, else NULL: the open pairs of each log. If the rule has the key `by`, only
 	 * element 0 is used, for all logs together. */

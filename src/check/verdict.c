@@ -90,7 +90,7 @@ static void decide_count(struct ptrc_trial *t, const struct ptrc_ending *e, stru
 	const struct ptrc_rule *r = t->rule;
 	uint64_t keys = t->broken + t->doubtful + t->kept;
 	uint64_t wrong = t->broken ? t->broken : t->doubtful;
-	/* A key has too few events, or no event happened at all. */
+	/* A key has too few events, or no event happened at all although min is above 0. */
 	bool is_short = t->doubtful || (!keys && r->min);
 	/* All events of some key may be missing. That key, too, may have had too few events, if min is above 1. */
 	bool is_uncertain = r->has_max || is_short || (r->by_text && r->min > 1);
@@ -134,8 +134,8 @@ static void decide_each(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 	const struct ptrc_rule *r = t->rule;
 	bool is_sure = !e->has_unplaced_loss;
 	uint64_t all = t->kept + t->broken + t->doubtful + t->open;
-	/* Each event of the order has happened, and no loss came before. So no lost event can have been the
-	 * first of its type. */
+	/* Each event of the list has happened, in order and before any loss. So no lost event can have been the
+	 * first of its place in the list. */
 	bool is_whole = r->kind == PTRC_RULE_ORDER && !r->by_text && t->is_whole && is_sure;
 
 	f->is_broken = t->broken && is_sure;
@@ -296,8 +296,7 @@ static void worsen(enum ptrc_verdict *verdict, enum ptrc_rule_doubt doubt)
 		*verdict = PTRC_VERDICT_UNDECIDED;
 }
 
-/* Whether length_ns violates one of the bounds in t->broken_bounds: whether it is too long for an upper bound if
- * is_long, else too short for a lower bound. */
+/* Whether length_ns violates one of the bounds in t->broken_bounds: if is_long, an upper bound; else a lower bound. */
 static bool breaks(const struct ptrc_trial *t, uint64_t length_ns, bool is_long)
 {
 	for (size_t i = 0; i < t->rule->bound_count; i++) {
