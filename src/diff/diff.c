@@ -182,8 +182,8 @@ static bool is_enough(const struct ptrc_diff *d, const struct ptrc_diff_pair *p)
 		       PTRC_RUNS_THRESHOLD;
 }
 
-/* Stores a first verdict: NEW, GONE or NONE if a side has no durations; FEW if there are too few for a test; else
- * NOISE, which judge() may replace. If both sides have durations, stores the result of the rank test. */
+/* Stores a first verdict: NEW, GONE or NONE if a side has no durations; FEW if not is_enough(); else NOISE, which
+ * judge() may replace. If both sides have durations, stores the result of the rank test. */
 static void compare(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
 {
 	const struct ptrc_quantiles *a = &p->sides[PTRC_DIFF_BEFORE].lengths;

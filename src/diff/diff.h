@@ -74,8 +74,9 @@ struct ptrc_diff_pair {
 		struct ptrc_pair_halves halves;
 		uint64_t without_key;
 	} sides[PTRC_DIFF_SIDES];
-	/* Filled in by ptrc_diff_end(). The tests are valid if both sides have durations; `test`, the rank test, is
-	 * used only if each side has exactly one log. The p-values are corrected for the number of tests. */
+	/* Filled in by ptrc_diff_end(). The tests are valid if both sides have durations; `test`, the rank test,
+	 * decides the verdict only if each side has exactly one log. The p-values are corrected for the number of
+	 * tests, except with PTRC_DIFF_FEW. */
 	enum ptrc_diff_verdict verdict;
 	struct ptrc_rank_test test;
 	double p_values[PTRC_QUANTILES_SHOWN];
@@ -88,7 +89,7 @@ struct ptrc_diff {
 	struct ptrc_query *query;
 	/* The side to which the current log belongs. */
 	size_t side;
-	/* The times of the current log's first event and, so far, of its last one. */
+	/* The times of the first and the latest event of the current log. */
 	struct ptrc_period span;
 	/* The pairs whose durations are compared. They belong to the caller. */
 	struct ptrc_pairs *pairs;
