@@ -57,8 +57,8 @@ static void check_probes(struct ptrc_doctor *d, const char *path)
 	ptrc_program_probes_free(&probes);
 }
 
-/* Reports that --os can record events of the program, if the kernel allows that. If not, doctor_machine.c has
- * reported it. */
+/* Reports that --os can record events of the program, if the kernel allows that. If the kernel does not,
+ * ptrc_doctor_machine() has already reported why. */
 static void check_os(struct ptrc_doctor *d, const char *path)
 {
 	struct ptrc_os_refusal refusal;

@@ -148,8 +148,9 @@ static bool is_writing(const char *pid, const char *directory, const struct stat
 	return is_found;
 }
 
-/* Reports a process of this user that writes the log: the controller or, if that is gone, the keeper (a process
- * that only writes the log). Returns false if no process of this user writes the log. */
+/* Reports which process of this user has the log open for writing: the controller or, if that is gone, the keeper
+ * (a process that only writes the log). Also reports each such process that is stopped. Returns false if there is
+ * none. */
 static bool examine_process(struct ptrc_doctor *d, const char *path, const char *absolute)
 {
 	char thing[32 + PTRC_SESSION_NAME_MAX] = "";
@@ -246,8 +247,8 @@ static bool is_own(const char *path)
 	return !geteuid() || (!stat(path, &st) && st.st_uid == geteuid());
 }
 
-/* Reports what is missing from a log, as ptrace-stat does. If the log was not closed, although no process of this
- * user writes it, also reports why. */
+/* Reports what is missing from a log, as ptrace-stat does. If the log is not closed and no process of this user
+ * writes it, also reports why it is not closed. */
 static void check_losses(struct ptrc_doctor *d, const char *path, const struct ptrc_losses *l,
 			 bool is_log_full)
 {
@@ -379,7 +380,7 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 	struct stat st;
 	int error;
 
-	/* The first file of a rotated log may have been deleted, but its later files can be read. */
+	/* The first file of a rotated log may have been deleted, but the later files of the log can be read. */
 	if (fd < 0 && errno == ENOENT && !ptrc_reader_open_log(&reader, path)) {
 		reader.is_growing = examine_writer(d, path);
 		check_contents(d, &reader);

@@ -71,7 +71,8 @@ void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status, cons
 	ptrc_output_write(d->out);
 }
 
-/* Returns the advice if these numbers of events were lost in the stream and in the log. */
+/* Returns the advice for the loss of in_stream events because the stream was full, and of in_log events because the
+ * log was. */
 static const char *room(uint64_t in_stream, uint64_t in_log)
 {
 	if (!in_stream)
@@ -83,8 +84,8 @@ static const char *room(uint64_t in_stream, uint64_t in_log)
 	return "use a larger --stream-min-size";
 }
 
-/* For each kind of loss, which is named by its member in JSON: the check under which it is reported ("lost" if it
- * is not in this table), and what to do. */
+/* Kinds of loss, each named by its key in JSON: the check under which a kind is reported, and what to do about it
+ * (may be NULL). The check of all other kinds is "lost". */
 static const struct {
 	const char *key, *check, *advice;
 } losses[] = {
