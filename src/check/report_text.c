@@ -159,8 +159,8 @@ void ptrc_check_put_command(struct ptrc_buffer *b, const struct ptrc_check *chec
 	if (ptrc_when_subtract(last_ns, first_ns) > AROUND_NS - 2 * MARGIN_NS) {
 		int64_t after = ptrc_when_add(ptrc_when_subtract(last_ns, first_ns), MARGIN_NS);
 
-		/* --around matches only c->at, which may be the earlier or the later one of the two events. So the
-		 * context has to reach from c->at to c->other in both directions. */
+		/* --around names only the event type of c->at, which may be the earlier or the later one of the two
+		 * events. So the context has to reach from c->at to c->other in both directions. */
 		ptrc_buffer_format(b, " --context=%" PRId64 "ns", after);
 	}
 	put_moment(b, "--since", ptrc_when_subtract(first_ns, MARGIN_NS));

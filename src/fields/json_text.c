@@ -156,7 +156,7 @@ static bool take_scalar(struct scan *s)
 	       take_number(s);
 }
 
-/* Reads the name of a member, which includes its quotes, and the colon. */
+/* Reads the name of a member and the colon after it. *name includes the quotes of the name. */
 static bool take_key(struct scan *s, const char **name, size_t *name_size)
 {
 	skip_blanks(s);

@@ -19,7 +19,8 @@ __extension__ typedef __int128 ptrc_whole;
 struct ptrc_quantity {
 	/* One of enum ptrc_dimension. */
 	unsigned int dimension;
-	/* A whole number that fits is in .whole, and is_whole is set. Any other number is in .number. */
+	/* If is_whole, the number is in .whole. Otherwise it has a fraction, or may be too large for .whole, and is
+	 * in .number. */
 	bool is_whole;
 	ptrc_whole whole;
 	long double number;

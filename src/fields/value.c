@@ -326,7 +326,7 @@ void ptrc_value_json(struct ptrc_json *j, const char *key, const struct ptrc_val
 		ptrc_json_hex(j, key, v->bytes, v->size);
 }
 
-/* Appends a duration with all its digits, in the largest unit in which it is at least 1. */
+/* Appends a duration with all its digits, in the largest unit, up to seconds, in which it is at least 1. */
 static void put_duration(struct ptrc_buffer *b, uint64_t ns)
 {
 	enum ptrc_unit unit = PTRC_UNIT_S;
