@@ -106,9 +106,8 @@ static void bind_pairs(struct ptrc_check *c, struct ptrc_source *s, const struct
 	}
 }
 
-/* Whether c->pairs still needs events, to find out whether pairing by thread is wrong. It does for a pair of event
- * types that has had no event yet, and for one whose types share a field (common_text) by which no wrong pair was
- * found so far. */
+/* Whether c->pairs needs more events to find out whether pairing by thread is wrong: a pair of event types has had no
+ * event yet, or shares a field (common_text) by which no wrong pair was found so far. */
 static bool may_contradict(const struct ptrc_check *c)
 {
 	for (size_t i = 0; i < c->pairs.count; i++) {
@@ -165,8 +164,8 @@ static void resolve_times(struct ptrc_check *c)
 
 /* ---- the end ---- */
 
-/* Fills in judge.ending: its time, whether events are missing at places that no event reports, which parts of the
- * logs are damaged or unclosed, and whether all logs have ended. */
+/* Fills in judge.ending: its time, whether events are missing at places that no event reports, which parts of the logs
+ * are damaged or unclosed, and whether all logs have ended. */
 static void find_losses(struct ptrc_check *c)
 {
 	struct ptrc_ending *ending = &c->judge.ending;
@@ -191,9 +190,9 @@ static void find_losses(struct ptrc_check *c)
 		 * differing_parts that could not be read are counted as unreadable. */
 		ending->has_damaged_part |= rest.damaged_parts || rest.differing_parts;
 		rest.damaged_parts = rest.differing_parts = 0;
-		/* If the judge has counted a loss, the logs are taken to have the events that mark where a stream
-		 * or a log was full or damaged. So the judge has counted all losses of this kind, and they are
-		 * taken out of `rest`. */
+		/* If the judge has counted a loss, the logs are taken to have the events that mark where a stream or a
+		 * log was full or damaged. So the judge has counted all losses of this kind, and they are taken out of
+		 * `rest`. */
 		if (ptrc_ending_has_loss(ending)) {
 			rest.stream_events = rest.log_events = rest.unreadable_events = 0;
 			rest.is_overrun = rest.is_unreadable_uncounted = false;
@@ -228,9 +227,9 @@ add_note(struct ptrc_trial *t, const char *format, ...)
 	return is_new;
 }
 
-/* Makes a rule fail that passes only because no event matched it. The latest note says that no event has an event
- * type or a data member that the rule names: most likely, this name is misspelt. So this note becomes the reason.
- * If events are missing, nothing can be concluded, and the rule still passes. */
+/* Makes a rule fail that passes only because no event matched it. The latest note says that no event has an event type
+ * or a data member that the rule names: most likely, this name is misspelt. So this note becomes the reason. If events
+ * are missing, nothing can be concluded, and the rule still passes. */
 static void fail_by_note(const struct ptrc_check *c, struct ptrc_trial *t)
 {
 	unsigned int kinds = 1U << PTRC_RULE_NEVER | 1U << PTRC_RULE_COUNT | 1U << PTRC_RULE_BEFORE;
@@ -243,14 +242,14 @@ static void fail_by_note(const struct ptrc_check *c, struct ptrc_trial *t)
 	t->reason = t->notes[--t->note_count];
 }
 
-/* Adds a note that no event type matches the pattern. If the pattern has no '*', the note proposes similar names,
- * and a rule of the kind never fails, see fail_by_note(). */
+/* Adds a note that no event type matches the pattern. If the pattern has no '*', the note proposes similar names; a
+ * rule of the kind PTRC_RULE_NEVER may then fail, see fail_by_note(). */
 static void note_missing(const struct ptrc_check *c, struct ptrc_trial *t, const char *pattern)
 {
 	struct ptrc_nearest nearest = {0};
 	char proposal[3 * TRACE_EVENT_NAME_MAX];
-	/* A pattern with '*' need not match anything. Any other pattern, even with '?' or '[', is meant to match
-	 * some name. */
+	/* A pattern with '*' need not match anything. Any other pattern, even with '?' or '[', is meant to match some
+	 * name. */
 	bool is_name = !strchr(pattern, '*');
 
 	if (is_name)
@@ -383,8 +382,8 @@ static void want_case(struct showing *s, struct ptrc_case *c)
 		want(s, &c->other);
 }
 
-/* Reads a log a second time, to show the events of the cases, which break a rule or leave it undecided. The losses
- * of the log are not counted again. */
+/* Reads a log a second time, to show the events of the cases, which break a rule or leave it undecided. The losses of
+ * the log are not counted again. */
 static void show_events(struct ptrc_check *c, struct ptrc_source *source)
 {
 	static struct showing s;
@@ -459,8 +458,8 @@ void ptrc_check_begin(struct ptrc_check *c, struct ptrc_rules *rules, struct ptr
 		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
 			if (s->reader.types[id])
 				roles_of(c, s, id);
-		/* If files before the first existing one are missing, their events count as lost, except those of
-		 * files that --log-keep has deleted. */
+		/* If files before the first existing one are missing, their events count as lost, except those of files
+		 * that --log-keep has deleted. */
 		if (s->reader.counts.pt_earlier_files > s->reader.counts.pt_deleted_files)
 			ptrc_judge_take_gap(&c->judge, INT64_MIN, (unsigned int)i);
 		else if (s->reader.counts.pt_deleted_files)
@@ -506,8 +505,8 @@ static void note_missing_member(const char *text, void *arg)
 		fail_by_note(n->c, n->t);
 }
 
-/* If an expression of the rule can hold for no event, because it uses a field that no event has, adds a note that
- * names the field. Then the rule may fail, see fail_by_note(). */
+/* If an expression of the rule can hold for no event, because it uses a field that no event has, adds a note that names
+ * the field. Then the rule may fail, see fail_by_note(). */
 static void note_members(struct ptrc_check *c, struct ptrc_trial *t)
 {
 	struct noting n = {c, t};
@@ -533,8 +532,8 @@ enum ptrc_exit ptrc_check_judge(struct ptrc_check *c)
 		ptrc_query_run(q);
 	}
 	is_done &= ptrc_query_finish(q, is_done);
-	/* ptrc_query_finish() has counted the events whose data does not fit its layout. show_events() decodes
-	 * events again, so it comes later: otherwise these events would be counted twice. */
+	/* ptrc_query_finish() has counted the events whose data does not fit its layout. show_events() decodes events
+	 * again, so it comes later: otherwise these events would be counted twice. */
 	for (size_t i = 0; i < q->source_count; i++) {
 		is_done &= !q->sources[i].losses.read_error;
 		show_events(c, &q->sources[i]);

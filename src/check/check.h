@@ -15,8 +15,8 @@
 struct ptrc_check {
 	struct ptrc_rules *rules;
 	struct ptrc_judge judge;
-	/* Only for messages: the event types of rules that pair events by thread. If a field of both events of a
-	 * pair shows that pairing by thread is wrong, a message proposes this field as the key `by`. */
+	/* Only for messages: the event types of rules that pair events by thread. If a field of both events of a pair
+	 * shows that pairing by thread is wrong, a message proposes this field as the key `by`. */
 	struct ptrc_pairs pairs;
 	/* Reads the logs, which are its sources. */
 	struct ptrc_query *query;

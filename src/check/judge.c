@@ -104,9 +104,9 @@ struct begins {
 struct steps {
 	struct ptrc_table_entry entry;
 	unsigned int seen;
-	/* Bit i is set if an event i came before the first event k, for some k below i. In `broken` this is
-	 * certain. In `doubtful` an event k may have been lost before it. In `open` a log was not closed: it may
-	 * lack an event k at its end that counts as earlier. */
+	/* Bit i is set if an event i came before the first event k, for some k below i. In `broken` this is certain. In
+	 * `doubtful` an event k may have been lost before it. In `open` a log was not closed: it may lack an event k at
+	 * its end that counts as earlier. */
 	unsigned int broken, doubtful, open;
 	/* Events may be missing before one of the events in `first`. */
 	bool is_after_loss;
@@ -216,8 +216,8 @@ static bool is_any_near(const struct ptrc_trial *t, const struct ptrc_recent *r,
 	       (r->has_other && is_near(t, &r->other, at));
 }
 
-/* Returns the event's key for the rule. The key is valid until the next event. Returns NULL if the event does not
- * have the field; then counts the event in .without_key if it fulfils the rule's conditions. */
+/* Returns the event's key for the rule. The key is valid until the next event. Returns NULL if the event does not have
+ * the field; then counts the event in .without_key if it fulfils the rule's conditions. */
 static const struct ptrc_judge_key *key_of(struct now *n)
 {
 	const struct ptrc_rule *r = n->trial->rule;
@@ -480,9 +480,9 @@ static void take_answer(struct now *n, const struct ptrc_judge_key *k)
 	remember_answer(n, k);
 }
 
-/* Notes that events were lost at this time. A lost event may have answered q->fresh, unless an answer would have
- * been late already. Moves q->fresh to q->old. If q->old has events, too: counts q->fresh as broken if it is late
- * for certain, or else q->old if that is; otherwise joins the two. */
+/* Notes that events were lost at this time. A lost event may have answered q->fresh, unless an answer would have been
+ * late already. Moves q->fresh to q->old. If q->old has events, too: counts q->fresh as broken if it is late for
+ * certain, or else q->old if that is; otherwise joins the two. */
 static void doubt(struct ptrc_trial *t, struct ptrc_request *q, int64_t ns)
 {
 	int64_t length_ns = ptrc_when_subtract(ns, q->fresh.at.ns);
@@ -555,8 +555,8 @@ static bool has_wrong_before(const struct steps *s, unsigned int i)
 	return (s->broken | s->doubtful | s->open) & ((1U << i) - 1);
 }
 
-/* Notes in `set`, which is .broken, .doubtful or .open of w->steps, that the waiting event came before an event
- * that precedes it in the rule's list. Does nothing if the event directly before it in the list has come, and
+/* Notes in `set`, which is .broken, .doubtful or .open of w->steps, that the waiting event came before an event that
+ * precedes it in the rule's list. Does nothing if the event directly before it in the list has come, and
  * has_wrong_before(): it is enough to note the earlier mistake. */
 static void break_order(const struct ptrc_waiting *w, unsigned int *set)
 {
@@ -675,8 +675,8 @@ static const uint64_t *gaps_of(const struct now *n)
 				       : &n->judge->sources[n->at.source].gap_count;
 }
 
-/* Whether events of the rule's pairs may be missing because a log stopped before the others. Only the key `by` lets
- * a pair have events in several logs. */
+/* Whether events of the rule's pairs may be missing because a log stopped before the others. Only the key `by` lets a
+ * pair have events in several logs. */
 static bool is_beyond_end(const struct ptrc_trial *t)
 {
 	return t->rule->by_text && t->rule->at_end != PTRC_RULE_IGNORE &&
@@ -862,8 +862,8 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 
 /* ---- order ---- */
 
-/* The current event may have come before the waiting events with this key that are within the tolerance of it. So
- * these wait no longer for an event of the current event's place in the list. */
+/* The current event may have come before the waiting events with this key that are within the tolerance of it. So these
+ * wait no longer for an event of the current event's place in the list. */
 static void allow_later(struct now *n, const struct steps *s)
 {
 	struct ptrc_trial *t = n->trial;
@@ -883,11 +883,10 @@ static bool is_complete(const struct ptrc_trial *t, const struct steps *s)
 	return s->seen == (1U << t->rule->event_count) - 1;
 }
 
-/* Takes an event of the list. A list is in order if the first event i comes after the first event i - 1. This is
- * the case if each event i has some event k before it, for each k below i, which is what is checked here. It is not
- * enough that each has an event i - 1 before it. Example: for the list a, b, c, a thread records c, then a, and
- * another thread records b, all within the tolerance. Then b counts as later than a, and c as later than b, but c
- * is earlier than a. */
+/* Takes an event of the list. A list is in order if the first event i comes after the first event i - 1. This is the
+ * case if each event i has some event k before it, for each k below i, which is what is checked here. It is not enough
+ * that each has an event i - 1 before it. Example: for the list a, b, c, a thread records c, then a, and another thread
+ * b, all within the tolerance. Then b may count as later than a, and c as later than b, but c is earlier than a. */
 static void take_order(struct now *n)
 {
 	struct ptrc_trial *t = n->trial;
@@ -1315,9 +1314,9 @@ int64_t ptrc_judge_end_ns(const struct ptrc_judge *j, int64_t last_ns)
 	return end_ns;
 }
 
-/* Whether every event of this type begins or ends a pair of the rule, even if it does not fulfil the conditions.
- * The conditions then only select which of these pairs are judged. This does not hold if the type matches both
- * events of the rule: then the conditions say which events begin pairs and which end them. */
+/* Whether every event of this type begins or ends a pair of the rule, even if it does not fulfil the conditions. The
+ * conditions then only select which of these pairs are judged. This does not hold if the type matches both events of
+ * the rule: then the conditions say which events begin pairs and which end them. */
 static bool is_paired_by_type(const struct ptrc_rule *r, const char *name)
 {
 	return r->kind == PTRC_RULE_PAIR && !(ptrc_glob_matches(r->events[0].pattern, name) &&

@@ -20,8 +20,8 @@
 #include "src/spans/key.h"
 #include "src/query/view.h"
 
-/* One way in which an event type matches a rule: its events count as trial->rule->events[event]. An event type may
- * have several roles. */
+/* One way in which an event type matches a rule: its events count as trial->rule->events[event]. An event type may have
+ * several roles. */
 struct ptrc_role {
 	struct ptrc_trial *trial;
 	unsigned int event;
@@ -96,9 +96,9 @@ struct ptrc_roles *ptrc_judge_find_roles(struct ptrc_judge *, const char *name);
  * taken yet. */
 void ptrc_judge_find_key(struct ptrc_judge *, struct ptrc_trial *);
 
-/* Takes the current event of the view's reader, with the roles of its type. The caller may leave out events without
- * a role, but not these: a START or STOP, an event that reports a loss, and the event that follows such a report in
- * the same source. */
+/* Takes the current event of the view's reader, with the roles of its type. The caller may leave out events without a
+ * role, but not these: a START or STOP, an event that reports a loss, and the event that follows such a report in the
+ * same source. */
 void ptrc_judge_take(struct ptrc_judge *, const struct ptrc_roles *, struct ptrc_view *,
 		     unsigned int source);
 

@@ -55,14 +55,14 @@ struct ptrc_cases {
 
 /* For pairs with the key at-most: how many pairs are certainly open. */
 struct ptrc_open {
-	/* The number of losses that the judge had seen when `count` was updated last. If it has seen more by now,
-	 * the ends of these pairs may be lost, and `count` is out of date. */
+	/* The number of losses that the judge had seen when `count` was updated last. If it has seen more by now, the
+	 * ends of these pairs may be lost, and `count` is out of date. */
 	uint64_t gap_count;
 	uint64_t count;
 };
 
-/* For pairs with the key at-most: an event by which more pairs were open than ever before. It is kept for as long
- * as the rule's tolerance, because an end event of another thread that comes within that time may count as earlier. */
+/* For pairs with the key at-most: an event by which more pairs were open than ever before. It is kept for as long as
+ * the rule's tolerance, because an end event of another thread that comes within that time may count as earlier. */
 struct ptrc_crowd {
 	struct ptrc_moment at;
 	/* The number of the event that opened the pair. */
@@ -92,8 +92,8 @@ struct ptrc_ending {
 	 * ptrc_ending_has_loss(). last_gap_ns: the time of the latest loss, or of the latest STOP or START that is
 	 * counted in stop_count; valid if gap_count is not 0. */
 	int64_t first_gap_ns, last_gap_ns;
-	/* The time at which a log stopped that has no end, while others went on; if there are several, the first
-	 * such time. INT64_MAX if there is none. */
+	/* The time at which a log stopped that has no end, while others went on; if there are several, the first such
+	 * time. INT64_MAX if there is none. */
 	int64_t early_end_ns;
 	/* Events are missing, and it is unknown where. This member and the following ones are set when all
 	 * events have been read. */
@@ -133,9 +133,9 @@ struct ptrc_trial {
 	 * were measured, in .doubtful the events whose other half may be lost, and in .open the
 	 * pairs without an end. */
 	uint64_t kept, broken, doubtful, open;
-	/* The numbers of events that lack the field of the rule's key (without_key), of end events whose begin
-	 * event is missing (unmatched_ends), and of end events and answers with an earlier time than the event that
-	 * they end or answer (backwards). */
+	/* The numbers of events that lack the field of the rule's key (without_key), of end events whose begin event is
+	 * missing (unmatched_ends), and of end events and answers with an earlier time than the event that they end or
+	 * answer (backwards). */
 	uint64_t without_key, unmatched_ends, backwards;
 	/* The number of events of which it is unknown whether they belong to the rule, because their data was
 	 * cut (cut) or does not fit its layout (misfits). */
@@ -159,8 +159,8 @@ struct ptrc_trial {
 	 * `answers` finds them by key; `remembered` lists them in the order in which they expire. */
 	struct ptrc_table answers;
 	TAILQ_HEAD(ptrc_answers, ptrc_answer) remembered;
-	/* For the kinds before and order: events that lack an event before them. That event may still follow within
-	 * the tolerance, and then counts as earlier. */
+	/* For the kinds before and order: events that lack an event before them. That event may still follow within the
+	 * tolerance, and then counts as earlier. */
 	TAILQ_HEAD(ptrc_waitings, ptrc_waiting) waiting;
 	/* For the kind exists: whether the moment from which `within` counts (the base) is known, whether an
 	 * earlier base may have been lost, and whether the event was found in time. */
@@ -170,9 +170,9 @@ struct ptrc_trial {
 	struct ptrc_moment base;
 	/* For the kind exists: the latest events of the key `exists` that were read before the base. */
 	struct ptrc_recent early;
-	/* An event that matches two events of a rule must not count for both. So this is the number of the last
-	 * event that was used as: the base (exists); an event of the list (order); an answer (after); an event that
-	 * had what it requires (before). */
+	/* An event that matches two events of a rule must not count for both. So this is the number of the last event
+	 * that was used as: the base (exists); an event of the list (order); an answer (after); an event that had what
+	 * it requires (before). */
 	uint64_t used_event;
 	/* For the kind order: the number of the last event that was counted in .matched. */
 	uint64_t matched_event;

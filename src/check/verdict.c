@@ -134,8 +134,8 @@ static void decide_each(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 	const struct ptrc_rule *r = t->rule;
 	bool is_sure = !e->has_unplaced_loss;
 	uint64_t all = t->kept + t->broken + t->doubtful + t->open;
-	/* Each event of the list has happened, in order and before any loss. So no lost event can have been the
-	 * first of its place in the list. */
+	/* Each event of the list has happened, in order and before any loss. So no lost event can have been the first
+	 * of its place in the list. */
 	bool is_whole = r->kind == PTRC_RULE_ORDER && !r->by_text && t->is_whole && is_sure;
 
 	f->is_broken = t->broken && is_sure;

@@ -185,8 +185,8 @@ static bool is_named(const struct ptrc_condition *c, const char *begin, const ch
 	       (!p->by_text || is_same(p->by_text, by));
 }
 
-/* Whether the condition's name means at most one of the pairs. A name with a field always does. A name without a
- * field means the pair without a field or, if there is none, each pair of these events. */
+/* Whether the condition's name means at most one of the pairs. A name with a field always does. A name without a field
+ * means the pair without a field or, if there is none, each pair of these events. */
 static bool is_unambiguous(const struct ptrc_condition *c, const struct ptrc_pairs *pairs,
 			   struct ptrc_cli_reason *why)
 {
@@ -216,9 +216,9 @@ static bool is_unambiguous(const struct ptrc_condition *c, const struct ptrc_pai
 	return false;
 }
 
-/* Whether the condition's pair need not be added: it is in the list already, or it is written as X, without a
- * field. Pairs X.begin..X.end are found in the logs by their names, except, with is_without_os, those of the
- * operating system. */
+/* Whether the condition's pair need not be added: it is in the list already, or it is written as X, without a field.
+ * Pairs X.begin..X.end are found in the logs by their names, except, with is_without_os, those of the operating
+ * system. */
 static bool is_known(const struct ptrc_condition *c, const struct ptrc_pairs *pairs)
 {
 	for (size_t i = 0; i < pairs->count; i++)

@@ -10,8 +10,7 @@
  * 	            amount                      compared with the value after the change
  *
  * The name is that of a pair (X or BEGIN..END, perhaps by FIELD) or, for count and rate, of an event
- * type; loss has none. min, max and p (such as p50 and p99.9) are quantiles of durations. An amount of time has a
- * unit, such as 5ms.
+ * type; loss has none. min, max and p99.9 are quantiles of durations. An amount of time has a unit, such as 5ms.
  */
 #ifndef PTRC_SRC_DIFF_CONDITIONS_H
 #define PTRC_SRC_DIFF_CONDITIONS_H
@@ -55,15 +54,14 @@ struct ptrc_condition {
 	bool is_above;
 	/* Whether a value that is equal to the limit counts, too. */
 	bool is_equal_included;
-	/* is_change: the limit is for the difference of the two values; otherwise it is for the value of the logs
-	 * from after the change. `limit` is in percent if is_percent, else in nanoseconds (quantiles) or in events
-	 * or events per second. */
+	/* is_change: the limit is for the difference of the two values; otherwise it is for the value of the logs from
+	 * after the change. `limit` is in percent if is_percent, else in nanoseconds (quantiles) or in events or events
+	 * per second. */
 	bool is_change;
 	bool is_percent;
 	double limit;
 	/* Filled in by ptrc_conditions_judge(). The values, before and after the change, are not valid with
-	 * PTRC_CONDITION_MISSING. values[0] is negative if it is a rate and the logs from before the change show no
-	 * time. */
+	 * PTRC_CONDITION_MISSING. values[0] is negative if it is a rate that is unknown. */
 	enum ptrc_condition_verdict verdict;
 	double values[PTRC_DIFF_SIDES];
 };
@@ -78,8 +76,8 @@ struct ptrc_conditions {
  * starts with the column. */
 bool ptrc_conditions_add(struct ptrc_conditions *, const char *text, struct ptrc_cli_reason *why);
 
-/* Adds to the ptrc_pairs each pair that a condition on durations names, unless they have it already or will find it
- * in the logs by the names of its event types. Returns false, with the reason, if a pair's field does not exist. */
+/* Adds to the ptrc_pairs each pair that a condition on durations names, unless they have it already or will find it in
+ * the logs by the names of its event types. Returns false, with the reason, if a pair's field does not exist. */
 bool ptrc_conditions_add_pairs(const struct ptrc_conditions *, struct ptrc_pairs *,
 			       const struct ptrc_layouts *, struct ptrc_cli_reason *why);
 

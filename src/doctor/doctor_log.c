@@ -148,9 +148,8 @@ static bool is_writing(const char *pid, const char *directory, const struct stat
 	return is_found;
 }
 
-/* Reports which process of this user has the log open for writing: the controller or, if that is gone, the keeper
- * (a process that only writes the log). Also reports each such process that is stopped. Returns false if there is
- * none. */
+/* Reports which process of this user has the log open for writing: the controller or, if that is gone, the keeper (a
+ * process that only writes the log). Also reports each such process that is stopped. Returns false if there is none. */
 static bool examine_process(struct ptrc_doctor *d, const char *path, const char *absolute)
 {
 	char thing[32 + PTRC_SESSION_NAME_MAX] = "";
@@ -247,8 +246,8 @@ static bool is_own(const char *path)
 	return !geteuid() || (!stat(path, &st) && st.st_uid == geteuid());
 }
 
-/* Reports what is missing from a log, as ptrace-stat does. If the log is not closed and no process of this user
- * writes it, also reports why it is not closed. */
+/* Reports what is missing from a log, as ptrace-stat does. If the log is not closed and no process of this user writes
+ * it, also reports why it is not closed. */
 static void check_losses(struct ptrc_doctor *d, const char *path, const struct ptrc_losses *l,
 			 bool is_log_full)
 {

@@ -54,8 +54,8 @@ static bool read_status(struct patient *p)
 	return true;
 }
 
-/* Whether the file /proc/PID/`theirs` of the examined process is another one than `ours`, a file of this command,
- * or does not exist. Returns false if that is unknown. */
+/* Whether the file /proc/PID/`theirs` of the examined process is another one than `ours`, a file of this command, or
+ * does not exist. Returns false if that is unknown. */
 static bool is_other(const struct patient *p, const char *theirs, const char *ours)
 {
 	struct stat a, b;

@@ -71,8 +71,7 @@ void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status, cons
 	ptrc_output_write(d->out);
 }
 
-/* Returns the advice for the loss of in_stream events because the stream was full, and of in_log events because the
- * log was. */
+/* Returns the advice if in_stream events were lost in the full stream, and in_log events in the full log. */
 static const char *room(uint64_t in_stream, uint64_t in_log)
 {
 	if (!in_stream)
@@ -84,8 +83,8 @@ static const char *room(uint64_t in_stream, uint64_t in_log)
 	return "use a larger --stream-min-size";
 }
 
-/* Kinds of loss, each named by its key in JSON: the check under which a kind is reported, and what to do about it
- * (may be NULL). The check of all other kinds is "lost". */
+/* Kinds of loss, each named by its key in JSON: the check under which a kind is reported, and what to do about it (may
+ * be NULL). The check of all other kinds is "lost". */
 static const struct {
 	const char *key, *check, *advice;
 } losses[] = {

@@ -53,8 +53,8 @@ struct ptrc_layouts {
 bool ptrc_layouts_add(struct ptrc_layouts *, const char *pattern, const char *layout,
 		      struct ptrc_cli_reason *why);
 
-/* Adds the layout that a trace has for an event type, unless the same layout was added before. If the layout is
- * wrong, returns false, and stores the reason. */
+/* Adds the layout that a trace has for an event type, unless the same layout was added before. If the layout is wrong,
+ * returns false, and stores the reason. */
 bool ptrc_layouts_add_told(struct ptrc_layouts *, const char *layout, struct ptrc_cli_reason *why);
 
 /* Returns the layout with this text that ptrc_layouts_add_told() has added, or NULL. */
@@ -108,8 +108,8 @@ enum ptrc_layout_error {
 };
 
 struct ptrc_decoded {
-	/* The value of each field. Its kind is PTRC_VALUE_NONE for padding, if the data ends before the field, and
-	 * for a json field that is not valid and all fields after it. `size`: the number of allocated elements. */
+	/* The value of each field. Its kind is PTRC_VALUE_NONE for padding, if the data ends before the field, and for
+	 * a json field that is not valid and all fields after it. `size`: the number of allocated elements. */
 	struct ptrc_value *values;
 	size_t size;
 	enum ptrc_layout_error error;

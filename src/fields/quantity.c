@@ -201,8 +201,7 @@ bool ptrc_quantity_calculate(enum ptrc_operation operation, const struct ptrc_qu
 			return false;
 		*result = ptrc_quantity_whole(dimension, i % j);
 	} else if (a->is_whole && b->is_whole && operation == PTRC_DIVIDE && i % j) {
-		/* The quotient of two whole numbers may have a fraction (7 / 2 is 3.5), which is rounded to a
-		 * double. */
+		/* The quotient of whole numbers may have a fraction (7 / 2 is 3.5): rounds it to a double. */
 		*result = (struct ptrc_quantity){.dimension = dimension,
 						 .number = (double)(number_of(a) / number_of(b))};
 	} else if (a->is_whole && b->is_whole) {

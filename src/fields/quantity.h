@@ -19,8 +19,7 @@ __extension__ typedef __int128 ptrc_whole;
 struct ptrc_quantity {
 	/* One of enum ptrc_dimension. */
 	unsigned int dimension;
-	/* If is_whole, the number is in .whole. Otherwise it has a fraction, or may be too large for .whole, and is
-	 * in .number. */
+	/* If is_whole, the number is in .whole; otherwise (a fraction or a very large number) it is in .number. */
 	bool is_whole;
 	ptrc_whole whole;
 	long double number;

@@ -58,8 +58,8 @@ struct ptrc_value {
 	/* The text or the bytes. The value does not own them: the event, a layout or a buffer does. */
 	const char *bytes;
 	size_t size;
-	/* All bytes of the value in the event, if it is an array, or if they cannot be restored from the value as
-	 * it is printed; else NULL. */
+	/* All bytes of the value in the event, if it is an array, or if they cannot be restored from the value as it is
+	 * printed; else NULL. */
 	const void *raw;
 	size_t raw_size;
 };
