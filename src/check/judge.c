@@ -565,10 +565,11 @@ static void break_order(const struct ptrc_waiting *w, unsigned int *set)
 
 	if (!(w->missing & bit >> 1) && has_wrong_before(s, w->step))
 		return;
-	if (set == &s->broken && !(*set & bit))
-		s->first[w->step].at = w->at;
-	if (!((s->broken | s->doubtful | s->open) & bit) || set == &s->broken)
+	if (!((s->broken | (set == &s->broken ? 0 : s->doubtful | s->open)) & bit)) {
 		s->first[w->step].lacks = 31 - (unsigned int)__builtin_clz(w->missing);
+		if (set == &s->broken)
+			s->first[w->step].at = w->at;
+	}
 	*set |= bit;
 }
 
