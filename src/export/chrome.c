@@ -2,7 +2,7 @@
 /*
  * The Trace Event Format of Chromium, in JSON, for about:tracing, Perfetto's viewer, speedscope and others.
  * Times are microseconds with three decimals, and count from the first event: a time since 1970 would not fit a
- * double to the nanosecond. Viewers sort the events, so a slice is put when it ends.
+ * double to the nanosecond. Viewers sort the events themselves, so a slice, which shows a pair, is put when it ends.
  */
 #include "config.h"
 #include "src/export/format.h"
@@ -13,8 +13,8 @@
 #include "src/text/event_format.h"
 #include "src/fields/when.h"
 
-/* The states of a thread (running, waiting) have a lane of their own: its tid is the thread's plus
- * STATES_TID. */
+/* The states of a thread (running, waiting) are shown on a lane (a row of the viewer) of their own. The tid of this
+ * lane is the thread's tid plus STATES_TID. */
 enum { STATES_TID = 1000000000 };
 
 static void put_ts(struct ptrc_buffer *b, const char *key, uint64_t ns)
@@ -116,7 +116,8 @@ static void open_event(struct ptrc_buffer *b, const char *phase, uint64_t ns,
 	put_name(b, name, category);
 }
 
-/* Puts the event's data, whether it was cut, and its place in the source code, into the open object. */
+/* Puts into the open object: the event's data, how the data was cut, if it was, and with --symbols the place in the
+ * source code that recorded the event. */
 static void put_details(const struct ptrc_export *x, struct ptrc_json *j, struct ptrc_view *view)
 {
 	const struct ptrc_reader *r = view->reader;
@@ -189,7 +190,7 @@ static void put_slice_args(struct ptrc_export *x, const struct ptrc_slice *s)
 }
 
 /* Puts one end of the arrow from the thread on which a slice started to the thread on which it ended. Viewers
- * connect slices with arrows, so each end is a slice of 1 ns, which is too short to overlap others. */
+ * draw arrows only between slices, so each end is a slice of 1 ns, which is too short to overlap others. */
 static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s, bool is_end)
 {
 	struct ptrc_export_lane *lane = is_end ? s->end_lane : s->lane;
@@ -261,7 +262,7 @@ static void counter(struct ptrc_export *x, struct ptrc_export_counter *c,
 	const char *unit = ptrc_unit_word(v->unit);
 	struct ptrc_json j = {b, true};
 
-	/* JSON has no infinity and no NaN, and viewers would take texts for 0, so nothing is put. */
+	/* JSON has no infinity and no NaN, and viewers would take a text such as "NaN" for 0, so nothing is put. */
 	if ((v->kind == PTRC_VALUE_FLOAT || v->kind == PTRC_VALUE_DOUBLE) && !isfinite(v->f))
 		return;
 	if (plain.kind == PTRC_VALUE_HEX)

@@ -26,7 +26,7 @@
 #include "src/base/table.h"
 #include "src/text/event_format.h"
 
-/* A packet is written as soon as it has at least this many bytes. */
+/* When an event comes and the open packet has at least this many bytes, the packet is closed and written. */
 enum { PACKET_BYTES = 1 << 18 };
 
 struct type {
@@ -147,8 +147,8 @@ static void plan(struct type *t)
 	for (size_t i = 0; (f = ptrc_layout_field(t->layout, i)); i++) {
 		struct part *last = t->part_count ? &t->parts[t->part_count - 1] : NULL;
 
-		/* Bit fields have to be decoded. Any other field of fixed size, even a text, is put by put_value() with
-		 * the same bytes as it has in the data. */
+		/* Bit fields have to be decoded. For any other field of fixed size, even a text, put_value() would put
+		 * the same bytes as the field has in the data, so these can be copied. */
 		t->has_parts &= !f->bits;
 		if (f->kind == PTRC_LAYOUT_PADDING)
 			continue;
@@ -237,8 +237,8 @@ static void add_class(struct ctf *c, size_t order, struct type *t, uint32_t *num
 
 /* ---- events ---- */
 
-/* Puts the value of a field. Numbers are copied from the data. A bit field is put as a number with all bits of its
- * type. */
+/* Puts the value of a field. Numbers are copied from the data. A bit field is put as a number with
+ * the size of its type. */
 static void put_value(struct ptrc_buffer *b, const struct ptrc_layout_field *f,
 		      const struct ptrc_value *v)
 {

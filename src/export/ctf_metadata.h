@@ -58,7 +58,7 @@ enum ptrc_ctf_kind {
 };
 
 /* The parts of packets and events whose members ptrc_ctf_members() lists. The first two together are struct
- * ptrc_ctf_packet, the other two struct ptrc_ctf_event, each with the strings that follow it. */
+ * ptrc_ctf_packet, the other two struct ptrc_ctf_event, each with the members that follow it (except the data). */
 enum ptrc_ctf_scope {
 	PTRC_CTF_PACKET_HEADER,
 	PTRC_CTF_PACKET_CONTEXT,
@@ -85,19 +85,19 @@ struct ptrc_ctf_class {
 	const struct ptrc_reader_name *name;
 	const struct ptrc_layout_field **fields;
 	size_t count;
-	/* The name of one field is an underscore and the name of a later field, such as `_x` and `x`. Readers
+	/* A field is named like a later field, but with an underscore before the name, such as `_x` and `x`. Readers
 	 * of CTF 1.8 confuse the two (see prefix() in ctf_tsdl.c). */
 	bool has_underscored;
 };
 
-/* The size of the buffer for a name that differs from the names of all fields. */
+/* The size of a buffer for a made-up name, to which underscores may be added so that no field has it. */
 enum { PTRC_CTF_NAME_BYTES = PTRC_LAYOUT_NAME_MAX + 16 };
 
 /* The name of a field in the metadata: "data" if the layout gives it none. */
 const char *ptrc_ctf_field_name(const struct ptrc_layout_field *);
 
-/* Whether the data has, before this field, a field of 32 bits with its length. Stores the name of that
- * field. */
+/* Whether an event's data has, before this field, a field of 32 bits with the number of elements or bytes of this
+ * field. If so, stores the name of that field of 32 bits. */
 bool ptrc_ctf_has_length(const struct ptrc_ctf_class *, const struct ptrc_layout_field *,
 			 char name[PTRC_CTF_NAME_BYTES]);
 

@@ -102,8 +102,8 @@ static void put_line(struct ptrc_buffer *b, const struct ptrc_ctf_class *c,
 	ptrc_buffer_text(b, ";\n");
 }
 
-/* Puts a number, bytes or an array. If the data has the length of an array, the field with the length is put before
- * the array. */
+/* Puts a number, bytes or an array. If the number of bytes or elements is not fixed, a field that has this number is
+ * put first. */
 static void put_items(struct ptrc_buffer *b, const struct ptrc_ctf_class *c,
 		      const struct ptrc_layout_field *f, const char *type, size_t count)
 {

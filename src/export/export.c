@@ -175,8 +175,8 @@ static void begin_state(struct ptrc_export *x, struct ptrc_span *s)
 	lane->latest_state = s;
 	if (s->pair != x->waiting_pair)
 		return;
-	/* After os.exit a thread may be preempted, and then waits to finish its exit; the first wait that begins
-	 * otherwise is its last. */
+	/* After os.exit, a thread may be preempted, and later runs again to finish its exit. The first time that it
+	 * leaves its processor without being preempted is the last time. */
 	((struct ptrc_export_span *)s)->is_after_exit = lane->has_ended;
 	lane->has_ended = lane->has_ended && is_preempted(x, &x->source->view);
 }
@@ -277,7 +277,7 @@ static bool is_stale(const struct ptrc_export *x, const struct ptrc_span *s)
 }
 
 /* Whether the only known event of a pair is selected by its own name and by the expressions, and is not later than the
- * selected time: an end event of a pair that began in that time may be later, but this one has no begin event. */
+ * selected time. (The end event of a complete pair may be later.) */
 static bool is_half_selected(struct ptrc_export *x, struct ptrc_view *view)
 {
 	const struct ptrc_select *select = &x->query->select;
@@ -509,8 +509,8 @@ static void restart(void *self)
 	x->slice_count = x->span_count = 0;
 }
 
-/* Reports pairs of which one event is missing, and names given for --pair and counters that do not exist in the
- * logs. */
+/* Reports pairs of which one event is missing, and those that a flame graph leaves out or cuts short. Returns false,
+ * after messages, if the logs lack something that --pair, --label-by or --counters names. */
 static bool tell(void *self)
 {
 	struct ptrc_export *x = self;

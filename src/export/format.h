@@ -157,7 +157,7 @@ struct ptrc_export_loss {
 	const struct ptrc_source *source;
 	uint64_t begin_ns;
 	uint64_t end_ns;
-	/* Whether the loss is a damaged place of the log, and the log says how many events it had. */
+	/* Whether the loss is a damaged place of the log, and the log says how many events that place had. */
 	bool is_counted;
 	/* The number of lost events; not known unless is_counted is set. */
 	uint64_t events;
@@ -206,9 +206,8 @@ struct ptrc_export {
 	/* The names and kinds of pairs, by the pair's index; an element is made when it is needed. */
 	struct ptrc_export_pair *pair_infos;
 	size_t pair_info_count;
-	/* The indexes of the pairs os.switch_in..os.switch_out (the thread runs) and
-	 * os.switch_out..os.switch_in (it does not), of events of ptrace-run --os. SIZE_MAX if they are not
-	 * used. */
+	/* The indexes of two pairs of events that ptrace-run --os records: os.switch_in..os.switch_out (the thread
+	 * runs) and os.switch_out..os.switch_in (it does not). Both are SIZE_MAX if the pairs are not used. */
 	size_t running_pair;
 	size_t waiting_pair;
 	/* The name of the current slice, if it differs from the name of its pair. */
@@ -228,8 +227,8 @@ struct ptrc_export {
 	 * graphs show the samples, otherwise pairs. */
 	bool has_samples;
 	struct ptrc_flames flames;
-	/* Used by formats of flame graphs: the number of pairs whose key is a field. They are left
-	 * out, as a frame belongs to one thread. */
+	/* Used by formats of flame graphs: the number of pairs whose key is a field that the user named. They are
+	 * left out, because they may end on another thread, and a frame belongs to one thread. */
 	uint64_t unnested_count;
 	/* Used by formats of flame graphs: the number of pairs that overlap the pairs around them. */
 	uint64_t overlap_count;
@@ -258,8 +257,8 @@ struct ptrc_export_format {
 			const struct ptrc_value *);
 	/* Takes a loss that overlaps the selected time. */
 	void (*loss)(struct ptrc_export *, const struct ptrc_export_loss *);
-	/* Called for formats with .push: a loss, or a restart of the trace, cuts the open pairs of the source. They
-	 * end at this time, whatever time is selected. */
+	/* Called for formats with .push: a loss, or a restart of the trace, cuts the open pairs of the source, which
+	 * end at `ns`. It is called even if `ns` is outside the selected time. */
 	void (*cut)(struct ptrc_export *, const struct ptrc_source *, uint64_t ns);
 	/* Called instead of .slice: the latest event starts (push) or ends (pop) a pair of this name on its
 	 * thread. */

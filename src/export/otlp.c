@@ -18,8 +18,8 @@
 #include "src/fields/json_text.h"
 #include "src/text/event_format.h"
 
-/* A line ends when its items and resources have this many bytes. By default the collector reads lines of up to
- * 1 MiB. */
+/* A line ends when its items and resources have this many bytes. By default, OpenTelemetry's collector reads
+ * lines of up to 1 MiB. */
 enum { LINE_BYTES = 256 * 1024 };
 
 /* A JSON object with more members than this is put as one text, not as attributes. Programs of
@@ -49,7 +49,7 @@ struct resource {
 	struct ptrc_buffer attributes;
 	/* The items that wait until the line is put, separated by commas. */
 	struct ptrc_buffer items[ITEMS];
-	/* The next resource with waiting items of this kind. */
+	/* Element k: the next one in the list of resources with waiting items of kind k; NULL at its end. */
 	struct resource *next[ITEMS];
 };
 
@@ -504,8 +504,8 @@ static void put_host(struct list *l, const struct ptrc_reader *r)
 		put_text(l, "host.arch", arch_of(h.ph_machine), strlen(arch_of(h.ph_machine)));
 }
 
-/* Makes the resource of a process from the last description of the process in the log; if pid is 0, that of the
- * trace system. */
+/* Makes the resource of the trace system if pid is 0. Otherwise makes the resource of a process, from the last
+ * description of the process in the log. */
 static struct resource *make_resource(const struct ptrc_reader *r, pid_t pid)
 {
 	static const char unknown[] = "unknown_service";

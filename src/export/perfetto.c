@@ -88,7 +88,7 @@ enum {
 	SAMPLE_CALLSTACK = 4,
 	SAMPLE_MODE = 5,
 	SAMPLE_COUNT = 6,
-	/* In interned names, frames and stacks, field 1 (NAME_IID) is the number of the thing. */
+	/* Field 1 (NAME_IID) of an interned name, frame or stack is its number. */
 	FRAME_FUNCTION = 2,
 	FRAME_MAPPING = 3,
 	CALLSTACK_FRAMES = 2,
@@ -148,8 +148,8 @@ static const char *const words[WORDS] = {
 	[WORD_UNREADABLE_EVENTS] = "unreadable_events",
 };
 
-/* A name, counter or stack, which is written once and then referred to by its number. `number` is 0 until then. A
- * stack has a number already, so `number` only becomes 1. */
+/* A name, counter or stack, which is written once and then referred to by its number. `number` is 0 until it is
+ * written. A stack has its number in struct ptrc_flames, so here `number` is only 0 or 1. */
 struct interned {
 	struct ptrc_table_entry entry;
 	uint64_t number;

@@ -349,7 +349,7 @@ static bool end_folded(struct ptrc_export *x)
 
 /* ---- speedscope ---- */
 
-/* Ends all open frames of the log, because their ends may be among the events that are missing. */
+/* Ends all open frames of the source, because their end events may be among those that are missing. */
 static void cut(struct ptrc_export *x, const struct ptrc_source *source, uint64_t ns)
 {
 	struct stacks *st = x->state;
