@@ -720,7 +720,8 @@ static void add(void *self, struct ptrc_source *s)
 	if (type->role == ROLE_SAMPLE && r->is_text)
 		take_sample(r, s);
 	is_switch = type->role == ROLE_SWITCH_IN || type->role == ROLE_SWITCH_OUT;
-	/* The threads that share a lane may run at the same time, so their switches stay single events. */
+	/* All threads beyond the limit of lanes share one lane (is_rest). They may run at the same time, so their
+	 * switches stay single events. */
 	if (is_switch && !lane->lane.is_rest) {
 		take_switch(r, lane, type->role == ROLE_SWITCH_IN);
 		return;

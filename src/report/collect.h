@@ -41,8 +41,8 @@ enum ptrc_report_kind {
 	PTRC_REPORT_RUNS,
 };
 
-/* An event or a pair. A pair that goes beyond the selected time is shown only within it, and lacks the event
- * that is outside. */
+/* An event, a pair or a run (PTRC_REPORT_RUNS). A pair that goes beyond the selected time is shown only within it, and
+ * lacks the event that is outside. */
 struct ptrc_report_record {
 	/* The time of the event, or of the start of the pair, in nanoseconds since 1970. */
 	int64_t ns;
@@ -87,10 +87,10 @@ struct ptrc_report_class {
 	struct ptrc_report_record *records;
 	size_t record_count;
 	uint64_t record_bytes;
-	/* For events: one of each mask + 1 events is kept. Starts with 0, and grows when the class
-	 * is thinned out. */
+	/* For events: one of each mask + 1 events is kept. Starts with 0; ptrc_report_thin() raises it. */
 	uint64_t mask;
-	/* For pairs: the least duration, in nanoseconds, of the pairs that are kept. */
+	/* For pairs and runs: new records with a shorter duration than this, in nanoseconds, are dropped. Starts with 0;
+	 * ptrc_report_thin() raises it. */
 	uint64_t least_ns;
 	uint64_t seen_count;
 	uint64_t dropped_count;
@@ -155,7 +155,7 @@ struct ptrc_report {
 	/* A pair may have several classes, one for each name of a program, function or label. They are found by the
 	 * pair and this name. */
 	struct ptrc_table functions;
-	/* Classes of functions without symbols, found by source, process and address. */
+	/* Classes of functions whose names are not known, found by source, process and address. */
 	struct ptrc_table places;
 	/* Whether there is a class in .places. */
 	bool has_nameless;
@@ -165,8 +165,8 @@ struct ptrc_report {
 	struct ptrc_report_loss *losses;
 	size_t loss_count;
 	uint64_t loss_merged_count;
-	/* For each source: 1 + the index in .losses of the open loss, and of the last one; 0: there is
-	 * none. */
+	/* For each source: 1 + the index in .losses of the loss that has not ended yet, and of the latest loss; 0 if
+	 * there is none. */
 	size_t *open_loss, *last_loss;
 	/* Counters, for each source and for all sources together. They grow wherever events may be missing: at a loss,
 	 * at its end, at a restart of the trace, and between two windows. */

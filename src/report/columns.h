@@ -45,7 +45,8 @@ struct ptrc_report_column {
 	bool is_float;
 };
 
-/* Adds the number of a record. Rows come in ascending order. Records whose rows are skipped have no number. */
+/* Adds the number of the record with the index `row`. The calls are in the order of the indexes. A record whose index
+ * is skipped has no number. */
 void ptrc_report_column_add(struct ptrc_report_column *, size_t row, uint64_t number);
 
 /* Ends the column. row_count is the number of all records. */

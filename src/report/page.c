@@ -41,8 +41,8 @@ struct field {
 	struct ptrc_report_column column;
 };
 
-/* For one side of the records of a class, their first events or their last events: the layout of the event that was
- * put last, and the columns of its fields. */
+/* Used for the first events of the records of a class, and again for their last events: the layout of the event that
+ * was put last and, for each field of it, the index of its column in .fields of struct page; SIZE_MAX for padding. */
 struct side {
 	const struct ptrc_layout *layout;
 	size_t *fields;

@@ -250,8 +250,8 @@ struct function {
 	const struct ptrc_buffer *name;
 	uint64_t self;
 	uint64_t total;
-	/* The last stack that was counted. A recursive function is in a stack several times, but each stack
-	 * counts once. */
+	/* The number of the stack whose samples were added to .total last. A recursive function is in a stack several
+	 * times, but the stack counts once. */
 	uint32_t stack;
 };
 
