@@ -78,7 +78,7 @@ static void count_by_reading(struct ptrc_event_types *t, struct ptrc_reader *r)
 	}
 }
 
-/* Whether the reader has met damage since events were last selected. */
+/* Whether the reader has met damage since the log was opened or ptrc_reader_select() or its like was last called. */
 static bool has_met_damage(const struct ptrc_reader *r)
 {
 	struct ptrc_counts seen;

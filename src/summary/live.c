@@ -31,7 +31,7 @@ enum {
 	EVENTS_AT_ONCE = 4096,
 };
 
-/* The state and the event types of the session, as it answered one question. */
+/* An answer of the session: its state and its event types. */
 struct look {
 	/* The time of the answer: monotonic, and as time of day. */
 	int64_t ns;
@@ -411,7 +411,7 @@ static void show_silence(const struct ptrc_live *live, const struct ptrc_buffer 
 	ptrc_buffer_free(&out);
 }
 
-/* Prints messages about what is missing. Returns the exit status of a session that has ended. */
+/* Called when the session has ended: prints messages about what is missing, and returns the command's exit status. */
 static enum ptrc_exit report_end(const struct watch *w)
 {
 	const struct ptrc_live *live = w->live;

@@ -26,8 +26,9 @@ struct ptrc_program_probes {
 	size_t count;
 };
 
-/* Finds the probes of a library, or of a program, which is searched for as a shell does. Returns false, after a
- * message, if the file cannot be read or is not for this machine. */
+/* Finds the probes of a program or library, and of the libraries that it is linked with. The file `program` is
+ * searched for as a shell searches for a command. Returns false, after a message, if it cannot be read or is not for
+ * this machine. */
 bool ptrc_program_probes_find(struct ptrc_program_probes *, const char *program);
 
 void ptrc_program_probes_free(struct ptrc_program_probes *);

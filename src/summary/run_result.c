@@ -163,7 +163,7 @@ static void put_failure(int status, void *unused)
 	ptrc_run_result_put_untraced(W_EXITCODE(status, 0));
 }
 
-/* Sets where the object is written. For a file, which is opened later, `fd` is -1. */
+/* Sets where the JSON object is written: to `fd` or, if that is -1, to the file `name`, which is opened later. */
 static void set_place(const char *option, const char *name, int fd)
 {
 	if (result.name)
@@ -212,7 +212,8 @@ void ptrc_run_result_set(const char *command, bool is_forced)
 	result.is_forced = is_forced;
 }
 
-/* Whether another result is written to the regular file. If not, notes that this result is. */
+/* Whether this is a regular file to which another result is written already. If not, notes that a result is written to
+ * the file. */
 static bool is_taken(const struct stat *file)
 {
 	static struct stat *taken;

@@ -81,15 +81,16 @@ bool ptrc_run_result_write(int fd, const char *name, struct ptrc_buffer *);
 
 /* ---- the object ---- */
 
-/* If the object was asked for: writes it for a COMMAND that ended before it was traced. */
+/* If --json or --json-fd was given: writes the JSON object for a COMMAND that was not traced. `status` says how the run
+ * ended, in the form of wait(). */
 void ptrc_run_result_put_untraced(int status);
 
 /*
- * If the object was asked for: writes it for a traced COMMAND that ended with this status of
- * wait(). event_count is NULL if the number is unknown. The event types are those of a session that
- * only counts events, else NULL. is_ended_early: the recording was ended before COMMAND, by
- * ptrace-shutdown for instance. went_on: the number of processes that went on after COMMAND.
- * Returns false, after a message, if the object cannot be written.
+ * If --json or --json-fd was given: writes the JSON object for a traced COMMAND that ended with this status, as wait()
+ * returns it. event_count is NULL if the number of events in the log is unknown. The event types are those of a session
+ * that only counts events, else NULL. is_ended_early: the recording was ended before COMMAND, by ptrace-shutdown for
+ * instance. went_on: the number of traced processes that went on after COMMAND. Returns false, after a message, if the
+ * object cannot be written.
  */
 bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_count,
 			 const struct ptrc_losses *, const struct ptrc_run_waits *,

@@ -17,8 +17,8 @@ void ptrc_stat_put_number(struct ptrc_buffer *, const char *label, int64_t);
 void ptrc_stat_put_time(struct ptrc_buffer *, const char *label, const struct timespec *,
 			bool is_utc);
 
-/* Append lines of text with what the log has about the machine, the clock, and the processes. For the clock, that
- * is the last reading in the log. */
+/* Append lines of text with what the log has about the machine, the clock (the last reading in the log), and the
+ * processes and threads. */
 void ptrc_whose_put_host_text(struct ptrc_buffer *, trace_id_t log);
 void ptrc_whose_put_clock_text(struct ptrc_buffer *, trace_id_t log);
 void ptrc_whose_put_processes_text(struct ptrc_buffer *, trace_id_t log, bool is_utc);
