@@ -15,8 +15,8 @@
  * given for standard error before. */
 void ptrc_run_verdicts_option(enum ptrc_check_format, const char *path);
 
-/* Opens and empties the files before COMMAND runs. Unless is_forced, an existing file is replaced only if it is empty or
- * has verdicts in the format of its option. Returns false, after a message, if a file cannot be opened or is the
+/* Opens and empties the files before COMMAND runs. Unless is_forced, an existing file is replaced only if it is empty
+ * or has verdicts in the format of its option. Returns false, after a message, if a file cannot be opened or is the
  * log. */
 bool ptrc_run_verdicts_open(int log_fd, bool is_forced);
 

@@ -18,13 +18,13 @@
 
 /* The block that is being filled. Starts zeroed. */
 struct ptrc_columns {
-	/* The columns of the events: the time, the number in `origins`, and the size of the data. */
+	/* The columns of the events: the time, the number of the event's origin, and the size of the data. */
 	struct ptrc_buffer ns, origin, len;
 	uint32_t event_count;
 	/* The approximate size of the data in the block. */
 	size_t data_bytes;
 	/* kinds: the combinations of event type and form of data in this block and earlier ones.
-	 * origins: the values that many events of this block have in common. The lists have the
+	 * origins: sets of values, such as the thread, that many events of this block have in common. The lists have the
 	 * kinds and origins of this block in the order of their numbers. */
 	struct ptrc_table kinds, origins;
 	struct ptrc_columns_kind **kind_list;

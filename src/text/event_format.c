@@ -885,7 +885,7 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	switch (field->id) {
 	case PTRC_FIELD_TIME:
 		ptrc_event_put_time(b, f, r);
-		/* All times have the same width, so no blanks need to follow: the width is not counted. */
+		/* All times have the same width, so no blanks need to follow, and 0 is returned as the width. */
 		return 0;
 	case PTRC_FIELD_EVENT:
 		label = type_label(f, r);

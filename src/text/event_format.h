@@ -43,8 +43,9 @@ struct ptrc_event_format {
 	int widths[PTRC_COLUMNS];
 	struct ptrc_time_format time;
 	/* Instead of the time, text has two relative times: since the start of the trace, and since the event of
-	 * the preceding line. last_ns is the time of that event, if has_last. since_before_at is the offset of
-	 * the second relative time in the line that was formatted last. The widths are the greatest so far. */
+	 * the preceding line. last_ns is the time of that event, if has_last. since_before_at is the offset, in
+	 * the buffer, of the second relative time of the line that was formatted last. The widths are the greatest
+	 * so far. */
 	bool is_relative;
 	int64_t begin_ns;
 	bool has_last;

@@ -60,8 +60,8 @@ static void make_other(struct log_sink *l, const struct ptrc_source *s, const ch
 					 : "posix_trace_unnamed_userevent");
 }
 
-/* Makes an event type of the source in the log. If this version cannot read the layout of the type, or the log
- * has no space for it, the type is made without its layout. */
+/* Makes an event type of the source in the log. If this version of the library cannot read the layout of the type,
+ * or the log has no space for the layout, the type is made without it. */
 static void make_type(struct log_sink *l, struct ptrc_source *s, trace_event_id_t id,
 		      trace_event_id_t *type)
 {

@@ -59,7 +59,8 @@ static inline void ptrc_text_add(struct ptrc_text *t, struct ptrc_buffer *b, str
 		ptrc_event_put(b, &t->format, view);
 }
 
-/* Appends the event to the buffer in a line or, as columns, in a block of its own. */
+/* Appends the event to the buffer in a line or, as columns, in a block of its own. The block that was being filled is
+ * first appended to the query's output. */
 void ptrc_text_add_alone(struct ptrc_text *, struct ptrc_buffer *, struct ptrc_view *);
 
 /* Moves the text of the buffer into a new line at the end of the list. */

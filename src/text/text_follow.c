@@ -26,7 +26,7 @@ static bool is_over(const struct ptrc_query *q)
 	return ptrc_when_ns(&now) > ptrc_when_add(q->select.span.last, late_ns);
 }
 
-/* Reads the next event. Before it waits for one, writes all events that it has. Returns false at the end of the
+/* Reads the next event. Before it waits for one, writes all output that is ready. Returns false at the end of the
  * session, after a signal, and when the time of --until has passed. */
 static bool read_live(struct ptrc_text *t, struct ptrc_reader *r)
 {
