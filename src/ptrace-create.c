@@ -77,7 +77,8 @@ static struct ptrc_config_file config;
 static bool is_all;
 static bool is_json;
 
-/* The working directory at the start, because the sessions leave it; NULL if it is unknown. */
+/* The working directory at the start; NULL if it is unknown. A session without a log that is a regular file writes its
+ * snapshots there, although the session has left this directory. */
 static char *directory;
 
 static struct making *made;

@@ -57,8 +57,7 @@
  * unattended COMMAND must not hang for ever. */
 #define NO_LOSS_WAIT "10m"
 
-/* If the log accepts nothing for this long after an interrupt, a message says that this process waits for the
- * log. */
+/* If the log is not finished this long after an interrupt, a message says that this process waits for the log. */
 enum { WORD_MS = 1000 };
 
 enum {
@@ -140,8 +139,8 @@ struct run {
 	int32_t stage;
 	/* The trace exists, and has not ended. */
 	bool is_recording;
-	/* The traced processes that went on when the recording ended. Unknown if the recording was
-	 * ended early. */
+	/* The traced processes that went on when the recording ended. Not determined, and zeroed, if the recording ended
+	 * before COMMAND did. */
 	struct ptrc_traced went_on;
 	/* Processes that COMMAND has started, that are not traced, and that ran when the recording ended, as far as
 	 * they are known. */
@@ -488,7 +487,8 @@ static void need_file(struct run *r)
 	exit(give_up(r));
 }
 
-/* Does all checks that can be done before the child is started. */
+/* Does what may fail and can be done before the child is started: makes checks, opens the log and the files of results,
+ * and makes the session. Ends the process on failure. */
 static void prepare(struct run *r, const struct ptrc_config *c)
 {
 	char path[PATH_MAX];
@@ -807,8 +807,8 @@ static void wait_rest(struct run *r)
 
 /*
  * Ends the trace. The log may be a pipe whose reader no longer reads, so the user must be able to stop the
- * wait. COMMAND has ended, so the signals that would have ended it now act on this process. After the first
- * SIGINT, a message is printed if the log accepts nothing. A second SIGINT, or the first signal of another
+ * wait. COMMAND has ended, so the signals that would have ended it now act on this process. If the log is not
+ * finished WORD_MS after the first SIGINT, a message is printed. A second SIGINT, or the first signal of another
  * kind, makes the keeper (the process that writes the log) give the log up if the log accepts nothing for a
  * second. After one more signal this process ends at once, without waiting for the keeper.
  */
@@ -836,7 +836,7 @@ static void end_recording(struct run *r)
 		if (is_given_up)
 			leave_log(r);
 		if (info.ssi_signo == SIGINT && !is_interrupted) {
-			/* Prints no message yet, and none at all as long as the log makes progress. */
+			/* Prints no message yet, because the log may be finished soon. */
 			is_interrupted = true;
 			say_ns = ptrc_now_ns() + WORD_MS * PTRC_NS_PER_MS;
 		} else {
@@ -918,7 +918,8 @@ static void put_counts(const struct run *r)
 	ptrc_run_result_write(STDERR_FILENO, "standard error", &b);
 }
 
-/* Prints messages about what is missing from the trace. Returns the status to end with, as wait() returns it. */
+/* Prints the messages about the run, and writes the object of --json. Returns the status to end with, as wait()
+ * returns it. */
 static int report(const struct run *r)
 {
 	struct ptrc_losses losses = r->losses;

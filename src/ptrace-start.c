@@ -161,7 +161,7 @@ static int end(const char *name, struct ptrc_session_reply *reply, struct result
 	int error = ptrc_session_ask_about(name, &q, reply);
 	int again;
 
-	/* Asks once more, because a session that runs out of descriptors closes the connection that was idle
+	/* Asks once more: perhaps the session ran out of descriptors, and closed this connection because it was idle
 	 * longest. */
 	if (error == ECONNRESET) {
 		again = ptrc_session_ask(name, PTRC_SESSION_SHUTDOWN, reply);

@@ -446,7 +446,7 @@ static void report_pairs(void)
 	}
 }
 
-/* Ends the process if a log is given twice for one side. A test takes each log for another run. */
+/* Ends the process if a log is given twice for one side, because the tests for noise take each log for another run. */
 static void check_runs(const char *const *logs, size_t count)
 {
 	for (size_t i = 1; i < count; i++)

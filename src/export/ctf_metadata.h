@@ -19,7 +19,7 @@ enum { PTRC_CTF_UUID_BYTES = 16 };
 
 #define PTRC_CTF_MAGIC UINT32_C(0xc1fc1fc1)
 
-/* The start of a packet. The name of the log (if there are several logs) and the host's label (if any)
+/* The start of a packet. The path of the log (if there are several logs) and the host's label or name (with --label)
  * follow. */
 struct ptrc_ctf_packet {
 	uint32_t magic;
