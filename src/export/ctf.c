@@ -71,8 +71,8 @@ struct ctf {
 	const struct ptrc_ctf_version *version;
 	unsigned char uuid[PTRC_CTF_UUID_BYTES];
 	struct stream *streams;
-	/* For each log, the index in it (posixtrace_log_get_process()) of the process that recorded its first user event;
-	 * ULONG_MAX if it is unknown. */
+	/* For each log, the index in it (posixtrace_log_get_process()) of the process that recorded its first user
+	 * event; ULONG_MAX if it is unknown. */
 	unsigned long *processes;
 	struct ptrc_table classes;
 	/* The descriptions of the classes, in the language of the metadata. */
