@@ -139,8 +139,8 @@ struct run {
 	int32_t stage;
 	/* The trace exists, and has not ended. */
 	bool is_recording;
-	/* The traced processes that went on when the recording ended. Not determined, and zeroed, if the recording ended
-	 * before COMMAND did. */
+	/* The traced processes that went on when the recording ended. Not determined, and zeroed, if the recording
+	 * ended before COMMAND did. */
 	struct ptrc_traced went_on;
 	/* Processes that COMMAND has started, that are not traced, and that ran when the recording ended, as far as
 	 * they are known. */

@@ -89,8 +89,8 @@ struct ptrc_report_class {
 	uint64_t record_bytes;
 	/* For events: one of each mask + 1 events is kept. Starts with 0; ptrc_report_thin() raises it. */
 	uint64_t mask;
-	/* For pairs and runs: new records with a shorter duration than this, in nanoseconds, are dropped. Starts with 0;
-	 * ptrc_report_thin() raises it. */
+	/* For pairs and runs: new records with a shorter duration than this, in nanoseconds, are dropped. Starts with
+	 * 0; ptrc_report_thin() raises it. */
 	uint64_t least_ns;
 	uint64_t seen_count;
 	uint64_t dropped_count;

@@ -24,8 +24,8 @@ struct ptrc_columns {
 	/* The approximate size of the data in the block. */
 	size_t data_bytes;
 	/* kinds: the combinations of event type and form of data in this block and earlier ones.
-	 * origins: sets of values, such as the thread, that many events of this block have in common. The lists have the
-	 * kinds and origins of this block in the order of their numbers. */
+	 * origins: sets of values, such as the thread, that many events of this block have in common. The lists have
+	 * the kinds and origins of this block in the order of their numbers. */
 	struct ptrc_table kinds, origins;
 	struct ptrc_columns_kind **kind_list;
 	size_t kind_count;
