@@ -14,7 +14,7 @@
 /* At most ADDRESSES_MAX addresses are noted for a process, and at most FUNCTIONS_MAX functions are returned. */
 #define ADDRESSES_MAX 16384U
 #define FUNCTIONS_MAX 1024U
-/* A name is cut after NAME_MAX_BYTES, and a file of more than FILE_MAX_BYTES is not read. */
+/* A function's name is cut after NAME_MAX_BYTES. A /tmp/perf-PID.map of more than FILE_MAX_BYTES is not read. */
 #define NAME_MAX_BYTES 250U
 #define FILE_MAX_BYTES (INT64_C(256) << 20)
 

@@ -25,8 +25,8 @@ struct ptrc_code_function {
 
 void ptrc_code_names_note(struct ptrc_code_names *, uint64_t address);
 
-/* Returns the functions at the noted addresses, those with most samples first, if /tmp/perf-PID.map is a regular
- * file of the user. Returns NULL if there are none. The caller frees the array and each name in it. */
+/* Reads /tmp/perf-PID.map, which has to be a regular file of the user. Returns the functions that it has at the noted
+ * addresses, those with most samples first; NULL if it has none. The caller frees the array and each name in it. */
 struct ptrc_code_function *ptrc_code_names_read(const struct ptrc_code_names *, pid_t, uid_t,
 						size_t *count);
 

@@ -28,7 +28,7 @@
 enum {
 	/* The kernel's ring buffers are emptied at least this often. */
 	TAKE_MS = 50,
-	/* How long ptrc_os_catch_up() waits at most, because the stream may have no room for the events. */
+	/* want() waits for the thread at most this long: the thread may be waiting for room in the stream. */
 	CATCH_UP_S = 1,
 };
 /* The kernel has written a record into its ring at most this long after the record's timestamp. */
@@ -451,8 +451,8 @@ static bool has_events(const struct ptrc_os_trace *t)
 }
 
 /* Adds the events that are in the rings. For PTRC_OS_AUTO, does so as late as possible: when the rings are
- * filling, or the trace ends. Returns false if no events are to be added at all, because a program has recorded an
- * event, or the event types cannot be opened. */
+ * filling, or the trace ends. Returns false if no events are to be added at all: the trace has a traced process, a
+ * process that could not be traced, or user events; or the event types cannot be opened. */
 static bool take_round(struct ptrc_os_trace *t, const struct round *r, bool is_filling)
 {
 	struct ptrc_counts counts;

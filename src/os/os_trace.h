@@ -60,7 +60,7 @@ struct ptrc_os_refusal {
 };
 
 /* Opens perf events for the process and its descendants. If the kernel refuses, returns NULL, and the text of the
- * refusal says why. Otherwise the text says why there will be fewer events than planned, or is empty. */
+ * refusal says why. Otherwise the text says what will be missing, and why; if nothing will be, it is empty. */
 struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *, pid_t, struct ptrc_os_refusal *);
 /* Whether the kernel would allow events of the operating system for a process of the caller. */
 bool ptrc_os_is_allowed(struct ptrc_os_refusal *);
@@ -74,7 +74,7 @@ void ptrc_os_catch_up(struct ptrc_os_trace *);
 /* Drops all events up to now, and all later ones until ptrc_os_resume(). Called before the stream is started or
  * cleared, so that no event from before that moment is added after it. */
 void ptrc_os_suspend(struct ptrc_os_trace *);
-/* Adds the events that occur from now on, after ptrc_os_begin() or ptrc_os_suspend(). */
+/* From now on, the thread adds the events that occur. Called after ptrc_os_begin() and ptrc_os_suspend(). */
 void ptrc_os_resume(struct ptrc_os_trace *);
 void ptrc_os_end(struct ptrc_os_trace *);
 /* Returns the process IDs of the target and its descendants that have not ended, as far as the kernel's records

@@ -390,8 +390,8 @@ static int open_children(struct ptrc_perf *p, const struct ptrc_perf_plan *plan,
 	return error;
 }
 
-/* Opens perf events for the process and its descendants. A child that starts after /proc was read the last time
- * inherits the perf events of its parent. */
+/* Opens perf events for the process and, if plan->has_descendants, for its descendants. A child that starts after
+ * /proc was read the last time inherits the perf events of its parent. */
 static int open_tree(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t pid, int *fds)
 {
 	int error = open_threads(p, plan, pid, fds);

@@ -64,7 +64,8 @@ size_t ptrc_perf_ring_bytes(const struct ptrc_perf *);
 long ptrc_perf_paranoid(void);
 /* Returns the most addresses of a complete stack. If a stack has more, the kernel may have cut it. */
 size_t ptrc_perf_stack_max(const struct ptrc_perf *);
-/* Returns the process, and those of its descendants that existed when the rings were opened. */
+/* Returns the IDs of the process that was passed to ptrc_perf_open() and, if plan->has_descendants was set, of the
+ * descendants that it had then. */
 const pid_t *ptrc_perf_processes(const struct ptrc_perf *, size_t *count);
 void ptrc_perf_close(struct ptrc_perf *);
 

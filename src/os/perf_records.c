@@ -388,7 +388,7 @@ uint64_t ptrc_perf_records_take(struct ptrc_perf_records *p, struct ptrc_perf_ri
 		if (record.kind != PTRC_PERF_LOST || take_loss(r, &record.lost))
 			*ptrc_append(p->records, p->count) = record;
 	}
-	/* RELEASE pairs with the kernel's reading of data_tail: then the kernel may overwrite what was copied. */
+	/* RELEASE: the records were copied before the kernel can read this data_tail and overwrite them. */
 	__atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
 	return head - from;
 }

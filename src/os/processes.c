@@ -61,8 +61,8 @@ struct process {
 	/* The effective user. A child first gets that of its parent. The user is read again at the first sample in
 	 * code made at run time, unless the process has ended by then. */
 	uid_t user;
-	/* A command line that was read before take_exec() got the record of its exec, or NULL. found_ns is the time
-	 * of that exec. */
+	/* The command line of a new program, if it was read before take_exec() got the record of the exec; else NULL.
+	 * found_ns is the time of that exec. */
 	char *found_line;
 	size_t found_bytes;
 	int64_t found_ns;
@@ -307,9 +307,9 @@ static struct mapping *mapping_at(const struct process *p, uint64_t address)
 	return NULL;
 }
 
-/* Whether the mapping needs no new entry: it is known, or this function has joined it with the anonymous mapping in
- * which, or at whose end, it starts. A JIT compiler changes the rights of its pages very often, and the kernel
- * reports a mapping each time. */
+/* Returns true if the mapping is known already. Also returns true if it is anonymous and starts within, or at the end
+ * of, a known anonymous mapping; then extends that one to include it. This saves entries: a JIT compiler changes the
+ * rights of its pages very often, and the kernel reports a mapping each time. */
 static bool is_joined(struct process *p, const struct ptrc_perf_mapping *m)
 {
 	struct mapping *known = mapping_at(p, m->address);

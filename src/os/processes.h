@@ -14,7 +14,7 @@
 
 struct ptrc_os_processes;
 
-/* A function that receives the description of a process. If is_addition, it adds the mappings to
+/* A function that receives the description of a process. is_addition: the mappings are to be added to
  * those of the last description of the same program. The pointers are valid during the call. */
 typedef void ptrc_os_process_sink(void *arg, const struct posixtrace_log_process *,
 				  const struct posixtrace_log_mapping *, bool is_addition);
@@ -26,8 +26,8 @@ void ptrc_os_processes_free(struct ptrc_os_processes *);
 void ptrc_os_processes_add_child(struct ptrc_os_processes *, pid_t, int64_t start_ns);
 /* Adds a running process, with the name, the path and the command line of its program. */
 void ptrc_os_processes_add_running(struct ptrc_os_processes *, pid_t);
-/* Called if the keeper (the process that writes the log) describes the process. The sink gets no description of it
- * then until it executes another program. */
+/* Called if the keeper (the process that writes the log) describes the process. Until the process executes another
+ * program, the sink gets no description of it, only additions. */
 void ptrc_os_processes_leave_to_keeper(struct ptrc_os_processes *, pid_t);
 /* Reads the command line of a process that executed a program at the monotonic time `ns`. Returns false if /proc
  * does not show the command line yet; the caller then tries again later. */
@@ -35,7 +35,7 @@ bool ptrc_os_processes_look(struct ptrc_os_processes *, pid_t, int64_t ns);
 /* Takes a record of the kernel. The caller passes all records, sorted by time. */
 void ptrc_os_processes_take(struct ptrc_os_processes *, const struct ptrc_perf_record *);
 /* Returns the executable mapping of the process at the address; NULL if none is known. The result
- * is valid until the next call of another function. */
+ * is valid until the next call of a function of this header. */
 const struct ptrc_perf_mapping *ptrc_os_processes_mapping(struct ptrc_os_processes *, pid_t,
 							  uint64_t address);
 /* Returns how many addresses of a sample's stack are valid. The first address that is outside of all executable

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* The numbers of the tracepoints sys_enter and sys_exit, in any order. (Their records differ in size.) */
+/* The numbers of the tracepoints sys_enter and sys_exit, in any order: their records can be told apart by size. */
 struct ptrc_tracepoints {
 	uint32_t numbers[2];
 };
@@ -14,8 +14,8 @@ struct ptrc_tracepoints {
  * ENOENT if the numbers were not found. */
 int ptrc_tracepoints_find(struct ptrc_tracepoints *);
 
-/* Finds the numbers among those from `first` to `last`. Another process opens each tracepoint, so that the caller does
- * not wait while the kernel closes them, which takes some 20 ms each. Returns 0, or ENOENT if it finds none. */
+/* Finds the numbers by trying those from `first` to `last`. A new process opens the tracepoints, so that the caller
+ * does not wait while the kernel closes them, which takes some 20 ms each. Returns 0, or ENOENT if none fits. */
 int ptrc_tracepoints_try(uint32_t first, uint32_t last, struct ptrc_tracepoints *);
 
 #endif

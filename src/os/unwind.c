@@ -15,7 +15,7 @@
 
 /* The most files whose unwinding tables are kept. For one more, the file that was used longest ago is dropped. */
 #define FILES_MAX 256U
-/* How many rows are kept. A row of a table says how to find the caller of one place in the code. */
+/* How many rows of these tables are kept. A row says, for one place in the code, how to find the caller of a frame. */
 #define ROWS 16384U
 /* The most executable segments of a file, and the most values on the stack of a DWARF expression. */
 #define SEGMENTS_MAX 8U
@@ -580,8 +580,8 @@ static enum result apply(struct machine *m, const struct row *row, struct state 
 	m->has_frame_address = true;
 	for (int i = 0; i < RULES; i++) {
 		if (!find_register(m, row->frame, i, &value, &has_rule)) {
-			/* Only the return address has to be found. Any other register is then unknown
-			 * in the caller, which may not need it. */
+			/* Only the return address has to be found. Any other register that is not found
+			 * is unknown in the caller, which may not need it. */
 			if (i == RETURN)
 				return m->is_beyond ? BEYOND_COPY : UNKNOWN;
 			caller->known &= ~(UINT64_C(1) << i);
