@@ -133,7 +133,7 @@ static bool is_jumping(const struct ptrc_correction_knot *a, const struct ptrc_c
 }
 
 /* The greatest error of a time after the correction by the knots of its own host
- * (ptrc_correction_own_time()). The errors of links to other hosts are not included. */
+ * (ptrc_correction_own_time()) or, if c->is_as_recorded, without it. Links to other hosts are left out. */
 static int64_t own_bound(const struct ptrc_correction *c, int64_t log_ns)
 {
 	long before = knot_before(c, log_ns);

@@ -28,8 +28,8 @@
  * PTRC_CLOCK_TOLERANCE_PPM. */
 int64_t ptrc_clock_error_after(int64_t error_ns, int64_t ns);
 
-/* A time of the log for which the correction is known. log_ns, and log_ns + shift_ns, are less than
- * 2^62 from 0, so that sums and differences of two times do not overflow. */
+/* A time of the log for which the correction is known. log_ns and shift_ns are less than 2^62 from 0, so
+ * that neither their sum nor the difference of two of them overflows. */
 struct ptrc_correction_knot {
 	int64_t log_ns;	  /* the time in the log */
 	int64_t shift_ns; /* the correction, which is added to log_ns */
@@ -96,12 +96,12 @@ int64_t ptrc_correction_last(const struct ptrc_correction *, int64_t ns);
 int64_t ptrc_correction_own_time(const struct ptrc_correction *, int64_t log_ns);
 
 /* If the machine slept between two knots, it is not known when the correction changed. ptrc_correction_doubt()
- * returns how far, at this time, the host's own clock may deviate from a clock that runs evenly, or
+ * returns how far, at log_ns, the host's own clock may deviate from a clock that runs evenly, or
  * PTRC_BOUND_UNKNOWN. ptrc_correction_worst_doubt() returns the greatest such deviation at any time. */
 int64_t ptrc_correction_doubt(const struct ptrc_correction *, int64_t log_ns);
 int64_t ptrc_correction_worst_doubt(const struct ptrc_correction *);
 
-/* The greatest error of a corrected time between the first and the last knot, if there are no links. */
+/* The greatest error of any time from the first to the last knot. Links are left out. */
 int64_t ptrc_correction_worst(const struct ptrc_correction *);
 
 /* Called after all knots were added. Drops knots with which corrected times would run back. If all shifts are

@@ -14,7 +14,7 @@
 static const int64_t step_ns = 1000000;
 
 /* The clocks of a reading are read one after another. If that took longer than this, the process was interrupted
- * meanwhile. Such a reading is used only if the log has no reading that took less time. */
+ * meanwhile. Such readings are used only if the log has no others. */
 static const int64_t window_max_ns = 100000;
 
 /* A reading that says that it took longer than this is damaged, so it is not used. */
@@ -76,7 +76,7 @@ static bool is_possible(int64_t ns)
 	return ns > -ns_max && ns < ns_max;
 }
 
-/* Converts a reading of the clocks in a log to *r. Returns false if its values are impossible. */
+/* Converts a log's reading of the clocks to *r. Returns false if its values are impossible. */
 static bool make_reading(const struct posixtrace_log_clock *c, struct reading *r)
 {
 	int64_t realtime = ptrc_when_ns(&c->pk_realtime);

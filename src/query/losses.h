@@ -39,8 +39,9 @@ struct ptrc_losses {
 	uint64_t unshown_events;
 	bool is_rest_unshown;
 	/* The number of processes that should have been traced and could not be; and why one of them could not
-	 * be: EMFILE, too few descriptors; ENOMEM, too little memory; EPROTO, its library does not know the version of
-	 * the trace. untraced_versions: the two versions, as in struct ptrc_counts. */
+	 * be: EMFILE, too few descriptors; ENOMEM, too little memory; EXDEV, another pid or time namespace; EPROTO, its
+	 * library does not know the version of the trace. untraced_versions, for EPROTO: the newest version that the
+	 * library knows << 8, plus the version of the trace. */
 	uint64_t untraced_processes;
 	int untraced_error;
 	unsigned int untraced_versions;
@@ -58,10 +59,10 @@ struct ptrc_losses {
 	uint64_t source_unshown_events;
 	/* Events of the sources are missing, and their number is not known. */
 	bool is_source_uncounted;
-	/* The number of damaged names of event types and other damaged parts of the sources,
-	 * without events. */
+	/* In the sources, the number of damaged parts without events, such as names of event types. */
 	uint64_t source_damaged_parts;
-	/* For a rotated log, the number of missing files, and of events in them (0: unknown). */
+	/* For a rotated log, the number of missing files. missing_events: the number of events in these
+	 * files, or 0 if that is unknown. */
 	uint64_t missing_files;
 	uint64_t missing_events;
 	/* The last file is missing, and maybe others before it. missing_files counts these as one file, and

@@ -40,7 +40,7 @@ void ptrc_query_find_hosts(struct ptrc_query *q, bool is_for_log)
 {
 	struct ptrc_reader **readers;
 
-	/* The times of a single log are not corrected. */
+	/* The times of a single log are not corrected, so its host is needed only for the errors of its times. */
 	if (q->source_count < 2 && !q->needs_bound && !has_field(q, PTRC_FIELD_BOUND))
 		return;
 	readers = ptrc_cli_allocate(q->source_count * sizeof(struct ptrc_reader *));
@@ -360,7 +360,7 @@ static void forget_counts(struct ptrc_query *q)
 }
 
 /* Gives the sink the last_count last events. This takes two passes, the first of which only counts events.
- * Returns false, after a message, if a log cannot be read again. */
+ * Returns what show() returns; or false, after a message, if a log cannot be read again. */
 static bool show_last_to_sink(struct ptrc_query *q)
 {
 	q->is_rehearsal = true;
@@ -720,8 +720,8 @@ static void say_missing(const char *text, void *arg)
 	ptrc_cli_add_text(&c->said, ptrc_cli_copy(text));
 }
 
-/* Checks the fields that are members of JSON data. Returns false, after messages, if no event has a field of
- * --fields, or if an expression can hold for no event because of a field that no event has. */
+/* Checks the fields that are members of JSON data. Returns false, after messages, if --fields has a field that no
+ * event has, or if an expression can hold for no event because it has such a field. */
 static bool check_members(struct ptrc_query *q)
 {
 	struct member_check c = {.q = q};

@@ -61,7 +61,8 @@ struct ptrc_sink {
 	void *self;
 	/* Takes the latest event of the source. Adds the events that it shows to the query's shown_count. */
 	void (*event)(void *self, struct ptrc_source *);
-	/* Returns the index of the first event of the block, from index `at` on, that the sink wants. */
+	/* Returns the index of the first event of the block, from index `at` on, that the sink wants; or the number of
+	 * events of the block if it wants none. */
 	size_t (*skip)(void *self, struct ptrc_source *, const struct posixtrace_block *,
 		       size_t at);
 	/* .begin takes a new span, the time between two events (src/spans/span.h). The latest event of the source
@@ -107,8 +108,8 @@ struct ptrc_query {
 	size_t given_layout_count;
 	struct ptrc_when since;
 	struct ptrc_when until;
-	/* The period from the first event of the sources to the last, selected or not. ptrc_query_scan() sets it
-	 * if something needs it. */
+	/* The period from the first event of the sources to the last, selected or not. ptrc_query_scan() finds
+	 * only the ends that the sink or a relative time in an option needs. */
 	struct ptrc_period trace;
 	/* For --around: how long before and after a matching event the events are shown. */
 	int64_t before_ns;
@@ -166,8 +167,8 @@ struct ptrc_query {
  * its view points into it. */
 void ptrc_source_begin(struct ptrc_source *, struct ptrc_query *, size_t order);
 
-/* Finds the hosts of the sources, and how their times are corrected, if there are several sources
- * or a field needs the greatest errors of times. is_for_log: the events become a new log. */
+/* If there are several sources, or the field `bound` is needed, finds the hosts of the sources and the corrections of
+ * their times. Otherwise does nothing. is_for_log: the events become a new log. */
 void ptrc_query_find_hosts(struct ptrc_query *, bool is_for_log);
 
 void ptrc_source_free(struct ptrc_source *);
@@ -208,7 +209,8 @@ static inline bool ptrc_query_is_full(const struct ptrc_query *q)
 	return q->sink.is_full && q->sink.is_full(q->sink.self);
 }
 
-/* Whether the latest event of the source meets all conditions of the selection, except for --around. */
+/* Whether the latest event of the source meets all conditions of the selection, or the sink takes it anyway
+ * (.takes_all, .takes_losses). The condition of --around is left to the caller. */
 bool ptrc_query_is_selected(struct ptrc_query *, struct ptrc_source *);
 
 /* Whether the latest event of the source matches the pattern and the expression of --around. */
@@ -243,9 +245,9 @@ bool ptrc_query_scan(struct ptrc_query *);
 /* Gives the sink the events of all logs. Returns whether it read the logs to their ends. */
 bool ptrc_query_run(struct ptrc_query *);
 
-/* Selects a part at the end of each log that has at least `count` events, as far as the index of the log says, and
- * resets all counts. *is_all becomes whether these parts are all of the logs. Returns false, after a message, if a
- * log cannot be read. */
+/* Resets all counts, and selects the end of each log: as its index says, at least `count` events, and few more. A log
+ * with fewer events is selected as a whole. *is_all becomes whether this holds for all logs. Returns false, after a
+ * message, if a log cannot be read. */
 bool ptrc_query_select_last(struct ptrc_query *, uint64_t count, bool *is_all);
 
 /* ptrc_query_undecided() returns the number of events for which matching a pattern of an expression

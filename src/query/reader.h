@@ -232,7 +232,7 @@ bool ptrc_reader_is_waiting(struct ptrc_reader *);
  * selected or not. The other members of the latest event are not valid then. */
 void ptrc_reader_go_to_end(struct ptrc_reader *);
 
-/* The following functions return an error number, or 0. */
+/* The functions from here to ptrc_reader_refresh() return an error number, or 0. */
 
 /* Goes back to the first event of a log. */
 int ptrc_reader_rewind(struct ptrc_reader *);
@@ -242,18 +242,19 @@ int ptrc_reader_rewind(struct ptrc_reader *);
 int ptrc_reader_select(struct ptrc_reader *, const struct posixtrace_span *, size_t count,
 		       const trace_event_set_t *types);
 
-/* Goes back to the start of a log, and reads only a range of its parts, in the order in which they were written,
- * as ptrc_log_select_parts() does. */
+/* Goes back to the start of a log, and reads only its parts from number `first` to before number `end`, in the order in
+ * which they were written, as ptrc_log_select_parts() does. */
 int ptrc_reader_select_parts(struct ptrc_reader *, unsigned long first, unsigned long end);
 
-/* Selects a part at the end of a log that has at least the last `count` events, as far as the index of the log
- * says. In this part, selects the events up to until_ns that are of these types (NULL: all types). *is_all becomes
- * whether the part is all of the log. A session is always read from its start. */
+/* Selects the end of a log: as its index says, at least `count` events, and few more. Of these, selects the events up
+ * to until_ns that are of these types (NULL: all types). *is_all becomes whether the log has fewer events, so that its
+ * end is all of it. A session is always read from its start. */
 int ptrc_reader_select_last(struct ptrc_reader *, uint64_t count, int64_t until_ns,
 			    const trace_event_set_t *types, bool *is_all);
 
-/* Reads what was added to a log since it was opened, as ptrc_log_refresh() does. After an error, the reader can
- * only be closed. ESTALE: another file is now at the path. */
+/* Reads what was added to a log since it was opened or refreshed, and forgets the parts before number `first`, as
+ * ptrc_log_refresh() does. After an error, the reader can only be closed. ESTALE: another file is now at the path, or
+ * the log cannot be refreshed. */
 int ptrc_reader_refresh(struct ptrc_reader *, unsigned long first);
 
 /* The greatest error of the time of the latest event, or PTRC_BOUND_UNKNOWN. */
@@ -338,8 +339,8 @@ struct posixtrace_type_count *ptrc_type_counts(trace_id_t);
  * bytes. */
 size_t ptrc_reader_load_names(struct ptrc_reader *);
 
-/* Whether a closed log shows that all processes ended: ptrace-run has recorded that COMMAND ended, that no traced
- * process went on after it, and, if the log has the events of --os=process, the end of each thread. */
+/* Whether a closed log shows that all processes ended: COMMAND of ptrace-run ended, no traced process went on after it
+ * and, if the log has the events of --os=process, each thread ended. */
 bool ptrc_reader_have_all_ended(const struct ptrc_reader *);
 
 /* Fills in the losses of the source. If a log was read to its end (is_read), they include the events that the log

@@ -14,13 +14,13 @@
 struct ptrc_sieve {
 	const struct ptrc_layouts *layouts;
 	struct ptrc_where_bounds bounds;
-	/* The bounds if the field is not a member of the data. (The bounds of a member are in the member .place of
-	 * each struct ptrc_type.) */
+	/* The bounds, unless the field is a member of the data. For such a field, each event type has the bounds
+	 * (ptrc_type.place). */
 	struct ptrc_sieve_place place;
 };
 
-/* Sets the bounds for a field whose values are from min to max. Returns false if the bounds include none of these
- * values. */
+/* Stores in *p the part of the bounds *b that is from min to max, the range of the field's values. Returns false if
+ * there is none. */
 static bool set_bounds(struct ptrc_sieve_place *p, const struct ptrc_where_bounds *b,
 		       ptrc_whole min, ptrc_whole max)
 {

@@ -346,8 +346,8 @@ static bool find_anywhere(Dwarf_Die *die, Dwarf_Addr address, int depth, Dwarf_D
 	return is_found;
 }
 
-/* Finds the innermost function at the address, even if it is inlined, because the line found is a line of that
- * function. */
+/* Finds the innermost function at the address, even if it is inlined, because the source line of the address, which the
+ * caller has stored in *s, is a line of that function. */
 static void find_function(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Addr address,
 			  struct ptrc_symbol *s)
 {

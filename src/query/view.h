@@ -54,7 +54,7 @@ enum ptrc_field_id {
 
 enum { PTRC_FIELD_OF_JSON = -1 };
 
-/* The greatest length of a field's name. */
+/* The greatest length of the name of a field of the data, without "data.". */
 enum { PTRC_FIELD_TEXT_MAX = 120 };
 
 struct ptrc_field {
@@ -165,7 +165,8 @@ const struct ptrc_symbol *ptrc_view_symbol_of(struct ptrc_view *, const struct p
 
 void ptrc_view_free(struct ptrc_view *);
 
-/* The value of a field of the event. A text in it points into the event. Times are nanoseconds since 1970. */
+/* The value of a field of the event. A text in it is no copy; it may point into the event or the view. Times are
+ * nanoseconds since 1970. */
 struct ptrc_value ptrc_view_value(struct ptrc_view *, const struct ptrc_field *);
 /* Does what ptrc_view_value() does, but stores the value, which is faster. For a number, sets only .kind, .unit
  * and the number. */

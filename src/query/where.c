@@ -234,8 +234,8 @@ static bool compare(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc
 		b = (double)b;
 	if (is_floating(v) && !n->operands[0].is_field)
 		a = (double)a;
-	/* A value of type f32 counts as the number that is printed for it, 0.1 for instance. That number rounds to the
-	 * f32, so it differs in order from the f32 only for an operand that rounds to the f32, too. */
+	/* A value of type f32 counts as the number that is printed for it, 0.1 for instance, which rounds to the f32.
+	 * That changes the result only if the other operand rounds to the same f32. */
 	if ((u->kind == PTRC_VALUE_FLOAT || v->kind == PTRC_VALUE_FLOAT) && (float)a == (float)b) {
 		if (u->kind == PTRC_VALUE_FLOAT)
 			a = ptrc_value_shown_single(u->f);

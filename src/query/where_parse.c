@@ -344,8 +344,8 @@ static bool are_time_and_ns(const struct ptrc_operand *a, const struct ptrc_oper
 		(a->field.id == PTRC_FIELD_NS && b->field.id == PTRC_FIELD_TIME));
 }
 
-/* Whether the operand `field` is a member of the data without a unit of time, and the other operand is a
- * duration. */
+/* Called for operands that cannot be compared. Whether the reason is that `field`, a member of the data, has no unit of
+ * time, while `other` is a duration. */
 static bool lacks_unit(const struct ptrc_operand *field, const struct ptrc_operand *other)
 {
 	return field->is_field && field->field.id == PTRC_FIELD_MEMBER &&
