@@ -20,8 +20,8 @@
  * packet. */
 #define WAITING_BYTES (UINT64_C(256) << 10)
 #define WAITING_EVENTS 65536U
-/* A part of a log in memory is large enough when it has this many bytes: then the fixed cost of a
- * part is small compared with the cost of its events. */
+/* A log in memory is handed over in parts. A part should have at least this many bytes, so that its
+ * fixed cost is small compared with the cost of its events. */
 #define PART_BYTES (UINT64_C(64) << 10)
 
 /* An event that waits to be written; its data follows, padded to a multiple of 8. */
@@ -29,7 +29,7 @@ struct waiting {
 	int64_t ns;
 	uint64_t addr;
 	uint32_t id_flags, len;
-	uint64_t next; /* offset of the next event of its run, in units of 8 bytes; 0: none */
+	uint64_t next; /* offset of the struct run's next event, in units of 8 bytes; 0: none */
 };
 
 /* Events that become one stretch (packed events of one writer): events of one thread, or a single
@@ -37,7 +37,7 @@ struct waiting {
 struct run {
 	struct ptrc_context origin;
 	enum ptrc_stretch_kind kind;
-	uint32_t first, last; /* offsets in units of 8 bytes; 0: none */
+	uint32_t first, last; /* offsets of events, in units of 8 bytes; 0: none */
 };
 
 struct posixtrace_log_writer {
@@ -46,7 +46,7 @@ struct posixtrace_log_writer {
 	struct ptrc_log_buffer part; /* for a log in memory: its bytes since the last part */
 	struct ptrc_log_writer writer;
 	struct ptrc_packer *packer;
-	struct ptrc_log_buffer events; /* struct waiting; 8 unused bytes first, so 0 is no offset */
+	struct ptrc_log_buffer events; /* struct waiting, from offset 8 on: offset 0 means none */
 	struct run *runs;
 	size_t run_count, run_size, last_run;
 	/* `pids`: the pids of all events, in ascending order. last_pid: the pid of the last
@@ -215,8 +215,9 @@ static const uint64_t nothing[PTRC_SET_WORD_COUNT];
 /*
  * Returns the run (waiting events of one thread) to which an event is to be added; NULL: no memory.
  * A reader of the log reports events with equal times in the order of their runs. So if the
- * previous event has the same time as this one, this one must go into the same run or a later one.
- * If no such run is of the event's thread, the event starts a new run.
+ * previous event has the same time as this one, this one must go into the run of the previous event
+ * or a later run. If no such run is of the event's thread, or the event's kind is not PLAIN, the
+ * event starts a new run.
  */
 static struct run *run_for(struct posixtrace_log_writer *c, const struct ptrc_live_event *e)
 {

@@ -2,8 +2,8 @@
 /*
  * A log that a program writes, and not a keeper. The keeper's writer (log_write.h) does the work;
  * it gets the events in flushes of some 256 KiB. Such a log has two uses: a program writes events
- * of another source into a file; or it makes a log of a stream's events in memory, part by part,
- * and sends the parts.
+ * of any source into a file; or it makes a log of a stream's events in memory, part by part, and
+ * sends the parts.
  */
 #ifndef PTRC_LIB_LOG_LOG_COPY_H
 #define PTRC_LIB_LOG_LOG_COPY_H

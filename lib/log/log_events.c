@@ -22,7 +22,7 @@ struct ptrc_log_piece {
 };
 
 /* Whether the last event of this piece (packed events of one writer) comes after that of `last`
- * (NULL: true). False for FLUSH_START and FLUSH_STOP, which are no events of the program. */
+ * (NULL: true). Always false for a marker (FLUSH_START or FLUSH_STOP). */
 static bool piece_is_last(const struct ptrc_log_piece *p, const struct ptrc_log_piece *last)
 {
 	return p->s.kind != PTRC_STRETCH_MARKER &&
@@ -268,8 +268,8 @@ static int batch_sort(struct ptrc_log_batch *b)
 
 /* ---- choosing the events of the next packet ---- */
 
-/* Packs into the new piece *to those events of `from` that the unpacker u has not returned yet, but
- * leaves out events of more than `most` counted bytes. ENOMEM. */
+/* Makes a new piece, *to, of those events of `from` that the unpacker u has not returned yet.
+ * Leaves out events of more than `most` bytes, as log-max-size counts them. ENOMEM. */
 static int pack_again(struct ptrc_log_batch *b, const struct ptrc_log_piece *from,
 		      struct ptrc_unpacker u, uint64_t most, struct ptrc_log_piece *to)
 {
@@ -625,9 +625,10 @@ static const struct ptrc_log_piece *batch_chosen(const struct ptrc_log_batch *b,
 	return listed(b, &b->slice, i);
 }
 
-/* Removes from the batch the events that are larger than b->most, and so too large for the log. *lost
- * becomes their number, not counting FLUSH_START, FLUSH_STOP and hidden events. b->slice becomes the
- * list of those removed pieces that may have changed the filter, for follow_filter(). ENOMEM. */
+/* Removes from the batch the events that are larger than b->most, and so too large for the log.
+ * *lost becomes their number, not counting FLUSH_START, FLUSH_STOP and hidden events. b->slice
+ * becomes the list of those pieces that were removed as a whole and may have changed the filter,
+ * for follow_filter(). ENOMEM. */
 static int batch_strip(struct ptrc_log_batch *b, uint64_t *lost)
 {
 	uint64_t kept = 0, count = PTRC_LOG_COUNT(&b->waiting, uint32_t);
@@ -794,7 +795,7 @@ int ptrc_log_names_write(struct ptrc_log_writer *w)
 
 /* Called when a ring, a log that overwrites its oldest packets, is full for the first time: writes
  * all names once more after the ring, where they stay, because the NAMES packets in the ring will
- * be overwritten. Keeps w->out, the packet that will overwrite the first one. */
+ * be overwritten. Leaves w->out unchanged: it is the packet that will overwrite the first one. */
 static int names_before_wrap(struct ptrc_log_writer *w)
 {
 	struct range all = {.end = w->state.names < PTRC_NAMES_MAX ? w->state.names
@@ -974,7 +975,8 @@ int ptrc_log_events_write_single(struct ptrc_log_writer *w, int64_t ns, uint32_t
 	return write_single(w, section, id_flags, data, len);
 }
 
-/* The most names that a log has on its own: os.command and os.went_on. */
+/* The most names that a log has in addition to those of the names object: os.command and
+ * os.went_on. */
 #define OWN_NAMES_MAX 2U
 
 /* Writes a name that is in this log only. Its identifier is above those of the names object. */
@@ -1004,7 +1006,8 @@ int ptrc_log_events_write_own(struct ptrc_log_writer *w, int64_t ns,
 {
 	const struct ptrc_log_section section = {.base_ns = ns, .origin = *origin};
 	/* If the names object no longer exists, the log may have events of types whose names are
-	 * not in the log. The last identifiers are used, so as not to take that of such a type. */
+	 * not in the log. The last identifiers are used, because such types have lower ones unless
+	 * nearly all identifiers were taken. */
 	uint32_t index =
 		(w->names ? w->state.names : PTRC_NAMES_MAX - OWN_NAMES_MAX) + w->own_names;
 	int pid = 0, error;

@@ -165,9 +165,9 @@ static inline uint64_t ptrc_log_packet_size(const struct ptrc_log_packet *p)
 #define PTRC_LOG_SEQUENTIAL 0
 #define PTRC_LOG_RING 1
 
-/* Losses and waits in the earlier files of a rotated log: from the log's creation or its last clear
- * until this file was begun. The head of each file has them, so they are known even if the earlier
- * files, with their STATUS packets, are gone. */
+/* A part of the head of each file of a rotated log: the losses and waits from the creation or last
+ * clear of the log until that file was begun. So they are known even if the earlier files, with
+ * their STATUS packets, are gone. */
 struct ptrc_log_before {
 	uint64_t lost_events, log_lost_events;
 	uint64_t waits, wait_ns;
@@ -326,20 +326,21 @@ struct ptrc_log_status {
 	uint64_t log_events;
 	uint64_t log_bytes;
 	/* The number of processes that could not be traced, and for one of them the reason: EMFILE,
-	 * ENOMEM, EPROTO or EXDEV. With EPROTO, untraced_versions is the newest version of shared objects
-	 * that this process knows, << 8, plus the version that it refused; otherwise 0. */
+	 * ENOMEM, EPROTO or EXDEV. With EPROTO, untraced_versions is the newest version of shared
+	 * objects that this process knows, << 8, plus the version that it refused; otherwise 0. */
 	uint32_t untraced_processes;
 	uint16_t untraced_error;
 	uint16_t untraced_versions;
 	/* At least this many names got no identifier, because all identifiers were taken. */
 	uint32_t refused_names;
-	/* The size of the largest data that was cut to max-data-size, at most UINT32_MAX. 0: no
-	 * data was cut. */
+	/* The size, before the cut, of the largest data that was cut to max-data-size; at most
+	 * UINT32_MAX. 0: no data was cut. */
 	uint32_t data_needed;
 	/* The number of names in the log, by which a reader notices that some are missing. 0: there
 	 * are none, or the number is unknown. */
 	uint32_t names;
-	/* Events of the operating system that the kernel has lost, at most UINT32_MAX. */
+	/* The number of events of the operating system that the kernel has lost, at most
+	 * UINT32_MAX. */
 	uint32_t unobserved_events;
 	/* The number of event calls that waited for room in the stream, and the sum of their
 	 * waits. */
@@ -428,8 +429,8 @@ struct ptrc_log_host {
 PTRC_ASSERT_SIZE(struct ptrc_log_host, 24);
 
 /* Flags of a PROCESS packet. It describes a process with events in the log, as it was at the time
- * from_ns. A later packet with the same pid replaces it: the process has changed, or another
- * process has got the pid. */
+ * from_ns. A packet with the same pid and a later from_ns replaces it from that time on: the
+ * process has changed, or another process has got the pid. */
 #define PTRC_LOG_PROCESS_GONE 1U	  /* the process had ended; most fields are unknown */
 #define PTRC_LOG_PROCESS_KNOWN 2U	  /* parent, start and comm are known */
 #define PTRC_LOG_PROCESS_USER 4U	  /* the user is known */
@@ -456,8 +457,8 @@ struct ptrc_log_process {
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_process, 56);
 
-/* A flag of a mapping: it is not a mapped file but a function that the program generated, and
- * `path` is the function's name. */
+/* A flag of a mapping: it is not a mapped file but a function that the program generated. In place
+ * of a path, the mapping then has the function's name. */
 #define PTRC_LOG_MAPPING_FUNCTION 1U
 
 /* An executable mapping. After this structure come the build ID and the path of the mapped file,

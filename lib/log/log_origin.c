@@ -21,8 +21,9 @@
 
 /* ---- machine and clocks ---- */
 
-/* The pause between two CLOCK packets is at least CLOCK_PAUSE_NS and, unless CLOCK_REALTIME was set
- * by CLOCK_STEP_NS or more, at least the log's age divided by CLOCK_AGE_PARTS. */
+/* The pause between two CLOCK packets is at least CLOCK_PAUSE_NS. It is also at least the log's age
+ * divided by CLOCK_AGE_PARTS, unless CLOCK_REALTIME has moved by more than CLOCK_STEP_NS against
+ * the events' clock, or the status of adjtimex() has changed. */
 #define CLOCK_PAUSE_NS INT64_C(1000000000)
 #define CLOCK_AGE_PARTS 64
 #define CLOCK_STEP_NS INT64_C(1000000)
@@ -349,8 +350,8 @@ static bool add_mapping(const char *at, void *arg)
 	}
 	m.path_bytes = (uint16_t)bytes;
 	if (ino && ino == maps->p->exe_ino) {
-		/* This is the executable, whose build ID add_private() has read by /proc/PID/exe:
-		 * its path may be that of another file by now. */
+		/* This is the executable. add_private() has read its build ID by /proc/PID/exe and
+		 * not by its path, because another file may have that path by now. */
 		id = k->build_id;
 		m.build_id_bytes = head->build_id_bytes;
 	} else {
@@ -415,8 +416,8 @@ static void add_private(struct ptrc_log_writer *w, const struct known *p, uint64
 		head->flags |= PTRC_LOG_PROCESS_MAPPINGS_CUT;
 }
 
-/* Starts a payload at the end of `out`, the payloads that wait: first room for its length, then its
- * head. Returns the offset of the head. */
+/* Starts a payload at the end of `out`, the buffer of waiting payloads: first room for its length,
+ * then its head. Returns the offset of the head. */
 static uint64_t begin_payload(struct ptrc_log_buffer *out, const struct ptrc_log_process *head)
 {
 	uint64_t start, length = 0;
@@ -532,8 +533,8 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 		found = ptrc_image_of(st.arguments_end);
 	}
 	/* If the process has executed another program since from_ns, the present one is described
-	 * from now on; the program of that time is described as unknown, unless the last
-	 * description is of it. If the controller reports this process, neither is done. */
+	 * from now on. The program at from_ns is described as unknown, unless the last description
+	 * is of it. If the controller reports this process, neither is described. */
 	if (image && found && image != found) {
 		if (p->program_ns)
 			return;
@@ -542,8 +543,9 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 		used = w->origins.pending_processes.used;
 		from_ns = realtime_now(w);
 	}
-	/* If the process now executes another program than the controller reported, nothing is described:
-	 * the events belong to the reported program, and the controller will report the new one. */
+	/* If the process now executes another program than the controller reported, nothing is
+	 * described unless is_urgent is set: the events belong to the reported program, and the
+	 * controller will report the new one. */
 	if (p->program_ns && !is_urgent && program != p->program)
 		return;
 	if (p->program_ns && !p->is_seen && program == p->program)
@@ -622,8 +624,8 @@ static void look_at_arrivals(struct ptrc_log_writer *w)
 	}
 }
 
-/* The description comes from shared memory. If its head is impossible, it is dropped; readers of
- * the log check the rest. */
+/* The data of the stretch's event is a description of a process, from shared memory. If its head is
+ * impossible, it is dropped; readers of the log check the rest. */
 void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch)
 {
 	struct ptrc_unpacker_shape shape;
@@ -746,8 +748,8 @@ void ptrc_log_origin_meet(struct ptrc_log_writer *w)
 
 /* ---- threads ---- */
 
-/* The pause between two scans of the stream's slots (one slot per recording thread), for each slot
- * in use. A scan takes about a hundredth of this time. */
+/* The pause between two scans of the stream's slots (one slot per recording thread) is this time
+ * multiplied by the number of slots in use. A scan takes about a hundredth of the pause. */
 #define SCAN_NS INT64_C(5000)
 /* In a scan, at most this many threads are looked at, which takes some 2 ms. */
 #define LOOKS_MAX 512U

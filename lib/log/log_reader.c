@@ -750,8 +750,9 @@ static int open_ring(struct ptrc_log_reader *r, struct ptrc_log_walk *w)
 	r->entry_count -= first;
 	if (first)
 		memmove(r->entries, r->entries + first, r->entry_count * sizeof(*r->entries));
-	/* Only the newest packet says which packet should be the oldest. If the log is not closed, that
-	 * oldest packet may be missing without damage: a keeper may have died while overwriting it. */
+	/* Only the newest packet says which packet should be the oldest. If the log is not closed,
+	 * that oldest packet may be missing without damage: a keeper may have died while
+	 * overwriting it. */
 	if (!r->entry_count)
 		f->first_seq = f->end_seq - (f->end_seq && f->status.log_events);
 	else if (f->is_closed && r->entries[r->entry_count - 1].head.seq + 1 == f->end_seq &&
@@ -784,8 +785,8 @@ static void free_pieces(struct index_pieces *all)
 }
 
 /* Reads the packet of this type at `offset`, whose payload must have at most `most` bytes; the
- * caller frees the payload. EINVAL: there is no such packet, or it is damaged. EFBIG: it is an INDEX
- * packet that is larger. ENOMEM. */
+ * caller frees the payload. EINVAL: there is no packet of this type, or it is damaged. EFBIG: it is
+ * an INDEX packet with more bytes. ENOMEM. */
 static int load_packet(const struct ptrc_log_file *f, uint64_t offset, uint16_t type, uint64_t most,
 		       struct ptrc_log_packet *p, uint8_t **payload)
 {
@@ -1026,7 +1027,7 @@ static int open_file(struct ptrc_log_reader *r, int fd)
 }
 
 /* Adds `own`, the losses of one file, to *count, the losses of the files before it. First raises
- * *count to `least`, which the head of the file states for these: a STATUS may be missing. */
+ * *count to `least`, the losses before the file by its head: an earlier STATUS may be missing. */
 static void join(uint64_t *count, uint64_t least, uint64_t own)
 {
 	*count = (*count < least ? least : *count) + own;

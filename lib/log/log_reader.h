@@ -98,7 +98,7 @@ struct ptrc_log_reader {
 	struct ptrc_log_reader_name **names;
 	size_t name_count;
 	bool is_closed;		       /* the last file ends with STATUS and END */
-	struct ptrc_log_status status; /* summed over all files */
+	struct ptrc_log_status status; /* of the last file, with events and losses of all files */
 	struct ptrc_log_ring ring;     /* a ring's state, from its newest undamaged packet */
 	uint64_t ring_seq;	       /* number of that newest packet */
 	/* The number of names that the log should have but that are unreadable; at least this many
@@ -146,7 +146,7 @@ void ptrc_log_reader_close(struct ptrc_log_reader *r);
 PTRC_MUST_CHECK int ptrc_log_reader_grow(struct ptrc_log_reader *r, uint64_t first);
 
 /* Opens a log that comes in parts, of which these are the first bytes. EINVAL: they are not the
- * first of a sequential log, or fewer than PTRC_LOG_HEADS_BYTES. EPROTO: this library does not know
+ * start of a sequential log, or fewer than PTRC_LOG_HEADS_BYTES. EPROTO: this library does not know
  * the version of the log. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_reader_begin(const void *bytes, size_t size,
 					  struct ptrc_log_reader *r);
@@ -169,8 +169,8 @@ PTRC_MUST_CHECK int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint
 /* Whether a keeper has overwritten this packet of a ring since the log was opened. In a ring that
  * was not closed, missing packets count as overwritten. */
 bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e);
-/* Stores the number of events in the files that are missing between `m` and the next file of the
- * reader. False: no file is missing there, or the number is unknown. */
+/* Stores the number of events in the files that are missing between the file `m` and m[1], the next
+ * one that exists. False: no file is missing there, or the number is unknown. */
 bool ptrc_log_reader_absent_events(const struct ptrc_log_file *m, uint64_t *events);
 /* Whether the TOTALS count all events of the log. */
 bool ptrc_log_reader_has_totals(const struct ptrc_log_reader *r);

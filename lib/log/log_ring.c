@@ -120,8 +120,8 @@ void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq)
 	}
 }
 
-/* Reads the header of the packet at `place`, which must end before `end`. EBADMSG: there is no such
- * packet. ENODATA: the file ends earlier. Otherwise the error number of the read. */
+/* Reads the header of the packet at `place`, which must not extend beyond `end`. EBADMSG: there is
+ * no such packet. ENODATA: the file ends earlier. Otherwise the error number of the read. */
 static int read_header(struct ptrc_log_writer *w, uint64_t place, uint64_t end,
 		       struct ptrc_log_packet *p)
 {
@@ -133,7 +133,8 @@ static int read_header(struct ptrc_log_writer *w, uint64_t place, uint64_t end,
 }
 
 /* Adds to w->lap the packets between two offsets in the ring, and their events to the counts in
- * w->state. ENOMEM, or the error number of a read. */
+ * w->state. Leaves out EVENTS packets that were given up, or written after the state was saved.
+ * ENOMEM, or the error number of a read. */
 static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 {
 	while (from + sizeof(struct ptrc_log_packet) <= to) {

@@ -144,7 +144,7 @@ static int open_member(const struct ptrc_stream_header *h, const char *path, uin
 	return ENOENT;
 }
 
-/* Opens the file that the saved state of the log describes. ENOENT: it no longer has its path. */
+/* Opens the file that the saved state of the log describes. ENOENT: it is no longer at its path. */
 static int reopen(const struct ptrc_stream_header *h, const char *base, int *fd)
 {
 	uint64_t number = member_of(h);

@@ -338,8 +338,8 @@ static void begin_gap(struct ptrc_log_stream *l, int64_t first_ns, int64_t last_
 	ptrc_sequencer_gap(&l->sequencer);
 }
 
-/* Counts a gap as missing files, and not as damage, if all its missing packets are in missing files
- * of a rotated log. */
+/* If the entry stands for packets in missing files of a rotated log, adds their events to
+ * pt_file_gap_events. Counts the current gap in pt_file_gaps if that is true of all its entries. */
 static void note_file_gap(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
 	l->counts.pt_file_gap_events += e->is_absent ? e->events : 0;
@@ -358,7 +358,8 @@ static void skip_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *
 {
 	const struct ptrc_log_reader *r = &l->reader;
 
-	/* If the keeper has overwritten the packet since the log was opened, this is a gap, but no damage. */
+	/* If the keeper has overwritten the packet since the log was opened, this is a gap, but no
+	 * damage. */
 	if (ptrc_log_reader_is_replaced(r, e)) {
 		begin_gap(l, e->head.first_ns, e->head.first_ns);
 		return;
@@ -864,8 +865,8 @@ void ptrc_log_stream_status(struct ptrc_log_stream *l, struct posix_trace_status
 	st->posix_log_full_status = (int)s->log_full;
 }
 
-/* The number of events in missing files that have existing files before and after them. 0 if that
- * number is unknown for any such place. */
+/* The number of events in the missing files that lie between existing ones. 0 if the number is
+ * unknown for some of these missing files. */
 static uint64_t count_missing_events(const struct ptrc_log_reader *r)
 {
 	uint64_t events = 0;
@@ -970,7 +971,8 @@ int ptrc_log_stream_name(struct ptrc_log_stream *l, trace_event_id_t id, char *n
 	return 0;
 }
 
-/* Finds the name of a type that has a layout. EINVAL, ENODATA. */
+/* Finds the name of a type that has a layout. EINVAL: the log has no such type. ENODATA: the type
+ * has no layout. */
 static int find_layout(struct ptrc_log_stream *l, trace_event_id_t id,
 		       struct ptrc_log_reader_name **n)
 {
@@ -1225,9 +1227,10 @@ static int64_t time_of_others(const struct ptrc_log_stream *l)
 	return ns;
 }
 
-/* Reports up to `room` events of the cursor on top of the heap. Stops before the next event of another
- * cursor, and before a system, hidden or filtered event, for which next_event() does more than report
- * it. Faster than calling next_event() for each event. Returns the number of reported events. */
+/* Reports up to `room` events of the cursor on top of the heap. Stops before the next event of
+ * another cursor, and before a system, hidden or filtered event, for which next_event() does more
+ * than report it. Faster than calling next_event() for each event. Returns the number of reported
+ * events. */
 static size_t next_of_cursor(struct ptrc_log_stream *l, struct posixtrace_event *to, size_t room)
 {
 	int64_t end_ns = time_of_others(l);

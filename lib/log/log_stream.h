@@ -59,8 +59,8 @@ void ptrc_log_stream_free_block(struct posixtrace_block *block);
  * EINVAL: the log comes in parts. ENOMEM. */
 int ptrc_log_stream_select(struct ptrc_log_stream *l, const struct posixtrace_span *spans,
 			   size_t count, const trace_event_set_t *types);
-/* These implement ptrc_log_select_parts() and ptrc_log_get_place(). EINVAL: the log comes in
- * parts. */
+/* These implement ptrc_log_select_parts() and ptrc_log_get_place(). EINVAL: the log comes in parts,
+ * or ptrc_log_stream_refresh() has dropped the packet with the number `first`. ENOMEM. */
 int ptrc_log_stream_select_parts(struct ptrc_log_stream *l, uint64_t first, uint64_t end);
 void ptrc_log_stream_place(struct ptrc_log_stream *l, struct ptrc_reading_place *place);
 /* Finds a time from which on the log has at least `count` events, by the headers of its packets.

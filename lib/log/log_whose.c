@@ -231,8 +231,8 @@ static void share_starts(struct ptrc_log_whose *x)
 	}
 }
 
-/* Whether both describe a process in the same way. A keeper that replaces a dead one describes each
- * process again, so a log may have equal descriptions. */
+/* Whether a and b are equal, apart from their times (from_ns). A keeper that replaces a dead one
+ * describes each process again, so a log may have equal descriptions. */
 static bool is_same(const struct ptrc_log_whose_process *a, const struct ptrc_log_whose_process *b)
 {
 	struct ptrc_log_process x = a->head, y = b->head;
@@ -242,9 +242,10 @@ static bool is_same(const struct ptrc_log_whose_process *a, const struct ptrc_lo
 	       memcmp(a->payload + sizeof(x), b->payload + sizeof(x), a->length - sizeof(x)) == 0;
 }
 
-/* Whether x is an observer's (a controller's) description of a process, and y a keeper's description of the
- * same process. Only a keeper's description has the user. The time of y may be later than that of x: y has
- * the time when the keeper looked at the process, not the time when the process executed its program. */
+/* Whether x is an observer's (a controller's) description of a process, and y a keeper's
+ * description of the same process. Only a keeper's description has the user. The time of y may be
+ * later than that of x: y has the time when the keeper looked at the process, not the time when the
+ * process executed its program. */
 static bool is_looked_at(const struct ptrc_log_process *x, const struct ptrc_log_process *y)
 {
 	return !(x->flags & PTRC_LOG_PROCESS_USER) && (y->flags & PTRC_LOG_PROCESS_USER) &&
@@ -274,8 +275,9 @@ static bool is_same_name(const struct ptrc_log_whose_process *a,
 		      a->head.comm_bytes) == 0;
 }
 
-/* Whether both describe the same program of the process. The controller, as an observer, reports a
- * program once when it starts and once when it has ended, with slightly different values of from_ns. */
+/* Whether a and b describe the same program of a process. The controller, as an observer, reports a
+ * program once when it starts and once when it has ended, with slightly different values of
+ * from_ns. */
 static bool is_same_program(const struct ptrc_log_whose_process *a,
 			    const struct ptrc_log_whose_process *b)
 {
@@ -298,7 +300,7 @@ static bool is_extended_by(const struct ptrc_log_whose_process *p,
 }
 
 /* Adds the mappings of `addition` to those of `p`, the description before it. `p` then owns the
- * payload and frees it. False: there is no memory. */
+ * payload of `addition`. False: there is no memory. */
 static bool add_mappings(struct ptrc_log_whose_process *p,
 			 const struct ptrc_log_whose_process *addition)
 {

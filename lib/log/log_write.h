@@ -65,7 +65,7 @@ struct ptrc_log_batch {
 #define PTRC_LOG_STATE_AFTER_STOP UINT64_C(2)
 /* A ring was full once, and overwrites its oldest packets since then. */
 #define PTRC_LOG_STATE_WRAPPED UINT64_C(4)
-/* `filter` is unknown: events were lost, or the keeper that saved this state has died. */
+/* The filter in force is unknown: events were lost, or the keeper that saved this state died. */
 #define PTRC_LOG_STATE_FILTER_UNKNOWN UINT64_C(8)
 /* A flush failed, and its markers (FLUSH_START, FLUSH_STOP) stay in the stream until a flush
  * succeeds. Until then no flush records markers. */
@@ -188,9 +188,11 @@ struct ptrc_log_writer {
 	bool is_regular, is_socket;
 	bool keeps_nothing;    /* the log is /dev/null */
 	uint64_t added_events; /* events added in this flush, but for FLUSH_START and FLUSH_STOP */
-	/* Events of the last flush that are not in the log; 0 if the flush succeeded. */
+	/* Number of events of the last flush that are neither in the log nor counted as lost; 0 if
+	 * the flush succeeded. */
 	uint64_t unwritten_events;
-	/* The descriptor has O_APPEND, with which pwrite() ignores its offset, so each write needs RWF_NOAPPEND. */
+	/* The descriptor has O_APPEND, with which pwrite() ignores its offset, so each write needs
+	 * RWF_NOAPPEND. */
 	bool must_not_append;
 	/* file_end and `last` show whether another program has changed a regular file: the file
 	 * must still have at least file_end bytes, and the first and the last bytes of the latest
@@ -204,14 +206,16 @@ struct ptrc_log_writer {
 	uint64_t limit; /* most bytes of events in the log (attribute log-max-size) */
 	uint64_t ring_size;
 	/* If this is set, a flush ends only when the log is on its disk. Until then the stream
-	 * keeps its events, so that if the write fails, another process can salvage them. */
+	 * keeps the events of the flush, so that another process can salvage them if the write
+	 * fails. */
 	bool syncs_flushes;
 	uint64_t close_reserve; /* bytes left free below the file size limit, for STATUS and END */
 	struct ptrc_log_state state;
 	struct ptrc_log_state retry; /* if has_retry: the state before a flush that failed midway */
 	bool has_retry;
-	/* Events of this flush that a ring has no room for, counted as lost in state.ring. If the
-	 * flush fails, the next one gets them again, and counts them. */
+	/* Number of events of this flush that a ring has no room for; state.ring counts them as
+	 * lost. If the flush fails, they are subtracted there, because the next flush gets them
+	 * again. */
 	uint64_t discarded_events;
 	/* If a flush into a pipe failed midway, the pipe has the events up to this time. The next
 	 * flush gets all events of the failed flush again, and skips the ones up to this time.
@@ -440,8 +444,8 @@ void ptrc_log_origin_meet(struct ptrc_log_writer *w);
 void ptrc_log_origin_look(struct ptrc_log_writer *w, const struct ptrc_context *origin,
 			  int64_t first_ns, int *pid);
 void ptrc_log_origin_write(struct ptrc_log_writer *w);
-/* Takes the controller's description of a process from the stream, unless the keeper has itself
- * read about the same program of that process. */
+/* Takes the controller's description of a process from the stream, unless the keeper has already
+ * described the same program of the process from /proc. */
 void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch);
 
 /*
@@ -524,8 +528,8 @@ PTRC_MUST_CHECK int ptrc_log_writer_end(struct ptrc_log_writer *w);
  * stream. Waits until the log is on its disk; if that fails, the error is written to STATUS. */
 PTRC_MUST_CHECK int ptrc_log_writer_close(struct ptrc_log_writer *w,
 					  const struct ptrc_log_status *losses);
-/* Appends a STATUS packet to w->out: `status` with the writer's own counts. is_end: appends END
- * after it. ENOMEM. */
+/* Appends a STATUS packet to w->out: `status`, with stream_status, log_events and log_bytes filled
+ * in. is_end: the trace has ended; appends END, too. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_writer_put_status(struct ptrc_log_writer *w,
 					       struct ptrc_log_status status, bool is_end);
 
@@ -554,17 +558,18 @@ void ptrc_log_rotate_note(struct ptrc_log_place *place, int fd, const char *base
 PTRC_MUST_CHECK int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd,
 					 bool is_noted, char base[PTRC_LOG_PATH_BYTES]);
 
-/* Finds the file to which a keeper that starts is to write. *log_fd is a descriptor of the log's first file;
- * if the keeper is to write to a later file, it is replaced by a descriptor of that one. is_new: the log is
- * new. is_last: *log_fd already is the file to write to, and the keeper begins no other. `base` becomes the
- * path of the first file, or empty if the keeper begins no other file. *number becomes 0; or, if the file in
- * which the log should continue has disappeared, the number of a new file that was made for it. Errors of
- * open(); EINVAL: the first file has no name. */
+/* Finds the file to which a keeper that starts is to write. At first *log_fd is a descriptor of the
+ * log's first file; if the keeper is to write to a later file, *log_fd is closed and becomes a
+ * descriptor of the later file. is_new: the log is new. is_last: *log_fd already is the file to
+ * write to, and the keeper begins no other. `base` becomes the path of the first file, or empty if
+ * the keeper begins no other file. *number becomes 0. But if the file in which the log should
+ * continue has disappeared, a new file is made, and *number becomes its number. Errors of open();
+ * EINVAL: the first file has no name. */
 PTRC_MUST_CHECK int ptrc_log_rotate_find(struct ptrc_stream_header *h, bool is_new, bool is_last,
 					 int *log_fd, char *base, uint64_t *number);
-/* Begins file number `number` of a rotated log, w->fd. The caller has stored that file in the
+/* Begins w->fd as file number `number` of a rotated log. The caller has stored that file in the
  * element of header.log_place that is not valid yet; this call makes the element valid. Deletes the
- * oldest files if there are more than `keep`. After an error (ENOMEM, or the error number of a
+ * oldest files if there are more than w->keep. After an error (ENOMEM, or the error number of a
  * write) the state is unchanged. */
 PTRC_MUST_CHECK int ptrc_log_rotate_begin(struct ptrc_log_writer *w, uint64_t number);
 
