@@ -36,7 +36,7 @@ static uint64_t eight_digits(uint32_t number)
 	return x | EACH_BYTE('0');
 }
 
-/* Returns the eight hexadecimal digits of four bytes in an integer, the first in the lowest byte. */
+/* Returns the eight hexadecimal digits of four bytes. In the integer returned, the first digit is the lowest byte. */
 static uint64_t eight_hex_digits(const unsigned char *bytes)
 {
 	uint32_t number;
@@ -196,8 +196,8 @@ void ptrc_buffer_format(struct ptrc_buffer *b, const char *format, ...)
 	b->used += (size_t)n;
 }
 
-/* Returns the second in local time, and fills in the offset from UTC. RFC 3339 only has offsets of whole minutes.
- * So both the offset and the shift of the time are rounded to minutes: the two together are exact. */
+/* Converts `second` to local time, and fills in f->offset, its offset from UTC. RFC 3339 only has offsets of whole
+ * minutes. So both the offset and the shift of the time are rounded to minutes: the two together are exact. */
 static time_t shift_to_local(struct ptrc_time_format *f, time_t second)
 {
 	struct tm tm;
@@ -409,8 +409,8 @@ static unsigned int byte_class(unsigned char c)
 	return c < 0x20 || c == 0x7f ? CONTROL : PLAIN;
 }
 
-/* Finds the bytes that may not be PLAIN among the next eight bytes of a text: sets the highest bit of each such
- * byte in the result. Only the first set bit is reliable: a borrow or a carry may set later bits wrongly. */
+/* Finds the bytes that are not PLAIN among the next eight bytes of a text: sets the highest bit of each such byte in
+ * the result. Only the first set bit is reliable: a borrow or a carry may set later bits wrongly. */
 static uint64_t special_bytes(const unsigned char *p)
 {
 	uint64_t x, quote, backslash;
@@ -418,8 +418,8 @@ static uint64_t special_bytes(const unsigned char *p)
 	memcpy(&x, p, sizeof(x));
 	quote = x ^ EACH_BYTE('"');
 	backslash = x ^ EACH_BYTE('\\');
-	/* The highest bit of a byte is set by a borrow if the byte is below 0x20 or equals the quote or the
-	 * backslash, and by a carry if it is 0x7f or above. */
+	/* A subtraction sets the highest bit of a byte, by a borrow, if the byte is below 0x20 or equals the quote or
+	 * the backslash. The addition sets it if the byte is 0x7f. In bytes above 0x7f it is set anyway. */
 	return ((x - EACH_BYTE(0x20)) | (quote - EACH_BYTE(1)) | (backslash - EACH_BYTE(1)) |
 		(x + EACH_BYTE(1)) | x) &
 	       EACH_BYTE(0x80);

@@ -119,8 +119,8 @@ struct ptrc_time_format {
 };
 
 /* Puts a time in the format of RFC 3339, with nanoseconds: in UTC as 2026-01-02T03:04:05.123456789Z, in local time
- * as 2026-01-02T04:04:05.123456789+01:00. In RFC 3339 a year has four digits: a local time in another year is put
- * as @ and seconds since 1970. */
+ * as 2026-01-02T04:04:05.123456789+01:00. In RFC 3339 a year has four digits: a local time in a year of fewer or more
+ * digits is put as @ and seconds since 1970. */
 void ptrc_buffer_time(struct ptrc_buffer *, struct ptrc_time_format *, const struct timespec *);
 
 /* How many columns a time of ptrc_buffer_time() takes, in UTC and in local time. */
@@ -169,7 +169,7 @@ static inline char *ptrc_write_text(char *to, const char *text)
  */
 bool ptrc_text_is_clean(const void *, size_t *size);
 
-/* Whether the bytes are valid UTF-8, so that ptrc_text_json() changes none of them. */
+/* Whether the bytes are valid UTF-8, so that ptrc_text_json() replaces none of them by U+FFFD. */
 bool ptrc_text_is_utf8(const char *, size_t);
 
 /* Puts the text as a quoted JSON string. Each byte that is not UTF-8 becomes U+FFFD, so the

@@ -14,7 +14,7 @@
  * other file gets their numbers, and ignores SIGXFSZ. main() calls this first. */
 void ptrc_cli_begin(const struct ptrc_cli *cli);
 
-/* Called in a child that executes the user's program: handles SIGXFSZ as when this command was started. */
+/* Called in a child before it executes the user's program: restores what the command did on SIGXFSZ when it started. */
 void ptrc_cli_restore_signals(void);
 
 /* Returns the key of the next option, whose argument is in optarg, or -1 if only operands are left, from

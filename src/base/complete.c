@@ -102,8 +102,8 @@ static unsigned int kinds_of_operand(size_t number)
 	return kinds_of_names(names);
 }
 
-/* Fills in the place for a word that is, or ends with, a value of the option *o (an unknown option: NULL). If the
- * value is a list with commas, its last word is completed. */
+/* Fills in the place for a word that is, or ends with, the value of an option. `o` is NULL if the option is unknown.
+ * If the value is a list with commas, its last word is completed. */
 static void place_value(struct place *p, const struct ptrc_cli_option *o, const char *value)
 {
 	const char *argument = o && o->argument ? o->argument : "";

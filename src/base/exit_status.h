@@ -21,7 +21,7 @@ enum ptrc_exit {
 	PTRC_EXIT_CHANGED = 5,
 
 	/* ptrace-run only, with the numbers of env(1) and nohup(1): ptrace-run failed itself, or COMMAND
-	 * was not executed. Statuses below 125 are COMMAND's own. */
+	 * was not executed. */
 	PTRC_EXIT_RUN_FAILED = 125,
 	PTRC_EXIT_RUN_CANNOT_EXECUTE = 126,
 	PTRC_EXIT_RUN_NOT_FOUND = 127,

@@ -32,7 +32,7 @@ void ptrc_json_i64(struct ptrc_json *, const char *key, int64_t);
 void ptrc_json_bool(struct ptrc_json *, const char *key, bool);
 void ptrc_json_time(struct ptrc_json *, const char *key, const struct timespec *);
 
-/* Puts the bytes as a string. If some are not UTF-8, which JSON requires, also puts a member of ptrc_json_hex(). */
+/* Puts the bytes as a string. If some are not UTF-8, which JSON requires, also calls ptrc_json_hex(). */
 void ptrc_json_bytes(struct ptrc_json *, const char *key, const char *, size_t);
 
 /* Puts a member whose name is the key with _hex appended, with all bytes as lower-case hexadecimal digits. */

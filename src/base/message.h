@@ -37,8 +37,8 @@ void ptrc_cli_error(const char *thing, int error);
 void ptrc_cli_usage(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2), noreturn));
 
-/* Prints a message about wrong input that is not on the command line, such as a configuration file, and exits with
- * the status for wrong usage. */
+/* Prints a message about wrong input elsewhere than on the command line, in a configuration file for instance, and
+ * exits with the status for wrong usage. */
 void ptrc_cli_refuse(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2), noreturn));
 

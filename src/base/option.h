@@ -81,8 +81,8 @@ bool ptrc_option_is_in(const char *list, const char *word);
 /* Returns the list of words that can be the value of the option, or NULL if there is none. */
 const char *ptrc_option_words(const struct ptrc_cli *, const char *name);
 
-/* Ends the process with a message if options that exclude each other were given, or an option without the other
- * options that it needs. `given` has the names of the options that were given, and ends with NULL. */
+/* Ends the process with a message if options that exclude each other were given, or if an option was given without any
+ * of those of which it needs one. `given` has the names of the options that were given, and ends with NULL. */
 void ptrc_option_check(const struct ptrc_cli *, const char *const *given, bool has_operands);
 
 #endif

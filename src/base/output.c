@@ -13,8 +13,8 @@
 #include "src/base/message.h"
 #include "src/base/same_file.h"
 
-/* LOOK_MS: how often *end_flag is checked while the reader takes nothing. PIECE_BYTES: the least room of a pipe
- * that poll() reports as writable. */
+/* LOOK_MS: the pause between two checks of *end_flag while the reader takes nothing. PIECE_BYTES: if poll() reports
+ * a pipe as writable, it has room for at least this many bytes. */
 enum { LOOK_MS = 200, PIECE_BYTES = 4096 };
 
 static bool is_reader_needed;

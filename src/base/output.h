@@ -32,7 +32,7 @@ void ptrc_output_begin(void);
 /* From now on, it is an error if the reader of the output goes away (EPIPE). */
 void ptrc_output_need_reader(void);
 
-/* Whether the path leads to standard output, unless that is a character device such as a terminal. */
+/* Whether the path leads to standard output. Returns false if that is a character device, such as a terminal. */
 bool ptrc_output_is(const char *path);
 
 /* Once a signal handler has set *flag, output that the reader does not take at once is dropped. */

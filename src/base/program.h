@@ -12,10 +12,10 @@ bool ptrc_program_loader(int fd, char loader[PATH_MAX]);
 
 /*
  * Lists the libraries of a program, as ldd(1) does: its loader maps them, prints their paths and exits before any
- * of their code runs. As the program's file names the loader, the loader is started only if it belongs to the
- * system. Calls visit() for each library, with the loader's line about it and its path: NULL if the loader did not
- * find the library, "" for the kernel's own (vdso). Returns false if the loader is not the system's or does not
- * start.
+ * of their code runs. A program can name any file as its loader, so the loader is started only if it is in a
+ * directory of the system. Calls visit() for each library, with the loader's line about it and the library's path:
+ * NULL if the loader did not find the library, "" for the kernel's own (vdso). Returns false if the loader is not in
+ * such a directory or does not start.
  */
 bool ptrc_program_libraries(const char *program, const char *loader,
 			    void (*visit)(void *arg, const char *line, const char *path),

@@ -23,8 +23,8 @@ enum {
 };
 
 /* Puts a line for each thing of these kinds, except for event types. Puts only files whose paths start with the
- * text `begin`. Returns what the shell is to propose in addition (complete.h): all files if no log and no file of
- * rules was found. */
+ * text `begin`. Returns what the shell is to propose in addition (a word of complete.h), such as all files if logs or
+ * files of rules were wanted and none was found. */
 const char *ptrc_proposals_put(struct ptrc_buffer *, unsigned int kinds, const char *begin);
 
 /* Whether the path ends with .yaml or .yml, as those of files of rules do. */
