@@ -165,8 +165,8 @@ static double *find_slopes(const struct hull *highs, const struct hull *lows, si
 	return slopes;
 }
 
-/* Returns the slope between a and b at which the room is 0. For a slope, the room is the distance between the
- * highest and the lowest line that pass between the hulls. It is negative at either a or b, but not at both. */
+/* Returns the slope between a and b at which the room is 0. The room of a slope is how far the highest line of this
+ * slope below the upper bounds is above the lowest one above the lower bounds. It is negative at a or b, not at both. */
 static double find_zero(double a, double room_a, double b, double room_b)
 {
 	return isinf(room_b) || isinf(room_a) ? (room_a < 0 ? b : a)
@@ -214,8 +214,8 @@ static struct passage find_passage(const struct hull *highs, const struct hull *
 	return p;
 }
 
-/* Returns lines through the corners of a hull. For the highs: at any time, no line that passes
- * between the hulls is above all of these lines. For the lows: none is below all of them. */
+/* Returns lines through the corners of a hull. For the hull of the upper bounds: at any time, no line that passes
+ * between the hulls is above all of these lines. For the hull of the lower bounds: none is below all of them. */
 static struct ptrc_clock_line *find_bounds(const struct hull *h, const struct passage *p,
 					   size_t *count)
 {
@@ -273,8 +273,8 @@ static struct ptrc_clock_line choose(const struct ptrc_sync_evidence *e, const s
 	return line;
 }
 
-/* Finds the line. If with_said, the errors that the clocks state are bounds, too, and if no line passes all
- * bounds, returns false without a result. */
+/* Finds the line. If with_said, the errors that the clocks state give bounds, too; then returns false, without a
+ * result, if no line passes between all bounds. */
 static bool fit(const struct ptrc_sync_evidence *e, bool with_said, struct ptrc_clock_link *l)
 {
 	static const struct ptrc_sync_points none;

@@ -46,8 +46,8 @@ void ptrc_sync_evidence_free(struct ptrc_sync_evidence *);
 
 /*
  * Finds the line of the link. There is at least one message. If the errors that the clocks state contradict the
- * messages, ignores these errors. If no line passes the bounds of the messages, takes the line that violates them
- * least, and stores in .slack_ns twice the largest violation; otherwise sets *is_contradicted if it has ignored
+ * messages, ignores these errors. If no line passes between the bounds of the messages, takes the line that violates
+ * them least, and stores in .slack_ns twice the largest violation; otherwise sets *is_contradicted if it has ignored
  * errors.
  */
 void ptrc_sync_fit(const struct ptrc_sync_evidence *, struct ptrc_clock_link *,

@@ -55,9 +55,9 @@ struct ptrc_sync {
 void ptrc_sync_read(struct ptrc_sync *, const struct ptrc_cli_texts *, const struct ptrc_layouts *);
 
 /*
- * Compares the clocks of the query's hosts and links their corrections, which the readers use. Reads all logs
- * once, notes which of them are damaged, and rewinds them. Returns false, after a message, if there are no
- * messages between hosts.
+ * Compares the clocks of the query's hosts and stores the links between them in the corrections, by which readers
+ * convert times. Reads all logs once, notes which of them are damaged, and rewinds them. Returns false, after a
+ * message, if a log cannot be read or there are no messages between hosts.
  */
 bool ptrc_sync_hosts(struct ptrc_sync *, struct ptrc_query *);
 
