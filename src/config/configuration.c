@@ -79,7 +79,7 @@ void ptrc_config_init(struct ptrc_config *c)
 	memset(c, 0, sizeof(*c));
 	if (ptrc_attributes_init(&attr))
 		ptrc_cli_no_memory();
-	/* The functions do not fail, because the attributes object is initialised. */
+	/* The following calls do not fail, because the attributes object is initialised. */
 	posix_trace_attr_getstreamsize(&attr, &c->stream_min_size);
 	posix_trace_attr_getmaxdatasize(&attr, &c->max_data_size);
 	posix_trace_attr_getlogsize(&attr, &c->log_max_size);

@@ -171,7 +171,7 @@ struct ptrc_config_file {
 	const char *name;
 	struct ptrc_config *sessions;
 	size_t count;
-	/* The file has a list of sessions, which may have only one entry, not the settings of a single session. */
+	/* True: the file has a list of sessions, perhaps of one. False: it has the settings of a single session. */
 	bool is_list;
 };
 

@@ -143,7 +143,8 @@ static void drop_defaults(struct ptrc_config *c)
 
 	if (!is_flushed && c->from_defaults & 1U << PTRC_CONFIG_FULL_WAIT)
 		reset(c, PTRC_CONFIG_FULL_WAIT);
-	/* If the policy is one of the `defaults', too, these contradict each other: check_together() refuses them. */
+	/* If the `defaults' also give the policy, they contradict themselves: log-rotate stays, and check_together()
+	 * refuses it if there is a log. */
 	if (own & 1U << PTRC_CONFIG_LOG_FULL_POLICY && c->log_full_policy != POSIX_TRACE_APPEND &&
 	    c->from_defaults & 1U << PTRC_CONFIG_LOG_ROTATE)
 		reset(c, PTRC_CONFIG_LOG_ROTATE);

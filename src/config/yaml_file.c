@@ -14,8 +14,8 @@
 #include "src/base/message.h"
 #include "src/config/kept.h"
 
-/* The longest wait for the next bytes of a pipe such as <(command). The file may also be a FIFO to
- * which no process writes, and then the process ends with a message. */
+/* The longest wait for the next bytes of a pipe such as <(command). After it the process ends with a message, because
+ * the file may be a FIFO to which no process writes. */
 enum { SILENCE_MS = 3000 };
 
 static struct ptrc_config_mark mark_of(const yaml_mark_t *m)
@@ -234,8 +234,8 @@ void ptrc_yaml_end(struct ptrc_yaml *r)
 	yaml_parser_delete(&r->parser);
 }
 
-/* Reads the file, and ends the process if it has more than PTRC_YAML_BYTES_MAX bytes or, unless is_patient, writes
- * nothing for SILENCE_MS. Returns the number of bytes. */
+/* Reads the file, and returns the number of bytes. Ends the process if there are more than PTRC_YAML_BYTES_MAX or,
+ * unless is_patient, if no bytes come for SILENCE_MS. */
 static size_t read_bytes(const char *name, int fd, bool is_patient, unsigned char *bytes)
 {
 	size_t size = 0;

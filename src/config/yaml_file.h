@@ -77,7 +77,7 @@ const char *ptrc_yaml_text(const struct ptrc_yaml *);
 /* Like ptrc_yaml_text(), but refuses true and false without quotes, because YAML does not take them as text. */
 const char *ptrc_yaml_quoted_text(const struct ptrc_yaml *, const char *key);
 
-/* Like ptrc_yaml_text(), for a key. Refuses the current event if it is not a key. */
+/* Like ptrc_yaml_text(), for a key. Refuses the current event if it is not a scalar. */
 const char *ptrc_yaml_key(const struct ptrc_yaml *);
 
 #endif

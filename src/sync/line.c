@@ -166,7 +166,8 @@ static double *find_slopes(const struct hull *highs, const struct hull *lows, si
 }
 
 /* Returns the slope between a and b at which the room is 0. The room of a slope is how far the highest line of this
- * slope below the upper bounds is above the lowest one above the lower bounds. It is negative at a or b, not at both. */
+ * slope below the upper bounds is above the lowest one above the lower bounds. It is negative at either a or b, but
+ * not at both. */
 static double find_zero(double a, double room_a, double b, double room_b)
 {
 	return isinf(room_b) || isinf(room_a) ? (room_a < 0 ? b : a)
