@@ -529,7 +529,7 @@ PTRC_MUST_CHECK int ptrc_log_writer_end(struct ptrc_log_writer *w);
 PTRC_MUST_CHECK int ptrc_log_writer_close(struct ptrc_log_writer *w,
 					  const struct ptrc_log_status *losses);
 /* Appends a STATUS packet to w->out: `status`, with stream_status, log_events and log_bytes filled
- * in. is_end: the trace has ended; appends END, too. ENOMEM. */
+ * in. is_end: appends END after it. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_writer_put_status(struct ptrc_log_writer *w,
 					       struct ptrc_log_status status, bool is_end);
 
