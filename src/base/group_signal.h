@@ -27,7 +27,7 @@ void ptrc_group_signal_begin(pid_t command);
  */
 bool ptrc_group_signal_is_for_group(int signal);
 
-/* Whether this process, which has sent a SIGCONT, is the witness. If so, the SIGCONT is not meant for COMMAND. */
+/* Whether the sender of a SIGCONT is the witness. If so, the SIGCONT is not meant for COMMAND. */
 bool ptrc_group_signal_is_witness(pid_t);
 
 /*
