@@ -170,8 +170,9 @@ int ptrc_filter_rules_change(trace_id_t trace, uint32_t flags, const char *texts
 			return error;
 		++*culprit;
 	}
-	/* In the other order, the new patterns could fail to apply to a type that a program opens between the two
-	 * calls: types that posix_trace_set_filter() leaves out of the filter are recorded in spite of the patterns. */
+	/* The filter is set before the patterns, because types that posix_trace_set_filter() leaves out of the filter
+	 * are recorded in spite of the patterns of that moment. If the new patterns were set first, this could happen
+	 * to a type that a program opens between the two calls. */
 	error = posix_trace_set_filter(trace, &set, how);
 	if (!error)
 		error = posixtrace_set_patterns(trace, patterns.list, patterns.count);

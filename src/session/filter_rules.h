@@ -23,8 +23,8 @@ static inline bool ptrc_filter_rules_is_glob(const char *text)
  * Changes the filter and the patterns of the stream as the flags of a FILTER request say (session_protocol.h). Each
  * text ends with its null byte; all texts are checked before anything is changed. Returns 0 or an error number,
  * with the index of the text that caused it in *culprit:
- *   ENOENT        no event type has this name or matches this glob. With the flag NEW this is no error. With REMOVE
- *                 it is one only if the stream does not have this pattern either.
+ *   ENOENT        no event type has this name or matches this glob. No error with the flag NEW; nor with REMOVE, if
+ *                 the stream has a pattern with this text.
  *   ENAMETOOLONG  the text is longer than any name
  *   ENOSPC        too many patterns
  *   EINVAL        invalid flags or texts
@@ -32,8 +32,8 @@ static inline bool ptrc_filter_rules_is_glob(const char *text)
 int ptrc_filter_rules_change(trace_id_t, uint32_t flags, const char *texts, size_t size,
 			     uint32_t *culprit);
 
-/* Fills in the reply to TYPES: a page of the event types, the patterns and the texts of --snapshot-on. It starts
- * at number `from`, which is 0 or .next of the reply before. Returns 0 or an error number. */
+/* Fills in the reply to TYPES: a page of the list of event types, patterns and texts of --snapshot-on. The page starts
+ * at entry number `from`: 0, or .next of the previous reply. Returns 0 or an error number. */
 int ptrc_filter_rules_page(trace_id_t, struct ptrc_snapshots *, uint32_t from,
 			   struct ptrc_session_reply *);
 

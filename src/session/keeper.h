@@ -14,7 +14,7 @@
 /* Whether the process was stopped, by a signal or by a debugger. */
 bool ptrc_keeper_is_stopped(pid_t);
 
-/* The result of the last look at a process. Zeroed at the start, except for .pid. */
+/* The result of the last look at a process. Before the first look, the caller sets .pid and zeroes the rest. */
 struct ptrc_keeper_look {
 	pid_t pid;
 	/* The processor time that the process had used, in clock ticks. */

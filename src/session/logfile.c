@@ -85,14 +85,15 @@ bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, const trace_att
 
 /* A rotated log whose files are to be renamed. */
 struct move {
-	/* The number that all its files have in common; 0 if it has none (ptrc_reader_log_id()). */
+	/* The number that all files of the log have in common; 0 if the file to be renamed is no log. */
 	uint64_t id;
 	/* The new path of the log's first file. */
 	const char *to;
 };
 
 /* Calls visit() for each existing file that is named like a later file of the log at this path. visit() gets the
- * file's path and the end of its name, from the dot on. Stops and returns false when visit() returns false. */
+ * file's path, and the dot and the digits at the end of its name. Stops and returns false when visit() returns
+ * false. */
 static bool visit_later_files(const char *log, const struct move *m,
 			      bool (*visit)(const char *path, const char *end, const struct move *))
 {
@@ -167,7 +168,7 @@ static bool move_to_old(const struct ptrc_logfile *l, bool is_forced)
 	int fd;
 
 	snprintf(old, sizeof(old), "%s.old", l->path);
-	/* If PATH.old exists and is not a log, this refuses to replace it. */
+	/* Unless is_forced, this refuses a PATH.old that is neither a log nor empty. */
 	fd = ptrc_replace_open(old, &log_kind, is_forced, &is_new);
 	if (fd < 0)
 		return false;
@@ -184,8 +185,8 @@ bool ptrc_logfile_keep_old(struct ptrc_logfile *l, const trace_attr_t *attr, boo
 {
 	struct stat st;
 
-	/* Another command may write a whole log to the path after the older log was moved away: then that one is
-	 * moved, too. */
+	/* Repeated, because another command may write a whole log to the path after the older log was moved away.
+	 * The new log is then moved, too. */
 	while (!l->is_new && !lstat(l->path, &st) && S_ISREG(st.st_mode) && st.st_size) {
 		bool is_moved = move_to_old(l, is_forced);
 

@@ -21,9 +21,9 @@
 struct ptrc_reader_input {
 	/* A pidfd of the controller, or -1. */
 	int controller_fd;
-	/* No more bytes will come, because the log is complete, the controller has ended, or there was an error.
-	 * The latter is in .error, which is 0 otherwise. */
+	/* No more bytes will come, because the log is complete, the connection was closed, or there was an error. */
 	bool is_ended;
+	/* The number of this error; 0 if there was none. */
 	int error;
 	/* The last message that was received. */
 	unsigned char message[PTRC_SESSION_PIECE_MAX];
@@ -93,10 +93,11 @@ static bool take_status(struct ptrc_reader *r)
 }
 
 /*
- * Handles a connection that was closed before the log was complete. If the controller was killed, its socket still
- * exists and refuses connections, and the error is ECONNRESET. The socket is left there, so that other followers
- * notice this, too. If the controller ended without waiting for this reader, it has removed its socket, and another
- * session may have taken the name since; then the rest of the events counts as not shown.
+ * Handles a connection that was closed before the log was complete. Returns false. If the controller was killed, its
+ * socket still exists and refuses connections: the error is ECONNRESET. (The socket is not removed, so that other
+ * followers notice the kill, too.) Otherwise the controller has ended or given up this reader. This is no error: the
+ * rest of the events counts as not shown. (A controller that ends removes its socket, so another session may have the
+ * name now.)
  */
 static bool take_silence(struct ptrc_reader *r)
 {
@@ -359,8 +360,8 @@ static bool is_flushed(const char *session, const struct ptrc_session_state *s, 
 	return !away && !reply.error;
 }
 
-/* Opens the log to which the session has just flushed its stream. What the session has lost is not in the log before
- * the log is closed, so the state of the session has it. */
+/* Opens the log to which the session has just flushed its stream. The log gets the counts of losses only when it is
+ * closed, so they are taken from the state of the session. */
 static int open_log(struct ptrc_reader *r, const char *session)
 {
 	const struct ptrc_session_state *s;

@@ -42,8 +42,8 @@ static void terminate(struct ptrc_session_state *s)
 /* The protocol version of the session that was asked last, if this command has another version;
  * else 0. */
 static unsigned int other_version;
-/* The version of the log that the session asked last has sent, if this command does not know the
- * version; else 0. */
+/* The format version of a log that a session has sent and that this command does not know; 0 if none.
+ * The next question resets it to 0. */
 static unsigned int other_log;
 
 void ptrc_session_note_log(unsigned int version)

@@ -16,7 +16,7 @@ struct ptrc_session_question {
 	const char *const *texts;
 	size_t text_count;
 	/* If not NULL, the event types of the session are stored here just before the question is asked. The list
-	 * is empty if the session does not send them, for example because another client ends it. */
+	 * is empty if the session does not send them, for example because another client is ending the session. */
 	struct ptrc_session_types *types;
 };
 
@@ -36,8 +36,8 @@ int ptrc_session_ask(const char *name, enum ptrc_session_verb, struct ptrc_sessi
 int ptrc_session_ask_about(const char *name, const struct ptrc_session_question *,
 			   struct ptrc_session_reply *reply);
 
-/* Asks for the state of the session. Stores a pointer to it, which is valid until the next call. Returns 0,
- * an error number of ptrc_session_ask(), or the error number in the reply. */
+/* Asks for the state of the session. Stores a pointer to the state, which is valid until the next call of this
+ * function. Returns 0, an error number of ptrc_session_ask(), or the error number in the reply. */
 int ptrc_session_stat(const char *name, const struct ptrc_session_state **);
 
 /* Returns a text for an error number of ptrc_session_ask(). For ETIMEDOUT, the text says which process did not

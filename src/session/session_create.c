@@ -40,14 +40,14 @@ static int make_process(struct ptrc_session_plan *plan, int *signal_fd)
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&none);
 	get_end_signals(&signals);
-	/* These signals are blocked only when the session is ready. Until then they kill this process, even while
-	 * it waits because the log accepts no data. */
+	/* The signals that end the session are blocked only when the session is ready. Until then they kill this
+	 * process, even while it waits because the log accepts no data. */
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	*signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (*signal_fd < 0)
 		return errno;
 	plan->target_fd = (int)syscall(SYS_pidfd_open, plan->target, 0);
-	/* For the ID of a thread that is not a process, the kernel reports ENOENT or EINVAL. */
+	/* For the ID of a thread other than a process's main thread, the kernel reports ENOENT or EINVAL. */
 	if (plan->target_fd < 0)
 		return errno == EINVAL || errno == ENOENT ? ESRCH : errno;
 	return 0;

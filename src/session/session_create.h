@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes a session: a background process, the controller, which serves the clients of the session. The session
- * ends by the command of a client, by a signal, or when the target ends.
+ * ends by the command of a client, by a signal, or, unless ptrace-create has got --keep, when the target ends.
  */
 #ifndef PTRC_SRC_SESSION_SESSION_CREATE_H
 #define PTRC_SRC_SESSION_SESSION_CREATE_H
@@ -23,7 +23,7 @@ struct ptrc_session_outcome {
 	char os_refusal[300];
 };
 
-/* Makes a session. Returns when its controller serves clients, or has failed and is gone. */
+/* Makes a session. Returns when the stream and the socket of its controller are made, or the controller has failed. */
 void ptrc_session_create(const struct ptrc_session_plan *, struct ptrc_session_outcome *);
 
 #endif

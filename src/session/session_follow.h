@@ -61,14 +61,14 @@ struct ptrc_follower {
 	size_t sent;
 	/* The monotonic time at which the socket last accepted bytes. */
 	int64_t progress_ns;
-	/* lost_before and written_before: the numbers of events that were lost in the stream, and
-	 * that were written to the log, before the follower connected. */
+	/* The counts at the time when the follower connected; 0 after a clear. lost_before: the events that were lost
+	 * in the stream. unobserved_before: those of the operating system that the kernel has lost; 0 for a snapshot.
+	 * written_before: those that were written to the log. */
 	uint64_t lost_before;
-	/* The number of events that the kernel had lost when the follower connected. */
 	uint64_t unobserved_before;
 	uint64_t written_before;
-	/* The number of events that the follower got or that is_overtaken() found missing. If more events
-	 * than this were written to the log since the follower connected, it has missed some more. */
+	/* The number of events that the follower got or that is_overtaken() found missing. If the log has got more
+	 * events than this since the follower connected, the follower has missed some more. */
 	uint64_t taken;
 	/* The numbers in the last STATUS packet. */
 	struct ptrc_follow_missed missed;
@@ -76,7 +76,8 @@ struct ptrc_follower {
 	int64_t counted_ns;
 	/* Events may have been missed since .missed was last counted. */
 	bool is_behind;
-	/* An error has made a gap in the follower's log, so nothing more is sent, not even END. */
+	/* An error has made a gap in the follower's log, or at the end of the session its socket was full and the
+	 * cursor had more events. After the bytes in .pending nothing more is sent, not even END. */
 	bool is_incomplete;
 	/* The state of the session when the follower connected, with later counts if events were missed. STATUS
 	 * packets are made from it, except the one at the end of the session. */
@@ -110,7 +111,7 @@ void ptrc_follow_serve(struct ptrc_follow *, const struct pollfd *, size_t count
 /* Reads events for at most 10 ms and sends them. Returns whether there are more events. */
 bool ptrc_follow_read(struct ptrc_follow *);
 
-/* Called after posix_trace_clear(): resets the counts of the followers, as it has reset those of the stream. */
+/* Resets the counts of the followers after posix_trace_clear(), which has reset those of the stream. */
 void ptrc_follow_cleared(struct ptrc_follow *);
 
 /* Reads the rest of the events of a stopped stream and sends them. Waits at most 5 s for followers whose sockets

@@ -136,8 +136,8 @@ void ptrc_session_address(const char *directory, const char *name, struct sockad
 
 int ptrc_session_lock(const char *directory)
 {
-	/* Processes hold the lock only for a few system calls. A process that holds the lock longer was stopped,
-	 * so this function gives up after two seconds. */
+	/* Processes hold the lock only for a few system calls, unless they are stopped or take the name of a session
+	 * that does not answer. So this function gives up after two seconds. */
 	const struct timespec pause = {.tv_nsec = 2000000};
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -177,8 +177,9 @@ int ptrc_session_connect(const struct sockaddr_un *address, int limit_ms, int *f
 	return error;
 }
 
-/* Whether no process has the socket any more. Tries to connect a socket of another type on purpose: the kernel
- * compares the types only if a process has the socket. So a controller gets no connection and is not woken. */
+/* Whether no process has the socket any more: then the kernel refuses the connection (ECONNREFUSED). The socket made
+ * here has another type on purpose. So a controller that still runs gets no connection and is not woken: the kernel
+ * reports the wrong type (EPROTOTYPE). */
 static bool is_stale(const struct sockaddr_un *address)
 {
 	int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

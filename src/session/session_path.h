@@ -61,7 +61,7 @@ void ptrc_session_address(const char *directory, const char *name, struct sockad
 
 /*
  * Locks the directory against other processes that make or remove sockets. Returns a descriptor; closing it
- * unlocks the directory. Returns -1 if another process does not release the lock in time.
+ * unlocks the directory. Returns -1 after an error, or if another process holds the lock for two seconds.
  */
 int ptrc_session_lock(const char *directory);
 

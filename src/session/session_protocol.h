@@ -37,7 +37,8 @@
 /* How long a client waits for the reply DONE after the reply WORKING. This is long, because the keeper (the
  * process that writes the log) may have to write much to a slow disk. */
 #define PTRC_SESSION_WORK_MS 60000
-/* After WORKING, a client gives up sooner if the controller or the keeper has been stalled for this long. */
+/* A client that has got WORKING gives up before PTRC_SESSION_WORK_MS if the controller or the keeper has been stalled
+ * for this long. */
 #define PTRC_SESSION_STALL_MS 4000
 /* How often a client that waits for DONE checks whether the controller or the keeper is stalled. */
 #define PTRC_SESSION_STALL_LOOK_MS 200
@@ -56,7 +57,8 @@ enum ptrc_session_verb {
 	PTRC_SESSION_FILTER = 7,
 	/* Asks for a page (a part of the list) of the event types and the patterns. */
 	PTRC_SESSION_TYPES = 8,
-	/* FOLLOW asks for a log of the events in the stream and of all later ones, DUMP without the later ones. */
+	/* FOLLOW asks for a log of the events that are in the stream and of all later events; DUMP asks for a log of
+	 * only those that are in the stream. */
 	PTRC_SESSION_FOLLOW = 9,
 	PTRC_SESSION_DUMP = 10,
 	PTRC_SESSION_VERBS,
@@ -102,8 +104,8 @@ struct ptrc_snapshots_state {
 	uint64_t max;
 	uint64_t written;
 	uint64_t failed;
-	/* The number of events that were overwritten before the controller looked at them. Any of them may have
-	 * been an event that makes a snapshot. */
+	/* The number of events that were overwritten before the controller looked at them, any of which may have
+	 * called for a snapshot. 0 while the controller still looks for such events. */
 	uint64_t unseen_events;
 	/* When the event that made the last snapshot was recorded: seconds since 1970, and nanoseconds. */
 	int64_t time_s;

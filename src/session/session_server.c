@@ -32,7 +32,7 @@ enum {
 	LISTEN_PAUSE_MS = 100,
 };
 
-/* Work that a background thread does, because it writes to the log, and a write may stall. */
+/* Work that a background thread does, because it waits until a log or a snapshot is written, which may stall. */
 enum work {
 	WORK_NONE,
 	WORK_SNAPSHOT,
@@ -576,7 +576,7 @@ static bool serve(struct ptrc_server *s, int fd)
 	    !(r->flags & ~flags))
 		verb = r->verb;
 	/* After the end, only SHUTDOWN is answered, with the same reply as the first SHUTDOWN. While the trace is
-	 * cleared or ended, STAT is answered, too. */
+	 * being ended, STAT is answered, too. While the trace is being cleared, no request comes to this function. */
 	if ((s->is_ending || (is_trace_busy(s) && verb != PTRC_SESSION_STAT)) &&
 	    verb != PTRC_SESSION_SHUTDOWN)
 		return false;
@@ -617,7 +617,8 @@ static int accept_connection(struct ptrc_server *s)
 		close(take_client(&s->clients, 0));
 	}
 	fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	/* Otherwise poll() would return at once again and again, as the client still waits for its connection. */
+	/* Without this pause, poll() would return at once again and again, because the client still waits for its
+	 * connection. */
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 		s->listen_pause_ns = ptrc_now_ns() + LISTEN_PAUSE_MS * PTRC_NS_PER_MS;
 	return fd;
@@ -709,8 +710,8 @@ void ptrc_server_begin(struct ptrc_server *s)
 size_t ptrc_server_poll(struct ptrc_server *s, struct pollfd *p, int *limit_ms)
 {
 	bool is_busy = is_trace_busy(s);
-	/* While the background clears the trace, no request is read. While it ends the trace, serve() refuses all
-	 * requests except STAT and SHUTDOWN. */
+	/* While the background thread clears the trace, no request is read. While it ends the trace, serve() refuses
+	 * all requests except STAT and SHUTDOWN. */
 	bool is_serving = s->work != WORK_CLEAR;
 
 	if (s->listen_fd >= 0)

@@ -46,8 +46,8 @@ struct ptrc_session_plan {
 	struct ptrc_os_plan os;
 	/* The controller is ptrace-run, not a background process of ptrace-create. */
 	bool is_run;
-	/* The following functions, unless NULL, are called with .arg. This one is called after a snapshot was
-	 * made, has failed, or was refused because the session has made the most that it may make. */
+	/* The following functions, unless NULL, are called with .arg. snapshot() is called after a snapshot was
+	 * made, has failed, or was refused because the session has tried to make .snapshots.max already. */
 	void (*snapshot)(void *arg, const struct ptrc_snapshot *);
 	/* Called at the end of the session, before the trace is stopped. */
 	void (*stopping)(void *arg, trace_id_t);

@@ -53,8 +53,8 @@ struct ptrc_snapshot {
 	uint64_t event_count;
 	/* 0 or an error number. */
 	int error;
-	/* No snapshot was made, because the session has tried to make ptrc_snapshots_plan.max already. This is
-	 * reported once. */
+	/* No snapshot was made, because ptrc_snapshots_plan.max snapshots were written or have failed already. This
+	 * is reported once. */
 	bool is_too_many;
 };
 
@@ -75,8 +75,8 @@ int ptrc_snapshots_wait_ms(const struct ptrc_snapshots *);
 bool ptrc_snapshots_is_due(struct ptrc_snapshots *, bool is_last,
 			   const struct ptrc_snapshot **refused);
 
-/* Opens the snapshot's cursor, so that it will contain the events that the stream holds now. Status and counts are
- * those of the session. */
+/* Opens the snapshot's cursor, so that the snapshot will contain the events that the stream holds now. Status and
+ * counts are those of the session; the snapshot ends with them. */
 void ptrc_snapshots_prepare(struct ptrc_snapshots *, const struct posix_trace_status_info *,
 			    const struct ptrc_counts *);
 /* Writes the snapshot. May be called in another thread; meanwhile only functions whose comments allow it may be

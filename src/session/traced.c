@@ -61,7 +61,8 @@ static void take(struct ptrc_traced *t, pid_t pid)
 	t->fd = fd;
 }
 
-/* Whether the process maps a file whose path contains `stream`, shared and writable. Stores the file's name. */
+/* Whether the process has a shared, writable mapping of a file whose path contains `stream`. Stores the file's
+ * name. */
 static bool maps(pid_t pid, const char *stream, char name[32])
 {
 	char path[64], *line = NULL;

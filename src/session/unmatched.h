@@ -14,7 +14,7 @@
 /* Prints a message for each pattern that has matched no name. `thing`, if not NULL, is the name or the path with
  * which the message starts. */
 void ptrc_unmatched_report(const struct posixtrace_pattern *, size_t count, const char *thing);
-/* Puts the member "unmatched" if any pattern has matched no name. */
+/* Puts the member "unmatched", a list of the patterns that have matched no name; nothing if all have matched one. */
 void ptrc_unmatched_json(const struct posixtrace_pattern *, size_t count, struct ptrc_json *);
 
 /* Prints a message that a text of --snapshot-on has matched no event. `name` is the name of the session, or NULL. */

@@ -16,8 +16,8 @@
 
 struct ptrc_watch;
 
-/* The event that makes a snapshot: the event that matches, the last event of a pair that took too long, or the
- * first event of a pair that is still open. */
+/* The event that makes a snapshot: the event that matches, the last event of a pair that took longer than its limit,
+ * or the first event of a pair that is still open after its limit. */
 struct ptrc_watch_event {
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	struct timespec time;
