@@ -151,7 +151,7 @@ static bool move_own(const char *path, const char *end, const struct move *m)
 }
 
 /* Moves the later files of a rotated log to the path `old`. The caller then moves the first file. If the command
- * is killed before that, some files of the log are at each path, and the next command moves the others. */
+ * is killed before that, only some files of the log were moved, and the next command moves the rest. */
 static bool move_later_files(const char *path, const char *old)
 {
 	const struct move m = {.id = ptrc_reader_log_id(path), .to = old};

@@ -216,7 +216,7 @@ static bool settle_one(const struct posixtrace_orphan *o, const char *output)
 {
 	char written[PATH_BYTES] = "";
 
-	/* An orphan (a stream of a killed controller) without a log, or that cannot be salvaged, stays.
+	/* An orphan (a stream of a killed controller) stays if it has no log or cannot be salvaged.
 	 * ptrace-list and ptrace-doctor report it. */
 	if (!o->pt_has_log || o->pt_error || posixtrace_salvage_orphan(o->pt_id, NULL, written))
 		return true;

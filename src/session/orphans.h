@@ -15,7 +15,7 @@ struct posixtrace_orphan *ptrc_orphans_list(size_t *count);
 const char *ptrc_orphan_id(const struct posixtrace_orphan *, char text[17]);
 
 /* Returns why an orphan (a stream of a killed controller) could not be salvaged (written to a log), for an error
- * number of posixtrace_salvage_orphan(). The text is valid until the next call. */
+ * number of posixtrace_salvage_orphan(). The text is valid until the next call of this function. */
 const char *ptrc_orphan_explain(const struct posixtrace_orphan *, int error);
 
 /* Stores a sentence that says how many orphans (streams of killed controllers) the library has dropped, with all
@@ -31,7 +31,7 @@ const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan
 void ptrc_orphans_say_of(const char *log);
 /* Stores a sentence that says how many orphans (streams of killed controllers) exist. Returns false if none. */
 bool ptrc_orphans_count(char text[100]);
-/* Prints how many orphans (streams of killed controllers) exist and how many were dropped, unless 0. */
+/* Prints how many orphans (streams of killed controllers) exist, if any, and how many were dropped, if any. */
 void ptrc_orphans_say(void);
 
 /* The most bytes of the text that ptrc_orphans_of_session() stores. */

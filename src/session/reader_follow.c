@@ -27,7 +27,7 @@ struct ptrc_reader_input {
 	int error;
 	/* The last message that was received. */
 	unsigned char message[PTRC_SESSION_PIECE_MAX];
-	/* DUMP was asked for, so the session sends a snapshot. Only then are the next two members used. */
+	/* The request was DUMP, so the session sends a snapshot. Only then are the next two members used. */
 	bool is_snapshot;
 	/* All bytes of the log that the session has sent, for reading and for rewinding. */
 	struct ptrc_buffer all;

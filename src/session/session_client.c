@@ -167,7 +167,7 @@ static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper, pid_
 			explain_controller(controller);
 			break;
 		}
-		/* If the controller is stopped, the keeper sleeps only for that reason, so it is not reported. */
+		/* The keeper is not reported if the controller is stopped: then the keeper sleeps for that reason. */
 		if (keeper > 0 && ptrc_keeper_look(&watch) > stall_ns && running_ns == now &&
 		    (watch.is_stopped || verb != PTRC_SESSION_SHUTDOWN)) {
 			explain_keeper(&watch);

@@ -77,7 +77,7 @@ static int close_inherited(int outcome_fd, int log_fd)
 	return 0;
 }
 
-/* Ends the session after a signal. If the log blocks (a pipe that no process reads), gives it up, because there
+/* Ends the session after a signal. If the log blocks (a pipe that no process reads), gives the log up, because there
  * may be no user who could end the wait. */
 static void take_signal(struct ptrc_server *server, int signal_fd, bool has_log)
 {
@@ -173,7 +173,7 @@ void ptrc_session_create(const struct ptrc_session_plan *plan, struct ptrc_sessi
 		outcome->error = errno;
 		return;
 	}
-	/* Otherwise this process and its child would both write what is in the buffer. */
+	/* Without this, both this process and its child would write what is in the buffer. */
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {

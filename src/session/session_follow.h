@@ -105,7 +105,7 @@ void ptrc_follow_greet(struct ptrc_follow *);
 size_t ptrc_follow_poll(const struct ptrc_follow *, struct pollfd *);
 
 /* Sends waiting bytes to the followers whose sockets have room, and removes followers that have closed their
- * connections. Takes the entries of ptrc_follow_poll(); no follower may be added in between. */
+ * connections. Takes the entries that ptrc_follow_poll() has filled in; since then, no follower may have been added. */
 void ptrc_follow_serve(struct ptrc_follow *, const struct pollfd *, size_t count);
 
 /* Reads events for at most 10 ms and sends them. Returns whether there are more events. */

@@ -108,7 +108,7 @@ size_t ptrc_server_poll(struct ptrc_server *, struct pollfd *, int *limit_ms);
  * be called. */
 void ptrc_server_step(struct ptrc_server *, const struct pollfd *);
 
-/* Notes that the target has ended, if the caller notices that itself (.target_fd is -1). Does not end the
+/* Notes that the target has ended; for a caller that notices this by itself (.target_fd is -1). Does not end the
  * session. */
 void ptrc_server_target_ended(struct ptrc_server *);
 

@@ -70,8 +70,8 @@ int ptrc_snapshots_begin(struct ptrc_snapshots **, const struct ptrc_snapshots_p
 int ptrc_snapshots_wait_ms(const struct ptrc_snapshots *);
 
 /* Looks for events that make snapshots. Returns whether a snapshot has to start now. is_last: the stream is about
- * to be flushed, cleared or ended. Sets *refused to a snapshot that the caller reports as not made, because the
- * maximum is reached; otherwise to NULL. */
+ * to be flushed, cleared or ended. If a snapshot is not made because the maximum is reached, sets
+ * *refused to it, for a report by the caller; otherwise to NULL. */
 bool ptrc_snapshots_is_due(struct ptrc_snapshots *, bool is_last,
 			   const struct ptrc_snapshot **refused);
 

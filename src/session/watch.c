@@ -238,7 +238,7 @@ static void look_at_open(struct ptrc_watch *w, int64_t now_ns)
 			w->removed_count++;
 		}
 	}
-	/* Drops the pairs that were taken out of the lists if they are many, because they may never end. */
+	/* If many pairs were taken out of the lists, drops these pairs, because they may never end. */
 	if (w->removed_count > REMOVED_MAX && w->removed_count > w->pairs.spans.open_count / 2) {
 		ptrc_pairs_drop(&w->pairs, is_removed);
 		w->removed_count = 0;
@@ -397,8 +397,8 @@ int ptrc_watch_open(struct ptrc_watch **watch, trace_id_t trace, const char *con
 	}
 	*watch = w;
 	/* The time of an event is the real time at which the stream was created, plus the monotonic
-	 * time since then. The stream was created just now, so the difference of the two clocks is
-	 * still the same. */
+	 * time since then. The stream was created just now, so the two clocks still differ as they
+	 * did then. */
 	clock_gettime(CLOCK_REALTIME, &now);
 	w->offset_ns = ptrc_when_ns(&now) - ptrc_now_ns();
 	error = posixtrace_cursor_open(trace, 0, &w->cursor);
