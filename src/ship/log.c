@@ -339,14 +339,14 @@ bool ptrc_ship_log_is_damaged(const struct ptrc_ship_log *l)
 	struct ptrc_counts counts;
 	struct ptrc_losses losses;
 
-	/* Even while the log is open, a missing file between two others counts as damage: if the user puts the
-	 * file back later, its events still were not sent. */
+	/* Even before the log is closed, a missing file between two others counts as damage: its events are not
+	 * sent, even if the user puts the file back later. */
 	if (!ptrc_trace_counts(l->reader.trace, &counts) && counts.pt_file_gaps)
 		return true;
 
 	ptrc_ship_log_losses(l, &losses);
 	if (losses.unreadable_events || losses.is_unreadable_uncounted)
 		return true;
-	/* The end of an open log may be incomplete only because it is just being written. */
+	/* A log that is not closed may have an incomplete end only because it is being written. */
 	return l->is_closed && (losses.missing_names || losses.damaged_parts);
 }

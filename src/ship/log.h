@@ -70,7 +70,8 @@ struct ptrc_ship_log {
 	int64_t last_ns;
 	/* The loss that the last OVERFLOW reports; zeroed after a STOP, which reports none. */
 	struct ptrc_reader_gap loss;
-	/* The losses that the closed log reports: their causes, as words for users, and numbers of events. */
+	/* The losses that the closed log reports: the cause of each, as words for users, and the number of lost events
+	 * or, for the cause "untraced processes", of these processes. */
 	struct {
 		const char *cause;
 		uint64_t lost;
@@ -88,7 +89,7 @@ void ptrc_ship_log_close(struct ptrc_ship_log *);
  * not depend on the length of the log. Returns false if the log has to be opened again. */
 bool ptrc_ship_log_refresh(struct ptrc_ship_log *, uint64_t end);
 
-/* Goes to a place that an earlier run has stored. Returns false, after a message, if the log cannot be read
+/* Goes to a place that a progress file has stored. Returns false, after a message, if the log cannot be read
  * or was cut off or replaced, so that it has fewer events. */
 bool ptrc_ship_log_seek(struct ptrc_ship_log *, const struct ptrc_ship_place *);
 

@@ -14,9 +14,9 @@ enum { BLOCK_BYTES = 512 << 10, BLOCK_PARTS = 2 };
 /* The fastest level of compression. The next levels hardly compress better. */
 enum { LEVEL = 1 };
 
-/* A block for the old server has: a checksum; the method (1 byte); the number of bytes from the method on,
- * and the number of bytes of the rows (4 bytes each); the Zstandard frame. The checksum is of an unusual
- * kind. It is left 0, and the request asks the server not to check it. */
+/* A block for servers before ClickHouse 21 has: a checksum; the method (1 byte); the number of bytes from the
+ * method on, and the number of bytes of the uncompressed rows (4 bytes each); the Zstandard frame. The checksum is
+ * of an unusual kind. It is left 0, and the request asks the server not to check it. */
 enum { CHECKSUM_BYTES = 16, HEAD_BYTES = CHECKSUM_BYTES + 9, METHOD_ZSTD = 0x90 };
 
 void ptrc_ship_packer_begin(struct ptrc_ship_packer *p, enum ptrc_ship_dialect dialect,

@@ -2,8 +2,8 @@
 /*
  * The progress file of a log: how many of its rows the server has confirmed, and which batch may be on its
  * way to the server. The file is replaced, by renaming a new one, before a batch is sent and after the server
- * has answered. So if ptrace-ship was killed and is started again, it sends the same rows with the same
- * token, or finds that the server has them.
+ * has answered. So if ptrace-ship was killed and is started again, it sends the batch again with the same
+ * deduplication token, by which the server recognizes a batch, or finds that the server has the rows.
  */
 #ifndef PTRC_SRC_SHIP_PROGRESS_H
 #define PTRC_SRC_SHIP_PROGRESS_H
@@ -51,7 +51,7 @@ struct ptrc_ship_progress {
 	/* 1 + the number of the log's processes that were sent to the server; 0 if neither the host nor
 	 * processes were sent yet. */
 	uint64_t told;
-	/* If a progress file was lost: the server may have rows with numbers below this one. */
+	/* If a progress file was lost, the server may have rows with numbers below this one; otherwise 0. */
 	uint64_t doubtful;
 	/* A part of the log was damaged and was not sent. */
 	bool is_damaged;

@@ -195,7 +195,7 @@ static void begin_query(struct ptrc_ship_server *s, const char *text, const char
 	ptrc_buffer_text(&s->query, table);
 }
 
-/* Whether libcurl reports such an error if one side uses TLS and the other does not. */
+/* Whether this result is an error that libcurl reports if one side uses TLS and the other does not. */
 static bool is_misunderstood(CURLcode result)
 {
 	return result == CURLE_SSL_CONNECT_ERROR || result == CURLE_GOT_NOTHING ||
@@ -360,7 +360,8 @@ enum ptrc_ship_outcome ptrc_ship_server_list(struct ptrc_ship_server *s,
 {
 	enum ptrc_ship_outcome outcome;
 
-	/* DISTINCT is needed because the old server may have a row several times until it merges its parts. */
+	/* DISTINCT is needed because tables of the plain dialect may have a row several times until the server merges
+	 * their parts. */
 	begin_query(s, "SELECT DISTINCT seq FROM ", "events");
 	put_range(s, r);
 	ptrc_buffer_text(&s->query, " ORDER BY seq FORMAT RowBinary");
@@ -413,8 +414,8 @@ enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *s, const
 
 /* ---- the connection ---- */
 
-/* Whether the text is http[s]://HOST[:PORT] and nothing else. A user name and a password in it would be
- * visible in the list of processes, so they are refused. */
+/* Whether the text starts with http[s]://HOST[:PORT] and has no query, blank or line end. Refuses a user name and a
+ * password in it, because they would be visible in the list of processes. */
 static bool check_url(const char *url, struct ptrc_cli_reason *why)
 {
 	const char *host = strstr(url, "://");

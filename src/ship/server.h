@@ -40,12 +40,13 @@ struct ptrc_ship_server {
 	struct ptrc_ship_answer answer;
 	/* The result of the last request. */
 	CURLcode result;
-	/* libcurl's text about this result. */
+	/* libcurl's text about .result. */
 	char error[CURL_ERROR_SIZE];
 	/* The following times are of CLOCK_MONOTONIC. The running request is given up at .released_ns, because a
 	 * signal has come; 0 before a signal. */
 	int64_t released_ns;
-	/* The start of the first request since the last success that has failed or got no answer; 0: none. */
+	/* When the server first failed to answer after its last success: the start of that request; 0 if it has not
+	 * failed since. */
 	int64_t silent_since_ns;
 	/* When the last request started, or last sent a piece of its body. */
 	int64_t asked_ns;

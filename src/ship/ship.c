@@ -300,8 +300,8 @@ static enum ptrc_ship_result settle(struct work *w, struct delivery *d)
 	return a.result;
 }
 
-/* Sends the batch until the server has all of its rows, except those that an earlier attempt or process has
- * sent. */
+/* Sends the batch, again if necessary, until the server has all of its rows. Does not send rows that the server
+ * has already got from an earlier attempt or process. */
 static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
 {
 	struct ptrc_shipper *s = w->shipper;
@@ -318,7 +318,8 @@ static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
 		if (is_stopped(s))
 			return PTRC_SHIP_STOPPED;
 		outcome = ptrc_ship_server_insert(s->server, "events", d->body, d->token);
-		/* If no byte was sent, for example because no connection was made, the server has no rows. */
+		/* If no byte was sent, for example because no connection was made, the server has got no row by
+		 * this request. */
 		d->is_doubtful = d->is_doubtful || s->server->sent;
 	} while (is_asked_again(&a, outcome));
 	if (a.result == PTRC_SHIPPED) {

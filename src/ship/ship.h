@@ -5,8 +5,8 @@
  *
  * The log on the disk is the queue; there is no other. Events are sent in batches. The bounds of a batch are
  * written into the progress file before its first byte is sent, and the batch is sent until the server
- * confirms it. Before a batch whose answer is unknown is sent again, the server is asked which of its rows it
- * has. All rows of a batch are of the same day, and so in the same partition of the table, and form a single
+ * confirms it. Before a batch whose answer is unknown is sent again, the server is asked which of the batch's
+ * rows it has. All rows of a batch are of the same day, and so in the same partition of the table, and form a single
  * block. So the server takes all of them or none. If it has a part of a batch nevertheless, only the rest is
  * sent.
  */
@@ -37,7 +37,7 @@ struct ptrc_shipper {
 	bool is_greeted;
 	/* A set-associative cache of the rows about hosts and processes that were sent: their hashes, in each
 	 * set the latest first; 0 in unused entries. With the cache, a log that is opened again does not
-	 * cause all its processes to be sent again. A row that has dropped out of the cache is sent twice,
+	 * cause all its processes to be sent again. A row that has dropped out of the cache is sent again,
 	 * which the tables allow. */
 	uint64_t told[PTRC_SHIP_TOLD_SETS][PTRC_SHIP_TOLD_WAYS];
 	/* Sums of what was sent. .retries counts requests that had to be repeated. */
@@ -73,7 +73,7 @@ struct ptrc_ship_report {
 	/* The server has confirmed all rows before this place. */
 	struct ptrc_ship_place place;
 	struct ptrc_losses losses;
-	/* This run, or an earlier one, has found a part of the log damaged. */
+	/* This ptrace-ship process, or an earlier one, has found a part of the log damaged. */
 	bool is_damaged;
 };
 

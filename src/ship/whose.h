@@ -33,7 +33,8 @@ struct ptrc_ship_whose {
  * clock; only the error bounds of the correction are used, and times stay as recorded. The reader goes on at the
  * same event. */
 void ptrc_ship_whose_load(struct ptrc_ship_whose *, struct ptrc_reader *);
-/* Calls ptrc_ship_whose_load() again if the log has more entries than before. */
+/* Calls ptrc_ship_whose_load() again if the log has got more entries about processes or clocks since the last call,
+ * or if the host is still unknown. */
 void ptrc_ship_whose_refresh(struct ptrc_ship_whose *, struct ptrc_reader *);
 void ptrc_ship_whose_free(struct ptrc_ship_whose *);
 
