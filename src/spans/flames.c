@@ -85,7 +85,7 @@ static void put_place(struct ptrc_buffer *b, struct ptrc_flames *f, const struct
 	struct posixtrace_log_mapping m;
 	const struct ptrc_symbol *symbol = NULL;
 
-	/* ptrc_symbols_find() takes a return address, which is after the call, and takes 1 off. Hence the + 1. */
+	/* ptrc_symbols_find() expects a return address, which is after the call, and subtracts 1. Hence the + 1. */
 	if (f->symbols)
 		symbol = ptrc_symbols_find(f->symbols, &f->caches[s->order], s->reader.trace,
 					   process, address + 1, false);

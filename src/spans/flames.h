@@ -52,7 +52,7 @@ void ptrc_flames_add(struct ptrc_flames *, uint32_t stack, uint64_t count);
 /* Returns the numbers of the frames of a stack, the outermost first. The caller frees them. */
 uint32_t *ptrc_flames_unwind(const struct ptrc_flames *, uint32_t stack, size_t *count);
 
-/* Opens what ptrc_flames_sample() needs to find functions. */
+/* Prepares for ptrc_flames_sample(). Prints a message if functions cannot be found by their addresses. */
 void ptrc_flames_begin_samples(struct ptrc_flames *, const struct ptrc_query *);
 
 /* Returns the number of the stack that has the frames of the sample on top of the stack `below`. The sample is
@@ -60,7 +60,7 @@ void ptrc_flames_begin_samples(struct ptrc_flames *, const struct ptrc_query *);
 uint32_t ptrc_flames_sample(struct ptrc_flames *, const struct ptrc_query *, struct ptrc_source *,
 			    uint32_t below);
 
-/* Prints a message for each file without debug information. */
+/* Prints a message for each file in which no functions could be looked up. */
 void ptrc_flames_report(struct ptrc_flames *);
 
 void ptrc_flames_free(struct ptrc_flames *);

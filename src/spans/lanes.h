@@ -54,12 +54,12 @@ struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *, struct ptrc_source *);
  * NULL if there is none yet. */
 struct ptrc_lane *ptrc_lanes_seek(const struct ptrc_lanes *, const struct ptrc_source *, pid_t tid);
 
-/* Stores the process to which the lane belonged at the time ns, for example the time of its last event, and the
- * index of the process in the log. Returns false if the process is unknown. */
+/* Stores the process to which the lane belonged at the time `ns` (such as that of the lane's last event), and the index
+ * of the process in the log. Returns false if the process is unknown. */
 bool ptrc_lane_process(const struct ptrc_lane *, int64_t ns, unsigned long *index,
 		       struct posixtrace_log_process *);
 
-/* Stores the thread to which the lane belonged at this time. Returns false if the thread has no name. */
+/* Stores the thread to which the lane belonged at the time `ns`. Returns false if the thread has no name. */
 bool ptrc_lane_thread(const struct ptrc_lane *, int64_t ns, struct posixtrace_log_thread *);
 
 /* Append "process 7 name", "thread 8 name", or both with a comma between them. */

@@ -24,17 +24,17 @@ void ptrc_pair_halves_json(struct ptrc_json *, const struct ptrc_pair_halves *,
 void ptrc_pairs_json(const struct ptrc_pairs *, struct ptrc_json *, bool has_histogram);
 
 /* For each pair that has halves, prints a message such as "NAME: 3 begins without end", followed by `rest`. `cut`
- * is the text that follows the number of the cut ones, such as "cut by lost events". */
+ * is the text that follows the number of cut pairs, such as "cut by lost events". */
 void ptrc_pairs_report_halves(const struct ptrc_pairs *, const char *rest, const char *cut);
 
-/* Prints messages if a field that both events of the pair have shows that pairs by thread are wrong. `advice` says
- * how to form them by that field. */
+/* Prints messages if a field that both events have shows that it was wrong to form the pairs by thread (.is_crossed,
+ * .is_across_threads). `advice` says how to form the pairs by that field. */
 void ptrc_pair_report_order(const struct ptrc_pair *, const char *thing, const char *advice);
 
 /*
  * Prints messages: which event types of the pairs no source has; whether no event has the field of --per or
- * --label-by; and, if the user asked for pairs by their names (has_asked), that there are none. Returns whether
- * anything of this kind was missing.
+ * --label-by; and, if the user asked for the pairs that the names of event types make (has_asked), that there are
+ * none. Returns whether anything of this kind was missing.
  */
 bool ptrc_pairs_report_missing(const struct ptrc_pairs *, const struct ptrc_query *,
 			       bool has_asked);

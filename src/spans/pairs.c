@@ -602,7 +602,7 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	for (; i < role_count && r->roles[i].is_end; i++)
 		take_end(p, r->roles[i].pair, source);
 	/* A STOP, an OVERFLOW or an os.lost precedes the lost events, so the pairs that this event itself ends are
-	 * not cut: its ends were taken before. The loss lasts until the next event of the source, a START or
+	 * not cut: they were ended above. The loss lasts until the next event of the source, a START or
 	 * RESUME. Pairs that begin in other sources before that event may have lost their ends, too. If a call or
 	 * command stopped the trace, the time until the next START counts as a loss only if there is a next START:
 	 * a trace that ends after such a STOP lacks nothing. */
@@ -645,7 +645,7 @@ static int compare_begins(const void *a, const void *b)
 	return (s->order > t->order) - (s->order < t->order);
 }
 
-/* Ends the open begins in their order: the order of the table differs from run to run. */
+/* Ends the open begins in the order in which they came, because the order of the table is random. */
 static void end_open(struct ptrc_pairs *p)
 {
 	struct open_list l = {0};
@@ -776,7 +776,7 @@ static int compare(const void *a, const void *b)
 		return s->pair < t->pair ? -1 : 1;
 	if (s->lengths.total != t->lengths.total)
 		return s->lengths.total > t->lengths.total ? -1 : 1;
-	/* Rows with equal totals are sorted by their keys, so that the order is the same in each run. */
+	/* Rows with equal totals are sorted by their keys, so that the same log always gives the same order. */
 	order = memcmp(s->entry.key, t->entry.key, size);
 	return order ? order : (s->entry.key_size > size) - (t->entry.key_size > size);
 }
@@ -876,7 +876,7 @@ void ptrc_pairs_forget(struct ptrc_pairs *p)
 /* The greatest size of a label. A label is a name, and the start of a longer value identifies it well enough. */
 enum { LABEL_BYTES_MAX = 200 };
 
-/* Cuts the text from `begin` on to LABEL_BYTES_MAX bytes, without cutting a UTF-8 character. */
+/* If more than LABEL_BYTES_MAX bytes follow `begin`, replaces the rest by "...", without cutting a UTF-8 character. */
 static void cut(struct ptrc_buffer *b, size_t begin)
 {
 	size_t end = begin + LABEL_BYTES_MAX;

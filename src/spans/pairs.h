@@ -62,7 +62,7 @@ struct ptrc_pair {
 	/* The field whose value is the key, and the field's name; by_text is NULL if the thread is the key. */
 	struct ptrc_field by;
 	char *by_text;
-	/* bind() has looked for the default key. */
+	/* bind() in pairs.c, which chooses the key if the user has named none, was called. */
 	bool is_bound;
 	/* `by` is the default key, the member `key` of the data. */
 	bool is_own_key;
@@ -111,7 +111,7 @@ struct ptrc_pair_source {
 	/* Events were lost after the latest event of the source; the loss lasts until its next event. Or the source is
 	 * stopped and will be started again, which is known only if several logs are read. */
 	bool is_at_loss;
-	/* No START of the source has followed its latest STOP, and the time of this STOP. */
+	/* The source had a STOP, and no START since; and the time of its latest STOP. */
 	bool is_stopped;
 	int64_t stop_ns;
 	/* The number of START events of the source so far. */
@@ -126,7 +126,7 @@ struct ptrc_pairs {
 	size_t given_count;
 	/* Any two event types X.begin and X.end that appear become a pair, too. */
 	bool is_by_name;
-	/* Except those of the operating system. */
+	/* With is_by_name: event types of the operating system become no pairs. */
 	bool is_without_os;
 	/* The field of --per, or NULL. */
 	const struct ptrc_field *per;
@@ -201,7 +201,7 @@ void ptrc_pairs_take(struct ptrc_pairs *, struct ptrc_source *);
 void ptrc_pairs_end(struct ptrc_pairs *, bool is_read);
 
 /* Returns whether the query selects this span, which has ended. If one of its two events is missing (it is a
- * half), the expressions of --where are not evaluated here; the sink evaluates them. */
+ * half), the expressions of --where are not evaluated; the sink decides what they mean for a half. */
 bool ptrc_pairs_select(struct ptrc_pairs *, struct ptrc_span *);
 
 /* Called for a span that the sink has selected: counts it in .halves of its pair if it is a half or is cut. */

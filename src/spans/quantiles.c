@@ -22,7 +22,7 @@ struct ptrc_lengths {
 	uint64_t list[];
 };
 
-/* Returns room for `count` more exact lengths. If these are too many, frees all exact lengths and returns NULL. */
+/* Returns room for `count` more exact lengths. If all of them together are too many, frees them and returns NULL. */
 static uint64_t *extend(struct ptrc_quantiles *q, uint64_t count)
 {
 	struct ptrc_lengths *e = q->exact;

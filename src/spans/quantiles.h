@@ -52,8 +52,8 @@ bool ptrc_quantile_read(const char *text, unsigned int *per_million);
 /* The rank, from 1 on, of the quantile among `count` sorted lengths. */
 uint64_t ptrc_quantile_rank(uint64_t count, unsigned int per_million);
 
-/* The quantile: the least length such that at least the share per_million of all lengths is not greater. 0 if there
- * are no lengths. */
+/* The quantile: the least length such that at least per_million millionths of all lengths are not greater than it. 0
+ * if there are no lengths. */
 uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *, unsigned int per_million);
 bool ptrc_quantiles_is_exact(const struct ptrc_quantiles *);
 

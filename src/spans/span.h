@@ -14,8 +14,8 @@
 #include "src/query/query.h"
 #include "src/spans/lanes.h"
 
-/* A copy of an event that was read. Decoding counts data that does not fit its layout. The event was decoded before
- * it was copied, so decoding the copy does not count its data again. */
+/* A copy of an event that was read. The event was decoded before it was copied, which has counted its data if it does
+ * not fit its layout. Views of the copy do not count the data again (.is_again). */
 struct ptrc_kept {
 	struct ptrc_source *source;
 	struct posix_trace_event_info event;
@@ -74,7 +74,7 @@ struct ptrc_span {
 	/* The span is in its lane's chain of open spans (lane->latest, and then by .outer): ptrc_span_leave() was
 	 * called neither for this span nor for a span around it. */
 	bool is_nested;
-	/* The last event, if the sink has called ptrc_span_keep_end(). */
+	/* The last event; NULL unless the sink has called ptrc_span_keep_end(). */
 	struct ptrc_kept *end_kept;
 };
 
@@ -112,8 +112,8 @@ void ptrc_span_keep_end(struct ptrc_span *);
 
 /* ptrc_span_begin_view() returns the view of the first event, or NULL if that is missing. ptrc_span_end_view()
  * returns the view of the last event if that is the latest event of its source or was kept, else NULL. The caller
- * sets .begin of this view, if that is needed. Each view is valid until the same view of another span of the same
- * source is asked for. */
+ * sets .begin of this view, if that is needed. Each view is valid until the same function is called for another span
+ * whose event is of the same source. */
 struct ptrc_view *ptrc_span_begin_view(struct ptrc_spans *, const struct ptrc_span *);
 struct ptrc_view *ptrc_span_end_view(struct ptrc_spans *, const struct ptrc_span *);
 

@@ -181,7 +181,7 @@ void ptrc_waits_take(struct ptrc_waits *w, struct ptrc_source *s)
 		w->first_ns = w->last_ns = ns;
 	w->has_time = true;
 	w->last_ns = ns > w->last_ns ? ns : w->last_ns;
-	/* An os.command has the numbers of a thread that has ended. */
+	/* An os.command has the numbers of a thread that has ended, but the keeper has recorded it. */
 	if (s->reader.event.posix_event_id <= POSIX_TRACE_UNNAMED_USEREVENT ||
 	    (name->is_known && !strcmp(name->text, PTRC_COMMAND_ENDED)))
 		return;

@@ -3,7 +3,8 @@
  * Why threads waited: the pairs wait.KIND.begin and wait.KIND.end that ptrace-run --waits records
  * (posixtrace-waits(7)), summed by thread and by what the threads waited for: a lock, a file, a peer, a call. If
  * the log has os.switch_in and os.switch_out, it is also known when each thread ran, could have run, and did not
- * run. Otherwise the events wait.thread at the start and the end of a thread give the sums of the first two.
+ * run. Otherwise the events wait.thread at the start and the end of a thread show for how long in all the thread ran
+ * and could have run.
  *
  * A wait without an end is called open, unless its thread recorded a later wait or ends were not selected. An open
  * wait is counted as if it had lasted until its thread ended, or until the end of the trace.
@@ -159,8 +160,8 @@ struct ptrc_waits {
 	struct ptrc_table rows;
 	struct ptrc_table shares;
 	uint64_t begin_count;
-	/* For each kind: the durations, open waits included, and the counts of waits of which an event is missing,
-	 * open waits not included. */
+	/* For each kind: the durations, including those of open waits; the number of open waits; and the numbers of
+	 * the other waits that lack an event or were cut by lost events. */
 	struct ptrc_quantiles lengths[PTRC_WAITS_KINDS];
 	uint64_t open_counts[PTRC_WAITS_KINDS];
 	struct ptrc_pair_halves halves[PTRC_WAITS_KINDS];
