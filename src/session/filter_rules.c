@@ -170,9 +170,8 @@ int ptrc_filter_rules_change(trace_id_t trace, uint32_t flags, const char *texts
 			return error;
 		++*culprit;
 	}
-	/* The filter is set before the patterns, because types that posix_trace_set_filter() leaves out of the filter
-	 * are recorded in spite of the patterns of that moment. If the new patterns were set first, this could happen
-	 * to a type that a program opens between the two calls. */
+	/* The filter is set first: posix_trace_set_filter() exempts the types that it leaves out of the filter from the
+	 * present patterns. A type that a program opens between the two calls must not be exempt from the new ones. */
 	error = posix_trace_set_filter(trace, &set, how);
 	if (!error)
 		error = posixtrace_set_patterns(trace, patterns.list, patterns.count);

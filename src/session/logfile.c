@@ -91,9 +91,8 @@ struct move {
 	const char *to;
 };
 
-/* Calls visit() for each existing file that is named like a later file of the log at this path. visit() gets the
- * file's path, and the dot and the digits at the end of its name. Stops and returns false when visit() returns
- * false. */
+/* Calls visit() for each existing file that is named like a later file of the log at this path, with the file's path,
+ * and the dot and the digits at the end of its name. Stops and returns false when visit() returns false. */
 static bool visit_later_files(const char *log, const struct move *m,
 			      bool (*visit)(const char *path, const char *end, const struct move *))
 {

@@ -95,9 +95,8 @@ static bool take_status(struct ptrc_reader *r)
 /*
  * Handles a connection that was closed before the log was complete. Returns false. If the controller was killed, its
  * socket still exists and refuses connections: the error is ECONNRESET. (The socket is not removed, so that other
- * followers notice the kill, too.) Otherwise the controller has ended or given up this reader. This is no error: the
- * rest of the events counts as not shown. (A controller that ends removes its socket, so another session may have the
- * name now.)
+ * followers notice the kill, too.) Otherwise the controller has ended, and another session may have its name now, or it
+ * has given up this reader. This is no error: the rest of the events counts as not shown.
  */
 static bool take_silence(struct ptrc_reader *r)
 {

@@ -79,9 +79,8 @@ int ptrc_follow_add(struct ptrc_follow *f, int fd, bool is_snapshot,
 	count(f, &to->lost_before, &to->written_before);
 	if (!is_snapshot)
 		to->unobserved_before = state->counts.pt_unobserved_events;
-	/* For a snapshot, uses the number of lost events from before the cursor was opened. An event
-	 * that was lost while the cursor was opened must not be counted here, because it is in the
-	 * snapshot, or the cursor counts it as missed. */
+	/* For a snapshot, uses the number of lost events from before the cursor was opened: one that was lost
+	 * meanwhile is in the snapshot, or the cursor counts it as missed. */
 	if (is_snapshot)
 		to->lost_before = lost_before;
 	to->end = (struct ptrc_follow_end){.status = state->status, .counts = state->counts};

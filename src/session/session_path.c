@@ -177,9 +177,8 @@ int ptrc_session_connect(const struct sockaddr_un *address, int limit_ms, int *f
 	return error;
 }
 
-/* Whether no process has the socket any more: then the kernel refuses the connection (ECONNREFUSED). The socket made
- * here has another type on purpose. So a controller that still runs gets no connection and is not woken: the kernel
- * reports the wrong type (EPROTOTYPE). */
+/* Whether no process has the socket any more: then the kernel refuses connections. Tries to connect a socket of
+ * another type, so a controller that still runs gets no connection and is not woken (the error is EPROTOTYPE). */
 static bool is_stale(const struct sockaddr_un *address)
 {
 	int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -37,8 +37,7 @@
 /* How long a client waits for the reply DONE after the reply WORKING. This is long, because the keeper (the
  * process that writes the log) may have to write much to a slow disk. */
 #define PTRC_SESSION_WORK_MS 60000
-/* A client that has got WORKING gives up before PTRC_SESSION_WORK_MS if the controller or the keeper has been stalled
- * for this long. */
+/* After WORKING, a client gives up early if the controller or the keeper has been stalled for this long. */
 #define PTRC_SESSION_STALL_MS 4000
 /* How often a client that waits for DONE checks whether the controller or the keeper is stalled. */
 #define PTRC_SESSION_STALL_LOOK_MS 200
@@ -57,8 +56,7 @@ enum ptrc_session_verb {
 	PTRC_SESSION_FILTER = 7,
 	/* Asks for a page (a part of the list) of the event types and the patterns. */
 	PTRC_SESSION_TYPES = 8,
-	/* FOLLOW asks for a log of the events that are in the stream and of all later events; DUMP asks for a log of
-	 * only those that are in the stream. */
+	/* FOLLOW asks for a log of the events in the stream and all later events; DUMP, of only those in the stream. */
 	PTRC_SESSION_FOLLOW = 9,
 	PTRC_SESSION_DUMP = 10,
 	PTRC_SESSION_VERBS,

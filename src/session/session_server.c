@@ -617,8 +617,7 @@ static int accept_connection(struct ptrc_server *s)
 		close(take_client(&s->clients, 0));
 	}
 	fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	/* Without this pause, poll() would return at once again and again, because the client still waits for its
-	 * connection. */
+	/* Without this pause, poll() would return again and again, because the client still waits to be accepted. */
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 		s->listen_pause_ns = ptrc_now_ns() + LISTEN_PAUSE_MS * PTRC_NS_PER_MS;
 	return fd;

@@ -61,8 +61,7 @@ static void take(struct ptrc_traced *t, pid_t pid)
 	t->fd = fd;
 }
 
-/* Whether the process has a shared, writable mapping of a file whose path contains `stream`. Stores the file's
- * name. */
+/* Whether the process has a shared, writable mapping of a file with `stream` in its path. Stores the file's name. */
 static bool maps(pid_t pid, const char *stream, char name[32])
 {
 	char path[64], *line = NULL;

@@ -14,7 +14,7 @@ struct column {
 };
 
 #define WORD "LowCardinality(String)"
-/* toDateTime() uses only the low 32 bits of its argument, so the seconds are limited to the range of 32 bits. */
+/* toDateTime() uses only the low 32 bits of its argument, so the seconds are limited to 32 bits. */
 #define SECOND "toDateTime(least(greatest(intDiv(time, 1000000000), 0), 4294967295), 'UTC')"
 
 /* The columns of the table `events', in the order in which ptrace-ship sends their values. The server itself

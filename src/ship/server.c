@@ -360,8 +360,7 @@ enum ptrc_ship_outcome ptrc_ship_server_list(struct ptrc_ship_server *s,
 {
 	enum ptrc_ship_outcome outcome;
 
-	/* DISTINCT is needed because tables of the plain dialect may have a row several times until the server merges
-	 * their parts. */
+	/* DISTINCT: a table of the plain dialect may have a row several times until the server merges its parts. */
 	begin_query(s, "SELECT DISTINCT seq FROM ", "events");
 	put_range(s, r);
 	ptrc_buffer_text(&s->query, " ORDER BY seq FORMAT RowBinary");

@@ -318,8 +318,7 @@ static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
 		if (is_stopped(s))
 			return PTRC_SHIP_STOPPED;
 		outcome = ptrc_ship_server_insert(s->server, "events", d->body, d->token);
-		/* If no byte was sent, for example because no connection was made, the server has got no row by
-		 * this request. */
+		/* If no byte was sent, for example because no connection was made, the server has got no row. */
 		d->is_doubtful = d->is_doubtful || s->server->sent;
 	} while (is_asked_again(&a, outcome));
 	if (a.result == PTRC_SHIPPED) {
