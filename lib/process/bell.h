@@ -40,8 +40,8 @@ static inline _Atomic uint64_t *ptrc_bell(struct ptrc_bells *bells, int pid)
 PTRC_MUST_CHECK int ptrc_bells_open(int dirfd, uint32_t uid, struct ptrc_bells **bells);
 /* Like ptrc_bells_open, but with fewer system calls, for a program that starts. Looks only in
  * /dev/shm/posixtrace-<uid>, and stores the stat() of this directory in *dir. Returns false if the
- * directory or the object does not exist, or has a wrong owner, mode or type. The caller then has
- * to call ptrc_bells_open. */
+ * directory or the object does not exist, has a wrong owner, mode or type, or cannot be opened. The
+ * caller then has to call ptrc_bells_open. */
 bool ptrc_bells_open_usual(uint32_t uid, struct ptrc_bells **bells, struct stat *dir);
 void ptrc_bells_unmap(struct ptrc_bells *bells);
 

@@ -18,9 +18,9 @@ struct claim {
 	const struct ptrc_stream_header *header;
 };
 
-/* Whether the stream traces process `pid`, which is the process that could not be traced
- * (is_itself) or one of its ancestors. For an ancestor, returns false if its descendants do not
- * inherit the stream. */
+/* Whether process `pid` is the stream's target, or has the stream in its page. `pid` is the process
+ * that could not be traced (is_itself) or one of its ancestors. For an ancestor, returns false if
+ * its descendants do not inherit the stream. */
 static bool traces(const struct claim *c, int pid, bool is_itself)
 {
 	const struct ptrc_stream_header *h = c->header;

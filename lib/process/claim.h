@@ -8,12 +8,12 @@
 #include "lib/stream/stream_layout.h"
 
 /* A process that could not be traced, and did not know which streams should trace it, leaves a note
- * without a stream (lib/stream/untraced.h). Makes a second note, with this stream, from each note
- * that is younger than the stream, if the stream should have traced the process: the process is the
- * stream's target or, for an INHERITED stream, a descendant of a process that the stream traces. A
- * process that could not find out all its ancestors is counted for every INHERITED stream, because
- * it is better to report it twice than not at all. `place` is the directory; its pid is not
- * used. */
+ * without a stream (lib/stream/untraced.h). For each such note that is younger than the stream with
+ * header `h`, this makes a second note, with that stream, if the stream should have traced the
+ * process: the process is the stream's target or, for an INHERITED stream, a descendant of a
+ * process that the stream traces. A process that could not find out all its ancestors is counted
+ * for every INHERITED stream, because it is better to report it twice than not at all. `place` is
+ * the directory of the notes; its pid is not used. */
 PTRC_NONNULL()
 void ptrc_claim_untraced(const struct ptrc_page_place *place, const struct ptrc_stream_header *h);
 

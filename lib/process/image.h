@@ -17,10 +17,10 @@ bool ptrc_image_begin(int32_t pid);
 void ptrc_image_begin_child(int32_t pid);
 /* Whether this process began without a page (list of its streams), and its bell (a counter) is not 0 now. */
 bool ptrc_image_is_called(void);
-/* Makes the page of the process (list of its streams) or takes it over, and publishes it. Called when this
- * program starts or its bell (a counter) has rung. If `sweeps`, also removes what dead processes left, as a
- * program does when it starts (sweep.h). Returns 0, or the error because of which the process cannot be
- * traced. */
+/* Makes the page of the process (list of its streams) or takes it over, and publishes it. Called
+ * when this program starts or its bell (a counter) has rung. Then calls ptrc_sweep_sometimes() or,
+ * unless `sweeps`, ptrc_sweep_pages_sometimes(), which remove what dead processes left. Returns 0,
+ * or the error because of which the process cannot be traced. */
 int ptrc_image_start(int32_t pid, bool sweeps);
 /* Called after the effective user of the process has changed to `uid`. If no stream traces the
  * process, moves its page (list of its streams) to the directory of that user, where controllers
@@ -30,10 +30,11 @@ void ptrc_image_move_home(uint32_t uid);
 /* Called before a fork. Copies what the child will take over from the page of this process, the list of its
  * streams. */
 void ptrc_image_note_page(void);
-/* Starts a forked child, which has a copy of its parent's memory. Maps a page (list of streams) of its own in
- * place of the parent's page, and puts into it the streams and names that the child takes over. is_noted
- * means that ptrc_image_note_page ran before the fork; a note that is taken later may have streams that are
- * younger than the child. Errors: EPERM, ENOMEM, EAGAIN. */
+/* Starts a forked child, which has a copy of its parent's memory. Maps a page (list of streams) of
+ * its own in place of the parent's page, and puts into it the streams and names that the child
+ * takes over. is_noted: ptrc_image_note_page ran before the fork. If it ran only in the child, it
+ * may have copied streams that are younger than the child; these are left out. Errors: EPERM,
+ * ENOMEM, EAGAIN. */
 int ptrc_image_start_child(int32_t pid, bool is_noted);
 
 #endif

@@ -30,17 +30,18 @@ bool ptrc_inherit_is_announced_in(const struct stat *dir);
  * that are younger than the child that started at `ticks` (field 22 of its stat file), and streams
  * with another names object than `page`. The caller holds the lock of `page`. */
 void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks, struct ptrc_page *page);
-/* Puts INHERITED streams of the ancestors of the process at `place` into its page (list of its streams),
- * `page`. Looks at the ancestors from the nearest one up to the first that runs the library. (An ancestor that
- * does not run it may have a page, too, made by a controller.) A stream of an ancestor is left out if it is
- * younger than the child of this ancestor from which the process descends. The caller holds the lock of `page`.
- * *copy is memory for the page of an ancestor; this function may run on a stack that is too small for it.
- * ENOMEM: /proc cannot be read, so no ancestor was found. */
+/* Puts INHERITED streams of the ancestors of the process at `place` into its page (list of its
+ * streams), `page`. Looks at the ancestors from the nearest one up to the first that runs the
+ * library. (An ancestor that does not run it may have a page, too, made by a controller.) An
+ * ancestor's stream is left out if it is younger than the ancestor's child in this line of descent
+ * (for the parent, the process itself). The caller holds the lock of `page`. *copy is memory for
+ * the page of an ancestor; this function may run on a stack that is too small for it. ENOMEM: /proc
+ * cannot be read, so no ancestor was found. */
 int ptrc_inherit_join(const struct ptrc_page_place *place, struct ptrc_page *page,
 		      struct ptrc_page *copy);
-/* Stores in `page` that the process has the event names of its parent (names_from). The process has
- * not run the library yet, so it may be a forked child that has not noticed the fork; such a child
- * keeps the ids of its parent's names. The caller holds the lock of `page`. */
+/* Stores in `page` that the process at `place` has the event names of its parent (names_from). The
+ * library has not run in the process yet. But if the process was forked without fork handlers, it
+ * goes on using the ids of its parent's names. The caller holds the lock of `page`. */
 void ptrc_inherit_names(const struct ptrc_page_place *place, struct ptrc_page *page);
 
 /* Called when the calling process, whose page is at this place, ends. Makes pages (lists of streams) for its

@@ -113,9 +113,9 @@ static void close_view(const struct view *v)
 		ptrc_file_close(v->dirfd);
 }
 
-/* Opens the names object (table of event names) of the process. Stores in *count how many of the names in it
- * are names of this process. ENOENT: the process has none. EPROTO: this library does not know its version,
- * *version. */
+/* Opens the names object (table of event names) of the process. Stores in *count how many of the
+ * names in it are names of this process. ENOENT: the process has no names object. EPROTO: this
+ * library does not know *version, the version of the object. */
 static int open_names(const struct view *v, int *fd, uint32_t *count, uint32_t *version)
 {
 	uint32_t most = PTRC_NAMES_MAX;

@@ -117,8 +117,8 @@ void ptrc_orphan_end(int fd)
 	ptrc_stream_unmap(&stream);
 }
 
-/* Whether the stream has an unread user event. START and other system events are left out, because every stream
- * has some. Events without a thread are included, because ptrace-event records such events. */
+/* Whether the stream has an unread user event. START and other system events are left out, because
+ * every stream has some. */
 static bool has_user_event(struct ptrc_stream *s)
 {
 	const struct ptrc_consumer c = {
@@ -269,8 +269,9 @@ static void note_dropped(int dirfd, uint64_t id, const struct ptrc_orphan_facts 
 	ptrc_file_close(fd);
 }
 
-/* Removes an orphan (stream of a dead controller) and its events. Returns false if it stays, as when a process salvages
- * it, or a keeper that has failed to finish its log still exists. */
+/* Removes an orphan (stream of a dead controller) and its events. Returns false if the orphan
+ * stays, for example because another process salvages it, or because a keeper of it still
+ * exists. */
 static bool drop(int dirfd, uint32_t uid, uint64_t id)
 {
 	struct ptrc_orphan_facts f;

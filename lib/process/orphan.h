@@ -56,8 +56,8 @@ void ptrc_orphan_unlock(int fd, const uint64_t *mask);
 /* Ends the stream, so that processes that still record into it unmap it. */
 void ptrc_orphan_end(int fd);
 /* Whether the orphan has something to keep: unread events or, if it has a log, a log that must be
- * finished. If the controller died before the keeper had started the log, nothing was recorded.
- * Returns true if the stream cannot be mapped. */
+ * finished. A log that no keeper had started when the controller died need not be finished, because
+ * nothing was recorded. Returns true if the stream cannot be mapped. */
 PTRC_NONNULL() bool ptrc_orphan_has_events(int fd, const struct ptrc_orphan_facts *f);
 /* Renames the stream s.<id> to o.<id>, notes how many processes still record into it, and ends it. */
 void ptrc_orphan_put_aside(int dirfd, uint64_t id, int fd);
@@ -70,9 +70,9 @@ PTRC_MUST_CHECK int ptrc_orphan_finish(int dirfd, uint32_t uid, uint64_t id, int
 /* Drops (removes, with their events) the oldest orphans, streams of dead controllers, if there are more than
  * the limits allow. Does nothing unless uid is that of the caller. */
 void ptrc_orphan_limit(int dirfd, uint32_t uid);
-/* Drops the oldest orphan without a log to free its memory, for a caller that needs `bytes` bytes. Returns
- * false if there is none, if another process works on it, or if the memory of all of them would not be
- * enough. */
+/* Drops the oldest orphan without a log to free its memory, for a caller that needs `bytes` bytes.
+ * Returns false if there is no such orphan, if another process works on it, or if fewer than
+ * `bytes` bytes would be free even without all such orphans. */
 bool ptrc_orphan_make_room(int dirfd, uint32_t uid, uint64_t bytes);
 /* Whether an orphan that was put aside needs the names object (table of event names) with this id. */
 bool ptrc_orphan_needs_names(int dirfd, uint32_t uid, uint64_t names_id);
@@ -85,9 +85,10 @@ struct posixtrace_orphan;
  * errors: EPERM, ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_orphan_tell(unsigned int number, struct posixtrace_orphan *orphan);
-/* Finishes the orphan's log. If `orders` is NULL, discards the orphan instead. ESRCH: there is no such
- * orphan. EBUSY: its controller lives, or another process works on it. Other errors: those of
- * ptrc_orphan_finish(). */
+/* Finishes the orphan's log. If `orders` is NULL, discards the orphan instead. ESRCH: there is no
+ * such orphan. EBUSY: its controller or keeper lives, or another process works on it. ENOTSUP: this
+ * library does not know the stream's version. EDESTADDRREQ: the orphan has no log, and `orders` has
+ * no path. Other errors: EPERM, ENOMEM, and those of ptrc_orphan_finish(). */
 PTRC_MUST_CHECK int ptrc_orphan_salvage(uint64_t id, const struct ptrc_keeper_orders *orders);
 /* Returns how many orphans were dropped because there were too many. If is_forgetting, counting starts again
  * from 0. */

@@ -141,8 +141,9 @@ static int open_locked(const struct ptrc_page_place *place, bool is_create,
 	 * removed. */
 	if (!error && st.st_nlink == 0)
 		error = ESTALE;
-	/* If the file has no size yet, this process has just made it, or another process made it and died before it
-	 * set the size. */
+	/* The file had no size when it was opened: this process has just made it, or another
+	 * process had made it and not set the size yet. The other process may be dead, so this
+	 * process sets the size in both cases; to set it twice does no harm. */
 	if (!error && size < PTRC_PAGE_SIZE) {
 		error = ptrc_shmdir_reserve(fd, PTRC_PAGE_SIZE, 0, PTRC_PAGE_SIZE);
 		if (error)

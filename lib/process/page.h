@@ -85,10 +85,11 @@ bool ptrc_page_has(const struct ptrc_page *page, uint32_t flags);
 /* Reads slot i of the page. Returns false if the slot is free. */
 bool ptrc_page_slot(const struct ptrc_page *page, uint32_t i, struct ptrc_page_entry *e);
 
-/* Maps the names object (table of event names) of the page's process (at the address `at`, if that is not
- * NULL). If the process has none, it gets a new one, which starts with the first own_count names of `own` or,
- * if `own` is NULL, with the names of the parent process. The caller holds the page's lock. Errors: EPERM,
- * ENOMEM. */
+/* Maps the names object (table of event names) of the page's process (at the address `at`, if that
+ * is not NULL). If the process has none, it gets a new one, which starts with the first own_count
+ * names of `own` or, if `own` is NULL, with the names of the parent process. The caller holds the
+ * page's lock. EPROTO: this library does not know the version of the process's names object. Other
+ * errors: EPERM, ENOMEM. */
 int ptrc_page_names(int dirfd, uint32_t uid, struct ptrc_page *page,
 		    const struct ptrc_names_object *own, uint32_t own_count, void *at,
 		    struct ptrc_names *n);

@@ -18,10 +18,12 @@
  * no fork handler has run. May be called at any time. Async-signal-safe; uses raw system calls only. Returns
  * 0, or the error because of which this process cannot be traced (EPERM, ENOMEM, ...). */
 int ptrc_process_init(void);
-/* The constructor calls this instead of ptrc_process_init. If no stream traces the process, this makes no
- * page. The page is then made by the next event, fork or call that needs it. Otherwise this makes the page,
- * and removes what dead processes left (sweep.h). If an event came before the constructor, the page exists
- * already, and this only removes: the event did not remove anything, as its thread may have had a small stack. */
+/* The constructor calls this instead of ptrc_process_init. If the process needs no page yet
+ * (ptrc_image_begin), this makes none; the next event, fork or call that needs the page makes it.
+ * Otherwise this makes the page, and removes what dead processes left (sweep.h). If an event came
+ * before the constructor, it has made the page, but has removed at most pages of dead processes,
+ * because its thread may have had a small stack. Then this only removes what dead processes
+ * left. */
 void ptrc_process_begin(void);
 
 /* A forked child gets a copy of all state in ordinary memory, but that state belongs to its parent. *owner,

@@ -139,8 +139,9 @@ const struct ptrc_names *ptrc_process_own_names(void)
 	return &ptrc_here.names;
 }
 
-/* Finds an event type that this process has already. If `layout` is not NULL, the type must have this layout.
- * ENODATA: there is no such type, so it has to be made. */
+/* Finds an event type that this process has already. If `layout` is not NULL, the type must have
+ * this layout. ENODATA: there is no such type, or it has no layout yet. EEXIST: it has another
+ * layout. EINVAL: it is a predefined type, which has no layout. */
 static int find_type(const char *name, const char *layout, uint32_t bytes, uint32_t *id)
 {
 	uint32_t found;

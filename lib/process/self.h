@@ -42,8 +42,8 @@ struct ptrc_process_state {
 	bool has_page;
 	bool is_quiet;	  /* the process has no page, so its events look at its bell */
 	bool is_excluded; /* this process is never traced */
-	/* The process has traced another process. That process may have been killed without removing its
-	 * page. */
+	/* The process has traced a process, perhaps itself. Another process that it traced may have
+	 * been killed without removing its page. */
 	_Atomic bool has_traced;
 	bool has_ended;		  /* exit() has removed the page, or has found that there is none */
 	bool has_own_proc;	  /* /proc uses the same pids as this process */

@@ -47,8 +47,9 @@ struct sweep {
 	int log_fd;	       /* the log that the caller is about to start; -1: none */
 	uint64_t ended_stream; /* if not 0, the sweep only takes this stream out of pages */
 	uint64_t entry_count;  /* number of entries of the directory, computed from its size */
-	/* page_count pages have been visited. The sweep looks into each page whose pid is free, and into look_count
-	 * of the other pages, starting with page number first_page. */
+	/* page_count: how many pages have been visited so far. The sweep looks into at most
+	 * look_count pages, starting with page number first_page, and also into every page whose
+	 * pid no process has. */
 	uint64_t first_page, page_count, look_count;
 };
 
@@ -339,8 +340,8 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, int log_fd, uint64_t
 	/* Streams are visited before pages (lists of streams) and names: if a stream is removed, its slots in
 	 * pages and its names can be removed, too. */
 	if (!ended_stream) {
-		/* Orphans are visited before streams, so that streams that this sweep makes orphans are not
-		 * visited again. */
+		/* Orphans are visited before streams, so that streams that this sweep renames to
+		 * o.<id> are not visited again. */
 		ptrc_shmdir_for_each(dirfd, visit_orphan, &s);
 		ptrc_shmdir_for_each(dirfd, visit_stream, &s);
 		if (s.has_new_orphans)

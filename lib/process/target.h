@@ -45,11 +45,12 @@ void ptrc_target_close(struct ptrc_target *t);
 void ptrc_target_rest(struct ptrc_target *t);
 int ptrc_target_wake(struct ptrc_target *t);
 /* Maps the names object (table of event names) of the target, which is made if there is none. The caller gives
- * the mapping back with ptrc_names_unref. Errors: ESRCH, EPERM, ENOMEM. */
+ * the mapping back with ptrc_names_unref. EPROTO: this library does not know the version of the
+ * object. Other errors: ESRCH, EPERM, ENOMEM. */
 int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names);
-/* Puts the stream into a free slot of the target's page (list of streams). EAGAIN: all 64 slots are used. Other
- * errors: ESRCH, ENOMEM. For an INHERITED stream this may take 10 ms; exclude_earlier_children in target.c says
- * why. */
+/* Puts the stream into a free slot of the target's page (list of streams). EAGAIN: all 64 slots are
+ * used. Other errors: ESRCH, EPERM, ENOMEM. For an INHERITED stream this may take 10 ms;
+ * exclude_earlier_children in target.c says why. */
 int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names_id,
 		       uint32_t flags);
 /* Takes the stream (0: none) out of the target's page (list of streams), and removes a page that
