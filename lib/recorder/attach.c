@@ -73,8 +73,8 @@ static bool retire(const struct ptrc_stream_header *h)
 	return is_quiet;
 }
 
-/* Removes the writers of all threads for the stream mapped at h. The caller knows that no thread is
- * in an event call. */
+/* Removes the writers of all threads for the stream mapped at h. The caller knows that no event
+ * call uses these writers. */
 static void forget_writers(const struct ptrc_stream_header *h)
 {
 	PTRC_THREAD_FOR_EACH(t)
@@ -106,8 +106,8 @@ static void cover(void *start, uint64_t size)
 }
 
 /* Ends an attachment (the mapping of a stream), which the calling thread must not use any more.
- * is_nested: the caller is in an event call of a signal handler, which has interrupted another
- * event call that may still use the mapping. */
+ * is_nested: the thread is in a signal handler that interrupted another event call, and that call
+ * may still use the mapping. */
 static void detach(struct ptrc_attachment *a, bool is_nested)
 {
 	struct ptrc_stream_header *h = ptrc_load_relaxed(&a->header);
@@ -160,7 +160,7 @@ static void drop_slot(unsigned i, uint64_t stream_id, int error, uint32_t versio
 	ptrc_store_relaxed(&slot->error, ptrc_refusal(error, version));
 	if (error == EPROTO || error == EXDEV)
 		ptrc_attach_lost(i);
-	/* With any other error, such as ENOMEM, the next event tries again. */
+	/* After an error that is not listed here, such as ENOMEM, the next event tries again. */
 	if (error != ENOENT && error != EPERM && error != EINVAL && error != EPROTO &&
 	    error != EXDEV)
 		return;
@@ -195,8 +195,8 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id, uint32_t *v
 	if (error)
 		return error;
 	/* A process that has inherited the stream does not use the stream if the process is in
-	 * another pid or time namespace. Processes check by the tid of a chunk's owner whether this
-	 * thread is alive, so a tid must mean the same for all of them. And the stream's clock
+	 * another pid or time namespace. Processes check by the tid of a chunk's owner whether the
+	 * owner is alive, so a tid must mean the same for all of them. And the stream's clock
 	 * follows CLOCK_MONOTONIC, of which each time namespace has its own. */
 	if (s.header->id != stream_id || has_ended(s.header))
 		error = ENOENT;

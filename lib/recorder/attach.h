@@ -55,8 +55,8 @@ void ptrc_attach_unlock(void);
 /* Returns the mapped stream that slot i of the process's page (list of streams) names. NULL: the
  * slot names no stream, or the stream cannot be mapped; then the error is stored in the slot. The
  * stream stays mapped as long as the calling thread's state (thread.h) says that it is in an event
- * call. is_nested: the thread has interrupted another event call, in a signal handler, which may be
- * using the mapping. */
+ * call. is_nested: the thread is in a signal handler that interrupted another event call. That call
+ * may be using a mapping, so nothing is unmapped. */
 struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested);
 /* Does what ptrc_attach() does, for a caller that holds the lock; the stream stays mapped until the
  * lock is released. */

@@ -42,8 +42,8 @@ static inline bool ptrc_frame_is_same(uint64_t old, uint64_t frame)
 /* Whether the event call with the frame `old` has certainly or very likely ended, as seen from a
  * call of the same thread with the frame `frame`. Stacks grow down: a handler's frame is below the
  * frame that it interrupted, so if `old` is below `frame`, its call was left by siglongjmp(). A
- * wrong guess (with coroutines) wastes a writer, but damages nothing. blocked: the signals that
- * were blocked when the call at `frame` began. */
+ * wrong guess (with coroutines) makes the thread need one writer more, but damages nothing.
+ * blocked: the signals that were blocked when the call at `frame` began. */
 bool ptrc_frame_is_dead(uint64_t old, uint64_t frame, uint64_t blocked);
 
 #endif

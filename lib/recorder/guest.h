@@ -13,8 +13,9 @@
 #include <sys/types.h>
 
 /* Records the event in all streams that trace process pid. *streams becomes the number of streams
- * that have got it. layout: the layout of the event's type, or NULL. ESRCH, EPERM, ENOMEM; if there
- * is a layout, also the errors of ptrc_names_set_layout(). */
+ * that have got it. layout: the layout of the event's type, or NULL. ESRCH, EPERM, ENOMEM. EPROTO:
+ * this library does not know the version of a stream or of its names. If there is a layout, also
+ * the errors of ptrc_names_set_layout(). */
 int ptrc_guest_record(pid_t pid, const char *name, const char *layout, const void *data,
 		      size_t size, unsigned int *streams);
 
