@@ -42,9 +42,9 @@ CLOSES(closefrom, (int)a < 0 ? 0 : a, ~0U)
 CLOSES_STREAM(fclose, FILE, fileno(stream))
 CLOSES_STREAM(closedir, DIR, dirfd(stream))
 
-/* Wraps a function that reopens a stdio stream, usually with the descriptor that it has. The text
- * is removed before the call, and after it, because another thread may have looked the old file up
- * meanwhile. */
+/* Wraps a function that reopens a stdio stream, usually with the descriptor that it has. The
+ * descriptor's text (descriptors.h) is removed before the call, and after it, because another
+ * thread may have looked the old file up meanwhile. */
 #define REOPENS(name)                                                       \
 	PTRC_WRAPPER(name)                                                  \
 	{                                                                   \
@@ -90,9 +90,9 @@ MAKES(memfd_create, result)
 MAKES(inotify_init, result)
 MAKES(inotify_init1, result)
 
-/* Wraps dup2() or dup3(), which close descriptor b if it is open. The text is removed before the
- * call, so that no thread uses it once the descriptor has changed, and after the call, because
- * another thread may have looked it up meanwhile. */
+/* Wraps dup2() or dup3(), which close descriptor b if it is open. The text of b (descriptors.h) is
+ * removed before the call, so that no thread uses it once b has changed, and after the call,
+ * because another thread may have looked the old file up meanwhile. */
 #define REPLACES(name)                                            \
 	PTRC_WRAPPER(name)                                        \
 	{                                                         \

@@ -77,8 +77,8 @@ static bool grow(struct ptrc_selection *s)
 	return true;
 }
 
-/* Adds an address, unless the table would become too full: a hook searches until it finds an empty
- * word. */
+/* Adds an address. If the table is three quarters full, it first grows; if it cannot, the address
+ * is not added: a search ends only at an empty word, so the table must never become full. */
 static void add(uint64_t address, bool is_selected)
 {
 	struct ptrc_selection *s = ptrc_load_relaxed(&ptrc_selection);

@@ -124,8 +124,9 @@ static void hold(ucontext_t *c)
 			continue;
 		if (!atomic_exchange(&is_held, false))
 			return;
-		/* If this thread itself is about to wait for the signal, the signal must be pending
-		 * then, so it stays blocked after this handler; wait_for() unblocks it. */
+		/* If this thread itself is about to wait for the signal, the signal must stay
+		 * pending until then. So SIGTRAP stays blocked after this handler; wait_for()
+		 * unblocks it. */
 		if (thread == ptrc_sys_gettid())
 			sigaddset(&c->uc_sigmask, SIGTRAP);
 		if (!ptrc_sys(SYS_tgkill, ptrc_sys_getpid(), thread, SIGTRAP))

@@ -26,7 +26,7 @@ bool ptrc_signals_begin(bool (*take)(ucontext_t *));
 const sigset_t *ptrc_signals_without_trap(const sigset_t *mask, sigset_t *copy);
 
 /* These functions call the next definitions of sigsuspend(), sigwait(), sigwaitinfo() and
- * sigtimedwait(), but return at once if a SIGTRAP is held for which they wait. */
+ * sigtimedwait(), but return at once if they wait for SIGTRAP and a SIGTRAP is held. */
 ptrc_function ptrc_signals_suspend, ptrc_signals_wait, ptrc_signals_wait_info,
 	ptrc_signals_timed_wait;
 

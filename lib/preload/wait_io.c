@@ -140,7 +140,7 @@ TRANSFERS(recvfrom, recvfrom, NET, a, c, long)
 TRANSFERS(recvmsg, recvmsg, NET, a, 1, long)
 TRANSFERS(recvmmsg, recvmmsg, NET, a, c, int)
 
-/* If the call has an address (e), this is the peer, because the socket usually has no peer then. */
+/* If the call has an address (e), the event has it as the peer: the socket usually has no peer. */
 WAITS(sendto, long, NOTHING, PTRC_WAIT_IO_OR_NET,
       !e || !ptrc_wait_is_selected(PTRC_WAIT_BIT(NET))
 	      ? begin(PTRC_WAIT_NET, PTRC_WAIT_CALL_sendto, (int)a, (uint64_t)c, PTRC_CALL_SITE)
