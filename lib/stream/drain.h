@@ -145,8 +145,8 @@ void ptrc_drain_only_count(struct ptrc_drain *d);
 /* The bytes of memory that packing a stretch may need. */
 uint64_t ptrc_drain_room(const struct ptrc_drain *d);
 /* Packs the next stretch (events of one writer) at `out`, which has ptrc_drain_room() bytes.
- * ENODATA: there are no more stretches. The sums of the stretch are valid until the next call.
- * Damaged memory is skipped. */
+ * ENODATA: there are no more stretches. The sums of the stretch are valid until the next call
+ * of this function or of ptrc_drain_end(). Damaged memory is skipped. */
 int ptrc_drain_next(struct ptrc_drain *d, uint8_t *out, struct ptrc_stretch *stretch);
 /* Frees the memory of a stretch that is now in the log. Nothing happens if its chunk was cleared
  * or overwritten meanwhile. Events that the chunk's writer has added after the stretch stay in

@@ -28,8 +28,8 @@ enum ptrc_verdict {
 /* The current verdict of filter and patterns on a type. A writer that must be certain reads the
  * control word before and after: each change of filter or patterns changes that word. */
 enum ptrc_verdict ptrc_filter_verdict(const struct ptrc_stream_header *h, uint32_t id);
-/* Whether the stream excludes this system event type. The verdict is never PTRC_UNJUDGED, because
- * the controller judges system event types when it sets the patterns. */
+/* Whether the stream excludes events of this type. Returns false for a PTRC_UNJUDGED type; system
+ * event types are never unjudged, because the controller judges them when it sets the patterns. */
 static inline bool ptrc_stream_is_filtered(const struct ptrc_stream_header *h, uint32_t id)
 {
 	return ptrc_filter_verdict(h, id) == PTRC_EXCLUDED;

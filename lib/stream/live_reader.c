@@ -503,8 +503,8 @@ static void tell_gap(struct ptrc_live_reader *r, const struct ptrc_live_event *e
 	note_told(r, e->stamp);
 }
 
-/* Queues the STOP event of a stream that has stopped because it was full, unless that was done. The
- * queue is empty. */
+/* Queues the STOP event of a stream that has stopped because it was full, unless this reader has
+ * done so for this run before. The queue is empty. Returns whether it has an event now. */
 static bool queue_stop(struct ptrc_live_reader *r)
 {
 	static const int reason = 1;

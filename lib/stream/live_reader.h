@@ -49,7 +49,7 @@ struct ptrc_live_reader {
 	struct ptrc_live_reader *next_tee; /* the next tee in the list of the stream's tees */
 	/* Report only events recorded up to this stamp; 0: all events. */
 	uint64_t limit;
-	uint64_t epoch; /* epoch of the stream to which all of the following members belong */
+	uint64_t epoch; /* the stream's epoch when the reader started, or last started over */
 	struct ptrc_sequencer sequencer;
 	struct ptrc_clock_cursor clock;
 	/* If is_selective, the tee reports only the event types in the set `wanted`. */
@@ -106,9 +106,9 @@ void ptrc_live_reader_begin_tee(struct ptrc_live_reader *r, bool is_past_told, u
 void ptrc_live_reader_select(struct ptrc_live_reader *r, const trace_event_set_t *types);
 
 /* Stores the next event. ENODATA: all events that were recorded before this call started have been
- * reported. ENOMEM. If an event call under way could still record an event earlier than all events
- * in the stream, the reader waits for all such calls, 100 ms at most, and then continues without
- * them. */
+ * reported. Other error: ENOMEM. If an event call under way could still record an event earlier
+ * than all events in the stream, the reader waits for all such calls, 100 ms at most, and then
+ * continues without them. */
 int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *event);
 
 /* Sets the counts of the first `count` types: events that were consumed, and events that are in

@@ -27,13 +27,14 @@ bool ptrc_barrier_register(void);
 bool ptrc_barrier_is_available(void);
 void ptrc_barrier(struct ptrc_stream_header *h);
 
-/* The number of event calls for which a process has waited in vain and which it remembers. If
- * there are more such calls at a time, it waits for some of them again. */
+/* A process remembers at most this many event calls for which it has waited in vain. If there are
+ * more such calls at a time, it waits for some of them again. */
 enum { PTRC_GIVEN_UP_MAX = 8 };
 
 /* Event calls for which this process has waited in vain, because their thread is stopped or has
- * left the call by siglongjmp. The process waits for such a slot again only after it has seen the
- * slot without a mark (no call) or with another mark (another call). Private to the process. */
+ * left the call by siglongjmp. The process waits for the slot of such a call again only after it
+ * has seen the slot without a mark (no call) or with another mark (another call). Private to the
+ * process. */
 struct ptrc_given_up {
 	struct {
 		uint32_t slot;

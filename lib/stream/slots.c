@@ -11,8 +11,9 @@
 #include "lib/stream/chunk.h"
 #include "lib/stream/clock.h"
 
-/* How often a thread tries to become the reaper, which takes back the slots of dead threads, while
- * another thread is the reaper; some milliseconds in all. Then it leaves the slots for later. */
+/* The reaper is the thread that takes back the slots of dead threads. While another thread is the
+ * reaper, a thread tries this often to become it, for some milliseconds in all, and then gives
+ * up. */
 #define REAPER_TRIES 100
 
 static bool slot_is_dead(struct ptrc_slot *s, uint64_t owner, int pid, uint64_t image)

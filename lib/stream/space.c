@@ -254,8 +254,8 @@ static bool steal(struct ptrc_writer *w, struct found f)
 
 	/* The lost events are counted before the chunk is taken. If this writer dies in between,
 	 * the count includes events that still exist; if it dies later, the writer that completes
-	 * the theft counts the events again. That is better than not counting them, because no
-	 * reader looks at a chunk that is being stolen. */
+	 * the theft counts the events again. That is better than not counting them: as no reader
+	 * looks at a chunk that is being stolen, they would be neither read nor counted as lost. */
 	ptrc_add_relaxed(&h->lost_events, lost);
 	if (PTRC_CHUNK_STATE(f.word) != PTRC_CHUNK_STEALING &&
 	    !ptrc_cas(&ctl->word, &f.word, stealing)) {

@@ -194,8 +194,8 @@ int ptrc_stream_copy_make(struct ptrc_stream_copy *copy, struct ptrc_stream *fro
 	struct try t = {
 		.consumer = {.stream = from, .pin = PTRC_CHUNK_PIN_READER, .only_looks = true},
 		.copy = copy,
-		/* Chunks that come into use later are not copied: they hold only events from after
-		 * the moment of the copy, unless the copy is made again. */
+		/* Chunks that come into use after this are not copied, even if they get events
+		 * before the moment of the copy. */
 		.used = ptrc_pool_used(pool),
 	};
 	void *map;

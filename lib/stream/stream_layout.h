@@ -120,8 +120,8 @@ _Static_assert(sizeof(struct ptrc_slot) == 128, "a slot has two cache lines of i
 #define PTRC_CHUNK_OWNED UINT64_C(1)
 #define PTRC_CHUNK_SEALED UINT64_C(2)  /* full */
 #define PTRC_CHUNK_PARTIAL UINT64_C(3) /* has room and no owner: a writer may adopt it */
-/* A writer of a LOOP stream is taking the chunk to overwrite it, and has not noted yet that its
- * events are lost. */
+/* A writer of a LOOP stream is taking the chunk to overwrite it. It may not have noted yet that the
+ * chunk's events are lost. */
 #define PTRC_CHUNK_STEALING UINT64_C(4)
 #define PTRC_CHUNK_PIN_READER (UINT64_C(1) << 3) /* the controller's reader uses the chunk */
 #define PTRC_CHUNK_PIN_KEEPER (UINT64_C(1) << 4)
@@ -281,7 +281,8 @@ struct ptrc_stream_header {
 	uint64_t id;
 	uint64_t names_id;
 	uint64_t t0; /* stamp of the creation, to which the cut is relative */
-	/* largest difference of a stamp from a base that fits in 32 bits both in ticks and in ns */
+	/* How many ticks a stamp may be later than the stamp to which it is relative
+	 * (ptrc_chunk.base): a difference that fits in 32 bits both in ticks and in ns. */
 	uint64_t delta_max;
 	int64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at creation, ns */
 	/* Inodes of the controller's pid and time namespaces. Processes in other namespaces do
@@ -343,7 +344,7 @@ struct ptrc_stream_header {
 	 * slow or dead. It is only raised. */
 	_Atomic uint64_t clock_due;
 	_Atomic uint32_t processes; /* how often a traced process has mapped the stream */
-	_Atomic uint32_t threads;   /* slots claimed, without those of guests and observers */
+	_Atomic uint32_t threads;   /* how often a traced thread has claimed a slot */
 	/* The thread that is reaping (taking back the slots of dead threads), and since when, in
 	 * the form of slot.owner. If the thread is 0, no thread reaps, and the time is that of the
 	 * last reaping. */
@@ -394,7 +395,7 @@ struct ptrc_stream_header {
 	uint64_t command_addr;
 
 	/* -- from tees (readers that take no events out) to the keeper. A tee cannot read an event
-	 * that was flushed before, so an automatic flush waits a moment for active tees. -- */
+	 * once it is flushed, so an automatic flush waits a moment for active tees. -- */
 	_Alignas(64) _Atomic uint64_t tee_beat; /* time when a tee last looked, CLOCK_MONOTONIC in
 						 * ns */
 	/* all active tees have read events up to this stamp */
