@@ -159,9 +159,9 @@ static int map_bells(uint32_t uid, struct stat *dir)
 	return error;
 }
 
-/* Whether other processes cannot see that this process has the library, because it is not dumpable, and so they
- * may not read its mappings in /proc. A controller would make no page (list of streams) for such a process, so
- * the process must make its page itself. */
+/* Whether this process is not dumpable. Then other processes may not read its mappings in /proc and
+ * cannot see that it has the library. A controller would make no page (list of streams) for such a
+ * process, so the process must make its page itself. */
 static bool is_hidden(void)
 {
 	return ptrc_sys(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0) != 1;

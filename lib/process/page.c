@@ -304,9 +304,10 @@ void ptrc_page_remove(struct ptrc_page *page, uint64_t stream_id)
 		struct ptrc_page_slot *slot = &page->slots[i];
 		uint64_t id = stream_id;
 
-		/* The id is cleared before the bit. Another process that uses the slot again stores the id before
-		 * it sets the bit. So there are two cases: the other process sets the bit after this process has
-		 * cleared it, or this process sees the new id and sets the bit again. */
+		/* The id is cleared before the bit. Another process that uses the slot again
+		 * stores its id before it sets the bit. So its bit is set in the end: it sets the
+		 * bit after this process has cleared it, or this process sees the new id and sets
+		 * the bit again. */
 		if (!atomic_compare_exchange_strong_explicit(
 			    &slot->stream_id, &id, 0, memory_order_seq_cst, memory_order_relaxed))
 			continue;

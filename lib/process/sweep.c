@@ -81,8 +81,8 @@ static void finish(struct sweep *s, uint64_t id, int fd, bool is_new)
 }
 
 /* Renames a stream to o.<id> and finishes its log, or removes the stream if it holds no events.
- * Unless s->finishes_logs, leaves a stream alone if its log has been started. The caller holds the
- * cleaner's lock, and has found the controller and the keeper dead. */
+ * If s->finishes_logs is false, a stream whose log has been started stays unchanged. The caller
+ * holds the cleaner's lock, and has found the controller and the keeper dead. */
 static void put_aside(struct sweep *s, uint64_t id, const char *name, int fd)
 {
 	struct ptrc_orphan_facts f;

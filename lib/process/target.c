@@ -37,8 +37,8 @@ int ptrc_target_status(pid_t pid, struct ptrc_procfs_status *status)
 	if (ptrc_procfs_stat(0, &own) || own.pid != ptrc_sys_getpid())
 		return EPERM;
 	error = ptrc_procfs_status(pid, status);
-	/* A /proc that hides the processes of other users (hidepid) causes ESRCH. The caller may not trace
-	 * those processes anyway. */
+	/* The process exists, but if /proc hides the processes of other users (hidepid), the error
+	 * is ESRCH. The caller may not trace such a process, so it gets EPERM. */
 	if (error == ESRCH || (!error && caller != 0 && status->uid[1] != caller))
 		return EPERM;
 	return error;

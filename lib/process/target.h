@@ -38,10 +38,11 @@ int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page);
 /* Gives up the target. If its page (list of its streams) was made for a process without the library and has no
  * stream, also removes the page. */
 void ptrc_target_close(struct ptrc_target *t);
-/* ptrc_target_rest closes dirfd, and ptrc_target_wake opens it again (errors: ENOENT, EPERM, ENOMEM; without dirfd,
- * the functions below do what they can). A controller keeps no descriptor between calls, because the program may
- * close all its descriptors: then the number in dirfd could become that of another descriptor of the program, which
- * the controller would close. */
+/* ptrc_target_rest closes dirfd, and ptrc_target_wake opens it again (errors: ENOENT, EPERM,
+ * ENOMEM). If dirfd is not open, ptrc_target_detach only takes the stream out of the page, without
+ * the page's lock. A controller keeps no descriptor between calls, because the program may close
+ * all its descriptors: then the number in dirfd could become that of another descriptor of the
+ * program, which the controller would close. */
 void ptrc_target_rest(struct ptrc_target *t);
 int ptrc_target_wake(struct ptrc_target *t);
 /* Maps the names object (table of event names) of the target, which is made if there is none. The caller gives
