@@ -71,7 +71,7 @@ uint32_t ptrc_wait_read_selection(void)
 	return selection;
 }
 
-/* The first and the last address of this library. */
+/* The first address of this library, and the address after its last one. */
 extern const char ptrc_start[] __asm__("__ehdr_start") PTRC_HIDDEN;
 extern const char ptrc_end[] __asm__("_end") PTRC_HIDDEN;
 
