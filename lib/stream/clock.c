@@ -152,7 +152,8 @@ void ptrc_clock_init(struct ptrc_stream_header *h)
 		while (ns - since_ns < 2000000);
 		mult = rate(ns - since_ns, counter - since);
 		h->t0 = counter;
-		/* A time relative to a base has 32 bits: in ticks in a stream, in ns in a log. */
+		/* The time in a record is relative to an earlier stamp, and has 32 bits: in ticks
+		 * in a stream, in ns in a log. So delta_max is 4 s at most. */
 		h->delta_max = rate(4000000000, 1) / mult;
 		if (h->delta_max > UINT32_MAX)
 			h->delta_max = UINT32_MAX;
@@ -279,7 +280,7 @@ static uint64_t take_word(struct ptrc_stream_header *h, uint64_t now)
 	}
 }
 
-/* How many ns an entry that starts at stamp `counter` is valid. */
+/* For how many ns an entry that starts at stamp `counter` is valid. */
 static int64_t interval_after(const struct ptrc_stream_header *h, uint64_t counter, uint64_t mult)
 {
 	int64_t interval = scale(counter - h->t0, mult) / 8;

@@ -330,7 +330,8 @@ struct ptrc_stream_header {
 	 * them. They are not among lost_events. */
 	_Atomic uint64_t unobserved_events;
 	/* The lock for changes of state: the ID of the thread, of controller or keeper, that holds
-	 * it. Another thread can take the lock if its holder is dead. */
+	 * it; 0: none. If the holder is dead, or does not release the lock for two seconds, another
+	 * thread takes the lock. */
 	_Atomic uint32_t state_lock;
 	/* Not 0: a traced process could not register for membarrier, so ptrc_barrier() must reach
 	 * all processes. Written by that process. */
