@@ -41,8 +41,8 @@ static inline const Elf64_Ehdr *ptrc_elf_head(const struct ptrc_elf *e)
 		       : NULL;
 }
 
-/* The sections of the file, e_shnum of them; NULL if they are not inside the file, or if the file is
- * no ELF file of 64 bits. */
+/* The sections of the file, e_shnum of them; NULL if they are not inside the file, or if the file
+ * is no ELF file of 64 bits. */
 static inline const Elf64_Shdr *ptrc_elf_sections(const struct ptrc_elf *e)
 {
 	const Elf64_Ehdr *head = ptrc_elf_head(e);

@@ -5,10 +5,10 @@
  * see lib/base/shared_version.h. A page is made by open, fallocate and mmap. A page that is all
  * zeros is a valid empty page, so no other process ever sees a half-made page.
  *
- * There are OFD locks on the file. A process that changes the slots, the names or the identity holds
- * a write lock on byte 0. The process to which the page belongs holds a read lock on byte 1. Its
- * mapping keeps this lock until the process ends or executes another program, so other processes
- * can see whether the program still runs.
+ * There are OFD locks on the file. A process that changes the slots, the names or the identity
+ * holds a write lock on byte 0. The process to which the page belongs holds a read lock on byte 1.
+ * Its mapping keeps this lock until the process ends or executes another program, so other
+ * processes can see whether the program still runs.
  */
 #ifndef PTRC_LIB_PROCESS_PAGE_LAYOUT_H
 #define PTRC_LIB_PROCESS_PAGE_LAYOUT_H
