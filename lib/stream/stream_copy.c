@@ -188,15 +188,25 @@ static void copy_stream(struct try *t)
 	copy_header(t);
 }
 
+/* Reserves memory for all chunks that are in use now. This is done before the moment of the copy,
+ * because it takes as long as copying. */
+static bool reserve(struct try *t)
+{
+	const struct ptrc_pool *pool = &t->consumer.stream->pool;
+
+	t->used = ptrc_pool_used(pool);
+	free(t->chunks);
+	t->chunks = malloc((t->used + 1) * sizeof(t->chunks[0]));
+	return t->chunks && ptrc_file_populate(ptrc_pool_chunk(&t->copy->stream.pool, 0),
+					       (uint64_t)t->used * pool->chunk_size);
+}
+
 int ptrc_stream_copy_make(struct ptrc_stream_copy *copy, struct ptrc_stream *from)
 {
 	const struct ptrc_pool *pool = &from->pool;
 	struct try t = {
 		.consumer = {.stream = from, .pin = PTRC_CHUNK_PIN_READER, .only_looks = true},
 		.copy = copy,
-		/* Chunks that come into use after this are not copied, even if they get events
-		 * before the moment of the copy. */
-		.used = ptrc_pool_used(pool),
 	};
 	void *map;
 
@@ -207,18 +217,15 @@ int ptrc_stream_copy_make(struct ptrc_stream_copy *copy, struct ptrc_stream *fro
 						     .chunk_count = pool->chunk_count},
 					    .map_size = from->map_size,
 					    .role = from->role};
-	/* Memory is reserved before the moment of the copy, because reserving takes as long as
-	 * copying. */
-	t.chunks = malloc((t.used + 1) * sizeof(t.chunks[0]));
-	if (!t.chunks || !ptrc_file_populate(ptrc_pool_chunk(&copy->stream.pool, 0),
-					     (uint64_t)t.used * pool->chunk_size)) {
-		free(t.chunks);
-		ptrc_stream_copy_free(copy);
-		return ENOMEM;
-	}
 	for (int i = 0; i < TRIES_MAX; i++) {
+		if (t.used != ptrc_pool_used(pool) && !reserve(&t)) {
+			free(t.chunks);
+			ptrc_stream_copy_free(copy);
+			return ENOMEM;
+		}
 		copy_stream(&t);
-		if (t.copied_bytes >= t.bytes / 2)
+		/* A chunk that has come into use since may have events from before the moment. */
+		if (t.copied_bytes >= t.bytes / 2 && t.used == ptrc_pool_used(pool))
 			break;
 	}
 	free(t.chunks);

@@ -402,10 +402,13 @@ int ptrc_reader_dump(struct ptrc_reader *r, const char *session)
 			"ptrace-dump --follow the events that come from now on");
 		return ENODATA;
 	}
-	if (!error && is_flushed(session, s, &error))
-		return open_log(r, session);
-	if (!error)
+	if (!error && is_flushed(session, s, &error)) {
+		error = open_log(r, session);
+		if (!error || error == EIO)
+			return error;
+	} else if (!error) {
 		error = take_snapshot(r, session);
+	}
 	if (error)
 		ptrc_orphans_say_session(session, error);
 	else if (r->counts.pt_log_events && s->is_log_gone)
