@@ -99,9 +99,9 @@ int posixtrace_log_select(trace_id_t, const struct posixtrace_span *, size_t cou
 /*
  * Finds the last `count` events of a log, and stores the start time of the part of the log that
  * contains the first of these events. So the log has at least `count` events from this time on; if
- * it has more, the others are earlier events of that part. A reader that selects this time may get
- * a few events fewer, because events are damaged or excluded by the filter. ENODATA: the log has
- * fewer than `count` events.
+ * it has more, the others are earlier events of that part. A reader that selects the events from
+ * this time on may get a few fewer, because events are damaged or excluded by the filter. ENODATA:
+ * the log has fewer than `count` events.
  */
 int posixtrace_log_get_time_of_last(trace_id_t, unsigned long count, struct timespec *);
 
@@ -153,8 +153,8 @@ enum posixtrace_field_kind {
 struct posixtrace_field {
 	/* Bytes of this structure that were filled in, at most the caller's size. */
 	unsigned long pt_size;
-	/* Which field the next call stores. The caller sets these three members to 0 before the
-	 * first call, and each call sets them for the next one. */
+	/* Which field the next call of posixtrace_log_next_field() stores. The caller sets these
+	 * three members to 0 before the first call, and each call sets them for the next one. */
 	unsigned long pt_next_field, pt_next_index;
 	uint64_t pt_next_bit;
 	/* The name of the field; empty if all data of the event is one text of JSON. Valid until
@@ -183,7 +183,7 @@ struct posixtrace_field {
 
 /*
  * Stores the next field of an event of the log, with its name and type from the layout of the event
- * type. To get the first field, the caller sets all members of the structure to 0. Padding is
+ * type. To get the first field, the caller sets the three pt_next_ members to 0. Padding is
  * skipped. ENODATA: there are no more fields, or the event type has no layout. EBADMSG: from this
  * field on, the data does not fit the layout.
  */
@@ -192,10 +192,10 @@ int posixtrace_log_next_field(trace_id_t, const struct posixtrace_event *,
 
 /*
  * The machine and the processes of a log. The keeper writes into the log on which machine it
- * runs, and what /proc shows about each process that has events in the log. ENODATA: the log does
- * not have this information.
+ * runs, and what /proc shows about each process that has events in the log. Texts from a log may
+ * contain any bytes, and an adversary may have written them.
  *
- * Texts from a log may contain any bytes, and an adversary may have written them.
+ * This structure describes the machine. A text is empty if it is unknown.
  */
 struct posixtrace_log_host {
 	/* The number of bytes of this structure that were filled in, at most the caller's size. */
@@ -264,7 +264,7 @@ struct posixtrace_log_mapping {
 	unsigned long pm_size; /* bytes of this structure that were filled in */
 	unsigned long pm_start, pm_end, pm_offset;
 	/* The path as in /proc/PID/maps, or the name of the function. Paths such as "[vdso]" are
-	 * no files. */
+	 * no files. pm_build_id_size is 0 if no build ID is known. */
 	const char *pm_path;
 	size_t pm_path_size;
 	const unsigned char *pm_build_id;
@@ -306,12 +306,13 @@ struct posixtrace_log_clock {
 };
 
 /*
- * These functions fill in the first `size` bytes of a structure. Indices count from 0. Processes
- * are sorted by pid, then by time. Names of threads are sorted by pid, tid and time; a thread has
- * an entry for each name that it has had. Clock readings are sorted by time.
- * posixtrace_log_find_process() stores the index of the process to which an event with this time
- * and pid belongs. posixtrace_log_find_thread() stores the index of the name that the thread had
- * at this time. ENODATA: the log has no such information, or the index is too large.
+ * The _get_ functions fill in the first `size` bytes of a structure. Indices count from 0; the
+ * argument `process` is the index of a process. Processes are sorted by pid, then by time. Names
+ * of threads are sorted by pid, tid and time; a thread has an entry for each name that it has had.
+ * Clock readings are sorted by time. posixtrace_log_find_process() stores the index of the process
+ * to which an event with this time and pid belongs. posixtrace_log_find_thread() stores the index
+ * of the name that the thread had at this time. ENODATA: the log has no such information, or the
+ * index is too large.
  */
 int posixtrace_log_get_host(trace_id_t, struct posixtrace_log_host *, size_t size);
 int posixtrace_log_get_process(trace_id_t, unsigned long index, struct posixtrace_log_process *,

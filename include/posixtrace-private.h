@@ -86,8 +86,8 @@ struct ptrc_counts {
 	 * they are not selected by posixtrace_log_select(). */
 	unsigned long pt_skipped_events;
 	/* Number of damaged parts of the log that contain no events, among the parts read so far:
-	 * the header, of which the log has a copy, and descriptions of machine, processes and
-	 * clocks. */
+	 * a copy of the header, the index, the descriptions of machine, processes, threads and
+	 * clocks, and bytes where a packet should be. */
 	unsigned long pt_damaged_parts;
 	/* For a log that was written by posixtrace_log_writer_open() and the like.
 	 * pt_source_damaged_events: events that are missing because the source of the log was
@@ -104,8 +104,9 @@ struct ptrc_counts {
 	/* For a rotated log that was opened by its path (posixtrace_log_open). pt_files: number of
 	 * its files. pt_missing_files: number of files that are missing between these files, plus 1
 	 * if further files followed the last file. pt_earlier_files: number of files that preceded
-	 * the first file. pt_deleted_files: how many of these were deleted because of pt_keep.
-	 * pt_earlier_events: number of events in the files that preceded the first file. */
+	 * the first file. pt_deleted_files: how many of these the library deleted, because the
+	 * attribute log-rotation (pt_keep) allows no more files. pt_earlier_events: number of
+	 * events in the files that preceded the first file. */
 	unsigned long pt_files;
 	unsigned long pt_missing_files;
 	unsigned long pt_earlier_files;
@@ -146,8 +147,8 @@ struct ptrc_counts {
 int ptrc_trace_counts(trace_id_t, struct ptrc_counts *);
 
 struct ptrc_ending_facts {
-	/* Not 0: the target has ended. pe_status is its exit status, or -1 if signal pe_signal
-	 * ended it. */
+	/* Not 0: the target has ended. pe_status: its exit status, or -1 if a signal ended it.
+	 * pe_signal: that signal, or 0. */
 	int pe_has_ended;
 	int pe_status, pe_signal;
 	/* The number of traced processes that are still running. */
@@ -257,7 +258,8 @@ int ptrc_cursor_end_part(struct posixtrace_cursor *, const struct posix_trace_st
  * posix_trace_rewind() and posixtrace_log_select() refuse such a log with EINVAL, because the
  * parts are not kept. Its status and counts are the last that have arrived; before any have
  * arrived, the status is that of a log that was not closed. One thread at a time may use the log.
- * An error ends the reading: from then on the functions that read events return EPROTO, too.
+ * Damage ends the reading: at a damaged packet, the functions that read events return EPROTO, and
+ * they return it again at each later call.
  *   EINVAL  the bytes are not the first of a log, or too few; the log is of a kind that cannot be
  *           sent through a pipe.
  *   EPROTO  this library does not know the version of the log.
@@ -279,12 +281,12 @@ int ptrc_log_add_part(trace_id_t, const void *bytes, size_t size, int *is_comple
 /*
  * Returns to the first event of a log, and selects reading part by part. A part of a log has at
  * most about 256 KiB. The parts are read in the order in which they were written, from number
- * `first` (0: from the start) up to the part before number `end` (ULONG_MAX: all parts). Within a
- * part, events are in the order of time. The next part may have earlier events, for example
- * events that an observer has added late, though most logs have none. So if a log that is still
- * being written is opened again after it has grown, it starts with the same events in the same
- * order, and the new events follow. This mode of reading holds until the next call of this
- * function or of posixtrace_log_select(), even after posix_trace_rewind().
+ * `first` (0: from the start) up to the part before number `end` (ULONG_MAX: all parts). So if a
+ * log that is still being written is opened again after it has grown, it starts with the same
+ * events in the same order, and the new events follow. Within a part, events are in the order of
+ * time. In most logs the next part has no earlier events; events that an observer has added late
+ * are an exception. This mode of reading holds until the next call of this function or of
+ * posixtrace_log_select(), even after posix_trace_rewind().
  *   EINVAL  not an open log; a log that arrives in parts (ptrc_log_open_parts); ptrc_log_refresh()
  *           has forgotten part `first`.
  *   ENOMEM  no memory; nothing was done.

@@ -91,9 +91,9 @@ int posixtrace_eventid_get_layout(trace_id_t, trace_event_id_t event, char *layo
  * POSIXTRACE_EMIT_FROM(TYPE, POINTER) records the structure that the pointer points to. Like
  * posix_trace_event(), both are async-signal-safe and no cancellation points. As long as the type
  * is not open, both only read two words in a process that is not traced, and POSIXTRACE_EMIT does
- * not evaluate the values. The data of the event ends with the last member that is listed. Padding
- * between members is recorded as zeros, because it might contain anything in memory; a structure
- * with such padding is copied first.
+ * not evaluate the values. The data of the event ends with the listed member that is last in the
+ * structure. Padding between members is recorded as zeros, because it might contain anything in
+ * memory; a structure with such padding is copied first.
  *
  * The first event in a traced process opens the type, which takes some system calls and up to 16
  * KiB of stack. Call posixtrace_open_type() before the first event if a signal handler with
@@ -126,7 +126,7 @@ struct posixtrace_type {
 	const char *pt_name;
 	const struct posixtrace_member *pt_members;
 	size_t pt_member_count;
-	/* pt_id: the identifier; 0 before the type is opened. pt_error: the error number of
+	/* pt_id: the identifier; 0 before the type is opened. pt_error: 0, or the error number of
 	 * opening the type. */
 	trace_event_id_t pt_id;
 	int pt_error;
@@ -136,7 +136,8 @@ struct posixtrace_type {
 int posixtrace_open_type(struct posixtrace_type *);
 
 /* Called by POSIXTRACE_EMIT for a type that is not open yet: opens the type and returns its
- * identifier. Returns 0 if the process is not traced. Async-signal-safe. */
+ * identifier, or POSIX_TRACE_UNNAMED_USEREVENT if that fails. Returns 0 if the process is not
+ * traced. Async-signal-safe. */
 trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 
 #ifndef __cplusplus
@@ -203,8 +204,8 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 		}                                                                           \
 	} while (0)
 
-/* The member m of the structure t. Only sizeof and _Generic use this expression, which do not
- * evaluate it. */
+/* The member m of the structure t, as an operand of sizeof and _Generic, which do not evaluate
+ * it. */
 #define POSIXTRACE_OF_(t, m) (((t *)0)->m)
 /* If a static assertion fails, clang's message shows only the names in its condition. So each
  * condition is a named enumerator, and its name shows the type and the member. */

@@ -41,8 +41,8 @@
 #error "<posixtrace.hpp> needs C++17 or later"
 #endif
 
-/* In C++20 an invalid name is a compile-time error, because the constructors can be evaluated
- * only at compile time. */
+/* In C++20 an invalid name of an event type or field is a compile-time error, because the
+ * constructors of event and span_type can be evaluated only at compile time. */
 #if defined(__cpp_consteval) && __cpp_consteval >= 201811L
 #define POSIXTRACE_CONSTEVAL_ consteval
 #else
@@ -327,7 +327,7 @@ template <class T, class U> constexpr void check()
 	}
 }
 
-/* An argument on its way into the data of the event. A number is stored in `fixed`. For a text or
+/* An argument on its way into the data of an event. A number is stored in `fixed`. For a text or
  * an array, `from` points to the caller's bytes. A text gets a null byte at its end, unless it is
  * the last field (is_final). */
 template <class T, bool is_final> struct piece {
@@ -420,7 +420,8 @@ template <class T, bool is_final> struct piece {
 		return at + (of.size ? of.size : size + has_null);
 	}
 
-	/* Makes a field of variable size empty, if there is no memory for the data of the event. */
+	/* Called if there is no memory for the data of the event: makes a field of variable size
+	 * empty. */
 	void forget_text() noexcept
 	{
 		if (!of.size)
@@ -489,7 +490,7 @@ constexpr bool is_event_name(const char *name, std::size_t suffix)
 	return n + suffix <= TRACE_EVENT_NAME_MAX;
 }
 
-/* The constructors call one of these functions if a name is invalid. The functions are not
+/* The constructor of event calls one of these functions if a name is invalid. They are not
  * constexpr, so in a constant expression such a call is a compile-time error, and the compiler's
  * message shows the function's name. */
 inline void the_name_of_an_event_is_too_long()
@@ -542,8 +543,8 @@ struct text {
 	}
 };
 
-/* The common part of all event types. id: the identifier; 0 until the type is open. error: the
- * error number of opening it. */
+/* The common part of all event types. The name of the type is `name` with `suffix` appended. id:
+ * the identifier; 0 until the type is open. error: 0, or the error number of opening the type. */
 struct type {
 	const char *name;
 	const char *suffix;

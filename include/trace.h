@@ -3,7 +3,8 @@
  * <trace.h>: the Trace option of POSIX.1-2008/2017 (Issue 7), XSH 2.11, with Trace Event Filter,
  * Trace Log and Trace Inherit. The page of a function in the standard has the name of the
  * function, unless its comment names another page. Additions to the standard are in
- * <posixtrace.h>, except for the member posix_tid below.
+ * <posixtrace.h>, <posixtrace-control.h> and <posixtrace-log.h>, except for the member posix_tid
+ * below.
  *
  * These rules hold for every function below, unless its comment says otherwise:
  *
@@ -138,7 +139,8 @@ struct posix_trace_event_info {
 	/* The process that generated the event. For a system event, the process that made the
 	 * call, or 0 if no call caused it. */
 	pid_t posix_pid;
-	/* The return address of the call in that process, or a null pointer. */
+	/* The address to which the call that generated the event returns, in that process; a null
+	 * pointer if no call of that process generated it. */
 	void *posix_prog_address;
 	/* POSIX_TRACE_NOT_TRUNCATED, _TRUNCATED_RECORD or _TRUNCATED_READ. */
 	int posix_truncation_status;
@@ -285,8 +287,8 @@ int posix_trace_attr_getinherited(const trace_attr_t *__trace_restrict, int *__t
 
 /*
  * log-full-policy: what happens when the log is full. POSIX_TRACE_LOOP (default): new events
- * replace the oldest ones. POSIX_TRACE_UNTIL_FULL: the log ends with a STOP event and the stream
- * stops for good. POSIX_TRACE_APPEND: the log has no limit.
+ * replace the oldest ones. POSIX_TRACE_UNTIL_FULL: the log ends with a STOP event, and the stream
+ * cannot start again before posix_trace_clear(). POSIX_TRACE_APPEND: the log has no limit.
  */
 int posix_trace_attr_getlogfullpolicy(const trace_attr_t *__trace_restrict, int *__trace_restrict);
 
@@ -375,7 +377,7 @@ int posix_trace_attr_setstreamsize(trace_attr_t *, size_t);
  * it is traced as soon as it does, for example after exec.
  *   EAGAIN  TRACE_SYS_MAX active streams of this effective user exist.
  *   EINVAL  attributes that were never initialised, or were destroyed; POSIX_TRACE_FLUSH; null
- *           identifier.
+ *           pointer for the identifier.
  *   ENOMEM  no memory for the stream (all its memory is reserved now); no descriptors left.
  *   EPERM   the caller is neither root nor has the target's effective user ID, or the target is
  *           a set-user-ID program.
@@ -410,11 +412,12 @@ int posix_trace_create_withlog(pid_t, const trace_attr_t *__trace_restrict, int,
  * flush. Calls of flush, clear and shutdown in other threads wait until the flush is done, even if
  * a pipe or device takes long. Events that could not be written stay in the stream for the next
  * flush.
+ *   EAGAIN, ENOMEM  as for posix_trace_clear(); nothing was flushed.
  *   EFBIG   the log would exceed a file size limit (RLIMIT_FSIZE too; no SIGXFSZ is sent).
  *   EINVAL  not an active stream with log.
  *   ENOSPC  the device is full.
- *   ESTALE  another program has truncated the log or written over its end: its contents are
- *           missing. The events in the stream are written all the same.
+ *   ESTALE  another program has truncated the log or written over its end, so the log lacks
+ *           events. The events in the stream are written all the same.
  *   others  the error number of the failed write; for EPIPE, no SIGPIPE is sent.
  * POSIX.1 page: posix_trace_create.
  */
@@ -425,6 +428,8 @@ int posix_trace_flush(trace_id_t);
  * has no log, events that were not read are gone. Threads that wait for an event get EINVAL. The
  * identifier is invalid from then on, even if the flush failed. A stream is also stopped, flushed
  * and closed when the process that created it ends in any way, or executes a program.
+ *   EAGAIN, ENOMEM  as for posix_trace_clear(); the log is left unfinished. It is finished when
+ *                   this user next creates a stream, or by ptrace-salvage(1).
  *   EFBIG, ENOSPC, ESTALE, others  as for posix_trace_flush(); the stream is gone nevertheless.
  *   EINVAL  not an active stream, with or without log.
  * POSIX.1 page: posix_trace_create.
@@ -438,17 +443,21 @@ int posix_trace_shutdown(trace_id_t);
  * an event. A stream that had stopped itself is empty after the call and stays suspended until
  * posix_trace_start(). Events that were written to a device, pipe or socket stay there. Events that
  * are generated during the call are either recorded after the clear or discarded.
+ *   EAGAIN  the process that writes the log was killed, and a limit on processes allows no other
+ *           one; nothing was cleared.
  *   EINVAL  not an active stream.
- *   ENOMEM  the process that writes the log was killed, and there are no descriptors left to
- *           start another process; nothing was cleared.
+ *   ENOMEM  the process that writes the log was killed, and memory or descriptors to start
+ *           another one are lacking; nothing was cleared.
  *   others  the error number of a failed write of the log's header; the stream was cleared.
  */
 int posix_trace_clear(trace_id_t);
 
 /*
- * Sets the stream RUNNING and records START. Does nothing if the stream is running already, or if
- * its policy is not LOOP and it has stopped itself because it was full. After the call has
- * returned, every event that a traced process generates and that is not filtered is recorded.
+ * Sets the stream RUNNING and records START. Does nothing if the stream is running already. If the
+ * stream has stopped itself because it was full, the call only allows its automatic restart again,
+ * which posix_trace_stop() may have cancelled. If its UNTIL_FULL log is full, the stream stays
+ * suspended. After the call has started the stream, every event that a traced process generates and
+ * that is not filtered is recorded.
  *   EINVAL  not an active stream.
  */
 int posix_trace_start(trace_id_t);
