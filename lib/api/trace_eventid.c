@@ -46,8 +46,8 @@ PTRC_PUBLIC int posix_trace_eventid_get_name(trace_id_t id, trace_event_id_t eve
 
 /* Stores the next event type of the list. Predefined types have the ids 1 to 9, and registered
  * names get the following ids in the order of registration. So the id that was returned last is
- * also the position in the list. Ids without a name are skipped: a thread was stopped or killed
- * while it registered the name. */
+ * also the position in the list. An id has no name, and is skipped, if a thread was stopped or
+ * killed while it registered the name. */
 static void next_id(struct ptrc_controller *c, trace_event_id_t *event, int *unavailable)
 {
 	PTRC_LOCK(&c->list_lock);

@@ -41,9 +41,9 @@ static uint64_t combine(uint64_t word, uint64_t given, int how)
 						 : word & ~given;
 }
 
-/* Prepares a change of the filter. Types that the program removes from the filter, or omits when it
- * sets the filter, are recorded even if the patterns exclude them. For names that no process has
- * opened yet, the patterns still decide. */
+/* Prepares a change of the filter. Types that the program subtracts from the filter, or omits from
+ * the new filter (POSIX_TRACE_SET_EVENTSET), are recorded even if the patterns exclude them. For
+ * names that no process has opened yet, the patterns still decide. */
 static void prepare(struct ptrc_controller *c, const trace_event_set_t *set, int how,
 		    struct ptrc_filter_change *change)
 {

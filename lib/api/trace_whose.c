@@ -22,9 +22,10 @@
 		log_.object ? function(ptrc_log_stream_whose(log_.object), __VA_ARGS__) : EINVAL; \
 	})
 
-/* Returns the error, if there is one. Otherwise copies the first `size` bytes of the structure
- * `from`, which has `all` bytes: a caller that was compiled with an older header has a shorter
- * structure. The first member becomes the number of bytes copied. */
+/* Returns `error` if it is not 0. Otherwise copies the structure `from`, which has `all` bytes, to
+ * the caller's structure, which has `size` bytes: it is shorter if the caller was compiled with an
+ * older header. The first member becomes the number of bytes copied. EINVAL: `to` is NULL, or has
+ * no room for that member. */
 static int give(int error, void *to, size_t size, void *from, size_t all)
 {
 	unsigned long given = size < all ? size : all;
