@@ -8,8 +8,8 @@
 
 #include "lib/base/file.h"
 
-/* Limits for reading an untrusted file: the build ID is searched in its first SEGMENTS_MAX
- * segments, and in the first NOTES_MAX bytes of each segment of notes. */
+/* Limits for reading an untrusted file: only its first SEGMENTS_MAX segments are read, and of each
+ * segment of notes only the first NOTES_MAX bytes. */
 #define SEGMENTS_MAX 64U
 #define NOTES_MAX 4096U
 

@@ -50,8 +50,8 @@ PTRC_NOINLINE bool ptrc_file_visit(int dirfd,
 
 /* Sets an OFD lock (F_RDLCK or F_WRLCK) on `count` bytes, or removes it (F_UNLCK). EAGAIN:
  * another open file description holds a conflicting lock. The lock belongs to the open file
- * description. A child that is forked meanwhile shares this description, so closing the
- * descriptor may not remove the lock: the caller must unlock. */
+ * description. A child that is forked while the lock is held shares this description. The lock
+ * then stays when the caller closes its descriptor, so the caller must unlock. */
 int ptrc_file_lock(int fd, int type, uint64_t byte, uint64_t count);
 /* Waits for a write lock on one byte. EAGAIN after two seconds: the holder may be stopped, or be
  * a process of another user that means harm. The caller keeps signals blocked while it holds the

@@ -16,9 +16,9 @@
 
 #define MAP_BYTES 4096U
 #define PLACE_COUNT 64U
-/* The number of tries to take a place (a byte of the file of places, which a stream locks) while
- * other processes remove and create that file. The tries take one second in all, and removing the
- * file takes microseconds. */
+/* A place is a byte of the file of places; each stream locks one. PLACE_TRIES is the number of
+ * tries to take a place while other processes remove and create that file. The tries take one
+ * second in all, and removing the file takes microseconds. */
 #define PLACE_TRIES 5000
 
 /* A thread holds this lock (ptrc_pid_lock()) while it takes a liveness lock or forks. Otherwise a

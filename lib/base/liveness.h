@@ -18,7 +18,7 @@
  * keeper of the stream. */
 #define PTRC_LIVE_CONTROLLER 0
 #define PTRC_LIVE_KEEPER 1
-#define PTRC_LIVE_CLEANER 2 /* held by a process that removes a stream of dead processes */
+#define PTRC_LIVE_CLEANER 2 /* held by a process that finishes or removes an orphan */
 
 struct ptrc_liveness {
 	void *map; /* NULL: the lock is not held */

@@ -64,9 +64,9 @@ int ptrc_procfs_user(int pid, uint32_t *uid);
 /* Reads at most `size` bytes from the start of the file `rest` in /proc/<pid>. Returns the number
  * of bytes read; 0 on an error. */
 size_t ptrc_procfs_read(int pid, const char *rest, void *to, size_t size);
-/* Calls visit() for each line of a file in /proc/<pid> until visit() returns true. Longer lines
- * are cut to size - 1 bytes. `text` is a buffer of `size` bytes. ESRCH: nothing can be read.
- * ENOMEM. */
+/* Calls visit() for each line of a file in /proc/<pid> until visit() returns true. `text` is a
+ * buffer of `size` bytes; a line that does not fit is cut to size - 1 bytes. ESRCH: nothing can be
+ * read. ENOMEM. */
 int ptrc_procfs_lines(int pid, const char *rest, char *text, size_t size,
 		      bool (*visit)(const char *line, void *arg), void *arg);
 /* Opens a file in /proc/<pid>, following links. ENOMEM: too few descriptors. ESRCH. */

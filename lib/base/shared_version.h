@@ -34,8 +34,8 @@ static inline uint32_t ptrc_shared_versions(uint32_t object)
 }
 _Static_assert(PTRC_SHARED_VERSION <= 0xff, "a version fits");
 
-/* A refusal says in one word why a process has not mapped a stream: the error number and, if that
- * is EPROTO, the result of ptrc_shared_versions() in the upper 16 bits. */
+/* A refusal says in 32 bits why a process has not mapped a stream: the low 16 bits are the error
+ * number; the upper 16 bits are the result of ptrc_shared_versions() for EPROTO, otherwise 0. */
 #define PTRC_REFUSAL_VERSIONS_SHIFT 16
 static inline uint32_t ptrc_refusal(int error, uint32_t object)
 {

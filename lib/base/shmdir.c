@@ -98,8 +98,8 @@ static bool uid_outside(uid_t uid, uint64_t *outside)
 	return true;
 }
 
-/* Whether other users cannot rename or remove entries of the base directory. If they could, they
- * could replace any user's directory. */
+/* Whether the mode of the base directory keeps users from renaming or removing the directories of
+ * other users in it. */
 static bool is_base_safe(const struct stat *st)
 {
 	return (st->st_mode & S_ISVTX) || !(st->st_mode & 022);

@@ -32,8 +32,8 @@
  * directory if it does not exist. EPERM: it is a symbolic link or no directory, or its mode is
  * not 0700. ENOENT, ENOMEM. */
 PTRC_MUST_CHECK int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd);
-/* As ptrc_shmdir_open(); also stores the directory's name in /dev/shm. After an error, that
- * is the name that was tried last. */
+/* As ptrc_shmdir_open(); also stores the name that the directory has in /dev/shm; after an error,
+ * the name that was tried last. */
 PTRC_MUST_CHECK int ptrc_shmdir_find(uid_t uid, bool is_create,
 				     char name[PTRC_SHMDIR_DIRECTORY_BYTES], int *dirfd);
 

@@ -23,9 +23,9 @@ static inline bool ptrc_tid_lock_take(_Atomic uint32_t *lock, uint32_t *holder)
 	return ptrc_cas(lock, holder, (uint32_t)ptrc_sys_gettid());
 }
 
-/* Takes the lock. Returns false if the lock was not free for wait_ns. If *holder is then the ID of
- * a living thread, that thread is stopped; if it is 0 or the ID of no thread, the shared memory is
- * damaged. */
+/* Takes the lock. Returns false if that does not succeed within wait_ns nanoseconds. If *holder is
+ * then the ID of a living thread, that thread is stopped; if it is 0 or the ID of no thread, the
+ * shared memory is damaged. */
 static inline bool ptrc_tid_lock(_Atomic uint32_t *lock, int64_t wait_ns, uint32_t *holder)
 {
 	int64_t begin_ns = 0, now_ns;
