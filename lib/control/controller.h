@@ -37,8 +37,8 @@ struct ptrc_controller {
 	struct ptrc_liveness place; /* one of the user's 64 places for streams */
 	struct ptrc_log_fd log;	    /* the log's descriptor, if the stream has a log */
 	uint64_t id;		    /* random number in the name s.<id> of the stream object */
-	int32_t pid; /* pid of the controller; a forked child has a copy of this structure, but no
-		      * streams */
+	int32_t pid; /* pid of the controller; differs from getpid() in the copy that a forked child
+		      * has, and a child has none of its parent's streams */
 	/* is_announced: other processes can find this INHERITED stream. is_attached: the stream is
 	 * in the target's page (list of streams). */
 	bool has_log, is_announced, is_attached;
@@ -54,7 +54,8 @@ int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, in
 			   trace_id_t *id);
 /* Stops the stream, flushes and closes its log, and frees the stream. The caller has taken its
  * identifier by ptrc_handle_take(). `addr` is the code address in the STOP event. Stores the final
- * counts, unless `counts` is NULL. Returns the error of the final flush. */
+ * counts, unless `counts` is NULL. Returns the error of the final flush; ECHILD or EAGAIN if no
+ * keeper could run, so that the log is unfinished. */
 int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t addr,
 			     struct ptrc_counts *counts);
 /* Stores the counts of an active stream. The caller has zeroed *counts. */

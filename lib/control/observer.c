@@ -57,8 +57,8 @@ struct ptrc_observer {
 	trace_id_t stream;
 	struct ptrc_writer writer; /* valid if has_slot, and only while the stream exists */
 	bool has_slot;
-	/* Readings of both clocks, sorted by time. moments[0] is from the stream's first clock
-	 * entry. When the array is full, moments[1] is dropped. */
+	/* Readings of the counter and of CLOCK_MONOTONIC, sorted by time. moments[0] is from the
+	 * stream's first clock entry. When the array is full, moments[1] is dropped. */
 	struct moment moments[MOMENTS];
 	unsigned int moment_count;
 	uint64_t last; /* stamp (value of the counter) of the last record */
@@ -93,10 +93,10 @@ static const struct moment *moments_around(struct ptrc_observer *o, int64_t ns)
 }
 
 /* Converts a time of CLOCK_MONOTONIC to a stamp, a value of the counter, by interpolation between
- * two readings of both clocks. So the events of the observer are in the right order with events
- * whose stamps were read from the counter. A new reading does not change the stamps of earlier
- * times. So an exec event, and the description of the process that starts with this exec, get the
- * same stamp even if different calls add them. */
+ * two readings of counter and CLOCK_MONOTONIC. So the events of the observer are in the right order
+ * with events whose stamps were read from the counter. A new reading does not change the stamps of
+ * earlier times. So an exec event gets the same stamp as the description of the process after this
+ * exec, even if different calls add them. */
 static uint64_t stamp_of(struct ptrc_observer *o, const struct ptrc_stream_header *h, int64_t ns)
 {
 	const struct moment *m = moments_around(o, ns);
@@ -289,7 +289,7 @@ static size_t least(size_t a, size_t b)
 }
 
 /* The most bytes of data that a record may have; 0: too few for a description. The numbers come
- * from shared memory and may be damaged, so they are limited. */
+ * from shared memory and may be damaged, so the caller limits the result to its buffer. */
 static size_t record_room(const struct ptrc_stream_header *h)
 {
 	uint64_t most = *(const volatile uint32_t *)&h->record_max;

@@ -14,8 +14,9 @@
 #include "lib/process/process.h"
 #include "lib/recorder/attach.h"
 
-/* The lowest priority number that programs can use. So the library's constructor runs before those
- * of the program, and its destructor after them, and events in these functions are recorded. */
+/* The lowest priority number that programs can use. So the library's constructor runs before the
+ * constructors of the program, and its destructor after the program's destructors. The events of
+ * these constructors and destructors are recorded. */
 #define PRIORITY 101
 
 /* The signal mask before the fork, protected by the locks that before_fork() takes. */
