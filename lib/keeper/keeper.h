@@ -83,7 +83,8 @@ struct ptrc_keeper_orders {
  * o.<id>, open as stream_fd, in the directory dirfd of user `uid`.
  *   0        the log is closed: the caller removes the stream
  *   ECHILD   one keeper after the other died
- *   EINVAL   the stream has another layout, or is damaged
+ *   EINVAL   the stream is damaged
+ *   EPROTO   this library does not know the version of the stream
  *   others   no log can be written, for this reason
  * After an error the stream keeps all events that no log has. */
 PTRC_MUST_CHECK int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd,

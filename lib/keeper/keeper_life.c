@@ -182,8 +182,8 @@ static bool give_up(void *arg)
 /* A count of the processes that map the stream object, which is the file (dev, ino). */
 struct users {
 	uint64_t dev, ino;
-	int others[3]; /* visit_user() does not count these pids: this keeper, the process that has
-			* an orphan finished, the target; 0: unused */
+	int others[3]; /* visit_user() does not count these pids: this process, the process that
+			* started it to finish an orphan, the target; 0: unused */
 	uint32_t count;
 };
 

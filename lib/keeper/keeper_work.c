@@ -151,8 +151,8 @@ static bool has_command(const struct ptrc_stream_header *h)
 /*
  * Called before events are taken out of the stream. A tee is a live reader of a stream that also
  * has a log. If a tee looked at the stream a moment ago, gives it time to read these events. If a
- * caller waits for this flush, the tee gets only 20 ms, which are enough for FLUSH_START. Does not
- * wait if the log is being closed, because then no tee reads, or if writers need the space.
+ * caller waits for this flush, the tee gets only 20 ms, enough to read the FLUSH_START event. Does
+ * not wait if the log is being closed, because then no tee reads, or if writers need the space.
  */
 static void wait_for_tee(struct ptrc_stream *s, uint64_t until)
 {
@@ -287,9 +287,8 @@ void ptrc_keeper_work_recover(struct ptrc_keeper_work *k)
 
 /* ---- flush, rotate, clear, close ---- */
 
-/* A run is the time from a start of the stream to its stop. If a run ended because the stream was
- * full, and the next run is to start once the events are flushed, returns the number of the run
- * that ended, from 1. Otherwise 0. */
+/* If the stream has stopped because it was full, and is to restart once its events are flushed,
+ * returns 1 + the number of times that it was started, which the restart changes. Otherwise 0. */
 static uint64_t run_to_restart(const struct ptrc_stream_header *h)
 {
 	if (!(ptrc_load_acquire(&h->status) & PTRC_ST_RESTART_ARMED))
@@ -382,8 +381,8 @@ void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k)
 	/* If the drain failed, no rotation is tried until a flush succeeds. */
 	k->has_failed = error != 0;
 	if (!error) {
-		/* Reports in the status of the stream that another program has changed the file.
-		 * Nothing looks at that file after the rotation. */
+		/* If another program has changed the file, this reports it in the status of the
+		 * stream. Nothing looks at the file after the rotation. */
 		(void)look_at_log(k);
 		error = ptrc_log_rotate(&k->writer);
 	}

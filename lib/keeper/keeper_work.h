@@ -40,9 +40,10 @@ void ptrc_keeper_work_recover(struct ptrc_keeper_work *k);
 void ptrc_keeper_work_flush(struct ptrc_keeper_work *k);
 /* Continues a rotated log in the next member (file), or if that is impossible in the same one. */
 void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k);
-/* Makes the last flush of a stopped stream, and ends its log. ENOMEM, or the error number of a
- * failed write. If this is the log of an orphan (is_orphans), and ptrc_keeper_may_wait() is true
- * for the error, the log is not closed, and the stream keeps the events that the log lacks. */
+/* Makes the last flush of a stopped stream, and ends its log. is_automatic: no command asked for
+ * this. ENOMEM, or the error number of a failed write. If this is the log of an orphan
+ * (is_orphans), and ptrc_keeper_may_wait() is true for the error, the log is not closed, and the
+ * stream keeps the events that the log lacks. */
 PTRC_MUST_CHECK int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic);
 /* Carries out header.keeper_command. Errors as for ptrc_keeper_work_close(); EINVAL: no such
  * command. */
