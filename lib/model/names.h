@@ -23,9 +23,9 @@
  * wasted space.
  *
  * The file is sparse. On a full file system, reading or writing a page without memory raises
- * SIGBUS. So memory is reserved for the entries below `count`, for the list up to and including
- * layouts[layout_count], and for the texts up to `texts_used`, before the word in question is
- * raised. Readers look at nothing else.
+ * SIGBUS. Readers look only at the entries below `count`, at the list up to and including
+ * layouts[layout_count], and at the texts up to `texts_used`. Before one of these three words is
+ * raised, memory is reserved for what readers may look at then.
  *
  * Each process that uses the object holds a read lock on byte 0 of its file, through a mapping or
  * a descriptor. A process that stops using the object and then gets the write lock was the last

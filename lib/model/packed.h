@@ -49,7 +49,7 @@ static inline uint64_t ptrc_packed_counted(uint64_t len)
 /* ---- packing ---- */
 
 struct ptrc_packer_shape {
-	uint64_t key;
+	uint64_t key; /* ptrc_packed_key(): address, id and flags */
 	uint32_t len; /* length of the data of each event; if it varies, of the longest data */
 	bool is_varying;
 	uint32_t events;

@@ -2,7 +2,7 @@
 /*
  * A record: the form of an event in a chunk of a stream.
  *
- *   byte  0  u32  time since a base, in counter ticks
+ *   byte  0  u32  time since the base, a stamp in the header of the chunk, in counter ticks
  *         4  u16  event id (bits 0-12) and flags (bits 13-15)
  *         6  u16  data length, bits 0-15
  *         8  u64  address of the call (bits 0-47), data length bits 16-31 (48-63)
@@ -11,7 +11,7 @@
  *
  * Records are aligned to 8 and follow one another without gaps. A CONTEXT record (id 0) is no
  * event: it says which process and thread recorded the events that follow (struct ptrc_context).
- * A CONTEXT record with a full stamp also moves the base of the following times to that stamp. A
+ * A CONTEXT record with a full stamp also makes that stamp the base of the records that follow. A
  * log packs events instead (packed.h), with the same ids and flags.
  */
 #ifndef PTRC_LIB_MODEL_RECORD_H

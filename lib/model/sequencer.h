@@ -19,8 +19,8 @@
 
 struct ptrc_sequencer {
 	uint64_t filter[PTRC_SET_WORD_COUNT];
-	/* Whether `filter` is the filter in force. False after a gap: then no event is dropped
-	 * until the next START or FILTER event. */
+	/* Whether `filter` is the filter in force. False after a gap: then the filter drops no
+	 * event until the next START or FILTER event. */
 	bool is_known;
 	bool is_in_gap; /* between an OVERFLOW and its RESUME */
 };
