@@ -53,9 +53,8 @@ PTRC_NOINLINE bool ptrc_file_visit(int dirfd,
  * description. A child that is forked while the lock is held shares this description. The lock
  * then stays when the caller closes its descriptor, so the caller must unlock. */
 int ptrc_file_lock(int fd, int type, uint64_t byte, uint64_t count);
-/* Waits for a write lock on one byte. EAGAIN after two seconds: the holder may be stopped, or be
- * a process of another user that means harm. The caller keeps signals blocked while it holds the
- * lock. */
+/* Waits for a write lock on one byte. EAGAIN after two seconds: the holder may be stopped or
+ * hostile. The caller keeps signals blocked while it holds the lock. */
 int ptrc_file_lock_wait(int fd, uint64_t byte);
 
 /* Maps the first `size` bytes, shared. If `at` is not NULL, the mapping replaces what is mapped
