@@ -70,10 +70,10 @@ int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 			    const struct ptrc_context *origin, uint64_t addr);
 
 /* Stores the pid of the stream's keeper. If the keeper was killed, first starts another one.
- * Commands do that, too; but a program may make no call but posix_trace_get_status(), and its FLUSH
- * stream must not stay full for ever. EINVAL: the stream has no log. EAGAIN: another thread is
- * giving a command, which starts a keeper; or a limit on processes allows no keeper. ENOMEM: no
- * keeper can be started. */
+ * Commands do that, too, but a program that calls only posix_trace_get_status() gives none: without
+ * a keeper, its FLUSH stream would stay full for ever. EINVAL: the stream has no log. EAGAIN:
+ * another thread is giving a command, which starts a keeper; or a limit on processes allows no
+ * keeper. ENOMEM: no keeper can be started. */
 int ptrc_controller_revive_keeper(struct ptrc_controller *c, int *pid);
 
 /* The origin (pid, tid and thread) for events that the calling thread causes. */
