@@ -481,8 +481,8 @@ int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_he
 	 * would read another clock. */
 	if (ptrc_procfs_bears_elsewhere())
 		return EPERM;
-	/* For an orphan (a stream whose controller died), the limit of its own controller stays in
-	 * force. */
+	/* For an orphan (a stream whose controller died), the file size limit of that controller
+	 * stays in force. */
 	if (task != PTRC_KEEPER_ORPHAN)
 		note_limit(header);
 	for (int i = 0; i < START_TRIES && error == ECHILD; i++)

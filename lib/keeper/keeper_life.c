@@ -34,7 +34,8 @@
 /* How long an event may stay in the stream before an automatic flush. Together with the time that
  * the flush takes, this is less than the second that the manual pages promise. */
 #define LOOK_INTERVAL_NS INT64_C(700000000)
-/* How long a keeper waits for its lock: a killed keeper loses the lock a moment after its death. */
+/* How long a keeper waits for its lock: the kernel drops the lock of a killed keeper only a moment
+ * after the keeper's death. */
 #define LOCK_WAIT_NS UINT64_C(2000000000)
 #define WATCHER_STACK_BYTES 16384
 
@@ -258,9 +259,9 @@ static int finish_for_dead(struct keeper *k)
 	int error;
 
 	ptrc_log_lock(k->work.log_fd, PTRC_LOG_LOCK_FINISHING);
-	/* The error bits are those of an earlier keeper that could not write all events. The stream
-	 * still has these events, and the log is to report an error only if this keeper cannot
-	 * write them either. */
+	/* The error in the status is that of an earlier keeper that could not write all events. The
+	 * stream still has these events, and the log is to report an error only if this keeper
+	 * cannot write them either. */
 	if (k->work.is_orphans)
 		ptrc_status_clear(h, error_bits);
 	ptrc_keeper_note_users(h, k->work.stream_fd, k->work.is_orphans, &k->work);
@@ -328,8 +329,9 @@ static bool is_flush_due(struct keeper *k, uint32_t why_rung, int64_t *wait_ns)
 #define ARRIVAL_WAIT_NS INT64_C(100000000)
 #define ROOM_BYTES (UINT64_C(4) << 20)
 
-/* If it is time for that, looks at the processes that have begun to record and returns true.
- * Otherwise shortens *wait_ns and returns false. */
+/* If it is time, looks at the processes that have begun to record and at their threads, and returns
+ * true. Otherwise returns false; if such processes wait for the look, shortens *wait_ns, and may
+ * look at them without their threads. */
 static bool look_at_arrivals(struct keeper *k, int64_t *wait_ns)
 {
 	int64_t now = ptrc_clock_ns(CLOCK_MONOTONIC);

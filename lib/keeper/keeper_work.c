@@ -42,8 +42,8 @@ int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
  * A flush drains the stream (lib/stream/drain.h): the drain returns the events as stretches, each
  * of one writer. The flush packs all stretches first, because the log gets the events of all of
  * them in time order. When all are written, the flush commits each stretch by a note that was made
- * when the stretch was packed: exactly the packed events are taken out of the stream. Events that a
- * slow writer has added to the stretch since then stay for the next flush.
+ * when the stretch was packed: exactly the packed events are taken out of the stream. Events that
+ * the writer has added to its chunk since then stay for the next flush.
  *
  * If the log is /dev/null, nothing is packed: the events are counted by type and freed.
  */
