@@ -78,7 +78,7 @@ _Static_assert(sizeof(size_t) == sizeof(uint64_t), "sizes are kept as 64 bits");
 /* Returns EINVAL if attr is NULL or not initialised, else 0. */
 PTRC_MUST_CHECK int ptrc_attr_check(const trace_attr_t *attr);
 
-/* attr must be initialised (ptrc_attr_check). */
+/* The result may be used only if ptrc_attr_check(attr) returns 0. */
 static inline const struct ptrc_attr *ptrc_attr_get(const trace_attr_t *attr)
 {
 	return (const struct ptrc_attr *)attr;

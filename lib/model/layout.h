@@ -97,7 +97,8 @@ struct ptrc_layout_member {
 struct ptrc_layout_field {
 	/* Empty for padding, and for JSON that is all of the data. */
 	const char *name;
-	/* The members of an enum, in the order of the layout; several may have the same value. */
+	/* The members of an enum, in the order of the layout; several may have the same value.
+	 * NULL: the field is no enum. */
 	const struct ptrc_layout_member *members;
 	/* Offset of the field in the data. Valid if is_placed, that is, if the layout gives the
 	 * size of all fields before this field. */

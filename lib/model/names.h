@@ -107,8 +107,8 @@ struct ptrc_names_object {
 	char refused[PTRC_NAME_BYTES]; /* the first name that got no identifier */
 	/* For each hash bucket, 1 + the index of its newest name; 0: the bucket is empty. */
 	_Atomic uint16_t bucket[PTRC_NAMES_BUCKET_COUNT];
-	/* Offset of the first free byte of `texts`, minus 4, so that no layout has the offset 0,
-	 * which means that there is no layout. Changes by CAS. */
+	/* Offset of the first free byte of `texts`, minus 4. It is 0 at first, so the first layout
+	 * has the offset 4: the offset 0 says that there is no layout. Changes by CAS. */
 	_Atomic uint32_t texts_used;
 	/* A lower bound for the number of elements of `layouts` in use; the list may already be
 	 * longer. */
