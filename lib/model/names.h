@@ -75,8 +75,8 @@ enum ptrc_names_state {
 struct ptrc_names_entry {
 	char name[PTRC_NAME_BYTES]; /* zero-terminated; written by the claimer */
 	_Atomic uint32_t hash;	    /* hash of the name; written by the claimer */
-	/* 1 + the index of the next name in the same hash bucket, which is lower than this index;
-	 * 0: none. */
+	/* 1 + the index of the next name in the same hash bucket; 0: none. That index is lower than
+	 * the index of this name. */
 	_Atomic uint16_t next;
 	_Atomic uint16_t state; /* enum ptrc_names_state; changes by CAS */
 	/* Offset of the name's layout in `texts`; 0: it has none. Changes once. */

@@ -57,7 +57,7 @@ struct ptrc_live_reader {
 	uint64_t wanted[PTRC_SET_WORD_COUNT];
 
 	/* All events up to this stamp are complete, and the reader has put them into the heap. When
-	 * the heap is empty, it has passed all of them. */
+	 * the heap is empty, the reader has reported or dropped all of them. */
 	uint64_t until;
 	struct ptrc_live_chunk **heap;	/* chunks with complete events not reported yet; the top
 					 * one has the earliest */

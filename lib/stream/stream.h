@@ -16,9 +16,11 @@
 #include "lib/stream/writer.h"
 
 enum ptrc_role {
-	PTRC_ROLE_CONTROLLER, /* records START, STOP and FILTER in the controller's slot */
-	PTRC_ROLE_KEEPER,     /* records FLUSH_START, FLUSH_STOP and the START of a restart in the
-			       * keeper's slot */
+	/* Records START, STOP and FILTER in the controller's slot. */
+	PTRC_ROLE_CONTROLLER,
+	/* Records FLUSH_START and FLUSH_STOP in the keeper's slot, and START when it starts a
+	 * stream again that had stopped because it was full. */
+	PTRC_ROLE_KEEPER,
 };
 
 struct ptrc_live_reader;

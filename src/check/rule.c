@@ -421,8 +421,8 @@ void ptrc_rules_add(struct ptrc_rules *rules, const struct ptrc_rule_draft *d)
 				 "tolerance: is more than a minute");
 	r.at_end = doubt_of(d, PTRC_RULE_KEY_AT_END);
 	r.at_loss = doubt_of(d, PTRC_RULE_KEY_AT_LOSS);
-	/* By default, a rule of these kinds passes only if at least one event shows that it is kept. A rule of the
-	 * kind before also passes if no event happens. */
+	/* By default, a rule of these kinds passes only if at least one event shows that it is kept.
+	 * PTRC_RULE_BEFORE is none of them: such a rule passes if no event happens. */
 	has_count =
 		r.kind == PTRC_RULE_AFTER || r.kind == PTRC_RULE_PAIR || r.kind == PTRC_RULE_ORDER;
 	r.min_count = number_of(d, PTRC_RULE_KEY_MIN_COUNT, has_count);

@@ -48,9 +48,10 @@ struct side {
 	size_t *fields;
 };
 
+/* An address in code; the entry's key has the address and its process. */
 struct place {
 	struct ptrc_table_entry entry;
-	/* 1 + the number of the text for the address; 0 until it has one. */
+	/* 1 + the number of the text that the page shows for the address; 0 until the text is made. */
 	uint64_t text;
 };
 
