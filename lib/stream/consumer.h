@@ -92,17 +92,10 @@ struct ptrc_excluded {
 /* Returns which events are excluded now, not counting a gap, for which the caller sets gap_last. */
 struct ptrc_excluded ptrc_excluded_now(const struct ptrc_stream_header *h);
 
-/* FLUSH_START, FLUSH_STOP and ERROR are part of the trace even if the stream had stopped: the keeper
- * records them for each flush. */
-static inline bool ptrc_is_excluded(const struct ptrc_excluded *x, uint64_t stamp,
-				    uint32_t id_flags)
+static inline bool ptrc_is_excluded(const struct ptrc_excluded *x, uint64_t stamp)
 {
-	uint32_t id = id_flags & PTRC_REC_ID_MASK;
-
-	return stamp <= x->gap_last ||
-	       ((stamp >= x->cut || (stamp >= x->dead_from && stamp < x->dead_until)) &&
-		id != POSIX_TRACE_FLUSH_START && id != POSIX_TRACE_FLUSH_STOP &&
-		id != POSIX_TRACE_ERROR);
+	return stamp <= x->gap_last || stamp >= x->cut ||
+	       (stamp >= x->dead_from && stamp < x->dead_until);
 }
 
 /* A gap: events that a LOOP stream overwrote before they were consumed. */

@@ -81,7 +81,7 @@ static void find_ends_of_gap(struct ptrc_drain *d)
 				continue;
 			if (r.stamp < d->gap.first)
 				d->gap.first = r.stamp;
-			if (!ptrc_is_excluded(&d->excluded, r.stamp, r.id_flags)) {
+			if (!ptrc_is_excluded(&d->excluded, r.stamp)) {
 				if (r.stamp < d->resume)
 					d->resume = r.stamp;
 				break;
@@ -251,6 +251,17 @@ static bool belongs(const struct ptrc_packer *p, uint64_t max, const struct ptrc
 	       walk->origin.thread == stretch->origin.thread;
 }
 
+/* Whether the event is a FLUSH_START or FLUSH_STOP that the keeper has recorded while the stream was
+ * stopped because it was full. Such events are left out of the log, but are no loss. */
+static bool is_marker_of_stop(const struct ptrc_excluded *excluded,
+			      const struct ptrc_walk_record *r)
+{
+	uint32_t id = r->id_flags & PTRC_REC_ID_MASK;
+
+	return (id == POSIX_TRACE_FLUSH_START || id == POSIX_TRACE_FLUSH_STOP) &&
+	       r->stamp > excluded->gap_last;
+}
+
 /* Steps to the chunk's next event that belongs to this drain, and counts in the note the events
  * that are left out. False: there is no such event. *is_last is set if the rest of the chunk stays
  * for the next drain; the walk then ends before this rest. */
@@ -270,9 +281,9 @@ static PTRC_ALWAYS_INLINE bool step(const struct ptrc_drain *d,
 			walk->off = r->off;
 			return false;
 		}
-		if (!ptrc_is_excluded(excluded, r->stamp, r->id_flags))
+		if (!ptrc_is_excluded(excluded, r->stamp))
 			return true;
-		if (r->id_flags & PTRC_REC_HIDDEN)
+		if (r->id_flags & PTRC_REC_HIDDEN || is_marker_of_stop(excluded, r))
 			continue;
 		note->lost++;
 		note->events++;

@@ -194,8 +194,7 @@ static bool is_skipped(struct ptrc_live_reader *r, const struct ptrc_walk_record
 	if (!r->is_selective || id < POSIX_TRACE_UNNAMED_USEREVENT || is_wanted(r, id))
 		return false;
 	excluded = ptrc_excluded_now(r->stream->header);
-	if (!(record->id_flags & PTRC_REC_HIDDEN) &&
-	    !ptrc_is_excluded(&excluded, record->stamp, record->id_flags))
+	if (!(record->id_flags & PTRC_REC_HIDDEN) && !ptrc_is_excluded(&excluded, record->stamp))
 		r->taken.user++;
 	return true;
 }
@@ -503,31 +502,16 @@ static void tell_gap(struct ptrc_live_reader *r, const struct ptrc_live_event *e
 	note_told(r, e->stamp);
 }
 
-/* Queues the STOP event of a stream that has stopped because it was full, unless this reader has
- * done so for this run before. The queue is empty. Returns whether it has an event now. */
-static bool queue_stop(struct ptrc_live_reader *r)
-{
-	static const int reason = 1;
-	struct ptrc_stream_header *h = r->stream->header;
-	uint64_t run = ptrc_load_acquire(&h->run), cut;
-
-	r->queue_at = r->queue_count = 0;
-	if (ptrc_stream_cut(h, &cut) && r->stop_told != run + 1) {
-		r->stop_told = run + 1;
-		enqueue(r, POSIX_TRACE_STOP, cut, &reason, sizeof(reason));
-	}
-	return r->queue_count > 0;
-}
-
 /* Called when the stream is empty. If the stream had stopped because it was full, queues the STOP
  * event and lets the stream restart. True if the reader must look for events again. */
 static bool tell_stop(struct ptrc_live_reader *r)
 {
+	static const int reason = 1;
 	struct ptrc_stream_header *h = r->stream->header;
 	uint64_t status = ptrc_load_acquire(&h->status);
 	uint64_t run = ptrc_load_acquire(&h->run);
 	int64_t left = HOLD_NS;
-	bool is_queued;
+	uint64_t cut;
 
 	if (!(status & PTRC_ST_AUTO_STOPPED) || (status & PTRC_ST_STOP_OUT))
 		return false;
@@ -541,8 +525,14 @@ static bool tell_stop(struct ptrc_live_reader *r)
 	}
 	if (has_unread(r))
 		return true;
-	is_queued = queue_stop(r);
-	return (!r->is_tee && ptrc_stream_stop_is_out(r->stream, run)) || is_queued;
+	r->queue_at = r->queue_count = 0;
+	if (ptrc_stream_cut(h, &cut) && r->stop_told != run + 1) {
+		r->stop_told = run + 1;
+		enqueue(r, POSIX_TRACE_STOP, cut, &reason, sizeof(reason));
+	}
+	if (!r->is_tee && ptrc_stream_stop_is_out(r->stream, run))
+		return true;
+	return r->queue_count > 0;
 }
 
 static void start_over(struct ptrc_live_reader *r, uint64_t epoch)
@@ -595,10 +585,8 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *ev
 		if (h->policy == POSIX_TRACE_LOOP)
 			place = place_of(r, stamp);
 		excluded = ptrc_excluded_now(h);
-		if (ptrc_is_excluded(&excluded, stamp, r->heap[0]->next.id_flags))
+		if (ptrc_is_excluded(&excluded, stamp))
 			place = DROP;
-		else if (stamp >= excluded.cut && queue_stop(r))
-			continue;
 		if (!take_head(r, event))
 			continue;
 		if (place == DROP) {
@@ -659,7 +647,7 @@ static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk,
 		uint32_t id = record.id_flags & PTRC_REC_ID_MASK;
 
 		if (record.off < rpos || (record.id_flags & PTRC_REC_HIDDEN) ||
-		    ptrc_is_excluded(excluded, record.stamp, record.id_flags))
+		    ptrc_is_excluded(excluded, record.stamp))
 			continue;
 		if (record.off < unread)
 			*sum_of(passed, id) += 1;
