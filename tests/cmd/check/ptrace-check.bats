@@ -726,6 +726,14 @@ odd_rules() {
 	fails grep -q $'\xef\xbf\xbe' stdout.txt
 }
 
+@test "a stream that stopped because it was full has lost nothing if nothing happened then" {
+	printf '%s\n' 'event 100 7 8 one' 'event 200 7 8 posix_trace_stop hex:01000000' | made full.log
+	silently 0 ptrace-check --no-loss full.log
+	[[ $stdout == "pass       loss none: nothing is missing"* ]]
+	printf '%s\n' 'event 100 7 8 one' 'event 200 7 8 posix_trace_stop hex:01000000' 'lost 3' | made full.log
+	reports 1 "*3 events lost*" ptrace-check --no-loss full.log
+}
+
 @test "what the kernel lost is a loss at its place" {
 	made a.log <<-'END'
 		layout os.lost u64 events, u32 processor, bool withheld
