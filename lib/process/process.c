@@ -71,9 +71,9 @@ void ptrc_process_begin(void)
 			init(true);
 		return;
 	}
-	/* An event that came before the constructor has initialised the library. Of what dead
-	 * processes left, events remove at most pages, because their stack may be too small. So the
-	 * constructor removes the rest here. */
+	/* An event that came before the constructor has initialised the library. But events
+	 * remove only the pages that dead processes left, because their stack may be too small. So
+	 * the constructor removes the rest here. */
 	ptrc_self_lock(&mask);
 	if (ptrc_shmdir_open(ptrc_here.uid, false, &dirfd) == 0) {
 		ptrc_sweep_processes(dirfd, ptrc_here.uid);

@@ -111,7 +111,8 @@ static void put_duration(struct ptrc_buffer *b, uint64_t ns)
 {
 	static const struct {
 		const char *unit;
-		uint64_t factor; /* how many of this unit make the next larger one; 0: no unit is larger */
+		/* How many of this unit make the next larger one; 0: there is none. */
+		uint64_t factor;
 	} units[] = {{"ns", 1000}, {"us", 1000}, {"ms", 1000}, {"s", 60},
 		     {"m", 60},	   {"h", 24},	 {"d", 0}};
 	size_t n = 0;

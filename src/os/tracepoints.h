@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* The numbers of the tracepoints sys_enter and sys_exit, in any order: their records can be told apart by size. */
+/* The numbers of the tracepoints sys_enter and sys_exit, in any order: their records differ in size. */
 struct ptrc_tracepoints {
 	uint32_t numbers[2];
 };
