@@ -278,6 +278,10 @@ static void check_stream(struct patient *p, const struct ptrc_inspected_stream *
 			"the process could not open this stream: its libposixtrace knows "
 			"the shared memory up to version %u, and the stream has version %u",
 			s->pt_versions >> 8, s->pt_versions & 0xff);
+	else if (s->pt_error == EXDEV)
+		ptrc_doctor_problem(
+			p->d, "attach", thing, "trace inside that namespace",
+			"the process is in another pid or time namespace than the trace");
 	else if (s->pt_error)
 		ptrc_doctor_problem(p->d, "attach", thing,
 				    "call posixtrace_attach() before chroot(), seccomp() or when "

@@ -509,6 +509,21 @@ diagnoses() {
 	diagnoses problem pid-namespace 'nsenter' "$pid"
 }
 
+@test "a process in another time namespace than its trace" {
+	unshare -T true 2>/dev/null || skip "no time namespaces"
+	cat >look.sh <<-'END'
+		mkfifo lines
+		exec 8<>lines
+		"$1" -n 3 -W <lines >said &
+		until grep -qsx done said; do sleep 0.1; done
+		ptrace-doctor --json "$!" >found
+		kill "$!"
+	END
+	run_split ptrace-run -o run.log -- unshare -T sh look.sh "$traced"
+	stdout=$(<found)
+	finds problem attach 'another pid or time namespace than the trace'
+}
+
 @test "a /proc of another pid namespace" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	unshare -p -f true 2>/dev/null || skip "no pid namespaces"
