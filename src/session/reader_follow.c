@@ -385,6 +385,7 @@ static int open_log(struct ptrc_reader *r, const char *session)
 	r->counts.pt_untraced_versions = s->counts.pt_untraced_versions;
 	r->counts.pt_refused_names = s->counts.pt_refused_names;
 	r->counts.pt_missing_names = s->counts.pt_missing_names;
+	r->counts.pt_data_needed = s->counts.pt_data_needed;
 	return 0;
 }
 

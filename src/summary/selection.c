@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/base/same_file.h"
 #include "src/summary/selection.h"
 
 #include <errno.h>
@@ -8,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/same_file.h"
 #include "src/config/layouts.h"
 #include "src/session/orphans.h"
 #include "src/session/reader_follow.h"

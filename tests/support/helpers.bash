@@ -214,6 +214,16 @@ traced_session() {
 	ptrace-create --pid="$pid" --name="$name" "${options[@]}"
 }
 
+# lossy_session LOG: the session $me has lost events of the traced program in the stream, since its keeper stood still
+lossy_session() {
+	traced_session "$me" --start -o "$1" --stream-min-size=16K -- -w -W -n 2000
+	finds_keeper "$1"
+	kill -STOP "$keeper"
+	go done
+	kill -CONT "$keeper"
+	ptrace-flush "$me"
+}
+
 # record NAME [OPTION]... [-- OPTION...]: such a session runs, and the program has recorded its events
 record() {
 	local options=()

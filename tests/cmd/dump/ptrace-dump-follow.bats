@@ -458,12 +458,7 @@ numbers() {
 }
 
 @test "what a session with a log has lost is not in its log yet, and is reported all the same" {
-	traced_session "$me" --start -o run.log --stream-min-size=4K -- -w -W -n 2000
-	finds_keeper run.log
-	kill -STOP "$keeper"
-	go done
-	kill -CONT "$keeper"
-	ptrace-flush "$me"
+	lossy_session run.log
 	for options in --summary --count --verify --to-log=copy.log; do
 		reports 3 "*/run.log: * events lost in the stream, which was full" ptrace-dump "$options" "$me"
 	done
@@ -474,6 +469,13 @@ numbers() {
 		[ "$(ptrace-stat --json --allow-loss $log | jq .losses.stream_events)" -eq "$lost" ]
 	done
 	ptrace-shutdown --allow-loss "$me"
+}
+
+@test "a copy of a session's log says how large the largest data was that was cut" {
+	traced_session "$me" --start -o run.log --max-data-size=4 -- -w -W -d abcdefgh
+	go done
+	ptrace-dump --to-log=copy.log "$me"
+	[ "$(ptrace-stat --json copy.log | jq .counts.data_needed)" = 8 ]
 }
 
 @test "a session of that name, a log of that name, ptrace.log" {

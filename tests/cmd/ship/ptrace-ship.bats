@@ -224,12 +224,7 @@ has_once() {
 		server/events
 	[ "$(grep -c ^events server/requests)" -eq 2 ]
 	# So is a full stream, which stops until it has been flushed.
-	traced_session "$me" --start -o full.log --stream-min-size=16K -- -w -W -n 2000
-	finds_keeper full.log
-	kill -STOP "$keeper"
-	go done
-	kill -CONT "$keeper"
-	ptrace-flush "$me"
+	lossy_session full.log
 	ptrace-shutdown --allow-loss "$me"
 	: >server/events
 	ships 3 --batch-size=1K full.log
