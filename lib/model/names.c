@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "lib/base/copy.h"
 #include "lib/base/file.h"
 #include "lib/base/shared_version.h"
 #include "lib/base/shmdir.h"
@@ -55,20 +56,7 @@ const char *ptrc_names_predefined(uint32_t id)
 	return id >= 1 && id < PTRC_ID_FIRST ? names[id] : NULL;
 }
 
-/*
- * memcpy() for the names object (table of event names). A traced program may be built with the
- * thread sanitizer, which replaces memcpy() by its own function and cannot see the synchronisation
- * in this library: it would report a race.
- */
-static void copy(void *to, const void *from, size_t bytes)
-{
-	volatile char *t = to;
-	const volatile char *f = from;
-
-	for (size_t i = 0; i < bytes; i++)
-		t[i] = f[i];
-}
-
+/* memcmp() that the thread sanitizer does not see, see lib/base/copy.h. */
 static bool are_same(const void *a, const void *b, size_t bytes)
 {
 	const volatile char *c = a, *d = b;
@@ -137,7 +125,7 @@ int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_
 	}
 	if (!has_name(n, id, &index))
 		return EINVAL;
-	copy(name, n->object->entry[index].name, PTRC_NAME_BYTES);
+	ptrc_copy(name, n->object->entry[index].name, PTRC_NAME_BYTES);
 	/* Other processes write the object, so the terminating zero may be missing. */
 	name[PTRC_NAME_BYTES - 1] = '\0';
 	return 0;
@@ -167,7 +155,7 @@ static void refuse(struct ptrc_names_object *object, const char *name)
 	uint32_t hash = hash_of(name), none = 0;
 
 	if (ptrc_cas(&object->refused_state, &none, 1)) {
-		copy(object->refused, name, strlen(name) + 1);
+		ptrc_copy(object->refused, name, strlen(name) + 1);
 		ptrc_store_release(&object->refused_state, 2);
 	}
 	atomic_fetch_or_explicit(&object->refused_seen[hash / 64 % PTRC_NAMES_REFUSED_WORDS],
@@ -204,7 +192,7 @@ static bool make_entry(struct ptrc_names_entry *e, const char *name)
 	if (!change_state(e, PTRC_NAMES_FREE, PTRC_NAMES_CLAIMED))
 		return false;
 	/* If the claim is given up meanwhile, no process reads what is written here. */
-	copy(e->name, name, strlen(name) + 1);
+	ptrc_copy(e->name, name, strlen(name) + 1);
 	ptrc_store_relaxed(&e->hash, hash_of(name));
 	return change_state(e, PTRC_NAMES_CLAIMED, PTRC_NAMES_MADE);
 }
@@ -332,8 +320,8 @@ static int write_text(struct ptrc_names_object *object, int fd, uint32_t index, 
 		if (used % sizeof(head) || make_real(object, fd, object->texts + at, size))
 			return ENOMEM;
 	} while (!ptrc_cas(&object->texts_used, &used, used + size));
-	copy(object->texts + at, &head, sizeof(head));
-	copy(object->texts + at + sizeof(head), layout, bytes);
+	ptrc_copy(object->texts + at, &head, sizeof(head));
+	ptrc_copy(object->texts + at + sizeof(head), layout, bytes);
 	*place = at;
 	return 0;
 }
@@ -424,7 +412,7 @@ int ptrc_names_get_layout(const struct ptrc_names *n, uint32_t id,
 	text = ptrc_names_object_layout(n->object, index, &bytes);
 	if (!text)
 		return ENODATA;
-	copy(layout, text, bytes);
+	ptrc_copy(layout, text, bytes);
 	layout[bytes] = '\0';
 	return 0;
 }
@@ -560,7 +548,7 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 		object->version = PTRC_SHARED_VERSION;
 		object->id = id;
 		if (count)
-			copy(object->entry, from->entry, count * sizeof(from->entry[0]));
+			ptrc_copy(object->entry, from->entry, count * sizeof(from->entry[0]));
 		for (uint32_t i = 0; i < count; i++)
 			enter_index(object, i);
 		ptrc_store_release(&object->count, count);

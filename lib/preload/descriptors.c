@@ -13,10 +13,10 @@
 
 #include "lib/base/atomic.h"
 #include "lib/base/common.h"
+#include "lib/base/copy.h"
 #include "lib/base/digits.h"
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
-#include "lib/recorder/fast.h"
 #include "lib/stream/clock.h"
 
 enum {
@@ -460,7 +460,7 @@ void ptrc_descriptor_get(int fd, struct ptrc_descriptor *d)
 		age = now - ptrc_load_relaxed(&s->checked);
 		d->is_socket = s->about.is_socket;
 		d->bytes = s->about.bytes;
-		ptrc_fast_copy((uint8_t *)d->text, (const uint8_t *)s->about.text, d->bytes);
+		ptrc_copy(d->text, s->about.text, d->bytes);
 		file = s->file;
 		/* The copies are consistent if the slot has not changed while they were made. */
 		atomic_thread_fence(memory_order_acquire);

@@ -30,10 +30,10 @@
 #define PTRC_LIB_RECORDER_FAST_H
 
 #include <stdint.h>
-#include <string.h>
 
 #include "lib/base/atomic.h"
 #include "lib/base/common.h"
+#include "lib/base/copy.h"
 #include "lib/model/record.h"
 #include "lib/recorder/thread.h"
 #include "lib/stream/clock.h"
@@ -46,44 +46,6 @@ enum ptrc_outcome {
 	PTRC_LOSE,     /* the stream is full: the loss must be counted */
 	PTRC_COLD_WAY, /* nothing was done: ptrc_event_cold() must record it */
 };
-
-/* Copies inline: for the short data of most events a call would cost more than the copying. Reads
- * no byte beyond len. */
-static PTRC_ALWAYS_INLINE void ptrc_fast_copy(uint8_t *to, const uint8_t *from, size_t len)
-{
-	struct block16 {
-		uint64_t word[2];
-	} a, b;
-
-	if (PTRC_LIKELY(len >= 16)) {
-		const uint8_t *last = from + len - 16;
-		uint8_t *to_last = to + len - 16;
-
-		for (; PTRC_UNLIKELY(last - from > 16); from += 32, to += 32) {
-			memcpy(&a, from, 16);
-			memcpy(&b, from + 16, 16);
-			memcpy(to, &a, 16);
-			memcpy(to + 16, &b, 16);
-		}
-		/* 1 to 32 bytes are left, copied in one or two pieces, which may overlap each other and
-		 * what has been copied. */
-		memcpy(&b, last, 16);
-		if (last > from) {
-			memcpy(&a, from, 16);
-			memcpy(to, &a, 16);
-		}
-		memcpy(to_last, &b, 16);
-	} else if (len >= 8) {
-		memcpy(&a.word[0], from, 8);
-		memcpy(&a.word[1], from + len - 8, 8);
-		memcpy(to, &a.word[0], 8);
-		memcpy(to + len - 8, &a.word[1], 8);
-	} else {
-		/* Without volatile the compiler replaces the loop by a call of memcpy(). */
-		for (size_t i = 0; i < len; i++)
-			((volatile uint8_t *)to)[i] = from[i];
-	}
-}
 
 /* Records an event in the stream of the writer, in the usual case. The caller has set the thread's
  * state to `frame`, so no other thread touches the writer. `want` (enum ptrc_want) is the stream's
@@ -117,7 +79,7 @@ static PTRC_ALWAYS_INLINE enum ptrc_outcome ptrc_fast_put(struct ptrc_writer *w,
 	at = (void *)w->at;
 	at[0] = delta | (id | len << 16) << 32;
 	at[1] = addr; /* bits 48-63, the upper half of the data length, are 0 */
-	ptrc_fast_copy((uint8_t *)&at[2], data, len);
+	ptrc_copy(&at[2], data, len);
 	w->last = now;
 	w->count++;
 	w->at = (uint8_t *)at + size;

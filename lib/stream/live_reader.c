@@ -9,6 +9,7 @@
 #include <trace.h>
 
 #include "lib/base/atomic.h"
+#include "lib/base/copy.h"
 #include "lib/base/heap.h"
 #include "lib/stream/chunk.h"
 #include "lib/stream/filter.h"
@@ -451,7 +452,7 @@ static bool take_head(struct ptrc_live_reader *r, struct ptrc_live_event *e)
 	e->origin = at->walk.origin;
 	e->data = r->buffer;
 	/* Even if the length is damaged, the data is inside the chunk: the walk has checked this. */
-	memcpy(r->buffer, at->walk.bytes + at->next.data, e->len);
+	ptrc_copy(r->buffer, at->walk.bytes + at->next.data, e->len);
 	is_there = at->next.off >= ptrc_consumer_rpos(&r->consumer, &p);
 	ptrc_consumer_advance(&r->consumer, &p, at->walk.off, !(e->id_flags & PTRC_REC_HIDDEN));
 	if (step(r, at, &p))

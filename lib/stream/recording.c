@@ -7,6 +7,7 @@
 #include <trace.h>
 
 #include "lib/base/atomic.h"
+#include "lib/base/copy.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/space.h"
 #include "lib/stream/status.h"
@@ -36,8 +37,7 @@ static uint8_t *store(struct ptrc_writer *w, const struct ptrc_put *p, uint64_t 
 	}
 	ptrc_record_fill(&head, (uint32_t)(now - w->base), p->id_flags, p->len, p->addr);
 	memcpy(at, &head, sizeof(head));
-	if (p->len)
-		memcpy(at + 16, p->data, p->len);
+	ptrc_copy(at + 16, p->data, p->len);
 	return at + ptrc_record_size(&head);
 }
 

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "lib/base/atomic.h"
+#include "lib/base/copy.h"
 #include "lib/base/file.h"
 #include "lib/stream/chunk.h"
 #include "lib/stream/clock.h"
@@ -128,8 +129,8 @@ static bool copy_chunk(struct try *t, const struct found *f)
 		return false;
 	if (PTRC_CHUNK_GEN(p.word) == f->gen) {
 		copy_words(to, from, sizeof(*to));
-		memcpy(ptrc_pool_chunk(&t->copy->stream.pool, f->index),
-		       ptrc_pool_chunk(pool, f->index), p.end);
+		ptrc_copy(ptrc_pool_chunk(&t->copy->stream.pool, f->index),
+			  ptrc_pool_chunk(pool, f->index), p.end);
 		/* Relaxed stores are enough, because no other process sees the copy. */
 		ptrc_store_relaxed(&to->end, p.end);
 		ptrc_store_relaxed(&to->word,
