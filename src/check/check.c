@@ -190,7 +190,6 @@ static void find_losses(struct ptrc_check *c)
 		 * differing_parts that could not be read are counted as unreadable. */
 		ending->has_damaged_part |= rest.damaged_parts || rest.differing_parts;
 		rest.damaged_parts = rest.differing_parts = 0;
-		ending->has_counted_loss |= ptrc_losses_is_any(&rest);
 		/* If the judge has counted a loss, the logs are taken to have the events that mark where a stream or a
 		 * log was full or damaged. So the judge has counted all losses of this kind, and they are taken out of
 		 * `rest`. */

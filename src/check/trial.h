@@ -98,8 +98,6 @@ struct ptrc_ending {
 	/* Events are missing, and it is unknown where. This member and the following ones are set when all
 	 * events have been read. */
 	bool has_unplaced_loss;
-	/* A log says that events are missing from it. A log without an end may not say so yet. */
-	bool has_counted_loss;
 	/* A part of a log is damaged, but no event is missing because of that: only the kind loss fails then. */
 	bool has_damaged_part;
 	/* A log has no end: it was not closed. */

@@ -244,9 +244,7 @@ static void decide_pair(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 
 static void decide_loss(struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)
 {
-	/* A stream may have stopped because it was full without any event after that: no event is missing then. */
-	bool is_missing =
-		e->has_unplaced_loss || e->has_counted_loss || (e->is_unclosed && has_loss(e));
+	bool is_missing = has_loss(e);
 
 	(void)t;
 	f->is_broken = is_missing || e->has_damaged_part;

@@ -314,15 +314,28 @@ static bool open_path(struct ptrc_reader *r, bool *is_spooled)
 	return true;
 }
 
+/* Reads status and counts of the log r->trace. */
+static int read_state(struct ptrc_reader *r)
+{
+	struct ptrc_losses losses;
+	int error = posix_trace_get_status(r->trace, &r->status);
+
+	if (!error)
+		error = ptrc_trace_counts(r->trace, &r->counts);
+	if (error)
+		return error;
+	ptrc_losses_gather(&losses, &r->status, &r->counts);
+	r->is_complete = !ptrc_losses_is_any(&losses);
+	return 0;
+}
+
 /* Reads attributes, status and counts of r->trace. On failure closes it. */
 static int begin(struct ptrc_reader *r)
 {
 	int error = ptrc_attributes_gather(r->trace, &r->attributes);
 
 	if (!error)
-		error = posix_trace_get_status(r->trace, &r->status);
-	if (!error)
-		error = ptrc_trace_counts(r->trace, &r->counts);
+		error = read_state(r);
 	if (error)
 		posix_trace_close(r->trace);
 	else
@@ -585,11 +598,7 @@ int ptrc_reader_refresh(struct ptrc_reader *r, unsigned long first)
 	ptrc_reader_free_types(r);
 	ptrc_reader_own_types(r);
 	error = ptrc_log_refresh(r->trace, first);
-	if (!error)
-		error = posix_trace_get_status(r->trace, &r->status);
-	if (!error)
-		error = ptrc_trace_counts(r->trace, &r->counts);
-	return error;
+	return error ? error : read_state(r);
 }
 
 int ptrc_reader_select_last(struct ptrc_reader *r, uint64_t count, int64_t until_ns,

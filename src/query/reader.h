@@ -88,6 +88,8 @@ struct ptrc_reader {
 	struct ptrc_attributes attributes;
 	struct posix_trace_status_info status;
 	struct ptrc_counts counts;
+	/* The log has an end, and counts no loss when it is opened. */
+	bool is_complete;
 
 	/* The latest event. Its data stays valid until the next event is read. */
 	struct posix_trace_event_info event;
@@ -282,11 +284,13 @@ static inline const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader
 	return &ptrc_reader_type(r, id)->name;
 }
 
-/* Whether events were lost next to this event: in the stream or the log, see ptrc_is_loss(), or in the kernel. */
+/* Whether events were lost next to this event: in the stream or the log, see ptrc_is_loss(), or in the kernel. A stream
+ * that stopped because it was full may have lost no event until it was restarted. In a complete log this is known. */
 static inline bool ptrc_reader_reports_loss(struct ptrc_reader *r, trace_event_id_t id,
 					    const void *data, size_t size)
 {
-	return ptrc_is_loss(id, data, size) || ptrc_reader_type(r, id)->is_os_lost;
+	return (ptrc_is_loss(id, data, size) && !(id == POSIX_TRACE_STOP && r->is_complete)) ||
+	       ptrc_reader_type(r, id)->is_os_lost;
 }
 
 /* Whether events were lost next to the latest event, see ptrc_reader_reports_loss(). */

@@ -726,12 +726,21 @@ odd_rules() {
 	fails grep -q $'\xef\xbf\xbe' stdout.txt
 }
 
-@test "a stream that stopped because it was full has lost nothing if nothing happened then" {
-	printf '%s\n' 'event 100 7 8 one' 'event 200 7 8 posix_trace_stop hex:01000000' | made full.log
+@test "a stream that stopped because it was full loses what its log counts, and nothing else" {
+	printf '%s\n' 'event 100 7 8 job.begin' 'event 200 7 8 posix_trace_stop hex:01000000' >log.txt
+	made full.log <log.txt
 	silently 0 ptrace-check --no-loss full.log
 	[[ $stdout == "pass       loss none: nothing is missing"* ]]
-	printf '%s\n' 'event 100 7 8 one' 'event 200 7 8 posix_trace_stop hex:01000000' 'lost 3' | made full.log
+	reports 0 "*job: 1 begin without end*" ptrace-dump --pairs full.log
+	# A log without an end does not say what the other one lost.
+	printf '%s\n' 'event 100 9 9 one' unclosed | made open.log
+	run_split ptrace-check --no-loss full.log open.log
+	[[ $stdout == "undecided  loss none: nothing is missing"* ]]
+
+	(cat log.txt && echo 'lost 3') | made full.log
 	reports 1 "*3 events lost*" ptrace-check --no-loss full.log
+	run_split ptrace-dump --pairs full.log
+	[[ $stderr == *"job: 1 cut by lost events"* ]]
 }
 
 @test "what the kernel lost is a loss at its place" {

@@ -925,8 +925,7 @@ TEST(loss, "")
 	CHECK_CASES(end,
 		"loss: none",
 		"a@1 => pass: nothing is missing",
-		/* A log with an end says how many are missing. */
-		"a@1 !@2 => pass: nothing is missing",
+		"a@1 !@2 => fail: events are missing",
 		"a@1 !@2 open => fail: events are missing",
 		"a@1 holed => fail: events are missing",
 		"a@1 open => undecided: nothing is missing; the log has no end",
