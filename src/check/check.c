@@ -190,10 +190,10 @@ static void find_losses(struct ptrc_check *c)
 		 * differing_parts that could not be read are counted as unreadable. */
 		ending->has_damaged_part |= rest.damaged_parts || rest.differing_parts;
 		rest.damaged_parts = rest.differing_parts = 0;
-		/* If the judge has counted a loss, the logs are taken to have the events that mark where a stream or a
-		 * log was full or damaged. So the judge has counted all losses of this kind, and they are taken out of
-		 * `rest`. */
-		if (ptrc_ending_has_loss(ending)) {
+		/* If the judge has found a loss in this log, the log is taken to have the events that mark where a
+		 * stream or a log was full or damaged. So the judge has found all losses of this kind, and they are
+		 * taken out of `rest`. */
+		if (c->judge.sources[s->order].has_loss) {
 			rest.stream_events = rest.log_events = rest.unreadable_events = 0;
 			rest.is_overrun = rest.is_unreadable_uncounted = false;
 			rest.missing_files = 0;

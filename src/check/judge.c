@@ -1206,6 +1206,7 @@ void ptrc_judge_take_gap(struct ptrc_judge *j, int64_t ns, unsigned int source)
 	if (!ptrc_ending_has_loss(&j->ending))
 		j->ending.first_gap_ns = ns;
 	j->ending.last_gap_ns = ns;
+	j->sources[source].has_loss = true;
 	j->ending.lacks_start |= ns == INT64_MIN;
 	j->ending.gap_count++;
 	doubt_waiters(j, ns, source);

@@ -37,6 +37,8 @@ struct ptrc_roles {
 struct ptrc_judge_source {
 	/* The number of places in this log, so far, where events are missing: losses, stops, and its early end. */
 	uint64_t gap_count;
+	/* An event of this source has marked a loss. */
+	bool has_loss;
 	/* A loss started at the latest event of this source. It lasts until the next event of the source. */
 	bool is_at_loss;
 	/* is_stopped: no START has followed the latest STOP of this source. stop_ns: the time of that STOP. */

@@ -743,6 +743,19 @@ odd_rules() {
 	[[ $stderr == *"job: 1 cut by lost events"* ]]
 }
 
+@test "the marks of one log do not say where another log lost events" {
+	made marked.log <<-'END'
+		event 5000 7 8 posix_trace_overflow
+		event 5001 7 8 posix_trace_resume
+		event 6000 7 8 one
+		lost 1
+	END
+	printf '%s\n' 'event 100 9 9 a' 'event 3000 9 9 c' 'lost 3' | made unmarked.log
+	printf '%s\n' 'rules:' '  - {exists: b, within: 1us}' >rules.yaml
+	run_split ptrace-check rules.yaml unmarked.log marked.log
+	[[ $stdout == "undecided "* ]]
+}
+
 @test "what the kernel lost is a loss at its place" {
 	made a.log <<-'END'
 		layout os.lost u64 events, u32 processor, bool withheld
