@@ -290,7 +290,7 @@ bool ptrc_cli_parse_number(const char *text, uint64_t low, uint64_t high, uint64
 	int error = parse_digits(text, &end, &v);
 
 	if (error == EINVAL || (!error && *end))
-		return ptrc_cli_because(why, "'%s' is not a number", text);
+		return ptrc_cli_because(why, "'%s' is not a whole number", text);
 	if (error || v < low || v > high)
 		return ptrc_cli_because(why, "%s is not in the range %llu to %llu", text,
 					(unsigned long long)low, (unsigned long long)high);
