@@ -557,6 +557,16 @@ struct type {
 	}
 };
 
+/* Makes the library count a name whose events are recorded as unnamed ones, because the name has
+ * another layout: posixtrace_open_type() does that for a layout that no event of this header has. */
+inline void count_unnamed(const char *name) noexcept
+{
+	static const posixtrace_member member = {"unnamed", 0, 1, 1, POSIXTRACE_UNSIGNED, 0};
+	posixtrace_type type = {sizeof(type), name, &member, 1, 0, 0};
+
+	posixtrace_open_type(&type);
+}
+
 /* Opens a type. Several threads may do this at the same time, with the same result. The function is
  * not inline, so that its buffers take no stack in begin(), which an untraced process calls for
  * each event. */
@@ -592,6 +602,8 @@ open(const type &t, const shape *shapes, const char *const *names, std::size_t c
 		error = posixtrace_eventid_open_layout(name, layout, &id);
 	else
 		error = posix_trace_eventid_open(name, &id);
+	if (error == EEXIST)
+		count_unnamed(name);
 	/* After ENOMEM nothing is stored, so the next event tries to open the type again. */
 	if (error != ENOMEM) {
 		t.error.store(error, std::memory_order_relaxed);

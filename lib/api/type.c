@@ -30,6 +30,9 @@ static int open_type(struct posixtrace_type *type, trace_event_id_t *id)
 	if (!error)
 		error = ptrc_process_open_type(type->pt_name, text, &found);
 	ptrc_sys(SYS_munmap, text, TEXT_BYTES);
+	/* The events of the type are recorded as unnamed ones, which no rule about the name would see. */
+	if (error && error != ENOMEM)
+		ptrc_process_refuse_name(type->pt_name);
 	/* After ENOMEM nothing is stored, so the next event tries to open the type again. */
 	if (error != ENOMEM) {
 		__atomic_store_n(&type->pt_error, error, __ATOMIC_RELAXED);

@@ -148,14 +148,12 @@ static void enter_index(struct ptrc_names_object *object, uint32_t index)
 	ptrc_cas(bucket, &head, (uint16_t)(index + 1));
 }
 
-/* Notes a name for which no identifier is left, so that commands can report the number of such
- * names, and the first of them. */
-static void refuse(struct ptrc_names_object *object, const char *name)
+void ptrc_names_refuse(struct ptrc_names_object *object, const char *name)
 {
 	uint32_t hash = hash_of(name), none = 0;
 
 	if (ptrc_cas(&object->refused_state, &none, 1)) {
-		ptrc_copy(object->refused, name, strlen(name) + 1);
+		ptrc_copy(object->refused, name, strnlen(name, PTRC_NAME_BYTES - 1));
 		ptrc_store_release(&object->refused_state, 2);
 	}
 	atomic_fetch_or_explicit(&object->refused_seen[hash / 64 % PTRC_NAMES_REFUSED_WORDS],
@@ -236,7 +234,7 @@ static int append(struct ptrc_names_object *object, int fd, const char *name, ui
 		if (*id)
 			return 0;
 		if (index == PTRC_NAMES_MAX) {
-			refuse(object, name);
+			ptrc_names_refuse(object, name);
 			*id = PTRC_ID_UNNAMED;
 			return 0;
 		}

@@ -245,6 +245,9 @@ const char *ptrc_names_predefined(uint32_t id);
  * identifier is left, *id is PTRC_ID_UNNAMED and the object counts the name as refused.
  * ENAMETOOLONG. ENOMEM: out of memory, or the object is damaged. */
 int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id);
+/* Notes a name whose events are recorded as unnamed ones, so that commands can report the number of
+ * such names, and the first of them. */
+void ptrc_names_refuse(struct ptrc_names_object *, const char *name);
 /* Stores the name of an event type. For predefined event types n may be NULL. EINVAL: there is no
  * type with this identifier. */
 int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_BYTES]);

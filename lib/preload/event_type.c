@@ -14,6 +14,8 @@ uint32_t ptrc_event_type_open(struct ptrc_event_type *t)
 
 	if (error)
 		id = POSIX_TRACE_UNNAMED_USEREVENT;
+	if (error && error != ENOMEM)
+		ptrc_process_refuse_name(t->name);
 	if (error != ENOMEM)
 		ptrc_store_relaxed(&t->id, id);
 	return id;

@@ -192,3 +192,11 @@ int ptrc_process_open_type(const char *name, const char *layout, uint32_t *id)
 	*id = found;
 	return 0;
 }
+
+void ptrc_process_refuse_name(const char *name)
+{
+	struct ptrc_names *names;
+
+	if (!ptrc_process_names(&names))
+		ptrc_names_refuse(names->object, name);
+}

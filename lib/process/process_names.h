@@ -25,4 +25,7 @@ const struct ptrc_names *ptrc_process_own_names(void);
  * NULL if the type has none. The errors are those of posixtrace_eventid_open_layout(). */
 int ptrc_process_open_type(const char *name, const char *layout, uint32_t *id);
 
+/* See ptrc_names_refuse(). */
+void ptrc_process_refuse_name(const char *name);
+
 #endif

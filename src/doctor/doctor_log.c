@@ -322,10 +322,10 @@ static void check_event(struct ptrc_doctor *d, const char *path, const struct lo
 		ptrc_doctor_ok(d, "event", path, "%s happened %llu time%s%s", d->event,
 			       (unsigned long long)seen->wanted, seen->wanted == 1 ? "" : "s",
 			       seen->is_cut_short ? " at least" : in_what);
-	else if (!seen->wanted_types && refused)
+	else if (refused)
 		ptrc_doctor_note(d, "event", path, NULL,
-				 "no event type is called %s%s; it may be among the at least %lu "
-				 "names that got none",
+				 "no event is called %s%s; it may be among the at least %lu "
+				 "names that got no type",
 				 d->event, in_what, refused);
 	else if (!seen->wanted_types)
 		ptrc_doctor_say(d, absence, "event", path, NULL,

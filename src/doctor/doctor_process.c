@@ -359,9 +359,10 @@ static void check_names(struct patient *p)
 			p->seen.pt_names_versions & 0xff, p->seen.pt_names_versions >> 8);
 	if (p->seen.pt_refused_names)
 		ptrc_doctor_problem(
-			p->d, "names", p->thing, "use fewer event names",
-			"at least %lu more event names than %d got no type of their own%s%s",
-			p->seen.pt_refused_names, TRACE_USER_EVENT_MAX - 1,
+			p->d, "names", p->thing, "use fewer event names, and one layout for each",
+			"event names that got no type of their own, as they have another layout, or "
+			"there are %d names: at least %lu%s%s",
+			TRACE_USER_EVENT_MAX - 1, p->seen.pt_refused_names,
 			*p->seen.pt_refused_name ? ", the first of them " : "",
 			p->seen.pt_refused_name);
 	if (!p->seen.pt_has_library || (p->d->event && p->controller))
@@ -383,7 +384,7 @@ static void check_names(struct patient *p)
 	}
 	if (p->seen.pt_refused_names)
 		ptrc_doctor_note(p->d, "event", p->thing, NULL,
-				 "has no event type %s; it may be among the names that got none",
+				 "has no event type %s; it may be among the names that got no type",
 				 p->d->event);
 	else
 		ptrc_doctor_problem(p->d, "event", p->thing, NULL, "has not opened an event %s%s",

@@ -90,7 +90,7 @@ static const struct {
 } losses[] = {
 	{"write_error", "log", NULL},
 	{"untraced_processes", "attach", NULL},
-	{"refused_names", "names", "use fewer event names"},
+	{"refused_names", "names", "use fewer event names, and one layout for each"},
 	{"missing_names", "names", NULL},
 	{"damaged_parts", "log", "no event is missing because of that"},
 	{"missing_files", "log", NULL},

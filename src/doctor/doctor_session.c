@@ -202,7 +202,7 @@ static void check_event(struct ptrc_doctor *d, const char *session, unsigned lon
 	if (!found && refused)
 		ptrc_doctor_note(d, "event", session, NULL,
 				 "no event type is called %s; it may be among the at least %lu "
-				 "names that got none",
+				 "names that got no type",
 				 d->event, refused);
 	else if (!found)
 		ptrc_doctor_problem(d, "event", session, NULL,

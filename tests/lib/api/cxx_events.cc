@@ -47,6 +47,14 @@ void create()
 	}
 }
 
+// How many names the stream says got no type of their own.
+unsigned long refused_names()
+{
+	ptrc_counts counts;
+
+	return ptrc_trace_counts(stream, &counts) ? 0 : counts.pt_refused_names;
+}
+
 // The next event that is not of the system.
 const event &next()
 {
@@ -317,6 +325,7 @@ void case_opening()
 	second(2U);
 	CHECK(is(next(), "posix_trace_unnamed_userevent", "", "\2\0\0\0\0\0\0\0"sv));
 	CHECK(second.open() == EEXIST && second.id() == POSIX_TRACE_UNNAMED_USEREVENT);
+	CHECK(refused_names() == 1);
 	// The same: the same type.
 	CHECK(third.open() == 0 && third.id() == first.id());
 #if __cplusplus < 202002L

@@ -687,6 +687,7 @@ TEST(nothing_happens_untraced, "")
 TEST(of_two_structures_the_second_is_not_taken_for_the_first, "")
 {
 	trace_id_t trid = ts_create_running(getpid(), NULL);
+	struct ptrc_counts counts;
 
 	POSIXTRACE_EMIT(query, .id = 1);
 	POSIXTRACE_EMIT(other, .id = 1);
@@ -695,6 +696,9 @@ TEST(of_two_structures_the_second_is_not_taken_for_the_first, "")
 	CHECK_EQ(posixtrace_open_type(&other), EEXIST);
 	CHECK_EQ(posixtrace_open_type(&other), EEXIST);
 	CHECK_EQ(posixtrace_open_type(NULL), EINVAL);
+	/* A reader that looks for the name does not see all of its events, so it is told. */
+	CHECK_OK(ptrc_trace_counts(trid, &counts));
+	CHECK_EQ(counts.pt_refused_names, 1);
 	ts_expect(trid, POSIX_TRACE_START);
 	trace_event_id_t id = ts_next(trid).info.posix_event_id;
 	CHECK_EQ(id, ts_id("db.query"));

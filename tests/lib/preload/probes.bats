@@ -225,9 +225,9 @@ data() {
 	compile
 	$cc -O2 -I"$PTRC_SOURCE" -DWIDE -shared -fPIC -o wide.so "$here/probes_library.c"
 	expected=$(./odd_notes ./library.so ./wide.so)
-	exits 0 ptrace-run -o run.log --sdt -- ./odd_notes ./library.so ./wide.so
+	exits 3 ptrace-run -o run.log --sdt -- ./odd_notes ./library.so ./wide.so
 	[ "$stdout" = "$expected" ]
-	[ -z "$stderr" ]
+	[[ $stderr == "ptrace-run: run.log: at least 1 event name got no type of its own, as it has another layout"* ]]
 	data sdt.left_out run.log | jq -r .probe | sed 's/twice_again/twice/; s/\(odd.abc\).*\(.\{10\}\)/\1...\2/' | sort >left_out
 	diff left_out - <<-'END'
 		*
