@@ -488,13 +488,15 @@ static enum ptrc_exit status_of(const struct ptrc_check *c)
 struct noting {
 	struct ptrc_check *c;
 	struct ptrc_trial *t;
+	/* The pattern of the events whose expression is looked at. */
+	const char *event;
 };
 
 static char *find_missing(const struct ptrc_field *f, void *arg)
 {
 	const struct noting *n = arg;
 
-	return ptrc_query_missing_member(n->c->query, f);
+	return ptrc_query_missing_member(n->c->query, f, f->is_of_begin ? NULL : n->event);
 }
 
 static void note_missing_member(const char *text, void *arg)
@@ -505,16 +507,17 @@ static void note_missing_member(const char *text, void *arg)
 		fail_by_note(n->c, n->t);
 }
 
-/* If an expression of the rule can hold for no event, because it uses a field that no event has, adds a note that names
+/* If an expression of the rule can hold for no event, because it uses a field that no such event has, adds a note that names
  * the field. Then the rule may fail, see fail_by_note(). */
 static void note_members(struct ptrc_check *c, struct ptrc_trial *t)
 {
-	struct noting n = {c, t};
+	for (size_t i = 0; i < 2 * t->rule->event_count; i++) {
+		struct noting n = {c, t, t->rule->events[i / 2].pattern};
 
-	for (size_t i = 0; i < 2 * t->rule->event_count; i++)
 		if ((t->has_type & 1U << i / 2) && t->rule->events[i / 2].wheres[i % 2])
 			ptrc_where_each_vain(t->rule->events[i / 2].wheres[i % 2], find_missing,
 					     note_missing_member, &n);
+	}
 }
 
 enum ptrc_exit ptrc_check_judge(struct ptrc_check *c)

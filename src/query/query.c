@@ -666,12 +666,13 @@ static bool is_in_json(const struct ptrc_query *q, const struct ptrc_field *f)
 		ptrc_layouts_uses(&q->layouts, ptrc_field_number(f, &q->layouts)).is_json);
 }
 
-char *ptrc_query_missing_member(struct ptrc_query *q, const struct ptrc_field *f)
+char *ptrc_query_missing_member(struct ptrc_query *q, const struct ptrc_field *f, const char *event)
 {
 	struct ptrc_field field = *f;
 	struct ptrc_nearest nearest = {0};
 	struct keys keys = {.count = 0};
-	bool is_found = q->session || !is_in_json(q, f);
+	bool is_found = q->session || f->id != PTRC_FIELD_MEMBER || (!event && !is_in_json(q, f));
+	bool has_event = !event;
 	char name[sizeof("data.") + PTRC_FIELD_TEXT_MAX];
 	char proposal[200];
 
@@ -680,8 +681,15 @@ char *ptrc_query_missing_member(struct ptrc_query *q, const struct ptrc_field *f
 		struct ptrc_source *s = &q->sources[i];
 
 		is_found = s->reader.source || ptrc_reader_select(&s->reader, NULL, 0, NULL);
-		while (!is_found && ptrc_reader_next(&s->reader))
+		while (!is_found && ptrc_reader_next(&s->reader)) {
+			trace_event_id_t id = s->reader.event.posix_event_id;
+
+			if (event &&
+			    !ptrc_glob_matches(event, ptrc_reader_name(&s->reader, id)->text))
+				continue;
+			has_event = true;
 			is_found = has_member(q, s, &field, &keys);
+		}
 	}
 	for (size_t i = 0; i < q->layouts.name_count && !is_found; i++)
 		if (f->name == PTRC_FIELD_OF_JSON && *q->layouts.names[i])
@@ -692,7 +700,10 @@ char *ptrc_query_missing_member(struct ptrc_query *q, const struct ptrc_field *f
 	ptrc_nearest_text(&nearest, proposal, sizeof(proposal));
 	for (size_t i = 0; i < keys.count; i++)
 		free(keys.list[i]);
-	return is_found ? NULL : ptrc_cli_text("no event has %s%s", name, proposal);
+	if (is_found || !has_event)
+		return NULL;
+	return ptrc_cli_text("no event%s%s has %s%s", event ? " " : "", event ? event : "", name,
+			     proposal);
 }
 
 struct member_check {
@@ -706,7 +717,7 @@ static char *find_missing(const struct ptrc_field *f, void *arg)
 {
 	const struct member_check *c = arg;
 
-	return ptrc_query_missing_member(c->q, f);
+	return ptrc_query_missing_member(c->q, f, NULL);
 }
 
 static void say_missing(const char *text, void *arg)
@@ -734,7 +745,7 @@ static bool check_members(struct ptrc_query *q)
 	}
 	c.option = "--fields";
 	for (size_t i = 0; i < q->sink.field_count; i++) {
-		char *text = ptrc_query_missing_member(q, &q->sink.fields[i]);
+		char *text = ptrc_query_missing_member(q, &q->sink.fields[i], NULL);
 
 		if (text)
 			say_missing(text, &c);

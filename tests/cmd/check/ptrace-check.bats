@@ -127,7 +127,7 @@ broken() {
 @test "a rule that a misspelt member of JSON keeps fails, with the member that is near" {
 	ptrace-run -o run.log -- bash -c 'ptrace-event a id=1 status=0; ptrace-event b x=1'
 	exits 1 ptrace-check run.log --never='a where data.statu != 0' --never='a where data.status != 0' --tolerance=0
-	grep -qx "fail       never a where data.statu != 0: no event has data.statu (did you mean 'data.status'?)" stdout.txt
+	grep -qx "fail       never a where data.statu != 0: no event a has data.statu (did you mean 'data.status'?)" stdout.txt
 	grep -q '^pass  *never a where data.status' stdout.txt
 	reports 1 "*--where: no event has data.statu (did you mean 'data.status'?)" ptrace-dump --where='data.statu == 1' run.log
 	reports 1 "*--around: no event has data.idd (did you mean 'data.id'*" ptrace-dump --around='a where data.idd == 1' run.log
@@ -150,7 +150,25 @@ broken() {
 	done
 	exits 1 ptrace-check run.log --never='a where data.statu == 1 && data.statu == 2' --order='a where data.idd,b where data.idd'
 	[ "$(grep -c 'data.statu (did' stdout.txt)" -eq 1 ]
-	[ "$(grep -c 'no event has data.idd' stdout.txt)" -eq 1 ]
+	grep -q 'no event a has data.idd' stdout.txt && grep -q 'no event b has data.idd' stdout.txt
+}
+
+@test "a rule about a member that only other events have fails" {
+	made run.log <<-'END'
+		layout a u32 id
+		layout b u32 id, u32 status
+		event 1000 1 1 a u32:1
+		event 2000 1 1 b u32:1 u32:0
+		event 2000 1 1 raw hex:00000001
+	END
+	exits 1 ptrace-check run.log --never='a where data.status != 0' --never='b where data.status != 0' \
+		--never='[ab] where data.status != 0'
+	grep -qx "fail       never a where data.status != 0: no event a has data.status" stdout.txt
+	[ "$(grep -c '^pass' stdout.txt)" -eq 2 ]
+	# The layout is given to a name that no event has.
+	printf '%s\n' 'decode: {rav: u32 n}' 'rules:' '  - {never: raw, where: data.n > 0}' >rules.yaml
+	exits 1 ptrace-check rules.yaml run.log
+	grep -q 'no event raw has data.n' stdout.txt
 }
 
 @test "a misspelt member of a field that is JSON is reported with the member that is near" {
@@ -162,7 +180,7 @@ broken() {
 	reports 1 "*--where: no event has data.info.erx (did you mean 'data.info.err'?)" ptrace-dump --where='data.info.erx == 5' run.log
 	reports 1 "*--fields: no event has data.info.erx (did*" ptrace-dump --fields=event,data.info.erx run.log
 	exits 1 ptrace-check run.log --never='a where data.info.erx == 5'
-	grep -q "no event has data.info.erx (did you mean 'data.info.err'?)" stdout.txt
+	grep -q "no event a has data.info.erx (did you mean 'data.info.err'?)" stdout.txt
 }
 
 @test "a mistake in a file of rules is told with its place" {
