@@ -18,8 +18,9 @@ struct findings {
 	bool has_loss;
 	/* Events after the end of the log may change the verdict. */
 	bool is_open;
-	/* The number of events, pairs or orders that were judged. It is compared with min_count. */
-	uint64_t count;
+	/* count: the number of events, pairs or orders that were judged. It is compared with min_count. more: for
+	 * pairs, how many may still come to that number. */
+	uint64_t count, more;
 	/* The reason for the verdict. */
 	struct ptrc_buffer text;
 };
@@ -221,12 +222,15 @@ static void decide_bound(struct ptrc_trial *t, const struct ptrc_ending *e, size
 static void decide_pair(struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)
 {
 	const struct ptrc_rule *r = t->rule;
-
 	/* A rule that only limits how many pairs are open at once needs no durations, so it counts every begin
-	 * (matched). Any other rule counts the pairs that have both events (kept). */
-	f->count = t->sources && !r->bound_count ? t->matched : t->kept + count_ignored(t);
+	 * (matched). Any other rule counts the pairs that have both events (kept), and those that are open may still
+	 * become such pairs. */
+	bool is_of_begins = t->sources && !r->bound_count;
+
+	f->more = is_of_begins || t->is_final ? 0 : t->open;
+	f->count = is_of_begins ? t->matched : t->kept + count_ignored(t);
 	f->has_loss = has_loss(e);
-	f->is_open = e->is_unclosed || (t->open && !t->is_final && f->count < r->min_count);
+	f->is_open = e->is_unclosed || (f->count < r->min_count && f->more);
 	ptrc_buffer_format(&f->text, "%" PRIu64 " pair%s", t->kept, plural(t->kept));
 	for (size_t i = 0; i < r->bound_count; i++)
 		decide_bound(t, e, i, f);
@@ -397,7 +401,8 @@ void ptrc_trial_decide(struct ptrc_trial *t)
 	if (f.count < r->min_count) {
 		/* For the kind after, f.count is the number of events that want an answer. Answers that are still to
 		 * come do not add to it. */
-		bool is_sure = r->kind == PTRC_RULE_AFTER && !own.is_unclosed &&
+		bool is_sure = (r->kind == PTRC_RULE_AFTER || r->kind == PTRC_RULE_PAIR) &&
+			       f.count + f.more < r->min_count && !own.is_unclosed &&
 			       (!f.has_loss || is_loss_ignored(t));
 
 		if (t->verdict == PTRC_VERDICT_PASS || is_sure)

@@ -653,6 +653,8 @@ TEST(losses_leave_how_many_pairs_are_open_undecided, "")
 		"a1/1@10 a2/2@20 !@20.5 b2/2@30 => undecided: 0 pairs; 1 at once (bound 1); events were lost",
 		"a1@10 a2@20 b1@30 b2@40 holed => undecided: 2 pairs; 2 at once (bound 1); events were lost",
 		", at_loss: ignore <- a1@10 !@20 a2@30 b2@40 => pass: 1 pair; 1 at once (bound 1)",
+		/* Here begins are counted, and no end adds one. */
+		", min_count: 2 <- a1@10 => fail: 0 pairs; 1 at once (bound 1), at least 2 wanted | 10 no end for 0ns",
 		/* In one log a loss says nothing of the threads of another one. */
 		"pair: [a, b], at-most: 1 at once <- a/1@10 !#1@20 a/2@30 => fail: 0 pairs; 2 at once (bound 1) | 30 2 at once",
 		"a1@10 b1@20 open => undecided: 1 pair; 1 at once (bound 1); the log has no end",
@@ -699,6 +701,8 @@ TEST(pair, "")
 		"a1@1 a2@2 b2@3 b1@6 => fail: 2 pairs; max 5us (bound < 5us) | 1 took 5us",
 		"c@1 => fail: 0 pairs, at least 1 wanted",
 		"!@1 => undecided: 0 pairs, at least 1 wanted; events were lost",
+		", min_count: 2 <- a1@1 b1@2 a2@3 => undecided: 1 pair; max 1us (bound < 5us), at least 2 wanted; 1 open at the end of the log | 3 no end for 0ns",
+		", min_count: 3 <- a1@1 b1@2 a2@3 => fail: 1 pair; max 1us (bound < 5us), at least 3 wanted; 1 open at the end of the log | 3 no end for 0ns",
 		"pair: [a, b], by: data.id, max: 5us <- a1@1 b1@6 => pass: 1 pair; max 5us (bound 5us)",
 		"pair: [a, b], min: '> 1us' <- a1@1 b1@2 => fail: 1 pair; min 1us (bound > 1us) | 1 took 1us",
 		"pair: [a, b], min: '>= 1us', p50: '<= 2us' <- a1@1 b1@2 a1@3 b1@5 a1@6 b1@16 => pass: 3 pairs; min 1us (bound >= 1us); p50 2us (bound <= 2us)",
