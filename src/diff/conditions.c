@@ -334,6 +334,26 @@ static bool is_met(const struct ptrc_condition *c, const double values[PTRC_DIFF
 	return c->is_above ? value > c->limit : value < c->limit;
 }
 
+/* Reports what is too few for a test, the durations or the logs. */
+static void say_few(const struct ptrc_condition *c, const struct ptrc_diff_pair *p)
+{
+	const struct ptrc_diff_pair_side *s = p->sides;
+
+	if (ptrc_diff_has_few_durations(p))
+		ptrc_cli_message(
+			c->text,
+			"does not fail: there are too few durations to tell it from noise, "
+			"%llu and %llu; at least %d are needed on each side",
+			(unsigned long long)s[0].lengths.count,
+			(unsigned long long)s[1].lengths.count, PTRC_RANKS_LEAST);
+	else
+		ptrc_cli_message(
+			c->text,
+			"does not fail: too few logs have this pair to tell it from noise, "
+			"%zu and %zu; %d on each side are enough",
+			ptrc_diff_logs_with(&s[0]), ptrc_diff_logs_with(&s[1]), PTRC_RUNS_ENOUGH);
+}
+
 static enum ptrc_condition_verdict judge(const struct ptrc_diff *d, struct ptrc_condition *c)
 {
 	const struct ptrc_diff_pair *p = find_pair(d, c);
@@ -348,13 +368,7 @@ static enum ptrc_condition_verdict judge(const struct ptrc_diff *d, struct ptrc_
 	if (!is_tested)
 		return PTRC_CONDITION_FAILED;
 	if (p->verdict == PTRC_DIFF_FEW) {
-		ptrc_cli_message(
-			c->text,
-			"does not fail: there are too few durations to tell it from noise, "
-			"%llu and %llu%s",
-			(unsigned long long)p->sides[0].lengths.count,
-			(unsigned long long)p->sides[1].lengths.count,
-			ptrc_diff_is_single(d) ? "" : ", or too few logs for so many pairs");
+		say_few(c, p);
 		return PTRC_CONDITION_FEW;
 	}
 	p_value = ptrc_diff_test(d, p, c->per_million);

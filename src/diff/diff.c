@@ -151,35 +151,30 @@ double ptrc_diff_threshold(const struct ptrc_diff *d)
 	return ptrc_diff_is_single(d) ? PTRC_RANKS_THRESHOLD : PTRC_RUNS_THRESHOLD;
 }
 
-/* Returns the logarithm of the quantile for each log that has durations. The caller frees the list. */
-static double *logarithms(const struct ptrc_diff_pair_side *s, unsigned int per_million,
-			  size_t *count)
+size_t ptrc_diff_logs_with(const struct ptrc_diff_pair_side *s)
 {
-	double *list = ptrc_cli_allocate((s->run_count + 1) * sizeof(*list));
+	size_t count = 0;
 
-	*count = 0;
 	for (size_t i = 0; i < s->run_count; i++)
-		if (s->runs[i].count)
-			list[(*count)++] =
-				log1p((double)ptrc_quantiles_at(&s->runs[i], per_million));
-	return list;
+		count += s->runs[i].count > 0;
+	return count;
 }
 
-/* Whether there are enough durations for a test and, unless each side has one log, enough logs: the least possible
- * p-value has to be below the threshold even if it is corrected for the number of all pairs. */
+bool ptrc_diff_has_few_durations(const struct ptrc_diff_pair *p)
+{
+	return p->sides[0].lengths.count < PTRC_RANKS_LEAST ||
+	       p->sides[1].lengths.count < PTRC_RANKS_LEAST;
+}
+
+/* Whether there are enough durations for a test and, unless each side has one log, enough logs. */
 static bool is_enough(const struct ptrc_diff *d, const struct ptrc_diff_pair *p)
 {
 	const struct ptrc_diff_pair_side *s = p->sides;
-	size_t counts[PTRC_DIFF_SIDES] = {0};
 
-	if (s[0].lengths.count < PTRC_RANKS_LEAST || s[1].lengths.count < PTRC_RANKS_LEAST)
-		return false;
-	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
-		for (size_t k = 0; k < s[i].run_count; k++)
-			counts[i] += s[i].runs[k].count > 0;
-	return ptrc_diff_is_single(d) ||
-	       ptrc_runs_least(counts[0], counts[1]) * (double)d->pair_table.count <
-		       PTRC_RUNS_THRESHOLD;
+	return !ptrc_diff_has_few_durations(p) &&
+	       (ptrc_diff_is_single(d) ||
+		ptrc_runs_least(ptrc_diff_logs_with(&s[0]), ptrc_diff_logs_with(&s[1])) <
+			PTRC_RUNS_THRESHOLD);
 }
 
 /* Stores a first verdict: NEW, GONE or NONE if a side has no durations; FEW if not is_enough(); else NOISE, which
@@ -197,84 +192,126 @@ static void compare(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
 	p->verdict = is_enough(d, p) ? PTRC_DIFF_NOISE : PTRC_DIFF_FEW;
 }
 
-/* Returns the p-value of the quantile. The test compares durations; if a side has several logs, it compares
- * the quantiles of the logs. */
-static double compare_at(const struct ptrc_diff *d, const struct ptrc_diff_pair *p,
-			 unsigned int per_million)
+/* The tests of a pair: one for each quantile and, if durations are compared, the rank test, which is the last. */
+static size_t count_tests(const struct ptrc_diff *d, size_t quantile_count)
 {
-	size_t counts[PTRC_DIFF_SIDES];
-	double *lists[PTRC_DIFF_SIDES];
-	double p_value;
-
-	if (ptrc_diff_is_single(d))
-		return ptrc_ranks_compare_at(&p->sides[0].lengths, &p->sides[1].lengths,
-					     per_million);
-	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
-		lists[i] = logarithms(&p->sides[i], per_million, &counts[i]);
-	p_value = ptrc_runs_compare(lists[0], counts[0], lists[1], counts[1]);
-	free(lists[0]);
-	free(lists[1]);
-	return p_value;
+	return quantile_count + ptrc_diff_is_single(d);
 }
 
-/* Corrects the p-values for the number of pairs that are tested. There is one p-value for each pair. */
-static void correct(const struct ptrc_diff *d, double *p_values)
+/* Compares the durations of each pair, and corrects the p-values of all pairs together. */
+static void test_durations(const struct ptrc_diff *d, const struct ptrc_quantile *quantiles,
+			   size_t count, double *p_values)
 {
-	double **tested = ptrc_cli_allocate((d->pair_count + 1) * sizeof(double *));
-	size_t count = 0;
+	size_t test_count = count_tests(d, count);
+	double **tested = ptrc_cli_allocate(d->pair_count * test_count * sizeof(double *));
+	size_t tested_count = 0;
 
-	for (size_t i = 0; i < d->pair_count; i++)
-		if (d->pair_list[i]->verdict >= PTRC_DIFF_SLOWER &&
-		    d->pair_list[i]->verdict != PTRC_DIFF_FEW)
-			tested[count++] = &p_values[i];
-	ptrc_ranks_correct(tested, count);
+	for (size_t i = 0; i < d->pair_count; i++, p_values += test_count) {
+		const struct ptrc_diff_pair *p = d->pair_list[i];
+		const struct ptrc_quantiles *before = &p->sides[PTRC_DIFF_BEFORE].lengths;
+		const struct ptrc_quantiles *after = &p->sides[PTRC_DIFF_AFTER].lengths;
+
+		if (!before->count || !after->count)
+			continue;
+		for (size_t k = 0; k < count; k++)
+			p_values[k] =
+				ptrc_ranks_compare_at(before, after, quantiles[k].per_million);
+		p_values[count] = ptrc_ranks_compare(before, after).p_value;
+		for (size_t k = 0; k < test_count && p->verdict != PTRC_DIFF_FEW; k++)
+			tested[tested_count++] = &p_values[k];
+	}
+	ptrc_ranks_correct(tested, tested_count);
 	free(tested);
 }
 
-/* Returns the corrected p-values of the quantile, one for each pair. The caller frees the list. */
-static double *test_at(const struct ptrc_diff *d, unsigned int per_million)
+/* Stores the logarithm of the pair's quantile in each log, NAN for a log that lacks the pair. A pair whose durations
+ * are too few for any division of the logs has no numbers, and so no part in the tests. Which pairs take part must not
+ * depend on the present division: otherwise the tests would report more than PTRC_RUNS_THRESHOLD allows. */
+static void put_logarithms(const struct ptrc_diff *d, const struct ptrc_diff_pair *p,
+			   unsigned int per_million, double *row)
 {
-	double *p_values = ptrc_cli_allocate((d->pair_count + 1) * sizeof(*p_values));
+	bool is_tested =
+		p->sides[0].lengths.count + p->sides[1].lengths.count >= 2 * PTRC_RANKS_LEAST;
 
-	for (size_t i = 0; i < d->pair_count; i++)
-		p_values[i] = d->pair_list[i]->verdict >= PTRC_DIFF_SLOWER
-				      ? compare_at(d, d->pair_list[i], per_million)
-				      : 0;
-	correct(d, p_values);
+	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
+		for (size_t k = 0; k < d->sides[i].log_count; k++) {
+			const struct ptrc_diff_pair_side *s = &p->sides[i];
+			bool is_known = is_tested && k < s->run_count && s->runs[k].count;
+
+			*row++ =
+				is_known
+					? log1p((double)ptrc_quantiles_at(&s->runs[k], per_million))
+					: (double)NAN;
+		}
+}
+
+/* Compares the logs by all quantiles of all pairs together. */
+static void test_logs(const struct ptrc_diff *d, const struct ptrc_quantile *quantiles,
+		      size_t count, double *p_values)
+{
+	size_t before = d->sides[PTRC_DIFF_BEFORE].log_count;
+	size_t after = d->sides[PTRC_DIFF_AFTER].log_count;
+	size_t rows = d->pair_count * count;
+	double *values = ptrc_cli_allocate(rows * (before + after) * sizeof(*values));
+
+	for (size_t i = 0; i < rows; i++)
+		put_logarithms(d, d->pair_list[i / count], quantiles[i % count].per_million,
+			       values + i * (before + after));
+	ptrc_runs_compare(values, rows, before, after, p_values);
+	free(values);
+}
+
+/* Returns the p-values of all tests, corrected for their number: count_tests() for each pair. The caller frees them. */
+static double *test(const struct ptrc_diff *d, const struct ptrc_quantile *quantiles, size_t count)
+{
+	double *p_values =
+		ptrc_cli_allocate(d->pair_count * count_tests(d, count) * sizeof(*p_values));
+
+	if (ptrc_diff_is_single(d))
+		test_durations(d, quantiles, count, p_values);
+	else
+		test_logs(d, quantiles, count, p_values);
 	return p_values;
 }
 
 double ptrc_diff_test(const struct ptrc_diff *d, const struct ptrc_diff_pair *pair,
 		      unsigned int per_million)
 {
-	double *p_values = test_at(d, per_million);
+	struct ptrc_quantile quantiles[PTRC_QUANTILES_SHOWN + 1] = {0};
+	double *p_values;
 	double p_value = 0;
 
+	for (size_t k = 0; k < PTRC_QUANTILES_SHOWN; k++) {
+		if (ptrc_quantiles_shown[k].per_million == per_million)
+			return pair->p_values[k];
+		quantiles[k] = ptrc_quantiles_shown[k];
+	}
+	quantiles[PTRC_QUANTILES_SHOWN].per_million = per_million;
+	p_values = test(d, quantiles, PTRC_QUANTILES_SHOWN + 1);
 	for (size_t i = 0; i < d->pair_count; i++)
 		if (d->pair_list[i] == pair)
-			p_value = p_values[i];
+			p_value = p_values[i * count_tests(d, PTRC_QUANTILES_SHOWN + 1) +
+					   PTRC_QUANTILES_SHOWN];
 	free(p_values);
 	return p_value;
 }
 
-/* Tests the quantiles that are shown, and corrects the p-values of the rank test. */
-static void test(const struct ptrc_diff *d)
+/* Tests the quantiles that are shown. */
+static void test_shown(const struct ptrc_diff *d)
 {
-	double *ranks = ptrc_cli_allocate((d->pair_count + 1) * sizeof(*ranks));
+	size_t test_count = count_tests(d, PTRC_QUANTILES_SHOWN);
+	double *p_values = test(d, ptrc_quantiles_shown, PTRC_QUANTILES_SHOWN);
 
-	for (size_t k = 0; k < PTRC_QUANTILES_SHOWN; k++) {
-		double *p_values = test_at(d, ptrc_quantiles_shown[k].per_million);
+	for (size_t i = 0; i < d->pair_count; i++) {
+		struct ptrc_diff_pair *p = d->pair_list[i];
+		const double *of_pair = &p_values[i * test_count];
 
-		for (size_t i = 0; i < d->pair_count; i++)
-			d->pair_list[i]->p_values[k] = p_values[i];
-		free(p_values);
+		memcpy(p->p_values, of_pair, sizeof(p->p_values));
+		p->test.p_value = of_pair[test_count - 1];
+		for (size_t k = 0; k < test_count && !ptrc_diff_is_single(d); k++)
+			p->test.p_value = fmin(p->test.p_value, of_pair[k]);
 	}
-	for (size_t i = 0; i < d->pair_count; i++)
-		ranks[i] = d->pair_list[i]->test.p_value;
-	correct(d, ranks);
-	for (size_t i = 0; i < d->pair_count; i++)
-		d->pair_list[i]->test.p_value = ranks[i];
-	free(ranks);
+	free(p_values);
 }
 
 static void judge(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
@@ -398,7 +435,7 @@ void ptrc_diff_end(struct ptrc_diff *d)
 		ptrc_cli_allocate((d->pair_table.count + 1) * sizeof(struct ptrc_diff_pair *));
 	ptrc_table_visit(&d->type_table, add_type, d);
 	ptrc_table_visit(&d->pair_table, add_pair, d);
-	test(d);
+	test_shown(d);
 	for (size_t i = 0; i < d->pair_count; i++)
 		judge(d, d->pair_list[i]);
 	qsort_r(d->types, d->type_count, sizeof(*d->types), compare_types, d);

@@ -74,9 +74,9 @@ struct ptrc_diff_pair {
 		struct ptrc_pair_halves halves;
 		uint64_t without_key;
 	} sides[PTRC_DIFF_SIDES];
-	/* Filled in by ptrc_diff_end(). The tests are valid if both sides have durations; `test`, the rank test,
-	 * decides the verdict only if each side has exactly one log. The p-values are corrected for the number of
-	 * tests, except with PTRC_DIFF_FEW. */
+	/* Filled in by ptrc_diff_end(). The tests are valid if both sides have durations. If each side has exactly
+	 * one log, `test` is the rank test; otherwise its p-value is the least one of p_values. The p-values are
+	 * corrected for the number of tests, except with PTRC_DIFF_FEW. */
 	enum ptrc_diff_verdict verdict;
 	struct ptrc_rank_test test;
 	double p_values[PTRC_QUANTILES_SHOWN];
@@ -113,10 +113,16 @@ void ptrc_diff_end(struct ptrc_diff *);
 /* Events per second; negative if the logs of the side show no time. */
 double ptrc_diff_rate(const struct ptrc_diff_side *, uint64_t count);
 
-/* Returns the p-value of a quantile for a pair that has durations on both sides, corrected for the number of
- * pairs. */
+/* Returns the p-value of a quantile for a pair that has durations on both sides. It is corrected for the tests of all
+ * pairs: of the quantiles that are shown and, if it is not one of them, of this quantile. */
 double ptrc_diff_test(const struct ptrc_diff *, const struct ptrc_diff_pair *,
 		      unsigned int per_million);
+
+/* Returns the number of the side's logs that have durations of the pair. */
+size_t ptrc_diff_logs_with(const struct ptrc_diff_pair_side *);
+
+/* Whether a side has too few durations of the pair for a test. */
+bool ptrc_diff_has_few_durations(const struct ptrc_diff_pair *);
 
 /* Whether each side has exactly one log. Then the tests compare durations; otherwise they compare logs. */
 bool ptrc_diff_is_single(const struct ptrc_diff *);

@@ -33,7 +33,7 @@ static const char *const condition_verdicts[] = {
 static const char *tests_of(const struct ptrc_diff *d)
 {
 	return ptrc_diff_is_single(d) ? "Mann-Whitney, Mathisen; Holm"
-				      : "permutation of logs; Holm";
+				      : "permutation of logs; Westfall-Young";
 }
 
 /* ---- text ---- */
@@ -180,14 +180,25 @@ static const char *quantile_verdict(const struct ptrc_diff_pair *p, size_t i)
 	const struct ptrc_diff_pair_side *s = p->sides;
 	unsigned int per_million = ptrc_quantiles_shown[i].per_million;
 
-	if (p->verdict == PTRC_DIFF_FEW)
-		return verdicts[PTRC_DIFF_FEW];
 	if (!p->is_changed[i])
 		return verdicts[PTRC_DIFF_NOISE];
 	return verdicts[ptrc_quantiles_at(&s[1].lengths, per_million) >
 					ptrc_quantiles_at(&s[0].lengths, per_million)
 				? PTRC_DIFF_SLOWER
 				: PTRC_DIFF_FASTER];
+}
+
+/* Puts the reason of the verdict: those of the quantiles, or how many durations or logs a test needs. */
+static void put_reason(struct ptrc_buffer *b, const struct ptrc_diff_pair *p)
+{
+	if (p->verdict != PTRC_DIFF_FEW)
+		for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++)
+			ptrc_buffer_format(b, "%s%s %s", i ? ", " : "",
+					   ptrc_quantiles_shown[i].name, quantile_verdict(p, i));
+	else if (ptrc_diff_has_few_durations(p))
+		ptrc_buffer_format(b, "%d durations on each side are needed", PTRC_RANKS_LEAST);
+	else
+		ptrc_buffer_format(b, "%d logs on each side are enough", PTRC_RUNS_ENOUGH);
 }
 
 static void put_pair(struct ptrc_buffer *b, const struct ptrc_diff_pair *p)
@@ -199,11 +210,11 @@ static void put_pair(struct ptrc_buffer *b, const struct ptrc_diff_pair *p)
 	ptrc_text_put(b, p->name, strlen(p->name));
 	ptrc_buffer_text(b, b->used - begin > NAME_MAX_COLUMNS ? ":\n  " : ": ");
 	ptrc_buffer_text(b, verdicts[p->verdict]);
-	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN && before->count && after->count; i++)
-		ptrc_buffer_format(b, "%s%s %s", i ? ", " : " (", ptrc_quantiles_shown[i].name,
-				   quantile_verdict(p, i));
-	if (before->count && after->count)
+	if (before->count && after->count) {
+		ptrc_buffer_text(b, " (");
+		put_reason(b, p);
 		ptrc_buffer_format(b, "; longer after: %.1f %%)", 100 * p->test.superiority);
+	}
 	ptrc_buffer_char(b, '\n');
 	put_label(b, 2, "count", LABEL);
 	put_number(b, before->count, VALUE);

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "src/base/message.h"
 
@@ -165,42 +164,75 @@ static void draw_choice(size_t *chosen, size_t k, size_t n, uint64_t *state)
 	}
 }
 
-static double difference(const double *all, const size_t *chosen, size_t k, size_t n, double sum)
+/* Replaces the numbers of a test by their distances from the mean, in a unit in which the squares of all distances add
+ * up to 1. Then the sum over a group of runs is the difference of the two groups' means, up to a factor that is the same
+ * for all tests. A run without a number gets the distance 0; so do all runs if their numbers are equal. */
+static void standardize(double *row, size_t n)
 {
-	double of_chosen = 0;
+	double least = (double)INFINITY, greatest = -(double)INFINITY;
+	double sum = 0, squares = 0, known = 0;
 
-	for (size_t i = 0; i < k; i++)
-		of_chosen += all[chosen[i]];
-	return fabs(of_chosen / (double)k - (sum - of_chosen) / (double)(n - k));
+	for (size_t i = 0; i < n; i++) {
+		if (isnan(row[i]))
+			continue;
+		least = fmin(least, row[i]);
+		greatest = fmax(greatest, row[i]);
+		sum += row[i];
+		known++;
+	}
+	for (size_t i = 0; i < n; i++) {
+		row[i] = least < greatest && !isnan(row[i]) ? row[i] - sum / known : 0;
+		squares += row[i] * row[i];
+	}
+	for (size_t i = 0; i < n && squares > 0; i++)
+		row[i] /= sqrt(squares);
 }
 
-double ptrc_runs_compare(const double *a, size_t a_count, const double *b, size_t b_count)
+static double statistic(const double *row, const size_t *chosen, size_t k)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < k; i++)
+		sum += row[chosen[i]];
+	return fabs(sum);
+}
+
+void ptrc_runs_compare(double *values, size_t test_count, size_t a_count, size_t b_count,
+		       double *p_values)
 {
 	size_t n = a_count + b_count;
-	double *all = ptrc_cli_allocate(n * sizeof(*all));
+	double *observed = ptrc_cli_allocate(test_count * sizeof(*observed));
 	size_t *chosen = ptrc_cli_allocate(n * sizeof(*chosen));
 	bool is_drawn = count_ways(n, a_count < b_count ? a_count : b_count) > PTRC_RUNS_WAYS;
-	double sum = 0, observed, ways = 0, as_great = 0;
+	double ways = 0;
 	uint64_t state = 1;
 
-	memcpy(all, a, a_count * sizeof(*all));
-	memcpy(all + a_count, b, b_count * sizeof(*all));
-	for (size_t i = 0; i < n; i++) {
-		sum += all[i];
+	for (size_t i = 0; i < n; i++)
 		chosen[i] = i;
+	for (size_t t = 0; t < test_count; t++) {
+		standardize(values + t * n, n);
+		/* Slightly smaller, because the sum of the same numbers in another order may differ by rounding. */
+		observed[t] = statistic(values + t * n, chosen, a_count) - 1e-9;
+		p_values[t] = 0;
 	}
-	/* The observed difference is made slightly smaller, because the sum of the same numbers in another
-	 * order may differ by rounding. */
-	observed = difference(all, chosen, a_count, n, sum) * (1 - 1e-9);
 	do {
+		double greatest = 0;
+
 		ways++;
-		as_great += difference(all, chosen, a_count, n, sum) >= observed;
+		for (size_t t = 0; t < test_count; t++) {
+			double of_test = statistic(values + t * n, chosen, a_count);
+
+			greatest = of_test > greatest ? of_test : greatest;
+		}
+		for (size_t t = 0; t < test_count; t++)
+			p_values[t] += greatest >= observed[t];
 		if (is_drawn)
 			draw_choice(chosen, a_count, n, &state);
 	} while (is_drawn ? ways < PTRC_RUNS_WAYS : next_choice(chosen, a_count, n));
-	free(all);
+	for (size_t t = 0; t < test_count; t++)
+		p_values[t] /= ways;
+	free(observed);
 	free(chosen);
-	return as_great / ways;
 }
 
 static int compare_p_values(const void *a, const void *b)

@@ -46,18 +46,26 @@ double ptrc_ranks_compare_at(const struct ptrc_quantiles *, const struct ptrc_qu
 /* The greatest number of divisions that ptrc_runs_compare() tries. */
 enum { PTRC_RUNS_WAYS = 20000 };
 /*
- * Tests by permutation whether the means of two groups of runs differ; one number stands for each run. Returns the
- * p-value: of all divisions of the runs into groups of these sizes, the share in which the means differ at least
- * as much. If there are more than PTRC_RUNS_WAYS divisions, a generator with a fixed seed draws PTRC_RUNS_WAYS of
- * them.
+ * Tests by permutation whether two groups of runs differ (the single-step maxT method of Westfall and Young,
+ * Resampling-Based Multiple Testing, 1993). `values` has a row for each test, with a number for each run, first those of
+ * group `a`; NAN if the run has none, which counts as the mean of the others. Overwrites `values`. The statistic of a
+ * test is the difference of the groups' means, divided by the standard deviation of all its numbers.
+ *
+ * Stores the p-value of each test: of all divisions of the runs into groups of these sizes, the share in which the
+ * greatest statistic of all tests is at least the observed one of this test. So the p-values are corrected for the
+ * number of tests. If there are more than PTRC_RUNS_WAYS divisions, a generator with a fixed seed draws PTRC_RUNS_WAYS
+ * of them.
  */
-double ptrc_runs_compare(const double *a, size_t a_count, const double *b, size_t b_count);
+void ptrc_runs_compare(double *values, size_t test_count, size_t a_count, size_t b_count,
+		       double *p_values);
 
-/* Returns the least p-value that groups of these sizes can have. */
+/* Returns the least p-value that groups of these sizes can have. It is below PTRC_RUNS_THRESHOLD if each group has
+ * PTRC_RUNS_ENOUGH runs. */
+enum { PTRC_RUNS_ENOUGH = 4 };
 double ptrc_runs_least(size_t a_count, size_t b_count);
 
-/* Corrects the p-values of a whole comparison for the number of tests (Holm, A simple sequentially rejective
- * multiple test procedure, Scandinavian Journal of Statistics 6, 1979). */
+/* Corrects p-values for their number (Holm, A simple sequentially rejective multiple test procedure, Scandinavian
+ * Journal of Statistics 6, 1979). */
 void ptrc_ranks_correct(double **p_values, size_t count);
 
 #endif

@@ -107,9 +107,11 @@ verdict_of() {
 	reports 0 "*p50 req > -50%: does not fail: the change is noise (p = *" ptrace-stat --diff --fail-if='p50 req > -50%' before.log after.log
 	exits 5 ptrace-stat --diff --fail-if='p50 req > 1ms' before.log after.log
 	durations few.log req 7 9000000 9000000 1 1
-	reports 0 "*too few durations to tell it from noise, 2000 and 7*" ptrace-stat --diff --json --fail-if='p50 req > +10%' before.log few.log
+	reports 0 "*too few durations to tell it from noise, 2000 and 7; at least 8 are needed on each side*" ptrace-stat --diff --json --fail-if='p50 req > +10%' before.log few.log
 	jq -e '.conditions == [{condition: "p50 req > +10%", verdict: "too few",
 		before: .pairs[-1].before.p50_ns, after: 9000000}]' <<<"$stdout"
+	exits 0 ptrace-stat --diff before.log few.log
+	grep -Eq '^req: too few \(8 durations on each side are needed; longer after: 100.0 %\)$' <<<"$stdout"
 }
 
 @test "diff: --fail-if of any quantile" {
@@ -242,20 +244,30 @@ verdict_of() {
 }
 
 @test "diff: of several logs on a side the difference between logs counts" {
-	# Each log is slower or faster than others for a reason of its own.
+	# Each log is slower or faster than others for a reason of its own. Two pairs do not change.
 	i=0
 	for scale in 100 140 105 180 120 150; do
 		i=$((i + 1))
-		durations "a$i.log" req 1000 $((scale * 10000)) $((scale * 20000)) 1 $i
-		durations "b$i.log" req 1000 $((scale * 10100)) $((scale * 20200)) 1 "1$i"
-		durations "c$i.log" req 1000 $((scale * 30000)) $((scale * 60000)) 1 "2$i"
+		durations "a$i.log" req 1000 $((scale * 10000)) $((scale * 20000)) 1 $i \
+			db 100 5000 6000 1 "3$i" fs 100 5000 6000 1 "4$i"
+		durations "b$i.log" req 1000 $((scale * 10100)) $((scale * 20200)) 1 "1$i" \
+			db 100 5000 6000 1 "5$i" fs 100 5000 6000 1 "6$i"
+		durations "c$i.log" req 1000 $((scale * 30000)) $((scale * 60000)) 1 "2$i" \
+			db 100 5000 6000 1 "7$i" fs 100 5000 6000 1 "8$i"
 	done
 	a='--baseline=a1.log --baseline=a3.log --baseline=a5.log --baseline=a6.log'
-	# The durations alone would differ for certain.
 	[ "$(verdict_of req $a b2.log b4.log b6.log b3.log)" = noise ]
 	exits 0 ptrace-stat --diff --json $a --fail-if='p50 req > +1%' b2.log b4.log b6.log b3.log
 	[[ $stderr =~ 'the change is noise (p = 0.'[1-9] ]]
-	jq -e '.pairs[0].p_value < 1e-6 and .test == "permutation of logs; Holm"' <<<"$stdout"
-	[ "$(verdict_of req $a c1.log c3.log c5.log c2.log)" = slower ]
-	[ "$(verdict_of req --baseline=a1.log --baseline=a2.log --baseline=a3.log c1.log c2.log c3.log)" = 'too few' ]
+	jq -e '.test == "permutation of logs; Westfall-Young" and
+		all(.pairs[]; .p_value == ([.quantiles[].p_value] | min))' <<<"$stdout"
+	# The durations of two of these logs alone differ for certain.
+	[ "$(verdict_of req a1.log b4.log)" = slower ]
+	exits 5 ptrace-stat --diff --fail-if='p50 req > +50%' --fail-if='p75 req > +50%' $a c1.log c3.log c5.log c2.log
+	[ -z "$stderr" ]
+	grep -q '^req: slower (p50 slower, ' <<<"$stdout"
+	a='--baseline=a1.log --baseline=a2.log --baseline=a3.log'
+	reports 0 "*p50 req > +50%: does not fail: too few logs have this pair to tell it from noise, 3 and 3; 4 on each side are enough*" \
+		ptrace-stat --diff --fail-if='p50 req > +50%' $a c1.log c2.log c3.log
+	grep -Eq '^req: too few \(4 logs on each side are enough; longer after: 100.0 %\)$' <<<"$stdout"
 }

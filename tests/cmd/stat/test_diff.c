@@ -256,43 +256,207 @@ TEST(wrong_conditions_get_column_and_reason, "")
 			harness_fail("%s: %s", wrong[i].text, reason_of(wrong[i].text));
 }
 
+/* ---- several logs on a side ---- */
+
+static double compare_two(const double *a, size_t a_count, const double *b, size_t b_count)
+{
+	double all[80], p_value;
+
+	memcpy(all, a, a_count * sizeof(*all));
+	memcpy(all + a_count, b, b_count * sizeof(*all));
+	ptrc_runs_compare(all, 1, a_count, b_count, &p_value);
+	return p_value;
+}
+
 TEST(runs_are_compared_by_permutation, "")
 {
 	static const double low[] = {1, 2, 3, 4}, high[] = {11, 12, 13, 14},
-			    mixed[] = {1, 13, 3, 12};
+			    mixed[] = {1, 13, 3, 12}, same[] = {0.1, 0.1, 0.1, 0.1};
 	double many[2][40], p;
 
 	/* Two of 70 ways. */
-	CHECK(is_near(ptrc_runs_compare(low, 4, high, 4), 2.0 / 70));
-	CHECK(is_near(ptrc_runs_compare(high, 4, low, 4), 2.0 / 70));
-	CHECK(is_near(ptrc_runs_compare(low, 4, low, 4), 1));
-	CHECK(ptrc_runs_compare(mixed, 4, high, 4) > 0.05);
-	CHECK(is_near(ptrc_runs_compare(low, 1, high, 1), 1));
+	CHECK(is_near(compare_two(low, 4, high, 4), 2.0 / 70));
+	CHECK(is_near(compare_two(high, 4, low, 4), 2.0 / 70));
+	CHECK(is_near(compare_two(low, 4, low, 4), 1));
+	CHECK(is_near(compare_two(same, 4, same, 3), 1));
+	CHECK(compare_two(mixed, 4, high, 4) > 0.05);
+	CHECK(is_near(compare_two(low, 1, high, 1), 1));
 	CHECK(is_near(ptrc_runs_least(4, 4), 2.0 / 70) && is_near(ptrc_runs_least(1, 3), 0.25) &&
 	      is_near(ptrc_runs_least(3, 4), 1.0 / 35));
+	CHECK(ptrc_runs_least(PTRC_RUNS_ENOUGH, PTRC_RUNS_ENOUGH) < PTRC_RUNS_THRESHOLD &&
+	      ptrc_runs_least(PTRC_RUNS_ENOUGH - 1, PTRC_RUNS_ENOUGH - 1) >= PTRC_RUNS_THRESHOLD);
 	for (size_t i = 0; i < 40; i++) {
 		many[0][i] = (double)i;
 		many[1][i] = (double)i + 100;
 	}
-	p = ptrc_runs_compare(many[0], 40, many[1], 40);
-	CHECK(p > 0 && p < 0.001 && is_near(p, ptrc_runs_compare(many[0], 40, many[1], 40)));
-	CHECK(is_near(ptrc_runs_compare(many[0], 40, many[0], 40), 1));
+	p = compare_two(many[0], 40, many[1], 40);
+	CHECK(p > 0 && p < 0.001 && is_near(p, compare_two(many[0], 40, many[1], 40)));
+	CHECK(is_near(compare_two(many[0], 40, many[0], 40), 1));
 }
 
-/* Each run has a factor of its own, as a load makes it. */
-TEST(equal_runs_beside_a_load_are_noise, "")
+enum { RUNS = 9, TESTS = 4 };
+
+/* The statistic as it is defined, with the runs of the bit mask as one group. */
+static double statistic_of(const double *row, unsigned int mask)
 {
-	size_t found = 0;
+	double sums[2] = {0}, counts[2] = {0}, sum = 0, squares = 0, known = 0, mean;
 
-	for (size_t round = 0; round < 200; round++) {
-		double runs[10];
+	for (size_t i = 0; i < RUNS; i++)
+		if (!isnan(row[i])) {
+			sum += row[i];
+			known++;
+		}
+	mean = sum / known;
+	for (size_t i = 0; i < RUNS; i++) {
+		double value = isnan(row[i]) ? mean : row[i];
 
-		for (size_t i = 0; i < 10; i++)
-			runs[i] = (double)harness_draw(1000) * (double)harness_draw(1000);
-		found += ptrc_runs_compare(runs, 5, runs + 5, 5) < PTRC_RUNS_THRESHOLD;
+		sums[mask >> i & 1] += value;
+		counts[mask >> i & 1]++;
+		squares += (value - mean) * (value - mean);
 	}
-	harness_note("%zu of 200", found);
-	CHECK(found <= 14);
+	return fabs(sums[0] / counts[0] - sums[1] / counts[1]) / sqrt(squares / RUNS);
+}
+
+TEST(the_joint_test_of_runs_is_that_of_the_definition, "")
+{
+	for (size_t round = 0; round < 50; round++) {
+		unsigned int first = 2 + (unsigned int)harness_draw(RUNS - 3);
+		double values[TESTS][RUNS], copy[TESTS][RUNS], p_values[TESTS];
+		double ways = 0, as_great[TESTS] = {0};
+
+		for (size_t t = 0; t < TESTS; t++)
+			for (size_t i = 0; i < RUNS; i++)
+				values[t][i] = i > 1 && !harness_draw(6)
+						       ? (double)NAN
+						       : (double)harness_draw(1000) + (double)i;
+		for (unsigned int mask = 0; mask < 1U << RUNS; mask++) {
+			double greatest = 0;
+
+			if ((unsigned int)__builtin_popcount(mask) != first)
+				continue;
+			ways++;
+			for (size_t t = 0; t < TESTS; t++)
+				greatest = fmax(greatest, statistic_of(values[t], mask));
+			for (size_t t = 0; t < TESTS; t++)
+				as_great[t] +=
+					greatest >=
+					statistic_of(values[t], (1U << first) - 1) * (1 - 1e-9);
+		}
+		memcpy(copy, values, sizeof(copy));
+		ptrc_runs_compare(&copy[0][0], TESTS, first, RUNS - first, p_values);
+		for (size_t t = 0; t < TESTS; t++)
+			CHECK(is_near(p_values[t], as_great[t] / ways));
+	}
+}
+
+/* Returns durations of a log whose machine was busier or less busy than others. */
+static struct ptrc_quantiles draw_run(double scale)
+{
+	struct ptrc_quantiles q = {0};
+
+	draw(&q, 200, scale * (1 + (double)harness_draw(1000) / 5000));
+	return q;
+}
+
+/* Compares logs with these pairs, a number of logs on each side. After the change the first pair takes `growth` times
+ * as long; nothing else differs. */
+static struct ptrc_diff compare_logs(size_t pair_count, size_t log_count, double growth)
+{
+	static struct ptrc_pairs pairs;
+	struct ptrc_diff d = {.pairs = &pairs};
+
+	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
+		for (size_t k = 0; k < log_count; k++)
+			*ptrc_append(d.sides[i].logs, d.sides[i].log_count) = ptrc_cli_copy("log");
+	for (size_t n = 0; n < pair_count; n++) {
+		char name[2] = {(char)('a' + n), 0};
+		struct ptrc_diff_pair *p =
+			ptrc_table_find(&d.pair_table, name, sizeof(name), sizeof(*p));
+
+		p->whole_name = (const char *)p->entry.key;
+		p->name = ptrc_cli_copy(name);
+		for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
+			for (size_t k = 0; k < log_count; k++) {
+				struct ptrc_quantiles q = draw_run(i && !n ? growth : 1);
+
+				ptrc_quantiles_merge(&p->sides[i].lengths, &q);
+				*ptrc_append(p->sides[i].runs, p->sides[i].run_count) = q;
+			}
+	}
+	ptrc_diff_end(&d);
+	return d;
+}
+
+enum { PAIRS = 2 };
+
+/* Fills in the p-values of one log on each side: for each pair that of the ranks, then those of the quantiles. */
+static void correct_together(const struct ptrc_diff *d, const unsigned int *quantiles, size_t count,
+			     double p_values[PAIRS][1 + PTRC_QUANTILES_SHOWN + 1])
+{
+	double *list[PAIRS * (1 + PTRC_QUANTILES_SHOWN + 1)];
+	size_t list_count = 0;
+
+	for (size_t i = 0; i < PAIRS; i++) {
+		const struct ptrc_diff_pair_side *s = d->pair_list[i]->sides;
+
+		p_values[i][0] = ptrc_ranks_compare(&s[0].lengths, &s[1].lengths).p_value;
+		for (size_t k = 0; k < count; k++)
+			p_values[i][1 + k] =
+				ptrc_ranks_compare_at(&s[0].lengths, &s[1].lengths, quantiles[k]);
+		for (size_t k = 0; k <= count; k++)
+			list[list_count++] = &p_values[i][k];
+	}
+	ptrc_ranks_correct(list, list_count);
+}
+
+TEST(all_tests_of_one_log_on_each_side_are_corrected_together, "")
+{
+	static const unsigned int quantiles[] = {500000, 900000, 990000, 750000};
+	struct ptrc_diff d = compare_logs(PAIRS, 1, 1.2);
+	double p_values[PAIRS][1 + PTRC_QUANTILES_SHOWN + 1];
+
+	correct_together(&d, quantiles, 3, p_values);
+	for (size_t i = 0; i < PAIRS; i++) {
+		const struct ptrc_diff_pair *p = d.pair_list[i];
+
+		CHECK(is_near(p->test.p_value, p_values[i][0]));
+		for (size_t k = 0; k < 3; k++)
+			CHECK(is_near(p->p_values[k], p_values[i][1 + k]) &&
+			      is_near(ptrc_diff_test(&d, p, quantiles[k]), p->p_values[k]));
+	}
+	/* A quantile that is not shown is one more test of each pair. */
+	correct_together(&d, quantiles, 4, p_values);
+	for (size_t i = 0; i < PAIRS; i++)
+		CHECK(is_near(ptrc_diff_test(&d, d.pair_list[i], 750000), p_values[i][4]));
+	ptrc_diff_free(&d);
+}
+
+TEST(a_comparison_of_equal_runs_reports_a_change_as_rarely_as_promised, "")
+{
+	enum { ROUNDS = 800 };
+	unsigned int reported = 0;
+
+	for (size_t round = 0; round < ROUNDS; round++) {
+		struct ptrc_diff d = compare_logs(3, 5, 1);
+		bool is_noise = true;
+
+		for (size_t i = 0; i < d.pair_count; i++)
+			is_noise &= d.pair_list[i]->verdict == PTRC_DIFF_NOISE;
+		reported += !is_noise;
+		ptrc_diff_free(&d);
+	}
+	harness_note("%u of %d", reported, ROUNDS);
+	CHECK(reported <= ROUNDS * 8 / 100);
+}
+
+TEST(a_great_change_is_found_by_four_logs_on_each_side_among_many_pairs, "")
+{
+	struct ptrc_diff d = compare_logs(10, 4, 2);
+
+	for (size_t i = 0; i < d.pair_count; i++)
+		CHECK_EQ(d.pair_list[i]->verdict,
+			 *d.pair_list[i]->name == 'a' ? PTRC_DIFF_SLOWER : PTRC_DIFF_NOISE);
+	ptrc_diff_free(&d);
 }
 
 TEST(p_values_are_corrected_for_their_number, "")
