@@ -267,18 +267,32 @@ static const struct ptrc_diff_pair *find_pair(const struct ptrc_diff *d,
 	return found;
 }
 
-static void say_missing(const struct ptrc_diff *d, const struct ptrc_condition *c)
+/* Finds the names in the logs that are similar to the condition's name. */
+static struct ptrc_nearest find_similar(const struct ptrc_diff *d, const struct ptrc_condition *c)
 {
-	bool has_types = c->what <= PTRC_CONDITION_RATE;
 	struct ptrc_nearest nearest = {0};
-	char proposal[4 * TRACE_EVENT_NAME_MAX];
 
 	for (size_t i = 0; i < d->pair_count; i++)
 		ptrc_nearest_offer(&nearest, c->name, d->pair_list[i]->name);
-	for (size_t i = 0; i < d->type_count && has_types; i++)
+	for (size_t i = 0; i < d->type_count && c->what <= PTRC_CONDITION_RATE; i++)
 		ptrc_nearest_offer(&nearest, c->name, d->types[i]->name);
+	return nearest;
+}
+
+/* Whether a name that no log has means that there are no such events. Otherwise the name is probably misspelt, or the
+ * patterns of --event do not select such events. */
+static bool is_none(const struct ptrc_diff *d, const struct ptrc_condition *c)
+{
+	return !find_similar(d, c).count && ptrc_select_has_name(&d->query->select, c->name);
+}
+
+static void say_missing(const struct ptrc_diff *d, const struct ptrc_condition *c)
+{
+	struct ptrc_nearest nearest = find_similar(d, c);
+	char proposal[4 * TRACE_EVENT_NAME_MAX];
+
 	ptrc_cli_message(c->text, "the logs have no pair%s '%s'%s",
-			 has_types ? " or event type" : "", c->name,
+			 c->what <= PTRC_CONDITION_RATE ? " or event type" : "", c->name,
 			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
@@ -294,9 +308,9 @@ static bool get_values(const struct ptrc_diff *d, const struct ptrc_condition *c
 		values[1] = (double)d->sides[1].lost_count;
 		return true;
 	}
-	if (c->what <= PTRC_CONDITION_RATE && (type || p)) {
+	if (c->what <= PTRC_CONDITION_RATE && (type || p || is_none(d, c))) {
 		for (size_t i = 0; i < PTRC_DIFF_SIDES; i++) {
-			uint64_t count = type ? type->counts[i] : p->sides[i].lengths.count;
+			uint64_t count = type ? type->counts[i] : p ? p->sides[i].lengths.count : 0;
 
 			values[i] = c->what == PTRC_CONDITION_COUNT
 					    ? (double)count

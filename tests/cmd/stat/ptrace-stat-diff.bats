@@ -163,6 +163,12 @@ verdict_of() {
 		silently 0 ptrace-stat --diff --json --fail-if="$condition" none.log none.log
 		jq -e '.conditions[0].after == 0 and [.events[].event] == ["a"]' <<<"$stdout"
 	done
+	# So has a name that no log knows, unless a log knows a similar one.
+	for condition in 'count app.error > +0' 'rate app.error > 0' 'count app..error > 0'; do
+		silently 0 ptrace-stat --diff --json --fail-if="$condition" none.log none.log
+		jq -e '.conditions[0] | .after == 0 and .before == 0 and .verdict == "passed"' <<<"$stdout"
+	done
+	silently 5 ptrace-stat --diff --fail-if='count app.error < 1' none.log none.log
 	reports 1 "*no pair or event type 'error'*" ptrace-stat --diff --event=a --fail-if='count error > +0' none.log none.log
 	rm none.log
 	durations other.log other 100 1000 2000 1 1
