@@ -292,8 +292,12 @@ void ptrc_diff_put_text(struct ptrc_buffer *b, const struct ptrc_diff *d,
 	if (d->pair_count)
 		ptrc_buffer_format(b,
 				   "\npairs, what changed most first; a change is noise at p >= %g"
-				   "\n(%s)\n",
-				   ptrc_diff_threshold(d), tests_of(d));
+				   "\n(%s)\n%s",
+				   ptrc_diff_threshold(d), tests_of(d),
+				   ptrc_diff_is_single(d)
+					   ? "equal runs often differ, too: to judge a "
+					     "change, give several logs (--baseline)\n"
+					   : "");
 	for (size_t i = 0; i < d->pair_count; i++) {
 		ptrc_buffer_char(b, '\n');
 		put_pair(b, d->pair_list[i]);

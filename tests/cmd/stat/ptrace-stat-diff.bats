@@ -67,6 +67,7 @@ verdict_of() {
 	grep -Eq '^db: noise \(p50 noise, p90 noise, p99 noise; ' <<<"$stdout"
 	grep -q 'a change is noise at p >= 0.001' <<<"$stdout"
 	grep -q 'Mann-Whitney' <<<"$stdout"
+	grep -q '^equal runs often differ, too: .*several logs (--baseline)$' <<<"$stdout"
 	grep -Eq '^req\.begin +2000 +2000 +[0-9.]+ +[0-9.]+ +-[0-9.]+%$' <<<"$stdout"
 	grep -Eqx 'failed   p50 req > \+10%: 1\.[0-9]+ms, before 1\.[0-9]+ms' <<<"$stdout"
 	grep -Eqx 'passed   p50 db > \+10%: 5\.[0-9]+us, before 5\.[0-9]+us' <<<"$stdout"
@@ -272,6 +273,7 @@ verdict_of() {
 	exits 5 ptrace-stat --diff --fail-if='p50 req > +50%' --fail-if='p75 req > +50%' $a c1.log c3.log c5.log c2.log
 	[ -z "$stderr" ]
 	grep -q '^req: slower (p50 slower, ' <<<"$stdout"
+	[[ $stdout != *'equal runs'* ]]
 	a='--baseline=a1.log --baseline=a2.log --baseline=a3.log'
 	reports 0 "*p50 req > +50%: does not fail: too few logs have this pair to tell it from noise, 3 and 3; 4 on each side are enough*" \
 		ptrace-stat --diff --fail-if='p50 req > +50%' $a c1.log c2.log c3.log
