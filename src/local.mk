@@ -124,6 +124,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/query/where_token.c \
 	%D%/query/where_token.h \
 	%D%/query/where_tree.h \
+	%D%/spans/common.c \
+	%D%/spans/common.h \
 	%D%/spans/flames.c \
 	%D%/spans/flames.h \
 	%D%/spans/function.c \

@@ -106,17 +106,12 @@ static void bind_pairs(struct ptrc_check *c, struct ptrc_source *s, const struct
 	}
 }
 
-/* Whether c->pairs needs more events to find out whether pairing by thread is wrong: a pair of event types has had no
- * event yet, or shares a field (common_text) by which no wrong pair was found so far. */
+/* Whether c->pairs needs more events to find out whether pairing by thread is wrong. */
 static bool may_contradict(const struct ptrc_check *c)
 {
-	for (size_t i = 0; i < c->pairs.count; i++) {
-		const struct ptrc_pair *pair = &c->pairs.list[i];
-
-		if (!pair->is_bound ||
-		    (pair->common_text && !pair->is_crossed && !pair->is_across_threads))
+	for (size_t i = 0; i < c->pairs.count; i++)
+		if (ptrc_pair_may_be_wrong(&c->pairs.list[i]))
 			return true;
-	}
 	return false;
 }
 
@@ -408,9 +403,10 @@ static void report_pairs(struct ptrc_check *c)
 		const struct ptrc_pair *pair = &c->pairs.list[i];
 		char *advice;
 
-		if (!pair->common_text)
+		if (!ptrc_common_name(&pair->common))
 			continue;
-		advice = ptrc_cli_text("add 'by %s' to the rule", pair->common_text);
+		advice = ptrc_cli_text("add 'by data.%s' to the rule",
+				       ptrc_common_name(&pair->common));
 		ptrc_pair_report_order(pair, thing, advice);
 		free(advice);
 	}

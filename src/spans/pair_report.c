@@ -390,8 +390,9 @@ void ptrc_pair_report_order(const struct ptrc_pair *pair, const char *thing, con
 				 pair->name, advice);
 	if (pair->is_across_threads)
 		ptrc_cli_message(
-			thing, "%s: begins and ends with the same %s are on different threads; %s",
-			pair->name, pair->common_text, advice);
+			thing,
+			"%s: begins and ends with the same data.%s are on different threads; %s",
+			pair->name, ptrc_common_name(&pair->common), advice);
 }
 
 bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_query *q,
@@ -414,9 +415,9 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_que
 			is_missing |= !has_types(q, pair, thing);
 		if (pair->without_key)
 			report_without_key(pair, thing);
-		if (pair->common_text) {
-			char *advice = ptrc_cli_text("measure them with --pair='%s by %s'",
-						     pair->name, pair->common_text);
+		if (ptrc_common_name(&pair->common)) {
+			char *advice = ptrc_cli_text("measure them with --pair='%s by data.%s'",
+						     pair->name, ptrc_common_name(&pair->common));
 
 			ptrc_pair_report_order(pair, thing, advice);
 			free(advice);

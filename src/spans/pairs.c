@@ -86,7 +86,6 @@ void ptrc_pair_free(struct ptrc_pair *pair)
 	free(pair->begin);
 	free(pair->end);
 	free(pair->by_text);
-	free(pair->common_text);
 }
 
 bool ptrc_pair_read_names(const char *text, size_t size, void *(*allocate)(size_t), char *names[2])
@@ -220,26 +219,13 @@ static trace_event_id_t find_type(const struct ptrc_view *view, const char *name
 	return ptrc_reader_find_type(r, name);
 }
 
-/* Makes *f the field data.MEMBER of the event itself, whereas ptrc_field_find() makes it the field of the pair's
- * first event. Returns the name of the field, which the caller owns. */
-static char *find_member(struct ptrc_view *view, const char *member, struct ptrc_field *f)
-{
-	char *name = ptrc_cli_text("data.%s", member);
-	struct ptrc_cli_reason why;
-
-	ptrc_field_find(name, view->layouts, f, &why);
-	f->is_of_begin = false;
-	return name;
-}
-
 /* Called once for a pair, when an event of one of its types is first read. If the user has named no key for
- * the pair, chooses it: the member `key` if both events have it, else the thread. If it is the thread, stores
- * a field that both events have, if there is one, for is_crossed(). */
+ * the pair, chooses it: the member `key` if both events have it, else the thread. If it is the thread, the common
+ * field is sought from now on. */
 static void bind(struct ptrc_pair *pair, struct ptrc_view *view)
 {
 	trace_event_id_t ids[2] = {find_type(view, pair->begin), find_type(view, pair->end)};
-	const struct ptrc_layout *layouts[2] = {NULL, NULL};
-	const struct ptrc_layout_field *f;
+	struct ptrc_cli_reason why;
 	bool has_key = true;
 
 	pair->is_bound = true;
@@ -247,65 +233,52 @@ static void bind(struct ptrc_pair *pair, struct ptrc_view *view)
 	if (!view->layouts || pair->by_text || ptrc_pair_is_function(pair) ||
 	    ptrc_is_os_name(pair->begin))
 		return;
-	for (size_t i = 0; i < 2; i++) {
-		if (!ids[i])
-			continue;
-		layouts[i] = ptrc_view_layout(view, view->layouts, ids[i]);
-		has_key &= ptrc_pair_may_have_key(view, view->layouts, ids[i]);
-	}
+	for (size_t i = 0; i < 2; i++)
+		if (ids[i])
+			has_key &= ptrc_pair_may_have_key(view, view->layouts, ids[i]);
 	if (has_key) {
-		pair->by_text = find_member(view, PTRC_PAIR_KEY, &pair->by);
+		ptrc_field_find("data." PTRC_PAIR_KEY, view->layouts, &pair->by, &why);
+		/* It is the field of each event, not that of the pair's first event. */
+		pair->by.is_of_begin = false;
 		pair->is_own_key = ptrc_pair_has_key(view, &pair->by);
-		if (pair->is_own_key)
-			return;
-		free(pair->by_text);
-		pair->by_text = NULL;
 	}
-	for (size_t i = 0; layouts[0] && (f = ptrc_layout_field(layouts[0], i)); i++)
-		if (*f->name && member_of(layouts[1], f->name)) {
-			pair->common_text = find_member(view, f->name, &pair->common);
-			return;
-		}
+	if (pair->is_own_key)
+		pair->by_text = ptrc_cli_copy("data." PTRC_PAIR_KEY);
+	else
+		pair->common.state = PTRC_COMMON_SOUGHT;
 }
 
 /* How many begins is_crossed() compares with an end, and for how many ends look_elsewhere() searches. */
 enum { LOOKS_MAX = 64 };
 
-static uint64_t hash_common(const struct ptrc_pair *pair, struct ptrc_view *view)
-{
-	struct ptrc_key k;
-	uint64_t hash;
-
-	if (!pair->common_text)
-		return 0;
-	ptrc_key_make(&k, 0, 0, view, &pair->common);
-	hash = ptrc_table_hash(k.bytes, k.size);
-	ptrc_key_free(&k);
-	return hash;
-}
-
 /* Whether the end that the view has read shares its value of the common field with an earlier open
  * begin, but not with the latest one. Then the two pairs do not nest, and both durations are
  * wrong. */
-static bool is_crossed(const struct ptrc_pair *pair, const struct ptrc_span *latest,
+static bool is_crossed(struct ptrc_pair *pair, const struct ptrc_span *latest,
 		       struct ptrc_view *view)
 {
+	struct ptrc_common *common = &pair->common;
 	const struct ptrc_span *b = latest->before;
+	uint64_t hashes[PTRC_COMMON_FIELDS] = {0};
 	uint64_t hash;
 
-	if (!pair->common_text || !b)
+	if (!b && common->state != PTRC_COMMON_SOUGHT)
 		return false;
-	hash = hash_common(pair, view);
-	if (hash == latest->common_hash)
+	ptrc_common_take(common, view, true, hashes);
+	hash = hashes[common->found];
+	if (!hash || hash == latest->hashes[common->found])
 		return false;
-	for (int i = 0; b && b->common_hash != hash; b = i++ < LOOKS_MAX ? b->before : NULL)
+	for (int i = 0; b && b->hashes[common->found] != hash;
+	     b = i++ < LOOKS_MAX ? b->before : NULL)
 		continue;
 	return b;
 }
 
 struct elsewhere {
 	size_t pair;
-	uint64_t common_hash;
+	/* The index of the common field, and the hash of the end's value. */
+	size_t field;
+	uint64_t hash;
 	bool is_found;
 };
 
@@ -315,7 +288,7 @@ static void compare_common(void *thing, void *arg)
 	struct elsewhere *e = arg;
 
 	for (const struct ptrc_span *b = open->latest; b && b->pair == e->pair; b = b->before)
-		e->is_found |= b->common_hash == e->common_hash;
+		e->is_found |= b->hashes[e->field] == e->hash;
 }
 
 /* For an end that has no open begin on its own thread: notes whether another thread has one with the same value of
@@ -323,12 +296,18 @@ static void compare_common(void *thing, void *arg)
 static void look_elsewhere(struct ptrc_pairs *p, size_t number, struct ptrc_view *view)
 {
 	struct ptrc_pair *pair = &p->list[number];
+	uint64_t hashes[PTRC_COMMON_FIELDS] = {0};
 	struct elsewhere e = {.pair = number};
 
-	if (!pair->common_text || pair->is_across_threads || !strcmp(pair->begin, pair->end) ||
-	    pair->look_count++ >= LOOKS_MAX)
+	if (pair->is_across_threads || !strcmp(pair->begin, pair->end) ||
+	    pair->look_count >= LOOKS_MAX)
 		return;
-	e.common_hash = hash_common(pair, view);
+	ptrc_common_take(&pair->common, view, true, hashes);
+	e.field = pair->common.found;
+	e.hash = hashes[e.field];
+	if (!e.hash)
+		return;
+	pair->look_count++;
 	ptrc_table_visit(&p->open, compare_common, &e);
 	pair->is_across_threads = e.is_found;
 }
@@ -438,7 +417,7 @@ static void take_begin(struct ptrc_pairs *p, size_t number, struct ptrc_source *
 	b->gaps = gaps_of(p, pair, source->order);
 	b->gap_count = *b->gaps;
 	b->row = row_of_begin(p, number, view);
-	b->common_hash = hash_common(pair, view);
+	ptrc_common_take(&pair->common, view, false, b->hashes);
 	open->latest = b;
 	b->pair = number;
 	ptrc_span_begin(&p->spans, b);
@@ -842,7 +821,6 @@ static void forget_pair(struct ptrc_pair *pair)
 {
 	struct ptrc_pair given = {.name = pair->name, .begin = pair->begin, .end = pair->end};
 
-	free(pair->common_text);
 	if (pair->is_own_key) {
 		free(pair->by_text);
 	} else {
@@ -914,6 +892,12 @@ bool ptrc_pair_put_labelled_name(struct ptrc_buffer *b, const struct ptrc_pairs 
 	cut(b, begin);
 	ptrc_buffer_free(&room);
 	return true;
+}
+
+bool ptrc_pair_may_be_wrong(const struct ptrc_pair *pair)
+{
+	return !pair->is_bound || (pair->common.state != PTRC_COMMON_NONE && !pair->is_crossed &&
+				   !pair->is_across_threads);
 }
 
 bool ptrc_pair_is_function(const struct ptrc_pair *pair)

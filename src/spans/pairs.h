@@ -20,6 +20,7 @@
 #include "src/fields/value.h"
 #include "src/query/reader.h"
 #include "src/query/view.h"
+#include "src/spans/common.h"
 #include "src/spans/quantiles.h"
 #include "src/spans/span.h"
 
@@ -66,10 +67,8 @@ struct ptrc_pair {
 	bool is_bound;
 	/* `by` is the default key, the member `key` of the data. */
 	bool is_own_key;
-	/* If the key is the thread: a field that both events have, and its name; common_text is NULL if there is
-	 * none. */
-	struct ptrc_field common;
-	char *common_text;
+	/* If the key is the thread: the field that both events have. */
+	struct ptrc_common common;
 	/* Some end was assigned to the latest begin of its thread, although an earlier open begin, and not the
 	 * latest one, has the end's value of the common field. */
 	bool is_crossed;
@@ -227,6 +226,9 @@ void ptrc_pairs_forget(struct ptrc_pairs *);
  * nothing, if labels were not asked for, if the event has none, or if the pair is a function call or a program. */
 bool ptrc_pair_put_labelled_name(struct ptrc_buffer *, const struct ptrc_pairs *,
 				 const struct ptrc_pair *, struct ptrc_view *);
+
+/* Whether later events may show that it was wrong to form the pairs by thread (.is_crossed, .is_across_threads). */
+bool ptrc_pair_may_be_wrong(const struct ptrc_pair *);
 
 /* Whether the pair is a function call that ptrace-run --functions recorded. */
 bool ptrc_pair_is_function(const struct ptrc_pair *);

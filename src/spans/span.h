@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "src/query/query.h"
+#include "src/spans/common.h"
 #include "src/spans/lanes.h"
 
 /* A copy of an event that was read. The event was decoded before it was copied, which has counted its data if it does
@@ -43,9 +44,8 @@ struct ptrc_span {
 	/* How many spans have started before this one. */
 	uint64_t order;
 	int64_t ns;
-	/* A hash of the value that the first event has in the field that both events have (`common` in struct
-	 * ptrc_pair); 0 if there is no such field. */
-	uint64_t common_hash;
+	/* The hashes that ptrc_common_take() makes of values of the first event. */
+	uint64_t hashes[PTRC_COMMON_FIELDS];
 	/* A counter of losses, and its value when the span started. It counts the losses of the source or, if a
 	 * field is the key, of all sources. */
 	const uint64_t *gaps;

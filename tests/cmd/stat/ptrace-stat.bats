@@ -462,3 +462,57 @@ names_stopped_keeper() {
 	run_split ptrace-stat --pair=tick..tick ticks.log
 	fails grep -Fq 'different threads' <<<"$stderr"
 }
+
+@test "the field that pairs events is found in JSON, whichever events have it, and across logs and labels" {
+	local i advice="measure them with --pair='job by data.n'"
+	made made.log <<-'END'
+		layout job.begin json
+		layout job.end json
+		event 1000 1 1 job.begin str:{"a.b":1,"of":{"n":1},"n":1}
+		event 2000 1 1 job.begin str:{"n":2,"user":"x"}
+		event 3000 1 1 job.end str:{"status":0,"a.b":1,"n":1}
+		event 4000 1 1 job.end str:{"status":0,"a.b":1,"n":2}
+	END
+	reports 0 "made.log: job: ends come in another order than they would nest, so the durations are wrong; $advice" \
+		ptrace-stat --pairs made.log
+	# Members that an event lacks are not equal; an end without data shows nothing.
+	made lacking.log <<-'END'
+		layout job.begin json
+		layout job.end json
+		event 1000 1 1 job.begin
+		event 2000 1 1 job.begin str:{"n":1}
+		event 3000 1 1 job.end
+		event 4000 1 1 job.end str:{"n":1}
+		event 5000 1 2 job.begin str:{"n":2}
+		event 6000 1 2 job.end str:{"n":2}
+	END
+	silently 0 ptrace-stat --pairs lacking.log
+	# The member key goes first, as events that have it are meant to be paired by it.
+	made key.log <<-'END'
+		layout job.begin json
+		layout job.end json
+		event 1000 1 1 job.begin str:{"name":"first"}
+		event 2000 1 1 job.begin str:{"name":"a","key":1}
+		event 3000 1 1 job.begin str:{"name":"a","key":2}
+		event 4000 1 1 job.end str:{"name":"a","key":1}
+	END
+	run_split ptrace-stat --pairs key.log
+	[[ $stderr == *"; measure them with --pair='job by data.key'" ]]
+	# Each log of the two has one of the types.
+	{ echo layout job.begin u64 n; for i in {1..9}; do echo "event $i 1 1 job.begin u64:$i"; done; } | made begins.log
+	{ echo layout job.end u64 n; for i in {1..5}; do echo "event 1$i 2 2 job.end u64:$i"; done; } | made ends.log
+	for i in "ptrace-stat --pairs --label=a=begins.log begins.log ends.log" "ptrace-dump --pairs begins.log ends.log"; do
+		run_split $i
+		[[ $stderr == *": job: begins and ends with the same data.n are on different threads; $advice"* ]]
+	done
+	run_split ptrace-check --max='job < 1s' begins.log ends.log
+	[[ $stderr == *"job: begins and ends with the same data.n are on different threads; add 'by data.n' to the rule"* ]]
+	# The search for the field does not count data that does not fit its layout.
+	made short.log <<-'END'
+		layout job.begin u64 n
+		layout job.end u64 m
+		event 1000 1 1 job.begin u32:1
+		event 2000 1 1 job.end u64:1
+	END
+	silently 0 ptrace-stat --pairs short.log
+}

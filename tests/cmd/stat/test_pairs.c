@@ -684,7 +684,7 @@ TEST(a_field_that_contradicts_the_nesting_is_named, "")
 	take_key(A_BEGIN, 1, 2010, 2, 0);
 	take_key(A_END, 1, 2100, 1, 0);
 	CHECK(pairs.list[0].is_crossed);
-	CHECK_STR_EQ(pairs.list[0].common_text, "data.id");
+	CHECK_STR_EQ(ptrc_common_name(&pairs.list[0].common), "id");
 	found();
 	CHECK(!pairs.list[0].is_crossed);
 	/* What both have, and is another one in each event, is no key. */
