@@ -453,9 +453,23 @@ static bool bind_field(struct ptrc_rules *rules, struct ptrc_rule *r, struct mis
 	       ptrc_cli_because(&m->why, "function, file and line are not known to rules");
 }
 
-static bool bind_where(struct ptrc_rules *rules, struct ptrc_rule_event *e, size_t i,
+/* If the mistake in the expression of a pair rule is a field end.NAME, which only the options that select pairs have,
+ * adds to the reason how a rule has it. */
+static void advise_on_end(const struct ptrc_rule *r, struct ptrc_cli_reason *why)
+{
+	size_t used = strlen(why->text);
+
+	if (r->kind == PTRC_RULE_PAIR && strstr(why->text, "'end."))
+		snprintf(why->text + used, sizeof(why->text) - used,
+			 "; a condition on the end event is written after its name, without "
+			 "'end.': BEGIN..END where EXPRESSION");
+}
+
+static bool bind_where(struct ptrc_rules *rules, struct ptrc_rule *r, size_t number, size_t i,
 		       struct mistake *m)
 {
+	struct ptrc_rule_event *e = &r->events[number];
+
 	if (!e->texts[i])
 		return true;
 	m->mark = &e->marks[i];
@@ -463,8 +477,10 @@ static bool bind_where(struct ptrc_rules *rules, struct ptrc_rule_event *e, size
 	if (e->wheres[i])
 		ptrc_where_free(e->wheres[i]);
 	e->wheres[i] = ptrc_where_parse(e->texts[i], rules->layouts, &m->why);
-	if (!e->wheres[i])
+	if (!e->wheres[i]) {
+		advise_on_end(r, &m->why);
 		return false;
+	}
 	if (ptrc_where_has_source_field(e->wheres[i]))
 		return ptrc_cli_because(&m->why, "function, file and line are not known to rules");
 	rules->has_gap |= ptrc_where_has_field(e->wheres[i], PTRC_FIELD_GAP);
@@ -485,7 +501,7 @@ static bool bind(struct ptrc_rules *rules, struct mistake *m)
 		if (!bind_field(rules, r, m))
 			return false;
 		for (size_t k = 0; k < 2 * r->event_count; k++)
-			if (!bind_where(rules, &r->events[k / 2], k % 2, m))
+			if (!bind_where(rules, r, k / 2, k % 2, m))
 				return false;
 	}
 	return true;
