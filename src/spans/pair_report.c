@@ -269,6 +269,26 @@ void ptrc_pairs_report_halves(const struct ptrc_pairs *p, const char *rest, cons
 	ptrc_buffer_free(&what);
 }
 
+/* If the text, which was taken for the X of X.begin..X.end, has the names of two event types with something else than
+ * ".." between them, returns them as a pair is written. Else returns NULL. */
+static char *find_two_types(const struct ptrc_query *q, const char *text)
+{
+	static const char marks[] = "->, ";
+
+	for (const char *at = strpbrk(text, marks); at; at = strpbrk(at, marks)) {
+		char *first = ptrc_cli_copy_bytes(text, (size_t)(at - text));
+		char *pair = NULL;
+
+		at += strspn(at, marks);
+		if (ptrc_query_has_type(q, first, NULL) && ptrc_query_has_type(q, at, NULL))
+			pair = ptrc_cli_text("%s..%s", first, at);
+		free(first);
+		if (pair)
+			return pair;
+	}
+	return NULL;
+}
+
 /* Returns false, after a message, if no source has the type of the pair's first or last events. */
 static bool has_types(const struct ptrc_query *q, const struct ptrc_pair *p, const char *thing)
 {
@@ -276,10 +296,13 @@ static bool has_types(const struct ptrc_query *q, const struct ptrc_pair *p, con
 	char proposal[4 * TRACE_EVENT_NAME_MAX];
 	bool has_begin = p->has_begin || ptrc_query_has_type(q, p->begin, NULL);
 	bool has_end = p->has_end || ptrc_query_has_type(q, p->end, NULL);
+	char *pair = has_begin || has_end ? NULL : find_two_types(q, p->name);
 
-	if (!has_begin)
+	if (pair)
+		ptrc_nearest_offer(&nearest, pair, pair);
+	if (!has_begin && !pair)
 		ptrc_query_has_type(q, p->begin, &nearest);
-	if (!has_end)
+	if (!has_end && !pair)
 		ptrc_query_has_type(q, p->end, &nearest);
 	ptrc_nearest_text(&nearest, proposal, sizeof(proposal));
 	if (!has_begin && !has_end && strcmp(p->begin, p->end) != 0)
@@ -288,6 +311,7 @@ static bool has_types(const struct ptrc_query *q, const struct ptrc_pair *p, con
 	else if (!has_begin || !has_end)
 		ptrc_cli_message(thing, "no event type is named '%s'%s",
 				 has_begin ? p->end : p->begin, proposal);
+	free(pair);
 	return has_begin && has_end;
 }
 

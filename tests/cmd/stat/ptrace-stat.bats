@@ -251,6 +251,12 @@ pairs_log() {
 @test "pairs: types that are not there, and options alone" {
 	pairs_log
 	reports 1 "*no event type is named 'req.ende' (did you mean 'req.end'\?)*" ptrace-stat --pair='req.begin..req.ende' pairs.log
+	# Two types with anything but '..' between them.
+	local pair
+	for pair in 'req.begin->req.end' 'req.begin - req.end' req.begin,req.end 'req.begin req.end by data'; do
+		reports 1 "*: no event type is named '${pair% by data}.begin' or '${pair% by data}.end' (did you mean 'req.begin..req.end'\?)" \
+			ptrace-stat --pair="$pair" pairs.log
+	done
 	ptrace-run -o none.log -- "$traced" -n 1
 	reports 1 "*no event type has a name that ends with .begin or .end*" ptrace-stat --pairs none.log
 	# That none is selected is none.
