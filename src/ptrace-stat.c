@@ -118,6 +118,8 @@ static int64_t watch_ns;
 /* Whether some operand could not be read, and whether the data of some operand is incomplete. */
 static bool is_failed;
 static bool is_incomplete;
+/* Whether some operand lacks an event type or a field of a pair that the user has named. */
+static bool has_missing;
 
 /* Whether options ask for pairs of events: --pair, --pairs or --waits. */
 static bool has_pairs(void)
@@ -218,7 +220,10 @@ static void take_event(void *self, struct ptrc_source *s)
 
 static bool tell_pairs(void *self)
 {
-	return !ptrc_pairs_report_missing(&pairs, self, true);
+	bool is_missing = ptrc_pairs_report_missing(&pairs, self, true);
+
+	has_missing |= is_missing;
+	return !is_missing;
 }
 
 static const char *source_kind(const struct ptrc_reader *r)
@@ -326,6 +331,9 @@ static void put_each(char **operands, size_t count)
 			put_pairs(&operands[i], 1);
 		else
 			put(operands[i]);
+	if (has_missing && count > 1)
+		ptrc_cli_message(NULL, "each operand was measured by itself; with "
+				       "--label=NAME=LOG all are measured together");
 }
 
 /* ---- live numbers ---- */

@@ -513,6 +513,12 @@ names_stopped_keeper() {
 	done
 	run_split ptrace-check --max='job < 1s' begins.log ends.log
 	[[ $stderr == *"job: begins and ends with the same data.n are on different threads; add 'by data.n' to the rule"* ]]
+	exits 1 ptrace-stat --pair='job by data.n' begins.log ends.log
+	[ "$stderr" = "ptrace-stat: begins.log: no event type is named 'job.end'
+ptrace-stat: ends.log: no event type is named 'job.begin'
+ptrace-stat: each operand was measured by itself; with --label=NAME=LOG all are measured together" ]
+	exits 0 ptrace-stat --json --pair='job by data.n' --label=a=begins.log begins.log ends.log
+	jq -e '.pairs[0].count == 5' <<<"$stdout"
 	# The search for the field does not count data that does not fit its layout.
 	made short.log <<-'END'
 		layout job.begin u64 n
