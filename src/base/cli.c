@@ -188,6 +188,16 @@ static bool is_unknown_letter(void)
 	return optopt > 0 && optopt < PTRC_CLI_KEY_FIRST;
 }
 
+/* Refuses a long option with one dash, which getopt_long() takes for a letter and its argument, or for letters. */
+static void refuse_one_dash(const char *given)
+{
+	size_t size = strcspn(given + 1, "=");
+
+	for (const struct option *o = long_options; o->name; o++)
+		if (strlen(o->name) == size && !strncmp(o->name, given + 1, size))
+			ptrc_cli_usage(given, "unknown option (did you mean '--%s'?)", o->name);
+}
+
 /* Refuses the option at which getopt_long() stopped. The message names it as the user wrote it. */
 static void __attribute__((noreturn)) bad_option(char **argv, bool argument_missing)
 {
@@ -206,6 +216,9 @@ static void __attribute__((noreturn)) bad_option(char **argv, bool argument_miss
 		}
 	if (is_long)
 		say_unknown(given);
+	/* If the letter is the first of a group, the group is the next word, because it has letters that were not read. */
+	if (argv[optind] && argv[optind][0] == '-' && argv[optind][1] == optopt)
+		refuse_one_dash(argv[optind]);
 	ptrc_cli_usage(thing, "unknown option");
 }
 
@@ -246,6 +259,8 @@ int ptrc_cli_next(int argc, char **argv)
 
 	if (index >= 0 && key != '?' && key != ':')
 		refuse_abbreviation(argv, index);
+	if (index < 0 && optarg && optarg == argv[optind - 1] + 2)
+		refuse_one_dash(argv[optind - 1]);
 	switch (key) {
 	case 'h':
 		help();

@@ -83,6 +83,14 @@ help_options() {
 	[[ $stderr == "ptrace-dump: -d: unknown option."* ]]
 	run_split ptrace-create --nothing-like-it
 	[[ $stderr != *"did you mean"* ]]
+	# A long option with one dash is no letter with an argument, and no group of letters.
+	local option
+	for option in -pairs '-event=a.*' -json -count=1; do
+		exits 2 ptrace-dump --utc "$option" some.log
+		assert_one_message ptrace-dump
+		[[ $stderr == "ptrace-dump: $option: unknown option (did you mean '-${option%%=*}'?)."* ]]
+	done
+	exits 1 ptrace-dump -eve some.log
 }
 
 # refuses WORDS OPTION... : the command line, whose words have no blanks, is wrong because of these
