@@ -715,6 +715,12 @@ odd_rules() {
 	[[ $stderr == *"no.such: no event type has such a name"* ]]
 	reports 2 "--where: function, file and line need --symbols, which cannot be used here*" \
 		ptrace-check --no-loss --where='line == 3' run.log
+	# The start of the trace is that of the whole log, or --since.
+	printf 'event 1000000 1 1 a\nevent 6000000 1 1 b\n' | made times.log
+	exits 1 ptrace-check --event=b --exists='b within 4ms' times.log
+	exits 0 ptrace-check --event=b --never='b where time < "+4ms"' times.log
+	exits 0 ptrace-check --since=+4ms --exists='b within 4ms' times.log
+	exits 0 ptrace-check --since=+4ms --never='b where time < "+4ms"' times.log
 }
 
 @test "an event of which --where does not decide is missing" {

@@ -428,6 +428,13 @@ names_stopped_keeper() {
 		jq -e '.before.event_count == 4 and [.events[].event] == ["work.begin", "work.end"]'
 }
 
+@test "as keys of pairs, NaN is the same as NaN" {
+	printf 'layout l.begin f64 v\nlayout l.end f64 v\nevent 1 1 1 l.begin f64:nan\nevent 2 1 2 l.end f64:-nan\n' |
+		made nan.log
+	exits 0 ptrace-stat --json --pair='l by data.v' nan.log
+	jq -e '.pairs[0].count == 1' <<<"$stdout"
+}
+
 @test "ends that do not nest on their thread are told, with the field that pairs them" {
 	made made.log <<-'END'
 		layout job.begin u64 job
