@@ -421,6 +421,12 @@ int ptrc_observer_add_process(struct ptrc_observer *, const struct posixtrace_lo
  */
 int ptrc_observer_look(struct ptrc_observer *, pid_t);
 
+/*
+ * Returns CLOCK_MONOTONIC of the caller minus that of the machine, in ns, or 0 if this is unknown.
+ * They differ in a time namespace. The kernel's perf events have times of the machine.
+ */
+int64_t ptrc_observer_clock_offset(void);
+
 /* Closes an observer. The pointer may be NULL, and the stream may have been shut down. */
 void ptrc_observer_close(struct ptrc_observer *);
 

@@ -308,11 +308,16 @@ uint64_t ptrc_procfs_time_namespace(void)
 	return stat_file(0, "ns/time", 0, &st) ? 0 : st.st_ino;
 }
 
-/* Takes "boottime <seconds> <nanoseconds>", where only the seconds may be negative. */
-static bool take_boottime(const char *line, void *arg)
+struct clock_offset {
+	const char *clock;
+	int64_t ns;
+};
+
+/* Takes "<clock> <seconds> <nanoseconds>", where only the seconds may be negative. */
+static bool take_offset(const char *line, void *arg)
 {
-	const char *at = value_of(line, "boottime");
-	int64_t *ns = arg;
+	struct clock_offset *offset = arg;
+	const char *at = value_of(line, offset->clock);
 	bool is_negative;
 	uint64_t sec_ns;
 
@@ -321,17 +326,17 @@ static bool take_boottime(const char *line, void *arg)
 	is_negative = *at == '-';
 	at += is_negative;
 	sec_ns = ptrc_digits_take(&at) * 1000000000;
-	*ns = (int64_t)((is_negative ? -sec_ns : sec_ns) + ptrc_digits_take(&at));
+	offset->ns = (int64_t)((is_negative ? -sec_ns : sec_ns) + ptrc_digits_take(&at));
 	return true;
 }
 
-int64_t ptrc_procfs_boottime_offset(void)
+int64_t ptrc_procfs_clock_offset(const char *clock)
 {
+	struct clock_offset offset = {.clock = clock};
 	char text[128];
-	int64_t ns = 0;
 
-	(void)ptrc_procfs_lines(0, "timens_offsets", text, sizeof(text), take_boottime, &ns);
-	return ns;
+	(void)ptrc_procfs_lines(0, "timens_offsets", text, sizeof(text), take_offset, &offset);
+	return offset.ns;
 }
 
 static bool bears_in_another(const char *own_name, const char *name)

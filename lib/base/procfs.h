@@ -45,9 +45,9 @@ bool ptrc_procfs_maps_file(int pid, uint64_t dev, uint64_t inode);
 int ptrc_procfs_pid_namespace(int pid, uint64_t *ns);
 /* The inode of the caller's time namespace; 0 if the kernel has no time namespaces. */
 uint64_t ptrc_procfs_time_namespace(void);
-/* CLOCK_BOOTTIME in the time namespace of the caller's children minus that of the machine; 0 if
- * this is unknown, or the kernel has no time namespaces. */
-int64_t ptrc_procfs_boottime_offset(void);
+/* The time of a clock, "monotonic" or "boottime", in the time namespace of the caller's children
+ * minus that of the machine; 0 if this is unknown, or the kernel has no time namespaces. */
+int64_t ptrc_procfs_clock_offset(const char *clock);
 /* Whether a child of the caller would start in a pid or time namespace other than the caller's,
  * because the caller has called unshare(). */
 bool ptrc_procfs_bears_elsewhere(void);

@@ -17,6 +17,7 @@
 #include "include/posixtrace-private.h"
 #include "lib/base/atomic.h"
 #include "lib/base/file.h"
+#include "lib/base/procfs.h"
 #include "lib/base/sys.h"
 #include "lib/base/timespec.h"
 #include "lib/control/controller.h"
@@ -507,6 +508,11 @@ int ptrc_observer_type(struct ptrc_observer *o, const char *name, const char *la
 	if (!error)
 		*event = id;
 	return error;
+}
+
+int64_t ptrc_observer_clock_offset(void)
+{
+	return ptrc_procfs_clock_offset("monotonic");
 }
 
 void ptrc_observer_close(struct ptrc_observer *o)

@@ -95,7 +95,7 @@ static void read_clocks(const struct ptrc_stream_header *h, struct ptrc_log_cloc
 {
 	struct ptrc_clock_cursor cursor = {0};
 	struct timex t = {.modes = 0};
-	int64_t offset = ptrc_procfs_boottime_offset();
+	int64_t offset = ptrc_procfs_clock_offset("boottime");
 
 	c->monotonic_ns = ptrc_clock_ns(CLOCK_MONOTONIC);
 	c->realtime_ns = ptrc_clock_ns(CLOCK_REALTIME);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "include/posixtrace-private.h"
 #include "src/base/message.h"
 #include "src/base/table.h"
 
@@ -25,6 +26,8 @@ struct ptrc_perf_records {
 	size_t given; /* how many records ptrc_perf_records_until() has returned */
 	uint64_t
 		registers; /* the bits of the registers that samples have; 0: samples have addresses */
+	/* The offset that is added to the kernel's times. */
+	int64_t clock_offset_ns;
 	struct ptrc_table events;
 	uint8_t record[RECORD_MAX];
 };
@@ -40,6 +43,7 @@ struct ptrc_perf_records *ptrc_perf_records_new(uint64_t registers)
 	struct ptrc_perf_records *p = ptrc_cli_allocate(sizeof(*p));
 
 	p->registers = registers;
+	p->clock_offset_ns = ptrc_observer_clock_offset();
 	return p;
 }
 
@@ -376,6 +380,7 @@ uint64_t ptrc_perf_records_take(struct ptrc_perf_records *p, struct ptrc_perf_ri
 		if (p->events.count ? !parse_identified(p, p->record, &record)
 				    : !parse(p->record, p->registers, &record))
 			continue;
+		record.ns = (int64_t)((uint64_t)record.ns + (uint64_t)p->clock_offset_ns);
 		if (record.kind == PTRC_PERF_LOST) {
 			record.lost_until_ns = record.ns;
 			/* The kernel writes the record of a loss when it next writes into the ring, so the

@@ -24,6 +24,18 @@ until_told='until ptrace-dump --event=os.lost a.log 2>/dev/null | grep -q .; do 
 	[ "$(events a.log 'os.switch_*')" -eq 0 ]
 }
 
+@test "in a time namespace events have the times of the clocks there" {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	unshare --time true 2>/dev/null || skip "no time namespaces"
+	needs_os
+	for offset in 5000 -5; do
+		silently 0 unshare --time --fork --monotonic "$offset" ptrace-run --os=process -o a.log -- sleep 0.2
+		counts a.log os.exec=1 os.exit=1
+		fields a.log 'os.ex*' .ns >times
+		[ $(($(tail -n 1 times) - $(head -n 1 times))) -ge 200000000 ]
+	done
+}
+
 @test "of programs without the library a run has their processes, unless one records an event" {
 	needs_os
 	said="no event was recorded but of processes: no program "
