@@ -24,6 +24,11 @@
 #define WAITS_VARIABLE "POSIXTRACE_WAITS"
 #define SDT_VARIABLE "POSIXTRACE_SDT"
 
+/* The end of a message that says that COMMAND, and what it executed, did nothing that is recorded. */
+#define OR_NOT_LOADED                                                                              \
+	", or the program that did cannot be recorded (linked statically, privileged, or without " \
+	"LD_PRELOAD)"
+
 /* The text that precedes the number of the release in the file of the library
  * (lib/preload/selection.c). */
 #define RELEASE "posixtrace-preload "
@@ -326,22 +331,27 @@ void ptrc_preload_say_no_function(const struct ptrc_preload *p, const char *comm
 					  "programs; for one in Python, run python3 -m posixtrace "
 					  "run, see posixtrace-python(3)");
 	else
-		ptrc_cli_message(command, "no function was recorded: no function of it calls the "
-					  "hooks of -finstrument-functions, or has those of "
-					  "-fxray-instrument");
+		ptrc_cli_message(
+			command,
+			"no function was recorded: neither it nor a program that it executed "
+			"called a function that --functions selects and that was compiled with "
+			"-finstrument-functions or -fxray-instrument" OR_NOT_LOADED);
 }
 
 void ptrc_preload_say_no_wait(const struct ptrc_preload *p, const char *command)
 {
 	if (!say_not_loaded(p, command, "wait"))
-		ptrc_cli_message(command, "no wait was recorded: it called none of the functions "
-					  "that --waits selects, or only inside the C library");
+		ptrc_cli_message(command,
+				 "no wait was recorded: neither it nor a program that it executed "
+				 "called a function that --waits selects, except inside the C "
+				 "library" OR_NOT_LOADED);
 }
 
 void ptrc_preload_say_no_probe(const struct ptrc_preload *p, const char *command)
 {
 	if (!say_not_loaded(p, command, "probe"))
 		ptrc_cli_message(command,
-				 "no probe was recorded: it has reached none that --sdt selects; "
-				 "ptrace-events --sdt lists those of a program");
+				 "no probe was recorded: neither it nor a program that it executed "
+				 "reached one that --sdt selects" OR_NOT_LOADED
+				 "; ptrace-events --sdt lists those of a program");
 }

@@ -470,9 +470,12 @@ function.end code function, caller call_site" ]
 	exits 7 ptrace-run --functions -o run.log -- ./plain
 	[ "$stdout" = 1 ]
 	assert_one_message ptrace-run
-	[ "$stderr" = "ptrace-run: ./plain: no function was recorded: no function of it calls the hooks of -finstrument-functions, or has those of -fxray-instrument" ]
+	reason="no function was recorded: neither it nor a program that it executed called a function that --functions"
+	reason+=" selects and that was compiled with -finstrument-functions or -fxray-instrument, or the program that did"
+	reason+=" cannot be recorded (linked statically, privileged, or without LD_PRELOAD)"
+	[ "$stderr" = "ptrace-run: ./plain: $reason" ]
 	run_split ptrace-run --functions='out*' -o run.log -- ./plain
-	[[ $stderr == *"no function of it calls the hooks of "* ]]
+	[ "$stderr" = "ptrace-run: ./plain: $reason" ]
 	ln -s plain python3
 	run_split ptrace-run --functions -o python.log -- ./python3
 	[[ $stderr == *"for one in Python, run python3 -m posixtrace run"* ]]
@@ -483,6 +486,11 @@ function.end code function, caller call_site" ]
 	exits 7 ptrace-run --functions=no_such -o run.log -- ./nested
 	assert_one_message ptrace-run
 	[[ $stderr == *" has a name that --functions selects" ]]
+	# A wrapper has none of the functions.
+	run_split ptrace-run --functions=no_such -o run.log -- sh -c './nested; true'
+	[ "$stderr" = "ptrace-run: sh: $reason" ]
+	run_split ptrace-run --functions -o run.log -- env -i ./nested
+	[ "$stderr" = "ptrace-run: env: $reason" ]
 	# That the pattern leaves them out is another thing.
 	run_split ptrace-run --functions --exclude='function.*' -o run.log -- ./nested
 	[[ $stderr != *"no function was recorded"* ]]

@@ -40,7 +40,7 @@ data() {
 	compile
 	says_nothing ptrace-run -o run.log --sdt='app.n*' --sdt=library.reach -- sh -c 'exec ./probes 3 ./library.so >out'
 	counts run.log sdt.app.none=1 sdt.library.reach=2
-	reports 0 "sh: no probe was recorded: it has reached none that --sdt selects; *" \
+	reports 0 "sh: no probe was recorded: neither it nor a program that it executed reached one that --sdt selects, or *" \
 		ptrace-run -o none.log --sdt=nothing -- sh -c 'exec ./probes 3 >out'
 }
 
