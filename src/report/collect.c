@@ -776,8 +776,10 @@ static bool tell(void *self)
 static bool end(void *self)
 {
 	struct ptrc_report *r = self;
+	bool is_written = r->write(r);
 
-	return r->write(r);
+	ptrc_flames_report(&r->flames);
+	return is_written;
 }
 
 void ptrc_report_begin(struct ptrc_report *r)

@@ -72,7 +72,9 @@ void ptrc_flames_begin_samples(struct ptrc_flames *f, const struct ptrc_query *q
 
 	f->source_count = q->source_count;
 	f->caches = ptrc_cli_allocate(q->source_count * sizeof(struct ptrc_symbol_cache *));
-	f->symbols = ptrc_symbols_open(&why);
+	if (!q->symbols)
+		f->own_symbols = ptrc_symbols_open(&why);
+	f->symbols = q->symbols ? q->symbols : f->own_symbols;
 	if (!f->symbols)
 		ptrc_cli_message(NULL, "functions have no names: %s", why.text);
 }
@@ -160,8 +162,8 @@ uint32_t ptrc_flames_sample(struct ptrc_flames *f, const struct ptrc_query *q,
 
 void ptrc_flames_report(struct ptrc_flames *f)
 {
-	if (f->symbols)
-		ptrc_symbols_report(f->symbols, false);
+	if (f->own_symbols)
+		ptrc_symbols_report(f->own_symbols, false);
 }
 
 void ptrc_flames_free(struct ptrc_flames *f)
@@ -176,5 +178,5 @@ void ptrc_flames_free(struct ptrc_flames *f)
 	for (size_t i = 0; i < f->source_count; i++)
 		free(f->caches[i]);
 	free(f->caches);
-	ptrc_symbols_free(f->symbols);
+	ptrc_symbols_free(f->own_symbols);
 }

@@ -34,9 +34,10 @@ struct ptrc_flames {
 	struct ptrc_table stack_table;
 	/* For samples: the number of the frame for each address of a process. */
 	struct ptrc_table addresses;
-	/* For samples: `symbols` looks up the function at an address; it is NULL if libdw is missing. `caches` has
-	 * the results found so far, for each source. */
-	struct ptrc_symbols *symbols;
+	/* For samples: `symbols` looks up the function at an address; it is NULL if libdw is missing. Those of the
+	 * query are used if it has any, because the query reports in which files it found nothing; else own_symbols.
+	 * `caches` has the results found so far, for each source. */
+	struct ptrc_symbols *symbols, *own_symbols;
 	struct ptrc_symbol_cache **caches;
 	size_t source_count;
 };
@@ -60,7 +61,7 @@ void ptrc_flames_begin_samples(struct ptrc_flames *, const struct ptrc_query *);
 uint32_t ptrc_flames_sample(struct ptrc_flames *, const struct ptrc_query *, struct ptrc_source *,
 			    uint32_t below);
 
-/* Prints a message for each file in which no functions could be looked up. */
+/* Prints a message for each file in which no functions could be looked up, unless the query does. */
 void ptrc_flames_report(struct ptrc_flames *);
 
 void ptrc_flames_free(struct ptrc_flames *);

@@ -204,6 +204,12 @@ has_samples() {
 	reports 0 "*gone: *" ptrace-export --to=folded b.log
 	grep -q '^gone;.*\[gone\];\[gone\];\[gone\];\[gone\] ' stdout.txt
 	fails grep -q work_ stdout.txt
+	reports 0 "*gone: *" ptrace-report --text b.log
+	for command in 'report --text' 'export --to=chrome'; do
+		# shellcheck disable=SC2086 # command and option
+		exits 0 ptrace-$command --symbols b.log
+		[ "$(grep -c '/gone: ' stderr.txt)" -eq 1 ]
+	done
 }
 
 @test "a report as text has the functions that take most time" {
