@@ -80,6 +80,17 @@ static int add_file(struct ptrc_program_probes *all, const char *path, char load
 	return 0;
 }
 
+static bool is_script(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char head[2];
+	bool is = fd >= 0 && pread(fd, head, 2, 0) == 2 && !memcmp(head, "#!", 2);
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
 static void add_library(void *all, const char *line, const char *path)
 {
 	char unused[PATH_MAX];
@@ -103,10 +114,12 @@ bool ptrc_program_probes_find(struct ptrc_program_probes *all, const char *progr
 				: 0;
 	if (!error)
 		error = add_file(all, path, loader);
-	if (error) {
+	if (error == ENOEXEC && is_script(path))
+		ptrc_cli_message(path, "a script has no probes, only programs and libraries have");
+	else if (error)
 		ptrc_cli_error(program, error);
+	if (error)
 		return false;
-	}
 	if (!ptrc_program_libraries(path, loader, add_library, all))
 		ptrc_cli_message(program,
 				 "its libraries are not known, as its loader is not the system's");

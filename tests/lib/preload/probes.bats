@@ -104,6 +104,10 @@ data() {
 	reports 1 "nothing: No such file or directory" ptrace-events --sdt nothing
 	echo text >text
 	reports 1 "./text: Exec format error" ptrace-events --sdt ./text
+	echo '#!/bin/sh' >script
+	chmod +x script
+	PATH=$PWD:$PATH reports 1 "$PWD/script: a script has no probes, only programs and libraries have" \
+		ptrace-events --sdt script
 	reports 2 "no PROGRAM given*" ptrace-events --sdt
 	$cc -O2 -static -I"$PTRC_SOURCE" -o static "$here/probes.c" -ldl 2>/dev/null || return 0
 	ptrace-doctor --json -- ./static | jq -se 'any(.check == "preload" and (.message | contains("linked statically"))) and all(.check != "waits")'
