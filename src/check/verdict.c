@@ -127,12 +127,12 @@ static void decide_each(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 		[PTRC_RULE_BEFORE] = "have what they require before them",
 		[PTRC_RULE_ORDER] = "in order",
 	};
-	static const char *const bad[PTRC_RULE_KINDS] = {
-		[PTRC_RULE_AFTER] = "not answered in time",
+	const struct ptrc_rule *r = t->rule;
+	const char *const bad[PTRC_RULE_KINDS] = {
+		[PTRC_RULE_AFTER] = r->within_ns < 0 ? "not answered" : "not answered in time",
 		[PTRC_RULE_BEFORE] = "lack what they require before them",
 		[PTRC_RULE_ORDER] = "out of order",
 	};
-	const struct ptrc_rule *r = t->rule;
 	bool is_sure = !e->has_unplaced_loss;
 	uint64_t all = t->kept + t->broken + t->doubtful + t->open;
 	/* Each event of the list has happened, in order and before any loss. So no lost event can have been the first

@@ -668,7 +668,7 @@ TEST(what_has_not_happened_when_all_processes_have_ended_never_will, "")
 		"a1@1 b1@2 a2@3 .@4 => undecided: 1 of 2 answered; 1 open at the end of the log | 3 not answered by the end of the log",
 		"a1@1 b1@2 a2@3 .@4 ended => fail: 1 of 2 not answered in time | 3 not answered by the end of the log",
 		"after: a, expect: b",
-		"a1@1 ended => fail: 1 of 1 not answered in time | 1 not answered by the end of the log",
+		"a1@1 ended => fail: 1 of 1 not answered | 1 not answered by the end of the log",
 		"after: a, expect: a, within: 5us, at_end: ignore <- a@1 a@5 a@9 ended => pass: 2 of 3 answered",
 		"exists: a, within: 5us",
 		"b@1 .@3 ended => fail: did not happen",
