@@ -189,15 +189,13 @@ load ../../support/helpers
 }
 
 @test "a process that is killed at once has its program and mappings in the log" {
-	# Nobody waits for one that is killed: on a busy machine it may be gone too soon, but not each time.
-	for ((round = 0; round < 50; round++)); do
+	# Nobody waits for one that is killed: on a busy machine it may be gone too soon many times, but not each time.
+	is_there() {
 		ptrace-run -o run.log -- "$traced" -n 1 -k 9 || true
-		if ptrace-stat --json run.log | jq -e --arg traced "$traced" 'any(.processes[];
-				.executable == $traced and any(.mappings[]; .path == $traced))'; then
-			return
-		fi
-	done
-	false
+		ptrace-stat --json run.log | jq -e --arg traced "$traced" 'any(.processes[];
+			.executable == $traced and any(.mappings[]; .path == $traced))'
+	}
+	wait_until is_there
 }
 
 # A log with pairs of two threads of control, which are processes here.
