@@ -29,7 +29,8 @@ struct ptrc_counts {
 	/* Events of the operating system that the kernel has lost, so that the trace never got
 	 * them. In a log, this figure is at most 2^32 - 1. */
 	unsigned long pt_unobserved_events;
-	/* Number of events in the log now, and the bytes of these events. */
+	/* Number of events in the log now, and the bytes of these events. For a stream, this
+	 * includes events in files of a rotated log that were deleted since. */
 	unsigned long pt_log_events;
 	unsigned long pt_log_bytes;
 	/* Bytes of the events in the stream that were not read yet (in a stream with a log: not
@@ -190,6 +191,11 @@ int ptrc_trace_shutdown(trace_id_t, struct ptrc_counts *);
  *   EINVAL  not an active stream with a log.
  */
 int ptrc_trace_give_up_log(trace_id_t);
+
+/* Whether the file to which the log of an active stream is being written, the last file of a
+ * rotated log, is no longer at its path, because it was moved or deleted. Also true if there is no
+ * log, or it is no regular file. */
+bool ptrc_trace_is_log_gone(trace_id_t);
 
 /*
  * Stores the pid of the keeper, the process that writes the log of an active stream. If the

@@ -380,6 +380,7 @@ static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session
 	bool has_user_events;
 
 	ptrc_losses_gather(&r->losses, &state->status, &state->counts);
+	r->losses.is_log_gone = state->is_log_gone;
 	r->recorded = count_recorded(r, trace, &has_user_events);
 	r->is_empty = !has_user_events;
 	ptrc_no_events_gather(&r->no_events, trace);

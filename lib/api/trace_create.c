@@ -103,6 +103,13 @@ int ptrc_trace_give_up_log(trace_id_t id)
 	return 0;
 }
 
+bool ptrc_trace_is_log_gone(trace_id_t id)
+{
+	PTRC_REF(ref, id, PTRC_HANDLE_ACTIVE);
+
+	return ref.object && ptrc_controller_is_log_gone(ref.object);
+}
+
 int ptrc_trace_keeper(trace_id_t trid, pid_t *pid)
 {
 	PTRC_REF(ref, trid, PTRC_HANDLE_ACTIVE);

@@ -4,6 +4,7 @@
 #include "lib/control/controller.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -502,6 +503,21 @@ void ptrc_controller_count(struct ptrc_controller *c, struct ptrc_counts *counts
 	counts->pt_waits = atomic_load(&h->waits);
 	counts->pt_wait_ns = atomic_load(&h->wait_ns);
 	counts->pt_data_needed = atomic_load(&h->data_needed);
+}
+
+bool ptrc_controller_is_log_gone(const struct ptrc_controller *c)
+{
+	const struct ptrc_stream_header *h = c->stream.header;
+	const struct ptrc_log_place *place = &h->log_place[ptrc_log_state_place(h)];
+	struct ptrc_log_place noted = *place;
+	struct stat st;
+
+	noted.path[sizeof(noted.path) - 1] = '\0';
+	if (!ptrc_file_stat_at(AT_FDCWD, noted.path, &st) && st.st_ino == noted.ino &&
+	    st.st_dev == noted.dev)
+		return false;
+	/* If the keeper has begun another file meanwhile, the log is at the path of that file. */
+	return place == &h->log_place[ptrc_log_state_place(h)] && place->ino == noted.ino;
 }
 
 int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t addr,

@@ -69,6 +69,10 @@ void ptrc_controller_shutdown_all(void);
 int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 			    const struct ptrc_context *origin, uint64_t addr);
 
+/* Whether the file to which the log is being written is no longer at its path. Also true if the
+ * stream has no log, or its log is no regular file. */
+bool ptrc_controller_is_log_gone(const struct ptrc_controller *c);
+
 /* Stores the pid of the stream's keeper. If the keeper was killed, first starts another one.
  * Commands do that, too, but a program that calls only posix_trace_get_status() gives none: without
  * a keeper, its FLUSH stream would stay full for ever. EINVAL: the stream has no log. EAGAIN:

@@ -100,7 +100,7 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 	int error;
 
 	l->is_log_gone |= is_gone;
-	if (is_gone)
+	if (l->is_log_gone)
 		return false;
 	/* Reading a FIFO would wait for a writer. If nothing is at the path, the log may still exist: the first
 	 * file of a rotated log may have been deleted. */

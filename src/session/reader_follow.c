@@ -342,16 +342,26 @@ static int take_snapshot(struct ptrc_reader *r, const char *session)
 	return error;
 }
 
+/* Whether a log that is not gone is a regular file, or several, whose path also leads there from here: this process
+ * may see other files than the session does. */
+static bool is_log_here(const struct ptrc_session_state *s)
+{
+	struct stat st;
+
+	if (!stat(s->log, &st))
+		return S_ISREG(st.st_mode);
+	return errno == ENOENT && ptrc_reader_is_there(s->log);
+}
+
 /* If the session has a log that gets all its events and can be read here, asks the session to flush its stream.
  * Returns whether the stream was flushed. Sets *error to ETIMEDOUT if the flush takes too long. */
 static bool is_flushed(const char *session, const struct ptrc_session_state *s, int *error)
 {
 	static struct ptrc_session_reply reply;
-	struct stat st;
 	int away;
 
 	if (!s->has_log || s->attributes.stream_full_policy != POSIX_TRACE_FLUSH ||
-	    s->is_log_gone || stat(s->log, &st) || !S_ISREG(st.st_mode))
+	    s->is_log_gone || !is_log_here(s))
 		return false;
 	away = ptrc_session_ask(session, PTRC_SESSION_FLUSH, &reply);
 	if (away == ETIMEDOUT)
@@ -410,6 +420,8 @@ int ptrc_reader_dump(struct ptrc_reader *r, const char *session)
 	} else if (!error) {
 		error = take_snapshot(r, session);
 	}
+	if (!error)
+		ptrc_session_count_log(s, &r->counts);
 	if (error)
 		ptrc_orphans_say_session(session, error);
 	else if (r->counts.pt_log_events && s->is_log_gone)

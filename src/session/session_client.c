@@ -377,6 +377,22 @@ bool ptrc_session_keeps_nothing(const struct ptrc_session_state *s)
 	return s->has_log && !strcmp(s->log, "/dev/null");
 }
 
+void ptrc_session_count_log(const struct ptrc_session_state *s, struct ptrc_counts *counts)
+{
+	const struct ptrc_attributes *a = &s->attributes;
+	struct ptrc_counts here;
+	trace_id_t log;
+
+	if ((!a->log_rotate_bytes && !a->log_rotate_ns) || s->is_log_gone ||
+	    posixtrace_log_open(s->log, &log))
+		return;
+	if (!ptrc_trace_counts(log, &here)) {
+		counts->pt_log_events = here.pt_log_events;
+		counts->pt_log_bytes = here.pt_log_bytes;
+	}
+	posix_trace_close(log);
+}
+
 uint64_t ptrc_session_recorded(const struct ptrc_session_state *s)
 {
 	/* With the policy loop, lost events are events that were recorded and then overwritten. */

@@ -210,10 +210,10 @@ static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 	if (s->snapshots)
 		ptrc_snapshots_gather(s->snapshots, &state->snapshots);
 	ptrc_attributes_gather(s->trace, &state->attributes);
-	/* A rotated log is never reported as gone, because the user may move or delete its first file. */
-	state->is_log_gone = state->has_log && !state->attributes.log_rotate_bytes &&
-			     !state->attributes.log_rotate_ns &&
-			     ptrc_logfile_is_gone(s->plan->log_fd, s->plan->log_path);
+	/* If no file is at the log's path, only the first file of a rotated log may have been moved or deleted. */
+	state->is_log_gone = state->has_log &&
+			     ptrc_logfile_is_gone(s->plan->log_fd, s->plan->log_path) &&
+			     (!access(s->plan->log_path, F_OK) || ptrc_trace_is_log_gone(s->trace));
 	ptrc_trace_counts(s->trace, &state->counts);
 	count_gap_of_ring(s->trace, state);
 	state->event_count = count_events(s->trace);

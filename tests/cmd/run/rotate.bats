@@ -164,6 +164,52 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 	[ "$stdout" = "ok       run.log: has $(events run.log traced.event) events of programs" ]
 }
 
+# A run that records as make_log does with --log-keep=2, and waits for the file `seen`; its first files are deleted
+begin_kept_log() {
+	begins running ptrace-run -o run.log --name="$me" --log-rotate=16K --log-keep=2 "$@" -- \
+		sh -c "$in_parts; touch done; until [ -e seen ]; do sleep 0.02; done" "$traced" "$me"
+	wait_until test -e done
+	[ -e run.log.000003 ] && [ ! -e run.log ]
+}
+
+@test "a session is shown as its log when the first files of that are deleted" {
+	begin_kept_log
+	exits 0 ptrace-dump --count --event=traced.event "$me"
+	[ "$stdout" -eq "$(events run.log traced.event)" ]
+	[ "$stdout" -ge 3000 ]
+	[[ $stderr == *"--log-keep has deleted the first "* ]]
+	exits 0 ptrace-snapshot -o snap.log "$me"
+	[ "$(events snap.log traced.event)" -eq "$(events run.log traced.event)" ]
+	agree() {
+		ptrace-stat --json --allow-loss "$me" >session.json
+		ptrace-stat --json --allow-loss run.log >log.json
+		[ "$(jq -c '.counts | .log_events, .log_bytes' session.json)" = "$(jq -c '.counts | .log_events, .log_bytes' log.json)" ]
+	}
+	wait_until agree
+	jq -e '.losses.log_gone | not' session.json
+	# A file that was moved away is missing.
+	mv "$(printf '%s\n' run.log.* | head -n 1)" away
+	exits 3 ptrace-dump --count --event=traced.event "$me"
+	[[ $stderr == *"ptrace-dump: $PWD/run.log: 1 file of the log is missing"* ]]
+	[ "$stdout" -eq "$(events run.log traced.event)" ]
+	wait_until agree
+	touch seen
+	ends 3 "$running"
+}
+
+@test "a rotated log is gone when all its files are, or another file has its name" {
+	begin_kept_log
+	: >run.log
+	ptrace-stat --json --allow-loss "$me" | jq -e .losses.log_gone
+	rm run.log*
+	exits 3 ptrace-stat --json "$me"
+	jq -e .losses.log_gone <<<"$stdout"
+	exits 3 ptrace-dump --count "$me"
+	[[ $stderr == "ptrace-dump: $me: the log is not there any more"* ]]
+	touch seen
+	ends 3 "$running"
+}
+
 @test "--log-keep deletes the oldest files, which is no loss" {
 	silently 0 make_log --log-keep=2
 	[ ! -e run.log ]
