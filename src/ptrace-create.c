@@ -170,7 +170,8 @@ static bool prepare(struct making *m, const struct ptrc_config *c)
 		return false;
 	if (!c->output)
 		return true;
-	if (!ptrc_logfile_open(&m->log, c->output, &m->attr, c->is_forced))
+	if (!ptrc_logfile_open(&m->log, c->output, &m->attr, c->is_forced) ||
+	    !ptrc_logfile_keep_unfinished(&m->log, &m->attr, c->is_forced))
 		return false;
 	m->absolute_log = realpath(c->output, NULL);
 	return true;

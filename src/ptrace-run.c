@@ -507,6 +507,7 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 	if (!ptrc_orphans_settle(c->output ? c->output : DEFAULT_LOG) ||
 	    !ptrc_logfile_open(&r->log, c->output ? c->output : DEFAULT_LOG, &r->attr,
 			       c->is_forced) ||
+	    !ptrc_logfile_keep_unfinished(&r->log, &r->attr, c->is_forced) ||
 	    (!c->output && !ptrc_logfile_keep_old(&r->log, &r->attr, c->is_forced)))
 		exit(PTRC_EXIT_RUN_FAILED);
 	need_file(r);

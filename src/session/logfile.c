@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <posixtrace-control.h>
 #include <stdio.h>
@@ -19,6 +20,13 @@
 #include "src/base/same_file.h"
 #include "src/query/reader.h"
 #include "src/text/log_sink.h"
+
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#endif
+
+/* Names PATH.salvaged.N are tried with N below this number. */
+enum { NAMES_MAX = 1000 };
 
 /* The first bytes of every log (docs/log-format.md). */
 static const char signature[] = "\211PTRLOG\n";
@@ -81,7 +89,7 @@ bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, const trace_att
 	return true;
 }
 
-/* ---- the older log, which becomes PATH.old ---- */
+/* ---- the older log, which becomes PATH.old or PATH.salvaged ---- */
 
 /* A rotated log whose files are to be renamed. */
 struct move {
@@ -178,6 +186,63 @@ static bool move_to_old(const struct ptrc_logfile *l, bool is_forced)
 		return true;
 	ptrc_cli_error(old, errno);
 	return false;
+}
+
+bool ptrc_logfile_put_away(const char *path, const char *what)
+{
+	struct move m = {.id = ptrc_reader_log_id(path)};
+	char to[PATH_MAX + 32];
+	int error = EEXIST;
+
+	snprintf(to, sizeof(to), "%s.salvaged", path);
+	for (int n = 2; n < NAMES_MAX && error == EEXIST; n++) {
+		error = renameat2(AT_FDCWD, path, AT_FDCWD, to, RENAME_NOREPLACE) ? errno : 0;
+		if (error == EEXIST)
+			snprintf(to, sizeof(to), "%s.salvaged.%d", path, n);
+	}
+	if (error) {
+		ptrc_cli_message(path, "is %s, and cannot be put away: %s; name another file", what,
+				 strerror(error));
+		return false;
+	}
+	ptrc_cli_message(to, "is now %s", what);
+	m.to = to;
+	return !m.id || visit_later_files(path, &m, move_own);
+}
+
+/* Whether the open file is a log without an end, and no closed log whose last files were deleted or moved away. The
+ * file is locked, so no keeper writes it any more. */
+static bool is_unfinished(const struct ptrc_logfile *l)
+{
+	struct posix_trace_status_info status;
+	struct ptrc_counts counts;
+	bool has_no_end;
+	struct stat st;
+	trace_id_t log;
+
+	if (l->is_new || fstat(l->fd, &st) || !S_ISREG(st.st_mode) ||
+	    posixtrace_log_open(l->path, &log))
+		return false;
+	has_no_end = !posix_trace_get_status(log, &status) &&
+		     status.posix_stream_flush_error == EOWNERDEAD &&
+		     !ptrc_trace_counts(log, &counts) && !counts.pt_is_last_file_missing;
+	posix_trace_close(log);
+	return has_no_end;
+}
+
+bool ptrc_logfile_keep_unfinished(struct ptrc_logfile *l, const trace_attr_t *attr, bool is_forced)
+{
+	bool is_moved;
+	char *path;
+
+	if (!is_unfinished(l))
+		return true;
+	/* The file is renamed, not a symbolic link to it. */
+	path = realpath(l->path, NULL);
+	is_moved = ptrc_logfile_put_away(path ? path : l->path, "the older log, which has no end");
+	free(path);
+	ptrc_logfile_close(l, true);
+	return is_moved && ptrc_logfile_open(l, l->path, attr, is_forced);
 }
 
 bool ptrc_logfile_keep_old(struct ptrc_logfile *l, const trace_attr_t *attr, bool is_forced)

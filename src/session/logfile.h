@@ -32,6 +32,15 @@ struct ptrc_logfile {
 bool ptrc_logfile_open(struct ptrc_logfile *, const char *path, const trace_attr_t *,
 		       bool is_forced);
 
+/* Renames the log at the path to PATH.salvaged or, if a file of this name exists, to PATH.salvaged.2 and so on. The other
+ * files of a rotated log are renamed, too. Prints a message that calls the log `what`. Returns false if the log cannot be
+ * renamed. */
+bool ptrc_logfile_put_away(const char *path, const char *what);
+
+/* If the opened file is a log without an end, puts it away and opens a new file. Returns false, after a message, if
+ * the log cannot be renamed or the new file cannot be opened. Then there is nothing to close. */
+bool ptrc_logfile_keep_unfinished(struct ptrc_logfile *, const trace_attr_t *, bool is_forced);
+
 /*
  * Renames the opened file to PATH.old, where it may replace an older log, and opens a new file. The other files
  * of a rotated log are renamed, too. Does nothing if the file is not regular, or is empty. Returns false, after a

@@ -3,7 +3,6 @@
 #include "src/session/orphans.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +14,11 @@
 #include "src/base/same_file.h"
 #include "src/session/session_client.h"
 #include "src/session/keeper.h"
+#include "src/session/logfile.h"
+#include "src/query/reader.h"
 
-#ifndef RENAME_NOREPLACE
-#define RENAME_NOREPLACE 1
-#endif
-
-/* NAMES_MAX: names LOG.salvaged.N are tried with N below this number. PATH_BYTES: the most bytes of a path. */
-enum { NAMES_MAX = 1000, PATH_BYTES = 4096 };
+/* The most bytes of a path. */
+enum { PATH_BYTES = 4096 };
 
 struct posixtrace_orphan *ptrc_orphans_list(size_t *count)
 {
@@ -190,44 +187,29 @@ void ptrc_orphans_say_session(const char *name, int error)
 	ptrc_cli_message(name, "%s", ptrc_session_explain(error));
 }
 
-static bool put_away(const char *log, const struct posixtrace_orphan *o)
-{
-	char name[PATH_BYTES + 32];
-	int error = EEXIST;
-
-	snprintf(name, sizeof(name), "%s.salvaged", log);
-	for (int n = 2; n < NAMES_MAX && error == EEXIST; n++) {
-		error = renameat2(AT_FDCWD, log, AT_FDCWD, name, RENAME_NOREPLACE) ? errno : 0;
-		if (!error)
-			ptrc_cli_message(name, "is now the log of process %ld, which was killed",
-					 (long)o->pt_controller);
-		else if (error == EEXIST)
-			snprintf(name, sizeof(name), "%s.salvaged.%d", log, n);
-	}
-	if (error)
-		ptrc_cli_message(log,
-				 "is the log of process %ld, which was killed, and cannot be put "
-				 "away: %s; name another file",
-				 (long)o->pt_controller, strerror(error));
-	return !error;
-}
-
 static bool settle_one(const struct posixtrace_orphan *o, const char *output)
 {
-	char written[PATH_BYTES] = "";
+	char written[PATH_BYTES] = "", what[60];
+	bool is_free = true;
+	char *log;
 
 	/* An orphan (a stream of a killed controller) stays if it has no log or cannot be salvaged.
 	 * ptrace-list and ptrace-doctor report it. */
 	if (!o->pt_has_log || o->pt_error || posixtrace_salvage_orphan(o->pt_id, NULL, written))
 		return true;
-	if (output && ptrc_is_path_of_same_file(written, output))
-		return put_away(written, o);
-	if (strcmp(written, o->pt_log) != 0)
+	log = ptrc_reader_first_path(written);
+	if (output && ptrc_is_path_of_same_file(log, output)) {
+		snprintf(what, sizeof(what), "the log of process %ld, which was killed",
+			 (long)o->pt_controller);
+		is_free = ptrc_logfile_put_away(log, what);
+	} else if (strcmp(log, o->pt_log) != 0) {
 		ptrc_cli_message(written,
 				 "has the last events of process %ld, which was killed while its "
 				 "log was %s",
 				 (long)o->pt_controller, o->pt_log);
-	return true;
+	}
+	free(log);
+	return is_free;
 }
 
 bool ptrc_orphans_settle(const char *output)

@@ -237,6 +237,51 @@ crash_run() {
 	ptrace-shutdown "$me.a"
 }
 
+# A log whose first flush has 3000 events, and has no end, with the stream of the rest
+crash_flushed() {
+	crash_run "$1" --name="$me" --stream-full-policy=until-full --stream-min-size=1M "${@:2}" -- \
+		sh -c '"$0" -n 3000; ptrace-flush "$1"; exec "$0" -W -n 100' "$traced" "$me"
+}
+
+@test "a rerun keeps an unfinished log whose stream is gone, too" {
+	needs_own_directory
+	crash_flushed run.log
+	ptrace-salvage --all --discard
+	ln -s run.log link.log
+	reports 0 "$PWD/run.log.salvaged: is now the older log, which has no end" ptrace-run -o link.log -- "$traced" -n 7
+	[ -L link.log ]
+	counts run.log traced.event=7
+	counts run.log.salvaged traced.event=3000
+	crash_flushed ptrace.log
+	ptrace-salvage --all --discard
+	ptrace-run --name="$me" -- "$traced" -n 8 2>stderr.txt
+	[[ $(<stderr.txt) == "ptrace-run: $PWD/ptrace.log.salvaged: is now the older log, which has no end" ]]
+	counts ptrace.log.salvaged traced.event=3000
+	[ ! -e ptrace.log.old ]
+	crash_flushed ptrace.log
+	ptrace-salvage --all --discard
+	traced_start -w
+	reports 0 "$PWD/ptrace.log.salvaged.2: is now *" ptrace-create --pid="$pid" --name="$me.a" -o ptrace.log
+	counts ptrace.log.salvaged.2 traced.event=3000
+	# Another session writes it now, so it is neither kept nor replaced.
+	reports 125 "ptrace.log: another trace is writing to this file" ptrace-run -o ptrace.log -- true
+	ptrace-shutdown "$me.a"
+}
+
+@test "a rerun keeps all files of an unfinished log that was rotated" {
+	needs_own_directory
+	for expected in 3000 3100; do
+		crash_flushed run.log --log-rotate=16K
+		[ -e run.log.000001 ]
+		[ "$expected" -eq 3100 ] || ptrace-salvage --all --discard
+		reports 0 "*/run.log.salvaged: is now the *" ptrace-run -o run.log -- "$traced" -n 7
+		counts run.log traced.event=7
+		counts run.log.salvaged traced.event=$expected
+		[ "$(find . -name 'run.log.0*')" = "" ]
+		rm run.log*
+	done
+}
+
 @test "the next run salvages what is gone, and is silent about what stays" {
 	needs_own_directory
 	mkdir there
