@@ -10,6 +10,7 @@
 
 #include <posixtrace-control.h>
 
+#include "include/posixtrace-private.h"
 #include "src/base/cli.h"
 #include "src/base/exit_status.h"
 #include "src/base/json.h"
@@ -50,6 +51,8 @@ static const struct ptrc_cli cli = {
 
 struct result {
 	int error;
+	/* How many events were written or, if none were, were to be written when the streams were listed. */
+	unsigned long events;
 	char written[4096];
 };
 
@@ -83,7 +86,7 @@ static void settle(const struct posixtrace_orphan *o, struct result *r)
 	static bool has_said_default;
 	const char *path = output || o->pt_has_log ? output : DEFAULT_LOG;
 
-	*r = (struct result){.error = 0};
+	*r = (struct result){.events = o->pt_events};
 	if (is_listing)
 		return;
 	if (is_discarding) {
@@ -94,7 +97,7 @@ static void settle(const struct posixtrace_orphan *o, struct result *r)
 		ptrc_cli_message(DEFAULT_LOG, "in the current directory is where streams without a "
 					      "log are written; --output names another file");
 	has_said_default |= path && !output;
-	r->error = posixtrace_salvage_orphan(o->pt_id, path, r->written);
+	r->error = ptrc_salvage_orphan(o->pt_id, path, r->written, &r->events);
 }
 
 static void put_json(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
@@ -110,7 +113,7 @@ static void put_json(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
 		ptrc_json_i64(&j, "target", o->pt_target);
 		ptrc_json_bytes(&j, "trace_name", o->pt_name, strlen(o->pt_name));
 		ptrc_json_time(&j, "created", &o->pt_created);
-		ptrc_json_u64(&j, "events", o->pt_events);
+		ptrc_json_u64(&j, "events", r->events);
 	}
 	if (*o->pt_log)
 		ptrc_json_bytes(&j, "log", o->pt_log, strlen(o->pt_log));
@@ -142,7 +145,7 @@ static void put_text(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
 	ptrc_buffer_format(b, "%s  ", ptrc_orphan_id(o, id));
 	if (o->pt_controller > 0)
 		ptrc_buffer_format(b, "process %ld  %lu events  ", (long)o->pt_controller,
-				   o->pt_events);
+				   r->events);
 	else
 		ptrc_buffer_text(b, "process unknown  events unknown  ");
 	if (is_discarding)

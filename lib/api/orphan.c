@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "include/posixtrace-private.h"
 #include "lib/base/common.h"
 #include "lib/base/file.h"
 #include "lib/base/shmdir.h"
@@ -33,11 +34,17 @@ PTRC_PUBLIC int posixtrace_get_orphan(unsigned int number, struct posixtrace_orp
 	return error;
 }
 
-PTRC_PUBLIC int posixtrace_salvage_orphan(uint64_t id, const char *path, char *written)
+int ptrc_salvage_orphan(uint64_t id, const char *path, char *written, unsigned long *events)
 {
-	struct ptrc_keeper_orders orders = {.path = path, .searches = true, .written = written};
+	struct ptrc_keeper_orders orders = {
+		.path = path, .searches = true, .written = written, .events = events};
 
 	return ptrc_orphan_salvage(id, &orders);
+}
+
+PTRC_PUBLIC int posixtrace_salvage_orphan(uint64_t id, const char *path, char *written)
+{
+	return ptrc_salvage_orphan(id, path, written, NULL);
 }
 
 PTRC_PUBLIC int posixtrace_discard_orphan(uint64_t id)

@@ -801,18 +801,27 @@ static void close_log(const struct ptrc_stream_header *h, struct orphan_log *log
 
 /* ---- orphans ---- */
 
-/* Starts a keeper that finishes the log open as log_fd: it writes the events that the orphan's own
- * log lacks, and closes the log. Stores the path of the log in `path`, unless `path` is NULL. */
-static int start_on(struct ptrc_keeper_args *args, struct ptrc_stream_header *h, int log_fd,
-		    bool is_new, char *path)
+/* The number of events that keepers have taken out of the stream for its log. */
+static unsigned long count_taken(const struct ptrc_stream_header *h)
 {
+	return ptrc_load_relaxed(&h->log_events) + ptrc_load_relaxed(&h->log_lost_events);
+}
+
+/* Starts a keeper that finishes the log open as log_fd: it writes the events that the orphan's own
+ * log lacks, and closes the log. Stores what the orders ask for. */
+static int start_on(struct ptrc_keeper_args *args, struct ptrc_stream_header *h, int log_fd,
+		    bool is_new, const struct ptrc_keeper_orders *orders)
+{
+	unsigned long before = count_taken(h);
 	int error;
 
 	args->log_fd = log_fd;
 	ptrc_store_relaxed(&h->is_log_new, is_new);
 	error = ptrc_keeper_start(args, h, PTRC_KEEPER_ORPHAN);
-	if (!error && path)
-		ptrc_file_path(log_fd, path, sizeof(h->log_place[0].path));
+	if (!error && orders->written)
+		ptrc_file_path(log_fd, orders->written, sizeof(h->log_place[0].path));
+	if (!error && orders->events)
+		*orders->events = count_taken(h) - before;
 	return error;
 }
 
@@ -823,7 +832,7 @@ static int finish(struct ptrc_keeper_args *args, uint32_t uid, struct ptrc_strea
 	int error = find_log(h, uid, orders, &log);
 
 	if (!error) {
-		error = start_on(args, h, log.fd, false, orders->written);
+		error = start_on(args, h, log.fd, false, orders);
 		close_log(h, &log, true);
 		/* If the orphan's log cannot be written, a new file in the same directory probably
 		 * cannot be written either, but a file at the caller's path may work. */
@@ -835,7 +844,7 @@ static int finish(struct ptrc_keeper_args *args, uint32_t uid, struct ptrc_strea
 	error = make_log(h, uid, orders, &log);
 	if (error)
 		return error;
-	error = start_on(args, h, log.fd, true, orders->written);
+	error = start_on(args, h, log.fd, true, orders);
 	close_log(h, &log, error == 0);
 	return error;
 }

@@ -76,6 +76,9 @@ struct ptrc_keeper_orders {
 	/* NULL, or a buffer for the path of the log that was written, with room for sizeof(((struct
 	 * ptrc_log_place *)0)->path) bytes. */
 	char *written;
+	/* NULL, or where the number of events is stored that the keeper has written, including
+	 * those for which a full log had no room. */
+	unsigned long *events;
 };
 
 /* Starts a keeper that writes an orphan's events into its log, or into a new log, and closes that
