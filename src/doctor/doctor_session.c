@@ -90,7 +90,7 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 {
 	struct ptrc_losses losses;
 	char advice[ADVICE_MAX];
-	bool is_full;
+	bool is_full = false;
 	char end[100 + PTRC_SESSION_NAME_MAX];
 	char text[32];
 
@@ -100,8 +100,11 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 				 "run the commands where it is (nsenter, docker exec)",
 				 "traces pid %d of another namespace", s->target);
 	check_keeper(d, s);
-	is_full = ptrc_doctor_status(d, s->name, s->name, &s->status,
-				     s->attributes.stream_full_policy, s->has_log);
+	if (s->is_ending)
+		ptrc_doctor_note(d, "ending", s->name, NULL, "is being ended");
+	else
+		is_full = ptrc_doctor_status(d, s->name, s->name, &s->status,
+					     s->attributes.stream_full_policy, s->has_log);
 	snprintf(end, sizeof(end),
 		 "if no process that it started is still to be traced, end the session: "
 		 "ptrace-shutdown %s",

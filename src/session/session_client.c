@@ -120,7 +120,7 @@ static int send_question(int fd, const struct ptrc_session_question *q)
 	return error;
 }
 
-/* Why the last question was not answered in time: the text for ETIMEDOUT; "" if the reason is unknown. */
+/* Why the last question was not answered: the text for ETIMEDOUT and ECONNRESET; "" if the reason is unknown. */
 static char silence[200];
 
 static void explain_controller(pid_t controller)
@@ -244,6 +244,29 @@ static int connect_to(const char *name, int limit_ms, bool is_removing, int *fd,
 	return error;
 }
 
+static int state_error(const struct ptrc_session_reply *r)
+{
+	return r->error ? r->error : r->body == PTRC_SESSION_BODY_STATE ? 0 : EPROTO;
+}
+
+/* Explains why a session has closed the connection, if it still exists because it is being ended. */
+static void explain_reset(const char *name)
+{
+	static struct ptrc_session_reply reply;
+	struct ptrc_keeper_look keeper;
+
+	if (ptrc_session_ask(name, PTRC_SESSION_STAT, &reply) || state_error(&reply) ||
+	    !reply.state.is_ending)
+		return;
+	keeper = (struct ptrc_keeper_look){.pid = reply.keeper,
+					   .is_stopped = reply.keeper > 0 &&
+							 ptrc_keeper_is_stopped(reply.keeper)};
+	if (keeper.is_stopped)
+		explain_keeper(&keeper);
+	else
+		snprintf(silence, sizeof(silence), "the session is being ended");
+}
+
 int ptrc_session_ask_about(const char *name, const struct ptrc_session_question *q,
 			   struct ptrc_session_reply *reply)
 {
@@ -268,6 +291,9 @@ int ptrc_session_ask_about(const char *name, const struct ptrc_session_question 
 	if (end.fd >= 0)
 		close(end.fd);
 	close(fd);
+	/* While a session is being ended, STAT is answered. */
+	if (error == ECONNRESET && q->verb != PTRC_SESSION_STAT)
+		explain_reset(name);
 	return error;
 }
 
@@ -277,11 +303,6 @@ int ptrc_session_ask(const char *name, enum ptrc_session_verb verb,
 	const struct ptrc_session_question q = {.verb = verb};
 
 	return ptrc_session_ask_about(name, &q, reply);
-}
-
-static int state_error(const struct ptrc_session_reply *r)
-{
-	return r->error ? r->error : r->body == PTRC_SESSION_BODY_STATE ? 0 : EPROTO;
 }
 
 int ptrc_session_stat(const char *name, const struct ptrc_session_state **state)
@@ -314,6 +335,8 @@ int ptrc_session_follow(const char *name, enum ptrc_session_verb verb,
 		close(*controller_fd);
 	if (error)
 		close(*fd);
+	if (error == ECONNRESET)
+		explain_reset(name);
 	return error;
 }
 
@@ -528,7 +551,7 @@ const char *ptrc_session_explain(int error)
 	case ECONNREFUSED:
 		return "the session is gone: the background process that controlled it was killed";
 	case ECONNRESET:
-		return "the session ended without an answer";
+		return *silence ? silence : "the session ended without an answer";
 	case ETIMEDOUT:
 		return *silence ? silence : "the session does not answer";
 	case EPERM:

@@ -28,7 +28,7 @@ struct ptrc_session_question {
  *   ETIMEDOUT     the session did not answer in time, or its controller or keeper is stopped
  *   EPERM         the directory of the sockets is not safe, or the controller belongs to another user
  *   EPROTO        the answer is invalid or of another protocol version
- *   ECONNRESET    the controller ended without an answer
+ *   ECONNRESET    the controller ended, or is ending the session, without an answer
  *   E2BIG         the texts of the question have more than PTRC_SESSION_TEXTS_MAX bytes
  *   others        from socket() or connect()
  */
@@ -40,8 +40,8 @@ int ptrc_session_ask_about(const char *name, const struct ptrc_session_question 
  * function. Returns 0, an error number of ptrc_session_ask(), or the error number in the reply. */
 int ptrc_session_stat(const char *name, const struct ptrc_session_state **);
 
-/* Returns a text for an error number of ptrc_session_ask(). For ETIMEDOUT, the text says which process did not
- * answer the last question, if that is known. */
+/* Returns a text for an error number of ptrc_session_ask(). For ETIMEDOUT and ECONNRESET, the text says why the last
+ * question was not answered, if that is known. */
 const char *ptrc_session_explain(int error);
 /* Notes the version of a log that a session sends and that this command cannot read. The next
  * ptrc_session_explain(EPROTO) reports it. */

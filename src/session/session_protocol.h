@@ -150,7 +150,10 @@ struct ptrc_session_state {
 	PTRC_SESSION_ROOM(struct ptrc_snapshots_state, snapshots, 4608);
 	char name[PTRC_SESSION_NAME_MAX + 1];
 	char log[PATH_MAX];
-	char reserved[256];
+	/* 1 while the session is being ended: its trace was stopped, and its log is being completed. Only STAT and SHUTDOWN
+	 * are then answered; for other requests, the connection is closed. */
+	uint32_t is_ending;
+	char reserved[252];
 };
 
 /*
@@ -198,8 +201,8 @@ struct ptrc_session_reply {
 	uint32_t next;
 	/* In a reply to TYPES: the filter contains every type, also those that no program has opened yet. */
 	uint32_t is_all_filtered;
-	/* In a reply of kind WORKING: the keeper, which writes the log, by its pid in the controller's pid
-	 * namespace; 0 if it is unknown. */
+	/* The keeper, which writes the log, by its pid in the controller's pid namespace; 0 if there is no log, or it is
+	 * unknown. */
 	int32_t keeper;
 	uint32_t reserved;
 	union {
@@ -214,6 +217,7 @@ _Static_assert(offsetof(struct ptrc_session_state, attributes) == 32 &&
 		       offsetof(struct ptrc_session_state, counts) == 1088 &&
 		       offsetof(struct ptrc_session_state, snapshots) == 1616 &&
 		       offsetof(struct ptrc_session_state, log) == 6289 &&
+		       offsetof(struct ptrc_session_state, is_ending) == 10388 &&
 		       sizeof(struct ptrc_session_state) == 10648,
 	       "the state is fixed");
 

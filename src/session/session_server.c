@@ -204,6 +204,7 @@ static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 	state->is_run = s->plan->is_run;
 	state->is_target_alive = !s->has_target_ended;
 	state->is_until_exit = s->plan->is_until_exit;
+	state->is_ending = s->is_stopped;
 	memcpy(state->name, s->name, sizeof(state->name));
 	if (s->plan->log_path)
 		snprintf(state->log, sizeof(state->log), "%s", s->plan->log_path);
@@ -469,6 +470,7 @@ static void begin_reply(struct ptrc_server *s, int fd)
 	memset(&s->reply, 0, offsetof(struct ptrc_session_reply, state));
 	s->reply.magic = PTRC_SESSION_MAGIC;
 	s->reply.version = PTRC_SESSION_VERSION;
+	s->reply.keeper = s->plan->log_fd >= 0 ? ptrc_keeper_watched() : 0;
 }
 
 static void add_client(struct clients *c, int fd, unsigned int verb)
@@ -584,7 +586,6 @@ static bool serve(struct ptrc_server *s, int fd)
 	if (verbs[verb].begin) {
 		if (s->waiting.count == CLIENTS_MAX)
 			return false;
-		s->reply.keeper = s->plan->log_fd >= 0 ? ptrc_keeper_watched() : 0;
 		send_reply(s, PTRC_SESSION_WORKING);
 		add_client(&s->waiting, fd, verb);
 		if (s->is_ending)

@@ -76,6 +76,28 @@ load ../../support/helpers
 	kill %cat 2>/dev/null || kill $!
 }
 
+@test "while a session is being ended, commands say so, and name a keeper that is stopped" {
+	record "$me.a" -o run.log -- -n 10
+	finds_keeper run.log
+	kill -STOP "$keeper"
+	begins ender ptrace-shutdown "$me.a"
+	is_stopped() { ptrace-list --json | jq -e '.status == "suspended"'; }
+	wait_until is_stopped
+	stopped="$me.a: ptrace-keeper ($keeper), which writes its log, is stopped; kill -CONT $keeper continues it"
+	for command in 'ptrace-dump --count' ptrace-stat 'ptrace-snapshot -o snap.log' ptrace-stop ptrace-flush \
+		ptrace-filter 'ptrace-dump --follow'; do
+		# shellcheck disable=SC2086 # words
+		refuses 1 "$stopped" $command "$me.a"
+	done
+	exits 1 ptrace-doctor --json "$me.a"
+	jq -se '[.[].check] | index("ending") and index("keeper") and (index("suspended") | not)' <<<"$stdout"
+	[ ! -e snap.log ]
+	ends 1 "$ender"
+	kill -CONT "$keeper"
+	wait_until no_session
+	counts run.log traced.event=10
+}
+
 @test "a full disk: the session ends, and how many events were lost is told" {
 	unshare -m true || skip "no mount namespaces"
 	traced_start -w -W -n 100000
