@@ -267,7 +267,6 @@ int ptrc_procfs_pid_namespace(int pid, uint64_t *ns)
 
 struct user_range {
 	uint64_t number;
-	int column;
 	uint64_t *range;
 	bool is_found;
 };
@@ -280,25 +279,16 @@ static bool take_range(const char *line, void *arg)
 		line++;
 	for (int i = 0; i < 3; i++)
 		r->range[i] = ptrc_digits_take(&line);
-	r->is_found = r->number - r->range[r->column] < r->range[2];
+	r->is_found = r->number - r->range[0] < r->range[2];
 	return r->is_found;
 }
 
-bool ptrc_procfs_user_range(int pid, int column, uint64_t number, uint64_t range[3])
+bool ptrc_procfs_user_range(uint64_t number, uint64_t range[3])
 {
-	struct user_range r = {.number = number, .column = column, .range = range};
+	struct user_range r = {.number = number, .range = range};
 	char text[128];
 
-	return !ptrc_procfs_lines(pid, "uid_map", text, sizeof(text), take_range, &r) && r.is_found;
-}
-
-bool ptrc_procfs_lacks_user(int pid, uint32_t uid)
-{
-	uint64_t dev, ino, own_dev, own_ino, range[3];
-
-	return !ptrc_procfs_inode(pid, "ns/user", &dev, &ino) &&
-	       !ptrc_procfs_inode(0, "ns/user", &own_dev, &own_ino) && ino != own_ino &&
-	       !ptrc_procfs_user_range(pid, 1, uid, range);
+	return !ptrc_procfs_lines(0, "uid_map", text, sizeof(text), take_range, &r) && r.is_found;
 }
 
 uint64_t ptrc_procfs_time_namespace(void)

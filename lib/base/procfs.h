@@ -51,14 +51,10 @@ int64_t ptrc_procfs_clock_offset(const char *clock);
 /* Whether a child of the caller would start in a pid or time namespace other than the caller's,
  * because the caller has called unshare(). */
 bool ptrc_procfs_bears_elsewhere(void);
-/* Finds the range in the uid_map of the process's user namespace that contains `number`. column
- * 0: `number` is a user ID inside that namespace. column 1: `number` is a user ID in the caller's
- * namespace. range[] becomes the first ID inside, the first ID in the caller's namespace, and the
- * number of IDs. False: there is no such range. */
-bool ptrc_procfs_user_range(int pid, int column, uint64_t number, uint64_t range[3]);
-/* Whether the process is in another user namespace than the caller, and the user `uid` has no ID in
- * that namespace. The process then cannot create shared objects for this user. */
-bool ptrc_procfs_lacks_user(int pid, uint32_t uid);
+/* Finds the range in the uid_map of the caller's user namespace that contains the user ID `number` of
+ * that namespace. range[] becomes the first ID inside, the first ID outside, and the number of IDs.
+ * False: there is no such range. */
+bool ptrc_procfs_user_range(uint64_t number, uint64_t range[3]);
 /* The effective user of the process. ESRCH. */
 int ptrc_procfs_user(int pid, uint32_t *uid);
 /* Reads at most `size` bytes from the start of the file `rest` in /proc/<pid>. Returns the number

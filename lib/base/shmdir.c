@@ -92,7 +92,7 @@ static bool uid_outside(uid_t uid, uint64_t *outside)
 {
 	uint64_t range[3];
 
-	if (!ptrc_procfs_user_range(0, 0, uid, range))
+	if (!ptrc_procfs_user_range(uid, range))
 		return false;
 	*outside = range[1] + (uid - range[0]);
 	return true;
@@ -318,6 +318,45 @@ static bool open_usual(uid_t uid, const char *name, int *dirfd)
 	return true;
 }
 
+/* ---- the directory of a user without a number ---- */
+
+struct probe {
+	int base;
+	uid_t uid;
+	char *name;
+	int *dirfd;
+	int error;
+};
+
+static void probe_name(const char *name, void *arg)
+{
+	struct probe *p = arg;
+	struct stat st;
+
+	if (p->error && strncmp(name, "posixtrace-", 11) == 0 &&
+	    strlen(name) < PTRC_SHMDIR_DIRECTORY_BYTES &&
+	    ptrc_file_stat_at(p->base, name, &st) == 0 && is_home(&st, p->uid) &&
+	    open_directory(p->base, name, p->uid, p->dirfd) == 0) {
+		memcpy(p->name, name, strlen(name) + 1);
+		p->error = 0;
+	}
+}
+
+/* Opens the directory of a caller whose user has no number in its user namespace, so that the caller cannot make its
+ * name. All users without a number there look the same. But the kernel opens a directory of mode 0700 only for its
+ * owner, because no capability in such a namespace covers files of users without a number. */
+static int open_unnumbered(int base, char name[PTRC_SHMDIR_DIRECTORY_BYTES], uid_t uid, int *dirfd)
+{
+	struct probe p = {.uid = uid, .name = name, .dirfd = dirfd, .error = EPERM};
+	int error = ptrc_file_open(base, ".", O_RDONLY | O_DIRECTORY, 0, &p.base);
+
+	if (error)
+		return shortage(error);
+	ptrc_shmdir_for_each(p.base, probe_name, &p);
+	ptrc_file_close(p.base);
+	return p.error;
+}
+
 int ptrc_shmdir_find(uid_t uid, bool is_create, char name[PTRC_SHMDIR_DIRECTORY_BYTES], int *dirfd)
 {
 	struct stat st;
@@ -331,10 +370,14 @@ int ptrc_shmdir_find(uid_t uid, bool is_create, char name[PTRC_SHMDIR_DIRECTORY_
 	error = ptrc_file_open(AT_FDCWD, BASE, O_PATH | O_DIRECTORY, 0, &base);
 	if (error)
 		return error == ENOENT && !is_create ? ENOENT : shortage(error);
-	if (ptrc_file_stat(base, &st) || !is_base_safe(&st) ||
-	    (st.st_uid != 0 && !uid_outside(uid, &number))) {
+	if (ptrc_file_stat(base, &st) || !is_base_safe(&st)) {
 		ptrc_file_close(base);
 		return EPERM;
+	}
+	if (st.st_uid != 0 && !uid_outside(uid, &number)) {
+		error = open_unnumbered(base, name, uid, dirfd);
+		ptrc_file_close(base);
+		return error;
 	}
 	put_directory(name, number);
 	/* In a nested user namespace, uid_map gives only the ID that the user has in the parent

@@ -113,12 +113,6 @@ static int open_other(pid_t pid, int log_fd, struct ptrc_target *t)
 
 	if (error)
 		return error;
-	/* If the target's user namespace has no number for the target's user, the target could not open the
-	 * stream. */
-	if (ptrc_procfs_lacks_user(pid, t->uid)) {
-		ptrc_target_rest(t);
-		return EPERM;
-	}
 	ptrc_sweep(t->dirfd, t->uid, log_fd);
 	place = place_of(t);
 	error = ptrc_page_open(&place, t->start_ticks, true, NULL, &f);

@@ -135,6 +135,26 @@ socket.socket(socket.AF_UNIX).bind(sys.argv[1])' /dev/shm/posixtrace-"$two".0000
 	as "$two" ptrace-shutdown "$me.a"
 }
 
+@test "a user without a number in the namespace has the directory that is its own" {
+	as "$two" unshare -U true || skip "no user namespaces"
+	# There, all of these have the same owner.
+	for user in 1 "$one" 65533; do
+		as "$user" mkdir -m 700 "/dev/shm/posixtrace-$user"
+		as "$user" mkdir -m 700 "/dev/shm/posixtrace-1$two.0000000$user"
+	done
+	as "$two" ptrace-run -o in.log -- unshare -U "$traced" -n 10
+	[ "$(events in.log traced.event)" -eq 10 ]
+	for user in 1 "$one" 65533; do
+		[ -z "$(ls -A "/dev/shm/posixtrace-$user" "/dev/shm/posixtrace-1$two.0000000$user" | grep -v ':$')" ]
+		rm -rf "/dev/shm/posixtrace-$user" "/dev/shm/posixtrace-1$two.0000000$user"
+	done
+	[ "$(directories "$two")" = posixtrace-"$two" ]
+	# Where there is none, none is made: its name would be that of another user.
+	rm -rf /dev/shm/posixtrace-"$two"
+	as "$two" unshare -U "$traced" -n 10
+	[ -z "$(directories "$two")" ]
+}
+
 @test "a user namespace within another one does not take root's name" {
 	as "$two" unshare -r unshare -r true || skip "no nested user namespaces"
 	as "$two" unshare -r unshare -r "$BASH" -c \
