@@ -65,7 +65,8 @@ struct ptrc_counts {
 	 * events are lost, and the cause for one of these processes: EMFILE, too few descriptors;
 	 * ENOMEM, too little memory or address space; EPROTO, the library of the program does not
 	 * know the version of the stream; EXDEV, the process is in another pid or time namespace
-	 * than the trace. A process is counted when it records an event or, if it
+	 * than the trace; EPERM, the process could not open the stream, because it had changed its
+	 * user or root directory, or because system calls were forbidden to it. A process is counted when it records an event or, if it
 	 * cannot even find its streams, when it starts. A clear does not reset these figures. */
 	unsigned long pt_untraced_processes;
 	unsigned long pt_untraced_error;
@@ -446,7 +447,8 @@ void ptrc_observer_close(struct ptrc_observer *);
  * the state that they report may already have changed.
  */
 struct ptrc_inspected_process {
-	/* The effective user of the process, in whose directory its shared objects are. */
+	/* The user in whose directory the shared objects of the process are: its effective user, or root if
+	 * pt_is_traced_as_root. */
 	uid_t pt_user;
 	/* pt_inner_pid: the pid that the process has in its own pid namespace. pt_depth: how many
 	 * levels this namespace is below the caller's; 0: it is the same namespace. */
@@ -458,6 +460,9 @@ struct ptrc_inspected_process {
 	int pt_has_page;
 	/* Not 0: the library was initialised in the program that the process now runs. */
 	int pt_has_library;
+	/* Not 0: root started the process, and traces it since before it changed its user. No other stream can
+	 * trace it. Known only to a caller that is root. */
+	int pt_is_traced_as_root;
 	/* pt_streams: number of streams that trace the process. pt_events: number of event names
 	 * that were opened by the process and by the processes that share names with it by fork. */
 	unsigned int pt_streams;

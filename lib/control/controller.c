@@ -337,8 +337,27 @@ int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 	return error == ECHILD ? ENOMEM : error;
 }
 
+/* Whether the target may not open this stream, because it has changed its user or its root directory since its start,
+ * or because system calls are forbidden to it. It has said so in its page (list of streams); or it has not opened that
+ * page either, and has another user than the page. */
+static bool is_refused_to_target(const struct ptrc_controller *c)
+{
+	const struct ptrc_target *t = &c->target;
+	struct ptrc_page_entry e;
+	uint32_t uid;
+
+	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
+		if (ptrc_page_slot(t->page, i, &e) && e.stream_id == c->id &&
+		    ptrc_refusal_error(ptrc_load_relaxed(&t->page->slots[i].error)) == EPERM)
+			return true;
+	return ptrc_load_relaxed(&t->page->image) == 0 && ptrc_procfs_user(t->pid, &uid) == 0 &&
+	       uid != t->uid &&
+	       ptrc_target_past(t->pid, uid, t->ns, t->start_ticks) != PTRC_TARGET_NO_PAST;
+}
+
 /* Counts the processes that should have been traced by this stream and could not be. Each of them
- * has left a note in the directory of shared objects (lib/stream/untraced.h). */
+ * has left a note in the directory of shared objects (lib/stream/untraced.h), except a target that cannot reach the
+ * directory: for that one, this leaves the note. */
 static void count_untraced(const struct ptrc_controller *c, struct ptrc_untraced *untraced)
 {
 	struct ptrc_page_place place = {.uid = c->target.uid, .ns = c->target.ns};
@@ -349,6 +368,8 @@ static void count_untraced(const struct ptrc_controller *c, struct ptrc_untraced
 	if (ptrc_shmdir_open(place.uid, false, &place.dirfd))
 		return;
 	ptrc_claim_untraced(&place, c->stream.header);
+	if (is_refused_to_target(c))
+		ptrc_untraced_put(place.dirfd, c->id, c->target.pid, EPERM);
 	ptrc_untraced_count(place.dirfd, c->id, untraced);
 	ptrc_file_close(place.dirfd);
 }

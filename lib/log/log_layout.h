@@ -326,7 +326,7 @@ struct ptrc_log_status {
 	uint64_t log_events;
 	uint64_t log_bytes;
 	/* The number of processes that could not be traced, and for one of them the reason: EMFILE,
-	 * ENOMEM, EPROTO or EXDEV. With EPROTO, untraced_versions is the newest version of shared
+	 * ENOMEM, EPROTO, EXDEV or EPERM. With EPROTO, untraced_versions is the newest version of shared
 	 * objects that this process knows, << 8, plus the version that it refused; otherwise 0. */
 	uint32_t untraced_processes;
 	uint16_t untraced_error;

@@ -256,12 +256,53 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 	return 0;
 }
 
+/* Whether these names begin with the names of this process, so that the ids of its event types stay the same. */
+static bool begin_with_own(const struct ptrc_names *names)
+{
+	char name[PTRC_NAME_BYTES];
+	uint32_t count = ptrc_self_names_count();
+
+	for (uint32_t i = 0; i < count; i++)
+		if (ptrc_names_get(&ptrc_here.names, PTRC_ID_FIRST + i, name) == 0 &&
+		    ptrc_names_find(names->object, i + 1, name) != PTRC_ID_FIRST + i)
+			return false;
+	return true;
+}
+
+/* Gives the process, whose names object (table of event names) is in the directory of its former user, one in the
+ * directory of its present user: that which a controller has put into its page (list of its streams) there, or a new
+ * one. Returns false if the names that the controller has put there are others. */
+static bool move_names(int dirfd, uint32_t uid, struct ptrc_page *made)
+{
+	struct ptrc_names names = {0};
+	bool is_same;
+
+	if (!ptrc_here.names.object || !ptrc_here.names.id)
+		return true;
+	if (made->names_id) {
+		if (ptrc_names_open(dirfd, uid, made->names_id, NULL, &names))
+			return false;
+		is_same = begin_with_own(&names);
+		ptrc_names_unmap(&names);
+		if (!is_same || ptrc_names_open(dirfd, uid, made->names_id, ptrc_here.names.object,
+						&ptrc_here.names))
+			return false;
+	} else {
+		if (ptrc_names_create(dirfd, uid, ptrc_here.names.object, ptrc_self_names_count(),
+				      ptrc_here.names.object, &names))
+			return true;
+		ptrc_here.names = names;
+		ptrc_store_release(&made->names_id, names.id);
+	}
+	ptrc_here.is_borrowed = false;
+	return true;
+}
+
 void ptrc_image_move_home(uint32_t uid)
 {
 	struct ptrc_page *old = ptrc_self_page();
 	struct ptrc_page_place place;
 	struct ptrc_page_file f;
-	struct ptrc_names names = {0};
 	struct ptrc_page *made;
 	void *map;
 	int dirfd;
@@ -274,17 +315,11 @@ void ptrc_image_move_home(uint32_t uid)
 		return;
 	}
 	made = f.page;
-	if (ptrc_here.names.object && ptrc_here.names.id && !made->names_id &&
-	    ptrc_names_create(dirfd, uid, ptrc_here.names.object, ptrc_self_names_count(),
-			      ptrc_here.names.object, &names) == 0) {
-		ptrc_here.names = names;
-		ptrc_here.is_borrowed = false;
-		ptrc_store_release(&made->names_id, names.id);
-	}
-	ptrc_store_release(&made->image, ptrc_here.image);
 	/* Events of other threads may read the page (list of streams) at any time, so the new page is mapped
 	 * over the old one. */
-	if (ptrc_file_map(f.fd, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE, old, &map) == 0) {
+	if (move_names(dirfd, uid, made) &&
+	    ptrc_file_map(f.fd, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE, old, &map) == 0) {
+		ptrc_store_release(&made->image, ptrc_here.image);
 		ptrc_here.uid = uid;
 		ptrc_here.inode = f.inode;
 		ptrc_page_mark_alive(&f);

@@ -30,12 +30,13 @@
 
 struct view {
 	struct ptrc_procfs_status status;
-	pid_t pid; /* the process's pid in our pid namespace */
-	uint32_t uid;
+	pid_t pid;	    /* the process's pid in our pid namespace */
+	uint32_t uid;	    /* the user in whose directory the page of the process is */
 	unsigned int depth; /* how many levels its pid namespace is below ours; 0: it is ours */
 	int dirfd;	    /* the directory of the process's user; -1: it does not exist */
 	bool has_page;
 	bool is_alive; /* the program that mapped the page still runs */
+	enum ptrc_target_past past;
 	struct ptrc_page page;
 };
 
@@ -100,8 +101,13 @@ static int open_view(pid_t pid, struct view *v)
 	error = ptrc_procfs_pid_namespace(v->depth ? pid : 0, &ns);
 	if (!error)
 		error = ptrc_procfs_stat(pid, &st);
-	if (!error)
-		error = read_page(v, ns, st.start_ticks);
+	if (error)
+		return error;
+	if (!v->depth)
+		v->past = ptrc_target_past(pid, v->uid, ns, st.start_ticks);
+	if (v->past == PTRC_TARGET_TRACED_AS_ROOT)
+		v->uid = 0;
+	error = read_page(v, ns, st.start_ticks);
 	if (error && v->dirfd >= 0)
 		ptrc_file_close(v->dirfd);
 	return error;
@@ -185,7 +191,9 @@ int ptrc_inspect_process(pid_t pid, struct ptrc_inspected_process *process)
 	process->pt_depth = v.depth;
 	process->pt_has_page = v.has_page;
 	process->pt_has_library = (v.has_page && v.page.image && v.is_alive) ||
-				  (v.dirfd >= 0 && ptrc_bells_are_mapped(v.dirfd, v.pid));
+				  (v.dirfd >= 0 && ptrc_bells_are_mapped(v.dirfd, v.pid)) ||
+				  v.past != PTRC_TARGET_NO_PAST;
+	process->pt_is_traced_as_root = v.past == PTRC_TARGET_TRACED_AS_ROOT;
 	for (uint32_t i = 0; v.has_page && i < PTRC_PAGE_SLOT_COUNT; i++)
 		process->pt_streams += ptrc_page_slot(&v.page, i, &e);
 	error = open_names(&v, &fd, &count, &version);

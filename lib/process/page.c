@@ -298,23 +298,26 @@ int ptrc_page_add(struct ptrc_page *page, uint32_t preferred, const struct ptrc_
 	return (int)free_slot;
 }
 
+/* Clears the bit of slot i, which has no stream any more. Another process that uses the slot again stores its id
+ * before it sets the bit. So its bit is set in the end: it sets the bit after this process has cleared it, or this
+ * process sees the new id and sets the bit again. */
+static void clear_bit(struct ptrc_page *page, uint32_t i)
+{
+	atomic_fetch_and_explicit(&page->active, ~(UINT64_C(1) << i), memory_order_seq_cst);
+	if (ptrc_load_seq_cst(&page->slots[i].stream_id) != 0)
+		atomic_fetch_or_explicit(&page->active, UINT64_C(1) << i, memory_order_seq_cst);
+}
+
 void ptrc_page_remove(struct ptrc_page *page, uint64_t stream_id)
 {
 	for (uint32_t i = 0; stream_id && i < PTRC_PAGE_SLOT_COUNT; i++) {
 		struct ptrc_page_slot *slot = &page->slots[i];
 		uint64_t id = stream_id;
 
-		/* The id is cleared before the bit. Another process that uses the slot again
-		 * stores its id before it sets the bit. So its bit is set in the end: it sets the
-		 * bit after this process has cleared it, or this process sees the new id and sets
-		 * the bit again. */
-		if (!atomic_compare_exchange_strong_explicit(
+		/* The id is cleared before the bit. */
+		if (atomic_compare_exchange_strong_explicit(
 			    &slot->stream_id, &id, 0, memory_order_seq_cst, memory_order_relaxed))
-			continue;
-		atomic_fetch_and_explicit(&page->active, ~(UINT64_C(1) << i), memory_order_seq_cst);
-		if (ptrc_load_seq_cst(&slot->stream_id) != 0)
-			atomic_fetch_or_explicit(&page->active, UINT64_C(1) << i,
-						 memory_order_seq_cst);
+			clear_bit(page, i);
 	}
 }
 
@@ -326,6 +329,22 @@ bool ptrc_page_has(const struct ptrc_page *page, uint32_t flags)
 		if (ptrc_page_slot(page, i, &e) && (!flags || (e.flags & flags)))
 			return true;
 	return false;
+}
+
+void ptrc_page_call(struct ptrc_page *page)
+{
+	atomic_fetch_or_explicit(&page->active, 1, memory_order_seq_cst);
+}
+
+bool ptrc_page_was_called(struct ptrc_page *page)
+{
+	uint64_t active = ptrc_load_acquire(&page->active);
+	uint32_t i = active ? (uint32_t)__builtin_ctzll(active) : 0;
+
+	if (!active || ptrc_load_acquire(&page->slots[i].stream_id) != 0)
+		return false;
+	clear_bit(page, i);
+	return true;
 }
 
 int ptrc_page_names(int dirfd, uint32_t uid, struct ptrc_page *page,

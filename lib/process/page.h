@@ -82,6 +82,11 @@ void ptrc_page_remove(struct ptrc_page *page, uint64_t stream_id);
 /* Whether there is a stream in the page that has at least one of these flags. With flags 0, any stream
  * counts. */
 bool ptrc_page_has(const struct ptrc_page *page, uint32_t flags);
+/* Calls a process whose page has no stream: sets a bit that stands for no stream. Because of it the next event takes
+ * the cold way, and there the process looks for its page (list of its streams) in the directory of its present user.
+ * ptrc_page_was_called() clears such a bit; false: there is none. */
+void ptrc_page_call(struct ptrc_page *page);
+bool ptrc_page_was_called(struct ptrc_page *page);
 /* Reads slot i of the page. Returns false if the slot is free. */
 bool ptrc_page_slot(const struct ptrc_page *page, uint32_t i, struct ptrc_page_entry *e);
 

@@ -45,6 +45,15 @@ static void follow_names(void)
 	ptrc_file_close(dirfd);
 }
 
+void ptrc_process_map_names(void)
+{
+	uint64_t mask;
+
+	ptrc_self_lock(&mask);
+	follow_names();
+	ptrc_self_unlock(&mask);
+}
+
 bool ptrc_process_maps_id(uint32_t id)
 {
 	uint64_t mask;

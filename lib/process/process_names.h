@@ -13,6 +13,9 @@
  * the bit in ptrc_self->mapped. Async-signal-safe. */
 bool ptrc_process_maps_id(uint32_t id);
 
+/* Maps the names object of this process, if there is one. */
+void ptrc_process_map_names(void);
+
 /* Stores the names object of this process, which is made if there is none yet. The caller must not unmap it.
  * Error: ENOMEM. */
 int ptrc_process_names(struct ptrc_names **names);

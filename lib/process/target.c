@@ -49,14 +49,18 @@ int ptrc_target_status(pid_t pid, struct ptrc_procfs_status *status)
 static int identify(pid_t pid, bool is_create, struct ptrc_target *t)
 {
 	struct ptrc_procfs_status status;
+	bool is_root = ptrc_sys(SYS_geteuid, 0) == 0;
 	struct ptrc_procfs_stat st;
 	int error = ptrc_target_status(pid, &status);
 
 	if (error)
 		return error;
-	/* The real, effective and saved IDs differ if a set-user-ID program has run in the process. */
-	for (int i = 0; i < 3 && ptrc_sys(SYS_geteuid, 0) != 0; i++)
-		if (status.uid[i] != status.uid[1] || status.gid[i] != status.gid[1])
+	/* The real, effective and saved IDs differ if a set-user-ID program has run in the process, or if it has
+	 * another user only for a time. Root may trace a process of root nevertheless; but what other processes
+	 * record belongs into the directory of one user only if they have no other one. */
+	for (int i = 0; i < 3; i++)
+		if ((status.uid[i] != status.uid[1] && (!is_root || status.uid[1] != 0)) ||
+		    (status.gid[i] != status.gid[1] && !is_root))
 			return EPERM;
 	/* If the process is in a pid namespace below that of the caller, its threads have other IDs there. */
 	if (status.depth != 1)
@@ -92,16 +96,111 @@ static bool may_publish(const struct ptrc_target *t)
 	       (ptrc_procfs_owner(t->pid, &owner) == 0 && owner == t->uid);
 }
 
+/*
+ * A process that root started, and that has changed its user since, has mapped the page (list of streams) or the
+ * bells (counters of pages) that are in root's directory. Root may trace it like any process of its present user,
+ * in whose directory its page then is. The process looks for it there when it is called, by a bit in root's page or
+ * by root's bell. No other user can call it, because only root can change these two.
+ */
+static int open_roots(int pid, uint32_t uid, uint64_t ns, struct ptrc_page_place *place)
+{
+	if (uid == 0 || ptrc_sys(SYS_geteuid, 0) != 0)
+		return ENOENT;
+	*place = (struct ptrc_page_place){.pid = pid, .ns = ns};
+	return ptrc_shmdir_open(0, false, &place->dirfd);
+}
+
+enum ptrc_target_past ptrc_target_past(int pid, uint32_t uid, uint64_t ns, uint64_t start_ticks)
+{
+	enum ptrc_target_past past = PTRC_TARGET_NO_PAST;
+	struct ptrc_page_place place;
+	struct ptrc_page_file f;
+
+	if (open_roots(pid, uid, ns, &place))
+		return past;
+	if (ptrc_bells_are_mapped(place.dirfd, pid))
+		past = PTRC_TARGET_HAS_BELL_OF_ROOT;
+	if (ptrc_page_open(&place, start_ticks, false, NULL, &f) == 0) {
+		if (ptrc_page_is_alive(f.fd))
+			past = ptrc_page_has(f.page, 0) ? PTRC_TARGET_TRACED_AS_ROOT
+							: PTRC_TARGET_HAS_PAGE_OF_ROOT;
+		ptrc_page_unlock(&f);
+		ptrc_page_unmap(f.page);
+	}
+	ptrc_file_close(place.dirfd);
+	return past;
+}
+
+/* Calls the process if it is one that root started: `act` is ptrc_bell_ring. With ptrc_bell_unring takes the call
+ * back. */
+static void call(const struct ptrc_target *t, void (*act)(struct ptrc_bells *, int))
+{
+	struct ptrc_page_place place;
+	struct ptrc_page_file f;
+
+	if (t->past == PTRC_TARGET_NO_PAST || open_roots(t->pid, t->uid, t->ns, &place))
+		return;
+	if (t->past == PTRC_TARGET_HAS_BELL_OF_ROOT) {
+		if (ptrc_bells_open(place.dirfd, 0, &place.bells) == 0) {
+			act(place.bells, t->pid);
+			ptrc_bells_unmap(place.bells);
+		}
+	} else if (act == ptrc_bell_ring &&
+		   ptrc_page_open(&place, t->start_ticks, false, NULL, &f) == 0) {
+		ptrc_page_call(f.page);
+		ptrc_page_unlock(&f);
+		ptrc_page_unmap(f.page);
+	}
+	ptrc_file_close(place.dirfd);
+}
+
+/* Maps the names object (table of event names) that the process opened while it was root's, and stores how many of
+ * its names are those of the process. Leaves n->object NULL if there is none. A child that such a process forked
+ * after the change of user has a page in its user's directory, but still uses the names of its parent. */
+static void open_names_of_root(const struct ptrc_target *t, const struct ptrc_page *page,
+			       struct ptrc_names *n, uint32_t *count)
+{
+	uint64_t id = page->names_from;
+	struct ptrc_page_place place;
+	struct ptrc_page roots;
+
+	n->object = NULL;
+	*count = page->names_from_count;
+	if (page->names_id || t->past == PTRC_TARGET_NO_PAST ||
+	    open_roots(t->pid, t->uid, t->ns, &place))
+		return;
+	if (ptrc_page_copy(&place, &roots) == 0 && roots.start_ticks == t->start_ticks) {
+		id = roots.names_id ? roots.names_id : roots.names_from;
+		*count = roots.names_id ? PTRC_NAMES_MAX : roots.names_from_count;
+	}
+	if (!id || ptrc_names_open(place.dirfd, 0, id, NULL, n))
+		n->object = NULL;
+	else if (*count > ptrc_names_count(n))
+		*count = ptrc_names_count(n);
+	ptrc_file_close(place.dirfd);
+}
+
 /* Called if no program with the library has run in the process yet. Puts into the page what such a program
  * would put there itself: inherited streams, and event names. */
 static void prepare_unborn(const struct ptrc_target *t, struct ptrc_page *page)
 {
 	const struct ptrc_page_place place = place_of(t);
+	struct ptrc_page_place roots;
+	struct ptrc_procfs_stat st;
 	struct ptrc_page copy;
+	uint32_t uid;
 
 	if (ptrc_inherit_is_announced(t->dirfd))
 		ptrc_inherit_join(&place, page, &copy);
 	ptrc_inherit_names(&place, page);
+	/* The parent may have changed its user before it forked the process. Names of a parent that still is root
+	 * are not put into the directory of another user. */
+	if (t->past != PTRC_TARGET_NO_PAST && ptrc_procfs_stat(t->pid, &st) == 0 &&
+	    ptrc_procfs_user(st.ppid, &uid) == 0 && uid == t->uid &&
+	    open_roots(t->pid, t->uid, t->ns, &roots) == 0) {
+		ptrc_inherit_names(&roots, page);
+		ptrc_file_close(roots.dirfd);
+	}
 }
 
 static int open_other(pid_t pid, int log_fd, struct ptrc_target *t)
@@ -113,6 +212,11 @@ static int open_other(pid_t pid, int log_fd, struct ptrc_target *t)
 
 	if (error)
 		return error;
+	t->past = ptrc_target_past(pid, t->uid, t->ns, t->start_ticks);
+	if (t->past == PTRC_TARGET_TRACED_AS_ROOT) {
+		ptrc_target_rest(t);
+		return EPERM;
+	}
 	ptrc_sweep(t->dirfd, t->uid, log_fd);
 	place = place_of(t);
 	error = ptrc_page_open(&place, t->start_ticks, true, NULL, &f);
@@ -240,6 +344,8 @@ void ptrc_target_detach(struct ptrc_target *t, uint64_t stream_id)
 			ptrc_page_unlink(&f.place, f.inode);
 		ptrc_page_unlock(&f);
 	}
+	if (stream_id)
+		call(t, ptrc_bell_unring);
 }
 
 void ptrc_target_close(struct ptrc_target *t)
@@ -270,7 +376,8 @@ int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names)
 {
 	struct ptrc_names *n = calloc(1, sizeof(*n));
 	struct ptrc_page_file f;
-	struct ptrc_names *own;
+	struct ptrc_names *own, former;
+	uint32_t former_count;
 	int error;
 
 	if (!n)
@@ -283,8 +390,12 @@ int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names)
 	} else {
 		error = lock_page(t, true, &f);
 		if (!error) {
-			error = ptrc_page_names(t->dirfd, t->uid, f.page, NULL, 0, NULL, n);
+			open_names_of_root(t, f.page, &former, &former_count);
+			error = ptrc_page_names(t->dirfd, t->uid, f.page, former.object,
+						former_count, NULL, n);
 			ptrc_page_unlock(&f);
+			if (former.object)
+				ptrc_names_unmap(&former);
 		}
 	}
 	if (error) {
@@ -360,6 +471,7 @@ int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names
 		ptrc_page_unlock(&f);
 	if (place < 0)
 		return EAGAIN;
+	call(t, ptrc_bell_ring);
 	if (flags & PTRC_PAGE_SLOT_INHERITED)
 		exclude_earlier_children(t, &t->page->slots[place], tick);
 	return 0;

@@ -12,6 +12,16 @@
 #include "lib/base/procfs.h"
 #include "lib/process/page_layout.h"
 
+/* The past of a process: of root's directory, it has mapped this, because root started it, and it has changed its user
+ * since. Only root can find it out. */
+enum ptrc_target_past {
+	PTRC_TARGET_NO_PAST, /* nothing, or the process never was root's */
+	PTRC_TARGET_HAS_BELL_OF_ROOT,
+	PTRC_TARGET_HAS_PAGE_OF_ROOT,
+	/* a page with streams, so the process does not look for another page */
+	PTRC_TARGET_TRACED_AS_ROOT,
+};
+
 struct ptrc_target {
 	pid_t pid;
 	uid_t uid; /* the process's effective user; the page is in this user's directory */
@@ -21,12 +31,16 @@ struct ptrc_target {
 	uint64_t start_ticks;
 	uint64_t ns; /* pid namespace of the process, the same as that of this process */
 	bool is_self;
+	enum ptrc_target_past past;
 };
 
 /* Reads /proc/<pid>/status, if the caller has the same effective user as the process or is root. EPERM: the
  * process has another user, or the mounted /proc is that of another pid namespace. Other errors: ESRCH,
  * ENOMEM. */
 int ptrc_target_status(pid_t pid, struct ptrc_procfs_status *status);
+/* `uid` is the present user of the process `pid`, which started at start_ticks in the pid namespace `ns`, that of the
+ * caller. */
+enum ptrc_target_past ptrc_target_past(int pid, uint32_t uid, uint64_t ns, uint64_t start_ticks);
 /* Finds or makes the page (list of streams) of an existing process; pid 0 is the caller. Removes what dead
  * processes left, and finishes their logs; log_fd is as for ptrc_sweep(). ESRCH, EPERM, ENOMEM. */
 int ptrc_target_open(pid_t pid, int log_fd, struct ptrc_target *t);

@@ -12,6 +12,7 @@
 #include "lib/base/shared_version.h"
 #include "lib/base/sys.h"
 #include "lib/process/process.h"
+#include "lib/process/process_names.h"
 #include "lib/stream/marks.h"
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
@@ -208,7 +209,6 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id, uint32_t *v
 	}
 	if (!ptrc_barrier_register())
 		ptrc_store_seq_cst(&s.header->needs_global_barrier, 1);
-	atomic_fetch_add_explicit(&s.header->processes, 1, memory_order_relaxed);
 	/* A program that this process ran before its last exec may have left its slots (entries of
 	 * writers in the stream) marked as in use. Take these slots back, so that no reader waits
 	 * for that program. */
@@ -217,9 +217,35 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id, uint32_t *v
 	a->size = s.map_size;
 	a->pool = s.pool;
 	ptrc_store_relaxed(&a->is_announced, false);
+	ptrc_store_relaxed(&a->is_counted, false);
 	ptrc_store_relaxed(&a->full_wait_ns, s.header->full_wait_ns);
 	ptrc_store_release(&a->header, s.header);
 	return 0;
+}
+
+/* Maps the streams that trace this process without waiting for its first event: by then it may have changed its
+ * user or root directory, or closed its descriptors, and could not open the streams. A stream that cannot be mapped
+ * now is tried again by the first event. The caller holds the lock, or the process has no other thread. */
+static void map_early(void)
+{
+	uint64_t active = ptrc_load_acquire(&ptrc_page_self->active);
+	uint32_t version;
+
+	for (; active; active &= active - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(active);
+		uint64_t id = ptrc_load_acquire(&ptrc_page_self->slots[i].stream_id);
+
+		if (id != 0 && !ptrc_load_relaxed(&ptrc_attachments[i].header))
+			map_stream(&ptrc_attachments[i], id, &version);
+	}
+}
+
+void ptrc_attach_count(struct ptrc_attachment *a)
+{
+	struct ptrc_stream_header *h = ptrc_load_relaxed(&a->header);
+
+	if (h && !atomic_exchange_explicit(&a->is_counted, true, memory_order_relaxed))
+		atomic_fetch_add_explicit(&h->processes, 1, memory_order_relaxed);
 }
 
 struct ptrc_stream_header *ptrc_attach_locked(unsigned i, bool is_nested)
@@ -252,6 +278,7 @@ struct ptrc_stream_header *ptrc_attach_locked(unsigned i, bool is_nested)
 			drop_slot(i, id, error, version);
 		h = ptrc_load_relaxed(&a->header);
 	}
+	ptrc_attach_count(a);
 	return h;
 }
 
@@ -279,6 +306,7 @@ int ptrc_attach_all(void)
 	ptrc_sys_block_signals(&mask);
 	error = ptrc_process_init();
 	if (!error && ptrc_self->pid == ptrc_sys_getpid()) {
+		ptrc_process_map_names();
 		ptrc_attach_own();
 		active = ptrc_load_acquire(&ptrc_page_self->active);
 		ptrc_attach_lock();
@@ -340,8 +368,21 @@ static void on_thread_exit(void *block)
 
 void ptrc_attach_begin(void)
 {
+	uint64_t mask;
+
 	ptrc_barrier_register();
 	ptrc_thread_watch_exit(on_thread_exit);
+	/* Only root can change its user or root directory. */
+	if (ptrc_self_pid() == 0 || !ptrc_load_acquire(&ptrc_page_self->active) ||
+	    ptrc_sys(SYS_geteuid, 0) != 0)
+		return;
+	ptrc_sys_block_signals(&mask);
+	ptrc_process_map_names();
+	ptrc_attach_own();
+	ptrc_attach_lock();
+	map_early();
+	ptrc_attach_unlock();
+	ptrc_sys_restore_signals(&mask);
 }
 
 /* Whether this process has announced itself to the keeper of the stream in slot i of the page, and
@@ -415,26 +456,14 @@ void ptrc_attach_own(void)
 	ptrc_process_own(&ptrc_attach_owner, forget);
 }
 
-/* Maps the streams that trace the child. This is not left to the first event of the child: by then
- * the child may have changed its user or root directory, or closed its descriptors, and could not
- * open the streams. The child has no other thread yet, and signals are blocked. A stream that
- * cannot be mapped now is tried again by the first event. */
 void ptrc_attach_fork_child(void)
 {
-	uint64_t active;
-	uint32_t version;
-
 	forget();
 	ptrc_store_relaxed(&ptrc_attach_owner, ptrc_self_pid());
 	/* A child without a page (list of its streams) is not traced. */
 	if (ptrc_self_pid() == 0)
 		return;
-	active = ptrc_load_acquire(&ptrc_page_self->active);
-	for (; active; active &= active - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(active);
-		uint64_t id = ptrc_load_acquire(&ptrc_page_self->slots[i].stream_id);
-
-		if (id != 0)
-			map_stream(&ptrc_attachments[i], id, &version);
-	}
+	map_early();
+	for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
+		ptrc_attach_count(&ptrc_attachments[i]);
 }

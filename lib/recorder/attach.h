@@ -34,6 +34,8 @@ struct ptrc_attachment {
 	_Atomic uint64_t told_id;
 	/* Whether this process has announced itself to the stream's keeper (ptrc_announce). */
 	_Atomic bool is_announced;
+	/* Whether the stream has counted this process, see ptrc_attach_count(). */
+	_Atomic bool is_counted;
 };
 extern PTRC_HIDDEN struct ptrc_attachment ptrc_attachments[PTRC_PAGE_SLOT_COUNT];
 /* Whether this process has ever announced itself to a keeper. If not, ptrc_attach_end() need not
@@ -73,8 +75,12 @@ int ptrc_attach_all(void);
 /* Unmaps a stream of which this process is the controller, before it is removed. */
 void ptrc_attach_drop(uint64_t stream_id);
 
+/* Counts this process in the stream, unless it is counted or the stream is not mapped. A process that maps its streams
+ * when it starts is counted with its first event. */
+void ptrc_attach_count(struct ptrc_attachment *);
+
 /* Called by the constructor: registers the process for the barrier (membarrier), and arranges that
- * the end of each thread releases the thread's writers. */
+ * the end of each thread releases the thread's writers. In a process of root also maps its streams. */
 void ptrc_attach_begin(void);
 /* Called at the end of the process. If the process has just announced itself to keepers, waits
  * until they have looked at it in /proc, because afterwards /proc does not show it any more. The

@@ -95,6 +95,7 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 		pick->next = t->lists[i];
 		t->lists[i] = pick;
 		if (!ptrc_load_relaxed(&a->is_announced)) {
+			ptrc_attach_count(a);
 			ptrc_store_relaxed(&a->is_announced, true);
 			ptrc_store_relaxed(&ptrc_attach_has_announced, true);
 			ptrc_announce(h, t->origin.pid, ptrc_image_of(getauxval(AT_EXECFN)));
@@ -271,13 +272,14 @@ void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 	ptrc_sys_block_signals(&mask);
 	if (!is_first && ptrc_self->pid != ptrc_sys_getpid())
 		goto out; /* a vfork() child, which runs on its parent's memory, records nothing */
+	is_first = is_first || ptrc_page_was_called(ptrc_page_self);
 	if (is_first) {
 		if (ptrc_process_init() != 0)
 			goto out;
 	}
 	/* If the thread has no block yet, the caller may have got `todo` from the bell (a counter)
 	 * of a process without a page (lib/process/self.h). The bits of a bell do not stand for
-	 * slots, so all streams get the event. */
+	 * slots, nor does the bit of a call, so all streams get the event. */
 	if (is_first || ptrc_thread_self == &ptrc_thread_nobody)
 		todo = UINT64_MAX;
 	ptrc_attach_own();

@@ -154,7 +154,8 @@ bool ptrc_untraced_read(int dirfd, const char *name, struct ptrc_untraced_word *
 	text[n] = '\0';
 	memset(word, 0, sizeof(*word));
 	number = ptrc_digits_take(&at);
-	if (number != EMFILE && number != ENOMEM && number != EPROTO && number != EXDEV)
+	if (number != EMFILE && number != ENOMEM && number != EPROTO && number != EXDEV &&
+	    number != EPERM)
 		return false;
 	word->error = (int)number;
 	if (number == EPROTO) {

@@ -27,7 +27,9 @@
 /* The text of the symbolic link that an untraced process leaves. */
 struct ptrc_untraced_word {
 	/* EMFILE, ENOMEM, EPROTO if the library of the process does not know the version of the
-	 * stream or of its names, or EXDEV if the process is in another pid or time namespace */
+	 * stream or of its names, EXDEV if the process is in another pid or time namespace, or EPERM
+	 * if it could not reach the stream, for example because it had changed its user; the
+	 * controller leaves that message */
 	int error;
 	uint32_t versions; /* if EPROTO: ptrc_shared_versions(); otherwise 0 */
 	/* pids of the process, its parent, its parent's parent, and so on */

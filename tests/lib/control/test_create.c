@@ -4,10 +4,14 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <posixtrace.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+
+#include "lib/base/shmdir.h"
+#include "lib/process/bell.h"
 
 #define SMALL 8192
 
@@ -536,6 +540,187 @@ TEST(root_traces_processes_of_every_user, "CREATE-15", NEEDS_EXEC)
 	CHECK_STR_EQ(name, "of a user");
 	ts_shutdown(trid);
 	ts_target_end(&users);
+}
+
+static intptr_t do_attach(const void *arg, size_t bytes)
+{
+	(void)arg;
+	(void)bytes;
+	return posixtrace_attach();
+}
+
+static void change_user(struct ts_target *target)
+{
+	const unsigned int user = USER_TARGET;
+
+	CHECK_EQ(ts_target_call(target, do_drop, &user, sizeof(user)), 0);
+}
+
+/* The bells that root has raised: all of them together. */
+static uint64_t roots_bells(void)
+{
+	struct ptrc_bells *bells;
+	uint64_t sum = 0;
+	int dirfd;
+
+	CHECK_OK(ptrc_shmdir_open(0, false, &dirfd));
+	CHECK_OK(ptrc_bells_open(dirfd, 0, &bells));
+	for (unsigned int i = 0; i < PTRC_BELL_COUNT; i++)
+		sum += bells->pages[i];
+	ptrc_bells_unmap(bells);
+	close(dirfd);
+	return sum;
+}
+
+/* It may have nothing of root, a page without names, or names that go on having their ids. */
+TEST(root_traces_a_process_that_was_roots, "CREATE-15 EVENTID-10", NEEDS_EXEC)
+{
+	if (geteuid() != 0)
+		SKIP("needs root");
+	trace_attr_t attr = small_attr();
+	enum { NOTHING, PAGE, NAMES, CHILD, WAYS };
+
+	for (int way = NOTHING; way < WAYS; way++) {
+		struct ts_target target = ts_target_fork(), parent;
+		trace_event_id_t early = 0;
+		char name[TRACE_EVENT_NAME_MAX + 1];
+
+		ts_target_exec(&target);
+		if (way == PAGE)
+			CHECK_EQ(ts_target_call(&target, do_attach, NULL, 0), 0);
+		if (way >= NAMES)
+			early = ts_target_id(&target, "of root");
+		change_user(&target);
+		if (way == CHILD) {
+			parent = target;
+			target = ts_target_fork_child(&parent);
+		}
+		uint64_t bells = roots_bells();
+		/* Its user may not, unless it has made a page for him. */
+		if (way != CHILD && IN_CHILD()) {
+			trace_id_t trid;
+			ts_drop_privileges(USER_TARGET);
+			CHECK_EQ(posix_trace_create(target.pid, &attr, &trid), EPERM);
+			_exit(0);
+		}
+		for (int i = 0; i < 2; i++) {
+			trace_id_t trid = ts_create_running(target.pid, &attr);
+			trace_event_id_t id = early;
+			if (!early)
+				id = POSIX_TRACE_UNNAMED_USEREVENT;
+			ts_expect(trid, POSIX_TRACE_START);
+			ts_target_emit(&target, id, 5);
+			ts_expect_number(trid, id, 5);
+			CHECK_OK(posix_trace_eventid_get_name(trid, id, name));
+			if (early)
+				CHECK_STR_EQ(name, "of root");
+			id = ts_target_id(&target, "of its user");
+			ts_target_emit(&target, id, 6);
+			ts_expect_number(trid, id, 6);
+			CHECK_OK(posix_trace_eventid_get_name(trid, id, name));
+			CHECK_STR_EQ(name, "of its user");
+			ts_expect_none(trid);
+			ts_shutdown(trid);
+			CHECK_EQ(roots_bells(), bells);
+		}
+		ts_target_end(&target);
+		if (way == CHILD)
+			ts_target_end(&parent);
+	}
+}
+
+TEST(stream_of_root_follows_a_process_that_changes_its_user, "CREATE-15 EXEC-13", NEEDS_EXEC)
+{
+	if (geteuid() != 0)
+		SKIP("needs root");
+	trace_attr_t attr = small_attr();
+
+	for (int is_early = 0; is_early < 2; is_early++) {
+		struct ts_target target = ts_target_fork();
+		trace_id_t trid, other = 42;
+
+		/* The program maps stream and names when it starts, or when it asks for it; not
+		 * with its first event. */
+		if (is_early)
+			trid = ts_create_running(target.pid, &attr);
+		ts_target_exec(&target);
+		if (is_early) {
+			CHECK_EQ(ts_figure(trid, "processes"), 0);
+		} else {
+			trid = ts_create_running(target.pid, &attr);
+			CHECK_EQ(ts_target_call(&target, do_attach, NULL, 0), 0);
+			CHECK_EQ(ts_figure(trid, "processes"), 1);
+		}
+		change_user(&target);
+		trace_event_id_t id = ts_target_id(&target, "late");
+		ts_target_emit(&target, id, 5);
+		ts_expect(trid, POSIX_TRACE_START);
+		ts_expect_number(trid, id, 5);
+		CHECK_EQ(ts_figure(trid, "processes"), 1);
+		/* It uses root's page, and so finds no stream that is in the directory of its
+		 * user. */
+		CHECK_EQ(posix_trace_create(target.pid, &attr, &other), EPERM);
+		CHECK_EQ(other, 42);
+		ts_shutdown(trid);
+		trid = ts_create_running(target.pid, &attr);
+		ts_target_emit(&target, id, 6);
+		ts_expect(trid, POSIX_TRACE_START);
+		ts_expect_number(trid, id, 6);
+		ts_shutdown(trid);
+		ts_target_end(&target);
+	}
+}
+
+TEST(target_that_changes_its_user_before_it_maps_the_stream_is_counted, "CREATE-15",
+     NEEDS_EXEC | NEEDS_KEEPER)
+{
+	if (geteuid() != 0)
+		SKIP("needs root");
+	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 65536, 256);
+
+	for (int has_page = 0; has_page < 2; has_page++) {
+		struct ts_target target = ts_target_fork();
+		trace_event_id_t id = POSIX_TRACE_UNNAMED_USEREVENT;
+		int fd = ts_temp_file();
+
+		ts_target_exec(&target);
+		if (has_page)
+			id = ts_target_id(&target, "of root");
+		trace_id_t trid = ts_create_log(target.pid, &attr, fd);
+		ts_start(trid);
+		CHECK_EQ(ts_figure(trid, "untraced_processes"), 0);
+		change_user(&target);
+		ts_target_emit(&target, id, 5);
+		CHECK_EQ(ts_figure(trid, "untraced_processes"), 1);
+		CHECK_EQ(ts_figure(trid, "untraced_error"), EPERM);
+		ts_target_end(&target);
+		trid = ts_end_and_open_log(trid, fd);
+		CHECK_EQ(ts_figure(trid, "untraced_processes"), 1);
+		CHECK_EQ(ts_figure(trid, "untraced_error"), EPERM);
+		ts_close_log(trid);
+	}
+}
+
+static intptr_t do_change_user_for_a_time(const void *arg, size_t bytes)
+{
+	(void)bytes;
+	return seteuid(ts_user(*(const unsigned int *)arg));
+}
+
+TEST(process_that_can_be_root_again_is_not_given_to_its_user, "CREATE-15 CREATE-14", NEEDS_EXEC)
+{
+	if (geteuid() != 0)
+		SKIP("needs root");
+	const unsigned int user = USER_TARGET;
+	trace_attr_t attr = small_attr();
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = 42;
+
+	ts_target_exec(&target);
+	CHECK_EQ(ts_target_call(&target, do_change_user_for_a_time, &user, sizeof(user)), 0);
+	CHECK_EQ(posix_trace_create(target.pid, &attr, &trid), EPERM);
+	CHECK_EQ(trid, 42);
+	ts_target_end(&target);
 }
 
 static intptr_t do_undumpable(const void *arg, size_t bytes)
