@@ -197,6 +197,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/session/keeper.h \
 	%D%/session/logfile.c \
 	%D%/session/logfile.h \
+	%D%/session/obstacle.c \
+	%D%/session/obstacle.h \
 	%D%/session/orphans.c \
 	%D%/session/orphans.h \
 	%D%/session/preload.c \

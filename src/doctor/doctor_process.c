@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "src/base/nearest.h"
-#include "src/base/same_file.h"
 #include "src/doctor/doctor.h"
+#include "src/session/obstacle.h"
 
 /* A process that is examined. */
 struct patient {
@@ -21,9 +21,8 @@ struct patient {
 	/* The name of the process in the report, for example "4711 (name)". */
 	char thing[64];
 	struct ptrc_inspected_process seen;
-	/* From /proc/PID/status: the state, the effective user (-1: unknown), and the seccomp mode (2: filter). */
+	/* From /proc/PID/status: the state, and the seccomp mode (2: filter). */
 	char state;
-	long uid;
 	int seccomp;
 };
 
@@ -39,13 +38,11 @@ static bool read_status(struct patient *p)
 
 	proc_path(p->pid, "status", path);
 	f = fopen(path, "re");
-	p->uid = -1;
 	if (!f)
 		return false;
 	while (fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "Name: %31[^\n]", name) == 1 ||
-		    sscanf(line, "State: %c", &p->state) == 1 ||
-		    sscanf(line, "Uid: %*d %ld", &p->uid) == 1)
+		    sscanf(line, "State: %c", &p->state) == 1)
 			continue;
 		sscanf(line, "Seccomp: %d", &p->seccomp);
 	}
@@ -54,63 +51,22 @@ static bool read_status(struct patient *p)
 	return true;
 }
 
-/* Whether the file /proc/PID/`theirs` of the examined process is another one than `ours`, a file of this command, or
- * does not exist. Returns false if that is unknown. */
-static bool is_other(const struct patient *p, const char *theirs, const char *ours)
+/* Looks for what keeps the caller from tracing the process, whatever program it runs. Returns false if there is such an
+ * obstacle, so that further checks make no sense. */
+static bool check_obstacle(struct patient *p)
 {
-	struct stat a, b;
-	char path[64];
+	struct ptrc_obstacle o;
 
-	proc_path(p->pid, theirs, path);
-	if (stat(ours, &b))
+	/* That a traced process can have no other trace is an obstacle only if the user wants another one. */
+	if (!(p->seen.pt_is_traced_as_root && !p->d->is_about_tracing) &&
+	    ptrc_obstacle_find(p->pid, &o)) {
+		ptrc_doctor_problem(p->d, o.check, p->thing, o.advice, "%s", o.reason);
 		return false;
-	return stat(path, &a) ? errno == ENOENT : !ptrc_is_same_file(&a, &b);
-}
-
-/* Checks the namespaces of the process and its /dev/shm. Returns false if the process cannot be traced from here,
- * so that further checks make no sense. */
-static bool check_place(struct patient *p)
-{
-	bool is_good = !p->seen.pt_depth;
-
-	if (p->seen.pt_depth)
-		ptrc_doctor_problem(
-			p->d, "pid-namespace", p->thing,
-			"run the commands where it is (nsenter, docker exec)",
-			"is in another pid namespace, so it cannot be traced from here");
-	if (is_other(p, "root/dev/shm", "/dev/shm")) {
-		ptrc_doctor_problem(p->d, "mount-namespace", p->thing,
-				    "run the commands where it is (nsenter, docker exec), or give "
-				    "both the same /dev/shm",
-				    is_other(p, "ns/mnt", "/proc/self/ns/mnt")
-					    ? "has another /dev/shm, as it is in another mount "
-					      "namespace (a container)"
-					    : "has another /dev/shm, as it has changed its root "
-					      "(chroot)");
-		is_good = false;
 	}
-	/* Compares with the time namespace of this command's children, because a session's controller is a child
-	 * of the command that makes the session. */
-	if (is_other(p, "ns/time", "/proc/self/ns/time_for_children")) {
-		ptrc_doctor_problem(
-			p->d, "time-namespace", p->thing, "run the commands where it is (nsenter)",
-			"is in another time namespace, so it cannot be traced from here");
-		is_good = false;
-	}
-	if (is_other(p, "ns/user", "/proc/self/ns/user"))
+	if (ptrc_obstacle_is_other(p->pid, "ns/user", "/proc/self/ns/user"))
 		ptrc_doctor_note(p->d, "user-namespace", p->thing, NULL,
 				 "is in another user namespace, where users have other numbers");
-	return is_good;
-}
-
-/* Whether the process is or was privileged: then its files in /proc belong to root, not to its user. */
-static bool is_privileged(const struct patient *p)
-{
-	char path[64];
-	struct stat st;
-
-	proc_path(p->pid, "environ", path);
-	return !stat(path, &st) && (long)st.st_uid != p->uid;
+	return true;
 }
 
 static void check_library(struct patient *p)
@@ -132,18 +88,14 @@ static void check_library(struct patient *p)
 	}
 	exe[n < 0 ? 0 : n] = '\0';
 	library = ptrc_doctor_library_of(p->pid);
-	if (is_privileged(p))
-		ptrc_doctor_problem(p->d, "privileged", p->thing,
-				    "trace a copy without that bit, or start it as this user",
-				    "is or was set-user-ID or otherwise privileged: such programs "
-				    "are never traced");
-	else if (library == PTRC_DOCTOR_LIBRARY_STATIC || library == PTRC_DOCTOR_LIBRARY_SHARED) {
+	if (library == PTRC_DOCTOR_LIBRARY_STATIC || library == PTRC_DOCTOR_LIBRARY_SHARED) {
 		/* A program that is just starting has not published yet that it has the library. It will be
 		 * traced, so this is no obstacle. */
 		if (p->d->obstacle)
 			return;
 		ptrc_doctor_problem(p->d, "library", p->thing,
-				    "remove what is in the way and start it anew",
+				    "remove what is in the way and start it anew; a process that "
+				    "has changed its user is traced by root",
 				    "runs %s, which has the library, but cannot be traced: when it "
 				    "started, its directory in /dev/shm could not be used, or the "
 				    "process belonged to another user",
@@ -418,12 +370,8 @@ void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
 				    p.state == 'Z' ? "has ended" : "no such process");
 		return;
 	}
-	if (p.uid >= 0 && geteuid() != 0 && (uid_t)p.uid != geteuid()) {
-		ptrc_doctor_problem(d, "user", p.thing, "trace it as that user, or as root",
-				    "runs as user %ld; you are %lu", p.uid,
-				    (unsigned long)geteuid());
+	if (error == EPERM && !check_obstacle(&p))
 		return;
-	}
 	if (error) {
 		ptrc_doctor_problem(d, "process", p.thing, NULL, "cannot be examined: %s",
 				    error == EPERM ? "it, or its directory in /dev/shm, is not "
@@ -433,7 +381,7 @@ void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
 	}
 	if (p.state == 'T' || p.state == 't')
 		ptrc_doctor_note(d, "process", p.thing, "continue it: kill -CONT", "is stopped");
-	if (!check_place(&p))
+	if (!check_obstacle(&p))
 		return;
 	check_library(&p);
 	if (p.seccomp == 2)
@@ -456,7 +404,7 @@ bool ptrc_doctor_find_obstacle(pid_t pid, bool has_os, struct ptrc_doctor_obstac
 	*obstacle->text = '\0';
 	if (ptrc_inspect_process(pid, &p.seen) || !read_status(&p))
 		return false;
-	if (check_place(&p))
+	if (check_obstacle(&p))
 		check_library(&p);
 	return *obstacle->text;
 }

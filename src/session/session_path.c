@@ -113,6 +113,12 @@ void ptrc_session_say_directory(int error)
 				 "mount -o remount,rw /dev/shm");
 		return;
 	}
+	if (error == EPERM && access("/dev/shm", W_OK) && errno == EACCES) {
+		ptrc_cli_message("/dev/shm",
+				 "may not be written, and a trace needs memory there: chmod 1777 "
+				 "/dev/shm");
+		return;
+	}
 	ptrc_inspect_directory(0, path);
 	ptrc_cli_message(path, "%s",
 			 error == EPERM ? "not safe to use: it has to be a directory of yours "

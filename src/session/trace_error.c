@@ -17,6 +17,7 @@
 #include "include/posixtrace-private.h"
 #include "src/base/message.h"
 #include "src/session/logfile.h"
+#include "src/session/obstacle.h"
 #include "src/session/session_path.h"
 #include "src/session/session_server.h"
 
@@ -66,12 +67,8 @@ const char *ptrc_trace_proc_fault(void)
 
 static void say_not_allowed(pid_t pid, const char *target, bool has_log)
 {
-	struct ptrc_inspected_process p;
-	struct stat st;
-	char path[40], user_namespace[48];
+	struct ptrc_obstacle o;
 
-	snprintf(path, sizeof(path), "/proc/%ld", (long)pid);
-	snprintf(user_namespace, sizeof(user_namespace), "/proc/%ld/ns/user", (long)pid);
 	if (ptrc_trace_proc_fault())
 		ptrc_cli_message("/proc", "%s; " PTRC_TRACE_PROC_ADVICE, ptrc_trace_proc_fault());
 	else if (has_log && ptrc_trace_foreign_children())
@@ -79,20 +76,9 @@ static void say_not_allowed(pid_t pid, const char *target, bool has_log)
 				 "cannot be traced: what this command starts is in another %s "
 				 "namespace; call 'unshare' with --fork",
 				 ptrc_trace_foreign_children());
-	else if (!ptrc_inspect_process(pid, &p) && p.pt_depth)
-		ptrc_cli_message(target,
-				 "is in another pid namespace, so it cannot be traced from here; "
-				 "run the commands where it is (nsenter, docker exec)");
-	else if (geteuid() != 0 && !stat(path, &st) && st.st_uid != geteuid())
-		ptrc_cli_message(target,
-				 "not allowed to trace this process: it belongs to user %lu",
-				 (unsigned long)st.st_uid);
-	else if (!stat(user_namespace, &st) && are_different("/proc/self/ns/user", user_namespace))
-		ptrc_cli_message(
-			target,
-			"is in another user namespace, in which its user has no number, so it "
-			"could not use a trace; run the commands where it is (nsenter, docker "
-			"exec)");
+	else if (ptrc_obstacle_find(pid, &o))
+		ptrc_cli_message(target, "%s%s%s", o.reason, o.advice ? "; " : "",
+				 o.advice ? o.advice : "");
 	else
 		ptrc_cli_message(target, "not allowed to trace this process");
 }
@@ -221,7 +207,7 @@ void ptrc_trace_error(int stage, int error, pid_t pid, const char *target, const
 		return;
 	case EPERM:
 		if (access(SHM, F_OK) || (access(SHM, W_OK) && errno == EROFS) ||
-		    ptrc_inspect_directory(0, directory) == EPERM)
+		    ptrc_inspect_directory(1, directory) == EPERM)
 			ptrc_session_say_directory(EPERM);
 		else
 			say_not_allowed(pid, target, log_path);

@@ -280,6 +280,42 @@ too_many="there are as many processes as 'ulimit -u' or the control group (pids.
 	as "$one" ptrace-dump run.log >/dev/null
 }
 
+# are_explained REASON COMMAND...: with the prefix COMMAND, ptrace-create refuses process $pid for this reason, and
+# ptrace-doctor gives the same one
+are_explained() {
+	exits 1 "${@:2}" ptrace-create --pid="$pid"
+	[[ $stderr == "ptrace-create: $pid: $1"* ]] || { echo "$stderr"; return 1; }
+	exits 1 "${@:2}" ptrace-doctor --pid "$pid"
+	[[ $stdout == *"): $1"* ]] || { echo "$stdout"; return 1; }
+}
+
+@test "who is refused learns the reason, the same of ptrace-create and ptrace-doctor" {
+	daemon='import os, sys, time
+os.setgroups([])
+os.setgid(int(sys.argv[2]))
+getattr(os, sys.argv[1])(int(sys.argv[2]))
+print("ready", flush=True)
+time.sleep(1000)'
+	listens pid ready python3 -c "$daemon" setuid "$one"
+	are_explained "runs as user $one; you are $two; trace it as that user, or as root" as "$two"
+	are_explained "is closed to its user: it is set-user-ID, has changed its user, or has closed itself" as "$one"
+	# For root it is a process like others.
+	exits 0 ptrace-create --pid="$pid" --name="$me.a"
+	[[ $stderr == *"is not linked with the library"* ]]
+	ptrace-shutdown "$me.a"
+	listens pid ready python3 -c "$daemon" seteuid "$one"
+	are_explained "is user $one, but its real user is 0, and its saved one 0; trace it when it has one user" env
+	listens pid ready as "$one" "$traced" -w
+	pid=$(pgrep -u "$one" -x traced)
+	rm -rf /dev/shm/posixtrace-"$one"
+	chmod 755 /dev/shm
+	exits 1 as "$one" ptrace-create --pid="$pid"
+	[ "$stderr" = "ptrace-create: /dev/shm: may not be written, and a trace needs memory there: chmod 1777 /dev/shm" ]
+	exits 1 as "$one" ptrace-doctor --pid "$pid"
+	[[ $stdout == *"/dev/shm: may not be written: Permission denied; chmod 1777 /dev/shm"* ]]
+	chmod 1777 /dev/shm
+}
+
 @test "a user sees nothing of another one" {
 	listens pid ready as "$two" "$traced" -w
 	pid=$(pgrep -u "$two" -x traced)
@@ -288,7 +324,7 @@ too_many="there are as many processes as 'ulimit -u' or the control group (pids.
 	exits 1 as "$one" ptrace-stat "$me.b"
 	exits 1 as "$one" ptrace-shutdown "$me.b"
 	exits 1 as "$one" ptrace-create --pid="$pid"
-	[[ $stderr == *"not allowed to trace this process"* ]]
+	[[ $stderr == *"runs as user $two; you are $one; "* ]]
 	run_split as "$one" ls /dev/shm/posixtrace-"$two"
 	[ "$status" -ne 0 ]
 	run_split as "$one" ptrace-dump two.log

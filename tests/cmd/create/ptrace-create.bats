@@ -97,7 +97,7 @@ load ../../support/helpers
 	exits 1 setpriv --reuid=65534 --clear-groups ./ptrace-create --pid=$$ --name="$me.x"
 	[ -z "$stdout" ]
 	assert_one_message ptrace-create
-	[[ $stderr == *"not allowed to trace this process: it belongs to user 0" ]]
+	[[ $stderr == *" runs as user 0; you are 65534; trace it as that user, or as root" ]]
 	rm -rf /dev/shm/posixtrace-65534
 }
 
