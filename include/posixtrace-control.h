@@ -134,7 +134,8 @@ int posixtrace_cursor_open(trace_id_t, int flags, struct posixtrace_cursor **);
 
 /*
  * Makes the cursor report only OVERFLOW, RESUME and events of these types from now on. The set
- * may contain event types that do not exist yet.
+ * may contain event types that do not exist yet. What the cursor has passed on its way to the next
+ * event of an earlier set does not come again.
  */
 int posixtrace_cursor_select(struct posixtrace_cursor *, const trace_event_set_t *);
 

@@ -31,8 +31,8 @@ static const struct ptrc_roles *roles_of(struct ptrc_check *c, struct ptrc_sourc
 }
 
 /* Returns the index of the first event, from `at` on, that the judge needs: one that a rule
- * matches, one that reports a loss, the event that follows such a report in the same source, or the
- * START or STOP of the trace. */
+ * matches, one that reports a loss, the event that follows such a report in the same source, the
+ * START or STOP of the trace, or the end of COMMAND. */
 static size_t skip(void *self, struct ptrc_source *s, const struct posixtrace_block *b, size_t at)
 {
 	struct ptrc_check *c = self;
@@ -44,7 +44,7 @@ static size_t skip(void *self, struct ptrc_source *s, const struct posixtrace_bl
 		trace_event_id_t id = e->pt_info.posix_event_id;
 
 		if (roles_of(c, s, id)->count || id == POSIX_TRACE_START ||
-		    id == POSIX_TRACE_STOP ||
+		    id == POSIX_TRACE_STOP || ptrc_reader_type(&s->reader, id)->is_command_end ||
 		    ptrc_reader_reports_loss(&s->reader, id, e->pt_data, e->pt_size))
 			break;
 	}
@@ -178,8 +178,9 @@ static void find_losses(struct ptrc_check *c)
 		struct ptrc_losses rest = s->losses;
 
 		ending->is_unclosed |= rest.is_unclosed;
-		ending->have_all_ended &=
-			!rest.is_unclosed && ptrc_reader_have_all_ended(&s->reader);
+		ending->have_all_ended &= !rest.is_unclosed &&
+					  !c->judge.sources[s->order].is_end_unseen &&
+					  ptrc_reader_have_all_ended(&s->reader);
 		rest.is_unclosed = false;
 		/* These parts alone do not mean that events are missing: damaged_parts hold none, and events of
 		 * differing_parts that could not be read are counted as unreadable. */

@@ -44,6 +44,8 @@ struct ptrc_judge_source {
 	/* is_stopped: no START has followed the latest STOP of this source. stop_ns: the time of that STOP. */
 	bool is_stopped;
 	int64_t stop_ns;
+	/* The COMMAND of ptrace-run ended while the trace was stopped. */
+	bool is_end_unseen;
 	/* The number of START events of this source that are still to come; 0 if that is unknown. */
 	uint64_t starts_left;
 	/* The source is stopped, and a START is still to come. */

@@ -635,6 +635,7 @@ struct ptrc_type *ptrc_reader_new_type(struct ptrc_reader *r, trace_event_id_t i
 		snprintf(type->name.text, sizeof(type->name.text), "#%u", id);
 	type->name.size = strlen(type->name.text);
 	type->is_os_lost = type->name.is_known && !strcmp(type->name.text, PTRC_OS_LOST);
+	type->is_command_end = type->name.is_known && !strcmp(type->name.text, PTRC_COMMAND_ENDED);
 	r->types[id < PTRC_READER_IDS ? id : 0] = type;
 	return type;
 }

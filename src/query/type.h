@@ -84,6 +84,8 @@ struct ptrc_type {
 	void *of_pairs;
 	/* Whether the type is os.lost: the kernel lost events between an event of this type and the next event. */
 	bool is_os_lost;
+	/* Its name is PTRC_COMMAND_ENDED. */
+	bool is_command_end;
 	struct ptrc_reader_name name;
 };
 

@@ -8,7 +8,6 @@
 #include "src/base/table.h"
 #include "src/fields/json_text.h"
 #include "src/spans/key.h"
-#include "src/spans/pairs.h"
 
 /* After this many end events without any of the fields, no common field is sought any more. */
 enum { VAIN_MAX = 64 };

@@ -10,6 +10,9 @@
 #include "src/fields/value.h"
 #include "src/query/view.h"
 
+/* The name of the member that is the key of a pair if both of its events have it and the user named no other. */
+#define PTRC_PAIR_KEY "key"
+
 struct ptrc_key {
 	unsigned char *bytes;
 	size_t size;

@@ -158,9 +158,6 @@ struct ptrc_pairs {
 
 void ptrc_pair_free(struct ptrc_pair *);
 
-/* The name of the member that is the key of a pair if both of its events have it and the user named no other. */
-#define PTRC_PAIR_KEY "key"
-
 /* Whether events of the type may have the member PTRC_PAIR_KEY, according to their layout. */
 bool ptrc_pair_may_have_key(struct ptrc_view *, const struct ptrc_layouts *, trace_event_id_t);
 

@@ -876,6 +876,17 @@ odd_rules() {
 	exits 0 ptrace-check --no-loss --min='traced.event..traced.event >= 0s' run.log
 	exits 4 ptrace-check --before='traced.event require first' run.log
 	[[ $stdout == *"; files of the log were deleted"* ]]
+	# Nobody knows when the trace began.
+	exits 4 ptrace-check --exists='traced.event within 1h' run.log
+	exits 0 ptrace-check --exists=traced.event run.log
+}
+
+@test "what happens after the last stop is not known to have happened never" {
+	rules <<<'rules: [{after: a.begin, expect: "a.end*", by: data.id}]'
+	exits 1 ptrace-run --check=rules.yaml -o run.log --name="$me" -- bash -c 'ptrace-event a.begin id=1'
+	exits 4 ptrace-run --check=rules.yaml -o run.log --name="$me" -- \
+		bash -c 'ptrace-event a.begin id=1; ptrace-stop "$1"; ptrace-event a.end id=1; true' - "$me"
+	exits 4 ptrace-check rules.yaml run.log
 }
 
 @test "a process that goes on leaves what it may do open, traced or not" {

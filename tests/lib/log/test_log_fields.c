@@ -131,6 +131,8 @@ TEST(data_that_does_not_fit_is_told, "")
 	expect("u8 a, u8 b", "\1", 1, "a=1 ", EBADMSG);
 	expect("u8 a, u8 b", "\1\2\3", 3, "a=1 b=2 ", EBADMSG);
 	expect("u16[] a", "\1\0\2", 3, "a[0/1]=1 ", EBADMSG);
+	expect("json x", "", 0, "", EBADMSG);
+	expect("json", "", 0, "", ENODATA);
 	expect(NULL, "\1", 1, "", ENODATA);
 }
 
