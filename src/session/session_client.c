@@ -410,8 +410,13 @@ void ptrc_session_count_log(const struct ptrc_session_state *s, struct ptrc_coun
 	    posixtrace_log_open(s->log, &log))
 		return;
 	if (!ptrc_trace_counts(log, &here)) {
-		counts->pt_log_events = here.pt_log_events;
+		counts->pt_log_events = here.pt_log_events - here.pt_missing_events;
 		counts->pt_log_bytes = here.pt_log_bytes;
+		counts->pt_missing_files = here.pt_missing_files;
+		counts->pt_missing_events = here.pt_missing_events;
+		counts->pt_earlier_files = here.pt_earlier_files;
+		counts->pt_earlier_events = here.pt_earlier_events;
+		counts->pt_deleted_files = here.pt_deleted_files;
 	}
 	posix_trace_close(log);
 }

@@ -114,9 +114,9 @@ void ptrc_stat_from_session(struct ptrc_stat *s, const struct ptrc_session_state
 {
 	*s = (struct ptrc_stat){
 		.is_session = true, .thing = state->name, .state = *state, .types = *types};
-	ptrc_losses_gather(&s->losses, &state->status, &state->counts);
-	s->losses.is_log_gone = state->is_log_gone;
 	ptrc_session_count_log(state, &s->state.counts);
+	ptrc_losses_gather(&s->losses, &state->status, &s->state.counts);
+	s->losses.is_log_gone = state->is_log_gone;
 }
 
 void ptrc_stat_from_log(struct ptrc_stat *s, struct ptrc_reader *r)

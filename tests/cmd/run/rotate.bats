@@ -182,7 +182,8 @@ begin_kept_log() {
 	agree() {
 		ptrace-stat --json --allow-loss "$me" >session.json
 		ptrace-stat --json --allow-loss run.log >log.json
-		[ "$(jq -c '.counts | .log_events, .log_bytes' session.json)" = "$(jq -c '.counts | .log_events, .log_bytes' log.json)" ]
+		facts='.counts.log_events, .counts.log_bytes, .losses.missing_files, .losses.deleted_files'
+		[ "$(jq -c "$facts" session.json)" = "$(jq -c "$facts" log.json)" ]
 	}
 	wait_until agree
 	jq -e '.losses.log_gone | not' session.json
@@ -191,6 +192,8 @@ begin_kept_log() {
 	exits 3 ptrace-dump --count --event=traced.event "$me"
 	[[ $stderr == *"ptrace-dump: $PWD/run.log: 1 file of the log is missing"* ]]
 	[ "$stdout" -eq "$(events run.log traced.event)" ]
+	exits 3 ptrace-stat "$me"
+	[[ $stderr == *"ptrace-stat: $me: 1 file of the log is missing"* ]]
 	wait_until agree
 	touch seen
 	ends 3 "$running"
