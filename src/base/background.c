@@ -3,18 +3,13 @@
 #include "src/base/background.h"
 
 #include <signal.h>
-#include <stdint.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 static void say_done(const struct ptrc_background *b)
 {
-	const uint64_t one = 1;
-
-	if (b->fd >= 0 && write(b->fd, &one, sizeof(one)) < 0) {
-		/* Adding 1 to an eventfd whose counter is 0 does not fail. Testing the result
-		 * avoids a compiler warning about an unused result. */
-	}
+	if (b->fd >= 0)
+		eventfd_write(b->fd, 1);
 }
 
 static void *thread_main(void *arg)

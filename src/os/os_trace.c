@@ -413,12 +413,11 @@ struct round {
 static struct round next_round(struct ptrc_os_trace *t)
 {
 	struct round r;
-	uint64_t count;
+	eventfd_t count;
 
 	/* Clears the eventfd before it copies the requests. So a request that is made meanwhile is
 	 * copied, or wakes this thread again. */
-	if (read(t->wake_fd, &count, sizeof(count)) < 0)
-		count = 0;
+	eventfd_read(t->wake_fd, &count);
 	pthread_mutex_lock(&t->mutex);
 	r = (struct round){.from_ns = t->from_ns,
 			   .wanted = t->wanted,
@@ -567,14 +566,6 @@ int ptrc_os_begin(struct ptrc_os_trace *t, trace_id_t trace)
 	return error;
 }
 
-static void wake(const struct ptrc_os_trace *t)
-{
-	const uint64_t one = 1;
-
-	while (write(t->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
-}
-
 static void want(struct ptrc_os_trace *t, bool is_end)
 {
 	struct timespec until;
@@ -588,7 +579,7 @@ static void want(struct ptrc_os_trace *t, bool is_end)
 	pthread_mutex_lock(&t->mutex);
 	number = ++t->wanted;
 	t->is_ending |= is_end;
-	wake(t);
+	eventfd_write(t->wake_fd, 1);
 	while (!error && t->caught_up != number && !t->error)
 		error = pthread_cond_timedwait(&t->changed, &t->mutex, &until);
 	pthread_mutex_unlock(&t->mutex);
@@ -842,7 +833,7 @@ void ptrc_os_close(struct ptrc_os_trace *t)
 		pthread_mutex_lock(&t->mutex);
 		t->is_ending = true;
 		pthread_mutex_unlock(&t->mutex);
-		wake(t);
+		eventfd_write(t->wake_fd, 1);
 		pthread_join(t->thread, NULL);
 	}
 	ptrc_perf_close(t->perf);
