@@ -15,6 +15,19 @@ meta() {
 	sed -n 's/.*<script type="application\/json" id="meta">\(.*\)<\/script>$/\1/p' "$1" | jq -ce "$2"
 }
 
+# fields FILE: all fields of its events and pairs, as the page shows them, a line each
+fields() {
+	command -v node >/dev/null || skip "no node"
+	cat "$PTRC_SOURCE/src/report/model.js" - <<-'END' | node - "$1"
+		const page = require('fs').readFileSync(process.argv[2], 'utf8');
+		const model = makeModel(id => ({textContent: page.match('id="' + id + '">(.*)</script>')[1]}));
+		model.meta.classes.forEach((c, number) => {
+			for (let row = 0; row < c.kept; row++)
+				console.log([c.name, ...model.fieldsOf(number, row).map(f => (f.isEnd ? 'end.' : '') + f.name + '=' + f.text)].join(' '));
+		});
+	END
+}
+
 @test "report: one file with what the log has, that asks for nothing else" {
 	scene work.log work 200
 	exits 0 ptrace-report --allow-loss -o report.html work.log
@@ -180,6 +193,10 @@ meta() {
 	meta years.html '.span > 300000000000000000'
 	exits 1 ptrace-report -o report.html /dev/null
 	[ ! -e report.html ]
+	# The others are in the report.
+	exits 1 ptrace-report -o report.html gone.log years.log
+	assert_one_message ptrace-report
+	meta report.html '[.logs[].path] == ["years.log"]'
 }
 
 @test "report: times on a processor, from switches" {
@@ -224,6 +241,37 @@ meta() {
 	ptrace-report -o wide.html wide.log
 	meta wide.html '[.classes[] | select(.kind == 0) | [.name, .columns[0].form, .columns[0].wide]] ==
 		[["signed", "v", true], ["falling", "d", true], ["narrow", "v", false]]'
+}
+
+@test "report: fields of every kind, and what has none" {
+	made fields.log <<-END
+		layout list u32[2] pair, i8[] rest
+		layout short u32 n
+		layout p.begin bytes[2] raw
+		layout p.end str note
+		event 1000 7 8 list u32:3 u32:4 u8:1 u8:255
+		event 2000 7 8 list u32:5 u32:6
+		event 3000 7 8 short u8:9
+		event 4000 7 8 plain str:text
+		event 5000 7 8 p.begin hex:0aff
+		event 6000 7 8 p.end str:done
+	END
+	ptrace-report -o fields.html fields.log
+	[ "$(fields fields.html)" = 'list pair=[3,4] rest=[1,-1]
+list pair=[5,6] rest=[]
+short does not fit=yes all of the data="\t"
+plain data="text"
+p raw=0x0aff end.note=done' ]
+}
+
+@test "report: an event has the place that it comes from, and data that was cut is marked" {
+	ptrace-run --max-data-size=64 -o run.log -- "$traced" -n 3 -s 100
+	ptrace-report --event=traced.event -o run.html run.log
+	has_symbols && symbols=(--symbols) || symbols=()
+	place=$(ptrace-dump "${symbols[@]}" --json --event=traced.event --first=1 run.log |
+		jq -r '"\(.function // .address)" + if .file then " (\(.file):\(.line))" else "" end')
+	fields run.html >shown
+	[ "$(sort shown | uniq -c | sed 's/^ *//')" = "3 traced.event from=$place cut=yes data=\"$(printf 'x%.0s' {1..64})\"" ]
 }
 
 @test "report: several logs, also of one process number, have lanes of their own" {
