@@ -255,6 +255,7 @@ shows() {
 			jq -r '.processes[] | select(.name == "program") | .build_id' | head -n 1)
 		objcopy --only-keep-debug program split
 		objcopy --strip-all program stripped
+		objcopy --strip-debug program named
 		# The stripped program with its debug file, then the latter alone.
 		for file in stripped none; do
 			rm -f program
@@ -277,7 +278,35 @@ shows() {
 		names=", so only names of functions are known"
 		nm -D --defined-only program | grep -q ' T ' || names=" and no symbols, so not even names of functions are known"
 		grep -qx "ptrace-dump: $PWD/program: has no debug information$names" stderr.txt
+		cp named program
+		exits 0 ptrace-dump --symbols --json run.log
+		[ "$(jq -c 'select(.data == "outer") | [.function, .line]' <<<"$stdout")" = '["outer",null]' ]
+		grep -qx "ptrace-dump: $PWD/program: has no debug information, so only names of functions are known" stderr.txt
 	done
+}
+
+@test "an array of places has the names that are known, and none if it is none of them" {
+	cat >array.c <<-'END'
+		#include <posixtrace.h>
+		#include <trace.h>
+
+		int main(void)
+		{
+			const void *places[2] = {(const char *)(void *)main + 1, (const void *)16};
+			trace_event_id_t id;
+
+			if (posixtrace_eventid_open_layout("here", "caller[2] at", &id))
+				return 1;
+			posix_trace_event(id, places, sizeof(places));
+			places[0] = places[1];
+			posix_trace_event(id, places, sizeof(places));
+			return 0;
+		}
+	END
+	compile program array.c
+	ptrace-run -o run.log -- ./program
+	[ "$(ptrace-dump --symbols --format=text --event=here run.log | sed 's/.* at=//; s/\[0x[0-9a-f]*/[ADDRESS/')" = \
+		$'[ADDRESS,0x10]<main,->\n[ADDRESS,0x10]' ]
 }
 
 @test "--symbols in text, --fields and --where, and with threads" {
