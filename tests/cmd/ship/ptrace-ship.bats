@@ -477,6 +477,18 @@ has_once() {
 	[[ $stderr == *"no.log: not a trace log"*"gone.log: "* ]]
 }
 
+@test "a log that is cut off while the server has a part of a batch is told" {
+	many a.log 1000
+	acts 'hold part 10'
+	begins pid ptrace-ship --server="$url" a.log 2>err
+	wait_until grep -qs ^events server/requests
+	truncate -s 10000 a.log
+	release
+	ends 1 "$pid"
+	grep -q 'a.log: has fewer events than were shipped: it was cut off or is damaged' err
+	[ "$(wc -l <server/events)" -eq 10 ]
+}
+
 @test "it is killed at any moment, and each row is there once" {
 	many a.log 20000
 	: >server/events

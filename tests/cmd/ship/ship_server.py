@@ -15,6 +15,7 @@ happens to the next INSERT of events; the server takes it away:
     silent        all rows are taken, then the connection is closed without an answer
     part N        the first N rows are taken, then the connection is closed without an answer
     hold          the rows are taken, and the answer comes, when DIRECTORY/release is there
+    hold part N   as part, when DIRECTORY/release is there
     mute          no answer comes, and the connection stays
     drip          the answer comes, a byte in half a second, and never ends
     garbage       all rows are taken, the answer is nonsense
@@ -210,8 +211,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         given = (self.headers.get('Authorization') or ' ').split(' ', 1)[1]
         if password and base64.b64decode(given).decode().partition(':')[2] != password:
             return self.give(401, 'Code: 193, e.displayText() = DB::Exception: Wrong password\n')
-        while act == 'hold' and not os.path.exists(path('release')):
+        while act.startswith('hold') and not os.path.exists(path('release')):
             time.sleep(0.02)
+        act = act.replace('hold ', '')
         while act == 'mute':
             time.sleep(1)
         if act == 'drip':
