@@ -86,7 +86,7 @@ struct ptrc_quantity ptrc_quantity_whole(unsigned int dimension, ptrc_whole whol
 struct ptrc_quantity ptrc_quantity_number(unsigned int dimension, long double number)
 {
 	/* Outside of these bounds, converting to an integer could overflow. */
-	bool is_small = number >= -0x1p64L && number <= 0x1p64L;
+	bool is_small = fabsl(number) <= 0x1p64L;
 
 	/* A fraction is rounded to a double, because fields are doubles: otherwise a field of 0.1 would not equal
 	 * the literal 0.1. */
@@ -103,7 +103,7 @@ static long double settle_fraction(long double number)
 {
 	long double whole;
 
-	if (number < -0x1p62L || number > 0x1p62L)
+	if (!(fabsl(number) <= 0x1p62L))
 		return number;
 	whole = (long double)(int64_t)(number < 0 ? number - 0.5L : number + 0.5L);
 	return fabsl(whole - number) <= fabsl(number) * DBL_EPSILON ? whole : number;

@@ -1506,12 +1506,13 @@ TEST(whole_numbers_are_exact_to_128_bits, "")
 TEST(nan_is_unequal_to_all_and_true_is_1, "")
 {
 	static const struct {
-		double nan, one;
+		double nan, long_ago, one;
 		uint8_t yes, no, other;
-	} __attribute__((packed)) data = {NAN, 1, 1, 0, 2};
+	} __attribute__((packed)) data = {NAN, NAN, 1, 1, 0, 2};
 	static const char *const so[] = {
 		"data.nan != 1 && data.nan != data.nan && data.one != data.nan && data.nan + 1 != 1",
 		"!(data.nan == data.nan) && !(data.nan < 1) && !(data.nan > 1) && !(data.nan >= 1)",
+		"data.long_ago != 1ms && !(data.long_ago < 1ms) && !(data.long_ago >= 1ms)",
 		"data.yes == 1 && data.no == 0 && data.yes == data.one && data.yes > data.no",
 		"data.yes == true && data.no != true && data.one == true && data.yes < 2",
 		"data.other && data.other == true && data.other == 1 && !(data.other != true)",
@@ -1519,7 +1520,8 @@ TEST(nan_is_unequal_to_all_and_true_is_1, "")
 
 	make_event();
 	set_data(&data, sizeof(data));
-	use_layouts("packed f64 nan, f64 one, bool yes, bool no, bool other", NULL);
+	use_layouts("packed f64 nan, f64 long_ago ms, f64 one, bool yes, bool no, bool other",
+		    NULL);
 	CHECK_ALL(so, true);
 }
 
