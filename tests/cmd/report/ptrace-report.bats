@@ -120,6 +120,9 @@ fields() {
 	iconv -f UTF-8 -t UTF-8 report.html >/dev/null
 	meta report.html '[.classes[].name] | index("</script><script>window.broken=1</script>") != null and
 		index("two\\nlines\\ttab\\x01\\x1b[31m") != null'
+	fields report.html >shown
+	grep -qxF 'text text=</script><script>window.broken=1</script> big=18446744073709551615 low=-9223372036854775808 real=0 few=[0x61,0x62,0x63]' shown
+	grep -qxF 'text text=\u202e\u2028 turned round big=18446744073709551609 low=-9223372036854775802 real=9 few=[0x61,0x62,0x63]' shown
 }
 
 @test "report: no larger than it may be, and it says what it leaves out" {
@@ -241,6 +244,9 @@ fields() {
 	ptrace-report -o wide.html wide.log
 	meta wide.html '[.classes[] | select(.kind == 0) | [.name, .columns[0].form, .columns[0].wide]] ==
 		[["signed", "v", true], ["falling", "d", true], ["narrow", "v", false]]'
+	fields wide.html >shown
+	[ "$(cut -d= -f2 shown | xargs)" = "-5003599627370497 5 9000000000000000 9000000000000001 9000000000000002 1 \
+4000000000000000 7" ]
 }
 
 @test "report: fields of every kind, and what has none" {
@@ -257,7 +263,8 @@ fields() {
 		event 6000 7 8 p.end str:done
 	END
 	ptrace-report -o fields.html fields.log
-	[ "$(fields fields.html)" = 'list pair=[3,4] rest=[1,-1]
+	fields fields.html >shown
+	[ "$(cat shown)" = 'list pair=[3,4] rest=[1,-1]
 list pair=[5,6] rest=[]
 short does not fit=yes all of the data="\t"
 plain data="text"

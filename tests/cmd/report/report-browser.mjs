@@ -273,29 +273,6 @@ const cases = {
 		assert.equal(item.fields.text, '</script><script>window.broken=1</script>');
 		assert.ok((await page.textContent('#details')).includes(item.fields.text));
 	},
-	async 'numbers of 64 bits are exact'() {
-		const page = await open('names.html');
-		const texts = await page.evaluate(() => {
-			const {model} = ptraceReport;
-			const number = model.meta.classes.findIndex(c => c.name === 'text');
-			return [0, 6].flatMap(row => model.fieldsOf(number, row).filter(f => ['big', 'low', 'real'].includes(f.name)).map(f => f.text));
-		});
-		assert.deepEqual(texts, ['18446744073709551615', '-9223372036854775808', '0',
-			'18446744073709551609', '-9223372036854775802', '9']);
-	},
-	async 'numbers are exact that a double holds, but not their encoding'() {
-		const page = await open('wide.html');
-		const texts = await page.evaluate(() => {
-			const {model} = ptraceReport;
-			return ['signed', 'falling'].map(name => {
-				const number = model.meta.classes.findIndex(c => c.name === name);
-				return [...Array(model.meta.classes[number].kept).keys()].map(row =>
-					model.fieldsOf(number, row).find(f => f.name === 'n').text);
-			});
-		});
-		assert.deepEqual(texts, [['-5003599627370497', '5'],
-			['9000000000000000', '9000000000000001', '9000000000000002', '1']]);
-	},
 	async 'the policy of the page forbids scripts and requests that are not its own'() {
 		const page = await open('names.html');
 		assert.equal(await page.evaluate(() => {

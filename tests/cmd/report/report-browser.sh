@@ -75,18 +75,6 @@ event 6000 7 8 p.begin hex:$(hex '{"job":7}')
 event 7234 7 8 p.end u32:3
 END
 report fields
-# -5003599627370497, and a fall from 9000000000000002 to 1
-"$PTRC_BUILD/tests/support/made_log" wide.log <<END || exit 99
-layout signed i64 n
-layout falling u64 n
-event 1000 7 8 signed u64:18441740474082181119
-event 2000 7 8 signed u64:5
-event 3000 7 8 falling u64:9000000000000000
-event 3001 7 8 falling u64:9000000000000001
-event 3002 7 8 falling u64:9000000000000002
-event 3003 7 8 falling u64:1
-END
-report wide
 "$PTRC_BUILD/tests/support/made_log" waits.log <<END || exit 99
 thread 0 7 8 teller
 thread 0 7 9 clerk
