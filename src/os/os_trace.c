@@ -520,8 +520,13 @@ static void report_ready(struct ptrc_os_trace *t, int error)
 static void *thread_main(void *arg)
 {
 	struct ptrc_os_trace *t = arg;
-	int error = t->is_waiting ? 0 : make_observer(t);
+	sigset_t all;
+	int error;
 
+	/* Signals are for the main thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	error = t->is_waiting ? 0 : make_observer(t);
 	report_ready(t, error);
 	if (error)
 		return NULL;
@@ -536,26 +541,14 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-static int start_thread(struct ptrc_os_trace *t)
-{
-	sigset_t all, mask;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &mask);
-	error = pthread_create(&t->thread, NULL, thread_main, t);
-	pthread_sigmask(SIG_SETMASK, &mask, NULL);
-	t->has_thread = !error;
-	return error;
-}
-
 int ptrc_os_begin(struct ptrc_os_trace *t, trace_id_t trace)
 {
 	int error;
 
 	t->trace = trace;
 	t->from_ns = INT64_MAX;
-	error = start_thread(t);
+	error = pthread_create(&t->thread, NULL, thread_main, t);
+	t->has_thread = !error;
 	if (error)
 		return error;
 	pthread_mutex_lock(&t->mutex);

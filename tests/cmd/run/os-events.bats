@@ -368,6 +368,17 @@ says_count() {
 	[ "$(grep -c done out)" -ge "$1" ]
 }
 
+@test "a session that a signal ends has all of them" {
+	needs_os
+	listens pid '' sh -c 'while read -r line; do /bin/true; echo done; done'
+	ptrace-create --os=process --name="$me" -o a.log --pid=$! --start
+	echo >&7
+	wait_until says_count 1
+	kill -TERM "$(controller "$me")"
+	wait_until closed a.log
+	[ "$(events a.log os.exec)" -eq 1 ]
+}
+
 @test "all threads of a process that runs already are seen" {
 	needs_os
 	mkfifo in
