@@ -73,10 +73,11 @@ most() {
 	most "$(grep -c '^work_inner work_middle work_outer main\( \|$\)' chains)" "$(wc -l <chains)"
 }
 
-@test "stacks go through the C library, signal handlers and signal stacks" {
+@test "stacks go through the C library, signal handlers, signal stacks and frames that are aligned" {
 	needs_dwarf
 	cat >ways.c <<-'EOF'
 		#define _GNU_SOURCE 1
+		#include <alloca.h>
 		#include <signal.h>
 		#include <stdlib.h>
 		#include <string.h>
@@ -116,6 +117,17 @@ most() {
 			sum++;
 		}
 
+		/* Nothing but a place in its own frame says where the frame of its caller is. */
+		static __attribute__((noinline)) void aligns(unsigned int size)
+		{
+			_Alignas(64) volatile char aligned[64];
+			volatile char *sized = alloca(size);
+
+			aligned[0] = sized[0] = 1;
+			burn();
+			sum += (unsigned int)(aligned[0] + sized[0]);
+		}
+
 		int main(void)
 		{
 			stack_t other = {.ss_sp = malloc(1 << 16), .ss_size = 1 << 16};
@@ -129,6 +141,7 @@ most() {
 			for (int i = 0; i < 3; i++) {
 				raises(SIGUSR1);
 				raises(SIGUSR2);
+				aligns(sum % 2 + 1);
 			}
 			return 0;
 		}
@@ -140,6 +153,7 @@ most() {
 	grep -Eq '^burn compares (\S+ )+sorts main ' chains
 	all=$(grep -c '^burn compares ' chains)
 	most "$(grep -Ec '^burn compares (\S+ )+sorts main ' chains)" "$all"
+	most "$(grep -c '^burn aligns main ' chains)" "$(grep -c '^burn aligns' chains)"
 	# The handler on the other stack has callers, but these are not in the copy of its stack.
 	all=$(grep -c '^burn handles' chains)
 	[ "$(grep -Ec '^burn handles (\S+ )+raises main ' chains)" -ge $((all / 3)) ]
