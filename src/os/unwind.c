@@ -349,8 +349,8 @@ static const struct row *row_of(struct ptrc_unwinder *u, const struct file *f, u
 	*row = (struct row){.file = f, .address = address};
 	if (ptrc_dw.dwarf_cfi_addrframe(f->cfi, address, &row->frame))
 		row->frame = NULL;
-	else if (ptrc_dw.dwarf_frame_info(row->frame, NULL, NULL, &row->is_signal) < 0)
-		row->is_signal = false;
+	else
+		ptrc_dw.dwarf_frame_info(row->frame, NULL, NULL, &row->is_signal);
 	return row;
 }
 
