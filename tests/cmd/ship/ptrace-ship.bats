@@ -537,7 +537,7 @@ has_once() {
 	exits 2 ptrace-ship
 	for wrong in --server=ftp://x --server=localhost --batch-size=1 --give-up=soon --dialect=old \
 		--database=; do
-		exits 2 ptrace-ship "$wrong" a.log
+		reports 2 "${wrong%%=*}: *" ptrace-ship "$wrong" a.log
 	done
 }
 
