@@ -134,6 +134,7 @@ fields() {
 	meta report.html '.dropped > 0 and .kept > 10000 and
 		([.classes[] | select(.name == "request") | .count] == [20000])'
 	meta report.html '[.classes[].dropped] | add' | grep -qx "$(meta report.html .dropped)"
+	meta report.html '[.classes[] | select(.kept + .dropped > 0) | .kept + .dropped == .count] | length > 5 and all'
 	# A type with few events keeps them all.
 	meta report.html '[.classes[] | select(.name == "odd.end") | .kept] == [1]'
 	scene threads.log threads 10000
