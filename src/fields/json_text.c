@@ -276,8 +276,7 @@ static bool take_member(struct scan *s, struct ptrc_json_text_member *m)
 		return false;
 	skip_blanks(s);
 	m->value = (const char *)s->at;
-	if (!take_value(s))
-		return false;
+	take_value(s);
 	m->value_size = (size_t)((const char *)s->at - m->value);
 	skip_blanks(s);
 	return true;
@@ -315,8 +314,7 @@ static bool enter_element(struct scan *s, uint64_t index)
 		skip_blanks(s);
 		if (!index)
 			return true;
-		if (!take_value(s))
-			return false;
+		take_value(s);
 		skip_blanks(s);
 		take(s, ',');
 	}
@@ -345,8 +343,7 @@ bool ptrc_json_text_find(const char *text, size_t size, const char *path, const 
 		path += key_size;
 	}
 	*value = (const char *)s.at;
-	if (!take_value(&s))
-		return false;
+	take_value(&s);
 	*value_size = (size_t)((const char *)s.at - *value);
 	return true;
 }

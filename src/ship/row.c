@@ -163,9 +163,6 @@ static void add_json(struct ptrc_ship_fields *f, const char *prefix, const char 
 {
 	size_t count;
 
-	/* With the path "", this finds the whole value, without the blanks around it. */
-	if (!ptrc_json_text_find(text, size, "", &text, &size))
-		return;
 	if (*text != '{') {
 		add_json_value(f, prefix, strlen(prefix), text, size);
 		return;
