@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/select.h>
@@ -621,6 +622,18 @@ static int family(const char *self)
 	return 0;
 }
 
+/* Calls mmap() by syscall(), which fails, or gives no memory that can be written, if any two arguments are swapped. */
+static void pass_six_arguments(void)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	char *map = (char *)syscall(SYS_mmap, NULL, page, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
+
+	CHECK(map != MAP_FAILED);
+	map[0] = 1;
+	CHECK(!munmap(map, (size_t)page));
+}
+
 /* Closes descriptors in all possible ways, and uses their numbers again for other files. */
 static int reuses(void)
 {
@@ -632,6 +645,7 @@ static int reuses(void)
 	close(fd);
 	CHECK(read_some("/dev/urandom") == first);
 	syscall(SYS_close, fd);
+	pass_six_arguments();
 	CHECK(read_some("/proc/self/stat") == first);
 	CHECK((f = fdopen(first, "re")) != NULL);
 	fclose(f);
