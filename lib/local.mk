@@ -29,6 +29,7 @@ ptrc_headers += \
 	%D%/base/build_id.h \
 	%D%/base/clone.h \
 	%D%/base/common.h \
+	%D%/base/copy.h \
 	%D%/base/crc32c.h \
 	%D%/base/digits.h \
 	%D%/base/file.h \
