@@ -4,7 +4,7 @@
 # `<!-- /rooms -->'. A file includes files of its own room and of lower ones, and calls functions
 # of these only. A unit is a .c file and the .h file of its name; no circle of units include or
 # call each other. The commands use the library as every program does, and by six headers that are
-# not installed.
+# not installed. Each header is in a list of local.mk.
 #
 # Calls are what nm finds in the objects of the build: a symbol that one leaves undefined and
 # another one defines. What only the keeper's program calls is not seen. The preloaded library wraps
@@ -28,7 +28,7 @@ verdict() {
 	fi
 }
 
-echo 1..6
+echo 1..7
 sed -n '/^<!-- rooms: lowest first -->/,/^<!-- \/rooms -->/s/^- \([a-z/]*\):.*/\1/p' \
 	ARCHITECTURE.md >"$dir/rooms"
 find lib src -name '*.[chS]' | sort >"$dir/files"
@@ -123,4 +123,9 @@ verdict 'of the library, commands include its public headers, the private one, t
 grep -l 'posixtrace-private\|"lib/' examples/* include/posixtrace.h* include/posixtrace-log.h \
 	include/posixtrace-control.h include/trace.h >"$dir/found"
 verdict 'examples and public headers include public headers only'
+# A .c file that no list has is not linked; a .h file is only missing in the tarball.
+find lib src -name '*.h' | while read -r header; do
+	grep -q "^	%D%/${header#*/}\( \|\$\)" "${header%%/*}/local.mk" || echo "$header"
+done >"$dir/found"
+verdict 'each header is in the lists of local.mk, by which the tarball has it'
 exit "$status"
