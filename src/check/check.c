@@ -262,9 +262,8 @@ static void note_count(struct ptrc_trial *t, uint64_t count, const char *one, co
 		add_note(t, "%" PRIu64 " %s", count, count == 1 ? one : several);
 }
 
-/* Adds notes on things that are not losses: that only one file of a rotated log was read, and that data was
- * cut. */
-static void note_logs(const struct ptrc_check *c, struct ptrc_trial *t)
+/* Adds notes that only one file of a rotated log was read: events of its other files may change any verdict. */
+static void note_rotated(const struct ptrc_check *c, struct ptrc_trial *t)
 {
 	for (size_t i = 0; i < c->query->source_count; i++) {
 		const struct ptrc_reader *r = &c->query->sources[i].reader;
@@ -277,6 +276,11 @@ static void note_logs(const struct ptrc_check *c, struct ptrc_trial *t)
 				"lack, is not judged",
 				r->path);
 	}
+}
+
+/* Adds notes that data was cut, which is no loss. */
+static void note_cut(const struct ptrc_check *c, struct ptrc_trial *t)
+{
 	for (size_t i = 0; i < c->query->source_count; i++) {
 		const struct ptrc_reader *r = &c->query->sources[i].reader;
 
@@ -305,8 +309,10 @@ static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 		note_count(t, t->doubtful,
 			   "begin or end with a loss or a stop before the other one",
 			   "begins and ends with a loss or a stop before the other one");
+	if (r->kind == PTRC_RULE_LOSS || t->verdict != PTRC_VERDICT_PASS)
+		note_rotated(c, t);
 	if (r->kind == PTRC_RULE_LOSS)
-		note_logs(c, t);
+		note_cut(c, t);
 	note_count(t, t->backwards, "answer with an earlier time than what it answers",
 		   "answers with an earlier time than what they answer");
 	note_count(t, t->undecided,
