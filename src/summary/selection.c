@@ -6,11 +6,13 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/base/same_file.h"
 #include "src/config/layouts.h"
 #include "src/session/orphans.h"
 #include "src/session/reader_follow.h"
+#include "src/session/session_client.h"
 #include "src/summary/event_types.h"
 #include "src/fields/when.h"
 #include "src/query/where.h"
@@ -257,12 +259,28 @@ void ptrc_selection_check(const struct ptrc_selection *s, int operands)
 	check_sources_of_time(q, operands);
 }
 
+/* Whether the operand of a command that reads logs only is a session. If so, says what it can read instead. */
+static bool is_session(const char *name)
+{
+	const struct ptrc_session_state *state;
+
+	if (!ptrc_summary_is_session_name(name) || !access(name, F_OK) ||
+	    ptrc_session_stat(name, &state))
+		return false;
+	if (state->has_log)
+		ptrc_cli_message(name, "is a session; its log is %s", state->log);
+	else
+		ptrc_cli_message(name,
+				 "is a session without a log; ptrace-snapshot makes one of it");
+	return true;
+}
+
 static bool open_source(const struct ptrc_selection *s, struct ptrc_reader *r, const char *name)
 {
 	int error = ENOENT;
 
 	if (s->is_of_logs)
-		return ptrc_reader_open(r, name);
+		return !is_session(name) && ptrc_reader_open(r, name);
 	if (s->query->session)
 		return ptrc_reader_follow(r, s->query->session);
 	if (ptrc_summary_is_session_name(name))

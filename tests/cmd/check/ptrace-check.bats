@@ -905,3 +905,10 @@ odd_rules() {
 	exits 1 unread ptrace-check run.log --never=app.error
 	[ "$stderr" = "ptrace-check: standard output: Broken pipe" ]
 }
+
+@test "a session is no log, but has one" {
+	traced_session "$me" --start -o s.log -- -e traced.one -w -W
+	reports 1 "$me: is a session; its log is $PWD/s.log" ptrace-check --no-loss "$me"
+	ptrace-shutdown "$me"
+	reports 1 "$me: No such file or directory" ptrace-check --no-loss "$me"
+}
