@@ -72,9 +72,6 @@ static int next(const struct ptrc_layout_fields *l, const char *data, size_t siz
 
 	if (w.number > l->count)
 		return EINVAL;
-	/* An event without data fits a json without a name (posixtrace-layout(5)). */
-	if (!size && l->count && l->fields[0].kind == PTRC_LAYOUT_JSON && !*l->fields[0].name)
-		return ENODATA;
 	do {
 		before = w;
 		from = ptrc_layout_next(l, data, size, &w);

@@ -654,7 +654,8 @@ const struct ptrc_layout_field *ptrc_layout_next(const struct ptrc_layout_fields
 {
 	const struct ptrc_layout_field *f = &l->fields[w->number];
 
-	if (w->number == l->count)
+	/* No data fits a json without a name (posixtrace-layout(5)). */
+	if (w->number == l->count || (!size && ptrc_layout_is_json(l)))
 		return NULL;
 	find_place(l, f, &w->bits, &w->at, &w->bit_at);
 	w->size = f->size;

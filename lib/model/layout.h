@@ -145,6 +145,12 @@ struct ptrc_layout_fields {
 	size_t padded_size;
 };
 
+/* Whether the layout is a json without a name, which then is its only field. */
+static inline bool ptrc_layout_is_json(const struct ptrc_layout_fields *l)
+{
+	return l->fields->kind == PTRC_LAYOUT_JSON && !*l->fields->name;
+}
+
 /* An error in a layout, described for the user. The reason may quote the layout, and so contain
  * any byte. */
 struct ptrc_layout_mistake {

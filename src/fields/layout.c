@@ -78,7 +78,7 @@ static struct ptrc_layout *add(struct ptrc_layouts *l, const char *text,
 	*layout = (struct ptrc_layout){
 		.text = ptrc_cli_copy(text),
 		.model = model,
-		.is_json = model->fields->kind == PTRC_LAYOUT_JSON && !*model->fields->name,
+		.is_json = ptrc_layout_is_json(model),
 		.number = l->count,
 	};
 	layout->names = ptrc_cli_allocate(model->count * sizeof(*layout->names));
@@ -329,7 +329,7 @@ void ptrc_layout_decode(const struct ptrc_layout *l, const void *bytes, size_t s
 		}
 	}
 	if (w.is_short)
-		d->error = l->is_json && !size ? PTRC_LAYOUT_FITS : PTRC_LAYOUT_SHORT;
+		d->error = PTRC_LAYOUT_SHORT;
 	else
 		d->error = ptrc_layout_ends(m, &w, size) ? PTRC_LAYOUT_FITS : PTRC_LAYOUT_REST;
 }
