@@ -66,8 +66,9 @@ struct ptrc_counts {
 	 * ENOMEM, too little memory or address space; EPROTO, the library of the program does not
 	 * know the version of the stream; EXDEV, the process is in another pid or time namespace
 	 * than the trace; EPERM, the process could not open the stream, because it had changed its
-	 * user or root directory, or because system calls were forbidden to it. A process is counted when it records an event or, if it
-	 * cannot even find its streams, when it starts. A clear does not reset these figures. */
+	 * user or root directory, or because system calls were forbidden to it. A process is
+	 * counted when it records an event or, if it cannot even find its streams, when it starts.
+	 * A clear does not reset these figures. */
 	unsigned long pt_untraced_processes;
 	unsigned long pt_untraced_error;
 	/* Number of names of event types that got POSIX_TRACE_UNNAMED_USEREVENT, because the

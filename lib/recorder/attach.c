@@ -372,7 +372,7 @@ void ptrc_attach_begin(void)
 
 	ptrc_barrier_register();
 	ptrc_thread_watch_exit(on_thread_exit);
-	/* Only root can change its user or root directory. */
+	/* A program that is not root seldom can change its user or root directory. */
 	if (ptrc_self_pid() == 0 || !ptrc_load_acquire(&ptrc_page_self->active) ||
 	    ptrc_sys(SYS_geteuid, 0) != 0)
 		return;

@@ -510,8 +510,8 @@ static void note_missing_member(const char *text, void *arg)
 		fail_by_note(n->c, n->t);
 }
 
-/* If an expression of the rule can hold for no event, because it uses a field that no such event has, adds a note that names
- * the field. Then the rule may fail, see fail_by_note(). */
+/* If an expression of the rule can hold for no event, because it uses a field that none of the rule's events has, adds
+ * a note that names the field. Then the rule may fail, see fail_by_note(). */
 static void note_members(struct ptrc_check *c, struct ptrc_trial *t)
 {
 	for (size_t i = 0; i < 2 * t->rule->event_count; i++) {

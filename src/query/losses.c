@@ -195,7 +195,7 @@ static const char *untraced_cause(int error)
 		return "too few descriptors";
 	case EPERM:
 		return "it could not open the trace, as it had changed its user or root directory, "
-		       "or a seccomp filter forbids it; call posixtrace_attach() before";
+		       "or a seccomp filter forbids it; call posixtrace_attach() before that";
 	case EXDEV:
 		return "in another pid or time namespace than the trace; trace inside that "
 		       "namespace";

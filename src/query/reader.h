@@ -248,9 +248,9 @@ int ptrc_reader_select(struct ptrc_reader *, const struct posixtrace_span *, siz
  * which they were written, as ptrc_log_select_parts() does. */
 int ptrc_reader_select_parts(struct ptrc_reader *, unsigned long first, unsigned long end);
 
-/* Selects the end of a log: as its index says, at least `count` events, and few more. Selects in this end the
- * events up to until_ns that are of these types (NULL: all types). *is_all becomes whether the log has fewer events, so that its
- * end is all of it. A session is always read from its start. */
+/* Selects the end of a log: as its index says, at least `count` events, and few more. Selects in this end the events
+ * up to until_ns that are of these types (NULL: all types). *is_all becomes whether the log has fewer events, so that
+ * its end is all of it. A session is always read from its start. */
 int ptrc_reader_select_last(struct ptrc_reader *, uint64_t count, int64_t until_ns,
 			    const trace_event_set_t *types, bool *is_all);
 

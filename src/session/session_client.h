@@ -83,7 +83,8 @@ bool ptrc_session_is_foreign(const struct ptrc_session_state *);
 bool ptrc_session_keeps_nothing(const struct ptrc_session_state *);
 
 /* Replaces the counts of events and bytes in a rotated log by those of the files that exist, and adds what is known of the
- * other files. The session also counts what was in files that were deleted since. Does nothing if the log is gone or cannot be read here. */
+ * other files. The session also counts what was in files that were deleted since. Does nothing if the log is gone or
+ * cannot be read here. */
 void ptrc_session_count_log(const struct ptrc_session_state *, struct ptrc_counts *);
 
 /* Returns the number of events that were recorded since the trace was created or cleared. It includes events
