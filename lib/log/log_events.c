@@ -853,7 +853,7 @@ static void follow_filter(struct ptrc_log_writer *w)
 	}
 }
 
-/* Updates w->state for the chosen events, which go into the log: the filter, and the flag that says
+/* Updates w->state for the chosen events, which the log now has or never gets: the filter, and the flag that says
  * whether the log's last event is a STOP. */
 static void follow(struct ptrc_log_writer *w)
 {
@@ -1044,8 +1044,10 @@ static int write_slice(struct ptrc_log_writer *w, const struct ptrc_log_slice *s
 	p.sums_bytes = (uint32_t)(w->out.used - sizeof(struct ptrc_log_packet));
 	put_filter(w, &p);
 	batch_put_sections(&w->batch, &w->out);
-	follow(w);
-	return write_packet(w, &p);
+	error = write_packet(w, &p);
+	if (!error)
+		follow(w);
+	return error;
 }
 
 /* Ends a full log with a STOP at the time `ns`, unless it already ends with a STOP, or the filter
@@ -1142,12 +1144,8 @@ static int sort_batch(struct ptrc_log_writer *w)
 		return error;
 	note_lost(w, lost);
 	follow_filter(w);
-	if (w->skip_ns == INT64_MIN)
-		return 0;
-	error = batch_choose_until(&w->batch, w->skip_ns, &slice);
-	if (!error)
-		follow(w);
-	return error;
+	/* The state already follows what is in the pipe. */
+	return w->skip_ns == INT64_MIN ? 0 : batch_choose_until(&w->batch, w->skip_ns, &slice);
 }
 
 static int discard_rest(struct ptrc_log_writer *w)

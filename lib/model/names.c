@@ -617,8 +617,6 @@ void ptrc_names_unref(struct ptrc_names *n)
 {
 	int dirfd;
 
-	if (!n)
-		return;
 	ptrc_names_unmap(n);
 	if (n->id && ptrc_shmdir_open(n->uid, false, &dirfd) == 0) {
 		ptrc_names_release(dirfd, n->uid, n->id);

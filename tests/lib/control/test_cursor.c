@@ -400,6 +400,13 @@ TEST(a_cursor_reports_the_types_that_are_wanted, "")
 	CHECK_EQ(count_events(cursor, &gaps), 1u);
 	CHECK_EQ(gaps, 1u);
 	CHECK(missed(cursor) > 0);
+	/* STOP, the first event after the gap, is not wanted either. */
+	emit(ts_id("event"), 0, 30000);
+	ts_stop(trid);
+	ts_start(trid);
+	ts_emit(ts_id("rare"), 8);
+	CHECK_EQ(count_events(cursor, &gaps), 1u);
+	CHECK_EQ(gaps, 1u);
 	/* The last call counts, also for types that nobody had opened when it was made. */
 	emit(ts_id("rare"), 0, 5);
 	select_type(cursor, NULL);

@@ -643,6 +643,41 @@ TEST(flush_that_stalls_holds_up_no_change_of_state, "", NEEDS_KEEPER)
 	CHECK_NE(posix_trace_shutdown(trid), 0);
 }
 
+/* The packets that the first flush has written cannot be taken back. */
+TEST(flush_that_failed_midway_writes_no_event_into_a_pipe_twice, "", NEEDS_KEEPER)
+{
+	enum { COUNT = 3000 };
+	static uint8_t part[400 * KIB];
+	struct drain drain = {0};
+	int ends[2];
+	open_fifo(ends);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid =
+		start_log(POSIX_TRACE_UNTIL_FULL, 2048 * KIB, POSIX_TRACE_APPEND, 0, ends[1]);
+	emit_run(id, 0, COUNT, 300);
+	pthread_t flusher = begin_flush(&trid);
+	for (size_t size = 0; size < sizeof(part);)
+		size += (size_t)CHECK_SYS(read(ends[0], part, sizeof(part) - size));
+	close(ends[0]);
+	CHECK_EQ((intptr_t)ts_join(flusher), EPIPE);
+	unsigned long written = counts_of(trid).pt_log_events;
+	CHECK_GT(written, 0);
+	CHECK_LT(written, COUNT);
+
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", ends[1]);
+	drain_start(&drain, CHECK_SYS(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)),
+		    ts_temp_file());
+	CHECK_SYS(fcntl(drain.from, F_SETFL, 0));
+	ts_flush(trid);
+	/* The others are START and those of the two flushes. */
+	CHECK_GT(counts_of(trid).pt_log_events, COUNT);
+	CHECK_LE(counts_of(trid).pt_log_events, COUNT + 5);
+	close(ends[1]);
+	ts_shutdown(trid);
+	ts_join(drain.thread);
+}
+
 struct last_counts {
 	trace_id_t trid;
 	struct ptrc_counts counts;

@@ -256,6 +256,7 @@ TEST(a_log_that_cannot_be_emptied_is_an_error, "CLEAR-10 CLEAR-01", NEEDS_KEEPER
 	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0, fd);
 
 	emit_run(UNNAMED, 0, 30, 100);
+	CHECK_GT(counts_of(trid).pt_stream_bytes, 30 * 100);
 	limit_file_size(100);
 	CHECK_EQ(posix_trace_clear(trid), EFBIG);
 	limit_file_size(RLIM_INFINITY);
