@@ -217,6 +217,13 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 	return false;
 }
 
+static bool is_traced(pid_t process)
+{
+	struct ptrc_inspected_process p;
+
+	return process && !ptrc_inspect_process(process, &p) && p.pt_streams;
+}
+
 /* Records the event for the process that the user named or, if the user named none, for the script that runs this
  * command. Returns false after a message. */
 static bool find_and_record(const char *name, const struct ptrc_buffer *data, struct result *r)
@@ -230,7 +237,8 @@ static bool find_and_record(const char *name, const struct ptrc_buffer *data, st
 	 * this process. */
 	if (r->pid && !record(name, data, false, r))
 		return false;
-	if (r->streams)
+	/* An event that a stream of the script has lost is recorded nowhere, but counted there. */
+	if (r->streams || is_traced(r->pid))
 		return true;
 	/* A shell may run the last command of the script in its own process; then this process is the script. */
 	if (!record(name, data, false, &own))

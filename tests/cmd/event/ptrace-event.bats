@@ -111,6 +111,18 @@ shown() {
 	[ "$(shown long .truncated)" = record ]
 }
 
+@test "an event that finds the stream full is lost once" {
+	exits 3 script --quiet --stream-min-size=16K --stream-full-policy=until-full <<-'END'
+		n=0
+		while ptrace-event --require step "$(printf %900s)"; do n=$((n + 1)); done
+		ptrace-event step
+		echo $n >recorded
+	END
+	ptrace-stat --json --allow-loss run.log >stat.json
+	[ "$(ptrace-dump --count --allow-loss -e step run.log)" = "$(cat recorded)" ]
+	[ "$(jq .counts.lost_events stat.json)" = 2 ]
+}
+
 @test "whose event it is" {
 	script <<-'END'
 		echo $$ >script.pid

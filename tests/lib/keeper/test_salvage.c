@@ -608,8 +608,11 @@ TEST(no_more_than_eight_plain_orphans_stay_and_the_dropped_are_counted, "")
 		CHECK_OK(posixtrace_get_orphan(i, &o, sizeof(o)));
 		CHECK_GE(o.pt_events, 15);
 	}
-	ptrc_inspect_system(&system);
-	CHECK_EQ(system.pt_dropped_orphans, 4);
+	/* To look forgets none. */
+	for (int i = 0; i < 2; i++) {
+		ptrc_inspect_system(&system);
+		CHECK_EQ(system.pt_dropped_orphans, 4);
+	}
 	discard_all();
 	ptrc_inspect_system(&system);
 	CHECK_EQ(system.pt_dropped_orphans, 0);
