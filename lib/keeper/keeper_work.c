@@ -123,25 +123,6 @@ static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 	return error == ENODATA ? 0 : error;
 }
 
-/* Makes the drain (the taking of events out of the stream) start again from its first event. */
-static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
-{
-	if (d->is_pinned) {
-		/* The drain was left in the middle of a chunk, which it has pinned so that no
-		 * writer overwrites it. Only the end of a drain unpins the chunk, so this drain is
-		 * ended and another one begun. */
-		struct ptrc_stream *s = d->stream;
-		int error;
-
-		ptrc_drain_end(d, false, false);
-		error = ptrc_drain_begin(s, d);
-		ptrc_drain_limit(d, begin->stretch_max);
-		return error;
-	}
-	*d = *begin;
-	return 0;
-}
-
 /* Whether a caller waits for a command that the keeper has not finished yet. */
 static bool has_command(const struct ptrc_stream_header *h)
 {
@@ -180,7 +161,6 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 {
 	struct ptrc_log_writer *w = &k->writer;
 	struct ptrc_log_buffer list = {0};
-	struct ptrc_drain begin = *d;
 	int error, of_names;
 
 	ptrc_log_events_begin(w);
@@ -197,9 +177,11 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 	}
 	if (error == ENOMEM) {
 		ptrc_log_buffer_free(&list);
-		/* start_over() may have begun another drain, which returns also events of types
-		 * that were registered since the names were written. */
-		error = start_over(d, &begin) ?: ptrc_log_names_write(w);
+		/* Begins another drain, because only the end of a drain unpins the chunk in which
+		 * this one was left. The new one returns also events of types that were registered
+		 * since the names were written. */
+		ptrc_drain_end(d, false, false);
+		error = ptrc_drain_begin(&k->stream, d) ?: ptrc_log_names_write(w);
 		return error ?: write_one_by_one(w, d);
 	}
 	if (!error) {
@@ -259,7 +241,6 @@ int ptrc_keeper_work_drain(struct ptrc_keeper_work *k)
 
 	if (error)
 		return error;
-	ptrc_drain_limit(&d, PTRC_LOG_STRETCH_MAX);
 	error = k->writer.keeps_nothing ? count_all(&k->writer, &d) : drain_all(k, &d);
 	is_full = stop_if_log_is_full(k);
 	ptrc_drain_end(&d, !error, is_full);

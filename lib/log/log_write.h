@@ -461,10 +461,6 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 /* The size, as log-max-size counts it, of the STOP that ends a full log. Its data is an int. */
 #define PTRC_LOG_STOP_BYTES UINT64_C(12)
 
-/* The limit for the packed bytes of a stretch (events of one writer): splitting a larger one among
- * packets would take long. */
-#define PTRC_LOG_STRETCH_MAX (PTRC_LOG_PACKET_BYTES / 4)
-
 /* Called before a keeper sleeps: frees buffers of more than PTRC_LOG_BATCH_KEEP_BYTES. While many
  * events come, the memory is kept from flush to flush, because fresh pages cost as much time as the
  * rest of a flush. */

@@ -41,7 +41,6 @@ static int begin(struct ptrc_stream *s, struct ptrc_drain *d)
 	memset(d, 0, sizeof(*d));
 	d->stream = s; /* ptrc_drain_end() needs this member even after a failure */
 	d->consumer = (struct ptrc_consumer){.stream = s, .pin = PTRC_CHUNK_PIN_KEEPER};
-	d->stretch_max = UINT64_MAX;
 	d->packer = ptrc_file_zeros(sizeof(*d->packer));
 	if (!d->packer)
 		return ENOMEM;
@@ -178,11 +177,6 @@ void ptrc_drain_only_count(struct ptrc_drain *d)
 	d->only_counts = true;
 }
 
-void ptrc_drain_limit(struct ptrc_drain *d, uint64_t bytes)
-{
-	d->stretch_max = bytes;
-}
-
 uint64_t ptrc_drain_room(const struct ptrc_drain *d)
 {
 	/* The header of a record has 16 bytes and takes at most 29 bytes when packed, so twice
@@ -242,11 +236,11 @@ static void add_made_up(struct ptrc_drain *d, uint32_t id, uint64_t stamp, const
 
 /* Whether the event that the walk has just passed can be added to the stretch, the events of one
  * writer that are being packed. */
-static bool belongs(const struct ptrc_packer *p, uint64_t max, const struct ptrc_stretch *stretch,
+static bool belongs(const struct ptrc_packer *p, const struct ptrc_stretch *stretch,
 		    const struct ptrc_walk *walk, uint32_t len, enum ptrc_stretch_kind kind)
 {
 	return kind == PTRC_STRETCH_PLAIN && stretch->kind == PTRC_STRETCH_PLAIN &&
-	       (uint64_t)(p->out - p->begin) + PTRC_PACKED_HEAD_MAX + len <= max &&
+	       (uint64_t)(p->out - p->begin) + PTRC_PACKED_HEAD_MAX + len <= PTRC_STRETCH_BYTES &&
 	       walk->origin.pid == stretch->origin.pid && walk->origin.tid == stretch->origin.tid &&
 	       walk->origin.thread == stretch->origin.thread;
 }
@@ -334,7 +328,7 @@ static void pack(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 		if (ptrc_packer_is_empty(p)) {
 			stretch->kind = kind;
 			stretch->origin = walk.origin;
-		} else if (!belongs(p, d->stretch_max, stretch, &walk, r.len, kind)) {
+		} else if (!belongs(p, stretch, &walk, r.len, kind)) {
 			is_last = true;
 			walk.off = r.off;
 			break;

@@ -41,6 +41,10 @@ enum ptrc_stretch_kind {
 /* The kind of a stretch with an event of this type. */
 enum ptrc_stretch_kind ptrc_stretch_kind_of(uint32_t id);
 
+/* The limit for the packed bytes of a stretch that a drain returns, unless it has a single event: a
+ * quarter of a packet of a log, because splitting a larger one among packets would take long. */
+#define PTRC_STRETCH_BYTES (UINT64_C(64) << 10)
+
 /* Events of one writer, packed (lib/model/packed.h), in the order of their times in ns of
  * CLOCK_REALTIME. */
 struct ptrc_stretch {
@@ -110,7 +114,6 @@ struct ptrc_drain {
 	struct ptrc_drain_note note; /* what is needed to commit the current stretch */
 	struct ptrc_walk walk;	     /* position in the pinned chunk */
 	bool only_counts;	     /* the events of chunks are counted, not packed */
-	uint64_t stretch_max;	     /* limit for the packed bytes of a stretch of several events */
 	struct ptrc_packer *packer;
 };
 
@@ -136,8 +139,6 @@ void ptrc_drain_take(struct ptrc_drain *d, const struct ptrc_drain_note *note);
  * that they can be committed: they are in the log already. Returns 0 or ENOMEM. */
 int ptrc_drain_begin_again(struct ptrc_stream *s, struct ptrc_drain *d,
 			   const struct ptrc_drain_given *given);
-/* Limits the size of later stretches to `bytes` packed bytes. A single event may exceed it. */
-void ptrc_drain_limit(struct ptrc_drain *d, uint64_t bytes);
 /* From now on the drain only counts events. Each stretch then stands for all events of a chunk, of
  * any writers; its members packed, bytes, origin and the times are not set. Each stretch must be
  * committed before the next one is asked for. */
