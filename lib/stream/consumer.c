@@ -83,7 +83,7 @@ void ptrc_consumer_advance(const struct ptrc_consumer *c, const struct ptrc_pinn
 		ptrc_status_clear(h, PTRC_ST_FULL);
 }
 
-/* ---- records ---- */
+/* ---- the moment ---- */
 
 uint64_t ptrc_consumer_moment(const struct ptrc_consumer *c)
 {
@@ -93,26 +93,6 @@ uint64_t ptrc_consumer_moment(const struct ptrc_consumer *c)
 	ptrc_clock_update(h, now);
 	ptrc_barrier(h);
 	return now;
-}
-
-enum ptrc_step ptrc_consumer_step(const struct ptrc_consumer *c, struct ptrc_walk *walk,
-				  uint32_t rpos, uint64_t until, struct ptrc_walk_record *record)
-{
-	struct ptrc_walk before;
-
-	do {
-		before = *walk;
-		if (!ptrc_walk_next(walk, record))
-			return walk->off < walk->end ? PTRC_STEP_DAMAGE : PTRC_STEP_END;
-	} while (record->off < rpos);
-	if (record->stamp <= until)
-		return PTRC_STEP_EVENT;
-	/* A stamp in the future counts as damage, because otherwise the reader would stop before
-	 * this event for ever. */
-	if (record->stamp > ptrc_stream_now(c->stream->header) + PTRC_STAMP_SLACK)
-		return PTRC_STEP_DAMAGE;
-	*walk = before;
-	return PTRC_STEP_END;
 }
 
 /* ---- damage ---- */

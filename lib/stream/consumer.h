@@ -49,18 +49,6 @@ void ptrc_consumer_advance(const struct ptrc_consumer *c, const struct ptrc_pinn
  * stamp is in the chunks. */
 uint64_t ptrc_consumer_moment(const struct ptrc_consumer *c);
 
-enum ptrc_step {
-	PTRC_STEP_EVENT,
-	PTRC_STEP_END,	 /* there are no more events up to the moment `until` */
-	PTRC_STEP_DAMAGE /* the chunk is damaged: what follows in it cannot be trusted */
-};
-
-/* Steps to the next event at offset `rpos` or later whose stamp is not later than `until`. If it
- * returns PTRC_STEP_END because of an event with a later stamp, the walk stays before this
- * event. */
-enum ptrc_step ptrc_consumer_step(const struct ptrc_consumer *c, struct ptrc_walk *walk,
-				  uint32_t rpos, uint64_t until, struct ptrc_walk_record *record);
-
 /* Makes the owner of a damaged chunk leave it. True: the chunk is SEALED now, no writer works in
  * it, and *end is the end of its records. False: the owner is stopped in an event call, and the
  * chunk is unchanged. */

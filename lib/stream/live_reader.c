@@ -204,16 +204,27 @@ static bool is_skipped(struct ptrc_live_reader *r, const struct ptrc_walk_record
 static bool step(struct ptrc_live_reader *r, struct ptrc_live_chunk *at,
 		 const struct ptrc_pinned *p)
 {
-	enum ptrc_step step;
+	struct ptrc_walk before;
 
 	at->walk.end = p->end;
-	do
-		step = ptrc_consumer_step(&r->consumer, &at->walk,
-					  ptrc_consumer_rpos(&r->consumer, p), r->until, &at->next);
-	while (step == PTRC_STEP_EVENT && is_skipped(r, &at->next));
-	if (step == PTRC_STEP_DAMAGE)
+	do {
+		before = at->walk;
+		if (!ptrc_walk_next(&at->walk, &at->next)) {
+			if (at->walk.off < at->walk.end)
+				skip_damage(r, at, p);
+			return false;
+		}
+	} while (at->next.off < ptrc_consumer_rpos(&r->consumer, p) ||
+		 (at->next.stamp <= r->until && is_skipped(r, &at->next)));
+	if (at->next.stamp <= r->until)
+		return true;
+	/* A stamp in the future counts as damage, because otherwise the reader would stop before
+	 * this event for ever. */
+	if (at->next.stamp > ptrc_stream_now(r->stream->header) + PTRC_STAMP_SLACK)
 		skip_damage(r, at, p);
-	return step == PTRC_STEP_EVENT;
+	else
+		at->walk = before;
+	return false;
 }
 
 static bool enter_chunk(struct ptrc_live_reader *r, struct ptrc_live_chunk *at)
