@@ -778,16 +778,12 @@ bool ptrc_live_reader_missed(struct ptrc_live_reader *r, uint64_t *missed)
 void ptrc_live_reader_begin_tee(struct ptrc_live_reader *r, bool is_past_told, uint64_t limit)
 {
 	struct ptrc_stream_header *h = r->stream->header;
-	uint64_t horizon;
 
 	start_over(r, ptrc_load_acquire(&h->epoch));
 	r->limit = limit;
 	count_gone(r, &r->gone_before);
-	if (is_past_told)
-		return;
-	horizon = ptrc_load_acquire(&h->horizon);
-	if (horizon > r->told)
-		r->told = horizon;
+	if (!is_past_told)
+		note_told(r, ptrc_load_acquire(&h->horizon));
 }
 
 void ptrc_live_reader_select(struct ptrc_live_reader *r, const trace_event_set_t *types)

@@ -63,20 +63,19 @@ static void survey_chunk(struct try *t, uint32_t i)
 	const struct ptrc_pool *pool = &t->consumer.stream->pool;
 	const struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(pool, i);
 	uint64_t word = ptrc_load_acquire(&ctl->word);
-	bool is_owned = PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED;
-	struct found f;
+	struct found f = {.index = i,
+			  .gen = PTRC_CHUNK_GEN(word),
+			  .bytes = ptrc_chunk_unread(pool, i, word, t->epoch),
+			  .tfirst = ptrc_load_relaxed(&ctl->tfirst),
+			  .tlast = PTRC_TIME_NONE};
 
-	if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_STEALING)
+	if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_STEALING) {
 		ptrc_chunk_note_loss(pool, i, word);
-	if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_STEALING ||
-	    !ptrc_chunk_unread(pool, i, word, t->epoch))
 		return;
-	f = (struct found){.index = i,
-			   .gen = PTRC_CHUNK_GEN(word),
-			   .bytes = ptrc_chunk_unread(pool, i, word, t->epoch),
-			   .tfirst = ptrc_load_relaxed(&ctl->tfirst),
-			   .tlast = PTRC_TIME_NONE};
-	if (!is_owned) {
+	}
+	if (!f.bytes)
+		return;
+	if (PTRC_CHUNK_STATE(word) != PTRC_CHUNK_OWNED) {
 		f.events = ptrc_chunk_unread_events(ctl, word);
 		f.tlast = ptrc_load_relaxed(&ctl->tlast);
 	}
