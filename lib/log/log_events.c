@@ -222,12 +222,7 @@ static bool is_earlier(const struct ptrc_log_piece *a, const struct ptrc_log_pie
 			?: PTRC_ORDER(a->rank, b->rank)) < 0;
 }
 
-static bool is_later(const struct ptrc_log_piece *a, const struct ptrc_log_piece *b)
-{
-	return is_earlier(b, a);
-}
-
-PTRC_HEAP_DEFINE(later, struct ptrc_log_piece, is_later);
+PTRC_HEAP_DEFINE(earlier, struct ptrc_log_piece, is_earlier);
 
 /* Puts the numbers of all pieces (packed events of one writer) into b->waiting, by time. ENOMEM. */
 static int batch_sort(struct ptrc_log_batch *b)
@@ -258,11 +253,9 @@ static int batch_sort(struct ptrc_log_batch *b)
 		b->counted += p->s.counted;
 	}
 	b->waiting.used = used * sizeof(uint32_t);
-	later_build(heap, used);
-	for (; used; used--) {
-		numbers[used - 1] = (uint32_t)(heap[0] - piece_at(b, 0));
-		later_pop(heap, used);
-	}
+	earlier_build(heap, used);
+	for (; used; earlier_pop(heap, used--))
+		*numbers++ = (uint32_t)(heap[0] - piece_at(b, 0));
 	return 0;
 }
 
