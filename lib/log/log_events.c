@@ -933,8 +933,8 @@ static void note_lost(struct ptrc_log_writer *w, uint64_t events)
 	ptrc_log_note_loss(w);
 }
 
-static int write_single(struct ptrc_log_writer *w, struct ptrc_log_section section,
-			uint32_t id_flags, const void *data, uint32_t len)
+int ptrc_log_events_write_single(struct ptrc_log_writer *w, struct ptrc_log_section section,
+				 uint32_t id_flags, const void *data, uint32_t len)
 {
 	struct ptrc_type_sum sum = {.id = id_flags & PTRC_REC_ID_MASK, .events = 1, .bytes = len};
 	struct ptrc_log_packet p = {.type = PTRC_LOG_EVENTS,
@@ -958,14 +958,6 @@ static int write_single(struct ptrc_log_writer *w, struct ptrc_log_section secti
 	memcpy(w->out.bytes + at, &section, sizeof(section));
 	w->out.used += sizeof(section) + section.bytes;
 	return write_packet(w, &p);
-}
-
-int ptrc_log_events_write_single(struct ptrc_log_writer *w, int64_t ns, uint32_t order,
-				 uint32_t id_flags, const void *data, uint32_t len)
-{
-	const struct ptrc_log_section section = {.base_ns = ns, .order = order};
-
-	return write_single(w, section, id_flags, data, len);
 }
 
 /* The most names that a log has in addition to those of the names object: os.command and
@@ -1015,7 +1007,8 @@ int ptrc_log_events_write_own(struct ptrc_log_writer *w, int64_t ns,
 	ptrc_log_origin_look(w, origin, ns, &pid);
 	ptrc_log_origin_write(w);
 	error = write_own_name(w, PTRC_ID_FIRST + index, name, layout)
-			?: write_single(w, section, PTRC_ID_FIRST + index, data, len);
+			?: ptrc_log_events_write_single(w, section, PTRC_ID_FIRST + index, data,
+							len);
 	if (!error)
 		ptrc_log_index_keep(w);
 	return error;
@@ -1048,14 +1041,14 @@ static int write_slice(struct ptrc_log_writer *w, const struct ptrc_log_slice *s
 static int write_stop(struct ptrc_log_writer *w, int64_t ns)
 {
 	static const int reason = 2;
+	const struct ptrc_log_section section = {.base_ns = ns, .order = UINT32_MAX};
 
 	w->state.flags |= PTRC_LOG_STATE_FULL;
 	if ((w->state.flags & PTRC_LOG_STATE_AFTER_STOP) ||
 	    ptrc_stream_is_filtered(w->header, POSIX_TRACE_STOP))
 		return 0;
 	w->state.flags |= PTRC_LOG_STATE_AFTER_STOP;
-	return ptrc_log_events_write_single(w, ns, UINT32_MAX, POSIX_TRACE_STOP, &reason,
-					    sizeof(reason));
+	return ptrc_log_events_write_single(w, section, POSIX_TRACE_STOP, &reason, sizeof(reason));
 }
 
 /* The size of the waiting events in packets. */

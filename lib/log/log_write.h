@@ -482,10 +482,10 @@ void ptrc_log_events_give_up(struct ptrc_log_writer *w);
  * any error of this function, the next flush must bring the same events again. */
 PTRC_MUST_CHECK int ptrc_log_events_end(struct ptrc_log_writer *w);
 
-/* Writes an EVENTS packet with one event of the trace system. ENOMEM, or the error number of the
- * write. */
-PTRC_MUST_CHECK int ptrc_log_events_write_single(struct ptrc_log_writer *w, int64_t ns,
-						 uint32_t order, uint32_t id_flags,
+/* Writes an EVENTS packet with one event. `section` has its time, origin and order. ENOMEM, or the
+ * error number of the write. */
+PTRC_MUST_CHECK int ptrc_log_events_write_single(struct ptrc_log_writer *w,
+						 struct ptrc_log_section section, uint32_t id_flags,
 						 const void *data, uint32_t len);
 
 /* Writes the name of an event type that only this log has, and an event of that type. If the log

@@ -236,8 +236,9 @@ int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns)
 		return ptrc_log_writer_head(w) ?: ptrc_log_names_write(w);
 	/* An error of the write is ignored: if the pipe has no reader, no reader misses the
 	 * event. */
-	error = ptrc_log_events_write_single(w, now_ns, 0, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN,
-					     sets, sizeof(sets));
+	error = ptrc_log_events_write_single(w, (struct ptrc_log_section){.base_ns = now_ns},
+					     POSIX_TRACE_FILTER | PTRC_REC_HIDDEN, sets,
+					     sizeof(sets));
 	if (!error) {
 		w->state.events = w->state.bytes = w->state.lost_events = 0;
 		memset(w->state.filter, 0, sizeof(w->state.filter));
