@@ -2,7 +2,6 @@
 #include "lib/log/log_stream.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -17,6 +16,7 @@
 #include "lib/base/heap.h"
 #include "lib/base/liveness.h"
 #include "lib/base/procfs.h"
+#include "lib/base/scope.h"
 #include "lib/base/timespec.h"
 #include "lib/log/log_reader.h"
 #include "lib/log/log_write.h"
@@ -720,14 +720,11 @@ static void wait_for_keeper(int fd, const struct ptrc_log_head *head)
 /* Completes a stream whose reader was opened with the result `error`; frees it after an error. */
 static int make_stream(struct ptrc_log_stream *l, int error, struct ptrc_log_stream **result)
 {
-	if (!error && pthread_mutex_init(&l->mutex, NULL)) {
-		ptrc_log_reader_close(&l->reader);
-		error = ENOMEM;
-	}
 	if (error) {
 		free(l);
 		return error;
 	}
+	pthread_mutex_init(&l->mutex, NULL);
 	l->next_id = POSIX_TRACE_START;
 	rewind_events(l);
 	*result = l;
@@ -772,12 +769,11 @@ int ptrc_log_stream_refresh(struct ptrc_log_stream *l, uint64_t first)
 	/* Waits for a keeper that finishes the log, as opening the log does. */
 	if (l->reader.file_count == 1)
 		wait_for_keeper(l->reader.files[0].fd, &l->reader.files->head);
-	pthread_mutex_lock(&l->mutex);
+	PTRC_LOCK(&l->mutex);
 	error = ptrc_log_reader_grow(&l->reader, first);
 	select_all(l);
 	l->next_id = POSIX_TRACE_START;
 	rewind_events(l);
-	pthread_mutex_unlock(&l->mutex);
 	return error;
 }
 
@@ -797,11 +793,10 @@ int ptrc_log_stream_feed(struct ptrc_log_stream *l, const void *bytes, size_t si
 
 	if (!l->reader.is_parts)
 		return EINVAL;
-	pthread_mutex_lock(&l->mutex);
+	PTRC_LOCK(&l->mutex);
 	error = ptrc_log_reader_feed(&l->reader, bytes, size, l->next_entry);
 	l->next_entry = 0;
 	*is_complete = l->reader.is_closed;
-	pthread_mutex_unlock(&l->mutex);
 	return error;
 }
 
@@ -820,9 +815,8 @@ int ptrc_log_stream_rewind(struct ptrc_log_stream *l)
 {
 	if (l->reader.is_parts)
 		return EINVAL;
-	pthread_mutex_lock(&l->mutex);
+	PTRC_LOCK(&l->mutex);
 	rewind_events(l);
-	pthread_mutex_unlock(&l->mutex);
 	return 0;
 }
 
@@ -905,8 +899,8 @@ static void count_members(const struct ptrc_log_reader *r, struct ptrc_counts *c
 void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *counts)
 {
 	const struct ptrc_log_reader *r = &l->reader;
+	PTRC_LOCK(&l->mutex);
 
-	pthread_mutex_lock(&l->mutex);
 	*counts = l->counts;
 	/* The STATUS of a closed log has these two sums. For other logs, adds up the headers of
 	 * packets, except those found to be wrong. */
@@ -917,7 +911,6 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *count
 			counts->pt_log_events += r->entries[i].events;
 			counts->pt_log_bytes += r->entries[i].head.counted;
 		}
-	pthread_mutex_unlock(&l->mutex);
 	counts->pt_missing_names = r->missing_names;
 	counts->pt_damaged_parts = r->damaged_parts;
 	if (r->is_whole)
@@ -998,22 +991,21 @@ int ptrc_log_stream_fields(struct ptrc_log_stream *l, trace_event_id_t id,
 {
 	struct ptrc_log_reader_name *n;
 	int error;
+	PTRC_LOCK(&l->mutex);
 
-	pthread_mutex_lock(&l->mutex);
 	error = find_layout(l, id, &n);
 	if (!error && !n->fields)
 		error = ptrc_layout_parse(n->layout, strlen(n->layout), &n->fields, NULL);
 	if (!error)
 		*fields = n->fields;
-	pthread_mutex_unlock(&l->mutex);
 	return error == EINVAL && n ? EBADMSG : error;
 }
 
 int ptrc_log_stream_next_id(struct ptrc_log_stream *l, trace_event_id_t *id, int *unavailable)
 {
 	uint32_t next;
+	PTRC_LOCK(&l->mutex);
 
-	pthread_mutex_lock(&l->mutex);
 	next = l->next_id;
 	while (next >= PTRC_ID_FIRST && next <= PTRC_SET_ID_MAX && !name_of(l, next))
 		next++;
@@ -1022,15 +1014,14 @@ int ptrc_log_stream_next_id(struct ptrc_log_stream *l, trace_event_id_t *id, int
 		*id = next;
 		l->next_id = next + 1;
 	}
-	pthread_mutex_unlock(&l->mutex);
 	return 0;
 }
 
 void ptrc_log_stream_rewind_ids(struct ptrc_log_stream *l)
 {
-	pthread_mutex_lock(&l->mutex);
+	PTRC_LOCK(&l->mutex);
+
 	l->next_id = POSIX_TRACE_START;
-	pthread_mutex_unlock(&l->mutex);
 }
 
 /* ---- selection ---- */
@@ -1068,7 +1059,7 @@ int ptrc_log_stream_select(struct ptrc_log_stream *l, const struct posixtrace_sp
 			return ENOMEM;
 		memcpy(copy, spans, count * sizeof(*copy));
 	}
-	pthread_mutex_lock(&l->mutex);
+	PTRC_LOCK(&l->mutex);
 	select_all(l);
 	l->spans = copy;
 	l->span_count = count;
@@ -1076,7 +1067,6 @@ int ptrc_log_stream_select(struct ptrc_log_stream *l, const struct posixtrace_sp
 	if (types)
 		ptrc_set_to_bits(types, l->types);
 	rewind_events(l);
-	pthread_mutex_unlock(&l->mutex);
 	return 0;
 }
 
@@ -1089,19 +1079,19 @@ int ptrc_log_stream_select_parts(struct ptrc_log_stream *l, uint64_t first, uint
 	order = sort_by_number(&l->reader);
 	if (!order)
 		return ENOMEM;
-	pthread_mutex_lock(&l->mutex);
+	PTRC_LOCK(&l->mutex);
 	select_all(l);
 	l->by_number = order;
 	l->from = first;
 	l->until = end;
 	rewind_events(l);
-	pthread_mutex_unlock(&l->mutex);
 	return 0;
 }
 
 void ptrc_log_stream_place(struct ptrc_log_stream *l, struct ptrc_reading_place *place)
 {
-	pthread_mutex_lock(&l->mutex);
+	PTRC_LOCK(&l->mutex);
+
 	*place = (struct ptrc_reading_place){
 		.pl_log_id = l->reader.files->log_id,
 		.pl_first_part = l->reader.files->head.first_seq,
@@ -1111,7 +1101,6 @@ void ptrc_log_stream_place(struct ptrc_log_stream *l, struct ptrc_reading_place 
 		place->pl_part = l->place;
 		place->pl_events = l->place_events;
 	}
-	pthread_mutex_unlock(&l->mutex);
 }
 
 int ptrc_log_stream_time_of_last(struct ptrc_log_stream *l, uint64_t count, int64_t *ns)
@@ -1167,9 +1156,8 @@ const struct ptrc_log_whose *ptrc_log_stream_whose(struct ptrc_log_stream *l)
 {
 	/* The origins are sorted only when a caller asks for them. So only a caller that asks after
 	 * each part pays for sorting after each part. */
-	pthread_mutex_lock(&l->mutex);
+	PTRC_LOCK(&l->mutex);
 	ptrc_log_whose_sort(&l->reader.whose);
-	pthread_mutex_unlock(&l->mutex);
 	return &l->reader.whose;
 }
 
@@ -1188,18 +1176,17 @@ int ptrc_log_stream_getnext(struct ptrc_log_stream *l, struct posix_trace_event_
 		*data_len = 0;
 	if (!event || !data_len || !unavailable || (!data && num_bytes))
 		return EINVAL;
-	pthread_mutex_lock(&l->mutex);
+	PTRC_LOCK(&l->mutex);
 	error = next_event(l, event, &from, &len);
-	if (!error) {
-		*data_len = len < num_bytes ? len : num_bytes;
-		if (*data_len)
-			memcpy(data, from, *data_len);
-		if (*data_len < len)
-			event->posix_truncation_status = POSIX_TRACE_TRUNCATED_READ;
-		*unavailable = 0;
-	}
-	pthread_mutex_unlock(&l->mutex);
-	return error == ENODATA ? 0 : error;
+	if (error)
+		return error == ENODATA ? 0 : error;
+	*data_len = len < num_bytes ? len : num_bytes;
+	if (*data_len)
+		memcpy(data, from, *data_len);
+	if (*data_len < len)
+		event->posix_truncation_status = POSIX_TRACE_TRUNCATED_READ;
+	*unavailable = 0;
+	return 0;
 }
 
 /* Makes block `number` a holder of the packet, unless it is one already. The caller has made room
@@ -1263,15 +1250,15 @@ static size_t next_of_cursor(struct ptrc_log_stream *l, struct posixtrace_event 
 int ptrc_log_stream_getnext_block(struct ptrc_log_stream *l, struct posixtrace_block **block)
 {
 	struct posixtrace_block_memory *b = malloc(sizeof(*b));
-	int error = b ? 0 : ENOMEM;
 	uint64_t number;
 	size_t count = 0;
+	int error = 0;
 
 	*block = NULL;
-	if (error)
-		return error;
+	if (!b)
+		return ENOMEM;
 	memset(b, 0, offsetof(struct posixtrace_block_memory, events));
-	pthread_mutex_lock(&l->mutex);
+	PTRC_LOCK(&l->mutex);
 	number = ++l->block_count;
 	while (count < BLOCK_EVENTS) {
 		struct posixtrace_event *e = &b->events[count];
@@ -1294,7 +1281,6 @@ int ptrc_log_stream_getnext_block(struct ptrc_log_stream *l, struct posixtrace_b
 		if (e->pt_info.posix_event_id == POSIX_TRACE_OVERFLOW)
 			break;
 	}
-	pthread_mutex_unlock(&l->mutex);
 	b->block.pt_events = b->events;
 	b->block.pt_count = count;
 	if (count) {
