@@ -383,11 +383,6 @@ static void skip_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *
 	}
 }
 
-static bool has_type(const struct ptrc_log_stream *l, uint32_t id)
-{
-	return l->types[id / 64 % PTRC_SET_WORD_COUNT] >> id % 64 & 1;
-}
-
 static bool is_in_spans(const struct ptrc_log_stream *l, int64_t first_ns, int64_t last_ns)
 {
 	for (size_t i = 0; i < l->span_count; i++)
@@ -414,7 +409,7 @@ static bool may_have_types(const struct ptrc_log_stream *l, const struct ptrc_lo
 	}
 	sums = (const void *)payload;
 	for (size_t i = 0; i < e->head.sums_bytes / sizeof(*sums) && !has; i++)
-		has = has_type(l, sums[i].id);
+		has = ptrc_bits_have(l->types, sums[i].id & PTRC_REC_ID_MASK);
 	free(payload);
 	return has;
 }
@@ -426,8 +421,8 @@ static bool can_skip(const struct ptrc_log_stream *l, const struct ptrc_log_entr
 	/* Damage is reported as a gap, by OVERFLOW and RESUME, and only opening a packet shows that
 	 * it is damaged. So if one of these types is selected, no packet is skipped for its
 	 * types. */
-	bool tells_gaps = l->has_types &&
-			  (has_type(l, POSIX_TRACE_OVERFLOW) || has_type(l, POSIX_TRACE_RESUME));
+	bool tells_gaps = ptrc_bits_have(l->types, POSIX_TRACE_OVERFLOW) ||
+			  ptrc_bits_have(l->types, POSIX_TRACE_RESUME);
 
 	*error = 0;
 	if (e->is_missing || e->is_damaged)
@@ -1133,11 +1128,10 @@ int ptrc_log_stream_totals(struct ptrc_log_stream *l, struct posixtrace_type_cou
 	for (uint32_t id = 0; id < PTRC_TYPE_SUMS_MAX; id++) {
 		if (!r->totals[id].events)
 			continue;
-		if (id > POSIX_TRACE_ERROR && r->filtered[id / 64] >> id % 64 & 1)
-			return ENODATA;
 		/* A log with an OVERFLOW has a gap. TOTALS counts the events that other threads
 		 * recorded during the gap, but readers do not report these. */
-		if (id == POSIX_TRACE_OVERFLOW)
+		if (id == POSIX_TRACE_OVERFLOW ||
+		    (id > POSIX_TRACE_ERROR && ptrc_bits_have(r->filtered, id)))
 			return ENODATA;
 	}
 	for (size_t id = 0; id < count; id++) {

@@ -430,7 +430,6 @@ int ptrc_log_whose_process(const struct ptrc_log_whose *x, unsigned long index,
 	const struct ptrc_log_whose_process *p;
 	const char *at;
 
-	memset(process, 0, sizeof(*process));
 	if (index >= x->process_count)
 		return ENODATA;
 	p = &x->processes[index];
@@ -491,24 +490,23 @@ int ptrc_log_whose_find(const struct ptrc_log_whose *x, pid_t pid, int64_t ns, u
 int ptrc_log_whose_mapping(const struct ptrc_log_whose *x, unsigned long process,
 			   unsigned long index, struct posixtrace_log_mapping *mapping)
 {
-	const struct ptrc_log_whose_process *p;
 	struct ptrc_log_mapping m;
 	const uint8_t *at;
 
-	memset(mapping, 0, sizeof(*mapping));
 	if (process >= x->process_count || index >= x->processes[process].mapping_count)
 		return ENODATA;
-	p = &x->processes[process];
-	m = mapping_at(p->mappings[index]);
-	at = p->mappings[index] + sizeof(m);
-	mapping->pm_start = m.start;
-	mapping->pm_end = m.end;
-	mapping->pm_offset = m.offset;
-	mapping->pm_build_id = at;
-	mapping->pm_build_id_size = m.build_id_bytes;
-	mapping->pm_path = (const char *)at + m.build_id_bytes;
-	mapping->pm_path_size = m.path_bytes;
-	mapping->pm_is_function = (m.flags & PTRC_LOG_MAPPING_FUNCTION) != 0;
+	at = x->processes[process].mappings[index];
+	m = mapping_at(at);
+	at += sizeof(m);
+	*mapping = (struct posixtrace_log_mapping){
+		.pm_start = m.start,
+		.pm_end = m.end,
+		.pm_offset = m.offset,
+		.pm_build_id = at,
+		.pm_build_id_size = m.build_id_bytes,
+		.pm_path = (const char *)at + m.build_id_bytes,
+		.pm_path_size = m.path_bytes,
+		.pm_is_function = (m.flags & PTRC_LOG_MAPPING_FUNCTION) != 0};
 	return 0;
 }
 
@@ -517,7 +515,6 @@ int ptrc_log_whose_thread(const struct ptrc_log_whose *x, unsigned long index,
 {
 	const struct ptrc_log_thread *t;
 
-	memset(thread, 0, sizeof(*thread));
 	if (index >= x->thread_count)
 		return ENODATA;
 	t = &x->threads[index];
@@ -557,20 +554,20 @@ int ptrc_log_whose_clock(const struct ptrc_log_whose *x, unsigned long index,
 {
 	const struct ptrc_log_clock *c;
 
-	memset(clock, 0, sizeof(*clock));
 	if (index >= x->clock_count)
 		return ENODATA;
 	c = &x->clocks[index];
-	clock->pk_time = ptrc_timespec_of(c->event_ns);
-	clock->pk_realtime = ptrc_timespec_of(c->realtime_ns);
-	clock->pk_monotonic = ptrc_timespec_of(c->monotonic_ns);
-	clock->pk_boottime = ptrc_timespec_of(c->boottime_ns);
-	clock->pk_window_ns = c->window_ns;
-	clock->pk_counter = c->counter;
-	clock->pk_has_status = c->status >= 0;
-	clock->pk_status = c->status >= 0 ? c->status : 0;
-	clock->pk_is_synchronized = c->status >= 0 && !(c->status & STA_UNSYNC);
-	clock->pk_max_error_ns = c->max_error_ns;
-	clock->pk_estimated_error_ns = c->estimated_error_ns;
+	*clock = (struct posixtrace_log_clock){.pk_time = ptrc_timespec_of(c->event_ns),
+					       .pk_realtime = ptrc_timespec_of(c->realtime_ns),
+					       .pk_monotonic = ptrc_timespec_of(c->monotonic_ns),
+					       .pk_boottime = ptrc_timespec_of(c->boottime_ns),
+					       .pk_window_ns = c->window_ns,
+					       .pk_counter = c->counter,
+					       .pk_has_status = c->status >= 0,
+					       .pk_status = c->status >= 0 ? c->status : 0,
+					       .pk_is_synchronized =
+						       c->status >= 0 && !(c->status & STA_UNSYNC),
+					       .pk_max_error_ns = c->max_error_ns,
+					       .pk_estimated_error_ns = c->estimated_error_ns};
 	return 0;
 }
