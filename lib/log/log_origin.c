@@ -636,7 +636,8 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 	struct ptrc_log_process head;
 	struct ptrc_packed_event e;
 	uint64_t begin = out->used;
-	bool is_known_exec;
+	bool is_known_exec, is_addition;
+	const uint8_t *texts;
 	uint32_t program;
 	struct known *p;
 
@@ -648,34 +649,28 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 	if (head.pid <= 0 || head.comm_bytes >= sizeof(comm) ||
 	    (uint64_t)head.comm_bytes + head.exe_bytes > e.len - sizeof(head))
 		return;
-	memcpy(comm, (const uint8_t *)e.data + sizeof(head), head.comm_bytes);
-	program = program_of(comm, (const uint8_t *)e.data + sizeof(head) + head.comm_bytes,
-			     head.exe_bytes);
+	texts = e.data + sizeof(head);
+	memcpy(comm, texts, head.comm_bytes);
+	program = program_of(comm, texts + head.comm_bytes, head.exe_bytes);
+	is_addition = head.flags & PTRC_LOG_PROCESS_ADDITION;
 	p = find(w, head.pid);
 	if (!p)
 		return;
 	is_known_exec = p->program_ns && head.from_ns - p->program_ns < SAME_EXEC_NS &&
 			p->program_ns - head.from_ns < SAME_EXEC_NS;
-	if (!(head.flags & PTRC_LOG_PROCESS_ADDITION))
+	if (!is_addition)
 		p->program_ns = head.from_ns;
 	/* The log has a description of this program from /proc, which says more. */
 	if (is_known_exec && p->is_seen && program == p->program)
 		return;
-	if (head.flags & PTRC_LOG_PROCESS_ADDITION) {
-		begin_payload(out, &head);
-		ptrc_log_buffer_add(out, (const uint8_t *)e.data + sizeof(head),
-				    e.len - sizeof(head));
-		end_payload(out, begin);
-		return;
-	}
 	/* The log may already have a packet of the time gone_ns, which says no more than that the
 	 * process has ended. This description gets the same time: of two packets with equal times,
 	 * readers use the one written later. */
-	if (p->changes && p->is_gone && head.from_ns < p->gone_ns)
+	if (!is_addition && p->changes && p->is_gone && head.from_ns < p->gone_ns)
 		head.from_ns = p->gone_ns;
 	begin_payload(out, &head);
-	ptrc_log_buffer_add(out, (const uint8_t *)e.data + sizeof(head), e.len - sizeof(head));
-	if (!end_payload(out, begin))
+	ptrc_log_buffer_add(out, texts, e.len - sizeof(head));
+	if (!end_payload(out, begin) || is_addition)
 		return;
 	p->changes++;
 	p->program = program;
