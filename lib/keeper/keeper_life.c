@@ -70,36 +70,25 @@ static char object_kind(const struct keeper *k)
  * the descriptor that it has. */
 static void reopen_log(struct ptrc_keeper_work *k)
 {
-	struct stat st;
-	int fd, error;
+	long flags = ptrc_sys(SYS_fcntl, PTRC_KEEPER_LOG_FD, F_GETFL, 0);
+	/* With O_SYNC, the application wants each write to be on the disk when it returns. */
+	int fd, keep = O_NOCTTY | (flags < 0 ? 0 : (int)flags & O_SYNC);
+	struct stat st, own;
+	bool is_fifo;
 
 	k->log_fd = PTRC_KEEPER_LOG_FD;
-	if (ptrc_file_stat(k->log_fd, &st))
+	if (ptrc_file_stat(k->log_fd, &st) || (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)))
 		return;
-	if (S_ISREG(st.st_mode)) {
-		long flags = ptrc_sys(SYS_fcntl, k->log_fd, F_GETFL, 0);
-		/* With O_SYNC, the application wants each write to be on the disk when it
-		 * returns. */
-		int keep = O_NOCTTY | (flags < 0 ? 0 : (int)flags & O_SYNC);
-		struct stat own;
-
-		error = ptrc_file_reopen(k->log_fd, O_RDWR | keep, &fd);
-		if (error)
-			error = ptrc_file_reopen(k->log_fd, O_WRONLY | keep, &fd);
-		if (!error && (ptrc_file_stat(fd, &own) || own.st_ino != st.st_ino ||
-			       own.st_dev != st.st_dev)) {
-			ptrc_file_close(fd);
-			error = EINVAL;
-		}
-	} else if (S_ISFIFO(st.st_mode)) {
-		error = ptrc_file_reopen(k->log_fd, O_WRONLY | O_NONBLOCK | O_NOCTTY, &fd);
+	is_fifo = S_ISFIFO(st.st_mode);
+	if ((is_fifo || ptrc_file_reopen(k->log_fd, O_RDWR | keep, &fd)) &&
+	    ptrc_file_reopen(k->log_fd, O_WRONLY | keep | (is_fifo ? O_NONBLOCK : 0), &fd))
+		return;
+	if (!ptrc_file_stat(fd, &own) && own.st_ino == st.st_ino && own.st_dev == st.st_dev) {
+		ptrc_file_close(k->log_fd);
+		k->log_fd = fd;
 	} else {
-		return;
+		ptrc_file_close(fd);
 	}
-	if (error)
-		return;
-	ptrc_file_close(k->log_fd);
-	k->log_fd = fd;
 }
 
 /* ---- the controller's death ---- */
@@ -131,12 +120,9 @@ static int watch(void *arg)
 		while (ptrc_liveness_is_held(k->work.stream_fd, PTRC_LIVE_CONTROLLER, 1))
 			ptrc_file_sleep_ns(50000000);
 	}
-	if (fd >= 0) {
-		/* Drops the lock, because a locked byte would mean that the controller is alive. */
-		lock.l_type = F_UNLCK;
-		ptrc_sys(SYS_fcntl, fd, F_OFD_SETLK, &lock);
+	/* This drops the lock: a locked byte would mean that the controller is alive. */
+	if (fd >= 0)
 		ptrc_file_close(fd);
-	}
 	ptrc_store_release(&k->is_controller_dead, true);
 	ring(k->work.stream.header);
 	return 0;
