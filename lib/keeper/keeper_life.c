@@ -66,29 +66,26 @@ static char object_kind(const struct keeper *k)
 /* Opens the log again. The keeper needs other O_APPEND and O_NONBLOCK flags than the application.
  * It cannot change them on its descriptor, because the application's descriptor shares the open
  * file description, to which they belong. The log is opened for reading, too, if that is allowed,
- * so that the packets in a ring (a LOOP log) can be found again. If opening fails, the keeper uses
- * the descriptor that it has. */
-static void reopen_log(struct ptrc_keeper_work *k)
+ * so that the packets in a ring (a LOOP log) can be found again. Returns the descriptor to use: if
+ * opening fails, the one that the keeper has. */
+static int reopen_log(void)
 {
-	long flags = ptrc_sys(SYS_fcntl, PTRC_KEEPER_LOG_FD, F_GETFL, 0);
+	const int given = PTRC_KEEPER_LOG_FD;
+	long flags = ptrc_sys(SYS_fcntl, given, F_GETFL, 0);
 	/* With O_SYNC, the application wants each write to be on the disk when it returns. */
 	int fd, keep = O_NOCTTY | (flags < 0 ? 0 : (int)flags & O_SYNC);
 	struct stat st, own;
-	bool is_fifo;
+	bool is_fifo, is_same;
 
-	k->log_fd = PTRC_KEEPER_LOG_FD;
-	if (ptrc_file_stat(k->log_fd, &st) || (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)))
-		return;
+	if (ptrc_file_stat(given, &st) || (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)))
+		return given;
 	is_fifo = S_ISFIFO(st.st_mode);
-	if ((is_fifo || ptrc_file_reopen(k->log_fd, O_RDWR | keep, &fd)) &&
-	    ptrc_file_reopen(k->log_fd, O_WRONLY | keep | (is_fifo ? O_NONBLOCK : 0), &fd))
-		return;
-	if (!ptrc_file_stat(fd, &own) && own.st_ino == st.st_ino && own.st_dev == st.st_dev) {
-		ptrc_file_close(k->log_fd);
-		k->log_fd = fd;
-	} else {
-		ptrc_file_close(fd);
-	}
+	if ((is_fifo || ptrc_file_reopen(given, O_RDWR | keep, &fd)) &&
+	    ptrc_file_reopen(given, O_WRONLY | keep | (is_fifo ? O_NONBLOCK : 0), &fd))
+		return given;
+	is_same = !ptrc_file_stat(fd, &own) && own.st_ino == st.st_ino && own.st_dev == st.st_dev;
+	ptrc_file_close(is_same ? given : fd);
+	return is_same ? fd : given;
 }
 
 /* ---- the controller's death ---- */
@@ -244,7 +241,7 @@ static int finish_for_dead(struct keeper *k)
 	const uint64_t error_bits = ~UINT64_C(0) << PTRC_ST_ERROR_SHIFT;
 	int error;
 
-	ptrc_log_lock(k->work.log_fd, PTRC_LOG_LOCK_FINISHING);
+	ptrc_log_lock(k->work.writer.fd, PTRC_LOG_LOCK_FINISHING);
 	/* The error in the status is that of an earlier keeper that could not write all events. The
 	 * stream still has these events, and the log is to report an error only if this keeper
 	 * cannot write them either. */
@@ -392,7 +389,7 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 			/* The log is closed before the report, so that a process that reads it from
 			 * a pipe gets end-of-file before the call that gave the command returns. */
 			if (is_close)
-				ptrc_file_close(k->work.log_fd);
+				ptrc_file_close(k->work.writer.fd);
 			report(h, error, &h->keeper_done, seq);
 			if (is_close)
 				leave(0);
@@ -474,7 +471,7 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 	uint64_t new_member;
 	uint32_t place;
 	bool begins;
-	int error = 0;
+	int log_fd, error = 0;
 
 	/* The watcher is started before anything is written. So if a limit forbids this thread, the
 	 * keeper has changed nothing. */
@@ -486,15 +483,15 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 	 * may go into a new log, too. */
 	begins = task == PTRC_KEEPER_NEW ||
 		 (work->is_orphans && ptrc_load_relaxed(&work->stream.header->is_log_new));
-	reopen_log(work);
+	log_fd = reopen_log();
 	error = ptrc_log_rotate_find(work->stream.header, task == PTRC_KEEPER_NEW, work->is_orphans,
-				     &work->log_fd, base, &new_member);
+				     &log_fd, base, &new_member);
 	if (error)
 		return error;
 	if (task == PTRC_KEEPER_NEW)
-		wait_for_finisher(work->log_fd);
-	ptrc_log_lock(work->log_fd, PTRC_LOG_LOCK_KEEPER);
-	error = ptrc_log_writer_init(&work->writer, work->stream.header, work->log_fd, !begins);
+		wait_for_finisher(log_fd);
+	ptrc_log_lock(log_fd, PTRC_LOG_LOCK_KEEPER);
+	error = ptrc_log_writer_init(&work->writer, work->stream.header, log_fd, !begins);
 	if (error)
 		return error;
 	work->writer.names = work->names;
@@ -514,7 +511,7 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 		error = ptrc_log_rotate_begin(&work->writer, new_member);
 	} else {
 		place = task == PTRC_KEEPER_NEW ? 0 : 1 - work->writer.place;
-		ptrc_log_rotate_note(&work->stream.header->log_place[place], work->log_fd, base);
+		ptrc_log_rotate_note(&work->stream.header->log_place[place], log_fd, base);
 		work->writer.place = place;
 		if (begins)
 			error = ptrc_log_writer_head(&work->writer);

@@ -367,7 +367,6 @@ void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k)
 		(void)look_at_log(k);
 		error = ptrc_log_rotate(&k->writer);
 	}
-	k->log_fd = k->writer.fd;
 	if (error)
 		ptrc_status_error(h, error);
 }

@@ -14,7 +14,7 @@
 #include "lib/stream/stream.h"
 
 struct ptrc_keeper_work {
-	int log_fd, stream_fd, names_fd;
+	int stream_fd, names_fd;
 	struct ptrc_stream stream;
 	struct ptrc_log_writer writer;
 	const struct ptrc_names_object *names;

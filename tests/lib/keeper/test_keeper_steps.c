@@ -110,14 +110,13 @@ static void work(trace_id_t trid, int log_fd, bool is_flush, long last)
 	int own_fd = ts_reopen(log_fd, O_RDWR | O_CLOEXEC);
 	k.stream_fd = stream_fd;
 	k.names_fd = names_fd;
-	k.log_fd = own_fd;
 	atomic_store(stores, 0);
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		CHECK_OK(ptrc_stream_map(stream_fd, PTRC_ROLE_KEEPER, &k.stream));
 		guard(&k.stream, last);
 		CHECK_OK(ptrc_keeper_work_map(&k));
-		CHECK_OK(ptrc_log_writer_init(&k.writer, k.stream.header, k.log_fd, true));
+		CHECK_OK(ptrc_log_writer_init(&k.writer, k.stream.header, own_fd, true));
 		k.writer.names = k.names;
 		ptrc_keeper_work_recover(&k);
 		if (is_flush) {
@@ -485,14 +484,13 @@ static void work_at_rotation(trace_id_t trid, int first_fd, long last)
 {
 	PTRC_REF(ref, trid, PTRC_HANDLE_ACTIVE);
 	struct ptrc_controller *c = ref.object;
-	struct ptrc_keeper_work k = {.log_fd = -1};
+	struct ptrc_keeper_work k = {.names_fd = -1};
 	char base[PTRC_LOG_PATH_BYTES];
 
 	CHECK(c != NULL);
 	k.stream_fd = open_object('s', c->stream.header->id);
 	k.names_fd = open_object('n', c->stream.header->names_id);
 	int own_fd = ts_reopen(first_fd, O_RDWR | O_CLOEXEC);
-	k.log_fd = own_fd;
 	atomic_store(stores, 0);
 	pid_t pid = harness_fork();
 	if (pid == 0) {
@@ -500,7 +498,7 @@ static void work_at_rotation(trace_id_t trid, int first_fd, long last)
 		guard(&k.stream, last);
 		CHECK_OK(ptrc_keeper_work_map(&k));
 		CHECK_OK(ptrc_log_rotate_base(k.stream.header, own_fd, true, base));
-		CHECK_OK(ptrc_log_writer_init(&k.writer, k.stream.header, k.log_fd, true));
+		CHECK_OK(ptrc_log_writer_init(&k.writer, k.stream.header, own_fd, true));
 		k.writer.names = k.names;
 		memcpy(k.writer.base, base, sizeof(base));
 		ptrc_keeper_work_recover(&k);
@@ -587,7 +585,8 @@ static void work_at_close(trace_id_t trid, int log_fd, long last)
 {
 	PTRC_REF(ref, trid, PTRC_HANDLE_ACTIVE);
 	struct ptrc_controller *c = ref.object;
-	struct ptrc_keeper_work k = {.log_fd = ts_reopen(log_fd, O_RDWR | O_CLOEXEC)};
+	struct ptrc_keeper_work k = {.names_fd = -1};
+	int own_fd = ts_reopen(log_fd, O_RDWR | O_CLOEXEC);
 
 	CHECK(c != NULL);
 	k.stream_fd = open_object('s', c->stream.header->id);
@@ -598,7 +597,7 @@ static void work_at_close(trace_id_t trid, int log_fd, long last)
 		CHECK_OK(ptrc_stream_map(k.stream_fd, PTRC_ROLE_KEEPER, &k.stream));
 		guard(&k.stream, last);
 		CHECK_OK(ptrc_keeper_work_map(&k));
-		CHECK_OK(ptrc_log_writer_init(&k.writer, k.stream.header, k.log_fd, true));
+		CHECK_OK(ptrc_log_writer_init(&k.writer, k.stream.header, own_fd, true));
 		k.writer.names = k.names;
 		ptrc_keeper_work_recover(&k);
 		CHECK_OK(ptrc_keeper_work_close(&k, false));
@@ -607,7 +606,7 @@ static void work_at_close(trace_id_t trid, int log_fd, long last)
 	harness_reap(pid);
 	close(k.stream_fd);
 	close(k.names_fd);
-	close(k.log_fd);
+	close(own_fd);
 }
 
 /* Kills a keeper at one store of its last work. The next one must not repeat what the log says of processes. */
