@@ -199,7 +199,6 @@ ptrc_library_sources += \
 	%D%/control/next.c
 ptrc_headers += \
 	%D%/control/controller.h \
-	%D%/control/cursor.h \
 	%D%/control/handle.h \
 	%D%/control/log_fd.h \
 	%D%/control/next.h
@@ -213,7 +212,6 @@ ptrc_headers += \
 # What the public headers declare.
 ptrc_library_sources += \
 	%D%/api/attach.c \
-	%D%/api/cursor.c \
 	%D%/api/attr.c \
 	%D%/api/event.c \
 	%D%/api/event_for.c \

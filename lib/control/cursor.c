@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Cursors: positions in an active stream from which events are read without being consumed.
+ * <posixtrace-control.h> describes the functions for cursors. posixtrace-private.h describes
+ * those that make parts of a log from a cursor.
+ */
 #include "config.h"
 
-#include "lib/control/cursor.h"
-
 #include <errno.h>
+#include <posixtrace-control.h>
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
+#include "lib/base/common.h"
 #include "lib/base/file.h"
 #include "lib/control/controller.h"
+#include "lib/control/next.h"
 #include "lib/log/log_copy.h"
+#include "lib/model/eventset.h"
 #include "lib/stream/live_reader.h"
 #include "lib/stream/stream_copy.h"
 
 /* While the keeper takes flushed events out of the stream, missed events cannot be counted. Then
- * ptrc_cursor_missed() counts again, after a pause of COUNT_PAUSE_NS each time, at most COUNT_TRIES
- * times. */
+ * posixtrace_cursor_get_missed() counts again, after a pause of COUNT_PAUSE_NS each time, at most
+ * COUNT_TRIES times. */
 #define COUNT_PAUSE_NS 500000
 #define COUNT_TRIES 200
 
@@ -27,9 +36,8 @@ struct posixtrace_cursor {
 	/* Reads the copy if there is a copy, else the stream of the controller. In the latter
 	 * case the reader is valid only while the controller's identifier is valid. */
 	struct ptrc_live_reader reader;
-	struct posixtrace_log_writer
-		*log; /* writes the parts of a log that ptrc_cursor_get_part() returns;
-					    * NULL before the first part */
+	/* Writes the parts of a log that ptrc_cursor_get_part() returns; NULL before the first. */
+	struct posixtrace_log_writer *log;
 };
 
 /* Initialises the cursor's reader. The caller holds reader_lock. Returns 0 or ENOMEM. */
@@ -56,13 +64,14 @@ static int begin(struct posixtrace_cursor *cursor, struct ptrc_stream *stream, b
 	return 0;
 }
 
-int ptrc_cursor_open(trace_id_t stream, bool is_snapshot, struct posixtrace_cursor **cursor)
+PTRC_PUBLIC int posixtrace_cursor_open(trace_id_t stream, int flags,
+				       struct posixtrace_cursor **cursor)
 {
 	struct posixtrace_cursor *new;
 	int error;
 	PTRC_ENTER(c, stream);
 
-	if (!c)
+	if (!c || !cursor || (flags & ~POSIXTRACE_CURSOR_SNAPSHOT))
 		return EINVAL;
 	new = calloc(1, sizeof(*new));
 	if (!new)
@@ -72,7 +81,7 @@ int ptrc_cursor_open(trace_id_t stream, bool is_snapshot, struct posixtrace_curs
 	 * stream), so that no writer overwrites it, by a bit that all readers share. If two readers
 	 * worked at once, the first to finish would remove the pin that the second still needs. */
 	PTRC_LOCK(&c->reader_lock);
-	error = begin(new, &c->stream, is_snapshot);
+	error = begin(new, &c->stream, flags & POSIXTRACE_CURSOR_SNAPSHOT);
 	if (!error) {
 		*cursor = new;
 	} else {
@@ -83,20 +92,31 @@ int ptrc_cursor_open(trace_id_t stream, bool is_snapshot, struct posixtrace_curs
 	return error;
 }
 
-int ptrc_cursor_next(struct posixtrace_cursor *cursor, const struct ptrc_next_result *out)
+PTRC_PUBLIC int posixtrace_cursor_trygetnext_event(struct posixtrace_cursor *cursor,
+						   struct posix_trace_event_info *event, void *data,
+						   size_t num_bytes, size_t *data_len,
+						   int *unavailable)
 {
+	const struct ptrc_next_result out = {event, data, num_bytes, data_len, unavailable};
 	int error;
-	PTRC_ENTER(c, cursor->stream);
+	PTRC_ENTER(c, cursor ? cursor->stream : 0);
 
-	error = c ? ptrc_next_try(c, &cursor->reader, out) : EINVAL;
+	if (unavailable)
+		*unavailable = 1;
+	if (data_len)
+		*data_len = 0;
+	if (!c || !event || !data_len || !unavailable || (!data && num_bytes))
+		return EINVAL;
+	error = ptrc_next_try(c, &cursor->reader, &out);
 	return error == ENODATA ? 0 : error;
 }
 
-int ptrc_cursor_select(struct posixtrace_cursor *cursor, const trace_event_set_t *types)
+PTRC_PUBLIC int posixtrace_cursor_select(struct posixtrace_cursor *cursor,
+					 const trace_event_set_t *types)
 {
-	PTRC_ENTER(c, cursor->stream);
+	PTRC_ENTER(c, cursor ? cursor->stream : 0);
 
-	if (!c)
+	if (!c || !ptrc_set_is_valid(types))
 		return EINVAL;
 	PTRC_LOCK(&c->reader_lock);
 	ptrc_live_reader_select(&cursor->reader, types);
@@ -165,13 +185,14 @@ int ptrc_cursor_end_part(struct posixtrace_cursor *cursor,
 	return error;
 }
 
-int ptrc_cursor_missed(struct posixtrace_cursor *cursor, uint64_t *missed)
+PTRC_PUBLIC int posixtrace_cursor_get_missed(struct posixtrace_cursor *cursor,
+					     unsigned long *missed)
 {
 	bool is_exact = false;
 	uint64_t count = 0;
-	PTRC_ENTER(c, cursor->stream);
+	PTRC_ENTER(c, cursor ? cursor->stream : 0);
 
-	if (!c)
+	if (!c || !missed)
 		return EINVAL;
 	for (int i = 0; i < COUNT_TRIES; i++) {
 		pthread_mutex_lock(&c->reader_lock);
@@ -185,10 +206,12 @@ int ptrc_cursor_missed(struct posixtrace_cursor *cursor, uint64_t *missed)
 	return 0;
 }
 
-void ptrc_cursor_close(struct posixtrace_cursor *cursor)
+PTRC_PUBLIC void posixtrace_cursor_close(struct posixtrace_cursor *cursor)
 {
-	PTRC_ENTER(c, cursor->stream);
+	PTRC_ENTER(c, cursor ? cursor->stream : 0);
 
+	if (!cursor)
+		return;
 	/* If the stream was shut down, its list of readers no longer exists. */
 	if (c) {
 		PTRC_LOCK(&c->reader_lock);
