@@ -218,8 +218,7 @@ int ptrc_trace_keeper(trace_id_t, pid_t *);
  * written, including those for which a full log had no room. */
 int ptrc_salvage_orphan(uint64_t id, const char *path, char *written, unsigned long *events);
 
-/* Closes the log as posixtrace_log_writer_close() does, with counts in place of figures. If the
- * counts are NULL, nothing is missing from the log. */
+/* Closes the log as posixtrace_log_writer_close() does, with counts in place of figures. */
 int ptrc_log_copy_close(struct posixtrace_log_writer *, const struct ptrc_counts *);
 
 /*

@@ -439,8 +439,7 @@ static struct ptrc_log_status status_of(const struct ptrc_counts *counts)
 
 int ptrc_log_copy_close(struct posixtrace_log_writer *c, const struct ptrc_counts *lost)
 {
-	static const struct ptrc_counts none;
-	struct ptrc_log_status losses = status_of(lost ? lost : &none);
+	struct ptrc_log_status losses = status_of(lost);
 	int error = c->error ?: write_waiting(c);
 
 	if (!error && ptrc_names_object_count(c->writer.names))
