@@ -336,21 +336,20 @@ int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset)
 	look_at_size(w);
 	while (!error && done < w->out.used) {
 		const uint8_t *from = w->out.bytes + done;
-		/* The kernel writes less than 2 GiB per call in any case. */
-		uint64_t left = w->out.used - done, part = left < 1 << 30 ? left : 1 << 30;
+		uint64_t left = w->out.used - done;
 		long n;
 
 		if (w->is_regular && w->must_not_append) {
-			struct iovec v = {(void *)(uintptr_t)from, part};
+			struct iovec v = {(void *)(uintptr_t)from, left};
 
 			n = ptrc_sys(SYS_pwritev2, w->fd, &v, 1, offset + done, 0, RWF_NOAPPEND);
 		} else if (w->is_regular) {
-			n = ptrc_sys(SYS_pwrite64, w->fd, from, part, offset + done);
+			n = ptrc_sys(SYS_pwrite64, w->fd, from, left, offset + done);
 		} else if (w->is_socket) {
-			n = ptrc_sys(SYS_sendto, w->fd, from, part, MSG_NOSIGNAL | MSG_DONTWAIT, 0,
+			n = ptrc_sys(SYS_sendto, w->fd, from, left, MSG_NOSIGNAL | MSG_DONTWAIT, 0,
 				     0);
 		} else {
-			n = ptrc_sys(SYS_write, w->fd, from, part);
+			n = ptrc_sys(SYS_write, w->fd, from, left);
 		}
 		if (n > 0)
 			done += (uint64_t)n;
