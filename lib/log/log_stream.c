@@ -910,10 +910,14 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *count
 	counts->pt_damaged_parts = r->damaged_parts;
 	if (r->is_whole)
 		count_members(r, counts);
-	if (has_status(l)) {
+	counts->pt_log_lost_events = r->ring.lost_events;
+	/* join_losses() has summed these from all heads and from the STATUS of closed files. */
+	if (r->is_whole || has_status(l)) {
 		counts->pt_lost_events = r->status.lost_events;
 		counts->pt_log_lost_events = r->status.log_lost_events;
 		counts->pt_unobserved_events = r->status.unobserved_events;
+	}
+	if (has_status(l)) {
 		counts->pt_log_events = r->status.log_events;
 		counts->pt_log_bytes = r->status.log_bytes;
 		counts->pt_waits = r->status.waits;
@@ -930,14 +934,6 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *count
 		else
 			counts->pt_source_missed_events = r->status.missed_events;
 		counts->pt_is_source_uncounted = (r->status.flags & PTRC_LOG_SOURCE_UNCOUNTED) != 0;
-		return;
-	}
-	counts->pt_log_lost_events = r->ring.lost_events;
-	/* join_losses() has summed these from all heads and from the STATUS of closed files. */
-	if (r->is_whole) {
-		counts->pt_lost_events = r->status.lost_events;
-		counts->pt_log_lost_events = r->status.log_lost_events;
-		counts->pt_unobserved_events = r->status.unobserved_events;
 	}
 }
 
