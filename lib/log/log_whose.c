@@ -348,18 +348,15 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 		 * the larger `number`. But if `p` is a keeper's and `last` a controller's, keeps
 		 * `p`; and if only one has the program's path, keeps that one. */
 		if (last && is_same_program(last, p)) {
-			bool is_newer =
+			bool keeps_p =
 				last->number < p->number || is_looked_at(&last->head, &p->head);
-			struct ptrc_log_whose_process *older = is_newer ? last : p;
-			struct ptrc_log_whose_process *newer = is_newer ? p : last;
 			int64_t from_ns = last->head.from_ns;
 
-			if (lacks_program(&last->head, &p->head)) {
-				newer = last->head.exe_bytes ? last : p;
-				older = last->head.exe_bytes ? p : last;
-			}
-			free_process(older);
-			*last = *newer;
+			if (lacks_program(&last->head, &p->head))
+				keeps_p = p->head.exe_bytes != 0;
+			free_process(keeps_p ? last : p);
+			if (keeps_p)
+				*last = *p;
 			last->head.from_ns = from_ns;
 			continue;
 		}
