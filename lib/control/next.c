@@ -76,14 +76,6 @@ MAY_BE_CANCELLED static int sleep_on(_Atomic uint32_t *futex, uint32_t seen,
 	return ret == -EINTR ? EINTR : 0;
 }
 
-static bool is_past(const struct timespec *t)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec > t->tv_sec || (now.tv_sec == t->tv_sec && now.tv_nsec >= t->tv_nsec);
-}
-
 /* Returns a ticket: a new number, never 0, for h->waiters, which says that a reader sleeps. A
  * process that wakes the readers then clears h->waiters, but only if the ticket in it has not
  * changed meanwhile. So it does not clear the ticket of a reader that has just gone to sleep. */
@@ -117,7 +109,7 @@ MAY_BE_CANCELLED int ptrc_next_live(struct ptrc_controller *c, enum ptrc_next_ho
 		if (how == PTRC_NEXT_UNTIL) {
 			if (!until || !ptrc_timespec_is_valid(until))
 				return EINVAL;
-			if (until->tv_sec < 0 || is_past(until))
+			if (ptrc_clock_ns(CLOCK_REALTIME) >= ptrc_timespec_ns(until))
 				return ETIMEDOUT;
 		}
 		/* Store the ticket, execute the barrier, and look for events a second time, in
