@@ -212,7 +212,7 @@ static int count_all(struct ptrc_log_writer *w, struct ptrc_drain *d)
 
 	wait_for_tee(d->stream, d->until);
 	ptrc_log_batch_clear(&w->batch);
-	ptrc_drain_only_count(d);
+	d->only_counts = true;
 	while ((error = next_stretch(w, d, &stretch)) == 0) {
 		w->state.events += stretch.event_count;
 		w->state.bytes += stretch.counted;

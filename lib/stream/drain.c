@@ -167,16 +167,6 @@ int ptrc_drain_begin_again(struct ptrc_stream *s, struct ptrc_drain *d,
 
 /* ---- stretches ---- */
 
-static int64_t to_ns(struct ptrc_drain *d, uint64_t stamp)
-{
-	return ptrc_clock_realtime(d->stream->header, &d->clock, stamp);
-}
-
-void ptrc_drain_only_count(struct ptrc_drain *d)
-{
-	d->only_counts = true;
-}
-
 uint64_t ptrc_drain_room(const struct ptrc_drain *d)
 {
 	/* The header of a record has 16 bytes and takes at most 29 bytes when packed, so twice
@@ -230,8 +220,11 @@ static void end_stretch(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 static void add_made_up(struct ptrc_drain *d, uint32_t id, uint64_t stamp, const void *data,
 			uint32_t len)
 {
-	if (!ptrc_stream_is_filtered(d->stream->header, id))
-		ptrc_packer_add(d->packer, to_ns(d, stamp), ptrc_packed_key(0, id), data, len);
+	const struct ptrc_stream_header *h = d->stream->header;
+
+	if (!ptrc_stream_is_filtered(h, id))
+		ptrc_packer_add(d->packer, ptrc_clock_realtime(h, &d->clock, stamp),
+				ptrc_packed_key(0, id), data, len);
 }
 
 /* Whether the event that the walk has just passed can be added to the stretch, the events of one

@@ -113,7 +113,10 @@ struct ptrc_drain {
 	bool is_owed;
 	struct ptrc_drain_note note; /* what is needed to commit the current stretch */
 	struct ptrc_walk walk;	     /* position in the pinned chunk */
-	bool only_counts;	     /* the events of chunks are counted, not packed */
+	/* Set by the keeper before the first stretch: the drain only counts events. Each stretch
+	 * then stands for all events of a chunk, of any writers; its members packed, bytes, origin
+	 * and the times are not set. Each must be committed before the next one is asked for. */
+	bool only_counts;
 	struct ptrc_packer *packer;
 };
 
@@ -139,10 +142,6 @@ void ptrc_drain_take(struct ptrc_drain *d, const struct ptrc_drain_note *note);
  * that they can be committed: they are in the log already. Returns 0 or ENOMEM. */
 int ptrc_drain_begin_again(struct ptrc_stream *s, struct ptrc_drain *d,
 			   const struct ptrc_drain_given *given);
-/* From now on the drain only counts events. Each stretch then stands for all events of a chunk, of
- * any writers; its members packed, bytes, origin and the times are not set. Each stretch must be
- * committed before the next one is asked for. */
-void ptrc_drain_only_count(struct ptrc_drain *d);
 /* The bytes of memory that packing a stretch may need. */
 uint64_t ptrc_drain_room(const struct ptrc_drain *d);
 /* Packs the next stretch (events of one writer) at `out`, which has ptrc_drain_room() bytes.
