@@ -119,7 +119,8 @@ PTRC_PUBLIC int posixtrace_cursor_select(struct posixtrace_cursor *cursor,
 	if (!c || !ptrc_set_is_valid(types))
 		return EINVAL;
 	PTRC_LOCK(&c->reader_lock);
-	ptrc_live_reader_select(&cursor->reader, types);
+	ptrc_set_to_bits(types, cursor->reader.wanted);
+	cursor->reader.is_selective = true;
 	return 0;
 }
 

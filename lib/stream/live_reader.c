@@ -785,9 +785,3 @@ void ptrc_live_reader_begin_tee(struct ptrc_live_reader *r, bool is_past_told, u
 	if (!is_past_told)
 		note_told(r, ptrc_load_acquire(&h->horizon));
 }
-
-void ptrc_live_reader_select(struct ptrc_live_reader *r, const trace_event_set_t *types)
-{
-	ptrc_set_to_bits(types, r->wanted);
-	r->is_selective = true;
-}

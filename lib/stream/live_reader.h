@@ -52,7 +52,8 @@ struct ptrc_live_reader {
 	uint64_t epoch; /* the stream's epoch when the reader started, or last started over */
 	struct ptrc_sequencer sequencer;
 	struct ptrc_clock_cursor clock;
-	/* If is_selective, the tee reports only the event types in the set `wanted`. */
+	/* If the caller sets is_selective, the tee reports only gaps and events of the types in
+	 * `wanted`. It skips other user events without copying or merging them. */
 	bool is_selective;
 	uint64_t wanted[PTRC_SET_WORD_COUNT];
 
@@ -100,10 +101,6 @@ void ptrc_live_reader_unlist(struct ptrc_live_reader *r);
  * The tee reports losses from before this call only if is_past_told. If `limit` is not 0, the tee
  * reports only events recorded up to that stamp. */
 void ptrc_live_reader_begin_tee(struct ptrc_live_reader *r, bool is_past_told, uint64_t limit);
-
-/* Makes a tee (a reader that consumes nothing) report only gaps and events of the types in the set.
- * It skips other user events without copying or merging them. */
-void ptrc_live_reader_select(struct ptrc_live_reader *r, const trace_event_set_t *types);
 
 /* Stores the next event. ENODATA: all events that were recorded before this call started have been
  * reported. Other error: ENOMEM. If an event call under way could still record an event earlier
