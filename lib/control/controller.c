@@ -497,7 +497,6 @@ int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, in
 	if (c->has_log && c->stream.header && atomic_load(&c->stream.header->keeper_pid) != 0) {
 		ptrc_stream_end(&c->stream);
 		ptrc_controller_command(c, PTRC_KEEPER_CLOSE, NULL, 0);
-		ptrc_keeper_reap(c->stream.header);
 	}
 	release(c);
 	return error;
@@ -565,7 +564,6 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 		 * adds a note that names the stream. */
 		count_untraced(c, &untraced);
 		error = command_keeper(c, PTRC_KEEPER_CLOSE, &origin, addr);
-		ptrc_keeper_reap(c->stream.header);
 		/* If the keeper is dead and no other keeper can be started now, the next
 		 * posix_trace_create() of the user finishes the log, as if controller and keeper
 		 * had been killed. */

@@ -518,6 +518,15 @@ static uint32_t send(struct ptrc_stream_header *header, uint32_t command,
 	return seq;
 }
 
+/* Waits for the end of the keeper if it is a child of the caller. */
+static void reap(struct ptrc_stream_header *header)
+{
+	int pid = ptrc_load_relaxed(&header->keeper_pid);
+
+	if (pid > 0)
+		wait_for_child(pid);
+}
+
 int ptrc_keeper_command(const struct ptrc_keeper_args *args, struct ptrc_stream_header *header,
 			uint32_t command, const struct ptrc_context *origin, uint64_t addr)
 {
@@ -539,7 +548,7 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args, struct ptrc_stream_
 			ptrc_sys(SYS_futex, &header->keeper_bell, FUTEX_WAKE, 1, 0, 0, 0);
 			continue;
 		}
-		ptrc_keeper_reap(header);
+		reap(header);
 		error = args ? ptrc_keeper_start(args, header, PTRC_KEEPER_RESTART) : ENOMEM;
 		if ((error && error != ECHILD) ||
 		    (++restarts > RESTARTS_MAX &&
@@ -550,15 +559,9 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args, struct ptrc_stream_
 			return error == EAGAIN ? EAGAIN : ECHILD;
 		}
 	}
+	if (command == PTRC_KEEPER_CLOSE)
+		reap(header);
 	return ptrc_load_relaxed(&header->keeper_result);
-}
-
-void ptrc_keeper_reap(struct ptrc_stream_header *header)
-{
-	int pid = ptrc_load_relaxed(&header->keeper_pid);
-
-	if (pid > 0)
-		wait_for_child(pid);
 }
 
 /* ---- the log of an orphan ---- */

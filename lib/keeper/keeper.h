@@ -45,13 +45,11 @@ PTRC_MUST_CHECK int ptrc_keeper_start(const struct ptrc_keeper_args *args,
  * and `addr`; origin NULL: the trace system is their origin. Returns the error number of the
  * command. ECHILD: nothing was done, because the keeper is dead and no other could be started (args
  * NULL: the caller has no descriptors for that). EAGAIN: nothing was done, because a limit on
- * processes forbids another keeper. */
+ * processes forbids another keeper. After PTRC_KEEPER_CLOSE, a keeper that is a child of the caller
+ * is reaped. */
 PTRC_MUST_CHECK int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 					struct ptrc_stream_header *header, uint32_t command,
 					const struct ptrc_context *origin, uint64_t addr);
-
-/* After PTRC_KEEPER_CLOSE: reaps the keeper if it is a child of the caller. */
-void ptrc_keeper_reap(struct ptrc_stream_header *header);
 
 /*
  * Where a keeper writes the events of an orphan (a stream whose controller died): into the orphan's
