@@ -90,17 +90,12 @@ static int reopen_log(void)
 
 /* ---- the controller's death ---- */
 
-static void ring(struct ptrc_stream_header *h)
-{
-	atomic_fetch_add_explicit(&h->keeper_bell, 1, memory_order_release);
-	ptrc_sys(SYS_futex, &h->keeper_bell, FUTEX_WAKE, 1, 0, 0, 0);
-}
-
 /* The watcher, a thread of the keeper: waits until the controller loses its lock, then rings the
  * bell that the keeper sleeps on. */
 static int watch(void *arg)
 {
 	struct keeper *k = arg;
+	struct ptrc_stream_header *h = k->work.stream.header;
 	struct flock lock = {.l_type = F_RDLCK,
 			     .l_whence = SEEK_SET,
 			     .l_start = PTRC_LIVE_CONTROLLER,
@@ -108,7 +103,7 @@ static int watch(void *arg)
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	int fd = -1;
 
-	ptrc_shmdir_name(name, 's', k->work.stream.header->id);
+	ptrc_shmdir_name(name, 's', h->id);
 	/* The keeper's stream descriptor shares its open file description with the controller,
 	 * and so does not conflict with the controller's lock. So the watcher opens the object
 	 * again. */
@@ -121,7 +116,8 @@ static int watch(void *arg)
 	if (fd >= 0)
 		ptrc_file_close(fd);
 	ptrc_store_release(&k->is_controller_dead, true);
-	ring(k->work.stream.header);
+	atomic_fetch_add_explicit(&h->keeper_bell, 1, memory_order_release);
+	ptrc_sys(SYS_futex, &h->keeper_bell, FUTEX_WAKE, 1, 0, 0, 0);
 	return 0;
 }
 

@@ -211,7 +211,6 @@ static int count_all(struct ptrc_log_writer *w, struct ptrc_drain *d)
 	int error;
 
 	wait_for_tee(d->stream, d->until);
-	ptrc_log_batch_clear(&w->batch);
 	d->only_counts = true;
 	while ((error = next_stretch(w, d, &stretch)) == 0) {
 		w->state.events += stretch.event_count;
@@ -258,7 +257,6 @@ void ptrc_keeper_work_recover(struct ptrc_keeper_work *k)
 	if (w->state.written.until == 0 ||
 	    ptrc_drain_begin_again(&k->stream, &d, &w->state.written))
 		return;
-	ptrc_log_batch_clear(&w->batch);
 	while ((error = next_stretch(w, &d, &stretch)) == 0)
 		ptrc_drain_commit(&d, &d.note, stretch.sums);
 	w->state.written.until = 0;

@@ -123,7 +123,7 @@ static int batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *in)
 	return ptrc_log_buffer_add(&b->sums, in->sums, sum_bytes);
 }
 
-void ptrc_log_batch_clear(struct ptrc_log_batch *b)
+static void batch_clear(struct ptrc_log_batch *b)
 {
 	b->data.used = b->pieces.used = b->sums.used = 0;
 	b->waiting.used = b->slice.used = 0;
@@ -148,7 +148,6 @@ void ptrc_log_batch_free(struct ptrc_log_batch *b)
 	ptrc_log_buffer_free(&b->slice);
 	ptrc_log_buffer_free(&b->cursors);
 	ptrc_log_buffer_free(&b->work);
-	ptrc_log_batch_clear(b);
 }
 
 /* ---- markers after the last STOP ---- */
@@ -232,9 +231,7 @@ static int batch_sort(struct ptrc_log_batch *b)
 	uint32_t *numbers;
 	int error;
 
-	b->next = 0;
-	b->counted = 0;
-	b->slice.used = b->waiting.used = b->cursors.used = 0;
+	b->cursors.used = 0;
 	error = ptrc_log_buffer_reserve(&b->waiting, count * sizeof(uint32_t))
 			?: ptrc_log_buffer_reserve(&b->cursors,
 						   count * sizeof(struct ptrc_log_piece *));
@@ -1200,7 +1197,7 @@ static void undo(struct ptrc_log_writer *w)
 
 void ptrc_log_events_begin(struct ptrc_log_writer *w)
 {
-	ptrc_log_batch_clear(&w->batch);
+	batch_clear(&w->batch);
 	w->added_events = w->unwritten_events = 0;
 	w->retry.written.until = 0;
 	if (w->has_retry)
@@ -1223,7 +1220,7 @@ int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *st
 void ptrc_log_events_give_up(struct ptrc_log_writer *w)
 {
 	w->unwritten_events = w->added_events;
-	ptrc_log_batch_clear(&w->batch);
+	batch_clear(&w->batch);
 }
 
 /* The number of events that the log has got or has counted as lost. */
@@ -1269,7 +1266,7 @@ int ptrc_log_events_end(struct ptrc_log_writer *w)
 		error = write_batch(w);
 	if (!error && w->syncs_flushes)
 		error = ptrc_log_sync(w);
-	ptrc_log_batch_clear(&w->batch);
+	batch_clear(&w->batch);
 	if (error) {
 		uint64_t taken = taken_events(&w->state) - taken_events(&before);
 

@@ -469,7 +469,6 @@ void ptrc_log_batch_trim(struct ptrc_log_batch *b);
 /* Reserves room in the batch for `bytes` bytes of packed events, and stores its address in *out.
  * ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_batch_room(struct ptrc_log_batch *b, uint64_t bytes, uint8_t **out);
-void ptrc_log_batch_clear(struct ptrc_log_batch *b);
 void ptrc_log_batch_free(struct ptrc_log_batch *b);
 
 void ptrc_log_events_begin(struct ptrc_log_writer *w);
