@@ -417,22 +417,17 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 	/* The stream's clock needs two readings of the counter at least 2 ms apart. The first
 	 * reading is made here, so that the work below takes some of that time. */
 	ptrc_clock_first_pair();
-	error = ptrc_target_open(pid, c->has_log ? log_fd : -1, &c->target);
-	if (!error)
-		error = ptrc_liveness_take_place(&c->place);
-	if (!error)
-		error = ptrc_target_names(&c->target, &c->names);
+	error = ptrc_target_open(pid, c->has_log ? log_fd : -1, &c->target)
+			?: ptrc_liveness_take_place(&c->place)
+			?: ptrc_target_names(&c->target, &c->names);
 	if (error)
 		return error;
 	c->id = ptrc_shmdir_new_id();
 	ptrc_shmdir_name(name, 's', c->id);
-	error = make_object(c, attr, c->names->id, name);
-	if (!error)
-		error = ptrc_live_reader_init(&c->reader, &c->stream, c->has_log);
+	error = make_object(c, attr, c->names->id, name)
+			?: ptrc_live_reader_init(&c->reader, &c->stream, c->has_log);
 	if (!error && c->has_log)
-		error = ptrc_log_fd_keep(&c->log, log_fd);
-	if (!error && c->has_log)
-		error = start_keeper(c);
+		error = ptrc_log_fd_keep(&c->log, log_fd) ?: start_keeper(c);
 	if (error)
 		return error;
 	if (attr->inherited == POSIX_TRACE_INHERITED) {

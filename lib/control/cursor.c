@@ -163,27 +163,20 @@ int ptrc_cursor_get_part(struct posixtrace_cursor *cursor, struct ptrc_part *par
 		if (error == ENODATA)
 			error = 0;
 	}
-	if (!error)
-		error = ptrc_log_copy_names(cursor->log);
-	if (!error)
-		error = ptrc_log_copy_part(cursor->log, &part->pt_bytes, &part->pt_length);
-	return error;
+	return error ?: ptrc_log_copy_names(cursor->log)
+		?: ptrc_log_copy_part(cursor->log, &part->pt_bytes, &part->pt_length);
 }
 
 int ptrc_cursor_end_part(struct posixtrace_cursor *cursor,
 			 const struct posix_trace_status_info *status,
 			 const struct ptrc_counts *counts, bool is_end, struct ptrc_part *part)
 {
-	int error;
-
 	*part = (struct ptrc_part){0};
 	if (!cursor->log)
 		return EINVAL;
 	ptrc_log_copy_next_part(cursor->log);
-	error = ptrc_log_copy_status(cursor->log, status, counts, is_end);
-	if (!error)
-		error = ptrc_log_copy_part(cursor->log, &part->pt_bytes, &part->pt_length);
-	return error;
+	return ptrc_log_copy_status(cursor->log, status, counts, is_end)
+		       ?: ptrc_log_copy_part(cursor->log, &part->pt_bytes, &part->pt_length);
 }
 
 PTRC_PUBLIC int posixtrace_cursor_get_missed(struct posixtrace_cursor *cursor,

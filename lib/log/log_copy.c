@@ -299,7 +299,6 @@ static int add_filter(struct posixtrace_log_writer *c, const struct ptrc_live_ev
 {
 	struct ptrc_live_event empty = *event;
 	trace_event_set_t sets[2];
-	int error;
 
 	memcpy(&sets[0], (const char *)event->data + event->len - sizeof(sets[0]), sizeof(sets[0]));
 	ptrc_set_from_bits(&sets[1], nothing);
@@ -307,13 +306,12 @@ static int add_filter(struct posixtrace_log_writer *c, const struct ptrc_live_ev
 	empty.data = sets;
 	empty.len = sizeof(sets);
 	/* Reserves memory for both events, so that never only one of them is added. */
-	error = PTRC_ARRAY_RESERVE(c->runs, c->run_count, 2, &c->run_size) ? 0 : ENOMEM;
-	if (!error)
-		error = ptrc_log_buffer_reserve(&c->events, 2 * (sizeof(struct waiting) + 16) +
-								    event->len + sizeof(sets));
-	if (!error)
-		error = add(c, event);
-	return error ?: add(c, &empty);
+	if (!PTRC_ARRAY_RESERVE(c->runs, c->run_count, 2, &c->run_size))
+		return ENOMEM;
+	return ptrc_log_buffer_reserve(&c->events, 2 * (sizeof(struct waiting) + 16) + event->len +
+							   sizeof(sets))
+		       ?: add(c, event)
+		       ?: add(c, &empty);
 }
 
 static int add_any(struct posixtrace_log_writer *c, const struct ptrc_live_event *event)
@@ -444,8 +442,7 @@ int ptrc_log_copy_close(struct posixtrace_log_writer *c, const struct ptrc_count
 
 	if (!error && ptrc_names_object_count(c->writer.names))
 		error = ptrc_log_names_write(&c->writer);
-	if (!error)
-		error = ptrc_log_writer_close(&c->writer, &losses);
+	error = error ?: ptrc_log_writer_close(&c->writer, &losses);
 	ptrc_log_copy_free(c);
 	return error;
 }

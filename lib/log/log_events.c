@@ -112,9 +112,8 @@ static int batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *in)
 	uint64_t sum_bytes = in->sum_count * sizeof(struct ptrc_type_sum);
 	/* The slack: pack_again() copies units of 8 bytes, and may read past the last event. */
 	int error = ptrc_log_buffer_reserve(&b->data, in->bytes + PTRC_PACKED_SLACK)
-			    ?: ptrc_log_buffer_reserve(&b->sums, sum_bytes);
-	if (!error)
-		error = ptrc_log_buffer_add(&b->pieces, &piece, sizeof(piece));
+			    ?: ptrc_log_buffer_reserve(&b->sums, sum_bytes)
+			    ?: ptrc_log_buffer_add(&b->pieces, &piece, sizeof(piece));
 	if (error)
 		return error;
 	if (in->packed != b->data.bytes + piece.at)
@@ -233,10 +232,8 @@ static int batch_sort(struct ptrc_log_batch *b)
 
 	b->cursors.used = 0;
 	error = ptrc_log_buffer_reserve(&b->waiting, count * sizeof(uint32_t))
-			?: ptrc_log_buffer_reserve(&b->cursors,
-						   count * sizeof(struct ptrc_log_piece *));
-	if (!error)
-		error = ptrc_log_buffer_reserve(&b->work, sizeof(struct ptrc_log_work));
+			?: ptrc_log_buffer_reserve(&b->cursors, count * sizeof(*heap))
+			?: ptrc_log_buffer_reserve(&b->work, sizeof(struct ptrc_log_work));
 	if (error)
 		return error;
 	heap = PTRC_LOG_ITEMS(&b->cursors, struct ptrc_log_piece *);
@@ -908,10 +905,8 @@ static int write_packet(struct ptrc_log_writer *w, const struct ptrc_log_packet 
 	uint64_t place = 0;
 	int error = w->out.is_short ? ENOMEM : is_ring ? place_in_ring(w, p, &place) : 0;
 
-	if (!error)
-		error = ptrc_log_packet_end(w, 0, *p);
-	if (!error)
-		error = is_ring ? ptrc_log_ring_write(w, place) : ptrc_log_append(w);
+	error = error ?: ptrc_log_packet_end(w, 0, *p);
+	error = error ?: is_ring ? ptrc_log_ring_write(w, place) : ptrc_log_append(w);
 	if (error)
 		return error;
 	ptrc_log_index_note(w);
