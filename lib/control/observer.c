@@ -443,30 +443,20 @@ int ptrc_observer_add_process(struct ptrc_observer *o, const struct posixtrace_l
 	return 0;
 }
 
-/* If is_first, announces the process to the keeper, so that the keeper looks at it. Otherwise
- * checks whether the keeper has looked. ETIMEDOUT: it has not looked yet. */
-static int look(struct ptrc_observer *o, pid_t pid, bool is_first)
-{
-	PTRC_ENTER(c, o->stream);
-
-	if (!c)
-		return EINVAL;
-	if (is_first)
-		ptrc_announce(c->stream.header, pid, 0);
-	else if (c->has_log && !ptrc_is_announced(c->stream.header, pid))
-		return 0;
-	return ETIMEDOUT;
-}
-
 int ptrc_observer_look(struct ptrc_observer *o, pid_t pid)
 {
-	int error = look(o, pid, true);
-
-	for (uint64_t waited = 0; error == ETIMEDOUT && waited < LOOK_WAIT_NS; waited += LOOK_NS) {
-		ptrc_file_sleep_ns(LOOK_NS);
-		error = look(o, pid, false);
+	for (uint64_t waited = 0; waited <= LOOK_WAIT_NS; waited += LOOK_NS) {
+		if (waited)
+			ptrc_file_sleep_ns(LOOK_NS);
+		PTRC_ENTER(c, o->stream);
+		if (!c)
+			return EINVAL;
+		if (!waited)
+			ptrc_announce(c->stream.header, pid, 0);
+		else if (c->has_log && !ptrc_is_announced(c->stream.header, pid))
+			return 0;
 	}
-	return error;
+	return ETIMEDOUT;
 }
 
 /* ---- the observer ---- */
