@@ -50,14 +50,17 @@ PTRC_PUBLIC int posix_trace_eventid_get_name(trace_id_t id, trace_event_id_t eve
  * killed while it registered the name. */
 static void next_id(struct ptrc_controller *c, trace_event_id_t *event, int *unavailable)
 {
-	PTRC_LOCK(&c->list_lock);
+	unsigned seen = atomic_load(&c->list_next), next;
 
-	do
-		*unavailable = c->list_next >= PTRC_ID_UNNAMED + ptrc_names_count(c->names);
-	while (!*unavailable && ++c->list_next >= PTRC_ID_FIRST &&
-	       !ptrc_names_object_has(c->names->object, c->list_next - PTRC_ID_FIRST));
+	do {
+		next = seen;
+		do
+			*unavailable = next >= PTRC_ID_UNNAMED + ptrc_names_count(c->names);
+		while (!*unavailable && ++next >= PTRC_ID_FIRST &&
+		       !ptrc_names_object_has(c->names->object, next - PTRC_ID_FIRST));
+	} while (!atomic_compare_exchange_strong(&c->list_next, &seen, next));
 	if (!*unavailable)
-		*event = c->list_next;
+		*event = next;
 }
 
 PTRC_PUBLIC int posix_trace_eventtypelist_getnext_id(trace_id_t id,
@@ -83,6 +86,6 @@ PTRC_PUBLIC int posix_trace_eventtypelist_rewind(trace_id_t id)
 	if (ref.kind == PTRC_HANDLE_LOG)
 		ptrc_log_stream_rewind_ids(ref.object);
 	else
-		ptrc_controller_rewind_list(ref.object);
+		atomic_store(&((struct ptrc_controller *)ref.object)->list_next, 0);
 	return 0;
 }

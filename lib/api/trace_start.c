@@ -55,14 +55,13 @@ PTRC_PUBLIC int posix_trace_clear(trace_id_t id)
 		return EINVAL;
 	PTRC_LOCK(&c->keeper_lock);
 	PTRC_LOCK(&c->lock);
-	pthread_mutex_lock(&c->reader_lock);
+	PTRC_LOCK(&c->reader_lock);
 	/* If the stream has a log, the keeper clears both, so that it does not flush between the
 	 * two clears. */
 	if (c->has_log && !c->is_closing)
 		error = ptrc_controller_command(c, PTRC_KEEPER_CLEAR, NULL, 0);
 	else
 		ptrc_stream_clear(&c->stream);
-	pthread_mutex_unlock(&c->reader_lock);
-	ptrc_controller_rewind_list(c);
+	atomic_store(&c->list_next, 0);
 	return error;
 }

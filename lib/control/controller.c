@@ -266,7 +266,6 @@ static void release(struct ptrc_controller *c)
 	pthread_mutex_destroy(&c->keeper_lock);
 	pthread_mutex_destroy(&c->lock);
 	pthread_mutex_destroy(&c->reader_lock);
-	pthread_mutex_destroy(&c->list_lock);
 	free(c);
 }
 
@@ -485,7 +484,6 @@ int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, in
 	pthread_mutex_init(&c->keeper_lock, NULL);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->reader_lock, NULL);
-	pthread_mutex_init(&c->list_lock, NULL);
 	error = create(c, pid, &resolved, log_fd, id);
 	if (!error)
 		return 0;
@@ -594,11 +592,4 @@ struct ptrc_context ptrc_controller_origin(void)
 	return (struct ptrc_context){.pid = ptrc_sys_getpid(),
 				     .tid = ptrc_sys_gettid(),
 				     .thread = (uint64_t)pthread_self()};
-}
-
-void ptrc_controller_rewind_list(struct ptrc_controller *c)
-{
-	PTRC_LOCK(&c->list_lock);
-
-	c->list_next = 0;
 }

@@ -27,7 +27,6 @@ struct ptrc_controller {
 				      * `lock` */
 	pthread_mutex_t lock;	     /* held while the stream's state is changed */
 	pthread_mutex_t reader_lock; /* protects `reader`; taken after `lock` */
-	pthread_mutex_t list_lock;   /* protects list_next */
 	struct ptrc_stream stream;
 	struct ptrc_live_reader reader;
 	struct ptrc_target target;
@@ -42,9 +41,9 @@ struct ptrc_controller {
 	/* is_announced: other processes can find this INHERITED stream. is_attached: the stream is
 	 * in the target's page (list of streams). */
 	bool has_log, is_announced, is_attached;
-	bool is_orphaned;   /* was shut down while no keeper could run: the stream object stays */
-	unsigned list_next; /* event type that posix_trace_eventtypelist_getnext_id() returned
-			     * last; 0: none */
+	bool is_orphaned; /* was shut down while no keeper could run: the stream object stays */
+	/* The event type that posix_trace_eventtypelist_getnext_id() returned last; 0: none. */
+	_Atomic unsigned list_next;
 	_Atomic bool is_closing;
 };
 
@@ -82,9 +81,6 @@ int ptrc_controller_revive_keeper(struct ptrc_controller *c, int *pid);
 
 /* The origin (pid, tid and thread) for events that the calling thread causes. */
 struct ptrc_context ptrc_controller_origin(void);
-
-/* Makes the event type list start again from the first event type. */
-void ptrc_controller_rewind_list(struct ptrc_controller *c);
 
 /* Declares `c`, the controller of the active stream with this identifier; NULL if there is no
  * such stream. Up to the end of the block *c is not freed, and the thread cannot be cancelled:
