@@ -66,7 +66,7 @@ static int next_stretch(struct ptrc_log_writer *w, struct ptrc_drain *d,
 }
 
 /* Packs all events of the flush, in stretches (events of one writer). For each stretch, `list` gets
- * the note by which visit_notes() commits it, then its numbers of events by type. */
+ * the note by which visit_notes() commits it, then its numbers of events by type. ENOMEM. */
 static int pack_stretches(struct ptrc_log_writer *w, struct ptrc_drain *d,
 			  struct ptrc_log_buffer *list)
 {
@@ -161,30 +161,24 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 {
 	struct ptrc_log_writer *w = &k->writer;
 	struct ptrc_log_buffer list = {0};
-	int error, of_names;
+	int error;
 
 	ptrc_log_events_begin(w);
-	/* Names are written first, so that each event in the log has one. The drain returns only
-	 * events from before its beginning, and their names are already registered. */
-	of_names = ptrc_log_names_write(w);
 	error = pack_stretches(w, d, &list);
-	if (of_names) {
-		/* Without the names, the events are not written. They were packed only so that
-		 * ptrc_log_events_give_up() can count them as unwritten. */
-		ptrc_log_events_give_up(w);
-		ptrc_log_buffer_free(&list);
-		return of_names;
-	}
-	if (error == ENOMEM) {
+	if (error) {
 		ptrc_log_buffer_free(&list);
 		/* Begins another drain, because only the end of a drain unpins the chunk in which
-		 * this one was left. The new one returns also events of types that were registered
-		 * since the names were written. */
+		 * this one was left. */
 		ptrc_drain_end(d, false, false);
 		error = ptrc_drain_begin(&k->stream, d) ?: ptrc_log_names_write(w);
 		return error ?: write_one_by_one(w, d);
 	}
-	if (!error) {
+	/* Names are written before events, so that each event in the log has one. The drain returns
+	 * only events from before its beginning, and their names are already registered. */
+	error = ptrc_log_names_write(w);
+	if (error) {
+		ptrc_log_events_give_up(w);
+	} else {
 		/* If this keeper dies after the events are written to the log and before they are
 		 * taken out of the stream, the next keeper must not write them again. So the chunks
 		 * of the stream and w->state get a note of these events. ptrc_log_events_end()
