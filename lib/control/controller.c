@@ -248,7 +248,7 @@ static void release(struct ptrc_controller *c)
 	}
 	if (c->id && !c->is_orphaned)
 		ptrc_untraced_forget(c->target.dirfd, c->id);
-	if (c->is_announced)
+	if (c->id)
 		ptrc_inherit_withdraw(c->target.dirfd, c->id);
 	if (c->names && c->is_orphaned) {
 		/* The names object (table of event names) stays, because the process that finishes
@@ -259,8 +259,7 @@ static void release(struct ptrc_controller *c)
 		ptrc_names_unref(c->names);
 	}
 	ptrc_liveness_drop(&c->life);
-	if (c->place.map)
-		ptrc_liveness_drop_place(&c->place);
+	ptrc_liveness_drop_place(&c->place);
 	ptrc_target_close(&c->target);
 	ptrc_log_fd_let_go(&c->log);
 	pthread_mutex_destroy(&c->keeper_lock);
@@ -433,7 +432,6 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 		error = ptrc_inherit_announce(c->target.dirfd, c->id);
 		if (error)
 			return error;
-		c->is_announced = true;
 		flags |= PTRC_PAGE_SLOT_INHERITED;
 	}
 	if (c->target.is_self)

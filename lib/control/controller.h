@@ -38,9 +38,8 @@ struct ptrc_controller {
 	uint64_t id;		    /* random number in the name s.<id> of the stream object */
 	int32_t pid; /* pid of the controller; differs from getpid() in the copy that a forked child
 		      * has, and a child has none of its parent's streams */
-	/* is_announced: other processes can find this INHERITED stream. is_attached: the stream is
-	 * in the target's page (list of streams). */
-	bool has_log, is_announced, is_attached;
+	bool has_log;
+	bool is_attached; /* the stream is in the target's page (list of streams) */
 	bool is_orphaned; /* was shut down while no keeper could run: the stream object stays */
 	/* The event type that posix_trace_eventtypelist_getnext_id() returned last; 0: none. */
 	_Atomic unsigned list_next;
