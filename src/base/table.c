@@ -182,11 +182,16 @@ void ptrc_table_remove(struct ptrc_table *t, void *thing)
 	}
 }
 
-void ptrc_table_visit(const struct ptrc_table *t, void (*visit)(void *thing, void *arg), void *arg)
+void *ptrc_table_next(const struct ptrc_table *t, const void *thing)
 {
-	for (size_t i = 0; i < t->slot_count; i++)
-		for (struct ptrc_table_entry *e = t->slots[i]; e; e = e->next)
-			visit(e, arg);
+	const struct ptrc_table_entry *e = thing;
+	size_t slot = e ? (e->hash & (t->slot_count - 1)) + 1 : 0;
+
+	if (e && e->next)
+		return e->next;
+	while (slot < t->slot_count && !t->slots[slot])
+		slot++;
+	return slot < t->slot_count ? t->slots[slot] : NULL;
 }
 
 static void free_list(struct ptrc_table_entry *e)

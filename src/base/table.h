@@ -42,8 +42,9 @@ void *ptrc_table_seek_hashed(const struct ptrc_table *, uint64_t hash, const voi
 /* Removes a thing, whose memory is then used again or freed. */
 void ptrc_table_remove(struct ptrc_table *, void *thing);
 
-/* Calls visit() for each thing, in no particular order. visit() must not remove any. */
-void ptrc_table_visit(const struct ptrc_table *, void (*visit)(void *thing, void *arg), void *arg);
+/* Iterates over the things, in no particular order: returns the one after `thing`, which may be NULL for the first, or
+ * NULL after the last. The caller may remove a thing after it has got the next one. */
+void *ptrc_table_next(const struct ptrc_table *, const void *thing);
 
 void ptrc_table_free(struct ptrc_table *);
 

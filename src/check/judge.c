@@ -935,10 +935,9 @@ static void take_order(struct now *n)
 
 /* ---- the end ---- */
 
-static void end_count(void *thing, void *arg)
+static void end_count(struct ptrc_trial *t, void *thing)
 {
 	const struct counted *c = thing;
-	struct ptrc_trial *t = arg;
 	const struct ptrc_rule *r = t->rule;
 
 	if (c->count > r->max) {
@@ -970,9 +969,8 @@ static void count_unended(struct ptrc_trial *t, const struct begin *b, int64_t n
 		 ptrc_duration_text(length_ns < 0 ? 0 : length_ns, true));
 }
 
-static void end_begins(void *thing, void *arg)
+static void end_begins(struct ptrc_trial *t, void *thing)
 {
-	struct ptrc_trial *t = arg;
 	struct begins *open = thing;
 
 	while (open->latest) {
@@ -989,34 +987,24 @@ static void end_begins(void *thing, void *arg)
 	}
 }
 
-/* A log without an end that stopped before the other logs. */
-struct early_end {
-	struct ptrc_trial *trial;
-	int64_t ns;
-	unsigned int source;
-};
-
-/* Counts the pairs whose end may be missing because the log stopped at e->ns. Only the time that they had lasted
- * by then is known. */
-static void end_begins_early(void *thing, void *arg)
+/* Counts the pairs whose end may be missing because a log without an end stopped at this time, before the other logs.
+ * Only the time that they had lasted by then is known. */
+static void end_begins_early(struct ptrc_trial *t, int64_t ns, unsigned int source)
 {
-	const struct early_end *e = arg;
-	struct begins *open = thing;
+	for (struct begins *open = NULL; (open = ptrc_table_next(&t->table, open));)
+		for (struct begin *b = open->latest; b; b = b->before) {
+			bool is_of_log = t->rule->by_text || b->at.source == source;
 
-	for (struct begin *b = open->latest; b; b = b->before) {
-		bool is_of_log = e->trial->rule->by_text || b->at.source == e->source;
-
-		if (b->is_selected && is_of_log && !is_cut_off(e->trial, b)) {
-			count_unended(e->trial, b, e->ns);
-			b->is_counted = true;
+			if (b->is_selected && is_of_log && !is_cut_off(t, b)) {
+				count_unended(t, b, ns);
+				b->is_counted = true;
+			}
 		}
-	}
 }
 
-static void end_order(void *thing, void *arg)
+static void end_order(struct ptrc_trial *t, void *thing)
 {
 	const struct steps *s = thing;
-	struct ptrc_trial *t = arg;
 	unsigned int wrong = s->broken ? s->broken : s->doubtful | s->open;
 
 	for (size_t i = 1; i < t->rule->event_count; i++) {
@@ -1082,7 +1070,7 @@ static const struct kind {
 	/* Called once at the end of the trace. */
 	void (*end)(struct ptrc_trial *);
 	/* Called at the end of the trace, after end(), for each entry of the table. */
-	void (*end_each)(void *thing, void *trial);
+	void (*end_each)(struct ptrc_trial *, void *thing);
 	/* Whether the second event of the rule ends or answers its first event. */
 	bool has_ends;
 	/* Whether an event that matches several events of the rule is tried as the first of them before the
@@ -1232,11 +1220,10 @@ void ptrc_judge_take_deleted(struct ptrc_judge *j, unsigned int source)
 void ptrc_judge_take_early_end(struct ptrc_judge *j, int64_t ns, unsigned int source)
 {
 	for (size_t i = 0; i < j->rules->count; i++) {
-		struct early_end e = {&j->trials[i], ns, source};
+		const struct ptrc_rule *r = j->trials[i].rule;
 
-		if (e.trial->rule->kind == PTRC_RULE_PAIR &&
-		    !(e.trial->rule->by_text && e.trial->rule->at_end == PTRC_RULE_IGNORE))
-			ptrc_table_visit(&e.trial->table, end_begins_early, &e);
+		if (r->kind == PTRC_RULE_PAIR && !(r->by_text && r->at_end == PTRC_RULE_IGNORE))
+			end_begins_early(&j->trials[i], ns, source);
 	}
 	if (j->ending.early_end_ns == INT64_MAX)
 		j->ending.early_end_ns = ns;
@@ -1430,8 +1417,9 @@ void ptrc_judge_end(struct ptrc_judge *j)
 		t->is_final = j->ending.have_all_ended && t->rule->at_end != PTRC_RULE_IGNORE;
 		if (kind_of(t)->end)
 			kind_of(t)->end(t);
-		if (kind_of(t)->end_each)
-			ptrc_table_visit(&t->table, kind_of(t)->end_each, t);
+		for (void *thing = NULL;
+		     kind_of(t)->end_each && (thing = ptrc_table_next(&t->table, thing));)
+			kind_of(t)->end_each(t, thing);
 		ptrc_trial_decide(t);
 	}
 }

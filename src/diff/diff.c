@@ -407,11 +407,8 @@ static int compare_types(const void *a, const void *b, void *arg)
 	return strcmp(s->name, t->name);
 }
 
-static void add_type(void *thing, void *arg)
+static void add_type(struct ptrc_diff *d, struct ptrc_diff_type *type)
 {
-	struct ptrc_diff *d = arg;
-	struct ptrc_diff_type *type = thing;
-
 	if ((!type->counts[PTRC_DIFF_BEFORE] && !type->counts[PTRC_DIFF_AFTER]) ||
 	    (d->pairs->is_without_os && ptrc_is_os_name(type->name)))
 		return;
@@ -420,21 +417,17 @@ static void add_type(void *thing, void *arg)
 		d->sides[i].event_count += type->counts[i];
 }
 
-static void add_pair(void *thing, void *arg)
-{
-	struct ptrc_diff *d = arg;
-
-	compare(d, thing);
-	d->pair_list[d->pair_count++] = thing;
-}
-
 void ptrc_diff_end(struct ptrc_diff *d)
 {
 	d->types = ptrc_cli_allocate((d->type_table.count + 1) * sizeof(struct ptrc_diff_type *));
 	d->pair_list =
 		ptrc_cli_allocate((d->pair_table.count + 1) * sizeof(struct ptrc_diff_pair *));
-	ptrc_table_visit(&d->type_table, add_type, d);
-	ptrc_table_visit(&d->pair_table, add_pair, d);
+	for (struct ptrc_diff_type *type = NULL; (type = ptrc_table_next(&d->type_table, type));)
+		add_type(d, type);
+	for (struct ptrc_diff_pair *p = NULL; (p = ptrc_table_next(&d->pair_table, p));) {
+		compare(d, p);
+		d->pair_list[d->pair_count++] = p;
+	}
 	test_shown(d);
 	for (size_t i = 0; i < d->pair_count; i++)
 		judge(d, d->pair_list[i]);

@@ -131,12 +131,6 @@ struct ptrc_export_lane *ptrc_export_lane(struct ptrc_export *x)
 	return lane;
 }
 
-static void free_process(void *process, void *unused)
-{
-	(void)unused;
-	ptrc_buffer_free(&((struct ptrc_export_process *)process)->name);
-}
-
 void ptrc_export_free_lanes(struct ptrc_export *x)
 {
 	struct ptrc_lanes *l = &x->pairs->spans.lanes;
@@ -147,7 +141,8 @@ void ptrc_export_free_lanes(struct ptrc_export *x)
 		ptrc_buffer_free(&lane->name);
 		ptrc_buffer_free(&lane->text);
 	}
-	ptrc_table_visit(&x->processes, free_process, NULL);
+	for (struct ptrc_export_process *p = NULL; (p = ptrc_table_next(&x->processes, p));)
+		ptrc_buffer_free(&p->name);
 	ptrc_table_free(&x->processes);
 }
 

@@ -1044,21 +1044,15 @@ static bool end(struct ptrc_export *x)
 	return true;
 }
 
-static void free_rows(void *thing, void *arg)
-{
-	struct rows *rows = thing;
-
-	(void)arg;
-	for (size_t i = 0; i < rows->count; i++)
-		free(rows->heap[i]);
-	free(rows->heap);
-}
-
 static void free_perfetto(struct ptrc_export *x)
 {
 	struct perfetto *p = x->state;
 
-	ptrc_table_visit(&p->rows, free_rows, NULL);
+	for (struct rows *rows = NULL; (rows = ptrc_table_next(&p->rows, rows));) {
+		for (size_t i = 0; i < rows->count; i++)
+			free(rows->heap[i]);
+		free(rows->heap);
+	}
 	ptrc_table_free(&p->rows);
 	ptrc_table_free(&p->names);
 	ptrc_table_free(&p->field_names);

@@ -113,15 +113,6 @@ static void take_line(struct places *p, char *line)
 	}
 }
 
-static void add_place(void *thing, void *arg)
-{
-	const struct noted *n = thing;
-	struct places *p = arg;
-
-	*ptrc_append(p->all, p->count) =
-		(struct place){.address = n->address, .function = {.samples = n->samples}};
-}
-
 static int by_address(const void *one, const void *other)
 {
 	const struct place *a = one, *b = other;
@@ -180,7 +171,9 @@ struct ptrc_code_function *ptrc_code_names_read(const struct ptrc_code_names *na
 	f = names->addresses.count ? open_map(pid, user) : NULL;
 	if (!f)
 		return NULL;
-	ptrc_table_visit(&names->addresses, add_place, &places);
+	for (const struct noted *n = NULL; (n = ptrc_table_next(&names->addresses, n));)
+		*ptrc_append(places.all, places.count) =
+			(struct place){.address = n->address, .function = {.samples = n->samples}};
 	qsort(places.all, places.count, sizeof(*places.all), by_address);
 	while (getline(&line, &size, f) > 0)
 		take_line(&places, line);

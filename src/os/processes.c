@@ -113,11 +113,8 @@ static void free_mappings(struct process *p)
 	p->has_program = p->are_mappings_cut = p->are_mappings_doubtful = false;
 }
 
-static void empty(void *thing, void *arg)
+static void empty(struct process *p)
 {
-	struct process *p = thing;
-
-	(void)arg;
 	free_mappings(p);
 	free(p->line);
 	free(p->found_line);
@@ -129,23 +126,22 @@ static void remove_process(struct ptrc_os_processes *all, pid_t pid)
 
 	if (!p)
 		return;
-	empty(p, NULL);
+	empty(p);
 	ptrc_table_remove(&all->processes, p);
 }
 
 void ptrc_os_processes_free(struct ptrc_os_processes *all)
 {
-	ptrc_table_visit(&all->processes, empty, NULL);
+	for (struct process *p = NULL; (p = ptrc_table_next(&all->processes, p));)
+		empty(p);
 	ptrc_table_free(&all->processes);
 	free(all);
 }
 
 /* ---- passing descriptions to the sink ---- */
 
-static void report(void *thing, void *arg)
+static void report(const struct process *p, struct ptrc_os_processes *all)
 {
-	struct ptrc_os_processes *all = arg;
-	const struct process *p = thing;
 	struct posixtrace_log_mapping mappings[MAPPINGS_MAX];
 	struct posixtrace_log_process out = {
 		.pp_pid = p->pid,
@@ -221,36 +217,22 @@ static void report_code(struct ptrc_os_processes *all, const struct process *p, 
 	free(mappings);
 }
 
-static void report_rest(void *thing, void *arg)
-{
-	report(thing, arg);
-	report_code(arg, thing, ptrc_now_ns());
-}
-
 void ptrc_os_processes_tell_rest(struct ptrc_os_processes *all)
 {
-	ptrc_table_visit(&all->processes, report_rest, all);
-}
-
-struct list {
-	pid_t *pids;
-	size_t count;
-};
-
-static void list_one(void *thing, void *arg)
-{
-	struct list *l = arg;
-
-	*ptrc_append(l->pids, l->count) = ((const struct process *)thing)->pid;
+	for (struct process *p = NULL; (p = ptrc_table_next(&all->processes, p));) {
+		report(p, all);
+		report_code(all, p, ptrc_now_ns());
+	}
 }
 
 pid_t *ptrc_os_processes_list(const struct ptrc_os_processes *all, size_t *count)
 {
-	struct list l = {NULL, 0};
+	pid_t *pids = NULL;
 
-	ptrc_table_visit(&all->processes, list_one, &l);
-	*count = l.count;
-	return l.pids;
+	*count = 0;
+	for (const struct process *p = NULL; (p = ptrc_table_next(&all->processes, p));)
+		*ptrc_append(pids, *count) = p->pid;
+	return pids;
 }
 
 /* ---- reading /proc ---- */
@@ -641,15 +623,6 @@ void ptrc_os_processes_note(struct ptrc_os_processes *all, pid_t pid, const uint
 	}
 }
 
-/* Called for each process when the kernel has lost records: records of its mappings may be among them. */
-static void doubt_mappings(void *thing, void *arg)
-{
-	struct process *p = thing;
-
-	(void)arg;
-	p->are_mappings_doubtful |= p->has_program;
-}
-
 void ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
 {
 	struct process *p;
@@ -685,7 +658,9 @@ void ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_per
 		}
 		break;
 	case PTRC_PERF_LOST:
-		ptrc_table_visit(&all->processes, doubt_mappings, NULL);
+		/* Records of mappings of any process may be among the lost ones. */
+		for (p = NULL; (p = ptrc_table_next(&all->processes, p));)
+			p->are_mappings_doubtful |= p->has_program;
 		break;
 	default:
 		break;

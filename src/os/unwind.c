@@ -156,19 +156,14 @@ static void close_file(struct file *f)
 	f->fd = -1;
 }
 
-static void visit_close(void *thing, void *arg)
-{
-	(void)arg;
-	close_file(thing);
-}
-
 void ptrc_unwinder_free(struct ptrc_unwinder *u)
 {
 	if (!u)
 		return;
 	for (size_t i = 0; i < ROWS; i++)
 		free(u->rows[i].frame);
-	ptrc_table_visit(&u->files, visit_close, NULL);
+	for (struct file *f = NULL; (f = ptrc_table_next(&u->files, f));)
+		close_file(f);
 	ptrc_table_free(&u->files);
 	free(u);
 }
@@ -268,20 +263,14 @@ static void open_file(struct file *f, pid_t pid, const struct ptrc_perf_mapping 
 	open_path(f, path, m);
 }
 
-static void find_oldest(void *thing, void *arg)
-{
-	struct file *f = thing, **oldest = arg;
-
-	if (!*oldest || f->used < (*oldest)->used)
-		*oldest = f;
-}
-
 /* Drops the file that was used longest ago, and its rows. */
 static void drop_file(struct ptrc_unwinder *u)
 {
 	struct file *oldest = NULL;
 
-	ptrc_table_visit(&u->files, find_oldest, &oldest);
+	for (struct file *f = NULL; (f = ptrc_table_next(&u->files, f));)
+		if (!oldest || f->used < oldest->used)
+			oldest = f;
 	if (!oldest)
 		return;
 	for (size_t i = 0; i < ROWS; i++)

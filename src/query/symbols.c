@@ -39,16 +39,11 @@ struct file {
 	char *path;
 };
 
-/* The name of a function whose code a program made at run time. */
-struct name {
-	struct ptrc_table_entry entry;
-	char *text;
-};
-
 struct ptrc_symbols {
 	/* Held while libdw is called, which only one thread at a time may do. */
 	pthread_mutex_t lock;
 	struct file *files;
+	/* Names of functions whose code programs made at run time. The keys are the names with their null bytes. */
 	struct ptrc_table names;
 };
 
@@ -63,14 +58,6 @@ struct ptrc_symbols *ptrc_symbols_open(struct ptrc_cli_reason *why)
 	return s;
 }
 
-static void free_name(void *thing, void *arg)
-{
-	struct name *n = thing;
-
-	(void)arg;
-	free(n->text);
-}
-
 void ptrc_symbols_free(struct ptrc_symbols *s)
 {
 	if (!s)
@@ -83,7 +70,6 @@ void ptrc_symbols_free(struct ptrc_symbols *s)
 		free(f->path);
 		free(f);
 	}
-	ptrc_table_visit(&s->names, free_name, NULL);
 	ptrc_table_free(&s->names);
 	free(s);
 }
@@ -211,11 +197,11 @@ static bool find_address(trace_id_t log, unsigned long process, uint64_t address
 /* Returns a copy of the name that stays valid as long as the symbols. */
 static const char *keep_name(struct ptrc_symbols *s, const char *text, size_t size)
 {
-	struct name *n = ptrc_table_find(&s->names, text, size, sizeof(*n));
+	char *copy = ptrc_cli_copy_bytes(text, size);
+	struct ptrc_table_entry *e = ptrc_table_find(&s->names, copy, size + 1, sizeof(*e));
 
-	if (!n->text)
-		n->text = ptrc_cli_copy_bytes(text, size);
-	return n->text;
+	free(copy);
+	return (const char *)e->key;
 }
 
 static void find(struct ptrc_symbols *s, trace_id_t log, unsigned long process, uint64_t address,

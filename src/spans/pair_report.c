@@ -328,14 +328,6 @@ static void report_without_key(const struct ptrc_pair *pair, const char *thing)
 			 pair->without_key == 1 ? "was" : "were", cut);
 }
 
-static void look_for_value(void *thing, void *arg)
-{
-	const struct ptrc_pair_row *row = thing;
-	bool *has_any = arg;
-
-	*has_any |= row->value.kind != PTRC_VALUE_NONE;
-}
-
 /* Offers `nearest` the names of the fields in the layout of this event type. The offered texts are
  * added to `names`, so that the caller can free them later. */
 static void offer_fields(struct ptrc_nearest *nearest, struct ptrc_cli_texts *names,
@@ -386,7 +378,8 @@ static bool has_values(const struct ptrc_pairs *p, const struct ptrc_query *q)
 	bool has_per = !p->per || !p->rows.count;
 	bool has_label = !p->label || p->label->has_any;
 
-	ptrc_table_visit(&p->rows, look_for_value, &has_per);
+	for (const struct ptrc_pair_row *row = NULL; (row = ptrc_table_next(&p->rows, row));)
+		has_per |= row->value.kind != PTRC_VALUE_NONE;
 	if (!has_per)
 		say_without_value("--per", "of the pairs", p->per, p, q);
 	if (!has_label)

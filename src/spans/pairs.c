@@ -274,42 +274,26 @@ static bool is_crossed(struct ptrc_pair *pair, const struct ptrc_span *latest,
 	return b;
 }
 
-struct elsewhere {
-	size_t pair;
-	/* The index of the common field, and the hash of the end's value. */
-	size_t field;
-	uint64_t hash;
-	bool is_found;
-};
-
-static void compare_common(void *thing, void *arg)
-{
-	const struct open_begins *open = thing;
-	struct elsewhere *e = arg;
-
-	for (const struct ptrc_span *b = open->latest; b && b->pair == e->pair; b = b->before)
-		e->is_found |= b->hashes[e->field] == e->hash;
-}
-
 /* For an end that has no open begin on its own thread: notes whether another thread has one with the same value of
  * the common field. */
 static void look_elsewhere(struct ptrc_pairs *p, size_t number, struct ptrc_view *view)
 {
 	struct ptrc_pair *pair = &p->list[number];
 	uint64_t hashes[PTRC_COMMON_FIELDS] = {0};
-	struct elsewhere e = {.pair = number};
+	size_t field;
 
 	if (pair->is_across_threads || !strcmp(pair->begin, pair->end) ||
 	    pair->look_count >= LOOKS_MAX)
 		return;
 	ptrc_common_take(&pair->common, view, true, hashes);
-	e.field = pair->common.found;
-	e.hash = hashes[e.field];
-	if (!e.hash)
+	field = pair->common.found;
+	if (!hashes[field])
 		return;
 	pair->look_count++;
-	ptrc_table_visit(&p->open, compare_common, &e);
-	pair->is_across_threads = e.is_found;
+	for (const struct open_begins *open = NULL; (open = ptrc_table_next(&p->open, open));)
+		for (const struct ptrc_span *b = open->latest; b && b->pair == number;
+		     b = b->before)
+			pair->is_across_threads |= b->hashes[field] == hashes[field];
 }
 
 /* ---- rows ---- */
@@ -602,20 +586,6 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	p->gap_count += p->at_loss_count > (size_t)s->is_at_loss;
 }
 
-struct open_list {
-	struct ptrc_span **spans;
-	size_t count;
-};
-
-static void add_open(void *thing, void *arg)
-{
-	const struct open_begins *open = thing;
-	struct open_list *l = arg;
-
-	for (struct ptrc_span *b = open->latest; b; b = b->before)
-		*ptrc_append(l->spans, l->count) = b;
-}
-
 static int compare_begins(const void *a, const void *b)
 {
 	const struct ptrc_span *s = *(struct ptrc_span *const *)a;
@@ -627,66 +597,38 @@ static int compare_begins(const void *a, const void *b)
 /* Ends the open begins in the order in which they came, because the order of the table is random. */
 static void end_open(struct ptrc_pairs *p)
 {
-	struct open_list l = {0};
+	struct ptrc_span **spans = NULL;
+	size_t count = 0;
 
-	ptrc_table_visit(&p->open, add_open, &l);
-	if (l.count)
-		qsort(l.spans, l.count, sizeof(*l.spans), compare_begins);
-	for (size_t i = 0; i < l.count; i++)
-		end_span(p, l.spans[i], PTRC_SPAN_NO_END, NULL);
-	free(l.spans);
-}
-
-static void drop_open(void *thing, void *arg)
-{
-	struct open_begins *open = thing;
-	struct ptrc_pairs *p = arg;
-
-	while (open->latest) {
-		struct ptrc_span *b = open->latest;
-
-		open->latest = b->before;
-		ptrc_span_free(&p->spans, b);
-	}
-}
-
-struct drop {
-	struct ptrc_pairs *pairs;
-	bool (*is_dropped)(const struct ptrc_span *);
-	/* The entries whose last open begin was dropped. They are removed after the table was
-	 * visited. */
-	struct open_begins **empty;
-	size_t count;
-};
-
-static void drop_some(void *thing, void *arg)
-{
-	struct open_begins *open = thing;
-	struct ptrc_span **at = &open->latest;
-	struct drop *d = arg;
-
-	while (*at) {
-		struct ptrc_span *b = *at;
-
-		if (!d->is_dropped(b)) {
-			at = &b->before;
-			continue;
-		}
-		*at = b->before;
-		ptrc_span_free(&d->pairs->spans, b);
-	}
-	if (!open->latest)
-		*ptrc_append(d->empty, d->count) = open;
+	for (const struct open_begins *open = NULL; (open = ptrc_table_next(&p->open, open));)
+		for (struct ptrc_span *b = open->latest; b; b = b->before)
+			*ptrc_append(spans, count) = b;
+	if (count)
+		qsort(spans, count, sizeof(*spans), compare_begins);
+	for (size_t i = 0; i < count; i++)
+		end_span(p, spans[i], PTRC_SPAN_NO_END, NULL);
+	free(spans);
 }
 
 void ptrc_pairs_drop(struct ptrc_pairs *p, bool (*is_dropped)(const struct ptrc_span *))
 {
-	struct drop d = {.pairs = p, .is_dropped = is_dropped};
+	for (struct open_begins *open = ptrc_table_next(&p->open, NULL), *next; open; open = next) {
+		struct ptrc_span **at = &open->latest;
 
-	ptrc_table_visit(&p->open, drop_some, &d);
-	while (d.count)
-		ptrc_table_remove(&p->open, d.empty[--d.count]);
-	free(d.empty);
+		next = ptrc_table_next(&p->open, open);
+		while (*at) {
+			struct ptrc_span *b = *at;
+
+			if (is_dropped && !is_dropped(b)) {
+				at = &b->before;
+				continue;
+			}
+			*at = b->before;
+			ptrc_span_free(&p->spans, b);
+		}
+		if (!open->latest)
+			ptrc_table_remove(&p->open, open);
+	}
 }
 
 /* Makes rows for the pairs that the user gave and that had no events. */
@@ -702,7 +644,7 @@ void ptrc_pairs_end(struct ptrc_pairs *p, bool is_read)
 	const struct ptrc_query *q = p->spans.query;
 
 	if (q && !is_read && q->shown_count >= q->first_count)
-		ptrc_table_visit(&p->open, drop_open, p);
+		ptrc_pairs_drop(p, NULL);
 	end_open(p);
 	ptrc_table_free(&p->open);
 	make_given_rows(p);
@@ -737,13 +679,6 @@ void ptrc_pairs_count_half(struct ptrc_pairs *p, const struct ptrc_span *s)
 
 /* ---- results ---- */
 
-static void add_row(void *thing, void *arg)
-{
-	struct ptrc_pair_row ***end = arg;
-
-	*(*end)++ = thing;
-}
-
 static int compare(const void *a, const void *b)
 {
 	const struct ptrc_pair_row *s = *(struct ptrc_pair_row *const *)a;
@@ -764,31 +699,19 @@ struct ptrc_pair_row **ptrc_pairs_rows(const struct ptrc_pairs *p, size_t *count
 {
 	struct ptrc_pair_row **rows =
 		ptrc_cli_allocate(p->rows.count * sizeof(struct ptrc_pair_row *));
-	struct ptrc_pair_row **end = rows;
 
-	ptrc_table_visit(&p->rows, add_row, &end);
-	*count = p->rows.count;
+	*count = 0;
+	for (struct ptrc_pair_row *row = NULL; (row = ptrc_table_next(&p->rows, row));)
+		rows[(*count)++] = row;
 	qsort(rows, *count, sizeof(struct ptrc_pair_row *), compare);
 	return rows;
 }
 
-static void free_row(void *thing, void *arg)
+static void free_row(struct ptrc_pair_row *row)
 {
-	struct ptrc_pair_row *row = thing;
-
-	(void)arg;
 	ptrc_quantiles_free(&row->lengths);
 	if (ptrc_value_has_bytes(&row->value))
 		free((char *)row->value.bytes);
-}
-
-static void note_open(void *thing, void *arg)
-{
-	const struct open_begins *open = thing;
-
-	(void)arg;
-	for (struct ptrc_span *s = open->latest; s; s = s->before)
-		s->row->has_open = true;
 }
 
 void ptrc_pairs_begin_rows(struct ptrc_pairs *p)
@@ -796,14 +719,16 @@ void ptrc_pairs_begin_rows(struct ptrc_pairs *p)
 	size_t count;
 	struct ptrc_pair_row **rows = ptrc_pairs_rows(p, &count);
 
-	if (p->per)
-		ptrc_table_visit(&p->open, note_open, NULL);
+	for (const struct open_begins *open = NULL;
+	     p->per && (open = ptrc_table_next(&p->open, open));)
+		for (struct ptrc_span *s = open->latest; s; s = s->before)
+			s->row->has_open = true;
 	for (size_t i = 0; i < count; i++) {
 		struct ptrc_pair_row *row = rows[i];
 		bool was_used = row->lengths.count || row->halves.ends || row->halves.cut;
 
 		if (p->per && !was_used && !row->has_open) {
-			free_row(row, NULL);
+			free_row(row);
 			ptrc_table_remove(&p->rows, row);
 			continue;
 		}
@@ -832,9 +757,10 @@ static void forget_pair(struct ptrc_pair *pair)
 
 void ptrc_pairs_forget(struct ptrc_pairs *p)
 {
-	ptrc_table_visit(&p->open, drop_open, p);
+	ptrc_pairs_drop(p, NULL);
 	ptrc_table_free(&p->open);
-	ptrc_table_visit(&p->rows, free_row, NULL);
+	for (struct ptrc_pair_row *row = NULL; (row = ptrc_table_next(&p->rows, row));)
+		free_row(row);
 	ptrc_table_free(&p->rows);
 	p->generation++;
 	for (size_t i = 0; i < p->source_count; i++)

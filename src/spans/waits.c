@@ -532,11 +532,8 @@ static void name_lock(const struct ptrc_waits *w, struct ptrc_waits_row *row)
 	ptrc_buffer_free(&name);
 }
 
-static void add_row(void *thing, void *arg)
+static void add_row(struct ptrc_waits *w, struct ptrc_waits_row *row)
 {
-	struct ptrc_waits_row *row = thing;
-	struct ptrc_waits *w = arg;
-
 	*ptrc_append(w->row_lists[row->kind], w->row_counts[row->kind]) = row;
 	sort_shares(&row->holders);
 	sort_shares(&row->places);
@@ -560,7 +557,8 @@ void ptrc_waits_end(struct ptrc_waits *w, bool is_read)
 			     w->thread_list[i]->last_ns);
 	}
 	qsort(w->thread_list, count, sizeof(struct ptrc_waits_thread *), compare_threads);
-	ptrc_table_visit(&w->rows, add_row, w);
+	for (struct ptrc_waits_row *row = NULL; (row = ptrc_table_next(&w->rows, row));)
+		add_row(w, row);
 	for (size_t kind = 0; kind < PTRC_WAITS_KINDS; kind++)
 		if (w->row_counts[kind])
 			qsort(w->row_lists[kind], w->row_counts[kind],
@@ -589,28 +587,17 @@ bool ptrc_waits_has_any(const struct ptrc_waits *w)
 	return has_any;
 }
 
-static void free_row(void *thing, void *arg)
-{
-	struct ptrc_waits_row *row = thing;
-
-	(void)arg;
-	ptrc_quantiles_free(&row->lengths);
-	free(row->name);
-	free(row->call);
-	free(row->holders.list);
-	free(row->places.list);
-}
-
-static void free_share(void *thing, void *arg)
-{
-	(void)arg;
-	free(((struct ptrc_waits_share *)thing)->place);
-}
-
 void ptrc_waits_forget(struct ptrc_waits *w)
 {
-	ptrc_table_visit(&w->rows, free_row, NULL);
-	ptrc_table_visit(&w->shares, free_share, NULL);
+	for (struct ptrc_waits_row *row = NULL; (row = ptrc_table_next(&w->rows, row));) {
+		ptrc_quantiles_free(&row->lengths);
+		free(row->name);
+		free(row->call);
+		free(row->holders.list);
+		free(row->places.list);
+	}
+	for (struct ptrc_waits_share *s = NULL; (s = ptrc_table_next(&w->shares, s));)
+		free(s->place);
 	ptrc_table_free(&w->rows);
 	ptrc_table_free(&w->shares);
 	ptrc_lanes_free(&w->threads);

@@ -411,22 +411,16 @@ void ptrc_columns_flush(struct ptrc_columns *c, struct ptrc_buffer *b)
 	c->data_bytes = 0;
 }
 
-static void free_kind(void *thing, void *arg)
-{
-	struct ptrc_columns_kind *kind = thing;
-
-	(void)arg;
-	for (size_t i = 0; i < kind->column_count; i++) {
-		ptrc_buffer_free(&kind->columns[i].values);
-		ptrc_buffer_free(&kind->columns[i].texts);
-	}
-	free(kind->columns);
-	ptrc_buffer_free(&kind->head);
-}
-
 void ptrc_columns_free(struct ptrc_columns *c)
 {
-	ptrc_table_visit(&c->kinds, free_kind, NULL);
+	for (struct ptrc_columns_kind *kind = NULL; (kind = ptrc_table_next(&c->kinds, kind));) {
+		for (size_t i = 0; i < kind->column_count; i++) {
+			ptrc_buffer_free(&kind->columns[i].values);
+			ptrc_buffer_free(&kind->columns[i].texts);
+		}
+		free(kind->columns);
+		ptrc_buffer_free(&kind->head);
+	}
 	ptrc_table_free(&c->kinds);
 	ptrc_table_free(&c->origins);
 	free(c->kind_list);
