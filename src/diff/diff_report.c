@@ -2,7 +2,9 @@
 #include "config.h"
 #include "src/diff/diff_report.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "src/base/json.h"
@@ -10,7 +12,7 @@
 
 /* If a name is longer than this, the verdict follows on the next line. */
 enum { NAME_MAX_COLUMNS = 12 };
-enum { LABEL = 28, VALUE = 13, CHANGE = 10, NAME = 26, COUNT = 10, RATE = 12 };
+enum { LABEL = 28, VALUE_COLUMNS = 13, NAME = 26, RATE_COLUMNS = 12 };
 
 /* A p-value below this is shown as "< 1e-06", because the approximation is not more exact. */
 #define P_LEAST 1e-6
@@ -38,21 +40,11 @@ static const char *tests_of(const struct ptrc_diff *d)
 
 /* ---- text ---- */
 
-/* Right-aligns the text from offset `begin` on in a column. At least one blank precedes it. */
-static void end_column(struct ptrc_buffer *b, size_t begin, size_t columns)
-{
-	size_t size = b->used - begin;
-
-	ptrc_buffer_pad(b, begin, size < columns ? columns : size + 1, true);
-}
-
-static void put_word(struct ptrc_buffer *b, const char *word, size_t columns)
-{
-	size_t begin = b->used;
-
-	ptrc_buffer_text(b, word);
-	end_column(b, begin, columns);
-}
+/* The columns of text, with a blank before each, as formats that lack their last letters. */
+#define VALUE " %12"
+#define CHANGE " %9"
+#define COUNT " %9"
+#define RATE " %11"
 
 /* Puts the label, which is the first column, after an indent. After a long label, the other columns are on
  * the next line. */
@@ -69,56 +61,34 @@ static void put_label(struct ptrc_buffer *b, long indent, const char *label, siz
 	ptrc_buffer_blanks(b, (long)columns - (long)(b->used - begin));
 }
 
-static void put_number(struct ptrc_buffer *b, uint64_t number, size_t columns)
+static void put_rate(struct ptrc_buffer *b, double rate, int columns)
 {
-	size_t begin = b->used;
-
-	ptrc_buffer_u64(b, number);
-	end_column(b, begin, columns);
-}
-
-static void put_rate(struct ptrc_buffer *b, double rate, size_t columns)
-{
-	size_t begin = b->used;
-
 	if (rate < 0)
-		ptrc_buffer_char(b, '-');
+		ptrc_buffer_format(b, " %*s", columns - 1, "-");
 	else
-		ptrc_buffer_format(b, "%.*f", rate < 1000 ? 2 : 0, rate);
-	end_column(b, begin, columns);
-}
-
-static void put_length(struct ptrc_buffer *b, const struct ptrc_quantiles *q, uint64_t length)
-{
-	size_t begin = b->used;
-
-	ptrc_quantiles_put(b, q, length);
-	end_column(b, begin, VALUE);
+		ptrc_buffer_format(b, " %*.*f", columns - 1, rate < 1000 ? 2 : 0, rate);
 }
 
 static void put_change(struct ptrc_buffer *b, double before, double after)
 {
 	double percent = 100 * ptrc_diff_change(before, after);
-	size_t begin = b->used;
+	char change[64] = "-";
 
-	if (before < 0 || after < 0)
-		ptrc_buffer_char(b, '-');
-	else if (before == 0 && after > 0)
-		ptrc_buffer_text(b, "new");
+	if (before == 0 && after > 0)
+		strcpy(change, "new");
 	else if (before > 0 && after == 0)
-		ptrc_buffer_text(b, "gone");
-	else if (percent >= 1000)
-		ptrc_buffer_format(b, "x%.1f", after / before);
-	else
-		ptrc_buffer_format(b, "%+.1f%%", percent);
-	end_column(b, begin, CHANGE);
+		strcpy(change, "gone");
+	else if (before >= 0 && after >= 0)
+		snprintf(change, sizeof(change), percent >= 1000 ? "x%.1f" : "%+.1f%%",
+			 percent >= 1000 ? after / before : percent);
+	ptrc_buffer_format(b, CHANGE "s", change);
 }
 
-static void put_numbers(struct ptrc_buffer *b, const char *label, uint64_t before, uint64_t after)
+static void put_numbers(struct ptrc_buffer *b, long indent, const char *label, uint64_t before,
+			uint64_t after)
 {
-	put_label(b, 0, label, LABEL);
-	put_number(b, before, VALUE);
-	put_number(b, after, VALUE);
+	put_label(b, indent, label, LABEL);
+	ptrc_buffer_format(b, VALUE PRIu64 VALUE PRIu64, before, after);
 	put_change(b, (double)before, (double)after);
 	ptrc_buffer_char(b, '\n');
 }
@@ -138,17 +108,15 @@ static void put_sides(struct ptrc_buffer *b, const struct ptrc_diff *d)
 	}
 	ptrc_buffer_char(b, '\n');
 	put_label(b, 0, "", LABEL);
-	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
-		put_word(b, side_names[i], VALUE);
-	put_word(b, "change", CHANGE);
-	ptrc_buffer_char(b, '\n');
-	put_numbers(b, "events", s[0].event_count, s[1].event_count);
+	ptrc_buffer_format(b, VALUE "s" VALUE "s" CHANGE "s\n", side_names[0], side_names[1],
+			   "change");
+	put_numbers(b, 0, "events", s[0].event_count, s[1].event_count);
 	put_label(b, 0, "events per second", LABEL);
-	put_rate(b, rates[0], VALUE);
-	put_rate(b, rates[1], VALUE);
+	put_rate(b, rates[0], VALUE_COLUMNS);
+	put_rate(b, rates[1], VALUE_COLUMNS);
 	put_change(b, rates[0], rates[1]);
 	ptrc_buffer_char(b, '\n');
-	put_numbers(b, "events lost", s[0].lost_count, s[1].lost_count);
+	put_numbers(b, 0, "events lost", s[0].lost_count, s[1].lost_count);
 }
 
 /* Puts the result of a test, for example "noise, p 0.31". p is less than 0 if there was no test. */
@@ -166,8 +134,9 @@ static void put_lengths(struct ptrc_buffer *b, const char *label, const struct p
 	bool has_both = p->sides[0].lengths.count && p->sides[1].lengths.count;
 
 	put_label(b, 2, label, LABEL);
-	put_length(b, &p->sides[0].lengths, before);
-	put_length(b, &p->sides[1].lengths, after);
+	ptrc_buffer_format(b, VALUE "s" VALUE "s",
+			   ptrc_quantiles_text(&p->sides[0].lengths, before),
+			   ptrc_quantiles_text(&p->sides[1].lengths, after));
 	put_change(b, has_both ? (double)before : -1, has_both ? (double)after : -1);
 	if (has_both && before != after)
 		put_test(b, p_value, is_changed);
@@ -216,11 +185,7 @@ static void put_pair(struct ptrc_buffer *b, const struct ptrc_diff_pair *p)
 		ptrc_buffer_format(b, "; longer after: %.1f %%)", 100 * p->test.superiority);
 	}
 	ptrc_buffer_char(b, '\n');
-	put_label(b, 2, "count", LABEL);
-	put_number(b, before->count, VALUE);
-	put_number(b, after->count, VALUE);
-	put_change(b, (double)before->count, (double)after->count);
-	ptrc_buffer_char(b, '\n');
+	put_numbers(b, 2, "count", before->count, after->count);
 	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++)
 		put_lengths(b, ptrc_quantiles_shown[i].name, p,
 			    ptrc_quantiles_at(before, ptrc_quantiles_shown[i].per_million),
@@ -238,10 +203,10 @@ static void put_type(struct ptrc_buffer *b, const struct ptrc_diff *d,
 	put_label(b, 0, type->name, NAME);
 	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++) {
 		rates[i] = ptrc_diff_rate(&d->sides[i], type->counts[i]);
-		put_number(b, type->counts[i], COUNT);
+		ptrc_buffer_format(b, COUNT PRIu64, type->counts[i]);
 	}
 	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
-		put_rate(b, rates[i], RATE);
+		put_rate(b, rates[i], RATE_COLUMNS);
 	has_rates = rates[0] >= 0 && rates[1] >= 0;
 	put_change(b, has_rates ? rates[0] : (double)type->counts[0],
 		   has_rates ? rates[1] : (double)type->counts[1]);
@@ -251,12 +216,8 @@ static void put_type(struct ptrc_buffer *b, const struct ptrc_diff *d,
 static void put_types(struct ptrc_buffer *b, const struct ptrc_diff *d)
 {
 	put_label(b, 0, "event type", NAME);
-	put_word(b, "before", COUNT);
-	put_word(b, "after", COUNT);
-	put_word(b, "before/s", RATE);
-	put_word(b, "after/s", RATE);
-	put_word(b, "change", CHANGE);
-	ptrc_buffer_char(b, '\n');
+	ptrc_buffer_format(b, COUNT "s" COUNT "s" RATE "s" RATE "s" CHANGE "s\n", "before", "after",
+			   "before/s", "after/s", "change");
 	for (size_t i = 0; i < d->type_count; i++)
 		put_type(b, d, d->types[i]);
 }

@@ -2,53 +2,21 @@
 #include "config.h"
 #include "src/spans/pair_report.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/nearest.h"
 
-enum {
-	/* The greatest number of rows of a histogram, one for each power of two. */
-	POWERS = 64,
-	BAR_COLUMNS = 40,
-	NUMBER_COLUMNS = 8,
-	DURATION_COLUMNS = 9,
-};
+/* The greatest number of rows of a histogram, one for each power of two; and the length of its longest bar. */
+enum { POWERS = 64, BAR_COLUMNS = 40 };
+
+/* The columns of text, with two blanks before each, as formats that lack their last letters. */
+#define NUMBER "  %8"
+#define DURATION "  %9"
 
 /* ---- text ---- */
-
-/* Right-aligns the text after `begin` in a column, with two blanks before it. */
-static void end_column(struct ptrc_buffer *b, size_t begin, int columns)
-{
-	size_t size = b->used - begin;
-
-	ptrc_buffer_pad(b, begin, 2 + (size < (size_t)columns ? (size_t)columns : size), true);
-}
-
-static void put_name(struct ptrc_buffer *b, const char *name, int columns)
-{
-	size_t begin = b->used;
-
-	ptrc_buffer_text(b, name);
-	end_column(b, begin, columns);
-}
-
-static void put_number(struct ptrc_buffer *b, uint64_t number)
-{
-	size_t begin = b->used;
-
-	ptrc_buffer_u64(b, number);
-	end_column(b, begin, NUMBER_COLUMNS);
-}
-
-static void put_length(struct ptrc_buffer *b, const struct ptrc_quantiles *q, uint64_t length)
-{
-	size_t begin = b->used;
-
-	ptrc_quantiles_put(b, q, length);
-	end_column(b, begin, DURATION_COLUMNS);
-}
 
 static void put_pair(struct ptrc_buffer *b, const struct ptrc_pair *pair)
 {
@@ -92,14 +60,12 @@ static void put_histogram(struct ptrc_buffer *b, const struct ptrc_quantiles *q)
 		most = most > counts[i] ? most : counts[i];
 	}
 	for (unsigned int i = first; i <= last; i++) {
-		size_t begin = b->used;
+		const char *from = ptrc_duration_text(i ? (int64_t)(UINT64_C(1) << i) : 0, false);
 		/* The length of the bar. A count other than 0 gets a bar of at least 1, below. */
 		uint64_t bar = (uint64_t)((double)counts[i] / (double)most * BAR_COLUMNS);
 
-		ptrc_buffer_text(b, "from ");
-		ptrc_buffer_duration(b, i ? UINT64_C(1) << i : 0);
-		end_column(b, begin, DURATION_COLUMNS + 8);
-		put_number(b, counts[i]);
+		ptrc_buffer_format(b, "  %*s%s" NUMBER PRIu64, 17 - (int)strlen(from), "from ",
+				   from, counts[i]);
 		if (counts[i])
 			ptrc_buffer_text(b, "  ");
 		for (uint64_t k = 0; counts[i] && k < (bar ? bar : 1); k++)
@@ -116,35 +82,28 @@ static void put_row(struct ptrc_buffer *b, const struct ptrc_pairs *p,
 
 	put_subject(b, p, row);
 	ptrc_buffer_blanks(b, (long)columns - (long)(b->used - begin));
-	put_number(b, q->count);
-	put_number(b, row->halves.begins);
-	put_number(b, row->halves.ends);
-	put_number(b, row->halves.cut);
-	put_length(b, q, q->least);
+	ptrc_buffer_format(b, NUMBER PRIu64 NUMBER PRIu64 NUMBER PRIu64 NUMBER PRIu64 DURATION "s",
+			   q->count, row->halves.begins, row->halves.ends, row->halves.cut,
+			   ptrc_quantiles_text(q, q->least));
 	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++) {
-		begin = b->used;
-		ptrc_quantiles_put_at(b, q, ptrc_quantiles_shown[i].per_million);
-		end_column(b, begin, DURATION_COLUMNS);
+		uint64_t length = ptrc_quantiles_at(q, ptrc_quantiles_shown[i].per_million);
+		char text[32];
+
+		snprintf(text, sizeof(text), "%s%s", ptrc_quantiles_is_exact(q) ? "" : "~",
+			 ptrc_quantiles_text(q, length));
+		ptrc_buffer_format(b, DURATION "s", text);
 	}
-	put_length(b, q, q->greatest);
-	put_length(b, q, q->total);
-	ptrc_buffer_char(b, '\n');
+	ptrc_buffer_format(b, DURATION "s" DURATION "s\n", ptrc_quantiles_text(q, q->greatest),
+			   ptrc_quantiles_text(q, q->total));
 }
 
 static void put_head(struct ptrc_buffer *b, size_t columns)
 {
-	ptrc_buffer_text(b, "pair");
-	ptrc_buffer_blanks(b, (long)columns - 4);
-	put_name(b, "count", NUMBER_COLUMNS);
-	put_name(b, "no end", NUMBER_COLUMNS);
-	put_name(b, "no begin", NUMBER_COLUMNS);
-	put_name(b, "cut", NUMBER_COLUMNS);
-	put_name(b, "min", DURATION_COLUMNS);
+	ptrc_buffer_format(b, "%-*s" NUMBER "s" NUMBER "s" NUMBER "s" NUMBER "s" DURATION "s",
+			   (int)columns, "pair", "count", "no end", "no begin", "cut", "min");
 	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++)
-		put_name(b, ptrc_quantiles_shown[i].name, DURATION_COLUMNS);
-	put_name(b, "max", DURATION_COLUMNS);
-	put_name(b, "total", DURATION_COLUMNS);
-	ptrc_buffer_char(b, '\n');
+		ptrc_buffer_format(b, DURATION "s", ptrc_quantiles_shown[i].name);
+	ptrc_buffer_format(b, DURATION "s" DURATION "s\n", "max", "total");
 }
 
 static size_t longest_subject(const struct ptrc_pairs *p, struct ptrc_pair_row **rows, size_t count)

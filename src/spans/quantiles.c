@@ -228,20 +228,9 @@ void ptrc_quantiles_free(struct ptrc_quantiles *q)
 	*q = (struct ptrc_quantiles){0};
 }
 
-void ptrc_quantiles_put(struct ptrc_buffer *b, const struct ptrc_quantiles *q, uint64_t length_ns)
+const char *ptrc_quantiles_text(const struct ptrc_quantiles *q, uint64_t length_ns)
 {
-	if (q->count)
-		ptrc_buffer_duration(b, length_ns);
-	else
-		ptrc_buffer_char(b, '-');
-}
-
-void ptrc_quantiles_put_at(struct ptrc_buffer *b, const struct ptrc_quantiles *q,
-			   unsigned int per_million)
-{
-	if (!ptrc_quantiles_is_exact(q))
-		ptrc_buffer_char(b, '~');
-	ptrc_quantiles_put(b, q, ptrc_quantiles_at(q, per_million));
+	return q->count ? ptrc_duration_text((int64_t)length_ns, false) : "-";
 }
 
 void ptrc_quantiles_json(struct ptrc_json *j, const struct ptrc_quantiles *q)

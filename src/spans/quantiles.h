@@ -74,11 +74,8 @@ extern const struct ptrc_quantile ptrc_quantiles_shown[PTRC_QUANTILES_SHOWN];
 /* Puts the JSON members from "min_ns" to "total_ns". There must be at least one length. */
 void ptrc_quantiles_json(struct ptrc_json *, const struct ptrc_quantiles *);
 
-/* Appends a length, or a dash if there are no lengths at all. */
-void ptrc_quantiles_put(struct ptrc_buffer *, const struct ptrc_quantiles *, uint64_t length_ns);
-
-/* Appends a quantile, with ~ before it if it is not exact. */
-void ptrc_quantiles_put_at(struct ptrc_buffer *, const struct ptrc_quantiles *,
-			   unsigned int per_million);
+/* The text of a length, or a dash if there are no lengths at all. It is that of ptrc_duration_text(), whose fourth call
+ * after this one overwrites it. */
+const char *ptrc_quantiles_text(const struct ptrc_quantiles *, uint64_t length_ns);
 
 #endif

@@ -2,14 +2,16 @@
 #include "config.h"
 #include "src/spans/wait_report.h"
 
+#include <inttypes.h>
 #include <string.h>
 
-enum {
-	COUNT_COLUMNS = 8,
-	DURATION_COLUMNS = 9,
-	SHARE_COLUMNS = 5,
-	BYTES_COLUMNS = 11,
-};
+/* The columns of text, with two blanks before each, as formats that lack their last letters. */
+#define COUNT "  %8"
+#define DURATION "  %9"
+#define SHARE "  %5"
+#define BYTES "  %11"
+/* The width of the columns of put_row(). */
+enum { ROW_COLUMNS = 2 * (2 + 8) + 4 * (2 + 9) };
 
 const char *const ptrc_waits_keys[PTRC_WAITS_KINDS] = {"locks", "files", "peers", "sleeps",
 						       "children"};
@@ -49,62 +51,28 @@ static void put_row_name(struct ptrc_buffer *b, const struct ptrc_waits_row *row
 
 /* ---- columns of text ---- */
 
-static void end_column(struct ptrc_buffer *b, size_t begin, size_t columns)
+static const char *text_of(uint64_t ns)
 {
-	size_t size = b->used - begin;
-
-	ptrc_buffer_pad(b, begin, 2 + (size < columns ? columns : size), true);
+	return ptrc_duration_text((int64_t)ns, false);
 }
 
-static void put_cell(struct ptrc_buffer *b, const char *text, size_t columns)
+static double percent(uint64_t part, uint64_t all)
 {
-	size_t begin = b->used;
-
-	ptrc_buffer_text(b, text);
-	end_column(b, begin, columns);
-}
-
-static void put_number(struct ptrc_buffer *b, uint64_t number, size_t columns)
-{
-	size_t begin = b->used;
-
-	ptrc_buffer_u64(b, number);
-	end_column(b, begin, columns);
-}
-
-static void put_duration(struct ptrc_buffer *b, uint64_t ns)
-{
-	size_t begin = b->used;
-
-	ptrc_buffer_duration(b, ns);
-	end_column(b, begin, DURATION_COLUMNS);
-}
-
-static void put_percent(struct ptrc_buffer *b, uint64_t part, uint64_t all)
-{
-	ptrc_buffer_format(b, "%.0f %%", all ? 100.0 * (double)part / (double)all : 0.0);
+	return all ? 100.0 * (double)part / (double)all : 0.0;
 }
 
 /* Appends a time, and its share of the time for which the thread was seen; a dash if the time is not known. */
 static void put_share(struct ptrc_buffer *b, bool is_known, uint64_t ns, uint64_t seen_ns)
 {
-	size_t begin;
-
-	if (!is_known) {
-		put_cell(b, "-", DURATION_COLUMNS);
-		put_cell(b, "", SHARE_COLUMNS);
-		return;
-	}
-	put_duration(b, ns);
-	begin = b->used;
-	put_percent(b, ns, seen_ns);
-	end_column(b, begin, SHARE_COLUMNS);
+	if (is_known)
+		ptrc_buffer_format(b, DURATION "s  %3.0f %%", text_of(ns), percent(ns, seen_ns));
+	else
+		ptrc_buffer_format(b, DURATION "s" SHARE "s", "-", "");
 }
 
 static void put_share_head(struct ptrc_buffer *b, const char *name)
 {
-	put_cell(b, name, DURATION_COLUMNS);
-	put_cell(b, "", SHARE_COLUMNS);
+	ptrc_buffer_format(b, DURATION "s" SHARE "s", name, "");
 }
 
 static void put_rest(struct ptrc_buffer *b, size_t count)
@@ -128,8 +96,7 @@ static void put_open(struct ptrc_buffer *b, const struct ptrc_waits *w)
 	for (size_t i = 0; i < shown(w->open_count); i++) {
 		const struct ptrc_waits_open *o = &w->open[i];
 
-		put_duration(b, o->ns);
-		ptrc_buffer_text(b, "  ");
+		ptrc_buffer_format(b, DURATION "s  ", text_of(o->ns));
 		ptrc_lane_put(b, &o->thread->lane, o->thread->last_ns);
 		ptrc_buffer_text(b, ": ");
 		ptrc_text_put(b, o->call, strlen(o->call));
@@ -150,36 +117,32 @@ static void put_open(struct ptrc_buffer *b, const struct ptrc_waits *w)
 	put_rest(b, w->open_count);
 }
 
+static void put_lengths(struct ptrc_buffer *b, const struct ptrc_quantiles *q)
+{
+	ptrc_buffer_format(b, DURATION "s" DURATION "s" DURATION "s" DURATION "s",
+			   text_of(q->total), text_of(ptrc_quantiles_at(q, 500000)),
+			   text_of(ptrc_quantiles_at(q, 990000)), text_of(q->greatest));
+}
+
 static void put_kinds(struct ptrc_buffer *b, const struct ptrc_waits *w)
 {
 	if (!ptrc_waits_has_any(w))
 		return;
-	ptrc_buffer_text(b, "\nWaits by kind\n");
-	put_cell(b, "waits", COUNT_COLUMNS);
-	put_cell(b, "open", COUNT_COLUMNS);
-	put_cell(b, "no end", COUNT_COLUMNS);
-	put_cell(b, "no begin", COUNT_COLUMNS);
-	put_cell(b, "cut", COUNT_COLUMNS);
-	put_cell(b, "total", DURATION_COLUMNS);
-	put_cell(b, "p50", DURATION_COLUMNS);
-	put_cell(b, "p99", DURATION_COLUMNS);
-	put_cell(b, "max", DURATION_COLUMNS);
-	ptrc_buffer_text(b, "  kind\n");
+	ptrc_buffer_format(b,
+			   "\nWaits by kind\n" COUNT "s" COUNT "s" COUNT "s" COUNT "s" COUNT
+			   "s" DURATION "s" DURATION "s" DURATION "s" DURATION "s  kind\n",
+			   "waits", "open", "no end", "no begin", "cut", "total", "p50", "p99",
+			   "max");
 	for (size_t kind = 0; kind < PTRC_WAITS_KINDS; kind++) {
 		const struct ptrc_quantiles *q = &w->lengths[kind];
 		const struct ptrc_pair_halves *h = &w->halves[kind];
 
 		if (!q->count && !h->begins && !h->ends && !h->cut)
 			continue;
-		put_number(b, q->count, COUNT_COLUMNS);
-		put_number(b, w->open_counts[kind], COUNT_COLUMNS);
-		put_number(b, h->begins, COUNT_COLUMNS);
-		put_number(b, h->ends, COUNT_COLUMNS);
-		put_number(b, h->cut, COUNT_COLUMNS);
-		put_duration(b, q->total);
-		put_duration(b, ptrc_quantiles_at(q, 500000));
-		put_duration(b, ptrc_quantiles_at(q, 990000));
-		put_duration(b, q->count ? q->greatest : 0);
+		ptrc_buffer_format(b,
+				   COUNT PRIu64 COUNT PRIu64 COUNT PRIu64 COUNT PRIu64 COUNT PRIu64,
+				   q->count, w->open_counts[kind], h->begins, h->ends, h->cut);
+		put_lengths(b, q);
 		ptrc_buffer_format(b, "  %s\n", ptrc_waits_kinds[kind]);
 	}
 }
@@ -191,7 +154,7 @@ static void put_thread(struct ptrc_buffer *b, const struct ptrc_waits *w,
 	uint64_t processor_ns, runnable_ns;
 	bool has_times = ptrc_waits_find_times(t, &processor_ns, &runnable_ns);
 
-	put_duration(b, seen_ns);
+	ptrc_buffer_format(b, DURATION "s", text_of(seen_ns));
 	put_share(b, has_times, processor_ns, seen_ns);
 	put_share(b, has_times, runnable_ns, seen_ns);
 	put_share(b, true, t->waited_ns, seen_ns);
@@ -200,11 +163,7 @@ static void put_thread(struct ptrc_buffer *b, const struct ptrc_waits *w,
 			put_share(b, true, t->kind_ns[kind], seen_ns);
 	if (w->has_switches)
 		put_share(b, t->has_switched, t->state_ns[PTRC_WAITS_BLOCKED], seen_ns);
-	if (t->longest)
-		put_duration(b, t->longest_ns);
-	else
-		put_cell(b, "-", DURATION_COLUMNS);
-	ptrc_buffer_text(b, "  ");
+	ptrc_buffer_format(b, DURATION "s  ", t->longest ? text_of(t->longest_ns) : "-");
 	ptrc_lane_put(b, &t->lane, t->last_ns);
 	if (t->longest) {
 		ptrc_buffer_text(b, "; longest: ");
@@ -230,8 +189,7 @@ static void put_threads(struct ptrc_buffer *b, const struct ptrc_waits *w)
 {
 	if (!w->threads.count)
 		return;
-	ptrc_buffer_text(b, "\nThreads, and where their time went\n");
-	put_cell(b, "seen", DURATION_COLUMNS);
+	ptrc_buffer_format(b, "\nThreads, and where their time went\n" DURATION "s", "seen");
 	put_share_head(b, "processor");
 	put_share_head(b, "runnable");
 	put_share_head(b, "waiting");
@@ -240,8 +198,7 @@ static void put_threads(struct ptrc_buffer *b, const struct ptrc_waits *w)
 			put_share_head(b, ptrc_waits_kinds[kind]);
 	if (w->has_switches)
 		put_share_head(b, "not known");
-	put_cell(b, "longest", DURATION_COLUMNS);
-	ptrc_buffer_text(b, "  thread\n");
+	ptrc_buffer_format(b, DURATION "s  thread\n", "longest");
 	for (size_t i = 0; i < shown(w->threads.count); i++)
 		put_thread(b, w, w->thread_list[i]);
 	put_rest(b, w->threads.count);
@@ -261,24 +218,15 @@ static void put_threads(struct ptrc_buffer *b, const struct ptrc_waits *w)
 /* Appends the columns that the tables of locks, files, peers, sleeps and children have in common. */
 static void put_row(struct ptrc_buffer *b, const struct ptrc_waits_row *row)
 {
-	const struct ptrc_quantiles *q = &row->lengths;
-
-	put_number(b, q->count, COUNT_COLUMNS);
-	put_number(b, row->open_count, COUNT_COLUMNS);
-	put_duration(b, q->total);
-	put_duration(b, ptrc_quantiles_at(q, 500000));
-	put_duration(b, ptrc_quantiles_at(q, 990000));
-	put_duration(b, q->greatest);
+	ptrc_buffer_format(b, COUNT PRIu64 COUNT PRIu64, row->lengths.count, row->open_count);
+	put_lengths(b, &row->lengths);
 }
 
-static void put_row_head(struct ptrc_buffer *b)
+static void put_row_head(struct ptrc_buffer *b, const char *title)
 {
-	put_cell(b, "waits", COUNT_COLUMNS);
-	put_cell(b, "open", COUNT_COLUMNS);
-	put_cell(b, "total", DURATION_COLUMNS);
-	put_cell(b, "p50", DURATION_COLUMNS);
-	put_cell(b, "p99", DURATION_COLUMNS);
-	put_cell(b, "max", DURATION_COLUMNS);
+	ptrc_buffer_format(
+		b, "\n%s\n" COUNT "s" COUNT "s" DURATION "s" DURATION "s" DURATION "s" DURATION "s",
+		title, "waits", "open", "total", "p50", "p99", "max");
 }
 
 /* Appends a line below a lock: its holders or places, with their shares of the waits. */
@@ -288,7 +236,7 @@ static void put_shares(struct ptrc_buffer *b, const struct ptrc_waits *w,
 {
 	if (!shares->count)
 		return;
-	ptrc_buffer_blanks(b, 2 * (2 + COUNT_COLUMNS) + 4 * (2 + DURATION_COLUMNS) + 4);
+	ptrc_buffer_blanks(b, ROW_COLUMNS + 4);
 	ptrc_buffer_text(b, what);
 	for (size_t i = 0; i < shares->count && i < PTRC_WAITS_SHARES; i++) {
 		const struct ptrc_waits_share *s = shares->list[i];
@@ -298,9 +246,7 @@ static void put_shares(struct ptrc_buffer *b, const struct ptrc_waits *w,
 			put_holder(b, &row->process, s->holder, w->last_ns);
 		else
 			ptrc_text_put(b, s->place, strlen(s->place));
-		ptrc_buffer_text(b, " (");
-		put_percent(b, s->count, row->lengths.count);
-		ptrc_buffer_char(b, ')');
+		ptrc_buffer_format(b, " (%.0f %%)", percent(s->count, row->lengths.count));
 	}
 	if (shares->count > PTRC_WAITS_SHARES)
 		ptrc_buffer_format(b, ", and %zu more", shares->count - PTRC_WAITS_SHARES);
@@ -313,8 +259,7 @@ static void put_locks(struct ptrc_buffer *b, const struct ptrc_waits *w)
 
 	if (!count)
 		return;
-	ptrc_buffer_text(b, "\nLocks\n");
-	put_row_head(b);
+	put_row_head(b, "Locks");
 	ptrc_buffer_text(b,
 			 "  lock, its holders and its callers, with their shares of the waits\n");
 	for (size_t i = 0; i < shown(count); i++) {
@@ -340,21 +285,17 @@ static void put_rows(struct ptrc_buffer *b, const struct ptrc_waits *w, enum ptr
 
 	if (!count)
 		return;
-	ptrc_buffer_format(b, "\n%s\n", title);
-	put_row_head(b);
-	if (has_bytes) {
-		put_cell(b, "read", BYTES_COLUMNS);
-		put_cell(b, "written", BYTES_COLUMNS);
-	}
+	put_row_head(b, title);
+	if (has_bytes)
+		ptrc_buffer_format(b, BYTES "s" BYTES "s", "read", "written");
 	ptrc_buffer_format(b, "  %s\n", what);
 	for (size_t i = 0; i < shown(count); i++) {
 		const struct ptrc_waits_row *row = w->row_lists[kind][i];
 
 		put_row(b, row);
-		if (has_bytes) {
-			put_number(b, row->read_bytes, BYTES_COLUMNS);
-			put_number(b, row->written_bytes, BYTES_COLUMNS);
-		}
+		if (has_bytes)
+			ptrc_buffer_format(b, BYTES PRIu64 BYTES PRIu64, row->read_bytes,
+					   row->written_bytes);
 		ptrc_buffer_text(b, "  ");
 		put_row_name(b, row);
 		ptrc_buffer_char(b, '\n');

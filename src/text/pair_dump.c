@@ -33,14 +33,8 @@ struct line {
 	struct ptrc_buffer text;
 };
 
-/* The greatest width that each column of text has had so far. */
-struct widths {
-	size_t log;
-	size_t pid;
-	size_t tid;
-	size_t source;
-	size_t name;
-};
+/* The columns of text that both events of a pair have. */
+enum { LOG, PID, TID, SOURCE, COLUMNS };
 
 struct ptrc_pair_dump {
 	struct ptrc_text *text;
@@ -49,7 +43,9 @@ struct ptrc_pair_dump {
 	/* The pairs are shown as a tree. .tree is initialized when the first pair starts. */
 	bool is_tree;
 	struct ptrc_pair_tree tree;
-	struct widths widths;
+	/* The greatest width that each column, and the name, has had so far. */
+	size_t widths[COLUMNS];
+	size_t name_width;
 	/* A heap of the longest pairs so far, with the shortest of these on top. */
 	struct line **longest;
 	size_t count;
@@ -122,36 +118,40 @@ static void put_log(struct ptrc_buffer *b, struct ptrc_view *v)
 	ptrc_text_put(b, name, strlen(name));
 }
 
+static const struct {
+	const char *name;
+	put_function *put;
+	bool is_right;
+} columns[COLUMNS] = {
+	[LOG] = {"log", put_log, false},
+	[PID] = {"pid", put_pid, true},
+	[TID] = {"tid", put_tid, true},
+	[SOURCE] = {"source", ptrc_event_put_source, false},
+};
+
+static bool is_shown(const struct ptrc_pair_dump *p, size_t column)
+{
+	return column == LOG	  ? p->text->format.has_log
+	       : column == SOURCE ? p->text->format.has_symbols
+				  : true;
+}
+
 /* Appends the columns that precede the name. The two views may be the same. If the duration is NULL, its column
  * stays blank. */
 static void put_columns(struct ptrc_pair_dump *p, struct ptrc_view *first, struct ptrc_view *last,
 			const uint64_t *duration_ns)
 {
-	const struct {
-		put_function *put;
-		bool is_shown, is_right;
-		size_t *width;
-	} columns[] = {
-		{put_log, p->text->format.has_log, false, &p->widths.log},
-		{put_pid, true, true, &p->widths.pid},
-		{put_tid, true, true, &p->widths.tid},
-		{ptrc_event_put_source, p->text->format.has_symbols, false, &p->widths.source},
-	};
 	struct ptrc_buffer *b = &p->line;
-	size_t width = DURATION_COLUMNS;
-	size_t begin;
 
 	ptrc_event_put_time(b, &p->text->format, first->reader);
-	ptrc_buffer_char(b, ' ');
-	begin = b->used;
-	if (duration_ns)
-		ptrc_buffer_duration(b, *duration_ns);
-	end_column(b, begin, &width, true);
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		if (columns[i].is_shown) {
-			begin = b->used;
+	ptrc_buffer_format(b, " %*s ", DURATION_COLUMNS,
+			   duration_ns ? ptrc_duration_text((int64_t)*duration_ns, false) : "");
+	for (size_t i = 0; i < COLUMNS; i++)
+		if (is_shown(p, i)) {
+			size_t begin = b->used;
+
 			put_both(b, columns[i].put, first, last);
-			end_column(b, begin, columns[i].width, columns[i].is_right);
+			end_column(b, begin, &p->widths[i], columns[i].is_right);
 		}
 }
 
@@ -180,48 +180,35 @@ static void put_name(struct ptrc_pair_dump *p, const char *name, size_t size)
 
 static void put_text(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, struct ptrc_view *end)
 {
-	struct widths *w = &p->widths;
 	struct ptrc_buffer *b = &p->line;
 	size_t width;
 
 	put_columns(p, end->begin, end, &end->duration_ns);
 	put_name(p, pair->name, strlen(pair->name));
 	width = p->shown_name.used;
-	if (width > w->name)
-		w->name = width < NAME_COLUMNS_MAX ? width : NAME_COLUMNS_MAX;
-	ptrc_buffer_blanks(b, (long)w->name - (long)width);
+	if (width > p->name_width)
+		p->name_width = width < NAME_COLUMNS_MAX ? width : NAME_COLUMNS_MAX;
+	ptrc_buffer_blanks(b, (long)p->name_width - (long)width);
 	ptrc_buffer_char(b, ' ');
 	put_data(b, end);
 	ptrc_buffer_char(b, '\n');
 }
 
-static void put_header_name(struct ptrc_buffer *b, const char *name, size_t width, bool is_right)
-{
-	size_t begin = b->used;
-
-	ptrc_buffer_text(b, name);
-	end_column(b, begin, &width, is_right);
-}
-
 static void put_header(struct ptrc_pair_dump *p, struct ptrc_buffer *b)
 {
 	const struct ptrc_event_format *f = &p->text->format;
-	const struct widths *w = &p->widths;
 
 	if (f->field_count) {
 		ptrc_event_put_header(b, f);
 		return;
 	}
 	ptrc_event_put_time_name(b, f);
-	put_header_name(b, "duration", DURATION_COLUMNS, true);
-	if (f->has_log)
-		put_header_name(b, "log", w->log, false);
-	put_header_name(b, "pid", w->pid, true);
-	put_header_name(b, "tid", w->tid, true);
-	if (f->has_symbols)
-		put_header_name(b, "source", w->source, false);
-	put_header_name(b, "pair", p->is_tree ? 0 : w->name, false);
-	ptrc_buffer_text(b, "data\n");
+	ptrc_buffer_format(b, "%*s ", DURATION_COLUMNS, "duration");
+	for (size_t i = 0; i < COLUMNS; i++)
+		if (is_shown(p, i))
+			ptrc_buffer_format(b, columns[i].is_right ? "%*s " : "%-*s ",
+					   (int)p->widths[i], columns[i].name);
+	ptrc_buffer_format(b, "%-*s data\n", p->is_tree ? 0 : (int)p->name_width, "pair");
 }
 
 /* ---- JSON ---- */
@@ -496,7 +483,8 @@ struct ptrc_pair_dump *ptrc_pair_dump_begin(struct ptrc_text *text, struct ptrc_
 		.longest_count = longest_count,
 		.is_tree = is_tree,
 		/* At first, each column is as wide as its name. */
-		.widths = {.log = 3, .pid = 3, .tid = 3, .source = 6, .name = 4},
+		.widths = {[LOG] = 3, [PID] = 3, [TID] = 3, [SOURCE] = 6},
+		.name_width = 4,
 	};
 	ptrc_spans_begin(&pairs->spans, q,
 			 is_tree ? sizeof(struct ptrc_tree_node) : sizeof(struct ptrc_span));
