@@ -309,26 +309,22 @@ void ptrc_buffer_span(struct ptrc_buffer *b, int64_t ns)
 
 static void put_duration(struct ptrc_buffer *b, uint64_t ns, bool is_exact)
 {
-	static const struct {
-		uint64_t ns;
-		int digits;
-		const char *name;
-	} units[] = {{1000000000, 9, "s"}, {1000000, 6, "ms"}, {1000, 3, "us"}, {1, 0, "ns"}};
+	static const char *const units[] = {"ns", "us", "ms", "s"};
+	uint64_t one = 1, rest;
 	size_t i = 0;
-	uint64_t rest;
 
-	while (ns < units[i].ns && i < 3)
-		i++;
-	ptrc_buffer_u64(b, ns / units[i].ns);
-	rest = ns % units[i].ns;
-	if (is_exact ? rest > 0 : i < 3) {
-		ptrc_buffer_format(b, ".%0*" PRIu64, units[i].digits, rest);
-		if (!is_exact)
-			b->used -= (size_t)units[i].digits - 3;
-		while (is_exact && b->bytes[b->used - 1] == '0')
-			b->used--;
+	for (; i < 3 && ns / one >= 1000; i++)
+		one *= 1000;
+	ptrc_buffer_u64(b, ns / one);
+	rest = ns % one;
+	if (is_exact ? rest > 0 : i > 0)
+		ptrc_buffer_char(b, '.');
+	for (int digits = 0; is_exact ? rest > 0 : i > 0 && digits < 3; digits++) {
+		one /= 10;
+		ptrc_buffer_char(b, (char)('0' + rest / one));
+		rest %= one;
 	}
-	ptrc_buffer_text(b, units[i].name);
+	ptrc_buffer_text(b, units[i]);
 }
 
 void ptrc_buffer_duration(struct ptrc_buffer *b, uint64_t ns)
@@ -336,12 +332,9 @@ void ptrc_buffer_duration(struct ptrc_buffer *b, uint64_t ns)
 	put_duration(b, ns, false);
 }
 
-void ptrc_buffer_exact_duration(struct ptrc_buffer *b, int64_t ns)
+void ptrc_buffer_exact_duration(struct ptrc_buffer *b, uint64_t ns)
 {
-	if (ns < 0)
-		ptrc_buffer_format(b, "%" PRId64 "ns", ns);
-	else
-		put_duration(b, (uint64_t)ns, true);
+	put_duration(b, ns, true);
 }
 
 const char *ptrc_duration_text(int64_t ns, bool is_exact)
@@ -351,10 +344,10 @@ const char *ptrc_duration_text(int64_t ns, bool is_exact)
 	struct ptrc_buffer *b = &rooms[++last % 4];
 
 	b->used = 0;
-	if (is_exact)
-		ptrc_buffer_exact_duration(b, ns);
+	if (is_exact && ns < 0)
+		ptrc_buffer_format(b, "%" PRId64 "ns", ns);
 	else
-		put_duration(b, (uint64_t)ns, false);
+		put_duration(b, (uint64_t)ns, is_exact);
 	ptrc_buffer_char(b, '\0');
 	return b->bytes;
 }

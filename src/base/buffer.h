@@ -132,11 +132,11 @@ void ptrc_buffer_span(struct ptrc_buffer *, int64_t ns);
 /* Puts a duration in the largest unit in which it is at least 1, rounded down to 3 decimals: 12.345ms. */
 void ptrc_buffer_duration(struct ptrc_buffer *, uint64_t ns);
 
-/* Puts a duration in the largest unit in which it is at least 1, with all its decimals, such as 8.25ms; a negative
- * one in nanoseconds. */
-void ptrc_buffer_exact_duration(struct ptrc_buffer *, int64_t ns);
+/* Puts a duration in the largest unit in which it is at least 1, with all its decimals, such as 8.25ms. */
+void ptrc_buffer_exact_duration(struct ptrc_buffer *, uint64_t ns);
 
-/* Returns the text of ptrc_buffer_duration() or, if is_exact, of ptrc_buffer_exact_duration(). The fourth call
+/* Returns the text of ptrc_buffer_duration() or, if is_exact, of ptrc_buffer_exact_duration(), which is in nanoseconds
+ * if the duration is negative. The fourth call
  * after this one overwrites the text. */
 const char *ptrc_duration_text(int64_t ns, bool is_exact);
 

@@ -326,27 +326,6 @@ void ptrc_value_json(struct ptrc_json *j, const char *key, const struct ptrc_val
 		ptrc_json_hex(j, key, v->bytes, v->size);
 }
 
-/* Appends a duration with all its digits, in the largest unit, up to seconds, in which it is at least 1. */
-static void put_duration(struct ptrc_buffer *b, uint64_t ns)
-{
-	enum ptrc_unit unit = PTRC_UNIT_S;
-	uint64_t one;
-
-	while (unit > PTRC_UNIT_NS && ns < ptrc_unit_ns(unit))
-		unit--;
-	one = ptrc_unit_ns(unit);
-	ptrc_buffer_u64(b, ns / one);
-	ns %= one;
-	if (ns)
-		ptrc_buffer_char(b, '.');
-	while (ns) {
-		one /= 10;
-		ptrc_buffer_char(b, (char)('0' + ns / one));
-		ns %= one;
-	}
-	ptrc_buffer_text(b, ptrc_unit_word(unit));
-}
-
 static void put_with_unit(struct ptrc_buffer *b, const struct ptrc_value *v)
 {
 	uint64_t ns = ptrc_unit_ns(v->unit);
@@ -356,7 +335,7 @@ static void put_with_unit(struct ptrc_buffer *b, const struct ptrc_value *v)
 	if (ns && v->kind <= PTRC_VALUE_UNSIGNED && size && size <= UINT64_MAX / ns) {
 		if (is_negative)
 			ptrc_buffer_char(b, '-');
-		put_duration(b, size * ns);
+		ptrc_buffer_exact_duration(b, size * ns);
 		return;
 	}
 	put_plain(b, v);
