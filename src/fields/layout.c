@@ -410,31 +410,3 @@ void ptrc_layout_json(struct ptrc_json *j, const struct ptrc_layout *l,
 		ptrc_value_json(j, l->model->fields[i].name, &d->values[i]);
 	ptrc_json_close(j, '}');
 }
-
-void ptrc_layout_text_with_code(struct ptrc_buffer *b, const struct ptrc_layout *l,
-				const struct ptrc_decoded *d, ptrc_layout_visit *visit, void *arg)
-{
-	const char *separator = "";
-
-	for (size_t i = 0; i < l->model->count; i++) {
-		if (d->values[i].kind == PTRC_VALUE_NONE)
-			continue;
-		ptrc_buffer_text(b, separator);
-		ptrc_buffer_text(b, l->model->fields[i].name);
-		if (*l->model->fields[i].name)
-			ptrc_buffer_char(b, '=');
-		ptrc_value_text(b, &d->values[i]);
-		if (visit && ptrc_layout_is_code(l->model->fields[i].kind))
-			visit(arg, &l->model->fields[i], &d->values[i]);
-		separator = " ";
-	}
-}
-
-void ptrc_layout_each_code(const struct ptrc_layout *l, const struct ptrc_decoded *d,
-			   ptrc_layout_visit *visit, void *arg)
-{
-	for (size_t i = 0; i < l->model->count; i++)
-		if (ptrc_layout_is_code(l->model->fields[i].kind) &&
-		    d->values[i].kind != PTRC_VALUE_NONE)
-			visit(arg, &l->model->fields[i], &d->values[i]);
-}

@@ -147,16 +147,4 @@ const struct ptrc_value *ptrc_layout_whole(const struct ptrc_layout *, const str
 /* Puts the JSON member "data": the data itself if it is one JSON text, else an object with a member for each field. */
 void ptrc_layout_json(struct ptrc_json *, const struct ptrc_layout *, const struct ptrc_decoded *);
 
-typedef void ptrc_layout_visit(void *arg, const struct ptrc_layout_field *,
-			       const struct ptrc_value *);
-
-/* Calls visit() for each field of the decoded data that is an address in code. */
-void ptrc_layout_each_code(const struct ptrc_layout *, const struct ptrc_decoded *,
-			   ptrc_layout_visit *visit, void *arg);
-
-/* Appends the fields as text, such as "id=7 rows=3". After each field that is an address of code, calls visit(), if
- * it is not NULL; visit() can append the function and line. */
-void ptrc_layout_text_with_code(struct ptrc_buffer *, const struct ptrc_layout *,
-				const struct ptrc_decoded *, ptrc_layout_visit *visit, void *arg);
-
 #endif

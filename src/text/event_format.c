@@ -223,20 +223,11 @@ static void put_hex_text(struct ptrc_buffer *b, const struct ptrc_reader *r)
 	ptrc_buffer_hex_bytes(b, r->data, r->size);
 }
 
-/* The argument of put_place_text() and put_place_json(), which are called for each field of the data that is a
- * place in the code. */
-struct places {
-	struct ptrc_buffer *buffer;
-	struct ptrc_json *json;
-	struct ptrc_view *view;
-};
-
 /* Appends the names of the functions in which the places are, if any is known: <main>, or <read,main> for an
  * array. */
-static void put_place_text(void *arg, const struct ptrc_layout_field *f, const struct ptrc_value *v)
+static void put_place_text(struct ptrc_buffer *b, struct ptrc_view *view,
+			   const struct ptrc_layout_field *f, const struct ptrc_value *v)
 {
-	struct places *p = arg;
-	struct ptrc_buffer *b = p->buffer;
 	size_t begin = b->used;
 	bool is_known = false;
 	struct ptrc_value item = *v;
@@ -246,7 +237,7 @@ static void put_place_text(void *arg, const struct ptrc_layout_field *f, const s
 
 		if (f->count)
 			ptrc_value_element(v, i, &item);
-		s = ptrc_view_symbol_of(p->view, f, i, &item);
+		s = ptrc_view_symbol_of(view, f, i, &item);
 		ptrc_buffer_char(b, i ? ',' : '<');
 		if (s->function)
 			ptrc_text_put(b, s->function, strlen(s->function));
@@ -262,11 +253,21 @@ static void put_place_text(void *arg, const struct ptrc_layout_field *f, const s
 static void put_decoded_text(struct ptrc_buffer *b, struct ptrc_view *view)
 {
 	const struct ptrc_decoded *d = ptrc_view_decode(view);
-	struct places places = {.buffer = b, .view = view};
+	const struct ptrc_layout_fields *m = view->layout->model;
 	size_t begin = b->used;
 
-	ptrc_layout_text_with_code(b, view->layout, d, view->symbols ? put_place_text : NULL,
-				   &places);
+	for (size_t i = 0; i < m->count; i++) {
+		if (d->values[i].kind == PTRC_VALUE_NONE)
+			continue;
+		if (b->used > begin)
+			ptrc_buffer_char(b, ' ');
+		ptrc_buffer_text(b, m->fields[i].name);
+		if (*m->fields[i].name)
+			ptrc_buffer_char(b, '=');
+		ptrc_value_text(b, &d->values[i]);
+		if (view->symbols && ptrc_layout_is_code(m->fields[i].kind))
+			put_place_text(b, view, &m->fields[i], &d->values[i]);
+	}
 	if (d->error == PTRC_LAYOUT_FITS)
 		return;
 	ptrc_buffer_text(b, b->used > begin ? " decode_error=" : "decode_error=");
@@ -483,37 +484,37 @@ static void put_source_json(struct ptrc_json *j, const struct ptrc_symbol *s)
 
 /* Puts a JSON member with what is known of a place in code: an object with function, file and line, or, for
  * an array of places, an array of such objects. */
-static void put_place_json(void *arg, const struct ptrc_layout_field *f, const struct ptrc_value *v)
+static void put_place_json(struct ptrc_json *j, struct ptrc_view *view,
+			   const struct ptrc_layout_field *f, const struct ptrc_value *v)
 {
-	struct places *p = arg;
-	struct ptrc_json *j = p->json;
-	struct ptrc_value item;
+	struct ptrc_value item = *v;
 
-	if (!f->count) {
-		ptrc_json_open(j, f->name, '{');
-		put_source_json(j, ptrc_view_symbol_of(p->view, f, 0, v));
-		ptrc_json_close(j, '}');
-		return;
-	}
-	ptrc_json_open(j, f->name, '[');
-	for (uint64_t i = 0; i < ptrc_value_count(v); i++) {
-		ptrc_value_element(v, i, &item);
-		ptrc_json_open(j, NULL, '{');
-		put_source_json(j, ptrc_view_symbol_of(p->view, f, i, &item));
+	if (f->count)
+		ptrc_json_open(j, f->name, '[');
+	for (uint64_t i = 0; i < (f->count ? ptrc_value_count(v) : 1); i++) {
+		if (f->count)
+			ptrc_value_element(v, i, &item);
+		ptrc_json_open(j, f->count ? NULL : f->name, '{');
+		put_source_json(j, ptrc_view_symbol_of(view, f, i, &item));
 		ptrc_json_close(j, '}');
 	}
-	ptrc_json_close(j, ']');
+	if (f->count)
+		ptrc_json_close(j, ']');
 }
 
 void ptrc_event_put_symbol_json(struct ptrc_json *j, struct ptrc_view *view)
 {
-	struct places places = {.json = j, .view = view};
+	const struct ptrc_layout_field *f;
+	const struct ptrc_value *v;
 
 	put_source_json(j, ptrc_view_symbol(view));
 	if (!view->layout || !view->layout->has_code)
 		return;
+	v = ptrc_view_decode(view)->values;
 	ptrc_json_open(j, "symbols", '{');
-	ptrc_layout_each_code(view->layout, ptrc_view_decode(view), put_place_json, &places);
+	for (size_t i = 0; (f = ptrc_layout_field(view->layout, i)); i++)
+		if (ptrc_layout_is_code(f->kind) && v[i].kind != PTRC_VALUE_NONE)
+			put_place_json(j, view, f, &v[i]);
 	ptrc_json_close(j, '}');
 }
 

@@ -80,7 +80,8 @@ static void show(const struct ptrc_layout *layout, const struct ptrc_decoded *de
 	struct ptrc_buffer text = PTRC_BUFFER_INIT, bytes = PTRC_BUFFER_INIT;
 	struct ptrc_json json = ptrc_json_begin(&bytes);
 
-	ptrc_layout_text_with_code(&text, layout, decoded, NULL, NULL);
+	for (size_t i = 0; i < layout->model->count; i++)
+		ptrc_value_text(&text, &decoded->values[i]);
 	FUZZ_CHECK(!text.used || !memchr(text.bytes, '\n', text.used));
 	ptrc_layout_json(&json, layout, decoded);
 	ptrc_json_end(&json);

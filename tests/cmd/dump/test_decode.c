@@ -7,6 +7,7 @@
 #include "src/fields/layout.h"
 #include "src/query/view.h"
 #include "src/query/where.h"
+#include "src/text/event_format.h"
 
 static struct ptrc_layouts layouts;
 static struct ptrc_reader reader;
@@ -57,7 +58,7 @@ static const char *text(const char *layout, const void *data, size_t size)
 
 	see(layout, data, size);
 	b.used = 0;
-	ptrc_layout_text_with_code(&b, view.layout, ptrc_view_decode(&view), NULL, NULL);
+	ptrc_event_put_data(&b, &view);
 	ptrc_buffer_char(&b, '\0');
 	return b.bytes;
 }
@@ -116,9 +117,10 @@ TEST(arrays_of_all_that_is_left, "")
 	CHECK_STR_EQ(text("u32[] rest", v, 0), "rest=[]");
 	CHECK_EQ(view.decoded.error, PTRC_LAYOUT_FITS);
 	/* A part of an element is left over, and its place has to be there. */
-	CHECK_STR_EQ(text("u16 n, u32[] rest", v, 11), "n=7 rest=[2]");
+	CHECK_STR_EQ(text("u16 n, u32[] rest", v, 11),
+		     "n=7 rest=[2] decode_error=rest data=0x0700000002000000030000");
 	CHECK_EQ(view.decoded.error, PTRC_LAYOUT_REST);
-	CHECK_STR_EQ(text("u16 n, u64[] rest", v, 4), "n=7");
+	CHECK_STR_EQ(text("u16 n, u64[] rest", v, 4), "n=7 decode_error=short data=0x07000000");
 	CHECK_EQ(view.decoded.error, PTRC_LAYOUT_SHORT);
 	CHECK_STR_EQ(text("str name, u8[] rest", "ab\0\1\2", 5), "name=\"ab\" rest=[1,2]");
 	CHECK_STR_EQ(text("packed u8 n, enum u16 {a, b}[] rest", "\1\1\0\0\0", 5),
