@@ -406,3 +406,19 @@ void ptrc_cli_add_text(struct ptrc_cli_texts *l, const char *text)
 {
 	*ptrc_append(l->texts, l->count) = text;
 }
+
+void ptrc_cli_add_copy(struct ptrc_cli_texts *l, const char *text)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (!strcmp(l->texts[i], text))
+			return;
+	ptrc_cli_add_text(l, ptrc_cli_copy(text));
+}
+
+void ptrc_cli_free_copies(struct ptrc_cli_texts *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		free((char *)l->texts[i]);
+	free(l->texts);
+	*l = (struct ptrc_cli_texts){0};
+}

@@ -50,6 +50,9 @@ struct ptrc_cli_texts {
 	size_t count;
 };
 void ptrc_cli_add_text(struct ptrc_cli_texts *, const char *text);
+/* For a list that owns its texts: adds a copy of a text unless the list has it; and frees the list. */
+void ptrc_cli_add_copy(struct ptrc_cli_texts *, const char *text);
+void ptrc_cli_free_copies(struct ptrc_cli_texts *);
 
 /* The value of --format. */
 enum ptrc_format {

@@ -488,38 +488,21 @@ static enum ptrc_exit status_of(const struct ptrc_check *c)
 	return status;
 }
 
-struct noting {
-	struct ptrc_check *c;
-	struct ptrc_trial *t;
-	/* The pattern of the events whose expression is looked at. */
-	const char *event;
-};
-
-static char *find_missing(const struct ptrc_field *f, void *arg)
-{
-	const struct noting *n = arg;
-
-	return ptrc_query_missing_member(n->c->query, f, f->is_of_begin ? NULL : n->event);
-}
-
-static void note_missing_member(const char *text, void *arg)
-{
-	struct noting *n = arg;
-
-	if (add_note(n->t, "%s", text))
-		fail_by_note(n->c, n->t);
-}
-
 /* If an expression of the rule can hold for no event, because it uses a field that none of the rule's events has, adds
  * a note that names the field. Then the rule may fail, see fail_by_note(). */
 static void note_members(struct ptrc_check *c, struct ptrc_trial *t)
 {
 	for (size_t i = 0; i < 2 * t->rule->event_count; i++) {
-		struct noting n = {c, t, t->rule->events[i / 2].pattern};
+		const struct ptrc_rule_event *e = &t->rule->events[i / 2];
+		struct ptrc_cli_texts vain = {0};
 
-		if ((t->has_type & 1U << i / 2) && t->rule->events[i / 2].wheres[i % 2])
-			ptrc_where_each_vain(t->rule->events[i / 2].wheres[i % 2], find_missing,
-					     note_missing_member, &n);
+		if ((t->has_type & 1U << i / 2) && e->wheres[i % 2])
+			ptrc_where_find_vain(e->wheres[i % 2], ptrc_query_missing_member, c->query,
+					     e->pattern, &vain);
+		for (size_t k = 0; k < vain.count; k++)
+			if (add_note(t, "%s", vain.texts[k]))
+				fail_by_note(c, t);
+		ptrc_cli_free_copies(&vain);
 	}
 }
 

@@ -666,8 +666,10 @@ static bool is_in_json(const struct ptrc_query *q, const struct ptrc_field *f)
 		ptrc_layouts_uses(&q->layouts, ptrc_field_number(f, &q->layouts)).is_json);
 }
 
-char *ptrc_query_missing_member(struct ptrc_query *q, const struct ptrc_field *f, const char *event)
+char *ptrc_query_missing_member(struct ptrc_query *q, const struct ptrc_field *f,
+				const char *events)
 {
+	const char *event = f->is_of_begin ? NULL : events;
 	struct ptrc_field field = *f;
 	struct ptrc_nearest nearest = {0};
 	struct keys keys = {.count = 0};
@@ -706,56 +708,35 @@ char *ptrc_query_missing_member(struct ptrc_query *q, const struct ptrc_field *f
 			     proposal);
 }
 
-struct member_check {
-	struct ptrc_query *q;
-	const char *option;
-	/* The messages that were printed, so that none is printed twice. */
-	struct ptrc_cli_texts said;
-};
-
-static char *find_missing(const struct ptrc_field *f, void *arg)
+/* Prints the messages in the list from index *said on. */
+static void say_vain(const struct ptrc_cli_texts *vain, size_t *said, const char *option)
 {
-	const struct member_check *c = arg;
-
-	return ptrc_query_missing_member(c->q, f, NULL);
-}
-
-static void say_missing(const char *text, void *arg)
-{
-	struct member_check *c = arg;
-
-	for (size_t i = 0; i < c->said.count; i++)
-		if (!strcmp(c->said.texts[i], text))
-			return;
-	ptrc_cli_message(c->option, "%s", text);
-	ptrc_cli_add_text(&c->said, ptrc_cli_copy(text));
+	for (; *said < vain->count; ++*said)
+		ptrc_cli_message(option, "%s", vain->texts[*said]);
 }
 
 /* Checks the fields that are members of JSON data. Returns false, after messages, if --fields has a field that no
  * event has, or if an expression can hold for no event because it has such a field. */
 static bool check_members(struct ptrc_query *q)
 {
-	struct member_check c = {.q = q};
+	struct ptrc_cli_texts vain = {0};
 	struct ptrc_where *w;
-	bool is_found;
+	size_t said = 0;
 
 	for (size_t i = 0; (w = ptrc_select_where(&q->select, i)); i++) {
-		c.option = w == q->select.around_where ? "--around" : "--where";
-		ptrc_where_each_vain(w, find_missing, say_missing, &c);
+		ptrc_where_find_vain(w, ptrc_query_missing_member, q, NULL, &vain);
+		say_vain(&vain, &said, w == q->select.around_where ? "--around" : "--where");
 	}
-	c.option = "--fields";
 	for (size_t i = 0; i < q->sink.field_count; i++) {
 		char *text = ptrc_query_missing_member(q, &q->sink.fields[i], NULL);
 
 		if (text)
-			say_missing(text, &c);
+			ptrc_cli_add_copy(&vain, text);
 		free(text);
 	}
-	is_found = !c.said.count;
-	for (size_t i = 0; i < c.said.count; i++)
-		free((char *)c.said.texts[i]);
-	free(c.said.texts);
-	return is_found;
+	say_vain(&vain, &said, "--fields");
+	ptrc_cli_free_copies(&vain);
+	return !said;
 }
 
 bool ptrc_query_lacks_nothing(const struct ptrc_query *q)

@@ -270,10 +270,10 @@ bool ptrc_query_may_select(const struct ptrc_query *);
 bool ptrc_query_has_type(const struct ptrc_query *, const char *name, struct ptrc_nearest *);
 
 /* After ptrc_query_finish(): if the field is a member of JSON data and no event of the logs has it, returns a message
- * that says so, with similar names, which the caller frees. Otherwise returns NULL. If `event` is not NULL, also takes
- * the members of layouts, and only the events, of which there must be some, whose names match this pattern. Reads the
- * logs again, up to the first event that has the field. */
-char *ptrc_query_missing_member(struct ptrc_query *, const struct ptrc_field *, const char *event);
+ * that says so, with similar names, which the caller frees. Otherwise returns NULL. If `events` is not NULL, and
+ * the field not one of a pair's first event, also takes the members of layouts, and only the events, of which there must
+ * be some, whose names match this pattern. Reads the logs again, up to the first event that has the field. */
+char *ptrc_query_missing_member(struct ptrc_query *, const struct ptrc_field *, const char *events);
 
 /* Puts the JSON member "logs": the sources, the number of events read, and the losses. */
 void ptrc_query_sources_json(const struct ptrc_query *, struct ptrc_json *);

@@ -511,17 +511,17 @@ const char *ptrc_where_next_missing(const struct ptrc_where *w, const void **pla
 
 /* ---- missing fields ---- */
 
-struct field_check {
-	char *(*find)(const struct ptrc_field *, void *arg);
-	void (*visit)(const char *text, void *arg);
-	void *arg;
+struct search {
+	ptrc_where_find *find;
+	struct ptrc_query *query;
+	const char *event;
 };
 
 static void check_field(struct ptrc_operand *o, void *arg)
 {
-	const struct field_check *c = arg;
+	const struct search *s = arg;
 
-	o->missing = o->is_field ? c->find(&o->field, c->arg) : NULL;
+	o->missing = o->is_field ? s->find(s->query, &o->field, s->event) : NULL;
 }
 
 static void find_missing(struct ptrc_operand *o, void *arg)
@@ -531,12 +531,10 @@ static void find_missing(struct ptrc_operand *o, void *arg)
 	*is_any |= o->missing != NULL;
 }
 
-static void visit_missing(struct ptrc_operand *o, void *arg)
+static void add_missing(struct ptrc_operand *o, void *vain)
 {
-	const struct field_check *c = arg;
-
 	if (o->missing)
-		c->visit(o->missing, c->arg);
+		ptrc_cli_add_copy(vain, o->missing);
 }
 
 static void free_missing(struct ptrc_operand *o, void *arg)
@@ -558,27 +556,25 @@ static enum ptrc_answer presume(struct ptrc_node *n)
 	return is_missing ? PTRC_NO : PTRC_UNDECIDED;
 }
 
-/* Visits the missing fields because of which the condition has this answer. */
-static void blame(struct ptrc_node *n, enum ptrc_answer answer, struct field_check *c)
+/* Adds the messages of the missing fields because of which the condition has this answer. */
+static void blame(struct ptrc_node *n, enum ptrc_answer answer, struct ptrc_cli_texts *vain)
 {
 	if (presume(n) != answer)
 		return;
 	if (n->kind == PTRC_NODE_NOT) {
-		blame(n->children[0], PTRC_YES - answer, c);
+		blame(n->children[0], PTRC_YES - answer, vain);
 	} else if (n->kind == PTRC_NODE_OR || n->kind == PTRC_NODE_AND) {
-		blame(n->children[0], answer, c);
-		blame(n->children[1], answer, c);
+		blame(n->children[0], answer, vain);
+		blame(n->children[1], answer, vain);
 	} else {
-		visit_operands(n, visit_missing, c);
+		visit_operands(n, add_missing, vain);
 	}
 }
 
-void ptrc_where_each_vain(struct ptrc_where *w, char *(*find)(const struct ptrc_field *, void *arg),
-			  void (*visit)(const char *text, void *arg), void *arg)
+void ptrc_where_find_vain(struct ptrc_where *w, ptrc_where_find *find, struct ptrc_query *query,
+			  const char *event, struct ptrc_cli_texts *vain)
 {
-	struct field_check c = {find, visit, arg};
-
-	visit_operands(w->root, check_field, &c);
-	blame(w->root, PTRC_NO, &c);
+	visit_operands(w->root, check_field, &(struct search){find, query, event});
+	blame(w->root, PTRC_NO, vain);
 	visit_operands(w->root, free_missing, NULL);
 }

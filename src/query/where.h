@@ -31,6 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/base/cli.h"
 #include "src/base/message.h"
 #include "src/fields/quantity.h"
 #include "src/fields/when.h"
@@ -56,11 +57,14 @@ bool ptrc_where_has_source_field(const struct ptrc_where *);
 
 bool ptrc_where_has_field(const struct ptrc_where *, enum ptrc_field_id);
 
+struct ptrc_query;
+
 /* Calls find() for each field of the expression. If no event has the field, find() returns a message that says so,
- * which this function frees; otherwise find() returns NULL. Calls visit() with the message of each field because of
- * which the expression can hold for no event. */
-void ptrc_where_each_vain(struct ptrc_where *, char *(*find)(const struct ptrc_field *, void *arg),
-			  void (*visit)(const char *text, void *arg), void *arg);
+ * which this function frees; otherwise find() returns NULL. Adds to `vain` a copy of the message of each field because of
+ * which the expression can hold for no event. find() is ptrc_query_missing_member(), which gets the two other arguments. */
+typedef char *ptrc_where_find(struct ptrc_query *, const struct ptrc_field *, const char *event);
+void ptrc_where_find_vain(struct ptrc_where *, ptrc_where_find *find, struct ptrc_query *,
+			  const char *event, struct ptrc_cli_texts *vain);
 
 /* Whether the expression has a time that is relative to this base, the start or the end of the trace. */
 bool ptrc_where_has_base(const struct ptrc_where *, enum ptrc_when_base);

@@ -30,7 +30,7 @@ struct ptrc_operand {
 	struct ptrc_when when;
 	/* The text of a string literal, owned. */
 	char *text;
-	/* Within ptrc_where_each_vain(): the message that no event has the field, or NULL. */
+	/* Within ptrc_where_find_vain(): the message that no event has the field, or NULL. */
 	char *missing;
 	/* The offset of the operand in the text of the expression. */
 	size_t at;

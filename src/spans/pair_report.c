@@ -325,9 +325,7 @@ static void say_without_value(const char *option, const char *events, const stru
 		offer_fields(&nearest, &names, name, q, p->list[i].begin);
 	ptrc_cli_message(option, "no event %s has %s%s", events, name,
 			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
-	for (size_t i = 0; i < names.count; i++)
-		free((char *)names.texts[i]);
-	free(names.texts);
+	ptrc_cli_free_copies(&names);
 }
 
 /* Returns false, after messages, if there are pairs but no event has the field of --per, or if no event has the
