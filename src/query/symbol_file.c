@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/buffer.h"
+#include "src/base/table.h"
 #include "src/query/libdw.h"
 
 /* The least and the greatest size, in bytes, of a build id for which a file is looked up. */
@@ -14,11 +16,6 @@ enum { BUILD_ID_MIN = 3, BUILD_ID_MAX = 64 };
 /* REFERENCES_MAX: the most references from the definition of a function to its declaration, and the most functions
  * around a lambda. SCOPES_MAX: the most parts of a name, and the most nested scopes that are searched. */
 enum { REFERENCES_MAX = 16, SCOPES_MAX = 32 };
-
-struct text {
-	struct text *next;
-	char text[];
-};
 
 struct ptrc_symbol_file {
 	Dwfl *dwfl;
@@ -29,8 +26,8 @@ struct ptrc_symbol_file {
 	/* The file is a debug file that was split off from the mapped file. Code has the same
 	 * addresses in both, but other offsets in the file. */
 	bool is_split;
-	/* The texts that join() has made, each once. */
-	struct text *texts;
+	/* The texts that join() has made, which are the keys. */
+	struct ptrc_table texts;
 };
 
 bool ptrc_symbol_file_load(struct ptrc_cli_reason *why)
@@ -42,10 +39,7 @@ bool ptrc_symbol_file_load(struct ptrc_cli_reason *why)
 
 void ptrc_symbol_file_free(struct ptrc_symbol_file *f)
 {
-	for (struct text *t = f->texts, *next; t; t = next) {
-		next = t->next;
-		free(t);
-	}
+	ptrc_table_free(&f->texts);
 	if (f->dwfl)
 		ptrc_dw.dwfl_end(f->dwfl);
 	free(f);
@@ -146,39 +140,70 @@ bool ptrc_symbol_file_has_names(struct ptrc_symbol_file *f)
 
 /* ---- addresses ---- */
 
+/* Iterates over the segments that a program is loaded from; *number is 0 for the first call. Returns NULL after the
+ * last. */
+static GElf_Phdr *next_segment(const struct ptrc_symbol_file *f, size_t *number, GElf_Phdr *mem)
+{
+	size_t count = 0;
+
+	if (ptrc_dw.elf_getphdrnum(f->elf, &count))
+		return NULL;
+	while (*number < count) {
+		GElf_Phdr *ph = ptrc_dw.gelf_getphdr(f->elf, (int)(*number)++, mem);
+
+		if (ph && ph->p_type == PT_LOAD)
+			return ph;
+	}
+	return NULL;
+}
+
+/* Finds the segment of code that the mapping maps, assuming that a mapping always covers a whole segment. Stores the
+ * segment's address according to the file's program header, rounded down to a page. Returns false if no segment fits
+ * the mapping, or if several do. */
+static bool start_in_file(const struct ptrc_symbol_file *f, const struct ptrc_symbol_mapping *m,
+			  uint64_t *start)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	size_t number = 0, found = 0;
+	GElf_Phdr mem, *ph;
+
+	while ((ph = next_segment(f, &number, &mem))) {
+		uint64_t first = ph->p_vaddr & ~(page - 1);
+		uint64_t end = (ph->p_vaddr + ph->p_memsz + page - 1) & ~(page - 1);
+
+		/* A split-off file has other offsets, but segments of the same size. */
+		if (ph->p_flags & PF_X &&
+		    (f->is_split ? end - first == m->end - m->start
+				 : (ph->p_offset & ~(page - 1)) == m->offset)) {
+			*start = first;
+			found++;
+		}
+	}
+	return found == 1;
+}
+
 /* Converts an address in the process into the address that the file has for it. Returns false if the file has no
  * such address. */
 static bool address_in_file(const struct ptrc_symbol_file *f, const struct ptrc_symbol_mapping *m,
 			    uint64_t address, uint64_t *in_file)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t offset = address - m->start + m->offset;
-	size_t count = 0, found = 0;
+	size_t number = 0;
+	GElf_Phdr mem, *ph;
 
-	if (ptrc_dw.elf_getphdrnum(f->elf, &count))
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		GElf_Phdr mem, *ph = ptrc_dw.gelf_getphdr(f->elf, (int)i, &mem);
-		uint64_t first, end;
-
-		if (!ph || ph->p_type != PT_LOAD)
-			continue;
-		if (!f->is_split && offset >= ph->p_offset &&
-		    offset - ph->p_offset < ph->p_filesz) {
+	/* The mapping has the offset in the original file, which is not that in a split-off file. */
+	if (f->is_split) {
+		if (!start_in_file(f, m, in_file))
+			return false;
+		*in_file += address - m->start;
+		return true;
+	}
+	while ((ph = next_segment(f, &number, &mem)))
+		if (offset >= ph->p_offset && offset - ph->p_offset < ph->p_filesz) {
 			*in_file = offset - ph->p_offset + ph->p_vaddr;
 			return true;
 		}
-		/* The mapping has the offset in the original file, which is not that in a split-off file. But the
-		 * segments of both files have the same addresses and sizes, and whole segments are mapped. So the
-		 * segment is the executable one with the size of the mapping. */
-		first = ph->p_vaddr & ~(page - 1);
-		end = (ph->p_vaddr + ph->p_memsz + page - 1) & ~(page - 1);
-		if (f->is_split && (ph->p_flags & PF_X) && end - first == m->end - m->start) {
-			*in_file = address - m->start + first;
-			found++;
-		}
-	}
-	return found == 1;
+	return false;
 }
 
 /* Finds the compilation unit of an address. Not all compilers write a table of units, and for an address that the
@@ -203,24 +228,17 @@ static Dwarf_Die *find_unit(struct ptrc_symbol_file *f, GElf_Addr address, GElf_
 static const char *join(struct ptrc_symbol_file *f, const char *const *parts, size_t count,
 			const char *separator)
 {
-	size_t bytes = 1;
-	struct text *text;
-	char *end;
+	struct ptrc_buffer text = PTRC_BUFFER_INIT;
+	struct ptrc_table_entry *e;
 
-	for (size_t i = 0; i < count; i++)
-		bytes += strlen(parts[i]) + strlen(separator);
-	text = ptrc_cli_allocate(sizeof(*text) + bytes);
-	end = text->text;
-	for (size_t i = 0; i < count; i++)
-		end = stpcpy(stpcpy(end, i ? separator : ""), parts[i]);
-	for (struct text *known = f->texts; known; known = known->next)
-		if (!strcmp(known->text, text->text)) {
-			free(text);
-			return known->text;
-		}
-	text->next = f->texts;
-	f->texts = text;
-	return text->text;
+	for (size_t i = 0; i < count; i++) {
+		ptrc_buffer_text(&text, i ? separator : "");
+		ptrc_buffer_text(&text, parts[i]);
+	}
+	ptrc_buffer_char(&text, '\0');
+	e = ptrc_table_find(&f->texts, text.bytes, text.used, sizeof(*e));
+	ptrc_buffer_free(&text);
+	return (const char *)e->key;
 }
 
 /* The path of a source file. A relative path is completed by the working directory of the compiler. */
@@ -413,49 +431,16 @@ void ptrc_symbol_file_find(struct ptrc_symbol_file *f, const struct ptrc_symbol_
 
 /* ---- variables ---- */
 
-/* Finds the segment of code that the mapping maps, assuming that a mapping always covers a whole segment. Stores the
- * segment's address according to the file's program header, rounded down to a page. Returns false if no segment fits
- * the mapping, or if several do. */
-static bool start_in_file(const struct ptrc_symbol_file *f, const struct ptrc_symbol_mapping *m,
-			  uint64_t *start)
-{
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	size_t count = 0, found = 0;
-
-	if (ptrc_dw.elf_getphdrnum(f->elf, &count))
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		GElf_Phdr mem, *ph = ptrc_dw.gelf_getphdr(f->elf, (int)i, &mem);
-		uint64_t first, end;
-
-		if (!ph || ph->p_type != PT_LOAD || !(ph->p_flags & PF_X))
-			continue;
-		first = ph->p_vaddr & ~(page - 1);
-		end = (ph->p_vaddr + ph->p_memsz + page - 1) & ~(page - 1);
-		/* A split-off file has other offsets, but segments of the same size. */
-		if (f->is_split ? end - first == m->end - m->start
-				: (ph->p_offset & ~(page - 1)) == m->offset) {
-			*start = first;
-			found++;
-		}
-	}
-	return found == 1;
-}
-
 /* Whether the address, as the file has it, is in a segment that the program can write to. */
 static bool is_writable(const struct ptrc_symbol_file *f, uint64_t in_file)
 {
-	size_t count = 0;
+	size_t number = 0;
+	GElf_Phdr mem, *ph;
 
-	if (ptrc_dw.elf_getphdrnum(f->elf, &count))
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		GElf_Phdr mem, *ph = ptrc_dw.gelf_getphdr(f->elf, (int)i, &mem);
-
-		if (ph && ph->p_type == PT_LOAD && ph->p_flags & PF_W && in_file >= ph->p_vaddr &&
+	while ((ph = next_segment(f, &number, &mem)))
+		if (ph->p_flags & PF_W && in_file >= ph->p_vaddr &&
 		    in_file - ph->p_vaddr < ph->p_memsz)
 			return true;
-	}
 	return false;
 }
 
