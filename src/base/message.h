@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 /* Sets the name of the command, with which messages start, and its exit status for a wrong command line.
  * ptrc_cli_begin() calls this. */
@@ -65,6 +66,10 @@ void *ptrc_cli_reallocate(void *, size_t size) __attribute__((returns_nonnull));
 /* Makes room for one more thing in a list of `count` things of `size` bytes each: doubles the room
  * when it is full. Returns the list, which may have moved. */
 void *ptrc_cli_grow(void *list, size_t count, size_t size) __attribute__((returns_nonnull));
+
+/* Sorts a list, which may be empty, by qsort(), to which an empty list must not be given. */
+#define ptrc_sort(list, count, compare) \
+	((count) ? qsort((list), (count), sizeof(*(list)), (compare)) : (void)0)
 
 /* Appends a thing to a list, and adds 1 to `count`. `list` and `count` are variables; only this macro may append to
  * the list. Its value is a pointer to the new thing, which is not initialised. */

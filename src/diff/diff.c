@@ -432,7 +432,7 @@ void ptrc_diff_end(struct ptrc_diff *d)
 	for (size_t i = 0; i < d->pair_count; i++)
 		judge(d, d->pair_list[i]);
 	qsort_r(d->types, d->type_count, sizeof(*d->types), compare_types, d);
-	qsort(d->pair_list, d->pair_count, sizeof(*d->pair_list), compare_pairs);
+	ptrc_sort(d->pair_list, d->pair_count, compare_pairs);
 }
 
 void ptrc_diff_free(struct ptrc_diff *d)

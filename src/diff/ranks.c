@@ -247,8 +247,7 @@ void ptrc_ranks_correct(double **p_values, size_t count)
 {
 	double least = 0;
 
-	if (count)
-		qsort(p_values, count, sizeof(*p_values), compare_p_values);
+	ptrc_sort(p_values, count, compare_p_values);
 	for (size_t i = 0; i < count; i++) {
 		least = fmax(least, fmin(1, *p_values[i] * (double)(count - i)));
 		*p_values[i] = least;

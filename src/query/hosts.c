@@ -149,8 +149,7 @@ static struct reading *read_clocks(const struct ptrc_reader *r, size_t *count)
 	for (size_t i = 0; i < used; i++)
 		if (list[i].of_host.window_ns <= window_max_ns || least_ns > window_max_ns)
 			list[(*count)++] = list[i];
-	if (*count)
-		qsort(list, *count, sizeof(*list), by_log_time);
+	ptrc_sort(list, *count, by_log_time);
 	if (!is_of_one_clock(list, *count))
 		*count = 0;
 	return list;
@@ -329,9 +328,7 @@ void ptrc_hosts_begin(struct ptrc_hosts *h, struct ptrc_reader *const *readers, 
 	for (size_t i = 0; i < h->count; i++) {
 		host = &h->list[i];
 		name_host(h, i);
-		if (host->reading_count)
-			qsort(host->readings, host->reading_count, sizeof(*host->readings),
-			      by_boottime);
+		ptrc_sort(host->readings, host->reading_count, by_boottime);
 		choose_readings(host);
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -436,7 +433,7 @@ void ptrc_hosts_report(const struct ptrc_hosts *h)
 	for (size_t i = 0; i < h->count; i++)
 		if (h->list[i].is_uncertain)
 			list[count++] = &h->list[i];
-	qsort(list, count, sizeof(*list), by_uncertainty);
+	ptrc_sort(list, count, by_uncertainty);
 	for (size_t i = 0; i < count && i < TOLD_MAX; i++) {
 		ptrc_buffer_text(&b, i ? ", " : "");
 		put_host(&b, list[i]);

@@ -172,7 +172,7 @@ void ptrc_select_sort_windows(struct ptrc_select *s)
 
 	if (!s->window_count)
 		return;
-	qsort(s->windows, s->window_count, sizeof(*s->windows), compare);
+	ptrc_sort(s->windows, s->window_count, compare);
 	for (size_t i = 1; i < s->window_count; i++)
 		if (!join(&s->windows[used], &s->windows[i]))
 			s->windows[++used] = s->windows[i];

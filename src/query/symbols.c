@@ -147,7 +147,7 @@ void ptrc_symbols_report(struct ptrc_symbols *s, bool has_lines)
 	for (struct file *f = s->files; f; f = f->next)
 		if (f->is_for_code && *f->why.text && (has_lines || !f->opened))
 			files[count++] = f;
-	qsort(files, count, sizeof(*files), by_path);
+	ptrc_sort(files, count, by_path);
 	for (size_t i = 0; i < count; i++)
 		ptrc_cli_message(files[i]->path, "%s", files[i]->why.text);
 	free(files);

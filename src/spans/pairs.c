@@ -603,8 +603,7 @@ static void end_open(struct ptrc_pairs *p)
 	for (const struct open_begins *open = NULL; (open = ptrc_table_next(&p->open, open));)
 		for (struct ptrc_span *b = open->latest; b; b = b->before)
 			*ptrc_append(spans, count) = b;
-	if (count)
-		qsort(spans, count, sizeof(*spans), compare_begins);
+	ptrc_sort(spans, count, compare_begins);
 	for (size_t i = 0; i < count; i++)
 		end_span(p, spans[i], PTRC_SPAN_NO_END, NULL);
 	free(spans);
@@ -703,7 +702,7 @@ struct ptrc_pair_row **ptrc_pairs_rows(const struct ptrc_pairs *p, size_t *count
 	*count = 0;
 	for (struct ptrc_pair_row *row = NULL; (row = ptrc_table_next(&p->rows, row));)
 		rows[(*count)++] = row;
-	qsort(rows, *count, sizeof(struct ptrc_pair_row *), compare);
+	ptrc_sort(rows, *count, compare);
 	return rows;
 }
 

@@ -56,7 +56,7 @@ static int compare(const void *a, const void *b)
 static uint64_t exact_at(struct ptrc_lengths *e, uint64_t count, uint64_t rank)
 {
 	if (!e->is_sorted)
-		qsort(e->list, (size_t)count, sizeof(e->list[0]), compare);
+		ptrc_sort(e->list, (size_t)count, compare);
 	e->is_sorted = true;
 	return e->list[rank - 1];
 }

@@ -500,12 +500,6 @@ static int compare_shares(const void *a, const void *b)
 	return (s->call_site > t->call_site) - (s->call_site < t->call_site);
 }
 
-static void sort_shares(struct ptrc_waits_shares *s)
-{
-	if (s->count)
-		qsort(s->list, s->count, sizeof(struct ptrc_waits_share *), compare_shares);
-}
-
 /* If symbols are asked for, and the lock is a variable that they know, the row gets the variable's name. */
 static void name_lock(const struct ptrc_waits *w, struct ptrc_waits_row *row)
 {
@@ -535,8 +529,8 @@ static void name_lock(const struct ptrc_waits *w, struct ptrc_waits_row *row)
 static void add_row(struct ptrc_waits *w, struct ptrc_waits_row *row)
 {
 	*ptrc_append(w->row_lists[row->kind], w->row_counts[row->kind]) = row;
-	sort_shares(&row->holders);
-	sort_shares(&row->places);
+	ptrc_sort(row->holders.list, row->holders.count, compare_shares);
+	ptrc_sort(row->places.list, row->places.count, compare_shares);
 	if (row->kind == PTRC_WAITS_LOCK)
 		name_lock(w, row);
 }
@@ -556,15 +550,12 @@ void ptrc_waits_end(struct ptrc_waits *w, bool is_read)
 		change_state(w->thread_list[i], w->thread_list[i]->state,
 			     w->thread_list[i]->last_ns);
 	}
-	qsort(w->thread_list, count, sizeof(struct ptrc_waits_thread *), compare_threads);
+	ptrc_sort(w->thread_list, count, compare_threads);
 	for (struct ptrc_waits_row *row = NULL; (row = ptrc_table_next(&w->rows, row));)
 		add_row(w, row);
 	for (size_t kind = 0; kind < PTRC_WAITS_KINDS; kind++)
-		if (w->row_counts[kind])
-			qsort(w->row_lists[kind], w->row_counts[kind],
-			      sizeof(struct ptrc_waits_row *), compare_rows);
-	if (w->open_count)
-		qsort(w->open, w->open_count, sizeof(*w->open), compare_open);
+		ptrc_sort(w->row_lists[kind], w->row_counts[kind], compare_rows);
+	ptrc_sort(w->open, w->open_count, compare_open);
 }
 
 bool ptrc_waits_find_times(const struct ptrc_waits_thread *t, uint64_t *processor_ns,

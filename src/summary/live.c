@@ -124,8 +124,7 @@ static void add_rows(struct difference *d, const struct ptrc_event_types *before
 					     .events = increase(type->events, old->events),
 					     .bytes = increase(type->bytes, old->bytes)};
 	}
-	if (d->count)
-		qsort(d->rows, d->count, sizeof(*d->rows), compare_rows);
+	ptrc_sort(d->rows, d->count, compare_rows);
 }
 
 static struct difference compare(const struct ptrc_live *live, const struct look *before,

@@ -86,8 +86,7 @@ static void make_hull(struct hull *h, const struct ptrc_sync_points *a,
 		memcpy(all, a->list, a->count * sizeof(*all));
 	if (b->count)
 		memcpy(all + a->count, b->list, b->count * sizeof(*all));
-	if (count)
-		qsort(all, count, sizeof(*all), by_time);
+	ptrc_sort(all, count, by_time);
 	*h = (struct hull){.sign = sign};
 	h->corners = ptrc_cli_allocate((count + 1) * sizeof(*h->corners));
 	for (size_t i = 0; i < count; i++)
@@ -161,7 +160,7 @@ static double *find_slopes(const struct hull *highs, const struct hull *lows, si
 			if (slope > -PTRC_SYNC_DRIFT_MAX && slope < PTRC_SYNC_DRIFT_MAX)
 				slopes[(*count)++] = slope;
 		}
-	qsort(slopes, *count, sizeof(*slopes), by_size);
+	ptrc_sort(slopes, *count, by_size);
 	return slopes;
 }
 

@@ -228,8 +228,7 @@ static void match(struct ptrc_sync *s, const struct event *list, size_t count, s
 static void match_all(struct ptrc_sync *s, struct events *e, struct channels *c)
 {
 	sorted_keys = e->keys;
-	if (e->count)
-		qsort(e->list, e->count, sizeof(*e->list), by_key);
+	ptrc_sort(e->list, e->count, by_key);
 	for (size_t i = 0, n; i < e->count; i += n) {
 		for (n = 1; i + n < e->count && !compare_keys(&e->list[i], &e->list[i + n]);)
 			n++;

@@ -434,8 +434,7 @@ static void finish(void *self, bool is_read)
 	struct ptrc_query *q = p->query;
 
 	ptrc_pairs_end(p->pairs, is_read);
-	if (p->count)
-		qsort(p->longest, p->count, sizeof(*p->longest), by_length);
+	ptrc_sort(p->longest, p->count, by_length);
 	for (size_t i = 0; i < p->count; i++)
 		put_line(p, p->longest[i]->text.bytes, p->longest[i]->text.used);
 	q->shown_count += p->count;
