@@ -330,93 +330,67 @@ static bool is_at(const struct ptrc_source *s, const struct ptrc_moment *m)
 	       m->tid == e->posix_tid && m->ns == ptrc_when_ns(&e->posix_timestamp);
 }
 
-struct showing {
-	struct ptrc_check *check;
-	struct ptrc_source *source;
-	struct ptrc_event_format format;
-	struct posixtrace_span *spans;
-	size_t span_count;
-};
-
-/* Formats the current event as a line, which the caller frees. */
-static char *line_of(struct showing *s)
+/* Formats the current event of the source as a line, which the caller frees. */
+static char *line_of(struct ptrc_event_format *f, struct ptrc_source *s)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 
-	ptrc_event_put(&b, &s->format, &s->source->view);
+	ptrc_event_put(&b, f, &s->view);
 	b.bytes[b.used - 1] = '\0';
 	return b.bytes;
 }
 
-static void show_case(struct showing *s, struct ptrc_case *c)
+static void show_case(struct ptrc_case *c, struct ptrc_event_format *f, struct ptrc_source *s)
 {
-	if (!c->line && is_at(s->source, &c->at)) {
-		c->line = line_of(s);
-		c->name = ptrc_cli_copy(ptrc_reader_name(&s->source->reader, c->at.id)->text);
+	if (!c->line && is_at(s, &c->at)) {
+		c->line = line_of(f, s);
+		c->name = ptrc_cli_copy(ptrc_reader_name(&s->reader, c->at.id)->text);
 	}
-	if (c->has_other && !c->other_line && is_at(s->source, &c->other))
-		c->other_line = line_of(s);
-}
-
-static void want(struct showing *s, const struct ptrc_moment *m)
-{
-	if (m->source != s->source->order)
-		return;
-	*ptrc_append(s->spans, s->span_count) = ptrc_when_span(m->ns, m->ns);
-}
-
-static void each_case(struct showing *s, void (*function)(struct showing *, struct ptrc_case *))
-{
-	struct ptrc_check *c = s->check;
-
-	for (size_t i = 0; i < c->rules->count; i++) {
-		struct ptrc_cases *cases = ptrc_trial_cases(&c->judge.trials[i]);
-
-		for (size_t k = 0; k < cases->count; k++)
-			function(s, &cases->list[k]);
-	}
-}
-
-static void want_case(struct showing *s, struct ptrc_case *c)
-{
-	want(s, &c->at);
-	if (c->has_other)
-		want(s, &c->other);
+	if (c->has_other && !c->other_line && is_at(s, &c->other))
+		c->other_line = line_of(f, s);
 }
 
 /* Reads a log a second time, to show the events of the cases, which break a rule or leave it undecided. The losses of
  * the log are not counted again. */
 static void show_events(struct ptrc_check *c, struct ptrc_source *source)
 {
-	static struct showing s;
+	struct ptrc_event_format format = {.time.is_local = !c->is_utc};
+	struct posixtrace_span *spans = NULL;
+	struct ptrc_case **cases = NULL;
+	size_t span_count = 0, case_count = 0;
 
-	s = (struct showing){.check = c, .source = source};
-	s.format.time.is_local = !c->is_utc;
-	each_case(&s, want_case);
-	if (s.span_count && !ptrc_reader_select(&source->reader, s.spans, s.span_count, NULL))
+	for (size_t i = 0; i < c->rules->count; i++) {
+		struct ptrc_cases *of_rule = ptrc_trial_cases(&c->judge.trials[i]);
+
+		for (size_t k = 0; k < of_rule->count; k++) {
+			struct ptrc_case *one = &of_rule->list[k];
+
+			if (one->at.source == source->order)
+				*ptrc_append(spans, span_count) =
+					ptrc_when_span(one->at.ns, one->at.ns);
+			if (one->has_other && one->other.source == source->order)
+				*ptrc_append(spans, span_count) =
+					ptrc_when_span(one->other.ns, one->other.ns);
+			*ptrc_append(cases, case_count) = one;
+		}
+	}
+	if (span_count && !ptrc_reader_select(&source->reader, spans, span_count, NULL))
 		while (ptrc_reader_next(&source->reader)) {
 			ptrc_view_find_layout(&source->view, &c->query->layouts);
-			each_case(&s, show_case);
+			for (size_t i = 0; i < case_count; i++)
+				show_case(cases[i], &format, source);
 		}
-	free(s.spans);
-	ptrc_event_format_free(&s.format);
+	free(spans);
+	free(cases);
+	ptrc_event_format_free(&format);
 }
 
 static void report_pairs(struct ptrc_check *c)
 {
 	const char *thing = c->query->source_count == 1 ? c->query->sources->reader.path : NULL;
 
-	for (size_t i = 0; i < c->pairs.count; i++) {
-		const struct ptrc_pair *pair = &c->pairs.list[i];
-		char *advice;
-
-		if (!ptrc_common_name(&pair->common))
-			continue;
-		advice = ptrc_cli_text("add 'by data.%s' to the rule",
-				       ptrc_common_name(&pair->common));
-		ptrc_pair_report_order(pair, thing, advice);
-		free(advice);
-	}
+	for (size_t i = 0; i < c->pairs.count; i++)
+		ptrc_pair_report_order(&c->pairs.list[i], thing, true);
 	ptrc_pairs_forget(&c->pairs);
 	free(c->pairs.list);
 }

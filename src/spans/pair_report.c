@@ -355,8 +355,16 @@ static bool has_pair_names(const struct ptrc_query *q)
 	return false;
 }
 
-void ptrc_pair_report_order(const struct ptrc_pair *pair, const char *thing, const char *advice)
+void ptrc_pair_report_order(const struct ptrc_pair *pair, const char *thing, bool is_of_rule)
 {
+	const char *field = ptrc_common_name(&pair->common);
+	char *advice;
+
+	if (!field)
+		return;
+	advice = is_of_rule ? ptrc_cli_text("add 'by data.%s' to the rule", field)
+			    : ptrc_cli_text("measure them with --pair='%s by data.%s'", pair->name,
+					    field);
 	if (pair->is_crossed)
 		ptrc_cli_message(thing,
 				 "%s: ends come in another order than they would nest, so the "
@@ -366,7 +374,8 @@ void ptrc_pair_report_order(const struct ptrc_pair *pair, const char *thing, con
 		ptrc_cli_message(
 			thing,
 			"%s: begins and ends with the same data.%s are on different threads; %s",
-			pair->name, ptrc_common_name(&pair->common), advice);
+			pair->name, field, advice);
+	free(advice);
 }
 
 bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_query *q,
@@ -389,13 +398,7 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_que
 			is_missing |= !has_types(q, pair, thing);
 		if (pair->without_key)
 			report_without_key(pair, thing);
-		if (ptrc_common_name(&pair->common)) {
-			char *advice = ptrc_cli_text("measure them with --pair='%s by data.%s'",
-						     pair->name, ptrc_common_name(&pair->common));
-
-			ptrc_pair_report_order(pair, thing, advice);
-			free(advice);
-		}
+		ptrc_pair_report_order(pair, thing, false);
 		/* A key that no event has is treated like an event type that does not exist: something that the
 		 * user named is missing. */
 		is_missing |= !pair->has_key && pair->without_key > pair->cut_keys;

@@ -28,8 +28,8 @@ void ptrc_pairs_json(const struct ptrc_pairs *, struct ptrc_json *, bool has_his
 void ptrc_pairs_report_halves(const struct ptrc_pairs *, const char *rest, const char *cut);
 
 /* Prints messages if a field that both events have shows that it was wrong to form the pairs by thread (.is_crossed,
- * .is_across_threads). `advice` says how to form the pairs by that field. */
-void ptrc_pair_report_order(const struct ptrc_pair *, const char *thing, const char *advice);
+ * .is_across_threads), and how to form them by that field: in a rule (is_of_rule) or by the option --pair. */
+void ptrc_pair_report_order(const struct ptrc_pair *, const char *thing, bool is_of_rule);
 
 /*
  * Prints messages: which event types of the pairs no source has; whether no event has the field of --per or
