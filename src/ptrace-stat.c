@@ -445,8 +445,8 @@ static void report_pairs(void)
 			alone += s->halves.begins + s->halves.ends + s->halves.cut;
 		}
 		if (without_key)
-			ptrc_cli_message(p->name, "%llu events have no %s, and were left out",
-					 (unsigned long long)without_key, p->by);
+			ptrc_cli_message(p->pair.name, "%llu events have no %s, and were left out",
+					 (unsigned long long)without_key, p->pair.by_text);
 		if (p->verdict == PTRC_DIFF_NONE && !alone && !without_key) {
 			ptrc_cli_message(p->whole_name, "none of the logs has such events");
 			is_failed = true;

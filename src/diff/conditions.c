@@ -176,13 +176,12 @@ static bool is_same(const char *a, const char *b)
 }
 
 /* Whether the condition names this pair: the condition has the same events, and the same field or none. */
-static bool is_named(const struct ptrc_condition *c, const char *begin, const char *end,
-		     const char *by)
+static bool is_named(const struct ptrc_condition *c, const struct ptrc_pair *pair)
 {
 	const struct ptrc_pair *p = &c->pair;
 
-	return p->begin && !strcmp(p->begin, begin) && !strcmp(p->end, end) &&
-	       (!p->by_text || is_same(p->by_text, by));
+	return p->begin && !strcmp(p->begin, pair->begin) && !strcmp(p->end, pair->end) &&
+	       (!p->by_text || is_same(p->by_text, pair->by_text));
 }
 
 /* Whether the condition's name means at most one of the pairs. A name with a field always does. A name without a field
@@ -196,7 +195,7 @@ static bool is_unambiguous(const struct ptrc_condition *c, const struct ptrc_pai
 	for (size_t i = 0; i < pairs->count; i++) {
 		const struct ptrc_pair *p = &pairs->list[i];
 
-		if (!is_named(c, p->begin, p->end, p->by_text))
+		if (!is_named(c, p))
 			continue;
 		if (is_same(c->pair.by_text, p->by_text))
 			return true;
@@ -222,7 +221,7 @@ static bool is_unambiguous(const struct ptrc_condition *c, const struct ptrc_pai
 static bool is_known(const struct ptrc_condition *c, const struct ptrc_pairs *pairs)
 {
 	for (size_t i = 0; i < pairs->count; i++)
-		if (is_named(c, pairs->list[i].begin, pairs->list[i].end, pairs->list[i].by_text))
+		if (is_named(c, &pairs->list[i]))
 			return true;
 	return !c->pair.by_text && !strstr(c->pair.name, "..") &&
 	       !(pairs->is_without_os && ptrc_is_os_name(c->pair.name));
@@ -258,9 +257,9 @@ static const struct ptrc_diff_pair *find_pair(const struct ptrc_diff *d,
 	for (size_t i = 0; i < d->pair_count; i++) {
 		const struct ptrc_diff_pair *p = d->pair_list[i];
 
-		if (!is_named(c, p->begin, p->end, p->by))
+		if (!is_named(c, &p->pair))
 			continue;
-		if (is_same(c->pair.by_text, p->by))
+		if (is_same(c->pair.by_text, p->pair.by_text))
 			return p;
 		found = found ? found : p;
 	}
@@ -273,7 +272,7 @@ static struct ptrc_nearest find_similar(const struct ptrc_diff *d, const struct 
 	struct ptrc_nearest nearest = {0};
 
 	for (size_t i = 0; i < d->pair_count; i++)
-		ptrc_nearest_offer(&nearest, c->name, d->pair_list[i]->name);
+		ptrc_nearest_offer(&nearest, c->name, d->pair_list[i]->pair.name);
 	for (size_t i = 0; i < d->type_count && c->what <= PTRC_CONDITION_RATE; i++)
 		ptrc_nearest_offer(&nearest, c->name, d->types[i]->name);
 	return nearest;

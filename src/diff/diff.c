@@ -40,12 +40,12 @@ static struct ptrc_diff_pair *find_pair(struct ptrc_diff *d, const struct ptrc_p
 	ptrc_pair_put_whole_name(&name, p);
 	ptrc_buffer_char(&name, '\0');
 	pair = ptrc_table_find(&d->pair_table, name.bytes, name.used, sizeof(*pair));
-	if (!pair->begin) {
+	if (!pair->whole_name) {
 		pair->whole_name = (const char *)pair->entry.key;
-		pair->begin = ptrc_cli_copy(p->begin);
-		pair->end = ptrc_cli_copy(p->end);
-		pair->by = p->by_text ? ptrc_cli_copy(p->by_text) : NULL;
-		pair->name = ptrc_cli_copy(p->name);
+		pair->pair.begin = ptrc_cli_copy(p->begin);
+		pair->pair.end = ptrc_cli_copy(p->end);
+		pair->pair.by_text = p->by_text ? ptrc_cli_copy(p->by_text) : NULL;
+		pair->pair.name = ptrc_cli_copy(p->name);
 	}
 	ptrc_buffer_free(&name);
 	return pair;
@@ -440,10 +440,7 @@ void ptrc_diff_free(struct ptrc_diff *d)
 	for (size_t i = 0; i < d->pair_count; i++) {
 		struct ptrc_diff_pair *p = d->pair_list[i];
 
-		free(p->begin);
-		free(p->end);
-		free(p->by);
-		free(p->name);
+		ptrc_pair_free(&p->pair);
 		for (size_t k = 0; k < PTRC_DIFF_SIDES; k++) {
 			ptrc_quantiles_free(&p->sides[k].lengths);
 			for (size_t n = 0; n < p->sides[k].run_count; n++)

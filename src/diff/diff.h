@@ -58,14 +58,8 @@ struct ptrc_diff_pair {
 	/* The entry in .pair_table of struct ptrc_diff. Its key is BEGIN..END by FIELD, with the null byte. */
 	struct ptrc_table_entry entry;
 	const char *whole_name;
-	/* The names of the event types that begin and end the pair. */
-	char *begin;
-	char *end;
-	/* The name of the field whose value the events of a pair have in common; NULL if it is the thread that they
-	 * have in common. */
-	char *by;
-	/* X if the event types are X.begin and X.end, else BEGIN..END. */
-	char *name;
+	/* Only its names and .by_text are set. */
+	struct ptrc_pair pair;
 	struct ptrc_diff_pair_side {
 		struct ptrc_quantiles lengths;
 		/* The durations of each log, by its index. Logs from index run_count on lack the pair. */

@@ -176,7 +176,7 @@ static void put_pair(struct ptrc_buffer *b, const struct ptrc_diff_pair *p)
 	const struct ptrc_quantiles *after = &p->sides[PTRC_DIFF_AFTER].lengths;
 	size_t begin = b->used;
 
-	ptrc_text_put(b, p->name, strlen(p->name));
+	ptrc_text_put(b, p->pair.name, strlen(p->pair.name));
 	ptrc_buffer_text(b, b->used - begin > NAME_MAX_COLUMNS ? ":\n  " : ": ");
 	ptrc_buffer_text(b, verdicts[p->verdict]);
 	if (before->count && after->count) {
@@ -318,11 +318,8 @@ static void put_type_json(struct ptrc_json *j, const struct ptrc_diff *d,
 static void put_pair_json(struct ptrc_json *j, const struct ptrc_diff_pair *p)
 {
 	ptrc_json_open(j, NULL, '{');
-	ptrc_json_bytes(j, "pair", p->name, strlen(p->name));
-	ptrc_json_bytes(j, "begin", p->begin, strlen(p->begin));
-	ptrc_json_bytes(j, "end", p->end, strlen(p->end));
-	if (p->by)
-		ptrc_json_text(j, "by", p->by);
+	ptrc_json_bytes(j, "pair", p->pair.name, strlen(p->pair.name));
+	ptrc_pair_json(j, &p->pair);
 	ptrc_json_text(j, "verdict", verdicts[p->verdict]);
 	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++) {
 		const struct ptrc_diff_pair_side *s = &p->sides[i];

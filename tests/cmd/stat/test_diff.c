@@ -374,7 +374,7 @@ static struct ptrc_diff compare_logs(size_t pair_count, size_t log_count, double
 			ptrc_table_find(&d.pair_table, name, sizeof(name), sizeof(*p));
 
 		p->whole_name = (const char *)p->entry.key;
-		p->name = ptrc_cli_copy(name);
+		p->pair.name = ptrc_cli_copy(name);
 		for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
 			for (size_t k = 0; k < log_count; k++) {
 				struct ptrc_quantiles q = draw_run(i && !n ? growth : 1);
@@ -455,7 +455,7 @@ TEST(a_great_change_is_found_by_four_logs_on_each_side_among_many_pairs, "")
 
 	for (size_t i = 0; i < d.pair_count; i++)
 		CHECK_EQ(d.pair_list[i]->verdict,
-			 *d.pair_list[i]->name == 'a' ? PTRC_DIFF_SLOWER : PTRC_DIFF_NOISE);
+			 *d.pair_list[i]->pair.name == 'a' ? PTRC_DIFF_SLOWER : PTRC_DIFF_NOISE);
 	ptrc_diff_free(&d);
 }
 
