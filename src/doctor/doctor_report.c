@@ -97,41 +97,28 @@ static const struct {
 	{"unreadable_events", "log", NULL},
 };
 
-struct told {
-	struct ptrc_doctor *d;
-	const char *thing;
-	const struct ptrc_losses *losses;
-	bool is_advised;
-	bool is_ring;
-};
-
-static void take_loss(void *arg, const char *key, bool is_loss, const char *text)
-{
-	const struct told *t = arg;
-	const char *check = "lost", *advice = NULL;
-
-	/* is_loss is false for files of the log that --log-keep has deleted, as the user wanted. */
-	if (!is_loss)
-		return;
-	if (key && !t->is_advised && (!strcmp(key, "stream_events") || !strcmp(key, "log_events")))
-		advice = room(t->losses->stream_events, t->losses->log_events);
-	for (size_t i = 0; key && i < sizeof(losses) / sizeof(*losses); i++)
-		if (!strcmp(key, losses[i].key)) {
-			check = losses[i].check;
-			advice = losses[i].advice;
-		}
-	ptrc_doctor_say(t->d,
-			t->is_ring && key && !strcmp(key, "stream_events") ? PTRC_DOCTOR_NOTE
-									   : PTRC_DOCTOR_PROBLEM,
-			check, t->thing, advice, "%s", text);
-}
-
 void ptrc_doctor_losses(struct ptrc_doctor *d, const char *thing, const struct ptrc_losses *l,
 			bool is_advised, bool is_ring)
 {
-	struct told told = {d, thing, l, is_advised, is_ring};
+	struct ptrc_loss loss;
 
-	ptrc_losses_each(l, take_loss, &told);
+	for (size_t place = 0; ptrc_losses_next(l, &place, &loss);) {
+		const char *check = "lost", *advice = NULL, *key = loss.key ? loss.key : "";
+		bool is_of_stream = !strcmp(key, "stream_events");
+
+		/* is_loss is false for files of the log that --log-keep has deleted, as the user wanted. */
+		if (!loss.is_loss)
+			continue;
+		if (!is_advised && (is_of_stream || !strcmp(key, "log_events")))
+			advice = room(l->stream_events, l->log_events);
+		for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
+			if (!strcmp(key, losses[i].key)) {
+				check = losses[i].check;
+				advice = losses[i].advice;
+			}
+		ptrc_doctor_say(d, is_ring && is_of_stream ? PTRC_DOCTOR_NOTE : PTRC_DOCTOR_PROBLEM,
+				check, thing, advice, "%s", loss.text);
+	}
 }
 
 const struct ptrc_session_list *ptrc_doctor_list(void)

@@ -204,7 +204,7 @@ static const char *untraced_cause(int error)
 	}
 }
 
-enum { TEXT_BYTES = 600 };
+enum { TEXT_BYTES = sizeof(((struct ptrc_loss *)NULL)->text) };
 
 static void __attribute__((format(printf, 2, 3))) put(char *text, const char *format, ...)
 {
@@ -438,34 +438,31 @@ uint64_t ptrc_losses_events(const struct ptrc_losses *l)
 	return count;
 }
 
-void ptrc_losses_each(const struct ptrc_losses *l, ptrc_losses_take *take, void *arg)
+bool ptrc_losses_next(const struct ptrc_losses *l, size_t *place, struct ptrc_loss *loss)
 {
-	for (size_t i = 0; i < LOSS_COUNT; i++) {
-		const struct loss *row = &losses[i];
+	*loss->text = '\0';
+	while (!*loss->text && *place < LOSS_COUNT) {
+		const struct loss *row = &losses[(*place)++];
 		uint64_t count = amount(l, row);
-		char text[TEXT_BYTES] = "";
 
+		loss->key = row->key;
+		loss->is_loss = row->is_loss;
 		if (count && row->say)
-			row->say(l, text);
+			row->say(l, loss->text);
 		else if (count && row->kind == COUNT && row->message)
-			ptrc_cli_count_text(text, sizeof(text), count, row->message);
+			ptrc_cli_count_text(loss->text, TEXT_BYTES, count, row->message);
 		else if (count && row->message)
-			put(text, "%s", row->message);
-		if (*text)
-			take(arg, row->key, row->is_loss, text);
+			put(loss->text, "%s", row->message);
 	}
-}
-
-static void print(void *thing, const char *key, bool is_loss, const char *text)
-{
-	(void)key;
-	(void)is_loss;
-	ptrc_cli_message(thing, "%s", text);
+	return *loss->text;
 }
 
 void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 {
-	ptrc_losses_each(l, print, (char *)(uintptr_t)thing);
+	struct ptrc_loss loss;
+
+	for (size_t place = 0; ptrc_losses_next(l, &place, &loss);)
+		ptrc_cli_message(thing, "%s", loss.text);
 }
 
 void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)

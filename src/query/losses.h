@@ -137,10 +137,16 @@ bool ptrc_losses_is_any(const struct ptrc_losses *);
 /* The number of missing events, as far as they are counted. */
 uint64_t ptrc_losses_events(const struct ptrc_losses *);
 
-/* ptrc_losses_each() calls the function for each kind of loss that *l has, with its key in JSON or NULL, whether
- * it makes a trace incomplete, and its message without the name of the log or session. */
-typedef void ptrc_losses_take(void *arg, const char *key, bool is_loss, const char *text);
-void ptrc_losses_each(const struct ptrc_losses *, ptrc_losses_take *, void *arg);
+/* A kind of loss: its key in JSON or NULL, whether it makes a trace incomplete, and its message without the name of the
+ * log or session. */
+struct ptrc_loss {
+	const char *key;
+	bool is_loss;
+	char text[600];
+};
+
+/* Iterates over the kinds of loss that *l has; *place is 0 for the first call. Returns false after the last. */
+bool ptrc_losses_next(const struct ptrc_losses *l, size_t *place, struct ptrc_loss *);
 
 /* Prints a message for each kind of loss that *l has. The messages start with `thing`, such as the path of the
  * log. */

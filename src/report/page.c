@@ -587,17 +587,11 @@ static void put_classes(struct page *p, struct ptrc_json *j)
 	free(counts);
 }
 
-static void put_missing(void *j, const char *key, bool is_loss, const char *text)
-{
-	(void)key;
-	if (is_loss)
-		ptrc_json_text(j, NULL, text);
-}
-
 static void put_log(struct page *p, struct ptrc_json *j, const struct ptrc_source *s)
 {
 	const char *name = ptrc_reader_shown_name(&s->reader);
 	struct posixtrace_log_host h;
+	struct ptrc_loss loss;
 
 	ptrc_json_open(j, NULL, '{');
 	put_shown(p, j, "path", s->reader.path, strlen(s->reader.path));
@@ -605,7 +599,9 @@ static void put_log(struct page *p, struct ptrc_json *j, const struct ptrc_sourc
 	ptrc_json_bool(j, "is_session", s->reader.source != NULL);
 	ptrc_json_bool(j, "is_complete", !ptrc_losses_is_any(&s->losses) && !s->losses.read_error);
 	ptrc_json_open(j, "missing", '[');
-	ptrc_losses_each(&s->losses, put_missing, j);
+	for (size_t place = 0; ptrc_losses_next(&s->losses, &place, &loss);)
+		if (loss.is_loss)
+			ptrc_json_text(j, NULL, loss.text);
 	ptrc_json_close(j, ']');
 	if (!posixtrace_log_get_host(s->reader.trace, &h, sizeof(h))) {
 		put_shown(p, j, "host", h.ph_name, strlen(h.ph_name));
