@@ -7,6 +7,7 @@
 
 #include "src/session/orphans.h"
 
+/* Adds the counts of a type to the sums. */
 static void add_counts(struct ptrc_event_types *t, const struct ptrc_session_type *type)
 {
 	t->event_count += type->events;
@@ -31,6 +32,24 @@ int ptrc_event_types_from_session(struct ptrc_event_types *t, const char *name)
 	return 0;
 }
 
+/* Adds an event type of a log or an active trace; `counts` may be NULL. */
+static void add_type(struct ptrc_event_types *t, trace_id_t trace, trace_event_id_t id,
+		     const char *name, const struct posixtrace_type_count *counts)
+{
+	char layout[POSIXTRACE_LAYOUT_MAX + 1];
+	struct ptrc_session_type *type = ptrc_append(t->list, t->count);
+
+	*type = (struct ptrc_session_type){.id = id, .name = ptrc_cli_copy(name)};
+	if (counts) {
+		type->events = counts->pt_events;
+		type->bytes = counts->pt_bytes;
+		type->truncated = counts->pt_truncated;
+	}
+	if (!posixtrace_eventid_get_layout(trace, id, layout, sizeof(layout)))
+		type->layout = ptrc_cli_copy(layout);
+	add_counts(t, type);
+}
+
 /* Returns the counts of the type, which are kept in .of_sink. The first call makes them, as zeros. */
 static struct posixtrace_type_count *counts_of(struct ptrc_reader *r, trace_event_id_t id)
 {
@@ -39,28 +58,6 @@ static struct posixtrace_type_count *counts_of(struct ptrc_reader *r, trace_even
 	if (!type->of_sink)
 		type->of_sink = ptrc_cli_allocate(sizeof(struct posixtrace_type_count));
 	return type->of_sink;
-}
-
-/* Adds an event type of a log, if the log has events of it or knows its name. */
-static void add_of_log(struct ptrc_event_types *t, const struct ptrc_reader *r, trace_event_id_t id)
-{
-	const struct ptrc_type *known = r->types[id];
-	const struct posixtrace_type_count *counts = known ? known->of_sink : NULL;
-	char layout[POSIXTRACE_LAYOUT_MAX + 1];
-	struct ptrc_session_type *type;
-
-	if (!counts && !(known && known->name.is_known))
-		return;
-	type = ptrc_append(t->list, t->count);
-	*type = (struct ptrc_session_type){.id = id, .name = ptrc_cli_copy(known->name.text)};
-	if (counts) {
-		type->events = counts->pt_events;
-		type->bytes = counts->pt_bytes;
-		type->truncated = counts->pt_truncated;
-	}
-	if (ptrc_reader_layout(r, id, layout))
-		type->layout = ptrc_cli_copy(layout);
-	add_counts(t, type);
 }
 
 static void count_by_reading(struct ptrc_event_types *t, struct ptrc_reader *r)
@@ -124,35 +121,28 @@ void ptrc_event_types_from_log(struct ptrc_event_types *t, struct ptrc_reader *r
 	ptrc_reader_load_names(r);
 	if (is_counting && !count_by_totals(t, r))
 		count_by_reading(t, r);
-	for (trace_event_id_t id = 0; id < PTRC_READER_IDS; id++)
-		add_of_log(t, r, id);
+	for (trace_event_id_t id = 0; id < PTRC_READER_IDS; id++) {
+		const struct ptrc_type *known = r->types[id];
+
+		/* A type is in the list if the log has events of it or knows its name. */
+		if (known && (known->of_sink || known->name.is_known))
+			add_type(t, r->trace, id, known->name.text, known->of_sink);
+	}
 }
 
 void ptrc_event_types_from_trace(struct ptrc_event_types *t, trace_id_t trace)
 {
 	struct posixtrace_type_count *counts = ptrc_type_counts(trace);
-	char name[TRACE_EVENT_NAME_MAX + 1], layout[POSIXTRACE_LAYOUT_MAX + 1];
+	char name[TRACE_EVENT_NAME_MAX + 1];
 	trace_event_id_t id;
 	int unavailable;
 
 	*t = (struct ptrc_event_types){0};
 	posix_trace_eventtypelist_rewind(trace);
 	while (counts && !posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) &&
-	       !unavailable) {
-		struct ptrc_session_type *type;
-
-		if (id >= PTRC_READER_IDS || posix_trace_eventid_get_name(trace, id, name))
-			continue;
-		type = ptrc_append(t->list, t->count);
-		*type = (struct ptrc_session_type){.id = id,
-						   .events = counts[id].pt_events,
-						   .bytes = counts[id].pt_bytes,
-						   .truncated = counts[id].pt_truncated,
-						   .name = ptrc_cli_copy(name)};
-		if (!posixtrace_eventid_get_layout(trace, id, layout, sizeof(layout)))
-			type->layout = ptrc_cli_copy(layout);
-		add_counts(t, type);
-	}
+	       !unavailable)
+		if (id < PTRC_READER_IDS && !posix_trace_eventid_get_name(trace, id, name))
+			add_type(t, trace, id, name, &counts[id]);
 	free(counts);
 }
 
