@@ -264,22 +264,16 @@ static bool make_knot(const struct ptrc_host *h, const struct reading *r,
 /* Returns the index of the host of a log. Adds the host if it is new. */
 static size_t host_of(struct ptrc_hosts *h, const struct ptrc_reader *r)
 {
-	struct posixtrace_log_host told;
 	struct ptrc_host *host = &h->list[h->count];
-	bool is_told = !posixtrace_log_get_host(r->trace, &told, sizeof(told));
+	struct posixtrace_log_host *told = &host->told;
 
-	for (size_t i = 0; i < h->count && is_told && *told.ph_boot_id; i++)
-		if (!strcmp(h->list[i].boot_id, told.ph_boot_id) &&
-		    !strcmp(h->list[i].machine_id, told.ph_machine_id))
+	if (posixtrace_log_get_host(r->trace, told, sizeof(*told)))
+		*told = (struct posixtrace_log_host){0};
+	for (size_t i = 0; i < h->count && *told->ph_boot_id; i++)
+		if (!strcmp(h->list[i].told.ph_boot_id, told->ph_boot_id) &&
+		    !strcmp(h->list[i].told.ph_machine_id, told->ph_machine_id))
 			return i;
-	host->name = r->path;
-	if (is_told) {
-		memcpy(host->own_name, told.ph_name, sizeof(host->own_name));
-		memcpy(host->machine_id, told.ph_machine_id, sizeof(host->machine_id));
-		memcpy(host->boot_id, told.ph_boot_id, sizeof(host->boot_id));
-		if (*host->own_name)
-			host->name = host->own_name;
-	}
+	host->name = *told->ph_name ? told->ph_name : r->path;
 	return h->count++;
 }
 

@@ -32,10 +32,9 @@ struct ptrc_host_reading {
 struct ptrc_host {
 	/* The label that the user gave it, else its own name, else the path of its first log. */
 	const char *name;
-	char own_name[256];
-	/* Machine and boot, which identify the host. Both are empty if the log does not have them: then no other
-	 * log is known to be of this host. */
-	char machine_id[128], boot_id[128];
+	/* What its first log says of it. If machine and boot, which identify the host, are empty, no other log is known
+	 * to be of this host. */
+	struct posixtrace_log_host told;
 	/* Sorted by time. Only the readings from index `first` to before `last` are used: between them, the clock
 	 * was not stepped. */
 	struct ptrc_host_reading *readings;

@@ -137,16 +137,12 @@ static int by_path(const void *a, const void *b)
 
 void ptrc_symbols_report(struct ptrc_symbols *s, bool has_lines)
 {
-	struct file **files;
+	struct file **files = NULL;
 	size_t count = 0;
 
-	for (const struct file *f = s->files; f; f = f->next)
-		count++;
-	files = ptrc_cli_allocate((count + 1) * sizeof(*files));
-	count = 0;
 	for (struct file *f = s->files; f; f = f->next)
 		if (f->is_for_code && *f->why.text && (has_lines || !f->opened))
-			files[count++] = f;
+			*ptrc_append(files, count) = f;
 	ptrc_sort(files, count, by_path);
 	for (size_t i = 0; i < count; i++)
 		ptrc_cli_message(files[i]->path, "%s", files[i]->why.text);
