@@ -550,36 +550,26 @@ static void get_member(struct ptrc_view *view, const struct ptrc_field *f, struc
 		follow_path(f, path, v);
 }
 
-struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_field *f)
+/* The value of one of the fields that ptrc_view_get() does not store itself. */
+static struct ptrc_value other_value(struct ptrc_view *view, enum ptrc_field_id id)
 {
-	struct ptrc_reader *r = (f->is_of_begin ? view->begin : view)->reader;
+	struct ptrc_reader *r = view->reader;
 	const struct posix_trace_event_info *e = &r->event;
-	struct ptrc_value member;
 	int64_t bound;
 
 	_Static_assert(sizeof(pthread_t) == sizeof(uint64_t), "pthread_t is an address");
-	if (f->is_of_begin)
-		view = view->begin;
-	switch (f->id) {
+	switch (id) {
 	case PTRC_FIELD_TIME:
 	case PTRC_FIELD_NS:
 		return signed_value(ptrc_when_ns(&e->posix_timestamp));
 	case PTRC_FIELD_EVENT:
 		return text_value(ptrc_reader_name(r, e->posix_event_id)->text);
-	case PTRC_FIELD_TYPE_ID:
-		return unsigned_value(PTRC_VALUE_UNSIGNED, e->posix_event_id);
-	case PTRC_FIELD_PID:
-		return signed_value(e->posix_pid);
-	case PTRC_FIELD_TID:
-		return signed_value(e->posix_tid);
 	case PTRC_FIELD_THREAD:
 		return unsigned_value(PTRC_VALUE_HEX, (uint64_t)e->posix_thread_id);
 	case PTRC_FIELD_ADDRESS:
 		return unsigned_value(PTRC_VALUE_HEX, (uintptr_t)e->posix_prog_address);
 	case PTRC_FIELD_TRUNCATED:
 		return text_value(ptrc_reader_truncation(r));
-	case PTRC_FIELD_LEN:
-		return unsigned_value(PTRC_VALUE_UNSIGNED, r->size);
 	case PTRC_FIELD_DATA:
 		return data_value(r);
 	case PTRC_FIELD_DATA_HEX:
@@ -598,11 +588,11 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 	case PTRC_FIELD_EXE:
 	case PTRC_FIELD_USER:
 	case PTRC_FIELD_COMMAND_LINE:
-		return process_value(view, f->id);
+		return process_value(view, id);
 	case PTRC_FIELD_FUNCTION:
 	case PTRC_FIELD_FILE:
 	case PTRC_FIELD_LINE:
-		return symbol_value(view, f->id);
+		return symbol_value(view, id);
 	case PTRC_FIELD_DURATION:
 		return unsigned_value(PTRC_VALUE_UNSIGNED, view->duration_ns);
 	case PTRC_FIELD_PAIR:
@@ -615,17 +605,14 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 		bound = ptrc_reader_bound(r);
 		return bound == PTRC_BOUND_UNKNOWN ? (struct ptrc_value){0} : signed_value(bound);
 	default:
-		get_member(view, f, &member);
-		return member;
+		return (struct ptrc_value){0};
 	}
 }
 
 void ptrc_view_get(struct ptrc_view *view, const struct ptrc_field *f, struct ptrc_value *v)
 {
-	if (__builtin_expect(f->is_of_begin, 0)) {
-		*v = ptrc_view_value(view, f);
-		return;
-	}
+	if (__builtin_expect(f->is_of_begin, 0))
+		view = view->begin;
 	/* The most frequent fields are stored right here: returning and copying a structure would take longer
 	 * than the rest of a comparison. */
 	v->kind = PTRC_VALUE_UNSIGNED;
@@ -649,8 +636,16 @@ void ptrc_view_get(struct ptrc_view *view, const struct ptrc_field *f, struct pt
 		get_member(view, f, v);
 		return;
 	default:
-		*v = ptrc_view_value(view, f);
+		*v = other_value(view, f->id);
 	}
+}
+
+struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_field *f)
+{
+	struct ptrc_value v = {0};
+
+	ptrc_view_get(view, f, &v);
+	return v;
 }
 
 /* Does the work of ptrc_view_has_lost() for a member of data that has a layout. */
