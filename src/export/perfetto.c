@@ -566,15 +566,12 @@ static inline char *write_scalar(char *p, const struct ptrc_value *v)
 /* Puts a value that is not a number into the open annotation. */
 static void put_other(struct ptrc_buffer *b, struct ptrc_buffer *room, const struct ptrc_value *v)
 {
-	struct ptrc_value plain = *v;
-
 	if (v->kind == PTRC_VALUE_TEXT || v->kind == PTRC_VALUE_ENUM) {
 		put_string(b, ANNOTATION_STRING, v->bytes, v->size);
 		return;
 	}
-	plain.unit = PTRC_UNIT_NONE;
 	room->used = 0;
-	ptrc_value_text(room, &plain);
+	ptrc_value_text(room, v, false);
 	put_string(b, ANNOTATION_STRING, room->bytes, room->used);
 }
 

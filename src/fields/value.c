@@ -191,14 +191,6 @@ static void write_float(char text[FLOAT_BYTES], double f, bool is_single)
 	}
 }
 
-static void put_float(struct ptrc_buffer *b, double f, bool is_single)
-{
-	char text[FLOAT_BYTES];
-
-	write_float(text, f, is_single);
-	ptrc_buffer_text(b, text);
-}
-
 double ptrc_value_shown_single(double f)
 {
 	char text[FLOAT_BYTES];
@@ -221,6 +213,7 @@ static const char *float_word(double f)
 
 static void put_plain(struct ptrc_buffer *b, const struct ptrc_value *v)
 {
+	char number[FLOAT_BYTES];
 	const char *word;
 
 	switch (v->kind) {
@@ -239,10 +232,9 @@ static void put_plain(struct ptrc_buffer *b, const struct ptrc_value *v)
 	case PTRC_VALUE_FLOAT:
 	case PTRC_VALUE_DOUBLE:
 		word = float_word(v->f);
-		if (word)
-			ptrc_buffer_text(b, word);
-		else
-			put_float(b, v->f, v->kind == PTRC_VALUE_FLOAT);
+		if (!word)
+			write_float(number, v->f, v->kind == PTRC_VALUE_FLOAT);
+		ptrc_buffer_text(b, word ? word : number);
 		break;
 	case PTRC_VALUE_ENUM:
 		ptrc_buffer_bytes(b, v->bytes, v->size);
@@ -348,7 +340,7 @@ static void put_with_unit(struct ptrc_buffer *b, const struct ptrc_value *v)
 }
 
 /* Appends a value that is no array as text. */
-static void put_text(struct ptrc_buffer *b, const struct ptrc_value *v)
+static void put_text(struct ptrc_buffer *b, const struct ptrc_value *v, bool has_unit)
 {
 	if (v->kind == PTRC_VALUE_TEXT) {
 		ptrc_text_quote(b, v->bytes, v->size);
@@ -357,19 +349,19 @@ static void put_text(struct ptrc_buffer *b, const struct ptrc_value *v)
 		ptrc_buffer_hex_bytes(b, v->bytes, v->size);
 	} else if (v->kind == PTRC_VALUE_JSON) {
 		ptrc_json_text_put(b, v->bytes, v->size, true);
-	} else if (v->unit) {
+	} else if (v->unit && has_unit) {
 		put_with_unit(b, v);
 	} else {
 		put_plain(b, v);
 	}
 }
 
-void ptrc_value_text(struct ptrc_buffer *b, const struct ptrc_value *v)
+void ptrc_value_text(struct ptrc_buffer *b, const struct ptrc_value *v, bool has_unit)
 {
 	struct ptrc_value item;
 
 	if (v->kind != PTRC_VALUE_ARRAY) {
-		put_text(b, v);
+		put_text(b, v, has_unit);
 		return;
 	}
 	ptrc_buffer_char(b, '[');
@@ -377,7 +369,7 @@ void ptrc_value_text(struct ptrc_buffer *b, const struct ptrc_value *v)
 		if (i)
 			ptrc_buffer_char(b, ',');
 		ptrc_value_element(v, i, &item);
-		put_text(b, &item);
+		put_text(b, &item, has_unit);
 	}
 	ptrc_buffer_char(b, ']');
 }

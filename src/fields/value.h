@@ -110,8 +110,8 @@ bool ptrc_value_is_exact(const struct ptrc_value *);
  * Puts nothing for PTRC_VALUE_NONE. */
 void ptrc_value_json(struct ptrc_json *, const char *key, const struct ptrc_value *);
 
-/* Appends the value as text, with its unit. A text is quoted by ptrc_text_quote(). */
-void ptrc_value_text(struct ptrc_buffer *, const struct ptrc_value *);
+/* Appends the value as text, with or without its unit. A text is quoted by ptrc_text_quote(). */
+void ptrc_value_text(struct ptrc_buffer *, const struct ptrc_value *, bool has_unit);
 
 /* Decodes one number, which is a field, an element of an array, or a bit field. *v starts zeroed. The function is
  * inline because it is called for millions of events per second. */

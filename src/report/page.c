@@ -389,7 +389,7 @@ static void put_value(struct page *p, struct field *f, size_t row,
 		if (v->kind == PTRC_VALUE_TEXT)
 			ptrc_text_put(&p->text, v->bytes, v->size);
 		else
-			ptrc_value_text(&p->text, v);
+			ptrc_value_text(&p->text, v, true);
 		number = ptrc_report_text_number(&p->texts, p->text.bytes, p->text.used);
 	}
 	ptrc_report_column_add(&f->column, row, number);

@@ -213,7 +213,7 @@ void ptrc_ship_add(struct ptrc_ship_fields *f, const char *name, const struct pt
 		break;
 	case PTRC_VALUE_ARRAY:
 		f->text.used = 0;
-		ptrc_value_text(&f->text, v);
+		ptrc_value_text(&f->text, v, true);
 		add_text(f, name, size, f->text.bytes, f->text.used);
 		break;
 	case PTRC_VALUE_JSON:

@@ -39,7 +39,7 @@ static void put_subject(struct ptrc_buffer *b, const struct ptrc_pairs *p,
 	if (!p->per && has_value)
 		ptrc_text_put(b, row->value.bytes, row->value.size);
 	else if (has_value)
-		ptrc_value_text(b, &row->value);
+		ptrc_value_text(b, &row->value, true);
 	else if (!p->per)
 		put_pair(b, &p->list[row->pair]);
 }

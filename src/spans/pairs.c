@@ -813,7 +813,7 @@ bool ptrc_pair_put_labelled_name(struct ptrc_buffer *b, const struct ptrc_pairs 
 	if (v.kind == PTRC_VALUE_TEXT)
 		ptrc_buffer_bytes(b, v.bytes, v.size);
 	else
-		ptrc_value_text(b, &v);
+		ptrc_value_text(b, &v, true);
 	cut(b, begin);
 	ptrc_buffer_free(&room);
 	return true;

@@ -38,33 +38,16 @@ bool ptrc_csv_text(struct ptrc_buffer *b, const char *text, size_t size)
 	return is_whole;
 }
 
-static void put_plain(struct ptrc_buffer *b, struct ptrc_value v)
-{
-	v.unit = PTRC_UNIT_NONE;
-	ptrc_value_text(b, &v);
-}
-
 bool ptrc_csv_value(struct ptrc_buffer *b, const struct ptrc_value *v)
 {
 	size_t begin = b->used;
-	struct ptrc_value item;
 
 	if (v->kind == PTRC_VALUE_TEXT || v->kind == PTRC_VALUE_ENUM)
 		return ptrc_csv_text(b, v->bytes, v->size) && !v->raw;
-	if (v->kind == PTRC_VALUE_JSON) {
+	if (v->kind == PTRC_VALUE_JSON)
 		ptrc_json_text_put(b, v->bytes, v->size, false);
-	} else if (v->kind == PTRC_VALUE_ARRAY) {
-		ptrc_buffer_char(b, '[');
-		for (uint64_t i = 0; i < ptrc_value_count(v); i++) {
-			if (i)
-				ptrc_buffer_char(b, ',');
-			ptrc_value_element(v, i, &item);
-			put_plain(b, item);
-		}
-		ptrc_buffer_char(b, ']');
-	} else if (v->kind != PTRC_VALUE_NONE) {
-		put_plain(b, *v);
-	}
+	else if (v->kind != PTRC_VALUE_NONE)
+		ptrc_value_text(b, v, false);
 	ptrc_csv_end(b, begin);
 	return ptrc_value_is_exact(v);
 }

@@ -264,7 +264,7 @@ static void put_decoded_text(struct ptrc_buffer *b, struct ptrc_view *view)
 		ptrc_buffer_text(b, m->fields[i].name);
 		if (*m->fields[i].name)
 			ptrc_buffer_char(b, '=');
-		ptrc_value_text(b, &d->values[i]);
+		ptrc_value_text(b, &d->values[i], true);
 		if (view->symbols && ptrc_layout_is_code(m->fields[i].kind))
 			put_place_text(b, view, &m->fields[i], &d->values[i]);
 	}
@@ -910,7 +910,7 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			 field->id == PTRC_FIELD_TRUNCATED)
 			ptrc_text_put(b, v.bytes, v.size);
 		else
-			ptrc_value_text(b, &v);
+			ptrc_value_text(b, &v, true);
 		break;
 	}
 	if (b->used == begin)

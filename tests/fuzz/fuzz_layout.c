@@ -81,7 +81,7 @@ static void show(const struct ptrc_layout *layout, const struct ptrc_decoded *de
 	struct ptrc_json json = ptrc_json_begin(&bytes);
 
 	for (size_t i = 0; i < layout->model->count; i++)
-		ptrc_value_text(&text, &decoded->values[i]);
+		ptrc_value_text(&text, &decoded->values[i], true);
 	FUZZ_CHECK(!text.used || !memchr(text.bytes, '\n', text.used));
 	ptrc_layout_json(&json, layout, decoded);
 	ptrc_json_end(&json);
