@@ -60,9 +60,8 @@ static int number_of(struct ptrc_layouts *l, const char *name)
 		return PTRC_LAYOUT_NAMELESS;
 	if (number >= 0)
 		return number;
-	l->names = ptrc_cli_grow(l->names, l->name_count, sizeof(char *));
-	l->names[l->name_count] = ptrc_cli_copy(name);
-	return (int)l->name_count++;
+	*ptrc_append(l->names, l->name_count) = ptrc_cli_copy(name);
+	return (int)l->name_count - 1;
 }
 
 /* Parses and adds a layout. Returns NULL, and stores the reason, if the layout is wrong. */

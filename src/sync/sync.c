@@ -36,7 +36,7 @@ void ptrc_sync_read(struct ptrc_sync *s, const struct ptrc_cli_texts *texts,
 
 struct event {
 	size_t key; /* the offset of the key in .keys of struct events */
-	uint32_t key_size;
+	size_t key_size;
 	uint32_t host;
 	bool is_received;
 	/* The event's time is uncertain, because its machine slept or its log lacks clock readings. */
@@ -47,20 +47,14 @@ struct event {
 struct events {
 	struct event *list;
 	size_t count;
-	unsigned char *keys;
-	size_t key_used, key_size;
+	struct ptrc_buffer keys;
 };
 
 static void add_event(struct events *e, const struct ptrc_key *k, struct event event)
 {
-	if (e->key_size - e->key_used < k->size) {
-		e->key_size = 2 * e->key_size + 65536 + k->size;
-		e->keys = ptrc_cli_reallocate(e->keys, e->key_size);
-	}
-	memcpy(e->keys + e->key_used, k->bytes, k->size);
-	event.key = e->key_used;
-	event.key_size = (uint32_t)k->size;
-	e->key_used += k->size;
+	event.key = e->keys.used;
+	event.key_size = k->size;
+	ptrc_buffer_bytes(&e->keys, k->bytes, k->size);
 	*ptrc_append(e->list, e->count) = event;
 }
 
@@ -123,7 +117,7 @@ static bool read_events(const struct ptrc_sync *s, struct ptrc_query *q, struct 
 	return !error;
 }
 
-static const unsigned char *sorted_keys;
+static const char *sorted_keys;
 
 static int compare_keys(const struct event *a, const struct event *b)
 {
@@ -227,7 +221,7 @@ static void match(struct ptrc_sync *s, const struct event *list, size_t count, s
 
 static void match_all(struct ptrc_sync *s, struct events *e, struct channels *c)
 {
-	sorted_keys = e->keys;
+	sorted_keys = e->keys.bytes;
 	ptrc_sort(e->list, e->count, by_key);
 	for (size_t i = 0, n; i < e->count; i += n) {
 		for (n = 1; i + n < e->count && !compare_keys(&e->list[i], &e->list[i + n]);)
@@ -235,7 +229,7 @@ static void match_all(struct ptrc_sync *s, struct events *e, struct channels *c)
 		match(s, &e->list[i], n, c);
 	}
 	free(e->list);
-	free(e->keys);
+	ptrc_buffer_free(&e->keys);
 }
 
 /* Stores the period, by the host's own clock, in which its logs state the error of the clock. Returns false if they
