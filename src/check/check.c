@@ -256,10 +256,14 @@ static void note_missing(const struct ptrc_check *c, struct ptrc_trial *t, const
 		fail_by_note(c, t);
 }
 
-static void note_count(struct ptrc_trial *t, uint64_t count, const char *one, const char *several)
+/* Adds a note that is a count and a text in the format of ptrc_cli_count(). */
+static void note_count(struct ptrc_trial *t, uint64_t count, const char *format)
 {
+	char text[200];
+
+	ptrc_cli_count_text(text, sizeof(text), count, format);
 	if (count)
-		add_note(t, "%" PRIu64 " %s", count, count == 1 ? one : several);
+		add_note(t, "%s", text);
 }
 
 /* Adds notes that only one file of a rotated log was read: events of its other files may change any verdict. */
@@ -301,23 +305,20 @@ static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 	if (t->without_key)
 		add_note(t, "%" PRIu64 " event%s left out, without %s", t->without_key,
 			 t->without_key == 1 ? "" : "s", r->by_text);
-	note_count(t, t->cut, "event had its data cut", "events had their data cut");
-	note_count(t, t->misfits, "event has data that does not fit its layout",
-		   "events have data that does not fit its layout");
-	note_count(t, t->unmatched_ends, "end without a begin", "ends without a begin");
+	note_count(t, t->cut, "event[ had its|s had their] data cut");
+	note_count(t, t->misfits, "event[ has|s have] data that does not fit its layout");
+	note_count(t, t->unmatched_ends, "end[|s] without a begin");
 	if (r->kind == PTRC_RULE_PAIR)
 		note_count(t, t->doubtful,
-			   "begin or end with a loss or a stop before the other one",
-			   "begins and ends with a loss or a stop before the other one");
+			   "begin[ or end|s and ends] with a loss or a stop before the other one");
 	if (r->kind == PTRC_RULE_LOSS || t->verdict != PTRC_VERDICT_PASS)
 		note_rotated(c, t);
 	if (r->kind == PTRC_RULE_LOSS)
 		note_cut(c, t);
-	note_count(t, t->backwards, "answer with an earlier time than what it answers",
-		   "answers with an earlier time than what they answer");
+	note_count(t, t->backwards,
+		   "answer[|s] with an earlier time than what [it answers|they answer]");
 	note_count(t, t->undecided,
-		   "event could not be decided, because a pattern would take too long",
-		   "events could not be decided, because a pattern would take too long");
+		   "event[|s] could not be decided, because a pattern would take too long");
 }
 
 /* ---- the events of the cases, which are read a second time ---- */
