@@ -20,37 +20,37 @@ size_t ptrc_utf8_length(const unsigned char *p, size_t size)
 	return length;
 }
 
-/* Returns the code point of a UTF-8 character if it has two or three bytes, and changes the direction of text,
- * ends a line, or is a noncharacter; else 0. */
-static unsigned int number_of_unseen(const unsigned char *p, size_t length)
+unsigned int ptrc_utf8_number(const unsigned char *p, size_t length)
 {
-	unsigned int c = 0;
+	unsigned int number = length > 1 ? p[0] & (0xffU >> (length + 1)) : p[0];
 
-	if (length == 2)
-		c = (p[0] & 0x1fU) << 6 | (p[1] & 0x3fU);
-	else if (length == 3)
-		c = (p[0] & 0xfU) << 12 | (p[1] & 0x3fU) << 6 | (p[2] & 0x3fU);
-	if (c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
-	    (c >= 0x2066 && c <= 0x2069) || c == 0xfffe || c == 0xffff)
-		return c;
-	return 0;
+	for (size_t i = 1; i < length; i++)
+		number = number << 6 | (p[i] & 0x3fU);
+	return number;
+}
+
+/* Whether the character changes the direction of text, ends a line, or is a noncharacter. */
+static bool is_unseen(unsigned int c)
+{
+	return c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2066 && c <= 0x2069) || c == 0xfffe || c == 0xffff;
 }
 
 size_t ptrc_escape(const unsigned char *p, size_t size, char escape[PTRC_ESCAPE_BYTES])
 {
 	size_t length = 1;
-	unsigned int unseen;
+	unsigned int number;
 
 	*escape = '\0';
 	if (*p >= 0x80) {
 		length = ptrc_utf8_length(p, size);
-		unseen = number_of_unseen(p, length);
+		number = ptrc_utf8_number(p, length);
 		if (!length)
 			snprintf(escape, PTRC_ESCAPE_BYTES, "\\x%02x", *p);
 		else if (ptrc_is_high_control(p))
 			snprintf(escape, PTRC_ESCAPE_BYTES, "\\x%02x\\x%02x", p[0], p[1]);
-		else if (unseen)
-			snprintf(escape, PTRC_ESCAPE_BYTES, "\\u%04x", unseen);
+		else if (is_unseen(number))
+			snprintf(escape, PTRC_ESCAPE_BYTES, "\\u%04x", number);
 		return length ? length : 1;
 	}
 	if (*p == '\n' || *p == '\t' || *p == '\r')

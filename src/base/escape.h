@@ -15,6 +15,9 @@ enum { PTRC_ESCAPE_BYTES = 16 };
 /* If the text starts with a UTF-8 character of several bytes, returns its number of bytes; else 0. */
 size_t ptrc_utf8_length(const unsigned char *, size_t size);
 
+/* The code point of a character of this many bytes. */
+unsigned int ptrc_utf8_number(const unsigned char *, size_t length);
+
 /* Whether a UTF-8 character of several bytes is one of the control characters U+0080 to U+009F, which some
  * terminals obey. */
 static inline bool ptrc_is_high_control(const unsigned char *character)

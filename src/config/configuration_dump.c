@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/base/escape.h"
+
 /* Whether some YAML readers would take this word, without quotes, as a boolean or as null instead of a text. */
 static bool is_reserved(const char *text)
 {
@@ -28,18 +30,6 @@ static bool is_plain(const char *text)
 	       !is_reserved(text);
 }
 
-/* Returns the code point of a valid UTF-8 character of two or more bytes, and stores its number of bytes. */
-static unsigned int code_point(const unsigned char *p, size_t *length)
-{
-	unsigned int v;
-
-	*length = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	v = p[0] & (0xffU >> (*length + 1));
-	for (size_t i = 1; i < *length; i++)
-		v = v << 6 | (p[i] & 0x3f);
-	return v;
-}
-
 /* Whether this code point, not ASCII, is a visible character that YAML allows in quotes unescaped. */
 static bool is_printable(unsigned int c)
 {
@@ -55,11 +45,10 @@ static void put_quoted(struct ptrc_buffer *b, const char *text)
 
 	ptrc_buffer_char(b, '"');
 	for (; *p; p += length) {
-		unsigned int c = *p;
+		unsigned int c;
 
-		length = 1;
-		if (c >= 0x80)
-			c = code_point(p, &length);
+		length = *p < 0x80 ? 1 : ptrc_utf8_length(p, 4);
+		c = ptrc_utf8_number(p, length);
 		if (c == '"' || c == '\\')
 			ptrc_buffer_format(b, "\\%c", (int)c);
 		else if (c == '\n')

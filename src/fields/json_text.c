@@ -348,14 +348,6 @@ bool ptrc_json_text_find(const char *text, size_t size, const char *path, const 
 	return true;
 }
 
-/* Returns the code point of a character of two or three bytes of UTF-8. */
-static uint32_t number_of(const unsigned char *p, size_t length)
-{
-	if (length == 2)
-		return (uint32_t)(p[0] & 0x1f) << 6 | (p[1] & 0x3f);
-	return (uint32_t)(p[0] & 0x0f) << 12 | (uint32_t)(p[1] & 0x3f) << 6 | (p[2] & 0x3f);
-}
-
 void ptrc_json_text_put(struct ptrc_buffer *b, const char *text, size_t size, bool is_for_people)
 {
 	struct scan s = scan_of(text, size);
@@ -383,9 +375,7 @@ void ptrc_json_text_put(struct ptrc_buffer *b, const char *text, size_t size, bo
 			is_control = is_for_people ? *escape : ptrc_is_high_control(s.at);
 		}
 		if (is_control)
-			ptrc_buffer_format(
-				b, "\\u%04x",
-				(unsigned int)(length > 1 ? number_of(s.at, length) : c));
+			ptrc_buffer_format(b, "\\u%04x", ptrc_utf8_number(s.at, length));
 		else
 			ptrc_buffer_bytes(b, s.at, length);
 		s.at += length;
