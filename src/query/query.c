@@ -601,40 +601,33 @@ static bool check_numbers(struct ptrc_query *q, const struct ptrc_select_numbers
 	return is_found;
 }
 
-/* The names of members that the data of events has, each once. */
-struct keys {
-	char *list[64];
-	size_t count;
-};
+/* The most names of members that are kept for proposals. */
+enum { KEYS_MAX = 64 };
 
-static void add_key(struct keys *k, const char *prefix, const char *key, int size)
+static void add_key(struct ptrc_cli_texts *keys, const char *prefix, const char *key, int size)
 {
 	char *name = ptrc_cli_text("%s%.*s", prefix, size, key);
-	size_t i = 0;
 
-	while (i < k->count && strcmp(k->list[i], name))
-		i++;
-	if (i == k->count && i < sizeof(k->list) / sizeof(*k->list))
-		k->list[k->count++] = name;
-	else
-		free(name);
+	if (keys->count < KEYS_MAX)
+		ptrc_cli_add_copy(keys, name);
+	free(name);
 }
 
 /* Adds the keys of a JSON object. The name of a field is the prefix and then a key. */
-static void add_keys(struct keys *k, const char *prefix, const struct ptrc_value *v)
+static void add_keys(struct ptrc_cli_texts *keys, const char *prefix, const struct ptrc_value *v)
 {
 	struct ptrc_json_text_member m;
 	const char *at = v->bytes;
 
 	while (v->kind == PTRC_VALUE_JSON &&
 	       ptrc_json_text_next_member(&at, v->bytes + v->size, &m))
-		add_key(k, prefix, m.name + 1, (int)m.name_size - 2);
+		add_key(keys, prefix, m.name + 1, (int)m.name_size - 2);
 }
 
 /* Whether the latest event of the source has the field. Adds the keys of the JSON data in which the field was
  * looked for to *keys. */
 static bool has_member(struct ptrc_query *q, struct ptrc_source *s, const struct ptrc_field *f,
-		       struct keys *keys)
+		       struct ptrc_cli_texts *keys)
 {
 	char prefix[sizeof("data..") + PTRC_FIELD_TEXT_MAX];
 	const struct ptrc_value *json;
@@ -672,7 +665,7 @@ char *ptrc_query_missing_member(struct ptrc_query *q, const struct ptrc_field *f
 	const char *event = f->is_of_begin ? NULL : events;
 	struct ptrc_field field = *f;
 	struct ptrc_nearest nearest = {0};
-	struct keys keys = {.count = 0};
+	struct ptrc_cli_texts keys = {0};
 	bool is_found = q->session || f->id != PTRC_FIELD_MEMBER || (!event && !is_in_json(q, f));
 	bool has_event = !event;
 	char name[sizeof("data.") + PTRC_FIELD_TEXT_MAX];
@@ -698,10 +691,9 @@ char *ptrc_query_missing_member(struct ptrc_query *q, const struct ptrc_field *f
 			add_key(&keys, "data.", q->layouts.names[i], INT_MAX);
 	snprintf(name, sizeof(name), "data.%s", f->text);
 	for (size_t i = 0; i < keys.count && !is_found; i++)
-		ptrc_nearest_offer(&nearest, name, keys.list[i]);
+		ptrc_nearest_offer(&nearest, name, keys.texts[i]);
 	ptrc_nearest_text(&nearest, proposal, sizeof(proposal));
-	for (size_t i = 0; i < keys.count; i++)
-		free(keys.list[i]);
+	ptrc_cli_free_copies(&keys);
 	if (is_found || !has_event)
 		return NULL;
 	return ptrc_cli_text("no event%s%s has %s%s", event ? " " : "", event ? event : "", name,
