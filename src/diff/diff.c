@@ -321,10 +321,8 @@ static void judge(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
 	if (p->verdict != PTRC_DIFF_NOISE)
 		return;
 	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++) {
-		uint64_t before = ptrc_quantiles_at(&p->sides[0].lengths,
-						    ptrc_quantiles_shown[i].per_million);
-		uint64_t after = ptrc_quantiles_at(&p->sides[1].lengths,
-						   ptrc_quantiles_shown[i].per_million);
+		uint64_t before = ptrc_diff_quantile(p, PTRC_DIFF_BEFORE, i);
+		uint64_t after = ptrc_diff_quantile(p, PTRC_DIFF_AFTER, i);
 
 		p->is_changed[i] = before != after && p->p_values[i] < ptrc_diff_threshold(d);
 		is_slower |= p->is_changed[i] && after > before;
@@ -363,10 +361,8 @@ static double weight_of(const struct ptrc_diff_pair *p)
 	if (p->verdict == PTRC_DIFF_NONE)
 		return -2;
 	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++) {
-		double d = distance((double)ptrc_quantiles_at(&p->sides[0].lengths,
-							      ptrc_quantiles_shown[i].per_million),
-				    (double)ptrc_quantiles_at(&p->sides[1].lengths,
-							      ptrc_quantiles_shown[i].per_million));
+		double d = distance((double)ptrc_diff_quantile(p, PTRC_DIFF_BEFORE, i),
+				    (double)ptrc_diff_quantile(p, PTRC_DIFF_AFTER, i));
 
 		if (p->is_changed[i] && p->verdict != PTRC_DIFF_FEW && d > changed)
 			changed = d;

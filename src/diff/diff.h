@@ -112,6 +112,12 @@ double ptrc_diff_rate(const struct ptrc_diff_side *, uint64_t count);
 double ptrc_diff_test(const struct ptrc_diff *, const struct ptrc_diff_pair *,
 		      unsigned int per_million);
 
+/* A quantile of the pair on a side, by its index in ptrc_quantiles_shown. */
+static inline uint64_t ptrc_diff_quantile(const struct ptrc_diff_pair *p, size_t side, size_t i)
+{
+	return ptrc_quantiles_at(&p->sides[side].lengths, ptrc_quantiles_shown[i].per_million);
+}
+
 /* Returns the number of the side's logs that have durations of the pair. */
 size_t ptrc_diff_logs_with(const struct ptrc_diff_pair_side *);
 

@@ -146,13 +146,10 @@ static void put_lengths(struct ptrc_buffer *b, const char *label, const struct p
 /* Returns the verdict on a single quantile. */
 static const char *quantile_verdict(const struct ptrc_diff_pair *p, size_t i)
 {
-	const struct ptrc_diff_pair_side *s = p->sides;
-	unsigned int per_million = ptrc_quantiles_shown[i].per_million;
-
 	if (!p->is_changed[i])
 		return verdicts[PTRC_DIFF_NOISE];
-	return verdicts[ptrc_quantiles_at(&s[1].lengths, per_million) >
-					ptrc_quantiles_at(&s[0].lengths, per_million)
+	return verdicts[ptrc_diff_quantile(p, PTRC_DIFF_AFTER, i) >
+					ptrc_diff_quantile(p, PTRC_DIFF_BEFORE, i)
 				? PTRC_DIFF_SLOWER
 				: PTRC_DIFF_FASTER];
 }
@@ -188,8 +185,8 @@ static void put_pair(struct ptrc_buffer *b, const struct ptrc_diff_pair *p)
 	put_numbers(b, 2, "count", before->count, after->count);
 	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++)
 		put_lengths(b, ptrc_quantiles_shown[i].name, p,
-			    ptrc_quantiles_at(before, ptrc_quantiles_shown[i].per_million),
-			    ptrc_quantiles_at(after, ptrc_quantiles_shown[i].per_million),
+			    ptrc_diff_quantile(p, PTRC_DIFF_BEFORE, i),
+			    ptrc_diff_quantile(p, PTRC_DIFF_AFTER, i),
 			    p->verdict == PTRC_DIFF_FEW ? -1 : p->p_values[i], p->is_changed[i]);
 	put_lengths(b, "max", p, before->greatest, after->greatest, -1, false);
 }
