@@ -2,6 +2,7 @@
 #include "config.h"
 #include "src/spans/waits.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -288,11 +289,9 @@ static char *place_of(const struct ptrc_waits *w, struct ptrc_view *view, uint64
 	view->symbols = symbols;
 
 	if (s->function)
-		ptrc_buffer_text(&b, s->function);
-	else
-		ptrc_place_put(&b, view->reader, call_site);
-	if (s->function && s->file)
-		ptrc_buffer_format(&b, " at %s:%d", s->file, s->line);
+		return s->file ? ptrc_cli_text("%s at %s:%d", s->function, s->file, s->line)
+			       : ptrc_cli_copy(s->function);
+	ptrc_place_put(&b, view->reader, call_site);
 	text = ptrc_cli_copy_bytes(b.bytes, b.used);
 	ptrc_buffer_free(&b);
 	return text;
@@ -504,7 +503,6 @@ static int compare_shares(const void *a, const void *b)
 static void name_lock(const struct ptrc_waits *w, struct ptrc_waits_row *row)
 {
 	const struct ptrc_reader *r = &row->process.source->reader;
-	struct ptrc_buffer name = PTRC_BUFFER_INIT;
 	struct timespec shown = ptrc_when_timespec(w->last_ns);
 	struct timespec last = ptrc_reader_log_time_of(r, &shown);
 	unsigned long process;
@@ -516,14 +514,9 @@ static void name_lock(const struct ptrc_waits *w, struct ptrc_waits_row *row)
 	variable = ptrc_symbols_find_variable(w->symbols, r->trace, process, row->lock, &offset);
 	if (!variable)
 		return;
-	ptrc_buffer_text(&name, variable);
-	if (offset) {
-		ptrc_buffer_char(&name, '+');
-		ptrc_buffer_hex(&name, offset);
-	}
-	row->name = ptrc_cli_copy_bytes(name.bytes, name.used);
-	row->name_size = name.used;
-	ptrc_buffer_free(&name);
+	row->name =
+		offset ? ptrc_cli_text("%s+0x%" PRIx64, variable, offset) : ptrc_cli_copy(variable);
+	row->name_size = strlen(row->name);
 }
 
 static void add_row(struct ptrc_waits *w, struct ptrc_waits_row *row)
