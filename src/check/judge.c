@@ -1314,28 +1314,23 @@ static bool is_paired_by_type(const struct ptrc_rule *r, const char *name)
 					      ptrc_glob_matches(r->events[1].pattern, name));
 }
 
-/* Returns the index of the rule's kind of key in the judge's list. Adds the kind if it is new. */
-static size_t find_key(struct ptrc_judge *j, const struct ptrc_rule *r)
-{
-	struct ptrc_judge_key *k;
-
-	if (!r->by_text && r->kind != PTRC_RULE_PAIR)
-		return 0;
-	for (size_t i = 1; i < j->key_count; i++) {
-		const char *text = j->keys[i].by_text;
-
-		if (text && r->by_text ? !strcmp(text, r->by_text) : text == r->by_text)
-			return i;
-	}
-	k = &j->keys[j->key_count];
-	k->by_text = r->by_text;
-	ptrc_key_begin(&k->key, 0);
-	return j->key_count++;
-}
-
 void ptrc_judge_find_key(struct ptrc_judge *j, struct ptrc_trial *t)
 {
-	t->key = find_key(j, t->rule);
+	const struct ptrc_rule *r = t->rule;
+	struct ptrc_judge_key *k;
+
+	t->key = 0;
+	if (!r->by_text && r->kind != PTRC_RULE_PAIR)
+		return;
+	for (t->key = 1; t->key < j->key_count; t->key++) {
+		const char *text = j->keys[t->key].by_text;
+
+		if (text && r->by_text ? !strcmp(text, r->by_text) : text == r->by_text)
+			return;
+	}
+	k = &j->keys[j->key_count++];
+	k->by_text = r->by_text;
+	ptrc_key_begin(&k->key, 0);
 }
 
 /* Returns the shortest of the rule's limits: `within` and the bounds of a pair. Returns -1 if the rule has none. */
