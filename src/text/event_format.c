@@ -1003,11 +1003,7 @@ void ptrc_event_widen(struct ptrc_event_format *f)
 
 static void put_name(struct ptrc_buffer *b, const char *name, int width, bool is_right)
 {
-	size_t begin = b->used;
-
-	ptrc_buffer_text(b, name);
-	ptrc_buffer_pad(b, begin, (size_t)width, is_right);
-	ptrc_buffer_char(b, ' ');
+	ptrc_buffer_format(b, is_right ? "%*s " : "%-*s ", width, name);
 }
 
 static int time_columns(const struct ptrc_event_format *f)
