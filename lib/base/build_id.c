@@ -13,13 +13,6 @@
 #define SEGMENTS_MAX 64U
 #define NOTES_MAX 4096U
 
-static bool read_exactly(int fd, void *to, size_t bytes, uint64_t offset)
-{
-	size_t got;
-
-	return ptrc_file_read(fd, to, bytes, offset, &got) == 0 && got == bytes;
-}
-
 static size_t find(const uint8_t *notes, size_t size, size_t alignment, uint8_t *id, size_t most)
 {
 	size_t at = 0;
@@ -51,7 +44,7 @@ size_t ptrc_build_id_read(int fd, uint8_t *id, size_t size)
 	uint8_t notes[NOTES_MAX];
 	Elf64_Ehdr head;
 
-	if (!read_exactly(fd, &head, sizeof(head), 0) ||
+	if (!ptrc_file_read_whole(fd, &head, sizeof(head), 0) ||
 	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    head.e_ident[EI_DATA] != ELFDATA2LSB || head.e_phentsize != sizeof(Elf64_Phdr))
 		return 0;
@@ -61,7 +54,7 @@ size_t ptrc_build_id_read(int fd, uint8_t *id, size_t size)
 		size_t got, found;
 
 		if (__builtin_add_overflow(head.e_phoff, i * sizeof(segment), &offset) ||
-		    !read_exactly(fd, &segment, sizeof(segment), offset))
+		    !ptrc_file_read_whole(fd, &segment, sizeof(segment), offset))
 			return 0;
 		if (segment.p_type != PT_NOTE ||
 		    ptrc_file_read(fd, notes,
