@@ -52,4 +52,18 @@ static inline const Elf64_Shdr *ptrc_elf_sections(const struct ptrc_elf *e)
 		       : NULL;
 }
 
+/* The segment that begins with the first byte of the file; NULL if there is none. */
+static inline const Elf64_Phdr *ptrc_elf_first_segment(const struct ptrc_elf *e)
+{
+	const Elf64_Ehdr *head = ptrc_elf_head(e);
+	const Elf64_Phdr *p = NULL;
+
+	if (head && head->e_phentsize == sizeof(*p))
+		p = ptrc_elf_part(e, head->e_phoff, head->e_phnum, sizeof(*p));
+	for (size_t i = 0; p && i < head->e_phnum; i++)
+		if (p[i].p_type == PT_LOAD && p[i].p_offset == 0)
+			return &p[i];
+	return NULL;
+}
+
 #endif

@@ -11,112 +11,56 @@
 #include "lib/base/sys.h"
 #include "lib/preload/elf_file.h"
 
-/* Size of the buffer for reading /proc/self/maps. A line with the path of a file is never longer
- * than the buffer. */
+/* Size of the buffers for a line of /proc/self/maps and for a path. A line with the path of a file
+ * is never longer. */
 #define MAPS_BYTES 65536
 
-struct mapped {
-	/* the address at which the file's first byte is mapped */
+struct search {
+	uint64_t address;
+	/* The file of the latest line: the address at which its first byte is mapped, its inode
+	 * number and its path. inode 0: it is no mapping of a file, or of one whose start is not
+	 * mapped. */
 	uint64_t start;
 	uint64_t inode;
-	/* The path is in the buffer and ends with a null byte. */
 	char *path;
+	bool is_found;
 };
 
-static void skip_word(const char **at, const char *end)
+static void skip_word(const char **at)
 {
-	while (*at < end && **at != ' ')
+	while (**at && **at != ' ')
 		++*at;
-	while (*at < end && **at == ' ')
+	while (**at == ' ')
 		++*at;
 }
 
-/* Reads a line of /proc/self/maps, which ends with a null byte. If the line is the first mapping of
- * a file, stores the file in *m; if it is no mapping of the file in *m, sets m->inode to 0. Returns
- * true if the mapping contains the address. */
-static bool take_line(const char *at, char *end, uint64_t address, struct mapped *m)
+/* Takes a line of /proc/self/maps. Returns true if the mapping contains the address. */
+static bool take_line(const char *at, void *arg)
 {
+	struct search *s = arg;
 	uint64_t start, last, offset, inode;
 
-	start = ptrc_digits_take_hex(&at, end);
-	at += at < end;
-	last = ptrc_digits_take_hex(&at, end);
-	skip_word(&at, end);
-	skip_word(&at, end); /* the permissions */
-	offset = ptrc_digits_take_hex(&at, end);
-	skip_word(&at, end);
-	skip_word(&at, end); /* the device */
-	inode = at < end ? ptrc_digits_take(&at) : 0;
-	while (at < end && *at == ' ')
-		at++;
-	if (*at == '/' && offset == 0)
-		*m = (struct mapped){start, inode, (char *)at};
-	else if (*at != '/' || inode != m->inode)
-		m->inode = 0;
-	return address >= start && address < last;
-}
-
-/* Finds the file that is mapped at the address. Its path m->path points into the buffer. */
-static bool find_file(char *buffer, uint64_t address, struct mapped *m)
-{
-	size_t used = 0;
-	bool is_found = false;
-	int fd;
-	long got;
-
-	*m = (struct mapped){0};
-	if (ptrc_procfs_open(0, "maps", 0, &fd))
-		return false;
-	while (!is_found &&
-	       (got = ptrc_sys(SYS_read, fd, buffer + used, MAPS_BYTES - 1 - used)) > 0) {
-		char *line = buffer, *end = buffer + used + got;
-
-		for (char *at = buffer + used; at < end && !is_found; at++) {
-			if (*at != '\n')
-				continue;
-			*at = '\0';
-			is_found = take_line(line, at, address, m);
-			line = at + 1;
-		}
-		if (is_found)
-			break;
-		used = (size_t)(end - line);
-		/* The next lines may be mappings of the same file, so m->path must stay valid when
-		 * the buffer's contents are moved. */
-		if (m->inode && m->path < line) {
-			size_t bytes = strlen(m->path) + 1;
-
-			/* Copy the path to the second half of the buffer, into which no line is
-			 * read. */
-			m->path = memmove(buffer + MAPS_BYTES, m->path,
-					  bytes < MAPS_BYTES ? bytes : MAPS_BYTES);
-		}
-		memmove(buffer, line, used);
-		if (used == MAPS_BYTES - 1)
-			used = 0;
+	start = ptrc_digits_take_hex(&at, NULL);
+	at += *at == '-';
+	last = ptrc_digits_take_hex(&at, NULL);
+	skip_word(&at);
+	skip_word(&at); /* the permissions */
+	offset = ptrc_digits_take_hex(&at, NULL);
+	skip_word(&at);
+	skip_word(&at); /* the device */
+	inode = ptrc_digits_take(&at);
+	if (*at == '/' && offset == 0) {
+		s->start = start;
+		s->inode = inode;
+		memcpy(s->path, at, strlen(at) + 1);
+	} else if (*at != '/' || inode != s->inode) {
+		s->inode = 0;
 	}
-	ptrc_file_close(fd);
-	return is_found && m->inode;
+	s->is_found = s->address >= start && s->address < last;
+	return s->is_found;
 }
 
-/* Stores the difference between addresses in memory and the addresses that the ELF file contains.
- * `start` is the address at which the first byte of the file is mapped. */
-static bool find_bias(const struct ptrc_elf *e, uint64_t start, uint64_t *bias)
-{
-	const Elf64_Ehdr *head = ptrc_elf_head(e);
-	const Elf64_Phdr *p;
-
-	if (!head || head->e_phentsize != sizeof(*p))
-		return false;
-	p = ptrc_elf_part(e, head->e_phoff, head->e_phnum, sizeof(*p));
-	for (size_t i = 0; p && i < head->e_phnum; i++)
-		if (p[i].p_type == PT_LOAD && p[i].p_offset == 0) {
-			*bias = start - p[i].p_vaddr;
-			return true;
-		}
-	return false;
-}
-
+/* `bias` is the difference between addresses in memory and those in the ELF file. */
 static void visit_table(const struct ptrc_elf *e, const Elf64_Shdr *table, const Elf64_Shdr *texts,
 			uint64_t bias, void (*visit)(uint64_t, const char *))
 {
@@ -141,16 +85,15 @@ static void visit_table(const struct ptrc_elf *e, const Elf64_Shdr *table, const
 	}
 }
 
+/* `start` is the address at which the first byte of the file is mapped. */
 static void visit_file(const struct ptrc_elf *e, uint64_t start,
 		       void (*visit)(uint64_t, const char *))
 {
 	const Elf64_Ehdr *head = ptrc_elf_head(e);
 	const Elf64_Shdr *sections = ptrc_elf_sections(e), *found = NULL;
-	uint64_t bias;
+	const Elf64_Phdr *first = ptrc_elf_first_segment(e);
 
-	if (!find_bias(e, start, &bias))
-		return;
-	for (size_t i = 0; sections && i < head->e_shnum; i++) {
+	for (size_t i = 0; first && sections && i < head->e_shnum; i++) {
 		if (sections[i].sh_link >= head->e_shnum)
 			continue;
 		if (sections[i].sh_type == SHT_SYMTAB ||
@@ -158,20 +101,22 @@ static void visit_file(const struct ptrc_elf *e, uint64_t start,
 			found = &sections[i];
 	}
 	if (found)
-		visit_table(e, found, &sections[found->sh_link], bias, visit);
+		visit_table(e, found, &sections[found->sh_link], start - first->p_vaddr, visit);
 }
 
 void ptrc_function_names(uint64_t address, void (*visit)(uint64_t, const char *))
 {
 	char *buffer = ptrc_file_zeros(2 * MAPS_BYTES);
-	struct mapped m;
+	struct search s = {.address = address};
 	struct ptrc_elf e;
 
 	if (!buffer)
 		return;
+	s.path = buffer + MAPS_BYTES;
+	ptrc_procfs_lines(0, "maps", buffer, MAPS_BYTES, take_line, &s);
 	/* Another file may have the path by now, so ptrc_elf_map() compares the inode numbers. */
-	if (find_file(buffer, address, &m) && ptrc_elf_map(&e, m.path, m.inode)) {
-		visit_file(&e, m.start, visit);
+	if (s.is_found && s.inode && ptrc_elf_map(&e, s.path, s.inode)) {
+		visit_file(&e, s.start, visit);
 		ptrc_elf_unmap(&e);
 	}
 	ptrc_sys(SYS_munmap, buffer, 2 * MAPS_BYTES);

@@ -278,31 +278,21 @@ static void take_note(void *arg, const struct ptrc_note *n)
 static bool is_loaded(const struct ptrc_elf *e, const struct link_map *map, int memory_fd)
 {
 	enum { MAX = 4096 };
-	const Elf64_Ehdr *head = ptrc_elf_head(e);
-	const Elf64_Phdr *p;
+	const Elf64_Phdr *p = ptrc_elf_first_segment(e);
+	unsigned char loaded[256];
+	uint64_t size, part;
 
-	if (!head || head->e_phentsize != sizeof(*p))
+	if (!p)
 		return false;
-	p = ptrc_elf_part(e, head->e_phoff, head->e_phnum, sizeof(*p));
-	for (size_t i = 0; p && i < head->e_phnum; i++)
-		if (p[i].p_type == PT_LOAD && p[i].p_offset == 0) {
-			uint64_t size = p[i].p_flags & PF_W   ? sizeof(*head)
-					: p[i].p_filesz < MAX ? p[i].p_filesz
-							      : MAX;
-			uint64_t part;
-			unsigned char loaded[256];
-
-			for (uint64_t at = 0; at < size && at < e->size; at += part) {
-				part = size - at < sizeof(loaded) ? size - at : sizeof(loaded);
-				if (part > e->size - at ||
-				    !read_memory(memory_fd, map->l_addr + p[i].p_vaddr + at, loaded,
-						 part) ||
-				    memcmp(loaded, e->bytes + at, part) != 0)
-					return false;
-			}
-			return true;
-		}
-	return false;
+	size = p->p_flags & PF_W ? sizeof(Elf64_Ehdr) : p->p_filesz < MAX ? p->p_filesz : MAX;
+	for (uint64_t at = 0; at < size && at < e->size; at += part) {
+		part = size - at < sizeof(loaded) ? size - at : sizeof(loaded);
+		if (part > e->size - at ||
+		    !read_memory(memory_fd, map->l_addr + p->p_vaddr + at, loaded, part) ||
+		    memcmp(loaded, e->bytes + at, part) != 0)
+			return false;
+	}
+	return true;
 }
 
 /* Replaces the nops of the module's probes by traps, and increases their counters of tracers
