@@ -8,25 +8,21 @@
 #include "lib/base/file.h"
 #include "lib/model/glob.h"
 
-bool ptrc_patterns_read(struct ptrc_patterns *p, const char *variable)
+char *ptrc_patterns_read(const char *variable)
 {
 	const char *text = secure_getenv(variable);
 	size_t size = text ? strlen(text) : 0;
+	char *patterns = text ? ptrc_file_zeros(size + 2) : NULL;
 
-	p->globs = text ? ptrc_file_zeros(size + 2) : NULL;
-	if (!p->globs)
-		return false;
-	memcpy(p->globs, text, size);
-	for (size_t i = 0; i < size; i++)
-		if (p->globs[i] == '\n')
-			p->globs[i] = '\0';
-	return true;
+	for (size_t i = 0; patterns && i < size; i++)
+		patterns[i] = text[i] == '\n' ? '\0' : text[i];
+	return patterns;
 }
 
-bool ptrc_patterns_match(const struct ptrc_patterns *p, const char *name)
+bool ptrc_patterns_match(const char *patterns, const char *name)
 {
-	for (const char *glob = p->globs; *glob; glob += strlen(glob) + 1)
-		if (ptrc_glob_matches(glob, name))
+	for (; *patterns; patterns += strlen(patterns) + 1)
+		if (ptrc_glob_matches(patterns, name))
 			return true;
 	return false;
 }

@@ -6,16 +6,11 @@
 
 #include <stdbool.h>
 
-struct ptrc_patterns {
-	/* The patterns, each followed by a null byte; an empty pattern ends the list. NULL:
-	 * ptrc_patterns_read() has failed. */
-	char *globs;
-};
-
 /* Copies the patterns from the environment variable, because the program may change its
- * environment. Returns false if the variable is not set, or if there is no memory. */
-bool ptrc_patterns_read(struct ptrc_patterns *, const char *variable);
+ * environment. Returns them, each followed by a null byte, with an empty one at the end; NULL if the
+ * variable is not set, or if there is no memory. */
+char *ptrc_patterns_read(const char *variable);
 
-bool ptrc_patterns_match(const struct ptrc_patterns *, const char *name);
+bool ptrc_patterns_match(const char *patterns, const char *name);
 
 #endif

@@ -70,7 +70,7 @@ struct module {
 	struct probe *probes;
 };
 
-static struct ptrc_patterns patterns;
+static char *patterns;
 /* The list of modules, newest first. Handlers read it at any time, so modules are never freed. A
  * handler may still read sites of an unloaded module while those of another module overwrite them,
  * but it reads none beyond `capacity`. */
@@ -167,7 +167,7 @@ static bool make_name(const struct ptrc_note *n, char name[TRACE_EVENT_NAME_MAX 
 		used += size;
 	}
 	name[used] = '\0';
-	return ptrc_patterns_match(&patterns, name + strlen(NAME_START));
+	return ptrc_patterns_match(patterns, name + strlen(NAME_START));
 }
 
 static void count_note(void *arg, const struct ptrc_note *n)
@@ -616,7 +616,8 @@ static void watch_linker(void)
 
 void ptrc_probes_begin(void)
 {
-	if (!ptrc_patterns_read(&patterns, PTRC_PROBES_VARIABLE) || !ptrc_signals_begin(take_trap))
+	patterns = ptrc_patterns_read(PTRC_PROBES_VARIABLE);
+	if (!patterns || !ptrc_signals_begin(take_trap))
 		return;
 	look_at_modules();
 	watch_linker();

@@ -34,7 +34,7 @@ struct ptrc_selection *_Atomic ptrc_selection = (struct ptrc_selection *)&unknow
  * missing from the child's table are added when they are looked up. */
 static _Atomic int32_t lock;
 
-static struct ptrc_patterns patterns;
+static char *patterns;
 /* no function is recorded: there are no patterns, or there was no memory */
 static _Atomic bool is_none;
 
@@ -96,14 +96,14 @@ static bool is_selected(const char *symbol)
 	char name[PTRC_MANGLED_MAX];
 	size_t size = dot ? (size_t)(dot - symbol) : 0;
 
-	if (ptrc_patterns_match(&patterns, symbol) ||
-	    (ptrc_mangled_name(symbol, name) && ptrc_patterns_match(&patterns, name)))
+	if (ptrc_patterns_match(patterns, symbol) ||
+	    (ptrc_mangled_name(symbol, name) && ptrc_patterns_match(patterns, name)))
 		return true;
 	if (!size || size >= sizeof(name))
 		return false;
 	memcpy(name, symbol, size);
 	name[size] = '\0';
-	return ptrc_patterns_match(&patterns, name);
+	return ptrc_patterns_match(patterns, name);
 }
 
 static void visit(uint64_t function, const char *name)
@@ -114,10 +114,12 @@ static void visit(uint64_t function, const char *name)
 static void begin(void)
 {
 	struct ptrc_selection *s = NULL;
-	bool is_any = ptrc_patterns_read(&patterns, PTRC_SELECTION_VARIABLE);
+	bool is_any;
 
+	patterns = ptrc_patterns_read(PTRC_SELECTION_VARIABLE);
+	is_any = patterns != NULL;
 	/* A pattern that matches the empty name, such as *, matches every name. */
-	if (is_any && !ptrc_patterns_match(&patterns, "")) {
+	if (is_any && !ptrc_patterns_match(patterns, "")) {
 		s = new_table(SIZE_FIRST);
 		is_any = s != NULL;
 	}

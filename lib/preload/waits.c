@@ -57,16 +57,16 @@ uint32_t ptrc_wait_read_selection(void)
 					[PTRC_WAIT_NET] = "net",
 					[PTRC_WAIT_SLEEP] = "sleep",
 					[PTRC_WAIT_CHILD] = "child"};
-	struct ptrc_patterns patterns;
+	const char *patterns;
 	uint32_t selection = 0;
 
 	/* A sanitizer may call wrappers before the C library knows the environment. */
 	if (!environ)
 		return 0;
-	if (ptrc_patterns_read(&patterns, PTRC_WAIT_VARIABLE))
-		for (uint32_t kind = 0; kind < PTRC_WAIT_KINDS; kind++)
-			if (ptrc_patterns_match(&patterns, names[kind]))
-				selection |= 1U << kind;
+	patterns = ptrc_patterns_read(PTRC_WAIT_VARIABLE);
+	for (uint32_t kind = 0; patterns && kind < PTRC_WAIT_KINDS; kind++)
+		if (ptrc_patterns_match(patterns, names[kind]))
+			selection |= 1U << kind;
 	ptrc_store_relaxed(&ptrc_wait_selection, selection);
 	return selection;
 }
