@@ -11,71 +11,33 @@
 #include "lib/preload/next_function.h"
 #include "lib/preload/waits.h"
 
-/* Wraps a function that closes the descriptors `first` to `last`. The paths and addresses that are
- * kept for them are forgotten before the call, because another thread may get one of the numbers
- * before the call returns. */
-#define CLOSES(name, first, last)                                                             \
-	PTRC_WRAPPER(name)                                                                    \
-	{                                                                                     \
-		if (ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET))                               \
-			ptrc_descriptors_forget((unsigned int)(first), (unsigned int)(last)); \
-		return PTRC_NEXT(name)(a, b, c, d, e, f);                                     \
+/* Defines a wrapper. If texts are kept, `before` is executed before the call, and `after`, which may
+ * use the call's result, after it. The text of a descriptor that is closed is removed before the
+ * call, because another thread may get its number before the call returns; that of a descriptor
+ * that is made, after it. If a descriptor is replaced, its text is removed before, so that no thread
+ * uses it once the descriptor has changed, and after, because another thread may have looked the
+ * old file up meanwhile. */
+#define CHANGES(name, before, after)                              \
+	PTRC_WRAPPER(name)                                        \
+	{                                                         \
+		long result;                                      \
+                                                                  \
+		if (!ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET))  \
+			return PTRC_NEXT(name)(a, b, c, d, e, f); \
+		before;                                           \
+		result = PTRC_NEXT(name)(a, b, c, d, e, f);       \
+		after;                                            \
+		return result;                                    \
 	}
+#define NOTHING (void)0
 
-CLOSES(close, a, a)
-CLOSES(close_range, a, b)
-CLOSES(closefrom, (int)a < 0 ? 0 : a, ~0U)
-/* Wraps a function that closes a stdio stream or a directory. `fd` computes its descriptor, which
- * may be -1; the stream may be NULL. */
-#define CLOSES_STREAM(name, type, fd)                                     \
-	PTRC_WRAPPER(name)                                                \
-	{                                                                 \
-		type *stream = (type *)a;                                 \
-		int error = errno;                                        \
-                                                                          \
-		if (stream && ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET)) \
-			ptrc_descriptor_forget(fd);                       \
-		errno = error;                                            \
-		return PTRC_NEXT(name)(a, b, c, d, e, f);                 \
-	}
+CHANGES(close, ptrc_descriptor_forget((int)a), NOTHING)
+CHANGES(close_range, ptrc_descriptors_forget((unsigned int)a, (unsigned int)b), NOTHING)
+CHANGES(closefrom, ptrc_descriptors_forget((int)a < 0 ? 0 : (unsigned int)a, ~0U), NOTHING)
+CHANGES(fclose, ptrc_descriptor_forget(ptrc_descriptor_of((FILE *)a)), NOTHING)
+CHANGES(closedir, ptrc_descriptor_forget(a ? dirfd((DIR *)a) : -1), NOTHING)
 
-CLOSES_STREAM(fclose, FILE, fileno(stream))
-CLOSES_STREAM(closedir, DIR, dirfd(stream))
-
-/* Wraps a function that reopens a stdio stream, usually with the descriptor that it has. The
- * descriptor's text (descriptors.h) is removed before the call, and after it, because another
- * thread may have looked the old file up meanwhile. */
-#define REOPENS(name)                                                       \
-	PTRC_WRAPPER(name)                                                  \
-	{                                                                   \
-		FILE *stream = (FILE *)c;                                   \
-		int error = errno, fd;                                      \
-		long result;                                                \
-                                                                            \
-		if (!stream || !ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET)) \
-			return PTRC_NEXT(name)(a, b, c, d, e, f);           \
-		fd = fileno(stream);                                        \
-		errno = error;                                              \
-		ptrc_descriptor_forget(fd);                                 \
-		result = PTRC_NEXT(name)(a, b, c, d, e, f);                 \
-		ptrc_descriptor_forget(fd);                                 \
-		return result;                                              \
-	}
-
-REOPENS(freopen)
-REOPENS(freopen64)
-
-/* Wraps a function that makes a descriptor, or changes what it is open on. `made` is the
- * descriptor, computed after the call. */
-#define MAKES(name, made)                                        \
-	PTRC_WRAPPER(name)                                       \
-	{                                                        \
-		long result = PTRC_NEXT(name)(a, b, c, d, e, f); \
-                                                                 \
-		if (ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET))  \
-			ptrc_descriptor_forget((int)(made));     \
-		return result;                                   \
-	}
+#define MAKES(name, made) CHANGES(name, NOTHING, ptrc_descriptor_forget((int)(made)))
 
 MAKES(dup, result)
 MAKES(socket, result)
@@ -90,36 +52,25 @@ MAKES(memfd_create, result)
 MAKES(inotify_init, result)
 MAKES(inotify_init1, result)
 
-/* Wraps dup2() or dup3(), which close descriptor b if it is open. The text of b (descriptors.h) is
- * removed before the call, so that no thread uses it once b has changed, and after the call,
- * because another thread may have looked the old file up meanwhile. */
-#define REPLACES(name)                                            \
-	PTRC_WRAPPER(name)                                        \
-	{                                                         \
-		long result;                                      \
-                                                                  \
-		if (!ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET))  \
-			return PTRC_NEXT(name)(a, b, c, d, e, f); \
-		ptrc_descriptor_forget((int)b);                   \
-		result = PTRC_NEXT(name)(a, b, c, d, e, f);       \
-		ptrc_descriptor_forget((int)b);                   \
-		return result;                                    \
-	}
+/* dup2() and dup3() close descriptor b if it is open. A stdio stream is usually reopened with the
+ * descriptor that it has. */
+#define REPLACES(name, fd)                 \
+	CHANGES(name, int replaced = (fd); \
+		ptrc_descriptor_forget(replaced), ptrc_descriptor_forget(replaced))
 
-REPLACES(dup2)
-REPLACES(dup3)
+REPLACES(dup2, (int)b)
+REPLACES(dup3, (int)b)
+REPLACES(freopen, ptrc_descriptor_of((FILE *)c))
+REPLACES(freopen64, ptrc_descriptor_of((FILE *)c))
 
-#define MAKES_TWO(name, pair)                                                         \
-	PTRC_WRAPPER(name)                                                            \
-	{                                                                             \
-		long result = PTRC_NEXT(name)(a, b, c, d, e, f);                      \
-                                                                                      \
-		if ((int)result == 0 && ptrc_wait_is_selected(PTRC_WAIT_IO_OR_NET)) { \
-			ptrc_descriptor_forget(((const int *)(pair))[0]);             \
-			ptrc_descriptor_forget(((const int *)(pair))[1]);             \
-		}                                                                     \
-		return result;                                                        \
-	}
+static void forget_two(const int pair[2])
+{
+	ptrc_descriptor_forget(pair[0]);
+	ptrc_descriptor_forget(pair[1]);
+}
+
+#define MAKES_TWO(name, pair) \
+	CHANGES(name, NOTHING, if ((int)result == 0) forget_two((const int *)(pair)))
 
 MAKES_TWO(pipe, a)
 MAKES_TWO(pipe2, a)

@@ -498,6 +498,14 @@ void ptrc_descriptors_forget(unsigned int first, unsigned int last)
 	}
 }
 
+int ptrc_descriptor_of(FILE *stream)
+{
+	int error = errno, fd = stream ? fileno(stream) : -1;
+
+	errno = error;
+	return fd;
+}
+
 void ptrc_descriptor_get_peer(int fd, const void *address, size_t size, struct ptrc_descriptor *d)
 {
 	struct address a;

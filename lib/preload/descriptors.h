@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Longer texts are cut and end with "...". */
 #define PTRC_DESCRIPTOR_TEXT_MAX 191
@@ -37,6 +38,9 @@ static inline void ptrc_descriptor_forget(int fd)
 {
 	ptrc_descriptors_forget((unsigned int)fd, (unsigned int)fd);
 }
+
+/* The descriptor of a stdio stream, which may be NULL; -1: it has none. Does not change errno. */
+int ptrc_descriptor_of(FILE *stream);
 
 /* Stores the text of an address that the program has passed to connect() or sendto(), in the form
  * that ptrc_descriptor_get() has for a socket with this peer. d->bytes becomes 0 if the address

@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <time.h>
 
 #include "lib/base/sys.h"
@@ -103,11 +102,7 @@ WAITS(system, -1)
 /* pclose() also closes a descriptor, whose text is removed from the table. */
 PTRC_WRAPPER(pclose)
 {
-	FILE *stream = (FILE *)a;
-	int error = errno, fd = stream ? fileno(stream) : -1;
-
-	ptrc_descriptor_forget(fd);
-	errno = error;
+	ptrc_descriptor_forget(ptrc_descriptor_of((FILE *)a));
 	return wait_child(PTRC_WAIT_CALL_pclose, PTRC_NEXT(pclose), (const long[]){a, 0, 0, 0, 0},
 			  -1, PTRC_CALL_SITE);
 }
