@@ -24,6 +24,14 @@ void ptrc_file_path_undelete(char *path);
 /* Gives an unnamed file (O_TMPFILE) this path. Returns the errors of linkat(), such as EEXIST. */
 int ptrc_file_give_name(int fd, const char *path);
 void ptrc_file_close(int fd);
+static inline void ptrc_file_end(const int *fd)
+{
+	if (*fd >= 0)
+		ptrc_file_close(*fd);
+}
+/* Defines a descriptor that is -1 at first, and is closed at the end of the block if it is open. */
+#define PTRC_FD(name) PTRC_CLEANUP(ptrc_file_end) int name = -1
+
 /* Returns ENOMEM if `error` means that descriptors, memory or space are exhausted, else
  * `otherwise`. */
 int ptrc_file_shortage(int error, int otherwise);

@@ -61,10 +61,9 @@ static int hold(int fd, uint64_t byte, uint64_t count, struct ptrc_liveness *l)
 int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte, struct ptrc_liveness *l)
 {
 	struct stat st;
-	uint64_t mask;
 	int fd, error;
+	PTRC_NO_SIGNALS();
 
-	ptrc_sys_block_signals(&mask);
 	ptrc_pid_lock(&making);
 	error = ptrc_file_open(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, &fd);
 	if (!error) {
@@ -77,7 +76,6 @@ int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte, struct ptrc_l
 		error = ptrc_file_shortage(error, EPERM);
 	}
 	ptrc_liveness_fork_done();
-	ptrc_sys_restore_signals(&mask);
 	return error;
 }
 
@@ -126,9 +124,9 @@ static int try_places(int dirfd, uid_t uid, struct ptrc_liveness *l)
 {
 	struct stat st;
 	uint64_t size;
-	int fd, error;
+	PTRC_FD(fd);
+	int error = ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, uid, &fd, &size);
 
-	error = ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, uid, &fd, &size);
 	if (error == ENOENT) {
 		error = ptrc_shmdir_create_object(dirfd, PTRC_LIVE_PLACES, uid, 0, 0, &fd);
 		/* Another process has made the file meanwhile: the caller tries again. */
@@ -147,20 +145,18 @@ static int try_places(int dirfd, uid_t uid, struct ptrc_liveness *l)
 		ptrc_liveness_drop(l);
 		error = ESTALE;
 	}
-	ptrc_file_close(fd);
 	return error;
 }
 
 int ptrc_liveness_take_place(struct ptrc_liveness *l)
 {
 	uid_t uid = (uid_t)ptrc_sys(SYS_geteuid, 0);
-	uint64_t mask;
-	int dirfd;
+	PTRC_FD(dirfd);
 	int error = ptrc_shmdir_open(uid, true, &dirfd);
+	PTRC_NO_SIGNALS();
 
 	if (error)
 		return error;
-	ptrc_sys_block_signals(&mask);
 	ptrc_pid_lock(&making);
 	for (int tries = 0; tries < PLACE_TRIES; tries++) {
 		error = try_places(dirfd, uid, l);
@@ -169,8 +165,6 @@ int ptrc_liveness_take_place(struct ptrc_liveness *l)
 		ptrc_file_sleep_ns(200000);
 	}
 	ptrc_liveness_fork_done();
-	ptrc_sys_restore_signals(&mask);
-	ptrc_file_close(dirfd);
 	if (!error)
 		l->uid = uid;
 	return error == ESTALE ? ENOMEM : error;
@@ -180,21 +174,24 @@ unsigned int ptrc_liveness_count_places(int dirfd, uint32_t uid)
 {
 	unsigned int count = 0;
 	uint64_t size;
-	int fd;
+	PTRC_FD(fd);
 
 	if (ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, uid, &fd, &size))
 		return 0;
 	for (uint64_t i = 0; i < PLACE_COUNT; i++)
 		count += ptrc_liveness_is_held(fd, i, 1);
-	ptrc_file_close(fd);
 	return count;
 }
 
-void ptrc_liveness_clean_places(int dirfd, int fd)
+void ptrc_liveness_clean_places(int dirfd, uint32_t uid)
 {
 	struct stat st;
+	uint64_t size;
+	PTRC_NO_SIGNALS();
+	PTRC_FD(fd);
 
-	if (ptrc_file_lock(fd, F_WRLCK, 0, PLACE_COUNT))
+	if (ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, uid, &fd, &size) ||
+	    ptrc_file_lock(fd, F_WRLCK, 0, PLACE_COUNT))
 		return;
 	if (ptrc_file_stat(fd, &st) == 0 && st.st_nlink == 1)
 		ptrc_sys(SYS_unlinkat, dirfd, PTRC_LIVE_PLACES, 0);
@@ -203,19 +200,11 @@ void ptrc_liveness_clean_places(int dirfd, int fd)
 
 void ptrc_liveness_drop_place(struct ptrc_liveness *l)
 {
-	uint64_t mask, size;
-	int dirfd, fd;
+	PTRC_FD(dirfd);
 
 	if (!l->map)
 		return;
 	ptrc_liveness_drop(l);
-	if (ptrc_shmdir_open(l->uid, false, &dirfd))
-		return;
-	ptrc_sys_block_signals(&mask);
-	if (ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, l->uid, &fd, &size) == 0) {
-		ptrc_liveness_clean_places(dirfd, fd);
-		ptrc_file_close(fd);
-	}
-	ptrc_sys_restore_signals(&mask);
-	ptrc_file_close(dirfd);
+	if (ptrc_shmdir_open(l->uid, false, &dirfd) == 0)
+		ptrc_liveness_clean_places(dirfd, l->uid);
 }

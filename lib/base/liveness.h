@@ -54,8 +54,8 @@ void ptrc_liveness_drop_place(struct ptrc_liveness *l);
 unsigned int ptrc_liveness_count_places(int dirfd, uint32_t uid);
 
 /* The name of the file of the places. ptrc_liveness_clean_places() removes this file if no
- * process holds a place in it. The caller has opened the file as fd and blocked signals. */
+ * process holds a place in it. */
 #define PTRC_LIVE_PLACES "slots"
-void ptrc_liveness_clean_places(int dirfd, int fd);
+void ptrc_liveness_clean_places(int dirfd, uint32_t uid);
 
 #endif

@@ -57,13 +57,13 @@ static int stat_file(int pid, const char *rest, int flags, struct stat *st)
 static int read_text(int pid, const char *rest, char *text, size_t size)
 {
 	long got;
-	int fd, error = ptrc_procfs_open(pid, rest, 0, &fd);
+	PTRC_FD(fd);
+	int error = ptrc_procfs_open(pid, rest, 0, &fd);
 
 	if (error)
 		return error;
 	/* One read is enough: the kernel fills the buffer as far as it can. */
 	got = ptrc_sys(SYS_read, fd, text, size - 1);
-	ptrc_file_close(fd);
 	if (got <= 0)
 		return ESRCH;
 	text[got] = '\0';
@@ -121,7 +121,7 @@ size_t ptrc_procfs_read(int pid, const char *rest, void *to, size_t size)
 {
 	size_t used = 0;
 	long got;
-	int fd;
+	PTRC_FD(fd);
 
 	if (ptrc_procfs_open(pid, rest, 0, &fd))
 		return 0;
@@ -129,7 +129,6 @@ size_t ptrc_procfs_read(int pid, const char *rest, void *to, size_t size)
 		got = ptrc_sys(SYS_read, fd, (char *)to + used, size - used);
 		used += got > 0 ? (size_t)got : 0;
 	} while (got > 0 && used < size);
-	ptrc_file_close(fd);
 	return used;
 }
 
@@ -163,7 +162,8 @@ int ptrc_procfs_lines(int pid, const char *rest, char *text, size_t size,
 {
 	bool is_done = false, is_rest = false, has_any = false;
 	size_t used = 0;
-	int fd, error = ptrc_procfs_open(pid, rest, 0, &fd);
+	PTRC_FD(fd);
+	int error = ptrc_procfs_open(pid, rest, 0, &fd);
 
 	if (error)
 		return error;
@@ -189,7 +189,6 @@ int ptrc_procfs_lines(int pid, const char *rest, char *text, size_t size,
 			is_rest = true;
 		}
 	}
-	ptrc_file_close(fd);
 	return has_any ? 0 : ESRCH;
 }
 
@@ -348,16 +347,21 @@ bool ptrc_procfs_bears_elsewhere(void)
 	       bears_in_another("ns/time", "ns/time_for_children");
 }
 
-int ptrc_procfs_user(int pid, uint32_t *uid)
+static int user_of(int pid, const char *rest, uint32_t *uid)
 {
 	struct stat st;
 
-	/* The directory /proc/<pid>, unlike the files in it, always belongs to the effective
-	 * user. */
-	if (stat_file(pid, "", 0, &st))
+	if (stat_file(pid, rest, AT_SYMLINK_NOFOLLOW, &st))
 		return ESRCH;
 	*uid = st.st_uid;
 	return 0;
+}
+
+int ptrc_procfs_user(int pid, uint32_t *uid)
+{
+	/* The directory /proc/<pid>, unlike the files in it, always belongs to the effective
+	 * user. */
+	return user_of(pid, "", uid);
 }
 
 /* Calls visit() for each pid in the open list of children, until visit() returns false; *is_more is
@@ -400,7 +404,7 @@ static bool visit_thread(const char *name, uint64_t ino, void *arg)
 	size_t len = strlen(name);
 	char list[32];
 	struct stat st;
-	int fd;
+	PTRC_FD(fd);
 
 	(void)ino;
 	if (name[0] == '.' || len > 12)
@@ -413,7 +417,6 @@ static bool visit_thread(const char *name, uint64_t ino, void *arg)
 		c->is_good = ptrc_file_stat_at(c->tasks, list, &st) != 0;
 	} else {
 		c->is_good = visit_list(fd, c->visit, c->arg, &c->is_more);
-		ptrc_file_close(fd);
 	}
 	return !c->is_good || !c->is_more;
 }
@@ -446,15 +449,11 @@ static bool is_living(const char *name, uint64_t ino, void *arg)
 static bool living_thread(int pid, int *tid)
 {
 	struct ptrc_procfs_stat st;
-	bool is_found;
-	int tasks;
+	PTRC_FD(tasks);
 
-	if (ptrc_procfs_stat(pid, &st) || !st.has_ended ||
-	    ptrc_procfs_open(pid, "task", O_DIRECTORY, &tasks))
-		return false;
-	is_found = ptrc_file_visit(tasks, is_living, tid, NULL);
-	ptrc_file_close(tasks);
-	return is_found;
+	return ptrc_procfs_stat(pid, &st) == 0 && st.has_ended &&
+	       ptrc_procfs_open(pid, "task", O_DIRECTORY, &tasks) == 0 &&
+	       ptrc_file_visit(tasks, is_living, tid, NULL);
 }
 
 struct mapped_file {
@@ -505,23 +504,13 @@ bool ptrc_procfs_maps_file(int pid, uint64_t dev, uint64_t inode)
 	return file.is_found;
 }
 
-static int owner_of(int tid, uint32_t *uid)
-{
-	struct stat st;
-
-	if (stat_file(tid, "environ", AT_SYMLINK_NOFOLLOW, &st))
-		return ESRCH;
-	*uid = st.st_uid;
-	return 0;
-}
-
 int ptrc_procfs_owner(int pid, uint32_t *uid)
 {
 	int tid;
-	int error = owner_of(pid, uid);
+	int error = user_of(pid, "environ", uid);
 
 	if (!error && *uid == 0 && living_thread(pid, &tid))
-		error = owner_of(tid, uid);
+		error = user_of(tid, "environ", uid);
 	return error;
 }
 

@@ -121,7 +121,8 @@ static int make_directory(int base, const char *name, uid_t uid)
 {
 	char temp[40];
 	long ret;
-	int fd, error;
+	int error;
+	PTRC_FD(fd);
 
 	if (uid == caller()) {
 		ret = ptrc_sys(SYS_mkdirat, base, name, 0700);
@@ -143,7 +144,6 @@ static int make_directory(int base, const char *name, uid_t uid)
 			ret = ptrc_sys(SYS_fchown, fd, uid, -1);
 		if (!ret)
 			ret = ptrc_sys(SYS_renameat2, base, temp, base, name, RENAME_NOREPLACE);
-		ptrc_file_close(fd);
 		error = (int)-ret;
 	}
 	if (error)
@@ -362,7 +362,8 @@ int ptrc_shmdir_find(uid_t uid, bool is_create, char name[PTRC_SHMDIR_DIRECTORY_
 	struct stat st;
 	uint64_t number = uid;
 	bool is_claimed;
-	int base, error;
+	int error;
+	PTRC_FD(base);
 
 	put_directory(name, uid);
 	if (open_usual(uid, name, dirfd))
@@ -370,15 +371,10 @@ int ptrc_shmdir_find(uid_t uid, bool is_create, char name[PTRC_SHMDIR_DIRECTORY_
 	error = ptrc_file_open(AT_FDCWD, BASE, O_PATH | O_DIRECTORY, 0, &base);
 	if (error)
 		return error == ENOENT && !is_create ? ENOENT : shortage(error);
-	if (ptrc_file_stat(base, &st) || !is_base_safe(&st)) {
-		ptrc_file_close(base);
+	if (ptrc_file_stat(base, &st) || !is_base_safe(&st))
 		return EPERM;
-	}
-	if (st.st_uid != 0 && !uid_outside(uid, &number)) {
-		error = open_unnumbered(base, name, uid, dirfd);
-		ptrc_file_close(base);
-		return error;
-	}
+	if (st.st_uid != 0 && !uid_outside(uid, &number))
+		return open_unnumbered(base, name, uid, dirfd);
 	put_directory(name, number);
 	/* In a nested user namespace, uid_map gives only the ID that the user has in the parent
 	 * namespace, `number`. It may be 0 although the user is not root of the initial namespace.
@@ -395,7 +391,6 @@ int ptrc_shmdir_find(uid_t uid, bool is_create, char name[PTRC_SHMDIR_DIRECTORY_
 	}
 	if (error == EACCES || error == ENOENT)
 		error = open_second(base, name, uid, is_create && error == EACCES, dirfd);
-	ptrc_file_close(base);
 	return error;
 }
 
@@ -444,23 +439,21 @@ __attribute__((no_sanitize("address", "undefined", "thread"))) static int look_i
 static int path_by_helper(uid_t uid, char *path, bool *is_inherited)
 {
 	struct look *l;
-	uint64_t mask;
 	long child;
 	int error = EPERM;
 	void *map = ptrc_file_zeros(HELPER_STACK_BYTES);
+	PTRC_NO_SIGNALS();
 
 	if (!map)
 		return EPERM;
 	l = map;
 	l->uid = uid;
-	ptrc_sys_block_signals(&mask);
 	/* CLONE_VFORK: the caller waits until the helper has ended. A wait() of the application
 	 * does not see the helper, because its end sends no signal. */
 	child = ptrc_clone(CLONE_VM | CLONE_VFORK | CLONE_UNTRACED,
 			   (uint8_t *)map + HELPER_STACK_BYTES, look_in_helper, l);
 	if (child > 0)
 		ptrc_sys_retry(SYS_wait4, child, 0, __WCLONE, 0);
-	ptrc_sys_restore_signals(&mask);
 	if (l->is_found) {
 		memcpy(path, BASE "/", sizeof(BASE));
 		memcpy(path + sizeof(BASE), l->name, sizeof(l->name));
@@ -577,10 +570,9 @@ static int grow(int fd, uint64_t size, uint64_t offset, uint64_t bytes)
 int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t offset, uint64_t bytes)
 {
 	struct stat st;
-	uint64_t mask;
 	int error;
+	PTRC_NO_SIGNALS();
 
-	ptrc_sys_block_signals(&mask);
 	error = ptrc_file_stat(fd, &st);
 	if (!error && (uint64_t)st.st_size < size) {
 		error = grow(fd, size, offset, bytes);
@@ -594,7 +586,6 @@ int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t offset, uint64_t bytes)
 		if (error == EOPNOTSUPP)
 			error = 0;
 	}
-	ptrc_sys_restore_signals(&mask);
 	return error ? ENOMEM : 0;
 }
 

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
+#include "lib/base/common.h"
+
 /* Older C libraries do not define these. */
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
@@ -102,6 +104,18 @@ static inline void ptrc_sys_restore_signals(const uint64_t *old)
 {
 	ptrc_sys(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, old, 0, sizeof(*old));
 }
+
+static inline uint64_t ptrc_sys_signals_blocked(void)
+{
+	uint64_t old;
+
+	ptrc_sys_block_signals(&old);
+	return old;
+}
+
+/* All signals are blocked up to the end of the block. */
+#define PTRC_NO_SIGNALS() \
+	PTRC_CLEANUP(ptrc_sys_restore_signals) const uint64_t signals_ = ptrc_sys_signals_blocked()
 
 static inline int ptrc_sys_is_error(long ret)
 {

@@ -252,35 +252,25 @@ static int append(struct ptrc_names_object *object, int fd, const char *name, ui
 	return ENOMEM; /* the memory is damaged */
 }
 
-/* Blocks signals and opens the file, so that memory can be reserved in it. Returns -1 if the file
- * has been unlinked, for instance by a clean-up of the user's files at logout. Processes that
- * have mapped it continue to use it. */
-static int begin_change(const struct ptrc_names *n, uint64_t *mask)
+/* Opens the file, so that memory can be reserved in it. Returns -1 if the file has been unlinked,
+ * for instance by a clean-up of the user's files at logout. Processes that have mapped it continue
+ * to use it. The caller blocks signals. */
+static int open_again(const struct ptrc_names *n)
 {
 	uint64_t size;
-	int dirfd, fd = -1;
+	int fd;
+	PTRC_FD(dirfd);
 
-	ptrc_sys_block_signals(mask);
-	if (n->id && ptrc_shmdir_open(n->uid, false, &dirfd) == 0) {
-		if (ptrc_shmdir_open_id(dirfd, 'n', n->id, n->uid, &fd, &size))
-			fd = -1;
-		ptrc_file_close(dirfd);
-	}
-	return fd;
-}
-
-static void end_change(int fd, const uint64_t *mask)
-{
-	if (fd >= 0)
-		ptrc_file_close(fd);
-	ptrc_sys_restore_signals(mask);
+	return n->id && ptrc_shmdir_open(n->uid, false, &dirfd) == 0 &&
+			       ptrc_shmdir_open_id(dirfd, 'n', n->id, n->uid, &fd, &size) == 0
+		       ? fd
+		       : -1;
 }
 
 int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
 {
 	uint32_t found;
-	uint64_t mask;
-	int fd, error;
+	int error;
 
 	if (strnlen(name, PTRC_NAME_BYTES) == PTRC_NAME_BYTES)
 		return ENAMETOOLONG;
@@ -289,11 +279,12 @@ int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
 		*id = found;
 		return 0;
 	}
-	fd = begin_change(n, &mask);
+	PTRC_NO_SIGNALS();
+	PTRC_FD(fd);
+	fd = open_again(n);
 	error = append(n->object, fd, name, &found);
 	if (!error)
 		*id = found;
-	end_change(fd, &mask);
 	return error;
 }
 
@@ -383,18 +374,17 @@ static int add_layout(struct ptrc_names_object *object, int fd, uint32_t index, 
 int ptrc_names_set_layout(struct ptrc_names *n, uint32_t id, const char *layout, uint32_t bytes)
 {
 	uint32_t index;
-	uint64_t mask;
-	int fd, error;
+	int error;
 
 	if (!has_name(n, id, &index))
 		return EINVAL;
 	error = ptrc_names_object_compare(n->object, index, layout, bytes);
 	if (error != ENODATA)
 		return error;
-	fd = begin_change(n, &mask);
-	error = add_layout(n->object, fd, index, layout, bytes);
-	end_change(fd, &mask);
-	return error;
+	PTRC_NO_SIGNALS();
+	PTRC_FD(fd);
+	fd = open_again(n);
+	return add_layout(n->object, fd, index, layout, bytes);
 }
 
 int ptrc_names_get_layout(const struct ptrc_names *n, uint32_t id,
@@ -482,29 +472,18 @@ static int check_identity(int fd, uint64_t id, uint32_t *version)
 
 int ptrc_names_check(int dirfd, uint32_t uid, uint64_t id, uint32_t *version)
 {
-	int fd;
-	int error = ptrc_names_open_fd(dirfd, uid, id, &fd);
+	PTRC_FD(fd);
 
-	if (error)
-		return error;
-	error = check_identity(fd, id, version);
-	ptrc_file_close(fd);
-	return error;
+	return ptrc_names_open_fd(dirfd, uid, id, &fd) ?: check_identity(fd, id, version);
 }
 
 int ptrc_names_open(int dirfd, uint32_t uid, uint64_t id, void *at, struct ptrc_names *n)
 {
 	uint32_t version;
-	int fd;
-	int error = ptrc_names_open_fd(dirfd, uid, id, &fd);
+	PTRC_FD(fd);
 
-	if (error)
-		return error;
-	error = check_identity(fd, id, &version);
-	if (!error)
-		error = map_object(fd, uid, id, at, n);
-	ptrc_file_close(fd);
-	return error;
+	return ptrc_names_open_fd(dirfd, uid, id, &fd) ?: check_identity(fd, id, &version)
+							?: map_object(fd, uid, id, at, n);
 }
 
 int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *from, uint32_t count,
@@ -566,7 +545,7 @@ int ptrc_names_share(const struct ptrc_names *from, struct ptrc_names *n)
 	/* With an old size of 0, mremap() maps the same object again, even if its file is
 	 * unlinked. */
 	long ret = ptrc_sys(SYS_mremap, from->object, 0, MAP_BYTES, MREMAP_MAYMOVE, 0);
-	int dirfd, error;
+	PTRC_FD(dirfd);
 
 	if (!ptrc_sys_is_error(ret)) {
 		*n = *from;
@@ -575,11 +554,10 @@ int ptrc_names_share(const struct ptrc_names *from, struct ptrc_names *n)
 	}
 	/* Processor emulators lack this use of mremap(), so the object is opened again by its
 	 * name. */
-	if (from->id == 0 || ptrc_shmdir_open(from->uid, false, &dirfd))
+	if (from->id == 0 || ptrc_shmdir_open(from->uid, false, &dirfd) ||
+	    ptrc_names_open(dirfd, from->uid, from->id, NULL, n))
 		return ENOMEM;
-	error = ptrc_names_open(dirfd, from->uid, from->id, NULL, n);
-	ptrc_file_close(dirfd);
-	return error ? ENOMEM : 0;
+	return 0;
 }
 
 int ptrc_names_create_private(struct ptrc_names *n)
@@ -596,31 +574,24 @@ void ptrc_names_unmap(struct ptrc_names *n)
 
 void ptrc_names_release(int dirfd, uint32_t uid, uint64_t id)
 {
-	char file[PTRC_SHMDIR_NAME_BYTES];
-	uint64_t mask, size;
-	int fd;
+	uint64_t size;
+	PTRC_NO_SIGNALS();
+	PTRC_FD(fd);
 
-	ptrc_shmdir_name(file, 'n', id);
-	ptrc_sys_block_signals(&mask);
-	if (ptrc_shmdir_open_object(dirfd, file, uid, &fd, &size) == 0) {
-		/* An id is never reused, so no other file can have this name now. */
-		if (ptrc_file_lock(fd, F_WRLCK, USER_BYTE, 1) == 0) {
-			ptrc_sys(SYS_unlinkat, dirfd, file, 0);
-			ptrc_file_lock(fd, F_UNLCK, USER_BYTE, 1);
-		}
-		ptrc_file_close(fd);
+	/* An id is never reused, so no other file can have this name when the object is removed. */
+	if (ptrc_shmdir_open_id(dirfd, 'n', id, uid, &fd, &size) == 0 &&
+	    ptrc_file_lock(fd, F_WRLCK, USER_BYTE, 1) == 0) {
+		ptrc_shmdir_remove_id(dirfd, 'n', id);
+		ptrc_file_lock(fd, F_UNLCK, USER_BYTE, 1);
 	}
-	ptrc_sys_restore_signals(&mask);
 }
 
 void ptrc_names_unref(struct ptrc_names *n)
 {
-	int dirfd;
+	PTRC_FD(dirfd);
 
 	ptrc_names_unmap(n);
-	if (n->id && ptrc_shmdir_open(n->uid, false, &dirfd) == 0) {
+	if (n->id && ptrc_shmdir_open(n->uid, false, &dirfd) == 0)
 		ptrc_names_release(dirfd, n->uid, n->id);
-		ptrc_file_close(dirfd);
-	}
 	free(n);
 }

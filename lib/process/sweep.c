@@ -281,9 +281,9 @@ static void visit_page(const char *name, void *arg)
 static void visit_rest(const char *name, void *arg)
 {
 	struct sweep *s = arg;
-	uint64_t id, size, mask;
+	uint64_t id;
 	struct stat st;
-	int fd, pid;
+	int pid;
 
 	if (ptrc_untraced_parse(name, &id, &pid)) {
 		/* A link of a process that could not be traced and did not know its streams has id
@@ -304,12 +304,7 @@ static void visit_rest(const char *name, void *arg)
 		if (ptrc_file_stat_at(s->dirfd, name, &st) == 0 && is_old(&st))
 			ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
 	} else if (strcmp(name, PTRC_LIVE_PLACES) == 0) {
-		ptrc_sys_block_signals(&mask);
-		if (ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size) == 0) {
-			ptrc_liveness_clean_places(s->dirfd, fd);
-			ptrc_file_close(fd);
-		}
-		ptrc_sys_restore_signals(&mask);
+		ptrc_liveness_clean_places(s->dirfd, s->uid);
 	}
 }
 
