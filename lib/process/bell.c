@@ -19,16 +19,13 @@ static int map_object(int dirfd, const char *name, uint32_t uid, struct ptrc_bel
 {
 	uint64_t size;
 	void *map;
-	int fd;
+	PTRC_FD(fd);
 	int error = ptrc_shmdir_open_object(dirfd, name, uid, &fd, &size);
 
-	if (error)
-		return error;
-	if (size < sizeof(**bells))
+	if (!error && size < sizeof(**bells))
 		error = EPERM;
-	else
+	if (!error)
 		error = ptrc_file_map(fd, sizeof(**bells), PROT_READ | PROT_WRITE, NULL, &map);
-	ptrc_file_close(fd);
 	if (!error)
 		*bells = map;
 	return error;
@@ -40,14 +37,14 @@ static int make_object(int dirfd, uint32_t uid)
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	long ret;
-	int fd, error;
+	int error;
+	PTRC_FD(fd);
 
 	ptrc_shmdir_name(name, 't', ptrc_shmdir_new_id());
 	error = ptrc_shmdir_create_object(dirfd, name, uid, sizeof(struct ptrc_bells),
 					  sizeof(struct ptrc_bells), &fd);
 	if (error)
 		return error == EEXIST ? 0 : error;
-	ptrc_file_close(fd);
 	ret = ptrc_sys(SYS_renameat2, dirfd, name, dirfd, PTRC_BELLS_NAME, RENAME_NOREPLACE);
 	if (ret)
 		ptrc_sys(SYS_unlinkat, dirfd, name, 0);

@@ -145,18 +145,12 @@ static void take_over_page(int dirfd, struct ptrc_page *page, uint64_t *unused)
 /* Maps the user's bells, counters of pages by pid. Stores in *dir the stat() of their directory. */
 static int map_bells(uint32_t uid, struct stat *dir)
 {
-	int dirfd, error;
+	PTRC_FD(dirfd);
 
 	if (ptrc_bells_open_usual(uid, &ptrc_here.bells, dir))
 		return 0;
-	error = ptrc_shmdir_open(uid, true, &dirfd);
-	if (error)
-		return error;
-	error = ptrc_file_stat(dirfd, dir);
-	if (!error)
-		error = ptrc_bells_open(dirfd, uid, &ptrc_here.bells);
-	ptrc_file_close(dirfd);
-	return error;
+	return ptrc_shmdir_open(uid, true, &dirfd) ?: ptrc_file_stat(dirfd, dir)
+						   ?: ptrc_bells_open(dirfd, uid, &ptrc_here.bells);
 }
 
 /* Whether this process is not dumpable. Then other processes may not read its mappings in /proc and
@@ -305,15 +299,13 @@ void ptrc_image_move_home(uint32_t uid)
 	struct ptrc_page_file f;
 	struct ptrc_page *made;
 	void *map;
-	int dirfd;
+	PTRC_FD(dirfd);
 
 	if (ptrc_page_has(old, 0) || ptrc_shmdir_open(uid, true, &dirfd))
 		return;
 	place = (struct ptrc_page_place){dirfd, uid, ptrc_here.pid, ptrc_here.ns, NULL};
-	if (ptrc_page_open(&place, ptrc_here.start_ticks, true, NULL, &f)) {
-		ptrc_file_close(dirfd);
+	if (ptrc_page_open(&place, ptrc_here.start_ticks, true, NULL, &f))
 		return;
-	}
 	made = f.page;
 	/* Events of other threads may read the page (list of streams) at any time, so the new page is mapped
 	 * over the old one. */
@@ -326,7 +318,6 @@ void ptrc_image_move_home(uint32_t uid)
 	}
 	ptrc_page_unlock(&f);
 	ptrc_page_unmap(made);
-	ptrc_file_close(dirfd);
 }
 
 void ptrc_image_note_page(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The page of this process (list of its streams) when an image starts and in a forked child. An
  * image is the program between two execs. The caller of each function holds the lock of
- * ptrc_self_lock(). */
+ * PTRC_SELF_LOCK(). */
 #ifndef PTRC_LIB_PROCESS_IMAGE_H
 #define PTRC_LIB_PROCESS_IMAGE_H
 

@@ -41,7 +41,7 @@ struct view {
 };
 
 /* Opens the shared object with this prefix ('s': a stream, 'n': event names) and id, and reads its first `size`
- * bytes. EPERM: the object has fewer bytes. */
+ * bytes. The caller closes *fd even after an error, unless it is -1. EPERM: the object has fewer bytes. */
 static int open_object(const struct view *v, char prefix, uint64_t id, int *fd, void *to,
 		       size_t size)
 {
@@ -50,23 +50,18 @@ static int open_object(const struct view *v, char prefix, uint64_t id, int *fd, 
 
 	if (error)
 		return error;
-	if (ptrc_file_read_whole(*fd, to, size, 0))
-		return 0;
-	ptrc_file_close(*fd);
-	return EPERM;
+	return ptrc_file_read_whole(*fd, to, size, 0) ? 0 : EPERM;
 }
 
 static int read_page(struct view *v, uint64_t ns, uint64_t start_ticks)
 {
 	char name[PTRC_PAGE_NAME_BYTES];
 	uint64_t size;
-	int fd;
+	PTRC_FD(fd);
 	int error = ptrc_shmdir_open(v->uid, false, &v->dirfd);
 
-	if (error) {
-		v->dirfd = -1;
+	if (error)
 		return error == ENOENT ? 0 : error;
-	}
 	ptrc_page_name(name, v->status.inner_pid, ns);
 	error = ptrc_shmdir_open_object(v->dirfd, name, v->uid, &fd, &size);
 	if (error)
@@ -76,7 +71,6 @@ static int read_page(struct view *v, uint64_t ns, uint64_t start_ticks)
 	v->has_page = ptrc_file_read_whole(fd, &v->page, sizeof(v->page), 0) &&
 		      v->page.start_ticks == start_ticks;
 	v->is_alive = ptrc_page_is_alive(fd);
-	ptrc_file_close(fd);
 	return 0;
 }
 
@@ -88,8 +82,6 @@ static int open_view(pid_t pid, struct view *v)
 	uint64_t ns;
 	int error;
 
-	memset(v, 0, sizeof(*v));
-	v->dirfd = -1;
 	if (!pid)
 		pid = ptrc_sys_getpid();
 	error = ptrc_target_status(pid, &v->status);
@@ -107,17 +99,16 @@ static int open_view(pid_t pid, struct view *v)
 		v->past = ptrc_target_past(pid, v->uid, ns, st.start_ticks);
 	if (v->past == PTRC_TARGET_TRACED_AS_ROOT)
 		v->uid = 0;
-	error = read_page(v, ns, st.start_ticks);
-	if (error && v->dirfd >= 0)
-		ptrc_file_close(v->dirfd);
-	return error;
+	return read_page(v, ns, st.start_ticks);
 }
 
 static void close_view(const struct view *v)
 {
-	if (v->dirfd >= 0)
-		ptrc_file_close(v->dirfd);
+	ptrc_file_end(&v->dirfd);
 }
+
+/* Defines a view, which is closed at the end of the block. */
+#define VIEW(name) PTRC_CLEANUP(close_view) struct view name = {.dirfd = -1}
 
 /* Opens the names object (table of event names) of the process. Stores in *count how many of the
  * names in it are names of this process. ENOENT: the process has no names object. EPROTO: this
@@ -147,10 +138,8 @@ static int open_names(const struct view *v, int *fd, uint32_t *count, uint32_t *
 	else if (!ptrc_shared_version_is_known(head.version))
 		error = EPROTO;
 	*version = head.version;
-	if (error) {
-		ptrc_file_close(*fd);
+	if (error)
 		return error;
-	}
 	if (most > PTRC_NAMES_MAX)
 		most = PTRC_NAMES_MAX;
 	*count = head.count < most ? head.count : most;
@@ -178,9 +167,9 @@ static void tell_refused(int fd, struct ptrc_inspected_process *process)
 int ptrc_inspect_process(pid_t pid, struct ptrc_inspected_process *process)
 {
 	struct ptrc_page_entry e;
-	struct view v;
 	uint32_t count, version;
-	int fd;
+	VIEW(v);
+	PTRC_FD(fd);
 	int error = open_view(pid, &v);
 
 	if (error)
@@ -203,9 +192,7 @@ int ptrc_inspect_process(pid_t pid, struct ptrc_inspected_process *process)
 		process->pt_events = count;
 		if (v.page.names_id)
 			tell_refused(fd, process);
-		ptrc_file_close(fd);
 	}
-	close_view(&v);
 	return 0;
 }
 
@@ -269,7 +256,8 @@ static int read_stream(const struct view *v, const struct ptrc_page_slot *slot,
 	/* Memory for the start of the object. Only its header and patterns are read. */
 	struct ptrc_stream_header *h = calloc(1, PTRC_STREAM_SLOT_OFFSET);
 	uint32_t versions = 0;
-	int fd, error;
+	int error;
+	PTRC_FD(fd);
 
 	if (!h)
 		return ENOMEM;
@@ -284,7 +272,6 @@ static int read_stream(const struct view *v, const struct ptrc_page_slot *slot,
 			error = read_patterns(h, fd);
 		if (!error)
 			tell_stream(h, fd, s);
-		ptrc_file_close(fd);
 	}
 	free(h);
 	s->pt_error = ptrc_refusal_error(slot->error);
@@ -295,41 +282,32 @@ static int read_stream(const struct view *v, const struct ptrc_page_slot *slot,
 int ptrc_inspect_stream(pid_t pid, unsigned int number, struct ptrc_inspected_stream *stream)
 {
 	const struct ptrc_page_slot *slot;
-	struct view v;
+	VIEW(v);
 	int error = open_view(pid, &v);
 
 	if (error)
 		return error;
 	memset(stream, 0, sizeof(*stream));
 	slot = find_slot(&v, number);
-	error = slot ? read_stream(&v, slot, stream) : ENOENT;
-	close_view(&v);
-	return error;
+	return slot ? read_stream(&v, slot, stream) : ENOENT;
 }
 
 int ptrc_inspect_event(pid_t pid, unsigned int number, trace_event_id_t *event, char *name)
 {
 	struct ptrc_names_entry e;
-	struct view v;
 	uint32_t count, version;
-	int fd;
-	int error = open_view(pid, &v);
+	VIEW(v);
+	PTRC_FD(fd);
+	int error = open_view(pid, &v) ?: open_names(&v, &fd, &count, &version);
 
 	if (error)
 		return error;
-	error = open_names(&v, &fd, &count, &version);
-	if (!error) {
-		if (number >= count)
-			error = ENOENT;
-		else if (!ptrc_file_read_whole(fd, &e, sizeof(e),
-					       offsetof(struct ptrc_names_object, entry) +
-						       (uint64_t)number * sizeof(e)))
-			error = EPERM;
-		ptrc_file_close(fd);
-	}
-	close_view(&v);
-	if (error)
-		return error;
+	if (number >= count)
+		return ENOENT;
+	if (!ptrc_file_read_whole(fd, &e, sizeof(e),
+				  offsetof(struct ptrc_names_object, entry) +
+					  (uint64_t)number * sizeof(e)))
+		return EPERM;
 	*event = PTRC_ID_FIRST + number;
 	memset(name, 0, PTRC_NAME_BYTES);
 	if (ptrc_load_relaxed(&e.state) == PTRC_NAMES_MADE)
@@ -340,14 +318,13 @@ int ptrc_inspect_event(pid_t pid, unsigned int number, trace_event_id_t *event, 
 void ptrc_inspect_system(struct ptrc_inspected_system *system)
 {
 	uint32_t caller = (uint32_t)ptrc_sys(SYS_geteuid, 0);
-	int dirfd;
+	PTRC_FD(dirfd);
 
 	*system = (struct ptrc_inspected_system){0};
 	system->pt_directory_error = ptrc_shmdir_open(caller, false, &dirfd);
 	if (!system->pt_directory_error) {
 		system->pt_streams = ptrc_liveness_count_places(dirfd, caller);
 		system->pt_dropped_orphans = ptrc_orphan_count_dropped(dirfd, caller, false);
-		ptrc_file_close(dirfd);
 	}
 	system->pt_has_counter = ptrc_counter_is_usable();
 	system->pt_has_barrier = ptrc_barrier_is_available();
@@ -355,13 +332,9 @@ void ptrc_inspect_system(struct ptrc_inspected_system *system)
 
 int ptrc_inspect_directory(bool is_create, char *path)
 {
-	int dirfd;
-	int error;
+	PTRC_FD(dirfd);
 
 	memcpy(path, PTRC_SHMDIR_BASE "/", sizeof(PTRC_SHMDIR_BASE));
-	error = ptrc_shmdir_find((uid_t)ptrc_sys(SYS_geteuid, 0), is_create,
-				 path + sizeof(PTRC_SHMDIR_BASE), &dirfd);
-	if (!error)
-		ptrc_file_close(dirfd);
-	return error;
+	return ptrc_shmdir_find((uid_t)ptrc_sys(SYS_geteuid, 0), is_create,
+				path + sizeof(PTRC_SHMDIR_BASE), &dirfd);
 }

@@ -46,46 +46,39 @@ struct dropped {
  * going through the names with dirfd. Returns false if no descriptor is free. */
 static bool each_name_again(int dirfd, void (*visit)(const char *name, void *arg), void *arg)
 {
-	int again;
+	PTRC_FD(again);
 
 	if (ptrc_file_open(dirfd, ".", O_RDONLY | O_DIRECTORY, 0, &again))
 		return false;
 	ptrc_shmdir_for_each(again, visit, arg);
-	ptrc_file_close(again);
 	return true;
 }
 
 bool ptrc_orphan_read(int fd, uint64_t id, struct ptrc_orphan_facts *f)
 {
 	uint32_t version, has_log, has_killed;
-	uint64_t magic, own_id, names_id, log_state;
-	int64_t created_s, created_ns;
-	int32_t controller;
+	uint64_t magic, own_id, log_state;
 
 #define READ(to, member) \
 	ptrc_file_read_whole(fd, &(to), sizeof(to), offsetof(struct ptrc_stream_header, member))
 	memset(f, 0, sizeof(*f));
 	if (!READ(magic, magic) || magic != PTRC_STREAM_MAGIC || !READ(version, version))
 		return false;
-	f->version = version;
-	if (!ptrc_shared_version_is_known(version) || !READ(own_id, id) || own_id != id)
+	_Static_assert(sizeof(((struct ptrc_attr *)0)->createtime_sec) == sizeof(f->created_s), "");
+	if (!ptrc_shared_version_is_known(version) || !READ(own_id, id) || own_id != id ||
+	    !READ(has_log, has_log) || !READ(f->controller, controller_pid) ||
+	    !READ(f->names_id, names_id) || !READ(f->created_s, attr.createtime_sec) ||
+	    !READ(f->created_ns, attr.createtime_nsec) || !READ(has_killed, has_killed_keepers) ||
+	    !READ(log_state, log_state[0])) {
+		*f = (struct ptrc_orphan_facts){.version = version};
 		return true;
-	_Static_assert(sizeof(((struct ptrc_attr *)0)->createtime_sec) == sizeof(created_s), "");
-	if (!READ(has_log, has_log) || !READ(controller, controller_pid) ||
-	    !READ(names_id, names_id) || !READ(created_s, attr.createtime_sec) ||
-	    !READ(created_ns, attr.createtime_nsec) || !READ(has_killed, has_killed_keepers) ||
-	    !READ(log_state, log_state[0]))
-		return true;
+	}
 #undef READ
-	*f = (struct ptrc_orphan_facts){.version = version,
-					.is_known = true,
-					.has_log = has_log != 0,
-					.has_begun_log = log_state != 0,
-					.has_killed_keepers = has_killed != 0,
-					.controller = controller,
-					.created_s = created_s,
-					.created_ns = created_ns,
-					.names_id = names_id};
+	f->version = version;
+	f->is_known = true;
+	f->has_log = has_log != 0;
+	f->has_begun_log = log_state != 0;
+	f->has_killed_keepers = has_killed != 0;
 	return true;
 }
 
@@ -212,7 +205,7 @@ static void count_one(const char *name, void *arg)
 	struct ptrc_orphan_facts f;
 	struct tally *t = arg;
 	struct stat st;
-	int fd;
+	PTRC_FD(fd);
 
 	if (!id || ptrc_shmdir_open_object(t->dirfd, name, t->uid, &fd, &size))
 		return;
@@ -231,7 +224,6 @@ static void count_one(const char *name, void *arg)
 			k->oldest_ns = f.created_ns;
 		}
 	}
-	ptrc_file_close(fd);
 }
 
 static struct tally count_all(int dirfd, uint32_t uid)
@@ -259,14 +251,13 @@ static void note_dropped(int dirfd, uint64_t id, const struct ptrc_orphan_facts 
 			    .controller = f->controller,
 			    .has_log = f->has_log};
 	struct stat st;
-	int fd;
+	PTRC_FD(fd);
 
 	if (ptrc_file_open(dirfd, DROPPED, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK,
 			   0600, &fd))
 		return;
 	if (ptrc_file_stat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size < DROPPED_BYTES_MAX)
 		ptrc_sys(SYS_write, fd, &d, sizeof(d));
-	ptrc_file_close(fd);
 }
 
 /* Removes an orphan (stream of a dead controller) and its events. Returns false if the orphan
@@ -277,7 +268,7 @@ static bool drop(int dirfd, uint32_t uid, uint64_t id)
 	struct ptrc_orphan_facts f;
 	uint64_t size, mask;
 	bool is_removed = false;
-	int fd;
+	PTRC_FD(fd);
 
 	if (ptrc_shmdir_open_id(dirfd, 'o', id, uid, &fd, &size))
 		return false;
@@ -289,7 +280,6 @@ static bool drop(int dirfd, uint32_t uid, uint64_t id)
 		is_removed = remove_object(dirfd, id);
 	}
 	ptrc_orphan_unlock(fd, &mask);
-	ptrc_file_close(fd);
 	return is_removed;
 }
 
@@ -375,7 +365,8 @@ static void look_at_names(const char *name, void *arg)
 	struct need *n = arg;
 	uint64_t id = ptrc_shmdir_parse(name, 'o'), size;
 	struct ptrc_orphan_facts f;
-	int fd, error;
+	int error;
+	PTRC_FD(fd);
 
 	if (!id || n->is_needed)
 		return;
@@ -386,7 +377,6 @@ static void look_at_names(const char *name, void *arg)
 		return;
 	if (ptrc_orphan_read(fd, id, &f))
 		n->is_needed = f.is_known ? f.names_id == n->names_id : may_need(fd, &n->made);
-	ptrc_file_close(fd);
 }
 
 bool ptrc_orphan_needs_names(int dirfd, uint32_t uid, uint64_t names_id)
@@ -401,17 +391,14 @@ bool ptrc_orphan_needs_names(int dirfd, uint32_t uid, uint64_t names_id)
 
 unsigned int ptrc_orphan_count_dropped(int dirfd, uint32_t uid, bool is_forgetting)
 {
-	unsigned int count;
 	uint64_t size;
-	int fd;
+	PTRC_FD(fd);
 
 	if (ptrc_shmdir_open_object(dirfd, DROPPED, uid, &fd, &size))
 		return 0;
-	count = (unsigned int)(size / sizeof(struct dropped));
 	if (is_forgetting)
 		ptrc_sys(SYS_unlinkat, dirfd, DROPPED, 0);
-	ptrc_file_close(fd);
-	return count;
+	return (unsigned int)(size / sizeof(struct dropped));
 }
 
 /* ---- looking from outside ---- */
@@ -440,7 +427,7 @@ static void look_for_number(const char *name, void *arg)
 	struct list *l = arg;
 	uint64_t id = ptrc_shmdir_parse(name, 'o'), size;
 	struct ptrc_orphan_facts f;
-	int fd;
+	PTRC_FD(fd);
 
 	if (!id)
 		id = ptrc_shmdir_parse(name, 's');
@@ -449,7 +436,6 @@ static void look_for_number(const char *name, void *arg)
 	if (ptrc_orphan_read(fd, id, &f) && !ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2) &&
 	    (name[0] == 'o' || !f.is_known || ptrc_orphan_has_events(fd, &f)) && l->number-- == 0)
 		l->id = id;
-	ptrc_file_close(fd);
 }
 
 /* Counts the events that are in no log and that no reader has read. */
@@ -512,23 +498,24 @@ int ptrc_orphan_tell(unsigned int number, struct posixtrace_orphan *orphan)
 	struct list l = {.number = number};
 	struct ptrc_orphan_facts f;
 	bool is_aside;
-	int fd, error = open_own(&l.dirfd, &l.uid);
+	PTRC_FD(dirfd);
+	PTRC_FD(fd);
+	int error = open_own(&dirfd, &l.uid);
 
 	if (error)
 		return error;
-	ptrc_shmdir_for_each(l.dirfd, look_for_number, &l);
-	error = l.id ? open_orphan(l.dirfd, l.uid, l.id, &is_aside, &fd) : ENOENT;
-	if (!error) {
-		orphan->pt_id = l.id;
-		if (ptrc_orphan_read(fd, l.id, &f) && f.is_known)
-			tell(fd, orphan);
-		else
-			orphan->pt_error = ENOTSUP;
-		orphan->pt_version = f.version;
-		ptrc_file_close(fd);
-	}
-	ptrc_file_close(l.dirfd);
-	return error == ESRCH ? ENOENT : error;
+	l.dirfd = dirfd;
+	ptrc_shmdir_for_each(dirfd, look_for_number, &l);
+	error = l.id ? open_orphan(dirfd, l.uid, l.id, &is_aside, &fd) : ENOENT;
+	if (error)
+		return error == ESRCH ? ENOENT : error;
+	orphan->pt_id = l.id;
+	if (ptrc_orphan_read(fd, l.id, &f) && f.is_known)
+		tell(fd, orphan);
+	else
+		orphan->pt_error = ENOTSUP;
+	orphan->pt_version = f.version;
+	return 0;
 }
 
 /* Writes the rest of an orphan's events into its log and removes the orphan (stream of a dead controller). If
@@ -561,22 +548,18 @@ int ptrc_orphan_salvage(uint64_t id, const struct ptrc_keeper_orders *orders)
 	uint64_t mask;
 	uint32_t uid;
 	bool is_aside;
-	int dirfd, fd, error = open_own(&dirfd, &uid);
+	PTRC_FD(dirfd);
+	PTRC_FD(fd);
+	int error = open_own(&dirfd, &uid);
 
 	if (error)
 		return error == ENOENT ? ESRCH : error;
 	error = open_orphan(dirfd, uid, id, &is_aside, &fd);
-	if (error) {
-		ptrc_file_close(dirfd);
+	if (error)
 		return error;
-	}
-	if (ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2) || !ptrc_orphan_lock(fd, &mask)) {
-		error = EBUSY;
-	} else {
-		error = settle(dirfd, uid, id, fd, is_aside, orders);
-		ptrc_orphan_unlock(fd, &mask);
-	}
-	ptrc_file_close(fd);
-	ptrc_file_close(dirfd);
+	if (ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2) || !ptrc_orphan_lock(fd, &mask))
+		return EBUSY;
+	error = settle(dirfd, uid, id, fd, is_aside, orders);
+	ptrc_orphan_unlock(fd, &mask);
 	return error;
 }

@@ -250,15 +250,14 @@ int ptrc_page_copy(const struct ptrc_page_place *place, struct ptrc_page *copy)
 {
 	char name[PTRC_PAGE_NAME_BYTES];
 	uint64_t size;
-	int fd, error;
+	int error;
+	PTRC_FD(fd);
 
 	ptrc_page_name(name, place->pid, place->ns);
 	error = ptrc_shmdir_open_object(place->dirfd, name, place->uid, &fd, &size);
 	if (error)
 		return error;
-	error = ptrc_file_read_whole(fd, copy, sizeof(*copy), 0) ? 0 : EPERM;
-	ptrc_file_close(fd);
-	return error;
+	return ptrc_file_read_whole(fd, copy, sizeof(*copy), 0) ? 0 : EPERM;
 }
 
 bool ptrc_page_slot(const struct ptrc_page *page, uint32_t i, struct ptrc_page_entry *e)

@@ -26,7 +26,6 @@ static int init(bool sweeps)
 	int32_t pid = ptrc_sys_getpid(), known = ptrc_self_pid();
 	int32_t quiet = ptrc_load_acquire(&ptrc_self_private()->quiet_pid);
 	uint32_t uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
-	uint64_t mask;
 	int error = 0;
 
 	if (known == pid && ptrc_here.uid == uid)
@@ -34,7 +33,7 @@ static int init(bool sweeps)
 	/* A vfork child, which uses the memory of its parent until it calls exec, finds the pid of its parent. */
 	if ((known != 0 && known != pid) || (known == 0 && quiet != 0 && quiet != pid))
 		return EPERM;
-	ptrc_self_lock(&mask);
+	PTRC_SELF_LOCK();
 	if (ptrc_self_pid() == pid) {
 		if (ptrc_here.uid != uid && !ptrc_here.has_ended)
 			ptrc_image_move_home(uid);
@@ -48,7 +47,6 @@ static int init(bool sweeps)
 	} else {
 		error = ptrc_image_start(pid, sweeps);
 	}
-	ptrc_self_unlock(&mask);
 	return error;
 }
 
@@ -57,46 +55,41 @@ int ptrc_process_init(void)
 	return init(false);
 }
 
+static bool begin_image(void)
+{
+	PTRC_SELF_LOCK();
+
+	return ptrc_image_begin(ptrc_sys_getpid());
+}
+
 void ptrc_process_begin(void)
 {
-	uint64_t mask;
-	bool is_quiet;
-	int dirfd;
-
 	if (ptrc_self_pid() == 0) {
-		ptrc_self_lock(&mask);
-		is_quiet = ptrc_image_begin(ptrc_sys_getpid());
-		ptrc_self_unlock(&mask);
-		if (!is_quiet)
+		if (!begin_image())
 			init(true);
 		return;
 	}
 	/* An event that came before the constructor has initialised the library. But events
 	 * remove only the pages that dead processes left, because their stack may be too small. So
 	 * the constructor removes the rest here. */
-	ptrc_self_lock(&mask);
-	if (ptrc_shmdir_open(ptrc_here.uid, false, &dirfd) == 0) {
+	PTRC_SELF_LOCK();
+	PTRC_FD(dirfd);
+	if (ptrc_shmdir_open(ptrc_here.uid, false, &dirfd) == 0)
 		ptrc_sweep_processes(dirfd, ptrc_here.uid);
-		ptrc_file_close(dirfd);
-	}
-	ptrc_self_unlock(&mask);
 }
 
 void ptrc_process_own(_Atomic int32_t *owner, void (*forget)(void))
 {
-	uint64_t mask;
-
 	/* With pid 0 and has_page, this is a forked child that has not noticed the fork: the kernel
 	 * has cleared the pid. */
 	if (ptrc_self_pid() == 0 && ptrc_here.has_page)
 		ptrc_process_init();
 	if (ptrc_load_acquire(owner) == ptrc_self_pid())
 		return;
-	ptrc_self_lock(&mask);
+	PTRC_SELF_LOCK();
 	if (*owner != 0 && *owner != ptrc_self_pid())
 		forget();
 	ptrc_store_release(owner, ptrc_self_pid());
-	ptrc_self_unlock(&mask);
 }
 
 bool ptrc_process_is_known(void)
@@ -217,24 +210,22 @@ static void end_page(int dirfd)
 static void let_names_go(int dirfd)
 {
 	uint64_t size;
-	int fd;
+	PTRC_FD(fd);
 
 	if (!ptrc_here.names.object || !ptrc_here.names.id ||
 	    ptrc_shmdir_open_id(dirfd, 'n', ptrc_here.names.id, ptrc_here.uid, &fd, &size))
 		return;
 	ptrc_sys(SYS_mmap, ptrc_here.names.object, sizeof(*ptrc_here.names.object),
 		 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0);
-	ptrc_file_close(fd);
 	ptrc_here.names.id = 0;
 }
 
 void ptrc_process_end(void)
 {
 	bool has_used = ptrc_load_relaxed(&ptrc_here.has_traced);
-	uint64_t mask;
-	int dirfd;
+	PTRC_SELF_LOCK();
+	PTRC_FD(dirfd);
 
-	ptrc_self_lock(&mask);
 	/* If the bell rings (a controller has raised it), makes the page (list of streams), because children
 	 * inherit its streams. The page is removed below. */
 	if (ptrc_image_is_called())
@@ -242,7 +233,7 @@ void ptrc_process_end(void)
 	if (ptrc_here.has_page && ptrc_self_pid() == ptrc_sys_getpid())
 		has_used |= ptrc_load_relaxed(&ptrc_self_page()->names_id) != 0;
 	else if (!ptrc_here.is_quiet)
-		goto out;
+		return;
 	/* If the program has opened no name, has traced nothing and was not traced, there is nothing to do in
 	 * the directory. */
 	if (!ptrc_here.has_ended && (ptrc_here.has_page || has_used) &&
@@ -252,9 +243,6 @@ void ptrc_process_end(void)
 			let_names_go(dirfd);
 		}
 		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, has_used);
-		ptrc_file_close(dirfd);
 	}
 	ptrc_here.has_ended = true;
-out:
-	ptrc_self_unlock(&mask);
 }

@@ -21,7 +21,7 @@ static void follow_names(void)
 {
 	uint64_t old = ptrc_here.names.object ? ptrc_here.names.id : 0;
 	uint64_t id = 0;
-	int dirfd;
+	PTRC_FD(dirfd);
 
 	if (ptrc_here.has_page)
 		id = ptrc_load_acquire(&ptrc_self_page()->names_id);
@@ -42,21 +42,17 @@ static void follow_names(void)
 		if (old)
 			ptrc_names_release(dirfd, ptrc_here.uid, old);
 	}
-	ptrc_file_close(dirfd);
 }
 
 void ptrc_process_map_names(void)
 {
-	uint64_t mask;
+	PTRC_SELF_LOCK();
 
-	ptrc_self_lock(&mask);
 	follow_names();
-	ptrc_self_unlock(&mask);
 }
 
 bool ptrc_process_maps_id(uint32_t id)
 {
-	uint64_t mask;
 	bool is_mapped;
 
 	if (id < PTRC_ID_UNNAMED || id >= PTRC_ID_FIRST + PTRC_NAMES_MAX)
@@ -65,13 +61,12 @@ bool ptrc_process_maps_id(uint32_t id)
 		return true;
 	if (ptrc_process_init() || ptrc_self_pid() != ptrc_sys_getpid())
 		return false;
-	ptrc_self_lock(&mask);
+	PTRC_SELF_LOCK();
 	follow_names();
 	is_mapped = id - PTRC_ID_FIRST < ptrc_self_names_count() &&
 		    id - PTRC_ID_FIRST >= ptrc_here.base;
 	if (is_mapped)
 		ptrc_self_set_mapped(id);
-	ptrc_self_unlock(&mask);
 	return is_mapped || ptrc_self_has_mapped(id);
 }
 
@@ -83,7 +78,8 @@ static int make_names(void)
 	struct ptrc_page_file f;
 	uint64_t old;
 	bool is_locked;
-	int dirfd, error;
+	int error;
+	PTRC_FD(dirfd);
 
 	follow_names();
 	if (ptrc_here.names.object && !ptrc_here.is_borrowed)
@@ -118,25 +114,21 @@ static int make_names(void)
 		 * a process that makes a names object also removes those of dead processes. */
 		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, false);
 	}
-	ptrc_file_close(dirfd);
 	return error;
 }
 
 int ptrc_process_names(struct ptrc_names **names)
 {
-	uint64_t mask;
 	int error = ptrc_process_init();
 
 	/* A process that cannot be traced gets private names. A vfork child does not, because it uses its
 	 * parent's memory until it calls exec. */
 	if (error && (error != EPERM || ptrc_self_pid() != 0))
 		return ENOMEM;
-	ptrc_self_lock(&mask);
+	PTRC_SELF_LOCK();
 	if (error)
 		ptrc_here.is_excluded = true;
-	error = make_names();
-	ptrc_self_unlock(&mask);
-	if (error)
+	if (make_names())
 		return ENOMEM;
 	*names = &ptrc_here.names;
 	return 0;
@@ -154,12 +146,11 @@ const struct ptrc_names *ptrc_process_own_names(void)
 static int find_type(const char *name, const char *layout, uint32_t bytes, uint32_t *id)
 {
 	uint32_t found;
-	uint64_t mask;
 	int error = ENODATA;
 
 	if (ptrc_process_init())
 		return ENODATA;
-	ptrc_self_lock(&mask);
+	PTRC_SELF_LOCK();
 	follow_names();
 	found = ptrc_names_find(ptrc_here.names.object, ptrc_self_names_count(), name);
 	if (!layout)
@@ -169,7 +160,6 @@ static int find_type(const char *name, const char *layout, uint32_t bytes, uint3
 						  layout, bytes);
 	else if (found)
 		error = EINVAL;
-	ptrc_self_unlock(&mask);
 	*id = found;
 	return error;
 }

@@ -21,10 +21,12 @@ struct ptrc_self *ptrc_self = &early_self;
 
 struct ptrc_process_state ptrc_here;
 
-void ptrc_self_lock(uint64_t *mask)
+uint64_t ptrc_self_lock(void)
 {
-	ptrc_sys_block_signals(mask);
+	uint64_t mask = ptrc_sys_signals_blocked();
+
 	ptrc_pid_lock(&ptrc_here.lock);
+	return mask;
 }
 
 void ptrc_self_unlock(const uint64_t *mask)

@@ -97,9 +97,10 @@ static inline struct ptrc_page_place ptrc_self_place(int dirfd)
 /* Returns the mapped bells (counters of pages) if they are in this directory; otherwise NULL. */
 struct ptrc_bells *ptrc_self_bells(int dirfd);
 
-/* These take and release ptrc_here.lock. All signals are blocked between the two, because a signal handler
- * may record an event, which may need the lock. */
-void ptrc_self_lock(uint64_t *mask);
+/* Takes ptrc_here.lock up to the end of the block. All signals are blocked as long, because a signal handler may
+ * record an event, which may need the lock. */
+#define PTRC_SELF_LOCK() PTRC_CLEANUP(ptrc_self_unlock) const uint64_t mask_ = ptrc_self_lock()
+uint64_t ptrc_self_lock(void);
 void ptrc_self_unlock(const uint64_t *mask);
 
 /* Gives ptrc_self its own mapping. Before that, it points to ordinary memory. Error: ENOMEM. */

@@ -118,7 +118,8 @@ static void visit_stream(const char *name, void *arg)
 	struct sweep *s = arg;
 	uint64_t id = ptrc_shmdir_parse(name, 's');
 	uint64_t size, mask;
-	int fd, error;
+	int error;
+	PTRC_FD(fd);
 
 	if (!id)
 		return;
@@ -129,16 +130,15 @@ static void visit_stream(const char *name, void *arg)
 		s->keeps_names = true;
 	if (error)
 		return;
-	if (!ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2)) {
-		if (ptrc_orphan_lock(fd, &mask)) {
-			if (!ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
-				put_aside(s, id, name, fd);
-			ptrc_orphan_unlock(fd, &mask);
-		} else {
-			s->keeps_names = true;
-		}
+	if (ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
+		return;
+	if (!ptrc_orphan_lock(fd, &mask)) {
+		s->keeps_names = true;
+		return;
 	}
-	ptrc_file_close(fd);
+	if (!ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
+		put_aside(s, id, name, fd);
+	ptrc_orphan_unlock(fd, &mask);
 }
 
 /* Visits an orphan that an earlier sweep has renamed to o.<id>. Tries again to finish its log, which may be
@@ -150,7 +150,8 @@ static void visit_orphan(const char *name, void *arg)
 	struct ptrc_orphan_facts f;
 	uint64_t size, mask;
 	struct stat st;
-	int fd, error;
+	int error;
+	PTRC_FD(fd);
 
 	if (!id)
 		return;
@@ -170,7 +171,6 @@ static void visit_orphan(const char *name, void *arg)
 			finish(s, id, fd, false);
 		ptrc_orphan_unlock(fd, &mask);
 	}
-	ptrc_file_close(fd);
 }
 
 static bool has_object(const struct sweep *s, char prefix, uint64_t id)
@@ -260,7 +260,8 @@ static void visit_page(const char *name, void *arg)
 {
 	struct sweep *s = arg;
 	uint64_t ns, size, mask, number;
-	int pid, fd;
+	int pid;
+	PTRC_FD(fd);
 
 	if (!ptrc_page_parse(name, &pid, &ns))
 		return;
@@ -275,7 +276,6 @@ static void visit_page(const char *name, void *arg)
 		clean_page(s, pid, ns, fd);
 		ptrc_page_release(fd, &mask);
 	}
-	ptrc_file_close(fd);
 }
 
 static void visit_rest(const char *name, void *arg)
@@ -378,7 +378,7 @@ static void visit_dead_page(const char *name, void *arg)
 	struct ptrc_page_place place = {.dirfd = s->dirfd, .uid = s->uid};
 	struct stat st;
 	uint64_t size, mask;
-	int fd;
+	PTRC_FD(fd);
 
 	if (!ptrc_page_parse(name, &place.pid, &place.ns) || place.ns != s->ns ||
 	    !is_pid_free(place.pid) || ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size))
@@ -390,7 +390,6 @@ static void visit_dead_page(const char *name, void *arg)
 			ptrc_page_unlink(&place, st.st_ino);
 		ptrc_page_release(fd, &mask);
 	}
-	ptrc_file_close(fd);
 }
 
 void ptrc_sweep_pages_sometimes(int dirfd, uid_t uid)
