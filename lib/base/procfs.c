@@ -106,10 +106,16 @@ int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
 	st->has_ended = at[2] == 'Z' || at[2] == 'X' || at[2] == 'x';
 	st->is_stopped = at[2] == 'T' || at[2] == 't';
 	st->is_runnable = at[2] == 'R';
+	st->is_asleep = at[2] == 'S';
 	at += 4;
 	st->ppid = (int)ptrc_digits_take(&at);
-	/* Skips fields 5 to 21. Field 22 is the start time. */
-	if (!skip_fields(&at, 22 - 5))
+	/* Fields 14 and 15 are the processor times of the program and of the kernel for it; field 22
+	 * is the start time. */
+	if (!skip_fields(&at, 14 - 5))
+		return ESRCH;
+	st->used_ticks = ptrc_digits_take(&at);
+	st->used_ticks += ptrc_digits_take(&at);
+	if (!skip_fields(&at, 22 - 16))
 		return ESRCH;
 	st->start_ticks = ptrc_digits_take(&at);
 	st->memory_bytes = ptrc_digits_take(&at);
@@ -341,10 +347,11 @@ static bool bears_in_another(const char *own_name, const char *name)
 	return stat_file(0, name, AT_SYMLINK_NOFOLLOW, &st) == 0;
 }
 
-bool ptrc_procfs_bears_elsewhere(void)
+const char *ptrc_procfs_bears_elsewhere(void)
 {
-	return bears_in_another("ns/pid", "ns/pid_for_children") ||
-	       bears_in_another("ns/time", "ns/time_for_children");
+	if (bears_in_another("ns/pid", "ns/pid_for_children"))
+		return "pid";
+	return bears_in_another("ns/time", "ns/time_for_children") ? "time" : NULL;
 }
 
 static int user_of(int pid, const char *rest, uint32_t *uid)

@@ -17,6 +17,8 @@ struct ptrc_procfs_stat {
 	bool has_ended;
 	bool is_stopped;       /* stopped by a signal or a debugger */
 	bool is_runnable;      /* it runs, or waits for a processor */
+	bool is_asleep;	       /* it waits, and a signal can end the wait */
+	uint64_t used_ticks;   /* the processor time that it has used */
 	uint64_t start_ticks;  /* ticks from boot to its start; exec does not change them */
 	uint64_t memory_bytes; /* size of the address space */
 	/* The address after the program's arguments and environment (AT_EXECFN). Each exec gives it
@@ -48,9 +50,9 @@ uint64_t ptrc_procfs_time_namespace(void);
 /* The time of a clock, "monotonic" or "boottime", in the time namespace of the caller's children
  * minus that of the machine; 0 if this is unknown, or the kernel has no time namespaces. */
 int64_t ptrc_procfs_clock_offset(const char *clock);
-/* Whether a child of the caller would start in a pid or time namespace other than the caller's,
- * because the caller has called unshare(). */
-bool ptrc_procfs_bears_elsewhere(void);
+/* The kind of namespace, "pid" or "time", in which a child of the caller would not be in that of the
+ * caller, because the caller has called unshare(). NULL: there is none. */
+const char *ptrc_procfs_bears_elsewhere(void);
 /* Finds the range in the uid_map of the caller's user namespace that contains the user ID `number` of
  * that namespace. range[] becomes the first ID inside, the first ID outside, and the number of IDs.
  * False: there is no such range. */

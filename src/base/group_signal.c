@@ -3,11 +3,8 @@
 #include "src/base/group_signal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -15,6 +12,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "lib/base/procfs.h"
 
 enum {
 	/* How long the witness (a child in the process group) waits for the signal it is asked about. */
@@ -34,21 +33,11 @@ static int witness_fd = -1;
 
 /* Whether COMMAND is stopped. Returns false if /proc cannot be read, because watch() then continues ptrace-run,
  * which is better than leaving it stopped. */
-static bool is_stopped(const char *stat_path)
+static bool is_stopped(void)
 {
-	char text[256];
-	const char *state;
-	ssize_t n = -1;
-	int fd = open(stat_path, O_RDONLY | O_CLOEXEC);
+	struct ptrc_procfs_stat st;
 
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
-	/* The state follows the name of the program, which is in brackets and may have any bytes. */
-	state = strrchr(text, ')');
-	return state && (state[2] == 'T' || state[2] == 't');
+	return !ptrc_procfs_stat(command, &st) && st.is_stopped;
 }
 
 /*
@@ -57,12 +46,12 @@ static bool is_stopped(const char *stat_path)
  * has died. Repeats the SIGCONT until the parent sends the next request, because a SIGCONT may come too early,
  * just before the parent stops.
  */
-static void watch(int fd, const char *stat_path)
+static void watch(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
 	while (poll(&p, 1, LOOK_MS) <= 0)
-		if (!is_stopped(stat_path))
+		if (!is_stopped())
 			kill(getppid(), SIGCONT);
 }
 
@@ -87,7 +76,6 @@ static void __attribute__((noreturn)) witness_main(int fd)
 {
 	unsigned char signal;
 	bool is_watching = false;
-	char stat_path[40];
 
 	/* Closes all other descriptors: if the witness kept an inherited pipe open, the reader of the pipe would
 	 * see no end. */
@@ -97,12 +85,11 @@ static void __attribute__((noreturn)) witness_main(int fd)
 	prctl(PR_SET_NAME, "ptrace-witness");
 	/* Makes the witness end with its parent even if it is stopped and does not notice the closed socket. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	snprintf(stat_path, sizeof(stat_path), "/proc/%ld/stat", (long)command);
 	for (;;) {
 		unsigned char answer;
 
 		if (is_watching)
-			watch(STDIN_FILENO, stat_path);
+			watch(STDIN_FILENO);
 		if (read(STDIN_FILENO, &signal, 1) != 1)
 			break;
 		is_watching = signal == WATCH && !is_watching;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
+#include "lib/base/procfs.h"
 #include "src/base/message.h"
 
 /* If more files than this in a directory match the user's text, no more are opened to look for logs, because the
@@ -44,49 +45,37 @@ static bool is_session(const char *name)
 	       !lstat(path, &st) && S_ISSOCK(st.st_mode);
 }
 
-/* Whether the process is in the pid namespace of this one, and uses the library: then it has mapped the file
- * `bells`, which all programs of the user share. */
-static bool is_user(const char *pid)
+/* Takes a line of /proc/PID/maps. Stores in *arg whether it maps the file `bells`, which all programs of the user
+ * share. */
+static bool is_bells(const char *line, void *arg)
 {
-	char name[64];
-	char *line = NULL;
-	size_t room = 0;
-	bool is_found = false;
-	struct stat own, other;
-	FILE *maps;
+	const char *path = strstr(line, " /dev/shm/posixtrace-");
+	const char *name = path ? strstr(path, "/bells") : NULL;
 
-	snprintf(name, sizeof(name), "/proc/%.20s/ns/pid", pid);
-	if (stat(name, &other) || stat("/proc/self/ns/pid", &own) || own.st_ino != other.st_ino)
-		return false;
-	snprintf(name, sizeof(name), "/proc/%.20s/maps", pid);
-	maps = fopen(name, "re");
-	while (maps && !is_found && getline(&line, &room, maps) > 0) {
-		const char *path = strstr(line, " /dev/shm/posixtrace-");
-
-		is_found = path && strstr(path, "/bells\n");
-	}
-	if (maps)
-		fclose(maps);
-	free(line);
-	return is_found;
+	return *(bool *)arg = name && !name[strlen("/bells")];
 }
 
-static void put_process(struct ptrc_buffer *b, const char *pid)
+/* Whether the process is in the pid namespace of this one, and uses the library. */
+static bool is_user(pid_t pid)
 {
-	char name[64], comm[32];
-	ssize_t size = -1;
-	int fd;
+	bool is_found = false;
+	uint64_t own, other;
+	char line[512];
 
-	snprintf(name, sizeof(name), "/proc/%.20s/comm", pid);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		size = read(fd, comm, sizeof(comm));
-		close(fd);
-	}
-	ptrc_buffer_format(b, "%s\t", pid);
+	return !ptrc_procfs_pid_namespace(0, &own) && !ptrc_procfs_pid_namespace(pid, &other) &&
+	       own == other &&
+	       !ptrc_procfs_lines(pid, "maps", line, sizeof(line), is_bells, &is_found) && is_found;
+}
+
+static void put_process(struct ptrc_buffer *b, pid_t pid)
+{
+	char comm[32];
+	size_t size = ptrc_procfs_read(pid, "comm", comm, sizeof(comm));
+
+	ptrc_buffer_format(b, "%ld\t", (long)pid);
 	/* The last byte, a line feed, is left out. */
-	if (size > 0)
-		ptrc_text_put(b, comm, (size_t)size - 1);
+	if (size)
+		ptrc_text_put(b, comm, size - 1);
 	ptrc_buffer_char(b, '\n');
 }
 
@@ -99,11 +88,13 @@ static void put_processes(struct ptrc_buffer *b)
 	DIR *dir = opendir("/proc");
 
 	while (dir && (entry = readdir(dir))) {
-		if (*entry->d_name < '0' || *entry->d_name > '9' || atol(entry->d_name) == getpid())
+		pid_t pid = (pid_t)atol(entry->d_name);
+
+		if (pid <= 0 || pid == getpid())
 			continue;
-		put_process(&all, entry->d_name);
-		if (is_user(entry->d_name))
-			put_process(b, entry->d_name);
+		put_process(&all, pid);
+		if (is_user(pid))
+			put_process(b, pid);
 	}
 	if (dir)
 		closedir(dir);

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/base/procfs.h"
 #include "src/base/message.h"
 
 /* The usual size of a ring in bytes. The kernel allows each user 516 KiB of rings for each
@@ -334,35 +335,15 @@ static bool has_pid(const struct ptrc_perf *p, pid_t pid)
 	return false;
 }
 
-static pid_t parent_of(pid_t pid)
-{
-	char path[64], text[1024];
-	const char *end;
-	pid_t parent = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
-	fclose(f);
-	/* The program's name, in parentheses, may contain any bytes, including parentheses. */
-	end = strrchr(text, ')');
-	return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
-}
-
 /* Whether a process executes the same program as the caller. If so, it is the caller, or a process that the caller
  * has started for the tracing, and is not traced. */
 static bool is_our_program(pid_t pid)
 {
-	char path[64], program[PATH_MAX], ours[PATH_MAX];
-	ssize_t bytes;
+	char program[PATH_MAX], ours[PATH_MAX];
+	size_t bytes = ptrc_procfs_link(pid, "exe", program, sizeof(program));
 
-	snprintf(path, sizeof(path), "/proc/%ld/exe", (long)pid);
-	bytes = readlink(path, program, sizeof(program));
-	return bytes > 0 && readlink("/proc/self/exe", ours, sizeof(ours)) == bytes &&
-	       !memcmp(program, ours, (size_t)bytes);
+	return bytes && ptrc_procfs_link(0, "exe", ours, sizeof(ours)) == bytes &&
+	       !memcmp(program, ours, bytes);
 }
 
 /* Opens perf events for the children of the processes in p->pids, and adds the children there. Returns 0 or an
@@ -370,14 +351,15 @@ static bool is_our_program(pid_t pid)
 static int open_children(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, int *fds)
 {
 	DIR *dir = opendir("/proc");
+	struct ptrc_procfs_stat st;
 	struct dirent *entry;
 	int error = 0;
 
 	while (dir && !error && (entry = readdir(dir))) {
 		pid_t pid = (pid_t)atol(entry->d_name);
 
-		if (pid <= 0 || has_pid(p, pid) || !has_pid(p, parent_of(pid)) ||
-		    is_our_program(pid))
+		if (pid <= 0 || has_pid(p, pid) || ptrc_procfs_stat(pid, &st) ||
+		    !has_pid(p, st.ppid) || is_our_program(pid))
 			continue;
 		*ptrc_append(p->pids, p->pid_count) = pid;
 		error = open_threads(p, plan, pid, fds);

@@ -2,15 +2,14 @@
 #include "config.h"
 #include "src/os/processes.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/procfs.h"
 #include "src/base/message.h"
 #include "src/base/clock.h"
 #include "src/base/table.h"
@@ -237,29 +236,19 @@ pid_t *ptrc_os_processes_list(const struct ptrc_os_processes *all, size_t *count
 
 /* ---- reading /proc ---- */
 
-/* Reads the start of a file in /proc/PID. Returns the number of bytes, or -1. */
-static ssize_t read_proc(pid_t pid, const char *name, char *to, size_t size)
-{
-	char path[64];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	n = read(fd, to, size);
-	close(fd);
-	return n;
-}
-
 /* Reads the command line of a process. Returns NULL if the process has ended. Also returns NULL, and sets
  * *is_early, if the kernel has not stored the command line of a new program yet. */
 static char *read_line(pid_t pid, size_t *bytes, bool *is_early)
 {
 	char line[LINE_MAX_BYTES + 1];
-	ssize_t n = read_proc(pid, "cmdline", line, sizeof(line));
+	ssize_t n;
+	int fd;
 
+	*is_early = false;
+	if (ptrc_procfs_open(pid, "cmdline", 0, &fd))
+		return NULL;
+	n = read(fd, line, sizeof(line));
+	close(fd);
 	*is_early = n == 0;
 	if (n <= 0)
 		return NULL;
@@ -340,19 +329,19 @@ static void add_mapping(struct process *p, const struct ptrc_perf_mapping *m)
 }
 
 /* Adds the mapping of a line of /proc/PID/maps, if it is executable. */
-static void add_line(struct process *p, char *line)
+static bool add_line(const char *line, void *arg)
 {
+	struct process *p = arg;
 	struct ptrc_perf_mapping m = {0};
 	uint64_t end;
 	char rights[5];
 	int at = 0;
 
-	line[strcspn(line, "\n")] = '\0';
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m.address,
 		   &end, rights, &m.offset, &m.inode.major, &m.inode.minor, &m.inode.number,
 		   &at) != 7 ||
 	    rights[2] != 'x' || end <= m.address)
-		return;
+		return false;
 	m.bytes = end - m.address;
 	m.path = line[at] ? line + at : ANONYMOUS;
 	/* ptrc_os_processes_add_running() has added the program's file as first mapping, without an address. */
@@ -362,61 +351,38 @@ static void add_line(struct process *p, char *line)
 	} else if (!mapping_at(p, m.address)) {
 		add_mapping(p, &m);
 	}
+	return false;
 }
 
 /* Adds the mappings that /proc shows now. Returns false if the process has ended. */
 static bool read_mappings(struct process *p)
 {
-	char path[64];
-	char *line = NULL;
-	size_t size = 0;
-	bool is_any = false;
-	FILE *f;
+	char line[PATH_MAX + 128];
 
-	snprintf(path, sizeof(path), "/proc/%ld/maps", (long)p->pid);
-	f = fopen(path, "re");
-	while (f && getline(&line, &size, f) > 0) {
-		add_line(p, line);
-		is_any = true;
-	}
-	free(line);
-	if (f)
-		fclose(f);
-	return is_any;
+	return !ptrc_procfs_lines(p->pid, "maps", line, sizeof(line), add_line, p);
 }
 
-/* Stores the effective user of the process, unless it has ended: /proc/PID belongs to this user. */
+/* Stores the effective user of the process, unless it has ended. */
 static void read_user(struct process *p)
 {
-	char path[64];
-	struct stat st;
+	uint32_t user;
 
-	snprintf(path, sizeof(path), "/proc/%ld", (long)p->pid);
-	if (!stat(path, &st))
-		p->user = st.st_uid;
+	if (!ptrc_procfs_user(p->pid, &user))
+		p->user = user;
 }
 
 static bool read_stat(struct process *p)
 {
-	unsigned long long ticks;
+	struct ptrc_procfs_stat st;
 	struct timespec boot;
-	char text[1024];
-	const char *begin, *end;
-	ssize_t n = read_proc(p->pid, "stat", text, sizeof(text) - 1);
 
-	text[n > 0 ? n : 0] = '\0';
-	/* The program's name, in parentheses, may contain any bytes, including parentheses. */
-	begin = strchr(text, '(');
-	end = strrchr(text, ')');
-	if (!begin || !end ||
-	    sscanf(end + 1,
-		   " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-		   &p->parent, &ticks) != 2)
+	if (ptrc_procfs_stat(p->pid, &st))
 		return false;
-	snprintf(p->name, sizeof(p->name), "%.*s", (int)(end - begin - 1), begin + 1);
+	p->parent = st.ppid;
+	memcpy(p->name, st.comm, sizeof(p->name) - 1);
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	p->start_ns = ptrc_now_ns() - (boot.tv_sec * 1000000000 + boot.tv_nsec) +
-		      (int64_t)(ticks * (1000000000 / (unsigned long)sysconf(_SC_CLK_TCK)));
+		      (int64_t)(st.start_ticks * PTRC_PROCFS_TICK_NS);
 	return true;
 }
 
@@ -438,10 +404,9 @@ void ptrc_os_processes_add_running(struct ptrc_os_processes *all, pid_t pid)
 {
 	struct process *p = find_or_add(all, pid);
 	struct ptrc_perf_mapping program = {0};
-	char exe[PATH_MAX], path[40], *line;
-	size_t bytes = 0;
+	char exe[PATH_MAX], *line;
+	size_t bytes = 0, size;
 	bool is_early;
-	ssize_t n;
 
 	if (!read_stat(p))
 		return;
@@ -452,11 +417,10 @@ void ptrc_os_processes_add_running(struct ptrc_os_processes *all, pid_t pid)
 		line = read_line(pid, &bytes, &is_early);
 		set_line(p, line, bytes);
 	}
-	snprintf(path, sizeof(path), "/proc/%ld/exe", (long)pid);
-	n = readlink(path, exe, sizeof(exe) - 1);
-	if (n <= 0)
+	size = ptrc_procfs_link(pid, "exe", exe, sizeof(exe) - 1);
+	if (!size)
 		return;
-	exe[n] = '\0';
+	exe[size] = '\0';
 	program.path = exe;
 	add_mapping(p, &program);
 	p->has_program = read_mappings(p);

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
+#include "lib/base/procfs.h"
 #include "src/base/clock.h"
 #include "src/base/message.h"
-#include "src/session/session_path.h"
 
 enum {
 	STACK_BYTES = 128 * 1024,
@@ -25,36 +25,29 @@ enum {
 	SOON_MS = 1000,
 };
 
-static bool is_keeper(pid_t pid)
+static bool is_keeper(const struct ptrc_procfs_stat *st)
 {
-	char name[32];
-
-	ptrc_session_command(pid, name);
-	return !strcmp(name, "ptrace-keeper");
-}
-
-/* The process was stopped by a signal ('T') or by a debugger ('t'). */
-static bool is_stopped(char state)
-{
-	return state == 'T' || state == 't';
+	return !strcmp(st->comm, "ptrace-keeper");
 }
 
 bool ptrc_keeper_is_stopped(pid_t pid)
 {
-	return is_stopped(ptrc_session_process(pid).state);
+	struct ptrc_procfs_stat st;
+
+	return !ptrc_procfs_stat(pid, &st) && st.is_stopped;
 }
 
 int64_t ptrc_keeper_look(struct ptrc_keeper_look *w)
 {
 	int64_t now = ptrc_now_ns();
-	struct ptrc_session_process p = {0};
+	struct ptrc_procfs_stat st;
 
-	if (is_keeper(w->pid))
-		p = ptrc_session_process(w->pid);
-	w->is_stopped = is_stopped(p.state);
-	if (!w->since_ns || (!w->is_stopped && (p.state != 'S' || p.ticks != w->ticks)))
+	if (ptrc_procfs_stat(w->pid, &st) || !is_keeper(&st))
+		st = (struct ptrc_procfs_stat){0};
+	w->is_stopped = st.is_stopped;
+	if (!w->since_ns || (!w->is_stopped && (!st.is_asleep || st.used_ticks != w->ticks)))
 		w->since_ns = now;
-	w->ticks = p.ticks;
+	w->ticks = st.used_ticks;
 	return now - w->since_ns;
 }
 
@@ -62,12 +55,13 @@ void ptrc_keeper_say_stopped(const char *log)
 {
 	/* A keeper locks bytes far beyond the end of its log. F_GETLK returns the process that holds the lock. */
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	struct ptrc_procfs_stat st;
 	int fd;
 
 	if (ptrc_log_open_last(log, &fd))
 		return;
 	if (!fcntl(fd, F_GETLK, &lock) && lock.l_type != F_UNLCK && lock.l_pid > 0 &&
-	    is_keeper(lock.l_pid) && ptrc_keeper_is_stopped(lock.l_pid))
+	    !ptrc_procfs_stat(lock.l_pid, &st) && is_keeper(&st) && st.is_stopped)
 		ptrc_cli_message(log,
 				 "ptrace-keeper (%ld), which writes it, is stopped; kill -CONT %ld "
 				 "continues it",

@@ -18,7 +18,7 @@ bool ptrc_keeper_is_stopped(pid_t);
 struct ptrc_keeper_look {
 	pid_t pid;
 	/* The processor time that the process had used, in clock ticks. */
-	unsigned long long ticks;
+	uint64_t ticks;
 	/* The monotonic time, in ns, at which the process was last seen to make progress; 0 before the first
 	 * look. */
 	int64_t since_ns;

@@ -11,71 +11,42 @@
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
-#include "src/base/same_file.h"
+#include "lib/base/procfs.h"
 
 #define WHERE_IT_IS "run the commands where it is (nsenter, docker exec)"
 
-struct users {
-	unsigned long real, effective, saved;
-};
-
-static FILE *open_proc(pid_t pid, const char *file)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, file);
-	return fopen(path, "re");
-}
-
-static bool read_users(pid_t pid, struct users *u)
-{
-	FILE *f = open_proc(pid, "status");
-	bool is_found = false;
-	char line[256];
-
-	while (f && !is_found && fgets(line, sizeof(line), f))
-		is_found =
-			sscanf(line, "Uid: %lu %lu %lu", &u->real, &u->effective, &u->saved) == 3;
-	if (f)
-		fclose(f);
-	return is_found;
-}
-
 bool ptrc_obstacle_is_other(pid_t pid, const char *theirs, const char *ours)
 {
-	struct stat a, b;
-	char path[64];
+	uint64_t dev, inode;
+	struct stat st;
+	int error;
 
-	snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, theirs);
-	if (stat(ours, &b))
+	if (stat(ours, &st))
 		return false;
-	return stat(path, &a) ? errno == ENOENT : !ptrc_is_same_file(&a, &b);
+	error = ptrc_procfs_inode(pid, theirs, &dev, &inode);
+	return error ? error == ENOENT : dev != st.st_dev || inode != st.st_ino;
 }
 
 /* Whether the kernel has started the program of the process as a privileged one, as it starts a set-user-ID program.
  * Only root can know that of every process. */
 static bool is_secure(pid_t pid)
 {
-	FILE *f = open_proc(pid, "auxv");
+	ElfW(auxv_t) a[64];
+	size_t count = ptrc_procfs_read(pid, "auxv", a, sizeof(a)) / sizeof(a[0]);
 	bool is_secure = false;
-	ElfW(auxv_t) a;
 
-	while (f && fread(&a, sizeof(a), 1, f) == 1)
-		is_secure |= a.a_type == AT_SECURE && a.a_un.a_val;
-	if (f)
-		fclose(f);
+	for (size_t i = 0; i < count; i++)
+		is_secure |= a[i].a_type == AT_SECURE && a[i].a_un.a_val;
 	return is_secure;
 }
 
 /* Whether the kernel keeps the memory of the process even from other processes of its user. Then its files in /proc
  * belong to root. */
-static bool is_closed(pid_t pid, unsigned long uid)
+static bool is_closed(pid_t pid, uint32_t user)
 {
-	char path[64];
-	struct stat st;
+	uint32_t owner;
 
-	snprintf(path, sizeof(path), "/proc/%ld/environ", (long)pid);
-	return !stat(path, &st) && st.st_uid != uid;
+	return !ptrc_procfs_owner(pid, &owner) && owner != user;
 }
 
 static bool __attribute__((format(printf, 4, 5)))
@@ -95,14 +66,17 @@ bool ptrc_obstacle_find(pid_t pid, struct ptrc_obstacle *o)
 {
 	bool is_root = geteuid() == 0, is_inspected;
 	struct ptrc_inspected_process p;
-	struct users u;
+	struct ptrc_procfs_status st;
+	uint32_t real, effective, saved;
 
-	if (!read_users(pid, &u))
+	if (ptrc_procfs_status(pid, &st))
 		return false;
-	if (!is_root && u.effective != geteuid())
+	real = st.uid[0];
+	effective = st.uid[1];
+	saved = st.uid[2];
+	if (!is_root && effective != geteuid())
 		return found(o, "user", "trace it as that user, or as root",
-			     "runs as user %lu; you are %lu", u.effective,
-			     (unsigned long)geteuid());
+			     "runs as user %u; you are %u", effective, geteuid());
 	is_inspected = !ptrc_inspect_process(pid, &p);
 	if (is_inspected && p.pt_depth)
 		return found(o, "pid-namespace", WHERE_IT_IS,
@@ -124,9 +98,9 @@ bool ptrc_obstacle_find(pid_t pid, struct ptrc_obstacle *o)
 		return found(o, "user", "end that trace first, or start the program as this user",
 			     "has changed its user and is traced by root from before that, so it "
 			     "takes no other trace");
-	if (is_inspected && p.pt_has_library && u.real == u.effective && u.saved == u.effective)
+	if (is_inspected && p.pt_has_library && real == effective && saved == effective)
 		return false;
-	if (is_root ? is_secure(pid) : is_closed(pid, u.effective))
+	if (is_root ? is_secure(pid) : is_closed(pid, effective))
 		return found(o, "privileged",
 			     is_root ? "trace a copy without that bit, or start it as this user"
 				     : "trace it as root, or start it as this user; a set-user-ID "
@@ -136,9 +110,9 @@ bool ptrc_obstacle_find(pid_t pid, struct ptrc_obstacle *o)
 				       "never traced"
 				     : "is closed to its user: it is set-user-ID, has changed its "
 				       "user, or has closed itself (PR_SET_DUMPABLE)");
-	if ((u.real != u.effective || u.saved != u.effective) && (!is_root || u.effective))
+	if ((real != effective || saved != effective) && (!is_root || effective))
 		return found(o, "user", "trace it when it has one user",
-			     "is user %lu, but its real user is %lu, and its saved one %lu",
-			     u.effective, u.real, u.saved);
+			     "is user %u, but its real user is %u, and its saved one %u", effective,
+			     real, saved);
 	return false;
 }

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/session/trace_error.h"
+#include "lib/base/procfs.h"
 
 /* After this many signals (SIGHUP, SIGINT, SIGTERM) the controller ends at once, without waiting for the end of
  * the session. The keeper, a process of its own, continues to write the log. */
@@ -155,7 +155,7 @@ controller_main(const struct ptrc_session_plan *given, int outcome_fd)
 
 void ptrc_session_create(const struct ptrc_session_plan *plan, struct ptrc_session_outcome *outcome)
 {
-	const char *foreign = ptrc_trace_foreign_children();
+	const char *foreign = ptrc_procfs_bears_elsewhere();
 	int ends[2];
 	int status = 0;
 	ssize_t n;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
+#include "lib/base/procfs.h"
 #include "src/base/message.h"
 
 bool ptrc_session_is_name(const char *name)
@@ -42,49 +43,11 @@ void ptrc_session_make_name(char *text)
 		*text = 'p';
 }
 
-/* Reads the start of a file in /proc/PID as a text. If that fails, the text is "". */
-static void read_proc(pid_t pid, const char *file, char *text, size_t size)
-{
-	char path[40];
-	ssize_t n = -1;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, size - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
-}
-
 void ptrc_session_command(pid_t pid, char name[32])
 {
-	size_t size;
+	struct ptrc_procfs_stat st;
 
-	read_proc(pid, "comm", name, 32);
-	/* The last byte that the kernel gives is a line feed. */
-	size = strlen(name);
-	name[size ? size - 1 : 0] = '\0';
-}
-
-struct ptrc_session_process ptrc_session_process(pid_t pid)
-{
-	struct ptrc_session_process p = {0};
-	unsigned long long user = 0, system = 0;
-	const char *rest;
-	char text[1024];
-
-	read_proc(pid, "stat", text, sizeof(text));
-	/* The program's name, in parentheses, comes first. It may contain any bytes, including parentheses. */
-	rest = strrchr(text, ')');
-	if (!rest || sscanf(rest,
-			    ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu"
-			    " %*d %*d %*d %*d %*d %*d %llu",
-			    &p.state, &user, &system, &p.start) != 4)
-		return (struct ptrc_session_process){0};
-	p.ticks = user + system;
-	return p;
+	snprintf(name, 32, "%.31s", ptrc_procfs_stat(pid, &st) ? "" : st.comm);
 }
 
 uint32_t ptrc_session_pid_namespace(void)

@@ -36,14 +36,6 @@ void ptrc_session_make_name(char *text);
 /* Reads the name of the program that a process runs. If the process does not exist, the name is "". */
 void ptrc_session_command(pid_t, char name[32]);
 
-/* Facts from /proc/PID/stat. All are 0 if the process does not exist. */
-struct ptrc_session_process {
-	char state;
-	/* The processor time that the process has used, and the time when it started, both in clock ticks. */
-	unsigned long long ticks, start;
-};
-struct ptrc_session_process ptrc_session_process(pid_t);
-
 /* Returns the number of the caller's pid namespace; 0 if it is unknown. */
 uint32_t ptrc_session_pid_namespace(void);
 

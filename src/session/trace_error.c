@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
+#include "lib/base/procfs.h"
 #include "src/base/message.h"
 #include "src/session/logfile.h"
 #include "src/session/obstacle.h"
@@ -31,27 +32,6 @@ static bool has_all_traces(pid_t pid)
 	ptrc_inspect_system(&s);
 	return s.pt_streams >= TRACE_SYS_MAX ||
 	       (!ptrc_inspect_process(pid, &p) && p.pt_streams >= TRACE_SYS_MAX);
-}
-
-static bool are_different(const char *own, const char *of_children)
-{
-	struct stat a, b;
-
-	if (stat(own, &a))
-		return false;
-	/* If the process has called unshare(), but has no child yet, the link of_children exists and leads
-	 * nowhere: the namespaces differ. Kernels before 4.12 do not have this link: the namespaces are taken to
-	 * be the same. */
-	return stat(of_children, &b) ? !lstat(of_children, &b) : a.st_ino != b.st_ino;
-}
-
-const char *ptrc_trace_foreign_children(void)
-{
-	if (are_different("/proc/self/ns/pid", "/proc/self/ns/pid_for_children"))
-		return "pid";
-	if (are_different("/proc/self/ns/time", "/proc/self/ns/time_for_children"))
-		return "time";
-	return NULL;
 }
 
 const char *ptrc_trace_proc_fault(void)
@@ -71,11 +51,11 @@ static void say_not_allowed(pid_t pid, const char *target, bool has_log)
 
 	if (ptrc_trace_proc_fault())
 		ptrc_cli_message("/proc", "%s; " PTRC_TRACE_PROC_ADVICE, ptrc_trace_proc_fault());
-	else if (has_log && ptrc_trace_foreign_children())
+	else if (has_log && ptrc_procfs_bears_elsewhere())
 		ptrc_cli_message(target,
 				 "cannot be traced: what this command starts is in another %s "
 				 "namespace; call 'unshare' with --fork",
-				 ptrc_trace_foreign_children());
+				 ptrc_procfs_bears_elsewhere());
 	else if (ptrc_obstacle_find(pid, &o))
 		ptrc_cli_message(target, "%s%s%s", o.reason, o.advice ? "; " : "",
 				 o.advice ? o.advice : "");
@@ -85,11 +65,11 @@ static void say_not_allowed(pid_t pid, const char *target, bool has_log)
 
 void ptrc_trace_no_process(const char *what, int error)
 {
-	if (error != EAGAIN && ptrc_trace_foreign_children())
+	if (error != EAGAIN && ptrc_procfs_bears_elsewhere())
 		ptrc_cli_message(NULL,
 				 "cannot start %s: it is in another %s namespace; call 'unshare' "
 				 "with --fork",
-				 what, ptrc_trace_foreign_children());
+				 what, ptrc_procfs_bears_elsewhere());
 	else
 		ptrc_cli_message(NULL, "cannot start %s: %s", what, ptrc_cli_process_reason(error));
 }

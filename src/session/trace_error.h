@@ -23,10 +23,6 @@
  */
 void ptrc_trace_error(int stage, int error, pid_t pid, const char *target, const char *log_path);
 
-/* Returns the kind of namespace, "pid" or "time", if this process's children are in another namespace of that
- * kind than the process itself; otherwise NULL. */
-const char *ptrc_trace_foreign_children(void);
-
 /* The advice for a fault that ptrc_trace_proc_fault() returns. */
 #define PTRC_TRACE_PROC_ADVICE "mount the proc of this pid namespace: mount -t proc proc /proc"
 /* Returns what is wrong with /proc, so that no process can be traced; NULL if nothing is. */

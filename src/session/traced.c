@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
+#include "lib/base/procfs.h"
 #include "src/session/session_path.h"
 
 static bool is_ours(pid_t pid)
@@ -87,14 +87,14 @@ static bool maps(pid_t pid, const char *stream, char name[32])
  * name, by having the same executable as this process. */
 static bool is_new_keeper(pid_t pid)
 {
-	char path[64], name[32];
-	struct stat its, own;
+	uint64_t dev, inode, own_dev, own_inode;
+	char name[32];
 
 	ptrc_session_command(pid, name);
-	snprintf(path, sizeof(path), "/proc/%ld/exe", (long)pid);
 	return !strcmp(name, "ptrace-keeper") ||
-	       (!stat(path, &its) && !stat("/proc/self/exe", &own) && its.st_dev == own.st_dev &&
-		its.st_ino == own.st_ino);
+	       (!ptrc_procfs_inode(pid, "exe", &dev, &inode) &&
+		!ptrc_procfs_inode(0, "exe", &own_dev, &own_inode) && dev == own_dev &&
+		inode == own_inode);
 }
 
 void ptrc_traced_find(struct ptrc_traced *t, trace_id_t trace)
@@ -102,18 +102,19 @@ void ptrc_traced_find(struct ptrc_traced *t, trace_id_t trace)
 	char stream[34] = "/", unused[32];
 	pid_t self = getpid();
 	bool has_stream = maps(self, "/s.", stream + 1);
-	unsigned long long start = ptrc_session_process(self).start;
+	struct ptrc_procfs_stat own = {0}, st;
 	struct dirent *entry;
 	pid_t keeper = 0;
 	DIR *dir = opendir("/proc");
 
 	*t = (struct ptrc_traced){.fd = -1};
+	ptrc_procfs_stat(self, &own);
 	ptrc_trace_keeper(trace, &keeper);
 	while (dir && (entry = readdir(dir))) {
 		pid_t pid = (pid_t)atol(entry->d_name);
 
-		if (pid <= 0 || pid == self || pid == keeper ||
-		    ptrc_session_process(pid).start < start)
+		if (pid <= 0 || pid == self || pid == keeper || ptrc_procfs_stat(pid, &st) ||
+		    st.start_ticks < own.start_ticks)
 			continue;
 		/* A process that was just forked is not yet registered as traced, but it has its
 		 * parent's mapping of the stream. */

@@ -3,7 +3,7 @@
 # The rooms of the house: what ARCHITECTURE.md lists between `<!-- rooms: lowest first -->' and
 # `<!-- /rooms -->'. A file includes files of its own room and of lower ones, and calls functions
 # of these only. A unit is a .c file and the .h file of its name; no circle of units include or
-# call each other. The commands use the library as every program does, and by six headers that are
+# call each other. The commands use the library as every program does, and by seven headers that are
 # not installed. Each header is in a list of local.mk.
 #
 # Calls are what nm finds in the objects of the build: a symbol that one leaves undefined and
@@ -118,8 +118,8 @@ awk 'NR == FNR { is_in[$1] = 1; next }
 	}' "$dir/circle" "$dir/arrows" >"$dir/found"
 verdict 'no circle of units'
 
-grep '^src/[^ ]* lib/' "$dir/includes" | grep -Ev ' lib/(base/heap|model/(glob|layout)|preload/(notes|operand))\.h$' >"$dir/found"
-verdict 'of the library, commands include its public headers, the private one, the heap, globs, layouts, and the notes of probes'
+grep '^src/[^ ]* lib/' "$dir/includes" | grep -Ev ' lib/(base/(heap|procfs)|model/(glob|layout)|preload/(notes|operand))\.h$' >"$dir/found"
+verdict 'of the library, commands include its public headers, the private one, the heap, /proc, globs, layouts, and the notes of probes'
 grep -l 'posixtrace-private\|"lib/' examples/* include/posixtrace.h* include/posixtrace-log.h \
 	include/posixtrace-control.h include/trace.h >"$dir/found"
 verdict 'examples and public headers include public headers only'
