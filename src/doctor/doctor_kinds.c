@@ -61,7 +61,7 @@ static void check_probes(struct ptrc_doctor *d, const char *path)
  * ptrc_doctor_machine() has already reported why. */
 static void check_os(struct ptrc_doctor *d, const char *path)
 {
-	struct ptrc_os_refusal refusal;
+	struct ptrc_cli_reason refusal;
 
 	if (ptrc_os_is_allowed(&refusal))
 		ptrc_doctor_ok(d, "os", path,

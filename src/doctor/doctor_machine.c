@@ -192,7 +192,7 @@ static void check_kernel(struct ptrc_doctor *d, const struct ptrc_inspected_syst
 
 static void check_os_events(struct ptrc_doctor *d)
 {
-	struct ptrc_os_refusal refusal;
+	struct ptrc_cli_reason refusal;
 
 	if (!ptrc_os_is_allowed(&refusal))
 		ptrc_doctor_note(d, "os-events", "--os",

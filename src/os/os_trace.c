@@ -216,10 +216,10 @@ static void put_stack(struct ptrc_os_trace *t, const struct ptrc_perf_record *r,
 
 static void put_sample(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
 {
-	/* ptrc_perf_stack_max() limits only the stacks that the kernel finds. Unwinding may find more addresses. */
+	/* .stack_max limits only the stacks that the kernel finds. Unwinding may find more addresses. */
 	uint64_t addresses[PTRC_PERF_STACK_MAX - 1];
 	struct ptrc_unwound found = {.addresses = addresses, .max = PTRC_PERF_STACK_MAX - 1};
-	size_t max = ptrc_perf_stack_max(t->perf), callers;
+	size_t max = t->perf->stack_max - 1, callers;
 
 	if (r->stack.copy) {
 		ptrc_unwind(t->unwinder, t->processes, r, &found);
@@ -258,7 +258,7 @@ static void put_call(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
 
 static void put_record(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
 {
-	uint64_t missing = ptrc_os_throttle_take(&t->throttle, r, ptrc_perf_frequency(t->perf));
+	uint64_t missing = ptrc_os_throttle_take(&t->throttle, r, t->perf->frequency);
 	union data d;
 
 	if (missing)
@@ -314,10 +314,8 @@ static void put_record(struct ptrc_os_trace *t, const struct ptrc_perf_record *r
 	}
 }
 
-static void found_exec(void *arg, pid_t pid, int64_t ns)
+static void found_exec(struct ptrc_os_trace *t, pid_t pid, int64_t ns)
 {
-	struct ptrc_os_trace *t = arg;
-
 	if (ptrc_os_processes_look(t->processes, pid, ns) || t->young_count == YOUNG_MAX)
 		return;
 	t->young[t->young_count].pid = pid;
@@ -327,14 +325,18 @@ static void found_exec(void *arg, pid_t pid, int64_t ns)
 
 static void look_at_execs(struct ptrc_os_trace *t)
 {
-	size_t kept = 0;
+	const struct ptrc_perf_record *execs;
+	size_t count, kept = 0;
 
 	for (size_t i = 0; i < t->young_count; i++)
 		if (!ptrc_os_processes_look(t->processes, t->young[i].pid, t->young[i].ns) &&
 		    ++t->young[i].tries < YOUNG_TRIES)
 			t->young[kept++] = t->young[i];
 	t->young_count = kept;
-	ptrc_perf_take_execs(t->perf, found_exec, t);
+	execs = ptrc_perf_take_execs(t->perf, &count);
+	for (size_t i = 0; i < count; i++)
+		if (execs[i].kind == PTRC_PERF_EXEC)
+			found_exec(t, execs[i].pid, execs[i].ns);
 }
 
 static void take(struct ptrc_os_trace *t, int64_t from_ns, int64_t until_ns)
@@ -376,12 +378,9 @@ static void add_process(void *arg, const struct posixtrace_log_process *process,
  * first events, because the processes may have ended by then. */
 static void describe_running(struct ptrc_os_trace *t)
 {
-	size_t count;
-	const pid_t *pids = ptrc_perf_processes(t->perf, &count);
-
-	for (size_t i = 0; i < count; i++)
-		if (!ptrc_observer_look(t->observer, pids[i]))
-			ptrc_os_processes_leave_to_keeper(t->processes, pids[i]);
+	for (size_t i = 0; i < t->perf->pid_count; i++)
+		if (!ptrc_observer_look(t->observer, t->perf->pids[i]))
+			ptrc_os_processes_leave_to_keeper(t->processes, t->perf->pids[i]);
 }
 
 static int make_observer(struct ptrc_os_trace *t)
@@ -475,19 +474,18 @@ static bool take_round(struct ptrc_os_trace *t, const struct round *r, bool is_f
 /* Runs until the trace ends. Returns false if no more events are to be added although the trace goes on. */
 static bool take_until_end(struct ptrc_os_trace *t)
 {
-	struct pollfd *p =
-		ptrc_cli_allocate((1 + ptrc_perf_poll_max(t->perf)) * sizeof(struct pollfd));
+	struct pollfd *p = ptrc_cli_allocate((1 + t->perf->source_count) * sizeof(struct pollfd));
 	int64_t next_ns = ptrc_now_ns() + TAKE_MS * PTRC_NS_PER_MS;
 	struct round r = {0};
 	bool goes_on = true;
 
 	while (!r.is_last && goes_on) {
-		size_t count = ptrc_perf_poll(t->perf, p + 1);
 		bool is_due;
 
+		ptrc_perf_poll(t->perf, p + 1);
 		p[0] = (struct pollfd){.fd = t->wake_fd, .events = POLLIN};
-		is_due = poll(p, 1 + count, wait_ms(t, next_ns)) > 0 &&
-			 ptrc_perf_polled(t->perf, p + 1, count);
+		is_due = poll(p, 1 + t->perf->source_count, wait_ms(t, next_ns)) > 0 &&
+			 ptrc_perf_polled(t->perf, p + 1);
 		r = next_round(t);
 		look_at_execs(t);
 		if (!is_due && !r.is_wanted && !r.is_last && ptrc_now_ns() < next_ns)
@@ -628,55 +626,57 @@ pid_t *ptrc_os_running(struct ptrc_os_trace *t, size_t *count)
 
 /* ---- opening and closing ---- */
 
-static void explain(const struct ptrc_perf_refusal *why, struct ptrc_os_refusal *refusal)
+static void explain(int error, struct ptrc_cli_reason *refusal)
 {
-	const char *reason = strerror(why->error);
-	bool is_forbidden = why->error == EACCES || why->error == EPERM;
+	bool is_forbidden = error == EACCES || error == EPERM;
+	long paranoid = ptrc_perf_paranoid();
 	char advice[160] = "";
 
-	if (is_forbidden && why->paranoid > 2)
+	if (is_forbidden && paranoid > 2)
 		snprintf(advice, sizeof(advice),
 			 ", as kernel.perf_event_paranoid is %ld; 2 allows it: "
 			 "sysctl kernel.perf_event_paranoid=2",
-			 why->paranoid);
+			 paranoid);
 	else if (is_forbidden)
 		snprintf(advice, sizeof(advice),
 			 "; in a container, its seccomp profile has to allow that call, or give "
 			 "CAP_PERFMON");
-	else if (why->error == ENOSYS || why->error == ENOENT)
+	else if (error == ENOSYS || error == ENOENT)
 		snprintf(advice, sizeof(advice), "; the kernel needs CONFIG_PERF_EVENTS");
-	else if (why->error == EMFILE)
+	else if (error == EMFILE)
 		snprintf(advice, sizeof(advice),
 			 "; each thread takes two descriptors for each processor: raise ulimit -n");
-	snprintf(refusal->text, sizeof(refusal->text),
-		 "no events of the operating system: perf_event_open(2): %s%s", reason, advice);
+	ptrc_cli_because(refusal, "no events of the operating system: perf_event_open(2): %s%s",
+			 strerror(error), advice);
 }
 
 /* Stores a message if the kernel's limits allow fewer samples, or smaller ones, than planned; else "". */
 static void explain_limits(const struct ptrc_perf *p, const struct ptrc_perf_plan *plan,
-			   struct ptrc_os_refusal *refusal)
+			   struct ptrc_cli_reason *refusal)
 {
 	size_t kib = ptrc_perf_ring_bytes(p) / 1024;
-	unsigned int frequency = ptrc_perf_frequency(p);
 
 	*refusal->text = '\0';
-	if (ptrc_perf_has_small_rings(p))
-		snprintf(refusal->text, sizeof(refusal->text),
-			 "only %u samples a second, with %zu bytes of each stack: more do not fit "
-			 "into the memory for a processor, %zu KiB (kernel.perf_event_mlock_kb); "
-			 "--stacks=fp needs less",
-			 frequency, ptrc_perf_copy_bytes(p), kib);
-	else if (frequency < plan->frequency)
-		snprintf(refusal->text, sizeof(refusal->text),
-			 "only %u samples a second: kernel.perf_event_max_sample_rate allows no "
-			 "more",
-			 frequency);
-	else if (ptrc_perf_copy_bytes(p) && ptrc_perf_copy_bytes(p) < PTRC_PERF_COPY_BYTES)
-		snprintf(refusal->text, sizeof(refusal->text),
-			 "only %zu bytes of each stack are copied, so outer callers may be "
-			 "missing: more do not fit into the memory for a processor, %zu KiB "
-			 "(kernel.perf_event_mlock_kb); fewer samples need less",
-			 ptrc_perf_copy_bytes(p), kib);
+	if (p->has_small_rings)
+		ptrc_cli_because(
+			refusal,
+			"only %u samples a second, with %zu bytes of each stack: more do not fit "
+			"into the memory for a processor, %zu KiB (kernel.perf_event_mlock_kb); "
+			"--stacks=fp needs less",
+			p->frequency, p->copy_bytes, kib);
+	else if (p->frequency < plan->frequency)
+		ptrc_cli_because(
+			refusal,
+			"only %u samples a second: kernel.perf_event_max_sample_rate allows no "
+			"more",
+			p->frequency);
+	else if (p->copy_bytes && p->copy_bytes < PTRC_PERF_COPY_BYTES)
+		ptrc_cli_because(
+			refusal,
+			"only %zu bytes of each stack are copied, so outer callers may be "
+			"missing: more do not fit into the memory for a processor, %zu KiB "
+			"(kernel.perf_event_mlock_kb); fewer samples need less",
+			p->copy_bytes, kib);
 }
 
 /* Whether the kernel may have refused the perf event because it cannot copy stacks or registers. */
@@ -686,21 +686,21 @@ static bool is_about_copies(const struct ptrc_perf_plan *plan, int error)
 }
 
 /* Stores a message about why there are no system calls. */
-static void explain_calls(int error, struct ptrc_os_refusal *refusal)
+static void explain_calls(int error, struct ptrc_cli_reason *refusal)
 {
 	if (error == EACCES || error == EPERM)
-		snprintf(refusal->text, sizeof(refusal->text),
-			 "no system calls: kernel.perf_event_paranoid is %ld, and 1 allows them: "
-			 "sysctl kernel.perf_event_paranoid=1; --waits needs none of it",
-			 ptrc_perf_paranoid());
+		ptrc_cli_because(
+			refusal,
+			"no system calls: kernel.perf_event_paranoid is %ld, and 1 allows them: "
+			"sysctl kernel.perf_event_paranoid=1; --waits needs none of it",
+			ptrc_perf_paranoid());
 	else
-		snprintf(refusal->text, sizeof(refusal->text),
-			 "no system calls: the kernel has no tracepoints of them "
-			 "(CONFIG_FTRACE_SYSCALLS); --waits needs none");
+		ptrc_cli_because(refusal, "no system calls: the kernel has no tracepoints of them "
+					  "(CONFIG_FTRACE_SYSCALLS); --waits needs none");
 }
 
 static struct ptrc_perf *open_perf(const struct ptrc_os_plan *plan, uint64_t registers, pid_t pid,
-				   struct ptrc_os_refusal *refusal)
+				   struct ptrc_cli_reason *refusal)
 {
 	const char *test_bytes = getenv("POSIXTRACE_OS_BYTES");
 	struct ptrc_perf_plan perf = {
@@ -710,31 +710,29 @@ static struct ptrc_perf *open_perf(const struct ptrc_os_plan *plan, uint64_t reg
 		.registers = registers,
 		.has_faults = plan->kinds & PTRC_OS_FAULTS,
 		.ring_bytes = test_bytes ? (size_t)strtoul(test_bytes, NULL, 10) : 0};
-	int calls_error = 0;
+	int error, calls_error = 0;
 	struct ptrc_tracepoints calls;
-	struct ptrc_perf_refusal why;
 	struct ptrc_perf *p;
 
 	if (plan->kinds & PTRC_OS_SYSCALLS) {
 		calls_error = ptrc_tracepoints_find(&calls);
 		perf.calls = calls_error ? NULL : &calls;
 	}
-	p = ptrc_perf_open(&perf, pid, &why);
-
-	if (!p && is_about_copies(&perf, why.error)) {
+	p = ptrc_perf_open(&perf, pid, &error);
+	if (!p && is_about_copies(&perf, error)) {
 		perf.registers = 0;
-		p = ptrc_perf_open(&perf, pid, &why);
+		p = ptrc_perf_open(&perf, pid, &error);
 	}
 	if (!p) {
-		explain(&why, refusal);
+		explain(error, refusal);
 		return NULL;
 	}
 	explain_limits(p, &perf, refusal);
 	if (calls_error)
 		explain_calls(calls_error, refusal);
 	if (!perf.registers && registers && plan->stacks == PTRC_OS_STACKS_DWARF)
-		snprintf(refusal->text, sizeof(refusal->text),
-			 "stacks by frame pointers only: this kernel copies no stacks");
+		ptrc_cli_because(refusal,
+				 "stacks by frame pointers only: this kernel copies no stacks");
 	return p;
 }
 
@@ -756,17 +754,8 @@ static struct ptrc_unwinder *make_unwinder(const struct ptrc_os_plan *plan)
 		       : NULL;
 }
 
-static void add_running(struct ptrc_os_trace *t)
-{
-	size_t count;
-	const pid_t *pids = ptrc_perf_processes(t->perf, &count);
-
-	for (size_t i = 0; i < count; i++)
-		ptrc_os_processes_add_running(t->processes, pids[i]);
-}
-
 struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *plan, pid_t pid,
-				   struct ptrc_os_refusal *refusal)
+				   struct ptrc_cli_reason *refusal)
 {
 	struct ptrc_unwinder *unwinder = make_unwinder(plan);
 	struct ptrc_perf *perf =
@@ -783,7 +772,7 @@ struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *plan, pid_t pid,
 	t->is_waiting = plan->kinds == PTRC_OS_AUTO;
 	if (t->is_waiting)
 		t->plan.kinds = PTRC_OS_PROCESS;
-	if (!ptrc_perf_has_calls(perf))
+	if (!perf->has_calls)
 		t->plan.kinds &= ~(unsigned int)PTRC_OS_SYSCALLS;
 	t->perf = perf;
 	t->unwinder = unwinder;
@@ -795,19 +784,18 @@ struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *plan, pid_t pid,
 	pthread_cond_init(&t->changed, &clock);
 	pthread_condattr_destroy(&clock);
 	if (t->wake_fd < 0) {
-		snprintf(refusal->text, sizeof(refusal->text),
-			 "no events of the operating system: %s", strerror(errno));
+		ptrc_cli_because(refusal, "no events of the operating system: %s", strerror(errno));
 		ptrc_os_close(t);
 		return NULL;
 	}
 	if (plan->is_child)
 		ptrc_os_processes_add_child(t->processes, pid, ptrc_now_ns());
-	else
-		add_running(t);
+	for (size_t i = 0; !plan->is_child && i < perf->pid_count; i++)
+		ptrc_os_processes_add_running(t->processes, perf->pids[i]);
 	return t;
 }
 
-bool ptrc_os_is_allowed(struct ptrc_os_refusal *refusal)
+bool ptrc_os_is_allowed(struct ptrc_cli_reason *refusal)
 {
 	const struct ptrc_os_plan plan = {.kinds = PTRC_OS_SCHED | PTRC_OS_SAMPLES,
 					  .frequency = PTRC_OS_FREQUENCY,

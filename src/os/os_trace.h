@@ -53,17 +53,11 @@ struct ptrc_os_trace;
 /* Whether PTRC_OS_STACKS_DWARF is possible. If not, stores the reason. */
 bool ptrc_os_has_dwarf(struct ptrc_cli_reason *);
 
-/* A sentence for users: why the kernel gives no events of the requested kind, or fewer than requested, and
- * what setting would allow them. */
-struct ptrc_os_refusal {
-	char text[400];
-};
-
-/* Opens perf events for the process and its descendants. If the kernel refuses, returns NULL, and the text of the
- * refusal says why. Otherwise the text says what will be missing, and why; if nothing will be, it is empty. */
-struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *, pid_t, struct ptrc_os_refusal *);
+/* Opens perf events for the process and its descendants. If the kernel refuses, returns NULL, and the reason says why,
+ * and what setting would allow them. Otherwise it says what will be missing, and why; if nothing will be, it is empty. */
+struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *, pid_t, struct ptrc_cli_reason *);
 /* Whether the kernel would allow events of the operating system for a process of the caller. */
-bool ptrc_os_is_allowed(struct ptrc_os_refusal *);
+bool ptrc_os_is_allowed(struct ptrc_cli_reason *);
 
 /* Starts a thread, which opens the event types; for PTRC_OS_AUTO, it opens them later. From ptrc_os_resume() on, the
  * thread adds events. Returns 0 or an error number. After an error, no events are added. */

@@ -37,7 +37,7 @@ enum { RING_MS_MIN = 30, RING_MS = 100 };
 #define SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
 /* A perf event of a thread on a processor. The kernel writes its records into a ring of this processor. */
-struct source {
+struct ptrc_perf_source {
 	int fd;
 	pid_t tid;
 	size_t processor;
@@ -48,25 +48,6 @@ struct source {
 	bool has_hung_up;
 	/* read() on the descriptor returns the number of lost records. */
 	bool counts_lost;
-};
-
-struct ptrc_perf {
-	/* The processes for whose threads perf events were opened: the one that the caller named, and its
-	 * descendants. */
-	pid_t *pids;
-	size_t pid_count;
-	struct source *sources;
-	size_t source_count;
-	struct ptrc_perf_ring *rings, *exec_rings;
-	size_t ring_count;
-	struct ptrc_perf_records *records, *execs;
-	/* The samples per second of processor time, or 0 for no samples; and the most addresses of a sample. */
-	unsigned int frequency, stack_max;
-	/* The registers (bits of perf_event_attr.sample_regs_user) and the bytes of the stack that a sample
-	 * copies. If samples have no copies, copy_bytes is 0. */
-	uint64_t registers;
-	size_t copy_bytes;
-	bool has_small_rings, has_calls;
 };
 
 static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int processor)
@@ -165,7 +146,7 @@ static bool map_ring(struct ptrc_perf_ring *r, int fd, size_t bytes)
 	if (map == MAP_FAILED)
 		return false;
 	*r = (struct ptrc_perf_ring){
-		.page = map, .bytes = (const uint8_t *)map + page, .size = bytes};
+		.page = map, .bytes = (const uint8_t *)map + page, .size = bytes, .fd = fd};
 	return true;
 }
 
@@ -176,10 +157,10 @@ static void unmap_ring(struct ptrc_perf_ring *r)
 	r->page = NULL;
 }
 
-/* Opens a perf event of a thread on a processor, and directs its records into the ring of *first_fd. If that ring
- * does not exist yet, makes it, and stores the new descriptor in *first_fd. Returns 0 or an error number. */
+/* Opens a perf event of a thread on a processor, and directs its records into the ring, which it makes if it does
+ * not exist yet. Returns 0 or an error number. */
 static int open_event(struct ptrc_perf *p, struct perf_event_attr *attr, pid_t tid, int processor,
-		      struct ptrc_perf_ring *ring, int *first_fd, size_t bytes)
+		      struct ptrc_perf_ring *ring, size_t bytes)
 {
 	int fd = perf_event_open(attr, tid, processor);
 	int error = 0;
@@ -207,17 +188,16 @@ static int open_event(struct ptrc_perf *p, struct perf_event_attr *attr, pid_t t
 				return error;
 			}
 		}
-		*first_fd = fd;
-	} else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, *first_fd)) {
+	} else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd)) {
 		error = errno;
 		close(fd);
 		return error;
 	}
 	*ptrc_append(p->sources, p->source_count) =
-		(struct source){.fd = fd,
-				.tid = tid,
-				.processor = (size_t)processor,
-				.counts_lost = attr->read_format != 0};
+		(struct ptrc_perf_source){.fd = fd,
+					  .tid = tid,
+					  .processor = (size_t)processor,
+					  .counts_lost = attr->read_format != 0};
 	return 0;
 }
 
@@ -235,7 +215,7 @@ static int identify(struct ptrc_perf *p, enum ptrc_perf_event event)
 
 /* Opens the perf events of page faults and system calls, which share the ring of the thread's main perf event. */
 static int open_extras(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t tid,
-		       int processor, int *first_fd)
+		       int processor)
 {
 	const struct {
 		bool is_wanted;
@@ -260,7 +240,7 @@ static int open_extras(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, p
 		if (!extras[i].is_wanted)
 			continue;
 		attr = extra_attr(plan, extras[i].type, extras[i].config);
-		error = open_event(p, &attr, tid, processor, &p->rings[processor], first_fd, 0);
+		error = open_event(p, &attr, tid, processor, &p->rings[processor], 0);
 		if (error)
 			break;
 		p->sources[p->source_count - 1].is_extra = true;
@@ -269,7 +249,7 @@ static int open_extras(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, p
 	return error;
 }
 
-static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t tid, int *fds)
+static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t tid)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t bytes = plan->ring_bytes;
@@ -277,7 +257,7 @@ static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, p
 	size_t opened = 0;
 
 	for (size_t i = 0; i < p->ring_count; i++) {
-		int error = open_event(p, &attr, tid, (int)i, &p->rings[i], &fds[2 * i], bytes);
+		int error = open_event(p, &attr, tid, (int)i, &p->rings[i], bytes);
 
 		/* ENODEV: the processor is offline. It gets no perf event. */
 		if (error == ENODEV)
@@ -285,10 +265,10 @@ static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, p
 		if (!error && identifier_of(plan))
 			error = identify(p, PTRC_PERF_EVENT_STACK);
 		if (!error)
-			error = open_extras(p, plan, tid, (int)i, &fds[2 * i]);
+			error = open_extras(p, plan, tid, (int)i);
 		if (error)
 			return error;
-		error = open_event(p, &exec, tid, (int)i, &p->exec_rings[i], &fds[2 * i + 1], page);
+		error = open_event(p, &exec, tid, (int)i, &p->exec_rings[i], page);
 		if (error)
 			return error;
 		p->sources[p->source_count - 1].is_for_execs = true;
@@ -299,7 +279,7 @@ static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, p
 
 /* Opens perf events for each thread of the process. A thread that is started meanwhile is found here, or
  * inherits the perf events of its parent. If both happen, close_twins() closes those that were opened here. */
-static int open_threads(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t pid, int *fds)
+static int open_threads(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t pid)
 {
 	char path[64];
 	struct dirent *entry;
@@ -310,13 +290,13 @@ static int open_threads(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, 
 	snprintf(path, sizeof(path), "/proc/%ld/task", (long)pid);
 	dir = opendir(path);
 	if (!dir)
-		return open_thread(p, plan, pid, fds);
+		return open_thread(p, plan, pid);
 	while (!error && (entry = readdir(dir))) {
 		pid_t tid = (pid_t)atol(entry->d_name);
 
 		if (tid <= 0)
 			continue;
-		error = open_thread(p, plan, tid, fds);
+		error = open_thread(p, plan, tid);
 		/* It is no error if the thread has ended meanwhile. */
 		if (error == ESRCH)
 			error = 0;
@@ -348,7 +328,7 @@ static bool is_our_program(pid_t pid)
 
 /* Opens perf events for the children of the processes in p->pids, and adds the children there. Returns 0 or an
  * error number. */
-static int open_children(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, int *fds)
+static int open_children(struct ptrc_perf *p, const struct ptrc_perf_plan *plan)
 {
 	DIR *dir = opendir("/proc");
 	struct ptrc_procfs_stat st;
@@ -362,7 +342,7 @@ static int open_children(struct ptrc_perf *p, const struct ptrc_perf_plan *plan,
 		    !has_pid(p, st.ppid) || is_our_program(pid))
 			continue;
 		*ptrc_append(p->pids, p->pid_count) = pid;
-		error = open_threads(p, plan, pid, fds);
+		error = open_threads(p, plan, pid);
 		/* It is no error if the child has ended, or has executed a set-user-ID program. */
 		if (error == ESRCH || error == EACCES || error == EPERM)
 			error = 0;
@@ -374,15 +354,15 @@ static int open_children(struct ptrc_perf *p, const struct ptrc_perf_plan *plan,
 
 /* Opens perf events for the process and, if plan->has_descendants, for its descendants. A child that starts after
  * /proc was read the last time inherits the perf events of its parent. */
-static int open_tree(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t pid, int *fds)
+static int open_tree(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t pid)
 {
-	int error = open_threads(p, plan, pid, fds);
+	int error = open_threads(p, plan, pid);
 	size_t before = 0;
 
 	*ptrc_append(p->pids, p->pid_count) = pid;
 	while (!error && plan->has_descendants && before != p->pid_count) {
 		before = p->pid_count;
-		error = open_children(p, plan, fds);
+		error = open_children(p, plan);
 	}
 	return error;
 }
@@ -453,12 +433,6 @@ static void plan_samples(struct ptrc_perf *p, const struct ptrc_perf_plan *plan)
 		plan_copies(p, plan->ring_bytes);
 }
 
-const pid_t *ptrc_perf_processes(const struct ptrc_perf *p, size_t *count)
-{
-	*count = p->pid_count;
-	return p->pids;
-}
-
 static void close_twins(struct ptrc_perf *);
 
 /* Opens rings of the planned size, or smaller ones if the kernel does not allow as much memory. */
@@ -466,33 +440,29 @@ static struct ptrc_perf *open_rings(const struct ptrc_perf_plan *plan, pid_t pid
 {
 	struct ptrc_perf *p = ptrc_cli_allocate(sizeof(*p));
 	long processors = sysconf(_SC_NPROCESSORS_CONF);
-	int *fds;
 
 	p->ring_count = processors > 0 ? (size_t)processors : 1;
 	p->rings = ptrc_cli_allocate(p->ring_count * sizeof(*p->rings));
 	p->exec_rings = ptrc_cli_allocate(p->ring_count * sizeof(*p->exec_rings));
-	fds = ptrc_cli_allocate(2 * p->ring_count * sizeof(*fds));
 	plan_samples(p, plan);
 	p->has_calls = plan->calls != NULL;
 	p->records = ptrc_perf_records_new(p->copy_bytes ? p->registers : 0);
 	p->execs = ptrc_perf_records_new(0);
-	*error = open_tree(p, plan, pid, fds);
-	free(fds);
+	*error = open_tree(p, plan, pid);
 	if (!*error)
 		return p;
 	ptrc_perf_close(p);
 	return NULL;
 }
 
-struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
-				 struct ptrc_perf_refusal *why)
+struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid, int *error)
 {
 	struct ptrc_perf_plan at_most = *plan;
 	struct ptrc_perf *p;
 
 	if (!at_most.ring_bytes)
 		at_most.ring_bytes = useful_ring(plan);
-	p = open_rings(&at_most, pid, &why->error);
+	p = open_rings(&at_most, pid, error);
 	/* If samples have copies of stacks, each processor needs a ring of the planned size. If a
 	 * ring is smaller, opens all rings again with half the size, and with fewer or smaller samples. */
 	while (p && p->copy_bytes && ptrc_perf_ring_bytes(p) < at_most.ring_bytes) {
@@ -500,33 +470,11 @@ struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
 		/* Halves the planned size, however small the smallest ring is: that ring got only the memory that
 		 * the other rings had left. */
 		at_most.ring_bytes /= 2;
-		p = open_rings(&at_most, pid, &why->error);
+		p = open_rings(&at_most, pid, error);
 	}
 	if (p)
 		close_twins(p);
-	else
-		why->paranoid = ptrc_perf_paranoid();
 	return p;
-}
-
-unsigned int ptrc_perf_frequency(const struct ptrc_perf *p)
-{
-	return p->frequency;
-}
-
-size_t ptrc_perf_copy_bytes(const struct ptrc_perf *p)
-{
-	return p->copy_bytes;
-}
-
-bool ptrc_perf_has_calls(const struct ptrc_perf *p)
-{
-	return p->has_calls;
-}
-
-bool ptrc_perf_has_small_rings(const struct ptrc_perf *p)
-{
-	return p->has_small_rings;
 }
 
 size_t ptrc_perf_ring_bytes(const struct ptrc_perf *p)
@@ -537,12 +485,6 @@ size_t ptrc_perf_ring_bytes(const struct ptrc_perf *p)
 		if (p->rings[i].page && p->rings[i].size < least)
 			least = p->rings[i].size;
 	return least;
-}
-
-size_t ptrc_perf_stack_max(const struct ptrc_perf *p)
-{
-	/* The kernel may have cut a stack that has stack_max addresses. */
-	return p->stack_max - 1;
 }
 
 void ptrc_perf_close(struct ptrc_perf *p)
@@ -566,26 +508,20 @@ void ptrc_perf_close(struct ptrc_perf *p)
 
 /* ---- polling ---- */
 
-size_t ptrc_perf_poll_max(const struct ptrc_perf *p)
-{
-	return p->source_count;
-}
-
-size_t ptrc_perf_poll(struct ptrc_perf *p, struct pollfd *to)
+void ptrc_perf_poll(struct ptrc_perf *p, struct pollfd *to)
 {
 	for (size_t i = 0; i < p->source_count; i++)
 		to[i] = (struct pollfd){.fd = p->sources[i].has_hung_up || p->sources[i].is_extra
 						      ? -1
 						      : p->sources[i].fd,
 					.events = POLLIN};
-	return p->source_count;
 }
 
-bool ptrc_perf_polled(struct ptrc_perf *p, const struct pollfd *from, size_t count)
+bool ptrc_perf_polled(struct ptrc_perf *p, const struct pollfd *from)
 {
 	bool is_filling = false;
 
-	for (size_t i = 0; i < count && i < p->source_count; i++) {
+	for (size_t i = 0; i < p->source_count; i++) {
 		is_filling |= from[i].revents && !p->sources[i].is_for_execs;
 		/* If the threads of a perf event have ended, its descriptor is not polled again, because poll()
 		 * would return at once each time. */
@@ -597,20 +533,13 @@ bool ptrc_perf_polled(struct ptrc_perf *p, const struct pollfd *from, size_t cou
 
 /* ---- taking records out of the rings ---- */
 
-void ptrc_perf_take_execs(struct ptrc_perf *p, void (*found)(void *arg, pid_t, int64_t ns),
-			  void *arg)
+const struct ptrc_perf_record *ptrc_perf_take_execs(struct ptrc_perf *p, size_t *count)
 {
-	const struct ptrc_perf_record *execs;
-	size_t count;
-
 	ptrc_perf_records_begin(p->execs);
 	for (size_t i = 0; i < p->ring_count; i++)
 		if (p->exec_rings[i].page)
 			ptrc_perf_records_take(p->execs, &p->exec_rings[i]);
-	execs = ptrc_perf_records_until(p->execs, INT64_MAX, &count);
-	for (size_t i = 0; i < count; i++)
-		if (execs[i].kind == PTRC_PERF_EXEC)
-			found(arg, execs[i].pid, execs[i].ns);
+	return ptrc_perf_records_until(p->execs, INT64_MAX, count);
 }
 
 /* Returns how many records of a ring the kernel has lost so far; 0 if that is unknown. */
@@ -619,7 +548,7 @@ static uint64_t lost_of(const struct ptrc_perf *p, size_t processor)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < p->source_count; i++) {
-		const struct source *s = &p->sources[i];
+		const struct ptrc_perf_source *s = &p->sources[i];
 		/* The value of the perf event's counter, and the number of its lost records. */
 		uint64_t values[2];
 

@@ -39,47 +39,46 @@ struct ptrc_perf_plan {
 /* The bytes of the stack that a sample copies, if the rings are large enough for that. */
 #define PTRC_PERF_COPY_BYTES 8192
 
-struct ptrc_perf;
-
-struct ptrc_perf_refusal {
-	int error;
-	/* The setting kernel.perf_event_paranoid; -1 if it is unknown. */
-	long paranoid;
+struct ptrc_perf {
+	/* The samples per second of processor time, or 0 for no samples; and the most addresses of a sample. If a stack
+	 * has as many, the kernel may have cut it. */
+	unsigned int frequency, stack_max;
+	/* The registers (bits of perf_event_attr.sample_regs_user) and the bytes of the stack that a sample copies. If
+	 * samples have no copies, copy_bytes is 0. The bytes and the frequency may be fewer than planned, because the
+	 * kernel limits the frequency and the size of a ring. */
+	uint64_t registers;
+	size_t copy_bytes;
+	/* has_small_rings: the frequency is lower than planned because the rings are too small for more. has_calls:
+	 * system calls are recorded. */
+	bool has_small_rings, has_calls;
+	/* The processes for whose threads perf events were opened: the one that the caller named and, if
+	 * plan->has_descendants was set, the descendants that it had then. */
+	pid_t *pids;
+	size_t pid_count;
+	struct ptrc_perf_source *sources;
+	size_t source_count;
+	struct ptrc_perf_ring *rings, *exec_rings;
+	size_t ring_count;
+	struct ptrc_perf_records *records, *execs;
 };
 
 /* Opens perf events and rings for a process, all its threads, and all threads and processes that these start
- * later. From then on, the kernel writes records. If it refuses, returns NULL and stores the reason. */
-struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *, pid_t,
-				 struct ptrc_perf_refusal *why);
-/* Return the samples per second of processor time, and the bytes of the stack that a sample copies (0: no copies).
- * Both may be fewer than planned, because the kernel limits the frequency and the size of a ring. */
-unsigned int ptrc_perf_frequency(const struct ptrc_perf *);
-size_t ptrc_perf_copy_bytes(const struct ptrc_perf *);
-bool ptrc_perf_has_calls(const struct ptrc_perf *);
-/* Whether the frequency is lower than planned because the rings are too small for more. */
-bool ptrc_perf_has_small_rings(const struct ptrc_perf *);
+ * later. From then on, the kernel writes records. If it refuses, returns NULL and stores the error number. */
+struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *, pid_t, int *error);
 /* Returns the size of the smallest ring in bytes, without its control page. */
 size_t ptrc_perf_ring_bytes(const struct ptrc_perf *);
 /* Returns the setting kernel.perf_event_paranoid; -1 if it is unknown. */
 long ptrc_perf_paranoid(void);
-/* Returns the most addresses of a complete stack. If a stack has more, the kernel may have cut it. */
-size_t ptrc_perf_stack_max(const struct ptrc_perf *);
-/* Returns the IDs of the process that was passed to ptrc_perf_open() and, if plan->has_descendants was set, of the
- * descendants that it had then. */
-const pid_t *ptrc_perf_processes(const struct ptrc_perf *, size_t *count);
 void ptrc_perf_close(struct ptrc_perf *);
 
-/* ptrc_perf_poll_max() returns the number of descriptors for poll(). ptrc_perf_poll() stores the descriptors,
- * with -1 in place of those that need no polling, and returns their number. */
-size_t ptrc_perf_poll_max(const struct ptrc_perf *);
-size_t ptrc_perf_poll(struct ptrc_perf *, struct pollfd *);
+/* Stores .source_count descriptors for poll(), with -1 in place of those that need no polling. */
+void ptrc_perf_poll(struct ptrc_perf *, struct pollfd *);
 /* Takes the result of poll(). Returns whether a ring has to be emptied soon. An exec, which also wakes poll(), is no
  * reason for that. */
-bool ptrc_perf_polled(struct ptrc_perf *, const struct pollfd *, size_t count);
+bool ptrc_perf_polled(struct ptrc_perf *, const struct pollfd *);
 
-/* Calls `found` for each exec since the last call, with the process ID and the monotonic time of the exec. */
-void ptrc_perf_take_execs(struct ptrc_perf *, void (*found)(void *arg, pid_t, int64_t ns),
-			  void *arg);
+/* Returns an array of records that has each exec (PTRC_PERF_EXEC) since the last call, among others. */
+const struct ptrc_perf_record *ptrc_perf_take_execs(struct ptrc_perf *, size_t *count);
 
 /* Empties the rings. Returns an array of the records up to `until_ns` (CLOCK_MONOTONIC), sorted by time.
  * Later records are returned by a later call. */

@@ -110,6 +110,7 @@ struct ptrc_perf_ring {
 	struct perf_event_mmap_page *page;
 	const uint8_t *bytes;
 	size_t size;
+	int fd; /* of the perf event by which the ring was made */
 	struct ptrc_perf_record last;
 	/* `told`: how many lost records the kernel has reported so far, by records of kind PTRC_PERF_LOST.
 	 * `ahead`: how many more ptrc_perf_records_lost() has reported, which the kernel has not reported yet. */

@@ -85,7 +85,7 @@ struct ptrc_server {
 	struct ptrc_snapshots *snapshots;
 	/* NULL if no events of the operating system are recorded. If the user asked for them, .os_refusal says why. */
 	struct ptrc_os_trace *os;
-	struct ptrc_os_refusal os_refusal;
+	struct ptrc_cli_reason os_refusal;
 	/* The start of each snapshot's path. */
 	char snapshot_base[PATH_MAX];
 	/* posix_trace_get_status() reports the next three facts only once, so they are kept here until a CLEAR. */
@@ -921,9 +921,9 @@ static void begin_os(struct ptrc_server *s)
 	s->os = ptrc_os_open(&s->plan->os, s->plan->target, &s->os_refusal);
 	error = s->os ? ptrc_os_begin(s->os, s->trace) : 0;
 	if (error) {
-		snprintf(s->os_refusal.text, sizeof(s->os_refusal.text),
-			 "no events of the operating system: %s",
-			 error == EEXIST ? "the program has an event type of such a name, whose "
+		ptrc_cli_because(&s->os_refusal, "no events of the operating system: %s",
+				 error == EEXIST
+					 ? "the program has an event type of such a name, whose "
 					   "data means something else"
 					 : strerror(error));
 		ptrc_os_close(s->os);
