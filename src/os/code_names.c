@@ -35,21 +35,16 @@ struct places {
 	size_t count;
 };
 
-void ptrc_code_names_note(struct ptrc_code_names *names, uint64_t address)
+void ptrc_code_names_note(struct ptrc_table *addresses, uint64_t address)
 {
-	struct noted *n = ptrc_table_seek(&names->addresses, &address, sizeof(address));
+	struct noted *n = ptrc_table_seek(addresses, &address, sizeof(address));
 
-	if (!n && names->addresses.count < ADDRESSES_MAX)
-		n = ptrc_table_find(&names->addresses, &address, sizeof(address), sizeof(*n));
+	if (!n && addresses->count < ADDRESSES_MAX)
+		n = ptrc_table_find(addresses, &address, sizeof(address), sizeof(*n));
 	if (!n)
 		return;
 	n->address = address;
 	n->samples++;
-}
-
-void ptrc_code_names_free(struct ptrc_code_names *names)
-{
-	ptrc_table_free(&names->addresses);
 }
 
 /* ---- reading /tmp/perf-PID.map ---- */
@@ -159,7 +154,7 @@ static struct ptrc_code_function *functions_of(struct places *p, size_t *count)
 	return found;
 }
 
-struct ptrc_code_function *ptrc_code_names_read(const struct ptrc_code_names *names, pid_t pid,
+struct ptrc_code_function *ptrc_code_names_read(const struct ptrc_table *addresses, pid_t pid,
 						uid_t user, size_t *count)
 {
 	struct places places = {0};
@@ -168,10 +163,10 @@ struct ptrc_code_function *ptrc_code_names_read(const struct ptrc_code_names *na
 	FILE *f;
 
 	*count = 0;
-	f = names->addresses.count ? open_map(pid, user) : NULL;
+	f = addresses->count ? open_map(pid, user) : NULL;
 	if (!f)
 		return NULL;
-	for (const struct noted *n = NULL; (n = ptrc_table_next(&names->addresses, n));)
+	for (const struct noted *n = NULL; (n = ptrc_table_next(addresses, n));)
 		*ptrc_append(places.all, places.count) =
 			(struct place){.address = n->address, .function = {.samples = n->samples}};
 	qsort(places.all, places.count, sizeof(*places.all), by_address);

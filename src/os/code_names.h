@@ -13,23 +13,17 @@
 
 #include "src/base/table.h"
 
-/* Addresses of samples in code that a process made at run time. Starts zeroed. */
-struct ptrc_code_names {
-	struct ptrc_table addresses;
-};
-
 struct ptrc_code_function {
 	uint64_t start, bytes, samples;
 	char *name;
 };
 
-void ptrc_code_names_note(struct ptrc_code_names *, uint64_t address);
+/* Notes an address of a sample in code that a process made at run time, in the table of that process. */
+void ptrc_code_names_note(struct ptrc_table *, uint64_t address);
 
 /* Reads /tmp/perf-PID.map, which has to be a regular file of the user. Returns the functions that it has at the noted
  * addresses, those with most samples first; NULL if it has none. The caller frees the array and each name in it. */
-struct ptrc_code_function *ptrc_code_names_read(const struct ptrc_code_names *, pid_t, uid_t,
+struct ptrc_code_function *ptrc_code_names_read(const struct ptrc_table *, pid_t, uid_t,
 						size_t *count);
-
-void ptrc_code_names_free(struct ptrc_code_names *);
 
 #endif

@@ -33,6 +33,13 @@ struct mapping {
 	char *path;
 };
 
+/* A command line as /proc showed it, which may be longer than what a log gets. Without one, .text is NULL. */
+struct line {
+	char *text;
+	size_t bytes;
+	int64_t read_ns; /* when it was read */
+};
+
 /* A process, and the program that it executes. */
 struct process {
 	struct ptrc_table_entry entry;
@@ -43,9 +50,7 @@ struct process {
 	int64_t start_ns; /* monotonic, like all times here */
 	int64_t from_ns;  /* when the process executed its program */
 	char name[PTRC_PERF_NAME_BYTES];
-	char *line;
-	size_t line_bytes;
-	bool is_line_cut;
+	struct line line;
 	/* Whether the process has executed a program. If not, it is a copy of its parent. */
 	bool has_executed;
 	/* The first mapping is that of the program. */
@@ -56,17 +61,14 @@ struct process {
 	bool has_program, are_mappings_cut, are_mappings_doubtful;
 	/* Whether a mapping has no file, so that it may have code that was made at run time. */
 	bool has_made_code;
-	struct ptrc_code_names code;
+	struct ptrc_table code; /* see code_names.h */
 	/* The effective user. A child first gets that of its parent. The user is read again at the first sample in
 	 * code made at run time, unless the process has ended by then. */
 	uid_t user;
-	/* The command line of a new program, if it was read before take_exec() got the record of the exec; else NULL.
-	 * found_ns is the time of that exec. */
-	char *found_line;
-	size_t found_bytes;
+	/* The command line of a new program, if it was read before take_exec() got the record of the exec. found_ns is
+	 * the time of that exec. */
+	struct line found;
 	int64_t found_ns;
-	/* When found_line was read, and when `line` was read. */
-	int64_t found_read_ns, line_read_ns;
 };
 
 struct ptrc_os_processes {
@@ -108,15 +110,15 @@ static void free_mappings(struct process *p)
 	p->mappings = NULL;
 	p->mapping_count = 0;
 	p->has_made_code = false;
-	ptrc_code_names_free(&p->code);
+	ptrc_table_free(&p->code);
 	p->has_program = p->are_mappings_cut = p->are_mappings_doubtful = false;
 }
 
 static void empty(struct process *p)
 {
 	free_mappings(p);
-	free(p->line);
-	free(p->found_line);
+	free(p->line.text);
+	free(p->found.text);
 }
 
 static void remove_process(struct ptrc_os_processes *all, pid_t pid)
@@ -150,10 +152,11 @@ static void report(const struct process *p, struct ptrc_os_processes *all)
 		.pp_from = ptrc_when_timespec(p->from_ns),
 		.pp_name = p->name,
 		.pp_name_size = strnlen(p->name, sizeof(p->name)),
-		.pp_has_command_line = p->line != NULL,
-		.pp_command_line = p->line,
-		.pp_command_line_size = p->line_bytes,
-		.pp_is_command_line_cut = p->is_line_cut,
+		.pp_has_command_line = p->line.text != NULL,
+		.pp_command_line = p->line.text,
+		.pp_command_line_size =
+			p->line.bytes < LINE_MAX_BYTES ? p->line.bytes : LINE_MAX_BYTES,
+		.pp_is_command_line_cut = p->line.bytes > LINE_MAX_BYTES,
 		.pp_has_mappings = p->has_program,
 		.pp_are_mappings_cut = p->are_mappings_cut || p->are_mappings_doubtful ||
 				       p->mapping_count > MAPPINGS_MAX,
@@ -236,24 +239,26 @@ pid_t *ptrc_os_processes_list(const struct ptrc_os_processes *all, size_t *count
 
 /* ---- reading /proc ---- */
 
-/* Reads the command line of a process. Returns NULL if the process has ended. Also returns NULL, and sets
- * *is_early, if the kernel has not stored the command line of a new program yet. */
-static char *read_line(pid_t pid, size_t *bytes, bool *is_early)
+/* Reads the command line of a process. There is none if the process has ended. There is none, either, and *is_early
+ * becomes true, if the kernel has not stored the command line of a new program yet. */
+static struct line read_line(pid_t pid, bool *is_early)
 {
 	char line[LINE_MAX_BYTES + 1];
+	struct line found = {0};
 	ssize_t n;
 	int fd;
 
 	*is_early = false;
 	if (ptrc_procfs_open(pid, "cmdline", 0, &fd))
-		return NULL;
+		return found;
 	n = read(fd, line, sizeof(line));
 	close(fd);
 	*is_early = n == 0;
-	if (n <= 0)
-		return NULL;
-	*bytes = (size_t)n;
-	return ptrc_cli_copy_bytes(line, *bytes);
+	if (n > 0)
+		found = (struct line){.text = ptrc_cli_copy_bytes(line, (size_t)n),
+				      .bytes = (size_t)n,
+				      .read_ns = ptrc_now_ns()};
+	return found;
 }
 
 static bool is_same_exec(int64_t a, int64_t b)
@@ -261,12 +266,10 @@ static bool is_same_exec(int64_t a, int64_t b)
 	return a - b < SAME_EXEC_NS && b - a < SAME_EXEC_NS;
 }
 
-static void set_line(struct process *p, char *line, size_t bytes)
+static void set_line(struct line *to, struct line line)
 {
-	free(p->line);
-	p->line = line;
-	p->is_line_cut = bytes > LINE_MAX_BYTES;
-	p->line_bytes = line && p->is_line_cut ? LINE_MAX_BYTES : bytes;
+	free(to->text);
+	*to = line;
 }
 
 /* Finds the newest mapping at the address. Older ones may be gone, as the kernel does not report munmap(). */
@@ -404,19 +407,17 @@ void ptrc_os_processes_add_running(struct ptrc_os_processes *all, pid_t pid)
 {
 	struct process *p = find_or_add(all, pid);
 	struct ptrc_perf_mapping program = {0};
-	char exe[PATH_MAX], *line;
-	size_t bytes = 0, size;
+	char exe[PATH_MAX];
 	bool is_early;
+	size_t size;
 
 	if (!read_stat(p))
 		return;
 	read_user(p);
 	p->is_known = p->has_name = p->has_executed = true;
 	p->from_ns = p->start_ns;
-	if (!all->hides_command_lines) {
-		line = read_line(pid, &bytes, &is_early);
-		set_line(p, line, bytes);
-	}
+	if (!all->hides_command_lines)
+		set_line(&p->line, read_line(pid, &is_early));
 	size = ptrc_procfs_link(pid, "exe", exe, sizeof(exe) - 1);
 	if (!size)
 		return;
@@ -434,27 +435,22 @@ void ptrc_os_processes_leave_to_keeper(struct ptrc_os_processes *all, pid_t pid)
 bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns)
 {
 	bool is_early;
-	size_t bytes;
-	char *line;
+	struct line line;
 	struct process *p;
 
 	if (all->hides_command_lines)
 		return true;
-	line = read_line(pid, &bytes, &is_early);
-	if (!line)
+	line = read_line(pid, &is_early);
+	if (!line.text)
 		return !is_early;
 	p = find_or_add(all, pid);
 	/* If take_exec() has taken the record of this exec already, the line is that of the current program. */
-	if (p->has_executed && !p->line && is_same_exec(p->from_ns, ns)) {
-		set_line(p, line, bytes);
-		p->line_read_ns = ptrc_now_ns();
+	if (p->has_executed && !p->line.text && is_same_exec(p->from_ns, ns)) {
+		set_line(&p->line, line);
 		return true;
 	}
-	free(p->found_line);
-	p->found_line = line;
-	p->found_bytes = bytes;
+	set_line(&p->found, line);
 	p->found_ns = ns;
-	p->found_read_ns = ptrc_now_ns();
 	return true;
 }
 
@@ -464,12 +460,11 @@ bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns
 static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
 {
 	struct process *p = find_or_add(all, r->pid);
-	char *line = NULL;
-	size_t bytes = 0;
+	struct line line = {0};
 
 	/* If the old program's line was read so late that it may be that of the new program, drops it. */
-	if (p->line && p->line_read_ns > r->ns - EXEC_NS)
-		set_line(p, NULL, 0);
+	if (p->line.text && p->line.read_ns > r->ns - EXEC_NS)
+		set_line(&p->line, line);
 	/* Before its first exec, a child was a copy of its parent. That copy needs no description. */
 	if (p->has_executed)
 		report(p, all);
@@ -481,38 +476,36 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	p->has_name = true;
 	p->from_ns = r->ns;
 	p->has_program = true;
-	if (p->found_line && is_same_exec(p->found_ns, r->ns)) {
-		line = p->found_line;
-		bytes = p->found_bytes;
-		p->found_line = NULL;
+	if (p->found.text && is_same_exec(p->found_ns, r->ns)) {
+		line = p->found;
+		p->found.text = NULL;
 	}
-	set_line(p, line, bytes);
-	p->line_read_ns = p->found_read_ns;
+	set_line(&p->line, line);
 }
 
 /* Takes the record of a fork. A child is a copy of its parent until it executes a program. */
 static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
 {
 	struct process *p, *parent;
-	struct process found = {0};
+	struct line found = {0};
+	int64_t found_ns = 0;
 
 	if (r->child.pid == r->pid)
 		return;
 	p = find(all, r->child.pid);
 	/* The child may have executed a program, and its command line may have been read, before the record of its
 	 * fork is taken: that line is kept. */
-	if (p && p->found_line && p->found_ns >= r->ns) {
-		found = *p;
-		p->found_line = NULL;
+	if (p && p->found.text && p->found_ns >= r->ns) {
+		found = p->found;
+		found_ns = p->found_ns;
+		p->found.text = NULL;
 	}
-	/* Apart from found_line, an existing entry is about an earlier process of the same ID, whose exit record was
+	/* Apart from .found, an existing entry is about an earlier process of the same ID, whose exit record was
 	 * lost. */
 	remove_process(all, r->child.pid);
 	p = find_or_add(all, r->child.pid);
-	p->found_line = found.found_line;
-	p->found_bytes = found.found_bytes;
-	p->found_ns = found.found_ns;
-	p->found_read_ns = found.found_read_ns;
+	p->found = found;
+	p->found_ns = found_ns;
 	parent = find(all, r->pid);
 	p->is_known = true;
 	p->parent = r->pid;
@@ -522,11 +515,10 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 		return;
 	p->has_name = true;
 	memcpy(p->name, parent->name, sizeof(p->name));
-	if (parent->line) {
-		p->line = ptrc_cli_copy_bytes(parent->line, parent->line_bytes);
-		p->line_bytes = parent->line_bytes;
-		p->is_line_cut = parent->is_line_cut;
-	}
+	if (parent->line.text)
+		p->line = (struct line){
+			.text = ptrc_cli_copy_bytes(parent->line.text, parent->line.bytes),
+			.bytes = parent->line.bytes};
 	for (size_t i = 0; i < parent->mapping_count; i++)
 		add_mapping(p, &parent->mappings[i].m);
 	p->has_program = parent->has_program;
@@ -581,7 +573,7 @@ void ptrc_os_processes_note(struct ptrc_os_processes *all, pid_t pid, const uint
 
 		if (!m || !is_memory(m->path))
 			continue;
-		if (!p->code.addresses.count)
+		if (!p->code.count)
 			read_user(p);
 		ptrc_code_names_note(&p->code, address);
 	}
