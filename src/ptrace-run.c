@@ -167,11 +167,8 @@ struct run {
 	struct ptrc_no_events no_events;
 	/* The trace has events of the operating system. */
 	bool has_os_events;
-	/* --functions was given, but no function was recorded. */
-	bool is_without_functions;
-	/* --waits or --sdt was given, but no wait or no probe was recorded. */
-	bool is_without_waits;
-	bool is_without_probes;
+	/* What --functions, --waits or --sdt has asked for and was not recorded; PTRC_PRELOAD_KINDS: nothing. */
+	enum ptrc_preload_kind lack;
 	/* The log could be read, so event_count, the number of events in it, is known. */
 	bool has_count;
 	uint64_t event_count;
@@ -384,9 +381,7 @@ static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session
 	r->recorded = count_recorded(r, trace, &has_user_events);
 	r->is_empty = !has_user_events;
 	ptrc_no_events_gather(&r->no_events, trace);
-	r->is_without_waits = ptrc_preload_lacks_waits(&preload, trace);
-	r->is_without_probes = ptrc_preload_lacks_probes(&preload, trace);
-	r->is_without_functions = ptrc_preload_lacks_functions(&preload, trace);
+	r->lack = ptrc_preload_lacks(&preload, trace);
 	if (config.sessions[0].only_counts)
 		ptrc_event_types_from_trace(&r->types, trace);
 	if (posixtrace_get_patterns(trace, r->patterns, POSIXTRACE_PATTERNS_MAX, &r->pattern_count))
@@ -498,7 +493,8 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 
 	if (error)
 		exit(say_cannot_execute(r->command[0], error));
-	ptrc_preload_patterns(&preload, &c->waits, &c->sdt);
+	ptrc_preload_add(&preload, PTRC_PRELOAD_WAITS, &c->waits);
+	ptrc_preload_add(&preload, PTRC_PRELOAD_PROBES, &c->sdt);
 	if (!ptrc_preload_prepare(&preload, path))
 		exit(PTRC_EXIT_RUN_FAILED);
 	if (ptrc_config_attributes(c, &r->attr))
@@ -860,12 +856,8 @@ static void say_why_empty(const struct run *r)
 					    : " but of the operating system";
 	char reason[PTRC_NO_EVENTS_BYTES];
 
-	if (r->is_without_functions)
-		ptrc_preload_say_no_function(&preload, r->command[0]);
-	else if (r->is_without_waits)
-		ptrc_preload_say_no_wait(&preload, r->command[0]);
-	else if (r->is_without_probes)
-		ptrc_preload_say_no_probe(&preload, r->command[0]);
+	if (r->lack != PTRC_PRELOAD_KINDS)
+		ptrc_preload_say_none(&preload, r->lack, r->command[0]);
 	else if (!r->is_empty || ptrc_losses_is_any(&r->losses) ||
 		 (r->plan.os.kinds && !is_auto && !r->no_events.opened_types))
 		return;

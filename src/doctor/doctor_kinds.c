@@ -11,16 +11,13 @@
  * If not, reports why. */
 static bool can_preload(struct ptrc_doctor *d, const char *path)
 {
-	struct ptrc_preload preload = {.functions = PTRC_BUFFER_INIT};
-	const char *why = NULL;
+	struct ptrc_preload preload = {.is_static = false};
+	const char *why;
 
 	ptrc_preload_functions(&preload, NULL);
-	if (!ptrc_preload_prepare(&preload, path))
-		why = "the preloaded library cannot be used, as said on standard error";
-	else if (preload.is_static)
-		why = "it is linked statically, so nothing can be loaded into it";
-	else if (preload.is_privileged)
-		why = "it is privileged (set-user-ID or set-group-ID), so nothing is loaded into it";
+	why = ptrc_preload_prepare(&preload, path)
+		      ? ptrc_preload_why_not(&preload)
+		      : "the preloaded library cannot be used, as said on standard error";
 	ptrc_preload_free(&preload);
 	if (why)
 		ptrc_doctor_note(d, "preload", path, NULL,

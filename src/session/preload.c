@@ -19,15 +19,31 @@
 #include "src/base/program.h"
 
 #define LIBRARY "posixtrace-preload.so"
-/* The environment variables from which the preloaded library (lib/preload) reads its patterns. */
-#define FUNCTIONS_VARIABLE "POSIXTRACE_FUNCTIONS"
-#define WAITS_VARIABLE "POSIXTRACE_WAITS"
-#define SDT_VARIABLE "POSIXTRACE_SDT"
-
 /* The end of a message that says that COMMAND, and what it executed, did nothing that is recorded. */
 #define OR_NOT_LOADED                                                                              \
 	", or the program that did cannot be recorded (linked statically, privileged, or without " \
 	"LD_PRELOAD)"
+
+static const struct {
+	/* The environment variable from which the preloaded library (lib/preload) reads its patterns. */
+	const char *variable;
+	/* The names of event types of which there is one if anything was recorded. Types wait.thread.* are no sign of
+	 * waits, because threads that never wait have them, too. */
+	const char *types;
+	/* For messages: what is recorded, and what COMMAND and the programs that it executed have not done. */
+	const char *noun, *deed;
+} kinds[PTRC_PRELOAD_KINDS] = {
+	[PTRC_PRELOAD_FUNCTIONS] = {"POSIXTRACE_FUNCTIONS", "function.*", "function",
+				    "called a function that --functions selects and that was "
+				    "compiled with -finstrument-functions or "
+				    "-fxray-instrument" OR_NOT_LOADED},
+	[PTRC_PRELOAD_WAITS] = {"POSIXTRACE_WAITS", "wait.*.begin", "wait",
+				"called a function that --waits selects, except inside the C "
+				"library" OR_NOT_LOADED},
+	[PTRC_PRELOAD_PROBES] = {"POSIXTRACE_SDT", "sdt.*", "probe",
+				 "reached one that --sdt selects" OR_NOT_LOADED
+				 "; ptrace-events --sdt lists those of a program"},
+};
 
 /* The text that precedes the number of the release in the file of the library
  * (lib/preload/selection.c). */
@@ -38,12 +54,14 @@
 
 void ptrc_preload_functions(struct ptrc_preload *p, const char *glob)
 {
+	struct ptrc_buffer *globs = &p->patterns[PTRC_PRELOAD_FUNCTIONS];
+
 	if (glob && (!*glob || strchr(glob, '\n')))
 		ptrc_cli_usage("--functions", "a pattern has one line, which is not empty");
 	/* Without a pattern the option selects all functions, so other patterns do not matter. */
 	if (!glob)
-		p->functions.used = 0;
-	ptrc_buffer_format(&p->functions, "%s\n", glob ? glob : ALL);
+		globs->used = 0;
+	ptrc_buffer_format(globs, "%s\n", glob ? glob : ALL);
 }
 
 bool ptrc_preload_has_waits(const char *glob)
@@ -60,17 +78,11 @@ bool ptrc_preload_has_waits(const char *glob)
 	return false;
 }
 
-static void add_lines(struct ptrc_buffer *lines, const struct ptrc_cli_texts *globs)
+void ptrc_preload_add(struct ptrc_preload *p, enum ptrc_preload_kind kind,
+		      const struct ptrc_cli_texts *globs)
 {
 	for (size_t i = 0; i < globs->count; i++)
-		ptrc_buffer_format(lines, "%s\n", globs->texts[i]);
-}
-
-void ptrc_preload_patterns(struct ptrc_preload *p, const struct ptrc_cli_texts *waits,
-			   const struct ptrc_cli_texts *sdt)
-{
-	add_lines(&p->waits, waits);
-	add_lines(&p->sdt, sdt);
+		ptrc_buffer_format(&p->patterns[kind], "%s\n", globs->texts[i]);
 }
 
 static bool find_library(char path[PATH_MAX])
@@ -185,7 +197,11 @@ static bool check_release(const char *library)
 
 static bool is_wanted(const struct ptrc_preload *p)
 {
-	return p->functions.used || p->waits.used || p->sdt.used;
+	bool is_any = false;
+
+	for (size_t kind = 0; kind < PTRC_PRELOAD_KINDS; kind++)
+		is_any |= p->patterns[kind].used != 0;
+	return is_any;
 }
 
 bool ptrc_preload_prepare(struct ptrc_preload *p, const char *path)
@@ -223,20 +239,9 @@ bool ptrc_preload_prepare(struct ptrc_preload *p, const char *path)
 
 void ptrc_preload_free(struct ptrc_preload *p)
 {
-	ptrc_buffer_free(&p->functions);
-	ptrc_buffer_free(&p->waits);
-	ptrc_buffer_free(&p->sdt);
+	for (size_t kind = 0; kind < PTRC_PRELOAD_KINDS; kind++)
+		ptrc_buffer_free(&p->patterns[kind]);
 	ptrc_buffer_free(&p->libraries);
-}
-
-/* Sets the variable to the patterns, or unsets it if there are none. */
-static void set_patterns(const char *variable, struct ptrc_buffer *globs)
-{
-	ptrc_buffer_char(globs, '\0');
-	if (*globs->bytes)
-		setenv(variable, globs->bytes, 1);
-	else
-		unsetenv(variable);
 }
 
 void ptrc_preload_set_environment(struct ptrc_preload *p)
@@ -244,9 +249,16 @@ void ptrc_preload_set_environment(struct ptrc_preload *p)
 	if (!is_wanted(p))
 		return;
 	setenv("LD_PRELOAD", p->libraries.bytes, 1);
-	set_patterns(FUNCTIONS_VARIABLE, &p->functions);
-	set_patterns(WAITS_VARIABLE, &p->waits);
-	set_patterns(SDT_VARIABLE, &p->sdt);
+	for (size_t kind = 0; kind < PTRC_PRELOAD_KINDS; kind++) {
+		struct ptrc_buffer *globs = &p->patterns[kind];
+
+		if (!globs->used) {
+			unsetenv(kinds[kind].variable);
+			continue;
+		}
+		ptrc_buffer_char(globs, '\0');
+		setenv(kinds[kind].variable, globs->bytes, 1);
+	}
 }
 
 /* Whether the trace has an event type whose name matches the pattern. */
@@ -264,37 +276,23 @@ static bool has_type(trace_id_t trace, const char *glob)
 	return false;
 }
 
-bool ptrc_preload_lacks_functions(const struct ptrc_preload *p, trace_id_t trace)
+enum ptrc_preload_kind ptrc_preload_lacks(const struct ptrc_preload *p, trace_id_t trace)
 {
-	return p->functions.used && !has_type(trace, "function.*");
+	size_t kind = 0;
+
+	while (kind < PTRC_PRELOAD_KINDS &&
+	       (!p->patterns[kind].used || has_type(trace, kinds[kind].types)))
+		kind++;
+	return (enum ptrc_preload_kind)kind;
 }
 
-bool ptrc_preload_lacks_waits(const struct ptrc_preload *p, trace_id_t trace)
-{
-	/* Event types wait.thread.* are no sign of waits, because threads that never wait have them, too. */
-	return p->waits.used && !has_type(trace, "wait.*.begin");
-}
-
-bool ptrc_preload_lacks_probes(const struct ptrc_preload *p, trace_id_t trace)
-{
-	return p->sdt.used && !has_type(trace, "sdt.*");
-}
-
-/* Prints why the library was not loaded into COMMAND: it is static or privileged. Returns false if it is
- * neither. */
-static bool say_not_loaded(const struct ptrc_preload *p, const char *command, const char *what)
+const char *ptrc_preload_why_not(const struct ptrc_preload *p)
 {
 	if (p->is_static)
-		ptrc_cli_message(command,
-				 "no %s was recorded: it is linked statically, so "
-				 "nothing can be loaded into it",
-				 what);
-	else if (p->is_privileged)
-		ptrc_cli_message(command,
-				 "no %s was recorded: it is privileged (set-user-ID or "
-				 "set-group-ID), so nothing is loaded into it",
-				 what);
-	return p->is_static || p->is_privileged;
+		return "it is linked statically, so nothing can be loaded into it";
+	return p->is_privileged ? "it is privileged (set-user-ID or set-group-ID), so nothing is "
+				  "loaded into it"
+				: NULL;
 }
 
 /* Whether the command is an interpreter of Python, by its name. */
@@ -305,53 +303,36 @@ static bool is_python(const char *command)
 	return !strncmp(slash ? slash + 1 : command, "python", strlen("python"));
 }
 
-void ptrc_preload_say_no_function(const struct ptrc_preload *p, const char *command)
+/* Returns why COMMAND, into which the library was loaded, recorded no function; NULL if it is not known. */
+static const char *why_no_function(const struct ptrc_preload *p, const char *command)
 {
-	bool has_globs = strncmp(p->functions.bytes, ALL "\n", sizeof(ALL)) != 0 &&
-			 ptrc_preload_has_hooks(command);
+	bool has_globs =
+		strncmp(p->patterns[PTRC_PRELOAD_FUNCTIONS].bytes, ALL "\n", sizeof(ALL)) != 0 &&
+		ptrc_preload_has_hooks(command);
 
-	if (say_not_loaded(p, command, "function"))
-		return;
 	if (p->is_stripped)
-		ptrc_cli_message(command, "no function was recorded: it was compiled with "
-					  "-fxray-instrument and has lost its symbol table, in "
-					  "which XRay would be found");
-	else if (has_globs && p->has_no_table)
-		ptrc_cli_message(command,
-				 "no function was recorded: it has lost its symbol table, in "
-				 "which the names are that --functions selects");
-	else if (has_globs)
-		ptrc_cli_message(
-			command,
-			"no function was recorded: none that was compiled with "
-			"-finstrument-functions or -fxray-instrument has a name that --functions "
-			"selects");
-	else if (is_python(command))
-		ptrc_cli_message(command, "no function was recorded: --functions is for compiled "
-					  "programs; for one in Python, run python3 -m posixtrace "
-					  "run, see posixtrace-python(3)");
-	else
-		ptrc_cli_message(
-			command,
-			"no function was recorded: neither it nor a program that it executed "
-			"called a function that --functions selects and that was compiled with "
-			"-finstrument-functions or -fxray-instrument" OR_NOT_LOADED);
+		return "it was compiled with -fxray-instrument and has lost its symbol table, in "
+		       "which XRay would be found";
+	if (has_globs && p->has_no_table)
+		return "it has lost its symbol table, in which the names are that --functions "
+		       "selects";
+	if (has_globs)
+		return "none that was compiled with -finstrument-functions or -fxray-instrument has "
+		       "a name that --functions selects";
+	if (is_python(command))
+		return "--functions is for compiled programs; for one in Python, run python3 -m "
+		       "posixtrace run, see posixtrace-python(3)";
+	return NULL;
 }
 
-void ptrc_preload_say_no_wait(const struct ptrc_preload *p, const char *command)
+void ptrc_preload_say_none(const struct ptrc_preload *p, enum ptrc_preload_kind kind,
+			   const char *command)
 {
-	if (!say_not_loaded(p, command, "wait"))
-		ptrc_cli_message(command,
-				 "no wait was recorded: neither it nor a program that it executed "
-				 "called a function that --waits selects, except inside the C "
-				 "library" OR_NOT_LOADED);
-}
+	const char *why = ptrc_preload_why_not(p);
 
-void ptrc_preload_say_no_probe(const struct ptrc_preload *p, const char *command)
-{
-	if (!say_not_loaded(p, command, "probe"))
-		ptrc_cli_message(command,
-				 "no probe was recorded: neither it nor a program that it executed "
-				 "reached one that --sdt selects" OR_NOT_LOADED
-				 "; ptrace-events --sdt lists those of a program");
+	if (!why && kind == PTRC_PRELOAD_FUNCTIONS)
+		why = why_no_function(p, command);
+	ptrc_cli_message(command, "no %s was recorded: %s%s", kinds[kind].noun,
+			 why ? why : "neither it nor a program that it executed ",
+			 why ? "" : kinds[kind].deed);
 }

@@ -14,12 +14,18 @@
 #include "src/base/buffer.h"
 #include "src/base/cli.h"
 
+/* What the library records. */
+enum ptrc_preload_kind {
+	PTRC_PRELOAD_FUNCTIONS,
+	PTRC_PRELOAD_WAITS,
+	PTRC_PRELOAD_PROBES,
+	PTRC_PRELOAD_KINDS,
+};
+
 /* What ptrace-run knows about the options and about COMMAND. Zeroed at the start. */
 struct ptrc_preload {
 	/* The patterns of --functions, --waits and --sdt, one on each line; empty if the option was not given. */
-	struct ptrc_buffer functions;
-	struct ptrc_buffer waits;
-	struct ptrc_buffer sdt;
+	struct ptrc_buffer patterns[PTRC_PRELOAD_KINDS];
 	/* The value that LD_PRELOAD gets for COMMAND. */
 	struct ptrc_buffer libraries;
 	/* COMMAND is linked statically, so the library cannot be loaded into it. */
@@ -43,9 +49,8 @@ void ptrc_preload_functions(struct ptrc_preload *, const char *glob);
 /* Whether the pattern matches a kind of waits. */
 bool ptrc_preload_has_waits(const char *glob);
 
-/* Takes the patterns of --waits (accepted by ptrc_preload_has_waits()) and those of --sdt (without line ends). */
-void ptrc_preload_patterns(struct ptrc_preload *, const struct ptrc_cli_texts *waits,
-			   const struct ptrc_cli_texts *sdt);
+/* Takes the patterns of --waits (accepted by ptrc_preload_has_waits()) or those of --sdt (without line ends). */
+void ptrc_preload_add(struct ptrc_preload *, enum ptrc_preload_kind, const struct ptrc_cli_texts *);
 
 /* Whether the file of COMMAND contains the name of the hook that code of -finstrument-functions calls, or of the
  * section that -fxray-instrument makes. */
@@ -60,17 +65,16 @@ void ptrc_preload_free(struct ptrc_preload *);
 /* Sets LD_PRELOAD and the variables that the library reads, in the process that will execute COMMAND. */
 void ptrc_preload_set_environment(struct ptrc_preload *);
 
-/* Whether --functions was given, but the trace has no event type for functions. If the filter or the patterns leave
- * out all events of functions, the trace still has these types. */
-bool ptrc_preload_lacks_functions(const struct ptrc_preload *, trace_id_t);
+/* Returns the first kind of events whose option was given, but of which the trace has no event type;
+ * PTRC_PRELOAD_KINDS if there is none. If the filter or the patterns leave out all events of a kind, the trace still has
+ * their types. */
+enum ptrc_preload_kind ptrc_preload_lacks(const struct ptrc_preload *, trace_id_t);
 
-/* Whether --waits (--sdt) was given, but no wait (no probe) was recorded. */
-bool ptrc_preload_lacks_waits(const struct ptrc_preload *, trace_id_t);
-bool ptrc_preload_lacks_probes(const struct ptrc_preload *, trace_id_t);
+/* Returns why the library is not loaded into COMMAND; NULL if nothing is in the way. */
+const char *ptrc_preload_why_not(const struct ptrc_preload *);
 
-/* Print a message that says why no function, no wait, or no probe was recorded. */
-void ptrc_preload_say_no_function(const struct ptrc_preload *, const char *command);
-void ptrc_preload_say_no_wait(const struct ptrc_preload *, const char *command);
-void ptrc_preload_say_no_probe(const struct ptrc_preload *, const char *command);
+/* Prints a message that says why nothing of this kind was recorded. */
+void ptrc_preload_say_none(const struct ptrc_preload *, enum ptrc_preload_kind,
+			   const char *command);
 
 #endif
