@@ -90,23 +90,9 @@ static void grow(struct ptrc_table *t)
 	free(old);
 }
 
-static struct ptrc_table_entry *seek(const struct ptrc_table *t, uint64_t hash, const void *key,
-				     size_t size)
-{
-	for (struct ptrc_table_entry *e = *slot_of(t, hash); e; e = e->next)
-		if (e->hash == hash && has_key(e, key, size))
-			return e;
-	return NULL;
-}
-
 static size_t thing_size_of(const struct ptrc_table_entry *e)
 {
 	return (size_t)(e->key - (const unsigned char *)e);
-}
-
-static bool is_last(const struct ptrc_table *t, uint64_t hash, const void *key, size_t size)
-{
-	return t->last && t->last->hash == hash && has_key(t->last, key, size);
 }
 
 void *ptrc_table_seek(const struct ptrc_table *t, const void *key, size_t key_size)
@@ -120,9 +106,13 @@ void *ptrc_table_seek(const struct ptrc_table *t, const void *key, size_t key_si
 void *ptrc_table_seek_hashed(const struct ptrc_table *t, uint64_t hash, const void *key,
 			     size_t key_size)
 {
-	if (is_last(t, hash, key, key_size))
+	if (t->last && t->last->hash == hash && has_key(t->last, key, key_size))
 		return t->last;
-	return t->count ? seek(t, hash, key, key_size) : NULL;
+	if (t->count)
+		for (struct ptrc_table_entry *e = *slot_of(t, hash); e; e = e->next)
+			if (e->hash == hash && has_key(e, key, key_size))
+				return e;
+	return NULL;
 }
 
 void *ptrc_table_find(struct ptrc_table *t, const void *key, size_t key_size, size_t thing_size)
@@ -136,16 +126,13 @@ void *ptrc_table_find(struct ptrc_table *t, const void *key, size_t key_size, si
 void *ptrc_table_find_hashed(struct ptrc_table *t, uint64_t hash, const void *key, size_t key_size,
 			     size_t thing_size)
 {
+	struct ptrc_table_entry *e = ptrc_table_seek_hashed(t, hash, key, key_size);
 	struct ptrc_table_entry **slot;
-	struct ptrc_table_entry *e;
 
-	if (is_last(t, hash, key, key_size))
-		return t->last;
-	if (2 * t->count >= t->slot_count)
-		grow(t);
-	e = seek(t, hash, key, key_size);
 	if (e)
 		return t->last = e;
+	if (2 * t->count >= t->slot_count)
+		grow(t);
 	slot = slot_of(t, hash);
 	if (t->spare && t->spare->key_size == key_size && thing_size_of(t->spare) == thing_size) {
 		e = t->spare;
