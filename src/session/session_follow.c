@@ -64,7 +64,7 @@ int ptrc_follow_add(struct ptrc_follow *f, int fd, bool is_snapshot,
 		return EMFILE;
 	to = calloc(1, sizeof(*to));
 	if (to)
-		count(f, &lost_before, &to->written_before);
+		count(f, &lost_before, &to->counts.written_before);
 	error = to ? posixtrace_cursor_open(f->trace, is_snapshot ? POSIXTRACE_CURSOR_SNAPSHOT : 0,
 					    &to->cursor)
 		   : ENOMEM;
@@ -76,13 +76,13 @@ int ptrc_follow_add(struct ptrc_follow *f, int fd, bool is_snapshot,
 	to->fd = fd;
 	to->is_snapshot = is_snapshot;
 	to->progress_ns = ptrc_now_ns();
-	count(f, &to->lost_before, &to->written_before);
+	count(f, &to->counts.lost_before, &to->counts.written_before);
 	if (!is_snapshot)
-		to->unobserved_before = state->counts.pt_unobserved_events;
+		to->counts.unobserved_before = state->counts.pt_unobserved_events;
 	/* For a snapshot, uses the number of lost events from before the cursor was opened: one that was lost
 	 * meanwhile is in the snapshot, or the cursor counts it as missed. */
 	if (is_snapshot)
-		to->lost_before = lost_before;
+		to->counts.lost_before = lost_before;
 	to->end = (struct ptrc_follow_end){.status = state->status, .counts = state->counts};
 	f->followers[f->count++] = to;
 	return 0;
@@ -174,14 +174,14 @@ static void send_status(struct ptrc_follower *to, const struct ptrc_follow_end *
 	struct ptrc_counts counts = session->counts;
 	struct ptrc_part part;
 
-	counts.pt_lost_events = to->missed.lost;
-	counts.pt_log_lost_events = to->missed.flushed;
-	if (counts.pt_unobserved_events >= to->unobserved_before)
-		counts.pt_unobserved_events -= to->unobserved_before;
+	counts.pt_lost_events = to->counts.lost;
+	counts.pt_log_lost_events = to->counts.flushed;
+	if (counts.pt_unobserved_events >= to->counts.unobserved_before)
+		counts.pt_unobserved_events -= to->counts.unobserved_before;
 	status.posix_stream_overrun_status =
-		to->missed.lost ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
+		to->counts.lost ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
 	status.posix_log_overrun_status =
-		to->missed.flushed ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
+		to->counts.flushed ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
 	if (session->error)
 		status.posix_stream_flush_error = session->error;
 	if (ptrc_cursor_end_part(to->cursor, &status, &counts, is_end, &part))
@@ -193,8 +193,8 @@ static void send_status(struct ptrc_follower *to, const struct ptrc_follow_end *
 /* Counts the events that the follower has missed. Returns whether the number has changed. */
 static bool count_missed(const struct ptrc_follow *f, struct ptrc_follower *to)
 {
-	struct ptrc_follow_missed *m = &to->missed;
-	struct ptrc_follow_missed before = *m;
+	struct ptrc_follow_counts *c = &to->counts;
+	struct ptrc_follow_counts before = *c;
 	uint64_t lost, written;
 	unsigned long missed;
 
@@ -202,10 +202,10 @@ static bool count_missed(const struct ptrc_follow *f, struct ptrc_follower *to)
 	to->is_behind = false;
 	if (posixtrace_cursor_get_missed(to->cursor, &missed))
 		return false;
-	lost = lost > to->lost_before ? lost - to->lost_before : 0;
-	m->lost = missed < lost || !f->has_log ? missed : lost;
-	m->flushed = missed - m->lost;
-	return m->lost != before.lost || m->flushed != before.flushed;
+	lost = lost > c->lost_before ? lost - c->lost_before : 0;
+	c->lost = missed < lost || !f->has_log ? missed : lost;
+	c->flushed = missed - c->lost;
+	return c->lost != before.lost || c->flushed != before.flushed;
 }
 
 /* Whether the log has got more events than .taken counts, so that some were flushed before the follower got them.
@@ -216,9 +216,9 @@ static bool is_overtaken(const struct ptrc_follow *f, struct ptrc_follower *to)
 	uint64_t lost, written;
 
 	count(f, &lost, &written);
-	if (written <= to->written_before + to->taken)
+	if (written <= to->counts.written_before + to->counts.taken)
 		return false;
-	to->taken = written - to->written_before;
+	to->counts.taken = written - to->counts.written_before;
 	return true;
 }
 
@@ -248,7 +248,7 @@ static bool send_events(struct ptrc_follower *to)
 		return false;
 	}
 	to->is_behind |= part.pt_has_gap;
-	to->taken += part.pt_events;
+	to->counts.taken += part.pt_events;
 	send_part(to, &part);
 	return part.pt_is_more;
 }
@@ -265,7 +265,7 @@ void ptrc_follow_greet(struct ptrc_follow *f)
 static void finish_snapshot(struct ptrc_follow *f, struct ptrc_follower *to)
 {
 	count_missed(f, to);
-	to->missed.lost += to->lost_before;
+	to->counts.lost += to->counts.lost_before;
 	if (!to->is_incomplete)
 		send_status(to, &to->end, true);
 	to->is_finished = true;
@@ -313,13 +313,8 @@ bool ptrc_follow_read(struct ptrc_follow *f)
 
 void ptrc_follow_cleared(struct ptrc_follow *f)
 {
-	for (size_t i = 0; i < f->count; i++) {
-		f->followers[i]->lost_before = 0;
-		f->followers[i]->unobserved_before = 0;
-		f->followers[i]->written_before = 0;
-		f->followers[i]->taken = 0;
-		f->followers[i]->missed = (struct ptrc_follow_missed){0};
-	}
+	for (size_t i = 0; i < f->count; i++)
+		f->followers[i]->counts = (struct ptrc_follow_counts){0};
 }
 
 /* ---- the end of the session ---- */

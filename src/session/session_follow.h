@@ -30,11 +30,20 @@ enum {
 	PTRC_FOLLOW_READ_MS = 2,
 };
 
-/* The events that a follower has missed since it connected, or since the session was last cleared. */
-struct ptrc_follow_missed {
-	/* The number of events that the stream has overwritten, or not recorded for lack of room. */
+/* Counts of events for a follower. All are 0 after a clear. */
+struct ptrc_follow_counts {
+	/* The counts at the time when the follower connected. lost_before: the events that were lost in the stream.
+	 * unobserved_before: those of the operating system that the kernel has lost; 0 for a snapshot. written_before:
+	 * those that were written to the log. */
+	uint64_t lost_before;
+	uint64_t unobserved_before;
+	uint64_t written_before;
+	/* The number of events that the follower got or that is_overtaken() found missing. If the log has got more
+	 * events than this since the follower connected, the follower has missed some more. */
+	uint64_t taken;
+	/* The numbers in the last STATUS packet: the events that the stream has overwritten, or not recorded for lack
+	 * of room; and those that were flushed to the session's log before they could be sent. */
 	uint64_t lost;
-	/* The number of events that were flushed to the session's log before they could be sent. */
 	uint64_t flushed;
 };
 
@@ -61,20 +70,10 @@ struct ptrc_follower {
 	size_t sent;
 	/* The monotonic time at which the socket last accepted bytes. */
 	int64_t progress_ns;
-	/* The counts at the time when the follower connected; 0 after a clear. lost_before: the events that were lost
-	 * in the stream. unobserved_before: those of the operating system that the kernel has lost; 0 for a snapshot.
-	 * written_before: those that were written to the log. */
-	uint64_t lost_before;
-	uint64_t unobserved_before;
-	uint64_t written_before;
-	/* The number of events that the follower got or that is_overtaken() found missing. If the log has got more
-	 * events than this since the follower connected, the follower has missed some more. */
-	uint64_t taken;
-	/* The numbers in the last STATUS packet. */
-	struct ptrc_follow_missed missed;
-	/* The monotonic time at which .missed was last counted. */
+	struct ptrc_follow_counts counts;
+	/* The monotonic time at which missed events were last counted. */
 	int64_t counted_ns;
-	/* Events may have been missed since .missed was last counted. */
+	/* Events may have been missed since then. */
 	bool is_behind;
 	/* An error has made a gap in the follower's log, or at the end of the session its socket was full and the
 	 * cursor had more events. After the bytes in .pending nothing more is sent, not even END. */
