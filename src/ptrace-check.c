@@ -23,8 +23,9 @@ enum {
 	/* The keys of the options that are formats start here. */
 	KEY_TEXT,
 	KEY_JSON = KEY_TEXT + PTRC_CHECK_JSON,
-	KEY_UTC = KEY_TEXT + PTRC_CHECK_FORMATS,
 };
+
+static bool is_utc;
 
 static const struct ptrc_cli_option options[] = {
 	{"never", KEY_RULE + 0, "EVENT", "no such event happens"},
@@ -59,7 +60,7 @@ static const struct ptrc_cli_option options[] = {
 	{"format", KEY_FORMAT, "FORMAT", "text (the default), json, tap, junit or github"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
 	PTRC_CHECK_FORMAT_OPTIONS(KEY_TEXT, NULL),
-	{"utc", KEY_UTC, NULL, "times in text are UTC, not local time"},
+	{"utc", 0, NULL, "times in text are UTC, not local time"},
 	{"allow-loss", PTRC_SELECTION_ALLOW_LOSS, NULL,
 	 "exit with 0, not 3, if the rules are kept though\nsomething is missing"},
 	PTRC_CLI_OPTIONS_END,
@@ -73,6 +74,7 @@ static const struct ptrc_cli cli = {
 		   "such an option the first operand is a file of rules only if its name ends in\n"
 		   ".yaml or .yml. EVENT is a pattern; 'EVENT where EXPRESSION' selects by fields.",
 	.options = options,
+	.flags = PTRC_CLI_FLAGS({"utc", &is_utc}),
 	.words = PTRC_CLI_ROWS({"format", "text json tap junit github"}),
 	.operand_kinds = "RULES|LOG",
 	.notes = "Exit status: 0 all rules are kept, 1 a rule is broken, or the command failed,\n"
@@ -85,7 +87,6 @@ static struct ptrc_pairs pairs;
 static struct ptrc_selection selection;
 static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE, .layouts = &query.layouts};
 static enum ptrc_check_format format;
-static bool is_utc;
 
 /* Refuses the operand if it is a log in the place of a file of rules. */
 static void refuse_log(const char *path)
@@ -122,8 +123,6 @@ static void parse(int argc, char **argv)
 			format = (enum ptrc_check_format)ptrc_cli_word("--format", optarg);
 		else if (key >= KEY_TEXT && key < KEY_TEXT + PTRC_CHECK_FORMATS)
 			format = (enum ptrc_check_format)(key - KEY_TEXT);
-		else if (key == KEY_UTC)
-			is_utc = true;
 		else
 			ptrc_selection_take(&selection, key);
 	}

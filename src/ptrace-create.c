@@ -22,10 +22,8 @@
 #include "src/session/session_create.h"
 #include "src/session/trace_error.h"
 
-enum {
-	KEY_ALL = PTRC_CLI_KEY_FIRST,
-	KEY_JSON,
-};
+static bool is_all;
+static bool is_json;
 
 static const struct ptrc_cli_option options[] = {
 	{"pid", 'p', "PID", "the process to trace; has to be given, here or in\nthe file"},
@@ -39,9 +37,9 @@ static const struct ptrc_cli_option options[] = {
 	 "go on when the process ends; otherwise the session\nends with it"},
 	PTRC_CONFIG_OPTION_PATTERNS,
 	PTRC_CONFIG_OPTION_FILE,
-	{"all", KEY_ALL, NULL, "make every session of the file, or none"},
+	{"all", 0, NULL, "make every session of the file, or none"},
 	PTRC_CONFIG_OPTION_DUMP_CONFIG,
-	{"json", KEY_JSON, NULL, "print an object per session instead of its name"},
+	{"json", 0, NULL, "print an object per session instead of its name"},
 	PTRC_CLI_OPTIONS_END,
 };
 
@@ -53,6 +51,7 @@ static const struct ptrc_cli cli = {
 		   "Prints the name of the session, which is NAME if --name is given.",
 	.options = options,
 	.shared_options = ptrc_config_attribute_options,
+	.flags = PTRC_CLI_FLAGS({"all", &is_all}, {"json", &is_json}),
 	.needs = PTRC_CLI_ROWS({"all", "config"}),
 	.words = PTRC_CLI_ROWS(PTRC_CONFIG_WORDS),
 	.notes = "SIZE is a number of bytes; a K, M or G after it stands for 1024, 1024^2\n"
@@ -74,8 +73,6 @@ struct making {
 
 static struct ptrc_config_line given = {.user = PTRC_CONFIG_FOR_CREATE};
 static struct ptrc_config_file config;
-static bool is_all;
-static bool is_json;
 
 /* The working directory at the start; NULL if it is unknown. A session without a log that is a regular file writes its
  * snapshots there, although the session has left this directory. */
@@ -100,14 +97,8 @@ static void parse(int argc, char **argv)
 	int key;
 
 	ptrc_cli_begin(&cli);
-	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		if (key == KEY_ALL)
-			is_all = true;
-		else if (key == KEY_JSON)
-			is_json = true;
-		else
-			ptrc_config_option(&given, key, optarg);
-	}
+	while ((key = ptrc_cli_next(argc, argv)) != -1)
+		ptrc_config_option(&given, key, optarg);
 	if (optind < argc)
 		ptrc_cli_usage(argv[optind], "no operand is expected");
 }

@@ -15,16 +15,15 @@
 #include "src/base/output.h"
 #include "src/query/reader.h"
 
-enum {
-	KEY_JSON = PTRC_CLI_KEY_FIRST,
-};
+static struct ptrc_buffer out;
+static struct ptrc_doctor d = {.out = &out};
 
 static const struct ptrc_cli_option options[] = {
 	{"event", 'e', "NAME",
 	 "name of the event that is missing from the trace,\nor a pattern for several"},
 	{"pid", 'p', "PID",
 	 "say whether this process can be traced, and if\nnot, why; may be given several times"},
-	{"json", KEY_JSON, NULL, "one JSON object per finding"},
+	{"json", 0, NULL, "one JSON object per finding"},
 	PTRC_CLI_OPTIONS_END,
 };
 
@@ -36,11 +35,12 @@ static const struct ptrc_cli cli = {
 		"recorded; COMMAND is not run. Without an operand, reports whether this machine\n"
 		"is fit for tracing. Changes nothing.",
 	.options = options,
+	.flags = PTRC_CLI_FLAGS({"json", &d.is_json}),
 	.operand_kinds = "SESSION|LOG|COMMAND",
 	.notes = "Exit status: 0 nothing is wrong, 1 there are problems, 2 wrong usage.",
 };
 
-static void say_unknown(struct ptrc_doctor *d, const char *thing)
+static void say_unknown(const char *thing)
 {
 	struct ptrc_nearest nearest = {0};
 	/* These are static so that leak checkers do not report the list, which is never freed. */
@@ -50,39 +50,37 @@ static void say_unknown(struct ptrc_doctor *d, const char *thing)
 	char left[PTRC_ORPHANS_TEXT_BYTES];
 
 	if (ptrc_orphans_of_session(thing, left)) {
-		ptrc_doctor_problem(d, "session", thing, NULL, "%s", left);
+		ptrc_doctor_problem(&d, "session", thing, NULL, "%s", left);
 		return;
 	}
 	if (!names)
 		ptrc_session_names(false, &names, &count);
 	for (size_t i = 0; i < count; i++)
 		ptrc_nearest_offer(&nearest, thing, names[i]);
-	ptrc_doctor_problem(d, "operand", thing, "ptrace-list shows the sessions",
+	ptrc_doctor_problem(&d, "operand", thing, "ptrace-list shows the sessions",
 			    "no such session, log or process%s",
 			    ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-static void examine(struct ptrc_doctor *d, const char *thing)
+static void examine(const char *thing)
 {
 	struct ptrc_cli_reason why;
 	uint64_t pid;
 
 	/* An operand with a slash is the path of a log. Another operand is a session if one has this name; else a
 	 * process if it is a number; else a log. */
-	if (!strchr(thing, '/') && ptrc_doctor_session(d, thing))
+	if (!strchr(thing, '/') && ptrc_doctor_session(&d, thing))
 		return;
 	if (ptrc_cli_parse_number(thing, 1, INT_MAX, &pid, &why))
-		ptrc_doctor_process(d, (pid_t)pid, 0);
+		ptrc_doctor_process(&d, (pid_t)pid, 0);
 	else if (strchr(thing, '/') || ptrc_reader_is_there(thing))
-		ptrc_doctor_log(d, thing);
+		ptrc_doctor_log(&d, thing);
 	else
-		say_unknown(d, thing);
+		say_unknown(thing);
 }
 
 int main(int argc, char **argv)
 {
-	struct ptrc_buffer out = PTRC_BUFFER_INIT;
-	struct ptrc_doctor d = {.out = &out};
 	pid_t *pids = NULL;
 	size_t pid_count = 0;
 	char **program = NULL;
@@ -99,9 +97,7 @@ int main(int argc, char **argv)
 		}
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		if (key == KEY_JSON)
-			d.is_json = true;
-		else if (key == 'e')
+		if (key == 'e')
 			d.event = optarg;
 		else if (key == 'p')
 			*ptrc_append(pids, pid_count) =
@@ -130,7 +126,7 @@ int main(int argc, char **argv)
 	d.is_about_tracing = false;
 	free(pids);
 	for (; optind < argc; optind++)
-		examine(&d, argv[optind]);
+		examine(argv[optind]);
 	ptrc_output_end(&out);
 	return d.problems ? PTRC_EXIT_FAILED : PTRC_EXIT_DONE;
 }

@@ -22,37 +22,41 @@
 enum {
 	KEY_FORMAT = PTRC_CLI_KEY_FIRST,
 	KEY_JSON,
-	KEY_COUNT,
-	KEY_PAIRS,
 	KEY_LONGEST,
-	KEY_TREE,
-	KEY_VERIFY,
 	KEY_THREADS,
 	KEY_TO_LOG,
-	KEY_FORCE,
 	KEY_FIELDS,
-	KEY_UTC,
-	KEY_RELATIVE,
 	KEY_HEADER,
 	KEY_COLOR,
-	KEY_SUMMARY,
 };
+
+static struct ptrc_query query;
+static struct ptrc_text text = {
+	.query = &query,
+	/* The width at first: enough for the shorter names of system events. */
+	.format.widths[PTRC_COLUMN_EVENT] = 17,
+};
+
+static struct ptrc_pairs pairs;
+static struct ptrc_selection selection;
+
+static bool is_tree, is_forced, is_utc;
 
 static const struct ptrc_cli_option options[] = {
 	{"follow", 'f', "SESSION", "show the events of a session as they come, to its\nend"},
 	PTRC_SELECTION_OPTIONS,
-	{"count", KEY_COUNT, NULL, "show only the number of events"},
+	{"count", 0, NULL, "show only the number of events"},
 	{"pair", PTRC_SELECTION_PAIR, "PAIR",
 	 "show pairs of events in place of events:\n"
 	 "'req' (of req.begin and req.end) or 'a..b', of the\nsame thread, or with ' by data.id' of those with\n"
 	 "the same value in the field; may be given several\ntimes"},
-	{"pairs", KEY_PAIRS, NULL, "the same of all event types X.begin and X.end"},
+	{"pairs", 0, NULL, "the same of all event types X.begin and X.end"},
 	{"longest", KEY_LONGEST, "N",
 	 "with these: show only the N pairs that took\nlongest, the longest first"},
-	{"tree", KEY_TREE, NULL,
+	{"tree", 0, NULL,
 	 "show pairs as a tree of calls with durations, one\ntree for each thread; --pairs, if no pair is\n"
 	 "given"},
-	{"verify", KEY_VERIFY, NULL,
+	{"verify", 0, NULL,
 	 "show no events, but read all of them, and compare\nthem with what the logs say of "
 	 "themselves"},
 	PTRC_SELECTION_HOST_OPTIONS,
@@ -66,8 +70,8 @@ static const struct ptrc_cli_option options[] = {
 	{"format", KEY_FORMAT, "FORMAT",
 	 "text, json, csv or columns (default: text on a\nterminal and of --count, else json)"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
-	{"utc", KEY_UTC, NULL, "times in text are UTC, not local time"},
-	{"relative", KEY_RELATIVE, NULL,
+	{"utc", 0, NULL, "times in text are UTC, not local time"},
+	{"relative", 0, NULL,
 	 "in place of the time, show the time since the\nfirst event and since the event before"},
 	{"header", KEY_HEADER, "WHEN",
 	 "a line that names the columns of text: auto,\nalways or never (default: auto, that is, "
@@ -75,9 +79,9 @@ static const struct ptrc_cli_option options[] = {
 	{"color", KEY_COLOR, "WHEN",
 	 "colours in text: auto, always or never (default:\n"
 	 "auto, that is, on a terminal unless NO_COLOR is\nset)"},
-	{"summary", KEY_SUMMARY, NULL, "at the end, say how many were shown and what is\nmissing"},
+	{"summary", 0, NULL, "at the end, say how many were shown and what is\nmissing"},
 	{"to-log", KEY_TO_LOG, "FILE", "write the events to a log, in place of showing\nthem"},
-	{"force", KEY_FORCE, NULL, "let the log replace a file that is not one"},
+	{"force", 0, NULL, "let the log replace a file that is not one"},
 	{"threads", KEY_THREADS, "N",
 	 "how many threads format the events (default: as\nmany as there are processors)"},
 	{"allow-loss", PTRC_SELECTION_ALLOW_LOSS, NULL,
@@ -94,6 +98,10 @@ static const struct ptrc_cli cli = {
 		"that has a / in it, or that no session has, is the path of a log; LOG may be\n"
 		"- for standard input. Without any, it is " PTRC_SELECTION_LOG ".",
 	.options = options,
+	.flags = PTRC_CLI_FLAGS({"count", &text.is_counting}, {"pairs", &pairs.is_by_name},
+				{"tree", &is_tree}, {"verify", &query.is_verifying},
+				{"utc", &is_utc}, {"relative", &text.format.is_relative},
+				{"summary", &text.has_summary}, {"force", &is_forced}),
 	/* clang-format off */
 	.exclusions = PTRC_CLI_ROWS(
 		PTRC_SELECTION_EXCLUSIONS,
@@ -122,16 +130,6 @@ static const struct ptrc_cli cli = {
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 };
 
-static struct ptrc_query query;
-static struct ptrc_text text = {
-	.query = &query,
-	/* The width at first: enough for the shorter names of system events. */
-	.format.widths[PTRC_COLUMN_EVENT] = 17,
-};
-
-static struct ptrc_pairs pairs;
-static struct ptrc_selection selection;
-
 static const char csv_fields[] = "time,event,pid,tid,data";
 static const char csv_pair_fields[] = "pair,time,duration,pid,tid,begin.data,end.data";
 
@@ -148,11 +146,9 @@ static bool is_colour_wanted(int when)
 
 /* The file of --to-log, or NULL. */
 static const char *to_log;
-static bool is_forced;
 /* The value of --longest; UINT64_MAX if it was not given. */
 static uint64_t longest_count = UINT64_MAX;
 
-static bool is_tree;
 /* --fields has function, file or line, which need --symbols. */
 static bool has_source_field;
 
@@ -186,7 +182,6 @@ static void parse(int argc, char **argv)
 	struct ptrc_cli_reason why;
 	bool is_format_given = false;
 	bool is_text, is_csv, is_columns;
-	bool is_utc = false;
 	int header = AUTO;
 	int colour = AUTO;
 	int key;
@@ -197,14 +192,6 @@ static void parse(int argc, char **argv)
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
 		if (ptrc_selection_take(&selection, key))
 			continue;
-		text.is_counting |= key == KEY_COUNT;
-		pairs.is_by_name |= key == KEY_PAIRS;
-		is_tree |= key == KEY_TREE;
-		is_forced |= key == KEY_FORCE;
-		query.is_verifying |= key == KEY_VERIFY;
-		is_utc |= key == KEY_UTC;
-		text.format.is_relative |= key == KEY_RELATIVE;
-		text.has_summary |= key == KEY_SUMMARY;
 		is_format_given |= key == KEY_FORMAT || key == KEY_JSON;
 		if (key == KEY_LONGEST)
 			longest_count = ptrc_cli_number("--longest", optarg, 0, INT64_MAX);

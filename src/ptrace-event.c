@@ -17,11 +17,7 @@
 #include "src/base/table.h"
 #include "src/fields/json_text.h"
 
-enum {
-	KEY_REQUIRE = PTRC_CLI_KEY_FIRST,
-	KEY_STDIN,
-	KEY_JSON,
-};
+static bool is_required, is_stdin, is_json;
 
 /* The greatest size of data from standard input, which may be endless. */
 #define STDIN_MAX ((size_t)16 << 20)
@@ -30,9 +26,9 @@ static const struct ptrc_cli_option options[] = {
 	{"pid", 'p', "PID",
 	 "process whose event it is (default: the parent\n"
 	 "process, that is, the script)"},
-	{"require", KEY_REQUIRE, NULL, "fail if the event is recorded nowhere"},
-	{"stdin", KEY_STDIN, NULL, "take the data from standard input"},
-	{"json", KEY_JSON, NULL,
+	{"require", 0, NULL, "fail if the event is recorded nowhere"},
+	{"stdin", 0, NULL, "take the data from standard input"},
+	{"json", 0, NULL,
 	 "the data is JSON, and so is a VALUE that reads\n"
 	 "as JSON"},
 	PTRC_CLI_OPTIONS_END,
@@ -45,6 +41,8 @@ static const struct ptrc_cli cli = {
 		   "text DATA, standard input (-), or a JSON object of the keys and values.\n"
 		   "Does nothing if the script is not traced.",
 	.options = options,
+	.flags =
+		PTRC_CLI_FLAGS({"require", &is_required}, {"stdin", &is_stdin}, {"json", &is_json}),
 	.notes = "DATA that may begin with - has to follow --: ptrace-event -- NAME \"$data\"\n\n"
 		 "Exit status: 0 done, or nothing traces the script, 1 failed, 2 wrong usage.",
 };
@@ -90,7 +88,7 @@ static void check_keys(char **pairs)
 
 /* Puts the member `key`. A value that is a number, true, false or null in JSON is put unchanged; with --json
  * (is_json), so is any other valid JSON. Every other value is put as a string. */
-static void put_value(struct ptrc_json *j, const char *key, const char *value, bool is_json)
+static void put_value(struct ptrc_json *j, const char *key, const char *value)
 {
 	bool is_plain = *value && strchr("-0123456789tfn", *value) && !strpbrk(value, " \t\r\n");
 
@@ -102,7 +100,7 @@ static void put_value(struct ptrc_json *j, const char *key, const char *value, b
 	}
 }
 
-static void put_pairs(struct ptrc_buffer *data, char **pairs, bool is_json)
+static void put_pairs(struct ptrc_buffer *data, char **pairs)
 {
 	struct ptrc_json j = {.buffer = data, .is_first = true};
 
@@ -115,7 +113,7 @@ static void put_pairs(struct ptrc_buffer *data, char **pairs, bool is_json)
 		size_t len = key_length(*pair);
 
 		(*pair)[len] = '\0';
-		put_value(&j, *pair, *pair + len + 1, is_json);
+		put_value(&j, *pair, *pair + len + 1);
 		(*pair)[len] = '=';
 	}
 	ptrc_json_close(&j, '}');
@@ -257,20 +255,16 @@ static bool is_object(const struct ptrc_buffer *data)
 int main(int argc, char **argv)
 {
 	struct ptrc_buffer data = PTRC_BUFFER_INIT;
-	bool is_required = false, is_stdin = false, is_json = false, is_good = true;
+	bool is_good = true;
 	struct result r = {.pid = 0};
 	const char *name;
 	char **operands;
 	int key;
 
 	ptrc_cli_begin(&cli);
-	while ((key = ptrc_cli_next(argc, argv)) != -1) {
+	while ((key = ptrc_cli_next(argc, argv)) != -1)
 		if (key == 'p')
 			r.pid = (pid_t)ptrc_cli_number("--pid", optarg, 1, INT_MAX);
-		is_required |= key == KEY_REQUIRE;
-		is_stdin |= key == KEY_STDIN;
-		is_json |= key == KEY_JSON;
-	}
 	if (optind == argc)
 		ptrc_cli_usage(NULL, "no event NAME given");
 	name = argv[optind];
@@ -288,7 +282,7 @@ int main(int argc, char **argv)
 		ptrc_buffer_text(&data, operands[0]);
 	} else if (operands[0]) {
 		is_typed = true;
-		put_pairs(&data, operands, is_json);
+		put_pairs(&data, operands);
 	}
 	if (is_good && is_json && !is_typed) {
 		is_good = is_typed = is_object(&data);

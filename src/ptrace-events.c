@@ -15,21 +15,18 @@
 #include "src/session/orphans.h"
 #include "src/session/session_client.h"
 
-enum {
-	KEY_NAMES = PTRC_CLI_KEY_FIRST,
-	KEY_USER,
-	KEY_JSON,
-	KEY_ALLOW_LOSS,
-	KEY_SDT,
-};
+static bool is_names;
+static bool is_user;
+static bool is_json;
+static bool is_sdt;
+static bool is_loss_allowed;
 
 static const struct ptrc_cli_option options[] = {
-	{"names", KEY_NAMES, NULL, "only the names, one per line, without counting"},
-	{"user", KEY_USER, NULL, "leave the system's own event types out"},
-	{"json", KEY_JSON, NULL, "an object per event type"},
-	{"allow-loss", KEY_ALLOW_LOSS, NULL,
-	 "exit with 0 even if a log cannot be read to its\nend"},
-	{"sdt", KEY_SDT, NULL,
+	{"names", 0, NULL, "only the names, one per line, without counting"},
+	{"user", 0, NULL, "leave the system's own event types out"},
+	{"json", 0, NULL, "an object per event type"},
+	{"allow-loss", 0, NULL, "exit with 0 even if a log cannot be read to its\nend"},
+	{"sdt", 0, NULL,
 	 "list the probes of programs and of the libraries\n"
 	 "that they load, which ptrace-run --sdt records"},
 	PTRC_CLI_OPTIONS_END,
@@ -43,14 +40,12 @@ static const struct ptrc_cli cli = {
 		   "bytes of data, events cut to max-data-size, name. A name that has a / in\n"
 		   "it, or that no session has, is the path of a log.",
 	.options = options,
+	.flags = PTRC_CLI_FLAGS({"names", &is_names}, {"user", &is_user}, {"json", &is_json},
+				{"sdt", &is_sdt}, {"allow-loss", &is_loss_allowed}),
 	.exclusions = PTRC_CLI_ROWS({"names", "json"}, {"sdt", "user"}, {"sdt", "allow-loss"}),
 	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 };
-
-static bool is_names;
-static bool is_user;
-static bool is_json;
 
 static void put_json(struct ptrc_buffer *b, const char *thing, bool is_session,
 		     const struct ptrc_session_type *type)
@@ -194,20 +189,11 @@ int main(int argc, char **argv)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	enum ptrc_exit worst = PTRC_EXIT_DONE;
-	bool is_loss_allowed = false;
-	bool is_sdt = false;
 	bool is_one;
 	int first;
-	int key;
 
 	ptrc_cli_begin(&cli);
-	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		is_names |= key == KEY_NAMES;
-		is_user |= key == KEY_USER;
-		is_json |= key == KEY_JSON;
-		is_sdt |= key == KEY_SDT;
-		is_loss_allowed |= key == KEY_ALLOW_LOSS;
-	}
+	ptrc_cli_next(argc, argv);
 	if (optind == argc)
 		ptrc_cli_usage(NULL, is_sdt ? "no PROGRAM given" : "no SESSION or LOG given");
 	is_one = optind + 1 == argc;

@@ -17,10 +17,11 @@
 
 enum {
 	KEY_TO = PTRC_CLI_KEY_FIRST,
-	KEY_FORCE,
 	KEY_COUNTERS,
 	KEY_CTF_VERSION,
 };
+
+static struct ptrc_export_options export;
 
 static const struct ptrc_cli_option options[] = {
 	{"to", KEY_TO, "FORMAT", "chrome, perfetto, ctf, folded, speedscope, csv or\notlp"},
@@ -28,7 +29,7 @@ static const struct ptrc_cli_option options[] = {
 	 "write to this file, not to standard output;\nfor ctf, to this directory"},
 	{"ctf-version", KEY_CTF_VERSION, "VERSION",
 	 "of ctf: 1.8 (the default), or 2, which babeltrace\nreads since 2.1"},
-	{"force", KEY_FORCE, NULL,
+	{"force", 0, NULL,
 	 "let the export replace a file that is none of this\nformat; of ctf, an export to ctf"},
 	PTRC_SELECTION_OPTIONS,
 	{"pair", PTRC_SELECTION_PAIR, "PAIR",
@@ -55,6 +56,7 @@ static const struct ptrc_cli cli = {
 		"path of a log; LOG may be - for standard input. Without any, it is\n" PTRC_SELECTION_LOG
 		".",
 	.options = options,
+	.flags = PTRC_CLI_FLAGS({"force", &export.is_forced}),
 	.exclusions = PTRC_CLI_ROWS(PTRC_SELECTION_EXCLUSIONS),
 	.needs = PTRC_CLI_ROWS(PTRC_SELECTION_NEEDS, {"force", "output"}),
 	/* The words are in the order of ptrc_export_formats and ptrc_ctf_versions. */
@@ -67,7 +69,6 @@ static const struct ptrc_cli cli = {
 static struct ptrc_query query;
 static struct ptrc_pairs pairs;
 static struct ptrc_selection selection;
-static struct ptrc_export_options export;
 
 /* Refuses the option, which is about pairs, if the format shows no pairs. */
 static void check_pairs(const char *option)
@@ -122,7 +123,6 @@ static void parse(int argc, char **argv)
 	ptrc_cli_begin(&cli);
 	ptrc_selection_begin(&selection, &query, &pairs);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		export.is_forced |= key == KEY_FORCE;
 		export.has_counters |= key == KEY_COUNTERS;
 		if (key == KEY_TO)
 			export.format = ptrc_export_formats[ptrc_cli_word("--to", optarg)];

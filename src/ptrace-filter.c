@@ -18,11 +18,12 @@
 /* The key of the option that sets PTRC_SESSION_FILTER_flag in the request to the session. */
 #define KEY(flag) (PTRC_CLI_KEY_FIRST + PTRC_SESSION_FILTER_##flag)
 enum {
-	KEY_JSON = PTRC_CLI_KEY_FIRST,
-	/* Neither KEY_JSON nor the keys from here on set a flag. */
+	/* The keys from here on set no flag. */
 	KEY_ONLY = KEY(PATTERNS) + 1,
 	KEY_EXCLUDE,
 };
+
+static bool is_json;
 
 static const struct ptrc_cli_option options[] = {
 	{"set", KEY(SET), NULL, "filter out these events and no others"},
@@ -35,7 +36,7 @@ static const struct ptrc_cli_option options[] = {
 	 "record only events whose name matches; may be\ngiven several times"},
 	{"exclude", KEY_EXCLUDE, "GLOB",
 	 "do not record events whose name matches; may be\ngiven several times"},
-	{"json", KEY_JSON, NULL, "show the filter as JSON"},
+	{"json", 0, NULL, "show the filter as JSON"},
 	PTRC_CLI_OPTIONS_END,
 };
 
@@ -47,6 +48,7 @@ static const struct ptrc_cli cli = {
 		   "--exclude replace the session's patterns. Without all these options\n"
 		   "filter and patterns are shown, one per line.",
 	.options = options,
+	.flags = PTRC_CLI_FLAGS({"json", &is_json}),
 	.exclusions = PTRC_CLI_ROWS({"only exclude", "set add remove system all new"},
 				    {"set add remove", "set add remove"}),
 	.operand_kinds = "SESSION EVENT",
@@ -105,7 +107,7 @@ static void put_json(struct ptrc_buffer *b, const char *name, const struct ptrc_
 	ptrc_json_end(&j);
 }
 
-static int show(const char *name, bool is_json)
+static int show(const char *name)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	struct ptrc_session_types types;
@@ -206,7 +208,6 @@ int main(int argc, char **argv)
 	struct ptrc_session_question q = {.verb = PTRC_SESSION_FILTER};
 	/* The patterns are static so that leak checkers do not report them, as they are never freed. */
 	static struct ptrc_cli_texts patterns;
-	bool is_json = false;
 	const char *name;
 	uint32_t action;
 	int status = PTRC_EXIT_DONE;
@@ -214,9 +215,7 @@ int main(int argc, char **argv)
 
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		if (key == KEY_JSON)
-			is_json = true;
-		else if (key == KEY_ONLY || key == KEY_EXCLUDE)
+		if (key == KEY_ONLY || key == KEY_EXCLUDE)
 			add_pattern(&patterns, key == KEY_ONLY, optarg);
 		else
 			q.flags |= (uint32_t)(key - PTRC_CLI_KEY_FIRST);
@@ -246,6 +245,6 @@ int main(int argc, char **argv)
 	if (action)
 		status = change(name, &q);
 	if (status == PTRC_EXIT_DONE && (!action || is_json))
-		status = show(name, is_json);
+		status = show(name);
 	return status;
 }

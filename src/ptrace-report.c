@@ -16,19 +16,20 @@
 #include "src/summary/selection.h"
 
 enum {
-	KEY_FORCE = PTRC_CLI_KEY_FIRST,
-	KEY_MAX_SIZE,
-	KEY_TEXT,
-	KEY_UTC,
+	KEY_MAX_SIZE = PTRC_CLI_KEY_FIRST,
 };
+
+static struct ptrc_report report;
+static bool is_forced;
+static bool is_utc;
 
 static const struct ptrc_cli_option options[] = {
 	{"output", 'o', "FILE", "write the report to this file; - for standard\noutput"},
-	{"force", KEY_FORCE, NULL, "let it replace a file that is not a report"},
+	{"force", 0, NULL, "let it replace a file that is not a report"},
 	{"max-size", KEY_MAX_SIZE, "SIZE",
 	 "the most bytes that the report may have, such as\n5M (default: 20M)"},
-	{"text", KEY_TEXT, NULL, "show summary, durations and gaps as text instead"},
-	{"utc", KEY_UTC, NULL, "with --text: times are UTC, not local time"},
+	{"text", 0, NULL, "show summary, durations and gaps as text instead"},
+	{"utc", 0, NULL, "with --text: times are UTC, not local time"},
 	PTRC_SELECTION_OPTIONS,
 	{"pair", PTRC_SELECTION_PAIR, "PAIR",
 	 "take these for pairs, too, as all X.begin and\nX.end are:\n"
@@ -52,6 +53,7 @@ static const struct ptrc_cli cli = {
 		"it, or that no session has, is the path of a log; LOG may be - for standard\n"
 		"input. Without any, it is " PTRC_SELECTION_LOG ".",
 	.options = options,
+	.flags = PTRC_CLI_FLAGS({"force", &is_forced}, {"text", &report.is_text}, {"utc", &is_utc}),
 	.exclusions = PTRC_CLI_ROWS(PTRC_SELECTION_EXCLUSIONS, {"text", "output force max-size"}),
 	.needs = PTRC_CLI_ROWS(PTRC_SELECTION_NEEDS, {"utc", "text"}),
 	.operand_kinds = "SESSION|LOG",
@@ -81,11 +83,8 @@ enum {
 static struct ptrc_query query;
 static struct ptrc_pairs pairs;
 static struct ptrc_selection selection;
-static struct ptrc_report report;
 static struct ptrc_page_options page_options;
 static const char *output;
-static bool is_forced;
-static bool is_utc;
 static struct ptrc_buffer out;
 /* No event type matches the selection, so there is no report. */
 static bool is_vain;
@@ -112,9 +111,6 @@ static void parse(int argc, char **argv)
 	page_options.size_max = SIZE_DEFAULT;
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		is_forced |= key == KEY_FORCE;
-		report.is_text |= key == KEY_TEXT;
-		is_utc |= key == KEY_UTC;
 		if (key == 'o')
 			ptrc_cli_once("--output", &output);
 		else if (key != KEY_MAX_SIZE)

@@ -61,17 +61,18 @@
 enum { WORD_MS = 1000 };
 
 enum {
-	KEY_ALLOW_LOSS = PTRC_CLI_KEY_FIRST,
-	KEY_NO_LOSS,
+	KEY_NO_LOSS = PTRC_CLI_KEY_FIRST,
 	KEY_JSON,
 	KEY_JSON_FD,
 	KEY_CHECK,
 	KEY_FUNCTIONS,
 	KEY_UNTIL,
-	KEY_QUIET,
 	/* The keys of the options that are formats of verdicts start here. */
 	KEY_FORMAT,
 };
+
+static bool is_loss_allowed;
+static bool is_quiet;
 
 static const struct ptrc_cli_option options[] = {
 	{"output", 'o', "LOG",
@@ -86,8 +87,8 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CONFIG_OPTION_DUMP_CONFIG,
 	{"no-loss", KEY_NO_LOSS, NULL,
 	 "have COMMAND wait for the log rather than lose an\nevent: --full-wait=" NO_LOSS_WAIT},
-	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if events were lost"},
-	{"quiet", KEY_QUIET, NULL, "say only what was lost or has failed"},
+	{"allow-loss", 0, NULL, "exit with 0 even if events were lost"},
+	{"quiet", 0, NULL, "say only what was lost or has failed"},
 	{"until", KEY_UNTIL, "END",
 	 "record until this has ended: command (default), or\nall, which is COMMAND and all that it started"},
 	{"functions", KEY_FUNCTIONS, "[=GLOB]",
@@ -112,6 +113,7 @@ static const struct ptrc_cli cli = {
 		   "instruction to its end.",
 	.options = options,
 	.shared_options = ptrc_config_attribute_options,
+	.flags = PTRC_CLI_FLAGS({"allow-loss", &is_loss_allowed}, {"quiet", &is_quiet}),
 	.needs = PTRC_CLI_ROWS({"tap junit github", "check"}),
 	.words = PTRC_CLI_ROWS({"until", "command all"}, {"waits", "lock io net sleep child"},
 			       PTRC_CONFIG_WORDS),
@@ -189,10 +191,8 @@ struct run {
 
 static struct ptrc_config_line given = {.user = PTRC_CONFIG_FOR_RUN};
 static struct ptrc_config_file config;
-static bool is_loss_allowed;
 /* --until=all: records until all processes that COMMAND has started have ended. */
 static bool is_until_all;
-static bool is_quiet;
 static struct ptrc_preload preload;
 /* The query that judges the log by the rules of --check, and these rules. */
 static struct ptrc_query judged;
@@ -246,10 +246,6 @@ static void parse(int argc, char **argv, struct run *r)
 		else if (key >= KEY_FORMAT && key < KEY_FORMAT + PTRC_CHECK_FORMATS)
 			ptrc_run_verdicts_option((enum ptrc_check_format)(key - KEY_FORMAT),
 						 optarg);
-		else if (key == KEY_ALLOW_LOSS)
-			is_loss_allowed = true;
-		else if (key == KEY_QUIET)
-			is_quiet = true;
 		else if (key == KEY_UNTIL)
 			is_until_all = ptrc_cli_word("--until", optarg) != 0;
 		else if (key == KEY_FUNCTIONS)

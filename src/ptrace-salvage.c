@@ -19,18 +19,16 @@
 
 #define DEFAULT_LOG "ptrace.salvaged"
 
-enum {
-	KEY_DISCARD = PTRC_CLI_KEY_FIRST,
-	KEY_JSON,
-	KEY_ALL,
-};
+static bool is_discarding;
+static bool is_json;
+static bool is_all;
 
 static const struct ptrc_cli_option options[] = {
 	{"output", 'o', "LOG",
 	 "write events that cannot go into the log they\nbelong to into this new file"},
-	{"all", KEY_ALL, NULL, "write all unfinished streams"},
-	{"discard", KEY_DISCARD, NULL, "remove the streams with their events instead"},
-	{"json", KEY_JSON, NULL, "print the result as JSON"},
+	{"all", 0, NULL, "write all unfinished streams"},
+	{"discard", 0, NULL, "remove the streams with their events instead"},
+	{"json", 0, NULL, "print the result as JSON"},
 	PTRC_CLI_OPTIONS_END,
 };
 
@@ -42,6 +40,7 @@ static const struct ptrc_cli cli = {
 		   "the log were killed. STREAM is an identifier, or the process ID of the\n"
 		   "controller or of the target.",
 	.options = options,
+	.flags = PTRC_CLI_FLAGS({"discard", &is_discarding}, {"json", &is_json}, {"all", &is_all}),
 	.exclusions = PTRC_CLI_ROWS({"output", "discard"}, {"all", "STREAM"}),
 	.notes = "No file is replaced: if LOG exists, a number is added to the name. Without\n"
 		 "--output, streams without a log go into " DEFAULT_LOG ", and if a log is gone,\n"
@@ -57,9 +56,6 @@ struct result {
 };
 
 static const char *output;
-static bool is_discarding;
-static bool is_json;
-static bool is_all;
 static bool is_listing;
 
 static bool is_meant(const struct posixtrace_orphan *o, const char *operand)
@@ -169,13 +165,9 @@ int main(int argc, char **argv)
 	int key;
 
 	ptrc_cli_begin(&cli);
-	while ((key = ptrc_cli_next(argc, argv)) != -1) {
+	while ((key = ptrc_cli_next(argc, argv)) != -1)
 		if (key == 'o')
 			output = optarg;
-		is_discarding |= key == KEY_DISCARD;
-		is_all |= key == KEY_ALL;
-		is_json |= key == KEY_JSON;
-	}
 	if (output && !*output)
 		ptrc_cli_usage("--output", "needs the name of a file");
 	if (output && !strcmp(output, "-"))

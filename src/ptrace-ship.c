@@ -48,10 +48,11 @@ enum {
 	KEY_GIVE_UP,
 	KEY_VERBOSE,
 	KEY_SETTINGS_END,
-	KEY_CREATE_TABLE = KEY_SETTINGS_END,
-	KEY_PRINT_SCHEMA,
-	KEY_JSON,
 };
+
+static bool is_creating;
+static bool is_printing;
+static bool is_json;
 
 enum { SETTINGS = KEY_SETTINGS_END - PTRC_CLI_KEY_FIRST };
 
@@ -82,9 +83,9 @@ static const struct ptrc_cli_option options[] = {
 	 "how long a server that does not answer is tried,\nsuch as 1h (default: 1m, and 0, which is "
 	 "for\never, with --follow)"},
 	{"verbose", KEY_VERBOSE, NULL, "say of each log how many rows were sent"},
-	{"create-table", KEY_CREATE_TABLE, NULL, "make the tables on the server first"},
-	{"print-schema", KEY_PRINT_SCHEMA, NULL, "print the SQL that makes the tables, and end"},
-	{"json", KEY_JSON, NULL, "an object per log with its result"},
+	{"create-table", 0, NULL, "make the tables on the server first"},
+	{"print-schema", 0, NULL, "print the SQL that makes the tables, and end"},
+	{"json", 0, NULL, "an object per log with its result"},
 	{"config", 'c', "FILE", "take settings from this file, \"-\" for standard\ninput"},
 	PTRC_CLI_OPTIONS_END,
 };
@@ -97,6 +98,8 @@ static const struct ptrc_cli cli = {
 		"whatever happens to ptrace-ship, the network and the server. LOG.ship, next to\n"
 		"each log, records what the server has.",
 	.options = options,
+	.flags = PTRC_CLI_FLAGS({"create-table", &is_creating}, {"print-schema", &is_printing},
+				{"json", &is_json}),
 	.words = PTRC_CLI_ROWS({"dialect", "modern plain"}),
 	.operand_kinds = "LOG",
 	.notes = "Exit status: 0 done; 1 failed, or not everything was sent; 2 wrong usage;\n"
@@ -116,10 +119,7 @@ static struct ptrc_ship_follow follow = {
 };
 static const char *follow_where;
 static const char *password_file;
-static bool is_creating;
-static bool is_printing;
 static bool is_verbose;
-static bool is_json;
 static struct ptrc_buffer out = PTRC_BUFFER_INIT;
 
 /* The value given for a setting. If it is from a configuration file, .file and .mark are its place in that file. */
@@ -331,15 +331,11 @@ static void parse(int argc, char **argv)
 	int key;
 
 	ptrc_cli_begin(&cli);
-	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		is_creating |= key == KEY_CREATE_TABLE;
-		is_printing |= key == KEY_PRINT_SCHEMA;
-		is_json |= key == KEY_JSON;
+	while ((key = ptrc_cli_next(argc, argv)) != -1)
 		if (key == 'c')
 			file = optarg;
-		else if (key < KEY_SETTINGS_END)
+		else
 			given[key - PTRC_CLI_KEY_FIRST].text = optarg ? optarg : "true";
-	}
 	if (file)
 		read_file(file);
 	for (key = PTRC_CLI_KEY_FIRST; key < KEY_SETTINGS_END; key++)

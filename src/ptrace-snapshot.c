@@ -15,33 +15,6 @@
 #include "src/session/reader_follow.h"
 #include "src/query/query.h"
 
-enum {
-	KEY_FORCE = PTRC_CLI_KEY_FIRST,
-	KEY_JSON,
-	KEY_ALLOW_LOSS,
-};
-
-static const struct ptrc_cli_option options[] = {
-	{"output", 'o', "LOG", "the log to write"},
-	{"force", KEY_FORCE, NULL, "replace an existing file even if it is not a log"},
-	{"json", KEY_JSON, NULL, "print the result as JSON"},
-	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if the data is incomplete"},
-	PTRC_CLI_OPTIONS_END,
-};
-
-static const struct ptrc_cli cli = {
-	.program = "ptrace-snapshot",
-	.operands = "[OPTION]... --output=LOG SESSION",
-	.summary =
-		"Writes what a session has recorded so far into a log. The session goes on, and\n"
-		"nothing is taken away from it.",
-	.options = options,
-	.operand_kinds = "SESSION",
-	.notes = "If the session flushes its stream to a log of its own, LOG gets what that has\n"
-		 "after one more flush, else what the stream holds now.\n"
-		 "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
-};
-
 static const char *output;
 static bool is_forced;
 static bool is_json;
@@ -56,6 +29,29 @@ static struct ptrc_query query = {
 	.last_count = UINT64_MAX,
 	.sources = &source,
 	.source_count = 1,
+};
+
+static const struct ptrc_cli_option options[] = {
+	{"output", 'o', "LOG", "the log to write"},
+	{"force", 0, NULL, "replace an existing file even if it is not a log"},
+	{"json", 0, NULL, "print the result as JSON"},
+	{"allow-loss", 0, NULL, "exit with 0 even if the data is incomplete"},
+	PTRC_CLI_OPTIONS_END,
+};
+
+static const struct ptrc_cli cli = {
+	.program = "ptrace-snapshot",
+	.operands = "[OPTION]... --output=LOG SESSION",
+	.summary =
+		"Writes what a session has recorded so far into a log. The session goes on, and\n"
+		"nothing is taken away from it.",
+	.options = options,
+	.flags = PTRC_CLI_FLAGS({"force", &is_forced}, {"json", &is_json},
+				{"allow-loss", &query.is_loss_allowed}),
+	.operand_kinds = "SESSION",
+	.notes = "If the session flushes its stream to a log of its own, LOG gets what that has\n"
+		 "after one more flush, else what the stream holds now.\n"
+		 "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 };
 
 static void put_json(struct ptrc_buffer *b, const char *session)
@@ -105,16 +101,10 @@ static enum ptrc_exit snapshot(const char *session)
 int main(int argc, char **argv)
 {
 	enum ptrc_exit status;
-	int key;
 
 	ptrc_cli_begin(&cli);
-	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		if (key == 'o')
-			ptrc_cli_once("--output", &output);
-		is_forced |= key == KEY_FORCE;
-		is_json |= key == KEY_JSON;
-		query.is_loss_allowed |= key == KEY_ALLOW_LOSS;
-	}
+	while (ptrc_cli_next(argc, argv) != -1)
+		ptrc_cli_once("--output", &output);
 	if (argc - optind != 1)
 		ptrc_cli_usage(NULL,
 			       argc == optind ? "no SESSION given" : "more than one SESSION given");

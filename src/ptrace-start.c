@@ -18,17 +18,13 @@
 #include "src/session/session_client.h"
 #include "src/session/unmatched.h"
 
-enum {
-	KEY_ALL = PTRC_CLI_KEY_FIRST,
-	KEY_ALLOW_LOSS,
-	KEY_JSON,
-};
+static bool is_loss_allowed, is_json, is_all;
 
 static const struct ptrc_cli_option options[] = {
 	/* The first two options are only for ptrace-shutdown. */
-	{"all", KEY_ALL, NULL, "end all sessions of the user"},
-	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if the log is incomplete"},
-	{"json", KEY_JSON, NULL, "print the result as JSON"},
+	{"all", 0, NULL, "end all sessions of the user"},
+	{"allow-loss", 0, NULL, "exit with 0 even if the log is incomplete"},
+	{"json", 0, NULL, "print the result as JSON"},
 	PTRC_CLI_OPTIONS_END,
 };
 
@@ -314,6 +310,8 @@ int main(int argc, char **argv)
 		.operands = is_shutdown ? "[OPTION]... SESSION...|--all" : "[OPTION]... SESSION...",
 		.summary = command->summary,
 		.options = is_shutdown ? options : options + 2,
+		.flags = PTRC_CLI_FLAGS({"all", &is_all}, {"allow-loss", &is_loss_allowed},
+					{"json", &is_json}),
 		.exclusions = PTRC_CLI_ROWS({"all", "SESSION"}),
 		.operand_kinds = "SESSION",
 		.notes = command->notes,
@@ -323,17 +321,11 @@ int main(int argc, char **argv)
 	static char **names;
 	static struct result r;
 	enum ptrc_exit worst = PTRC_EXIT_DONE;
-	bool is_loss_allowed = false, is_json = false, is_all = false;
 	size_t count;
 	int error = 0;
-	int key;
 
 	ptrc_cli_begin(&cli);
-	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		is_loss_allowed |= key == KEY_ALLOW_LOSS;
-		is_json |= key == KEY_JSON;
-		is_all |= key == KEY_ALL;
-	}
+	ptrc_cli_next(argc, argv);
 	if (!is_all && optind == argc)
 		ptrc_cli_usage(NULL, "no SESSION given");
 	names = argv + optind;

@@ -29,76 +29,10 @@
 enum {
 	KEY_FORMAT = PTRC_CLI_KEY_FIRST,
 	KEY_JSON,
-	KEY_UTC,
-	KEY_PAIRS,
 	KEY_PER,
-	KEY_HISTOGRAM,
-	KEY_WAITS,
 	KEY_WATCH,
-	KEY_DIFF,
 	KEY_BASELINE,
 	KEY_FAIL_IF,
-};
-
-static const struct ptrc_cli_option options[] = {
-	{"pair", PTRC_SELECTION_PAIR, "PAIR",
-	 "show how long it took from one event to another:\n"
-	 "'req' (of req.begin and req.end) or 'a..b', of the\nsame thread, or with ' by data.id' of those with\n"
-	 "the same value in the field; may be given several\ntimes"},
-	{"pairs", KEY_PAIRS, NULL, "the same of all event types X.begin and X.end"},
-	{"per", KEY_PER, "FIELD", "with these: for each value of the field, of the\nfirst event"},
-	{"histogram", KEY_HISTOGRAM, NULL, "with these: the distribution of durations"},
-	{"waits", KEY_WAITS, NULL,
-	 "show why threads waited: for which locks, files,\npeers and calls, as ptrace-run --waits records it"},
-	{"symbols", PTRC_SELECTION_SYMBOLS, NULL,
-	 "with --waits: name the functions that waited, and\nlocks that are variables"},
-	{"watch", KEY_WATCH, "[=TIME]",
-	 "show the rates of a session again and again, each\nTIME (default: 1s), until it ends"},
-	PTRC_SELECTION_EVENT_OPTIONS,
-	PTRC_SELECTION_HOST_OPTIONS,
-	{"diff", KEY_DIFF, NULL,
-	 "compare two logs: events, losses, and how long all\npairs took, with tests of what is noise"},
-	{"baseline", KEY_BASELINE, "LOG",
-	 "with --diff: a log from before the change, so that\nall operands are from after it; may be given\nseveral times"},
-	{"fail-if", KEY_FAIL_IF, "CONDITION",
-	 "with --diff: exit with 5 if this is so, such as\n'p99 req > +10%', 'p50 req > 5ms',\n"
-	 "'rate db.query < -20%', 'count app.error > +0' or\n'loss > 0'; may be given several times"},
-	{"decode", PTRC_SELECTION_DECODE, "EVENT=LAYOUT",
-	 "what the data of events means, see ptrace-dump(1);\nmay be given several times"},
-	{"config", 'c', "FILE",
-	 "read layouts as for --decode from this file, see\nptrace.yaml(5); - for standard input"},
-	{"strict", PTRC_SELECTION_STRICT, NULL,
-	 "exit with 3 if the data of an event does not fit\nits layout"},
-	{"format", KEY_FORMAT, "FORMAT", "text (the default) or json"},
-	{"json", KEY_JSON, NULL, "the same as --format=json"},
-	{"utc", KEY_UTC, NULL, "times in text are UTC, not local time"},
-	{"allow-loss", PTRC_SELECTION_ALLOW_LOSS, NULL,
-	 "exit with 0 even if the data is incomplete"},
-	PTRC_CLI_OPTIONS_END,
-};
-
-static const struct ptrc_cli cli = {
-	.program = "ptrace-stat",
-	.operands = "[OPTION]... SESSION|LOG... | --diff BEFORE AFTER\n"
-		    "       ptrace-stat --watch[=TIME] [OPTION]... SESSION",
-	.summary = "Shows status, attributes, counts, losses and rates of sessions and\n"
-		   "trace logs, and how often each type of event was recorded. A name that\n"
-		   "has a / in it, or that no session has, is the path of a log. --pair and\n"
-		   "--pairs show how long it took from one event to another in place of these,\n"
-		   "--waits why threads waited, and --diff what differs between two logs.\n"
-		   "--watch shows live numbers of a session.",
-	.options = options,
-	.exclusions = PTRC_CLI_ROWS({"label clock-sync per histogram", "diff"},
-				    {"pair pairs diff", "waits"},
-				    {"diff waits label clock-sync since until strict", "watch"}),
-	.needs = PTRC_CLI_ROWS(
-		{"baseline fail-if", "diff"}, {"per histogram", "pair pairs"}, {"symbols", "waits"},
-		{"decode config strict pid tid since until where", "pair pairs diff waits"},
-		{"event user", "pair pairs diff waits watch"}),
-	.words = PTRC_CLI_ROWS({"format", "text json"}),
-	.operand_kinds = "SESSION|LOG",
-	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete,\n"
-		 "5 a condition of --fail-if holds.",
 };
 
 static struct ptrc_stat stat_of_it;
@@ -120,6 +54,70 @@ static bool is_failed;
 static bool is_incomplete;
 /* Whether some operand lacks an event type or a field of a pair that the user has named. */
 static bool has_missing;
+
+static const struct ptrc_cli_option options[] = {
+	{"pair", PTRC_SELECTION_PAIR, "PAIR",
+	 "show how long it took from one event to another:\n"
+	 "'req' (of req.begin and req.end) or 'a..b', of the\nsame thread, or with ' by data.id' of those with\n"
+	 "the same value in the field; may be given several\ntimes"},
+	{"pairs", 0, NULL, "the same of all event types X.begin and X.end"},
+	{"per", KEY_PER, "FIELD", "with these: for each value of the field, of the\nfirst event"},
+	{"histogram", 0, NULL, "with these: the distribution of durations"},
+	{"waits", 0, NULL,
+	 "show why threads waited: for which locks, files,\npeers and calls, as ptrace-run --waits records it"},
+	{"symbols", PTRC_SELECTION_SYMBOLS, NULL,
+	 "with --waits: name the functions that waited, and\nlocks that are variables"},
+	{"watch", KEY_WATCH, "[=TIME]",
+	 "show the rates of a session again and again, each\nTIME (default: 1s), until it ends"},
+	PTRC_SELECTION_EVENT_OPTIONS,
+	PTRC_SELECTION_HOST_OPTIONS,
+	{"diff", 0, NULL,
+	 "compare two logs: events, losses, and how long all\npairs took, with tests of what is noise"},
+	{"baseline", KEY_BASELINE, "LOG",
+	 "with --diff: a log from before the change, so that\nall operands are from after it; may be given\nseveral times"},
+	{"fail-if", KEY_FAIL_IF, "CONDITION",
+	 "with --diff: exit with 5 if this is so, such as\n'p99 req > +10%', 'p50 req > 5ms',\n"
+	 "'rate db.query < -20%', 'count app.error > +0' or\n'loss > 0'; may be given several times"},
+	{"decode", PTRC_SELECTION_DECODE, "EVENT=LAYOUT",
+	 "what the data of events means, see ptrace-dump(1);\nmay be given several times"},
+	{"config", 'c', "FILE",
+	 "read layouts as for --decode from this file, see\nptrace.yaml(5); - for standard input"},
+	{"strict", PTRC_SELECTION_STRICT, NULL,
+	 "exit with 3 if the data of an event does not fit\nits layout"},
+	{"format", KEY_FORMAT, "FORMAT", "text (the default) or json"},
+	{"json", KEY_JSON, NULL, "the same as --format=json"},
+	{"utc", 0, NULL, "times in text are UTC, not local time"},
+	{"allow-loss", PTRC_SELECTION_ALLOW_LOSS, NULL,
+	 "exit with 0 even if the data is incomplete"},
+	PTRC_CLI_OPTIONS_END,
+};
+
+static const struct ptrc_cli cli = {
+	.program = "ptrace-stat",
+	.operands = "[OPTION]... SESSION|LOG... | --diff BEFORE AFTER\n"
+		    "       ptrace-stat --watch[=TIME] [OPTION]... SESSION",
+	.summary = "Shows status, attributes, counts, losses and rates of sessions and\n"
+		   "trace logs, and how often each type of event was recorded. A name that\n"
+		   "has a / in it, or that no session has, is the path of a log. --pair and\n"
+		   "--pairs show how long it took from one event to another in place of these,\n"
+		   "--waits why threads waited, and --diff what differs between two logs.\n"
+		   "--watch shows live numbers of a session.",
+	.options = options,
+	.flags = PTRC_CLI_FLAGS({"utc", &is_utc}, {"pairs", &pairs.is_by_name},
+				{"histogram", &has_histogram}, {"waits", &is_waits},
+				{"diff", &is_diff}),
+	.exclusions = PTRC_CLI_ROWS({"label clock-sync per histogram", "diff"},
+				    {"pair pairs diff", "waits"},
+				    {"diff waits label clock-sync since until strict", "watch"}),
+	.needs = PTRC_CLI_ROWS(
+		{"baseline fail-if", "diff"}, {"per histogram", "pair pairs"}, {"symbols", "waits"},
+		{"decode config strict pid tid since until where", "pair pairs diff waits"},
+		{"event user", "pair pairs diff waits watch"}),
+	.words = PTRC_CLI_ROWS({"format", "text json"}),
+	.operand_kinds = "SESSION|LOG",
+	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete,\n"
+		 "5 a condition of --fail-if holds.",
+};
 
 /* Whether options ask for pairs of events: --pair, --pairs or --waits. */
 static bool has_pairs(void)
@@ -558,11 +556,6 @@ static void parse(int argc, char **argv)
 	ptrc_selection_begin(&selection, &query, &pairs);
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		is_utc |= key == KEY_UTC;
-		pairs.is_by_name |= key == KEY_PAIRS;
-		has_histogram |= key == KEY_HISTOGRAM;
-		is_waits |= key == KEY_WAITS;
-		is_diff |= key == KEY_DIFF;
 		if (key == KEY_FORMAT)
 			format = (enum ptrc_format)ptrc_cli_word("--format", optarg);
 		else if (key == KEY_JSON)

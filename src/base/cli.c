@@ -44,14 +44,15 @@ static void table_add(const struct ptrc_cli_option *o)
 
 	for (; o && o->name; o++) {
 		assert(longs < OPTIONS_MAX);
-		long_options[longs++] = (struct option){
+		long_options[longs] = (struct option){
 			.name = o->name,
 			.has_arg = !o->argument		 ? no_argument
 				   : *o->argument == '[' ? optional_argument
 							 : required_argument,
-			.val = o->key,
+			.val = o->key ? o->key : PTRC_CLI_KEY_FLAG + (int)longs,
 		};
-		if (o->key > CHAR_MAX)
+		longs++;
+		if (!ptrc_option_has_letter(o))
 			continue;
 		short_options[shorts++] = (char)o->key;
 		if (o->argument)
@@ -104,10 +105,10 @@ static void put_option(struct ptrc_buffer *b, const struct ptrc_cli_option *o)
 	size_t begin = b->used;
 	const char *line = o->help;
 
-	if (o->key > CHAR_MAX)
-		ptrc_buffer_format(b, "      --%s", o->name);
-	else
+	if (ptrc_option_has_letter(o))
 		ptrc_buffer_format(b, "  -%c, --%s", o->key, o->name);
+	else
+		ptrc_buffer_format(b, "      --%s", o->name);
 	if (o->argument)
 		ptrc_buffer_format(b, "%s%s", *o->argument == '[' ? "" : "=", o->argument);
 	if (b->used - begin > COLUMN - 2) {
@@ -248,7 +249,7 @@ static void note_given(int key)
 	names_given[i] = o->name;
 }
 
-int ptrc_cli_next(int argc, char **argv)
+static int next(int argc, char **argv)
 {
 	int index = -1;
 	int key;
@@ -277,6 +278,28 @@ int ptrc_cli_next(int argc, char **argv)
 		note_given(key);
 		return key;
 	}
+}
+
+/* Sets the variable of the flag with this key. Returns false if the key is that of another option. */
+static bool set_flag(int key)
+{
+	const struct ptrc_cli_flag *f = command->flags;
+
+	if (key < PTRC_CLI_KEY_FLAG)
+		return false;
+	while (strcmp(f->option, long_options[key - PTRC_CLI_KEY_FLAG].name))
+		f++;
+	return *f->is_given = true;
+}
+
+int ptrc_cli_next(int argc, char **argv)
+{
+	int key;
+
+	do
+		key = next(argc, argv);
+	while (set_flag(key));
+	return key;
 }
 
 /* Reads decimal digits, without sign, blanks or 0x, and stores where they end. Returns 0; EINVAL if

@@ -203,7 +203,7 @@ static void put_option(struct ptrc_buffer *b, const struct ptrc_cli_option *o)
 	snprintf(help, sizeof(help), "%.*s", (int)strcspn(o->help, ";"), o->help);
 	for (char *line = help; (line = strchr(line, '\n'));)
 		*line = ' ';
-	if (o->key < PTRC_CLI_KEY_FIRST)
+	if (ptrc_option_has_letter(o))
 		ptrc_buffer_format(b, "-%c\t%s\n", o->key, help);
 	if (!has_value || *o->argument == '[')
 		ptrc_buffer_format(b, "--%s\t%s\n", o->name, help);

@@ -5,18 +5,20 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* The keys with which ptrc_cli_next() reports options that have no letter. The keys of a command's own options
  * start at PTRC_CLI_KEY_FIRST, the keys of options that commands share (configuration.h, selection.h) at
- * PTRC_CLI_KEY_SHARED. */
+ * PTRC_CLI_KEY_SHARED. From PTRC_CLI_KEY_FLAG on are keys that only the parser knows. */
 enum {
 	PTRC_CLI_KEY_FIRST = CHAR_MAX + 1,
 	PTRC_CLI_KEY_SHARED = 1024,
+	PTRC_CLI_KEY_FLAG = 2048,
 };
 
 struct ptrc_cli_option {
 	const char *name;
-	/* The letter of the option, or a key above CHAR_MAX if it has none. */
+	/* The letter of the option, or a key above CHAR_MAX if it has none; 0 for a flag (ptrc_cli.flags). */
 	int key;
 	/* The name of the argument in --help; NULL if the option takes none. An argument that may be left out is
 	 * in brackets, as [=FILE]. */
@@ -29,6 +31,20 @@ struct ptrc_cli_option {
 	{                           \
 		NULL, 0, NULL, NULL \
 	}
+
+static inline bool ptrc_option_has_letter(const struct ptrc_cli_option *o)
+{
+	return o->key && o->key < PTRC_CLI_KEY_FIRST;
+}
+
+/* An option without an argument, and the variable that ptrc_cli_next() sets if it is given. */
+struct ptrc_cli_flag {
+	const char *option;
+	bool *is_given;
+};
+
+/* A table of flags, with an empty one at its end. */
+#define PTRC_CLI_FLAGS(...) ((const struct ptrc_cli_flag[]){__VA_ARGS__, {NULL, NULL}})
 
 /* A row of a table that relates options to a list. Both are words separated by blanks; `options` has names of
  * options without their dashes. */
@@ -50,6 +66,8 @@ struct ptrc_cli {
 	const struct ptrc_cli_option *options;
 	/* Further options, which commands share, or NULL. */
 	const struct ptrc_cli_option *shared_options;
+	/* The options whose key is 0. */
+	const struct ptrc_cli_flag *flags;
 	/* Options that cannot be used together with those in the list of their row; a word in
 	 * capitals in the list is an operand. NULL if there are none. */
 	const struct ptrc_cli_row *exclusions;
