@@ -151,19 +151,9 @@ struct run {
 	 * -1. */
 	int awaited_fd;
 	bool has_command_ended;
-	/* A client of the session ended the recording while COMMAND ran. */
-	bool is_ended_early;
-	/* The results of the trace: the members from here to event_count. They are complete when trace_ended() was
-	 * called. */
-	struct ptrc_losses losses;
-	struct posixtrace_pattern patterns[POSIXTRACE_PATTERNS_MAX];
-	size_t pattern_count;
+	/* The results. Those of the trace are complete when trace_ended() was called. */
+	struct ptrc_run_outcome outcome;
 	uint64_t recorded;
-	struct ptrc_run_waits waits;
-	struct ptrc_run_cut cut;
-	struct ptrc_run_snapshots snapshots;
-	/* The event types and their counts, if the session only counts. */
-	struct ptrc_event_types types;
 	/* No program recorded an event; no_events says why. */
 	bool is_empty;
 	struct ptrc_no_events no_events;
@@ -171,11 +161,6 @@ struct run {
 	bool has_os_events;
 	/* What --functions, --waits or --sdt has asked for and was not recorded; PTRC_PRELOAD_KINDS: nothing. */
 	enum ptrc_preload_kind lack;
-	/* The log could be read, so event_count, the number of events in it, is known. */
-	bool has_count;
-	uint64_t event_count;
-	/* The status of COMMAND, as wait() returns it. */
-	int status;
 	pid_t child;
 	/* Pipes. The child waits at .gate for a byte. If it then cannot execute COMMAND, it writes the error
 	 * number to .failure; if it can, exec closes .failure. */
@@ -279,7 +264,7 @@ static bool is_of_os(trace_id_t trace, trace_event_id_t id)
 }
 
 /*
- * Counts the recorded events, and in r->cut those whose data was cut. *has_user_events becomes whether one of
+ * Counts the recorded events, and in r->outcome those whose data was cut. *has_user_events becomes whether one of
  * the events is neither a system event nor one of the operating system; true if the counts are unknown.
  */
 static uint64_t count_recorded(struct run *r, trace_id_t trace, bool *has_user_events)
@@ -287,11 +272,11 @@ static uint64_t count_recorded(struct run *r, trace_id_t trace, bool *has_user_e
 	struct posixtrace_type_count *counts = ptrc_type_counts(trace);
 	uint64_t count = 0;
 
-	r->cut.events = 0;
+	r->outcome.cut_events = 0;
 	*has_user_events = !counts;
 	for (size_t i = 0; counts && i < PTRC_READER_IDS; i++) {
 		count += counts[i].pt_events;
-		r->cut.events += counts[i].pt_truncated;
+		r->outcome.cut_events += counts[i].pt_truncated;
 		if (i < POSIX_TRACE_UNNAMED_USEREVENT || !counts[i].pt_events)
 			continue;
 		r->has_os_events |= is_of_os(trace, (trace_event_id_t)i);
@@ -306,7 +291,7 @@ static void snapshot_made(void *arg, const struct ptrc_snapshot *snapshot)
 {
 	struct run *r = arg;
 
-	ptrc_run_snapshots_add(&r->snapshots, snapshot);
+	ptrc_run_snapshots_add(&r->outcome.snapshots, snapshot);
 }
 
 /* Stores the patterns of --snapshot-on that matched no event type. */
@@ -316,10 +301,11 @@ static void gather_snapshots(struct run *r)
 	const char *glob;
 	bool has_matched;
 
-	r->snapshots.is_wanted = s != NULL;
+	r->outcome.snapshots.is_wanted = s != NULL;
 	for (size_t i = 0; (glob = ptrc_snapshots_pattern(s, i, &has_matched)); i++)
 		if (!has_matched)
-			*ptrc_append(r->snapshots.unmatched, r->snapshots.unmatched_count) = glob;
+			*ptrc_append(r->outcome.snapshots.unmatched,
+				     r->outcome.snapshots.unmatched_count) = glob;
 }
 
 /* Whether the log has to say how COMMAND ended: if COMMAND failed, if the trace has the ends of processes, or if
@@ -329,7 +315,7 @@ static bool is_status_wanted(struct run *r, trace_id_t trace)
 	bool has_user_events;
 
 	count_recorded(r, trace, &has_user_events);
-	return r->status || r->has_os_events || rules.count;
+	return r->outcome.status || r->has_os_events || rules.count;
 }
 
 /* Finds the processes that COMMAND has started, that are not traced, and that still run, as far as events of
@@ -353,6 +339,7 @@ static void trace_stopping(void *arg, trace_id_t trace)
 	if (!r->has_command_ended)
 		return;
 	ptrc_traced_find(&r->went_on, trace);
+	r->outcome.went_on = r->went_on.count;
 	if (r->went_on.fd >= 0)
 		close(r->went_on.fd);
 	find_others(r, &r->others);
@@ -360,8 +347,8 @@ static void trace_stopping(void *arg, trace_id_t trace)
 		close(r->others.fd);
 	facts = (struct ptrc_ending_facts){
 		.pe_has_ended = is_status_wanted(r, trace),
-		.pe_status = WIFEXITED(r->status) ? WEXITSTATUS(r->status) : -1,
-		.pe_signal = WIFSIGNALED(r->status) ? WTERMSIG(r->status) : 0,
+		.pe_status = WIFEXITED(r->outcome.status) ? WEXITSTATUS(r->outcome.status) : -1,
+		.pe_signal = WIFSIGNALED(r->outcome.status) ? WTERMSIG(r->outcome.status) : 0,
 		.pe_processes = (unsigned int)r->went_on.count};
 	ptrc_trace_set_ending(trace, &facts);
 }
@@ -372,18 +359,19 @@ static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session
 	struct run *r = arg;
 	bool has_user_events;
 
-	ptrc_losses_gather(&r->losses, &state->status, &state->counts);
-	r->losses.is_log_gone = state->is_log_gone;
+	ptrc_losses_gather(&r->outcome.losses, &state->status, &state->counts);
+	r->outcome.losses.is_log_gone = state->is_log_gone;
 	r->recorded = count_recorded(r, trace, &has_user_events);
 	r->is_empty = !has_user_events;
 	ptrc_no_events_gather(&r->no_events, trace);
 	r->lack = ptrc_preload_lacks(&preload, trace);
 	if (config.sessions[0].only_counts)
-		ptrc_event_types_from_trace(&r->types, trace);
-	if (posixtrace_get_patterns(trace, r->patterns, POSIXTRACE_PATTERNS_MAX, &r->pattern_count))
-		r->pattern_count = 0;
+		ptrc_event_types_from_trace(&r->outcome.types, trace);
+	if (posixtrace_get_patterns(trace, r->outcome.patterns, POSIXTRACE_PATTERNS_MAX,
+				    &r->outcome.pattern_count))
+		r->outcome.pattern_count = 0;
 	gather_snapshots(r);
-	r->snapshots.unseen_events = state->snapshots.unseen_events;
+	r->outcome.snapshots.unseen_events = state->snapshots.unseen_events;
 }
 
 /* Called when the trace has ended and its log is closed: stores the results. */
@@ -392,20 +380,20 @@ static void trace_ended(void *arg, int error, const struct ptrc_counts *counts)
 	struct run *r = arg;
 	uint64_t in_log = counts->pt_log_events;
 
-	r->has_count = ptrc_losses_count_log(&r->losses, r->log.path,
-					     !r->log.is_rotated &&
-						     ptrc_logfile_is_gone(r->log.fd, r->log.path),
-					     &in_log, &r->event_count);
-	r->waits.count = counts->pt_waits;
-	r->waits.ns = counts->pt_wait_ns;
-	r->cut.data_needed = counts->pt_data_needed;
+	r->outcome.has_count = ptrc_losses_count_log(
+		&r->outcome.losses, r->log.path,
+		!r->log.is_rotated && ptrc_logfile_is_gone(r->log.fd, r->log.path), &in_log,
+		&r->outcome.event_count);
+	r->outcome.waits = counts->pt_waits;
+	r->outcome.wait_ns = counts->pt_wait_ns;
+	r->outcome.data_needed = counts->pt_data_needed;
 	if (error)
-		r->losses.write_error = error;
-	r->losses.has_gone_on = r->went_on.count != 0;
-	ptrc_losses_count_unwritten(&r->losses, r->recorded, in_log);
+		r->outcome.losses.write_error = error;
+	r->outcome.losses.has_gone_on = r->went_on.count != 0;
+	ptrc_losses_count_unwritten(&r->outcome.losses, r->recorded, in_log);
 	if (r->has_command_ended)
 		return;
-	r->is_ended_early = true;
+	r->outcome.is_ended_early = true;
 	/* Releases the lock on the log, so that other commands can write to it. */
 	ptrc_logfile_close(&r->log, true);
 }
@@ -502,6 +490,8 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 	    !ptrc_logfile_keep_unfinished(&r->log, &r->attr, c->is_forced) ||
 	    (!c->output && !ptrc_logfile_keep_old(&r->log, &r->attr, c->is_forced)))
 		exit(PTRC_EXIT_RUN_FAILED);
+	r->outcome.log = r->log.path;
+	r->outcome.only_counts = c->only_counts;
 	need_file(r);
 	make_session(r, c);
 	if (!ptrc_run_result_open(r->log.fd) || !ptrc_run_verdicts_open(r->log.fd, c->is_forced))
@@ -738,15 +728,6 @@ static int release_child(const struct run *r)
 	return error;
 }
 
-/* Writes the object of --json. Returns false after a message. */
-static bool put_result(const struct run *r)
-{
-	return ptrc_run_result_put(r->status, r->log.path, r->has_count ? &r->event_count : NULL,
-				   &r->losses, &r->waits, &r->cut, r->patterns, r->pattern_count,
-				   &r->snapshots, config.sessions[0].only_counts ? &r->types : NULL,
-				   r->is_ended_early, r->went_on.count);
-}
-
 /* The exit status, if this process does not wait until the log is written. */
 static int status_without_log(int status)
 {
@@ -766,11 +747,11 @@ static void __attribute__((noreturn)) leave_log(struct run *r)
 	else
 		ptrc_cli_message(r->log.path,
 				 "given up; it is not known how many events are missing");
-	r->losses.is_unclosed = true;
-	put_result(r);
+	r->outcome.losses.is_unclosed = true;
+	ptrc_run_result_put(&r->outcome);
 	ptrc_server_remove_socket(r->server);
 	/* exit() is not called, because it would also wait for the log. */
-	_exit(status_without_log(r->status));
+	_exit(status_without_log(r->outcome.status));
 }
 
 /* For --until=all: waits until a signal comes, or until all processes have ended that are traced or that events of
@@ -854,7 +835,7 @@ static void say_why_empty(const struct run *r)
 
 	if (r->lack != PTRC_PRELOAD_KINDS)
 		ptrc_preload_say_none(&preload, r->lack, r->command[0]);
-	else if (!r->is_empty || ptrc_losses_is_any(&r->losses) ||
+	else if (!r->is_empty || ptrc_losses_is_any(&r->outcome.losses) ||
 		 (r->plan.os.kinds && !is_auto && !r->no_events.opened_types))
 		return;
 	else if (!r->no_events.opened_types && ptrc_preload_has_hooks(r->command[0]))
@@ -880,17 +861,19 @@ static void say_why_empty(const struct run *r)
 /* Prints messages about what the user may not expect, other than losses. */
 static void say_notes(const struct run *r)
 {
-	if (r->waits.count)
-		ptrc_cli_message(
-			r->log.path, "events waited %" PRIu64 " time%s for room, %.3f s in all",
-			r->waits.count, r->waits.count == 1 ? "" : "s", (double)r->waits.ns / 1e9);
-	if (r->cut.events)
+	if (r->outcome.waits)
+		ptrc_cli_message(r->log.path,
+				 "events waited %" PRIu64 " time%s for room, %.3f s in all",
+				 r->outcome.waits, r->outcome.waits == 1 ? "" : "s",
+				 (double)r->outcome.wait_ns / 1e9);
+	if (r->outcome.cut_events)
 		ptrc_cli_message(r->log.path,
 				 "the data of %" PRIu64
 				 " event%s was cut, as the largest has %" PRIu64
 				 " bytes; see --max-data-size",
-				 r->cut.events, r->cut.events == 1 ? "" : "s", r->cut.data_needed);
-	ptrc_unmatched_report(r->patterns, r->pattern_count, NULL);
+				 r->outcome.cut_events, r->outcome.cut_events == 1 ? "" : "s",
+				 r->outcome.data_needed);
+	ptrc_unmatched_report(r->outcome.patterns, r->outcome.pattern_count, NULL);
 	if (r->others.count && r->plan.os.kinds != PTRC_OS_AUTO)
 		ptrc_cli_message(
 			r->log.path,
@@ -904,7 +887,7 @@ static void put_counts(const struct run *r)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 
-	ptrc_event_types_put_text(&b, &r->types);
+	ptrc_event_types_put_text(&b, &r->outcome.types);
 	ptrc_run_result_write(STDERR_FILENO, "standard error", &b);
 }
 
@@ -912,7 +895,7 @@ static void put_counts(const struct run *r)
  * returns it. */
 static int report(const struct run *r)
 {
-	struct ptrc_losses losses = r->losses;
+	struct ptrc_losses losses = r->outcome.losses;
 	bool is_incomplete;
 	bool is_told;
 
@@ -920,7 +903,7 @@ static int report(const struct run *r)
 	losses.deleted_files = 0;
 	losses.has_gone_on = false;
 	ptrc_losses_report(&losses, r->log.path);
-	if (r->is_ended_early)
+	if (r->outcome.is_ended_early)
 		ptrc_cli_message(r->log.path, "ends before COMMAND did: ptrace-shutdown, or the "
 					      "like, ended the recording");
 	else if (r->went_on.count)
@@ -939,15 +922,15 @@ static int report(const struct run *r)
 		say_why_empty(r);
 	if (!is_quiet)
 		say_notes(r);
-	ptrc_run_snapshots_report(&r->snapshots);
+	ptrc_run_snapshots_report(&r->outcome.snapshots);
 	if (config.sessions[0].only_counts && !is_quiet)
 		put_counts(r);
-	is_told = put_result(r);
-	is_incomplete = ptrc_losses_is_any(&r->losses) || r->snapshots.failed;
-	if (WIFEXITED(r->status) && !WEXITSTATUS(r->status) &&
+	is_told = ptrc_run_result_put(&r->outcome);
+	is_incomplete = ptrc_losses_is_any(&r->outcome.losses) || r->outcome.snapshots.failed;
+	if (WIFEXITED(r->outcome.status) && !WEXITSTATUS(r->outcome.status) &&
 	    (!is_told || (is_incomplete && !is_loss_allowed)))
 		return W_EXITCODE(PTRC_EXIT_INCOMPLETE, 0);
-	return r->status;
+	return r->outcome.status;
 }
 
 /* Judges the log by the rules, and writes the verdicts. Returns the status to end with, as wait() returns it:
@@ -975,7 +958,7 @@ static int judge(const struct run *r, int status)
 	}
 	ptrc_judge_free(&check.judge);
 	ptrc_selection_free(&selection);
-	if (WIFEXITED(r->status) && !WEXITSTATUS(r->status) && verdict)
+	if (WIFEXITED(r->outcome.status) && !WEXITSTATUS(r->outcome.status) && verdict)
 		return W_EXITCODE(verdict, 0);
 	return status;
 }
@@ -1056,7 +1039,7 @@ int main(int argc, char **argv)
 	if (!start_trace(&r))
 		return abandon(&r);
 	error = release_child(&r);
-	r.status = wait_child(&r);
+	r.outcome.status = wait_child(&r);
 	r.has_command_ended = true;
 	ptrc_server_target_ended(r.server);
 	ptrc_group_signal_end();

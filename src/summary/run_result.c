@@ -264,11 +264,7 @@ bool ptrc_run_result_open(int log_fd)
 	return true;
 }
 
-bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_count,
-			 const struct ptrc_losses *losses, const struct ptrc_run_waits *waits,
-			 const struct ptrc_run_cut *cut, const struct posixtrace_pattern *patterns,
-			 size_t pattern_count, const struct ptrc_run_snapshots *snapshots,
-			 const struct ptrc_event_types *types, bool is_ended_early, size_t went_on)
+bool ptrc_run_result_put(const struct ptrc_run_outcome *o)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 	struct ptrc_json j;
@@ -277,25 +273,25 @@ bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_coun
 		return true;
 	result.is_put = true;
 	j = ptrc_json_begin(&b);
-	ptrc_json_bytes(&j, "log", log, strlen(log));
+	ptrc_json_bytes(&j, "log", o->log, strlen(o->log));
 	ptrc_json_bytes(&j, "command", result.command, strlen(result.command));
-	put_status(&j, status);
-	if (event_count)
-		ptrc_json_u64(&j, "events", *event_count);
-	ptrc_losses_json(losses, &j);
-	ptrc_json_u64(&j, "waits", waits->count);
-	ptrc_json_u64(&j, "wait_ns", waits->ns);
-	ptrc_json_u64(&j, "truncated_events", cut->events);
-	ptrc_json_u64(&j, "data_needed", cut->data_needed);
-	ptrc_unmatched_json(patterns, pattern_count, &j);
-	put_snapshots(&j, snapshots);
-	if (types)
-		ptrc_event_types_json(&j, "types", types, false);
-	if (is_ended_early)
+	put_status(&j, o->status);
+	if (o->has_count)
+		ptrc_json_u64(&j, "events", o->event_count);
+	ptrc_losses_json(&o->losses, &j);
+	ptrc_json_u64(&j, "waits", o->waits);
+	ptrc_json_u64(&j, "wait_ns", o->wait_ns);
+	ptrc_json_u64(&j, "truncated_events", o->cut_events);
+	ptrc_json_u64(&j, "data_needed", o->data_needed);
+	ptrc_unmatched_json(o->patterns, o->pattern_count, &j);
+	put_snapshots(&j, &o->snapshots);
+	if (o->only_counts)
+		ptrc_event_types_json(&j, "types", &o->types, false);
+	if (o->is_ended_early)
 		ptrc_json_bool(&j, "ended_early", true);
-	if (went_on)
-		ptrc_json_u64(&j, "went_on", went_on);
-	ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(losses));
+	if (o->went_on)
+		ptrc_json_u64(&j, "went_on", o->went_on);
+	ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(&o->losses));
 	ptrc_json_end(&j);
 	return ptrc_run_result_write(result.fd, result.name, &b);
 }

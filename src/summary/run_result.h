@@ -17,19 +17,6 @@
 #include "src/session/unmatched.h"
 #include "src/summary/event_types.h"
 
-/* How often events had to wait for space in the stream, and how long in total. */
-struct ptrc_run_waits {
-	uint64_t count;
-	uint64_t ns;
-};
-
-/* The number of events whose data was cut to max-data-size, and the largest size that such data had before it was
- * cut. */
-struct ptrc_run_cut {
-	uint64_t events;
-	uint64_t data_needed;
-};
-
 /* The snapshots that a run has made (--snapshot-on). Starts zeroed. */
 struct ptrc_run_snapshots {
 	/* --snapshot-on was given. */
@@ -45,6 +32,35 @@ struct ptrc_run_snapshots {
 	size_t unmatched_count;
 	/* The number of events that were overwritten before it was known whether they should make a snapshot. */
 	uint64_t unseen_events;
+};
+
+/* The results of the run of a traced COMMAND. Starts zeroed. */
+struct ptrc_run_outcome {
+	/* The status of COMMAND, as wait() returns it. */
+	int status;
+	/* The path of the log. */
+	const char *log;
+	/* The log could be read, so event_count, the number of events in it, is known. */
+	bool has_count;
+	uint64_t event_count;
+	struct ptrc_losses losses;
+	/* How often events had to wait for space in the stream, and how long in total. */
+	uint64_t waits;
+	uint64_t wait_ns;
+	/* The number of events whose data was cut to max-data-size, and the largest size that such data had before it was
+	 * cut. */
+	uint64_t cut_events;
+	uint64_t data_needed;
+	struct posixtrace_pattern patterns[POSIXTRACE_PATTERNS_MAX];
+	size_t pattern_count;
+	struct ptrc_run_snapshots snapshots;
+	/* The session only counts events. The event types have their counts then. */
+	bool only_counts;
+	struct ptrc_event_types types;
+	/* The recording was ended before COMMAND, by ptrace-shutdown for instance. */
+	bool is_ended_early;
+	/* The number of traced processes that went on after COMMAND. */
+	size_t went_on;
 };
 
 /* Prints a message about a snapshot, and keeps it for the JSON object. */
@@ -85,17 +101,8 @@ bool ptrc_run_result_write(int fd, const char *name, struct ptrc_buffer *);
  * ended, in the form of wait(). */
 void ptrc_run_result_put_untraced(int status);
 
-/*
- * If --json or --json-fd was given: writes the JSON object for a traced COMMAND that ended with this status, as wait()
- * returns it. event_count is NULL if the number of events in the log is unknown. The event types are those of a session
- * that only counts events, else NULL. is_ended_early: the recording was ended before COMMAND, by ptrace-shutdown for
- * instance. went_on: the number of traced processes that went on after COMMAND. Returns false, after a message, if the
- * object cannot be written.
- */
-bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_count,
-			 const struct ptrc_losses *, const struct ptrc_run_waits *,
-			 const struct ptrc_run_cut *, const struct posixtrace_pattern *,
-			 size_t pattern_count, const struct ptrc_run_snapshots *,
-			 const struct ptrc_event_types *, bool is_ended_early, size_t went_on);
+/* If --json or --json-fd was given: writes the JSON object for a traced COMMAND. Returns false, after a message, if it
+ * cannot be written. */
+bool ptrc_run_result_put(const struct ptrc_run_outcome *);
 
 #endif
