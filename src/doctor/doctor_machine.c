@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 
 #include "src/doctor/doctor.h"
 #include "src/os/os_trace.h"
+#include "src/os/perf.h"
 #include "src/session/orphans.h"
 #include "src/session/trace_error.h"
 
@@ -151,18 +151,6 @@ static void check_limits(struct ptrc_doctor *d)
 			       "files, address space and descriptors suffice");
 }
 
-static long number_in(const char *path)
-{
-	FILE *f = fopen(path, "re");
-	long n = -1;
-
-	if (f && fscanf(f, "%ld", &n) != 1)
-		n = -1;
-	if (f)
-		fclose(f);
-	return n;
-}
-
 static void check_kernel(struct ptrc_doctor *d, const struct ptrc_inspected_system *s)
 {
 	const char *proc_fault = ptrc_trace_proc_fault();
@@ -182,7 +170,7 @@ static void check_kernel(struct ptrc_doctor *d, const struct ptrc_inspected_syst
 		ptrc_doctor_note(d, "clock", "processor", NULL,
 				 "its counter does not run evenly: CLOCK_MONOTONIC is used, and "
 				 "events are recorded more slowly");
-	if (number_in("/proc/sys/vm/memfd_noexec") > 1)
+	if (ptrc_perf_setting("vm/memfd_noexec") > 1)
 		ptrc_doctor_note(d, "keeper", "vm.memfd_noexec", NULL,
 				 "programs in memory may not be executed: a copy of the "
 				 "controller writes its logs");

@@ -629,7 +629,7 @@ pid_t *ptrc_os_running(struct ptrc_os_trace *t, size_t *count)
 static void explain(int error, struct ptrc_cli_reason *refusal)
 {
 	bool is_forbidden = error == EACCES || error == EPERM;
-	long paranoid = ptrc_perf_paranoid();
+	long paranoid = ptrc_perf_setting("kernel/perf_event_paranoid");
 	char advice[160] = "";
 
 	if (is_forbidden && paranoid > 2)
@@ -693,7 +693,7 @@ static void explain_calls(int error, struct ptrc_cli_reason *refusal)
 			refusal,
 			"no system calls: kernel.perf_event_paranoid is %ld, and 1 allows them: "
 			"sysctl kernel.perf_event_paranoid=1; --waits needs none of it",
-			ptrc_perf_paranoid());
+			ptrc_perf_setting("kernel/perf_event_paranoid"));
 	else
 		ptrc_cli_because(refusal, "no system calls: the kernel has no tracepoints of them "
 					  "(CONFIG_FTRACE_SYSCALLS); --waits needs none");

@@ -367,25 +367,19 @@ static int open_tree(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid
 	return error;
 }
 
-/* Returns the value of the setting kernel.NAME; -1 if it is not known. */
-static long kernel_setting(const char *name)
+long ptrc_perf_setting(const char *name)
 {
 	char path[64];
 	long value = -1;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
+	snprintf(path, sizeof(path), "/proc/sys/%s", name);
 	f = fopen(path, "re");
 	if (f && fscanf(f, "%ld", &value) != 1)
 		value = -1;
 	if (f)
 		fclose(f);
 	return value;
-}
-
-long ptrc_perf_paranoid(void)
-{
-	return kernel_setting("perf_event_paranoid");
 }
 
 /* Returns the size in bytes that a ring is to have. If the kernel does not allow it, the ring gets smaller. */
@@ -420,8 +414,8 @@ static void plan_copies(struct ptrc_perf *p, size_t ring_bytes)
  * would throttle the samples. */
 static void plan_samples(struct ptrc_perf *p, const struct ptrc_perf_plan *plan)
 {
-	long stack = kernel_setting("perf_event_max_stack");
-	long rate = kernel_setting("perf_event_max_sample_rate");
+	long stack = ptrc_perf_setting("kernel/perf_event_max_stack");
+	long rate = ptrc_perf_setting("kernel/perf_event_max_sample_rate");
 
 	p->stack_max = stack > 0 && stack < (long)PTRC_PERF_STACK_MAX ? (unsigned int)stack
 								      : PTRC_PERF_STACK_MAX;

@@ -67,8 +67,8 @@ struct ptrc_perf {
 struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *, pid_t, int *error);
 /* Returns the size of the smallest ring in bytes, without its control page. */
 size_t ptrc_perf_ring_bytes(const struct ptrc_perf *);
-/* Returns the setting kernel.perf_event_paranoid; -1 if it is unknown. */
-long ptrc_perf_paranoid(void);
+/* Returns the value of a setting of the kernel, such as "kernel/perf_event_paranoid"; -1 if it is unknown. */
+long ptrc_perf_setting(const char *name);
 void ptrc_perf_close(struct ptrc_perf *);
 
 /* Stores .source_count descriptors for poll(), with -1 in place of those that need no polling. */
