@@ -16,6 +16,7 @@
 
 #include "src/base/cli.h"
 #include "src/base/clock.h"
+#include "src/base/end_signal.h"
 #include "src/base/exit_status.h"
 #include "src/base/json.h"
 #include "src/base/output.h"
@@ -133,19 +134,6 @@ static void stop(int number)
 {
 	(void)number;
 	is_stopped = true;
-}
-
-static void watch_signals(void)
-{
-	static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
-	struct sigaction action = {.sa_handler = stop};
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
-		struct sigaction old;
-
-		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN)
-			sigaction(numbers[i], &action, NULL);
-	}
 }
 
 static void __attribute__((noreturn)) fail_at(const char *path, int error)
@@ -555,7 +543,7 @@ int main(int argc, char **argv)
 		ptrc_output_end(&out);
 		exit(PTRC_EXIT_FAILED);
 	}
-	watch_signals();
+	ptrc_end_signal_set(&(struct sigaction){.sa_handler = stop});
 	if (is_creating)
 		status = status_of(ptrc_ship_create(&shipper));
 	if (status == PTRC_EXIT_DONE)

@@ -2,7 +2,6 @@
 #include "config.h"
 #include "src/base/end_signal.h"
 
-#include <signal.h>
 #include <stddef.h>
 
 #include "src/base/output.h"
@@ -14,17 +13,23 @@ static void on_signal(int number)
 	end_signal = number;
 }
 
-void ptrc_end_signal_catch(void)
+void ptrc_end_signal_set(const struct sigaction *action)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
 		struct sigaction old;
 
 		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
-			sigaction(signals[i], &action, NULL);
+			sigaction(signals[i], action, NULL);
 	}
+}
+
+void ptrc_end_signal_catch(void)
+{
+	const struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+
+	ptrc_end_signal_set(&action);
 	ptrc_output_give_up_at(&end_signal);
 }
 

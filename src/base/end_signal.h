@@ -5,7 +5,11 @@
 #ifndef PTRC_SRC_BASE_END_SIGNAL_H
 #define PTRC_SRC_BASE_END_SIGNAL_H
 
+#include <signal.h>
 #include <stdbool.h>
+
+/* Sets the action for SIGINT, SIGTERM and SIGHUP. Ignored signals stay ignored. */
+void ptrc_end_signal_set(const struct sigaction *);
 
 /* Catches the first SIGINT, SIGTERM and SIGHUP; the second signal of a kind ends the process at once.
  * Ignored signals stay ignored. Once a signal has come, output that the reader does not take at once
