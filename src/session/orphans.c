@@ -193,8 +193,7 @@ static bool settle_one(const struct posixtrace_orphan *o, const char *output)
 	bool is_free = true;
 	char *log;
 
-	/* An orphan (a stream of a killed controller) stays if it has no log or cannot be salvaged.
-	 * ptrace-list and ptrace-doctor report it. */
+	/* An orphan stays if it has no log or cannot be salvaged. ptrace-list and ptrace-doctor report it. */
 	if (!o->pt_has_log || o->pt_error || posixtrace_salvage_orphan(o->pt_id, NULL, written))
 		return true;
 	log = ptrc_reader_first_path(written);

@@ -8,48 +8,44 @@
 
 #include <posixtrace-control.h>
 
-/* Returns a list of all orphans (unfinished streams of killed controllers), which the caller frees. */
+/* Returns a list of all orphans, which the caller frees. */
 struct posixtrace_orphan *ptrc_orphans_list(size_t *count);
 
 /* Writes the identifier of an orphan's stream, 16 hexadecimal digits, to `text`. Returns `text`. */
 const char *ptrc_orphan_id(const struct posixtrace_orphan *, char text[17]);
 
-/* Returns why an orphan (a stream of a killed controller) could not be salvaged (written to a log), for an error
- * number of posixtrace_salvage_orphan(). The text is valid until the next call of this function. */
+/* Returns why an orphan could not be salvaged (written to a log), for an error number of posixtrace_salvage_orphan().
+ * The text is valid until the next call of this function. */
 const char *ptrc_orphan_explain(const struct posixtrace_orphan *, int error);
 
-/* Stores a sentence that says how many orphans (streams of killed controllers) the library has dropped, with all
- * their events, because there were too many. Returns false if none was dropped. */
+/* Stores a sentence that says how many orphans the library has dropped, with all their events, because there were too
+ * many. Returns false if none was dropped. */
 bool ptrc_orphans_dropped(char text[100]);
 /* Prints the sentence of ptrc_orphans_dropped() if orphans were dropped. If is_forgetting, resets their count. */
 void ptrc_orphans_say_dropped(bool is_forgetting);
-/* Returns the orphan (a stream of a killed controller) whose log is this file; NULL if there is none. */
+/* Returns the orphan whose log is this file; NULL if there is none. */
 const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan *list,
 						  size_t count, const char *log);
-/* Prints a message if the log is that of an orphan (a stream of a killed controller), or else if the keeper that
- * writes the log is stopped. */
+/* Prints a message if the log is that of an orphan, or else if the keeper that writes the log is stopped. */
 void ptrc_orphans_say_of(const char *log);
-/* Stores a sentence that says how many orphans (streams of killed controllers) exist. Returns false if none. */
+/* Stores a sentence that says how many orphans exist. Returns false if none. */
 bool ptrc_orphans_count(char text[100]);
-/* Prints how many orphans (streams of killed controllers) exist, if any, and how many were dropped, if any. */
+/* Prints how many orphans exist, if any, and how many were dropped, if any. */
 void ptrc_orphans_say(void);
 
 /* The most bytes of the text that ptrc_orphans_of_session() stores. */
 #define PTRC_ORPHANS_TEXT_BYTES 400
 
-/* If a session of this name was killed and left an orphan (its unfinished stream), stores a text that says so, and
- * returns true. Another session may have taken the name since. */
+/* If a session of this name was killed and left an orphan, stores a text that says so, and returns true. Another
+ * session may have taken the name since. */
 bool ptrc_orphans_of_session(const char *name, char text[PTRC_ORPHANS_TEXT_BYTES]);
 /* Prints why a session does not answer, for an error number of ptrc_session_ask(). If the session was killed and
- * left an orphan (its unfinished stream), the message names the orphan. */
+ * left an orphan, the message names the orphan. */
 void ptrc_orphans_say_session(const char *name, int error);
 
-/*
- * Finishes the logs of orphans (streams of killed controllers); called before a trace is made. Prints a message
- * for each orphan whose events were written to another file than its log. `output`, if not NULL, is the file that
- * the caller will replace: if it is one of the finished logs, renames it. Returns false, after a message, if it
- * cannot be renamed.
- */
+/* Finishes the logs of orphans; called before a trace is made. Prints a message for each orphan whose events were
+ * written to another file than its log. `output`, if not NULL, is the file that the caller will replace: if it is one of
+ * the finished logs, renames it. Returns false, after a message, if it cannot be renamed. */
 bool ptrc_orphans_settle(const char *output);
 
 #endif
