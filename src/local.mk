@@ -76,6 +76,7 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/base/replace.h \
 	%D%/base/same_file.h \
 	%D%/base/screen.c \
+	%D%/base/scope.h \
 	%D%/base/screen.h \
 	%D%/base/table.c \
 	%D%/base/table.h \

@@ -27,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "src/base/scope.h"
 #include "src/check/check.h"
 #include "src/check/report.h"
 #include "src/base/background.h"
@@ -269,7 +270,7 @@ static bool is_of_os(trace_id_t trace, trace_event_id_t id)
  */
 static uint64_t count_recorded(struct run *r, trace_id_t trace, bool *has_user_events)
 {
-	struct posixtrace_type_count *counts = ptrc_type_counts(trace);
+	PTRC_SCOPED struct posixtrace_type_count *counts = ptrc_type_counts(trace);
 	uint64_t count = 0;
 
 	r->outcome.cut_events = 0;
@@ -282,7 +283,6 @@ static uint64_t count_recorded(struct run *r, trace_id_t trace, bool *has_user_e
 		r->has_os_events |= is_of_os(trace, (trace_event_id_t)i);
 		*has_user_events |= !is_of_os(trace, (trace_event_id_t)i);
 	}
-	free(counts);
 	return count;
 }
 
@@ -323,10 +323,9 @@ static bool is_status_wanted(struct run *r, trace_id_t trace)
 static void find_others(struct run *r, struct ptrc_traced *others)
 {
 	size_t count;
-	pid_t *pids = ptrc_server_running(r->server, &count);
+	PTRC_SCOPED pid_t *pids = ptrc_server_running(r->server, &count);
 
 	ptrc_traced_find_others(others, pids, count);
-	free(pids);
 }
 
 /* Called just before the trace is stopped: finds the processes that go on. The log then says how many these are,
@@ -758,7 +757,7 @@ static void __attribute__((noreturn)) leave_log(struct run *r)
  * the operating system show. */
 static void wait_rest(struct run *r)
 {
-	int signals = open_end_signals(true);
+	PTRC_SCOPED_FD signals = open_end_signals(true);
 	bool is_signal = false;
 
 	while (r->is_recording && !is_signal) {
@@ -777,7 +776,6 @@ static void wait_rest(struct run *r)
 	if (r->awaited_fd >= 0)
 		close(r->awaited_fd);
 	r->awaited_fd = -1;
-	close(signals);
 }
 
 /*
@@ -789,7 +787,7 @@ static void wait_rest(struct run *r)
  */
 static void end_recording(struct run *r)
 {
-	int signals = open_end_signals(true);
+	PTRC_SCOPED_FD signals = open_end_signals(true);
 	bool is_interrupted = false;
 	bool is_given_up = false;
 	/* The time at which a message says that this process waits for the log; 0 if no message is to come. */
@@ -819,7 +817,6 @@ static void end_recording(struct run *r)
 			ptrc_trace_give_up_log(ptrc_server_trace(r->server));
 		}
 	}
-	close(signals);
 }
 
 /* Prints a message that says why, if --functions, --waits or --sdt recorded nothing, or else if no program recorded an
@@ -982,7 +979,7 @@ static int create_trace(void *arg)
 static int create(struct run *r)
 {
 	struct ptrc_background b;
-	int signals = open_end_signals(false);
+	PTRC_SCOPED_FD signals = open_end_signals(false);
 	int signal;
 
 	ptrc_background_begin(&b, create_trace, r);
@@ -994,7 +991,6 @@ static int create(struct run *r)
 		end_as(W_EXITCODE(0, signal));
 		_exit(PTRC_EXIT_RUN_SIGNAL + signal);
 	}
-	close(signals);
 	return ptrc_background_end(&b);
 }
 

@@ -15,6 +15,7 @@
 #include "src/base/exit_status.h"
 #include "src/base/json.h"
 #include "src/base/output.h"
+#include "src/base/scope.h"
 #include "src/session/orphans.h"
 
 #define DEFAULT_LOG "ptrace.salvaged"
@@ -157,10 +158,10 @@ int main(int argc, char **argv)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	enum ptrc_exit status = PTRC_EXIT_DONE;
-	struct posixtrace_orphan *list;
+	PTRC_SCOPED struct posixtrace_orphan *list = NULL;
 	static struct result r;
 	size_t count, done = 0;
-	bool *was_meant;
+	PTRC_SCOPED bool *was_meant = NULL;
 	char id[17];
 	int key;
 
@@ -217,7 +218,5 @@ int main(int argc, char **argv)
 	if (optind == argc)
 		ptrc_orphans_say_dropped(is_all);
 	ptrc_output_end(&out);
-	free(was_meant);
-	free(list);
 	return (int)status;
 }

@@ -20,6 +20,7 @@
 #include "src/base/exit_status.h"
 #include "src/base/json.h"
 #include "src/base/output.h"
+#include "src/base/scope.h"
 #include "src/config/yaml_file.h"
 #include "src/query/reader.h"
 #include "src/ship/files.h"
@@ -148,8 +149,8 @@ static const char *read_password(void)
 {
 	static char text[1024];
 	const char *value = getenv(PASSWORD_VARIABLE);
+	PTRC_SCOPED_FD fd = -1;
 	ssize_t size;
-	int fd;
 
 	if (!password_file && !value)
 		return NULL;
@@ -164,7 +165,6 @@ static const char *read_password(void)
 	size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (size < 0)
 		fail_at(password_file, errno);
-	close(fd);
 	text[size] = '\0';
 	text[strcspn(text, "\r\n")] = '\0';
 	if (!*text || strlen(text) >= sizeof(text) - 1) {
@@ -432,8 +432,8 @@ static void free_logs(struct logs *logs)
 /* Checks the file of --ca-file at the start, because libcurl reads it only when it connects. */
 static void check_ca_file(const char *path)
 {
-	FILE *file = fopen(path, "re");
-	char *line = NULL;
+	PTRC_SCOPED_FILE *file = fopen(path, "re");
+	PTRC_SCOPED char *line = NULL;
 	size_t room = 0;
 	bool has = false;
 
@@ -445,8 +445,6 @@ static void check_ca_file(const char *path)
 		ptrc_cli_message(path, "has no certificate in PEM");
 		exit(PTRC_EXIT_FAILED);
 	}
-	free(line);
-	fclose(file);
 }
 
 static void check_files(void)

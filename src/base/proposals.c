@@ -15,6 +15,7 @@
 #include "include/posixtrace-private.h"
 #include "lib/base/procfs.h"
 #include "src/base/message.h"
+#include "src/base/scope.h"
 
 /* If more files than this in a directory match the user's text, no more are opened to look for logs, because the
  * user waits. */
@@ -26,13 +27,11 @@ static void put_sessions(struct ptrc_buffer *b)
 {
 	char path[64];
 	struct dirent *entry;
-	DIR *dir = ptrc_inspect_directory(false, path) ? NULL : opendir(path);
+	PTRC_SCOPED_DIR *dir = ptrc_inspect_directory(false, path) ? NULL : opendir(path);
 
 	while (dir && (entry = readdir(dir)))
 		if (!strncmp(entry->d_name, "c.", 2) && entry->d_name[2] != '~')
 			ptrc_buffer_format(b, "%s\tsession\n", entry->d_name + 2);
-	if (dir)
-		closedir(dir);
 }
 
 static bool is_session(const char *name)
@@ -85,7 +84,7 @@ static void put_processes(struct ptrc_buffer *b)
 	struct ptrc_buffer all = PTRC_BUFFER_INIT;
 	size_t before = b->used;
 	struct dirent *entry;
-	DIR *dir = opendir("/proc");
+	PTRC_SCOPED_DIR *dir = opendir("/proc");
 
 	while (dir && (entry = readdir(dir))) {
 		pid_t pid = (pid_t)atol(entry->d_name);
@@ -96,8 +95,6 @@ static void put_processes(struct ptrc_buffer *b)
 		if (is_user(pid))
 			put_process(b, pid);
 	}
-	if (dir)
-		closedir(dir);
 	if (b->used == before)
 		ptrc_buffer_bytes(b, all.bytes, all.used);
 	ptrc_buffer_free(&all);
@@ -107,16 +104,11 @@ static bool is_log(const char *path)
 {
 	char head[7];
 	struct stat st;
-	bool is = false;
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	PTRC_SCOPED_FD fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
-	if (fd < 0)
-		return false;
-	is = !fstat(fd, &st) && S_ISREG(st.st_mode) &&
-	     read(fd, head, sizeof(head)) == sizeof(head) &&
-	     !memcmp(head, "\211PTRLOG", sizeof(head));
-	close(fd);
-	return is;
+	return fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	       read(fd, head, sizeof(head)) == sizeof(head) &&
+	       !memcmp(head, "\211PTRLOG", sizeof(head));
 }
 
 bool ptrc_is_rules_name(const char *path)
@@ -141,8 +133,8 @@ static bool put_files(struct ptrc_buffer *b, unsigned int kinds, const char *beg
 	size_t size = strlen(begin + head);
 	size_t before = b->used, seen = 0;
 	char path[PATH_MAX];
+	PTRC_SCOPED_DIR *dir = NULL;
 	struct dirent *entry;
-	DIR *dir;
 
 	snprintf(path, sizeof(path), "%.*s", head, head ? begin : ".");
 	dir = opendir(head ? path : ".");
@@ -156,8 +148,6 @@ static bool put_files(struct ptrc_buffer *b, unsigned int kinds, const char *beg
 		    is_of_kind(kinds, path))
 			ptrc_buffer_format(b, "%s\n", path);
 	}
-	if (dir)
-		closedir(dir);
 	if (seen > FILES_MAX)
 		b->used = before;
 	return b->used > before;
@@ -181,7 +171,7 @@ const char *ptrc_proposals_put(struct ptrc_buffer *b, unsigned int kinds, const 
 void ptrc_proposals_become_events(char **words, size_t count)
 {
 	static char program[] = "ptrace-events", names[] = "--names", end[] = "--";
-	char **arguments = ptrc_cli_allocate((count + 4) * sizeof(*arguments));
+	PTRC_SCOPED char **arguments = ptrc_cli_allocate((count + 4) * sizeof(*arguments));
 	size_t n = 0;
 
 	arguments[n++] = program;
@@ -198,5 +188,4 @@ void ptrc_proposals_become_events(char **words, size_t count)
 	arguments[n] = NULL;
 	if (n > 3)
 		execvp(program, arguments);
-	free(arguments);
 }

@@ -11,6 +11,7 @@
 
 #include "src/base/message.h"
 #include "src/base/same_file.h"
+#include "src/base/scope.h"
 
 enum { SIGNATURE_MAX_BYTES = 80 };
 
@@ -18,10 +19,9 @@ enum { SIGNATURE_MAX_BYTES = 80 };
 static int has_signature(int fd, const struct ptrc_replace_kind *kind, bool *answer)
 {
 	char bytes[SIGNATURE_MAX_BYTES];
+	PTRC_SCOPED_FD in = -1;
 	char path[32];
 	ssize_t n;
-	int error = 0;
-	int in;
 
 	/* As the descriptor is write-only, opens the file again, by a path that leads to the same file even if
 	 * the user's path now leads to another one. */
@@ -31,11 +31,10 @@ static int has_signature(int fd, const struct ptrc_replace_kind *kind, bool *ans
 		return errno;
 	n = pread(in, bytes, kind->signature_bytes, 0);
 	if (n < 0)
-		error = errno;
-	close(in);
+		return errno;
 	*answer = n == (ssize_t)kind->signature_bytes &&
 		  !memcmp(bytes, kind->signature, kind->signature_bytes);
-	return error;
+	return 0;
 }
 
 /* Whether the file may be replaced. Returns false, after a message, if not. */

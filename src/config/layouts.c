@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/message.h"
+#include "src/base/scope.h"
 #include "src/config/configuration.h"
 #include "src/config/yaml_file.h"
 
@@ -29,8 +30,8 @@ static const char *find_sign(const char *text)
 void ptrc_config_take_layout(struct ptrc_layouts *l, const char *text)
 {
 	const char *sign = find_sign(text);
+	PTRC_SCOPED char *pattern = NULL;
 	struct ptrc_cli_reason why;
-	char *pattern;
 
 	if (!sign || sign == text)
 		ptrc_cli_usage("--decode", "'%s' is not EVENT=LAYOUT", text);
@@ -39,7 +40,6 @@ void ptrc_config_take_layout(struct ptrc_layouts *l, const char *text)
 		ptrc_cli_no_memory();
 	if (!ptrc_layouts_add(l, pattern, sign + 1, &why))
 		ptrc_cli_usage("--decode", "%s: %s", pattern, why.text);
-	free(pattern);
 }
 
 void ptrc_config_read_layouts(struct ptrc_layouts *l, const char *path, const char *session)

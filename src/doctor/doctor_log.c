@@ -14,6 +14,7 @@
 #include "src/base/clock.h"
 #include "src/base/nearest.h"
 #include "src/base/same_file.h"
+#include "src/base/scope.h"
 #include "src/doctor/doctor.h"
 #include "src/session/keeper.h"
 #include "src/session/orphans.h"
@@ -125,8 +126,8 @@ static bool is_writing(const char *pid, const char *directory, const struct stat
 	char path[64 + NAME_MAX], target[PATH_MAX];
 	size_t size = strlen(directory);
 	bool is_found = false;
+	PTRC_SCOPED_DIR *fds = NULL;
 	struct dirent *e;
-	DIR *fds;
 
 	snprintf(path, sizeof(path), "/proc/%s/fd", pid);
 	fds = opendir(path);
@@ -143,8 +144,6 @@ static bool is_writing(const char *pid, const char *directory, const struct stat
 			   link.st_mode & S_IWUSR && !fstatat(dirfd(fds), e->d_name, &st, 0) &&
 			   ptrc_is_same_file(&st, file);
 	}
-	if (fds)
-		closedir(fds);
 	return is_found;
 }
 
@@ -154,10 +153,10 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 {
 	char thing[32 + PTRC_SESSION_NAME_MAX] = "";
 	char directory[PATH_MAX];
+	PTRC_SCOPED_DIR *all = NULL;
+	PTRC_SCOPED_FD fd = -1;
 	struct dirent *e;
 	struct stat last;
-	DIR *all;
-	int fd;
 
 	/* ptrc_log_open_last() refuses a log whose start is not written yet. Then the file at `path` is opened. */
 	if (ptrc_log_open_last(path, &fd))
@@ -166,7 +165,6 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 		return false;
 	if (fstat(fd, &last))
 		last.st_ino = 0;
-	close(fd);
 	/* The path of the directory, with the slash at its end. */
 	snprintf(directory, sizeof(directory), "%.*s", (int)(strrchr(absolute, '/') + 1 - absolute),
 		 absolute);
@@ -190,8 +188,6 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 		if (!*thing || strcmp(name, "ptrace-keeper") != 0)
 			snprintf(thing, sizeof(thing), "%.20s (%.31s)", e->d_name, name);
 	}
-	if (all)
-		closedir(all);
 	if (*thing)
 		ptrc_doctor_note(d, "writer", path, NULL,
 				 "process %s writes it; this is what has been written so far",
@@ -254,7 +250,7 @@ static void check_losses(struct ptrc_doctor *d, const char *path, const struct p
 	/* If events were lost because the log was full, ptrc_doctor_losses() says that the log was full. */
 	bool is_only_full = is_log_full && !l->log_events;
 	size_t count;
-	struct posixtrace_orphan *orphans = ptrc_orphans_list(&count);
+	PTRC_SCOPED struct posixtrace_orphan *orphans = ptrc_orphans_list(&count);
 	const struct posixtrace_orphan *orphan = ptrc_orphans_find(orphans, count, path);
 	struct ptrc_losses others = *l;
 
@@ -277,7 +273,6 @@ static void check_losses(struct ptrc_doctor *d, const char *path, const struct p
 				    "has reached its maximum size");
 	others.is_unclosed = false;
 	ptrc_doctor_losses(d, path, &others, is_only_full, false);
-	free(orphans);
 }
 
 static void check_events(struct ptrc_doctor *d, const char *path, trace_id_t trace,
@@ -372,7 +367,7 @@ static bool is_finished(const struct posix_trace_status_info *status)
 
 void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	PTRC_SCOPED_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	bool is_written;
 	struct ptrc_reader reader;
 	struct ptrc_cli_reason why;
@@ -388,21 +383,17 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 	}
 	if (fd < 0 || fstat(fd, &st)) {
 		ptrc_doctor_problem(d, "log", path, NULL, "%s", strerror(errno));
-		if (fd >= 0)
-			close(fd);
 		return;
 	}
 	if (!S_ISREG(st.st_mode)) {
 		ptrc_doctor_problem(d, "log", path, NULL,
 				    "is not a regular file, so it cannot be examined as a log");
-		close(fd);
 		return;
 	}
 	/* Returns early if the file is not a log: then neither the disk nor a process that writes it matters. */
 	if (st.st_size && !ptrc_reader_is_log(fd)) {
 		ptrc_reader_why_no_log(fd, &why);
 		ptrc_doctor_problem(d, "log", path, NULL, "%s", why.text);
-		close(fd);
 		return;
 	}
 	if (access(path, W_OK))
@@ -426,5 +417,4 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 		check_contents(d, &reader);
 		ptrc_reader_close(&reader);
 	}
-	close(fd);
 }

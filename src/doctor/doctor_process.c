@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/base/nearest.h"
+#include "src/base/scope.h"
 #include "src/doctor/doctor.h"
 #include "src/session/obstacle.h"
 
@@ -34,7 +35,7 @@ static void proc_path(pid_t pid, const char *rest, char path[64])
 static bool read_status(struct patient *p)
 {
 	char path[64], line[256], name[32] = "?";
-	FILE *f;
+	PTRC_SCOPED_FILE *f = NULL;
 
 	proc_path(p->pid, "status", path);
 	f = fopen(path, "re");
@@ -46,7 +47,6 @@ static bool read_status(struct patient *p)
 			continue;
 		sscanf(line, "Seccomp: %d", &p->seccomp);
 	}
-	fclose(f);
 	snprintf(p->thing, sizeof(p->thing), "%ld (%s)", (long)p->pid, name);
 	return true;
 }

@@ -21,6 +21,7 @@
 #include "src/base/command.h"
 #include "src/base/message.h"
 #include "src/base/program.h"
+#include "src/base/scope.h"
 #include "src/doctor/doctor.h"
 
 #define LIBRARY "libposixtrace.so"
@@ -39,7 +40,7 @@ enum {
  * Reads at most SCAN_MAX bytes. */
 static bool has_texts(const char *path, const char *const *texts, size_t count, bool is_c)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	PTRC_SCOPED_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	static char piece[SCAN_BYTES + 256];
 	unsigned int found = 0;
 	bool is_found = false;
@@ -60,8 +61,6 @@ static bool has_texts(const char *path, const char *const *texts, size_t count, 
 		kept = have < 255 ? have : 255;
 		memmove(piece, piece + have - kept, kept);
 	}
-	if (fd >= 0)
-		close(fd);
 	return is_found;
 }
 
@@ -83,28 +82,27 @@ static void take_library(void *arg, const char *line, const char *path)
 static enum ptrc_doctor_library find_library(const char *path)
 {
 	enum ptrc_doctor_library result = PTRC_DOCTOR_LIBRARY_ALIEN;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	PTRC_SCOPED_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char loader[PATH_MAX];
 
 	if (fd < 0)
 		return PTRC_DOCTOR_LIBRARY_UNKNOWN;
 	if (!ptrc_program_loader(fd, loader))
-		result = PTRC_DOCTOR_LIBRARY_ALIEN;
-	else if (has_texts(path, marks, 2, false))
-		result = PTRC_DOCTOR_LIBRARY_STATIC;
-	else if (!loader[0])
-		result = PTRC_DOCTOR_LIBRARY_NONE;
-	else if (!ptrc_program_libraries(path, loader, take_library, &result))
-		result = PTRC_DOCTOR_LIBRARY_UNKNOWN;
-	close(fd);
-	return result;
+		return PTRC_DOCTOR_LIBRARY_ALIEN;
+	if (has_texts(path, marks, 2, false))
+		return PTRC_DOCTOR_LIBRARY_STATIC;
+	if (!loader[0])
+		return PTRC_DOCTOR_LIBRARY_NONE;
+	return ptrc_program_libraries(path, loader, take_library, &result)
+		       ? result
+		       : PTRC_DOCTOR_LIBRARY_UNKNOWN;
 }
 
 enum ptrc_doctor_library ptrc_doctor_library_of(pid_t pid)
 {
 	enum ptrc_doctor_library result = PTRC_DOCTOR_LIBRARY_UNKNOWN;
 	char name[64], line[PATH_MAX + 128];
-	FILE *f;
+	PTRC_SCOPED_FILE *f = NULL;
 
 	/* Reads the program by this link, which works even if the program's file was removed. */
 	snprintf(name, sizeof(name), "/proc/%ld/exe", (long)pid);
@@ -112,9 +110,7 @@ enum ptrc_doctor_library ptrc_doctor_library_of(pid_t pid)
 		return PTRC_DOCTOR_LIBRARY_STATIC;
 	snprintf(name, sizeof(name), "/proc/%ld/maps", (long)pid);
 	f = fopen(name, "re");
-	if (!f)
-		return result;
-	while (fgets(line, sizeof(line), f)) {
+	while (f && fgets(line, sizeof(line), f)) {
 		char *path = strchr(line, '/');
 
 		if (result == PTRC_DOCTOR_LIBRARY_UNKNOWN)
@@ -129,7 +125,6 @@ enum ptrc_doctor_library ptrc_doctor_library_of(pid_t pid)
 			result = PTRC_DOCTOR_LIBRARY_STATIC;
 		}
 	}
-	fclose(f);
 	return result;
 }
 
@@ -138,12 +133,10 @@ enum ptrc_doctor_library ptrc_doctor_library_of(pid_t pid)
 static bool find_interpreter(const char *script, char path[PATH_MAX])
 {
 	char line[512] = "", found[PATH_MAX];
-	int fd = open(script, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	PTRC_SCOPED_FD fd = open(script, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
 	char *word, *save;
 
-	if (fd >= 0)
-		close(fd);
 	if (n < 2 || line[0] != '#' || line[1] != '!')
 		return false;
 	line[strcspn(line, "\n")] = '\0';
@@ -165,11 +158,9 @@ static bool find_interpreter(const char *script, char path[PATH_MAX])
 static bool is_plain_script(const char *path)
 {
 	char head[SELFMAG];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	PTRC_SCOPED_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head));
 
-	if (fd >= 0)
-		close(fd);
 	return n >= 0 && (n < 2 || memcmp(head, "#!", 2) != 0) &&
 	       (n < SELFMAG || memcmp(head, ELFMAG, SELFMAG) != 0);
 }
@@ -177,13 +168,11 @@ static bool is_plain_script(const char *path)
 /* Whether the program names a loader (dynamic linker) that does not exist. */
 static bool lacks_loader(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	PTRC_SCOPED_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char loader[PATH_MAX];
-	bool has_loader = fd >= 0 && ptrc_program_loader(fd, loader) && loader[0];
 
-	if (fd >= 0)
-		close(fd);
-	return has_loader && access(loader, F_OK) && errno == ENOENT;
+	return fd >= 0 && ptrc_program_loader(fd, loader) && loader[0] && access(loader, F_OK) &&
+	       errno == ENOENT;
 }
 
 static void check_privileged(struct ptrc_doctor *d, const char *path)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "src/base/message.h"
+#include "src/base/scope.h"
 
 /* At most ADDRESSES_MAX addresses are noted for a process, and at most FUNCTIONS_MAX functions are returned. */
 #define ADDRESSES_MAX 16384U
@@ -158,9 +159,9 @@ struct ptrc_code_function *ptrc_code_names_read(const struct ptrc_table *address
 						uid_t user, size_t *count)
 {
 	struct places places = {0};
-	char *line = NULL;
+	PTRC_SCOPED_FILE *f = NULL;
+	PTRC_SCOPED char *line = NULL;
 	size_t size = 0;
-	FILE *f;
 
 	*count = 0;
 	f = addresses->count ? open_map(pid, user) : NULL;
@@ -172,7 +173,5 @@ struct ptrc_code_function *ptrc_code_names_read(const struct ptrc_table *address
 	qsort(places.all, places.count, sizeof(*places.all), by_address);
 	while (getline(&line, &size, f) > 0)
 		take_line(&places, line);
-	free(line);
-	fclose(f);
 	return functions_of(&places, count);
 }

@@ -18,6 +18,7 @@
 #include "include/posixtrace-private.h"
 #include "src/base/message.h"
 #include "src/base/clock.h"
+#include "src/base/scope.h"
 #include "src/os/perf.h"
 #include "src/os/processes.h"
 #include "src/os/syscall_name.h"
@@ -439,12 +440,11 @@ static int wait_ms(const struct ptrc_os_trace *t, int64_t next_ns)
  * ptrace-event can record for a process that is not counted. */
 static bool has_events(const struct ptrc_os_trace *t)
 {
-	struct posixtrace_type_count *counts = ptrc_type_counts(t->trace);
+	PTRC_SCOPED struct posixtrace_type_count *counts = ptrc_type_counts(t->trace);
 	bool has_any = false;
 
 	for (size_t i = POSIX_TRACE_UNNAMED_USEREVENT; counts && i < PTRC_READER_IDS; i++)
 		has_any |= counts[i].pt_events != 0;
-	free(counts);
 	return has_any;
 }
 
@@ -474,7 +474,7 @@ static bool take_round(struct ptrc_os_trace *t, const struct round *r, bool is_f
 /* Runs until the trace ends. Returns false if no more events are to be added although the trace goes on. */
 static bool take_until_end(struct ptrc_os_trace *t)
 {
-	struct pollfd *p = ptrc_cli_allocate((1 + t->perf->source_count) * sizeof(struct pollfd));
+	PTRC_SCOPED struct pollfd *p = ptrc_cli_allocate((1 + t->perf->source_count) * sizeof(*p));
 	int64_t next_ns = ptrc_now_ns() + TAKE_MS * PTRC_NS_PER_MS;
 	struct round r = {0};
 	bool goes_on = true;
@@ -501,7 +501,6 @@ static bool take_until_end(struct ptrc_os_trace *t)
 		pthread_cond_broadcast(&t->changed);
 		pthread_mutex_unlock(&t->mutex);
 	}
-	free(p);
 	return r.is_last;
 }
 

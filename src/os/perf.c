@@ -17,6 +17,7 @@
 
 #include "lib/base/procfs.h"
 #include "src/base/message.h"
+#include "src/base/scope.h"
 
 /* The usual size of a ring in bytes. The kernel allows each user 516 KiB of rings for each
  * processor (kernel.perf_event_mlock_kb); other programs may use a part of that. */
@@ -282,10 +283,10 @@ static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, p
 static int open_threads(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t pid)
 {
 	char path[64];
+	PTRC_SCOPED_DIR *dir = NULL;
 	struct dirent *entry;
 	size_t found = 0;
 	int error = 0;
-	DIR *dir;
 
 	snprintf(path, sizeof(path), "/proc/%ld/task", (long)pid);
 	dir = opendir(path);
@@ -303,7 +304,6 @@ static int open_threads(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, 
 		else
 			found++;
 	}
-	closedir(dir);
 	return error || found ? error : ESRCH;
 }
 
@@ -330,7 +330,7 @@ static bool is_our_program(pid_t pid)
  * error number. */
 static int open_children(struct ptrc_perf *p, const struct ptrc_perf_plan *plan)
 {
-	DIR *dir = opendir("/proc");
+	PTRC_SCOPED_DIR *dir = opendir("/proc");
 	struct ptrc_procfs_stat st;
 	struct dirent *entry;
 	int error = 0;
@@ -347,8 +347,6 @@ static int open_children(struct ptrc_perf *p, const struct ptrc_perf_plan *plan)
 		if (error == ESRCH || error == EACCES || error == EPERM)
 			error = 0;
 	}
-	if (dir)
-		closedir(dir);
 	return error;
 }
 
@@ -369,17 +367,13 @@ static int open_tree(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid
 
 long ptrc_perf_setting(const char *name)
 {
+	PTRC_SCOPED_FILE *f = NULL;
 	char path[64];
-	long value = -1;
-	FILE *f;
+	long value;
 
 	snprintf(path, sizeof(path), "/proc/sys/%s", name);
 	f = fopen(path, "re");
-	if (f && fscanf(f, "%ld", &value) != 1)
-		value = -1;
-	if (f)
-		fclose(f);
-	return value;
+	return f && fscanf(f, "%ld", &value) == 1 ? value : -1;
 }
 
 /* Returns the size in bytes that a ring is to have. If the kernel does not allow it, the ring gets smaller. */

@@ -12,6 +12,7 @@
 #include "lib/base/procfs.h"
 #include "src/base/message.h"
 #include "src/base/clock.h"
+#include "src/base/scope.h"
 #include "src/base/table.h"
 #include "src/fields/when.h"
 #include "src/os/code_names.h"
@@ -191,8 +192,9 @@ static void report(const struct process *p, struct ptrc_os_processes *all)
 static void report_code(struct ptrc_os_processes *all, const struct process *p, int64_t ns)
 {
 	size_t count;
-	struct ptrc_code_function *f = ptrc_code_names_read(&p->code, p->pid, p->user, &count);
-	struct posixtrace_log_mapping *mappings =
+	PTRC_SCOPED struct ptrc_code_function *f =
+		ptrc_code_names_read(&p->code, p->pid, p->user, &count);
+	PTRC_SCOPED struct posixtrace_log_mapping *mappings =
 		ptrc_cli_allocate((count + 1) * sizeof(*mappings));
 	const struct posixtrace_log_process out = {
 		.pp_pid = p->pid,
@@ -215,8 +217,6 @@ static void report_code(struct ptrc_os_processes *all, const struct process *p, 
 		all->sink(all->arg, &out, mappings, true);
 	for (size_t i = 0; i < count; i++)
 		free(f[i].name);
-	free(f);
-	free(mappings);
 }
 
 void ptrc_os_processes_tell_rest(struct ptrc_os_processes *all)
@@ -245,14 +245,13 @@ static struct line read_line(pid_t pid, bool *is_early)
 {
 	char line[LINE_MAX_BYTES + 1];
 	struct line found = {0};
+	PTRC_SCOPED_FD fd = -1;
 	ssize_t n;
-	int fd;
 
 	*is_early = false;
 	if (ptrc_procfs_open(pid, "cmdline", 0, &fd))
 		return found;
 	n = read(fd, line, sizeof(line));
-	close(fd);
 	*is_early = n == 0;
 	if (n > 0)
 		found = (struct line){.text = ptrc_cli_copy_bytes(line, (size_t)n),

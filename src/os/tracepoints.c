@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
+#include "src/base/scope.h"
 #include "src/os/tracepoints.h"
 
 #include <errno.h>
@@ -40,17 +41,13 @@ static int open_tracepoint(uint32_t number)
 
 static uint32_t number_in(const char *directory, const char *name)
 {
+	PTRC_SCOPED_FILE *f = NULL;
 	char path[128];
-	unsigned int number = 0;
-	FILE *f;
+	unsigned int number;
 
 	snprintf(path, sizeof(path), "%s/events/raw_syscalls/%s/id", directory, name);
 	f = fopen(path, "re");
-	if (f && fscanf(f, "%u", &number) != 1)
-		number = 0;
-	if (f)
-		fclose(f);
-	return number;
+	return f && fscanf(f, "%u", &number) == 1 ? number : 0;
 }
 
 static bool read_numbers(struct ptrc_tracepoints *t)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/model/glob.h"
+#include "src/base/scope.h"
 #include "src/query/reader.h"
 
 enum { IDS = PTRC_READER_IDS };
@@ -226,7 +227,7 @@ static bool is_member(trace_event_id_t id, const trace_event_set_t *set)
 /* Appends the records of the event types from number .from on. Returns false if the page is full. */
 static bool put_types(trace_id_t trace, const trace_event_set_t *filter, struct page *p)
 {
-	struct posixtrace_type_count *counts = ptrc_type_counts(trace);
+	PTRC_SCOPED struct posixtrace_type_count *counts = ptrc_type_counts(trace);
 	char name[TRACE_EVENT_NAME_MAX + 1], layout[POSIXTRACE_LAYOUT_MAX + 1];
 	struct ptrc_session_type_record record;
 	trace_event_id_t id;
@@ -252,7 +253,6 @@ static bool put_types(trace_id_t trace, const trace_event_set_t *filter, struct 
 			record.layout_size = strlen(layout);
 		is_full = !put_record(p, &record, name, layout);
 	}
-	free(counts);
 	return !is_full;
 }
 

@@ -15,6 +15,7 @@
 #include "lib/base/procfs.h"
 #include "src/base/clock.h"
 #include "src/base/message.h"
+#include "src/base/scope.h"
 
 enum {
 	STACK_BYTES = 128 * 1024,
@@ -56,7 +57,7 @@ void ptrc_keeper_say_stopped(const char *log)
 	/* A keeper locks bytes far beyond the end of its log. F_GETLK returns the process that holds the lock. */
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 	struct ptrc_procfs_stat st;
-	int fd;
+	PTRC_SCOPED_FD fd = -1;
 
 	if (ptrc_log_open_last(log, &fd))
 		return;
@@ -66,7 +67,6 @@ void ptrc_keeper_say_stopped(const char *log)
 				 "ptrace-keeper (%ld), which writes it, is stopped; kill -CONT %ld "
 				 "continues it",
 				 (long)lock.l_pid, (long)lock.l_pid);
-	close(fd);
 }
 
 static _Atomic pid_t watched;

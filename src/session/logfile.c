@@ -18,6 +18,7 @@
 #include "src/base/output.h"
 #include "src/base/replace.h"
 #include "src/base/same_file.h"
+#include "src/base/scope.h"
 #include "src/query/reader.h"
 #include "src/text/log_sink.h"
 
@@ -106,25 +107,21 @@ static bool visit_later_files(const char *log, const struct move *m,
 {
 	const char *slash = strrchr(log, '/');
 	const char *first = slash ? slash + 1 : log;
-	char *directory = ptrc_cli_text("%.*s", (int)(first - log), log);
+	PTRC_SCOPED char *directory = ptrc_cli_text("%.*s", (int)(first - log), log);
 	const struct dirent *entry;
 	bool is_done = true;
 	size_t base;
-	DIR *d = opendir(*directory ? directory : ".");
+	PTRC_SCOPED_DIR *d = opendir(*directory ? directory : ".");
 
 	while (is_done && d && (entry = readdir(d))) {
-		char *path;
+		PTRC_SCOPED char *path = NULL;
 
 		if (!ptrc_reader_is_later_name(entry->d_name, &base) || base != strlen(first) ||
 		    strncmp(entry->d_name, first, base) != 0)
 			continue;
 		path = ptrc_cli_text("%s%s", directory, entry->d_name);
 		is_done = visit(path, entry->d_name + base, m);
-		free(path);
 	}
-	if (d)
-		closedir(d);
-	free(directory);
 	return is_done;
 }
 
@@ -142,7 +139,7 @@ static bool remove_other(const char *path, const char *end, const struct move *m
 
 static bool move_own(const char *path, const char *end, const struct move *m)
 {
-	char *to;
+	PTRC_SCOPED char *to = NULL;
 	int error;
 
 	if (ptrc_reader_log_id(path) != m->id)
@@ -153,7 +150,6 @@ static bool move_own(const char *path, const char *end, const struct move *m)
 	error = !access(to, F_OK) ? EEXIST : rename(path, to) ? errno : 0;
 	if (error)
 		ptrc_cli_error(to, error);
-	free(to);
 	return !error;
 }
 
@@ -232,15 +228,14 @@ static bool is_unfinished(const struct ptrc_logfile *l)
 
 bool ptrc_logfile_keep_unfinished(struct ptrc_logfile *l, const trace_attr_t *attr, bool is_forced)
 {
+	PTRC_SCOPED char *path = NULL;
 	bool is_moved;
-	char *path;
 
 	if (!is_unfinished(l))
 		return true;
 	/* The file is renamed, not a symbolic link to it. */
 	path = realpath(l->path, NULL);
 	is_moved = ptrc_logfile_put_away(path ? path : l->path, "the older log, which has no end");
-	free(path);
 	ptrc_logfile_close(l, true);
 	return is_moved && ptrc_logfile_open(l, l->path, attr, is_forced);
 }

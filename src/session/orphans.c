@@ -12,6 +12,7 @@
 #include "include/posixtrace-private.h"
 #include "src/base/message.h"
 #include "src/base/same_file.h"
+#include "src/base/scope.h"
 #include "src/session/session_client.h"
 #include "src/session/keeper.h"
 #include "src/session/logfile.h"
@@ -105,33 +106,30 @@ void ptrc_orphans_say_dropped(bool is_forgetting)
 const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan *list,
 						  size_t count, const char *log)
 {
-	const struct posixtrace_orphan *found = NULL;
+	PTRC_SCOPED_FD fd = -1;
 	struct stat last, own;
-	int fd;
 
 	/* If the log is rotated, .pt_log is the path of the log's last file, not of its first. So it
 	 * is compared with the last file of `log`. */
 	if (ptrc_log_open_last(log, &fd))
 		return NULL;
-	for (size_t i = 0; i < count && !fstat(fd, &last) && !found; i++)
+	for (size_t i = 0; i < count && !fstat(fd, &last); i++)
 		if (*list[i].pt_log && !stat(list[i].pt_log, &own) &&
 		    ptrc_is_same_file(&own, &last))
-			found = &list[i];
-	close(fd);
-	return found;
+			return &list[i];
+	return NULL;
 }
 
 void ptrc_orphans_say_of(const char *log)
 {
 	size_t count;
-	struct posixtrace_orphan *list = ptrc_orphans_list(&count);
+	PTRC_SCOPED struct posixtrace_orphan *list = ptrc_orphans_list(&count);
 	const struct posixtrace_orphan *o = ptrc_orphans_find(list, count, log);
 
 	if (o)
 		say_one(o);
 	else
 		ptrc_keeper_say_stopped(log);
-	free(list);
 }
 
 bool ptrc_orphans_count(char text[100])
@@ -157,7 +155,7 @@ void ptrc_orphans_say(void)
 bool ptrc_orphans_of_session(const char *name, char text[PTRC_ORPHANS_TEXT_BYTES])
 {
 	size_t count;
-	struct posixtrace_orphan *list = ptrc_orphans_list(&count);
+	PTRC_SCOPED struct posixtrace_orphan *list = ptrc_orphans_list(&count);
 	const struct posixtrace_orphan *last = NULL;
 	char words[100], id[17];
 
@@ -172,7 +170,6 @@ bool ptrc_orphans_of_session(const char *name, char text[PTRC_ORPHANS_TEXT_BYTES
 			 "%s; %s stands in /dev/shm; 'ptrace-salvage %s' writes it",
 			 ptrc_session_explain(ECONNREFUSED), describe(last, words),
 			 ptrc_orphan_id(last, id));
-	free(list);
 	return last;
 }
 
@@ -190,8 +187,7 @@ void ptrc_orphans_say_session(const char *name, int error)
 static bool settle_one(const struct posixtrace_orphan *o, const char *output)
 {
 	char written[PATH_BYTES] = "", what[60];
-	bool is_free = true;
-	char *log;
+	PTRC_SCOPED char *log = NULL;
 
 	/* An orphan stays if it has no log or cannot be salvaged. ptrace-list and ptrace-doctor report it. */
 	if (!o->pt_has_log || o->pt_error || posixtrace_salvage_orphan(o->pt_id, NULL, written))
@@ -200,25 +196,23 @@ static bool settle_one(const struct posixtrace_orphan *o, const char *output)
 	if (output && ptrc_is_path_of_same_file(log, output)) {
 		snprintf(what, sizeof(what), "the log of process %ld, which was killed",
 			 (long)o->pt_controller);
-		is_free = ptrc_logfile_put_away(log, what);
-	} else if (strcmp(log, o->pt_log) != 0) {
+		return ptrc_logfile_put_away(log, what);
+	}
+	if (strcmp(log, o->pt_log) != 0)
 		ptrc_cli_message(written,
 				 "has the last events of process %ld, which was killed while its "
 				 "log was %s",
 				 (long)o->pt_controller, o->pt_log);
-	}
-	free(log);
-	return is_free;
+	return true;
 }
 
 bool ptrc_orphans_settle(const char *output)
 {
 	size_t count;
-	struct posixtrace_orphan *list = ptrc_orphans_list(&count);
+	PTRC_SCOPED struct posixtrace_orphan *list = ptrc_orphans_list(&count);
 	bool is_free = true;
 
 	for (size_t i = 0; i < count; i++)
 		is_free &= settle_one(&list[i], output);
-	free(list);
 	return is_free;
 }

@@ -17,6 +17,7 @@
 #include "src/base/command.h"
 #include "src/base/message.h"
 #include "src/base/program.h"
+#include "src/base/scope.h"
 
 #define LIBRARY "posixtrace-preload.so"
 /* The end of a message that says that COMMAND, and what it executed, did nothing that is recorded. */
@@ -137,7 +138,7 @@ static void look_at(struct ptrc_preload *preload, int fd)
 /* Maps the file into memory. Returns NULL and sets errno if it cannot be read. */
 static char *map_file(const char *path, size_t *size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	PTRC_SCOPED_FD fd = open(path, O_RDONLY | O_CLOEXEC);
 	void *map = MAP_FAILED;
 	struct stat st;
 
@@ -145,8 +146,6 @@ static char *map_file(const char *path, size_t *size)
 		*size = (size_t)st.st_size;
 		map = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
 	}
-	if (fd >= 0)
-		close(fd);
 	return map == MAP_FAILED ? NULL : map;
 }
 
@@ -208,8 +207,8 @@ bool ptrc_preload_prepare(struct ptrc_preload *p, const char *path)
 {
 	const char *others = getenv("LD_PRELOAD");
 	char library[PATH_MAX];
+	PTRC_SCOPED_FD fd = -1;
 	struct stat st;
-	int fd;
 
 	if (!is_wanted(p))
 		return true;
@@ -232,8 +231,6 @@ bool ptrc_preload_prepare(struct ptrc_preload *p, const char *path)
 						(st.st_mode & S_ISGID && st.st_gid != getegid()));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	look_at(p, fd);
-	if (fd >= 0)
-		close(fd);
 	return true;
 }
 

@@ -2,6 +2,7 @@
 /* Reads the log that a session sends. It is read like any other log: no byte of it is trusted, because
  * another program may have taken the session's socket. */
 #include "config.h"
+#include "src/base/scope.h"
 #include "src/session/reader_follow.h"
 
 #include <errno.h>
@@ -209,7 +210,7 @@ static int begin_log(struct ptrc_reader *r)
 
 static int connect_reader(struct ptrc_reader *r, const char *session, enum ptrc_session_verb verb)
 {
-	struct ptrc_session_reply *reply = ptrc_cli_allocate(sizeof(*reply));
+	PTRC_SCOPED struct ptrc_session_reply *reply = ptrc_cli_allocate(sizeof(*reply));
 	int controller_fd;
 	int error;
 
@@ -227,7 +228,6 @@ static int connect_reader(struct ptrc_reader *r, const char *session, enum ptrc_
 		r->input->controller_fd = controller_fd;
 		r->input->is_snapshot = verb == PTRC_SESSION_DUMP;
 	}
-	free(reply);
 	return error;
 }
 

@@ -14,6 +14,7 @@
 #include "src/base/message.h"
 #include "src/base/clock.h"
 #include "src/base/output.h"
+#include "src/base/scope.h"
 #include "src/session/keeper.h"
 #include "src/query/reader.h"
 
@@ -222,12 +223,9 @@ static int reach(const char *name, int limit_ms, bool is_removing, int *fd)
 
 int ptrc_session_knock(const char *name)
 {
-	int fd;
-	int error = reach(name, PTRC_SESSION_ANSWER_MS, false, &fd);
+	PTRC_SCOPED_FD fd = -1;
 
-	if (!error)
-		close(fd);
-	return error;
+	return reach(name, PTRC_SESSION_ANSWER_MS, false, &fd);
 }
 
 /* Connects like reach(), but fails with EPERM if the controller runs as another user. Stores the controller's
@@ -344,7 +342,7 @@ void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 			   struct ptrc_session_reply *replies, int *errors)
 {
 	const struct ptrc_session_question q = {.verb = PTRC_SESSION_STAT};
-	struct pollfd *p = ptrc_cli_allocate(count * sizeof(*p));
+	PTRC_SCOPED struct pollfd *p = ptrc_cli_allocate(count * sizeof(*p));
 	int64_t until = ptrc_now_ns() + PTRC_SESSION_ANSWER_MS * PTRC_NS_PER_MS;
 	size_t waiting = 0;
 	pid_t controller;
@@ -385,7 +383,6 @@ void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 			waiting--;
 		}
 	}
-	free(p);
 }
 
 bool ptrc_session_is_foreign(const struct ptrc_session_state *s)
@@ -505,7 +502,7 @@ static int compare_types(const void *a, const void *b)
 
 int ptrc_session_types_get(const char *name, struct ptrc_session_types *t)
 {
-	struct ptrc_session_reply *reply = ptrc_cli_allocate(sizeof(*reply));
+	PTRC_SCOPED struct ptrc_session_reply *reply = ptrc_cli_allocate(sizeof(*reply));
 	struct ptrc_session_question q = {.verb = PTRC_SESSION_TYPES};
 	int error;
 
@@ -524,7 +521,6 @@ int ptrc_session_types_get(const char *name, struct ptrc_session_types *t)
 		t->is_all_filtered = reply->is_all_filtered;
 		q.from = reply->next;
 	} while (!error && reply->next);
-	free(reply);
 	if (error)
 		ptrc_session_types_free(t);
 	else if (t->count)

@@ -17,6 +17,7 @@
 #include "include/posixtrace-private.h"
 #include "lib/base/procfs.h"
 #include "src/base/message.h"
+#include "src/base/scope.h"
 
 bool ptrc_session_is_name(const char *name)
 {
@@ -150,14 +151,10 @@ int ptrc_session_connect(const struct sockaddr_un *address, int limit_ms, int *f
  * another type, so a controller that still runs gets no connection and is not woken (the error is EPROTOTYPE). */
 static bool is_stale(const struct sockaddr_un *address)
 {
-	int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	bool is_refused = s >= 0 &&
-			  connect(s, (const struct sockaddr *)address, sizeof(*address)) &&
-			  errno == ECONNREFUSED;
+	PTRC_SCOPED_FD s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	if (s >= 0)
-		close(s);
-	return is_refused;
+	return s >= 0 && connect(s, (const struct sockaddr *)address, sizeof(*address)) &&
+	       errno == ECONNREFUSED;
 }
 
 /* Returns the next name of a socket in the directory, including temporary names of the form ~PID; NULL after
@@ -176,9 +173,9 @@ static const char *next_name(DIR *dir)
 void ptrc_session_sweep(const char *directory)
 {
 	struct sockaddr_un address;
-	DIR *dir = opendir(directory);
+	PTRC_SCOPED_DIR *dir = opendir(directory);
+	PTRC_SCOPED_FD lock = -1;
 	const char *name;
-	int lock = -1;
 
 	while (dir && (name = next_name(dir))) {
 		ptrc_session_address(directory, name, &address);
@@ -193,10 +190,6 @@ void ptrc_session_sweep(const char *directory)
 		if (is_stale(&address))
 			unlink(address.sun_path);
 	}
-	if (dir)
-		closedir(dir);
-	if (lock >= 0)
-		close(lock);
 }
 
 static int compare(const void *a, const void *b)
@@ -207,9 +200,9 @@ static int compare(const void *a, const void *b)
 int ptrc_session_names(bool is_removing, char ***names, size_t *count)
 {
 	char directory[64];
+	PTRC_SCOPED_DIR *dir = NULL;
 	char **list = NULL;
 	const char *name;
-	DIR *dir;
 	int error;
 
 	*names = NULL;
@@ -225,7 +218,6 @@ int ptrc_session_names(bool is_removing, char ***names, size_t *count)
 	while ((name = next_name(dir)))
 		if (*name != '~')
 			*ptrc_append(list, *count) = ptrc_cli_copy(name);
-	closedir(dir);
 	if (*count)
 		qsort(list, *count, sizeof(*list), compare);
 	*names = list;

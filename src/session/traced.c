@@ -13,6 +13,7 @@
 
 #include "include/posixtrace-private.h"
 #include "lib/base/procfs.h"
+#include "src/base/scope.h"
 #include "src/session/session_path.h"
 
 static bool is_ours(pid_t pid)
@@ -64,10 +65,11 @@ static void take(struct ptrc_traced *t, pid_t pid)
 /* Whether the process has a shared, writable mapping of a file with `stream` in its path. Stores the file's name. */
 static bool maps(pid_t pid, const char *stream, char name[32])
 {
-	char path[64], *line = NULL;
+	PTRC_SCOPED_FILE *f = NULL;
+	PTRC_SCOPED char *line = NULL;
 	bool is_found = false;
 	size_t size = 0;
-	FILE *f;
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%ld/maps", (long)pid);
 	f = fopen(path, "re");
@@ -76,9 +78,6 @@ static bool maps(pid_t pid, const char *stream, char name[32])
 
 		is_found = at && sscanf(at, "/%31[s.0-9a-f]", name) == 1;
 	}
-	free(line);
-	if (f)
-		fclose(f);
 	return is_found;
 }
 
@@ -105,7 +104,7 @@ void ptrc_traced_find(struct ptrc_traced *t, trace_id_t trace)
 	struct ptrc_procfs_stat own = {0}, st;
 	struct dirent *entry;
 	pid_t keeper = 0;
-	DIR *dir = opendir("/proc");
+	PTRC_SCOPED_DIR *dir = opendir("/proc");
 
 	*t = (struct ptrc_traced){.fd = -1};
 	ptrc_procfs_stat(self, &own);
@@ -122,8 +121,6 @@ void ptrc_traced_find(struct ptrc_traced *t, trace_id_t trace)
 		    (has_stream && maps(pid, stream, unused) && !is_new_keeper(pid)))
 			take(t, pid);
 	}
-	if (dir)
-		closedir(dir);
 }
 
 void ptrc_traced_find_others(struct ptrc_traced *t, const pid_t *pids, size_t count)

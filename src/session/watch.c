@@ -11,6 +11,7 @@
 #include "include/posixtrace-private.h"
 #include "lib/model/glob.h"
 #include "src/base/clock.h"
+#include "src/base/scope.h"
 #include "src/fields/when.h"
 #include "src/query/query.h"
 #include "src/spans/pairs.h"
@@ -89,11 +90,9 @@ static size_t split(const char *text, int64_t *limit_ns)
 static bool add_pair(struct ptrc_pairs *pairs, const struct ptrc_layouts *layouts, const char *text,
 		     size_t size, struct ptrc_cli_reason *why)
 {
-	char *pair = ptrc_cli_copy_bytes(text, size);
-	bool is_added = ptrc_pairs_add(pairs, pair, layouts, why);
+	PTRC_SCOPED char *pair = ptrc_cli_copy_bytes(text, size);
 
-	free(pair);
-	return is_added;
+	return ptrc_pairs_add(pairs, pair, layouts, why);
 }
 
 bool ptrc_watch_is_valid(const char *text, struct ptrc_cli_reason *why)
