@@ -144,7 +144,6 @@ static bool is_colour_wanted(int when)
 			    : when == ALWAYS;
 }
 
-/* The file of --to-log, or NULL. */
 static const char *to_log;
 /* The value of --longest; UINT64_MAX if it was not given. */
 static uint64_t longest_count = UINT64_MAX;

@@ -56,7 +56,6 @@ static const struct command {
 };
 enum { COMMANDS = sizeof(commands) / sizeof(*commands) };
 
-/* The result of a request to one session. */
 struct result {
 	/* The error number of ptrc_session_ask() or of the session's reply, or 0; `reason` says the same in
 	 * words. */
@@ -99,7 +98,6 @@ static bool is_complete(const struct result *r)
 	return !*r->full_log && !ptrc_losses_is_any(&r->losses);
 }
 
-/* Prints messages about snapshots of --snapshot-on that were not made. */
 static void report_snapshots(const struct result *r, const char *name)
 {
 	const struct ptrc_snapshots_state *s = &r->snapshots;

@@ -166,7 +166,6 @@ bool ptrc_group_signal_is_witness(pid_t pid)
 	return witness_fd >= 0 && pid == witness;
 }
 
-/* Sends a request to the witness. */
 static bool tell(unsigned char byte)
 {
 	return witness_fd >= 0 && send(witness_fd, &byte, 1, MSG_NOSIGNAL) == 1;

@@ -13,7 +13,6 @@
 #include "src/doctor/doctor.h"
 #include "src/session/obstacle.h"
 
-/* A process that is examined. */
 struct patient {
 	struct ptrc_doctor *d;
 	pid_t pid;

@@ -165,7 +165,6 @@ static bool is_plain_script(const char *path)
 	       (n < SELFMAG || memcmp(head, ELFMAG, SELFMAG) != 0);
 }
 
-/* Whether the program names a loader (dynamic linker) that does not exist. */
 static bool lacks_loader(const char *path)
 {
 	PTRC_SCOPED_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

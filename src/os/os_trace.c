@@ -684,7 +684,6 @@ static bool is_about_copies(const struct ptrc_perf_plan *plan, int error)
 	return plan->registers && (error == EINVAL || error == EOPNOTSUPP || error == ENOSYS);
 }
 
-/* Stores a message about why there are no system calls. */
 static void explain_calls(int error, struct ptrc_cli_reason *refusal)
 {
 	if (error == EACCES || error == EPERM)

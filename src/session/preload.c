@@ -258,7 +258,6 @@ void ptrc_preload_set_environment(struct ptrc_preload *p)
 	}
 }
 
-/* Whether the trace has an event type whose name matches the pattern. */
 static bool has_type(trace_id_t trace, const char *glob)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
@@ -292,7 +291,6 @@ const char *ptrc_preload_why_not(const struct ptrc_preload *p)
 				: NULL;
 }
 
-/* Whether the command is an interpreter of Python, by its name. */
 static bool is_python(const char *command)
 {
 	const char *slash = strrchr(command, '/');

@@ -222,7 +222,6 @@ static bool is_overtaken(const struct ptrc_follow *f, struct ptrc_follower *to)
 	return true;
 }
 
-/* Sends a STATUS packet if the follower has missed events since the last STATUS packet. */
 static void report_missed(struct ptrc_follow *f, struct ptrc_follower *to)
 {
 	int64_t now = ptrc_now_ns();

@@ -151,7 +151,6 @@ static const char *explain_shortage(void)
 		   "little memory; --stream-min-size=1M needs less";
 }
 
-/* Prints that the process has event names of a version that this command does not know. */
 static void say_names_version(pid_t pid, const char *target)
 {
 	struct ptrc_inspected_process p;
