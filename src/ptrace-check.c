@@ -160,7 +160,7 @@ int main(int argc, char **argv)
 	ptrc_output_need_reader();
 	if (!ptrc_selection_open(&selection, argv + optind, (size_t)(argc - optind)))
 		return PTRC_EXIT_FAILED;
-	if (!ptrc_rules_bind_again(&rules))
+	if (!ptrc_rules_bind_again(&rules, &query))
 		return PTRC_EXIT_USAGE;
 	ptrc_check_begin(&check, &rules, &query);
 	check.messages = selection.sync_texts.count ? &selection.sync_texts : NULL;

@@ -947,7 +947,7 @@ static int judge(const struct run *r, int status)
 	judged.is_loss_allowed = is_loss_allowed;
 	judged.needs_gap = rules.has_gap;
 	judged.needs_bound = rules.has_bound;
-	if (ptrc_selection_open(&selection, paths, 1) && ptrc_rules_bind_again(&rules)) {
+	if (ptrc_selection_open(&selection, paths, 1) && ptrc_rules_bind_again(&rules, &judged)) {
 		ptrc_check_begin(&check, &rules, &judged);
 		verdict = (int)ptrc_check_judge(&check);
 		if (!ptrc_run_verdicts_put(&check))

@@ -66,7 +66,10 @@ struct ptrc_waiting {
 	unsigned int step;
 	/* For the kind order: the set of earlier events of the list that have not come. */
 	unsigned int missing;
-	/* For the kind before: the event's key. */
+	/* For the kind before: the latest event that would be the one required, if it were not too early; and the
+	 * event's key. */
+	bool has_earlier;
+	struct ptrc_moment earlier;
 	size_t key_size;
 	unsigned char key[];
 };
@@ -573,6 +576,16 @@ static void break_order(const struct ptrc_waiting *w, unsigned int *set)
 	*set |= bit;
 }
 
+static void add_unmet(struct ptrc_cases *cases, uint64_t weight, const struct ptrc_waiting *w)
+{
+	if (w->has_earlier)
+		add_case(cases, weight, &w->at, &w->earlier,
+			 "the last one before it was %s earlier",
+			 ptrc_duration_text(ptrc_when_subtract(w->at.ns, w->earlier.ns), true));
+	else
+		add_case(cases, weight, &w->at, NULL, "none before it");
+}
+
 /* Counts as broken or doubtful the events that have waited for longer than the tolerance for the event that
  * they require. */
 static void end_waiting(struct ptrc_trial *t, int64_t ns)
@@ -586,8 +599,7 @@ static void end_waiting(struct ptrc_trial *t, int64_t ns)
 		} else {
 			uint64_t number = w->is_doubtful ? ++t->doubtful : ++t->broken;
 
-			add_case(w->is_doubtful ? &t->doubts : &t->worst, UINT64_MAX - number,
-				 &w->at, NULL, "none before it");
+			add_unmet(w->is_doubtful ? &t->doubts : &t->worst, UINT64_MAX - number, w);
 		}
 		drop_waiting(t, w);
 	}
@@ -616,7 +628,7 @@ static void end_waitings(struct ptrc_trial *t)
 			break_order(w, &w->steps->open);
 		} else {
 			t->open++;
-			add_case(&t->doubts, 1, &w->at, NULL, "none before it");
+			add_unmet(&t->doubts, 1, w);
 		}
 		drop_waiting(t, w);
 	}
@@ -640,6 +652,9 @@ static void take_dependent(struct now *n, const struct ptrc_judge_key *k)
 		return;
 	}
 	w = add_waiting(n, k->key.size);
+	w->has_earlier = a;
+	if (a)
+		w->earlier = a->at;
 	w->key_size = k->key.size;
 	memcpy(w->key, k->key.bytes, k->key.size);
 }

@@ -441,6 +441,18 @@ struct mistake {
 	struct ptrc_cli_reason why;
 };
 
+/* Accepts fields that no layout has before the logs are open (q NULL), and if none of the events has a type in the
+ * logs: a type that a program has not used has no layout there. */
+static void open_layouts(struct ptrc_rules *rules, const struct ptrc_query *q,
+			 const struct ptrc_rule_event *events, size_t count)
+{
+	bool *is_open = &rules->layouts->is_open;
+
+	*is_open = true;
+	for (size_t i = 0; q && i < count; i++)
+		*is_open &= !ptrc_query_has_match(q, events[i].pattern);
+}
+
 static bool bind_field(struct ptrc_rules *rules, struct ptrc_rule *r, struct mistake *m)
 {
 	m->mark = &r->by_mark;
@@ -492,17 +504,20 @@ static bool bind_where(struct ptrc_rules *rules, struct ptrc_rule *r, size_t num
 }
 
 /* Finds the fields that the rules and their expressions name. On the first mistake, stores it and returns false. */
-static bool bind(struct ptrc_rules *rules, struct mistake *m)
+static bool bind(struct ptrc_rules *rules, const struct ptrc_query *q, struct mistake *m)
 {
 	for (size_t i = 0; i < rules->count; i++) {
 		struct ptrc_rule *r = &rules->list[i];
 
 		m->rule = r;
+		open_layouts(rules, q, r->events, r->event_count);
 		if (!bind_field(rules, r, m))
 			return false;
-		for (size_t k = 0; k < 2 * r->event_count; k++)
+		for (size_t k = 0; k < 2 * r->event_count; k++) {
+			open_layouts(rules, q, &r->events[k / 2], 1);
 			if (!bind_where(rules, r, k / 2, k % 2, m))
 				return false;
+		}
 	}
 	return true;
 }
@@ -512,21 +527,21 @@ void ptrc_rules_bind(struct ptrc_rules *rules)
 	struct ptrc_rule_draft d = {0};
 	struct mistake m;
 
-	rules->layouts->is_open = true;
-	if (bind(rules, &m))
+	if (bind(rules, NULL, &m))
 		return;
 	d.file = m.rule->mark.line ? rules->file : NULL;
 	d.option = m.rule->text;
 	ptrc_rule_refuse(&d, m.mark, "%s: %s", m.key, m.why.text);
 }
 
-bool ptrc_rules_bind_again(struct ptrc_rules *rules)
+bool ptrc_rules_bind_again(struct ptrc_rules *rules, const struct ptrc_query *q)
 {
 	char place[PATH_MAX + 48];
 	struct mistake m;
+	bool is_right = bind(rules, q, &m);
 
 	rules->layouts->is_open = false;
-	if (bind(rules, &m))
+	if (is_right)
 		return true;
 	snprintf(place, sizeof(place), "%s:%zu:%zu", rules->file, m.mark->line, m.mark->column);
 	ptrc_cli_message(m.rule->mark.line ? place : m.rule->text, "%s: %s", m.key, m.why.text);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "src/config/mark.h"
+#include "src/query/query.h"
 #include "src/query/view.h"
 #include "src/query/where.h"
 
@@ -178,9 +179,9 @@ void ptrc_rules_add(struct ptrc_rules *, const struct ptrc_rule_draft *);
  * field is not known yet, the field is accepted, because the logs may have the layout. */
 void ptrc_rules_bind(struct ptrc_rules *);
 
-/* Does the same as ptrc_rules_bind(), but knows the layouts of the logs, so unknown fields are mistakes.
- * Returns false, after a message that names the place, if a rule is wrong. */
-bool ptrc_rules_bind_again(struct ptrc_rules *);
+/* Does the same as ptrc_rules_bind(), but knows the event types of the logs: if they have one of the rule's, a field
+ * that no layout has is a mistake. Returns false, after a message that names the place, if a rule is wrong. */
+bool ptrc_rules_bind_again(struct ptrc_rules *, const struct ptrc_query *);
 
 /* Adds the rules of the file. "-" means standard input. */
 void ptrc_rules_read(struct ptrc_rules *, const char *path);

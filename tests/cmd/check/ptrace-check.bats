@@ -171,6 +171,42 @@ broken() {
 	grep -q 'no event raw has data.n' stdout.txt
 }
 
+@test "a field of an event type that the program has not used is no mistake" {
+	made run.log <<-'END'
+		layout job u32 id
+		event 1000 1 1 job u32:1
+	END
+	cat >rules.yaml <<-'END'
+		rules:
+		  - {never: app.error*, where: "data.code >= 500"}
+		  - {after: send, expect: reply, by: data.number}
+		  - {exists: job, where: data.id == 1}
+		  - {exists: app.end, where: data.code == 0}
+	END
+	exits 1 ptrace-check rules.yaml run.log
+	[ "$(grep -c '^pass' stdout.txt)" -eq 2 ]
+	grep -q '^fail .*app.end' stdout.txt
+	grep -q '^fail .*there was none' stdout.txt
+	# A field that an event type of the rule should have is one.
+	printf '%s\n' 'rules:' '  - {after: job, expect: reply, by: data.number}' >wrong.yaml
+	reports 2 "wrong.yaml:2:37: by: no layout has a field 'data.number'; see --decode" ptrace-check wrong.yaml run.log
+	printf '%s\n' 'rules:' '  - {after: job, expect: reply, where: data.it == 1}' >wrong.yaml
+	reports 2 "wrong.yaml:2:40: where: column 1: events have no field 'data.it' (did you mean 'data.id'?)" ptrace-check wrong.yaml run.log
+}
+
+@test "a required event that came too early is the reason" {
+	made run.log <<-'END'
+		layout s u32 id
+		layout w u32 id
+		event 1000 1 1 s u32:1
+		event 20001000 1 1 w u32:1
+		event 20002000 1 1 w u32:2
+	END
+	exits 1 ptrace-check --json run.log --before 'w require s within 1ms by data.id'
+	jq -e '[.rules[0].cases[] | [.reason, .other.ns]] ==
+		[["the last one before it was 20ms earlier", 1700000000000001000], ["none before it", null]]' stdout.txt
+}
+
 @test "a misspelt member of a field that is JSON is reported with the member that is near" {
 	made run.log <<-'END'
 		layout a u32 id, json info
