@@ -373,20 +373,8 @@ static void read_interval(const char *text)
 
 /* ---- what differs ---- */
 
-/* For each pattern of --event and --decode: whether it matches an event type in one of the compared logs. */
-static bool *found_globs;
-
-static const char *glob_at(size_t i)
-{
-	size_t count = query.select.globs.count;
-
-	return i < count ? query.select.globs.texts[i] : query.layouts.layouts[i - count]->pattern;
-}
-
-static size_t glob_count(void)
-{
-	return query.select.globs.count + query.given_layout_count;
-}
+/* What the compared logs lack. */
+static struct ptrc_missing missing;
 
 /* Takes the events of a log for one side of the comparison. Returns false, after a message, if the log cannot be
  * read. */
@@ -402,8 +390,8 @@ static bool take_side(size_t side, char *thing)
 	ptrc_diff_begin(&diff, side, &query);
 	is_read = ptrc_query_scan(&query) && ptrc_query_run(&query);
 	ptrc_query_finish(&query, is_read);
-	for (size_t i = 0; i < glob_count(); i++)
-		found_globs[i] |= ptrc_query_has_match(&query, glob_at(i));
+	ptrc_query_find_missing(&query, &missing);
+	ptrc_pairs_find_missing(&pairs, &query, &missing);
 	losses = &query.sources->losses;
 	is_read &= !losses->read_error;
 	ptrc_losses_report(losses, query.sources->reader.path);
@@ -412,20 +400,6 @@ static bool take_side(size_t side, char *thing)
 	is_incomplete |= ptrc_losses_is_any(losses) && !query.is_loss_allowed;
 	ptrc_selection_close(&selection);
 	return is_read;
-}
-
-/* Prints messages about patterns that match no event type in any log, and about events that --where could not
- * decide. */
-static void report_selection(void)
-{
-	for (size_t i = 0; i < glob_count(); i++) {
-		if (found_globs[i])
-			continue;
-		ptrc_cli_message(glob_at(i), "no event type has such a name");
-		is_failed = true;
-	}
-	ptrc_query_report_undecided(&query);
-	is_incomplete |= ptrc_query_undecided(&query) && !query.is_loss_allowed;
 }
 
 /* Prints messages about pairs that no log has, and about events that were left out because they have no key. */
@@ -473,7 +447,6 @@ static void put_diff(char **operands, size_t count)
 	check_runs((const char *const *)operands + first_after, count - first_after);
 	pairs.is_by_name = true;
 	diff.pairs = &pairs;
-	found_globs = ptrc_cli_allocate(glob_count() * sizeof(*found_globs));
 	for (size_t i = 0; i < befores.count; i++)
 		is_read &= take_side(PTRC_DIFF_BEFORE, (char *)(uintptr_t)befores.texts[i]);
 	for (size_t i = 0; i < count; i++)
@@ -491,12 +464,13 @@ static void put_diff(char **operands, size_t count)
 			ptrc_diff_put_text(&out, &diff, &conditions);
 		ptrc_output_write(&out);
 		report_pairs();
-		report_selection();
+		is_failed |= ptrc_missing_report(&missing, befores.count + count);
+		ptrc_query_report_undecided(&query);
+		is_incomplete |= ptrc_query_undecided(&query) && !query.is_loss_allowed;
 		is_failed |= ptrc_conditions_has(&conditions, PTRC_CONDITION_MISSING);
 	}
 	ptrc_misfits_report(&query.misfits);
 	is_incomplete |= query.is_strict && query.misfits.count;
-	free(found_globs);
 	ptrc_diff_free(&diff);
 }
 

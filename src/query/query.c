@@ -471,17 +471,63 @@ bool ptrc_query_has_type(const struct ptrc_query *q, const char *name, struct pt
 	return false;
 }
 
-/* Prints a message that no event type matches the pattern. If the pattern is a plain name
- * (is_name), the message adds names that are similar. */
-static void report_missing(const struct ptrc_query *q, const char *pattern, bool is_name)
+/* The size of a message without the similar names that it proposes. */
+static size_t size_without_names(const char *text)
+{
+	const char *at = strstr(text, " (did you mean");
+
+	return at ? (size_t)(at - text) : strlen(text);
+}
+
+void ptrc_missing_note(struct ptrc_missing *m, const char *option, char *text)
+{
+	size_t size = size_without_names(text);
+
+	for (size_t i = 0; i < m->count; i++) {
+		struct ptrc_missing_name *n = &m->list[i];
+
+		if (strcmp(n->option, option) || size_without_names(n->text) != size ||
+		    strncmp(n->text, text, size))
+			continue;
+		n->source_count++;
+		free(text);
+		return;
+	}
+	*ptrc_append(m->list, m->count) =
+		(struct ptrc_missing_name){ptrc_cli_copy(option), text, 1};
+}
+
+bool ptrc_missing_report(struct ptrc_missing *m, size_t source_count)
+{
+	bool is_any = false;
+
+	for (size_t i = 0; i < m->count; i++) {
+		const struct ptrc_missing_name *n = &m->list[i];
+
+		if (n->source_count >= source_count)
+			ptrc_cli_message(n->option, "%s", n->text);
+		is_any |= n->source_count >= source_count;
+		free(n->option);
+		free(n->text);
+	}
+	free(m->list);
+	*m = (struct ptrc_missing){0};
+	return is_any;
+}
+
+/* Notes that no event type matches the pattern. If the pattern is a plain name (is_name), the note has names that are
+ * similar. */
+static void note_pattern(const struct ptrc_query *q, const char *pattern, bool is_name,
+			 struct ptrc_missing *m)
 {
 	struct ptrc_nearest nearest = {0};
 	char proposal[3 * TRACE_EVENT_NAME_MAX];
 
 	if (is_name)
 		ptrc_query_has_type(q, pattern, &nearest);
-	ptrc_cli_message(pattern, "no event type has such a name%s",
-			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+	ptrc_missing_note(m, pattern,
+			  ptrc_cli_text("no event type has such a name%s",
+					ptrc_nearest_text(&nearest, proposal, sizeof(proposal))));
 }
 
 bool ptrc_query_has_match(const struct ptrc_query *q, const char *pattern)
@@ -494,33 +540,25 @@ bool ptrc_query_has_match(const struct ptrc_query *q, const char *pattern)
 	return false;
 }
 
-/* Whether a source has an event type whose name the pattern matches. If not, prints a message. */
-static bool check_pattern(const struct ptrc_query *q, const char *pattern)
+static void find_pattern(const struct ptrc_query *q, const char *pattern, struct ptrc_missing *m)
 {
-	if (ptrc_query_has_match(q, pattern))
-		return true;
-	report_missing(q, pattern, !strpbrk(pattern, "*?[\\"));
-	return false;
+	if (!ptrc_query_has_match(q, pattern))
+		note_pattern(q, pattern, !strpbrk(pattern, "*?[\\"), m);
 }
 
-/* Returns false if the expression can hold for no event because it has names or patterns that match no event type.
- * If so, prints a message for each of these. */
-static bool check_where(const struct ptrc_query *q, struct ptrc_where *w)
+/* If the expression can hold for no event because it has names or patterns that match no event type, notes these. */
+static void find_where(const struct ptrc_query *q, struct ptrc_where *w, struct ptrc_missing *m)
 {
 	const struct ptrc_reader_name *name;
 	const void *at = NULL;
 	const char *missing;
 	bool can_hold = false;
-	bool is_missing = false;
 	bool is_name;
 
 	for (size_t place = 0; (name = next_name(q, &place));)
 		can_hold |= ptrc_where_try_name(w, name->text, name->size);
-	while (!can_hold && (missing = ptrc_where_next_missing(w, &at, &is_name))) {
-		is_missing = true;
-		report_missing(q, missing, is_name);
-	}
-	return !is_missing;
+	while (!can_hold && (missing = ptrc_where_next_missing(w, &at, &is_name)))
+		note_pattern(q, missing, is_name, m);
 }
 
 /* Whether a source may have event types whose names are unknown. */
@@ -547,23 +585,20 @@ bool ptrc_query_may_select(const struct ptrc_query *q)
 	return has_any || may_lack_names(q);
 }
 
-/* Whether each pattern in an option matches an event type, and each expression can hold for some type.
- * Prints a message for each pattern or expression that does not. A pattern of a configuration file may be for other
- * logs, so it is not checked. */
-static bool check_patterns(const struct ptrc_query *q)
+/* Notes the patterns of options that match no event type. A pattern of a configuration file may be for other logs, so
+ * it is not looked for. */
+static void find_patterns(const struct ptrc_query *q, struct ptrc_missing *m)
 {
 	struct ptrc_where *w;
-	bool is_found = true;
 
 	for (size_t i = 0; i < q->select.globs.count; i++)
-		is_found &= check_pattern(q, q->select.globs.texts[i]);
+		find_pattern(q, q->select.globs.texts[i], m);
 	if (q->select.around)
-		is_found &= check_pattern(q, q->select.around);
+		find_pattern(q, q->select.around, m);
 	for (size_t i = 0; (w = ptrc_select_where(&q->select, i)); i++)
-		is_found &= check_where(q, w);
+		find_where(q, w, m);
 	for (size_t i = 0; i < q->given_layout_count; i++)
-		is_found &= check_pattern(q, q->layouts.layouts[i]->pattern);
-	return is_found;
+		find_pattern(q, q->layouts.layouts[i]->pattern, m);
 }
 
 /* Whether an event is of the process with this number; if is_thread, of the thread. Reads the logs again, up to the
@@ -582,23 +617,20 @@ static bool has_number(struct ptrc_query *q, pid_t number, bool is_thread)
 	return false;
 }
 
-/* Prints a message for each number of the list that no event of the logs has as process number (is_thread: as thread
- * number), and then returns false. For a session returns true, because later events may have the number. */
-static bool check_numbers(struct ptrc_query *q, const struct ptrc_select_numbers *n, bool is_thread)
+/* Notes each number of the list that no event of the logs has as process number (is_thread: as thread number). A
+ * session has none, because later events may have the number. */
+static void find_numbers(struct ptrc_query *q, const struct ptrc_select_numbers *n, bool is_thread,
+			 struct ptrc_missing *m)
 {
-	bool is_found = true;
-
 	for (size_t i = 0; i < q->source_count; i++)
 		if (q->session || q->sources[i].reader.source)
-			return true;
-	for (size_t i = 0; i < n->count; i++) {
-		if (has_number(q, n->numbers[i], is_thread))
-			continue;
-		is_found = false;
-		ptrc_cli_message(is_thread ? "--tid" : "--pid", "no event is of %s %d",
-				 is_thread ? "thread" : "process", (int)n->numbers[i]);
-	}
-	return is_found;
+			return;
+	for (size_t i = 0; i < n->count; i++)
+		if (!has_number(q, n->numbers[i], is_thread))
+			ptrc_missing_note(m, is_thread ? "--tid" : "--pid",
+					  ptrc_cli_text("no event is of %s %d",
+							is_thread ? "thread" : "process",
+							(int)n->numbers[i]));
 }
 
 /* The most names of members that are kept for proposals. */
@@ -624,7 +656,7 @@ static void add_keys(struct ptrc_cli_texts *keys, const char *prefix, const stru
 		add_key(keys, prefix, m.name + 1, (int)m.name_size - 2);
 }
 
-/* Whether the latest event of the source has the field. Adds the keys of the JSON data in which the field was
+/* Whether the latest event of the source has the field, or may have had it before its data was cut. Adds the keys of the JSON data in which the field was
  * looked for to *keys. */
 static bool has_member(struct ptrc_query *q, struct ptrc_source *s, const struct ptrc_field *f,
 		       struct ptrc_cli_texts *keys)
@@ -646,7 +678,8 @@ static bool has_member(struct ptrc_query *q, struct ptrc_source *s, const struct
 	}
 	if (json)
 		add_keys(keys, prefix, json);
-	return v.kind != PTRC_VALUE_NONE;
+	return v.kind != PTRC_VALUE_NONE ||
+	       (ptrc_view_is_cut(&s->view) && ptrc_view_has_lost(&s->view, f));
 }
 
 /* Whether the field is a member of JSON data: of data that is one JSON text, or of a field of type json. */
@@ -700,35 +733,40 @@ char *ptrc_query_missing_member(struct ptrc_query *q, const struct ptrc_field *f
 			     proposal);
 }
 
-/* Prints the messages in the list from index *said on. */
-static void say_vain(const struct ptrc_cli_texts *vain, size_t *said, const char *option)
+/* Notes the fields that are members of JSON data and that no event has: those of --fields, and those because of which
+ * an expression can hold for no event. */
+static void find_members(struct ptrc_query *q, struct ptrc_missing *m)
 {
-	for (; *said < vain->count; ++*said)
-		ptrc_cli_message(option, "%s", vain->texts[*said]);
-}
-
-/* Checks the fields that are members of JSON data. Returns false, after messages, if --fields has a field that no
- * event has, or if an expression can hold for no event because it has such a field. */
-static bool check_members(struct ptrc_query *q)
-{
-	struct ptrc_cli_texts vain = {0};
 	struct ptrc_where *w;
-	size_t said = 0;
 
 	for (size_t i = 0; (w = ptrc_select_where(&q->select, i)); i++) {
+		struct ptrc_cli_texts vain = {0};
+
 		ptrc_where_find_vain(w, ptrc_query_missing_member, q, NULL, &vain);
-		say_vain(&vain, &said, w == q->select.around_where ? "--around" : "--where");
+		for (size_t k = 0; k < vain.count; k++)
+			ptrc_missing_note(m, w == q->select.around_where ? "--around" : "--where",
+					  ptrc_cli_copy(vain.texts[k]));
+		ptrc_cli_free_copies(&vain);
 	}
 	for (size_t i = 0; i < q->sink.field_count; i++) {
 		char *text = ptrc_query_missing_member(q, &q->sink.fields[i], NULL);
 
 		if (text)
-			ptrc_cli_add_copy(&vain, text);
-		free(text);
+			ptrc_missing_note(m, "--fields", text);
 	}
-	say_vain(&vain, &said, "--fields");
-	ptrc_cli_free_copies(&vain);
-	return !said;
+}
+
+static void find_what_events_have(struct ptrc_query *q, struct ptrc_missing *m)
+{
+	find_numbers(q, &q->select.pids, false, m);
+	find_numbers(q, &q->select.tids, true, m);
+	find_members(q, m);
+}
+
+void ptrc_query_find_missing(struct ptrc_query *q, struct ptrc_missing *m)
+{
+	find_patterns(q, m);
+	find_what_events_have(q, m);
 }
 
 bool ptrc_query_lacks_nothing(const struct ptrc_query *q)
@@ -768,13 +806,15 @@ enum ptrc_exit ptrc_query_tell(struct ptrc_query *q, enum ptrc_exit status, bool
 	/* Whether the names of all event types are known. A session that was not read to its end may still add
 	 * names. */
 	bool has_all_names = !q->session || is_read;
+	struct ptrc_missing missing = {0};
 	bool is_found;
 
 	/* Writes the events first: standard output and standard error may be the same terminal, where the messages
 	 * shall follow them. */
 	if (q->out.used)
 		ptrc_output_write(&q->out);
-	is_found = check_patterns(q);
+	find_patterns(q, &missing);
+	is_found = !ptrc_missing_report(&missing, 1);
 	if (q->sink.tell)
 		is_found &= q->sink.tell(q->sink.self);
 	ptrc_misfits_report(&q->misfits);
@@ -793,9 +833,8 @@ enum ptrc_exit ptrc_query_tell(struct ptrc_query *q, enum ptrc_exit status, bool
 				 !losses->is_unreadable_uncounted;
 	}
 	if (status == PTRC_EXIT_DONE) {
-		is_found &= check_numbers(q, &q->select.pids, false);
-		is_found &= check_numbers(q, &q->select.tids, true);
-		is_found &= check_members(q);
+		find_what_events_have(q, &missing);
+		is_found &= !ptrc_missing_report(&missing, 1);
 	}
 	if (q->sink.end && !q->sink.end(q->sink.self))
 		status = PTRC_EXIT_FAILED;

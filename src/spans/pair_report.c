@@ -378,10 +378,23 @@ void ptrc_pair_report_order(const struct ptrc_pair *pair, const char *thing, boo
 	free(advice);
 }
 
-bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_query *q,
-			       bool has_asked)
+void ptrc_pairs_find_missing(const struct ptrc_pairs *p, struct ptrc_query *q,
+			     struct ptrc_missing *m)
+{
+	for (size_t i = 0; i < p->given_count; i++) {
+		const struct ptrc_pair *pair = &p->list[i];
+		char *text =
+			pair->by_text ? ptrc_query_missing_member(q, &pair->by, pair->begin) : NULL;
+
+		if (text)
+			ptrc_missing_note(m, pair->name, text);
+	}
+}
+
+bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_query *q, bool has_asked)
 {
 	const char *thing = q->source_count == 1 ? q->sources->reader.path : NULL;
+	struct ptrc_missing missing = {0};
 	bool is_missing;
 
 	for (size_t i = 0; i < q->source_count; i++)
@@ -391,6 +404,8 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_que
 		return true;
 	}
 	is_missing = !has_values(p, q);
+	ptrc_pairs_find_missing(p, q, &missing);
+	is_missing |= ptrc_missing_report(&missing, 1);
 	for (size_t i = 0; i < p->count; i++) {
 		const struct ptrc_pair *pair = &p->list[i];
 

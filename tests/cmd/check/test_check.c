@@ -264,7 +264,7 @@ TEST(no_event_is_what_it_requires, "")
 		"before: a, require: a where data.id == 1, by: tid <- a1@1 a2@2 a2@3 => fail: 1 of 3 lack what they require before them | 1 none before it",
 		"before: a where data.id == 2, require: '[ab]', within: 3us",
 		"b@1 a2@2 a2@4 => pass: 2 of 2 have what they require before them",
-		"b@1 a2@2 a2@6 => fail: 1 of 2 lack what they require before them | 6 none before it",
+		"b@1 a2@2 a2@6 => fail: 1 of 2 lack what they require before them | 6 the last one before it was 4us earlier",
 		"exists: a, within: 5us, of: a",
 		"a@1 .@9 => fail: did not happen",
 		"a@1 a@6 .@9 => pass: happened",
@@ -572,7 +572,7 @@ TEST(before, "")
 		"a1@2 holed => undecided: 1 of 1 lack what they require before them; events were lost | 2 none before it",
 		"b1@2 => pass: there was none",
 		"before: a, require: b, min_count: 1 <- b1@2 => fail: there was none, at least 1 wanted",
-		"before: a, require: b, within: 5us <- b@1 a@6 a@7 => fail: 1 of 2 lack what they require before them | 7 none before it",
+		"before: a, require: b, within: 5us <- b@1 a@6 a@7 => fail: 1 of 2 lack what they require before them | 7 the last one before it was 6us earlier",
 		/* Of another thread it may have been before. */
 		"a1@10 b1/2@11 .@20 => pass: 1 of 1 have what they require before them",
 		"a1@10 a2@10.1 b1/2@10.2 b2/2@12 => fail: 1 of 2 lack what they require before them | 10.1 none before it",

@@ -194,8 +194,8 @@ verdict_of() {
 	printf 'event %d 7 7 %s\n' 0 a 100 a 200 b | made two.log
 	exits 0 ptrace-stat --diff --event=b one.log two.log
 	exits 1 ptrace-stat --diff --event=a --event=c one.log two.log
-	[ "$stderr" = "ptrace-stat: c: no event type has such a name" ]
-	reports 1 "c: no event type has such a name" ptrace-stat --diff --decode='b=u8 n' --decode='c=u8 n' one.log two.log
+	[ "$stderr" = "ptrace-stat: c: no event type has such a name (did you mean 'a'?)" ]
+	reports 1 "c: no event type has such a name (did you mean 'a'?)" ptrace-stat --diff --decode='b=u8 n' --decode='c=u8 n' one.log two.log
 	head -c 20000 /dev/zero | tr '\0' x >data
 	ptrace-run -o hard.log --max-data-size=64K -- sh -c 'ptrace-event --stdin big <data; :'
 	exits 3 ptrace-stat --diff --where="data =~ '((x?){30}){15}[yz]'" hard.log hard.log
@@ -278,4 +278,29 @@ verdict_of() {
 	reports 0 "*p50 req > +50%: does not fail: too few logs have this pair to tell it from noise, 3 and 3; 4 on each side are enough*" \
 		ptrace-stat --diff --fail-if='p50 req > +50%' $a c1.log c2.log c3.log
 	grep -Eq '^req: too few \(4 logs on each side are enough; longer after: 100.0 %\)$' <<<"$stdout"
+}
+
+@test "diff: what no log has is reported, with what is similar" {
+	for i in 1 2; do
+		made $i.log <<-'END'
+			layout job.begin json
+			layout job.end json
+			event 1000000 7 8 job.begin hex:7b226a6f62223a20317d
+			event 3000000 7 8 job.end hex:7b226a6f62223a20317d
+		END
+	done
+	made 3.log <<-'END'
+		event 1000000 9 9 other
+	END
+	reports 1 "--pid: no event is of process 77" ptrace-stat --diff --pid=77 1.log 2.log
+	reports 1 "--tid: no event is of thread 7" ptrace-stat --diff --tid=7 1.log 2.log
+	reports 1 "jb.begin: no event type has such a name (did you mean 'job.begin'?)" \
+		ptrace-stat --diff --where='event == "jb.begin"' 1.log 2.log
+	reports 1 "--where: no event has data.jbo (did you mean 'data.job'?)" \
+		ptrace-stat --diff --where='data.jbo == 1' 1.log 2.log
+	exits 1 ptrace-stat --diff --pair='job by data.jbo' 1.log 2.log
+	grep -qx "ptrace-stat: job: no event job.begin has data.jbo (did you mean 'data.job'?)" stderr.txt
+	# One of the logs has it.
+	silently 0 ptrace-stat --diff --pid=9 1.log 3.log
+	silently 0 ptrace-stat --diff --where='data.job == 1' 1.log 3.log
 }
