@@ -92,7 +92,9 @@ static void take(void *self, struct ptrc_source *source)
 	trace_event_id_t id = source->reader.event.posix_event_id;
 	int64_t ns = ptrc_source_ns(source);
 
-	ptrc_period_widen(&d->span, ns);
+	/* The last events of a log are those of its last flush, which may come late. */
+	if (!ptrc_is_system_type(id) || d->span.last < d->span.first)
+		ptrc_period_widen(&d->span, ns);
 	/* An event that is not selected comes only because it may report a loss (os.lost). It is not counted. */
 	if (!source->is_for_loss && !ptrc_is_system_type(id)) {
 		struct ptrc_type *type = ptrc_reader_type(&source->reader, id);

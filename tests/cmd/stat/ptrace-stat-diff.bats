@@ -56,6 +56,18 @@ verdict_of() {
 		.events_per_second / 1000' <<<"$stdout"
 }
 
+@test "diff: the last flush is not a part of the time for rates" {
+	for i in 1 2; do
+		ptrace-run --quiet -o $i.log -- "$traced" -n 100
+	done
+	silently 0 ptrace-stat --diff --json 1.log 2.log
+	# jq may compute with doubles.
+	ptrace-dump --format=json 1.log |
+		jq -es --argjson span "$(jq .before.span_ns <<<"$stdout")" '
+			map(select(.event | test("^(posix_trace_|os[.])") | not).ns) as $of_program |
+			($of_program | last) - .[0].ns - $span | fabs < 1000'
+}
+
 @test "diff: text of 80 columns" {
 	logs
 	exits 5 ptrace-stat --diff --fail-if='p50 req > +10%' --fail-if='p50 db > +10%' \
