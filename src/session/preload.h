@@ -14,7 +14,7 @@
 #include "src/base/buffer.h"
 #include "src/base/cli.h"
 
-/* What the library records. */
+/* The kinds of events that the library records. */
 enum ptrc_preload_kind {
 	PTRC_PRELOAD_FUNCTIONS,
 	PTRC_PRELOAD_WAITS,
