@@ -54,22 +54,6 @@ static int stat_file(int pid, const char *rest, int flags, struct stat *st)
 	return (int)-ptrc_sys(SYS_newfstatat, AT_FDCWD, path, st, flags);
 }
 
-static int read_text(int pid, const char *rest, char *text, size_t size)
-{
-	long got;
-	PTRC_FD(fd);
-	int error = ptrc_procfs_open(pid, rest, 0, &fd);
-
-	if (error)
-		return error;
-	/* One read is enough: the kernel fills the buffer as far as it can. */
-	got = ptrc_sys(SYS_read, fd, text, size - 1);
-	if (got <= 0)
-		return ESRCH;
-	text[got] = '\0';
-	return 0;
-}
-
 /* Skips `count` fields, which may be negative numbers. Returns false if the text ends before
  * that. */
 static bool skip_fields(const char **at, int count)
@@ -86,12 +70,18 @@ static bool skip_fields(const char **at, int count)
 int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
 {
 	char text[1024];
-	const char *at, *open;
-	int error = read_text(pid, "stat", text, sizeof(text));
+	const char *at = text, *open;
+	PTRC_FD(fd);
+	int error = ptrc_procfs_open(pid, "stat", 0, &fd);
+	long got;
 
 	if (error)
 		return error;
-	at = text;
+	/* One read is enough: the kernel fills the buffer as far as it can. */
+	got = ptrc_sys(SYS_read, fd, text, sizeof(text) - 1);
+	if (got <= 0)
+		return ESRCH;
+	text[got] = '\0';
 	st->pid = (int)ptrc_digits_take(&at);
 	open = *at == '(' ? at + 1 : at;
 	/* The name of the program, in parentheses, may itself contain parentheses and blanks. */
@@ -270,30 +260,33 @@ int ptrc_procfs_pid_namespace(int pid, uint64_t *ns)
 	return 0;
 }
 
-struct user_range {
-	uint64_t number;
-	uint64_t *range;
+struct user {
+	uint64_t inside, outside;
 	bool is_found;
 };
 
-static bool take_range(const char *line, void *arg)
+/* Takes "<first ID inside> <first ID outside> <number of IDs>". */
+static bool take_users(const char *line, void *arg)
 {
-	struct user_range *r = arg;
+	struct user *u = arg;
+	uint64_t number;
 
 	while (*line == ' ')
 		line++;
-	for (int i = 0; i < 3; i++)
-		r->range[i] = ptrc_digits_take(&line);
-	r->is_found = r->number - r->range[0] < r->range[2];
-	return r->is_found;
+	number = u->inside - ptrc_digits_take(&line);
+	u->outside = ptrc_digits_take(&line) + number;
+	u->is_found = number < ptrc_digits_take(&line);
+	return u->is_found;
 }
 
-bool ptrc_procfs_user_range(uint64_t number, uint64_t range[3])
+bool ptrc_procfs_user_outside(uint64_t uid, uint64_t *outside)
 {
-	struct user_range r = {.number = number, .range = range};
+	struct user u = {.inside = uid};
 	char text[128];
 
-	return !ptrc_procfs_lines(0, "uid_map", text, sizeof(text), take_range, &r) && r.is_found;
+	(void)ptrc_procfs_lines(0, "uid_map", text, sizeof(text), take_users, &u);
+	*outside = u.outside;
+	return u.is_found;
 }
 
 uint64_t ptrc_procfs_time_namespace(void)
@@ -477,12 +470,8 @@ static bool is_mapping_of(const char *line, void *context)
 	struct mapped_file *file = context;
 	uint64_t of_major, of_minor;
 
-	for (int field = 0; field < 3; field++) {
-		while (*line != ' ')
-			if (!*line++)
-				return false;
-		line++;
-	}
+	if (!skip_fields(&line, 3))
+		return false;
 	of_major = ptrc_digits_take_hex(&line, NULL);
 	if (*line++ != ':')
 		return false;

@@ -53,10 +53,9 @@ int64_t ptrc_procfs_clock_offset(const char *clock);
 /* The kind of namespace, "pid" or "time", in which a child of the caller would not be in that of the
  * caller, because the caller has called unshare(). NULL: there is none. */
 const char *ptrc_procfs_bears_elsewhere(void);
-/* Finds the range in the uid_map of the caller's user namespace that contains the user ID `number` of
- * that namespace. range[] becomes the first ID inside, the first ID outside, and the number of IDs.
- * False: there is no such range. */
-bool ptrc_procfs_user_range(uint64_t number, uint64_t range[3]);
+/* Stores the ID that the user `uid` of the caller's user namespace has outside of it. False: the user
+ * has no ID there. */
+bool ptrc_procfs_user_outside(uint64_t uid, uint64_t *outside);
 /* The effective user of the process. ESRCH. */
 int ptrc_procfs_user(int pid, uint32_t *uid);
 /* Reads at most `size` bytes from the start of the file `rest` in /proc/<pid>. Returns the number

@@ -86,18 +86,6 @@ static int shortage(int error)
 	return ptrc_file_shortage(error, EPERM);
 }
 
-/* Stores the ID that the user `uid` of this user namespace has outside of the namespace. False: the
- * user has no ID there. */
-static bool uid_outside(uid_t uid, uint64_t *outside)
-{
-	uint64_t range[3];
-
-	if (!ptrc_procfs_user_range(uid, range))
-		return false;
-	*outside = range[1] + (uid - range[0]);
-	return true;
-}
-
 /* Whether the mode of the base directory keeps users from renaming or removing the directories of
  * other users in it. */
 static bool is_base_safe(const struct stat *st)
@@ -373,7 +361,7 @@ int ptrc_shmdir_find(uid_t uid, bool is_create, char name[PTRC_SHMDIR_DIRECTORY_
 		return error == ENOENT && !is_create ? ENOENT : shortage(error);
 	if (ptrc_file_stat(base, &st) || !is_base_safe(&st))
 		return EPERM;
-	if (st.st_uid != 0 && !uid_outside(uid, &number))
+	if (st.st_uid != 0 && !ptrc_procfs_user_outside(uid, &number))
 		return open_unnumbered(base, name, uid, dirfd);
 	put_directory(name, number);
 	/* In a nested user namespace, uid_map gives only the ID that the user has in the parent
