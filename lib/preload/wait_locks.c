@@ -105,7 +105,7 @@ static int32_t no_owner(long object)
 	}
 
 /* Wraps a function that waits only if `attempt`, a function with the same first one or two
- * arguments, returns `busy`. */
+ * arguments, returns `busy`. If the C library lacks `attempt` (ENOSYS), the lock counts as busy. */
 #define TRIES(name, attempt, busy, owner, outcome)                                               \
 	PTRC_WRAPPER(name)                                                                       \
 	{                                                                                        \
@@ -113,26 +113,12 @@ static int32_t no_owner(long object)
                                                                                                  \
 		if (PTRC_UNLIKELY(!ptrc_wait_is_selected(PTRC_WAIT_BIT(LOCK))))                  \
 			return PTRC_NEXT_OR(#name, ptrc_function_error)(a, b, c, d, e, f);       \
-		result = (int)PTRC_NEXT_OR(#attempt, no_attempt_##busy)(a, b, 0, 0, 0, 0);       \
-		if (PTRC_LIKELY(result != (busy)))                                               \
+		result = (int)PTRC_NEXT_OR(#attempt, ptrc_function_error)(a, b, 0, 0, 0, 0);     \
+		if (PTRC_LIKELY(!result) || (result != (busy) && result != ENOSYS))              \
 			return result;                                                           \
 		return wait_for(PTRC_WAIT_CALL_##name, PTRC_NEXT_OR(#name, ptrc_function_error), \
 				ARGUMENTS, owner(a), outcome, PTRC_CALL_SITE);                   \
 	}
-
-/* TRIES() calls these in place of an `attempt` that the C library lacks: the lock counts as
- * busy. */
-static long no_attempt_EBUSY(long a, long b, long c, long d, long e, long f)
-{
-	(void)a, (void)b, (void)c, (void)d, (void)e, (void)f;
-	return EBUSY;
-}
-
-static long no_attempt_thrd_busy(long a, long b, long c, long d, long e, long f)
-{
-	(void)a, (void)b, (void)c, (void)d, (void)e, (void)f;
-	return thrd_busy;
-}
 
 TRIES(pthread_mutex_lock, pthread_mutex_trylock, EBUSY, owner_of_mutex, RETURNS_ERROR)
 TRIES(pthread_mutex_timedlock, pthread_mutex_trylock, EBUSY, owner_of_mutex, RETURNS_ERROR)
