@@ -54,7 +54,7 @@ static bool get_times(struct data *d)
 	return true;
 }
 
-static void record(enum ptrc_thread_moment at, int32_t thread, bool is_new)
+void ptrc_thread_times_record(enum ptrc_thread_moment at, int32_t thread, bool is_new)
 {
 	/* This also initialises ptrc_here, which get_times() uses. */
 	uint32_t id = ptrc_event_type_id(&type);
@@ -64,16 +64,6 @@ static void record(enum ptrc_thread_moment at, int32_t thread, bool is_new)
 		ptrc_event_record(id, &d, sizeof(d), 0);
 }
 
-void ptrc_thread_times_record(enum ptrc_thread_moment at, int32_t thread)
-{
-	record(at, thread, false);
-}
-
-void ptrc_thread_times_record_new(void)
-{
-	record(PTRC_THREAD_START, ptrc_sys_gettid(), true);
-}
-
 _Atomic bool ptrc_thread_start_is_due;
 
 void ptrc_thread_times_record_due(void)
@@ -81,5 +71,5 @@ void ptrc_thread_times_record_due(void)
 	if (!ptrc_load_relaxed(&ptrc_thread_start_is_due))
 		return;
 	ptrc_store_relaxed(&ptrc_thread_start_is_due, false);
-	ptrc_thread_times_record_new();
+	ptrc_thread_times_record(PTRC_THREAD_START, ptrc_sys_gettid(), true);
 }

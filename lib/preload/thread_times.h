@@ -14,12 +14,9 @@
 
 enum ptrc_thread_moment { PTRC_THREAD_START, PTRC_THREAD_END };
 
-/* Records an event about the thread of this process with this ID, if the kernel reports the
- * thread's times. */
-void ptrc_thread_times_record(enum ptrc_thread_moment, int32_t thread);
-
-/* Records the start of the calling thread, with times of 0. */
-void ptrc_thread_times_record_new(void);
+/* Records an event about the thread of this process with this ID: with times of 0 if it is_new;
+ * otherwise only if the kernel reports its times. */
+void ptrc_thread_times_record(enum ptrc_thread_moment, int32_t thread, bool is_new);
 
 /* Set in the child of a fork(): the start of its first thread is to be recorded, but only before
  * its first other event. So a child that at once executes another program has no event from before

@@ -39,7 +39,7 @@ static void end_thread(void *unused)
 
 	(void)unused;
 	if (is_recorded())
-		ptrc_thread_times_record(PTRC_THREAD_END, ptrc_sys_gettid());
+		ptrc_thread_times_record(PTRC_THREAD_END, ptrc_sys_gettid(), false);
 }
 
 /* The new thread calls this in place of the function of the program. */
@@ -50,7 +50,7 @@ static void *run_thread(void *arg)
 
 	free(arg);
 	if (is_recorded())
-		ptrc_thread_times_record_new();
+		ptrc_thread_times_record(PTRC_THREAD_START, ptrc_sys_gettid(), true);
 	/* The thread may also end by pthread_exit() or pthread_cancel(). */
 	pthread_cleanup_push(end_thread, NULL);
 	result = start.function(start.argument);
@@ -109,22 +109,20 @@ static bool end_each(const char *name, uint64_t inode, void *unused)
 
 	(void)inode, (void)unused;
 	if (thread)
-		ptrc_thread_times_record(PTRC_THREAD_END, thread);
+		ptrc_thread_times_record(PTRC_THREAD_END, thread, false);
 	return false;
 }
 
 /* Records the end of all threads, because the process ends. */
-static void end_process(void)
+__attribute__((destructor)) static void end_process(void)
 {
-	int tasks;
+	PTRC_FD(tasks);
 
 	if (!is_recorded())
 		return;
 	ptrc_thread_times_record_due();
-	if (ptrc_procfs_open(0, "task", O_RDONLY | O_DIRECTORY, &tasks))
-		return;
-	ptrc_file_visit(tasks, end_each, NULL, NULL);
-	ptrc_file_close(tasks);
+	if (ptrc_procfs_open(0, "task", O_RDONLY | O_DIRECTORY, &tasks) == 0)
+		ptrc_file_visit(tasks, end_each, NULL, NULL);
 }
 
 static void begin_child(void)
@@ -141,12 +139,7 @@ __attribute__((constructor)) static void begin_process(void)
 	pthread_atfork(NULL, NULL, begin_child);
 	at_quick_exit(end_process);
 	if (is_recorded())
-		ptrc_thread_times_record(PTRC_THREAD_START, ptrc_sys_gettid());
-}
-
-__attribute__((destructor)) static void end_at_exit(void)
-{
-	end_process();
+		ptrc_thread_times_record(PTRC_THREAD_START, ptrc_sys_gettid(), false);
 }
 
 #define ENDS_PROCESS(name)                                \
