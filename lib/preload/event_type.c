@@ -12,8 +12,6 @@ uint32_t ptrc_event_type_open(struct ptrc_event_type *t)
 	uint32_t id = POSIX_TRACE_UNNAMED_USEREVENT;
 	int error = ptrc_process_open_type(t->name, t->layout, &id);
 
-	if (error)
-		id = POSIX_TRACE_UNNAMED_USEREVENT;
 	if (error && error != ENOMEM)
 		ptrc_process_refuse_name(t->name);
 	if (error != ENOMEM)

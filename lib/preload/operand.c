@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 
 #include "lib/base/common.h"
+#include "lib/base/digits.h"
 #include "lib/base/sys.h"
 
 /* the smallest size of a page */
@@ -208,16 +209,14 @@ static bool take_place(const char **at, struct ptrc_operand *o)
 	if (!take_register(at, o, &o->base))
 		return false;
 	if (skip(at, ',')) {
-		while (skip(at, ' '))
-			continue;
+		*at += strspn(*at, " ");
 		if ((**at == '-' || (**at >= '0' && **at <= '9'))
 			    ? !take_number(at, &o->number)
 			    : !take_register(at, o, &o->index))
 			return false;
 	}
 	if (skip(at, ',')) {
-		while (skip(at, ' '))
-			continue;
+		*at += strspn(*at, " ");
 		if (strncmp(*at, "lsl ", 4) != 0)
 			return false;
 		*at += 4;
@@ -270,38 +269,28 @@ static bool take_operand(const char **at, struct ptrc_operand *o)
 	int64_t size;
 
 	*o = (struct ptrc_operand){.base = PTRC_OPERAND_NONE, .index = PTRC_OPERAND_NONE};
-	while (skip(at, ' '))
-		continue;
-	if (!take_number(at, &size))
-		return false;
-	if (size < -8 || size > 8)
+	if (!take_number(at, &size) || size < -8 || size > 8)
 		return false;
 	o->is_signed = size < 0;
 	o->size = (uint8_t)(size < 0 ? -size : size);
-	if ((o->size != 1 && o->size != 2 && o->size != 4 && o->size != 8))
+	if (o->size != 1 && o->size != 2 && o->size != 4 && o->size != 8)
 		return false;
 	o->is_float = skip(at, 'f');
 	if (o->is_float && o->size < 4)
 		return false;
-	if (!skip(at, '@') || !take_place(at, o))
-		return false;
-	return !**at || **at == ' ';
+	return skip(at, '@') && take_place(at, o) && (!**at || **at == ' ');
 }
 
 bool ptrc_operands_read(const char *text, struct ptrc_operand operands[PTRC_OPERANDS_MAX],
 			size_t *count)
 {
-	*count = 0;
-	while (skip(&text, ' '))
-		continue;
-	while (*text) {
+	for (*count = 0;; ++*count) {
+		text += strspn(text, " ");
+		if (!*text)
+			return true;
 		if (*count == PTRC_OPERANDS_MAX || !take_operand(&text, &operands[*count]))
 			return false;
-		++*count;
-		while (skip(&text, ' '))
-			continue;
 	}
-	return true;
 }
 
 bool ptrc_arguments_add(struct ptrc_arguments *a, const struct ptrc_operand *operands, size_t count)
@@ -326,21 +315,15 @@ bool ptrc_arguments_add(struct ptrc_arguments *a, const struct ptrc_operand *ope
 void ptrc_arguments_layout(const struct ptrc_arguments *a, char *at)
 {
 	for (size_t i = 0; i < a->count; i++) {
-		unsigned int bits = 8U * a->list[i].size;
-
 		if (i) {
 			*at++ = ',';
 			*at++ = ' ';
 		}
 		*at++ = a->list[i].is_float ? 'f' : a->list[i].is_signed ? 'i' : 'u';
-		if (bits > 9)
-			*at++ = (char)('0' + bits / 10);
-		*at++ = (char)('0' + bits % 10);
+		at = ptrc_digits_put(at, 8U * a->list[i].size);
 		*at++ = ' ';
 		*at++ = 'a';
-		if (i + 1 > 9)
-			*at++ = '1';
-		*at++ = (char)('0' + (i + 1) % 10);
+		at = ptrc_digits_put(at, i + 1);
 	}
 	*at = '\0';
 }
