@@ -15,6 +15,16 @@
 /* This value in place of a kind says that the wait is not recorded. */
 #define NO_WAIT PTRC_WAIT_KINDS
 
+/* Sets everything but the text. */
+static void describe(struct ptrc_wait_io *w, uint32_t call, int fd, uint64_t size,
+		     uint64_t call_site)
+{
+	w->call = call;
+	w->fd = fd;
+	w->size = size;
+	w->call_site = call_site;
+}
+
 /* Records the start of a wait for a descriptor, if it is to be recorded. The kind is net if the
  * descriptor is a socket, io if it is another file, and `otherwise` if that is unknown. Returns the
  * kind, or NO_WAIT. */
@@ -25,10 +35,7 @@ static PTRC_NOINLINE enum ptrc_wait_kind begin(enum ptrc_wait_kind otherwise, ui
 
 	if (!ptrc_wait_is_recorded(PTRC_WAIT_IO_OR_NET))
 		return NO_WAIT;
-	data.call = call;
-	data.fd = fd;
-	data.size = size;
-	data.call_site = call_site;
+	describe(&data, call, fd, size, call_site);
 	ptrc_descriptor_get(fd, &data.about);
 	if (data.about.bytes)
 		otherwise = data.about.is_socket ? PTRC_WAIT_NET : PTRC_WAIT_IO;
@@ -47,10 +54,7 @@ static PTRC_NOINLINE enum ptrc_wait_kind begin_address(uint32_t call, int fd, ui
 
 	if (!ptrc_wait_is_recorded(PTRC_WAIT_BIT(NET)))
 		return NO_WAIT;
-	data.call = call;
-	data.fd = fd;
-	data.size = size;
-	data.call_site = call_site;
+	describe(&data, call, fd, size, call_site);
 	ptrc_descriptor_get_peer(fd, (const void *)address, (unsigned int)address_size,
 				 &data.about);
 	ptrc_wait_begin_io(PTRC_WAIT_NET, &data);
@@ -174,10 +178,7 @@ static PTRC_NOINLINE enum ptrc_wait_kind begin_several(uint32_t call, long fds, 
 
 	if (!ptrc_wait_is_recorded(PTRC_WAIT_BIT(IO)))
 		return NO_WAIT;
-	data.call = call;
-	data.fd = -1;
-	data.size = count;
-	data.call_site = call_site;
+	describe(&data, call, -1, count, call_site);
 	data.about.bytes = 0;
 	if (fds && count == 1 && ptrc_program_bytes((const void *)fds, &one, sizeof(one))) {
 		data.fd = one.fd;
@@ -199,29 +200,27 @@ POLLS(__ppoll_chk, ppoll, a, b, UNMASK(d))
 POLLS(select, select, 0, (unsigned int)a, NOTHING)
 POLLS(pselect, pselect, 0, (unsigned int)a, UNMASK(f))
 
-/* Records the start of a wait for a file that is being opened. directory: the descriptor from which
- * a relative path starts; -1: the current directory. */
-static PTRC_NOINLINE enum ptrc_wait_kind begin_open(uint32_t call, int directory, long path,
-						    uint64_t call_site)
+/* Records the start of a wait for a file that is being opened, or for a host that is being looked
+ * up. directory: the descriptor from which a relative path starts; -1: the current directory, or
+ * the name is no path. */
+static PTRC_NOINLINE enum ptrc_wait_kind begin_name(enum ptrc_wait_kind kind, uint32_t call,
+						    int directory, long name, uint64_t call_site)
 {
 	struct ptrc_wait_io data;
 
-	if (!ptrc_wait_is_recorded(PTRC_WAIT_BIT(IO)) || ptrc_wait_is_own(call_site))
+	if (!ptrc_wait_is_recorded(1U << kind) || ptrc_wait_is_own(call_site))
 		return NO_WAIT;
-	data.call = call;
-	data.fd = directory;
-	data.size = 0;
-	data.call_site = call_site;
-	ptrc_program_path((const char *)path, &data.about);
-	ptrc_wait_begin_io(PTRC_WAIT_IO, &data);
-	return PTRC_WAIT_IO;
+	describe(&data, call, directory, 0, call_site);
+	ptrc_program_path((const char *)name, &data.about);
+	ptrc_wait_begin_io(kind, &data);
+	return kind;
 }
 
 /* The wrapper passes on the mode even if the caller has given none: the next definition reads it
  * only if the flags need it. */
-#define OPENS(symbol, call, directory, path)                                      \
-	WAITS(symbol, int, NOTHING, PTRC_WAIT_IO_OR_NET,                          \
-	      begin_open(PTRC_WAIT_CALL_##call, directory, path, PTRC_CALL_SITE), \
+#define OPENS(symbol, call, directory, path)                                                    \
+	WAITS(symbol, int, NOTHING, PTRC_WAIT_IO_OR_NET,                                        \
+	      begin_name(PTRC_WAIT_IO, PTRC_WAIT_CALL_##call, directory, path, PTRC_CALL_SITE), \
 	      ptrc_descriptor_forget(result))
 
 OPENS(open, open, -1, a)
@@ -274,21 +273,12 @@ WAITS(connect, int, NOTHING, PTRC_WAIT_IO_OR_NET,
 PTRC_WRAPPER(getaddrinfo)
 {
 	ptrc_function *function = PTRC_NEXT(getaddrinfo);
-	bool is_recorded = ptrc_wait_is_recorded(PTRC_WAIT_BIT(NET));
-	struct ptrc_wait_io data;
-	int result;
+	enum ptrc_wait_kind kind =
+		begin_name(PTRC_WAIT_NET, PTRC_WAIT_CALL_getaddrinfo, -1, a, PTRC_CALL_SITE);
+	int result = (int)function(a, b, c, d, e, f);
 
-	if (is_recorded) {
-		data.call = PTRC_WAIT_CALL_getaddrinfo;
-		data.fd = -1;
-		data.size = 0;
-		data.call_site = PTRC_CALL_SITE;
-		ptrc_program_path((const char *)a, &data.about);
-		ptrc_wait_begin_io(PTRC_WAIT_NET, &data);
-	}
-	result = (int)function(a, b, c, d, e, f);
-	if (is_recorded)
-		ptrc_wait_end(PTRC_WAIT_NET, result, 0, PTRC_CALL_SITE);
+	if (kind != NO_WAIT)
+		ptrc_wait_end(kind, result, 0, PTRC_CALL_SITE);
 	return result;
 }
 
