@@ -403,11 +403,10 @@ static struct slot *make(unsigned int fd)
  * signal handler has interrupted, is filling it. */
 static void fill(int fd, struct slot *s, struct ptrc_descriptor *d)
 {
-	uint64_t state = ptrc_load_acquire(&s->state), pid = (uint64_t)ptrc_sys_getpid(), mask,
-		 mine;
+	uint64_t state = ptrc_load_acquire(&s->state), pid = (uint64_t)ptrc_sys_getpid(), mine;
 	struct slot found;
+	PTRC_NO_SIGNALS();
 
-	ptrc_sys_block_signals(&mask);
 	mine = ((state & ~(CHANGE - 1)) + CHANGE) | pid;
 	if ((state & PID_MASK) == pid || !ptrc_cas(&s->state, &state, mine)) {
 		look_up(fd, &found);
@@ -423,7 +422,6 @@ static void fill(int fd, struct slot *s, struct ptrc_descriptor *d)
 					 (state & IS_STALE ? 0 : IS_VALID)))
 			;
 	}
-	ptrc_sys_restore_signals(&mask);
 }
 
 /* Whether the descriptor is still open on the file `old`, and its text is still right. */

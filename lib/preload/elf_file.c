@@ -13,7 +13,7 @@ bool ptrc_elf_map(struct ptrc_elf *e, const char *path, uint64_t inode)
 {
 	long bytes = -1;
 	struct stat st;
-	int fd;
+	PTRC_FD(fd);
 
 	/* The path is that of a loaded program or library, so it is not a device or a pipe, whose
 	 * opening could have side effects. */
@@ -21,7 +21,6 @@ bool ptrc_elf_map(struct ptrc_elf *e, const char *path, uint64_t inode)
 		return false;
 	if (!ptrc_file_stat(fd, &st) && S_ISREG(st.st_mode) && (!inode || st.st_ino == inode))
 		bytes = ptrc_sys(SYS_mmap, 0, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	ptrc_file_close(fd);
 	if (ptrc_sys_is_error(bytes))
 		return false;
 	*e = (struct ptrc_elf){(const uint8_t *)bytes, (uint64_t)st.st_size};

@@ -478,7 +478,7 @@ static bool mark_modules(void)
 static void look_at_modules(void)
 {
 	static bool is_left_out;
-	int memory_fd;
+	PTRC_FD(memory_fd);
 
 	if (!mark_modules())
 		return;
@@ -494,7 +494,6 @@ static void look_at_modules(void)
 	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
 		if (!module_of(map))
 			load(map, memory_fd);
-	ptrc_file_close(memory_fd);
 }
 
 /* ---- traps ---- */
@@ -603,7 +602,7 @@ static bool take_trap(ucontext_t *c)
 static void watch_linker(void)
 {
 	uint64_t address = _r_debug.r_brk;
-	int memory_fd;
+	PTRC_FD(memory_fd);
 
 	if (!address || ptrc_file_open(AT_FDCWD, "/proc/self/mem", O_RDWR, 0, &memory_fd))
 		return;
@@ -611,7 +610,6 @@ static void watch_linker(void)
 		ptrc_store_relaxed(&linker_function, address);
 		write_memory(memory_fd, address, &trap, sizeof(trap));
 	}
-	ptrc_file_close(memory_fd);
 }
 
 void ptrc_probes_begin(void)

@@ -140,7 +140,7 @@ static uint64_t look_up(uint64_t address)
 
 bool ptrc_selection_learn(uint64_t address)
 {
-	uint64_t mask, word;
+	uint64_t word;
 
 	if (ptrc_load_relaxed(&is_none))
 		return false;
@@ -149,7 +149,7 @@ bool ptrc_selection_learn(uint64_t address)
 	 * anyway. */
 	if (ptrc_self_pid() != 0 && ptrc_self_pid() != ptrc_sys_getpid())
 		return false;
-	ptrc_sys_block_signals(&mask);
+	PTRC_NO_SIGNALS();
 	ptrc_pid_lock(&lock);
 	if (ptrc_load_relaxed(&ptrc_selection) == (struct ptrc_selection *)&unknown)
 		begin();
@@ -162,6 +162,5 @@ bool ptrc_selection_learn(uint64_t address)
 			add(address, false);
 	}
 	ptrc_pid_unlock(&lock);
-	ptrc_sys_restore_signals(&mask);
 	return word & 1;
 }
