@@ -36,11 +36,8 @@ static void load_processes(struct ptrc_ship_whose *w, trace_id_t trace)
 			own > w->processes && own[-1].pid == p.pp_pid &&
 			(!p.pp_is_known || ptrc_when_distance(start_ns, before_ns) < 2 * TICK_NS);
 
-		*own = (struct ptrc_ship_process){
-			.pid = p.pp_pid,
-			.from_ns = ptrc_when_ns(&p.pp_from),
-			.id = is_same ? own[-1].id : id_of(&p, start_ns),
-		};
+		own->pid = p.pp_pid;
+		own->id = is_same ? own[-1].id : id_of(&p, start_ns);
 		if (!is_same)
 			before_ns = start_ns;
 	}

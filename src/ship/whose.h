@@ -17,8 +17,6 @@ struct ptrc_ship_whose {
 	/* The log's entries about processes, sorted by pid and then by time. */
 	struct ptrc_ship_process {
 		int32_t pid;
-		/* The entry applies from this time on. The first entry of a pid also applies to the time before. */
-		int64_t from_ns;
 		/* Identifies the process within the log. All entries of a process have the same number. A
 		 * later process with the same pid has another number. */
 		uint64_t id;
