@@ -136,8 +136,7 @@ static int open_locked(const char *path)
 	}
 }
 
-enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress *p,
-						       const char *path)
+bool ptrc_ship_progress_open(struct ptrc_ship_progress *p, const char *path)
 {
 	char text[FILE_MAX_BYTES + 1];
 	ssize_t size;
@@ -151,31 +150,28 @@ enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress
 					 strerror(errno));
 		else
 			ptrc_cli_error(path, errno);
-		ptrc_ship_progress_close(p);
-		return PTRC_SHIP_PROGRESS_FAILED;
+		return false;
 	}
 	size = pread(p->fd, text, sizeof(text), 0);
 	if (size < 0) {
 		ptrc_cli_error(path, errno);
-		ptrc_ship_progress_close(p);
-		return PTRC_SHIP_PROGRESS_FAILED;
+		return false;
 	}
 	/* The file is new, or the process that created it was killed before it wrote anything. */
 	if (!size) {
 		p->is_empty = true;
 		if (getrandom(&p->nonce, sizeof(p->nonce), 0) != sizeof(p->nonce))
 			p->nonce = (uint64_t)getpid();
-		return PTRC_SHIP_PROGRESS_NEW;
+		return true;
 	}
 	text[size < FILE_MAX_BYTES ? size : FILE_MAX_BYTES] = '\0';
 	if ((size_t)size != strlen(text) || !take(p, text)) {
 		ptrc_cli_message(path,
 				 "is not a progress file of ptrace-ship; if it is removed, the log "
 				 "is compared with the rows that the server has");
-		ptrc_ship_progress_close(p);
-		return PTRC_SHIP_PROGRESS_FAILED;
+		return false;
 	}
-	return PTRC_SHIP_PROGRESS_READ;
+	return true;
 }
 
 /* Waits until a new name in the directory of the path is on the disk. */

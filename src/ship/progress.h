@@ -59,20 +59,12 @@ struct ptrc_ship_progress {
 	bool is_complete;
 };
 
-enum ptrc_ship_progress_result {
-	PTRC_SHIP_PROGRESS_READ,
-	/* The file is new. The caller sets the members and writes the file. */
-	PTRC_SHIP_PROGRESS_NEW,
-	/* Opening has failed, and a message was printed. */
-	PTRC_SHIP_PROGRESS_FAILED,
-};
-
 /*
- * Opens the file, and creates it if necessary. Locks it against other ptrace-ship processes. Refuses a file
- * that ptrc_ship_progress_write() cannot have written.
+ * Opens the file, and creates it if necessary: if is_empty, the caller sets the members and writes the file. Locks it
+ * against other ptrace-ship processes. Returns false, after a message, if that fails, or if ptrc_ship_progress_write()
+ * cannot have written the file. The caller closes it even then.
  */
-enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress *,
-						       const char *path);
+bool ptrc_ship_progress_open(struct ptrc_ship_progress *, const char *path);
 
 /* Replaces the file and waits until it is on the disk. Returns false after a message. */
 bool ptrc_ship_progress_write(struct ptrc_ship_progress *);

@@ -513,22 +513,19 @@ static bool take_progress(struct work *w)
 {
 	struct ptrc_ship_progress *p = &w->progress;
 	const struct ptrc_ship_options *o = &w->shipper->server->options;
-	enum ptrc_ship_progress_result read;
 	char *path = progress_path(w->shipper, w->path);
-	bool is_same;
+	bool is_open = ptrc_ship_progress_open(p, path), is_same;
 
-	read = ptrc_ship_progress_open(p, path);
 	free(path);
-	if (read == PTRC_SHIP_PROGRESS_FAILED)
+	if (!is_open)
 		return false;
-	is_same = read == PTRC_SHIP_PROGRESS_READ && p->log_id == w->log->id;
+	is_same = !p->is_empty && p->log_id == w->log->id;
 	/* Another process may have changed or removed the progress file while the log was kept open. Then rows may
 	 * be wanted that the open log no longer has. */
 	w->has_forgotten = (is_same ? p->place.part : 0) < w->log->first;
 	if (w->has_forgotten)
 		return false;
-	if (read == PTRC_SHIP_PROGRESS_READ &&
-	    (strcmp(p->server, o->server) || strcmp(p->database, o->database))) {
+	if (!p->is_empty && (strcmp(p->server, o->server) || strcmp(p->database, o->database))) {
 		ptrc_cli_message(
 			p->path,
 			"belongs to the database '%s' of %s; --state-directory lets a log be "
@@ -536,7 +533,7 @@ static bool take_progress(struct work *w)
 			p->database, p->server);
 		return false;
 	}
-	if (read == PTRC_SHIP_PROGRESS_READ && !is_same && !p->is_complete)
+	if (!p->is_empty && !is_same && !p->is_complete)
 		ptrc_cli_message(w->path,
 				 "has replaced another log, of which %" PRIu64
 				 " rows were shipped, maybe not all",

@@ -70,12 +70,12 @@ static void read_progress(void *argument)
 {
 	struct input *in = argument;
 	struct ptrc_ship_progress first, second;
-	enum ptrc_ship_progress_result result;
+	bool is_open;
 
 	put_file(in);
-	result = ptrc_ship_progress_open(&first, path);
-	FUZZ_CHECK((result == PTRC_SHIP_PROGRESS_NEW) == !in->size);
-	if (result == PTRC_SHIP_PROGRESS_READ) {
+	is_open = ptrc_ship_progress_open(&first, path);
+	FUZZ_CHECK((is_open && first.is_empty) == !in->size);
+	if (is_open && !first.is_empty) {
 		in->is_taken = true;
 		/* What is done with it does not overflow. */
 		FUZZ_CHECK(first.batch.count <= UINT64_MAX - first.place.rows);
@@ -83,12 +83,11 @@ static void read_progress(void *argument)
 		/* It is locked. */
 		close(first.fd);
 		first.fd = -1;
-		FUZZ_CHECK(ptrc_ship_progress_open(&second, path) == PTRC_SHIP_PROGRESS_READ);
+		FUZZ_CHECK(ptrc_ship_progress_open(&second, path) && !second.is_empty);
 		FUZZ_CHECK(is_same(&first, &second));
 		ptrc_ship_progress_close(&second);
 	}
-	if (result != PTRC_SHIP_PROGRESS_FAILED)
-		ptrc_ship_progress_close(&first);
+	ptrc_ship_progress_close(&first);
 	FUZZ_CHECK(in->size || access(path, F_OK));
 }
 
