@@ -123,9 +123,8 @@ static bool is_being_cleaned(int fd)
 static int try_places(int dirfd, uid_t uid, struct ptrc_liveness *l)
 {
 	struct stat st;
-	uint64_t size;
 	PTRC_FD(fd);
-	int error = ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, uid, &fd, &size);
+	int error = ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, uid, &fd, NULL);
 
 	if (error == ENOENT) {
 		error = ptrc_shmdir_create_object(dirfd, PTRC_LIVE_PLACES, uid, 0, 0, &fd);
@@ -173,10 +172,9 @@ int ptrc_liveness_take_place(struct ptrc_liveness *l)
 unsigned int ptrc_liveness_count_places(int dirfd, uint32_t uid)
 {
 	unsigned int count = 0;
-	uint64_t size;
 	PTRC_FD(fd);
 
-	if (ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, uid, &fd, &size))
+	if (ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, uid, &fd, NULL))
 		return 0;
 	for (uint64_t i = 0; i < PLACE_COUNT; i++)
 		count += ptrc_liveness_is_held(fd, i, 1);
@@ -186,11 +184,10 @@ unsigned int ptrc_liveness_count_places(int dirfd, uint32_t uid)
 void ptrc_liveness_clean_places(int dirfd, uint32_t uid)
 {
 	struct stat st;
-	uint64_t size;
 	PTRC_NO_SIGNALS();
 	PTRC_FD(fd);
 
-	if (ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, uid, &fd, &size) ||
+	if (ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, uid, &fd, NULL) ||
 	    ptrc_file_lock(fd, F_WRLCK, 0, PLACE_COUNT))
 		return;
 	if (ptrc_file_stat(fd, &st) == 0 && st.st_nlink == 1)

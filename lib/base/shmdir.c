@@ -514,7 +514,8 @@ int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd, uin
 		return error;
 	}
 	*fd = opened;
-	*size = (uint64_t)st.st_size;
+	if (size)
+		*size = (uint64_t)st.st_size;
 	return 0;
 }
 

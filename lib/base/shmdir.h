@@ -62,8 +62,8 @@ void ptrc_shmdir_name(char name[PTRC_SHMDIR_NAME_BYTES], char prefix, uint64_t i
  * reads no pid. */
 uint64_t ptrc_shmdir_parse(const char *name, char prefix);
 
-/* Opens an object for reading and writing. EPERM: it is no regular file of the user, or has
- * several links. ENOENT, ENOMEM. */
+/* Opens an object for reading and writing. `size` may be NULL. EPERM: it is no regular file of the
+ * user, or has several links. ENOENT, ENOMEM. */
 PTRC_MUST_CHECK int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd,
 					    uint64_t *size);
 /* Opens the object whose name ptrc_shmdir_name() makes. */

@@ -257,12 +257,11 @@ static int append(struct ptrc_names_object *object, int fd, const char *name, ui
  * to use it. The caller blocks signals. */
 static int open_again(const struct ptrc_names *n)
 {
-	uint64_t size;
 	int fd;
 	PTRC_FD(dirfd);
 
 	return n->id && ptrc_shmdir_open(n->uid, false, &dirfd) == 0 &&
-			       ptrc_shmdir_open_id(dirfd, 'n', n->id, n->uid, &fd, &size) == 0
+			       ptrc_shmdir_open_id(dirfd, 'n', n->id, n->uid, &fd, NULL) == 0
 		       ? fd
 		       : -1;
 }
@@ -574,12 +573,11 @@ void ptrc_names_unmap(struct ptrc_names *n)
 
 void ptrc_names_release(int dirfd, uint32_t uid, uint64_t id)
 {
-	uint64_t size;
 	PTRC_NO_SIGNALS();
 	PTRC_FD(fd);
 
 	/* An id is never reused, so no other file can have this name when the object is removed. */
-	if (ptrc_shmdir_open_id(dirfd, 'n', id, uid, &fd, &size) == 0 &&
+	if (ptrc_shmdir_open_id(dirfd, 'n', id, uid, &fd, NULL) == 0 &&
 	    ptrc_file_lock(fd, F_WRLCK, USER_BYTE, 1) == 0) {
 		ptrc_shmdir_remove_id(dirfd, 'n', id);
 		ptrc_file_lock(fd, F_UNLCK, USER_BYTE, 1);

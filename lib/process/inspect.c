@@ -45,8 +45,7 @@ struct view {
 static int open_object(const struct view *v, char prefix, uint64_t id, int *fd, void *to,
 		       size_t size)
 {
-	uint64_t object_size;
-	int error = ptrc_shmdir_open_id(v->dirfd, prefix, id, v->uid, fd, &object_size);
+	int error = ptrc_shmdir_open_id(v->dirfd, prefix, id, v->uid, fd, NULL);
 
 	if (error)
 		return error;
@@ -56,14 +55,13 @@ static int open_object(const struct view *v, char prefix, uint64_t id, int *fd, 
 static int read_page(struct view *v, uint64_t ns, uint64_t start_ticks)
 {
 	char name[PTRC_PAGE_NAME_BYTES];
-	uint64_t size;
 	PTRC_FD(fd);
 	int error = ptrc_shmdir_open(v->uid, false, &v->dirfd);
 
 	if (error)
 		return error == ENOENT ? 0 : error;
 	ptrc_page_name(name, v->status.inner_pid, ns);
-	error = ptrc_shmdir_open_object(v->dirfd, name, v->uid, &fd, &size);
+	error = ptrc_shmdir_open_object(v->dirfd, name, v->uid, &fd, NULL);
 	if (error)
 		return error == ENOENT ? 0 : error;
 	/* The page (list of streams) may belong to an earlier process with this pid, or to a process that died

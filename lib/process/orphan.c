@@ -201,13 +201,13 @@ struct tally {
 
 static void count_one(const char *name, void *arg)
 {
-	uint64_t id = ptrc_shmdir_parse(name, 'o'), size;
+	uint64_t id = ptrc_shmdir_parse(name, 'o');
 	struct ptrc_orphan_facts f;
 	struct tally *t = arg;
 	struct stat st;
 	PTRC_FD(fd);
 
-	if (!id || ptrc_shmdir_open_object(t->dirfd, name, t->uid, &fd, &size))
+	if (!id || ptrc_shmdir_open_object(t->dirfd, name, t->uid, &fd, NULL))
 		return;
 	if (ptrc_file_stat(fd, &st) || !ptrc_orphan_read(fd, id, &f)) {
 		/* An object without a header has nothing that could be salvaged. */
@@ -266,11 +266,11 @@ static void note_dropped(int dirfd, uint64_t id, const struct ptrc_orphan_facts 
 static bool drop(int dirfd, uint32_t uid, uint64_t id)
 {
 	struct ptrc_orphan_facts f;
-	uint64_t size, mask;
+	uint64_t mask;
 	bool is_removed = false;
 	PTRC_FD(fd);
 
-	if (ptrc_shmdir_open_id(dirfd, 'o', id, uid, &fd, &size))
+	if (ptrc_shmdir_open_id(dirfd, 'o', id, uid, &fd, NULL))
 		return false;
 	ptrc_sys_block_signals(&mask);
 	if (ptrc_file_lock(fd, F_WRLCK, PTRC_LIVE_CLEANER, 1) == 0 &&
@@ -363,14 +363,14 @@ static bool may_need(int fd, const struct timespec *made)
 static void look_at_names(const char *name, void *arg)
 {
 	struct need *n = arg;
-	uint64_t id = ptrc_shmdir_parse(name, 'o'), size;
+	uint64_t id = ptrc_shmdir_parse(name, 'o');
 	struct ptrc_orphan_facts f;
 	int error;
 	PTRC_FD(fd);
 
 	if (!id || n->is_needed)
 		return;
-	error = ptrc_shmdir_open_object(n->dirfd, name, n->uid, &fd, &size);
+	error = ptrc_shmdir_open_object(n->dirfd, name, n->uid, &fd, NULL);
 	/* If descriptors are short, it is unknown which names the orphan needs. */
 	n->is_needed = error == ENOMEM;
 	if (error)
@@ -406,12 +406,11 @@ unsigned int ptrc_orphan_count_dropped(int dirfd, uint32_t uid, bool is_forgetti
 /* Opens an orphan (stream of a dead controller): o.<id>, or s.<id> if no process has put it aside yet. */
 static int open_orphan(int dirfd, uint32_t uid, uint64_t id, bool *is_aside, int *fd)
 {
-	uint64_t size;
-	int error = ptrc_shmdir_open_id(dirfd, 'o', id, uid, fd, &size);
+	int error = ptrc_shmdir_open_id(dirfd, 'o', id, uid, fd, NULL);
 
 	*is_aside = error == 0;
 	if (error == ENOENT)
-		error = ptrc_shmdir_open_id(dirfd, 's', id, uid, fd, &size);
+		error = ptrc_shmdir_open_id(dirfd, 's', id, uid, fd, NULL);
 	return error == ENOENT ? ESRCH : error;
 }
 
@@ -425,13 +424,13 @@ struct list {
 static void look_for_number(const char *name, void *arg)
 {
 	struct list *l = arg;
-	uint64_t id = ptrc_shmdir_parse(name, 'o'), size;
+	uint64_t id = ptrc_shmdir_parse(name, 'o');
 	struct ptrc_orphan_facts f;
 	PTRC_FD(fd);
 
 	if (!id)
 		id = ptrc_shmdir_parse(name, 's');
-	if (!id || l->id || ptrc_shmdir_open_object(l->dirfd, name, l->uid, &fd, &size))
+	if (!id || l->id || ptrc_shmdir_open_object(l->dirfd, name, l->uid, &fd, NULL))
 		return;
 	if (ptrc_orphan_read(fd, id, &f) && !ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2) &&
 	    (name[0] == 'o' || !f.is_known || ptrc_orphan_has_events(fd, &f)) && l->number-- == 0)

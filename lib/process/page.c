@@ -249,12 +249,11 @@ void ptrc_page_unlink(const struct ptrc_page_place *place, uint64_t inode)
 int ptrc_page_copy(const struct ptrc_page_place *place, struct ptrc_page *copy)
 {
 	char name[PTRC_PAGE_NAME_BYTES];
-	uint64_t size;
 	int error;
 	PTRC_FD(fd);
 
 	ptrc_page_name(name, place->pid, place->ns);
-	error = ptrc_shmdir_open_object(place->dirfd, name, place->uid, &fd, &size);
+	error = ptrc_shmdir_open_object(place->dirfd, name, place->uid, &fd, NULL);
 	if (error)
 		return error;
 	return ptrc_file_read_whole(fd, copy, sizeof(*copy), 0) ? 0 : EPERM;

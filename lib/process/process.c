@@ -128,13 +128,12 @@ static bool knows_names(int dirfd, const struct ptrc_page_slot *slot, uint32_t *
 int ptrc_process_open_stream(uint64_t stream_id, int *fd, uint32_t *version)
 {
 	struct ptrc_page *page = ptrc_self_page();
-	uint64_t size;
 	int dirfd;
 	int error = ptrc_shmdir_open(ptrc_here.uid, false, &dirfd);
 
 	*version = 0;
 	if (!error) {
-		error = ptrc_shmdir_open_id(dirfd, 's', stream_id, ptrc_here.uid, fd, &size);
+		error = ptrc_shmdir_open_id(dirfd, 's', stream_id, ptrc_here.uid, fd, NULL);
 		for (uint32_t i = 0; !error && i < PTRC_PAGE_SLOT_COUNT; i++)
 			if (ptrc_load_relaxed(&page->slots[i].stream_id) == stream_id &&
 			    !knows_names(dirfd, &page->slots[i], version)) {
@@ -209,11 +208,10 @@ static void end_page(int dirfd)
  * stay mapped. It is mapped again, privately, from a newly opened descriptor without a lock. */
 static void let_names_go(int dirfd)
 {
-	uint64_t size;
 	PTRC_FD(fd);
 
 	if (!ptrc_here.names.object || !ptrc_here.names.id ||
-	    ptrc_shmdir_open_id(dirfd, 'n', ptrc_here.names.id, ptrc_here.uid, &fd, &size))
+	    ptrc_shmdir_open_id(dirfd, 'n', ptrc_here.names.id, ptrc_here.uid, &fd, NULL))
 		return;
 	ptrc_sys(SYS_mmap, ptrc_here.names.object, sizeof(*ptrc_here.names.object),
 		 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0);

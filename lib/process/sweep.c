@@ -117,14 +117,14 @@ static void visit_stream(const char *name, void *arg)
 {
 	struct sweep *s = arg;
 	uint64_t id = ptrc_shmdir_parse(name, 's');
-	uint64_t size, mask;
+	uint64_t mask;
 	int error;
 	PTRC_FD(fd);
 
 	if (!id)
 		return;
 	s->has_streams = true;
-	error = ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size);
+	error = ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, NULL);
 	/* If descriptors are short, it is unknown whether the stream is an orphan. */
 	if (error == ENOMEM)
 		s->keeps_names = true;
@@ -148,14 +148,14 @@ static void visit_orphan(const char *name, void *arg)
 	struct sweep *s = arg;
 	uint64_t id = ptrc_shmdir_parse(name, 'o');
 	struct ptrc_orphan_facts f;
-	uint64_t size, mask;
+	uint64_t mask;
 	struct stat st;
 	int error;
 	PTRC_FD(fd);
 
 	if (!id)
 		return;
-	error = ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size);
+	error = ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, NULL);
 	/* If descriptors are short, it is unknown which names the orphan needs. */
 	if (error == ENOMEM)
 		s->keeps_names = true;
@@ -259,7 +259,7 @@ static void clean_page(const struct sweep *s, int pid, uint64_t ns, int fd)
 static void visit_page(const char *name, void *arg)
 {
 	struct sweep *s = arg;
-	uint64_t ns, size, mask, number;
+	uint64_t ns, mask, number;
 	int pid;
 	PTRC_FD(fd);
 
@@ -270,7 +270,7 @@ static void visit_page(const char *name, void *arg)
 	    (number + s->entry_count - s->first_page) % s->entry_count >= s->look_count &&
 	    (ns != s->ns || !is_pid_free(pid)))
 		return;
-	if (ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size))
+	if (ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, NULL))
 		return;
 	if (ptrc_page_try_lock(fd, &mask)) {
 		clean_page(s, pid, ns, fd);
@@ -377,11 +377,11 @@ static void visit_dead_page(const char *name, void *arg)
 	const struct sweep *s = arg;
 	struct ptrc_page_place place = {.dirfd = s->dirfd, .uid = s->uid};
 	struct stat st;
-	uint64_t size, mask;
+	uint64_t mask;
 	PTRC_FD(fd);
 
 	if (!ptrc_page_parse(name, &place.pid, &place.ns) || place.ns != s->ns ||
-	    !is_pid_free(place.pid) || ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size))
+	    !is_pid_free(place.pid) || ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, NULL))
 		return;
 	if (ptrc_page_try_lock(fd, &mask)) {
 		/* If a new process has got the pid meanwhile, it takes the lock of the page, too, before it
