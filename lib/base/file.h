@@ -31,6 +31,14 @@ static inline void ptrc_file_end(const int *fd)
 }
 /* Defines a descriptor that is -1 at first, and is closed at the end of the block if it is open. */
 #define PTRC_FD(name) PTRC_CLEANUP(ptrc_file_end) int name = -1
+/* Returns the descriptor, which then stays open. */
+static inline int ptrc_file_keep(int *fd)
+{
+	int kept = *fd;
+
+	*fd = -1;
+	return kept;
+}
 
 /* Returns ENOMEM if `error` means that descriptors, memory or space are exhausted, else
  * `otherwise`. */

@@ -144,37 +144,29 @@ static int make_directory(int base, const char *name, uid_t uid)
 static int open_directory(int base, const char *name, uid_t uid, int *dirfd)
 {
 	struct stat st;
-	int fd = -1;
+	PTRC_FD(fd);
 	int error = ptrc_file_open(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &fd);
 
 	if (error == ENOENT)
 		return error;
 	if (error && error != EACCES && error != ELOOP && error != ENOTDIR)
 		return shortage(error);
-	if (fd >= 0 ? ptrc_file_stat(fd, &st) : ptrc_file_stat_at(base, name, &st)) {
-		error = EPERM;
-	} else if (st.st_uid != uid) {
-		error = EACCES;
-	} else if (!S_ISDIR(st.st_mode) || (st.st_mode & MODE_BITS & ~0700U)) {
-		error = EPERM;
-	} else if ((st.st_mode & MODE_BITS) != 0700) {
-		/* A process of the user has just created the directory, under a umask that takes
-		 * rights from the owner. No other user could have put anything there, so the mode
-		 * is repaired. Root does not repair another user's directory, because that user
-		 * could replace the directory by something else meanwhile. */
-		if (uid != caller() || ptrc_sys(SYS_fchmodat, base, name, 0700))
-			error = EPERM;
-		else
-			error = EAGAIN;
-	} else if (fd < 0) {
-		error = EPERM;
-	}
-	if (error) {
-		if (fd >= 0)
-			ptrc_file_close(fd);
-		return error;
-	}
-	*dirfd = fd;
+	if (fd >= 0 ? ptrc_file_stat(fd, &st) : ptrc_file_stat_at(base, name, &st))
+		return EPERM;
+	if (st.st_uid != uid)
+		return EACCES;
+	if (!S_ISDIR(st.st_mode) || (st.st_mode & MODE_BITS & ~0700U))
+		return EPERM;
+	/* A process of the user has just created the directory, under a umask that takes rights
+	 * from the owner. No other user could have put anything there, so the mode is repaired.
+	 * Root does not repair another user's directory, because that user could replace the
+	 * directory by something else meanwhile. */
+	if ((st.st_mode & MODE_BITS) != 0700)
+		return uid == caller() && !ptrc_sys(SYS_fchmodat, base, name, 0700) ? EAGAIN
+										    : EPERM;
+	if (fd < 0)
+		return EPERM;
+	*dirfd = ptrc_file_keep(&fd);
 	return 0;
 }
 
@@ -290,19 +282,16 @@ static bool open_usual(uid_t uid, const char *name, int *dirfd)
 {
 	char path[sizeof(BASE) + PTRC_SHMDIR_DIRECTORY_BYTES];
 	struct stat st;
-	int fd;
+	PTRC_FD(fd);
 
 	if (!is_base_usual())
 		return false;
 	memcpy(path, BASE "/", sizeof(BASE));
 	memcpy(path + sizeof(BASE), name, strlen(name) + 1);
-	if (ptrc_file_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &fd))
+	if (ptrc_file_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &fd) ||
+	    ptrc_file_stat(fd, &st) || !is_home(&st, uid))
 		return false;
-	if (ptrc_file_stat(fd, &st) || !is_home(&st, uid)) {
-		ptrc_file_close(fd);
-		return false;
-	}
-	*dirfd = fd;
+	*dirfd = ptrc_file_keep(&fd);
 	return true;
 }
 
@@ -498,7 +487,7 @@ void ptrc_shmdir_for_each(int dirfd, void (*visit)(const char *name, void *arg),
 int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd, uint64_t *size)
 {
 	struct stat st;
-	int opened;
+	PTRC_FD(opened);
 	int error = ptrc_file_open(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0,
 				   &opened);
 
@@ -506,14 +495,10 @@ int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd, uin
 		return error == ENOENT ? error : shortage(error);
 	if (ptrc_file_stat(opened, &st) || !S_ISREG(st.st_mode) || st.st_uid != uid ||
 	    st.st_nlink > 1)
-		error = EPERM;
-	else if (st.st_nlink == 0)
-		error = ENOENT;
-	if (error) {
-		ptrc_file_close(opened);
-		return error;
-	}
-	*fd = opened;
+		return EPERM;
+	if (st.st_nlink == 0)
+		return ENOENT;
+	*fd = ptrc_file_keep(&opened);
 	if (size)
 		*size = (uint64_t)st.st_size;
 	return 0;

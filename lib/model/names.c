@@ -424,26 +424,29 @@ static int copy_layouts(struct ptrc_names_object *object, int fd,
 
 /* ---- the object ---- */
 
-int ptrc_names_open_fd(int dirfd, uint32_t uid, uint64_t id, int *fd)
+/* Takes the read lock of a user of the object. False: a process with the write lock is about to
+ * remove the object, or has unlinked it. */
+static bool hold(int fd)
 {
 	struct stat st;
+
+	return ptrc_file_lock(fd, F_RDLCK, USER_BYTE, 1) == 0 && ptrc_file_stat(fd, &st) == 0 &&
+	       st.st_nlink != 0;
+}
+
+int ptrc_names_open_fd(int dirfd, uint32_t uid, uint64_t id, int *fd)
+{
 	uint64_t size;
-	int opened, error = ptrc_shmdir_open_id(dirfd, 'n', id, uid, &opened, &size);
+	PTRC_FD(opened);
+	int error = ptrc_shmdir_open_id(dirfd, 'n', id, uid, &opened, &size);
 
 	if (error)
 		return error;
 	if (size < MAP_BYTES)
-		error = EPERM;
-	/* If the lock is refused, a process with the write lock is about to remove the object. */
-	else if (ptrc_file_lock(opened, F_RDLCK, USER_BYTE, 1))
-		error = ENOENT;
-	else if (ptrc_file_stat(opened, &st) || st.st_nlink == 0)
-		error = ENOENT;
-	if (error) {
-		ptrc_file_close(opened);
-		return error;
-	}
-	*fd = opened;
+		return EPERM;
+	if (!hold(opened))
+		return ENOENT;
+	*fd = ptrc_file_keep(&opened);
 	return 0;
 }
 
@@ -490,7 +493,6 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 {
 	char file[PTRC_SHMDIR_NAME_BYTES];
 	struct ptrc_names_object *object;
-	struct stat st;
 	uint64_t id;
 	void *map;
 	int fd, error;
@@ -508,10 +510,8 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 			continue;
 		if (error)
 			return error;
-		/* Before the read lock was taken, a clean-up may have unlinked the object as
-		 * unused. */
-		if (ptrc_file_lock(fd, F_RDLCK, USER_BYTE, 1) == 0 &&
-		    ptrc_file_stat(fd, &st) == 0 && st.st_nlink == 1)
+		/* A clean-up may have found the new object unused. */
+		if (hold(fd))
 			break;
 		ptrc_file_close(fd);
 	}
