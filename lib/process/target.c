@@ -66,9 +66,7 @@ static int identify(pid_t pid, bool is_create, struct ptrc_target *t)
 	if (status.depth != 1)
 		return EPERM;
 	*t = (struct ptrc_target){.pid = pid, .uid = status.uid[1], .dirfd = -1};
-	error = ptrc_procfs_pid_namespace(0, &t->ns);
-	if (!error)
-		error = ptrc_procfs_stat(pid, &st);
+	error = ptrc_procfs_pid_namespace(0, &t->ns) ?: ptrc_procfs_stat(pid, &st);
 	if (error)
 		return error;
 	t->start_ticks = st.start_ticks;
@@ -213,17 +211,13 @@ static int open_other(pid_t pid, int log_fd, struct ptrc_target *t)
 	if (error)
 		return error;
 	t->past = ptrc_target_past(pid, t->uid, t->ns, t->start_ticks);
-	if (t->past == PTRC_TARGET_TRACED_AS_ROOT) {
-		ptrc_target_rest(t);
+	if (t->past == PTRC_TARGET_TRACED_AS_ROOT)
 		return EPERM;
-	}
 	ptrc_sweep(t->dirfd, t->uid, log_fd);
 	place = place_of(t);
 	error = ptrc_page_open(&place, t->start_ticks, true, NULL, &f);
-	if (error) {
-		ptrc_target_rest(t);
+	if (error)
 		return error == EAGAIN ? ENOMEM : error;
-	}
 	is_unborn = ptrc_load_relaxed(&f.page->image) == 0;
 	error = check_alive(t);
 	if (!error && is_unborn && !may_publish(t))
@@ -235,10 +229,8 @@ static int open_other(pid_t pid, int log_fd, struct ptrc_target *t)
 	ptrc_page_unlock(&f);
 	t->page = f.page;
 	t->inode = f.inode;
-	if (error) {
+	if (error)
 		ptrc_page_unmap(t->page);
-		ptrc_target_rest(t);
-	}
 	return error;
 }
 
@@ -292,11 +284,13 @@ int ptrc_target_open(pid_t pid, int log_fd, struct ptrc_target *t)
 		error = open_self(log_fd, &opened);
 	else
 		error = open_other(pid, log_fd, &opened);
-	if (!error) {
-		ptrc_store_relaxed(&ptrc_here.has_traced, true);
-		*t = opened;
+	if (error) {
+		ptrc_target_rest(&opened);
+		return error;
 	}
-	return error;
+	ptrc_store_relaxed(&ptrc_here.has_traced, true);
+	*t = opened;
+	return 0;
 }
 
 /* Opens and locks the target's page (list of its streams). If is_create, and the page was made for a process
@@ -384,9 +378,7 @@ int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names)
 		return ENOMEM;
 	if (t->is_self) {
 		/* Only this process itself knows which of its names come from its parent. */
-		error = ptrc_process_names(&own);
-		if (!error)
-			error = ptrc_names_share(own, n);
+		error = ptrc_process_names(&own) ?: ptrc_names_share(own, n);
 	} else {
 		error = lock_page(t, true, &f);
 		if (!error) {
