@@ -265,15 +265,11 @@ static bool take_value(struct parser *p, value *v)
 {
 	bool is_negative = take(p, '-');
 	const char *begin = p->at;
+	bool is_hex = p->end - p->at > 2 && p->at[0] == '0' && (p->at[1] | 0x20) == 'x', is_read;
 	uint64_t n = 0;
-	bool is_read;
 
-	if (p->end - p->at > 2 && p->at[0] == '0' && (p->at[1] == 'x' || p->at[1] == 'X')) {
-		p->at += 2;
-		is_read = take_digits(p, 16, UINT64_MAX, &n);
-	} else {
-		is_read = take_digits(p, 10, UINT64_MAX, &n);
-	}
+	p->at += is_hex ? 2 : 0;
+	is_read = take_digits(p, is_hex ? 16 : 10, UINT64_MAX, &n);
 	*v = is_negative ? -(value)n : (value)n;
 	if (!is_read || (p->at < p->end && is_word(*p->at)))
 		return refuse(p, begin, "'=' needs a number, decimal or 0x, of up to 64 bits");
