@@ -1172,7 +1172,7 @@ static void undo(struct ptrc_log_writer *w)
 		ptrc_sys(SYS_ftruncate, w->fd, w->retry.offset);
 		ptrc_log_index_forget(w, w->retry.offset);
 		w->state = w->retry;
-		w->state.flags |= now.flags & PTRC_LOG_STATE_CUT;
+		w->state.flags |= now.flags & (PTRC_LOG_STATE_CUT | PTRC_LOG_STATE_MARKERS_WAIT);
 		w->file_end = w->retry.offset;
 		w->has_last = false;
 		return;
@@ -1181,7 +1181,8 @@ static void undo(struct ptrc_log_writer *w)
 	w->retry.events = w->state.events;
 	w->retry.bytes = w->state.bytes;
 	w->state = w->retry;
-	w->state.flags |= now.flags & (PTRC_LOG_STATE_WRAPPED | PTRC_LOG_STATE_CUT);
+	w->state.flags |= now.flags & (PTRC_LOG_STATE_WRAPPED | PTRC_LOG_STATE_CUT |
+				       PTRC_LOG_STATE_MARKERS_WAIT);
 	w->state.names = now.names;
 	w->state.layouts = now.layouts;
 	w->state.tail = now.tail;
