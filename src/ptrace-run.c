@@ -352,14 +352,19 @@ static void trace_stopping(void *arg, trace_id_t trace)
 	ptrc_trace_set_ending(trace, &facts);
 }
 
+static void take_losses(struct run *r, const struct ptrc_session_state *state)
+{
+	ptrc_losses_gather(&r->outcome.losses, &state->status, &state->counts);
+	r->outcome.losses.is_log_gone = state->is_log_gone;
+}
+
 /* Called when the trace was stopped: reads from the stream what can no longer be read when the stream has ended. */
 static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session_state *state)
 {
 	struct run *r = arg;
 	bool has_user_events;
 
-	ptrc_losses_gather(&r->outcome.losses, &state->status, &state->counts);
-	r->outcome.losses.is_log_gone = state->is_log_gone;
+	take_losses(r, state);
 	r->recorded = count_recorded(r, trace, &has_user_events);
 	r->is_empty = !has_user_events;
 	ptrc_no_events_gather(&r->no_events, trace);
@@ -374,11 +379,13 @@ static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session
 }
 
 /* Called when the trace has ended and its log is closed: stores the results. */
-static void trace_ended(void *arg, int error, const struct ptrc_counts *counts)
+static void trace_ended(void *arg, int error, const struct ptrc_session_state *state)
 {
+	const struct ptrc_counts *counts = &state->counts;
 	struct run *r = arg;
 	uint64_t in_log = counts->pt_log_events;
 
+	take_losses(r, state);
 	r->outcome.has_count = ptrc_losses_count_log(
 		&r->outcome.losses, r->log.path,
 		!r->log.is_rotated && ptrc_logfile_is_gone(r->log.fd, r->log.path), &in_log,

@@ -173,6 +173,7 @@ check_PROGRAMS += $(ptrc_c_tests)
 # Programs that tests run.
 ptrc_test_programs = \
 	%D%/support/failing_sync \
+	%D%/support/full_disk \
 	%D%/support/made_log \
 	%D%/support/os_work \
 	%D%/support/prog_emit \

@@ -89,9 +89,25 @@ uint64_t ptrc_losses_stand_ins(trace_id_t log)
 								     : 2 * counts.pt_damaged_gaps;
 }
 
+/* Adds to the losses that a log without an end reports those that only its stream has counted. */
+static void add_stream(struct ptrc_losses *l, const struct ptrc_losses *stream)
+{
+	l->stream_events = stream->stream_events;
+	/* The last flush, which failed, may have dropped events of a ring, and only the log says so. */
+	if (l->log_events < stream->log_events)
+		l->log_events = stream->log_events;
+	l->unobserved_events = stream->unobserved_events;
+	l->is_overrun = stream->is_overrun;
+	l->untraced_processes = stream->untraced_processes;
+	l->untraced_error = stream->untraced_error;
+	l->untraced_versions = stream->untraced_versions;
+	l->refused_names = stream->refused_names;
+}
+
 bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone, uint64_t *in_log,
 			   uint64_t *event_count)
 {
+	const struct ptrc_losses stream = *l;
 	struct posix_trace_status_info status;
 	struct ptrc_counts counts;
 	bool has_them = false;
@@ -117,6 +133,8 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 	}
 	if (has_them) {
 		ptrc_losses_gather(l, &status, &counts);
+		if (l->is_unclosed)
+			add_stream(l, &stream);
 		*in_log = counts.pt_log_events;
 	}
 	return has_them;

@@ -327,7 +327,7 @@ static void finish_end(struct ptrc_server *s, int error)
 	s->end = (struct ptrc_follow_end){
 		.error = error, .status = state->status, .counts = state->counts};
 	if (s->plan->ended)
-		s->plan->ended(s->plan->arg, error, &s->final_counts);
+		s->plan->ended(s->plan->arg, error, state);
 	ptrc_server_remove_socket(s);
 	s->is_ending = true;
 }

@@ -54,8 +54,8 @@ struct ptrc_session_plan {
 	/* Called after the trace was stopped, while the stream still exists. */
 	void (*stopped)(void *arg, trace_id_t, const struct ptrc_session_state *);
 	/* Called when the stream is gone, before the clients are answered, with the result of
-	 * ptrc_trace_shutdown() (0 or an error number) and the last counts. */
-	void (*ended)(void *arg, int error, const struct ptrc_counts *);
+	 * ptrc_trace_shutdown() (0 or an error number) and the last state. */
+	void (*ended)(void *arg, int error, const struct ptrc_session_state *);
 	void *arg;
 };
 

@@ -989,6 +989,23 @@ on_small_disk() {
 	[[ $stderr == "ptrace-run: full/run.log: "*" events lost, as writing the log failed: No space left on device" ]]
 }
 
+@test "a full disk without room for the end of the log: all losses are told" {
+	full=$PTRC_BUILD/tests/support/full_disk
+	"$full" 0 true || skip "no filters of system calls"
+	for options in '' --full-wait=10ms --log-full-policy=until-full; do
+		# shellcheck disable=SC2086 # words
+		exits 3 "$full" 8000 ptrace-run $options --stream-min-size=64K --json=run.json -o run.log --force -- "$traced" -n 200000
+		valid run <run.json
+		# There are few system events.
+		jq -e '.losses.unclosed and .losses.write_error == 28 and .losses.stream_events > 100000 and
+			(.events + .losses.stream_events + .losses.unwritten_events |
+				. >= 200000 and . < 200200)' run.json
+		lost=$(jq .losses.stream_events run.json)
+		[[ $stderr == *": $lost events lost in the stream, which was full"* ]]
+		rm run.log
+	done
+}
+
 @test "a log that is given up: the object is written, and the last word is true" {
 	listens runner ready ptrace-run --os=none --json=run.json -o run.log -- "$traced" -w 2>err
 	finds_keeper run.log

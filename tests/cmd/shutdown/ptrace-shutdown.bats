@@ -124,6 +124,20 @@ load ../../support/helpers
 	[ "$(session_files)" -eq 0 ]
 }
 
+@test "a full disk without room for the end of the log: all losses are told" {
+	full=$PTRC_BUILD/tests/support/full_disk
+	"$full" 0 true || skip "no filters of system calls"
+	traced_start -w -W -n 200000
+	"$full" 8000 ptrace-create --pid="$pid" -o run.log --name="$me.a" --stream-min-size=64K --start
+	go
+	wait_until says done
+	exits 3 ptrace-shutdown --json "$me.a"
+	jq -e '.losses.unclosed and .losses.write_error == 28 and .losses.stream_events > 100000' <<<"$stdout"
+	lost=$(jq '.losses.stream_events + .losses.unwritten_events' <<<"$stdout")
+	recorded=$(ptrace-dump --count --allow-loss run.log 2>/dev/null)
+	[ $((lost + recorded)) -ge 200000 ]
+}
+
 @test "a log that does not come to its disk is told, unless nobody cares" {
 	local failing=$PTRC_BUILD/tests/support/failing_sync
 	"$failing" true || skip "no filters of system calls"
