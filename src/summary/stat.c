@@ -10,6 +10,8 @@
 
 enum kind {
 	U64,
+	/* A U64 that a log states at its end. If a log has no end, what is known of it is a lower bound. */
+	U64_AT_END,
 	I64,
 	I32,
 	/* An int that is 1 for true. */
@@ -80,18 +82,20 @@ static const struct field fields[] = {
 	{"log_overrun", "log overrun", FLAG, AT(status.posix_log_overrun_status), WITH_LOG},
 	{"log_full", "log full", FLAG, AT(status.posix_log_full_status), WITH_LOG},
 	{.key = "counts"},
-	{"lost_events", "events lost (stream)", U64, AT(counts.pt_lost_events), ANY},
-	{"log_lost_events", "events lost (log)", U64, AT(counts.pt_log_lost_events), WITH_LOG},
-	{"unobserved_events", "events lost (kernel)", U64, AT(counts.pt_unobserved_events), ANY},
-	{"unwritten_events", "events not written", U64,
+	{"lost_events", "events lost (stream)", U64_AT_END, AT(counts.pt_lost_events), ANY},
+	{"log_lost_events", "events lost (log)", U64_AT_END, AT(counts.pt_log_lost_events),
+	 WITH_LOG},
+	{"unobserved_events", "events lost (kernel)", U64_AT_END, AT(counts.pt_unobserved_events),
+	 ANY},
+	{"unwritten_events", "events not written", U64_AT_END,
 	 offsetof(struct ptrc_stat, losses.unwritten_events), WITH_LOG},
 	{"log_events", "events in the log", U64, AT(counts.pt_log_events), WITH_LOG},
 	{"log_bytes", "bytes in the log", U64, AT(counts.pt_log_bytes), WITH_LOG},
-	{"waits", "waits for room", U64, AT(counts.pt_waits), WITH_LOG},
-	{"wait_ns", "time waited (ns)", U64, AT(counts.pt_wait_ns), WITH_LOG},
+	{"waits", "waits for room", U64_AT_END, AT(counts.pt_waits), WITH_LOG},
+	{"wait_ns", "time waited (ns)", U64_AT_END, AT(counts.pt_wait_ns), WITH_LOG},
 	{"truncated_events", "events with data cut", U64,
 	 offsetof(struct ptrc_stat, types.truncated_count), ANY},
-	{"data_needed", "largest data cut", U64, AT(counts.pt_data_needed), ANY},
+	{"data_needed", "largest data cut", U64_AT_END, AT(counts.pt_data_needed), ANY},
 	{"stream_bytes", "bytes in the stream", U64, AT(counts.pt_stream_bytes), SESSION},
 	{"processes", "processes", U64, AT(counts.pt_processes), SESSION},
 	{"threads", "threads", U64, AT(counts.pt_threads), SESSION},
@@ -192,7 +196,7 @@ static int64_t number_of(const struct field *f, const struct ptrc_stat *s)
 	int64_t wide;
 	int narrow;
 
-	if (f->kind == U64 || f->kind == I64) {
+	if (f->kind == U64 || f->kind == U64_AT_END || f->kind == I64) {
 		memcpy(&wide, value_of(f, s), sizeof(wide));
 		return wide;
 	}
@@ -222,6 +226,15 @@ static const char *word_of(const struct field *f, const struct ptrc_stat *s)
 	return ptrc_attributes_word(policies[f->kind], v);
 }
 
+static void put_end_count(struct ptrc_buffer *b, uint64_t count, bool is_unclosed)
+{
+	if (is_unclosed && !count)
+		ptrc_buffer_text(b, "unknown");
+	else
+		ptrc_buffer_format(b, "%s%llu", is_unclosed ? "at least " : "",
+				   (unsigned long long)count);
+}
+
 static void put_field_text(struct ptrc_buffer *b, const struct field *f, const struct ptrc_stat *s,
 			   bool is_utc)
 {
@@ -231,6 +244,9 @@ static void put_field_text(struct ptrc_buffer *b, const struct field *f, const s
 
 	ptrc_stat_put_label(b, f->label);
 	switch (f->kind) {
+	case U64_AT_END:
+		put_end_count(b, (uint64_t)number_of(f, s), s->losses.is_unclosed);
+		break;
 	case U64:
 		ptrc_buffer_u64(b, (uint64_t)number_of(f, s));
 		break;
@@ -323,6 +339,7 @@ static void put_field_json(struct ptrc_json *j, const struct field *f, const str
 
 	switch (f->kind) {
 	case U64:
+	case U64_AT_END:
 		ptrc_json_u64(j, f->key, (uint64_t)number_of(f, s));
 		break;
 	case I64:

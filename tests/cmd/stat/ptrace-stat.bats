@@ -132,6 +132,26 @@ load ../../support/helpers
 	done
 }
 
+@test "a log without an end: what it does not know of losses is unknown, not 0" {
+	ptrace-run -o whole.log -- "$traced" -n 500
+	head -c $(($(stat -c %s whole.log) - 8)) whole.log >cut.log
+	exits 3 ptrace-stat cut.log
+	for label in 'events lost \((stream|log|kernel)\)' 'events not written' 'waits for room' 'largest data cut'; do
+		grep -Eq "^$label +unknown$" <<<"$stdout"
+		fails grep -Eq "^$label +[0-9]" <<<"$stdout"
+	done
+	grep -Eq '^events in the log +[0-9]+$' <<<"$stdout"
+	# In JSON the types of the members remain.
+	exits 3 ptrace-stat --json cut.log
+	jq -e '.losses.unclosed and .counts.lost_events == 0' <<<"$stdout"
+	# A ring says how many events it has overwritten so far.
+	record "$me.a" -o ring.log --log-full-policy=loop --log-max-size=20K --stream-min-size=4M -- -n 20000
+	ptrace-flush "$me.a"
+	cp ring.log copy.log
+	exits 3 ptrace-stat copy.log
+	grep -Eq '^events lost \(log\) +at least [1-9][0-9]*$' <<<"$stdout"
+}
+
 @test "what is neither session nor log" {
 	reports 1 "$me.nothing: no such session or log" ptrace-stat "$me.nothing"
 	reports 1 "./nothing: No such file or directory" ptrace-stat ./nothing
