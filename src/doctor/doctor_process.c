@@ -209,6 +209,19 @@ static void check_filter(struct patient *p, const char *thing,
 				 filtered, asked, list);
 }
 
+/* Reports what is left of a stream whose controller is gone. */
+static void check_rest(struct patient *p, const char *thing, const struct ptrc_inspected_stream *s)
+{
+	if (s->pt_has_log && !s->pt_is_kept)
+		ptrc_doctor_problem(p->d, "controller", thing, "ptrace-salvage writes them",
+				    "the process that controlled it was killed, and so was the one "
+				    "that writes its log: its last events stand in /dev/shm");
+	else
+		ptrc_doctor_problem(p->d, "controller", thing, "make another session",
+				    "the process that controlled it is gone%s",
+				    s->pt_has_log ? ", and ptrace-keeper completes its log" : "");
+}
+
 static void check_stream(struct patient *p, const struct ptrc_inspected_stream *s)
 {
 	const char *session = p->controller ? NULL : ptrc_doctor_session_of(s->pt_controller);
@@ -243,11 +256,10 @@ static void check_stream(struct patient *p, const struct ptrc_inspected_stream *
 	check_filter(p, thing, s);
 	if (p->controller)
 		return;
-	if (!s->pt_is_controlled)
-		ptrc_doctor_problem(p->d, "controller", thing,
-				    s->pt_has_log ? "its log is complete; make another session"
-						  : "make another session",
-				    "the process that controlled it is gone");
+	if (!s->pt_is_controlled) {
+		check_rest(p, thing, s);
+		return;
+	}
 	if (s->pt_has_log && !s->pt_is_kept)
 		ptrc_doctor_problem(p->d, "keeper", thing,
 				    "ptrace-flush or ptrace-stat start another",

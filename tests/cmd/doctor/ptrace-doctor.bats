@@ -351,6 +351,10 @@ diagnoses() {
 	finds_keeper run.log
 	kills "$keeper" "$controller"
 	diagnoses problem log 'killed, and its last events stand in /dev/shm; ptrace-salvage writes them' ./run.log
+	# The traced process goes on, but no command can do anything else with that stream.
+	diagnoses problem controller 'its last events stand in /dev/shm; ptrace-salvage writes them' "$pid"
+	fails finds problem keeper
+	fails finds ok running
 	stream=$(ptrace-salvage --json | jq -r .stream)
 	ptrace-salvage "$stream"
 }
