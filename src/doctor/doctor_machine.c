@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -17,14 +18,14 @@
 
 #define SHM "/dev/shm"
 #define TMPFS_TYPE 0x01021994
-/* The bytes in /dev/shm for a stream of the commands' default size; also the bytes on the disk for a usual log. */
-#define ROOM_USUAL (UINT64_C(12) << 20)
+/* The bytes on the disk for a usual log. */
+#define LOG_ROOM_USUAL (UINT64_C(12) << 20)
 /* The bytes on the disk for one packet of a log, and for the start and the end of the log. */
 #define LOG_ROOM_LEAST (UINT64_C(272) << 10)
 
 static void check_memory(struct ptrc_doctor *d)
 {
-	char free_text[32], size_text[32];
+	char free_text[32], size_text[32], advice[64];
 	uint64_t room, size;
 	struct statvfs v;
 	struct statfs fs;
@@ -57,8 +58,9 @@ static void check_memory(struct ptrc_doctor *d)
 	size = (uint64_t)v.f_blocks * v.f_frsize;
 	ptrc_doctor_size(room, free_text);
 	ptrc_doctor_size(size, size_text);
+	snprintf(advice, sizeof(advice), "use %s, or mount it larger", PTRC_TRACE_SMALLER(room));
 	/* A tmpfs without a limit reports 0 blocks and 0 files. */
-	if (size && size < PTRC_TRACE_ROOM_LEAST)
+	if (size && size < PTRC_TRACE_SHM_LEAST && room < PTRC_TRACE_ROOM_LEAST)
 		ptrc_doctor_problem(d, "shared-memory", SHM,
 				    "mount it larger: mount -o remount,size=1G " SHM,
 				    "is too small: it has %s; a stream does not fit", size_text);
@@ -74,9 +76,8 @@ static void check_memory(struct ptrc_doctor *d)
 				    "remount,nr_inodes=100k " SHM,
 				    "can have only %lu more files; a trace needs %d",
 				    (unsigned long)v.f_favail, PTRC_TRACE_INODES_LEAST);
-	else if (size && room < ROOM_USUAL)
-		ptrc_doctor_note(d, "shared-memory", SHM,
-				 "use --stream-min-size=1M, or mount it larger",
+	else if (size && room < PTRC_TRACE_ROOM_USUAL)
+		ptrc_doctor_note(d, "shared-memory", SHM, advice,
 				 "has %s free of %s: too little for the commands' default "
 				 "size of a stream",
 				 free_text, size_text);
@@ -244,7 +245,7 @@ void ptrc_doctor_disk(struct ptrc_doctor *d, const char *path)
 		ptrc_doctor_problem(d, "disk", path, "make room, or write the log elsewhere",
 				    "its file system is full: %s free",
 				    ptrc_doctor_size(room, text));
-	else if (v.f_blocks && room < ROOM_USUAL)
+	else if (v.f_blocks && room < LOG_ROOM_USUAL)
 		ptrc_doctor_note(d, "disk", path, "make room, or give --log-max-size",
 				 "its file system is nearly full: %s free",
 				 ptrc_doctor_size(room, text));

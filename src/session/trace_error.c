@@ -130,25 +130,37 @@ static bool is_below(int resource, uint64_t least)
 	       (resource == RLIMIT_FSIZE ? l.rlim_max : l.rlim_cur) < least;
 }
 
-static const char *explain_shortage(void)
+static void say_no_memory(const char *target)
 {
+	uint64_t room = UINT64_MAX, size = UINT64_MAX;
+	const char *reason = NULL;
 	struct statvfs v;
 
-	if (!statvfs(SHM, &v) && v.f_blocks && v.f_blocks * v.f_frsize < PTRC_TRACE_ROOM_LEAST)
-		return SHM " is too small";
-	if (!statvfs(SHM, &v) && v.f_blocks &&
-	    (uint64_t)v.f_bavail * v.f_frsize < PTRC_TRACE_ROOM_LEAST)
-		return SHM " is full";
-	if (!statvfs(SHM, &v) && v.f_files && v.f_favail < PTRC_TRACE_INODES_LEAST)
-		return SHM " can have too few more files (df -i " SHM ")";
-	if (is_below(RLIMIT_AS, 2 * PTRC_TRACE_SPACE))
-		return "the limit on address space (ulimit -v) is too low";
-	if (is_below(RLIMIT_FSIZE, PTRC_TRACE_SPACE))
-		return "the limit on file size (ulimit -f) is too low";
-	if (is_below(RLIMIT_NOFILE, PTRC_TRACE_FILES_LEAST))
-		return "the limit on open files (ulimit -n) is too low";
-	return SHM " has too little room for the stream, or the system or the control group too "
-		   "little memory; --stream-min-size=1M needs less";
+	/* A tmpfs without a limit reports 0 blocks and 0 files. */
+	if (statvfs(SHM, &v))
+		v.f_blocks = v.f_files = 0;
+	if (v.f_blocks) {
+		room = (uint64_t)v.f_bavail * v.f_frsize;
+		size = (uint64_t)v.f_blocks * v.f_frsize;
+	}
+	if (room < PTRC_TRACE_ROOM_LEAST)
+		reason = size < PTRC_TRACE_SHM_LEAST ? SHM " is too small" : SHM " is full";
+	else if (v.f_files && v.f_favail < PTRC_TRACE_INODES_LEAST)
+		reason = SHM " can have too few more files (df -i " SHM ")";
+	else if (is_below(RLIMIT_AS, 2 * PTRC_TRACE_SPACE))
+		reason = "the limit on address space (ulimit -v) is too low";
+	else if (is_below(RLIMIT_FSIZE, PTRC_TRACE_SPACE))
+		reason = "the limit on file size (ulimit -f) is too low";
+	else if (is_below(RLIMIT_NOFILE, PTRC_TRACE_FILES_LEAST))
+		reason = "the limit on open files (ulimit -n) is too low";
+	if (reason)
+		ptrc_cli_message(target, "no memory for the stream: %s", reason);
+	else
+		ptrc_cli_message(target,
+				 "no memory for the stream: " SHM " has too little room for the "
+				 "stream, or the system or the control group too little memory; %s "
+				 "needs less",
+				 PTRC_TRACE_SMALLER(room));
 }
 
 static void say_names_version(pid_t pid, const char *target)
@@ -202,7 +214,7 @@ void ptrc_trace_error(int stage, int error, pid_t pid, const char *target, const
 				 TRACE_SYS_MAX);
 		return;
 	case ENOMEM:
-		ptrc_cli_message(target, "no memory for the stream: %s", explain_shortage());
+		say_no_memory(target);
 		return;
 	case EPROTO:
 		say_names_version(pid, target);

@@ -6,8 +6,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The least number of free bytes in /dev/shm that a stream needs. */
-#define PTRC_TRACE_ROOM_LEAST (UINT64_C(1) << 20)
+/* The free bytes in /dev/shm that a trace of some processes needs: with a stream of the commands' default size, which is
+ * 8 MiB, with one of 1 MiB, and with one of 64 KiB. */
+#define PTRC_TRACE_ROOM_USUAL (UINT64_C(9160) << 10)
+#define PTRC_TRACE_ROOM_SMALLER (UINT64_C(1440) << 10)
+#define PTRC_TRACE_ROOM_LEAST (UINT64_C(256) << 10)
+/* A smaller /dev/shm has less than PTRC_TRACE_ROOM_LEAST because of its size, and not because it is full. */
+#define PTRC_TRACE_SHM_LEAST (2 * PTRC_TRACE_ROOM_LEAST)
+/* The option for a smaller stream if /dev/shm has this many free bytes. */
+#define PTRC_TRACE_SMALLER(room) \
+	((room) < PTRC_TRACE_ROOM_SMALLER ? "--stream-min-size=64K" : "--stream-min-size=1M")
 /* The number of files and directories in /dev/shm that the first trace of a user needs. */
 #define PTRC_TRACE_INODES_LEAST 9
 /* The bytes of address space that a stream needs, which is also the size of its sparse file. */

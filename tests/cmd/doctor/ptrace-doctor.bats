@@ -465,11 +465,24 @@ diagnoses() {
 	[ "$status" -eq 125 ]
 	finds problem shared-memory 'is too small: it has 64 KiB'
 	[ "$stderr" = "ptrace-run: true: no memory for the stream: /dev/shm is too small" ]
-	own_mounts 'mount -t tmpfs -o size=5m,mode=1777 tmpfs /dev/shm
-		ptrace-doctor --json; exec ptrace-run true'
-	[ "$status" -eq 125 ]
-	finds note shared-memory 'use --stream-min-size=1M'
-	[[ $stderr == "ptrace-run: true: no memory for the stream: /dev/shm has too little room "*"; --stream-min-size=1M needs less" ]]
+	# The advised size fits, and the default size fits where nothing is advised.
+	local size advice
+	for size in 9m: 5m:1M 1536k:1M 1m:64K 320k:64K; do
+		advice=${size#*:} size=${size%:*}
+		own_mounts 'mount -t tmpfs -o size="$1",mode=1777 tmpfs /dev/shm
+			ptrace-doctor --json; exec ptrace-run -o shm.log "$2"' "$size" "$traced"
+		if [ -z "$advice" ]; then
+			[ "$status" -eq 0 ]
+			finds ok shared-memory
+			continue
+		fi
+		[ "$status" -eq 125 ]
+		finds note shared-memory "use --stream-min-size=$advice"
+		[[ $stderr == "ptrace-run: $traced: no memory for the stream: /dev/shm has too little room "*"; --stream-min-size=$advice needs less" ]]
+		own_mounts 'mount -t tmpfs -o size="$1",mode=1777 tmpfs /dev/shm
+			exec ptrace-run -o shm.log --stream-min-size="$2" "$3"' "$size" "$advice" "$traced"
+		[ "$status" -eq 0 ]
+	done
 	own_mounts 'mount -t tmpfs -o nr_inodes=6,mode=1777 tmpfs /dev/shm
 		ptrace-doctor --json || exec ptrace-run true'
 	[ "$status" -eq 125 ]
