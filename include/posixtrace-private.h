@@ -63,8 +63,8 @@ struct ptrc_counts {
 	unsigned long pt_uncounted_gaps;
 	/* Number of processes that should have been traced and could not be, so that all their
 	 * events are lost, and the cause for one of these processes: EMFILE, too few descriptors;
-	 * ENOMEM, too little memory or address space; EPROTO, the library of the program does not
-	 * know the version of the stream; EXDEV, the process is in another pid or time namespace
+	 * ENOMEM, too little room in /dev/shm, memory or address space; EPROTO, the library of the
+	 * program does not know the version of the stream; EXDEV, the process is in another pid or time namespace
 	 * than the trace; EPERM, the process could not open the stream, because it had changed its
 	 * user or root directory, or because system calls were forbidden to it. A process is
 	 * counted when it records an event or, if it cannot even find its streams, when it starts.

@@ -228,8 +228,10 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 			prefix = "cannot start the process that writes the log: ";
 		else if (verb == PTRC_SESSION_FLUSH && r->error == EINVAL)
 			text = "the session has no log";
-		else if (verb == PTRC_SESSION_FLUSH)
+		else if (verb == PTRC_SESSION_FLUSH) {
 			prefix = "writing the log failed: ";
+			text = ptrc_cli_write_reason(r->error);
+		}
 	}
 	if (verb == PTRC_SESSION_FLUSH && !r->error && !r->has_losses)
 		look_for_log(name, r);

@@ -80,6 +80,11 @@ const char *ptrc_cli_process_reason(int error)
 			       : strerror(error);
 }
 
+const char *ptrc_cli_write_reason(int error)
+{
+	return error == EFBIG ? "File too large (see ulimit -f)" : strerror(error);
+}
+
 void ptrc_cli_message(const char *thing, const char *format, ...)
 {
 	va_list values;

@@ -31,6 +31,10 @@ const char *ptrc_message_last(void);
  * processes was reached. */
 const char *ptrc_cli_process_reason(int error);
 
+/* Returns the text for an error number of writing a log. EFBIG mostly means that the limit on file size was
+ * reached. */
+const char *ptrc_cli_write_reason(int error);
+
 /* Prints "program: thing: reason", where the reason is the text of the error number. */
 void ptrc_cli_error(const char *thing, int error);
 

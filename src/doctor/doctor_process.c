@@ -10,6 +10,7 @@
 
 #include "src/base/nearest.h"
 #include "src/base/scope.h"
+#include "src/base/message.h"
 #include "src/doctor/doctor.h"
 #include "src/session/obstacle.h"
 
@@ -122,13 +123,17 @@ bool ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *se
 	const char *name = session ? session : "SESSION";
 
 	if (s->posix_stream_flush_error) {
+		/* Another process may not be able to raise the limits of the controller and the keeper. */
 		snprintf(advice, sizeof(advice),
 			 s->posix_stream_flush_error == ENOSPC
 				 ? "make room on the disk, then ptrace-flush %s"
+			 : s->posix_stream_flush_error == EFBIG
+				 ? "end it: ptrace-shutdown %s; make another with a larger ulimit "
+				   "-f, or with --log-rotate"
 				 : "see where the log is written, then ptrace-flush %s",
 			 name);
 		ptrc_doctor_problem(d, "log", thing, advice, "writing its log failed: %s",
-				    strerror(s->posix_stream_flush_error));
+				    ptrc_cli_write_reason(s->posix_stream_flush_error));
 	}
 	if (has_log && s->posix_log_full_status == POSIX_TRACE_FULL &&
 	    s->posix_stream_status == POSIX_TRACE_SUSPENDED) {

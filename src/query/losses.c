@@ -218,7 +218,7 @@ static const char *untraced_cause(int error)
 		return "in another pid or time namespace than the trace; trace inside that "
 		       "namespace";
 	default:
-		return "too little memory or address space";
+		return "too little room in /dev/shm, or too little memory or address space";
 	}
 }
 
@@ -283,12 +283,13 @@ static void say_write_error(const struct ptrc_losses *l, char text[TEXT_BYTES])
 		put(text, "%s%llu %s lost, as writing the log failed: %s",
 		    l->write_error == EPIPE || l->write_error == ECONNRESET ? "at least " : "",
 		    (unsigned long long)l->unwritten_events,
-		    l->unwritten_events == 1 ? "event" : "events", strerror(l->write_error));
+		    l->unwritten_events == 1 ? "event" : "events",
+		    ptrc_cli_write_reason(l->write_error));
 	else if (l->write_error == ESTALE && !l->is_log_gone)
 		put(text, "the log was truncated or written to by another process "
 			  "while it was written: events are missing from it");
 	else if (l->write_error != ESTALE)
-		put(text, "writing the log failed: %s", strerror(l->write_error));
+		put(text, "writing the log failed: %s", ptrc_cli_write_reason(l->write_error));
 }
 
 static void say_unclosed(const struct ptrc_losses *l, char text[TEXT_BYTES])

@@ -39,10 +39,10 @@ struct ptrc_losses {
 	uint64_t unshown_events;
 	bool is_rest_unshown;
 	/* The number of processes that should have been traced and could not be; and why one of them could not
-	 * be: EMFILE, too few descriptors; ENOMEM, too little memory; EXDEV, another pid or time namespace; EPERM, it had
-	 * changed its user, for example; EPROTO, its
-	 * library does not know the version of the trace. untraced_versions, for EPROTO: the newest version that the
-	 * library knows << 8, plus the version of the trace. */
+	 * be: EMFILE, too few descriptors; ENOMEM, too little room in /dev/shm, memory or address space; EXDEV, another
+	 * pid or time namespace; EPERM, it had changed its user, for example; EPROTO, its library does not know the
+	 * version of the trace. untraced_versions, for EPROTO: the newest version that the library knows << 8, plus the
+	 * version of the trace. */
 	uint64_t untraced_processes;
 	int untraced_error;
 	unsigned int untraced_versions;

@@ -373,7 +373,7 @@ diagnoses() {
 	}
 	made run.log <<<$'event 100 7 8 a\nuntraced 1 12'
 	agrees run.log 3
-	finds problem attach '1 process could not be traced: too little memory'
+	finds problem attach '1 process could not be traced: too little room in /dev/shm, or too little memory or address space'
 	few='exec 3<&- 4<&- 5<&-; ulimit -n 4'
 	ptrace-run -o none.log -- bash -c "$few; exec \"\$0\"" "$traced" || [ $? -eq 3 ]
 	agrees none.log 3
@@ -443,6 +443,15 @@ diagnoses() {
 	finds problem disk 'is full'
 }
 
+@test "a log that has reached the limit on file size" {
+	traced_start -w -W -n 20000
+	(ulimit -S -f 8 && ptrace-create --pid="$pid" --name="$me.d" --start -o run.log --stream-min-size=64K)
+	go done
+	refuses 1 "$me.d: writing the log failed: File too large (see ulimit -f)" ptrace-flush "$me.d"
+	diagnoses problem log 'File too large [(]see ulimit -f[)].*ptrace-shutdown .*larger ulimit -f' "$me.d"
+	exits 3 ptrace-shutdown "$me.d"
+}
+
 @test "a finished log on a full disk is all right" {
 	ptrace-run -o run.log -- "$traced" -n 1
 	mkdir small
@@ -494,6 +503,14 @@ diagnoses() {
 	finds problem shared-memory 'cannot be used: No such file or directory'
 	own_mounts 'mount -t tmpfs tmpfs /dev; : >/dev/shm; ptrace-doctor --json'
 	finds problem shared-memory 'cannot be used: Not a directory'
+}
+
+@test "a process that finds no room in /dev/shm" {
+	own_mounts 'mount -t tmpfs -o size=16m,mode=1777 tmpfs /dev/shm
+		fill="head -c 32m /dev/zero >/dev/shm/fill 2>/dev/null"
+		exec ptrace-run -o run.log --stream-min-size=64K -- sh -c "$fill; \"\$0\"; rm /dev/shm/fill" "$1"' "$traced"
+	[ "$status" -eq 3 ]
+	[ "$stderr" = "ptrace-run: run.log: 1 process could not be traced: too little room in /dev/shm, or too little memory or address space" ]
 }
 
 @test "a directory that is another's, a file, or open to others" {

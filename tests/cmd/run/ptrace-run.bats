@@ -659,7 +659,7 @@ untraced() {
 	fi
 	for size in 10000 20000 60000; do
 		[ "$(untraced bash -c "ulimit -v $size; exec \"\$0\" -n 5" "$traced")" = \
-			"too little memory or address space" ]
+			"too little room in /dev/shm, or too little memory or address space" ]
 	done
 }
 
@@ -689,7 +689,7 @@ untraced() {
 		status=$?
 	stderr=$(cat stderr.txt)
 	[ "$status" -eq 4 ]
-	[[ $stderr == *"ptrace-run: run.log: "*" events lost, as writing the log failed: File too large"* ]]
+	[[ $stderr == *"ptrace-run: run.log: "*" events lost, as writing the log failed: File too large (see ulimit -f)"* ]]
 	exits 3 ptrace-dump run.log
 }
 
