@@ -58,8 +58,13 @@
  * unattended COMMAND must not hang for ever. */
 #define NO_LOSS_WAIT "10m"
 
-/* If the log is not finished this long after an interrupt, a message says that this process waits for the log. */
-enum { WORD_MS = 1000 };
+enum {
+	/* If the log is not finished this long after an interrupt, a message says that this process waits for the
+	 * log. */
+	WORD_MS = 1000,
+	/* How often this process looks whether events wait because the log cannot be written. */
+	STALL_MS = 1000,
+};
 
 enum {
 	KEY_NO_LOSS = PTRC_CLI_KEY_FIRST,
@@ -142,6 +147,9 @@ struct run {
 	int32_t stage;
 	/* The trace exists, and has not ended. */
 	bool is_recording;
+	/* How long events wait for room: the full-wait. 0 after a message has said that events wait because the log
+	 * cannot be written. */
+	uint64_t unsaid_wait_ns;
 	/* The traced processes that went on when the recording ended. Not determined, and zeroed, if the recording
 	 * ended before COMMAND did. */
 	struct ptrc_traced went_on;
@@ -496,6 +504,7 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 	    !ptrc_logfile_keep_unfinished(&r->log, &r->attr, c->is_forced) ||
 	    (!c->output && !ptrc_logfile_keep_old(&r->log, &r->attr, c->is_forced)))
 		exit(PTRC_EXIT_RUN_FAILED);
+	r->unsaid_wait_ns = c->full_wait_ns;
 	r->outcome.log = r->log.path;
 	r->outcome.only_counts = c->only_counts;
 	need_file(r);
@@ -609,6 +618,23 @@ static bool wait_and_serve(struct run *r, int signal_fd, int limit_ms,
 	return p[0].revents && read(signal_fd, info, sizeof(*info)) == (ssize_t)sizeof(*info);
 }
 
+/* Waits as wait_and_serve() while programs record. */
+static bool wait_while_traced(struct run *r, int signal_fd, struct signalfd_siginfo *info)
+{
+	bool looks = r->unsaid_wait_ns && r->is_recording;
+	bool is_signal = wait_and_serve(r, signal_fd, looks ? STALL_MS : -1, info);
+	int error = looks && r->is_recording ? ptrc_trace_stall(ptrc_server_trace(r->server)) : 0;
+
+	if (error) {
+		ptrc_cli_message(r->log.path,
+				 "writing the log fails: %s; events wait until it succeeds, for at "
+				 "most %g s",
+				 ptrc_cli_write_reason(error), (double)r->unsaid_wait_ns / 1e9);
+		r->unsaid_wait_ns = 0;
+	}
+	return is_signal;
+}
+
 /* Waits for the end of the child. Returns its status, as wait() returns it. */
 static int wait_child(struct run *r)
 {
@@ -629,7 +655,7 @@ static int wait_child(struct run *r)
 		}
 		if (pid == r->child && WIFSTOPPED(status))
 			ptrc_group_signal_stop();
-		if (wait_and_serve(r, r->signal_fd, -1, &info) && info.ssi_signo != SIGCHLD)
+		if (wait_while_traced(r, r->signal_fd, &info) && info.ssi_signo != SIGCHLD)
 			pass_on(r, &info);
 	}
 }
@@ -778,7 +804,7 @@ static void wait_rest(struct run *r)
 		if (rest.fd < 0)
 			break;
 		while (r->is_recording && !is_signal && r->awaited_fd >= 0)
-			is_signal = wait_and_serve(r, signals, -1, &info);
+			is_signal = wait_while_traced(r, signals, &info);
 	}
 	if (r->awaited_fd >= 0)
 		close(r->awaited_fd);

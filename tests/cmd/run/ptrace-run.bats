@@ -977,8 +977,14 @@ on_small_disk() {
 		until [ "$(ptrace-stat --json "$1" 2>/dev/null | jq .losses.write_error)" = 28 ]; do
 			sleep 0.1
 		done
+		until grep -q . "$2"; do
+			sleep 0.1
+		done
 		kill -TERM $runner
-		wait $runner' "$traced" "${traced##*/}"
+		wait $runner' "$traced" "${traced##*/}" stderr.txt
+	# A message says once why COMMAND stands still, while it does.
+	[ "$(grep -c "No space left on device; events wait" <<<"$stderr")" -eq 1 ]
+	[ "$(head -n 1 <<<"$stderr")" = "ptrace-run: full/run.log: writing the log fails: No space left on device; events wait until it succeeds, for at most 600 s" ]
 	valid run <run.json
 	jq -e '.signal == 15 and .losses.write_error == 28 and .losses.unwritten_events > 0' run.json
 }
