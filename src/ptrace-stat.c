@@ -373,7 +373,7 @@ static void read_interval(const char *text)
 
 /* ---- what differs ---- */
 
-/* What the compared logs lack. */
+/* The names that compared logs lack. */
 static struct ptrc_missing missing;
 
 /* Takes the events of a log for one side of the comparison. Returns false, after a message, if the log cannot be

@@ -105,9 +105,10 @@ uint64_t ptrc_losses_stand_ins(trace_id_t log);
 
 /*
  * Fills in the losses from a finished log, including those of its last flush. If the log has no end, it does not say
- * all losses; *l must have those of the stream, which are then kept. *in_log becomes the number of events in the log. If event_count is not NULL, *event_count becomes the number of events that a reader gets. If the log
- * starts with a loss, this includes an OVERFLOW and a RESUME, which *in_log does not. The caller passes is_gone if it
- * knows that the log no longer exists; the log is also gone if the path leads to a regular file that is no log.
+ * all losses; *l must have those of the stream, which are then kept. *in_log becomes the number of events in the log.
+ * If event_count is not NULL, *event_count becomes the number of events that a reader gets. If the log starts with a
+ * loss, this includes an OVERFLOW and a RESUME, which *in_log does not. The caller passes is_gone if it knows that the
+ * log no longer exists; the log is also gone if the path leads to a regular file that is no log.
  * Returns false if the log is gone or cannot be read (a pipe, for instance); then only .is_log_gone may have changed.
  */
 bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone, uint64_t *in_log,

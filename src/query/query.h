@@ -275,7 +275,7 @@ bool ptrc_query_has_type(const struct ptrc_query *, const char *name, struct ptr
  * be some, whose names match this pattern. Reads the logs again, up to the first event that has the field. */
 char *ptrc_query_missing_member(struct ptrc_query *, const struct ptrc_field *, const char *events);
 
-/* What the user named and the sources lack: event types, processes, threads, members of JSON data. */
+/* A list of event types, processes, threads and members of JSON data that the user named and sources lack. */
 struct ptrc_missing {
 	struct ptrc_missing_name {
 		char *option;
@@ -293,7 +293,7 @@ void ptrc_query_find_missing(struct ptrc_query *, struct ptrc_missing *);
  * same if they differ in the similar names that they propose. */
 void ptrc_missing_note(struct ptrc_missing *, const char *option, char *text);
 
-/* Prints the messages of what at least so many sources lack, and empties the list. Returns whether it printed one. */
+/* Prints the messages of what at least source_count sources lack, and empties the list. Returns whether it printed one. */
 bool ptrc_missing_report(struct ptrc_missing *, size_t source_count);
 
 /* Puts the JSON member "logs": the sources, the number of events read, and the losses. */
