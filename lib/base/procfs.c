@@ -249,8 +249,8 @@ int ptrc_procfs_pid_namespace(int pid, uint64_t *ns)
 	struct stat st;
 	int error = stat_file(pid, "ns/pid", 0, &st);
 
-	/* The kernel has no pid namespaces. */
-	if (error == ENOENT && pid == 0) {
+	/* /proc exists, so the kernel has no pid namespaces. */
+	if (error == ENOENT && pid == 0 && stat_file(0, "stat", 0, &st) == 0) {
 		*ns = 0;
 		return 0;
 	}
