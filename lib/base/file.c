@@ -202,6 +202,14 @@ int ptrc_file_map_sparse(int fd, uint64_t size, void *at, void **map)
 	return 0;
 }
 
+void *ptrc_file_map_again(void *start, uint64_t size)
+{
+	/* With an old size of 0, mremap() makes a second mapping. */
+	long map = ptrc_sys(SYS_mremap, start, 0, size, MREMAP_MAYMOVE, 0);
+
+	return ptrc_sys_is_error(map) ? NULL : (void *)map;
+}
+
 void *ptrc_file_zeros(uint64_t size)
 {
 	long map = ptrc_sys(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,

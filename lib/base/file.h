@@ -81,6 +81,10 @@ int ptrc_file_map(int fd, uint64_t size, int protection, void *at, void **map);
  * -1: maps private zeroed memory. */
 int ptrc_file_map_sparse(int fd, uint64_t size, void *at, void **map);
 
+/* Maps the shared object that is mapped at `start` a second time, which needs neither its file nor a
+ * descriptor. NULL: out of memory, or a processor emulator, which lacks this use of mremap(). */
+void *ptrc_file_map_again(void *start, uint64_t size);
+
 /* Private zeroed memory. The caller may munmap() it. NULL: out of memory. */
 void *ptrc_file_zeros(uint64_t size);
 

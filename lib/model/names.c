@@ -541,18 +541,14 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 
 int ptrc_names_share(const struct ptrc_names *from, struct ptrc_names *n)
 {
-	/* With an old size of 0, mremap() maps the same object again, even if its file is
-	 * unlinked. */
-	long ret = ptrc_sys(SYS_mremap, from->object, 0, MAP_BYTES, MREMAP_MAYMOVE, 0);
+	void *map = ptrc_file_map_again(from->object, MAP_BYTES);
 	PTRC_FD(dirfd);
 
-	if (!ptrc_sys_is_error(ret)) {
+	if (map) {
 		*n = *from;
-		n->object = (struct ptrc_names_object *)ret;
+		n->object = map;
 		return 0;
 	}
-	/* Processor emulators lack this use of mremap(), so the object is opened again by its
-	 * name. */
 	if (from->id == 0 || ptrc_shmdir_open(from->uid, false, &dirfd) ||
 	    ptrc_names_open(dirfd, from->uid, from->id, NULL, n))
 		return ENOMEM;
