@@ -51,6 +51,7 @@ ptrc_c_tests = \
 	%D%/lib/preload/test_operand \
 	%D%/lib/process/test_exec \
 	%D%/lib/process/test_fork \
+	%D%/lib/process/test_fork_elsewhere \
 	%D%/lib/process/test_namespace \
 	%D%/lib/process/test_process \
 	%D%/lib/process/test_process_root \
@@ -214,6 +215,7 @@ ptrc_support_ldadd = %D%/support/libsupport.a $(LDADD)
 %C%_lib_model_test_types_LDADD = $(ptrc_support_ldadd)
 %C%_lib_process_test_exec_LDADD = $(ptrc_support_ldadd)
 %C%_lib_process_test_fork_LDADD = $(ptrc_support_ldadd)
+%C%_lib_process_test_fork_elsewhere_LDADD = $(ptrc_support_ldadd)
 %C%_lib_process_test_namespace_LDADD = $(ptrc_support_ldadd)
 %C%_lib_recorder_test_event_LDADD = $(ptrc_support_ldadd)
 %C%_lib_recorder_test_event_for_LDADD = $(ptrc_support_ldadd)

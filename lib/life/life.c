@@ -32,6 +32,7 @@ static void before_fork(void)
 
 	ptrc_sys_block_signals(&mask);
 	ptrc_handle_lock();
+	ptrc_attach_early();
 	ptrc_process_fork_prepare();
 	fork_mask = mask;
 }

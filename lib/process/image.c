@@ -12,7 +12,6 @@
 #include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/procfs.h"
-#include "lib/base/shared_version.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 #include "lib/model/names.h"
@@ -45,9 +44,15 @@ static uint64_t image_identity(void)
 	return id ? id : 1;
 }
 
+/* noted: a copy, made before a fork, of what a child needs of the page (list of the process's streams).
+ * noted_names_count: how many names the parent had then. A process that makes its first page has no such copy
+ * yet, and uses `noted` as memory for copies of its ancestors' pages. */
+static struct ptrc_page noted;
+static uint32_t noted_names_count;
+
 /* Fills in ptrc_here, the state of this process. Opens, locks and maps the page of this process, the object
- * that lists the streams that trace it; `at` is as for ptrc_page_open. Stores the descriptor of the page's
- * directory, which the caller closes. Errors: EPERM, ENOMEM, EAGAIN. */
+ * that lists the streams that trace it; `at` is as for ptrc_page_open, and NULL except in a forked child. Stores the
+ * descriptor of the page's directory, which the caller closes, also after an error. Errors: EPERM, ENOMEM, EAGAIN. */
 static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f)
 {
 	struct ptrc_page_place place;
@@ -56,6 +61,7 @@ static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f
 
 	ptrc_here.pid = pid;
 	ptrc_here.has_page = false;
+	ptrc_here.inode = 0;
 	ptrc_here.uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
 	/* The pid namespace is found first, because that needs no descriptor. So if descriptors are short,
 	 * tell_unknown() knows the namespace, which it needs for the name of the page. */
@@ -70,13 +76,16 @@ static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f
 	error = ptrc_shmdir_open(ptrc_here.uid, true, dirfd);
 	if (error)
 		return error;
+	/* The streams that a child inherits are not in this directory if its parent has changed its user or its root
+	 * directory, or what is mounted at /dev/shm. */
+	if (at && ptrc_page_has(&noted, PTRC_PAGE_SLOT_INHERITED) && !ptrc_self_is_home(*dirfd))
+		return EPERM;
 	place = ptrc_self_place(*dirfd);
 	place.bells = ptrc_self_bells(*dirfd);
 	error = ptrc_page_open(&place, st.start_ticks, true, at, f);
-	if (error) {
-		ptrc_file_close(*dirfd);
+	if (error)
 		return error;
-	}
+	ptrc_self_set_home(*dirfd);
 	ptrc_here.inode = f->inode;
 	ptrc_page_mark_alive(f);
 	return 0;
@@ -103,12 +112,6 @@ static void tell_unknown(int error)
 	ptrc_page_name(name, ptrc_here.pid, ptrc_here.ns);
 	ptrc_untraced_tell_unknown(ptrc_here.uid, name, error);
 }
-
-/* noted: a copy, made before a fork, of what a child needs of the page (list of the process's streams).
- * noted_names_count: how many names the parent had then. A process that makes its first page has no such copy
- * yet, and uses `noted` as memory for copies of its ancestors' pages. */
-static struct ptrc_page noted;
-static uint32_t noted_names_count;
 
 /* Called if no earlier program of this process had the library. The page (list of the process's
  * streams) is new, or was made by a controller, or by a parent that has ended. If may_inherit, the
@@ -203,7 +206,8 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 	/* A process begins without a page (list of its streams) only if it inherits no stream, so
 	 * begin_page() need not look for any. */
 	bool was_quiet = ptrc_here.is_quiet && ptrc_here.pid == pid;
-	int dirfd = -1, error;
+	int error;
+	PTRC_FD(dirfd);
 
 	ptrc_here.has_ended = false;
 	/* A program with more privileges than the process that started it does not trust what is in shared
@@ -246,7 +250,6 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, image != 0);
 	else
 		ptrc_sweep_pages_sometimes(dirfd, ptrc_here.uid);
-	ptrc_file_close(dirfd);
 	return 0;
 }
 
@@ -313,6 +316,7 @@ void ptrc_image_move_home(uint32_t uid)
 	    ptrc_file_map(f.fd, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE, old, &map) == 0) {
 		ptrc_store_release(&made->image, ptrc_here.image);
 		ptrc_here.uid = uid;
+		ptrc_self_set_home(dirfd);
 		ptrc_here.inode = f.inode;
 		ptrc_page_mark_alive(&f);
 	}
@@ -369,37 +373,50 @@ static void inherit_names(int dirfd, struct ptrc_page *page)
 	}
 }
 
+/* Whether a forked child that can make no page in the directory of its parent is traced nevertheless, by the streams
+ * and names that it has inherited as mappings. Its parent must be in the same pid namespace, as streams know threads by
+ * their numbers; otherwise the parent has no number here. (Without /proc, nothing else shows the namespace.) */
+static bool inherits_mappings(void)
+{
+	return ptrc_page_has(&noted, PTRC_PAGE_SLOT_INHERITED) && ptrc_here.names.object &&
+	       ptrc_sys(SYS_getppid, 0) != 0;
+}
+
 int ptrc_image_start_child(int32_t pid, bool is_noted)
 {
-	struct ptrc_page *place = ptrc_self_page();
+	struct ptrc_page *page = ptrc_self_page();
 	struct ptrc_self *me = ptrc_self_private();
-	struct ptrc_page_entry e;
+	uint32_t uid = ptrc_here.uid;
 	struct ptrc_page_file f;
-	int dirfd, error;
+	int error;
+	PTRC_FD(dirfd);
 
 	ptrc_here.has_ended = false;
 	/* Kernels before 4.14 do not know MADV_WIPEONFORK, so *me is cleared here. */
 	memset((void *)me, 0, sizeof(*me));
-	error = open_page(pid, place, &dirfd, &f);
+	error = open_page(pid, page, &dirfd, &f);
 	if (error) {
-		for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
-			if (ptrc_page_slot(&noted, i, &e) && (e.flags & PTRC_PAGE_SLOT_INHERITED))
-				ptrc_untraced_tell(ptrc_here.uid, e.stream_id,
-						   ptrc_refusal(error, 0));
 		/* The child must not use its parent's page. But if a signal handler forked in the middle of an
 		 * event call, this call goes on in the child and reads the page. So private memory is mapped over
 		 * the page. */
-		ptrc_sys(SYS_mmap, place, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE,
+		ptrc_sys(SYS_mmap, page, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-		ptrc_here.borrowed_count = ptrc_self_names_count();
-		ptrc_here.is_borrowed = ptrc_here.names.object && ptrc_here.names.id;
-		return error;
+		if (!inherits_mappings()) {
+			ptrc_here.borrowed_count = ptrc_self_names_count();
+			ptrc_here.is_borrowed = ptrc_here.names.object && ptrc_here.names.id;
+			return error;
+		}
+		/* This memory becomes the page of the child, which no other process can find. */
+		ptrc_here.uid = uid;
 	}
-	ptrc_inherit_take(&noted, is_noted ? UINT64_MAX : ptrc_here.start_ticks, f.page);
-	inherit_names(dirfd, f.page);
+	/* After an error the child may not know when it started. It has no mappings of younger streams. */
+	ptrc_inherit_take(&noted, is_noted || error ? UINT64_MAX : ptrc_here.start_ticks, page);
+	inherit_names(dirfd, page);
 	ptrc_self_copy_mapped(me);
-	ptrc_store_release(&f.page->image, ptrc_here.image);
-	ptrc_self_publish(pid, f.page);
+	ptrc_store_release(&page->image, ptrc_here.image);
+	ptrc_self_publish(pid, page);
+	if (error)
+		return 0;
 	ptrc_page_unlock(&f);
 	/* Without fork handlers, the child is here because it records its first event, perhaps on a small
 	 * stack. So it removes only the pages of dead processes, which needs little stack. */
@@ -407,6 +424,5 @@ int ptrc_image_start_child(int32_t pid, bool is_noted)
 		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, false);
 	else
 		ptrc_sweep_pages_sometimes(dirfd, ptrc_here.uid);
-	ptrc_file_close(dirfd);
 	return 0;
 }

@@ -128,6 +128,7 @@ static bool knows_names(int dirfd, const struct ptrc_page_slot *slot, uint32_t *
 int ptrc_process_open_stream(uint64_t stream_id, int *fd, uint32_t *version)
 {
 	struct ptrc_page *page = ptrc_self_page();
+	bool has_ended;
 	int dirfd;
 	int error = ptrc_shmdir_open(ptrc_here.uid, false, &dirfd);
 
@@ -140,16 +141,16 @@ int ptrc_process_open_stream(uint64_t stream_id, int *fd, uint32_t *version)
 				ptrc_file_close(*fd);
 				error = EPROTO;
 			}
+		has_ended = error == ENOENT && ptrc_self_is_home(dirfd);
 		ptrc_file_close(dirfd);
-		if (error == ENOENT) {
+		if (has_ended) {
 			ptrc_page_remove(page, stream_id);
 			return ENOENT;
 		}
-	} else if (error == ENOENT) {
-		/* ENOENT would mean that the stream has ended. But only the directory cannot be reached, for
-		 * example after a chroot. */
-		error = EPERM;
 	}
+	/* The directory of the stream cannot be reached, for example after a chroot. */
+	if (error == ENOENT)
+		error = EPERM;
 	for (uint32_t i = 0; error && i < PTRC_PAGE_SLOT_COUNT; i++)
 		if (ptrc_load_relaxed(&page->slots[i].stream_id) == stream_id)
 			ptrc_store_relaxed(&page->slots[i].error, ptrc_refusal(error, *version));

@@ -62,6 +62,24 @@ void ptrc_self_give_up_page(void)
 	__atomic_store_n(&ptrc_page_self, &no_page, __ATOMIC_RELEASE);
 }
 
+void ptrc_self_set_home(int dirfd)
+{
+	struct stat st;
+
+	if (ptrc_file_stat(dirfd, &st))
+		return;
+	ptrc_here.home_dev = st.st_dev;
+	ptrc_here.home_inode = st.st_ino;
+}
+
+bool ptrc_self_is_home(int dirfd)
+{
+	struct stat st;
+
+	return ptrc_file_stat(dirfd, &st) == 0 && st.st_dev == ptrc_here.home_dev &&
+	       st.st_ino == ptrc_here.home_inode;
+}
+
 struct ptrc_bells *ptrc_self_bells(int dirfd)
 {
 	struct stat st;

@@ -51,7 +51,10 @@ struct ptrc_process_state {
 	uint64_t ns;		  /* pid namespace; 0: the initial one */
 	_Atomic uint64_t time_ns; /* time namespace; 0: not known yet */
 	uint64_t start_ticks;
-	uint64_t inode; /* inode of the file of the page (list of streams) */
+	uint64_t inode; /* inode of the file of the page (list of streams); 0: it has no file */
+	/* The directory of the page and of its streams. A forked child that cannot reach it keeps the `uid` and the
+	 * directory of its parent. */
+	uint64_t home_dev, home_inode;
 	/* The bells (counters of pages) of the user with which this program started; NULL: not mapped. They
 	 * are in the directory that bells_dev and bells_inode identify. */
 	struct ptrc_bells *bells;
@@ -93,6 +96,11 @@ static inline struct ptrc_page_place ptrc_self_place(int dirfd)
 {
 	return (struct ptrc_page_place){dirfd, ptrc_here.uid, ptrc_here.pid, ptrc_here.ns, NULL};
 }
+
+/* Stores that `dirfd` is the directory of the page of this process (list of its streams). */
+void ptrc_self_set_home(int dirfd);
+/* Whether `dirfd` is that directory. */
+bool ptrc_self_is_home(int dirfd);
 
 /* Returns the mapped bells (counters of pages) if they are in this directory; otherwise NULL. */
 struct ptrc_bells *ptrc_self_bells(int dirfd);

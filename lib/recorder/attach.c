@@ -182,6 +182,36 @@ static bool has_ended(const struct ptrc_stream_header *h)
 	return ptrc_load_acquire(&h->control) & PTRC_CTL_ENDED;
 }
 
+/* Begins to use a stream that is mapped, unless it has ended. */
+static int use_stream(struct ptrc_attachment *a, uint64_t stream_id, const struct ptrc_pool *pool,
+		      uint64_t size)
+{
+	struct ptrc_stream_header *h = pool->header;
+
+	if (h->id != stream_id || has_ended(h))
+		return ENOENT;
+	/* A process that has inherited the stream does not use the stream if the process is in
+	 * another pid or time namespace. Processes check by the tid of a chunk's owner whether the
+	 * owner is alive, so a tid must mean the same for all of them. And the stream's clock
+	 * follows CLOCK_MONOTONIC, of which each time namespace has its own. */
+	if (!ptrc_process_is_in(h->pid_namespace, h->time_namespace))
+		return EXDEV;
+	if (!ptrc_barrier_register())
+		ptrc_store_seq_cst(&h->needs_global_barrier, 1);
+	/* A program that this process ran before its last exec may have left its slots (entries of
+	 * writers in the stream) marked as in use. Take these slots back, so that no reader waits
+	 * for that program. */
+	ptrc_slots_reap(pool, ptrc_sys_getpid(), ptrc_self->image, true);
+	a->stream_id = stream_id;
+	a->size = size;
+	a->pool = *pool;
+	ptrc_store_relaxed(&a->is_announced, false);
+	ptrc_store_relaxed(&a->is_counted, false);
+	ptrc_store_relaxed(&a->full_wait_ns, h->full_wait_ns);
+	ptrc_store_release(&a->header, h);
+	return 0;
+}
+
 static int map_stream(struct ptrc_attachment *a, uint64_t stream_id, uint32_t *version)
 {
 	struct ptrc_stream s;
@@ -195,32 +225,10 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id, uint32_t *v
 	ptrc_sys(SYS_close, fd);
 	if (error)
 		return error;
-	/* A process that has inherited the stream does not use the stream if the process is in
-	 * another pid or time namespace. Processes check by the tid of a chunk's owner whether the
-	 * owner is alive, so a tid must mean the same for all of them. And the stream's clock
-	 * follows CLOCK_MONOTONIC, of which each time namespace has its own. */
-	if (s.header->id != stream_id || has_ended(s.header))
-		error = ENOENT;
-	else if (!ptrc_process_is_in(s.header->pid_namespace, s.header->time_namespace))
-		error = EXDEV;
-	if (error) {
+	error = use_stream(a, stream_id, &s.pool, s.map_size);
+	if (error)
 		ptrc_stream_unmap(&s);
-		return error;
-	}
-	if (!ptrc_barrier_register())
-		ptrc_store_seq_cst(&s.header->needs_global_barrier, 1);
-	/* A program that this process ran before its last exec may have left its slots (entries of
-	 * writers in the stream) marked as in use. Take these slots back, so that no reader waits
-	 * for that program. */
-	ptrc_slots_reap(&s.pool, ptrc_sys_getpid(), ptrc_self->image, true);
-	a->stream_id = stream_id;
-	a->size = s.map_size;
-	a->pool = s.pool;
-	ptrc_store_relaxed(&a->is_announced, false);
-	ptrc_store_relaxed(&a->is_counted, false);
-	ptrc_store_relaxed(&a->full_wait_ns, s.header->full_wait_ns);
-	ptrc_store_release(&a->header, s.header);
-	return 0;
+	return error;
 }
 
 /* Maps the streams that trace this process without waiting for its first event: by then it may have changed its
@@ -373,16 +381,22 @@ void ptrc_attach_begin(void)
 	ptrc_barrier_register();
 	ptrc_thread_watch_exit(on_thread_exit);
 	/* A program that is not root seldom can change its user or root directory. */
-	if (ptrc_self_pid() == 0 || !ptrc_load_acquire(&ptrc_page_self->active) ||
-	    ptrc_sys(SYS_geteuid, 0) != 0)
+	if (ptrc_sys(SYS_geteuid, 0) != 0)
 		return;
 	ptrc_sys_block_signals(&mask);
+	ptrc_attach_early();
+	ptrc_sys_restore_signals(&mask);
+}
+
+void ptrc_attach_early(void)
+{
+	if (ptrc_self_pid() == 0 || !ptrc_load_acquire(&ptrc_page_self->active))
+		return;
 	ptrc_process_map_names();
 	ptrc_attach_own();
 	ptrc_attach_lock();
 	map_early();
 	ptrc_attach_unlock();
-	ptrc_sys_restore_signals(&mask);
 }
 
 /* Whether this process has announced itself to the keeper of the stream in slot i of the page, and
@@ -413,10 +427,29 @@ void ptrc_attach_end(void)
 	ptrc_sys_restore_signals(&mask);
 }
 
-/* Called in a forked child: unmaps the streams of its parent, where slots and chunks belong to the
- * parent's threads. If a signal handler forked in the middle of an event call, that call continues
- * in the child. It keeps the thread's block (struct ptrc_thread), and finishes on private
- * memory. */
+/* Called in a forked child for the attachment to a stream that its parent has mapped. If the page of the child has the
+ * stream in the same slot, the child keeps the mapping. So it need not open the stream, which it could not do if it
+ * has another user or root directory than the stream's controller. If a signal handler forked in the middle of an
+ * event call, that call finishes on private memory, because the chunk into which it writes is the parent's. */
+static void inherit(struct ptrc_attachment *a, uint64_t stream_id, bool is_at_work)
+{
+	struct ptrc_stream_header *h = ptrc_load_relaxed(&a->header);
+	bool is_same = a->stream_id == stream_id;
+	struct ptrc_pool pool = a->pool;
+
+	ptrc_store_relaxed(&a->header, NULL);
+	a->stream_id = 0;
+	if (is_at_work) {
+		pool.header = is_same ? ptrc_file_map_again(h, a->size) : NULL;
+		cover(h, a->size);
+	}
+	if (pool.header && (!is_same || use_stream(a, stream_id, &pool, a->size)))
+		ptrc_sys(SYS_munmap, pool.header, a->size);
+}
+
+/* Called in a forked child: gives up the parent's writers, to which slots and chunks of the streams belong, and the
+ * streams that the child does not inherit. An event call that was interrupted by the fork keeps the thread's block
+ * (struct ptrc_thread). */
 static void forget(void)
 {
 	struct ptrc_thread *mine = ptrc_thread_self;
@@ -434,16 +467,12 @@ static void forget(void)
 	}
 	for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++) {
 		struct ptrc_attachment *a = &ptrc_attachments[i];
-		struct ptrc_stream_header *h = ptrc_load_relaxed(&a->header);
 
-		if (h && is_at_work)
-			cover(h, a->size);
-		else if (h)
-			ptrc_sys(SYS_munmap, h, a->size);
-		ptrc_store_relaxed(&a->header, NULL);
-		a->stream_id = 0;
 		a->wants_control = 0;
 		ptrc_store_relaxed(&a->told_id, 0);
+		if (ptrc_load_relaxed(&a->header))
+			inherit(a, ptrc_load_acquire(&ptrc_page_self->slots[i].stream_id),
+				is_at_work);
 		if (zombies[i].start && !is_at_work) {
 			ptrc_sys(SYS_munmap, zombies[i].start, zombies[i].size);
 			zombies[i].start = NULL;

@@ -45,8 +45,9 @@ extern PTRC_HIDDEN _Atomic bool ptrc_attach_has_announced;
 /* The pid of the process to which ptrc_attachments, the mapped streams, belong. In a forked child
  * that has not noticed the fork yet, it is the parent's pid (see ptrc_process_own()). */
 extern PTRC_HIDDEN _Atomic int32_t ptrc_attach_owner;
-/* If this is a forked child that still has its parent's attachments (mapped streams), removes them,
- * and the blocks (struct ptrc_thread) of the parent's threads. Otherwise does nothing. */
+/* If this is a forked child that still has its parent's attachments (mapped streams), removes those that
+ * it does not inherit, and the blocks (struct ptrc_thread) of the parent's threads. Otherwise does
+ * nothing. */
 void ptrc_attach_own(void);
 
 /* The lock that a thread holds while it changes attachments (mapped streams) or writers of other
@@ -86,6 +87,9 @@ void ptrc_attach_begin(void);
  * until they have looked at it in /proc, because afterwards /proc does not show it any more. The
  * wait usually takes some microseconds, and 100 ms at most. */
 void ptrc_attach_end(void);
+/* Maps the event names and the streams of this process before its first event. Also called before a fork, so that
+ * a child has the mappings even if it cannot open the files. The caller has blocked all signals. */
+void ptrc_attach_early(void);
 /* The fork handler that runs in the child, after ptrc_process_fork_child(), which makes the child's
  * page. */
 void ptrc_attach_fork_child(void);

@@ -10,6 +10,7 @@
  *	-n COUNT   events of each thread of each process (default: 1)
  *	-t COUNT   threads that record (default: the main thread alone)
  *	-a         the threads are called worker-0, worker-1...
+ *	-u UID     before that, become this user for good; needs root
  *	-c COUNT   first, COUNT forked children do what this process does, one after the other
  *	-d TEXT    the data of every event (default: its number, from 0, as text)
  *	-z         after -d: the data also has the null byte at the end of TEXT
@@ -29,6 +30,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <posixtrace.h>
 #include <pthread.h>
 #include <signal.h>
@@ -170,10 +172,11 @@ int main(int argc, char **argv)
 	int status = 0;
 	int end_signal = 0;
 	bool is_forking = false;
+	uid_t user = 0;
 	char *letters;
 	int option;
 
-	while ((option = getopt(argc, argv, "e:l:N:n:t:ac:d:zbX:s:p:wWk:x:f")) != -1) {
+	while ((option = getopt(argc, argv, "e:l:N:n:t:au:c:d:zbX:s:p:wWk:x:f")) != -1) {
 		switch (option) {
 		case 'e':
 			name = optarg;
@@ -192,6 +195,9 @@ int main(int argc, char **argv)
 			break;
 		case 'a':
 			has_thread_names = true;
+			break;
+		case 'u':
+			user = (uid_t)number(optarg);
 			break;
 		case 'c':
 			children = number(optarg);
@@ -254,6 +260,9 @@ int main(int argc, char **argv)
 	}
 	if (is_waiting_first)
 		say_and_wait("ready");
+	if (user &&
+	    (setgroups(0, NULL) || setresgid(user, user, user) || setresuid(user, user, user)))
+		fail("setresuid");
 	for (long i = 0; i < children; i++)
 		emit_in_child(threads);
 	if (name_count)

@@ -663,6 +663,14 @@ untraced() {
 	done
 }
 
+@test "children of a process that has changed its user are traced" {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	exits 0 ptrace-run --json -o run.log -- "$traced" -u 54321 -c 3 -n 5
+	tail -n 1 stderr.txt | jq -e '.complete and .losses.untraced_processes == 0'
+	[ "$(ptrace-dump --json --event=traced.event run.log | jq .pid | sort | uniq -c | awk '{ print $1 }' | xargs)" = "5 5 5 5" ]
+	rm -rf /dev/shm/posixtrace-54321
+}
+
 @test "a process in another time namespace is a loss" {
 	unshare -T true 2>/dev/null || skip "no time namespaces"
 	reason="in another pid or time namespace than the trace; trace inside that namespace"

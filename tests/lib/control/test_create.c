@@ -671,26 +671,44 @@ TEST(stream_of_root_follows_a_process_that_changes_its_user, "CREATE-15 EXEC-13"
 	}
 }
 
+static intptr_t do_hide_objects(const void *arg, size_t bytes)
+{
+	(void)arg;
+	(void)bytes;
+	return unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	       mount("tmpfs", "/dev/shm", "tmpfs", 0, NULL);
+}
+
 TEST(target_that_changes_its_user_before_it_maps_the_stream_is_counted, "CREATE-15",
      NEEDS_EXEC | NEEDS_KEEPER)
 {
 	if (geteuid() != 0)
 		SKIP("needs root");
-	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 65536, 256);
+	trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_FLUSH, 65536, 256);
+	enum { NO_PAGE, PAGE, CHILD, OTHER_DIRECTORY, WAYS };
 
-	for (int has_page = 0; has_page < 2; has_page++) {
+	for (int way = NO_PAGE; way < WAYS; way++) {
 		struct ts_target target = ts_target_fork();
 		trace_event_id_t id = POSIX_TRACE_UNNAMED_USEREVENT;
 		int fd = ts_temp_file();
 
 		ts_target_exec(&target);
-		if (has_page)
+		if (way != NO_PAGE)
 			id = ts_target_id(&target, "of root");
 		trace_id_t trid = ts_create_log(target.pid, &attr, fd);
 		ts_start(trid);
 		CHECK_EQ(ts_figure(trid, "untraced_processes"), 0);
-		change_user(&target);
-		ts_target_emit(&target, id, 5);
+		if (way == OTHER_DIRECTORY)
+			CHECK_EQ(ts_target_call(&target, do_hide_objects, NULL, 0), 0);
+		else
+			change_user(&target);
+		if (way == CHILD) {
+			struct ts_target child = ts_target_fork_child(&target);
+			ts_target_emit(&child, id, 5);
+			ts_target_end(&child);
+		} else {
+			ts_target_emit(&target, id, 5);
+		}
 		CHECK_EQ(ts_figure(trid, "untraced_processes"), 1);
 		CHECK_EQ(ts_figure(trid, "untraced_error"), EPERM);
 		ts_target_end(&target);

@@ -156,33 +156,66 @@ static int words(void)
 	return count;
 }
 
-TEST(child_that_cannot_be_traced_is_counted, "FORK-01")
+TEST(child_that_can_open_nothing_when_it_is_forked_is_traced, "FORK-01 FORK-04")
 {
 	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
 	trace_id_t other = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
 	trace_event_id_t id = ts_id("event");
 	const struct rlimit none = {0, 0};
 
-	CHECK_EQ(ts_figure(trid, "untraced_processes"), 0);
 	pid_t child = harness_fork();
 	if (child == 0) {
 		CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
 		pid_t grandchild = harness_fork();
-		/* However many events it loses, it is one process. */
-		for (uint32_t i = 0; i < 3; i++)
-			ts_emit(id, i);
+		ts_emit(grandchild ? id : ts_id("grandchild's"), 1);
 		if (grandchild)
 			CHECK_EXIT(grandchild, 0);
 		_exit(0);
 	}
 	CHECK_EXIT(child, 0);
+	ts_stop(trid);
+	struct ts_events events = ts_read_all(trid);
+	CHECK_EQ(count_of(&events, id, child), 1);
+	CHECK_EQ(ts_count(&events, ts_id("grandchild's")), 1);
+	CHECK_EQ(count_of(&events, ts_id("grandchild's"), child), 0);
+	CHECK_EQ(ts_figure(trid, "processes"), 3); /* with this one */
+	CHECK_EQ(ts_figure(trid, "untraced_processes"), 0);
+	events = ts_read_all(other);
+	ts_expect_ids(&events, POSIX_TRACE_START, 0);
+}
+
+TEST(child_that_cannot_be_traced_is_counted, "FORK-01")
+{
+	trace_event_id_t id = ts_id("event");
+	const struct rlimit none = {0, 0};
+	int ready[2], go[2];
+	char byte;
+
+	CHECK_SYS(pipe(ready));
+	CHECK_SYS(pipe(go));
+	pid_t child = harness_fork();
+	if (child == 0) {
+		CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
+		CHECK_EQ(write(ready[1], "", 1), 1);
+		CHECK_EQ(read(go[0], &byte, 1), 1);
+		/* It has mapped no stream from which its child could have it. */
+		pid_t grandchild = harness_fork();
+		/* However many events it loses, it is one process. */
+		for (uint32_t i = 0; grandchild == 0 && i < 3; i++)
+			ts_emit(id, i);
+		if (grandchild)
+			CHECK_EXIT(grandchild, 0);
+		_exit(0);
+	}
+	CHECK_EQ(read(ready[0], &byte, 1), 1);
+	trace_id_t trid = create_inherited(child, POSIX_TRACE_INHERITED);
+	trace_id_t other = create_inherited(child, POSIX_TRACE_CLOSE_FOR_CHILD);
+	CHECK_EQ(ts_figure(trid, "untraced_processes"), 0);
+	CHECK_EQ(write(go[1], "", 1), 1);
+	CHECK_EXIT(child, 0);
 	CHECK_EQ(ts_figure(trid, "untraced_processes"), 1);
 	CHECK_EQ(ts_figure(trid, "untraced_error"), EMFILE);
 	CHECK_EQ(ts_figure(other, "untraced_processes"), 0);
-	/* The child itself was traced before its limit. */
-	ts_stop(trid);
-	struct ts_events events = ts_read_all(trid);
-	CHECK_EQ(count_of(&events, id, child), 3);
 	ts_shutdown(other);
 	CHECK_EQ(words(), 1);
 	ts_shutdown(trid);
