@@ -108,10 +108,26 @@ static int open_roots(int pid, uint32_t uid, uint64_t ns, struct ptrc_page_place
 	return ptrc_shmdir_open(0, false, &place->dirfd);
 }
 
+struct mapped_stream {
+	int dirfd, pid;
+	bool is_found;
+};
+
+static void look_for_mapped(const char *name, void *arg)
+{
+	struct mapped_stream *m = arg;
+	struct stat st;
+
+	if (!m->is_found && ptrc_shmdir_parse(name, 's') &&
+	    ptrc_file_stat_at(m->dirfd, name, &st) == 0)
+		m->is_found = ptrc_procfs_maps_file(m->pid, st.st_dev, st.st_ino);
+}
+
 enum ptrc_target_past ptrc_target_past(int pid, uint32_t uid, uint64_t ns, uint64_t start_ticks)
 {
 	enum ptrc_target_past past = PTRC_TARGET_NO_PAST;
 	struct ptrc_page_place place;
+	struct mapped_stream m;
 	struct ptrc_page_file f;
 
 	if (open_roots(pid, uid, ns, &place))
@@ -124,6 +140,11 @@ enum ptrc_target_past ptrc_target_past(int pid, uint32_t uid, uint64_t ns, uint6
 							: PTRC_TARGET_HAS_PAGE_OF_ROOT;
 		ptrc_page_unlock(&f);
 		ptrc_page_unmap(f.page);
+	} else {
+		m = (struct mapped_stream){.dirfd = place.dirfd, .pid = pid};
+		ptrc_shmdir_for_each(place.dirfd, look_for_mapped, &m);
+		if (m.is_found)
+			past = PTRC_TARGET_TRACED_AS_ROOT;
 	}
 	ptrc_file_close(place.dirfd);
 	return past;

@@ -18,7 +18,8 @@ enum ptrc_target_past {
 	PTRC_TARGET_NO_PAST, /* nothing, or the process never was root's */
 	PTRC_TARGET_HAS_BELL_OF_ROOT,
 	PTRC_TARGET_HAS_PAGE_OF_ROOT,
-	/* a page with streams, so the process does not look for another page */
+	/* a page with streams; or streams without a page, as a child of such a process has: so the process does not
+	 * look for another page */
 	PTRC_TARGET_TRACED_AS_ROOT,
 };
 

@@ -306,6 +306,11 @@ static void check_streams(struct patient *p)
 	}
 	if (found || (error && error != ENOENT))
 		return;
+	if (p->seen.pt_is_traced_as_root) {
+		ptrc_doctor_ok(p->d, "traced", p->thing,
+			       "is traced by root, as the process that forked it is");
+		return;
+	}
 	snprintf(advice, sizeof(advice), "ptrace-create --start --pid=%ld", (long)p->pid);
 	ptrc_doctor_problem(p->d, "traced", p->thing, advice, "no stream traces it");
 }
@@ -333,7 +338,9 @@ static void check_names(struct patient *p)
 			TRACE_USER_EVENT_MAX - 1, p->seen.pt_refused_names,
 			*p->seen.pt_refused_name ? ", the first of them " : "",
 			p->seen.pt_refused_name);
-	if (!p->seen.pt_has_library || (p->d->event && p->controller))
+	/* The names of a process that is traced as root and has no page are those of the process that forked it. */
+	if (!p->seen.pt_has_library || (p->d->event && p->controller) ||
+	    (p->seen.pt_is_traced_as_root && !p->seen.pt_has_page))
 		return;
 	if (!p->d->event) {
 		if (!p->seen.pt_events)

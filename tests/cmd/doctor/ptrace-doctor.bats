@@ -588,6 +588,26 @@ diagnoses() {
 	rm -rf /dev/shm/posixtrace-54321
 }
 
+@test "a process that root traces since before it changed its user, and its child" {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	begins run ptrace-run -o run.log --name="$me.u" -- "$traced" -u 54321 -c 1 -n 2 -p 1000000000
+	wait_until pgrep -u 54321 -x traced
+	parent=$(pgrep -u 54321 -o -x traced)
+	wait_until pgrep -P "$parent"
+	child=$(pgrep -P "$parent")
+	pids="$pids $child $parent"
+	diagnoses ok running "session $me.u: is running" "$parent"
+	diagnoses ok traced 'is traced by root' "$child"
+	[ "$status" -eq 0 ]
+	[[ $stdout != *"no event"* ]]
+	for pid in "$parent" "$child"; do
+		reports 1 "$pid: has changed its user and is traced by root*" ptrace-create --pid="$pid" --name="$me.x"
+	done
+	kill -KILL "$child" "$parent"
+	ends 137 "$run"
+	rm -rf /dev/shm/posixtrace-54321
+}
+
 @test "limits, and all streams taken" {
 	exits 1 bash -c 'ulimit -f 1000; ptrace-doctor --json'
 	finds problem limits 'ulimit -f'

@@ -671,6 +671,47 @@ TEST(stream_of_root_follows_a_process_that_changes_its_user, "CREATE-15 EXEC-13"
 	}
 }
 
+/* It uses streams and names of root's directory that nobody else can find. It gets a page when no stream is left, and it
+ * opens an event type. */
+TEST(child_of_a_process_that_has_changed_its_user_takes_no_other_stream, "CREATE-15 FORK-01",
+     NEEDS_EXEC)
+{
+	if (geteuid() != 0)
+		SKIP("needs root");
+	trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_LOOP, SMALL, 256);
+	struct ts_target parent = ts_target_fork();
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	trace_id_t other = 42;
+
+	ts_target_exec(&parent);
+	trace_event_id_t early = ts_target_id(&parent, "of root");
+	trace_id_t trid = ts_create_running(parent.pid, &attr);
+	CHECK_EQ(ts_target_call(&parent, do_attach, NULL, 0), 0);
+	change_user(&parent);
+	struct ts_target child = ts_target_fork_child(&parent);
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_target_emit(&child, early, 5);
+	ts_expect_number(trid, early, 5);
+	CHECK_EQ(posix_trace_create(child.pid, &attr, &other), EPERM);
+	CHECK_EQ(other, 42);
+	ts_shutdown(trid);
+	ts_target_emit(&child, early, 6);
+	trace_event_id_t late = ts_target_id(&child, "of its user");
+	trid = ts_create_running(child.pid, &attr);
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_target_emit(&child, early, 7);
+	ts_expect_number(trid, early, 7);
+	ts_target_emit(&child, late, 8);
+	ts_expect_number(trid, late, 8);
+	CHECK_OK(posix_trace_eventid_get_name(trid, early, name));
+	CHECK_STR_EQ(name, "of root");
+	CHECK_OK(posix_trace_eventid_get_name(trid, late, name));
+	CHECK_STR_EQ(name, "of its user");
+	ts_shutdown(trid);
+	ts_target_end(&child);
+	ts_target_end(&parent);
+}
+
 static intptr_t do_hide_objects(const void *arg, size_t bytes)
 {
 	(void)arg;
