@@ -30,8 +30,8 @@ const char *posixtrace_version(void);
 
 /*
  * Maps everything that recording needs: the page of this process (the list of the streams that
- * trace it), the event names, and these streams. If this function is not called, the first event
- * after a stream's creation maps these, which takes a few system calls. A process may call this
+ * trace it), the event names, and these streams. If this function is not called, the first event or
+ * fork after a stream's creation maps these, which takes a few system calls. A process may call this
  * function any number of times, even if it is not traced.
  */
 int posixtrace_attach(void);
