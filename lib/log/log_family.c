@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -56,10 +55,9 @@ static int by_number(const void *x, const void *y)
 	return PTRC_ORDER(*(const uint64_t *)x, *(const uint64_t *)y);
 }
 
-/* Makes the name of the member with this number. A name that is cut is too long for a file. */
-static void put_name(char member[NAME_MAX + 2], const char *name, uint64_t number)
+static void put_suffix(char suffix[32], uint64_t number)
 {
-	snprintf(member, NAME_MAX + 2, "%s.%06llu", name, (unsigned long long)number);
+	snprintf(suffix, 32, ".%06llu", (unsigned long long)number);
 }
 
 /* Finds the numbers of all files in the directory whose names look like those of the files of the
@@ -71,14 +69,14 @@ static int scan(DIR *directory, const char *name, struct members *m)
 
 	while ((entry = readdir(directory))) {
 		const char *digits = entry->d_name + bytes + 1;
-		char member[NAME_MAX + 2];
+		char suffix[32];
 		uint64_t number;
 
 		if (strncmp(entry->d_name, name, bytes) != 0 || entry->d_name[bytes] != '.')
 			continue;
 		number = ptrc_digits_take(&digits);
-		put_name(member, name, number);
-		if (!number || strcmp(entry->d_name, member) != 0)
+		put_suffix(suffix, number);
+		if (!number || strcmp(entry->d_name + bytes, suffix) != 0)
 			continue;
 		if (!PTRC_ARRAY_RESERVE(m->number, m->number_count, 1, &m->number_size))
 			return ENOMEM;
@@ -110,10 +108,15 @@ static int take(struct members *m, int fd, uint64_t number)
 
 static int open_member(DIR *directory, const char *name, uint64_t number, int *fd)
 {
-	char member[NAME_MAX + 2];
+	char suffix[32], *path;
+	int error;
 
-	put_name(member, name, number);
-	return open_file(dirfd(directory), member, fd);
+	put_suffix(suffix, number);
+	if (asprintf(&path, "%s%s", name, suffix) < 0)
+		return ENOMEM;
+	error = open_file(dirfd(directory), path, fd);
+	free(path);
+	return error;
 }
 
 /* Called if the first file of a rotated log does not exist. Files of several logs may have this
