@@ -167,6 +167,7 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 	error = pack_stretches(w, d, &list);
 	if (error) {
 		ptrc_log_buffer_free(&list);
+		ptrc_log_events_give_up(w);
 		/* Begins another drain, because only the end of a drain unpins the chunk in which
 		 * this one was left. */
 		ptrc_drain_end(d, false, false);
