@@ -215,11 +215,11 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 	return false;
 }
 
-static bool is_traced(pid_t process)
+static unsigned int stream_count(pid_t process)
 {
 	struct ptrc_inspected_process p;
 
-	return process && !ptrc_inspect_process(process, &p) && p.pt_streams;
+	return process && !ptrc_inspect_process(process, &p) ? p.pt_streams : 0;
 }
 
 /* Records the event for the process that the user named or, if the user named none, for the script that runs this
@@ -235,8 +235,9 @@ static bool find_and_record(const char *name, const struct ptrc_buffer *data, st
 	 * this process. */
 	if (r->pid && !record(name, data, false, r))
 		return false;
-	/* An event that a stream of the script has lost is recorded nowhere, but counted there. */
-	if (r->streams || is_traced(r->pid))
+	/* If this process has no stream that the script lacks, the script's streams do not want the event, or have lost
+	 * and counted it. */
+	if (r->streams || stream_count(getpid()) <= stream_count(r->pid))
 		return true;
 	/* A shell may run the last command of the script in its own process; then this process is the script. */
 	if (!record(name, data, false, &own))

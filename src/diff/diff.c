@@ -92,8 +92,8 @@ static void take(void *self, struct ptrc_source *source)
 	trace_event_id_t id = source->reader.event.posix_event_id;
 	int64_t ns = ptrc_source_ns(source);
 
-	/* The last events of a log are those of its last flush, which may come late. */
-	if (!ptrc_is_system_type(id) || d->span.last < d->span.first)
+	/* The last flush may come long after the program's end. */
+	if (id != POSIX_TRACE_FLUSH_START && id != POSIX_TRACE_FLUSH_STOP)
 		ptrc_period_widen(&d->span, ns);
 	/* An event that is not selected comes only because it may report a loss (os.lost). It is not counted. */
 	if (!source->is_for_loss && !ptrc_is_system_type(id)) {

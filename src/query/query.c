@@ -489,12 +489,13 @@ void ptrc_missing_note(struct ptrc_missing *m, const char *option, char *text)
 		if (strcmp(n->option, option) || size_without_names(n->text) != size ||
 		    strncmp(n->text, text, size))
 			continue;
-		n->source_count++;
+		n->source_count += n->source != m->source;
+		n->source = m->source;
 		free(text);
 		return;
 	}
 	*ptrc_append(m->list, m->count) =
-		(struct ptrc_missing_name){ptrc_cli_copy(option), text, 1};
+		(struct ptrc_missing_name){ptrc_cli_copy(option), text, m->source, 1};
 }
 
 bool ptrc_missing_report(struct ptrc_missing *m, size_t source_count)
@@ -656,8 +657,8 @@ static void add_keys(struct ptrc_cli_texts *keys, const char *prefix, const stru
 		add_key(keys, prefix, m.name + 1, (int)m.name_size - 2);
 }
 
-/* Whether the latest event of the source has the field, or may have had it before its data was cut. Adds the keys of the JSON data in which the field was
- * looked for to *keys. */
+/* Whether the latest event of the source has the field, or may have had it before its data was cut. Adds the keys of
+ * the JSON data in which the field was looked for to *keys. */
 static bool has_member(struct ptrc_query *q, struct ptrc_source *s, const struct ptrc_field *f,
 		       struct ptrc_cli_texts *keys)
 {
@@ -765,6 +766,7 @@ static void find_what_events_have(struct ptrc_query *q, struct ptrc_missing *m)
 
 void ptrc_query_find_missing(struct ptrc_query *q, struct ptrc_missing *m)
 {
+	m->source++;
 	find_patterns(q, m);
 	find_what_events_have(q, m);
 }

@@ -270,30 +270,36 @@ bool ptrc_query_may_select(const struct ptrc_query *);
 bool ptrc_query_has_type(const struct ptrc_query *, const char *name, struct ptrc_nearest *);
 
 /* After ptrc_query_finish(): if the field is a member of JSON data and no event of the logs has it, returns a message
- * that says so, with similar names, which the caller frees. Otherwise returns NULL. If `events` is not NULL, and
- * the field not one of a pair's first event, also takes the members of layouts, and only the events, of which there must
+ * that says so, with similar names, which the caller frees. Otherwise returns NULL. If `events` is not NULL, and the
+ * field not one of a pair's first event, also takes the members of layouts, and only the events, of which there must
  * be some, whose names match this pattern. Reads the logs again, up to the first event that has the field. */
 char *ptrc_query_missing_member(struct ptrc_query *, const struct ptrc_field *, const char *events);
 
-/* A list of event types, processes, threads and members of JSON data that the user named and sources lack. */
-struct ptrc_missing {
-	struct ptrc_missing_name {
-		char *option;
-		char *text;
-		/* How many sources lack it. */
-		size_t source_count;
-	} * list;
-	size_t count;
+/* An event type, a process, a thread or a member of JSON data that the user named and sources lack. */
+struct ptrc_missing_name {
+	char *option;
+	char *text;
+	/* The number of the last source that lacks it, and how many lack it. */
+	size_t source, source_count;
 };
 
-/* After ptrc_query_finish(): notes what the sources of the query lack. Reads the logs again, as far as is needed. */
+struct ptrc_missing {
+	struct ptrc_missing_name *list;
+	size_t count;
+	/* The number of the source that is looked at. */
+	size_t source;
+};
+
+/* After ptrc_query_finish(): notes what the sources of the query, which count as one, lack. Reads the logs again, as
+ * far as is needed. */
 void ptrc_query_find_missing(struct ptrc_query *, struct ptrc_missing *);
 
 /* Notes that a source lacks something, which the message `text` says; the list then owns it. Two messages are about the
  * same if they differ in the similar names that they propose. */
 void ptrc_missing_note(struct ptrc_missing *, const char *option, char *text);
 
-/* Prints the messages of what at least source_count sources lack, and empties the list. Returns whether it printed one. */
+/* Prints the messages of what at least source_count sources lack, and empties the list. Returns whether it printed
+ * one. */
 bool ptrc_missing_report(struct ptrc_missing *, size_t source_count);
 
 /* Puts the JSON member "logs": the sources, the number of events read, and the losses. */

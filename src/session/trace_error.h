@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The free bytes in /dev/shm that a trace of some processes needs: with a stream of the commands' default size, which is
- * 8 MiB, with one of 1 MiB, and with one of 64 KiB. */
+/* The free bytes in /dev/shm that a trace of some processes needs: with a stream of the commands' default size, which
+ * is 8 MiB, with one of 1 MiB, and with one of 64 KiB. */
 #define PTRC_TRACE_ROOM_USUAL (UINT64_C(9160) << 10)
 #define PTRC_TRACE_ROOM_SMALLER (UINT64_C(1440) << 10)
 #define PTRC_TRACE_ROOM_LEAST (UINT64_C(256) << 10)

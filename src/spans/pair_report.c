@@ -383,11 +383,17 @@ void ptrc_pairs_find_missing(const struct ptrc_pairs *p, struct ptrc_query *q,
 {
 	for (size_t i = 0; i < p->given_count; i++) {
 		const struct ptrc_pair *pair = &p->list[i];
-		char *text =
-			pair->by_text ? ptrc_query_missing_member(q, &pair->by, pair->begin) : NULL;
+		char *of_begin, *of_end;
 
-		if (text)
-			ptrc_missing_note(m, pair->name, text);
+		if (!pair->by_text || !ptrc_query_has_type(q, pair->begin, NULL))
+			continue;
+		of_begin = ptrc_query_missing_member(q, &pair->by, pair->begin);
+		of_end = of_begin ? ptrc_query_missing_member(q, &pair->by, pair->end) : NULL;
+		if (of_end)
+			ptrc_missing_note(m, pair->name, of_begin);
+		else
+			free(of_begin);
+		free(of_end);
 	}
 }
 

@@ -33,12 +33,12 @@ void ptrc_pair_report_order(const struct ptrc_pair *, const char *thing, bool is
 
 /*
  * Prints messages: which event types of the pairs no source has; whether no event has the field of `by`,
- * --per or --label-by; and, if the user asked for the pairs that the names of event types make (has_asked), that there are
- * none. Returns whether anything of this kind was missing.
+ * --per or --label-by; and, if the user asked for the pairs that the names of event types make (has_asked), that
+ * there are none. Returns whether anything of this kind was missing.
  */
 bool ptrc_pairs_report_missing(const struct ptrc_pairs *, struct ptrc_query *, bool has_asked);
 
-/* Notes the fields of `by` that are members of data and that no event that begins a pair has. */
+/* Notes the fields of `by` that are members of data and that no event of the pair has. */
 void ptrc_pairs_find_missing(const struct ptrc_pairs *, struct ptrc_query *, struct ptrc_missing *);
 
 #endif

@@ -203,7 +203,8 @@ bool ptrc_pairs_select(struct ptrc_pairs *, struct ptrc_span *);
 /* Called for a span that the sink has selected: counts it in .halves of its pair if it is a half or is cut. */
 void ptrc_pairs_count_half(struct ptrc_pairs *, const struct ptrc_span *);
 
-/* Drops the open pairs for which is_dropped() is true; all of them if it is NULL. Their last events, if they come, belong to no pair. */
+/* Drops the open pairs for which is_dropped() is true; all of them if it is NULL. Their last events, if they come,
+ * belong to no pair. */
 void ptrc_pairs_drop(struct ptrc_pairs *, bool (*is_dropped)(const struct ptrc_span *));
 
 /* Begins a new period of the report: empties the rows, so that they get only the pairs that end

@@ -142,10 +142,15 @@ static void put_columns(struct ptrc_pair_dump *p, struct ptrc_view *first, struc
 			const uint64_t *duration_ns)
 {
 	struct ptrc_buffer *b = &p->line;
+	size_t duration;
 
 	ptrc_event_put_time(b, &p->text->format, first->reader);
-	ptrc_buffer_format(b, " %*s ", DURATION_COLUMNS,
-			   duration_ns ? ptrc_duration_text((int64_t)*duration_ns, false) : "");
+	ptrc_buffer_char(b, ' ');
+	duration = b->used;
+	if (duration_ns)
+		ptrc_buffer_duration(b, *duration_ns);
+	ptrc_buffer_pad(b, duration, DURATION_COLUMNS, true);
+	ptrc_buffer_char(b, ' ');
 	for (size_t i = 0; i < COLUMNS; i++)
 		if (is_shown(p, i)) {
 			size_t begin = b->used;

@@ -192,6 +192,18 @@ shown() {
 	reports 2 "--json needs data*" ptrace-event --json job
 }
 
+@test "a stream that the script does not have gets the event, too" {
+	cat >inner.sh <<-'END'
+		ptrace-create --pid=$$ --name="$1" -o own.log --start
+		exec ptrace-event --require x
+	END
+	# ptrace-create is traced, too, and may go on.
+	ptrace-run --quiet --only='y*' -o run.log -- sh -c "sh inner.sh $me.own; :" || [ $? -eq 3 ]
+	wait_until test -s own.log
+	is_there() { [ "$(ptrace-dump --count --allow-loss -e x own.log 2>/dev/null)" = 1 ]; }
+	wait_until is_there
+}
+
 @test "a session on a running script that does not know us" {
 	listens pid '' sh -c 'read line; ptrace-event from.within n=1; read line'
 	ptrace-create --pid="$pid" --name="$me.a" -o run.log --start
