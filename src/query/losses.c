@@ -38,6 +38,7 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 		.is_last_file_missing = counts->pt_is_last_file_missing,
 		.deleted_files = counts->pt_deleted_files,
 		.earlier_events = counts->pt_earlier_events,
+		.earlier_files = counts->pt_earlier_files,
 	};
 	/* pt_earlier_events counts the events of all files before the first existing file. That is the number
 	 * of missing events only if all of these files are missing ones, none deleted by --log-keep. */
@@ -333,9 +334,9 @@ static void say_missing_files(const struct ptrc_losses *l, char text[TEXT_BYTES]
 static void say_deleted_files(const struct ptrc_losses *l, char text[TEXT_BYTES])
 {
 	put(text,
-	    "the log begins with its file number %llu, as --log-keep has "
+	    "the log begins with the file whose name ends with .%06llu, as --log-keep has "
 	    "deleted the first %llu; %llu %s came before",
-	    (unsigned long long)l->deleted_files + 1, (unsigned long long)l->deleted_files,
+	    (unsigned long long)l->earlier_files, (unsigned long long)l->deleted_files,
 	    (unsigned long long)l->earlier_events, l->earlier_events == 1 ? "event" : "events");
 }
 

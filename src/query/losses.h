@@ -73,6 +73,8 @@ struct ptrc_losses {
 	 * number of events in all files before the first file that exists. */
 	uint64_t deleted_files;
 	uint64_t earlier_events;
+	/* The number of files before the first file that exists, which is the number in the name of that file. */
+	uint64_t earlier_files;
 	/* The number of parts, without damaged_parts, that differ from what the log says about them. Their events
 	 * may be readable. Only --verify finds these parts. */
 	uint64_t differing_parts;

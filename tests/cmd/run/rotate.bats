@@ -223,7 +223,8 @@ begin_kept_log() {
 	last=$(printf '%s\n' run.log.* | tail -n 1)
 	deleted=$((10#${last##*.} - 1))
 	[ "$deleted" -ge 2 ]
-	[[ $stderr == *"--log-keep has deleted the first $deleted; "*" events came before"* ]]
+	first=$(printf '%s\n' run.log.* | head -n 1)
+	[[ $stderr == *": the log begins with the file whose name ends with ${first#run.log}, as --log-keep has deleted the first $deleted; "*" events came before"* ]]
 	ptrace-stat --json run.log 2>/dev/null |
 		jq -e --argjson n "$deleted" '.losses.missing_files == 0 and .losses.deleted_files == $n'
 	# Of the two that were left the last one is missing.
