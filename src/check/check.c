@@ -181,7 +181,8 @@ static void find_losses(struct ptrc_check *c)
 		ending->have_all_ended &= !rest.is_unclosed &&
 					  !c->judge.sources[s->order].is_end_unseen &&
 					  ptrc_reader_have_all_ended(&s->reader);
-		rest.is_unclosed = false;
+		ending->has_gone_on |= rest.has_gone_on;
+		rest.is_unclosed = rest.has_gone_on = false;
 		/* These parts alone do not mean that events are missing: damaged_parts hold none, and events of
 		 * differing_parts that could not be read are counted as unreadable. */
 		ending->has_damaged_part |= rest.damaged_parts || rest.differing_parts;

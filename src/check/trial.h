@@ -98,6 +98,8 @@ struct ptrc_ending {
 	/* Events are missing, and it is unknown where. This member and the following ones are set when all
 	 * events have been read. */
 	bool has_unplaced_loss;
+	/* Processes went on when the recording ended: their later events are missing. */
+	bool has_gone_on;
 	/* A part of a log is damaged, but no event is missing because of that: only the kind loss fails then. */
 	bool has_damaged_part;
 	/* A log has no end: it was not closed. */

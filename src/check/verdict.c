@@ -275,6 +275,8 @@ static void put_doubts(const struct ptrc_trial *t, const struct findings *f, str
 	if (f->has_loss && !is_loss_ignored(t)) {
 		if (has_loss(t->ending))
 			ptrc_buffer_text(b, "; events were lost");
+		if (t->ending->has_gone_on)
+			ptrc_buffer_text(b, "; processes went on when the recording ended");
 		if (t->ending->stop_count && t->doubtful)
 			ptrc_buffer_text(b, t->ending->has_deleted_files
 						    ? "; files of the log were deleted"
@@ -390,8 +392,9 @@ void ptrc_trial_decide(struct ptrc_trial *t)
 	for (size_t i = 0; i < 2 * r->event_count; i++)
 		if (r->events[i / 2].wheres[i % 2])
 			t->undecided += *ptrc_where_undecided(r->events[i / 2].wheres[i % 2]);
-	/* An event of which it is unknown whether it belongs to the rule, or what its key is, counts as lost. */
-	own.has_unplaced_loss |= t->cut || t->misfits || t->undecided;
+	/* The later events of processes that went on count as lost. So does an event of which it is unknown whether it
+	 * belongs to the rule, or what its key is. */
+	own.has_unplaced_loss |= own.has_gone_on || t->cut || t->misfits || t->undecided;
 	kinds[r->kind](t, &own, &f);
 	t->is_broken = f.is_broken;
 	t->verdict = f.is_broken ? PTRC_VERDICT_FAIL : PTRC_VERDICT_PASS;

@@ -1272,6 +1272,9 @@ background='"$0" -n 3 -w <in >out & until grep -qsx ready out; do sleep 0.02; do
 	go
 	ends 4 "$runner"
 	counts run.log os.command=1 os.went_on=1
+	# No event was lost before the end.
+	exits 4 ptrace-check run.log --never=never.there
+	[[ $stdout == "undecided  never never.there: did not happen; processes went on when the recording ended"$'\n'* ]]
 	ptrace-create --name="$me" --pid="$pid" -o later.log --start
 	ptrace-event --pid="$pid" later
 	ptrace-shutdown "$me"
