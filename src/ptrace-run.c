@@ -367,12 +367,13 @@ static void take_losses(struct run *r, const struct ptrc_session_state *state)
 }
 
 /* Called when the trace was stopped: reads from the stream what can no longer be read when the stream has ended. */
-static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session_state *state)
+static void trace_stopped(void *arg, trace_id_t trace, struct ptrc_session_state *state)
 {
 	struct run *r = arg;
 	bool has_user_events;
 
 	take_losses(r, state);
+	state->went_on = (uint32_t)r->went_on.count;
 	r->recorded = count_recorded(r, trace, &has_user_events);
 	r->is_empty = !has_user_events;
 	ptrc_no_events_gather(&r->no_events, trace);

@@ -219,6 +219,7 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 				      NULL);
 		if (reply.error)
 			r->losses.write_error = reply.error;
+		r->losses.has_gone_on = reply.state.went_on;
 		ptrc_losses_count_unwritten(&r->losses, reply.state.event_count, in_log);
 	} else if (!r->error) {
 		r->error = reply.error;

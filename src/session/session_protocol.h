@@ -153,7 +153,9 @@ struct ptrc_session_state {
 	/* 1 while the session is being ended: its trace was stopped, and its log is being completed. Only STAT and SHUTDOWN
 	 * are then answered; for other requests, the connection is closed. */
 	uint32_t is_ending;
-	char reserved[252];
+	/* The number of traced processes that went on after COMMAND of ptrace-run when the recording ended. */
+	uint32_t went_on;
+	char reserved[248];
 };
 
 /*

@@ -51,8 +51,8 @@ struct ptrc_session_plan {
 	void (*snapshot)(void *arg, const struct ptrc_snapshot *);
 	/* Called at the end of the session, before the trace is stopped. */
 	void (*stopping)(void *arg, trace_id_t);
-	/* Called after the trace was stopped, while the stream still exists. */
-	void (*stopped)(void *arg, trace_id_t, const struct ptrc_session_state *);
+	/* Called after the trace was stopped, while the stream still exists. May add to the last state. */
+	void (*stopped)(void *arg, trace_id_t, struct ptrc_session_state *);
 	/* Called when the stream is gone, before the clients are answered, with the result of
 	 * ptrc_trace_shutdown() (0 or an error number) and the last state. */
 	void (*ended)(void *arg, int error, const struct ptrc_session_state *);
