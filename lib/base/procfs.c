@@ -433,6 +433,48 @@ bool ptrc_procfs_children(int pid, bool (*visit)(int child, void *arg), void *ar
 	return is_whole && c.is_good;
 }
 
+/* Returns the lowest ID above walk->last; 0 if no process has one. */
+static int find_above(struct ptrc_procfs_walk *walk)
+{
+	/* Room for the longest name of an entry. */
+	_Alignas(8) char entries[280];
+	int64_t offset = walk->offset;
+	long got;
+
+	if (ptrc_sys(SYS_lseek, walk->proc, offset, SEEK_SET) < 0)
+		return 0;
+	while ((got = ptrc_sys(SYS_getdents64, walk->proc, entries, sizeof(entries))) > 0)
+		for (long at = 0; at < got;) {
+			const char *name = entries + at + 19;
+			int pid = (int)ptrc_digits_take(&name);
+			uint16_t size;
+
+			if (pid > walk->last) {
+				walk->last = pid;
+				walk->offset = offset;
+				return pid;
+			}
+			/* The offset of the next entry. */
+			memcpy(&offset, entries + at + 8, sizeof(offset));
+			memcpy(&size, entries + at + 16, sizeof(size));
+			at += size;
+		}
+	return 0;
+}
+
+int ptrc_procfs_next(struct ptrc_procfs_walk *walk)
+{
+	int pid = find_above(walk);
+
+	if (!pid && !walk->has_turned) {
+		walk->has_turned = true;
+		walk->last = 0;
+		walk->offset = 0;
+		pid = find_above(walk);
+	}
+	return walk->has_turned && pid > walk->first ? 0 : pid;
+}
+
 static bool is_living(const char *name, uint64_t ino, void *arg)
 {
 	struct ptrc_procfs_stat st;

@@ -81,6 +81,22 @@ int ptrc_procfs_owner(int pid, uint32_t *uid);
  * false if the children cannot be listed. */
 bool ptrc_procfs_children(int pid, bool (*visit)(int child, void *arg), void *arg);
 
+/* A walk through all processes. It begins after the ID `first`, and goes on with the lowest ID after
+ * the highest one, as the kernel does when it gives IDs to new processes. So the walk comes to the
+ * children of a process later than to the process itself, if the process with the ID `first` was
+ * started before both. Begins as {.proc = a descriptor of /proc, .first = ID, .last = ID}. */
+struct ptrc_procfs_walk {
+	int proc, first;
+	int last; /* the ID that was returned last */
+	/* the offset in the directory of that process, or of an earlier entry */
+	int64_t offset;
+	bool has_turned; /* the highest ID was reached */
+};
+/* Returns the next ID that a process, perhaps a zombie, has at this moment; 0 at the end. Each call
+ * reads the directory anew: if a process forks another one and ends before the caller looks at it,
+ * the walk still comes to the other one. */
+int ptrc_procfs_next(struct ptrc_procfs_walk *walk);
+
 /* Returns 0 if the process exists and has not ended; its first thread may have ended. ESRCH: it
  * has ended, or `pid` is the ID of a thread but of no process. ENOMEM. */
 int ptrc_procfs_exists(int pid);

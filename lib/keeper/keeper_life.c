@@ -159,50 +159,29 @@ static bool give_up(void *arg)
 #define KILLED_STEPS 10
 #define KILLED_STEP_NS 10000000
 
-/* A count of the processes that map the stream object, which is the file (dev, ino). */
-struct users {
-	uint64_t dev, ino;
-	int others[3]; /* visit_user() does not count these pids: this process, the process that
-			* started it to finish an orphan, the target; 0: unused */
-	uint32_t count;
-};
-
-static bool visit_user(const char *name, uint64_t ino, void *arg)
-{
-	struct users *u = arg;
-	uint64_t pid = name[0] >= '1' && name[0] <= '9' ? ptrc_digits_take(&name) : 0;
-
-	(void)ino;
-	for (size_t i = 0; i < sizeof(u->others) / sizeof(u->others[0]); i++)
-		if (pid == (uint64_t)u->others[i])
-			return false;
-	if (pid <= INT_MAX)
-		u->count += ptrc_procfs_maps_file((int)pid, u->dev, u->ino);
-	return false;
-}
-
 /* The number of traced processes: those that map the stream, and the target. */
 static uint32_t count_users(const struct ptrc_stream_header *h, int stream_fd, bool is_orphan)
 {
-	struct users u = {.others = {ptrc_sys_getpid(), h->ending.finisher}};
+	struct ptrc_procfs_walk walk = {.first = h->target_pid, .last = h->target_pid};
+	uint32_t count = 0;
 	struct stat st;
-	int fd;
+	int pid;
 
 	/* A living target is counted even if it does not map the stream, because it may be a
 	 * program without the library. For an orphan this is left out: when an orphan is found,
 	 * another process may have the target's pid. */
-	if (!is_orphan) {
-		u.others[2] = h->target_pid;
-		u.count = ptrc_procfs_exists(h->target_pid) == 0;
-	}
+	if (!is_orphan)
+		count = ptrc_procfs_exists(h->target_pid) == 0;
 	if (ptrc_file_stat(stream_fd, &st) ||
-	    ptrc_file_open(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0, &fd))
-		return u.count;
-	u.dev = st.st_dev;
-	u.ino = st.st_ino;
-	ptrc_file_visit(fd, visit_user, &u, NULL);
-	ptrc_file_close(fd);
-	return u.count;
+	    ptrc_file_open(AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY, 0, &walk.proc))
+		return count;
+	while ((pid = ptrc_procfs_next(&walk)))
+		/* Neither this process nor the one that started it to finish an orphan is traced. */
+		if (pid != ptrc_sys_getpid() && pid != h->ending.finisher &&
+		    (is_orphan || pid != h->target_pid))
+			count += ptrc_procfs_maps_file(pid, st.st_dev, st.st_ino);
+	ptrc_file_close(walk.proc);
+	return count;
 }
 
 void ptrc_keeper_note_users(struct ptrc_stream_header *h, int stream_fd, bool is_orphan,
