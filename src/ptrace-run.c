@@ -23,6 +23,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -326,14 +327,14 @@ static bool is_status_wanted(struct run *r, trace_id_t trace)
 	return r->outcome.status || r->has_os_events || rules.count;
 }
 
-/* Finds the processes that COMMAND has started, that are not traced, and that still run, as far as events of
+/* Finds the processes that COMMAND has started, that are not in *traced, and that still run, as far as events of
  * the operating system show them. */
-static void find_others(struct run *r, struct ptrc_traced *others)
+static void find_others(struct run *r, struct ptrc_traced *others, const struct ptrc_traced *traced)
 {
 	size_t count;
 	PTRC_SCOPED pid_t *pids = ptrc_server_running(r->server, &count);
 
-	ptrc_traced_find_others(others, pids, count);
+	ptrc_traced_find_others(others, pids, count, traced);
 }
 
 /* Called just before the trace is stopped: finds the processes that go on. The log then says how many these are,
@@ -347,11 +348,7 @@ static void trace_stopping(void *arg, trace_id_t trace)
 		return;
 	ptrc_traced_find(&r->went_on, trace);
 	r->outcome.went_on = r->went_on.count;
-	if (r->went_on.fd >= 0)
-		close(r->went_on.fd);
-	find_others(r, &r->others);
-	if (r->others.fd >= 0)
-		close(r->others.fd);
+	find_others(r, &r->others, &r->went_on);
 	facts = (struct ptrc_ending_facts){
 		.pe_has_ended = is_status_wanted(r, trace),
 		.pe_status = WIFEXITED(r->outcome.status) ? WEXITSTATUS(r->outcome.status) : -1,
@@ -796,13 +793,19 @@ static void wait_rest(struct run *r)
 
 	while (r->is_recording && !is_signal) {
 		struct signalfd_siginfo info;
-		struct ptrc_traced rest;
+		struct ptrc_traced rest, none = {0};
+		pid_t pid;
 
 		ptrc_traced_find(&rest, ptrc_server_trace(r->server));
-		if (rest.fd < 0)
-			find_others(r, &rest);
-		r->awaited_fd = rest.fd;
-		if (rest.fd < 0)
+		if (!rest.count) {
+			ptrc_traced_free(&rest);
+			find_others(r, &rest, &none);
+		}
+		pid = rest.count ? rest.pids[0] : 0;
+		ptrc_traced_free(&rest);
+		r->awaited_fd = pid ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+		/* ESRCH: the process has ended since it was found. */
+		if (!pid || (r->awaited_fd < 0 && errno != ESRCH))
 			break;
 		while (r->is_recording && !is_signal && r->awaited_fd >= 0)
 			is_signal = wait_while_traced(r, signals, &info);

@@ -176,6 +176,7 @@ ptrc_test_programs = \
 	%D%/support/failing_sync \
 	%D%/support/full_disk \
 	%D%/support/made_log \
+	%D%/support/meanwhile \
 	%D%/support/os_work \
 	%D%/support/prog_emit \
 	%D%/support/session_peer \
@@ -185,6 +186,7 @@ ptrc_test_programs = \
 	%D%/lib/keeper/faults
 check_PROGRAMS += $(ptrc_test_programs)
 %C%_support_session_peer_LDADD = src/libcommands.a $(LDADD)
+%C%_support_meanwhile_LDADD =
 %C%_support_os_work_CFLAGS = $(AM_CFLAGS) -fno-omit-frame-pointer
 %C%_support_os_work_LDADD =
 %C%_support_waiter_LDADD =

@@ -114,7 +114,7 @@ struct ptrc_os_trace {
 	bool has_thread;
 	int wake_fd; /* an eventfd that wakes the thread */
 
-	/* While the thread runs, it alone uses the members from here to `young_count`. */
+	/* While the thread runs, it alone uses the members from here to `has_told_rest`. */
 
 	/* For PTRC_OS_AUTO: no records were taken from the rings yet. None are wanted if a program records an event. */
 	bool is_waiting;
@@ -138,6 +138,8 @@ struct ptrc_os_trace {
 		unsigned int tries;
 	} young[YOUNG_MAX];
 	size_t young_count;
+	/* The last events, and the descriptions of the processes that still ran, were added. */
+	bool has_told_rest;
 
 	/* The mutex protects these members: requests of the controller, and answers of the thread. */
 	pthread_mutex_t mutex;
@@ -146,10 +148,12 @@ struct ptrc_os_trace {
 	unsigned int wanted; /* the number of the controller's last request to catch up */
 	/* The number of the last request to catch up that the thread has done. */
 	unsigned int caught_up;
-	bool is_ending;
+	bool is_ending;	 /* ptrc_os_end() or ptrc_os_close() was called */
+	bool is_closing; /* ptrc_os_close() was called */
+	bool is_list_wanted;
 	bool is_ready;
 	int error;
-	/* The processes that had not ended when the thread last caught up. */
+	/* The processes that had not ended when the list was last wanted. */
 	pid_t *running;
 	size_t running_count;
 };
@@ -340,15 +344,17 @@ static void look_at_execs(struct ptrc_os_trace *t)
 			found_exec(t, execs[i].pid, execs[i].ns);
 }
 
-static void take(struct ptrc_os_trace *t, int64_t from_ns, int64_t until_ns)
+/* Returns whether a process has ended. */
+static bool take(struct ptrc_os_trace *t, int64_t from_ns, int64_t until_ns)
 {
 	const struct ptrc_perf_record *records;
+	bool has_ended = false;
 	size_t count;
 
 	look_at_execs(t);
 	records = ptrc_perf_take(t->perf, until_ns, &count);
 	for (size_t i = 0; i < count; i++) {
-		ptrc_os_processes_take(t->processes, &records[i]);
+		has_ended |= ptrc_os_processes_take(t->processes, &records[i]);
 		if (records[i].ns >= from_ns) {
 			put_record(t, &records[i]);
 		} else if (records[i].kind == PTRC_PERF_LOST &&
@@ -361,6 +367,7 @@ static void take(struct ptrc_os_trace *t, int64_t from_ns, int64_t until_ns)
 		}
 	}
 	add_batch(t);
+	return has_ended;
 }
 
 static void add_process(void *arg, const struct posixtrace_log_process *process,
@@ -406,8 +413,10 @@ static int make_observer(struct ptrc_os_trace *t)
 struct round {
 	int64_t from_ns;
 	unsigned int wanted;
-	bool is_last;
+	bool is_last; /* no events are added later */
 	bool is_wanted;
+	bool is_list_wanted;
+	bool is_closing;
 };
 
 static struct round next_round(struct ptrc_os_trace *t)
@@ -421,8 +430,11 @@ static struct round next_round(struct ptrc_os_trace *t)
 	pthread_mutex_lock(&t->mutex);
 	r = (struct round){.from_ns = t->from_ns,
 			   .wanted = t->wanted,
-			   .is_last = t->is_ending,
-			   .is_wanted = t->wanted != t->caught_up};
+			   .is_last = t->is_ending && !t->has_told_rest,
+			   .is_wanted = t->wanted != t->caught_up,
+			   .is_list_wanted = t->is_list_wanted,
+			   .is_closing = t->is_closing};
+	t->is_list_wanted = false;
 	pthread_mutex_unlock(&t->mutex);
 	return r;
 }
@@ -448,6 +460,29 @@ static bool has_events(const struct ptrc_os_trace *t)
 	return has_any;
 }
 
+/* Takes all records up to now, and lists the processes that run. The kernel records a fork before the end of the parent,
+ * and that end before another process can notice it. But the two records may be in the rings of two processors, of which
+ * the wrong one may be read first. So if a process has ended, records of its children may be left, and are taken, too. A
+ * process that did not end meanwhile is enough: the list is not empty by mistake then. */
+static void list_running(struct ptrc_os_trace *t, int64_t from_ns)
+{
+	size_t before, count = 0;
+	bool has_ended;
+	pid_t *running;
+
+	do {
+		before = count;
+		has_ended = take(t, from_ns, INT64_MAX);
+		has_ended |= ptrc_os_processes_find_gone(t->processes);
+		running = ptrc_os_processes_list(t->processes, &count);
+		pthread_mutex_lock(&t->mutex);
+		free(t->running);
+		t->running = running;
+		t->running_count = count;
+		pthread_mutex_unlock(&t->mutex);
+	} while (has_ended && !(before && count));
+}
+
 /* Adds the events that are in the rings. For PTRC_OS_AUTO, does so as late as possible: when the rings are
  * filling, or the trace ends. Returns false if no events are to be added at all: the trace has a traced process, a
  * process that could not be traced, or user events; or the event types cannot be opened. */
@@ -465,9 +500,15 @@ static bool take_round(struct ptrc_os_trace *t, const struct round *r, bool is_f
 		if (has_events(t) || make_observer(t))
 			return false;
 	}
-	take(t, r->from_ns, r->is_wanted || r->is_last ? INT64_MAX : ptrc_now_ns() - SETTLE_NS);
-	if (r->is_last)
+	if (r->is_list_wanted)
+		list_running(t, r->from_ns);
+	else
+		take(t, r->from_ns,
+		     r->is_wanted || r->is_last ? INT64_MAX : ptrc_now_ns() - SETTLE_NS);
+	if (r->is_last) {
 		ptrc_os_processes_tell_rest(t->processes);
+		t->has_told_rest = true;
+	}
 	return true;
 }
 
@@ -479,7 +520,7 @@ static bool take_until_end(struct ptrc_os_trace *t)
 	struct round r = {0};
 	bool goes_on = true;
 
-	while (!r.is_last && goes_on) {
+	while (!r.is_closing && goes_on) {
 		bool is_due;
 
 		ptrc_perf_poll(t->perf, p + 1);
@@ -493,15 +534,11 @@ static bool take_until_end(struct ptrc_os_trace *t)
 		goes_on = take_round(t, &r, is_due);
 		next_ns = ptrc_now_ns() + TAKE_MS * PTRC_NS_PER_MS;
 		pthread_mutex_lock(&t->mutex);
-		if (goes_on && !t->is_waiting && (r.is_wanted || r.is_last)) {
-			free(t->running);
-			t->running = ptrc_os_processes_list(t->processes, &t->running_count);
-		}
 		t->caught_up = r.wanted;
 		pthread_cond_broadcast(&t->changed);
 		pthread_mutex_unlock(&t->mutex);
 	}
-	return r.is_last;
+	return r.is_closing;
 }
 
 /* Reports that the thread is ready or, with an error, that it adds no more events. */
@@ -556,19 +593,21 @@ int ptrc_os_begin(struct ptrc_os_trace *t, trace_id_t trace)
 	return error;
 }
 
-static void want(struct ptrc_os_trace *t, bool is_end)
+/* Waits until the thread has caught up. *request, a member of *t or NULL, becomes true before. */
+static void want(struct ptrc_os_trace *t, bool *request)
 {
 	struct timespec until;
 	unsigned int number;
 	int error = 0;
 
-	if (!t || !t->has_thread)
+	if (!t->has_thread)
 		return;
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += CATCH_UP_S;
 	pthread_mutex_lock(&t->mutex);
 	number = ++t->wanted;
-	t->is_ending |= is_end;
+	if (request)
+		*request = true;
 	eventfd_write(t->wake_fd, 1);
 	while (!error && t->caught_up != number && !t->error)
 		error = pthread_cond_timedwait(&t->changed, &t->mutex, &until);
@@ -577,13 +616,12 @@ static void want(struct ptrc_os_trace *t, bool is_end)
 
 void ptrc_os_catch_up(struct ptrc_os_trace *t)
 {
-	want(t, false);
+	if (t)
+		want(t, NULL);
 }
 
 static void set_from(struct ptrc_os_trace *t, int64_t ns)
 {
-	if (!t)
-		return;
 	pthread_mutex_lock(&t->mutex);
 	t->from_ns = ns;
 	pthread_mutex_unlock(&t->mutex);
@@ -591,20 +629,26 @@ static void set_from(struct ptrc_os_trace *t, int64_t ns)
 
 void ptrc_os_suspend(struct ptrc_os_trace *t)
 {
+	if (!t)
+		return;
 	set_from(t, INT64_MAX);
 	/* The thread may be in a pass of its loop that began with the old from_ns. Waits until it has done a later
 	 * pass, because the old one still adds events. */
-	want(t, false);
+	want(t, NULL);
 }
 
 void ptrc_os_resume(struct ptrc_os_trace *t)
 {
-	set_from(t, ptrc_now_ns());
+	if (t)
+		set_from(t, ptrc_now_ns());
 }
 
 void ptrc_os_end(struct ptrc_os_trace *t)
 {
-	want(t, true);
+	if (!t)
+		return;
+	want(t, &t->is_ending);
+	set_from(t, INT64_MAX);
 }
 
 pid_t *ptrc_os_running(struct ptrc_os_trace *t, size_t *count)
@@ -614,8 +658,7 @@ pid_t *ptrc_os_running(struct ptrc_os_trace *t, size_t *count)
 	*count = 0;
 	if (!t)
 		return NULL;
-	if (!t->is_ending)
-		want(t, false);
+	want(t, &t->is_list_wanted);
 	pthread_mutex_lock(&t->mutex);
 	for (size_t i = 0; i < t->running_count; i++)
 		*ptrc_append(pids, *count) = t->running[i];
@@ -810,7 +853,7 @@ void ptrc_os_close(struct ptrc_os_trace *t)
 		return;
 	if (t->has_thread) {
 		pthread_mutex_lock(&t->mutex);
-		t->is_ending = true;
+		t->is_ending = t->is_closing = true;
 		pthread_mutex_unlock(&t->mutex);
 		eventfd_write(t->wake_fd, 1);
 		pthread_join(t->thread, NULL);

@@ -70,13 +70,14 @@ void ptrc_os_catch_up(struct ptrc_os_trace *);
 void ptrc_os_suspend(struct ptrc_os_trace *);
 /* From now on, the thread adds the events that occur. Called after ptrc_os_begin() and ptrc_os_suspend(). */
 void ptrc_os_resume(struct ptrc_os_trace *);
+/* Adds the last events. Later ones are dropped, but ptrc_os_running() knows of them. */
 void ptrc_os_end(struct ptrc_os_trace *);
-/* Returns the process IDs of the target and its descendants that have not ended, as far as the kernel's records
+/* Returns the process IDs of the target and its descendants that have not ended now, as far as the kernel's records
  * show, in an array that the caller frees. For PTRC_OS_AUTO, the array is empty until a ring is filling or the trace
  * ends, because no records are read before. */
 pid_t *ptrc_os_running(struct ptrc_os_trace *, size_t *count);
-/* Frees the trace, which may be NULL. Until ptrc_os_end() or this call, a thread adds events to the stream, so one of
- * the two has to come before the stream ends. */
+/* Frees the trace, which may be NULL. Until this call, a thread uses the stream, so it has to come before the stream
+ * ends. */
 void ptrc_os_close(struct ptrc_os_trace *);
 
 #endif

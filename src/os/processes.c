@@ -2,6 +2,7 @@
 #include "config.h"
 #include "src/os/processes.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -46,6 +47,7 @@ struct process {
 	struct ptrc_table_entry entry;
 	pid_t pid, parent;
 	bool is_known;	 /* whether parent and start_ns are known */
+	bool is_gone;	 /* it has ended, but its exit record was not taken yet, or is lost */
 	bool is_keepers; /* the keeper (the writer of the log) describes the process */
 	bool has_name;
 	int64_t start_ns; /* monotonic, like all times here */
@@ -227,13 +229,24 @@ void ptrc_os_processes_tell_rest(struct ptrc_os_processes *all)
 	}
 }
 
+bool ptrc_os_processes_find_gone(struct ptrc_os_processes *all)
+{
+	bool is_any = false;
+
+	for (struct process *p = NULL; (p = ptrc_table_next(&all->processes, p));)
+		if (!p->is_gone && ptrc_procfs_exists(p->pid) == ESRCH)
+			p->is_gone = is_any = true;
+	return is_any;
+}
+
 pid_t *ptrc_os_processes_list(const struct ptrc_os_processes *all, size_t *count)
 {
 	pid_t *pids = NULL;
 
 	*count = 0;
 	for (const struct process *p = NULL; (p = ptrc_table_next(&all->processes, p));)
-		*ptrc_append(pids, *count) = p->pid;
+		if (!p->is_gone)
+			*ptrc_append(pids, *count) = p->pid;
 	return pids;
 }
 
@@ -578,7 +591,7 @@ void ptrc_os_processes_note(struct ptrc_os_processes *all, pid_t pid, const uint
 	}
 }
 
-void ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
+bool ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
 {
 	struct process *p;
 
@@ -611,7 +624,7 @@ void ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_per
 			report_code(all, p, r->ns);
 			remove_process(all, r->pid);
 		}
-		break;
+		return p;
 	case PTRC_PERF_LOST:
 		/* Records of mappings of any process may be among the lost ones. */
 		for (p = NULL; (p = ptrc_table_next(&all->processes, p));)
@@ -620,4 +633,5 @@ void ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_per
 	default:
 		break;
 	}
+	return false;
 }

@@ -32,8 +32,8 @@ void ptrc_os_processes_leave_to_keeper(struct ptrc_os_processes *, pid_t);
 /* Reads the command line of a process that executed a program at the monotonic time `ns`. Returns false if /proc
  * does not show the command line yet; the caller then tries again later. */
 bool ptrc_os_processes_look(struct ptrc_os_processes *, pid_t, int64_t ns);
-/* Takes a record of the kernel. The caller passes all records, sorted by time. */
-void ptrc_os_processes_take(struct ptrc_os_processes *, const struct ptrc_perf_record *);
+/* Takes a record of the kernel. The caller passes all records, sorted by time. Returns whether a process has ended. */
+bool ptrc_os_processes_take(struct ptrc_os_processes *, const struct ptrc_perf_record *);
 /* Returns the executable mapping of the process at the address; NULL if none is known. The result
  * is valid until the next call of a function of this header. */
 const struct ptrc_perf_mapping *ptrc_os_processes_mapping(struct ptrc_os_processes *, pid_t,
@@ -48,7 +48,11 @@ void ptrc_os_processes_note(struct ptrc_os_processes *, pid_t, const uint64_t *a
 			    size_t count);
 /* Passes the descriptions of all processes that have not ended to the sink. Called at the end of the trace. */
 void ptrc_os_processes_tell_rest(struct ptrc_os_processes *);
-/* Returns the process IDs of the processes that have not ended, in an array that the caller frees. */
+/* Looks for processes that have ended, although no record says so yet. Returns whether there are any that the last
+ * call has not found. */
+bool ptrc_os_processes_find_gone(struct ptrc_os_processes *);
+/* Returns the process IDs of the processes that have not ended, as far as records and ptrc_os_processes_find_gone()
+ * show, in an array that the caller frees. */
 pid_t *ptrc_os_processes_list(const struct ptrc_os_processes *, size_t *count);
 
 #endif

@@ -2,17 +2,17 @@
 #include "config.h"
 #include "src/session/traced.h"
 
-#include <dirent.h>
-#include <poll.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
 #include "lib/base/procfs.h"
+#include "src/base/message.h"
 #include "src/base/scope.h"
 #include "src/session/session_path.h"
 
@@ -42,24 +42,6 @@ static void add(struct ptrc_traced *t, pid_t pid)
 	snprintf(one, sizeof(one), "%s%s (%ld)", used ? ", " : "", name, (long)pid);
 	/* Leaves room for the "..." that marks a cut text. */
 	strcpy(t->text + used, used + strlen(one) + sizeof(cut) <= sizeof(t->text) ? one : cut);
-}
-
-static void take(struct ptrc_traced *t, pid_t pid)
-{
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct pollfd end = {.fd = fd, .events = POLLIN};
-
-	/* The descriptor becomes readable when the process has ended. */
-	if (fd < 0 || poll(&end, 1, 0)) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	t->count++;
-	add(t, pid);
-	if (t->fd >= 0)
-		close(t->fd);
-	t->fd = fd;
 }
 
 /* Whether the process has a shared, writable mapping of a file with `stream` in its path. Stores the file's name. */
@@ -96,42 +78,79 @@ static bool is_new_keeper(pid_t pid)
 		inode == own_inode);
 }
 
+static void describe(struct ptrc_traced *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		add(t, t->pids[i]);
+}
+
+/* Removes the processes that have ended. Returns whether there were any. */
+static bool drop_ended(struct ptrc_traced *t)
+{
+	size_t kept = 0, count = t->count;
+
+	for (size_t i = 0; i < count; i++)
+		if (ptrc_procfs_exists(t->pids[i]) != ESRCH)
+			t->pids[kept++] = t->pids[i];
+	t->count = kept;
+	return kept < count;
+}
+
+static bool has(const struct ptrc_traced *t, pid_t pid)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (t->pids[i] == pid)
+			return true;
+	return false;
+}
+
 void ptrc_traced_find(struct ptrc_traced *t, trace_id_t trace)
 {
 	char stream[34] = "/", unused[32];
 	pid_t self = getpid();
 	bool has_stream = maps(self, "/s.", stream + 1);
 	struct ptrc_procfs_stat own = {0}, st;
-	struct dirent *entry;
-	pid_t keeper = 0;
-	PTRC_SCOPED_DIR *dir = opendir("/proc");
+	PTRC_SCOPED_FD proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	pid_t keeper = 0, pid;
+	bool has_ended;
+	size_t before;
 
-	*t = (struct ptrc_traced){.fd = -1};
+	*t = (struct ptrc_traced){0};
 	ptrc_procfs_stat(self, &own);
 	ptrc_trace_keeper(trace, &keeper);
-	while (dir && (entry = readdir(dir))) {
-		pid_t pid = (pid_t)atol(entry->d_name);
+	/* A process that was found may have forked another one, perhaps just before it ended. So looks until there is
+	 * none, or one is still there after the next look. */
+	do {
+		struct ptrc_procfs_walk walk = {.proc = proc, .first = self, .last = self};
 
-		if (pid <= 0 || pid == self || pid == keeper || ptrc_procfs_stat(pid, &st) ||
-		    st.start_ticks < own.start_ticks)
-			continue;
-		/* A process that was just forked is not yet registered as traced, but it has its
-		 * parent's mapping of the stream. */
-		if (is_ours(pid) ||
-		    (has_stream && maps(pid, stream, unused) && !is_new_keeper(pid)))
-			take(t, pid);
-	}
+		before = t->count;
+		while ((pid = ptrc_procfs_next(&walk))) {
+			if (pid == self || pid == keeper || has(t, pid) ||
+			    ptrc_procfs_stat(pid, &st) || st.start_ticks < own.start_ticks)
+				continue;
+			/* A process that was just forked has its parent's mapping of the stream until it is
+			 * registered as traced. So its mappings are read first. */
+			if ((has_stream && maps(pid, stream, unused) && !is_new_keeper(pid)) ||
+			    is_ours(pid))
+				*ptrc_append(t->pids, t->count) = pid;
+		}
+		has_ended = drop_ended(t);
+	} while (t->count ? !before : has_ended);
+	describe(t);
 }
 
-void ptrc_traced_find_others(struct ptrc_traced *t, const pid_t *pids, size_t count)
+void ptrc_traced_find_others(struct ptrc_traced *others, const pid_t *pids, size_t count,
+			     const struct ptrc_traced *traced)
 {
-	char stream[34] = "/", unused[32];
-	pid_t self = getpid();
-	bool has_stream = maps(self, "/s.", stream + 1);
-
-	*t = (struct ptrc_traced){.fd = -1};
+	*others = (struct ptrc_traced){0};
 	for (size_t i = 0; i < count; i++)
-		if (pids[i] != self && !is_ours(pids[i]) &&
-		    !(has_stream && maps(pids[i], stream, unused)))
-			take(t, pids[i]);
+		if (!has(traced, pids[i]))
+			*ptrc_append(others->pids, others->count) = pids[i];
+	describe(others);
+}
+
+void ptrc_traced_free(struct ptrc_traced *t)
+{
+	free(t->pids);
+	*t = (struct ptrc_traced){0};
 }

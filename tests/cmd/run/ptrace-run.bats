@@ -1295,6 +1295,51 @@ background='"$0" -n 3 -w <in >out & until grep -qsx ready out; do sleep 0.02; do
 	ends 0 "$runner"
 }
 
+# A process that COMMAND has forked goes on; before ptrace-run looks at it, it forks another process, and ends.
+hops='(echo "$BASHPID" >pid; read -r _ <in; sleep 1000 & echo "$!" >left) & until [ -s pid ]; do :; done'
+
+# hops LOOK OPTION...: runs that
+hops() {
+	local meanwhile=$PTRC_BUILD/tests/support/meanwhile
+	"$meanwhile" file none none true || skip "no process may trace another by ptrace(2)"
+	rm -f in pid left
+	mkfifo in
+	exec 7<>in
+	"$meanwhile" "$1" pid in ptrace-run -o run.log "${@:2}" -- bash -c "$hops"
+}
+
+@test "a process that goes on is found although its parent ends meanwhile" {
+	for look in file pidfd; do
+		exits 3 hops "$look" --waits=lock
+		left=$(<left)
+		pids="$pids $left"
+		[[ $stderr == "ptrace-run: run.log: 1 process went on after COMMAND and is no longer traced: "*" ($left); --until=all records to the end of it" ]]
+		[ "$(ptrace-dump --allow-loss --event=os.went_on run.log | jq .data.processes)" -eq 1 ]
+		rm left
+		begins runner hops "$look" --waits=lock --until=all --quiet 2>err
+		wait_until [ -s left ]
+		kills "$(<left)"
+		ends 0 "$runner"
+		[ ! -s err ]
+	done
+}
+
+@test "also one that is not traced" {
+	needs_os
+	for look in file pidfd; do
+		exits 0 hops "$look" --os=process
+		left=$(<left)
+		pids="$pids $left"
+		[[ $stderr == "ptrace-run: run.log: 1 process that COMMAND started and that is not traced went on: "*" ($left); --until=all records to the end" ]]
+		rm left
+		begins runner hops "$look" --os=process --until=all 2>err
+		wait_until [ -s left ]
+		kills "$(<left)"
+		ends 0 "$runner"
+		[ ! -s err ]
+	done
+}
+
 # Each process of the shell has the library that --waits preloads, until it executes a program without it.
 @test "a process that a traced one has forked goes on, also without the library, as its children are traced" {
 	late='LD_PRELOAD= sh -c "read -r _ <in; ptrace-event late" & :'
