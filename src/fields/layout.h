@@ -45,6 +45,9 @@ struct ptrc_layouts {
 	/* Set if logs and sessions that are opened later may bring more layouts. An expression may then name a
 	 * field that no layout has: the field gets a value once a layout has it. */
 	bool is_open;
+	/* Set while an expression is read that may name members that no layout has: who uses it reports those that no
+	 * event has. */
+	bool takes_unknown;
 };
 
 /* Adds a layout for the events whose names match the pattern. If an event matches several patterns, it gets the

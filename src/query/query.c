@@ -727,6 +727,8 @@ char *ptrc_query_missing_member(struct ptrc_query *q, const struct ptrc_field *f
 	for (size_t i = 0; i < keys.count && !is_found; i++)
 		ptrc_nearest_offer(&nearest, name, keys.texts[i]);
 	ptrc_nearest_text(&nearest, proposal, sizeof(proposal));
+	if (!*proposal && !event && !q->layouts.has_json)
+		strcpy(proposal, "; see --decode");
 	ptrc_cli_free_copies(&keys);
 	if (is_found || !has_event)
 		return NULL;

@@ -202,7 +202,7 @@ static bool find_member(const char *name, const struct ptrc_layouts *l, struct p
 		return true;
 	/* Data may be a JSON text, so the name may be a key of its object, even if a layout has a field of this
 	 * name. */
-	if (l->has_json) {
+	if (l->has_json || (l->takes_unknown && number < 0)) {
 		char whole[PTRC_FIELD_TEXT_MAX + 2] = ".";
 
 		return ptrc_json_text_is_path(strcat(whole, name));

@@ -611,9 +611,14 @@ struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts 
 
 struct ptrc_where *ptrc_where_again(const struct ptrc_where *w)
 {
+	struct ptrc_layouts layouts = *w->layouts;
 	struct ptrc_cli_reason why;
-	struct ptrc_where *again = ptrc_where_parse(w->text, w->layouts, &why);
+	struct ptrc_where *again;
 
+	/* The expression was accepted, perhaps with such members. */
+	layouts.takes_unknown = true;
+	again = ptrc_where_parse(w->text, &layouts, &why);
+	again->layouts = w->layouts;
 	if (w->is_resolved)
 		ptrc_where_resolve(again, w->first_ns, w->last_ns);
 	return again;

@@ -169,9 +169,14 @@ static void add_pairs(struct ptrc_selection *s)
 static struct ptrc_where *read_where(const struct ptrc_selection *s, const char *option,
 				     const char *text)
 {
+	struct ptrc_layouts *layouts = &s->query->layouts;
 	struct ptrc_cli_reason why;
-	struct ptrc_where *w = ptrc_where_parse(text, &s->query->layouts, &why);
+	struct ptrc_where *w;
 
+	/* A program that has not used an event type has no layout for it in its logs. */
+	layouts->takes_unknown = true;
+	w = ptrc_where_parse(text, layouts, &why);
+	layouts->takes_unknown = false;
 	if (!w)
 		ptrc_cli_usage(option, "%s", why.text);
 	return w;

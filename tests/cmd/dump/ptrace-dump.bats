@@ -784,6 +784,23 @@ times() {
 	reports 1 "*no event has data.statu (did you mean 'data.status'?)*" ptrace-dump --where='data.statu == 1' run.log
 }
 
+@test "a member of data that no event has is told, unless the expression holds without it" {
+	made run.log <<-'END'
+		layout job u32 id
+		event 1000 1 1 job u32:1
+		event 2000 1 1 ready
+	END
+	reports 1 "--where: no event has data.it (did you mean 'data.id'?)" ptrace-dump --where='data.it == 1' run.log
+	reports 1 "--where: no event has data.zzzzz; see --decode" ptrace-dump --where='data.zzzzz == 1' run.log
+	silently 0 ptrace-dump --count --where='data.code >= 500 || event == "ready"' run.log
+	[ "$stdout" = 1 ]
+	# With threads, too.
+	exits 1 ptrace-stat --pairs --where='data.it == 1' run.log
+	exits 1 ptrace-export --to=csv --where='data.it == 1' run.log
+	reports 2 "*--where: column 12: 'x' is not a number, but 'data.id' is a number*" ptrace-dump --where='data.id == "x"' run.log
+	reports 2 "*'data.id' has no members: it is not JSON*" ptrace-dump --where='data.id.x == 1' run.log
+}
+
 @test "the summary tells what is missing" {
 	ptrace-run -o run.log -- "$traced" -n 5
 	ptrace-dump --summary --last=2 run.log | tail -n 1 | jq -e '.summary |

@@ -170,7 +170,7 @@ example() {
 	# Without the ends it is not known which waits ended.
 	[ -z "$(found --event='wait.*.begin')" ]
 	[ "$(jq -c '[.kinds[].unmatched_begins]' <<<"$(ptrace-stat --waits --json --event='wait.*.begin' run.log)")" = "[3,4,1,1,1]" ]
-	refuses 2 "--where: column 1: *data.pth*" ptrace-stat --waits --where='data.pth == "x"' run.log
+	reports 1 "--where: no event has data.pth (did you mean 'data.path'*" ptrace-stat --waits --where='data.pth == "x"' run.log
 }
 
 @test "a wait without an end lasts until its thread ended, and is not open if its thread went on" {
