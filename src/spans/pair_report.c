@@ -308,9 +308,9 @@ static void offer_fields(struct ptrc_nearest *nearest, struct ptrc_cli_texts *na
 	}
 }
 
-/* Prints a message that no event has the field of the option. It proposes similar names, which are those of fields
- * of the pairs' first events. */
-static void say_without_value(const char *option, const char *events, const struct ptrc_field *f,
+/* Prints a message that no first event of a pair has the field of the option. It proposes similar names of fields of
+ * these events. */
+static void say_without_value(const char *option, const struct ptrc_field *f,
 			      const struct ptrc_pairs *p, const struct ptrc_query *q)
 {
 	char name[sizeof("data.") + PTRC_FIELD_TEXT_MAX];
@@ -323,13 +323,13 @@ static void say_without_value(const char *option, const char *events, const stru
 		 is_member ? f->text : ptrc_field_name(f->id));
 	for (size_t i = 0; is_member && i < p->count; i++)
 		offer_fields(&nearest, &names, name, q, p->list[i].begin);
-	ptrc_cli_message(option, "no event %s has %s%s", events, name,
+	ptrc_cli_message(option, "no event that begins a pair has %s%s", name,
 			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 	ptrc_cli_free_copies(&names);
 }
 
-/* Returns false, after messages, if there are pairs but no event has the field of --per, or if no event has the
- * field of --label-by. */
+/* Returns false, after messages, if there are pairs but none of their first events has the field of --per, or if none
+ * has the field of --label-by. */
 static bool has_values(const struct ptrc_pairs *p, const struct ptrc_query *q)
 {
 	bool has_per = !p->per || !p->rows.count;
@@ -338,9 +338,9 @@ static bool has_values(const struct ptrc_pairs *p, const struct ptrc_query *q)
 	for (const struct ptrc_pair_row *row = NULL; (row = ptrc_table_next(&p->rows, row));)
 		has_per |= row->value.kind != PTRC_VALUE_NONE;
 	if (!has_per)
-		say_without_value("--per", "of the pairs", p->per, p, q);
+		say_without_value("--per", p->per, p, q);
 	if (!has_label)
-		say_without_value("--label-by", "that begins a pair", &p->label->field, p, q);
+		say_without_value("--label-by", &p->label->field, p, q);
 	return has_per && has_label;
 }
 

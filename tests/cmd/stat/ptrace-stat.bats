@@ -351,12 +351,12 @@ pairs_log() {
 	refuses 0 "*$told*" ptrace-dump --pair 'r.begin..r.end by data' run.log
 }
 
-@test "--per of a field that no event of the pairs has is told" {
+@test "--per of a field that no begin event of the pairs has is told" {
 	durations run.log req 10 1000 2000 1 1
 	exits 1 ptrace-stat --decode='*=json' --pairs --per=data.rout run.log
-	[[ $stderr == *"--per: no event of the pairs has data.rout"* ]]
+	[[ $stderr == *"--per: no event that begins a pair has data.rout"* ]]
 	ptrace-run -o layout.log -- bash -c "'$traced' -e r.begin -l 'u32 route' -d abcd; '$traced' -e r.end -l 'u32 route' -d abcd"
-	reports 1 "*--per: no event of the pairs has data.rout (did you mean 'data.route'\?)*" ptrace-stat --pair='r.begin..r.end by data' --per=data.rout layout.log
+	reports 1 "*--per: no event that begins a pair has data.rout (did you mean 'data.route'\?)*" ptrace-stat --pair='r.begin..r.end by data' --per=data.rout layout.log
 }
 
 # names_stopped_keeper FILE: with the controller killed and the keeper, which writes FILE, stopped, run.log is shown
