@@ -402,7 +402,7 @@ static bool take_side(size_t side, char *thing)
 	return is_read;
 }
 
-/* Prints messages about pairs that no log has, and about events that were left out because they have no key. */
+/* Prints messages about pairs that no compared event is of, and about events that were left out because they have no key. */
 static void report_pairs(void)
 {
 	for (size_t i = 0; i < diff.pair_count; i++) {
@@ -420,7 +420,8 @@ static void report_pairs(void)
 			ptrc_cli_message(p->pair.name, "%llu events have no %s, and were left out",
 					 (unsigned long long)without_key, p->pair.by_text);
 		if (p->verdict == PTRC_DIFF_NONE && !alone && !without_key) {
-			ptrc_cli_message(p->whole_name, "none of the logs has such events");
+			ptrc_cli_message(p->whole_name,
+					 "none of the compared events is of this pair");
 			is_failed = true;
 		}
 	}

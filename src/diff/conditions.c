@@ -266,15 +266,37 @@ static const struct ptrc_diff_pair *find_pair(const struct ptrc_diff *d,
 	return found;
 }
 
-/* Finds the names in the logs that are similar to the condition's name. */
+static bool has_type(const struct ptrc_diff *d, const char *name)
+{
+	return ptrc_table_seek(&d->type_table, name, strlen(name) + 1);
+}
+
+/* Returns the name that the logs must have for the condition: if the name is written as BEGIN..END, that of its first
+ * event type that they lack. */
+static const char *wanted_name(const struct ptrc_diff *d, const struct ptrc_condition *c)
+{
+	if (!c->pair.begin || !strstr(c->name, ".."))
+		return c->name;
+	return !has_type(d, c->pair.begin) ? c->pair.begin
+	       : !has_type(d, c->pair.end) ? c->pair.end
+					   : c->name;
+}
+
+/* Finds the names in the logs that are similar to the wanted name. A pair without durations is not proposed: it may be
+ * the condition's own. */
 static struct ptrc_nearest find_similar(const struct ptrc_diff *d, const struct ptrc_condition *c)
 {
+	const char *wanted = wanted_name(d, c);
 	struct ptrc_nearest nearest = {0};
 
-	for (size_t i = 0; i < d->pair_count; i++)
-		ptrc_nearest_offer(&nearest, c->name, d->pair_list[i]->pair.name);
-	for (size_t i = 0; i < d->type_count && c->what <= PTRC_CONDITION_RATE; i++)
-		ptrc_nearest_offer(&nearest, c->name, d->types[i]->name);
+	for (size_t i = 0; i < d->pair_count && wanted == c->name; i++)
+		if (d->pair_list[i]->verdict != PTRC_DIFF_NONE)
+			ptrc_nearest_offer(&nearest, wanted, d->pair_list[i]->pair.name);
+	if (c->what > PTRC_CONDITION_RATE && wanted == c->name)
+		return nearest;
+	for (const struct ptrc_diff_type *type = NULL;
+	     (type = ptrc_table_next(&d->type_table, type));)
+		ptrc_nearest_offer(&nearest, wanted, type->name);
 	return nearest;
 }
 
@@ -287,12 +309,15 @@ static bool is_none(const struct ptrc_diff *d, const struct ptrc_condition *c)
 
 static void say_missing(const struct ptrc_diff *d, const struct ptrc_condition *c)
 {
+	const char *wanted = wanted_name(d, c);
 	struct ptrc_nearest nearest = find_similar(d, c);
 	char proposal[4 * TRACE_EVENT_NAME_MAX];
 
-	ptrc_cli_message(c->text, "the logs have no pair%s '%s'%s",
-			 c->what <= PTRC_CONDITION_RATE ? " or event type" : "", c->name,
-			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+	ptrc_cli_message(c->text, "the compared events have no %s '%s'%s",
+			 wanted != c->name		  ? "event type"
+			 : c->what <= PTRC_CONDITION_RATE ? "pair or event type"
+							  : "pair",
+			 wanted, ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
 /* Stores the values before and after the change. Returns false, after a message, if there are none. */
@@ -325,7 +350,8 @@ static bool get_values(const struct ptrc_diff *d, const struct ptrc_condition *c
 		return false;
 	}
 	if (p->verdict == PTRC_DIFF_GONE || (p->verdict == PTRC_DIFF_NEW && c->is_change)) {
-		ptrc_cli_message(c->text, "the logs from %s the change have no such pair",
+		ptrc_cli_message(c->text,
+				 "the compared events from %s the change have no such pair",
 				 p->verdict == PTRC_DIFF_NEW ? "before" : "after");
 		return false;
 	}

@@ -173,8 +173,19 @@ verdict_of() {
 
 @test "diff: conditions on what is not there, and losses" {
 	logs
-	reports 1 "*p99 reg > +10%: the logs have no pair 'reg' (did you mean 'req'\?)*" ptrace-stat --diff --fail-if='p99 reg > +10%' before.log after.log
+	reports 1 "*p99 reg > +10%: the compared events have no pair 'reg' (did you mean 'req'\?)*" ptrace-stat --diff --fail-if='p99 reg > +10%' before.log after.log
 	reports 1 "*no pair or event type 'req.ende' (did you mean 'req.end'\?)*" ptrace-stat --diff --fail-if='count req.ende > 1' before.log after.log
+	# A pair that is written as its two event types is misspelt if one of them is.
+	for condition in 'count req.begin..req.edn > 1' 'rate req.begin..req.edn by pid > 1' 'p50 req.begin..req.edn > 1s' \
+		'count rq.begin..rq.begin > 1' 'p50 db.begin..req.edn > 1s'; do
+		exits 1 ptrace-stat --diff --fail-if="$condition" before.log after.log
+		[[ $stderr == *"the compared events have no event type '"*"' (did you mean 'req."* ]]
+	done
+	# What is not selected is no mistake of the logs.
+	for condition in 'p50 req > 1s' 'count req.begin > 5'; do
+		exits 1 ptrace-stat --diff -e 'db.*' --fail-if="$condition" before.log after.log
+		[[ $stderr == *"the compared events have no pair"*"'req"* ]]
+	done
 	# A type without events has a count of 0; --event decides which types there are.
 	printf 'layout error u8 code\nevent %d 7 7 a\n' 0 100 | made none.log
 	for condition in 'count error > +0' 'rate error > 0'; do
@@ -190,8 +201,8 @@ verdict_of() {
 	reports 1 "*no pair or event type 'error'*" ptrace-stat --diff --event=a --fail-if='count error > +0' none.log none.log
 	rm none.log
 	durations other.log other 100 1000 2000 1 1
-	reports 1 "*the logs from before the change have no such pair*" ptrace-stat --diff --fail-if='p99 req > +10%' other.log before.log
-	reports 1 "*the logs from after the change have no such pair*" ptrace-stat --diff --fail-if='p99 req > 1h' before.log other.log
+	reports 1 "*the compared events from before the change have no such pair*" ptrace-stat --diff --fail-if='p99 req > +10%' other.log before.log
+	reports 1 "*the compared events from after the change have no such pair*" ptrace-stat --diff --fail-if='p99 req > 1h' before.log other.log
 	# A new event type is more than any part of none.
 	exits 5 ptrace-stat --diff --fail-if='count req.begin > +1000%' other.log before.log
 	ptrace-run -o lossy.log --allow-loss --stream-min-size=4K --stream-full-policy=loop -- \
@@ -200,7 +211,7 @@ verdict_of() {
 	exits 3 ptrace-stat --diff --json before.log lossy.log
 	jq -e '.after.lost_events > 0 and (.after.complete | not)' <<<"$stdout"
 	exits 0 ptrace-stat --diff --allow-loss before.log lossy.log
-	reports 1 "*a..b: none of the logs has such events*" ptrace-stat --diff --pair=a..b before.log after.log
+	reports 1 "*a..b: none of the compared events is of this pair*" ptrace-stat --diff --pair=a..b before.log after.log
 	reports 3 "*req.begin: the data of 4000 events has 0 bytes, the layout wants 8*" ptrace-stat --diff --strict --decode='req.begin=u64 id' before.log after.log
 	exits 1 ptrace-stat --diff before.log none.log
 	[ -z "$stdout" ]
@@ -234,6 +245,11 @@ verdict_of() {
 	jq -e '[.pairs[].pair] == ["os.syscall"]' <<<"$stdout"
 	silently 5 ptrace-stat --diff --json --fail-if='count os.fork > +0' --fail-if='p50 os.syscall < 1h' before.log after.log
 	jq -e '[.conditions[].verdict] == ["failed", "failed"]' <<<"$stdout"
+	# A condition that misspells one is told, although they are left out.
+	for name in os.frok os.for os.syscal.begin; do
+		exits 1 ptrace-stat --diff --fail-if="count $name > 0" before.log after.log
+		[[ $stderr == *"no pair or event type '$name' (did you mean 'os."* ]]
+	done
 }
 
 @test "diff: wrong use is refused" {
