@@ -402,7 +402,7 @@ static bool take_side(size_t side, char *thing)
 	return is_read;
 }
 
-/* Prints messages about pairs that no compared event is of, and about events that were left out because they have no key. */
+/* Prints messages about pairs that no event is of, and about events that were left out because they have no key. */
 static void report_pairs(void)
 {
 	for (size_t i = 0; i < diff.pair_count; i++) {

@@ -132,6 +132,16 @@ static const char *find_relation(const char *text)
 	return found;
 }
 
+/* Whether the name is that of a system event, misspelt perhaps: the diff does not count these. Unnamed user events are
+ * no system events. */
+static bool is_of_system(const char *name)
+{
+	static const char prefix[] = "posix_trace_";
+
+	return !strncmp(name, prefix, sizeof(prefix) - 1) && !strstr(name, "..") &&
+	       strcmp(name, "posix_trace_unnamed_userevent") != 0;
+}
+
 static bool parse(struct ptrc_condition *c, struct ptrc_cli_reason *why)
 {
 	const char *at = c->text + strspn(c->text, blanks);
@@ -153,6 +163,11 @@ static bool parse(struct ptrc_condition *c, struct ptrc_cli_reason *why)
 	if (c->what != PTRC_CONDITION_LOSS && !*c->name)
 		return refuse(why, c->text, at, "the name of a pair%s is missing",
 			      c->what <= PTRC_CONDITION_RATE ? " or an event type" : "");
+	if (c->what <= PTRC_CONDITION_RATE && is_of_system(c->name))
+		return refuse(why, c->text, at,
+			      "system events such as '%.40s' are not counted; 'loss' is the number "
+			      "of lost events",
+			      c->name);
 	if (*c->name && !ptrc_pair_read(&c->pair, c->name, why) && c->what > PTRC_CONDITION_RATE)
 		return refuse(why, c->text, at, "%s", why->text);
 	c->is_above = *relation++ == '>';

@@ -268,6 +268,11 @@ verdict_of() {
 	reports 2 "*./before.log: is given twice, but each log of a side must be of another run*" \
 		ptrace-stat --diff --baseline=before.log --baseline=./before.log after.log
 	reports 2 "*after.log: is given twice*" ptrace-stat --diff --baseline=before.log after.log after.log
+	for name in posix_trace_overflow posix_trace_overflo; do
+		reports 2 "*--fail-if: column 7: system events such as '$name' are not counted; 'loss' is*" \
+			ptrace-stat --diff --fail-if="count $name > 0" before.log after.log
+	done
+	exits 0 ptrace-stat --diff --fail-if='count posix_trace_unnamed_userevent > 0' before.log after.log
 	reports 2 "*--fail-if: column 1: 'p9o' is none of *did you mean 'p90'*" ptrace-stat --diff --fail-if='p9o req > +10%' before.log after.log
 }
 
