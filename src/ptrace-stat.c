@@ -508,6 +508,7 @@ static void read_pairs(const char *per)
 
 	ptrc_selection_read(&selection);
 	pairs.is_without_os = is_diff && !has_type_names();
+	diff.asked_count = pairs.count;
 	if (!ptrc_conditions_add_pairs(&conditions, &pairs, &query.layouts, &why) ||
 	    !ptrc_conditions_suit(&conditions, &pairs, &why))
 		ptrc_cli_usage("--fail-if", "%s", why.text);

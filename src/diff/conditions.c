@@ -230,25 +230,35 @@ static bool is_unambiguous(const struct ptrc_condition *c, const struct ptrc_pai
 	return false;
 }
 
+static bool is_listed(const struct ptrc_condition *c, const struct ptrc_pairs *pairs)
+{
+	for (size_t i = 0; i < pairs->count; i++)
+		if (is_named(c, &pairs->list[i]))
+			return true;
+	return false;
+}
+
 /* Whether the condition's pair need not be added: it is in the list already, or it is written as X, without a field.
  * Pairs X.begin..X.end are found in the logs by their names, except, with is_without_os, those of the operating
  * system. */
 static bool is_known(const struct ptrc_condition *c, const struct ptrc_pairs *pairs)
 {
-	for (size_t i = 0; i < pairs->count; i++)
-		if (is_named(c, &pairs->list[i]))
-			return true;
-	return !c->pair.by_text && !strstr(c->pair.name, "..") &&
-	       !(pairs->is_without_os && ptrc_is_os_name(c->pair.name));
+	return is_listed(c, pairs) || (!c->pair.by_text && !strstr(c->pair.name, "..") &&
+				       !(pairs->is_without_os && ptrc_is_os_name(c->pair.name)));
 }
 
 bool ptrc_conditions_add_pairs(const struct ptrc_conditions *s, struct ptrc_pairs *pairs,
 			       const struct ptrc_layouts *layouts, struct ptrc_cli_reason *why)
 {
-	for (size_t i = 0; i < s->count; i++)
-		if (s->list[i].what == PTRC_CONDITION_QUANTILE && !is_known(&s->list[i], pairs) &&
-		    !ptrc_pairs_add(pairs, s->list[i].name, layouts, why))
+	for (size_t i = 0; i < s->count; i++) {
+		const struct ptrc_condition *c = &s->list[i];
+
+		/* A name with "by" that is not followed by a field may be that of an event type to count. */
+		if (c->pair.begin && !is_known(c, pairs) &&
+		    !ptrc_pairs_add(pairs, c->name, layouts, why) &&
+		    c->what == PTRC_CONDITION_QUANTILE)
 			return false;
+	}
 	return true;
 }
 
@@ -315,11 +325,12 @@ static struct ptrc_nearest find_similar(const struct ptrc_diff *d, const struct 
 	return nearest;
 }
 
-/* Whether a name that no log has means that there are no such events. Otherwise the name is probably misspelt, or the
- * patterns of --event do not select such events. */
+/* Whether a name that no log has means that there are no such events. Otherwise the name or the field after it is
+ * probably misspelt, or the patterns of --event do not select such events. */
 static bool is_none(const struct ptrc_diff *d, const struct ptrc_condition *c)
 {
-	return !find_similar(d, c).count && ptrc_select_has_name(&d->query->select, c->name);
+	return !find_similar(d, c).count && ptrc_select_has_name(&d->query->select, c->name) &&
+	       (!c->pair.by_text || is_listed(c, d->pairs));
 }
 
 static void say_missing(const struct ptrc_diff *d, const struct ptrc_condition *c)
@@ -347,7 +358,8 @@ static bool get_values(const struct ptrc_diff *d, const struct ptrc_condition *c
 		values[1] = (double)d->sides[1].lost_count;
 		return true;
 	}
-	if (c->what <= PTRC_CONDITION_RATE && (type || p || is_none(d, c))) {
+	if (c->what <= PTRC_CONDITION_RATE &&
+	    (type || (p && wanted_name(d, c) == c->name) || is_none(d, c))) {
 		for (size_t i = 0; i < PTRC_DIFF_SIDES; i++) {
 			uint64_t count = type ? type->counts[i] : p ? p->sides[i].lengths.count : 0;
 

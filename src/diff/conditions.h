@@ -76,8 +76,9 @@ struct ptrc_conditions {
  * starts with the column. */
 bool ptrc_conditions_add(struct ptrc_conditions *, const char *text, struct ptrc_cli_reason *why);
 
-/* Adds to the ptrc_pairs each pair that a condition on durations names, unless they have it already or will find it in
- * the logs by the names of its event types. Returns false, with the reason, if a pair's field does not exist. */
+/* Adds to the ptrc_pairs each pair that a condition names, unless they have it already or will find it in the logs by
+ * the names of its event types. Returns false, with the reason, if the field of a pair does not exist; but the name in
+ * a condition that counts may be that of an event type. */
 bool ptrc_conditions_add_pairs(const struct ptrc_conditions *, struct ptrc_pairs *,
 			       const struct ptrc_layouts *, struct ptrc_cli_reason *why);
 

@@ -51,6 +51,15 @@ static struct ptrc_diff_pair *find_pair(struct ptrc_diff *d, const struct ptrc_p
 	return pair;
 }
 
+/* Whether the log has no event of the row's pair. */
+static bool is_empty(const struct ptrc_diff *d, const struct ptrc_pair_row *row)
+{
+	const struct ptrc_pair_halves *h = &row->halves;
+
+	return !row->lengths.count && !h->begins && !h->ends && !h->cut &&
+	       !d->pairs->list[row->pair].without_key;
+}
+
 static void add_pairs(struct ptrc_diff *d)
 {
 	size_t log = d->sides[d->side].log_count;
@@ -61,8 +70,11 @@ static void add_pairs(struct ptrc_diff *d)
 	rows = ptrc_pairs_rows(d->pairs, &count);
 	for (size_t i = 0; i < count; i++) {
 		const struct ptrc_pair *p = &d->pairs->list[rows[i]->pair];
-		struct ptrc_diff_pair_side *s = &find_pair(d, p)->sides[d->side];
+		struct ptrc_diff_pair_side *s;
 
+		if (rows[i]->pair >= d->asked_count && is_empty(d, rows[i]))
+			continue;
+		s = &find_pair(d, p)->sides[d->side];
 		while (s->run_count <= log)
 			*ptrc_append(s->runs, s->run_count) = (struct ptrc_quantiles){0};
 		ptrc_quantiles_merge(&s->lengths, &rows[i]->lengths);

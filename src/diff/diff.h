@@ -79,7 +79,7 @@ struct ptrc_diff_pair {
 	bool is_changed[PTRC_QUANTILES_SHOWN];
 };
 
-/* Zeroed at the start, except for pairs. */
+/* Zeroed at the start, except for pairs and asked_count. */
 struct ptrc_diff {
 	struct ptrc_query *query;
 	/* The side to which the current log belongs. */
@@ -88,6 +88,8 @@ struct ptrc_diff {
 	struct ptrc_period span;
 	/* The pairs whose durations are compared. They belong to the caller. */
 	struct ptrc_pairs *pairs;
+	/* The number of the first pairs that are shown even if no log has events of them. */
+	size_t asked_count;
 	struct ptrc_diff_side sides[PTRC_DIFF_SIDES];
 	struct ptrc_table type_table;
 	struct ptrc_table pair_table;

@@ -144,6 +144,13 @@ verdict_of() {
 	# A condition names a pair as --pair does, and needs no --pair.
 	exits 5 ptrace-stat --diff --json --fail-if='p99 req by pid > 1ns' --fail-if='max req.end..req.begin > 1ns' before.log slow.log
 	jq -e '[.conditions[].verdict] == ["failed", "failed"] and ([.pairs[].pair] | sort == ["db", "req", "req.end..req.begin"])' <<<"$stdout"
+	for name in 'req by pid' req.end..req.begin 'req.begin..req.end by tid'; do
+		silently 5 ptrace-stat --diff --fail-if="count $name > 1900" before.log slow.log
+	done
+	reports 1 "*no pair or event type 'req by pidd'*" ptrace-stat --diff --fail-if='count req by pidd > 1' before.log slow.log
+	# One that no log has is not shown.
+	silently 0 ptrace-stat --diff --json --fail-if='count a..b > 0' before.log slow.log
+	jq -e '[.pairs[].pair] | sort == ["db", "req"]' <<<"$stdout"
 	refuses 2 "*--fail-if: events have no field 'pidd'*" ptrace-stat --diff --fail-if='p99 req by pidd > 1ns' before.log slow.log
 	# The quantiles that are shown are tested as any other.
 	jq -se '.[0].pairs == .[1].pairs' <(ptrace-stat --diff --json before.log slow.log) \
@@ -245,6 +252,8 @@ verdict_of() {
 	jq -e '[.pairs[].pair] == ["os.syscall"]' <<<"$stdout"
 	silently 5 ptrace-stat --diff --json --fail-if='count os.fork > +0' --fail-if='p50 os.syscall < 1h' before.log after.log
 	jq -e '[.conditions[].verdict] == ["failed", "failed"]' <<<"$stdout"
+	silently 5 ptrace-stat --diff --json --fail-if='count os.syscall > 0' --fail-if='count os.fork > 0' before.log after.log
+	jq -e '[.conditions[].after] == [1, 1] and [.pairs[].pair] == ["os.syscall"]' <<<"$stdout"
 	# A condition that misspells one is told, although they are left out.
 	for name in os.frok os.for os.syscal.begin; do
 		exits 1 ptrace-stat --diff --fail-if="count $name > 0" before.log after.log
