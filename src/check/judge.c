@@ -26,8 +26,8 @@ struct waiters {
 /* For rules of the kind after: all events with one key that wait for an answer. */
 struct ptrc_request {
 	struct ptrc_table_entry entry;
-	/* `fresh` has the events after the latest loss. `old` has the events before it: their answer may have been
-	 * lost, unless it was late already when the loss happened. */
+	/* `fresh` has the events after the latest loss. `old` has the events before it whose answer may have been
+	 * lost. */
 	struct waiters old, fresh;
 	/* The position in ptrc_trial.requests: first the requests with fresh events, the latest fresh.at first; then
 	 * those without fresh events. */
@@ -82,12 +82,16 @@ struct counted {
 };
 
 /* For rules of the kind pair: an open pair. .before links it to the earlier open pairs with the same key. */
-struct begin {
-	struct begin *before;
+struct ptrc_begin {
+	struct ptrc_begin *before;
+	/* The position in ptrc_trial.fresh_begins, if is_fresh: no loss has cut the pair off. */
+	TAILQ_ENTRY(ptrc_begin) others;
+	bool is_fresh;
 	struct ptrc_moment at;
 	/* The begin event fulfils the rule's conditions, so the rule is about this pair. */
 	bool is_selected;
-	/* The pair was counted as open when a log without an end stopped before the other logs. */
+	/* The pair was counted as open when a log without an end stopped before the other logs, or when events were
+	 * lost. */
 	bool is_counted;
 	/* The number of the event that opened the pair. */
 	uint64_t event;
@@ -99,7 +103,7 @@ struct begin {
 
 struct begins {
 	struct ptrc_table_entry entry;
-	struct begin *latest;
+	struct ptrc_begin *latest;
 };
 
 /* For rules of the kind order: the events of the list with one key. Bit i of a set stands for event i of the
@@ -483,29 +487,26 @@ static void take_answer(struct now *n, const struct ptrc_judge_key *k)
 	remember_answer(n, k);
 }
 
-/* Notes that events were lost at this time. A lost event may have answered q->fresh, unless an answer would have been
- * late already. Moves q->fresh to q->old. If q->old has events, too: counts q->fresh as broken if it is late for
- * certain, or else q->old if that is; otherwise joins the two. */
+/* Notes that events were lost at this time. Counts q->fresh as broken if its answer was late already. Otherwise a lost
+ * event may have answered it, so q->fresh joins q->old. */
 static void doubt(struct ptrc_trial *t, struct ptrc_request *q, int64_t ns)
 {
 	int64_t length_ns = ptrc_when_subtract(ns, q->fresh.at.ns);
 
-	q->fresh.is_doubtful |= is_in_time(t->rule, length_ns);
-	if (!q->old.count) {
-		q->old = q->fresh;
-	} else if (!q->fresh.is_doubtful) {
+	if (!q->fresh.is_doubtful && !is_in_time(t->rule, length_ns)) {
 		break_after(t, &q->fresh, length_ns, NULL);
-	} else if (!q->old.is_doubtful) {
-		break_after(t, &q->old, ptrc_when_subtract(ns, q->old.at.ns), NULL);
-		q->old = q->fresh;
 	} else {
+		if (!q->old.count)
+			q->old.at = q->fresh.at;
 		q->old.count += q->fresh.count;
+		q->old.is_doubtful = true;
 	}
 	q->fresh = (struct waiters){0};
 }
 
-static void doubt_requests(struct ptrc_trial *t, int64_t ns)
+static void doubt_requests(struct ptrc_trial *t, int64_t ns, unsigned int source)
 {
+	(void)source;
 	for (struct ptrc_request *q = TAILQ_FIRST(&t->requests); q && q->fresh.count;
 	     q = TAILQ_NEXT(q, others))
 		doubt(t, q, ns);
@@ -606,10 +607,11 @@ static void end_waiting(struct ptrc_trial *t, int64_t ns)
 }
 
 /* Notes that events were lost at this time: a lost event may be the one that a waiting event requires. */
-static void doubt_waiting(struct ptrc_trial *t, int64_t ns)
+static void doubt_waiting(struct ptrc_trial *t, int64_t ns, unsigned int source)
 {
 	struct ptrc_waiting *w;
 
+	(void)source;
 	end_waiting(t, ns);
 	TAILQ_FOREACH(w, &t->waiting, others)
 	w->is_doubtful = true;
@@ -700,7 +702,7 @@ static bool is_beyond_end(const struct ptrc_trial *t)
 }
 
 /* Whether the end of the pair may have been lost. */
-static bool is_cut_off(const struct ptrc_trial *t, const struct begin *b)
+static bool is_cut_off(const struct ptrc_trial *t, const struct ptrc_begin *b)
 {
 	return b->gap_count != *b->gaps || is_beyond_end(t);
 }
@@ -750,14 +752,6 @@ static void settle_crowds(struct ptrc_trial *t, int64_t ns)
 	memmove(t->crowds, t->crowds + settled, t->crowd_count * sizeof(*t->crowds));
 }
 
-/* Notes that events were lost at this time. A lost event may have ended a pair and may count as earlier than
- * the latest crowds, so these crowds are dropped. */
-static void doubt_crowds(struct ptrc_trial *t, int64_t ns)
-{
-	settle_crowds(t, ns);
-	t->crowd_count = 0;
-}
-
 static void count_begin(struct now *n)
 {
 	struct ptrc_trial *t = n->trial;
@@ -773,10 +767,10 @@ static void count_begin(struct now *n)
 
 /* Subtracts the pair from the number of open pairs, and from each crowd that another thread made within the
  * tolerance: the end of the pair may count as earlier than that crowd. */
-static void count_end(struct now *n, const struct begin *b)
+static void count_end(struct now *n, const struct ptrc_begin *b)
 {
 	struct ptrc_trial *t = n->trial;
-	const struct begin *from = b;
+	const struct ptrc_begin *from = b;
 
 	count_open(n->judge, t);
 	settle_crowds(t, n->at.ns);
@@ -794,16 +788,18 @@ static void count_end(struct now *n, const struct begin *b)
 static void take_begin(struct now *n, const struct ptrc_judge_key *k)
 {
 	struct begins *open = find_at(&n->trial->table, k, sizeof(*open));
-	struct begin *b = ptrc_cli_allocate(sizeof(*b));
+	struct ptrc_begin *b = ptrc_cli_allocate(sizeof(*b));
 	const uint64_t *gaps = gaps_of(n);
 
-	*b = (struct begin){.before = open->latest,
-			    .at = n->at,
-			    .is_selected = n->is_selected,
-			    .event = n->judge->event_count,
-			    .gaps = gaps,
-			    .gap_count = *gaps};
+	*b = (struct ptrc_begin){.before = open->latest,
+				 .at = n->at,
+				 .is_fresh = true,
+				 .is_selected = n->is_selected,
+				 .event = n->judge->event_count,
+				 .gaps = gaps,
+				 .gap_count = *gaps};
 	open->latest = b;
+	TAILQ_INSERT_TAIL(&n->trial->fresh_begins, b, others);
 	if (!n->is_selected)
 		return;
 	n->trial->matched++;
@@ -813,7 +809,7 @@ static void take_begin(struct now *n, const struct ptrc_judge_key *k)
 
 /* Counts the duration for each bound that it is below. Keeps the pair as a case if its duration violates a
  * bound. */
-static void compare_with_bounds(struct ptrc_trial *t, const struct begin *b,
+static void compare_with_bounds(struct ptrc_trial *t, const struct ptrc_begin *b,
 				const struct ptrc_moment *end, uint64_t length_ns)
 {
 	bool is_too_long = false, is_too_short = false;
@@ -834,7 +830,7 @@ static void compare_with_bounds(struct ptrc_trial *t, const struct begin *b,
 			 ptrc_duration_text((int64_t)length_ns, true));
 }
 
-static void measure(struct ptrc_trial *t, const struct begin *b, const struct ptrc_moment *end)
+static void measure(struct ptrc_trial *t, const struct ptrc_begin *b, const struct ptrc_moment *end)
 {
 	int64_t length_ns = ptrc_when_subtract(end->ns, b->at.ns);
 
@@ -852,7 +848,7 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 {
 	struct ptrc_trial *t = n->trial;
 	struct begins *open = seek_at(&t->table, k);
-	struct begin *b;
+	struct ptrc_begin *b;
 
 	if (!open) {
 		bool is_doubtful = *gaps_of(n) || is_beyond_end(t);
@@ -871,9 +867,59 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 			measure(t, b, &n->at);
 	}
 	open->latest = b->before;
+	if (b->is_fresh)
+		TAILQ_REMOVE(&t->fresh_begins, b, others);
 	free(b);
 	if (!open->latest)
 		ptrc_table_remove(&t->table, open);
+}
+
+/* Counts a pair that was open at this time, when the trace ended, a log without an end stopped, or events
+ * were lost. */
+static void count_unended(struct ptrc_trial *t, const struct ptrc_begin *b, int64_t ns)
+{
+	int64_t length_ns = ptrc_when_subtract(ns, b->at.ns);
+	/* A pair without an end exceeds any upper bound if no event will follow. */
+	uint64_t weight = t->is_final	  ? (uint64_t)INT64_MAX
+			  : length_ns < 0 ? 0
+					  : (uint64_t)length_ns;
+
+	t->open++;
+	for (size_t i = 0; i < t->rule->bound_count; i++)
+		t->open_below[i] += ptrc_rule_is_below(&t->rule->bounds[i], (int64_t)weight);
+	add_case(&t->doubts, weight, &b->at, NULL, "no end for %s",
+		 ptrc_duration_text(length_ns < 0 ? 0 : length_ns, true));
+}
+
+/* Whether a pair that has lasted for this long breaks the rule, whenever it ends. */
+static bool is_too_long(const struct ptrc_rule *r, int64_t length_ns)
+{
+	for (size_t i = 0; i < r->bound_count; i++)
+		if (r->bounds[i].per_million == PTRC_QUANTILE_MAX &&
+		    ptrc_rule_is_upper(&r->bounds[i]) &&
+		    !ptrc_rule_is_below(&r->bounds[i], length_ns))
+			return true;
+	return false;
+}
+
+/* Notes that events were lost at this time: they may have ended pairs. A pair that was too long already breaks the
+ * rule in any case. A lost end may count as earlier than the latest crowds, so these crowds are dropped. */
+static void doubt_pairs(struct ptrc_trial *t, int64_t ns, unsigned int source)
+{
+	for (struct ptrc_begin *b = TAILQ_FIRST(&t->fresh_begins), *next; b; b = next) {
+		next = TAILQ_NEXT(b, others);
+		if (!t->rule->by_text && b->at.source != source)
+			continue;
+		TAILQ_REMOVE(&t->fresh_begins, b, others);
+		b->is_fresh = false;
+		if (b->is_selected && !b->is_counted && !is_cut_off(t, b) &&
+		    is_too_long(t->rule, ptrc_when_subtract(ns, b->at.ns))) {
+			count_unended(t, b, ns);
+			b->is_counted = true;
+		}
+	}
+	settle_crowds(t, ns);
+	t->crowd_count = 0;
 }
 
 /* ---- order ---- */
@@ -968,28 +1014,12 @@ static void end_count(struct ptrc_trial *t, void *thing)
 	}
 }
 
-/* Counts a pair that was open at this time, when the trace ended or a log without an end stopped. */
-static void count_unended(struct ptrc_trial *t, const struct begin *b, int64_t ns)
-{
-	int64_t length_ns = ptrc_when_subtract(ns, b->at.ns);
-	/* A pair without an end exceeds any upper bound if no event will follow. */
-	uint64_t weight = t->is_final	  ? (uint64_t)INT64_MAX
-			  : length_ns < 0 ? 0
-					  : (uint64_t)length_ns;
-
-	t->open++;
-	for (size_t i = 0; i < t->rule->bound_count; i++)
-		t->open_below[i] += ptrc_rule_is_below(&t->rule->bounds[i], (int64_t)weight);
-	add_case(&t->doubts, weight, &b->at, NULL, "no end for %s",
-		 ptrc_duration_text(length_ns < 0 ? 0 : length_ns, true));
-}
-
 static void end_begins(struct ptrc_trial *t, void *thing)
 {
 	struct begins *open = thing;
 
 	while (open->latest) {
-		struct begin *b = open->latest;
+		struct ptrc_begin *b = open->latest;
 
 		if (b->is_selected && !b->is_counted) {
 			if (is_cut_off(t, b))
@@ -1007,7 +1037,7 @@ static void end_begins(struct ptrc_trial *t, void *thing)
 static void end_begins_early(struct ptrc_trial *t, int64_t ns, unsigned int source)
 {
 	for (struct begins *open = NULL; (open = ptrc_table_next(&t->table, open));)
-		for (struct begin *b = open->latest; b; b = b->before) {
+		for (struct ptrc_begin *b = open->latest; b; b = b->before) {
 			bool is_of_log = t->rule->by_text || b->at.source == source;
 
 			if (b->is_selected && is_of_log && !is_cut_off(t, b)) {
@@ -1080,8 +1110,9 @@ static const struct kind {
 	void (*take_first)(struct now *, const struct ptrc_judge_key *);
 	/* Takes an event that matches the second event of the rule, with its key. */
 	void (*take_second)(struct now *, const struct ptrc_judge_key *);
-	/* Notes that events were lost at this time, so that unanswered or waiting events become doubtful. */
-	void (*doubt)(struct ptrc_trial *, int64_t ns);
+	/* Notes that events of the source were lost at this time, so that unanswered or waiting events and open pairs
+	 * become doubtful. Called before the loss is counted in gap_count. */
+	void (*doubt)(struct ptrc_trial *, int64_t ns, unsigned int source);
 	/* Called once at the end of the trace. */
 	void (*end)(struct ptrc_trial *);
 	/* Called at the end of the trace, after end(), for each entry of the table. */
@@ -1109,7 +1140,7 @@ static const struct kind {
 			      .is_forward = true},
 	[PTRC_RULE_PAIR] = {.take_first = take_begin,
 			    .take_second = take_end,
-			    .doubt = doubt_crowds,
+			    .doubt = doubt_pairs,
 			    .end_each = end_begins,
 			    .end = end_crowds,
 			    .has_ends = true},
@@ -1193,26 +1224,27 @@ static bool is_end(const struct ptrc_role *role)
 	return role->event && kind_of(role->trial)->has_ends;
 }
 
-static void doubt_waiters(struct ptrc_judge *j, int64_t ns, unsigned int source)
+/* Counts a place of loss, after the rules have noted it. */
+static void add_gap(struct ptrc_judge *j, int64_t ns, unsigned int source)
 {
-	j->sources[source].gap_count++;
 	for (size_t i = 0; i < j->rules->count; i++) {
 		struct ptrc_trial *t = &j->trials[i];
 
 		if (kind_of(t)->doubt)
-			kind_of(t)->doubt(t, ns);
+			kind_of(t)->doubt(t, ns, source);
 	}
+	j->sources[source].gap_count++;
 }
 
 void ptrc_judge_take_gap(struct ptrc_judge *j, int64_t ns, unsigned int source)
 {
+	add_gap(j, ns, source);
 	if (!ptrc_ending_has_loss(&j->ending))
 		j->ending.first_gap_ns = ns;
 	j->ending.last_gap_ns = ns;
 	j->sources[source].has_loss = true;
 	j->ending.lacks_start |= ns == INT64_MIN;
 	j->ending.gap_count++;
-	doubt_waiters(j, ns, source);
 }
 
 /* Notes a time without recording: called at the START after a stop, at the STOP if it is known that a START will
@@ -1220,10 +1252,10 @@ void ptrc_judge_take_gap(struct ptrc_judge *j, int64_t ns, unsigned int source)
  * was late already at the STOP is not in doubt, so the losses are dated to the STOP. */
 static void take_restart(struct ptrc_judge *j, int64_t ns, unsigned int source)
 {
+	add_gap(j, j->sources[source].stop_ns, source);
 	j->ending.last_gap_ns = ns;
 	j->ending.gap_count++;
 	j->ending.stop_count++;
-	doubt_waiters(j, j->sources[source].stop_ns, source);
 }
 
 void ptrc_judge_take_deleted(struct ptrc_judge *j, unsigned int source)
@@ -1240,9 +1272,9 @@ void ptrc_judge_take_early_end(struct ptrc_judge *j, int64_t ns, unsigned int so
 		if (r->kind == PTRC_RULE_PAIR && !(r->by_text && r->at_end == PTRC_RULE_IGNORE))
 			end_begins_early(&j->trials[i], ns, source);
 	}
+	add_gap(j, ns, source);
 	if (j->ending.early_end_ns == INT64_MAX)
 		j->ending.early_end_ns = ns;
-	doubt_waiters(j, ns, source);
 }
 
 /* Takes an event at a place of loss: an event that reports a loss, the next event of the same source (START or
@@ -1385,6 +1417,7 @@ void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules, size
 		ptrc_judge_find_key(j, t);
 		t->tolerance_ns = r->tolerance_ns < 0 ? rules->tolerance_ns : r->tolerance_ns;
 		TAILQ_INIT(&t->requests);
+		TAILQ_INIT(&t->fresh_begins);
 		TAILQ_INIT(&t->remembered);
 		TAILQ_INIT(&t->waiting);
 	}

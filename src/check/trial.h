@@ -188,8 +188,10 @@ struct ptrc_trial {
 	struct ptrc_quantiles lengths;
 	uint64_t below[PTRC_RULE_BOUNDS_MAX];
 	/* For the kind pair: for each bound, the number of pairs without an end that had lasted less than the bound
-	 * when the log ended. 0 if .is_final: these pairs count as endless. */
+	 * when the log ended, or when events were lost. 0 if .is_final: these pairs count as endless. */
 	uint64_t open_below[PTRC_RULE_BOUNDS_MAX];
+	/* For the kind pair: the open pairs that no loss has cut off, the earliest one first. */
+	TAILQ_HEAD(ptrc_begins, ptrc_begin) fresh_begins;
 	/* For pairs with at-most, else NULL: the open pairs of each log. If the rule has the key `by`, only
 	 * element 0 is used, for all logs together. */
 	struct ptrc_open *sources;

@@ -35,6 +35,12 @@ static bool has_loss(const struct ptrc_ending *e)
 	return ptrc_ending_has_loss(e) || e->has_unplaced_loss;
 }
 
+/* Whether events that were lost, or came in a time without recording, may change a rule about several events. */
+static bool has_gap(const struct ptrc_trial *t, const struct ptrc_ending *e)
+{
+	return has_loss(e) || (e->stop_count && t->doubtful);
+}
+
 static void decide_never(struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)
 {
 	f->is_broken = t->broken;
@@ -141,7 +147,7 @@ static void decide_each(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 	bool is_whole = r->kind == PTRC_RULE_ORDER && !r->by_text && t->is_whole && is_sure;
 
 	f->is_broken = t->broken && is_sure;
-	f->has_loss = (has_loss(e) || (e->stop_count && t->doubtful)) && !is_whole;
+	f->has_loss = has_gap(t, e) && !is_whole;
 	f->is_open = t->open || (e->is_unclosed && !is_whole);
 	f->count = r->kind == PTRC_RULE_ORDER ? t->kept + count_ignored(t) : t->matched;
 	if (!all)
@@ -196,12 +202,10 @@ static void decide_bound(struct ptrc_trial *t, const struct ptrc_ending *e, size
 	/* If a log was not closed, any number of pairs may be missing: only is_limit() bounds are surely broken. */
 	is_broken = !is_kept_if_long && !is_kept_if_short &&
 		    (!e->is_unclosed || is_limit(b) || is_end_ignored);
-	/* One duration beyond an is_limit() bound breaks it, whatever events were lost. An open pair that is counted
-	 * here cannot have ended by a lost event: no events were lost since the pair was opened. */
-	if (has_loss(e)) {
-		f->has_loss = true;
+	/* One duration beyond an is_limit() bound breaks it, whatever events were lost. This includes the time that an
+	 * open pair had lasted until the next loss. */
+	if (f->has_loss)
 		is_broken &= is_loss_ignored(t) || (is_limit(b) && !e->has_unplaced_loss);
-	}
 	f->is_broken |= is_broken;
 	t->broken_bounds |= (unsigned int)is_broken << i;
 	f->is_open |= is_kept_if_long != is_kept_if_short;
@@ -230,7 +234,7 @@ static void decide_pair(struct ptrc_trial *t, const struct ptrc_ending *e, struc
 
 	f->more = is_of_begins || t->is_final ? 0 : t->open;
 	f->count = is_of_begins ? t->matched : t->kept + count_ignored(t);
-	f->has_loss = has_loss(e);
+	f->has_loss = has_gap(t, e);
 	f->is_open = e->is_unclosed || (f->count < r->min_count && f->more);
 	ptrc_buffer_format(&f->text, "%" PRIu64 " pair%s", t->kept, plural(t->kept));
 	for (size_t i = 0; i < r->bound_count; i++)
