@@ -177,11 +177,11 @@ static void find_losses(struct ptrc_check *c)
 		const struct ptrc_source *s = &c->query->sources[i];
 		struct ptrc_losses rest = s->losses;
 
-		ending->is_unclosed |= rest.is_unclosed;
+		ending->is_unclosed |= rest.is_unclosed || rest.has_gone_on;
+		ending->has_gone_on |= rest.has_gone_on;
 		ending->have_all_ended &= !rest.is_unclosed &&
 					  !c->judge.sources[s->order].is_end_unseen &&
 					  ptrc_reader_have_all_ended(&s->reader);
-		ending->has_gone_on |= rest.has_gone_on;
 		rest.is_unclosed = rest.has_gone_on = false;
 		/* These parts alone do not mean that events are missing: damaged_parts hold none, and events of
 		 * differing_parts that could not be read are counted as unreadable. */

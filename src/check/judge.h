@@ -113,8 +113,8 @@ void ptrc_judge_take_gap(struct ptrc_judge *, int64_t ns, unsigned int source);
 /* Notes, before any event, that --log-keep has deleted the first files of the log. */
 void ptrc_judge_take_deleted(struct ptrc_judge *, unsigned int source);
 
-/* Notes that the log of the source has no end and stops at this time, while other logs go on. So later events
- * of this source are unknown. */
+/* Notes that the log of the source stops at this time, while other logs go on, and that later events of this source
+ * are unknown: the log has no end, or processes went on. */
 void ptrc_judge_take_early_end(struct ptrc_judge *, int64_t ns, unsigned int source);
 
 /* Decides all rules. The caller has filled in judge->ending. */

@@ -92,18 +92,17 @@ struct ptrc_ending {
 	 * ptrc_ending_has_loss(). last_gap_ns: the time of the latest loss, or of the latest STOP or START that is
 	 * counted in stop_count; valid if gap_count is not 0. */
 	int64_t first_gap_ns, last_gap_ns;
-	/* The time at which a log stopped that has no end, while others went on; if there are several, the first such
-	 * time. INT64_MAX if there is none. */
+	/* The time at which a log stopped whose later events are unknown (is_unclosed), while others went on; if
+	 * there are several, the first such time. INT64_MAX if there is none. */
 	int64_t early_end_ns;
 	/* Events are missing, and it is unknown where. This member and the following ones are set when all
 	 * events have been read. */
 	bool has_unplaced_loss;
-	/* Processes went on when the recording ended: their later events are missing. */
-	bool has_gone_on;
 	/* A part of a log is damaged, but no event is missing because of that: only the kind loss fails then. */
 	bool has_damaged_part;
-	/* A log has no end: it was not closed. */
-	bool is_unclosed;
+	/* Events after the end of a log are unknown: it was not closed, or processes went on when its recording
+	 * ended (has_gone_on). */
+	bool is_unclosed, has_gone_on;
 	/* All logs have an end, all their processes had ended by then, and the selected time includes the end. So no
 	 * event can follow. */
 	bool have_all_ended;

@@ -279,8 +279,6 @@ static void put_doubts(const struct ptrc_trial *t, const struct findings *f, str
 	if (f->has_loss && !is_loss_ignored(t)) {
 		if (has_loss(t->ending))
 			ptrc_buffer_text(b, "; events were lost");
-		if (t->ending->has_gone_on)
-			ptrc_buffer_text(b, "; processes went on when the recording ended");
 		if (t->ending->stop_count && t->doubtful)
 			ptrc_buffer_text(b, t->ending->has_deleted_files
 						    ? "; files of the log were deleted"
@@ -295,6 +293,8 @@ static void put_doubts(const struct ptrc_trial *t, const struct findings *f, str
 		return;
 	if (t->open && r->kind != PTRC_RULE_ORDER)
 		ptrc_buffer_format(b, "; %" PRIu64 " open at the end of the log", t->open);
+	else if (t->ending->has_gone_on)
+		ptrc_buffer_text(b, "; processes went on when the recording ended");
 	else if (t->ending->is_unclosed)
 		ptrc_buffer_text(b, "; the log has no end");
 	else
@@ -396,9 +396,8 @@ void ptrc_trial_decide(struct ptrc_trial *t)
 	for (size_t i = 0; i < 2 * r->event_count; i++)
 		if (r->events[i / 2].wheres[i % 2])
 			t->undecided += *ptrc_where_undecided(r->events[i / 2].wheres[i % 2]);
-	/* The later events of processes that went on count as lost. So does an event of which it is unknown whether it
-	 * belongs to the rule, or what its key is. */
-	own.has_unplaced_loss |= own.has_gone_on || t->cut || t->misfits || t->undecided;
+	/* An event of which it is unknown whether it belongs to the rule, or what its key is, counts as lost. */
+	own.has_unplaced_loss |= t->cut || t->misfits || t->undecided;
 	kinds[r->kind](t, &own, &f);
 	t->is_broken = f.is_broken;
 	t->verdict = f.is_broken ? PTRC_VERDICT_FAIL : PTRC_VERDICT_PASS;

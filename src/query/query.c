@@ -279,7 +279,7 @@ static bool is_before(const struct ptrc_source *a, const struct ptrc_source *b)
 PTRC_HEAP_DEFINE(heap, struct ptrc_source, is_before);
 
 /* Reads the next selected event of the source. Returns false at the end of the source. But if the log was not
- * closed, and the sink has .early_end, first sets is_over and returns true once more. */
+ * closed or processes went on, and the sink has .early_end, first sets is_over and returns true once more. */
 static bool has_next(struct ptrc_query *q, struct ptrc_source *s)
 {
 	struct ptrc_losses losses;
@@ -295,7 +295,7 @@ static bool has_next(struct ptrc_query *q, struct ptrc_source *s)
 	if (!q->sink.early_end)
 		return false;
 	ptrc_reader_losses(&s->reader, false, &losses);
-	if (!losses.is_unclosed)
+	if (!losses.is_unclosed && !losses.has_gone_on)
 		return false;
 	s->is_over = true;
 	ptrc_reader_go_to_end(&s->reader);

@@ -69,7 +69,7 @@ struct ptrc_sink {
 	 * is the first event of the span. .span takes a span that has ended. */
 	void (*begin)(void *self, struct ptrc_span *);
 	void (*span)(void *self, struct ptrc_span *);
-	/* Called at the end of a log that was not closed. The end comes in the order of events, at the time of the
+	/* Called at the end of a log that was not closed, or that says that processes went on. The end comes in the order of events, at the time of the
 	 * log's last event, which is then the time of the reader's latest event. Not called if no other source has
 	 * events left. */
 	void (*early_end)(void *self, struct ptrc_source *);

@@ -939,6 +939,20 @@ odd_rules() {
 	exits 0 ptrace-run --os=process --check=rules.yaml -o run.log -- sh -c '/bin/true & wait'
 }
 
+@test "what a process did that went on is unknown only after its log" {
+	printf 'event %s\n' '1000000 7 8 a' '2000000 7 8 b' '3000000 7 0 os.went_on u32:1' | made gone.log
+	exits 3 ptrace-check gone.log --order='a, b' --exists='b within 5ms of a'
+	exits 0 ptrace-check --allow-loss gone.log --order='a, b'
+	exits 4 ptrace-check gone.log --never='error*'
+	[[ $stdout == "undecided  "*": did not happen; processes went on when the recording ended"* ]]
+	# Another log goes on for longer.
+	printf 'event %s\n' '1500000 9 9 c' '4000000 9 9 d' '9000000 9 9 e' | made other.log
+	exits 1 ptrace-check gone.log other.log --before='c require e'
+	exits 4 ptrace-check gone.log other.log --before='d require e'
+	exits 4 ptrace-check gone.log other.log --after='d -> a within 1ms'
+	exits 1 ptrace-check gone.log other.log --after='c -> e within 1ms'
+}
+
 @test "verdicts that no process reads are no success" {
 	make_log
 	exits 1 unread ptrace-check run.log --never=app.error

@@ -174,7 +174,7 @@ static bool is_said(const char *text, const char *word)
 /*
  * Each case is "script => result" for the rule that is the text before it, or ", more <- script => result"
  * for that rule with more of it, or "rule <- script => result". In a script, `open' is a log that has no end,
- * `ended' one that was closed when all processes had ended, `holed' one that lacks something, and nobody
+ * `gone' one with processes that went on, `ended' one that was closed when all processes had ended, `holed' one that lacks something, and nobody
  * knows where.
  */
 static void check_cases(const char *(*result)(void), const char *const *cases)
@@ -194,7 +194,9 @@ static void check_cases(const char *(*result)(void), const char *const *cases)
 			 script ? (int)(script - text) : 0, text);
 		begin(whole);
 		take(script ? script + strlen(" <- ") : text);
-		judge.ending.is_unclosed |= is_said(text, " open => ");
+		judge.ending.has_gone_on = is_said(text, " gone => ");
+		judge.ending.is_unclosed |=
+			judge.ending.has_gone_on || is_said(text, " open => ");
 		judge.ending.have_all_ended = is_said(text, " ended => ");
 		judge.ending.has_unplaced_loss = is_said(text, " holed => ");
 		got = result();
@@ -683,6 +685,27 @@ TEST(pairs_across_a_stop_leave_the_rule_undecided, "")
 		"after: a, expect: b, within: 5us, by: data.id",
 		"a1@1 P@20 G@30 b1@90 => fail: 1 of 1 not answered in time | 1 not answered for 19us",
 		"a1@1 P@3 G@30 b1@90 => undecided: 0 of 1 answered; the trace was stopped for a time | 1 answered after 89us");
+}
+
+/* What they did came after all that is there. */
+TEST(processes_that_went_on_leave_open_what_comes_after_the_end, "")
+{
+	CHECK_CASES(end,
+		"never: a <- b@1 gone => undecided: did not happen; processes went on when the recording ended",
+		"count: a, max: 1 <- a@1 gone => undecided: 1 event; processes went on when the recording ended",
+		"exists: a <- b@1 gone => undecided: did not happen; processes went on when the recording ended",
+		"exists: b, within: 5us, of: a <- a@1 b@2 gone => pass: happened",
+		"order: [a, b] <- a@1 b@3 gone => pass: in order",
+		"order: [a, b] <- b@1 a@3 gone => fail: out of order | 1 came before the first a",
+		"before: a, require: b <- a@1 .@9 gone => fail: 1 of 1 lack what they require before them | 1 none before it",
+		"before: a, require: b, at_end: ignore <- b@1 a@2 .@9 gone => pass: 1 of 1 have what they require before them",
+		"after: a, expect: b, within: 5us",
+		"a@1 b@2 a@3 .@4 gone => undecided: 1 of 2 answered; 1 open at the end of the log | 3 not answered by the end of the log",
+		"a@1 b@2 gone => undecided: 1 of 1 answered; processes went on when the recording ended",
+		", at_end: ignore <- a@1 b@2 gone => pass: 1 of 1 answered",
+		"a@1 b@9 gone => fail: 1 of 1 not answered in time | 1 answered after 8us",
+		"pair: [a, b], max: 5us <- a@1 b@9 gone => fail: 1 pair; max 8us (bound 5us) | 1 took 8us",
+		"loss: none <- a@1 gone => undecided: nothing is missing; processes went on when the recording ended");
 }
 
 TEST(what_has_not_happened_when_all_processes_have_ended_never_will, "")
