@@ -226,8 +226,9 @@ add_note(struct ptrc_trial *t, const char *format, ...)
 
 /* Makes a rule fail that passes only because no event matched it. The latest note says that no event has an event type
  * or a data member that the rule names: most likely, this name is misspelt. So this note becomes the reason. If events
- * are missing, nothing can be concluded, and the rule still passes. */
-static void fail_by_note(const struct ptrc_check *c, struct ptrc_trial *t)
+ * are missing, nothing can be concluded, and the rule still passes. absent: if not NULL, the pattern of the event type
+ * that is missing; the reason then says what to write if that is no mistake. */
+static void fail_by_note(const struct ptrc_check *c, struct ptrc_trial *t, const char *absent)
 {
 	unsigned int kinds = 1U << PTRC_RULE_NEVER | 1U << PTRC_RULE_COUNT | 1U << PTRC_RULE_BEFORE;
 
@@ -237,6 +238,12 @@ static void fail_by_note(const struct ptrc_check *c, struct ptrc_trial *t)
 	t->verdict = PTRC_VERDICT_FAIL;
 	free(t->reason);
 	t->reason = t->notes[--t->note_count];
+	if (!absent)
+		return;
+	if (asprintf(&t->reason, "%s; if it may be absent, write %s*", t->notes[t->note_count],
+		     absent) < 0)
+		ptrc_cli_no_memory();
+	free(t->notes[t->note_count]);
 }
 
 /* Adds a note that no event type matches the pattern. If the pattern has no '*', the note proposes similar names; a
@@ -254,7 +261,7 @@ static void note_missing(const struct ptrc_check *c, struct ptrc_trial *t, const
 	if (add_note(t, "no event type is called %s%s", pattern,
 		     ptrc_nearest_text(&nearest, proposal, sizeof(proposal))) &&
 	    is_name && t->rule->kind == PTRC_RULE_NEVER)
-		fail_by_note(c, t);
+		fail_by_note(c, t, pattern);
 }
 
 /* Adds a note that is a count and a text in the format of ptrc_cli_count(). */
@@ -477,7 +484,7 @@ static void note_members(struct ptrc_check *c, struct ptrc_trial *t)
 					     e->pattern, &vain);
 		for (size_t k = 0; k < vain.count; k++)
 			if (add_note(t, "%s", vain.texts[k]))
-				fail_by_note(c, t);
+				fail_by_note(c, t, NULL);
 		ptrc_cli_free_copies(&vain);
 	}
 }
