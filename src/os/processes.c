@@ -474,9 +474,14 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	struct process *p = find_or_add(all, r->pid);
 	struct line line = {0};
 
-	/* If the old program's line was read so late that it may be that of the new program, drops it. */
-	if (p->line.text && p->line.read_ns > r->ns - EXEC_NS)
+	/* A line that was read after this exec is that of the new program, even if it was taken for that of the old
+	 * one, because their execs are near to each other. If it may be that of either, it is dropped. */
+	if (p->line.text && p->line.read_ns > r->ns) {
+		line = p->line;
+		p->line = (struct line){0};
+	} else if (p->line.text && p->line.read_ns > r->ns - EXEC_NS) {
 		set_line(&p->line, line);
+	}
 	/* Before its first exec, a child was a copy of its parent. That copy needs no description. */
 	if (p->has_executed)
 		report(p, all);
@@ -489,7 +494,7 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	p->from_ns = r->ns;
 	p->has_program = true;
 	if (p->found.text && is_same_exec(p->found_ns, r->ns)) {
-		line = p->found;
+		set_line(&line, p->found);
 		p->found.text = NULL;
 	}
 	set_line(&p->line, line);
