@@ -62,6 +62,7 @@ uint32_t ptrc_session_pid_namespace(void)
 void ptrc_session_say_directory(int error)
 {
 	char path[64];
+	struct stat shm;
 
 	/* In a chroot() environment, /dev/shm usually does not exist. */
 	if (error == EPERM && access("/dev/shm", F_OK) && errno == ENOENT) {
@@ -81,6 +82,13 @@ void ptrc_session_say_directory(int error)
 		ptrc_cli_message("/dev/shm",
 				 "may not be written, and a trace needs memory there: chmod 1777 "
 				 "/dev/shm");
+		return;
+	}
+	if (error == EPERM && !stat("/dev/shm", &shm) && !(shm.st_mode & S_ISVTX) &&
+	    (shm.st_mode & 022)) {
+		ptrc_cli_message("/dev/shm",
+				 "others may rename what is in it, so a trace is not safe there: "
+				 "chmod 1777 /dev/shm");
 		return;
 	}
 	ptrc_inspect_directory(0, path);

@@ -313,6 +313,9 @@ time.sleep(1000)'
 	[ "$stderr" = "ptrace-create: /dev/shm: may not be written, and a trace needs memory there: chmod 1777 /dev/shm" ]
 	exits 1 as "$one" ptrace-doctor --pid "$pid"
 	[[ $stdout == *"/dev/shm: may not be written: Permission denied; chmod 1777 /dev/shm"* ]]
+	chmod 777 /dev/shm
+	exits 1 as "$one" ptrace-create --pid="$pid"
+	[ "$stderr" = "ptrace-create: /dev/shm: others may rename what is in it, so a trace is not safe there: chmod 1777 /dev/shm" ]
 	chmod 1777 /dev/shm
 }
 
