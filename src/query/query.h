@@ -69,9 +69,9 @@ struct ptrc_sink {
 	 * is the first event of the span. .span takes a span that has ended. */
 	void (*begin)(void *self, struct ptrc_span *);
 	void (*span)(void *self, struct ptrc_span *);
-	/* Called at the end of a log that was not closed, or that says that processes went on. The end comes in the order of events, at the time of the
-	 * log's last event, which is then the time of the reader's latest event. Not called if no other source has
-	 * events left. */
+	/* Called at the end of a log that was not closed, or that says that processes went on. The end comes in the
+	 * order of events, at the time of the log's last event, which is then the time of the reader's latest event.
+	 * Not called if no other source has events left. */
 	void (*early_end)(void *self, struct ptrc_source *);
 	/* Whether the sink needs no more events. */
 	bool (*is_full)(const void *self);
