@@ -23,9 +23,9 @@ static struct ptrc_roles *roles[PTRC_READER_IDS];
 static trace_event_id_t system_id(char event)
 {
 	return event == 'S' || event == 'P' ? POSIX_TRACE_STOP
-	       : event == 'G' ? POSIX_TRACE_START
-	       : event == 'O' ? POSIX_TRACE_OVERFLOW
-			      : POSIX_TRACE_RESUME;
+	       : event == 'G'		    ? POSIX_TRACE_START
+	       : event == 'O'		    ? POSIX_TRACE_OVERFLOW
+					    : POSIX_TRACE_RESUME;
 }
 
 /* An event type has this name. */
@@ -195,8 +195,7 @@ static void check_cases(const char *(*result)(void), const char *const *cases)
 		begin(whole);
 		take(script ? script + strlen(" <- ") : text);
 		judge.ending.has_gone_on = is_said(text, " gone => ");
-		judge.ending.is_unclosed |=
-			judge.ending.has_gone_on || is_said(text, " open => ");
+		judge.ending.is_unclosed |= judge.ending.has_gone_on || is_said(text, " open => ");
 		judge.ending.have_all_ended = is_said(text, " ended => ");
 		judge.ending.has_unplaced_loss = is_said(text, " holed => ");
 		got = result();

@@ -35,9 +35,9 @@ query() {
 
 @test "a field that no layout has" {
 	query run.log 7 select
-	for option in --where='data.rwos > 5' --fields=data.rwos; do
-		reports 2 "*data.rows*" ptrace-dump "$option" run.log
-	done
+	# Another event type might have it, which the program has not used, and the expression might hold without it.
+	reports 1 "--where: no event has data.rwos (did you mean 'data.rows'?)" ptrace-dump --where='data.rwos > 5' run.log
+	reports 2 "*data.rows*" ptrace-dump --fields=data.rwos run.log
 	exits 2 ptrace-dump --where='data.rows >' run.log
 }
 
