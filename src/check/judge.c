@@ -903,9 +903,12 @@ static bool is_too_long(const struct ptrc_rule *r, int64_t length_ns)
 }
 
 /* Notes that events were lost at this time: they may have ended pairs. A pair that was too long already breaks the
- * rule in any case. A lost end may count as earlier than the latest crowds, so these crowds are dropped. */
+ * rule in any case. A lost end may count as earlier than the latest crowds, so these are dropped, except those of pairs of
+ * other logs. */
 static void doubt_pairs(struct ptrc_trial *t, int64_t ns, unsigned int source)
 {
+	size_t kept = 0;
+
 	for (struct ptrc_begin *b = TAILQ_FIRST(&t->fresh_begins), *next; b; b = next) {
 		next = TAILQ_NEXT(b, others);
 		if (!t->rule->by_text && b->at.source != source)
@@ -919,7 +922,10 @@ static void doubt_pairs(struct ptrc_trial *t, int64_t ns, unsigned int source)
 		}
 	}
 	settle_crowds(t, ns);
-	t->crowd_count = 0;
+	for (size_t i = 0; i < t->crowd_count; i++)
+		if (!t->rule->by_text && t->crowds[i].at.source != source)
+			t->crowds[kept++] = t->crowds[i];
+	t->crowd_count = kept;
 }
 
 /* ---- order ---- */

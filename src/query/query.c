@@ -189,14 +189,27 @@ static bool find_windows(struct ptrc_query *q, struct ptrc_source *s)
 	return report(r, error);
 }
 
-/* Returns the number of START events of the log; 0 if that is unknown. */
-static uint64_t count_starts(const struct ptrc_reader *r)
+/* Returns the number of START events of the log, which is read for that if its end does not say it; 0 if it is unknown,
+ * as the log may go on or has no beginning. */
+static uint64_t count_starts(struct ptrc_reader *r)
 {
-	struct posixtrace_type_count *counts =
-		r->source || r->counts.pt_earlier_files ? NULL : ptrc_type_counts(r->trace);
-	uint64_t count = counts ? counts[POSIX_TRACE_START].pt_events : 0;
+	struct posixtrace_type_count *counts;
+	trace_event_set_t types;
+	uint64_t count = 0;
 
-	free(counts);
+	if (r->source || r->counts.pt_earlier_files)
+		return 0;
+	counts = ptrc_type_counts(r->trace);
+	if (counts) {
+		count = counts[POSIX_TRACE_START].pt_events;
+		free(counts);
+		return count;
+	}
+	posix_trace_eventset_empty(&types);
+	posix_trace_eventset_add(POSIX_TRACE_START, &types);
+	if (!ptrc_reader_select(r, NULL, 0, &types))
+		while (ptrc_reader_next(r))
+			count += r->event.posix_event_id == POSIX_TRACE_START;
 	return count;
 }
 

@@ -702,16 +702,17 @@ trace_event_id_t ptrc_reader_find_type(const struct ptrc_reader *r, const char *
 	return 0;
 }
 
-/* Whether os.fork and os.exit, if recorded, show that a thread was still running at the end of the log. Each thread
- * has both, also in processes that are not traced, but COMMAND's first thread has only an os.exit. So if all threads
- * have ended, there is one os.exit more than os.fork. */
+/* Whether, as os.fork and os.exit show if they were recorded, a thread may still have been running at the end of the
+ * log. Each thread has both, also in processes that are not traced, but COMMAND's first thread has only an os.exit. So
+ * if all threads have ended, there is one os.exit more than os.fork. */
 static bool is_thread_left(const struct ptrc_reader *r)
 {
 	trace_event_id_t fork = ptrc_reader_find_type(r, "os.fork");
 	trace_event_id_t exit = ptrc_reader_find_type(r, "os.exit");
 	struct posixtrace_type_count *counts = fork || exit ? ptrc_type_counts(r->trace) : NULL;
-	bool is_left = counts &&
-		       (exit ? counts[exit].pt_events : 0) <= (fork ? counts[fork].pt_events : 0);
+	bool is_left =
+		counts ? (exit ? counts[exit].pt_events : 0) <= (fork ? counts[fork].pt_events : 0)
+		       : fork || exit;
 
 	free(counts);
 	return is_left;

@@ -194,6 +194,47 @@ broken() {
 	reports 2 "wrong.yaml:2:40: where: column 1: events have no field 'data.it' (did you mean 'data.id'?)" ptrace-check wrong.yaml run.log
 }
 
+@test "a stop of one log, and what the other log shows" {
+	made a.log <<-'END'
+		event 2000000 10 10 posix_trace_stop u32:0
+		event 5000000 10 10 posix_trace_start u32:0
+	END
+	made b.log <<-'END'
+		event 1000000 20 20 req.begin
+		event 3000000 20 20 req.begin
+		event 6000000 20 20 req.end
+		event 7000000 20 20 req.end
+	END
+	exits 1 ptrace-check --at-most='req 1 at once' a.log b.log
+	# The answer may be in the first log, also if a loss keeps the end of that log from saying how often it started.
+	made a.log <<-'END'
+		event 10000000 10 10 posix_trace_stop u32:0
+		event 14000000 10 10 posix_trace_start u32:0
+		event 20000000 10 10 posix_trace_overflow
+		event 21000000 10 10 posix_trace_resume
+	END
+	made b.log <<-'END'
+		layout req.begin u32 id
+		layout req.end u32 id
+		event 7500000 20 20 req.begin u32:2
+		event 12500000 20 20 req.end u32:2
+	END
+	exits 4 ptrace-check --max='req by data.id < 3.5ms' a.log b.log
+	exits 4 ptrace-check --after='req.begin -> req.end within 3.5ms by data.id' a.log b.log
+}
+
+@test "with a loss it is not known whether all processes have ended" {
+	made run.log <<-'END'
+		event 1000000 10 10 posix_trace_overflow
+		event 1100000 10 10 posix_trace_resume
+		event 2000000 10 10 os.fork u32:11
+		event 3000000 10 10 a
+		event 5000000 10 10 os.exit u32:0
+		event 5000000 10 10 os.command
+	END
+	exits 4 ptrace-check --after='a -> b within 50ms' run.log
+}
+
 @test "a required event that came too early is the reason" {
 	made run.log <<-'END'
 		layout s u32 id
