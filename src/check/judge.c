@@ -903,8 +903,8 @@ static bool is_too_long(const struct ptrc_rule *r, int64_t length_ns)
 }
 
 /* Notes that events were lost at this time: they may have ended pairs. A pair that was too long already breaks the
- * rule in any case. A lost end may count as earlier than the latest crowds, so these are dropped, except those of pairs of
- * other logs. */
+ * rule in any case. A lost end may count as earlier than the latest crowds, so these are dropped, except those of
+ * pairs of other logs. */
 static void doubt_pairs(struct ptrc_trial *t, int64_t ns, unsigned int source)
 {
 	size_t kept = 0;
