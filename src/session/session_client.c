@@ -247,15 +247,19 @@ static int state_error(const struct ptrc_session_reply *r)
 	return r->error ? r->error : r->body == PTRC_SESSION_BODY_STATE ? 0 : EPROTO;
 }
 
-/* Explains why a session has closed the connection, if it still exists because it is being ended. */
-static void explain_reset(const char *name)
+/* Finds out why a session has closed the connection. ECONNREFUSED: its controller was killed. ECONNRESET: it is being
+ * ended, which is then explained, or has ended. */
+static int explain_reset(const char *name)
 {
 	static struct ptrc_session_reply reply;
 	struct ptrc_keeper_look keeper;
+	int error = ptrc_session_ask(name, PTRC_SESSION_STAT, &reply);
 
-	if (ptrc_session_ask(name, PTRC_SESSION_STAT, &reply) || state_error(&reply) ||
-	    !reply.state.is_ending)
-		return;
+	/* The question has removed the socket, so the next one would find no session. */
+	if (error == ECONNREFUSED)
+		return error;
+	if (error || state_error(&reply) || !reply.state.is_ending)
+		return ECONNRESET;
 	keeper = (struct ptrc_keeper_look){.pid = reply.keeper,
 					   .is_stopped = reply.keeper > 0 &&
 							 ptrc_keeper_is_stopped(reply.keeper)};
@@ -263,6 +267,7 @@ static void explain_reset(const char *name)
 		explain_keeper(&keeper);
 	else
 		snprintf(silence, sizeof(silence), "the session is being ended");
+	return ECONNRESET;
 }
 
 int ptrc_session_ask_about(const char *name, const struct ptrc_session_question *q,
@@ -291,7 +296,7 @@ int ptrc_session_ask_about(const char *name, const struct ptrc_session_question 
 	close(fd);
 	/* While a session is being ended, STAT is answered. */
 	if (error == ECONNRESET && q->verb != PTRC_SESSION_STAT)
-		explain_reset(name);
+		error = explain_reset(name);
 	return error;
 }
 
@@ -334,7 +339,7 @@ int ptrc_session_follow(const char *name, enum ptrc_session_verb verb,
 	if (error)
 		close(*fd);
 	if (error == ECONNRESET)
-		explain_reset(name);
+		error = explain_reset(name);
 	return error;
 }
 

@@ -81,6 +81,19 @@ load ../../support/helpers
 	[ "$(ptrace-dump --count -e traced.event "$me.a")" -eq 10 ]
 }
 
+@test "a session whose controller is killed while a flush waits for its answer is gone" {
+	record "$me" -o run.log
+	controller=$(ptrace-list --json | jq --arg me "$me" 'select(.session == $me).controller')
+	kill -STOP "$controller"
+	ptrace-flush "$me" 2>stderr.txt &
+	flush=$!
+	asks() { [[ $(ls -l "/proc/$flush/fd") == *socket:* && $(<"/proc/$flush/stat") == *") S "* ]]; }
+	wait_until asks
+	kill -KILL "$controller"
+	ends 1 "$flush"
+	grep -q "the session is gone: " stderr.txt
+}
+
 @test "a log that nobody reads is named as what a flush waits for" {
 	mkfifo fifo
 	exec 8<>fifo
