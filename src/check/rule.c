@@ -441,8 +441,8 @@ struct mistake {
 	struct ptrc_cli_reason why;
 };
 
-/* Accepts fields that no layout has before the logs are open (q NULL), and if none of the events has a type in the
- * logs: a type that a program has not used has no layout there. */
+/* Accepts fields that no layout has, and values of any type for those of other layouts, before the logs are open
+ * (q NULL), and if none of the events has a type in the logs: a type that a program has not used has no layout there. */
 static void open_layouts(struct ptrc_rules *rules, const struct ptrc_query *q,
 			 const struct ptrc_rule_event *events, size_t count)
 {
