@@ -18,7 +18,6 @@
 
 #include "lib/base/atomic.h"
 #include "lib/base/clone.h"
-#include "lib/base/digits.h"
 #include "lib/base/file.h"
 #include "lib/base/liveness.h"
 #include "lib/base/procfs.h"

@@ -376,21 +376,19 @@ static void on_thread_exit(void *block)
 
 void ptrc_attach_begin(void)
 {
-	uint64_t mask;
-
 	ptrc_barrier_register();
 	ptrc_thread_watch_exit(on_thread_exit);
 	/* A program that is not root seldom can change its user or root directory. */
 	if (ptrc_sys(SYS_geteuid, 0) != 0)
 		return;
-	ptrc_sys_block_signals(&mask);
+	PTRC_NO_SIGNALS();
 	ptrc_attach_early();
-	ptrc_sys_restore_signals(&mask);
 }
 
 void ptrc_attach_early(void)
 {
-	if (ptrc_self_pid() == 0 || !ptrc_load_acquire(&ptrc_page_self->active))
+	/* A process without a page that was given a stream makes its page now. */
+	if (!ptrc_load_acquire(&ptrc_page_self->active) || ptrc_process_init())
 		return;
 	ptrc_process_map_names();
 	ptrc_attach_own();

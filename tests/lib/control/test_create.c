@@ -716,8 +716,7 @@ static intptr_t do_hide_objects(const void *arg, size_t bytes)
 {
 	(void)arg;
 	(void)bytes;
-	return unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	       mount("tmpfs", "/dev/shm", "tmpfs", 0, NULL);
+	return !enter_mount_namespace() || mount("tmpfs", "/dev/shm", "tmpfs", 0, NULL);
 }
 
 TEST(target_that_changes_its_user_before_it_maps_the_stream_is_counted, "CREATE-15",
@@ -758,6 +757,26 @@ TEST(target_that_changes_its_user_before_it_maps_the_stream_is_counted, "CREATE-
 		CHECK_EQ(ts_figure(trid, "untraced_error"), EPERM);
 		ts_close_log(trid);
 	}
+}
+
+TEST(target_that_forks_before_its_first_event_has_mapped_the_stream, "FORK-01", NEEDS_EXEC)
+{
+	if (geteuid() != 0)
+		SKIP("needs root");
+	trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_UNTIL_FULL, 65536, 256);
+	struct ts_target target = ts_target_fork();
+
+	ts_target_exec(&target);
+	trace_id_t trid = ts_create_running(target.pid, &attr);
+	struct ts_target child = ts_target_fork_child(&target);
+	ts_target_end(&child);
+	CHECK_EQ(ts_target_call(&target, do_hide_objects, NULL, 0), 0);
+	ts_target_emit(&target, POSIX_TRACE_UNNAMED_USEREVENT, 5);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_numbers(&events, POSIX_TRACE_UNNAMED_USEREVENT, 5, 5);
+	CHECK_EQ(ts_figure(trid, "untraced_processes"), 0);
+	ts_shutdown(trid);
+	ts_target_end(&target);
 }
 
 static intptr_t do_change_user_for_a_time(const void *arg, size_t bytes)

@@ -33,8 +33,7 @@ static void leave(int way)
 		CHECK_SYS(chroot(empty_directory));
 		CHECK_SYS(chdir("/"));
 	} else {
-		CHECK_SYS(unshare(CLONE_NEWNS));
-		CHECK_SYS(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL));
+		CHECK(enter_mount_namespace());
 		CHECK_SYS(mount("tmpfs", "/dev/shm", "tmpfs", 0, NULL));
 	}
 }
@@ -45,7 +44,7 @@ static void need_root(void)
 		SKIP("needs root");
 	pid_t pid = harness_fork();
 	if (pid == 0)
-		_exit(unshare(CLONE_NEWNS) < 0);
+		_exit(!enter_mount_namespace());
 	if (harness_reap(pid))
 		SKIP("no mount namespaces");
 	CHECK(mkdtemp(empty_directory) != NULL);
@@ -119,17 +118,12 @@ static void be_child(trace_event_id_t id, pid_t (*do_fork)(void))
 	_exit(0);
 }
 
-static pid_t fork_plain(void)
-{
-	return harness_fork();
-}
-
 TEST(child_of_a_process_that_can_open_nothing_any_more_is_traced, "FORK-01 FORK-03 FORK-04",
      NEEDS_FORK_ADVICE)
 {
 	need_root();
 	for (int i = 0; i < 2 * WAYS; i++) {
-		pid_t (*do_fork)(void) = i < WAYS ? fork_plain : fork_raw;
+		pid_t (*do_fork)(void) = i < WAYS ? harness_fork : fork_raw;
 		trace_id_t trid = create_with(POSIX_TRACE_INHERITED);
 		trace_id_t closed = create_with(POSIX_TRACE_CLOSE_FOR_CHILD);
 		trace_event_id_t id = ts_id("early");
@@ -192,7 +186,6 @@ static void bear_children(trace_event_id_t id, trace_event_id_t by_thread, int o
 			/* Nothing is read before its parent is dead. */
 			if (is_last && read(in, &byte, 1) == 0)
 				ts_emit(id, EVENTS);
-			CHECK_EQ(write(out, &pid, sizeof(pid)), (ssize_t)sizeof(pid));
 			_exit(0);
 		}
 		if (!is_last)
@@ -225,11 +218,8 @@ TEST(threads_and_the_death_of_the_parent_leave_its_children_traced, "FORK-01 FOR
 		}
 		close(out[1]);
 		close(in[0]);
-		while (i < CHILDREN) {
-			CHECK_EQ(read(out[0], &pid, sizeof(pid)), (ssize_t)sizeof(pid));
-			if (pid != 0)
-				pids[i++] = pid;
-		}
+		for (; i < CHILDREN; i++)
+			CHECK_EQ(read(out[0], &pids[i], sizeof(pid)), (ssize_t)sizeof(pid));
 		harness_kill(parent);
 		close(in[1]);
 		/* The last child has ended when nobody holds the pipe any more. */
