@@ -64,10 +64,10 @@ struct ptrc_counts {
 	/* Number of processes that should have been traced and could not be, so that all their
 	 * events are lost, and the cause for one of these processes: EMFILE, too few descriptors;
 	 * ENOMEM, too little room in /dev/shm, memory or address space; EPROTO, the library of the
-	 * program does not know the version of the stream; EXDEV, the process is in another pid or time namespace
-	 * than the trace; EPERM, the process could not open the stream, because it had changed its
-	 * user or root directory, or because system calls were forbidden to it. A process is
-	 * counted when it records an event or, if it cannot even find its streams, when it starts.
+	 * program does not know the version of the stream; EXDEV, the process is in another pid or
+	 * time namespace than the trace; EPERM, the process could not open the stream, because it
+	 * had changed its user or root directory, or because system calls were forbidden to it. A
+	 * process is counted when it records an event or, if it cannot even find its streams, when it starts.
 	 * A clear does not reset these figures. */
 	unsigned long pt_untraced_processes;
 	unsigned long pt_untraced_error;
@@ -194,8 +194,8 @@ int ptrc_trace_shutdown(trace_id_t, struct ptrc_counts *);
  */
 int ptrc_trace_give_up_log(trace_id_t);
 
-/* If events wait for room in an active stream, and the last flush has failed, returns the error number
- * of the flush; else 0. Resets nothing. */
+/* If events wait for room in an active stream, and the last flush has failed, returns the error
+ * number of the flush; else 0. Resets nothing. */
 int ptrc_trace_stall(trace_id_t);
 
 /* Whether the file to which the log of an active stream is being written, the last file of a

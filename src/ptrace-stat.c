@@ -417,8 +417,10 @@ static void report_pairs(void)
 			alone += s->halves.begins + s->halves.ends + s->halves.cut;
 		}
 		if (without_key)
-			ptrc_cli_message(p->pair.name, "%llu events have no %s, and were left out",
-					 (unsigned long long)without_key, p->pair.by_text);
+			ptrc_cli_message(p->pair.name, "%llu event%s no %s, and %s left out",
+					 (unsigned long long)without_key,
+					 without_key == 1 ? " has" : "s have", p->pair.by_text,
+					 without_key == 1 ? "was" : "were");
 		if (p->verdict == PTRC_DIFF_NONE && !alone && !without_key) {
 			ptrc_cli_message(p->whole_name,
 					 "none of the compared events is of this pair");

@@ -840,8 +840,8 @@ static void follow_filter(struct ptrc_log_writer *w)
 	}
 }
 
-/* Updates w->state for the chosen events, which the log now has or never gets: the filter, and the flag that says
- * whether the log's last event is a STOP. */
+/* Updates w->state for the chosen events, which the log now has or never gets: the filter, and the
+ * flag that says whether the log's last event is a STOP. */
 static void follow(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_piece *piece, *last = NULL;

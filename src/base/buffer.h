@@ -136,8 +136,7 @@ void ptrc_buffer_duration(struct ptrc_buffer *, uint64_t ns);
 void ptrc_buffer_exact_duration(struct ptrc_buffer *, uint64_t ns);
 
 /* Returns the text of ptrc_buffer_duration() or, if is_exact, of ptrc_buffer_exact_duration(), which is in nanoseconds
- * if the duration is negative. The fourth call
- * after this one overwrites the text. */
+ * if the duration is negative. The fourth call after this one overwrites the text. */
 const char *ptrc_duration_text(int64_t ns, bool is_exact);
 
 /* Puts a time as nanoseconds since 1970. */

@@ -240,9 +240,8 @@ static void fail_by_note(const struct ptrc_check *c, struct ptrc_trial *t, const
 	t->reason = t->notes[--t->note_count];
 	if (!absent)
 		return;
-	if (asprintf(&t->reason, "%s; if it may be absent, write %s*", t->notes[t->note_count],
-		     absent) < 0)
-		ptrc_cli_no_memory();
+	t->reason = ptrc_cli_text("%s; if it may be absent, write %s*", t->notes[t->note_count],
+				  absent);
 	free(t->notes[t->note_count]);
 }
 

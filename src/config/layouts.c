@@ -2,7 +2,6 @@
 #include "config.h"
 #include "src/config/layouts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/message.h"

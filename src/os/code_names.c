@@ -148,8 +148,7 @@ static struct ptrc_code_function *functions_of(struct places *p, size_t *count)
 		*ptrc_append(found, *count) = *f;
 	}
 	free(p->all);
-	if (*count)
-		qsort(found, *count, sizeof(*found), by_samples);
+	ptrc_sort(found, *count, by_samples);
 	while (*count > FUNCTIONS_MAX)
 		free(found[--*count].name);
 	return found;

@@ -443,8 +443,7 @@ void ptrc_perf_records_begin(struct ptrc_perf_records *p)
 const struct ptrc_perf_record *ptrc_perf_records_until(struct ptrc_perf_records *p,
 						       int64_t until_ns, size_t *count)
 {
-	if (p->count)
-		qsort(p->records, p->count, sizeof(*p->records), by_time);
+	ptrc_sort(p->records, p->count, by_time);
 	while (p->given < p->count && p->records[p->given].ns <= until_ns)
 		p->given++;
 	*count = p->given;

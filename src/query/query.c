@@ -484,22 +484,24 @@ bool ptrc_query_has_type(const struct ptrc_query *q, const char *name, struct pt
 	return false;
 }
 
-/* The size of a message without the similar names that it proposes. */
-static size_t size_without_names(const char *text)
+static const char decode_hint[] = "; see --decode";
+
+/* The size of a message without what it proposes, which depends on the names in a log. */
+static size_t size_without_proposal(const char *text)
 {
-	const char *at = strstr(text, " (did you mean");
+	const char *at = strstr(text, " (did you mean") ?: strstr(text, decode_hint);
 
 	return at ? (size_t)(at - text) : strlen(text);
 }
 
 void ptrc_missing_note(struct ptrc_missing *m, const char *option, char *text)
 {
-	size_t size = size_without_names(text);
+	size_t size = size_without_proposal(text);
 
 	for (size_t i = 0; i < m->count; i++) {
 		struct ptrc_missing_name *n = &m->list[i];
 
-		if (strcmp(n->option, option) || size_without_names(n->text) != size ||
+		if (strcmp(n->option, option) || size_without_proposal(n->text) != size ||
 		    strncmp(n->text, text, size))
 			continue;
 		n->source_count += n->source != m->source;
@@ -741,7 +743,7 @@ char *ptrc_query_missing_member(struct ptrc_query *q, const struct ptrc_field *f
 		ptrc_nearest_offer(&nearest, name, keys.texts[i]);
 	ptrc_nearest_text(&nearest, proposal, sizeof(proposal));
 	if (!*proposal && !event && !q->layouts.has_json)
-		strcpy(proposal, "; see --decode");
+		strcpy(proposal, decode_hint);
 	ptrc_cli_free_copies(&keys);
 	if (is_found || !has_event)
 		return NULL;

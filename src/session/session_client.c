@@ -528,8 +528,8 @@ int ptrc_session_types_get(const char *name, struct ptrc_session_types *t)
 	} while (!error && reply->next);
 	if (error)
 		ptrc_session_types_free(t);
-	else if (t->count)
-		qsort(t->types, t->count, sizeof(*t->types), compare_types);
+	else
+		ptrc_sort(t->types, t->count, compare_types);
 	return error;
 }
 

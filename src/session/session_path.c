@@ -226,8 +226,7 @@ int ptrc_session_names(bool is_removing, char ***names, size_t *count)
 	while ((name = next_name(dir)))
 		if (*name != '~')
 			*ptrc_append(list, *count) = ptrc_cli_copy(name);
-	if (*count)
-		qsort(list, *count, sizeof(*list), compare);
+	ptrc_sort(list, *count, compare);
 	*names = list;
 	return 0;
 }

@@ -168,8 +168,7 @@ static void add_json(struct ptrc_ship_fields *f, const char *prefix, const char 
 		return;
 	}
 	count = find_members(f, prefix, text, text + size);
-	if (count)
-		qsort(f->members, count, sizeof(*f->members), by_name);
+	ptrc_sort(f->members, count, by_name);
 	for (size_t i = 0; i < count; i++) {
 		const struct ptrc_ship_member *m = &f->members[i];
 

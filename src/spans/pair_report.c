@@ -385,7 +385,7 @@ void ptrc_pairs_find_missing(const struct ptrc_pairs *p, struct ptrc_query *q,
 		const struct ptrc_pair *pair = &p->list[i];
 		char *of_begin, *of_end;
 
-		if (!pair->by_text || !ptrc_query_has_type(q, pair->begin, NULL))
+		if (!pair->by_text || pair->has_key || !ptrc_query_has_type(q, pair->begin, NULL))
 			continue;
 		of_begin = ptrc_query_missing_member(q, &pair->by, pair->begin);
 		of_end = of_begin ? ptrc_query_missing_member(q, &pair->by, pair->end) : NULL;

@@ -64,7 +64,8 @@ static void begin(const char *rule)
  * which is 1 otherwise; perhaps # and a digit, its log; perhaps ~ if its data was cut, or _ if it has too
  * little of it; @ and a time in microseconds. ! is a place where events were lost; . is an event that no
  * rule is about, such as the last one. z is an event that lacks the key. S is the stop of a full stream,
- * P the stop by a call, G the start behind either, O an overflow, R the resume behind it. X is the last event of a log that has no end.
+ * P the stop by a call, G the start behind either, O an overflow, R the resume behind it. X is the
+ * last event of a log that has no end.
  */
 static void take(const char *script)
 {
@@ -174,8 +175,8 @@ static bool is_said(const char *text, const char *word)
 /*
  * Each case is "script => result" for the rule that is the text before it, or ", more <- script => result"
  * for that rule with more of it, or "rule <- script => result". In a script, `open' is a log that has no end,
- * `gone' one with processes that went on, `ended' one that was closed when all processes had ended, `holed' one that lacks something, and nobody
- * knows where.
+ * `gone' one with processes that went on, `ended' one that was closed when all processes had ended,
+ * `holed' one that lacks something at an unknown time.
  */
 static void check_cases(const char *(*result)(void), const char *const *cases)
 {

@@ -1298,17 +1298,20 @@ background='"$0" -n 3 -w <in >out & until grep -qsx ready out; do sleep 0.02; do
 # A process that COMMAND has forked goes on; before ptrace-run looks at it, it forks another process, and ends.
 hops='(echo "$BASHPID" >pid; read -r _ <in; sleep 1000 & echo "$!" >left) & until [ -s pid ]; do :; done'
 
+needs_ptrace() {
+	"$PTRC_BUILD/tests/support/meanwhile" file none none true || skip "no process may trace another by ptrace(2)"
+}
+
 # hops LOOK OPTION...: runs that
 hops() {
-	local meanwhile=$PTRC_BUILD/tests/support/meanwhile
-	"$meanwhile" file none none true || skip "no process may trace another by ptrace(2)"
 	rm -f in pid left
 	mkfifo in
 	exec 7<>in
-	"$meanwhile" "$1" pid in ptrace-run -o run.log "${@:2}" -- bash -c "$hops"
+	"$PTRC_BUILD/tests/support/meanwhile" "$1" pid in ptrace-run -o run.log "${@:2}" -- bash -c "$hops"
 }
 
 @test "a process that goes on is found although its parent ends meanwhile" {
+	needs_ptrace
 	for look in file pidfd; do
 		exits 3 hops "$look" --waits=lock
 		left=$(<left)
@@ -1326,6 +1329,7 @@ hops() {
 
 @test "also one that is not traced" {
 	needs_os
+	needs_ptrace
 	for look in file pidfd; do
 		exits 0 hops "$look" --os=process
 		left=$(<left)

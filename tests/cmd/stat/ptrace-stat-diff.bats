@@ -351,4 +351,6 @@ verdict_of() {
 	silently 0 ptrace-stat --diff --pid=9 1.log 3.log
 	silently 0 ptrace-stat --diff --where='data.job == 1' 1.log 3.log
 	silently 0 ptrace-stat --diff -e other -e other --where='event == "other"' -e 'job.*' 1.log 3.log
+	# What is proposed may differ.
+	reports 1 "--where: no event has data.zzzzz*" ptrace-stat --diff --where='data.zzzzz == 1' 3.log 1.log
 }
