@@ -603,7 +603,8 @@ diagnoses() {
 	for pid in "$parent" "$child"; do
 		reports 1 "$pid: has changed its user and is traced by root*" ptrace-create --pid="$pid" --name="$me.x"
 	done
-	kill -KILL "$child" "$parent"
+	# The parent would report the death of its child, and exit.
+	kill -KILL "$parent" "$child"
 	ends 137 "$run"
 	rm -rf /dev/shm/posixtrace-54321
 }
