@@ -53,6 +53,8 @@ struct result {
 	int error;
 	/* How many events were written or, if none were, were to be written when the streams were listed. */
 	unsigned long events;
+	/* The log that is to be written, and the one that was. */
+	const char *path;
 	char written[4096];
 };
 
@@ -83,7 +85,7 @@ static void settle(const struct posixtrace_orphan *o, struct result *r)
 	static bool has_said_default;
 	const char *path = output || o->pt_has_log ? output : DEFAULT_LOG;
 
-	*r = (struct result){.events = o->pt_events};
+	*r = (struct result){.events = o->pt_events, .path = path ? path : o->pt_log};
 	if (is_listing)
 		return;
 	if (is_discarding) {
@@ -95,6 +97,11 @@ static void settle(const struct posixtrace_orphan *o, struct result *r)
 					      "log are written; --output names another file");
 	has_said_default |= path && !output;
 	r->error = ptrc_salvage_orphan(o->pt_id, path, r->written, &r->events);
+}
+
+static const char *explain(const struct posixtrace_orphan *o, const struct result *r)
+{
+	return ptrc_orphan_explain(o, r->error, is_discarding ? NULL : r->path);
 }
 
 static void put_json(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
@@ -119,7 +126,7 @@ static void put_json(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
 		ptrc_json_bytes(&j, "written", r->written, strlen(r->written));
 	ptrc_json_i64(&j, "error", r->error);
 	if (r->error)
-		ptrc_json_text(&j, "message", ptrc_orphan_explain(o, r->error));
+		ptrc_json_text(&j, "message", explain(o, r));
 	ptrc_json_end(&j);
 }
 
@@ -127,7 +134,7 @@ static void put_json(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
 static void put_listed(struct ptrc_buffer *b, const struct posixtrace_orphan *o)
 {
 	if (o->pt_error)
-		ptrc_buffer_text(b, ptrc_orphan_explain(o, o->pt_error));
+		ptrc_buffer_text(b, ptrc_orphan_explain(o, o->pt_error, NULL));
 	else if (*o->pt_log)
 		ptrc_text_put(b, o->pt_log, strlen(o->pt_log));
 	else
@@ -200,7 +207,7 @@ int main(int argc, char **argv)
 		if (r.error) {
 			status = PTRC_EXIT_FAILED;
 			ptrc_cli_message(ptrc_orphan_id(&list[i], id), "%s",
-					 ptrc_orphan_explain(&list[i], r.error));
+					 explain(&list[i], &r));
 		}
 		if (is_json)
 			put_json(&out, &list[i], &r);

@@ -240,8 +240,12 @@ static void fail_by_note(const struct ptrc_check *c, struct ptrc_trial *t, const
 	t->reason = t->notes[--t->note_count];
 	if (!absent)
 		return;
-	t->reason = ptrc_cli_text("%s; if it may be absent, write %s*", t->notes[t->note_count],
-				  absent);
+	if (strchr(absent, ' '))
+		t->reason = ptrc_cli_text("%s; if it may be absent, write ? for the blank",
+					  t->notes[t->note_count]);
+	else
+		t->reason = ptrc_cli_text("%s; if it may be absent, write %s*",
+					  t->notes[t->note_count], absent);
 	free(t->notes[t->note_count]);
 }
 
@@ -252,8 +256,8 @@ static void note_missing(const struct ptrc_check *c, struct ptrc_trial *t, const
 	struct ptrc_nearest nearest = {0};
 	char proposal[3 * TRACE_EVENT_NAME_MAX];
 	/* A pattern with '*' need not match anything. Any other pattern, even with '?' or '[', is meant to match some
-	 * name. */
-	bool is_name = !strchr(pattern, '*');
+	 * name. So is one with a blank, as the word after it may be "where", misspelt. */
+	bool is_name = !strchr(pattern, '*') || strchr(pattern, ' ');
 
 	if (is_name)
 		ptrc_query_has_type(c->query, pattern, &nearest);

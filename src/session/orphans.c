@@ -37,17 +37,17 @@ const char *ptrc_orphan_id(const struct posixtrace_orphan *o, char text[17])
 	return text;
 }
 
-const char *ptrc_orphan_explain(const struct posixtrace_orphan *o, int error)
+const char *ptrc_orphan_explain(const struct posixtrace_orphan *o, int error, const char *path)
 {
-	static char versions[160];
+	static char text[4600];
 
 	switch (error) {
 	case ENOTSUP:
-		snprintf(versions, sizeof(versions),
+		snprintf(text, sizeof(text),
 			 "it has version %u of the shared memory, and this command knows it up to "
 			 "version %u; the ptrace-salvage of the release that made it can write it",
 			 o->pt_version, ptrc_shared_version());
-		return versions;
+		return text;
 	case EINVAL:
 		return "its memory is damaged";
 	case ECHILD:
@@ -57,7 +57,12 @@ const char *ptrc_orphan_explain(const struct posixtrace_orphan *o, int error)
 	case EDESTADDRREQ:
 		return "it has no log with a path";
 	default:
-		return ptrc_cli_process_reason(error);
+		if (!path)
+			return ptrc_cli_process_reason(error);
+		snprintf(text, sizeof(text),
+			 "%.4096s cannot be written: %s; --output names another file", path,
+			 ptrc_cli_process_reason(error));
+		return text;
 	}
 }
 
@@ -78,7 +83,7 @@ static void say_one(const struct posixtrace_orphan *o)
 	ptrc_cli_message(*o->pt_log ? o->pt_log : ptrc_orphan_id(o, id),
 			 "%s stands in /dev/shm%s%s; 'ptrace-salvage %s' writes it",
 			 describe(o, text), o->pt_error ? ", because: " : "",
-			 o->pt_error ? ptrc_orphan_explain(o, o->pt_error) : "",
+			 o->pt_error ? ptrc_orphan_explain(o, o->pt_error, NULL) : "",
 			 ptrc_orphan_id(o, id));
 }
 

@@ -15,8 +15,8 @@ struct posixtrace_orphan *ptrc_orphans_list(size_t *count);
 const char *ptrc_orphan_id(const struct posixtrace_orphan *, char text[17]);
 
 /* Returns why an orphan could not be salvaged (written to a log), for an error number of posixtrace_salvage_orphan().
- * The text is valid until the next call of this function. */
-const char *ptrc_orphan_explain(const struct posixtrace_orphan *, int error);
+ * path: the log that was to be written, or NULL. The text is valid until the next call of this function. */
+const char *ptrc_orphan_explain(const struct posixtrace_orphan *, int error, const char *path);
 
 /* Stores a sentence that says how many orphans the library has dropped, with all their events, because there were too
  * many. Returns false if none was dropped. */

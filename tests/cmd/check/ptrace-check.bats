@@ -106,6 +106,10 @@ rules() {
 	[ "$(grep -c '^fail .*: no event type is called app.err' stdout.txt)" -eq 2 ]
 	grep -qF "fail       never app.[error: no event type is called app.[error (did you mean 'app.error'?)" stdout.txt
 	grep -q '^pass       never app.x' stdout.txt
+	# The word after a blank may be a misspelt "where".
+	exits 1 ptrace-check run.log --never 'app.x* were n > 3' --never 'app.x*?were'
+	grep -qx 'fail       never app.x\* were n > 3: no event type is called app.x\* were n > 3; if it may be absent, write ? for the blank' stdout.txt
+	grep -q '^pass       never app.x\*?were' stdout.txt
 }
 
 @test "events that lack the key are counted" {

@@ -204,6 +204,20 @@ crash_run() {
 	tail -n 1 <<<"$stdout" | jq -e '.complete and any(.events[]; .event == "traced.event" and .count == 3000)'
 }
 
+@test "the message about a log that cannot be written names it and another way" {
+	needs_own_directory
+	crash_run run.log --name="$me" -- "$traced" -W -n 100
+	rm run.log
+	mkdir disk
+	own_mounts '
+		mount -t tmpfs -o size=8k tmpfs disk
+		head -c 8K /dev/zero >disk/filler || true
+		ptrace-salvage --all -o disk/new.log'
+	[ "$status" -eq 1 ]
+	[[ $stderr == "ptrace-salvage: "*": disk/new.log cannot be written: No space left on device; --output names another file" ]]
+	ptrace-salvage --all --discard
+}
+
 @test "the stream of a rotated log is named, whichever of its files is asked" {
 	needs_own_directory
 	crash_run run.log --name="$me" --log-rotate=16K --stream-full-policy=until-full \
