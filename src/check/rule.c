@@ -442,15 +442,19 @@ struct mistake {
 };
 
 /* Accepts fields that no layout has, and values of any type for those of other layouts, before the logs are open
- * (q NULL), and if none of the events has a type in the logs: a type that a program has not used has no layout there. */
-static void open_layouts(struct ptrc_rules *rules, const struct ptrc_query *q,
+ * (q NULL), and if none of the events has a type in the logs: a type that a program has not used has no layout there.
+ * Accepts fields as members of JSON data only if an event of the rule has such data. */
+static void open_layouts(struct ptrc_rules *rules, struct ptrc_query *q,
 			 const struct ptrc_rule_event *events, size_t count)
 {
-	bool *is_open = &rules->layouts->is_open;
+	struct ptrc_layouts *l = rules->layouts;
 
-	*is_open = true;
-	for (size_t i = 0; q && i < count; i++)
-		*is_open &= !ptrc_query_has_match(q, events[i].pattern);
+	l->is_open = true;
+	l->has_json &= !q;
+	for (size_t i = 0; q && i < count; i++) {
+		l->is_open &= !ptrc_query_has_match(q, events[i].pattern);
+		l->has_json |= ptrc_query_has_json(q, events[i].pattern);
+	}
 }
 
 static bool bind_field(struct ptrc_rules *rules, struct ptrc_rule *r, struct mistake *m)
@@ -504,7 +508,7 @@ static bool bind_where(struct ptrc_rules *rules, struct ptrc_rule *r, size_t num
 }
 
 /* Finds the fields that the rules and their expressions name. On the first mistake, stores it and returns false. */
-static bool bind(struct ptrc_rules *rules, const struct ptrc_query *q, struct mistake *m)
+static bool bind(struct ptrc_rules *rules, struct ptrc_query *q, struct mistake *m)
 {
 	for (size_t i = 0; i < rules->count; i++) {
 		struct ptrc_rule *r = &rules->list[i];
@@ -534,13 +538,15 @@ void ptrc_rules_bind(struct ptrc_rules *rules)
 	ptrc_rule_refuse(&d, m.mark, "%s: %s", m.key, m.why.text);
 }
 
-bool ptrc_rules_bind_again(struct ptrc_rules *rules, const struct ptrc_query *q)
+bool ptrc_rules_bind_again(struct ptrc_rules *rules, struct ptrc_query *q)
 {
+	bool has_json = rules->layouts->has_json;
 	char place[PATH_MAX + 48];
 	struct mistake m;
 	bool is_right = bind(rules, q, &m);
 
 	rules->layouts->is_open = false;
+	rules->layouts->has_json = has_json;
 	if (is_right)
 		return true;
 	snprintf(place, sizeof(place), "%s:%zu:%zu", rules->file, m.mark->line, m.mark->column);

@@ -181,7 +181,7 @@ void ptrc_rules_bind(struct ptrc_rules *);
 
 /* Does the same as ptrc_rules_bind(), but knows the event types of the logs: if they have one of the rule's, a field
  * that no layout has is a mistake. Returns false, after a message that names the place, if a rule is wrong. */
-bool ptrc_rules_bind_again(struct ptrc_rules *, const struct ptrc_query *);
+bool ptrc_rules_bind_again(struct ptrc_rules *, struct ptrc_query *);
 
 /* Adds the rules of the file. "-" means standard input. */
 void ptrc_rules_read(struct ptrc_rules *, const char *path);

@@ -556,6 +556,25 @@ bool ptrc_query_has_match(const struct ptrc_query *q, const char *pattern)
 	return false;
 }
 
+bool ptrc_query_has_json(struct ptrc_query *q, const char *pattern)
+{
+	for (size_t i = 0; i < q->source_count; i++) {
+		struct ptrc_source *s = &q->sources[i];
+
+		for (trace_event_id_t id = 0; id < PTRC_READER_IDS; id++) {
+			const struct ptrc_type *type = s->reader.types[id];
+			const struct ptrc_layout *layout =
+				type && ptrc_glob_matches(pattern, type->name.text)
+					? ptrc_view_layout(&s->view, &q->layouts, id)
+					: NULL;
+
+			if (layout && layout->is_json)
+				return true;
+		}
+	}
+	return false;
+}
+
 static void find_pattern(const struct ptrc_query *q, const char *pattern, struct ptrc_missing *m)
 {
 	if (!ptrc_query_has_match(q, pattern))

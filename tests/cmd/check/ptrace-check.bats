@@ -198,6 +198,21 @@ broken() {
 	reports 2 "wrong.yaml:2:40: where: column 1: events have no field 'data.it' (did you mean 'data.id'?)" ptrace-check wrong.yaml run.log
 }
 
+@test "JSON data of other events does not excuse a misspelt field" {
+	made run.log <<-'END'
+		layout job u32 id
+		layout note json
+		event 1000 1 1 job u32:1
+		event 2000 1 1 note hex:7b226964223a317d
+	END
+	for rule in 'times=job max 1 per data.it' 'before=job require job by data.it' \
+		'never=job where data.it == 2 || data.id == 1'; do
+		refuses 2 "*events have no field 'data.it' (did you mean 'data.id'?)" ptrace-check run.log "--$rule"
+	done
+	# An event of the rule has such data.
+	ptrace-check run.log --never 'note where data.it == 1 || data.id == 2' --times '* max 2 per data.id'
+}
+
 @test "a stop of one log, and what the other log shows" {
 	made a.log <<-'END'
 		event 2000000 10 10 posix_trace_stop u32:0
