@@ -8,6 +8,7 @@
 
 #include "src/query/view.h"
 #include "src/fields/when.h"
+#include "src/spans/pair_report.h"
 
 /* ---- taking events ---- */
 
@@ -60,7 +61,7 @@ static bool is_empty(const struct ptrc_diff *d, const struct ptrc_pair_row *row)
 	       !d->pairs->list[row->pair].without_key;
 }
 
-static void add_pairs(struct ptrc_diff *d)
+static void add_pairs(struct ptrc_diff *d, const char *log_path)
 {
 	size_t log = d->sides[d->side].log_count;
 	size_t count;
@@ -70,11 +71,16 @@ static void add_pairs(struct ptrc_diff *d)
 	rows = ptrc_pairs_rows(d->pairs, &count);
 	for (size_t i = 0; i < count; i++) {
 		const struct ptrc_pair *p = &d->pairs->list[rows[i]->pair];
+		struct ptrc_diff_pair *all;
 		struct ptrc_diff_pair_side *s;
 
 		if (rows[i]->pair >= d->asked_count && is_empty(d, rows[i]))
 			continue;
-		s = &find_pair(d, p)->sides[d->side];
+		all = find_pair(d, p);
+		if (!all->is_in_doubt)
+			ptrc_pair_report_order(p, log_path, false);
+		all->is_in_doubt |= p->is_crossed || p->is_across_threads;
+		s = &all->sides[d->side];
 		while (s->run_count <= log)
 			*ptrc_append(s->runs, s->run_count) = (struct ptrc_quantiles){0};
 		ptrc_quantiles_merge(&s->lengths, &rows[i]->lengths);
@@ -128,7 +134,7 @@ static void finish(void *self, bool is_read)
 	if (d->span.last > d->span.first)
 		s->span_ns += (uint64_t)ptrc_when_subtract(d->span.last, d->span.first);
 	add_types(d, &source->reader);
-	add_pairs(d);
+	add_pairs(d, source->reader.path);
 	add_log(s, &source->reader, &source->losses);
 }
 

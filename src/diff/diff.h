@@ -69,6 +69,8 @@ struct ptrc_diff_pair {
 		struct ptrc_pair_halves halves;
 		uint64_t without_key;
 	} sides[PTRC_DIFF_SIDES];
+	/* A log has shown that it was wrong to form the pairs by thread, and a message has said so. */
+	bool is_in_doubt;
 	/* Filled in by ptrc_diff_end(). The tests are valid if both sides have durations. If each side has exactly
 	 * one log, `test` is the rank test; otherwise its p-value is the least one of p_values. The p-values are
 	 * corrected for the number of tests, except with PTRC_DIFF_FEW. */

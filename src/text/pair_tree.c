@@ -46,6 +46,8 @@ static bool show_begin(struct ptrc_pair_tree *t, struct ptrc_tree_node *n)
 			return false;
 		n->is_shown = true;
 	}
+	if (t->is_holding && n->open_count)
+		return false;
 	if (!n->is_shown)
 		return true;
 	while (outer && !outer->is_shown)
@@ -90,6 +92,8 @@ void ptrc_pair_tree_begin(struct ptrc_pair_tree *t, struct ptrc_spans *spans,
 {
 	n->span.lane = ptrc_lanes_find(&spans->lanes, n->span.begin.source);
 	ptrc_span_nest(spans, &n->span);
+	if (outer_of(n))
+		outer_of(n)->open_count++;
 	if (!t->is_holding)
 		mark_outer(outer_of(n));
 	wait_for(t, n, false);
@@ -103,6 +107,9 @@ void ptrc_pair_tree_end(struct ptrc_pair_tree *t, struct ptrc_tree_node *n, bool
 	n->is_shown = is_shown;
 	if (is_shown && t->is_holding)
 		mark_outer(outer_of(n));
+	for (struct ptrc_tree_node *m = n; m && m->is_over && !m->open_count; m = outer_of(m))
+		if (outer_of(m))
+			outer_of(m)->open_count--;
 	if (n->span.end) {
 		ptrc_span_keep_end(&n->span);
 		wait_for(t, n, true);

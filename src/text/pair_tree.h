@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pairs of events as a tree, for ptrace-dump --tree. A pair lies within another pair if its thread started it while
- * the other pair was open. The lines are in the order of the events. A pair that contains no other pair is a single
+ * the other pair was open, even if it ended later. The lines are in the order of the events. A pair that contains no other pair is a single
  * line. So the line of a first event must wait for the next event of the thread. If the last event decides whether
  * the pair is shown, the line waits for the last event.
  */
@@ -23,6 +23,8 @@ struct ptrc_tree_node {
 	bool is_shown;
 	/* A pair that is shown lies within this one. */
 	bool has_inner;
+	/* How many of the pairs directly within this one are not over, or have such pairs within them. */
+	size_t open_count;
 	/* The pair was shown as a single line. */
 	bool is_leaf;
 };

@@ -321,6 +321,22 @@ tree() {
 		"time duration pid tid pair data" ]
 }
 
+@test "tree: pairs that overlap have the same lines with --where, also if a pair around them is hidden" {
+	made crossed.log <<-'END'
+		event 100 1 1 a.begin
+		event 200 1 1 b.begin
+		event 250 1 1 c.begin
+		event 300 1 1 a.end
+		event 350 1 1 b.end
+		event 900 1 1 c.end
+		event 950 1 1 d.begin
+		event 960 1 1 d.end
+	END
+	diff <(ptrace-dump --tree crossed.log) <(ptrace-dump --tree --where='duration > 1ns' crossed.log)
+	ptrace-dump --tree --where='duration != 150ns' crossed.log | awk '{print $2, $NF, NF}' >some
+	diff some <(ptrace-dump --tree crossed.log | grep -v 'b$' | awk '{print $2, $NF, NF}')
+}
+
 @test "tree: --where does not select pairs that losses cut" {
 	made cut.log <<-'END'
 		event 110 7 8 cut.begin

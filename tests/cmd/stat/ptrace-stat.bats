@@ -466,6 +466,10 @@ names_stopped_keeper() {
 	[ "$stderr" = "ptrace-stat: made.log: job: ends come in another order than they would nest, so the durations are wrong; measure them with --pair='job by data.job'" ]
 	exits 0 ptrace-stat --pair='job by data.job' made.log
 	[ -z "$stderr" ]
+	# Once for all logs that are compared
+	cp made.log other.log
+	reports 0 "made.log: job: ends come in another order than they would nest*" ptrace-stat --diff made.log other.log
+	silently 0 ptrace-stat --diff --pair='job by data.job' made.log other.log
 	# The same if a begin and its end are on different threads, but not if an end has no begin at all.
 	made threads.log <<-'END'
 		layout job.begin u64 job
