@@ -149,10 +149,11 @@ static bool find_first(struct ptrc_source *s, struct ptrc_period *trace)
 /* Extends the period *trace so that it includes the last event of the source. */
 static bool find_last(struct ptrc_source *s, struct ptrc_period *trace)
 {
-	bool is_found = false, is_all = false;
+	int64_t from_ns = INT64_MAX;
+	bool is_found = false;
 
-	for (uint64_t count = 1; !is_found && !is_all; count *= 16) {
-		int error = ptrc_reader_select_last(&s->reader, count, INT64_MAX, NULL, &is_all);
+	for (uint64_t count = 1; !is_found && from_ns != INT64_MIN; count *= 16) {
+		int error = ptrc_reader_select_last(&s->reader, count, INT64_MAX, NULL, &from_ns);
 
 		if (error)
 			return report(&s->reader, error);
@@ -390,20 +391,21 @@ static bool show_last_to_sink(struct ptrc_query *q)
 	return show(q);
 }
 
-bool ptrc_query_select_last(struct ptrc_query *q, uint64_t count, bool *is_all)
+bool ptrc_query_select_last(struct ptrc_query *q, uint64_t count, int64_t *from_ns)
 {
 	forget_counts(q);
-	*is_all = true;
+	*from_ns = INT64_MIN;
 	for (size_t i = 0; i < q->source_count; i++) {
 		struct ptrc_reader *r = &q->sources[i].reader;
 		trace_event_set_t types;
 		bool is_by_type = ptrc_select_get_types(&q->select, r, &types);
-		bool is_all_of_it;
+		int64_t from_of_log;
 
 		if (!report(r, ptrc_reader_select_last(r, count, q->select.span.last,
-						       is_by_type ? &types : NULL, &is_all_of_it)))
+						       is_by_type ? &types : NULL, &from_of_log)))
 			return false;
-		*is_all &= is_all_of_it;
+		if (from_of_log > *from_ns)
+			*from_ns = from_of_log;
 	}
 	return true;
 }

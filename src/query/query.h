@@ -246,9 +246,9 @@ bool ptrc_query_scan(struct ptrc_query *);
 bool ptrc_query_run(struct ptrc_query *);
 
 /* Resets all counts, and selects the end of each log: as its index says, at least `count` events, and few more. A log
- * with fewer events is selected as a whole. *is_all becomes whether this holds for all logs. Returns false, after a
- * message, if a log cannot be read. */
-bool ptrc_query_select_last(struct ptrc_query *, uint64_t count, bool *is_all);
+ * with fewer events is selected as a whole. *from_ns becomes the time from which all logs are selected; INT64_MIN if they
+ * are selected as a whole. Returns false, after a message, if a log cannot be read. */
+bool ptrc_query_select_last(struct ptrc_query *, uint64_t count, int64_t *from_ns);
 
 /* ptrc_query_undecided() returns the number of events for which matching a pattern of an expression
  * would have taken too long; ptrc_query_report_undecided() prints messages about them. */

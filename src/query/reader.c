@@ -602,7 +602,7 @@ int ptrc_reader_refresh(struct ptrc_reader *r, unsigned long first)
 }
 
 int ptrc_reader_select_last(struct ptrc_reader *r, uint64_t count, int64_t until_ns,
-			    const trace_event_set_t *types, bool *is_all)
+			    const trace_event_set_t *types, int64_t *from_ns)
 {
 	int64_t until_log_ns =
 		ptrc_reader_is_moving(r) ? ptrc_correction_last(r->correction, until_ns) : until_ns;
@@ -611,8 +611,14 @@ int ptrc_reader_select_last(struct ptrc_reader *r, uint64_t count, int64_t until
 			    ? ENODATA
 			    : posixtrace_log_get_time_of_last(r->trace, count, &span.pt_first);
 
-	*is_all = error == ENODATA;
-	return error && !*is_all ? error : select_log(r, &span, 1, types);
+	*from_ns = INT64_MIN;
+	if (error && error != ENODATA)
+		return error;
+	if (!error)
+		*from_ns = ptrc_when_ns(&span.pt_first);
+	if (!error && ptrc_reader_is_moving(r))
+		*from_ns = ptrc_correction_time(r->correction, *from_ns);
+	return select_log(r, &span, 1, types);
 }
 
 const char *ptrc_reader_truncation(const struct ptrc_reader *r)

@@ -249,10 +249,10 @@ int ptrc_reader_select(struct ptrc_reader *, const struct posixtrace_span *, siz
 int ptrc_reader_select_parts(struct ptrc_reader *, unsigned long first, unsigned long end);
 
 /* Selects the end of a log: as its index says, at least `count` events, and few more. Selects in this end the events
- * up to until_ns that are of these types (NULL: all types). *is_all becomes whether the log has fewer events, so that
- * its end is all of it. A session is always read from its start. */
+ * up to until_ns that are of these types (NULL: all types). *from_ns becomes the time from which all of them are
+ * selected: INT64_MIN if the log has fewer events, or is a session, which is always read from its start. */
 int ptrc_reader_select_last(struct ptrc_reader *, uint64_t count, int64_t until_ns,
-			    const trace_event_set_t *types, bool *is_all);
+			    const trace_event_set_t *types, int64_t *from_ns);
 
 /* Reads what was added to a log since it was opened or refreshed, and forgets the parts before number `first`, as
  * ptrc_log_refresh() does. After an error, the reader can only be closed. ESTALE: another file is now at the path, or

@@ -95,7 +95,7 @@ static bool count_by_totals(struct ptrc_event_types *t, struct ptrc_reader *r)
 	if (ptrc_reader_next(r))
 		t->first = r->event.posix_timestamp;
 	is_damaged = has_met_damage(r);
-	if (!r->error && !ptrc_reader_select_last(r, 1, INT64_MAX, NULL, &(bool){false}))
+	if (!r->error && !ptrc_reader_select_last(r, 1, INT64_MAX, NULL, &(int64_t){0}))
 		while (ptrc_reader_next(r))
 			t->last = r->event.posix_timestamp;
 	is_damaged = is_damaged || has_met_damage(r);

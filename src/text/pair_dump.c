@@ -311,7 +311,7 @@ static void show(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, struct 
 	if (q->last_count == UINT64_MAX)
 		put_line(p, p->line.bytes, p->line.used);
 	else
-		ptrc_lines_keep(&p->text->last, q->last_count, &p->line);
+		ptrc_lines_keep(&p->text->last, q->last_count, 0, &p->line);
 }
 
 static void take(void *self, struct ptrc_span *s)

@@ -33,12 +33,12 @@ void ptrc_lines_add(struct ptrc_lines *l, int64_t ns, struct ptrc_buffer *text)
 	l->bytes += sizeof(*line) + line->used;
 }
 
-void ptrc_lines_keep(struct ptrc_lines *l, uint64_t max, struct ptrc_buffer *text)
+void ptrc_lines_keep(struct ptrc_lines *l, uint64_t max, int64_t ns, struct ptrc_buffer *text)
 {
 	if (l->count && l->count == max)
 		ptrc_lines_drop(l);
 	if (max)
-		ptrc_lines_add(l, 0, text);
+		ptrc_lines_add(l, ns, text);
 	text->used = 0;
 }
 
@@ -84,6 +84,13 @@ static void put_header(struct ptrc_text *t, size_t offset)
 	ptrc_buffer_free(&header);
 }
 
+/* How many lines show_last() keeps. With --relative, the first line has a time relative to the event before it, so
+ * one more event is needed. */
+static uint64_t kept_count(const struct ptrc_text *t)
+{
+	return (t->query->last_count ? t->query->last_count : 1) + t->format.is_relative;
+}
+
 static void take(void *self, struct ptrc_source *s)
 {
 	struct ptrc_text *t = self;
@@ -100,7 +107,7 @@ static void take(void *self, struct ptrc_source *s)
 		return;
 	}
 	ptrc_text_add_alone(t, &q->out, &s->view);
-	ptrc_lines_keep(&t->last, q->last_count, &q->out);
+	ptrc_lines_keep(&t->last, kept_count(t), ptrc_source_ns(s), &q->out);
 }
 
 static void put_line(struct ptrc_text *t, const struct ptrc_line *line)
@@ -133,24 +140,26 @@ void ptrc_text_put_lines(struct ptrc_text *t, struct ptrc_lines *lines, int64_t 
 }
 
 /* Shows the last events. For this, reads a part at the end of each log, and then larger and larger parts until
- * they have enough events. Returns false, after a message, if a log cannot be read. */
+ * they have enough events since the start of the shortest part. Returns false, after a message, if a log cannot be
+ * read. */
 static bool show_last(struct ptrc_text *t)
 {
 	struct ptrc_query *q = t->query;
-	/* With --relative, the first line has a time relative to the event before it, so one more event is needed. */
-	uint64_t wanted = (q->last_count ? q->last_count : 1) + t->format.is_relative;
-	uint64_t count = wanted;
-	bool is_all = false;
+	uint64_t count = kept_count(t);
+	int64_t from_ns;
 
-	while (!is_all && q->shown_count < wanted) {
+	do {
 		while (t->last.count)
 			ptrc_lines_drop(&t->last);
 		t->format.has_last = false;
-		if (!ptrc_query_select_last(q, count, &is_all))
+		if (!ptrc_query_select_last(q, count, &from_ns))
 			return false;
 		ptrc_query_run(q);
 		count = count > UINT64_MAX / 4 ? UINT64_MAX : count * 4;
-	}
+	} while (from_ns != INT64_MIN &&
+		 (t->last.count < kept_count(t) || t->last.first->ns < from_ns));
+	while (t->last.count > q->last_count)
+		ptrc_lines_drop(&t->last);
 	q->shown_count = 0;
 	ptrc_text_put_lines(t, &t->last, INT64_MIN);
 	return true;

@@ -68,7 +68,7 @@ void ptrc_lines_add(struct ptrc_lines *, int64_t ns, struct ptrc_buffer *);
 
 /* For --last: moves the text of the buffer into a new line at the end of the list, and drops the oldest line if
  * there are `max` lines already. If `max` is 0, drops the text. */
-void ptrc_lines_keep(struct ptrc_lines *, uint64_t max, struct ptrc_buffer *);
+void ptrc_lines_keep(struct ptrc_lines *, uint64_t max, int64_t ns, struct ptrc_buffer *);
 
 /* Frees the oldest line. There must be one. */
 void ptrc_lines_drop(struct ptrc_lines *);

@@ -294,6 +294,19 @@ has_unseen() {
 	[ -z "$(ptrace-dump --last=0 run.log)" ]
 }
 
+@test "--last of several logs: what was last in all, however far from the end of its log" {
+	local options
+	ptrace-run -o old.log -- ptrace-event rare old
+	ptrace-run --no-loss -o long.log -- sh -c 'ptrace-event rare 1; "$0" -n 30000
+		ptrace-event rare 2; "$0" -n 30000; ptrace-event rare 3' "$traced"
+	for options in '-e rare' "--where=event=='rare'" '-e r* --relative'; do
+		diff <(ptrace-dump $options old.log long.log | tail -n 2) \
+			<(ptrace-dump $options --last=2 old.log long.log)
+	done
+	[ "$(ptrace-dump -e rare --last=3 --fields=data old.log long.log | jq -r .data | tr '\n' ' ')" = '1 2 3 ' ]
+	[ "$(ptrace-dump -e rare --last=9 --fields=data old.log long.log | wc -l)" -eq 4 ]
+}
+
 @test "when the log was written is not among the first and last events that people see" {
 	made run.log <<-END
 		event 100 7 9 posix_trace_flush_start
