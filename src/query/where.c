@@ -84,20 +84,8 @@ const char *ptrc_where_text(const struct ptrc_where *w)
 
 /* ---- values ---- */
 
-/* A value of an enum has a name and a number. Keeps the name for a comparison with a text or with another field,
- * else the number. */
-static void settle_enum(const struct ptrc_node *n, size_t i, struct ptrc_value *v)
-{
-	const struct ptrc_operand *other = &n->operands[!i];
-
-	if (n->kind == PTRC_NODE_TRUTH ||
-	    (n->kind == PTRC_NODE_COMPARISON && !other->is_field && !other->text))
-		ptrc_value_take_number(v);
-	else
-		ptrc_value_take_name(v);
-}
-
-/* The value of operand i in the form in which it is compared, see ptrc_value_settle(). */
+/* The value of operand i in the form in which it is compared, see ptrc_value_settle(). A value of an enum, which is in
+ * *room, still has its name and its number. */
 static const struct ptrc_value *evaluate(struct ptrc_where *w, const struct ptrc_node *n, size_t i,
 					 struct ptrc_view *view, struct ptrc_value *room)
 {
@@ -107,10 +95,8 @@ static const struct ptrc_value *evaluate(struct ptrc_where *w, const struct ptrc
 	if (!o->is_field)
 		return &o->literal;
 	ptrc_view_get(view, &o->field, room);
-	if (__builtin_expect(room->kind >= PTRC_VALUE_BYTES, 0)) {
+	if (__builtin_expect(room->kind >= PTRC_VALUE_BYTES, 0))
 		ptrc_value_settle(room, b);
-		settle_enum(n, i, room);
-	}
 	return room;
 }
 
@@ -134,6 +120,15 @@ static bool whole_of(const struct ptrc_operand *o, const struct ptrc_value *v, p
 }
 
 /* ---- comparisons ---- */
+
+/* An enum is compared with a text or another enum by its name, with anything else by its number. */
+static void settle_enum(struct ptrc_value *v, const struct ptrc_value *other)
+{
+	if (other->kind == PTRC_VALUE_TEXT || other->kind == PTRC_VALUE_ENUM)
+		ptrc_value_take_name(v);
+	else
+		ptrc_value_take_number(v);
+}
 
 static int compare_texts(const struct ptrc_value *a, const struct ptrc_value *b)
 {
@@ -220,6 +215,10 @@ static bool compare(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc
 	long double a;
 	long double b;
 
+	if (u->kind == PTRC_VALUE_ENUM)
+		settle_enum(&room[0], v);
+	if (v->kind == PTRC_VALUE_ENUM)
+		settle_enum(&room[1], u);
 	if (whole_of(&n->operands[0], u, &i) && whole_of(&n->operands[1], v, &j))
 		return n->relations & (i < j ? PTRC_BELOW : i == j ? PTRC_EQUAL : PTRC_ABOVE);
 	if (u->kind == PTRC_VALUE_TEXT && v->kind == PTRC_VALUE_TEXT) {
@@ -311,6 +310,8 @@ static enum ptrc_answer matches(struct ptrc_where *w, const struct ptrc_node *n,
 	struct ptrc_value room;
 	const struct ptrc_value *v = evaluate(w, n, 0, view, &room);
 
+	if (v->kind == PTRC_VALUE_ENUM)
+		ptrc_value_take_name(&room);
 	if (v->kind != PTRC_VALUE_TEXT)
 		return PTRC_NO;
 	return n->kind == PTRC_NODE_GLOB ? matches_glob(w, &n->operands[1], v)

@@ -1104,6 +1104,8 @@ TEST(what_does_not_go_together_is_refused_with_the_column, "")
 		"data.flag == true && data.flag == 1 && data.flag == '1' && data.id == '5'",
 		"data.state == 'open' && data.state == 1 && data.state != '2' && data.state ~ 'o*'",
 		"data.state < 'z' && data.raw == '0102' && data.raw =~ '^01' && data.raw == 102",
+		"data.state < data.id && data.id - 4 == data.state && data.state == data.flag",
+		"data.state == data.state && data.state != data.text",
 		"-data.text == -12 && data.text + 0 == 12 && data.text == '12' && data.list[0] == 3",
 		"!(data.list == 'abc') && !(data.list =~ 'abc')",
 	};
