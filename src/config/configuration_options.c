@@ -205,13 +205,15 @@ static void check_together(const struct ptrc_config_line *l, const struct ptrc_c
 			       " patterns, those of only and exclude together");
 	if (c->full_wait_ns && own & 1U << PTRC_CONFIG_FULL_WAIT && c->stream_full_policy &&
 	    c->stream_full_policy != POSIX_TRACE_FLUSH)
-		refuse_setting(l, file, c, PTRC_CONFIG_FULL_WAIT,
-			       "needs the stream-full-policy flush: room is made by writing to "
-			       "the log");
+		refuse_setting(
+			l, file, c, PTRC_CONFIG_FULL_WAIT,
+			"needs, like --no-loss, the stream-full-policy flush: room is made by writing to "
+			"the log");
 	if (c->full_wait_ns && own & 1U << PTRC_CONFIG_FULL_WAIT && c->snapshot_on.count)
-		refuse_setting(l, file, c, PTRC_CONFIG_FULL_WAIT,
-			       "needs the stream-full-policy flush, and snapshot-on needs another "
-			       "one");
+		refuse_setting(
+			l, file, c, PTRC_CONFIG_FULL_WAIT,
+			"needs, like --no-loss, the stream-full-policy flush, and snapshot-on needs another "
+			"one");
 	if (c->snapshot_on.count && c->stream_full_policy == POSIX_TRACE_FLUSH)
 		refuse_setting(
 			l, file, c, PTRC_CONFIG_SNAPSHOT_ON,

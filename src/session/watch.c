@@ -104,9 +104,11 @@ bool ptrc_watch_is_valid(const char *text, struct ptrc_cli_reason *why)
 	bool is_valid;
 
 	if (!size)
-		return !strstr(text, " > ") ||
-		       ptrc_cli_because(
-			       why, "'%.80s' is not PAIR > TIME, with a time such as 500ms", text);
+		return !strpbrk(text, "<>") ||
+		       ptrc_cli_because(why,
+					"'%.80s' is not PAIR > TIME, with a time such as 500ms; ? "
+					"stands for a < or > in a name",
+					text);
 	is_valid = add_pair(&pairs, &layouts, text, size, why);
 	pairs.given_count = 0;
 	ptrc_pairs_forget(&pairs);

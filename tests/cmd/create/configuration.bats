@@ -190,7 +190,7 @@ sessions: [{output: a.log}]'
 		1:15	log-max-size: needs a log-full-policy	log-max-size: 1M
 		1:12	'3' is not a duration such as 10s or 1.5ms	full-wait: 3
 		1:12	'-1s' is not a duration such as 10s or 1.5ms	full-wait: -1s
-		2:12	full-wait: needs the stream-full-policy flush	output: x\nfull-wait: 3s\nstream-full-policy: loop
+		2:12	full-wait: needs, like --no-loss, the stream-full-policy flush	output: x\nfull-wait: 3s\nstream-full-policy: loop
 		2:20	log-max-size: needs a log-full-policy	defaults:\n    {log-max-size: 1M}\nsessions: [{name: a}]
 		1:9	output: '-' is not standard output	output: "-"
 		1:10	exclude: has to be a list, not a single value	exclude: x

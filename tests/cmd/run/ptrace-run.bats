@@ -1194,7 +1194,7 @@ posix_trace_unnamed_userevent, unless the trace leaves that out (--only, --exclu
 	ptrace-run -o run.log --json=result --allow-loss --stream-min-size=64K -- \
 		"$traced" -n 3000 -s 4000
 	jq -e '.waits == 0 and .wait_ns == 0' result
-	does_not_run "--full-wait: needs the stream-full-policy flush*" -o run.log --full-wait=1s --stream-full-policy=loop
+	does_not_run "--full-wait: needs, like --no-loss, the stream-full-policy flush*" -o run.log --full-wait=1s --stream-full-policy=loop
 	does_not_run "--full-wait: '1' is not a duration such as 10s or 1.5ms.*" -o run.log --full-wait=1
 }
 

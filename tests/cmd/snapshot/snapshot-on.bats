@@ -274,7 +274,7 @@ is_closed() {
 }
 
 @test "settings that cannot be" {
-	local want options
+	local want options text
 	while IFS=$'\t' read -r want options; do
 		# shellcheck disable=SC2086 # several options
 		reports 125 "*$want*" ptrace-run -o run.log $options -- true
@@ -287,7 +287,9 @@ is_closed() {
 		is empty	--snapshot-on=
 		is not X, for X.begin..X.end	--snapshot-on=..end>1s
 	END
-	reports 125 "*'x > y' is not PAIR > TIME, *" ptrace-run -o run.log --snapshot-on='x > y' -- true
+	for text in 'x > y' 'req>5' 'req>' 'req<5ms'; do
+		reports 125 "*'$text' is not PAIR > TIME, *" ptrace-run -o run.log --snapshot-on="$text" -- true
+	done
 	reports 125 "*events have no field 'no'*" ptrace-run -o run.log --snapshot-on="job by no > 1s" -- true
 	[ ! -e run.log ]
 	printf 'snapshot-on:\n  - "*.failed"\n  - alarm\nsnapshot-max: 3\noutput: run.log\n' >file.yaml
