@@ -44,7 +44,9 @@ bool ptrc_csv_value(struct ptrc_buffer *b, const struct ptrc_value *v)
 
 	if (v->kind == PTRC_VALUE_TEXT || v->kind == PTRC_VALUE_ENUM)
 		return ptrc_csv_text(b, v->bytes, v->size) && !v->raw;
-	if (v->kind == PTRC_VALUE_JSON)
+	if (v->kind == PTRC_VALUE_JSON && *v->bytes == '"')
+		ptrc_json_text_unescape(b, v->bytes, v->size);
+	else if (v->kind == PTRC_VALUE_JSON)
 		ptrc_json_text_put(b, v->bytes, v->size, false);
 	else if (v->kind != PTRC_VALUE_NONE)
 		ptrc_value_text(b, v, false);

@@ -16,7 +16,8 @@ void ptrc_csv_end(struct ptrc_buffer *, size_t begin);
 /* Appends a text as a value of CSV. Bytes that are not UTF-8 are replaced; returns false if there were any. */
 bool ptrc_csv_text(struct ptrc_buffer *, const char *text, size_t size);
 
-/* Appends a field's value without its unit as a value of CSV; an array in brackets. Returns false if the text does not
+/* Appends a field's value without its unit as a value of CSV; an array in brackets, and a string in JSON without its
+ * quotes. Returns false if the text does not
  * show all bytes of the value (see ptrc_value_is_exact()). */
 bool ptrc_csv_value(struct ptrc_buffer *, const struct ptrc_value *);
 

@@ -421,6 +421,11 @@ times() {
 	[ "$(ptrace-dump --format=csv run.log copy.log --header=never | head -n 1 | cut -d, -f1)" = run.log ]
 	[ "$(ptrace-dump --format=csv --first=0 run.log)" = $'time,event,pid,tid,data\r' ]
 	refuses 1 '*' ptrace-dump --format=csv ./none.log
+	# Text in JSON is as text elsewhere, so that equal names are equal.
+	printf '%s\n' 'layout j json' 'layout s str user' 'event 1 1 1 j str:{"user":"an\u006e","l":["x"]}' \
+		'event 2 1 1 s str:ann' | made json.log
+	[ "$(ptrace-dump --format=csv --header=never --fields=data.user,data.l json.log | tr -d '\r')" = \
+		$'ann,"[""x""]"\nann,' ]
 	for option in --count --summary --verify --tree --to-log=x.log --relative; do
 		refuses 2 '*' ptrace-dump --format=csv "$option" run.log
 	done
