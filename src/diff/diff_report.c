@@ -173,7 +173,7 @@ static void put_pair(struct ptrc_buffer *b, const struct ptrc_diff_pair *p)
 	const struct ptrc_quantiles *after = &p->sides[PTRC_DIFF_AFTER].lengths;
 	size_t begin = b->used;
 
-	ptrc_text_put(b, p->pair.name, strlen(p->pair.name));
+	ptrc_pair_put_name(b, &p->pair);
 	ptrc_buffer_text(b, b->used - begin > NAME_MAX_COLUMNS ? ":\n  " : ": ");
 	ptrc_buffer_text(b, verdicts[p->verdict]);
 	if (before->count && after->count) {

@@ -18,7 +18,7 @@ enum { POWERS = 64, BAR_COLUMNS = 40 };
 
 /* ---- text ---- */
 
-static void put_pair(struct ptrc_buffer *b, const struct ptrc_pair *pair)
+void ptrc_pair_put_name(struct ptrc_buffer *b, const struct ptrc_pair *pair)
 {
 	ptrc_text_put(b, pair->name, strlen(pair->name));
 	if (pair->by_text) {
@@ -41,7 +41,7 @@ static void put_subject(struct ptrc_buffer *b, const struct ptrc_pairs *p,
 	else if (has_value)
 		ptrc_value_text(b, &row->value, true);
 	else if (!p->per)
-		put_pair(b, &p->list[row->pair]);
+		ptrc_pair_put_name(b, &p->list[row->pair]);
 }
 
 static void put_histogram(struct ptrc_buffer *b, const struct ptrc_quantiles *q)
@@ -130,7 +130,7 @@ void ptrc_pairs_put_text(struct ptrc_buffer *b, const struct ptrc_pairs *p, bool
 	for (size_t i = 0; i < count; i++) {
 		/* With --per, a line with the name of the pair precedes the rows of the pair. */
 		if (p->per && (!i || rows[i - 1]->pair != rows[i]->pair)) {
-			put_pair(b, &p->list[rows[i]->pair]);
+			ptrc_pair_put_name(b, &p->list[rows[i]->pair]);
 			ptrc_buffer_char(b, '\n');
 		}
 		put_row(b, p, rows[i], columns);

@@ -12,6 +12,9 @@
 /* Appends the table of durations; if has_histogram, with a histogram below each row. */
 void ptrc_pairs_put_text(struct ptrc_buffer *, const struct ptrc_pairs *, bool has_histogram);
 
+/* Appends the name of the pair, with its key: "NAME by FIELD". */
+void ptrc_pair_put_name(struct ptrc_buffer *, const struct ptrc_pair *);
+
 /* Puts the JSON members that identify the pair. */
 void ptrc_pair_json(struct ptrc_json *, const struct ptrc_pair *);
 

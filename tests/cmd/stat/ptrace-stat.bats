@@ -470,6 +470,7 @@ names_stopped_keeper() {
 	cp made.log other.log
 	reports 0 "made.log: job: ends come in another order than they would nest*" ptrace-stat --diff made.log other.log
 	silently 0 ptrace-stat --diff --pair='job by data.job' made.log other.log
+	grep -q '^job by data.job:' <<<"$stdout"
 	# The same if a begin and its end are on different threads, but not if an end has no begin at all.
 	made threads.log <<-'END'
 		layout job.begin u64 job
