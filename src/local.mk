@@ -80,6 +80,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/base/screen.h \
 	%D%/base/table.c \
 	%D%/base/table.h \
+	%D%/fields/encode.c \
+	%D%/fields/encode.h \
 	%D%/fields/json_text.c \
 	%D%/fields/json_text.h \
 	%D%/fields/layout.c \

@@ -15,12 +15,15 @@
 #include "src/base/exit_status.h"
 #include "src/base/json.h"
 #include "src/base/table.h"
+#include "src/fields/encode.h"
 #include "src/fields/json_text.h"
 
 static bool is_required, is_stdin, is_json;
 
 /* The greatest size of data from standard input, which may be endless. */
 #define STDIN_MAX ((size_t)16 << 20)
+
+enum { KEY_LAYOUT = PTRC_CLI_KEY_FIRST };
 
 static const struct ptrc_cli_option options[] = {
 	{"pid", 'p', "PID",
@@ -31,6 +34,9 @@ static const struct ptrc_cli_option options[] = {
 	{"json", 0, NULL,
 	 "the data is JSON, and so is a VALUE that reads\n"
 	 "as JSON"},
+	{"layout", KEY_LAYOUT, "LAYOUT",
+	 "the data has a VALUE for each field of this\n"
+	 "layout, such as 'u32 rows, str sql'"},
 	PTRC_CLI_OPTIONS_END,
 };
 
@@ -43,6 +49,7 @@ static const struct ptrc_cli cli = {
 	.options = options,
 	.flags =
 		PTRC_CLI_FLAGS({"require", &is_required}, {"stdin", &is_stdin}, {"json", &is_json}),
+	.exclusions = PTRC_CLI_ROWS({"layout", "json stdin"}),
 	.notes = "DATA that may begin with - has to follow --: ptrace-event -- NAME \"$data\"\n\n"
 		 "Exit status: 0 done, or nothing traces the script, 1 failed, 2 wrong usage.",
 };
@@ -150,8 +157,23 @@ static void check_name(const char *name)
 		ptrc_cli_usage(name, "an event name has at most %d bytes", TRACE_EVENT_NAME_MAX);
 }
 
-/* The event gets the layout "json", because its data is a JSON object. */
-static bool is_typed;
+/* The layout of the event type; NULL if the data has none. */
+static const char *layout;
+
+/* Puts the data that the operands give to the fields of the layout. */
+static void put_fields(struct ptrc_buffer *data, char **pairs)
+{
+	struct ptrc_layouts layouts = {0};
+	struct ptrc_cli_reason why;
+
+	if (!ptrc_layouts_add_told(&layouts, layout, &why))
+		ptrc_cli_usage("--layout", "%s", why.text);
+	if (layouts.has_json)
+		ptrc_cli_usage("--layout", "without this option, KEY=VALUE are a JSON object");
+	if (!ptrc_layout_encode(layouts.layouts[0], pairs, data, &why))
+		ptrc_cli_usage(NULL, "%s", why.text);
+	ptrc_layouts_free(&layouts);
+}
 
 /* Explains EPROTO: this command does not know the version of a stream, or of the event names, of the process. */
 static void say_version(pid_t process, const char *pid)
@@ -179,8 +201,8 @@ static void say_version(pid_t process, const char *pid)
 static bool record(const char *name, const struct ptrc_buffer *data, bool is_given,
 		   struct result *r)
 {
-	int error = posixtrace_event_for(r->pid, name, is_typed ? "json" : NULL, data->bytes,
-					 data->used, &r->streams);
+	int error =
+		posixtrace_event_for(r->pid, name, layout, data->bytes, data->used, &r->streams);
 	char pid[16];
 
 	if (!error)
@@ -194,8 +216,8 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 	snprintf(pid, sizeof(pid), "%d", (int)r->pid);
 	switch (error) {
 	case EINVAL:
-		ptrc_cli_usage(name, is_typed ? "is the name of a predefined event type"
-					      : "is the name of a system event");
+		ptrc_cli_usage(name, layout ? "is the name of a predefined event type"
+					    : "is the name of a system event");
 	case ESRCH:
 		ptrc_cli_message(pid, "no such process");
 		break;
@@ -206,7 +228,10 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 		say_version(r->pid, pid);
 		break;
 	case EEXIST:
-		ptrc_cli_message(name, "this event type exists already, and its data is not JSON");
+		ptrc_cli_message(name,
+				 "this event type exists already, and its layout is not '%s'; "
+				 "--layout gives another one",
+				 layout);
 		break;
 	default:
 		ptrc_cli_error(name, error);
@@ -266,6 +291,8 @@ int main(int argc, char **argv)
 	while ((key = ptrc_cli_next(argc, argv)) != -1)
 		if (key == 'p')
 			r.pid = (pid_t)ptrc_cli_number("--pid", optarg, 1, INT_MAX);
+		else if (key == KEY_LAYOUT)
+			layout = optarg;
 	if (optind == argc)
 		ptrc_cli_usage(NULL, "no event NAME given");
 	name = argv[optind];
@@ -277,20 +304,23 @@ int main(int argc, char **argv)
 		is_stdin = true;
 	if (is_json && !operands[0] && !is_stdin)
 		ptrc_cli_usage(NULL, "--json needs data");
-	if (is_stdin) {
+	if (layout) {
+		put_fields(&data, operands);
+	} else if (is_stdin) {
 		is_good = read_stdin(&data);
 	} else if (operands[0] && !operands[1] && !key_length(operands[0])) {
 		ptrc_buffer_text(&data, operands[0]);
 	} else if (operands[0]) {
-		is_typed = true;
+		layout = "json";
 		put_pairs(&data, operands);
 	}
-	if (is_good && is_json && !is_typed) {
-		is_good = is_typed = is_object(&data);
-		if (!is_typed && !is_stdin)
+	if (is_good && is_json && !layout) {
+		is_good = is_object(&data);
+		if (!is_good && !is_stdin)
 			ptrc_cli_usage(operands[0], "is not a JSON object");
-		if (!is_typed)
+		if (!is_good)
 			ptrc_cli_message("standard input", "is not a JSON object");
+		layout = "json";
 	}
 	is_good = is_good && find_and_record(name, &data, &r);
 	ptrc_buffer_free(&data);

@@ -110,7 +110,7 @@ cut_as_c() {
 
 together() {
 	count=0
-	for language in c cxx python rust node; do
+	for language in c cxx python rust node shell; do
 		test ! -e "$language.log" || { echo "./$language" && count=$((count + 3)); }
 	done >all
 	ptrace-run -o all.log -- sh -e all || return 1
@@ -121,7 +121,7 @@ together() {
 for language in c cxx python rust node shell; do
 	result "$language: the program of the page works" works $language
 done
-for language in cxx python rust node; do
+for language in cxx python rust node shell; do
 	result "$language: the log is that of C" as_c $language
 	result "$language: cut data are those of C" cut_as_c $language
 done

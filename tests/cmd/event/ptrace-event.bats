@@ -73,9 +73,57 @@ shown() {
 		echo "$?" >>said
 		ptrace-event row abcd
 	END
-	[ "$(cat said)" = "ptrace-event: row: this event type exists already, and its data is not JSON
+	[ "$(cat said)" = "ptrace-event: row: this event type exists already, and its layout is not 'json'; --layout gives another one
 1" ]
 	[ "$(shown row .data.rows | tr '\n' ' ')" = '7 1684234849 ' ]
+}
+
+@test "--layout: the values of fields" {
+	ln -s "$traced" traced
+	script <<-'END'
+		./traced -e row -l 'u32 rows' -X 07000000
+		ptrace-event --layout='u32 rows' row rows=0x10
+		ptrace-event --layout='u8 a, i64 b, str s, f32 t, bool u' gaps u=true t=-0.1 s='x y' b=-9223372036854775808 a=255
+		ptrace-event --layout='packed u8 a, i16 b, f64 c, enum u8 {idle, busy=4} d, enum i8 {no=-1} e, char[4] f, bytes[2] g, pad[3], x32 h, json i' \
+			packed a=0 b=-32768 c=1e3 d=busy e=7 f=ab g=01fF h=0xdeadbeef i='{"x":[1]}'
+	END
+	ptrace-events --json run.log | jq -se 'any(.[]; .event == "row" and .layout == "u32 rows")'
+	[ "$(shown row .data.rows | tr '\n' ' ')" = '7 16 ' ]
+	silently 0 ptrace-dump --strict -e gaps -e packed --fields=data run.log
+	[ "$stdout" = '{"data":{"a":255,"b":-9223372036854775808,"s":"x y","t":-0.1,"u":true}}
+{"data":{"a":0,"b":-32768,"c":1000,"d":"busy","e":7,"f":"ab","g":"01ff","h":"0xdeadbeef","i":{"x":[1]}}}' ]
+}
+
+@test "--layout: what is no value of a field is refused" {
+	local layout pairs want
+	while IFS='|' read -r layout pairs want; do
+		# shellcheck disable=SC2086 # several operands
+		refuses 2 "$want*" ptrace-event --layout="$layout" n $pairs
+	done <<-'END'
+		u8 a, i8 b|a=256 b=1|a: '256' is no whole number from 0 to 255.
+		u8 a, i8 b|a=-1 b=1|a: '-1' is no whole number from 0 to 255.
+		u8 a, i8 b|a=1 b=-129|b: '-129' is no whole number from -128 to 127.
+		u64 a|a=18446744073709551616|a: '18446744073709551616' is no whole number from 0 to 18446744073709551615.
+		i64 a|a=9223372036854775808|a: '9223372036854775808' is no whole number from -9223372036854775808 to 9223372036854775807.
+		u8 a|a=|a: '' is no whole number
+		u8 a|a=1x|a: '1x' is no whole number
+		u8 a, i8 b|a=1|b: has no value
+		u8 abc|abc=1 abd=1|abd: the layout has no such field (did you mean 'abc'?)
+		u8 a|a=1 a=1|a: is given twice
+		u8 a|1|1: the layout has no such field
+		u8 a:3|a=1|a: a bit field has no value in this form
+		u8[2] a|a=1|a: an array has no value in this form
+		enum {idle, busy} a|a=bsy|a: 'bsy' is no member of the enum (did you mean 'busy'?)
+		f32 a|a=x|a: 'x' is no number
+		bool a|a=1|a: '1' is neither true nor false
+		char[2] a|a=abc|a: 'abc' has more than 2 bytes
+		bytes a|a=123|a: '123' is not made of pairs of hexadecimal digits
+		bytes[2] a|a=12|a: '12' are not 2 bytes
+		json a|a=2x|a: '2x' is no JSON
+		json|a=1|--layout: without this option, KEY=VALUE are a JSON object
+		u7 a|a=1|--layout: column 1: 'u7' is not a type (did you mean 'u8'?)
+	END
+	refuses 2 "*--layout: cannot be used together with --json*" ptrace-event --json --layout='u8 a' n a=1
 }
 
 @test "the data of an event" {
