@@ -352,7 +352,17 @@ static bool get_values(const struct ptrc_diff *d, const struct ptrc_condition *c
 {
 	const struct ptrc_diff_type *type =
 		ptrc_table_seek(&d->type_table, c->name, strlen(c->name) + 1);
+	size_t before = d->sides[PTRC_DIFF_BEFORE].log_count;
+	size_t after = d->sides[PTRC_DIFF_AFTER].log_count;
 
+	if (c->is_change && before != after &&
+	    (c->what == PTRC_CONDITION_LOSS || c->what == PTRC_CONDITION_COUNT)) {
+		ptrc_cli_message(c->text,
+				 "the sums of %zu and %zu logs cannot be compared; give as many "
+				 "logs before as after, or compare rates",
+				 before, after);
+		return false;
+	}
 	if (c->what == PTRC_CONDITION_LOSS) {
 		values[0] = (double)d->sides[0].lost_count;
 		values[1] = (double)d->sides[1].lost_count;

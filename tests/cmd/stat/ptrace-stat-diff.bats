@@ -212,6 +212,11 @@ verdict_of() {
 	reports 1 "*the compared events from after the change have no such pair*" ptrace-stat --diff --fail-if='p99 req > 1h' before.log other.log
 	# A new event type is more than any part of none.
 	exits 5 ptrace-stat --diff --fail-if='count req.begin > +1000%' other.log before.log
+	for condition in 'count req.begin > +0' 'loss > +0%'; do
+		reports 1 "$condition: the sums of 1 and 2 logs cannot be compared; *" ptrace-stat --diff --fail-if="$condition" \
+			--baseline=before.log after.log other.log
+	done
+	exits 0 ptrace-stat --diff --fail-if='count req.begin < 1' --baseline=before.log after.log other.log
 	ptrace-run -o lossy.log --allow-loss --stream-min-size=4K --stream-full-policy=loop -- \
 		"$traced" -n 100000
 	reports 5 "*lost*" ptrace-stat --diff --fail-if='loss > +0' before.log lossy.log
