@@ -236,6 +236,8 @@ int ptrc_keeper_work_drain(struct ptrc_keeper_work *k)
 	if (error)
 		return error;
 	error = k->writer.keeps_nothing ? count_all(&k->writer, &d) : drain_all(k, &d);
+	if (error && !k->is_closing)
+		ptrc_log_events_undo(&k->writer);
 	is_full = stop_if_log_is_full(k);
 	ptrc_drain_end(&d, !error, is_full);
 	return error;
@@ -427,11 +429,13 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 	bool has_markers = k->writer.policy != POSIX_TRACE_UNTIL_FULL;
 	int error, again;
 
+	k->is_closing = true;
 	ptrc_log_origin_arrive(&k->writer, true);
 	error = flush(k, has_markers, is_automatic);
 
 	if (k->is_orphans && ptrc_keeper_may_wait(h, error)) {
-		ptrc_log_state_leave(&k->writer);
+		ptrc_log_events_undo(&k->writer);
+		ptrc_log_state_save(&k->writer);
 		return error;
 	}
 	/* ESTALE (another program has changed the file) does not prevent the rest from being

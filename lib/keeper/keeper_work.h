@@ -20,6 +20,8 @@ struct ptrc_keeper_work {
 	const struct ptrc_names_object *names;
 	bool is_orphans; /* the log is an orphan's (dead controller): after a failure, a later
 			  * keeper may finish it */
+	bool is_closing; /* the log is being closed: a flush that fails leaves in the log what it has
+			  * written of its events */
 	bool has_failed; /* the last flush failed: the next one waits for keeper_life.c's timer */
 };
 
@@ -28,8 +30,8 @@ struct ptrc_keeper_work {
 PTRC_MUST_CHECK int ptrc_keeper_work_map(struct ptrc_keeper_work *k);
 
 /* Moves all events recorded before the call from the stream into the log, as far as the log's
- * policy allows. On error (ENOMEM, or the error number of a write) the events that were not written
- * stay in the stream, and the log ends with a complete event. */
+ * policy allows. On error (ENOMEM, or the error number of a write) the events stay in the stream, and
+ * the log has none of them; but if the log is being closed, it has those that could be written. */
 PTRC_MUST_CHECK int ptrc_keeper_work_drain(struct ptrc_keeper_work *k);
 /* For a keeper that replaces a dead one: takes those events out of the stream that the dead keeper
  * had written to the log but not yet taken out. */

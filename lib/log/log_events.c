@@ -1159,24 +1159,34 @@ static int write_batch(struct ptrc_log_writer *w)
 	return error;
 }
 
-/* Called at the start of a flush if the previous flush failed midway. The new flush gets the events
- * of the failed one again. So the packets that the failed flush wrote are removed, and the state
- * before it is restored. */
-static void undo(struct ptrc_log_writer *w)
+/* Shortens the file so that the packets from `end` on are no longer in it. */
+static void cut(struct ptrc_log_writer *w, uint64_t end)
+{
+	ptrc_sys(SYS_ftruncate, w->fd, end);
+	w->file_end = end;
+	w->has_last = false;
+}
+
+void ptrc_log_events_undo(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_state now = w->state;
 
-	if (!w->is_regular)
-		return; /* a pipe keeps the packets; sort_batch() skips their events by skip_ns */
+	/* A pipe keeps the packets; sort_batch() skips their events by skip_ns. */
+	if (!w->has_retry || !w->is_regular)
+		return;
+	w->has_retry = false;
+	w->unwritten_events = w->added_events;
+	w->retry.written.until = 0;
 	if (w->kind == PTRC_LOG_SEQUENTIAL) {
-		ptrc_sys(SYS_ftruncate, w->fd, w->retry.offset);
+		cut(w, w->retry.offset);
 		ptrc_log_index_forget(w, w->retry.offset);
 		w->state = w->retry;
 		w->state.flags |= now.flags & (PTRC_LOG_STATE_CUT | PTRC_LOG_STATE_MARKERS_WAIT);
-		w->file_end = w->retry.offset;
-		w->has_last = false;
 		return;
 	}
+	/* In a ring that was never full, the packets of the flush are the end of the file. */
+	if (!(now.flags & PTRC_LOG_STATE_WRAPPED) && !now.tail)
+		cut(w, PTRC_LOG_RING_OFFSET + w->retry.offset);
 	ptrc_log_ring_undo(w, w->retry.seq);
 	w->retry.events = w->state.events;
 	w->retry.bytes = w->state.bytes;
@@ -1195,9 +1205,6 @@ void ptrc_log_events_begin(struct ptrc_log_writer *w)
 {
 	batch_clear(&w->batch);
 	w->added_events = w->unwritten_events = 0;
-	w->retry.written.until = 0;
-	if (w->has_retry)
-		undo(w);
 	w->has_retry = false;
 	w->discarded_events = 0;
 }

@@ -393,10 +393,6 @@ int ptrc_log_rotate(struct ptrc_log_writer *w)
 	char path[PTRC_LOG_PATH_BYTES];
 	int fd, error;
 
-	/* After a failed flush, this file has packets that are no part of the log. The rotation
-	 * waits for the next flush, which removes them. */
-	if (w->has_retry)
-		return EAGAIN;
 	error = make_member(w->header, w->base, w->fd, &number, &fd);
 	if (!error) {
 		error = change_over(w, fd, number);

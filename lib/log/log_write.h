@@ -269,9 +269,6 @@ void ptrc_log_state_tell(const struct ptrc_log_writer *w);
 /* Loads the state from header.log_state; false if none was saved. */
 PTRC_MUST_CHECK bool ptrc_log_state_read(const struct ptrc_stream_header *h,
 					 struct ptrc_log_state *state);
-/* After a failed flush that another process will try again: leaves in header.log_state the state
- * saved before the flush, with PTRC_LOG_STATE_MARKERS_WAIT added if the flush has set it. */
-void ptrc_log_state_leave(struct ptrc_log_writer *w);
 /* Called when the events left of a stream are salvaged into a new log. At first *state is the state
  * of the stream's own log, all 0 if it has none; it becomes that of the new log. If the stream's
  * own log has events, it counts as an earlier file of the new log, so that readers know that its
@@ -477,9 +474,14 @@ PTRC_MUST_CHECK int ptrc_log_events_add(struct ptrc_log_writer *w,
 /* Instead of ptrc_log_events_end(), if the flush has failed already: counts the added events as
  * unwritten. The next flush must bring them again. */
 void ptrc_log_events_give_up(struct ptrc_log_writer *w);
-/* May fail with ENOMEM, as ptrc_log_events_add() may, or with the error number of a write. After
- * any error of this function, the next flush must bring the same events again. */
+/* May fail with ENOMEM, as ptrc_log_events_add() may, or with the error number of a write. Then the
+ * log may have the first of the events. If another flush follows, it must bring all of them again,
+ * and the caller must call ptrc_log_events_undo() before it. */
 PTRC_MUST_CHECK int ptrc_log_events_end(struct ptrc_log_writer *w);
+/* Does nothing unless ptrc_log_events_end() of this flush failed. Otherwise removes from a regular
+ * file the packets that the flush wrote, so that no event is both in the log and in the stream, and
+ * restores the state before the flush. */
+void ptrc_log_events_undo(struct ptrc_log_writer *w);
 
 /* Writes an EVENTS packet with one event. `section` has its time, origin and order. ENOMEM, or the
  * error number of the write. */

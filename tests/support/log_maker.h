@@ -245,6 +245,8 @@ __attribute__((unused)) static inline int maker_flush(struct maker *m, struct ma
 		err = maker_add(m, &runs[i]);
 	if (!err)
 		err = ptrc_log_events_end(&m->w);
+	if (err)
+		ptrc_log_events_undo(&m->w);
 	return err;
 }
 
