@@ -88,7 +88,8 @@ struct ptrc_server {
 	struct ptrc_cli_reason os_refusal;
 	/* The start of each snapshot's path. */
 	char snapshot_base[PATH_MAX];
-	/* posix_trace_get_status() reports the next three facts only once, so they are kept here until a CLEAR. */
+	/* posix_trace_get_status() reports the next three facts only once, so they are kept here until a CLEAR, and
+	 * flush_error also until a FLUSH. */
 	bool is_stream_overrun;
 	bool is_log_overrun;
 	int flush_error;
@@ -173,8 +174,9 @@ static void count_gap_of_ring(trace_id_t trace, struct ptrc_session_state *state
 			state->counts.pt_log_events++;
 }
 
-/* Stores the status of the trace, and notes whether the trace runs. Overruns and errors of flushes stay in the status
- * until the trace is cleared. Returns false if the stream does not exist any more. */
+/* Stores the status of the trace, and notes whether the trace runs. Overruns stay in the status until the trace is
+ * cleared, errors of flushes until a flush on request has succeeded. Returns false if the stream does not exist any
+ * more. */
 static bool take_status(struct ptrc_server *s, struct posix_trace_status_info *status)
 {
 	if (posix_trace_get_status(s->trace, status))
@@ -383,6 +385,10 @@ static int answer_stop(struct ptrc_server *s)
 
 static void begin_flush(struct ptrc_server *s)
 {
+	struct posix_trace_status_info status;
+
+	/* Takes the errors from before the flush, which are over if it succeeds. */
+	take_status(s, &status);
 	ptrc_os_catch_up(s->os);
 	/* Followers cannot get events that were flushed, so all events are sent to them first. The number of
 	 * rounds is limited, because a program may record events faster than the controller reads them. */
@@ -405,6 +411,14 @@ static void finish_clear(struct ptrc_server *s)
 	ptrc_follow_cleared(&s->follow);
 	s->ran_ns = 0;
 	s->running_since_ns = ptrc_now_ns();
+}
+
+/* A flush that succeeds brings all events that earlier ones could not write. The events that the log had before
+ * another program changed it (ESTALE) stay lost. */
+static void finish_flush(struct ptrc_server *s)
+{
+	if (s->flush_error != ESTALE)
+		s->flush_error = 0;
 }
 
 static void want_end(struct ptrc_server *s)
@@ -554,6 +568,8 @@ static void finish_work(struct ptrc_server *s)
 			ptrc_os_resume(s->os);
 		if (work == WORK_CLEAR && !error)
 			finish_clear(s);
+		if (work == WORK_FLUSH && !error)
+			finish_flush(s);
 		answer_waiting(s, error);
 	}
 }

@@ -103,3 +103,31 @@ load ../../support/helpers
 	wait_until no_session
 	exec 8>&-
 }
+
+@test "what an earlier flush could not write is no loss once it is written" {
+	mkdir disk
+	own_mounts '
+		mount -t tmpfs -o size=1m tmpfs disk
+		mkfifo in
+		"$2" -w -W -n 1000 <in >out &
+		exec 7>in
+		until grep -qsx ready out; do sleep 0.02; done
+		ptrace-create --pid=$! --name="$1" --start -o disk/run.log >/dev/null
+		head -c 1M /dev/zero >disk/filler 2>/dev/null || true
+		echo >&7
+		until grep -qx done out; do sleep 0.02; done
+		! ptrace-flush "$1" 2>error
+		ptrace-stat --json "$1" >before || echo $? >>before
+		rm disk/filler
+		ptrace-flush "$1"
+		ptrace-stat --json "$1" >after
+		ptrace-doctor "$1" >doctor
+		ptrace-shutdown "$1"
+		kill $!' "$me" "$traced"
+	[[ $(<error) == *": writing the log failed: No space left on device" ]]
+	[ "$(tail -n 1 before)" = 3 ]
+	head -n 1 before | jq -e '.losses.write_error == 28 and (.complete | not)'
+	jq -e '.losses.write_error == 0 and .complete' after
+	[ "$status" -eq 0 ]
+	[[ $(<doctor) != *problem* ]]
+}
