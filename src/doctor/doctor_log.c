@@ -260,13 +260,15 @@ static void check_losses(struct ptrc_doctor *d, const char *path, const struct p
 				    "killed, and its last events stand in /dev/shm",
 				    (long)orphan->pt_controller);
 	else if (l->is_unclosed && !l->is_last_file_missing && is_own(path))
-		ptrc_doctor_problem(d, "log", path, NULL,
-				    "is not closed, and no process writes it: it was cut short, or "
-				    "the processes that wrote it were killed");
+		ptrc_doctor_problem(
+			d, "log", path, NULL,
+			"is not closed, and no process writes it: it was cut short, its "
+			"disk was full, or the processes that wrote it were killed");
 	else if (l->is_unclosed && !l->is_last_file_missing)
 		ptrc_doctor_note(d, "log", path, NULL,
 				 "is not closed: another user's trace writes it, or it was cut "
-				 "short, or the processes that wrote it were killed");
+				 "short, its disk was full, or the processes that wrote it were "
+				 "killed");
 	if (is_only_full)
 		ptrc_doctor_problem(d, "log-full", path,
 				    "use a larger --log-max-size, or --log-full-policy=append",

@@ -295,9 +295,10 @@ static void say_write_error(const struct ptrc_losses *l, char text[TEXT_BYTES])
 
 static void say_unclosed(const struct ptrc_losses *l, char text[TEXT_BYTES])
 {
-	if (!is_left_to_salvage(l) && !l->is_last_file_missing)
+	/* The message about the error of writing says why there is no end. */
+	if (!l->write_error && !l->is_last_file_missing)
 		put(text, "the log has no end: its trace still goes on or was "
-			  "killed, or the file was cut off");
+			  "killed, its disk was full, or the file was cut off");
 }
 
 static void say_unreadable(const struct ptrc_losses *l, char text[TEXT_BYTES])

@@ -1016,6 +1016,9 @@ on_small_disk() {
 				. >= 200000 and . < 200200)' run.json
 		lost=$(jq .losses.stream_events run.json)
 		[[ $stderr == *": $lost events lost in the stream, which was full"* ]]
+		# Why the log has no end was said.
+		[[ $stderr != *"has no end"* ]]
+		reports 3 "run.log: the log has no end: *, its disk was full, *" ptrace-dump --count run.log
 		rm run.log
 	done
 }
