@@ -194,9 +194,9 @@ int ptrc_trace_shutdown(trace_id_t, struct ptrc_counts *);
  */
 int ptrc_trace_give_up_log(trace_id_t);
 
-/* If events wait for room in an active stream, and the last flush has failed, returns the error
- * number of the flush; else 0. Resets nothing. */
-int ptrc_trace_stall(trace_id_t);
+/* Returns the error number with which the last flush of an active stream has failed; else 0. Resets
+ * nothing. */
+int ptrc_trace_flush_error(trace_id_t);
 
 /* Whether the file to which the log of an active stream is being written, the last file of a
  * rotated log, is no longer at its path, because it was moved or deleted. Also true if there is no

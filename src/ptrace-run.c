@@ -63,8 +63,8 @@ enum {
 	/* If the log is not finished this long after an interrupt, a message says that this process waits for the
 	 * log. */
 	WORD_MS = 1000,
-	/* How often this process looks whether events wait because the log cannot be written. */
-	STALL_MS = 1000,
+	/* How often this process looks whether the log can be written. */
+	LOOK_MS = 1000,
 };
 
 enum {
@@ -148,9 +148,11 @@ struct run {
 	int32_t stage;
 	/* The trace exists, and has not ended. */
 	bool is_recording;
-	/* How long events wait for room: the full-wait. 0 after a message has said that events wait because the log
-	 * cannot be written. */
-	uint64_t unsaid_wait_ns;
+	/* How long events wait for room in the stream: the full-wait. */
+	uint64_t full_wait_ns;
+	/* The error number with which writing the log failed, once a message has said so while programs record; or
+	 * 0. */
+	int said_error;
 	/* The traced processes that went on when the recording ended. Not determined, and zeroed, if the recording
 	 * ended before COMMAND did. */
 	struct ptrc_traced went_on;
@@ -403,6 +405,7 @@ static void trace_ended(void *arg, int error, const struct ptrc_session_state *s
 		r->outcome.losses.write_error = error;
 	r->outcome.losses.has_gone_on = r->went_on.count != 0;
 	ptrc_losses_count_unwritten(&r->outcome.losses, r->recorded, in_log);
+	ptrc_losses_note_full(&r->outcome.losses, state->status.posix_stream_flush_error);
 	if (r->has_command_ended)
 		return;
 	r->outcome.is_ended_early = true;
@@ -502,7 +505,7 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 	    !ptrc_logfile_keep_unfinished(&r->log, &r->attr, c->is_forced) ||
 	    (!c->output && !ptrc_logfile_keep_old(&r->log, &r->attr, c->is_forced)))
 		exit(PTRC_EXIT_RUN_FAILED);
-	r->unsaid_wait_ns = c->full_wait_ns;
+	r->full_wait_ns = c->full_wait_ns;
 	r->outcome.log = r->log.path;
 	r->outcome.only_counts = c->only_counts;
 	need_file(r);
@@ -616,20 +619,33 @@ static bool wait_and_serve(struct run *r, int signal_fd, int limit_ms,
 	return p[0].revents && read(signal_fd, info, sizeof(*info)) == (ssize_t)sizeof(*info);
 }
 
-/* Waits as wait_and_serve() while programs record. */
-static bool wait_while_traced(struct run *r, int signal_fd, struct signalfd_siginfo *info)
+static void say_write_error(struct run *r, int error)
 {
-	bool looks = r->unsaid_wait_ns && r->is_recording;
-	bool is_signal = wait_and_serve(r, signal_fd, looks ? STALL_MS : -1, info);
-	int error = looks && r->is_recording ? ptrc_trace_stall(ptrc_server_trace(r->server)) : 0;
+	const char *reason = ptrc_cli_write_reason(error);
 
-	if (error) {
+	if (r->full_wait_ns)
 		ptrc_cli_message(r->log.path,
 				 "writing the log fails: %s; events wait until it succeeds, for at "
 				 "most %g s",
-				 ptrc_cli_write_reason(error), (double)r->unsaid_wait_ns / 1e9);
-		r->unsaid_wait_ns = 0;
-	}
+				 reason, (double)r->full_wait_ns / 1e9);
+	else
+		ptrc_cli_message(
+			r->log.path,
+			"writing the log fails: %s; events are lost when the stream is full",
+			reason);
+	r->said_error = error;
+}
+
+/* Waits as wait_and_serve() while programs record. */
+static bool wait_while_traced(struct run *r, int signal_fd, struct signalfd_siginfo *info)
+{
+	bool looks = !r->said_error && r->is_recording;
+	bool is_signal = wait_and_serve(r, signal_fd, looks ? LOOK_MS : -1, info);
+	int error =
+		looks && r->is_recording ? ptrc_trace_flush_error(ptrc_server_trace(r->server)) : 0;
+
+	if (error)
+		say_write_error(r, error);
 	return is_signal;
 }
 
@@ -936,6 +952,9 @@ static int report(const struct run *r)
 	/* Files that --log-keep has deleted are no loss, as the user asked for that. */
 	losses.deleted_files = 0;
 	losses.has_gone_on = false;
+	/* The same fact is not said twice. */
+	if (losses.write_error == r->said_error && !losses.unwritten_events)
+		losses.write_error = 0;
 	ptrc_losses_report(&losses, r->log.path);
 	if (r->outcome.is_ended_early)
 		ptrc_cli_message(r->log.path, "ends before COMMAND did: ptrace-shutdown, or the "

@@ -221,6 +221,7 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 			r->losses.write_error = reply.error;
 		r->losses.has_gone_on = reply.state.went_on;
 		ptrc_losses_count_unwritten(&r->losses, reply.state.event_count, in_log);
+		ptrc_losses_note_full(&r->losses, reply.state.status.posix_stream_flush_error);
 	} else if (!r->error) {
 		r->error = reply.error;
 		text = ptrc_cli_process_reason(r->error);

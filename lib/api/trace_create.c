@@ -103,13 +103,11 @@ int ptrc_trace_give_up_log(trace_id_t id)
 	return 0;
 }
 
-int ptrc_trace_stall(trace_id_t id)
+int ptrc_trace_flush_error(trace_id_t id)
 {
 	PTRC_ENTER(c, id);
 
-	if (!c || !(atomic_load(&c->stream.header->room_word) & 1))
-		return 0;
-	return (int)atomic_load(&c->stream.header->flush_error);
+	return c ? (int)atomic_load(&c->stream.header->flush_error) : 0;
 }
 
 bool ptrc_trace_is_log_gone(trace_id_t id)

@@ -160,6 +160,12 @@ void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint6
 		l->unwritten_events = recorded - known;
 }
 
+void ptrc_losses_note_full(struct ptrc_losses *l, int flush_error)
+{
+	if (l->stream_events && !l->write_error)
+		l->write_error = flush_error;
+}
+
 /* The number of events of a closed log that could not be read because of damage, without those of missing files.
  * The log was read to its end, which gave read_count events. */
 static uint64_t unreadable(const struct ptrc_counts *counts, uint64_t read_count)

@@ -121,6 +121,10 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
  * log (ESTALE), or if ptrace-salvage can still write the rest. */
 void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint64_t in_log);
 
+/* If events were lost in the stream, and writing the log has failed with this error while they were recorded, notes the
+ * error: it is why the stream was full, though the log has all that was in the stream later. */
+void ptrc_losses_note_full(struct ptrc_losses *l, int flush_error);
+
 /* Adds the losses that were found while a log was read. The counts must be those after the reading. *read_count
  * is the number of events that were read; the pointer is NULL if the log was not read to its end. */
 void ptrc_losses_add_read(struct ptrc_losses *, const struct ptrc_counts *,

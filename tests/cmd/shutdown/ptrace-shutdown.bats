@@ -124,6 +124,27 @@ load ../../support/helpers
 	[ "$(session_files)" -eq 0 ]
 }
 
+@test "a full disk that has room again is named as the reason why events were lost" {
+	mkdir disk
+	own_mounts '
+		mount -t tmpfs -o size=1m tmpfs disk
+		mkfifo in
+		"$2" -w -W -n 20000 <in >out &
+		exec 7>in
+		until grep -qsx ready out; do sleep 0.02; done
+		ptrace-create --pid=$! --name="$1" --start --stream-min-size=64K -o disk/run.log >/dev/null
+		head -c 1M /dev/zero >disk/filler 2>/dev/null || true
+		echo >&7
+		until grep -qx done out; do sleep 0.02; done
+		until ptrace-stat --json "$1" 2>/dev/null | jq -e ".losses.write_error == 28"; do sleep 0.02; done
+		rm disk/filler
+		ptrace-shutdown --json "$1" >json 2>error || echo $? >status
+		kill $!' "$me" "$traced"
+	[ "$(<status)" = 3 ]
+	jq -e '.losses.write_error == 28 and .losses.stream_events > 0 and .losses.unwritten_events == 0' json
+	[[ $(tail -n 1 error) == *": writing the log failed: No space left on device" ]]
+}
+
 @test "a full disk without room for the end of the log: all losses are told" {
 	full=$PTRC_BUILD/tests/support/full_disk
 	"$full" 0 true || skip "no filters of system calls"
