@@ -206,8 +206,7 @@ int main(int argc, char **argv)
 		done++;
 		if (r.error) {
 			status = PTRC_EXIT_FAILED;
-			ptrc_cli_message(ptrc_orphan_id(&list[i], id), "%s",
-					 explain(&list[i], &r));
+			ptrc_cli_message(ptrc_orphan_id(&list[i], id), "%s", explain(&list[i], &r));
 		}
 		if (is_json)
 			put_json(&out, &list[i], &r);
