@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <posixtrace-log.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -109,6 +110,52 @@ trace_attr_t ts_inherited_attr(int stream_policy, size_t stream_bytes, size_t da
 	return attr;
 }
 
+/* The time in nanoseconds; it must be normalised. */
+static int64_t attr_ns(const struct timespec *time)
+{
+	if (time->tv_nsec < 0 || time->tv_nsec >= 1000000000)
+		fail("a time with %ld nanoseconds", time->tv_nsec);
+	return ts_time_ns(time);
+}
+
+struct ts_values ts_values(const trace_attr_t *attr)
+{
+	struct timespec created = {-1, -1}, clock = {-1, -1};
+	struct ts_values v;
+
+	memset(&v, 0x5a, sizeof(v));
+	OK(posix_trace_attr_getname(attr, v.name));
+	OK(posix_trace_attr_getgenversion(attr, v.version));
+	OK(posix_trace_attr_getinherited(attr, &v.inherited));
+	OK(posix_trace_attr_getlogfullpolicy(attr, &v.log_policy));
+	OK(posix_trace_attr_getstreamfullpolicy(attr, &v.stream_policy));
+	OK(posix_trace_attr_getlogsize(attr, &v.log_bytes));
+	OK(posix_trace_attr_getmaxdatasize(attr, &v.data_bytes));
+	OK(posix_trace_attr_getstreamsize(attr, &v.stream_bytes));
+	OK(posix_trace_attr_getmaxsystemeventsize(attr, &v.system_bytes));
+	OK(posix_trace_attr_getcreatetime(attr, &created));
+	OK(posix_trace_attr_getclockres(attr, &clock));
+	v.created_ns = attr_ns(&created);
+	v.clock_ns = attr_ns(&clock);
+	return v;
+}
+
+struct ts_values ts_values_of(trace_id_t trid)
+{
+	trace_attr_t attr;
+
+	OK(posix_trace_get_attr(trid, &attr));
+	return ts_values(&attr);
+}
+
+size_t ts_user_bytes(const trace_attr_t *attr, size_t len)
+{
+	size_t bytes = 0;
+
+	OK(posix_trace_attr_getmaxusereventsize(attr, len, &bytes));
+	return bytes;
+}
+
 trace_id_t ts_create(pid_t pid, const trace_attr_t *attr)
 {
 	trace_id_t trid = 0;
@@ -123,23 +170,40 @@ trace_id_t ts_create_running(pid_t pid, const trace_attr_t *attr)
 	return trid;
 }
 
-trace_id_t ts_make(int stream_policy, size_t stream_bytes, size_t data_bytes)
+trace_id_t ts_make_of(pid_t pid, int stream_policy, size_t stream_bytes, size_t data_bytes)
 {
 	trace_attr_t attr = ts_attr(stream_policy, stream_bytes, data_bytes);
-	return ts_create(0, &attr);
+	return ts_create(pid, &attr);
+}
+
+trace_id_t ts_make(int stream_policy, size_t stream_bytes, size_t data_bytes)
+{
+	return ts_make_of(0, stream_policy, stream_bytes, data_bytes);
+}
+
+trace_id_t ts_run_of(pid_t pid, int stream_policy, size_t stream_bytes, size_t data_bytes)
+{
+	trace_attr_t attr = ts_attr(stream_policy, stream_bytes, data_bytes);
+	return ts_create_running(pid, &attr);
 }
 
 trace_id_t ts_run(int stream_policy, size_t stream_bytes, size_t data_bytes)
 {
-	trace_id_t trid = ts_make(stream_policy, stream_bytes, data_bytes);
-	OK(posix_trace_start(trid));
-	return trid;
+	return ts_run_of(0, stream_policy, stream_bytes, data_bytes);
 }
 
 trace_id_t ts_run_inherited(pid_t pid, int stream_policy, size_t stream_bytes, size_t data_bytes)
 {
 	trace_attr_t attr = ts_inherited_attr(stream_policy, stream_bytes, data_bytes);
 	return ts_create_running(pid, &attr);
+}
+
+trace_id_t ts_past_start(trace_id_t trid)
+{
+	struct ts_event start = ts_expect(trid, POSIX_TRACE_START);
+
+	ts_event_free(&start);
+	return trid;
 }
 
 trace_id_t ts_create_log(pid_t pid, const trace_attr_t *attr, int fd)
@@ -246,15 +310,31 @@ trace_event_id_t ts_trid_id(trace_id_t trid, const char *name)
 	return id;
 }
 
-trace_event_set_t ts_set(trace_event_id_t first, ...)
+void ts_expect_name(trace_id_t trid, trace_event_id_t id, const char *name)
+{
+	char got[TRACE_EVENT_NAME_MAX + 1];
+
+	OK(posix_trace_eventid_get_name(trid, id, got));
+	if (strcmp(got, name) != 0)
+		fail("the name of event type %u is \"%s\", not \"%s\"", id, got, name);
+}
+
+static trace_event_set_t make_set(trace_event_id_t first, va_list ids)
 {
 	trace_event_set_t set;
-	va_list ids;
 
 	OK(posix_trace_eventset_empty(&set));
-	va_start(ids, first);
 	for (trace_event_id_t id = first; id; id = va_arg(ids, trace_event_id_t))
 		OK(posix_trace_eventset_add(id, &set));
+	return set;
+}
+
+trace_event_set_t ts_set(trace_event_id_t first, ...)
+{
+	va_list ids;
+
+	va_start(ids, first);
+	trace_event_set_t set = make_set(first, ids);
 	va_end(ids);
 	return set;
 }
@@ -266,14 +346,48 @@ bool ts_is_member(const trace_event_set_t *set, trace_event_id_t id)
 	return is_member != 0;
 }
 
-bool ts_same_set(const trace_event_set_t *a, const trace_event_set_t *b)
+/* The first identifier that only one of the sets has; 0 if there is none. */
+static trace_event_id_t difference(const trace_event_set_t *a, const trace_event_set_t *b)
 {
 	/* The identifiers are 1 to 8 for system events; those of user events follow without a
 	 * gap. */
 	for (trace_event_id_t id = 1; id <= 8 + TRACE_USER_EVENT_MAX; id++)
 		if (ts_is_member(a, id) != ts_is_member(b, id))
-			return false;
-	return true;
+			return id;
+	return 0;
+}
+
+bool ts_same_set(const trace_event_set_t *a, const trace_event_set_t *b)
+{
+	return difference(a, b) == 0;
+}
+
+static void expect_set(const trace_event_set_t *set, trace_event_id_t first, va_list ids)
+{
+	trace_event_set_t expected = make_set(first, ids);
+	trace_event_id_t id = difference(set, &expected);
+
+	if (id)
+		fail("the set %s %u", ts_is_member(set, id) ? "has" : "does not have", id);
+}
+
+void ts_expect_set(const trace_event_set_t *set, trace_event_id_t first, ...)
+{
+	va_list ids;
+
+	va_start(ids, first);
+	expect_set(set, first, ids);
+	va_end(ids);
+}
+
+void ts_expect_filter(trace_id_t trid, trace_event_id_t first, ...)
+{
+	trace_event_set_t filter = ts_filter(trid);
+	va_list ids;
+
+	va_start(ids, first);
+	expect_set(&filter, first, ids);
+	va_end(ids);
 }
 
 trace_event_set_t ts_filter(trace_id_t trid)
@@ -305,6 +419,12 @@ uint32_t ts_number(const struct ts_event *event)
 		     event->len);
 	memcpy(&number, event->data, sizeof(number));
 	return number;
+}
+
+void ts_emit_numbers(trace_event_id_t id, uint32_t first, uint32_t last)
+{
+	for (uint32_t number = first; number <= last; number++)
+		ts_emit(id, number);
 }
 
 static void emit_bytes(trace_event_id_t id, uint32_t number, size_t len)
@@ -516,11 +636,10 @@ ssize_t ts_find(const struct ts_events *events, trace_event_id_t id, size_t from
 	return -1;
 }
 
-void ts_expect_ids(const struct ts_events *events, trace_event_id_t first, ...)
+static void expect_ids(const struct ts_events *events, trace_event_id_t first, va_list ids)
 {
 	char seen[200];
 	size_t used = 0;
-	va_list ids;
 
 	for (size_t i = 0; i < events->count && used < sizeof(seen) - 12; i++)
 		used += (size_t)snprintf(seen + used, sizeof(seen) - used, " %u",
@@ -528,13 +647,31 @@ void ts_expect_ids(const struct ts_events *events, trace_event_id_t first, ...)
 	seen[used] = '\0';
 
 	size_t i = 0;
-	va_start(ids, first);
 	for (trace_event_id_t id = first; id; id = va_arg(ids, trace_event_id_t), i++)
 		if (i >= events->count || events->at[i].info.posix_event_id != id)
 			fail("event %zu is not %u; there are:%s", i, id, seen);
-	va_end(ids);
 	if (i != events->count)
 		fail("%zu events instead of %zu:%s", events->count, i, seen);
+}
+
+void ts_expect_ids(const struct ts_events *events, trace_event_id_t first, ...)
+{
+	va_list ids;
+
+	va_start(ids, first);
+	expect_ids(events, first, ids);
+	va_end(ids);
+}
+
+struct ts_events ts_read_ids(trace_id_t trid, trace_event_id_t first, ...)
+{
+	struct ts_events events = ts_read_all(trid);
+	va_list ids;
+
+	va_start(ids, first);
+	expect_ids(&events, first, ids);
+	va_end(ids);
+	return events;
 }
 
 void ts_expect_sorted(const struct ts_events *events)
@@ -564,6 +701,15 @@ void ts_expect_numbers(const struct ts_events *events, trace_event_id_t id, uint
 	}
 	if (due != (int64_t)last + 1)
 		fail("numbers end before %lld instead of %u", (long long)due, last + 1);
+}
+
+struct ts_events ts_read_numbers(trace_id_t trid, trace_event_id_t id, uint32_t first,
+				 uint32_t last)
+{
+	struct ts_events events = ts_read_all(trid);
+
+	ts_expect_numbers(&events, id, first, last);
+	return events;
 }
 
 int64_t ts_time_ns(const struct timespec *time)
@@ -1156,6 +1302,16 @@ void ts_reader_join(struct ts_reader *reader)
 	ts_join(reader->thread);
 }
 
+void ts_reader_expect(struct ts_reader *reader, uint32_t number)
+{
+	ts_reader_join(reader);
+	OK(reader->result);
+	if (reader->unavailable)
+		fail("the reader has no event");
+	if (ts_number(&reader->event) != number)
+		fail("the reader has number %u instead of %u", ts_number(&reader->event), number);
+}
+
 void ts_wait_turns(pid_t pid, unsigned int turns)
 {
 	int64_t end = monotonic_ms() + ts_patience_ms;
@@ -1191,6 +1347,37 @@ void *ts_join(pthread_t thread)
 	void *result = NULL;
 	OK(pthread_timedjoin_np(thread, &result, &end));
 	return result;
+}
+
+pid_t ts_process(void *(*run)(void *), void *arg)
+{
+	pid_t pid;
+
+	fflush(NULL);
+	SYS(pid = fork());
+	if (pid == 0) {
+		run(arg);
+		_exit(0);
+	}
+	return pid;
+}
+
+void *ts_emit_on(void *emitter)
+{
+	struct ts_emitter *e = emitter;
+
+	while (!e->is_over) {
+		if (e->begun == e->allowed) {
+			sched_yield();
+			continue;
+		}
+		uint32_t number = e->begun++;
+		ts_emit(e->id, number);
+		e->done = number + 1;
+		if (number % 8 == 0)
+			sched_yield();
+	}
+	return NULL;
 }
 
 /*

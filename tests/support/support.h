@@ -52,15 +52,36 @@ trace_attr_t ts_attr(int stream_policy, size_t stream_bytes, size_t data_bytes);
 /* As ts_attr(), with the inheritance policy POSIX_TRACE_INHERITED. */
 trace_attr_t ts_inherited_attr(int stream_policy, size_t stream_bytes, size_t data_bytes);
 
+/* What attributes are set to. */
+struct ts_values {
+	char name[TRACE_NAME_MAX], version[TRACE_NAME_MAX];
+	int inherited, log_policy, stream_policy;
+	size_t log_bytes, data_bytes, stream_bytes;
+	/* The maximum size of a system event. */
+	size_t system_bytes;
+	/* Nanoseconds: the creation time since the Epoch, and the resolution of the clock. */
+	int64_t created_ns, clock_ns;
+};
+struct ts_values ts_values(const trace_attr_t *attr);
+/* The values of a stream or log. */
+struct ts_values ts_values_of(trace_id_t trid);
+/* The maximum size of a user event with len bytes of data. */
+size_t ts_user_bytes(const trace_attr_t *attr, size_t len);
+
 /* Creates a stream; attr may be NULL. ts_create_running() also starts it; its START event is not
  * read yet. */
 trace_id_t ts_create(pid_t pid, const trace_attr_t *attr);
 trace_id_t ts_create_running(pid_t pid, const trace_attr_t *attr);
-/* Create a stream of this process with the attributes of ts_attr(). ts_run() also starts it. */
+/* Create a stream of this process, or of another one, with the attributes of ts_attr(). ts_run()
+ * and ts_run_of() also start it. */
 trace_id_t ts_make(int stream_policy, size_t stream_bytes, size_t data_bytes);
+trace_id_t ts_make_of(pid_t pid, int stream_policy, size_t stream_bytes, size_t data_bytes);
 trace_id_t ts_run(int stream_policy, size_t stream_bytes, size_t data_bytes);
+trace_id_t ts_run_of(pid_t pid, int stream_policy, size_t stream_bytes, size_t data_bytes);
 /* Creates and starts a stream of process `pid`, which its children inherit. */
 trace_id_t ts_run_inherited(pid_t pid, int stream_policy, size_t stream_bytes, size_t data_bytes);
+/* Reads START, which is the next event, and returns the stream. */
+trace_id_t ts_past_start(trace_id_t trid);
 /* Creates a stream with its log in fd, which stays open. */
 trace_id_t ts_create_log(pid_t pid, const trace_attr_t *attr, int fd);
 void ts_start(trace_id_t trid);
@@ -94,6 +115,8 @@ extern const struct ts_predefined ts_predefined[TS_PREDEFINED];
 trace_event_id_t ts_id(const char *name);
 /* Opens an event name in the target of the stream, and returns its identifier. */
 trace_event_id_t ts_trid_id(trace_id_t trid, const char *name);
+/* Checks that the event type has this name. */
+void ts_expect_name(trace_id_t trid, trace_event_id_t id, const char *name);
 
 /* The set with these members; the arguments end with 0. */
 trace_event_set_t ts_set(trace_event_id_t first, ...);
@@ -102,6 +125,9 @@ bool ts_is_member(const trace_event_set_t *set, trace_event_id_t id);
 bool ts_same_set(const trace_event_set_t *a, const trace_event_set_t *b);
 trace_event_set_t ts_filter(trace_id_t trid);
 void ts_set_filter(trace_id_t trid, const trace_event_set_t *set, int how);
+/* Check that the set, or the filter, has just these members; the arguments end with 0. */
+void ts_expect_set(const trace_event_set_t *set, trace_event_id_t first, ...);
+void ts_expect_filter(trace_id_t trid, trace_event_id_t first, ...);
 
 /*
  * Generating
@@ -111,6 +137,8 @@ void ts_set_filter(trace_id_t trid, const trace_event_set_t *set, int how);
  * event. */
 void ts_emit(trace_event_id_t id, uint32_t number);
 uint32_t ts_number(const struct ts_event *event);
+/* Records events with the numbers first to last. */
+void ts_emit_numbers(trace_event_id_t id, uint32_t first, uint32_t last);
 
 /* Records numbered events of len bytes (at least 4), starting with the number `first`, until the
  * stream is FULL. Returns the number after the last one. Fails if more than 2 * stream_bytes +
@@ -139,8 +167,12 @@ struct ts_event ts_expect(trace_id_t trid, trace_event_id_t id);
 void ts_expect_number(trace_id_t trid, trace_event_id_t id, uint32_t number);
 /* Checks that there is no event to read now. */
 void ts_expect_none(trace_id_t trid);
-/* Reads from an active stream until no event is available. */
+/* Reads from an active stream until no event is available. ts_read_ids() checks the events like
+ * ts_expect_ids(), ts_read_numbers() like ts_expect_numbers(). */
 struct ts_events ts_read_all(trace_id_t trid);
+struct ts_events ts_read_ids(trace_id_t trid, trace_event_id_t first, ...);
+struct ts_events ts_read_numbers(trace_id_t trid, trace_event_id_t id, uint32_t first,
+				 uint32_t last);
 /* Reads up to and including the first event of this type, and waits for it. ts_read_all() may stop
  * too early while other threads record: until an event call has ended, later events cannot be
  * read. */
@@ -227,6 +259,10 @@ struct ts_target {
 /* A function that a target calls. It gets a copy of the argument, and its result is that of
  * ts_target_call(). It must be in the test program itself, not in a shared library. */
 typedef intptr_t ts_routine(const void *arg, size_t arg_bytes);
+/* Begins the definition of a routine that need not use both arguments. */
+#define TS_ROUTINE(name)                                              \
+	static intptr_t name(__attribute__((unused)) const void *arg, \
+			     __attribute__((unused)) size_t arg_bytes)
 
 /* Forks a child of this process that waits for calls. */
 struct ts_target ts_target_fork(void);
@@ -295,10 +331,24 @@ void ts_reader_start(struct ts_reader *reader, trace_id_t trid);
 bool ts_reader_is_waiting(struct ts_reader *reader);
 /* Waits for the end of the thread. */
 void ts_reader_join(struct ts_reader *reader);
+/* Waits for the end of the thread, which has got an event with this number. */
+void ts_reader_expect(struct ts_reader *reader, uint32_t number);
 
 /* ts_thread() creates a thread; ts_join() waits for its end and returns its result. */
 pthread_t ts_thread(void *(*run)(void *), void *arg);
 void *ts_join(pthread_t thread);
+/* Forks a child that calls the function like a new thread, and then exits with 0. */
+pid_t ts_process(void *(*run)(void *), void *arg);
+
+/* Records numbered events, from 0 on, as long as it is not over and fewer than `allowed` have been
+ * begun. It may be in shared memory. */
+struct ts_emitter {
+	trace_event_id_t id;
+	_Atomic uint32_t begun, done, allowed;
+	_Atomic bool is_over;
+};
+/* To be run by ts_thread() or ts_process(). */
+void *ts_emit_on(void *emitter);
 
 /*
  * Signals
@@ -354,11 +404,17 @@ HELPER(ts_serve)
 #define TS_HERE ts_where(__FILE__, __LINE__)
 #define ts_attr(...) (TS_HERE, ts_attr(__VA_ARGS__))
 #define ts_inherited_attr(...) (TS_HERE, ts_inherited_attr(__VA_ARGS__))
+#define ts_values(...) (TS_HERE, ts_values(__VA_ARGS__))
+#define ts_values_of(...) (TS_HERE, ts_values_of(__VA_ARGS__))
+#define ts_user_bytes(...) (TS_HERE, ts_user_bytes(__VA_ARGS__))
 #define ts_create(...) (TS_HERE, ts_create(__VA_ARGS__))
 #define ts_create_running(...) (TS_HERE, ts_create_running(__VA_ARGS__))
 #define ts_make(...) (TS_HERE, ts_make(__VA_ARGS__))
 #define ts_run(...) (TS_HERE, ts_run(__VA_ARGS__))
+#define ts_make_of(...) (TS_HERE, ts_make_of(__VA_ARGS__))
+#define ts_run_of(...) (TS_HERE, ts_run_of(__VA_ARGS__))
 #define ts_run_inherited(...) (TS_HERE, ts_run_inherited(__VA_ARGS__))
+#define ts_past_start(...) (TS_HERE, ts_past_start(__VA_ARGS__))
 #define ts_create_log(...) (TS_HERE, ts_create_log(__VA_ARGS__))
 #define ts_start(...) (TS_HERE, ts_start(__VA_ARGS__))
 #define ts_stop(...) (TS_HERE, ts_stop(__VA_ARGS__))
@@ -374,8 +430,11 @@ HELPER(ts_serve)
 #define ts_set_in(...) (TS_HERE, ts_set_in(__VA_ARGS__))
 #define ts_id(...) (TS_HERE, ts_id(__VA_ARGS__))
 #define ts_trid_id(...) (TS_HERE, ts_trid_id(__VA_ARGS__))
+#define ts_expect_name(...) (TS_HERE, ts_expect_name(__VA_ARGS__))
 #define ts_filter(...) (TS_HERE, ts_filter(__VA_ARGS__))
 #define ts_set_filter(...) (TS_HERE, ts_set_filter(__VA_ARGS__))
+#define ts_expect_set(...) (TS_HERE, ts_expect_set(__VA_ARGS__))
+#define ts_expect_filter(...) (TS_HERE, ts_expect_filter(__VA_ARGS__))
 #define ts_number(...) (TS_HERE, ts_number(__VA_ARGS__))
 #define ts_fill(...) (TS_HERE, ts_fill(__VA_ARGS__))
 #define ts_try_next(...) (TS_HERE, ts_try_next(__VA_ARGS__))
@@ -384,6 +443,8 @@ HELPER(ts_serve)
 #define ts_expect_number(...) (TS_HERE, ts_expect_number(__VA_ARGS__))
 #define ts_expect_none(...) (TS_HERE, ts_expect_none(__VA_ARGS__))
 #define ts_read_all(...) (TS_HERE, ts_read_all(__VA_ARGS__))
+#define ts_read_ids(...) (TS_HERE, ts_read_ids(__VA_ARGS__))
+#define ts_read_numbers(...) (TS_HERE, ts_read_numbers(__VA_ARGS__))
 #define ts_read_until(...) (TS_HERE, ts_read_until(__VA_ARGS__))
 #define ts_read_log(...) (TS_HERE, ts_read_log(__VA_ARGS__))
 #define ts_expect_ids(...) (TS_HERE, ts_expect_ids(__VA_ARGS__))
@@ -411,7 +472,9 @@ HELPER(ts_serve)
 #define ts_wait_turns(...) (TS_HERE, ts_wait_turns(__VA_ARGS__))
 #define ts_reader_start(...) (TS_HERE, ts_reader_start(__VA_ARGS__))
 #define ts_reader_join(...) (TS_HERE, ts_reader_join(__VA_ARGS__))
+#define ts_reader_expect(...) (TS_HERE, ts_reader_expect(__VA_ARGS__))
 #define ts_join(...) (TS_HERE, ts_join(__VA_ARGS__))
+#define ts_process(...) (TS_HERE, ts_process(__VA_ARGS__))
 #endif
 
 #endif

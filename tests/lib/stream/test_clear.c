@@ -5,19 +5,12 @@
 #define SMALL 16384
 #define UNNAMED POSIX_TRACE_UNNAMED_USEREVENT
 
-static trace_attr_t small_attr(int policy)
-{
-	return ts_attr(policy, SMALL, 256);
-}
-
 TEST(all_events_recorded_before_are_gone, "CLEAR-01 CLEAR-02")
 {
-	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
-	for (int i = 0; i < 2; i++) {
-		trace_id_t trid = ts_run(policies[i], SMALL, 256);
+	for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
+		trace_id_t trid = ts_run(policy, SMALL, 256);
 
-		for (uint32_t n = 0; n < 50; n++)
-			ts_emit(UNNAMED, n);
+		ts_emit_numbers(UNNAMED, 0, 49);
 		/* Some of them read, some not. */
 		for (int n = 0; n < 10; n++)
 			ts_next(trid);
@@ -26,8 +19,7 @@ TEST(all_events_recorded_before_are_gone, "CLEAR-01 CLEAR-02")
 		ts_expect_running(trid);
 		ts_emit(UNNAMED, 51);
 		ts_stop(trid);
-		struct ts_events events = ts_read_all(trid);
-		ts_expect_ids(&events, UNNAMED, POSIX_TRACE_STOP, 0U);
+		struct ts_events events = ts_read_ids(trid, UNNAMED, POSIX_TRACE_STOP, 0U);
 		CHECK_EQ(ts_number(&events.at[0]), 51);
 		ts_shutdown(trid);
 	}
@@ -35,10 +27,8 @@ TEST(all_events_recorded_before_are_gone, "CLEAR-01 CLEAR-02")
 
 TEST(events_of_other_processes_and_threads_are_gone_too, "CLEAR-01")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
 	struct ts_target target = ts_target_fork();
-	trace_id_t trid = ts_create_running(target.pid, &attr);
+	trace_id_t trid = ts_run_inherited(target.pid, POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 	struct ts_target child = ts_target_fork_child(&target);
 
 	ts_target_emit(&target, UNNAMED, 1);
@@ -47,40 +37,40 @@ TEST(events_of_other_processes_and_threads_are_gone_too, "CLEAR-01")
 	ts_expect_none(trid);
 	ts_target_emit(&child, UNNAMED, 3);
 	ts_target_emit(&target, UNNAMED, 4);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_numbers(&events, UNNAMED, 3, 4);
+	struct ts_events events = ts_read_numbers(trid, UNNAMED, 3, 4);
 	CHECK_EQ(events.count, 2);
 	ts_target_end(&child);
 	ts_clear(trid);
 	ts_target_emit(&target, UNNAMED, 5);
-	events = ts_read_all(trid);
-	ts_expect_numbers(&events, UNNAMED, 5, 5);
+	ts_read_numbers(trid, UNNAMED, 5, 5);
 	ts_target_end(&target);
 }
 
 TEST(running_or_suspended_it_stays_so, "CLEAR-02")
 {
-	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
+	for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
+		trace_id_t trid = ts_make(policy, SMALL, 256);
 
-	ts_clear(trid);
-	ts_expect_suspended(trid);
-	ts_expect_none(trid);
-	ts_emit(UNNAMED, 1);
-	ts_expect_none(trid);
-	ts_start(trid);
-	ts_clear(trid);
-	ts_expect_running(trid);
-	ts_clear(trid);
-	ts_expect_none(trid);
-	ts_expect_running(trid);
-	ts_emit(UNNAMED, 2);
-	ts_expect(trid, UNNAMED);
-	ts_stop(trid);
-	ts_clear(trid);
-	ts_expect_suspended(trid);
-	ts_expect_none(trid);
-	ts_start(trid);
-	ts_expect(trid, POSIX_TRACE_START);
+		ts_clear(trid);
+		ts_expect_suspended(trid);
+		ts_expect_none(trid);
+		ts_emit(UNNAMED, 1);
+		ts_expect_none(trid);
+		ts_start(trid);
+		ts_clear(trid);
+		ts_expect_running(trid);
+		ts_clear(trid);
+		ts_expect_none(trid);
+		ts_expect_running(trid);
+		ts_emit(UNNAMED, 2);
+		ts_expect(trid, UNNAMED);
+		ts_stop(trid);
+		ts_clear(trid);
+		ts_expect_suspended(trid);
+		ts_expect_none(trid);
+		ts_start(trid);
+		ts_expect(trid, POSIX_TRACE_START);
+	}
 }
 
 TEST(a_full_loop_stream_is_not_full_afterwards, "CLEAR-03 CLEAR-06")
@@ -95,43 +85,31 @@ TEST(a_full_loop_stream_is_not_full_afterwards, "CLEAR-03 CLEAR-06")
 	ts_clear(trid);
 	ts_expect_running(trid);
 	ts_emit(UNNAMED, 1);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, UNNAMED, 0U);
+	ts_read_ids(trid, UNNAMED, 0U);
 
-	/* OVERFLOW was reported, its RESUME not yet. */
-	ts_flood(SMALL, UNNAMED, 100, 0);
-	ts_expect(trid, POSIX_TRACE_OVERFLOW);
-	ts_clear(trid);
-	ts_emit(UNNAMED, 2);
-	events = ts_read_all(trid);
-	ts_expect_ids(&events, UNNAMED, 0U);
-	CHECK_EQ(ts_number(&events.at[0]), 2);
-
-	/* RESUME was reported, its event not. */
-	ts_flood(SMALL, UNNAMED, 100, 0);
-	ts_expect(trid, POSIX_TRACE_OVERFLOW);
-	ts_expect(trid, POSIX_TRACE_RESUME);
-	ts_clear(trid);
-	ts_emit(UNNAMED, 3);
-	events = ts_read_all(trid);
-	ts_expect_ids(&events, UNNAMED, 0U);
-	CHECK_EQ(ts_number(&events.at[0]), 3);
+	/* OVERFLOW was reported, its RESUME not yet; RESUME was reported, its event not. */
+	for (uint32_t marks = 1; marks <= 2; marks++) {
+		ts_flood(SMALL, UNNAMED, 100, 0);
+		ts_expect(trid, POSIX_TRACE_OVERFLOW);
+		if (marks == 2)
+			ts_expect(trid, POSIX_TRACE_RESUME);
+		ts_clear(trid);
+		ts_emit(UNNAMED, marks);
+		ts_expect_number(trid, UNNAMED, marks);
+		ts_expect_none(trid);
+	}
 }
 
 TEST(names_stay, "CLEAR-04")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
 	struct ts_target target = ts_target_fork();
-	trace_id_t trid = ts_create_running(target.pid, &attr);
+	trace_id_t trid = ts_run_of(target.pid, POSIX_TRACE_LOOP, SMALL, 256);
 	trace_event_id_t a = ts_target_id(&target, "a"), b = ts_trid_id(trid, "b");
-	char name[TRACE_EVENT_NAME_MAX + 1];
 
 	ts_target_emit(&target, a, 1);
 	ts_clear(trid);
-	CHECK_OK(posix_trace_eventid_get_name(trid, a, name));
-	CHECK_STR_EQ(name, "a");
-	CHECK_OK(posix_trace_eventid_get_name(trid, b, name));
-	CHECK_STR_EQ(name, "b");
+	ts_expect_name(trid, a, "a");
+	ts_expect_name(trid, b, "b");
 	CHECK_EQ(ts_target_id(&target, "b"), b);
 	CHECK_EQ(ts_trid_id(trid, "a"), a);
 	ts_target_emit(&target, a, 2);
@@ -141,29 +119,21 @@ TEST(names_stay, "CLEAR-04")
 
 TEST(attributes_and_capacity_stay, "CLEAR-05 CLOCK-05 SIZE-11")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL), before, after;
-	struct timespec then, now;
-	size_t bytes;
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 
 	CHECK_OK(posix_trace_attr_setname(&attr, "cleared"));
 	trace_id_t trid = ts_create_running(0, &attr);
-	CHECK_OK(posix_trace_get_attr(trid, &before));
+	int64_t created_ns = ts_values_of(trid).created_ns;
 	for (int i = 0; i < 4; i++) {
-		char name[TRACE_NAME_MAX];
 		uint32_t count = ts_fill(trid, SMALL, UNNAMED, 100, 0);
 		/* At least what is guaranteed, every time. */
-		CHECK_OK(posix_trace_attr_getmaxusereventsize(&before, 100, &bytes));
-		CHECK_GE((count + 2) * bytes, SMALL);
+		CHECK_GE((count + 2) * ts_user_bytes(&attr, 100), SMALL);
 		ts_clear(trid);
 		ts_start(trid);
-		CHECK_OK(posix_trace_get_attr(trid, &after));
-		CHECK_OK(posix_trace_attr_getname(&after, name));
-		CHECK_STR_EQ(name, "cleared");
-		CHECK_OK(posix_trace_attr_getstreamsize(&after, &bytes));
-		CHECK_EQ(bytes, SMALL);
-		CHECK_OK(posix_trace_attr_getcreatetime(&before, &then));
-		CHECK_OK(posix_trace_attr_getcreatetime(&after, &now));
-		CHECK_EQ(ts_time_ns(&now), ts_time_ns(&then));
+		struct ts_values after = ts_values_of(trid);
+		CHECK_STR_EQ(after.name, "cleared");
+		CHECK_EQ(after.stream_bytes, SMALL);
+		CHECK_EQ(after.created_ns, created_ns);
 	}
 }
 
@@ -190,24 +160,22 @@ TEST(the_filter_is_empty_afterwards, "CLEAR-07 FILTER-09")
 {
 	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
 	trace_event_id_t a = ts_id("a");
-	trace_event_set_t set = ts_set(a, POSIX_TRACE_STOP, 0U), none = ts_set(0U);
+	trace_event_set_t set = ts_set(a, POSIX_TRACE_STOP, 0U);
 
 	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 	ts_emit(a, 1);
 	ts_clear(trid);
-	trace_event_set_t filter = ts_filter(trid);
-	CHECK(ts_same_set(&filter, &none));
+	ts_expect_filter(trid, 0U);
 	ts_expect_none(trid);
 	ts_emit(a, 2);
 	ts_stop(trid);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, a, POSIX_TRACE_STOP, 0U);
+	ts_read_ids(trid, a, POSIX_TRACE_STOP, 0U);
 	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 	ts_clear(trid);
 	ts_start(trid);
 	struct ts_event event = ts_expect(trid, POSIX_TRACE_START);
-	memcpy(&filter, event.data, sizeof(filter));
-	CHECK(ts_same_set(&filter, &none));
+	trace_event_set_t filter = ts_set_in(&event, 0);
+	ts_expect_set(&filter, 0U);
 }
 
 TEST(the_event_type_list_starts_again, "CLEAR-08")
@@ -241,11 +209,10 @@ TEST(a_stream_that_stopped_for_being_full_needs_a_start, "CLEAR-09 CLEAR-03 POLI
 	ts_start(trid);
 	ts_expect_running(trid);
 	ts_emit(UNNAMED, 3);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, 0U);
+	ts_read_ids(trid, POSIX_TRACE_START, UNNAMED, 0U);
 	/* From here on everything is as ever. */
 	ts_fill(trid, SMALL, UNNAMED, 100, 0);
-	events = ts_read_all(trid);
+	struct ts_events events = ts_read_all(trid);
 	CHECK_EQ(events.at[events.count - 1].info.posix_event_id, POSIX_TRACE_START);
 	ts_expect_running(trid);
 }
@@ -321,12 +288,10 @@ TEST(events_during_the_call_are_whole_or_gone, "CLEAR-13 CLEAR-01")
 	pthread_t threads[2] = {ts_thread(emit_on, &emitters[0]), ts_thread(emit_on, &emitters[1])};
 
 	for (int i = 0; i < 100; i++) {
-		uint32_t before[2];
 		uint32_t seen = emitters[0].begun;
 		while (emitters[0].begun < seen + 20)
 			sched_yield();
-		before[0] = emitters[0].begun;
-		before[1] = emitters[1].begun;
+		uint32_t before[2] = {emitters[0].begun, emitters[1].begun};
 		ts_clear(trid);
 		ts_stop(trid);
 		/* Whatever began after the clear and before the stop is here; what was
@@ -334,13 +299,12 @@ TEST(events_during_the_call_are_whole_or_gone, "CLEAR-13 CLEAR-01")
 		 * other, but each one's run has no hole. */
 		struct ts_events events = ts_read_until(trid, POSIX_TRACE_STOP);
 		int64_t last[2] = {-1, -1};
-		pthread_t ids[2] = {threads[0], threads[1]};
 		for (size_t j = 0; j < events.count; j++) {
 			const struct ts_event *event = &events.at[j];
 			if (event->info.posix_event_id != UNNAMED)
 				continue;
-			int who = pthread_equal(event->info.posix_thread_id, ids[1]) != 0;
-			CHECK(pthread_equal(event->info.posix_thread_id, ids[who]));
+			int who = pthread_equal(event->info.posix_thread_id, threads[1]) != 0;
+			CHECK(pthread_equal(event->info.posix_thread_id, threads[who]));
 			uint32_t number = ts_number(event);
 			CHECK_EQ(event->len, 4 + number % 60);
 			for (size_t k = 4; k < event->len; k++)
@@ -351,7 +315,6 @@ TEST(events_during_the_call_are_whole_or_gone, "CLEAR-13 CLEAR-01")
 			last[who] = number;
 		}
 		CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 0);
-		ts_events_free(&events);
 		ts_start(trid);
 	}
 	for (int i = 0; i < 2; i++) {
@@ -400,17 +363,14 @@ TEST(clear_waits_for_a_flush, "CLEAR-14 CLEAR-12 LOG-17", NEEDS_KEEPER)
 
 TEST(a_blocked_reader_stays_blocked, "CLEAR-15 GETNEXT-06")
 {
-	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
+	trace_id_t trid = ts_past_start(ts_run(POSIX_TRACE_LOOP, SMALL, 256));
 	struct ts_reader reader;
 
-	ts_expect(trid, POSIX_TRACE_START);
 	ts_reader_start(&reader, trid);
 	for (int i = 0; i < 20; i++)
 		ts_clear(trid);
 	ts_wait_asleep(getpid(), reader.tid);
 	CHECK(ts_reader_is_waiting(&reader));
 	ts_emit(UNNAMED, 7);
-	ts_reader_join(&reader);
-	CHECK_EQ(reader.result, 0);
-	CHECK_EQ(ts_number(&reader.event), 7);
+	ts_reader_expect(&reader, 7);
 }
