@@ -51,12 +51,33 @@ static void require_full_set(int count)
 	CHECK_EQ(count, TRACE_SYS_MAX);
 }
 
+static void need_root(void)
+{
+	if (geteuid() != 0)
+		SKIP("needs root, for another user");
+}
+
+/* The result of the call, which stores an identifier only if it succeeds. */
+static int create_result(pid_t pid, const trace_attr_t *attr)
+{
+	trace_id_t trid = 42;
+	int err = posix_trace_create(pid, attr, &trid);
+
+	CHECK_EQ(trid == 42, err != 0);
+	return err;
+}
+
+static int create_small(pid_t pid)
+{
+	trace_attr_t attr = small_attr();
+	return create_result(pid, &attr);
+}
+
 TEST(it_traces_the_process_asked_for_and_no_other, "CREATE-01 GEN-12")
 {
 	struct ts_target target = ts_target_fork();
 	struct ts_target other = ts_target_fork();
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(target.pid, &attr);
+	trace_id_t trid = ts_make_of(target.pid, POSIX_TRACE_LOOP, SMALL, 256);
 
 	CHECK_NE(trid, 0);
 	ts_start(trid);
@@ -64,8 +85,8 @@ TEST(it_traces_the_process_asked_for_and_no_other, "CREATE-01 GEN-12")
 	ts_target_emit(&other, POSIX_TRACE_UNNAMED_USEREVENT, 2);
 	ts_target_emit(&target, POSIX_TRACE_UNNAMED_USEREVENT, 3);
 
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0U);
+	struct ts_events events =
+		ts_read_ids(trid, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0U);
 	CHECK_EQ(ts_number(&events.at[1]), 3);
 	CHECK_EQ(events.at[1].info.posix_pid, target.pid);
 	ts_shutdown(trid);
@@ -75,12 +96,10 @@ TEST(it_traces_the_process_asked_for_and_no_other, "CREATE-01 GEN-12")
 
 TEST(pid_0_and_its_own_pid_mean_the_caller, "CREATE-02")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t by_0 = ts_create_running(0, &attr);
-	trace_id_t by_pid = ts_create_running(getpid(), &attr);
+	trace_id_t both[] = {ts_run(POSIX_TRACE_LOOP, SMALL, 256),
+			     ts_run_of(getpid(), POSIX_TRACE_LOOP, SMALL, 256)};
 
 	ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, 7);
-	trace_id_t both[] = {by_0, by_pid};
 	for (int i = 0; i < 2; i++) {
 		ts_expect(both[i], POSIX_TRACE_START);
 		struct ts_event event = ts_expect(both[i], POSIX_TRACE_UNNAMED_USEREVENT);
@@ -92,58 +111,35 @@ TEST(pid_0_and_its_own_pid_mean_the_caller, "CREATE-02")
 
 TEST(null_attributes_are_the_defaults, "CREATE-03 POLICY-09")
 {
-	trace_attr_t fresh, got;
-	trace_id_t trid = ts_create(0, NULL);
-	char name_got[TRACE_NAME_MAX], name_fresh[TRACE_NAME_MAX];
-	size_t size_got, size_fresh;
-	int got_int, fresh_int;
+	trace_attr_t attr = ts_attr(0, 0, 0);
+	struct ts_values fresh = ts_values(&attr), got = ts_values_of(ts_create(0, NULL));
 
-	CHECK_OK(posix_trace_attr_init(&fresh));
-	CHECK_OK(posix_trace_get_attr(trid, &got));
-	CHECK_OK(posix_trace_attr_getname(&got, name_got));
-	CHECK_OK(posix_trace_attr_getname(&fresh, name_fresh));
-	CHECK_STR_EQ(name_got, name_fresh);
-	CHECK_OK(posix_trace_attr_getinherited(&got, &got_int));
-	CHECK_OK(posix_trace_attr_getinherited(&fresh, &fresh_int));
-	CHECK_EQ(got_int, fresh_int);
-	CHECK_OK(posix_trace_attr_getlogfullpolicy(&got, &got_int));
-	CHECK_OK(posix_trace_attr_getlogfullpolicy(&fresh, &fresh_int));
-	CHECK_EQ(got_int, fresh_int);
-	CHECK_OK(posix_trace_attr_getstreamfullpolicy(&got, &got_int));
-	CHECK_EQ(got_int, POSIX_TRACE_LOOP);
-	CHECK_OK(posix_trace_attr_getlogsize(&got, &size_got));
-	CHECK_OK(posix_trace_attr_getlogsize(&fresh, &size_fresh));
-	CHECK_EQ(size_got, size_fresh);
-	CHECK_OK(posix_trace_attr_getmaxdatasize(&got, &size_got));
-	CHECK_OK(posix_trace_attr_getmaxdatasize(&fresh, &size_fresh));
-	CHECK_EQ(size_got, size_fresh);
-	CHECK_OK(posix_trace_attr_getstreamsize(&got, &size_got));
-	CHECK_OK(posix_trace_attr_getstreamsize(&fresh, &size_fresh));
-	CHECK_EQ(size_got, size_fresh);
-	ts_shutdown(trid);
+	CHECK_STR_EQ(got.name, fresh.name);
+	CHECK_EQ(got.inherited, fresh.inherited);
+	CHECK_EQ(got.log_policy, fresh.log_policy);
+	CHECK_EQ(got.stream_policy, POSIX_TRACE_LOOP);
+	CHECK_EQ(got.log_bytes, fresh.log_bytes);
+	CHECK_EQ(got.data_bytes, fresh.data_bytes);
+	CHECK_EQ(got.stream_bytes, fresh.stream_bytes);
 }
 
 TEST(a_new_stream_filters_nothing, "CREATE-05 FILTER-06")
 {
 	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
-	trace_event_set_t filter = ts_filter(trid);
 
-	for (trace_event_id_t id = 1; id <= 8 + TRACE_USER_EVENT_MAX; id++)
-		CHECK(!ts_is_member(&filter, id));
+	ts_expect_filter(trid, 0U);
 	trace_event_id_t named = ts_id("create named");
 	ts_start(trid);
 	ts_emit(named, 1);
 	ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, 2);
 	ts_stop(trid);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, named, POSIX_TRACE_UNNAMED_USEREVENT,
-		      POSIX_TRACE_STOP, 0U);
+	ts_read_ids(trid, POSIX_TRACE_START, named, POSIX_TRACE_UNNAMED_USEREVENT, POSIX_TRACE_STOP,
+		    0U);
 }
 
 TEST(streams_may_have_the_same_name, "NAME-08 CREATE-07")
 {
-	trace_attr_t attr = small_attr(), got;
-	char name[TRACE_NAME_MAX];
+	trace_attr_t attr = small_attr();
 	trace_id_t same[3];
 	trace_event_id_t named = ts_id("in all");
 
@@ -154,9 +150,7 @@ TEST(streams_may_have_the_same_name, "NAME-08 CREATE-07")
 	ts_start(same[2]);
 	ts_emit(named, 1);
 	for (int i = 0; i < 3; i++) {
-		CHECK_OK(posix_trace_get_attr(same[i], &got));
-		CHECK_OK(posix_trace_attr_getname(&got, name));
-		CHECK_STR_EQ(name, "one name");
+		CHECK_STR_EQ(ts_values_of(same[i]).name, "one name");
 		/* Each is a stream of its own all the same. */
 		struct ts_events events = ts_read_all(same[i]);
 		if (i == 1)
@@ -169,11 +163,8 @@ TEST(streams_may_have_the_same_name, "NAME-08 CREATE-07")
 
 TEST(a_stream_keeps_the_attributes_of_its_creation, "CREATE-06 ATTR-13 ATTR-14 ATTR-15")
 {
-	trace_attr_t attr = small_attr(), got;
-	char name[TRACE_NAME_MAX];
-	struct timespec created[2];
-	size_t bytes;
-	int policy;
+	trace_attr_t attr = small_attr();
+	struct ts_values got;
 
 	CHECK_OK(posix_trace_attr_setname(&attr, "first"));
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
@@ -181,12 +172,10 @@ TEST(a_stream_keeps_the_attributes_of_its_creation, "CREATE-06 ATTR-13 ATTR-14 A
 	trace_id_t first = ts_create(0, &attr);
 	int64_t middle_ns = ts_realtime_ns();
 	/* No getter may tell a difference. */
-	CHECK_OK(posix_trace_attr_getname(&attr, name));
-	CHECK_STR_EQ(name, "first");
-	CHECK_OK(posix_trace_attr_getcreatetime(&attr, &created[0]));
-	CHECK_EQ(ts_time_ns(&created[0]), 0);
-	CHECK_OK(posix_trace_attr_getstreamsize(&attr, &bytes));
-	CHECK_EQ(bytes, SMALL);
+	got = ts_values(&attr);
+	CHECK_STR_EQ(got.name, "first");
+	CHECK_EQ(got.created_ns, 0);
+	CHECK_EQ(got.stream_bytes, SMALL);
 
 	CHECK_OK(posix_trace_attr_setname(&attr, "second"));
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_CLOSE_FOR_CHILD));
@@ -195,23 +184,16 @@ TEST(a_stream_keeps_the_attributes_of_its_creation, "CREATE-06 ATTR-13 ATTR-14 A
 	int64_t end_ns = ts_realtime_ns();
 	CHECK_OK(posix_trace_attr_destroy(&attr));
 
-	CHECK_OK(posix_trace_get_attr(first, &got));
-	CHECK_OK(posix_trace_attr_getname(&got, name));
-	CHECK_STR_EQ(name, "first");
-	CHECK_OK(posix_trace_attr_getinherited(&got, &policy));
-	CHECK_EQ(policy, POSIX_TRACE_INHERITED);
-	CHECK_OK(posix_trace_attr_getmaxdatasize(&got, &bytes));
-	CHECK_EQ(bytes, 256);
-	CHECK_OK(posix_trace_attr_getcreatetime(&got, &created[0]));
-	CHECK_OK(posix_trace_get_attr(second, &got));
-	CHECK_OK(posix_trace_attr_getname(&got, name));
-	CHECK_STR_EQ(name, "second");
-	CHECK_OK(posix_trace_attr_getcreatetime(&got, &created[1]));
-
-	CHECK_LE(start_ns, ts_time_ns(&created[0]));
-	CHECK_LE(ts_time_ns(&created[0]), middle_ns);
-	CHECK_LE(middle_ns, ts_time_ns(&created[1]));
-	CHECK_LE(ts_time_ns(&created[1]), end_ns);
+	got = ts_values_of(first);
+	CHECK_STR_EQ(got.name, "first");
+	CHECK_EQ(got.inherited, POSIX_TRACE_INHERITED);
+	CHECK_EQ(got.data_bytes, 256);
+	CHECK_LE(start_ns, got.created_ns);
+	CHECK_LE(got.created_ns, middle_ns);
+	got = ts_values_of(second);
+	CHECK_STR_EQ(got.name, "second");
+	CHECK_LE(middle_ns, got.created_ns);
+	CHECK_LE(got.created_ns, end_ns);
 
 	/* And it records by them. */
 	char data[100] = {0};
@@ -226,12 +208,11 @@ TEST(a_stream_keeps_the_attributes_of_its_creation, "CREATE-06 ATTR-13 ATTR-14 A
 
 TEST(streams_of_one_process_are_separate, "CREATE-07 FILTER-19 STARTSTOP-15")
 {
-	trace_attr_t attr = small_attr();
 	trace_event_id_t a = ts_id("a"), b = ts_id("b");
 	trace_event_set_t only_a = ts_set(a, 0U);
-	trace_id_t all = ts_create_running(0, &attr);
-	trace_id_t without_a = ts_create(0, &attr);
-	trace_id_t idle = ts_create(0, &attr);
+	trace_id_t all = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
+	trace_id_t without_a = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
+	trace_id_t idle = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 
 	ts_set_filter(without_a, &only_a, POSIX_TRACE_SET_EVENTSET);
 	ts_start(without_a);
@@ -241,18 +222,14 @@ TEST(streams_of_one_process_are_separate, "CREATE-07 FILTER-19 STARTSTOP-15")
 	ts_stop(all);
 	ts_emit(b, 3);
 
-	struct ts_events events = ts_read_all(without_a);
-	ts_expect_ids(&events, POSIX_TRACE_START, b, b, 0U);
-	events = ts_read_all(all);
-	ts_expect_ids(&events, a, b, POSIX_TRACE_STOP, 0U);
+	ts_read_ids(without_a, POSIX_TRACE_START, b, b, 0U);
+	ts_read_ids(all, a, b, POSIX_TRACE_STOP, 0U);
 	ts_expect_none(idle);
 	ts_expect_suspended(all);
 	ts_expect_running(without_a);
 	ts_expect_suspended(idle);
-	trace_event_set_t filter = ts_filter(all);
-	CHECK(!ts_is_member(&filter, a));
-	filter = ts_filter(without_a);
-	CHECK(ts_is_member(&filter, a));
+	ts_expect_filter(all, 0U);
+	ts_expect_filter(without_a, a, 0U);
 	ts_shutdown(all);
 	ts_emit(b, 4);
 	ts_expect_number(without_a, b, 4);
@@ -260,21 +237,16 @@ TEST(streams_of_one_process_are_separate, "CREATE-07 FILTER-19 STARTSTOP-15")
 
 static trace_id_t routine_trid;
 
-static intptr_t do_create(const void *arg, size_t bytes)
+TS_ROUTINE(do_create)
 {
-	pid_t pid;
 	trace_attr_t attr = small_attr();
-	(void)bytes;
-	memcpy(&pid, arg, sizeof(pid));
-	int err = posix_trace_create(pid, &attr, &routine_trid);
+	int err = posix_trace_create(*(const pid_t *)arg, &attr, &routine_trid);
 	return err ? err : posix_trace_start(routine_trid);
 }
 
-static intptr_t do_count_user_events(const void *arg, size_t bytes)
+TS_ROUTINE(do_count_user_events)
 {
 	struct ts_events events = ts_read_all(routine_trid);
-	(void)arg;
-	(void)bytes;
 	return (intptr_t)ts_count(&events, POSIX_TRACE_UNNAMED_USEREVENT);
 }
 
@@ -282,8 +254,7 @@ TEST(several_controllers_trace_one_target, "CREATE-08")
 {
 	struct ts_target target = ts_target_fork();
 	struct ts_target controller = ts_target_fork();
-	trace_attr_t attr = small_attr();
-	trace_id_t mine = ts_create_running(target.pid, &attr);
+	trace_id_t mine = ts_run_of(target.pid, POSIX_TRACE_LOOP, SMALL, 256);
 
 	CHECK_OK((int)ts_target_call(&controller, do_create, &target.pid, sizeof(target.pid)));
 	ts_target_emit(&target, POSIX_TRACE_UNNAMED_USEREVENT, 1);
@@ -292,20 +263,17 @@ TEST(several_controllers_trace_one_target, "CREATE-08")
 	/* The other's reading and ending is none of this one's business. */
 	ts_target_end(&controller);
 	ts_target_emit(&target, POSIX_TRACE_UNNAMED_USEREVENT, 3);
-	struct ts_events events = ts_read_all(mine);
-	ts_expect_numbers(&events, POSIX_TRACE_UNNAMED_USEREVENT, 1, 3);
+	ts_read_numbers(mine, POSIX_TRACE_UNNAMED_USEREVENT, 1, 3);
 	ts_target_end(&target);
 }
 
 static trace_id_t routine_trids[TRACE_SYS_MAX + 1];
 static int routine_count;
 
-static intptr_t do_create_many(const void *arg, size_t bytes)
+TS_ROUTINE(do_create_many)
 {
 	trace_attr_t attr = small_attr();
-	int wanted;
-	(void)bytes;
-	memcpy(&wanted, arg, sizeof(wanted));
+	const int wanted = *(const int *)arg;
 	for (routine_count = 0; routine_count < wanted; routine_count++) {
 		int err = posix_trace_create(0, &attr, &routine_trids[routine_count]);
 		if (err)
@@ -314,10 +282,8 @@ static intptr_t do_create_many(const void *arg, size_t bytes)
 	return 0;
 }
 
-static intptr_t do_shutdown_one(const void *arg, size_t bytes)
+TS_ROUTINE(do_shutdown_one)
 {
-	(void)arg;
-	(void)bytes;
 	return posix_trace_shutdown(routine_trids[--routine_count]);
 }
 
@@ -325,56 +291,53 @@ TEST(there_are_64_streams_over_all_processes, "CREATE-09 SHUTDOWN-04")
 {
 	be_alone(USER_LIMIT);
 	struct ts_target other = ts_target_fork();
-	trace_id_t trids[TRACE_SYS_MAX + 1], one_more = 77;
+	trace_id_t trids[TRACE_SYS_MAX + 1];
 	trace_attr_t attr = small_attr();
 	int theirs = 24;
 
 	require_full_set(create_all(trids));
-	CHECK_EQ(posix_trace_create(0, &attr, &one_more), EAGAIN);
-	CHECK_EQ(posix_trace_create(other.pid, &attr, &one_more), EAGAIN);
-	CHECK_EQ(one_more, 77);
+	CHECK_EQ(create_result(0, &attr), EAGAIN);
+	CHECK_EQ(create_result(other.pid, &attr), EAGAIN);
 	int one = 1;
 	CHECK_EQ(ts_target_call(&other, do_create_many, &one, sizeof(one)), -EAGAIN);
 
 	for (int i = 0; i < theirs; i++)
 		ts_shutdown(trids[i]);
 	CHECK_EQ(ts_target_call(&other, do_create_many, &theirs, sizeof(theirs)), 0);
-	CHECK_EQ(posix_trace_create(0, &attr, &one_more), EAGAIN);
-	/* One goes in the other process, one comes here; at once, every time. */
-	for (int i = 0; i < 5; i++) {
-		CHECK_EQ(ts_target_call(&other, do_shutdown_one, NULL, 0), 0);
-		CHECK_OK(posix_trace_create(0, &attr, &trids[i]));
-		CHECK_EQ(posix_trace_create(0, &attr, &one_more), EAGAIN);
-	}
-	/* And here alone. */
-	for (int i = 0; i < 5; i++) {
-		ts_shutdown(trids[i]);
-		CHECK_OK(posix_trace_create(0, &attr, &trids[i]));
-		CHECK_EQ(posix_trace_create(0, &attr, &one_more), EAGAIN);
+	CHECK_EQ(create_result(0, &attr), EAGAIN);
+	/* One goes, in the other process or here, and one comes here; at once, every time. */
+	for (int i = 0; i < 10; i++) {
+		if (i < 5)
+			CHECK_EQ(ts_target_call(&other, do_shutdown_one, NULL, 0), 0);
+		else
+			ts_shutdown(trids[i % 5]);
+		CHECK_OK(posix_trace_create(0, &attr, &trids[i % 5]));
+		CHECK_EQ(create_result(0, &attr), EAGAIN);
 	}
 	ts_target_end(&other);
 }
 
-static intptr_t do_drop(const void *arg, size_t bytes)
+TS_ROUTINE(do_drop)
 {
-	unsigned int n;
-	(void)bytes;
-	memcpy(&n, arg, sizeof(n));
-	ts_drop_privileges(n);
+	ts_drop_privileges(*(const unsigned int *)arg);
 	return 0;
+}
+
+static void change_user(struct ts_target *target, unsigned int n)
+{
+	CHECK_EQ(ts_target_call(target, do_drop, &n, sizeof(n)), 0);
 }
 
 static void drop_and_exec(struct ts_target *target, unsigned int n)
 {
-	ts_target_call(target, do_drop, &n, sizeof(n));
+	change_user(target, n);
 	/* So that its page is that user's from the start. */
 	ts_target_exec(target);
 }
 
 TEST(one_user_does_not_use_up_the_streams_of_another, "CREATE-10", NEEDS_EXEC)
 {
-	if (geteuid() != 0)
-		SKIP("needs root, for two users");
+	need_root();
 	struct ts_target first = ts_target_fork(), second = ts_target_fork();
 	int all = TRACE_SYS_MAX, one = 1;
 
@@ -392,7 +355,7 @@ TEST(open_logs_do_not_count_as_streams, "CREATE-11", NEEDS_KEEPER)
 {
 	be_alone(USER_LIMIT);
 	trace_id_t trids[TRACE_SYS_MAX + 1], logs[TRACE_SYS_MAX + 6];
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, SMALL, 256);
+	trace_attr_t attr = small_attr();
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 
@@ -406,56 +369,50 @@ TEST(open_logs_do_not_count_as_streams, "CREATE-11", NEEDS_KEEPER)
 		ts_close_log(logs[i]);
 }
 
+/* Tells its thread ID until that is 0 again. */
 static void *report_tid(void *arg)
 {
-	pid_t *tid = arg;
-	__atomic_store_n(tid, ts_gettid(), __ATOMIC_RELEASE);
-	while (__atomic_load_n(tid, __ATOMIC_ACQUIRE))
-		harness_sleep_ms(1);
+	_Atomic pid_t *tid = arg;
+
+	*tid = ts_gettid();
+	CHECK_EVENTUALLY(*tid == 0);
 	return NULL;
 }
 
 TEST(what_is_no_process_is_esrch, "CREATE-13 CREATE-21 ERRORS-10")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = 42;
-
-	CHECK_EQ(posix_trace_create(-1, &attr, &trid), ESRCH);
-	CHECK_EQ(posix_trace_create(-getpid(), &attr, &trid), ESRCH);
-	CHECK_EQ(posix_trace_create(INT_MIN, &attr, &trid), ESRCH);
-	CHECK_EQ(posix_trace_create(INT_MAX, NULL, &trid), ESRCH);
+	CHECK_EQ(create_small(-1), ESRCH);
+	CHECK_EQ(create_small(-getpid()), ESRCH);
+	CHECK_EQ(create_small(INT_MIN), ESRCH);
+	CHECK_EQ(create_result(INT_MAX, NULL), ESRCH);
 
 	pid_t gone = harness_fork();
 	if (gone == 0)
 		_exit(0);
 	siginfo_t info;
 	CHECK_SYS(waitid(P_PID, (id_t)gone, &info, WEXITED | WNOWAIT));
-	CHECK_EQ(posix_trace_create(gone, &attr, &trid), ESRCH);
+	CHECK_EQ(create_small(gone), ESRCH);
 	CHECK_EXIT(gone, 0);
-	CHECK_EQ(posix_trace_create(gone, &attr, &trid), ESRCH);
+	CHECK_EQ(create_small(gone), ESRCH);
 
-	pid_t tid = 0;
+	_Atomic pid_t tid = 0;
 	pthread_t thread = ts_thread(report_tid, &tid);
-	while (!__atomic_load_n(&tid, __ATOMIC_ACQUIRE))
-		harness_sleep_ms(1);
-	CHECK_EQ(posix_trace_create(tid, &attr, &trid), ESRCH);
-	__atomic_store_n(&tid, 0, __ATOMIC_RELEASE);
+	CHECK_EVENTUALLY(tid != 0);
+	CHECK_EQ(create_small(tid), ESRCH);
+	tid = 0;
 	ts_join(thread);
-	CHECK_EQ(trid, 42);
 }
 
 /* Ends by exec of nothing: its leader leaves, another thread stays. */
 static void *outlive_leader(void *arg)
 {
-	(void)arg;
 	for (;;)
 		pause();
-	return NULL;
+	return arg;
 }
 
 TEST(a_process_whose_first_thread_ended_is_one, "CREATE-13")
 {
-	trace_attr_t attr = small_attr();
 	pid_t pid = harness_fork();
 
 	if (pid == 0) {
@@ -464,29 +421,25 @@ TEST(a_process_whose_first_thread_ended_is_one, "CREATE-13")
 	}
 	/* The leader is a zombie now, the process is not. */
 	CHECK_EVENTUALLY(thread_state(pid, pid) == 'Z');
-	trace_id_t trid = ts_create_running(pid, &attr);
+	trace_id_t trid = ts_run_of(pid, POSIX_TRACE_LOOP, SMALL, 256);
 	ts_shutdown(trid);
 	harness_kill(pid);
 }
 
 TEST(a_process_of_another_user_is_eperm, "CREATE-14 CREATE-15 CREATE-21", NEEDS_EXEC)
 {
-	if (geteuid() != 0)
-		SKIP("needs root, for two users");
+	need_root();
 	struct ts_target roots = ts_target_fork(), users = ts_target_fork();
 	drop_and_exec(&users, USER_OTHER);
 
 	if (IN_CHILD()) {
-		trace_attr_t attr = small_attr();
-		trace_id_t trid = 42;
 		ts_drop_privileges(USER_LIMIT);
-		CHECK_EQ(posix_trace_create(roots.pid, &attr, &trid), EPERM);
-		CHECK_EQ(posix_trace_create(users.pid, &attr, &trid), EPERM);
-		CHECK_EQ(posix_trace_create(1, &attr, &trid), EPERM);
-		CHECK_EQ(trid, 42);
+		CHECK_EQ(create_small(roots.pid), EPERM);
+		CHECK_EQ(create_small(users.pid), EPERM);
+		CHECK_EQ(create_small(1), EPERM);
 		/* No process comes before no permission. */
-		CHECK_EQ(posix_trace_create(-1, &attr, &trid), ESRCH);
-		CHECK_OK(posix_trace_create(0, &attr, &trid));
+		CHECK_EQ(create_small(-1), ESRCH);
+		CHECK_OK(create_small(0));
 		_exit(0);
 	}
 	ts_target_end(&roots);
@@ -495,8 +448,7 @@ TEST(a_process_of_another_user_is_eperm, "CREATE-14 CREATE-15 CREATE-21", NEEDS_
 
 TEST(who_gives_up_his_user_can_end_his_log, "LOG-13 EXIT-01", NEEDS_KEEPER)
 {
-	if (geteuid() != 0)
-		SKIP("needs root");
+	need_root();
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
 
@@ -524,36 +476,23 @@ TEST(who_gives_up_his_user_can_end_his_log, "LOG-13 EXIT-01", NEEDS_KEEPER)
 
 TEST(root_traces_processes_of_every_user, "CREATE-15", NEEDS_EXEC)
 {
-	if (geteuid() != 0)
-		SKIP("needs root");
-	trace_attr_t attr = small_attr();
+	need_root();
 	struct ts_target users = ts_target_fork();
 
 	drop_and_exec(&users, USER_TARGET);
-	trace_id_t trid = ts_create_running(users.pid, &attr);
+	trace_id_t trid = ts_run_of(users.pid, POSIX_TRACE_LOOP, SMALL, 256);
 	trace_event_id_t id = ts_target_id(&users, "of a user");
 	ts_target_emit(&users, id, 5);
 	ts_expect(trid, POSIX_TRACE_START);
 	ts_expect_number(trid, id, 5);
-	char name[TRACE_EVENT_NAME_MAX + 1];
-	CHECK_OK(posix_trace_eventid_get_name(trid, id, name));
-	CHECK_STR_EQ(name, "of a user");
+	ts_expect_name(trid, id, "of a user");
 	ts_shutdown(trid);
 	ts_target_end(&users);
 }
 
-static intptr_t do_attach(const void *arg, size_t bytes)
+TS_ROUTINE(do_attach)
 {
-	(void)arg;
-	(void)bytes;
 	return posixtrace_attach();
-}
-
-static void change_user(struct ts_target *target)
-{
-	const unsigned int user = USER_TARGET;
-
-	CHECK_EQ(ts_target_call(target, do_drop, &user, sizeof(user)), 0);
 }
 
 /* The bells that root has raised: all of them together. */
@@ -575,22 +514,19 @@ static uint64_t roots_bells(void)
 /* It may have nothing of root, a page without names, or names that go on having their ids. */
 TEST(root_traces_a_process_that_was_roots, "CREATE-15 EVENTID-10", NEEDS_EXEC)
 {
-	if (geteuid() != 0)
-		SKIP("needs root");
-	trace_attr_t attr = small_attr();
+	need_root();
 	enum { NOTHING, PAGE, NAMES, CHILD, WAYS };
 
 	for (int way = NOTHING; way < WAYS; way++) {
 		struct ts_target target = ts_target_fork(), parent;
 		trace_event_id_t early = 0;
-		char name[TRACE_EVENT_NAME_MAX + 1];
 
 		ts_target_exec(&target);
 		if (way == PAGE)
 			CHECK_EQ(ts_target_call(&target, do_attach, NULL, 0), 0);
 		if (way >= NAMES)
 			early = ts_target_id(&target, "of root");
-		change_user(&target);
+		change_user(&target, USER_TARGET);
 		if (way == CHILD) {
 			parent = target;
 			target = ts_target_fork_child(&parent);
@@ -598,27 +534,22 @@ TEST(root_traces_a_process_that_was_roots, "CREATE-15 EVENTID-10", NEEDS_EXEC)
 		uint64_t bells = roots_bells();
 		/* Its user may not, unless it has made a page for him. */
 		if (way != CHILD && IN_CHILD()) {
-			trace_id_t trid;
 			ts_drop_privileges(USER_TARGET);
-			CHECK_EQ(posix_trace_create(target.pid, &attr, &trid), EPERM);
+			CHECK_EQ(create_small(target.pid), EPERM);
 			_exit(0);
 		}
 		for (int i = 0; i < 2; i++) {
-			trace_id_t trid = ts_create_running(target.pid, &attr);
-			trace_event_id_t id = early;
-			if (!early)
-				id = POSIX_TRACE_UNNAMED_USEREVENT;
-			ts_expect(trid, POSIX_TRACE_START);
+			trace_id_t trid =
+				ts_past_start(ts_run_of(target.pid, POSIX_TRACE_LOOP, SMALL, 256));
+			trace_event_id_t id = early ? early : POSIX_TRACE_UNNAMED_USEREVENT;
 			ts_target_emit(&target, id, 5);
 			ts_expect_number(trid, id, 5);
-			CHECK_OK(posix_trace_eventid_get_name(trid, id, name));
-			if (early)
-				CHECK_STR_EQ(name, "of root");
+			ts_expect_name(trid, id,
+				       early ? "of root" : "posix_trace_unnamed_userevent");
 			id = ts_target_id(&target, "of its user");
 			ts_target_emit(&target, id, 6);
 			ts_expect_number(trid, id, 6);
-			CHECK_OK(posix_trace_eventid_get_name(trid, id, name));
-			CHECK_STR_EQ(name, "of its user");
+			ts_expect_name(trid, id, "of its user");
 			ts_expect_none(trid);
 			ts_shutdown(trid);
 			CHECK_EQ(roots_bells(), bells);
@@ -631,27 +562,25 @@ TEST(root_traces_a_process_that_was_roots, "CREATE-15 EVENTID-10", NEEDS_EXEC)
 
 TEST(stream_of_root_follows_a_process_that_changes_its_user, "CREATE-15 EXEC-13", NEEDS_EXEC)
 {
-	if (geteuid() != 0)
-		SKIP("needs root");
-	trace_attr_t attr = small_attr();
+	need_root();
 
 	for (int is_early = 0; is_early < 2; is_early++) {
 		struct ts_target target = ts_target_fork();
-		trace_id_t trid, other = 42;
+		trace_id_t trid;
 
 		/* The program maps stream and names when it starts, or when it asks for it; not
 		 * with its first event. */
 		if (is_early)
-			trid = ts_create_running(target.pid, &attr);
+			trid = ts_run_of(target.pid, POSIX_TRACE_LOOP, SMALL, 256);
 		ts_target_exec(&target);
 		if (is_early) {
 			CHECK_EQ(ts_figure(trid, "processes"), 0);
 		} else {
-			trid = ts_create_running(target.pid, &attr);
+			trid = ts_run_of(target.pid, POSIX_TRACE_LOOP, SMALL, 256);
 			CHECK_EQ(ts_target_call(&target, do_attach, NULL, 0), 0);
 			CHECK_EQ(ts_figure(trid, "processes"), 1);
 		}
-		change_user(&target);
+		change_user(&target, USER_TARGET);
 		trace_event_id_t id = ts_target_id(&target, "late");
 		ts_target_emit(&target, id, 5);
 		ts_expect(trid, POSIX_TRACE_START);
@@ -659,10 +588,9 @@ TEST(stream_of_root_follows_a_process_that_changes_its_user, "CREATE-15 EXEC-13"
 		CHECK_EQ(ts_figure(trid, "processes"), 1);
 		/* It uses root's page, and so finds no stream that is in the directory of its
 		 * user. */
-		CHECK_EQ(posix_trace_create(target.pid, &attr, &other), EPERM);
-		CHECK_EQ(other, 42);
+		CHECK_EQ(create_small(target.pid), EPERM);
 		ts_shutdown(trid);
-		trid = ts_create_running(target.pid, &attr);
+		trid = ts_run_of(target.pid, POSIX_TRACE_LOOP, SMALL, 256);
 		ts_target_emit(&target, id, 6);
 		ts_expect(trid, POSIX_TRACE_START);
 		ts_expect_number(trid, id, 6);
@@ -676,24 +604,20 @@ TEST(stream_of_root_follows_a_process_that_changes_its_user, "CREATE-15 EXEC-13"
 TEST(child_of_a_process_that_has_changed_its_user_takes_no_other_stream, "CREATE-15 FORK-01",
      NEEDS_EXEC)
 {
-	if (geteuid() != 0)
-		SKIP("needs root");
+	need_root();
 	trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_LOOP, SMALL, 256);
 	struct ts_target parent = ts_target_fork();
-	char name[TRACE_EVENT_NAME_MAX + 1];
-	trace_id_t other = 42;
 
 	ts_target_exec(&parent);
 	trace_event_id_t early = ts_target_id(&parent, "of root");
 	trace_id_t trid = ts_create_running(parent.pid, &attr);
 	CHECK_EQ(ts_target_call(&parent, do_attach, NULL, 0), 0);
-	change_user(&parent);
+	change_user(&parent, USER_TARGET);
 	struct ts_target child = ts_target_fork_child(&parent);
 	ts_expect(trid, POSIX_TRACE_START);
 	ts_target_emit(&child, early, 5);
 	ts_expect_number(trid, early, 5);
-	CHECK_EQ(posix_trace_create(child.pid, &attr, &other), EPERM);
-	CHECK_EQ(other, 42);
+	CHECK_EQ(create_result(child.pid, &attr), EPERM);
 	ts_shutdown(trid);
 	ts_target_emit(&child, early, 6);
 	trace_event_id_t late = ts_target_id(&child, "of its user");
@@ -703,27 +627,22 @@ TEST(child_of_a_process_that_has_changed_its_user_takes_no_other_stream, "CREATE
 	ts_expect_number(trid, early, 7);
 	ts_target_emit(&child, late, 8);
 	ts_expect_number(trid, late, 8);
-	CHECK_OK(posix_trace_eventid_get_name(trid, early, name));
-	CHECK_STR_EQ(name, "of root");
-	CHECK_OK(posix_trace_eventid_get_name(trid, late, name));
-	CHECK_STR_EQ(name, "of its user");
+	ts_expect_name(trid, early, "of root");
+	ts_expect_name(trid, late, "of its user");
 	ts_shutdown(trid);
 	ts_target_end(&child);
 	ts_target_end(&parent);
 }
 
-static intptr_t do_hide_objects(const void *arg, size_t bytes)
+TS_ROUTINE(do_hide_objects)
 {
-	(void)arg;
-	(void)bytes;
 	return !enter_mount_namespace() || mount("tmpfs", "/dev/shm", "tmpfs", 0, NULL);
 }
 
 TEST(target_that_changes_its_user_before_it_maps_the_stream_is_counted, "CREATE-15",
      NEEDS_EXEC | NEEDS_KEEPER)
 {
-	if (geteuid() != 0)
-		SKIP("needs root");
+	need_root();
 	trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_FLUSH, 65536, 256);
 	enum { NO_PAGE, PAGE, CHILD, OTHER_DIRECTORY, WAYS };
 
@@ -741,7 +660,7 @@ TEST(target_that_changes_its_user_before_it_maps_the_stream_is_counted, "CREATE-
 		if (way == OTHER_DIRECTORY)
 			CHECK_EQ(ts_target_call(&target, do_hide_objects, NULL, 0), 0);
 		else
-			change_user(&target);
+			change_user(&target, USER_TARGET);
 		if (way == CHILD) {
 			struct ts_target child = ts_target_fork_child(&target);
 			ts_target_emit(&child, id, 5);
@@ -761,8 +680,7 @@ TEST(target_that_changes_its_user_before_it_maps_the_stream_is_counted, "CREATE-
 
 TEST(target_that_forks_before_its_first_event_has_mapped_the_stream, "FORK-01", NEEDS_EXEC)
 {
-	if (geteuid() != 0)
-		SKIP("needs root");
+	need_root();
 	trace_attr_t attr = ts_inherited_attr(POSIX_TRACE_UNTIL_FULL, 65536, 256);
 	struct ts_target target = ts_target_fork();
 
@@ -772,68 +690,56 @@ TEST(target_that_forks_before_its_first_event_has_mapped_the_stream, "FORK-01", 
 	ts_target_end(&child);
 	CHECK_EQ(ts_target_call(&target, do_hide_objects, NULL, 0), 0);
 	ts_target_emit(&target, POSIX_TRACE_UNNAMED_USEREVENT, 5);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_numbers(&events, POSIX_TRACE_UNNAMED_USEREVENT, 5, 5);
+	ts_read_numbers(trid, POSIX_TRACE_UNNAMED_USEREVENT, 5, 5);
 	CHECK_EQ(ts_figure(trid, "untraced_processes"), 0);
 	ts_shutdown(trid);
 	ts_target_end(&target);
 }
 
-static intptr_t do_change_user_for_a_time(const void *arg, size_t bytes)
+TS_ROUTINE(do_change_user_for_a_time)
 {
-	(void)bytes;
 	return seteuid(ts_user(*(const unsigned int *)arg));
 }
 
 TEST(process_that_can_be_root_again_is_not_given_to_its_user, "CREATE-15 CREATE-14", NEEDS_EXEC)
 {
-	if (geteuid() != 0)
-		SKIP("needs root");
+	need_root();
 	const unsigned int user = USER_TARGET;
-	trace_attr_t attr = small_attr();
 	struct ts_target target = ts_target_fork();
-	trace_id_t trid = 42;
 
 	ts_target_exec(&target);
 	CHECK_EQ(ts_target_call(&target, do_change_user_for_a_time, &user, sizeof(user)), 0);
-	CHECK_EQ(posix_trace_create(target.pid, &attr, &trid), EPERM);
-	CHECK_EQ(trid, 42);
+	CHECK_EQ(create_small(target.pid), EPERM);
 	ts_target_end(&target);
 }
 
-static intptr_t do_undumpable(const void *arg, size_t bytes)
+TS_ROUTINE(do_undumpable)
 {
-	(void)arg;
-	(void)bytes;
 	return prctl(PR_SET_DUMPABLE, 0);
 }
 
 TEST(no_ptrace_permission_is_needed, "CREATE-15 GEN-06", NEEDS_EXEC)
 {
 	be_alone(USER_LIMIT);
-	trace_attr_t attr = small_attr();
 	struct ts_target target = ts_target_fork();
 
 	ts_target_exec(&target);
 	CHECK_EQ(ts_target_call(&target, do_undumpable, NULL, 0), 0);
-	trace_id_t trid = ts_create_running(target.pid, &attr);
+	trace_id_t trid = ts_run_of(target.pid, POSIX_TRACE_LOOP, SMALL, 256);
 	ts_target_emit(&target, POSIX_TRACE_UNNAMED_USEREVENT, 5);
 	ts_expect(trid, POSIX_TRACE_START);
 	ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
 	ts_target_end(&target);
 }
 
-static intptr_t do_get_euid(const void *arg, size_t bytes)
+TS_ROUTINE(do_get_euid)
 {
-	(void)arg;
-	(void)bytes;
 	return (intptr_t)geteuid();
 }
 
 TEST(a_set_user_id_program_is_eperm, "CREATE-15 CREATE-14", NEEDS_EXEC)
 {
-	if (geteuid() != 0)
-		SKIP("needs root, for a set-user-ID program");
+	need_root();
 	char path[200], buffer[65536], number[16];
 	int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	int out = ts_temp_named(path, sizeof(path));
@@ -860,36 +766,26 @@ TEST(a_set_user_id_program_is_eperm, "CREATE-15 CREATE-14", NEEDS_EXEC)
 	if (!is_set_uid)
 		SKIP("set-user-ID has no effect on the file system of the tests");
 
-	if (IN_CHILD()) {
-		trace_attr_t attr = small_attr();
-		trace_id_t trid = 42;
-		ts_drop_privileges(USER_TARGET);
-		CHECK_EQ(posix_trace_create(target.pid, &attr, &trid), EPERM);
-		CHECK_EQ(trid, 42);
-		_exit(0);
-	}
-	if (IN_CHILD()) {
-		trace_attr_t attr = small_attr();
-		trace_id_t trid = 42;
-		ts_drop_privileges(USER_OTHER);
-		CHECK_EQ(posix_trace_create(target.pid, &attr, &trid), EPERM);
-		_exit(0);
-	}
+	static const unsigned int users[] = {USER_TARGET, USER_OTHER};
+	for (int i = 0; i < 2; i++)
+		if (IN_CHILD()) {
+			ts_drop_privileges(users[i]);
+			CHECK_EQ(create_small(target.pid), EPERM);
+			_exit(0);
+		}
 	ts_target_end(&target);
 }
 
 TEST(unusable_attributes_are_einval, "CREATE-16 POLICY-12 CREATE-21")
 {
 	trace_attr_t zero, destroyed, flush = ts_attr(POSIX_TRACE_FLUSH, SMALL, 256);
-	trace_id_t trid = 42;
 
 	memset(&zero, 0, sizeof(zero));
-	CHECK_EQ(posix_trace_create(0, &zero, &trid), EINVAL);
+	CHECK_EQ(create_result(0, &zero), EINVAL);
 	CHECK_OK(posix_trace_attr_init(&destroyed));
 	CHECK_OK(posix_trace_attr_destroy(&destroyed));
-	CHECK_EQ(posix_trace_create(0, &destroyed, &trid), EINVAL);
-	CHECK_EQ(posix_trace_create(0, &flush, &trid), EINVAL);
-	CHECK_EQ(trid, 42);
+	CHECK_EQ(create_result(0, &destroyed), EINVAL);
+	CHECK_EQ(create_result(0, &flush), EINVAL);
 }
 
 /* In a mount namespace whose /dev/shm has 6 MiB, started before the library was. */
@@ -946,18 +842,16 @@ TEST(hard_file_size_limit_leaves_room_for_a_stream, "CREATE-17 SIZE-11", NEEDS_K
 			int fd = ts_temp_file();
 			CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
 			trace_id_t trid = ts_create_running(0, &attr);
-			size_t bytes;
-			CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 64, &bytes));
-			CHECK_GE(ts_fill(trid, 1 << 20, id, 64, 0) * bytes, 1 << 20);
+			CHECK_GE(ts_fill(trid, 1 << 20, id, 64, 0) * ts_user_bytes(&attr, 64),
+				 1 << 20);
 			ts_shutdown(trid);
 			trid = ts_create_log(0, &attr, fd);
 			ts_start(trid);
-			for (uint32_t k = 0; k < 1000; k++)
-				ts_emit(id, k);
+			ts_emit_numbers(id, 0, 999);
 			ts_expect_logged(trid, fd, id, 0, 999);
 			/* What cannot be is an error as ever. */
 			attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 128 << 20, 64);
-			CHECK_EQ(posix_trace_create(0, &attr, &trid), ENOMEM);
+			CHECK_EQ(create_result(0, &attr), ENOMEM);
 			exit(0);
 		}
 	}
@@ -1035,10 +929,9 @@ TEST(identifiers_are_never_0_and_never_used_again, "CREATE-22 ERRORS-04", NEEDS_
 
 TEST(a_process_without_the_library_is_traced_once_it_has_it, "CREATE-23", NEEDS_EXEC)
 {
-	trace_attr_t attr = small_attr();
 	int to_shell;
 	struct ts_target target = ts_target_late(&to_shell);
-	trace_id_t trid = ts_create(target.pid, &attr);
+	trace_id_t trid = ts_make_of(target.pid, POSIX_TRACE_LOOP, SMALL, 256);
 
 	ts_start(trid);
 	ts_expect(trid, POSIX_TRACE_START);
@@ -1054,31 +947,26 @@ TEST(a_process_without_the_library_is_traced_once_it_has_it, "CREATE-23", NEEDS_
 
 TEST(a_process_that_never_has_the_library_can_be_traced, "CREATE-23 CREATE-26")
 {
-	trace_attr_t attr = small_attr();
 	int to_shell;
 	struct ts_target target = ts_target_late(&to_shell);
-	trace_id_t trid = ts_create_running(target.pid, &attr);
+	trace_id_t trid = ts_run_of(target.pid, POSIX_TRACE_LOOP, SMALL, 256);
 
 	/* The shell ends: nobody ever answers. */
 	harness_kill(target.pid);
 	ts_stop(trid);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
+	ts_read_ids(trid, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
 	ts_shutdown(trid);
 }
 
 TEST(names_opened_before_are_known_at_once, "CREATE-24 EVENTID-10")
 {
-	trace_attr_t attr = small_attr();
 	struct ts_target target = ts_target_fork();
 	trace_event_id_t mine = ts_id("mine"), theirs = ts_target_id(&target, "theirs");
-	trace_id_t of_me = ts_create(0, &attr), of_target = ts_create(target.pid, &attr);
-	char name[TRACE_EVENT_NAME_MAX + 1];
+	trace_id_t of_me = ts_make(POSIX_TRACE_LOOP, SMALL, 256),
+		   of_target = ts_make_of(target.pid, POSIX_TRACE_LOOP, SMALL, 256);
 
-	CHECK_OK(posix_trace_eventid_get_name(of_me, mine, name));
-	CHECK_STR_EQ(name, "mine");
-	CHECK_OK(posix_trace_eventid_get_name(of_target, theirs, name));
-	CHECK_STR_EQ(name, "theirs");
+	ts_expect_name(of_me, mine, "mine");
+	ts_expect_name(of_target, theirs, "theirs");
 	CHECK_EQ(ts_trid_id(of_target, "theirs"), theirs);
 	ts_target_end(&target);
 }
@@ -1087,34 +975,31 @@ TEST(a_failed_create_leaves_nothing_behind, "CREATE-25 CREATE-21 SIZE-17")
 {
 	trace_attr_t good = small_attr(), bad = ts_attr(POSIX_TRACE_FLUSH, SMALL, 256);
 	trace_attr_t huge = ts_attr(POSIX_TRACE_LOOP, (size_t)1 << 50, 256);
-	trace_id_t trid = 42;
 
 	/* What the library sets up once is there after the first stream. */
 	ts_shutdown(ts_create(0, &good));
-	CHECK_EQ(posix_trace_create(0, &huge, &trid), ENOMEM);
+	CHECK_EQ(create_result(0, &huge), ENOMEM);
 	int descriptors = count_entries("/proc/self/fd"), maps = count_lines("/proc/self/maps");
 	for (int i = 0; i < 3 * TRACE_SYS_MAX; i++) {
-		CHECK_EQ(posix_trace_create(-1, &good, &trid), ESRCH);
-		CHECK_EQ(posix_trace_create(0, &bad, &trid), EINVAL);
+		CHECK_EQ(create_result(-1, &good), ESRCH);
+		CHECK_EQ(create_result(0, &bad), EINVAL);
 		CHECK_EQ(posix_trace_create(0, &good, NULL), EINVAL);
-		CHECK_EQ(posix_trace_create(0, &huge, &trid), ENOMEM);
+		CHECK_EQ(create_result(0, &huge), ENOMEM);
 	}
 	CHECK_EQ(count_entries("/proc/self/fd"), descriptors);
 	CHECK_LE(count_lines("/proc/self/maps"), maps + 2);
-	CHECK_EQ(trid, 42);
 	ts_shutdown(ts_create(0, &good));
 }
 
 TEST(a_refused_create_leaves_nothing_behind, "CREATE-25 CREATE-09")
 {
 	be_alone(USER_LIMIT);
-	trace_id_t trids[TRACE_SYS_MAX + 1], trid = 42;
-	trace_attr_t attr = small_attr();
+	trace_id_t trids[TRACE_SYS_MAX + 1];
 
 	require_full_set(create_all(trids));
 	int descriptors = count_entries("/proc/self/fd"), maps = count_lines("/proc/self/maps");
 	for (int i = 0; i < 3 * TRACE_SYS_MAX; i++)
-		CHECK_EQ(posix_trace_create(0, &attr, &trid), EAGAIN);
+		CHECK_EQ(create_small(0), EAGAIN);
 	CHECK_EQ(count_entries("/proc/self/fd"), descriptors);
 	CHECK_LE(count_lines("/proc/self/maps"), maps + 2);
 	for (int i = 0; i < TRACE_SYS_MAX; i++)
@@ -1125,22 +1010,18 @@ TEST(a_refused_create_leaves_nothing_behind, "CREATE-25 CREATE-09")
 enum { CROWD = 4, CROWD_ROUNDS = 40 };
 
 /* Streams come and go, of itself and of a process that is new each time. */
-static void come_and_go(void)
+static void *come_and_go(void *arg)
 {
-	trace_attr_t attr = small_attr();
-
 	for (uint32_t i = 0; i < CROWD_ROUNDS; i++) {
 		struct ts_target target = ts_target_fork();
 		trace_event_id_t id = ts_target_id(&target, "come and go");
-		trace_id_t own = ts_create_running(0, &attr);
-		trace_id_t other = ts_create_running(target.pid, &attr);
+		trace_id_t own = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
+		trace_id_t other = ts_run_of(target.pid, POSIX_TRACE_LOOP, SMALL, 256);
 
 		ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
 		ts_target_emit(&target, id, i);
-		struct ts_events events = ts_read_all(own);
-		ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0U);
-		events = ts_read_all(other);
-		ts_expect_ids(&events, POSIX_TRACE_START, id, 0U);
+		ts_read_ids(own, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0U);
+		ts_read_ids(other, POSIX_TRACE_START, id, 0U);
 		/* Half of the targets end before their streams; and there is something to
 		 * be swept, by whoever comes first. */
 		if (i % 2)
@@ -1148,8 +1029,8 @@ static void come_and_go(void)
 		if (i % 3 == 0) {
 			pid_t pid = harness_fork();
 			if (pid == 0) {
-				ts_create_running(0, &attr);
-				ts_create_running(getppid(), &attr);
+				ts_run(POSIX_TRACE_LOOP, SMALL, 256);
+				ts_run_of(getppid(), POSIX_TRACE_LOOP, SMALL, 256);
 				raise(SIGKILL);
 			}
 			harness_reap(pid);
@@ -1163,52 +1044,44 @@ static void come_and_go(void)
 		if (i % 2 == 0)
 			ts_target_end(&target);
 	}
+	return arg;
+}
+
+static void run_in_a_crowd(void *(*run)(void *))
+{
+	pid_t pids[CROWD];
+
+	for (int i = 0; i < CROWD; i++)
+		pids[i] = ts_process(run, NULL);
+	for (int i = 0; i < CROWD; i++)
+		CHECK_EXIT(pids[i], 0);
 }
 
 TEST(many_processes_create_streams_at_the_same_time, "CREATE-08 CREATE-26 CREATE-12 GEN-05",
      NEEDS_EXEC)
 {
-	pid_t pids[CROWD];
-	for (int i = 0; i < CROWD; i++) {
-		pids[i] = harness_fork();
-		if (pids[i] == 0) {
-			come_and_go();
-			_exit(0);
-		}
-	}
-	for (int i = 0; i < CROWD; i++)
-		CHECK_EXIT(pids[i], 0);
+	run_in_a_crowd(come_and_go);
 }
 
 /* Short streams of its own, one after the other; whoever creates looks for what dead
  * processes left, and must not take this for it. */
-static void trace_itself_often(void)
+static void *trace_itself_often(void *arg)
 {
 	for (int round = 0; round < 600; round++) {
 		trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 65536, 64);
-		for (uint32_t i = 0; i < 100; i++)
-			ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
+		ts_emit_numbers(POSIX_TRACE_UNNAMED_USEREVENT, 0, 99);
 		ts_stop(trid);
 		struct ts_events events = ts_read_all(trid);
 		CHECK_EQ(events.count, 102);
 		ts_expect_numbers(&events, POSIX_TRACE_UNNAMED_USEREVENT, 0, 99);
-		ts_events_free(&events);
 		ts_shutdown(trid);
 	}
+	return arg;
 }
 
 TEST(processes_that_create_do_not_sweep_each_other_away, "CREATE-26 CREATE-09 GEN-05 EVENT-16")
 {
-	pid_t pids[CROWD];
-	for (int i = 0; i < CROWD; i++) {
-		pids[i] = harness_fork();
-		if (pids[i] == 0) {
-			trace_itself_often();
-			_exit(0);
-		}
-	}
-	for (int i = 0; i < CROWD; i++)
-		CHECK_EXIT(pids[i], 0);
+	run_in_a_crowd(trace_itself_often);
 }
 
 static _Atomic uint32_t emitted, emit_limit;
