@@ -19,12 +19,12 @@
 
 static trace_id_t stream_on(pid_t pid)
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 0);
-	trace_id_t trid = ts_create_running(pid, &attr);
-	struct ts_event start = ts_expect(trid, POSIX_TRACE_START);
+	return ts_past_start(ts_run_of(pid, POSIX_TRACE_UNTIL_FULL, ROOMY, 0));
+}
 
-	ts_event_free(&start);
-	return trid;
+static trace_id_t inherited_stream(int policy)
+{
+	return ts_past_start(ts_run_inherited(0, policy, 0, 0));
 }
 
 /* One call of any of the three, with everything around its results watched. */
@@ -38,23 +38,34 @@ struct call {
 	unsigned char data[64];
 };
 
+/* GETNEXT, TIMED or TRY with the pointers given. */
+static int raw_next(enum which which, trace_id_t trid, struct posix_trace_event_info *info,
+		    void *data, size_t num_bytes, size_t *len, int *unavailable,
+		    const struct timespec *abs_timeout)
+{
+	if (which == GETNEXT)
+		return posix_trace_getnext_event(trid, info, data, num_bytes, len, unavailable);
+	if (which == TIMED)
+		return posix_trace_timedgetnext_event(trid, info, data, num_bytes, len, unavailable,
+						      abs_timeout);
+	return posix_trace_trygetnext_event(trid, info, data, num_bytes, len, unavailable);
+}
+
 static struct call call_next(enum which which, trace_id_t trid, size_t num_bytes,
 			     const struct timespec *abs_timeout)
 {
 	struct call call;
 
 	memset(&call, 0xa5, sizeof(call));
-	if (which == GETNEXT)
-		call.result = posix_trace_getnext_event(trid, &call.info, call.data, num_bytes,
-							&call.len, &call.unavailable);
-	else if (which == TIMED)
-		call.result =
-			posix_trace_timedgetnext_event(trid, &call.info, call.data, num_bytes,
-						       &call.len, &call.unavailable, abs_timeout);
-	else
-		call.result = posix_trace_trygetnext_event(trid, &call.info, call.data, num_bytes,
-							   &call.len, &call.unavailable);
+	call.result = raw_next(which, trid, &call.info, call.data, num_bytes, &call.len,
+			       &call.unavailable, abs_timeout);
 	return call;
+}
+
+/* The time until which a call may wait that is expected to return before. */
+static struct timespec patience(void)
+{
+	return ts_deadline((int)harness_patience_ms());
 }
 
 static bool is_untouched(const void *object, size_t bytes)
@@ -116,8 +127,7 @@ static int three_in_a_log(trace_event_id_t id)
 	trace_id_t trid = ts_create_log(0, NULL, fd);
 
 	ts_start(trid);
-	for (uint32_t number = 1; number <= 3; number++)
-		ts_emit(id, number);
+	ts_emit_numbers(id, 1, 3);
 	ts_shutdown(trid);
 	return fd;
 }
@@ -130,16 +140,30 @@ TEST(the_oldest_event_is_reported_with_everything_about_it, "GETNEXT-01 GETNEXT-
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_running(0, NULL);
+	const int no_reason = 0;
+	/* START is longer than the buffer. */
+	const struct {
+		enum which which;
+		trace_event_id_t id;
+		size_t len;
+		int truncation;
+		const void *data;
+	} rows[] = {
+		{GETNEXT, POSIX_TRACE_START, 64, POSIX_TRACE_TRUNCATED_READ, NULL},
+		{TIMED, id, 7, POSIX_TRACE_NOT_TRUNCATED, "abcdefg"},
+		{TRY, id, 0, POSIX_TRACE_NOT_TRUNCATED, ""},
+		{TRY, POSIX_TRACE_STOP, sizeof(int), POSIX_TRACE_NOT_TRUNCATED, &no_reason},
+	};
 
 	posix_trace_event(id, "abcdefg", 7);
 	posix_trace_event(id, NULL, 0);
 	ts_stop(trid);
-	for (enum which which = GETNEXT; which <= TRY; which++) {
-		struct timespec later = ts_deadline((int)harness_patience_ms());
-		/* START and STOP are longer or shorter than the buffer; only the events
-		 * count here. */
-		struct call call = call_next(which, trid, sizeof(call.data), &later);
+	for (size_t i = 0; i < 4; i++) {
+		struct timespec later = patience();
+		struct call call = call_next(rows[i].which, trid, sizeof(call.data), &later);
+		NOTE("event %zu", i);
 		expect_event(&call);
+		CHECK_EQ(call.info.posix_event_id, rows[i].id);
 		CHECK_EQ(call.info.posix_pid, getpid());
 		CHECK(pthread_equal(call.info.posix_thread_id, pthread_self()));
 		CHECK(!is_untouched(&call.info.posix_prog_address, sizeof(void *)));
@@ -149,35 +173,12 @@ TEST(the_oldest_event_is_reported_with_everything_about_it, "GETNEXT-01 GETNEXT-
 		CHECK_LE(ts_time_ns(&call.info.posix_timestamp), ts_realtime_ns() + 10000);
 		CHECK_GE(ts_time_ns(&call.info.posix_timestamp),
 			 ts_realtime_ns() - INT64_C(60000000000));
-		switch (which) {
-		case GETNEXT:
-			CHECK_EQ(call.info.posix_event_id, POSIX_TRACE_START);
-			CHECK_EQ(call.len, sizeof(call.data));
-			CHECK_EQ(call.info.posix_truncation_status, POSIX_TRACE_TRUNCATED_READ);
-			break;
-		case TIMED:
-			CHECK_EQ(call.info.posix_event_id, id);
-			CHECK_EQ(call.len, 7);
-			CHECK_MEM_EQ(call.data, "abcdefg\xa5\xa5", 9);
-			CHECK_EQ(call.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
-			break;
-		case TRY:
-			CHECK_EQ(call.info.posix_event_id, id);
-			CHECK_EQ(call.len, 0);
-			CHECK(is_untouched(call.data, sizeof(call.data)));
-			CHECK_EQ(call.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
-			break;
+		CHECK_EQ(call.len, rows[i].len);
+		CHECK_EQ(call.info.posix_truncation_status, rows[i].truncation);
+		if (rows[i].data) {
+			CHECK_MEM_EQ(call.data, rows[i].data, rows[i].len);
+			CHECK(is_untouched(call.data + call.len, sizeof(call.data) - call.len));
 		}
-	}
-	{
-		struct call call = call_next(TRY, trid, sizeof(call.data), NULL);
-		int reason;
-		CHECK_EQ(call.info.posix_event_id, POSIX_TRACE_STOP);
-		CHECK_EQ(call.len, sizeof(int));
-		memcpy(&reason, call.data, sizeof(reason));
-		CHECK_EQ(reason, 0);
-		CHECK_EQ(call.info.posix_pid, getpid());
-		CHECK_EQ(call.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
 	}
 	ts_expect_none(trid);
 }
@@ -187,11 +188,10 @@ TEST(the_three_functions_share_one_position, "GETNEXT-01 GETNEXT-03 GETNEXT-04")
 	enum { count = 300 };
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = stream_on(0);
-	struct timespec later = ts_deadline((int)harness_patience_ms());
+	struct timespec later = patience();
 	int64_t last = 0;
 
-	for (uint32_t number = 0; number < count; number++)
-		ts_emit(id, number);
+	ts_emit_numbers(id, 0, count - 1);
 	for (uint32_t number = 0; number < count; number++) {
 		struct call call = call_next((enum which)(number % 3), trid, 64, &later);
 		CHECK_EQ(call.info.posix_event_id, id);
@@ -264,19 +264,15 @@ TEST(several_readers_share_the_events, "GETNEXT-04 GEN-01")
 TEST(room_of_reported_events_is_used_again, "GETNEXT-05 POLICY-18")
 {
 	enum { stream_bytes = 16384, data_bytes = 1000, rounds = 200 };
-	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, stream_bytes, data_bytes);
+	trace_id_t trid = ts_past_start(ts_run(POSIX_TRACE_UNTIL_FULL, stream_bytes, data_bytes));
 	trace_event_id_t id = ts_id("event");
 	unsigned char data[data_bytes] = {0};
 
-	ts_expect(trid, POSIX_TRACE_START);
 	for (uint32_t round = 0; round < rounds; round++) {
 		for (int i = 0; i < 10; i++)
 			posix_trace_event(id, data, data_bytes);
-		for (int i = 0; i < 10; i++) {
-			struct ts_event event = ts_expect(trid, id);
-			CHECK_EQ(event.len, data_bytes);
-			ts_event_free(&event);
-		}
+		for (int i = 0; i < 10; i++)
+			CHECK_EQ(ts_expect(trid, id).len, data_bytes);
 	}
 	ts_expect_none(trid);
 	ts_expect_running(trid);
@@ -312,9 +308,7 @@ TEST(getnext_waits_for_an_event_of_any_traced_process, "GETNEXT-06")
 		ts_emit(id, 99);
 		CHECK(ts_reader_is_waiting(&reader));
 		ts_target_emit(writer, id, number);
-		ts_reader_join(&reader);
-		CHECK_EQ(reader.result, 0);
-		CHECK_EQ(ts_number(&reader.event), number);
+		ts_reader_expect(&reader, number);
 		CHECK_EQ(reader.event.info.posix_pid, writer->pid);
 	}
 	ts_reader_start(&reader, trid);
@@ -344,10 +338,7 @@ TEST(getnext_wakes_for_events_of_this_process_too, "GETNEXT-06")
 			ts_emit(id, 5);
 		else
 			ts_join(ts_thread(emit_number_5, &id));
-		ts_reader_join(&reader);
-		CHECK_EQ(reader.result, 0);
-		CHECK_EQ(ts_number(&reader.event), 5);
-		ts_event_free(&reader.event);
+		ts_reader_expect(&reader, 5);
 	}
 }
 
@@ -426,8 +417,7 @@ TEST(a_log_is_read_to_its_end_without_waiting, "GETNEXT-08 GETNEXT-14 GETNEXT-19
 	CHECK_OK(posix_trace_rewind(log));
 	for (size_t i = 0; i < all.count; i++) {
 		/* The time does not matter, whatever it is. */
-		struct timespec times[] = {
-			{0, -1}, {0, 0}, ts_deadline((int)harness_patience_ms())};
+		struct timespec times[] = {{0, -1}, {0, 0}, patience()};
 		call = call_next(TIMED, log, 64, i % 4 == 3 ? NULL : &times[i % 4]);
 		expect_event(&call);
 		CHECK_EQ(call.info.posix_event_id, all.at[i].info.posix_event_id);
@@ -446,8 +436,7 @@ TEST(timedgetnext_looks_at_the_time_only_without_event, "GETNEXT-09")
 	trace_id_t trid = stream_on(0);
 	size_t count = sizeof(times) / sizeof(times[0]);
 
-	for (uint32_t number = 0; number <= count; number++)
-		ts_emit(id, number);
+	ts_emit_numbers(id, 0, count);
 	for (uint32_t number = 0; number <= count; number++) {
 		struct call call =
 			call_next(TIMED, trid, 64, number < count ? &times[number] : NULL);
@@ -513,7 +502,7 @@ TEST(timedgetnext_wakes_for_an_event_before_the_time, "GETNEXT-10 GETNEXT-06")
 	for (size_t i = 0; i < 3; i++) {
 		struct timed_reader reader = {.trid = trid, .until = far[i]};
 		if (i == 2)
-			reader.until = ts_deadline((int)harness_patience_ms());
+			reader.until = patience();
 		pthread_t thread = start_timed(&reader);
 		ts_emit(id, (uint32_t)i);
 		ts_join(thread);
@@ -529,9 +518,8 @@ TEST(an_invalid_time_without_event_is_einval, "GETNEXT-12 GETNEXT-19")
 
 	times[0].tv_nsec = 1000000000;
 	times[4].tv_nsec = -1;
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
 		expect_no_event(call_next(TIMED, trid, 64, &times[i]), EINVAL);
-	}
 	expect_no_event(call_next(TIMED, trid, 64, NULL), EINVAL);
 }
 
@@ -539,16 +527,14 @@ TEST(trygetnext_never_waits, "GETNEXT-15 GETNEXT-19")
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create(0, NULL);
-	struct call call;
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++)
 		expect_no_event(call_next(TRY, trid, 64, NULL), 0);
-	}
 	ts_start(trid);
 	ts_expect(trid, POSIX_TRACE_START);
 	expect_no_event(call_next(TRY, trid, 64, NULL), 0);
 	ts_emit(id, 1);
-	call = call_next(TRY, trid, 64, NULL);
+	struct call call = call_next(TRY, trid, 64, NULL);
 	expect_event(&call);
 	expect_no_event(call_next(TRY, trid, 64, NULL), 0);
 }
@@ -561,8 +547,7 @@ TEST(a_handler_without_restart_ends_the_wait, "GETNEXT-17 GETNEXT-19")
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = stream_on(0);
-	struct timed_reader timed = {.trid = trid,
-				     .until = ts_deadline((int)harness_patience_ms())};
+	struct timed_reader timed = {.trid = trid, .until = patience()};
 	struct ts_reader reader;
 	pthread_t thread;
 
@@ -591,8 +576,7 @@ TEST(a_handler_with_restart_leaves_getnext_waiting, "GETNEXT-18")
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = stream_on(0);
-	struct timed_reader timed = {.trid = trid,
-				     .until = ts_deadline((int)harness_patience_ms())};
+	struct timed_reader timed = {.trid = trid, .until = patience()};
 	struct ts_reader reader;
 
 	on_signal(SIGUSR1, count_signal, SA_RESTART);
@@ -604,9 +588,7 @@ TEST(a_handler_with_restart_leaves_getnext_waiting, "GETNEXT-18")
 		CHECK(ts_reader_is_waiting(&reader));
 	}
 	ts_emit(id, 1);
-	ts_reader_join(&reader);
-	CHECK_EQ(reader.result, 0);
-	CHECK_EQ(ts_number(&reader.event), 1);
+	ts_reader_expect(&reader, 1);
 
 	/* timedgetnext may do either. */
 	pthread_t thread = start_timed(&timed);
@@ -642,10 +624,8 @@ TEST(a_handler_that_interrupts_the_wait_may_record_the_event_waited_for,
 	for (int i = 0; i < 20; i++) {
 		ts_reader_start(&reader, trid);
 		CHECK_OK(pthread_kill(reader.thread, SIGUSR1));
-		ts_reader_join(&reader);
-		CHECK_EQ(reader.result, 0);
+		ts_reader_expect(&reader, 77);
 		CHECK_EQ(reader.event.info.posix_event_id, handler_id);
-		ts_event_free(&reader.event);
 	}
 	ts_expect_none(trid);
 }
@@ -653,20 +633,6 @@ TEST(a_handler_that_interrupts_the_wait_may_record_the_event_waited_for,
 /*
  * Small buffers
  */
-
-/* GETNEXT, TIMED or TRY with the pointers given. */
-static int raw_next(enum which which, trace_id_t trid, struct posix_trace_event_info *info,
-		    void *data, size_t num_bytes, size_t *len, int *unavailable)
-{
-	static const struct timespec past = {0, 0};
-
-	if (which == GETNEXT)
-		return posix_trace_getnext_event(trid, info, data, num_bytes, len, unavailable);
-	if (which == TIMED)
-		return posix_trace_timedgetnext_event(trid, info, data, num_bytes, len, unavailable,
-						      &past);
-	return posix_trace_trygetnext_event(trid, info, data, num_bytes, len, unavailable);
-}
 
 TEST(the_buffer_decides_on_truncation_at_reading, "GETNEXT-20 GETNEXT-21 GETNEXT-23")
 {
@@ -680,7 +646,7 @@ TEST(the_buffer_decides_on_truncation_at_reading, "GETNEXT-20 GETNEXT-21 GETNEXT
 	for (size_t num_bytes = 0; num_bytes <= 40; num_bytes++)
 		posix_trace_event(id, data, len);
 	for (size_t num_bytes = 0; num_bytes <= 40; num_bytes++) {
-		struct timespec later = ts_deadline((int)harness_patience_ms());
+		struct timespec later = patience();
 		struct call call = call_next((enum which)(num_bytes % 3), trid, num_bytes, &later);
 		size_t stored = num_bytes < len ? num_bytes : len;
 		expect_event(&call);
@@ -698,11 +664,10 @@ TEST(truncation_at_reading_hides_that_of_recording, "GETNEXT-20 GETNEXT-22")
 {
 	enum { max = 16 };
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 0, max);
+	trace_id_t trid = ts_past_start(ts_run(POSIX_TRACE_LOOP, 0, max));
 	static const unsigned char data[max + 1] = "0123456789abcdef";
 	static const size_t buffers[] = {max + 1, max, max - 1, 1, 0};
 
-	ts_expect(trid, POSIX_TRACE_START);
 	for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++) {
 		posix_trace_event(id, data, max + 1);
 		struct call call = call_next(TRY, trid, buffers[i], NULL);
@@ -726,7 +691,8 @@ TEST(a_buffer_of_no_bytes_need_not_exist, "GETNEXT-24")
 			size_t len = 99;
 			int unavailable = 99;
 			posix_trace_event(id, "x", (size_t)has_data);
-			CHECK_OK(raw_next(which, trid, &info, NULL, 0, &len, &unavailable));
+			CHECK_OK(raw_next(which, trid, &info, NULL, 0, &len, &unavailable,
+					  &(struct timespec){0, 0}));
 			CHECK_EQ(unavailable, 0);
 			CHECK_EQ(len, 0);
 			CHECK_EQ(info.posix_event_id, id);
@@ -784,8 +750,7 @@ TEST(shutdown_ends_all_waits, "GETNEXT-26 GETNEXT-19 SHUTDOWN-06")
 	trace_id_t trid = stream_on(0);
 	trace_id_t other = stream_on(0);
 	struct ts_reader waiting[readers], other_reader;
-	struct timed_reader timed = {.trid = trid,
-				     .until = ts_deadline((int)harness_patience_ms())};
+	struct timed_reader timed = {.trid = trid, .until = patience()};
 
 	for (int i = 0; i < readers; i++)
 		ts_reader_start(&waiting[i], trid);
@@ -809,8 +774,7 @@ TEST(a_cancelled_wait_loses_nothing, "GETNEXT-28 GEN-10")
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = stream_on(0);
-	struct timed_reader timed = {.trid = trid,
-				     .until = ts_deadline((int)harness_patience_ms())};
+	struct timed_reader timed = {.trid = trid, .until = patience()};
 	struct ts_reader reader, other;
 	pthread_t thread;
 
@@ -824,9 +788,7 @@ TEST(a_cancelled_wait_loses_nothing, "GETNEXT-28 GEN-10")
 		CHECK(ts_join(thread) == PTHREAD_CANCELED);
 		CHECK(ts_reader_is_waiting(&other));
 		ts_emit(id, 2 * i);
-		ts_reader_join(&other);
-		CHECK_EQ(other.result, 0);
-		CHECK_EQ(ts_number(&other.event), 2 * i);
+		ts_reader_expect(&other, 2 * i);
 		ts_emit(id, 2 * i + 1);
 		ts_expect_number(trid, id, 2 * i + 1);
 		ts_expect_none(trid);
@@ -860,33 +822,31 @@ static void *read_with_pending_cancel(void *arg)
 
 TEST(cancellation_acts_only_while_waiting, "GETNEXT-28 GEN-10")
 {
+	static const struct {
+		enum which which;
+		bool has_event, is_disabled, has_returned;
+		int result;
+	} rows[] = {
+		{GETNEXT, true, false, true, 0}, {TIMED, true, false, true, 0},
+		{TRY, true, false, true, 0},	 {GETNEXT, false, false, false, 0},
+		{TRY, false, false, true, 0},	 {TIMED, false, true, true, ETIMEDOUT},
+	};
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = stream_on(0);
 
-	for (enum which which = GETNEXT; which <= TRY; which++) {
-		struct pending_cancel ready = {.trid = trid, .which = which};
-		ts_emit(id, 7);
-		CHECK(ts_join(ts_thread(read_with_pending_cancel, &ready)) == PTHREAD_CANCELED);
-		CHECK(ready.has_returned);
-		expect_event(&ready.call);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct pending_cancel call = {
+			.trid = trid, .which = rows[i].which, .is_disabled = rows[i].is_disabled};
+		NOTE("row %zu", i);
+		if (rows[i].has_event)
+			ts_emit(id, 7);
+		CHECK(ts_join(ts_thread(read_with_pending_cancel, &call)) == PTHREAD_CANCELED);
+		CHECK_EQ(call.has_returned, rows[i].has_returned);
+		if (rows[i].has_event)
+			expect_event(&call.call);
+		else if (call.has_returned)
+			expect_no_event(call.call, rows[i].result);
 		ts_expect_none(trid);
-	}
-	{
-		struct pending_cancel empty = {.trid = trid, .which = GETNEXT};
-		CHECK(ts_join(ts_thread(read_with_pending_cancel, &empty)) == PTHREAD_CANCELED);
-		CHECK(!empty.has_returned);
-	}
-	{
-		struct pending_cancel none = {.trid = trid, .which = TRY};
-		CHECK(ts_join(ts_thread(read_with_pending_cancel, &none)) == PTHREAD_CANCELED);
-		CHECK(none.has_returned);
-		expect_no_event(none.call, 0);
-	}
-	{
-		struct pending_cancel off = {.trid = trid, .which = TIMED, .is_disabled = true};
-		CHECK(ts_join(ts_thread(read_with_pending_cancel, &off)) == PTHREAD_CANCELED);
-		CHECK(off.has_returned);
-		expect_no_event(off.call, ETIMEDOUT);
 	}
 	ts_emit(id, 8);
 	ts_expect_number(trid, id, 8);
@@ -900,8 +860,7 @@ TEST(a_wait_cancelled_while_the_event_comes_loses_it_not, "GETNEXT-28")
 	uint32_t cancelled = 0;
 
 	for (uint32_t i = 0; i < rounds; i++) {
-		struct timed_reader timed = {.trid = trid,
-					     .until = ts_deadline((int)harness_patience_ms())};
+		struct timed_reader timed = {.trid = trid, .until = patience()};
 		pthread_t thread = start_timed(&timed);
 		if (i % 2) {
 			ts_emit(id, i);
@@ -940,13 +899,10 @@ TEST(events_of_a_logged_stream_are_reported_and_still_logged, "GETNEXT-29", NEED
 	ts_expect(trid, POSIX_TRACE_START);
 	ts_reader_start(&reader, trid);
 	ts_emit(id, 0);
-	ts_reader_join(&reader);
-	CHECK_EQ(reader.result, 0);
-	CHECK_EQ(ts_number(&reader.event), 0);
-	for (uint32_t number = 1; number <= 30; number++)
-		ts_emit(id, number);
+	ts_reader_expect(&reader, 0);
+	ts_emit_numbers(id, 1, 30);
 	for (uint32_t number = 1; number <= 30; number++) {
-		struct timespec later = ts_deadline((int)harness_patience_ms());
+		struct timespec later = patience();
 		struct call call = call_next((enum which)(number % 3), trid, 64, &later);
 		CHECK_EQ(number_in(&call), number);
 	}
@@ -966,16 +922,13 @@ TEST(events_flushed_before_they_were_read_are_skipped, "GETNEXT-30", NEEDS_KEEPE
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 
 	ts_start(trid);
-	for (uint32_t number = 0; number < 5; number++)
-		ts_emit(id, number);
+	ts_emit_numbers(id, 0, 4);
 	ts_expect(trid, POSIX_TRACE_START);
 	ts_expect_number(trid, id, 0);
 	ts_expect_number(trid, id, 1);
 	ts_flush(trid);
-	for (uint32_t number = 5; number < 8; number++)
-		ts_emit(id, number);
-	struct ts_events all = ts_read_all(trid);
-	ts_expect_numbers(&all, id, 5, 7);
+	ts_emit_numbers(id, 5, 7);
+	struct ts_events all = ts_read_numbers(trid, id, 5, 7);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_OVERFLOW), 0);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_RESUME), 0);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 0);
@@ -1115,9 +1068,7 @@ TEST(a_hanging_writer_does_not_keep_the_reader_for_ever, "GETNEXT-33")
 	/* Nobody will ever wake this reader but the clock. */
 	ts_reader_start(&reader, trid);
 	ts_emit(id, 2);
-	ts_reader_join(&reader);
-	CHECK_EQ(reader.result, 0);
-	CHECK_EQ(ts_number(&reader.event), 2);
+	ts_reader_expect(&reader, 2);
 	ts_emit(id, 3);
 	ts_expect_number(trid, id, 3);
 
@@ -1269,7 +1220,6 @@ TEST(other_writers_go_on_beside_a_hanging_one, "GETNEXT-33 EVENT-16")
 		CHECK_LT(w, writers);
 		CHECK_EQ(ts_number(&event), next[w]);
 		next[w]++;
-		ts_event_free(&event);
 	}
 	for (int w = 0; w < writers; w++)
 		ts_join(threads[w]);
@@ -1279,39 +1229,33 @@ TEST(other_writers_go_on_beside_a_hanging_one, "GETNEXT-33 EVENT-16")
 	ts_expect_none(trid);
 }
 
-static intptr_t do_hang(const void *arg, size_t arg_bytes)
+/* Hangs in another thread, and then says so. */
+static void hang(int fd)
 {
-	static struct hanging hanging = {.rounds = 1, .allowed = 1};
-	int fd;
+	static struct hanging hanging = {
+		.id = POSIX_TRACE_UNNAMED_USEREVENT, .rounds = 1, .allowed = 1};
 
-	CHECK_EQ(arg_bytes, sizeof(fd));
-	memcpy(&fd, arg, sizeof(fd));
-	hanging.id = POSIX_TRACE_UNNAMED_USEREVENT;
 	slow = slow_page_make();
 	ts_thread(hang_in_event, &hanging);
 	slow_page_wait(&slow);
 	CHECK_EQ(write(fd, "", 1), 1);
 	pause();
-	return 0;
+	_exit(0);
 }
 
 TEST(a_writer_stopped_or_killed_in_the_middle_delays_the_reader_shortly, "GETNEXT-33 EVENT-23")
 {
 	trace_event_id_t id = ts_id("event");
-	struct ts_event event;
 	int ends[2];
 	char byte;
 
 	CHECK(close(slow_page_make().fd) == 0);
 	CHECK_SYS(pipe(ends));
-	trace_id_t trid = ts_run_inherited(0, POSIX_TRACE_LOOP, 0, 0);
-	ts_expect(trid, POSIX_TRACE_START);
+	trace_id_t trid = inherited_stream(POSIX_TRACE_LOOP);
 	int64_t since_ns = harness_now_ns();
 	pid_t child = harness_fork();
-	if (child == 0) {
-		do_hang(&ends[1], sizeof(ends[1]));
-		_exit(0);
-	}
+	if (child == 0)
+		hang(ends[1]);
 	CHECK_EQ(read(ends[0], &byte, 1), 1);
 	harness_stop(child);
 	ts_emit(id, 1);
@@ -1329,7 +1273,7 @@ TEST(a_writer_stopped_or_killed_in_the_middle_delays_the_reader_shortly, "GETNEX
 	naps = harness_naps();
 	ts_expect_number(trid, id, 200);
 	CHECK_LT(harness_naps() - naps, 100);
-	CHECK(!ts_try_next(trid, &event));
+	ts_expect_none(trid);
 }
 
 /* A process that hangs in the middle of its eleventh event. */
@@ -1365,8 +1309,7 @@ static struct hanging_process hanging_process(void)
 	p.pid = harness_fork();
 	if (p.pid == 0) {
 		slow = slow_page_make();
-		for (uint32_t i = 0; i < COMPLETE; i++)
-			ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
+		ts_emit_numbers(POSIX_TRACE_UNNAMED_USEREVENT, 0, COMPLETE - 1);
 		pthread_t thread = ts_thread(see_first_thread_hang, &p);
 		posix_trace_event(POSIX_TRACE_UNNAMED_USEREVENT, slow.data, sizeof(slow_contents));
 		ts_join(thread);
@@ -1377,13 +1320,6 @@ static struct hanging_process hanging_process(void)
 	return p;
 }
 
-static trace_id_t inherited_stream(int policy)
-{
-	trace_id_t trid = ts_run_inherited(0, policy, 0, 0);
-	ts_expect(trid, POSIX_TRACE_START);
-	return trid;
-}
-
 /* The next event is there now, without a wait for another one. */
 static void expect_number_now(trace_id_t trid, trace_event_id_t id, uint32_t number)
 {
@@ -1392,14 +1328,12 @@ static void expect_number_now(trace_id_t trid, trace_event_id_t id, uint32_t num
 	CHECK(ts_try_next(trid, &event));
 	CHECK_EQ(event.info.posix_event_id, id);
 	CHECK_EQ(ts_number(&event), number);
-	ts_event_free(&event);
 }
 
 TEST(a_stopped_writer_holds_back_only_what_is_later_than_its_last_event, "GETNEXT-33 GETNEXT-03")
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = inherited_stream(POSIX_TRACE_LOOP);
-	struct ts_event event;
 	char byte = 0;
 
 	ts_emit(id, 0);
@@ -1418,7 +1352,7 @@ TEST(a_stopped_writer_holds_back_only_what_is_later_than_its_last_event, "GETNEX
 	expect_number_now(trid, POSIX_TRACE_UNNAMED_USEREVENT, slow_contents);
 	expect_number_now(trid, id, 1);
 	expect_number_now(trid, id, 2);
-	CHECK(!ts_try_next(trid, &event));
+	ts_expect_none(trid);
 	harness_kill(p.pid);
 }
 
@@ -1432,16 +1366,14 @@ TEST(unavailable_is_said_only_if_nothing_is_there, "GETNEXT-15 GETNEXT-33 EVENT-
 		trace_id_t trid =
 			inherited_stream(n % 2 ? POSIX_TRACE_UNTIL_FULL : POSIX_TRACE_LOOP);
 		struct hanging_process p = hanging_process();
-		struct ts_event event;
 
 		CHECK_SYS(kill(p.pid, signals[n]));
-		for (uint32_t i = 0; i < later; i++)
-			ts_emit(id, i);
+		ts_emit_numbers(id, 0, later - 1);
 		for (uint32_t i = 0; i < COMPLETE; i++)
 			expect_number_now(trid, POSIX_TRACE_UNNAMED_USEREVENT, i);
 		for (uint32_t i = 0; i < later; i++)
 			expect_number_now(trid, id, i);
-		CHECK(!ts_try_next(trid, &event));
+		ts_expect_none(trid);
 		ts_shutdown(trid);
 		harness_kill(p.pid);
 	}
@@ -1454,7 +1386,6 @@ TEST(nobody_waits_for_a_zombie, "EVENT-23 GETNEXT-33")
 	struct hanging_process p = hanging_process();
 	struct ptrc_stream_header *h = find_stream();
 	struct ptrc_given_up given_up = {0};
-	struct ts_event event;
 	int64_t left = 1;
 	siginfo_t info;
 
@@ -1468,7 +1399,7 @@ TEST(nobody_waits_for_a_zombie, "EVENT-23 GETNEXT-33")
 	for (uint32_t i = 0; i < COMPLETE; i++)
 		expect_number_now(trid, POSIX_TRACE_UNNAMED_USEREVENT, i);
 	expect_number_now(trid, id, 1);
-	CHECK(!ts_try_next(trid, &event));
+	ts_expect_none(trid);
 	harness_reap(p.pid);
 }
 
@@ -1783,22 +1714,17 @@ static void *write_paced(void *arg)
 static void read_while_written(int policy)
 {
 	enum { writers = 4, count = 8000, stream_bytes = 65536 };
-	trace_attr_t attr = ts_attr(policy, stream_bytes, 128);
+	trace_attr_t attr = ts_inherited_attr(policy, stream_bytes, 128);
 	trace_event_id_t id = ts_id("event");
 	struct paced_writer args[writers];
 	pthread_t threads[2];
 	uint32_t last[writers] = {0};
 	int64_t last_time = 0;
-	_Atomic int32_t *credit;
-	size_t event_bytes;
+	_Atomic int32_t *credit = harness_share(4096);
 
-	credit = harness_share(4096);
-	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 128, &event_bytes));
 	/* Never more unread than surely fit, START included. */
-	atomic_store(credit, (int32_t)(stream_bytes / event_bytes) - 8);
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trace_id_t trid = ts_create_running(0, &attr);
-	ts_expect(trid, POSIX_TRACE_START);
+	atomic_store(credit, (int32_t)(stream_bytes / ts_user_bytes(&attr, 128)) - 8);
+	trace_id_t trid = ts_past_start(ts_create_running(0, &attr));
 	for (uint32_t w = 0; w < writers; w++)
 		args[w] = (struct paced_writer){id, w, count, credit};
 	pid_t child = harness_fork();
@@ -1819,7 +1745,6 @@ static void read_while_written(int policy)
 		last[writer] = seq;
 		CHECK_GE(ts_time_ns(&event.info.posix_timestamp), last_time);
 		last_time = ts_time_ns(&event.info.posix_timestamp);
-		ts_event_free(&event);
 		atomic_fetch_add(credit, 1);
 	}
 	ts_join(threads[0]);
