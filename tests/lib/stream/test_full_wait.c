@@ -71,7 +71,6 @@ static void expect_all(trace_id_t trid, int fd, const struct producer *p)
 
 	ts_expect_numbers(&events, p->id, 0, p->count - 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-	ts_events_free(&events);
 }
 
 /* A stream whose keeper is stopped, and a thread that waits for room in it. */
@@ -82,10 +81,12 @@ struct stuck {
 	struct producer p;
 };
 
-static void create_stuck(struct stuck *s, const trace_attr_t *attr)
+static void create_stuck(struct stuck *s, pid_t pid, int64_t wait_ms)
 {
+	trace_attr_t attr = waiting_attr(wait_ms);
+
 	s->fd = ts_temp_file();
-	s->trid = ts_create_log(0, attr, s->fd);
+	s->trid = ts_create_log(pid, &attr, s->fd);
 	s->keeper = keeper_of(s->trid);
 	ts_start(s->trid);
 	CHECK_SYS(kill(s->keeper, SIGSTOP));
@@ -93,17 +94,21 @@ static void create_stuck(struct stuck *s, const trace_attr_t *attr)
 
 static void begin_stuck(struct stuck *s, int64_t wait_ms)
 {
-	trace_attr_t attr = waiting_attr(wait_ms);
-
-	create_stuck(s, &attr);
+	create_stuck(s, 0, wait_ms);
 	begin(&s->p, "number", TOO_MANY);
 	expect_waiting(&s->p, s->trid);
 }
 
-/* Its keeper goes on, and nothing is lost. */
-static void unstick(struct stuck *s)
+/* The keeper goes on. */
+static void continue_keeper(const struct stuck *s)
 {
 	CHECK_SYS(kill(s->keeper, SIGCONT));
+}
+
+/* The same, and nothing is lost. */
+static void unstick(struct stuck *s)
+{
+	continue_keeper(s);
 	ts_join(s->p.thread);
 	CHECK_EQ(counts_of(s->trid).pt_lost_events, 0);
 }
@@ -113,7 +118,6 @@ TEST(full_wait_is_an_attribute, "", NEEDS_KEEPER)
 	struct timespec wait = {7, 7}, longest = {INT64_MAX, 999999999};
 	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 0, 0), got;
 	int fd = ts_temp_file();
-	trace_id_t trid, log;
 
 	CHECK_OK(posixtrace_attr_getfullwait(&attr, &wait));
 	CHECK(wait.tv_sec == 0 && wait.tv_nsec == 0);
@@ -129,15 +133,14 @@ TEST(full_wait_is_an_attribute, "", NEEDS_KEEPER)
 	CHECK_EQ(posixtrace_attr_getfullwait(&attr, NULL), EINVAL);
 	CHECK_EQ(posixtrace_attr_getfullwait(NULL, &wait), EINVAL);
 	/* The stream has it, and so has its log. */
-	trid = ts_create_log(0, &attr, fd);
-	CHECK_OK(posix_trace_get_attr(trid, &got));
-	CHECK_OK(posixtrace_attr_getfullwait(&got, &wait));
-	CHECK(wait.tv_sec == 3 && wait.tv_nsec == 5);
-	log = ts_end_and_open_log(trid, fd);
-	CHECK_OK(posix_trace_get_attr(log, &got));
-	CHECK_OK(posixtrace_attr_getfullwait(&got, &wait));
-	CHECK(wait.tv_sec == 3 && wait.tv_nsec == 5);
-	ts_close_log(log);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	for (int is_log = 0; is_log < 2; is_log++) {
+		if (is_log)
+			trid = ts_end_and_open_log(trid, fd);
+		CHECK_OK(posix_trace_get_attr(trid, &got));
+		CHECK_OK(posixtrace_attr_getfullwait(&got, &wait));
+		CHECK(wait.tv_sec == 3 && wait.tv_nsec == 5);
+	}
 	CHECK_OK(posix_trace_attr_destroy(&attr));
 	CHECK_EQ(posixtrace_attr_getfullwait(&attr, &wait), EINVAL);
 }
@@ -149,8 +152,7 @@ TEST(a_stream_without_flush_does_not_wait, "", NEEDS_KEEPER)
 
 	CHECK_OK(posix_trace_attr_setstreamfullpolicy(&attr, POSIX_TRACE_UNTIL_FULL));
 	trace_id_t trid = ts_create_running(0, &attr);
-	for (uint32_t i = 0; i < TOO_MANY; i++)
-		ts_emit(id, i);
+	ts_emit_numbers(id, 0, TOO_MANY - 1);
 	CHECK_GT(counts_of(trid).pt_lost_events, 0);
 	CHECK_EQ(counts_of(trid).pt_waits, 0);
 	ts_shutdown(trid);
@@ -159,132 +161,108 @@ TEST(a_stream_without_flush_does_not_wait, "", NEEDS_KEEPER)
 /* Threads as fast as they can be, into a stream that is far too small. */
 TEST(nothing_is_lost, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = waiting_attr(60000);
-	struct producer p[3];
-	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd), log;
 	static const char *const names[] = {"a", "b", "c"};
+	struct producer p[3];
+	struct stuck s;
 
 	/* The keeper takes nothing until a thread waits. */
-	ts_start(trid);
-	CHECK_SYS(kill(keeper_of(trid), SIGSTOP));
+	create_stuck(&s, 0, 60000);
 	for (int i = 0; i < 3; i++)
 		begin(&p[i], names[i], 100000);
-	CHECK_EVENTUALLY(counts_of(trid).pt_waits > 0);
-	CHECK_SYS(kill(keeper_of(trid), SIGCONT));
+	CHECK_EVENTUALLY(counts_of(s.trid).pt_waits > 0);
+	continue_keeper(&s);
 	for (int i = 0; i < 3; i++)
 		ts_join(p[i].thread);
-	struct ptrc_counts counts = counts_of(trid);
+	struct ptrc_counts counts = counts_of(s.trid);
 	CHECK_EQ(counts.pt_lost_events, 0);
 	CHECK_GT(counts.pt_waits, 0);
 	CHECK_GT(counts.pt_wait_ns, 0);
-	struct ts_events events = ts_end_log(trid, fd);
-	ts_expect_sorted(&events);
+	trace_id_t log = ts_end_and_open_log(s.trid, s.fd);
+	struct ts_events events = ts_read_log(log);
 	for (int i = 0; i < 3; i++)
 		ts_expect_numbers(&events, p[i].id, 0, p[i].count - 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 	/* The log tells how long they waited, too. */
-	log = ts_open_log(fd);
 	CHECK_EQ(counts_of(log).pt_waits, counts.pt_waits);
 	CHECK_EQ(counts_of(log).pt_wait_ns, counts.pt_wait_ns);
-	ts_close_log(log);
 }
 
-static intptr_t flood(const void *arg, size_t bytes)
+TS_ROUTINE(flood)
 {
-	trace_event_id_t id;
-
-	(void)bytes;
-	memcpy(&id, arg, sizeof(id));
-	for (uint32_t i = 0; i < 100000; i++)
-		ts_emit(id, i);
+	ts_emit_numbers(*(const trace_event_id_t *)arg, 0, 99999);
 	return 0;
 }
 
 TEST(other_processes_wait_too, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = waiting_attr(60000);
 	struct ts_target target = ts_target_fork();
-	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(target.pid, &attr, fd);
 	trace_event_id_t id = ts_target_id(&target, "number");
+	struct stuck s;
 
 	/* The keeper takes nothing until the process waits. */
-	ts_start(trid);
-	CHECK_SYS(kill(keeper_of(trid), SIGSTOP));
+	create_stuck(&s, target.pid, 60000);
 	ts_target_call_begin(&target, flood, &id, sizeof(id));
-	CHECK_EVENTUALLY(counts_of(trid).pt_waits > 0);
-	CHECK_SYS(kill(keeper_of(trid), SIGCONT));
+	CHECK_EVENTUALLY(counts_of(s.trid).pt_waits > 0);
+	continue_keeper(&s);
 	ts_target_result(&target);
-	ts_stop(trid);
+	ts_stop(s.trid);
 	ts_target_end(&target);
-	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
-	CHECK_GT(counts_of(trid).pt_waits, 0);
-	ts_expect_logged(trid, fd, id, 0, 99999);
+	CHECK_EQ(counts_of(s.trid).pt_lost_events, 0);
+	CHECK_GT(counts_of(s.trid).pt_waits, 0);
+	ts_expect_logged(s.trid, s.fd, id, 0, 99999);
 }
 
 /* One stretch, then losses without a wait; and when there is room again, no loss and a new
  * stretch. */
 TEST(a_stopped_keeper_costs_one_stretch, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = waiting_attr(600);
 	trace_event_id_t id = ts_id("number");
-	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
 	unsigned long all_ms = 1;
+	struct stuck s;
 
-	ts_start(trid);
+	create_stuck(&s, 0, 600);
 	for (int round = 1; round <= 2; round++) {
-		pid_t keeper = keeper_of(trid);
-
-		CHECK_SYS(kill(keeper, SIGSTOP));
+		CHECK_SYS(kill(s.keeper, SIGSTOP));
 		int64_t began = now_ms();
-		for (uint32_t i = 0; i < TOO_MANY; i++)
-			ts_emit(id, i);
+		ts_emit_numbers(id, 0, TOO_MANY - 1);
 		int64_t waited = now_ms() - began;
 		CHECK_GE(waited, 599);
 		all_ms += (unsigned long)waited + 1;
-		CHECK_GT(counts_of(trid).pt_lost_events, 0);
-		CHECK_EQ(counts_of(trid).pt_waits, (unsigned long)round);
+		CHECK_GT(counts_of(s.trid).pt_lost_events, 0);
+		CHECK_EQ(counts_of(s.trid).pt_waits, (unsigned long)round);
 		/* The time asleep: the thread is awake for a while between two sleeps. */
-		CHECK_GE(counts_of(trid).pt_wait_ns, 300000000UL * (unsigned long)round);
-		CHECK_LE(counts_of(trid).pt_wait_ns, 1000000 * all_ms);
-		CHECK_EQ(ts_status(trid).posix_stream_full_status, POSIX_TRACE_FULL);
-		CHECK_SYS(kill(keeper, SIGCONT));
-		CHECK_EVENTUALLY(ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING);
+		CHECK_GE(counts_of(s.trid).pt_wait_ns, 300000000UL * (unsigned long)round);
+		CHECK_LE(counts_of(s.trid).pt_wait_ns, 1000000 * all_ms);
+		CHECK_EQ(ts_status(s.trid).posix_stream_full_status, POSIX_TRACE_FULL);
+		continue_keeper(&s);
+		CHECK_EVENTUALLY(ts_status(s.trid).posix_stream_status == POSIX_TRACE_RUNNING);
 	}
-	ts_clear(trid);
-	CHECK_EQ(counts_of(trid).pt_waits, 0);
-	CHECK_EQ(counts_of(trid).pt_wait_ns, 0);
-	ts_shutdown(trid);
+	ts_clear(s.trid);
+	CHECK_EQ(counts_of(s.trid).pt_waits, 0);
+	CHECK_EQ(counts_of(s.trid).pt_wait_ns, 0);
+	ts_shutdown(s.trid);
 }
 
 /* Milliseconds that a thread waits who comes when another one has waited for half of the 700 ms;
  * INT64_MAX if it came too late. */
 static int64_t second_wait(void)
 {
-	trace_attr_t attr = waiting_attr(700);
-	struct producer first, second;
-	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	pid_t keeper = keeper_of(trid);
+	struct producer second;
+	struct stuck s;
 
-	ts_start(trid);
-	CHECK_SYS(kill(keeper, SIGSTOP));
-	begin(&first, "number", TOO_MANY);
-	expect_waiting(&first, trid);
+	begin_stuck(&s, 700);
 	harness_sleep_ms(350);
 	int64_t began = now_ms();
 	begin(&second, "number", TOO_MANY);
 	ts_join(second.thread);
 	began = now_ms() - began;
-	ts_join(first.thread);
-	CHECK_GT(counts_of(trid).pt_lost_events, 0);
-	if (counts_of(trid).pt_waits < 2)
+	ts_join(s.p.thread);
+	CHECK_GT(counts_of(s.trid).pt_lost_events, 0);
+	if (counts_of(s.trid).pt_waits < 2)
 		began = INT64_MAX;
-	CHECK_SYS(kill(keeper, SIGCONT));
-	ts_shutdown(trid);
-	close(fd);
+	continue_keeper(&s);
+	ts_shutdown(s.trid);
+	close(s.fd);
 	return began;
 }
 
@@ -296,10 +274,9 @@ TEST(one_thread_that_gives_up_frees_the_others, "", NEEDS_KEEPER)
 
 TEST(it_goes_on_when_there_is_room, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = waiting_attr(60000);
 	struct stuck s;
 
-	create_stuck(&s, &attr);
+	create_stuck(&s, 0, 60000);
 	for (int round = 0; round < 3; round++) {
 		CHECK_SYS(kill(s.keeper, SIGSTOP));
 		begin(&s.p, "number", TOO_MANY);
@@ -344,34 +321,30 @@ TEST(a_killed_keeper_is_replaced, "", NEEDS_KEEPER)
 TEST(nobody_waits_for_the_dead, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(600000);
-	int fd = ts_temp_file(), results[2];
+	int fd = ts_temp_file();
 	struct ts_target target = ts_target_fork();
-	pid_t controller, keeper;
-	trace_event_id_t id;
+	struct {
+		trace_event_id_t id;
+		_Atomic pid_t keeper;
+	} *said = harness_share(sizeof(*said));
 
-	CHECK_SYS(pipe(results));
-	controller = fork();
+	pid_t controller = harness_fork();
 	if (controller == 0) {
 		trace_id_t trid = ts_create_log(target.pid, &attr, fd);
-		struct {
-			trace_event_id_t id;
-			pid_t keeper;
-		} said = {ts_trid_id(trid, "number"), keeper_of(trid)};
 
 		ts_start(trid);
-		CHECK_EQ(write(results[1], &said.id, sizeof(said.id)), sizeof(said.id));
-		CHECK_EQ(write(results[1], &said.keeper, sizeof(said.keeper)), sizeof(said.keeper));
+		said->id = ts_trid_id(trid, "number");
+		said->keeper = keeper_of(trid);
 		for (;;)
 			pause();
 	}
-	CHECK_EQ(read(results[0], &id, sizeof(id)), sizeof(id));
-	CHECK_EQ(read(results[0], &keeper, sizeof(keeper)), sizeof(keeper));
-	CHECK_SYS(kill(keeper, SIGSTOP));
-	ts_target_call_begin(&target, flood, &id, sizeof(id));
+	CHECK_EVENTUALLY(said->keeper != 0);
+	CHECK_SYS(kill(said->keeper, SIGSTOP));
+	ts_target_call_begin(&target, flood, &said->id, sizeof(said->id));
 	ts_wait_asleep(target.pid, target.pid);
 	/* The controller stays a zombie, too. */
 	CHECK_SYS(kill(controller, SIGKILL));
-	CHECK_SYS(kill(keeper, SIGKILL));
+	CHECK_SYS(kill(said->keeper, SIGKILL));
 	ts_target_result(&target);
 	CHECK_SYS(waitpid(controller, NULL, 0));
 	ts_target_end(&target);
@@ -473,11 +446,10 @@ static void *jump_out_of_it(void *arg)
 
 TEST(a_wait_may_be_left_by_siglongjmp, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = waiting_attr(60000);
 	struct stuck s = {.p = {.id = ts_id("number"), .end = TOO_MANY}};
 
 	on(SIGUSR1, jump);
-	create_stuck(&s, &attr);
+	create_stuck(&s, 0, 60000);
 	s.p.thread = ts_thread(jump_out_of_it, &s.p);
 	expect_waiting(&s.p, s.trid);
 	pthread_kill(s.p.thread, SIGUSR1);
@@ -497,8 +469,7 @@ static void *produce_until_forked(void *arg)
 		p->count++;
 		/* The child comes out of the call, too; it records events of its own. */
 		if (getpid() != me) {
-			for (uint32_t i = 0; i < 1000; i++)
-				ts_emit(handlers_id, i);
+			ts_emit_numbers(handlers_id, 0, 999);
 			_exit(0);
 		}
 	}
@@ -534,7 +505,6 @@ static void check_fork(bool is_inherited)
 	struct ts_events events = ts_end_log(trid, fd);
 	ts_expect_numbers(&events, p.id, 0, p.count - 1);
 	CHECK_EQ(ts_count(&events, handlers_id), is_inherited ? 1000 : 0);
-	ts_events_free(&events);
 }
 
 TEST(a_child_forked_in_a_wait_does_not_record_its_parents_event, "", NEEDS_KEEPER)
@@ -549,23 +519,20 @@ TEST(a_child_forked_in_a_wait_records_its_own_events, "", NEEDS_KEEPER)
 
 TEST(a_process_that_waits_can_be_ended_by_a_signal, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = waiting_attr(600000);
 	struct ts_target target = ts_target_fork();
-	int fd = ts_temp_file(), status;
-	trace_id_t trid = ts_create_log(target.pid, &attr, fd);
 	trace_event_id_t id = ts_target_id(&target, "number");
-	pid_t keeper = keeper_of(trid);
+	struct stuck s;
+	int status;
 
-	ts_start(trid);
-	CHECK_SYS(kill(keeper, SIGSTOP));
+	create_stuck(&s, target.pid, 600000);
 	ts_target_call_begin(&target, flood, &id, sizeof(id));
-	CHECK_EVENTUALLY(counts_of(trid).pt_waits > 0);
+	CHECK_EVENTUALLY(counts_of(s.trid).pt_waits > 0);
 	ts_wait_asleep(target.pid, target.pid);
 	CHECK_SYS(kill(target.pid, SIGTERM));
 	CHECK_SYS(waitpid(target.pid, &status, 0));
 	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
-	CHECK_SYS(kill(keeper, SIGCONT));
-	ts_shutdown(trid);
+	continue_keeper(&s);
+	ts_shutdown(s.trid);
 }
 
 TEST(an_event_that_waits_is_no_cancellation_point, "", NEEDS_KEEPER)
@@ -574,7 +541,7 @@ TEST(an_event_that_waits_is_no_cancellation_point, "", NEEDS_KEEPER)
 
 	begin_stuck(&s, 60000);
 	CHECK_OK(pthread_cancel(s.p.thread));
-	CHECK_SYS(kill(s.keeper, SIGCONT));
+	continue_keeper(&s);
 	CHECK(ts_join(s.p.thread) == NULL);
 	CHECK_EQ(s.p.count, TOO_MANY);
 	expect_all(s.trid, s.fd, &s.p);
@@ -594,13 +561,13 @@ static void check_end(enum how how)
 		ts_set_filter(s.trid, &set, POSIX_TRACE_SET_EVENTSET);
 	if (how == BY_CLEAR) {
 		/* The keeper empties the log. */
-		CHECK_SYS(kill(s.keeper, SIGCONT));
+		continue_keeper(&s);
 		ts_clear(s.trid);
 	}
 	ts_join(s.p.thread);
 	CHECK_EQ(s.p.count, TOO_MANY);
 	CHECK_EQ(counts_of(s.trid).pt_lost_events, 0);
-	CHECK_SYS(kill(s.keeper, SIGCONT));
+	continue_keeper(&s);
 	ts_shutdown(s.trid);
 }
 
@@ -722,34 +689,25 @@ TEST(what_never_fits_is_not_waited_for, "", NEEDS_KEEPER)
 	ts_shutdown(trid);
 }
 
-struct stopped_keeper {
-	pid_t keeper;
-	trace_id_t trid;
-};
-
 /* Once an event of the stream waits for room. */
 static void *continue_when_full(void *arg)
 {
-	const struct stopped_keeper *s = arg;
+	const struct stuck *s = arg;
 
 	CHECK_EVENTUALLY(counts_of(s->trid).pt_waits > 0);
-	kill(s->keeper, SIGCONT);
+	continue_keeper(s);
 	return NULL;
 }
 
 /* An event for another process waits as well. */
 TEST(a_guest_waits, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = waiting_attr(60000);
 	struct ts_target target = ts_target_fork();
-	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(target.pid, &attr, fd);
 	static const unsigned char data[4000];
-	struct stopped_keeper s = {keeper_of(trid), trid};
 	unsigned int streams;
+	struct stuck s;
 
-	ts_start(trid);
-	CHECK_SYS(kill(s.keeper, SIGSTOP));
+	create_stuck(&s, target.pid, 60000);
 	pthread_t other = ts_thread(continue_when_full, &s);
 	for (int i = 0; i < 100; i++) {
 		CHECK_OK(posixtrace_event_for(target.pid, "guest", NULL, data, sizeof(data),
@@ -757,10 +715,10 @@ TEST(a_guest_waits, "", NEEDS_KEEPER)
 		CHECK_EQ(streams, 1);
 	}
 	ts_join(other);
-	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
-	CHECK_GT(counts_of(trid).pt_waits, 0);
+	CHECK_EQ(counts_of(s.trid).pt_lost_events, 0);
+	CHECK_GT(counts_of(s.trid).pt_waits, 0);
 	ts_target_end(&target);
-	struct ts_events events = ts_end_log(trid, fd);
+	struct ts_events events = ts_end_log(s.trid, s.fd);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 	CHECK_GE(events.count, 100);
 }
@@ -794,29 +752,25 @@ static void *record_until_forked(void *arg)
 
 TEST(a_guests_child_forked_in_a_wait_leaves_the_event_to_its_parent, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = waiting_attr(60000);
 	struct ts_target target = ts_target_fork();
 	struct guest g = {.target = target.pid, .count = 100};
-	int fd = ts_temp_file(), status;
-	trace_id_t trid = ts_create_log(target.pid, &attr, fd);
-	pid_t keeper = keeper_of(trid);
+	struct stuck s;
+	int status;
 
 	on(SIGUSR1, fork_in_handler);
-	ts_start(trid);
-	CHECK_SYS(kill(keeper, SIGSTOP));
+	create_stuck(&s, target.pid, 60000);
 	pthread_t thread = ts_thread(record_until_forked, &g);
-	CHECK_EVENTUALLY(counts_of(trid).pt_waits > 0);
+	CHECK_EVENTUALLY(counts_of(s.trid).pt_waits > 0);
 	ts_wait_asleep(getpid(), g.tid);
 	pthread_kill(thread, SIGUSR1);
 	CHECK_EVENTUALLY(forked > 0);
 	CHECK_EVENTUALLY(waitpid(forked, &status, WNOHANG) == forked);
 	CHECK_EQ(status, 0);
-	CHECK_SYS(kill(keeper, SIGCONT));
+	continue_keeper(&s);
 	ts_join(thread);
-	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
+	CHECK_EQ(counts_of(s.trid).pt_lost_events, 0);
 	ts_target_end(&target);
-	struct ts_events events = ts_end_log(trid, fd);
+	struct ts_events events = ts_end_log(s.trid, s.fd);
 	CHECK_GE(events.count, 100);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-	ts_events_free(&events);
 }
