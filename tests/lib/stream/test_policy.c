@@ -9,31 +9,18 @@
 #define STREAM_BYTES ((size_t)65536)
 #define DATA_BYTES 200
 
-static size_t event_bytes(const trace_attr_t *attr, size_t len)
-{
-	size_t bytes;
-
-	CHECK_OK(posix_trace_attr_getmaxusereventsize(attr, len, &bytes));
-	return bytes;
-}
-
 /* Numbered events of so many bytes that must be present among the newest. */
 static size_t guaranteed(const trace_attr_t *attr, size_t len)
 {
-	size_t stream_bytes;
-
-	CHECK_OK(posix_trace_attr_getstreamsize(attr, &stream_bytes));
-	return stream_bytes / event_bytes(attr, len);
+	return ts_values(attr).stream_bytes / ts_user_bytes(attr, len);
 }
 
 /* The same, behind a START. */
 static size_t guaranteed_after_start(const trace_attr_t *attr, size_t len)
 {
-	size_t stream_bytes, system_bytes;
+	struct ts_values v = ts_values(attr);
 
-	CHECK_OK(posix_trace_attr_getstreamsize(attr, &stream_bytes));
-	CHECK_OK(posix_trace_attr_getmaxsystemeventsize(attr, &system_bytes));
-	return (stream_bytes - system_bytes) / event_bytes(attr, len);
+	return (v.stream_bytes - v.system_bytes) / ts_user_bytes(attr, len);
 }
 
 static void emit_bytes(trace_event_id_t id, uint32_t number, size_t len)
@@ -96,16 +83,6 @@ TEST(policies_are_kept,
 	}
 }
 
-static int stream_policy_of(trace_id_t trid)
-{
-	trace_attr_t attr;
-	int policy = -1;
-
-	CHECK_OK(posix_trace_get_attr(trid, &attr));
-	CHECK_OK(posix_trace_attr_getstreamfullpolicy(&attr, &policy));
-	return policy;
-}
-
 TEST(the_default_stream_policy_depends_on_the_log, "POLICY-09 POLICY-10 POLICY-26", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(0, STREAM_BYTES, 0);
@@ -113,14 +90,12 @@ TEST(the_default_stream_policy_depends_on_the_log, "POLICY-09 POLICY-10 POLICY-2
 	trace_id_t logged = ts_create_log(0, &attr, ts_temp_file());
 	trace_id_t plain_default = ts_create(0, NULL);
 	trace_id_t logged_default = ts_create_log(0, NULL, ts_temp_file());
-	int policy;
 
-	CHECK_EQ(stream_policy_of(plain), POSIX_TRACE_LOOP);
-	CHECK_EQ(stream_policy_of(logged), POSIX_TRACE_FLUSH);
-	CHECK_EQ(stream_policy_of(plain_default), POSIX_TRACE_LOOP);
-	CHECK_EQ(stream_policy_of(logged_default), POSIX_TRACE_FLUSH);
-	CHECK_OK(posix_trace_attr_getstreamfullpolicy(&attr, &policy));
-	CHECK_EQ(policy, POSIX_TRACE_LOOP);
+	CHECK_EQ(ts_values_of(plain).stream_policy, POSIX_TRACE_LOOP);
+	CHECK_EQ(ts_values_of(logged).stream_policy, POSIX_TRACE_FLUSH);
+	CHECK_EQ(ts_values_of(plain_default).stream_policy, POSIX_TRACE_LOOP);
+	CHECK_EQ(ts_values_of(logged_default).stream_policy, POSIX_TRACE_FLUSH);
+	CHECK_EQ(ts_values(&attr).stream_policy, POSIX_TRACE_LOOP);
 
 	/* Not only by name. */
 	ts_start(plain);
@@ -130,18 +105,16 @@ TEST(the_default_stream_policy_depends_on_the_log, "POLICY-09 POLICY-10 POLICY-2
 
 TEST(a_policy_set_for_a_logged_stream_is_honoured, "POLICY-11 POLICY-26", NEEDS_KEEPER)
 {
-	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH};
-
-	for (size_t i = 0; i < 3; i++) {
-		trace_attr_t attr = ts_attr(policies[i], STREAM_BYTES, 0);
+	for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_FLUSH; policy++) {
+		trace_attr_t attr = ts_attr(policy, STREAM_BYTES, 0);
 		trace_id_t trid = ts_create_log(0, &attr, ts_temp_file());
-		CHECK_EQ(stream_policy_of(trid), policies[i]);
-		if (policies[i] != POSIX_TRACE_FLUSH) {
+		CHECK_EQ(ts_values_of(trid).stream_policy, policy);
+		if (policy != POSIX_TRACE_FLUSH) {
 			ts_start(trid);
 			ts_flood(STREAM_BYTES, POSIX_TRACE_UNNAMED_USEREVENT, 1000, 0);
 			ts_expect_status(trid,
-					 policies[i] == POSIX_TRACE_LOOP ? POSIX_TRACE_RUNNING
-									 : POSIX_TRACE_SUSPENDED,
+					 policy == POSIX_TRACE_LOOP ? POSIX_TRACE_RUNNING
+								    : POSIX_TRACE_SUSPENDED,
 					 POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 		}
 	}
@@ -154,11 +127,7 @@ TEST(a_policy_set_for_a_logged_stream_is_honoured, "POLICY-11 POLICY-26", NEEDS_
 /* Running, and START has been read. */
 static trace_id_t create_loop(const trace_attr_t *attr)
 {
-	trace_id_t trid = ts_create_running(0, attr);
-	struct ts_event start = ts_expect(trid, POSIX_TRACE_START);
-
-	ts_event_free(&start);
-	return trid;
+	return ts_past_start(ts_create_running(0, attr));
 }
 
 /* What a LOOP stream holds after a gap: OVERFLOW, RESUME, and without a gap the newest
@@ -178,14 +147,15 @@ static uint32_t expect_window(const struct ts_events *all, trace_event_id_t id, 
 	return first;
 }
 
-TEST(a_loop_stream_has_the_newest_events_without_gap, "POLICY-13 POLICY-14")
+/* START, which is never read, is the oldest one and gives way first. */
+TEST(a_loop_stream_has_the_newest_events_without_gap, "POLICY-13 POLICY-14 SYSEVENT-15")
 {
 	static const size_t lens[] = {4, 8, 13, 64, DATA_BYTES};
 	trace_event_id_t id = ts_id("event");
 
 	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
 		trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, STREAM_BYTES, DATA_BYTES);
-		trace_id_t trid = create_loop(&attr);
+		trace_id_t trid = ts_create_running(0, &attr);
 		uint32_t next = 0;
 		struct ts_events all;
 		/* Some numbers of events that leave the last ones in different places. */
@@ -197,7 +167,6 @@ TEST(a_loop_stream_has_the_newest_events_without_gap, "POLICY-13 POLICY-14")
 					 POSIX_TRACE_OVERRUN);
 			all = ts_read_all(trid);
 			expect_window(&all, id, next, guaranteed(&attr, lens[i]));
-			ts_events_free(&all);
 			ts_expect_running(trid);
 		}
 		ts_shutdown(trid);
@@ -244,17 +213,14 @@ TEST(a_loop_stream_read_in_parts_keeps_the_newest, "POLICY-13 POLICY-18")
 				CHECK(last == (int64_t)next - 1 || next == 0);
 				break;
 			}
-			if (event.info.posix_event_id != id) {
-				ts_event_free(&event);
+			if (event.info.posix_event_id != id)
 				continue;
-			}
 			uint32_t number = ts_number(&event);
 			CHECK_GT((int64_t)number, last);
 			/* A gap may only swallow what is out of the window. */
 			if ((int64_t)number > last + 1)
 				CHECK_LE((int64_t)number, (int64_t)next - (int64_t)window);
 			last = number;
-			ts_event_free(&event);
 		}
 	}
 }
@@ -292,13 +258,8 @@ static void *write_in_turn(void *arg)
 	return NULL;
 }
 
-static void loop_with_threads_in_turn(uint32_t writers)
+static void write_by_turns(trace_event_id_t id, uint32_t writers, uint32_t count)
 {
-	enum { stream_bytes = 32768 };
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, stream_bytes, DATA_BYTES);
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = create_loop(&attr);
-	uint32_t count = (uint32_t)(8 * guaranteed(&attr, 40) + 2 * stream_bytes / 40 + 3000);
 	struct turn_writer args[8];
 	pthread_t threads[8];
 	sem_t turns[8];
@@ -311,6 +272,17 @@ static void loop_with_threads_in_turn(uint32_t writers)
 	}
 	for (uint32_t w = 0; w < writers; w++)
 		ts_join(threads[w]);
+}
+
+static void loop_with_threads_in_turn(uint32_t writers)
+{
+	enum { stream_bytes = 32768 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, stream_bytes, DATA_BYTES);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = create_loop(&attr);
+	uint32_t count = (uint32_t)(8 * guaranteed(&attr, 40) + 2 * stream_bytes / 40 + 3000);
+
+	write_by_turns(id, writers, count);
 	struct ts_events all = ts_read_all(trid);
 	expect_window(&all, id, count, guaranteed(&attr, 40));
 	NOTE("%u threads: %zu events kept, %zu guaranteed", writers, all.count - 2,
@@ -347,19 +319,6 @@ TEST(a_loop_stream_has_the_newest_events_of_many_short_threads, "POLICY-13")
 	}
 	struct ts_events all = ts_read_all(trid);
 	expect_window(&all, id, (count + each - 1) / each * each, guaranteed(&attr, 40));
-}
-
-TEST(the_oldest_event_gives_way_first, "POLICY-13 SYSEVENT-15")
-{
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 32768, DATA_BYTES);
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_running(0, &attr);
-	uint32_t next = ts_flood(32768, id, 100, 0);
-	struct ts_events all = ts_read_all(trid);
-
-	/* START was the oldest. */
-	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 0);
-	expect_window(&all, id, next, guaranteed(&attr, 100));
 }
 
 struct idle_writer {
@@ -485,7 +444,6 @@ TEST(a_full_stream_records_nothing_until_its_stop_was_read,
 		CHECK_EQ(event.info.posix_event_id, id);
 		CHECK_EQ(ts_number(&event), kept);
 		kept++;
-		ts_event_free(&event);
 		if (kept == 10)
 			ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 	}
@@ -498,7 +456,7 @@ TEST(a_full_stream_records_nothing_until_its_stop_was_read,
 	CHECK(ts_try_next(trid, &event));
 	CHECK_EQ(event.info.posix_event_id, POSIX_TRACE_START);
 	CHECK_EQ(event.len, sizeof(in_start));
-	memcpy(&in_start, event.data, sizeof(in_start));
+	in_start = ts_set_in(&event, 0);
 	CHECK(ts_same_set(&in_start, &set));
 	ts_expect_none(trid);
 	emit_bytes(id, 2000000, 4);
@@ -506,7 +464,7 @@ TEST(a_full_stream_records_nothing_until_its_stop_was_read,
 	ts_expect_none(trid);
 }
 
-TEST(start_is_recorded_before_the_next_event_of_any_thread, "POLICY-20 POLICY-21")
+TEST(start_is_recorded_before_the_next_event_of_any_thread, "POLICY-20 POLICY-21 SYSEVENT-19")
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 16384, 0);
@@ -514,18 +472,17 @@ TEST(start_is_recorded_before_the_next_event_of_any_thread, "POLICY-20 POLICY-21
 
 	for (int round = 0; round < 20; round++) {
 		uint32_t next = ts_fill(trid, 16384, id, DATA_BYTES, 0), kept;
-		emit_bytes(id, 1000000, 4);
+		ts_flood(16384, id, 100, 1000000);
 		all = ts_read_all(trid);
 		kept = (uint32_t)ts_count(&all, id);
 		CHECK(kept == next || kept == next - 1);
-		/* The stream was empty but for START; it is so again. */
+		/* The stream was empty but for START; it is so again. No mark tells of the gap. */
 		CHECK_EQ(all.count, kept + (round == 0 ? 3 : 2));
 		CHECK_EQ(all.at[all.count - 2].info.posix_event_id, POSIX_TRACE_STOP);
 		CHECK_EQ(all.at[all.count - 1].info.posix_event_id, POSIX_TRACE_START);
 		ts_expect_numbers(&all, id, 0, kept - 1);
 		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
 				 POSIX_TRACE_OVERRUN);
-		ts_events_free(&all);
 	}
 }
 
@@ -542,12 +499,8 @@ TEST(an_until_full_stream_read_in_time_never_stops, "POLICY-18")
 	for (int round = 0; round < 60; round++) {
 		for (uint32_t i = 0; i < batch; i++)
 			emit_bytes(id, next++, DATA_BYTES);
-		for (uint32_t i = 0; i < batch; i++) {
-			struct ts_event event = ts_expect(trid, id);
-			CHECK_EQ(ts_number(&event), due);
-			due++;
-			ts_event_free(&event);
-		}
+		for (uint32_t i = 0; i < batch; i++)
+			ts_expect_number(trid, id, due++);
 		ts_expect_running(trid);
 	}
 }
@@ -593,7 +546,6 @@ TEST(what_a_full_stream_holds_is_unbroken_for_all_threads, "POLICY-15 POLICY-17 
 		for (;;) {
 			CHECK_GE(ts_time_ns(&event.info.posix_timestamp), last_time);
 			last_time = ts_time_ns(&event.info.posix_timestamp);
-			ts_event_free(&event);
 			event = ts_next(trid);
 			if (event.info.posix_event_id == POSIX_TRACE_STOP)
 				break;
@@ -650,23 +602,13 @@ TEST(a_stream_is_filled_to_the_last_event_and_stop_still_fits, "POLICY-16 STARTS
 TEST(no_thread_gets_past_the_first_lost_event, "POLICY-15")
 {
 	/* In strict turns the numbers kept are a prefix of all. */
-	enum { writers = 4, stream_bytes = 32768 };
+	enum { stream_bytes = 32768 };
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, DATA_BYTES);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_running(0, &attr);
 	uint32_t count = (uint32_t)((2 * stream_bytes + TS_SLACK_BYTES) / 40);
-	struct turn_writer args[writers];
-	pthread_t threads[writers];
-	sem_t turns[writers];
 
-	for (uint32_t w = 0; w < writers; w++)
-		CHECK_SYS(sem_init(&turns[w], 0, w == 0));
-	for (uint32_t w = 0; w < writers; w++) {
-		args[w] = (struct turn_writer){id, w, writers, count, turns};
-		threads[w] = ts_thread(write_in_turn, &args[w]);
-	}
-	for (uint32_t w = 0; w < writers; w++)
-		ts_join(threads[w]);
+	write_by_turns(id, 4, count);
 	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 	struct ts_events all = ts_read_all(trid);
 	uint32_t kept = (uint32_t)ts_count(&all, id);

@@ -11,30 +11,21 @@
 
 #define DATA_MAX 400U
 
-static size_t user_bytes(const trace_attr_t *attr, size_t len)
+/* The next event is there, has this type, and its data is this, whole. */
+static void expect_data(trace_id_t trid, trace_event_id_t id, const void *data, size_t data_bytes)
 {
-	size_t bytes;
+	struct posix_trace_event_info info;
+	unsigned char *got = malloc(data_bytes);
+	int unavailable = 1;
+	size_t len = 0;
 
-	CHECK_OK(posix_trace_attr_getmaxusereventsize(attr, len, &bytes));
-	return bytes;
-}
-
-static size_t system_bytes(const trace_attr_t *attr)
-{
-	size_t bytes;
-
-	CHECK_OK(posix_trace_attr_getmaxsystemeventsize(attr, &bytes));
-	return bytes;
-}
-
-static size_t stream_bytes_of(trace_id_t trid)
-{
-	trace_attr_t attr;
-	size_t bytes;
-
-	CHECK_OK(posix_trace_get_attr(trid, &attr));
-	CHECK_OK(posix_trace_attr_getstreamsize(&attr, &bytes));
-	return bytes;
+	CHECK_OK(posix_trace_trygetnext_event(trid, &info, got, data_bytes, &len, &unavailable));
+	CHECK_EQ(unavailable, 0);
+	CHECK_EQ(info.posix_event_id, id);
+	CHECK_EQ(info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+	CHECK_EQ(len, data_bytes);
+	CHECK_MEM_EQ(got, data, data_bytes);
+	free(got);
 }
 
 static void emit_payload(trace_event_id_t id, uint32_t len, uint32_t writer, uint32_t seq)
@@ -49,52 +40,46 @@ static void emit_payload(trace_event_id_t id, uint32_t len, uint32_t writer, uin
  * Attributes
  */
 
-static const size_t some_sizes[] = {0,
-				    1,
-				    7,
-				    4096,
-				    65536,
-				    1048577,
-				    UINT32_MAX,
-				    (size_t)1 << 40,
-				    SIZE_MAX / 2,
-				    SIZE_MAX - 1,
-				    SIZE_MAX};
-
 TEST(sizes_are_kept_as_set, "SIZE-01 SIZE-03 SIZE-05 SIZE-16")
 {
-	trace_attr_t attr;
-	size_t got;
+	static const size_t sizes[] = {0,
+				       1,
+				       7,
+				       4096,
+				       65536,
+				       1048577,
+				       UINT32_MAX,
+				       SIZE_MAX / 2,
+				       SIZE_MAX - 1,
+				       SIZE_MAX,
+				       (size_t)1 << 40};
+	enum { COUNT = sizeof(sizes) / sizeof(sizes[0]) };
+	trace_attr_t attr = ts_attr(0, 0, 0);
 
-	CHECK_OK(posix_trace_attr_init(&attr));
-	for (size_t i = 0; i < sizeof(some_sizes) / sizeof(some_sizes[0]); i++) {
-		CHECK_OK(posix_trace_attr_setlogsize(&attr, some_sizes[i]));
-		CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, some_sizes[i] / 3));
-		CHECK_OK(posix_trace_attr_setstreamsize(&attr, some_sizes[i] / 5));
-		CHECK_OK(posix_trace_attr_getlogsize(&attr, &got));
-		CHECK_EQ(got, some_sizes[i]);
-		CHECK_OK(posix_trace_attr_getmaxdatasize(&attr, &got));
-		CHECK_EQ(got, some_sizes[i] / 3);
-		CHECK_OK(posix_trace_attr_getstreamsize(&attr, &got));
-		CHECK_EQ(got, some_sizes[i] / 5);
+	/* All three have all of these, and each another one. */
+	for (size_t i = 0; i < COUNT; i++) {
+		const size_t *data_bytes = &sizes[(i + 1) % COUNT];
+		const size_t *stream_bytes = &sizes[(i + 2) % COUNT];
+
+		CHECK_OK(posix_trace_attr_setlogsize(&attr, sizes[i]));
+		CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, *data_bytes));
+		CHECK_OK(posix_trace_attr_setstreamsize(&attr, *stream_bytes));
+		struct ts_values got = ts_values(&attr);
+		CHECK_EQ(got.log_bytes, sizes[i]);
+		CHECK_EQ(got.data_bytes, *data_bytes);
+		CHECK_EQ(got.stream_bytes, *stream_bytes);
 	}
-	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, SIZE_MAX));
-	CHECK_OK(posix_trace_attr_getmaxdatasize(&attr, &got));
-	CHECK_EQ(got, SIZE_MAX);
-	CHECK_OK(posix_trace_attr_setstreamsize(&attr, SIZE_MAX));
-	CHECK_OK(posix_trace_attr_getstreamsize(&attr, &got));
-	CHECK_EQ(got, SIZE_MAX);
 }
 
 TEST(the_default_stream_holds_four_of_the_largest_events, "SIZE-06 SIZE-11")
 {
 	enum { data_bytes = 1000000 };
-	static unsigned char data[data_bytes], back[data_bytes];
+	static unsigned char data[data_bytes];
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 0, data_bytes);
 	trace_event_id_t id = ts_id("large");
 	trace_id_t trid = ts_create(0, &attr);
 
-	CHECK_EQ(stream_bytes_of(trid), 4 * user_bytes(&attr, data_bytes));
+	CHECK_EQ(ts_values_of(trid).stream_bytes, 4 * ts_user_bytes(&attr, data_bytes));
 	for (size_t i = 0; i < data_bytes; i++)
 		data[i] = (unsigned char)(i * 7 + i / 1000);
 	ts_start(trid);
@@ -105,51 +90,42 @@ TEST(the_default_stream_holds_four_of_the_largest_events, "SIZE-06 SIZE-11")
 	}
 	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
 	for (int i = 0; i < 4; i++) {
-		struct posix_trace_event_info info;
-		int unavailable = 1;
-		size_t len = 0;
-		CHECK_OK(posix_trace_trygetnext_event(trid, &info, back, data_bytes, &len,
-						      &unavailable));
-		CHECK_EQ(unavailable, 0);
-		CHECK_EQ(info.posix_event_id, id);
-		CHECK_EQ(info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
-		CHECK_EQ(len, data_bytes);
 		data[0] = (unsigned char)i;
-		CHECK_MEM_EQ(back, data, data_bytes);
+		expect_data(trid, id, data, data_bytes);
 	}
 	ts_shutdown(trid);
 
 	/* Just at the edge, where the megabyte is enough or is not. */
 	for (size_t bytes = 262000; bytes <= 262200; bytes += 4) {
 		attr = ts_attr(0, 0, bytes);
-		size_t four = 4 * user_bytes(&attr, bytes);
+		size_t four = 4 * ts_user_bytes(&attr, bytes);
 		trid = ts_create(0, &attr);
-		CHECK_EQ(stream_bytes_of(trid), four > 1048576 ? four : 1048576);
+		CHECK_EQ(ts_values_of(trid).stream_bytes, four > 1048576 ? four : 1048576);
 		ts_shutdown(trid);
 	}
 	/* A size that was set is not raised for that. */
 	attr = ts_attr(0, 1048576, data_bytes);
 	trid = ts_create(0, &attr);
-	CHECK_EQ(stream_bytes_of(trid), 1048576);
+	CHECK_EQ(ts_values_of(trid).stream_bytes, 1048576);
 }
 
 TEST(event_sizes_cover_the_events, "SIZE-07 SIZE-08 SIZE-09 SIZE-24")
 {
 	static const size_t maxima[] = {0, 1, 7, 8, 100, 4096, 100000};
 	trace_attr_t untouched = ts_attr(0, 0, 0);
-	size_t of_system = system_bytes(&untouched);
+	size_t of_system = ts_values(&untouched).system_bytes;
 
 	for (size_t m = 0; m < sizeof(maxima) / sizeof(maxima[0]); m++) {
 		trace_attr_t attr = ts_attr(0, 0, 0);
 		size_t last = 0, at_max;
 		CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, maxima[m]));
-		CHECK_GE(system_bytes(&attr), 2 * sizeof(trace_event_set_t));
-		CHECK_EQ(system_bytes(&attr), of_system);
-		at_max = user_bytes(&attr, maxima[m]);
+		CHECK_GE(ts_values(&attr).system_bytes, 2 * sizeof(trace_event_set_t));
+		CHECK_EQ(ts_values(&attr).system_bytes, of_system);
+		at_max = ts_user_bytes(&attr, maxima[m]);
 		/* max-data-size is data alone. */
 		CHECK_GT(at_max, maxima[m]);
 		for (size_t len = 0; len <= 4200; len++) {
-			size_t bytes = user_bytes(&attr, len);
+			size_t bytes = ts_user_bytes(&attr, len);
 			CHECK_GE(bytes, last);
 			last = bytes;
 			if (len <= maxima[m])
@@ -157,8 +133,8 @@ TEST(event_sizes_cover_the_events, "SIZE-07 SIZE-08 SIZE-09 SIZE-24")
 			else
 				CHECK_EQ(bytes, at_max);
 		}
-		CHECK_EQ(user_bytes(&attr, maxima[m] + 1), at_max);
-		CHECK_EQ(user_bytes(&attr, SIZE_MAX), at_max);
+		CHECK_EQ(ts_user_bytes(&attr, maxima[m] + 1), at_max);
+		CHECK_EQ(ts_user_bytes(&attr, SIZE_MAX), at_max);
 	}
 }
 
@@ -169,32 +145,28 @@ TEST(a_stream_reports_the_size_it_guarantees, "SIZE-16 SIZE-23")
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		trace_attr_t attr = ts_attr(0, sizes[i], 1000 + i), got;
 		trace_id_t trid = ts_create(0, &attr);
-		size_t bytes;
 		CHECK_OK(posix_trace_get_attr(trid, &got));
-		CHECK_OK(posix_trace_attr_getstreamsize(&got, &bytes));
-		CHECK_EQ(bytes, sizes[i]);
-		CHECK_OK(posix_trace_attr_getmaxdatasize(&got, &bytes));
-		CHECK_EQ(bytes, 1000 + i);
-		CHECK_EQ(system_bytes(&got), system_bytes(&attr));
+		CHECK_EQ(ts_values(&got).stream_bytes, sizes[i]);
+		CHECK_EQ(ts_values(&got).data_bytes, 1000 + i);
+		CHECK_EQ(ts_values(&got).system_bytes, ts_values(&attr).system_bytes);
 		for (size_t len = 0; len < 1100; len += 50)
-			CHECK_EQ(user_bytes(&got, len), user_bytes(&attr, len));
+			CHECK_EQ(ts_user_bytes(&got, len), ts_user_bytes(&attr, len));
 		ts_shutdown(trid);
 	}
 }
 
 TEST(a_stream_too_small_is_made_just_useful, "SIZE-15 SIZE-16 POLICY-17")
 {
-	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
 	trace_event_id_t id = ts_id("small");
 
 	for (size_t bytes = 0; bytes <= 64; bytes = bytes * 2 + 1)
-		for (int p = 0; p < 2; p++) {
-			trace_attr_t attr = ts_attr(policies[p], 0, 0);
+		for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
+			trace_attr_t attr = ts_attr(policy, 0, 0);
 			CHECK_OK(posix_trace_attr_setstreamsize(&attr, bytes));
 			trace_id_t trid = ts_create(0, &attr);
-			size_t got = stream_bytes_of(trid);
+			size_t got = ts_values_of(trid).stream_bytes;
 			CHECK_GT(got, bytes);
-			CHECK_LE(got, 2 * system_bytes(&attr) + user_bytes(&attr, 0));
+			CHECK_LE(got, 2 * ts_values(&attr).system_bytes + ts_user_bytes(&attr, 0));
 			ts_start(trid);
 			posix_trace_event(id, NULL, 0);
 			ts_stop(trid);
@@ -236,6 +208,14 @@ TEST(a_size_that_cannot_be_had_is_enomem, "SIZE-17 CREATE-17 CREATE-21 CREATE-25
 	ts_expect(trid, id);
 }
 
+static void expect_len(trace_id_t trid, trace_event_id_t id, size_t len, int truncation)
+{
+	struct ts_event event = ts_expect(trid, id);
+
+	CHECK_EQ(event.len, len);
+	CHECK_EQ(event.info.posix_truncation_status, truncation);
+}
+
 TEST(a_max_data_size_of_zero_is_usable, "SIZE-18 SIZE-19 SYSEVENT-10 SYSEVENT-12")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 0);
@@ -244,28 +224,17 @@ TEST(a_max_data_size_of_zero_is_usable, "SIZE-18 SIZE-19 SYSEVENT-10 SYSEVENT-12
 
 	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 0));
 	trace_id_t trid = ts_create_running(0, &attr);
-	struct ts_event event = ts_expect(trid, POSIX_TRACE_START);
-	CHECK_EQ(event.len, sizeof(set));
-	CHECK_EQ(event.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+	expect_len(trid, POSIX_TRACE_START, sizeof(set), POSIX_TRACE_NOT_TRUNCATED);
 	posix_trace_event(id, "x", 1);
 	posix_trace_event(id, "x", 0);
 	posix_trace_event(id, NULL, 0);
-	event = ts_expect(trid, id);
-	CHECK_EQ(event.len, 0);
-	CHECK_EQ(event.info.posix_truncation_status, POSIX_TRACE_TRUNCATED_RECORD);
-	for (int i = 0; i < 2; i++) {
-		event = ts_expect(trid, id);
-		CHECK_EQ(event.len, 0);
-		CHECK_EQ(event.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
-	}
+	expect_len(trid, id, 0, POSIX_TRACE_TRUNCATED_RECORD);
+	expect_len(trid, id, 0, POSIX_TRACE_NOT_TRUNCATED);
+	expect_len(trid, id, 0, POSIX_TRACE_NOT_TRUNCATED);
 	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
-	event = ts_expect(trid, POSIX_TRACE_FILTER);
-	CHECK_EQ(event.len, 2 * sizeof(set));
-	CHECK_EQ(event.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+	expect_len(trid, POSIX_TRACE_FILTER, 2 * sizeof(set), POSIX_TRACE_NOT_TRUNCATED);
 	ts_stop(trid);
-	event = ts_expect(trid, POSIX_TRACE_STOP);
-	CHECK_EQ(event.len, sizeof(int));
-	CHECK_EQ(event.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+	expect_len(trid, POSIX_TRACE_STOP, sizeof(int), POSIX_TRACE_NOT_TRUNCATED);
 }
 
 /*
@@ -304,7 +273,8 @@ static void share_room(const trace_attr_t *attr, struct fill_writer *w, uint32_t
 	while (has_room) {
 		has_room = false;
 		for (uint32_t i = 0; i < writers; i++) {
-			size_t bytes = user_bytes(attr, len_of(w[i].len, w[i].writer, w[i].count));
+			size_t bytes =
+				ts_user_bytes(attr, len_of(w[i].len, w[i].writer, w[i].count));
 			if (bytes > room)
 				continue;
 			room -= bytes;
@@ -317,7 +287,7 @@ static void share_room(const trace_attr_t *attr, struct fill_writer *w, uint32_t
 /* What user events may take behind a START without making the stream full. */
 static size_t room_without_stop(const trace_attr_t *attr, size_t stream_bytes)
 {
-	return stream_bytes - system_bytes(attr) - user_bytes(attr, 0);
+	return stream_bytes - ts_values(attr).system_bytes - ts_user_bytes(attr, 0);
 }
 
 /* Every writer's numbers from 0 to its count, whole, in order. Nothing else. */
@@ -351,7 +321,7 @@ static void fill_exactly(int policy, size_t stream_bytes, uint32_t writers, uint
 	trace_event_id_t id = ts_id("fill");
 	trace_id_t trid = ts_create_running(0, &attr);
 	/* START is in it, and STOP. */
-	size_t room = stream_bytes - (has_stop ? 2 : 1) * system_bytes(&attr);
+	size_t room = stream_bytes - (has_stop ? 2 : 1) * ts_values(&attr).system_bytes;
 	struct fill_writer w[8];
 	pthread_t threads[8];
 
@@ -412,24 +382,14 @@ TEST(events_as_big_as_the_stream_fit, "SIZE-11")
 
 	for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
 		trace_attr_t attr = ts_attr(policy, 0, big);
-		CHECK_OK(posix_trace_attr_setstreamsize(&attr, user_bytes(&attr, big)));
-		trace_id_t trid = ts_create_running(0, &attr);
-		ts_expect(trid, POSIX_TRACE_START);
+		CHECK_OK(posix_trace_attr_setstreamsize(&attr, ts_user_bytes(&attr, big)));
+		trace_id_t trid = ts_past_start(ts_create_running(0, &attr));
 		for (int i = 0; i < 20; i++) {
-			struct posix_trace_event_info info;
-			static unsigned char back[big];
-			int unavailable = 1;
-			size_t len = 0;
 			memset(data, i + 1, big);
 			posix_trace_event(id, data, big);
 			CHECK_EQ(ts_status(trid).posix_stream_overrun_status,
 				 POSIX_TRACE_NO_OVERRUN);
-			CHECK_OK(posix_trace_trygetnext_event(trid, &info, back, big, &len,
-							      &unavailable));
-			CHECK_EQ(unavailable, 0);
-			CHECK_EQ(info.posix_event_id, id);
-			CHECK_EQ(len, big);
-			CHECK_MEM_EQ(back, data, big);
+			expect_data(trid, id, data, big);
 			/* It filled the stream: that may have stopped it. */
 			(void)ts_read_all(trid);
 			ts_expect_running(trid);
@@ -504,6 +464,22 @@ static void command_writer_end(struct command_writer *w)
 	ts_join(w->thread);
 }
 
+/* An event that was recorded and not read yet. */
+struct queued {
+	uint32_t writer, seq, bytes;
+};
+
+static void expect_queued(struct ts_event *event, trace_event_id_t id, const struct queued *queued)
+{
+	uint32_t writer, seq;
+
+	CHECK_EQ(event->info.posix_event_id, id);
+	CHECK(payload_read(event->data, event->len, &writer, &seq));
+	CHECK_EQ(writer, queued->writer);
+	CHECK_EQ(seq, queued->seq);
+	ts_event_free(event);
+}
+
 /*
  * Fills the stream up to the last event that fits and reads some of it, again and again,
  * with writers that change: the free room lies everywhere, in all states of fill.
@@ -512,17 +488,16 @@ static void fill_and_read(int policy, size_t stream_bytes, uint32_t writers, uin
 			  uint32_t seed)
 {
 	enum { queue_room = 65536 };
-	struct queued {
-		uint32_t writer, seq, bytes;
-	} *queue = (struct queued *)malloc(queue_room * sizeof(*queue));
+	struct queued *queue = malloc(queue_room * sizeof(*queue));
 	trace_attr_t attr = ts_attr(policy, stream_bytes, DATA_MAX);
 	trace_event_id_t id = ts_id("fill");
 	trace_id_t trid = ts_create_running(0, &attr);
 	struct command_writer w[8];
+	struct ts_event event;
 	uint32_t head = 0, tail = 0;
 	/* An UNTIL_FULL stream may stop when not even the smallest event fits any
 	 * more. */
-	size_t most = stream_bytes - (policy == POSIX_TRACE_LOOP ? 0 : user_bytes(&attr, 0));
+	size_t most = stream_bytes - (policy == POSIX_TRACE_LOOP ? 0 : ts_user_bytes(&attr, 0));
 	size_t unread = 0;
 	uint64_t random = seed;
 	uint32_t who = 0;
@@ -540,7 +515,7 @@ static void fill_and_read(int policy, size_t stream_bytes, uint32_t writers, uin
 				       : round % 3 == 1
 					       ? DATA_MAX
 					       : payload_len(DATA_MAX, who, (uint32_t)random);
-			size_t bytes = user_bytes(&attr, len);
+			size_t bytes = ts_user_bytes(&attr, len);
 			if (unread + bytes > most)
 				break;
 			queue[tail++ % queue_room] =
@@ -554,16 +529,9 @@ static void fill_and_read(int policy, size_t stream_bytes, uint32_t writers, uin
 		if (random >> 32 & 1)
 			reads = reads % 8;
 		for (; reads > 0; reads--) {
-			struct ts_event event;
-			uint32_t writer, seq;
 			CHECK(ts_try_next(trid, &event));
-			CHECK_EQ(event.info.posix_event_id, id);
-			CHECK(payload_read(event.data, event.len, &writer, &seq));
-			CHECK_EQ(writer, queue[head % queue_room].writer);
-			CHECK_EQ(seq, queue[head % queue_room].seq);
-			unread -= queue[head % queue_room].bytes;
-			head++;
-			ts_event_free(&event);
+			expect_queued(&event, id, &queue[head % queue_room]);
+			unread -= queue[head++ % queue_room].bytes;
 		}
 		/* Now and then a thread goes and another one comes. */
 		if (round % 5 == 4) {
@@ -577,13 +545,8 @@ static void fill_and_read(int policy, size_t stream_bytes, uint32_t writers, uin
 	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
 	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
 	while (head < tail) {
-		struct ts_event event = ts_expect(trid, id);
-		uint32_t writer, seq;
-		CHECK(payload_read(event.data, event.len, &writer, &seq));
-		CHECK_EQ(writer, queue[head % queue_room].writer);
-		CHECK_EQ(seq, queue[head % queue_room].seq);
-		head++;
-		ts_event_free(&event);
+		event = ts_next(trid);
+		expect_queued(&event, id, &queue[head++ % queue_room]);
 	}
 	ts_expect_none(trid);
 	for (uint32_t i = 0; i < writers; i++)
@@ -651,12 +614,8 @@ TEST(each_event_may_come_from_a_process_of_its_own, "SIZE-11 FORK-20")
 
 	trace_id_t trid = ts_create_running(0, &attr);
 	share_room(&attr, &counted, 1, room_without_stop(&attr, stream_bytes));
-	for (w.count = 0; w.count < counted.count; w.count++) {
-		if (IN_CHILD()) {
-			write_one(&w);
-			_exit(0);
-		}
-	}
+	for (w.count = 0; w.count < counted.count; w.count++)
+		CHECK_EXIT(ts_process(write_one, &w), 0);
 	struct ts_events all = ts_read_all(trid);
 	expect_fill(&all, id, &counted, 1);
 	ts_expect_running(trid);
@@ -676,8 +635,8 @@ TEST(many_threads_at_a_time_may_hold_one_event_each, "SIZE-11")
 		command_writer_begin(&w[t], id, t);
 		counted[t].writer = t;
 	}
-	for (uint32_t t = 0; left >= user_bytes(&attr, PAYLOAD_MIN); t++) {
-		left -= user_bytes(&attr, PAYLOAD_MIN);
+	for (uint32_t t = 0; left >= ts_user_bytes(&attr, PAYLOAD_MIN); t++) {
+		left -= ts_user_bytes(&attr, PAYLOAD_MIN);
 		command_write(&w[t % threads], PAYLOAD_MIN);
 		counted[t % threads].count++;
 	}
@@ -696,7 +655,7 @@ TEST(calls_that_record_system_events_find_their_room_too, "SIZE-11 SIZE-13")
 	trace_id_t trid = ts_create_running(0, &attr);
 	trace_event_set_t set = ts_set(ts_id("other"), 0);
 	struct fill_writer w = {.id = id};
-	size_t each = system_bytes(&attr);
+	size_t each = ts_values(&attr).system_bytes;
 
 	/* START, 5 FILTER, 5 STOP, 5 START and user events for the rest. */
 	share_room(&attr, &w, 1, stream_bytes - 16 * each);
@@ -727,7 +686,7 @@ TEST(the_automatic_stop_takes_no_room_from_events, "SIZE-13 POLICY-17")
 
 	for (int round = 0; round < 20; round++) {
 		w.count = 0;
-		share_room(&attr, &w, 1, 8192 - system_bytes(&attr));
+		share_room(&attr, &w, 1, 8192 - ts_values(&attr).system_bytes);
 		write_fill(&w);
 		/* Overfull: the events above stay, and STOP is behind the last one
 		 * kept. */
@@ -740,7 +699,6 @@ TEST(the_automatic_stop_takes_no_room_from_events, "SIZE-13 POLICY-17")
 		CHECK_EQ(ts_count(&all, POSIX_TRACE_STOP), 1);
 		CHECK_EQ(all.at[all.count - 2].info.posix_event_id, POSIX_TRACE_STOP);
 		CHECK_EQ(all.at[all.count - 1].info.posix_event_id, POSIX_TRACE_START);
-		ts_events_free(&all);
 	}
 }
 
@@ -783,11 +741,11 @@ TEST(a_thread_fills_a_stream_within_the_documented_bound, "SIZE-25")
 			CHECK_OK(posix_trace_attr_setstreamsize(&attr, sizes[i]));
 			trace_id_t trid = ts_create_running(0, &attr);
 			/* Fails if it takes more data than twice the size and 64 KiB. */
-			(void)ts_fill(trid, stream_bytes_of(trid), id, len, 0);
+			(void)ts_fill(trid, ts_values_of(trid).stream_bytes, id, len, 0);
 			ts_clear(trid);
 			/* If it stopped itself, it needs this. */
 			ts_start(trid);
-			(void)ts_fill(trid, stream_bytes_of(trid), id, len / 4, 0);
+			(void)ts_fill(trid, ts_values_of(trid).stream_bytes, id, len / 4, 0);
 			ts_shutdown(trid);
 		}
 }
@@ -803,7 +761,7 @@ TEST(a_thread_fills_a_stream_of_large_events_within_its_bound, "SIZE-25")
 		for (size_t k = 0; k < 4; k++) {
 			trace_id_t trid = ts_run(i % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL,
 						 data[i], data[i]);
-			size_t most = 2 * stream_bytes_of(trid) + 65536 + 5 * data[i];
+			size_t most = 2 * ts_values_of(trid).stream_bytes + 65536 + 5 * data[i];
 			size_t used = 0;
 			struct posix_trace_status_info status;
 
@@ -840,7 +798,7 @@ TEST(a_log_too_small_is_einval, "SIZE-22 CREATE-16", NEEDS_KEEPER)
 			CHECK_EQ(trid, 4711);
 		}
 		/* One START and one STOP are at most so big. */
-		smallest = 2 * system_bytes(&attr);
+		smallest = 2 * ts_values(&attr).system_bytes;
 		CHECK_OK(posix_trace_attr_setlogsize(&attr, smallest));
 		CHECK_OK(posix_trace_create_withlog(0, &attr, fd, &trid));
 		ts_start(trid);
