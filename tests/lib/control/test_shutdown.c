@@ -6,11 +6,6 @@
 #define SMALL 16384
 #define UNNAMED POSIX_TRACE_UNNAMED_USEREVENT
 
-static trace_attr_t small_attr(int policy)
-{
-	return ts_attr(policy, SMALL, 256);
-}
-
 static trace_attr_t append_attr(int policy)
 {
 	return log_attr(policy, SMALL, POSIX_TRACE_APPEND, 0);
@@ -85,16 +80,15 @@ TEST(everything_is_free_when_it_returns, "SHUTDOWN-04 SHUTDOWN-01 GEN-04", NEEDS
 
 TEST(unread_events_do_not_hold_it_up, "SHUTDOWN-05")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
 	struct ts_target target = ts_target_fork();
-	trace_id_t trid = ts_create_running(target.pid, &attr);
+	trace_id_t trid = ts_run_of(target.pid, POSIX_TRACE_LOOP, SMALL, 256);
 
 	for (uint32_t i = 0; i < 100; i++)
 		ts_target_emit(&target, UNNAMED, i);
 	ts_shutdown(trid);
 	expect_invalid(trid);
 	/* A new one has none of them. */
-	trid = ts_create(target.pid, &attr);
+	trid = ts_make_of(target.pid, POSIX_TRACE_LOOP, SMALL, 256);
 	ts_expect_none(trid);
 	ts_start(trid);
 	ts_expect(trid, POSIX_TRACE_START);
@@ -105,30 +99,20 @@ TEST(unread_events_do_not_hold_it_up, "SHUTDOWN-05")
 TEST(the_log_is_complete_when_it_returns,
      "SHUTDOWN-07 SHUTDOWN-08 SHUTDOWN-09 STATUS-23 LOG-36 OPEN-11", NEEDS_KEEPER)
 {
-	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH};
-	for (int i = 0; i < 3; i++) {
+	for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_FLUSH; policy++) {
 		for (int times = 0; times < 5; times++) {
 			int fd = ts_temp_file();
-			trace_id_t trid = start_log(policies[i], SMALL, POSIX_TRACE_APPEND, 0, fd);
+			trace_id_t trid = start_log(policy, SMALL, POSIX_TRACE_APPEND, 0, fd);
 			emit_run(UNNAMED, 0, 40, 64);
 			if (times % 2)
 				ts_flush(trid);
 			emit_run(UNNAMED, 40, 80, 64);
 			CHECK_EQ(posix_trace_shutdown(trid), 0);
 
-			trace_id_t log = 0;
-			CHECK_OK(posix_trace_open(fd, &log));
-			struct posix_trace_status_info info = ts_status(log);
-			CHECK_EQ(info.posix_stream_status, POSIX_TRACE_SUSPENDED);
-			CHECK_EQ(info.posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
-			struct ts_events all = ts_read_log(log);
-			struct ts_events events = without_markers(&all);
-			CHECK_EQ(events.count, 82);
-			CHECK_EQ(events.at[0].info.posix_event_id, POSIX_TRACE_START);
-			ts_expect_numbers(&events, UNNAMED, 0, 79);
-			CHECK_EQ(ts_stop_reason(&events.at[81]), 0);
-			CHECK_EQ(events.at[81].info.posix_pid, getpid());
-			ts_close_log(log);
+			expect_complete_log(fd, UNNAMED, 80);
+			struct ts_events all = ts_log_events(fd);
+			ssize_t stop = ts_find(&all, POSIX_TRACE_STOP, 0);
+			CHECK_EQ(all.at[stop].info.posix_pid, getpid());
 			/* No process writes to it any more. */
 			CHECK_EQ(other_holder(fd, getppid()), 0);
 			close(fd);
@@ -225,106 +209,70 @@ TEST(of_two_threads_one_does_it, "SHUTDOWN-12", NEEDS_KEEPER)
 	}
 }
 
-struct emitter {
-	_Atomic uint32_t done, allowed;
-	_Atomic bool is_over;
-};
-
-static void emit_on(struct emitter *emitter)
+/* Waits until so many events have been recorded. */
+static void await_done(const struct ts_emitter *emitter, uint32_t events)
 {
-	while (!emitter->is_over) {
-		if (emitter->done == emitter->allowed) {
-			sched_yield();
-			continue;
-		}
-		ts_emit(UNNAMED, emitter->done);
-		emitter->done++;
-		if (emitter->done % 8 == 0)
-			sched_yield();
-	}
+	for (int64_t begin_ns = harness_now_ns(); emitter->done < events; sched_yield())
+		CHECK_LT(harness_now_ns() - begin_ns, harness_patience_ms() * 1000000);
 }
 
-static struct emitter *shared_emitter(void)
+/* A process that records all the time. */
+static pid_t begin_emitter(struct ts_emitter *emitter)
 {
-	struct emitter *emitter = harness_share(sizeof(*emitter));
+	emitter->id = UNNAMED;
+	emitter->is_over = false;
 	emitter->allowed = UINT32_MAX;
-	return emitter;
+	return ts_process(ts_emit_on, emitter);
 }
 
 TEST(traced_processes_and_their_other_streams_go_on, "SHUTDOWN-13 EVENT-24")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
-	trace_attr_t big = ts_attr(POSIX_TRACE_UNTIL_FULL, 1 << 20, 256);
-	struct emitter *emitter = shared_emitter();
+	struct ts_emitter *emitter = harness_share(sizeof(*emitter));
 	uint32_t due = 0;
 
-	emitter->allowed = 0;
-	pid_t pid = harness_fork();
-	if (pid == 0) {
-		emit_on(emitter);
-		_exit(0);
-	}
-	trace_id_t lasting = ts_create_running(pid, &big);
-	ts_expect(lasting, POSIX_TRACE_START);
+	emitter->id = UNNAMED;
+	pid_t pid = ts_process(ts_emit_on, emitter);
+	trace_id_t lasting = ts_past_start(ts_run_of(pid, POSIX_TRACE_UNTIL_FULL, 1 << 20, 256));
 	for (int i = 0; i < 60; i++) {
 		uint32_t seen = emitter->done;
 		emitter->allowed += 2000;
-		trace_id_t other = ts_create_running(pid, &attr);
-		while (emitter->done < seen + 20)
-			sched_yield();
+		trace_id_t other = ts_run_of(pid, POSIX_TRACE_LOOP, SMALL, 256);
+		await_done(emitter, seen + 20);
 		ts_shutdown(other);
-		while (emitter->done < emitter->allowed)
-			sched_yield();
-		struct ts_events events = ts_read_all(lasting);
+		await_done(emitter, emitter->allowed);
+		struct ts_events events = ts_read_numbers(lasting, UNNAMED, due, due + 1999);
 		CHECK_EQ(events.count, 2000);
-		for (size_t j = 0; j < events.count; j++) {
-			CHECK_EQ(events.at[j].info.posix_event_id, UNNAMED);
-			CHECK_EQ(ts_number(&events.at[j]), due);
-			due++;
-		}
-		ts_events_free(&events);
+		due += 2000;
 	}
 	CHECK_EQ(due, emitter->allowed);
 	ts_shutdown(lasting);
-	uint32_t seen = emitter->done;
 	emitter->allowed = UINT32_MAX;
-	CHECK_EVENTUALLY(emitter->done > seen + 100);
+	await_done(emitter, emitter->done + 100);
 	emitter->is_over = true;
 	CHECK_EXIT(pid, 0);
 }
 
 TEST(it_does_not_wait_for_a_stopped_process, "SHUTDOWN-14 SHUTDOWN-08", NEEDS_KEEPER)
 {
-	struct emitter *emitter = shared_emitter();
+	struct ts_emitter *emitter = harness_share(sizeof(*emitter));
 
 	for (int i = 0; i < 20; i++) {
 		trace_attr_t attr = append_attr(POSIX_TRACE_LOOP);
 		int fd = ts_temp_file();
-		emitter->is_over = false;
-		pid_t pid = harness_fork();
-		if (pid == 0) {
-			emit_on(emitter);
-			_exit(0);
-		}
+		pid_t pid = begin_emitter(emitter);
 		trace_id_t trid = i % 2 ? ts_create(pid, &attr) : ts_create_log(pid, &attr, fd);
 		ts_start(trid);
-		uint32_t seen = emitter->done;
-		while (emitter->done < seen + 20)
-			sched_yield();
+		await_done(emitter, emitter->done + 20);
 		/* Anywhere: in the middle of recording, too. */
-		siginfo_t info;
-		kill(pid, SIGSTOP);
-		CHECK_SYS(waitid(P_PID, (id_t)pid, &info, WSTOPPED));
+		harness_stop(pid);
 		ts_shutdown(trid);
 		if (i % 2 == 0) {
 			struct ts_events all = ts_log_events(fd);
 			ts_expect_sorted(&all);
-			ts_events_free(&all);
 		}
 		/* It goes on as if nothing had happened. */
-		seen = emitter->done;
 		kill(pid, SIGCONT);
-		CHECK_EVENTUALLY(emitter->done > seen + 20);
+		await_done(emitter, emitter->done + 20);
 		emitter->is_over = true;
 		CHECK_EXIT(pid, 0);
 		close(fd);
@@ -333,19 +281,13 @@ TEST(it_does_not_wait_for_a_stopped_process, "SHUTDOWN-14 SHUTDOWN-08", NEEDS_KE
 
 TEST(it_does_not_wait_for_a_dead_process, "SHUTDOWN-14 EVENT-23")
 {
-	struct emitter *emitter = shared_emitter();
+	struct ts_emitter *emitter = harness_share(sizeof(*emitter));
 
 	for (int i = 0; i < 20; i++) {
-		trace_attr_t attr = small_attr(i % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL);
-		pid_t pid = harness_fork();
-		if (pid == 0) {
-			emit_on(emitter);
-			_exit(0);
-		}
-		trace_id_t trid = ts_create_running(pid, &attr);
-		uint32_t seen = emitter->done;
-		while (emitter->done < seen + 20)
-			sched_yield();
+		int policy = i % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL;
+		pid_t pid = begin_emitter(emitter);
+		trace_id_t trid = ts_run_of(pid, policy, SMALL, 256);
+		await_done(emitter, emitter->done + 20);
 		harness_kill(pid);
 		ts_shutdown(trid);
 	}

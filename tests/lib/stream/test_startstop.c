@@ -4,16 +4,10 @@
 
 #include "tests/support/slow_page.h"
 
-#include <sys/mman.h>
 #include <sys/ptrace.h>
 
 #define SMALL 16384
 #define UNNAMED POSIX_TRACE_UNNAMED_USEREVENT
-
-static trace_attr_t small_attr(int policy)
-{
-	return ts_attr(policy, SMALL, 256);
-}
 
 static void expect_stop(trace_id_t trid, int reason)
 {
@@ -23,9 +17,8 @@ static void expect_stop(trace_id_t trid, int reason)
 
 TEST(start_makes_a_suspended_stream_run, "STARTSTOP-01 SYSEVENT-13 SYSEVENT-01 STATUS-02")
 {
-	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
-	for (int i = 0; i < 2; i++) {
-		trace_id_t trid = ts_make(policies[i], SMALL, 256);
+	for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
+		trace_id_t trid = ts_make(policy, SMALL, 256);
 		ts_expect_suspended(trid);
 		CHECK_EQ(posix_trace_start(trid), 0);
 		ts_expect_running(trid);
@@ -46,8 +39,7 @@ TEST(start_of_a_running_stream_does_nothing, "STARTSTOP-02")
 	CHECK_EQ(posix_trace_start(trid), 0);
 	ts_expect_running(trid);
 	ts_emit(UNNAMED, 2);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, UNNAMED, 0U);
+	ts_read_ids(trid, POSIX_TRACE_START, UNNAMED, UNNAMED, 0U);
 }
 
 TEST(start_of_a_full_until_full_stream_does_nothing, "STARTSTOP-03 POLICY-15 STATUS-07")
@@ -77,11 +69,10 @@ TEST(start_of_a_full_until_full_stream_does_nothing, "STARTSTOP-03 POLICY-15 STA
 
 TEST(start_of_a_full_flush_stream_does_nothing, "STARTSTOP-03 STATUS-13 STARTSTOP-14", NEEDS_KEEPER)
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_FLUSH);
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, SMALL, POSIX_TRACE_APPEND, 0);
 	struct ts_stuck stuck;
 
 	/* A log that takes nothing more: the stream fills and stays so. */
-	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
 	trace_id_t trid = ts_create_stuck(0, &attr, &stuck);
 	ts_start(trid);
 	struct posix_trace_status_info info;
@@ -107,9 +98,8 @@ TEST(start_of_a_full_flush_stream_does_nothing, "STARTSTOP-03 STATUS-13 STARTSTO
 
 TEST(stop_suspends_a_running_stream, "STARTSTOP-04 SYSEVENT-02 STATUS-06")
 {
-	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
-	for (int i = 0; i < 2; i++) {
-		trace_id_t trid = ts_run(policies[i], SMALL, 256);
+	for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
+		trace_id_t trid = ts_run(policy, SMALL, 256);
 		ts_emit(UNNAMED, 1);
 		CHECK_EQ(posix_trace_stop(trid), 0);
 		ts_expect_suspended(trid);
@@ -134,8 +124,7 @@ TEST(stop_of_a_suspended_stream_does_nothing, "STARTSTOP-05")
 	CHECK_EQ(posix_trace_stop(trid), 0);
 	CHECK_EQ(posix_trace_stop(trid), 0);
 	ts_expect_suspended(trid);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
+	ts_read_ids(trid, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
 }
 
 TEST(stop_and_start_work_on_a_full_loop_stream,
@@ -146,12 +135,10 @@ TEST(stop_and_start_work_on_a_full_loop_stream,
 	uint32_t end = ts_fill(trid, SMALL, UNNAMED, 100, 0);
 	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
 	CHECK_EQ(posix_trace_stop(trid), 0);
-	struct posix_trace_status_info info = ts_status(trid);
-	CHECK_EQ(info.posix_stream_status, POSIX_TRACE_SUSPENDED);
+	CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_SUSPENDED);
 	ts_emit(UNNAMED, 4711);
 	CHECK_EQ(posix_trace_start(trid), 0);
-	info = ts_status(trid);
-	CHECK_EQ(info.posix_stream_status, POSIX_TRACE_RUNNING);
+	CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_RUNNING);
 	uint32_t second_end = ts_fill(trid, SMALL, UNNAMED, 100, end);
 	CHECK_EQ(posix_trace_stop(trid), 0);
 	CHECK_EQ(posix_trace_start(trid), 0);
@@ -254,16 +241,15 @@ TEST(a_start_without_room_leaves_the_stream_full, "STARTSTOP-09 STARTSTOP-10")
 TEST(stop_is_recorded_however_little_room_is_left, "STARTSTOP-10 STARTSTOP-04")
 {
 	static const size_t lens[] = {4, 9, 16, 31, 100, 256};
-	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
 
 	for (size_t i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
-		trace_id_t trid = ts_create_running(0, &attr);
+		trace_id_t trid = ts_run_of(0, POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 		uint32_t most = ts_fill(trid, SMALL, UNNAMED, lens[i], 0);
 		ts_shutdown(trid);
 		/* The same again, a few events short of it. */
 		for (uint32_t less = 1; less <= 4; less++) {
 			unsigned char data[256] = {0};
-			trid = ts_create_running(0, &attr);
+			trid = ts_run_of(0, POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 			for (uint32_t n = 0; n < most - less; n++)
 				posix_trace_event(UNNAMED, data, lens[i]);
 			ts_expect_running(trid);
@@ -271,46 +257,20 @@ TEST(stop_is_recorded_however_little_room_is_left, "STARTSTOP-10 STARTSTOP-04")
 			struct ts_events events = ts_read_all(trid);
 			CHECK_EQ(events.count, most - less + 2);
 			CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 0);
-			ts_events_free(&events);
 			ts_shutdown(trid);
 		}
-	}
-}
-
-/* What a process that emits all the time has done so far. */
-struct progress {
-	_Atomic uint32_t begun, done, allowed;
-	_Atomic bool is_over;
-};
-
-static void emit_as_allowed(struct progress *progress)
-{
-	while (!progress->is_over) {
-		if (progress->begun == progress->allowed) {
-			sched_yield();
-			continue;
-		}
-		uint32_t number = progress->begun++;
-		ts_emit(UNNAMED, number);
-		progress->done = number + 1;
-		if (number % 32 == 0)
-			sched_yield();
 	}
 }
 
 TEST(start_and_stop_hold_from_their_return_on, "STARTSTOP-11 STARTSTOP-12")
 {
 	enum { CYCLES = 60, EVENTS = 1000 };
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1 << 20, 64);
-	struct progress *progress = harness_share(sizeof(struct progress));
+	struct ts_emitter *progress = harness_share(sizeof(*progress));
 	size_t recorded = 0;
 
-	pid_t pid = harness_fork();
-	if (pid == 0) {
-		emit_as_allowed(progress);
-		_exit(0);
-	}
-	trace_id_t trid = ts_create(pid, &attr);
+	progress->id = UNNAMED;
+	pid_t pid = ts_process(ts_emit_on, progress);
+	trace_id_t trid = ts_make_of(pid, POSIX_TRACE_UNTIL_FULL, 1 << 20, 64);
 	for (int cycle = 0; cycle < CYCLES; cycle++) {
 		uint32_t before_start = progress->done;
 		progress->allowed += EVENTS;
@@ -346,7 +306,6 @@ TEST(start_and_stop_hold_from_their_return_on, "STARTSTOP-11 STARTSTOP-12")
 			CHECK_LT(ts_number(&events.at[count]), stopped);
 		}
 		recorded += count;
-		ts_events_free(&events);
 		ts_expect_suspended(trid);
 	}
 	CHECK_GT(recorded, 0);
@@ -354,34 +313,27 @@ TEST(start_and_stop_hold_from_their_return_on, "STARTSTOP-11 STARTSTOP-12")
 	CHECK_EXIT(pid, 0);
 }
 
-static void *emit_in_thread(void *arg)
-{
-	emit_as_allowed(arg);
-	return NULL;
-}
-
 TEST(no_event_is_reported_between_stop_and_start, "STARTSTOP-12 STARTSTOP-11 GETNEXT-03")
 {
 	enum { THREADS = 3, CYCLES = 150 };
-	struct progress *progress[THREADS];
+	struct ts_emitter progress[THREADS];
 	pthread_t threads[THREADS];
 
 	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, 4 << 20, 64);
 	for (int i = 0; i < THREADS; i++) {
-		progress[i] = harness_share(sizeof(struct progress));
-		progress[i]->allowed = 15000;
-		threads[i] = ts_thread(emit_in_thread, progress[i]);
+		progress[i] = (struct ts_emitter){.id = UNNAMED, .allowed = 15000};
+		threads[i] = ts_thread(ts_emit_on, &progress[i]);
 	}
 	for (int cycle = 0; cycle < CYCLES; cycle++) {
-		uint32_t seen = progress[cycle % THREADS]->done;
+		struct ts_emitter *one = &progress[cycle % THREADS];
+		uint32_t seen = one->done;
 		ts_start(trid);
-		while (progress[cycle % THREADS]->done < seen + 10 &&
-		       progress[cycle % THREADS]->done < 15000)
+		while (one->done < seen + 10 && one->done < one->allowed)
 			sched_yield();
 		ts_stop(trid);
 	}
 	for (int i = 0; i < THREADS; i++) {
-		progress[i]->is_over = true;
+		progress[i].is_over = true;
 		ts_join(threads[i]);
 	}
 	struct ts_events events = ts_read_all(trid);
@@ -389,20 +341,13 @@ TEST(no_event_is_reported_between_stop_and_start, "STARTSTOP-12 STARTSTOP-11 GET
 	bool is_running = false;
 	int starts = 0;
 	for (size_t i = 0; i < events.count; i++) {
-		switch (events.at[i].info.posix_event_id) {
-		case POSIX_TRACE_START:
-			CHECK(!is_running);
-			is_running = true;
-			starts++;
-			break;
-		case POSIX_TRACE_STOP:
-			CHECK(is_running);
-			is_running = false;
-			break;
-		default:
-			CHECK_EQ(events.at[i].info.posix_event_id, UNNAMED);
-			CHECK(is_running);
-		}
+		trace_event_id_t id = events.at[i].info.posix_event_id;
+		bool is_start = id == POSIX_TRACE_START;
+
+		CHECK_EQ(is_running, !is_start);
+		CHECK(is_start || id == POSIX_TRACE_STOP || id == UNNAMED);
+		is_running = id != POSIX_TRACE_STOP;
+		starts += is_start;
 	}
 	CHECK_EQ(starts, CYCLES);
 	CHECK(!is_running);
@@ -410,26 +355,23 @@ TEST(no_event_is_reported_between_stop_and_start, "STARTSTOP-12 STARTSTOP-11 GET
 
 TEST(events_while_suspended_are_no_losses, "STARTSTOP-13")
 {
-	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
-	for (int i = 0; i < 2; i++) {
-		trace_id_t trid = ts_make(policies[i], SMALL, 256);
+	for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
+		trace_id_t trid = ts_make(policy, SMALL, 256);
 		ts_flood(SMALL, UNNAMED, 100, 0);
 		ts_expect_suspended(trid);
 		ts_start(trid);
 		ts_stop(trid);
 		ts_flood(SMALL, UNNAMED, 100, 0);
 		ts_expect_suspended(trid);
-		struct ts_events events = ts_read_all(trid);
-		ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
+		ts_read_ids(trid, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
 	}
 }
 
 TEST(they_work_when_the_target_has_ended, "STARTSTOP-16 EXIT-05")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
 	struct ts_target target = ts_target_fork(), killed = ts_target_fork();
-	trace_id_t trid = ts_create_running(target.pid, &attr);
-	trace_id_t of_killed = ts_create(killed.pid, &attr);
+	trace_id_t trid = ts_run_of(target.pid, POSIX_TRACE_UNTIL_FULL, SMALL, 256);
+	trace_id_t of_killed = ts_make_of(killed.pid, POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 
 	ts_target_emit(&target, UNNAMED, 1);
 	ts_target_end(&target);
@@ -438,13 +380,11 @@ TEST(they_work_when_the_target_has_ended, "STARTSTOP-16 EXIT-05")
 	ts_start(trid);
 	ts_expect_running(trid);
 	ts_stop(trid);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, POSIX_TRACE_STOP, POSIX_TRACE_START,
-		      POSIX_TRACE_STOP, 0U);
+	ts_read_ids(trid, POSIX_TRACE_START, UNNAMED, POSIX_TRACE_STOP, POSIX_TRACE_START,
+		    POSIX_TRACE_STOP, 0U);
 	ts_start(of_killed);
 	ts_stop(of_killed);
-	events = ts_read_all(of_killed);
-	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
+	ts_read_ids(of_killed, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
 }
 
 struct slow_event {
@@ -489,15 +429,13 @@ TEST(stop_waits_for_an_event_at_work, "STARTSTOP-11 STARTSTOP-12")
  * at each of these moments. */
 TEST(no_event_follows_STOP_wherever_the_call_has_got_to, "STARTSTOP-11 STARTSTOP-12")
 {
-	volatile bool *is_over = mmap(NULL, sizeof(*is_over), PROT_READ | PROT_WRITE,
-				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	volatile bool *is_over = harness_share(sizeof(*is_over));
 	pid_t target = getpid(), pid = harness_fork();
 	uint32_t steps = 0;
 	int status;
 
 	if (pid == 0) {
-		trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1 << 20, 64);
-		trace_id_t trid = ts_create_running(target, &attr);
+		trace_id_t trid = ts_run_of(target, POSIX_TRACE_UNTIL_FULL, 1 << 20, 64);
 
 		CHECK_SYS(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
 		__asm__ volatile("int3" ::: "memory");

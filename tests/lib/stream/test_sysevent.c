@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The predefined events: their names, data, origin, order and number. */
-#include "tests/support/support.h"
-
-#include <sys/resource.h>
+#include "tests/support/logs.h"
 
 static void expect_automatic(const struct ts_event *event)
 {
@@ -26,11 +24,8 @@ static int64_t time_of(const struct ts_event *event)
 
 static void expect_names(trace_id_t trid)
 {
-	for (size_t i = 0; i < TS_PREDEFINED; i++) {
-		char name[TRACE_EVENT_NAME_MAX + 1];
-		CHECK_OK(posix_trace_eventid_get_name(trid, ts_predefined[i].id, name));
-		CHECK_STR_EQ(name, ts_predefined[i].name);
-	}
+	for (size_t i = 0; i < TS_PREDEFINED; i++)
+		ts_expect_name(trid, ts_predefined[i].id, ts_predefined[i].name);
 }
 
 TEST(predefined_events_have_the_names_of_the_standard,
@@ -73,7 +68,8 @@ TEST(there_are_no_further_system_events, "SYSEVENT-25 EVENTSET-04")
  * START, STOP, FILTER
  */
 
-TEST(start_carries_the_filter_in_force, "SYSEVENT-01 SYSEVENT-10 SYSEVENT-11 SYSEVENT-12")
+TEST(start_carries_the_filter_in_force,
+     "SYSEVENT-01 SYSEVENT-10 SYSEVENT-11 SYSEVENT-12 FILTER-07 FILTER-09")
 {
 	trace_event_id_t one = ts_id("one"), two = ts_id("two"), three = ts_id("three");
 	trace_event_set_t sets[4], got;
@@ -82,20 +78,23 @@ TEST(start_carries_the_filter_in_force, "SYSEVENT-01 SYSEVENT-10 SYSEVENT-11 SYS
 
 	CHECK_OK(posix_trace_eventset_empty(&sets[0]));
 	sets[1] = ts_set(one, 0);
-	sets[2] = ts_set(two, three, POSIX_TRACE_STOP, 0);
+	sets[2] = ts_set(one, two, three, POSIX_TRACE_STOP, 0);
 	CHECK_OK(posix_trace_eventset_fill(&sets[3], POSIX_TRACE_ALL_EVENTS));
 	CHECK_OK(posix_trace_eventset_del(POSIX_TRACE_START, &sets[3]));
 	CHECK_OK(posix_trace_eventset_del(POSIX_TRACE_STOP, &sets[3]));
 	for (int i = 0; i < 4; i++) {
+		/* Of changes while it is suspended nothing else tells. */
 		if (i > 0)
-			ts_set_filter(trid, &sets[i], POSIX_TRACE_SET_EVENTSET);
+			ts_set_filter(trid, &sets[i],
+				      i == 2 ? POSIX_TRACE_ADD_EVENTSET : POSIX_TRACE_SET_EVENTSET);
+		ts_expect_none(trid);
 		ts_start(trid);
 		event = ts_expect(trid, POSIX_TRACE_START);
 		CHECK_EQ(event.len, sizeof(trace_event_set_t));
 		CHECK_EQ(event.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
 		got = ts_set_in(&event, 0);
 		CHECK(ts_same_set(&got, &sets[i]));
-		CHECK_EQ(ts_is_member(&got, one), i == 1 || i == 3);
+		CHECK_EQ(ts_is_member(&got, one), i > 0);
 		CHECK_EQ(ts_is_member(&got, two), i == 2 || i == 3);
 		ts_stop(trid);
 		if (i == 2)
@@ -118,51 +117,33 @@ TEST(system_events_are_cut_only_by_a_small_buffer, "SYSEVENT-12")
 
 	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 	ts_stop(trid);
-	for (trace_event_id_t id = POSIX_TRACE_START; id <= POSIX_TRACE_FILTER; id++) {
-		static const trace_event_id_t order[] = {0, POSIX_TRACE_START, POSIX_TRACE_FILTER,
+	for (int i = 0; i < 3; i++) {
+		static const trace_event_id_t order[] = {POSIX_TRACE_START, POSIX_TRACE_FILTER,
 							 POSIX_TRACE_STOP};
+		bool is_stop = order[i] == POSIX_TRACE_STOP;
 		CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len,
 						      &unavailable));
 		CHECK_EQ(unavailable, 0);
-		CHECK_EQ(info.posix_event_id, order[id]);
-		CHECK_EQ(len, order[id] == POSIX_TRACE_STOP ? sizeof(int) : sizeof(data));
-		CHECK_EQ(info.posix_truncation_status, order[id] == POSIX_TRACE_STOP
-							       ? POSIX_TRACE_NOT_TRUNCATED
-							       : POSIX_TRACE_TRUNCATED_READ);
+		CHECK_EQ(info.posix_event_id, order[i]);
+		CHECK_EQ(len, is_stop ? sizeof(int) : sizeof(data));
+		CHECK_EQ(info.posix_truncation_status,
+			 is_stop ? POSIX_TRACE_NOT_TRUNCATED : POSIX_TRACE_TRUNCATED_READ);
 	}
-}
-
-struct starter {
-	trace_event_id_t id;
-	_Atomic bool stop;
-	_Atomic uint32_t written;
-};
-
-static void *write_all_the_time(void *arg)
-{
-	struct starter *self = (struct starter *)arg;
-
-	for (uint32_t number = 0; !atomic_load(&self->stop); number++) {
-		ts_emit(self->id, number);
-		atomic_store(&self->written, number);
-	}
-	return NULL;
 }
 
 TEST(start_comes_first_whoever_records, "SYSEVENT-13 STARTSTOP-12")
 {
 	enum { writers = 3, rounds = 60 };
-	struct starter args[writers] = {{.id = ts_id("event")}};
+	struct ts_emitter emitters[writers];
 	pthread_t threads[writers];
 
 	for (int w = 0; w < writers; w++) {
-		args[w].id = args[0].id;
-		threads[w] = ts_thread(write_all_the_time, &args[w]);
-		CHECK_EVENTUALLY(atomic_load(&args[w].written) > 0);
+		emitters[w] = (struct ts_emitter){.id = ts_id("event"), .allowed = UINT32_MAX};
+		threads[w] = ts_thread(ts_emit_on, &emitters[w]);
+		CHECK_EVENTUALLY(emitters[w].done > 0);
 	}
 	for (int round = 0; round < rounds; round++) {
 		trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, 65536, 0);
-		bool is_running = false;
 		/* Start and stop in a row, too. */
 		ts_start(trid);
 		if (round % 2) {
@@ -170,24 +151,18 @@ TEST(start_comes_first_whoever_records, "SYSEVENT-13 STARTSTOP-12")
 			ts_start(trid);
 		}
 		struct ts_event event = ts_expect(trid, POSIX_TRACE_START);
-		is_running = true;
+		bool is_running = true;
 		ts_stop(trid);
 		while (ts_try_next(trid, &event)) {
-			if (event.info.posix_event_id == POSIX_TRACE_STOP) {
-				CHECK(is_running);
-				is_running = false;
-			} else if (event.info.posix_event_id == POSIX_TRACE_START) {
-				CHECK(!is_running);
-				is_running = true;
-			} else {
-				CHECK(is_running);
-			}
-			ts_event_free(&event);
+			bool is_start = event.info.posix_event_id == POSIX_TRACE_START;
+
+			CHECK_EQ(is_running, !is_start);
+			is_running = event.info.posix_event_id != POSIX_TRACE_STOP;
 		}
 		ts_shutdown(trid);
 	}
 	for (int w = 0; w < writers; w++) {
-		atomic_store(&args[w].stop, true);
+		emitters[w].is_over = true;
 		ts_join(threads[w]);
 	}
 }
@@ -271,8 +246,8 @@ TEST(events_caused_by_a_call_tell_of_the_caller, "SYSEVENT-21")
 	for (int round = 0; round < 2; round++) {
 		thread = ts_thread(call_all, &caller);
 		pthread_barrier_wait(&barrier);
-		all = ts_read_all(caller.trid);
-		ts_expect_ids(&all, POSIX_TRACE_START, POSIX_TRACE_FILTER, POSIX_TRACE_STOP, 0);
+		all = ts_read_ids(caller.trid, POSIX_TRACE_START, POSIX_TRACE_FILTER,
+				  POSIX_TRACE_STOP, 0);
 		for (size_t i = 0; i < 3; i++) {
 			uintptr_t address = (uintptr_t)all.at[i].info.posix_prog_address;
 			/* The controller, not the target. */
@@ -293,6 +268,11 @@ TEST(events_caused_by_a_call_tell_of_the_caller, "SYSEVENT-21")
 
 #define LOOP_BYTES ((size_t)16384)
 #define NUMBERS_MAX 100000
+
+static trace_id_t run_loop(void)
+{
+	return ts_past_start(ts_run(POSIX_TRACE_LOOP, LOOP_BYTES, 0));
+}
 
 /* Around every numbered event. */
 static int64_t time_before[NUMBERS_MAX], time_after[NUMBERS_MAX];
@@ -326,6 +306,9 @@ static uint32_t expect_marked_gaps(const struct ts_events *all, trace_event_id_t
 
 	for (size_t i = 0; i < all->count; i++) {
 		const struct ts_event *event = &all->at[i];
+		/* A stamp is exact to 10 us. */
+		CHECK_GE(time_of(event), time_before[due] - 10000);
+		CHECK_LE(time_of(event), time_after[due] + 10000);
 		if (event->info.posix_event_id == POSIX_TRACE_OVERFLOW) {
 			CHECK_LT(i + 2, all->count);
 			CHECK_EQ(event->len, 0);
@@ -336,9 +319,6 @@ static uint32_t expect_marked_gaps(const struct ts_events *all, trace_event_id_t
 			CHECK_EQ(event[2].info.posix_event_id, id);
 			uint32_t number = ts_number(&event[2]);
 			CHECK_GT(number, due);
-			/* A stamp is exact to 10 us. */
-			CHECK_GE(time_of(event), time_before[due] - 10000);
-			CHECK_LE(time_of(event), time_after[due] + 10000);
 			CHECK_EQ(time_of(&event[1]), time_of(&event[2]));
 			due = number;
 			gaps++;
@@ -347,8 +327,6 @@ static uint32_t expect_marked_gaps(const struct ts_events *all, trace_event_id_t
 		}
 		CHECK_EQ(event->info.posix_event_id, id);
 		CHECK_EQ(ts_number(event), due);
-		CHECK_GE(time_of(event), time_before[due] - 10000);
-		CHECK_LE(time_of(event), time_after[due] + 10000);
 		due++;
 	}
 	CHECK_EQ(due, next);
@@ -377,9 +355,8 @@ TEST(a_gap_is_marked_by_overflow_and_resume,
      NEEDS_SPEED)
 {
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
+	trace_id_t trid = run_loop();
 
-	ts_expect(trid, POSIX_TRACE_START);
 	emit_timed(id, 0);
 	/* The first one lost is far from the second one. */
 	while (ts_realtime_ns() < time_after[0] + 300000)
@@ -393,11 +370,10 @@ TEST(a_gap_is_marked_by_overflow_and_resume,
 TEST(each_gap_is_marked_once, "SYSEVENT-15 SYSEVENT-16 SYSEVENT-18", NEEDS_SPEED)
 {
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
+	trace_id_t trid = run_loop();
 	struct ts_events all = {0, NULL};
 	uint32_t next = 0;
 
-	ts_expect(trid, POSIX_TRACE_START);
 	for (int round = 0; round < 10; round++) {
 		/* Something is read between the gaps: they are not one. */
 		next = flood_timed(id, next);
@@ -411,10 +387,9 @@ TEST(each_gap_is_marked_once, "SYSEVENT-15 SYSEVENT-16 SYSEVENT-18", NEEDS_SPEED
 TEST(many_overwritings_unread_are_one_gap, "SYSEVENT-18", NEEDS_SPEED)
 {
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
+	trace_id_t trid = run_loop();
 	uint32_t next = 0;
 
-	ts_expect(trid, POSIX_TRACE_START);
 	for (int round = 0; round < 10; round++) {
 		next = flood_timed(id, next);
 		(void)ts_status(trid);
@@ -429,9 +404,8 @@ TEST(the_event_resume_announced_is_held, "SYSEVENT-16 SYSEVENT-17", NEEDS_SPEED)
 
 	/* Overwritten behind OVERFLOW, behind RESUME, behind the event. */
 	for (int read = 1; read <= 3; read++) {
-		trace_id_t trid = ts_run(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
+		trace_id_t trid = run_loop();
 		struct ts_events all = {0, NULL};
-		ts_expect(trid, POSIX_TRACE_START);
 		uint32_t next = flood_timed(id, 0);
 		for (int i = 0; i < read; i++)
 			append_next(&all, trid);
@@ -477,23 +451,15 @@ TEST(overflow_and_resume_can_be_filtered, "SYSEVENT-20")
 		}
 }
 
-TEST(only_loop_streams_mark_gaps_so, "SYSEVENT-19")
-{
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, LOOP_BYTES, 0);
-
-	for (int round = 0; round < 3; round++) {
-		flood_timed(id, 0);
-		struct ts_events all = ts_read_all(trid);
-		CHECK_EQ(ts_count(&all, POSIX_TRACE_OVERFLOW), 0);
-		CHECK_EQ(ts_count(&all, POSIX_TRACE_RESUME), 0);
-		CHECK_EQ(ts_count(&all, POSIX_TRACE_STOP), 1);
-	}
-}
-
 /*
  * Flush markers
  */
+
+static bool is_marker(const struct ts_event *event)
+{
+	return event->info.posix_event_id == POSIX_TRACE_FLUSH_START ||
+	       event->info.posix_event_id == POSIX_TRACE_FLUSH_STOP;
+}
 
 static void expect_paired_markers(const struct ts_events *all)
 {
@@ -501,15 +467,11 @@ static void expect_paired_markers(const struct ts_events *all)
 
 	for (size_t i = 0; i < all->count; i++) {
 		const struct ts_event *event = &all->at[i];
-		if (event->info.posix_event_id == POSIX_TRACE_FLUSH_START) {
-			CHECK(!is_flushing);
-			is_flushing = true;
-			CHECK_EQ(event->len, 0);
-		} else if (event->info.posix_event_id == POSIX_TRACE_FLUSH_STOP) {
-			CHECK(is_flushing);
-			is_flushing = false;
-			CHECK_EQ(event->len, 0);
-		}
+		if (!is_marker(event))
+			continue;
+		CHECK_EQ(is_flushing, event->info.posix_event_id == POSIX_TRACE_FLUSH_STOP);
+		CHECK_EQ(event->len, 0);
+		is_flushing = !is_flushing;
 	}
 	CHECK(!is_flushing);
 	ts_expect_sorted(all);
@@ -524,12 +486,10 @@ __attribute__((noinline)) static void flush_here(trace_id_t trid)
 TEST(each_flush_leaves_a_pair_of_markers,
      "SYSEVENT-06 SYSEVENT-07 SYSEVENT-10 SYSEVENT-21 SYSEVENT-23 SYSEVENT-24", NEEDS_KEEPER)
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
+	trace_id_t trid = create_log(POSIX_TRACE_LOOP, 65536, POSIX_TRACE_APPEND, 0, fd);
 
-	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
-	trace_id_t trid = ts_create_log(0, &attr, fd);
 	/* Not started, running, stopped. */
 	flush_here(trid);
 	ts_start(trid);
@@ -554,9 +514,7 @@ TEST(each_flush_leaves_a_pair_of_markers,
 		uintptr_t address = (uintptr_t)all.at[i].info.posix_prog_address;
 		CHECK_EQ(all.at[i].info.posix_pid, getpid());
 		CHECK(pthread_equal(all.at[i].info.posix_thread_id, pthread_self()));
-		if (i < all.count - 2 &&
-		    (all.at[i].info.posix_event_id == POSIX_TRACE_FLUSH_START ||
-		     all.at[i].info.posix_event_id == POSIX_TRACE_FLUSH_STOP)) {
+		if (i < all.count - 2 && is_marker(&all.at[i])) {
 			CHECK_GT(address, (uintptr_t)flush_here);
 			CHECK_LT(address, (uintptr_t)flush_here + 512);
 		}
@@ -569,32 +527,20 @@ TEST(each_flush_leaves_a_pair_of_markers,
 
 TEST(an_automatic_flush_is_the_systems, "SYSEVENT-22 SYSEVENT-23 POLICY-23", NEEDS_KEEPER)
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 65536, 0);
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
-	struct ts_events all;
+	trace_id_t trid = start_log(POSIX_TRACE_FLUSH, 65536, POSIX_TRACE_APPEND, 0, fd);
 	size_t seen = 0;
 
-	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
-	for (uint32_t number = 0; number < 20; number++)
-		ts_emit(id, number);
+	ts_emit_numbers(id, 0, 19);
 	/* A second at the latest. */
-	while (seen < 20) {
-		all = ts_log_events(fd);
-		seen = ts_count(&all, id);
-		ts_events_free(&all);
-		harness_sleep_ms(20);
-	}
-	all = ts_end_log(trid, fd);
+	CHECK_EVENTUALLY(count_so_far(fd, id) == 20);
+	struct ts_events all = ts_end_log(trid, fd);
 	ts_expect_numbers(&all, id, 0, 19);
 	CHECK_GE(ts_count(&all, POSIX_TRACE_FLUSH_START), 2);
 	expect_paired_markers(&all);
-	seen = 0;
 	for (size_t i = 0; i < all.count - 2; i++)
-		if (all.at[i].info.posix_event_id == POSIX_TRACE_FLUSH_START ||
-		    all.at[i].info.posix_event_id == POSIX_TRACE_FLUSH_STOP) {
+		if (is_marker(&all.at[i])) {
 			expect_automatic(&all.at[i]);
 			seen++;
 		}
@@ -605,25 +551,18 @@ TEST(an_automatic_flush_is_the_systems, "SYSEVENT-22 SYSEVENT-23 POLICY-23", NEE
 /* has_names: the names of the events are in the log when the flushes begin to fail. */
 static void fail_flushes(int log_policy, bool has_names)
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 0);
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
-	struct rlimit limit, small;
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 65536, log_policy, 0, fd);
 
-	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, log_policy));
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
 	ts_emit(id, 1);
 	if (has_names)
 		ts_flush(trid);
 	ts_emit(id, 2);
-	CHECK_SYS(getrlimit(RLIMIT_FSIZE, &limit));
-	small = limit;
-	small.rlim_cur = (rlim_t)ts_file_size(fd);
-	CHECK_SYS(setrlimit(RLIMIT_FSIZE, &small));
+	limit_file_size((rlim_t)ts_file_size(fd));
 	for (int i = 0; i < 200; i++)
 		CHECK_EQ(posix_trace_flush(trid), EFBIG);
-	CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+	limit_file_size(RLIM_INFINITY);
 	ts_expect_running(trid);
 	ts_emit(id, 3);
 	ts_flush(trid);
@@ -637,12 +576,9 @@ static void fail_flushes(int log_policy, bool has_names)
 
 TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26", NEEDS_KEEPER)
 {
-	static const int policies[] = {POSIX_TRACE_APPEND, POSIX_TRACE_LOOP,
-				       POSIX_TRACE_UNTIL_FULL};
-
 	for (size_t i = 0; i < 3; i++) {
-		fail_flushes(policies[i], false);
-		fail_flushes(policies[i], true);
+		fail_flushes(log_policies[i], false);
+		fail_flushes(log_policies[i], true);
 	}
 }
 
@@ -664,6 +600,5 @@ TEST(no_error_event_comes_by_itself, "SYSEVENT-08")
 		CHECK_EQ(ts_count(&all, POSIX_TRACE_ERROR), 0);
 		for (size_t i = 0; i < all.count; i++)
 			CHECK_LE(all.at[i].info.posix_event_id, id);
-		ts_events_free(&all);
 	}
 }
