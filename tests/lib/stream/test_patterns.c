@@ -104,8 +104,7 @@ TEST(exclude_takes_precedence_over_only, "")
 	ts_emit(ts_id("x.noise"), 1);
 	ts_emit(ts_id("x.tune"), 2);
 	ts_emit(ts_id("y.tune"), 3);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, ts_id("x.tune"), 0);
+	ts_read_ids(trid, POSIX_TRACE_START, ts_id("x.tune"), 0);
 }
 
 TEST(only_exclude_concerns_system_event_types, "")
@@ -116,8 +115,7 @@ TEST(only_exclude_concerns_system_event_types, "")
 	ts_start(trid);
 	ts_emit(ts_id("x"), 1);
 	ts_stop(trid);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_STOP, 0);
+	ts_read_ids(trid, POSIX_TRACE_STOP, 0);
 	set_patterns(trid, NULL, "*");
 	ts_start(trid);
 	ts_stop(trid);
@@ -274,13 +272,11 @@ struct race {
 enum { RACE_NAMES = 900 };
 
 /* Makes names, and an event of each, whose number tells whether patterns were set before. */
-static intptr_t make_names(const void *arg, size_t arg_bytes)
+TS_ROUTINE(make_names)
 {
-	struct race *race;
+	struct race *race = *(struct race *const *)arg;
 	char name[64];
 
-	CHECK_EQ(arg_bytes, sizeof(race));
-	memcpy(&race, arg, sizeof(race));
 	for (int i = 0; i < RACE_NAMES && !race->is_over; i++) {
 		uint32_t is_set;
 		trace_event_id_t id;
@@ -337,14 +333,12 @@ TEST(a_name_made_while_patterns_are_set_is_judged_by_them, "")
 }
 
 /* The other way round: what both the old and the new patterns record is not lost. */
-static intptr_t make_tunes(const void *arg, size_t arg_bytes)
+TS_ROUTINE(make_tunes)
 {
-	struct race *race;
+	struct race *race = *(struct race *const *)arg;
 	char name[64];
 	uint32_t number = 0;
 
-	CHECK_EQ(arg_bytes, sizeof(race));
-	memcpy(&race, arg, sizeof(race));
 	for (int i = 0; !race->is_over; i++) {
 		trace_event_id_t id;
 
@@ -360,11 +354,10 @@ static intptr_t make_tunes(const void *arg, size_t arg_bytes)
 TEST(no_event_is_lost_while_patterns_are_set, "")
 {
 	struct race *race = harness_share(sizeof(*race));
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 << 20, 64);
 	uint32_t made, next = 0;
 
 	struct ts_target target = ts_target_fork();
-	trace_id_t trid = ts_create(target.pid, &attr);
+	trace_id_t trid = ts_make_of(target.pid, POSIX_TRACE_UNTIL_FULL, 64 << 20, 64);
 	ts_start(trid);
 	ts_target_call_begin(&target, make_tunes, &race, sizeof(race));
 	for (int i = 0; i < 200; i++)
@@ -382,13 +375,11 @@ TEST(no_event_is_lost_while_patterns_are_set, "")
 
 /* Makes pairs of events with the same number: of a type that patterns sometimes exclude, and of
  * one that they never do. */
-static intptr_t make_pairs(const void *arg, size_t arg_bytes)
+TS_ROUTINE(make_pairs)
 {
-	struct race *race;
+	struct race *race = *(struct race *const *)arg;
 	trace_event_id_t x, mark;
 
-	CHECK_EQ(arg_bytes, sizeof(race));
-	memcpy(&race, arg, sizeof(race));
 	if (posix_trace_eventid_open("x", &x) || posix_trace_eventid_open("mark", &mark))
 		return 1;
 	for (uint32_t number = 1; number <= 300000; number++) {
@@ -402,14 +393,13 @@ static intptr_t make_pairs(const void *arg, size_t arg_bytes)
 TEST(an_event_before_filter_obeys_the_patterns_before_it, "")
 {
 	struct race *race = harness_share(sizeof(*race));
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 48 << 20, 64);
 	trace_event_id_t x, mark;
 	struct ts_event event;
 	uint32_t last_x = 0, first_mark = 0, changes = 0, checked = 0;
 	bool is_recorded = true;
 
 	struct ts_target target = ts_target_fork();
-	trace_id_t trid = ts_create(target.pid, &attr);
+	trace_id_t trid = ts_make_of(target.pid, POSIX_TRACE_UNTIL_FULL, 48 << 20, 64);
 	x = ts_trid_id(trid, "x");
 	mark = ts_trid_id(trid, "mark");
 	ts_start(trid);
@@ -425,9 +415,8 @@ TEST(an_event_before_filter_obeys_the_patterns_before_it, "")
 		trace_event_id_t id = event.info.posix_event_id;
 
 		if (id == POSIX_TRACE_FILTER) {
-			trace_event_set_t set;
+			trace_event_set_t set = ts_set_in(&event, 1);
 
-			memcpy(&set, event.data + sizeof(set), sizeof(set));
 			is_recorded = !ts_is_member(&set, x);
 			first_mark = 0;
 			changes++;
@@ -454,43 +443,31 @@ TEST(the_filter_tells_of_patterns, "")
 {
 	trace_id_t trid = make_stream(0);
 	trace_event_id_t noise = ts_id("x.noise"), tune = ts_id("x.tune"), late;
-	struct ts_event event;
 
 	set_patterns(trid, NULL, "*.noise");
-	trace_event_set_t set = ts_filter(trid);
-	trace_event_set_t expected = ts_set(noise, 0U);
-	CHECK(ts_same_set(&set, &expected));
+	ts_expect_filter(trid, noise, 0U);
 	/* An event of it is not needed for that, nor a start. */
 	late = ts_id("late.noise");
-	set = ts_filter(trid);
-	expected = ts_set(noise, late, 0U);
-	CHECK(ts_same_set(&set, &expected));
+	ts_expect_filter(trid, noise, late, 0U);
 	set_patterns(trid, "x.*", NULL);
-	set = ts_filter(trid);
-	expected = ts_set(late, POSIX_TRACE_UNNAMED_USEREVENT, 0U);
-	CHECK(ts_same_set(&set, &expected));
+	ts_expect_filter(trid, late, POSIX_TRACE_UNNAMED_USEREVENT, 0U);
 	/* START has it, too. */
 	ts_start(trid);
-	event = ts_expect(trid, POSIX_TRACE_START);
-	memcpy(&set, event.data, sizeof(set));
-	CHECK(ts_same_set(&set, &expected));
+	struct ts_event event = ts_expect(trid, POSIX_TRACE_START);
+	trace_event_set_t set = ts_set_in(&event, 0);
+	ts_expect_set(&set, late, POSIX_TRACE_UNNAMED_USEREVENT, 0U);
 	/* Patterns and filter stand beside each other. */
 	set = ts_set(tune, 0U);
 	ts_set_filter(trid, &set, POSIX_TRACE_ADD_EVENTSET);
-	set = ts_filter(trid);
-	expected = ts_set(late, tune, POSIX_TRACE_UNNAMED_USEREVENT, 0U);
-	CHECK(ts_same_set(&set, &expected));
+	ts_expect_filter(trid, late, tune, POSIX_TRACE_UNNAMED_USEREVENT, 0U);
 	set_patterns(trid, NULL, NULL);
-	set = ts_filter(trid);
-	expected = ts_set(tune, 0U);
-	CHECK(ts_same_set(&set, &expected));
+	ts_expect_filter(trid, tune, 0U);
 }
 
 TEST(new_patterns_of_a_running_stream_are_told_by_a_filter_event, "")
 {
 	trace_id_t trid = make_stream(0);
 	trace_event_id_t noise = ts_id("x.noise"), tune = ts_id("x.tune");
-	trace_event_set_t sets[2], expected;
 
 	ts_start(trid);
 	ts_expect(trid, POSIX_TRACE_START);
@@ -500,12 +477,10 @@ TEST(new_patterns_of_a_running_stream_are_told_by_a_filter_event, "")
 	ts_emit(tune, 2);
 	ts_expect(trid, noise);
 	struct ts_event event = ts_expect(trid, POSIX_TRACE_FILTER);
-	CHECK_EQ(event.len, sizeof(sets));
-	memcpy(sets, event.data, sizeof(sets));
-	expected = ts_set(0U);
-	CHECK(ts_same_set(&sets[0], &expected));
-	expected = ts_set(noise, 0U);
-	CHECK(ts_same_set(&sets[1], &expected));
+	trace_event_set_t old_set = ts_set_in(&event, 0), new_set = ts_set_in(&event, 1);
+	CHECK_EQ(event.len, 2 * sizeof(old_set));
+	ts_expect_set(&old_set, 0U);
+	ts_expect_set(&new_set, noise, 0U);
 	ts_expect(trid, tune);
 	/* Nothing changes for the names that there are. */
 	set_patterns(trid, NULL, "*.n[o]ise");
@@ -524,7 +499,7 @@ TEST(set_filter_decides_of_the_names_that_exist, "")
 {
 	trace_id_t trid = make_stream(0);
 	trace_event_id_t noise = ts_id("x.noise"), hiss = ts_id("hiss.noise"), late;
-	trace_event_set_t set = ts_set(noise, 0U), expected;
+	trace_event_set_t set = ts_set(noise, 0U);
 
 	set_patterns(trid, NULL, "*.noise");
 	ts_set_filter(trid, &set, POSIX_TRACE_SUB_EVENTSET);
@@ -546,9 +521,7 @@ TEST(set_filter_decides_of_the_names_that_exist, "")
 	set = ts_set(hiss, 0U);
 	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 	ts_expect(trid, POSIX_TRACE_FILTER);
-	set = ts_filter(trid);
-	expected = ts_set(hiss, 0U);
-	CHECK(ts_same_set(&set, &expected));
+	ts_expect_filter(trid, hiss, 0U);
 	ts_emit(late, 3);
 	ts_emit(hiss, 3);
 	ts_emit(ts_id("later.noise"), 3);
@@ -565,7 +538,7 @@ TEST(set_filter_decides_of_the_names_that_exist, "")
 static void clear_keeps_patterns(trace_id_t trid)
 {
 	trace_event_id_t noise = ts_id("x.noise"), tune = ts_id("x.tune");
-	trace_event_set_t set = ts_set(noise, 0U), expected;
+	trace_event_set_t set = ts_set(noise, 0U);
 	size_t count;
 
 	set_patterns(trid, NULL, "*.noise");
@@ -578,13 +551,10 @@ static void clear_keeps_patterns(trace_id_t trid)
 	ts_emit(tune, 2);
 	ts_emit(ts_id("late.noise"), 3);
 	ts_emit(ts_id("late.tune"), 4);
-	set = ts_filter(trid);
-	expected = ts_set(noise, ts_id("late.noise"), 0U);
-	CHECK(ts_same_set(&set, &expected));
+	ts_expect_filter(trid, noise, ts_id("late.noise"), 0U);
 	CHECK_OK(posixtrace_get_patterns(trid, NULL, 0, &count));
 	CHECK_EQ(count, 1);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, tune, ts_id("late.tune"), 0);
+	ts_read_ids(trid, tune, ts_id("late.tune"), 0);
 }
 
 TEST(clear_keeps_patterns_and_empties_the_filter, "")
@@ -679,12 +649,20 @@ TEST(wrong_patterns_change_nothing, "")
 	CHECK(!strcmp(p.pt_glob, "*.noise"));
 }
 
+/* The first event of a name. */
+static void emit_new(const char *prefix, int number)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s.%d", prefix, number);
+	ts_emit(ts_id(name), 1);
+}
+
 /* Whatever another process writes there, nothing crashes or hangs. */
 TEST(hostile_patterns_in_shared_memory, "")
 {
 	trace_id_t trid = make_stream(0);
 	struct posixtrace_pattern patterns[2];
-	char name[32];
 	size_t count;
 
 	set_patterns(trid, "x*", "*.noise");
@@ -695,22 +673,17 @@ TEST(hostile_patterns_in_shared_memory, "")
 	/* As if all of it had been populated. */
 	memset(list->pattern, '*', sizeof(list->pattern));
 	list->system = UINT32_MAX;
-	for (int i = 0; i < 20; i++) {
-		snprintf(name, sizeof(name), "x.%d", i);
-		ts_emit(ts_id(name), 1);
-	}
+	for (int i = 0; i < 20; i++)
+		emit_new("x", i);
 	CHECK_OK(posixtrace_get_patterns(trid, patterns, 2, &count));
 	CHECK_EQ(count, POSIXTRACE_PATTERNS_MAX);
 	CHECK_EQ(patterns[0].pt_glob[TRACE_EVENT_NAME_MAX], '\0');
 	memset(list->pattern, '[', sizeof(list->pattern));
-	for (int i = 0; i < 20; i++) {
-		snprintf(name, sizeof(name), "y.%d", i);
-		ts_emit(ts_id(name), 1);
-	}
+	for (int i = 0; i < 20; i++)
+		emit_new("y", i);
 	for (uint32_t word = 0; word < 64; word++) {
 		h->patterns = word * 0x04040405U | PTRC_PATTERNS_ON;
-		snprintf(name, sizeof(name), "z.%d", (int)word);
-		ts_emit(ts_id(name), 1);
+		emit_new("z", (int)word);
 		ts_filter(trid);
 	}
 	ts_stop(trid);
