@@ -27,6 +27,14 @@ static void expect_count(trace_event_id_t id, unsigned long events, unsigned lon
 	CHECK_EQ(counts[id].pt_truncated, truncated);
 }
 
+/* The same, in a new count. */
+static void expect_counted(trace_id_t trid, trace_event_id_t id, unsigned long events,
+			   unsigned long bytes, unsigned long truncated)
+{
+	count_types(trid);
+	expect_count(id, events, bytes, truncated);
+}
+
 /* Everything but these two and what is 0. */
 static void expect_no_others(trace_event_id_t a, trace_event_id_t b)
 {
@@ -41,22 +49,18 @@ TEST(types_are_counted_read_or_not, "")
 	trace_event_id_t a = ts_id("a"), b = ts_id("b");
 	static const char data[200];
 
-	count_types(trid);
-	expect_count(POSIX_TRACE_START, 1, sizeof(trace_event_set_t), 0);
+	expect_counted(trid, POSIX_TRACE_START, 1, sizeof(trace_event_set_t), 0);
 	expect_no_others(0, 0);
 	for (int i = 0; i < 10; i++)
 		posix_trace_event(a, data, 30);
 	posix_trace_event(b, data, 200);
 	posix_trace_event(b, NULL, 0);
-	for (int left = 13;; left--) {
-		count_types(trid);
-		expect_count(a, 10, 300, 0);
+	for (int left = 13; left >= 0; left--) {
+		expect_counted(trid, a, 10, 300, 0);
 		expect_count(b, 2, 100, 1);
 		expect_no_others(a, b);
-		if (left == 0)
-			break;
-		struct ts_event event = ts_next(trid);
-		ts_event_free(&event);
+		if (left > 0)
+			ts_next(trid);
 	}
 	ts_expect_none(trid);
 	/* Without room for all, and with none. */
@@ -78,20 +82,16 @@ TEST(the_largest_data_that_was_cut_is_known, "")
 {
 	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
 	static const char data[200];
-	struct ptrc_counts seen;
 
 	for (size_t bytes = 100; bytes <= 200; bytes += 50) {
 		posix_trace_event(ts_id("a"), data, bytes);
 		posix_trace_event(ts_id("a"), data, 1);
-		seen = counts_of(trid);
-		CHECK_EQ(seen.pt_data_needed, bytes > 100 ? bytes : 0);
+		CHECK_EQ(counts_of(trid).pt_data_needed, bytes > 100 ? bytes : 0);
 	}
 	posix_trace_event(ts_id("a"), data, 101);
-	seen = counts_of(trid);
-	CHECK_EQ(seen.pt_data_needed, 200);
-	CHECK_OK(posix_trace_clear(trid));
-	seen = counts_of(trid);
-	CHECK_EQ(seen.pt_data_needed, 0);
+	CHECK_EQ(counts_of(trid).pt_data_needed, 200);
+	ts_clear(trid);
+	CHECK_EQ(counts_of(trid).pt_data_needed, 0);
 }
 
 TEST(unread_is_what_a_reader_still_gets, "", NEEDS_KEEPER)
@@ -105,8 +105,7 @@ TEST(unread_is_what_a_reader_still_gets, "", NEEDS_KEEPER)
 
 		ts_start(trid);
 		expect_unread(trid, id, 0);
-		for (uint32_t i = 0; i < 10; i++)
-			ts_emit(id, i);
+		ts_emit_numbers(id, 0, 9);
 		expect_unread(trid, id, 10);
 		ts_expect(trid, POSIX_TRACE_START);
 		for (unsigned long left = 10; left-- > 5;) {
@@ -159,22 +158,19 @@ TEST(a_clear_begins_the_counts_anew, "", NEEDS_KEEPER)
 		else
 			ts_expect(trid, POSIX_TRACE_START);
 		ts_emit(id, 3);
-		count_types(trid);
-		expect_count(id, 3, 12, 0);
+		expect_counted(trid, id, 3, 12, 0);
 		ts_clear(trid);
 		count_types(trid);
 		for (trace_event_id_t i = 0; i < TYPES; i++)
 			expect_count(i, 0, 0, 0);
 		ts_emit(id, 4);
-		count_types(trid);
-		expect_count(id, 1, 4, 0);
+		expect_counted(trid, id, 1, 4, 0);
 		if (is_logged)
 			ts_flush(trid);
 		else
 			ts_expect(trid, id);
 		ts_emit(id, 5);
-		count_types(trid);
-		expect_count(id, 2, 8, 0);
+		expect_counted(trid, id, 2, 8, 0);
 		ts_shutdown(trid);
 	}
 }
@@ -191,13 +187,11 @@ TEST(after_a_clear_the_marks_of_a_gap_are_counted, "", NEEDS_KEEPER)
 	ts_clear(trid);
 	ts_flood(SMALL, id, 100, 0);
 	ts_flush(trid);
-	count_types(trid);
-	expect_count(POSIX_TRACE_OVERFLOW, 1, 0, 0);
+	expect_counted(trid, POSIX_TRACE_OVERFLOW, 1, 0, 0);
 	expect_count(POSIX_TRACE_RESUME, 1, 0, 0);
 	struct ts_events events = ts_end_log(trid, fd);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_OVERFLOW), 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_RESUME), 1);
-	ts_events_free(&events);
 }
 
 TEST(what_was_flushed_is_counted_as_the_log_has_it, "", NEEDS_KEEPER)
@@ -236,24 +230,21 @@ TEST(what_was_flushed_is_counted_as_the_log_has_it, "", NEEDS_KEEPER)
 
 TEST(lost_events_are_not_counted, "")
 {
-	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
 	trace_event_id_t id = ts_id("event");
 
-	for (int i = 0; i < 2; i++) {
-		trace_id_t trid = ts_run(policies[i], SMALL, 256);
+	for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
+		trace_id_t trid = ts_run(policy, SMALL, 256);
 		uint32_t all = ts_flood(SMALL, id, 100, 0);
-		struct ptrc_counts lost = counts_of(trid);
-		CHECK_GT(lost.pt_lost_events, 0);
+		unsigned long lost = counts_of(trid).pt_lost_events;
+		CHECK_GT(lost, 0);
 		count_types(trid);
 		/* A LOOP stream overwrote START, which is one of the lost. */
-		CHECK_EQ(counts[id].pt_events + counts[POSIX_TRACE_START].pt_events +
-				 lost.pt_lost_events,
+		CHECK_EQ(counts[id].pt_events + counts[POSIX_TRACE_START].pt_events + lost,
 			 all + 1);
 		unsigned long kept = counts[id].pt_events;
 		struct ts_events events = ts_read_all(trid);
 		CHECK_EQ(ts_count(&events, id), kept);
-		count_types(trid);
-		expect_count(id, kept, kept * 100, 0);
+		expect_counted(trid, id, kept, kept * 100, 0);
 		for (trace_event_id_t t = 0; t < POSIX_TRACE_UNNAMED_USEREVENT; t++)
 			CHECK_EQ(counts[t].pt_events, ts_count(&events, t));
 		ts_events_free(&events);
@@ -307,14 +298,12 @@ TEST(what_survived_a_loss_but_will_be_dropped_is_not_counted, "")
 
 	CHECK_EVENTUALLY(b.step == 1);
 	ts_flood(SMALL, id, 100, 0);
-	count_types(trid);
-	expect_count(b.id, 0, 0, 0);
+	expect_counted(trid, b.id, 0, 0, 0);
 	unsigned long kept = counts[id].pt_events;
 	struct ts_events events = ts_read_all(trid);
 	CHECK_EQ(ts_count(&events, b.id), 0);
 	CHECK_EQ(ts_count(&events, id), kept);
-	count_types(trid);
-	expect_count(b.id, 0, 0, 0);
+	expect_counted(trid, b.id, 0, 0, 0);
 	expect_count(id, kept, kept * 100, 0);
 	b.step = 2;
 	ts_join(thread);
@@ -396,15 +385,12 @@ TEST(counts_are_exact_while_a_flush_moves_events, "", NEEDS_KEEPER)
 	count_while_flushing(CHECK_SYS(open("/dev/null", O_WRONLY | O_CLOEXEC)));
 }
 
-static void emit_various(const trace_event_id_t ids[2])
+static void *emit_various(void *arg)
 {
+	const trace_event_id_t *ids = arg;
+
 	for (uint32_t n = 0; n < 2000; n++)
 		posix_trace_event(ids[n % 3 == 0], "0123456789abcdef", n % 12);
-}
-
-static void *emit_from_thread(void *ids)
-{
-	emit_various(ids);
 	return NULL;
 }
 
@@ -427,7 +413,7 @@ TEST(a_log_in_dev_null_counts_as_a_file_does, "", NEEDS_KEEPER)
 	}
 	for (int round = 0; round < 3; round++) {
 		emit_various(ids);
-		ts_join(ts_thread(emit_from_thread, ids));
+		ts_join(ts_thread(emit_various, ids));
 		for (int i = 0; i < 2; i++)
 			ts_flush(trids[i]);
 	}
@@ -458,23 +444,16 @@ TEST(what_is_only_counted_makes_room_and_is_counted_once, "", NEEDS_KEEPER)
 	trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
 	for (uint32_t round = 1; round <= ROUNDS; round++) {
-		pid_t keeper;
-
-		for (uint32_t i = 0; i < EVENTS; i++)
-			ts_emit(id, i);
+		ts_emit_numbers(id, 0, EVENTS - 1);
 		ts_flush(trid);
-		count_types(trid);
-		expect_count(id, round * EVENTS, 4UL * round * EVENTS, 0);
+		expect_counted(trid, id, round * EVENTS, 4UL * round * EVENTS, 0);
 		CHECK_EQ(counts_of(trid).pt_lost_events, 0);
 		/* This call starts the next keeper, which goes on counting. */
-		CHECK_OK(ptrc_trace_keeper(trid, &keeper));
-		CHECK_SYS(kill(keeper, SIGKILL));
-		CHECK_EVENTUALLY(process_is_gone(keeper));
+		kill_keeper(trid);
 		count_types(trid);
 	}
 	CHECK_OK(posix_trace_clear(trid));
-	count_types(trid);
-	expect_count(id, 0, 0, 0);
+	expect_counted(trid, id, 0, 0, 0);
 	CHECK_EQ(counts_of(trid).pt_log_events, 0);
 	ts_shutdown(trid);
 }
@@ -498,8 +477,7 @@ TEST(counts_are_exact_while_another_thread_reads, "")
 	unsigned long unread = EVENTS;
 	pthread_t reader;
 
-	for (uint32_t i = 0; i < EVENTS; i++)
-		ts_emit(id, i);
+	ts_emit_numbers(id, 0, EVENTS - 1);
 	reader = ts_thread(read_all, &f);
 	while (!f.is_over) {
 		count_types(f.trid);
@@ -528,8 +506,7 @@ TEST(counts_are_exact_while_others_flush_and_record, "", NEEDS_KEEPER)
 	}
 	w.is_over = true;
 	ts_join(thread);
-	count_types(trid);
-	expect_count(w.id, w.count, 4UL * w.count, 0);
+	expect_counted(trid, w.id, w.count, 4UL * w.count, 0);
 	ts_shutdown(trid);
 }
 
@@ -595,8 +572,7 @@ TEST(a_reader_that_sleeps_does_not_keep_the_counts, "")
 	CHECK(ts_reader_is_waiting(&reader));
 	ts_start(trid);
 	ts_reader_join(&reader);
-	count_types(trid);
-	expect_count(POSIX_TRACE_START, 1, sizeof(trace_event_set_t), 0);
+	expect_counted(trid, POSIX_TRACE_START, 1, sizeof(trace_event_set_t), 0);
 	ts_shutdown(trid);
 }
 
@@ -607,15 +583,10 @@ TEST(the_next_keeper_goes_on_counting, "LOG-39", NEEDS_KEEPER)
 	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0, fd);
 
 	for (uint32_t n = 0; n < 300; n += 100) {
-		pid_t keeper = other_holder(fd, getpid());
-
-		for (uint32_t i = 0; i < 100; i++)
-			ts_emit(id, n + i);
+		ts_emit_numbers(id, n, n + 99);
 		ts_flush(trid);
-		CHECK_SYS(kill(keeper, SIGKILL));
-		CHECK_EVENTUALLY(process_is_gone(keeper));
-		count_types(trid);
-		expect_count(id, n + 100, 4UL * (n + 100), 0);
+		kill_keeper(trid);
+		expect_counted(trid, id, n + 100, 4UL * (n + 100), 0);
 	}
 	ts_shutdown(trid);
 }

@@ -96,18 +96,15 @@ static void expect_error_event(const struct ts_event *event)
 
 TEST(damaged_memory_is_told_and_skipped, "SYSEVENT-08 SYSEVENT-10 SYSEVENT-22")
 {
-	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
-
-	for (size_t i = 0; i < 2; i++) {
-		trace_id_t trid = ts_run(policies[i], SMALL, 256);
+	for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
+		trace_id_t trid = ts_run(policy, SMALL, 256);
 		trace_event_id_t id = ts_id("marked");
 
 		emit_marked(id, 0, 20);
 		damage(find_stream(), 10);
 		ts_expect(trid, POSIX_TRACE_START);
-		for (uint32_t number = 0; number < 10; number++) {
+		for (uint32_t number = 0; number < 10; number++)
 			ts_expect_number(trid, id, number);
-		}
 		struct ts_event error = ts_next(trid);
 		expect_error_event(&error);
 		ts_expect_none(trid);
@@ -132,21 +129,17 @@ TEST(damaged_memory_is_not_told_if_the_filter_has_it, "SYSEVENT-08")
 	emit_marked(id, 0, 20);
 	damage(find_stream(), 10);
 	ts_stop(trid);
-	struct ts_events events = ts_read_all(trid);
-	ts_expect_numbers(&events, id, 0, 9);
+	struct ts_events events = ts_read_numbers(trid, id, 0, 9);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_ERROR), 0);
 	ts_shutdown(trid);
 }
 
 TEST(damaged_memory_is_told_in_the_log, "SYSEVENT-08", NEEDS_KEEPER)
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 	int fd = ts_temp_file();
-
-	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0, fd);
 	trace_event_id_t id = ts_id("marked");
-	ts_start(trid);
+
 	emit_marked(id, 0, 20);
 	damage(find_stream(), 10);
 	ts_flush(trid);
@@ -156,8 +149,7 @@ TEST(damaged_memory_is_told_in_the_log, "SYSEVENT-08", NEEDS_KEEPER)
 	ts_flush(trid);
 	emit_marked(id, 25, 30);
 	ts_flush(trid);
-	trace_id_t log = ts_end_and_open_log(trid, fd);
-	struct ts_events events = ts_read_log(log);
+	struct ts_events events = ts_end_log(trid, fd);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_ERROR), 1);
 	expect_error_event(&events.at[ts_find(&events, POSIX_TRACE_ERROR, 0)]);
 	CHECK_EQ(ts_count(&events, id), 20);
@@ -168,24 +160,17 @@ TEST(damaged_memory_is_told_in_the_log, "SYSEVENT-08", NEEDS_KEEPER)
 		CHECK_EQ(ts_number(&events.at[i]), expected);
 		expected = expected == 9 ? 20 : expected + 1;
 	}
-	ts_close_log(log);
 }
 
 /* An event of a time to come would wait, and all behind it, for ever. */
 TEST(events_of_the_future_are_damage, "SYSEVENT-08", NEEDS_KEEPER)
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("marked");
 
 	for (int has_log = 0; has_log < 2; has_log++) {
 		int fd = ts_temp_file();
-		trace_id_t trid;
-		if (has_log) {
-			CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
-			trid = ts_create_log(0, &attr, fd);
-		} else {
-			trid = ts_create(0, &attr);
-		}
+		trace_id_t trid = has_log ? ts_create_log(0, &attr, fd) : ts_create(0, &attr);
 		ts_start(trid);
 		emit_marked(id, 0, 1);
 		find_record(find_stream(), 0)->delta = UINT32_MAX;
@@ -295,12 +280,9 @@ TEST(a_name_without_end_is_ended, "SYSEVENT-08")
 TEST(a_command_whose_number_is_damaged_comes_to_an_end, "SYSEVENT-08", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 256);
-
-	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	trace_event_id_t id = ts_id("marked");
-	ts_start(trid);
+
 	emit_marked(id, 0, 10);
 	struct ptrc_stream_header *h = find_stream();
 	uint32_t before = h->keeper_seq;
@@ -320,7 +302,6 @@ TEST(a_command_whose_number_is_damaged_comes_to_an_end, "SYSEVENT-08", NEEDS_KEE
  * Who reaps
  */
 
-/* A reaper that was slow would spoil what others have since: it is alone at it. */
 /* As a keeper leaves them that is stopped while it gives up room. */
 TEST(counts_that_are_never_at_rest_do_not_hold_up, "")
 {
@@ -355,6 +336,7 @@ TEST(a_table_that_grows_is_searched_for_the_dead_now_and_then, "")
 	CHECK_LE(searches, 150);
 }
 
+/* A reaper that was slow would spoil what others have since: it is alone at it. */
 TEST(a_slow_reaper_keeps_others_out_until_it_dies, "EVENT-23")
 {
 	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
@@ -434,7 +416,6 @@ static void *record_until_over(void *arg)
 	char name[32];
 	trace_event_id_t id;
 
-	(void)arg;
 	memset(data, 'd', sizeof(data));
 	for (uint32_t n = 0; !atomic_load(&stage->is_over); n++) {
 		snprintf(name, sizeof(name), "damage.%u", n % NAMES);
@@ -445,7 +426,7 @@ static void *record_until_over(void *arg)
 		if (n % 64 == 0)
 			sched_yield();
 	}
-	return NULL;
+	return arg;
 }
 
 static void be_target(void)
@@ -453,7 +434,7 @@ static void be_target(void)
 	pthread_t threads[THREADS];
 
 	for (int i = 0; i < THREADS; i++)
-		CHECK_OK(pthread_create(&threads[i], NULL, record_until_over, NULL));
+		threads[i] = ts_thread(record_until_over, NULL);
 	for (int i = 0; i < THREADS; i++)
 		CHECK_OK(pthread_join(threads[i], NULL));
 	exit(0);
@@ -468,7 +449,6 @@ static void read_some(trace_id_t trid)
 	struct posix_trace_event_info info;
 	char data[DATA_MAX];
 	char name[TRACE_EVENT_NAME_MAX + 1];
-	struct timespec deadline;
 	int unavailable = 0;
 	size_t len;
 
@@ -482,12 +462,7 @@ static void read_some(trace_id_t trid)
 		atomic_fetch_add(&stage->read, 1);
 		(void)posix_trace_eventid_get_name(trid, info.posix_event_id, name);
 	}
-	clock_gettime(CLOCK_REALTIME, &deadline);
-	deadline.tv_nsec += 1000000;
-	if (deadline.tv_nsec >= 1000000000) {
-		deadline.tv_nsec -= 1000000000;
-		deadline.tv_sec++;
-	}
+	struct timespec deadline = ts_deadline(1);
 	(void)posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len, &unavailable,
 					     &deadline);
 }
@@ -590,6 +565,16 @@ static struct object map_object(const char *prefix)
 	return object;
 }
 
+/* The next event type of the list; 0 if there is none. */
+static trace_event_id_t next_type(trace_id_t trid)
+{
+	trace_event_id_t id;
+	int unavailable;
+
+	CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
+	return unavailable ? 0 : id;
+}
+
 TEST(an_identifier_that_was_given_up_is_told_nowhere, "EVENTLIST-10 EVENTID-24")
 {
 	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, SMALL, 16);
@@ -597,32 +582,23 @@ TEST(an_identifier_that_was_given_up_is_told_nowhere, "EVENTLIST-10 EVENTID-24")
 	struct ptrc_names_object *names = (struct ptrc_names_object *)(void *)map_object("n.").at;
 	struct ptrc_inspected_process process;
 	char name[TRACE_EVENT_NAME_MAX + 1];
-	int unavailable;
 
 	/* As if a thread had been stopped that had written all of its name. */
 	strcpy(names->entry[1].name, "stopped");
 	atomic_store(&names->entry[1].state, PTRC_NAMES_CLAIMED);
 	CHECK_EQ(ts_id("behind"), before + 2);
-	do
-		CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
-	while (id != before);
-	CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
-	CHECK(!unavailable);
-	CHECK_EQ(id, before + 2);
+	while (next_type(trid) != before)
+		;
+	CHECK_EQ(next_type(trid), before + 2);
 	/* Nor at the end. */
 	atomic_store(&names->entry[3].state, PTRC_NAMES_GIVEN_UP);
 	atomic_store(&names->count, 4);
-	for (int i = 0; i < 2; i++) {
-		CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
-		CHECK(unavailable);
-	}
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(next_type(trid), 0);
 	CHECK_EQ(ts_id("last"), before + 4);
-	CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
-	CHECK(!unavailable);
-	CHECK_EQ(id, before + 4);
+	CHECK_EQ(next_type(trid), before + 4);
 	CHECK_EQ(posix_trace_eventid_get_name(trid, before + 1, name), EINVAL);
-	CHECK_OK(posix_trace_eventid_get_name(trid, before + 2, name));
-	CHECK_STR_EQ(name, "behind");
+	ts_expect_name(trid, before + 2, "behind");
 	CHECK_OK(ptrc_inspect_process(0, &process));
 	CHECK_EQ(process.pt_events, 5);
 	CHECK_OK(ptrc_inspect_event(0, 1, &id, name));
@@ -768,9 +744,8 @@ static void damage_round(enum region region, int policy, bool has_log)
 	if (target == 0)
 		be_target();
 	pid_t controller = harness_fork();
-	if (controller == 0) {
+	if (controller == 0)
 		be_controller(target, policy, log_fd);
-	}
 	CHECK_EVENTUALLY(atomic_load(&stage->is_ready));
 	v.stream = map_object("s.");
 	v.names = map_object("n.");

@@ -30,12 +30,12 @@
  */
 
 /* What runs in a /dev/shm of 4 MiB, in a process that had none before. */
-static void run_in_small_shm(const char *helper)
+static void run_in_small_shm(const char *helper, const char *arg)
 {
 	if (!enter_mount_namespace() || mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=4m,mode=1777"))
 		SKIP("cannot mount a small /dev/shm");
 	if (IN_CHILD())
-		harness_exec(helper, (char *)NULL);
+		harness_exec(helper, arg, (char *)NULL);
 }
 
 static void fill_shm(void)
@@ -56,7 +56,6 @@ static void fill_shm(void)
 
 HELPER(locked_in_small_shm)
 {
-	(void)argv;
 	if (mlockall(MCL_CURRENT | MCL_FUTURE))
 		SKIP("memory cannot be locked");
 	trace_id_t trids[2] = {ts_create_running(0, NULL), ts_create_running(0, NULL)};
@@ -75,7 +74,7 @@ TEST(locked_memory_takes_no_more_than_is_used, "CREATE-17 CREATE-09", NEEDS_EXEC
 #ifdef HARNESS_IS_SANITIZED
 	SKIP("what a sanitizer reserves would be locked, too");
 #endif
-	run_in_small_shm("locked_in_small_shm");
+	run_in_small_shm("locked_in_small_shm", NULL);
 }
 
 /*
@@ -89,7 +88,6 @@ HELPER(names_in_small_shm)
 	const struct rlimit none = {0, 0};
 	char name[TRACE_EVENT_NAME_MAX + 1];
 
-	(void)argv;
 	fill_shm();
 	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
 	/* More than a page of them. */
@@ -108,7 +106,7 @@ HELPER(names_in_small_shm)
 
 TEST(names_without_memory_and_descriptors_are_enomem, "ERRORS-10 ERRORS-11", NEEDS_EXEC)
 {
-	run_in_small_shm("names_in_small_shm");
+	run_in_small_shm("names_in_small_shm", NULL);
 }
 
 static int open_described(int number, trace_event_id_t *id)
@@ -149,32 +147,27 @@ static void flush_names(int names, int described)
 	ts_expect_logged(trid, fd, id, 0, 1);
 }
 
-HELPER(no_layouts_in_small_shm)
-{
-	(void)argv;
-	flush_names(0, 0);
-	return 0;
-}
-
-/* The list of layouts is at the end of a page, and their texts are not. */
+/* The list of layouts is at the end of a page, and their texts are not; or there is none. */
 HELPER(layouts_in_small_shm)
 {
 	const size_t begin = offsetof(struct ptrc_names_object, layouts) % PAGE;
 	int fit = (int)((PAGE - begin) / sizeof(((struct ptrc_names_object *)0)->layouts[0]));
 
-	(void)argv;
-	flush_names(fit + 10, fit - 10);
+	if (strcmp(argv[0], "none") == 0)
+		flush_names(0, 0);
+	else
+		flush_names(fit + 10, fit - 10);
 	return 0;
 }
 
 TEST(a_log_is_written_without_memory_for_a_first_layout, "", NEEDS_KEEPER | NEEDS_EXEC)
 {
-	run_in_small_shm("no_layouts_in_small_shm");
+	run_in_small_shm("layouts_in_small_shm", "none");
 }
 
 TEST(a_log_is_written_without_memory_for_more_layouts, "", NEEDS_KEEPER | NEEDS_EXEC)
 {
-	run_in_small_shm("layouts_in_small_shm");
+	run_in_small_shm("layouts_in_small_shm", "some");
 }
 
 /*
@@ -239,15 +232,6 @@ static void expect_sorted_entries(struct ptrc_stream_header *h)
 	CHECK(last);
 }
 
-static void expect_numbered(trace_id_t trid, trace_event_id_t id, uint32_t count)
-{
-	struct ts_events events = ts_read_all(trid);
-
-	CHECK_EQ(ts_count(&events, id), count);
-	ts_expect_numbers(&events, id, 0, count - 1);
-	ts_events_free(&events);
-}
-
 static void *sleep_on(void *arg)
 {
 	atomic_store((_Atomic pid_t *)arg, ts_gettid());
@@ -256,9 +240,11 @@ static void *sleep_on(void *arg)
 	return NULL;
 }
 
-/* Each start has the next event look at the clock. */
-static void record_by_a_full_clock(bool is_held)
+/* Each start has the next event look at the clock, which may be held by a thread that does not go
+ * on. */
+HELPER(clock_in_small_shm)
 {
+	const bool is_held = strcmp(argv[0], "held") == 0;
 	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 256 * KIB, 0);
 	trace_event_id_t id = ts_id("by the clock");
 	_Atomic pid_t holder = 0;
@@ -297,33 +283,20 @@ static void record_by_a_full_clock(bool is_held)
 		 PAGE - sizeof(struct ptrc_clock_entry));
 	expect_sorted_entries(h);
 	ts_expect_running(trid);
-	expect_numbered(trid, id, number);
+	ts_read_numbers(trid, id, 0, number - 1);
 	ts_shutdown(trid);
-}
-
-HELPER(clock_in_small_shm)
-{
-	(void)argv;
-	record_by_a_full_clock(false);
-	return 0;
-}
-
-HELPER(held_clock_in_small_shm)
-{
-	(void)argv;
-	record_by_a_full_clock(true);
 	return 0;
 }
 
 TEST(events_are_kept_when_the_clock_gets_no_more_memory, "EVENT-01 EVENT-16 GETNEXT-03", NEEDS_EXEC)
 {
-	run_in_small_shm("clock_in_small_shm");
+	run_in_small_shm("clock_in_small_shm", "free");
 }
 
 TEST(an_appender_that_stops_without_memory_holds_nobody_back, "EVENT-18 EVENT-23 GETNEXT-03",
      NEEDS_EXEC)
 {
-	run_in_small_shm("held_clock_in_small_shm");
+	run_in_small_shm("clock_in_small_shm", "held");
 }
 
 #if defined(__x86_64__)
@@ -547,6 +520,17 @@ static void *own_chunk(void *arg)
 	return NULL;
 }
 
+/* Waits until as many threads have recorded, and may then let them end. */
+static void await_owners(uint32_t count, bool may_end)
+{
+	CHECK_OK(pthread_mutex_lock(&owners.lock));
+	while (owners.ready < count)
+		CHECK_OK(pthread_cond_wait(&owners.has_changed, &owners.lock));
+	owners.may_end = may_end;
+	CHECK_OK(pthread_cond_broadcast(&owners.has_changed));
+	CHECK_OK(pthread_mutex_unlock(&owners.lock));
+}
+
 /* Every base chunk is owned, this thread's too; others came too late. */
 HELPER(chunks_in_small_shm)
 {
@@ -556,7 +540,6 @@ HELPER(chunks_in_small_shm)
 	trace_event_id_t id = ts_id("loop");
 	struct ts_events events;
 
-	(void)argv;
 	emit_large(id, 0);
 	struct ptrc_stream_header *h = find_stream();
 	fill_shm();
@@ -565,10 +548,7 @@ HELPER(chunks_in_small_shm)
 	uint32_t threads = h->base_chunk_count - 1 + late;
 	for (uint32_t i = 0; i < threads; i++) {
 		ts_thread(own_chunk, NULL);
-		CHECK_OK(pthread_mutex_lock(&owners.lock));
-		while (owners.ready == i)
-			CHECK_OK(pthread_cond_wait(&owners.has_changed, &owners.lock));
-		CHECK_OK(pthread_mutex_unlock(&owners.lock));
+		await_owners(i + 1, false);
 	}
 	CHECK_EQ(atomic_load(&h->chunks_used), h->base_chunk_count);
 	struct ptrc_counts counts = counts_of(trid);
@@ -586,7 +566,7 @@ HELPER(chunks_in_small_shm)
 
 TEST(newest_events_are_kept_when_there_is_no_memory_for_chunks, "POLICY-13 POLICY-14", NEEDS_EXEC)
 {
-	run_in_small_shm("chunks_in_small_shm");
+	run_in_small_shm("chunks_in_small_shm", NULL);
 }
 
 /* Chunks that have ever been used; the last of those whose owners are gone. */
@@ -618,12 +598,7 @@ TEST(a_chunk_that_cannot_be_adopted_hides_no_other, "EVENT-16 POLICY-15")
 	owners.id = ts_id("adopter");
 	for (uint32_t i = 0; i < 3; i++)
 		threads[i] = ts_thread(own_chunk, NULL);
-	CHECK_OK(pthread_mutex_lock(&owners.lock));
-	while (owners.ready < 3)
-		CHECK_OK(pthread_cond_wait(&owners.has_changed, &owners.lock));
-	owners.may_end = true;
-	CHECK_OK(pthread_cond_broadcast(&owners.has_changed));
-	CHECK_OK(pthread_mutex_unlock(&owners.lock));
+	await_owners(3, true);
 	for (uint32_t i = 0; i < 3; i++)
 		ts_join(threads[i]);
 	used = used_chunks(h, &partial, &partials);
