@@ -46,8 +46,7 @@ static uint32_t read_numbers(struct posixtrace_cursor *cursor, uint32_t first)
 
 static void emit(trace_event_id_t id, uint32_t from, uint32_t to)
 {
-	for (uint32_t i = from; i < to; i++)
-		ts_emit(id, i);
+	ts_emit_numbers(id, from, to - 1);
 }
 
 static unsigned long missed(struct posixtrace_cursor *cursor)
@@ -89,8 +88,6 @@ TEST(a_full_stream_that_cursors_have_read_stays_full, "")
 	CHECK(read_numbers(cursor, 0) <= end);
 	CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_SUSPENDED);
 	CHECK_EQ(ts_status(trid).posix_stream_full_status, POSIX_TRACE_FULL);
-	posixtrace_cursor_close(cursor);
-	ts_shutdown(trid);
 }
 
 TEST(a_snapshot_ends_with_what_was_there, "")
@@ -105,9 +102,6 @@ TEST(a_snapshot_ends_with_what_was_there, "")
 	CHECK_EQ(read_numbers(snapshot, 0), 10u);
 	CHECK_EQ(read_numbers(snapshot, 10), 10u);
 	CHECK_EQ(read_numbers(follower, 0), 20u);
-	posixtrace_cursor_close(snapshot);
-	posixtrace_cursor_close(follower);
-	ts_shutdown(trid);
 }
 
 /* Reads to the end. The number of events, without those that the cursor makes up; and how many gaps
@@ -161,10 +155,6 @@ TEST(what_was_overwritten_before_a_cursor_came_is_told_and_counted, "")
 	late = open_cursor(trid, POSIXTRACE_CURSOR_SNAPSHOT);
 	CHECK(count_events(late, &gaps) > 0);
 	CHECK_EQ(gaps, 1u);
-	posixtrace_cursor_close(late);
-	posixtrace_cursor_close(slow);
-	posixtrace_cursor_close(fast);
-	ts_shutdown(trid);
 }
 
 struct flood {
@@ -217,7 +207,7 @@ TEST(a_snapshot_of_a_stream_that_is_overwritten_fast_has_the_better_part_of_it, 
 	uint32_t count = 0, most = 0, full;
 	pthread_t thread;
 
-	CHECK_OK(pthread_create(&thread, NULL, flood, &f));
+	thread = ts_thread(flood, &f);
 	CHECK_EVENTUALLY(ts_status(trid).posix_stream_overrun_status == POSIX_TRACE_OVERRUN);
 	/* This process may have to give its processor away again and again. */
 	do {
@@ -231,15 +221,13 @@ TEST(a_snapshot_of_a_stream_that_is_overwritten_fast_has_the_better_part_of_it, 
 		posixtrace_cursor_close(snapshot);
 	} while (most < SIZE / 24 / 2);
 	atomic_store(&f.is_over, true);
-	CHECK_OK(pthread_join(thread, NULL));
+	ts_join(thread);
 	/* Nothing moves any more: all of it, and nothing is missed. */
 	snapshot = open_cursor(trid, POSIXTRACE_CURSOR_SNAPSHOT);
 	full = count_newest(snapshot);
 	CHECK_EQ(missed(snapshot), 0u);
 	NOTE("%u of %u events", most, full);
 	CHECK(most > full / 2);
-	posixtrace_cursor_close(snapshot);
-	ts_shutdown(trid);
 }
 
 #ifdef __x86_64__
@@ -311,8 +299,6 @@ TEST(a_snapshot_of_a_stream_that_is_overwritten_stays_when_the_stream_is_cleared
 	emit(id, 100, 5000);
 	CHECK_EQ(read_numbers(snapshot, 0), 100u);
 	CHECK_EQ(missed(snapshot), 0u);
-	posixtrace_cursor_close(snapshot);
-	ts_shutdown(trid);
 }
 
 TEST(a_snapshot_that_finds_no_memory_is_enomem, "", NEEDS_ADDRESS_LIMIT)
@@ -361,16 +347,12 @@ TEST(what_was_flushed_before_a_cursor_came_is_counted, "", NEEDS_KEEPER)
 	emit(id, 0, 5);
 	CHECK_EQ(count_events(cursor, &gaps), 5u);
 	CHECK_EQ(missed(cursor), 0u);
-	posixtrace_cursor_close(cursor);
-	ts_shutdown(trid);
 }
 
 /* Has the cursor report this type alone, or none if the name is null. */
 static void select_type(struct posixtrace_cursor *cursor, const char *name)
 {
-	trace_event_set_t set = ts_set(0);
-	if (name)
-		CHECK_OK(posix_trace_eventset_add(ts_id(name), &set));
+	trace_event_set_t set = ts_set(name ? ts_id(name) : 0, 0);
 	CHECK_OK(posixtrace_cursor_select(cursor, &set));
 }
 
@@ -415,30 +397,24 @@ TEST(a_cursor_reports_the_types_that_are_wanted, "")
 	emit(ts_id("later"), 0, 5);
 	emit(ts_id("rare"), 0, 5);
 	CHECK_EQ(count_events(cursor, &gaps), 5u);
-	posixtrace_cursor_close(cursor);
-	ts_shutdown(trid);
 }
 
 TEST(a_cursor_that_skips_events_obeys_the_filter_of_their_time, "")
 {
 	trace_id_t trid = ts_create_running(0, NULL);
 	struct posixtrace_cursor *cursor = open_cursor(trid, 0);
-	trace_event_set_t set;
+	trace_event_set_t set = ts_set(ts_id("wanted"), 0);
 	unsigned gaps;
 
 	select_type(cursor, "wanted");
 	emit(ts_id("wanted"), 0, 3);
-	CHECK_OK(posix_trace_eventset_empty(&set));
-	CHECK_OK(posix_trace_eventset_add(ts_id("wanted"), &set));
-	CHECK_OK(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET));
+	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 	emit(ts_id("wanted"), 3, 9);
 	emit(ts_id("other"), 3, 9);
-	CHECK_OK(posix_trace_set_filter(trid, &set, POSIX_TRACE_SUB_EVENTSET));
+	ts_set_filter(trid, &set, POSIX_TRACE_SUB_EVENTSET);
 	emit(ts_id("wanted"), 9, 11);
 	CHECK_EQ(count_events(cursor, &gaps), 5u);
 	CHECK_EQ(missed(cursor), 0u);
-	posixtrace_cursor_close(cursor);
-	ts_shutdown(trid);
 }
 
 TEST(cursors_of_what_is_no_active_stream_are_refused, "")
@@ -447,7 +423,7 @@ TEST(cursors_of_what_is_no_active_stream_are_refused, "")
 	struct posixtrace_cursor *cursor = open_cursor(trid, 0);
 	struct posixtrace_cursor *other;
 	struct posix_trace_event_info info;
-	trace_event_set_t set, no_set = {0};
+	trace_event_set_t set = ts_set(0), no_set = {0};
 	unsigned long count;
 	size_t size = 1;
 	int unavailable = 0;
@@ -460,7 +436,6 @@ TEST(cursors_of_what_is_no_active_stream_are_refused, "")
 	CHECK_EQ(posixtrace_cursor_trygetnext_event(cursor, &info, NULL, 1, &size, &unavailable),
 		 EINVAL);
 	CHECK_EQ(posixtrace_cursor_get_missed(cursor, NULL), EINVAL);
-	CHECK_OK(posix_trace_eventset_empty(&set));
 	CHECK_EQ(posixtrace_cursor_select(NULL, &set), EINVAL);
 	CHECK_EQ(posixtrace_cursor_select(cursor, NULL), EINVAL);
 	CHECK_EQ(posixtrace_cursor_select(cursor, &no_set), EINVAL);

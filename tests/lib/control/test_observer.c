@@ -6,7 +6,6 @@
 
 #include <posixtrace-control.h>
 #include <posixtrace.h>
-#include <time.h>
 
 #define ROOMY ((size_t)8 << 20)
 
@@ -26,24 +25,9 @@ static trace_event_id_t type(struct ptrc_observer *observer, const char *name)
 	return id;
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	CHECK_SYS(clock_gettime(CLOCK_MONOTONIC, &t));
-	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
 static struct timespec time_of(int64_t ns)
 {
 	return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-}
-
-static void pause_ms(long ms)
-{
-	const struct timespec t = {.tv_nsec = ms * 1000000};
-
-	CHECK_SYS(nanosleep(&t, NULL));
 }
 
 static void observe(struct ptrc_observer *observer, trace_event_id_t id, int64_t ns,
@@ -61,8 +45,7 @@ static void observe(struct ptrc_observer *observer, trace_event_id_t id, int64_t
 
 static unsigned long lost_events(trace_id_t trid)
 {
-	struct ptrc_counts counts = counts_of(trid);
-	return counts.pt_lost_events;
+	return counts_of(trid).pt_lost_events;
 }
 
 TEST(what_was_observed_stands_where_it_was, "", NEEDS_KEEPER)
@@ -77,9 +60,9 @@ TEST(what_was_observed_stands_where_it_was, "", NEEDS_KEEPER)
 	ts_start(trid);
 	for (uint32_t i = 0; i < 3; i++) {
 		ts_emit(mine, 2 * i);
-		pause_ms(2);
-		between[i] = now_ns();
-		pause_ms(2);
+		harness_sleep_ms(2);
+		between[i] = harness_now_ns();
+		harness_sleep_ms(2);
 	}
 	/* These are in the log already when the others come. */
 	ts_flush(trid);
@@ -113,7 +96,8 @@ TEST(what_was_observed_has_its_time, "")
 
 	/* How far the clocks are apart, by the readings that are closest together. */
 	for (int i = 0; i < 1000; i++) {
-		int64_t before = now_ns(), real = ts_realtime_ns(), after = now_ns();
+		int64_t before = harness_now_ns(), real = ts_realtime_ns(),
+			after = harness_now_ns();
 
 		if (after - before >= window)
 			continue;
@@ -122,13 +106,12 @@ TEST(what_was_observed_has_its_time, "")
 	}
 
 	for (uint32_t i = 0; i < 20; i++) {
-		at[i] = now_ns();
-		pause_ms(1 + i % 5);
+		at[i] = harness_now_ns();
+		harness_sleep_ms(1 + (int)(i % 5));
 	}
 	for (uint32_t i = 0; i < 20; i++)
 		observe(observer, id, at[i], i);
-	struct ts_events all = ts_read_all(trid);
-	ts_expect_numbers(&all, id, 0, 19);
+	struct ts_events all = ts_read_numbers(trid, id, 0, 19);
 	for (size_t i = 0, n = 0; i < all.count; i++) {
 		if (all.at[i].info.posix_event_id != id)
 			continue;
@@ -143,15 +126,14 @@ TEST(time_does_not_go_backwards_for_an_observer, "")
 	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 	struct ptrc_observer *observer = open_observer(trid);
 	trace_event_id_t id = type(observer, "other");
-	int64_t now = now_ns();
+	int64_t now = harness_now_ns();
 
 	observe(observer, id, now, 0);
 	observe(observer, id, now - 1000000, 1);
 	/* Nothing has been observed that is still to come. */
 	observe(observer, id, now + INT64_C(3600000000000), 2);
 	observe(observer, id, -5, 3);
-	struct ts_events all = ts_read_all(trid);
-	ts_expect_numbers(&all, id, 0, 3);
+	struct ts_events all = ts_read_numbers(trid, id, 0, 3);
 	CHECK(ts_time_ns(&all.at[all.count - 1].info.posix_timestamp) <=
 	      ts_realtime_ns() + 1000000);
 	ptrc_observer_close(observer);
@@ -167,17 +149,16 @@ TEST(filter_and_patterns_hold_for_what_was_observed, "")
 	trace_event_set_t set = ts_set(c, 0);
 
 	/* Nobody records into a stream that does not run. */
-	observe(observer, a, now_ns(), 0);
+	observe(observer, a, harness_now_ns(), 0);
 	CHECK_OK(posixtrace_set_patterns(trid, &pattern, 1));
 	ts_set_filter(trid, &set, POSIX_TRACE_ADD_EVENTSET);
 	ts_start(trid);
-	observe(observer, a, now_ns(), 1);
-	observe(observer, b, now_ns(), 1);
-	observe(observer, c, now_ns(), 1);
+	observe(observer, a, harness_now_ns(), 1);
+	observe(observer, b, harness_now_ns(), 1);
+	observe(observer, c, harness_now_ns(), 1);
 	ts_stop(trid);
-	observe(observer, a, now_ns(), 2);
-	struct ts_events all = ts_read_all(trid);
-	ts_expect_numbers(&all, a, 1, 1);
+	observe(observer, a, harness_now_ns(), 2);
+	struct ts_events all = ts_read_numbers(trid, a, 1, 1);
 	CHECK_EQ(ts_count(&all, b), 0);
 	CHECK_EQ(ts_count(&all, c), 0);
 	CHECK_EQ(lost_events(trid), 0);
@@ -192,7 +173,7 @@ TEST(what_finds_no_room_is_lost_and_counted, "")
 	uint32_t count = 20000;
 
 	for (uint32_t i = 0; i < count; i++)
-		observe(observer, id, now_ns(), i);
+		observe(observer, id, harness_now_ns(), i);
 	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(ts_count(&all, id) + lost_events(trid), count);
 	CHECK(lost_events(trid) > 0);
@@ -214,7 +195,7 @@ TEST(a_ring_keeps_the_newest_of_what_was_observed, "")
 
 	for (uint32_t i = 0; i < count; i++) {
 		ts_emit(mine, i);
-		observe(observer, id, now_ns(), i);
+		observe(observer, id, harness_now_ns(), i);
 	}
 	struct ts_events all = ts_read_all(trid);
 	CHECK(ts_count(&all, id) > 100 && ts_count(&all, id) < count);
@@ -241,14 +222,14 @@ TEST(what_was_observed_waits_for_room_only_shortly, "", NEEDS_KEEPER)
 	ts_start(trid);
 	CHECK_SYS(kill(keeper, SIGSTOP));
 	for (uint32_t i = 0; i < count; i++)
-		observe(observer, id, now_ns(), i);
+		observe(observer, id, harness_now_ns(), i);
 	unsigned long lost = lost_events(trid);
 	CHECK(lost > 0 && lost < count);
 	/* The stream is not stopped, as an event of a program would still wait. */
 	CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_RUNNING);
 	CHECK_SYS(kill(keeper, SIGCONT));
 	ts_flush(trid);
-	observe(observer, id, now_ns(), count);
+	observe(observer, id, harness_now_ns(), count);
 	CHECK_EQ(lost_events(trid), lost);
 	ptrc_observer_close(observer);
 	struct ts_events all = ts_end_log(trid, fd);
@@ -262,11 +243,10 @@ TEST(a_clear_is_no_hindrance, "")
 	struct ptrc_observer *observer = open_observer(trid);
 	trace_event_id_t id = type(observer, "other");
 
-	observe(observer, id, now_ns(), 0);
+	observe(observer, id, harness_now_ns(), 0);
 	ts_clear(trid);
-	observe(observer, id, now_ns(), 1);
-	struct ts_events all = ts_read_all(trid);
-	ts_expect_numbers(&all, id, 1, 1);
+	observe(observer, id, harness_now_ns(), 1);
+	ts_read_numbers(trid, id, 1, 1);
 	ptrc_observer_close(observer);
 }
 
@@ -278,7 +258,7 @@ TEST(an_observer_outlives_its_stream, "")
 	trace_event_id_t id = type(observer, "other"), other;
 	struct ptrc_observed event = {.po_event = id};
 
-	observe(observer, id, now_ns(), 0);
+	observe(observer, id, harness_now_ns(), 0);
 	ts_shutdown(trid);
 	CHECK_EQ(ptrc_observer_add(observer, &event, 1, 0), EINVAL);
 	CHECK_EQ(ptrc_observer_type(observer, "x", NULL, &other), EINVAL);
@@ -298,6 +278,21 @@ TEST(observers_need_a_stream_and_a_layout_that_is_not_another, "")
 	CHECK_OK(ptrc_observer_type(observer, "x", "u32 y", &id));
 	CHECK_EQ(ptrc_observer_type(observer, "x", "u64 y", &id), EEXIST);
 	ptrc_observer_close(observer);
+}
+
+/* No process has this number. */
+#define GONE (4194304 - 1)
+
+static struct posixtrace_log_process make_process(pid_t pid, const char *name)
+{
+	return (struct posixtrace_log_process){
+		.pp_pid = pid, .pp_is_known = 1, .pp_name = name, .pp_name_size = strlen(name)};
+}
+
+static void set_executable(struct posixtrace_log_process *p, const char *path)
+{
+	p->pp_executable = path;
+	p->pp_executable_size = strlen(path);
 }
 
 /* The entry of this pid, of which there is one. */
@@ -324,8 +319,6 @@ static bool is_text(const char *text, size_t size, const char *expected)
 TEST(a_log_tells_of_a_process_that_was_observed, "", NEEDS_KEEPER)
 {
 	static const unsigned char build_id[] = {1, 2, 3, 4};
-	/* No process has this number. */
-	const pid_t gone = 4194304 - 1;
 	const struct posixtrace_log_mapping mappings[] = {
 		{.pm_start = 0x1000,
 		 .pm_end = 0x3000,
@@ -335,35 +328,30 @@ TEST(a_log_tells_of_a_process_that_was_observed, "", NEEDS_KEEPER)
 		 .pm_build_id = build_id,
 		 .pm_build_id_size = sizeof(build_id)},
 		{.pm_start = 0x7000, .pm_end = 0x8000, .pm_path = "[vdso]", .pm_path_size = 6}};
-	struct posixtrace_log_process p = {.pp_pid = gone,
-					   .pp_is_known = 1,
-					   .pp_parent_pid = 17,
-					   .pp_name = "gone",
-					   .pp_name_size = 4,
-					   .pp_executable = "/bin/gone",
-					   .pp_executable_size = 9,
-					   .pp_has_command_line = 1,
-					   .pp_command_line = "gone\0-x",
-					   .pp_command_line_size = 8,
-					   .pp_has_mappings = 1,
-					   .pp_mapping_count = 2};
+	struct posixtrace_log_process p = make_process(GONE, "gone");
 	int fd = ts_temp_file();
 	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd), log;
 	struct ptrc_observer *observer = open_observer(trid);
 	trace_event_id_t id = type(observer, "other");
-	struct ptrc_observed event = {.po_pid = gone, .po_tid = gone, .po_event = id};
+	struct ptrc_observed event = {.po_pid = GONE, .po_tid = GONE, .po_event = id};
 	struct posixtrace_log_mapping m;
-	int64_t start = now_ns();
 	unsigned long index = 0;
 
-	p.pp_start = p.pp_from = event.po_time = time_of(start);
+	set_executable(&p, "/bin/gone");
+	p.pp_parent_pid = 17;
+	p.pp_has_command_line = 1;
+	p.pp_command_line = "gone\0-x";
+	p.pp_command_line_size = 8;
+	p.pp_has_mappings = 1;
+	p.pp_mapping_count = 2;
+	p.pp_start = p.pp_from = time_of(harness_now_ns());
 	ts_start(trid);
-	event.po_time = time_of(now_ns());
+	event.po_time = time_of(harness_now_ns());
 	CHECK_OK(ptrc_observer_add(observer, &event, 1, 0));
 	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, false));
 	ptrc_observer_close(observer);
 	log = ts_end_and_open_log(trid, fd);
-	p = find_process(log, gone, &index);
+	p = find_process(log, GONE, &index);
 	CHECK(p.pp_is_known && !p.pp_has_ended);
 	CHECK_EQ(p.pp_parent_pid, 17);
 	CHECK(is_text(p.pp_name, p.pp_name_size, "gone"));
@@ -385,20 +373,18 @@ TEST(a_log_tells_of_a_process_that_was_observed, "", NEEDS_KEEPER)
 
 TEST(what_was_observed_stands_above_a_look_that_came_too_late, "", NEEDS_KEEPER)
 {
-	const pid_t gone = 4194304 - 1;
-	struct posixtrace_log_process p = {
-		.pp_pid = gone, .pp_is_known = 1, .pp_name = "gone", .pp_name_size = 4};
+	struct posixtrace_log_process p = make_process(GONE, "gone");
 	int fd = ts_temp_file();
 	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd), log;
 	struct ptrc_observer *observer = open_observer(trid);
-	struct ptrc_observed event = {.po_pid = gone, .po_tid = gone};
+	struct ptrc_observed event = {.po_pid = GONE, .po_tid = GONE};
 	unsigned long index = 0;
 	int seen = 0;
 
-	p.pp_start = p.pp_from = time_of(now_ns());
+	p.pp_start = p.pp_from = time_of(harness_now_ns());
 	ts_start(trid);
 	event.po_event = type(observer, "other");
-	event.po_time = time_of(now_ns());
+	event.po_time = time_of(harness_now_ns());
 	CHECK_OK(ptrc_observer_add(observer, &event, 1, 0));
 	/* The keeper looks at the process and finds it gone, and then comes what it was. */
 	ts_flush(trid);
@@ -411,7 +397,7 @@ TEST(what_was_observed_stands_above_a_look_that_came_too_late, "", NEEDS_KEEPER)
 
 		if (e->posix_event_id != event.po_event)
 			continue;
-		CHECK_OK(posixtrace_log_find_process(log, gone, &e->posix_timestamp, &index));
+		CHECK_OK(posixtrace_log_find_process(log, GONE, &e->posix_timestamp, &index));
 		CHECK_OK(posixtrace_log_get_process(log, index, &p, sizeof(p)));
 		CHECK(p.pp_is_known && is_text(p.pp_name, p.pp_name_size, "gone"));
 		seen++;
@@ -424,7 +410,7 @@ TEST(what_is_told_of_a_process_is_cut_to_what_fits, "", NEEDS_KEEPER)
 {
 	static char text[100000];
 	static struct posixtrace_log_mapping mappings[1000];
-	struct posixtrace_log_process p = {.pp_pid = 4194304 - 1,
+	struct posixtrace_log_process p = {.pp_pid = GONE,
 					   .pp_is_known = 1,
 					   .pp_name = text,
 					   .pp_name_size = sizeof(text),
@@ -464,14 +450,7 @@ TEST(mappings_that_do_not_fit_into_one_record_come_in_others, "", NEEDS_KEEPER)
 {
 	static char names[1000][64];
 	static struct posixtrace_log_mapping mappings[1000];
-	struct posixtrace_log_process p = {.pp_pid = 4194304 - 1,
-					   .pp_is_known = 1,
-					   .pp_name = "gone",
-					   .pp_name_size = 4,
-					   .pp_executable = "/bin/x",
-					   .pp_executable_size = 6,
-					   .pp_has_mappings = 1,
-					   .pp_mapping_count = 700};
+	struct posixtrace_log_process p = make_process(GONE, "gone");
 	int fd = ts_temp_file();
 	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd), log;
 	struct ptrc_observer *observer = open_observer(trid);
@@ -487,11 +466,14 @@ TEST(mappings_that_do_not_fit_into_one_record_come_in_others, "", NEEDS_KEEPER)
 							      .pm_is_function = i >= 700};
 	}
 	ts_start(trid);
-	p.pp_start = p.pp_from = time_of(now_ns());
+	set_executable(&p, "/bin/x");
+	p.pp_has_mappings = 1;
+	p.pp_mapping_count = 700;
+	p.pp_start = p.pp_from = time_of(harness_now_ns());
 	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, false));
 	/* The functions that it made are known later, when it may have another name. Those of another program
 	 * are not added. */
-	p.pp_from = time_of(now_ns() + 5000000);
+	p.pp_from = time_of(harness_now_ns() + 5000000);
 	p.pp_mapping_count = 150;
 	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings + 700, true));
 	p.pp_name = "none";
@@ -499,14 +481,11 @@ TEST(mappings_that_do_not_fit_into_one_record_come_in_others, "", NEEDS_KEEPER)
 	p.pp_executable = "/bin/y";
 	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, true));
 	/* Where no program is known, the name has to do. */
-	p = (struct posixtrace_log_process){.pp_pid = p.pp_pid + 1,
-					    .pp_is_known = 1,
-					    .pp_name = "gone",
-					    .pp_name_size = 4,
-					    .pp_start = p.pp_start,
-					    .pp_from = p.pp_start,
-					    .pp_has_mappings = 1,
-					    .pp_mapping_count = 2};
+	const struct timespec start = p.pp_start;
+	p = make_process(GONE + 1, "gone");
+	p.pp_start = p.pp_from = start;
+	p.pp_has_mappings = 1;
+	p.pp_mapping_count = 2;
 	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, false));
 	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, true));
 	p.pp_name = "none";
@@ -514,11 +493,11 @@ TEST(mappings_that_do_not_fit_into_one_record_come_in_others, "", NEEDS_KEEPER)
 	ptrc_observer_close(observer);
 	log = ts_end_and_open_log(trid, fd);
 	index = 0;
-	p = find_process(log, 4194304, &index);
+	p = find_process(log, GONE + 1, &index);
 	CHECK_EQ(p.pp_mapping_count, 4);
 	CHECK_EQ(posixtrace_log_get_process(log, index + 1, &p, sizeof(p)), ENODATA);
 	index = 0;
-	p = find_process(log, 4194304 - 1, &index);
+	p = find_process(log, GONE, &index);
 	CHECK(is_text(p.pp_name, p.pp_name_size, "gone"));
 	CHECK(p.pp_mapping_count == 1000 && !p.pp_are_mappings_cut);
 	for (size_t i = 0; i < 1000; i++) {
@@ -532,10 +511,9 @@ TEST(mappings_that_do_not_fit_into_one_record_come_in_others, "", NEEDS_KEEPER)
 /* A process that executes sleep; sets the path of that. */
 static pid_t start_sleep(char exe[PATH_MAX])
 {
-	pid_t pid = fork();
+	pid_t pid = harness_fork();
 	char link[64], comm[16] = "";
 
-	CHECK(pid >= 0);
 	if (pid == 0) {
 		execlp("sleep", "sleep", "1000", NULL);
 		_exit(127);
@@ -563,30 +541,27 @@ TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
 	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd), log;
 	struct ptrc_observer *observer = open_observer(trid);
 	struct ptrc_observed event = {.po_pid = pid, .po_tid = pid};
-	struct posixtrace_log_process p = {
-		.pp_pid = pid, .pp_is_known = 1, .pp_name = "sleep", .pp_name_size = 5};
+	struct posixtrace_log_process p = make_process(pid, "sleep");
 	unsigned long index, count = 0;
 	int seen = 0;
 
-	p.pp_start = time_of(now_ns());
+	p.pp_start = time_of(harness_now_ns());
 	ts_start(trid);
 	event.po_event = type(observer, "other");
 	for (int i = 0; i < 2; i++) {
-		p.pp_executable = paths[i];
-		p.pp_executable_size = strlen(paths[i]);
-		event.po_time = p.pp_from = time_of(now_ns());
+		set_executable(&p, paths[i]);
+		event.po_time = p.pp_from = time_of(harness_now_ns());
 		CHECK_OK(ptrc_observer_add_process(observer, &p, NULL, false));
 		CHECK_OK(ptrc_observer_add(observer, &event, 1, 0));
 		/* A millisecond tells one program from the next. */
-		pause_ms(2);
+		harness_sleep_ms(2);
 	}
 	/* The keeper looks at the process, and then comes what the observer knows in the end. */
 	ts_flush(trid);
 	CHECK_OK(ptrc_observer_add_process(observer, &p, NULL, false));
 	ptrc_observer_close(observer);
 	ts_shutdown(trid);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	harness_kill(pid);
 	log = ts_open_log(fd);
 	struct ts_events all = ts_read_log(log);
 	for (size_t i = 0; i < all.count; i++) {
@@ -611,15 +586,14 @@ TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
 TEST(an_exec_that_is_reported_after_a_look_counts_from_the_exec, "", NEEDS_KEEPER)
 {
 	char exe[PATH_MAX];
-	const struct timespec start = time_of(now_ns());
+	const struct timespec start = time_of(harness_now_ns());
 	const pid_t pid = start_sleep(exe);
 	const char *paths[] = {"/bin/wrapper", exe};
 	int fd = ts_temp_file();
 	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(pid, &attr, fd), log;
 	struct ptrc_observer *observer = open_observer(trid);
-	struct posixtrace_log_process p = {
-		.pp_pid = pid, .pp_is_known = 1, .pp_name = "sleep", .pp_name_size = 5};
+	struct posixtrace_log_process p = make_process(pid, "sleep");
 	struct timespec from[2];
 	unsigned long index, count = 0;
 	unsigned int streams;
@@ -627,22 +601,20 @@ TEST(an_exec_that_is_reported_after_a_look_counts_from_the_exec, "", NEEDS_KEEPE
 	p.pp_start = start;
 	ts_start(trid);
 	for (int i = 0; i < 2; i++) {
-		from[i] = time_of(now_ns());
-		pause_ms(2);
+		from[i] = time_of(harness_now_ns());
+		harness_sleep_ms(2);
 	}
 	/* The keeper looks at the second program before it knows of the exec. */
 	CHECK_OK(posixtrace_event_for(pid, "guest", NULL, NULL, 0, &streams));
 	ts_flush(trid);
 	for (int i = 0; i < 2; i++) {
-		p.pp_executable = paths[i];
-		p.pp_executable_size = strlen(paths[i]);
+		set_executable(&p, paths[i]);
 		p.pp_from = from[i];
 		CHECK_OK(ptrc_observer_add_process(observer, &p, NULL, false));
 	}
 	ptrc_observer_close(observer);
 	ts_shutdown(trid);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	harness_kill(pid);
 	log = ts_open_log(fd);
 	for (index = 0; !posixtrace_log_get_process(log, index, &p, sizeof(p)); index++) {
 		if (p.pp_pid != pid)
