@@ -9,15 +9,11 @@
 
 #define ROOMY ((size_t)8 << 20)
 
-static struct ptrc_observer *open_observer(trace_id_t trid)
-{
-	struct ptrc_observer *observer;
+/* The observer of the case, and a type of it. */
+static struct ptrc_observer *observer;
+static trace_event_id_t other;
 
-	CHECK_OK(ptrc_observer_open(trid, &observer));
-	return observer;
-}
-
-static trace_event_id_t type(struct ptrc_observer *observer, const char *name)
+static trace_event_id_t type(const char *name)
 {
 	trace_event_id_t id;
 
@@ -25,13 +21,20 @@ static trace_event_id_t type(struct ptrc_observer *observer, const char *name)
 	return id;
 }
 
+/* Opens the observer of the stream, which it returns. */
+static trace_id_t observed(trace_id_t trid)
+{
+	CHECK_OK(ptrc_observer_open(trid, &observer));
+	other = type("other");
+	return trid;
+}
+
 static struct timespec time_of(int64_t ns)
 {
 	return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 }
 
-static void observe(struct ptrc_observer *observer, trace_event_id_t id, int64_t ns,
-		    uint32_t number)
+static void observe(trace_event_id_t id, int64_t ns, uint32_t number)
 {
 	const struct ptrc_observed event = {.po_time = time_of(ns),
 					    .po_pid = 4711,
@@ -51,9 +54,8 @@ static unsigned long lost_events(trace_id_t trid)
 TEST(what_was_observed_stands_where_it_was, "", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd);
-	struct ptrc_observer *observer = open_observer(trid);
-	trace_event_id_t mine = ts_id("mine"), other = type(observer, "other");
+	trace_id_t trid = observed(create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd));
+	trace_event_id_t mine = ts_id("mine");
 	int64_t between[3];
 	size_t next = 0;
 
@@ -67,7 +69,7 @@ TEST(what_was_observed_stands_where_it_was, "", NEEDS_KEEPER)
 	/* These are in the log already when the others come. */
 	ts_flush(trid);
 	for (uint32_t i = 0; i < 3; i++)
-		observe(observer, other, between[i], 2 * i + 1);
+		observe(other, between[i], 2 * i + 1);
 	ptrc_observer_close(observer);
 	struct ts_events all = ts_end_log(trid, fd);
 	ts_expect_sorted(&all);
@@ -89,9 +91,7 @@ TEST(what_was_observed_stands_where_it_was, "", NEEDS_KEEPER)
 
 TEST(what_was_observed_has_its_time, "")
 {
-	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
-	struct ptrc_observer *observer = open_observer(trid);
-	trace_event_id_t id = type(observer, "other");
+	trace_id_t trid = observed(ts_run(POSIX_TRACE_UNTIL_FULL, ROOMY, 100));
 	int64_t offset = 0, window = INT64_MAX, at[20], error;
 
 	/* How far the clocks are apart, by the readings that are closest together. */
@@ -110,98 +110,87 @@ TEST(what_was_observed_has_its_time, "")
 		harness_sleep_ms(1 + (int)(i % 5));
 	}
 	for (uint32_t i = 0; i < 20; i++)
-		observe(observer, id, at[i], i);
-	struct ts_events all = ts_read_numbers(trid, id, 0, 19);
+		observe(other, at[i], i);
+	struct ts_events all = ts_read_numbers(trid, other, 0, 19);
 	for (size_t i = 0, n = 0; i < all.count; i++) {
-		if (all.at[i].info.posix_event_id != id)
+		if (all.at[i].info.posix_event_id != other)
 			continue;
 		error = ts_time_ns(&all.at[i].info.posix_timestamp) - offset - at[n++];
 		CHECK(error > -1000000 - window && error < 1000000 + window);
 	}
-	ptrc_observer_close(observer);
 }
 
 TEST(time_does_not_go_backwards_for_an_observer, "")
 {
-	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
-	struct ptrc_observer *observer = open_observer(trid);
-	trace_event_id_t id = type(observer, "other");
+	trace_id_t trid = observed(ts_run(POSIX_TRACE_UNTIL_FULL, ROOMY, 100));
 	int64_t now = harness_now_ns();
 
-	observe(observer, id, now, 0);
-	observe(observer, id, now - 1000000, 1);
+	observe(other, now, 0);
+	observe(other, now - 1000000, 1);
 	/* Nothing has been observed that is still to come. */
-	observe(observer, id, now + INT64_C(3600000000000), 2);
-	observe(observer, id, -5, 3);
-	struct ts_events all = ts_read_numbers(trid, id, 0, 3);
+	observe(other, now + INT64_C(3600000000000), 2);
+	observe(other, -5, 3);
+	struct ts_events all = ts_read_numbers(trid, other, 0, 3);
 	CHECK(ts_time_ns(&all.at[all.count - 1].info.posix_timestamp) <=
 	      ts_realtime_ns() + 1000000);
-	ptrc_observer_close(observer);
 }
 
 TEST(filter_and_patterns_hold_for_what_was_observed, "")
 {
 	static const struct posixtrace_pattern pattern = {.pt_how = POSIXTRACE_EXCLUDE,
 							  .pt_glob = "b*"};
-	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
-	struct ptrc_observer *observer = open_observer(trid);
-	trace_event_id_t a = type(observer, "a"), b = type(observer, "b"), c = type(observer, "c");
+	trace_id_t trid = observed(ts_make(POSIX_TRACE_UNTIL_FULL, ROOMY, 100));
+	trace_event_id_t a = type("a"), b = type("b"), c = type("c");
 	trace_event_set_t set = ts_set(c, 0);
 
 	/* Nobody records into a stream that does not run. */
-	observe(observer, a, harness_now_ns(), 0);
+	observe(a, harness_now_ns(), 0);
 	CHECK_OK(posixtrace_set_patterns(trid, &pattern, 1));
 	ts_set_filter(trid, &set, POSIX_TRACE_ADD_EVENTSET);
 	ts_start(trid);
-	observe(observer, a, harness_now_ns(), 1);
-	observe(observer, b, harness_now_ns(), 1);
-	observe(observer, c, harness_now_ns(), 1);
+	observe(a, harness_now_ns(), 1);
+	observe(b, harness_now_ns(), 1);
+	observe(c, harness_now_ns(), 1);
 	ts_stop(trid);
-	observe(observer, a, harness_now_ns(), 2);
+	observe(a, harness_now_ns(), 2);
 	struct ts_events all = ts_read_numbers(trid, a, 1, 1);
 	CHECK_EQ(ts_count(&all, b), 0);
 	CHECK_EQ(ts_count(&all, c), 0);
 	CHECK_EQ(lost_events(trid), 0);
-	ptrc_observer_close(observer);
 }
 
 TEST(what_finds_no_room_is_lost_and_counted, "")
 {
-	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 65536, 100);
-	struct ptrc_observer *observer = open_observer(trid);
-	trace_event_id_t id = type(observer, "other");
+	trace_id_t trid = observed(ts_run(POSIX_TRACE_UNTIL_FULL, 65536, 100));
 	uint32_t count = 20000;
 
 	for (uint32_t i = 0; i < count; i++)
-		observe(observer, id, harness_now_ns(), i);
+		observe(other, harness_now_ns(), i);
 	struct ts_events all = ts_read_all(trid);
-	CHECK_EQ(ts_count(&all, id) + lost_events(trid), count);
+	CHECK_EQ(ts_count(&all, other) + lost_events(trid), count);
 	CHECK(lost_events(trid) > 0);
 	CHECK_OK(ptrc_observer_add(observer, NULL, 0, 17));
 	/* It runs again as it was read, but an UNTIL_FULL stream does not. */
-	CHECK_EQ(ts_count(&all, id) + lost_events(trid), count);
+	CHECK_EQ(ts_count(&all, other) + lost_events(trid), count);
 	CHECK_EQ(counts_of(trid).pt_unobserved_events, 17);
 	CHECK_OK(posix_trace_clear(trid));
 	CHECK_EQ(counts_of(trid).pt_unobserved_events, 0);
-	ptrc_observer_close(observer);
 }
 
 TEST(a_ring_keeps_the_newest_of_what_was_observed, "")
 {
-	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 65536, 100);
-	struct ptrc_observer *observer = open_observer(trid);
-	trace_event_id_t id = type(observer, "other"), mine = ts_id("mine");
+	trace_id_t trid = observed(ts_run(POSIX_TRACE_LOOP, 65536, 100));
+	trace_event_id_t mine = ts_id("mine");
 	uint32_t count = 30000;
 
 	for (uint32_t i = 0; i < count; i++) {
 		ts_emit(mine, i);
-		observe(observer, id, harness_now_ns(), i);
+		observe(other, harness_now_ns(), i);
 	}
 	struct ts_events all = ts_read_all(trid);
-	CHECK(ts_count(&all, id) > 100 && ts_count(&all, id) < count);
+	CHECK(ts_count(&all, other) > 100 && ts_count(&all, other) < count);
 	CHECK_EQ(ts_number(&all.at[all.count - 1]), count - 1);
 	ts_expect_sorted(&all);
-	ptrc_observer_close(observer);
 }
 
 /* The controller's thread serves clients, so its own events must not hold it up as those of a
@@ -213,52 +202,45 @@ TEST(what_was_observed_waits_for_room_only_shortly, "", NEEDS_KEEPER)
 	int fd = ts_temp_file();
 
 	CHECK_OK(posixtrace_attr_setfullwait(&attr, &for_ever));
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	struct ptrc_observer *observer = open_observer(trid);
-	trace_event_id_t id = type(observer, "other");
+	trace_id_t trid = observed(ts_create_log(0, &attr, fd));
 	uint32_t count = 20000;
 	pid_t keeper = keeper_of(trid);
 
 	ts_start(trid);
 	CHECK_SYS(kill(keeper, SIGSTOP));
 	for (uint32_t i = 0; i < count; i++)
-		observe(observer, id, harness_now_ns(), i);
+		observe(other, harness_now_ns(), i);
 	unsigned long lost = lost_events(trid);
 	CHECK(lost > 0 && lost < count);
 	/* The stream is not stopped, as an event of a program would still wait. */
 	CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_RUNNING);
 	CHECK_SYS(kill(keeper, SIGCONT));
 	ts_flush(trid);
-	observe(observer, id, harness_now_ns(), count);
+	observe(other, harness_now_ns(), count);
 	CHECK_EQ(lost_events(trid), lost);
 	ptrc_observer_close(observer);
 	struct ts_events all = ts_end_log(trid, fd);
-	CHECK_EQ(ts_count(&all, id), count + 1 - lost);
+	CHECK_EQ(ts_count(&all, other), count + 1 - lost);
 	close(fd);
 }
 
 TEST(a_clear_is_no_hindrance, "")
 {
-	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
-	struct ptrc_observer *observer = open_observer(trid);
-	trace_event_id_t id = type(observer, "other");
+	trace_id_t trid = observed(ts_run(POSIX_TRACE_UNTIL_FULL, ROOMY, 100));
 
-	observe(observer, id, harness_now_ns(), 0);
+	observe(other, harness_now_ns(), 0);
 	ts_clear(trid);
-	observe(observer, id, harness_now_ns(), 1);
-	ts_read_numbers(trid, id, 1, 1);
-	ptrc_observer_close(observer);
+	observe(other, harness_now_ns(), 1);
+	ts_read_numbers(trid, other, 1, 1);
 }
 
 TEST(an_observer_outlives_its_stream, "")
 {
-	trace_id_t trid = ts_create_running(getpid(), NULL);
-	struct ptrc_observer *observer = open_observer(trid);
+	trace_id_t trid = observed(ts_create_running(getpid(), NULL));
 	const struct posixtrace_log_process process = {.pp_pid = 1};
-	trace_event_id_t id = type(observer, "other"), other;
-	struct ptrc_observed event = {.po_event = id};
+	struct ptrc_observed event = {.po_event = other};
 
-	observe(observer, id, harness_now_ns(), 0);
+	observe(other, harness_now_ns(), 0);
 	ts_shutdown(trid);
 	CHECK_EQ(ptrc_observer_add(observer, &event, 1, 0), EINVAL);
 	CHECK_EQ(ptrc_observer_type(observer, "x", NULL, &other), EINVAL);
@@ -269,15 +251,11 @@ TEST(an_observer_outlives_its_stream, "")
 
 TEST(observers_need_a_stream_and_a_layout_that_is_not_another, "")
 {
-	trace_id_t trid = ts_create_running(getpid(), NULL);
-	struct ptrc_observer *observer;
-	trace_event_id_t id;
+	trace_id_t trid = observed(ts_create_running(getpid(), NULL));
 
 	CHECK_EQ(ptrc_observer_open(trid + 1000, &observer), EINVAL);
-	observer = open_observer(trid);
-	CHECK_OK(ptrc_observer_type(observer, "x", "u32 y", &id));
-	CHECK_EQ(ptrc_observer_type(observer, "x", "u64 y", &id), EEXIST);
-	ptrc_observer_close(observer);
+	CHECK_OK(ptrc_observer_type(observer, "x", "u32 y", &other));
+	CHECK_EQ(ptrc_observer_type(observer, "x", "u64 y", &other), EEXIST);
 }
 
 /* No process has this number. */
@@ -330,10 +308,8 @@ TEST(a_log_tells_of_a_process_that_was_observed, "", NEEDS_KEEPER)
 		{.pm_start = 0x7000, .pm_end = 0x8000, .pm_path = "[vdso]", .pm_path_size = 6}};
 	struct posixtrace_log_process p = make_process(GONE, "gone");
 	int fd = ts_temp_file();
-	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd), log;
-	struct ptrc_observer *observer = open_observer(trid);
-	trace_event_id_t id = type(observer, "other");
-	struct ptrc_observed event = {.po_pid = GONE, .po_tid = GONE, .po_event = id};
+	trace_id_t trid = observed(create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd));
+	struct ptrc_observed event = {.po_pid = GONE, .po_tid = GONE, .po_event = other};
 	struct posixtrace_log_mapping m;
 	unsigned long index = 0;
 
@@ -350,7 +326,7 @@ TEST(a_log_tells_of_a_process_that_was_observed, "", NEEDS_KEEPER)
 	CHECK_OK(ptrc_observer_add(observer, &event, 1, 0));
 	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, false));
 	ptrc_observer_close(observer);
-	log = ts_end_and_open_log(trid, fd);
+	trace_id_t log = ts_end_and_open_log(trid, fd);
 	p = find_process(log, GONE, &index);
 	CHECK(p.pp_is_known && !p.pp_has_ended);
 	CHECK_EQ(p.pp_parent_pid, 17);
@@ -365,7 +341,7 @@ TEST(a_log_tells_of_a_process_that_was_observed, "", NEEDS_KEEPER)
 	CHECK(is_text(m.pm_path, m.pm_path_size, "[vdso]"));
 	/* It is nothing that a reader would get as an event. */
 	struct ts_events all = ts_read_log(log);
-	CHECK_EQ(ts_count(&all, id), 1);
+	CHECK_EQ(ts_count(&all, other), 1);
 	for (size_t i = 0; i < all.count; i++)
 		CHECK(all.at[i].info.posix_event_id != POSIX_TRACE_UNNAMED_USEREVENT);
 	ts_close_log(log);
@@ -375,22 +351,21 @@ TEST(what_was_observed_stands_above_a_look_that_came_too_late, "", NEEDS_KEEPER)
 {
 	struct posixtrace_log_process p = make_process(GONE, "gone");
 	int fd = ts_temp_file();
-	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd), log;
-	struct ptrc_observer *observer = open_observer(trid);
+	trace_id_t trid = observed(create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd));
 	struct ptrc_observed event = {.po_pid = GONE, .po_tid = GONE};
 	unsigned long index = 0;
 	int seen = 0;
 
 	p.pp_start = p.pp_from = time_of(harness_now_ns());
 	ts_start(trid);
-	event.po_event = type(observer, "other");
+	event.po_event = other;
 	event.po_time = time_of(harness_now_ns());
 	CHECK_OK(ptrc_observer_add(observer, &event, 1, 0));
 	/* The keeper looks at the process and finds it gone, and then comes what it was. */
 	ts_flush(trid);
 	CHECK_OK(ptrc_observer_add_process(observer, &p, NULL, false));
 	ptrc_observer_close(observer);
-	log = ts_end_and_open_log(trid, fd);
+	trace_id_t log = ts_end_and_open_log(trid, fd);
 	struct ts_events all = ts_read_log(log);
 	for (size_t i = 0; i < all.count; i++) {
 		const struct posix_trace_event_info *e = &all.at[i].info;
@@ -429,8 +404,7 @@ TEST(what_is_told_of_a_process_is_cut_to_what_fits, "", NEEDS_KEEPER)
 
 	/* The command line fills the first record, and the large mappings fit into none. */
 	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 4140));
-	trace_id_t trid = ts_create_log(getpid(), &attr, fd);
-	struct ptrc_observer *observer = open_observer(trid);
+	trace_id_t trid = observed(ts_create_log(getpid(), &attr, fd));
 	memset(text, 'x', sizeof(text));
 	for (size_t i = 0; i < 1000; i++)
 		mappings[i] = (struct posixtrace_log_mapping){
@@ -452,8 +426,7 @@ TEST(mappings_that_do_not_fit_into_one_record_come_in_others, "", NEEDS_KEEPER)
 	static struct posixtrace_log_mapping mappings[1000];
 	struct posixtrace_log_process p = make_process(GONE, "gone");
 	int fd = ts_temp_file();
-	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd), log;
-	struct ptrc_observer *observer = open_observer(trid);
+	trace_id_t trid = observed(create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd));
 	struct posixtrace_log_mapping m;
 	unsigned long index = 0;
 
@@ -491,7 +464,7 @@ TEST(mappings_that_do_not_fit_into_one_record_come_in_others, "", NEEDS_KEEPER)
 	p.pp_name = "none";
 	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings, true));
 	ptrc_observer_close(observer);
-	log = ts_end_and_open_log(trid, fd);
+	trace_id_t log = ts_end_and_open_log(trid, fd);
 	index = 0;
 	p = find_process(log, GONE + 1, &index);
 	CHECK_EQ(p.pp_mapping_count, 4);
@@ -538,8 +511,7 @@ TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
 	/* The wrapper has the name of what it executes. */
 	const char *paths[] = {"/bin/wrapper", exe};
 	int fd = ts_temp_file();
-	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd), log;
-	struct ptrc_observer *observer = open_observer(trid);
+	trace_id_t trid = observed(create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd));
 	struct ptrc_observed event = {.po_pid = pid, .po_tid = pid};
 	struct posixtrace_log_process p = make_process(pid, "sleep");
 	unsigned long index, count = 0;
@@ -547,7 +519,7 @@ TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
 
 	p.pp_start = time_of(harness_now_ns());
 	ts_start(trid);
-	event.po_event = type(observer, "other");
+	event.po_event = other;
 	for (int i = 0; i < 2; i++) {
 		set_executable(&p, paths[i]);
 		event.po_time = p.pp_from = time_of(harness_now_ns());
@@ -562,7 +534,7 @@ TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
 	ptrc_observer_close(observer);
 	ts_shutdown(trid);
 	harness_kill(pid);
-	log = ts_open_log(fd);
+	trace_id_t log = ts_open_log(fd);
 	struct ts_events all = ts_read_log(log);
 	for (size_t i = 0; i < all.count; i++) {
 		const struct posix_trace_event_info *e = &all.at[i].info;
@@ -591,8 +563,7 @@ TEST(an_exec_that_is_reported_after_a_look_counts_from_the_exec, "", NEEDS_KEEPE
 	const char *paths[] = {"/bin/wrapper", exe};
 	int fd = ts_temp_file();
 	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0);
-	trace_id_t trid = ts_create_log(pid, &attr, fd), log;
-	struct ptrc_observer *observer = open_observer(trid);
+	trace_id_t trid = observed(ts_create_log(pid, &attr, fd));
 	struct posixtrace_log_process p = make_process(pid, "sleep");
 	struct timespec from[2];
 	unsigned long index, count = 0;
@@ -615,7 +586,7 @@ TEST(an_exec_that_is_reported_after_a_look_counts_from_the_exec, "", NEEDS_KEEPE
 	ptrc_observer_close(observer);
 	ts_shutdown(trid);
 	harness_kill(pid);
-	log = ts_open_log(fd);
+	trace_id_t log = ts_open_log(fd);
 	for (index = 0; !posixtrace_log_get_process(log, index, &p, sizeof(p)); index++) {
 		if (p.pp_pid != pid)
 			continue;

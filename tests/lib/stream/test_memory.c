@@ -11,6 +11,7 @@
 #include "tests/support/stream_memory.h"
 
 #include <posixtrace.h>
+#include <semaphore.h>
 #include <sys/mount.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -301,7 +302,6 @@ TEST(an_appender_that_stops_without_memory_holds_nobody_back, "EVENT-18 EVENT-23
 
 #if defined(__x86_64__)
 
-#include <semaphore.h>
 #include <ucontext.h>
 
 /* No thread has it. */
@@ -498,37 +498,26 @@ static void emit_large(trace_event_id_t id, uint32_t number)
 	posix_trace_event(id, data_of_chunks, sizeof(data_of_chunks));
 }
 
+/* Threads own chunks, as they say by `ready`, until `may_end`. */
 static struct {
 	trace_event_id_t id;
-	uint32_t ready;
-	pthread_mutex_t lock;
-	pthread_cond_t has_changed;
-	bool may_end;
-} owners = {.lock = PTHREAD_MUTEX_INITIALIZER, .has_changed = PTHREAD_COND_INITIALIZER};
+	sem_t ready, may_end;
+} owners;
+
+static void begin_owners(trace_event_id_t id)
+{
+	owners.id = id;
+	CHECK_SYS(sem_init(&owners.ready, 0, 0));
+	CHECK_SYS(sem_init(&owners.may_end, 0, 0));
+}
 
 /* Owns a chunk, if there is one for it, and does nothing with it. */
 static void *own_chunk(void *arg)
 {
-	(void)arg;
 	emit_large(owners.id, 0);
-	CHECK_OK(pthread_mutex_lock(&owners.lock));
-	owners.ready++;
-	CHECK_OK(pthread_cond_broadcast(&owners.has_changed));
-	while (!owners.may_end)
-		CHECK_OK(pthread_cond_wait(&owners.has_changed, &owners.lock));
-	CHECK_OK(pthread_mutex_unlock(&owners.lock));
-	return NULL;
-}
-
-/* Waits until as many threads have recorded, and may then let them end. */
-static void await_owners(uint32_t count, bool may_end)
-{
-	CHECK_OK(pthread_mutex_lock(&owners.lock));
-	while (owners.ready < count)
-		CHECK_OK(pthread_cond_wait(&owners.has_changed, &owners.lock));
-	owners.may_end = may_end;
-	CHECK_OK(pthread_cond_broadcast(&owners.has_changed));
-	CHECK_OK(pthread_mutex_unlock(&owners.lock));
+	CHECK_SYS(sem_post(&owners.ready));
+	CHECK_SYS(sem_wait(&owners.may_end));
+	return arg;
 }
 
 /* Every base chunk is owned, this thread's too; others came too late. */
@@ -543,12 +532,12 @@ HELPER(chunks_in_small_shm)
 	emit_large(id, 0);
 	struct ptrc_stream_header *h = find_stream();
 	fill_shm();
-	owners.id = id;
+	begin_owners(id);
 	/* One has our event. */
 	uint32_t threads = h->base_chunk_count - 1 + late;
 	for (uint32_t i = 0; i < threads; i++) {
 		ts_thread(own_chunk, NULL);
-		await_owners(i + 1, false);
+		CHECK_SYS(sem_wait(&owners.ready));
 	}
 	CHECK_EQ(atomic_load(&h->chunks_used), h->base_chunk_count);
 	struct ptrc_counts counts = counts_of(trid);
@@ -595,10 +584,13 @@ TEST(a_chunk_that_cannot_be_adopted_hides_no_other, "EVENT-16 POLICY-15")
 	_Atomic uint64_t *spent;
 	pthread_t threads[3];
 
-	owners.id = ts_id("adopter");
+	begin_owners(ts_id("adopter"));
 	for (uint32_t i = 0; i < 3; i++)
 		threads[i] = ts_thread(own_chunk, NULL);
-	await_owners(3, true);
+	for (uint32_t i = 0; i < 3; i++)
+		CHECK_SYS(sem_wait(&owners.ready));
+	for (uint32_t i = 0; i < 3; i++)
+		CHECK_SYS(sem_post(&owners.may_end));
 	for (uint32_t i = 0; i < 3; i++)
 		ts_join(threads[i]);
 	used = used_chunks(h, &partial, &partials);

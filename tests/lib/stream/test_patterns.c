@@ -41,6 +41,16 @@ static void set_patterns(trace_id_t trid, const char *only, const char *exclude)
 	CHECK_OK(posixtrace_set_patterns(trid, patterns, count));
 }
 
+/* Creates a stream with these patterns and starts it. */
+static trace_id_t run_with(pid_t pid, const char *only, const char *exclude)
+{
+	trace_id_t trid = make_stream(pid);
+
+	set_patterns(trid, only, exclude);
+	ts_start(trid);
+	return trid;
+}
+
 static size_t count_named(trace_id_t trid, const struct ts_events *events, const char *name)
 {
 	return ts_count(events, ts_trid_id(trid, name));
@@ -50,10 +60,8 @@ static size_t count_named(trace_id_t trid, const struct ts_events *events, const
 
 TEST(no_event_of_an_excluded_name_is_recorded, "")
 {
-	trace_id_t trid = make_stream(0);
+	trace_id_t trid = run_with(0, NULL, "*.noise");
 
-	set_patterns(trid, NULL, "*.noise");
-	ts_start(trid);
 	for (uint32_t i = 0; i < 5000; i++) {
 		ts_emit(ts_id("x.noise"), i);
 		if (i % 100 == 0)
@@ -97,10 +105,8 @@ TEST(of_only_patterns_no_other_name_is_recorded, "", NEEDS_KEEPER)
 
 TEST(exclude_takes_precedence_over_only, "")
 {
-	trace_id_t trid = make_stream(0);
+	trace_id_t trid = run_with(0, "x.*", "*.noise");
 
-	set_patterns(trid, "x.*", "*.noise");
-	ts_start(trid);
 	ts_emit(ts_id("x.noise"), 1);
 	ts_emit(ts_id("x.tune"), 2);
 	ts_emit(ts_id("y.tune"), 3);
@@ -109,10 +115,8 @@ TEST(exclude_takes_precedence_over_only, "")
 
 TEST(only_exclude_concerns_system_event_types, "")
 {
-	trace_id_t trid = make_stream(0);
+	trace_id_t trid = run_with(0, "nothing", "posix_trace_st?rt");
 
-	set_patterns(trid, "nothing", "posix_trace_st?rt");
-	ts_start(trid);
 	ts_emit(ts_id("x"), 1);
 	ts_stop(trid);
 	ts_read_ids(trid, POSIX_TRACE_STOP, 0);
@@ -139,10 +143,8 @@ TEST(names_of_processes_that_were_there_before_are_judged, "")
 {
 	struct ts_target target = ts_target_fork();
 	trace_event_id_t early = ts_target_id(&target, "early.noise");
-	trace_id_t trid = make_stream(target.pid);
+	trace_id_t trid = run_with(target.pid, NULL, "*.noise");
 
-	set_patterns(trid, NULL, "*.noise");
-	ts_start(trid);
 	ts_target_emit(&target, early, 1);
 	emit_by(&target, "late.noise", 3);
 	emit_by(&target, "late.tune", 3);
@@ -156,10 +158,8 @@ TEST(names_of_children_and_of_new_images_are_judged, "", NEEDS_EXEC)
 {
 	int release;
 	struct ts_target shell = ts_target_late(&release), child;
-	trace_id_t trid = make_stream(shell.pid);
+	trace_id_t trid = run_with(shell.pid, "*.tune", "child.*");
 
-	set_patterns(trid, "*.tune", "child.*");
-	ts_start(trid);
 	ts_target_release(release);
 	emit_by(&shell, "shell.noise", 3);
 	emit_by(&shell, "shell.tune", 3);
@@ -183,11 +183,9 @@ TEST(names_of_children_and_of_new_images_are_judged, "", NEEDS_EXEC)
 TEST(an_event_on_behalf_of_a_process_is_judged, "")
 {
 	struct ts_target target = ts_target_fork();
-	trace_id_t trid = make_stream(target.pid);
+	trace_id_t trid = run_with(target.pid, NULL, "*.noise");
 	unsigned int streams;
 
-	set_patterns(trid, NULL, "*.noise");
-	ts_start(trid);
 	CHECK_OK(posixtrace_event_for(target.pid, "x.noise", NULL, NULL, 0, &streams));
 	CHECK_EQ(streams, 0);
 	CHECK_OK(posixtrace_event_for(target.pid, "x.tune", NULL, NULL, 0, &streams));
@@ -661,12 +659,10 @@ static void emit_new(const char *prefix, int number)
 /* Whatever another process writes there, nothing crashes or hangs. */
 TEST(hostile_patterns_in_shared_memory, "")
 {
-	trace_id_t trid = make_stream(0);
+	trace_id_t trid = run_with(0, "x*", "*.noise");
 	struct posixtrace_pattern patterns[2];
 	size_t count;
 
-	set_patterns(trid, "x*", "*.noise");
-	ts_start(trid);
 	struct ptrc_stream_header *h = find_stream();
 	struct ptrc_pattern_list *list = ptrc_stream_patterns(h, h->patterns);
 	list->count = UINT32_MAX;

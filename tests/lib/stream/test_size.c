@@ -3,7 +3,7 @@
  * all kept, whoever generates them and wherever the free room lies. */
 #include "tests/support/support.h"
 
-#include <limits.h>
+#include <semaphore.h>
 
 #include "tests/support/payload.h"
 /* All 64 streams of a user are used. */
@@ -401,10 +401,7 @@ TEST(events_as_big_as_the_stream_fit, "SIZE-11")
 /* A thread that writes when told, and lives on with whatever room it holds. */
 struct command_writer {
 	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	uint32_t commands;
-	uint32_t done;
+	sem_t told, done;
 	bool is_ended;
 	trace_event_id_t id;
 	uint32_t len;
@@ -416,39 +413,28 @@ static void *write_on_command(void *arg)
 {
 	struct command_writer *w = (struct command_writer *)arg;
 
-	CHECK_OK(pthread_mutex_lock(&w->lock));
-	while (!w->is_ended) {
-		if (w->done == w->commands) {
-			CHECK_OK(pthread_cond_wait(&w->changed, &w->lock));
-			continue;
-		}
+	for (;;) {
+		CHECK_SYS(sem_wait(&w->told));
+		if (w->is_ended)
+			return NULL;
 		emit_payload(w->id, w->len, w->writer, w->seq++);
-		w->done++;
-		CHECK_OK(pthread_cond_broadcast(&w->changed));
+		CHECK_SYS(sem_post(&w->done));
 	}
-	CHECK_OK(pthread_mutex_unlock(&w->lock));
-	return NULL;
 }
 
 static void command_writer_begin(struct command_writer *w, trace_event_id_t id, uint32_t number)
 {
-	memset(w, 0, sizeof(*w));
-	CHECK_OK(pthread_mutex_init(&w->lock, NULL));
-	CHECK_OK(pthread_cond_init(&w->changed, NULL));
-	w->id = id;
-	w->writer = number;
+	*w = (struct command_writer){.id = id, .writer = number};
+	CHECK_SYS(sem_init(&w->told, 0, 0));
+	CHECK_SYS(sem_init(&w->done, 0, 0));
 	w->thread = ts_thread(write_on_command, w);
 }
 
 static void command_write(struct command_writer *w, uint32_t len)
 {
-	CHECK_OK(pthread_mutex_lock(&w->lock));
 	w->len = len;
-	w->commands++;
-	CHECK_OK(pthread_cond_broadcast(&w->changed));
-	while (w->done != w->commands)
-		CHECK_OK(pthread_cond_wait(&w->changed, &w->lock));
-	CHECK_OK(pthread_mutex_unlock(&w->lock));
+	CHECK_SYS(sem_post(&w->told));
+	CHECK_SYS(sem_wait(&w->done));
 	/* Longer than the stamps of two processors may disagree. */
 	int64_t end = harness_now_ns() + 3000;
 	while (harness_now_ns() < end)
@@ -457,10 +443,8 @@ static void command_write(struct command_writer *w, uint32_t len)
 
 static void command_writer_end(struct command_writer *w)
 {
-	CHECK_OK(pthread_mutex_lock(&w->lock));
 	w->is_ended = true;
-	CHECK_OK(pthread_cond_broadcast(&w->changed));
-	CHECK_OK(pthread_mutex_unlock(&w->lock));
+	CHECK_SYS(sem_post(&w->told));
 	ts_join(w->thread);
 }
 
