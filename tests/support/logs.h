@@ -369,6 +369,34 @@ __attribute__((unused)) static bool enter_mount_namespace(void)
 	return is_mapped;
 }
 
+/* Has a new execution of the program run HELPER(helper), with an argument, or none if it is NULL,
+ * in a /dev/shm of its own. `bytes` is the size of that in the form of a mount option of tmpfs.
+ * Skips the case if no file system can be mounted. */
+__attribute__((unused)) static void run_in_small_shm(const char *bytes, const char *helper,
+						     const char *arg)
+{
+	char options[64];
+
+	snprintf(options, sizeof(options), "size=%s,mode=1777", bytes);
+	if (!enter_mount_namespace() || mount("tmpfs", "/dev/shm", "tmpfs", 0, options))
+		SKIP("cannot mount a small /dev/shm");
+	if (IN_CHILD())
+		harness_exec(helper, arg, (char *)NULL);
+}
+
+/* Fills /dev/shm, by a file that may be removed. */
+__attribute__((unused)) static void fill_shm(void)
+{
+	static char block[65536];
+	int fd = CHECK_SYS(open("/dev/shm/filler", O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+
+	memset(block, 1, sizeof(block));
+	for (size_t bytes = sizeof(block); bytes; bytes /= 2)
+		while (write(fd, block, bytes) == (ssize_t)bytes)
+			;
+	close(fd);
+}
+
 /* Makes two empty files in a small file system of their own. `bytes` is its size in the form of a
  * mount option of tmpfs. Skips the case if no file system can be mounted. */
 __attribute__((unused)) static void small_device(const char *bytes, int files[2])

@@ -794,40 +794,23 @@ HELPER(in_small_shm)
 	const size_t stream_bytes = 1 << 20;
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, 4096);
 	trace_attr_t big = ts_attr(POSIX_TRACE_UNTIL_FULL, 16 << 20, 4096);
-	trace_id_t trid = 0;
 
-	int err = posix_trace_create(0, &big, &trid);
-	if (err != ENOMEM || trid) {
-		fprintf(stderr, "# 16 MiB of 6: %s\n", strerror(err));
-		return 3;
-	}
-	err = posix_trace_create(0, &attr, &trid);
-	if (err) {
-		fprintf(stderr, "# 1 MiB of 6: %s\n", strerror(err));
-		return 4;
-	}
+	CHECK_EQ(create_result(0, &big), ENOMEM);
+	trace_id_t trid = ts_create(0, &attr);
 	trace_event_id_t id = ts_id("no room elsewhere");
-	/* Whatever is left goes. */
-	static char block[65536];
-	memset(block, 1, sizeof(block));
-	int fd = open("/dev/shm/filler", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-	for (size_t bytes = sizeof(block); bytes; bytes /= 2)
-		while (write(fd, block, bytes) == (ssize_t)bytes)
-			;
-	close(fd);
+	fill_shm();
 	/* A full disk must not be a SIGBUS. */
-	posix_trace_start(trid);
+	ts_start(trid);
 	uint32_t end = ts_fill(trid, stream_bytes, id, 1000, 0);
 	struct ts_events events = ts_read_all(trid);
-	if (events.at[0].info.posix_event_id != POSIX_TRACE_START)
-		return 5;
+	CHECK_EQ(events.at[0].info.posix_event_id, POSIX_TRACE_START);
 	size_t count = ts_count(&events, id);
-	if (count * 1000 < stream_bytes / 2 || count > end)
-		return 6;
+	CHECK_GE(count * 1000, stream_bytes / 2);
+	CHECK_LE(count, end);
 	for (size_t i = 0; i < count; i++)
-		if (ts_number(&events.at[1 + i]) != i)
-			return 7;
-	return posix_trace_shutdown(trid) ? 8 : 0;
+		CHECK_EQ(ts_number(&events.at[1 + i]), i);
+	ts_shutdown(trid);
+	return 0;
 }
 
 /* A stream of 1 MiB is an object of 138 MB, most of which is no memory until much later. */
@@ -859,12 +842,7 @@ TEST(hard_file_size_limit_leaves_room_for_a_stream, "CREATE-17 SIZE-11", NEEDS_K
 
 TEST(event_memory_is_reserved_at_creation, "CREATE-17 SIZE-17", NEEDS_EXEC)
 {
-	if (geteuid() != 0 || unshare(CLONE_NEWNS) ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=6m,mode=1777"))
-		SKIP("cannot mount a small /dev/shm");
-	if (IN_CHILD())
-		harness_exec("in_small_shm", (char *)NULL);
+	run_in_small_shm("6m", "in_small_shm", NULL);
 }
 
 static void *create_in_thread(void *arg)

@@ -344,7 +344,6 @@ TEST(a_log_tells_of_a_process_that_was_observed, "", NEEDS_KEEPER)
 	CHECK_EQ(ts_count(&all, other), 1);
 	for (size_t i = 0; i < all.count; i++)
 		CHECK(all.at[i].info.posix_event_id != POSIX_TRACE_UNNAMED_USEREVENT);
-	ts_close_log(log);
 }
 
 TEST(what_was_observed_stands_above_a_look_that_came_too_late, "", NEEDS_KEEPER)
@@ -378,7 +377,6 @@ TEST(what_was_observed_stands_above_a_look_that_came_too_late, "", NEEDS_KEEPER)
 		seen++;
 	}
 	CHECK_EQ(seen, 1);
-	ts_close_log(log);
 }
 
 TEST(what_is_told_of_a_process_is_cut_to_what_fits, "", NEEDS_KEEPER)
@@ -417,7 +415,6 @@ TEST(what_is_told_of_a_process_is_cut_to_what_fits, "", NEEDS_KEEPER)
 	CHECK_EQ(p.pp_name_size, 15);
 	CHECK(p.pp_command_line_size == 4096 && p.pp_is_command_line_cut);
 	CHECK(p.pp_are_mappings_cut && p.pp_mapping_count == 10);
-	ts_close_log(log);
 }
 
 TEST(mappings_that_do_not_fit_into_one_record_come_in_others, "", NEEDS_KEEPER)
@@ -478,7 +475,6 @@ TEST(mappings_that_do_not_fit_into_one_record_come_in_others, "", NEEDS_KEEPER)
 		CHECK(m.pm_start == 16 * i && is_text(m.pm_path, m.pm_path_size, names[i]));
 		CHECK_EQ(m.pm_is_function, i >= 700);
 	}
-	ts_close_log(log);
 }
 
 /* A process that executes sleep; sets the path of that. */
@@ -552,7 +548,6 @@ TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
 	for (index = 0; !posixtrace_log_get_process(log, index, &p, sizeof(p)); index++)
 		count += p.pp_pid == pid;
 	CHECK_EQ(count, 2);
-	ts_close_log(log);
 }
 
 TEST(an_exec_that_is_reported_after_a_look_counts_from_the_exec, "", NEEDS_KEEPER)
@@ -595,5 +590,4 @@ TEST(an_exec_that_is_reported_after_a_look_counts_from_the_exec, "", NEEDS_KEEPE
 		count++;
 	}
 	CHECK_EQ(count, 2);
-	ts_close_log(log);
 }

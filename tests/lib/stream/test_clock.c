@@ -71,7 +71,6 @@ TEST(a_log_has_the_times_of_its_stream, "CLOCK-04 CLOCK-06", NEEDS_KEEPER)
 		CHECK_GE(ts_time_ns(&events.at[i].info.posix_timestamp), created);
 		CHECK_LE(ts_time_ns(&events.at[i].info.posix_timestamp), ended + 10000);
 	}
-	ts_close_log(log);
 }
 
 /*

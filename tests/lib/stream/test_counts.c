@@ -69,7 +69,6 @@ TEST(types_are_counted_read_or_not, "")
 	expect_count(a, 10, 300, 0);
 	CHECK_EQ(counts[a + 1].pt_events, 0xa5a5a5a5a5a5a5a5UL);
 	CHECK_OK(posixtrace_get_type_counts(trid, NULL, 0));
-	ts_shutdown(trid);
 }
 
 static void expect_unread(trace_id_t trid, trace_event_id_t id, unsigned long unread)
@@ -269,7 +268,6 @@ TEST(what_the_filter_hides_does_not_count_as_lost, "")
 	CHECK_EQ(ts_count(&events, id), kept);
 	CHECK_EQ(kept + counts_of(trid).pt_lost_events, all);
 	ts_events_free(&events);
-	ts_shutdown(trid);
 }
 
 struct bystander {
@@ -307,7 +305,6 @@ TEST(what_survived_a_loss_but_will_be_dropped_is_not_counted, "")
 	expect_count(id, kept, kept * 100, 0);
 	b.step = 2;
 	ts_join(thread);
-	ts_shutdown(trid);
 }
 
 struct writer {
@@ -573,7 +570,6 @@ TEST(a_reader_that_sleeps_does_not_keep_the_counts, "")
 	ts_start(trid);
 	ts_reader_join(&reader);
 	expect_counted(trid, POSIX_TRACE_START, 1, sizeof(trace_event_set_t), 0);
-	ts_shutdown(trid);
 }
 
 TEST(the_next_keeper_goes_on_counting, "LOG-39", NEEDS_KEEPER)

@@ -428,7 +428,6 @@ TEST(only_active_streams_have_a_filter, "FILTER-17 ERRORS-06 ERRORS-10", NEEDS_K
 			CHECK_EQ(posix_trace_set_filter(bad[i], &set, how), EINVAL);
 	}
 	CHECK_MEM_EQ(&set, &copy, sizeof(set));
-	ts_close_log(log);
 }
 
 TEST(each_stream_has_its_own_filter, "FILTER-19")

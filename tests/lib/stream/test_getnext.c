@@ -425,7 +425,6 @@ TEST(a_log_is_read_to_its_end_without_waiting, "GETNEXT-08 GETNEXT-14 GETNEXT-19
 			 ts_time_ns(&all.at[i].info.posix_timestamp));
 	}
 	expect_no_event(call_next(TIMED, log, 64, NULL), 0);
-	ts_close_log(log);
 }
 
 TEST(timedgetnext_looks_at_the_time_only_without_event, "GETNEXT-09")
@@ -737,7 +736,6 @@ TEST(a_log_is_read_with_small_buffers_likewise,
 			at++;
 		}
 	}
-	ts_close_log(log);
 }
 
 /*
@@ -1109,7 +1107,6 @@ TEST(a_late_event_in_a_gap_does_not_date_it_back, "GETNEXT-03 GETNEXT-33 SYSEVEN
 	struct ts_event event = ts_expect(trid, POSIX_TRACE_OVERFLOW);
 	/* A tick of the counter may be less than a nanosecond. */
 	CHECK_GE(ts_time_ns(&event.info.posix_timestamp), ts_time_ns(&last.info.posix_timestamp));
-	ts_shutdown(trid);
 }
 
 /* When the first thread waits. */
@@ -1181,7 +1178,6 @@ TEST(after_a_stop_all_is_there_at_once, "STARTSTOP-11 GETNEXT-15 GETNEXT-33")
 	CHECK_EQ(event.info.posix_event_id, POSIX_TRACE_STOP);
 	ts_join(threads[0]);
 	ts_join(threads[1]);
-	ts_shutdown(trid);
 }
 
 static void *emit_many(void *arg)

@@ -12,7 +12,6 @@
 
 #include <posixtrace.h>
 #include <semaphore.h>
-#include <sys/mount.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -25,31 +24,6 @@
 /* More than a page of them. */
 #define ENTRIES 150
 #define DATA_BYTES 200
-
-/*
- * A small file system
- */
-
-/* What runs in a /dev/shm of 4 MiB, in a process that had none before. */
-static void run_in_small_shm(const char *helper, const char *arg)
-{
-	if (!enter_mount_namespace() || mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=4m,mode=1777"))
-		SKIP("cannot mount a small /dev/shm");
-	if (IN_CHILD())
-		harness_exec(helper, arg, (char *)NULL);
-}
-
-static void fill_shm(void)
-{
-	static char block[65536];
-	int fd = CHECK_SYS(open("/dev/shm/filler", O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-
-	memset(block, 1, sizeof(block));
-	for (size_t bytes = sizeof(block); bytes; bytes /= 2)
-		while (write(fd, block, bytes) == (ssize_t)bytes)
-			;
-	close(fd);
-}
 
 /*
  * Mappings
@@ -75,7 +49,7 @@ TEST(locked_memory_takes_no_more_than_is_used, "CREATE-17 CREATE-09", NEEDS_EXEC
 #ifdef HARNESS_IS_SANITIZED
 	SKIP("what a sanitizer reserves would be locked, too");
 #endif
-	run_in_small_shm("locked_in_small_shm", NULL);
+	run_in_small_shm("4m", "locked_in_small_shm", NULL);
 }
 
 /*
@@ -107,7 +81,7 @@ HELPER(names_in_small_shm)
 
 TEST(names_without_memory_and_descriptors_are_enomem, "ERRORS-10 ERRORS-11", NEEDS_EXEC)
 {
-	run_in_small_shm("names_in_small_shm", NULL);
+	run_in_small_shm("4m", "names_in_small_shm", NULL);
 }
 
 static int open_described(int number, trace_event_id_t *id)
@@ -163,12 +137,12 @@ HELPER(layouts_in_small_shm)
 
 TEST(a_log_is_written_without_memory_for_a_first_layout, "", NEEDS_KEEPER | NEEDS_EXEC)
 {
-	run_in_small_shm("layouts_in_small_shm", "none");
+	run_in_small_shm("4m", "layouts_in_small_shm", "none");
 }
 
 TEST(a_log_is_written_without_memory_for_more_layouts, "", NEEDS_KEEPER | NEEDS_EXEC)
 {
-	run_in_small_shm("layouts_in_small_shm", "some");
+	run_in_small_shm("4m", "layouts_in_small_shm", "some");
 }
 
 /*
@@ -291,13 +265,13 @@ HELPER(clock_in_small_shm)
 
 TEST(events_are_kept_when_the_clock_gets_no_more_memory, "EVENT-01 EVENT-16 GETNEXT-03", NEEDS_EXEC)
 {
-	run_in_small_shm("clock_in_small_shm", "free");
+	run_in_small_shm("4m", "clock_in_small_shm", "free");
 }
 
 TEST(an_appender_that_stops_without_memory_holds_nobody_back, "EVENT-18 EVENT-23 GETNEXT-03",
      NEEDS_EXEC)
 {
-	run_in_small_shm("clock_in_small_shm", "held");
+	run_in_small_shm("4m", "clock_in_small_shm", "held");
 }
 
 #if defined(__x86_64__)
@@ -555,7 +529,7 @@ HELPER(chunks_in_small_shm)
 
 TEST(newest_events_are_kept_when_there_is_no_memory_for_chunks, "POLICY-13 POLICY-14", NEEDS_EXEC)
 {
-	run_in_small_shm("chunks_in_small_shm", NULL);
+	run_in_small_shm("4m", "chunks_in_small_shm", NULL);
 }
 
 /* Chunks that have ever been used; the last of those whose owners are gone. */

@@ -40,7 +40,6 @@ TEST(predefined_events_have_the_names_of_the_standard,
 	expect_names(logged);
 	log = ts_end_and_open_log(logged, fd);
 	expect_names(log);
-	ts_close_log(log);
 }
 
 TEST(there_are_no_further_system_events, "SYSEVENT-25 EVENTSET-04")
