@@ -5,7 +5,7 @@
  * With a sanitizer it takes long, as registrations are single-stepped, and stopped or killed at their
  * instructions one by one.
  */
-#include "tests/support/harness.h"
+#include "tests/support/names.h"
 #include "tests/support/private_user.h"
 
 #include <fcntl.h>
@@ -13,24 +13,13 @@
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 
-#include "lib/model/names.h"
-#include "lib/base/shmdir.h"
-
-static int open_dir(void)
-{
-	int dirfd;
-
-	CHECK_OK(ptrc_shmdir_open(geteuid(), true, &dirfd));
-	return dirfd;
-}
-
-static bool is_there(int dirfd, uint64_t id)
+static bool is_there(uint64_t id)
 {
 	char file[PTRC_SHMDIR_NAME_BYTES];
 	struct stat st;
 
 	ptrc_shmdir_name(file, 'n', id);
-	return fstatat(dirfd, file, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	return fstatat(names_dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static void number_name(char name[PTRC_NAME_BYTES], int number)
@@ -46,13 +35,19 @@ static uint32_t register_name(struct ptrc_names *n, const char *name)
 	return id;
 }
 
+static uint32_t register_number(struct ptrc_names *n, int number)
+{
+	char name[PTRC_NAME_BYTES];
+
+	number_name(name, number);
+	return register_name(n, name);
+}
+
 TEST(ids_are_given_in_order_and_kept, "EVENTID-02 EVENTID-03 EVENTID-06 EVENTLIST-10")
 {
-	struct ptrc_names n;
+	struct ptrc_names n = make_names();
 	char name[PTRC_NAME_BYTES];
-	int dirfd = open_dir();
 
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
 	CHECK_EQ(ptrc_names_count(&n), 0);
 	CHECK_EQ(register_name(&n, "a"), 10);
 	CHECK_EQ(register_name(&n, "A"), 11);
@@ -73,18 +68,15 @@ TEST(ids_are_given_in_order_and_kept, "EVENTID-02 EVENTID-03 EVENTID-06 EVENTLIS
 	CHECK_EQ(ptrc_names_get(&n, 16, name), EINVAL);
 	CHECK_EQ(ptrc_names_get(&n, 0, name), EINVAL);
 	CHECK_EQ(ptrc_names_get(&n, UINT32_MAX, name), EINVAL);
-	ptrc_names_unmap(&n);
-	ptrc_names_release(dirfd, geteuid(), n.id);
-	CHECK(!is_there(dirfd, n.id));
+	drop_names(&n);
+	CHECK(!is_there(n.id));
 }
 
 TEST(predefined_names_have_their_ids, "EVENTID-17 EVENTID-23 SYSEVENT-01 SYSEVENT-09")
 {
-	struct ptrc_names n;
+	struct ptrc_names n = make_names();
 	char name[PTRC_NAME_BYTES];
-	int dirfd = open_dir();
 
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
 	for (uint32_t id = 1; id <= 9; id++) {
 		CHECK_OK(ptrc_names_get(NULL, id, name));
 		CHECK_STR_EQ(name, ptrc_names_predefined(id));
@@ -95,18 +87,15 @@ TEST(predefined_names_have_their_ids, "EVENTID-17 EVENTID-23 SYSEVENT-01 SYSEVEN
 	CHECK(!ptrc_names_predefined(10));
 	CHECK_EQ(ptrc_names_get(NULL, 10, name), EINVAL);
 	CHECK_EQ(ptrc_names_count(&n), 0);
-	ptrc_names_unmap(&n);
-	ptrc_names_release(dirfd, geteuid(), n.id);
+	drop_names(&n);
 }
 
 TEST(length_is_limited, "EVENTID-04")
 {
-	struct ptrc_names n;
+	struct ptrc_names n = make_names();
 	char name[PTRC_NAME_BYTES + 1], got[PTRC_NAME_BYTES];
 	uint32_t id = 77;
-	int dirfd = open_dir();
 
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
 	memset(name, 'x', sizeof(name));
 	name[256] = '\0';
 	CHECK_EQ(ptrc_names_register(&n, name, &id), ENAMETOOLONG);
@@ -117,83 +106,76 @@ TEST(length_is_limited, "EVENTID-04")
 	CHECK_EQ(register_name(&n, name), 10);
 	CHECK_OK(ptrc_names_get(&n, 10, got));
 	CHECK_STR_EQ(got, name);
-	ptrc_names_unmap(&n);
-	ptrc_names_release(dirfd, geteuid(), n.id);
+	drop_names(&n);
+}
+
+/* Registers all names that there is room for, and one more. */
+static void fill_table(struct ptrc_names *n)
+{
+	for (int i = 0; i < (int)PTRC_NAMES_MAX; i++)
+		CHECK_EQ(register_number(n, i), 10 + i);
+	CHECK_EQ(register_name(n, "one more"), PTRC_ID_UNNAMED);
 }
 
 TEST(full_table_gives_the_unnamed_event, "EVENTID-07 EVENTID-08")
 {
-	struct ptrc_names n;
+	struct ptrc_names n = make_names();
 	char name[PTRC_NAME_BYTES];
-	int dirfd = open_dir();
-	int64_t start = harness_now_ns();
 
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
-	for (int i = 0; i < (int)PTRC_NAMES_MAX; i++) {
-		number_name(name, i);
-		CHECK_EQ(register_name(&n, name), 10 + i);
-	}
-	CHECK_EQ(register_name(&n, "one more"), PTRC_ID_UNNAMED);
-	for (int i = 0; i < (int)PTRC_NAMES_MAX; i++) {
-		number_name(name, i);
-		CHECK_EQ(register_name(&n, name), 10 + i);
-	}
-	NOTE("%u names registered and found: %d us", PTRC_NAMES_MAX,
-	     (int)((harness_now_ns() - start) / 1000));
+	fill_table(&n);
+	for (int i = 0; i < (int)PTRC_NAMES_MAX; i++)
+		CHECK_EQ(register_number(&n, i), 10 + i);
 	CHECK_EQ(ptrc_names_count(&n), PTRC_NAMES_MAX);
 	CHECK_EQ(ptrc_names_get(&n, PTRC_ID_FIRST + PTRC_NAMES_MAX, name), EINVAL);
 	/* Few of those without room share a bit. */
-	for (int i = 0; i < 1000; i++) {
-		number_name(name, (int)PTRC_NAMES_MAX + i);
-		CHECK_EQ(register_name(&n, name), PTRC_ID_UNNAMED);
-	}
+	for (int i = 0; i < 1000; i++)
+		CHECK_EQ(register_number(&n, (int)PTRC_NAMES_MAX + i), PTRC_ID_UNNAMED);
 	CHECK_GT(ptrc_names_count_refused(n.object->refused_seen), 800);
 	CHECK_LE(ptrc_names_count_refused(n.object->refused_seen), 1001);
+	drop_names(&n);
+}
+
+TEST(private_table_works_alike, "EVENTID-01 EXEC-13")
+{
+	struct ptrc_names n;
+
+	CHECK_OK(ptrc_names_create_private(&n));
+	fill_table(&n);
+	CHECK_EQ(register_name(&n, "event-7"), 17);
 	ptrc_names_unmap(&n);
-	ptrc_names_release(dirfd, geteuid(), n.id);
 }
 
 TEST(copy_keeps_the_first_ids, "FORK-14")
 {
-	struct ptrc_names n, copy, again;
-	char name[PTRC_NAME_BYTES];
-	int dirfd = open_dir();
+	struct ptrc_names n = make_names(), copy, again;
 
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
-	for (int i = 0; i < 40; i++) {
-		number_name(name, i);
-		register_name(&n, name);
-	}
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), n.object, 30, NULL, &copy));
+	for (int i = 0; i < 40; i++)
+		register_number(&n, i);
+	copy = copy_names(n.object, 30);
 	CHECK_EQ(ptrc_names_count(&copy), 30);
-	number_name(name, 29);
-	CHECK_EQ(register_name(&copy, name), 39);
+	CHECK_EQ(register_number(&copy, 29), 39);
 	CHECK_EQ(register_name(&copy, "its own"), 40);
 	CHECK_EQ(register_name(&n, "its own"), 50);
 	/* In the place of what it is a copy of. */
 	uint64_t old = n.id;
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), n.object, 35, n.object, &again));
+	CHECK_OK(ptrc_names_create(names_dir, geteuid(), n.object, 35, n.object, &again));
 	CHECK(again.object == n.object);
 	CHECK_EQ(ptrc_names_count(&again), 35);
-	number_name(name, 34);
-	CHECK_EQ(register_name(&again, name), 44);
-	ptrc_names_release(dirfd, geteuid(), old);
-	CHECK(!is_there(dirfd, old));
-	ptrc_names_unmap(&again);
-	ptrc_names_release(dirfd, geteuid(), again.id);
-	ptrc_names_unmap(&copy);
-	ptrc_names_release(dirfd, geteuid(), copy.id);
-	CHECK(!is_there(dirfd, copy.id));
+	CHECK_EQ(register_number(&again, 34), 44);
+	ptrc_names_release(names_dir, geteuid(), old);
+	CHECK(!is_there(old));
+	drop_names(&again);
+	drop_names(&copy);
+	CHECK(!is_there(copy.id));
 }
 
 TEST(object_lives_as_long_as_anybody_uses_it, "EVENTID-27 GEN-05")
 {
-	struct ptrc_names n, second, third;
-	int dirfd = open_dir(), hold[2], fd;
+	struct ptrc_names n = make_names(), second, third;
+	int hold[2], fd;
 	char byte;
 
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
-	CHECK_OK(ptrc_names_open(dirfd, geteuid(), n.id, NULL, &second));
+	CHECK_OK(ptrc_names_open(names_dir, geteuid(), n.id, NULL, &second));
 	CHECK_SYS(pipe(hold));
 	pid_t pid = harness_fork();
 	if (pid == 0) {
@@ -202,42 +184,38 @@ TEST(object_lives_as_long_as_anybody_uses_it, "EVENTID-27 GEN-05")
 		_exit(0);
 	}
 	ptrc_names_unmap(&n);
-	ptrc_names_release(dirfd, geteuid(), second.id);
-	CHECK(is_there(dirfd, second.id));
+	ptrc_names_release(names_dir, geteuid(), second.id);
+	CHECK(is_there(second.id));
 	ptrc_names_unmap(&second);
 	/* The child's copies of the mappings keep it. */
-	ptrc_names_release(dirfd, geteuid(), second.id);
-	CHECK(is_there(dirfd, second.id));
+	ptrc_names_release(names_dir, geteuid(), second.id);
+	CHECK(is_there(second.id));
 	close(hold[1]);
 	harness_reap(pid);
 	/* So does a descriptor. */
-	CHECK_OK(ptrc_names_open_fd(dirfd, geteuid(), second.id, &fd));
-	ptrc_names_release(dirfd, geteuid(), second.id);
-	CHECK(is_there(dirfd, second.id));
+	CHECK_OK(ptrc_names_open_fd(names_dir, geteuid(), second.id, &fd));
+	ptrc_names_release(names_dir, geteuid(), second.id);
+	CHECK(is_there(second.id));
 	close(fd);
-	ptrc_names_release(dirfd, geteuid(), second.id);
-	CHECK(!is_there(dirfd, second.id));
-	CHECK_EQ(ptrc_names_open(dirfd, geteuid(), second.id, NULL, &third), ENOENT);
+	ptrc_names_release(names_dir, geteuid(), second.id);
+	CHECK(!is_there(second.id));
+	CHECK_EQ(ptrc_names_open(names_dir, geteuid(), second.id, NULL, &third), ENOENT);
 }
 
 TEST(mapping_works_on_without_its_name, "EVENTID-29 GEN-05")
 {
-	struct ptrc_names n;
-	char file[PTRC_SHMDIR_NAME_BYTES], name[PTRC_NAME_BYTES];
-	int dirfd = open_dir();
+	struct ptrc_names n = make_names();
+	char file[PTRC_SHMDIR_NAME_BYTES];
 
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
 	CHECK_EQ(register_name(&n, "before"), 10);
 	ptrc_shmdir_name(file, 'n', n.id);
-	CHECK_SYS(unlinkat(dirfd, file, 0));
+	CHECK_SYS(unlinkat(names_dir, file, 0));
 	pid_t pids[4];
 	for (int p = 0; p < 4; p++) {
 		pids[p] = harness_fork();
 		if (pids[p] == 0) {
-			for (int i = 0; i < 250; i++) {
-				number_name(name, i);
-				register_name(&n, name);
-			}
+			for (int i = 0; i < 250; i++)
+				register_number(&n, i);
 			_exit(0);
 		}
 	}
@@ -249,29 +227,24 @@ TEST(mapping_works_on_without_its_name, "EVENTID-29 GEN-05")
 
 struct racer {
 	struct ptrc_names *n;
-	uint32_t ids[300];
+	uint32_t *ids;
 };
 
 static void *race(void *arg)
 {
 	struct racer *r = arg;
-	char name[PTRC_NAME_BYTES];
 
-	for (int i = 0; i < 300; i++) {
-		number_name(name, i);
-		r->ids[i] = register_name(r->n, name);
-	}
+	for (int i = 0; i < 300; i++)
+		r->ids[i] = register_number(r->n, i);
 	return NULL;
 }
 
 TEST(racing_threads_and_processes_agree, "EVENTID-02 EVENTID-29 GEN-01")
 {
-	struct ptrc_names n;
-	int dirfd = open_dir();
-
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
+	struct ptrc_names n = make_names();
 	uint32_t(*ids)[300] = harness_share(8 * sizeof(*ids));
 	pid_t pids[2];
+
 	for (int p = 0; p < 2; p++) {
 		pids[p] = harness_fork();
 		if (pids[p] == 0) {
@@ -279,13 +252,11 @@ TEST(racing_threads_and_processes_agree, "EVENTID-02 EVENTID-29 GEN-01")
 			struct racer racers[4];
 
 			for (int t = 0; t < 4; t++) {
-				racers[t].n = &n;
+				racers[t] = (struct racer){&n, ids[p * 4 + t]};
 				CHECK_OK(pthread_create(&threads[t], NULL, race, &racers[t]));
 			}
-			for (int t = 0; t < 4; t++) {
+			for (int t = 0; t < 4; t++)
 				CHECK_OK(pthread_join(threads[t], NULL));
-				memcpy(ids[p * 4 + t], racers[t].ids, sizeof(*ids));
-			}
 			_exit(0);
 		}
 	}
@@ -294,34 +265,28 @@ TEST(racing_threads_and_processes_agree, "EVENTID-02 EVENTID-29 GEN-01")
 	CHECK_EQ(ptrc_names_count(&n), 300);
 	for (int i = 1; i < 8; i++)
 		CHECK_MEM_EQ(ids[i], ids[0], sizeof(*ids));
-	ptrc_names_unmap(&n);
-	ptrc_names_release(dirfd, geteuid(), n.id);
+	drop_names(&n);
 }
 
 TEST(killed_registration_leaves_nothing_half_made, "EVENTID-29 EVENT-23")
 {
-	struct ptrc_names n;
-	char name[PTRC_NAME_BYTES], got[PTRC_NAME_BYTES];
-	int dirfd = open_dir();
+	struct ptrc_names n = make_names();
+	char got[PTRC_NAME_BYTES];
 	unsigned int seed = 1;
 
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
 	for (int round = 0; round < 150; round++) {
 		pid_t pid = harness_fork();
 
 		if (pid == 0) {
-			for (int i = 0;; i = (i + 1) % 900) {
-				number_name(name, i);
-				register_name(&n, name);
-			}
+			for (int i = 0;; i = (i + 1) % 900)
+				register_number(&n, i);
 		}
 		struct timespec delay = {0, 20000 + (long)(rand_r(&seed) % 400000)};
 		nanosleep(&delay, NULL);
 		harness_kill(pid);
 		/* Whatever it was doing, the next can go on: it looks at a claim each 20 us, for 20 ms. */
 		long naps = harness_naps();
-		number_name(name, 900 + round % 100);
-		register_name(&n, name);
+		register_number(&n, 900 + round % 100);
 		CHECK_LE(harness_naps() - naps, 1100);
 	}
 	uint32_t count = ptrc_names_count(&n), given_up = 0;
@@ -340,21 +305,18 @@ TEST(killed_registration_leaves_nothing_half_made, "EVENTID-29 EVENT-23")
 	NOTE("%u identifiers, %u of them without a name", count, given_up);
 	CHECK_LE(given_up, 150u);
 	CHECK_LE(count - given_up, 1000u);
-	ptrc_names_unmap(&n);
-	ptrc_names_release(dirfd, geteuid(), n.id);
-	CHECK(!is_there(dirfd, n.id));
+	drop_names(&n);
+	CHECK(!is_there(n.id));
 }
 
 TEST(damaged_table_does_no_harm, "EVENTID-24 GEN-05")
 {
-	struct ptrc_names n, other;
+	struct ptrc_names n = make_names(), other;
 	char name[PTRC_NAME_BYTES];
-	int dirfd = open_dir();
 	uint32_t id;
 
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
 	register_name(&n, "one");
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), n.object, 1, NULL, &other));
+	other = copy_names(n.object, 1);
 	memset((void *)n.object->entry, 'z', sizeof(n.object->entry));
 	atomic_store(&n.object->entry[PTRC_NAMES_MAX - 1].state, PTRC_NAMES_MADE);
 	atomic_store(&n.object->count, UINT32_MAX);
@@ -370,56 +332,42 @@ TEST(damaged_table_does_no_harm, "EVENTID-24 GEN-05")
 	uint64_t wrong = other.id;
 	ptrc_names_unmap(&other);
 	struct ptrc_names again;
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &other));
-	CHECK_EQ(ptrc_names_open(dirfd, geteuid(), wrong, NULL, &again), EPERM);
+	other = make_names();
+	CHECK_EQ(ptrc_names_open(names_dir, geteuid(), wrong, NULL, &again), EPERM);
 	char file[PTRC_SHMDIR_NAME_BYTES];
 	ptrc_shmdir_name(file, 'n', other.id);
-	int fd = CHECK_SYS(openat(dirfd, file, O_RDWR));
+	int fd = CHECK_SYS(openat(names_dir, file, O_RDWR));
 	CHECK_SYS(ftruncate(fd, 4096));
-	CHECK_EQ(ptrc_names_open(dirfd, geteuid(), other.id, NULL, &again), EPERM);
+	CHECK_EQ(ptrc_names_open(names_dir, geteuid(), other.id, NULL, &again), EPERM);
 	close(fd);
-	ptrc_names_release(dirfd, geteuid(), wrong);
-	ptrc_names_unmap(&other);
-	ptrc_names_release(dirfd, geteuid(), other.id);
-	ptrc_names_unmap(&n);
-	ptrc_names_release(dirfd, geteuid(), n.id);
+	ptrc_names_release(names_dir, geteuid(), wrong);
+	drop_names(&other);
+	drop_names(&n);
 }
 
 TEST(a_damaged_index_ends_every_search, "EVENTID-24 GEN-05")
 {
 	enum { count = 100 };
-	struct ptrc_names n;
-	char name[PTRC_NAME_BYTES];
-	int dirfd = open_dir();
-
 	/* Chains that lead nowhere, to themselves, upwards and beyond all names. */
-	for (uint32_t round = 0; round < 6; round++) {
-		uint16_t to = round == 0   ? 1
-			      : round == 1 ? 50
-			      : round == 2 ? count
-			      : round == 3 ? count + 1
-			      : round == 4 ? PTRC_NAMES_MAX
-					   : UINT16_MAX;
+	static const uint16_t to[] = {1, 50, count, count + 1, PTRC_NAMES_MAX, UINT16_MAX};
+	char name[PTRC_NAME_BYTES];
 
-		CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
-		for (int i = 0; i < count; i++) {
-			number_name(name, i);
-			register_name(&n, name);
-		}
+	for (size_t round = 0; round < 6; round++) {
+		struct ptrc_names n = make_names();
+
+		for (int i = 0; i < count; i++)
+			register_number(&n, i);
 		for (uint32_t i = 0; i < PTRC_NAMES_BUCKET_COUNT; i++)
-			atomic_store(&n.object->bucket[i], to);
+			atomic_store(&n.object->bucket[i], to[round]);
 		for (uint32_t i = 0; i < count; i++)
-			atomic_store(&n.object->entry[i].next, to);
+			atomic_store(&n.object->entry[i].next, to[round]);
 		for (int i = 0; i < 2 * count; i++) {
-			uint32_t id;
+			uint32_t id = register_number(&n, i);
 
-			number_name(name, i);
-			CHECK_OK(ptrc_names_register(&n, name, &id));
 			CHECK(id > PTRC_ID_UNNAMED);
 			CHECK_OK(ptrc_names_get(&n, id, name));
 		}
-		ptrc_names_unmap(&n);
-		ptrc_names_release(dirfd, geteuid(), n.id);
+		drop_names(&n);
 	}
 }
 
@@ -445,11 +393,9 @@ static uint32_t check_names(struct ptrc_names *n)
 
 TEST(a_stopped_registration_holds_up_nobody, "EVENTID-03")
 {
-	struct ptrc_names n, copy;
+	struct ptrc_names n = make_names(), copy;
 	char got[PTRC_NAME_BYTES];
-	int dirfd = open_dir();
 
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
 	CHECK_EQ(register_name(&n, "before"), 10);
 	/* As if a thread had claimed the next entry and written half of its name. */
 	atomic_store(&n.object->entry[1].state, PTRC_NAMES_CLAIMED);
@@ -469,23 +415,19 @@ TEST(a_stopped_registration_holds_up_nobody, "EVENTID-03")
 	CHECK_EQ(register_name(&n, "more"), 15);
 	CHECK_EQ(check_names(&n), 5);
 	/* A copy has the same identifiers. */
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), n.object, 4, NULL, &copy));
+	copy = copy_names(n.object, 4);
 	CHECK_EQ(ptrc_names_get(&copy, 11, got), EINVAL);
 	CHECK_EQ(register_name(&copy, "beh"), 13);
 	CHECK_EQ(check_names(&copy), 3);
-	ptrc_names_unmap(&copy);
-	ptrc_names_release(dirfd, geteuid(), copy.id);
-	ptrc_names_unmap(&n);
-	ptrc_names_release(dirfd, geteuid(), n.id);
+	drop_names(&copy);
+	drop_names(&n);
 }
 
 TEST(claims_that_are_not_sound_end, "GEN-05")
 {
-	struct ptrc_names n;
-	int dirfd = open_dir();
+	struct ptrc_names n = make_names();
 	uint32_t id = 77;
 
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
 	/* States that nobody stores cost an entry each, and no time. */
 	for (uint32_t i = 0; i < 100; i++)
 		atomic_store(&n.object->entry[i].state, (uint16_t)(0x7a00 + i));
@@ -508,29 +450,24 @@ TEST(claims_that_are_not_sound_end, "GEN-05")
 	CHECK_EQ(register_name(&n, "c"), PTRC_ID_UNNAMED);
 	CHECK_EQ(ptrc_names_count_refused(n.object->refused_seen), 2);
 	CHECK_STR_EQ(n.object->refused, "c");
-	ptrc_names_unmap(&n);
-	ptrc_names_release(dirfd, geteuid(), n.id);
+	drop_names(&n);
 }
 
 /* Four processes register the same names, each in another order, and are stopped and killed
  * meanwhile. */
-static void stop_and_kill(int dirfd, unsigned int *seed)
+static void stop_and_kill(unsigned int *seed)
 {
 	enum { family = 4, names = 1500 };
-	struct ptrc_names n;
-	char name[PTRC_NAME_BYTES];
+	struct ptrc_names n = make_names();
 	size_t bytes = family * names * sizeof(uint32_t);
 	_Atomic uint32_t(*ids)[names] = harness_share(bytes);
 	pid_t pids[family];
 
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
 	for (int p = 0; p < family; p++) {
 		pids[p] = harness_fork();
 		if (pids[p] == 0) {
-			for (int i = p * 100, end = i + names; i < end; i++) {
-				number_name(name, i % names);
-				atomic_store(&ids[p][i % names], register_name(&n, name));
-			}
+			for (int i = p * 100, end = i + names; i < end; i++)
+				atomic_store(&ids[p][i % names], register_number(&n, i % names));
 			_exit(0);
 		}
 	}
@@ -554,23 +491,21 @@ static void stop_and_kill(int dirfd, unsigned int *seed)
 	}
 	CHECK_EQ(check_names(&n), names);
 	for (int i = 0; i < names; i++) {
-		number_name(name, i);
-		uint32_t id = register_name(&n, name);
+		uint32_t id = register_number(&n, i);
+
 		for (int p = 0; p < family; p++)
 			CHECK(ids[p][i] == id || (p == family - 1 && ids[p][i] == 0));
 	}
 	munmap(ids, bytes);
-	ptrc_names_unmap(&n);
-	ptrc_names_release(dirfd, geteuid(), n.id);
+	drop_names(&n);
 }
 
 TEST(registrations_stopped_and_killed_at_random_lose_and_double_nothing, "EVENTID-03 EVENTID-29")
 {
 	unsigned int seed = (unsigned int)getpid();
-	int dirfd = open_dir();
 
 	for (int round = 0; round < 40; round++)
-		stop_and_kill(dirfd, &seed);
+		stop_and_kill(&seed);
 }
 
 #if defined(__x86_64__)
@@ -581,13 +516,26 @@ struct stepped {
 	struct ptrc_names n;
 };
 
+static void wait_for_trap(pid_t pid)
+{
+	int status;
+
+	CHECK_SYS(waitpid(pid, &status, 0));
+	CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+}
+
+static void go_on(pid_t pid, enum __ptrace_request request)
+{
+	CHECK_SYS(ptrace(request, pid, NULL, NULL));
+	wait_for_trap(pid);
+}
+
 /* Registers a name in each round, between two breakpoints. */
 static pid_t fork_stepped(struct stepped *s)
 {
 	char name[PTRC_NAME_BYTES];
 	pid_t pid = harness_fork();
 	uint32_t id = 0;
-	int status;
 
 	if (pid == 0) {
 		CHECK_SYS(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
@@ -599,18 +547,8 @@ static pid_t fork_stepped(struct stepped *s)
 			__asm__ volatile("int3" ::: "memory");
 		}
 	}
-	CHECK_SYS(waitpid(pid, &status, 0));
-	CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+	wait_for_trap(pid);
 	return pid;
-}
-
-static void go_on(pid_t pid, enum __ptrace_request request)
-{
-	int status;
-
-	CHECK_SYS(ptrace(request, pid, NULL, NULL));
-	CHECK_SYS(waitpid(pid, &status, 0));
-	CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
 }
 
 /* What is done to a process that stands in the middle of its registration. */
@@ -661,8 +599,7 @@ static void step_round(struct stepped *s, pid_t *pid, bool from_claim, long step
 		id = register_name(&s->n, mine);
 	atomic_store(&s->round, round + 1);
 	if (fate == KILLED) {
-		CHECK_SYS(kill(*pid, SIGKILL));
-		CHECK_SYS(waitpid(*pid, NULL, 0));
+		harness_kill(*pid);
 		*pid = fork_stepped(s);
 		register_name(&s->n, mine);
 		return;
@@ -700,8 +637,7 @@ TEST(a_registration_may_be_stopped_or_killed_at_any_instruction, "EVENTID-03 EVE
 		step_round(s, &pid, true, steps, (enum fate)(rounds++ % FATES));
 		stride = steps > entered - claimed + 8 ? sample * 16 : inner;
 	}
-	kill(pid, SIGKILL);
-	CHECK_SYS(waitpid(pid, NULL, 0));
+	harness_kill(pid);
 	CHECK_EQ(check_names(&s->n), 2 * rounds + 1);
 	NOTE("%u rounds, %u entries given up", rounds, ptrc_names_count(&s->n) - 2 * rounds - 1);
 	CHECK_GT(ptrc_names_count(&s->n), 2 * rounds + 1);
@@ -719,7 +655,6 @@ struct described {
 static pid_t fork_describing(struct described *d)
 {
 	pid_t pid = harness_fork();
-	int status;
 
 	if (pid == 0) {
 		CHECK_SYS(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
@@ -731,18 +666,14 @@ static pid_t fork_describing(struct described *d)
 			__asm__ volatile("int3" ::: "memory");
 		}
 	}
-	CHECK_SYS(waitpid(pid, &status, 0));
-	CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+	wait_for_trap(pid);
 	return pid;
 }
 
 /* Has a name of its own for each round. */
 static void next_name(struct described *d, uint32_t round)
 {
-	char name[PTRC_NAME_BYTES];
-
-	number_name(name, (int)round);
-	atomic_store(&d->id, register_name(&d->n, name));
+	atomic_store(&d->id, register_number(&d->n, (int)round));
 	atomic_store(&d->result, 0);
 }
 
@@ -761,8 +692,7 @@ static void describe_round(struct described *d, pid_t *pid, long steps, uint32_t
 	for (long i = 0; i < steps; i++)
 		go_on(*pid, PTRACE_SINGLESTEP);
 	if (is_killed) {
-		CHECK_SYS(kill(*pid, SIGKILL));
-		CHECK_SYS(waitpid(*pid, NULL, 0));
+		harness_kill(*pid);
 		*pid = fork_describing(d);
 	}
 	other = register_name(&d->n, "another one");
@@ -798,8 +728,7 @@ TEST(a_process_may_be_stopped_or_killed_while_it_adds_a_layout, "")
 	NOTE("%ld instructions", end);
 	for (long steps = getpid() % sample; steps < end; steps += sample)
 		describe_round(d, &pid, steps, round++);
-	kill(pid, SIGKILL);
-	CHECK_SYS(waitpid(pid, NULL, 0));
+	harness_kill(pid);
 	/* Each name has its layout, and the list has each once. */
 	CHECK_EQ(ptrc_names_object_described(d->n.object, round + 1), PTRC_NAMES_MAX);
 	for (uint32_t i = 0; i <= round; i++)
@@ -811,46 +740,26 @@ TEST(a_process_may_be_stopped_or_killed_while_it_adds_a_layout, "")
 
 TEST(a_name_that_a_dead_process_did_not_enter_is_found, "EVENTID-03 GEN-05")
 {
-	struct ptrc_names n, copy;
+	struct ptrc_names n = make_names(), copy;
 	char name[PTRC_NAME_BYTES];
-	int dirfd = open_dir();
 
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
 	for (int i = 0; i < 3000; i++) {
-		number_name(name, i);
-		CHECK_EQ(register_name(&n, name), 10 + i);
+		CHECK_EQ(register_number(&n, i), 10 + i);
 		/* As if it had been killed between the count and the index. */
 		uint32_t bucket = atomic_load(&n.object->entry[i].hash) % PTRC_NAMES_BUCKET_COUNT;
 		CHECK_EQ(atomic_load(&n.object->bucket[bucket]), i + 1);
 		atomic_store(&n.object->bucket[bucket], atomic_load(&n.object->entry[i].next));
 		if (i % 3 == 0)
-			CHECK_EQ(register_name(&n, name), 10 + i);
+			CHECK_EQ(register_number(&n, i), 10 + i);
 	}
 	CHECK_EQ(ptrc_names_count(&n), 3000);
 	/* A copy of some of them has an index of its own. */
-	CHECK_OK(ptrc_names_create(dirfd, geteuid(), n.object, 2000, NULL, &copy));
+	copy = copy_names(n.object, 2000);
 	for (int i = 0; i < 3000; i++) {
 		number_name(name, i);
 		CHECK_EQ(ptrc_names_find(n.object, 1000, name), i < 1000 ? 10 + i : 0);
 		CHECK_EQ(ptrc_names_find(copy.object, PTRC_NAMES_MAX, name), i < 2000 ? 10 + i : 0);
 	}
-	ptrc_names_unmap(&copy);
-	ptrc_names_release(dirfd, geteuid(), copy.id);
-	ptrc_names_unmap(&n);
-	ptrc_names_release(dirfd, geteuid(), n.id);
-}
-
-TEST(private_table_works_alike, "EVENTID-01 EXEC-13")
-{
-	struct ptrc_names n;
-	char name[PTRC_NAME_BYTES];
-
-	CHECK_OK(ptrc_names_create_private(&n));
-	for (int i = 0; i < (int)PTRC_NAMES_MAX; i++) {
-		number_name(name, i);
-		CHECK_EQ(register_name(&n, name), 10 + i);
-	}
-	CHECK_EQ(register_name(&n, "one more"), PTRC_ID_UNNAMED);
-	CHECK_EQ(register_name(&n, "event-7"), 17);
-	ptrc_names_unmap(&n);
+	drop_names(&copy);
+	drop_names(&n);
 }

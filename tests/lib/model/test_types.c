@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Event types with a layout: opened, told by streams and logs, made of the members of a structure. */
 #include "include/posixtrace-private.h"
-#include "tests/support/private_user.h"
-
 #include "tests/support/logs.h"
+#include "tests/support/names.h"
+#include "tests/support/private_user.h"
 
 #include <fcntl.h>
 #include <posixtrace-control.h>
@@ -13,9 +13,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "lib/base/shmdir.h"
 #include "lib/model/layout_text.h"
-#include "lib/model/names.h"
 
 #define QUERY "u64 id, u32 rows, str sql"
 
@@ -415,15 +413,6 @@ TEST(another_program_image_finds_the_layout, "", NEEDS_EXEC)
 
 /* ---- the names object ---- */
 
-static struct ptrc_names make_names(int *dirfd)
-{
-	struct ptrc_names n;
-
-	CHECK_OK(ptrc_shmdir_open(geteuid(), true, dirfd));
-	CHECK_OK(ptrc_names_create(*dirfd, geteuid(), NULL, 0, NULL, &n));
-	return n;
-}
-
 static uint32_t add_type(struct ptrc_names *n, const char *name, const char *layout)
 {
 	uint32_t id;
@@ -436,8 +425,7 @@ static uint32_t add_type(struct ptrc_names *n, const char *name, const char *lay
 TEST(a_layout_that_was_half_made_is_made, "")
 {
 	char text[PTRC_NAMES_LAYOUT_BYTES];
-	int dirfd;
-	struct ptrc_names n = make_names(&dirfd);
+	struct ptrc_names n = make_names();
 	uint32_t a = add_type(&n, "a", "u8 a"), b = add_type(&n, "b", "u8 b"), c;
 
 	/* The thread that opened b was killed when the layout was in the list. */
@@ -457,8 +445,7 @@ TEST(a_layout_that_was_half_made_is_made, "")
 	CHECK_EQ(ptrc_names_set_layout(&n, c, "u8 d", 4), EEXIST);
 	CHECK_OK(ptrc_names_set_layout(&n, c, "u8 c", 4));
 	CHECK_OK(ptrc_names_get_layout(&n, a, text));
-	ptrc_names_unmap(&n);
-	ptrc_names_release(dirfd, geteuid(), n.id);
+	drop_names(&n);
 }
 
 TEST(a_damaged_names_object_does_no_harm, "")
@@ -475,8 +462,7 @@ TEST(a_damaged_names_object_does_no_harm, "")
 					  UINT32_MAX - 3};
 	struct ptrc_names_text head = {.index = 0, .bytes = UINT16_MAX};
 	char text[PTRC_NAMES_LAYOUT_BYTES];
-	int dirfd;
-	struct ptrc_names n = make_names(&dirfd), copy;
+	struct ptrc_names n = make_names(), copy;
 	uint32_t a = add_type(&n, "a", "u8 a"), b = add_type(&n, "b", "u8 b");
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
@@ -484,12 +470,11 @@ TEST(a_damaged_names_object_does_no_harm, "")
 		atomic_store(&n.object->layouts[0], places[i]);
 		CHECK_EQ(ptrc_names_get_layout(&n, a, text), ENODATA);
 		ptrc_names_object_described(n.object, 0);
-		CHECK_OK(ptrc_names_create(dirfd, geteuid(), n.object, 2, NULL, &copy));
+		copy = copy_names(n.object, 2);
 		CHECK_EQ(ptrc_names_get_layout(&copy, a, text), ENODATA);
 		CHECK_OK(ptrc_names_get_layout(&copy, b, text));
 		CHECK_STR_EQ(text, "u8 b");
-		ptrc_names_unmap(&copy);
-		ptrc_names_release(dirfd, geteuid(), copy.id);
+		drop_names(&copy);
 	}
 	atomic_store(&n.object->entry[0].layout, 4);
 	memcpy(n.object->texts + 4, &head, sizeof(head));
@@ -510,8 +495,7 @@ TEST(a_damaged_names_object_does_no_harm, "")
 		}
 		atomic_store(words[word], was);
 	}
-	ptrc_names_unmap(&n);
-	ptrc_names_release(dirfd, geteuid(), n.id);
+	drop_names(&n);
 }
 
 struct racer {
@@ -533,8 +517,7 @@ static void *race(void *arg)
 TEST(the_first_of_several_threads_counts, "")
 {
 	enum { THREADS = 6 };
-	int dirfd;
-	struct ptrc_names n = make_names(&dirfd);
+	struct ptrc_names n = make_names();
 	struct racer racers[THREADS];
 	pthread_t threads[THREADS];
 	char text[PTRC_NAMES_LAYOUT_BYTES], name[32], expected[32];
@@ -556,8 +539,7 @@ TEST(the_first_of_several_threads_counts, "")
 			CHECK_EQ(racers[i].result, strcmp(text, expected) ? EEXIST : 0);
 		}
 	}
-	ptrc_names_unmap(&n);
-	ptrc_names_release(dirfd, geteuid(), n.id);
+	drop_names(&n);
 }
 
 /* ---- structures ---- */
