@@ -431,6 +431,20 @@ __attribute__((unused)) static inline void harness_stop(pid_t pid)
 		harness_fail("process %d does not stop", (int)pid);
 }
 
+/* In a child: stands still, so that its parent, in harness_wait_until_still(), goes on. */
+__attribute__((noreturn, unused)) static inline void harness_stand_still(void)
+{
+	raise(SIGSTOP);
+	_exit(0);
+}
+
+__attribute__((unused)) static inline void harness_wait_until_still(pid_t pid)
+{
+	int status = 0;
+	if (waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status))
+		harness_fail("process %d ends before it stands still", (int)pid);
+}
+
 __attribute__((unused)) static inline pid_t harness_fork(void)
 {
 	fflush(NULL);

@@ -24,16 +24,10 @@
 #define KIB ((size_t)1024)
 #define NAME "event"
 
-/* A directory of the case, and the path of a file in it. */
+/* A directory of the case, which goes at its end, and the path of a file in it. */
 static char directory[64];
 static char path[128];
-
-static void make_directory(void)
-{
-	strcpy(directory, "/tmp/posixtrace-salvage-XXXXXX");
-	CHECK(mkdtemp(directory));
-	snprintf(path, sizeof(path), "%s/log", directory);
-}
+static pid_t directory_owner;
 
 static const char *beside(const char *name)
 {
@@ -47,9 +41,12 @@ static const char *beside(const char *name)
 
 static void remove_directory(void)
 {
-	DIR *dir = opendir(directory);
 	struct dirent *entry;
 
+	if (getpid() != directory_owner)
+		return;
+	umount(directory);
+	DIR *dir = opendir(directory);
 	while (dir && (entry = readdir(dir)))
 		unlinkat(dirfd(dir), entry->d_name, 0);
 	if (dir)
@@ -57,31 +54,32 @@ static void remove_directory(void)
 	rmdir(directory);
 }
 
-static void kill_and_reap(pid_t pid, pid_t keeper)
+static void make_directory(void)
 {
-	if (keeper) {
-		kill_both(pid, keeper);
-	} else {
-		harness_kill(pid);
-	}
+	strcpy(directory, "/tmp/posixtrace-salvage-XXXXXX");
+	CHECK(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/log", directory);
+	if (!directory_owner)
+		CHECK_EQ(atexit(remove_directory), 0);
+	directory_owner = getpid();
 }
 
-static void say(int fd)
+static int make_file(const char *file)
 {
-	CHECK_EQ(write(fd, "", 1), 1);
-	for (;;)
-		pause();
+	return CHECK_SYS(open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+}
+
+static int open_to_read(const char *file)
+{
+	return CHECK_SYS(open(file, O_RDONLY | O_CLOEXEC));
 }
 
 /* A process that traces itself, flushes `flushed` events and not the rest, and is killed together
  * with its keeper. fd -1: without a log. */
 static void crash(int fd, const trace_attr_t *attr, uint32_t flushed, uint32_t rest)
 {
-	int ready[2];
-	char byte = 0;
-
-	open_pipe(ready, 0);
 	pid_t pid = harness_fork();
+
 	if (pid == 0) {
 		trace_event_id_t id = ts_id(NAME);
 		trace_id_t trid = fd < 0 ? ts_create(0, attr) : ts_create_log(0, attr, fd);
@@ -91,14 +89,16 @@ static void crash(int fd, const trace_attr_t *attr, uint32_t flushed, uint32_t r
 			ts_flush(trid);
 		}
 		emit_run(id, flushed, flushed + rest, 40);
-		say(ready[1]);
+		harness_stand_still();
 	}
-	close(ready[1]);
-	CHECK_EQ(read(ready[0], &byte, 1), 1);
-	close(ready[0]);
-	pid_t keeper = fd < 0 ? 0 : other_holder(fd, pid);
-	CHECK(fd < 0 || keeper > 0);
-	kill_and_reap(pid, keeper);
+	harness_wait_until_still(pid);
+	if (fd < 0) {
+		harness_kill(pid);
+	} else {
+		pid_t keeper = other_holder(fd, pid);
+		CHECK_GT(keeper, 0);
+		kill_both(pid, keeper);
+	}
 }
 
 static trace_attr_t append_attr(void)
@@ -107,14 +107,20 @@ static trace_attr_t append_attr(void)
 }
 
 /* Begins the log at `path` and crashes. */
+static void crash_at_path(const trace_attr_t *attr, uint32_t flushed, uint32_t rest)
+{
+	int fd = make_file(path);
+
+	crash(fd, attr, flushed, rest);
+	close(fd);
+}
+
 static void crash_with_log(uint32_t flushed, uint32_t rest)
 {
 	trace_attr_t attr = append_attr();
 
 	make_directory();
-	int fd = (int)CHECK_SYS(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-	crash(fd, &attr, flushed, rest);
-	close(fd);
+	crash_at_path(&attr, flushed, rest);
 }
 
 static void create_once(void)
@@ -208,7 +214,6 @@ TEST(a_log_that_was_renamed_is_finished_where_it_is, "", NEEDS_KEEPER)
 	expect_log(beside("log.1"), 0, 1000);
 	CHECK(!is_there(path));
 	CHECK(!is_there(beside("log.salvaged")));
-	remove_directory();
 }
 
 TEST(a_log_under_another_of_its_names_is_finished, "", NEEDS_KEEPER)
@@ -217,11 +222,10 @@ TEST(a_log_under_another_of_its_names_is_finished, "", NEEDS_KEEPER)
 	CHECK_SYS(link(path, beside("linked")));
 	CHECK_SYS(unlink(path));
 	/* Onto another file, too. */
-	close((int)CHECK_SYS(open(beside("other"), O_RDWR | O_CREAT | O_CLOEXEC, 0600)));
+	close(make_file(beside("other")));
 	CHECK_SYS(rename(beside("linked"), beside("other")));
 	create_once();
 	expect_log(beside("other"), 0, 1000);
-	remove_directory();
 }
 
 TEST(a_log_that_somebody_has_open_is_finished_in_another_directory, "", NEEDS_KEEPER)
@@ -242,7 +246,6 @@ TEST(a_log_that_somebody_has_open_is_finished_in_another_directory, "", NEEDS_KE
 	harness_kill(holder);
 	expect_log(there, 0, 1000);
 	CHECK_SYS(unlink(there));
-	remove_directory();
 }
 
 TEST(beside_a_log_that_is_gone_the_rest_is_saved, "", NEEDS_KEEPER)
@@ -253,7 +256,6 @@ TEST(beside_a_log_that_is_gone_the_rest_is_saved, "", NEEDS_KEEPER)
 	expect_log(beside("log.salvaged"), 100, 1000);
 	CHECK(!is_there(path));
 	CHECK_EQ(orphan_count(), 0);
-	remove_directory();
 }
 
 /* The kernel says then that it was deleted, behind its path. */
@@ -262,14 +264,13 @@ TEST(beside_a_log_that_had_no_name_any_more_the_rest_is_saved, "", NEEDS_KEEPER)
 	trace_attr_t attr = append_attr();
 
 	make_directory();
-	int fd = (int)CHECK_SYS(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+	int fd = make_file(path);
 	CHECK_SYS(unlink(path));
 	crash(fd, &attr, 100, 900);
 	close(fd);
 	create_once();
 	expect_log(beside("log.salvaged"), 100, 1000);
 	CHECK_EQ(orphan_count(), 0);
-	remove_directory();
 }
 
 /* A file with the old name is not the log, whatever it is. */
@@ -282,8 +283,7 @@ TEST(no_file_is_ever_replaced_or_written_to, "", NEEDS_KEEPER)
 	crash_with_log(100, 900);
 	CHECK_SYS(unlink(path));
 	for (size_t i = 0; i < 2; i++) {
-		int fd = (int)CHECK_SYS(
-			open(beside(names[i]), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+		int fd = make_file(beside(names[i]));
 		CHECK_EQ(write(fd, text, sizeof(text)), sizeof(text));
 		close(fd);
 	}
@@ -291,25 +291,23 @@ TEST(no_file_is_ever_replaced_or_written_to, "", NEEDS_KEEPER)
 	create_once();
 	expect_log(beside("log.salvaged.3"), 100, 1000);
 	for (size_t i = 0; i < 2; i++) {
-		int fd = (int)CHECK_SYS(open(beside(names[i]), O_RDONLY | O_CLOEXEC));
+		int fd = open_to_read(beside(names[i]));
 		CHECK_EQ(ts_file_size(fd), sizeof(text));
 		CHECK_EQ(read(fd, got, sizeof(got)), sizeof(got));
 		CHECK_STR_EQ(got, text);
 		close(fd);
 	}
 	CHECK(!is_there(beside("nowhere")));
-	remove_directory();
 }
 
 TEST(a_log_deleted_but_open_counts_as_gone, "", NEEDS_KEEPER)
 {
 	crash_with_log(100, 900);
-	int fd = (int)CHECK_SYS(open(path, O_RDONLY | O_CLOEXEC));
+	int fd = open_to_read(path);
 	CHECK_SYS(unlink(path));
 	create_once();
 	expect_log(beside("log.salvaged"), 100, 1000);
 	close(fd);
-	remove_directory();
 }
 
 TEST(beside_a_log_that_was_cut_the_rest_is_saved, "", NEEDS_KEEPER)
@@ -319,10 +317,9 @@ TEST(beside_a_log_that_was_cut_the_rest_is_saved, "", NEEDS_KEEPER)
 	create_once();
 	expect_log(beside("log.salvaged"), 1000, 1900);
 	CHECK_EQ(orphan_count(), 0);
-	int fd = (int)CHECK_SYS(open(path, O_RDONLY | O_CLOEXEC));
+	int fd = open_to_read(path);
 	CHECK_EQ(lseek(fd, 0, SEEK_END), 1000);
 	close(fd);
-	remove_directory();
 }
 
 TEST(a_ring_that_is_gone_is_saved_as_a_ring, "", NEEDS_KEEPER)
@@ -331,13 +328,10 @@ TEST(a_ring_that_is_gone_is_saved_as_a_ring, "", NEEDS_KEEPER)
 		log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_LOOP, 1024 * KIB);
 
 	make_directory();
-	int fd = (int)CHECK_SYS(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-	crash(fd, &attr, 100, 900);
-	close(fd);
+	crash_at_path(&attr, 100, 900);
 	CHECK_SYS(unlink(path));
 	create_once();
 	expect_log(beside("log.salvaged"), 100, 1000);
-	remove_directory();
 }
 
 TEST(a_create_with_the_same_log_saves_the_rest_first, "", NEEDS_KEEPER)
@@ -350,7 +344,6 @@ TEST(a_create_with_the_same_log_saves_the_rest_first, "", NEEDS_KEEPER)
 	close(fd);
 	expect_log(path, 0, 5);
 	expect_log(beside("log.salvaged"), 100, 1000);
-	remove_directory();
 }
 
 /*
@@ -381,7 +374,6 @@ TEST(without_a_directory_the_stream_stays_until_there_is_one, "", NEEDS_KEEPER)
 	expect_log(written, 100, 1000);
 	CHECK_EQ(orphan_count(), 0);
 	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, written), ESRCH);
-	remove_directory();
 }
 
 TEST(a_stream_whose_log_was_a_pipe_needs_a_path, "", NEEDS_KEEPER)
@@ -399,7 +391,6 @@ TEST(a_stream_whose_log_was_a_pipe_needs_a_path, "", NEEDS_KEEPER)
 	CHECK_OK(posixtrace_salvage_orphan(o.pt_id, path, NULL));
 	expect_log(path, 10, 20);
 	CHECK_EQ(orphan_count(), 0);
-	remove_directory();
 }
 
 TEST(without_permission_the_stream_stays, "", NEEDS_KEEPER)
@@ -418,7 +409,6 @@ TEST(without_permission_the_stream_stays, "", NEEDS_KEEPER)
 	create_once();
 	CHECK_EQ(orphan_count(), 0);
 	expect_log(beside("log.salvaged"), 100, 1000);
-	remove_directory();
 }
 
 TEST(a_log_that_may_not_be_written_to_any_more_is_left_alone, "", NEEDS_KEEPER)
@@ -429,10 +419,9 @@ TEST(a_log_that_may_not_be_written_to_any_more_is_left_alone, "", NEEDS_KEEPER)
 	CHECK_SYS(chmod(path, 0400));
 	create_once();
 	expect_log(beside("log.salvaged"), 100, 1000);
-	int fd = (int)CHECK_SYS(open(path, O_RDONLY | O_CLOEXEC));
+	int fd = open_to_read(path);
 	CHECK_EQ(log_status(fd).posix_stream_flush_error, EOWNERDEAD);
 	close(fd);
-	remove_directory();
 }
 
 /* In a mount namespace of its own: the file system of the log is small and full. */
@@ -445,9 +434,7 @@ TEST(on_a_full_disk_the_stream_stays_and_goes_elsewhere, "", NEEDS_KEEPER)
 	if (!enter_mount_namespace() || mount("none", directory, "tmpfs", 0, "size=512k") < 0)
 		SKIP("no file system can be mounted");
 	trace_attr_t attr = append_attr();
-	int fd = (int)CHECK_SYS(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-	crash(fd, &attr, 10, 15000);
-	close(fd);
+	crash_at_path(&attr, 10, 15000);
 	for (int i = 0; i < 2; i++)
 		create_once();
 	struct posixtrace_orphan o = only_orphan();
@@ -467,32 +454,23 @@ TEST(on_a_full_disk_the_stream_stays_and_goes_elsewhere, "", NEEDS_KEEPER)
 	CHECK_OK(posixtrace_salvage_orphan(o.pt_id, elsewhere, written));
 	expect_log(elsewhere, 10, 15010);
 	CHECK_SYS(unlink(elsewhere));
-	umount(directory);
-	rmdir(directory);
 }
 
 TEST(a_log_that_does_not_come_to_its_disk_leaves_the_stream, "", NEEDS_KEEPER)
 {
 	needs_own_directory();
 	crash_with_log(100, 100);
-	pid_t pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		if (!failing_sync_begin(EIO))
-			_exit(77);
-		struct posixtrace_orphan o = only_orphan();
-		CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), EIO);
+			SKIP("no filters of system calls");
+		CHECK_EQ(posixtrace_salvage_orphan(only_orphan().pt_id, NULL, NULL), EIO);
 		_exit(0);
 	}
-	int status = harness_reap(pid);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-		SKIP("no filters of system calls");
-	CHECK_EQ(status, 0);
 	/* What did not come to the disk is still there for one that works. */
 	CHECK(only_orphan().pt_events >= 100);
 	CHECK_OK(posixtrace_salvage_orphan(only_orphan().pt_id, NULL, NULL));
 	expect_log(path, 0, 200);
 	CHECK_EQ(orphan_count(), 0);
-	remove_directory();
 }
 
 TEST(on_a_read_only_file_system_the_stream_stays, "", NEEDS_KEEPER)
@@ -502,9 +480,7 @@ TEST(on_a_read_only_file_system_the_stream_stays, "", NEEDS_KEEPER)
 	if (!enter_mount_namespace() || mount("none", directory, "tmpfs", 0, "size=1m") < 0)
 		SKIP("no file system can be mounted");
 	trace_attr_t attr = append_attr();
-	int fd = (int)CHECK_SYS(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-	crash(fd, &attr, 10, 90);
-	close(fd);
+	crash_at_path(&attr, 10, 90);
 	CHECK_SYS(mount("none", directory, NULL, MS_REMOUNT | MS_RDONLY, NULL));
 	create_once();
 	struct posixtrace_orphan o = only_orphan();
@@ -513,8 +489,6 @@ TEST(on_a_read_only_file_system_the_stream_stays, "", NEEDS_KEEPER)
 	create_once();
 	CHECK_EQ(orphan_count(), 0);
 	expect_log(path, 0, 100);
-	umount(directory);
-	rmdir(directory);
 }
 
 /*
@@ -548,32 +522,27 @@ TEST(a_plain_stream_of_a_killed_controller_is_salvaged, "", NEEDS_KEEPER)
 		CHECK_STR_EQ(written, i ? beside("log.2") : path);
 		CHECK_EQ(orphan_count(), 0);
 	}
-	remove_directory();
 }
 
 /* No thread of the target has recorded anything. */
 TEST(a_plain_stream_that_only_guests_have_recorded_into_is_salvaged, "", NEEDS_KEEPER)
 {
-	char written[4096], byte = 0;
+	char written[4096];
 	unsigned int streams;
-	int ready[2];
 
 	needs_own_directory();
 	make_directory();
-	open_pipe(ready, 0);
 	pid_t pid = harness_fork();
 	if (pid == 0) {
-		ts_start(ts_create(0, NULL));
-		say(ready[1]);
+		ts_create_running(0, NULL);
+		harness_stand_still();
 	}
-	close(ready[1]);
-	CHECK_EQ(read(ready[0], &byte, 1), 1);
-	close(ready[0]);
+	harness_wait_until_still(pid);
 	for (uint32_t n = 0; n < 100; n++) {
 		CHECK_OK(posixtrace_event_for(pid, NAME, NULL, &n, sizeof(n), &streams));
 		CHECK_EQ(streams, 1);
 	}
-	kill_and_reap(pid, 0);
+	harness_kill(pid);
 	CHECK_EQ(only_orphan().pt_events, 101);
 	/* Neither a create nor the end of a program removes it. */
 	create_once();
@@ -584,7 +553,6 @@ TEST(a_plain_stream_that_only_guests_have_recorded_into_is_salvaged, "", NEEDS_K
 	CHECK_OK(posixtrace_salvage_orphan(o.pt_id, path, written));
 	expect_log(written, 0, 100);
 	CHECK_EQ(orphan_count(), 0);
-	remove_directory();
 }
 
 TEST(a_plain_stream_without_unread_events_is_no_orphan, "")
@@ -633,11 +601,10 @@ TEST(plain_orphans_give_way_to_a_stream, "", NEEDS_KEEPER)
 	struct ptrc_inspected_system system;
 
 	needs_own_directory();
-	pid_t pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		if (!enter_mount_namespace() ||
 		    mount("none", "/dev/shm", "tmpfs", 0, "size=8m,mode=1777") < 0)
-			_exit(77);
+			SKIP("no file system can be mounted");
 		trace_attr_t small = ts_attr(POSIX_TRACE_LOOP, 1024 * KIB, 0);
 		crash(-1, &small, 0, 10);
 		crash(-1, &small, 0, 10);
@@ -649,24 +616,18 @@ TEST(plain_orphans_give_way_to_a_stream, "", NEEDS_KEEPER)
 		CHECK_EQ(system.pt_dropped_orphans, 2 - orphan_count());
 		_exit(0);
 	}
-	int status = harness_reap(pid);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-		SKIP("no file system can be mounted");
-	CHECK_EQ(status, 0);
 }
 
 static void create_under_a_file_size_limit(void)
 {
 	const struct rlimit limit = {4096 * KIB, 4096 * KIB};
-	pid_t pid = harness_fork();
 	trace_id_t trid;
 
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
 		CHECK_EQ(posix_trace_create(0, NULL, &trid), ENOMEM);
 		_exit(0);
 	}
-	CHECK_EQ(harness_reap(pid), 0);
 }
 
 /* A stream that is larger than /dev/shm, and one that is larger than a file may be. */
@@ -698,18 +659,15 @@ TEST(a_living_target_lets_go_of_the_plain_stream_of_a_killed_controller, "", NEE
 	make_directory();
 	struct ts_target target = ts_target_fork();
 	trace_event_id_t id = ts_target_id(&target, NAME);
-	int ready[2];
-	char byte;
-	open_pipe(ready, 0);
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		ts_create_running(target.pid, NULL);
-		say(ready[1]);
+		harness_stand_still();
 	}
-	CHECK_EQ(read(ready[0], &byte, 1), 1);
+	harness_wait_until_still(pid);
 	for (uint32_t i = 0; i < 100; i++)
 		ts_target_emit(&target, id, i);
-	kill_and_reap(pid, 0);
+	harness_kill(pid);
 	create_once();
 	/* These belong to no stream. */
 	for (uint32_t i = 100; i < 200; i++)
@@ -718,7 +676,6 @@ TEST(a_living_target_lets_go_of_the_plain_stream_of_a_killed_controller, "", NEE
 	/* The names outlive the target. */
 	CHECK_OK(posixtrace_salvage_orphan(only_orphan().pt_id, path, written));
 	expect_log(written, 0, 100);
-	remove_directory();
 }
 
 /*
@@ -727,13 +684,13 @@ TEST(a_living_target_lets_go_of_the_plain_stream_of_a_killed_controller, "", NEE
 
 TEST(a_stream_with_a_living_controller_is_never_touched, "", NEEDS_KEEPER)
 {
-	char name[32], from[128], user[64];
+	char from[128], to[128], user[64];
 	struct dirent *entry;
 	unsigned long long id = 0;
 
 	needs_own_directory();
 	make_directory();
-	int fd = (int)CHECK_SYS(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+	int fd = make_file(path);
 	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 1024 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	emit_run(ts_id(NAME), 0, 100, 40);
 	CHECK_EQ(orphan_count(), 0);
@@ -752,9 +709,7 @@ TEST(a_stream_with_a_living_controller_is_never_touched, "", NEEDS_KEEPER)
 	create_once();
 	CHECK_EQ(orphan_count(), 0);
 	snprintf(from, sizeof(from), "%s/s.%016llx", user, id);
-	snprintf(name, sizeof(name), "o.%016llx", id);
-	char to[128];
-	snprintf(to, sizeof(to), "%s/%s", user, name);
+	snprintf(to, sizeof(to), "%s/o.%016llx", user, id);
 	CHECK_SYS(rename(from, to));
 	create_once();
 	CHECK_EQ(posixtrace_discard_orphan(id), EBUSY);
@@ -762,7 +717,6 @@ TEST(a_stream_with_a_living_controller_is_never_touched, "", NEEDS_KEEPER)
 	ts_shutdown(trid);
 	close(fd);
 	expect_log(path, 0, 100);
-	remove_directory();
 }
 
 /* Opens the stream object of the only orphan, which was put aside. */
@@ -839,16 +793,19 @@ static void end_with_names(void)
 	harness_reap(pid);
 }
 
-TEST(a_stream_of_another_version_stays_and_is_named, "", NEEDS_KEEPER)
+static void set_version(int fd, uint32_t version)
 {
-	uint32_t version = PTRC_SHARED_VERSION + 1;
-
-	needs_own_directory();
-	crash_without_directory();
-	int fd = open_aside();
 	CHECK_EQ(
 		pwrite(fd, &version, sizeof(version), offsetof(struct ptrc_stream_header, version)),
 		sizeof(version));
+}
+
+TEST(a_stream_of_another_version_stays_and_is_named, "", NEEDS_KEEPER)
+{
+	needs_own_directory();
+	crash_without_directory();
+	int fd = open_aside();
+	set_version(fd, PTRC_SHARED_VERSION + 1);
 	create_once();
 	struct posixtrace_orphan o = only_orphan();
 	CHECK_EQ(o.pt_error, ENOTSUP);
@@ -863,25 +820,20 @@ TEST(a_stream_of_another_version_stays_and_is_named, "", NEEDS_KEEPER)
 	create_once();
 	CHECK_EQ(names_count(NULL), needed);
 	/* The right version can still do it. */
-	version--;
-	CHECK_EQ(
-		pwrite(fd, &version, sizeof(version), offsetof(struct ptrc_stream_header, version)),
-		sizeof(version));
+	set_version(fd, PTRC_SHARED_VERSION);
 	close(fd);
 	CHECK_SYS(mkdir(directory, 0700));
 	create_once();
 	expect_log(beside("log.salvaged"), 100, 1000);
-	remove_directory();
 }
 
 /* Creates with every number of free descriptors, of which most fail. */
 static void create_with_few_descriptors(void)
 {
 	struct rlimit limit;
-	pid_t pid = harness_fork();
 	trace_id_t trid;
 
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		close_range(3, ~0U, 0);
 		CHECK_SYS(getrlimit(RLIMIT_NOFILE, &limit));
 		for (limit.rlim_cur = 12; limit.rlim_cur >= 3; limit.rlim_cur--) {
@@ -891,7 +843,6 @@ static void create_with_few_descriptors(void)
 		}
 		_exit(0);
 	}
-	CHECK_EQ(harness_reap(pid), 0);
 }
 
 TEST(the_names_of_a_stream_stay_if_descriptors_are_short, "", NEEDS_KEEPER)
@@ -903,7 +854,6 @@ TEST(the_names_of_a_stream_stay_if_descriptors_are_short, "", NEEDS_KEEPER)
 	create_once();
 	CHECK_EQ(orphan_count(), 0);
 	expect_log(beside("log.salvaged"), 100, 1000);
-	remove_directory();
 }
 
 TEST(absurd_sizes_do_no_harm, "", NEEDS_KEEPER)
@@ -959,7 +909,6 @@ TEST(of_many_salvagers_one_writes_and_no_event_is_doubled, "", NEEDS_KEEPER)
 	CHECK_EQ(orphan_count(), 0);
 	expect_log(beside("log.salvaged"), 100, 5100);
 	CHECK(!is_there(beside("log.salvaged.2")));
-	remove_directory();
 }
 
 /* The keeper that some process has started on the file; 0: none. */
@@ -1078,7 +1027,6 @@ TEST(keepers_that_die_again_and_again_leave_the_stream, "", NEEDS_KEEPER)
 	CHECK_OK(posixtrace_salvage_orphan(o.pt_id, NULL, written));
 	CHECK_STR_EQ(written, path);
 	expect_log(path, 0, 8100);
-	remove_directory();
 }
 
 TEST(bad_arguments_are_refused, "")
