@@ -97,39 +97,62 @@ static int open_object(char kind, uint64_t id)
 	return CHECK_SYS(open(path, O_RDWR | O_CLOEXEC));
 }
 
-/* Nothing to flush: then it only takes over from a dead one. */
-static void work(trace_id_t trid, int log_fd, bool is_flush, long last)
+/* What a keeper does when it has taken over from a dead one. */
+typedef void keepers_work(struct ptrc_keeper_work *k);
+
+static void takes_over(struct ptrc_keeper_work *k)
+{
+	(void)k;
+}
+
+static void flushes(struct ptrc_keeper_work *k)
+{
+	ptrc_stream_marker(&k->stream, POSIX_TRACE_FLUSH_START, NULL, 0);
+	CHECK_OK(ptrc_keeper_work_drain(k));
+	ptrc_stream_marker(&k->stream, POSIX_TRACE_FLUSH_STOP, NULL, 0);
+}
+
+/* Begins the next file, after a flush. */
+static void rotates(struct ptrc_keeper_work *k)
+{
+	CHECK_OK(ptrc_log_rotate_base(k->stream.header, k->writer.fd, true, k->writer.base));
+	CHECK_OK(ptrc_keeper_work_drain(k));
+	ptrc_keeper_work_rotate(k);
+}
+
+static void closes(struct ptrc_keeper_work *k)
+{
+	CHECK_OK(ptrc_keeper_work_close(k, false));
+}
+
+/* Does the work in a child, which dies at its store number `last`, or at the end. Returns how many stores it had. */
+static long work(trace_id_t trid, int log_fd, keepers_work *does, long last)
 {
 	PTRC_REF(ref, trid, PTRC_HANDLE_ACTIVE);
 	struct ptrc_controller *c = ref.object;
 	struct ptrc_keeper_work k = {.names_fd = -1};
 
 	CHECK(c != NULL);
-	int stream_fd = open_object('s', c->stream.header->id);
-	int names_fd = open_object('n', c->stream.header->names_id);
+	k.stream_fd = open_object('s', c->stream.header->id);
+	k.names_fd = open_object('n', c->stream.header->names_id);
 	int own_fd = ts_reopen(log_fd, O_RDWR | O_CLOEXEC);
-	k.stream_fd = stream_fd;
-	k.names_fd = names_fd;
 	atomic_store(stores, 0);
 	pid_t pid = harness_fork();
 	if (pid == 0) {
-		CHECK_OK(ptrc_stream_map(stream_fd, PTRC_ROLE_KEEPER, &k.stream));
+		CHECK_OK(ptrc_stream_map(k.stream_fd, PTRC_ROLE_KEEPER, &k.stream));
 		guard(&k.stream, last);
 		CHECK_OK(ptrc_keeper_work_map(&k));
 		CHECK_OK(ptrc_log_writer_init(&k.writer, k.stream.header, own_fd, true));
 		k.writer.names = k.names;
 		ptrc_keeper_work_recover(&k);
-		if (is_flush) {
-			ptrc_stream_marker(&k.stream, POSIX_TRACE_FLUSH_START, NULL, 0);
-			CHECK_OK(ptrc_keeper_work_drain(&k));
-			ptrc_stream_marker(&k.stream, POSIX_TRACE_FLUSH_STOP, NULL, 0);
-		}
+		does(&k);
 		kill(getpid(), SIGKILL);
 	}
 	harness_reap(pid);
-	close(stream_fd);
-	close(names_fd);
+	close(k.stream_fd);
+	close(k.names_fd);
 	close(own_fd);
+	return atomic_load(stores);
 }
 
 /* ---- rounds ---- */
@@ -181,14 +204,13 @@ static long run_round(const struct plan *plan, long first, long second)
 	ts_flush(r.trid);
 	kill_keeper(r.trid);
 	plan->fill(&r);
-	work(r.trid, r.fd, true, first);
-	long count = atomic_load(stores);
+	long count = work(r.trid, r.fd, flushes, first);
 	if (plan->fill_again) {
 		plan->fill_again(&r);
 		r.has_more = true;
 	}
 	if (second != NEVER)
-		work(r.trid, r.fd, false, second);
+		work(r.trid, r.fd, takes_over, second);
 	plan->go_on(&r);
 	struct ptrc_counts counts = counts_of(r.trid);
 	ts_shutdown(r.trid);
@@ -479,39 +501,6 @@ TEST(a_keeper_killed_at_any_store_counts_what_a_ring_loses, "LOG-30 LOG-32 STATU
 
 /* ---- a log that goes on in another file ---- */
 
-/* A keeper that takes over from a dead one, flushes, and begins the next file. */
-static void work_at_rotation(trace_id_t trid, int first_fd, long last)
-{
-	PTRC_REF(ref, trid, PTRC_HANDLE_ACTIVE);
-	struct ptrc_controller *c = ref.object;
-	struct ptrc_keeper_work k = {.names_fd = -1};
-	char base[PTRC_LOG_PATH_BYTES];
-
-	CHECK(c != NULL);
-	k.stream_fd = open_object('s', c->stream.header->id);
-	k.names_fd = open_object('n', c->stream.header->names_id);
-	int own_fd = ts_reopen(first_fd, O_RDWR | O_CLOEXEC);
-	atomic_store(stores, 0);
-	pid_t pid = harness_fork();
-	if (pid == 0) {
-		CHECK_OK(ptrc_stream_map(k.stream_fd, PTRC_ROLE_KEEPER, &k.stream));
-		guard(&k.stream, last);
-		CHECK_OK(ptrc_keeper_work_map(&k));
-		CHECK_OK(ptrc_log_rotate_base(k.stream.header, own_fd, true, base));
-		CHECK_OK(ptrc_log_writer_init(&k.writer, k.stream.header, own_fd, true));
-		k.writer.names = k.names;
-		memcpy(k.writer.base, base, sizeof(base));
-		ptrc_keeper_work_recover(&k);
-		CHECK_OK(ptrc_keeper_work_drain(&k));
-		ptrc_keeper_work_rotate(&k);
-		kill(getpid(), SIGKILL);
-	}
-	harness_reap(pid);
-	close(k.stream_fd);
-	close(k.names_fd);
-	close(own_fd);
-}
-
 /* Kills a keeper at one store of its work. What comes must be one log, whose files are whole. */
 static long rotate_once(long last)
 {
@@ -529,8 +518,7 @@ static long rotate_once(long last)
 	ts_flush(r.trid);
 	kill_keeper(r.trid);
 	make(&r, 30, 200);
-	work_at_rotation(r.trid, r.fd, last);
-	long count = atomic_load(stores);
+	long count = work(r.trid, r.fd, rotates, last);
 	make(&r, 10, 200);
 	ts_flush(r.trid);
 	make(&r, 10, 200);
@@ -581,34 +569,6 @@ TEST(a_keeper_killed_at_any_store_of_a_rotation_loses_nothing, "")
 
 /* ---- what a log says at its end ---- */
 
-static void work_at_close(trace_id_t trid, int log_fd, long last)
-{
-	PTRC_REF(ref, trid, PTRC_HANDLE_ACTIVE);
-	struct ptrc_controller *c = ref.object;
-	struct ptrc_keeper_work k = {.names_fd = -1};
-	int own_fd = ts_reopen(log_fd, O_RDWR | O_CLOEXEC);
-
-	CHECK(c != NULL);
-	k.stream_fd = open_object('s', c->stream.header->id);
-	k.names_fd = open_object('n', c->stream.header->names_id);
-	atomic_store(stores, 0);
-	pid_t pid = harness_fork();
-	if (pid == 0) {
-		CHECK_OK(ptrc_stream_map(k.stream_fd, PTRC_ROLE_KEEPER, &k.stream));
-		guard(&k.stream, last);
-		CHECK_OK(ptrc_keeper_work_map(&k));
-		CHECK_OK(ptrc_log_writer_init(&k.writer, k.stream.header, own_fd, true));
-		k.writer.names = k.names;
-		ptrc_keeper_work_recover(&k);
-		CHECK_OK(ptrc_keeper_work_close(&k, false));
-		kill(getpid(), SIGKILL);
-	}
-	harness_reap(pid);
-	close(k.stream_fd);
-	close(k.names_fd);
-	close(own_fd);
-}
-
 /* Kills a keeper at one store of its last work. The next one must not repeat what the log says of processes. */
 static long close_once(long last)
 {
@@ -627,8 +587,7 @@ static long close_once(long last)
 	kill_keeper(r.trid);
 	make(&r, 3, 8);
 	CHECK_OK(ptrc_trace_set_ending(r.trid, &facts));
-	work_at_close(r.trid, r.fd, last);
-	long count = atomic_load(stores);
+	long count = work(r.trid, r.fd, closes, last);
 	ts_shutdown(r.trid);
 	log = ts_open_log(r.fd);
 	struct ts_events events = ts_read_log(log);
