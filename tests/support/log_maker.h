@@ -265,11 +265,18 @@ __attribute__((unused)) static inline void run_numbers(struct maker *m, struct m
 	}
 }
 
-/* Writes the run to the log as one flush, and frees it. */
+/* Writes the runs to the log as one flush, and frees them. */
+__attribute__((unused)) static inline void flush_runs(struct maker *m, struct maker_run *runs,
+						      size_t count)
+{
+	CHECK_OK(maker_flush(m, runs, count));
+	for (size_t i = 0; i < count; i++)
+		run_free(&runs[i]);
+}
+
 __attribute__((unused)) static inline void flush_run(struct maker *m, struct maker_run *r)
 {
-	CHECK_OK(maker_flush(m, r, 1));
-	run_free(r);
+	flush_runs(m, r, 1);
 }
 
 /* Writes to the log, as one flush, a run of thread 1 from run_numbers(). */
@@ -346,6 +353,15 @@ __attribute__((unused)) static inline bool next_seen(struct ptrc_log_stream *l, 
 	do {                                            \
 		CHECK(next_seen(l, s));                 \
 		CHECK_EQ((s)->info.posix_event_id, id); \
+	} while (0)
+
+/* Nothing may be left to read. Closes the log. */
+#define CHECK_END(l)                           \
+	do {                                   \
+		struct seen behind;            \
+                                               \
+		CHECK(!next_seen(l, &behind)); \
+		ptrc_log_stream_close(l);      \
 	} while (0)
 
 __attribute__((unused)) static inline int64_t seen_ns(const struct seen *s)

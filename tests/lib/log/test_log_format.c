@@ -34,11 +34,10 @@ TEST(bytes_of_the_head, "LOG-37 LOG-41")
 	struct maker m;
 	uint64_t u64;
 	uint32_t u32;
-	int fd = maker_file();
 
-	maker_open(&m, fd, POSIX_TRACE_APPEND, 4096);
+	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 4096);
 	CHECK_EQ(PTRC_LOG_HEAD_BYTES, 880);
-	CHECK_EQ(pread(fd, b, sizeof(b), 0), sizeof(b));
+	CHECK_EQ(pread(m.fd, b, sizeof(b), 0), sizeof(b));
 	CHECK_MEM_EQ(b, "\x89PTRLOG\n\x04\x03\x02\x01\x03\x00\x08\x00", 16);
 	CHECK_MEM_EQ(b + 32, "PTPK\x01\x00\x00\x00", 8);
 	memcpy(&u64, b + 32 + 8, 8);
@@ -63,12 +62,12 @@ TEST(attributes_come_back, "LOG-36 ATTRGET-02 NAME-07 CLOCK-04 GENVERSION-04")
 		char text[TRACE_NAME_MAX];
 		trace_attr_t attr;
 		size_t size;
-		int value, fd = maker_file();
+		int value;
 
 		NOTE("%s", policy_names[policies[i]]);
-		maker_open(&m, fd, policies[i], 12345);
+		maker_open(&m, maker_file(), policies[i], 12345);
 		maker_close(&m);
-		struct ptrc_log_stream *l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(m.fd);
 		ptrc_log_stream_attr(l, &attr);
 		CHECK_OK(posix_trace_attr_getname(&attr, text));
 		CHECK_STR_EQ(text, "a made up trace");
@@ -84,7 +83,6 @@ TEST(attributes_come_back, "LOG-36 ATTRGET-02 NAME-07 CLOCK-04 GENVERSION-04")
 		CHECK_OK(posix_trace_attr_getstreamfullpolicy(&attr, &value));
 		CHECK_EQ(value, POSIX_TRACE_FLUSH);
 		ptrc_log_stream_close(l);
-		maker_free(&m);
 	}
 }
 
@@ -96,10 +94,9 @@ TEST(events_come_back_unchanged, "LOG-38 LOG-13 OPEN-18 OPEN-06")
 		struct maker m;
 		struct seen s;
 		char big[3000];
-		int fd = maker_file();
 
 		memset(big, 'x', sizeof(big));
-		maker_open(&m, fd, policies[i], 1 << 20);
+		maker_open(&m, maker_file(), policies[i], 1 << 20);
 		maker_name(&m, "ten");
 		maker_name(&m, "");
 		run_begin(&r, 3, 1);
@@ -110,10 +107,10 @@ TEST(events_come_back_unchanged, "LOG-38 LOG-13 OPEN-18 OPEN-06")
 		run_begin(&system, 0, 1);
 		run_start(&system, 50);
 		run_stop(&system, INT64_C(9000000001), 0);
-		CHECK_OK(maker_flush(&m, (struct maker_run[]){r, system}, 2));
+		flush_runs(&m, (struct maker_run[]){r, system}, 2);
 		maker_close(&m);
 
-		struct ptrc_log_stream *l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(m.fd);
 		for (int round = 0; round < 2; round++) {
 			CHECK_SEEN(l, &s, POSIX_TRACE_START);
 			CHECK_EQ(s.len, sizeof(trace_event_set_t));
@@ -142,9 +139,6 @@ TEST(events_come_back_unchanged, "LOG-38 LOG-13 OPEN-18 OPEN-06")
 			ptrc_log_stream_rewind(l);
 		}
 		ptrc_log_stream_close(l);
-		run_free(&r);
-		run_free(&system);
-		maker_free(&m);
 	}
 }
 
@@ -157,9 +151,8 @@ TEST(runs_of_many_threads_are_merged_by_time, "LOG-19 GETNEXT-03")
 		int64_t last = -1;
 		size_t count = 0;
 		uint64_t next[20] = {0};
-		int fd = maker_file();
 
-		maker_open(&m, fd, policies[i], 4 << 20);
+		maker_open(&m, maker_file(), policies[i], 4 << 20);
 		for (int flush = 0; flush < 5; flush++) {
 			for (int t = 0; t < 20; t++) {
 				run_begin(&runs[t], t + 1, 1);
@@ -172,12 +165,10 @@ TEST(runs_of_many_threads_are_merged_by_time, "LOG-19 GETNEXT-03")
 						  10, &n, sizeof(n));
 				}
 			}
-			CHECK_OK(maker_flush(&m, runs, 20));
-			for (int t = 0; t < 20; t++)
-				run_free(&runs[t]);
+			flush_runs(&m, runs, 20);
 		}
 		maker_close(&m);
-		struct ptrc_log_stream *l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(m.fd);
 		while (next_seen(l, &s)) {
 			int t = s.info.posix_pid - 101;
 
@@ -189,7 +180,6 @@ TEST(runs_of_many_threads_are_merged_by_time, "LOG-19 GETNEXT-03")
 		}
 		CHECK_EQ(count, 20 * 500);
 		ptrc_log_stream_close(l);
-		maker_free(&m);
 	}
 }
 
@@ -199,29 +189,24 @@ TEST(bursts_of_many_threads_can_be_read, "LOG-38 LOG-19")
 	struct maker_run r[THREADS];
 	struct maker m;
 	struct seen s;
-	int fd = maker_file();
 
 	/* All events but the last of each thread come within 4 ms. Each has a shape that was not defined
 	 * recently, and no data, so most of its bytes are the definition. */
-	maker_open(&m, fd, POSIX_TRACE_APPEND, 0);
+	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
 	for (int t = 0; t < THREADS; t++) {
 		run_begin(&r[t], t + 1, 1);
 		for (uint32_t n = 0; n < BURST; n++)
 			run_event(&r[t], n * 1000, 10 + n % 400, NULL, 0);
 		run_event(&r[t], INT64_C(10000000000), 10, NULL, 0);
 	}
-	CHECK_OK(maker_flush(&m, r, THREADS));
+	flush_runs(&m, r, THREADS);
 	maker_close(&m);
-	struct ptrc_log_stream *l = log_open(fd);
+	struct ptrc_log_stream *l = log_open(m.fd);
 	for (int n = 0; n < THREADS * (BURST + 1); n++) {
 		CHECK(next_seen(l, &s));
 		CHECK_GE(s.info.posix_event_id, 10);
 	}
-	CHECK(!next_seen(l, &s));
-	ptrc_log_stream_close(l);
-	for (int t = 0; t < THREADS; t++)
-		run_free(&r[t]);
-	maker_free(&m);
+	CHECK_END(l);
 }
 
 TEST(order_decides_among_equal_times, "SYSEVENT-17")
@@ -230,9 +215,8 @@ TEST(order_decides_among_equal_times, "SYSEVENT-17")
 		struct maker_run r[3];
 		struct maker m;
 		struct seen s;
-		int fd = maker_file();
 
-		maker_open(&m, fd, policies[i], 1 << 20);
+		maker_open(&m, maker_file(), policies[i], 1 << 20);
 		run_begin(&r[0], 1, 1);
 		run_event(&r[0], 10, 10, "a", 1);
 		run_event(&r[0], 20, 10, "b", 1);
@@ -241,19 +225,15 @@ TEST(order_decides_among_equal_times, "SYSEVENT-17")
 		run_event(&r[1], 10, POSIX_TRACE_RESUME, NULL, 0);
 		run_begin(&r[2], 0, 2);
 		run_stop(&r[2], 20, 1);
-		CHECK_OK(maker_flush(&m, r, 3));
+		flush_runs(&m, r, 3);
 		maker_close(&m);
-		struct ptrc_log_stream *l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(m.fd);
 		for (int k = 0; k < 5; k++) {
 			static const unsigned expect[] = {4, 5, 10, 10, 2};
 
 			CHECK_SEEN(l, &s, expect[k]);
 		}
-		CHECK(!next_seen(l, &s));
-		ptrc_log_stream_close(l);
-		for (int k = 0; k < 3; k++)
-			run_free(&r[k]);
-		maker_free(&m);
+		CHECK_END(l);
 	}
 }
 
@@ -263,21 +243,20 @@ TEST(names_come_back_in_order, "LOG-36 LOG-42 EVENTLIST-08 EVENTLIST-10 EVENTID-
 		char name[TRACE_EVENT_NAME_MAX + 1], expect[TRACE_EVENT_NAME_MAX + 1];
 		trace_event_id_t id;
 		struct maker m;
-		int unavailable, fd = maker_file();
+		int unavailable;
 
-		maker_open(&m, fd, policies[i], 1200);
+		maker_open(&m, maker_file(), policies[i], 1200);
 		for (int k = 0; k < (int)PTRC_NAMES_MAX; k++) {
 			memset(expect, 'a' + k % 26, sizeof(expect));
 			expect[k % 256] = '\0';
 			memcpy(expect, "    ", k % 256 < 4 ? (size_t)(k % 256) : 4);
 			maker_name(&m, expect);
-			if (k % 100 == 0) {
+			if (k % 100 == 0)
 				flush_numbers(&m, 3, 0);
-			}
 		}
 		CHECK_OK(ptrc_log_names_write(&m.w));
 		maker_close(&m);
-		struct ptrc_log_stream *l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(m.fd);
 		for (int round = 0; round < 2; round++) {
 			for (trace_event_id_t k = 1; k <= PTRC_SET_ID_MAX; k++) {
 				CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
@@ -302,7 +281,6 @@ TEST(names_come_back_in_order, "LOG-36 LOG-42 EVENTLIST-08 EVENTLIST-10 EVENTID-
 		CHECK_EQ(ptrc_log_stream_name(l, PTRC_SET_ID_MAX + 1, name), EINVAL);
 		CHECK_EQ(ptrc_log_stream_name(l, UINT32_MAX, name), EINVAL);
 		ptrc_log_stream_close(l);
-		maker_free(&m);
 	}
 }
 
@@ -313,25 +291,24 @@ TEST(a_log_lacks_names_that_were_given_up, "LOG-36")
 		char name[TRACE_EVENT_NAME_MAX + 1];
 		trace_event_id_t id;
 		struct maker m;
-		int unavailable, fd = maker_file();
+		int unavailable;
 
-		maker_open(&m, fd, policies[i], 1200);
+		maker_open(&m, maker_file(), policies[i], 1200);
 		/* The first, one in the middle, and, as the log is closed, all that are new. */
 		for (int k = 0; k < 7; k++) {
 			snprintf(name, sizeof(name), "name %d", 10 + k);
 			maker_name(&m, name);
 			if (k != 1 && k != 3 && k != 5)
 				m.names->entry[k].state = PTRC_NAMES_GIVEN_UP;
-			if (k == 5) {
+			if (k == 5)
 				flush_numbers(&m, 3, 0);
-			}
 		}
 		uint64_t seq = m.w.state.seq;
 		CHECK_OK(ptrc_log_names_write(&m.w));
 		CHECK_EQ(m.w.state.names, 7);
 		CHECK_EQ(m.w.state.seq, seq);
 		maker_close(&m);
-		struct ptrc_log_stream *l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(m.fd);
 		for (uint32_t k = 1; k < PTRC_ID_FIRST; k++)
 			CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
 		for (int k = 0; k < 3; k++) {
@@ -346,7 +323,6 @@ TEST(a_log_lacks_names_that_were_given_up, "LOG-36")
 		CHECK_EQ(ptrc_log_stream_name(l, 12, name), EINVAL);
 		CHECK_EQ(ptrc_log_stream_name(l, 16, name), EINVAL);
 		ptrc_log_stream_close(l);
-		maker_free(&m);
 	}
 }
 
@@ -357,10 +333,9 @@ TEST(a_keepers_own_events_have_no_type_of_the_program, "")
 	struct seen s;
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	int32_t status[2] = {3, 0};
-	int fd = maker_file();
 
 	/* The table of names is gone, as it may be when an orphan is salvaged. */
-	maker_open(&m, fd, POSIX_TRACE_APPEND, 0);
+	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
 	flush_numbers(&m, 1, 0);
 	m.w.names = NULL;
 	for (int i = 0; i < 2; i++)
@@ -368,7 +343,7 @@ TEST(a_keepers_own_events_have_no_type_of_the_program, "")
 						   i ? "os.went_on" : "os.command", "i32 a, i32 b",
 						   status, sizeof(status)));
 	maker_close(&m);
-	struct ptrc_log_stream *l = log_open(fd);
+	struct ptrc_log_stream *l = log_open(m.fd);
 	CHECK_SEEN(l, &s, 10);
 	CHECK_EQ(ptrc_log_stream_name(l, 10, name), EINVAL);
 	for (int i = 0; i < 2; i++) {
@@ -376,23 +351,20 @@ TEST(a_keepers_own_events_have_no_type_of_the_program, "")
 		CHECK_OK(ptrc_log_stream_name(l, s.info.posix_event_id, name));
 		CHECK_STR_EQ(name, i ? "os.went_on" : "os.command");
 	}
-	CHECK(!next_seen(l, &s));
-	ptrc_log_stream_close(l);
-	maker_free(&m);
+	CHECK_END(l);
 }
 
 TEST(a_creation_beyond_all_times_overflows_nothing, "")
 {
 	struct ptrc_log_writer again;
 	struct maker m;
-	int fd = maker_file();
 
-	maker_open(&m, fd, POSIX_TRACE_LOOP, 1200);
+	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 1200);
 	m.h->attr.createtime_sec = INT64_MAX;
 	/* A keeper died while it overwrote five events, which the state still counts. */
 	m.w.state.events = 5;
 	ptrc_log_state_save(&m.w);
-	CHECK_OK(ptrc_log_writer_init(&again, m.h, fd, true));
+	CHECK_OK(ptrc_log_writer_init(&again, m.h, m.fd, true));
 	CHECK_EQ(again.state.ring.lost_events, 5);
 	CHECK_EQ(again.state.ring.lost_first_ns, INT64_MIN);
 	ptrc_log_writer_free(&again);
@@ -409,9 +381,8 @@ TEST(flags_and_the_highest_identifier_are_apart, "LOG-38")
 		struct maker_run r;
 		struct maker m;
 		struct seen s;
-		int fd = maker_file();
 
-		maker_open(&m, fd, policies[i], 1 << 20);
+		maker_open(&m, maker_file(), policies[i], 1 << 20);
 		run_begin(&r, 1, 1);
 		run_start(&r, 1);
 		/* The second half has full stamps, too. */
@@ -420,9 +391,9 @@ TEST(flags_and_the_highest_identifier_are_apart, "LOG-38")
 				  PTRC_REC_ID_MASK | flags[k % 4], &k, sizeof(k));
 		run_event(&r, INT64_C(6000000000), PTRC_REC_CONTEXT, &other, sizeof(other));
 		run_event(&r, INT64_C(7000000000), PTRC_REC_ID_MASK, NULL, 0);
-		CHECK_OK(maker_flush(&m, &r, 1));
+		flush_run(&m, &r);
 		maker_close(&m);
-		struct ptrc_log_stream *l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(m.fd);
 		CHECK_SEEN(l, &s, POSIX_TRACE_START);
 		for (int64_t k = 0; k < 8; k++) {
 			if (flags[k % 4] & PTRC_REC_HIDDEN)
@@ -436,10 +407,7 @@ TEST(flags_and_the_highest_identifier_are_apart, "LOG-38")
 		}
 		CHECK_SEEN(l, &s, PTRC_REC_ID_MASK);
 		CHECK_EQ(s.info.posix_pid, 7);
-		CHECK(!next_seen(l, &s));
-		ptrc_log_stream_close(l);
-		run_free(&r);
-		maker_free(&m);
+		CHECK_END(l);
 	}
 }
 
@@ -450,16 +418,15 @@ TEST(status_of_a_closed_log, "STATUS-22 STATUS-23 STATUS-24")
 		struct ptrc_counts counts;
 		struct maker_run r;
 		struct maker m;
-		int fd = maker_file();
 
-		maker_open(&m, fd, policies[i], 1 << 20);
+		maker_open(&m, maker_file(), policies[i], 1 << 20);
 		run_begin(&r, 1, 1);
 		run_numbers(&m, &r, 5, 0);
-		CHECK_OK(maker_flush(&m, &r, 1));
+		flush_run(&m, &r);
 		m.h->status |= PTRC_ST_FULL | PTRC_ST_EVER_OVERRUN | (uint64_t)ENOSPC << 32;
 		m.h->lost_events = 17;
 		maker_close(&m);
-		struct ptrc_log_stream *l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(m.fd);
 		ptrc_log_stream_status(l, &st);
 		CHECK_EQ(st.posix_stream_status, POSIX_TRACE_SUSPENDED);
 		CHECK_EQ(st.posix_stream_full_status, POSIX_TRACE_FULL);
@@ -476,8 +443,6 @@ TEST(status_of_a_closed_log, "STATUS-22 STATUS-23 STATUS-24")
 		CHECK_EQ(counts.pt_log_events, 5);
 		CHECK_EQ(counts.pt_log_bytes, 5 * 16);
 		ptrc_log_stream_close(l);
-		run_free(&r);
-		maker_free(&m);
 	}
 }
 
@@ -527,20 +492,19 @@ TEST(ring_keeps_the_newest_within_its_size, "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20
 				size_t limit = limits[a], size = 16 + extras[c];
 				size_t total = 3 * limit / size + 2, kept, least, slice;
 				struct maker m;
-				int fd = maker_file();
 
 				if (size > limit || total / flush_events[b] > 15000)
 					continue;
 				NOTE("limit %zu, %zu events of %zu", limit, flush_events[b], size);
-				maker_open(&m, fd, POSIX_TRACE_LOOP, limit);
+				maker_open(&m, maker_file(), POSIX_TRACE_LOOP, limit);
 				while (m.next < total) {
 					flush_numbers(&m, flush_events[b], extras[c]);
 					CHECK_LE(m.h->log_bytes, limit);
 					/* 16 KiB for names and clocks. */
-					CHECK_LE(size_of(fd),
+					CHECK_LE(size_of(m.fd),
 						 limit + limit / 16 + (18 + 16) * 1024);
 				}
-				kept = check_ring(fd, m.next, true, 0);
+				kept = check_ring(m.fd, m.next, true, 0);
 				CHECK_LE(kept * size, limit);
 				/* Whole, but for a slice, an event at least; headers
 				 * of tiny flushes cost. */
@@ -557,27 +521,25 @@ TEST(ring_keeps_the_newest_within_its_size, "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20
 				CHECK(m.h->status & PTRC_ST_LOG_FULL);
 				CHECK(m.h->status & PTRC_ST_EVER_LOG_OVERRUN);
 				maker_close(&m);
-				CHECK_EQ(check_ring(fd, m.next, true, 0), kept);
+				CHECK_EQ(check_ring(m.fd, m.next, true, 0), kept);
 				maker_free(&m);
-				close(fd);
+				close(m.fd);
 			}
 }
 
 TEST(ring_that_never_filled_has_no_gap, "LOG-32 STATUS-19")
 {
 	struct maker m;
-	int fd = maker_file();
 
-	maker_open(&m, fd, POSIX_TRACE_LOOP, 16 * 300);
-	for (int k = 0; k < 30; k++) {
+	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 16 * 300);
+	for (int k = 0; k < 30; k++)
 		flush_numbers(&m, 10, 0);
-	}
 	CHECK_EQ(m.h->log_bytes, 16 * 300);
 	CHECK(!(m.h->status & PTRC_ST_LOG_FULL));
-	CHECK_EQ(check_ring(fd, 300, false, 0), 300);
+	CHECK_EQ(check_ring(m.fd, 300, false, 0), 300);
 	flush_numbers(&m, 1, 0);
 	CHECK(m.h->status & PTRC_ST_LOG_FULL);
-	CHECK_EQ(check_ring(fd, 301, true, 0), 291);
+	CHECK_EQ(check_ring(m.fd, 301, true, 0), 291);
 }
 
 TEST(one_flush_larger_than_the_ring_keeps_the_newest, "LOG-30 LOG-32")
@@ -585,17 +547,16 @@ TEST(one_flush_larger_than_the_ring_keeps_the_newest, "LOG-30 LOG-32")
 	struct maker_run r[8];
 	struct maker m;
 	struct seen s;
-	int fd = maker_file();
 
 	/* Runs of eight threads that take turns, the chunk of the newest first. */
-	maker_open(&m, fd, POSIX_TRACE_LOOP, 65536);
+	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 65536);
 	for (int t = 0; t < 8; t++)
 		run_begin(&r[t], t + 1, 1);
 	for (uint64_t n = 0; n < 40000; n++)
 		run_event(&r[7 - n / 5000], (int64_t)n * 1000, 10, &n, sizeof(n));
-	CHECK_OK(maker_flush(&m, r, 8));
+	flush_runs(&m, r, 8);
 	maker_close(&m);
-	struct ptrc_log_stream *l = log_open(fd);
+	struct ptrc_log_stream *l = log_open(m.fd);
 	CHECK_SEEN(l, &s, POSIX_TRACE_OVERFLOW);
 	CHECK_EQ(seen_ns(&s), 0);
 	CHECK_SEEN(l, &s, POSIX_TRACE_RESUME);
@@ -609,29 +570,24 @@ TEST(one_flush_larger_than_the_ring_keeps_the_newest, "LOG-30 LOG-32")
 	}
 	CHECK_EQ(m.h->log_lost_events + m.h->log_events, 40000);
 	ptrc_log_stream_close(l);
-	for (int t = 0; t < 8; t++)
-		run_free(&r[t]);
 }
 
 TEST(a_flush_larger_than_the_ring_that_fails_counts_its_losses_once, "LOG-30 LOG-22")
 {
 	struct maker_run r;
 	struct maker m;
-	int fd = maker_file();
 
-	maker_open(&m, fd, POSIX_TRACE_LOOP, 65536);
+	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 65536);
 	run_begin(&r, 1, 1);
 	run_numbers(&m, &r, 40000, 0);
 	m.h->fsize_limit = 20000;
 	for (int i = 0; i < 3; i++)
 		CHECK_EQ(maker_flush(&m, &r, 1), EFBIG);
 	m.h->fsize_limit = RLIM_INFINITY;
-	CHECK_OK(maker_flush(&m, &r, 1));
+	flush_run(&m, &r);
 	CHECK_EQ(m.h->log_lost_events + m.h->log_events, 40000);
 	flush_numbers(&m, 40000, 0);
 	CHECK_EQ(m.h->log_lost_events + m.h->log_events, 80000);
-	run_free(&r);
-	maker_free(&m);
 }
 
 TEST(event_too_big_for_the_log_is_lost_alone, "SIZE-22")
@@ -641,31 +597,27 @@ TEST(event_too_big_for_the_log_is_lost_alone, "SIZE-22")
 		struct maker m;
 		struct seen s;
 		char big[1200] = "";
-		int fd = maker_file();
 
-		maker_open(&m, fd, policies[i], 1200);
+		maker_open(&m, maker_file(), policies[i], 1200);
 		run_begin(&r, 1, 1);
 		run_start(&r, 1);
 		run_event(&r, 2, 10, "a", 1);
 		run_event(&r, 3, 10, big, sizeof(big));
 		run_event(&r, 4, 10, "b", 1);
 		run_stop(&r, 5, 0);
-		CHECK_OK(maker_flush(&m, &r, 1));
+		flush_run(&m, &r);
 		CHECK_EQ(m.h->log_lost_events, 1);
 		CHECK(m.h->status & PTRC_ST_LOG_OVERRUN);
 		CHECK(!(m.h->status & PTRC_ST_LOG_FULL));
 		maker_close(&m);
-		struct ptrc_log_stream *l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(m.fd);
 		CHECK_SEEN(l, &s, POSIX_TRACE_START);
 		CHECK(next_seen(l, &s));
 		CHECK_EQ(s.data[0], 'a');
 		CHECK(next_seen(l, &s));
 		CHECK_EQ(s.data[0], 'b');
 		CHECK_SEEN(l, &s, POSIX_TRACE_STOP);
-		CHECK(!next_seen(l, &s));
-		ptrc_log_stream_close(l);
-		run_free(&r);
-		maker_free(&m);
+		CHECK_END(l);
 	}
 }
 
@@ -676,10 +628,9 @@ TEST(ring_knows_the_filter_at_its_begin, "FILTER-13 SYSEVENT-20")
 	struct maker m;
 	struct seen s;
 	size_t count = 0;
-	int fd = maker_file();
 
 	/* The START that filters OVERFLOW, RESUME and 11 is overwritten, yet holds. */
-	maker_open(&m, fd, POSIX_TRACE_LOOP, 8192);
+	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 8192);
 	posix_trace_eventset_empty(&sets[0]);
 	posix_trace_eventset_add(POSIX_TRACE_OVERFLOW, &sets[0]);
 	posix_trace_eventset_add(POSIX_TRACE_RESUME, &sets[0]);
@@ -691,8 +642,8 @@ TEST(ring_knows_the_filter_at_its_begin, "FILTER-13 SYSEVENT-20")
 	posix_trace_eventset_empty(&sets[1]);
 	run_event(&r, 2000, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN, sets, sizeof(sets));
 	run_event(&r, 2001, 11, NULL, 0);
-	CHECK_OK(maker_flush(&m, &r, 1));
-	struct ptrc_log_stream *l = log_open(fd);
+	flush_run(&m, &r);
+	struct ptrc_log_stream *l = log_open(m.fd);
 	while (next_seen(l, &s)) {
 		CHECK_EQ(s.info.posix_event_id, seen_ns(&s) == 2001 ? 11 : 10);
 		count++;
@@ -700,7 +651,6 @@ TEST(ring_knows_the_filter_at_its_begin, "FILTER-13 SYSEVENT-20")
 	CHECK_GT(count, 100);
 	CHECK_EQ(seen_ns(&s), 2001);
 	ptrc_log_stream_close(l);
-	run_free(&r);
 }
 
 TEST(events_that_are_not_reported_are_counted, "FILTER-13")
@@ -710,11 +660,10 @@ TEST(events_that_are_not_reported_are_counted, "FILTER-13")
 	struct maker_run r;
 	struct maker m;
 	struct seen s;
-	int fd = maker_file();
 
 	/* A flush, then losses among what it has written, then a filter that the writer of
 	 * the next event had not seen yet. */
-	maker_open(&m, fd, POSIX_TRACE_APPEND, 0);
+	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
 	run_begin(&r, 1, 1);
 	run_start(&r, 0);
 	for (int64_t n = 1; n < 10; n++)
@@ -731,9 +680,9 @@ TEST(events_that_are_not_reported_are_counted, "FILTER-13")
 	run_event(&r, 22, 10, NULL, 0);
 	run_event(&r, 23, 10, NULL, 0);
 	run_event(&r, 24, 11, NULL, 0);
-	CHECK_OK(maker_flush(&m, &r, 1));
+	flush_run(&m, &r);
 	maker_close(&m);
-	struct ptrc_log_stream *l = log_open(fd);
+	struct ptrc_log_stream *l = log_open(m.fd);
 	for (int round = 0; round < 2; round++) {
 		size_t count = 0;
 
@@ -749,7 +698,6 @@ TEST(events_that_are_not_reported_are_counted, "FILTER-13")
 		ptrc_log_stream_rewind(l);
 	}
 	ptrc_log_stream_close(l);
-	run_free(&r);
 }
 
 /* ---- UNTIL_FULL ---- */
@@ -762,9 +710,9 @@ TEST(until_full_ends_with_stop, "LOG-27 LOG-28 SIZE-20 STATUS-18 STATUS-19")
 		struct maker m;
 		struct seen s;
 		uint64_t next = 0;
-		int reason, fd = maker_file();
+		int reason;
 
-		maker_open(&m, fd, POSIX_TRACE_UNTIL_FULL, limit);
+		maker_open(&m, maker_file(), POSIX_TRACE_UNTIL_FULL, limit);
 		run_begin(&r[0], 1, 1);
 		run_begin(&r[1], 2, 1);
 		run_start(&r[1], 0);
@@ -775,9 +723,9 @@ TEST(until_full_ends_with_stop, "LOG-27 LOG-28 SIZE-20 STATUS-18 STATUS-19")
 		CHECK_LE(m.h->log_bytes, limit);
 		CHECK(m.h->status & PTRC_ST_LOG_OVERRUN);
 		/* Nothing more gets in. */
-		CHECK_OK(maker_flush(&m, r, 2));
+		flush_runs(&m, r, 2);
 		maker_close(&m);
-		struct ptrc_log_stream *l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(m.fd);
 		CHECK_SEEN(l, &s, POSIX_TRACE_START);
 		while (next_seen(l, &s) && s.info.posix_event_id == 10) {
 			CHECK_EQ(seen_number(&s), next);
@@ -793,10 +741,8 @@ TEST(until_full_ends_with_stop, "LOG-27 LOG-28 SIZE-20 STATUS-18 STATUS-19")
 		CHECK_EQ(m.h->log_events, next + 2);
 		CHECK_EQ(m.h->log_lost_events, 100 - next + 101);
 		ptrc_log_stream_close(l);
-		run_free(&r[0]);
-		run_free(&r[1]);
 		maker_free(&m);
-		close(fd);
+		close(m.fd);
 	}
 }
 
@@ -805,31 +751,29 @@ TEST(until_full_log_that_is_just_large_enough, "LOG-28")
 	struct maker_run r;
 	struct maker m;
 	struct seen s;
-	int reason, fd = maker_file();
+	int reason;
 
 	/* START, two events and the explicit STOP, which may take the reserved place. */
-	maker_open(&m, fd, POSIX_TRACE_UNTIL_FULL, 8 + sizeof(trace_event_set_t) + 2 * 16 + 12);
+	maker_open(&m, maker_file(), POSIX_TRACE_UNTIL_FULL,
+		   8 + sizeof(trace_event_set_t) + 2 * 16 + 12);
 	run_begin(&r, 1, 1);
 	run_start(&r, 0);
 	run_numbers(&m, &r, 2, 0);
 	run_stop(&r, 5000, 0);
-	CHECK_OK(maker_flush(&m, &r, 1));
+	flush_run(&m, &r);
 	CHECK(!ptrc_log_is_full(&m.w));
-	run_free(&r);
 	run_begin(&r, 1, 1);
 	run_start(&r, 6000);
-	CHECK_OK(maker_flush(&m, &r, 1));
+	flush_run(&m, &r);
 	CHECK(ptrc_log_is_full(&m.w));
 	maker_close(&m);
-	struct ptrc_log_stream *l = log_open(fd);
+	struct ptrc_log_stream *l = log_open(m.fd);
 	for (int k = 0; k < 3; k++)
 		CHECK(next_seen(l, &s));
 	CHECK_SEEN(l, &s, POSIX_TRACE_STOP);
 	memcpy(&reason, s.data, sizeof(reason));
 	CHECK_EQ(reason, 0);
-	CHECK(!next_seen(l, &s));
-	ptrc_log_stream_close(l);
-	run_free(&r);
+	CHECK_END(l);
 }
 
 TEST(markers_wait_behind_the_last_stop, "LOG-28 SYSEVENT-23 SYSEVENT-24")
@@ -838,42 +782,33 @@ TEST(markers_wait_behind_the_last_stop, "LOG-28 SYSEVENT-23 SYSEVENT-24")
 	struct maker_run r, k;
 	struct maker m;
 	struct seen s;
-	int fd = maker_file();
 
-	maker_open(&m, fd, POSIX_TRACE_UNTIL_FULL, 4096);
+	maker_open(&m, maker_file(), POSIX_TRACE_UNTIL_FULL, 4096);
 	run_begin(&r, 1, 1);
 	run_start(&r, 0);
 	run_event(&r, 1, 10, NULL, 0);
 	run_stop(&r, 2, 0);
 	run_begin(&k, 0, 1);
 	run_event(&k, 3, POSIX_TRACE_FLUSH_START, NULL, 0);
-	CHECK_OK(maker_flush(&m, (struct maker_run[]){k, r}, 2));
-	run_free(&k);
+	flush_runs(&m, (struct maker_run[]){k, r}, 2);
 	run_begin(&k, 0, 1);
 	run_event(&k, 4, POSIX_TRACE_FLUSH_STOP, NULL, 0);
 	run_event(&k, 5, POSIX_TRACE_FLUSH_START, NULL, 0);
-	CHECK_OK(maker_flush(&m, &k, 1));
-	struct ptrc_log_stream *l = log_open(fd);
-	for (int i = 0; i < 3; i++) {
+	flush_run(&m, &k);
+	struct ptrc_log_stream *l = log_open(m.fd);
+	for (int i = 0; i < 3; i++)
 		CHECK_SEEN(l, &s, before[i]);
-	}
-	CHECK(!next_seen(l, &s));
-	ptrc_log_stream_close(l);
+	CHECK_END(l);
 
-	run_free(&r);
 	run_begin(&r, 1, 1);
 	run_start(&r, 6);
 	run_event(&r, 7, 10, NULL, 0);
 	run_stop(&r, 8, 0);
-	CHECK_OK(maker_flush(&m, &r, 1));
-	l = log_open(fd);
-	for (int i = 0; i < 9; i++) {
+	flush_run(&m, &r);
+	l = log_open(m.fd);
+	for (int i = 0; i < 9; i++)
 		CHECK_SEEN(l, &s, after[i]);
-	}
-	CHECK(!next_seen(l, &s));
-	ptrc_log_stream_close(l);
-	run_free(&r);
-	run_free(&k);
+	CHECK_END(l);
 }
 
 /* ---- failures, restarts ---- */
@@ -888,17 +823,15 @@ static void check_numbers(int fd, uint64_t end)
 		CHECK(next_seen(l, &s));
 		CHECK_EQ(seen_number(&s), n);
 	}
-	CHECK(!next_seen(l, &s));
-	ptrc_log_stream_close(l);
+	CHECK_END(l);
 }
 
 TEST(failed_flush_is_repeated_without_loss_or_doubles, "LOG-22 LOG-25 LOG-19")
 {
 	for (size_t i = 0; i < 3; i++) {
 		struct maker m;
-		int fd = maker_file();
 
-		maker_open(&m, fd, policies[i], 8 << 20);
+		maker_open(&m, maker_file(), policies[i], 8 << 20);
 		for (uint64_t round = 0; round < 10; round++) {
 			struct maker_run r[4];
 			uint64_t was = m.next;
@@ -909,19 +842,16 @@ TEST(failed_flush_is_repeated_without_loss_or_doubles, "LOG-22 LOG-25 LOG-19")
 				run_numbers(&m, &r[k], 5000, 20);
 			}
 			/* First the file may grow by one packet of it, then by all. */
-			m.h->fsize_limit = (uint64_t)size_of(fd) + 400000;
+			m.h->fsize_limit = (uint64_t)size_of(m.fd) + 400000;
 			CHECK_EQ(maker_flush(&m, r, 4), EFBIG);
 			m.h->fsize_limit = UINT64_C(1) << 40;
-			CHECK_OK(maker_flush(&m, r, 4));
+			flush_runs(&m, r, 4);
 			CHECK_EQ(m.next - was, 20000);
-			for (int k = 0; k < 4; k++)
-				run_free(&r[k]);
-			check_numbers(fd, m.next);
+			check_numbers(m.fd, m.next);
 		}
 		CHECK_EQ(m.h->log_events, m.next);
 		maker_close(&m);
-		check_numbers(fd, m.next);
-		maker_free(&m);
+		check_numbers(m.fd, m.next);
 	}
 }
 
@@ -931,27 +861,26 @@ TEST(another_writer_goes_on, "LOG-39")
 		for (int laps = 0; laps < 2; laps++) {
 			size_t limit = laps ? 20000 : 1 << 20;
 			struct maker m;
-			int fd = maker_file();
 
 			NOTE("%s, %zu", policy_names[policies[i]], limit);
-			maker_open(&m, fd, policies[i], limit);
+			maker_open(&m, maker_file(), policies[i], limit);
 			maker_name(&m, "ten");
 			for (int round = 0; round < 20; round++) {
 				flush_numbers(&m, 77, 0);
 				/* It dies in the middle of a packet. */
 				if (policies[i] != POSIX_TRACE_LOOP)
-					CHECK_EQ(pwrite(fd, "PTPK, torn", 10, (off_t)size_of(fd)),
+					CHECK_EQ(pwrite(m.fd, "PTPK, torn", 10,
+							(off_t)size_of(m.fd)),
 						 10);
 				ptrc_log_writer_free(&m.w);
-				CHECK_OK(ptrc_log_writer_init(&m.w, m.h, fd, true));
+				CHECK_OK(ptrc_log_writer_init(&m.w, m.h, m.fd, true));
 			}
 			maker_close(&m);
 			if (policies[i] == POSIX_TRACE_LOOP && laps)
-				CHECK_GT(check_ring(fd, m.next, true, 0), 500);
+				CHECK_GT(check_ring(m.fd, m.next, true, 0), 500);
 			else if (policies[i] != POSIX_TRACE_UNTIL_FULL || !laps)
-				check_numbers(fd, m.next);
-			maker_free(&m);
-			close(fd);
+				check_numbers(m.fd, m.next);
+			close(m.fd);
 		}
 }
 
@@ -981,9 +910,8 @@ TEST(through_a_pipe, "LOG-35 CLEAR-12")
 	flush_run(&m, &r);
 	/* The filter that is in force no more must not swallow what comes. */
 	CHECK_OK(ptrc_log_writer_clear(&m.w, MAKER_EPOCH - 5));
-	for (int k = 0; k < 100; k++) {
+	for (int k = 0; k < 100; k++)
 		flush_numbers(&m, 500, 0);
-	}
 	maker_close(&m);
 	close(fds[1]);
 	CHECK_EXIT(saver, 0);
