@@ -32,20 +32,21 @@ static trace_attr_t attr_of(size_t bytes, int seconds, unsigned long keep)
 	return attr;
 }
 
-static struct family begin_for(pid_t pid, size_t bytes, int seconds, unsigned long keep)
+static struct family begin_with(pid_t pid, const trace_attr_t *attr)
 {
-	trace_attr_t attr = attr_of(bytes, seconds, keep);
 	struct family f = {.id = ts_id("number")};
 
 	f.fd = ts_temp_named(f.path, sizeof(f.path));
-	f.trid = ts_create_log(pid, &attr, f.fd);
+	f.trid = ts_create_log(pid, attr, f.fd);
 	ts_start(f.trid);
 	return f;
 }
 
 static struct family begin(size_t bytes, int seconds, unsigned long keep)
 {
-	return begin_for(0, bytes, seconds, keep);
+	trace_attr_t attr = attr_of(bytes, seconds, keep);
+
+	return begin_with(0, &attr);
 }
 
 static void path_of(const struct family *f, unsigned int member, char path[300])
@@ -61,13 +62,41 @@ static bool has(const struct family *f, unsigned int member)
 	return access(path, F_OK) == 0;
 }
 
+static void remove_member(const struct family *f, unsigned int member)
+{
+	char path[300];
+
+	path_of(f, member, path);
+	CHECK_SYS(unlink(path));
+}
+
+static void make(struct family *f, uint32_t count)
+{
+	emit_run(f->id, f->made, f->made + count, 200);
+	f->made += count;
+}
+
 /* Fills a file in one flush, which begins the next file before it returns. */
 static void fill_one(struct family *f, unsigned int next)
 {
-	emit_run(f->id, f->made, f->made + 100, 200);
-	f->made += 100;
+	make(f, 100);
 	ts_flush(f->trid);
 	CHECK(has(f, next));
+}
+
+/* Fills files as far as the one with this number, which is begun. */
+static void fill(struct family *f, unsigned int next)
+{
+	for (unsigned int i = 1; i <= next; i++)
+		fill_one(f, i);
+}
+
+/* The last file that is there, not before this one. */
+static unsigned int last_from(const struct family *f, unsigned int member)
+{
+	while (has(f, member + 1))
+		member++;
+	return member;
 }
 
 static struct ts_events read_path(const char *path, struct ptrc_counts *counts)
@@ -79,6 +108,18 @@ static struct ts_events read_path(const char *path, struct ptrc_counts *counts)
 	CHECK_OK(ptrc_trace_counts(log, counts));
 	ts_close_log(log);
 	return events;
+}
+
+/* Checks that the log has all events that were made, and returns its counts. */
+static struct ptrc_counts expect_whole(const struct family *f)
+{
+	struct ptrc_counts counts;
+	struct ts_events events = read_path(f->path, &counts);
+
+	ts_expect_numbers(&events, f->id, 0, f->made - 1);
+	CHECK_EQ(counts.pt_log_events, events.count);
+	ts_events_free(&events);
+	return counts;
 }
 
 static void end(struct family *f)
@@ -157,10 +198,8 @@ TEST(each_event_is_in_exactly_one_file, "", NEEDS_KEEPER)
 	uint32_t next = 0;
 	trace_id_t log;
 
-	for (unsigned int i = 1; i <= 3; i++)
-		fill_one(&f, i);
-	emit_run(f.id, f.made, f.made + 1, 200);
-	f.made++;
+	fill(&f, 3);
+	make(&f, 1);
 	/* What the log has, in all of its files. */
 	ts_flush(f.trid);
 	CHECK_OK(ptrc_trace_counts(f.trid, &counts));
@@ -207,21 +246,15 @@ TEST(a_program_that_does_not_pause_does_not_hinder_a_rotation, "", NEEDS_KEEPER)
 {
 	const struct timespec wait = {.tv_sec = 1000};
 	trace_attr_t attr = attr_of(LEAST, 0, 0);
-	struct family f = {.id = ts_id("number"), .made = 5000};
-	struct ptrc_counts counts;
 	char path[300];
 	struct stat st;
 
 	CHECK_OK(posixtrace_attr_setfullwait(&attr, &wait));
-	f.fd = ts_temp_named(f.path, sizeof(f.path));
-	f.trid = ts_create_log(0, &attr, f.fd);
-	ts_start(f.trid);
-	emit_run(f.id, 0, f.made, 200);
+	struct family f = begin_with(0, &attr);
+	make(&f, 5000);
 	ts_shutdown(f.trid);
-	struct ts_events events = read_path(f.path, &counts);
-	ts_expect_numbers(&events, f.id, 0, f.made - 1);
-	ts_events_free(&events);
-	CHECK(counts.pt_files > 2);
+	struct ptrc_counts counts = expect_whole(&f);
+	CHECK_GT(counts.pt_files, 2);
 	for (unsigned int i = 0; i < counts.pt_files; i++) {
 		path_of(&f, i, path);
 		CHECK_SYS(stat(path, &st));
@@ -307,8 +340,7 @@ TEST(the_oldest_files_go_and_foreign_ones_stay, "", NEEDS_KEEPER)
 	fd = CHECK_SYS(open(path, O_RDONLY | O_CLOEXEC));
 	CHECK_EQ(ts_file_size(fd), 4);
 	close(fd);
-	path_of(&f, 3, path);
-	CHECK_SYS(unlink(path));
+	remove_member(&f, 3);
 	/* The first ones are gone, and that is told, but no damage. */
 	struct ts_events events = read_path(f.path, &counts);
 	CHECK_EQ(counts.pt_files, 2);
@@ -325,28 +357,22 @@ TEST(the_oldest_files_go_and_foreign_ones_stay, "", NEEDS_KEEPER)
 TEST(a_missing_last_file_is_told, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
-	struct posix_trace_status_info status;
-	struct ptrc_counts counts;
 	trace_id_t trid;
-	char path[300];
 
-	for (unsigned int i = 1; i <= 2; i++)
-		fill_one(&f, i);
+	fill(&f, 2);
 	ts_shutdown(f.trid);
 	for (unsigned int i = 3; i-- > 0;) {
 		CHECK_OK(posixtrace_log_open(f.path, &trid));
-		CHECK_OK(posix_trace_get_status(trid, &status));
-		CHECK_EQ(status.posix_stream_flush_error, i == 2 ? 0 : EOWNERDEAD);
-		counts = counts_of(trid);
+		CHECK_EQ(ts_status(trid).posix_stream_flush_error, i == 2 ? 0 : EOWNERDEAD);
+		struct ptrc_counts counts = counts_of(trid);
 		CHECK_EQ(counts.pt_files, i + 1);
 		CHECK_EQ(counts.pt_missing_files, i != 2);
 		CHECK_EQ(counts.pt_missing_events, 0);
 		CHECK_EQ(counts.pt_is_last_file_missing, i != 2);
 		CHECK_EQ(counts.pt_uncounted_gaps, 0);
 		ts_close_log(trid);
-		path_of(&f, i, path);
 		if (i)
-			CHECK_SYS(unlink(path));
+			remove_member(&f, i);
 	}
 	/* The file alone is whole. */
 	trid = ts_open_log(f.fd);
@@ -362,11 +388,9 @@ TEST(a_missing_file_is_told, "", NEEDS_KEEPER)
 	uint32_t first;
 	char path[300];
 
-	for (unsigned int i = 1; i <= 3; i++)
-		fill_one(&f, i);
+	fill(&f, 3);
 	ts_shutdown(f.trid);
-	path_of(&f, 1, path);
-	CHECK_SYS(unlink(path));
+	remove_member(&f, 1);
 	struct ts_events events = read_path(f.path, &counts);
 	CHECK_EQ(counts.pt_files, 3);
 	CHECK_EQ(counts.pt_missing_files, 1);
@@ -398,8 +422,7 @@ static void lose(struct family *f)
 {
 	pid_t keeper = keeper_of(f->trid);
 	CHECK_SYS(kill(keeper, SIGSTOP));
-	emit_run(f->id, f->made, f->made + 2000, 200);
-	f->made += 2000;
+	make(f, 2000);
 	CHECK_SYS(kill(keeper, SIGCONT));
 	ts_flush(f->trid);
 	ts_flush(f->trid);
@@ -440,13 +463,11 @@ TEST(what_files_that_are_gone_told_of_losses_is_told, "", NEEDS_KEEPER)
 		fill_one(&f, ++last);
 		lose(&f);
 		/* A flush that took so much was the end of a file, maybe of two. */
-		while (has(&f, last + 1))
-			last++;
+		last = last_from(&f, last);
 		for (int i = 0; i < 3; i++) {
 			ts_start(f.trid);
 			fill_one(&f, ++last);
-			while (has(&f, last + 1))
-				last++;
+			last = last_from(&f, last);
 			/* Whoever takes over knows it, too. */
 			kill_keeper(f.trid);
 		}
@@ -479,15 +500,12 @@ TEST(a_clear_forgets_losses_of_files_that_are_gone, "", NEEDS_KEEPER)
 
 	fill_one(&f, last);
 	lose(&f);
-	while (has(&f, last + 1))
-		last++;
+	last = last_from(&f, last) + 1;
 	ts_start(f.trid);
-	fill_one(&f, ++last);
+	fill_one(&f, last);
 	ts_clear(f.trid);
 	ts_start(f.trid);
-	while (has(&f, last + 1))
-		last++;
-	fill_one(&f, ++last);
+	fill_one(&f, last_from(&f, last) + 1);
 	ts_shutdown(f.trid);
 	struct ts_events events = read_path(f.path, &counts);
 	CHECK_EQ(counts.pt_lost_events, 0);
@@ -498,20 +516,16 @@ TEST(a_clear_forgets_losses_of_files_that_are_gone, "", NEEDS_KEEPER)
 TEST(a_clear_leaves_the_last_file_empty, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
-	struct ptrc_counts counts;
 
-	fill_one(&f, 1);
-	fill_one(&f, 2);
+	fill(&f, 2);
 	ts_clear(f.trid);
 	CHECK(!has(&f, 0) && !has(&f, 1) && has(&f, 2));
 	f.made = 0;
 	fill_one(&f, 3);
 	ts_shutdown(f.trid);
-	struct ts_events events = read_path(f.path, &counts);
-	ts_expect_numbers(&events, f.id, 0, f.made - 1);
+	struct ptrc_counts counts = expect_whole(&f);
 	CHECK_EQ(counts.pt_files, 2);
 	CHECK_EQ(counts.pt_earlier_files, 0);
-	CHECK_EQ(counts.pt_log_events, events.count);
 	end(&f);
 }
 
@@ -519,7 +533,6 @@ TEST(a_keeper_that_takes_over_goes_on_in_the_last_file, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
 	struct ptrc_counts counts;
-	char path[300];
 
 	for (unsigned int i = 1; i <= 3; i++) {
 		fill_one(&f, i);
@@ -528,15 +541,12 @@ TEST(a_keeper_that_takes_over_goes_on_in_the_last_file, "", NEEDS_KEEPER)
 		if (i == 2)
 			CHECK_SYS(unlink(f.path));
 	}
-	emit_run(f.id, f.made, f.made + 5, 200);
-	f.made += 5;
+	make(&f, 5);
 	ts_flush(f.trid);
 	/* The file that is being written is gone: the log goes on in another one. */
 	kill_keeper(f.trid);
-	path_of(&f, 3, path);
-	CHECK_SYS(unlink(path));
-	emit_run(f.id, f.made, f.made + 5, 200);
-	f.made += 5;
+	remove_member(&f, 3);
+	make(&f, 5);
 	ts_shutdown(f.trid);
 	CHECK(has(&f, 4));
 	struct ts_events events = read_path(f.path, &counts);
@@ -550,39 +560,27 @@ TEST(a_keeper_that_takes_over_goes_on_in_the_last_file, "", NEEDS_KEEPER)
 TEST(what_a_killed_controller_leaves_is_finished_in_the_last_file, "", NEEDS_KEEPER)
 {
 	struct family f = {.id = ts_id("number")};
-	struct ptrc_counts counts;
-	struct ts_events events;
 	struct family *shared = harness_share(sizeof(f));
-	pid_t pid;
-	trace_id_t trid;
-	int status;
 
 	for (int both = 0; both < 2; both++) {
-		pid = harness_fork();
+		pid_t pid = harness_fork();
 		if (pid == 0) {
 			f = begin(LEAST, 0, 0);
 			fill_one(&f, 1);
-			emit_run(f.id, f.made, f.made + 50, 200);
-			f.made += 50;
+			make(&f, 50);
 			*shared = f;
-			if (both) {
+			if (both)
 				kill_keeper(f.trid);
-			}
 			kill(getpid(), SIGKILL);
 		}
-		CHECK_SYS(waitpid(pid, &status, 0));
-		CHECK(WIFSIGNALED(status));
+		CHECK(WIFSIGNALED(harness_reap(pid)));
 		/* A create finishes what two dead processes left. */
-		trid = ts_create(0, NULL);
-		ts_shutdown(trid);
+		ts_shutdown(ts_create(0, NULL));
 		f = *shared;
 		NOTE("%s", both ? "the keeper was killed, too" : "the keeper lives");
-		events = read_path(f.path, &counts);
-		ts_expect_numbers(&events, f.id, 0, f.made - 1);
+		struct ptrc_counts counts = expect_whole(&f);
 		CHECK_EQ(counts.pt_files, 2);
 		CHECK_EQ(counts.pt_missing_files, 0);
-		CHECK_EQ(counts.pt_log_events, events.count);
-		ts_events_free(&events);
 		f.fd = -1;
 		end(&f);
 	}
@@ -593,7 +591,6 @@ TEST(a_log_goes_on_where_no_other_file_can_be_made, "", NEEDS_KEEPER)
 	char directory[64] = "/tmp/ptrc-rotate-XXXXXX";
 	trace_attr_t attr = attr_of(LEAST, 0, 0);
 	struct family f = {.id = ts_id("number")};
-	struct ptrc_counts counts;
 
 	CHECK(mkdtemp(directory));
 	snprintf(f.path, sizeof(f.path), "%s/log", directory);
@@ -601,18 +598,16 @@ TEST(a_log_goes_on_where_no_other_file_can_be_made, "", NEEDS_KEEPER)
 	f.trid = ts_create_log(0, &attr, f.fd);
 	ts_start(f.trid);
 	CHECK_SYS(chmod(directory, 0500));
-	emit_run(f.id, 0, 100, 200);
+	make(&f, 100);
 	ts_flush(f.trid);
 	if (geteuid() == 0)
 		SKIP("root may write everywhere");
 	CHECK_EVENTUALLY(ts_status(f.trid).posix_stream_flush_error == EACCES);
-	emit_run(f.id, 100, 200, 200);
+	make(&f, 100);
 	ts_shutdown(f.trid);
 	CHECK(!has(&f, 1));
 	CHECK_SYS(chmod(directory, 0700));
-	struct ts_events events = read_path(f.path, &counts);
-	ts_expect_numbers(&events, f.id, 0, 199);
-	CHECK_EQ(counts.pt_files, 1);
+	CHECK_EQ(expect_whole(&f).pt_files, 1);
 	end(&f);
 	rmdir(directory);
 }
@@ -625,12 +620,9 @@ TEST(a_rotation_tells_that_a_file_was_truncated, "", NEEDS_KEEPER)
 
 	CHECK_OK(posixtrace_attr_setlogrotation(&attr, &r));
 	do {
-		struct family f = {.id = ts_id("number")};
 		int64_t begin_ns = harness_now_ns();
+		struct family f = begin_with(0, &attr);
 
-		f.fd = ts_temp_named(f.path, sizeof(f.path));
-		f.trid = ts_create_log(0, &attr, f.fd);
-		ts_start(f.trid);
 		emit_run(f.id, 0, 10, 100);
 		ts_flush(f.trid);
 		CHECK_SYS(ftruncate(f.fd, 100));
@@ -647,14 +639,14 @@ TEST(a_rotation_tells_that_a_file_was_truncated, "", NEEDS_KEEPER)
 TEST(time_alone_rotates_a_log_only_if_it_has_something, "", NEEDS_KEEPER)
 {
 	struct ts_target target = ts_target_fork();
-	struct family f = begin(0, 1, 0), other;
-	struct ptrc_counts counts;
+	trace_attr_t attr = attr_of(0, 1, 0);
+	struct family f = begin_with(0, &attr), other;
 
 	ts_emit(f.id, f.made++);
 	ts_flush(f.trid);
 	CHECK_EVENTUALLY(has(&f, 1));
 	/* Nothing comes, and no file either, in a time in which another log has two. */
-	other = begin_for(target.pid, 0, 1, 0);
+	other = begin_with(target.pid, &attr);
 	for (unsigned int member = 1; member <= 2; member++) {
 		ts_target_emit(&target, POSIX_TRACE_UNNAMED_USEREVENT, member);
 		CHECK_EVENTUALLY(has(&other, member));
@@ -666,7 +658,6 @@ TEST(time_alone_rotates_a_log_only_if_it_has_something, "", NEEDS_KEEPER)
 	ts_emit(f.id, f.made++);
 	CHECK_EVENTUALLY(has(&f, 2));
 	ts_shutdown(f.trid);
-	struct ts_events events = read_path(f.path, &counts);
-	ts_expect_numbers(&events, f.id, 0, f.made - 1);
+	expect_whole(&f);
 	end(&f);
 }
