@@ -804,12 +804,18 @@ struct ts_events ts_end_log(trace_id_t trid, int fd)
 	return ts_log_events(fd);
 }
 
-void ts_expect_logged(trace_id_t trid, int fd, trace_event_id_t id, uint32_t first, uint32_t last)
+void ts_expect_in_log(int fd, trace_event_id_t id, uint32_t first, uint32_t last)
 {
-	struct ts_events events = ts_end_log(trid, fd);
+	struct ts_events events = ts_log_events(fd);
 
 	ts_expect_numbers(&events, id, first, last);
 	ts_events_free(&events);
+}
+
+void ts_expect_logged(trace_id_t trid, int fd, trace_event_id_t id, uint32_t first, uint32_t last)
+{
+	ts_shutdown(trid);
+	ts_expect_in_log(fd, id, first, last);
 }
 
 static void *move_bytes(void *arg)

@@ -227,8 +227,9 @@ struct ts_events ts_log_events(int fd);
  * reads all events of the log. */
 trace_id_t ts_end_and_open_log(trace_id_t trid, int fd);
 struct ts_events ts_end_log(trace_id_t trid, int fd);
-/* Shuts the stream down, and checks that the events of this type in its log have the numbers first
- * to last. */
+/* Checks that the events of this type in the log have exactly the numbers first to last, as
+ * ts_expect_numbers() does. ts_expect_logged() shuts the stream of the log down before. */
+void ts_expect_in_log(int fd, trace_event_id_t id, uint32_t first, uint32_t last);
 void ts_expect_logged(trace_id_t trid, int fd, trace_event_id_t id, uint32_t first, uint32_t last);
 
 /*
@@ -455,6 +456,7 @@ HELPER(ts_serve)
 #define ts_log_events(...) (TS_HERE, ts_log_events(__VA_ARGS__))
 #define ts_end_and_open_log(...) (TS_HERE, ts_end_and_open_log(__VA_ARGS__))
 #define ts_end_log(...) (TS_HERE, ts_end_log(__VA_ARGS__))
+#define ts_expect_in_log(...) (TS_HERE, ts_expect_in_log(__VA_ARGS__))
 #define ts_expect_logged(...) (TS_HERE, ts_expect_logged(__VA_ARGS__))
 #define ts_create_stuck(...) (TS_HERE, ts_create_stuck(__VA_ARGS__))
 #define ts_unstick(...) (TS_HERE, ts_unstick(__VA_ARGS__))

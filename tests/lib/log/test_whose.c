@@ -52,6 +52,20 @@ static struct posixtrace_log_process only_one_of(trace_id_t log, pid_t pid)
 	return process_at(log, index);
 }
 
+/* The closed log tells the machine, and this process once. */
+static void expect_told_once(int fd)
+{
+	trace_id_t log = ts_open_log(fd);
+	struct posixtrace_log_host host;
+
+	CHECK_OK(posixtrace_log_get_host(log, &host, sizeof(host)));
+	CHECK(host.ph_boot_id[0]);
+	struct posixtrace_log_process p = only_one_of(log, getpid());
+	CHECK_GT(p.pp_executable_size, 0);
+	CHECK_GT(p.pp_mapping_count, 0);
+	ts_close_log(log);
+}
+
 static void expect_text(const char *text, size_t size, const char *expected)
 {
 	CHECK_EQ(size, strlen(expected));
@@ -333,7 +347,6 @@ TEST(of_a_dead_process_the_log_tells_the_pid, "", NEEDS_KEEPER)
 TEST(a_ring_keeps_what_it_tells, "", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
-	struct posixtrace_log_host host;
 	int fd = ts_temp_file();
 	trace_id_t trid = log_of(0, POSIX_TRACE_LOOP, 256 * KIB, fd);
 
@@ -343,52 +356,29 @@ TEST(a_ring_keeps_what_it_tells, "", NEEDS_KEEPER)
 		emit_run(id, i * 10, i * 10 + 10, 1000);
 		ts_flush(trid);
 	}
-	trid = ts_end_and_open_log(trid, fd);
-	CHECK_OK(posixtrace_log_get_host(trid, &host, sizeof(host)));
-	CHECK(host.ph_boot_id[0]);
-	struct posixtrace_log_process p = only_one_of(trid, getpid());
-	CHECK_GT(p.pp_executable_size, 0);
-	ts_close_log(trid);
-}
-
-/* Reads a pipe to its end, into a file. */
-static void *drain(void *arg)
-{
-	int *fds = arg;
-	char bytes[4096];
-	ssize_t n;
-
-	while ((n = read(fds[0], bytes, sizeof(bytes))) > 0)
-		CHECK_EQ(write(fds[1], bytes, (size_t)n), n);
-	return NULL;
+	ts_shutdown(trid);
+	expect_told_once(fd);
 }
 
 TEST(a_pipe_gets_it_too, "", NEEDS_KEEPER)
 {
-	struct posixtrace_log_host host;
-	int ends[2], fd = ts_temp_file(), fds[2];
+	int ends[2], fd = ts_temp_file();
+	struct drain drain = {0};
 
-	CHECK_SYS(pipe2(ends, O_CLOEXEC));
-	fds[0] = ends[0];
-	fds[1] = fd;
-	pthread_t thread = ts_thread(drain, fds);
+	open_pipe(ends, 0);
+	drain_start(&drain, ends[0], fd);
 	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, ends[1]);
 	close(ends[1]);
 	ts_start(trid);
 	ts_emit(ts_id("event"), 1);
 	ts_shutdown(trid);
-	ts_join(thread);
-	trid = ts_open_log(fd);
-	CHECK_OK(posixtrace_log_get_host(trid, &host, sizeof(host)));
-	struct posixtrace_log_process p = only_one_of(trid, getpid());
-	CHECK_GT(p.pp_mapping_count, 0);
-	ts_close_log(trid);
+	ts_join(drain.thread);
+	expect_told_once(fd);
 }
 
 TEST(a_clear_takes_nothing_of_it, "", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
-	struct posixtrace_log_host host;
 	int fd = ts_temp_file();
 	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
 
@@ -397,11 +387,8 @@ TEST(a_clear_takes_nothing_of_it, "", NEEDS_KEEPER)
 	ts_flush(trid);
 	CHECK_OK(posix_trace_clear(trid));
 	ts_emit(id, 2);
-	trid = ts_end_and_open_log(trid, fd);
-	CHECK_OK(posixtrace_log_get_host(trid, &host, sizeof(host)));
-	struct posixtrace_log_process p = only_one_of(trid, getpid());
-	CHECK_GT(p.pp_executable_size, 0);
-	ts_close_log(trid);
+	ts_shutdown(trid);
+	expect_told_once(fd);
 }
 
 TEST(a_new_keeper_does_not_tell_it_twice, "", NEEDS_KEEPER)
@@ -417,10 +404,8 @@ TEST(a_new_keeper_does_not_tell_it_twice, "", NEEDS_KEEPER)
 	CHECK_SYS(kill(keeper, SIGKILL));
 	ts_emit(id, 2);
 	ts_flush(trid);
-	trid = ts_end_and_open_log(trid, fd);
-	struct posixtrace_log_process p = only_one_of(trid, getpid());
-	CHECK_GT(p.pp_executable_size, 0);
-	ts_close_log(trid);
+	ts_shutdown(trid);
+	expect_told_once(fd);
 }
 
 /* Takes a description of a process with this command line. */
@@ -478,28 +463,38 @@ TEST(command_lines_can_be_left_out, "", NEEDS_KEEPER)
 	ts_close_log(trid);
 }
 
+/* Damages the packets of these types. Returns how many. */
+static unsigned int damage(int fd, uint16_t type, uint16_t other)
+{
+	struct ptrc_log_packet h;
+	unsigned int packets = 0;
+	size_t size;
+
+	unsigned char *bytes = file_bytes(fd, &size);
+	for (size_t at = PTRC_LOG_HEADS_BYTES; at + sizeof(h) <= size;
+	     at += sizeof(h) + ptrc_align8(h.length)) {
+		memcpy(&h, bytes + at, sizeof(h));
+		if (h.type == type || h.type == other) {
+			bytes[at + sizeof(h) + 9] ^= 1;
+			packets++;
+		}
+	}
+	put_bytes(fd, bytes, size);
+	return packets;
+}
+
 TEST(damage_there_costs_no_event, "", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
 	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
-	struct ptrc_log_packet h;
 	unsigned long first;
-	size_t size;
 
 	ts_start(trid);
 	emit_run(id, 0, 10, 100);
 	ts_shutdown(trid);
-	unsigned char *bytes = file_bytes(fd, &size);
-	for (size_t at = PTRC_LOG_HEADS_BYTES; at + sizeof(h) <= size;
-	     at += sizeof(h) + (h.length + 7) / 8 * 8) {
-		memcpy(&h, bytes + at, sizeof(h));
-		if (h.type == PTRC_LOG_PROCESS || h.type == PTRC_LOG_HOST)
-			bytes[at + sizeof(h) + 9] ^= 1;
-	}
-	put_bytes(fd, bytes, size);
-	struct ts_events events = ts_log_events(fd);
-	ts_expect_numbers(&events, id, 0, 9);
+	CHECK_EQ(damage(fd, PTRC_LOG_PROCESS, PTRC_LOG_HOST), 2);
+	ts_expect_in_log(fd, id, 0, 9);
 	trid = ts_open_log(fd);
 	CHECK_EQ(count_of(trid, getpid(), &first), 0);
 	ts_close_log(trid);
@@ -515,6 +510,12 @@ struct named {
 	pthread_t thread;
 };
 
+static void wait_for(sem_t *sem)
+{
+	while (sem_wait(sem))
+		;
+}
+
 static void *run_named(void *arg)
 {
 	struct named *n = arg;
@@ -523,14 +524,12 @@ static void *run_named(void *arg)
 	n->tid = gettid();
 	ts_emit(n->id, 1);
 	sem_post(&n->is_done);
-	while (sem_wait(&n->go))
-		;
+	wait_for(&n->go);
 	if (n->next_name) {
 		CHECK_SYS(prctl(PR_SET_NAME, n->next_name));
 		ts_emit(n->id, 2);
 		sem_post(&n->is_done);
-		while (sem_wait(&n->go))
-			;
+		wait_for(&n->go);
 	}
 	return NULL;
 }
@@ -541,14 +540,14 @@ static void start_named(struct named *n, const char *name, const char *next_name
 	*n = (struct named){.name = name, .next_name = next_name, .id = ts_id("event")};
 	CHECK_SYS(sem_init(&n->is_done, 0, 0));
 	CHECK_SYS(sem_init(&n->go, 0, 0));
-	CHECK_OK(pthread_create(&n->thread, NULL, run_named, n));
-	while (sem_wait(&n->is_done))
-		;
+	n->thread = ts_thread(run_named, n);
+	wait_for(&n->is_done);
 }
 
-static void let_go(struct named *n)
+static void end_named(struct named *n)
 {
 	sem_post(&n->go);
+	ts_join(n->thread);
 }
 
 /* The name that the thread of the event with this number had; "" if that is not known. */
@@ -611,9 +610,8 @@ TEST(a_log_tells_the_names_of_threads, "", NEEDS_KEEPER)
 	ts_flush(trid);
 	CHECK_EQ(posixtrace_log_get_thread(trid, 0, &t, sizeof(t)), EINVAL);
 	CHECK_EQ(posixtrace_log_find_thread(trid, getpid(), 1, &time, &index), EINVAL);
-	let_go(&second);
-	while (sem_wait(&second.is_done))
-		;
+	sem_post(&second.go);
+	wait_for(&second.is_done);
 	/* Within a second no thread is looked at again. */
 	CHECK_EVENTUALLY((ts_flush(trid), names_in(fd)) == 3);
 	ts_shutdown(trid);
@@ -635,10 +633,8 @@ TEST(a_log_tells_the_names_of_threads, "", NEEDS_KEEPER)
 	CHECK_EQ(posixtrace_log_find_thread(trid, getpid(), getpid(), &time, &index), ENODATA);
 	CHECK_EQ(posixtrace_log_find_thread(trid, getpid(), second.tid, NULL, &index), EINVAL);
 	ts_close_log(trid);
-	let_go(&first);
-	let_go(&second);
-	CHECK_OK(pthread_join(first.thread, NULL));
-	CHECK_OK(pthread_join(second.thread, NULL));
+	end_named(&first);
+	end_named(&second);
 }
 
 TEST(a_thread_that_begins_and_ends_between_two_flushes_has_a_name, "", NEEDS_KEEPER)
@@ -655,8 +651,7 @@ TEST(a_thread_that_begins_and_ends_between_two_flushes_has_a_name, "", NEEDS_KEE
 	ts_wait_turns(keeper, 2);
 	start_named(&n, "between", NULL);
 	ts_wait_turns(keeper, 2);
-	let_go(&n);
-	CHECK_OK(pthread_join(n.thread, NULL));
+	end_named(&n);
 	ts_flush(trid);
 	ts_shutdown(trid);
 	expect_name_at(fd, &n, 1, "between");
@@ -673,14 +668,12 @@ TEST(a_thread_that_ended_has_no_name_of_another, "", NEEDS_KEEPER)
 	start_named(&seen, "seen", NULL);
 	ts_flush(trid);
 	/* It keeps its name when it has ended. */
-	let_go(&seen);
-	CHECK_OK(pthread_join(seen.thread, NULL));
+	end_named(&seen);
 	/* Nobody can look at the other one. */
 	pid_t keeper = keeper_of(trid);
 	CHECK_SYS(kill(keeper, SIGSTOP));
 	start_named(&ended, "ended", NULL);
-	let_go(&ended);
-	CHECK_OK(pthread_join(ended.thread, NULL));
+	end_named(&ended);
 	CHECK_SYS(kill(keeper, SIGCONT));
 	ts_flush(trid);
 	ts_shutdown(trid);
@@ -694,33 +687,18 @@ TEST(damaged_names_of_threads_cost_no_event, "", NEEDS_KEEPER)
 	int fd = ts_temp_file();
 	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
 	struct posixtrace_log_thread t;
-	struct ptrc_log_packet h;
-	unsigned packets = 0;
-	size_t size;
 
 	ts_start(trid);
 	start_named(&n, "name", NULL);
 	ts_flush(trid);
 	ts_shutdown(trid);
-	let_go(&n);
-	CHECK_OK(pthread_join(n.thread, NULL));
-	unsigned char *bytes = file_bytes(fd, &size);
-	for (size_t at = PTRC_LOG_HEADS_BYTES; at + sizeof(h) <= size;
-	     at += sizeof(h) + (h.length + 7) / 8 * 8) {
-		memcpy(&h, bytes + at, sizeof(h));
-		if (h.type == PTRC_LOG_THREADS) {
-			bytes[at + sizeof(h) + 9] ^= 1;
-			packets++;
-		}
-	}
-	CHECK_EQ(packets, 1u);
-	put_bytes(fd, bytes, size);
+	end_named(&n);
+	CHECK_EQ(damage(fd, PTRC_LOG_THREADS, PTRC_LOG_THREADS), 1);
 	struct ts_events events = ts_log_events(fd);
 	CHECK(events.count > 0);
 	trid = ts_open_log(fd);
 	CHECK_EQ(posixtrace_log_get_thread(trid, 0, &t, sizeof(t)), ENODATA);
-	struct ptrc_counts counts = counts_of(trid);
-	CHECK_EQ(counts.pt_damaged_parts, 1u);
+	CHECK_EQ(counts_of(trid).pt_damaged_parts, 1);
 	ts_close_log(trid);
 }
 
