@@ -57,6 +57,31 @@ __attribute__((unused)) static trace_id_t start_log(int stream_policy, size_t st
 	return trid;
 }
 
+/* The same with a new file for the log, and a type of events. */
+struct logged {
+	int fd;
+	trace_id_t trid;
+	trace_event_id_t id;
+};
+
+__attribute__((unused)) static struct logged create_logged(int stream_policy, size_t stream_bytes,
+							   int log_policy, size_t log_bytes)
+{
+	struct logged s = {.fd = ts_temp_file(), .id = ts_id("event")};
+
+	s.trid = create_log(stream_policy, stream_bytes, log_policy, log_bytes, s.fd);
+	return s;
+}
+
+__attribute__((unused)) static struct logged start_logged(int stream_policy, size_t stream_bytes,
+							  int log_policy, size_t log_bytes)
+{
+	struct logged s = create_logged(stream_policy, stream_bytes, log_policy, log_bytes);
+
+	ts_start(s.trid);
+	return s;
+}
+
 /* Records events with the numbers first to end - 1, each with len bytes of data (4 to 16384). */
 __attribute__((unused)) static void emit_run(trace_event_id_t id, uint32_t first, uint32_t end,
 					     size_t len)

@@ -177,26 +177,23 @@ static void limit_memory(pid_t keeper, size_t more)
 TEST(short_of_memory_the_keeper_flushes_in_small_parts, "LOG-13 LOG-19", NEEDS_KEEPER)
 {
 	static struct posixtrace_type_count types[POSIX_TRACE_UNNAMED_USEREVENT + 100];
-	trace_event_id_t id = ts_id("number");
 	uint32_t count = 0;
-	int fd = ts_temp_file();
-	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 32 * MIB, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = start_logged(POSIX_TRACE_UNTIL_FULL, 32 * MIB, POSIX_TRACE_APPEND, 0);
 
-	ts_emit(id, count++);
-	ts_flush(trid);
-	limit_memory(other_holder(fd, getpid()), 3 * MIB);
+	ts_emit(s.id, count++);
+	ts_flush(s.trid);
+	limit_memory(other_holder(s.fd, getpid()), 3 * MIB);
 	for (int i = 0; i < 2; i++) {
 		while (count % 300000)
-			ts_emit(id, count++);
-		ts_flush(trid);
-		ts_emit(id, count++);
-		CHECK_OK(posixtrace_get_type_counts(trid, types, id + 1));
-		CHECK_EQ(types[id].pt_events, count);
+			ts_emit(s.id, count++);
+		ts_flush(s.trid);
+		ts_emit(s.id, count++);
+		CHECK_OK(posixtrace_get_type_counts(s.trid, types, s.id + 1));
+		CHECK_EQ(types[s.id].pt_events, count);
 	}
-	ts_shutdown(trid);
-	expect_closed_log(fd);
-	struct ts_events events = ts_log_events(fd);
-	ts_expect_numbers(&events, id, 0, count - 1);
+	ts_shutdown(s.trid);
+	expect_closed_log(s.fd);
+	ts_expect_in_log(s.fd, s.id, 0, count - 1);
 }
 
 TEST(failed_flushes_of_a_running_stream_lose_nothing, "LOG-25 LOG-19 LOG-22", NEEDS_KEEPER)
@@ -225,24 +222,22 @@ TEST(failed_flushes_of_a_running_stream_lose_nothing, "LOG-25 LOG-19 LOG-22", NE
 
 TEST(killed_keepers_of_a_wrapped_ring, "LOG-30 LOG-32 LOG-39", NEEDS_KEEPER)
 {
-	trace_event_id_t id = ts_id("number");
-	int fd = ts_temp_file();
-	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_LOOP, 64 * KIB, fd);
+	struct logged s = start_logged(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_LOOP, 64 * KIB);
 	uint32_t next = 0, first;
 
 	for (int i = 0; i < 12; i++) {
 		for (int k = 0; k < 1000; k++)
-			ts_emit(id, next++);
-		ts_flush(trid);
-		kill_keeper(trid);
+			ts_emit(s.id, next++);
+		ts_flush(s.trid);
+		kill_keeper(s.trid);
 	}
-	struct ts_events events = ts_end_log(trid, fd);
+	struct ts_events events = ts_end_log(s.trid, s.fd);
 	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_OVERFLOW);
 	CHECK_EQ(id_at(&events, 1), POSIX_TRACE_RESUME);
 	struct ts_events rest = without_markers(&events);
 	first = ts_number(&rest.at[2]);
 	CHECK_LE(first, next - 64 * KIB / 24 * 3 / 4);
-	ts_expect_numbers(&rest, id, first, next - 1);
+	ts_expect_numbers(&rest, s.id, first, next - 1);
 }
 
 TEST(log_of_names_without_a_keeper, "LOG-36 LOG-42 EXIT-03", NEEDS_KEEPER)
@@ -264,29 +259,21 @@ TEST(log_of_names_without_a_keeper, "LOG-36 LOG-42 EXIT-03", NEEDS_KEEPER)
  * nothing. */
 static pid_t start_stuck_keeper(int ends[2])
 {
-	int ready[2];
-	char c;
-
 	open_pipe(ends, 0);
-	open_pipe(ready, 0);
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		trace_event_id_t id = ts_id("number");
 
 		start_log(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0, ends[1]);
-
 		for (uint32_t i = 0; i < 10000; i++)
 			ts_emit(id, i);
-		CHECK_EQ(write(ready[1], "x", 1), 1);
-		pause();
+		harness_stand_still();
 	}
-	CHECK_EQ(read(ready[0], &c, 1), 1);
+	harness_wait_until_still(pid);
 	close(ends[1]);
 	pid_t keeper = other_holder(ends[0], pid);
 	CHECK_GT(keeper, 0);
 	harness_kill(pid);
-	close(ready[0]);
-	close(ready[1]);
 	return keeper;
 }
 
@@ -329,6 +316,5 @@ TEST(slow_reader_gets_everything_after_the_controllers_death, "EXIT-03 LOG-26 LO
 	drain_start(&drain, ends[0], fd);
 	ts_join(drain.thread);
 	expect_closed_log(fd);
-	struct ts_events events = ts_log_events(fd);
-	ts_expect_numbers(&events, id, 0, 9999);
+	ts_expect_in_log(fd, id, 0, 9999);
 }

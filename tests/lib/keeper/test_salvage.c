@@ -441,7 +441,7 @@ TEST(on_a_full_disk_the_stream_stays_and_goes_elsewhere, "", NEEDS_KEEPER)
 	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), ENOSPC);
 	CHECK(!is_there(beside("log.salvaged")));
 	/* What could be written is not both in the old log and in the new one. */
-	fd = (int)CHECK_SYS(open(path, O_RDONLY | O_CLOEXEC));
+	int fd = (int)CHECK_SYS(open(path, O_RDONLY | O_CLOEXEC));
 	trace_id_t log = ts_open_log(fd);
 	trace_event_id_t id = id_in(log);
 	struct ts_events events = ts_read_log(log);

@@ -52,6 +52,16 @@ static void expect_run(const struct ts_events *events, trace_event_id_t id, uint
 	}
 }
 
+/* The numbers of the events of the type are one unbroken run from 0; its end. */
+static uint32_t end_of_run(const struct ts_events *events, trace_event_id_t id)
+{
+	uint32_t first, end;
+
+	expect_run(events, id, &first, &end);
+	CHECK_EQ(first, 0);
+	return end;
+}
+
 static struct ptrc_counts log_counts(int fd)
 {
 	trace_id_t trid = ts_open_log(fd);
@@ -176,56 +186,58 @@ static void open_fifo(int ends[2])
 	CHECK_SYS(unlink(path));
 }
 
+/* What takes a log, but not at a place that was chosen. Nobody reads the last one. */
+static const char *const byte_streams[] = {"pipe", "fifo", "socket", "terminal", "/dev/null"};
+enum { BYTE_STREAMS = sizeof(byte_streams) / sizeof(byte_streams[0]) };
+
+static void open_byte_streams(int ends[BYTE_STREAMS][2])
+{
+	open_pipe(ends[0], 0);
+	open_fifo(ends[1]);
+	CHECK_SYS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends[2]));
+	ends[3][1] = open_terminal(&ends[3][0]);
+	ends[4][0] = -1;
+	ends[4][1] = CHECK_SYS(open("/dev/null", O_WRONLY | O_CLOEXEC));
+}
+
+/* With the default attributes, and with so many of the policies, of which the last is APPEND. */
+static void expect_refused(int fd, size_t count)
+{
+	static const int policies[] = {0, POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+				       POSIX_TRACE_APPEND};
+	trace_id_t trid = 4711;
+	CHECK_EQ(posix_trace_create_withlog(0, NULL, fd, &trid), EINVAL);
+	for (size_t i = 0; i < count; i++) {
+		trace_attr_t attr = log_attr(0, 0, policies[i], 0);
+		CHECK_EQ(posix_trace_create_withlog(0, &attr, fd, &trid), EINVAL);
+	}
+	CHECK_EQ(trid, 4711);
+}
+
 TEST(streams_of_bytes_take_append_only, "LOG-04 LOG-06", NEEDS_KEEPER)
 {
-	int pipe_ends[2], fifo[2], sockets[2], master;
-	open_pipe(pipe_ends, 0);
-	open_fifo(fifo);
-	CHECK_SYS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets));
-	int null = CHECK_SYS(open("/dev/null", O_WRONLY | O_CLOEXEC));
-	int terminal = open_terminal(&master);
-	int files[] = {pipe_ends[1], fifo[1], sockets[1], null, terminal};
-	int readers[] = {pipe_ends[0], fifo[0], sockets[0], -1, master};
+	int ends[BYTE_STREAMS][2];
+	open_byte_streams(ends);
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		trace_id_t trid = 4711;
-		static const int refused[] = {0, POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
-		for (size_t j = 0; j < 3; j++) {
-			trace_attr_t attr = log_attr(0, 0, refused[j], 0);
-			CHECK_EQ(posix_trace_create_withlog(0, &attr, files[i], &trid), EINVAL);
-		}
-		CHECK_EQ(posix_trace_create_withlog(0, NULL, files[i], &trid), EINVAL);
-		CHECK_EQ(trid, 4711);
-
-		struct drain drain = {.from = readers[i]};
-		int sink = ts_temp_file();
-		if (readers[i] >= 0)
-			drain_start(&drain, readers[i], sink);
-		trace_attr_t attr = log_attr(0, 0, POSIX_TRACE_APPEND, 0);
-		CHECK_OK(posix_trace_create_withlog(0, &attr, files[i], &trid));
+	for (size_t i = 0; i < BYTE_STREAMS; i++) {
+		int reader = ends[i][0], writer = ends[i][1], sink = ts_temp_file();
+		struct drain drain = {.from = reader};
+		NOTE("%s", byte_streams[i]);
+		expect_refused(writer, 3);
+		if (reader >= 0)
+			drain_start(&drain, reader, sink);
+		trace_id_t trid = create_log(0, 0, POSIX_TRACE_APPEND, 0, writer);
 		ts_shutdown(trid);
-		close(files[i]);
-		if (readers[i] >= 0)
+		close(writer);
+		if (reader >= 0)
 			ts_join(drain.thread);
 		close(sink);
 	}
 }
 
-static void expect_refused(int fd)
-{
-	static const int policies[] = {0, POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
-				       POSIX_TRACE_APPEND};
-	for (size_t i = 0; i < 4; i++) {
-		trace_attr_t attr = log_attr(0, 0, policies[i], 0);
-		trace_id_t trid = 4711;
-		CHECK_EQ(posix_trace_create_withlog(0, &attr, fd, &trid), EINVAL);
-		CHECK_EQ(trid, 4711);
-	}
-}
-
 TEST(other_kinds_of_file_are_refused, "LOG-04 LOG-07")
 {
-	expect_refused(CHECK_SYS(eventfd(0, EFD_CLOEXEC)));
+	expect_refused(CHECK_SYS(eventfd(0, EFD_CLOEXEC)), 4);
 }
 
 #define BLOCK_DEVICE "PTRC_TEST_BLOCK_DEVICE"
@@ -261,7 +273,7 @@ TEST(block_device_is_refused, "LOG-04 LOG-07")
 	int fd = kept ? atoi(kept) : open_block_device(O_CLOEXEC);
 	if (fd < 0)
 		SKIP("no unused loop device that may be written to");
-	expect_refused(fd);
+	expect_refused(fd, 4);
 }
 
 TEST(full_device_is_enospc_at_creation, "LOG-08 CREATE-25", NEEDS_KEEPER)
@@ -306,8 +318,7 @@ TEST(old_contents_and_offset_do_not_matter, "LOG-09", NEEDS_KEEPER)
 	emit_run(ts_id("event"), 0, 3, 4);
 	ts_shutdown(trid);
 	CHECK_LT(ts_file_size(fd), 100000);
-	struct ts_events events = ts_log_events(fd);
-	ts_expect_numbers(&events, ts_id("event"), 0, 2);
+	ts_expect_in_log(fd, ts_id("event"), 0, 2);
 
 	size_t bytes;
 	unsigned char *data = file_bytes(fd, &bytes);
@@ -343,14 +354,12 @@ TEST(descriptor_in_append_mode_gives_right_logs, "LOG-10", NEEDS_KEEPER)
 			check_wrapped_log(fd, id, number);
 		} else {
 			struct ts_events events = ts_log_events(fd);
-			uint32_t first, end;
-			expect_run(&events, id, &first, &end);
-			CHECK_EQ(first, 0);
+			uint32_t end = end_of_run(&events, id);
 			CHECK_GT(end, 100);
 			if (log_policies[i] == POSIX_TRACE_APPEND)
 				CHECK_EQ(end, number);
-			ts_stop_reason(
-				&without_markers(&events).at[without_markers(&events).count - 1]);
+			struct ts_events rest = without_markers(&events);
+			ts_stop_reason(&rest.at[rest.count - 1]);
 		}
 		if (log_policies[i] != POSIX_TRACE_APPEND)
 			CHECK_LE(ts_file_size(fd), (off_t)(64 * KIB + LOG_EXTRAS_BYTES));
@@ -400,8 +409,7 @@ TEST(caller_may_close_the_descriptor_at_once, "LOG-12", NEEDS_KEEPER)
 	emit_run(id, 100, 200, 4);
 	ts_shutdown(trid);
 	CHECK_EQ(ts_file_size(given), 0);
-	struct ts_events events = ts_log_events(fd);
-	ts_expect_numbers(&events, id, 0, 199);
+	ts_expect_in_log(fd, id, 0, 199);
 }
 
 TEST(callers_descriptor_stays_open, "LOG-12 SHUTDOWN-01", NEEDS_KEEPER)
@@ -491,20 +499,18 @@ TEST(log_is_written_through_if_the_caller_wants_that, "LOG-12", NEEDS_KEEPER)
 /* Reads along for some automatic flushes, while an event comes every 30 ms, looking just before the next. */
 TEST(automatic_flush_waits_for_who_reads_along, "GETNEXT-30", NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
-	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, 1024 * KIB, 0, 0, fd);
-	trace_event_id_t id = ts_id("event");
+	struct logged s = create_logged(POSIX_TRACE_FLUSH, 1024 * KIB, 0, 0);
 	int64_t looked = harness_now_ns(), now;
 	struct ts_event event;
 	uint32_t due = 0, late = 0;
 
-	ts_start(trid);
-	for (uint32_t n = 0; n % 10 || count_so_far(fd, POSIX_TRACE_FLUSH_START) < 4;) {
-		ts_emit(id, n++);
+	ts_start(s.trid);
+	for (uint32_t n = 0; n % 10 || count_so_far(s.fd, POSIX_TRACE_FLUSH_START) < 4;) {
+		ts_emit(s.id, n++);
 		harness_sleep_ms(30);
 		now = harness_now_ns();
-		while (ts_try_next(trid, &event)) {
-			if (event.info.posix_event_id == id)
+		while (ts_try_next(s.trid, &event)) {
+			if (event.info.posix_event_id == s.id)
 				due = ts_number(&event) + 1;
 			ts_event_free(&event);
 		}
@@ -516,7 +522,7 @@ TEST(automatic_flush_waits_for_who_reads_along, "GETNEXT-30", NEEDS_KEEPER)
 		looked = now;
 	}
 	NOTE("%u of %u looks were late", late, due);
-	ts_shutdown(trid);
+	ts_shutdown(s.trid);
 }
 
 TEST(log_size_means_nothing_to_append, "SIZE-21 LOG-34", NEEDS_KEEPER)
@@ -535,8 +541,7 @@ TEST(log_size_means_nothing_to_append, "SIZE-21 LOG-34", NEEDS_KEEPER)
 	expect_log_status(trid, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_shutdown(trid);
 	CHECK_GT(ts_file_size(fd), 900000);
-	struct ts_events events = ts_log_events(fd);
-	ts_expect_numbers(&events, id, 0, number - 1);
+	ts_expect_in_log(fd, id, 0, number - 1);
 }
 
 TEST(no_descriptors_left_is_enomem, "ERRORS-12 CREATE-25", NEEDS_KEEPER)
@@ -566,20 +571,18 @@ TEST(no_descriptors_left_is_enomem, "ERRORS-12 CREATE-25", NEEDS_KEEPER)
 
 TEST(flush_puts_what_was_recorded_into_the_log, "LOG-13 LOG-15 LOG-16 OPEN-14", NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = start_logged(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
 	for (uint32_t number = 0; number < 1000; number += 50) {
-		emit_run(id, number, number + 50, 40);
-		ts_flush(trid);
-		struct posix_trace_status_info status = ts_status(trid);
+		emit_run(s.id, number, number + 50, 40);
+		ts_flush(s.trid);
+		struct posix_trace_status_info status = ts_status(s.trid);
 		CHECK_EQ(status.posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
 		CHECK_EQ(status.posix_stream_flush_error, 0);
-		struct ts_events events = events_so_far(fd);
-		ts_expect_numbers(&events, id, 0, number + 49);
-		ts_events_free(&events);
+		int reader = ts_reopen(s.fd, O_RDONLY);
+		ts_expect_in_log(reader, s.id, 0, number + 49);
+		close(reader);
 	}
-	ts_shutdown(trid);
+	ts_shutdown(s.trid);
 }
 
 /* Takes what is in the pipe now without waiting; a full pipe holds 64 KiB or so. */
@@ -619,8 +622,7 @@ TEST(recording_goes_on_while_a_flush_waits_for_the_device,
 	CHECK_EQ(ts_status(trid).posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
 	ts_shutdown(trid);
 	ts_join(drain.thread);
-	struct ts_events events = ts_log_events(sink);
-	ts_expect_numbers(&events, id, 0, 999);
+	ts_expect_in_log(sink, id, 0, 999);
 }
 
 TEST(flush_that_stalls_holds_up_no_change_of_state, "", NEEDS_KEEPER)
@@ -727,32 +729,29 @@ TEST(log_that_goes_on_is_not_given_up, "", NEEDS_KEEPER)
 	emit_run(id, 0, 1000, 300);
 	CHECK_OK(ptrc_trace_shutdown(trid, &counts));
 	CHECK_GE(counts.pt_log_events, 1000);
-	struct ts_events events = ts_log_events(fd);
-	ts_expect_numbers(&events, id, 0, 999);
+	ts_expect_in_log(fd, id, 0, 999);
 }
 
 TEST(flushed_room_can_be_used_again,
      "LOG-18 POLICY-18 POLICY-19 POLICY-20 POLICY-21 SYSEVENT-14 GETNEXT-31", NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = start_logged(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	uint32_t number = 0;
 	for (int round = 0; round < 4; round++) {
-		number = ts_fill(trid, 64 * KIB, id, 100, number);
-		ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
+		number = ts_fill(s.trid, 64 * KIB, s.id, 100, number);
+		ts_expect_status(s.trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
 				 POSIX_TRACE_NO_OVERRUN);
-		ts_flush(trid);
-		ts_expect_running(trid);
+		ts_flush(s.trid);
+		ts_expect_running(s.trid);
 	}
-	struct ts_events log = ts_end_log(trid, fd), events = without_markers(&log);
+	struct ts_events log = ts_end_log(s.trid, s.fd), events = without_markers(&log);
 	ts_expect_sorted(&log);
 	/* Each time: events, STOP because full, START. */
 	size_t stops = 0;
 	uint32_t due = 0;
 	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
 	for (size_t i = 1; i < events.count; i++) {
-		if (id_at(&events, i) == id) {
+		if (id_at(&events, i) == s.id) {
 			/* The event that found no room is lost. */
 			CHECK_GE(ts_number(&events.at[i]), due);
 			CHECK_LE(ts_number(&events.at[i]), due + 1);
@@ -773,40 +772,36 @@ TEST(flushed_room_can_be_used_again,
 
 TEST(log_holds_each_event_once_in_order, "LOG-19", NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = start_logged(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
 	uint32_t number = 0;
 	for (uint32_t round = 0; round < 300; round++) {
 		uint32_t end = number + round % 7;
-		emit_run(id, number, end, 4 + round % 50);
+		emit_run(s.id, number, end, 4 + round % 50);
 		number = end;
-		ts_flush(trid);
+		ts_flush(s.trid);
 	}
-	struct ts_events events = ts_end_log(trid, fd);
-	ts_expect_numbers(&events, id, 0, number - 1);
+	struct ts_events events = ts_end_log(s.trid, s.fd);
+	ts_expect_numbers(&events, s.id, 0, number - 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 }
 
 TEST(suspended_and_empty_streams_can_be_flushed, "LOG-20 STARTSTOP-14", NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
-	ts_flush(trid);
-	ts_flush(trid);
-	ts_expect_suspended(trid);
-	ts_start(trid);
-	emit_run(id, 0, 5, 4);
-	ts_stop(trid);
-	ts_flush(trid);
-	struct ts_events events = events_so_far(fd);
-	ts_expect_numbers(&events, id, 0, 4);
+	struct logged s = create_logged(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	ts_flush(s.trid);
+	ts_flush(s.trid);
+	ts_expect_suspended(s.trid);
+	ts_start(s.trid);
+	emit_run(s.id, 0, 5, 4);
+	ts_stop(s.trid);
+	ts_flush(s.trid);
+	struct ts_events events = events_so_far(s.fd);
+	ts_expect_numbers(&events, s.id, 0, 4);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-	ts_flush(trid);
-	struct ts_events all = ts_end_log(trid, fd), log = without_markers(&all);
-	ts_expect_ids(&log, POSIX_TRACE_START, id, id, id, id, id, POSIX_TRACE_STOP, 0);
+	ts_flush(s.trid);
+	struct ts_events all = ts_end_log(s.trid, s.fd), log = without_markers(&all);
+	ts_expect_ids(&log, POSIX_TRACE_START, s.id, s.id, s.id, s.id, s.id, POSIX_TRACE_STOP, 0);
 }
 
 static void *run_flushes(void *arg)
@@ -822,19 +817,17 @@ static void *run_flushes(void *arg)
 
 TEST(simultaneous_flushes_take_turns, "LOG-21 LOG-19 LOG-13", NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = start_log(POSIX_TRACE_FLUSH, 1024 * KIB, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = start_logged(POSIX_TRACE_FLUSH, 1024 * KIB, POSIX_TRACE_APPEND, 0);
 	pthread_t threads[4];
 	for (int i = 0; i < 4; i++)
-		threads[i] = ts_thread(run_flushes, &trid);
+		threads[i] = ts_thread(run_flushes, &s.trid);
 	/* Less than the stream holds: nothing may be lost. */
-	emit_run(id, 0, 5000, 40);
+	emit_run(s.id, 0, 5000, 40);
 	for (int i = 0; i < 4; i++)
 		CHECK_EQ((intptr_t)ts_join(threads[i]), 0);
-	ts_flush(trid);
-	CHECK_EQ(count_so_far(fd, id), 5000);
-	ts_expect_logged(trid, fd, id, 0, 4999);
+	ts_flush(s.trid);
+	CHECK_EQ(count_so_far(s.fd, s.id), 5000);
+	ts_expect_logged(s.trid, s.fd, s.id, 0, 4999);
 }
 
 /*
@@ -843,52 +836,48 @@ TEST(simultaneous_flushes_take_turns, "LOG-21 LOG-19 LOG-13", NEEDS_KEEPER)
 
 TEST(file_size_limit_is_efbig, "LOG-22 LOG-25 STATUS-17", NEEDS_KEEPER)
 {
-	trace_event_id_t id = ts_id("event");
 	count_signals(SIGXFSZ);
 	for (size_t i = 0; i < 3; i++) {
-		int fd = ts_temp_file();
-		trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 4096 * KIB, log_policies[i],
-					    16384 * KIB, fd);
-		emit_run(id, 0, 100, 100);
-		ts_flush(trid);
-		emit_run(id, 100, 10000, 100);
+		struct logged s = start_logged(POSIX_TRACE_UNTIL_FULL, 4096 * KIB, log_policies[i],
+					       16384 * KIB);
+		emit_run(s.id, 0, 100, 100);
+		ts_flush(s.trid);
+		emit_run(s.id, 100, 10000, 100);
 		/* Some packets of the flush fit. */
-		limit_file_size((rlim_t)ts_file_size(fd) + 700000);
-		CHECK_EQ(posix_trace_flush(trid), EFBIG);
-		CHECK_EQ(posix_trace_flush(trid), EFBIG);
-		CHECK_EQ(ts_status(trid).posix_stream_flush_error, EFBIG);
-		CHECK_EQ(ts_status(trid).posix_stream_flush_error, 0);
+		limit_file_size((rlim_t)ts_file_size(s.fd) + 700000);
+		CHECK_EQ(posix_trace_flush(s.trid), EFBIG);
+		CHECK_EQ(posix_trace_flush(s.trid), EFBIG);
+		CHECK_EQ(ts_status(s.trid).posix_stream_flush_error, EFBIG);
+		CHECK_EQ(ts_status(s.trid).posix_stream_flush_error, 0);
 		CHECK_EQ(signals_seen, 0);
 
 		/* What could be written of the failed flush is not both in the log and in the
 		 * stream. */
-		struct ts_events so_far = events_so_far(fd);
-		CHECK_EQ(so_far.count, counts_of(trid).pt_log_events);
-		ts_expect_numbers(&so_far, id, 0, 99);
+		struct ts_events so_far = events_so_far(s.fd);
+		CHECK_EQ(so_far.count, counts_of(s.trid).pt_log_events);
+		ts_expect_numbers(&so_far, s.id, 0, 99);
 
 		limit_file_size(RLIM_INFINITY);
-		ts_flush(trid);
-		CHECK_EQ(ts_status(trid).posix_stream_flush_error, 0);
-		emit_run(id, 10000, 10100, 100);
-		ts_expect_logged(trid, fd, id, 0, 10099);
-		close(fd);
+		ts_flush(s.trid);
+		CHECK_EQ(ts_status(s.trid).posix_stream_flush_error, 0);
+		emit_run(s.id, 10000, 10100, 100);
+		ts_expect_logged(s.trid, s.fd, s.id, 0, 10099);
+		close(s.fd);
 	}
 }
 
 TEST(file_size_limit_holds_for_automatic_flushes, "LOG-22 POLICY-22 STATUS-17", NEEDS_KEEPER)
 {
-	trace_event_id_t id = ts_id("event");
-	int fd = ts_temp_file();
 	count_signals(SIGXFSZ);
-	trace_id_t trid = start_log(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = start_logged(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
 	/* No call tells the keeper of it. */
 	limit_file_size(20000);
-	emit_run(id, 0, 1000, 100);
-	CHECK_EVENTUALLY(ts_status(trid).posix_stream_flush_error == EFBIG);
-	CHECK_LE(ts_file_size(fd), 20000);
+	emit_run(s.id, 0, 1000, 100);
+	CHECK_EVENTUALLY(ts_status(s.trid).posix_stream_flush_error == EFBIG);
+	CHECK_LE(ts_file_size(s.fd), 20000);
 	limit_file_size(RLIM_INFINITY);
-	CHECK_EVENTUALLY(count_so_far(fd, id) == 1000);
-	ts_shutdown(trid);
+	CHECK_EVENTUALLY(count_so_far(s.fd, s.id) == 1000);
+	ts_shutdown(s.trid);
 	CHECK_EQ(signals_seen, 0);
 }
 
@@ -909,8 +898,7 @@ TEST(file_size_limit_is_for_the_log_alone, "LOG-22 CREATE-25 GEN-07", NEEDS_KEEP
 	ts_shutdown(trid);
 	limit_file_size(RLIM_INFINITY);
 	CHECK_EQ(signals_seen, 0);
-	struct ts_events events = ts_log_events(fd);
-	ts_expect_numbers(&events, id, 0, 99);
+	ts_expect_in_log(fd, id, 0, 99);
 }
 
 TEST(full_device_is_enospc, "LOG-22 LOG-23 LOG-25 STATUS-17", NEEDS_KEEPER)
@@ -983,10 +971,7 @@ TEST(full_device_at_shutdown_is_enospc, "SHUTDOWN-10 LOG-23", NEEDS_KEEPER)
 	CHECK_EQ(posix_trace_shutdown(trid), EINVAL);
 	/* What could be written is a log. */
 	struct ts_events events = ts_log_events(files[0]);
-	uint32_t first, end;
-	expect_run(&events, id, &first, &end);
-	CHECK_EQ(first, 0);
-	CHECK_LT(end, 1000);
+	CHECK_LT(end_of_run(&events, id), 1000);
 }
 
 TEST(non_blocking_descriptor_is_waited_for, "LOG-26 LOG-35", NEEDS_KEEPER)
@@ -1018,8 +1003,7 @@ TEST(non_blocking_descriptor_is_waited_for, "LOG-26 LOG-35", NEEDS_KEEPER)
 		CHECK(fcntl(writers[i], F_GETFL) & O_NONBLOCK);
 		close(writers[i]);
 		ts_join(drain.thread);
-		struct ts_events events = ts_log_events(sink);
-		ts_expect_numbers(&events, id, 0, 1499);
+		ts_expect_in_log(sink, id, 0, 1499);
 		close(sink);
 	}
 }
@@ -1045,7 +1029,7 @@ TEST(until_full_log_keeps_the_oldest,
      NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	uint32_t number, first, end;
+	uint32_t number;
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = fill_until_full_log(fd, 128 * KIB, &number);
 
@@ -1072,8 +1056,7 @@ TEST(until_full_log_keeps_the_oldest,
 	CHECK_EQ(status.posix_stream_full_status, POSIX_TRACE_FULL);
 	struct ts_events events = ts_end_log(trid, fd);
 	ts_expect_sorted(&events);
-	expect_run(&events, id, &first, &end);
-	CHECK_EQ(first, 0);
+	uint32_t end = end_of_run(&events, id);
 	/* It is full indeed. */
 	CHECK_GT(end * 100, 32 * KIB);
 	CHECK_LT(end, number);
@@ -1093,45 +1076,41 @@ TEST(until_full_log_keeps_the_oldest,
 TEST(until_full_log_not_full_ends_with_the_last_stop, "LOG-28 SHUTDOWN-09 SYSEVENT-24",
      NEEDS_KEEPER)
 {
-	trace_event_id_t id = ts_id("event");
 	for (int is_stopped = 0; is_stopped < 2; is_stopped++) {
-		int fd = ts_temp_file();
-		trace_id_t trid = start_log(0, 64 * KIB, POSIX_TRACE_UNTIL_FULL, 64 * KIB, fd);
-		emit_run(id, 0, 5, 4);
-		ts_flush(trid);
-		emit_run(id, 5, 10, 4);
+		struct logged s = start_logged(0, 64 * KIB, POSIX_TRACE_UNTIL_FULL, 64 * KIB);
+		emit_run(s.id, 0, 5, 4);
+		ts_flush(s.trid);
+		emit_run(s.id, 5, 10, 4);
 		if (is_stopped)
-			ts_stop(trid);
-		struct ts_events events = ts_end_log(trid, fd);
-		ts_expect_numbers(&events, id, 0, 9);
+			ts_stop(s.trid);
+		struct ts_events events = ts_end_log(s.trid, s.fd);
+		ts_expect_numbers(&events, s.id, 0, 9);
 		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 		CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 0);
 		CHECK_EQ(events.at[events.count - 1].info.posix_pid, getpid());
-		CHECK_EQ(log_status(fd).posix_log_full_status, POSIX_TRACE_NOT_FULL);
-		close(fd);
+		CHECK_EQ(log_status(s.fd).posix_log_full_status, POSIX_TRACE_NOT_FULL);
+		close(s.fd);
 	}
 }
 
 TEST(flushes_of_a_stream_that_has_stopped_itself_lose_nothing, "SYSEVENT-23", NEEDS_KEEPER)
 {
 	for (int flushes = 0; flushes < 2; flushes++) {
-		int fd = ts_temp_file();
-		trace_event_id_t id = ts_id("event");
-		trace_id_t trid =
-			start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
+		struct logged s =
+			start_logged(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 		uint32_t number = 0;
 
-		for (; ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING; number++)
-			emit_run(id, number, number + 1, 4);
-		CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+		for (; ts_status(s.trid).posix_stream_status == POSIX_TRACE_RUNNING; number++)
+			emit_run(s.id, number, number + 1, 4);
+		CHECK_EQ(ts_status(s.trid).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
 		if (flushes)
-			ts_flush(trid);
-		struct ts_events events = ts_end_log(trid, fd);
+			ts_flush(s.trid);
+		struct ts_events events = ts_end_log(s.trid, s.fd);
 		ts_expect_sorted(&events);
-		CHECK_EQ(ts_count(&events, id), number);
-		CHECK_EQ(log_counts(fd).pt_lost_events, 0);
-		CHECK_EQ(log_counts(fd).pt_log_events, events.count);
-		close(fd);
+		CHECK_EQ(ts_count(&events, s.id), number);
+		CHECK_EQ(log_counts(s.fd).pt_lost_events, 0);
+		CHECK_EQ(log_counts(s.fd).pt_log_events, events.count);
+		close(s.fd);
 	}
 }
 
@@ -1139,38 +1118,36 @@ TEST(loop_log_keeps_the_newest,
      "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20 STATUS-18 STATUS-19 STATUS-24 SYSEVENT-16 OPEN-06",
      NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid =
-		start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 128 * KIB, fd);
+	struct logged s =
+		start_logged(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 128 * KIB);
 	uint32_t number = 0;
 
 	/* The first event that will be overwritten. */
-	struct ts_event start = ts_expect(trid, POSIX_TRACE_START);
-	struct posix_trace_status_info status = ts_status(trid);
+	struct ts_event start = ts_expect(s.trid, POSIX_TRACE_START);
+	struct posix_trace_status_info status = ts_status(s.trid);
 	CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_NOT_FULL);
 	for (int round = 0; round < 200; round++, number += 50) {
-		emit_run(id, number, number + 50, 100);
-		ts_flush(trid);
-		CHECK_LE(ts_file_size(fd), (off_t)(128 * KIB + LOG_EXTRAS_BYTES));
-		CHECK_LE(counts_of(trid).pt_log_bytes, 128 * KIB);
-		status = ts_status(trid);
+		emit_run(s.id, number, number + 50, 100);
+		ts_flush(s.trid);
+		CHECK_LE(ts_file_size(s.fd), (off_t)(128 * KIB + LOG_EXTRAS_BYTES));
+		CHECK_LE(counts_of(s.trid).pt_log_bytes, 128 * KIB);
+		status = ts_status(s.trid);
 		CHECK(status.posix_log_full_status == POSIX_TRACE_FULL ||
 		      status.posix_log_overrun_status == POSIX_TRACE_NO_OVERRUN);
 	}
 	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
 	CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_FULL);
 	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
-	status = ts_status(trid);
+	status = ts_status(s.trid);
 	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
-	emit_run(id, number, number + 50, 100);
+	emit_run(s.id, number, number + 50, 100);
 	number += 50;
-	ts_flush(trid);
-	CHECK_EQ(ts_status(trid).posix_log_overrun_status, POSIX_TRACE_OVERRUN);
-	ts_shutdown(trid);
-	CHECK_LE(ts_file_size(fd), (off_t)(128 * KIB + LOG_EXTRAS_BYTES));
+	ts_flush(s.trid);
+	CHECK_EQ(ts_status(s.trid).posix_log_overrun_status, POSIX_TRACE_OVERRUN);
+	ts_shutdown(s.trid);
+	CHECK_LE(ts_file_size(s.fd), (off_t)(128 * KIB + LOG_EXTRAS_BYTES));
 
-	trace_id_t log = ts_open_log(fd);
+	trace_id_t log = ts_open_log(s.fd);
 	struct ts_events events = ts_read_log(log);
 	uint32_t first, end;
 	ts_expect_sorted(&events);
@@ -1182,7 +1159,7 @@ TEST(loop_log_keeps_the_newest,
 	CHECK_EQ(time_at(&events, 1), time_at(&events, 2));
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_OVERFLOW), 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_RESUME), 1);
-	expect_run(&events, id, &first, &end);
+	expect_run(&events, s.id, &first, &end);
 	CHECK_EQ(end, number);
 	CHECK_GT((number - first) * 100, 32 * KIB);
 
@@ -1198,75 +1175,66 @@ TEST(loop_log_keeps_the_newest,
 TEST(loop_log_counts_all_that_a_large_flush_overwrites, "LOG-30 LOG-32", NEEDS_KEEPER)
 {
 	enum { COUNT = 100000 };
-	int fd = ts_temp_file();
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid =
-		start_log(POSIX_TRACE_UNTIL_FULL, 8 * KIB * KIB, POSIX_TRACE_LOOP, 256 * KIB, fd);
+	struct logged s =
+		start_logged(POSIX_TRACE_UNTIL_FULL, 8 * KIB * KIB, POSIX_TRACE_LOOP, 256 * KIB);
 
 	/* Events without data take much less than log-max-size counts for them. */
 	for (int i = 0; i < COUNT; i++)
-		posix_trace_event(id, NULL, 0);
-	ts_flush(trid);
-	struct ts_events events = ts_end_log(trid, fd);
-	size_t kept = ts_count(&events, id);
+		posix_trace_event(s.id, NULL, 0);
+	ts_flush(s.trid);
+	struct ts_events events = ts_end_log(s.trid, s.fd);
+	size_t kept = ts_count(&events, s.id);
 	CHECK_GT(kept * 8, 128 * KIB);
 	/* START is lost, too. */
-	CHECK_EQ(log_counts(fd).pt_log_lost_events, COUNT - kept + 1);
+	CHECK_EQ(log_counts(s.fd).pt_log_lost_events, COUNT - kept + 1);
 }
 
 TEST(small_loop_log_gives_up_no_more_than_it_must, "LOG-30 SIZE-20", NEEDS_KEEPER)
 {
 	/* What the system records at the end takes the place of the oldest events only. */
 	for (size_t size = 1280; size <= 2816; size += 128) {
-		int fd = ts_temp_file();
-		trace_event_id_t id = ts_id("event");
-		trace_id_t trid =
-			start_log(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_LOOP, size, fd);
+		struct logged s = start_logged(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_LOOP, size);
 		uint32_t first, end;
 
-		emit_run(id, 0, 200, 4);
-		ts_flush(trid);
-		ts_stop(trid);
-		ts_flush(trid);
-		struct ts_events events = ts_end_log(trid, fd);
+		emit_run(s.id, 0, 200, 4);
+		ts_flush(s.trid);
+		ts_stop(s.trid);
+		ts_flush(s.trid);
+		struct ts_events events = ts_end_log(s.trid, s.fd);
 		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-		expect_run(&events, id, &first, &end);
+		expect_run(&events, s.id, &first, &end);
 		CHECK_EQ(end, 200);
 		/* STOP and the marks of three flushes, 24 bytes each, beside them, and a
 		 * slice. */
 		CHECK_GE((end - first) * 24, size - 8 * 24 - size / 16 - 24);
-		close(fd);
+		close(s.fd);
 	}
 }
 
 TEST(saved_bytes_of_a_stream_are_a_log, "LOG-35", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
-	int pipe_ends[2], fifo[2], sockets[2], master;
-	open_pipe(pipe_ends, 0);
-	open_fifo(fifo);
-	CHECK_SYS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets));
-	int terminal = open_terminal(&master);
-	int readers[] = {pipe_ends[0], fifo[0], sockets[0], master};
-	int writers[] = {pipe_ends[1], fifo[1], sockets[1], terminal};
+	int ends[BYTE_STREAMS][2];
+	open_byte_streams(ends);
 
-	for (int i = 0; i < 4; i++) {
+	for (size_t i = 0; i < BYTE_STREAMS - 1; i++) {
 		int sink = ts_temp_file();
 		trace_attr_t attr = log_attr(0, 256 * KIB, POSIX_TRACE_APPEND, 0), got;
 		char name[TRACE_EVENT_NAME_MAX + 1];
 		struct drain drain = {0};
 		trace_event_id_t late;
 
+		NOTE("%s", byte_streams[i]);
 		CHECK_OK(posix_trace_attr_setname(&attr, "through a pipe"));
-		drain_start(&drain, readers[i], sink);
-		trace_id_t trid = ts_create_log(0, &attr, writers[i]);
+		drain_start(&drain, ends[i][0], sink);
+		trace_id_t trid = ts_create_log(0, &attr, ends[i][1]);
 		ts_start(trid);
 		emit_run(id, 0, 500, 100);
 		ts_flush(trid);
 		late = ts_id("opened late");
 		ts_emit(late, 1);
 		ts_shutdown(trid);
-		close(writers[i]);
+		close(ends[i][1]);
 		ts_join(drain.thread);
 
 		trace_id_t log = ts_open_log(sink);
@@ -1397,29 +1365,27 @@ TEST(events_come_back_from_the_log_unchanged, "LOG-38 SYSEVENT-11", NEEDS_KEEPER
 
 TEST(unclosed_log_has_what_was_flushed, "LOG-39 STATUS-27 OPEN-14", NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
-	trace_event_id_t id = ts_id("event");
 	char name[TRACE_EVENT_NAME_MAX + 1];
-	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
-	emit_run(id, 0, 100, 20);
+	struct logged s = start_logged(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	emit_run(s.id, 0, 100, 20);
 	trace_event_id_t late = ts_id("late");
 	ts_emit(late, 0);
-	ts_flush(trid);
-	emit_run(id, 100, 200, 20);
+	ts_flush(s.trid);
+	emit_run(s.id, 100, 200, 20);
 
 	/* As after a power cut at this moment. */
-	int copy = file_copy(fd);
+	int copy = file_copy(s.fd);
 	trace_id_t log = ts_open_log(copy);
 	struct ts_events events = ts_read_log(log);
-	ts_expect_numbers(&events, id, 0, 99);
+	ts_expect_numbers(&events, s.id, 0, 99);
 	CHECK_EQ(ts_count(&events, late), 1);
 	CHECK_OK(posix_trace_eventid_get_name(log, late, name));
 	CHECK_STR_EQ(name, "late");
-	CHECK_OK(posix_trace_eventid_get_name(log, id, name));
+	CHECK_OK(posix_trace_eventid_get_name(log, s.id, name));
 	CHECK_STR_EQ(name, "event");
 	expect_unfinished(log);
 	ts_close_log(log);
-	ts_shutdown(trid);
+	ts_shutdown(s.trid);
 }
 
 static struct timespec long_ago(int fd)
@@ -1433,23 +1399,21 @@ static struct timespec long_ago(int fd)
 
 TEST(writing_marks_the_file_times, "LOG-40", NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = start_logged(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	struct stat st;
 	for (int round = 0; round < 2; round++) {
-		struct timespec changed = long_ago(fd);
+		struct timespec changed = long_ago(s.fd);
 		struct timespec tick;
 		/* Past the tick in which the times were set. */
 		do
 			CHECK_SYS(clock_gettime(CLOCK_REALTIME_COARSE, &tick));
 		while (ts_time_ns(&tick) <= ts_time_ns(&changed));
-		emit_run(id, 0, 10, 4);
+		emit_run(s.id, 0, 10, 4);
 		if (round == 0)
-			ts_flush(trid);
+			ts_flush(s.trid);
 		else
-			ts_shutdown(trid);
-		CHECK_SYS(fstat(fd, &st));
+			ts_shutdown(s.trid);
+		CHECK_SYS(fstat(s.fd, &st));
 		CHECK_GT(st.st_mtim.tv_sec, 1000000000);
 		CHECK_GT(ts_time_ns(&st.st_ctim), ts_time_ns(&changed));
 	}
@@ -1458,17 +1422,15 @@ TEST(writing_marks_the_file_times, "LOG-40", NEEDS_KEEPER)
 TEST(loss_in_a_loop_stream_shows_in_the_log,
      "LOG-43 SYSEVENT-15 SYSEVENT-16 SYSEVENT-17 SYSEVENT-18 STATUS-11", NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = start_log(POSIX_TRACE_LOOP, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
-	emit_run(id, 0, 10, 100);
-	ts_flush(trid);
-	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
-	uint32_t end = ts_flood(64 * KIB, id, 100, 10);
-	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
-	ts_flush(trid);
-	emit_run(id, end, end + 10, 100);
-	struct ts_events all = ts_end_log(trid, fd), events = without_markers(&all);
+	struct logged s = start_logged(POSIX_TRACE_LOOP, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	emit_run(s.id, 0, 10, 100);
+	ts_flush(s.trid);
+	CHECK_EQ(ts_status(s.trid).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	uint32_t end = ts_flood(64 * KIB, s.id, 100, 10);
+	CHECK_EQ(ts_status(s.trid).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+	ts_flush(s.trid);
+	emit_run(s.id, end, end + 10, 100);
+	struct ts_events all = ts_end_log(s.trid, s.fd), events = without_markers(&all);
 	ts_expect_sorted(&events);
 	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
 	for (size_t i = 0; i < 10; i++)
@@ -1488,7 +1450,7 @@ TEST(loss_in_a_loop_stream_shows_in_the_log,
 	for (size_t i = 13; i + 1 < events.count; i++, due++)
 		CHECK_EQ(ts_number(&events.at[i]), due);
 	CHECK_EQ(due, end + 10);
-	CHECK_EQ(log_status(fd).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+	CHECK_EQ(log_status(s.fd).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 }
 
 TEST(a_flush_gives_up_nothing_that_came_in_place_of_what_it_wrote, "LOG-17 LOG-19 LOG-43",
@@ -1537,29 +1499,27 @@ TEST(a_flush_gives_up_nothing_that_came_in_place_of_what_it_wrote, "LOG-17 LOG-1
 
 TEST(meddling_with_the_descriptor_does_not_crash, "LOG-44", NEEDS_KEEPER)
 {
-	trace_event_id_t id = ts_id("event");
 	for (size_t i = 0; i < 3; i++) {
-		int fd = ts_temp_file();
 		char garbage[3000];
 		trace_id_t log;
 		memset(garbage, 0xab, sizeof(garbage));
-		trace_id_t trid =
-			start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, log_policies[i], 64 * KIB, fd);
+		struct logged s =
+			start_logged(POSIX_TRACE_UNTIL_FULL, 64 * KIB, log_policies[i], 64 * KIB);
 		for (int round = 0; round < 10; round++) {
-			emit_run(id, 0, 100, 100);
-			CHECK_SYS(lseek(fd, round * 777, SEEK_SET));
-			CHECK_SYS(write(fd, garbage, sizeof(garbage)));
-			posix_trace_flush(trid);
+			emit_run(s.id, 0, 100, 100);
+			CHECK_SYS(lseek(s.fd, round * 777, SEEK_SET));
+			CHECK_SYS(write(s.fd, garbage, sizeof(garbage)));
+			posix_trace_flush(s.trid);
 			if (round == 7)
-				CHECK_SYS(ftruncate(fd, 100));
+				CHECK_SYS(ftruncate(s.fd, 100));
 		}
-		posix_trace_shutdown(trid);
-		if (posix_trace_open(fd, &log) == 0) {
+		posix_trace_shutdown(s.trid);
+		if (posix_trace_open(s.fd, &log) == 0) {
 			struct ts_events events = ts_read_log(log);
 			ts_events_free(&events);
 			ts_close_log(log);
 		}
-		close(fd);
+		close(s.fd);
 	}
 }
 
@@ -1670,34 +1630,18 @@ TEST(clear_empties_the_log,
  * FLUSH streams
  */
 
-/* A process of its own that controls and traces itself, and then does nothing more. */
-struct logging_arg {
-	int fd;
-	uint32_t events;
-	size_t stream_bytes, event_bytes;
-};
-
-static void control_and_freeze(const struct logging_arg *arg)
-{
-	trace_event_id_t id = ts_id("event");
-	start_log(POSIX_TRACE_FLUSH, arg->stream_bytes, POSIX_TRACE_APPEND, 0, arg->fd);
-	emit_run(id, 0, arg->events, arg->event_bytes);
-	raise(SIGSTOP);
-	_exit(0);
-}
-
 TEST(flush_stream_flushes_without_help, "POLICY-22 POLICY-23", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	struct logging_arg arg = {fd, 1, 256 * KIB, 4};
 	pid_t pid = harness_fork();
-	if (pid == 0)
-		control_and_freeze(&arg);
-	int status;
-	CHECK_EQ(waitpid(pid, &status, WUNTRACED), pid);
-	CHECK(WIFSTOPPED(status));
-	/* All its threads are stopped now. */
+	if (pid == 0) {
+		start_log(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0, fd);
+		ts_emit(id, 0);
+		harness_stand_still();
+	}
+	harness_wait_until_still(pid);
+	/* Only the keeper can flush now. */
 	CHECK_EVENTUALLY(count_so_far(fd, id) == 1);
 	harness_kill(pid);
 }
@@ -1706,18 +1650,16 @@ TEST(flush_stream_flushes_without_help, "POLICY-22 POLICY-23", NEEDS_KEEPER)
  * the stream has room for. */
 static int64_t flushed_after(uint32_t count)
 {
-	trace_event_id_t id = ts_id("event");
-	int fd = ts_temp_file();
-	trace_id_t trid = start_log(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0, fd);
-	CHECK_EVENTUALLY(count_so_far(fd, POSIX_TRACE_START) == 1);
+	struct logged s = start_logged(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
+	CHECK_EVENTUALLY(count_so_far(s.fd, POSIX_TRACE_START) == 1);
 	int64_t before = harness_now_ns();
-	emit_run(id, 0, count, 100);
-	CHECK_EVENTUALLY(count_so_far(fd, id) > 0);
+	emit_run(s.id, 0, count, 100);
+	CHECK_EVENTUALLY(count_so_far(s.fd, s.id) > 0);
 	int64_t took = (harness_now_ns() - before) / 1000000;
-	struct ts_events events = ts_end_log(trid, fd);
+	struct ts_events events = ts_end_log(s.trid, s.fd);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 	ts_events_free(&events);
-	close(fd);
+	close(s.fd);
 	NOTE("flushed after %lld ms", (long long)took);
 	return took;
 }
@@ -1740,19 +1682,17 @@ TEST(flush_stream_flushes_at_half_full, "POLICY-23 POLICY-22", NEEDS_KEEPER)
 
 TEST(flush_stream_takes_far_more_than_it_holds, "POLICY-22 LOG-19", NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = start_log(POSIX_TRACE_FLUSH, 1024 * KIB, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = start_logged(POSIX_TRACE_FLUSH, 1024 * KIB, POSIX_TRACE_APPEND, 0);
 	/* In portions below half of the stream, each given time to be flushed. */
 	uint32_t number = 0;
 	for (int round = 0; round < 40; round++) {
-		emit_run(id, number, number + 3000, 100);
+		emit_run(s.id, number, number + 3000, 100);
 		number += 3000;
-		CHECK_EVENTUALLY(counts_of(trid).pt_stream_bytes < 400 * KIB);
+		CHECK_EVENTUALLY(counts_of(s.trid).pt_stream_bytes < 400 * KIB);
 	}
-	ts_expect_running(trid);
-	struct ts_events events = ts_end_log(trid, fd);
-	ts_expect_numbers(&events, id, 0, number - 1);
+	ts_expect_running(s.trid);
+	struct ts_events events = ts_end_log(s.trid, s.fd);
+	ts_expect_numbers(&events, s.id, 0, number - 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 }
@@ -1849,21 +1789,19 @@ TEST(gap_of_a_flush_stream_is_stop_and_start, "SYSEVENT-19 POLICY-22 POLICY-20 S
 
 TEST(idle_flush_stream_leaves_its_log_alone, "POLICY-24", NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = start_log(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
-	emit_run(id, 0, 10, 100);
-	CHECK_EVENTUALLY(count_so_far(fd, id) == 10);
+	struct logged s = start_logged(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	emit_run(s.id, 0, 10, 100);
+	CHECK_EVENTUALLY(count_so_far(s.fd, s.id) == 10);
 	/* What its markers cause comes at the keeper's next look. */
 	off_t size;
-	pid_t keeper = keeper_of(trid);
+	pid_t keeper = keeper_of(s.trid);
 	do {
-		size = ts_file_size(fd);
+		size = ts_file_size(s.fd);
 		ts_wait_turns(keeper, 2);
-	} while (ts_file_size(fd) != size);
+	} while (ts_file_size(s.fd) != size);
 	ts_wait_turns(keeper, 2);
-	CHECK_EQ(ts_file_size(fd), size);
-	ts_shutdown(trid);
+	CHECK_EQ(ts_file_size(s.fd), size);
+	ts_shutdown(s.trid);
 }
 
 TEST(other_streams_are_flushed_on_demand_only, "POLICY-25 POLICY-11", NEEDS_KEEPER)
@@ -1905,16 +1843,14 @@ TEST(other_streams_are_flushed_on_demand_only, "POLICY-25 POLICY-11", NEEDS_KEEP
 
 TEST(markers_can_be_filtered, "FILTER-11 SYSEVENT-23", NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = create_logged(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_set_t set = ts_set(POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, 0);
-	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
-	ts_start(trid);
-	ts_emit(id, 0);
-	ts_flush(trid);
-	struct ts_events events = ts_end_log(trid, fd);
-	ts_expect_ids(&events, POSIX_TRACE_START, id, POSIX_TRACE_STOP, 0);
+	ts_set_filter(s.trid, &set, POSIX_TRACE_SET_EVENTSET);
+	ts_start(s.trid);
+	ts_emit(s.id, 0);
+	ts_flush(s.trid);
+	struct ts_events events = ts_end_log(s.trid, s.fd);
+	ts_expect_ids(&events, POSIX_TRACE_START, s.id, POSIX_TRACE_STOP, 0);
 }
 
 /*
@@ -1923,65 +1859,57 @@ TEST(markers_can_be_filtered, "FILTER-11 SYSEVENT-23", NEEDS_KEEPER)
 
 TEST(failed_flush_shows_in_the_log, "STATUS-17 STATUS-22 LOG-25", NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = create_logged(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	count_signals(SIGXFSZ);
-	ts_start(trid);
-	emit_run(id, 0, 100, 100);
-	limit_file_size((rlim_t)ts_file_size(fd) + 100);
-	CHECK_EQ(posix_trace_flush(trid), EFBIG);
+	ts_start(s.trid);
+	emit_run(s.id, 0, 100, 100);
+	limit_file_size((rlim_t)ts_file_size(s.fd) + 100);
+	CHECK_EQ(posix_trace_flush(s.trid), EFBIG);
 	limit_file_size(RLIM_INFINITY);
-	ts_shutdown(trid);
+	ts_shutdown(s.trid);
 	/* Nobody asked the stream: the error is still to be told. */
-	CHECK_EQ(log_status(fd).posix_stream_flush_error, EFBIG);
-	struct ts_events events = ts_log_events(fd);
-	ts_expect_numbers(&events, id, 0, 99);
+	CHECK_EQ(log_status(s.fd).posix_stream_flush_error, EFBIG);
+	ts_expect_in_log(s.fd, s.id, 0, 99);
 }
 
 TEST(a_log_without_room_for_names_says_how_many_events_it_lacks, "STATUS-17 LOG-25", NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = create_logged(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	count_signals(SIGXFSZ);
-	ts_start(trid);
-	ts_flush(trid);
+	ts_start(s.trid);
+	ts_flush(s.trid);
 	for (int i = 0; i < 40; i++) {
 		char name[201];
 		snprintf(name, sizeof(name), "%0200d", i);
 		ts_id(name);
 	}
-	emit_run(id, 0, 100, 10);
-	limit_file_size((rlim_t)ts_file_size(fd) + 2000);
-	CHECK_EQ(posix_trace_flush(trid), EFBIG);
-	CHECK_EQ(posix_trace_shutdown(trid), EFBIG);
+	emit_run(s.id, 0, 100, 10);
+	limit_file_size((rlim_t)ts_file_size(s.fd) + 2000);
+	CHECK_EQ(posix_trace_flush(s.trid), EFBIG);
+	CHECK_EQ(posix_trace_shutdown(s.trid), EFBIG);
 	limit_file_size(RLIM_INFINITY);
-	CHECK_EQ(log_status(fd).posix_stream_flush_error, EFBIG);
+	CHECK_EQ(log_status(s.fd).posix_stream_flush_error, EFBIG);
 	/* The events and the STOP. */
-	CHECK_EQ(log_counts(fd).pt_unwritten_events, 101);
+	CHECK_EQ(log_counts(s.fd).pt_unwritten_events, 101);
 }
 
 TEST(log_that_does_not_come_to_its_disk_is_told, "STATUS-17 SHUTDOWN-10", NEEDS_KEEPER)
 {
-	trace_event_id_t id = ts_id("event");
 
 	if (!failing_sync_begin(EIO))
 		SKIP("no filters of system calls");
 	for (size_t i = 0; i < 3; i++) {
-		int fd = ts_temp_file();
-		trace_id_t trid =
-			start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, log_policies[i], 64 * KIB, fd);
+		struct logged s =
+			start_logged(POSIX_TRACE_UNTIL_FULL, 64 * KIB, log_policies[i], 64 * KIB);
 
-		emit_run(id, 0, 100, 100);
+		emit_run(s.id, 0, 100, 100);
 		/* A flush does not wait for the disk. */
-		ts_flush(trid);
-		CHECK_EQ(posix_trace_shutdown(trid), EIO);
-		expect_closed_log(fd);
-		CHECK_EQ(log_status(fd).posix_stream_flush_error, EIO);
-		struct ts_events events = ts_log_events(fd);
-		ts_expect_numbers(&events, id, 0, 99);
-		close(fd);
+		ts_flush(s.trid);
+		CHECK_EQ(posix_trace_shutdown(s.trid), EIO);
+		expect_closed_log(s.fd);
+		CHECK_EQ(log_status(s.fd).posix_stream_flush_error, EIO);
+		ts_expect_in_log(s.fd, s.id, 0, 99);
+		close(s.fd);
 	}
 }
 
@@ -2023,28 +1951,25 @@ TEST(streams_of_bytes_are_not_synced, "", NEEDS_KEEPER)
 TEST(without_descriptors_the_log_is_dealt_with_all_the_same,
      "LOG-13 CLEAR-10 SHUTDOWN-01 SHUTDOWN-07", NEEDS_KEEPER)
 {
-	trace_event_id_t id = ts_id("event");
-	int fd = ts_temp_file();
-	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
+	struct logged s = create_logged(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	struct rlimit old, none;
 
 	CHECK_SYS(getrlimit(RLIMIT_NOFILE, &old));
 	none = (struct rlimit){0, old.rlim_max};
-	ts_start(trid);
+	ts_start(s.trid);
 	/* What the first event opens. */
 	CHECK_OK(posixtrace_attach());
 	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
-	emit_run(id, 0, 100, 4);
-	CHECK_OK(posix_trace_flush(trid));
+	emit_run(s.id, 0, 100, 4);
+	CHECK_OK(posix_trace_flush(s.trid));
 	/* START and FLUSH_START are there besides. */
-	CHECK_EQ(counts_of(trid).pt_log_events, 102);
-	CHECK_OK(posix_trace_clear(trid));
-	emit_run(id, 100, 200, 4);
-	CHECK_OK(posix_trace_shutdown(trid));
+	CHECK_EQ(counts_of(s.trid).pt_log_events, 102);
+	CHECK_OK(posix_trace_clear(s.trid));
+	emit_run(s.id, 100, 200, 4);
+	CHECK_OK(posix_trace_shutdown(s.trid));
 	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &old));
-	struct ts_events events = ts_log_events(fd);
-	ts_expect_numbers(&events, id, 100, 199);
-	expect_closed_log(fd);
+	ts_expect_in_log(s.fd, s.id, 100, 199);
+	expect_closed_log(s.fd);
 }
 
 TEST(many_logs_at_a_time_keep_apart, "CREATE-07 CREATE-26 LOG-19", NEEDS_KEEPER)
@@ -2063,8 +1988,6 @@ TEST(many_logs_at_a_time_keep_apart, "CREATE-07 CREATE-26 LOG-19", NEEDS_KEEPER)
 	}
 	for (int i = 0; i < STREAMS; i++)
 		ts_shutdown(trids[i]);
-	for (int i = 0; i < STREAMS; i++) {
-		struct ts_events events = ts_log_events(fds[i]);
-		ts_expect_numbers(&events, id, (uint32_t)i, STREAMS - 1);
-	}
+	for (int i = 0; i < STREAMS; i++)
+		ts_expect_in_log(fds[i], id, (uint32_t)i, STREAMS - 1);
 }
