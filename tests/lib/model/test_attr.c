@@ -412,32 +412,23 @@ TEST(exported_attributes_are_an_object, "ATTR-16 ATTRGET-05 SIZE-23")
 	CHECK_OK(posix_trace_attr_destroy(&read));
 }
 
+/* Good attributes with this change are refused. */
+#define CHECK_DAMAGED(change)                               \
+	do {                                                \
+		struct ptrc_attr bad = resolve(NULL, true); \
+                                                            \
+		change;                                     \
+		CHECK_EQ(ptrc_attr_validate(&bad), EINVAL); \
+	} while (0)
+
 TEST(damaged_attributes_are_found, "OPEN-15")
 {
-	struct ptrc_attr good = resolve(NULL, true), bad;
-
-	bad = good;
-	bad.magic++;
-	CHECK_EQ(ptrc_attr_validate(&bad), EINVAL);
-	bad = good;
-	memset(bad.name, 'x', sizeof(bad.name));
-	CHECK_EQ(ptrc_attr_validate(&bad), EINVAL);
-	bad = good;
-	memset(bad.genversion, 'x', TRACE_NAME_MAX);
-	CHECK_EQ(ptrc_attr_validate(&bad), EINVAL);
-	bad = good;
-	bad.createtime_nsec = 1000000000;
-	CHECK_EQ(ptrc_attr_validate(&bad), EINVAL);
-	bad = good;
-	bad.clockres_sec = -1;
-	CHECK_EQ(ptrc_attr_validate(&bad), EINVAL);
-	bad = good;
-	bad.inherited = 2;
-	CHECK_EQ(ptrc_attr_validate(&bad), EINVAL);
-	bad = good;
-	bad.log_full_policy = POSIX_TRACE_FLUSH;
-	CHECK_EQ(ptrc_attr_validate(&bad), EINVAL);
-	bad = good;
-	bad.stream_full_policy = 0;
-	CHECK_EQ(ptrc_attr_validate(&bad), EINVAL);
+	CHECK_DAMAGED(bad.magic++);
+	CHECK_DAMAGED(memset(bad.name, 'x', sizeof(bad.name)));
+	CHECK_DAMAGED(memset(bad.genversion, 'x', TRACE_NAME_MAX));
+	CHECK_DAMAGED(bad.createtime_nsec = 1000000000);
+	CHECK_DAMAGED(bad.clockres_sec = -1);
+	CHECK_DAMAGED(bad.inherited = 2);
+	CHECK_DAMAGED(bad.log_full_policy = POSIX_TRACE_FLUSH);
+	CHECK_DAMAGED(bad.stream_full_policy = 0);
 }

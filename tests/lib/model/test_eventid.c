@@ -24,9 +24,20 @@ static trace_attr_t small_attr(void)
 
 static trace_attr_t inherited_attr(void)
 {
+	return ts_inherited_attr(POSIX_TRACE_LOOP, SMALL, 256);
+}
+
+static trace_id_t create_small(pid_t pid)
+{
 	trace_attr_t attr = small_attr();
-	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	return attr;
+	return ts_create(pid, &attr);
+}
+
+static trace_id_t create_running_small(pid_t pid)
+{
+	trace_id_t trid = create_small(pid);
+	ts_start(trid);
+	return trid;
 }
 
 static void expect_name(trace_id_t trid, trace_event_id_t id, const char *name)
@@ -88,6 +99,15 @@ static char *numbered(char name[32], const char *prefix, int number)
 	return name;
 }
 
+/* Opens as many names as a process may have. */
+static void open_all(trace_event_id_t ids[USER_NAMES])
+{
+	char name[32];
+
+	for (int i = 0; i < USER_NAMES; i++)
+		ids[i] = ts_id(numbered(name, "name", i));
+}
+
 static void *open_in_thread(void *arg)
 {
 	return (void *)(uintptr_t)ts_id(arg);
@@ -121,7 +141,7 @@ TEST(different_names_have_different_identifiers, "EVENTID-03 EVENTID-30 EVENTID-
 	};
 	/* clang-format on */
 	enum { COUNT = sizeof(names) / sizeof(*names) };
-	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
+	trace_id_t trid = create_small(0);
 	trace_event_id_t ids[COUNT];
 
 	for (int i = 0; i < COUNT; i++) {
@@ -140,7 +160,7 @@ TEST(different_names_have_different_identifiers, "EVENTID-03 EVENTID-30 EVENTID-
 
 TEST(names_of_255_bytes_are_the_longest, "EVENTID-04 EVENTID-21 ERRORS-10")
 {
-	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
+	trace_id_t trid = create_small(0);
 	char name[5000], got[TRACE_EVENT_NAME_MAX + 2];
 	trace_event_id_t id = 42;
 	struct list list;
@@ -176,7 +196,7 @@ TEST(names_of_255_bytes_are_the_longest, "EVENTID-04 EVENTID-21 ERRORS-10")
 
 TEST(the_empty_name_is_a_name, "EVENTID-05")
 {
-	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
+	trace_id_t trid = create_small(0);
 	trace_event_id_t id = ts_id("");
 
 	CHECK(!is_predefined(id));
@@ -192,8 +212,8 @@ TEST(a_process_has_8182_names, "EVENTID-07 EVENTID-08 EVENTID-17 EVENTID-03")
 	trace_event_id_t id;
 	char name[32];
 
+	open_all(ids);
 	for (int i = 0; i < USER_NAMES; i++) {
-		ids[i] = ts_id(numbered(name, "name", i));
 		CHECK_LE(ids[i], LAST_ID);
 		CHECK(!is_predefined(ids[i]) && ids[i] && !seen[ids[i]]);
 		seen[ids[i]] = true;
@@ -236,8 +256,7 @@ TEST(each_of_8182_names_is_filtered_and_counted_for_itself, "EVENTID-07 EVENTLIS
 	both[0] = trid = ts_create_log(0, &attr, fd);
 	both[1] = ts_create_running(0, &attr);
 	ts_start(trid);
-	for (int i = 0; i < USER_NAMES; i++)
-		ids[i] = ts_id(numbered(name, "name", i));
+	open_all(ids);
 	for (uint32_t i = 0; i < USER_NAMES; i++)
 		for (uint32_t k = 0; k <= i % 2; k++)
 			ts_emit(ids[i], i);
@@ -287,10 +306,10 @@ TEST(names_beyond_the_limit_are_counted, "EVENTID-07", NEEDS_KEEPER)
 	int fd = ts_temp_file();
 	trace_id_t trids[] = {ts_create_log(0, &attr, fd), ts_create(0, &attr)}, log;
 	struct ptrc_counts counts;
+	static trace_event_id_t ids[USER_NAMES];
 	char name[32];
 
-	for (int i = 0; i < USER_NAMES; i++)
-		ts_id(numbered(name, "name", i));
+	open_all(ids);
 	CHECK_OK(ptrc_trace_counts(trids[1], &counts));
 	CHECK_EQ(counts.pt_refused_names, 0);
 	CHECK_OK(ptrc_inspect_process(0, &process));
@@ -323,15 +342,14 @@ TEST(the_highest_identifiers_keep_their_flags, "EVENT-08 CLOCK-02", NEEDS_KEEPER
 {
 	static const unsigned char data[100] = {1, 2, 3};
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 16);
+	static trace_event_id_t ids[USER_NAMES];
 	int fd = ts_temp_file();
 	trace_id_t trids[2];
-	char name[32];
 
 	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
 	trids[0] = ts_create_log(0, &attr, fd);
 	trids[1] = ts_create(0, &attr);
-	for (int i = 0; i < USER_NAMES; i++)
-		ts_id(numbered(name, "name", i));
+	open_all(ids);
 	for (int i = 0; i < 2; i++) {
 		trace_event_set_t set = ts_set(POSIX_TRACE_START, 0U);
 
@@ -363,9 +381,8 @@ TEST(the_highest_identifiers_keep_their_flags, "EVENT-08 CLOCK-02", NEEDS_KEEPER
 
 TEST(names_through_a_stream_count_too, "EVENTID-15 EVENTID-12 EVENTID-08")
 {
-	trace_attr_t attr = small_attr();
 	struct ts_target target = ts_target_fork();
-	trace_id_t trid = ts_create(target.pid, &attr);
+	trace_id_t trid = create_small(target.pid);
 	enum { MINE = USER_NAMES / 2, THEIRS = USER_NAMES - MINE };
 	static trace_event_id_t mine[MINE], theirs[THEIRS];
 	char name[32];
@@ -409,9 +426,8 @@ TEST(an_inheriting_family_shares_the_limit, "EVENTID-09 EVENTID-16 FORK-04")
 TEST(names_of_an_earlier_image_keep_their_place, "EVENTID-09 EVENTID-27 EXEC-03 EXEC-04",
      NEEDS_EXEC)
 {
-	trace_attr_t attr = small_attr();
 	struct ts_target target = ts_target_fork();
-	trace_id_t trid = ts_create_running(target.pid, &attr);
+	trace_id_t trid = create_running_small(target.pid);
 	char name[32];
 
 	trace_event_id_t old = ts_target_id(&target, "old 0");
@@ -433,8 +449,7 @@ TEST(names_opened_without_a_stream_are_known_to_a_later_one, "EVENTID-10 EVENTLI
 {
 	struct ts_target target = ts_target_fork();
 	trace_event_id_t id = ts_target_id(&target, "before");
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(target.pid, &attr);
+	trace_id_t trid = create_small(target.pid);
 	struct list list;
 
 	expect_name(trid, id, "before");
@@ -446,9 +461,8 @@ TEST(names_opened_without_a_stream_are_known_to_a_later_one, "EVENTID-10 EVENTLI
 
 TEST(names_opened_while_traced_are_known_at_once, "EVENTID-11 EVENTID-13 EVENTID-22")
 {
-	trace_attr_t attr = small_attr();
 	struct ts_target target = ts_target_fork();
-	trace_id_t trid = ts_create(target.pid, &attr);
+	trace_id_t trid = create_small(target.pid);
 	char name[32];
 
 	for (int i = 0; i < 50; i++) {
@@ -464,9 +478,8 @@ TEST(names_opened_while_traced_are_known_at_once, "EVENTID-11 EVENTID-13 EVENTID
 
 TEST(either_side_may_open_a_name_first, "EVENTID-12 EVENTID-13")
 {
-	trace_attr_t attr = small_attr();
 	struct ts_target target = ts_target_fork();
-	trace_id_t trid = ts_create_running(target.pid, &attr);
+	trace_id_t trid = create_running_small(target.pid);
 	/* So that equal numbers are no accident. */
 	ts_target_id(&target, "filler");
 	ts_id("filler 1");
@@ -487,9 +500,8 @@ TEST(either_side_may_open_a_name_first, "EVENTID-12 EVENTID-13")
 
 TEST(names_through_one_stream_are_known_to_the_others, "EVENTID-14 EVENTLIST-04")
 {
-	trace_attr_t attr = small_attr();
 	struct ts_target target = ts_target_fork();
-	trace_id_t one = ts_create(target.pid, &attr), two = ts_create(target.pid, &attr);
+	trace_id_t one = create_small(target.pid), two = create_small(target.pid);
 	struct list list;
 
 	trace_event_id_t id = ts_trid_id(one, "through one");
@@ -497,7 +509,7 @@ TEST(names_through_one_stream_are_known_to_the_others, "EVENTID-14 EVENTLIST-04"
 	CHECK_EQ(ts_trid_id(two, "through one"), id);
 	read_list(two, &list);
 	CHECK_EQ(times_in(&list, id), 1);
-	trace_id_t three = ts_create(target.pid, &attr);
+	trace_id_t three = create_small(target.pid);
 	expect_name(three, id, "through one");
 	ts_target_end(&target);
 }
@@ -536,7 +548,7 @@ TEST(processes_traced_into_one_stream_have_one_mapping, "EVENTID-16 EVENTLIST-05
 
 TEST(a_predefined_name_has_its_identifier, "EVENTID-17")
 {
-	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
+	trace_id_t trid = create_small(0);
 	struct list list;
 
 	for (size_t i = 0; i < TS_PREDEFINED; i++) {
@@ -549,8 +561,7 @@ TEST(a_predefined_name_has_its_identifier, "EVENTID-17")
 
 TEST(equal_compares_identifiers, "EVENTID-18 EVENTID-19")
 {
-	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256),
-		   trids[] = {trid, 0, ~0UL, trid + 12345};
+	trace_id_t trid = create_small(0), trids[] = {trid, 0, ~0UL, trid + 12345};
 	trace_event_id_t a = ts_id("a"), b = ts_id("b");
 
 	for (int i = 0; i < 4; i++) {
@@ -623,7 +634,7 @@ TEST(names_outlive_the_processes_that_opened_them, "EVENTID-27 EXIT-05 LOG-42", 
 
 TEST(null_pointers_are_einval, "EVENTID-28 EVENTLIST-14 ERRORS-10")
 {
-	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
+	trace_id_t trid = create_small(0);
 	trace_event_id_t id = 42;
 	int unavailable = 42;
 	struct list list;
@@ -661,7 +672,7 @@ static void *open_names_in_a_race(void *arg)
 TEST(threads_that_race_get_one_identifier, "EVENTID-29 EVENTID-02")
 {
 	static trace_event_id_t ids[RACERS][RACE_NAMES];
-	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
+	trace_id_t trid = create_small(0);
 	pthread_t threads[RACERS];
 	struct list list;
 
@@ -727,7 +738,7 @@ TEST(processes_that_race_get_one_identifier, "EVENTID-29 EVENTID-13 EVENTID-16")
 
 TEST(identifier_0_is_never_one, "EVENTID-30 EVENT-19")
 {
-	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
+	trace_id_t trid = create_running_small(0);
 
 	ts_emit(0, 1);
 	ts_expect(trid, POSIX_TRACE_START);
@@ -738,10 +749,9 @@ TEST(identifier_0_is_never_one, "EVENTID-30 EVENT-19")
 
 TEST(names_for_a_process_that_has_no_library_yet, "EVENTID-31 CREATE-23 EVENTID-13", NEEDS_EXEC)
 {
-	trace_attr_t attr = small_attr();
 	int release;
 	struct ts_target target = ts_target_late(&release);
-	trace_id_t trid = ts_create_running(target.pid, &attr);
+	trace_id_t trid = create_running_small(target.pid);
 	trace_event_id_t one = ts_trid_id(trid, "one"), two = ts_trid_id(trid, "two");
 
 	CHECK_NE(one, two);
@@ -766,7 +776,7 @@ TEST(the_list_has_every_event_type_once,
 
 	for (int i = 0; i < 5; i++)
 		user[i] = ts_id(numbered(name, "user", i));
-	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
+	trace_id_t trid = create_running_small(0);
 	for (int i = 5; i < 10; i++)
 		user[i] = i % 2 ? ts_id(numbered(name, "user", i))
 				: ts_trid_id(trid, numbered(name, "user", i));
@@ -832,8 +842,7 @@ TEST(a_log_has_the_list_of_its_stream,
 
 TEST(every_stream_has_its_own_position_in_the_list, "EVENTLIST-07 EVENTLIST-09")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t one = ts_create(0, &attr), two = ts_create(0, &attr);
+	trace_id_t one = create_small(0), two = create_small(0);
 	struct list list;
 
 	trace_event_id_t first = list_next(one);

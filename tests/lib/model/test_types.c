@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Event types with a layout: opened, told by streams and logs, made of the members of a structure. */
 #include "include/posixtrace-private.h"
-#include "tests/support/logs.h"
+#include "tests/support/keeper.h"
 #include "tests/support/names.h"
 #include "tests/support/private_user.h"
 
@@ -179,13 +179,9 @@ TEST(a_log_has_the_layouts, "", NEEDS_KEEPER)
 TEST(a_ring_keeps_the_layouts, "", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 1 << 16, 0);
 	trace_event_id_t query = open_layout("query", QUERY), late = ts_id("late");
+	trace_id_t trid = start_log(POSIX_TRACE_FLUSH, 1 << 16, POSIX_TRACE_LOOP, 1 << 16, fd);
 
-	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_LOOP));
-	CHECK_OK(posix_trace_attr_setlogsize(&attr, 1 << 16));
-	trace_id_t trid = ts_create_log(getpid(), &attr, fd);
-	ts_start(trid);
 	for (uint32_t i = 0; i < 100; i++) {
 		for (uint32_t k = 0; k < 200; k++)
 			ts_emit(k % 2 ? query : late, k);
@@ -201,12 +197,11 @@ TEST(a_ring_keeps_the_layouts, "", NEEDS_KEEPER)
 TEST(each_file_of_a_rotated_log_has_the_layouts, "", NEEDS_KEEPER)
 {
 	struct posixtrace_log_rotation rotation = {.pt_bytes = POSIXTRACE_LOG_ROTATION_MIN};
-	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 1 << 16, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 1 << 16, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t query = open_layout("query", QUERY), late = ts_id("late");
 	char path[256], next[300];
 	int fd = ts_temp_named(path, sizeof(path)), files = 0;
 
-	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
 	CHECK_OK(posixtrace_attr_setlogrotation(&attr, &rotation));
 	trace_id_t trid = ts_create_log(getpid(), &attr, fd);
 	ts_start(trid);
@@ -259,14 +254,12 @@ TEST(the_next_keeper_writes_layouts, "", NEEDS_KEEPER)
 	int fd = ts_temp_file();
 	trace_event_id_t query = open_layout("query", QUERY), late = ts_id("late");
 	trace_id_t trid = ts_create_log(getpid(), NULL, fd);
-	pid_t keeper;
 
 	ts_start(trid);
 	ts_emit(query, 1);
 	ts_emit(late, 1);
 	ts_flush(trid);
-	CHECK_OK(ptrc_trace_keeper(trid, &keeper));
-	CHECK_EQ(kill(keeper, SIGKILL), 0);
+	CHECK_SYS(kill(keeper_of(trid), SIGKILL));
 	open_layout("late", "u8 x");
 	ts_emit(late, 1);
 	ts_flush(trid);
@@ -317,7 +310,6 @@ TEST(a_copy_and_the_parts_of_a_cursor_have_the_layouts, "", NEEDS_KEEPER)
 
 TEST(an_orphans_log_has_the_layouts, "", NEEDS_KEEPER)
 {
-	_Atomic pid_t *keeper = harness_share(4096);
 	struct posixtrace_orphan orphan;
 	char path[256], written[4096];
 	int fd = ts_temp_named(path, sizeof(path));
@@ -326,21 +318,15 @@ TEST(an_orphans_log_has_the_layouts, "", NEEDS_KEEPER)
 	if (pid == 0) {
 		trace_event_id_t query = open_layout("query", QUERY);
 		trace_id_t trid = ts_create_log(getpid(), NULL, fd);
-		pid_t found;
 
 		ts_start(trid);
 		ts_emit(query, 1);
-		CHECK_OK(ptrc_trace_keeper(trid, &found));
-		*keeper = found;
-		for (;;)
-			pause();
+		harness_stand_still();
 	}
-	CHECK_EVENTUALLY(*keeper);
-	/* The keeper would do its work. */
-	kill(*keeper, SIGSTOP);
-	harness_kill(pid);
-	kill(*keeper, SIGKILL);
-	CHECK_EVENTUALLY(process_is_gone(*keeper));
+	harness_wait_until_still(pid);
+	pid_t keeper = other_holder(fd, pid);
+	CHECK_GT(keeper, 0);
+	kill_both(pid, keeper);
 	CHECK_OK(posixtrace_get_orphan(0, &orphan, sizeof(orphan)));
 	CHECK_OK(posixtrace_salvage_orphan(orphan.pt_id, NULL, written));
 	check_log_layout(fd, "query", QUERY);
@@ -450,16 +436,9 @@ TEST(a_layout_that_was_half_made_is_made, "")
 
 TEST(a_damaged_names_object_does_no_harm, "")
 {
-	static const uint32_t places[] = {1,
-					  2,
-					  3,
-					  6,
-					  8,
-					  4096,
-					  PTRC_NAMES_TEXTS_BYTES - 4,
-					  PTRC_NAMES_TEXTS_BYTES,
-					  UINT32_MAX,
-					  UINT32_MAX - 3};
+	enum { END = PTRC_NAMES_TEXTS_BYTES };
+	static const uint32_t places[] = {1,	2,	 3,   6,	  8,
+					  4096, END - 4, END, UINT32_MAX, UINT32_MAX - 3};
 	struct ptrc_names_text head = {.index = 0, .bytes = UINT16_MAX};
 	char text[PTRC_NAMES_LAYOUT_BYTES];
 	struct ptrc_names n = make_names(), copy;
@@ -589,6 +568,15 @@ struct other {
 };
 POSIXTRACE_TYPE(other, "db.query", struct other, id);
 
+/* The next event, whose type has this layout. */
+static struct ts_event expect_layout(trace_id_t trid, const char *layout)
+{
+	struct ts_event e = ts_next(trid);
+
+	check_layout(trid, e.info.posix_event_id, layout);
+	return e;
+}
+
 TEST(a_structure_makes_the_layout, "")
 {
 	trace_id_t trid = ts_create_running(getpid(), NULL);
@@ -597,8 +585,7 @@ TEST(a_structure_makes_the_layout, "")
 	POSIXTRACE_EMIT(query, .id = 1, .rows = 7, .sql = "select");
 	POSIXTRACE_EMIT_FROM(query, &q);
 	ts_expect(trid, POSIX_TRACE_START);
-	struct ts_event e = ts_next(trid);
-	check_layout(trid, e.info.posix_event_id, "u64 id, u32 rows, char[64] sql");
+	struct ts_event e = expect_layout(trid, "u64 id, u32 rows, char[64] sql");
 	/* Without what stands behind the last member. */
 	CHECK_EQ(e.len, 76);
 	CHECK_EQ(((struct query *)(void *)e.data)->id, 1);
@@ -607,19 +594,16 @@ TEST(a_structure_makes_the_layout, "")
 	e = ts_next(trid);
 	CHECK(!memcmp(e.data, &q, 76));
 	POSIXTRACE_EMIT(everything, .wide = -1);
-	e = ts_next(trid);
-	check_layout(trid, e.info.posix_event_id,
-		     "bool is, i16 number, char[1] letter, i8 small, bytes[6] mac, "
-		     "u32[3] counts, u32 color, f32 ratio, f64[2] ratios, x64 place, i64 wide, "
-		     "u8 last");
+	e = expect_layout(
+		trid, "bool is, i16 number, char[1] letter, i8 small, bytes[6] mac, "
+		      "u32[3] counts, u32 color, f32 ratio, f64[2] ratios, x64 place, i64 wide, "
+		      "u8 last");
 	CHECK_EQ(e.len, offsetof(struct everything, last) + 1);
 	POSIXTRACE_EMIT(some, .a = 'a', .b = 5);
-	e = ts_next(trid);
-	check_layout(trid, e.info.posix_event_id, "packed char[1] a, pad[15], u32 b");
+	e = expect_layout(trid, "packed char[1] a, pad[15], u32 b");
 	CHECK_EQ(e.len, 20);
 	POSIXTRACE_EMIT(tight, .b = 5);
-	e = ts_next(trid);
-	check_layout(trid, e.info.posix_event_id, "packed char[1] a, u64 b");
+	e = expect_layout(trid, "packed char[1] a, u64 b");
 	CHECK_EQ(e.len, 9);
 	ts_shutdown(trid);
 }
@@ -742,50 +726,51 @@ TEST(a_forked_child_goes_on_with_a_type, "")
 {
 	trace_id_t trid = ts_run_inherited(getpid(), 0, 0, 0);
 	POSIXTRACE_EMIT(query, .id = 1);
-	pid_t pid = fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		POSIXTRACE_EMIT(query, .id = 2);
 		POSIXTRACE_EMIT(tight, .b = 3);
 		_exit(0);
 	}
-	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 	ts_expect(trid, POSIX_TRACE_START);
 	ts_expect(trid, ts_id("db.query"));
 	ts_expect(trid, ts_id("db.query"));
-	check_layout(trid, ts_next(trid).info.posix_event_id, "packed char[1] a, u64 b");
+	expect_layout(trid, "packed char[1] a, u64 b");
 	ts_shutdown(trid);
 }
+
+/* A good member with this change makes no layout. */
+#define CHECK_NO_LAYOUT(change)                                        \
+	do {                                                           \
+		struct posixtrace_member m = good;                     \
+                                                                       \
+		change;                                                \
+		CHECK_EQ(ptrc_layout_of_members(&m, 1, text), EINVAL); \
+	} while (0)
 
 TEST(members_that_make_no_layout_are_refused, "")
 {
 	static const struct posixtrace_member good = {"a", 0, 4, 4, POSIXTRACE_UNSIGNED, 0};
-	struct posixtrace_member m[2];
+	struct posixtrace_member two[2] = {good, good};
 	char text[POSIXTRACE_LAYOUT_MAX + 1];
 	static char name[POSIXTRACE_LAYOUT_MAX];
 
 	CHECK_EQ(ptrc_layout_of_members(&good, 0, text), EINVAL);
-	m[0] = good, m[0].pt_kind = 0;
-	CHECK_EQ(ptrc_layout_of_members(m, 1, text), EINVAL);
-	m[0] = good, m[0].pt_kind = 7;
-	CHECK_EQ(ptrc_layout_of_members(m, 1, text), EINVAL);
-	m[0] = good, m[0].pt_item_bytes = 3;
-	CHECK_EQ(ptrc_layout_of_members(m, 1, text), EINVAL);
-	m[0] = good, m[0].pt_bytes = 8;
-	CHECK_EQ(ptrc_layout_of_members(m, 1, text), EINVAL);
-	m[0] = good, m[0].pt_name = "";
-	CHECK_EQ(ptrc_layout_of_members(m, 1, text), EINVAL);
+	CHECK_NO_LAYOUT(m.pt_kind = 0);
+	CHECK_NO_LAYOUT(m.pt_kind = 7);
+	CHECK_NO_LAYOUT(m.pt_item_bytes = 3);
+	CHECK_NO_LAYOUT(m.pt_bytes = 8);
+	CHECK_NO_LAYOUT(m.pt_name = "");
 	/* At one place, and one in the other. */
-	m[0] = m[1] = good;
-	CHECK_EQ(ptrc_layout_of_members(m, 2, text), EINVAL);
-	m[1].pt_offset = 2;
-	CHECK_EQ(ptrc_layout_of_members(m, 2, text), EINVAL);
-	m[1].pt_offset = 4;
-	CHECK_OK(ptrc_layout_of_members(m, 2, text));
+	CHECK_EQ(ptrc_layout_of_members(two, 2, text), EINVAL);
+	two[1].pt_offset = 2;
+	CHECK_EQ(ptrc_layout_of_members(two, 2, text), EINVAL);
+	two[1].pt_offset = 4;
+	CHECK_OK(ptrc_layout_of_members(two, 2, text));
 	CHECK_STR_EQ(text, "u32 a, u32 a");
 	memset(name, 'n', sizeof(name) - 1);
-	m[1].pt_name = name;
-	CHECK_EQ(ptrc_layout_of_members(m, 2, text), ENAMETOOLONG);
+	two[1].pt_name = name;
+	CHECK_EQ(ptrc_layout_of_members(two, 2, text), ENAMETOOLONG);
 	name[POSIXTRACE_LAYOUT_MAX - strlen("u32 a, u32 ")] = '\0';
-	CHECK_OK(ptrc_layout_of_members(m, 2, text));
+	CHECK_OK(ptrc_layout_of_members(two, 2, text));
 	CHECK_EQ(strlen(text), POSIXTRACE_LAYOUT_MAX);
 }
