@@ -105,10 +105,15 @@ static void check_kills(int stream_policy, int log_policy)
 	ts_join(thread);
 	ts_shutdown(trid);
 	expect_closed_log(fd);
-	struct ts_events events = ts_log_events(fd);
+	trace_id_t log = ts_open_log(fd);
+	struct ts_events events = ts_read_log(log);
 	ts_expect_numbers(&events, w.id, 0, w.count - 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+	/* The log is whole, but nobody knows an index of all of it. */
+	CHECK_EQ(counts_of(log).pt_damaged_gaps, 0);
+	CHECK_EQ(posixtrace_get_type_counts(log, NULL, 0), ENODATA);
+	ts_close_log(log);
 	ts_events_free(&events);
 }
 

@@ -1222,6 +1222,7 @@ TEST(saved_bytes_of_a_stream_are_a_log, "LOG-35", NEEDS_KEEPER)
 		trace_attr_t attr = log_attr(0, 256 * KIB, POSIX_TRACE_APPEND, 0), got;
 		char name[TRACE_EVENT_NAME_MAX + 1];
 		struct drain drain = {0};
+		unsigned long differing = 9;
 		trace_event_id_t late;
 
 		NOTE("%s", byte_streams[i]);
@@ -1249,6 +1250,10 @@ TEST(saved_bytes_of_a_stream_are_a_log, "LOG-35", NEEDS_KEEPER)
 		CHECK_OK(posix_trace_attr_getname(&got, name));
 		CHECK_STR_EQ(name, "through a pipe");
 		CHECK_EQ(ts_status(log).posix_stream_status, POSIX_TRACE_SUSPENDED);
+		/* It is whole, without an index. */
+		CHECK_EQ(posixtrace_get_type_counts(log, NULL, 0), ENODATA);
+		CHECK_OK(ptrc_log_verify(log, &differing));
+		CHECK_EQ(differing, 0);
 		ts_close_log(log);
 		close(sink);
 	}

@@ -195,25 +195,31 @@ TEST(parts_of_any_size_are_the_log_that_they_are_in_a_file, "")
 	}
 }
 
+/* Adds the bytes from this place on. Returns whether the log is complete. */
+static int add_from(trace_id_t log, const struct bytes *b, size_t from)
+{
+	int is_complete;
+
+	CHECK_OK(ptrc_log_add_part(log, b->at + from, b->used - from, &is_complete));
+	return is_complete;
+}
+
 TEST(an_event_is_there_as_soon_as_its_part_is, "")
 {
 	struct posixtrace_cursor *cursor;
 	trace_id_t trid = begin(&cursor), log;
-	struct posix_trace_status_info status;
 	struct posixtrace_log_process p;
 	struct posixtrace_log_host host;
 	struct bytes b = {NULL, 0, 0};
 	struct seen s = {.events = 0};
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	trace_event_id_t id;
-	int is_complete;
 
 	CHECK_EQ(take(cursor, &b), 1u);
 	CHECK_OK(ptrc_log_open_parts(b.at, b.used, &log));
 	CHECK_OK(see_all(log, &s));
 	CHECK_EQ(s.events, 1u);
-	CHECK_OK(posix_trace_get_status(log, &status));
-	CHECK_EQ(status.posix_stream_flush_error, EOWNERDEAD);
+	CHECK_EQ(ts_status(log).posix_stream_flush_error, EOWNERDEAD);
 	CHECK_OK(posixtrace_log_get_host(log, &host, sizeof(host)));
 	/* Nothing new: no part. */
 	size_t from = b.used;
@@ -227,8 +233,7 @@ TEST(an_event_is_there_as_soon_as_its_part_is, "")
 		from = b.used;
 		ts_emit(id, (unsigned)i);
 		CHECK_EQ(take(cursor, &b), 1u);
-		CHECK_OK(ptrc_log_add_part(log, b.at + from, b.used - from, &is_complete));
-		CHECK(!is_complete);
+		CHECK(!add_from(log, &b, from));
 		CHECK_OK(see_all(log, &s));
 		CHECK_EQ(s.events, 2u + (unsigned)i);
 		CHECK_OK(posix_trace_eventid_get_name(log, id, name));
@@ -240,9 +245,8 @@ TEST(an_event_is_there_as_soon_as_its_part_is, "")
 	/* A status in between, and one at the end. */
 	from = b.used;
 	take_end(cursor, &b, 2, 0);
-	CHECK_OK(ptrc_log_add_part(log, b.at + from, b.used - from, &is_complete));
-	CHECK(!is_complete);
-	CHECK_OK(posix_trace_get_status(log, &status));
+	CHECK(!add_from(log, &b, from));
+	struct posix_trace_status_info status = ts_status(log);
 	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
 	CHECK_EQ(status.posix_stream_flush_error, 0);
 	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
@@ -253,10 +257,8 @@ TEST(an_event_is_there_as_soon_as_its_part_is, "")
 	ts_shutdown(trid);
 	from = b.used;
 	take_end(cursor, &b, 5, 1);
-	CHECK_OK(ptrc_log_add_part(log, b.at + from, b.used - from, &is_complete));
-	CHECK(is_complete);
-	CHECK_OK(posix_trace_get_status(log, &status));
-	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
+	CHECK(add_from(log, &b, from));
+	CHECK_EQ(ts_status(log).posix_stream_status, POSIX_TRACE_SUSPENDED);
 	counts = counts_of(log);
 	CHECK_EQ(counts.pt_lost_events, 5u);
 	CHECK_EQ(counts.pt_log_events, 6u);
@@ -373,6 +375,7 @@ static void expect_refused(const struct bytes *b)
 
 TEST(what_is_no_part_of_the_log_ends_the_reading, "")
 {
+	static const unsigned char zeros[sizeof(struct ptrc_log_packet) + 1];
 	struct bytes b = make(), again;
 	size_t events = find(&b, PTRC_LOG_EVENTS);
 
@@ -393,14 +396,11 @@ TEST(what_is_no_part_of_the_log_ends_the_reading, "")
 	mend(b.at + events);
 	expect_refused(&b);
 	again = make();
-	again.at = realloc(again.at, again.used + 1);
+	/* Bytes behind the end. */
+	again.at = realloc(again.at, again.used + sizeof(zeros));
 	CHECK(again.at);
-	again.at[again.used++] = 0;
-	for (size_t i = 0; i < sizeof(struct ptrc_log_packet); i++) {
-		again.at = realloc(again.at, again.used + 1);
-		CHECK(again.at);
-		again.at[again.used++] = 0;
-	}
+	memcpy(again.at + again.used, zeros, sizeof(zeros));
+	again.used += sizeof(zeros);
 	expect_refused(&again);
 }
 

@@ -109,11 +109,8 @@ TEST(what_is_no_log_is_einval, "OPEN-03 LOG-37", NEEDS_KEEPER)
 	memset(block, 0xff, sizeof(block));
 	put_bytes(fd, block, sizeof(block));
 	CHECK_EQ(posix_trace_open(fd, &trid), EINVAL);
-	uint32_t random = 12345;
-	for (size_t i = 0; i < sizeof(block); i++) {
-		random = random * 1664525 + 1013904223;
-		block[i] = (unsigned char)(random >> 24);
-	}
+	for (size_t i = 0; i < sizeof(block); i++)
+		block[i] = (unsigned char)harness_draw(256);
 	put_bytes(fd, block, sizeof(block));
 	CHECK_EQ(posix_trace_open(fd, &trid), EINVAL);
 	int self = CHECK_SYS(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
@@ -522,8 +519,6 @@ TEST(flipped_bits_take_events_from_a_loop_log, "OPEN-15 LOG-41", NEEDS_KEEPER)
 TEST(random_damage_does_no_harm, "OPEN-15", NEEDS_KEEPER)
 {
 	static const unsigned char values[] = {0, 1, 0x7f, 0x80, 0xff};
-	uint64_t random = 88172645463325252;
-	enum { rounds = 300 };
 
 	for (size_t p = 0; p < 3; p++) {
 		int fd = make_log(log_policies[p], 64 * KIB, 30, 50, 60);
@@ -532,21 +527,15 @@ TEST(random_damage_does_no_harm, "OPEN-15", NEEDS_KEEPER)
 		unsigned char *damaged = malloc(2 * bytes);
 		int copy = ts_temp_file();
 		CHECK(damaged);
-		for (int round = 0; round < rounds; round++) {
-			size_t len = bytes;
+		for (int round = 0; round < 300; round++) {
+			size_t len = bytes, at = harness_draw(bytes), to = harness_draw(bytes);
+			size_t run = 1 + harness_draw(bytes - at < 64 ? bytes - at : 64);
 			memcpy(damaged, data, bytes);
 			memcpy(damaged + bytes, data, bytes);
-			random ^= random << 13;
-			random ^= random >> 7;
-			random ^= random << 17;
-			size_t at = (size_t)(random % bytes), to = (size_t)(random >> 32) % bytes;
-			size_t run = 1 + (size_t)(random >> 20) % 64;
-			if (run > bytes - at)
-				run = bytes - at;
 			switch (round % 5) {
 			case 0:
 				/* A run of one value. */
-				memset(damaged + at, values[(random >> 40) % 5], run);
+				memset(damaged + at, values[harness_draw(5)], run);
 				break;
 			case 1:
 				/* A part of the log in the place of another. */
@@ -563,8 +552,8 @@ TEST(random_damage_does_no_harm, "OPEN-15", NEEDS_KEEPER)
 				len = 2 * bytes - at;
 				break;
 			default:
-				for (size_t i = at; i < bytes; i += 1 + (random >> 50) % 997)
-					damaged[i] = (unsigned char)(random >> i % 50);
+				for (size_t i = at; i < bytes; i += 1 + harness_draw(997))
+					damaged[i] = (unsigned char)harness_draw(256);
 				break;
 			}
 			put_bytes(copy, damaged, len);
