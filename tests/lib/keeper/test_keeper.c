@@ -310,16 +310,3 @@ TEST(stuck_keeper_ends_with_its_reader, "EXIT-03 LOG-24", NEEDS_KEEPER)
 	close(ends[0]);
 	CHECK_EVENTUALLY(process_is_gone(keeper));
 }
-
-TEST(slow_reader_gets_everything_after_the_controllers_death, "EXIT-03 LOG-26 LOG-35", NEEDS_KEEPER)
-{
-	int ends[2], fd = ts_temp_file();
-	trace_event_id_t id = ts_id("number");
-	struct drain drain = {.delay_us = 1000, .chunk = 4096};
-
-	start_stuck_keeper(ends);
-	drain_start(&drain, ends[0], fd);
-	ts_join(drain.thread);
-	expect_closed_log(fd);
-	ts_expect_in_log(fd, id, 0, 9999);
-}

@@ -243,7 +243,6 @@ TEST(units_are_read, "")
 		CHECK_EQ(ptrc_unit_ns(units[i].unit), units[i].ns);
 		ptrc_layout_fields_free(l);
 	}
-	/* A word that is no unit may be the name of a field, and one that is one, too. */
 }
 
 TEST(json_is_all_or_the_rest, "")
