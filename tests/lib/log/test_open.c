@@ -158,28 +158,6 @@ TEST(unusable_descriptor_is_einval, "OPEN-04 OPEN-13 OPEN-17", NEEDS_KEEPER)
 	CHECK_SYS(fcntl(sockets[0], F_GETFD));
 }
 
-TEST(no_descriptors_left_is_enomem, "OPEN-17 ERRORS-12", NEEDS_KEEPER)
-{
-	int fd = make_small_log();
-	struct rlimit limit, old;
-	trace_id_t trid = 4711;
-	CHECK_SYS(getrlimit(RLIMIT_NOFILE, &old));
-	int lowest = CHECK_SYS(dup(fd));
-	close(lowest);
-	limit = old;
-	limit.rlim_cur = (rlim_t)lowest;
-	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &limit));
-	int err = posix_trace_open(fd, &trid);
-	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &old));
-	/* It may do without a descriptor of its own. */
-	if (err) {
-		CHECK_EQ(err, ENOMEM);
-		CHECK_EQ(trid, 4711);
-	}
-	trid = ts_open_log(fd);
-	ts_close_log(trid);
-}
-
 TEST(a_descriptor_past_the_cache_is_as_good, "OPEN-11 LOG-10", NEEDS_KEEPER)
 {
 	char path[4096];
