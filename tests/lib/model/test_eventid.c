@@ -423,28 +423,6 @@ TEST(an_inheriting_family_shares_the_limit, "EVENTID-09 EVENTID-16 FORK-04")
 	ts_target_end(&child);
 }
 
-TEST(names_of_an_earlier_image_keep_their_place, "EVENTID-09 EVENTID-27 EXEC-03 EXEC-04",
-     NEEDS_EXEC)
-{
-	struct ts_target target = ts_target_fork();
-	trace_id_t trid = create_running_small(target.pid);
-	char name[32];
-
-	trace_event_id_t old = ts_target_id(&target, "old 0");
-	for (int i = 1; i < USER_NAMES - 23; i++)
-		ts_target_id(&target, numbered(name, "old", i));
-	ts_target_emit(&target, old, 1);
-	ts_target_exec(&target);
-	for (int i = 0; i < 23; i++)
-		CHECK(!is_predefined(ts_target_id(&target, numbered(name, "new", i))));
-	CHECK_EQ(ts_target_id(&target, "new 23"), POSIX_TRACE_UNNAMED_USEREVENT);
-	CHECK_EQ(ts_target_id(&target, "old 0"), old);
-	expect_name(trid, old, "old 0");
-	ts_expect(trid, POSIX_TRACE_START);
-	ts_expect(trid, old);
-	ts_target_end(&target);
-}
-
 TEST(names_opened_without_a_stream_are_known_to_a_later_one, "EVENTID-10 EVENTLIST-04")
 {
 	struct ts_target target = ts_target_fork();
