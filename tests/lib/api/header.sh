@@ -59,9 +59,8 @@ size_t size = sizeof(attrs) + sizeof(ids) + sizeof(event_ids) + sizeof(sets);
 pthread_t thread;
 struct timespec timespec = {1, 2};
 END
-{
-	for c in $constants; do echo "int is_$c = (int)POSIX_TRACE_$c;"; done
-} >>"$dir/types.c"
+# An array of this size needs a constant expression of integers.
+for c in $constants; do echo "char is_$c[(int)POSIX_TRACE_$c + 1];"; done >>"$dir/types.c"
 result 'types and constants in every feature level [HDR-03 HDR-05 HDR-06 HDR-24]' \
 	everywhere "$dir/types.c"
 
@@ -255,9 +254,9 @@ else
 fi
 
 extension() {
-	for name in '.h:struct posixtrace_type' '-control.h:struct posixtrace_orphan' \
+	for header in '.h:struct posixtrace_type' '-control.h:struct posixtrace_orphan' \
 		'-log.h:struct posixtrace_block'; do
-		printf '#include <posixtrace%s>\n#include <trace.h>\n%s x;\n' "${name%%:*}" "${name#*:}" |
+		printf '#include <posixtrace%s>\n#include <trace.h>\n%s x;\n' "${header%%:*}" "${header#*:}" |
 			compile -std=c99 || return 1
 	done
 	printf '#include <trace.h>\nint posixtrace_version, posixtrace_attach;\n' | compile -std=c99
