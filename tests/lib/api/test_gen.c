@@ -6,6 +6,7 @@
 #include "tests/support/private_user.h"
 
 #include "include/posixtrace-private.h"
+#include "tests/lib/api/calls.h"
 #include "tests/support/keeper.h"
 #include "tests/support/slow_page.h"
 
@@ -384,7 +385,7 @@ HELPER(bare)
 	return 0;
 }
 
-TEST(linking_is_enough, "GEN-06 FORK-18", NEEDS_EXEC)
+TEST(linking_is_enough, "GEN-06 GEN-12 FORK-18", NEEDS_EXEC)
 {
 	if (IN_CHILD()) {
 		clearenv();
@@ -396,14 +397,21 @@ TEST(linking_is_enough, "GEN-06 FORK-18", NEEDS_EXEC)
 	}
 }
 
-static void read_dispositions(struct sigaction actions[65])
+struct handling {
+	struct sigaction actions[65];
+	sigset_t mask;
+	size_t threads;
+};
+
+static struct handling current_handling(void)
 {
-	for (int i = 1; i <= 64; i++) {
-		memset(&actions[i], 0, sizeof(actions[i]));
-		/* The C library keeps two for itself. */
-		if (sigaction(i, NULL, &actions[i]) < 0)
+	struct handling now = {.threads = count_entries("/proc/self/task")};
+	/* The C library keeps two for itself. */
+	for (int i = 1; i <= 64; i++)
+		if (sigaction(i, NULL, &now.actions[i]) < 0)
 			CHECK_EQ(errno, EINVAL);
-	}
+	CHECK_EQ(pthread_sigmask(SIG_SETMASK, NULL, &now.mask), 0);
+	return now;
 }
 
 static bool is_same_mask(const sigset_t *a, const sigset_t *b)
@@ -414,44 +422,36 @@ static bool is_same_mask(const sigset_t *a, const sigset_t *b)
 	return true;
 }
 
-static void check_same_disposition(const struct sigaction *a, const struct sigaction *b)
+static void check_same_handling(const struct handling *before)
 {
-	CHECK(a->sa_handler == b->sa_handler);
-	CHECK_EQ(a->sa_flags, b->sa_flags);
-	CHECK(is_same_mask(&a->sa_mask, &b->sa_mask));
+	struct handling now = current_handling();
+	for (int i = 1; i <= 64; i++) {
+		const struct sigaction *a = &before->actions[i], *b = &now.actions[i];
+		CHECK(a->sa_handler == b->sa_handler);
+		CHECK_EQ(a->sa_flags, b->sa_flags);
+		CHECK(is_same_mask(&a->sa_mask, &b->sa_mask));
+	}
+	CHECK(is_same_mask(&before->mask, &now.mask));
+	CHECK_EQ(now.threads, before->threads);
 }
 
 TEST(signals_and_threads_are_the_applications, "GEN-07", NEEDS_KEEPER)
 {
-	struct sigaction before[65], after[65];
-	sigset_t mask_before, mask_after;
+	struct handling before = current_handling();
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
 
-	read_dispositions(before);
-	CHECK_EQ(pthread_sigmask(SIG_SETMASK, NULL, &mask_before), 0);
-	size_t threads = count_entries("/proc/self/task");
 	trace_id_t plain = ts_create_running(0, NULL),
 		   logged = start_log(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	emit_run(id, 0, 2000, 60);
 	ts_flush(logged);
-	CHECK_EQ(count_entries("/proc/self/task"), threads);
-	read_dispositions(after);
-	CHECK_EQ(pthread_sigmask(SIG_SETMASK, NULL, &mask_after), 0);
-	for (int i = 1; i <= 64; i++)
-		check_same_disposition(&before[i], &after[i]);
-	CHECK(is_same_mask(&mask_before, &mask_after));
+	check_same_handling(&before);
 	ts_read_all(plain);
 	ts_clear(plain);
 	ts_shutdown(plain);
 	struct ts_events events = ts_end_log(logged, fd);
 	CHECK_GT(events.count, 0);
-	read_dispositions(after);
-	CHECK_EQ(pthread_sigmask(SIG_SETMASK, NULL, &mask_after), 0);
-	for (int i = 1; i <= 64; i++)
-		check_same_disposition(&before[i], &after[i]);
-	CHECK(is_same_mask(&mask_before, &mask_after));
-	CHECK_EQ(count_entries("/proc/self/task"), threads);
+	check_same_handling(&before);
 }
 
 static _Atomic int children_ended;
@@ -656,79 +656,40 @@ TEST(library_says_nothing, "GEN-08", NEEDS_KEEPER)
  */
 
 struct cancel_test {
-	trace_id_t plain, logged;
-	int fd, log, step;
+	trace_id_t trid;
+	int fd, step;
+	int (*call)(trace_id_t);
 };
 
 /* A request pends all the time. Only calls of the library in here: others may act on it. */
 static void *call_with_request_pending(void *arg)
 {
 	struct cancel_test *test = arg;
-	trace_id_t trid, opened;
+	trace_id_t trid;
 	trace_attr_t attr;
-	trace_event_set_t set;
-	trace_event_id_t id, listed;
-	struct posix_trace_status_info status;
-	struct posix_trace_event_info info;
-	struct timespec past = {0, 0};
+	trace_event_id_t id;
 	struct posixtrace_type_count types[16];
 	unsigned int streams;
-	char data[TRACE_EVENT_NAME_MAX + 1];
-	size_t len;
-	int unavailable;
 
 	pthread_cancel(pthread_self());
 	CHECK_OK(posix_trace_attr_init(&attr));
 	CHECK_OK(posix_trace_attr_setstreamfullpolicy(&attr, POSIX_TRACE_UNTIL_FULL));
 	CHECK_OK(posix_trace_create(0, &attr, &trid));
-	CHECK_OK(posix_trace_start(trid));
 	CHECK_OK(posix_trace_eventid_open("event", &id));
-	CHECK_OK(posix_trace_trid_eventid_open(trid, "another", &listed));
-	CHECK_OK(posix_trace_eventset_empty(&set));
-	CHECK_OK(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET));
-	CHECK_OK(posix_trace_get_filter(trid, &set));
-	posix_trace_event(id, "data", 4);
-	CHECK_OK(posix_trace_get_attr(trid, &attr));
-	CHECK_OK(posix_trace_get_status(trid, &status));
-	CHECK_OK(posix_trace_eventid_get_name(trid, id, data));
-	CHECK_OK(posix_trace_eventtypelist_rewind(trid));
-	CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &listed, &unavailable));
+	CHECK_OK(posix_trace_eventid_get_name(trid, id, results.name));
 	counts_of(trid);
 	CHECK_OK(posixtrace_get_type_counts(trid, types, 16));
 	CHECK_OK(posixtrace_attach());
-	/* With an event there is no wait, and no cancellation: START, FILTER, event. */
-	CHECK_OK(posix_trace_getnext_event(trid, &info, data, sizeof(data), &len, &unavailable));
-	CHECK_EQ(info.posix_event_id, POSIX_TRACE_START);
-	CHECK_OK(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len, &unavailable,
-						&past));
-	CHECK_EQ(info.posix_event_id, POSIX_TRACE_FILTER);
-	CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len, &unavailable));
-	CHECK_EQ(info.posix_event_id, id);
-	CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len, &unavailable));
-	CHECK_NE(unavailable, 0);
-	CHECK_OK(posix_trace_clear(trid));
-	CHECK_OK(posix_trace_stop(trid));
 	CHECK_OK(posixtrace_event_for(0, "event", NULL, NULL, 0, &streams));
-	CHECK_OK(posix_trace_shutdown(trid));
-
+	/* With an event there is no wait, and no cancellation. */
+	use_all(trid, PLAIN);
 	CHECK_OK(posix_trace_create_withlog(0, &attr, test->fd, &trid));
-	CHECK_OK(posix_trace_start(trid));
-	posix_trace_event(id, "data", 4);
-	CHECK_OK(posix_trace_flush(trid));
-	CHECK_OK(posix_trace_clear(trid));
-	posix_trace_event(id, "data", 4);
-	CHECK_OK(posix_trace_shutdown(trid));
-	CHECK_OK(posix_trace_open(test->fd, &opened));
-	do {
-		CHECK_OK(posix_trace_getnext_event(opened, &info, data, sizeof(data), &len,
-						   &unavailable));
-	} while (!unavailable);
-	CHECK_OK(posix_trace_rewind(opened));
-	CHECK_OK(posix_trace_get_status(opened, &status));
-	CHECK_OK(posix_trace_get_attr(opened, &attr));
-	CHECK_OK(posix_trace_eventid_get_name(opened, id, data));
-	CHECK_OK(posix_trace_eventtypelist_getnext_id(opened, &listed, &unavailable));
-	CHECK_OK(posix_trace_close(opened));
+	use_all(trid, LOGGED);
+	CHECK_OK(posix_trace_open(test->fd, &trid));
+	do
+		CHECK_OK(call_getnext(trid));
+	while (!unavailable);
+	use_all(trid, RECORDED);
 	test->step = 1;
 	pthread_testcancel();
 	test->step = 2;
@@ -743,33 +704,20 @@ TEST(requests_stay_pending, "GEN-10 EVENT-25", NEEDS_KEEPER)
 	CHECK_EQ(test.step, 1);
 }
 
+static int call_get_type_counts(trace_id_t trid)
+{
+	static struct posixtrace_type_count types[16];
+
+	return posixtrace_get_type_counts(trid, types, 16);
+}
+
 /* Each of these calls starts another keeper. */
 static void *revive_with_request_pending(void *arg)
 {
 	struct cancel_test *test = arg;
-	/* Not on the stack: AddressSanitizer takes what a cancelled thread leaves there for
-	 * in use. */
-	static struct posix_trace_status_info status;
-	static struct posixtrace_type_count types[16];
 
 	pthread_cancel(pthread_self());
-	switch (test->log) {
-	case 0:
-		CHECK_OK(posix_trace_get_status(test->logged, &status));
-		break;
-	case 1:
-		CHECK_OK(posixtrace_get_type_counts(test->logged, types, 16));
-		break;
-	case 2:
-		CHECK_OK(posix_trace_flush(test->logged));
-		break;
-	case 3:
-		CHECK_OK(posix_trace_clear(test->logged));
-		break;
-	default:
-		CHECK_OK(posix_trace_shutdown(test->logged));
-		break;
-	}
+	CHECK_OK(test->call(test->trid));
 	test->step = 1;
 	pthread_testcancel();
 	test->step = 2;
@@ -778,19 +726,24 @@ static void *revive_with_request_pending(void *arg)
 
 TEST(requests_stay_pending_while_a_keeper_is_started, "GEN-10 EXIT-03", NEEDS_KEEPER)
 {
-	for (int call = 0; call < 5; call++) {
-		struct cancel_test test = {.fd = ts_temp_file(), .log = call};
-		test.logged = create_log(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0,
-					 test.fd);
-		kill_keeper(test.logged);
+	static int (*const calls[])(trace_id_t) = {call_get_status, call_get_type_counts,
+						   posix_trace_flush, posix_trace_clear,
+						   posix_trace_shutdown};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		struct cancel_test test = {.fd = ts_temp_file(), .call = calls[i]};
+		test.trid = create_log(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0,
+				       test.fd);
+		kill_keeper(test.trid);
+		NOTE("call %zu", i);
 		pthread_t thread = ts_thread(revive_with_request_pending, &test);
 		CHECK(ts_join(thread) == PTHREAD_CANCELED);
 		CHECK_EQ(test.step, 1);
 		/* Nothing is held. */
-		if (call < 4) {
-			ts_start(test.logged);
-			ts_stop(test.logged);
-			ts_shutdown(test.logged);
+		if (calls[i] != posix_trace_shutdown) {
+			ts_start(test.trid);
+			ts_stop(test.trid);
+			ts_shutdown(test.trid);
 		}
 		close(test.fd);
 	}
@@ -808,7 +761,6 @@ static void *read_slowly(void *arg)
 	struct slow_read *test = arg;
 	struct posix_trace_event_info info;
 	size_t len;
-	int unavailable;
 	CHECK_OK(posix_trace_getnext_event(test->log, &info, test->data, SLOW_PAGE_BYTES, &len,
 					   &unavailable));
 	CHECK_EQ(unavailable, 0);
@@ -872,95 +824,61 @@ TEST(requests_do_not_stop_an_exit, "GEN-10 EXIT-01", NEEDS_KEEPER)
 
 struct storm {
 	trace_id_t plain, logged, log;
-	int fd;
 };
 
 static void *storm_thread(void *arg)
 {
-	struct storm *storm = arg;
+	const struct storm *storm = arg;
+	const struct {
+		trace_id_t trid;
+		int kind;
+	} streams[] = {{storm->plain, PLAIN}, {storm->logged, LOGGED}, {storm->log, RECORDED}};
 	unsigned int random = (unsigned int)ts_gettid();
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	for (int turn = 0; turn < 1500; turn++) {
-		trace_id_t trids[] = {storm->plain, storm->logged, storm->log};
 		random = random * 1103515245 + 12345;
-		trace_id_t trid = trids[(random >> 16) % 3];
-		bool is_active = trid != storm->log, is_logged = trid == storm->logged;
-		trace_event_set_t set = ts_set(0);
+		unsigned int s = (random >> 16) % 3, which = (random >> 20) % (FUNCTIONS + 4);
+		trace_id_t trid = streams[s].trid, own;
+		trace_attr_t attr = small_attr();
 		trace_event_id_t id;
-		trace_attr_t attr;
-		struct posix_trace_status_info status;
-		struct posix_trace_event_info info;
-		struct timespec past = {0, 0};
-		size_t len;
-		int unavailable, err;
+		int is_last;
 
-		switch ((random >> 20) % 16) {
+		if (which < FUNCTIONS) {
+			int (*call)(trace_id_t) = functions[which].call;
+			bool is_accepted = functions[which].accepts & streams[s].kind;
+			/* These wait, or end the stream. */
+			if (is_accepted && (call == call_getnext || call == posix_trace_shutdown ||
+					    call == posix_trace_close))
+				continue;
+			int err = call(trid);
+			if (err != (is_accepted ? 0 : EINVAL) &&
+			    !(call == call_timedgetnext && err == ETIMEDOUT &&
+			      streams[s].kind != RECORDED))
+				harness_fail("posix_trace_%s on kind %d: %s", functions[which].name,
+					     streams[s].kind, strerror(err));
+			continue;
+		}
+		snprintf(name, sizeof(name), "name %u", random % 200);
+		switch (which - FUNCTIONS) {
 		case 0:
-			CHECK_EQ(posix_trace_start(trid), is_active ? 0 : EINVAL);
-			break;
-		case 1:
-			CHECK_EQ(posix_trace_stop(trid), is_active ? 0 : EINVAL);
-			break;
-		case 2:
-			CHECK_EQ(posix_trace_clear(trid), is_active ? 0 : EINVAL);
-			break;
-		case 3:
-			CHECK_EQ(posix_trace_flush(trid), is_logged ? 0 : EINVAL);
-			break;
-		case 4:
-			CHECK_OK(posix_trace_get_status(trid, &status));
-			break;
-		case 5:
-			CHECK_OK(posix_trace_get_attr(trid, &attr));
-			break;
-		case 6:
-			CHECK_EQ(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET),
-				 is_active ? 0 : EINVAL);
-			break;
-		case 7:
-			CHECK_EQ(posix_trace_get_filter(trid, &set), is_active ? 0 : EINVAL);
-			break;
-		case 8:
-			CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
-			if (unavailable)
-				CHECK_OK(posix_trace_eventtypelist_rewind(trid));
-			else
-				CHECK_OK(posix_trace_eventid_get_name(trid, id, name));
-			break;
-		case 9:
-			snprintf(name, sizeof(name), "name %u", random % 200);
 			CHECK_OK(posix_trace_eventid_open(name, &id));
 			posix_trace_event(id, name, strlen(name));
-			break;
-		case 10:
-			snprintf(name, sizeof(name), "name %u", random % 200);
 			CHECK_EQ(posix_trace_trid_eventid_open(trid, name, &id),
-				 is_active ? 0 : EINVAL);
+				 trid == storm->log ? EINVAL : 0);
 			break;
-		case 11:
-			err = posix_trace_trygetnext_event(trid, &info, name, sizeof(name), &len,
-							   &unavailable);
-			CHECK_EQ(err, is_active ? 0 : EINVAL);
+		case 1:
+			CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &is_last));
+			if (!is_last)
+				CHECK_OK(posix_trace_eventid_get_name(trid, id, name));
 			break;
-		case 12:
-			err = posix_trace_timedgetnext_event(trid, &info, name, sizeof(name), &len,
-							     &unavailable, &past);
-			CHECK(err == 0 || (err == ETIMEDOUT && is_active));
-			break;
-		case 13:
-			CHECK_EQ(posix_trace_rewind(trid), is_active ? EINVAL : 0);
-			break;
-		case 14: {
-			trace_id_t own;
-			attr = small_attr();
+		case 2:
 			CHECK_OK(posix_trace_create(0, &attr, &own));
 			CHECK_OK(posix_trace_start(own));
 			CHECK_OK(posix_trace_shutdown(own));
 			break;
-		}
 		default:
 			for (uint32_t i = 0; i < 50; i++)
-				ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
+				ts_emit(UNNAMED, i);
 			break;
 		}
 	}
@@ -1121,16 +1039,4 @@ TEST(roles_may_be_three_processes, "GEN-12 GEN-06", NEEDS_KEEPER)
 		harness_exec("analyze", number, (char *)NULL);
 	}
 	ts_target_end(&target);
-}
-
-TEST(roles_may_be_one_process, "GEN-12", NEEDS_KEEPER)
-{
-	int fd = ts_temp_file();
-	trace_event_id_t id = ts_id("of the target");
-	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0, fd);
-	for (uint32_t i = 0; i < 10; i++)
-		ts_emit(id, i);
-	struct ts_events all = ts_end_log(trid, fd), events = without_markers(&all);
-	CHECK_EQ(events.count, 12);
-	ts_expect_numbers(&events, id, 0, 9);
 }

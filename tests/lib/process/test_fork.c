@@ -405,82 +405,6 @@ TEST(child_that_exists_is_not_traced, "FORK-09", NEEDS_EXEC)
 	ts_target_end(&after);
 }
 
-static void expect_invalid(trace_id_t trid)
-{
-	trace_event_set_t set = ts_set(0);
-	trace_event_id_t id;
-	trace_attr_t attr;
-	struct posix_trace_status_info status;
-	struct posix_trace_event_info info;
-	struct timespec past = {0, 0};
-	char data[TRACE_EVENT_NAME_MAX + 1];
-	size_t len;
-	int unavailable = 0;
-
-	CHECK_EQ(posix_trace_clear(trid), EINVAL);
-	CHECK_EQ(posix_trace_flush(trid), EINVAL);
-	CHECK_EQ(posix_trace_start(trid), EINVAL);
-	CHECK_EQ(posix_trace_stop(trid), EINVAL);
-	CHECK_EQ(posix_trace_get_attr(trid, &attr), EINVAL);
-	CHECK_EQ(posix_trace_get_status(trid, &status), EINVAL);
-	CHECK_EQ(posix_trace_get_filter(trid, &set), EINVAL);
-	CHECK_EQ(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET), EINVAL);
-	CHECK_EQ(posix_trace_eventid_get_name(trid, POSIX_TRACE_START, data), EINVAL);
-	CHECK_EQ(posix_trace_trid_eventid_open(trid, "from the child", &id), EINVAL);
-	CHECK_EQ(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable), EINVAL);
-	CHECK_EQ(posix_trace_eventtypelist_rewind(trid), EINVAL);
-	CHECK_EQ(posix_trace_getnext_event(trid, &info, data, sizeof(data), &len, &unavailable),
-		 EINVAL);
-	CHECK_EQ(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len, &unavailable,
-						&past),
-		 EINVAL);
-	CHECK_EQ(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len, &unavailable),
-		 EINVAL);
-	CHECK_EQ(posix_trace_rewind(trid), EINVAL);
-	CHECK_EQ(posix_trace_close(trid), EINVAL);
-	CHECK_EQ(posix_trace_shutdown(trid), EINVAL);
-}
-
-TEST(parents_identifiers_are_invalid_in_the_child, "FORK-10 FORK-12 ERRORS-05 OPEN-02",
-     NEEDS_KEEPER)
-{
-	trace_event_id_t id = ts_id("event");
-	int fd = ts_temp_file(), old_log = ts_temp_file();
-	trace_attr_t attr = inherit_attr(POSIX_TRACE_INHERITED);
-	trace_id_t old = ts_create_log(0, &attr, old_log);
-	ts_start(old);
-	ts_emit(id, 0);
-	ts_shutdown(old);
-
-	trace_id_t plain = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
-	trace_id_t opened = ts_open_log(old_log);
-	ts_start(logged);
-	ts_emit(id, 1);
-	if (IN_CHILD()) {
-		expect_invalid(plain);
-		expect_invalid(logged);
-		expect_invalid(opened);
-		/* New identifiers are none of the parent's, either. */
-		trace_id_t own = ts_create(0, NULL), log = ts_open_log(old_log);
-		CHECK(own != plain && own != logged && own != opened);
-		CHECK(log != plain && log != logged && log != opened);
-		expect_invalid(plain);
-		ts_shutdown(own);
-		ts_close_log(log);
-		exit(0);
-	}
-	ts_emit(id, 2);
-	CHECK(!is_listed(plain, "from the child"));
-	ts_expect_running(plain);
-	struct ts_events events = ts_read_all(plain);
-	ts_expect_ids(&events, POSIX_TRACE_START, id, id, 0);
-	struct ts_events all = ts_read_log(opened);
-	CHECK_EQ(ts_count(&all, id), 1);
-	ts_close_log(opened);
-	all = ts_end_log(logged, fd);
-	ts_expect_numbers(&all, id, 1, 2);
-}
-
 enum ending { BY_EXIT, BY__EXIT, BY_KILL, BY_EXEC, BY_ABORT, BY_RETURN };
 
 static void end_by(enum ending ending)
@@ -1236,55 +1160,6 @@ TEST(many_forks_of_a_threaded_process_lose_nothing, "FORK-01 FORK-02 EVENT-16 EV
 				CHECK_EQ(ts_number(&events.at[j]), due++);
 		CHECK_EQ(due, EVENTS);
 	}
-}
-
-TEST(parents_identifiers_are_invalid_in_a_raw_clone, "FORK-10 FORK-21 ERRORS-05", NEEDS_KEEPER)
-{
-	int old_log = ts_temp_file();
-	trace_id_t old = ts_create_log(0, NULL, old_log);
-
-	ts_shutdown(old);
-	trace_id_t plain = ts_create_running(0, NULL), opened = ts_open_log(old_log);
-	/* No fork handler runs, and no event tells the child what it is. */
-	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
-	CHECK_GE(pid, 0);
-	if (pid == 0) {
-		expect_invalid(opened);
-		expect_invalid(plain);
-		_exit(0);
-	}
-	CHECK_EXIT(pid, 0);
-	ts_expect(plain, POSIX_TRACE_START);
-	ts_shutdown(plain);
-	ts_close_log(opened);
-}
-
-TEST(identifiers_of_a_raw_clone_are_invalid_in_its_own, "FORK-10 FORK-21 ERRORS-05", NEEDS_KEEPER)
-{
-	int log = ts_temp_file();
-	trace_id_t old = ts_create_log(0, NULL, log);
-
-	ts_shutdown(old);
-	trace_id_t plain = ts_create_running(0, NULL);
-	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
-	CHECK_GE(pid, 0);
-	if (pid == 0) {
-		/* Neither of the two generations has recorded an event: they notice the clone
-		 * only because they use identifiers. */
-		trace_id_t opened = ts_open_log(log);
-		pid_t grandchild = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
-
-		CHECK_GE(grandchild, 0);
-		if (grandchild == 0) {
-			expect_invalid(opened);
-			_exit(0);
-		}
-		CHECK_EXIT(grandchild, 0);
-		ts_close_log(opened);
-		_exit(0);
-	}
-	CHECK_EXIT(pid, 0);
-	ts_shutdown(plain);
 }
 
 static volatile pid_t child_of_handler = -1;
