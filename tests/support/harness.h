@@ -48,6 +48,7 @@
 #endif
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -475,6 +476,32 @@ __attribute__((unused)) static inline bool harness_in_child(const char *file, in
 		harness_fail("%s:%d: the child ended with wait status 0x%x", file, line,
 			     (unsigned int)status);
 	return false;
+}
+
+/* A gate, at which processes wait for each other: harness_pass() returns once for each
+ * harness_open(). It is made before the fork, and closes on exec. */
+struct harness_gate {
+	int ends[2];
+};
+
+__attribute__((unused)) static inline struct harness_gate harness_gate(void)
+{
+	struct harness_gate gate;
+
+	CHECK_SYS(pipe2(gate.ends, O_CLOEXEC));
+	return gate;
+}
+
+__attribute__((unused)) static inline void harness_open(const struct harness_gate *gate)
+{
+	CHECK_EQ(write(gate->ends[1], "", 1), 1);
+}
+
+__attribute__((unused)) static inline void harness_pass(const struct harness_gate *gate)
+{
+	char byte;
+
+	CHECK_EQ(read(gate->ends[0], &byte, 1), 1);
 }
 
 /* Replaces this process by a new execution of the test program, which runs HELPER(name). At most

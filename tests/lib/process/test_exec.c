@@ -5,48 +5,19 @@
  */
 #include "tests/support/private_user.h"
 
-#include "tests/support/logs.h"
+#include "tests/lib/process/children.h"
 
 #include <spawn.h>
-
-#define KIB ((size_t)1024)
-
-static char *no_environment[] = {NULL};
-
-static trace_attr_t inherit_attr(int policy)
-{
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, 0);
-	CHECK_OK(posix_trace_attr_setinherited(&attr, policy));
-	return attr;
-}
-
-static trace_id_t create_inherited(pid_t pid, int policy)
-{
-	trace_attr_t attr = inherit_attr(policy);
-	return ts_create_running(pid, &attr);
-}
 
 static trace_id_t create_plain(pid_t pid)
 {
 	return create_inherited(pid, POSIX_TRACE_CLOSE_FOR_CHILD);
 }
 
-/* Numbers 0 to count - 1 of events of this name; all of the process if pid is not 0. */
-static void expect_emitted(trace_id_t trid, const struct ts_events *events, const char *name,
-			   uint32_t count, pid_t pid)
+/* A stream of this process that runs, with its log in fd. */
+static trace_id_t start_append_log(int fd)
 {
-	char got[TRACE_EVENT_NAME_MAX + 1];
-	uint32_t due = 0;
-	for (size_t i = 0; i < events->count; i++) {
-		const struct posix_trace_event_info *info = &events->at[i].info;
-		CHECK_OK(posix_trace_eventid_get_name(trid, info->posix_event_id, got));
-		if (strcmp(got, name) != 0)
-			continue;
-		CHECK_EQ(ts_number(&events->at[i]), due++);
-		if (pid)
-			CHECK_EQ(info->posix_pid, pid);
-	}
-	CHECK_EQ(due, count);
+	return start_log(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0, fd);
 }
 
 /* Every id of the list has a name of its own. */
@@ -207,72 +178,69 @@ TEST(list_of_a_later_stream_gives_no_id_twice, "EXEC-15 EVENTID-10", NEEDS_EXEC)
 	ts_target_end(&target);
 }
 
+/* A child that is going to execute the program, after an event of that name if it is not NULL. */
+static pid_t start_exec(const struct harness_gate *go, const char *event, const char *const *argv,
+			char **env)
+{
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		harness_pass(go);
+		if (event)
+			ts_emit(ts_id(event), 0);
+		execve(argv[0], (char *const *)argv, env);
+		_exit(127);
+	}
+	return pid;
+}
+
+static struct ts_events events_over_exec(const struct harness_gate *go, pid_t pid, trace_id_t trid)
+{
+	harness_open(go);
+	CHECK_EXIT(pid, 0);
+	return ts_read_all(trid);
+}
+
 TEST(child_is_traced_before_its_exec, "CREATE-23 EVENTID-31 EXEC-01", NEEDS_EXEC)
 {
 	char path[PATH_MAX];
-	int go[2];
-	char byte = 0;
+	struct harness_gate go = harness_gate();
+	const char *const argv[] = {path, "to come", "12", NULL};
 	support_program(path, "prog_emit");
-	open_pipe(go, 0);
-	pid_t pid = harness_fork();
-	if (pid == 0) {
-		CHECK_EQ(read(go[0], &byte, 1), 1);
-		execle(path, path, "to come", "12", (char *)NULL, no_environment);
-		_exit(127);
-	}
+	pid_t pid = start_exec(&go, NULL, argv, no_environment);
 	trace_id_t trid = create_plain(pid);
 	trace_event_id_t id = ts_trid_id(trid, "to come");
-	CHECK_EQ(write(go[1], &byte, 1), 1);
-	CHECK_EXIT(pid, 0);
-	struct ts_events events = ts_read_all(trid);
-	expect_emitted(trid, &events, "to come", 12, pid);
+	struct ts_events events = events_over_exec(&go, pid, trid);
+	CHECK_EQ(expect_emitted(trid, &events, "to come", 12), pid);
 	CHECK_EQ(ts_count(&events, id), 12);
 }
 
 TEST(image_without_the_library_interrupts_tracing_only, "EXEC-12 EXEC-01", NEEDS_EXEC)
 {
 	char path[PATH_MAX], command[PATH_MAX + 100];
-	int go[2];
-	char byte = 0;
+	struct harness_gate go = harness_gate();
+	const char *const argv[] = {"/bin/sh", "-c", command, NULL};
 	support_program(path, "prog_emit");
 	snprintf(command, sizeof(command), "exec '%s' 'behind the shell' 8", path);
-	open_pipe(go, 0);
-	pid_t pid = harness_fork();
-	if (pid == 0) {
-		CHECK_EQ(read(go[0], &byte, 1), 1);
-		ts_emit(ts_id("in front of the shell"), 0);
-		execle("/bin/sh", "sh", "-c", command, (char *)NULL, no_environment);
-		_exit(127);
-	}
+	pid_t pid = start_exec(&go, "in front of the shell", argv, no_environment);
 	trace_id_t trid = create_plain(pid);
-	CHECK_EQ(write(go[1], &byte, 1), 1);
-	CHECK_EXIT(pid, 0);
-	struct ts_events events = ts_read_all(trid);
-	expect_emitted(trid, &events, "in front of the shell", 1, pid);
-	expect_emitted(trid, &events, "behind the shell", 8, pid);
+	struct ts_events events = events_over_exec(&go, pid, trid);
+	CHECK_EQ(expect_emitted(trid, &events, "in front of the shell", 1), pid);
+	CHECK_EQ(expect_emitted(trid, &events, "behind the shell", 8), pid);
 }
 
 TEST(images_follow_one_another, "EXEC-01 EXEC-04 EXEC-05", NEEDS_EXEC)
 {
 	char path[PATH_MAX];
-	int go[2];
-	char byte = 0;
+	struct harness_gate go = harness_gate();
+	/* NAME is argv[0] of the next image. */
+	const char *const argv[] = {path, "-x", path, "first", "3", "second", "4", NULL};
 	support_program(path, "prog_emit");
-	open_pipe(go, 0);
-	pid_t pid = harness_fork();
-	if (pid == 0) {
-		CHECK_EQ(read(go[0], &byte, 1), 1);
-		/* NAME is argv[0] of the next image. */
-		execl(path, path, "-x", path, "first", "3", "second", "4", (char *)NULL);
-		_exit(127);
-	}
+	pid_t pid = start_exec(&go, NULL, argv, environ);
 	trace_id_t trid = create_plain(pid);
-	CHECK_EQ(write(go[1], &byte, 1), 1);
-	CHECK_EXIT(pid, 0);
-	struct ts_events events = ts_read_all(trid);
+	struct ts_events events = events_over_exec(&go, pid, trid);
 	CHECK_EQ(events.count, 1 + 3 + 4);
-	expect_emitted(trid, &events, "first", 3, pid);
-	expect_emitted(trid, &events, "second", 4, pid);
+	CHECK_EQ(expect_emitted(trid, &events, "first", 3), pid);
+	CHECK_EQ(expect_emitted(trid, &events, "second", 4), pid);
 }
 
 TEST(forked_child_that_execs_is_traced_if_inherited, "EXEC-11 FORK-06 FORK-18", NEEDS_EXEC)
@@ -286,7 +254,7 @@ TEST(forked_child_that_execs_is_traced_if_inherited, "EXEC-11 FORK-06 FORK-18", 
 		_exit(127);
 	}
 	struct ts_events events = ts_read_all(inherited);
-	expect_emitted(inherited, &events, "exec in a child", 6, 0);
+	expect_emitted(inherited, &events, "exec in a child", 6);
 	events = ts_read_all(closed);
 	ts_expect_ids(&events, POSIX_TRACE_START, 0);
 }
@@ -308,9 +276,9 @@ static bool other_group(gid_t *group)
 TEST(privileged_images_are_not_traced, "EXEC-13 CREATE-15")
 {
 	char path[PATH_MAX], copy_path[4096];
+	struct harness_gate go = harness_gate();
+	const char *const argv[] = {copy_path, "-s", "privileged", "5", NULL};
 	gid_t group;
-	int go[2];
-	char byte = 0;
 
 	if (!other_group(&group))
 		SKIP("no second group for a set-group-ID program");
@@ -324,24 +292,17 @@ TEST(privileged_images_are_not_traced, "EXEC-13 CREATE-15")
 	CHECK_SYS(fchmod(copy, 02755));
 	close(copy);
 
-	open_pipe(go, 0);
-	pid_t pid = harness_fork();
-	if (pid == 0) {
-		CHECK_EQ(read(go[0], &byte, 1), 1);
-		ts_emit(ts_id("before"), 0);
-		execl(copy_path, copy_path, "-s", "privileged", "5", (char *)NULL);
-		_exit(127);
-	}
+	pid_t pid = start_exec(&go, "before", argv, environ);
 	trace_id_t trid = create_inherited(pid, POSIX_TRACE_INHERITED);
-	CHECK_EQ(write(go[1], &byte, 1), 1);
+	harness_open(&go);
 	int status = harness_reap(pid);
 	unlink(copy_path);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 3)
 		SKIP("set-group-ID has no effect on the file system of temporary files");
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	struct ts_events events = ts_read_all(trid);
-	expect_emitted(trid, &events, "before", 1, pid);
-	expect_emitted(trid, &events, "privileged", 0, pid);
+	CHECK_EQ(expect_emitted(trid, &events, "before", 1), pid);
+	expect_emitted(trid, &events, "privileged", 0);
 	CHECK_EQ(events.count, 2);
 }
 
@@ -445,28 +406,22 @@ TEST(exec_shuts_the_controllers_streams_down, "EXEC-06 EXEC-07 EXEC-09 EXEC-14 E
 	trace_event_id_t id = ts_id("event");
 	for (enum exec_call call = EXECL; call < 2 * CALLS; call++) {
 		int fd = ts_temp_file();
-		trace_id_t outer = 0;
-		int go[2];
-		char byte = 0;
-		open_pipe(go, 0);
+		struct harness_gate go = harness_gate();
 		pid_t pid = harness_fork();
 		if (pid == 0) {
 			enum exec_call which = call % CALLS;
-			CHECK_EQ(read(go[0], &byte, 1), 1);
+			harness_pass(&go);
 			close_inherited(fd);
-			trace_attr_t attr = inherit_attr(POSIX_TRACE_CLOSE_FOR_CHILD);
-			CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
-			trace_id_t logged = ts_create_log(0, &attr, fd);
+			start_append_log(fd);
 			create_plain(0);
-			ts_start(logged);
 			emit_run(id, 0, 300, 20);
 			/* From a thread in the second half. */
 			if (call >= CALLS)
 				ts_join(ts_thread(exec_in_thread, &which));
 			exec_by(which);
 		}
-		outer = create_plain(pid);
-		CHECK_EQ(write(go[1], &byte, 1), 1);
+		trace_id_t outer = create_plain(pid);
+		harness_open(&go);
 		CHECK_EXIT(pid, 0);
 		expect_complete_log(fd, id, 300);
 		/* The other controller's stream has both images. */
@@ -478,8 +433,8 @@ TEST(exec_shuts_the_controllers_streams_down, "EXEC-06 EXEC-07 EXEC-09 EXEC-14 E
 						      name));
 		CHECK_STR_EQ(name, "of the new image");
 		ts_shutdown(outer);
-		close(go[0]);
-		close(go[1]);
+		close(go.ends[0]);
+		close(go.ends[1]);
 		close(fd);
 	}
 }
@@ -502,10 +457,7 @@ TEST(log_is_finished_while_the_new_image_runs, "EXEC-06", NEEDS_KEEPER)
 	open_pipe(in, 0);
 	pid_t pid = harness_fork();
 	if (pid == 0) {
-		trace_attr_t attr = inherit_attr(POSIX_TRACE_CLOSE_FOR_CHILD);
-		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
-		trace_id_t logged = ts_create_log(0, &attr, fd);
-		ts_start(logged);
+		start_append_log(fd);
 		emit_run(id, 0, 200, 20);
 		dup2(in[0], STDIN_FILENO);
 		/* Waits until the test ends. */
@@ -586,13 +538,10 @@ TEST(exec_in_a_child_leaves_the_parents_streams, "EXEC-10 FORK-11", NEEDS_KEEPER
 {
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
-	trace_attr_t attr = inherit_attr(POSIX_TRACE_CLOSE_FOR_CHILD);
-	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
-	trace_id_t plain = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
+	trace_id_t plain = create_plain(0), logged = start_append_log(fd);
 	char sh[] = "sh", option[] = "-c", command[] = "exit 7";
 	char *argv[] = {sh, option, command, NULL};
 	uint32_t number = 0;
-	ts_start(logged);
 	for (int i = 0; i < 20; i++) {
 		pid_t pid;
 		ts_emit(id, number++);

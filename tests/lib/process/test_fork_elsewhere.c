@@ -3,13 +3,10 @@
  * Children of a process that can open its streams no longer, because it has changed its user, its
  * root directory, or what is mounted at /dev/shm. Root only.
  */
-#include "tests/support/logs.h"
+#include "tests/lib/process/children.h"
 
 #include <fcntl.h>
 #include <sys/mount.h>
-#include <sys/syscall.h>
-
-#define KIB ((size_t)1024)
 
 enum { USER, ROOT, MOUNT, WAYS };
 
@@ -50,22 +47,6 @@ static void need_root(void)
 	CHECK(mkdtemp(empty_directory) != NULL);
 	maker = getpid();
 	atexit(remove_empty_directory);
-}
-
-static pid_t fork_raw(void)
-{
-	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
-
-	CHECK_GE(pid, 0);
-	return pid;
-}
-
-static trace_id_t create_with(int policy)
-{
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1024 * KIB, 0);
-
-	CHECK_OK(posix_trace_attr_setinherited(&attr, policy));
-	return ts_create_running(0, &attr);
 }
 
 /* Events are numbered in their order: 0 and 6 are those of `parent`, the process that has left, 1
@@ -123,9 +104,9 @@ TEST(child_of_a_process_that_can_open_nothing_any_more_is_traced, "FORK-01 FORK-
 {
 	need_root();
 	for (int i = 0; i < 2 * WAYS; i++) {
-		pid_t (*do_fork)(void) = i < WAYS ? harness_fork : fork_raw;
-		trace_id_t trid = create_with(POSIX_TRACE_INHERITED);
-		trace_id_t closed = create_with(POSIX_TRACE_CLOSE_FOR_CHILD);
+		pid_t (*do_fork)(void) = i < WAYS ? harness_fork : harness_raw_clone;
+		trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+		trace_id_t closed = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
 		trace_event_id_t id = ts_id("early");
 		pid_t pid = harness_fork();
 
@@ -201,7 +182,7 @@ TEST(threads_and_the_death_of_the_parent_leave_its_children_traced, "FORK-01 FOR
 {
 	need_root();
 	for (int way = 0; way < WAYS; way++) {
-		trace_id_t trid = create_with(POSIX_TRACE_INHERITED);
+		trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
 		trace_event_id_t id = ts_id("of a child"), by_thread = ts_id("of the thread");
 		pid_t pids[CHILDREN], pid;
 		uint32_t due[CHILDREN] = {0}, by_parent = 0, i = 0;
