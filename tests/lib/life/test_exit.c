@@ -6,10 +6,8 @@
 #include "include/posixtrace-private.h"
 #include "tests/support/private_user.h"
 
+#include "tests/support/endings.h"
 #include "tests/support/keeper.h"
-#include "tests/support/thread_state.h"
-
-#include <sys/syscall.h>
 
 #define KIB ((size_t)1024)
 #define MIB ((size_t)1024 * 1024)
@@ -23,81 +21,13 @@ static trace_attr_t append_attr(size_t stream_bytes)
  * Ends of a controller
  */
 
-enum ending {
-	BY_EXIT,
-	BY__EXIT,
-	BY__EXIT_C,
-	BY_QUICK_EXIT,
-	BY_LAST_THREAD,
-	BY_MAIN_THREAD_FIRST,
-	BY_RAW_EXIT_GROUP,
-	BY_ABORT,
-	BY_SEGV,
-	BY_TERM,
-	BY_KILL,
-	ENDINGS
-};
-
-static void *end_at_once(void *arg)
-{
-	return arg;
-}
-
-static void *end_later(void *arg)
-{
-	CHECK_EVENTUALLY(thread_state(getpid(), getpid()) == 'Z');
-	return arg;
-}
-
-static void end_by(enum ending ending)
-{
-	pthread_t thread;
-	switch (ending) {
-	case BY_EXIT:
-		exit(0);
-	case BY__EXIT:
-		_exit(0);
-	case BY__EXIT_C:
-		_Exit(0);
-	case BY_QUICK_EXIT:
-		quick_exit(0);
-	case BY_LAST_THREAD:
-		CHECK_EQ(pthread_create(&thread, NULL, end_at_once, NULL), 0);
-		CHECK_EQ(pthread_join(thread, NULL), 0);
-		pthread_exit(NULL);
-	case BY_MAIN_THREAD_FIRST:
-		CHECK_EQ(pthread_create(&thread, NULL, end_later, NULL), 0);
-		pthread_exit(NULL);
-	case BY_RAW_EXIT_GROUP:
-		syscall(SYS_exit_group, 0);
-		break;
-	case BY_ABORT:
-		signal(SIGABRT, SIG_DFL);
-		abort();
-	case BY_SEGV:
-		signal(SIGSEGV, SIG_DFL);
-		raise(SIGSEGV);
-		break;
-	case BY_TERM:
-		raise(SIGTERM);
-		break;
-	default:
-		raise(SIGKILL);
-		break;
-	}
-	_exit(1);
-}
-
-static const char *const ending_names[] = {
-	"exit",	      "_exit", "_Exit",	  "quick_exit", "last thread", "main thread first",
-	"exit_group", "abort", "SIGSEGV", "SIGTERM",	"SIGKILL"};
+/* One of each kind: by the library, by its keeper while the process lives, after its death. */
+static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
 
 /* A controller that traces itself and ends. */
 static void end_with_log(enum ending ending, int fd, const trace_attr_t *attr, uint32_t count,
 			 size_t len)
 {
-	struct rlimit no_core = {0, 0};
-	setrlimit(RLIMIT_CORE, &no_core);
 	trace_id_t trid = ts_create_log(0, attr, fd);
 	ts_start(trid);
 	emit_run(ts_id("event"), 0, count, len);
@@ -110,17 +40,15 @@ static void check_ending(enum ending ending, const trace_attr_t *attr, uint32_t 
 	pid_t pid = harness_fork();
 	if (pid == 0)
 		end_with_log(ending, fd, attr, count, 40);
-	int status = harness_reap(pid);
-	if (ending < BY_ABORT)
-		CHECK_EQ(status, 0);
-	else
-		CHECK(WIFSIGNALED(status));
+	expect_ending(pid, ending);
 	NOTE("%s", ending_names[ending]);
 	expect_complete_log(fd, ts_id("event"), count);
+	/* The keeper ends with the stream. */
+	CHECK_EVENTUALLY(other_holder(fd, 0) == 0);
 	close(fd);
 }
 
-TEST(log_is_closed_and_complete_after_each_end, "EXIT-01 EXIT-02 EXIT-03", NEEDS_KEEPER)
+TEST(log_is_closed_and_complete_after_each_end, "EXIT-01 EXIT-02 EXIT-03 GEN-05", NEEDS_KEEPER)
 {
 	trace_attr_t attr = append_attr(256 * KIB);
 	for (enum ending ending = BY_EXIT; ending < ENDINGS; ending++)
@@ -154,7 +82,6 @@ TEST(every_policy_ends_well, "EXIT-02 EXIT-03 POLICY-25", NEEDS_KEEPER)
 {
 	static const int stream_policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 					      POSIX_TRACE_FLUSH};
-	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
 	for (int i = 0; i < 9; i++) {
 		trace_attr_t attr = log_attr(stream_policies[i / 3], 256 * KIB, log_policies[i % 3],
 					     1024 * KIB);
@@ -178,7 +105,6 @@ TEST(large_stream_is_flushed_completely_after_sigkill, "EXIT-03 EXIT-02", NEEDS_
 
 TEST(suspended_stream_gets_no_second_stop, "EXIT-01 EXIT-03 SHUTDOWN-09", NEEDS_KEEPER)
 {
-	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
 	trace_event_id_t id = ts_id("event");
 	for (int i = 0; i < 3; i++) {
 		int fd = ts_temp_file();
@@ -190,7 +116,7 @@ TEST(suspended_stream_gets_no_second_stop, "EXIT-01 EXIT-03 SHUTDOWN-09", NEEDS_
 			ts_stop(trid);
 			end_by(endings[i]);
 		}
-		harness_reap(pid);
+		expect_ending(pid, endings[i]);
 		expect_complete_log(fd, id, 1);
 		close(fd);
 	}
@@ -198,10 +124,9 @@ TEST(suspended_stream_gets_no_second_stop, "EXIT-01 EXIT-03 SHUTDOWN-09", NEEDS_
 
 TEST(several_streams_of_a_controller_end_with_it, "EXIT-01 EXIT-02 EXIT-03", NEEDS_KEEPER)
 {
-	static const enum ending endings[] = {BY_EXIT, BY_KILL};
 	trace_attr_t attr = append_attr(64 * KIB);
 	trace_event_id_t id = ts_id("event");
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		int fds[5];
 		for (int j = 0; j < 5; j++)
 			fds[j] = ts_temp_file();
@@ -216,7 +141,7 @@ TEST(several_streams_of_a_controller_end_with_it, "EXIT-01 EXIT-02 EXIT-03", NEE
 			emit_run(id, 0, 100, 20);
 			end_by(endings[i]);
 		}
-		harness_reap(pid);
+		expect_ending(pid, endings[i]);
 		for (int j = 0; j < 5; j++) {
 			expect_complete_log(fds[j], id, 100);
 			close(fds[j]);
@@ -228,7 +153,6 @@ TEST(several_streams_of_a_controller_end_with_it, "EXIT-01 EXIT-02 EXIT-03", NEE
 
 TEST(pipe_gets_the_whole_log_after_sigkill, "EXIT-03 LOG-35", NEEDS_KEEPER)
 {
-	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
 	trace_attr_t attr = append_attr(512 * KIB);
 	for (int i = 0; i < 3; i++) {
 		int ends[2], sink = ts_temp_file();
@@ -257,14 +181,12 @@ TEST(streams_of_ended_controllers_do_not_count, "CREATE-09 CREATE-12 EXIT-01 EXI
 	for (enum ending ending = BY_EXIT; ending < ENDINGS; ending++) {
 		pid_t pid = harness_fork();
 		if (pid == 0) {
-			struct rlimit no_core = {0, 0};
-			setrlimit(RLIMIT_CORE, &no_core);
 			for (int i = 0; i < TRACE_SYS_MAX; i++)
 				CHECK_OK(try_create());
 			CHECK_EQ(try_create(), EAGAIN);
 			end_by(ending);
 		}
-		harness_reap(pid);
+		expect_ending(pid, ending);
 	}
 	for (int i = 0; i < TRACE_SYS_MAX; i++)
 		CHECK_OK(try_create());
@@ -291,26 +213,9 @@ TEST(logged_streams_of_killed_controllers_are_freed_without_delay, "EXIT-03 CREA
 	}
 }
 
-TEST(keeper_ends_with_the_stream, "EXIT-03 GEN-05", NEEDS_KEEPER)
-{
-	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
-	trace_attr_t attr = append_attr(64 * KIB);
-	for (int i = 0; i < 3; i++) {
-		int fd = ts_temp_file();
-		pid_t pid = harness_fork();
-		if (pid == 0)
-			end_with_log(endings[i], fd, &attr, 10, 10);
-		harness_reap(pid);
-		CHECK_EVENTUALLY(other_holder(fd, 0) == 0);
-		expect_complete_log(fd, ts_id("event"), 10);
-		close(fd);
-	}
-}
-
 TEST(end_of_a_controller_shows_while_its_children_live, "EXIT-01 EXIT-02 EXIT-03 FORK-11 CREATE-12",
      NEEDS_KEEPER)
 {
-	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
 	trace_event_id_t id = ts_id("event");
 	for (int i = 0; i < 12; i++) {
 		int fd = ts_temp_file(), life[2];
@@ -324,21 +229,9 @@ TEST(end_of_a_controller_shows_while_its_children_live, "EXIT-01 EXIT-02 EXIT-03
 					CHECK_OK(try_create());
 			/* A child that outlives it, by each way there is. */
 			close(life[1]);
-			pid_t child = 0;
-			switch (i / 3) {
-			case 0:
-				child = fork();
-				break;
-			case 1:
-				child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
-				break;
-			case 2:
-				child = vfork();
-				break;
-			default:
-				child = fork();
-				break;
-			}
+			pid_t child = i / 3 == 1   ? harness_raw_clone()
+				      : i / 3 == 2 ? vfork()
+						   : fork();
 			if (child == 0) {
 				if (i / 3 >= 2) {
 					dup2(life[0], STDIN_FILENO);
@@ -367,9 +260,8 @@ TEST(log_survives_signals_to_the_whole_group, "EXIT-03", NEEDS_KEEPER)
 	static const int signals[] = {SIGINT, SIGHUP, SIGTERM, SIGQUIT, SIGKILL};
 	trace_event_id_t id = ts_id("event");
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-		int fd = ts_temp_file(), ready[2];
-		char byte = 0;
-		open_pipe(ready, 0);
+		int fd = ts_temp_file();
+		struct harness_gate ready = harness_gate();
 		pid_t pid = harness_fork();
 		if (pid == 0) {
 			struct rlimit no_core = {0, 0};
@@ -377,60 +269,51 @@ TEST(log_survives_signals_to_the_whole_group, "EXIT-03", NEEDS_KEEPER)
 			CHECK_SYS(setpgid(0, 0));
 			start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 			emit_run(id, 0, 100, 20);
-			CHECK_EQ(write(ready[1], &byte, 1), 1);
+			harness_open(&ready);
 			for (;;)
 				pause();
 		}
-		CHECK_EQ(read(ready[0], &byte, 1), 1);
+		harness_pass(&ready);
 		CHECK_SYS(kill(-pid, signals[i]));
 		int status = harness_reap(pid);
 		CHECK(WIFSIGNALED(status));
 		CHECK_EQ(WTERMSIG(status), signals[i]);
 		expect_complete_log(fd, id, 100);
-		close(ready[0]);
-		close(ready[1]);
 		close(fd);
 	}
 }
 
-/* Waits for a byte of the case before it ends. */
-static pid_t start_logged_controller(int fd, const trace_attr_t *attr, uint32_t flushed,
-				     uint32_t unflushed, pid_t *keeper)
+/* A log, in a file with a name, of a stream whose controller and keeper were killed: so many
+ * events had not been flushed, and 100 before them had. */
+static int left_log(char path[4096], uint32_t unflushed)
 {
 	trace_event_id_t id = ts_id("event");
-	int ready[2];
-	char byte = 0;
-	open_pipe(ready, 0);
+	trace_attr_t attr = append_attr(256 * KIB);
+	struct harness_gate ready = harness_gate();
+	int fd = ts_temp_named(path, 4096);
 	pid_t pid = harness_fork();
 	if (pid == 0) {
-		trace_id_t trid = ts_create_log(0, attr, fd);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
 		ts_start(trid);
-		emit_run(id, 0, flushed, 40);
+		emit_run(id, 0, 100, 40);
 		ts_flush(trid);
-		emit_run(id, flushed, flushed + unflushed, 40);
-		CHECK_EQ(write(ready[1], &byte, 1), 1);
+		emit_run(id, 100, 100 + unflushed, 40);
+		harness_open(&ready);
 		for (;;)
 			pause();
 	}
-	close(ready[1]);
-	CHECK_EQ(read(ready[0], &byte, 1), 1);
-	close(ready[0]);
-	if (keeper) {
-		*keeper = other_holder(fd, pid);
-		CHECK_GT(*keeper, 0);
-	}
-	return pid;
+	harness_pass(&ready);
+	pid_t keeper = other_holder(fd, pid);
+	CHECK_GT(keeper, 0);
+	kill_both(pid, keeper);
+	return fd;
 }
 
 TEST(log_left_by_killed_controller_and_keeper_is_readable, "EXIT-03 LOG-39 STATUS-27", NEEDS_KEEPER)
 {
-	int fd = ts_temp_file();
-	trace_attr_t attr = append_attr(256 * KIB);
+	char path[4096], name[TRACE_EVENT_NAME_MAX + 1];
+	int fd = left_log(path, 50);
 	trace_event_id_t id = ts_id("event");
-	char name[TRACE_EVENT_NAME_MAX + 1];
-	pid_t keeper, pid = start_logged_controller(fd, &attr, 100, 50, &keeper);
-	kill_both(pid, keeper);
-
 	trace_id_t log = ts_open_log(fd);
 	struct ts_events events = ts_read_log(log);
 	uint32_t seen = (uint32_t)ts_count(&events, id);
@@ -440,6 +323,7 @@ TEST(log_left_by_killed_controller_and_keeper_is_readable, "EXIT-03 LOG-39 STATU
 	CHECK_STR_EQ(name, "event");
 	expect_unfinished(log);
 	ts_close_log(log);
+	CHECK_SYS(unlink(path));
 }
 
 TEST(next_create_finishes_the_log_of_killed_controller_and_keeper, "EXIT-03 LOG-39 GEN-05",
@@ -447,13 +331,9 @@ TEST(next_create_finishes_the_log_of_killed_controller_and_keeper, "EXIT-03 LOG-
 {
 	/* The file must be found again, so it has a name. */
 	char path[4096];
-	int fd = ts_temp_named(path, sizeof(path));
-	trace_attr_t attr = append_attr(256 * KIB);
-	trace_event_id_t id = ts_id("event");
-	pid_t keeper, pid = start_logged_controller(fd, &attr, 100, 50, &keeper);
-	kill_both(pid, keeper);
+	int fd = left_log(path, 50);
 	trace_id_t trid = ts_create(0, NULL);
-	expect_complete_log(fd, id, 150);
+	expect_complete_log(fd, ts_id("event"), 150);
 	ts_shutdown(trid);
 	CHECK_SYS(unlink(path));
 }
@@ -485,10 +365,7 @@ TEST(an_orphan_without_its_names_keeps_its_events, "EXIT-03 LOG-39", NEEDS_KEEPE
 	if (!private_user_is_on())
 		SKIP("other programs of this user may have names");
 	char path[4096];
-	int fd = ts_temp_named(path, sizeof(path));
-	trace_attr_t attr = append_attr(256 * KIB);
-	pid_t keeper, pid = start_logged_controller(fd, &attr, 100, 50, &keeper);
-	kill_both(pid, keeper);
+	int fd = left_log(path, 50);
 	remove_names_objects();
 	if (IN_CHILD())
 		harness_exec("create_once", (char *)NULL);
@@ -508,11 +385,8 @@ TEST(finishing_anothers_log_is_no_matter_of_ones_own_limits, "EXIT-03 LOG-22 GEN
      NEEDS_KEEPER)
 {
 	char path[4096];
-	int fd = ts_temp_named(path, sizeof(path));
-	trace_attr_t attr = append_attr(256 * KIB);
+	int fd = left_log(path, 2000);
 	struct sigaction action = {.sa_handler = count_signal};
-	pid_t keeper, pid = start_logged_controller(fd, &attr, 100, 2000, &keeper);
-	kill_both(pid, keeper);
 	CHECK_SYS(sigaction(SIGXFSZ, &action, NULL));
 	limit_file_size(5000);
 	trace_id_t trid = ts_create(0, NULL);
@@ -529,10 +403,7 @@ TEST(finishing_anothers_log_is_no_matter_of_ones_own_limits, "EXIT-03 LOG-22 GEN
 TEST(a_log_one_has_no_room_for_is_left_to_the_next, "EXIT-03 LOG-22 GEN-07 CREATE-01", NEEDS_KEEPER)
 {
 	char path[4096];
-	int fd = ts_temp_named(path, sizeof(path));
-	trace_attr_t attr = append_attr(256 * KIB);
-	pid_t keeper, pid = start_logged_controller(fd, &attr, 100, 2000, &keeper);
-	kill_both(pid, keeper);
+	int fd = left_log(path, 2000);
 	for (int i = 0; i < 2; i++) {
 		if (IN_CHILD()) {
 			struct rlimit limit = {5000, 5000};
@@ -781,16 +652,14 @@ TEST(end_of_a_thread_shuts_nothing_down, "EXIT-04 CREATE-20", NEEDS_KEEPER)
 TEST(end_of_a_traced_process_leaves_its_events, "EXIT-05 GETNEXT-07 STARTSTOP-16 EVENTID-27")
 {
 	trace_event_id_t id = ts_id("event");
-	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
 	for (int i = 0; i < 3; i++) {
-		int go[2];
-		char byte = 0, name[TRACE_EVENT_NAME_MAX + 1];
+		struct harness_gate go = harness_gate();
+		char name[TRACE_EVENT_NAME_MAX + 1];
 		trace_attr_t attr = append_attr(64 * KIB);
 		CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-		open_pipe(go, 0);
 		pid_t pid = harness_fork();
 		if (pid == 0) {
-			CHECK_EQ(read(go[0], &byte, 1), 1);
+			harness_pass(&go);
 			ts_emit(id, 0);
 			pid_t child = fork();
 			if (child == 0) {
@@ -802,8 +671,8 @@ TEST(end_of_a_traced_process_leaves_its_events, "EXIT-05 GETNEXT-07 STARTSTOP-16
 			end_by(endings[i]);
 		}
 		trace_id_t trid = ts_create_running(pid, &attr);
-		CHECK_EQ(write(go[1], &byte, 1), 1);
-		harness_reap(pid);
+		harness_open(&go);
+		expect_ending(pid, endings[i]);
 		ts_expect_running(trid);
 		ts_stop(trid);
 		ts_start(trid);
@@ -815,19 +684,12 @@ TEST(end_of_a_traced_process_leaves_its_events, "EXIT-05 GETNEXT-07 STARTSTOP-16
 		CHECK_OK(posix_trace_eventid_get_name(trid, id_at(&events, 3), name));
 		CHECK_STR_EQ(name, "of the ended one");
 		ts_shutdown(trid);
-		close(go[0]);
-		close(go[1]);
 	}
 }
 
 static trace_event_id_t last_id;
 
 static void emit_at_exit(void)
-{
-	ts_emit(last_id, 1);
-}
-
-static void emit_at_quick_exit(void)
 {
 	ts_emit(last_id, 1);
 }
@@ -844,13 +706,12 @@ TEST(events_of_exit_handlers_and_destructors_are_recorded, "EXIT-06 EXIT-01", NE
 {
 	trace_attr_t attr = append_attr(64 * KIB);
 	trace_event_id_t id = ts_id("event");
-	int fd = ts_temp_file(), go[2];
-	char byte = 0;
-	open_pipe(go, 0);
+	struct harness_gate go = harness_gate();
+	int fd = ts_temp_file();
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		/* Traced by itself, into a log, and by the parent. */
-		CHECK_EQ(read(go[0], &byte, 1), 1);
+		harness_pass(&go);
 		trace_id_t trid = ts_create_log(0, &attr, fd);
 		ts_start(trid);
 		last_id = id;
@@ -859,7 +720,7 @@ TEST(events_of_exit_handlers_and_destructors_are_recorded, "EXIT-06 EXIT-01", NE
 		exit(0);
 	}
 	trace_id_t outer = ts_create_running(pid, &attr);
-	CHECK_EQ(write(go[1], &byte, 1), 1);
+	harness_open(&go);
 	CHECK_EXIT(pid, 0);
 	struct ts_events events = ts_read_all(outer);
 	ts_expect_numbers(&events, id, 0, 2);
@@ -871,10 +732,9 @@ TEST(events_of_quick_exit_handlers_are_recorded, "EXIT-06 EXIT-02", NEEDS_KEEPER
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
 	if (IN_CHILD()) {
-
 		start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 		last_id = id;
-		at_quick_exit(emit_at_quick_exit);
+		at_quick_exit(emit_at_exit);
 		ts_emit(id, 0);
 		quick_exit(0);
 	}
@@ -910,14 +770,11 @@ TEST(exit_with_open_logs_is_no_matter, "EXIT-07 OPEN-08", NEEDS_KEEPER)
 	for (enum ending ending = BY_EXIT; ending < ENDINGS; ending++) {
 		pid_t pid = harness_fork();
 		if (pid == 0) {
-			struct rlimit no_core = {0, 0};
-			setrlimit(RLIMIT_CORE, &no_core);
 			trace_id_t log = ts_open_log(fd);
 			ts_next(log);
 			end_by(ending);
 		}
-		int status = harness_reap(pid);
-		CHECK_EQ(WIFSIGNALED(status), ending >= BY_ABORT);
+		expect_ending(pid, ending);
 	}
 	unsigned char *after = file_bytes(fd, &bytes_after);
 	CHECK_EQ(bytes, bytes_after);
@@ -965,29 +822,21 @@ TEST(target_goes_on_when_its_controller_is_killed, "EVENT-24 EXIT-03 SHUTDOWN-13
 	trace_id_t mine = ts_create_running(target.pid, &attr);
 	for (int is_logged = 0; is_logged < 2; is_logged++) {
 		for (int i = 0; i < 10; i++) {
-			int ready[2], fd = ts_temp_file();
-			char byte = 0;
-			open_pipe(ready, 0);
+			struct harness_gate ready = harness_gate();
+			int fd = ts_temp_file();
 			pid_t pid = harness_fork();
 			if (pid == 0) {
-				trace_id_t trid;
-				if (is_logged)
-					trid = ts_create_log(target.pid, &attr, fd);
-				else
-					trid = ts_create(target.pid, &attr);
-				ts_start(trid);
-				CHECK_EQ(write(ready[1], &byte, 1), 1);
+				ts_start(is_logged ? ts_create_log(target.pid, &attr, fd)
+						   : ts_create(target.pid, &attr));
+				harness_open(&ready);
 				pause();
 			}
-			CHECK_EQ(read(ready[0], &byte, 1), 1);
+			harness_pass(&ready);
 			ts_target_emit(&target, id, 0);
 			kill(pid, SIGKILL);
 			ts_target_emit(&target, id, 0);
 			harness_reap(pid);
 			ts_target_emit(&target, id, 0);
-			close(ready[0]);
-			close(ready[1]);
-			close(fd);
 		}
 	}
 	ts_stop(mine);
